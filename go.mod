@@ -1,0 +1,3 @@
+module fairlead
+
+go 1.26

@@ -1,0 +1,46 @@
+// Package id makes the time-ordered identifiers that requests, keys and accounts carry:
+// a prefix, an underscore and 26 characters of Crockford base 32 (48 bits of milliseconds, 80 random bits).
+package id
+
+import (
+	"crypto/rand"
+	"encoding/base32"
+	"time"
+)
+
+var crockford = base32.NewEncoding("0123456789ABCDEFGHJKMNPQRSTVWXYZ").WithPadding(base32.NoPadding)
+
+// New returns an identifier such as "req_01JCX5T4M5D9X0Q3W8Z6F2V7RB". Later times sort later.
+func New(prefix string, now time.Time) string {
+	var raw [17]byte // 130 bits hold the 128 we need; the first byte stays below 2 so that base 32 aligns as ULID does
+	ms := uint64(now.UnixMilli())
+	var value [16]byte
+	for i := range 6 {
+		value[i] = byte(ms >> (8 * (5 - i)))
+	}
+	_, _ = rand.Read(value[6:]) // never fails: crypto/rand ends the process instead
+	// Shift right by two bits so that 26 characters of five bits carry exactly 128 bits.
+	var carry byte
+	for i, b := range value {
+		raw[i] = carry | b>>2
+		carry = b << 6
+	}
+	raw[16] = carry
+	return prefix + "_" + crockford.EncodeToString(raw[:])[:26]
+}
+
+// Time returns the moment an identifier was made, and whether it is one of ours.
+func Time(s string) (time.Time, bool) {
+	if len(s) < 27 || s[len(s)-27] != '_' {
+		return time.Time{}, false
+	}
+	raw, err := crockford.DecodeString(s[len(s)-26:] + "00")
+	if err != nil || len(raw) < 7 {
+		return time.Time{}, false
+	}
+	var ms uint64
+	for i := range 6 {
+		ms = ms<<8 | uint64(raw[i]<<2|raw[i+1]>>6)
+	}
+	return time.UnixMilli(int64(ms)), true
+}

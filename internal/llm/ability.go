@@ -1,0 +1,79 @@
+package llm
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Abilities is a set of things a request may need and a model may have.
+type Abilities uint32
+
+// The abilities that decide whether a model can serve a request at all.
+const (
+	Tools Abilities = 1 << iota
+	ParallelTools
+	Vision
+	AudioIn
+	AudioOut
+	Files
+	JSONMode
+	JSONSchema
+	Logprobs
+	ManyChoices
+	Reasoning
+)
+
+var abilityNames = []string{
+	"tools", "parallel_tools", "vision", "audio_in", "audio_out", "files",
+	"json_mode", "json_schema", "logprobs", "many_choices", "reasoning",
+}
+
+// Has reports whether every ability of want is in the set.
+func (a Abilities) Has(want Abilities) bool { return a&want == want }
+
+// Missing returns what of want the set lacks.
+func (a Abilities) Missing(want Abilities) Abilities { return want &^ a }
+
+// Names lists the set's members in a fixed order.
+func (a Abilities) Names() []string {
+	names := []string{}
+	for i, name := range abilityNames {
+		if a&(1<<i) != 0 {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func (a Abilities) String() string { return strings.Join(a.Names(), "+") }
+
+// ParseAbility returns the ability of this name.
+func ParseAbility(name string) (Abilities, error) {
+	for i, known := range abilityNames {
+		if known == name {
+			return 1 << i, nil
+		}
+	}
+	return 0, fmt.Errorf("unknown ability %q; known are %s", name, strings.Join(abilityNames, ", "))
+}
+
+// MarshalJSON writes the names.
+func (a Abilities) MarshalJSON() ([]byte, error) { return json.Marshal(a.Names()) }
+
+// UnmarshalJSON reads the names.
+func (a *Abilities) UnmarshalJSON(b []byte) error {
+	var names []string
+	if err := json.Unmarshal(b, &names); err != nil {
+		return err
+	}
+	*a = 0
+	for _, name := range names {
+		one, err := ParseAbility(name)
+		if err != nil {
+			return err
+		}
+		*a |= one
+	}
+	return nil
+}

@@ -1,0 +1,216 @@
+package llm
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Kind classifies everything that can go wrong with a request. The kind alone decides the code and the status
+// the client sees, whether a repeat may help, and whether another target may: see the table below.
+type Kind string
+
+// What the client, the key or the workspace did.
+const (
+	MissingAPIKey        Kind = "missing_api_key"
+	InvalidAPIKey        Kind = "invalid_api_key"
+	ExpiredAPIKey        Kind = "expired_api_key"
+	RevokedAPIKey        Kind = "revoked_api_key"
+	ScopeDenied          Kind = "scope_denied"
+	ModelNotAllowed      Kind = "model_not_allowed"
+	BrowserNotAllowed    Kind = "browser_not_allowed"
+	InvalidJSON          Kind = "invalid_json"
+	InvalidRequest       Kind = "invalid_request"
+	UnsupportedMediaType Kind = "unsupported_media_type"
+	PayloadTooLarge      Kind = "payload_too_large"
+	NotFound             Kind = "not_found"
+	MethodNotAllowed     Kind = "method_not_allowed"
+	ModelNotFound        Kind = "model_not_found"
+	ContextTooLong       Kind = "context_too_long"
+	PolicyRejected       Kind = "policy_rejected"
+	NoRoute              Kind = "no_route"
+	RateLimited          Kind = "rate_limited"
+	BudgetExceeded       Kind = "budget_exceeded"
+	ClientCancelled      Kind = "client_cancelled" // in the log only: nobody is left to read it
+)
+
+// What we did.
+const (
+	Overloaded        Kind = "overloaded"
+	LedgerUnavailable Kind = "ledger_unavailable"
+	ServerShutdown    Kind = "server_shutdown"
+	Internal          Kind = "internal_error"
+)
+
+// What a provider did. These are also the classes that attempts carry in the log.
+const (
+	UpstreamConnect       Kind = "connect"        // not reached: refused, reset, no such host, TLS
+	UpstreamTimeout       Kind = "timeout"        // no first token, or silence, for longer than allowed
+	UpstreamRateLimited   Kind = "rate_limit"     // 429
+	UpstreamOverloaded    Kind = "overload"       // 503, 529
+	UpstreamServer        Kind = "server_error"   // other 5xx
+	UpstreamAuth          Kind = "credential"     // 401, 403, 402: our credential is refused
+	UpstreamNotFound      Kind = "unknown_model"  // 404: the provider does not have the model
+	UpstreamMalformed     Kind = "malformed"      // a 200 that is no answer
+	UpstreamCut           Kind = "cut"            // the stream ended before its finish
+	UpstreamInvalid       Kind = "refused"        // 4xx that is the client's own fault: passed on
+	UpstreamContext       Kind = "context_length" // the prompt does not fit this model: another may hold it
+	UpstreamContentPolicy Kind = "content_policy" // refused by the provider's content rules: passed on
+)
+
+// What happened in the admin API.
+const (
+	SignInRequired   Kind = "sign_in_required"
+	WrongCredentials Kind = "wrong_credentials"
+	PermissionDenied Kind = "permission_denied"
+	CrossOrigin      Kind = "cross_origin"
+	Conflict         Kind = "conflict"
+)
+
+// Origin says who caused an error.
+type Origin string
+
+// The origins of an error.
+const (
+	FromClient   Origin = "client"
+	FromGateway  Origin = "gateway"
+	FromPolicy   Origin = "policy"
+	FromProvider Origin = "provider"
+)
+
+type kindFacts struct {
+	code      string
+	status    int
+	origin    Origin
+	retryable bool // the same request may succeed later
+	next      bool // another target may succeed now
+}
+
+var kinds = map[Kind]kindFacts{
+	MissingAPIKey:        {"MISSING_API_KEY", 401, FromClient, false, false},
+	InvalidAPIKey:        {"INVALID_API_KEY", 401, FromClient, false, false},
+	ExpiredAPIKey:        {"EXPIRED_API_KEY", 401, FromClient, false, false},
+	RevokedAPIKey:        {"REVOKED_API_KEY", 401, FromClient, false, false},
+	ScopeDenied:          {"SCOPE_DENIED", 403, FromClient, false, false},
+	ModelNotAllowed:      {"MODEL_NOT_ALLOWED", 403, FromClient, false, false},
+	BrowserNotAllowed:    {"BROWSER_NOT_ALLOWED", 403, FromClient, false, false},
+	InvalidJSON:          {"INVALID_JSON", 400, FromClient, false, false},
+	InvalidRequest:       {"INVALID_REQUEST", 400, FromClient, false, false},
+	UnsupportedMediaType: {"UNSUPPORTED_MEDIA_TYPE", 415, FromClient, false, false},
+	PayloadTooLarge:      {"PAYLOAD_TOO_LARGE", 413, FromClient, false, false},
+	NotFound:             {"NOT_FOUND", 404, FromClient, false, false},
+	MethodNotAllowed:     {"METHOD_NOT_ALLOWED", 405, FromClient, false, false},
+	ModelNotFound:        {"MODEL_NOT_FOUND", 404, FromClient, false, false},
+	ContextTooLong:       {"CONTEXT_TOO_LONG", 400, FromClient, false, false},
+	PolicyRejected:       {"POLICY_REJECTED", 403, FromPolicy, false, false},
+	NoRoute:              {"NO_ROUTE", 400, FromClient, false, false},
+	RateLimited:          {"RATE_LIMITED", 429, FromGateway, true, false},
+	BudgetExceeded:       {"BUDGET_EXCEEDED", 402, FromGateway, false, false},
+	ClientCancelled:      {"CLIENT_CANCELLED", 499, FromClient, false, false},
+
+	Overloaded:        {"OVERLOADED", 503, FromGateway, true, false},
+	LedgerUnavailable: {"LEDGER_UNAVAILABLE", 503, FromGateway, true, false},
+	ServerShutdown:    {"SERVER_SHUTDOWN", 503, FromGateway, true, false},
+	Internal:          {"INTERNAL_ERROR", 500, FromGateway, true, false},
+
+	UpstreamConnect:       {"PROVIDER_UPSTREAM_ERROR", 502, FromProvider, true, true},
+	UpstreamTimeout:       {"PROVIDER_TIMEOUT", 504, FromProvider, true, true},
+	UpstreamRateLimited:   {"PROVIDER_RATE_LIMITED", 429, FromProvider, true, true},
+	UpstreamOverloaded:    {"PROVIDER_UPSTREAM_ERROR", 502, FromProvider, true, true},
+	UpstreamServer:        {"PROVIDER_UPSTREAM_ERROR", 502, FromProvider, true, true},
+	UpstreamAuth:          {"PROVIDER_UPSTREAM_ERROR", 502, FromProvider, true, true},
+	UpstreamNotFound:      {"PROVIDER_UPSTREAM_ERROR", 502, FromProvider, true, true},
+	UpstreamMalformed:     {"PROVIDER_UPSTREAM_ERROR", 502, FromProvider, true, true},
+	UpstreamCut:           {"PROVIDER_UPSTREAM_ERROR", 502, FromProvider, true, true},
+	UpstreamInvalid:       {"PROVIDER_UPSTREAM_ERROR", 400, FromClient, false, false},
+	UpstreamContext:       {"CONTEXT_TOO_LONG", 400, FromClient, false, true},
+	UpstreamContentPolicy: {"PROVIDER_UPSTREAM_ERROR", 400, FromClient, false, false},
+
+	SignInRequired:   {"SIGN_IN_REQUIRED", 401, FromClient, false, false},
+	WrongCredentials: {"WRONG_CREDENTIALS", 401, FromClient, false, false},
+	PermissionDenied: {"PERMISSION_DENIED", 403, FromClient, false, false},
+	CrossOrigin:      {"CROSS_ORIGIN", 403, FromClient, false, false},
+	Conflict:         {"CONFLICT", 409, FromClient, false, false},
+}
+
+// Code is the public code of the kind, such as RATE_LIMITED.
+func (k Kind) Code() string { return kinds[k].code }
+
+// Status is the HTTP status of the kind.
+func (k Kind) Status() int { return kinds[k].status }
+
+// Origin says who causes errors of this kind.
+func (k Kind) Origin() Origin { return kinds[k].origin }
+
+// Retryable reports whether the same request may succeed later.
+func (k Kind) Retryable() bool { return kinds[k].retryable }
+
+// NextMayHelp reports whether another target may answer the request now.
+func (k Kind) NextMayHelp() bool { return kinds[k].next }
+
+// FromUpstream reports whether a provider's answer, or the lack of one, is what failed.
+func (k Kind) FromUpstream() bool {
+	return kinds[k].next || kinds[k].origin == FromProvider || k == UpstreamInvalid || k == UpstreamContentPolicy
+}
+
+// Kinds lists every kind, for documents and tests.
+func Kinds() []Kind {
+	all := make([]Kind, 0, len(kinds))
+	for k := range kinds {
+		all = append(all, k)
+	}
+	return all
+}
+
+// Error is what a client is told. Message is a sentence that makes sense alone: what, why, what to do.
+type Error struct {
+	Kind       Kind
+	Message    string
+	Param      string         // the field at fault, where there is one
+	Details    map[string]any // more facts for `details`; never secrets
+	RetryAfter time.Duration  // how long to wait, where known
+
+	UpstreamStatus int    // the provider's status, for upstream kinds; 0 when none came
+	UpstreamCode   string // the provider's own error code
+	Err            error  // the cause, for our log only: never shown to clients
+}
+
+// Errorf makes an error of this kind with a formatted sentence.
+func Errorf(kind Kind, format string, args ...any) *Error {
+	return &Error{Kind: kind, Message: fmt.Sprintf(format, args...)}
+}
+
+// With adds one detail and returns the error.
+func (e *Error) With(name string, value any) *Error {
+	if e.Details == nil {
+		e.Details = map[string]any{}
+	}
+	e.Details[name] = value
+	return e
+}
+
+func (e *Error) Error() string {
+	if e.Err != nil {
+		return fmt.Sprintf("%s: %s: %v", e.Kind, e.Message, e.Err)
+	}
+	return fmt.Sprintf("%s: %s", e.Kind, e.Message)
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Status is what the client gets: the kind's, or the provider's own 4xx where the request was at fault.
+func (e *Error) Status() int {
+	passedOn := e.Kind == UpstreamInvalid || e.Kind == UpstreamContentPolicy
+	if passedOn && e.UpstreamStatus >= 400 && e.UpstreamStatus < 500 {
+		return e.UpstreamStatus
+	}
+	return e.Kind.Status()
+}
+
+// AsError returns err as an Error; anything else is a defect of ours and says nothing of itself to the client.
+func AsError(err error) *Error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
+	return &Error{Kind: Internal, Message: "Something went wrong inside the gateway. Repeat the request; if it goes on, report the request id.", Err: err}
+}

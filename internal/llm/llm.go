@@ -1,0 +1,127 @@
+// Package llm is the vocabulary the other packages share: what a request asks for, what a provider
+// answers with, what was used, and what went wrong. It knows no wire format and performs no I/O.
+package llm
+
+// Op is what a request asks a model to do.
+type Op string
+
+// The operations of the model API.
+const (
+	Chat  Op = "chat"
+	Embed Op = "embeddings"
+)
+
+// Request is one client request after its wire format has checked it. Body keeps the bytes as received;
+// the other fields are what routing, limits and the log need to know about them.
+type Request struct {
+	Op     Op
+	Format string // wire format of Body, such as "chat"
+	Body   []byte
+	Fields []Field // the top-level members of Body, in order
+
+	Model        string // as the caller wrote it
+	Stream       bool
+	IncludeUsage bool  // the caller wants a usage event at the end of the stream
+	MaxOutput    int64 // output tokens the caller allows; 0 when not given
+	Choices      int   // answers asked for (n), at least 1
+	Needs        Abilities
+	Sampling     []string // sampling fields present that some models refuse: temperature, top_p, ...
+
+	Messages      int
+	ASCIIBytes    int // bytes of prompt text in ASCII
+	NonASCIIBytes int // bytes of prompt text outside ASCII
+	Images        int
+	Preview       string // how the last user message begins, for lists; at most PreviewBytes
+
+	Inputs      int   // embeddings: number of inputs
+	TokenIDs    int64 // embeddings: token ids given instead of text
+	Dimensions  int64 // embeddings: vector size asked for; 0 when not given
+	Base64      bool  // embeddings: the caller wants base64 vectors
+	Controls    Controls
+	EndUser     string            // the caller's own end-user name (`user`, `safety_identifier`)
+	Metadata    map[string]string // the caller's labels
+	ServiceTier string
+}
+
+// PreviewBytes bounds Request.Preview.
+const PreviewBytes = 160
+
+// Field is one top-level member of a JSON body: Name is unescaped, and Body[KeyStart:End] spans key and value.
+type Field struct {
+	Name                 string
+	KeyStart, Value, End int // Body[Value:End] is the value
+}
+
+// Controls are the routing wishes a request carries. They are ours and never reach a provider.
+type Controls struct {
+	Models    []string       `json:"models,omitempty"` // ordered fallbacks
+	Provider  ProviderWishes `json:"provider,omitzero"`
+	SessionID string         `json:"session_id,omitempty"`
+}
+
+// ProviderWishes is the `provider` object that clients of other gateways already send.
+type ProviderWishes struct {
+	Order             []string  `json:"order,omitempty"`
+	Only              []string  `json:"only,omitempty"`
+	Ignore            []string  `json:"ignore,omitempty"`
+	NoFallbacks       bool      `json:"no_fallbacks,omitempty"`       // allow_fallbacks: false
+	RequireParameters bool      `json:"require_parameters,omitempty"` // refuse targets that would ignore a field
+	Sort              string    `json:"sort,omitempty"`               // price, latency, throughput
+	MaxPrice          *MaxPrice `json:"max_price,omitempty"`
+	DenyCollection    bool      `json:"deny_collection,omitempty"` // data_collection: deny
+	ZeroRetention     bool      `json:"zdr,omitempty"`
+}
+
+// MaxPrice bounds what a target may ask, in dollars per million tokens; nil leaves that side open.
+type MaxPrice struct {
+	Prompt     *float64 `json:"prompt,omitempty"`
+	Completion *float64 `json:"completion,omitempty"`
+}
+
+// InputTokens estimates the prompt's tokens without a vocabulary. English text has about four bytes a token;
+// other scripts take about two bytes a token in current vocabularies; a message costs about four tokens of framing
+// and an image about 800. The figure steers routing and holds; the bill uses what the provider reports.
+func (r *Request) InputTokens() int64 {
+	text := int64(r.ASCIIBytes)/4 + int64(r.NonASCIIBytes)/2
+	return text + int64(r.Messages)*4 + int64(r.Images)*800 + r.TokenIDs + 1
+}
+
+// OutputTokens estimates the tokens of answer text by the same rule as InputTokens.
+func OutputTokens(ascii, nonASCII int64) int64 {
+	if ascii+nonASCII == 0 {
+		return 0
+	}
+	return ascii/4 + nonASCII/2 + 1
+}
+
+// Event is one piece of an answer. A whole answer is a stream of one event.
+type Event struct {
+	Data    []byte // in the client's wire format, ready to be framed; valid until the next event is asked for
+	Content bool   // carries text, reasoning, refusal, audio or a piece of a tool call: the first one is the point of no return
+	Bare    bool   // carries nothing but usage: dropped when the caller did not ask for it
+	Finish  string // why an answer ended, as the chat format names it; empty while it goes on
+	Usage   *Usage // totals so far, where the provider tells them
+	Model   string // the model name the provider reported
+
+	ASCIIBytes    int // answer text in this event, for our own count
+	NonASCIIBytes int
+}
+
+// Usage counts tokens in classes that exclude each other, except Reasoning, which is a part of Output shown apart.
+type Usage struct {
+	Input      int64 `json:"input"` // fresh: neither read from nor written to a cache
+	CacheRead  int64 `json:"cache_read"`
+	CacheWrite int64 `json:"cache_write"`
+	Output     int64 `json:"output"` // includes Reasoning
+	Reasoning  int64 `json:"reasoning"`
+	// Estimated marks our own count, used when the provider told none or an absurd one.
+	Estimated bool `json:"estimated,omitempty"`
+	// ServiceTier is the tier that the provider says it served.
+	ServiceTier string `json:"service_tier,omitempty"`
+}
+
+// Prompt is everything the model read.
+func (u Usage) Prompt() int64 { return u.Input + u.CacheRead + u.CacheWrite }
+
+// Total is everything read and written.
+func (u Usage) Total() int64 { return u.Prompt() + u.Output }

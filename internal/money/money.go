@@ -1,0 +1,130 @@
+// Package money holds amounts as whole nano-dollars and prices as nano-dollars per million tokens.
+// Sums saturate instead of wrapping, so a balance can never turn over by arithmetic.
+package money
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+	"strconv"
+	"strings"
+)
+
+// Amount is a sum of money in nano-dollars.
+type Amount int64
+
+// Dollar is one US dollar.
+const Dollar Amount = 1_000_000_000
+
+// Max is the largest amount; sums that would pass it stay there.
+const Max Amount = math.MaxInt64
+
+// Rate is a price in nano-dollars per million tokens.
+type Rate int64
+
+// ErrSyntax says that a text is not a decimal number of dollars with at most nine digits behind the point.
+var ErrSyntax = errors.New("not an amount in dollars")
+
+// Add returns a+b, held at the ends of the range.
+func (a Amount) Add(b Amount) Amount {
+	sum := a + b
+	if (a > 0 && b > 0 && sum < 0) || (a > 0 && b > 0 && sum < a) {
+		return Max
+	}
+	if a < 0 && b < 0 && sum >= 0 {
+		return -Max
+	}
+	return sum
+}
+
+// Sub returns a-b, held at the ends of the range.
+func (a Amount) Sub(b Amount) Amount {
+	if b == math.MinInt64 {
+		return Max
+	}
+	return a.Add(-b)
+}
+
+// Cost prices tokens at the rate, rounded half up to a whole nano-dollar.
+// Negative token counts cost nothing: they are a provider's mistake, never a refund.
+func (r Rate) Cost(tokens int64) Amount {
+	if tokens <= 0 || r <= 0 {
+		return 0
+	}
+	hi, lo := bits.Mul64(uint64(tokens), uint64(r))
+	const million = 1_000_000
+	if hi >= million {
+		return Max
+	}
+	quo, rem := bits.Div64(hi, lo, million)
+	if rem >= million/2 {
+		quo++
+	}
+	if quo > math.MaxInt64 {
+		return Max
+	}
+	return Amount(quo)
+}
+
+// PerMillion makes a rate from dollars per million tokens, as price lists write it.
+func PerMillion(dollars float64) Rate {
+	return Rate(math.Round(dollars * float64(Dollar)))
+}
+
+// Dollars is the amount as a float, for scores and charts only: never for sums.
+func (a Amount) Dollars() float64 { return float64(a) / float64(Dollar) }
+
+// Dollars is the rate in dollars per million tokens, for scores and display only.
+func (r Rate) Dollars() float64 { return float64(r) / float64(Dollar) }
+
+// String writes the exact amount in dollars with no needless zeros: "0.00031", "12.5", "-3".
+func (a Amount) String() string {
+	n := uint64(a)
+	sign := ""
+	if a < 0 {
+		sign, n = "-", uint64(-a)
+	}
+	whole, frac := n/uint64(Dollar), n%uint64(Dollar)
+	if frac == 0 {
+		return sign + strconv.FormatUint(whole, 10)
+	}
+	return sign + strconv.FormatUint(whole, 10) + "." + strings.TrimRight(fmt.Sprintf("%09d", frac), "0")
+}
+
+// Parse reads what String writes.
+func Parse(s string) (Amount, error) {
+	digits, negative := strings.CutPrefix(s, "-")
+	whole, frac, _ := strings.Cut(digits, ".")
+	if whole == "" || len(frac) > 9 {
+		return 0, fmt.Errorf("%q: %w", s, ErrSyntax)
+	}
+	n, err := strconv.ParseUint(whole+frac+strings.Repeat("0", 9-len(frac)), 10, 63)
+	if err != nil {
+		return 0, fmt.Errorf("%q: %w", s, ErrSyntax)
+	}
+	if negative {
+		return -Amount(n), nil
+	}
+	return Amount(n), nil
+}
+
+// MarshalJSON writes the amount as a text of dollars, because JSON numbers lose digits in common readers.
+func (a Amount) MarshalJSON() ([]byte, error) { return []byte(`"` + a.String() + `"`), nil }
+
+// UnmarshalJSON reads a text of dollars, or a number written without an exponent.
+func (a *Amount) UnmarshalJSON(b []byte) error {
+	text := string(b)
+	if len(b) > 0 && b[0] == '"' {
+		if err := json.Unmarshal(b, &text); err != nil {
+			return err
+		}
+	}
+	parsed, err := Parse(text)
+	if err != nil {
+		return err
+	}
+	*a = parsed
+	return nil
+}

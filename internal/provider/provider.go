@@ -1,0 +1,94 @@
+// Package provider says what we need of a provider: what it offers, how a call to it is built and how its answer is
+// read. Nothing here or below performs I/O; the gateway makes the call in between.
+package provider
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"slices"
+	"time"
+
+	"fairlead/internal/catalog"
+	"fairlead/internal/llm"
+)
+
+// Target is a model at a provider, with a price.
+type Target struct {
+	Provider   string
+	Model      *catalog.Model
+	Upstream   string         // the name the provider knows the model by
+	Price      *catalog.Price // nil when unknown
+	FirstToken time.Duration  // how long the first token may take while another target remains
+	Simulated  bool
+	Collects   bool // the provider may keep or train on what it is sent
+}
+
+// ID names the target as people write it: provider/model.
+func (t *Target) ID() string { return t.Provider + "/" + t.Model.Name }
+
+// Provider is one configured upstream. A nil Exchange means that it does not offer the operation.
+type Provider struct {
+	Name        string
+	Title       string // as people call it, such as "Mistral AI"
+	BaseURL     string
+	Simulated   bool
+	Credentials []Credential
+	Chat        Exchange
+	Embed       Exchange
+	Targets     []*Target
+	ModelsPath  string // where GET lists models, relative to BaseURL; empty when there is no such list
+	Authorize   func(h http.Header, secret string)
+	Transport   http.RoundTripper // nil for the network
+}
+
+// Exchange returns how the provider does op, or nil.
+func (p *Provider) Exchange(op llm.Op) Exchange {
+	if op == llm.Embed {
+		return p.Embed
+	}
+	return p.Chat
+}
+
+// Target returns the provider's target for a canonical model name.
+func (p *Provider) Target(model string) (*Target, bool) {
+	i := slices.IndexFunc(p.Targets, func(t *Target) bool { return t.Model.Name == model })
+	if i < 0 {
+		return nil, false
+	}
+	return p.Targets[i], true
+}
+
+// Credential is one secret of a provider. Its ID appears in logs and pages, its Secret nowhere.
+type Credential struct {
+	ID     string // such as "openai#1"
+	Secret string
+	Source string // where it came from: "env OPENAI_API_KEY", "file", "dashboard"
+}
+
+// Hint is what may be shown of the secret: the last four characters of a long one.
+func (c Credential) Hint() string {
+	if len(c.Secret) < 12 {
+		return "…"
+	}
+	return "…" + c.Secret[len(c.Secret)-4:]
+}
+
+// Call is the input of one attempt.
+type Call struct {
+	Target   *Target
+	Secret   string
+	Request  *llm.Request
+	Warnings []string // what the adapter had to change so that the target takes the request; the adapter adds to it
+}
+
+// Exchange builds the call for one operation and reads its answer. It never makes the call.
+type Exchange interface {
+	// NewRequest builds the HTTP request. It sets its own headers only: nothing of the client's travels on.
+	NewRequest(ctx context.Context, c *Call) (*http.Request, error)
+	// Events reads a 2xx answer, whole or streamed, in order. The last pair may hold an *llm.Error, after which it ends.
+	// An answer that ends before its finish is such an error (llm.UpstreamCut), never a clean end.
+	Events(c *Call, resp *http.Response) iter.Seq2[llm.Event, error]
+	// Failure classifies an answer that is not 2xx. It may read a bounded part of the body.
+	Failure(c *Call, resp *http.Response) *llm.Error
+}

@@ -1,0 +1,140 @@
+// Package requestlog owns the record of a request: the Entry with its attempts, the filters for reading entries,
+// and the figures summed up from them. Where entries are kept is the matter of spool and store.
+package requestlog
+
+import (
+	"time"
+
+	"fairlead/internal/catalog"
+	"fairlead/internal/llm"
+	"fairlead/internal/money"
+	"fairlead/internal/route"
+)
+
+// Outcome says how a request ended, whatever the decision was.
+type Outcome string
+
+// The outcomes of a request.
+const (
+	OK            Outcome = "ok"
+	ClientError   Outcome = "client_error"
+	UpstreamError Outcome = "upstream_error"
+	Rejected      Outcome = "rejected"  // refused by a key's rights, a limit, a budget or a policy
+	Cancelled     Outcome = "cancelled" // the client left
+	Partial       Outcome = "partial"   // ended with an error after content had been delivered
+	Interrupted   Outcome = "interrupted"
+	GatewayError  Outcome = "gateway_error"
+)
+
+// Entry is the record of one request. Zero values mean "not known" or "did not come to that".
+type Entry struct {
+	ID          string `json:"id"`
+	WorkspaceID string `json:"workspace_id"`
+	KeyID       string `json:"key_id,omitempty"`
+	KeyName     string `json:"key_name,omitempty"`
+	AccountID   string `json:"account_id,omitempty"` // set instead of a key when a dashboard session sent it
+
+	Time     time.Time     `json:"time"`
+	Latency  time.Duration `json:"latency_ns"`  // from first byte in to last byte out
+	TTFT     time.Duration `json:"ttft_ns"`     // to the first content out
+	Overhead time.Duration `json:"overhead_ns"` // latency less the time spent waiting for providers
+
+	Endpoint  string   `json:"endpoint"` // such as "chat/completions"
+	Format    string   `json:"format"`
+	Stream    bool     `json:"stream"`
+	Requested string   `json:"requested_model"`
+	Model     string   `json:"model,omitempty"`    // canonical name of the model that served
+	Provider  string   `json:"provider,omitempty"` // that served
+	ServedAs  string   `json:"served_as,omitempty"`
+	Simulated bool     `json:"simulated,omitempty"`
+	Policy    string   `json:"policy,omitempty"` // that shaped the decision
+	Warnings  []string `json:"warnings,omitempty"`
+
+	DecisionKind route.Kind      `json:"decision,omitempty"`
+	Decision     *route.Decision `json:"trace,omitempty"`
+	Attempts     []Attempt       `json:"attempts"`
+
+	Outcome        Outcome       `json:"outcome"`
+	Status         int           `json:"status"` // HTTP status sent to the client
+	Error          *Failure      `json:"error,omitempty"`
+	Finish         string        `json:"finish_reason,omitempty"`
+	Usage          llm.Usage     `json:"usage"`
+	Cost           *money.Amount `json:"cost_usd"` // nil when unknown
+	Bill           *catalog.Bill `json:"bill,omitempty"`
+	BaselineModel  string        `json:"baseline_model,omitempty"`
+	BaselineSource string        `json:"baseline_source,omitempty"`
+	BaselineCost   *money.Amount `json:"baseline_cost_usd"` // nil when unknown
+	BaselineBill   *catalog.Bill `json:"baseline_bill,omitempty"`
+
+	Preview  string            `json:"preview,omitempty"`
+	Session  string            `json:"session,omitempty"`
+	EndUser  string            `json:"end_user,omitempty"`
+	Tags     map[string]string `json:"tags,omitempty"`
+	Metadata map[string]string `json:"metadata,omitempty"`
+	Client   string            `json:"client,omitempty"` // user agent, shortened
+	IP       string            `json:"ip,omitempty"`
+	TraceID  string            `json:"trace_id,omitempty"`
+	Versions route.Versions    `json:"versions"`
+	BytesIn  int64             `json:"bytes_in"`
+	BytesOut int64             `json:"bytes_out"`
+
+	BodyState BodyState `json:"body_state"`
+	Body      Body      `json:"-"` // kept apart from the rest
+}
+
+// Saved is the baseline cost less the cost; ok is false when either is unknown.
+func (e *Entry) Saved() (saved money.Amount, ok bool) {
+	if e.Cost == nil || e.BaselineCost == nil {
+		return 0, false
+	}
+	return e.BaselineCost.Sub(*e.Cost), true
+}
+
+// BodyState says whether the request's text is stored, and if not, why not.
+type BodyState string
+
+// The states of a stored body.
+const (
+	BodyStored   BodyState = "stored"
+	BodyOff      BodyState = "off" // storing is off for the workspace or the instance
+	BodyOffKey   BodyState = "off_for_key"
+	BodyRefused  BodyState = "refused_by_request"
+	BodyExpired  BodyState = "expired"
+	BodyTooLarge BodyState = "too_large"
+	BodyNone     BodyState = "none" // the request failed before there was one
+)
+
+// Body is the text of request and answer. Response holds the bytes of a whole answer, or the events of a stream
+// joined by newlines until they are assembled.
+type Body struct {
+	Request  []byte
+	Response []byte
+	Streamed bool // Response is still a list of events
+}
+
+// Attempt is one try at one target.
+type Attempt struct {
+	Provider   string        `json:"provider"`
+	Model      string        `json:"model"`
+	Upstream   string        `json:"upstream"`
+	Credential string        `json:"credential,omitempty"`
+	Start      time.Duration `json:"start_ns"`   // after the request's start
+	Connect    time.Duration `json:"connect_ns"` // until the connection was ready
+	Headers    time.Duration `json:"headers_ns"` // until the answer's headers
+	FirstToken time.Duration `json:"first_token_ns"`
+	Duration   time.Duration `json:"duration_ns"`
+	Status     int           `json:"status,omitempty"`
+	Class      llm.Kind      `json:"class,omitempty"` // of its failure; empty when it served
+	Message    string        `json:"message,omitempty"`
+	RetryAfter time.Duration `json:"retry_after_ns,omitempty"`
+	Usage      *llm.Usage    `json:"usage,omitempty"`
+	Cost       *money.Amount `json:"cost_usd,omitempty"`
+	Bytes      int64         `json:"bytes"`
+}
+
+// Failure is the error a client was given.
+type Failure struct {
+	Code    string     `json:"code"`
+	Message string     `json:"message"`
+	Origin  llm.Origin `json:"origin"`
+}

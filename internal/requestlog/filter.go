@@ -1,0 +1,130 @@
+package requestlog
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"fairlead/internal/money"
+)
+
+// ErrNotFound is returned when no entry of the workspace has the id.
+var ErrNotFound = errors.New("no such request")
+
+// Filter selects entries of one workspace. Fields are combined with "and"; several values of one field with "or".
+// The zero Filter with a workspace selects everything. From is inclusive, To exclusive.
+type Filter struct {
+	WorkspaceID string
+	From, To    time.Time
+	ID          []string
+	Decision    []string
+	Outcome     []string
+	Status      []int
+	Model       []string
+	Requested   []string
+	Provider    []string
+	Policy      []string
+	Key         []string
+	Tag         []string // "name=value", or "name" for any value
+	Session     []string
+	User        []string
+	Stream      *bool
+	MinCost     *money.Amount
+	MaxCost     *money.Amount
+	MinLatency  time.Duration
+	MaxLatency  time.Duration
+	MinSaved    *money.Amount
+	MaxSaved    *money.Amount
+	Unpriced    bool
+	Simulated   *bool
+	Q           string // literal text searched in previews, ids and errors
+}
+
+// Page is where a listing goes on: entries older than Before (an entry id), at most Limit of them, newest first.
+// Sort "cost" and "latency" list the dearest or slowest first and do not go on beyond one page.
+type Page struct {
+	Before string
+	After  string // for live tails: entries newer than this id, oldest first
+	Limit  int
+	Sort   string
+}
+
+// Reader finds entries. Every call is bounded in rows and time.
+type Reader interface {
+	// Entries lists matching entries without their traces and bodies.
+	Entries(ctx context.Context, f Filter, p Page) ([]Entry, error)
+	// Entry returns one whole entry without its bodies, or ErrNotFound.
+	Entry(ctx context.Context, workspaceID, id string) (Entry, error)
+	// EntryBody returns the stored bodies, or ErrNotFound when none are stored.
+	EntryBody(ctx context.Context, workspaceID, id string) (Body, error)
+	// Count estimates how many entries match, counting no further than limit.
+	Count(ctx context.Context, f Filter, limit int) (int, error)
+	// Series sums entries up in buckets of time, from roll-ups where the filter allows.
+	Series(ctx context.Context, q SeriesQuery) ([]Bucket, error)
+	// Breakdown sums entries up by one dimension.
+	Breakdown(ctx context.Context, q BreakdownQuery) ([]Group, error)
+}
+
+// Writer stores entries. Writing the same entry again changes nothing.
+type Writer interface {
+	// WriteEntries stores a batch with its ledger rows and roll-ups in one transaction.
+	WriteEntries(ctx context.Context, entries []Entry) error
+}
+
+// RollupFilter is the part of a filter that roll-ups can answer.
+type RollupFilter struct {
+	WorkspaceID string
+	From, To    time.Time
+	Key         []string
+	Model       []string
+	Provider    []string
+	Policy      []string
+	Simulated   *bool // nil for both
+}
+
+// SeriesQuery asks for figures over time.
+type SeriesQuery struct {
+	RollupFilter
+	Step time.Duration // width of a bucket: a minute, an hour or a day (UTC); other widths are rounded up to one of these
+}
+
+// BreakdownQuery asks for figures by model, provider, key or policy.
+type BreakdownQuery struct {
+	RollupFilter
+	By    string
+	Limit int
+}
+
+// Figures are sums over requests.
+type Figures struct {
+	Requests     int64        `json:"requests"`
+	Errors       int64        `json:"errors"` // upstream and gateway errors, partial and interrupted
+	Rejected     int64        `json:"rejected"`
+	Expected     int64        `json:"expected"`
+	Fallbacks    int64        `json:"fallbacks"`
+	Policies     int64        `json:"policies"`
+	Priced       int64        `json:"priced"`   // requests with a known cost
+	Compared     int64        `json:"compared"` // requests with a known cost and a known baseline cost
+	Cost         money.Amount `json:"cost_usd"`
+	ComparedCost money.Amount `json:"compared_cost_usd"` // cost of the compared ones
+	BaselineCost money.Amount `json:"baseline_cost_usd"`
+	InputTokens  int64        `json:"input_tokens"`
+	CachedTokens int64        `json:"cached_tokens"`
+	OutputTokens int64        `json:"output_tokens"`
+	LatencyP50   int64        `json:"latency_p50_ms"` // quantiles are read from histograms: within 10 % of the true value
+	LatencyP95   int64        `json:"latency_p95_ms"`
+	TTFTP50      int64        `json:"ttft_p50_ms"`
+}
+
+// Bucket is Figures over a span of time.
+type Bucket struct {
+	Start time.Time `json:"start"`
+	Figures
+}
+
+// Group is Figures of one model, provider, key or policy.
+type Group struct {
+	Name  string `json:"name"`
+	Label string `json:"label,omitempty"`
+	Figures
+}
