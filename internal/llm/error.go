@@ -44,18 +44,19 @@ const (
 
 // What a provider did. These are also the classes that attempts carry in the log.
 const (
-	UpstreamConnect       Kind = "connect"        // not reached: refused, reset, no such host, TLS
-	UpstreamTimeout       Kind = "timeout"        // no first token, or silence, for longer than allowed
-	UpstreamRateLimited   Kind = "rate_limit"     // 429
-	UpstreamOverloaded    Kind = "overload"       // 503, 529
-	UpstreamServer        Kind = "server_error"   // other 5xx
-	UpstreamAuth          Kind = "credential"     // 401, 403, 402: our credential is refused
-	UpstreamNotFound      Kind = "unknown_model"  // 404: the provider does not have the model
-	UpstreamMalformed     Kind = "malformed"      // a 200 that is no answer
-	UpstreamCut           Kind = "cut"            // the stream ended before its finish
-	UpstreamInvalid       Kind = "refused"        // 4xx that is the client's own fault: passed on
-	UpstreamContext       Kind = "context_length" // the prompt does not fit this model: another may hold it
-	UpstreamContentPolicy Kind = "content_policy" // refused by the provider's content rules: passed on
+	NoTargetReady         Kind = "no_target_ready" // every target that could serve is failing or resting
+	UpstreamConnect       Kind = "connect"         // not reached: refused, reset, no such host, TLS
+	UpstreamTimeout       Kind = "timeout"         // no first token, or silence, for longer than allowed
+	UpstreamRateLimited   Kind = "rate_limit"      // 429
+	UpstreamOverloaded    Kind = "overload"        // 503, 529
+	UpstreamServer        Kind = "server_error"    // other 5xx
+	UpstreamAuth          Kind = "credential"      // 401, 403, 402: our credential is refused
+	UpstreamNotFound      Kind = "unknown_model"   // 404: the provider does not have the model
+	UpstreamMalformed     Kind = "malformed"       // a 200 that is no answer
+	UpstreamCut           Kind = "cut"             // the stream ended before its finish
+	UpstreamInvalid       Kind = "refused"         // 4xx that is the client's own fault: passed on
+	UpstreamContext       Kind = "context_length"  // the prompt does not fit this model: another may hold it
+	UpstreamContentPolicy Kind = "content_policy"  // refused by the provider's content rules: passed on
 )
 
 // What happened in the admin API.
@@ -113,6 +114,7 @@ var kinds = map[Kind]kindFacts{
 	ServerShutdown:    {"SERVER_SHUTDOWN", 503, FromGateway, true, false},
 	Internal:          {"INTERNAL_ERROR", 500, FromGateway, true, false},
 
+	NoTargetReady:         {"PROVIDER_UPSTREAM_ERROR", 503, FromProvider, true, false},
 	UpstreamConnect:       {"PROVIDER_UPSTREAM_ERROR", 502, FromProvider, true, true},
 	UpstreamTimeout:       {"PROVIDER_TIMEOUT", 504, FromProvider, true, true},
 	UpstreamRateLimited:   {"PROVIDER_RATE_LIMITED", 429, FromProvider, true, true},
@@ -169,6 +171,7 @@ type Error struct {
 	Param      string         // the field at fault, where there is one
 	Details    map[string]any // more facts for `details`; never secrets
 	RetryAfter time.Duration  // how long to wait, where known
+	Final      bool           // a repeat cannot help, although the kind usually allows one
 
 	UpstreamStatus int    // the provider's status, for upstream kinds; 0 when none came
 	UpstreamCode   string // the provider's own error code

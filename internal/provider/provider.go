@@ -22,6 +22,8 @@ type Target struct {
 	FirstToken time.Duration  // how long the first token may take while another target remains
 	Simulated  bool
 	Collects   bool // the provider may keep or train on what it is sent
+	// ZeroRetention providers are marked by the operator as keeping nothing of what they are sent.
+	ZeroRetention bool
 }
 
 // ID names the target as people write it: provider/model.
@@ -40,6 +42,7 @@ type Provider struct {
 	ModelsPath  string // where GET lists models, relative to BaseURL; empty when there is no such list
 	Authorize   func(h http.Header, secret string)
 	Transport   http.RoundTripper // nil for the network
+	Slots       chan struct{}     // as many places as requests may run at a time; nil for no cap
 }
 
 // Exchange returns how the provider does op, or nil.

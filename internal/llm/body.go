@@ -1,0 +1,75 @@
+package llm
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+)
+
+// Body is the error object that every path answers with: {"error": sentence, "code": CODE, "details": {…}}.
+// It never holds the cause, only what Message and Details say.
+func (e *Error) Body(requestID string) []byte {
+	var b bytes.Buffer
+	b.WriteString(`{"error":`)
+	b.Write(encode(e.Message))
+	return e.rest(&b, requestID)
+}
+
+// OpenAIBody is the error object with a nested `error`, for clients that cannot read a sentence there.
+func (e *Error) OpenAIBody(requestID string) []byte {
+	var param any
+	if e.Param != "" {
+		param = e.Param
+	}
+	var b bytes.Buffer
+	b.WriteString(`{"error":`)
+	b.Write(encode(struct {
+		Message string `json:"message"`
+		Type    string `json:"type"`
+		Param   any    `json:"param"`
+		Code    string `json:"code"`
+	}{e.Message, string(e.Kind), param, e.Kind.Code()}))
+	return e.rest(&b, requestID)
+}
+
+func (e *Error) rest(b *bytes.Buffer, requestID string) []byte {
+	details := map[string]any{}
+	maps.Copy(details, e.Details)
+	details["request_id"] = requestID
+	details["origin"] = e.Kind.Origin()
+	details["retryable"] = e.Retryable()
+	if e.Param != "" {
+		details["param"] = e.Param
+	}
+	if e.UpstreamStatus != 0 {
+		details["upstream_status"] = e.UpstreamStatus
+	}
+	if e.UpstreamCode != "" {
+		details["upstream_code"] = e.UpstreamCode
+	}
+	b.WriteString(`,"code":`)
+	b.Write(encode(e.Kind.Code()))
+	b.WriteString(`,"details":`)
+	b.Write(encode(details))
+	b.WriteByte('}')
+	return b.Bytes()
+}
+
+// Retryable reports whether the same request may succeed later: what the kind says, unless the error knows better.
+func (e *Error) Retryable() bool {
+	if e.Final {
+		return false
+	}
+	return e.Kind.Retryable()
+}
+
+// encode writes JSON on one line without escaping <, > and &, which make sentences unreadable.
+func encode(v any) []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return []byte(`{}`) // a detail that cannot be encoded must not hide the error itself
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}

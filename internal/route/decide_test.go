@@ -1,0 +1,207 @@
+package route
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"fairlead/internal/catalog"
+	"fairlead/internal/llm"
+	"fairlead/internal/money"
+	"fairlead/internal/provider"
+)
+
+// field draws providers with targets of random models.
+func field(t *rapid.T) []*provider.Provider {
+	models := map[string]*catalog.Model{}
+	for _, name := range []string{"m1", "m2", "m3", "m4", "m5", "m6"} {
+		models[name] = &catalog.Model{
+			Name: name, Op: llm.Chat,
+			Quality:   rapid.Float64Range(0, 1).Draw(t, "quality"),
+			Context:   rapid.Int64Range(1000, 400_000).Draw(t, "context"),
+			Abilities: llm.Abilities(rapid.Uint32Range(0, 1<<11-1).Draw(t, "abilities")),
+		}
+	}
+	var providers []*provider.Provider
+	for _, name := range []string{"p1", "p2", "p3"} {
+		p := &provider.Provider{Name: name}
+		for _, m := range []string{"m1", "m2", "m3", "m4", "m5", "m6"} {
+			if !rapid.Bool().Draw(t, "offers") {
+				continue
+			}
+			target := &provider.Target{Provider: name, Model: models[m], Upstream: m}
+			if rapid.IntRange(0, 9).Draw(t, "priced") > 0 {
+				target.Price = &catalog.Price{
+					Input:  money.Rate(rapid.Int64Range(0, 50*int64(money.Dollar)).Draw(t, "in")),
+					Output: money.Rate(rapid.Int64Range(0, 90*int64(money.Dollar)).Draw(t, "out")),
+				}
+			}
+			p.Targets = append(p.Targets, target)
+		}
+		providers = append(providers, p)
+	}
+	return providers
+}
+
+func anyInput(t *rapid.T) Input {
+	return Input{
+		Op: llm.Chat, Model: "auto", Choices: 1,
+		Objective:   Objective{Name: "number", Tradeoff: rapid.Float64Range(0, 1).Draw(t, "tradeoff")},
+		InputTokens: rapid.Int64Range(1, 300_000).Draw(t, "tokens"),
+		MaxOutput:   rapid.Int64Range(0, 20_000).Draw(t, "max_output"),
+		Needs:       llm.Abilities(1 << rapid.IntRange(0, 11).Draw(t, "need")),
+	}
+}
+
+func anyStates(t *rapid.T) map[string]State {
+	states := map[string]State{}
+	for _, p := range []string{"p1", "p2", "p3"} {
+		for _, m := range []string{"m1", "m2", "m3", "m4", "m5", "m6"} {
+			states[p+"/"+m] = State{
+				Open:    rapid.IntRange(0, 9).Draw(t, "open") == 0,
+				Latency: time.Duration(rapid.Int64Range(0, 5_000).Draw(t, "latency")) * time.Millisecond,
+			}
+		}
+	}
+	return states
+}
+
+func defaultCatalog(t *testing.T) *catalog.Catalog {
+	t.Helper()
+	cat, err := catalog.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cat
+}
+
+var ignorePointers = cmpopts.IgnoreFields(Decision{}, "Plan", "Micros")
+
+func TestDecideDoesNotDependOnTheOrderOfConfiguration(t *testing.T) {
+	t.Parallel()
+	cat := defaultCatalog(t)
+	rapid.Check(t, func(t *rapid.T) {
+		providers, in, states := field(t), anyInput(t), anyStates(t)
+		state := func(id string) State { return states[id] }
+		want, wantErr := Decide(in, NewSnapshot(cat, providers), state)
+
+		shuffled := slices.Clone(providers)
+		random := rand.New(rand.NewPCG(1, rapid.Uint64().Draw(t, "seed")))
+		random.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+		for _, p := range shuffled {
+			random.Shuffle(len(p.Targets), func(i, j int) { p.Targets[i], p.Targets[j] = p.Targets[j], p.Targets[i] })
+		}
+		got, gotErr := Decide(in, NewSnapshot(cat, shuffled), state)
+
+		if diff := cmp.Diff(want, got, ignorePointers); diff != "" {
+			t.Fatalf("decision changed (-want +got):\n%s", diff)
+		}
+		if (wantErr == nil) != (gotErr == nil) {
+			t.Fatalf("error changed from %v to %v", wantErr, gotErr)
+		}
+	})
+}
+
+func TestDecideKeepsItsChoiceWhenALoserLeaves(t *testing.T) {
+	t.Parallel()
+	cat := defaultCatalog(t)
+	rapid.Check(t, func(t *rapid.T) {
+		providers, in, states := field(t), anyInput(t), anyStates(t)
+		state := func(id string) State { return states[id] }
+		before, err := Decide(in, NewSnapshot(cat, providers), state)
+		if err != nil || len(before.Candidates) < 2 {
+			return
+		}
+		loser := before.Candidates[rapid.IntRange(1, len(before.Candidates)-1).Draw(t, "loser")].Target
+		for _, p := range providers {
+			p.Targets = slices.DeleteFunc(p.Targets, func(target *provider.Target) bool { return target.ID() == loser })
+		}
+		after, err := Decide(in, NewSnapshot(cat, providers), state)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if after.Candidates[0].Target != before.Candidates[0].Target {
+			t.Fatalf("without %s the choice moved from %s to %s", loser, before.Candidates[0].Target, after.Candidates[0].Target)
+		}
+	})
+}
+
+func TestDecideNeverPicksWorseQualityForAHigherTradeoff(t *testing.T) {
+	t.Parallel()
+	cat := defaultCatalog(t)
+	rapid.Check(t, func(t *rapid.T) {
+		snap, in := NewSnapshot(cat, field(t)), anyInput(t)
+		state := func(string) State { return State{} }
+		low, err := Decide(in, snap, state)
+		if err != nil {
+			return
+		}
+		in.Objective.Tradeoff += (1 - in.Objective.Tradeoff) * rapid.Float64Range(0, 1).Draw(t, "more")
+		high, err := Decide(in, snap, state)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if high.Candidates[0].Quality < low.Candidates[0].Quality-1e-5 {
+			t.Fatalf("quality fell from %v to %v", low.Candidates[0], high.Candidates[0])
+		}
+	})
+}
+
+func TestPlanListsExactlyTheRankedCandidates(t *testing.T) {
+	t.Parallel()
+	cat := defaultCatalog(t)
+	rapid.Check(t, func(t *rapid.T) {
+		states := anyStates(t)
+		d, err := Decide(anyInput(t), NewSnapshot(cat, field(t)), func(id string) State { return states[id] })
+		if (err == nil) != (len(d.Plan) > 0) {
+			t.Fatalf("error %v with a plan of %d", err, len(d.Plan))
+		}
+		for i, target := range d.Plan {
+			if c := d.Candidates[i]; c.Target != target.ID() || c.Rank != i+1 || c.Excluded != nil {
+				t.Fatalf("candidate %d is %+v, planned is %s", i, c, target.ID())
+			}
+		}
+		for _, c := range d.Candidates[len(d.Plan):] {
+			if c.Excluded == nil || c.Rank != 0 {
+				t.Fatalf("%s is neither planned nor excluded", c.Target)
+			}
+		}
+	})
+}
+
+func TestParseObjectiveRefusesWhatDoesNotExist(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ model, tradeoff string }{
+		{"auto:fast", ""}, {"auto", "2"}, {"auto", "-0.1"}, {"auto", "NaN"}, {"auto", "much"},
+	} {
+		if o, err := ParseObjective(c.model, c.tradeoff); err == nil {
+			t.Errorf("ParseObjective(%q, %q) = %+v, want an error", c.model, c.tradeoff, o)
+		}
+	}
+}
+
+func BenchmarkDecide(b *testing.B) {
+	cat, err := catalog.Default()
+	if err != nil {
+		b.Fatal(err)
+	}
+	providers := []*provider.Provider{{Name: "p"}}
+	for _, m := range cat.Models() {
+		if m.Op == llm.Chat && len(providers[0].Targets) < 60 {
+			providers[0].Targets = append(providers[0].Targets, &provider.Target{Provider: "p", Model: m, Upstream: m.Name, Price: cat.ListPrice(m.Name)})
+		}
+	}
+	snap := NewSnapshot(cat, providers)
+	in := Input{Op: llm.Chat, Model: "auto", Objective: Objective{Name: "auto", Tradeoff: 0.5}, InputTokens: 500, Choices: 1}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Decide(in, snap, func(string) State { return State{} }); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

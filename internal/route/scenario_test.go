@@ -1,0 +1,296 @@
+package route
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
+	"fairlead/internal/catalog"
+	"fairlead/internal/llm"
+	"fairlead/internal/money"
+	"fairlead/internal/provider"
+)
+
+var update = flag.Bool("update", false, "rewrite the plans of the scenarios")
+
+// TestScenarios runs the files of testdata: targets, what is known of their health, a request, and the plan it gets.
+func TestScenarios(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scenarios: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			t.Parallel()
+			runScenario(t, file)
+		})
+	}
+}
+
+func runScenario(t *testing.T, file string) {
+	t.Helper()
+	archive, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var snap *Snapshot
+	states := map[string]State{}
+	var in Input
+	changed := false
+	for i, part := range archive.Files {
+		text := string(part.Data)
+		switch part.Name {
+		case "targets":
+			snap = readTargets(t, text)
+		case "health":
+			states = readHealth(t, text)
+		case "request":
+			in = readRequest(t, text)
+		case "plan":
+			d, err := Decide(in, snap, func(id string) State { return states[id] })
+			got := plan(d, err)
+			if *update && got != text {
+				archive.Files[i].Data, changed = []byte(got), true
+				continue
+			}
+			if diff := cmp.Diff(text, got); diff != "" {
+				t.Errorf("%splan (-want +got):\n%s", archive.Comment, diff)
+			}
+		default:
+			t.Fatalf("unknown part %q", part.Name)
+		}
+	}
+	if changed {
+		if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// readTargets reads lines such as "alpha/big in=5 out=15 quality=0.9 context=200000 can=tools+vision".
+func readTargets(t *testing.T, text string) *Snapshot {
+	t.Helper()
+	models := map[string]*catalog.Model{}
+	providers := map[string]*provider.Provider{}
+	var order []*provider.Provider
+	for line := range strings.Lines(text) {
+		words := strings.Fields(line)
+		if len(words) == 0 {
+			continue
+		}
+		providerName, modelName, _ := strings.Cut(words[0], "/")
+		m := models[modelName]
+		if m == nil {
+			m = &catalog.Model{Name: modelName, Op: llm.Chat}
+			models[modelName] = m
+		}
+		target := &provider.Target{Provider: providerName, Model: m, Upstream: modelName}
+		for _, word := range words[1:] {
+			name, value, _ := strings.Cut(word, "=")
+			readTargetWord(t, target, name, value)
+		}
+		p := providers[providerName]
+		if p == nil {
+			p = &provider.Provider{Name: providerName}
+			providers[providerName] = p
+			order = append(order, p)
+		}
+		p.Targets = append(p.Targets, target)
+	}
+	cat, err := catalog.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return NewSnapshot(cat, order)
+}
+
+func readTargetWord(t *testing.T, target *provider.Target, name, value string) {
+	t.Helper()
+	m := target.Model
+	price := func() *catalog.Price {
+		if target.Price == nil {
+			target.Price = &catalog.Price{}
+		}
+		return target.Price
+	}
+	switch name {
+	case "in":
+		price().Input = money.PerMillion(number(t, value))
+	case "out":
+		price().Output = money.PerMillion(number(t, value))
+	case "quality":
+		m.Quality = number(t, value)
+	case "context":
+		m.Context = int64(number(t, value))
+	case "max_output":
+		m.MaxOutput = int64(number(t, value))
+	case "dimensions":
+		m.Dimensions = []int64{int64(number(t, value))}
+	case "embedding":
+		m.Op = llm.Embed
+	case "fixed_sampling":
+		m.FixedSampling = true
+	case "collects":
+		target.Collects = true
+	case "can":
+		for ability := range strings.SplitSeq(value, "+") {
+			one, err := llm.ParseAbility(ability)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m.Abilities |= one
+		}
+	default:
+		t.Fatalf("unknown word %q of a target", name)
+	}
+}
+
+// readHealth reads lines such as "alpha/big open", "alpha/big resting 20s", "alpha/big latency 300ms".
+func readHealth(t *testing.T, text string) map[string]State {
+	t.Helper()
+	states := map[string]State{}
+	for line := range strings.Lines(text) {
+		words := strings.Fields(line)
+		if len(words) == 0 {
+			continue
+		}
+		s := states[words[0]]
+		switch words[1] {
+		case "open":
+			s.Open = true
+		case "resting":
+			s.Resting = duration(t, words[2])
+		case "latency":
+			s.Latency = duration(t, words[2])
+		case "tokens_per_second":
+			s.TokensPS = number(t, words[2])
+		default:
+			t.Fatalf("unknown state %q", words[1])
+		}
+		states[words[0]] = s
+	}
+	return states
+}
+
+// readRequest reads words such as model=auto tokens=1000 needs=tools only=alpha,beta.
+func readRequest(t *testing.T, text string) Input {
+	t.Helper()
+	in := Input{Op: llm.Chat, Model: "auto", InputTokens: 1000, Choices: 1}
+	tradeoff := ""
+	for _, word := range strings.Fields(text) {
+		name, value, _ := strings.Cut(word, "=")
+		list := strings.Split(value, ",")
+		wishes := &in.Controls.Provider
+		switch name {
+		case "model":
+			in.Model = value
+		case "models":
+			in.Controls.Models = list
+		case "tokens":
+			in.InputTokens = int64(number(t, value))
+		case "max_output":
+			in.MaxOutput = int64(number(t, value))
+		case "needs":
+			for ability := range strings.SplitSeq(value, "+") {
+				one, err := llm.ParseAbility(ability)
+				if err != nil {
+					t.Fatal(err)
+				}
+				in.Needs |= one
+			}
+		case "sampling":
+			in.Sampling = list
+		case "tradeoff":
+			tradeoff = value
+		case "embeddings":
+			in.Op = llm.Embed
+		case "pinned":
+			in.PinnedEmbed = value
+		case "dimensions":
+			in.Dimensions = int64(number(t, value))
+		case "allowed":
+			in.AllowedModels = list
+		case "allow_unpriced":
+			in.AllowUnpriced = true
+		case "baseline":
+			in.Baseline = Baseline{Model: value, Source: "key"}
+		case "only":
+			wishes.Only = list
+		case "ignore":
+			wishes.Ignore = list
+		case "order":
+			wishes.Order = list
+		case "sort":
+			wishes.Sort = value
+		case "no_fallbacks":
+			wishes.NoFallbacks = true
+		case "require_parameters":
+			wishes.RequireParameters = true
+		case "deny_collection":
+			wishes.DenyCollection = true
+		case "max_prompt_price":
+			limit := number(t, value)
+			wishes.MaxPrice = &llm.MaxPrice{Prompt: &limit}
+		default:
+			t.Fatalf("unknown word %q of a request", name)
+		}
+	}
+	objective, err := ParseObjective(in.Model, tradeoff)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.Objective = objective
+	return in
+}
+
+// plan writes a decision as people read it.
+func plan(d *Decision, err error) string {
+	var b strings.Builder
+	for _, c := range d.Candidates {
+		if c.Excluded == nil {
+			fmt.Fprintf(&b, "%d. %s\n", c.Rank, c.Target)
+		}
+	}
+	for _, c := range d.Candidates {
+		if c.Excluded != nil {
+			fmt.Fprintf(&b, "excluded %s: %s, %s\n", c.Target, c.Excluded.Code, c.Excluded.Reason)
+		}
+	}
+	if e, ok := errors.AsType[*llm.Error](err); ok {
+		fmt.Fprintf(&b, "refused %s: %s\n", e.Kind.Code(), e.Message)
+		return b.String()
+	}
+	fmt.Fprintf(&b, "decision %s\n", d.Kind)
+	if d.Baseline != nil {
+		fmt.Fprintf(&b, "baseline %s (%s)\n", d.Baseline.Model, d.Baseline.Source)
+	}
+	return b.String()
+}
+
+func number(t *testing.T, s string) float64 {
+	t.Helper()
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func duration(t *testing.T, s string) time.Duration {
+	t.Helper()
+	d, err := time.ParseDuration(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}

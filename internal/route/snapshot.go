@@ -1,0 +1,125 @@
+package route
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"fairlead/internal/catalog"
+	"fairlead/internal/llm"
+	"fairlead/internal/provider"
+)
+
+// Router names the version of the deciding rules; a decision carries it.
+const Router = "prior-1"
+
+// Snapshot is one view of targets and prices. It never changes: a reload makes a new one.
+type Snapshot struct {
+	Catalog   *catalog.Catalog
+	Providers []*provider.Provider
+
+	targets []*provider.Target // sorted by ID, so that the order of configuration decides nothing
+	byModel map[string][]*provider.Target
+	byName  map[string]*provider.Provider
+}
+
+// NewSnapshot collects the targets of the providers.
+func NewSnapshot(cat *catalog.Catalog, providers []*provider.Provider) *Snapshot {
+	s := &Snapshot{
+		Catalog:   cat,
+		Providers: providers,
+		byModel:   map[string][]*provider.Target{},
+		byName:    map[string]*provider.Provider{},
+	}
+	for _, p := range providers {
+		s.byName[p.Name] = p
+		s.targets = append(s.targets, p.Targets...)
+	}
+	slices.SortFunc(s.targets, func(a, b *provider.Target) int { return cmp.Compare(a.ID(), b.ID()) })
+	for _, t := range s.targets {
+		s.byModel[t.Model.Name] = append(s.byModel[t.Model.Name], t)
+	}
+	return s
+}
+
+// Provider returns the provider of this name.
+func (s *Snapshot) Provider(name string) (*provider.Provider, bool) {
+	p, ok := s.byName[name]
+	return p, ok
+}
+
+// Targets lists every target in a fixed order.
+func (s *Snapshot) Targets() []*provider.Target { return s.targets }
+
+// Price is the card that a baseline is priced with: the cheapest configured one of the model,
+// else its list price, else nil.
+func (s *Snapshot) Price(model string) *catalog.Price {
+	var best *catalog.Price
+	for _, t := range s.byModel[model] {
+		if t.Price != nil && (best == nil || t.Price.Cost(typical) < best.Cost(typical)) {
+			best = t.Price
+		}
+	}
+	if best == nil {
+		return s.Catalog.ListPrice(model)
+	}
+	return best
+}
+
+// typical compares price cards: a prompt with an answer a quarter as long.
+var typical = llm.Usage{Input: 1000, Output: 250}
+
+// Named returns the targets a caller means by a name: all of a model's, or one when it is written provider/model.
+func (s *Snapshot) Named(name string) []*provider.Target {
+	if before, after, found := strings.Cut(name, "/"); found {
+		if p, ok := s.byName[before]; ok {
+			return s.at(p, after)
+		}
+	}
+	if targets := s.byModel[name]; targets != nil {
+		return targets
+	}
+	if m, ok := s.Catalog.Model(name); ok {
+		return s.byModel[m.Name]
+	}
+	return nil
+}
+
+func (s *Snapshot) at(p *provider.Provider, name string) []*provider.Target {
+	if t, ok := p.Target(name); ok {
+		return []*provider.Target{t}
+	}
+	for _, t := range p.Targets {
+		if t.Upstream == name {
+			return []*provider.Target{t}
+		}
+	}
+	if m, ok := s.Catalog.Model(name); ok {
+		if t, found := p.Target(m.Name); found {
+			return []*provider.Target{t}
+		}
+	}
+	return nil
+}
+
+// Canonical returns the canonical form of a model name, or the name itself when nothing is known of it.
+func (s *Snapshot) Canonical(name string) string {
+	if targets := s.Named(name); len(targets) > 0 {
+		return targets[0].Model.Name
+	}
+	if m, ok := s.Catalog.Model(name); ok {
+		return m.Name
+	}
+	return name
+}
+
+// Suggest lists names of models on offer that are near to name.
+func (s *Snapshot) Suggest(name string) []string {
+	near := []string{}
+	for _, candidate := range s.Catalog.Suggest(name, 20) {
+		if len(s.Named(candidate)) > 0 && len(near) < 5 {
+			near = append(near, candidate)
+		}
+	}
+	return near
+}
