@@ -13,6 +13,7 @@ type Model struct {
 	Vendor string
 	Family string
 	Op     llm.Op
+	Home   string // the vendor's own provider, where it has one
 
 	Context   int64 // whole window in tokens; 0 when unknown
 	MaxInput  int64 // a separate cap on the prompt, where there is one
@@ -39,6 +40,13 @@ type Offer struct {
 	Provider string
 	Upstream string // the name that the provider knows
 	Price    *Price // nil when unknown: never free
+
+	// Needs is empty when a key and the provider's usual API are enough. Else it says what more it takes: "responses"
+	// (another API), "invitation", "contributor" (training on what is sent). Such an offer has a price but is not
+	// listed until an override names it.
+	Needs   string
+	Context int64         // the provider's own window, where it is narrower than the model's; else 0
+	Lacks   llm.Abilities // what the model can do, but not at this provider
 }
 
 // Price is a price card. The zero rate is free; a nil cache rate means that cached tokens cost as fresh ones.
@@ -49,7 +57,7 @@ type Price struct {
 	CacheWrite *money.Rate
 	PerRequest money.Amount
 	Tiers      []Tier // in rising order of Above
-	Source     string // where the figures come from: "list", "override", "local"
+	Source     string // where the figures come from: "vendor page", "models.dev+litellm", "override", "local"
 	AsOf       string // the day they were read
 }
 

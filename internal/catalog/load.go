@@ -1,0 +1,259 @@
+package catalog
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/csv"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"strconv"
+	"strings"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/money"
+)
+
+//go:embed data/models.csv data/offers.csv data/aliases.csv
+var embedded embed.FS
+
+// errColumn says that a table has not the columns it should have.
+var errColumn = errors.New("unexpected columns")
+
+const (
+	modelColumns = "name,vendor,family,op,home,context,max_input,max_output,abilities,traits,quality,quality_source,dimensions,released,deprecated,open_weights"
+	offerColumns = "model,provider,upstream,needs,context,lacks,input,output,cache_read,cache_write,tiers,source,as_of"
+	aliasColumns = "alias,model"
+)
+
+// Default reads the tables inside the binary.
+func Default() (*Catalog, error) {
+	return read(embedded)
+}
+
+// read parses the three tables and checks that they fit together.
+func read(files fs.FS) (*Catalog, error) {
+	sum := sha256.New()
+	models := map[string]*Model{}
+	err := eachRow(files, "data/models.csv", modelColumns, sum, func(row record) {
+		m := row.model()
+		if models[m.Name] != nil {
+			row.fail("model %q is listed twice", m.Name)
+		}
+		models[m.Name] = m
+	})
+	if err != nil {
+		return nil, err
+	}
+	var offers []Offer
+	err = eachRow(files, "data/offers.csv", offerColumns, sum, func(row record) {
+		o := row.offer()
+		if models[o.Model] == nil {
+			row.fail("offer of unknown model %q", o.Model)
+		}
+		offers = append(offers, o)
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = eachRow(files, "data/aliases.csv", aliasColumns, sum, func(row record) {
+		alias, name := row.text("alias"), row.text("model")
+		m := models[name]
+		switch {
+		case m == nil:
+			row.fail("alias %q of unknown model %q", alias, name)
+		case models[alias] != nil:
+			row.fail("alias %q is a model's own name", alias)
+		default:
+			m.Aliases = append(m.Aliases, alias)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return index(models, offers, hex.EncodeToString(sum.Sum(nil))[:versionLength]), nil
+}
+
+// record is one line of a table. The first problem in it is kept in err.
+type record struct {
+	columns map[string]int
+	cells   []string
+	err     *error
+}
+
+func eachRow(files fs.FS, name, columns string, sum hash.Hash, do func(record)) error {
+	text, err := fs.ReadFile(files, name)
+	if err != nil {
+		return fmt.Errorf("open catalog table: %w", err)
+	}
+	_, _ = sum.Write(text) // a hash never fails
+	r := csv.NewReader(bytes.NewReader(text))
+	r.ReuseRecord = true
+	head, err := r.Read()
+	if err != nil {
+		return fmt.Errorf("read catalog table %s: %w", name, err)
+	}
+	if strings.Join(head, ",") != columns {
+		return fmt.Errorf("read catalog table %s: %w", name, errColumn)
+	}
+	row := record{columns: map[string]int{}}
+	for i, column := range head {
+		row.columns[column] = i
+	}
+	for {
+		row.cells, err = r.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read catalog table %s: %w", name, err)
+		}
+		var problem error
+		row.err = &problem
+		do(row)
+		if problem != nil {
+			line, _ := r.FieldPos(0)
+			return fmt.Errorf("read catalog table %s, line %d: %w", name, line, problem)
+		}
+	}
+}
+
+func (r record) model() *Model {
+	m := &Model{
+		Name: r.text("name"), Vendor: r.text("vendor"), Family: r.text("family"), Op: llm.Op(r.text("op")), Home: r.text("home"),
+		Context: r.number("context"), MaxInput: r.number("max_input"), MaxOutput: r.number("max_output"),
+		Abilities: r.abilities("abilities"), QualitySource: r.text("quality_source"),
+		Released: r.text("released"), Deprecated: r.yes("deprecated"), OpenWeights: r.yes("open_weights"),
+	}
+	if m.Op != llm.Chat && m.Op != llm.Embed {
+		r.fail("unknown operation %q", m.Op)
+	}
+	for _, trait := range r.list("traits") {
+		switch trait {
+		case "fixed_sampling":
+			m.FixedSampling = true
+		case "completion_tokens":
+			m.CompletionTokens = true
+		default:
+			r.fail("unknown trait %q", trait)
+		}
+	}
+	if text := r.text("quality"); text != "" {
+		quality, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			r.fail("quality %q is not a number", text)
+		}
+		m.Quality = quality
+	}
+	for _, text := range r.list("dimensions") {
+		m.Dimensions = append(m.Dimensions, r.parseNumber(text))
+	}
+	return m
+}
+
+func (r record) offer() Offer {
+	o := Offer{
+		Model: r.text("model"), Provider: r.text("provider"), Upstream: r.text("upstream"), Needs: r.text("needs"),
+		Context: r.number("context"), Lacks: r.abilities("lacks"),
+	}
+	if r.text("input") == "" {
+		return o
+	}
+	o.Price = &Price{
+		Input: r.rate(r.text("input")), Output: r.rate(r.text("output")),
+		CacheRead: r.optionalRate(r.text("cache_read")), CacheWrite: r.optionalRate(r.text("cache_write")),
+		Source: r.text("source"), AsOf: r.text("as_of"),
+	}
+	if text := r.text("tiers"); text != "" {
+		for one := range strings.SplitSeq(text, "; ") {
+			o.Price.Tiers = append(o.Price.Tiers, r.tier(one))
+		}
+	}
+	return o
+}
+
+// tier reads ">ABOVE INPUT OUTPUT CACHE_READ CACHE_WRITE", where - is a rate that is not known.
+func (r record) tier(text string) Tier {
+	parts := strings.Fields(text)
+	if len(parts) != 5 || !strings.HasPrefix(parts[0], ">") {
+		r.fail("tier %q is not >ABOVE INPUT OUTPUT CACHE_READ CACHE_WRITE", text)
+		return Tier{}
+	}
+	return Tier{
+		Above: r.parseNumber(parts[0][1:]), Input: r.rate(parts[1]), Output: r.rate(parts[2]),
+		CacheRead: r.optionalRate(strings.Trim(parts[3], "-")), CacheWrite: r.optionalRate(strings.Trim(parts[4], "-")),
+	}
+}
+
+func (r record) fail(format string, args ...any) {
+	if *r.err == nil {
+		*r.err = fmt.Errorf(format, args...)
+	}
+}
+
+func (r record) text(column string) string { return r.cells[r.columns[column]] }
+
+func (r record) list(column string) []string {
+	if text := r.text(column); text != "" {
+		return strings.Split(text, "+")
+	}
+	return nil
+}
+
+func (r record) yes(column string) bool {
+	text := r.text(column)
+	if text != "" && text != "yes" {
+		r.fail("%s is %q, not yes or empty", column, text)
+	}
+	return text == "yes"
+}
+
+func (r record) number(column string) int64 {
+	if text := r.text(column); text != "" {
+		return r.parseNumber(text)
+	}
+	return 0
+}
+
+func (r record) parseNumber(text string) int64 {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n <= 0 {
+		r.fail("%q is not a number above zero", text)
+	}
+	return n
+}
+
+func (r record) abilities(column string) llm.Abilities {
+	var all llm.Abilities
+	for _, name := range r.list(column) {
+		one, err := llm.ParseAbility(name)
+		if err != nil {
+			r.fail("%w", err)
+		}
+		all |= one
+	}
+	return all
+}
+
+func (r record) rate(text string) money.Rate {
+	amount, err := money.Parse(text)
+	if err != nil {
+		r.fail("rate: %w", err)
+	}
+	if amount < 0 {
+		r.fail("rate %s is below zero", text)
+	}
+	return money.Rate(amount) // a rate of one dollar per million tokens is a dollar's nano-dollars
+}
+
+func (r record) optionalRate(text string) *money.Rate {
+	if text == "" {
+		return nil
+	}
+	rate := r.rate(text)
+	return &rate
+}

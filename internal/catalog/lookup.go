@@ -1,0 +1,197 @@
+package catalog
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+const versionLength = 12
+
+// Catalog is everything known about models and offers at one moment. Nobody changes one: the models and prices it hands
+// out are shared.
+type Catalog struct {
+	models   map[string]*Model // by canonical name
+	sorted   []*Model
+	aliases  map[string]*Model // exact
+	folded   map[string]*Model // names and aliases in lower case
+	upstream map[string]*Model // providers' names in lower case; nil where two models share one
+	orgs     map[string]bool   // "Vendor\x00prefix": what people write before the slash of a vendor's models
+	offers   []Offer           // by provider, then model
+	version  string
+}
+
+// index makes the catalog of models and offers.
+func index(models map[string]*Model, offers []Offer, version string) *Catalog {
+	c := &Catalog{
+		models: models, offers: offers, version: version,
+		aliases: map[string]*Model{}, folded: map[string]*Model{}, upstream: map[string]*Model{}, orgs: map[string]bool{},
+	}
+	for _, m := range models {
+		c.sorted = append(c.sorted, m)
+	}
+	slices.SortFunc(c.sorted, func(a, b *Model) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(c.offers, func(a, b Offer) int {
+		return cmp.Or(cmp.Compare(a.Provider, b.Provider), cmp.Compare(a.Model, b.Model))
+	})
+	c.indexNames()
+	c.indexUpstreams()
+	return c
+}
+
+func (c *Catalog) indexNames() {
+	for _, m := range c.sorted {
+		c.folded[strings.ToLower(m.Name)] = m
+		c.orgs[org(m, m.Vendor)] = true
+	}
+	for _, m := range c.sorted {
+		for _, alias := range m.Aliases {
+			if c.models[alias] != nil {
+				continue // a model's own name is never another's alias
+			}
+			c.aliases[alias] = m
+			if c.folded[strings.ToLower(alias)] == nil {
+				c.folded[strings.ToLower(alias)] = m
+			}
+		}
+	}
+}
+
+// indexUpstreams lets people go on using the names they know from a provider, as long as these mean one model.
+func (c *Catalog) indexUpstreams() {
+	claim := func(name string, m *Model) {
+		if other, taken := c.upstream[name]; taken && other != m {
+			m = nil
+		}
+		c.upstream[name] = m
+	}
+	for _, o := range c.offers {
+		m := c.models[o.Model]
+		name := strings.ToLower(o.Upstream)
+		claim(name, m)
+		if i := strings.LastIndexByte(name, '/'); i >= 0 {
+			claim(name[i+1:], m)
+			c.orgs[org(m, name[:i])] = true
+		}
+		c.orgs[org(m, o.Provider)] = true
+	}
+}
+
+func org(m *Model, prefix string) string { return m.Vendor + "\x00" + strings.ToLower(prefix) }
+
+// Model finds a model by its canonical name, an alias, a dated id, a provider's name for it or vendor/model.
+// Exact spelling goes before spelling in another case, and a model's own name before every alias.
+func (c *Catalog) Model(name string) (*Model, bool) {
+	if m := c.models[name]; m != nil {
+		return m, true
+	}
+	if m := c.aliases[name]; m != nil {
+		return m, true
+	}
+	name = strings.ToLower(name)
+	if m := c.find(name); m != nil {
+		return m, true
+	}
+	i := strings.LastIndexByte(name, '/')
+	if i < 0 {
+		return nil, false
+	}
+	m := c.find(name[i+1:])
+	if m == nil || !c.orgs[org(m, name[:i])] {
+		return nil, false
+	}
+	return m, true
+}
+
+// find looks up a name in lower case, with its date and then without.
+func (c *Catalog) find(name string) *Model {
+	if m := cmp.Or(c.folded[name], c.upstream[name]); m != nil {
+		return m
+	}
+	undated := dateSuffix.ReplaceAllString(name, "")
+	if undated == name {
+		return nil
+	}
+	return cmp.Or(c.folded[undated], c.upstream[undated])
+}
+
+// dateSuffix is how vendors date a snapshot: -2025-04-14, -20250514, @20250805.
+var dateSuffix = regexp.MustCompile(`[-@](20\d\d-\d\d-\d\d|20\d{6})$`)
+
+// Models lists all models by name.
+func (c *Catalog) Models() []*Model { return slices.Clone(c.sorted) }
+
+// Offers lists what a provider offers to anybody with a key, by model.
+func (c *Catalog) Offers(provider string) []Offer {
+	var offers []Offer
+	for _, o := range c.offers {
+		if o.Provider == provider && o.Needs == "" {
+			offers = append(offers, o)
+		}
+	}
+	return offers
+}
+
+// Providers lists the providers that have offers.
+func (c *Catalog) Providers() []string {
+	var names []string
+	for _, o := range c.offers {
+		if len(names) == 0 || names[len(names)-1] != o.Provider {
+			names = append(names, o.Provider)
+		}
+	}
+	return names
+}
+
+// At returns the offer's model as it is at that provider: with the provider's own window and without what it lacks.
+func (c *Catalog) At(o Offer) *Model {
+	m := c.models[o.Model]
+	if m == nil || (o.Context == 0 && o.Lacks == 0) {
+		return m
+	}
+	narrowed := *m
+	narrowed.Abilities &^= o.Lacks
+	if o.Context > 0 {
+		narrowed.Context = o.Context
+		narrowed.MaxOutput = min(m.MaxOutput, o.Context)
+	}
+	return &narrowed
+}
+
+// ListPrice is what a model usually costs, for comparisons: the price of its vendor where that is known, else the middle
+// one of the known offers. It is nil when nobody's price is known.
+func (c *Catalog) ListPrice(model string) *Price {
+	m, ok := c.Model(model)
+	if !ok {
+		return nil
+	}
+	var known, local []*Price
+	for _, o := range c.offers {
+		switch {
+		case o.Model != m.Name || o.Price == nil:
+		case o.Provider == m.Home:
+			return o.Price
+		case o.Price.Source == localSource:
+			local = append(local, o.Price)
+		default:
+			known = append(known, o.Price)
+		}
+	}
+	if len(known) == 0 {
+		known = local // a model that only runs at home costs what it costs there
+	}
+	if len(known) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(known, func(a, b *Price) int { return cmp.Compare(typical(a), typical(b)) })
+	return known[(len(known)-1)/2]
+}
+
+const localSource = "local"
+
+// typical weighs a price card as a usual request does: about three tokens read for one written.
+func typical(p *Price) int64 { return 3*int64(p.Input) + int64(p.Output) }
+
+// Version identifies the content: two catalogs of one version answer alike.
+func (c *Catalog) Version() string { return c.version }

@@ -1,0 +1,171 @@
+package catalog
+
+import (
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/money"
+)
+
+func drawRate(t *rapid.T, name string) money.Rate {
+	return money.Rate(rapid.Int64Range(0, int64(1000*money.Dollar)).Draw(t, name))
+}
+
+func drawOptional(t *rapid.T, name string) *money.Rate {
+	if rapid.Bool().Draw(t, name+" known") {
+		r := drawRate(t, name)
+		return &r
+	}
+	return nil
+}
+
+func drawPrice(t *rapid.T) *Price {
+	p := &Price{
+		Input: drawRate(t, "input"), Output: drawRate(t, "output"),
+		CacheRead: drawOptional(t, "cache read"), CacheWrite: drawOptional(t, "cache write"),
+		PerRequest: money.Amount(rapid.Int64Range(0, int64(money.Dollar)).Draw(t, "fee")),
+		Source:     "list", AsOf: "2026-01-01",
+	}
+	above := int64(0)
+	for range rapid.IntRange(0, 3).Draw(t, "tiers") {
+		above += rapid.Int64Range(1, 300_000).Draw(t, "step")
+		p.Tiers = append(p.Tiers, Tier{
+			Above: above, Input: drawRate(t, "tier input"), Output: drawRate(t, "tier output"),
+			CacheRead: drawOptional(t, "tier cache read"), CacheWrite: drawOptional(t, "tier cache write"),
+		})
+	}
+	return p
+}
+
+func drawUsage(t *rapid.T, most int64) llm.Usage {
+	tokens := rapid.Int64Range(0, most)
+	return llm.Usage{
+		Input: tokens.Draw(t, "input tokens"), CacheRead: tokens.Draw(t, "read tokens"),
+		CacheWrite: tokens.Draw(t, "write tokens"), Output: tokens.Draw(t, "output tokens"),
+	}
+}
+
+func TestBillRowsSumToItsTotalWhichIsTheCost(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawPrice(t)
+		u := drawUsage(t, rapid.SampledFrom([]int64{10, 1_000_000, math.MaxInt64 / 4}).Draw(t, "size"))
+		bill := p.Bill(u)
+		var sum money.Amount
+		for _, row := range bill.Rows {
+			if row.Amount < 0 {
+				t.Fatalf("row %s is below zero", row.Class)
+			}
+			sum = sum.Add(row.Amount)
+		}
+		if sum != bill.Total || bill.Total != p.Cost(u) {
+			t.Fatalf("rows sum to %v, total is %v, cost is %v", sum, bill.Total, p.Cost(u))
+		}
+	})
+}
+
+func TestCostRisesWithTokens(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawPrice(t)
+		p.Tiers = nil // a card's own tiers may be cheaper here: the tables' may not, see TestPricesArePlausible
+		u := drawUsage(t, 1_000_000)
+		more := u
+		add := rapid.Int64Range(1, 1_000_000).Draw(t, "more")
+		switch rapid.IntRange(0, 3).Draw(t, "class") {
+		case 0:
+			more.Input += add
+		case 1:
+			more.CacheRead += add
+		case 2:
+			more.CacheWrite += add
+		default:
+			more.Output += add
+		}
+		if p.Cost(more) < p.Cost(u) {
+			t.Fatalf("%+v costs %v, %+v costs %v", u, p.Cost(u), more, p.Cost(more))
+		}
+	})
+}
+
+func TestTierMovesTheWholeRequest(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawPrice(t)
+		if len(p.Tiers) == 0 {
+			t.Skip("no tiers")
+		}
+		tier := rapid.SampledFrom(p.Tiers).Draw(t, "tier")
+		flat := &Price{Input: tier.Input, Output: tier.Output, CacheRead: tier.CacheRead, CacheWrite: tier.CacheWrite, PerRequest: p.PerRequest}
+		read := rapid.Int64Range(0, tier.Above+1).Draw(t, "read of the prompt from the cache")
+		above := llm.Usage{Input: tier.Above + 1 - read, CacheRead: read, Output: 1000}
+		if got, want := p.Cost(above), flat.Cost(above); got != want {
+			t.Fatalf("above %d tokens the request costs %v, by the tier's card %v", tier.Above, got, want)
+		}
+	})
+}
+
+func TestTierBeginsAboveItsThreshold(t *testing.T) {
+	t.Parallel()
+	p := &Price{Input: money.PerMillion(1), Output: money.PerMillion(2), Tiers: []Tier{{Above: 100, Input: money.PerMillion(10), Output: money.PerMillion(20)}}}
+	for prompt, want := range map[int64]money.Amount{100: 100*1000 + 10*2000, 101: 101*10000 + 10*20000} {
+		if got := p.Cost(llm.Usage{Input: prompt - 60, CacheRead: 40, CacheWrite: 20, Output: 10}); got != want {
+			t.Errorf("a prompt of %d tokens costs %v, want %v", prompt, got, want)
+		}
+	}
+}
+
+func TestCachedTokensWithoutARateCostAsFreshOnes(t *testing.T) {
+	t.Parallel()
+	p := &Price{Input: money.PerMillion(2), Output: money.PerMillion(8)}
+	if got, want := p.Cost(llm.Usage{CacheRead: 10, CacheWrite: 5}), p.Cost(llm.Usage{Input: 15}); got != want {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestBillNamesWhatItIsMadeOf(t *testing.T) {
+	t.Parallel()
+	read := money.PerMillion(0.5)
+	p := &Price{Input: money.PerMillion(2), Output: money.PerMillion(8), CacheRead: &read, PerRequest: money.Dollar / 100, Source: "vendor page", AsOf: "2026-10-08"}
+	got := p.Bill(llm.Usage{Input: 1000, CacheRead: 2000, Output: 500, Reasoning: 300})
+	want := Bill{
+		Rows: []Row{
+			{Class: "input", Tokens: 1000, Rate: money.PerMillion(2), Amount: 2_000_000},
+			{Class: "cache_read", Tokens: 2000, Rate: read, Amount: 1_000_000},
+			{Class: "cache_write", Tokens: 0, Rate: money.PerMillion(2), Amount: 0},
+			{Class: "output", Tokens: 500, Rate: money.PerMillion(8), Amount: 4_000_000},
+			{Class: "request", Amount: 10_000_000},
+		},
+		Total: 17_000_000, Source: "vendor page", AsOf: "2026-10-08",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAbsurdUsageNeverCostsLessThanNothing(t *testing.T) {
+	t.Parallel()
+	extremes := []int64{math.MinInt64, -1, 0, 1, math.MaxInt64/2 + 1, math.MaxInt64}
+	for _, p := range []*Price{
+		{Input: money.PerMillion(1000), Output: money.PerMillion(1000)},
+		{Input: money.Rate(math.MaxInt64), Output: money.Rate(math.MaxInt64), PerRequest: money.Max},
+		{Input: money.PerMillion(0.01), Output: money.PerMillion(0.04), Tiers: []Tier{{Above: 200_000, Input: money.PerMillion(1), Output: money.PerMillion(2)}}},
+	} {
+		for _, input := range extremes {
+			for _, other := range extremes {
+				u := llm.Usage{Input: input, CacheRead: other, CacheWrite: other, Output: other}
+				bill := p.Bill(u)
+				if bill.Total < 0 || bill.Total != p.Cost(u) {
+					t.Errorf("%+v: bill %v, cost %v", u, bill.Total, p.Cost(u))
+				}
+				if p.Cost(u) < p.Cost(llm.Usage{Input: min(input, 0)}) {
+					t.Errorf("%+v lowers the cost", u)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package catalog
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxName bounds how much of a caller's text is compared, so that a long one costs no more than a short one.
+const maxName = 64
+
+// Suggest returns the n canonical names nearest to a name that is not known: those that begin alike, share its words or
+// differ by few letters. Names that have nothing in common with it are left out, and so are deprecated models.
+func (c *Catalog) Suggest(name string, n int) []string {
+	name = bare(strings.ToLower(name))
+	if name == "" || n <= 0 {
+		return nil
+	}
+	type near struct {
+		name     string
+		distance float64
+	}
+	var all []near
+	for _, m := range c.sorted {
+		if m.Deprecated {
+			continue
+		}
+		best := distance(name, strings.ToLower(m.Name))
+		for _, alias := range m.Aliases {
+			best = min(best, distance(name, strings.ToLower(alias)))
+		}
+		if best <= 0.6 {
+			all = append(all, near{m.Name, best})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b near) int {
+		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.name, b.name))
+	})
+	names := []string{}
+	for _, one := range all[:min(n, len(all))] {
+		names = append(names, one.name)
+	}
+	return names
+}
+
+// bare is the part behind the last slash, within bounds and as whole letters.
+func bare(name string) string {
+	name = name[strings.LastIndexByte(name, '/')+1:]
+	if len(name) <= maxName {
+		return name
+	}
+	name = name[:maxName]
+	for !utf8.ValidString(name) && name != "" {
+		name = name[:len(name)-1]
+	}
+	return name
+}
+
+// distance is 0 for equal names and 1 for names with nothing in common.
+func distance(a, b string) float64 {
+	letters := float64(edits(a, b)) / float64(max(len(a), len(b)))
+	words := 1 - overlap(a, b)
+	d := 0.6*letters + 0.4*words
+	if strings.HasPrefix(a, b) || strings.HasPrefix(b, a) {
+		d *= 0.5
+	}
+	return d
+}
+
+// overlap is the share of words that both names have.
+func overlap(a, b string) float64 {
+	split := func(r rune) bool { return r == '-' || r == '_' || r == ':' || r == ' ' || r == '@' }
+	wordsA, wordsB := strings.FieldsFunc(a, split), strings.FieldsFunc(b, split)
+	shared := 0
+	for _, word := range wordsA {
+		if slices.Contains(wordsB, word) {
+			shared++
+		}
+	}
+	return float64(2*shared) / float64(max(1, len(wordsA)+len(wordsB)))
+}
+
+// edits counts the letters to change, add or leave out between two texts.
+func edits(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			next := min(row[j+1]+1, row[j]+1, diagonal+cost)
+			diagonal, row[j+1] = row[j+1], next
+		}
+	}
+	return row[len(b)]
+}
