@@ -1,0 +1,118 @@
+package egress
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"fairlead/internal/llm"
+)
+
+// CheckURL decides whether a provider address that a user typed may be saved: an https (or, on an allowed private
+// network, http) URL without user, query and fragment, whose host is at a public or an allowed address as far as can be
+// told now. The guard judges again at every connection. Errors are *llm.Error of kind InvalidRequest.
+func (c *Client) CheckURL(ctx context.Context, raw string) error {
+	s := c.current.Load()
+	u, err := url.Parse(raw)
+	if err != nil {
+		return badURL("This is not a URL.")
+	}
+	if err := checkShape(u); err != nil {
+		return err
+	}
+	private, err := s.checkHost(ctx, u)
+	if err != nil {
+		return err
+	}
+	if u.Scheme == "http" && !private && !s.guard.hosts[hostPort(u)] {
+		return badURL("The address must begin with https://: over http:// anybody on the way can read the credential.")
+	}
+	return nil
+}
+
+func checkShape(u *url.URL) error {
+	switch {
+	case u.Scheme != "https" && u.Scheme != "http":
+		return badURL("The address must begin with https://.")
+	case u.Opaque != "" || u.Hostname() == "":
+		return badURL("The address has no host.")
+	case u.User != nil:
+		return badURL("The address must not hold a user name or password.")
+	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return badURL("The address must end with its path: no ? and no #.")
+	case !goodPort(u):
+		return badURL("The address has an unusable port.")
+	case oddNumber(u.Hostname()):
+		return badURL("The host is an IP address in an unusual spelling.")
+	}
+	return nil
+}
+
+// checkHost refuses a host that leads to a special-purpose address, and reports whether it leads to allowed ones only.
+// A name that does not resolve now is no reason to refuse: the guard sees what it resolves to when it is called.
+func (s *settings) checkHost(ctx context.Context, u *url.URL) (private bool, err error) {
+	host := u.Hostname()
+	addrs := []netip.Addr{}
+	if addr, err := netip.ParseAddr(host); err == nil {
+		addrs = append(addrs, addr)
+	} else {
+		addrs = s.resolve(ctx, host)
+	}
+	private = len(addrs) > 0
+	for _, addr := range addrs {
+		if err := s.guard.judge(hostPort(u), addr); err != nil {
+			refused := refusal(host, err)
+			refused.Kind, refused.Param = llm.InvalidRequest, "base_url"
+			refused.Message = strings.Replace(refused.Message, "was not called", "cannot be used", 1)
+			return false, refused
+		}
+		_, is := special(addr)
+		private = private && is
+	}
+	return private, nil
+}
+
+func (s *settings) resolve(ctx context.Context, host string) []netip.Addr {
+	if strings.EqualFold(host, "localhost") || strings.HasSuffix(strings.ToLower(host), ".localhost") {
+		return []netip.Addr{netip.MustParseAddr("127.0.0.1")}
+	}
+	resolver := s.options.Resolver
+	if resolver == nil {
+		resolver = net.DefaultResolver
+	}
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout(s.options))
+	defer cancel()
+	addrs, err := resolver.LookupNetIP(ctx, "ip", host)
+	if err != nil {
+		return nil
+	}
+	return addrs
+}
+
+func goodPort(u *url.URL) bool {
+	if u.Port() == "" {
+		return !strings.HasSuffix(u.Host, ":")
+	}
+	n, err := strconv.ParseUint(u.Port(), 10, 16)
+	return err == nil && n > 0
+}
+
+// oddNumber reports hosts such as 2130706433, 0x7f.1 or 127.1, which some resolvers read as IPv4 addresses.
+func oddNumber(host string) bool {
+	if _, err := netip.ParseAddr(host); err == nil {
+		return false
+	}
+	labels := strings.Split(strings.TrimSuffix(host, "."), ".")
+	last := strings.ToLower(labels[len(labels)-1])
+	if hex, ok := strings.CutPrefix(last, "0x"); ok {
+		return strings.Trim(hex, "0123456789abcdef") == ""
+	}
+	return last == "" || strings.Trim(last, "0123456789") == ""
+}
+
+func badURL(sentence string) *llm.Error {
+	return &llm.Error{Kind: llm.InvalidRequest, Message: sentence, Param: "base_url"}
+}

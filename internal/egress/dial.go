@@ -1,0 +1,50 @@
+package egress
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"syscall"
+	"time"
+)
+
+// dialer connects, and lets the guard see every resolved address before the first packet goes to it.
+type dialer struct {
+	guard    guard
+	timeout  time.Duration
+	resolver *net.Resolver
+}
+
+// dial connects to "host:port". The guard runs in the control hook, after name resolution and before connect, for each
+// address tried: a name that resolves differently the second time gains nothing.
+func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	asked := normalHost(address)
+	nd := net.Dialer{
+		Timeout:  d.timeout,
+		Resolver: d.resolver,
+		KeepAliveConfig: net.KeepAliveConfig{
+			Enable: true, Idle: keepAliveIdle, Interval: keepAliveInterval, Count: keepAliveCount,
+		},
+		ControlContext: func(_ context.Context, network, resolved string, conn syscall.RawConn) error {
+			if err := d.control(asked, network, resolved); err != nil {
+				return err
+			}
+			return setUserTimeout(conn)
+		},
+	}
+	return nd.DialContext(ctx, network, address)
+}
+
+func (d *dialer) control(asked, network, resolved string) error {
+	switch network {
+	case "tcp", "tcp4", "tcp6":
+	default:
+		return fmt.Errorf("network %q is not TCP", network)
+	}
+	to, err := netip.ParseAddrPort(resolved)
+	if err != nil {
+		return fmt.Errorf("read resolved address %q: %w", resolved, err)
+	}
+	return d.guard.judge(asked, to.Addr())
+}

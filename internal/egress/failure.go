@@ -1,0 +1,96 @@
+package egress
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"syscall"
+
+	"fairlead/internal/llm"
+)
+
+// failure turns what the transport says into what a client can be told. The sentences name the host and nothing else of
+// the URL, because some providers take keys in it.
+func failure(req *http.Request, err error) error {
+	host := req.URL.Hostname()
+	if cause := req.Context().Err(); errors.Is(cause, context.Canceled) {
+		return fmt.Errorf("call %s: %w", host, cause)
+	}
+	if refused, ok := errors.AsType[*guardError](err); ok {
+		return refusal(host, refused)
+	}
+	e := &llm.Error{Kind: llm.UpstreamConnect, Err: err}
+	switch {
+	case timedOut(req, err):
+		e.Kind = llm.UpstreamTimeout
+		e.Message = fmt.Sprintf("The provider at %s did not answer in time.", host)
+	case isDNS(err):
+		e.Message = fmt.Sprintf("The provider's host name %s could not be resolved.", host)
+	case errors.Is(err, syscall.ECONNREFUSED):
+		e.Message = fmt.Sprintf("The provider at %s refused the connection.", host)
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		e.Message = fmt.Sprintf("The provider at %s closed the connection before it answered.", host)
+	case isTLS(err):
+		e.Message = fmt.Sprintf("No secure connection to the provider at %s: its certificate or TLS settings were not accepted.", host)
+	default:
+		e.Message = fmt.Sprintf("The provider at %s could not be reached.", host)
+	}
+	return e
+}
+
+func refusal(host string, err error) *llm.Error {
+	e := llm.Errorf(llm.UpstreamConnect, "The provider at %s was not called, because it is at a special-purpose address. "+
+		"If that is intended, add its range to allow_private_upstreams.", host)
+	if g, ok := errors.AsType[*guardError](err); ok {
+		e.Message = fmt.Sprintf("The provider at %s was not called: its address %s is %s. "+
+			"If that is intended, add its range to allow_private_upstreams.", host, g.addr, withArticle(g.kind))
+	}
+	e.Err = err
+	return e
+}
+
+// withArticle makes a range's name fit the sentence "its address … is …".
+func withArticle(kind string) string {
+	switch kind {
+	case "private", "loopback", "link-local", "unspecified", "reserved", "multicast", "invalid":
+		return kind
+	default:
+		return "a " + kind + " address"
+	}
+}
+
+func timedOut(req *http.Request, err error) bool {
+	if errors.Is(req.Context().Err(), context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) {
+		return true
+	}
+	if isDNS(err) { // a resolver that does not answer is a name that cannot be resolved
+		return false
+	}
+	netErr, ok := errors.AsType[net.Error](err)
+	return ok && netErr.Timeout()
+}
+
+func isDNS(err error) bool {
+	_, ok := errors.AsType[*net.DNSError](err)
+	return ok
+}
+
+func isTLS(err error) bool {
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return true
+	}
+	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
+		return true
+	}
+	if _, ok := errors.AsType[tls.AlertError](err); ok {
+		return true
+	}
+	_, ok := errors.AsType[x509.HostnameError](err)
+	return ok
+}

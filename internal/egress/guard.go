@@ -1,0 +1,145 @@
+package egress
+
+import (
+	"fmt"
+	"net/netip"
+)
+
+// ranges are the special-purpose blocks of IPv4, and those inside IPv6's global unicast space (2000::/3). All of IPv6
+// outside that space is special. They follow the IANA special-purpose registries, plus the platform address of Azure.
+var ranges = []addressRange{
+	{netip.MustParsePrefix("0.0.0.0/8"), "unspecified", false},
+	{netip.MustParsePrefix("10.0.0.0/8"), "private", true},
+	{netip.MustParsePrefix("100.64.0.0/10"), "carrier-grade NAT", true},
+	{netip.MustParsePrefix("127.0.0.0/8"), "loopback", true},
+	{netip.MustParsePrefix("168.63.129.16/32"), "cloud platform", false},
+	{netip.MustParsePrefix("169.254.0.0/16"), "link-local", false},
+	{netip.MustParsePrefix("172.16.0.0/12"), "private", true},
+	{netip.MustParsePrefix("192.0.0.0/24"), "protocol assignment", false},
+	{netip.MustParsePrefix("192.0.2.0/24"), "documentation", false},
+	{netip.MustParsePrefix("192.31.196.0/24"), "name server (AS112)", false},
+	{netip.MustParsePrefix("192.52.193.0/24"), "multicast tunnelling", false},
+	{netip.MustParsePrefix("192.88.99.0/24"), "6to4 relay", false},
+	{netip.MustParsePrefix("192.168.0.0/16"), "private", true},
+	{netip.MustParsePrefix("192.175.48.0/24"), "name server (AS112)", false},
+	{netip.MustParsePrefix("198.18.0.0/15"), "benchmarking", false},
+	{netip.MustParsePrefix("198.51.100.0/24"), "documentation", false},
+	{netip.MustParsePrefix("203.0.113.0/24"), "documentation", false},
+	{netip.MustParsePrefix("224.0.0.0/4"), "multicast", false},
+	{netip.MustParsePrefix("240.0.0.0/4"), "reserved", false},
+
+	{netip.MustParsePrefix("2001::/32"), "Teredo", false},
+	{netip.MustParsePrefix("2001::/23"), "protocol assignment", false},
+	{netip.MustParsePrefix("2001:db8::/32"), "documentation", false},
+	{netip.MustParsePrefix("2002::/16"), "6to4", false},
+	{netip.MustParsePrefix("2620:4f:8000::/48"), "name server (AS112)", false},
+	{netip.MustParsePrefix("3fff::/20"), "documentation", false},
+
+	{netip.MustParsePrefix("::/128"), "unspecified", false},
+	{netip.MustParsePrefix("::1/128"), "loopback", true},
+	{netip.MustParsePrefix("64:ff9b:1::/48"), "local translation", false},
+	{netip.MustParsePrefix("fc00::/7"), "private", true},
+	{netip.MustParsePrefix("fe80::/10"), "link-local", false},
+	{netip.MustParsePrefix("ff00::/8"), "multicast", false},
+}
+
+var (
+	globalUnicast = netip.MustParsePrefix("2000::/3")
+	nat64         = netip.MustParsePrefix("64:ff9b::/96")
+)
+
+// addressRange is one special-purpose block. Named blocks are those in which a host that the configuration file names
+// may live; the others hold no providers, and link-local ones hold the credentials of clouds.
+type addressRange struct {
+	prefix netip.Prefix
+	name   string
+	named  bool
+}
+
+// special returns the special-purpose range of an address, or false for a public one.
+func special(addr netip.Addr) (addressRange, bool) {
+	addr = plain(addr)
+	if !addr.IsValid() {
+		return addressRange{name: "invalid"}, true
+	}
+	for _, r := range ranges {
+		if r.prefix.Contains(addr) {
+			return r, true
+		}
+	}
+	switch {
+	case addr.Is4(), globalUnicast.Contains(addr):
+		return addressRange{}, false
+	case nat64.Contains(addr):
+		// A translator on the way turns it into the IPv4 address in its last four bytes: that one is called.
+		b := addr.As16()
+		return special(netip.AddrFrom4([4]byte(b[12:])))
+	default:
+		return addressRange{name: "reserved"}, true
+	}
+}
+
+// plain is the address as the network sees it: a mapped IPv4 address is that IPv4 address, and a zone is ours alone.
+// (Prefix.Contains is false for every address with a zone, so leaving it on would be a way past the table.)
+func plain(addr netip.Addr) netip.Addr { return addr.Unmap().WithZone("") }
+
+// guard decides which addresses may be called.
+type guard struct {
+	prefixes []netip.Prefix
+	hosts    map[string]bool
+}
+
+func newGuard(o Options) guard {
+	g := guard{prefixes: make([]netip.Prefix, 0, len(o.AllowPrivate)), hosts: map[string]bool{}}
+	for _, p := range o.AllowPrivate {
+		g.prefixes = append(g.prefixes, plainPrefix(p))
+	}
+	for _, h := range o.AllowHosts {
+		g.hosts[normalHost(h)] = true
+	}
+	if o.Proxy != nil {
+		g.hosts[hostPort(o.Proxy)] = true
+	}
+	return g
+}
+
+// plainPrefix writes a range of mapped IPv4 addresses as the IPv4 range it stands for, because addresses are judged so.
+func plainPrefix(p netip.Prefix) netip.Prefix {
+	if p.Addr().Is4In6() && p.Bits() >= 96 {
+		return netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
+	}
+	return p
+}
+
+// guardError says that an address was refused before any byte was sent to it.
+type guardError struct {
+	addr netip.Addr
+	kind string
+}
+
+func (e *guardError) Error() string {
+	return fmt.Sprintf("address %s is %s", e.addr, e.kind)
+}
+
+// judge decides whether a connection that was asked for by hostPort may go to addr.
+func (g guard) judge(hostPort string, addr netip.Addr) error {
+	found, is := special(addr)
+	if !is {
+		return nil
+	}
+	for _, p := range g.prefixes {
+		if p.Contains(plain(addr)) {
+			return nil
+		}
+	}
+	if g.hosts[hostPort] && (found.named || isLiteral(hostPort, addr)) {
+		return nil
+	}
+	return &guardError{addr: addr, kind: found.name}
+}
+
+// isLiteral reports whether the configuration wrote this very address, not a name that happens to lead to it.
+func isLiteral(hostPort string, addr netip.Addr) bool {
+	written, err := netip.ParseAddrPort(hostPort)
+	return err == nil && plain(written.Addr()) == plain(addr)
+}

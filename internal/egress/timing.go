@@ -1,0 +1,59 @@
+package egress
+
+import (
+	"context"
+	"net/http/httptrace"
+	"sync"
+	"time"
+)
+
+// Timing says when a call reached its stations. Instants are zero until they happen. It is safe for concurrent use.
+type Timing struct {
+	mu                          sync.Mutex
+	connected, wrote, firstByte time.Time
+	reused                      bool
+}
+
+// Trace returns a context that fills the Timing while a call with it is made. Use it for one call only.
+func Trace(ctx context.Context) (context.Context, *Timing) {
+	t := &Timing{}
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(info httptrace.GotConnInfo) {
+			t.mark(&t.connected)
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			t.reused = info.Reused
+		},
+		WroteRequest:         func(httptrace.WroteRequestInfo) { t.mark(&t.wrote) },
+		GotFirstResponseByte: func() { t.mark(&t.firstByte) },
+	}), t
+}
+
+// Connected is when the connection was ready to carry the request.
+func (t *Timing) Connected() time.Time { return t.read(&t.connected) }
+
+// Wrote is when the request had been written.
+func (t *Timing) Wrote() time.Time { return t.read(&t.wrote) }
+
+// FirstByte is when the answer began.
+func (t *Timing) FirstByte() time.Time { return t.read(&t.firstByte) }
+
+// Reused reports whether the connection had served a call before.
+func (t *Timing) Reused() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.reused
+}
+
+func (t *Timing) mark(at *time.Time) {
+	now := time.Now()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	*at = now
+}
+
+func (t *Timing) read(at *time.Time) time.Time {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return *at
+}

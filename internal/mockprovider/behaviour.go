@@ -1,0 +1,252 @@
+package mockprovider
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// Behaviour is what the mock does with one call. The zero value answers like OpenAI: "Hello from MODEL." Fields combine:
+// Body or Events replace the answer, the others change how it is sent. Tests hold a call up in Before and BeforeEvent
+// (or with Gate) by waiting for a channel of their own.
+type Behaviour struct {
+	Handler http.Handler // does everything, when set; the call is recorded all the same
+
+	Status int               // 200 when zero; from 400 on an OpenAI error object unless Body is set
+	Header map[string]string // more answer headers; replaces the content type too
+	Body   []byte            // the whole body, sent as it is
+	Events []string          // data of the stream's events, in order, instead of generated ones
+	Text   []string          // pieces of the generated answer
+	Model  string            // the model name in the answer; the requested one when empty
+	Usage  string            // JSON for `usage`, lies included; "none" leaves it out
+	Echo   bool              // the answer's text is a JSON object with the received path, header and body
+
+	Before      func(*Call)      // runs before the status is sent
+	BeforeEvent func(*Call, int) // runs before each event of a stream, counted from 0
+	Gate        <-chan struct{}  // one receive before each event: the test paces the stream
+
+	Silent      bool // never answers; ends when the client leaves
+	Reset       bool // breaks the connection with a reset instead of answering
+	CutAfter    int  // breaks the connection after this many events (or bytes of a whole body); 0 for never
+	SilentAfter int  // says nothing more after this many events; 0 for never
+
+	OneByte      bool // one write and flush per byte
+	CRLF         bool // lines end in CR LF
+	NoSpace      bool // "data:{" without the space
+	Comments     bool // a comment before each event
+	Unterminated bool // the last line lacks its end, and there is no [DONE]
+	NoDone       bool // a clean end without [DONE]
+}
+
+// Fail answers with a status and an OpenAI error object. Headers are given as name, value, name, value.
+func Fail(status int, headers ...string) Behaviour {
+	b := Behaviour{Status: status, Header: map[string]string{}}
+	for i := 0; i+1 < len(headers); i += 2 {
+		b.Header[headers[i]] = headers[i+1]
+	}
+	return b
+}
+
+// serve does it. It reports whether the answer was sent as far as it was meant to be.
+func (b Behaviour) serve(w http.ResponseWriter, r *http.Request, call *Call) bool {
+	if b.Before != nil {
+		b.Before(call)
+	}
+	switch {
+	case b.Handler != nil:
+		r.Body = io.NopCloser(bytes.NewReader(call.Body))
+		b.Handler.ServeHTTP(w, r)
+		return r.Context().Err() == nil
+	case b.Silent:
+		stall(r.Context())
+		return false
+	case b.Reset:
+		reset(w)
+		return true
+	}
+	streams := call.Stream && b.Status < http.StatusBadRequest && b.Body == nil
+	w.Header().Set("Content-Type", contentType(streams))
+	for name, value := range b.Header {
+		w.Header().Set(name, value)
+	}
+	w.WriteHeader(max(b.Status, http.StatusOK))
+	if streams {
+		return b.stream(w, r, call)
+	}
+	return b.whole(w, call)
+}
+
+func (b Behaviour) whole(w http.ResponseWriter, call *Call) bool {
+	body := b.body(call)
+	if b.CutAfter > 0 && b.CutAfter < len(body) {
+		b.write(w, body[:b.CutAfter])
+		panic(http.ErrAbortHandler)
+	}
+	return b.write(w, body)
+}
+
+func (b Behaviour) stream(w http.ResponseWriter, r *http.Request, call *Call) bool {
+	_ = http.NewResponseController(w).Flush()
+	events := b.events(call)
+	for i, data := range events {
+		if b.BeforeEvent != nil {
+			b.BeforeEvent(call, i)
+		}
+		if b.CutAfter > 0 && i == b.CutAfter {
+			panic(http.ErrAbortHandler)
+		}
+		if b.SilentAfter > 0 && i == b.SilentAfter {
+			stall(r.Context())
+			return false
+		}
+		if b.Gate != nil {
+			select {
+			case <-b.Gate:
+			case <-r.Context().Done():
+				return false
+			}
+		}
+		if !b.write(w, b.frame(data, i == len(events)-1)) {
+			return false
+		}
+	}
+	if b.CutAfter > 0 && b.CutAfter == len(events) {
+		panic(http.ErrAbortHandler)
+	}
+	return true
+}
+
+// frame writes one event in the style asked for.
+func (b Behaviour) frame(data string, last bool) []byte {
+	out := "data: " + data + "\n\n"
+	if b.NoSpace {
+		out = "data:" + data + "\n\n"
+	}
+	if b.Comments {
+		out = ": keep-alive\n\nevent: message\nid: 1\n" + out
+	}
+	if last && b.Unterminated {
+		out = strings.TrimRight(out, "\n")
+	}
+	if b.CRLF {
+		out = strings.ReplaceAll(out, "\n", "\r\n")
+	}
+	return []byte(out)
+}
+
+// write sends bytes in one piece or one by one, and flushes. It reports whether the client still reads.
+func (b Behaviour) write(w http.ResponseWriter, data []byte) bool {
+	step := len(data)
+	if b.OneByte {
+		step = 1
+	}
+	flusher := http.NewResponseController(w)
+	for len(data) > 0 {
+		if _, err := w.Write(data[:step]); err != nil {
+			return false
+		}
+		if flusher.Flush() != nil {
+			return false
+		}
+		data = data[step:]
+	}
+	return true
+}
+
+func (b Behaviour) events(call *Call) []string {
+	events := b.Events
+	if events == nil {
+		events = b.chunks(call)
+	}
+	if !b.NoDone && !b.Unterminated {
+		events = append(events[:len(events):len(events)], "[DONE]")
+	}
+	return events
+}
+
+// chunks is a stream as OpenAI sends it.
+func (b Behaviour) chunks(call *Call) []string {
+	a := answer{id: fmt.Sprintf("chatcmpl-mock%d", call.Number), created: 1_790_000_000, model: b.model(call)}
+	a.choices = []choice{{text: b.text(call), finish: "stop"}}
+	events := []string{}
+	for _, part := range a.parts() {
+		events = append(events, string(encode(a.chunk(part))))
+	}
+	if used := b.usage(); call.usage && used != nil {
+		events = append(events, string(encode(struct {
+			chunk
+			Usage json.RawMessage `json:"usage"`
+		}{a.chunk(), used})))
+	}
+	return events
+}
+
+func (b Behaviour) body(call *Call) []byte {
+	switch {
+	case b.Body != nil:
+		return b.Body
+	case b.Status >= http.StatusBadRequest:
+		return encode(map[string]any{"error": apiError{Message: fmt.Sprintf("mock failure %d", b.Status), Type: "mock_error"}})
+	case strings.HasSuffix(call.Path, "/embeddings"):
+		return b.embeddings(call)
+	}
+	a := answer{id: fmt.Sprintf("chatcmpl-mock%d", call.Number), created: 1_790_000_000, model: b.model(call)}
+	a.choices = []choice{{text: b.text(call), finish: "stop"}}
+	return encode(struct {
+		completion
+		Usage json.RawMessage `json:"usage,omitempty"`
+	}{a.completion(), b.usage()})
+}
+
+// embeddings answers each input with the same short vector.
+func (b Behaviour) embeddings(call *Call) []byte {
+	var q embedRequest
+	_ = json.Unmarshal(call.Body, &q)
+	inputs, err := readInputs(q.Input)
+	if err != nil {
+		inputs = make([]embedInput, 1)
+	}
+	data := []embedding{}
+	for i := range inputs {
+		var value any = []float32{0.6, 0.8}
+		if q.EncodingFormat == "base64" {
+			value = packed([]float32{0.6, 0.8})
+		}
+		data = append(data, embedding{Object: "embedding", Index: i, Embedding: value})
+	}
+	answer := map[string]any{"object": "list", "model": b.model(call), "data": data}
+	if used := b.usage(); used != nil {
+		answer["usage"] = used
+	}
+	return encode(answer)
+}
+
+func (b Behaviour) model(call *Call) string {
+	if b.Model != "" {
+		return b.Model
+	}
+	return call.Model
+}
+
+func (b Behaviour) text(call *Call) []string {
+	switch {
+	case b.Echo:
+		return []string{string(encode(map[string]any{"path": call.Path, "header": call.Header, "body": string(call.Body)}))}
+	case b.Text != nil:
+		return b.Text
+	}
+	return []string{"Hello", " from ", call.Model, "."}
+}
+
+func (b Behaviour) usage() json.RawMessage {
+	switch b.Usage {
+	case "":
+		return json.RawMessage(`{"prompt_tokens":11,"completion_tokens":4,"total_tokens":15,"prompt_tokens_details":{"cached_tokens":0},"completion_tokens_details":{"reasoning_tokens":0}}`)
+	case "none":
+		return nil
+	}
+	return json.RawMessage(b.Usage)
+}

@@ -1,0 +1,104 @@
+package mockprovider
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"fairlead/internal/llm"
+)
+
+// absurd is what a confused provider might report.
+func absurd() *usage {
+	return &usage{
+		PromptTokens: -17, CompletionTokens: 9_000_000_000_000_000, TotalTokens: 3,
+		PromptDetails: promptDetails{CachedTokens: 1 << 40},
+	}
+}
+
+func (s *Simulator) serveChat(w http.ResponseWriter, r *http.Request) {
+	var q chatRequest
+	if err := decode(r, &q); err != nil {
+		writeFailure(w, err)
+		return
+	}
+	fault, err := s.fault(q.Metadata.simulate, q.Model)
+	if err != nil {
+		writeFailure(w, err)
+		return
+	}
+	if s.fail(w, r, fault, q.Stream) {
+		return
+	}
+	p, a, err := s.answer(&q, r.Header.Get("Authorization"))
+	if err != nil {
+		writeFailure(w, err)
+		return
+	}
+	switch fault { //nolint:exhaustive // these change the answer; the rest change how it is written
+	case FaultNoUsage:
+		a.usage = nil
+	case FaultAbsurdUsage:
+		a.usage = absurd()
+	}
+	if !s.begin(r, p, a, fault) {
+		return
+	}
+	if q.Stream {
+		s.writeStream(w, r, p, a, fault, q.StreamOptions.IncludeUsage)
+		return
+	}
+	s.writeWhole(w, r, p, a, fault)
+}
+
+// answer checks the request and works out what to say.
+func (s *Simulator) answer(q *chatRequest, caller string) (profile, answer, error) {
+	p, err := s.lookup(q.Model, llm.Chat)
+	if err != nil {
+		return p, answer{}, err
+	}
+	if err := q.check(p); err != nil {
+		return p, answer{}, err
+	}
+	prompt := q.meter(caller)
+	if prompt.tokens > p.context {
+		message := fmt.Sprintf("This model's maximum context length is %d tokens. However, your messages resulted in %d tokens. Please reduce the length of the messages.", p.context, prompt.tokens)
+		return p, answer{}, badRequest(message, "messages", "context_length_exceeded")
+	}
+	var cached int64
+	if p.cached >= 0 {
+		cached = s.cache.visit(prompt.steps)
+	}
+	a := q.compose(p, prompt.tokens, cached)
+	a.id = fmt.Sprintf("chatcmpl-sim%016x", hash(q.seed(), q.Model))
+	a.created = s.options.Now().Unix()
+	return p, a, nil
+}
+
+// begin waits as long as the model takes to its first token. It reports whether the caller is still there.
+func (s *Simulator) begin(r *http.Request, p profile, a answer, fault Fault) bool {
+	if fault == FaultSlowStart && !sleep(r.Context(), s.options.SlowStart) {
+		return false
+	}
+	d := &draws{state: hash(fnvOffset, a.id)}
+	jitter := 0.8 + 0.6*d.share()
+	reading := 1.0
+	if a.usage != nil && a.usage.PromptTokens > 0 {
+		reading += float64(a.usage.PromptTokens-a.usage.PromptDetails.CachedTokens) / 20_000
+	}
+	return s.wait(r.Context(), time.Duration(float64(p.firstToken)*jitter*reading))
+}
+
+// pace is how long the model takes for n tokens.
+func pace(p profile, n int) time.Duration {
+	return time.Duration(float64(n) / p.perSecond * float64(time.Second))
+}
+
+func writeFailure(w http.ResponseWriter, err error) {
+	if e, ok := errors.AsType[apiError](err); ok {
+		writeError(w, e)
+		return
+	}
+	writeError(w, apiError{status: http.StatusInternalServerError, Message: "SIMULATED: the simulator made a mistake.", Type: "server_error"})
+}

@@ -1,0 +1,190 @@
+package mockprovider
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// Mock is a provider for tests. It does what its script says, answers like OpenAI where the script says nothing, and
+// keeps what it received. Tests wait for its calls instead of sleeping. It is safe for concurrent use.
+type Mock struct {
+	mu      sync.Mutex
+	queue   []Behaviour
+	byModel map[string][]Behaviour
+	always  Behaviour
+	models  []string
+	calls   []*Call
+	arrived chan struct{} // closed and replaced at each arrival
+
+	open, closed, gone atomic.Int64
+}
+
+// NewMock returns a mock that answers every call.
+func NewMock() *Mock {
+	return &Mock{byModel: map[string][]Behaviour{}, models: []string{"mock-model"}, arrived: make(chan struct{})}
+}
+
+// Call is one request that the mock received.
+type Call struct {
+	Number int // from 1
+	Method string
+	Path   string
+	Query  string
+	Header http.Header
+	Body   []byte
+	Model  string // as named in the body
+	Stream bool
+	usage  bool // the caller asked for a usage chunk
+
+	done chan struct{}
+	gone chan struct{}
+}
+
+// Done is closed when the mock has ended its answer, in whatever way.
+func (c *Call) Done() <-chan struct{} { return c.done }
+
+// Gone is closed when the client left before the answer was complete.
+func (c *Call) Gone() <-chan struct{} { return c.gone }
+
+// Then scripts the next calls that no rule for their model catches, one behaviour each.
+func (m *Mock) Then(behaviours ...Behaviour) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.queue = append(m.queue, behaviours...)
+}
+
+// For scripts the next calls for one model, one behaviour each; the last one stays in force.
+func (m *Mock) For(model string, behaviours ...Behaviour) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.byModel[model] = slices.Clone(behaviours)
+}
+
+// Always scripts the calls that nothing else is said about.
+func (m *Mock) Always(b Behaviour) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.always = b
+}
+
+// SetModels sets what GET /v1/models lists.
+func (m *Mock) SetModels(names ...string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.models = slices.Clone(names)
+}
+
+// Calls lists the requests received so far, in order of arrival. GET /v1/models is not among them.
+func (m *Mock) Calls() []*Call {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.calls)
+}
+
+// Await returns the n-th call (from 1), waiting for its arrival as long as ctx allows.
+func (m *Mock) Await(ctx context.Context, n int) (*Call, error) {
+	for {
+		m.mu.Lock()
+		calls, arrived := m.calls, m.arrived
+		m.mu.Unlock()
+		if n <= len(calls) {
+			return calls[n-1], nil
+		}
+		select {
+		case <-arrived:
+		case <-ctx.Done():
+			return nil, fmt.Errorf("await call %d of the mock, %d so far: %w", n, len(calls), ctx.Err())
+		}
+	}
+}
+
+// Open is how many calls are being answered now.
+func (m *Mock) Open() int64 { return m.open.Load() }
+
+// Closed is how many calls have ended.
+func (m *Mock) Closed() int64 { return m.closed.Load() }
+
+// Gone is how many calls the client left before they were complete.
+func (m *Mock) Gone() int64 { return m.gone.Load() }
+
+// ServeHTTP answers one request.
+func (m *Mock) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodGet && r.URL.Path == "/v1/models" {
+		m.serveModels(w)
+		return
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // the client left while it was sending
+	}
+	call, b := m.receive(r, body)
+	m.open.Add(1)
+	defer func() {
+		m.open.Add(-1)
+		m.closed.Add(1)
+		close(call.done)
+	}()
+	complete := false
+	defer func() {
+		if !complete && r.Context().Err() != nil {
+			m.gone.Add(1)
+			close(call.gone)
+		}
+	}()
+	complete = b.serve(w, r, call)
+}
+
+// receive records a request and finds out what to do with it.
+func (m *Mock) receive(r *http.Request, body []byte) (*Call, Behaviour) {
+	call := &Call{
+		Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery, Header: r.Header.Clone(), Body: body,
+		done: make(chan struct{}), gone: make(chan struct{}),
+	}
+	var seen struct {
+		Model         string        `json:"model"`
+		Stream        bool          `json:"stream"`
+		StreamOptions streamOptions `json:"stream_options"`
+	}
+	if json.Unmarshal(bytes.TrimSpace(body), &seen) == nil {
+		call.Model, call.Stream, call.usage = seen.Model, seen.Stream, seen.StreamOptions.IncludeUsage
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.calls = append(m.calls, call)
+	call.Number = len(m.calls)
+	close(m.arrived)
+	m.arrived = make(chan struct{})
+	return call, m.next(call.Model)
+}
+
+func (m *Mock) next(model string) Behaviour {
+	if rows := m.byModel[model]; len(rows) > 0 {
+		if len(rows) > 1 {
+			m.byModel[model] = rows[1:]
+		}
+		return rows[0]
+	}
+	if len(m.queue) > 0 {
+		b := m.queue[0]
+		m.queue = m.queue[1:]
+		return b
+	}
+	return m.always
+}
+
+func (m *Mock) serveModels(w http.ResponseWriter) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	list := []modelObject{}
+	for _, name := range m.models {
+		list = append(list, modelOf(name))
+	}
+	writeJSON(w, http.StatusOK, map[string]any{"object": "list", "data": list})
+}

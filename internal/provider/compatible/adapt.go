@@ -1,0 +1,157 @@
+package compatible
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/provider"
+	"fairlead/internal/wire/chat"
+)
+
+// chatEdit says what must change in a conversation so that the vendor and its model take it, and warns of what is lost.
+func (v Vendor) chatEdit(c *provider.Call) chat.Edit {
+	a := adaptation{vendor: v, call: c, edit: chat.Edit{Model: c.Target.Upstream, Rename: map[string]string{}}}
+	a.edit.IncludeUsage = c.Request.Stream && !v.Asks.NoStreamOptions
+	if v.Asks.NoStreamOptions {
+		a.edit.Drop = append(a.edit.Drop, "stream_options")
+	}
+	a.outputLimit()
+	a.sampling()
+	a.members()
+	a.values()
+	return a.edit
+}
+
+// embedEdit is chatEdit for embeddings.
+func (v Vendor) embedEdit(c *provider.Call) chat.Edit {
+	a := adaptation{vendor: v, call: c, edit: chat.Edit{Model: c.Target.Upstream, Rename: map[string]string{}}}
+	if v.Asks.NoBase64 {
+		a.edit.Drop = append(a.edit.Drop, "encoding_format") // without it every vendor sends numbers
+	}
+	a.members()
+	return a.edit
+}
+
+type adaptation struct {
+	vendor Vendor
+	call   *provider.Call
+	edit   chat.Edit
+}
+
+// maxWarnings keeps a request with very many unknown members from filling the log.
+const maxWarnings = 12
+
+func (a *adaptation) warn(format string, args ...any) {
+	if len(a.call.Warnings) < maxWarnings {
+		a.call.Warnings = append(a.call.Warnings, fmt.Sprintf(format, args...))
+	}
+}
+
+const (
+	maxTokens           = "max_tokens"
+	maxCompletionTokens = "max_completion_tokens"
+)
+
+// outputLimit gives the limit the name that is known. A caller may have sent both names, one of them null.
+func (a *adaptation) outputLimit() {
+	var from, to string
+	switch {
+	case a.vendor.Asks.MaxTokensOnly:
+		from, to = maxCompletionTokens, maxTokens
+	case a.call.Target.Model.CompletionTokens:
+		from, to = maxTokens, maxCompletionTokens
+	default:
+		return
+	}
+	given := a.value(from)
+	if given == nil {
+		return
+	}
+	if a.value(to) == nil {
+		a.edit.Rename[from] = to
+		return
+	}
+	a.edit.Drop = append(a.edit.Drop, from)
+	if !isNull(given) {
+		a.edit.Set = append(a.edit.Set, chat.Member{Name: to, Value: given})
+	}
+}
+
+// sampling leaves out what a model with fixed sampling refuses. With reasoning turned off such a model takes it, and one
+// that cannot turn it off refuses that itself.
+func (a *adaptation) sampling() {
+	model := a.call.Target.Model
+	if !model.FixedSampling || bytes.Equal(a.value("reasoning_effort"), []byte(`"none"`)) {
+		return
+	}
+	for _, name := range a.call.Request.Sampling {
+		a.edit.Drop = append(a.edit.Drop, name)
+		a.warn("%s was left out: %s takes no sampling settings.", name, model.Name)
+	}
+}
+
+// members leaves out what the vendor refuses and renames what it knows by another name.
+func (a *adaptation) members() {
+	asks := a.vendor.Asks
+	for _, f := range a.call.Request.Fields {
+		if slices.Contains(a.edit.Drop, f.Name) || ours(f.Name) {
+			continue
+		}
+		refused := slices.Contains(asks.Drop, f.Name) || (asks.Accepts != nil && !slices.Contains(asks.Accepts, f.Name))
+		if refused {
+			a.edit.Drop = append(a.edit.Drop, f.Name)
+			if !isNull(a.value(f.Name)) {
+				a.warn("%s was left out: %s does not take it.", plain(f.Name), a.vendor.Title)
+			}
+			continue
+		}
+		if to := asks.Rename[f.Name]; to != "" {
+			a.edit.Rename[f.Name] = to
+		}
+	}
+}
+
+// values writes the values that the vendor knows otherwise.
+func (a *adaptation) values() {
+	for _, f := range a.call.Request.Fields {
+		if slices.Contains(a.edit.Drop, f.Name) {
+			continue
+		}
+		value := string(a.value(f.Name))
+		if same, ok := a.vendor.Asks.Values[f.Name][value]; ok {
+			a.edit.Set = append(a.edit.Set, chat.Member{Name: f.Name, Value: []byte(same)})
+		}
+		if weaker, ok := a.vendor.Asks.Weaker[f.Name][value]; ok {
+			a.edit.Set = append(a.edit.Set, chat.Member{Name: f.Name, Value: []byte(weaker)})
+			a.warn("%s was sent as %s: %s does not know %s.", f.Name, weaker, a.vendor.Title, value)
+		}
+	}
+}
+
+// value returns the bytes of a top-level member, or nil when the caller did not send it.
+func (a *adaptation) value(name string) []byte {
+	i := slices.IndexFunc(a.call.Request.Fields, func(f llm.Field) bool { return f.Name == name })
+	if i < 0 {
+		return nil
+	}
+	f := a.call.Request.Fields[i]
+	return a.call.Request.Body[f.Value:f.End]
+}
+
+func isNull(value []byte) bool { return string(value) == "null" }
+
+// ours reports the members that are meant for us and never travel.
+func ours(name string) bool { return name == "models" || name == "provider" || name == "session_id" }
+
+// plain shows a member's name in a sentence: as it is when it is a word, else quoted and cut.
+func plain(name string) string {
+	odd := func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-' && r != '.'
+	}
+	if len(name) <= 40 && name != "" && !bytes.ContainsFunc([]byte(name), odd) {
+		return name
+	}
+	return fmt.Sprintf("%+q", name[:min(len(name), 40)])
+}

@@ -1,0 +1,94 @@
+package providertest
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/provider"
+)
+
+// plainCall is an attempt at the simplest request that the provider takes.
+func (s *suite) plainCall(t *testing.T) (provider.Exchange, *provider.Call) {
+	t.Helper()
+	for _, name := range []string{"plain", "embed_float"} {
+		if exchange, call, ok := s.call(t, name); ok {
+			return exchange, call
+		}
+	}
+	t.Fatal("the provider offers nothing")
+	return nil, nil
+}
+
+// judgesStatuses holds for every provider: a failure is the provider's or the request's, never ours, and keeps its status.
+func (s *suite) judgesStatuses(t *testing.T) {
+	t.Parallel()
+	exchange, call := s.plainCall(t)
+	want := map[int]llm.Kind{
+		401: llm.UpstreamAuth, 402: llm.UpstreamAuth, 403: llm.UpstreamAuth, 404: llm.UpstreamNotFound, 429: llm.UpstreamRateLimited,
+		500: llm.UpstreamServer, 502: llm.UpstreamServer, 503: llm.UpstreamOverloaded, 529: llm.UpstreamOverloaded, 400: llm.UpstreamInvalid, 422: llm.UpstreamInvalid,
+	}
+	for status := 300; status < 600; status++ {
+		for _, body := range []string{"", "{}", "<html>no</html>", `{"error":` + strings.Repeat("[", 100), "null", `{"error":"the key ` + secret + ` is wrong"}`} {
+			failure := judge(exchange, call, status, body)
+			if failure == nil || failure.UpstreamStatus != status || !failure.Kind.FromUpstream() {
+				t.Fatalf("status %d with body %.20q became %+v", status, body, failure)
+			}
+			if kind, known := want[status]; known && failure.Kind != kind {
+				t.Errorf("status %d with body %.20q is %q, want %q", status, body, failure.Kind, kind)
+			}
+			if failure.Message == "" {
+				t.Errorf("status %d with body %.20q has no sentence", status, body)
+			}
+			if strings.Contains(string(line(explain(failure))), secret) {
+				t.Errorf("status %d repeats the secret", status)
+			}
+		}
+	}
+}
+
+// refusesNonsense holds for every provider: a 2xx that is no answer is an error, never a clean end.
+func (s *suite) refusesNonsense(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"plain", "stream", "embed_float"} {
+		for _, body := range []string{"", "null", "[]", "{}", "<html>ok</html>", "data: [DONE]\n\n", `{"choices":`, `"text"`, ": nothing\n\n"} {
+			exchange, call, ok := s.call(t, name)
+			if !ok {
+				continue
+			}
+			content, failed := read(exchange, call, body)
+			if content {
+				t.Errorf("%s: %q became content", name, body)
+			}
+			if !failed {
+				t.Errorf("%s: %q ended as if complete", name, body)
+			}
+		}
+	}
+}
+
+func judge(exchange provider.Exchange, call *provider.Call, status int, body string) *llm.Error {
+	resp := answer(status, body)
+	defer resp.Body.Close()
+	return exchange.Failure(call, resp)
+}
+
+// read reports whether a 2xx with this body has content, and whether it ends in an error.
+func read(exchange provider.Exchange, call *provider.Call, body string) (content, failed bool) {
+	resp := answer(http.StatusOK, body)
+	defer resp.Body.Close()
+	for ev, err := range exchange.Events(call, resp) {
+		content = content || ev.Content
+		failed = failed || err != nil
+	}
+	return content, failed
+}
+
+func answer(status int, body string) *http.Response {
+	return &http.Response{
+		StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)),
+	}
+}

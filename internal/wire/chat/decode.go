@@ -1,0 +1,193 @@
+package chat
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"fairlead/internal/llm"
+)
+
+// Bounds of what a request may name.
+const (
+	maxProblems  = 20
+	maxName      = 256 // bytes of a model name, a session id or an end user's name
+	maxNames     = 64  // entries of models, and of each list in provider
+	maxLabels    = 64
+	maxLabel     = 512
+	maxTokens    = 1 << 53
+	maxChoices   = 128
+	maxInputs    = 2048
+	maxDimension = 1 << 20
+)
+
+// decoder reads one request. It embeds the scanner: every step of checking is a step of reading.
+type decoder struct {
+	scanner
+	req      *llm.Request
+	problems []problem
+
+	model, messages, input    bool // seen with a value
+	maxTokens, maxCompletion  int64
+	previewText               text
+	safetyIdentifier, endUser string
+}
+
+type problem struct{ param, message string }
+
+// DecodeRequest checks a chat or embeddings request strictly and describes it. It refuses what two parsers may read
+// differently, checks the types of what routing, limits and money need, and leaves everything else to the provider.
+func (Format) DecodeRequest(op llm.Op, body []byte) (*llm.Request, error) {
+	var keys [24][]byte
+	d := decoder{
+		scanner: scanner{b: body, strict: true, keys: keys[:0]},
+		req:     &llm.Request{Op: op, Format: Name, Body: body, Choices: 1},
+	}
+	d.request(op)
+	if d.err != nil {
+		return nil, d.unreadable()
+	}
+	d.finish(op)
+	if len(d.problems) > 0 {
+		return nil, d.refusal()
+	}
+	return d.req, nil
+}
+
+func (d *decoder) request(op llm.Op) {
+	switch d.peek() {
+	case '{':
+	case 0:
+		d.fail("the body is empty")
+		return
+	default:
+		if d.skip(); d.err == nil {
+			d.end()
+		}
+		d.problem("", "The body must be a JSON object.")
+		return
+	}
+	d.req.Fields = make([]llm.Field, 0, 16)
+	for key := range d.members {
+		at := d.at
+		d.peek()
+		start := d.i
+		name := d.field(key)
+		switch {
+		case d.common(name):
+		case op == llm.Chat:
+			d.chat(name)
+		case op == llm.Embed:
+			d.embed(name)
+		}
+		if d.i == start {
+			d.skip()
+		}
+		d.req.Fields = append(d.req.Fields, llm.Field{Name: name, KeyStart: at, Value: start, End: d.i})
+	}
+	d.end()
+}
+
+// common reads the members that both operations have; it reports false for all others.
+func (d *decoder) common(name string) bool {
+	r := d.req
+	switch name {
+	case "model":
+		d.model = d.name("model", &r.Model)
+	case "models":
+		r.Controls.Models = d.names("models")
+	case "provider":
+		d.provider(&r.Controls.Provider)
+	case "session_id":
+		d.name("session_id", &r.Controls.SessionID)
+	case "user":
+		d.label("user", &d.endUser)
+	case "safety_identifier":
+		d.label("safety_identifier", &d.safetyIdentifier)
+	case "metadata":
+		d.metadata()
+	case "service_tier":
+		d.label("service_tier", &r.ServiceTier)
+	default:
+		return false
+	}
+	return true
+}
+
+// finish checks what can only be judged once everything is read.
+func (d *decoder) finish(op llm.Op) {
+	if len(d.problems) == 0 || d.problems[0].param != "" {
+		d.require(op)
+	}
+	r := d.req
+	r.MaxOutput = max(d.maxTokens, d.maxCompletion)
+	if d.maxTokens > 0 && d.maxCompletion > 0 && d.maxTokens != d.maxCompletion {
+		d.problem("max_tokens", "max_tokens is %d and max_completion_tokens is %d. Send one of them, or the same number in both.", d.maxTokens, d.maxCompletion)
+	}
+	r.ASCIIBytes, r.NonASCIIBytes = d.ascii, d.other
+	r.EndUser = d.endUser
+	if r.EndUser == "" {
+		r.EndUser = d.safetyIdentifier
+	}
+	if !d.previewText.empty() && len(d.problems) == 0 {
+		r.Preview = preview(d.b[d.previewText.start:d.previewText.end], llm.PreviewBytes)
+	}
+}
+
+func (d *decoder) require(op llm.Op) {
+	if !d.model && !d.blames("model") {
+		d.problem("model", `The field "model" is missing. Name a model, or "auto" to have one chosen.`)
+	}
+	if op == llm.Chat && !d.messages && !d.blames("messages") {
+		d.problem("messages", `The field "messages" is missing. Send a list with at least one message.`)
+	}
+	if op == llm.Embed && !d.input && !d.blames("input") {
+		d.problem("input", `The field "input" is missing. Send a text, a list of texts, or token ids.`)
+	}
+}
+
+// blames reports whether a problem names the field already.
+func (d *decoder) blames(param string) bool {
+	for _, p := range d.problems {
+		if strings.EqualFold(p.param, param) {
+			return true
+		}
+	}
+	return false
+}
+
+func (d *decoder) problem(param, format string, args ...any) {
+	if len(d.problems) < maxProblems {
+		d.problems = append(d.problems, problem{param, fmt.Sprintf(format, args...)})
+	}
+}
+
+// unreadable is the refusal of a body that could not be read to its end.
+func (d *decoder) unreadable() *llm.Error {
+	if repeated, ok := errors.AsType[*repeatedKeyError](d.err); ok {
+		key := quote(repeated.key)
+		d.problem(cut(repeated.key, maxLabel), "The key %s appears twice in the same object, and different readers would take different values. Send each key once.", key)
+		return d.refusal()
+	}
+	message := "The body is not valid JSON: " + d.err.Error() + "."
+	if bytes.HasPrefix(d.b, []byte("\xef\xbb\xbf")) {
+		message = "The body begins with a byte order mark. Send plain UTF-8 without it."
+	} else if d.i < len(d.b) && d.b[d.i] >= utf8.RuneSelf && !utf8.Valid(d.b[d.i:min(len(d.b), d.i+utf8.UTFMax)]) {
+		message = fmt.Sprintf("The body is not valid UTF-8 at byte %d. Send JSON encoded in UTF-8.", d.i)
+	}
+	e := &llm.Error{Kind: llm.InvalidJSON, Message: message}
+	return e.With("problems", []map[string]string{{"param": "", "message": message}})
+}
+
+// refusal lists every problem; the first one is the sentence that people see.
+func (d *decoder) refusal() *llm.Error {
+	list := make([]map[string]string, len(d.problems))
+	for i, p := range d.problems {
+		list[i] = map[string]string{"param": p.param, "message": p.message}
+	}
+	first := d.problems[0]
+	e := &llm.Error{Kind: llm.InvalidRequest, Message: first.message, Param: first.param}
+	return e.With("problems", list)
+}

@@ -1,0 +1,430 @@
+package chat
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"fairlead/internal/llm"
+)
+
+const hello = `"messages":[{"role":"user","content":"hi"}]`
+
+// request puts extra members behind a minimal chat request.
+func request(extra string) string {
+	if extra != "" {
+		extra = "," + extra
+	}
+	return `{"model":"auto",` + hello + extra + `}`
+}
+
+func decode(t *testing.T, op llm.Op, body string) *llm.Request {
+	t.Helper()
+	req, err := Format{}.DecodeRequest(op, []byte(body))
+	if err != nil {
+		t.Fatalf("decode %s: %v", cut(body, 200), err)
+	}
+	return req
+}
+
+// refused decodes a body that must be refused and returns the error.
+func refused(t *testing.T, op llm.Op, body string) *llm.Error {
+	t.Helper()
+	req, err := Format{}.DecodeRequest(op, []byte(body))
+	if err == nil {
+		t.Fatalf("%s was accepted: %+v", cut(body, 200), req)
+	}
+	e, ok := errors.AsType[*llm.Error](err)
+	if !ok {
+		t.Fatalf("%v is no *llm.Error", err)
+	}
+	problems, ok := e.Details["problems"].([]map[string]string)
+	if !ok || len(problems) == 0 || problems[0]["message"] != e.Message || problems[0]["param"] != e.Param {
+		t.Errorf("problems %v do not begin with %q", e.Details["problems"], e.Message)
+	}
+	if !utf8.ValidString(e.Message) || len(e.Message) > 600 || !strings.HasSuffix(e.Message, ".") {
+		t.Errorf("the message is no short sentence: %q", e.Message)
+	}
+	return e
+}
+
+func TestDecodeChatDescribesTheRequest(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		body string
+		want llm.Request
+	}{
+		"the least": {
+			request(""),
+			llm.Request{Model: "auto", Choices: 1, Messages: 1, ASCIIBytes: 2, Preview: "hi"},
+		},
+		"everything that is null is absent": {
+			request(`"stream":null,"stream_options":null,"n":null,"max_tokens":null,"max_completion_tokens":null,"tools":null,
+				"response_format":null,"models":null,"provider":null,"session_id":null,"user":null,"metadata":null,"temperature":null,
+				"logprobs":null,"logit_bias":null,"reasoning_effort":null,"reasoning":null,"thinking":null,"modalities":null,
+				"parallel_tool_calls":null,"functions":null,"service_tier":null,"safety_identifier":null,"top_p":null`),
+			llm.Request{Model: "auto", Choices: 1, Messages: 1, ASCIIBytes: 2, Preview: "hi"},
+		},
+		"numbers": {
+			request(`"n":3,"max_tokens":1e3,"stream":true,"stream_options":{"include_usage":true,"include_obfuscation":false}`),
+			llm.Request{Model: "auto", Choices: 3, Messages: 1, ASCIIBytes: 2, Preview: "hi", MaxOutput: 1000, Stream: true, IncludeUsage: true, Needs: llm.ManyChoices},
+		},
+		"both limits with one value": {
+			request(`"max_tokens":10,"max_completion_tokens":10.0`),
+			llm.Request{Model: "auto", Choices: 1, Messages: 1, ASCIIBytes: 2, Preview: "hi", MaxOutput: 10},
+		},
+		"one limit and a null": {
+			request(`"max_tokens":null,"max_completion_tokens":7`),
+			llm.Request{Model: "auto", Choices: 1, Messages: 1, ASCIIBytes: 2, Preview: "hi", MaxOutput: 7},
+		},
+		"sampling in the order sent": {
+			request(`"top_p":1,"temperature":0,"logprobs":false,"presence_penalty":0.5,"frequency_penalty":1,"top_logprobs":2,"logit_bias":{}`),
+			llm.Request{Model: "auto", Choices: 1, Messages: 1, ASCIIBytes: 2, Preview: "hi", Sampling: []string{"top_p", "temperature", "logprobs", "presence_penalty", "frequency_penalty", "top_logprobs", "logit_bias"}},
+		},
+		"accounts": {
+			request(`"user":"u","safety_identifier":"s","service_tier":"flex","metadata":{"a":"b","n":1,"o":{"a":"x"}},"session_id":"s-1"`),
+			llm.Request{Model: "auto", Choices: 1, Messages: 1, ASCIIBytes: 2, Preview: "hi", EndUser: "u", ServiceTier: "flex", Metadata: map[string]string{"a": "b"}, Controls: llm.Controls{SessionID: "s-1"}},
+		},
+		"safety identifier instead of user": {
+			request(`"safety_identifier":"s"`),
+			llm.Request{Model: "auto", Choices: 1, Messages: 1, ASCIIBytes: 2, Preview: "hi", EndUser: "s"},
+		},
+		"routing wishes": {
+			request(`"models":["a","b/c"],"provider":{"order":["x"],"only":["y"],"ignore":["z"],"allow_fallbacks":false,"require_parameters":true,
+				"sort":"price","max_price":{"prompt":"1.5","completion":2,"image":9},"data_collection":"deny","zdr":true,"quantizations":["fp8"]}`),
+			llm.Request{
+				Model: "auto", Choices: 1, Messages: 1, ASCIIBytes: 2, Preview: "hi",
+				Controls: llm.Controls{Models: []string{"a", "b/c"}, Provider: llm.ProviderWishes{
+					Order: []string{"x"}, Only: []string{"y"}, Ignore: []string{"z"}, NoFallbacks: true, RequireParameters: true, Sort: "price",
+					MaxPrice: &llm.MaxPrice{Prompt: new(1.5), Completion: new(2.0)}, DenyCollection: true, ZeroRetention: true,
+				}},
+			},
+		},
+		"null fallbacks are not forbidden": {
+			request(`"provider":{"allow_fallbacks":null,"sort":null,"max_price":null,"order":null}`),
+			llm.Request{Model: "auto", Choices: 1, Messages: 1, ASCIIBytes: 2, Preview: "hi"},
+		},
+		"parts": {
+			`{"messages":[{"content":[{"type":"text","text":"see"},{"image_url":{"url":"data:image/png;base64,AAAA"},"type":"image_url"},
+				{"type":"image_url","image_url":{"url":"https://example.com/a.png"}},{"type":"input_audio","input_audio":{"data":"AAAA","format":"wav"}},
+				{"type":"file","file":{"file_data":"data:application/pdf;base64,AAAA"}},{"type":"text","text":"this"}],"role":"user"}],"model":"m"}`,
+			llm.Request{Model: "m", Choices: 1, Messages: 1, ASCIIBytes: 7, Preview: "see", Images: 2, Needs: llm.Vision | llm.AudioIn | llm.Files},
+		},
+		"escapes count as what they mean": {
+			`{"model":"m","messages":[{"role":"user","content":"a\n\u00e9\ud83d\ude42\u20ac\u0000ü"}]}`,
+			llm.Request{Model: "m", Choices: 1, Messages: 1, ASCIIBytes: 3, NonASCIIBytes: 11, Preview: "a é🙂€ ü"},
+		},
+		"tool loops": {
+			`{"model":"m","messages":[{"role":"user","content":"go"},{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}}]},
+				{"role":"tool","tool_call_id":"c1","content":"ok"}],"tools":[{"type":"function","function":{"name":"f"}}],"parallel_tool_calls":true}`,
+			llm.Request{Model: "m", Choices: 1, Messages: 3, ASCIIBytes: 71, Preview: "go", Needs: llm.Tools | llm.ParallelTools},
+		},
+		"empty tools need nothing": {
+			request(`"tools":[],"functions":[]`),
+			llm.Request{Model: "auto", Choices: 1, Messages: 1, ASCIIBytes: 2, Preview: "hi"},
+		},
+		"functions": {
+			request(`"functions":[{"name":"f"}]`),
+			llm.Request{Model: "auto", Choices: 1, Messages: 1, ASCIIBytes: 7, Preview: "hi", Needs: llm.Tools},
+		},
+		"formats": {
+			request(`"response_format":{"type":"json_schema","json_schema":{"name":"n"}},"modalities":["text","audio"],"logprobs":true,"reasoning_effort":"low"`),
+			llm.Request{Model: "auto", Choices: 1, Messages: 1, ASCIIBytes: 7, Preview: "hi", Sampling: []string{"logprobs"}, Needs: llm.JSONSchema | llm.AudioOut | llm.Logprobs | llm.Reasoning},
+		},
+		"JSON mode": {
+			request(`"response_format":{"type":"json_object"}`),
+			llm.Request{Model: "auto", Choices: 1, Messages: 1, ASCIIBytes: 2, Preview: "hi", Needs: llm.JSONMode},
+		},
+		"thinking on":  {request(`"thinking":{"type":"enabled","budget_tokens":1024}`), llm.Request{Model: "auto", Choices: 1, Messages: 1, ASCIIBytes: 2, Preview: "hi", Needs: llm.Reasoning}},
+		"thinking off": {request(`"thinking":{"type":"disabled"},"reasoning":{"effort":"none"},"reasoning_effort":"none"`), llm.Request{Model: "auto", Choices: 1, Messages: 1, ASCIIBytes: 2, Preview: "hi"}},
+		"the last user message is shown": {
+			`{"model":"m","messages":[{"role":"user","content":"one"},{"role":"user","content":" \n\ttwo"},{"role":"assistant","content":"three"}]}`,
+			llm.Request{Model: "m", Choices: 1, Messages: 3, ASCIIBytes: 14, Preview: "two"},
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tc.want.Op, tc.want.Format = llm.Chat, Name
+			got := decode(t, llm.Chat, tc.body)
+			if diff := cmp.Diff(&tc.want, got, cmpopts.IgnoreFields(llm.Request{}, "Body", "Fields")); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		body  string
+		kind  llm.Kind
+		param string
+	}{
+		"nothing":                     {"", llm.InvalidJSON, ""},
+		"white space":                 {" \n", llm.InvalidJSON, ""},
+		"a list":                      {"[]", llm.InvalidRequest, ""},
+		"null":                        {"null", llm.InvalidRequest, ""},
+		"a wrong list":                {"[1,]", llm.InvalidJSON, ""},
+		"trailing data":               {request("") + "{}", llm.InvalidJSON, ""},
+		"trailing comma":              {`{"model":"m",}`, llm.InvalidJSON, ""},
+		"a cut body":                  {request("")[:30], llm.InvalidJSON, ""},
+		"a byte order mark":           {"\ufeff" + request(""), llm.InvalidJSON, ""},
+		"comments":                    {`{"model":"m" /* x */}`, llm.InvalidJSON, ""},
+		"single quotes":               {`{'model':'m'}`, llm.InvalidJSON, ""},
+		"bad UTF-8 in a value":        {request(`"user":"` + "\xff" + `"`), llm.InvalidJSON, ""},
+		"bad UTF-8 in a key":          {request(`"` + "\xc3\x28" + `":1`), llm.InvalidJSON, ""},
+		"an encoded surrogate":        {request(`"user":"` + "\xed\xa0\x80" + `"`), llm.InvalidJSON, ""},
+		"a raw control character":     {request("\"user\":\"a\nb\""), llm.InvalidJSON, ""},
+		"a wrong escape":              {request(`"user":"\x"`), llm.InvalidJSON, ""},
+		"a short escape":              {request(`"user":"\u12"`), llm.InvalidJSON, ""},
+		"numbers JSON does not know":  {request(`"seed":01`), llm.InvalidJSON, ""},
+		"NaN":                         {request(`"temperature":NaN`), llm.InvalidJSON, ""},
+		"deep nesting":                {request(`"x":` + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000)), llm.InvalidJSON, ""},
+		"deep objects":                {request(`"x":` + strings.Repeat(`{"a":`, 100_000)), llm.InvalidJSON, ""},
+		"a repeated key":              {`{"model":"a","model":"b",` + hello + `}`, llm.InvalidRequest, "model"},
+		"a repeated key, escaped":     {`{"model":"a","mod\u0065l":"b",` + hello + `}`, llm.InvalidRequest, "model"},
+		"a repeated key below":        {request(`"tools":[{"a":{"b":1,"c":2,"b":3}}]`), llm.InvalidRequest, "b"},
+		"a repeated key in a message": {`{"model":"m","messages":[{"role":"user","role":"system"}]}`, llm.InvalidRequest, "role"},
+		"no model":                    {`{` + hello + `}`, llm.InvalidRequest, "model"},
+		"a null model":                {`{"model":null,` + hello + `}`, llm.InvalidRequest, "model"},
+		"an empty model":              {`{"model":" ",` + hello + `}`, llm.InvalidRequest, "model"},
+		"a numeric model":             {`{"model":5,` + hello + `}`, llm.InvalidRequest, "model"},
+		"a long model":                {`{"model":"` + strings.Repeat("m", 300) + `",` + hello + `}`, llm.InvalidRequest, "model"},
+		"a model with a line end":     {`{"model":"a\nb",` + hello + `}`, llm.InvalidRequest, "model"},
+		"no messages":                 {`{"model":"m"}`, llm.InvalidRequest, "messages"},
+		"empty messages":              {`{"model":"m","messages":[]}`, llm.InvalidRequest, "messages"},
+		"messages as text":            {`{"model":"m","messages":"hi"}`, llm.InvalidRequest, "messages"},
+		"a message as text":           {`{"model":"m","messages":["hi"]}`, llm.InvalidRequest, "messages[0]"},
+		"a message without role":      {`{"model":"m","messages":[{"role":"user"},{"content":"x"}]}`, llm.InvalidRequest, "messages[1].role"},
+		"a numeric role":              {`{"model":"m","messages":[{"role":1}]}`, llm.InvalidRequest, "messages[0].role"},
+		"stream as text":              {request(`"stream":"true"`), llm.InvalidRequest, "stream"},
+		"stream options as a list":    {request(`"stream_options":[]`), llm.InvalidRequest, "stream_options"},
+		"usage wish as a number":      {request(`"stream_options":{"include_usage":1}`), llm.InvalidRequest, "stream_options.include_usage"},
+		"tools as an object":          {request(`"tools":{}`), llm.InvalidRequest, "tools"},
+		"a format as text":            {request(`"response_format":"json"`), llm.InvalidRequest, "response_format"},
+		"models as text":              {request(`"models":"a"`), llm.InvalidRequest, "models"},
+		"models with a number":        {request(`"models":["a",1]`), llm.InvalidRequest, "models"},
+		"models with an empty name":   {request(`"models":[""]`), llm.InvalidRequest, "models"},
+		"too many models":             {request(`"models":[` + strings.Repeat(`"a",`, 100) + `"a"]`), llm.InvalidRequest, "models"},
+		"provider as text":            {request(`"provider":"x"`), llm.InvalidRequest, "provider"},
+		"an unknown sort":             {request(`"provider":{"sort":"best"}`), llm.InvalidRequest, "provider.sort"},
+		"a negative price":            {request(`"provider":{"max_price":{"prompt":-1}}`), llm.InvalidRequest, "provider.max_price.prompt"},
+		"a price that is no number":   {request(`"provider":{"max_price":{"completion":"NaN"}}`), llm.InvalidRequest, "provider.max_price.completion"},
+		"an unknown data rule":        {request(`"provider":{"data_collection":"maybe"}`), llm.InvalidRequest, "provider.data_collection"},
+		"a session that is a number":  {request(`"session_id":1`), llm.InvalidRequest, "session_id"},
+		"metadata as a list":          {request(`"metadata":[]`), llm.InvalidRequest, "metadata"},
+		"limits that disagree":        {request(`"max_tokens":10,"max_completion_tokens":11`), llm.InvalidRequest, "max_tokens"},
+		"a look-alike":                {request(`"Model":"b"`), llm.InvalidRequest, "Model"},
+		"a look-alike with long s":    {request(`"me\u017F\u017Fages":[]`), llm.InvalidRequest, "meſſages"},
+		"a look-alike with Kelvin":    {request(`"max_to` + "\u212a" + `ens":1`), llm.InvalidRequest, "max_to\u212aens"},
+		"a look-alike in options":     {request(`"stream_options":{"Include_Usage":true}`), llm.InvalidRequest, "stream_options.Include_Usage"},
+		"a look-alike in a message":   {`{"model":"m","messages":[{"role":"user","Content":"x"}]}`, llm.InvalidRequest, "messages[0].Content"},
+		"a look-alike in a part":      {`{"model":"m","messages":[{"role":"user","content":[{"Type":"image_url"}]}]}`, llm.InvalidRequest, "messages.content.Type"},
+		"a look-alike in provider":    {request(`"provider":{"Only":[]}`), llm.InvalidRequest, "provider.Only"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := refused(t, llm.Chat, tc.body)
+			if e.Kind != tc.kind || e.Param != tc.param {
+				t.Errorf("got %s %q (%s), want %s %q", e.Kind, e.Param, e.Message, tc.kind, tc.param)
+			}
+		})
+	}
+}
+
+func TestDecodeRefusesAbsurdNumbers(t *testing.T) {
+	t.Parallel()
+	for _, field := range []string{"max_tokens", "max_completion_tokens", "n"} {
+		for _, value := range []string{"-1", "0", "9223372036854775808", "1e400", `"10"`, "1.5", "-0", "1e-400", "true", "[1]", "99999999999999999999999999", "0.1e0"} {
+			e := refused(t, llm.Chat, request(fmt.Sprintf("%q:%s", field, value)))
+			if e.Param != field || e.Kind != llm.InvalidRequest {
+				t.Errorf("%s: %s gives %s %q", field, value, e.Kind, e.Param)
+			}
+		}
+	}
+	if e := refused(t, llm.Chat, request(`"n":129`)); e.Param != "n" {
+		t.Errorf("n of 129: %v", e)
+	}
+}
+
+func TestDecodePassesOddText(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{`\ud800`, `\udfff\ud800`, `\u0000`, `\u2028`, "\u2028", `\/`, "\x7f"} {
+		req := decode(t, llm.Chat, `{"model":"m","messages":[{"role":"user","content":"`+text+`"}]}`)
+		if !strings.Contains(string(Render(req, Edit{})), text) {
+			t.Errorf("%q is not passed on", text)
+		}
+		if !utf8.ValidString(req.Preview) || strings.ContainsFunc(req.Preview, harmful) {
+			t.Errorf("preview of %q is %q", text, req.Preview)
+		}
+	}
+}
+
+func TestDecodeListsEveryProblem(t *testing.T) {
+	t.Parallel()
+	e := refused(t, llm.Chat, `{"model":5,"messages":[],"stream":"x","n":0,"Tools":[]}`)
+	var params []string
+	for _, p := range e.Details["problems"].([]map[string]string) {
+		params = append(params, p["param"])
+	}
+	if diff := cmp.Diff([]string{"model", "messages", "stream", "n", "Tools"}, params); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	many := refused(t, llm.Chat, `{"model":"m","messages":[`+strings.Repeat("1,", 100)+`1]}`)
+	if n := len(many.Details["problems"].([]map[string]string)); n != maxProblems {
+		t.Errorf("%d problems, want %d", n, maxProblems)
+	}
+}
+
+func TestDecodeQuotesLongValuesShort(t *testing.T) {
+	t.Parallel()
+	secret := strings.Repeat("long", 200)
+	for _, body := range []string{
+		`{"model":"` + secret + `",` + hello + `}`, request(`"provider":{"sort":"` + secret + `"}`),
+		request(`"n":` + strings.Repeat("9", 800)), request(`"a` + secret + `":1,"a` + secret + `":1`),
+	} {
+		if e := refused(t, llm.Chat, body); len(e.Message) > 350 {
+			t.Errorf("%d bytes: %s", len(e.Message), e.Message)
+		}
+	}
+}
+
+func TestDecodeKeepsWhereFieldsLie(t *testing.T) {
+	t.Parallel()
+	req := decode(t, llm.Chat, "{ \"model\" : \"m\" ,\n \"x\\u0079\":[1, 2] , "+hello+" }")
+	var got []string
+	for _, f := range req.Fields {
+		got = append(got, f.Name+"|"+string(req.Body[f.KeyStart:f.Value])+"|"+string(req.Body[f.Value:f.End]))
+	}
+	want := []string{`model|"model" : |"m"`, `xy|"x\u0079":|[1, 2]`, `messages|"messages":|[{"role":"user","content":"hi"}]`}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestDecodeFindsRepeatsInLargeObjects(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	for i := range 3000 {
+		fmt.Fprintf(&b, `"key%d":%d,`, i, i)
+	}
+	decode(t, llm.Chat, request(`"logit_bias":{`+b.String()+`"last":1}`))
+	for _, again := range []string{"key0", "key2999", `k\u0065y1500`} {
+		refused(t, llm.Chat, request(`"logit_bias":{`+b.String()+`"`+again+`":1}`))
+	}
+}
+
+func TestDecodeRefusesHostileBodiesQuickly(t *testing.T) {
+	t.Parallel()
+	var keys strings.Builder
+	for i := range 1_000_000 {
+		fmt.Fprintf(&keys, `"k%d":0,`, i)
+	}
+	for name, body := range map[string]string{
+		"a million keys":          request(`"x":{` + keys.String() + `"z":0}`),
+		"a million small keys":    request(`"x":[` + strings.Repeat(`{"a":1},`, 1_000_000) + `1]`),
+		"a hundred thousand deep": request(`"x":` + strings.Repeat(`[`, 100_000)),
+	} {
+		start := time.Now()
+		if e := refused(t, llm.Chat, body); e.Kind != llm.InvalidJSON {
+			t.Errorf("%s: %s", name, e.Kind)
+		}
+		if took := time.Since(start); took > 2*time.Second { // generous: other tests run beside it
+			t.Errorf("%s took %s", name, took)
+		}
+	}
+}
+
+func TestDecodeEmbeddings(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		body string
+		want llm.Request
+	}{
+		"a text":         {`{"model":"e","input":"héllo","encoding_format":"base64","dimensions":256,"user":"u"}`, llm.Request{Model: "e", Inputs: 1, ASCIIBytes: 4, NonASCIIBytes: 2, Base64: true, Dimensions: 256, Preview: "héllo", EndUser: "u"}},
+		"texts":          {`{"model":"e","input":["a","","bc"],"encoding_format":null,"dimensions":null}`, llm.Request{Model: "e", Inputs: 3, ASCIIBytes: 3, Preview: "a"}},
+		"token ids":      {`{"model":"e","input":[1,2,300],"encoding_format":"float"}`, llm.Request{Model: "e", Inputs: 1, TokenIDs: 3}},
+		"token id lists": {`{"model":"e","input":[[1,2],[3]]}`, llm.Request{Model: "e", Inputs: 2, TokenIDs: 3}},
+		"chat fields mean nothing here": {
+			`{"model":"e","input":"a","stream":"x","n":0}`, llm.Request{Model: "e", Inputs: 1, ASCIIBytes: 1, Preview: "a"},
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tc.want.Op, tc.want.Format, tc.want.Choices = llm.Embed, Name, 1
+			got := decode(t, llm.Embed, tc.body)
+			if diff := cmp.Diff(&tc.want, got, cmpopts.IgnoreFields(llm.Request{}, "Body", "Fields")); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+	for input, param := range map[string]string{
+		``: "input", `"input":null`: "input", `"input":""`: "input", `"input":[]`: "input", `"input":[[]]`: "input", `"input":{}`: "input",
+		`"input":5`: "input", `"input":["a",1]`: "input", `"input":[1,"a"]`: "input", `"input":[1.5]`: "input", `"input":[-1]`: "input",
+		`"input":[[1],["a"]]`: "input", `"input":[[1],2]`: "input", `"input":[null]`: "input", `"input":[[[1]]]`: "input",
+		`"input":["a"` + strings.Repeat(`,"a"`, 2048) + `]`: "input",
+		`"input":"a","dimensions":0`:                        "dimensions", `"input":"a","dimensions":"256"`: "dimensions",
+		`"input":"a","encoding_format":"int8"`: "encoding_format", `"input":"a","Encoding_format":"float"`: "Encoding_format",
+	} {
+		if input != "" {
+			input = "," + input
+		}
+		if e := refused(t, llm.Embed, `{"model":"e"`+input+`}`); e.Param != param {
+			t.Errorf("%s: %q, want %q", cut(input, 80), e.Param, param)
+		}
+	}
+}
+
+func TestPreviewIsCutBetweenRunes(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{strings.Repeat("ü", 500), strings.Repeat(`\u20ac`, 500), "x" + strings.Repeat("🙂", 500), strings.Repeat(`\ud83d\ude42`, 300), strings.Repeat(" ", 500) + "x"} {
+		got := decode(t, llm.Chat, `{"model":"m","messages":[{"role":"user","content":"`+text+`"}]}`).Preview
+		if len(got) > llm.PreviewBytes || !utf8.ValidString(got) || strings.Contains(got, "\ufffd") || got == "" {
+			t.Errorf("preview has %d bytes: %q", len(got), got)
+		}
+	}
+}
+
+func FuzzDecodeRequest(f *testing.F) {
+	for _, seed := range []string{
+		request(""), request(`"a":{"b":[1,2.5e-3,"\ud83d\ude42",null,true]}`), string(conversation(500)), `{"model":"e","input":[[1]]}`,
+		`{"mod\u0065l":"x","model":"y"}`, "{\"model\":\"\xff\"}", `{"max_tokens":1e400}`, `[]`, `{"Me\u017fsages":1}`,
+		request(`"provider":{"max_price":{"prompt":"1"}},"models":["a"]`),
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		for _, op := range []llm.Op{llm.Chat, llm.Embed} {
+			req, err := Format{}.DecodeRequest(op, body)
+			if err != nil {
+				if _, ok := errors.AsType[*llm.Error](err); !ok {
+					t.Fatalf("%v is no *llm.Error", err)
+				}
+				continue
+			}
+			if !json.Valid(body) || !utf8.Valid(body) {
+				t.Fatalf("%q was accepted", body)
+			}
+			if !utf8.ValidString(req.Preview) || len(req.Preview) > llm.PreviewBytes || req.MaxOutput < 0 || req.Choices < 1 {
+				t.Fatalf("%q became %+v", body, req)
+			}
+			var members map[string]json.RawMessage
+			if err := json.Unmarshal(body, &members); err != nil || len(members) != len(req.Fields) {
+				t.Fatalf("%q has %d members, %d fields were found (%v)", body, len(members), len(req.Fields), err)
+			}
+			if !json.Valid(Render(req, Edit{Model: "m", IncludeUsage: true, Drop: []string{"user"}})) {
+				t.Fatalf("%q is rendered as %q", body, Render(req, Edit{}))
+			}
+		}
+	})
+}

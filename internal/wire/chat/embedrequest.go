@@ -1,0 +1,101 @@
+package chat
+
+// embed reads the members of an embeddings request.
+func (d *decoder) embed(name string) {
+	switch name {
+	case "input":
+		d.inputs()
+	case "dimensions":
+		d.req.Dimensions = d.whole(name, 1, maxDimension)
+	case "encoding_format":
+		d.req.Base64 = d.oneOf(name, "float", "base64") == "base64"
+	}
+}
+
+// inputs reads a text, a list of texts, a list of token ids, or a list of such lists.
+func (d *decoder) inputs() {
+	switch d.kind() {
+	case 'n':
+		d.literal("null")
+	case '"':
+		d.input = true
+		if t := d.inputText(); t.empty() && d.err == nil {
+			d.problem("input", "input is empty. Send a text, a list of texts, or token ids.")
+		}
+		d.req.Inputs = 1
+	case '[':
+		d.input = true
+		d.inputList()
+	default:
+		d.wrong("input", wantInput)
+	}
+}
+
+const wantInput = "a text, a list of texts, a list of token ids, or a list of such lists"
+
+func (d *decoder) inputText() text {
+	d.count = true
+	t := d.text()
+	d.count = false
+	if d.previewText.empty() {
+		d.previewText = t
+	}
+	return t
+}
+
+func (d *decoder) inputList() {
+	var kind byte // of the first element: lists do not mix
+	count := 0
+	for n := range d.elements {
+		count++
+		got := d.kind()
+		if n == 0 {
+			kind = got
+		}
+		if got != kind || !d.inputElement(got) {
+			d.mixedInput()
+		}
+	}
+	switch {
+	case d.err != nil:
+	case count == 0:
+		d.problem("input", "input is an empty list. Send at least one text.")
+	case kind == '0':
+		d.req.Inputs = 1
+	case count > maxInputs:
+		d.problem("input", "input has %d entries; at most %d are allowed in one request.", count, maxInputs)
+	default:
+		d.req.Inputs = count
+	}
+}
+
+// mixedInput says once that the list is none of the shapes we know.
+func (d *decoder) mixedInput() {
+	if d.err == nil && !d.blames("input") {
+		d.problem("input", "input must be %s.", wantInput)
+	}
+}
+
+func (d *decoder) inputElement(kind byte) bool {
+	switch kind {
+	case '"':
+		d.inputText()
+		return true
+	case '0':
+		return d.tokenID()
+	case '[':
+		ids, good := 0, true
+		for range d.elements {
+			ids++
+			good = good && d.kind() == '0' && d.tokenID()
+		}
+		return good && ids > 0
+	}
+	return false
+}
+
+func (d *decoder) tokenID() bool {
+	n, ok := wholeNumber(d.number())
+	d.req.TokenIDs++
+	return ok && n >= 0
+}

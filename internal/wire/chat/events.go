@@ -1,0 +1,335 @@
+package chat
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"strings"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/wire/sse"
+)
+
+// Defaults of EventOptions.
+const (
+	DefaultMaxAnswer = 64 << 20
+	maxMalformed     = 10
+)
+
+// EventOptions says how a provider's answer is to be read.
+type EventOptions struct {
+	Stream         bool   // the request asked for a stream
+	ContentType    string // of the answer, as received
+	Model          string // written into every event; empty keeps the provider's
+	MaxLine        int    // bytes of one line of a stream; 0 means sse.DefaultMaxLine
+	MaxAnswer      int64  // bytes of the whole answer; 0 means DefaultMaxAnswer
+	SizeHint       int64  // the answer's Content-Length, where there is one
+	UsagePath      string // where else usage may be, such as "x_groq.usage"
+	ReasoningOnTop bool   // completion_tokens leaves reasoning tokens out
+
+	// Warn hears of what was mended or left out. It may be nil.
+	Warn func(string)
+}
+
+// Events reads a provider's 2xx answer. What arrives decides how it is read: a whole answer to a streaming request becomes
+// an equivalent stream. Usage comes once, at the end, in an event of its own. The last pair may hold an *llm.Error, or
+// an error that wraps the end of the request's context.
+func Events(r io.Reader, o EventOptions) iter.Seq2[llm.Event, error] {
+	return func(yield func(llm.Event, error) bool) {
+		a := newAnswer(o)
+		if !o.Stream {
+			a.single(r, yield)
+			return
+		}
+		events := sse.NewReader(r, o.MaxLine)
+		first, err := events.First()
+		switch {
+		case err == io.EOF:
+			yield(llm.Event{}, malformed("The provider sent an empty answer."))
+		case err != nil:
+			yield(llm.Event{}, a.readError(err))
+		case first == '{' || first == '[':
+			a.split(events.Rest(), yield)
+		default:
+			a.stream(events, yield)
+		}
+	}
+}
+
+// answer is the state of reading one answer.
+type answer struct {
+	o     EventOptions
+	model []byte // quoted; empty to keep the provider's
+	c     chunk
+	out   []byte // the event handed out
+	size  int64
+	bad   int
+
+	reported    string // the model name that the provider tells
+	id, created []byte // of the stream's first chunk
+	seen, ended choiceSet
+	usage       *llm.Usage // the latest; its event waits in held for the end
+	held        []byte
+}
+
+func newAnswer(o EventOptions) *answer {
+	if o.MaxAnswer <= 0 {
+		o.MaxAnswer = DefaultMaxAnswer
+	}
+	a := &answer{o: o}
+	a.c.outer, a.c.inner, _ = strings.Cut(o.UsagePath, ".")
+	if o.Model != "" {
+		a.model = appendQuoted(nil, o.Model)
+	}
+	return a
+}
+
+func malformed(message string) *llm.Error {
+	return &llm.Error{Kind: llm.UpstreamMalformed, Message: message}
+}
+
+// readError passes on the end of our own context and what the caller has classified; everything else is a cut.
+func (a *answer) readError(err error) error {
+	_, classified := errors.AsType[*llm.Error](err)
+	switch {
+	case errors.Is(err, sse.ErrTooLong):
+		return &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider sent a line longer than allowed.", Err: err}
+	case classified, errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("read answer: %w", err)
+	}
+	return &llm.Error{Kind: llm.UpstreamCut, Message: "The connection to the provider broke before the answer was complete.", Err: err}
+}
+
+func (a *answer) warn(format string, args ...any) {
+	if a.o.Warn != nil {
+		a.o.Warn(fmt.Sprintf(format, args...))
+	}
+}
+
+// stream reads events until the provider ends the stream or breaks it.
+func (a *answer) stream(events *sse.Reader, yield func(llm.Event, error) bool) {
+	for {
+		in, err := events.Next()
+		if err == io.EOF || err == nil && bytes.Equal(bytes.TrimSpace(in.Data), done) {
+			a.close(yield, a.complete(err == nil))
+			return
+		}
+		if err == nil {
+			err = a.grown(len(in.Data))
+		} else {
+			err = a.readError(err)
+		}
+		if err != nil {
+			a.close(yield, err)
+			return
+		}
+		if in.Unterminated && a.c.scan(in.Data) != nil {
+			continue // half a chunk: the end of the stream comes next
+		}
+		if !a.take(in, yield) {
+			return
+		}
+	}
+}
+
+func (a *answer) grown(n int) error {
+	a.size += int64(n)
+	if a.size > a.o.MaxAnswer {
+		return malformed(fmt.Sprintf("The provider's answer is larger than %d bytes.", a.o.MaxAnswer))
+	}
+	return nil
+}
+
+// take hands on one event of the stream. It reports false when reading is over.
+func (a *answer) take(in sse.Event, yield func(llm.Event, error) bool) bool {
+	if len(in.Data) == 0 {
+		return true
+	}
+	oneLineJSON(in.Data)
+	ev, ok, err := a.event(in.Data)
+	if err == nil && string(in.Name) == "error" && a.c.choices < 0 {
+		ok, err = false, faultInside(in.Data)
+	}
+	if err != nil {
+		a.close(yield, err)
+		return false
+	}
+	return !ok || yield(ev, nil)
+}
+
+// oneLineJSON turns line ends between the tokens of JSON into spaces: many clients read a stream line by line.
+func oneLineJSON(data []byte) {
+	for i := bytes.IndexByte(data, '\n'); i >= 0; i = bytes.IndexByte(data, '\n') {
+		data[i] = ' '
+		data = data[i+1:]
+	}
+}
+
+// event makes an event of one chunk; false when there is nothing to pass on.
+func (a *answer) event(data []byte) (llm.Event, bool, error) {
+	c := &a.c
+	data, err := c.read(data)
+	if err != nil {
+		a.bad++
+		a.warn("left out an event that is not a JSON object: %v", err)
+		if a.bad > maxMalformed {
+			return llm.Event{}, false, &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider sent too many events that are not JSON.", Err: err}
+		}
+		return llm.Event{}, false, nil
+	}
+	if c.fault != nil {
+		return llm.Event{}, false, faultInside(c.fault)
+	}
+	if c.finish == "error" {
+		return llm.Event{}, false, &llm.Error{Kind: llm.UpstreamServer, Message: "The provider stopped answering because of an error of its own."}
+	}
+	a.note(data)
+	usage := a.hold(data)
+	if c.choices <= 0 {
+		return llm.Event{}, false, nil // usage waits for the end; annotations crash clients that read choices[0]
+	}
+	a.seen.merge(c.seen)
+	a.ended.merge(c.ended)
+	ev := a.describe(a.rewrite(data, c.usageOnTop))
+	ev.Usage = usage
+	return ev, true, nil
+}
+
+// describe makes an event with these bytes out of what the scan found.
+func (a *answer) describe(data []byte) llm.Event {
+	return llm.Event{
+		Data: data, Content: a.c.content, Finish: a.c.finish, Model: a.reported,
+		ASCIIBytes: a.c.ascii, NonASCIIBytes: a.c.other,
+	}
+}
+
+// note remembers what chunks have in common.
+func (a *answer) note(data []byte) {
+	m := data[a.c.model.start:a.c.model.end]
+	if a.c.model.escaped {
+		m = unescape(nil, m, len(m))
+	}
+	if len(m) > 0 && string(m) != a.reported {
+		a.reported = string(m)
+	}
+	if a.id == nil && len(a.c.id) > len(`""`) {
+		a.id = bytes.Clone(a.c.id)
+		a.created = bytes.Clone(a.c.created)
+	}
+}
+
+// tell sorts the usage that the scan found; nil when there is none that makes sense.
+func (a *answer) tell() *llm.Usage {
+	c := &a.c
+	if c.usage == nil {
+		return nil
+	}
+	usage, ok := parseUsage(c.usage, a.o.ReasoningOnTop)
+	if !ok {
+		a.warn("left out a usage object without sense")
+		return nil
+	}
+	if len(c.tier) > 2 && c.tier[0] == '"' {
+		usage.ServiceTier = string(c.tier[1 : len(c.tier)-1])
+	}
+	return &usage
+}
+
+// hold keeps the chunk's usage for the end of the stream, because clients add up what comes twice.
+func (a *answer) hold(data []byte) *llm.Usage {
+	c, usage := &a.c, a.tell()
+	if usage == nil {
+		return nil
+	}
+	a.usage = usage
+	if c.choices == 0 && c.usageOnTop && (a.id == nil || bytes.Equal(c.id, a.id)) {
+		a.held = append(a.held[:0], a.rewrite(data, false)...)
+	} else {
+		a.held = a.appendChunk(a.held[:0], `"choices":[],"usage":`, c.usage)
+	}
+	return usage
+}
+
+// appendChunk appends a chunk of ours: the common members, and then what is given.
+func (a *answer) appendChunk(dst []byte, parts string, value []byte) []byte {
+	dst = append(dst, `{"id":`...)
+	dst = append(dst, or(a.id, `"chatcmpl-0"`)...)
+	dst = append(dst, `,"object":"chat.completion.chunk","created":`...)
+	dst = append(dst, or(a.created, "0")...)
+	dst = append(dst, `,"model":`...)
+	if len(a.model) > 0 {
+		dst = append(dst, a.model...)
+	} else {
+		dst = appendQuoted(dst, a.reported)
+	}
+	dst = append(dst, ',')
+	dst = append(dst, parts...)
+	dst = append(dst, value...)
+	return append(dst, '}')
+}
+
+func or(raw []byte, otherwise string) []byte {
+	if raw == nil {
+		return []byte(otherwise)
+	}
+	return raw
+}
+
+// complete is nil when the stream may end here. said tells whether the provider itself called it the end.
+func (a *answer) complete(said bool) error {
+	switch {
+	case a.seen.empty() && !said:
+		return malformed("The provider's answer holds no choices.")
+	case said && a.ended.empty(), !said && a.ended != a.seen:
+		return &llm.Error{Kind: llm.UpstreamCut, Message: "The provider's stream ended before the answer was complete."}
+	}
+	return nil
+}
+
+// close ends the events: usage if any came, and then the error if there is one.
+func (a *answer) close(yield func(llm.Event, error) bool, err error) {
+	if a.usage != nil {
+		if !yield(llm.Event{Data: a.held, Bare: true, Usage: a.usage, Model: a.reported}, nil) {
+			return
+		}
+	}
+	if err != nil {
+		yield(llm.Event{}, err)
+	}
+}
+
+// rewrite returns data with our model name, without a null error, and without usage if cutUsage.
+func (a *answer) rewrite(data []byte, cutUsage bool) []byte {
+	fields, out := a.c.fields, a.out[:0]
+	if len(fields) == 0 {
+		return data
+	}
+	out = append(out, data[:fields[0].KeyStart]...)
+	written := false
+	if !a.c.hasModel && len(a.model) > 0 {
+		out = append(append(out, `"model":`...), a.model...)
+		written = true
+	}
+	for i, f := range fields {
+		if f.Name == "error" || f.Name == "usage" && cutUsage || f.Name == "model" && !a.c.hasModel && len(a.model) > 0 {
+			continue
+		}
+		switch {
+		case written && i > 0:
+			out = append(out, data[fields[i-1].End:f.KeyStart]...)
+		case written:
+			out = append(out, ',')
+		}
+		written = true
+		if f.Name == "model" && len(a.model) > 0 {
+			out = append(append(out, data[f.KeyStart:f.Value]...), a.model...)
+			continue
+		}
+		out = append(out, data[f.KeyStart:f.End]...)
+	}
+	a.out = append(out, data[fields[len(fields)-1].End:]...)
+	return a.out
+}

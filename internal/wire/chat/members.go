@@ -1,0 +1,301 @@
+package chat
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"fairlead/internal/llm"
+)
+
+// fieldNames are the top-level names that requests usually have; true marks those that we look at. A table keeps the
+// names from being copied for every request.
+var fieldNames = fieldTable(map[string]bool{
+	"model": true, "messages": true, "stream": true, "stream_options": true, "n": true,
+	"max_tokens": true, "max_completion_tokens": true, "tools": true, "functions": true,
+	"parallel_tool_calls": true, "response_format": true, "modalities": true, "models": true,
+	"provider": true, "session_id": true, "user": true, "safety_identifier": true, "metadata": true,
+	"service_tier": true, "temperature": true, "top_p": true, "presence_penalty": true,
+	"frequency_penalty": true, "logprobs": true, "top_logprobs": true, "logit_bias": true,
+	"reasoning_effort": true, "reasoning": true, "thinking": true,
+	"input": true, "dimensions": true, "encoding_format": true,
+	"seed": false, "stop": false, "tool_choice": false, "function_call": false, "audio": false,
+	"verbosity": false, "prediction": false, "prompt_cache_key": false, "store": false, "top_k": false,
+	"min_p": false, "repetition_penalty": false, "chat_template_kwargs": false, "web_search_options": false,
+})
+
+type fieldName struct {
+	name    string
+	checked bool
+}
+
+func fieldTable(names map[string]bool) map[string]fieldName {
+	table := make(map[string]fieldName, len(names))
+	for name, checked := range names {
+		table[name] = fieldName{name, checked}
+	}
+	return table
+}
+
+// field returns the name of a top-level member and refuses look-alikes of those that are checked.
+func (d *decoder) field(key []byte) string {
+	if known, ok := fieldNames[string(key)]; ok {
+		return known.name
+	}
+	for name, known := range fieldNames {
+		if known.checked && alike(key, name) {
+			d.lookAlike("", key, name)
+		}
+	}
+	return string(key)
+}
+
+// alike reports whether a key is name in other letters: some providers match keys without regard to case, and
+// would then obey a field that nobody checked.
+func alike(key []byte, name string) bool {
+	if len(key) < len(name) || len(key) > 3*len(name) {
+		return false
+	}
+	return strings.EqualFold(string(key), name) && string(key) != name
+}
+
+func (d *decoder) lookAlike(where string, key []byte, name string) {
+	shown := string(key)
+	d.problem(where+cut(shown, maxLabel), "The key %s looks like %q but is written differently. Spell it %q.", quote(shown), name, name)
+}
+
+// only refuses look-alikes of names in an object below the top.
+func (d *decoder) only(where string, key []byte, names ...string) {
+	for _, name := range names {
+		if alike(key, name) {
+			d.lookAlike(where, key, name)
+		}
+	}
+}
+
+// wrong records that the value coming next has the wrong type, and skips it.
+func (d *decoder) wrong(param, want string) {
+	names := map[byte]string{'{': "an object", '[': "a list", '"': "a string", '0': "a number", 't': "true", 'f': "false", 'n': "null"}
+	got, ok := names[d.kind()]
+	d.skip()
+	if ok && d.err == nil {
+		d.problem(param, "%s must be %s; it is %s.", param, want, got)
+	}
+}
+
+// is reports whether a value of this kind comes next. A null is read and means absent; any other kind is a problem.
+func (d *decoder) is(kind byte, param, want string) bool {
+	switch d.kind() {
+	case kind:
+		return true
+	case 'n':
+		d.literal("null")
+	default:
+		d.wrong(param, want)
+	}
+	return false
+}
+
+// str reads a string; false when there is none.
+func (d *decoder) str(param string) (string, bool) {
+	if !d.is('"', param, "a string") {
+		return "", false
+	}
+	t := d.text()
+	return string(d.decoded(t)), d.err == nil
+}
+
+// name reads a name that we act on: neither empty, nor long, nor with characters that cannot be seen.
+func (d *decoder) name(param string, into *string) bool {
+	s, ok := d.str(param)
+	switch {
+	case !ok:
+		return false
+	case strings.TrimSpace(s) == "":
+		d.problem(param, "%s must not be empty.", param)
+	case len(s) > maxName:
+		d.problem(param, "%s is %d bytes long; at most %d are allowed. It begins with %s.", param, len(s), maxName, quote(s))
+	case strings.ContainsFunc(s, harmful) || strings.ContainsRune(s, utf8.RuneError):
+		d.problem(param, "%s holds control characters: %s.", param, quote(s))
+	default:
+		*into = s
+		return true
+	}
+	return false
+}
+
+// names reads a list of names.
+func (d *decoder) names(param string) []string {
+	if !d.is('[', param, "a list of strings") {
+		return nil
+	}
+	var list []string
+	for n := range d.elements {
+		var name string
+		if d.kind() != '"' {
+			d.wrong(param, "a list of strings")
+		} else if d.name(param, &name) && n < maxNames {
+			list = append(list, name)
+		}
+		if n == maxNames {
+			d.problem(param, "%s may have at most %d entries.", param, maxNames)
+		}
+	}
+	return list
+}
+
+// label reads a string that is only kept for the log, cut to a sane length.
+func (d *decoder) label(param string, into *string) {
+	if s, ok := d.str(param); ok {
+		*into = cut(s, maxName)
+	}
+}
+
+func (d *decoder) metadata() {
+	if !d.is('{', "metadata", "an object") {
+		return
+	}
+	for key := range d.members {
+		if d.kind() != '"' {
+			continue
+		}
+		value := string(d.decoded(d.text()))
+		if d.req.Metadata == nil {
+			d.req.Metadata = make(map[string]string)
+		}
+		if len(d.req.Metadata) < maxLabels {
+			d.req.Metadata[cut(string(key), maxLabel)] = cut(value, maxLabel)
+		}
+	}
+}
+
+// boolean reads true or false; anything else is false.
+func (d *decoder) boolean(param string) bool {
+	switch d.kind() {
+	case 't':
+		d.literal("true")
+		return true
+	case 'f':
+		d.literal("false")
+	case 'n':
+		d.literal("null")
+	default:
+		d.wrong(param, "true or false")
+	}
+	return false
+}
+
+// whole reads a whole number from low to high; 0 when there is none.
+func (d *decoder) whole(param string, low, high int64) int64 {
+	if !d.is('0', param, "a whole number") {
+		return 0
+	}
+	raw := d.number()
+	n, ok := wholeNumber(raw)
+	if d.err == nil && (!ok || n < low || n > high) {
+		d.problem(param, "%s must be a whole number from %d to %d; it is %s.", param, low, high, strings.Trim(quote(string(raw)), `"`))
+		return 0
+	}
+	return n
+}
+
+// wholeNumber reads 10, and also 10.0 and 1e1, which mean the same to every provider.
+func wholeNumber(raw []byte) (int64, bool) {
+	if n, err := strconv.ParseInt(string(raw), 10, 64); err == nil {
+		return n, true
+	}
+	f, err := strconv.ParseFloat(string(raw), 64)
+	if err != nil || f != math.Trunc(f) || math.Abs(f) > maxTokens {
+		return 0, false
+	}
+	return int64(f), true
+}
+
+// provider reads the wishes about providers. Members of other gateways that mean nothing here are let through.
+func (d *decoder) provider(w *llm.ProviderWishes) {
+	if !d.is('{', "provider", "an object") {
+		return
+	}
+	for key := range d.members {
+		switch string(key) {
+		case "order":
+			w.Order = d.names("provider.order")
+		case "only":
+			w.Only = d.names("provider.only")
+		case "ignore":
+			w.Ignore = d.names("provider.ignore")
+		case "allow_fallbacks":
+			w.NoFallbacks = !d.null() && !d.boolean("provider.allow_fallbacks")
+		case "require_parameters":
+			w.RequireParameters = d.boolean("provider.require_parameters")
+		case "sort":
+			w.Sort = d.oneOf("provider.sort", "price", "latency", "throughput")
+		case "max_price":
+			w.MaxPrice = d.maxPrice()
+		case "data_collection":
+			w.DenyCollection = d.oneOf("provider.data_collection", "allow", "deny") == "deny"
+		case "zdr":
+			w.ZeroRetention = d.boolean("provider.zdr")
+		default:
+			d.only("provider.", key, "order", "only", "ignore", "allow_fallbacks", "require_parameters", "sort",
+				"max_price", "data_collection", "zdr")
+		}
+	}
+}
+
+// oneOf reads a string out of a closed list.
+func (d *decoder) oneOf(param string, allowed ...string) string {
+	s, ok := d.str(param)
+	if !ok {
+		return ""
+	}
+	for _, a := range allowed {
+		if s == a {
+			return a
+		}
+	}
+	d.problem(param, "%s must be one of %s; it is %s.", param, strings.Join(allowed, ", "), quote(s))
+	return ""
+}
+
+func (d *decoder) maxPrice() *llm.MaxPrice {
+	if !d.is('{', "provider.max_price", "an object") {
+		return nil
+	}
+	limit := &llm.MaxPrice{}
+	for key := range d.members {
+		switch string(key) {
+		case "prompt":
+			limit.Prompt = d.price("provider.max_price.prompt")
+		case "completion":
+			limit.Completion = d.price("provider.max_price.completion")
+		default:
+			d.only("provider.max_price.", key, "prompt", "completion")
+		}
+	}
+	return limit
+}
+
+// price reads a number of dollars, which clients send as a number or as a string.
+func (d *decoder) price(param string) *float64 {
+	var raw string
+	switch d.kind() {
+	case '0':
+		raw = string(d.number())
+	case '"':
+		raw = string(d.decoded(d.text()))
+	case 'n':
+		d.literal("null")
+		return nil
+	default:
+		d.wrong(param, "a number of dollars per million tokens")
+		return nil
+	}
+	f, err := strconv.ParseFloat(raw, 64)
+	if err != nil || math.IsNaN(f) || math.IsInf(f, 0) || f < 0 {
+		d.problem(param, "%s must be a number of dollars per million tokens, at least 0; it is %s.", param, quote(raw))
+		return nil
+	}
+	return &f
+}

@@ -1,0 +1,197 @@
+package chat
+
+import (
+	"fairlead/internal/llm"
+)
+
+// Edit says what must change in a request before a provider of the same format gets it.
+type Edit struct {
+	Model        string            // the name that the provider knows; empty keeps the caller's
+	IncludeUsage bool              // ask a stream for its usage, whatever the caller said
+	Drop         []string          // top-level members to leave out
+	Rename       map[string]string // top-level members to call by another name
+	Set          []Member          // top-level members to replace, or to append
+}
+
+// Member is one member of a JSON object.
+type Member struct {
+	Name  string
+	Value []byte // raw JSON
+}
+
+var wantUsage = []byte(`{"include_usage":true}`)
+
+// Render returns the bytes for a provider of the same format: the caller's body with the edits made and our own
+// members (models, provider, session_id) left out. Everything else stays as it was, byte for byte and in order.
+func Render(req *llm.Request, e Edit) []byte {
+	fields, body := req.Fields, req.Body
+	if len(fields) == 0 {
+		return body
+	}
+	r := renderer{req: req, edit: e}
+	r.out = make([]byte, 0, r.size())
+	r.out = append(r.out, body[:fields[0].KeyStart]...)
+	for i, f := range fields {
+		if r.dropped(f.Name) {
+			continue
+		}
+		if r.written > 0 {
+			r.out = append(r.out, body[fields[i-1].End:f.KeyStart]...)
+		}
+		r.field(f)
+	}
+	r.appended()
+	return append(r.out, body[fields[len(fields)-1].End:]...)
+}
+
+type renderer struct {
+	req     *llm.Request
+	edit    Edit
+	out     []byte
+	written int // members so far
+}
+
+func (r *renderer) size() int {
+	n := len(r.req.Body) + 6*len(r.edit.Model) + len(`,"stream_options":`) + len(wantUsage) + len(`"model":"",`)
+	for _, m := range r.edit.Set {
+		n += 6*len(m.Name) + len(m.Value) + len(`,"":`)
+	}
+	for _, name := range r.edit.Rename {
+		n += 6*len(name) + 2
+	}
+	return n
+}
+
+// dropped reports members that do not travel: ours, those named, and one that would be renamed onto another.
+func (r *renderer) dropped(name string) bool {
+	switch name {
+	case "models", "provider", "session_id":
+		return true
+	}
+	if to, ok := r.edit.Rename[name]; ok && to != name && r.has(to) {
+		return true
+	}
+	if _, ok := r.set(name); ok {
+		return false
+	}
+	return r.drops(name)
+}
+
+func (r *renderer) drops(name string) bool {
+	for _, d := range r.edit.Drop {
+		if d == name {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *renderer) has(name string) bool {
+	for _, f := range r.req.Fields {
+		if f.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *renderer) set(name string) ([]byte, bool) {
+	for _, m := range r.edit.Set {
+		if m.Name == name {
+			return m.Value, true
+		}
+	}
+	return nil, false
+}
+
+// field writes one member under its final name and with its final value.
+func (r *renderer) field(f llm.Field) {
+	body, name := r.req.Body, f.Name
+	r.written++
+	if to, ok := r.edit.Rename[name]; ok && to != name {
+		name = to
+		r.out = append(appendQuoted(r.out, name), ':')
+	} else {
+		r.out = append(r.out, body[f.KeyStart:f.Value]...)
+	}
+	value := body[f.Value:f.End]
+	if set, ok := r.set(name); ok {
+		r.out = append(r.out, set...)
+		return
+	}
+	switch {
+	case name == "model" && r.edit.Model != "":
+		r.out = appendQuoted(r.out, r.edit.Model)
+	case name == "stream_options" && r.edit.IncludeUsage && r.req.Stream:
+		r.out = appendWithUsage(r.out, value)
+	default:
+		r.out = append(r.out, value...)
+	}
+}
+
+// appended writes the members that the caller's body does not have.
+func (r *renderer) appended() {
+	for _, m := range r.edit.Set {
+		if !r.present(m.Name) {
+			r.member(m.Name, m.Value)
+		}
+	}
+	const options = "stream_options"
+	_, set := r.set(options)
+	if r.edit.IncludeUsage && r.req.Stream && !set && !r.has(options) && !r.drops(options) {
+		r.member(options, wantUsage)
+	}
+}
+
+// present reports whether a field of this final name was written.
+func (r *renderer) present(name string) bool {
+	for _, f := range r.req.Fields {
+		if r.dropped(f.Name) {
+			continue
+		}
+		final := f.Name
+		if to, ok := r.edit.Rename[final]; ok {
+			final = to
+		}
+		if final == name {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *renderer) member(name string, value []byte) {
+	if r.written > 0 {
+		r.out = append(r.out, ',')
+	}
+	r.written++
+	r.out = append(appendQuoted(r.out, name), ':')
+	r.out = append(r.out, value...)
+}
+
+// appendWithUsage appends a stream_options value with include_usage set to true and everything else kept.
+func appendWithUsage(dst, value []byte) []byte {
+	s := scanner{b: value}
+	if s.kind() != '{' {
+		return append(dst, wantUsage...)
+	}
+	from, to, empty := 0, 0, true
+	for key := range s.members {
+		empty = false
+		if string(key) == "include_usage" {
+			from = s.i
+			s.skip()
+			to = s.i
+		}
+	}
+	if to > 0 {
+		dst = append(dst, value[:from]...)
+		dst = append(dst, "true"...)
+		return append(dst, value[to:]...)
+	}
+	if empty {
+		return append(dst, wantUsage...)
+	}
+	dst = append(dst, `{"include_usage":true,`...)
+	return append(dst, value[1:]...)
+}

@@ -1,0 +1,216 @@
+package chat
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strconv"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/wire/sse"
+)
+
+const firstRead = 4 << 10
+
+// readAll reads an answer up to its bound.
+func (a *answer) readAll(r io.Reader) ([]byte, error) {
+	size := int64(firstRead)
+	if a.o.SizeHint > 0 && a.o.SizeHint <= a.o.MaxAnswer {
+		size = a.o.SizeHint + 1 // room to see the end without growing
+	}
+	buf := make([]byte, 0, size)
+	for {
+		n, err := r.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		if int64(len(buf)) > a.o.MaxAnswer {
+			return nil, malformed(fmt.Sprintf("The provider's answer is larger than %d bytes.", a.o.MaxAnswer))
+		}
+		if err == io.EOF {
+			return bytes.TrimPrefix(buf, []byte("\xef\xbb\xbf")), nil
+		}
+		if err != nil {
+			return nil, a.readError(err)
+		}
+		if len(buf) == cap(buf) {
+			buf = append(buf, 0)[:len(buf)]
+		}
+	}
+}
+
+// whole reads and checks an answer that is one JSON document.
+func (a *answer) whole(r io.Reader) ([]byte, error) {
+	data, err := a.readAll(r)
+	if err != nil {
+		return nil, err
+	}
+	a.c.whole = true
+	data, err = a.c.read(data)
+	switch c := &a.c; {
+	case len(bytes.TrimSpace(data)) == 0:
+		return nil, malformed("The provider sent an empty answer.")
+	case err != nil:
+		return nil, &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's answer is not a JSON object" + a.contentType() + ".", Err: err}
+	case c.fault != nil:
+		return nil, faultInside(c.fault)
+	case c.choices <= 0:
+		return nil, malformed("The provider's answer holds no choices.")
+	case c.finish == "error":
+		return nil, &llm.Error{Kind: llm.UpstreamServer, Message: "The provider stopped answering because of an error of its own."}
+	}
+	a.note(data)
+	return data, nil
+}
+
+func (a *answer) contentType() string {
+	if a.o.ContentType == "" {
+		return ""
+	}
+	return " but " + cut(oneLine(a.o.ContentType), 60)
+}
+
+// single reads the answer to a request that wanted no stream.
+func (a *answer) single(r io.Reader, yield func(llm.Event, error) bool) {
+	data, err := a.whole(r)
+	if err != nil {
+		yield(llm.Event{}, err)
+		return
+	}
+	ev := a.describe(a.rewrite(data, false))
+	ev.Content = true
+	ev.Usage = a.tell()
+	yield(ev, nil)
+}
+
+// split reads a whole answer to a request that wanted a stream, and makes the chunks that would have come.
+func (a *answer) split(r io.Reader, yield func(llm.Event, error) bool) {
+	data, err := a.whole(r)
+	if err != nil {
+		yield(llm.Event{}, err)
+		return
+	}
+	a.warn("the provider answered a streaming request in one piece")
+	if a.id == nil {
+		a.created = bytes.Clone(a.c.created)
+	}
+	pieces := a.pieces(data)
+	a.c.whole = false
+	for _, piece := range pieces {
+		if !a.take(sse.Event{Data: piece}, yield) {
+			return
+		}
+	}
+	a.close(yield, a.complete(true))
+}
+
+// pieces makes the chunks of a whole answer.
+func (a *answer) pieces(data []byte) [][]byte {
+	s := scanner{b: data}
+	var pieces [][]byte
+	var usage []byte
+	for key := range s.members {
+		switch string(key) {
+		case "choices":
+			for n := range s.elements {
+				pieces = append(pieces, a.choicePieces(n, s.value())...)
+			}
+		case "usage":
+			usage = s.told()
+		}
+	}
+	if usage != nil {
+		pieces = append(pieces, a.appendChunk(nil, `"choices":[],"usage":`, usage))
+	}
+	return pieces
+}
+
+// choicePieces makes the chunks of one choice: its role, what it says, each tool call, and how it ended.
+func (a *answer) choicePieces(n int, choice []byte) [][]byte {
+	index, finish, logprobs := []byte(strconv.Itoa(n)), []byte(nil), []byte(nil)
+	var message []byte
+	s := scanner{b: choice}
+	for key := range s.members {
+		switch string(key) {
+		case "index":
+			if s.kind() == '0' {
+				index = s.number()
+			}
+		case "finish_reason":
+			finish = s.told()
+		case "logprobs":
+			logprobs = s.told()
+		case "message":
+			message = s.told()
+		}
+	}
+	said, calls := splitMessage(message)
+	piece := func(delta, finish []byte) []byte {
+		choice := fmt.Appendf(nil, `{"index":%s,"delta":%s,"finish_reason":%s}`, index, delta, or(finish, "null"))
+		return a.appendChunk(nil, `"choices":[`, append(choice, ']'))
+	}
+	pieces := [][]byte{piece([]byte(`{"role":"assistant","content":""}`), nil)}
+	if len(said) > len(`{}`) {
+		if logprobs != nil { // it stands beside delta
+			said = fmt.Appendf(nil, `%s,"logprobs":%s`, said, logprobs)
+		}
+		pieces = append(pieces, piece(said, nil))
+	}
+	for _, call := range calls {
+		pieces = append(pieces, piece(fmt.Appendf(nil, `{"tool_calls":[%s]}`, call), nil))
+	}
+	if finish == nil {
+		finish = []byte(`"stop"`)
+		if len(calls) > 0 {
+			finish = []byte(`"tool_calls"`)
+		}
+	}
+	return append(pieces, piece([]byte(`{}`), finish))
+}
+
+// splitMessage separates what a message says, as one delta, from its tool calls, each with its index.
+func splitMessage(message []byte) (said []byte, calls [][]byte) {
+	said = []byte{'{'}
+	s := scanner{b: message}
+	if s.kind() != '{' {
+		return []byte(`{}`), nil
+	}
+	for key := range s.members {
+		at := s.at
+		switch string(key) {
+		case "role":
+			continue
+		case "tool_calls":
+			if s.kind() != '[' {
+				continue
+			}
+			for n := range s.elements {
+				calls = append(calls, withIndex(n, s.value()))
+			}
+		default:
+			if s.told() == nil {
+				continue
+			}
+			if len(said) > 1 {
+				said = append(said, ',')
+			}
+			said = append(said, message[at:s.i]...)
+		}
+	}
+	return append(said, '}'), calls
+}
+
+// withIndex puts the index that chunks need into a tool call that has none.
+func withIndex(n int, call []byte) []byte {
+	s := scanner{b: call}
+	if s.kind() != '{' {
+		return call
+	}
+	has, empty := false, true
+	for key := range s.members {
+		empty = false
+		has = has || string(key) == "index"
+	}
+	if has || empty {
+		return call
+	}
+	return fmt.Appendf(nil, `{"index":%d,%s`, n, call[1:])
+}

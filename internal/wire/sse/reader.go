@@ -1,0 +1,289 @@
+// Package sse reads and writes event streams (text/event-stream). It knows framing only: what the data means is the
+// matter of the wire formats.
+package sse
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// DefaultMaxLine bounds a line, and the joined data of one event, unless the caller says otherwise.
+const DefaultMaxLine = 16 << 20
+
+const (
+	firstBuffer = 4 << 10
+	keepBuffer  = 64 << 10 // a bigger buffer is given back once its event is done
+)
+
+// ErrTooLong means that a line, or the data of one event, is longer than allowed.
+var ErrTooLong = errors.New("event stream line is too long")
+
+var byteOrderMark = []byte("\xef\xbb\xbf")
+
+// Event is one event of a stream. Its slices are valid until the next call of the reader.
+type Event struct {
+	Name []byte // the value of the event field; empty for plain events
+	Data []byte // the data lines joined by LF
+	// Unterminated marks data that ended with the stream instead of with an empty line. Some providers leave out
+	// the last empty line, so it is delivered; it may also be what a cut connection left.
+	Unterminated bool
+}
+
+// Reader reads events. It holds one buffer and hands out slices of it.
+type Reader struct {
+	src     io.Reader
+	maxLine int
+
+	buf  []byte
+	pos  int // start of the line being read
+	scan int // bytes before it hold no line end
+	err  error
+
+	started bool // the byte order mark has been looked for
+	skipLF  bool // the last line ended in CR: an LF right after it belongs to it
+
+	name    []byte
+	joined  []byte // the data, once it has more than one line
+	lines   int    // data lines seen in the event at hand
+	dataPos int    // where a single data line lies in buf
+	dataEnd int
+}
+
+// NewReader reads events from src. Lines longer than maxLine are refused with ErrTooLong; 0 means DefaultMaxLine.
+func NewReader(src io.Reader, maxLine int) *Reader {
+	if maxLine <= 0 {
+		maxLine = DefaultMaxLine
+	}
+	return &Reader{src: src, maxLine: maxLine}
+}
+
+// First returns the first byte of the stream that is neither white space nor part of a byte order mark, without
+// consuming anything, so that the caller can tell an event stream from something else. It may only be called before Next.
+func (r *Reader) First() (byte, error) {
+	for {
+		rest := bytes.TrimPrefix(r.buf, byteOrderMark)
+		rest = bytes.TrimLeft(rest, " \t\r\n")
+		if len(rest) > 0 && (len(r.buf) >= len(byteOrderMark) || rest[0] != byteOrderMark[0]) {
+			return rest[0], nil
+		}
+		if err := r.fill(); err != nil {
+			if len(rest) > 0 {
+				return rest[0], nil
+			}
+			return 0, err
+		}
+		if len(r.buf) > r.maxLine {
+			return 0, ErrTooLong
+		}
+	}
+}
+
+// Rest returns everything not yet consumed, for a caller that found with First that this is no event stream.
+func (r *Reader) Rest() io.Reader {
+	if r.err != nil {
+		return io.MultiReader(bytes.NewReader(r.buf[r.pos:]), failing{r.err})
+	}
+	return io.MultiReader(bytes.NewReader(r.buf[r.pos:]), r.src)
+}
+
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
+
+// Next returns the next event that has data. It returns io.EOF at the end of the stream and every other error of
+// the source as it is; what came before such an error without its empty line is dropped.
+func (r *Reader) Next() (Event, error) {
+	r.reset()
+	for {
+		line, err := r.line()
+		if err == io.EOF && r.lines > 0 {
+			return r.event(true), nil
+		}
+		if err != nil {
+			return Event{}, err
+		}
+		if len(line) == 0 {
+			if r.lines > 0 {
+				return r.event(false), nil
+			}
+			r.name = r.name[:0]
+			continue
+		}
+		if err := r.field(line); err != nil {
+			return Event{}, err
+		}
+	}
+}
+
+func (r *Reader) reset() {
+	r.name, r.joined, r.lines = r.name[:0], r.joined[:0], 0
+	if cap(r.buf) > keepBuffer && len(r.buf)-r.pos < firstBuffer {
+		r.buf = append(make([]byte, 0, firstBuffer), r.buf[r.pos:]...)
+		r.scan -= r.pos
+		r.pos = 0
+	}
+	if cap(r.joined) > keepBuffer {
+		r.joined = nil
+	}
+}
+
+func (r *Reader) event(unterminated bool) Event {
+	ev := Event{Name: r.name, Data: r.joined, Unterminated: unterminated}
+	if r.lines == 1 {
+		ev.Data = r.buf[r.dataPos:r.dataEnd:r.dataEnd]
+	}
+	return ev
+}
+
+// field takes one line that is not empty. line lies in buf and ends where the line does.
+func (r *Reader) field(line []byte) error {
+	name, value, _ := bytes.Cut(line, []byte{':'})
+	if len(value) > 0 && value[0] == ' ' {
+		value = value[1:]
+	}
+	switch string(name) {
+	case "data":
+		return r.data(value)
+	case "event":
+		r.name = append(r.name[:0], value...)
+	}
+	return nil
+}
+
+// data keeps the first data line where it lies and copies only when another one follows.
+func (r *Reader) data(value []byte) error {
+	r.lines++
+	if r.lines == 1 {
+		r.dataPos, r.dataEnd = r.pos, r.pos
+		if len(value) > 0 {
+			r.dataPos = cap(r.buf) - cap(value)
+			r.dataEnd = r.dataPos + len(value)
+		}
+		return nil
+	}
+	if r.lines == 2 {
+		r.joined = append(r.joined, r.buf[r.dataPos:r.dataEnd]...)
+	}
+	if len(r.joined)+1+len(value) > r.maxLine {
+		return fmt.Errorf("%w: the data of one event exceeds %d bytes", ErrTooLong, r.maxLine)
+	}
+	r.joined = append(append(r.joined, '\n'), value...)
+	return nil
+}
+
+// line returns the next line without its end. At the end of the stream a last line without an end counts as one;
+// after it comes io.EOF.
+func (r *Reader) line() ([]byte, error) {
+	for {
+		if r.ready() {
+			if n := lineEnd(r.buf[r.scan:]); n >= 0 {
+				return r.cut(r.scan + n)
+			}
+			r.scan = len(r.buf)
+			if r.scan-r.pos > r.maxLine {
+				return nil, fmt.Errorf("%w: it exceeds %d bytes", ErrTooLong, r.maxLine)
+			}
+		}
+		err := r.fill()
+		if err == nil {
+			continue
+		}
+		if err == io.EOF && r.pos < len(r.buf) {
+			r.started = true // a stream shorter than the mark
+			line := r.buf[r.pos:]
+			r.pos, r.scan = len(r.buf), len(r.buf)
+			return line, nil
+		}
+		return nil, err
+	}
+}
+
+// ready drops what precedes a line: the byte order mark and the LF of a CRLF. It reports false when more bytes are
+// needed to know.
+func (r *Reader) ready() bool {
+	if !r.started {
+		if len(r.buf) < len(byteOrderMark) && bytes.HasPrefix(byteOrderMark, r.buf) {
+			return false
+		}
+		if bytes.HasPrefix(r.buf, byteOrderMark) {
+			r.pos, r.scan = len(byteOrderMark), len(byteOrderMark)
+		}
+		r.started = true
+	}
+	if r.skipLF && r.pos < len(r.buf) {
+		if r.buf[r.pos] == '\n' {
+			r.pos++
+			r.scan = max(r.scan, r.pos)
+		}
+		r.skipLF = false
+	}
+	return true
+}
+
+func (r *Reader) cut(end int) ([]byte, error) {
+	line := r.buf[r.pos:end]
+	r.skipLF = r.buf[end] == '\r'
+	r.pos, r.scan = end+1, end+1
+	if len(line) > r.maxLine {
+		return nil, fmt.Errorf("%w: it exceeds %d bytes", ErrTooLong, r.maxLine)
+	}
+	return line, nil
+}
+
+// lineEnd returns where the first CR or LF is, or -1.
+func lineEnd(b []byte) int {
+	lf := bytes.IndexByte(b, '\n')
+	if lf >= 0 {
+		b = b[:lf]
+	}
+	if cr := bytes.IndexByte(b, '\r'); cr >= 0 {
+		return cr
+	}
+	return lf
+}
+
+// fill reads more bytes behind those in buf. It moves what is still needed to the front or into a bigger buffer
+// when there is no room.
+func (r *Reader) fill() error {
+	if r.err != nil {
+		return r.err
+	}
+	if len(r.buf) == cap(r.buf) {
+		r.makeRoom()
+	}
+	for range 100 {
+		n, err := r.src.Read(r.buf[len(r.buf):cap(r.buf)])
+		r.buf = r.buf[:len(r.buf)+n]
+		r.err = err
+		if n > 0 {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	r.err = io.ErrNoProgress
+	return r.err
+}
+
+func (r *Reader) makeRoom() {
+	from := r.pos
+	if r.lines == 1 {
+		from = min(from, r.dataPos)
+	}
+	size := cap(r.buf)
+	if need := len(r.buf) - from; need > size/2 || size == 0 {
+		size = max(firstBuffer, 2*size)
+	}
+	if size == cap(r.buf) {
+		r.buf = r.buf[:copy(r.buf, r.buf[from:])]
+	} else {
+		r.buf = append(make([]byte, 0, size), r.buf[from:]...)
+	}
+	r.pos -= from
+	r.scan -= from
+	r.dataPos -= from
+	r.dataEnd -= from
+}

@@ -1,0 +1,303 @@
+package sse
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// seen is an event as tests compare it.
+type seen struct {
+	Name, Data   string
+	Unterminated bool
+}
+
+func readAll(t *testing.T, src io.Reader, maxLine int) ([]seen, error) {
+	t.Helper()
+	var events []seen
+	r := NewReader(src, maxLine)
+	for {
+		ev, err := r.Next()
+		if err == io.EOF {
+			return events, nil
+		}
+		if err != nil {
+			return events, err
+		}
+		events = append(events, seen{string(ev.Name), string(ev.Data), ev.Unterminated})
+	}
+}
+
+// reference parses a stream the slow and obvious way.
+func reference(stream string) []seen {
+	stream = strings.TrimPrefix(stream, "\ufeff")
+	stream = strings.ReplaceAll(stream, "\r\n", "\n")
+	stream = strings.ReplaceAll(stream, "\r", "\n")
+	lines := strings.Split(stream, "\n")
+	var events []seen
+	var data []string
+	name := ""
+	for i, line := range lines {
+		last := i == len(lines)-1
+		if field, value, _ := strings.Cut(line, ":"); line != "" {
+			value = strings.TrimPrefix(value, " ")
+			switch field {
+			case "data":
+				data = append(data, value)
+			case "event":
+				name = value
+			}
+		}
+		if line == "" || last {
+			if data != nil {
+				events = append(events, seen{name, strings.Join(data, "\n"), last})
+			}
+			data, name = nil, ""
+		}
+	}
+	return events
+}
+
+var streams = map[string]struct {
+	stream string
+	want   []seen
+}{
+	"plain":                         {"data: a\n\ndata: b\n\n", []seen{{Data: "a"}, {Data: "b"}}},
+	"crlf":                          {"data: a\r\n\r\ndata: b\r\n\r\n", []seen{{Data: "a"}, {Data: "b"}}},
+	"cr":                            {"data: a\r\rdata: b\r\r", []seen{{Data: "a"}, {Data: "b"}}},
+	"mixed line ends":               {"data: a\r\n\ndata: b\n\rdata: c\r\r\n", []seen{{Data: "a"}, {Data: "b"}, {Data: "c"}}},
+	"no space after the colon":      {"data:a\n\n", []seen{{Data: "a"}}},
+	"only one space is dropped":     {"data:  a\n\n", []seen{{Data: " a"}}},
+	"comments and empty lines":      {": ping\n\n\n: OPENROUTER PROCESSING\n\ndata: a\n: x\n\n", []seen{{Data: "a"}}},
+	"several data lines":            {"data: a\ndata\ndata: b\n\n", []seen{{Data: "a\n\nb"}}},
+	"empty data":                    {"data\n\ndata:\n\n", []seen{{}, {}}},
+	"event name":                    {"event: error\ndata: a\n\ndata: b\n\n", []seen{{Name: "error", Data: "a"}, {Data: "b"}}},
+	"a name without data is lost":   {"event: ping\n\ndata: a\n\n", []seen{{Data: "a"}}},
+	"id, retry and unknown fields":  {"id: 1\nretry: 5\nfoo: x\ndatas: y\ndata: a\n\n", []seen{{Data: "a"}}},
+	"byte order mark":               {"\ufeffdata: a\n\n", []seen{{Data: "a"}}},
+	"a second mark is no mark":      {"\ufeff\ufeffdata: a\n\n", nil},
+	"without the last empty line":   {"data: a\n\ndata: b\n", []seen{{Data: "a"}, {Data: "b", Unterminated: true}}},
+	"without the last line end":     {"data: a\n\ndata: [DONE]", []seen{{Data: "a"}, {Data: "[DONE]", Unterminated: true}}},
+	"text outside ASCII":            {"data: grüße 你好 🙂\n\n", []seen{{Data: "grüße 你好 🙂"}}},
+	"nothing":                       {"", nil},
+	"half a byte order mark":        {"\xef\xbb", nil},
+	"white space":                   {"\n\r\n \n", nil},
+	"colon in the value":            {"data: {\"a\": 1}\n\n", []seen{{Data: `{"a": 1}`}}},
+	"a colon first is a comment":    {":data: a\n\n", nil},
+	"CR at the very end":            {"data: a\n\r", []seen{{Data: "a"}}},
+	"LF after CR belongs to the CR": {"data: a\r\ndata: b\r\n\r\n", []seen{{Data: "a\nb"}}},
+}
+
+func TestReader(t *testing.T) {
+	t.Parallel()
+	for name, tc := range streams {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for way, src := range map[string]io.Reader{
+				"whole":             strings.NewReader(tc.stream),
+				"one byte a time":   iotest.OneByteReader(strings.NewReader(tc.stream)),
+				"data with the end": iotest.DataErrReader(strings.NewReader(tc.stream)),
+			} {
+				got, err := readAll(t, src, 0)
+				if err != nil {
+					t.Fatalf("%s: %v", way, err)
+				}
+				if diff := cmp.Diff(tc.want, got); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", way, diff)
+				}
+			}
+		})
+	}
+}
+
+func TestReaderTakesLargeEventsAndForgetsTheirBuffer(t *testing.T) {
+	t.Parallel()
+	big := strings.Repeat("x", 3<<20)
+	r := NewReader(strings.NewReader("data: a\n\ndata: "+big+"\n\ndata: b\n\n"), 0)
+	for _, want := range []string{"a", big, "b"} {
+		ev, err := r.Next()
+		if err != nil || string(ev.Data) != want {
+			t.Fatalf("got %d bytes, %v; want %d bytes", len(ev.Data), err, len(want))
+		}
+	}
+	if cap(r.buf) > keepBuffer {
+		t.Errorf("the buffer still has %d bytes", cap(r.buf))
+	}
+}
+
+func TestReaderBoundsLines(t *testing.T) {
+	t.Parallel()
+	tests := map[string]string{
+		"a terminated line":   "data: " + strings.Repeat("x", 100) + "\n\n",
+		"an endless line":     "data: " + strings.Repeat("x", 1<<20),
+		"many lines together": strings.Repeat("data: xxxxxxxx\n", 20) + "\n",
+	}
+	for name, stream := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, src := range []io.Reader{strings.NewReader(stream), iotest.HalfReader(strings.NewReader(stream))} {
+				if _, err := readAll(t, src, 64); !errors.Is(err, ErrTooLong) {
+					t.Errorf("got %v, want ErrTooLong", err)
+				}
+			}
+		})
+	}
+	if got, err := readAll(t, strings.NewReader("data: "+strings.Repeat("x", 58)+"\n\n"), 64); err != nil || len(got) != 1 {
+		t.Errorf("a line of exactly the bound: %v, %v", got, err)
+	}
+}
+
+func TestReaderPassesErrorsOn(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("broken")
+	got, err := readAll(t, io.MultiReader(strings.NewReader("data: a\n\ndata: b\n"), iotest.ErrReader(broken)), 0)
+	if !errors.Is(err, broken) {
+		t.Errorf("got %v, want the source's error", err)
+	}
+	if diff := cmp.Diff([]seen{{Data: "a"}}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+type stuck struct{}
+
+func (stuck) Read([]byte) (int, error) { return 0, nil }
+
+func TestReaderGivesUpOnASourceWithoutProgress(t *testing.T) {
+	t.Parallel()
+	if _, err := NewReader(stuck{}, 0).Next(); !errors.Is(err, io.ErrNoProgress) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestFirstTellsAStreamFromADocument(t *testing.T) {
+	t.Parallel()
+	for stream, want := range map[string]byte{
+		" \r\n{\"a\":1}": '{', "\ufeff{}": '{', "\n\ndata: a": 'd', ": ping\n": ':', "\xef\xbb\xbf\n<html>": '<', "x": 'x', "\xefx": 0xef,
+	} {
+		r := NewReader(iotest.OneByteReader(strings.NewReader(stream)), 0)
+		got, err := r.First()
+		if err != nil || got != want {
+			t.Errorf("First of %q is %q, %v; want %q", stream, got, err, want)
+		}
+		if rest, err := io.ReadAll(r.Rest()); err != nil || string(rest) != stream {
+			t.Errorf("Rest of %q is %q, %v", stream, rest, err)
+		}
+	}
+	if _, err := NewReader(strings.NewReader(" \n"), 0).First(); err != io.EOF {
+		t.Errorf("First of white space: %v, want EOF", err)
+	}
+	r := NewReader(strings.NewReader("data: a\n\n"), 0)
+	if _, err := r.First(); err != nil {
+		t.Fatal(err)
+	}
+	if ev, err := r.Next(); err != nil || string(ev.Data) != "a" {
+		t.Errorf("Next after First: %q, %v", ev.Data, err)
+	}
+}
+
+func TestWriteDataIsReadBack(t *testing.T) {
+	t.Parallel()
+	for payload, want := range map[string]string{
+		`{"a":1}`: "data: {\"a\":1}\n\n", "": "data: \n\n", "a\nb": "data: a\ndata: b\n\n",
+		"a\r\nb\rc\n": "data: a\ndata: b\ndata: c\ndata: \n\n",
+	} {
+		var buf bytes.Buffer
+		if err := WriteData(&buf, []byte(payload)); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, buf.String()); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", payload, diff)
+		}
+		plain := strings.ReplaceAll(strings.ReplaceAll(payload, "\r\n", "\n"), "\r", "\n")
+		if got, _ := readAll(t, &buf, 0); len(got) != 1 || got[0].Data != plain {
+			t.Errorf("%q is read back as %+v", payload, got)
+		}
+	}
+}
+
+func TestWriteComment(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{"ping": ": ping\n\n", "a\r\nb": ": a\n: b\n\n", "": "\n"} {
+		var buf bytes.Buffer
+		if err := WriteComment(&buf, text); err != nil || buf.String() != want {
+			t.Errorf("%q became %q, %v; want %q", text, buf.String(), err, want)
+		}
+	}
+}
+
+func TestWriteStopsAtTheFirstError(t *testing.T) {
+	t.Parallel()
+	for _, payload := range []string{"a", "a\nb"} {
+		if err := WriteData(brokenWriter{}, []byte(payload)); err == nil {
+			t.Errorf("%q: no error", payload)
+		}
+	}
+	if err := WriteComment(brokenWriter{}, "ping"); err == nil {
+		t.Error("comment: no error")
+	}
+}
+
+type brokenWriter struct{}
+
+func (brokenWriter) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
+
+func FuzzReader(f *testing.F) {
+	for _, tc := range streams {
+		f.Add([]byte(tc.stream), uint8(1))
+	}
+	f.Add([]byte("data: "+strings.Repeat("long ", 2000)+"\ndata: x\n\n"), uint8(200))
+	f.Fuzz(func(t *testing.T, stream []byte, step uint8) {
+		want := reference(string(stream))
+		got, err := readAll(t, &stepReader{stream, int(step)}, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// The slow parser cannot know whether a stream ended in the middle of an event or right after it.
+		if len(want) > 0 && len(got) > 0 {
+			want[len(want)-1].Unterminated = got[len(got)-1].Unterminated
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", stream, diff)
+		}
+	})
+}
+
+// stepReader hands out at most step bytes at a time.
+type stepReader struct {
+	rest []byte
+	step int
+}
+
+func (s *stepReader) Read(p []byte) (int, error) {
+	if len(s.rest) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p[:min(len(p), max(1, s.step))], s.rest)
+	s.rest = s.rest[n:]
+	return n, nil
+}
+
+func BenchmarkReader(b *testing.B) {
+	for _, size := range []int{200, 20_000} {
+		b.Run(fmt.Sprint(size), func(b *testing.B) {
+			stream := []byte(strings.Repeat("data: "+strings.Repeat("x", size)+"\n\n", 100))
+			b.SetBytes(int64(len(stream)))
+			b.ReportAllocs()
+			for b.Loop() {
+				r := NewReader(bytes.NewReader(stream), 0)
+				for {
+					if _, err := r.Next(); err != nil {
+						break
+					}
+				}
+			}
+		})
+	}
+}
