@@ -21,6 +21,7 @@ type chunk struct {
 	fault             []byte // the raw error member; nil when absent or null
 	choices           int    // how many there are; -1 when the member is absent or no list
 
+	spoken       bool // there is a delta or message
 	content      bool
 	finish       string
 	ascii, other int
@@ -199,6 +200,7 @@ func (c *chunk) delta(s *scanner) {
 	if s.kind() != '{' {
 		return
 	}
+	c.spoken = true
 	reasoned := false
 	for key := range s.members {
 		switch string(key) {
@@ -222,12 +224,28 @@ func (c *chunk) delta(s *scanner) {
 // said reads a text, or the list of parts that some reasoning models send in its place.
 func (c *chunk) said(s *scanner) bool {
 	before := s.ascii + s.other
-	if s.kind() == '[' || s.kind() == '"' {
+	switch s.kind() {
+	case '"':
 		s.counted()
+	case '[':
+		for range s.elements {
+			c.part(s)
+		}
 	}
 	spoke := s.ascii+s.other > before
 	c.content = c.content || spoke
 	return spoke
+}
+
+func (c *chunk) part(s *scanner) {
+	if s.kind() != '{' {
+		return
+	}
+	for key := range s.members {
+		if string(key) == "text" || string(key) == "thinking" {
+			c.said(s)
+		}
+	}
 }
 
 func (c *chunk) calls(s *scanner) {

@@ -162,9 +162,12 @@ func (a *answer) take(in sse.Event, yield func(llm.Event, error) bool) bool {
 
 // oneLineJSON turns line ends between the tokens of JSON into spaces: many clients read a stream line by line.
 func oneLineJSON(data []byte) {
-	for i := bytes.IndexByte(data, '\n'); i >= 0; i = bytes.IndexByte(data, '\n') {
-		data[i] = ' '
-		data = data[i+1:]
+	for _, end := range []byte("\r\n") {
+		rest := data
+		for i := bytes.IndexByte(rest, end); i >= 0; i = bytes.IndexByte(rest, end) {
+			rest[i] = ' '
+			rest = rest[i+1:]
+		}
 	}
 }
 
@@ -188,8 +191,8 @@ func (a *answer) event(data []byte) (llm.Event, bool, error) {
 	}
 	a.note(data)
 	usage := a.hold(data)
-	if c.choices <= 0 {
-		return llm.Event{}, false, nil // usage waits for the end; annotations crash clients that read choices[0]
+	if c.choices <= 0 || !c.spoken && c.finish == "" {
+		return llm.Event{}, false, nil // usage waits for the end; annotations crash clients that read choices[0].delta
 	}
 	a.seen.merge(c.seen)
 	a.ended.merge(c.ended)

@@ -80,7 +80,7 @@ func (f *fault) list(list []any, depth int) {
 		one.read(entry, depth+1)
 		if m, ok := entry.(map[string]any); ok {
 			if place, ok := m["loc"].([]any); ok && one.message != "" {
-				one.message = strings.Trim(strings.Join(strings.Fields(fmt.Sprint(place...)), "."), ".") + ": " + one.message
+				one.message = joinPlace(place) + ": " + one.message
 			}
 		}
 		if one.message != "" && len(said) < maxDetails {
@@ -89,6 +89,14 @@ func (f *fault) list(list []any, depth int) {
 		f.adopt(one)
 	}
 	f.say(strings.Join(said, "; "))
+}
+
+func joinPlace(place []any) string {
+	words := make([]string, len(place))
+	for i, p := range place {
+		words[i] = fmt.Sprint(p)
+	}
+	return strings.Join(words, ".")
 }
 
 // adopt takes over what is not known yet.
