@@ -1,0 +1,79 @@
+// Package ledger owns spending: it holds the dearest cost of a request on every budget that applies before the request
+// is dispatched, and settles the true cost afterwards. The record of what was charged is the request's entry; a ledger
+// only keeps the running sums that admission needs.
+package ledger
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"fairlead/internal/money"
+)
+
+// Period is how often a budget starts anew.
+type Period string
+
+// The periods of a budget.
+const (
+	Daily   Period = "day"
+	Weekly  Period = "week" // from Monday
+	Monthly Period = "month"
+	Total   Period = "total" // never
+)
+
+// Budget bounds the spending of a key or a workspace.
+type Budget struct {
+	ID          string // such as "key:key_01J…" or "ws:ws_01J…"
+	Name        string // as people call the key or the workspace
+	Amount      money.Amount
+	Period      Period
+	Zone        string // IANA name; empty for UTC
+	WarnPercent int    // report when this much is spent; 0 for no report
+	WarnOnly    bool   // report, but never refuse
+}
+
+// Status is where a budget stands in its current window.
+type Status struct {
+	Loaded  bool // false until the budget was first used: Spent is then not known
+	Spent   money.Amount
+	Held    money.Amount
+	Start   time.Time // zero for Total
+	End     time.Time // zero for Total
+	Percent float64   // spent of the amount
+}
+
+// Ledger admits spending. Implementations may keep the sums in this process or share them between replicas.
+type Ledger interface {
+	// Hold reserves the amount on all budgets, or on none and returns an *llm.Error: BudgetExceeded, or
+	// LedgerUnavailable when what was spent so far cannot be known. The hold must be settled or released.
+	// The budgets are taken as they are in this call: edits take effect at once and keep what was spent.
+	Hold(ctx context.Context, budgets []Budget, amount money.Amount) (*Hold, error)
+	// Status says where a budget stands without loading anything.
+	Status(b Budget) Status
+}
+
+// Hold is a reservation. Its methods may be called from any goroutine; the first of them counts.
+type Hold struct {
+	amount money.Amount
+	done   atomic.Bool
+	end    func(cost money.Amount)
+}
+
+// NewHold makes a hold for an implementation; end is called exactly once, with what was charged.
+func NewHold(amount money.Amount, end func(cost money.Amount)) *Hold {
+	return &Hold{amount: amount, end: end}
+}
+
+// Amount is what is reserved.
+func (h *Hold) Amount() money.Amount { return h.amount }
+
+// Settle charges the cost and frees the rest. A negative cost is a provider's mistake and charges nothing.
+func (h *Hold) Settle(cost money.Amount) {
+	if h.done.CompareAndSwap(false, true) {
+		h.end(max(cost, 0))
+	}
+}
+
+// Release frees the whole reservation. After Settle it does nothing, so that it can be deferred.
+func (h *Hold) Release() { h.Settle(0) }

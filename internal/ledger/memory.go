@@ -1,0 +1,245 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/money"
+)
+
+// Options set up a Memory.
+type Options struct {
+	// Spent sums what was charged on a budget since a moment (zero for ever), by the time of the request. It must
+	// include entries that are still on their way to the database.
+	Spent func(ctx context.Context, budgetID string, since time.Time) (money.Amount, error)
+	Now   func() time.Time
+	// OnWarn hears once per window that a budget's warning level is passed. It is called outside of any lock.
+	OnWarn func(b Budget, s Status)
+	// LoadTimeout bounds one call of Spent; default 2 s.
+	LoadTimeout time.Duration
+	// LoadRetry is how long a failed Spent is answered with its failure, so that an outage is not hammered; default 1 s.
+	LoadRetry time.Duration
+	// MaxIdle is how many budgets are kept before those without a hold for an hour are forgotten; default 100,000.
+	MaxIdle int
+}
+
+// Memory is a Ledger within one process.
+type Memory struct {
+	o Options
+
+	mu      sync.Mutex
+	budgets map[string]*window
+	zones   map[string]*time.Location
+}
+
+// New makes a ledger that starts from what Spent says.
+func New(o Options) *Memory {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.LoadTimeout == 0 {
+		o.LoadTimeout = 2 * time.Second
+	}
+	if o.LoadRetry == 0 {
+		o.LoadRetry = time.Second
+	}
+	if o.MaxIdle == 0 {
+		o.MaxIdle = 100_000
+	}
+	return &Memory{o: o, budgets: map[string]*window{}, zones: map[string]*time.Location{}}
+}
+
+// Hold implements Ledger.
+func (m *Memory) Hold(ctx context.Context, budgets []Budget, amount money.Amount) (*Hold, error) {
+	amount = max(amount, 0)
+	if len(budgets) == 0 {
+		return NewHold(amount, func(money.Amount) {}), nil
+	}
+	for {
+		hold, missing, err := m.tryHold(budgets, amount)
+		if hold != nil || err != nil {
+			return hold, err
+		}
+		if err := m.load(ctx, missing); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// tryHold reserves, refuses, or names a window that must be loaded first.
+func (m *Memory) tryHold(budgets []Budget, amount money.Amount) (*Hold, *window, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := m.o.Now()
+	windows := make([]*window, len(budgets))
+	for i := range budgets {
+		w, err := m.window(&budgets[i], now)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !w.loaded {
+			return nil, w, nil
+		}
+		windows[i] = w
+	}
+	for i, w := range windows {
+		if !w.fits(amount) {
+			return nil, nil, refuse(&budgets[i], w.status(budgets[i].Amount), amount, w.zone)
+		}
+	}
+	for _, w := range windows {
+		w.hold(amount)
+		w.used = now
+	}
+	return NewHold(amount, func(cost money.Amount) { m.end(windows, amount, cost) }), nil, nil
+}
+
+// end frees a hold on the windows it was admitted in, and charges them.
+func (m *Memory) end(windows []*window, amount, cost money.Amount) {
+	m.mu.Lock()
+	var warned []*window
+	for _, w := range windows {
+		warned = w.settle(amount, cost, warned)
+	}
+	type warning struct {
+		budget Budget
+		status Status
+	}
+	warnings := make([]warning, 0, len(warned))
+	for _, w := range warned {
+		warnings = append(warnings, warning{w.budget, w.status(w.budget.Amount)})
+	}
+	m.mu.Unlock()
+	if m.o.OnWarn == nil {
+		return
+	}
+	for _, w := range warnings {
+		m.o.OnWarn(w.budget, w.status)
+	}
+}
+
+// Status implements Ledger.
+func (m *Memory) Status(b Budget) Status {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := m.o.Now()
+	w := m.current(&b, now)
+	if w == nil {
+		zone, err := m.zone(b.Zone)
+		if err != nil {
+			return Status{}
+		}
+		w = newWindow(&b, zone, now, nil)
+		if old := m.budgets[b.ID]; old != nil && old.sameSpans(&b) {
+			w.loaded = old.loaded // it has ended, and nothing has been spent since
+		}
+	}
+	return w.status(b.Amount)
+}
+
+// window returns the budget's current window, beginning a new one where time or an edit asks for it.
+func (m *Memory) window(b *Budget, now time.Time) (*window, error) {
+	w := m.current(b, now)
+	if w == nil {
+		zone, err := m.zone(b.Zone)
+		if err != nil {
+			return nil, err
+		}
+		w = newWindow(b, zone, now, m.budgets[b.ID])
+		m.forget(now)
+		m.budgets[b.ID] = w
+	}
+	w.budget = *b
+	return w, nil
+}
+
+// current is the window in use, or nil when the budget is new, has ended or has another period or zone now.
+// A clock that stepped back stays in the window it was in.
+func (m *Memory) current(b *Budget, now time.Time) *window {
+	w := m.budgets[b.ID]
+	if w == nil || w.over(now) || !w.sameSpans(b) {
+		return nil
+	}
+	return w
+}
+
+func (m *Memory) zone(name string) (*time.Location, error) {
+	if zone := m.zones[name]; zone != nil {
+		return zone, nil
+	}
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		return nil, fmt.Errorf("load time zone of a budget: %w", err)
+	}
+	m.zones[name] = zone
+	return zone, nil
+}
+
+// forget drops budgets that have not been used for an hour, once there are very many. Their sums can be loaded again.
+func (m *Memory) forget(now time.Time) {
+	if len(m.budgets) < m.o.MaxIdle {
+		return
+	}
+	for id, w := range m.budgets {
+		if w.held == 0 && now.Sub(w.used) > time.Hour {
+			delete(m.budgets, id)
+		}
+	}
+}
+
+// load asks Spent once for all who wait. The first caller does it, for the others too, so its own leaving does not
+// end it; the time-out does.
+func (m *Memory) load(ctx context.Context, w *window) error {
+	m.mu.Lock()
+	if w.loading != nil {
+		loading := w.loading
+		m.mu.Unlock()
+		select {
+		case <-loading:
+			return m.loadFailure(w)
+		case <-ctx.Done():
+			return &llm.Error{Kind: llm.ClientCancelled, Message: "The client left before its budget was known.", Err: ctx.Err()}
+		}
+	}
+	if w.loaded || (w.failure != nil && m.o.Now().Before(w.retry)) {
+		m.mu.Unlock()
+		return m.loadFailure(w)
+	}
+	w.loading = make(chan struct{})
+	m.mu.Unlock()
+	m.ask(ctx, w)
+	return m.loadFailure(w)
+}
+
+// ask calls Spent and ends the load whatever happens: others wait for it.
+func (m *Memory) ask(ctx context.Context, w *window) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.o.LoadTimeout)
+	defer cancel()
+	spent, err := money.Amount(0), errNoAnswer
+	defer func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		w.finishLoad(spent, err, m.o.Now().Add(m.o.LoadRetry))
+	}()
+	spent, err = m.o.Spent(ctx, w.id, w.start)
+}
+
+var errNoAnswer = errors.New("the sum of charges was not answered")
+
+func (m *Memory) loadFailure(w *window) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if w.failure == nil {
+		return nil
+	}
+	return &llm.Error{
+		Kind:       llm.LedgerUnavailable,
+		Message:    "What has been spent of the budget cannot be read right now. Repeat the request in a few seconds.",
+		RetryAfter: 2 * time.Second,
+		Err:        w.failure,
+	}
+}

@@ -1,0 +1,318 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/money"
+)
+
+const cent = money.Dollar / 100
+
+func nothingSpent(context.Context, string, time.Time) (money.Amount, error) { return 0, nil }
+
+func key(amount money.Amount) Budget {
+	return Budget{ID: "key:key_1", Name: "ci", Amount: amount, Period: Monthly}
+}
+
+func mustHold(t *testing.T, m *Memory, amount money.Amount, budgets ...Budget) *Hold {
+	t.Helper()
+	h, err := m.Hold(t.Context(), budgets, amount)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func mustRefuse(t *testing.T, m *Memory, kind llm.Kind, amount money.Amount, budgets ...Budget) *llm.Error {
+	t.Helper()
+	_, err := m.Hold(t.Context(), budgets, amount)
+	e, ok := errors.AsType[*llm.Error](err)
+	if !ok || e.Kind != kind {
+		t.Fatalf("Hold: %v, want kind %s", err, kind)
+	}
+	return e
+}
+
+func TestRefusalIsASentenceToActOn(t *testing.T) {
+	t.Parallel()
+	now := at(t, "2026-11-13T10:00:00Z")
+	m := New(Options{Spent: nothingSpent, Now: func() time.Time { return now }})
+	b := Budget{ID: "key:key_1", Name: "ci", Amount: 50 * money.Dollar, Period: Monthly, Zone: "Europe/Berlin"}
+	mustHold(t, m, 49*money.Dollar, b).Settle(49*money.Dollar + 880*money.Dollar/1000)
+
+	few := mustRefuse(t, m, llm.BudgetExceeded, 40*cent, b)
+	mustHold(t, m, 12*cent, b).Settle(12 * cent)
+	none := mustRefuse(t, m, llm.BudgetExceeded, 0, b)
+	workspace := mustRefuse(t, m, llm.BudgetExceeded, 1, Budget{ID: "ws:ws_1", Name: "Acme", Period: Total})
+
+	got := []string{few.Message, none.Message, workspace.Message}
+	want := []string{
+		`Key "ci" has $0.12 left of its monthly budget of $50.00 (resets 1 Dec), and this request may cost up to $0.40. Allow fewer output tokens, raise the budget in API key settings or use another key.`,
+		`Key "ci" has used its monthly budget of $50.00 (resets 1 Dec). Raise it in API key settings or use another key.`,
+		`Workspace "Acme" has used its budget of $0.00. Raise it in workspace settings.`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	wantDetails := map[string]any{"budget_usd": "50.00", "spent_usd": "50.00", "held_usd": "0.00", "resets_at": "2026-11-30T23:00:00Z"}
+	if diff := cmp.Diff(wantDetails, none.Details); diff != "" {
+		t.Error(diff)
+	}
+	if none.Retryable() {
+		t.Error("a used budget is called retryable")
+	}
+}
+
+func TestHoldIsOnAllBudgetsOrNone(t *testing.T) {
+	t.Parallel()
+	m := New(Options{Spent: nothingSpent})
+	wide, narrow := Budget{ID: "ws:1", Amount: money.Dollar, Period: Total}, Budget{ID: "key:1", Amount: cent, Period: Total}
+	mustRefuse(t, m, llm.BudgetExceeded, 2*cent, wide, narrow)
+	if s := m.Status(wide); s.Held != 0 {
+		t.Errorf("a refused hold left %s held", s.Held)
+	}
+	h := mustHold(t, m, cent, wide, narrow)
+	h.Settle(cent / 2)
+	h.Settle(cent) // only the first counts
+	h.Release()
+	for _, b := range []Budget{wide, narrow} {
+		if s := m.Status(b); s.Spent != cent/2 || s.Held != 0 {
+			t.Errorf("%s: spent %s, held %s", b.ID, s.Spent, s.Held)
+		}
+	}
+}
+
+func TestAbsurdAmountsNeverMakeRoom(t *testing.T) {
+	t.Parallel()
+	m := New(Options{Spent: nothingSpent})
+	b := key(cent)
+	mustHold(t, m, -5*money.Dollar, b).Settle(-5 * money.Dollar)
+	if s := m.Status(b); s.Spent != 0 || s.Held != 0 {
+		t.Errorf("spent %s, held %s after negative amounts", s.Spent, s.Held)
+	}
+	mustRefuse(t, m, llm.BudgetExceeded, money.Max, b)
+	mustHold(t, m, 1, b).Settle(money.Max)
+	mustRefuse(t, m, llm.BudgetExceeded, 0, b)
+}
+
+func TestThousandAtOnceOnTenCents(t *testing.T) {
+	t.Parallel()
+	m := New(Options{Spent: nothingSpent})
+	b := key(10 * cent)
+	var admitted atomic.Int64
+	var wg sync.WaitGroup
+	for range 1000 {
+		wg.Go(func() {
+			h, err := m.Hold(t.Context(), []Budget{b}, cent/10)
+			if err != nil {
+				return
+			}
+			admitted.Add(1)
+			h.Settle(cent / 10)
+		})
+	}
+	wg.Wait()
+	if s := m.Status(b); admitted.Load() != 100 || s.Spent != 10*cent || s.Held != 0 {
+		t.Errorf("admitted %d, spent %s, held %s", admitted.Load(), s.Spent, s.Held)
+	}
+}
+
+func TestSmallestChargesAreExact(t *testing.T) {
+	t.Parallel()
+	m := New(Options{Spent: nothingSpent})
+	b := []Budget{key(money.Dollar)}
+	for range smallestCharges {
+		h, err := m.Hold(t.Context(), b, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.Settle(1)
+	}
+	if s := m.Status(b[0]); s.Spent != smallestCharges {
+		t.Errorf("spent %d nano-dollars, want %d", s.Spent, smallestCharges)
+	}
+}
+
+func TestChargeBelongsToTheWindowOfItsAdmission(t *testing.T) {
+	t.Parallel()
+	now := at(t, "2026-11-30T23:59:59Z")
+	m := New(Options{Spent: nothingSpent, Now: func() time.Time { return now }})
+	b := key(money.Dollar)
+	h := mustHold(t, m, money.Dollar, b)
+	mustRefuse(t, m, llm.BudgetExceeded, cent, b)
+
+	now = at(t, "2026-12-01T00:00:00Z")
+	fresh := mustHold(t, m, money.Dollar, b)
+	h.Settle(money.Dollar)
+	s := m.Status(b)
+	if s.Spent != 0 || s.Held != money.Dollar || !s.Start.Equal(now) {
+		t.Errorf("new window: %+v", s)
+	}
+	now = at(t, "2026-11-30T23:00:00Z") // stepping back does not reopen the old window
+	fresh.Settle(money.Dollar)
+	mustRefuse(t, m, llm.BudgetExceeded, cent, b)
+}
+
+func TestEditsTakeEffectAtOnceAndKeepWhatWasSpent(t *testing.T) {
+	t.Parallel()
+	now := at(t, "2026-11-13T10:00:00Z")
+	charged := money.Amount(0)
+	m := New(Options{
+		Spent: func(context.Context, string, time.Time) (money.Amount, error) { return charged, nil },
+		Now:   func() time.Time { return now },
+	})
+	b := key(money.Dollar)
+	h := mustHold(t, m, money.Dollar, b)
+	mustRefuse(t, m, llm.BudgetExceeded, cent, b)
+	b.Amount = 2 * money.Dollar
+	mustHold(t, m, money.Dollar, b).Release()
+	b.Amount = money.Dollar / 2
+	mustRefuse(t, m, llm.BudgetExceeded, 1, b)
+
+	b.Amount, b.Period = 2*money.Dollar, Daily
+	open := mustHold(t, m, money.Dollar, b) // the open hold still counts
+	mustRefuse(t, m, llm.BudgetExceeded, cent, b)
+	h.Settle(money.Dollar)
+	open.Settle(cent)
+	if s := m.Status(b); s.Spent != money.Dollar+cent || s.Held != 0 {
+		t.Errorf("after the period changed: %+v", s)
+	}
+}
+
+func TestWarningIsReportedOncePerWindow(t *testing.T) {
+	t.Parallel()
+	now := at(t, "2026-11-13T10:00:00Z")
+	var got []Status
+	m := New(Options{
+		Spent: nothingSpent, Now: func() time.Time { return now },
+		OnWarn: func(_ Budget, s Status) { got = append(got, s) },
+	})
+	b := Budget{ID: "key:1", Amount: money.Dollar, Period: Daily, WarnPercent: 80, WarnOnly: true}
+	for range 2 {
+		for range 4 {
+			mustHold(t, m, 40*cent, b).Settle(40 * cent) // 1.60 in all: never refused
+		}
+		now = now.AddDate(0, 0, 1)
+	}
+	if len(got) != 2 || got[0].Spent != 80*cent || got[0].Percent != 80 {
+		t.Errorf("warnings: %+v, want one at 80 %% in each window", got)
+	}
+}
+
+func TestPassedWarningIsNotReportedAgainAfterRestart(t *testing.T) {
+	t.Parallel()
+	m := New(Options{
+		Spent:  func(context.Context, string, time.Time) (money.Amount, error) { return 90 * cent, nil },
+		OnWarn: func(_ Budget, s Status) { t.Errorf("reported again: %+v", s) },
+	})
+	mustHold(t, m, cent, Budget{ID: "key:1", Amount: money.Dollar, Period: Total, WarnPercent: 80}).Settle(cent)
+}
+
+func TestSpentIsLoadedOnceForAllWhoWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var calls atomic.Int64
+		m := New(Options{Spent: func(context.Context, string, time.Time) (money.Amount, error) {
+			calls.Add(1)
+			time.Sleep(time.Second)
+			return 95 * cent, nil
+		}})
+		b := key(money.Dollar)
+		leaving, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		wg.Go(func() { _, _ = m.Hold(leaving, []Budget{b}, cent) }) // the one who loads leaves
+		synctest.Wait()
+		cancel()
+		var admitted atomic.Int64
+		for range 50 {
+			wg.Go(func() {
+				if _, err := m.Hold(t.Context(), []Budget{b}, cent); err == nil {
+					admitted.Add(1)
+				}
+			})
+		}
+		wg.Wait()
+		if calls.Load() != 1 || admitted.Load() != 4 {
+			t.Errorf("%d loads, %d admitted; want 1 and 4 besides the first", calls.Load(), admitted.Load())
+		}
+	})
+}
+
+func TestUnknownSpendingIsRefusedAndAskedAgainLater(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var calls atomic.Int64
+		m := New(Options{Spent: func(ctx context.Context, _ string, _ time.Time) (money.Amount, error) {
+			if calls.Add(1) > 1 {
+				return 0, nil
+			}
+			<-ctx.Done() // the database hangs
+			return 0, ctx.Err()
+		}})
+		b := key(money.Dollar)
+		began := time.Now()
+		e := mustRefuse(t, m, llm.LedgerUnavailable, cent, b)
+		if waited := time.Since(began); waited > 2*time.Second || e.RetryAfter <= 0 || !e.Retryable() {
+			t.Errorf("refused after %v, RetryAfter %v", waited, e.RetryAfter)
+		}
+		for range 100 {
+			mustRefuse(t, m, llm.LedgerUnavailable, cent, b)
+		}
+		if calls.Load() != 1 {
+			t.Errorf("%d loads while the failure is fresh, want 1", calls.Load())
+		}
+		time.Sleep(time.Second)
+		mustHold(t, m, cent, b).Release()
+	})
+}
+
+func TestIdleBudgetsAreForgottenWhenThereAreMany(t *testing.T) {
+	t.Parallel()
+	now := at(t, "2026-11-13T10:00:00Z")
+	m := New(Options{Spent: nothingSpent, Now: func() time.Time { return now }, MaxIdle: 10})
+	kept := mustHold(t, m, cent, Budget{ID: "key:kept", Amount: money.Dollar, Period: Total})
+	for i := range 9 {
+		mustHold(t, m, cent, Budget{ID: string(rune('a' + i)), Amount: money.Dollar, Period: Total}).Release()
+	}
+	now = now.Add(2 * time.Hour)
+	mustHold(t, m, cent, Budget{ID: "key:new", Amount: money.Dollar, Period: Total}).Release()
+	if len(m.budgets) != 2 || m.budgets["key:kept"] == nil {
+		t.Errorf("%d budgets kept, want the held one and the new one", len(m.budgets))
+	}
+	kept.Release()
+}
+
+func TestUnknownZoneIsNotAdmitted(t *testing.T) {
+	t.Parallel()
+	m := New(Options{Spent: nothingSpent})
+	if _, err := m.Hold(t.Context(), []Budget{{ID: "key:1", Amount: money.Dollar, Period: Daily, Zone: "Mars/Olympus"}}, 1); err == nil {
+		t.Error("admitted on a budget whose window cannot be known")
+	}
+}
+
+func BenchmarkHoldSettle(b *testing.B) {
+	m := New(Options{Spent: nothingSpent})
+	budgets := []Budget{
+		{ID: "key:1", Amount: money.Max, Period: Monthly, Zone: "Europe/Berlin"},
+		{ID: "ws:1", Amount: money.Max, Period: Total},
+	}
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			h, err := m.Hold(b.Context(), budgets, 10)
+			if err != nil {
+				b.Fatal(err)
+			}
+			h.Settle(5)
+		}
+	})
+}

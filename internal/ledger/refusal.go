@@ -1,0 +1,63 @@
+package ledger
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/money"
+)
+
+// refuse says in one sentence whose budget it is, how large, when it starts anew, and what to do.
+func refuse(b *Budget, s Status, amount money.Amount, zone *time.Location) *llm.Error {
+	owner, place, advice := describe(b)
+	budget := strings.TrimSpace(adjective(b.Period) + " budget of $" + dollars(b.Amount))
+	if !s.End.IsZero() {
+		budget += fmt.Sprintf(" (resets %s)", s.End.In(zone).Format("2 Jan"))
+	}
+	var e *llm.Error
+	left := b.Amount.Sub(s.Spent).Sub(s.Held)
+	if left > 0 {
+		e = llm.Errorf(llm.BudgetExceeded, "%s has $%s left of its %s, and this request may cost up to $%s. Allow fewer output tokens, raise the budget in %s%s.",
+			owner, dollars(left), budget, dollars(amount), place, advice)
+	} else {
+		e = llm.Errorf(llm.BudgetExceeded, "%s has used its %s. Raise it in %s%s.", owner, budget, place, advice)
+	}
+	e.With("budget_usd", dollars(b.Amount)).With("spent_usd", dollars(s.Spent)).With("held_usd", dollars(s.Held))
+	if !s.End.IsZero() {
+		e.With("resets_at", s.End.UTC().Format(time.RFC3339))
+	}
+	return e
+}
+
+// describe names the owner, where its budget is set, and what else one can do.
+func describe(b *Budget) (owner, place, advice string) {
+	if strings.HasPrefix(b.ID, "ws:") {
+		return fmt.Sprintf("Workspace %q", b.Name), "workspace settings", ""
+	}
+	return fmt.Sprintf("Key %q", b.Name), "API key settings", " or use another key"
+}
+
+func adjective(p Period) string {
+	switch p {
+	case Daily:
+		return "daily"
+	case Weekly:
+		return "weekly"
+	case Monthly:
+		return "monthly"
+	default:
+		return ""
+	}
+}
+
+// dollars writes an exact amount with at least two digits behind the point.
+func dollars(a money.Amount) string {
+	text := a.String()
+	whole, cents, _ := strings.Cut(text, ".")
+	for len(cents) < 2 {
+		cents += "0"
+	}
+	return whole + "." + cents
+}

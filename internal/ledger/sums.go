@@ -1,0 +1,106 @@
+package ledger
+
+import (
+	"time"
+
+	"fairlead/internal/money"
+)
+
+// window holds the sums of one budget over one period. All of it is guarded by the ledger's lock.
+type window struct {
+	id         string // of the budget
+	budget     Budget // as last seen
+	zone       *time.Location
+	start, end time.Time
+	spent      money.Amount
+	held       money.Amount
+	warned     bool
+	used       time.Time
+
+	loaded  bool
+	loading chan struct{} // closed when the load that is under way ends
+	failure error         // of the last load
+	retry   time.Time     // when it may be tried again
+
+	heir *window // the window that an edit put in this one's place
+}
+
+// newWindow begins a window after the old one, if any. When that one has simply ended, nothing has been spent yet and
+// there is nothing to load: every charge belongs to the window in which it was admitted. When an edit changed the
+// period or the zone, the sum must be loaded, and holds that are still open count in both.
+func newWindow(b *Budget, zone *time.Location, now time.Time, old *window) *window {
+	start, end := Window(b.Period, zone, now)
+	w := &window{id: b.ID, budget: *b, zone: zone, start: start, end: end, used: now}
+	switch {
+	case old == nil:
+	case old.sameSpans(b):
+		w.loaded = old.loaded
+	default:
+		w.held = old.held
+		old.heir = w
+	}
+	return w
+}
+
+func (w *window) sameSpans(b *Budget) bool {
+	return w.budget.Period == b.Period && w.budget.Zone == b.Zone
+}
+
+func (w *window) over(now time.Time) bool { return !w.end.IsZero() && !now.Before(w.end) }
+
+func (w *window) fits(amount money.Amount) bool {
+	if w.budget.WarnOnly {
+		return true
+	}
+	taken := w.spent.Add(w.held)
+	return taken < w.budget.Amount && taken.Add(amount) <= w.budget.Amount
+}
+
+func (w *window) hold(amount money.Amount) { w.held = w.held.Add(amount) }
+
+// settle moves a hold to what is spent, and adds the window to those that have just passed their warning level.
+func (w *window) settle(held, cost money.Amount, warned []*window) []*window {
+	w.held = max(w.held-held, 0) // sums that were held at the end of the range may come back short
+	w.spent = w.spent.Add(cost)
+	if w.heir != nil {
+		return w.heir.settle(held, cost, warned)
+	}
+	if !w.warned && w.loaded && w.atWarning() {
+		w.warned = true
+		warned = append(warned, w)
+	}
+	return warned
+}
+
+func (w *window) atWarning() bool {
+	level := w.budget.WarnPercent
+	if level <= 0 && w.budget.WarnOnly {
+		level = 100
+	}
+	return level > 0 && percent(w.spent, w.budget.Amount) >= float64(level)
+}
+
+func percent(spent, amount money.Amount) float64 {
+	if amount <= 0 {
+		return 100
+	}
+	return 100 * float64(spent) / float64(amount)
+}
+
+// finishLoad adds what was spent before to what was charged meanwhile. A level that had been passed before is not
+// reported again.
+func (w *window) finishLoad(spent money.Amount, err error, retry time.Time) {
+	close(w.loading)
+	w.loading = nil
+	w.failure, w.retry = err, retry
+	if err != nil {
+		return
+	}
+	w.spent = w.spent.Add(max(spent, 0))
+	w.loaded = true
+	w.warned = w.atWarning()
+}
+
+func (w *window) status(amount money.Amount) Status {
+	return Status{Loaded: w.loaded, Spent: w.spent, Held: w.held, Start: w.start, End: w.end, Percent: percent(w.spent, amount)}
+}

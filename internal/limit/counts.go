@@ -1,0 +1,97 @@
+package limit
+
+import (
+	"math"
+	"time"
+)
+
+// A window of a minute touches 61 one-second buckets: sixty whole ones and the one it begins in.
+const buckets = int64(Window/time.Second) + 1
+
+// counts is what one id has used.
+type counts struct {
+	at       int64 // the current second
+	running  int64
+	requests ring
+	tokens   ring
+}
+
+// ring holds the counts of the last seconds and their sum; it takes no memory until something is counted.
+type ring struct {
+	sum   int64
+	slots []int64
+}
+
+// advance moves on to the second, dropping what has left the window.
+func (c *counts) advance(to int64) {
+	if to <= c.at {
+		return
+	}
+	c.requests.clear(c.at, to)
+	c.tokens.clear(c.at, to)
+	c.at = to
+}
+
+func (c *counts) add(tokens int64) {
+	c.requests.add(c.at, 1)
+	c.tokens.add(c.at, tokens)
+}
+
+// admit says whether a request fits, or which limit it meets and how long until it would fit.
+func (c *counts) admit(at time.Duration, l Limits, tokens int64) (Refusal, time.Duration, bool) {
+	if l.Concurrent > 0 && c.running >= l.Concurrent {
+		return Refusal{Concurrent, l.Concurrent, c.running}, time.Second, false
+	}
+	if l.RequestsPerMinute > 0 && c.requests.sum >= l.RequestsPerMinute {
+		need := c.requests.sum - l.RequestsPerMinute + 1
+		return Refusal{RequestsPerMinute, l.RequestsPerMinute, c.requests.sum}, c.requests.freed(c.at, need, at), false
+	}
+	if l.TokensPerMinute > 0 && c.tokens.sum > l.TokensPerMinute-tokens {
+		need := c.tokens.sum - (l.TokensPerMinute - tokens)
+		return Refusal{TokensPerMinute, l.TokensPerMinute, c.tokens.sum}, c.tokens.freed(c.at, need, at), false
+	}
+	return Refusal{}, 0, true
+}
+
+func (r *ring) add(at, n int64) {
+	if n == 0 {
+		return
+	}
+	if r.slots == nil {
+		r.slots = make([]int64, buckets)
+	}
+	n = min(n, math.MaxInt64-r.sum) // absurd counts fill the window; they never wrap it
+	r.slots[at%buckets] += n
+	r.sum += n
+}
+
+// takeBack corrects what was counted in an earlier second, unless that has left the window.
+func (r *ring) takeBack(at, taken, n int64) {
+	if r.slots == nil || at-taken >= buckets {
+		return
+	}
+	n = min(n, r.slots[taken%buckets])
+	r.slots[taken%buckets] -= n
+	r.sum -= n
+}
+
+func (r *ring) clear(from, to int64) {
+	if r.sum == 0 {
+		return
+	}
+	for s := from + 1; s <= min(to, from+buckets); s++ {
+		r.sum -= r.slots[s%buckets]
+		r.slots[s%buckets] = 0
+	}
+}
+
+// freed is how long it takes until this much has left the window.
+func (r *ring) freed(at, need int64, now time.Duration) time.Duration {
+	for s := at - buckets + 1; s <= at; s++ {
+		need -= r.slots[(s+buckets)%buckets] // s may be negative in the first minute
+		if need <= 0 {
+			return time.Duration(s+buckets)*time.Second - now
+		}
+	}
+	return Window
+}

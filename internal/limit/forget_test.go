@@ -1,0 +1,62 @@
+package limit
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"fairlead/internal/llm"
+)
+
+func TestMemoryForgetsIdleIDs(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_700_000_000, 0)
+	m := NewMemory(func() time.Time { return now })
+	l := Limits{RequestsPerMinute: 10, Concurrent: 10}
+	for i := range 10_000 {
+		slot, err := m.Take(t.Context(), fmt.Sprint("key", i), l, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		slot.Release()
+	}
+	held, err := m.Take(t.Context(), "held", l, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Release()
+
+	now = now.Add(2 * time.Minute)
+	for i := range shardCount * 16 { // touch every shard
+		_, _ = m.Take(t.Context(), fmt.Sprint("fresh", i), l, 0)
+	}
+
+	left, kept := 0, false
+	for i := range m.shards {
+		left += len(m.shards[i].ids)
+		if c := m.shards[i].ids["held"]; c != nil {
+			kept = c.running == 1
+		}
+	}
+	if left > shardCount*16+1 || !kept {
+		t.Errorf("%d ids left, running one kept: %v", left, kept)
+	}
+}
+
+func TestAbsurdTokensFillTheWindowWithoutWrapping(t *testing.T) {
+	t.Parallel()
+	m := NewMemory(func() time.Time { return time.Unix(1_700_000_000, 0) })
+	l := Limits{TokensPerMinute: 1 << 62}
+	for range 3 {
+		slot, err := m.Take(t.Context(), "key", l, 10)
+		if err != nil {
+			if llm.AsError(err).Kind != llm.RateLimited {
+				t.Fatal(err)
+			}
+			return
+		}
+		slot.Settle(1<<63 - 1)
+		slot.Release()
+	}
+	t.Error("never refused: the count wrapped")
+}

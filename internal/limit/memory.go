@@ -1,0 +1,139 @@
+package limit
+
+import (
+	"context"
+	"hash/maphash"
+	"sync"
+	"time"
+)
+
+const (
+	shardCount = 64
+	sweepEvery = Window // how often a shard forgets its idle ids
+)
+
+// Memory is a Limiter within one process. Counts live in one-second buckets and leave when their whole second is more
+// than a minute old, so that no sixty seconds ever see more than the limit; the price is that room returns up to one
+// second late.
+type Memory struct {
+	seed   maphash.Seed
+	shards [shardCount]shard
+}
+
+type shard struct {
+	mu    sync.Mutex
+	clock clock
+	swept time.Duration
+	ids   map[string]*counts
+}
+
+// NewMemory makes a limiter that reads time from now.
+func NewMemory(now func() time.Time) *Memory {
+	m := &Memory{seed: maphash.MakeSeed()}
+	for i := range m.shards {
+		m.shards[i].clock.now = now
+		m.shards[i].ids = map[string]*counts{}
+	}
+	return m
+}
+
+// Take implements Limiter.
+func (m *Memory) Take(_ context.Context, id string, l Limits, tokens int64) (*Slot, error) {
+	if l.RequestsPerMinute <= 0 && l.TokensPerMinute <= 0 && l.Concurrent <= 0 {
+		return NewSlot(nil), nil
+	}
+	tokens = max(tokens, 0)
+	if l.TokensPerMinute > 0 && tokens > l.TokensPerMinute {
+		return nil, RefuseTooLarge(Refusal{TokensPerMinute, l.TokensPerMinute, m.used(id)}, tokens)
+	}
+	s := &m.shards[maphash.String(m.seed, id)%shardCount]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := s.clock.read()
+	s.sweep(at)
+	c := s.ids[id]
+	if c == nil {
+		c = &counts{}
+		s.ids[id] = c
+	}
+	c.advance(second(at))
+	if refusal, wait, ok := c.admit(at, l, tokens); !ok {
+		return nil, Refuse(refusal, wait)
+	}
+	c.running++
+	c.add(tokens)
+	return NewSlot(&grant{shard: s, counts: c, taken: c.at, tokens: tokens}), nil
+}
+
+// used is the token count of an id, for an error message.
+func (m *Memory) used(id string) int64 {
+	s := &m.shards[maphash.String(m.seed, id)%shardCount]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.ids[id]
+	if c == nil {
+		return 0
+	}
+	c.advance(second(s.clock.read()))
+	return c.tokens.sum
+}
+
+// sweep forgets ids that have nothing running and nothing in the window.
+func (s *shard) sweep(at time.Duration) {
+	if at-s.swept < sweepEvery {
+		return
+	}
+	s.swept = at
+	for id, c := range s.ids {
+		c.advance(second(at))
+		if c.running == 0 && c.requests.sum == 0 && c.tokens.sum == 0 {
+			delete(s.ids, id)
+		}
+	}
+}
+
+// grant remembers where an admitted request was counted.
+type grant struct {
+	shard  *shard
+	counts *counts
+	taken  int64 // the second it was taken in
+	tokens int64
+}
+
+// Settle takes back what was estimated too much where it was counted, and counts what was too little now: a long
+// stream must not escape the limit because its beginning has left the window.
+func (g *grant) Settle(tokens int64) {
+	g.shard.mu.Lock()
+	defer g.shard.mu.Unlock()
+	g.counts.advance(second(g.shard.clock.read()))
+	if tokens > g.tokens {
+		g.counts.tokens.add(g.counts.at, tokens-g.tokens)
+		return
+	}
+	g.counts.tokens.takeBack(g.counts.at, g.taken, g.tokens-tokens)
+}
+
+// Release ends the request's concurrency.
+func (g *grant) Release() {
+	g.shard.mu.Lock()
+	defer g.shard.mu.Unlock()
+	g.counts.running--
+}
+
+// clock turns readings that may step into time that only goes on: a step backwards counts as no time at all.
+type clock struct {
+	now     func() time.Time
+	last    time.Time
+	elapsed time.Duration
+}
+
+func (c *clock) read() time.Duration {
+	now := c.now()
+	if !c.last.IsZero() {
+		c.elapsed += max(now.Sub(c.last), 0)
+	}
+	c.last = now
+	return c.elapsed
+}
+
+func second(at time.Duration) int64 { return int64(at / time.Second) }

@@ -1,0 +1,148 @@
+package limit_test
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"fairlead/internal/limit"
+	"fairlead/internal/limit/limittest"
+)
+
+func TestMemory(t *testing.T) {
+	t.Parallel()
+	limittest.Run(t, func(_ *testing.T, c *limittest.Clock) limit.Limiter { return limit.NewMemory(c.Now) }, 0)
+}
+
+// The model keeps every admitted request and counts exactly; the limiter may be a second stricter, never laxer.
+func TestMemoryAgainstExactModel(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		clock := limittest.NewClock()
+		limiter := limit.NewMemory(clock.Now)
+		l := limit.Limits{
+			RequestsPerMinute: rapid.Int64Range(0, 8).Draw(t, "requests"),
+			TokensPerMinute:   rapid.Int64Range(0, 300).Draw(t, "tokens"),
+			Concurrent:        rapid.Int64Range(0, 4).Draw(t, "concurrent"),
+		}
+		m := &model{limits: l}
+		t.Repeat(map[string]func(*rapid.T){
+			"take": func(t *rapid.T) {
+				tokens := rapid.Int64Range(0, 120).Draw(t, "estimate")
+				slot, err := limiter.Take(t.Context(), "key", l, tokens)
+				now := clock.Now()
+				if err == nil && !m.fits(now, limit.Window, tokens) {
+					t.Fatalf("admitted beyond the limit: %+v", m)
+				}
+				if err != nil && m.fits(now, limit.Window+time.Second, tokens) {
+					t.Fatalf("refused with room left: %v; %+v", err, m)
+				}
+				if err == nil {
+					m.calls = append(m.calls, &call{at: now, tokens: tokens, slot: slot})
+				}
+			},
+			"settle": func(t *rapid.T) {
+				c := m.draw(t)
+				if c.settled {
+					t.Skip("settled already")
+				}
+				actual := rapid.Int64Range(0, 200).Draw(t, "actual")
+				c.slot.Settle(actual)
+				c.settled = true
+				if actual > c.tokens {
+					m.late = append(m.late, call{at: clock.Now(), tokens: actual - c.tokens})
+					return
+				}
+				c.tokens = actual
+			},
+			"release": func(t *rapid.T) {
+				c := m.draw(t)
+				c.slot.Release()
+				c.released = true
+			},
+			"wait": func(t *rapid.T) {
+				clock.Advance(time.Duration(rapid.Int64Range(0, int64(40*time.Second)).Draw(t, "wait")))
+			},
+		})
+	})
+}
+
+type model struct {
+	limits limit.Limits
+	calls  []*call
+	late   []call // tokens beyond the estimate, counted when they were known
+}
+
+type call struct {
+	at                time.Time
+	tokens            int64
+	settled, released bool
+	slot              *limit.Slot
+}
+
+func (m *model) draw(t *rapid.T) *call {
+	if len(m.calls) == 0 {
+		t.Skip("no calls yet")
+	}
+	return m.calls[rapid.IntRange(0, len(m.calls)-1).Draw(t, "call")]
+}
+
+func (m *model) fits(now time.Time, window time.Duration, tokens int64) bool {
+	var requests, used, running int64
+	for _, c := range m.calls {
+		if now.Sub(c.at) < window {
+			requests++
+			used += c.tokens
+		}
+		if !c.released {
+			running++
+		}
+	}
+	for _, c := range m.late {
+		if now.Sub(c.at) < window {
+			used += c.tokens
+		}
+	}
+	l := m.limits
+	return (l.RequestsPerMinute == 0 || requests < l.RequestsPerMinute) &&
+		(l.TokensPerMinute == 0 || used+tokens <= l.TokensPerMinute) &&
+		(l.Concurrent == 0 || running < l.Concurrent)
+}
+
+func TestMemoryWithRealClock(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		limiter := limit.NewMemory(time.Now)
+		l := limit.Limits{RequestsPerMinute: 1}
+		if _, err := limiter.Take(t.Context(), "key", l, 0); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(59 * time.Second)
+		if _, err := limiter.Take(t.Context(), "key", l, 0); err == nil {
+			t.Error("admitted within the minute")
+		}
+		time.Sleep(2 * time.Second)
+		if _, err := limiter.Take(t.Context(), "key", l, 0); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func BenchmarkMemoryTake(b *testing.B) {
+	limiter := limit.NewMemory(time.Now)
+	l := limit.Limits{RequestsPerMinute: 1e12, TokensPerMinute: 1e15, Concurrent: 1e6}
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		for i := 0; pb.Next(); i++ {
+			slot, err := limiter.Take(b.Context(), fmt.Sprintf("key%d", i%8), l, 100)
+			if err != nil {
+				b.Fatal(err)
+			}
+			slot.Settle(120)
+			slot.Release()
+		}
+	})
+}
