@@ -79,6 +79,7 @@ const (
 	LacksAbility    Reason = "lacks_ability"
 	ContextTooSmall Reason = "context_too_small"
 	OutputTooLarge  Reason = "output_too_large"
+	Retired         Reason = "retired"
 	KeyForbids      Reason = "key_forbids"
 	PolicyForbids   Reason = "policy_forbids"
 	NotRequested    Reason = "not_requested"

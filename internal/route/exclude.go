@@ -12,7 +12,7 @@ import (
 
 // exclude returns why the target can never serve the request, or nil.
 func exclude(in Input, e entrant) *Exclusion {
-	for _, check := range []func(Input, entrant) *Exclusion{operation, permission, wishes, abilities, size, vector, price} {
+	for _, check := range []func(Input, entrant) *Exclusion{operation, retired, permission, wishes, abilities, size, vector, price} {
 		if x := check(in, e); x != nil {
 			return x
 		}
@@ -34,6 +34,14 @@ func unready(t *provider.Target, s State) *Exclusion {
 func operation(in Input, e entrant) *Exclusion {
 	if e.target.Model.Op != in.Op {
 		return &Exclusion{LacksAbility, fmt.Sprintf("it is a model for %s", e.target.Model.Op)}
+	}
+	return nil
+}
+
+// retired keeps auto away from models that their vendor is about to switch off; whoever names one knows why.
+func retired(_ Input, e entrant) *Exclusion {
+	if e.target.Model.Deprecated && !e.named {
+		return &Exclusion{Retired, "its vendor has announced its end"}
 	}
 	return nil
 }

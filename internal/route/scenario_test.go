@@ -140,6 +140,8 @@ func readTargetWord(t *testing.T, target *provider.Target, name, value string) {
 		m.Op = llm.Embed
 	case "fixed_sampling":
 		m.FixedSampling = true
+	case "deprecated":
+		m.Deprecated = true
 	case "collects":
 		target.Collects = true
 	case "can":

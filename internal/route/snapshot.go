@@ -80,9 +80,24 @@ func (s *Snapshot) Named(name string) []*provider.Target {
 		return targets
 	}
 	if m, ok := s.Catalog.Model(name); ok {
-		return s.byModel[m.Name]
+		return dated(s.byModel[m.Name], name)
 	}
 	return nil
+}
+
+// dated returns targets that ask for the very snapshot the caller names, such as gpt-4.1-2025-04-14: it is priced as the
+// model it is a snapshot of, but nobody else's name for it may be sent.
+func dated(targets []*provider.Target, name string) []*provider.Target {
+	asked := make([]*provider.Target, len(targets))
+	for i, t := range targets {
+		asked[i] = t
+		if strings.HasPrefix(name, t.Upstream+"-") || strings.HasPrefix(name, t.Upstream+"@") {
+			snapshot := *t
+			snapshot.Upstream = name
+			asked[i] = &snapshot
+		}
+	}
+	return asked
 }
 
 func (s *Snapshot) at(p *provider.Provider, name string) []*provider.Target {
@@ -96,7 +111,7 @@ func (s *Snapshot) at(p *provider.Provider, name string) []*provider.Target {
 	}
 	if m, ok := s.Catalog.Model(name); ok {
 		if t, found := p.Target(m.Name); found {
-			return []*provider.Target{t}
+			return dated([]*provider.Target{t}, name)
 		}
 	}
 	return nil
