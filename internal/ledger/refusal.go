@@ -24,9 +24,9 @@ func refuse(b *Budget, s Status, amount money.Amount, zone *time.Location) *llm.
 	} else {
 		e = llm.Errorf(llm.BudgetExceeded, "%s has used its %s. Raise it in %s%s.", owner, budget, place, advice)
 	}
-	e.With("budget_usd", dollars(b.Amount)).With("spent_usd", dollars(s.Spent)).With("held_usd", dollars(s.Held))
+	e.Details = map[string]any{"budget_usd": dollars(b.Amount), "spent_usd": dollars(s.Spent), "held_usd": dollars(s.Held)}
 	if !s.End.IsZero() {
-		e.With("resets_at", s.End.UTC().Format(time.RFC3339))
+		e.Details["resets_at"] = s.End.UTC().Format(time.RFC3339)
 	}
 	return e
 }

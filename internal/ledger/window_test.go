@@ -20,7 +20,7 @@ func TestWindow(t *testing.T) {
 		zone            string
 		now, start, end string
 	}{
-		"a day in UTC":                               {Daily, "UTC", "2026-11-03T10:00:00Z", "2026-11-03T00:00:00Z", "2026-11-04T00:00:00Z"},
+		"a day in UTC": {Daily, "UTC", "2026-11-03T10:00:00Z", "2026-11-03T00:00:00Z", "2026-11-04T00:00:00Z"},
 		"the first moment belongs to the new day":    {Daily, "UTC", "2026-11-03T00:00:00Z", "2026-11-03T00:00:00Z", "2026-11-04T00:00:00Z"},
 		"a week begins on Monday":                    {Weekly, "UTC", "2026-11-08T23:59:59Z", "2026-11-02T00:00:00Z", "2026-11-09T00:00:00Z"},
 		"a Monday begins its week":                   {Weekly, "UTC", "2026-11-09T00:00:00Z", "2026-11-09T00:00:00Z", "2026-11-16T00:00:00Z"},

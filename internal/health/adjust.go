@@ -1,0 +1,18 @@
+package health
+
+import "time"
+
+// Configure changes when circuits open and how long they wait. Circuits that are open stay as they are.
+func (t *Tracker) Configure(failures int, probeAfter time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.o.Failures, t.o.ProbeAfter = failures, probeAfter
+	t.o = t.o.withDefaults()
+}
+
+// Wake ends the rest of a credential and forgets that it was refused.
+func (t *Tracker) Wake(credentialID string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.credentials, credentialID)
+}

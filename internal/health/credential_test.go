@@ -1,0 +1,140 @@
+package health
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/llm"
+)
+
+var two = []string{"openai#1", "openai#2"}
+
+func limited(after time.Duration) Report {
+	return Report{Target: here, Credential: "openai#1", Err: &llm.Error{Kind: llm.UpstreamRateLimited, RetryAfter: after}}
+}
+
+func TestPickTakesTurns(t *testing.T) {
+	t.Parallel()
+	tr := tracker()
+	var got []string
+	for range 4 {
+		id, _ := tr.Pick("openai", two)
+		got = append(got, id)
+	}
+	if diff := cmp.Diff([]string{"openai#1", "openai#2", "openai#1", "openai#2"}, got); diff != "" {
+		t.Error(diff)
+	}
+	if id, wait := tr.Pick("ollama", nil); id != "" || wait != 0 {
+		t.Errorf("a provider without credentials: %q, %v", id, wait)
+	}
+}
+
+func TestCredentialRestsAsLongAsAsked(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct{ asked, want time.Duration }{
+		"seconds":       {20 * time.Second, 20 * time.Second},
+		"milliseconds":  {1500 * time.Millisecond, 1500 * time.Millisecond},
+		"absurd":        {1000 * time.Hour, 5 * time.Minute},
+		"nothing named": {0, time.Second},
+		"negative":      {-time.Hour, time.Second},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				tr := tracker()
+				tr.Report(limited(tt.asked))
+				id, wait := tr.Pick("openai", two[:1])
+				if id != "" || wait != tt.want || tr.State(here).Resting != tt.want || tr.State(here).Open {
+					t.Errorf("Pick = %q, %v; state %+v; want a rest of %v", id, wait, tr.State(here), tt.want)
+				}
+				time.Sleep(tt.want)
+				if id, _ := tr.Pick("openai", two[:1]); id != "openai#1" {
+					t.Error("still resting")
+				}
+			})
+		})
+	}
+}
+
+func TestOthersServeWhileOneRests(t *testing.T) {
+	t.Parallel()
+	tr := tracker()
+	tr.Report(limited(time.Minute))
+	for range 4 {
+		if id, _ := tr.Pick("openai", two); id != "openai#2" {
+			t.Errorf("picked %q", id)
+		}
+	}
+	if r := tr.State(here).Resting; r != 0 {
+		t.Errorf("resting %v although one is ready", r)
+	}
+}
+
+func TestSecondRateLimitExtends(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tr := tracker()
+		tr.Report(limited(10 * time.Second))
+		time.Sleep(5 * time.Second)
+		tr.Report(limited(10 * time.Second))
+		tr.Report(limited(time.Second)) // never shortens
+		tr.Rest("openai#1", time.Second)
+		if _, wait := tr.Pick("openai", two[:1]); wait != 10*time.Second {
+			t.Errorf("rests %v more, want 10 s", wait)
+		}
+		tr.Rest("openai#1", time.Hour)
+		if _, wait := tr.Pick("openai", two[:1]); wait != 5*time.Minute {
+			t.Errorf("rests %v, want five minutes at most", wait)
+		}
+	})
+}
+
+func TestUnnamedRestsGrowOncePerRest(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tr := tracker()
+		var got []time.Duration
+		for range 8 {
+			tr.repeat(100, limited(0)) // a hundred were under way
+			_, wait := tr.Pick("openai", two[:1])
+			got = append(got, wait/time.Second)
+			time.Sleep(wait)
+		}
+		if diff := cmp.Diff([]time.Duration{1, 2, 4, 8, 16, 32, 60, 60}, got); diff != "" {
+			t.Error(diff)
+		}
+		tr.Report(Report{Target: here, Credential: "openai#1"})
+		tr.Report(limited(0))
+		if _, wait := tr.Pick("openai", two[:1]); wait != time.Second {
+			t.Errorf("rest of %v after a success", wait)
+		}
+	})
+}
+
+func TestRefusedCredentialIsSetAsideWithAnAlert(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tr := tracker()
+		refused := Report{Target: here, Credential: "openai#1", Err: fail(llm.UpstreamAuth)}
+		tr.Pick("openai", two)
+		tr.Report(refused)
+		want := []CredentialHealth{{ID: "openai#1", Until: time.Now().Add(time.Minute), Reason: "credential", Alert: true}}
+		if diff := cmp.Diff(want, tr.Credentials()); diff != "" {
+			t.Error(diff)
+		}
+		time.Sleep(time.Minute)
+		tr.Report(refused)
+		if _, wait := tr.Pick("openai", two[:1]); wait != 2*time.Minute {
+			t.Errorf("second rest %v, want two minutes", wait)
+		}
+		time.Sleep(2 * time.Minute)
+		tr.Report(Report{Target: here, Credential: "openai#1"})
+		if got := tr.Credentials(); got != nil {
+			t.Errorf("alert stays after a success: %+v", got)
+		}
+	})
+}

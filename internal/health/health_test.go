@@ -1,0 +1,286 @@
+package health
+
+import (
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/route"
+)
+
+const here = "openai/gpt-4.1"
+
+func tracker() *Tracker { return New(Options{Random: func() float64 { return 0 }}) }
+
+func fail(kind llm.Kind) *llm.Error { return llm.Errorf(kind, "no") }
+
+func (t *Tracker) repeat(n int, r Report) {
+	for range n {
+		t.Report(r)
+	}
+}
+
+func TestOnlyTheProvidersOwnFailuresOpenTheCircuit(t *testing.T) {
+	t.Parallel()
+	counts := map[llm.Kind]bool{
+		llm.UpstreamConnect: true, llm.UpstreamTimeout: true, llm.UpstreamOverloaded: true,
+		llm.UpstreamServer: true, llm.UpstreamMalformed: true, llm.UpstreamCut: true,
+	}
+	for _, kind := range llm.Kinds() {
+		tr := tracker()
+		tr.repeat(10_000, Report{Target: here, Err: fail(kind)})
+		if got := tr.State(here).Open; got != counts[kind] {
+			t.Errorf("after failures of kind %s the circuit is open: %v", kind, got)
+		}
+	}
+}
+
+func TestCircuitOpensAndProbesOneAtATime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tr := tracker()
+		tr.repeat(4, Report{Target: here, Err: fail(llm.UpstreamServer)})
+		if _, ok := tr.Admit(here); !ok {
+			t.Fatal("open after four failures")
+		}
+		tr.Report(Report{Target: here, Err: fail(llm.UpstreamServer)})
+		if _, ok := tr.Admit(here); ok || !tr.State(here).Open {
+			t.Fatal("closed after five failures")
+		}
+		time.Sleep(3 * time.Second)
+		if probe, ok := tr.Admit(here); !probe || !ok {
+			t.Fatal("no probe after three seconds")
+		}
+		if _, ok := tr.Admit(here); ok || !tr.State(here).Open {
+			t.Error("a second probe at the same time")
+		}
+		tr.Report(Report{Target: here, Err: fail(llm.ClientCancelled), Probe: true})
+		if probe, ok := tr.Admit(here); !probe || !ok {
+			t.Error("a cancelled probe blocks the next")
+		}
+		tr.Report(Report{Target: here, TTFT: time.Second, Probe: true})
+		if tr.State(here).Open {
+			t.Error("open after a good probe")
+		}
+	})
+}
+
+func TestLostProbeDoesNotBlockForEver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tr := tracker()
+		tr.repeat(5, Report{Target: here, Err: fail(llm.UpstreamServer)})
+		time.Sleep(3 * time.Second)
+		tr.Admit(here)
+		time.Sleep(time.Minute)
+		if probe, ok := tr.Admit(here); !probe || !ok {
+			t.Error("no probe a minute after one was lost")
+		}
+	})
+}
+
+func TestHalfOfTwentyCallsOpenTheCircuit(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for span, want := range map[time.Duration]bool{400 * time.Millisecond: true, time.Second: false} {
+			tr := tracker()
+			for range 10 { // never five in a row
+				tr.Report(Report{Target: here})
+				time.Sleep(span)
+				tr.Report(Report{Target: here, Err: fail(llm.UpstreamTimeout)})
+				time.Sleep(span)
+			}
+			if got := tr.targets[here].circuit.open; got != want {
+				t.Errorf("one failure every %v: open %v, want %v", 2*span, got, want)
+			}
+		}
+	})
+}
+
+func TestProbesGrowRarer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tr := tracker()
+		tr.repeat(5, Report{Target: here, Err: fail(llm.UpstreamServer)})
+		began := time.Now()
+		var at []time.Duration
+		for time.Since(began) < 3*time.Minute {
+			if probe, ok := tr.Admit(here); ok {
+				at = append(at, time.Since(began))
+				tr.Report(Report{Target: here, Err: fail(llm.UpstreamConnect), Probe: probe})
+			}
+			time.Sleep(time.Second)
+		}
+		s := time.Second
+		if diff := cmp.Diff([]time.Duration{3 * s, 9 * s, 21 * s, 45 * s, 75 * s, 105 * s, 135 * s, 165 * s}, at); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestJitterOnlyShortensTheWait(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_700_000_000, 0)
+	for _, random := range []float64{0, 0.5, 0.999} {
+		o := Options{Random: func() float64 { return random }}.withDefaults()
+		var c circuit
+		for range 10 {
+			c.trip(&o, now, "connect")
+			if wait := c.nextProbe.Sub(now); wait < o.ProbeAfter*8/10 || wait > o.MaxProbe {
+				t.Errorf("random %v: wait %v", random, wait)
+			}
+		}
+	}
+}
+
+func TestTrafficReturnsStepByStep(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tr := tracker()
+		tr.repeat(5, Report{Target: here, Err: fail(llm.UpstreamServer)})
+		time.Sleep(3 * time.Second)
+		tr.Admit(here)
+		tr.Report(Report{Target: here, Probe: true})
+		var admitted []int
+		for range 12 {
+			n := 0
+			for range 1000 {
+				if _, ok := tr.Admit(here); ok {
+					n++
+					tr.Report(Report{Target: here})
+				}
+				time.Sleep(time.Millisecond)
+			}
+			admitted = append(admitted, n)
+		}
+		if admitted[0] > 100 || admitted[0] < 95 || admitted[4] > 500 || admitted[11] != 1000 {
+			t.Errorf("admitted of 1000 in each second: %v", admitted)
+		}
+	})
+}
+
+func TestFailingWhileTrafficReturnsOpensAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tr := tracker()
+		tr.repeat(5, Report{Target: here, Err: fail(llm.UpstreamServer)})
+		time.Sleep(3 * time.Second)
+		tr.Admit(here)
+		tr.Report(Report{Target: here, Probe: true})
+		tr.repeat(2, Report{Target: here, Err: fail(llm.UpstreamServer)})
+		time.Sleep(5 * time.Second)
+		if _, ok := tr.Admit(here); ok {
+			t.Error("the second opening is as short as the first")
+		}
+		time.Sleep(time.Second)
+		if probe, _ := tr.Admit(here); !probe {
+			t.Error("no probe after six seconds")
+		}
+	})
+}
+
+func TestResetClosesAtOnce(t *testing.T) {
+	t.Parallel()
+	tr := tracker()
+	tr.repeat(5, Report{Target: here, Err: fail(llm.UpstreamServer)})
+	tr.Reset(here)
+	tr.Reset("unknown/target")
+	if probe, ok := tr.Admit(here); probe || !ok {
+		t.Error("still open after a reset")
+	}
+}
+
+func TestStateAndSnapshot(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tr := tracker()
+		if got := tr.State(here); got != (route.State{}) {
+			t.Errorf("unknown target: %+v", got)
+		}
+		tr.Pick("openai", []string{"openai#1"})
+		for _, ms := range []time.Duration{100, 100, 600} {
+			tr.Report(Report{Target: here, Credential: "openai#1", TTFT: ms * time.Millisecond, Duration: ms*time.Millisecond + 2*time.Second, OutputTokens: 100})
+		}
+		want := route.State{Latency: 200 * time.Millisecond, TokensPS: 50}
+		if diff := cmp.Diff(want, tr.State(here)); diff != "" {
+			t.Error(diff)
+		}
+		tr.Report(Report{Target: here, Credential: "openai#1", Err: fail(llm.UpstreamAuth)})
+		tr.Report(Report{Target: here, Err: &llm.Error{Kind: llm.UpstreamServer, Message: "boom", UpstreamStatus: 500}})
+		got := tr.Snapshot()
+		wantHealth := []TargetHealth{{
+			Target: here, Circuit: "closed", Share: 1, Calls: 4, Failures: 1, ErrorRate: 0.25, TTFT: 100 * time.Millisecond, TokensPS: 50,
+			LastError: &LastError{Time: time.Now(), Class: llm.UpstreamServer, Status: 500, Message: "boom"},
+			Alerts:    []string{"openai#1"},
+		}}
+		if diff := cmp.Diff(wantHealth, got); diff != "" {
+			t.Error(diff)
+		}
+		if got := tr.State(here).Resting; got != time.Minute {
+			t.Errorf("resting %v, want a minute", got)
+		}
+		time.Sleep(11 * time.Minute)
+		if got := tr.State(here); got != (route.State{}) {
+			t.Errorf("what nobody has seen for long is still believed: %+v", got)
+		}
+	})
+}
+
+func TestManyAtOnce(t *testing.T) {
+	t.Parallel()
+	tr := New(Options{})
+	budget := NewRetryBudget(time.Now)
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Go(func() {
+			for i := range 500 {
+				budget.Request()
+				id, _ := tr.Pick("openai", []string{"a", "b"})
+				probe, ok := tr.Admit(here)
+				if !ok {
+					budget.AllowRetry()
+					continue
+				}
+				r := Report{Target: here, Credential: id, Probe: probe, TTFT: time.Millisecond}
+				if (i+g)%3 == 0 {
+					r.Err = fail(llm.UpstreamServer)
+				}
+				tr.Report(r)
+				_ = tr.State(here)
+				tr.Snapshot()
+				tr.Credentials()
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestForgetsUnusedTargets(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_700_000_000, 0)
+	tr := New(Options{Now: func() time.Time { return now }})
+	for i := range maxIdle {
+		tr.Report(Report{Target: string(rune(i)), Credential: string(rune(i))})
+	}
+	now = now.Add(48 * time.Hour)
+	tr.Report(Report{Target: here, Credential: "openai#1"})
+	if len(tr.targets) != 1 || len(tr.credentials) != 1 {
+		t.Errorf("%d targets and %d credentials kept", len(tr.targets), len(tr.credentials))
+	}
+}
+
+func BenchmarkAdmitStateReport(b *testing.B) {
+	tr := New(Options{})
+	ids := []string{"openai#1", "openai#2"}
+	b.ReportAllocs()
+	for b.Loop() {
+		_ = tr.State(here)
+		id, _ := tr.Pick("openai", ids)
+		probe, _ := tr.Admit(here)
+		tr.Report(Report{Target: here, Credential: id, TTFT: time.Millisecond, Duration: time.Second, OutputTokens: 10, Probe: probe})
+	}
+}

@@ -1,0 +1,100 @@
+package health
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"fairlead/internal/llm"
+)
+
+// The breaker's promises, whatever comes in whatever order: nothing but one probe at a time passes an open circuit, no
+// probe comes early, a fresh recovery lets at most a tenth through, and a target that answers is whole again in time.
+func TestBreakerKeepsItsPromises(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		m := &breakerModel{now: time.Unix(1_700_000_000, 0)}
+		m.tracker = New(Options{Now: func() time.Time { return m.now }, Random: func() float64 { return 0.5 }})
+		t.Repeat(map[string]func(*rapid.T){
+			"admit":  m.admit,
+			"report": m.report,
+			"wait": func(t *rapid.T) {
+				m.now = m.now.Add(time.Duration(rapid.Int64Range(0, int64(8*time.Second)).Draw(t, "wait")))
+			},
+			"reset": func(*rapid.T) { m.tracker.Reset(here); m.running, m.probes = nil, 0 },
+		})
+		m.recovers(t)
+	})
+}
+
+type breakerModel struct {
+	now     time.Time
+	tracker *Tracker
+	running []bool // attempts under way: is it a probe?
+	probes  int
+	probed  time.Time
+}
+
+func (m *breakerModel) circuit() *circuit { return &m.tracker.target(here, m.now).circuit }
+
+func (m *breakerModel) admit(t *rapid.T) {
+	c := *m.circuit()
+	sendable := !m.tracker.State(here).Open
+	probe, ok := m.tracker.Admit(here)
+	switch {
+	case probe && !ok, probe != (c.open && ok):
+		t.Fatalf("open %v: probe %v, ok %v", c.open, probe, ok)
+	case ok && !sendable:
+		t.Fatal("admitted although routing is told not to send")
+	case c.open && ok && m.now.Before(c.nextProbe):
+		t.Fatal("a probe before its time")
+	}
+	if !ok {
+		return
+	}
+	if probe {
+		m.probes++
+		if m.probes > 1 && m.now.Sub(m.probed) < time.Minute {
+			t.Fatal("two probes at a time")
+		}
+		m.probes, m.probed = 1, m.now
+	}
+	m.running = append(m.running, probe)
+}
+
+func (m *breakerModel) report(t *rapid.T) {
+	if len(m.running) == 0 {
+		t.Skip("nothing under way")
+	}
+	probe := m.running[0]
+	m.running = m.running[1:]
+	r := Report{Target: here, Probe: probe}
+	if kind := rapid.SampledFrom([]llm.Kind{"", llm.UpstreamServer, llm.UpstreamConnect, llm.UpstreamInvalid, llm.ClientCancelled}).Draw(t, "kind"); kind != "" {
+		r.Err = fail(kind)
+	}
+	wasOpen := m.circuit().open
+	m.tracker.Report(r)
+	if probe {
+		m.probes = 0
+	}
+	if c := m.circuit(); !wasOpen && c.open && judge(r.Err) != failed {
+		t.Fatalf("opened by %v", r.Err)
+	}
+	if c := m.circuit(); !c.open && !c.recovered.IsZero() && c.recovered.Equal(m.now) && c.share(m.now) != rampStart {
+		t.Fatalf("share %v right after an outage", c.share(m.now))
+	}
+}
+
+// recovers has the target answer everything from now on.
+func (m *breakerModel) recovers(t *rapid.T) {
+	for range 2000 {
+		m.now = m.now.Add(100 * time.Millisecond)
+		if probe, ok := m.tracker.Admit(here); ok {
+			m.tracker.Report(Report{Target: here, Probe: probe})
+		}
+	}
+	if c := m.circuit(); c.open || c.share(m.now) != 1 {
+		t.Fatalf("not whole again: %+v", c)
+	}
+}

@@ -1,0 +1,297 @@
+package spool
+
+import (
+	"bytes"
+	"sync"
+
+	"fairlead/internal/requestlog"
+)
+
+const (
+	keepBuffer = 1 << 20  // larger buffers are given back
+	lateLimit  = 16 << 20 // bytes of ends kept in memory while the disk does not take them
+)
+
+// begun is a request that has begun and not ended.
+type begun struct {
+	segment *segment // of its latest begin; nil until that is written
+	record  []byte
+	ending  bool // its end is in a batch
+}
+
+// batch is what is written in one go. Callers add to it while the one before it is being written.
+type batch struct {
+	buf  []byte
+	ops  []op
+	done chan struct{}
+	err  error
+}
+
+// op is what a record means once it is written.
+type op struct {
+	kind  kind
+	id    string
+	carry bool // a begin written again so that an old segment can go
+}
+
+func newBatch(buf []byte) *batch { return &batch{buf: buf, done: make(chan struct{})} }
+
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+func giveBack(b *bytes.Buffer) {
+	if b.Cap() <= keepBuffer {
+		b.Reset()
+		buffers.Put(b)
+	}
+}
+
+// Begin records that a request is about to be dispatched. When it returns nil the beginning survives the process, and
+// there is room for the end. Otherwise the error is an *llm.Error of kind LedgerUnavailable.
+func (s *Spool) Begin(e *requestlog.Entry) error {
+	var b bytes.Buffer
+	b.Grow(768)
+	rec, err := encodeBegin(&b, e, s.salt)
+	if err != nil {
+		return unavailable(err)
+	}
+	s.mu.Lock()
+	if s.begun[e.ID] != nil {
+		s.mu.Unlock()
+		return nil
+	}
+	if err := s.admit(); err != nil {
+		s.mu.Unlock()
+		return err
+	}
+	s.begun[e.ID] = &begun{record: rec}
+	batch := s.put(rec, op{kind: beginKind, id: e.ID})
+	s.mu.Unlock()
+	if err := s.wait(batch); err != nil {
+		return unavailable(err)
+	}
+	return nil
+}
+
+// End records the whole entry, with or without a Begin before. When it returns nil the entry survives the process
+// (and a power cut, when strict) and will be delivered. Otherwise the error is an *llm.Error of kind LedgerUnavailable;
+// the entry is then kept in memory without its bodies and written when the disk recovers, unless End is repeated first.
+//
+// Bodies are left out when there is no room for them; the entry of a request that has begun is written in any case.
+func (s *Spool) End(e *requestlog.Entry) error {
+	b := buffers.Get().(*bytes.Buffer)
+	defer giveBack(b)
+	rec, err := encodeWhole(b, e, s.salt)
+	if err != nil {
+		return unavailable(err)
+	}
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return unavailable(errClosed)
+	}
+	if !s.fits(int64(len(rec)), e.ID) {
+		s.mu.Unlock()
+		b.Reset()
+		if rec, err = encodeWhole(b, withoutBodies(e), s.salt); err != nil {
+			return unavailable(err)
+		}
+		s.mu.Lock()
+		if s.begun[e.ID] == nil && !s.fits(int64(len(rec)), e.ID) {
+			s.mu.Unlock()
+			return full()
+		}
+	}
+	if begun := s.begun[e.ID]; begun != nil {
+		begun.ending = true
+	}
+	batch := s.put(rec, op{kind: endKind, id: e.ID})
+	s.mu.Unlock()
+	if err := s.wait(batch); err != nil {
+		s.keepLate(e)
+		return unavailable(err)
+	}
+	return nil
+}
+
+// fits says whether a record leaves enough room for the ends of the other open requests. The caller holds the lock.
+func (s *Spool) fits(size int64, id string) bool {
+	others := len(s.begun)
+	if s.begun[id] != nil {
+		others--
+	}
+	return s.used+size+s.room*int64(others) <= s.o.Limit
+}
+
+// encodeWhole never loses an entry over a part of it that cannot be encoded, such as a score that is no number.
+func encodeWhole(b *bytes.Buffer, e *requestlog.Entry, salt uint32) ([]byte, error) {
+	rec, err := encodeEnd(b, e, salt)
+	if err == nil || e.Decision == nil {
+		return rec, err
+	}
+	plain := *e
+	plain.Decision = nil
+	plain.Warnings = append(append([]string{}, e.Warnings...), "the decision could not be recorded: "+err.Error())
+	b.Reset()
+	return encodeEnd(b, &plain, salt)
+}
+
+func withoutBodies(e *requestlog.Entry) *requestlog.Entry {
+	light := *e
+	light.Body = requestlog.Body{}
+	if light.BodyState == requestlog.BodyStored {
+		light.BodyState = requestlog.BodyTooLarge
+	}
+	return &light
+}
+
+// put adds a record to the open batch. The caller holds the lock and waits for the batch after giving it up.
+func (s *Spool) put(rec []byte, o op) *batch {
+	s.batch.buf = append(s.batch.buf, rec...)
+	s.batch.ops = append(s.batch.ops, o)
+	s.used += int64(len(rec))
+	return s.batch
+}
+
+// wait returns when the batch is written. One of those who wait writes it, together with everything that was added
+// while the batch before it was being written.
+func (s *Spool) wait(b *batch) error {
+	select {
+	case <-b.done:
+		return b.err
+	case s.turn <- struct{}{}:
+	}
+	defer func() { <-s.turn }()
+	select {
+	case <-b.done:
+	default:
+		s.write()
+	}
+	return b.err
+}
+
+// write writes the open batch. The caller has the turn.
+func (s *Spool) write() {
+	s.mu.Lock()
+	b := s.batch
+	s.batch, s.spare = newBatch(s.spare), nil
+	seg := s.active
+	s.mu.Unlock()
+
+	if seg == nil || seg.size >= s.o.SegmentSize { // size changes only by those who have the turn
+		seg, b.err = s.create()
+	}
+	if b.err == nil {
+		b.err = s.writeTo(seg, b.buf)
+	}
+	s.mu.Lock()
+	if b.err == nil {
+		s.commit(seg, b)
+	} else {
+		s.rollBack(b)
+	}
+	if cap(b.buf) <= keepBuffer {
+		s.spare, b.buf = b.buf[:0], nil
+	}
+	s.mu.Unlock()
+	if b.err != nil {
+		s.abandon(b.err)
+	}
+	close(b.done)
+}
+
+func (s *Spool) writeTo(seg *segment, buf []byte) error {
+	_, err := seg.file.WriteAt(buf, seg.size)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	seg.written = seg.size + int64(len(buf))
+	s.mu.Unlock()
+	if s.o.Strict {
+		return s.sync()
+	}
+	return nil
+}
+
+// commit makes a written batch count. The caller holds the lock.
+func (s *Spool) commit(seg *segment, b *batch) {
+	seg.size += int64(len(b.buf))
+	for _, o := range b.ops {
+		switch o.kind {
+		case beginKind:
+			s.moveBegin(s.begun[o.id], seg)
+		case endKind:
+			s.commitEnd(o.id)
+		case noteKind:
+		}
+	}
+}
+
+func (s *Spool) moveBegin(b *begun, seg *segment) {
+	if b == nil {
+		return
+	}
+	if b.segment != nil {
+		b.segment.open--
+	}
+	b.segment = seg
+	seg.open++
+}
+
+func (s *Spool) commitEnd(id string) {
+	if b := s.begun[id]; b != nil {
+		b.segment.open--
+		delete(s.begun, id)
+	}
+	s.dropLate(id)
+	if s.backlog == 0 {
+		s.oldest = s.o.Now()
+	}
+	s.backlog++
+	s.poke()
+}
+
+// rollBack forgets a batch that was not written. The caller holds the lock.
+func (s *Spool) rollBack(b *batch) {
+	s.used -= int64(len(b.buf))
+	for _, o := range b.ops {
+		begun := s.begun[o.id]
+		switch {
+		case begun == nil:
+		case o.kind == endKind:
+			begun.ending = false
+		case o.kind == beginKind && !o.carry:
+			delete(s.begun, o.id)
+		}
+	}
+}
+
+// keepLate keeps an entry that could not be written, for when the disk recovers.
+func (s *Spool) keepLate(e *requestlog.Entry) {
+	rec, err := encodeWhole(new(bytes.Buffer), withoutBodies(e), s.salt)
+	if err != nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.dropLate(e.ID)
+	if s.lateSize+int64(len(rec)) > lateLimit {
+		s.o.Log.Error("spool: too many entries wait in memory for the disk; one that has begun will show as interrupted after a restart", "request_id", e.ID)
+		return
+	}
+	s.late[e.ID] = rec
+	s.lateSize += int64(len(rec))
+}
+
+func (s *Spool) dropLate(id string) {
+	s.lateSize -= int64(len(s.late[id]))
+	delete(s.late, id)
+}
+
+// poke tells Run that there is something to deliver.
+func (s *Spool) poke() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}

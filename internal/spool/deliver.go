@@ -1,0 +1,284 @@
+package spool
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"fairlead/internal/requestlog"
+)
+
+// RunOptions set up delivery; zero values are replaced by the defaults named.
+type RunOptions struct {
+	Batch       int                              // most entries in one write; 500
+	Linger      time.Duration                    // how long a short batch waits for more; 100 ms
+	Timeout     time.Duration                    // of one write; 30 s
+	Backoff     time.Duration                    // first wait after a failed write, doubled up to MaxBackoff; 100 ms
+	MaxBackoff  time.Duration                    // 2 s
+	Prepare     func(*requestlog.Entry)          // called with each entry before it is written; may change it
+	OnDelivered func(entries []requestlog.Entry) // called with what the writer took
+}
+
+func (o RunOptions) withDefaults() RunOptions {
+	if o.Batch <= 0 {
+		o.Batch = 500
+	}
+	if o.Linger <= 0 {
+		o.Linger = 100 * time.Millisecond
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = 30 * time.Second
+	}
+	if o.Backoff <= 0 {
+		o.Backoff = 100 * time.Millisecond
+	}
+	if o.MaxBackoff <= 0 {
+		o.MaxBackoff = 2 * time.Second
+	}
+	return o
+}
+
+// Run delivers entries to the writer until the context ends. It is called once at a time. A failing writer is tried
+// again for ever; an entry that the writer refuses again and again while it takes others is put aside.
+func (s *Spool) Run(ctx context.Context, w requestlog.Writer, o RunOptions) error {
+	d := &delivery{spool: s, writer: w, o: o.withDefaults(), strikes: map[string]int{}}
+	if err := d.deliverOrphans(ctx); err != nil {
+		return err
+	}
+	for {
+		more, err := d.step(ctx)
+		if err != nil {
+			return err
+		}
+		s.trim()
+		if more || s.sealIdle() {
+			continue
+		}
+		if err := d.idle(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+type delivery struct {
+	spool   *Spool
+	writer  requestlog.Writer
+	o       RunOptions
+	good    *requestlog.Entry // one that the writer took
+	strikes map[string]int    // refusals of an entry while the writer took others
+	rounds  int               // of isolating
+}
+
+// deliverOrphans delivers the requests that an earlier process cut off.
+func (d *delivery) deliverOrphans(ctx context.Context) error {
+	s := d.spool
+	for {
+		s.mu.Lock()
+		n := min(len(s.orphans), d.o.Batch)
+		batch := append([]requestlog.Entry{}, s.orphans[:n]...)
+		s.mu.Unlock()
+		if n == 0 {
+			return nil
+		}
+		if err := d.deliver(ctx, batch); err != nil {
+			return err
+		}
+		s.mu.Lock()
+		s.orphans = s.orphans[n:]
+		s.announce()
+		s.mu.Unlock()
+	}
+}
+
+// step delivers one batch and says whether there may be more.
+func (d *delivery) step(ctx context.Context) (more bool, err error) {
+	s := d.spool
+	s.mu.Lock()
+	from := s.pos
+	s.mu.Unlock()
+	p, err := s.read(from, d.o.Batch)
+	if err != nil {
+		s.o.Log.Error("spool: entries cannot be read", "error", err)
+		return true, d.sleep(ctx, d.o.MaxBackoff)
+	}
+	if p.next == from {
+		return false, nil
+	}
+	for _, b := range p.broken {
+		if err := s.reject(rejection{ID: b.id, Raw: b.rest, Reason: b.err.Error()}); err != nil {
+			s.o.Log.Error("spool: an entry cannot be put aside", "request_id", b.id, "error", err)
+			return true, d.sleep(ctx, d.o.MaxBackoff)
+		}
+	}
+	if len(p.entries) > 0 {
+		s.setOldest(p.entries[0].Time.Add(p.entries[0].Latency))
+		if err := d.deliver(ctx, p.entries); err != nil {
+			return false, err
+		}
+	}
+	s.advance(p)
+	return true, nil
+}
+
+// deliver returns when every entry is stored or put aside, or with the context's end.
+func (d *delivery) deliver(ctx context.Context, entries []requestlog.Entry) error {
+	if d.o.Prepare != nil {
+		for i := range entries {
+			d.o.Prepare(&entries[i])
+		}
+	}
+	wait := d.o.Backoff
+	for tries := 1; ; tries++ {
+		err := d.write(ctx, entries)
+		if err == nil {
+			d.took(entries)
+			return nil
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if tries == 1 || tries%30 == 0 {
+			d.spool.o.Log.Error("spool: entries cannot be delivered; they stay in the queue", "entries", len(entries), "tries", tries, "error", err)
+		}
+		if tries > 2 {
+			entries = d.isolate(ctx, entries)
+		}
+		if len(entries) == 0 {
+			return nil
+		}
+		if err := d.sleep(ctx, wait); err != nil {
+			return err
+		}
+		wait = min(2*wait, d.o.MaxBackoff)
+	}
+}
+
+func (d *delivery) write(ctx context.Context, entries []requestlog.Entry) error {
+	ctx, cancel := context.WithTimeout(ctx, d.o.Timeout)
+	defer cancel()
+	return d.writer.WriteEntries(ctx, entries)
+}
+
+func (d *delivery) took(entries []requestlog.Entry) {
+	if len(entries) == 0 {
+		return
+	}
+	d.good = withoutBodies(&entries[len(entries)-1])
+	if d.o.OnDelivered != nil {
+		d.o.OnDelivered(entries)
+	}
+}
+
+// sleep waits for about the span, less up to a fifth so that replicas do not come back in step.
+func (d *delivery) sleep(ctx context.Context, span time.Duration) error {
+	timer := time.NewTimer(span - time.Duration(rand.Int64N(int64(span)/5+1)))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// idle waits until there is something to deliver and, when that is little, a moment longer for more.
+func (d *delivery) idle(ctx context.Context) error {
+	s := d.spool
+	timer := time.NewTimer(s.o.IdleAfter)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	case <-s.wake:
+	}
+	if s.hurry(d.o.Batch) {
+		return nil
+	}
+	timer.Reset(d.o.Linger)
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-timer.C:
+			return nil
+		case <-s.wake:
+			if s.hurry(d.o.Batch) {
+				return nil
+			}
+		}
+	}
+}
+
+// hurry says whether a batch is full, or somebody waits for it.
+func (s *Spool) hurry(batch int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.flushing > 0 || s.backlog >= int64(batch)
+}
+
+func (s *Spool) setOldest(t time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.oldest = t
+}
+
+// advance makes the position pass a delivered piece. Losing the position file only means delivering again.
+func (s *Spool) advance(p piece) {
+	s.mu.Lock()
+	s.pos = p.next
+	s.backlog = max(s.backlog-int64(p.count()), 0)
+	if !p.next.before(s.end()) {
+		s.backlog = 0 // what damage took is not waited for
+	}
+	s.announce()
+	s.mu.Unlock()
+	if err := s.savePosition(p.next); err != nil {
+		s.o.Log.Warn("spool: the position cannot be written; after a restart entries are delivered again", "error", err)
+	}
+}
+
+// end is the position after everything written so far. The caller holds the lock.
+func (s *Spool) end() position {
+	if len(s.segments) == 0 {
+		return position{}
+	}
+	last := s.segments[len(s.segments)-1]
+	return position{last.number, last.size}
+}
+
+// announce wakes those who wait for progress. The caller holds the lock.
+func (s *Spool) announce() {
+	close(s.progress)
+	s.progress = make(chan struct{})
+}
+
+// Flush waits until everything written so far is delivered.
+func (s *Spool) Flush(ctx context.Context) error {
+	s.mu.Lock()
+	target := s.end()
+	s.flushing++
+	s.mu.Unlock()
+	s.poke()
+	defer func() {
+		s.mu.Lock()
+		s.flushing--
+		s.mu.Unlock()
+	}()
+	for {
+		s.mu.Lock()
+		done := !s.pos.before(target) && len(s.orphans) == 0
+		progress := s.progress
+		s.mu.Unlock()
+		if done {
+			return nil
+		}
+		select {
+		case <-progress:
+		case <-ctx.Done():
+			return fmt.Errorf("flush spool: %w", ctx.Err())
+		}
+	}
+}

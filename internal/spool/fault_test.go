@@ -1,0 +1,343 @@
+package spool
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/requestlog"
+)
+
+// small keeps the number of offsets to try within reason.
+func small(id string) *requestlog.Entry {
+	return &requestlog.Entry{ID: id, Body: requestlog.Body{Request: []byte("?"), Response: []byte("!")}}
+}
+
+// Every prefix of a segment opens cleanly and loses nothing before the tear; so does one followed by zeros, which is
+// what a power cut leaves of a file that had grown.
+func TestTornAtEveryByte(t *testing.T) {
+	t.Parallel()
+	fs := newMemFS()
+	s := open(t, fs, Options{})
+	type mark struct {
+		size int
+		ids  []string // that must be there, interrupted or whole, once the segment has this size
+	}
+	var marks []mark
+	var ids []string
+	for i := range 3 {
+		id := fmt.Sprintf("req_%d", i)
+		must(t, s.Begin(small(id)))
+		_, data := fs.segment()
+		ids = append(ids, id)
+		marks = append(marks, mark{len(data), append([]string{}, ids...)})
+		if i == 1 {
+			continue
+		}
+		must(t, s.End(small(id)))
+	}
+	name, data := fs.segment()
+	for cut := range len(data) + 1 {
+		var want []string
+		for _, m := range marks {
+			if m.size <= cut {
+				want = m.ids
+			}
+		}
+		tails := [][]byte{nil, make([]byte, 50), bytes.Repeat([]byte{0xff}, 9)}
+		for _, tail := range tails[:1+2*(cut%8/7)] { // the others at every eighth byte
+			torn := fs.only(name, append(bytes.Clone(data[:cut]), tail...))
+			next, err := Open("", Options{FS: torn})
+			must(t, err)
+			got := map[string]bool{}
+			for _, e := range next.orphans {
+				got[e.ID] = true
+			}
+			must(t, next.Pending(func(e *requestlog.Entry) { got[e.ID] = true }))
+			if len(got) != len(want) {
+				t.Fatalf("cut at %d: got %v, want %v", cut, got, want)
+			}
+			if next.Stats().Corrupt != 0 {
+				t.Fatalf("cut at %d: a torn end is called damage", cut)
+			}
+			must(t, next.Close())
+		}
+	}
+}
+
+// A flipped byte anywhere costs at most the record it is in.
+func TestDamageCostsOneRecord(t *testing.T) {
+	t.Parallel()
+	fs := newMemFS()
+	s := open(t, fs, Options{})
+	for i := range 3 {
+		must(t, s.End(small(fmt.Sprintf("req_%d", i))))
+	}
+	name, data := fs.segment()
+	for at := range data {
+		damaged := bytes.Clone(data)
+		damaged[at] ^= 0x41
+		next, err := Open("", Options{FS: fs.only(name, damaged)})
+		must(t, err)
+		n := 0
+		must(t, next.Pending(func(*requestlog.Entry) { n++ }))
+		last := at >= len(data)*2/3
+		if n != 2 || (next.Stats().Corrupt == 0 && !last) {
+			t.Fatalf("byte %d flipped: %d entries left, %d bytes reported", at, n, next.Stats().Corrupt)
+		}
+		must(t, next.Close())
+	}
+}
+
+// A body can hold the bytes of a record without ever being taken for one.
+func TestBodyNeverPassesForARecord(t *testing.T) {
+	t.Parallel()
+	var forged bytes.Buffer
+	rec, err := encodeEnd(&forged, entry("req_forged"), 0)
+	must(t, err)
+	fs := newMemFS()
+	s := open(t, fs, Options{})
+	e := entry("req_1")
+	e.Body.Request = rec
+	must(t, s.End(e))
+	name, data := fs.segment()
+	data[headerSize+3] ^= 1 // damage the record around it
+	next := open(t, fs.only(name, data), Options{})
+	must(t, next.Pending(func(e *requestlog.Entry) { t.Errorf("entry %s came out of a body", e.ID) }))
+}
+
+func TestDiskFailuresRefuseAndRecover(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		strict     bool
+		fail, mend func(fs *memFS)
+	}{
+		"EIO on write":        {false, func(fs *memFS) { fs.failWrite = syscall.EIO }, func(fs *memFS) { fs.failWrite = nil }},
+		"half a write":        {false, func(fs *memFS) { fs.failWrite, fs.tearWrites = syscall.EIO, true }, func(fs *memFS) { fs.failWrite = nil }},
+		"ENOSPC":              {false, func(fs *memFS) { fs.room = 100 }, func(fs *memFS) { fs.room = -1 }},
+		"no room for a file":  {false, func(fs *memFS) { fs.room, fs.failOpen = 0, syscall.ENOSPC }, func(fs *memFS) { fs.room, fs.failOpen = -1, nil }},
+		"EIO on strict fsync": {true, func(fs *memFS) { fs.failSync = syscall.EIO }, func(fs *memFS) { fs.failSync = nil }},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				fs, db := newMemFS(), newDatabase()
+				s := open(t, fs, Options{Strict: tt.strict})
+				stop := running(t, s, db, RunOptions{})
+				mustRecord(t, s, "req_before")
+				must(t, s.Begin(entry("req_open")))
+				time.Sleep(time.Second)
+
+				fs.set(func() { tt.fail(fs) })
+				wantUnavailable(t, s.Begin(entry("req_refused")))
+				wantUnavailable(t, s.End(entry("req_open")))
+				wantUnavailable(t, s.Ready())
+				time.Sleep(5 * time.Second)
+				wantUnavailable(t, s.Begin(entry("req_refused")))
+
+				fs.set(func() { tt.mend(fs) })
+				time.Sleep(2 * time.Second)
+				must(t, s.Ready())
+				mustRecord(t, s, "req_after")
+				must(t, s.Flush(t.Context()))
+				stop()
+				must(t, s.Close())
+				// The end that was refused was kept and written when the disk was well again.
+				if diff := cmp.Diff([]string{"req_before", "req_open", "req_after"}, db.ids()); diff != "" {
+					t.Error(diff)
+				}
+				rest := newDatabase()
+				next := open(t, fs.kill(), Options{})
+				drain(t, next, rest)
+				must(t, next.Close())
+				for _, id := range rest.ids() {
+					if _, known := db.entries[id]; !known {
+						t.Errorf("%s appears after a restart", id)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestBackgroundSyncFailureRefusesUntilItWorks(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		fs, db := newMemFS(), newDatabase()
+		s := open(t, fs, Options{})
+		fs.set(func() { fs.failSync = syscall.EIO })
+		mustRecord(t, s, "req_1") // within the second before the disk is asked
+		time.Sleep(1500 * time.Millisecond)
+		wantUnavailable(t, s.Begin(entry("req_2")))
+		time.Sleep(3 * time.Second)
+		wantUnavailable(t, s.Ready())
+		fs.set(func() { fs.failSync = nil })
+		time.Sleep(time.Second)
+		mustRecord(t, s, "req_3")
+		drain(t, s, db)
+		must(t, s.Close())
+		if diff := cmp.Diff([]string{"req_1", "req_3"}, db.ids()); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestOpenWorksOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	fs := newMemFS()
+	fs.room, fs.failOpen = 0, syscall.ENOSPC
+	s := open(t, fs, Options{})
+	wantUnavailable(t, s.Begin(entry("req_1")))
+}
+
+func TestWriterOutageKeepsOrderAndCatchesUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, db := open(t, newMemFS(), Options{SegmentSize: 8 << 10}), newDatabase()
+		db.set(func([]requestlog.Entry) error { return errors.New("connection refused") })
+		stop := running(t, s, db, RunOptions{Batch: 10})
+		var want []string
+		for i := range 60 {
+			e := entry(fmt.Sprintf("req_%02d", i))
+			e.Time, e.Latency = time.Now(), 0
+			must(t, s.End(e))
+			want = append(want, e.ID)
+			time.Sleep(time.Second)
+		}
+		if st := s.Stats(); st.Entries != 60 || st.Oldest < 59*time.Second {
+			t.Errorf("during the outage: %+v", st)
+		}
+		db.set(nil)
+		time.Sleep(3 * time.Second)
+		if diff := cmp.Diff(want, db.ids()); diff != "" {
+			t.Error(diff)
+		}
+		if s.Stats().Rejected != 0 {
+			t.Error("an outage put entries aside")
+		}
+		stop()
+		must(t, s.Close())
+	})
+}
+
+func TestPoisonedEntryIsPutAside(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		fs, db := newMemFS(), newDatabase()
+		s := open(t, fs, Options{})
+		db.set(func(batch []requestlog.Entry) error {
+			for _, e := range batch {
+				if strings.HasPrefix(e.ID, "req_bad") {
+					return errors.New("invalid byte sequence")
+				}
+			}
+			return nil
+		})
+		for _, id := range []string{"req_bad1", "req_bad2", "req_bad3", "req_bad4", "req_1", "req_2"} {
+			mustRecord(t, s, id)
+		}
+		stop := running(t, s, db, RunOptions{})
+		time.Sleep(30 * time.Second)
+		mustRecord(t, s, "req_3")
+		must(t, s.Flush(t.Context()))
+		stop()
+		must(t, s.Close())
+		got := map[string]bool{}
+		for _, id := range db.ids() {
+			got[id] = true
+		}
+		if diff := cmp.Diff(map[string]bool{"req_1": true, "req_2": true, "req_3": true}, got); diff != "" {
+			t.Error(diff)
+		}
+		lines := strings.Split(strings.TrimSpace(string(fs.files[rejectedName].data)), "\n")
+		if len(lines) != 4 || s.Stats().Rejected != 4 || !strings.Contains(lines[0], "invalid byte sequence") {
+			t.Errorf("rejected: %q", lines)
+		}
+	})
+}
+
+func TestOutageDuringIsolationPutsNothingAside(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, db := open(t, newMemFS(), Options{}), newDatabase()
+		stop := running(t, s, db, RunOptions{})
+		mustRecord(t, s, "req_0")
+		must(t, s.Flush(t.Context()))
+		began := time.Now()
+		db.set(func(batch []requestlog.Entry) error {
+			// Batches fail, single entries get through for a while, then nothing does for a minute.
+			if since := time.Since(began); (since < 10*time.Second && len(batch) > 1) || (since > time.Second && since < time.Minute) {
+				return errors.New("database is going away")
+			}
+			return nil
+		})
+		for i := range 20 {
+			mustRecord(t, s, fmt.Sprintf("req_%d", i+1))
+		}
+		time.Sleep(2 * time.Minute)
+		stop()
+		must(t, s.Close())
+		if n := len(db.ids()); n != 21 || s.Stats().Rejected != 0 {
+			t.Errorf("%d delivered, %d put aside", n, s.Stats().Rejected)
+		}
+	})
+}
+
+func TestRecordThatCannotBeUnderstoodIsPutAside(t *testing.T) {
+	t.Parallel()
+	fs, db := newMemFS(), newDatabase()
+	s := open(t, fs, Options{})
+	var b bytes.Buffer
+	must(t, begin(&b, "req_odd"))
+	b.WriteString("\x02\x00\x00\x00{]\x00\x00\x00\x00\x00")
+	s.mu.Lock()
+	batch := s.put(seal(b.Bytes(), endKind, s.salt), op{kind: endKind, id: "req_odd"})
+	s.mu.Unlock()
+	must(t, s.wait(batch))
+	mustRecord(t, s, "req_1")
+	drain(t, s, db)
+	if diff := cmp.Diff([]string{"req_1"}, db.ids()); diff != "" {
+		t.Error(diff)
+	}
+	if !bytes.Contains(fs.files[rejectedName].data, []byte("req_odd")) {
+		t.Error("the odd record is lost")
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	var b bytes.Buffer
+	rec, err := encodeEnd(&b, entry("req_1"), 7)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(rec)
+	f.Add(append(append([]byte("torn"), rec...), rec[:20]...))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s := &Spool{o: Options{}.withDefaults("")}
+		seg := &segment{salt: 7}
+		last := int64(0)
+		end := s.walk(seg, data, 0, true, func(r record, end int64) bool {
+			if end <= last {
+				t.Fatalf("record ends at %d, the one before at %d", end, last)
+			}
+			last = end
+			var e requestlog.Entry
+			_ = decodeEnd(r.rest, &e)
+			_, _ = interrupted(r.rest)
+			return true
+		})
+		if end < last || end > int64(len(data)) {
+			t.Fatalf("walk ended at %d of %d", end, len(data))
+		}
+		var e requestlog.Entry
+		_ = decodeEnd(data, &e)
+	})
+}

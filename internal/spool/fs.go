@@ -1,0 +1,82 @@
+package spool
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// FS is the directory that a spool keeps its files in.
+type FS interface {
+	// OpenFile opens a file for reading and writing; flag adds os.O_CREATE and os.O_EXCL.
+	OpenFile(name string, flag int) (File, error)
+	// Names lists the files.
+	Names() ([]string, error)
+	// Remove deletes a file.
+	Remove(name string) error
+	// SyncDir makes names durable that were created.
+	SyncDir() error
+}
+
+// File is what a spool needs of a file.
+type File interface {
+	io.ReaderAt
+	io.WriterAt
+	io.Closer
+	Size() (int64, error)
+	Sync() error
+	Truncate(size int64) error
+}
+
+var errClosed = errors.New("the spool is closed")
+
+// directory is the real FS.
+type directory string
+
+func prepare(dir string, fs FS) error {
+	if _, ok := fs.(directory); !ok {
+		return nil
+	}
+	return os.MkdirAll(dir, 0o700)
+}
+
+func (d directory) OpenFile(name string, flag int) (File, error) {
+	f, err := os.OpenFile(filepath.Join(string(d), name), os.O_RDWR|flag, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return file{f}, nil
+}
+
+func (d directory) Names() ([]string, error) {
+	entries, err := os.ReadDir(string(d))
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, 0, len(entries))
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names, nil
+}
+
+func (d directory) Remove(name string) error { return os.Remove(filepath.Join(string(d), name)) }
+
+func (d directory) SyncDir() error {
+	f, err := os.Open(string(d))
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+type file struct{ *os.File }
+
+func (f file) Size() (int64, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}

@@ -1,0 +1,136 @@
+package spool
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"fairlead/internal/requestlog"
+)
+
+const (
+	chunkSize  = 1 << 20
+	batchBytes = 8 << 20 // a batch ends here, however few entries it has
+)
+
+// unreadable is a whole record whose entry cannot be understood.
+type unreadable struct {
+	id   string
+	rest []byte
+	err  error
+}
+
+// piece is what one read brings: entries in order, and where to go on.
+type piece struct {
+	entries []requestlog.Entry
+	broken  []unreadable
+	next    position
+}
+
+func (p *piece) count() int { return len(p.entries) + len(p.broken) }
+
+// read collects up to limit ended entries from a position on. An empty piece whose next is the position itself means
+// that there is nothing more.
+func (s *Spool) read(from position, limit int) (piece, error) {
+	p := piece{next: from}
+	bytes := int64(0)
+	for p.count() < limit && bytes < batchBytes {
+		seg, size, sealed := s.segmentAt(p.next)
+		if seg == nil {
+			return p, nil
+		}
+		if seg.number > p.next.segment {
+			p.next = position{seg.number, 0}
+		}
+		if p.next.offset >= size {
+			if !sealed {
+				return p, nil
+			}
+			p.next = position{seg.number + 1, 0}
+			continue
+		}
+		end, err := s.readChunk(seg, p.next.offset, size, limit, &p)
+		if err != nil {
+			return p, err
+		}
+		bytes += end - p.next.offset
+		p.next.offset = end
+	}
+	return p, nil
+}
+
+// segmentAt returns the segment that a position is in, or the one after it.
+func (s *Spool) segmentAt(p position) (seg *segment, size int64, sealed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, seg := range s.segments {
+		if seg.number >= p.segment {
+			return seg, seg.size, seg != s.active
+		}
+	}
+	return nil, 0, false
+}
+
+// readChunk adds the entries of the next chunk to the piece and returns where the last one ended. When the chunk begins
+// with a record that is longer, or with damage, it is read again to the length of the one or to the segment's end.
+func (s *Spool) readChunk(seg *segment, from, size int64, limit int, p *piece) (int64, error) {
+	want := int64(chunkSize)
+	for {
+		want = min(want, size-from)
+		b := make([]byte, want)
+		if _, err := seg.file.ReadAt(b, from); err != nil && !errors.Is(err, io.EOF) {
+			return from, fmt.Errorf("read spool segment %s: %w", seg.name, err)
+		}
+		last := want == size-from
+		end := s.collect(seg, b, from, last, limit, p)
+		if last && p.count() < limit {
+			return size, nil // whatever is left is damage
+		}
+		if end > from {
+			return end, nil
+		}
+		if _, n, err := parse(b, seg.salt); errors.Is(err, errTorn) && n > 0 {
+			want = int64(n)
+		} else {
+			want = size - from
+		}
+	}
+}
+
+func (s *Spool) collect(seg *segment, b []byte, from int64, last bool, limit int, p *piece) int64 {
+	return s.walk(seg, b, from, last, func(r record, _ int64) bool {
+		if r.kind != endKind {
+			return true
+		}
+		var e requestlog.Entry
+		if err := decodeEnd(r.rest, &e); err != nil {
+			p.broken = append(p.broken, unreadable{r.id, r.rest, err})
+		} else {
+			p.entries = append(p.entries, e)
+		}
+		return p.count() < limit
+	})
+}
+
+// Pending calls f with each ended entry that is not known to be delivered, oldest first, for rebuilding what was spent.
+// After a crash up to one batch of them may have arrived at the database already.
+func (s *Spool) Pending(f func(e *requestlog.Entry)) error {
+	s.files.RLock()
+	defer s.files.RUnlock()
+	s.mu.Lock()
+	at := s.pos
+	s.mu.Unlock()
+	for {
+		p, err := s.read(at, 500)
+		if err != nil {
+			return err
+		}
+		if p.next == at {
+			return nil
+		}
+		for i := range p.entries {
+			f(&p.entries[i])
+		}
+		at = p.next
+	}
+}

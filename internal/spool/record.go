@@ -1,0 +1,204 @@
+package spool
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/requestlog"
+)
+
+// A record is: magic (4 bytes), length of the payload (4), checksum (4), kind (1), payload. A payload begins with the
+// length of the request's id (1) and the id. The rest of a begin is the JSON of an entry; the rest of an end is the
+// length of that JSON (4), the JSON, flags (1), the length of the request body (4), both bodies. Numbers are little
+// endian. The checksum is a CRC-32C of kind, length and payload, begun with the salt of the segment's name.
+const (
+	headerSize = 13
+	maxPayload = 256 << 20
+)
+
+var (
+	magic      = []byte("FLR\x01")
+	castagnoli = crc32.MakeTable(crc32.Castagnoli)
+)
+
+type kind byte
+
+const (
+	beginKind kind = 1
+	endKind   kind = 2
+	noteKind  kind = 3 // carries nothing: it proves that the disk takes writes
+)
+
+const streamedFlag = 1
+
+var (
+	errTorn    = errors.New("record is incomplete")
+	errCorrupt = errors.New("record is damaged")
+)
+
+type record struct {
+	kind kind
+	id   string
+	rest []byte
+}
+
+func checksum(salt uint32, header, payload []byte) uint32 {
+	sum := crc32.Update(salt, castagnoli, header[4:8])
+	sum = crc32.Update(sum, castagnoli, header[12:13])
+	return crc32.Update(sum, castagnoli, payload)
+}
+
+// parse reads the record at the beginning of b and says how long it is.
+func parse(b []byte, salt uint32) (record, int, error) {
+	if len(b) < headerSize {
+		return record{}, 0, errTorn
+	}
+	length := binary.LittleEndian.Uint32(b[4:])
+	if !bytes.Equal(b[:4], magic) || length > maxPayload || length == 0 {
+		return record{}, 0, errCorrupt
+	}
+	size := headerSize + int(length)
+	if len(b) < size {
+		return record{}, size, errTorn
+	}
+	payload := b[headerSize:size]
+	if binary.LittleEndian.Uint32(b[8:]) != checksum(salt, b[:headerSize], payload) {
+		return record{}, 0, errCorrupt
+	}
+	end := 1 + int(payload[0])
+	if end > len(payload) {
+		return record{}, 0, errCorrupt
+	}
+	return record{kind: kind(b[12]), id: string(payload[1:end]), rest: payload[end:]}, size, nil
+}
+
+// resync finds the next record after damage at the beginning of b; -1 when there is none.
+func resync(b []byte, salt uint32) int {
+	for at := 1; at < len(b); at++ {
+		i := bytes.Index(b[at:], magic)
+		if i < 0 {
+			return -1
+		}
+		at += i
+		if _, _, err := parse(b[at:], salt); err == nil {
+			return at
+		}
+	}
+	return -1
+}
+
+// begin starts a record in an empty buffer; seal completes it.
+func begin(b *bytes.Buffer, id string) error {
+	if len(id) > 255 {
+		return fmt.Errorf("request id of %d bytes is too long", len(id))
+	}
+	var header [headerSize]byte
+	b.Write(header[:])
+	b.WriteByte(byte(len(id)))
+	b.WriteString(id)
+	return nil
+}
+
+func seal(b []byte, k kind, salt uint32) []byte {
+	copy(b, magic)
+	binary.LittleEndian.PutUint32(b[4:], uint32(len(b)-headerSize))
+	b[12] = byte(k)
+	binary.LittleEndian.PutUint32(b[8:], checksum(salt, b[:headerSize], b[headerSize:]))
+	return b
+}
+
+// encodeBegin keeps what an interrupted entry needs to say.
+func encodeBegin(b *bytes.Buffer, e *requestlog.Entry, salt uint32) ([]byte, error) {
+	if err := begin(b, e.ID); err != nil {
+		return nil, err
+	}
+	short := requestlog.Entry{
+		ID: e.ID, WorkspaceID: e.WorkspaceID, KeyID: e.KeyID, KeyName: e.KeyName, AccountID: e.AccountID,
+		Time: e.Time, Endpoint: e.Endpoint, Format: e.Format, Stream: e.Stream, Requested: e.Requested,
+		Preview: e.Preview, Session: e.Session, EndUser: e.EndUser, Tags: e.Tags, Client: e.Client, IP: e.IP,
+		TraceID: e.TraceID, Versions: e.Versions, BytesIn: e.BytesIn, Simulated: e.Simulated,
+	}
+	if err := json.NewEncoder(b).Encode(&short); err != nil {
+		return nil, err
+	}
+	return seal(b.Bytes(), beginKind, salt), nil
+}
+
+func encodeEnd(b *bytes.Buffer, e *requestlog.Entry, salt uint32) ([]byte, error) {
+	if err := begin(b, e.ID); err != nil {
+		return nil, err
+	}
+	var number [4]byte
+	at := b.Len()
+	b.Write(number[:])
+	if err := json.NewEncoder(b).Encode(e); err != nil {
+		return nil, err
+	}
+	binary.LittleEndian.PutUint32(b.Bytes()[at:], uint32(b.Len()-at-4))
+	var flags byte
+	if e.Body.Streamed {
+		flags = streamedFlag
+	}
+	b.WriteByte(flags)
+	binary.LittleEndian.PutUint32(number[:], uint32(len(e.Body.Request)))
+	b.Write(number[:])
+	b.Write(e.Body.Request)
+	b.Write(e.Body.Response)
+	return seal(b.Bytes(), endKind, salt), nil
+}
+
+// decodeEnd reads an end record's entry. The bodies share memory with the record.
+func decodeEnd(rest []byte, e *requestlog.Entry) error {
+	meta, rest, ok := cutSized(rest)
+	if !ok || len(rest) < 1 {
+		return errCorrupt
+	}
+	if err := json.Unmarshal(meta, e); err != nil {
+		return err
+	}
+	e.Body.Streamed = rest[0]&streamedFlag != 0
+	request, response, ok := cutSized(rest[1:])
+	if !ok {
+		return errCorrupt
+	}
+	if len(request) > 0 {
+		e.Body.Request = request
+	}
+	if len(response) > 0 {
+		e.Body.Response = response
+	}
+	return nil
+}
+
+func cutSized(b []byte) (head, tail []byte, ok bool) {
+	if len(b) < 4 {
+		return nil, nil, false
+	}
+	n := int64(binary.LittleEndian.Uint32(b))
+	if n > int64(len(b)-4) {
+		return nil, nil, false
+	}
+	return b[4 : 4+n : 4+n], b[4+n:], true
+}
+
+// interrupted makes the entry of a request that its process did not live to end.
+func interrupted(begin []byte) (requestlog.Entry, error) {
+	var e requestlog.Entry
+	if err := json.Unmarshal(begin, &e); err != nil {
+		return e, err
+	}
+	e.Outcome = requestlog.Interrupted
+	e.BodyState = requestlog.BodyNone
+	e.Attempts = []requestlog.Attempt{}
+	e.Error = &requestlog.Failure{
+		Code:    llm.Internal.Code(),
+		Message: "The gateway stopped before this request had ended.",
+		Origin:  llm.FromGateway,
+	}
+	return e, nil
+}

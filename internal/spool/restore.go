@@ -1,0 +1,149 @@
+package spool
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"slices"
+
+	"fairlead/internal/requestlog"
+)
+
+// restore reads what an earlier process left: which entries are not delivered, and which requests it cut off.
+func (s *Spool) restore() error {
+	s.openPosition()
+	names, err := s.o.FS.Names()
+	if err != nil {
+		return fmt.Errorf("list spool: %w", err)
+	}
+	for _, name := range names {
+		number, salt, ok := parseName(name)
+		if !ok {
+			continue
+		}
+		s.segments = append(s.segments, &segment{number: number, salt: salt, name: name, created: s.o.Now()})
+	}
+	slices.SortFunc(s.segments, func(a, b *segment) int { return cmp.Compare(a.number, b.number) })
+	open := map[string][]byte{}
+	for _, seg := range s.segments {
+		if err := s.restoreSegment(seg, open); err != nil {
+			return fmt.Errorf("read spool segment %s: %w", seg.name, err)
+		}
+	}
+	// A number that was used once is not used again: the position may speak of a segment that a power cut took.
+	s.next = s.pos.segment + 1
+	if n := len(s.segments); n > 0 {
+		s.next = max(s.next, s.segments[n-1].number+1)
+	}
+	s.oldest = s.o.Now()
+	s.adoptOrphans(open)
+	return nil
+}
+
+// openPosition begins at the beginning when the position cannot be read: delivering again is safe.
+func (s *Spool) openPosition() {
+	f, err := s.o.FS.OpenFile(positionName, 0)
+	if err != nil {
+		return
+	}
+	s.posFile = f
+	b := make([]byte, positionSize)
+	n, _ := f.ReadAt(b, 0)
+	s.pos = decodePosition(b[:n])
+}
+
+// savePosition may fail without harm: entries are then delivered again after a restart.
+func (s *Spool) savePosition(p position) error {
+	if s.posFile == nil {
+		f, err := s.o.FS.OpenFile(positionName, os.O_CREATE)
+		if err != nil {
+			return err
+		}
+		s.posFile = f
+	}
+	_, err := s.posFile.WriteAt(p.encode(), 0)
+	return err
+}
+
+// restoreSegment reads a segment and keeps track of the begins that have no end.
+func (s *Spool) restoreSegment(seg *segment, open map[string][]byte) error {
+	f, err := s.o.FS.OpenFile(seg.name, 0)
+	if err != nil {
+		return err
+	}
+	seg.file = f
+	size, err := f.Size()
+	if err != nil {
+		return err
+	}
+	b := make([]byte, size)
+	if _, err := f.ReadAt(b, 0); err != nil && size > 0 {
+		return err
+	}
+	seg.size = s.walk(seg, b, 0, true, func(r record, end int64) bool {
+		switch r.kind {
+		case beginKind:
+			open[r.id] = slices.Clone(r.rest)
+		case endKind:
+			delete(open, r.id)
+			if s.pos.before(position{seg.number, end}) {
+				s.backlog++
+			}
+		case noteKind:
+		}
+		return true
+	})
+	seg.written, seg.synced = seg.size, 0
+	s.used += seg.size
+	return nil
+}
+
+// walk calls f for each record in b, which begins at an offset of the segment, with the offset of the record's end,
+// until f says no. It returns the end of the last record. When b is the last of the segment, damage between records is
+// logged and stepped over, and damage after the last one is a torn end and left out; else the first damage ends it.
+func (s *Spool) walk(seg *segment, b []byte, offset int64, last bool, f func(r record, end int64) bool) int64 {
+	at := 0
+	for at < len(b) {
+		r, n, err := parse(b[at:], seg.salt)
+		if err != nil {
+			skip := -1
+			if last {
+				skip = resync(b[at:], seg.salt)
+			}
+			if skip < 0 {
+				break
+			}
+			s.damaged(seg, offset+int64(at), int64(skip))
+			at += skip
+			continue
+		}
+		at += n
+		if !f(r, offset+int64(at)) {
+			break
+		}
+	}
+	return offset + int64(at)
+}
+
+func (s *Spool) damaged(seg *segment, offset, bytes int64) {
+	s.o.Log.Error("spool: damaged records are stepped over", "segment", seg.name, "offset", offset, "bytes", bytes)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.corrupt += bytes
+}
+
+// adoptOrphans turns the requests that the earlier process did not end into entries. They are kept in memory only:
+// until they are delivered their segments stay, and a further restart finds them again.
+func (s *Spool) adoptOrphans(open map[string][]byte) {
+	for id, begin := range open {
+		e, err := interrupted(begin)
+		if err != nil {
+			s.o.Log.Error("spool: the beginning of a request cannot be read", "request_id", id, "error", err)
+			continue
+		}
+		s.orphans = append(s.orphans, e)
+	}
+	slices.SortFunc(s.orphans, func(a, b requestlog.Entry) int {
+		return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.ID, b.ID))
+	})
+}

@@ -1,0 +1,97 @@
+package spool
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"time"
+)
+
+// segment is one file of the queue. Its number and salt are in its name, where damage to the file cannot reach them.
+type segment struct {
+	number  uint64
+	salt    uint32
+	name    string
+	file    File
+	created time.Time
+
+	// Guarded by the spool's lock.
+	size    int64 // bytes of whole, acknowledged records
+	written int64 // bytes handed to the file
+	synced  int64 // of these, known to be durable
+	open    int   // requests whose latest begin is here and that have not ended
+}
+
+const segmentName = "%016d-%08x.log"
+
+func parseName(name string) (number uint64, salt uint32, ok bool) {
+	if _, err := fmt.Sscanf(name, segmentName, &number, &salt); err != nil {
+		return 0, 0, false
+	}
+	return number, salt, name == fmt.Sprintf(segmentName, number, salt)
+}
+
+// create begins a segment. The caller has the turn.
+func (s *Spool) create() (*segment, error) {
+	s.mu.Lock()
+	number := s.next
+	s.next++
+	s.mu.Unlock()
+	name := fmt.Sprintf(segmentName, number, s.salt)
+	f, err := s.o.FS.OpenFile(name, os.O_CREATE|os.O_EXCL)
+	if err != nil {
+		return nil, fmt.Errorf("create spool segment: %w", err)
+	}
+	seg := &segment{number: number, salt: s.salt, name: name, file: f, created: s.o.Now()}
+	s.mu.Lock()
+	s.segments = append(s.segments, seg)
+	s.active = seg
+	s.newNames = true
+	s.mu.Unlock()
+	return seg, nil
+}
+
+// position is a place in the queue: everything before it is delivered.
+type position struct {
+	segment uint64
+	offset  int64
+}
+
+func (p position) before(q position) bool {
+	return p.segment < q.segment || (p.segment == q.segment && p.offset < q.offset)
+}
+
+// within is how much of the segment lies before the position.
+func (p position) within(seg *segment) int64 {
+	switch {
+	case seg.number < p.segment:
+		return seg.size
+	case seg.number == p.segment:
+		return min(p.offset, seg.size)
+	default:
+		return 0
+	}
+}
+
+const (
+	positionName = "position"
+	positionSize = 20
+)
+
+// encode writes the position with a checksum: it is overwritten in place, and a torn one must not be believed.
+func (p position) encode() []byte {
+	b := make([]byte, positionSize)
+	binary.LittleEndian.PutUint64(b, p.segment)
+	binary.LittleEndian.PutUint64(b[8:], uint64(p.offset))
+	binary.LittleEndian.PutUint32(b[16:], crc32.Checksum(b[:16], castagnoli))
+	return b
+}
+
+// decodePosition returns the zero position for anything that is none: entries are then delivered again, which is safe.
+func decodePosition(b []byte) position {
+	if len(b) != positionSize || binary.LittleEndian.Uint32(b[16:]) != crc32.Checksum(b[:16], castagnoli) {
+		return position{}
+	}
+	return position{binary.LittleEndian.Uint64(b), int64(binary.LittleEndian.Uint64(b[8:]))}
+}

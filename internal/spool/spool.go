@@ -1,0 +1,230 @@
+// Package spool is the durable local queue in front of the database. A request's beginning and its whole entry are on
+// disk when Begin and End return, whatever the database does; Run delivers entries later, in order, and again after a
+// crash when it is not known whether they arrived: the writer ignores entries it has. Requests that a dead process left
+// open become entries with the outcome interrupted.
+//
+// The queue is a directory of segments, files that only grow and are removed when everything in them is delivered.
+// One process uses a directory at a time; that is ensured elsewhere.
+package spool
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"log/slog"
+	"sync"
+	"time"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/requestlog"
+)
+
+// Options set up a Spool; zero values are replaced by the defaults named.
+type Options struct {
+	Limit       int64         // most bytes on disk; 256 MiB
+	Strict      bool          // sync before Begin and End return, so that a power cut loses nothing acknowledged
+	SegmentSize int64         // where a new segment begins; 8 MiB, and an eighth of Limit at most
+	SyncEvery   time.Duration // longest that something written stays unsynced; 1 s
+	IdleAfter   time.Duration // age at which a delivered segment is given up, so that text does not linger; 1 min
+	Now         func() time.Time
+	Log         *slog.Logger
+	FS          FS // the directory; nil for the real one
+}
+
+func (o Options) withDefaults(dir string) Options {
+	if o.Limit <= 0 {
+		o.Limit = 256 << 20
+	}
+	if o.SegmentSize <= 0 {
+		o.SegmentSize = 8 << 20
+	}
+	o.SegmentSize = min(o.SegmentSize, max(o.Limit/8, 4<<10))
+	if o.SyncEvery <= 0 {
+		o.SyncEvery = time.Second
+	}
+	if o.IdleAfter <= 0 {
+		o.IdleAfter = time.Minute
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.FS == nil {
+		o.FS = directory(dir)
+	}
+	return o
+}
+
+// Spool is the queue. Its methods may be called from any goroutine.
+type Spool struct {
+	o    Options
+	salt uint32
+	room int64 // what Begin keeps free for the End of an admitted request
+
+	turn    chan struct{} // who sends into it may write the open batch and change the active segment
+	syncing sync.Mutex    // one sync at a time: a second must not pass before the first has ended
+	files   sync.RWMutex  // held for writing while segment files are closed and removed
+
+	mu       sync.Mutex
+	closed   bool
+	batch    *batch             // being filled
+	spare    []byte             // buffer for the next batch
+	segments []*segment         // oldest first
+	active   *segment           // the last one while it still grows
+	next     uint64             // number of the next segment
+	used     int64              // bytes on disk and in batches
+	begun    map[string]*begun  // requests that have begun and not ended
+	late     map[string][]byte  // records of ends that could not be written
+	lateSize int64              // bytes in late
+	failure  error              // why the disk does not take entries at present
+	newNames bool               // the directory has names that are not synced
+	orphans  []requestlog.Entry // interrupted requests of an earlier process, until delivered
+	pos      position           // everything before it is delivered
+	backlog  int64              // ended entries from pos on
+	oldest   time.Time          // end of the first of them
+	rejected int64
+	corrupt  int64
+	flushing int
+	progress chan struct{} // closed and replaced when something was delivered
+
+	wake    chan struct{} // says that there is something to deliver
+	posFile File
+	stop    chan struct{}
+	stopped sync.WaitGroup
+	closing sync.Once
+}
+
+// Open reads what an earlier process left and makes the queue ready. It writes nothing, so that it works on a full
+// disk too. A torn end of a segment is cut off; damage in the middle is logged and stepped over.
+func Open(dir string, o Options) (*Spool, error) {
+	o = o.withDefaults(dir)
+	if err := prepare(dir, o.FS); err != nil {
+		return nil, err
+	}
+	s := &Spool{
+		o:        o,
+		salt:     newSalt(),
+		room:     min(max(o.Limit/1024, 2<<10), 16<<10),
+		turn:     make(chan struct{}, 1),
+		batch:    newBatch(nil),
+		next:     1,
+		begun:    map[string]*begun{},
+		late:     map[string][]byte{},
+		progress: make(chan struct{}),
+		wake:     make(chan struct{}, 1),
+		stop:     make(chan struct{}),
+	}
+	if err := s.restore(); err != nil {
+		s.closeFiles()
+		return nil, err
+	}
+	s.stopped.Go(s.keep)
+	return s, nil
+}
+
+// newSalt makes checksums unguessable, so that bytes in a body can never pass for a record when damage is stepped over.
+func newSalt() uint32 {
+	var b [4]byte
+	_, _ = rand.Read(b[:]) // never fails: crypto/rand ends the process instead
+	return binary.LittleEndian.Uint32(b[:])
+}
+
+// Close writes nothing more, syncs what was written and closes the files. Run must have ended.
+func (s *Spool) Close() error {
+	var err error
+	s.closing.Do(func() {
+		close(s.stop)
+		s.stopped.Wait()
+		s.turn <- struct{}{} // kept: nobody writes any more
+		err = s.sync()
+		s.mu.Lock()
+		s.closed = true
+		waiting := s.batch
+		waiting.err = errClosed
+		s.batch = newBatch(nil)
+		s.mu.Unlock()
+		close(waiting.done)
+		s.closeFiles()
+	})
+	return err
+}
+
+func (s *Spool) closeFiles() {
+	s.files.Lock()
+	defer s.files.Unlock()
+	for _, seg := range s.segments {
+		_ = seg.file.Close()
+	}
+	if s.posFile != nil {
+		_ = s.posFile.Close()
+	}
+}
+
+// Ready says why requests would be refused now, or nil.
+func (s *Spool) Ready() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.admit(); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Stats are figures about the queue.
+type Stats struct {
+	Entries  int64         // ended and not yet delivered
+	Bytes    int64         // written and not yet delivered
+	Oldest   time.Duration // age of the oldest of them
+	Disk     int64         // bytes of all segments
+	Open     int           // requests that have begun and not ended
+	Rejected int64         // entries that the writer never took, kept in the file of rejected ones
+	Corrupt  int64         // bytes that could not be read
+}
+
+// Stats returns the present figures.
+func (s *Spool) Stats() Stats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := Stats{
+		Entries: s.backlog + int64(len(s.orphans)), Disk: s.used,
+		Open: len(s.begun), Rejected: s.rejected, Corrupt: s.corrupt,
+	}
+	for _, seg := range s.segments {
+		st.Bytes += seg.size - s.pos.within(seg)
+	}
+	if s.backlog > 0 {
+		st.Oldest = max(s.o.Now().Sub(s.oldest), 0)
+	}
+	return st
+}
+
+// beginRoom is what a begin is taken to need, so that Ready and Begin always agree.
+const beginRoom = 1 << 10
+
+// admit says whether a request may begin. The caller holds the lock.
+func (s *Spool) admit() *llm.Error {
+	if s.closed {
+		return unavailable(errClosed)
+	}
+	if s.failure != nil {
+		return unavailable(s.failure)
+	}
+	if s.used+beginRoom+s.room*int64(len(s.begun)+1) > s.o.Limit {
+		return full()
+	}
+	return nil
+}
+
+func full() *llm.Error {
+	e := llm.Errorf(llm.LedgerUnavailable, "The queue of request records is full because the database does not take them, so requests cannot be recorded. Repeat the request in a few seconds.")
+	e.RetryAfter = 5 * time.Second
+	return e
+}
+
+func unavailable(cause error) *llm.Error {
+	e := llm.Errorf(llm.LedgerUnavailable, "Requests cannot be recorded right now because the disk does not take them. Repeat the request in a few seconds.")
+	e.RetryAfter = 2 * time.Second
+	e.Err = cause
+	return e
+}

@@ -1,0 +1,360 @@
+package spool
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/money"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// database is a writer that keeps entries by id, as the real ones do.
+type database struct {
+	mu      sync.Mutex
+	entries map[string]requestlog.Entry
+	order   []string
+	writes  int
+	fail    func(batch []requestlog.Entry) error
+}
+
+func newDatabase() *database { return &database{entries: map[string]requestlog.Entry{}} }
+
+func (d *database) WriteEntries(_ context.Context, batch []requestlog.Entry) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.writes++
+	if d.fail != nil {
+		if err := d.fail(batch); err != nil {
+			return err
+		}
+	}
+	for _, e := range batch {
+		if _, known := d.entries[e.ID]; known {
+			continue
+		}
+		d.entries[e.ID] = e
+		d.order = append(d.order, e.ID)
+	}
+	return nil
+}
+
+func (d *database) set(fail func(batch []requestlog.Entry) error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.fail = fail
+}
+
+func (d *database) ids() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.order)
+}
+
+func entry(id string) *requestlog.Entry {
+	cost := money.Amount(1234)
+	return &requestlog.Entry{
+		ID: id, WorkspaceID: "ws_1", KeyID: "key_1", KeyName: "ci",
+		Time:     time.Date(2026, 11, 3, 10, 0, 0, 0, time.UTC),
+		Latency:  120 * time.Millisecond,
+		Endpoint: "chat/completions", Format: "chat", Requested: "auto", Model: "m", Provider: "p",
+		Outcome: requestlog.OK, Status: 200, Cost: &cost, Attempts: []requestlog.Attempt{{Provider: "p", Model: "m"}},
+		Usage: llm.Usage{Input: 10, Output: 5}, BodyState: requestlog.BodyStored,
+		Body: requestlog.Body{Request: []byte(`{"model":"auto"}`), Response: []byte("data: \xff\x00\n" + id), Streamed: true},
+	}
+}
+
+func open(t *testing.T, fs FS, o Options) *Spool {
+	t.Helper()
+	o.FS = fs
+	s, err := Open("", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func mustRecord(t *testing.T, s *Spool, id string) {
+	t.Helper()
+	must(t, s.Begin(entry(id)))
+	must(t, s.End(entry(id)))
+}
+
+// drain delivers everything and stops.
+func drain(t *testing.T, s *Spool, db *database) {
+	t.Helper()
+	stop := running(t, s, db, RunOptions{})
+	defer stop()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	must(t, s.Flush(ctx))
+}
+
+// running runs delivery until the returned function is called.
+func running(t *testing.T, s *Spool, w requestlog.Writer, o RunOptions) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx, w, o) }()
+	return func() {
+		cancel()
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Errorf("Run: %v", err)
+		}
+	}
+}
+
+func wantUnavailable(t *testing.T, err error) {
+	t.Helper()
+	e, ok := errors.AsType[*llm.Error](err)
+	if !ok || e.Kind != llm.LedgerUnavailable || e.RetryAfter <= 0 {
+		t.Fatalf("error %v, want LedgerUnavailable with RetryAfter", err)
+	}
+}
+
+func TestEntriesArriveWholeAndInOrder(t *testing.T) {
+	t.Parallel()
+	s, err := Open(t.TempDir(), Options{SegmentSize: 4 << 10})
+	must(t, err)
+	db := newDatabase()
+	var want []string
+	for i := range 100 {
+		id := fmt.Sprintf("req_%03d", i)
+		mustRecord(t, s, id)
+		want = append(want, id)
+	}
+	if st := s.Stats(); st.Entries != 100 || st.Bytes == 0 || st.Oldest < 0 || st.Open != 0 {
+		t.Errorf("stats before delivery: %+v", st)
+	}
+	drain(t, s, db)
+	if diff := cmp.Diff(want, db.ids()); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(*entry("req_042"), db.entries["req_042"]); diff != "" {
+		t.Error(diff)
+	}
+	if st := s.Stats(); st.Entries != 0 || st.Bytes != 0 || st.Oldest != 0 {
+		t.Errorf("stats after delivery: %+v", st)
+	}
+	must(t, s.Close())
+	wantUnavailable(t, s.Begin(entry("req_x")))
+	wantUnavailable(t, s.End(entry("req_x")))
+}
+
+func TestManyCallersShareWrites(t *testing.T) {
+	t.Parallel()
+	s := open(t, newMemFS(), Options{SegmentSize: 16 << 10})
+	db := newDatabase()
+	stop := running(t, s, db, RunOptions{Batch: 7, Linger: time.Millisecond})
+	var wg sync.WaitGroup
+	for g := range 16 {
+		wg.Go(func() {
+			for i := range 50 {
+				id := fmt.Sprintf("req_%d_%d", g, i)
+				if err := errors.Join(s.Begin(entry(id)), s.End(entry(id))); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	must(t, s.Flush(t.Context()))
+	stop()
+	if n := len(db.ids()); n != 800 {
+		t.Errorf("%d entries delivered, want 800", n)
+	}
+}
+
+func TestCutOffRequestsAppearOnceAsInterrupted(t *testing.T) {
+	t.Parallel()
+	fs, db := newMemFS(), newDatabase()
+	s := open(t, fs, Options{})
+	mustRecord(t, s, "req_done")
+	must(t, s.Begin(entry("req_cut")))
+
+	open(t, fs.kill(), Options{}) // the next process dies before it delivers anything
+	second := fs.kill()
+	repeated := second.kill()
+	drain(t, open(t, second, Options{}), db)
+	drain(t, open(t, repeated, Options{}), db) // and one that knows nothing of the delivery repeats it
+	if st := open(t, second.kill(), Options{}).Stats(); st.Entries != 0 {
+		t.Errorf("%d entries left after delivery", st.Entries)
+	}
+
+	if diff := cmp.Diff([]string{"req_cut", "req_done"}, db.ids()); diff != "" {
+		t.Error(diff)
+	}
+	got := db.entries["req_cut"]
+	if got.Outcome != requestlog.Interrupted || got.KeyID != "key_1" || got.Requested != "auto" || got.Cost != nil || got.Error == nil {
+		t.Errorf("interrupted entry: %+v", got)
+	}
+}
+
+func TestLimitRefusesBeginsAndKeepsRoomForEnds(t *testing.T) {
+	t.Parallel()
+	s := open(t, newMemFS(), Options{Limit: 64 << 10})
+	db := newDatabase()
+	var begun []string
+	for i := range 1000 {
+		id := fmt.Sprintf("req_%03d", i)
+		if err := s.Begin(entry(id)); err != nil {
+			wantUnavailable(t, err)
+			wantUnavailable(t, s.Ready())
+			break
+		}
+		begun = append(begun, id)
+	}
+	if len(begun) < 10 || len(begun) == 1000 {
+		t.Fatalf("%d requests begun", len(begun))
+	}
+	for _, id := range begun {
+		e := entry(id)
+		e.Body.Response = bytes.Repeat([]byte("x"), 20<<10)
+		must(t, s.End(e)) // whatever its bodies' size
+	}
+	if st := s.Stats(); st.Disk > 64<<10 {
+		t.Errorf("%d bytes on disk, want at most the limit", st.Disk)
+	}
+	drain(t, s, db)
+	if len(db.ids()) != len(begun) {
+		t.Errorf("%d delivered of %d admitted", len(db.ids()), len(begun))
+	}
+	if got := db.entries[begun[len(begun)-1]]; got.BodyState != requestlog.BodyTooLarge || got.Body.Response != nil {
+		t.Errorf("body without room: %s, %d bytes", got.BodyState, len(got.Body.Response))
+	}
+	must(t, s.Ready())
+	must(t, s.Begin(entry("req_after")))
+}
+
+func TestLongStreamDoesNotKeepDeliveredSegments(t *testing.T) {
+	t.Parallel()
+	fs, db := newMemFS(), newDatabase()
+	s := open(t, fs, Options{SegmentSize: 4 << 10})
+	must(t, s.Begin(entry("req_long")))
+	for i := range 200 {
+		mustRecord(t, s, fmt.Sprintf("req_%03d", i))
+		if i%20 == 0 {
+			drain(t, s, db)
+		}
+	}
+	drain(t, s, db)
+	if n := fs.segments(); n > 2 {
+		t.Errorf("%d segments kept for one open request", n)
+	}
+	killed := fs.kill()
+	must(t, s.End(entry("req_long")))
+	drain(t, s, db)
+	if db.entries["req_long"].Outcome != requestlog.OK {
+		t.Errorf("long stream: %+v", db.entries["req_long"])
+	}
+
+	other := newDatabase()
+	drain(t, open(t, killed, Options{}), other)
+	if other.entries["req_long"].Outcome != requestlog.Interrupted {
+		t.Errorf("long stream of a killed process: %+v", other.entries["req_long"])
+	}
+}
+
+func TestDeliveredTextDoesNotLinger(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		fs, db := newMemFS(), newDatabase()
+		s := open(t, fs, Options{})
+		stop := running(t, s, db, RunOptions{})
+		mustRecord(t, s, "req_1")
+		must(t, s.Begin(entry("req_open")))
+		time.Sleep(30 * time.Second)
+		if fs.segments() != 1 || len(db.ids()) != 1 {
+			t.Errorf("%d segments, %d delivered after 30 s", fs.segments(), len(db.ids()))
+		}
+		time.Sleep(2 * time.Minute)
+		_, data := fs.segment()
+		if bytes.Contains(data, []byte("data: ")) {
+			t.Error("a delivered answer is still on disk")
+		}
+		must(t, s.End(entry("req_open")))
+		stop()
+		must(t, s.Close())
+	})
+}
+
+func TestPendingIsWhatWasNotDelivered(t *testing.T) {
+	t.Parallel()
+	fs, db := newMemFS(), newDatabase()
+	s := open(t, fs, Options{SegmentSize: 4 << 10})
+	mustRecord(t, s, "req_1")
+	drain(t, s, db)
+	var want []string
+	for i := 2; i < 40; i++ {
+		id := fmt.Sprintf("req_%d", i)
+		mustRecord(t, s, id)
+		want = append(want, id)
+	}
+	must(t, s.Begin(entry("req_open")))
+	next := open(t, fs.kill(), Options{})
+	var got []string
+	must(t, next.Pending(func(e *requestlog.Entry) {
+		if *e.Cost != 1234 {
+			t.Errorf("cost %s", e.Cost)
+		}
+		got = append(got, e.ID)
+	}))
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if st := next.Stats(); st.Entries != int64(len(want))+1 {
+		t.Errorf("backlog of %d, want %d and the interrupted one", st.Entries, len(want))
+	}
+}
+
+func TestDecisionThatCannotBeEncodedDoesNotLoseTheEntry(t *testing.T) {
+	t.Parallel()
+	s, db := open(t, newMemFS(), Options{}), newDatabase()
+	e := entry("req_1")
+	e.Decision = &route.Decision{Margin: math.NaN()}
+	must(t, s.End(e))
+	drain(t, s, db)
+	if got := db.entries["req_1"]; got.Decision != nil || len(got.Warnings) != 1 || got.Status != 200 {
+		t.Errorf("entry: %+v", got)
+	}
+}
+
+func TestLargeBodies(t *testing.T) {
+	t.Parallel()
+	s, db := open(t, newMemFS(), Options{}), newDatabase()
+	big := entry("req_big")
+	big.Body.Request = bytes.Repeat([]byte("r"), 3<<20)
+	big.Body.Response = bytes.Repeat(magic, 1<<20)
+	mustRecord(t, s, "req_a")
+	must(t, s.End(big))
+	mustRecord(t, s, "req_b")
+	drain(t, s, db)
+	if diff := cmp.Diff([]string{"req_a", "req_big", "req_b"}, db.ids()); diff != "" {
+		t.Error(diff)
+	}
+	if got := db.entries["req_big"].Body; !bytes.Equal(got.Request, big.Body.Request) || !bytes.Equal(got.Response, big.Body.Response) {
+		t.Error("a large body changed")
+	}
+}

@@ -1,0 +1,131 @@
+package spool
+
+import (
+	"errors"
+	"time"
+)
+
+// keep syncs what was written, and tries again when the disk has failed.
+func (s *Spool) keep() {
+	tick := time.NewTicker(s.o.SyncEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-s.stop:
+			return
+		case <-tick.C:
+		}
+		if s.failed() {
+			s.heal()
+			continue
+		}
+		if err := s.sync(); err != nil {
+			s.turn <- struct{}{}
+			s.abandon(err)
+			<-s.turn
+		}
+	}
+}
+
+func (s *Spool) failed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failure != nil
+}
+
+// sync makes everything written so far durable: names first, then contents.
+func (s *Spool) sync() error {
+	s.syncing.Lock()
+	defer s.syncing.Unlock()
+	s.files.RLock()
+	defer s.files.RUnlock()
+	s.mu.Lock()
+	names := s.newNames
+	s.newNames = false
+	type dirty struct {
+		seg *segment
+		to  int64
+	}
+	var todo []dirty
+	for _, seg := range s.segments {
+		if seg.written > seg.synced {
+			todo = append(todo, dirty{seg, seg.written})
+		}
+	}
+	s.mu.Unlock()
+	if names {
+		if err := s.o.FS.SyncDir(); err != nil {
+			s.mu.Lock()
+			s.newNames = true
+			s.mu.Unlock()
+			return err
+		}
+	}
+	var failures error
+	for _, d := range todo {
+		err := d.seg.file.Sync()
+		failures = errors.Join(failures, err)
+		// A file whose sync failed is not asked again: the system forgets what it could not write and would say yes.
+		s.mu.Lock()
+		d.seg.synced = max(d.seg.synced, d.to)
+		s.mu.Unlock()
+	}
+	return failures
+}
+
+// abandon stops using the active segment after a failure, and refuses requests until heal succeeds. What was not
+// acknowledged is cut off where the disk allows; where it does not, it may be delivered after a restart, once.
+// The caller has the turn.
+func (s *Spool) abandon(cause error) {
+	s.mu.Lock()
+	seg := s.active
+	s.active = nil
+	fresh := s.failure == nil
+	s.failure = cause
+	s.mu.Unlock()
+	if fresh {
+		s.o.Log.Error("spool: the disk does not take entries; requests are refused until it does", "error", cause)
+	}
+	if seg == nil {
+		return
+	}
+	if seg.size > 0 {
+		_ = seg.file.Truncate(seg.size)
+		s.mu.Lock()
+		seg.written = seg.size
+		s.mu.Unlock()
+		return
+	}
+	s.remove(seg)
+}
+
+// heal writes the entries that wait for the disk, or a note, to a new segment, and syncs it. Only then are requests
+// admitted again.
+func (s *Spool) heal() {
+	s.mu.Lock()
+	note := seal(append(make([]byte, headerSize), 0), noteKind, s.salt)
+	b := s.put(note, op{kind: noteKind})
+	for id, rec := range s.late {
+		if begun := s.begun[id]; begun != nil {
+			if begun.ending {
+				continue
+			}
+			begun.ending = true
+		}
+		s.put(rec, op{kind: endKind, id: id})
+	}
+	s.mu.Unlock()
+	if s.wait(b) != nil {
+		return
+	}
+	if err := s.sync(); err != nil {
+		s.turn <- struct{}{}
+		s.abandon(err)
+		<-s.turn
+		return
+	}
+	s.mu.Lock()
+	s.failure = nil
+	s.mu.Unlock()
+	s.o.Log.Info("spool: the disk takes entries again")
+}
