@@ -37,6 +37,7 @@ type Call struct {
 	Method string
 	Path   string
 	Query  string
+	Remote string // address of the connection it came on
 	Header http.Header
 	Body   []byte
 	Model  string // as named in the body
@@ -144,7 +145,7 @@ func (m *Mock) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // receive records a request and finds out what to do with it.
 func (m *Mock) receive(r *http.Request, body []byte) (*Call, Behaviour) {
 	call := &Call{
-		Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery, Header: r.Header.Clone(), Body: body,
+		Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery, Remote: r.RemoteAddr, Header: r.Header.Clone(), Body: body,
 		done: make(chan struct{}), gone: make(chan struct{}),
 	}
 	var seen struct {

@@ -79,10 +79,12 @@ func (c Credential) Hint() string {
 
 // Call is the input of one attempt.
 type Call struct {
-	Target   *Target
-	Secret   string
-	Request  *llm.Request
-	Warnings []string // what the adapter had to change so that the target takes the request; the adapter adds to it
+	Target  *Target
+	Secret  string
+	Request *llm.Request
+	// MaxOutput bounds the answer of a request that has no bound of its own; 0 for none.
+	MaxOutput int64
+	Warnings  []string // what the adapter had to change so that the target takes the request; the adapter adds to it
 }
 
 // Exchange builds the call for one operation and reads its answer. It never makes the call.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"fairlead/internal/llm"
 	"fairlead/internal/provider"
@@ -54,8 +55,13 @@ const (
 	maxCompletionTokens = "max_completion_tokens"
 )
 
-// outputLimit gives the limit the name that is known. A caller may have sent both names, one of them null.
+// outputLimit gives the limit the name that is known. A caller may have sent both names, one of them null, or none
+// where a budget needs one.
 func (a *adaptation) outputLimit() {
+	if a.call.MaxOutput > 0 {
+		a.setOutputLimit()
+		return
+	}
 	var from, to string
 	switch {
 	case a.vendor.Asks.MaxTokensOnly:
@@ -77,6 +83,17 @@ func (a *adaptation) outputLimit() {
 	if !isNull(given) {
 		a.edit.Set = append(a.edit.Set, chat.Member{Name: to, Value: given})
 	}
+}
+
+// setOutputLimit bounds the answer of a caller who set no bound.
+func (a *adaptation) setOutputLimit() {
+	name, other := maxTokens, maxCompletionTokens
+	if a.call.Target.Model.CompletionTokens && !a.vendor.Asks.MaxTokensOnly {
+		name, other = other, name
+	}
+	a.edit.Drop = append(a.edit.Drop, other) // at most a null
+	a.edit.Set = append(a.edit.Set, chat.Member{Name: name, Value: strconv.AppendInt(nil, a.call.MaxOutput, 10)})
+	a.warn("%s set to %d: the budget pays for no more", name, a.call.MaxOutput)
 }
 
 // sampling leaves out what a model with fixed sampling refuses. With reasoning turned off such a model takes it, and one

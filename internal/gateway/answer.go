@@ -1,0 +1,190 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"net/http"
+	"time"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/provider"
+	"fairlead/internal/requestlog"
+)
+
+// answer is a target's answer from the moment of the call. Until its first content nothing of it has reached the client.
+type answer struct {
+	gateway  *Gateway
+	exchange *exchange
+	target   *provider.Target
+	call     *provider.Call
+	ctx      context.Context //nolint:containedctx // the call's own, cancelled when the answer is given up
+	cancel   context.CancelCauseFunc
+	timer    *time.Timer // gives the call up: first for the first token, then for silence
+	free     func()      // leaves the provider's place
+	body     io.ReadCloser
+	next     func() (llm.Event, error, bool)
+	stop     func()
+	pending  []llm.Event // up to and with the first content
+	began    time.Time
+	index    int // of the attempt in the entry
+	probe    bool
+	whole    bool // read to its proper end
+	done     bool
+}
+
+func (a *answer) attempt() *requestlog.Attempt { return &a.exchange.entry.Attempts[a.index] }
+
+// read collects events until one carries content: the point of no return.
+func (a *answer) read(e provider.Exchange, resp *http.Response) error {
+	a.next, a.stop = iter.Pull2(e.Events(a.call, resp))
+	for {
+		ev, err, more := a.next()
+		if err != nil {
+			return err
+		}
+		if !more {
+			break // an answer without content, but with its finish: an empty one is still an answer
+		}
+		a.pending = append(a.pending, keep(ev))
+		if ev.Content {
+			break
+		}
+	}
+	a.attempt().FirstToken = time.Since(a.began)
+	a.watchSilence()
+	return nil
+}
+
+// keep copies an event so that it outlives the next one.
+func keep(ev llm.Event) llm.Event {
+	ev.Data = append([]byte(nil), ev.Data...)
+	return ev
+}
+
+// watchSilence gives the call up when nothing comes for too long.
+func (a *answer) watchSilence() {
+	if a.timer != nil && !a.timer.Stop() {
+		return // the first-token limit fired at this very moment: the next read will say so
+	}
+	a.timer = time.AfterFunc(a.exchange.settings.Idle, func() { a.cancel(errIdle) })
+}
+
+// events yields the answer from its beginning.
+func (a *answer) events() iter.Seq2[llm.Event, error] {
+	return func(yield func(llm.Event, error) bool) {
+		for _, ev := range a.pending {
+			if !yield(ev, nil) {
+				return
+			}
+		}
+		for {
+			ev, err, more := a.next()
+			if !more {
+				return
+			}
+			if err != nil {
+				yield(llm.Event{}, a.translate(err))
+				return
+			}
+			a.timer.Reset(a.exchange.settings.Idle)
+			if !yield(ev, nil) {
+				return
+			}
+		}
+	}
+}
+
+// fail ends a call that has not begun to answer, and notes why.
+func (a *answer) fail(err error) error {
+	err = a.translate(err)
+	e := llm.AsError(err)
+	attempt := a.attempt()
+	attempt.Duration = time.Since(a.began)
+	attempt.Class, attempt.Message, attempt.RetryAfter = e.Kind, e.Message, e.RetryAfter
+	if !a.exchange.storesText() {
+		attempt.Message = "" // a provider may quote the prompt
+	}
+	a.exchange.upstream += attempt.Duration
+	a.report(e, 0)
+	a.close()
+	return err
+}
+
+// finish notes a call that answered, wholly or in part.
+func (a *answer) finish(e *llm.Error, u llm.Usage) {
+	attempt := a.attempt()
+	attempt.Duration = time.Since(a.began)
+	attempt.Usage = &u
+	attempt.Cost = a.exchange.entry.Cost
+	a.whole = e == nil
+	if e != nil {
+		attempt.Class, attempt.Message = e.Kind, e.Message
+	}
+	a.exchange.upstream += attempt.Duration
+	a.report(e, u.Output)
+}
+
+// translate says what an error of the call means: ours to give it up, the client's to leave, or the provider's failure.
+func (a *answer) translate(err error) error {
+	switch cause := context.Cause(a.ctx); {
+	case cause == nil:
+	case errors.Is(cause, errFirstToken), errors.Is(cause, errIdle):
+		return &llm.Error{Kind: llm.UpstreamTimeout, Message: cause.Error(), Err: err}
+	default:
+		return a.exchange.ended(a.ctx)
+	}
+	if e, ok := errors.AsType[*llm.Error](err); ok {
+		return e
+	}
+	return &llm.Error{Kind: llm.UpstreamConnect, Message: "the connection failed", Err: err}
+}
+
+// close lets go of everything the call holds.
+func (a *answer) close() {
+	if a.done {
+		return
+	}
+	a.done = true
+	if a.timer != nil {
+		a.timer.Stop()
+	}
+	if a.stop != nil {
+		a.stop()
+	}
+	if a.whole {
+		a.drain()
+	}
+	a.cancel(nil)
+	if a.body != nil {
+		_ = a.body.Close() // the answer is done with: nothing is left to go wrong
+	}
+	a.free()
+}
+
+// drain reads what follows the end of an answer, so that its connection can be used again. The client has everything by
+// now; a provider that does not end its answer costs the connection and nothing else.
+func (a *answer) drain() {
+	timer := time.AfterFunc(drainTime, func() { a.cancel(nil) })
+	defer timer.Stop()
+	_, _ = io.CopyN(io.Discard, a.body, drainBytes)
+}
+
+const (
+	drainTime  = 100 * time.Millisecond
+	drainBytes = 1 << 10
+)
+
+// ended says why the request's own context is over: its deadline, the client's leaving, or a reason we gave.
+func (x *exchange) ended(ctx context.Context) *llm.Error {
+	cause := context.Cause(ctx)
+	if e, ok := errors.AsType[*llm.Error](cause); ok {
+		return e
+	}
+	if errors.Is(cause, errDeadline) {
+		return llm.Errorf(llm.UpstreamTimeout, "The request's deadline of %s passed before a provider had answered. Repeat it, or raise timeouts.total.", x.settings.Total).
+			With("attempts", attempts(x))
+	}
+	return &llm.Error{Kind: llm.ClientCancelled, Message: "The client closed the connection before the answer was complete.", Err: cause}
+}

@@ -1,0 +1,232 @@
+package gateway
+
+import (
+	"bytes"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/wire"
+)
+
+// client is the receiving side of one request. A whole answer is held until its end, a stream is flushed event by event.
+// A timer of its own keeps a silent stream alive, so every write takes the lock.
+type client struct {
+	w      http.ResponseWriter
+	rc     *http.ResponseController
+	format wire.Format
+	stream bool
+	trace  bool // the caller wants the whole trace in the answer's last piece
+
+	mu      sync.Mutex
+	started bool // the status line has gone out
+	closed  bool
+	whole   []byte
+	held    []llm.Event // the finish and what follows, waiting for the trace
+	buf     bytes.Buffer
+	timer   *time.Timer
+	silence time.Duration
+	patient time.Duration // how long the client may stop reading
+	bytes   int64
+}
+
+// keepAlive starts the clock that ends silence: headers go out after hold, then a comment every ping.
+func (c *client) keepAlive(hold, ping time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.silence = ping
+	c.timer = time.AfterFunc(hold, c.ping)
+}
+
+func (c *client) ping() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return
+	}
+	c.startStream()
+	c.buf.Reset()
+	c.buf.WriteString(": waiting\n\n")
+	_ = c.flush() // a client that is gone is noticed by its request's context
+	c.timer.Reset(c.silence)
+}
+
+// event passes one piece on.
+func (c *client) event(x *exchange, ev llm.Event) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.stream {
+		c.whole = append([]byte(nil), ev.Data...)
+		return nil
+	}
+	if c.trace && (ev.Finish != "" || len(c.held) > 0) {
+		c.held = append(c.held, keep(ev))
+		return nil
+	}
+	if !c.started {
+		x.describe(c.w.Header())
+	}
+	return c.write(ev)
+}
+
+func (c *client) write(ev llm.Event) error {
+	c.startStream()
+	c.buf.Reset()
+	if err := c.format.WriteEvent(&c.buf, ev); err != nil {
+		return err
+	}
+	if c.timer != nil {
+		c.timer.Reset(c.silence)
+	}
+	return c.flush()
+}
+
+// end completes the answer.
+func (c *client) end(x *exchange) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer c.close()
+	if !c.stream {
+		return c.endWhole(x)
+	}
+	for i, ev := range c.held {
+		if i == len(c.held)-1 {
+			ev.Data = c.format.Attach(ev.Data, "fairlead", x.trace())
+		}
+		if err := c.write(ev); err != nil {
+			return err
+		}
+	}
+	c.startStream()
+	c.buf.Reset()
+	if err := c.format.WriteEnd(&c.buf); err != nil {
+		return err
+	}
+	return c.flush()
+}
+
+func (c *client) endWhole(x *exchange) error {
+	data := c.whole
+	if c.trace {
+		data = c.format.Attach(data, "fairlead", x.trace())
+	}
+	h := c.w.Header()
+	x.describe(h)
+	h.Set("Content-Type", "application/json")
+	h.Set("Content-Length", strconv.Itoa(len(data)))
+	c.allowTime()
+	c.w.WriteHeader(http.StatusOK)
+	n, err := c.w.Write(data)
+	c.bytes += int64(n)
+	return err
+}
+
+// fail tells the client of an error: by status where nothing has gone out, else by the stream's last event.
+func (c *client) fail(e *llm.Error, body []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer c.close()
+	c.allowTime()
+	if c.started {
+		c.buf.Reset()
+		if err := c.format.WriteError(&c.buf, body); err == nil {
+			_ = c.flush() // the last thing we can say; nobody may be left to hear it
+		}
+		return
+	}
+	writeError(c.w, e, body)
+}
+
+// hush ends the keep-alive clock for good and reports whether anything has gone out; from here on that stands.
+func (c *client) hush() (started bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.close()
+	return c.started
+}
+
+// size is how many bytes of body the client gets, as far as known.
+func (c *client) size() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.bytes + int64(len(c.whole))
+}
+
+// close ends the keep-alive clock.
+func (c *client) close() {
+	c.closed = true
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+}
+
+func (c *client) startStream() {
+	if c.started {
+		return
+	}
+	c.started = true
+	h := c.w.Header()
+	h.Set("Content-Type", "text/event-stream; charset=utf-8")
+	h.Set("Cache-Control", "no-cache")
+	h.Set("X-Accel-Buffering", "no")
+	c.w.WriteHeader(http.StatusOK)
+}
+
+func (c *client) flush() error {
+	c.allowTime()
+	n, err := c.w.Write(c.buf.Bytes())
+	c.bytes += int64(n)
+	if err != nil {
+		return err
+	}
+	return c.rc.Flush()
+}
+
+// allowTime gives the client its time to read what is written next.
+func (c *client) allowTime() {
+	_ = c.rc.SetWriteDeadline(time.Now().Add(c.patient)) // not every writer has deadlines
+}
+
+// describe sets the headers that say what was chosen and what it costs.
+func (x *exchange) describe(h http.Header) {
+	e := x.entry
+	h.Set("X-Fairlead-Decision", string(e.DecisionKind))
+	h.Set("X-Fairlead-Model", e.Model)
+	h.Set("X-Fairlead-Provider", e.Provider)
+	h.Set("X-Fairlead-Attempts", strconv.Itoa(len(e.Attempts)))
+	if e.Policy != "" {
+		h.Set("X-Fairlead-Policy", headerText(e.Policy))
+	}
+	if e.BaselineModel != "" {
+		h.Set("X-Fairlead-Baseline-Model", e.BaselineModel)
+	}
+	if e.Cost != nil {
+		h.Set("X-Fairlead-Cost", e.Cost.String())
+	}
+	if e.BaselineCost != nil {
+		h.Set("X-Fairlead-Baseline-Cost", e.BaselineCost.String())
+	}
+	if e.Simulated {
+		h.Set("X-Fairlead-Simulated", "true")
+	}
+	if len(e.Warnings) > 0 {
+		h.Set("X-Fairlead-Warnings", headerText(strings.Join(e.Warnings, "; ")))
+	}
+	h.Set("X-Fairlead-Overhead-Us", strconv.FormatInt(x.overhead().Microseconds(), 10))
+}
+
+// headerText makes a text fit for a header: printable ASCII, of bounded length.
+func headerText(s string) string {
+	if len(s) > 1000 {
+		s = s[:1000]
+	}
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return '?'
+		}
+		return r
+	}, s)
+}

@@ -1,0 +1,153 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"fairlead/internal/id"
+	"fairlead/internal/llm"
+	"fairlead/internal/requestlog"
+)
+
+// Prefix is where the model API lives.
+const Prefix = "/proxy/v1"
+
+// ServeHTTP answers everything below Prefix. Paths are read with their doubled slashes folded: clients whose base URL
+// ends in a slash send them, and a redirect would turn their POST into a GET.
+func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	requestID := id.New("req", time.Now())
+	w.Header().Set("X-Request-Id", requestID)
+	path := strings.TrimSuffix(strings.TrimPrefix(fold(r.URL.Path), Prefix), "/")
+	switch {
+	case path == "/chat/completions":
+		g.method(w, r, requestID, http.MethodPost, func() { g.handle(w, r, requestID, llm.Chat) })
+	case path == "/embeddings":
+		g.method(w, r, requestID, http.MethodPost, func() { g.handle(w, r, requestID, llm.Embed) })
+	case path == "/models":
+		g.method(w, r, requestID, http.MethodGet, func() { g.listModels(w, r, requestID) })
+	case strings.HasPrefix(path, "/models/"):
+		g.method(w, r, requestID, http.MethodGet, func() { g.showModel(w, r, requestID, strings.TrimPrefix(path, "/models/")) })
+	default:
+		g.refuse(w, r, requestID, llm.Errorf(llm.NotFound,
+			"There is no %s here. The model API has chat/completions, embeddings and models below %s.", shorten(r.URL.Path), Prefix))
+	}
+}
+
+// fold collapses runs of slashes.
+func fold(path string) string {
+	for strings.Contains(path, "//") {
+		path = strings.ReplaceAll(path, "//", "/")
+	}
+	return path
+}
+
+func shorten(s string) string {
+	const most = 80
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}
+
+// method lets only the right method pass. HEAD goes with GET; a preflight is refused as a browser's call.
+func (g *Gateway) method(w http.ResponseWriter, r *http.Request, requestID, want string, serve func()) {
+	switch {
+	case r.Method == want, want == http.MethodGet && r.Method == http.MethodHead:
+		serve()
+	case r.Method == http.MethodOptions && r.Header.Get("Origin") != "":
+		g.refuse(w, r, requestID, browserRefused())
+	default:
+		w.Header().Set("Allow", want)
+		g.refuse(w, r, requestID, llm.Errorf(llm.MethodNotAllowed, "%s does not take %s. Use %s.", shorten(r.URL.Path), shorten(r.Method), want))
+	}
+}
+
+// refuse answers a request that never became an exchange.
+func (g *Gateway) refuse(w http.ResponseWriter, r *http.Request, requestID string, err error) {
+	e := llm.AsError(err)
+	g.logDefect(r.Context(), requestID, e)
+	writeError(w, e, errorBody(r, nil, e, requestID))
+}
+
+// handle runs one request from its entry to its last byte.
+func (g *Gateway) handle(w http.ResponseWriter, r *http.Request, requestID string, op llm.Op) {
+	x := g.newExchange(w, r, requestID, op)
+	err := g.protect(x)
+	if err != nil {
+		g.fail(r.Context(), x, llm.AsError(err))
+	}
+	if x.begun || x.grant != nil {
+		g.Observe(x.entry)
+	}
+}
+
+// protect turns a panic into an error of ours: one request never ends the process.
+func (g *Gateway) protect(x *exchange) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return g.serve(x.r.Context(), x)
+}
+
+func (g *Gateway) newExchange(w http.ResponseWriter, r *http.Request, requestID string, op llm.Op) *exchange {
+	now := time.Now()
+	settings := g.settings.Load()
+	return &exchange{
+		op:       op,
+		r:        r,
+		start:    now,
+		settings: settings,
+		snap:     g.snapshot.Load(),
+		w: &client{
+			w: w, rc: http.NewResponseController(w), format: g.Format, patient: settings.Reader,
+			trace: r.Header.Get("X-Fairlead-Trace") == "full",
+		},
+		entry: &requestlog.Entry{
+			ID: requestID, Time: now, Endpoint: endpoint(op), Format: g.Format.Name(),
+			Attempts: []requestlog.Attempt{}, BodyState: requestlog.BodyNone,
+			Client: shorten(r.UserAgent()), IP: address(r), TraceID: traceID(r),
+		},
+	}
+}
+
+func endpoint(op llm.Op) string {
+	if op == llm.Embed {
+		return "embeddings"
+	}
+	return "chat/completions"
+}
+
+// fail records a request that ended in an error and tells the client.
+func (g *Gateway) fail(ctx context.Context, x *exchange, e *llm.Error) {
+	g.logDefect(ctx, x.entry.ID, e)
+	started := x.w.hush()
+	if x.grant != nil {
+		x.conclude(e, started)
+		if err := g.record(x); err != nil {
+			e = llm.AsError(err)
+		}
+	}
+	if e.Kind == llm.ClientCancelled {
+		return
+	}
+	body := errorBody(x.r, x.grant, e, x.entry.ID)
+	if x.w.trace && x.decision != nil {
+		body = g.Format.Attach(body, "fairlead", x.trace())
+	}
+	if x.entry.Model != "" && !started {
+		x.describe(x.w.w.Header())
+	}
+	x.w.fail(e, body)
+}
+
+func (g *Gateway) logDefect(ctx context.Context, requestID string, e *llm.Error) {
+	if e.Kind == llm.Internal {
+		g.Logger.ErrorContext(ctx, "request failed by a defect", "request_id", requestID, "error", e.Error())
+	}
+}

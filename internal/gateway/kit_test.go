@@ -1,0 +1,261 @@
+package gateway_test
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"fairlead/internal/account"
+	"fairlead/internal/catalog"
+	"fairlead/internal/egress"
+	"fairlead/internal/gateway"
+	"fairlead/internal/health"
+	"fairlead/internal/ledger"
+	"fairlead/internal/limit"
+	"fairlead/internal/llm"
+	"fairlead/internal/mockprovider"
+	"fairlead/internal/money"
+	"fairlead/internal/provider"
+	"fairlead/internal/provider/compatible"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
+	"fairlead/internal/wire/chat"
+)
+
+// kit is a gateway in front of two mock providers: alpha offers large and small, beta offers large and embed.
+type kit struct {
+	*testing.T
+	gateway     *gateway.Gateway
+	alpha, beta *mockprovider.Mock
+	keys        *fakeKeys
+	log         *fakeLog
+	pins        *fakePins
+	ledger      *ledger.Memory
+	settings    gateway.Settings
+	snapshot    *route.Snapshot
+	url         string
+	client      *http.Client
+}
+
+func newKit(t *testing.T, adjust ...func(*kit)) *kit {
+	t.Helper()
+	k := &kit{
+		T: t, alpha: mockprovider.NewMock(), beta: mockprovider.NewMock(),
+		keys: newFakeKeys(), log: &fakeLog{ended: make(chan *requestlog.Entry, 100)}, pins: &fakePins{},
+		settings: gateway.Settings{
+			LogBodies: true, BodyLimit: 1 << 20, MaxBody: 1 << 20, MaxBuffered: 8 << 20, MaxConcurrent: 100,
+			Attempts: 3, Backoff: time.Millisecond, Idle: 5 * time.Second, Total: time.Minute,
+			Hold: 10 * time.Second, Ping: 15 * time.Second, Reader: time.Minute,
+		},
+	}
+	for _, f := range adjust {
+		f(k)
+	}
+	k.snapshot = route.NewSnapshot(defaultCatalog(t), []*provider.Provider{
+		k.provider("alpha", k.alpha, target("large", 2, 8), target("small", 0.1, 0.4)),
+		k.provider("beta", k.beta, target("large", 3, 9), embedding("embed", 0.02)),
+	})
+	k.ledger = ledger.New(ledger.Options{
+		Spent: func(context.Context, string, time.Time) (money.Amount, error) { return 0, nil }, Now: time.Now,
+	})
+	k.gateway = gateway.New(gateway.Parts{
+		Format: chat.Format{}, Keys: k.keys, Limits: limit.NewMemory(time.Now), Ledger: k.ledger,
+		Health: health.New(health.Options{}), Retries: health.NewRetryBudget(time.Now), Log: k.log, Pins: k.pins,
+		Egress:  egress.New(egress.Options{AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}),
+		Observe: func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {},
+		Logger: slog.New(slog.DiscardHandler), Settings: k.settings, Snapshot: k.snapshot, Draw: func() float64 { return 0.5 },
+	})
+	server := httptest.NewServer(k.gateway)
+	t.Cleanup(server.Close)
+	k.url, k.client = server.URL, server.Client()
+	return k
+}
+
+func defaultCatalog(t *testing.T) *catalog.Catalog {
+	t.Helper()
+	cat, err := catalog.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cat
+}
+
+func target(name string, in, out float64) *provider.Target {
+	return &provider.Target{
+		Model:    &catalog.Model{Name: name, Op: llm.Chat, Abilities: catalog.Common, Quality: in / 10, Context: 100_000, MaxOutput: 8_000},
+		Upstream: name + "-2026", FirstToken: 10 * time.Second,
+		Price: &catalog.Price{Input: money.PerMillion(in), Output: money.PerMillion(out), Source: "test"},
+	}
+}
+
+func embedding(name string, in float64) *provider.Target {
+	t := target(name, in, 0)
+	t.Model.Op = llm.Embed
+	return t
+}
+
+// provider serves a mock on a port of its own.
+func (k *kit) provider(name string, mock *mockprovider.Mock, targets ...*provider.Target) *provider.Provider {
+	server := httptest.NewServer(mock)
+	k.Cleanup(server.Close)
+	for _, t := range targets {
+		t.Provider = name
+	}
+	return compatible.New(
+		compatible.Vendor{Name: name, ChatPath: "/chat/completions", EmbedPath: "/embeddings", ModelsPath: "/models"},
+		compatible.Settings{
+			BaseURL: server.URL + "/v1", Targets: targets,
+			Credentials: []provider.Credential{{ID: name + "#1", Secret: "sk-provider-secret-" + name, Source: "test"}},
+		})
+}
+
+// answer is what a client got.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+func (a answer) json(t *testing.T) map[string]any {
+	t.Helper()
+	var v map[string]any
+	if err := json.Unmarshal([]byte(a.body), &v); err != nil {
+		t.Fatalf("answer is not JSON: %v\n%s", err, a.body)
+	}
+	return v
+}
+
+// code is the error code of the answer.
+func (a answer) code(t *testing.T) string {
+	t.Helper()
+	code, _ := a.json(t)["code"].(string)
+	return code
+}
+
+// post sends a body to a path below /proxy/v1 with the usual key. Headers are given as name, value.
+func (k *kit) post(path, body string, headers ...string) answer {
+	k.Helper()
+	return k.do(k.request(http.MethodPost, path, body, headers...))
+}
+
+func (k *kit) request(method, path, body string, headers ...string) *http.Request {
+	k.Helper()
+	req, err := http.NewRequestWithContext(k.Context(), method, k.url+gateway.Prefix+path, strings.NewReader(body))
+	if err != nil {
+		k.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer good")
+	req.Header.Set("Content-Type", "application/json")
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	return req
+}
+
+func (k *kit) do(req *http.Request) answer {
+	k.Helper()
+	resp, err := k.client.Do(req)
+	if err != nil {
+		k.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		k.Fatal(err)
+	}
+	return answer{resp.StatusCode, resp.Header, string(body)}
+}
+
+// entry waits for the next recorded entry.
+func (k *kit) entry() *requestlog.Entry {
+	k.Helper()
+	select {
+	case e := <-k.log.ended:
+		return e
+	case <-time.After(10 * time.Second):
+		k.Fatal("no entry was recorded")
+		return nil
+	}
+}
+
+const hello = `{"model":"large","messages":[{"role":"user","content":"hello"}]}`
+
+func withModel(model string) string { return strings.Replace(hello, `"large"`, `"`+model+`"`, 1) }
+
+func streaming(model string) string {
+	return `{"model":"` + model + `","stream":true,"messages":[{"role":"user","content":"hello"}]}`
+}
+
+// fakeKeys knows the key "good" and what the test makes of it.
+type fakeKeys struct {
+	grant *account.Grant
+}
+
+func newFakeKeys() *fakeKeys {
+	return &fakeKeys{&account.Grant{
+		Key:       &account.Key{ID: "key_1", WorkspaceID: "ws_1", Name: "ci", Scopes: []account.Scope{account.Inference}},
+		Workspace: &account.Workspace{ID: "ws_1", Name: "Home", LogBodies: true},
+	}}
+}
+
+func (f *fakeKeys) Authenticate(h http.Header) (*account.Grant, error) {
+	switch token := strings.TrimPrefix(h.Get("Authorization"), "Bearer "); token {
+	case "good":
+		return f.grant, nil
+	case "":
+		return nil, llm.Errorf(llm.MissingAPIKey, "Send an API key.")
+	default:
+		return nil, llm.Errorf(llm.InvalidAPIKey, "The API key is not valid.")
+	}
+}
+
+func (*fakeKeys) Touch(string, string, time.Time) {}
+
+// fakeLog keeps entries in memory. When failing is set it cannot.
+type fakeLog struct {
+	mu      sync.Mutex
+	begun   []string
+	failing error
+	ended   chan *requestlog.Entry
+}
+
+func (f *fakeLog) Begin(e *requestlog.Entry) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.begun = append(f.begun, e.ID)
+	return f.failing
+}
+
+func (f *fakeLog) End(e *requestlog.Entry) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.failing != nil {
+		return f.failing
+	}
+	kept := *e
+	kept.Body.Request, kept.Body.Response = bytes.Clone(e.Body.Request), bytes.Clone(e.Body.Response)
+	f.ended <- &kept
+	return nil
+}
+
+type fakePins struct {
+	mu    sync.Mutex
+	model string
+}
+
+func (f *fakePins) PinEmbedding(_ context.Context, _, model string) (string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.model = cmp.Or(f.model, model)
+	return f.model, nil
+}

@@ -1,0 +1,113 @@
+package gateway
+
+import (
+	"encoding/json"
+	"time"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/requestlog"
+)
+
+// record makes the entry complete and durable. It must return before the last byte goes out.
+func (g *Gateway) record(x *exchange) error {
+	e := x.entry
+	e.Latency = time.Since(x.start)
+	e.Overhead = x.overhead()
+	e.BytesOut = x.w.size()
+	return g.Log.End(e)
+}
+
+// overhead is what we added: the time so far less the time spent on providers.
+func (x *exchange) overhead() time.Duration {
+	return max(0, time.Since(x.start)-x.upstream)
+}
+
+// conclude notes on the entry how the request failed.
+func (x *exchange) conclude(e *llm.Error, started bool) {
+	entry := x.entry
+	entry.Status = e.Status()
+	entry.Error = &requestlog.Failure{Code: e.Kind.Code(), Message: e.Message, Origin: e.Kind.Origin()}
+	entry.Outcome = outcome(e.Kind)
+	if !x.storesText() && e.Kind.FromUpstream() {
+		entry.Error.Message = "" // a provider may quote the prompt
+	}
+	if started {
+		entry.Status = 200 // that is what went out before the stream broke
+		if entry.Outcome != requestlog.Cancelled {
+			entry.Outcome = requestlog.Partial
+		}
+	}
+}
+
+// outcome sorts a kind of error by who has to do something about it.
+func outcome(k llm.Kind) requestlog.Outcome {
+	switch k {
+	case llm.ClientCancelled:
+		return requestlog.Cancelled
+	case llm.ScopeDenied, llm.ModelNotAllowed, llm.PolicyRejected, llm.RateLimited, llm.BudgetExceeded, llm.RevokedAPIKey,
+		llm.Overloaded, llm.LedgerUnavailable, llm.ServerShutdown:
+		return requestlog.Rejected
+	case llm.Internal:
+		return requestlog.GatewayError
+	default:
+		if k.Origin() == llm.FromProvider {
+			return requestlog.UpstreamError
+		}
+		return requestlog.ClientError
+	}
+}
+
+// trace is the whole decision as a client sees it.
+func (x *exchange) trace() []byte {
+	data, err := json.Marshal(map[string]any{
+		"request_id":        x.entry.ID,
+		"decision":          x.entry.DecisionKind,
+		"model":             x.entry.Model,
+		"provider":          x.entry.Provider,
+		"trace":             x.decision,
+		"attempts":          x.entry.Attempts,
+		"usage":             x.entry.Usage,
+		"cost_usd":          x.entry.Cost,
+		"baseline_model":    x.entry.BaselineModel,
+		"baseline_cost_usd": x.entry.BaselineCost,
+		"warnings":          x.entry.Warnings,
+	})
+	if err != nil {
+		return []byte(`null`) // the answer matters more than its trace
+	}
+	return data
+}
+
+// storesText reports whether the request's text may be kept.
+func (x *exchange) storesText() bool { return x.entry.BodyState == requestlog.BodyStored }
+
+// bodyState decides whether the text is kept, and if not, on whose word.
+func (x *exchange) bodyState() requestlog.BodyState {
+	key, workspace := x.grant.Key, x.grant.Workspace
+	switch {
+	case x.r.Header.Get("X-Fairlead-Log-Body") == "false":
+		return requestlog.BodyRefused
+	case !x.settings.LogBodies:
+		return requestlog.BodyOff
+	case key.LogBodies != nil && !*key.LogBodies:
+		return requestlog.BodyOffKey
+	case key.LogBodies == nil && !workspace.LogBodies:
+		return requestlog.BodyOff
+	case int64(len(x.req.Body)) > x.settings.BodyLimit:
+		return requestlog.BodyTooLarge
+	}
+	return requestlog.BodyStored
+}
+
+// keepAnswer adds a piece of the answer to what is stored, up to the limit.
+func (x *exchange) keepAnswer(data []byte) {
+	body := &x.entry.Body
+	if !x.storesText() || int64(len(body.Response)+len(data)) > x.settings.BodyLimit {
+		return
+	}
+	body.Streamed = x.req.Stream
+	if body.Streamed && len(body.Response) > 0 {
+		body.Response = append(body.Response, '\n')
+	}
+	body.Response = append(body.Response, data...)
+}

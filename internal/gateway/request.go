@@ -1,0 +1,202 @@
+package gateway
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"fairlead/internal/account"
+	"fairlead/internal/llm"
+	"fairlead/internal/requestlog"
+)
+
+// admitOrigin refuses calls that a web page made: a key inside a page belongs to everybody who opens it.
+func (g *Gateway) admitOrigin(x *exchange) error {
+	h := x.r.Header
+	if !x.settings.AllowBrowsers && (h.Get("Origin") != "" || h.Get("Sec-Fetch-Mode") == "cors") {
+		return browserRefused()
+	}
+	return nil
+}
+
+func browserRefused() error {
+	return llm.Errorf(llm.BrowserNotAllowed, "This looks like a call from a web page, where the API key would be visible to everybody. Call Fairlead from a server, or set allow_browsers.")
+}
+
+// authenticate finds whose key it is; from here on the request has an entry.
+func (g *Gateway) authenticate(x *exchange) error {
+	grant, err := g.Keys.Authenticate(x.r.Header)
+	if err != nil {
+		return err
+	}
+	x.grant = grant
+	e := x.entry
+	e.WorkspaceID, e.KeyID, e.KeyName, e.Tags = grant.Workspace.ID, grant.Key.ID, grant.Key.Name, tags(grant.Key.Tags, x.r.Header)
+	g.Keys.Touch(grant.Key.ID, e.Client, x.start)
+	if !slices.Contains(grant.Key.Scopes, account.Inference) {
+		return llm.Errorf(llm.ScopeDenied, "Key %q may not call models: it lacks the scope inference. Add the scope in API key settings, or use another key.", grant.Key.Name)
+	}
+	return nil
+}
+
+// tags are the key's, with the request's own added: X-Fairlead-Tags: a=b, c=d.
+func tags(ofKey map[string]string, h http.Header) map[string]string {
+	header := h.Get("X-Fairlead-Tags")
+	if header == "" {
+		return ofKey
+	}
+	all := map[string]string{}
+	for name, value := range ofKey {
+		all[name] = value
+	}
+	for pair := range strings.SplitSeq(header, ",") {
+		name, value, _ := strings.Cut(strings.TrimSpace(pair), "=")
+		if name != "" && len(all) < 32 {
+			all[shorten(name)] = shorten(value)
+		}
+	}
+	return all
+}
+
+// readRequest reads and checks the body. The bytes count against the memory that all requests share until release.
+func (g *Gateway) readRequest(x *exchange) (release func(), err error) {
+	body, release, err := g.readBody(x)
+	if err != nil {
+		return nil, err
+	}
+	req, err := g.Format.DecodeRequest(x.op, body)
+	if err != nil {
+		release()
+		return nil, err
+	}
+	x.req = req
+	e := x.entry
+	e.BytesIn, e.Requested, e.Stream = int64(len(body)), req.Model, req.Stream
+	e.EndUser, e.Metadata = req.EndUser, req.Metadata
+	e.Session = session(req, x.r.Header)
+	x.req.Controls.SessionID = e.Session
+	if e.BodyState = x.bodyState(); x.storesText() {
+		e.Preview, e.Body = req.Preview, requestlog.Body{Request: body}
+	}
+	if x.w.stream = req.Stream && x.op == llm.Chat; x.w.stream {
+		x.w.keepAlive(x.settings.Hold, x.settings.Ping)
+	}
+	return release, nil
+}
+
+// session is what the caller calls the conversation, in any of the ways that agents do.
+func session(req *llm.Request, h http.Header) string {
+	if req.Controls.SessionID != "" {
+		return shorten(req.Controls.SessionID)
+	}
+	for _, name := range []string{"X-Fairlead-Session", "X-Claude-Code-Session-Id", "X-Session-Id", "Session-Id", "Session_id", "Conversation_id"} {
+		if s := h.Get(name); s != "" {
+			return shorten(s)
+		}
+	}
+	return ""
+}
+
+// readBody reads the body whole: answering while it still arrives loses streams in net/http.
+func (g *Gateway) readBody(x *exchange) (body []byte, release func(), err error) {
+	r, limit := x.r, x.settings.MaxBody
+	if err := checkMedia(r.Header); err != nil {
+		return nil, nil, err
+	}
+	if r.ContentLength > limit {
+		return nil, nil, tooLarge(limit)
+	}
+	size := r.ContentLength
+	if size < 0 {
+		size = 64 << 10 // chunked: how much comes is not known yet
+	}
+	if g.buffered.Add(size) > x.settings.MaxBuffered {
+		g.buffered.Add(-size)
+		e := llm.Errorf(llm.Overloaded, "The gateway holds as many request bodies as it may at a time. Repeat the request in a second.")
+		e.RetryAfter = time.Second
+		return nil, nil, e
+	}
+	held := size
+	release = func() { g.buffered.Add(-held) }
+	body, err = readAll(http.MaxBytesReader(x.w.w, r.Body, limit), size)
+	if err != nil {
+		release()
+		return nil, nil, readError(err, limit)
+	}
+	g.buffered.Add(int64(len(body)) - held)
+	held = int64(len(body))
+	return body, release, nil
+}
+
+// readAll reads to the end into one buffer of about the announced size.
+func readAll(r io.Reader, size int64) ([]byte, error) {
+	buf := make([]byte, 0, size+1) // one more byte sees the end without growing
+	for {
+		if len(buf) == cap(buf) {
+			buf = slices.Grow(buf, len(buf))
+		}
+		n, err := r.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		if errors.Is(err, io.EOF) {
+			return buf, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+func readError(err error, limit int64) error {
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return tooLarge(limit)
+	}
+	return &llm.Error{Kind: llm.ClientCancelled, Message: "The client closed the connection before the request was complete.", Err: err}
+}
+
+func tooLarge(limit int64) error {
+	return llm.Errorf(llm.PayloadTooLarge, "The request body is larger than the limit of %s. Send less, or raise limits.body.", bytesText(limit)).
+		With("limit_bytes", limit)
+}
+
+func bytesText(n int64) string {
+	if n >= 1<<20 {
+		return fmt.Sprintf("%d MiB", n>>20)
+	}
+	return fmt.Sprintf("%d KiB", max(1, n>>10))
+}
+
+// checkMedia admits JSON in any usual spelling, and nothing compressed.
+func checkMedia(h http.Header) error {
+	if encoding := h.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
+		return llm.Errorf(llm.UnsupportedMediaType, "Content-Encoding %q is not taken. Send the body uncompressed.", shorten(encoding))
+	}
+	media, _, err := mime.ParseMediaType(h.Get("Content-Type"))
+	if err == nil && (media == "application/json" || strings.HasSuffix(media, "+json")) {
+		return nil
+	}
+	return llm.Errorf(llm.UnsupportedMediaType, "Content-Type %q is not JSON. Send the body with Content-Type: application/json.", shorten(h.Get("Content-Type")))
+}
+
+// address is where the request came from, without the port.
+func address(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}
+
+// traceID is the trace that a traceparent header names.
+func traceID(r *http.Request) string {
+	parts := strings.Split(r.Header.Get("Traceparent"), "-")
+	if len(parts) == 4 && len(parts[1]) == 32 {
+		return parts[1]
+	}
+	return ""
+}

@@ -1,0 +1,136 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"fairlead/internal/account"
+	"fairlead/internal/ledger"
+	"fairlead/internal/limit"
+	"fairlead/internal/llm"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
+)
+
+// exchange is one request on its way through the gateway. Its goroutine alone touches it.
+type exchange struct {
+	op        llm.Op
+	w         *client
+	r         *http.Request
+	start     time.Time
+	settings  *Settings
+	snap      *route.Snapshot // one view of targets and prices until the end
+	grant     *account.Grant
+	req       *llm.Request
+	decision  *route.Decision
+	maxOutput int64 // what budgets leave room for, where the caller sets no bound
+	entry     *requestlog.Entry
+	upstream  time.Duration // spent waiting for providers
+	begun     bool          // the log knows of it
+}
+
+// serve answers one request. Read it top to bottom: it is the life of a request.
+func (g *Gateway) serve(ctx context.Context, x *exchange) error {
+	if err := g.admitOrigin(x); err != nil {
+		return err
+	}
+	if err := g.authenticate(x); err != nil {
+		return err
+	}
+	ctx, leave, err := g.inflight.enter(ctx, x.grant.Key.ID, x.settings)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	release, err := g.readRequest(x)
+	if err != nil {
+		return err
+	}
+	defer release()
+	slot, err := g.Limits.Take(ctx, x.grant.Key.ID, limit.Limits(x.grant.Key.Limits), x.req.InputTokens())
+	if err != nil {
+		return err
+	}
+	defer slot.Release()
+	if err := g.decide(ctx, x); err != nil {
+		return err
+	}
+	hold, err := g.hold(ctx, x)
+	if err != nil {
+		return err
+	}
+	defer hold.Release() // does nothing once settled
+	if err := g.begin(x); err != nil {
+		return err
+	}
+	ctx, stop := context.WithTimeoutCause(ctx, x.settings.Total, errDeadline)
+	defer stop()
+	ans, err := g.attempt(ctx, x)
+	if err != nil {
+		return err
+	}
+	defer ans.close()
+	return g.relay(x, ans, func() { settle(x, hold, slot) })
+}
+
+// settle charges what the entry says the request cost and used.
+func settle(x *exchange, hold *ledger.Hold, slot *limit.Slot) {
+	if x.entry.Cost != nil {
+		hold.Settle(*x.entry.Cost)
+	}
+	slot.Settle(x.entry.Usage.Total())
+}
+
+// decide plans the request and, for embeddings, fixes the workspace's model on first use.
+func (g *Gateway) decide(ctx context.Context, x *exchange) error {
+	in, err := input(x.grant, x.req, x.r.Header, x.settings)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	d, err := route.Decide(in, x.snap, g.Health.State)
+	d.Micros = time.Since(began).Microseconds()
+	x.decision = d
+	x.entry.Decision = d
+	x.entry.Versions = d.Versions
+	if err != nil {
+		return err
+	}
+	x.entry.DecisionKind = d.Kind
+	if d.Baseline != nil {
+		x.entry.BaselineModel, x.entry.BaselineSource = d.Baseline.Model, d.Baseline.Source
+	}
+	if in.Op == llm.Embed && route.IsAuto(in.Model) && in.PinnedEmbed == "" {
+		return g.pin(ctx, x)
+	}
+	return nil
+}
+
+// pin makes the model just chosen the workspace's embedding model. Another request may have been first: then its choice
+// holds, and the decision is made again.
+func (g *Gateway) pin(ctx context.Context, x *exchange) error {
+	chosen := x.decision.Plan[0].Model.Name
+	pinned, err := g.Pins.PinEmbedding(ctx, x.grant.Workspace.ID, chosen)
+	if err != nil {
+		return &llm.Error{Kind: llm.LedgerUnavailable, Message: "The workspace's embedding model cannot be fixed while the database is away. Name a model, or repeat the request later.", Err: err}
+	}
+	if pinned == chosen {
+		return nil
+	}
+	in := x.decision.Input
+	in.PinnedEmbed = pinned
+	d, err := route.Decide(in, x.snap, g.Health.State)
+	x.decision, x.entry.Decision = d, d
+	return err
+}
+
+// begin puts the request on record before the first provider hears of it.
+func (g *Gateway) begin(x *exchange) error {
+	if err := g.Log.Begin(x.entry); err != nil {
+		return err
+	}
+	x.begun = true
+	g.Started(x.entry)
+	return nil
+}

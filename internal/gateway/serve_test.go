@@ -1,0 +1,408 @@
+package gateway_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/account"
+	"fairlead/internal/gateway"
+	"fairlead/internal/llm"
+	"fairlead/internal/mockprovider"
+	"fairlead/internal/money"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
+)
+
+func TestWholeAnswerSaysWhatServedAndWhatItCost(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	k.alpha.Always(mockprovider.Behaviour{Usage: `{"prompt_tokens":1000,"completion_tokens":100,"total_tokens":1100}`})
+
+	got := k.post("/chat/completions", hello)
+
+	if got.status != 200 {
+		t.Fatalf("status %d: %s", got.status, got.body)
+	}
+	if model := got.json(t)["model"]; model != "large" {
+		t.Errorf("model in the body is %v, want the canonical name", model)
+	}
+	want := map[string]string{
+		"X-Fairlead-Decision": "expected", "X-Fairlead-Model": "large", "X-Fairlead-Provider": "alpha",
+		"X-Fairlead-Attempts": "1", "X-Fairlead-Cost": "0.0028", "X-Fairlead-Baseline-Cost": "0.0028",
+		"X-Fairlead-Baseline-Model": "large", "Content-Type": "application/json",
+	}
+	for name, value := range want {
+		if got.header.Get(name) != value {
+			t.Errorf("%s is %q, want %q", name, got.header.Get(name), value)
+		}
+	}
+	e := k.entry()
+	if e.ID != got.header.Get("X-Request-Id") || e.Outcome != requestlog.OK || e.Status != 200 || e.Provider != "alpha" {
+		t.Errorf("entry %+v", e)
+	}
+	if *e.Cost != 2_800_000 || e.Usage.Input != 1000 || e.Usage.Output != 100 || e.Finish != "stop" {
+		t.Errorf("cost %s, usage %+v, finish %q", e.Cost, e.Usage, e.Finish)
+	}
+}
+
+func TestAutoChoosesAndComparesWithTheDefaultModel(t *testing.T) {
+	t.Parallel()
+	k := newKit(t, func(k *kit) { k.settings.DefaultModel = "large" })
+	k.alpha.Always(mockprovider.Behaviour{Usage: `{"prompt_tokens":1000,"completion_tokens":1000,"total_tokens":2000}`})
+
+	got := k.post("/chat/completions", withModel("auto:cost"))
+
+	if got.header.Get("X-Fairlead-Model") != "small" || got.json(t)["model"] != "small" {
+		t.Fatalf("served by %q: %s", got.header.Get("X-Fairlead-Model"), got.body)
+	}
+	e := k.entry()
+	saved, known := e.Saved()
+	if !known || *e.Cost != 500_000 || *e.BaselineCost != 10_000_000 || saved != 9_500_000 || e.BaselineSource != "default" {
+		t.Errorf("cost %s, baseline %s (%s), saved %s", e.Cost, e.BaselineCost, e.BaselineSource, saved)
+	}
+}
+
+func TestBodyReachesTheProviderUntouchedButForTheModel(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	const body = `{ "seed": 9223372036854775807, "temperature":0.10,"x_unknown":{"z":1,"a":[1e-7,1.0]},` +
+		`"model" : "large","provider":{"only":["alpha"]},"models":["small"],"session_id":"s1",` +
+		`"messages":[{"role":"user","content":"\u0000 \ud83d\ude00 \u2028","cache_control":{"type":"ephemeral"}}],"metadata":{"a":"b"},"user":"u1"}`
+
+	got := k.post("/chat/completions", body, "Cookie", "a=b", "X-Forwarded-For", "1.2.3.4", "OpenAI-Organization", "org")
+
+	if got.status != 200 {
+		t.Fatalf("status %d: %s", got.status, got.body)
+	}
+	call := k.alpha.Calls()[0]
+	const want = `{ "seed": 9223372036854775807, "temperature":0.10,"x_unknown":{"z":1,"a":[1e-7,1.0]},` +
+		`"model" : "large-2026",` +
+		`"messages":[{"role":"user","content":"\u0000 \ud83d\ude00 \u2028","cache_control":{"type":"ephemeral"}}],"metadata":{"a":"b"},"user":"u1"}`
+	if diff := cmp.Diff(want, string(call.Body)); diff != "" {
+		t.Errorf("body at the provider (-want +got):\n%s", diff)
+	}
+	for _, name := range []string{"Cookie", "X-Forwarded-For", "OpenAI-Organization"} {
+		if call.Header.Get(name) != "" {
+			t.Errorf("%s reached the provider", name)
+		}
+	}
+	if call.Header.Get("Authorization") != "Bearer sk-provider-secret-alpha" {
+		t.Errorf("the provider got Authorization %q", call.Header.Get("Authorization"))
+	}
+	if e := k.entry(); e.Session != "s1" || e.EndUser != "u1" || e.Metadata["a"] != "b" || string(e.Body.Request) != body {
+		t.Errorf("entry has session %q, user %q, metadata %v", e.Session, e.EndUser, e.Metadata)
+	}
+}
+
+func TestEveryRefusalHasItsStatusCodeAndShape(t *testing.T) {
+	t.Parallel()
+	expensive := &account.Budget{Amount: 1, Period: account.Daily}
+	cases := []struct {
+		name   string
+		adjust func(*kit)
+		send   func(*kit) answer
+		status int
+		code   string
+		logged bool
+	}{
+		{"no key", nil, func(k *kit) answer { return k.post("/chat/completions", hello, "Authorization", "") }, 401, "MISSING_API_KEY", false},
+		{"wrong key", nil, func(k *kit) answer { return k.post("/chat/completions", hello, "Authorization", "Bearer bad") }, 401, "INVALID_API_KEY", false},
+		{"key checked before body", nil, func(k *kit) answer { return k.post("/chat/completions", "{", "Authorization", "Bearer bad") }, 401, "INVALID_API_KEY", false},
+		{"no scope", func(k *kit) { k.keys.grant.Key.Scopes = nil }, func(k *kit) answer { return k.post("/chat/completions", hello) }, 403, "SCOPE_DENIED", true},
+		{"browser", nil, func(k *kit) answer { return k.post("/chat/completions", hello, "Origin", "https://page.example") }, 403, "BROWSER_NOT_ALLOWED", false},
+		{"browser fetch", nil, func(k *kit) answer { return k.post("/chat/completions", hello, "Sec-Fetch-Mode", "cors") }, 403, "BROWSER_NOT_ALLOWED", false},
+		{"preflight", nil, func(k *kit) answer {
+			return k.do(k.request(http.MethodOptions, "/chat/completions", "", "Origin", "https://page.example"))
+		}, 403, "BROWSER_NOT_ALLOWED", false},
+		{"bad JSON", nil, func(k *kit) answer { return k.post("/chat/completions", `{"model":`) }, 400, "INVALID_JSON", true},
+		{"no messages", nil, func(k *kit) answer { return k.post("/chat/completions", `{"model":"large"}`) }, 400, "INVALID_REQUEST", true},
+		{"repeated key", nil, func(k *kit) answer {
+			return k.post("/chat/completions", `{"model":"large","messages":[{"role":"user","content":"x"}],"model":"small"}`)
+		}, 400, "INVALID_REQUEST", true},
+		{"look-alike key", nil, func(k *kit) answer {
+			return k.post("/chat/completions", `{"model":"large","messages":[{"role":"user","content":"x"}],"Model":"small"}`)
+		}, 400, "INVALID_REQUEST", true},
+		{"content type", nil, func(k *kit) answer { return k.post("/chat/completions", hello, "Content-Type", "text/plain") }, 415, "UNSUPPORTED_MEDIA_TYPE", true},
+		{"compressed", nil, func(k *kit) answer { return k.post("/chat/completions", hello, "Content-Encoding", "gzip") }, 415, "UNSUPPORTED_MEDIA_TYPE", true},
+		{"too large", func(k *kit) { k.settings.MaxBody = 10 }, func(k *kit) answer { return k.post("/chat/completions", hello) }, 413, "PAYLOAD_TOO_LARGE", true},
+		{"unknown path", nil, func(k *kit) answer { return k.post("/responses", hello) }, 404, "NOT_FOUND", false},
+		{"wrong method", nil, func(k *kit) answer { return k.do(k.request(http.MethodGet, "/chat/completions", "")) }, 405, "METHOD_NOT_ALLOWED", false},
+		{"unknown model", nil, func(k *kit) answer { return k.post("/chat/completions", withModel("larg")) }, 404, "MODEL_NOT_FOUND", true},
+		{"unknown objective", nil, func(k *kit) answer { return k.post("/chat/completions", withModel("auto:fun")) }, 400, "INVALID_REQUEST", true},
+		{"bad trade-off", nil, func(k *kit) answer { return k.post("/chat/completions", withModel("auto"), "X-Fairlead-Tradeoff", "7") }, 400, "INVALID_REQUEST", true},
+		{"model not allowed", func(k *kit) { k.keys.grant.Key.AllowedModels = []string{"small"} }, func(k *kit) answer { return k.post("/chat/completions", hello) }, 403, "MODEL_NOT_ALLOWED", true},
+		{"nothing fits", nil, func(k *kit) answer {
+			return k.post("/chat/completions", `{"model":"auto","messages":[{"role":"user","content":"x"}],"provider":{"only":["nobody"]}}`)
+		}, 400, "NO_ROUTE", true},
+		{"too long", nil, func(k *kit) answer {
+			return k.post("/chat/completions", `{"model":"auto","messages":[{"role":"user","content":"`+strings.Repeat("word ", 100_000)+`"}]}`)
+		}, 400, "CONTEXT_TOO_LONG", true},
+		{"budget", func(k *kit) { k.keys.grant.Key.Budget = expensive }, func(k *kit) answer { return k.post("/chat/completions", hello) }, 402, "BUDGET_EXCEEDED", true},
+		{"rate", func(k *kit) { k.keys.grant.Key.Limits.TokensPerMinute = 1 }, func(k *kit) answer { return k.post("/chat/completions", hello) }, 429, "RATE_LIMITED", true},
+		{"buffers full", func(k *kit) { k.settings.MaxBuffered = 10 }, func(k *kit) answer { return k.post("/chat/completions", hello) }, 503, "OVERLOADED", true},
+		{"log broken", func(k *kit) { k.log.failing = llm.Errorf(llm.LedgerUnavailable, "disk full") }, func(k *kit) answer { return k.post("/chat/completions", hello) }, 503, "LEDGER_UNAVAILABLE", false},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			var adjust []func(*kit)
+			if c.adjust != nil {
+				adjust = append(adjust, c.adjust)
+			}
+			k := newKit(t, adjust...)
+
+			got := c.send(k)
+
+			if got.status != c.status || got.code(t) != c.code {
+				t.Fatalf("got %d %s, want %d %s\n%s", got.status, got.code(t), c.status, c.code, got.body)
+			}
+			checkErrorShape(t, got)
+			if calls := len(k.alpha.Calls()) + len(k.beta.Calls()); calls != 0 {
+				t.Errorf("%d calls reached a provider", calls)
+			}
+			if c.logged {
+				e := k.entry()
+				if e.Status != c.status || e.Error == nil || e.Error.Code != c.code || e.ID != got.header.Get("X-Request-Id") {
+					t.Errorf("entry %+v", e)
+				}
+			} else if len(k.log.ended) != 0 {
+				t.Error("an entry was recorded")
+			}
+		})
+	}
+}
+
+// checkErrorShape checks what holds for every error: the flat object, its details, and headers that agree with it.
+func checkErrorShape(t *testing.T, got answer) {
+	t.Helper()
+	v := got.json(t)
+	if text, ok := v["error"].(string); !ok || text == "" {
+		t.Errorf("error is %v, want a sentence", v["error"])
+	}
+	details, ok := v["details"].(map[string]any)
+	if !ok {
+		t.Fatalf("details is %v, want an object", v["details"])
+	}
+	if details["request_id"] != got.header.Get("X-Request-Id") {
+		t.Errorf("request_id %v does not match the header %q", details["request_id"], got.header.Get("X-Request-Id"))
+	}
+	if details["origin"] == nil || details["retryable"] == nil {
+		t.Errorf("details lack origin or retryable: %v", details)
+	}
+	retry := "false"
+	if details["retryable"] == true {
+		retry = "true"
+	}
+	if got.header.Get("X-Should-Retry") != retry {
+		t.Errorf("x-should-retry is %q, retryable is %v", got.header.Get("X-Should-Retry"), details["retryable"])
+	}
+	if got.header.Get("X-Fairlead-Error-Code") != v["code"] || got.header.Get("Content-Type") != "application/json" {
+		t.Errorf("headers %v", got.header)
+	}
+	if got.header.Get("Access-Control-Allow-Origin") != "" {
+		t.Error("an error carries CORS headers")
+	}
+}
+
+func TestErrorShapeFollowsTheClient(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	for agent, nested := range map[string]bool{
+		"OpenAI/Go 3.90.0": true, "OpenAI/Go 3.53.0": true, "OpenAI/Go 4.0.0": true, "OpenAI/Go 3.52.1": false,
+		"OpenAI/Python 3.3.0": false, "curl/8": false,
+	} {
+		got := k.post("/chat/completions", hello, "Authorization", "", "User-Agent", agent).json(t)
+		if _, isObject := got["error"].(map[string]any); isObject != nested {
+			t.Errorf("%s got %v", agent, got["error"])
+		}
+	}
+	asked := k.post("/chat/completions", hello, "Authorization", "", "X-Fairlead-Error-Format", "openai").json(t)
+	if _, ok := asked["error"].(map[string]any); !ok {
+		t.Errorf("asked for the nested shape, got %v", asked["error"])
+	}
+}
+
+func TestDoubledSlashesAreServed(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	if got := k.post("//chat/completions", hello); got.status != 200 {
+		t.Errorf("status %d: %s", got.status, got.body)
+	}
+}
+
+func TestTraceIsPutIntoTheAnswer(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+
+	got := k.post("/chat/completions", withModel("auto"), "X-Fairlead-Trace", "full").json(t)
+
+	trace, ok := got["fairlead"].(map[string]any)
+	if !ok || trace["decision"] != "expected" || trace["trace"] == nil || trace["cost_usd"] == nil {
+		t.Fatalf("fairlead is %v", got["fairlead"])
+	}
+	refused := k.post("/chat/completions", `{"model":"auto","messages":[{"role":"user","content":"x"}],"provider":{"only":["nobody"]}}`, "X-Fairlead-Trace", "full").json(t)
+	if refused["fairlead"] == nil {
+		t.Error("the error has no trace")
+	}
+}
+
+func TestEmbeddingsPinTheWorkspacesModel(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+
+	got := k.post("/embeddings", `{"model":"auto","input":["a","b"],"encoding_format":"base64"}`)
+
+	if got.status != 200 {
+		t.Fatalf("status %d: %s", got.status, got.body)
+	}
+	var list struct {
+		Model string
+		Data  []struct{ Embedding any }
+	}
+	if err := json.Unmarshal([]byte(got.body), &list); err != nil || list.Model != "embed" || len(list.Data) != 2 {
+		t.Fatalf("answer %s (%v)", got.body, err)
+	}
+	if _, isText := list.Data[0].Embedding.(string); !isText {
+		t.Errorf("embedding is %T, want base64", list.Data[0].Embedding)
+	}
+	if k.pins.model != "embed" {
+		t.Errorf("pinned %q", k.pins.model)
+	}
+	if e := k.entry(); e.Endpoint != "embeddings" || e.Cost == nil {
+		t.Errorf("entry %+v", e)
+	}
+}
+
+func TestModelsAreListedForTheKey(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	k.keys.grant.Key.AllowedModels = []string{"small"}
+
+	got := k.do(k.request(http.MethodGet, "/models", ""))
+
+	var list struct {
+		Object string
+		Data   []struct{ ID, Object, OwnedBy string }
+	}
+	if err := json.Unmarshal([]byte(got.body), &list); err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for _, m := range list.Data {
+		ids = append(ids, m.ID)
+	}
+	if diff := cmp.Diff([]string{"auto", "auto:cost", "auto:quality", "auto:speed", "small"}, ids); diff != "" {
+		t.Errorf("models (-want +got):\n%s", diff)
+	}
+	if one := k.do(k.request(http.MethodGet, "/models/small", "")); one.status != 200 || one.json(t)["id"] != "small" {
+		t.Errorf("GET models/small: %d %s", one.status, one.body)
+	}
+	if foreign := k.do(k.request(http.MethodGet, "/models/large", "")); foreign.status != 404 || foreign.code(t) != "MODEL_NOT_FOUND" {
+		t.Errorf("GET models/large: %d %s", foreign.status, foreign.body)
+	}
+}
+
+func TestTextIsNotKeptWhereThatIsOff(t *testing.T) {
+	t.Parallel()
+	off := false
+	cases := map[string]struct {
+		adjust func(*kit)
+		header []string
+		want   requestlog.BodyState
+	}{
+		"instance":  {func(k *kit) { k.settings.LogBodies = false }, nil, requestlog.BodyOff},
+		"workspace": {func(k *kit) { k.keys.grant.Workspace.LogBodies = false }, nil, requestlog.BodyOff},
+		"key":       {func(k *kit) { k.keys.grant.Key.LogBodies = &off }, nil, requestlog.BodyOffKey},
+		"request":   {func(*kit) {}, []string{"X-Fairlead-Log-Body", "false"}, requestlog.BodyRefused},
+		"too large": {func(k *kit) { k.settings.BodyLimit = 5 }, nil, requestlog.BodyTooLarge},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := newKit(t, c.adjust)
+			k.alpha.Then(mockprovider.Behaviour{Status: 500, Body: []byte(`{"error":{"message":"cannot say canary-word"}}`)})
+
+			k.post("/chat/completions", strings.Replace(hello, "hello", "canary-word", 1), c.header...)
+
+			e := k.entry()
+			text, err := json.Marshal(e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e.BodyState != c.want || e.Preview != "" || len(e.Body.Request)+len(e.Body.Response) != 0 {
+				t.Errorf("state %q, preview %q, body %d bytes", e.BodyState, e.Preview, len(e.Body.Request))
+			}
+			if strings.Contains(string(text), "canary-word") {
+				t.Errorf("the entry holds the text: %s", text)
+			}
+		})
+	}
+}
+
+func TestABudgetIsNeverOvershot(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	k.keys.grant.Key.Budget = &account.Budget{Amount: 20 * money.Dollar / 1000, Period: account.Daily}
+	k.alpha.Always(mockprovider.Behaviour{Usage: `{"prompt_tokens":10,"completion_tokens":1000,"total_tokens":1010}`})
+	body := strings.Replace(hello, `"messages"`, `"max_tokens":1000,"messages"`, 1)
+
+	var served int
+	for range 10 {
+		if got := k.post("/chat/completions", body); got.status == 200 {
+			served++
+		} else if got.code(t) != "BUDGET_EXCEEDED" {
+			t.Fatalf("got %d %s", got.status, got.body)
+		}
+	}
+
+	if served != 2 { // each holds a little over $0.009 at beta's price and costs $0.00802 at alpha's
+		t.Errorf("%d requests were served from $0.02", served)
+	}
+}
+
+func TestABudgetBoundsAnAnswerThatTheCallerDoesNot(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	k.keys.grant.Key.Budget = &account.Budget{Amount: 20 * money.Dollar / 1000, Period: account.Daily}
+
+	got := k.post("/chat/completions", hello) // 8,000 tokens of answer would be $0.072
+
+	if got.status != 200 || !strings.Contains(got.header.Get("X-Fairlead-Warnings"), "max_tokens set to") {
+		t.Fatalf("status %d, warnings %q: %s", got.status, got.header.Get("X-Fairlead-Warnings"), got.body)
+	}
+	var sent struct {
+		MaxTokens int64 `json:"max_tokens"`
+	}
+	if err := json.Unmarshal(k.alpha.Calls()[0].Body, &sent); err != nil {
+		t.Fatal(err)
+	}
+	if sent.MaxTokens < 2000 || sent.MaxTokens > 2222 { // $0.02 pays for 2,222 tokens at $9 a million
+		t.Errorf("max_tokens %d reached the provider", sent.MaxTokens)
+	}
+}
+
+func TestExplainCallsNobody(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	req, err := k.decode(withModel("auto"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := k.gateway.Explain(k.keys.grant, req, "1")
+	if err != nil || d.Kind != route.Expected || d.Plan[0].Model.Name != "large" {
+		t.Errorf("decision %+v, %v", d, err)
+	}
+	if len(k.alpha.Calls())+len(k.beta.Calls()) != 0 {
+		t.Error("a provider was called")
+	}
+}
+
+func (k *kit) decode(body string) (*llm.Request, error) {
+	return k.gateway.Format.DecodeRequest(llm.Chat, []byte(body))
+}
+
+var _ http.Handler = (*gateway.Gateway)(nil)
