@@ -12,13 +12,24 @@ var crockford = base32.NewEncoding("0123456789ABCDEFGHJKMNPQRSTVWXYZ").WithPaddi
 
 // New returns an identifier such as "req_01JCX5T4M5D9X0Q3W8Z6F2V7RB". Later times sort later.
 func New(prefix string, now time.Time) string {
+	var random [10]byte
+	_, _ = rand.Read(random[:]) // never fails: crypto/rand ends the process instead
+	return encode(prefix, now, random)
+}
+
+// Floor returns the smallest identifier that New can make at this moment: what was made earlier sorts before it.
+func Floor(prefix string, t time.Time) string {
+	return encode(prefix, t, [10]byte{})
+}
+
+func encode(prefix string, t time.Time, random [10]byte) string {
 	var raw [17]byte // 130 bits hold the 128 we need; the first byte stays below 2 so that base 32 aligns as ULID does
-	ms := uint64(now.UnixMilli())
+	ms := uint64(max(t.UnixMilli(), 0))
 	var value [16]byte
 	for i := range 6 {
 		value[i] = byte(ms >> (8 * (5 - i)))
 	}
-	_, _ = rand.Read(value[6:]) // never fails: crypto/rand ends the process instead
+	copy(value[6:], random[:])
 	// Shift right by two bits so that 26 characters of five bits carry exactly 128 bits.
 	var carry byte
 	for i, b := range value {

@@ -1,0 +1,89 @@
+# `make help` lists the targets. CI runs exactly `make test`.
+
+SHELL       := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+GO       ?= go
+VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+COMMIT   ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
+LDFLAGS  := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
+TOOLS    := $(CURDIR)/bin/tools
+LINT     := $(TOOLS)/golangci-lint
+LINT_VERSION := 2.8.0
+
+# Black-box tests and benchmarks build the binary or start services; they run apart from the package tests.
+UNIT_PACKAGES = $(shell $(GO) list ./... | grep -Ev '^fairlead/(test|bench)(/|$$)')
+
+.PHONY: help run build web test check fmt fmt-check vet lint unit integration sdk browser bench faults soak generate setup clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: build ## build everything and start the gateway with its embedded defaults
+	./bin/fairlead serve
+
+build: web ## build bin/fairlead, static, with the dashboard inside
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/fairlead ./cmd/fairlead
+
+web: # the dashboard, when its source is there
+	@if [ -f web/package.json ]; then scripts/build-web.sh; fi
+
+test: setup check integration sdk browser ## everything CI runs, in order
+# Packages that use services run once, in full, with the services.
+test: UNIT_PACKAGES = $(shell $(GO) list ./... | grep -Ev '^fairlead/(test|bench)(/|$$)' | grep -vxFf <(scripts/service-packages.sh; echo none))
+
+check: fmt-check vet lint unit ## formatting, vet, lint and the package tests: no services needed
+
+fmt: $(LINT) ## format the Go files
+	$(LINT) fmt
+
+fmt-check: $(LINT)
+	@diff=$$($(LINT) fmt --diff); if [ -n "$$diff" ]; then printf '%s\n' "$$diff"; echo 'fix: make fmt' >&2; exit 1; fi
+
+vet:
+	$(GO) vet ./...
+
+lint: $(LINT) ## run the linters
+	$(LINT) run ./...
+
+unit: ## package tests with the race detector
+	$(GO) test -race -timeout 10m $(UNIT_PACKAGES)
+
+integration: build ## store, limits and black-box tests with a real Postgres and Redis
+	scripts/with-services.sh scripts/integration.sh
+
+sdk: build ## tests with the official client libraries
+	scripts/test-sdk.sh
+
+browser: build ## dashboard tests in a real browser
+	@if [ -x test/browser/run.sh ]; then test/browser/run.sh; fi
+
+bench: ## benchmarks of the hot path
+	@if [ -d bench ]; then $(GO) test -run '^$$' -bench . -benchmem ./bench/... ; fi
+	$(GO) test -run '^$$' -bench . -benchmem $(UNIT_PACKAGES)
+
+faults: build ## the fault catalogue against the real binary, with real services
+	@if [ -d test/faults ]; then scripts/with-services.sh $(GO) test -count=1 -timeout 60m ./test/faults/... ; else echo 'there are no fault tests yet'; fi
+
+soak: build ## half an hour of load, watching memory, goroutines and files
+	@if [ -d test/soak ]; then scripts/with-services.sh $(GO) test -count=1 -timeout 90m -tags soak ./test/soak/... ; else echo 'there are no soak tests yet'; fi
+
+generate: ## write docs/openapi.json, docs/config.schema.json and what is made from them
+	$(GO) test ./internal/admin -count=1 -run TestOpenAPIDocumentIsCurrent -update
+	$(GO) test ./internal/config -count=1 -run TestSchemaDocumentIsCurrent -update
+	@if [ -f web/package.json ]; then cd web && npm ci --no-audit --no-fund && npm run --if-present generate; fi
+
+setup: # what the tests need besides Go and Node
+	@scripts/setup-test.sh
+
+clean: ## remove what was built
+	rm -rf bin web/dist web/stub/dist
+
+$(LINT):
+	@mkdir -p $(TOOLS)
+	@if command -v golangci-lint >/dev/null && golangci-lint version 2>/dev/null | grep -q 'version $(LINT_VERSION) '; then \
+		ln -sf "$$(command -v golangci-lint)" $(LINT); \
+	else \
+		GOBIN=$(TOOLS) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$(LINT_VERSION); \
+	fi

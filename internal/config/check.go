@@ -1,0 +1,205 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// shortestMasterKey is how many characters a master key has at least.
+const shortestMasterKey = 32
+
+// check looks at what the values mean, one by one from their tags and then together.
+func (l *loader) check(vendors []string) {
+	visit(reflect.ValueOf(&l.config).Elem(), "", l.checkField)
+	l.checkServer()
+	l.checkTimeouts()
+	l.checkProviders(vendors)
+	l.checkModels("models", l.config.Models)
+}
+
+// complain reports what is wrong at a path, unless that path is already reported.
+func (l *loader) complain(path string, wrong fault) {
+	if l.damaged[path] {
+		return
+	}
+	l.damaged[path] = true
+	l.report(path, originOf(l.origins, path), wrong)
+}
+
+func (l *loader) checkField(path string, f field, v reflect.Value) {
+	if v.Kind() == reflect.Pointer {
+		if v.IsNil() {
+			return
+		}
+		v = v.Elem()
+	}
+	switch {
+	case v.Kind() == reflect.Slice:
+		for i := range v.Len() {
+			l.checkText(at(path, i), f, v.Index(i).String())
+		}
+	case v.Kind() == reflect.Map:
+		l.checkHeaders(path, v.Interface().(map[string]string))
+	case v.Type() == durationType:
+		l.checkDuration(path, f, time.Duration(v.Int()))
+	case v.Type() == sizeType:
+		l.checkRange(path, f, float64(v.Int()), func(n float64) string { return Size(n).String() })
+	case v.CanInt():
+		l.checkRange(path, f, float64(v.Int()), plain)
+	case v.CanFloat():
+		l.checkRange(path, f, v.Float(), plain)
+	case v.Kind() == reflect.String && v.Len() > 0:
+		l.checkText(path, f, v.String())
+	}
+}
+
+func (l *loader) checkDuration(path string, f field, d time.Duration) {
+	if d < 0 || (d == 0 && f.check == "positive") {
+		l.complain(path, fault{code: OutOfRange, message: fmt.Sprintf("%s must be longer than 0, not %s", f.name, FormatDuration(d)), fix: "write a duration such as 10s"})
+	}
+}
+
+func plain(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
+
+func (l *loader) checkRange(path string, f field, n float64, show func(float64) string) {
+	least, leastErr := strconv.ParseFloat(f.lowest, 64)
+	most, mostErr := strconv.ParseFloat(f.most, 64)
+	tooSmall, tooLarge := leastErr == nil && n < least, mostErr == nil && n > most
+	if !tooSmall && !tooLarge {
+		return
+	}
+	want := "at least " + show(least)
+	if mostErr == nil {
+		want = fmt.Sprintf("from %s to %s", show(least), show(most))
+	}
+	l.complain(path, fault{code: OutOfRange, message: fmt.Sprintf("%s must be %s, not %s", f.name, want, show(n)), fix: "choose a number in that range"})
+}
+
+func (l *loader) checkText(path string, f field, text string) {
+	if f.check == "" {
+		return
+	}
+	if wrong := checks[f.check](f.name, text); wrong != nil {
+		l.complain(path, *wrong)
+	}
+}
+
+func (l *loader) checkServer() {
+	c := &l.config
+	if c.Listen == "" {
+		l.complain("listen", fault{code: MissingField, message: "listen is empty", fix: "write an address such as 127.0.0.1:8080"})
+	}
+	if c.AdminListen != "" && c.AdminListen == c.Listen && !strings.HasSuffix(c.Listen, ":0") {
+		l.complain("admin_listen", fault{code: Contradictory, message: "admin_listen is the same address as listen", fix: "give it another port"})
+	}
+	if (c.TLS.Cert == "") != (c.TLS.Key == "") {
+		set := "tls.cert"
+		if c.TLS.Cert == "" {
+			set = "tls.key"
+		}
+		l.complain(set, fault{code: Contradictory, message: "tls needs both cert and key", fix: "set both, or neither"})
+	}
+	if n := len([]rune(c.MasterKey)); c.MasterKey != "" && n < shortestMasterKey {
+		l.complain("master_key", fault{code: WeakSecret, message: fmt.Sprintf("master_key has %d characters and needs %d or more", n, shortestMasterKey), fix: "make one with  openssl rand -hex 32"})
+	}
+	if c.Limits.Buffered < c.Limits.Body && c.Limits.Buffered > 0 {
+		l.complain(l.setOne("limits.buffered", "limits.body"), fault{code: Contradictory, message: fmt.Sprintf("limits.buffered (%s) is less than limits.body (%s), so the largest request would never be taken", c.Limits.Buffered, c.Limits.Body), fix: "raise limits.buffered or lower limits.body"})
+	}
+}
+
+// setOne is the path of the two that somebody has set, to show a contradiction where it can be mended.
+func (l *loader) setOne(a, b string) string {
+	if _, ok := l.origins[a]; ok {
+		return a
+	}
+	return b
+}
+
+// checkTimeouts: zero inherits in a model; here there is nothing to inherit from.
+func (l *loader) checkTimeouts() {
+	visit(reflect.ValueOf(&l.config.Timeouts).Elem(), "timeouts", func(path string, f field, v reflect.Value) {
+		f.check = "positive"
+		l.checkDuration(path, f, time.Duration(v.Int()))
+	})
+}
+
+func (l *loader) checkProviders(vendors []string) {
+	seen := map[string]string{}
+	for i, p := range l.config.Providers {
+		path := at("providers", i)
+		l.checkName(path, "provider", p.Name, seen)
+		l.checkVendor(path, p, vendors)
+		l.checkModels(join(path, "models"), p.Models)
+	}
+}
+
+// checkVendor: a provider needs to be of a known vendor, or to say itself where it is and what it speaks.
+func (l *loader) checkVendor(path string, p Provider, vendors []string) {
+	vendor := cmp.Or(p.Vendor, p.Name)
+	if vendors == nil || vendor == "" || slices.Contains(vendors, vendor) {
+		return
+	}
+	if p.Vendor != "" {
+		l.complain(join(path, "vendor"), fault{code: NotAllowed, message: fmt.Sprintf("no vendor is called %s", quote(p.Vendor)), suggestion: closest(p.Vendor, vendors), fix: "use a known vendor, or leave it out and set format and base_url"})
+		return
+	}
+	var missing, examples []string
+	for _, f := range []struct{ name, value, example string }{
+		{"format", p.Format, "chat"},
+		{"base_url", p.BaseURL, "https://host/v1"},
+	} {
+		if f.value == "" && !l.damaged[join(path, f.name)] {
+			missing = append(missing, f.name)
+			examples = append(examples, f.name+": "+f.example)
+		}
+	}
+	if len(missing) > 0 && !l.damaged[path] {
+		l.complain(join(path, "name"), fault{
+			code:       MissingField,
+			message:    fmt.Sprintf("provider %s is no known vendor and has no %s", quote(p.Name), strings.Join(missing, " and no ")),
+			suggestion: closest(p.Name, vendors),
+			fix:        fmt.Sprintf("add %s, or name a known vendor", strings.Join(examples, " and ")),
+		})
+	}
+}
+
+func (l *loader) checkModels(path string, models []Model) {
+	seen := map[string]string{}
+	for i, m := range models {
+		one := at(path, i)
+		l.checkName(one, "model", m.Name, seen)
+		for j, alias := range m.Aliases {
+			l.checkTwice(at(join(one, "aliases"), j), "alias", alias, seen)
+		}
+	}
+}
+
+// checkName: every section of a list has a name, and no other section has the same.
+func (l *loader) checkName(path, what, name string, seen map[string]string) {
+	if name == "" {
+		if !l.damaged[path] && !l.damaged[join(path, "name")] {
+			l.complain(path, fault{code: MissingField, message: fmt.Sprintf("a %s has no name", what), fix: "add name: to it"})
+		}
+		return
+	}
+	l.checkTwice(join(path, "name"), what, name, seen)
+}
+
+func (l *loader) checkTwice(path, what, name string, seen map[string]string) {
+	key := strings.ToLower(name)
+	first, twice := seen[key]
+	if !twice {
+		seen[key] = path
+		return
+	}
+	where := ""
+	if o := originOf(l.origins, first); o.Line > 0 {
+		where = fmt.Sprintf(" on line %d", o.Line)
+	}
+	l.complain(path, fault{code: Repeated, message: fmt.Sprintf("the %s %s is already there%s", what, quote(name), where), fix: "give one of them another name, or join them"})
+}

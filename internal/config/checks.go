@@ -1,0 +1,180 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"net"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"fairlead/internal/llm"
+)
+
+// checks are what a check tag can name: each says what is wrong with a text, or nil.
+var checks = map[string]func(name, text string) *fault{
+	"listen":     checkListen,
+	"url":        checkURL,
+	"store":      checkStore,
+	"redis":      checkRedis,
+	"cidr":       checkCIDR,
+	"name":       checkSlug,
+	"model":      checkModelName,
+	"ability":    checkAbility,
+	"credential": checkCredential,
+}
+
+func checkListen(name, text string) *fault {
+	wrong := &fault{code: BadValue, message: fmt.Sprintf("%s is not an address to listen on: %s", name, quote(text)), fix: "write host:port, such as 127.0.0.1:8080 or :8080"}
+	host, port, err := net.SplitHostPort(text)
+	if err != nil {
+		if _, err := strconv.ParseUint(text, 10, 16); err == nil {
+			wrong.suggestion = "127.0.0.1:" + text
+		} else if !strings.Contains(text, ":") {
+			wrong.suggestion = text + ":8080"
+		}
+		return wrong
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return wrong
+	}
+	if _, err := netip.ParseAddr(host); host != "" && err != nil && !hostName.MatchString(host) {
+		return wrong
+	}
+	return nil
+}
+
+var hostName = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_.-]{0,252}[A-Za-z0-9_])?$`)
+
+func checkURL(name, text string) *fault {
+	u, err := url.Parse(text)
+	bad := func(why, fix string) *fault {
+		return &fault{code: BadValue, message: fmt.Sprintf("%s %s", name, why), fix: fix}
+	}
+	switch {
+	case err != nil:
+		return bad("is not a URL", "write an address such as https://host/v1") // err would repeat the text, which may hold a password
+	case u.User != nil:
+		return bad("holds a user name or password", "put the credential into api_keys or headers")
+	case u.Scheme != "http" && u.Scheme != "https":
+		wrong := bad("must begin with http:// or https://", "write an address such as https://host/v1")
+		if u.Scheme == "" && strings.Contains(text, ".") {
+			wrong.suggestion = "https://" + text
+		}
+		return wrong
+	case u.Hostname() == "" || u.Opaque != "":
+		return bad("names no host", "write an address such as https://host/v1")
+	case u.RawQuery != "" || u.Fragment != "" || u.ForceQuery:
+		return bad("must end with the path: no ? and no #", "remove what follows the path")
+	case strings.ContainsAny(u.Host, " \t\"<>"):
+		return bad("has a host that is none", "write an address such as https://host/v1")
+	}
+	return nil
+}
+
+func checkStore(name, text string) *fault {
+	if text == "sqlite" {
+		return nil
+	}
+	u, err := url.Parse(text)
+	if err == nil && (u.Scheme == "postgres" || u.Scheme == "postgresql") && (u.Host != "" || u.Query().Get("host") != "") {
+		return nil
+	}
+	wrong := &fault{code: BadValue, message: name + " must be sqlite or the address of a PostgreSQL database", fix: "write sqlite, or postgres://user@host/database"}
+	if !strings.Contains(text, ":") {
+		wrong.suggestion = closest(text, []string{"sqlite"})
+	}
+	return wrong
+}
+
+func checkRedis(name, text string) *fault {
+	u, err := url.Parse(text)
+	if err == nil && ((u.Scheme == "redis" || u.Scheme == "rediss") && u.Hostname() != "" || u.Scheme == "unix" && u.Path != "") {
+		return nil
+	}
+	return &fault{code: BadValue, message: name + " is not the address of a Redis", fix: "write redis://host:6379/0, rediss:// for TLS"}
+}
+
+func checkCIDR(name, text string) *fault {
+	prefix, err := netip.ParsePrefix(text)
+	if err == nil && prefix == prefix.Masked() {
+		return nil
+	}
+	wrong := &fault{code: BadValue, message: fmt.Sprintf("%s: %s is not a range of addresses", name, quote(text)), fix: "write a range such as 127.0.0.0/8 or fd00::/8"}
+	if err == nil {
+		wrong.suggestion = prefix.Masked().String()
+	} else if addr, err := netip.ParseAddr(text); err == nil {
+		wrong.suggestion = netip.PrefixFrom(addr.WithZone(""), addr.BitLen()).String()
+	}
+	return wrong
+}
+
+var slug = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
+
+func checkSlug(name, text string) *fault {
+	if slug.MatchString(text) {
+		return nil
+	}
+	wrong := &fault{code: BadValue, message: fmt.Sprintf("%s is not well-formed: %s", name, quote(text)), fix: "use lower-case letters, digits, dots, dashes and underscores, at most 64"}
+	if better := strings.ReplaceAll(strings.ToLower(strings.TrimSpace(text)), " ", "-"); slug.MatchString(better) {
+		wrong.suggestion = better
+	}
+	return wrong
+}
+
+var modelName = regexp.MustCompile(`^[A-Za-z0-9@][A-Za-z0-9@._:/+-]{0,199}$`)
+
+func checkModelName(name, text string) *fault {
+	if strings.EqualFold(text, "auto") || strings.HasPrefix(strings.ToLower(text), "auto:") {
+		return &fault{code: BadValue, message: fmt.Sprintf("%s cannot be %s: that word asks for routing", name, quote(text)), fix: "choose another name"}
+	}
+	if modelName.MatchString(text) {
+		return nil
+	}
+	return &fault{code: BadValue, message: fmt.Sprintf("%s is not a model name: %s", name, quote(text)), fix: "use letters, digits and . - _ : / @ +, at most 200"}
+}
+
+func checkAbility(name, text string) *fault {
+	_, err := llm.ParseAbility(text)
+	if err == nil {
+		return nil
+	}
+	known := (^llm.Abilities(0)).Names()
+	return &fault{code: NotAllowed, message: fmt.Sprintf("%s: no ability is called %s", name, quote(text)), suggestion: closest(text, known), fix: "use " + strings.Join(known, ", ")}
+}
+
+// checkCredential: a line break in a credential would end the header it is sent in. A JSON document, as some clouds
+// hand out, is not sent as it is.
+func checkCredential(name, text string) *fault {
+	switch {
+	case strings.TrimSpace(text) == "":
+		return &fault{code: WeakSecret, message: name + " holds an empty credential", fix: "give it a value, or leave it out"}
+	case strings.HasPrefix(text, "{"):
+		return nil
+	case text != strings.TrimSpace(text) || clean(text) != text:
+		return &fault{code: BadValue, message: name + " holds a credential with spaces around it or control characters in it", fix: "remove them"}
+	}
+	return nil
+}
+
+var headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$")
+
+// ownHeaders are written by the transport; setting them would break the message.
+var ownHeaders = []string{"connection", "content-length", "host", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"}
+
+func (l *loader) checkHeaders(path string, headers map[string]string) {
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		value := headers[name]
+		switch {
+		case !headerName.MatchString(name):
+			l.complain(join(path, name), fault{code: BadValue, message: fmt.Sprintf("headers: %s is not the name of a header", quote(name)), fix: "use letters, digits and dashes"})
+		case slices.Contains(ownHeaders, strings.ToLower(name)):
+			l.complain(join(path, name), fault{code: NotAllowed, message: fmt.Sprintf("headers: %s is written by the gateway itself", name), fix: "remove it"})
+		case clean(value) != value:
+			l.complain(join(path, name), fault{code: BadValue, message: fmt.Sprintf("headers: the value of %s has control characters in it", name), fix: "remove them"})
+		}
+	}
+}

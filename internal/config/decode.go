@@ -1,0 +1,229 @@
+package config
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// mostNodes bounds what aliases may stand for: a small file can name one list a million times.
+const mostNodes = 50_000
+
+// decoder reads YAML nodes of one source into the configuration.
+type decoder struct {
+	*loader
+	source Origin // of everything it reads; nodes of a file add their own line
+	nodes  int
+}
+
+// value reads n into v. An empty value keeps what was there before.
+func (d *decoder) value(n *yaml.Node, v reflect.Value, f field, path string) {
+	d.nodes++
+	if d.nodes > mostNodes {
+		if d.nodes == mostNodes+1 {
+			d.report(path, d.place(n), fault{code: TooLarge, message: "the file stands for too much, counting what its aliases repeat", fix: "write fewer aliases"})
+		}
+		return
+	}
+	if n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" {
+		return
+	}
+	if v.Kind() != reflect.Struct || strings.HasSuffix(path, "]") {
+		d.origins[path] = d.place(n) // of a section only as part of a list: elsewhere each field has its own
+	}
+	switch {
+	case v.Kind() == reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		d.scalar(n, v.Elem(), f, path)
+	case v.Kind() == reflect.Struct:
+		d.section(n, v, f.name, path)
+	case v.Kind() == reflect.Slice:
+		d.list(n, v, f, path)
+	case v.Kind() == reflect.Map:
+		d.texts(n, v, f, path)
+	default:
+		d.scalar(n, v, f, path)
+	}
+}
+
+func (d *decoder) section(n *yaml.Node, v reflect.Value, name, path string) {
+	if n.Kind != yaml.MappingNode {
+		d.wrongType(n, path, name, "a section of fields")
+		return
+	}
+	fields := fieldsOf(v.Type())
+	d.pairs(n, path, func(key, value *yaml.Node) {
+		for _, f := range fields {
+			if f.name == key.Value {
+				d.value(value, v.Field(f.index), f, join(path, f.name))
+				return
+			}
+		}
+		d.unknown(key, value, fields, path)
+	})
+}
+
+// pairs calls each for every key of a mapping, once.
+func (d *decoder) pairs(n *yaml.Node, path string, each func(key, value *yaml.Node)) {
+	seen := map[string]int{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		if key.Kind != yaml.ScalarNode || key.ShortTag() == "!!merge" {
+			d.report(path, d.place(key), fault{code: WrongType, message: "a key must be plain text", fix: "write the fields out; merge keys are not read"})
+			continue
+		}
+		if line, twice := seen[key.Value]; twice {
+			if secretName.MatchString(key.Value) {
+				d.hide(value)
+			}
+			d.report(join(path, key.Value), d.place(key), fault{code: Repeated, message: fmt.Sprintf("the key %s is already on line %d", quote(key.Value), line), fix: "keep one of the two"})
+			continue
+		}
+		seen[key.Value] = key.Line
+		each(key, value)
+	}
+}
+
+func (d *decoder) unknown(key, value *yaml.Node, fields []field, path string) {
+	if secretName.MatchString(key.Value) {
+		d.hide(value)
+	}
+	d.damaged[path] = true
+	if d.full() {
+		d.problems.Omitted++ // spare the search for what was meant, for a file that is wrong throughout
+		return
+	}
+	message := fmt.Sprintf("unknown field %s", quote(key.Value))
+	if path != "" {
+		message += " in " + path
+	}
+	suggestion := closest(key.Value, names(fields))
+	fix := "correct the field"
+	if suggestion == "" {
+		fix = "remove it; the fields here are " + strings.Join(names(fields), ", ")
+	}
+	if secretName.MatchString(suggestion) {
+		d.hide(value)
+	}
+	d.report(join(path, key.Value), d.place(key), fault{code: UnknownField, message: message, suggestion: suggestion, fix: fix})
+}
+
+func (d *decoder) list(n *yaml.Node, v reflect.Value, f field, path string) {
+	if n.Kind != yaml.SequenceNode {
+		wanted := "a list of texts"
+		if isStructs(f.typ) {
+			wanted = "a list of sections"
+		}
+		if f.secret == "true" {
+			d.hide(n)
+		}
+		d.wrongType(n, path, f.name, wanted)
+		return
+	}
+	list := reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content))
+	for i, one := range n.Content {
+		d.value(one, list.Index(i), elementOf(f), at(path, i))
+	}
+	v.Set(list)
+}
+
+// elementOf is the field as each element of its list has it.
+func elementOf(f field) field {
+	f.typ = f.typ.Elem()
+	return f
+}
+
+// texts reads a map of texts, such as headers.
+func (d *decoder) texts(n *yaml.Node, v reflect.Value, f field, path string) {
+	if n.Kind != yaml.MappingNode {
+		d.wrongType(n, path, f.name, "a section of names and texts")
+		return
+	}
+	m := reflect.MakeMap(v.Type())
+	d.pairs(n, path, func(key, value *yaml.Node) {
+		text := reflect.New(v.Type().Elem()).Elem()
+		d.value(value, text, elementOf(f), join(path, key.Value))
+		m.SetMapIndex(reflect.ValueOf(key.Value), text)
+	})
+	v.Set(m)
+}
+
+func (d *decoder) scalar(n *yaml.Node, v reflect.Value, f field, path string) {
+	if f.secret == "true" {
+		d.hide(n)
+	}
+	if n.Kind != yaml.ScalarNode {
+		d.wrongType(n, path, f.name, wanted(v.Type()))
+		return
+	}
+	text := n.Value
+	if d.source.Kind == FromFile {
+		expanded, wrong := d.expand(text)
+		if wrong != nil {
+			d.damaged[path] = true
+			d.report(path, d.place(n), *wrong)
+			return
+		}
+		text = expanded
+	}
+	d.set(v, f, text, path, d.place(n))
+}
+
+// set gives v the value that text stands for.
+func (l *loader) set(v reflect.Value, f field, text, path string, o Origin) {
+	text, wrong := l.secret(f, text)
+	if wrong == nil && f.secret == "true" && text == "" {
+		wrong = &fault{code: WeakSecret, message: f.name + " is empty", fix: "give it a value, or leave it out"}
+	}
+	if wrong == nil {
+		wrong = setScalar(v, f, text)
+	}
+	if wrong != nil {
+		l.damaged[path] = true
+		l.report(path, o, *wrong)
+	}
+}
+
+func (d *decoder) wrongType(n *yaml.Node, path, name, want string) {
+	got := map[yaml.Kind]string{yaml.MappingNode: "a section", yaml.SequenceNode: "a list", yaml.ScalarNode: "a single value"}[n.Kind]
+	switch {
+	case name == "":
+		name = "the file"
+	case strings.HasSuffix(path, "]"):
+		name = "each of " + name
+	}
+	d.damaged[path] = true
+	d.report(path, d.place(n), fault{code: WrongType, message: fmt.Sprintf("%s must be %s, not %s", name, want, got), fix: "write " + want})
+}
+
+func wanted(t reflect.Type) string {
+	switch {
+	case t == durationType:
+		return "a duration"
+	case t == sizeType:
+		return "a size"
+	case t.Kind() == reflect.Bool:
+		return "true or false"
+	case t.Kind() == reflect.String:
+		return "text"
+	}
+	return "a number"
+}
+
+// place is where a node stands.
+func (d *decoder) place(n *yaml.Node) Origin {
+	o := d.source
+	if o.Kind != FromFile {
+		return o
+	}
+	o.Line, o.Column, o.width = n.Line, n.Column, len([]rune(n.Value))
+	if n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 {
+		o.width += 2
+	}
+	return o
+}

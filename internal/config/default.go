@@ -1,0 +1,73 @@
+package config
+
+import (
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+const day = 24 * time.Hour
+
+// Default is what holds when nothing is set. DataDir is empty here: Load takes it from the environment it is given.
+func Default() Config {
+	return Config{
+		Listen:       "127.0.0.1:8080",
+		Store:        "sqlite",
+		Registration: "loopback",
+		Detect:       true,
+		Simulator:    "auto",
+		Timeouts: Timeouts{
+			Connect:             5 * time.Second,
+			FirstToken:          10 * time.Second,
+			FirstTokenReasoning: 60 * time.Second,
+			Idle:                30 * time.Second,
+			Total:               10 * time.Minute,
+		},
+		Retries: Retries{Attempts: 3, Backoff: 250 * time.Millisecond},
+		Breaker: Breaker{Failures: 5, ProbeAfter: 3 * time.Second},
+		Rescue:  "continue",
+		Limits: Limits{
+			Body:       32 * MiB,
+			Buffered:   512 * MiB,
+			Answer:     64 * MiB,
+			EventLine:  16 * MiB,
+			Concurrent: 4096,
+		},
+		Log: Log{
+			Bodies:         true,
+			BodyLimit:      MiB,
+			EntryRetention: 90 * day,
+			BodyRetention:  30 * day,
+			Level:          "info",
+			Format:         "auto",
+		},
+		Spool: Spool{Limit: 256 * MiB},
+	}
+}
+
+// dataDir is the first place that the environment names: a service manager's state directory, then the user's own
+// data directory, and the system's when there is no home, as in most containers.
+func dataDir(env func(string) (string, bool)) string {
+	if dirs, _ := env("STATE_DIRECTORY"); dirs != "" {
+		first, _, _ := strings.Cut(dirs, ":")
+		return first
+	}
+	if dir, _ := env("XDG_DATA_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "fairlead")
+	}
+	if home, _ := env("HOME"); filepath.IsAbs(home) && home != "/" {
+		return filepath.Join(home, ".local", "share", "fairlead")
+	}
+	return "/var/lib/fairlead"
+}
+
+// searchDirs is where a configuration file is looked for when none is named.
+func searchDirs(env func(string) (string, bool)) []string {
+	dirs := []string{"."}
+	if dir, _ := env("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
+		dirs = append(dirs, filepath.Join(dir, "fairlead"))
+	} else if home, _ := env("HOME"); filepath.IsAbs(home) {
+		dirs = append(dirs, filepath.Join(home, ".config", "fairlead"))
+	}
+	return append(dirs, "/etc/fairlead")
+}

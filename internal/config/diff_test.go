@@ -1,0 +1,38 @@
+package config
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestDiffSaysWhatNeedsARestart(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change      func(*Config)
+		reloadable  []string
+		needRestart []string
+	}{
+		"nothing":             {func(*Config) {}, nil, nil},
+		"a list made empty":   {func(c *Config) { c.Models = []Model{} }, nil, nil},
+		"a timeout":           {func(c *Config) { c.Timeouts.Idle = time.Hour }, []string{"timeouts.idle"}, nil},
+		"a provider":          {func(c *Config) { c.Providers = []Provider{{Name: "a"}} }, []string{"providers"}, nil},
+		"the listener":        {func(c *Config) { c.Listen = ":1" }, nil, []string{"listen"}},
+		"the spool":           {func(c *Config) { c.Spool.Limit = MiB; c.Spool.Strict = true }, nil, []string{"spool.limit", "spool.strict"}},
+		"some of both":        {func(c *Config) { c.Rescue = "off"; c.Store = "postgres://h/d" }, []string{"rescue"}, []string{"store"}},
+		"limits and log":      {func(c *Config) { c.Limits.Body = 1; c.Log.Bodies = false }, []string{"limits.body", "log.bodies"}, nil},
+		"what is allowed":     {func(c *Config) { c.AllowBrowsers = true; c.AllowPrivateUpstreams = []string{"::1/128"} }, []string{"allow_browsers", "allow_private_upstreams"}, nil},
+		"retries and breaker": {func(c *Config) { c.Retries.Attempts = 1; c.Breaker.Failures = 1 }, []string{"retries.attempts", "breaker.failures"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			before, after := Default(), Default()
+			c.change(&after)
+			reloadable, needRestart := Diff(&before, &after)
+			if diff := cmp.Diff([][]string{c.reloadable, c.needRestart}, [][]string{reloadable, needRestart}); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

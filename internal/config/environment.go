@@ -1,0 +1,95 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// environment applies FAIRLEAD_SECTION_KEY. A variable that is set to nothing counts as not set, because that is how
+// compose files and charts pass on what nobody gave; for a secret it is a problem, because there it is an accident.
+func (l *loader) environment() {
+	known := settings(reflect.TypeFor[Config](), "")
+	byVariable := make([]string, 0, len(known))
+	for _, s := range known {
+		byVariable = append(byVariable, s.variable)
+		value, ok := l.env(s.variable)
+		if ok && (value != "" || s.field.secret == "true") {
+			l.assign(s, value, Origin{Kind: FromEnvironment, Source: s.variable})
+		}
+	}
+	for _, name := range l.variables {
+		if !strings.HasPrefix(name, "FAIRLEAD_") || slices.Contains(byVariable, name) || name == "FAIRLEAD_CONFIG" {
+			continue
+		}
+		// Others are ignored: cluster managers and test harnesses set variables of their own with our prefix.
+		if meant := closest(name, byVariable); meant != "" && distance(name, meant) <= 2 {
+			l.warnings = append(l.warnings, fmt.Sprintf("the variable %s is ignored; did you mean %s?", clean(name), meant))
+		}
+	}
+}
+
+// flags applies what the command line says.
+func (l *loader) flags(flags map[string]string) {
+	known := settings(reflect.TypeFor[Config](), "")
+	for _, s := range known {
+		if value, ok := flags[s.path]; ok {
+			l.assign(s, value, Origin{Kind: FromFlag, Source: flagOf(s.path)})
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(flags)) {
+		if !slices.ContainsFunc(known, func(s setting) bool { return s.path == path }) {
+			l.report(path, Origin{Kind: FromFlag, Source: flagOf(path)}, fault{code: UnknownSetting, message: "no field is called " + quote(path), fix: "use a field of the configuration"})
+		}
+	}
+}
+
+func flagOf(path string) string {
+	return "--" + strings.NewReplacer(".", "-", "_", "-").Replace(path)
+}
+
+// assign sets one field from text: lists of texts are separated by commas, lists of sections are YAML.
+func (l *loader) assign(s setting, text string, o Origin) {
+	v := lookUp(reflect.ValueOf(&l.config).Elem(), s.path)
+	delete(l.damaged, s.path) // what the layers below said does not matter any more
+	switch {
+	case isStructs(s.field.typ):
+		l.assignYAML(s, v, text, o)
+	case v.Kind() == reflect.Slice:
+		l.assignList(s, v, text, o)
+	default:
+		l.origins[s.path] = o
+		l.set(v, s.field, text, s.path, o)
+	}
+}
+
+func (l *loader) assignList(s setting, v reflect.Value, text string, o Origin) {
+	var parts []string
+	for part := range strings.SplitSeq(text, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			parts = append(parts, part)
+		}
+	}
+	forget(l.origins, s.path)
+	l.origins[s.path] = o
+	v.Set(reflect.ValueOf(parts))
+}
+
+func (l *loader) assignYAML(s setting, v reflect.Value, text string, o Origin) {
+	if len(text) > largestFile {
+		l.report(s.path, o, fault{code: TooLarge, message: "the value is larger than 1MiB", fix: "use a file"})
+		return
+	}
+	root, wrong, _ := parse([]byte(text))
+	if wrong != nil {
+		l.report(s.path, o, *wrong)
+		return
+	}
+	if root != nil {
+		forget(l.origins, s.path)
+		d := &decoder{loader: l, source: o}
+		d.value(root, v, s.field, s.path)
+	}
+}

@@ -1,0 +1,110 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// largestSecret bounds what file:/path reads.
+const largestSecret = 64 << 10
+
+var reference = regexp.MustCompile(`\$?\$\{([^}]*)\}?`)
+
+var referenceName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// expand puts variables in the place of ${NAME} and ${NAME:-otherwise}. $${ stands for ${ itself.
+func (l *loader) expand(text string) (string, *fault) {
+	if !strings.Contains(text, "${") {
+		return text, nil
+	}
+	var found *fault
+	expanded := reference.ReplaceAllStringFunc(text, func(match string) string {
+		if strings.HasPrefix(match, "$$") {
+			return match[1:]
+		}
+		value, f := l.variable(match)
+		if f != nil && found == nil {
+			found = f
+		}
+		return value
+	})
+	return expanded, found
+}
+
+func (l *loader) variable(match string) (string, *fault) {
+	inside, closed := strings.CutSuffix(strings.TrimPrefix(match, "${"), "}")
+	name, otherwise, hasDefault := strings.Cut(inside, ":-")
+	if !closed || !referenceName.MatchString(name) {
+		return "", &fault{code: BadValue, message: "a reference to a variable is not well-formed", fix: "write ${NAME} or ${NAME:-otherwise}; $${ for the characters themselves"}
+	}
+	value, ok := l.env(name)
+	switch {
+	case ok && value != "":
+		return value, nil
+	case hasDefault:
+		return otherwise, nil
+	case ok:
+		return "", &fault{code: MissingEnv, message: fmt.Sprintf("the variable %s is empty", name), fix: fmt.Sprintf("give %s a value, or write ${%s:-otherwise}", name, name)}
+	}
+	return "", &fault{code: MissingEnv, message: fmt.Sprintf("the variable %s is not set", name), suggestion: closest(name, l.variables), fix: fmt.Sprintf("set %s, or write ${%s:-otherwise}", name, name)}
+}
+
+// secret reads the file that a value of the form file:/path names; every other value is the secret itself.
+func (l *loader) secret(f field, text string) (string, *fault) {
+	path, ok := strings.CutPrefix(text, "file:")
+	if !ok || f.secret == "" {
+		return text, nil
+	}
+	if !filepath.IsAbs(path) && l.path != "" {
+		path = filepath.Join(filepath.Dir(l.path), path)
+	}
+	content, err := l.readFile(path, largestSecret)
+	if err != nil {
+		return "", &fault{code: MissingFile, message: fmt.Sprintf("%s: %s", f.name, readFault(path, err)), fix: "put the secret into that file and let this process read it"}
+	}
+	secret := strings.TrimRight(string(content), "\r\n")
+	if secret == "" {
+		return "", &fault{code: WeakSecret, message: fmt.Sprintf("%s: the file %s is empty", f.name, path), fix: "put the secret into that file"}
+	}
+	return secret, nil
+}
+
+var errTooLarge = errors.New("too large")
+
+// readLimited reads a file of at most limit bytes.
+func readLimited(path string, limit int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	content, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(content)) > limit {
+		return nil, errTooLarge
+	}
+	return content, nil
+}
+
+// readFault words why a file cannot be read, the same on every system.
+func readFault(path string, err error) string {
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return fmt.Sprintf("the file %s does not exist", path)
+	case errors.Is(err, os.ErrPermission):
+		return fmt.Sprintf("the file %s may not be read by this process", path)
+	case errors.Is(err, errTooLarge):
+		return fmt.Sprintf("the file %s is too large", path)
+	}
+	if pathError, ok := errors.AsType[*os.PathError](err); ok {
+		err = pathError.Err
+	}
+	return fmt.Sprintf("the file %s cannot be read: %v", path, err)
+}

@@ -1,0 +1,146 @@
+package config
+
+import (
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+)
+
+var (
+	durationType = reflect.TypeFor[time.Duration]()
+	sizeType     = reflect.TypeFor[Size]()
+)
+
+// field is one field of a configuration struct, as its tags describe it.
+type field struct {
+	name   string // in the file
+	index  int
+	typ    reflect.Type
+	doc    string
+	check  string // name of a check in the table of checks
+	secret string // "true": never shown; "url": the password in it is not
+	enum   []string
+	lowest string // inclusive bounds of a number; "" for none
+	most   string
+	reload bool
+}
+
+// tables has the fields of every section, read from the tags once.
+var tables = addTables(map[reflect.Type][]field{}, reflect.TypeFor[Config]())
+
+func addTables(to map[reflect.Type][]field, t reflect.Type) map[reflect.Type][]field {
+	to[t] = readFields(t)
+	for _, f := range to[t] {
+		section := f.typ
+		if isStructs(section) {
+			section = section.Elem()
+		}
+		if section.Kind() == reflect.Struct && to[section] == nil {
+			addTables(to, section)
+		}
+	}
+	return to
+}
+
+func fieldsOf(t reflect.Type) []field { return tables[t] }
+
+func readFields(t reflect.Type) []field {
+	fields := make([]field, 0, t.NumField())
+	for i := range t.NumField() {
+		f := t.Field(i)
+		one := field{
+			name:   f.Tag.Get("yaml"),
+			index:  i,
+			typ:    f.Type,
+			doc:    f.Tag.Get("doc"),
+			check:  f.Tag.Get("check"),
+			secret: f.Tag.Get("secret"),
+			lowest: f.Tag.Get("min"),
+			most:   f.Tag.Get("max"),
+			reload: f.Tag.Get("reload") == "true",
+		}
+		if enum := f.Tag.Get("enum"); enum != "" {
+			one.enum = strings.Split(enum, ",")
+		}
+		fields = append(fields, one)
+	}
+	return fields
+}
+
+func names(fields []field) []string {
+	list := make([]string, 0, len(fields))
+	for _, f := range fields {
+		list = append(list, f.name)
+	}
+	return list
+}
+
+// isStructs reports whether t is a list of sections.
+func isStructs(t reflect.Type) bool {
+	return t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+func at(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
+
+// visit calls see for every field below v that is not itself a section, in the order of the structs.
+func visit(v reflect.Value, path string, see func(path string, f field, v reflect.Value)) {
+	for _, f := range fieldsOf(v.Type()) {
+		fv, fpath := v.Field(f.index), join(path, f.name)
+		switch {
+		case f.typ.Kind() == reflect.Struct:
+			visit(fv, fpath, see)
+		case isStructs(f.typ):
+			for i := range fv.Len() {
+				visit(fv.Index(i), at(fpath, i), see)
+			}
+		default:
+			see(fpath, f, fv)
+		}
+	}
+}
+
+// setting is a field that a variable or flag can set.
+type setting struct {
+	path     string
+	variable string
+	field    field
+}
+
+// settings lists what variables and flags can set: everything outside of lists, and each list as a whole.
+func settings(t reflect.Type, path string) []setting {
+	var list []setting
+	for _, f := range fieldsOf(t) {
+		fpath := join(path, f.name)
+		if f.typ.Kind() == reflect.Struct {
+			list = append(list, settings(f.typ, fpath)...)
+			continue
+		}
+		list = append(list, setting{path: fpath, variable: variableOf(fpath), field: f})
+	}
+	return list
+}
+
+func variableOf(path string) string {
+	return "FAIRLEAD_" + strings.ToUpper(strings.ReplaceAll(path, ".", "_"))
+}
+
+// lookUp returns the value at a path without list positions.
+func lookUp(v reflect.Value, path string) reflect.Value {
+	for name := range strings.SplitSeq(path, ".") {
+		for _, f := range fieldsOf(v.Type()) {
+			if f.name == name {
+				v = v.Field(f.index)
+				break
+			}
+		}
+	}
+	return v
+}

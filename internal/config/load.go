@@ -1,0 +1,209 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// FileName is what a configuration file is called when nobody names it.
+const FileName = "fairlead.yaml"
+
+// largestFile bounds the file that is read.
+const largestFile = 1 << 20
+
+// Options say where the values come from. The zero value loads the defaults and whatever file is found.
+type Options struct {
+	Path    string            // of the file; "" looks in FAIRLEAD_CONFIG and then in Dirs
+	Env     []string          // NAME=value, as os.Environ gives it
+	Flags   map[string]string // path of a field -> value; these win over everything
+	Dirs    []string          // to look for FileName in; nil for the usual three
+	Vendors []string          // known vendors of providers; nil leaves vendors unchecked
+}
+
+// Loaded is a checked configuration and where each of its values came from.
+type Loaded struct {
+	Config   Config
+	Path     string            // of the file; "" when there was none
+	Origins  map[string]Origin // by path; a path that is not in it has its default
+	Warnings []string          // what was ignored though it was probably meant
+}
+
+// Load reads defaults, file, environment and flags, each over the one before, and checks the result.
+// The error is a *Problems with everything that is wrong.
+func Load(o Options) (*Loaded, error) {
+	l := newLoader(o)
+	if text, ok := l.find(o); ok {
+		l.file(text)
+	}
+	l.environment()
+	l.flags(o.Flags)
+	l.finishPaths()
+	l.check(o.Vendors)
+	if len(l.problems.List) > 0 {
+		l.addExcerpts()
+		l.problems.sort()
+		return nil, &l.problems
+	}
+	return &Loaded{Config: l.config, Path: l.path, Origins: l.origins, Warnings: l.warnings}, nil
+}
+
+// Origin says where the value at a path came from.
+func (l *Loaded) Origin(path string) Origin { return originOf(l.Origins, path) }
+
+// loader is the state of one Load.
+type loader struct {
+	config    Config
+	path      string
+	lines     []string // of the file
+	origins   map[string]Origin
+	damaged   map[string]bool // paths whose value is already complained about
+	hidden    []span          // secrets that stand in the file itself
+	environ   map[string]string
+	variables []string // their names, sorted
+	warnings  []string
+	problems  Problems
+	readFile  func(path string, limit int64) ([]byte, error)
+}
+
+func newLoader(o Options) *loader {
+	l := &loader{
+		config:   Default(),
+		origins:  map[string]Origin{},
+		damaged:  map[string]bool{},
+		environ:  map[string]string{},
+		readFile: readLimited,
+	}
+	for _, pair := range o.Env {
+		if name, value, ok := strings.Cut(pair, "="); ok {
+			l.environ[name] = value
+			l.variables = append(l.variables, name)
+		}
+	}
+	slices.Sort(l.variables)
+	return l
+}
+
+func (l *loader) env(name string) (string, bool) {
+	value, ok := l.environ[name]
+	return value, ok
+}
+
+// find returns the text of the configuration file. A file that was named must exist; others may.
+func (l *loader) find(o Options) ([]byte, bool) {
+	named := o.Path
+	if named == "" {
+		named, _ = l.env("FAIRLEAD_CONFIG")
+	}
+	if named != "" {
+		return l.read(named)
+	}
+	dirs := o.Dirs
+	if dirs == nil {
+		dirs = searchDirs(l.env)
+	}
+	for _, dir := range dirs {
+		path := filepath.Join(dir, FileName)
+		if _, err := os.Stat(path); err == nil || !errors.Is(err, os.ErrNotExist) {
+			return l.read(path)
+		}
+	}
+	return nil, false
+}
+
+func (l *loader) read(path string) ([]byte, bool) {
+	l.path = path
+	text, err := l.readFile(path, largestFile)
+	if err == nil {
+		return text, true
+	}
+	wrong := fault{code: Unreadable, message: readFault(path, err), fix: "name a file that exists and that this process may read"}
+	if errors.Is(err, errTooLarge) {
+		wrong = fault{code: TooLarge, message: fmt.Sprintf("the file %s is larger than 1MiB", path), fix: "remove what does not belong there"}
+	}
+	l.report("", Origin{}, wrong)
+	return nil, false
+}
+
+func (l *loader) file(text []byte) {
+	l.lines = strings.Split(string(text), "\n")
+	d := &decoder{loader: l, source: Origin{Kind: FromFile, Source: l.path}}
+	root, wrong, line := parse(text)
+	if wrong != nil {
+		l.report("", Origin{Kind: FromFile, Source: l.path, Line: line}, *wrong)
+		return
+	}
+	if root != nil {
+		d.value(root, reflect.ValueOf(&l.config).Elem(), field{}, "")
+	}
+}
+
+var yamlLine = regexp.MustCompile(`line (\d+): `)
+
+// parse reads one YAML document; the node is nil when there is nothing in it.
+func parse(text []byte) (root *yaml.Node, wrong *fault, line int) {
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	var document, more yaml.Node
+	switch err := decoder.Decode(&document); {
+	case errors.Is(err, io.EOF) || (err == nil && len(document.Content) == 0):
+		return nil, nil, 0
+	case err != nil:
+		return malformed(err)
+	}
+	if err := decoder.Decode(&more); err == nil {
+		return nil, &fault{code: Malformed, message: "the file holds more than one document", fix: "remove the line --- and what follows it"}, more.Line
+	} else if !errors.Is(err, io.EOF) {
+		return malformed(err)
+	}
+	return document.Content[0], nil, 0
+}
+
+func malformed(err error) (*yaml.Node, *fault, int) {
+	message := strings.TrimPrefix(err.Error(), "yaml: ")
+	line := 0
+	if m := yamlLine.FindStringSubmatch(message); m != nil {
+		line, _ = strconv.Atoi(m[1])
+		message = strings.Replace(message, m[0], "", 1)
+	}
+	return nil, &fault{code: Malformed, message: "not YAML: " + message, fix: "correct the indentation or the quotes on this line or soon after it"}, line
+}
+
+// finishPaths fills in and completes the paths that depend on the environment.
+func (l *loader) finishPaths() {
+	if l.config.DataDir == "" {
+		l.config.DataDir = dataDir(l.env)
+	}
+	home, _ := l.env("HOME")
+	for _, path := range []*string{&l.config.DataDir, &l.config.TLS.Cert, &l.config.TLS.Key} {
+		if rest, ok := strings.CutPrefix(*path, "~/"); ok && home != "" {
+			*path = filepath.Join(home, rest)
+		}
+	}
+}
+
+// report adds a problem; beyond a bound they are only counted.
+func (l *loader) report(path string, o Origin, wrong fault) {
+	if l.full() {
+		l.problems.Omitted++
+		return
+	}
+	if o.Kind == FromFile {
+		l.problems.file = l.path
+	}
+	l.problems.List = append(l.problems.List, Problem{
+		Path: path, Source: o.Source, Line: o.Line, Column: o.Column, width: o.width,
+		Message: wrong.message, Suggestion: wrong.suggestion, Fix: wrong.fix, Code: wrong.code,
+	})
+}
+
+func (l *loader) full() bool { return len(l.problems.List) >= mostProblems }

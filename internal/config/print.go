@@ -1,0 +1,195 @@
+package config
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"maps"
+	"net/url"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+)
+
+// Print writes every effective value as YAML, secrets masked, each with where it came from when asked.
+func (l *Loaded) Print(w io.Writer, withOrigin bool) error {
+	p := &printer{origins: l.Origins}
+	p.section(reflect.ValueOf(l.Config), "", 0)
+	out := bufio.NewWriter(w)
+	width := 0
+	if withOrigin {
+		width = p.width()
+	}
+	for _, line := range p.lines {
+		text := line.text
+		if withOrigin && line.origin != "" {
+			text = fmt.Sprintf("%-*s  # %s", width, text, clean(line.origin))
+		}
+		if _, err := out.WriteString(text + "\n"); err != nil {
+			return fmt.Errorf("print configuration: %w", err)
+		}
+	}
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("print configuration: %w", err)
+	}
+	return nil
+}
+
+type printer struct {
+	origins map[string]Origin
+	lines   []printed
+}
+
+type printed struct{ text, origin string }
+
+// width of the column before the origins; a few long lines do not push it out.
+func (p *printer) width() int {
+	const widest = 60
+	width := 0
+	for _, line := range p.lines {
+		if n := len([]rune(line.text)); n <= widest {
+			width = max(width, n)
+		}
+	}
+	return width
+}
+
+func (p *printer) add(depth int, text, origin string) {
+	p.lines = append(p.lines, printed{strings.Repeat("  ", depth) + text, origin})
+}
+
+func (p *printer) section(v reflect.Value, path string, depth int) {
+	for _, f := range fieldsOf(v.Type()) {
+		p.field(v.Field(f.index), f, join(path, f.name), depth)
+	}
+}
+
+func (p *printer) field(v reflect.Value, f field, path string, depth int) {
+	inList := strings.Contains(path, "[")
+	if inList && v.IsZero() {
+		return // in a list, what was left out says nothing
+	}
+	origin := originOf(p.origins, path).String()
+	switch {
+	case v.Kind() == reflect.Struct:
+		p.add(depth, f.name+":", "")
+		p.section(v, path, depth+1)
+	case v.Kind() == reflect.Slice && v.Len() == 0:
+		p.add(depth, f.name+": []", origin)
+	case isStructs(f.typ):
+		p.add(depth, f.name+":", "")
+		for i := range v.Len() {
+			p.element(v.Index(i), at(path, i), depth+1)
+		}
+	case v.Kind() == reflect.Slice:
+		p.add(depth, f.name+": ["+strings.Join(texts(v, f), ", ")+"]", origin)
+	case v.Kind() == reflect.Map:
+		p.add(depth, f.name+":", "")
+		m := v.Interface().(map[string]string)
+		for _, name := range slices.Sorted(maps.Keys(m)) {
+			p.add(depth+1, yamlText(name)+": "+show(reflect.ValueOf(m[name]), f), originOf(p.origins, join(path, name)).String())
+		}
+	default:
+		p.add(depth, f.name+": "+show(v, f), origin)
+	}
+}
+
+// element prints one section of a list, with the dash in front of its first field.
+func (p *printer) element(v reflect.Value, path string, depth int) {
+	first := len(p.lines)
+	p.section(v, path, depth+1)
+	if len(p.lines) == first {
+		p.add(depth, "- {}", "")
+		return
+	}
+	text := p.lines[first].text
+	p.lines[first].text = strings.Repeat("  ", depth) + "- " + strings.TrimLeft(text, " ")
+}
+
+func texts(v reflect.Value, f field) []string {
+	list := make([]string, 0, v.Len())
+	for i := range v.Len() {
+		list = append(list, show(v.Index(i), f))
+	}
+	return list
+}
+
+// show is a value as the file would have it, with secrets masked.
+func show(v reflect.Value, f field) string {
+	if v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	switch {
+	case v.Type() == durationType:
+		return FormatDuration(time.Duration(v.Int()))
+	case v.Type() == sizeType:
+		return Size(v.Int()).String()
+	case v.CanInt():
+		return strconv.FormatInt(v.Int(), 10)
+	case v.CanFloat():
+		return strconv.FormatFloat(v.Float(), 'f', -1, 64)
+	case v.Kind() == reflect.Bool:
+		return strconv.FormatBool(v.Bool())
+	case f.secret == "true":
+		return yamlText(Mask(v.String()))
+	case f.secret == "url":
+		return yamlText(MaskURL(v.String()))
+	}
+	return yamlText(v.String())
+}
+
+func yamlText(text string) string {
+	if text == "" {
+		return `""`
+	}
+	out, err := yaml.Marshal(&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text})
+	line := strings.TrimSuffix(string(out), "\n")
+	if err != nil || strings.ContainsAny(line, "\n,[]{}") {
+		return strconv.Quote(text)
+	}
+	return line
+}
+
+// Mask is a secret as it may be shown: its last four characters, when the rest is long enough to stay one.
+func Mask(secret string) string {
+	const longEnough, shown = 16, 4
+	runes := []rune(secret)
+	switch {
+	case len(runes) == 0:
+		return ""
+	case len(runes) < longEnough:
+		return "[secret]"
+	}
+	return "…" + string(runes[len(runes)-shown:])
+}
+
+// MaskURL is an address with its password masked, whether it stands before the host or among the parameters.
+func MaskURL(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "[secret]"
+	}
+	if _, ok := u.User.Password(); ok {
+		address = strings.Replace(address, u.User.String()+"@", url.User(u.User.Username()).String()+":[secret]@", 1)
+		if again, err := url.Parse(address); err == nil {
+			if password, _ := again.User.Password(); password != "[secret]" {
+				return u.Scheme + "://[secret]@" + u.Host + u.EscapedPath() // written in an unusual way
+			}
+		}
+	}
+	base, query, ok := strings.Cut(address, "?")
+	if !ok {
+		return address
+	}
+	params := strings.Split(query, "&")
+	for i, param := range params {
+		if name, _, _ := strings.Cut(param, "="); strings.Contains(strings.ToLower(name), "pass") {
+			params[i] = name + "=[secret]"
+		}
+	}
+	return base + "?" + strings.Join(params, "&")
+}

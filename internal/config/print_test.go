@@ -1,0 +1,160 @@
+package config
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const printExample = `store: postgres://user:hunter2-hunter2@host/db?sslmode=disable
+master_key: 0123456789abcdef0123456789abcdef
+providers:
+  - name: local
+    format: chat
+    base_url: http://127.0.0.1:9/v1
+    api_keys: [short, "sk-long-enough-to-show-9xK2"]
+    headers: {X-Team: a-team-with-a-long-name}
+    catalog: false
+    models:
+      - {name: small, quality: 0.25, timeouts: {idle: 90s}, abilities: [tools, vision]}
+      - {name: "odd:name"}
+`
+
+func TestPrintShowsEveryValueAndItsOrigin(t *testing.T) {
+	t.Parallel()
+	text := strings.Replace(printExample, `      - {name: "odd:name"}`+"\n", "", 1)
+	loaded := mustLoad(t, Options{
+		Path: write(t, text), Env: []string{"HOME=/home/pat", "FAIRLEAD_TIMEOUTS_TOTAL=1h30m"},
+		Flags: map[string]string{"listen": ":0"},
+	})
+	var b strings.Builder
+	if err := loaded.Print(&b, true); err != nil {
+		t.Fatal(err)
+	}
+	want := `listen: :0                                                 # --listen
+admin_listen: ""                                           # default
+public_url: ""                                             # default
+data_dir: /home/pat/.local/share/fairlead                  # default
+store: "postgres://user:[secret]@host/db?sslmode=disable"  # FILE:1
+redis: ""                                                  # default
+master_key: …cdef                                          # FILE:2
+default_model: ""                                          # default
+registration: loopback                                     # default
+allow_browsers: false                                      # default
+allow_unpriced: false                                      # default
+tls:
+  cert: ""                                                 # default
+  key: ""                                                  # default
+providers:
+  - name: local                                            # FILE:4
+    format: chat                                           # FILE:5
+    base_url: http://127.0.0.1:9/v1                        # FILE:6
+    api_keys: ["[secret]", …9xK2]                          # FILE:7
+    headers:
+      X-Team: …name                                        # FILE:8
+    catalog: false                                         # FILE:9
+    models:
+      - name: small                                        # FILE:11
+        quality: 0.25                                      # FILE:11
+        abilities: [tools, vision]                         # FILE:11
+        timeouts:
+          idle: 1m30s                                      # FILE:11
+detect: true                                               # default
+simulator: auto                                            # default
+models: []                                                 # default
+timeouts:
+  connect: 5s                                              # default
+  first_token: 10s                                         # default
+  first_token_reasoning: 1m                                # default
+  idle: 30s                                                # default
+  total: 1h30m                                             # FAIRLEAD_TIMEOUTS_TOTAL
+retries:
+  attempts: 3                                              # default
+  backoff: 250ms                                           # default
+breaker:
+  failures: 5                                              # default
+  probe_after: 3s                                          # default
+rescue: continue                                           # default
+limits:
+  body: 32MiB                                              # default
+  buffered: 512MiB                                         # default
+  answer: 64MiB                                            # default
+  event_line: 16MiB                                        # default
+  concurrent: 4096                                         # default
+log:
+  bodies: true                                             # default
+  body_limit: 1MiB                                         # default
+  entry_retention: 90d                                     # default
+  body_retention: 30d                                      # default
+  level: info                                              # default
+  format: auto                                             # default
+spool:
+  limit: 256MiB                                            # default
+  strict: false                                            # default
+allow_private_upstreams: []                                # default
+`
+	got := strings.ReplaceAll(b.String(), loaded.Path, "FILE")
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What is printed can be loaded again, apart from the secrets.
+func TestPrintedConfigurationIsReadBack(t *testing.T) {
+	t.Parallel()
+	text := strings.NewReplacer("[short, ", "[", "user:hunter2-hunter2@", "").Replace(printExample)
+	first := mustLoad(t, Options{Path: write(t, text), Env: []string{"HOME=/h"}}).Config
+	first.MasterKey, first.Providers[0].APIKeys, first.Providers[0].Headers = "", nil, nil
+	var b strings.Builder
+	if err := (&Loaded{Config: first}).Print(&b, false); err != nil {
+		t.Fatal(err)
+	}
+	printed := strings.Replace(b.String(), "master_key: \"\"\n", "", 1)
+	second := mustLoad(t, Options{Path: write(t, printed)}).Config
+	first.Models, first.AllowPrivateUpstreams = []Model{}, []string{}
+	if diff := cmp.Diff(first, second); diff != "" {
+		t.Error(diff)
+	}
+}
+
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space") }
+
+func TestPrintReportsWhatItCannotWrite(t *testing.T) {
+	t.Parallel()
+	if err := (&Loaded{Config: Default()}).Print(fullDisk{}, false); err == nil {
+		t.Error("no error")
+	}
+}
+
+func TestMask(t *testing.T) {
+	t.Parallel()
+	for secret, want := range map[string]string{"": "", "short": "[secret]", "fifteen-letters": "[secret]", "sixteen-letters!": "…ers!"} {
+		if got := Mask(secret); got != want {
+			t.Errorf("%q: got %q, want %q", secret, got, want)
+		}
+	}
+}
+
+func TestMaskURL(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{
+		"":                                     "",
+		"sqlite":                               "sqlite",
+		"postgres://user@host/db":              "postgres://user@host/db",
+		"postgres://user:pw@host/db":           "postgres://user:[secret]@host/db",
+		"redis://:pw@host:6379/0":              "redis://:[secret]@host:6379/0",
+		"postgres://u@h/d?password=pw&a=b":     "postgres://u@h/d?password=[secret]&a=b",
+		"postgres://u@h/d?sslpassword=pw":      "postgres://u@h/d?sslpassword=[secret]",
+		"postgres://user:p%77%2f@host/db?a=b":  "postgres://[secret]@host/db",
+		"postgres://user:bad%zz@host/db":       "[secret]",
+		"postgres://user:a@b:pw@host/database": "postgres://[secret]@host/database",
+	} {
+		if got := MaskURL(address); got != want {
+			t.Errorf("%q: got %q, want %q", address, got, want)
+		}
+	}
+}

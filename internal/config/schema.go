@@ -1,0 +1,123 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strconv"
+	"time"
+)
+
+const (
+	durationPattern = `^(0|(\d{1,6}d)?(\d+(\.\d+)?(ns|us|µs|ms|s|m|h))*)$|^\$\{.+\}$`
+	sizePattern     = `^\d+ ?(B|KiB|MiB|GiB)?$|^\$\{.+\}$`
+)
+
+// Schema is the JSON Schema (draft 2020-12) of the configuration file, for editors and checks elsewhere.
+func Schema() ([]byte, error) {
+	s := &schemaWriter{defs: map[string]any{}}
+	root := s.section(reflect.ValueOf(Default()))
+	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+	root["title"] = "Fairlead configuration"
+	root["$defs"] = s.defs
+	text, err := json.MarshalIndent(root, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("write configuration schema: %w", err)
+	}
+	return append(text, '\n'), nil
+}
+
+type schemaWriter struct{ defs map[string]any }
+
+// section describes a struct. Values that are not zero are the defaults.
+func (s *schemaWriter) section(v reflect.Value) map[string]any {
+	properties := map[string]any{}
+	for _, f := range fieldsOf(v.Type()) {
+		properties[f.name] = s.field(f, v.Field(f.index))
+	}
+	return map[string]any{"type": "object", "additionalProperties": false, "properties": properties}
+}
+
+func (s *schemaWriter) field(f field, value reflect.Value) map[string]any {
+	described := s.shape(f, value)
+	described["description"] = f.doc
+	if !value.IsZero() && f.typ.Kind() != reflect.Struct {
+		described["default"] = defaultOf(value)
+	}
+	return described
+}
+
+func (s *schemaWriter) shape(f field, value reflect.Value) map[string]any {
+	t := f.typ
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch {
+	case t.Kind() == reflect.Struct:
+		return s.section(value)
+	case isStructs(t):
+		return map[string]any{"type": []string{"array", "null"}, "items": s.named(t.Elem())}
+	case t.Kind() == reflect.Slice:
+		return map[string]any{"type": []string{"array", "null"}, "items": map[string]any{"type": "string"}}
+	case t.Kind() == reflect.Map:
+		return map[string]any{"type": "object", "additionalProperties": map[string]any{"type": "string"}}
+	}
+	return scalarShape(f, t)
+}
+
+// named puts the sections of lists under $defs, because they occur in several places.
+func (s *schemaWriter) named(t reflect.Type) map[string]any {
+	name := t.Name()
+	if _, ok := s.defs[name]; !ok {
+		s.defs[name] = true // ends the recursion, should a section ever hold itself
+		section := s.section(reflect.Zero(t))
+		section["required"] = []string{"name"}
+		s.defs[name] = section
+	}
+	return map[string]any{"$ref": "#/$defs/" + name}
+}
+
+func scalarShape(f field, t reflect.Type) map[string]any {
+	switch {
+	case t == durationType:
+		return map[string]any{"type": []string{"string", "null"}, "pattern": durationPattern}
+	case t == sizeType:
+		return map[string]any{"type": []string{"string", "integer", "null"}, "pattern": sizePattern, "minimum": bound(f.lowest)}
+	case t.Kind() == reflect.Bool:
+		return map[string]any{"type": []string{"boolean", "null"}}
+	case t.Kind() == reflect.String:
+		shape := map[string]any{"type": []string{"string", "null"}}
+		if len(f.enum) > 0 {
+			shape = map[string]any{"enum": f.enum}
+		}
+		return shape
+	}
+	shape := map[string]any{"type": []string{"number", "null"}}
+	if t.Kind() != reflect.Float64 {
+		shape["type"] = []string{"integer", "null"}
+	}
+	for word, text := range map[string]string{"minimum": f.lowest, "maximum": f.most} {
+		if text != "" {
+			shape[word] = bound(text)
+		}
+	}
+	return shape
+}
+
+func bound(text string) any {
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+func defaultOf(v reflect.Value) any {
+	switch {
+	case v.Type() == durationType:
+		return FormatDuration(time.Duration(v.Int()))
+	case v.Type() == sizeType:
+		return Size(v.Int()).String()
+	}
+	return v.Interface()
+}

@@ -1,0 +1,116 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+var (
+	errDuration = errors.New("not a duration")
+	errSize     = errors.New("not a size")
+)
+
+// daysPattern is the part of a duration that the standard library does not read.
+var daysPattern = regexp.MustCompile(`^(\d{1,6})d(.*)$`)
+
+// ParseDuration reads 250ms, 10s, 1h30m and, other than the standard library, days: 30d, 1d12h.
+func ParseDuration(text string) (time.Duration, error) {
+	var days time.Duration
+	rest := text
+	if m := daysPattern.FindStringSubmatch(text); m != nil {
+		n, err := strconv.Atoi(m[1])
+		if err != nil || n > math.MaxInt64/int(day) {
+			return 0, fmt.Errorf("%q: %w", text, errDuration)
+		}
+		if days, rest = time.Duration(n)*day, m[2]; rest == "" {
+			return days, nil
+		}
+	}
+	d, err := time.ParseDuration(rest)
+	if err != nil || (days > 0 && (d < 0 || d > math.MaxInt64-days || rest[0] == '+')) {
+		return 0, fmt.Errorf("%q: %w", text, errDuration)
+	}
+	return days + d, nil
+}
+
+// FormatDuration writes what ParseDuration reads, without needless zeros: 10m, 1h30m, 90d.
+func FormatDuration(d time.Duration) string {
+	if d >= day {
+		rest := d % day
+		text := strconv.FormatInt(int64(d/day), 10) + "d"
+		if rest == 0 {
+			return text
+		}
+		return text + FormatDuration(rest)
+	}
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
+
+var sizeUnits = []struct {
+	name string
+	size Size
+}{{"GiB", GiB}, {"MiB", MiB}, {"KiB", KiB}, {"B", 1}}
+
+// ParseSize reads 512, 512B, 64KiB, 32MiB or 1GiB.
+func ParseSize(text string) (Size, error) {
+	digits, unit := text, Size(1)
+	for _, u := range sizeUnits {
+		if before, ok := strings.CutSuffix(text, u.name); ok {
+			digits, unit = strings.TrimSpace(before), u.size
+			break
+		}
+	}
+	n, err := strconv.ParseUint(digits, 10, 63)
+	if err != nil || n > math.MaxInt64/uint64(unit) {
+		return 0, fmt.Errorf("%q: %w", text, errSize)
+	}
+	return Size(n) * unit, nil
+}
+
+// String writes the size in the largest unit that divides it.
+func (s Size) String() string {
+	for _, u := range sizeUnits[:len(sizeUnits)-1] {
+		if s >= u.size && s%u.size == 0 {
+			return strconv.FormatInt(int64(s/u.size), 10) + u.name
+		}
+	}
+	return strconv.FormatInt(int64(s), 10)
+}
+
+var looseSize = regexp.MustCompile(`(?i)^\s*(\d+)\s*([kmg])i?b?\s*$`)
+
+// sizeMeant guesses the size behind spellings such as 32MB and 32m.
+func sizeMeant(text string) string {
+	m := looseSize.FindStringSubmatch(text)
+	if m == nil {
+		return ""
+	}
+	return m[1] + strings.ToUpper(m[2]) + "iB"
+}
+
+// durationMeant guesses the duration behind spellings such as "10 seconds". A number alone could be any unit.
+func durationMeant(text string) string {
+	m := looseDuration.FindStringSubmatch(text)
+	if m == nil {
+		return ""
+	}
+	unit := strings.ToLower(m[2])
+	if !strings.HasPrefix(unit, "ms") && !strings.HasPrefix(unit, "milli") {
+		return m[1] + unit[:1]
+	}
+	return m[1] + "ms"
+}
+
+var looseDuration = regexp.MustCompile(`(?i)^\s*(\d+)\s*(ms|millis(?:econds?)?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?)\s*$`)

@@ -1,0 +1,78 @@
+package telemetry
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/money"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
+)
+
+func servedEntry() *requestlog.Entry {
+	return &requestlog.Entry{
+		ID: "req_1", WorkspaceID: "ws_1", KeyID: "key_1", KeyName: "ci", Endpoint: "chat/completions", Stream: true,
+		Time: time.Unix(1700000000, 0).UTC(), Latency: 412 * time.Millisecond, TTFT: 180 * time.Millisecond, Overhead: 350 * time.Microsecond,
+		Requested: "auto", Model: "small", Provider: "local", DecisionKind: route.Fallback, Outcome: requestlog.OK, Status: 200,
+		Usage:        llm.Usage{Input: 100, CacheRead: 20, CacheWrite: 3, Output: 50, Reasoning: 10},
+		Cost:         new(money.Amount(310_000)),
+		BaselineCost: new(money.Amount(941_000)),
+		Attempts: []requestlog.Attempt{
+			{Provider: "other-cloud", Model: "large", Class: llm.UpstreamTimeout},
+			{Provider: "local", Model: "small"},
+		},
+		Preview: "CANARY prompt", EndUser: "CANARY user", Session: "CANARY session", Metadata: map[string]string{"a": "CANARY"},
+		Tags: map[string]string{"a": "CANARY"}, Body: requestlog.Body{Request: []byte("CANARY"), Response: []byte("CANARY")},
+	}
+}
+
+// line logs the entry and returns what follows the time.
+func line(t *testing.T, e *requestlog.Entry) string {
+	t.Helper()
+	var b bytes.Buffer
+	LogEntry(NewLogger(&b, false, slog.LevelInfo), e)
+	_, rest, _ := strings.Cut(b.String(), " ")
+	return rest
+}
+
+func TestLogEntryOfAServedRequest(t *testing.T) {
+	t.Parallel()
+	want := "level=INFO msg=request id=req_1 workspace=ws_1 key=key_1 endpoint=chat/completions outcome=ok status=200" +
+		" requested=auto model=small provider=local decision=fallback stream=true attempts=2 latency_ms=412 ttft_ms=180" +
+		" overhead_us=350 tokens_in=123 tokens_out=50 cost_usd=0.00031 baseline_cost_usd=0.000941\n"
+	if diff := cmp.Diff(want, line(t, servedEntry())); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestLogEntryOfARefusedRequest(t *testing.T) {
+	t.Parallel()
+	got := line(t, &requestlog.Entry{
+		ID: "req_2", Endpoint: "embeddings", Requested: strings.Repeat("é", 5000), Outcome: requestlog.Rejected, Status: 402, Simulated: true,
+		Error: &requestlog.Failure{Code: "BUDGET_EXCEEDED", Message: "CANARY message of a provider", Origin: llm.FromGateway},
+	})
+	if !strings.Contains(got, "outcome=rejected status=402 code=BUDGET_EXCEEDED origin=gateway") || !strings.Contains(got, "simulated=true") {
+		t.Errorf("got %s", got)
+	}
+	if strings.Contains(got, "CANARY") || strings.Contains(got, "cost_usd") {
+		t.Errorf("got %s", got)
+	}
+	if len(got) > 500 {
+		t.Errorf("a caller can make the line %d bytes long", len(got))
+	}
+}
+
+func TestLogEntryRespectsTheLevel(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	LogEntry(NewLogger(&b, true, slog.LevelWarn), servedEntry())
+	if b.Len() != 0 {
+		t.Errorf("wrote %s", b.String())
+	}
+}

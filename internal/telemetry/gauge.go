@@ -1,0 +1,96 @@
+package telemetry
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// Circuit is the state of a target's circuit breaker.
+type Circuit struct {
+	Provider string
+	Model    string
+	State    CircuitState
+}
+
+// CircuitState says whether a target is used.
+type CircuitState string
+
+// The states of a circuit.
+const (
+	CircuitClosed   CircuitState = "closed"
+	CircuitHalfOpen CircuitState = "half_open"
+	CircuitOpen     CircuitState = "open"
+)
+
+// Sources are where the gauges are read at each scrape. Any of them may be nil; all must be safe to call at any time.
+type Sources struct {
+	InFlight     func() int64     // model requests being served
+	SpoolEntries func() int64     // waiting for the database
+	SpoolBytes   func() int64     // that those take on disk
+	Circuits     func() []Circuit // of all targets
+}
+
+// gauges reads the sources when it is scraped, so that nobody has to keep a second copy of their state up to date.
+type gauges struct {
+	metrics *Metrics
+	sources Sources
+}
+
+var (
+	inFlightDesc     = prometheus.NewDesc("fairlead_in_flight_requests", "Model requests being served.", nil, nil)
+	spoolEntriesDesc = prometheus.NewDesc("fairlead_spool_entries", "Entries that wait for the database.", nil, nil)
+	spoolBytesDesc   = prometheus.NewDesc("fairlead_spool_bytes", "Size of the entries that wait for the database.", nil, nil)
+	circuitDesc      = prometheus.NewDesc("fairlead_circuit_state", "1 for the state that the circuit of a target is in.", []string{"provider", "model", "state"}, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (g *gauges) Describe(descs chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{inFlightDesc, spoolEntriesDesc, spoolBytesDesc, circuitDesc} {
+		descs <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (g *gauges) Collect(out chan<- prometheus.Metric) {
+	for desc, read := range map[*prometheus.Desc]func() int64{
+		inFlightDesc:     g.sources.InFlight,
+		spoolEntriesDesc: g.sources.SpoolEntries,
+		spoolBytesDesc:   g.sources.SpoolBytes,
+	} {
+		if read != nil {
+			out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(read()))
+		}
+	}
+	if g.sources.Circuits != nil {
+		g.collectCircuits(out)
+	}
+}
+
+// collectCircuits keeps the worst state where several targets fall together under "other": a series may occur once only.
+func (g *gauges) collectCircuits(out chan<- prometheus.Metric) {
+	n := g.metrics.names.Load()
+	worst := map[[2]string]CircuitState{}
+	severity := map[CircuitState]int{CircuitClosed: 1, CircuitHalfOpen: 2, CircuitOpen: 3}
+	for _, c := range g.sources.Circuits() {
+		target := [2]string{n.provider(c.Provider), n.model(c.Model)}
+		if severity[c.State] > severity[worst[target]] {
+			worst[target] = c.State
+		}
+	}
+	for target, now := range worst {
+		for _, state := range []CircuitState{CircuitClosed, CircuitHalfOpen, CircuitOpen} {
+			value := 0.0
+			if state == now {
+				value = 1
+			}
+			out <- prometheus.MustNewConstMetric(circuitDesc, prometheus.GaugeValue, value, target[0], target[1], string(state))
+		}
+	}
+}
+
+func buildInfo(b Build) prometheus.Collector {
+	g := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name:        "fairlead_build_info",
+		Help:        "Always 1; the labels say which program is running.",
+		ConstLabels: prometheus.Labels{"version": b.Version, "commit": b.Commit, "go": b.Go},
+	})
+	g.Set(1)
+	return g
+}

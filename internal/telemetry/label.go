@@ -1,0 +1,83 @@
+package telemetry
+
+import (
+	"slices"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
+)
+
+// What a label says when there is no name, and when the name is not one of ours.
+const (
+	none  = "none"
+	other = "other"
+)
+
+// names are the values that labels may have. A value is never changed once it is in use.
+type names struct{ providers, models map[string]bool }
+
+func newNames(providers, models []string) *names {
+	return &names{providers: set(providers), models: set(models)}
+}
+
+func set(list []string) map[string]bool {
+	s := make(map[string]bool, len(list))
+	for _, one := range list {
+		s[one] = true
+	}
+	return s
+}
+
+func label(value string, known bool) string {
+	switch {
+	case value == "":
+		return none
+	case known:
+		return value
+	}
+	return other
+}
+
+func (n *names) provider(name string) string { return label(name, n.providers[name]) }
+
+func (n *names) model(name string) string { return label(name, n.models[name]) }
+
+func (n *names) endpoint(name string) string { return label(name, endpoints[name]) }
+
+// endpoints of the model API.
+var endpoints = set([]string{"chat/completions", "completions", "embeddings", "feedback", "messages", "models", "responses"})
+
+func outcome(o requestlog.Outcome) string {
+	return label(string(o), slices.Contains([]requestlog.Outcome{
+		requestlog.OK, requestlog.ClientError, requestlog.UpstreamError, requestlog.Rejected, requestlog.Cancelled,
+		requestlog.Partial, requestlog.Interrupted, requestlog.GatewayError,
+	}, o))
+}
+
+func decision(k route.Kind) string {
+	return label(string(k), k == route.Expected || k == route.Fallback || k == route.Policy)
+}
+
+func origin(o llm.Origin) string {
+	return label(string(o), slices.Contains([]llm.Origin{llm.FromClient, llm.FromGateway, llm.FromPolicy, llm.FromProvider}, o))
+}
+
+// class of an attempt: that of its failure, or ok.
+func class(k llm.Kind) string {
+	if k == "" {
+		return "ok"
+	}
+	return label(string(k), k.Code() != "")
+}
+
+func code(c string) string { return label(c, codes[c]) }
+
+// codes are all that a client can be given.
+var codes = func() map[string]bool {
+	all := map[string]bool{}
+	for _, k := range llm.Kinds() {
+		all[k.Code()] = true
+	}
+	return all
+}()

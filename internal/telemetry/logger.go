@@ -1,0 +1,97 @@
+// Package telemetry owns what the process says about itself: log lines and metrics. What it says about a request comes
+// from the request's entry alone, so that log line, metrics and dashboard row can never disagree.
+package telemetry
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"unicode/utf8"
+)
+
+// NewLogger makes a logger that writes one line per record, as JSON or as text. Nothing in any field can begin a
+// second line, move a terminal's cursor or end a string early; attributes that are named like secrets are masked.
+func NewLogger(w io.Writer, json bool, level slog.Leveler) *slog.Logger {
+	options := &slog.HandlerOptions{Level: level, ReplaceAttr: mask}
+	lines := &lineWriter{w: w}
+	if json {
+		return slog.New(slog.NewJSONHandler(lines, options))
+	}
+	return slog.New(slog.NewTextHandler(lines, options))
+}
+
+// ParseLevel reads debug, info, warn or error.
+func ParseLevel(name string) (slog.Level, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(name)); err != nil {
+		return 0, fmt.Errorf("read log level %q: %w", name, err)
+	}
+	return level, nil
+}
+
+// secretNames are attributes that nobody should log; when somebody does, the value is not written.
+var secretNames = map[string]bool{
+	"authorization": true, "proxy-authorization": true, "cookie": true, "set-cookie": true, "x-api-key": true,
+	"api_key": true, "api_keys": true, "apikey": true, "password": true, "secret": true, "token": true,
+	"credential": true, "master_key": true,
+}
+
+func mask(_ []string, a slog.Attr) slog.Attr {
+	if secretNames[strings.ToLower(a.Key)] && a.Value.String() != "" {
+		return slog.String(a.Key, "[secret]")
+	}
+	return a
+}
+
+// lineWriter is the last step before the output: whatever a handler lets through is escaped here. A handler calls
+// Write once per record.
+type lineWriter struct{ w io.Writer }
+
+func (l *lineWriter) Write(line []byte) (int, error) {
+	body := line
+	if n := len(body); n > 0 && body[n-1] == '\n' {
+		body = body[:n-1]
+	}
+	if !harmless(body) {
+		escaped := append(escape(make([]byte, 0, len(line)+64), body), '\n')
+		if _, err := l.w.Write(escaped); err != nil {
+			return 0, err
+		}
+		return len(line), nil
+	}
+	return l.w.Write(line)
+}
+
+func harmless(line []byte) bool {
+	for _, b := range line {
+		if b < ' ' || b >= 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// escape writes controls as \u00xx, which both a JSON string and a quoted text understand.
+func escape(to, line []byte) []byte {
+	for len(line) > 0 {
+		r, size := utf8.DecodeRune(line)
+		switch {
+		case r == utf8.RuneError && size <= 1:
+			to = append(to, `\ufffd`...)
+		case dangerous(r):
+			to = fmt.Appendf(to, `\u%04x`, r)
+		default:
+			to = append(to, line[:size]...)
+		}
+		line = line[size:]
+	}
+	return to
+}
+
+// dangerous reports whether a terminal or a log reader may act on the character: C0 and C1 controls, the line and
+// paragraph separators, and what reverses the direction of text.
+func dangerous(r rune) bool {
+	return r < ' ' || (r >= 0x7f && r <= 0x9f) || r == 0x2028 || r == 0x2029 || r == 0x200e || r == 0x200f ||
+		(r >= 0x202a && r <= 0x202e) || (r >= 0x2066 && r <= 0x2069) || r == 0xfeff
+}

@@ -1,0 +1,141 @@
+package telemetry
+
+import (
+	"net/http"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/requestlog"
+)
+
+// Build says which program is running.
+type Build struct {
+	Version string
+	Commit  string
+	Go      string
+}
+
+// Metrics counts finished requests and shows the state of the process to a scraper. It has a registry of its own.
+type Metrics struct {
+	registry *prometheus.Registry
+	names    atomic.Pointer[names]
+
+	requests  *prometheus.CounterVec
+	errors    *prometheus.CounterVec
+	latency   *prometheus.HistogramVec
+	ttft      *prometheus.HistogramVec
+	overhead  prometheus.Histogram
+	tokens    *prometheus.CounterVec
+	reasoning *prometheus.CounterVec
+	cost      *prometheus.CounterVec
+	compared  *prometheus.CounterVec
+	baseline  *prometheus.CounterVec
+	unpriced  *prometheus.CounterVec
+	attempts  *prometheus.CounterVec
+}
+
+// NewMetrics makes the metrics; gauges are read from sources at each scrape.
+func NewMetrics(build Build, sources Sources) *Metrics {
+	m := &Metrics{registry: prometheus.NewRegistry()}
+	m.names.Store(newNames(nil, nil))
+	m.requests = m.counter("fairlead_requests_total", "Finished requests.", "endpoint", "outcome", "decision", "provider", "model")
+	m.errors = m.counter("fairlead_errors_total", "Requests that were answered with an error, by its code.", "code", "origin")
+	m.latency = m.histogram("fairlead_request_duration_seconds", "From the first byte of a request to the last byte of its answer.", slow, "endpoint", "provider", "model")
+	m.ttft = m.histogram("fairlead_first_token_seconds", "From the first byte of a request to the first content of its answer.", slow, "provider", "model")
+	m.overhead = prometheus.NewHistogram(prometheus.HistogramOpts{Name: "fairlead_overhead_seconds", Help: "Time of a request that was not spent waiting for providers.", Buckets: fast})
+	m.tokens = m.counter("fairlead_tokens_total", "Tokens by class; the classes exclude each other.", "provider", "model", "class")
+	m.reasoning = m.counter("fairlead_reasoning_tokens_total", "Output tokens that were reasoning; they are output tokens too.", "provider", "model")
+	m.cost = m.counter("fairlead_cost_dollars_total", "Estimated cost of requests whose cost is known.", "provider", "model")
+	m.compared = m.counter("fairlead_compared_cost_dollars_total", "Estimated cost of requests whose baseline cost is known too.", "provider", "model")
+	m.baseline = m.counter("fairlead_baseline_cost_dollars_total", "What those requests would have cost at their baseline model.", "provider", "model")
+	m.unpriced = m.counter("fairlead_unpriced_requests_total", "Answered requests whose cost is unknown.", "provider", "model")
+	m.attempts = m.counter("fairlead_attempts_total", "Tries at targets, by the class of their failure; ok when they served.", "provider", "model", "class")
+	m.registry.MustRegister(
+		m.overhead,
+		buildInfo(build),
+		&gauges{metrics: m, sources: sources},
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
+	return m
+}
+
+// SetNames says which providers and models are configured. Only these become labels; every other name counts as
+// "other", so that no caller can make the number of series grow.
+func (m *Metrics) SetNames(providers, models []string) { m.names.Store(newNames(providers, models)) }
+
+// Handler serves the metrics in the text format of Prometheus. It authenticates nobody: keep it off public listeners.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
+}
+
+// Observe counts a finished request.
+func (m *Metrics) Observe(e *requestlog.Entry) {
+	n := m.names.Load()
+	endpoint, provider, model := n.endpoint(e.Endpoint), n.provider(e.Provider), n.model(e.Model)
+	m.requests.WithLabelValues(endpoint, outcome(e.Outcome), decision(e.DecisionKind), provider, model).Inc()
+	if e.Error != nil {
+		m.errors.WithLabelValues(code(e.Error.Code), origin(e.Error.Origin)).Inc()
+	}
+	m.latency.WithLabelValues(endpoint, provider, model).Observe(e.Latency.Seconds())
+	if e.TTFT > 0 {
+		m.ttft.WithLabelValues(provider, model).Observe(e.TTFT.Seconds())
+	}
+	m.overhead.Observe(e.Overhead.Seconds())
+	m.observeUsage(e.Usage, provider, model)
+	m.observeCost(e, provider, model)
+	for _, a := range e.Attempts {
+		m.attempts.WithLabelValues(n.provider(a.Provider), n.model(a.Model), class(a.Class)).Inc()
+	}
+}
+
+func (m *Metrics) observeUsage(u llm.Usage, provider, model string) {
+	for class, n := range map[string]int64{"input": u.Input, "cache_read": u.CacheRead, "cache_write": u.CacheWrite, "output": u.Output} {
+		if n > 0 {
+			m.tokens.WithLabelValues(provider, model, class).Add(float64(n))
+		}
+	}
+	if u.Reasoning > 0 {
+		m.reasoning.WithLabelValues(provider, model).Add(float64(u.Reasoning))
+	}
+}
+
+// observeCost adds dollars as floats: good enough for charts, while the ledger keeps the exact sums.
+func (m *Metrics) observeCost(e *requestlog.Entry, provider, model string) {
+	if e.Cost == nil {
+		if e.Outcome == requestlog.OK {
+			m.unpriced.WithLabelValues(provider, model).Inc()
+		}
+		return
+	}
+	add := func(c *prometheus.CounterVec, dollars float64) {
+		c.WithLabelValues(provider, model).Add(max(0, dollars)) // a counter cannot go down; a negative cost is a defect elsewhere
+	}
+	add(m.cost, e.Cost.Dollars())
+	if e.BaselineCost != nil {
+		add(m.compared, e.Cost.Dollars())
+		add(m.baseline, e.BaselineCost.Dollars())
+	}
+}
+
+func (m *Metrics) counter(name, help string, labels ...string) *prometheus.CounterVec {
+	c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	m.registry.MustRegister(c)
+	return c
+}
+
+func (m *Metrics) histogram(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+	h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
+	m.registry.MustRegister(h)
+	return h
+}
+
+// Bounds of the histograms in seconds: waiting for a model takes seconds, our own part micro- to milliseconds.
+var (
+	slow = []float64{0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3, 6, 12, 25, 50, 100, 300, 600}
+	fast = []float64{0.0001, 0.00025, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5}
+)

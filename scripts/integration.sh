@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# The tests that need services or the built binary. with-services.sh calls it.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+mapfile -t packages < <(scripts/service-packages.sh)
+if [ ${#packages[@]} -gt 0 ]; then
+	go test -race -timeout 10m "${packages[@]}"
+fi
+
+# The fault catalogue and the soak have targets of their own; so have the tests in other languages.
+mapfile -t blackbox < <(go list ./test/... 2>/dev/null | grep -Ev '/(faults|soak|sdk|browser)(/|$)' || true)
+if [ ${#blackbox[@]} -gt 0 ]; then
+	FAIRLEAD_TEST_BINARY="$PWD/bin/fairlead" go test -count=1 -timeout 15m "${blackbox[@]}"
+fi

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Installs what the tests need and the machine lacks: PostgreSQL, Redis, Chromium. Does nothing when all is there.
+set -euo pipefail
+
+missing=()
+compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || command -v initdb >/dev/null || missing+=(postgresql)
+command -v redis-server >/dev/null || command -v valkey-server >/dev/null || missing+=(redis-server)
+if [ -d "$(dirname "$0")/../test/browser" ]; then
+	command -v chromium >/dev/null || missing+=(chromium)
+fi
+[ ${#missing[@]} -eq 0 ] && exit 0
+
+how="apt-get install --no-install-recommends ${missing[*]}"
+if [ "$(id -u)" -ne 0 ]; then
+	echo "error: the tests need ${missing[*]}, and only root can install them" >&2
+	echo "  fix: sudo $how" >&2
+	exit 1
+fi
+if ! command -v apt-get >/dev/null; then
+	echo "error: the tests need ${missing[*]}, and this system has no apt-get" >&2
+	echo "  fix: install them with this system's own package manager" >&2
+	exit 1
+fi
+
+echo "installing ${missing[*]}" >&2
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+# Packages must not start services of their own: the tests start theirs on free ports.
+policy=/usr/sbin/policy-rc.d
+if [ ! -e "$policy" ]; then
+	printf '#!/bin/sh\nexit 101\n' >"$policy"
+	chmod +x "$policy"
+	trap 'rm -f "$log" "$policy"' EXIT
+fi
+export DEBIAN_FRONTEND=noninteractive
+install() { apt-get install -y -qq --no-install-recommends "${missing[@]}"; }
+if ! { install || { apt-get update -qq && install; }; } >"$log" 2>&1; then
+	tail -n 20 "$log" >&2
+	echo "error: could not install ${missing[*]}" >&2
+	echo "  fix: $how" >&2
+	exit 1
+fi

@@ -1,0 +1,148 @@
+// Package web holds the dashboard inside the binary and serves it. The source beside this file is built into stub/dist
+// by `make build`; without that, the binary carries the page in stub, which says how to get the dashboard.
+package web
+
+import (
+	"bytes"
+	"crypto/rand"
+	"embed"
+	"fmt"
+	"html"
+	"io/fs"
+	"mime"
+	"net/http"
+	"path"
+	"strings"
+)
+
+// The directory is always there, so that a bare `go build` works; dist within it only after the dashboard was built.
+//
+//go:embed all:stub
+var embedded embed.FS
+
+// Built reports whether the dashboard is inside, and not only the page that stands in for it.
+func Built() bool {
+	_, err := fs.Stat(embedded, "stub/dist/index.html")
+	return err == nil
+}
+
+// Handler serves the dashboard's own pages and files to GET and HEAD; everything else goes to notFound, so that
+// unknown paths of the APIs are answered in their own form.
+func Handler(version string, notFound http.Handler) http.Handler {
+	root := "stub"
+	if Built() {
+		root = "stub/dist"
+	}
+	files, err := fs.Sub(embedded, root)
+	if err != nil {
+		panic(err) // root is one of two constants
+	}
+	return newHandler(files, version, notFound)
+}
+
+type handler struct {
+	files    fs.FS
+	version  string
+	notFound http.Handler
+}
+
+func newHandler(files fs.FS, version string, notFound http.Handler) http.Handler {
+	return &handler{files: files, version: version, notFound: notFound}
+}
+
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		h.notFound.ServeHTTP(w, r)
+		return
+	}
+	name := strings.TrimPrefix(r.URL.Path, "/")
+	switch {
+	case isPage(r.URL.Path):
+		h.serveIndex(w, r)
+	case isFile(h.files, name):
+		h.serveFile(w, r, name)
+	default:
+		h.notFound.ServeHTTP(w, r)
+	}
+}
+
+// pages are the first parts of the paths that the dashboard routes itself.
+var pages = map[string]bool{
+	"": true, "requests": true, "playground": true, "quickstart": true, "routing": true, "providers": true,
+	"settings": true, "sign-in": true, "register": true, "welcome": true,
+}
+
+func isPage(urlPath string) bool {
+	if path.Clean(urlPath) != urlPath && path.Clean(urlPath)+"/" != urlPath {
+		return false
+	}
+	first, _, _ := strings.Cut(strings.TrimPrefix(urlPath, "/"), "/")
+	return pages[first]
+}
+
+func isFile(files fs.FS, name string) bool {
+	if name == "index.html" || strings.HasPrefix(path.Base(name), ".") || !fs.ValidPath(name) {
+		return false
+	}
+	info, err := fs.Stat(files, name)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// serveIndex sends the page that starts the dashboard. It is never cached: it carries the nonce of this answer and
+// names the files of this version.
+func (h *handler) serveIndex(w http.ResponseWriter, r *http.Request) {
+	page, err := fs.ReadFile(h.files, "index.html")
+	if err != nil {
+		h.notFound.ServeHTTP(w, r)
+		return
+	}
+	nonce := rand.Text()
+	page = bytes.ReplaceAll(page, []byte("__NONCE__"), []byte(nonce))
+	page = bytes.ReplaceAll(page, []byte("__VERSION__"), []byte(html.EscapeString(h.version)))
+	secure(w.Header(), nonce)
+	w.Header().Set("Cache-Control", "no-cache")
+	h.send(w, r, "index.html", page)
+}
+
+// serveFile sends a file of the build. The build puts a hash of the content into names under assets, so those never change.
+func (h *handler) serveFile(w http.ResponseWriter, r *http.Request, name string) {
+	content, err := fs.ReadFile(h.files, name)
+	if err != nil {
+		h.notFound.ServeHTTP(w, r)
+		return
+	}
+	secure(w.Header(), "")
+	w.Header().Set("Cache-Control", "no-cache")
+	if strings.HasPrefix(name, "assets/") {
+		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+	}
+	h.send(w, r, name, content)
+}
+
+func (h *handler) send(w http.ResponseWriter, r *http.Request, name string, content []byte) {
+	kind := mime.TypeByExtension(path.Ext(name))
+	if kind == "" {
+		kind = "application/octet-stream"
+	}
+	w.Header().Set("Content-Type", kind)
+	w.Header().Set("Content-Length", fmt.Sprint(len(content)))
+	if r.Method == http.MethodGet {
+		_, _ = w.Write(content) // the browser left: nobody to tell
+	}
+}
+
+// secure sets what a browser may do with the answer. Only styles may carry the nonce: there is no inline script.
+func secure(header http.Header, nonce string) {
+	style := "'self'"
+	if nonce != "" {
+		style += " 'nonce-" + nonce + "'"
+	}
+	header.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src "+style+
+		"; img-src 'self' data:; font-src 'self'; connect-src 'self'; manifest-src 'self'"+
+		"; frame-ancestors 'none'; base-uri 'none'; form-action 'self'")
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("X-Frame-Options", "DENY")
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("Cross-Origin-Opener-Policy", "same-origin")
+	header.Set("Cross-Origin-Resource-Policy", "same-origin")
+}

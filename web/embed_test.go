@@ -1,0 +1,130 @@
+package web
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+func testFiles() fstest.MapFS {
+	return fstest.MapFS{
+		"index.html":          {Data: []byte(`<title>__VERSION__</title><style nonce="__NONCE__"></style>`)},
+		"assets/app-1a2b.js":  {Data: []byte(`console.log(1)`)},
+		"assets/app-1a2b.css": {Data: []byte(`body{}`)},
+		"favicon.svg":         {Data: []byte(`<svg/>`)},
+		".gitignore":          {Data: []byte(`/dist/`)},
+	}
+}
+
+func get(t *testing.T, h http.Handler, method, path string) *http.Response {
+	t.Helper()
+	recorder := httptest.NewRecorder()
+	h.ServeHTTP(recorder, httptest.NewRequest(method, path, nil))
+	return recorder.Result()
+}
+
+func testHandler() http.Handler {
+	notFound := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) })
+	return newHandler(testFiles(), "1.2.3<", notFound)
+}
+
+func TestHandlerServesOnlyTheDashboard(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		method, path string
+		status       int
+		kind, cache  string
+	}{
+		{"GET", "/", 200, "text/html", "no-cache"},
+		{"HEAD", "/", 200, "text/html", "no-cache"},
+		{"GET", "/requests", 200, "text/html", "no-cache"},
+		{"GET", "/requests/req_1", 200, "text/html", "no-cache"},
+		{"GET", "/settings/keys", 200, "text/html", "no-cache"},
+		{"GET", "/assets/app-1a2b.js", 200, "text/javascript", "public, max-age=31536000, immutable"},
+		{"GET", "/assets/app-1a2b.css", 200, "text/css", "public, max-age=31536000, immutable"},
+		{"GET", "/favicon.svg", 200, "image/svg+xml", "no-cache"},
+		{"GET", "/assets/missing.js", 404, "", ""},
+		{"GET", "/assets", 404, "", ""},
+		{"GET", "/index.html", 404, "", ""},
+		{"GET", "/.gitignore", 404, "", ""},
+		{"GET", "/proxy/v1/nothing", 404, "", ""},
+		{"GET", "/api/v1/nothing", 404, "", ""},
+		{"GET", "/nothing", 404, "", ""},
+		{"GET", "/requests/../proxy", 404, "", ""},
+		{"GET", "//requests", 404, "", ""},
+		{"POST", "/", 404, "", ""},
+		{"DELETE", "/requests", 404, "", ""},
+	} {
+		t.Run(c.method+" "+c.path, func(t *testing.T) {
+			t.Parallel()
+			response := get(t, testHandler(), c.method, c.path)
+			if response.StatusCode != c.status {
+				t.Fatalf("status %d, want %d", response.StatusCode, c.status)
+			}
+			if kind := response.Header.Get("Content-Type"); !strings.HasPrefix(kind, c.kind) {
+				t.Errorf("content type %q, want %q", kind, c.kind)
+			}
+			if cache := response.Header.Get("Cache-Control"); cache != c.cache {
+				t.Errorf("cache control %q, want %q", cache, c.cache)
+			}
+		})
+	}
+}
+
+func TestEveryAnswerIsFenced(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{"/", "/assets/app-1a2b.js"} {
+		header := get(t, testHandler(), "GET", path).Header
+		for name, want := range map[string]string{
+			"X-Content-Type-Options": "nosniff",
+			"X-Frame-Options":        "DENY",
+			"Referrer-Policy":        "no-referrer",
+		} {
+			if got := header.Get(name); got != want {
+				t.Errorf("%s: %s is %q, want %q", path, name, got, want)
+			}
+		}
+		policy := header.Get("Content-Security-Policy")
+		for _, part := range []string{"default-src 'none'", "script-src 'self';", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'"} {
+			if !strings.Contains(policy, part) {
+				t.Errorf("%s: the policy lacks %q: %s", path, part, policy)
+			}
+		}
+		if strings.Contains(policy, "unsafe") {
+			t.Errorf("%s: the policy allows what is unsafe: %s", path, policy)
+		}
+	}
+}
+
+func TestIndexHasItsOwnNonceAndVersion(t *testing.T) {
+	t.Parallel()
+	nonce := regexp.MustCompile(`'nonce-([A-Z2-7]+)'`)
+	seen := map[string]bool{}
+	for range 3 {
+		recorder := httptest.NewRecorder()
+		testHandler().ServeHTTP(recorder, httptest.NewRequest(http.MethodGet, "/", nil))
+		m := nonce.FindStringSubmatch(recorder.Header().Get("Content-Security-Policy"))
+		if m == nil || seen[m[1]] {
+			t.Fatalf("no fresh nonce in %q", recorder.Header().Get("Content-Security-Policy"))
+		}
+		seen[m[1]] = true
+		if want := `<title>1.2.3&lt;</title><style nonce="` + m[1] + `"></style>`; recorder.Body.String() != want {
+			t.Fatalf("page is %q, want %q", recorder.Body.String(), want)
+		}
+	}
+}
+
+func TestEmbeddedPageIsThere(t *testing.T) {
+	t.Parallel()
+	recorder := httptest.NewRecorder()
+	Handler("dev", http.NotFoundHandler()).ServeHTTP(recorder, httptest.NewRequest(http.MethodGet, "/", nil))
+	if recorder.Code != http.StatusOK || strings.Contains(recorder.Body.String(), "__NONCE__") {
+		t.Fatalf("status %d: %s", recorder.Code, recorder.Body)
+	}
+	if !Built() && !strings.Contains(recorder.Body.String(), "make build") {
+		t.Error("the page that stands in does not say how to build the dashboard")
+	}
+}
