@@ -59,9 +59,9 @@ sdk: build ## tests with the official client libraries
 browser: build ## dashboard tests in a real browser
 	@if [ -x test/browser/run.sh ]; then test/browser/run.sh; fi
 
-bench: ## benchmarks of the hot path
-	@if [ -d bench ]; then $(GO) test -run '^$$' -bench . -benchmem ./bench/... ; fi
-	$(GO) test -run '^$$' -bench . -benchmem $(UNIT_PACKAGES)
+bench: build ## what a request costs, beside a minimal reverse proxy in the same run; then the hot steps alone
+	$(GO) run ./bench
+	$(GO) test -run '^$$' -bench . -benchmem ./internal/route ./internal/wire/chat ./internal/spool ./internal/store
 
 faults: build ## the fault catalogue against the real binary, with real services
 	@if [ -d test/faults ]; then scripts/with-services.sh $(GO) test -count=1 -timeout 60m ./test/faults/... ; else echo 'there are no fault tests yet'; fi

@@ -5,6 +5,7 @@ package id
 import (
 	"crypto/rand"
 	"encoding/base32"
+	"strings"
 	"time"
 )
 
@@ -45,8 +46,12 @@ func Time(s string) (time.Time, bool) {
 	if len(s) < 27 || s[len(s)-27] != '_' {
 		return time.Time{}, false
 	}
-	raw, err := crockford.DecodeString(s[len(s)-26:] + "00")
-	if err != nil || len(raw) < 7 {
+	text := s[len(s)-26:]
+	if text[0] > '7' || strings.ContainsAny(text, "\r\n") { // more than 128 bits; line ends, which decoding passes over
+		return time.Time{}, false
+	}
+	raw, err := crockford.DecodeString(text + "00")
+	if err != nil {
 		return time.Time{}, false
 	}
 	var ms uint64

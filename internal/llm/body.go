@@ -3,7 +3,6 @@ package llm
 import (
 	"bytes"
 	"encoding/json"
-	"maps"
 )
 
 // Body is the error object that every path answers with: {"error": sentence, "code": CODE, "details": {…}}.
@@ -34,7 +33,11 @@ func (e *Error) OpenAIBody(requestID string) []byte {
 
 func (e *Error) rest(b *bytes.Buffer, requestID string) []byte {
 	details := map[string]any{}
-	maps.Copy(details, e.Details)
+	for name, value := range e.Details {
+		if raw := encode(value); raw != nil { // a detail that cannot be written must not hide the others
+			details[name] = json.RawMessage(raw)
+		}
+	}
 	details["request_id"] = requestID
 	details["origin"] = e.Kind.Origin()
 	details["retryable"] = e.Retryable()
@@ -63,13 +66,14 @@ func (e *Error) Retryable() bool {
 	return e.Kind.Retryable()
 }
 
-// encode writes JSON on one line without escaping <, > and &, which make sentences unreadable.
+// encode writes JSON on one line without escaping <, > and &, which make sentences unreadable. It is nil for what JSON
+// cannot express.
 func encode(v any) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		return []byte(`{}`) // a detail that cannot be encoded must not hide the error itself
+		return nil
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }

@@ -3,6 +3,8 @@ package llm
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 )
 
@@ -135,34 +137,37 @@ var kinds = map[Kind]kindFacts{
 	Conflict:         {"CONFLICT", 409, FromClient, false, false},
 }
 
+// facts returns the row of the kind. A kind that is not in the table is a defect of ours, and is answered as one.
+func (k Kind) facts() kindFacts {
+	if facts, ok := kinds[k]; ok {
+		return facts
+	}
+	return kinds[Internal]
+}
+
 // Code is the public code of the kind, such as RATE_LIMITED.
-func (k Kind) Code() string { return kinds[k].code }
+func (k Kind) Code() string { return k.facts().code }
 
 // Status is the HTTP status of the kind.
-func (k Kind) Status() int { return kinds[k].status }
+func (k Kind) Status() int { return k.facts().status }
 
 // Origin says who causes errors of this kind.
-func (k Kind) Origin() Origin { return kinds[k].origin }
+func (k Kind) Origin() Origin { return k.facts().origin }
 
 // Retryable reports whether the same request may succeed later.
-func (k Kind) Retryable() bool { return kinds[k].retryable }
+func (k Kind) Retryable() bool { return k.facts().retryable }
 
 // NextMayHelp reports whether another target may answer the request now.
-func (k Kind) NextMayHelp() bool { return kinds[k].next }
+func (k Kind) NextMayHelp() bool { return k.facts().next }
 
 // FromUpstream reports whether a provider's answer, or the lack of one, is what failed.
 func (k Kind) FromUpstream() bool {
-	return kinds[k].next || kinds[k].origin == FromProvider || k == UpstreamInvalid || k == UpstreamContentPolicy
+	facts := k.facts()
+	return facts.next || facts.origin == FromProvider || k == UpstreamInvalid || k == UpstreamContentPolicy
 }
 
-// Kinds lists every kind, for documents and tests.
-func Kinds() []Kind {
-	all := make([]Kind, 0, len(kinds))
-	for k := range kinds {
-		all = append(all, k)
-	}
-	return all
-}
+// Kinds lists every kind by name, for documents and tests.
+func Kinds() []Kind { return slices.Sorted(maps.Keys(kinds)) }
 
 // Error is what a client is told. Message is a sentence that makes sense alone: what, why, what to do.
 type Error struct {
@@ -201,14 +206,18 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Status is what the client gets: the kind's, or the provider's own 4xx where the request was at fault.
+// Status is what the client gets: the kind's, or the provider's own 4xx where the request was at fault. Statuses on which
+// clients act by themselves, such as by repeating the request or asking for another key, are not passed on.
 func (e *Error) Status() int {
 	passedOn := e.Kind == UpstreamInvalid || e.Kind == UpstreamContentPolicy
-	if passedOn && e.UpstreamStatus >= 400 && e.UpstreamStatus < 500 {
+	if passedOn && e.UpstreamStatus >= 400 && e.UpstreamStatus < 500 && !actedOn[e.UpstreamStatus] {
 		return e.UpstreamStatus
 	}
 	return e.Kind.Status()
 }
+
+// actedOn are the 4xx that mean something between the provider and us: a key, a payment, a wait, a repeat.
+var actedOn = map[int]bool{401: true, 402: true, 403: true, 407: true, 408: true, 409: true, 425: true, 429: true}
 
 // AsError returns err as an Error; anything else is a defect of ours and says nothing of itself to the client.
 func AsError(err error) *Error {

@@ -27,24 +27,28 @@ type Rate int64
 // ErrSyntax says that a text is not a decimal number of dollars with at most nine digits behind the point.
 var ErrSyntax = errors.New("not an amount in dollars")
 
-// Add returns a+b, held at the ends of the range.
+// Add returns a+b, held between -Max and Max.
 func (a Amount) Add(b Amount) Amount {
 	sum := a + b
-	if (a > 0 && b > 0 && sum < 0) || (a > 0 && b > 0 && sum < a) {
+	switch {
+	case a > 0 && b > 0 && sum < 0:
 		return Max
-	}
-	if a < 0 && b < 0 && sum >= 0 {
+	case a < 0 && b < 0 && sum >= 0, sum < -Max:
 		return -Max
 	}
 	return sum
 }
 
-// Sub returns a-b, held at the ends of the range.
+// Sub returns a-b, held between -Max and Max.
 func (a Amount) Sub(b Amount) Amount {
-	if b == math.MinInt64 {
+	difference := a - b
+	switch {
+	case a >= 0 && b < 0 && difference < 0:
 		return Max
+	case a < 0 && b > 0 && difference >= 0, difference < -Max:
+		return -Max
 	}
-	return a.Add(-b)
+	return difference
 }
 
 // Cost prices tokens at the rate, rounded half up to a whole nano-dollar.
@@ -59,11 +63,11 @@ func (r Rate) Cost(tokens int64) Amount {
 		return Max
 	}
 	quo, rem := bits.Div64(hi, lo, million)
+	if quo >= math.MaxInt64 { // before rounding, which could wrap
+		return Max
+	}
 	if rem >= million/2 {
 		quo++
-	}
-	if quo > math.MaxInt64 {
-		return Max
 	}
 	return Amount(quo)
 }

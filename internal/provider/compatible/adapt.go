@@ -18,6 +18,9 @@ func (v Vendor) chatEdit(c *provider.Call) chat.Edit {
 	if v.Asks.NoStreamOptions {
 		a.edit.Drop = append(a.edit.Drop, "stream_options")
 	}
+	if v.Asks.NineCharCallIDs {
+		a.edit.CallID = chat.NineCharID
+	}
 	a.outputLimit()
 	a.sampling()
 	a.members()
@@ -41,14 +44,16 @@ type adaptation struct {
 	edit   chat.Edit
 }
 
-// maxWarnings keeps a request with very many unknown members from filling the log.
+// maxWarnings keeps a request with very many unknown members, or an answer with very many faults, from filling the log.
 const maxWarnings = 12
 
-func (a *adaptation) warn(format string, args ...any) {
-	if len(a.call.Warnings) < maxWarnings {
-		a.call.Warnings = append(a.call.Warnings, fmt.Sprintf(format, args...))
+func warn(c *provider.Call, format string, args ...any) {
+	if len(c.Warnings) < maxWarnings {
+		c.Warnings = append(c.Warnings, fmt.Sprintf(format, args...))
 	}
 }
+
+func (a *adaptation) warn(format string, args ...any) { warn(a.call, format, args...) }
 
 const (
 	maxTokens           = "max_tokens"

@@ -33,7 +33,7 @@ func (e conversation) Events(c *provider.Call, resp *http.Response) iter.Seq2[ll
 		Stream: c.Request.Stream, ContentType: resp.Header.Get("Content-Type"), Model: c.Target.Model.Name,
 		MaxLine: e.settings.MaxLine, MaxAnswer: e.settings.MaxAnswer, SizeHint: resp.ContentLength,
 		UsagePath: e.vendor.Answer.UsageAt, ReasoningOnTop: e.vendor.Answer.ReasoningOnTop,
-		Warn: func(what string) { c.Warnings = append(c.Warnings, what) },
+		Warn: func(what string) { warn(c, "%s", what) },
 	})
 }
 

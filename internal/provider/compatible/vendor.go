@@ -36,6 +36,7 @@ type Asks struct {
 	NoStreamOptions bool                         // refuses stream_options
 	NoBase64        bool                         // gives vectors as numbers only, and may not know encoding_format
 	NoTokenIDs      bool                         // embeds text, not token ids
+	NineCharCallIDs bool                         // takes no tool-call ids but those of nine letters and digits
 	Accepts         []string                     // refuses every member but these, as the caller names them; nil accepts all
 	Drop            []string                     // refuses these
 	Rename          map[string]string            // knows these by another name

@@ -39,6 +39,7 @@ var first = []Vendor{
 		Lacks: llm.Logprobs | llm.ManyChoices | llm.AudioOut,
 		Asks: Asks{
 			MaxTokensOnly: true, NoStreamOptions: true, NoBase64: true, NoTokenIDs: true, // usage comes in the last chunk anyway
+			NineCharCallIDs: true,
 			Accepts: []string{
 				"model", "messages", "temperature", "top_p", "max_tokens", "max_completion_tokens", "stream", "stop", "seed", "random_seed",
 				"response_format", "tools", "tool_choice", "parallel_tool_calls", "presence_penalty", "frequency_penalty",

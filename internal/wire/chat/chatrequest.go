@@ -18,14 +18,14 @@ func (d *decoder) chat(name string) {
 	case "stream_options":
 		d.streamOptions()
 	case "n":
-		if n := d.whole(name, 1, maxChoices); n > 0 {
+		if n := d.whole(name, maxChoices); n > 0 {
 			r.Choices = int(n)
 			d.need(n > 1, llm.ManyChoices)
 		}
 	case "max_tokens":
-		d.maxTokens = d.whole(name, 1, maxTokens)
+		d.maxTokens = d.whole(name, maxTokens)
 	case "max_completion_tokens":
-		d.maxCompletion = d.whole(name, 1, maxTokens)
+		d.maxCompletion = d.whole(name, maxTokens)
 	case "tools", "functions":
 		d.tools(name)
 	case "parallel_tool_calls":

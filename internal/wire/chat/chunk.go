@@ -1,8 +1,6 @@
 package chat
 
 import (
-	"slices"
-
 	"fairlead/internal/llm"
 )
 
@@ -26,8 +24,8 @@ type chunk struct {
 	finish       string
 	ascii, other int
 	seen, ended  choiceSet
-	oddFinish    text // a finish reason in the provider's own word, and ours for it
-	ourFinish    string
+	odd          []correction // what the provider writes in a way of its own
+	lost         bool         // a part of the content has no place in the format
 }
 
 // choiceSet holds the indexes of choices; the format allows 128.
@@ -46,20 +44,21 @@ func (s *choiceSet) merge(o choiceSet) {
 
 func (s *choiceSet) empty() bool { return s[0]|s[1] == 0 }
 
-// read scans data and puts the format's own words in the place of finish reasons that only the provider knows, so that
-// the bytes may come back changed.
+// read scans data and mends what the provider writes in a way of its own, so that the bytes may come back changed.
 func (c *chunk) read(data []byte) ([]byte, error) {
 	err := c.scan(data)
-	for err == nil && c.ourFinish != "" {
-		data = slices.Concat(data[:c.oddFinish.start], []byte(c.ourFinish), data[c.oddFinish.end:])
-		err = c.scan(data)
+	if err != nil || len(c.odd) == 0 {
+		return data, err
 	}
+	data, lost := corrected(data, c.odd), c.lost
+	err = c.scan(data)
+	c.lost = lost
 	return data, err
 }
 
 // scan reads data. An error means that it is no JSON object.
 func (c *chunk) scan(data []byte) error {
-	*c = chunk{whole: c.whole, outer: c.outer, inner: c.inner, fields: c.fields[:0], choices: -1}
+	*c = chunk{whole: c.whole, outer: c.outer, inner: c.inner, fields: c.fields[:0], odd: c.odd[:0], choices: -1}
 	s := scanner{b: data}
 	if s.peek() != '{' {
 		s.fail("an object is expected")
@@ -165,7 +164,7 @@ func (c *chunk) choice(s *scanner) {
 				t := s.text()
 				finish = finishReason(s.b[t.start:t.end])
 				if finish != string(s.b[t.start:t.end]) {
-					c.oddFinish, c.ourFinish = t, finish
+					c.odd = append(c.odd, correction{t.start, t.end, []byte(finish)})
 				}
 			}
 		}
@@ -201,16 +200,28 @@ func (c *chunk) delta(s *scanner) {
 		return
 	}
 	c.spoken = true
-	reasoned := false
+	var list parts
 	for key := range s.members {
 		switch string(key) {
-		case "content", "refusal":
-			c.said(s)
-		case "reasoning_content", "reasoning":
-			if reasoned {
-				continue // the same text under both names
+		case "content":
+			if s.kind() == '[' {
+				list.read(s)
+				continue
 			}
-			reasoned = c.said(s)
+			c.said(s)
+		case "refusal":
+			c.said(s)
+		case "reasoning_content":
+			from := s.i
+			c.thought(s, &list)
+			if s.i == from {
+				s.skip()
+			}
+			if !list.reasoned {
+				list.emptyFrom, list.emptyTo = from, s.i
+			}
+		case "reasoning":
+			c.thought(s, &list)
 		case "tool_calls":
 			c.calls(s)
 		case "function_call":
@@ -219,33 +230,26 @@ func (c *chunk) delta(s *scanner) {
 			c.content = s.kind() == '{' || c.content
 		}
 	}
+	c.odd = append(c.odd, list.flat(c.whole)...)
+	c.lost = c.lost || list.lost
 }
 
-// said reads a text, or the list of parts that some reasoning models send in its place.
+// thought reads reasoning, which some providers send under both names.
+func (c *chunk) thought(s *scanner, list *parts) {
+	if !list.reasoned {
+		list.reasoned = c.said(s)
+	}
+}
+
+// said reads a text and reports whether there is any.
 func (c *chunk) said(s *scanner) bool {
 	before := s.ascii + s.other
-	switch s.kind() {
-	case '"':
+	if s.kind() == '"' {
 		s.counted()
-	case '[':
-		for range s.elements {
-			c.part(s)
-		}
 	}
 	spoke := s.ascii+s.other > before
 	c.content = c.content || spoke
 	return spoke
-}
-
-func (c *chunk) part(s *scanner) {
-	if s.kind() != '{' {
-		return
-	}
-	for key := range s.members {
-		if string(key) == "text" || string(key) == "thinking" {
-			c.said(s)
-		}
-	}
 }
 
 func (c *chunk) calls(s *scanner) {

@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -323,24 +323,47 @@ func TestDecodeFindsRepeatsInLargeObjects(t *testing.T) {
 	}
 }
 
-func TestDecodeRefusesHostileBodiesQuickly(t *testing.T) {
-	t.Parallel()
+// hostileBodies are refused before much of them is read: most says how many bytes that may be.
+func hostileBodies() map[string]struct {
+	body string
+	most int
+} {
 	var keys strings.Builder
-	for i := range 1_000_000 {
-		fmt.Fprintf(&keys, `"k%d":0,`, i)
+	for i := range 100_000 {
+		fmt.Fprintf(&keys, `"k%06d":0,`, i)
 	}
-	for name, body := range map[string]string{
-		"a million keys":          request(`"x":{` + keys.String() + `"z":0}`),
-		"a million small keys":    request(`"x":[` + strings.Repeat(`{"a":1},`, 1_000_000) + `1]`),
-		"a hundred thousand deep": request(`"x":` + strings.Repeat(`[`, 100_000)),
-	} {
-		start := time.Now()
-		if e := refused(t, llm.Chat, body); e.Kind != llm.InvalidJSON {
-			t.Errorf("%s: %s", name, e.Kind)
+	return map[string]struct {
+		body string
+		most int
+	}{
+		"too many keys in one object": {request(`"x":{` + keys.String() + `"z":0}`), 100 + maxObjectKeys*len(`"k000000":0,`)},
+		"too many keys in all":        {request(`"x":[` + strings.Repeat(`{"a":1},`, 500_000) + `1]`), 100 + maxKeys*len(`{"a":1},`)},
+		"too deep":                    {request(`"x":` + strings.Repeat(`[`, 100_000)), 100 + maxDepth},
+	}
+}
+
+func TestDecodeStopsReadingHostileBodies(t *testing.T) {
+	t.Parallel()
+	for name, tc := range hostileBodies() {
+		e := refused(t, llm.Chat, tc.body)
+		_, at, _ := strings.Cut(e.Message, " at byte ")
+		offset, err := strconv.Atoi(strings.TrimSuffix(at, "."))
+		if e.Kind != llm.InvalidJSON || err != nil || offset > tc.most {
+			t.Errorf("%s: %s, want a stop before byte %d", name, e.Message, tc.most)
 		}
-		if took := time.Since(start); took > 2*time.Second { // generous: other tests run beside it
-			t.Errorf("%s took %s", name, took)
-		}
+	}
+}
+
+func BenchmarkDecodeHostile(b *testing.B) {
+	for name, tc := range hostileBodies() {
+		b.Run(name, func(b *testing.B) {
+			body := []byte(tc.body)
+			for b.Loop() {
+				if _, err := (Format{}).DecodeRequest(llm.Chat, body); err == nil {
+					b.Fatal("accepted")
+				}
+			}
+		})
 	}
 }
 

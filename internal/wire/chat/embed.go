@@ -50,8 +50,7 @@ func Embedding(r io.Reader, o EmbedOptions) (llm.Event, error) {
 		return llm.Event{}, err
 	}
 	ev := llm.Event{Content: true, Model: a.reported}
-	if usage, ok := parseUsage(a.c.usage, false); ok {
-		usage.Output = 0
+	if usage, ok := parseEmbedUsage(a.c.usage); ok {
 		ev.Usage = &usage
 	}
 	if !inOrder(vectors, o.Base64) {

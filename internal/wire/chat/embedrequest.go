@@ -6,7 +6,7 @@ func (d *decoder) embed(name string) {
 	case "input":
 		d.inputs()
 	case "dimensions":
-		d.req.Dimensions = d.whole(name, 1, maxDimension)
+		d.req.Dimensions = d.whole(name, maxDimension)
 	case "encoding_format":
 		d.req.Base64 = d.oneOf(name, "float", "base64") == "base64"
 	}

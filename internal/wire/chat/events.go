@@ -47,7 +47,7 @@ func Events(r io.Reader, o EventOptions) iter.Seq2[llm.Event, error] {
 		events := sse.NewReader(r, o.MaxLine)
 		first, err := events.First()
 		switch {
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			yield(llm.Event{}, malformed("The provider sent an empty answer."))
 		case err != nil:
 			yield(llm.Event{}, a.readError(err))
@@ -67,8 +67,10 @@ type answer struct {
 	out   []byte // the event handed out
 	size  int64
 	bad   int
+	lost  bool // told that a part of the content was left out
 
 	reported    string // the model name that the provider tells
+	tier        string // the service tier that it tells
 	id, created []byte // of the stream's first chunk
 	seen, ended choiceSet
 	usage       *llm.Usage // the latest; its event waits in held for the end
@@ -80,6 +82,7 @@ func newAnswer(o EventOptions) *answer {
 		o.MaxAnswer = DefaultMaxAnswer
 	}
 	a := &answer{o: o}
+	a.c.fields = make([]llm.Field, 0, 12)
 	a.c.outer, a.c.inner, _ = strings.Cut(o.UsagePath, ".")
 	if o.Model != "" {
 		a.model = appendQuoted(nil, o.Model)
@@ -113,7 +116,7 @@ func (a *answer) warn(format string, args ...any) {
 func (a *answer) stream(events *sse.Reader, yield func(llm.Event, error) bool) {
 	for {
 		in, err := events.Next()
-		if err == io.EOF || err == nil && bytes.Equal(bytes.TrimSpace(in.Data), done) {
+		if errors.Is(err, io.EOF) || err == nil && bytes.Equal(bytes.TrimSpace(in.Data), done) {
 			a.close(yield, a.complete(err == nil))
 			return
 		}
@@ -211,6 +214,10 @@ func (a *answer) describe(data []byte) llm.Event {
 
 // note remembers what chunks have in common.
 func (a *answer) note(data []byte) {
+	if a.c.lost && !a.lost {
+		a.lost = true
+		a.warn("left out a part of the answer that is neither text nor thinking")
+	}
 	m := data[a.c.model.start:a.c.model.end]
 	if a.c.model.escaped {
 		m = unescape(nil, m, len(m))
@@ -218,67 +225,13 @@ func (a *answer) note(data []byte) {
 	if len(m) > 0 && string(m) != a.reported {
 		a.reported = string(m)
 	}
+	if tier := a.c.tier; len(tier) > len(`""`) && tier[0] == '"' && string(tier[1:len(tier)-1]) != a.tier {
+		a.tier = string(tier[1 : len(tier)-1])
+	}
 	if a.id == nil && len(a.c.id) > len(`""`) {
 		a.id = bytes.Clone(a.c.id)
 		a.created = bytes.Clone(a.c.created)
 	}
-}
-
-// tell sorts the usage that the scan found; nil when there is none that makes sense.
-func (a *answer) tell() *llm.Usage {
-	c := &a.c
-	if c.usage == nil {
-		return nil
-	}
-	usage, ok := parseUsage(c.usage, a.o.ReasoningOnTop)
-	if !ok {
-		a.warn("left out a usage object without sense")
-		return nil
-	}
-	if len(c.tier) > 2 && c.tier[0] == '"' {
-		usage.ServiceTier = string(c.tier[1 : len(c.tier)-1])
-	}
-	return &usage
-}
-
-// hold keeps the chunk's usage for the end of the stream, because clients add up what comes twice.
-func (a *answer) hold(data []byte) *llm.Usage {
-	c, usage := &a.c, a.tell()
-	if usage == nil {
-		return nil
-	}
-	a.usage = usage
-	if c.choices == 0 && c.usageOnTop && (a.id == nil || bytes.Equal(c.id, a.id)) {
-		a.held = append(a.held[:0], a.rewrite(data, false)...)
-	} else {
-		a.held = a.appendChunk(a.held[:0], `"choices":[],"usage":`, c.usage)
-	}
-	return usage
-}
-
-// appendChunk appends a chunk of ours: the common members, and then what is given.
-func (a *answer) appendChunk(dst []byte, parts string, value []byte) []byte {
-	dst = append(dst, `{"id":`...)
-	dst = append(dst, or(a.id, `"chatcmpl-0"`)...)
-	dst = append(dst, `,"object":"chat.completion.chunk","created":`...)
-	dst = append(dst, or(a.created, "0")...)
-	dst = append(dst, `,"model":`...)
-	if len(a.model) > 0 {
-		dst = append(dst, a.model...)
-	} else {
-		dst = appendQuoted(dst, a.reported)
-	}
-	dst = append(dst, ',')
-	dst = append(dst, parts...)
-	dst = append(dst, value...)
-	return append(dst, '}')
-}
-
-func or(raw []byte, otherwise string) []byte {
-	if raw == nil {
-		return []byte(otherwise)
-	}
-	return raw
 }
 
 // complete is nil when the stream may end here. said tells whether the provider itself called it the end.
@@ -302,37 +255,4 @@ func (a *answer) close(yield func(llm.Event, error) bool, err error) {
 	if err != nil {
 		yield(llm.Event{}, err)
 	}
-}
-
-// rewrite returns data with our model name, without a null error, and without usage if cutUsage.
-func (a *answer) rewrite(data []byte, cutUsage bool) []byte {
-	fields, out := a.c.fields, a.out[:0]
-	if len(fields) == 0 {
-		return data
-	}
-	out = append(out, data[:fields[0].KeyStart]...)
-	written := false
-	if !a.c.hasModel && len(a.model) > 0 {
-		out = append(append(out, `"model":`...), a.model...)
-		written = true
-	}
-	for i, f := range fields {
-		if f.Name == "error" || f.Name == "usage" && cutUsage || f.Name == "model" && !a.c.hasModel && len(a.model) > 0 {
-			continue
-		}
-		switch {
-		case written && i > 0:
-			out = append(out, data[fields[i-1].End:f.KeyStart]...)
-		case written:
-			out = append(out, ',')
-		}
-		written = true
-		if f.Name == "model" && len(a.model) > 0 {
-			out = append(append(out, data[f.KeyStart:f.Value]...), a.model...)
-			continue
-		}
-		out = append(out, data[f.KeyStart:f.End]...)
-	}
-	a.out = append(out, data[fields[len(fields)-1].End:]...)
-	return a.out
 }

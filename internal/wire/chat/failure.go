@@ -12,6 +12,7 @@ import (
 // waits that are given as a date.
 func Failure(status int, h http.Header, body []byte, now time.Time) *llm.Error {
 	f := readFault(body)
+	f.passes = passes(status, h, f, now)
 	e := f.err(kindOf(status, f), status)
 	e.RetryAfter = retryAfter(status, h, f, now)
 	return e
@@ -24,6 +25,7 @@ func faultInside(raw []byte) *llm.Error {
 	if status < 400 {
 		status = statusOf(f.code + " " + f.kind)
 	}
+	f.passes = passes(status, nil, f, time.Time{})
 	e := f.err(kindOf(status, f), told)
 	e.RetryAfter = retryAfter(status, nil, f, time.Time{})
 	return e
@@ -63,7 +65,8 @@ func kindOf(status int, f fault) llm.Kind {
 	message := strings.ToLower(f.message)
 	switch {
 	case status == http.StatusTooManyRequests:
-		if has(words, creditWords) || has(message, creditTexts) {
+		// Google words a limit per minute as OpenAI words an account without money: only the wait tells them apart.
+		if !f.passes && (has(words, creditWords) || has(message, creditTexts)) {
 			return llm.UpstreamAuth
 		}
 		return llm.UpstreamRateLimited

@@ -25,6 +25,7 @@ type fault struct {
 	inner   string // innererror.code, where Azure says which filter it was
 	status  int    // a code that is an HTTP status
 	delay   string // Google's RetryInfo
+	passes  bool   // the answer says how long to wait
 }
 
 // readFault finds the message and the codes in the shapes that providers use: an error object, a string, a bare message,
@@ -143,7 +144,7 @@ func (f *fault) codes(m map[string]any) {
 const removed = "[removed]"
 
 // The shapes of credentials: with a known beginning, after a word that announces one, partly hidden by stars, and long
-// runs of letters and digits.
+// runs of letters and digits; and the names of the operator's accounts, with a known beginning or after such a word.
 var (
 	announced = regexp.MustCompile(`(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=*-]{6,}`)
 	assigned  = regexp.MustCompile(`(?i)\b(api[_-]?key|x-api-key|access[_-]?token|secret|password|token|authorization)(["']?\s*[:=]\s*["']?)[^\s"',;}]{6,}`)
@@ -151,10 +152,15 @@ var (
 	starred   = regexp.MustCompile(`[A-Za-z0-9_-]*\*{3,}[A-Za-z0-9*_-]*`)
 	run       = regexp.MustCompile(`[A-Za-z0-9_+/=~.-]{20,}`)
 	solid     = regexp.MustCompile(`[A-Za-z0-9]{20,}`)
+
+	accountID    = regexp.MustCompile(`\b(org|proj|acct|ak|user|wrkspc)[-_][A-Za-z0-9][A-Za-z0-9_-]{4,}`)
+	accountNamed = regexp.MustCompile("(?i)\\b((?:organi[sz]ation|org|account|project|tenant|team|workspace|subscription)s?(?:[ _-]?(?:id|number))?)([\"'`]?[ :=#/]+[\"'`<(]?)([a-z0-9][a-z0-9_-]{5,})")
 )
 
-// redact removes everything that looks like a credential: providers quote keys in their refusals.
+// redact removes everything that looks like a credential or names an account of the operator's: providers quote both
+// in their refusals.
 func redact(s string) string {
+	s = redactAccounts(s)
 	s = announced.ReplaceAllString(s, "$1 "+removed)
 	s = assigned.ReplaceAllString(s, "$1$2"+removed)
 	s = prefixed.ReplaceAllStringFunc(s, func(match string) string {
@@ -171,5 +177,27 @@ func redact(s string) string {
 			}
 		}
 		return match
+	})
+}
+
+// redactAccounts removes what names an organisation, a project or an account. Such names have digits or both cases;
+// words of a sentence and of codes such as org_rate_limit do not. Behind a slash only numbers are names: the rest of
+// such a path may be a model's.
+func redactAccounts(s string) string {
+	s = accountID.ReplaceAllStringFunc(s, func(match string) string {
+		upper, lower := strings.ContainsFunc(match, unicode.IsUpper), strings.ContainsFunc(match, unicode.IsLower)
+		if strings.ContainsFunc(match, unicode.IsDigit) || upper && lower {
+			return removed
+		}
+		return match
+	})
+	return accountNamed.ReplaceAllStringFunc(s, func(match string) string {
+		parts := accountNamed.FindStringSubmatch(match)
+		word, between, value := parts[1], parts[2], parts[3]
+		number := strings.Trim(value, "0123456789") == ""
+		if !strings.ContainsFunc(value, unicode.IsDigit) || strings.Contains(between, "/") && !number {
+			return match
+		}
+		return word + between + removed
 	})
 }

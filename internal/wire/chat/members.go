@@ -5,8 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
-
-	"fairlead/internal/llm"
 )
 
 // fieldNames are the top-level names that requests usually have; true marks those that we look at. A table keeps the
@@ -186,15 +184,15 @@ func (d *decoder) boolean(param string) bool {
 	return false
 }
 
-// whole reads a whole number from low to high; 0 when there is none.
-func (d *decoder) whole(param string, low, high int64) int64 {
+// whole reads a whole number from 1 to high; 0 when there is none.
+func (d *decoder) whole(param string, high int64) int64 {
 	if !d.is('0', param, "a whole number") {
 		return 0
 	}
 	raw := d.number()
 	n, ok := wholeNumber(raw)
-	if d.err == nil && (!ok || n < low || n > high) {
-		d.problem(param, "%s must be a whole number from %d to %d; it is %s.", param, low, high, strings.Trim(quote(string(raw)), `"`))
+	if d.err == nil && (!ok || n < 1 || n > high) {
+		d.problem(param, "%s must be a whole number from 1 to %d; it is %s.", param, high, strings.Trim(quote(string(raw)), `"`))
 		return 0
 	}
 	return n
@@ -210,92 +208,4 @@ func wholeNumber(raw []byte) (int64, bool) {
 		return 0, false
 	}
 	return int64(f), true
-}
-
-// provider reads the wishes about providers. Members of other gateways that mean nothing here are let through.
-func (d *decoder) provider(w *llm.ProviderWishes) {
-	if !d.is('{', "provider", "an object") {
-		return
-	}
-	for key := range d.members {
-		switch string(key) {
-		case "order":
-			w.Order = d.names("provider.order")
-		case "only":
-			w.Only = d.names("provider.only")
-		case "ignore":
-			w.Ignore = d.names("provider.ignore")
-		case "allow_fallbacks":
-			w.NoFallbacks = !d.null() && !d.boolean("provider.allow_fallbacks")
-		case "require_parameters":
-			w.RequireParameters = d.boolean("provider.require_parameters")
-		case "sort":
-			w.Sort = d.oneOf("provider.sort", "price", "latency", "throughput")
-		case "max_price":
-			w.MaxPrice = d.maxPrice()
-		case "data_collection":
-			w.DenyCollection = d.oneOf("provider.data_collection", "allow", "deny") == "deny"
-		case "zdr":
-			w.ZeroRetention = d.boolean("provider.zdr")
-		default:
-			d.only("provider.", key, "order", "only", "ignore", "allow_fallbacks", "require_parameters", "sort",
-				"max_price", "data_collection", "zdr")
-		}
-	}
-}
-
-// oneOf reads a string out of a closed list.
-func (d *decoder) oneOf(param string, allowed ...string) string {
-	s, ok := d.str(param)
-	if !ok {
-		return ""
-	}
-	for _, a := range allowed {
-		if s == a {
-			return a
-		}
-	}
-	d.problem(param, "%s must be one of %s; it is %s.", param, strings.Join(allowed, ", "), quote(s))
-	return ""
-}
-
-func (d *decoder) maxPrice() *llm.MaxPrice {
-	if !d.is('{', "provider.max_price", "an object") {
-		return nil
-	}
-	limit := &llm.MaxPrice{}
-	for key := range d.members {
-		switch string(key) {
-		case "prompt":
-			limit.Prompt = d.price("provider.max_price.prompt")
-		case "completion":
-			limit.Completion = d.price("provider.max_price.completion")
-		default:
-			d.only("provider.max_price.", key, "prompt", "completion")
-		}
-	}
-	return limit
-}
-
-// price reads a number of dollars, which clients send as a number or as a string.
-func (d *decoder) price(param string) *float64 {
-	var raw string
-	switch d.kind() {
-	case '0':
-		raw = string(d.number())
-	case '"':
-		raw = string(d.decoded(d.text()))
-	case 'n':
-		d.literal("null")
-		return nil
-	default:
-		d.wrong(param, "a number of dollars per million tokens")
-		return nil
-	}
-	f, err := strconv.ParseFloat(raw, 64)
-	if err != nil || math.IsNaN(f) || math.IsInf(f, 0) || f < 0 {
-		d.problem(param, "%s must be a number of dollars per million tokens, at least 0; it is %s.", param, quote(raw))
-		return nil
-	}
-	return &f
 }

@@ -1,6 +1,8 @@
 package chat
 
 import (
+	"slices"
+
 	"fairlead/internal/llm"
 )
 
@@ -11,6 +13,9 @@ type Edit struct {
 	Drop         []string          // top-level members to leave out
 	Rename       map[string]string // top-level members to call by another name
 	Set          []Member          // top-level members to replace, or to append
+
+	// CallID gives the id that the provider takes for the id of a tool call; nil keeps them all.
+	CallID func(id string) string
 }
 
 // Member is one member of a JSON object.
@@ -78,12 +83,7 @@ func (r *renderer) dropped(name string) bool {
 }
 
 func (r *renderer) drops(name string) bool {
-	for _, d := range r.edit.Drop {
-		if d == name {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(r.edit.Drop, name)
 }
 
 func (r *renderer) has(name string) bool {
@@ -122,6 +122,8 @@ func (r *renderer) field(f llm.Field) {
 	switch {
 	case name == "model" && r.edit.Model != "":
 		r.out = appendQuoted(r.out, r.edit.Model)
+	case name == "messages" && r.edit.CallID != nil:
+		r.out = appendWithCallIDs(r.out, value, r.edit.CallID)
 	case name == "stream_options" && r.edit.IncludeUsage && r.req.Stream:
 		r.out = appendWithUsage(r.out, value)
 	default:

@@ -23,7 +23,8 @@ func TestRender(t *testing.T) {
 		want string
 	}{
 		"nothing asked, nothing changed": {
-			` { "model" : "a", ` + messages + `, "seed": 9007199254740993, "temperature": 0.10, "top_p": 1e-7, "b": 1, "a": 1.0 } `, Edit{},
+			` { "model" : "a", ` + messages + `, "seed": 9007199254740993, "temperature": 0.10, "top_p": 1e-7, "b": 1, "a": 1.0 } `,
+			Edit{},
 			` { "model" : "a", ` + messages + `, "seed": 9007199254740993, "temperature": 0.10, "top_p": 1e-7, "b": 1, "a": 1.0 } `,
 		},
 		"model":             {`{"model":"a",` + messages + `}`, Edit{Model: `b"\` + "\n"}, `{"model":"b\"\\\u000a",` + messages + `}`},
@@ -31,18 +32,21 @@ func TestRender(t *testing.T) {
 		"ours leave, first": {`{"models":["x"],"provider":{}, "model":"a",` + messages + `}`, Edit{}, `{"model":"a",` + messages + `}`},
 		"ours leave, last":  {`{"model":"a",` + messages + `, "session_id":"s" , "models":[] }`, Edit{}, `{"model":"a",` + messages + ` }`},
 		"ours leave, middle": {
-			"{\"model\":\"a\",\n \"provider\":{\"only\":[\"x\"]},\n " + messages + "}", Edit{},
+			"{\"model\":\"a\",\n \"provider\":{\"only\":[\"x\"]},\n " + messages + "}",
+			Edit{},
 			"{\"model\":\"a\",\n " + messages + "}",
 		},
 		"drop":                         {`{"model":"a","temperature":1,` + messages + `,"top_p":1}`, Edit{Drop: []string{"temperature", "top_p", "none"}}, `{"model":"a",` + messages + `}`},
 		"rename":                       {`{"model":"a","max_tokens": 5,` + messages + `}`, Edit{Rename: map[string]string{"max_tokens": "max_completion_tokens"}}, `{"model":"a","max_completion_tokens":5,` + messages + `}`},
 		"rename onto one that is here": {`{"max_tokens":5,"model":"a","max_completion_tokens":5,` + messages + `}`, Edit{Rename: map[string]string{"max_tokens": "max_completion_tokens"}}, `{"model":"a","max_completion_tokens":5,` + messages + `}`},
 		"set replaces and appends": {
-			`{"model":"a","seed":1,` + messages + `}`, Edit{Set: []Member{{"seed", []byte("2")}, {"x\"", []byte(`{"y":1}`)}}},
+			`{"model":"a","seed":1,` + messages + `}`,
+			Edit{Set: []Member{{"seed", []byte("2")}, {"x\"", []byte(`{"y":1}`)}}},
 			`{"model":"a","seed":2,` + messages + `,"x\"":{"y":1}}`,
 		},
 		"set a renamed one": {
-			`{"model":"a","max_tokens":5,` + messages + `}`, Edit{Rename: map[string]string{"max_tokens": "m"}, Set: []Member{{"m", []byte("6")}}},
+			`{"model":"a","max_tokens":5,` + messages + `}`,
+			Edit{Rename: map[string]string{"max_tokens": "m"}, Set: []Member{{"m", []byte("6")}}},
 			`{"model":"a","m":6,` + messages + `}`,
 		},
 		"usage, no stream":             {`{"model":"a",` + messages + `}`, Edit{IncludeUsage: true}, `{"model":"a",` + messages + `}`},

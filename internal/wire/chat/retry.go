@@ -18,20 +18,37 @@ var tryAgain = regexp.MustCompile(`(?i)try again in ((?:[0-9.]+(?:ms|s|m|h))+)`)
 
 // retryAfter is how long the provider asks to wait, at most longestWait; 0 when it does not say.
 func retryAfter(status int, h http.Header, f fault, now time.Time) time.Duration {
-	limited := status == http.StatusTooManyRequests
+	wait, ok := askedWait(status, h, f, now)
+	if !ok {
+		wait, ok = resets(h, now, status == http.StatusTooManyRequests)
+	}
+	if !ok {
+		return 0
+	}
+	return min(wait, longestWait)
+}
+
+// passes reports whether the provider says that waiting helps, for however long.
+func passes(status int, h http.Header, f fault, now time.Time) bool {
+	_, asked := askedWait(status, h, f, now)
+	return asked || f.delay != ""
+}
+
+// askedWait reads the wait that an answer asks for in so many words. Headers about limits are not among them: some
+// providers send those with every answer.
+func askedWait(status int, h http.Header, f fault, now time.Time) (time.Duration, bool) {
 	for _, read := range []func() (time.Duration, bool){
 		func() (time.Duration, bool) { return inUnits(h.Get("Retry-After-Ms"), time.Millisecond) },
 		func() (time.Duration, bool) { return inUnits(h.Get("Retry-After"), time.Second) },
 		func() (time.Duration, bool) { return untilDate(h, now) },
 		func() (time.Duration, bool) { return parseWait(f.delay) },
-		func() (time.Duration, bool) { return resets(h, now, limited) },
-		func() (time.Duration, bool) { return saidWait(f.message, limited) },
+		func() (time.Duration, bool) { return saidWait(f.message, status == http.StatusTooManyRequests) },
 	} {
 		if wait, ok := read(); ok {
-			return min(wait, longestWait)
+			return wait, true
 		}
 	}
-	return 0
+	return 0, false
 }
 
 func sane(d time.Duration) (time.Duration, bool) { return d, d > 0 && d <= absurdWait }

@@ -2,10 +2,7 @@ package chat
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
-	"math/bits"
-	"unicode/utf8"
 )
 
 // Bounds of a request body. They are far above what clients send and far below what would hurt.
@@ -33,15 +30,6 @@ type scanner struct {
 	count        bool // add the strings that are read to the text below
 	ascii, other int
 }
-
-// text is a JSON string where it lies: b[start:end] is inside the quotes.
-type text struct {
-	start, end   int
-	escaped      bool
-	ascii, other int // bytes of the decoded text, inside and outside ASCII
-}
-
-func (t text) empty() bool { return t.start == t.end }
 
 // syntaxError says what is wrong with the JSON and at which byte.
 type syntaxError struct {
@@ -330,75 +318,4 @@ func (s *scanner) digits() {
 	if s.i == start {
 		s.fail("a digit is expected")
 	}
-}
-
-// text reads the string that begins at the next byte.
-func (s *scanner) text() text {
-	i := s.i + 1
-	t := text{start: i}
-	for {
-		plain := plainBytes(s.b[i:])
-		t.ascii += plain
-		i += plain
-		if i >= len(s.b) {
-			s.i = i
-			s.fail("a string is not closed")
-			return text{}
-		}
-		switch c := s.b[i]; {
-		case c == '"':
-			t.end = i
-			s.i = i + 1
-			if s.count {
-				s.ascii += t.ascii
-				s.other += t.other
-			}
-			return t
-		case c == '\\':
-			n := t.escape(s.b[i:])
-			if n == 0 {
-				s.i = i
-				s.fail("an escape sequence is wrong")
-				return text{}
-			}
-			i += n
-		case c < 0x20:
-			s.i = i
-			s.fail("a string holds a raw control character")
-			return text{}
-		default:
-			end := i + 1
-			for end < len(s.b) && s.b[end] >= utf8.RuneSelf {
-				end++
-			}
-			if s.strict && !utf8.Valid(s.b[i:end]) {
-				s.i = i
-				s.fail("the body is not valid UTF-8")
-				return text{}
-			}
-			t.other += end - i
-			i = end
-		}
-	}
-}
-
-// plainBytes counts the bytes before the first one that is a quote, a backslash, a control character or not ASCII,
-// eight at a time: most of every body is plain text.
-func plainBytes(b []byte) int {
-	const ones, high = 0x0101010101010101, 0x8080808080808080
-	i := 0
-	for ; len(b)-i >= 8; i += 8 {
-		w := binary.LittleEndian.Uint64(b[i:])
-		quote, backslash := w^(ones*'"'), w^(ones*'\\')
-		special := ((w-ones*0x20)&^w | (quote-ones)&^quote | (backslash-ones)&^backslash | w) & high
-		if special != 0 {
-			return i + bits.TrailingZeros64(special)/8
-		}
-	}
-	for ; i < len(b); i++ {
-		if c := b[i]; c < 0x20 || c == '"' || c == '\\' || c >= utf8.RuneSelf {
-			break
-		}
-	}
-	return i
 }

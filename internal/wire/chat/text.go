@@ -1,11 +1,91 @@
 package chat
 
 import (
-	"strings"
-	"unicode"
+	"encoding/binary"
+	"math/bits"
 	"unicode/utf16"
 	"unicode/utf8"
 )
+
+// text is a JSON string where it lies: b[start:end] is inside the quotes.
+type text struct {
+	start, end   int
+	escaped      bool
+	ascii, other int // bytes of the decoded text, inside and outside ASCII
+}
+
+func (t text) empty() bool { return t.start == t.end }
+
+// text reads the string that begins at the next byte.
+func (s *scanner) text() text {
+	i := s.i + 1
+	t := text{start: i}
+	for {
+		plain := plainBytes(s.b[i:])
+		t.ascii += plain
+		i += plain
+		if i >= len(s.b) {
+			s.i = i
+			s.fail("a string is not closed")
+			return text{}
+		}
+		switch c := s.b[i]; {
+		case c == '"':
+			t.end = i
+			s.i = i + 1
+			if s.count {
+				s.ascii += t.ascii
+				s.other += t.other
+			}
+			return t
+		case c == '\\':
+			n := t.escape(s.b[i:])
+			if n == 0 {
+				s.i = i
+				s.fail("an escape sequence is wrong")
+				return text{}
+			}
+			i += n
+		case c < 0x20:
+			s.i = i
+			s.fail("a string holds a raw control character")
+			return text{}
+		default:
+			end := i + 1
+			for end < len(s.b) && s.b[end] >= utf8.RuneSelf {
+				end++
+			}
+			if s.strict && !utf8.Valid(s.b[i:end]) {
+				s.i = i
+				s.fail("the body is not valid UTF-8")
+				return text{}
+			}
+			t.other += end - i
+			i = end
+		}
+	}
+}
+
+// plainBytes counts the bytes before the first one that is a quote, a backslash, a control character or not ASCII,
+// eight at a time: most of every body is plain text.
+func plainBytes(b []byte) int {
+	const ones, high = 0x0101010101010101, 0x8080808080808080
+	i := 0
+	for ; len(b)-i >= 8; i += 8 {
+		w := binary.LittleEndian.Uint64(b[i:])
+		quote, backslash := w^(ones*'"'), w^(ones*'\\')
+		special := ((w-ones*0x20)&^w | (quote-ones)&^quote | (backslash-ones)&^backslash | w) & high
+		if special != 0 {
+			return i + bits.TrailingZeros64(special)/8
+		}
+	}
+	for ; i < len(b); i++ {
+		if c := b[i]; c < 0x20 || c == '"' || c == '\\' || c >= utf8.RuneSelf {
+			break
+		}
+	}
+	return i
+}
 
 // escape takes the escape sequence that b begins with into account and returns its length, or 0 when it is wrong.
 func (t *text) escape(b []byte) int {
@@ -131,64 +211,4 @@ func appendQuoted(dst []byte, s string) []byte {
 		i++
 	}
 	return append(dst, '"')
-}
-
-// preview makes one harmless line of the beginning of a raw JSON string.
-func preview(raw []byte, limit int) string {
-	raw = trimBlank(raw)
-	text := unescape(make([]byte, 0, limit+utf8.UTFMax), raw, limit+utf8.UTFMax)
-	return cut(oneLine(string(text)), limit)
-}
-
-// trimBlank drops white space, escaped or not, from the front of a raw JSON string.
-func trimBlank(raw []byte) []byte {
-	for len(raw) > 0 {
-		switch {
-		case raw[0] == ' ':
-			raw = raw[1:]
-		case raw[0] == '\\' && (raw[1] == 'n' || raw[1] == 'r' || raw[1] == 't'):
-			raw = raw[2:]
-		default:
-			return raw
-		}
-	}
-	return raw
-}
-
-// oneLine puts a space in the place of every harmful character.
-func oneLine(s string) string {
-	return strings.Map(func(r rune) rune {
-		if harmful(r) {
-			return ' '
-		}
-		return r
-	}, s)
-}
-
-// harmful reports characters that would break or forge a line on a page or in a terminal: controls, line and paragraph
-// separators, and those that turn the direction of text.
-func harmful(r rune) bool {
-	return unicode.IsControl(r) || r == 0x2028 || r == 0x2029 ||
-		r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
-}
-
-// cut shortens s to at most limit bytes without splitting a rune.
-func cut(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	for limit > 0 && !utf8.RuneStart(s[limit]) {
-		limit--
-	}
-	return s[:limit]
-}
-
-// quote shows a value of the caller's in a sentence: short and on one line.
-func quote(s string) string {
-	const most = 60
-	clean := oneLine(s)
-	if len(clean) > most {
-		clean = cut(clean, most) + "…"
-	}
-	return `"` + clean + `"`
 }

@@ -14,24 +14,47 @@ type counts struct {
 	prompt, completion, total, cached, written, reasoning int64
 
 	told   bool // there is a figure at all
+	apart  bool // input and output are told apart, not in the total alone
 	absurd bool // one of them is negative, no whole number or beyond all reason
 }
 
-// parseUsage sorts a provider's usage object into classes that exclude each other. It reports false when the object says
-// nothing or something absurd: then our own count stands. onTop is for providers that do not count reasoning tokens
-// among the completion tokens.
+// parseUsage sorts the usage object of a conversation into classes that exclude each other. It reports false when the
+// object says nothing of use or something absurd: then our own count stands. onTop is for providers that do not count
+// reasoning tokens among the completion tokens.
 func parseUsage(raw []byte, onTop bool) (llm.Usage, bool) {
+	c, ok := readCounts(raw)
+	if !ok || !c.apart {
+		return llm.Usage{}, false
+	}
+	return c.usage(onTop), true
+}
+
+// parseEmbedUsage does so for embeddings, which have no output: some vendors tell the total alone.
+func parseEmbedUsage(raw []byte) (llm.Usage, bool) {
+	c, ok := readCounts(raw)
+	if !ok {
+		return llm.Usage{}, false
+	}
+	if !c.apart {
+		c.prompt = c.total
+	}
+	u := c.usage(false)
+	u.Output, u.Reasoning = 0, 0
+	return u, true
+}
+
+func readCounts(raw []byte) (counts, bool) {
 	s := scanner{b: raw}
 	var c counts
 	if s.kind() != '{' {
-		return llm.Usage{}, false
+		return c, false
 	}
 	for key := range s.members {
 		switch string(key) {
 		case "prompt_tokens":
-			c.read(&s, &c.prompt)
+			c.apart = c.read(&s, &c.prompt) || c.apart
 		case "completion_tokens":
-			c.read(&s, &c.completion)
+			c.apart = c.read(&s, &c.completion) || c.apart
 		case "total_tokens":
 			c.read(&s, &c.total)
 		case "prompt_tokens_details", "completion_tokens_details":
@@ -42,10 +65,7 @@ func parseUsage(raw []byte, onTop bool) (llm.Usage, bool) {
 			c.read(&s, &c.reasoning)
 		}
 	}
-	if s.err != nil || !c.told || c.absurd {
-		return llm.Usage{}, false
-	}
-	return c.usage(onTop), true
+	return c, s.err == nil && c.told && !c.absurd
 }
 
 func (c *counts) details(s *scanner) {
@@ -64,18 +84,20 @@ func (c *counts) details(s *scanner) {
 	}
 }
 
-// read takes a figure. The larger one counts where a provider tells the same thing in two places.
-func (c *counts) read(s *scanner, into *int64) {
+// read takes a figure and reports whether there is one. The larger one counts where a provider tells the same thing in
+// two places.
+func (c *counts) read(s *scanner, into *int64) bool {
 	if s.kind() != '0' {
-		return
+		return false
 	}
 	n, ok := wholeNumber(s.number())
 	c.told = true
 	if !ok || n < 0 || n > absurdTokens {
 		c.absurd = true
-		return
+		return true
 	}
 	*into = max(*into, n)
+	return true
 }
 
 func (c *counts) usage(onTop bool) llm.Usage {
@@ -83,12 +105,24 @@ func (c *counts) usage(onTop bool) llm.Usage {
 	u.CacheRead = min(u.CacheRead, c.prompt)
 	u.CacheWrite = min(u.CacheWrite, c.prompt-u.CacheRead)
 	u.Input = c.prompt - u.CacheRead - u.CacheWrite
-	// The total shows when such a provider has begun to count reasoning inside after all.
-	if onTop && c.total != c.prompt+c.completion {
-		u.Output += c.reasoning
+	if onTop {
+		u.Output += c.beside()
 	}
 	u.Reasoning = min(u.Reasoning, u.Output)
 	return u
+}
+
+// beside is the reasoning that a provider counts beside the completion. The total shows when such a provider has begun to
+// count it inside after all, and what was thought where no count is given.
+func (c *counts) beside() int64 {
+	rest := c.total - c.prompt - c.completion
+	switch {
+	case c.reasoning == 0:
+		return max(rest, 0)
+	case rest == 0:
+		return 0
+	}
+	return c.reasoning
 }
 
 // UsageJSON is the usage object of the chat format, for answers whose provider told the figures in another way.

@@ -98,7 +98,7 @@ func (r *Reader) Next() (Event, error) {
 	r.reset()
 	for {
 		line, err := r.line()
-		if err == io.EOF && r.lines > 0 {
+		if errors.Is(err, io.EOF) && r.lines > 0 {
 			return r.event(true), nil
 		}
 		if err != nil {
@@ -190,7 +190,7 @@ func (r *Reader) line() ([]byte, error) {
 		if err == nil {
 			continue
 		}
-		if err == io.EOF && r.pos < len(r.buf) {
+		if errors.Is(err, io.EOF) && r.pos < len(r.buf) {
 			r.started = true // a stream shorter than the mark
 			line := r.buf[r.pos:]
 			r.pos, r.scan = len(r.buf), len(r.buf)

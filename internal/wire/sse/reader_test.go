@@ -24,7 +24,7 @@ func readAll(t *testing.T, src io.Reader, maxLine int) ([]seen, error) {
 	r := NewReader(src, maxLine)
 	for {
 		ev, err := r.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return events, nil
 		}
 		if err != nil {
@@ -190,7 +190,7 @@ func TestFirstTellsAStreamFromADocument(t *testing.T) {
 			t.Errorf("Rest of %q is %q, %v", stream, rest, err)
 		}
 	}
-	if _, err := NewReader(strings.NewReader(" \n"), 0).First(); err != io.EOF {
+	if _, err := NewReader(strings.NewReader(" \n"), 0).First(); !errors.Is(err, io.EOF) {
 		t.Errorf("First of white space: %v, want EOF", err)
 	}
 	r := NewReader(strings.NewReader("data: a\n\n"), 0)

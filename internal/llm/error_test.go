@@ -1,0 +1,166 @@
+package llm
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// contract is what clients are promised: the status of every code. A code with several statuses tells apart by them who
+// is to act.
+var contract = map[string][]int{
+	"MISSING_API_KEY": {401}, "INVALID_API_KEY": {401}, "EXPIRED_API_KEY": {401}, "REVOKED_API_KEY": {401},
+	"SCOPE_DENIED": {403}, "MODEL_NOT_ALLOWED": {403}, "BROWSER_NOT_ALLOWED": {403},
+	"INVALID_JSON": {400}, "INVALID_REQUEST": {400},
+	"UNSUPPORTED_MEDIA_TYPE": {415}, "PAYLOAD_TOO_LARGE": {413}, "NOT_FOUND": {404}, "METHOD_NOT_ALLOWED": {405},
+	"MODEL_NOT_FOUND":         {404},
+	"CONTEXT_TOO_LONG":        {400},
+	"POLICY_REJECTED":         {403},
+	"NO_ROUTE":                {400},
+	"RATE_LIMITED":            {429},
+	"BUDGET_EXCEEDED":         {402},
+	"PROVIDER_UPSTREAM_ERROR": {400, 502, 503}, // 400 for what the client itself got wrong, where the provider's own does not do
+	"PROVIDER_RATE_LIMITED":   {429},
+	"PROVIDER_TIMEOUT":        {504},
+	"OVERLOADED":              {503}, "LEDGER_UNAVAILABLE": {503}, "SERVER_SHUTDOWN": {503},
+	"INTERNAL_ERROR": {500},
+}
+
+// apart are codes that no client of the model API sees: those of the admin API, and one that is only in the log.
+var apart = map[string][]int{
+	"SIGN_IN_REQUIRED": {401}, "WRONG_CREDENTIALS": {401}, "PERMISSION_DENIED": {403}, "CROSS_ORIGIN": {403}, "CONFLICT": {409},
+	"CLIENT_CANCELLED": {499},
+}
+
+func TestKindsKeepTheContract(t *testing.T) {
+	t.Parallel()
+	want := maps.Clone(contract)
+	maps.Copy(want, apart)
+	got := map[string][]int{}
+	for _, k := range Kinds() {
+		if !slices.Contains(got[k.Code()], k.Status()) {
+			got[k.Code()] = append(got[k.Code()], k.Status())
+		}
+	}
+	for _, statuses := range got {
+		slices.Sort(statuses)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-contract +kinds):\n%s", diff)
+	}
+}
+
+func TestEveryKindIsComplete(t *testing.T) {
+	t.Parallel()
+	origins := []Origin{FromClient, FromGateway, FromPolicy, FromProvider}
+	for _, k := range Kinds() {
+		if k.Code() == "" || k.Code() != strings.ToUpper(k.Code()) || k.Status() < 400 || k.Status() > 599 || !slices.Contains(origins, k.Origin()) {
+			t.Errorf("%s: code %q, status %d, origin %q", k, k.Code(), k.Status(), k.Origin())
+		}
+		if k.Status() >= 500 && k.Origin() == FromClient {
+			t.Errorf("%s blames the client with %d", k, k.Status())
+		}
+		if k.Retryable() && k.Origin() == FromClient {
+			t.Errorf("%s: what the client got wrong does not mend itself", k)
+		}
+		if k.NextMayHelp() && !k.FromUpstream() {
+			t.Errorf("%s: another target can only help with what a provider did", k)
+		}
+	}
+	if !slices.IsSorted(Kinds()) {
+		t.Error("the kinds are in no order")
+	}
+}
+
+// What clients do with a status by themselves must be what we want them to do.
+func TestStatusesThatClientsActOn(t *testing.T) {
+	t.Parallel()
+	for _, k := range Kinds() {
+		e := &Error{Kind: k}
+		switch status := e.Status(); {
+		case status == 422 || status == 408:
+			t.Errorf("%s is a %d, which clients repeat", k, status)
+		case status == 409 && k != Conflict, status == 401 && k.FromUpstream(), status == 403 && k.FromUpstream():
+			t.Errorf("%s is a %d", k, status)
+		case (status == 429 || status >= 500) && !k.Retryable():
+			t.Errorf("%s is a %d, which clients repeat, and a repeat cannot help", k, status)
+		}
+	}
+}
+
+func TestStatusPassesOnWhatTheClientGotWrong(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []Kind{UpstreamInvalid, UpstreamContentPolicy} {
+		for upstream, want := range map[int]int{
+			400: 400, 404: 404, 413: 413, 415: 415, 418: 418, 422: 422, 451: 451,
+			401: 400, 402: 400, 403: 400, 407: 400, 408: 400, 409: 400, 425: 400, 429: 400,
+			0: 400, 200: 400, 302: 400, 500: 400, 503: 400, 600: 400, -1: 400,
+		} {
+			if got := (&Error{Kind: kind, UpstreamStatus: upstream}).Status(); got != want {
+				t.Errorf("%s with the provider's %d is %d, want %d", kind, upstream, got, want)
+			}
+		}
+	}
+	for _, kind := range Kinds() {
+		if kind == UpstreamInvalid || kind == UpstreamContentPolicy {
+			continue
+		}
+		for _, upstream := range []int{400, 401, 404, 422, 429, 500} {
+			if got := (&Error{Kind: kind, UpstreamStatus: upstream}).Status(); got != kind.Status() {
+				t.Errorf("%s with the provider's %d is %d, want %d", kind, upstream, got, kind.Status())
+			}
+		}
+	}
+}
+
+func TestUnknownKindIsADefectOfOurs(t *testing.T) {
+	t.Parallel()
+	e := &Error{Kind: "no such kind", Message: "x"}
+	if e.Status() != 500 || e.Kind.Code() != "INTERNAL_ERROR" || e.Kind.Origin() != FromGateway || e.Kind.FromUpstream() {
+		t.Errorf("status %d, code %q, origin %q", e.Status(), e.Kind.Code(), e.Kind.Origin())
+	}
+}
+
+func TestAsErrorHidesTheCause(t *testing.T) {
+	t.Parallel()
+	cause := errors.New("dial tcp 10.0.0.7:5432: password authentication failed")
+	e := AsError(cause)
+	if e.Kind != Internal || !errors.Is(e, cause) {
+		t.Errorf("got %v", e)
+	}
+	for _, body := range [][]byte{e.Body("req_1"), e.OpenAIBody("req_1")} {
+		if strings.Contains(string(body), "10.0.0.7") || strings.Contains(string(body), "password") {
+			t.Errorf("the client reads %s", body)
+		}
+	}
+	if !strings.Contains(e.Error(), "10.0.0.7") {
+		t.Errorf("our log does not say why: %s", e.Error())
+	}
+}
+
+func TestAsErrorFindsOursInside(t *testing.T) {
+	t.Parallel()
+	ours := Errorf(NoRoute, "none of %d targets", 3).With("excluded", []string{"a"})
+	if got := AsError(fmt.Errorf("serve: %w", ours)); got != ours {
+		t.Errorf("got %v", got)
+	}
+	if ours.Message != "none of 3 targets" || ours.Error() != "no_route: none of 3 targets" {
+		t.Errorf("it reads %q and %q", ours.Message, ours.Error())
+	}
+}
+
+func TestFinalErrorsAreNotRetryable(t *testing.T) {
+	t.Parallel()
+	e := &Error{Kind: UpstreamConnect}
+	if !e.Retryable() {
+		t.Error("a connection that failed may succeed later")
+	}
+	if e.Final = true; e.Retryable() {
+		t.Error("a repeat cannot help")
+	}
+}

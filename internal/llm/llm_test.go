@@ -1,0 +1,139 @@
+package llm
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+func TestAbilitiesRoundTrip(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		set := Abilities(rapid.Uint32Range(0, 1<<len(abilityNames)-1).Draw(t, "set"))
+		raw, err := json.Marshal(set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		read := Tools // what was there before does not stay
+		if err := json.Unmarshal(raw, &read); err != nil || read != set {
+			t.Fatalf("%s is read as %s: %v", raw, read, err)
+		}
+		var parsed Abilities
+		for _, name := range set.Names() {
+			one, err := ParseAbility(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			parsed |= one
+		}
+		if parsed != set {
+			t.Fatalf("%s is parsed as %s", set, parsed)
+		}
+	})
+}
+
+func TestAbilityNamesMatchTheirConstants(t *testing.T) {
+	t.Parallel()
+	want := map[Abilities]string{
+		Tools: "tools", ParallelTools: "parallel_tools", Vision: "vision", AudioIn: "audio_in", AudioOut: "audio_out", Files: "files",
+		JSONMode: "json_mode", JSONSchema: "json_schema", Logprobs: "logprobs", ManyChoices: "many_choices", Reasoning: "reasoning",
+	}
+	if len(want) != len(abilityNames) {
+		t.Errorf("%d abilities have %d names", len(want), len(abilityNames))
+	}
+	for ability, name := range want {
+		if ability.String() != name {
+			t.Errorf("%s is called %s", name, ability)
+		}
+	}
+	if got := (Tools | Vision).String(); got != "tools+vision" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestAbilitiesRefuseUnknownNames(t *testing.T) {
+	t.Parallel()
+	var set Abilities
+	for _, raw := range []string{`["tools","telepathy"]`, `"tools"`, `[1]`} {
+		if err := json.Unmarshal([]byte(raw), &set); err == nil {
+			t.Errorf("%s became %s", raw, set)
+		}
+	}
+}
+
+func TestAbilitiesHasAndMissing(t *testing.T) {
+	t.Parallel()
+	have := Tools | Vision
+	if !have.Has(0) || !have.Has(Tools) || !have.Has(have) || have.Has(Tools|Files) {
+		t.Error("Has is wrong")
+	}
+	if diff := cmp.Diff([]string{"files"}, have.Missing(Tools|Files).Names()); diff != "" {
+		t.Error(diff)
+	}
+	if names := Abilities(0).Names(); names == nil || len(names) != 0 {
+		t.Errorf("the empty set lists %v", names) // null would be no list
+	}
+}
+
+func TestInputTokens(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		request Request
+		want    int64
+	}{
+		"nothing costs a little": {Request{}, 1},
+		"English text":           {Request{ASCIIBytes: 400}, 101},
+		"other scripts":          {Request{NonASCIIBytes: 400}, 201},
+		"messages":               {Request{Messages: 3}, 13},
+		"a picture":              {Request{Images: 1}, 801},
+		"token ids":              {Request{TokenIDs: 50}, 51},
+	} {
+		if got := tc.request.InputTokens(); got != tc.want {
+			t.Errorf("%s: %d, want %d", name, got, tc.want)
+		}
+	}
+}
+
+// More to read is never fewer tokens: holds and context checks rest on it.
+func TestTokenEstimatesAreMonotone(t *testing.T) {
+	t.Parallel()
+	count := rapid.IntRange(0, 1<<30)
+	rapid.Check(t, func(t *rapid.T) {
+		less := Request{
+			ASCIIBytes: count.Draw(t, "ascii"), NonASCIIBytes: count.Draw(t, "other"), Messages: count.Draw(t, "messages"),
+			Images: count.Draw(t, "images"), TokenIDs: int64(count.Draw(t, "ids")),
+		}
+		more := less
+		more.ASCIIBytes += count.Draw(t, "more ascii")
+		more.NonASCIIBytes += count.Draw(t, "more other")
+		more.Messages += count.Draw(t, "more messages")
+		more.Images += count.Draw(t, "more images")
+		more.TokenIDs += int64(count.Draw(t, "more ids"))
+		if less.InputTokens() < 1 || more.InputTokens() < less.InputTokens() {
+			t.Fatalf("%d tokens became %d", less.InputTokens(), more.InputTokens())
+		}
+		few, many := OutputTokens(int64(less.ASCIIBytes), int64(less.NonASCIIBytes)), OutputTokens(int64(more.ASCIIBytes), int64(more.NonASCIIBytes))
+		if few < 0 || many < few {
+			t.Fatalf("%d tokens of answer became %d", few, many)
+		}
+	})
+}
+
+func TestOutputTokens(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ ascii, other, want int64 }{{0, 0, 0}, {1, 0, 1}, {0, 1, 1}, {400, 0, 101}, {0, 400, 201}} {
+		if got := OutputTokens(tc.ascii, tc.other); got != tc.want {
+			t.Errorf("%d and %d bytes are %d tokens, want %d", tc.ascii, tc.other, got, tc.want)
+		}
+	}
+}
+
+func TestUsageSums(t *testing.T) {
+	t.Parallel()
+	u := Usage{Input: 1, CacheRead: 20, CacheWrite: 300, Output: 4000, Reasoning: 3000}
+	if u.Prompt() != 321 || u.Total() != 4321 {
+		t.Errorf("prompt %d, total %d: reasoning is a part of the output", u.Prompt(), u.Total())
+	}
+}

@@ -1,0 +1,224 @@
+package money
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"math/big"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// amount draws amounts of all sizes, the ends of the range among them.
+func amount() *rapid.Generator[Amount] {
+	return rapid.Custom(func(t *rapid.T) Amount {
+		ends := rapid.SampledFrom([]Amount{0, 1, -1, Dollar, -Dollar, Max, -Max, Max - 1, 1 - Max})
+		any64 := rapid.Map(rapid.Int64Range(-math.MaxInt64, math.MaxInt64), func(n int64) Amount { return Amount(n) })
+		return rapid.OneOf(ends, any64).Draw(t, "amount")
+	})
+}
+
+// held is the exact figure, held between -Max and Max.
+func held(exact *big.Int) Amount {
+	limit := big.NewInt(int64(Max))
+	switch {
+	case exact.Cmp(limit) > 0:
+		return Max
+	case exact.Cmp(new(big.Int).Neg(limit)) < 0:
+		return -Max
+	}
+	return Amount(exact.Int64())
+}
+
+func TestSumsAreExactOrHeld(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := amount().Draw(t, "a"), amount().Draw(t, "b")
+		x, y := big.NewInt(int64(a)), big.NewInt(int64(b))
+		if got, want := a.Add(b), held(new(big.Int).Add(x, y)); got != want {
+			t.Fatalf("%d + %d = %d, want %d", a, b, got, want)
+		}
+		if got, want := a.Sub(b), held(new(big.Int).Sub(x, y)); got != want {
+			t.Fatalf("%d - %d = %d, want %d", a, b, got, want)
+		}
+		if a.Add(b) != b.Add(a) {
+			t.Fatalf("%d + %d depends on the order", a, b)
+		}
+	})
+}
+
+func TestSumsAtTheEnds(t *testing.T) {
+	t.Parallel()
+	const below = Amount(math.MinInt64) // one below the range: only a conversion makes it
+	for _, tc := range []struct{ got, want Amount }{
+		{Max.Add(1), Max},
+		{Max.Add(Max), Max},
+		{(-Max).Add(-1), -Max},
+		{(-Max).Add(-Max), -Max},
+		{(-Max).Sub(1), -Max},
+		{Max.Sub(-1), Max},
+		{Max.Sub(-Max), Max},
+		{Max.Sub(Max), 0},
+		{(-Max).Sub(-Max), 0},
+		{Max.Add(-Max), 0},
+		{below.Add(0), -Max},
+		{Amount(0).Sub(below), Max},
+		{below.Sub(below), 0},
+		{Amount(-1).Sub(below), Max},
+	} {
+		if tc.got != tc.want {
+			t.Errorf("got %d, want %d", tc.got, tc.want)
+		}
+	}
+}
+
+func TestCostIsExact(t *testing.T) {
+	t.Parallel()
+	sizes := rapid.OneOf(rapid.Int64Range(-10, 10_000), rapid.Int64Range(0, 1<<40), rapid.Int64Range(0, math.MaxInt64))
+	rapid.Check(t, func(t *rapid.T) {
+		tokens, rate := sizes.Draw(t, "tokens"), Rate(sizes.Draw(t, "rate"))
+		want := Amount(0)
+		if tokens > 0 && rate > 0 {
+			product := new(big.Int).Mul(big.NewInt(tokens), big.NewInt(int64(rate)))
+			product.Add(product, big.NewInt(500_000)) // half up
+			want = held(product.Div(product, big.NewInt(1_000_000)))
+		}
+		if got := rate.Cost(tokens); got != want {
+			t.Fatalf("%d tokens at %d cost %d, want %d", tokens, rate, got, want)
+		}
+	})
+}
+
+func TestCost(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		rate   Rate
+		tokens int64
+		want   Amount
+	}{
+		"a million tokens":          {PerMillion(2.5), 1_000_000, 2_500_000_000},
+		"one token":                 {PerMillion(2.5), 1, 2_500},
+		"below half is nothing":     {499_999, 1, 0},
+		"half is one":               {500_000, 1, 1},
+		"nothing for nothing":       {PerMillion(2.5), 0, 0},
+		"no refunds for tokens":     {PerMillion(2.5), -1_000_000, 0},
+		"no refunds by price":       {-PerMillion(2.5), 1_000_000, 0},
+		"more than there is":        {math.MaxInt64, math.MaxInt64, Max},
+		"just more than there is":   {1_000_000, math.MaxInt64, Max},
+		"rounding must not wrap it": {2_000_002, 9_223_362_813_491_962_316, Max},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := tc.rate.Cost(tc.tokens); got != tc.want {
+				t.Errorf("got %d, want %d", got, tc.want)
+			}
+		})
+	}
+}
+
+// Ten million of the smallest charges are exact to the last nano-dollar; floats would have lost some.
+func TestManySmallChargesAddUpExactly(t *testing.T) {
+	t.Parallel()
+	const charges = 10_000_000
+	smallest := PerMillion(0.01).Cost(1) // a token of a cheap model: ten nano-dollars
+	var sum Amount
+	for range charges {
+		sum = sum.Add(smallest)
+	}
+	if want := Amount(100_000_000); smallest != 10 || sum != want {
+		t.Errorf("%d times %s is %s, want %s", charges, smallest, sum, want)
+	}
+	var ones Amount
+	for range charges {
+		ones = ones.Add(1)
+	}
+	if ones != charges || ones.String() != "0.01" {
+		t.Errorf("%d nano-dollars are %s", charges, ones)
+	}
+}
+
+func TestTextRoundTrip(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		a := amount().Draw(t, "amount")
+		if read, err := Parse(a.String()); err != nil || read != a {
+			t.Fatalf("%d is written %q and read %d: %v", a, a, read, err)
+		}
+		raw, err := json.Marshal(map[string]Amount{"cost": a})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var read map[string]Amount
+		if err := json.Unmarshal(raw, &read); err != nil || read["cost"] != a {
+			t.Fatalf("%d is written %s and read %d: %v", a, raw, read["cost"], err)
+		}
+	})
+}
+
+func TestString(t *testing.T) {
+	t.Parallel()
+	for a, want := range map[Amount]string{
+		0: "0", 1: "0.000000001", -1: "-0.000000001", 310_000: "0.00031", 12_500_000_000: "12.5", -3 * Dollar: "-3",
+		Max: "9223372036.854775807", -Max: "-9223372036.854775807", math.MinInt64: "-9223372036.854775808",
+	} {
+		if got := a.String(); got != want {
+			t.Errorf("%d is written %q, want %q", int64(a), got, want)
+		}
+	}
+}
+
+func TestParseRefusesWhatIsNoAmount(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"", "-", ".", ".5", "abc", "1e3", "1E3", "+1", "--1", "1.0000000001", "1.2.3", "1.-2", " 1", "1 ", "1,5", "$1", "0x10", "1_000", "NaN", "Inf", "null",
+		"9223372036.854775808", "99999999999999999999", "١",
+	} {
+		if got, err := Parse(text); !errors.Is(err, ErrSyntax) {
+			t.Errorf("%q is read as %d: %v", text, got, err)
+		}
+	}
+}
+
+func TestJSON(t *testing.T) {
+	t.Parallel()
+	for raw, want := range map[string]Amount{`"0.00031"`: 310_000, `0.00031`: 310_000, `-3`: -3 * Dollar, `"12.50"`: 12_500_000_000, `"\u0031"`: Dollar} {
+		var got Amount
+		if err := json.Unmarshal([]byte(raw), &got); err != nil || got != want {
+			t.Errorf("%s is read as %d: %v", raw, got, err)
+		}
+	}
+	for _, raw := range []string{`1e3`, `"1e3"`, `true`, `[]`, `{}`, `""`, `1.0000000001`} {
+		got := Amount(7)
+		if err := json.Unmarshal([]byte(raw), &got); err == nil || got != 7 {
+			t.Errorf("%s is read as %d: %v", raw, got, err)
+		}
+	}
+}
+
+func TestRates(t *testing.T) {
+	t.Parallel()
+	for dollars, want := range map[float64]Rate{0: 0, 0.02: 20_000_000, 2.5: 2_500_000_000, 0.1 + 0.2: 300_000_000, 75: 75_000_000_000} {
+		if got := PerMillion(dollars); got != want || math.Abs(got.Dollars()-dollars) > 1e-9 {
+			t.Errorf("%v dollars a million are %d", dollars, got)
+		}
+	}
+	if got := Amount(2_500_000_000).Dollars(); got != 2.5 {
+		t.Errorf("got %v", got)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, text := range []string{"0", "-1.5", "9223372036.854775807", "1.", "-0", "00.10", "x"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		a, err := Parse(text)
+		if err != nil {
+			return
+		}
+		if again, err := Parse(a.String()); err != nil || again != a {
+			t.Errorf("%q is %d, written %q and read %d: %v", text, a, a, again, err)
+		}
+	})
+}

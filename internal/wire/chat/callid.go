@@ -1,0 +1,90 @@
+package chat
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+)
+
+// appendWithCallIDs appends the value of messages with the ids of tool calls as the provider takes them; nothing else
+// changes. Calls and the results that name them get the same id, because rename gives the same answer for the same id.
+func appendWithCallIDs(dst, messages []byte, rename func(string) string) []byte {
+	s := scanner{b: messages}
+	written := 0
+	each := func() {
+		if s.kind() != '"' {
+			return
+		}
+		t := s.text()
+		id := string(s.decoded(t))
+		if ours := rename(id); ours != id {
+			dst = appendQuoted(append(dst, messages[written:t.start-1]...), ours)
+			written = s.i
+		}
+	}
+	s.eachCallID(each)
+	return append(dst, messages[written:]...)
+}
+
+// eachCallID calls read where the id of a tool call comes next: in calls, and in the results that answer them.
+func (s *scanner) eachCallID(read func()) {
+	if s.kind() != '[' {
+		return
+	}
+	for range s.elements {
+		if s.kind() != '{' {
+			continue
+		}
+		for key := range s.members {
+			switch string(key) {
+			case "tool_call_id":
+				read()
+			case "tool_calls":
+				s.eachIDInside(read)
+			}
+		}
+	}
+}
+
+func (s *scanner) eachIDInside(read func()) {
+	if s.kind() != '[' {
+		return
+	}
+	for range s.elements {
+		if s.kind() != '{' {
+			continue
+		}
+		for key := range s.members {
+			if string(key) == "id" {
+				read()
+			}
+		}
+	}
+}
+
+const nineLetters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+// NineCharID makes a tool-call id of exactly nine letters and digits, the only ones that Mistral takes. The same id always
+// becomes the same; one that fits stays as it is.
+func NineCharID(id string) string {
+	if fitsNine(id) {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	var nine [9]byte
+	for i := range nine {
+		nine[i] = nineLetters[int(binary.BigEndian.Uint16(sum[2*i:]))%len(nineLetters)]
+	}
+	return string(nine[:])
+}
+
+func fitsNine(id string) bool {
+	if len(id) != 9 {
+		return false
+	}
+	for _, c := range []byte(id) {
+		if (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,101 @@
+package chat
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"fairlead/internal/llm"
+)
+
+func TestNineCharIDFits(t *testing.T) {
+	t.Parallel()
+	nine := regexp.MustCompile(`^[a-zA-Z0-9]{9}$`)
+	seen := map[string]string{}
+	for n := range 20_000 {
+		id := fmt.Sprintf("call_%d", n)
+		short := NineCharID(id)
+		if !nine.MatchString(short) || short != NineCharID(id) || NineCharID(short) != short {
+			t.Fatalf("%q became %q", id, short)
+		}
+		if other, taken := seen[short]; taken {
+			t.Fatalf("%q and %q both became %q", id, other, short)
+		}
+		seen[short] = id
+	}
+	for _, id := range []string{"", "c1", "abc_12345", "äbcdefgh", strings.Repeat("x", 10_000), "call-1234"} {
+		if short := NineCharID(id); !nine.MatchString(short) {
+			t.Errorf("%.20q became %q", id, short)
+		}
+	}
+	if id := "aB3dE5fG7"; NineCharID(id) != id {
+		t.Errorf("%q fits and became %q", id, NineCharID(id))
+	}
+}
+
+func TestRenderRenamesCallIDsAndNothingElse(t *testing.T) {
+	t.Parallel()
+	rename := func(id string) string {
+		if strings.HasPrefix(id, "keep") {
+			return id
+		}
+		return "<" + id + ">"
+	}
+	const body = `{"model":"a", "messages": [ {"role":"user","content":"tool_call_id","id":"x","x":{"tool_call_id":"x"}},
+ {"role":"assistant","content":null,"tool_calls":[{"id" : "call_1","type":"function","function":{"name":"f","arguments":"{\"id\":\"call_1\"}","id":"x"}}, {"function":{"name":"g"},"id":"keep_2"},7,{"id":null}]},
+ {"tool_call_id":"call_1","role":"tool","content":"1.0"},{"role":"tool","tool_call_id":"keep_2","content":[{"type":"text","text":"t","id":"x"}]},
+ {"role":"tool","tool_c\u0061ll_id":"c\u0061ll_\"1","content":""},{"role":"assistant","tool_calls":null,"tool_call_id":9} ],"metadata":{"id":"call_1"}, "tool_call_id":"x"}`
+	want := strings.NewReplacer(
+		`"id" : "call_1"`, `"id" : "<call_1>"`,
+		`{"tool_call_id":"call_1"`, `{"tool_call_id":"<call_1>"`,
+		`"c\u0061ll_\"1"`, `"<call_\"1>"`,
+	).Replace(body)
+	req := decode(t, llm.Chat, body)
+	if diff := cmp.Diff(want, string(Render(req, Edit{CallID: rename}))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(body, string(Render(req, Edit{CallID: func(id string) string { return id }}))); diff != "" {
+		t.Errorf("ids that fit change the body (-want +got):\n%s", diff)
+	}
+}
+
+func TestRenamedCallsKeepTheirResults(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		ids := rapid.SliceOfNDistinct(rapid.StringMatching(`call_[a-zA-Z0-9]{1,30}|[a-zA-Z0-9]{9}|toolu_[0-9]{4}|"?\\?`), 1, 6, rapid.ID).Draw(t, "ids")
+		var calls, results []string
+		for _, id := range ids {
+			quoted, err := json.Marshal(id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			calls = append(calls, fmt.Sprintf(`{"id":%s,"type":"function","function":{"name":"f","arguments":"{}"}}`, quoted))
+			results = append(results, fmt.Sprintf(`{"role":"tool","tool_call_id":%s,"content":"r"}`, quoted))
+		}
+		body := fmt.Sprintf(`{"model":"m","messages":[{"role":"assistant","tool_calls":[%s]},%s]}`, strings.Join(calls, ","), strings.Join(results, ","))
+		req, err := Format{}.DecodeRequest(llm.Chat, []byte(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var sent struct {
+			Messages []struct {
+				Calls  []struct{ ID string } `json:"tool_calls"`
+				Result string                `json:"tool_call_id"`
+			}
+		}
+		if err := json.Unmarshal(Render(req, Edit{CallID: NineCharID}), &sent); err != nil {
+			t.Fatal(err)
+		}
+		for n, id := range ids {
+			call, result := sent.Messages[0].Calls[n].ID, sent.Messages[n+1].Result
+			if call != NineCharID(id) || result != call {
+				t.Fatalf("%q became %q in the call and %q in the result", id, call, result)
+			}
+		}
+	})
+}

@@ -1,0 +1,97 @@
+package chat
+
+import (
+	"bytes"
+	"slices"
+
+	"fairlead/internal/llm"
+)
+
+// rewrite returns data with our model name, without a null error, and without usage if cutUsage.
+func (a *answer) rewrite(data []byte, cutUsage bool) []byte {
+	fields := a.c.fields
+	if len(fields) == 0 {
+		return data
+	}
+	out := slices.Grow(a.out[:0], len(data)+len(`"model":,`)+len(a.model))
+	out = append(out, data[:fields[0].KeyStart]...)
+	written := false
+	if !a.c.hasModel && len(a.model) > 0 {
+		out = append(append(out, `"model":`...), a.model...)
+		written = true
+	}
+	for i, f := range fields {
+		if f.Name == "error" || f.Name == "usage" && cutUsage || f.Name == "model" && !a.c.hasModel && len(a.model) > 0 {
+			continue
+		}
+		switch {
+		case written && i > 0:
+			out = append(out, data[fields[i-1].End:f.KeyStart]...)
+		case written:
+			out = append(out, ',')
+		}
+		written = true
+		if f.Name == "model" && len(a.model) > 0 {
+			out = append(append(out, data[f.KeyStart:f.Value]...), a.model...)
+			continue
+		}
+		out = append(out, data[f.KeyStart:f.End]...)
+	}
+	out = append(out, data[fields[len(fields)-1].End:]...)
+	a.out = out
+	return out
+}
+
+// tell sorts the usage that the scan found; nil when there is none that makes sense.
+func (a *answer) tell() *llm.Usage {
+	if a.c.usage == nil {
+		return nil
+	}
+	usage, ok := parseUsage(a.c.usage, a.o.ReasoningOnTop)
+	if !ok {
+		a.warn("left out a usage object without sense")
+		return nil
+	}
+	usage.ServiceTier = a.tier
+	return &usage
+}
+
+// hold keeps the chunk's usage for the end of the stream, because clients add up what comes twice.
+func (a *answer) hold(data []byte) *llm.Usage {
+	c, usage := &a.c, a.tell()
+	if usage == nil {
+		return nil
+	}
+	a.usage = usage
+	if c.choices == 0 && c.usageOnTop && (a.id == nil || bytes.Equal(c.id, a.id)) {
+		a.held = append(a.held[:0], a.rewrite(data, false)...)
+	} else {
+		a.held = a.appendChunk(a.held[:0], `"choices":[],"usage":`, c.usage)
+	}
+	return usage
+}
+
+// appendChunk appends a chunk of ours: the common members, and then what is given.
+func (a *answer) appendChunk(dst []byte, parts string, value []byte) []byte {
+	dst = append(dst, `{"id":`...)
+	dst = append(dst, or(a.id, `"chatcmpl-0"`)...)
+	dst = append(dst, `,"object":"chat.completion.chunk","created":`...)
+	dst = append(dst, or(a.created, "0")...)
+	dst = append(dst, `,"model":`...)
+	if len(a.model) > 0 {
+		dst = append(dst, a.model...)
+	} else {
+		dst = appendQuoted(dst, a.reported)
+	}
+	dst = append(dst, ',')
+	dst = append(dst, parts...)
+	dst = append(dst, value...)
+	return append(dst, '}')
+}
+
+func or(raw []byte, otherwise string) []byte {
+	if raw == nil {
+		return []byte(otherwise)
+	}
+	return raw
+}
