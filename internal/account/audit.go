@@ -1,0 +1,68 @@
+package account
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"fairlead/internal/id"
+)
+
+// AuditEvent says who changed what. It never holds secrets.
+type AuditEvent struct {
+	ID          string
+	WorkspaceID string // empty for what belongs to an account alone
+	At          time.Time
+	Actor       string // id of an account or a key, or "command line"
+	Action      string // such as "key.create"
+	Object      string // id of what was changed
+	Before      json.RawMessage
+	After       json.RawMessage
+}
+
+const maxAuditPage = 200
+
+// Audit returns a page of the workspace's events, newest first, older than the event before (empty for the newest).
+func (s *Service) Audit(ctx context.Context, workspaceID, before string, limit int) ([]AuditEvent, error) {
+	if limit <= 0 || limit > maxAuditPage {
+		limit = maxAuditPage
+	}
+	if hasControl(before) {
+		return []AuditEvent{}, nil
+	}
+	events, err := s.store.Audit(ctx, workspaceID, before, limit)
+	if err != nil {
+		return nil, fmt.Errorf("read the audit log: %w", err)
+	}
+	return events, nil
+}
+
+// Note records a change that another package made, such as a policy or a provider's credential. Before and after are
+// written as JSON and must not hold secrets; nil leaves them out.
+func (s *Service) Note(ctx context.Context, by Actor, action, object string, before, after any) error {
+	if err := s.store.WriteAudit(ctx, s.event(by, action, object, before, after)); err != nil {
+		return fmt.Errorf("note %s: %w", action, err)
+	}
+	return nil
+}
+
+func (s *Service) event(by Actor, action, object string, before, after any) AuditEvent {
+	now := s.now()
+	return AuditEvent{
+		ID: id.New("aud", now), WorkspaceID: by.WorkspaceID, At: now,
+		Actor: by.name(), Action: action, Object: object, Before: facts(before), After: facts(after),
+	}
+}
+
+// facts writes what the log shows of an object; nil stays empty.
+func facts(v any) json.RawMessage {
+	if v == nil {
+		return nil
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return json.RawMessage(`{}`) // only our own plain structs come here
+	}
+	return text
+}

@@ -1,0 +1,76 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"fairlead/internal/id"
+)
+
+const invitationLife = 7 * 24 * time.Hour
+
+// Invite makes a link's token with which one person can join the actor's workspace, within a week. The role is not
+// above the actor's own.
+func (s *Service) Invite(ctx context.Context, by Actor, role Role) (Invitation, string, error) {
+	if roleRank[role] == 0 {
+		return Invitation{}, "", invalid("role", "Unknown role; known are owner, admin, developer, viewer.")
+	}
+	if !by.mayGrantRole(role) {
+		return Invitation{}, "", denied("You cannot invite somebody to a role that is above your own.")
+	}
+	token := randomText(base62, tokenLength)
+	now := s.now()
+	invitation := Invitation{
+		ID: id.New("inv", now), WorkspaceID: by.WorkspaceID, Role: role, TokenHash: s.invitationHash.bytes(token),
+		CreatedBy: by.AccountID, CreatedAt: now, ExpiresAt: now.Add(invitationLife),
+	}
+	event := s.event(by, "invitation.create", invitation.ID, nil, memberView{role})
+	if err := s.store.CreateInvitation(ctx, invitation, event); err != nil {
+		return Invitation{}, "", fmt.Errorf("create an invitation: %w", err)
+	}
+	return invitation, token, nil
+}
+
+// Invitations lists the workspace's open invitations, newest first.
+func (s *Service) Invitations(ctx context.Context, workspaceID string) ([]Invitation, error) {
+	invitations, err := s.store.InvitationsOf(ctx, workspaceID, s.now())
+	if err != nil {
+		return nil, fmt.Errorf("list invitations: %w", err)
+	}
+	return invitations, nil
+}
+
+// Invitation returns what a token invites to, for the page that asks whether to accept.
+func (s *Service) Invitation(ctx context.Context, token string) (Invitation, error) {
+	invitation, err := s.store.InvitationByHash(ctx, s.invitationHash.bytes(token))
+	if errors.Is(err, ErrNotFound) || err == nil && !s.now().Before(invitation.ExpiresAt) {
+		return Invitation{}, invitationOver()
+	}
+	if err != nil {
+		return Invitation{}, fmt.Errorf("look up an invitation: %w", err)
+	}
+	return invitation, nil
+}
+
+// RevokeInvitation ends an invitation of the actor's workspace.
+func (s *Service) RevokeInvitation(ctx context.Context, by Actor, invitationID string) error {
+	event := s.event(by, "invitation.revoke", invitationID, nil, nil)
+	return told(s.store.DeleteInvitation(ctx, by.WorkspaceID, invitationID, event), "invitation", "revoke an invitation")
+}
+
+// AcceptInvitation makes the account a member and uses the invitation up.
+func (s *Service) AcceptInvitation(ctx context.Context, accountID, token string) (Member, error) {
+	event := s.event(Actor{AccountID: accountID}, "invitation.accept", accountID, nil, nil)
+	member, err := s.store.AcceptInvitation(ctx, s.invitationHash.bytes(token), accountID, event)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return Member{}, invitationOver()
+	case errors.Is(err, ErrConflict):
+		return Member{}, conflict(err, "You are a member of this workspace already.")
+	case err != nil:
+		return Member{}, fmt.Errorf("accept an invitation: %w", err)
+	}
+	return member, nil
+}

@@ -1,0 +1,311 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"fairlead/internal/id"
+	"fairlead/internal/llm"
+)
+
+// KeyDraft is what a new key is to be. Only the name is needed; without scopes the key is for the model API.
+type KeyDraft struct {
+	Name          string
+	Scopes        []Scope
+	AllowedModels []string
+	Limits        Limits
+	Budget        *Budget
+	Baseline      string
+	LogBodies     *bool
+	ErrorFormat   string
+	AllowUnpriced bool
+	Tags          map[string]string
+	ExpiresAt     time.Time // zero for never
+}
+
+// KeyChange holds what is to change; nil leaves a field alone.
+type KeyChange struct {
+	Name          *string
+	Scopes        *[]Scope
+	AllowedModels *[]string
+	Limits        *Limits
+	Budget        **Budget // a pointer to nil takes the budget away
+	Baseline      *string
+	LogBodies     **bool // a pointer to nil inherits from the workspace
+	ErrorFormat   *string
+	AllowUnpriced *bool
+	Tags          *map[string]string
+	ExpiresAt     *time.Time // a pointer to the zero time removes the end
+}
+
+// Grace says how long the older secret of a rotated key stays valid. The zero value ends it, and all before it, at once.
+type Grace struct {
+	For      time.Duration // from now on
+	AfterUse time.Duration // from the first use of the new secret on
+}
+
+// Bounds on secrets of one key.
+const (
+	maxGrace   = 90 * 24 * time.Hour
+	maxLive    = 5  // valid at a time
+	maxSecrets = 10 // remembered, so that an older one is told that it is over
+)
+
+// CreateKey makes a key in the actor's workspace and returns it with its text, which is shown once and kept nowhere.
+func (s *Service) CreateKey(ctx context.Context, by Actor, d KeyDraft) (Key, string, error) {
+	if !by.May(ManageKeys) && !by.May(ManageOwnKeys) {
+		return Key{}, "", denied("You may not create API keys here.")
+	}
+	if len(d.Scopes) == 0 {
+		d.Scopes = []Scope{Inference}
+	}
+	now := s.now()
+	key := Key{
+		ID: id.New("key", now), WorkspaceID: by.WorkspaceID, Name: d.Name, Scopes: sortedScopes(d.Scopes),
+		AllowedModels: d.AllowedModels, Limits: d.Limits, Budget: d.Budget, Baseline: d.Baseline, LogBodies: d.LogBodies,
+		ErrorFormat: d.ErrorFormat, AllowUnpriced: d.AllowUnpriced, Tags: d.Tags,
+		CreatedBy: by.AccountID, CreatedAt: now, ExpiresAt: stored(d.ExpiresAt),
+	}
+	if err := checkKey(key); err != nil {
+		return Key{}, "", err
+	}
+	if !key.ExpiresAt.IsZero() && !key.ExpiresAt.After(now) {
+		return Key{}, "", invalid("expires_at", "The key would be over before it begins.")
+	}
+	maker, err := s.maker(ctx, by)
+	if err != nil {
+		return Key{}, "", err
+	}
+	if err := maker.mayGrant(Key{}, key); err != nil {
+		return Key{}, "", err
+	}
+	if maker.key != nil {
+		key.CreatedBy = maker.key.CreatedBy
+	}
+	text, secret := s.newSecret(now)
+	key.Secrets = []Secret{secret}
+	event := s.event(by, "key.create", key.ID, nil, keyFacts(key))
+	if err := s.store.CreateKey(ctx, key, event); err != nil {
+		return Key{}, "", fmt.Errorf("create a key: %w", err)
+	}
+	s.changed(ctx)
+	return key, text, nil
+}
+
+func (s *Service) newSecret(now time.Time) (string, Secret) {
+	text := newKeyText()
+	return text, Secret{
+		Hash: s.keyHash.bytes(text), Start: text[:len(keyPrefix)+4], End: text[len(text)-4:], CreatedAt: now,
+	}
+}
+
+// Keys lists the workspace's keys, newest first, with revoked ones.
+func (s *Service) Keys(ctx context.Context, workspaceID string) ([]Key, error) {
+	keys, err := s.store.KeysOf(ctx, workspaceID)
+	if err != nil {
+		return nil, fmt.Errorf("list keys: %w", err)
+	}
+	return keys, nil
+}
+
+// Key returns one key of the workspace.
+func (s *Service) Key(ctx context.Context, workspaceID, keyID string) (Key, error) {
+	key, err := s.store.KeyByID(ctx, workspaceID, keyID)
+	return key, told(err, "key", "look up a key")
+}
+
+// UpdateKey changes settings of a key in the actor's workspace. A revoked key stays as it is.
+func (s *Service) UpdateKey(ctx context.Context, by Actor, keyID string, c KeyChange) (Key, error) {
+	if by.KeyID == keyID {
+		return Key{}, denied("A key cannot change its own settings.")
+	}
+	return s.changeKey(ctx, by, keyID, "key.update", func(m maker, k *Key) error {
+		if !k.RevokedAt.IsZero() {
+			return conflict(nil, "The key is revoked. Create a new one.")
+		}
+		before := *k
+		c.apply(k)
+		if err := checkKey(*k); err != nil {
+			return err
+		}
+		return m.mayGrant(before, *k)
+	})
+}
+
+func (c KeyChange) apply(k *Key) {
+	set(&k.Name, c.Name)
+	if c.Scopes != nil {
+		k.Scopes = sortedScopes(*c.Scopes)
+	}
+	set(&k.AllowedModels, c.AllowedModels)
+	set(&k.Limits, c.Limits)
+	set(&k.Budget, c.Budget)
+	set(&k.Baseline, c.Baseline)
+	set(&k.LogBodies, c.LogBodies)
+	set(&k.ErrorFormat, c.ErrorFormat)
+	set(&k.AllowUnpriced, c.AllowUnpriced)
+	set(&k.Tags, c.Tags)
+	if c.ExpiresAt != nil {
+		k.ExpiresAt = stored(*c.ExpiresAt)
+	}
+}
+
+// RotateKey gives a key a new secret and returns its text. Who rotates a key can use it, so the actor must be able to
+// grant all that the key may do.
+func (s *Service) RotateKey(ctx context.Context, by Actor, keyID string, g Grace) (Key, string, error) {
+	if g.For < 0 || g.AfterUse < 0 || g.For > maxGrace || g.AfterUse > maxGrace {
+		return Key{}, "", invalid("grace", "A grace is between nothing and 90 days.")
+	}
+	now := s.now()
+	text, secret := s.newSecret(now)
+	key, err := s.changeKey(ctx, by, keyID, "key.rotate", func(m maker, k *Key) error {
+		switch {
+		case !k.RevokedAt.IsZero():
+			return conflict(nil, "The key is revoked. Create a new one.")
+		case !k.ExpiresAt.IsZero() && !k.ExpiresAt.After(now):
+			return conflict(nil, "The key is over. Give it a later end first, or create a new one.")
+		case by.KeyID != keyID:
+			if err := m.mayGrant(Key{}, *k); err != nil {
+				return err
+			}
+		}
+		return k.rotate(secret, g, now)
+	})
+	if err != nil {
+		return Key{}, "", err
+	}
+	return key, text, nil
+}
+
+// rotate appends the secret and puts an end to the older ones.
+func (k *Key) rotate(secret Secret, g Grace, now time.Time) error {
+	live := k.liveSecrets(now)
+	if len(live) >= maxLive && g != (Grace{}) {
+		return conflict(nil, "The key has %d secrets that are still valid. Wait until one is over, or rotate without grace.", len(live))
+	}
+	for _, i := range live {
+		old := &k.Secrets[i]
+		switch {
+		case g == Grace{}:
+			old.ExpiresAt, old.AfterUse = now, 0
+		case i == len(k.Secrets)-1:
+			old.AfterUse = g.AfterUse
+			if g.For > 0 {
+				old.ExpiresAt = now.Add(g.For)
+			}
+		}
+	}
+	k.Secrets = append(k.Secrets, secret)
+	if over := len(k.Secrets) - maxSecrets; over > 0 {
+		k.Secrets = k.Secrets[over:]
+	}
+	return nil
+}
+
+// liveSecrets returns the positions of the secrets that are valid.
+func (k *Key) liveSecrets(now time.Time) []int {
+	var live []int
+	for i := range k.Secrets {
+		if end := k.secretEnd(i, nil); end.IsZero() || end.After(now) {
+			live = append(live, i)
+		}
+	}
+	return live
+}
+
+// secretEnd is when a secret stops being valid; zero for never. firstUse, where given, knows of first uses that are
+// not stored yet.
+func (k *Key) secretEnd(i int, firstUse func(int) time.Time) time.Time {
+	secret := k.Secrets[i]
+	end := secret.ExpiresAt
+	if secret.AfterUse <= 0 {
+		return end
+	}
+	for j := i + 1; j < len(k.Secrets); j++ {
+		used := k.Secrets[j].UsedAt
+		if used.IsZero() && firstUse != nil {
+			used = firstUse(j)
+		}
+		if over := used.Add(secret.AfterUse); !used.IsZero() && (end.IsZero() || over.Before(end)) {
+			end = over
+		}
+	}
+	return end
+}
+
+// RevokeKey ends a key for good. It remains listed.
+func (s *Service) RevokeKey(ctx context.Context, by Actor, keyID string) (Key, error) {
+	now := s.now()
+	return s.changeKey(ctx, by, keyID, "key.revoke", func(_ maker, k *Key) error {
+		if !k.RevokedAt.IsZero() {
+			return errUnchanged
+		}
+		k.RevokedAt = now
+		return nil
+	})
+}
+
+var errUnchanged = errors.New("nothing to change")
+
+// changeKey runs change on a key that the actor may manage, and records it.
+func (s *Service) changeKey(ctx context.Context, by Actor, keyID, action string, change func(maker, *Key) error) (Key, error) {
+	m, err := s.maker(ctx, by)
+	if err != nil {
+		return Key{}, err
+	}
+	key, err := s.store.ChangeKey(ctx, by.WorkspaceID, keyID, func(k *Key) (AuditEvent, error) {
+		if !by.mayManage(*k) {
+			return AuditEvent{}, denied("You may not change this API key.")
+		}
+		before := keyFacts(*k)
+		if err := change(m, k); errors.Is(err, errUnchanged) {
+			return AuditEvent{}, nil
+		} else if err != nil {
+			return AuditEvent{}, err
+		}
+		return s.event(by, action, keyID, before, keyFacts(*k)), nil
+	})
+	if err != nil {
+		return Key{}, told(err, "key", "change a key")
+	}
+	s.changed(ctx)
+	return key, nil
+}
+
+// mayManage reports whether the actor manages all keys of the workspace, or its own ones of which this is one.
+func (a Actor) mayManage(k Key) bool {
+	if a.May(ManageKeys) {
+		return true
+	}
+	own := a.KeyID == "" && a.AccountID != "" && a.AccountID == k.CreatedBy
+	return own && a.May(ManageOwnKeys)
+}
+
+// maker is an actor together with the key it uses, when it is one.
+type maker struct {
+	Actor
+	key *Key
+}
+
+func (s *Service) maker(ctx context.Context, by Actor) (maker, error) {
+	if by.KeyID == "" {
+		return maker{Actor: by}, nil
+	}
+	key, err := s.store.KeyByID(ctx, by.WorkspaceID, by.KeyID)
+	if err != nil {
+		return maker{}, told(err, "key", "look up the key in use")
+	}
+	if !key.RevokedAt.IsZero() {
+		return maker{}, llm.Errorf(llm.RevokedAPIKey, "This API key was revoked.")
+	}
+	return maker{by, &key}, nil
+}
+
+func stored(t time.Time) time.Time {
+	if t.IsZero() {
+		return time.Time{}
+	}
+	return t.UTC().Truncate(time.Millisecond)
+}

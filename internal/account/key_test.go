@@ -1,0 +1,300 @@
+package account_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/account"
+	"fairlead/internal/llm"
+	"fairlead/internal/money"
+)
+
+func TestKeySettingsAreChecked(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, "loopback")
+	owner := f.owner("ann@example.com")
+	tests := []struct {
+		name  string
+		draft account.KeyDraft
+		param string
+	}{
+		{"no name", account.KeyDraft{}, "name"},
+		{"long name", account.KeyDraft{Name: strings.Repeat("x", 101)}, "name"},
+		{"unknown scope", account.KeyDraft{Name: "x", Scopes: []account.Scope{"admin"}}, "scopes"},
+		{"empty model", account.KeyDraft{Name: "x", AllowedModels: []string{""}}, "allowed_models"},
+		{"star inside", account.KeyDraft{Name: "x", AllowedModels: []string{"gpt*mini"}}, "allowed_models"},
+		{"negative rate", account.KeyDraft{Name: "x", Limits: account.Limits{RequestsPerMinute: -1}}, "limits.requests_per_minute"},
+		{"huge rate", account.KeyDraft{Name: "x", Limits: account.Limits{TokensPerMinute: 1 << 62}}, "limits.tokens_per_minute"},
+		{"negative concurrency", account.KeyDraft{Name: "x", Limits: account.Limits{Concurrent: -1}}, "limits.concurrent"},
+		{"negative budget", account.KeyDraft{Name: "x", Budget: &account.Budget{Amount: -1, Period: account.Daily}}, "budget.amount_usd"},
+		{"unknown period", account.KeyDraft{Name: "x", Budget: &account.Budget{Period: "hour"}}, "budget.period"},
+		{"unknown zone", account.KeyDraft{Name: "x", Budget: &account.Budget{Period: account.Daily, Zone: "Nowhere"}}, "budget.zone"},
+		{"zone of the machine", account.KeyDraft{Name: "x", Budget: &account.Budget{Period: account.Daily, Zone: "Local"}}, "budget.zone"},
+		{"warning beyond", account.KeyDraft{Name: "x", Budget: &account.Budget{Period: account.Daily, WarnPercent: 101}}, "budget.warn_percent"},
+		{"unknown error format", account.KeyDraft{Name: "x", ErrorFormat: "xml"}, "error_format"},
+		{"baseline with a line break", account.KeyDraft{Name: "x", Baseline: "a\nb"}, "baseline"},
+		{"tag without name", account.KeyDraft{Name: "x", Tags: map[string]string{"": "v"}}, "tags"},
+		{"over at once", account.KeyDraft{Name: "x", ExpiresAt: f.clock.now()}, "expires_at"},
+	}
+	for _, tt := range tests {
+		t.Log(tt.name)
+		_, _, err := f.CreateKey(f.ctx, owner, tt.draft)
+		f.refused(err, llm.InvalidRequest, tt.param)
+	}
+}
+
+func TestTheLifeOfAKey(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, "loopback")
+	owner := f.owner("ann@example.com")
+	f.clock.pass(time.Second)
+	key, text, err := f.CreateKey(f.ctx, owner, account.KeyDraft{Name: "ci"})
+	f.must(err)
+	f.must(account.ParseKey(text))
+	if s := key.Secrets[0]; s.Start != text[:7] || s.End != text[len(text)-4:] || len(s.Hash) != 32 {
+		t.Errorf("%+v", s)
+	}
+	if diff := cmp.Diff([]account.Scope{account.Inference}, key.Scopes); diff != "" {
+		t.Error(diff)
+	}
+
+	f.clock.pass(time.Second)
+	changed, err := f.UpdateKey(f.ctx, owner, key.ID, account.KeyChange{Name: new("build"), Budget: new(&account.Budget{Amount: money.Dollar, Period: account.Daily})})
+	f.must(err)
+	if changed.Name != "build" || changed.Budget == nil || changed.Scopes[0] != account.Inference {
+		t.Errorf("%+v", changed)
+	}
+	_, err = f.UpdateKey(f.ctx, owner, key.ID, account.KeyChange{Scopes: &[]account.Scope{}})
+	f.refused(err, llm.InvalidRequest, "scopes")
+
+	f.clock.pass(time.Second)
+	rotated, second, err := f.RotateKey(f.ctx, owner, key.ID, account.Grace{For: time.Hour})
+	f.must(err)
+	if second == text || len(rotated.Secrets) != 2 || !rotated.Secrets[0].ExpiresAt.Equal(f.clock.now().Add(time.Hour)) {
+		t.Errorf("%+v", rotated.Secrets)
+	}
+	_, _, err = f.RotateKey(f.ctx, owner, key.ID, account.Grace{For: -1})
+	f.refused(err, llm.InvalidRequest, "grace")
+
+	f.clock.pass(time.Second)
+	revoked, err := f.RevokeKey(f.ctx, owner, key.ID)
+	f.must(err)
+	at := revoked.RevokedAt
+	f.clock.pass(time.Minute)
+	revoked, err = f.RevokeKey(f.ctx, owner, key.ID)
+	f.must(err)
+	if at.IsZero() || !revoked.RevokedAt.Equal(at) {
+		t.Errorf("revoked at %v, again at %v", at, revoked.RevokedAt)
+	}
+	_, err = f.UpdateKey(f.ctx, owner, key.ID, account.KeyChange{Name: new("x")})
+	f.refused(err, llm.Conflict)
+	_, _, err = f.RotateKey(f.ctx, owner, key.ID, account.Grace{})
+	f.refused(err, llm.Conflict)
+	keys, err := f.Keys(f.ctx, owner.WorkspaceID)
+	f.must(err)
+	if len(keys) != 1 || keys[0].RevokedAt.IsZero() {
+		t.Errorf("revoked keys stay listed: %+v", keys)
+	}
+
+	events, err := f.Audit(f.ctx, owner.WorkspaceID, "", 100)
+	f.must(err)
+	var actions []string
+	for _, e := range events {
+		actions = append(actions, e.Action)
+	}
+	if diff := cmp.Diff([]string{"key.revoke", "key.rotate", "key.update", "key.create", "account.register"}, actions); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestGracesAreBounded(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, "loopback")
+	owner := f.owner("ann@example.com")
+	key, _, err := f.CreateKey(f.ctx, owner, account.KeyDraft{Name: "ci"})
+	f.must(err)
+	for range 4 {
+		_, _, err = f.RotateKey(f.ctx, owner, key.ID, account.Grace{AfterUse: time.Hour})
+		f.must(err)
+	}
+	_, _, err = f.RotateKey(f.ctx, owner, key.ID, account.Grace{For: time.Hour})
+	f.refused(err, llm.Conflict)
+	leaked, _, err := f.RotateKey(f.ctx, owner, key.ID, account.Grace{})
+	f.must(err)
+	for i, secret := range leaked.Secrets[:len(leaked.Secrets)-1] {
+		if !secret.ExpiresAt.Equal(f.clock.now()) {
+			t.Errorf("secret %d ends at %v: a rotation without grace ends all", i, secret.ExpiresAt)
+		}
+	}
+	for range 12 {
+		f.clock.pass(time.Second)
+		key, _, err = f.RotateKey(f.ctx, owner, key.ID, account.Grace{})
+		f.must(err)
+	}
+	if len(key.Secrets) != 10 {
+		t.Errorf("%d secrets remembered", len(key.Secrets))
+	}
+}
+
+func TestForeignKeysAnswerAsUnknownOnes(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, "loopback")
+	ann, bob := f.owner("ann@example.com"), f.owner("bob@example.com")
+	key, _, err := f.CreateKey(f.ctx, ann, account.KeyDraft{Name: "ci"})
+	f.must(err)
+	calls := map[string]func(keyID string) error{
+		"read":   func(keyID string) error { _, err := f.Key(f.ctx, bob.WorkspaceID, keyID); return err },
+		"update": func(keyID string) error { _, err := f.UpdateKey(f.ctx, bob, keyID, account.KeyChange{}); return err },
+		"rotate": func(keyID string) error { _, _, err := f.RotateKey(f.ctx, bob, keyID, account.Grace{}); return err },
+		"revoke": func(keyID string) error { _, err := f.RevokeKey(f.ctx, bob, keyID); return err },
+	}
+	for name, call := range calls {
+		foreign, unknown := call(key.ID), call("key_unknown")
+		f.refused(foreign, llm.NotFound)
+		if foreign == nil || unknown == nil || foreign.Error() != unknown.Error() || !errors.Is(foreign, account.ErrNotFound) {
+			t.Errorf("%s: %v and %v", name, foreign, unknown)
+		}
+	}
+}
+
+func TestNobodyGrantsMoreThanTheyHave(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, "loopback")
+	owner := f.owner("owner@example.com")
+	developer := f.member(owner, "developer@example.com", account.Developer)
+	other := f.member(owner, "other@example.com", account.Developer)
+	viewer := f.member(owner, "viewer@example.com", account.Viewer)
+
+	_, _, err := f.CreateKey(f.ctx, viewer, account.KeyDraft{Name: "x"})
+	f.refused(err, llm.PermissionDenied)
+	_, _, err = f.CreateKey(f.ctx, developer, account.KeyDraft{Name: "x", Scopes: []account.Scope{account.Manage}})
+	f.refused(err, llm.PermissionDenied, "scopes")
+	own, _, err := f.CreateKey(f.ctx, developer, account.KeyDraft{Name: "x", Scopes: []account.Scope{account.Read, account.Inference, account.Read}})
+	f.must(err)
+	_, err = f.UpdateKey(f.ctx, developer, own.ID, account.KeyChange{Scopes: &[]account.Scope{account.Manage}})
+	f.refused(err, llm.PermissionDenied, "scopes")
+	_, err = f.UpdateKey(f.ctx, other, own.ID, account.KeyChange{Name: new("mine")})
+	f.refused(err, llm.PermissionDenied)
+	_, _, err = f.RotateKey(f.ctx, other, own.ID, account.Grace{})
+	f.refused(err, llm.PermissionDenied)
+	_, err = f.RevokeKey(f.ctx, other, own.ID)
+	f.refused(err, llm.PermissionDenied)
+
+	// An owner gave a developer's key more; the developer may rename it, but whoever rotates a key can use it.
+	_, err = f.UpdateKey(f.ctx, owner, own.ID, account.KeyChange{Scopes: &[]account.Scope{account.Inference, account.Manage}})
+	f.must(err)
+	_, err = f.UpdateKey(f.ctx, developer, own.ID, account.KeyChange{Name: new("renamed")})
+	f.must(err)
+	_, _, err = f.RotateKey(f.ctx, developer, own.ID, account.Grace{})
+	f.refused(err, llm.PermissionDenied, "scopes")
+	_, err = f.RevokeKey(f.ctx, developer, own.ID)
+	f.must(err)
+}
+
+func TestKeysMadeByAKeyStayWithinIt(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, "loopback")
+	owner := f.owner("owner@example.com")
+	make := func(d account.KeyDraft) account.Actor {
+		t.Helper()
+		d.Name, d.Scopes = "maker", []account.Scope{account.Inference, account.Manage}
+		key, _, err := f.CreateKey(f.ctx, owner, d)
+		f.must(err)
+		actor, err := f.KeyActor(f.ctx, &key)
+		f.must(err)
+		return actor
+	}
+	soon := f.clock.now().Add(time.Hour)
+	tests := []struct {
+		name  string
+		maker account.KeyDraft
+		draft account.KeyDraft
+		param string // empty when allowed
+	}{
+		{"nothing bounded", account.KeyDraft{}, account.KeyDraft{}, ""},
+		{"all models", account.KeyDraft{AllowedModels: []string{"gpt*"}}, account.KeyDraft{}, "allowed_models"},
+		{"other models", account.KeyDraft{AllowedModels: []string{"gpt*"}}, account.KeyDraft{AllowedModels: []string{"g*"}}, "allowed_models"},
+		{"some models", account.KeyDraft{AllowedModels: []string{"gpt*"}}, account.KeyDraft{AllowedModels: []string{"gpt-4.1", "gpt-5*"}}, ""},
+		{"no limit", account.KeyDraft{Limits: account.Limits{Concurrent: 3}}, account.KeyDraft{}, "limits"},
+		{"higher limit", account.KeyDraft{Limits: account.Limits{Concurrent: 3}}, account.KeyDraft{Limits: account.Limits{Concurrent: 4}}, "limits"},
+		{"lower limit", account.KeyDraft{Limits: account.Limits{Concurrent: 3}}, account.KeyDraft{Limits: account.Limits{Concurrent: 2}}, ""},
+		{"no end", account.KeyDraft{ExpiresAt: soon}, account.KeyDraft{}, "expires_at"},
+		{"later end", account.KeyDraft{ExpiresAt: soon}, account.KeyDraft{ExpiresAt: soon.Add(1e6)}, "expires_at"},
+		{"same end", account.KeyDraft{ExpiresAt: soon}, account.KeyDraft{ExpiresAt: soon}, ""},
+		{"unpriced", account.KeyDraft{}, account.KeyDraft{AllowUnpriced: true}, "allow_unpriced"},
+		{"a budget's second use", account.KeyDraft{Budget: &account.Budget{Amount: 1, Period: account.Daily}}, account.KeyDraft{Budget: &account.Budget{Amount: 1, Period: account.Daily}}, "budget"},
+		{"reading needs no budget", account.KeyDraft{Budget: &account.Budget{Amount: 1, Period: account.Daily}}, account.KeyDraft{Scopes: []account.Scope{account.Read}}, ""},
+	}
+	for _, tt := range tests {
+		maker := make(tt.maker)
+		tt.draft.Name = tt.name
+		key, _, err := f.CreateKey(f.ctx, maker, tt.draft)
+		t.Log(tt.name)
+		if tt.param != "" {
+			f.refused(err, llm.PermissionDenied, tt.param)
+			continue
+		}
+		f.must(err)
+		if key.CreatedBy != owner.AccountID {
+			t.Errorf("made by %q, want the person behind the key", key.CreatedBy)
+		}
+	}
+
+	bounded := make(account.KeyDraft{Limits: account.Limits{Concurrent: 3}})
+	_, err := f.UpdateKey(f.ctx, bounded, bounded.KeyID, account.KeyChange{Limits: &account.Limits{}})
+	f.refused(err, llm.PermissionDenied)
+	free := make(account.KeyDraft{})
+	_, _, err = f.RotateKey(f.ctx, bounded, free.KeyID, account.Grace{})
+	f.refused(err, llm.PermissionDenied, "limits")
+	_, err = f.UpdateKey(f.ctx, bounded, free.KeyID, account.KeyChange{Name: new("renamed")})
+	f.must(err)
+	_, _, err = f.RotateKey(f.ctx, bounded, bounded.KeyID, account.Grace{})
+	f.must(err)
+	_, err = f.RevokeKey(f.ctx, owner, bounded.KeyID)
+	f.must(err)
+	_, _, err = f.CreateKey(f.ctx, bounded, account.KeyDraft{Name: "late", Limits: account.Limits{Concurrent: 1}})
+	f.refused(err, llm.RevokedAPIKey)
+}
+
+// What is made through the service works at the keyring at once, and what is revoked does not.
+func TestServiceAndKeyringAgree(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, "loopback")
+	ring, err := account.NewKeyring(f.db, master, account.KeyringOptions{Now: f.clock.now})
+	f.must(err)
+	f.Service, err = account.New(f.db, account.Options{MasterKey: master, Now: f.clock.now, Changed: func(ctx context.Context) { f.must(ring.Refresh(ctx)) }})
+	f.must(err)
+	owner := f.owner("ann@example.com")
+	key, text, err := f.CreateKey(f.ctx, owner, account.KeyDraft{Name: "ci"})
+	f.must(err)
+	answer := func(text string) llm.Kind {
+		_, err := ring.Authenticate(http.Header{"Authorization": {"Bearer " + text}})
+		if err != nil {
+			return llm.AsError(err).Kind
+		}
+		return ""
+	}
+	if got := answer(text); got != "" {
+		t.Errorf("new: %q", got)
+	}
+	_, second, err := f.RotateKey(f.ctx, owner, key.ID, account.Grace{For: time.Minute})
+	f.must(err)
+	if got := []llm.Kind{answer(text), answer(second)}; got[0] != "" || got[1] != "" {
+		t.Errorf("in grace: %q", got)
+	}
+	f.clock.pass(time.Minute)
+	if got := []llm.Kind{answer(text), answer(second)}; got[0] != llm.ExpiredAPIKey || got[1] != "" {
+		t.Errorf("after grace: %q", got)
+	}
+	_, err = f.RevokeKey(f.ctx, owner, key.ID)
+	f.must(err)
+	if got := []llm.Kind{answer(text), answer(second)}; got[0] != llm.RevokedAPIKey || got[1] != llm.RevokedAPIKey {
+		t.Errorf("revoked: %q", got)
+	}
+}

@@ -1,0 +1,216 @@
+package account
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"fairlead/internal/llm"
+)
+
+// Bounds on what a key carries.
+const (
+	maxAllowedModels = 200
+	maxTags          = 32
+	maxTagLength     = 200
+	maxLimit         = 1_000_000_000_000
+)
+
+type keyView struct {
+	Name          string            `json:"name"`
+	Scopes        []Scope           `json:"scopes"`
+	AllowedModels []string          `json:"allowed_models,omitempty"`
+	Limits        Limits            `json:"limits"`
+	Budget        *Budget           `json:"budget,omitempty"`
+	Baseline      string            `json:"baseline,omitempty"`
+	LogBodies     *bool             `json:"log_bodies,omitempty"`
+	ErrorFormat   string            `json:"error_format,omitempty"`
+	AllowUnpriced bool              `json:"allow_unpriced,omitempty"`
+	Tags          map[string]string `json:"tags,omitempty"`
+	ExpiresAt     time.Time         `json:"expires_at,omitzero"`
+	RevokedAt     time.Time         `json:"revoked_at,omitzero"`
+	Secrets       []secretView      `json:"secrets"`
+}
+
+type secretView struct {
+	End       string    `json:"end"`
+	ExpiresAt time.Time `json:"expires_at,omitzero"`
+	AfterUse  string    `json:"after_use,omitempty"`
+}
+
+// keyFacts is what the audit log shows of a key.
+func keyFacts(k Key) keyView {
+	v := keyView{
+		Name: k.Name, Scopes: k.Scopes, AllowedModels: k.AllowedModels, Limits: k.Limits, Budget: k.Budget,
+		Baseline: k.Baseline, LogBodies: k.LogBodies, ErrorFormat: k.ErrorFormat, AllowUnpriced: k.AllowUnpriced,
+		Tags: k.Tags, ExpiresAt: k.ExpiresAt, RevokedAt: k.RevokedAt,
+	}
+	for _, s := range k.Secrets {
+		v.Secrets = append(v.Secrets, secretView{End: s.End, ExpiresAt: s.ExpiresAt, AfterUse: span(s.AfterUse)})
+	}
+	return v
+}
+
+func sortedScopes(scopes []Scope) []Scope {
+	sorted := slices.Clone(scopes)
+	slices.Sort(sorted)
+	return slices.Compact(sorted)
+}
+
+// checkKey refuses settings that mean nothing.
+func checkKey(k Key) error {
+	if err := checkName("name", k.Name); err != nil {
+		return err
+	}
+	if len(k.Scopes) == 0 {
+		return invalid("scopes", "A key needs at least one scope: inference, read or manage.")
+	}
+	for _, scope := range k.Scopes {
+		if scopeRights[scope] == nil {
+			return invalid("scopes", "Unknown scope; known are inference, read, manage.")
+		}
+	}
+	if err := checkModels(k.AllowedModels); err != nil {
+		return err
+	}
+	for param, n := range map[string]int64{
+		"limits.requests_per_minute": k.Limits.RequestsPerMinute,
+		"limits.tokens_per_minute":   k.Limits.TokensPerMinute,
+		"limits.concurrent":          k.Limits.Concurrent,
+	} {
+		if n < 0 || n > maxLimit {
+			return invalid(param, "A limit is a whole number from 0 (none) up.")
+		}
+	}
+	if len(k.Baseline) > maxModelName || hasControl(k.Baseline) {
+		return invalid("baseline", "This is not the name of a model.")
+	}
+	if k.ErrorFormat != "" && k.ErrorFormat != "openai" {
+		return invalid("error_format", "Unknown error format; leave it empty, or use openai.")
+	}
+	if err := checkTags(k.Tags); err != nil {
+		return err
+	}
+	return checkBudget(k.Budget)
+}
+
+func checkModels(models []string) error {
+	if len(models) > maxAllowedModels {
+		return invalid("allowed_models", "A key names at most %d models. Use patterns such as gpt-4.1*.", maxAllowedModels)
+	}
+	for _, model := range models {
+		if model == "" || len(model) > maxModelName || hasControl(model) {
+			return invalid("allowed_models", "An entry is not the name of a model.")
+		}
+		if star := strings.IndexByte(model, '*'); star >= 0 && star != len(model)-1 {
+			return invalid("allowed_models", "A star may only end an entry: gpt-4.1*.")
+		}
+	}
+	return nil
+}
+
+func checkTags(tags map[string]string) error {
+	if len(tags) > maxTags {
+		return invalid("tags", "A key has at most %d tags.", maxTags)
+	}
+	for _, text := range slices.Concat(slices.Collect(maps.Keys(tags)), slices.Collect(maps.Values(tags))) {
+		if len(text) > maxTagLength || hasControl(text) {
+			return invalid("tags", "Tags are short texts without control characters.")
+		}
+	}
+	if _, empty := tags[""]; empty {
+		return invalid("tags", "A tag needs a name.")
+	}
+	return nil
+}
+
+func checkBudget(b *Budget) error {
+	if b == nil {
+		return nil
+	}
+	if b.Amount < 0 {
+		return invalid("budget.amount_usd", "A budget cannot be negative.")
+	}
+	switch b.Period {
+	case Daily, Weekly, Monthly, Total:
+	default:
+		return invalid("budget.period", "Unknown period; known are day, week, month, total.")
+	}
+	if b.WarnPercent < 0 || b.WarnPercent > 100 {
+		return invalid("budget.warn_percent", "The warning comes between 0 and 100 percent.")
+	}
+	return checkZone("budget.zone", b.Zone)
+}
+
+// mayGrant refuses what would give a key more than its maker has. Only what differs from before is judged, so that
+// an actor can rename a key that somebody with more rights has made.
+func (m maker) mayGrant(before, after Key) error {
+	for _, scope := range after.Scopes {
+		if !slices.Contains(before.Scopes, scope) && !m.mayGrantScope(scope) {
+			return tooMuch("scopes", "You cannot grant the scope "+string(scope)+", because you do not have all of its rights.")
+		}
+	}
+	if m.key == nil {
+		return nil
+	}
+	return within(*m.key, before, after)
+}
+
+// within holds a key that was made through another key to that one's own bounds.
+func within(maker, before, after Key) error {
+	made := before.ID == ""
+	switch {
+	case maker.Budget != nil && slices.Contains(after.Scopes, Inference) && (made || !slices.Contains(before.Scopes, Inference) || !sameBudget(before.Budget, after.Budget)):
+		return tooMuch("budget", "A key that has a budget cannot give budgets to keys that spend.")
+	case (made || !slices.Equal(before.AllowedModels, after.AllowedModels)) && !covers(maker.AllowedModels, after.AllowedModels):
+		return tooMuch("allowed_models", "The models must be among those of the key in use.")
+	case (made || before.Limits != after.Limits) && !tighter(maker.Limits, after.Limits):
+		return tooMuch("limits", "The limits must not be above those of the key in use.")
+	case after.AllowUnpriced && !before.AllowUnpriced && !maker.AllowUnpriced:
+		return tooMuch("allow_unpriced", "The key in use may not use models without a price.")
+	case (made || !before.ExpiresAt.Equal(after.ExpiresAt)) && outlasts(after.ExpiresAt, maker.ExpiresAt):
+		return tooMuch("expires_at", "The key must not outlast the key in use.")
+	}
+	return nil
+}
+
+// outlasts reports whether a key that ends at end is valid after limit; zero is never.
+func outlasts(end, limit time.Time) bool {
+	return !limit.IsZero() && (end.IsZero() || end.After(limit))
+}
+
+func tooMuch(param, message string) error {
+	e := llm.Errorf(llm.PermissionDenied, "%s", message)
+	e.Param = param
+	return e
+}
+
+func sameBudget(a, b *Budget) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return *a == *b
+}
+
+// covers reports whether every model that inner allows is allowed by outer; an empty list allows all.
+func covers(outer, inner []string) bool {
+	if len(outer) == 0 {
+		return true
+	}
+	for _, model := range inner {
+		if !slices.ContainsFunc(outer, func(allowed string) bool {
+			start, pattern := strings.CutSuffix(allowed, "*")
+			return allowed == model || pattern && strings.HasPrefix(strings.TrimSuffix(model, "*"), start)
+		}) {
+			return false
+		}
+	}
+	return len(inner) > 0
+}
+
+func tighter(outer, inner Limits) bool {
+	ok := func(outer, inner int64) bool { return outer == 0 || inner > 0 && inner <= outer }
+	return ok(outer.RequestsPerMinute, inner.RequestsPerMinute) &&
+		ok(outer.TokensPerMinute, inner.TokensPerMinute) && ok(outer.Concurrent, inner.Concurrent)
+}

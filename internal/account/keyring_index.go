@@ -1,0 +1,141 @@
+package account
+
+import (
+	"crypto/sha256"
+	"maps"
+	"sync/atomic"
+	"time"
+)
+
+// shardCount divides the index so finely that one key more copies a few hundred pointers, even of a million keys.
+const shardCount = 4096
+
+type keyHash = [sha256.Size]byte
+
+// slot is one secret of a key. Slots are never changed, except for the note of first uses.
+type slot struct {
+	key       *Key
+	position  int // of the secret in the key
+	workspace *atomic.Pointer[Workspace]
+	firstUses *firstUses
+}
+
+func (s *slot) hash() []byte { return s.key.Secrets[s.position].Hash }
+
+// firstUses holds, per secret of a key, a first use that the store has not told us of yet.
+type firstUses []atomic.Int64
+
+func (f *firstUses) mark(position int, at time.Time) bool {
+	return (*f)[position].CompareAndSwap(0, at.UnixMilli())
+}
+
+func (f *firstUses) at(position int) time.Time {
+	ms := (*f)[position].Load()
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms)
+}
+
+// keyIndex finds secrets by their keyed hash. Readers take no lock; one writer at a time replaces whole shards.
+type keyIndex struct {
+	shards [shardCount]atomic.Pointer[map[keyHash]*slot]
+
+	// The rest belongs to the writer.
+	byID       map[string]*slot                      // one slot of each key
+	workspaces map[string]*atomic.Pointer[Workspace] // shared by the slots
+	keys       int64                                 // revision up to which keys are here
+	spaces     int64                                 // the same of workspaces
+}
+
+func newKeyIndex() *keyIndex {
+	return &keyIndex{byID: map[string]*slot{}, workspaces: map[string]*atomic.Pointer[Workspace]{}}
+}
+
+func shardOf(hash keyHash) int { return (int(hash[0])<<8 | int(hash[1])) % shardCount }
+
+func (x *keyIndex) find(hash keyHash) *slot {
+	shard := x.shards[shardOf(hash)].Load()
+	if shard == nil {
+		return nil
+	}
+	return (*shard)[hash]
+}
+
+func (x *keyIndex) len() int {
+	n := 0
+	for i := range x.shards {
+		if shard := x.shards[i].Load(); shard != nil {
+			n += len(*shard)
+		}
+	}
+	return n
+}
+
+// space returns the place of a workspace, which is filled when the workspace is read.
+func (x *keyIndex) space(workspaceID string) *atomic.Pointer[Workspace] {
+	place := x.workspaces[workspaceID]
+	if place == nil {
+		place = new(atomic.Pointer[Workspace])
+		x.workspaces[workspaceID] = place
+	}
+	return place
+}
+
+// edits gathers the shards that a refresh changes, so that each is copied once.
+type edits map[int]map[keyHash]*slot
+
+func (e edits) shard(x *keyIndex, number int) map[keyHash]*slot {
+	shard, ok := e[number]
+	if ok {
+		return shard
+	}
+	if current := x.shards[number].Load(); current != nil {
+		shard = maps.Clone(*current)
+	} else {
+		shard = map[keyHash]*slot{}
+	}
+	e[number] = shard
+	return shard
+}
+
+// put replaces a key with all its secrets, and reports whether it is revoked now and was not before.
+func (x *keyIndex) put(e edits, key *Key) (revoked bool) {
+	old := x.byID[key.ID]
+	uses := make(firstUses, len(key.Secrets))
+	if old != nil {
+		x.remove(e, old, key, uses)
+	}
+	var last *slot
+	for i := range key.Secrets {
+		last = &slot{key: key, position: i, workspace: x.space(key.WorkspaceID), firstUses: &uses}
+		hash := keyHash(key.Secrets[i].Hash)
+		e.shard(x, shardOf(hash))[hash] = last
+	}
+	if last == nil {
+		delete(x.byID, key.ID)
+	} else {
+		x.byID[key.ID] = last
+	}
+	return old != nil && old.key.RevokedAt.IsZero() && !key.RevokedAt.IsZero()
+}
+
+// remove takes the old secrets out, and carries over first uses that are not in the store yet.
+func (x *keyIndex) remove(e edits, old *slot, key *Key, uses firstUses) {
+	for i := range old.key.Secrets {
+		hash := keyHash(old.key.Secrets[i].Hash)
+		delete(e.shard(x, shardOf(hash)), hash)
+		for j := range key.Secrets {
+			if keyHash(key.Secrets[j].Hash) == hash {
+				uses[j].Store((*old.firstUses)[i].Load())
+			}
+		}
+	}
+}
+
+// publish makes the edited shards visible.
+func (x *keyIndex) publish(e edits) {
+	for number, shard := range e {
+		x.shards[number].Store(&shard)
+	}
+}

@@ -1,0 +1,200 @@
+package account
+
+import (
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"fairlead/internal/llm"
+)
+
+// modelKey is a key as the specification sees it. The order of secrets is that of their making.
+type modelKey struct {
+	revoked bool
+	expires time.Time
+	secrets []modelSecret
+}
+
+type modelSecret struct {
+	text     string
+	ends     time.Time     // zero for never
+	afterUse time.Duration // 0 for not so
+}
+
+func (k modelKey) clone() modelKey {
+	k.secrets = slices.Clone(k.secrets)
+	return k
+}
+
+// keyringModel compares a keyring with what the last poll and the uses since then say.
+type keyringModel struct {
+	now      time.Time
+	shelf    *keyShelf
+	ring     *Keyring
+	current  map[string]modelKey // what is stored
+	seen     map[string]modelKey // what the keyring polled last
+	firstUse map[string]time.Time
+	revoked  map[string]int // news of revoked keys that are expected
+	heard    map[string]int
+}
+
+// want says what the keyring must answer for secret i of a key as it saw it.
+func (m *keyringModel) want(k modelKey, i int) llm.Kind {
+	secret := k.secrets[i]
+	over := !secret.ends.IsZero() && !m.now.Before(secret.ends)
+	for _, newer := range k.secrets[i+1:] {
+		used, ok := m.firstUse[newer.text]
+		over = over || ok && secret.afterUse > 0 && !m.now.Before(used.Add(secret.afterUse))
+	}
+	switch {
+	case k.revoked:
+		return llm.RevokedAPIKey
+	case over, !k.expires.IsZero() && !m.now.Before(k.expires):
+		return llm.ExpiredAPIKey
+	}
+	return ""
+}
+
+func (m *keyringModel) pick(t *rapid.T) string {
+	if len(m.current) == 0 {
+		t.Skip("no key yet")
+	}
+	return rapid.SampledFrom(slices.Sorted(maps.Keys(m.current))).Draw(t, "key")
+}
+
+func (m *keyringModel) create(*rapid.T) {
+	keyID, text := m.shelf.add(nil)
+	m.current[keyID] = modelKey{secrets: []modelSecret{{text: text}}}
+}
+
+func (m *keyringModel) rotate(t *rapid.T) {
+	keyID := m.pick(t)
+	k := m.current[keyID].clone()
+	hours := rapid.IntRange(0, 2)
+	grace := Grace{For: time.Duration(hours.Draw(t, "for")) * time.Hour, AfterUse: time.Duration(hours.Draw(t, "after use")) * time.Hour}
+	text, secret := m.shelf.secret(m.now)
+	var refused error
+	m.shelf.change(keyID, func(k *Key) { refused = k.rotate(secret, grace, m.now) })
+	if refused != nil {
+		return
+	}
+	for i := range k.secrets {
+		if m.want(modelKey{secrets: k.secrets}, i) != "" {
+			continue // over already
+		}
+		switch {
+		case grace == Grace{}:
+			k.secrets[i].ends, k.secrets[i].afterUse = m.now, 0
+		case i == len(k.secrets)-1:
+			k.secrets[i].afterUse = grace.AfterUse
+			if grace.For > 0 {
+				k.secrets[i].ends = m.now.Add(grace.For)
+			}
+		}
+	}
+	k.secrets = append(k.secrets, modelSecret{text: text})
+	k.secrets = k.secrets[max(0, len(k.secrets)-maxSecrets):]
+	m.current[keyID] = k
+}
+
+func (m *keyringModel) revoke(t *rapid.T) {
+	keyID := m.pick(t)
+	k := m.current[keyID]
+	k.revoked = true
+	m.current[keyID] = k
+	m.shelf.revoke(keyID, m.now)
+}
+
+func (m *keyringModel) setEnd(t *rapid.T) {
+	keyID := m.pick(t)
+	k := m.current[keyID]
+	k.expires = time.Time{}
+	if hours := rapid.IntRange(0, 3).Draw(t, "hours"); hours > 0 {
+		k.expires = m.now.Add(time.Duration(hours) * time.Hour)
+	}
+	m.current[keyID] = k
+	m.shelf.change(keyID, func(stored *Key) { stored.ExpiresAt = k.expires })
+}
+
+func (m *keyringModel) poll(t *rapid.T) {
+	for keyID, k := range m.current {
+		if old, known := m.seen[keyID]; known && !old.revoked && k.revoked {
+			m.revoked[keyID]++
+		}
+	}
+	m.seen = map[string]modelKey{}
+	for keyID, k := range m.current {
+		m.seen[keyID] = k.clone()
+	}
+	if err := m.ring.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (m *keyringModel) authenticate(t *rapid.T) {
+	keyID := m.pick(t)
+	k := m.current[keyID]
+	i := rapid.IntRange(0, len(k.secrets)-1).Draw(t, "secret")
+	text := k.secrets[i].text
+	want := llm.InvalidAPIKey
+	if seen, ok := m.seen[keyID]; ok {
+		if i := slices.IndexFunc(seen.secrets, func(s modelSecret) bool { return s.text == text }); i >= 0 {
+			want = m.want(seen, i)
+		}
+	}
+	grant, err := m.ring.Authenticate(withKey(text))
+	switch {
+	case want == "" && (err != nil || grant.Key.ID != keyID || grant.Workspace.ID != "ws_1"):
+		t.Fatalf("key %s secret %d: got %+v, %v, want it to be valid", keyID, i, grant, err)
+	case want != "" && (err == nil || llm.AsError(err).Kind != want):
+		t.Fatalf("key %s secret %d: got %v, want %s", keyID, i, err, want)
+	}
+	if _, used := m.firstUse[text]; want == "" && !used {
+		m.firstUse[text] = m.now
+	}
+}
+
+// The store knows of a first use only after it was recorded, and a rotation goes by what the store knows.
+func (m *keyringModel) record(t *rapid.T) {
+	if err := m.ring.record(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestKeyringAgreesWithItsModel(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		m := &keyringModel{
+			now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), shelf: newShelf(t),
+			current: map[string]modelKey{}, seen: map[string]modelKey{}, firstUse: map[string]time.Time{},
+			revoked: map[string]int{}, heard: map[string]int{},
+		}
+		m.ring = newTestKeyring(t, m.shelf, KeyringOptions{Now: func() time.Time { return m.now }, MaxStale: 1 << 62})
+		m.ring.OnRevoke(func(keyID string) { m.heard[keyID]++ })
+		m.poll(rt)
+		rt.Repeat(map[string]func(*rapid.T){
+			"create": m.create,
+			"rotate": func(t *rapid.T) {
+				m.record(t)
+				m.rotate(t)
+			},
+			"revoke":        m.revoke,
+			"set end":       m.setEnd,
+			"poll":          m.poll,
+			"record":        m.record,
+			"authenticate":  m.authenticate,
+			"authenticate2": m.authenticate,
+			"time passes": func(t *rapid.T) {
+				m.now = m.now.Add(time.Duration(rapid.IntRange(1, 90).Draw(t, "minutes")) * time.Minute)
+			},
+			"": func(t *rapid.T) {
+				if !maps.Equal(m.revoked, m.heard) {
+					t.Fatalf("revoked %v, heard %v", m.revoked, m.heard)
+				}
+			},
+		})
+	})
+}

@@ -1,0 +1,111 @@
+package account
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"fairlead/internal/llm"
+)
+
+// A request that is under way while its key is revoked finishes, is recorded, and never brings the key back.
+func TestRevokedKeysAreNeverRevived(t *testing.T) {
+	t.Parallel()
+	shelf := newShelf(t)
+	ring := loaded(t, shelf, KeyringOptions{})
+	_, neighbour := shelf.add(nil)
+	for round := range 1000 {
+		keyID, text := shelf.add(nil)
+		if err := ring.Refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var all sync.WaitGroup
+		for worker := range 3 {
+			all.Go(func() {
+				if got := answer(ring, withKey(text)); got != "" && got != llm.RevokedAPIKey {
+					t.Errorf("round %d: %q", round, got)
+				}
+				ring.Touch(keyID, fmt.Sprint("worker ", worker), time.Now())
+				if err := ring.record(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Go(func() { shelf.revoke(keyID, time.Now()) })
+		all.Go(func() {
+			if err := ring.Refresh(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+		all.Wait()
+		for range 2 {
+			if err := ring.Refresh(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if got := answer(ring, withKey(text)); got != llm.RevokedAPIKey {
+				t.Fatalf("round %d: the revoked key answers %q", round, got)
+			}
+			if err := ring.record(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := answer(ring, withKey(neighbour)); got != "" {
+			t.Fatalf("round %d: the neighbour answers %q", round, got)
+		}
+	}
+}
+
+// Keys whose hashes fall into one shard, or begin alike, are told apart by the whole hash.
+func TestKeysThatBeginAlikeAreNotConfused(t *testing.T) {
+	t.Parallel()
+	index := newKeyIndex()
+	changes := edits{}
+	hashes := make([]keyHash, 64)
+	for i := range hashes {
+		hashes[i][31] = byte(i + 1) // equal but for the last byte
+		index.put(changes, &Key{ID: fmt.Sprint("key_", i), Secrets: []Secret{{Hash: hashes[i][:]}}})
+	}
+	index.publish(changes)
+	for i, hash := range hashes {
+		if found := index.find(hash); found == nil || found.key.ID != fmt.Sprint("key_", i) {
+			t.Errorf("hash %d finds %+v", i, found)
+		}
+	}
+	if found := index.find(keyHash{}); found != nil {
+		t.Errorf("a hash that only begins alike finds %s", found.key.ID)
+	}
+}
+
+func BenchmarkAuthenticate(b *testing.B) {
+	shelf := newShelf(b)
+	_, text := shelf.add(nil)
+	ring := loaded(b, shelf, KeyringOptions{})
+	header := withKey(text)
+	for b.Loop() {
+		if _, err := ring.Authenticate(header); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// One changed key among very many must not stop the world.
+func BenchmarkRefreshOneOfMany(b *testing.B) {
+	index := newKeyIndex()
+	changes := edits{}
+	hash, err := newKeyedHash(testMaster, "keys")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for i := range 1_000_000 {
+		sum := hash.sum(fmt.Sprint(i))
+		index.put(changes, &Key{ID: fmt.Sprint(i), WorkspaceID: "ws_1", Secrets: []Secret{{Hash: sum[:]}}})
+	}
+	index.publish(changes)
+	for n := 0; b.Loop(); n++ {
+		sum := hash.sum(fmt.Sprint(n))
+		one := edits{}
+		index.put(one, &Key{ID: fmt.Sprint(n), WorkspaceID: "ws_1", Secrets: []Secret{{Hash: sum[:]}}, Name: "changed"})
+		index.publish(one)
+	}
+}

@@ -1,0 +1,397 @@
+package account
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/llm"
+)
+
+func withKey(text string) http.Header { return http.Header{"Authorization": {"Bearer " + text}} }
+
+// answer is the kind of the refusal, or "" when the key is good.
+func answer(ring *Keyring, h http.Header) llm.Kind {
+	_, err := ring.Authenticate(h)
+	if err == nil {
+		return ""
+	}
+	return llm.AsError(err).Kind
+}
+
+func TestAuthenticateReadsHeaders(t *testing.T) {
+	t.Parallel()
+	shelf := newShelf(t)
+	_, text := shelf.add(nil)
+	_, other := shelf.add(nil)
+	ring := loaded(t, shelf, KeyringOptions{})
+	typo := text[:10] + string(base62[(strings.IndexByte(base62, text[10])+1)%62]) + text[11:]
+	tests := []struct {
+		name   string
+		header http.Header
+		want   llm.Kind
+	}{
+		{"bearer", withKey(text), ""},
+		{"scheme in other letters", http.Header{"Authorization": {"bEARER   " + text + " "}}, ""},
+		{"the same key in another header too", http.Header{"Authorization": {"Bearer " + text}, "X-Api-Key": {text}}, ""},
+		{"a provider's key in another header", http.Header{"Authorization": {"Bearer " + text}, "Api-Key": {"sk-abc"}}, ""},
+		{"another key of ours in x-api-key", http.Header{"Authorization": {"Bearer " + text}, "X-Api-Key": {other}}, llm.InvalidRequest},
+		{"another key of ours in api-key", http.Header{"Authorization": {"Bearer " + text}, "Api-Key": {other}}, llm.InvalidRequest},
+		{"two authorizations", http.Header{"Authorization": {"Bearer " + text, "Bearer " + other}}, llm.InvalidRequest},
+		{"the same authorization twice", http.Header{"Authorization": {"Bearer " + text, "Bearer " + text}}, ""},
+		{"no header", http.Header{}, llm.MissingAPIKey},
+		{"only x-api-key", http.Header{"X-Api-Key": {text}}, llm.MissingAPIKey},
+		{"empty", http.Header{"Authorization": {""}}, llm.MissingAPIKey},
+		{"scheme alone", http.Header{"Authorization": {"Bearer "}}, llm.MissingAPIKey},
+		{"other scheme", http.Header{"Authorization": {"Basic " + text}}, llm.MissingAPIKey},
+		{"key alone", http.Header{"Authorization": {text}}, llm.MissingAPIKey},
+		{"key of somebody else", withKey("sk-proj-1234567890"), llm.InvalidAPIKey},
+		{"typo", withKey(typo), llm.InvalidAPIKey},
+		{"unknown", withKey(newKeyText()), llm.InvalidAPIKey},
+		{"SQL", withKey("fl_' or 1=1 --"), llm.InvalidAPIKey},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := ring.Authenticate(tt.header)
+			if got := answer(ring, tt.header); got != tt.want {
+				t.Fatalf("got %q, want %q", got, tt.want)
+			}
+			for _, values := range tt.header {
+				for _, value := range values {
+					if _, token, _ := strings.Cut(value, " "); err != nil && len(token) > 8 && strings.Contains(err.Error(), token) {
+						t.Errorf("the answer repeats the key: %v", err)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestAuthenticateReturnsKeyAndWorkspace(t *testing.T) {
+	t.Parallel()
+	shelf := newShelf(t)
+	shelf.addWorkspace(Workspace{ID: "ws_2", Name: "second"})
+	keyID, text := shelf.add(func(k *Key) { k.WorkspaceID = "ws_2" })
+	ring := loaded(t, shelf, KeyringOptions{})
+	grant, err := ring.Authenticate(withKey(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{keyID, "second"}, []string{grant.Key.ID, grant.Workspace.Name}); diff != "" {
+		t.Error(diff)
+	}
+
+	shelf.addWorkspace(Workspace{ID: "ws_2", Name: "renamed"})
+	if err := ring.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	after, err := ring.Authenticate(withKey(text))
+	if err != nil || after.Workspace.Name != "renamed" || grant.Workspace.Name != "second" {
+		t.Errorf("after a change: %v, %v; the earlier grant: %v", after, err, grant.Workspace.Name)
+	}
+}
+
+func TestRefusalsAreDistinct(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	shelf := newShelf(t)
+	tests := []struct {
+		name   string
+		change func(*Key)
+		want   llm.Kind
+	}{
+		{"no end", nil, ""},
+		{"ends later", func(k *Key) { k.ExpiresAt = now.Add(time.Millisecond) }, ""},
+		{"ends now", func(k *Key) { k.ExpiresAt = now }, llm.ExpiredAPIKey},
+		{"revoked", func(k *Key) { k.RevokedAt = now }, llm.RevokedAPIKey},
+		{"revoked and over", func(k *Key) { k.RevokedAt, k.ExpiresAt = now, now }, llm.RevokedAPIKey},
+		{"older secret in grace", func(k *Key) { k.Secrets[0].ExpiresAt = now.Add(time.Hour) }, ""},
+		{"older secret over", func(k *Key) { k.Secrets[0].ExpiresAt = now }, llm.ExpiredAPIKey},
+	}
+	for _, tt := range tests {
+		_, text := shelf.add(tt.change)
+		ring := loaded(t, shelf, KeyringOptions{Now: func() time.Time { return now }})
+		if got := answer(ring, withKey(text)); got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestAnUnloadedKeyringKnowsNothingAndSaysSo(t *testing.T) {
+	t.Parallel()
+	ring := newTestKeyring(t, newShelf(t), KeyringOptions{})
+	if got := answer(ring, withKey(newKeyText())); got != llm.LedgerUnavailable {
+		t.Errorf("got %q", got)
+	}
+	if _, err := NewKeyring(newShelf(t), []byte("short"), KeyringOptions{}); err == nil {
+		t.Error("a short master key is accepted")
+	}
+}
+
+func TestJunkMakesNoLookUp(t *testing.T) {
+	t.Parallel()
+	shelf := newShelf(t)
+	ring := loaded(t, shelf, KeyringOptions{})
+	ring.running.Store(true) // an unknown key would wait for a poll that never comes
+	before := shelf.count()
+	good := newKeyText()
+	for i := range 10_000 {
+		junk := good[:5] + strings.Repeat(string(base62[i%62]), 30) + good[35:]
+		if got := answer(ring, withKey(junk)); got != llm.InvalidAPIKey {
+			t.Fatalf("%s: %q", junk, got)
+		}
+	}
+	if got := shelf.count() - before; got != 0 {
+		t.Errorf("%d look-ups", got)
+	}
+}
+
+// run starts the keyring. It ends when stop is called, or with the test.
+func run(t *testing.T, ring *Keyring) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		ring.Run(ctx)
+	}()
+	stop = func() {
+		cancel()
+		<-done
+	}
+	t.Cleanup(stop)
+	synctest.Wait()
+	return stop
+}
+
+func TestAKeyMadeElsewhereIsValidAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		shelf := newShelf(t)
+		ring := newTestKeyring(t, shelf, KeyringOptions{Poll: time.Hour})
+		run(t, ring)
+		for range 20 {
+			shelf.addWorkspace(Workspace{ID: "ws_1", Name: "again"})
+			_, text := shelf.add(nil)
+			began := time.Now()
+			if got := answer(ring, withKey(text)); got != "" {
+				t.Fatalf("got %q", got)
+			}
+			if took := time.Since(began); took > unknownKeyWait {
+				t.Errorf("took %s", took)
+			}
+		}
+	})
+}
+
+func TestUnknownKeysShareFewPolls(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		shelf := newShelf(t)
+		ring := newTestKeyring(t, shelf, KeyringOptions{Poll: time.Hour})
+		run(t, ring)
+		before, began := shelf.count(), time.Now()
+		var all sync.WaitGroup
+		for i := range 2000 {
+			all.Go(func() {
+				time.Sleep(time.Duration(i) * time.Millisecond / 2)
+				if got := answer(ring, withKey(newKeyText())); got != llm.InvalidAPIKey {
+					t.Errorf("got %q", got)
+				}
+			})
+		}
+		all.Wait()
+		most := int(time.Since(began)/forcedPollEvery) + 1
+		if polls := shelf.count() - before; polls > most || polls < 2 {
+			t.Errorf("%d polls for 2000 unknown keys in %s, want at most %d", polls, time.Since(began), most)
+		}
+	})
+}
+
+func TestTooManyUnknownKeysAreShed(t *testing.T) {
+	t.Parallel()
+	ring := loaded(t, newShelf(t), KeyringOptions{})
+	ring.running.Store(true)
+	ring.waiting.Store(unknownKeyQueue)
+	if got := answer(ring, withKey(newKeyText())); got != llm.Overloaded {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestRevokingIsHeardWithinASecond(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		shelf := newShelf(t)
+		keyID, text := shelf.add(nil)
+		revokedBefore, _ := shelf.add(func(k *Key) { k.RevokedAt = time.Now() })
+		ring := newTestKeyring(t, shelf, KeyringOptions{})
+		heard := map[string]int{}
+		ring.OnRevoke(func(keyID string) { heard[keyID]++ })
+		run(t, ring)
+		if got := answer(ring, withKey(text)); got != "" {
+			t.Fatalf("before: %q", got)
+		}
+
+		shelf.revoke(keyID, time.Now())
+		time.Sleep(time.Second)
+		synctest.Wait()
+
+		if got := answer(ring, withKey(text)); got != llm.RevokedAPIKey {
+			t.Errorf("after: %q", got)
+		}
+		if diff := cmp.Diff(map[string]int{keyID: 1}, heard); diff != "" {
+			t.Errorf("%s revoked long ago is no news: %s", revokedBefore, diff)
+		}
+	})
+}
+
+func TestKnownKeysOutliveTheStoreForAWhile(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		shelf := newShelf(t)
+		_, text := shelf.add(nil)
+		var reports []error
+		ring := newTestKeyring(t, shelf, KeyringOptions{Report: func(err error) { reports = append(reports, err) }})
+		run(t, ring)
+		shelf.setAway(true)
+
+		time.Sleep(14 * time.Minute)
+		if got := answer(ring, withKey(text)); got != "" {
+			t.Errorf("after 14 minutes: %q", got)
+		}
+		if got := answer(ring, withKey(newKeyText())); got != llm.LedgerUnavailable {
+			t.Errorf("an unknown key while the store is away: %q, want an answer that does not claim to know", got)
+		}
+		time.Sleep(2 * time.Minute)
+		if got := answer(ring, withKey(text)); got != llm.LedgerUnavailable {
+			t.Errorf("after 16 minutes: %q", got)
+		}
+		shelf.setAway(false)
+		time.Sleep(time.Second)
+		if got := answer(ring, withKey(text)); got != "" {
+			t.Errorf("after the return: %q", got)
+		}
+		if len(reports) != 1 {
+			t.Errorf("the outage was reported %d times, want once: %v", len(reports), reports)
+		}
+	})
+}
+
+func TestAKeyringLoadsWhenTheStoreAppears(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		shelf := newShelf(t)
+		_, text := shelf.add(nil)
+		shelf.setAway(true)
+		ring := newTestKeyring(t, shelf, KeyringOptions{})
+		run(t, ring)
+		if got := answer(ring, withKey(text)); got != llm.LedgerUnavailable {
+			t.Errorf("before: %q", got)
+		}
+		shelf.setAway(false)
+		time.Sleep(time.Second)
+		if got := answer(ring, withKey(text)); got != "" {
+			t.Errorf("after: %q", got)
+		}
+	})
+}
+
+// A store that falls silent in the middle of an answer is given up, however long the answer may be in all.
+func TestASilentStoreIsGivenUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		shelf := newShelf(t)
+		for range 5 {
+			shelf.add(nil)
+		}
+		ring, err := NewKeyring(&slowShelf{shelf, []time.Duration{9 * time.Second, 9 * time.Second, time.Second, 9 * time.Second}}, testMaster, KeyringOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := ring.Load(t.Context()); err != nil || ring.Len() != 5 {
+			t.Errorf("slow but moving: %v, %d keys", err, ring.Len())
+		}
+		stuck, err := NewKeyring(&slowShelf{shelf, []time.Duration{time.Second, time.Hour}}, testMaster, KeyringOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		if err := stuck.Load(t.Context()); err == nil || time.Since(began) > 12*time.Second {
+			t.Errorf("stuck: %v after %s", err, time.Since(began))
+		}
+	})
+}
+
+// slowShelf waits before each key.
+type slowShelf struct {
+	*keyShelf
+	waits []time.Duration
+}
+
+func (s *slowShelf) ChangedKeys(ctx context.Context, after int64, visit func(*Key) error) error {
+	return s.keyShelf.ChangedKeys(ctx, after, func(k *Key) error {
+		if len(s.waits) > 0 {
+			wait := time.NewTimer(s.waits[0])
+			defer wait.Stop()
+			s.waits = s.waits[1:]
+			select {
+			case <-wait.C:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		return visit(k)
+	})
+}
+
+func TestARestoredBackupTakesNewerKeysAway(t *testing.T) {
+	t.Parallel()
+	shelf := newShelf(t)
+	_, old := shelf.add(nil)
+	keyID, newer := shelf.add(nil)
+	ring := loaded(t, shelf, KeyringOptions{})
+	var heard []string
+	ring.OnRevoke(func(keyID string) { heard = append(heard, keyID) })
+
+	delete(shelf.keys, keyID)
+	shelf.revisions[topicKeys]--
+	if err := ring.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+
+	got := []llm.Kind{answer(ring, withKey(old)), answer(ring, withKey(newer))}
+	if diff := cmp.Diff([]llm.Kind{"", llm.InvalidAPIKey}, got); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{keyID}, heard); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestOnlyChangedKeysAreReadAgain(t *testing.T) {
+	t.Parallel()
+	shelf := newShelf(t)
+	for range 100 {
+		shelf.add(nil)
+	}
+	ring := loaded(t, shelf, KeyringOptions{})
+	calls := shelf.count()
+	for range 5 {
+		if err := ring.Refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := shelf.count() - calls; got != 5 {
+		t.Errorf("%d calls for five looks at an unchanged store", got)
+	}
+	if got := ring.Len(); got != 100 {
+		t.Errorf("%d secrets", got)
+	}
+}

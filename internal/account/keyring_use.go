@@ -1,0 +1,88 @@
+package account
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// useBatch is how many uses are recorded in one step of the store.
+const useBatch = 500
+
+// useBook gathers uses of keys between two records. It holds at most one use per key.
+type useBook struct {
+	mu   sync.Mutex
+	uses map[string]*KeyUse
+}
+
+func (b *useBook) init() { b.uses = map[string]*KeyUse{} }
+
+func (b *useBook) of(keyID string) *KeyUse {
+	use := b.uses[keyID]
+	if use == nil {
+		use = &KeyUse{KeyID: keyID}
+		b.uses[keyID] = use
+	}
+	return use
+}
+
+func (b *useBook) touch(keyID, client string, at time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if use := b.of(keyID); at.After(use.At) {
+		use.At, use.Client = at, client
+	}
+}
+
+func (b *useBook) first(keyID string, secret SecretUse) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	use := b.of(keyID)
+	use.First = append(use.First, secret)
+}
+
+// drain takes everything out, in the order of ids so that replicas lock rows in the same order.
+func (b *useBook) drain() []KeyUse {
+	b.mu.Lock()
+	taken := b.uses
+	b.uses = map[string]*KeyUse{}
+	b.mu.Unlock()
+	uses := make([]KeyUse, 0, len(taken))
+	for _, use := range taken {
+		uses = append(uses, *use)
+	}
+	slices.SortFunc(uses, func(a, b KeyUse) int { return strings.Compare(a.KeyID, b.KeyID) })
+	return uses
+}
+
+// putBack keeps uses that could not be recorded, unless newer ones came meanwhile.
+func (b *useBook) putBack(uses []KeyUse) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, old := range uses {
+		use := b.of(old.KeyID)
+		if old.At.After(use.At) {
+			use.At, use.Client = old.At, old.Client
+		}
+		use.First = append(old.First, use.First...)
+	}
+}
+
+// record writes the gathered uses to the store.
+func (r *Keyring) record(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, flushTimeout)
+	defer cancel()
+	uses := r.uses.drain()
+	for len(uses) > 0 {
+		batch := uses[:min(len(uses), useBatch)]
+		if err := r.store.RecordUses(ctx, batch); err != nil {
+			r.uses.putBack(uses)
+			return fmt.Errorf("record uses of keys: %w", err)
+		}
+		uses = uses[len(batch):]
+	}
+	return nil
+}

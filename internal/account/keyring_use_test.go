@@ -1,0 +1,131 @@
+package account
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"fairlead/internal/llm"
+)
+
+func TestTheOlderSecretEndsAfterTheNewOneIsUsed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		shelf := newShelf(t)
+		keyID, old := shelf.add(nil)
+		ring, replica := newTestKeyring(t, shelf, KeyringOptions{Poll: 10 * time.Second}), newTestKeyring(t, shelf, KeyringOptions{Poll: 10 * time.Second})
+		run(t, ring)
+		run(t, replica)
+		fresh, secret := shelf.secret(time.Now())
+		shelf.change(keyID, func(k *Key) {
+			if err := k.rotate(secret, Grace{AfterUse: time.Hour}, time.Now()); err != nil {
+				t.Error(err)
+			}
+		})
+
+		time.Sleep(5 * time.Hour)
+		if got := answer(ring, withKey(old)); got != "" {
+			t.Errorf("the new secret is not used yet, and the old one: %q", got)
+		}
+		if got := answer(ring, withKey(fresh)); got != "" {
+			t.Fatalf("new secret: %q", got)
+		}
+		time.Sleep(59 * time.Minute)
+		if got := answer(ring, withKey(old)); got != "" {
+			t.Errorf("within the grace: %q", got)
+		}
+		shelf.change(keyID, func(k *Key) { k.Name = "renamed" }) // a reload must not restart the clock
+		time.Sleep(time.Minute)
+		for name, r := range map[string]*Keyring{"here": ring, "on another replica": replica} {
+			if got := answer(r, withKey(old)); got != llm.ExpiredAPIKey {
+				t.Errorf("after the grace, %s: %q", name, got)
+			}
+			if got := answer(r, withKey(fresh)); got != "" {
+				t.Errorf("new secret, %s: %q", name, got)
+			}
+		}
+	})
+}
+
+func TestAReloadKeepsAFirstUseThatIsNotRecordedYet(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	shelf := newShelf(t)
+	keyID, old := shelf.add(nil)
+	fresh, secret := shelf.secret(now)
+	shelf.change(keyID, func(k *Key) { _ = k.rotate(secret, Grace{AfterUse: time.Hour}, now) })
+	ring := loaded(t, shelf, KeyringOptions{Now: func() time.Time { return now }, MaxStale: 24 * time.Hour})
+	if got := answer(ring, withKey(fresh)); got != "" {
+		t.Fatal(got)
+	}
+	shelf.change(keyID, func(k *Key) { k.Name = "renamed" })
+	if err := ring.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+
+	now = now.Add(time.Hour)
+
+	if got := answer(ring, withKey(old)); got != llm.ExpiredAPIKey {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestUsesAreRecordedTogetherAndAtTheEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		shelf := newShelf(t)
+		a, _ := shelf.add(nil)
+		b, _ := shelf.add(nil)
+		ring := newTestKeyring(t, shelf, KeyringOptions{})
+		stop := run(t, ring)
+		start := time.Now()
+		ring.Touch(b, "later", start.Add(2*time.Second))
+		ring.Touch(b, "earlier", start.Add(time.Second))
+		ring.Touch(a, "python\x00\xff\n client", start.Add(3*time.Second))
+		time.Sleep(11 * time.Second)
+		synctest.Wait()
+		want := []KeyUse{
+			{KeyID: a, Client: "python client", At: start.Add(3 * time.Second)},
+			{KeyID: b, Client: "later", At: start.Add(2 * time.Second)},
+		}
+		if diff := cmp.Diff(want, shelf.uses()); diff != "" {
+			t.Error(diff)
+		}
+
+		ring.Touch(a, "last", start.Add(12*time.Second))
+		stop()
+		if got := shelf.uses()[2]; got.Client != "last" {
+			t.Errorf("the use before the end was lost; last is %+v", got)
+		}
+	})
+}
+
+func TestUsesWaitForTheStore(t *testing.T) {
+	t.Parallel()
+	shelf := newShelf(t)
+	keyID, text := shelf.add(nil)
+	ring := loaded(t, shelf, KeyringOptions{})
+	if got := answer(ring, withKey(text)); got != "" {
+		t.Fatal(got)
+	}
+	start := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	ring.Touch(keyID, "first", start)
+	shelf.setAway(true)
+	if err := ring.record(t.Context()); err == nil {
+		t.Fatal("recorded without a store")
+	}
+	ring.Touch(keyID, "second", start.Add(time.Second))
+	shelf.setAway(false)
+	for range 2 { // the second time there is nothing left to write
+		if err := ring.record(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []KeyUse{{KeyID: keyID, Client: "second", At: start.Add(time.Second), First: []SecretUse{{Hash: shelf.hash.bytes(text)}}}}
+	if diff := cmp.Diff(want, shelf.uses(), cmpopts.IgnoreFields(SecretUse{}, "At")); diff != "" {
+		t.Error(diff)
+	}
+}

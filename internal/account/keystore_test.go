@@ -1,0 +1,203 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+)
+
+var testMaster = []byte("0123456789abcdef0123456789abcdef")
+
+var errAway = errors.New("the store is away")
+
+// keyShelf is a KeyStore in memory, as other processes change it.
+type keyShelf struct {
+	hash keyedHash
+
+	mu         sync.Mutex
+	keys       map[string]Key
+	changed    map[string]int64
+	workspaces map[string]Workspace
+	spaces     map[string]int64
+	revisions  map[string]int64
+	away       bool
+	calls      int
+	made       int
+	recorded   []KeyUse
+}
+
+func newShelf(t testing.TB) *keyShelf {
+	t.Helper()
+	hash, err := newKeyedHash(testMaster, "keys")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &keyShelf{
+		hash: hash, keys: map[string]Key{}, changed: map[string]int64{}, workspaces: map[string]Workspace{}, spaces: map[string]int64{},
+		revisions: map[string]int64{},
+	}
+	s.addWorkspace(Workspace{ID: "ws_1", Name: "first"})
+	return s
+}
+
+func newTestKeyring(t testing.TB, shelf *keyShelf, o KeyringOptions) *Keyring {
+	t.Helper()
+	ring, err := NewKeyring(shelf, testMaster, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ring
+}
+
+// loaded returns a keyring that knows what is on the shelf.
+func loaded(t testing.TB, shelf *keyShelf, o KeyringOptions) *Keyring {
+	t.Helper()
+	ring := newTestKeyring(t, shelf, o)
+	if err := ring.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return ring
+}
+
+func (s *keyShelf) addWorkspace(w Workspace) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.revisions[topicWorkspaces]++
+	s.workspaces[w.ID], s.spaces[w.ID] = w, s.revisions[topicWorkspaces]
+}
+
+func (s *keyShelf) secret(now time.Time) (string, Secret) {
+	text := newKeyText()
+	return text, Secret{Hash: s.hash.bytes(text), CreatedAt: now}
+}
+
+// add makes a key of the first workspace and returns its text.
+func (s *keyShelf) add(change func(*Key)) (keyID, text string) {
+	text, secret := s.secret(time.Time{})
+	s.mu.Lock()
+	s.made++
+	key := Key{ID: fmt.Sprintf("key_%06d", s.made), WorkspaceID: "ws_1", Scopes: []Scope{Inference}, Secrets: []Secret{secret}}
+	s.mu.Unlock()
+	if change != nil {
+		change(&key)
+	}
+	s.put(key)
+	return key.ID, text
+}
+
+func (s *keyShelf) put(key Key) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.revisions[topicKeys]++
+	s.keys[key.ID], s.changed[key.ID] = key, s.revisions[topicKeys]
+}
+
+func (s *keyShelf) change(keyID string, change func(*Key)) {
+	s.mu.Lock()
+	key := s.keys[keyID]
+	s.mu.Unlock()
+	key.Secrets = slices.Clone(key.Secrets)
+	change(&key)
+	s.put(key)
+}
+
+func (s *keyShelf) revoke(keyID string, at time.Time) {
+	s.change(keyID, func(k *Key) { k.RevokedAt = at })
+}
+
+func (s *keyShelf) setAway(away bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.away = away
+}
+
+func (s *keyShelf) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls
+}
+
+// uses returns what was recorded so far.
+func (s *keyShelf) uses() []KeyUse {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.recorded)
+}
+
+func (s *keyShelf) enter() error {
+	s.calls++
+	if s.away {
+		return errAway
+	}
+	return nil
+}
+
+func (s *keyShelf) Revisions(context.Context) (map[string]int64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.revisions), s.enter()
+}
+
+func (s *keyShelf) ChangedKeys(_ context.Context, after int64, visit func(*Key) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.enter(); err != nil {
+		return err
+	}
+	for _, keyID := range slices.Sorted(maps.Keys(s.keys)) {
+		if s.changed[keyID] <= after {
+			continue
+		}
+		key := s.keys[keyID]
+		key.Secrets = slices.Clone(key.Secrets)
+		if err := visit(&key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *keyShelf) ChangedWorkspaces(_ context.Context, after int64, visit func(*Workspace) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.enter(); err != nil {
+		return err
+	}
+	for id, w := range s.workspaces {
+		if s.spaces[id] > after {
+			if err := visit(&w); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *keyShelf) RecordUses(_ context.Context, uses []KeyUse) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.enter(); err != nil {
+		return err
+	}
+	s.recorded = append(s.recorded, uses...)
+	for _, use := range uses {
+		key := s.keys[use.KeyID]
+		key.Secrets = slices.Clone(key.Secrets)
+		for _, first := range use.First {
+			for i := range key.Secrets {
+				if slices.Equal(key.Secrets[i].Hash, first.Hash) && key.Secrets[i].UsedAt.IsZero() {
+					key.Secrets[i].UsedAt = first.At
+				}
+			}
+			s.revisions[topicKeys]++
+			s.changed[use.KeyID] = s.revisions[topicKeys]
+		}
+		s.keys[use.KeyID] = key
+	}
+	return nil
+}

@@ -1,0 +1,62 @@
+package account
+
+import (
+	"errors"
+	"hash/crc32"
+	"strings"
+)
+
+// The text of a key: prefix, random characters (about 190 bits), checksum of both.
+const (
+	keyPrefix    = "fl_"
+	keyRandom    = 32
+	checksumSize = 6
+	keyLength    = len(keyPrefix) + keyRandom + checksumSize
+)
+
+// Why a text cannot be a key.
+var (
+	ErrKeyForm     = errors.New("not in the form of a key")
+	ErrKeyChecksum = errors.New("the checksum of the key does not match")
+)
+
+// newKeyText draws a key.
+func newKeyText() string {
+	text := keyPrefix + randomText(base62, keyRandom)
+	return text + checksum(text)
+}
+
+// ParseKey tells whether a text can be a key at all: ErrKeyForm for something else, ErrKeyChecksum for a key with a
+// typo. It looks nothing up.
+func ParseKey(s string) error {
+	if len(s) != keyLength || !strings.HasPrefix(s, keyPrefix) {
+		return ErrKeyForm
+	}
+	for i := len(keyPrefix); i < len(s); i++ {
+		if !isBase62(s[i]) {
+			return ErrKeyForm
+		}
+	}
+	body := s[:keyLength-checksumSize]
+	if checksum(body) != s[len(body):] {
+		return ErrKeyChecksum
+	}
+	return nil
+}
+
+// looksLikeKey reports whether a header value is meant to be a key of ours, however damaged.
+func looksLikeKey(s string) bool { return strings.HasPrefix(s, keyPrefix) }
+
+func checksum(s string) string {
+	sum := crc32.ChecksumIEEE([]byte(s))
+	var text [checksumSize]byte
+	for i := len(text) - 1; i >= 0; i-- {
+		text[i] = base62[sum%62]
+		sum /= 62
+	}
+	return string(text[:])
+}
+
+func isBase62(c byte) bool {
+	return '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z'
+}

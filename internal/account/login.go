@@ -1,0 +1,80 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"fairlead/internal/llm"
+)
+
+// The bound on guessing a password, per address that was tried, whether or not it has an account.
+const (
+	guessLimit  = 10
+	guessWindow = 15 * time.Minute
+)
+
+// Login checks the password and starts a session. Known and unknown addresses get the same answer after the same work.
+func (s *Service) Login(ctx context.Context, email, password string, v Visitor) (Account, string, error) {
+	email = cut(strings.ToLower(strings.TrimSpace(email)), maxEmail)
+	account, err := s.verify(ctx, email, password, wrongCredentials)
+	if err != nil {
+		return Account{}, "", err
+	}
+	token, session := s.newSession(account.ID, v)
+	err = s.store.CreateSession(ctx, session, account.PasswordHash)
+	if errors.Is(err, ErrConflict) || errors.Is(err, ErrNotFound) { // the password was changed, or the account deleted, meanwhile
+		return Account{}, "", wrongCredentials()
+	}
+	if err != nil {
+		return Account{}, "", fmt.Errorf("start a session: %w", err)
+	}
+	return account, token, nil
+}
+
+func wrongCredentials() error {
+	return llm.Errorf(llm.WrongCredentials, "The email address or the password is wrong.")
+}
+
+// verify takes one guess, checks the password of the address, and gives the guess back when it was right. The slot
+// comes first, so that a flood of guesses waits in memory and not in the database.
+func (s *Service) verify(ctx context.Context, email, password string, wrong func() error) (Account, error) {
+	release, err := s.hasher.acquire(ctx)
+	if err != nil {
+		return Account{}, err
+	}
+	defer release()
+	subject, at := s.guessHash.bytes("login "+email), s.now()
+	wait, err := s.store.TakeGuess(ctx, subject, at, guessWindow, guessLimit)
+	if err != nil {
+		return Account{}, fmt.Errorf("count a guess: %w", err)
+	}
+	if wait > 0 {
+		return Account{}, tooManyGuesses(wait)
+	}
+	if hasControl(email) {
+		email = "" // nobody's, and safe to ask the database for
+	}
+	account, err := s.store.AccountByEmail(ctx, email)
+	known := err == nil
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return Account{}, fmt.Errorf("look up an account: %w", err)
+	}
+	stored := account.PasswordHash
+	if !known {
+		stored = s.hasher.dummy
+	}
+	matches, err := argonMatches(stored, password[:min(len(password), maxPassword+1)])
+	if err != nil {
+		return Account{}, fmt.Errorf("check the password of account %s: %w", account.ID, err)
+	}
+	if !known || !matches {
+		return Account{}, wrong()
+	}
+	if err := s.store.ReturnGuess(ctx, subject, at); err != nil {
+		return Account{}, fmt.Errorf("count a guess: %w", err)
+	}
+	return account, nil
+}

@@ -1,0 +1,137 @@
+package account
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/crypto/argon2"
+
+	"fairlead/internal/llm"
+)
+
+// What a password must be.
+const (
+	minPassword = 10   // characters
+	maxPassword = 1024 // bytes
+)
+
+// The cost of a password hash: argon2id with 19 MiB, two passes and one lane.
+const (
+	argonMemory = 19 * 1024 // KiB
+	argonPasses = 2
+	argonLanes  = 1
+	argonSalt   = 16
+	argonKey    = 32
+)
+
+// The bounds on waiting for a slot.
+const (
+	hashQueue = 64
+	hashWait  = 10 * time.Second
+)
+
+var errHashForm = errors.New("stored password hash is not in the known form")
+
+// hasher makes and checks password hashes, a few at a time, because each takes 19 MiB and tens of milliseconds.
+type hasher struct {
+	slots   chan struct{}
+	waiting atomic.Int64
+	dummy   string // hash of nobody's password, so that unknown accounts cost the same work
+}
+
+func newHasher(slots int) *hasher {
+	return &hasher{slots: make(chan struct{}, slots), dummy: argonHash(rand.Text())}
+}
+
+// acquire waits for a slot; the caller gives it back by calling release.
+func (h *hasher) acquire(ctx context.Context) (release func(), err error) {
+	release = func() { <-h.slots }
+	select {
+	case h.slots <- struct{}{}:
+		return release, nil
+	default:
+	}
+	defer h.waiting.Add(-1)
+	if h.waiting.Add(1) > hashQueue {
+		return nil, busy()
+	}
+	timer := time.NewTimer(hashWait)
+	defer timer.Stop()
+	select {
+	case h.slots <- struct{}{}:
+		return release, nil
+	case <-timer.C:
+		return nil, busy()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func busy() error {
+	e := llm.Errorf(llm.Overloaded, "Too many people are signing in at this moment. Try again in a few seconds.")
+	e.RetryAfter = 2 * time.Second
+	return e
+}
+
+// hash waits for a slot and hashes the password with a new salt.
+func (h *hasher) hash(ctx context.Context, password string) (string, error) {
+	release, err := h.acquire(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer release()
+	return argonHash(password), nil
+}
+
+func argonHash(password string) string {
+	var salt [argonSalt]byte
+	_, _ = rand.Read(salt[:]) // never fails: crypto/rand ends the process instead
+	sum := argon2.IDKey([]byte(password), salt[:], argonPasses, argonMemory, argonLanes, argonKey)
+	b64 := base64.RawStdEncoding
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version,
+		argonMemory, argonPasses, argonLanes, b64.EncodeToString(salt[:]), b64.EncodeToString(sum))
+}
+
+// argonMatches computes the hash with the stored salt and cost and compares in constant time.
+func argonMatches(stored, password string) (bool, error) {
+	parts := strings.Split(stored, "$")
+	if len(parts) != 6 || parts[1] != "argon2id" {
+		return false, errHashForm
+	}
+	var version, lanes int
+	var memory, passes uint32
+	if _, err := fmt.Sscanf(parts[2], "v=%d", &version); err != nil || version != argon2.Version {
+		return false, errHashForm
+	}
+	if _, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &memory, &passes, &lanes); err != nil || lanes < 1 || lanes > 255 {
+		return false, errHashForm
+	}
+	salt, saltErr := base64.RawStdEncoding.DecodeString(parts[4])
+	want, sumErr := base64.RawStdEncoding.DecodeString(parts[5])
+	if saltErr != nil || sumErr != nil || len(want) == 0 {
+		return false, errHashForm
+	}
+	got := argon2.IDKey([]byte(password), salt, passes, memory, uint8(lanes), uint32(len(want)))
+	return subtle.ConstantTimeCompare(got, want) == 1, nil
+}
+
+// checkPassword refuses passwords that are too easy or too long to hash.
+func checkPassword(param, password, email string) error {
+	switch {
+	case len(password) > maxPassword:
+		return invalid(param, "The password has more than %d bytes. Choose a shorter one.", maxPassword)
+	case utf8.RuneCountInString(password) < minPassword:
+		return invalid(param, "The password needs at least %d characters.", minPassword)
+	case strings.EqualFold(password, email):
+		return invalid(param, "The password must not be the email address.")
+	}
+	return nil
+}

@@ -1,0 +1,135 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"fairlead/internal/llm"
+)
+
+func TestPasswordRules(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name     string
+		password string
+		ok       bool
+	}{
+		{"ten characters", "abcdefghij", true},
+		{"nine characters", "abcdefghi", false},
+		{"ten characters of several bytes", "äöüäöüäöüä", true},
+		{"five characters of two bytes", "äöüäö", false},
+		{"the email address", "Somebody@Example.com", false},
+		{"longest", strings.Repeat("x", maxPassword), true},
+		{"too long to hash", strings.Repeat("x", maxPassword+1), false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			err := checkPassword("password", tt.password, "somebody@example.com")
+			if (err == nil) != tt.ok {
+				t.Errorf("got %v", err)
+			}
+			if err != nil && strings.Contains(err.Error(), tt.password) {
+				t.Error("the error repeats the password")
+			}
+		})
+	}
+}
+
+func TestHashesCostEnoughAndMatchOnlyTheirPassword(t *testing.T) {
+	t.Parallel()
+	hash := argonHash("correct horse")
+	if !strings.HasPrefix(hash, "$argon2id$v=19$m=19456,t=2,p=1$") {
+		t.Errorf("cost is not the promised one: %s", hash)
+	}
+	for password, want := range map[string]bool{"correct horse": true, "correct horsf": false, "": false} {
+		if got, err := argonMatches(hash, password); err != nil || got != want {
+			t.Errorf("%q: got %v, %v", password, got, err)
+		}
+	}
+	if argonHash("correct horse") == hash {
+		t.Error("two hashes of one password are the same: no salt")
+	}
+}
+
+// Whoever has no account costs the same work as whoever has one, so that the time of an answer tells nothing.
+func TestUnknownAccountsCostTheSameWork(t *testing.T) {
+	t.Parallel()
+	cost := func(hash string) string { return hash[:strings.LastIndex(hash[:strings.LastIndex(hash, "$")], "$")] }
+	dummy := newHasher(1).dummy
+	if cost(dummy) != cost(argonHash("somebody's")) || len(dummy) != len(argonHash("somebody's")) {
+		t.Errorf("the stand-in is %s", cost(dummy))
+	}
+	if ok, err := argonMatches(dummy, ""); ok || err != nil {
+		t.Errorf("the stand-in matches the empty password: %v, %v", ok, err)
+	}
+}
+
+func TestDamagedHashesAreErrors(t *testing.T) {
+	t.Parallel()
+	for _, stored := range []string{
+		"", "plain", "$argon2i$v=19$m=19456,t=2,p=1$AAAA$AAAA", "$argon2id$v=18$m=19456,t=2,p=1$AAAA$AAAA",
+		"$argon2id$v=19$m=x$AAAA$AAAA", "$argon2id$v=19$m=19456,t=2,p=0$AAAA$AAAA", "$argon2id$v=19$m=19456,t=2,p=1$!$AAAA", "$argon2id$v=19$m=19456,t=2,p=1$AAAA$",
+	} {
+		if ok, err := argonMatches(stored, "password"); ok || !errors.Is(err, errHashForm) {
+			t.Errorf("%q: got %v, %v", stored, ok, err)
+		}
+	}
+}
+
+func TestHashSlotsAreBoundedAndSoIsTheQueue(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := &hasher{slots: make(chan struct{}, 2)}
+		first, err := h.acquire(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, _ := h.acquire(t.Context())
+		results := make(chan error, hashQueue)
+		for range hashQueue {
+			go func() {
+				release, err := h.acquire(t.Context())
+				if err == nil {
+					release()
+				}
+				results <- err
+			}()
+		}
+		synctest.Wait()
+		if _, err := h.acquire(t.Context()); llm.AsError(err).Kind != llm.Overloaded || llm.AsError(err).RetryAfter == 0 {
+			t.Errorf("queue full: got %v", err)
+		}
+		first()
+		second()
+		for range hashQueue {
+			if err := <-results; err != nil {
+				t.Errorf("waiting: %v", err)
+			}
+		}
+	})
+}
+
+func TestWaitingForASlotEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := &hasher{slots: make(chan struct{}, 1)}
+		if _, err := h.acquire(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.acquire(t.Context()); llm.AsError(err).Kind != llm.Overloaded {
+			t.Errorf("after the longest wait: got %v", err)
+		}
+		gone, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := h.acquire(gone); !errors.Is(err, context.Canceled) {
+			t.Errorf("caller gone: got %v", err)
+		}
+		if h.waiting.Load() != 0 {
+			t.Error("somebody is still counted as waiting")
+		}
+	})
+}

@@ -1,0 +1,122 @@
+package account
+
+import "slices"
+
+// Permission is one thing that the admin API lets somebody do.
+type Permission string
+
+// The permissions, from reading to running the instance.
+const (
+	ReadWorkspace   Permission = "read_workspace" // name and settings
+	ReadFigures     Permission = "read_figures"   // totals and charts
+	ReadRequests    Permission = "read_requests"  // entries without their text
+	ReadBodies      Permission = "read_bodies"    // the text of requests and answers
+	ReadModels      Permission = "read_models"
+	ReadProviders   Permission = "read_providers" // health and names; credentials are never read
+	ReadPolicies    Permission = "read_policies"  // also explaining and dry runs
+	ReadKeys        Permission = "read_keys"
+	ReadMembers     Permission = "read_members"
+	ReadAudit       Permission = "read_audit"
+	UseModels       Permission = "use_models" // the model API
+	UsePlayground   Permission = "use_playground"
+	ManageOwnKeys   Permission = "manage_own_keys"
+	ManageKeys      Permission = "manage_keys"
+	ManagePolicies  Permission = "manage_policies"
+	ManageWorkspace Permission = "manage_workspace" // name, baseline, retention, body logging
+	DeleteRequests  Permission = "delete_requests"
+	ManageMembers   Permission = "manage_members"
+	ManageProviders Permission = "manage_providers" // credentials, circuits, switches
+	ManageModels    Permission = "manage_models"    // prices and overrides
+	ManageInstance  Permission = "manage_instance"  // what belongs to no workspace, such as the budgets of workspaces
+)
+
+// instanceWide permissions touch every workspace: only the operator's workspace gives them.
+var instanceWide = []Permission{ManageProviders, ManageModels, ManageInstance}
+
+var (
+	viewerRights = []Permission{
+		ReadWorkspace, ReadFigures, ReadRequests, ReadModels, ReadProviders, ReadPolicies, ReadKeys, ReadMembers,
+	}
+	developerRights = append(slices.Clone(viewerRights), ReadBodies, UseModels, UsePlayground, ManageOwnKeys)
+	adminRights     = append(slices.Clone(developerRights),
+		ReadAudit, ManageKeys, ManagePolicies, ManageWorkspace, DeleteRequests, ManageMembers, ManageProviders, ManageModels)
+	ownerRights = append(slices.Clone(adminRights), ManageInstance)
+
+	readRights = []Permission{
+		ReadWorkspace, ReadFigures, ReadRequests, ReadBodies, ReadModels, ReadProviders, ReadPolicies, ReadKeys,
+	}
+	manageRights = append(slices.Clone(readRights),
+		ReadAudit, ManageOwnKeys, ManageKeys, ManagePolicies, ManageWorkspace, ManageProviders, ManageModels)
+)
+
+// roleRights and scopeRights are the table that every decision on rights comes from.
+var (
+	roleRights = map[Role][]Permission{
+		Viewer: viewerRights, Developer: developerRights, Admin: adminRights, Owner: ownerRights,
+	}
+	scopeRights = map[Scope][]Permission{
+		Inference: {UseModels}, Read: readRights, Manage: manageRights,
+	}
+)
+
+// roleRank orders the roles; an unknown role is below all.
+var roleRank = map[Role]int{Viewer: 1, Developer: 2, Admin: 3, Owner: 4}
+
+// Permissions lists every permission, for documents and tests.
+func Permissions() []Permission { return slices.Clone(ownerRights) }
+
+// Actor is who asks for something: a member of a workspace through a session, or a key.
+type Actor struct {
+	AccountID   string
+	KeyID       string // set when a key asks; its scopes count then, and no role
+	WorkspaceID string
+	Role        Role
+	Scopes      []Scope
+	Operator    bool // the workspace is the instance's first one, whose people run the gateway
+}
+
+// May reports whether the actor has the permission in its workspace.
+func (a Actor) May(p Permission) bool {
+	return a.holds(p) && (a.Operator || !slices.Contains(instanceWide, p))
+}
+
+func (a Actor) holds(p Permission) bool {
+	if a.KeyID == "" {
+		return slices.Contains(roleRights[a.Role], p)
+	}
+	return slices.ContainsFunc(a.Scopes, func(s Scope) bool { return slices.Contains(scopeRights[s], p) })
+}
+
+// mayGrantScope reports whether the actor itself may do all that the scope allows.
+func (a Actor) mayGrantScope(s Scope) bool {
+	for _, p := range scopeRights[s] {
+		if !a.holds(p) {
+			return false
+		}
+	}
+	return true
+}
+
+// mayGrantRole reports whether the actor manages members and the role is not above its own.
+func (a Actor) mayGrantRole(r Role) bool {
+	return a.May(ManageMembers) && roleRank[r] > 0 && roleRank[r] <= roleRank[a.Role]
+}
+
+// name is how the actor appears in the audit log.
+func (a Actor) name() string {
+	switch {
+	case a.KeyID != "":
+		return a.KeyID
+	case a.AccountID != "":
+		return a.AccountID
+	}
+	return commandLine
+}
+
+// commandLine is the actor's name for changes that were made on the machine itself.
+const commandLine = "command line"
+
+// CommandLine is the actor for changes that somebody makes on the machine itself.
+func CommandLine(workspaceID string) Actor {
+	return Actor{WorkspaceID: workspaceID, Role: Owner, Operator: true}
+}

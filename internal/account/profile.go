@@ -1,0 +1,133 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"fairlead/internal/llm"
+)
+
+// ProfileChange holds what a person changes about themselves; nil leaves a field alone.
+type ProfileChange struct {
+	Name     *string
+	TimeZone *string
+}
+
+type accountView struct {
+	Email    string `json:"email"`
+	Name     string `json:"name"`
+	TimeZone string `json:"time_zone"`
+}
+
+func accountFacts(a Account) accountView {
+	return accountView{Email: a.Email, Name: a.Name, TimeZone: a.TimeZone}
+}
+
+// Account returns an account.
+func (s *Service) Account(ctx context.Context, accountID string) (Account, error) {
+	account, err := s.store.AccountByID(ctx, accountID)
+	return account, told(err, "account", "look up an account")
+}
+
+// UpdateAccount changes name and time zone.
+func (s *Service) UpdateAccount(ctx context.Context, accountID string, c ProfileChange) (Account, error) {
+	if c.Name != nil {
+		if err := checkName("name", *c.Name); err != nil {
+			return Account{}, err
+		}
+	}
+	if c.TimeZone != nil {
+		if err := checkZone("time_zone", *c.TimeZone); err != nil {
+			return Account{}, err
+		}
+	}
+	account, err := s.store.ChangeAccount(ctx, accountID, func(a *Account) (AuditEvent, error) {
+		before := accountFacts(*a)
+		set(&a.Name, c.Name)
+		set(&a.TimeZone, c.TimeZone)
+		return s.event(Actor{AccountID: accountID}, "account.update", accountID, before, accountFacts(*a)), nil
+	})
+	return account, told(err, "account", "change an account")
+}
+
+func set[T any](field, value *T) {
+	if value != nil {
+		*field = *value
+	}
+}
+
+// ChangePassword checks the old password, ends all sessions of the account and starts a new one.
+func (s *Service) ChangePassword(ctx context.Context, accountID, old, replacement string, v Visitor) (string, error) {
+	account, err := s.Account(ctx, accountID)
+	if err != nil {
+		return "", err
+	}
+	if err := checkPassword("new_password", replacement, account.Email); err != nil {
+		return "", err
+	}
+	if _, err := s.verify(ctx, account.Email, old, wrongOldPassword); err != nil {
+		return "", err
+	}
+	hash, err := s.hasher.hash(ctx, replacement)
+	if err != nil {
+		return "", err
+	}
+	token, session := s.newSession(accountID, v)
+	event := s.event(Actor{AccountID: accountID}, "account.password", accountID, nil, nil)
+	if err := s.store.SetPassword(ctx, accountID, hash, &session, event); err != nil {
+		return "", told(err, "account", "set a password")
+	}
+	return token, nil
+}
+
+func wrongOldPassword() error {
+	e := llm.Errorf(llm.WrongCredentials, "The old password is wrong.")
+	e.Param = "old_password"
+	return e
+}
+
+// ResetPassword sets a password from the command line and ends all sessions of the account.
+func (s *Service) ResetPassword(ctx context.Context, email, replacement string) error {
+	account, err := s.store.AccountByEmail(ctx, strings.ToLower(strings.TrimSpace(email)))
+	if err != nil {
+		return told(err, "account", "look up an account")
+	}
+	if err := checkPassword("password", replacement, account.Email); err != nil {
+		return err
+	}
+	hash, err := s.hasher.hash(ctx, replacement)
+	if err != nil {
+		return err
+	}
+	event := s.event(Actor{}, "account.password", account.ID, nil, nil)
+	return told(s.store.SetPassword(ctx, account.ID, hash, nil, event), "account", "set a password")
+}
+
+// DeleteAccount removes the person. A workspace with other members must have another owner first; the keys of
+// workspaces that are left without members are revoked.
+func (s *Service) DeleteAccount(ctx context.Context, accountID, password string) error {
+	account, err := s.Account(ctx, accountID)
+	if err != nil {
+		return err
+	}
+	wrong := func() error {
+		e := llm.Errorf(llm.WrongCredentials, "The password is wrong.")
+		e.Param = "password"
+		return e
+	}
+	if _, err := s.verify(ctx, account.Email, password, wrong); err != nil {
+		return err
+	}
+	event := s.event(Actor{AccountID: accountID}, "account.delete", accountID, accountFacts(account), nil)
+	err = s.store.DeleteAccount(ctx, accountID, event)
+	if errors.Is(err, ErrLastOwner) {
+		return conflict(err, "You are the last owner of a workspace with other members. Make one of them an owner first.")
+	}
+	if err != nil {
+		return told(err, "account", fmt.Sprintf("delete account %s", accountID))
+	}
+	s.changed(ctx)
+	return nil
+}

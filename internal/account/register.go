@@ -1,0 +1,210 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/mail"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"fairlead/internal/id"
+	"fairlead/internal/llm"
+)
+
+// Registration is what somebody enters to get an account.
+type Registration struct {
+	Email      string
+	Password   string
+	Name       string
+	Workspace  string // name of the workspace to create; made from the person's name when empty
+	SetupCode  string // for the first account, when it is not made on the machine itself
+	Invitation string // token of an invitation
+	Visitor
+}
+
+// Limits on names that people choose.
+const (
+	maxEmail = 254
+	maxName  = 100
+)
+
+// Register makes an account with its workspace, or joins the invitation's, and signs it in. The very first account
+// is made on the machine itself or with the setup code, and takes over the workspace that command-line keys are in.
+func (s *Service) Register(ctx context.Context, r Registration) (Account, string, error) {
+	account, err := s.draftAccount(r)
+	if err != nil {
+		return Account{}, "", err
+	}
+	admission, err := s.admit(ctx, r)
+	if err != nil {
+		return Account{}, "", err
+	}
+	if account.PasswordHash, err = s.hasher.hash(ctx, r.Password); err != nil {
+		return Account{}, "", err
+	}
+	token, session := s.newSession(account.ID, r.Visitor)
+	e := s.enrolment(account, r.Workspace, admission)
+	e.Session = &session
+	if err := s.enrol(ctx, e); err != nil {
+		return Account{}, "", err
+	}
+	if admission.first {
+		s.setup.use()
+	}
+	return account, token, nil
+}
+
+// CreateAccount makes an account from the command line, without asking for a code or an invitation.
+func (s *Service) CreateAccount(ctx context.Context, email, password, name string) (Account, error) {
+	account, err := s.draftAccount(Registration{Email: email, Password: password, Name: name})
+	if err != nil {
+		return Account{}, err
+	}
+	if account.PasswordHash, err = s.hasher.hash(ctx, password); err != nil {
+		return Account{}, err
+	}
+	e := s.enrolment(account, "", admission{})
+	e.Event.Actor = commandLine
+	if err := s.enrol(ctx, e); err != nil {
+		return Account{}, err
+	}
+	return account, nil
+}
+
+// admission is on what ground somebody may register.
+type admission struct {
+	first      bool   // there is no account yet
+	invitation []byte // hash of the token
+	unpaid     bool   // a stranger: spends nothing on shared providers until the operator says so
+}
+
+func (s *Service) admit(ctx context.Context, r Registration) (admission, error) {
+	has, err := s.store.HasAccounts(ctx)
+	if err != nil {
+		return admission{}, fmt.Errorf("look for accounts: %w", err)
+	}
+	if !has {
+		if !r.Loopback {
+			if err := s.setup.check(r.SetupCode, s.now()); err != nil {
+				return admission{}, err
+			}
+		}
+		return admission{first: true}, nil
+	}
+	switch {
+	case r.Invitation != "":
+		return admission{invitation: s.invitationHash.bytes(r.Invitation)}, nil
+	case s.registration == RegistrationLoopback && r.Loopback:
+		return admission{}, nil
+	case s.registration == RegistrationOpen:
+		return admission{unpaid: !r.Loopback}, nil
+	}
+	return admission{}, denied("Registration needs an invitation here. Ask a member of a workspace for a link.")
+}
+
+func (s *Service) draftAccount(r Registration) (Account, error) {
+	email, err := normalEmail(r.Email)
+	if err != nil {
+		return Account{}, err
+	}
+	if err := checkPassword("password", r.Password, email); err != nil {
+		return Account{}, err
+	}
+	name := strings.TrimSpace(r.Name)
+	if name == "" {
+		name, _, _ = strings.Cut(email, "@")
+	}
+	name = cut(name, maxName)
+	if err := checkName("name", name); err != nil {
+		return Account{}, err
+	}
+	if r.Workspace != "" {
+		if err := checkName("workspace", r.Workspace); err != nil {
+			return Account{}, err
+		}
+	}
+	now := s.now()
+	return Account{ID: id.New("acc", now), Email: email, Name: name, TimeZone: "UTC", CreatedAt: now}, nil
+}
+
+func (s *Service) enrolment(account Account, workspace string, a admission) Enrolment {
+	workspace = strings.TrimSpace(workspace)
+	if workspace == "" {
+		workspace = cut(account.Name, maxName-len("'s workspace")) + "'s workspace"
+	}
+	e := Enrolment{
+		Account: account, First: a.first, Invitation: a.invitation,
+		Workspace: s.draftWorkspace(workspace, a.unpaid),
+	}
+	by := Actor{AccountID: account.ID}
+	e.Event = s.event(by, "account.register", account.ID, nil, accountFacts(account))
+	return e
+}
+
+func (s *Service) enrol(ctx context.Context, e Enrolment) error {
+	_, err := s.store.Enrol(ctx, e)
+	switch {
+	case errors.Is(err, ErrConflict):
+		return conflict(err, "There is an account with this email address already. Sign in instead.")
+	case errors.Is(err, ErrNotFirst):
+		return conflict(err, "Somebody else has just made the first account. Try again.")
+	case errors.Is(err, ErrNotFound):
+		return invitationOver()
+	case err != nil:
+		return fmt.Errorf("register: %w", err)
+	}
+	s.changed(ctx)
+	return nil
+}
+
+func invitationOver() error {
+	e := llm.Errorf(llm.NotFound, "This invitation is used up, withdrawn or over. Ask for a new link.")
+	e.Param = "invitation"
+	e.Err = ErrNotFound
+	return e
+}
+
+// normalEmail returns the address in lower case, as it is stored and compared.
+func normalEmail(text string) (string, error) {
+	email := strings.ToLower(strings.TrimSpace(text))
+	parsed, err := mail.ParseAddress(email)
+	if err != nil || parsed.Address != email || parsed.Name != "" || len(email) > maxEmail || hasControl(email) {
+		return "", invalid("email", "This is not an email address.")
+	}
+	return email, nil
+}
+
+// checkName refuses names that are empty, too long or hold control characters.
+func checkName(param, name string) error {
+	switch {
+	case strings.TrimSpace(name) == "":
+		return invalid(param, "A name is needed.")
+	case len(name) > maxName:
+		return invalid(param, "The name has more than %d bytes.", maxName)
+	case hasControl(name):
+		return invalid(param, "The name holds control characters.")
+	}
+	return nil
+}
+
+// hasControl reports whether a text holds what no name does: control characters, or bytes that are no text.
+func hasControl(s string) bool {
+	return !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl)
+}
+
+// checkZone refuses names that are no time zone; empty is UTC.
+func checkZone(param, zone string) error {
+	if zone == "" {
+		return nil
+	}
+	if zone == "Local" || len(zone) > maxName {
+		return invalid(param, "Unknown time zone. Use a name such as Europe/Paris.")
+	}
+	if _, err := time.LoadLocation(zone); err != nil {
+		return invalid(param, "Unknown time zone. Use a name such as Europe/Paris.")
+	}
+	return nil
+}

@@ -1,0 +1,203 @@
+package account_test
+
+import (
+	"errors"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"fairlead/internal/account"
+	"fairlead/internal/llm"
+)
+
+func TestWhoMayRegister(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		mode    string
+		visitor account.Visitor
+		ok      bool
+		unpaid  bool
+	}{
+		{"loopback", local, true, false},
+		{"loopback", distant, false, false},
+		{"invitation", local, false, false},
+		{"invitation", distant, false, false},
+		{"open", local, true, false},
+		{"open", distant, true, true},
+	}
+	for _, tt := range tests {
+		name := tt.mode + " from elsewhere"
+		if tt.visitor.Loopback {
+			name = tt.mode + " on the machine"
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, tt.mode)
+			first := f.owner("first@example.com")
+			a, token, err := f.Register(f.ctx, account.Registration{Email: "Second@Example.com ", Password: password, Visitor: tt.visitor})
+			if !tt.ok {
+				f.refused(err, llm.PermissionDenied)
+			} else {
+				f.must(err)
+				home := f.home(a.ID)
+				if a.Email != "second@example.com" || home.ID == first.WorkspaceID || len(token) < 27 {
+					t.Errorf("account %+v in %s", a, home.ID)
+				}
+				if unpaid := home.Budget != nil && home.Budget.Amount == 0; unpaid != tt.unpaid {
+					t.Errorf("budget %+v", home.Budget)
+				}
+			}
+
+			_, invitation, err := f.Invite(f.ctx, first, account.Developer)
+			f.must(err)
+			guest, _, err := f.Register(f.ctx, account.Registration{Email: "guest@example.com", Password: password, Invitation: invitation, Visitor: tt.visitor})
+			f.must(err)
+			if got := f.actor(guest.ID, first.WorkspaceID); got.Role != account.Developer {
+				t.Errorf("the guest is %+v", got)
+			}
+			_, _, err = f.Register(f.ctx, account.Registration{Email: "late@example.com", Password: password, Invitation: invitation, Visitor: tt.visitor})
+			f.refused(err, llm.NotFound, "invitation")
+		})
+	}
+}
+
+func TestTheFirstAccountFromElsewhereNeedsTheSetupCode(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, "open") // open registration does not open the first account
+	try := func(code string) error {
+		_, _, err := f.Register(f.ctx, account.Registration{Email: "first@example.com", Password: password, SetupCode: code, Visitor: distant})
+		return err
+	}
+	f.refused(try(""), llm.WrongCredentials)
+	f.refused(try("ABCD-EFGH"), llm.WrongCredentials)
+	old, _, needed, err := f.SetupCode(f.ctx)
+	f.must(err)
+	if !needed || !regexp.MustCompile(`^[2-9A-Z]{4}-[2-9A-Z]{4}$`).MatchString(old) {
+		t.Errorf("code %q, needed %v", old, needed)
+	}
+	stale, _, _, err := f.SetupCode(f.ctx)
+	f.must(err)
+	f.refused(try(old), llm.WrongCredentials)
+	f.clock.pass(time.Hour)
+	f.refused(try(stale), llm.WrongCredentials)
+
+	code, expires, _, err := f.SetupCode(f.ctx)
+	f.must(err)
+	if !expires.Equal(f.clock.now().Add(time.Hour)) {
+		t.Errorf("expires %v", expires)
+	}
+	f.must(try(" " + strings.ToLower(strings.ReplaceAll(code, "-", ""))))
+
+	if code, _, needed, err := f.SetupCode(f.ctx); needed || code != "" || err != nil {
+		t.Errorf("with an account: %q, %v, %v", code, needed, err)
+	}
+}
+
+func TestSetupCodesCannotBeGuessed(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, "loopback")
+	code, _, _, err := f.SetupCode(f.ctx)
+	f.must(err)
+	try := func(code string) error {
+		_, _, err := f.Register(f.ctx, account.Registration{Email: "first@example.com", Password: password, SetupCode: code, Visitor: distant})
+		return err
+	}
+	for range 10 {
+		f.refused(try("AAAA-AAAA"), llm.WrongCredentials)
+	}
+	f.refused(try(code), llm.RateLimited) // not even looked at
+	f.clock.pass(time.Minute)
+	f.must(try(code))
+}
+
+func TestOnlyOneFirstAccount(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, "invitation")
+	var all sync.WaitGroup
+	errs := make([]error, 4)
+	for i := range errs {
+		all.Go(func() {
+			_, _, errs[i] = f.Register(f.ctx, account.Registration{Email: string(rune('a'+i)) + "@example.com", Password: password, Visitor: local})
+		})
+	}
+	all.Wait()
+	won := 0
+	for _, err := range errs {
+		if err == nil {
+			won++
+		} else if kind := llm.AsError(err).Kind; kind != llm.Conflict && kind != llm.PermissionDenied {
+			t.Error(err)
+		}
+	}
+	if won != 1 {
+		t.Errorf("%d first accounts", won)
+	}
+}
+
+func TestTheFirstAccountOwnsWhatTheCommandLineMade(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, "loopback")
+	w, err := f.FirstWorkspace(f.ctx)
+	f.must(err)
+	key, _, err := f.CreateKey(f.ctx, account.CommandLine(w.ID), account.KeyDraft{Name: "ci"})
+	f.must(err)
+	owner := f.owner("first@example.com")
+	if owner.WorkspaceID != w.ID || owner.Role != account.Owner || !owner.Operator || key.CreatedBy != "" {
+		t.Errorf("owner %+v, key by %q", owner, key.CreatedBy)
+	}
+	again, err := f.FirstWorkspace(f.ctx)
+	f.must(err)
+	if second := f.owner("second@example.com"); again.ID != w.ID || second.WorkspaceID == w.ID || second.Operator {
+		t.Errorf("second %+v; first workspace %s", second, again.ID)
+	}
+}
+
+func TestRegistrationChecksItsFields(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, "loopback")
+	tests := []struct {
+		name  string
+		r     account.Registration
+		param string
+	}{
+		{"no address", account.Registration{Password: password}, "email"},
+		{"not an address", account.Registration{Email: "somebody", Password: password}, "email"},
+		{"a name with an address", account.Registration{Email: "Ann <ann@example.com>", Password: password}, "email"},
+		{"NUL in the address", account.Registration{Email: "a\x00@example.com", Password: password}, "email"},
+		{"no password", account.Registration{Email: "a@example.com"}, "password"},
+		{"short password", account.Registration{Email: "a@example.com", Password: "123456789"}, "password"},
+		{"address as password", account.Registration{Email: "a.long@example.com", Password: "A.Long@example.com"}, "password"},
+		{"control characters in the name", account.Registration{Email: "a@example.com", Password: password, Name: "a\x1b[31m"}, "name"},
+		{"no text in the workspace's name", account.Registration{Email: "a@example.com", Password: password, Workspace: "\xff"}, "workspace"},
+	}
+	for _, tt := range tests {
+		tt.r.Visitor = local
+		_, _, err := f.Register(f.ctx, tt.r)
+		t.Log(tt.name)
+		f.refused(err, llm.InvalidRequest, tt.param)
+	}
+	f.register("a@example.com")
+	_, _, err := f.Register(f.ctx, account.Registration{Email: "A@example.com", Password: password, Visitor: local})
+	f.refused(err, llm.Conflict)
+	if !errors.Is(err, account.ErrConflict) {
+		t.Error(err)
+	}
+}
+
+func TestTheCommandLineCreatesAccounts(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, "invitation")
+	f.register("first@example.com")
+	a, err := f.CreateAccount(f.ctx, "second@example.com", password, "Second")
+	f.must(err)
+	if _, _, err := f.Login(f.ctx, "second@example.com", password, distant); err != nil {
+		t.Error(err)
+	}
+	events, err := f.Audit(f.ctx, f.home(a.ID).ID, "", 10)
+	f.must(err)
+	if len(events) != 1 || events[0].Actor != "command line" {
+		t.Errorf("%+v", events)
+	}
+}

@@ -1,0 +1,155 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+	"unicode"
+
+	"fairlead/internal/llm"
+)
+
+// Errors of the store that have a meaning of their own.
+var (
+	// ErrNotFirst says that there is an account already.
+	ErrNotFirst = errors.New("not the first account")
+	// ErrLastOwner says that a workspace would be left without an owner.
+	ErrLastOwner = errors.New("the last owner")
+)
+
+// Who may register once there is an account.
+const (
+	RegistrationLoopback   = "loopback"   // visitors on the machine itself, others by invitation
+	RegistrationInvitation = "invitation" // by invitation only
+	RegistrationOpen       = "open"       // everybody
+)
+
+// Options adjusts a Service.
+type Options struct {
+	MasterKey    []byte                // 32 bytes or more; keyed hashes are derived from it
+	Now          func() time.Time      // time.Now when nil
+	Registration string                // RegistrationLoopback when empty
+	HashSlots    int                   // password hashes at once; 8 when 0
+	Changed      func(context.Context) // called after keys or workspaces changed, so that a Keyring of this process looks at once
+}
+
+// Service does everything that people do with accounts, workspaces and keys. Whether they may is decided by its
+// callers through Actor.May; the service itself sees to it that nobody grants more than they have.
+type Service struct {
+	store        Store
+	clock        func() time.Time
+	registration string
+	hasher       *hasher
+	changed      func(context.Context)
+	setup        *setupCode
+	first        atomic.Pointer[string] // id of the oldest workspace, which never changes once there is one
+
+	keyHash, sessionHash, invitationHash, guessHash keyedHash
+}
+
+// New makes a service. The master key must have 32 bytes or more.
+func New(store Store, o Options) (*Service, error) {
+	s := &Service{store: store, clock: o.Now, registration: o.Registration, changed: o.Changed}
+	for purpose, hash := range map[string]*keyedHash{
+		"keys": &s.keyHash, "sessions": &s.sessionHash, "invitations": &s.invitationHash, "guesses": &s.guessHash,
+	} {
+		var err error
+		if *hash, err = newKeyedHash(o.MasterKey, purpose); err != nil {
+			return nil, fmt.Errorf("start accounts: %w", err)
+		}
+	}
+	switch s.registration {
+	case "":
+		s.registration = RegistrationLoopback
+	case RegistrationLoopback, RegistrationInvitation, RegistrationOpen:
+	default:
+		return nil, fmt.Errorf("start accounts: unknown registration %q; known are loopback, invitation, open", o.Registration)
+	}
+	if s.clock == nil {
+		s.clock = time.Now
+	}
+	if s.changed == nil {
+		s.changed = func(context.Context) {}
+	}
+	if o.HashSlots <= 0 {
+		o.HashSlots = 8
+	}
+	s.hasher = newHasher(o.HashSlots)
+	s.setup = newSetupCode(s.guessHash)
+	return s, nil
+}
+
+// now is the time as it is stored: whole milliseconds, in UTC.
+func (s *Service) now() time.Time { return s.clock().UTC().Truncate(time.Millisecond) }
+
+// Visitor is where a call of the admin API comes from.
+type Visitor struct {
+	IP       string
+	Client   string // the browser, as it names itself
+	Loopback bool   // the connection comes from the machine itself
+}
+
+const maxClient = 200 // bytes kept of what a client calls itself
+
+// clientText is what is kept of a name that a client gives itself: anything can be in a header.
+func clientText(s string) string {
+	printable := strings.Map(func(c rune) rune {
+		if unicode.IsControl(c) {
+			return -1
+		}
+		return c
+	}, strings.ToValidUTF8(s, ""))
+	return cut(printable, maxClient)
+}
+
+// cut shortens a text to n bytes, never within a character.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && s[n]&0xC0 == 0x80 {
+		n--
+	}
+	return s[:n]
+}
+
+func invalid(param, format string, args ...any) *llm.Error {
+	e := llm.Errorf(llm.InvalidRequest, format, args...)
+	e.Param = param
+	return e
+}
+
+// missing is the answer for an unknown id and for one of another workspace alike.
+func missing(what string) *llm.Error {
+	e := llm.Errorf(llm.NotFound, "There is no such %s.", what)
+	e.Err = ErrNotFound
+	return e
+}
+
+func conflict(cause error, format string, args ...any) *llm.Error {
+	e := llm.Errorf(llm.Conflict, format, args...)
+	e.Err = cause
+	return e
+}
+
+func denied(format string, args ...any) *llm.Error {
+	return llm.Errorf(llm.PermissionDenied, format, args...)
+}
+
+// told turns ErrNotFound into the answer that there is no such thing, leaves other answers alone, and says of the
+// rest what we were doing.
+func told(err error, what, doing string) error {
+	if err == nil {
+		return nil
+	}
+	if _, ok := errors.AsType[*llm.Error](err); ok {
+		return err
+	}
+	if errors.Is(err, ErrNotFound) {
+		return missing(what)
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}

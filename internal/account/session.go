@@ -1,0 +1,108 @@
+package account
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+
+	"fairlead/internal/llm"
+)
+
+// How long a session lasts.
+const (
+	sessionLife  = 30 * 24 * time.Hour // at most
+	sessionIdle  = 7 * 24 * time.Hour  // without being used
+	sessionTouch = time.Minute         // how exactly uses are recorded
+)
+
+// ID names the session in lists; it is not what the browser presents.
+func (s Session) ID() string { return hex.EncodeToString(s.TokenHash[:min(len(s.TokenHash), 8)]) }
+
+func (s *Service) newSession(accountID string, v Visitor) (token string, session Session) {
+	token = randomText(base62, tokenLength)
+	now := s.now()
+	return token, Session{
+		TokenHash: s.sessionHash.bytes(token), AccountID: accountID, Client: clientText(v.Client), IP: clientText(v.IP),
+		CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(sessionIdle),
+	}
+}
+
+// Session returns the session that a token belongs to, with its account, and keeps it alive.
+func (s *Service) Session(ctx context.Context, token string) (Account, Session, error) {
+	if len(token) != tokenLength {
+		return Account{}, Session{}, signInRequired()
+	}
+	session, account, err := s.store.SessionByHash(ctx, s.sessionHash.bytes(token))
+	if errors.Is(err, ErrNotFound) {
+		return Account{}, Session{}, signInRequired()
+	}
+	if err != nil {
+		return Account{}, Session{}, fmt.Errorf("look up a session: %w", err)
+	}
+	now := s.now()
+	if !now.Before(session.ExpiresAt) {
+		return Account{}, Session{}, signInRequired()
+	}
+	if now.Sub(session.SeenAt) >= sessionTouch {
+		session.SeenAt, session.ExpiresAt = now, now.Add(sessionIdle)
+		if last := session.CreatedAt.Add(sessionLife); session.ExpiresAt.After(last) {
+			session.ExpiresAt = last
+		}
+		if err := s.store.TouchSession(ctx, session.TokenHash, session.SeenAt, session.ExpiresAt); err != nil {
+			return Account{}, Session{}, fmt.Errorf("keep a session alive: %w", err)
+		}
+	}
+	return account, session, nil
+}
+
+func signInRequired() error {
+	return llm.Errorf(llm.SignInRequired, "Sign in to go on.")
+}
+
+// Logout ends the session of a token; an unknown token is none to end.
+func (s *Service) Logout(ctx context.Context, token string) error {
+	account, session, err := s.Session(ctx, token)
+	if e, ok := errors.AsType[*llm.Error](err); ok && e.Kind == llm.SignInRequired {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	err = s.EndSession(ctx, account.ID, session.ID())
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// Sessions lists the account's sessions that are not over, the last used first.
+func (s *Service) Sessions(ctx context.Context, accountID string) ([]Session, error) {
+	all, err := s.store.SessionsOf(ctx, accountID)
+	if err != nil {
+		return nil, fmt.Errorf("list sessions: %w", err)
+	}
+	now := s.now()
+	valid := []Session{}
+	for _, session := range all {
+		if now.Before(session.ExpiresAt) {
+			valid = append(valid, session)
+		}
+	}
+	return valid, nil
+}
+
+// EndSession ends one of the account's sessions.
+func (s *Service) EndSession(ctx context.Context, accountID, sessionID string) error {
+	sessions, err := s.store.SessionsOf(ctx, accountID)
+	if err != nil {
+		return fmt.Errorf("list sessions: %w", err)
+	}
+	for _, session := range sessions {
+		if session.ID() == sessionID {
+			return told(s.store.DeleteSession(ctx, accountID, session.TokenHash), "session", "end a session")
+		}
+	}
+	return missing("session")
+}

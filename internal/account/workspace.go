@@ -1,0 +1,240 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"fairlead/internal/id"
+)
+
+// Membership is a workspace with the role that an account has in it.
+type Membership struct {
+	Workspace Workspace
+	Role      Role
+}
+
+// WorkspaceChange holds what is to change; nil leaves a field alone.
+type WorkspaceChange struct {
+	Name           *string
+	DefaultModel   *string
+	LogBodies      *bool
+	EntryRetention *time.Duration
+	BodyRetention  *time.Duration
+	Budget         **Budget // a pointer to nil takes the budget away
+}
+
+const maxModelName = 200
+
+type workspaceView struct {
+	Name           string  `json:"name"`
+	DefaultModel   string  `json:"default_model,omitempty"`
+	PinnedEmbed    string  `json:"pinned_embed,omitempty"`
+	LogBodies      bool    `json:"log_bodies"`
+	EntryRetention string  `json:"entry_retention,omitempty"`
+	BodyRetention  string  `json:"body_retention,omitempty"`
+	Budget         *Budget `json:"budget,omitempty"`
+}
+
+func workspaceFacts(w Workspace) workspaceView {
+	return workspaceView{
+		Name: w.Name, DefaultModel: w.DefaultModel, PinnedEmbed: w.PinnedEmbed, LogBodies: w.LogBodies,
+		EntryRetention: span(w.EntryRetention), BodyRetention: span(w.BodyRetention), Budget: w.Budget,
+	}
+}
+
+func span(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return d.String()
+}
+
+// draftWorkspace makes a workspace that logs bodies, because the log is there to review requests. An unpaid one
+// spends nothing until the operator gives it a budget.
+func (s *Service) draftWorkspace(name string, unpaid bool) Workspace {
+	now := s.now()
+	w := Workspace{ID: id.New("ws", now), Name: name, LogBodies: true, CreatedAt: now}
+	if unpaid {
+		w.Budget = &Budget{Amount: 0, Period: Monthly}
+	}
+	return w
+}
+
+// Workspaces lists where the account is a member, the oldest first.
+func (s *Service) Workspaces(ctx context.Context, accountID string) ([]Membership, error) {
+	memberships, err := s.store.WorkspacesOf(ctx, accountID)
+	if err != nil {
+		return nil, fmt.Errorf("list workspaces: %w", err)
+	}
+	return memberships, nil
+}
+
+// Workspace returns a workspace.
+func (s *Service) Workspace(ctx context.Context, workspaceID string) (Workspace, error) {
+	workspace, err := s.store.WorkspaceByID(ctx, workspaceID)
+	return workspace, told(err, "workspace", "look up a workspace")
+}
+
+// CreateWorkspace makes another workspace, owned by the account. Where strangers may register, only the operator's
+// people get one that may spend.
+func (s *Service) CreateWorkspace(ctx context.Context, by Actor, name string) (Workspace, error) {
+	if by.AccountID == "" || by.KeyID != "" {
+		return Workspace{}, denied("Only a signed-in person can create a workspace.")
+	}
+	name = strings.TrimSpace(name)
+	if err := checkName("name", name); err != nil {
+		return Workspace{}, err
+	}
+	w := s.draftWorkspace(name, s.registration == RegistrationOpen && !by.May(ManageInstance))
+	owner := Member{AccountID: by.AccountID, WorkspaceID: w.ID, Role: Owner, JoinedAt: w.CreatedAt}
+	by.WorkspaceID = w.ID
+	event := s.event(by, "workspace.create", w.ID, nil, workspaceFacts(w))
+	if err := s.store.CreateWorkspace(ctx, w, owner, event); err != nil {
+		return Workspace{}, fmt.Errorf("create a workspace: %w", err)
+	}
+	s.changed(ctx)
+	return w, nil
+}
+
+// UpdateWorkspace changes settings. Only who may manage the instance can loosen a budget.
+func (s *Service) UpdateWorkspace(ctx context.Context, by Actor, workspaceID string, c WorkspaceChange) (Workspace, error) {
+	if by.WorkspaceID != workspaceID && !by.May(ManageInstance) {
+		return Workspace{}, missing("workspace")
+	}
+	if err := c.check(); err != nil {
+		return Workspace{}, err
+	}
+	event := by
+	event.WorkspaceID = workspaceID
+	w, err := s.store.ChangeWorkspace(ctx, workspaceID, func(w *Workspace) (AuditEvent, error) {
+		before := workspaceFacts(*w)
+		if c.Budget != nil && !by.May(ManageInstance) && !stricter(w.Budget, *c.Budget) {
+			return AuditEvent{}, denied("Only whoever runs this gateway can raise or remove the budget of a workspace.")
+		}
+		c.apply(w)
+		return s.event(event, "workspace.update", workspaceID, before, workspaceFacts(*w)), nil
+	})
+	if err != nil {
+		return Workspace{}, told(err, "workspace", "change a workspace")
+	}
+	s.changed(ctx)
+	return w, nil
+}
+
+func (c WorkspaceChange) check() error {
+	if c.Name != nil {
+		if err := checkName("name", *c.Name); err != nil {
+			return err
+		}
+	}
+	if c.DefaultModel != nil && (len(*c.DefaultModel) > maxModelName || hasControl(*c.DefaultModel)) {
+		return invalid("default_model", "This is not the name of a model.")
+	}
+	if c.EntryRetention != nil && *c.EntryRetention < 0 {
+		return invalid("entry_retention", "A retention cannot be negative; 0 takes the instance's.")
+	}
+	if c.BodyRetention != nil && *c.BodyRetention < 0 {
+		return invalid("body_retention", "A retention cannot be negative; 0 takes the instance's.")
+	}
+	if c.Budget != nil {
+		return checkBudget(*c.Budget)
+	}
+	return nil
+}
+
+func (c WorkspaceChange) apply(w *Workspace) {
+	set(&w.Name, c.Name)
+	set(&w.DefaultModel, c.DefaultModel)
+	set(&w.LogBodies, c.LogBodies)
+	set(&w.EntryRetention, c.EntryRetention)
+	set(&w.BodyRetention, c.BodyRetention)
+	set(&w.Budget, c.Budget)
+}
+
+// stricter reports whether a workspace that had the old budget cannot spend more with the new one.
+func stricter(old, replacement *Budget) bool {
+	if old == nil {
+		return true
+	}
+	if replacement == nil {
+		return false
+	}
+	return replacement.Period == old.Period && replacement.Zone == old.Zone &&
+		replacement.Amount <= old.Amount && (old.WarnOnly || !replacement.WarnOnly)
+}
+
+// FirstWorkspace returns the instance's oldest workspace and makes it when there is none. Keys that are made on the
+// command line belong to it, and its people run the gateway.
+func (s *Service) FirstWorkspace(ctx context.Context) (Workspace, error) {
+	w, err := s.store.OldestWorkspace(ctx)
+	if err == nil || !errors.Is(err, ErrNotFound) {
+		return w, told(err, "workspace", "look for the first workspace")
+	}
+	draft := s.draftWorkspace("Default", false)
+	event := s.event(CommandLine(draft.ID), "workspace.create", draft.ID, nil, workspaceFacts(draft))
+	if w, err = s.store.EnsureWorkspace(ctx, draft, event); err != nil {
+		return Workspace{}, fmt.Errorf("create the first workspace: %w", err)
+	}
+	s.changed(ctx)
+	return w, nil
+}
+
+// PinEmbedding fixes what `auto` means for embeddings in the workspace, once, and returns the model that is pinned:
+// another call may have been earlier.
+func (s *Service) PinEmbedding(ctx context.Context, workspaceID, model string) (string, error) {
+	if model == "" || len(model) > maxModelName || hasControl(model) {
+		return "", invalid("model", "This is not the name of a model.")
+	}
+	w, err := s.store.ChangeWorkspace(ctx, workspaceID, func(w *Workspace) (AuditEvent, error) {
+		if w.PinnedEmbed != "" {
+			return AuditEvent{}, nil
+		}
+		before := workspaceFacts(*w)
+		w.PinnedEmbed = model
+		by := Actor{AccountID: "router", WorkspaceID: workspaceID}
+		return s.event(by, "workspace.pin_embedding", workspaceID, before, workspaceFacts(*w)), nil
+	})
+	if err != nil {
+		return "", told(err, "workspace", "pin an embedding model")
+	}
+	s.changed(ctx)
+	return w.PinnedEmbed, nil
+}
+
+// Actor returns what the account may do in the workspace. A workspace where it is no member does not exist for it.
+func (s *Service) Actor(ctx context.Context, accountID, workspaceID string) (Actor, error) {
+	member, err := s.store.MemberOf(ctx, workspaceID, accountID)
+	if err != nil {
+		return Actor{}, told(err, "workspace", "look up a member")
+	}
+	operator, err := s.operates(ctx, workspaceID)
+	if err != nil {
+		return Actor{}, err
+	}
+	return Actor{AccountID: accountID, WorkspaceID: workspaceID, Role: member.Role, Operator: operator}, nil
+}
+
+// KeyActor returns what a key may do in its workspace.
+func (s *Service) KeyActor(ctx context.Context, key *Key) (Actor, error) {
+	operator, err := s.operates(ctx, key.WorkspaceID)
+	if err != nil {
+		return Actor{}, err
+	}
+	return Actor{KeyID: key.ID, WorkspaceID: key.WorkspaceID, Scopes: key.Scopes, Operator: operator}, nil
+}
+
+// operates reports whether the workspace is the one whose people run the gateway.
+func (s *Service) operates(ctx context.Context, workspaceID string) (bool, error) {
+	if first := s.first.Load(); first != nil {
+		return *first == workspaceID, nil
+	}
+	w, err := s.store.OldestWorkspace(ctx)
+	if err != nil {
+		return false, fmt.Errorf("look for the first workspace: %w", err)
+	}
+	s.first.Store(&w.ID)
+	return w.ID == workspaceID, nil
+}

@@ -1,0 +1,172 @@
+package account_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/account"
+	"fairlead/internal/llm"
+	"fairlead/internal/money"
+)
+
+func TestWorkspaceSettings(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, "loopback")
+	owner := f.owner("ann@example.com")
+	for param, change := range map[string]account.WorkspaceChange{
+		"name":            {Name: new(" ")},
+		"default_model":   {DefaultModel: new("a\nb")},
+		"entry_retention": {EntryRetention: new(-time.Second)},
+		"body_retention":  {BodyRetention: new(-time.Second)},
+		"budget.period":   {Budget: new(&account.Budget{Period: "year"})},
+	} {
+		_, err := f.UpdateWorkspace(f.ctx, owner, owner.WorkspaceID, change)
+		f.refused(err, llm.InvalidRequest, param)
+	}
+	created := f.clock.now()
+	f.clock.pass(time.Second) // events of one millisecond have no order
+	got, err := f.UpdateWorkspace(f.ctx, owner, owner.WorkspaceID, account.WorkspaceChange{
+		Name: new("Harbour"), DefaultModel: new("gpt-4.1"), LogBodies: new(false), EntryRetention: new(time.Hour), BodyRetention: new(time.Minute),
+		Budget: new(&account.Budget{Amount: money.Dollar, Period: account.Daily}),
+	})
+	f.must(err)
+	want := account.Workspace{
+		ID: owner.WorkspaceID, Name: "Harbour", DefaultModel: "gpt-4.1", EntryRetention: time.Hour, BodyRetention: time.Minute,
+		Budget: &account.Budget{Amount: money.Dollar, Period: account.Daily}, CreatedAt: created,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	events, err := f.Audit(f.ctx, owner.WorkspaceID, "", 1)
+	f.must(err)
+	if e := events[0]; e.Action != "workspace.update" || e.Actor != owner.AccountID || len(e.Before) == 0 || len(e.After) == 0 {
+		t.Errorf("%+v", e)
+	}
+}
+
+func TestOnlyTheOperatorLoosensBudgets(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, "open")
+	operator := f.owner("ann@example.com")
+	a, _, err := f.Register(f.ctx, account.Registration{Email: "bob@example.com", Password: password, Visitor: distant})
+	f.must(err)
+	stranger := f.actor(a.ID, f.home(a.ID).ID)
+	raise := account.WorkspaceChange{Budget: new(&account.Budget{Amount: 100 * money.Dollar, Period: account.Monthly})}
+	for _, change := range []account.WorkspaceChange{raise, {Budget: new(*account.Budget)}, {Budget: new(&account.Budget{Period: account.Monthly, WarnOnly: true})}} {
+		_, err := f.UpdateWorkspace(f.ctx, stranger, stranger.WorkspaceID, change)
+		f.refused(err, llm.PermissionDenied)
+	}
+	second, err := f.CreateWorkspace(f.ctx, stranger, "escape")
+	f.must(err)
+	if second.Budget == nil || second.Budget.Amount != 0 {
+		t.Errorf("a second workspace has budget %+v", second.Budget)
+	}
+	_, err = f.UpdateWorkspace(f.ctx, stranger, operator.WorkspaceID, account.WorkspaceChange{Name: new("mine")})
+	f.refused(err, llm.NotFound)
+
+	_, err = f.UpdateWorkspace(f.ctx, operator, stranger.WorkspaceID, raise)
+	f.must(err)
+	_, err = f.UpdateWorkspace(f.ctx, stranger, stranger.WorkspaceID, account.WorkspaceChange{Budget: new(&account.Budget{Amount: money.Dollar, Period: account.Monthly})})
+	f.must(err)
+}
+
+func TestTheEmbeddingModelIsPinnedOnce(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, "loopback")
+	w, err := f.FirstWorkspace(f.ctx)
+	f.must(err)
+	var all sync.WaitGroup
+	pinned := make([]string, 6)
+	for i := range pinned {
+		all.Go(func() { pinned[i], _ = f.PinEmbedding(f.ctx, w.ID, "embed-"+string(rune('a'+i))) })
+	}
+	all.Wait()
+	stored, err := f.Workspace(f.ctx, w.ID)
+	f.must(err)
+	for _, model := range pinned {
+		if model == "" || model != stored.PinnedEmbed {
+			t.Errorf("somebody was told %q, stored is %q", model, stored.PinnedEmbed)
+		}
+	}
+	_, err = f.PinEmbedding(f.ctx, "ws_unknown", "embed-a")
+	f.refused(err, llm.NotFound)
+}
+
+func TestMembers(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, "loopback")
+	owner := f.owner("owner@example.com")
+	admin := f.member(owner, "admin@example.com", account.Admin)
+	developer := f.member(admin, "developer@example.com", account.Developer)
+
+	_, _, err := f.Invite(f.ctx, admin, account.Owner)
+	f.refused(err, llm.PermissionDenied)
+	_, _, err = f.Invite(f.ctx, developer, account.Viewer)
+	f.refused(err, llm.PermissionDenied)
+	_, _, err = f.Invite(f.ctx, owner, "root")
+	f.refused(err, llm.InvalidRequest, "role")
+	f.refused(f.SetRole(f.ctx, admin, admin.AccountID, account.Owner), llm.PermissionDenied)
+	f.refused(f.SetRole(f.ctx, admin, owner.AccountID, account.Viewer), llm.PermissionDenied)
+	f.refused(f.SetRole(f.ctx, developer, developer.AccountID, account.Admin), llm.PermissionDenied)
+	f.refused(f.RemoveMember(f.ctx, admin, owner.AccountID), llm.PermissionDenied)
+	f.refused(f.RemoveMember(f.ctx, developer, admin.AccountID), llm.PermissionDenied)
+	f.refused(f.SetRole(f.ctx, owner, owner.AccountID, account.Admin), llm.Conflict)
+	f.refused(f.RemoveMember(f.ctx, owner, owner.AccountID), llm.Conflict)
+	f.refused(f.SetRole(f.ctx, owner, "acc_unknown", account.Admin), llm.NotFound)
+	f.refused(f.DeleteAccount(f.ctx, owner.AccountID, password), llm.Conflict)
+
+	f.must(f.SetRole(f.ctx, admin, developer.AccountID, account.Viewer))
+	f.must(f.SetRole(f.ctx, owner, admin.AccountID, account.Owner))
+	f.must(f.RemoveMember(f.ctx, owner, owner.AccountID))
+	members, err := f.Members(f.ctx, owner.WorkspaceID)
+	f.must(err)
+	got := map[string]account.Role{}
+	for _, m := range members {
+		got[m.Email] = m.Role
+	}
+	if diff := cmp.Diff(map[string]account.Role{"admin@example.com": account.Owner, "developer@example.com": account.Viewer}, got); diff != "" {
+		t.Error(diff)
+	}
+	_, err = f.Actor(f.ctx, owner.AccountID, owner.WorkspaceID)
+	f.refused(err, llm.NotFound)
+}
+
+func TestInvitations(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, "loopback")
+	owner, guest := f.owner("owner@example.com"), f.owner("guest@example.com")
+	invitation, token, err := f.Invite(f.ctx, owner, account.Viewer)
+	f.must(err)
+	seen, err := f.Invitation(f.ctx, token)
+	f.must(err)
+	open, err := f.Invitations(f.ctx, owner.WorkspaceID)
+	f.must(err)
+	if diff := cmp.Diff([]account.Invitation{invitation, invitation}, append(open, seen)); diff != "" {
+		t.Error(diff)
+	}
+	f.refused(f.RevokeInvitation(f.ctx, guest, invitation.ID), llm.NotFound)
+	f.must(f.RevokeInvitation(f.ctx, owner, invitation.ID))
+	_, err = f.AcceptInvitation(f.ctx, guest.AccountID, token)
+	f.refused(err, llm.NotFound, "invitation")
+
+	_, token, err = f.Invite(f.ctx, owner, account.Viewer)
+	f.must(err)
+	f.clock.pass(7 * 24 * time.Hour)
+	_, err = f.AcceptInvitation(f.ctx, guest.AccountID, token)
+	f.refused(err, llm.NotFound, "invitation")
+	_, err = f.Invitation(f.ctx, token)
+	f.refused(err, llm.NotFound)
+
+	_, token, err = f.Invite(f.ctx, owner, account.Viewer)
+	f.must(err)
+	_, err = f.AcceptInvitation(f.ctx, owner.AccountID, token)
+	f.refused(err, llm.Conflict)
+	member, err := f.AcceptInvitation(f.ctx, guest.AccountID, token)
+	f.must(err)
+	if member.Role != account.Viewer || member.WorkspaceID != owner.WorkspaceID {
+		t.Errorf("%+v", member)
+	}
+}

@@ -1,0 +1,152 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"fairlead/internal/account"
+)
+
+const memberRows = `select m.workspace_id, m.account_id, a.email, a.name, m.role, m.joined_at
+	from members m join accounts a on a.id = m.account_id where m.workspace_id = $1`
+
+func scanMember(row scanner) (account.Member, error) {
+	var m account.Member
+	var joined int64
+	err := row.Scan(&m.WorkspaceID, &m.AccountID, &m.Email, &m.Name, &m.Role, &joined)
+	m.JoinedAt = fromMillis(joined)
+	return m, one(err)
+}
+
+// MembersOf lists members, the first to join first.
+func (db *DB) MembersOf(ctx context.Context, workspaceID string) ([]account.Member, error) {
+	rows, err := db.query(ctx, memberRows+` order by m.joined_at, m.account_id`, workspaceID)
+	return collect(rows, err, scanMember)
+}
+
+// MemberOf returns account.ErrNotFound when the account is no member.
+func (db *DB) MemberOf(ctx context.Context, workspaceID, accountID string) (account.Member, error) {
+	return scanMember(db.queryRow(ctx, memberRows+` and m.account_id = $2`, workspaceID, accountID))
+}
+
+// ChangeMember writes a role, or removes the member when it is empty, and ends the member's open invitations.
+func (db *DB) ChangeMember(ctx context.Context, workspaceID, accountID string, change func(*account.Member, int) (account.AuditEvent, error)) error {
+	err := db.inTx(ctx, func(tx *sql.Tx) error {
+		if _, err := bumped(ctx, tx, "workspaces"); err != nil { // two owners do not leave at once
+			return err
+		}
+		m, err := scanMember(tx.QueryRowContext(ctx, memberRows+` and m.account_id = $2`, workspaceID, accountID))
+		if err != nil {
+			return err
+		}
+		var owners int
+		if err := tx.QueryRowContext(ctx, `select count(*) from members where workspace_id = $1 and role = 'owner'`, workspaceID).Scan(&owners); err != nil {
+			return err
+		}
+		event, err := change(&m, owners)
+		if err != nil {
+			return err
+		}
+		if event.Action == "" {
+			return errUnchanged
+		}
+		if err := writeRole(ctx, tx, m); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, `delete from invitations where workspace_id = $1 and created_by = $2`, workspaceID, accountID); err != nil {
+			return err
+		}
+		return writeAudit(ctx, tx, event)
+	})
+	return changed(err)
+}
+
+func writeRole(ctx context.Context, tx *sql.Tx, m account.Member) error {
+	if m.Role == "" {
+		return affected(ctx, tx, `delete from members where workspace_id = $1 and account_id = $2`, m.WorkspaceID, m.AccountID)
+	}
+	return affected(ctx, tx, `update members set role = $3 where workspace_id = $1 and account_id = $2`, m.WorkspaceID, m.AccountID, m.Role)
+}
+
+const invitationColumns = `id, workspace_id, role, token_hash, created_by, created_at, expires_at`
+
+func scanInvitation(row scanner) (account.Invitation, error) {
+	var i account.Invitation
+	var created, expires int64
+	err := row.Scan(&i.ID, &i.WorkspaceID, &i.Role, &i.TokenHash, &i.CreatedBy, &created, &expires)
+	i.CreatedAt, i.ExpiresAt = fromMillis(created), fromMillis(expires)
+	return i, one(err)
+}
+
+// CreateInvitation writes an invitation.
+func (db *DB) CreateInvitation(ctx context.Context, i account.Invitation, event account.AuditEvent) error {
+	return db.inTx(ctx, func(tx *sql.Tx) error {
+		const q = `insert into invitations (` + invitationColumns + `) values ($1, $2, $3, $4, $5, $6, $7)`
+		if _, err := tx.ExecContext(ctx, q, i.ID, i.WorkspaceID, i.Role, i.TokenHash, i.CreatedBy, millis(i.CreatedAt), millis(i.ExpiresAt)); err != nil {
+			return err
+		}
+		return writeAudit(ctx, tx, event)
+	})
+}
+
+// InvitationsOf lists the invitations that are valid at now, newest first.
+func (db *DB) InvitationsOf(ctx context.Context, workspaceID string, now time.Time) ([]account.Invitation, error) {
+	const q = `select ` + invitationColumns + ` from invitations where workspace_id = $1 and expires_at > $2 order by id desc`
+	rows, err := db.query(ctx, q, workspaceID, millis(now))
+	return collect(rows, err, scanInvitation)
+}
+
+// InvitationByHash returns account.ErrNotFound when there is none.
+func (db *DB) InvitationByHash(ctx context.Context, hash []byte) (account.Invitation, error) {
+	return scanInvitation(db.queryRow(ctx, `select `+invitationColumns+` from invitations where token_hash = $1`, hash))
+}
+
+// DeleteInvitation returns account.ErrNotFound when the workspace has no such invitation.
+func (db *DB) DeleteInvitation(ctx context.Context, workspaceID, invitationID string, event account.AuditEvent) error {
+	return db.inTx(ctx, func(tx *sql.Tx) error {
+		if err := affected(ctx, tx, `delete from invitations where workspace_id = $1 and id = $2`, workspaceID, invitationID); err != nil {
+			return err
+		}
+		return writeAudit(ctx, tx, event)
+	})
+}
+
+// AcceptInvitation makes the account a member and uses the invitation up.
+func (db *DB) AcceptInvitation(ctx context.Context, hash []byte, accountID string, event account.AuditEvent) (m account.Member, err error) {
+	err = db.inTx(ctx, func(tx *sql.Tx) error {
+		if _, err := bumped(ctx, tx, "workspaces"); err != nil { // a role or an account does not vanish meanwhile
+			return err
+		}
+		a, err := scanAccount(tx.QueryRowContext(ctx, `select `+accountColumns+` from accounts a where a.id = $1`, accountID))
+		if err != nil {
+			return err
+		}
+		invitation, err := consume(ctx, tx, hash, event.At)
+		if err != nil {
+			return err
+		}
+		m = account.Member{
+			AccountID: accountID, WorkspaceID: invitation.WorkspaceID, Email: a.Email, Name: a.Name,
+			Role: invitation.Role, JoinedAt: event.At,
+		}
+		if err := insertMember(ctx, tx, m); err != nil {
+			return err
+		}
+		event := event
+		event.WorkspaceID = m.WorkspaceID
+		return writeAudit(ctx, tx, event)
+	})
+	return m, err
+}
+
+// consume deletes a valid invitation and returns it. Of two who try at once only one gets it.
+func consume(ctx context.Context, tx *sql.Tx, hash []byte, now time.Time) (account.Invitation, error) {
+	const q = `delete from invitations where token_hash = $1 returning ` + invitationColumns
+	i, err := scanInvitation(tx.QueryRowContext(ctx, q, hash))
+	if errors.Is(err, account.ErrNotFound) || err == nil && !i.ExpiresAt.After(now) {
+		return account.Invitation{}, account.ErrNotFound
+	}
+	return i, err
+}

@@ -1,0 +1,164 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"fairlead/internal/account"
+)
+
+const (
+	workspaceColumns = `w.id, w.name, w.default_model, w.pinned_embed, w.log_bodies, w.entry_retention_ms, w.body_retention_ms, w.budget, w.created_at`
+	oldestWorkspace  = `select ` + workspaceColumns + ` from workspaces w order by w.created_at, w.id limit 1`
+	workspaceByID    = `select ` + workspaceColumns + ` from workspaces w where w.id = $1`
+)
+
+func scanWorkspace(row scanner, more ...any) (account.Workspace, error) {
+	var w account.Workspace
+	var created, logBodies, entries, bodies int64
+	var budget string
+	err := row.Scan(append([]any{&w.ID, &w.Name, &w.DefaultModel, &w.PinnedEmbed, &logBodies, &entries, &bodies, &budget, &created}, more...)...)
+	if err != nil {
+		return account.Workspace{}, one(err)
+	}
+	w.LogBodies, w.CreatedAt = logBodies != 0, fromMillis(created)
+	w.EntryRetention, w.BodyRetention = fromSpan(entries), fromSpan(bodies)
+	w.Budget, err = fromBudget(budget)
+	return w, err
+}
+
+// fromBudget reads what budgetText wrote; empty is no budget.
+func fromBudget(text string) (*account.Budget, error) {
+	if text == "" {
+		return nil, nil
+	}
+	var b account.Budget
+	if err := json.Unmarshal([]byte(text), &b); err != nil {
+		return nil, fmt.Errorf("read a budget: %w", err)
+	}
+	return &b, nil
+}
+
+func budgetText(b *account.Budget) (string, error) {
+	if b == nil {
+		return "", nil
+	}
+	text, err := json.Marshal(b)
+	return string(text), err
+}
+
+func insertWorkspace(ctx context.Context, tx *sql.Tx, w account.Workspace, revision int64) error {
+	budget, err := budgetText(w.Budget)
+	if err != nil {
+		return err
+	}
+	const q = `insert into workspaces (id, name, default_model, pinned_embed, log_bodies, entry_retention_ms, body_retention_ms, budget, created_at, revision)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
+	_, err = tx.ExecContext(ctx, q, w.ID, w.Name, w.DefaultModel, w.PinnedEmbed, flag(w.LogBodies),
+		spanMillis(w.EntryRetention), spanMillis(w.BodyRetention), budget, millis(w.CreatedAt), revision)
+	return err
+}
+
+// WorkspacesOf lists where the account is a member, the oldest first.
+func (db *DB) WorkspacesOf(ctx context.Context, accountID string) ([]account.Membership, error) {
+	const q = `select ` + workspaceColumns + `, m.role from workspaces w join members m on m.workspace_id = w.id
+		where m.account_id = $1 order by w.created_at, w.id`
+	rows, err := db.query(ctx, q, accountID)
+	return collect(rows, err, func(row scanner) (account.Membership, error) {
+		var role account.Role
+		w, err := scanWorkspace(row, &role)
+		return account.Membership{Workspace: w, Role: role}, err
+	})
+}
+
+// WorkspaceByID returns account.ErrNotFound when there is none.
+func (db *DB) WorkspaceByID(ctx context.Context, workspaceID string) (account.Workspace, error) {
+	return scanWorkspace(db.queryRow(ctx, workspaceByID, workspaceID))
+}
+
+// OldestWorkspace returns account.ErrNotFound while there is none.
+func (db *DB) OldestWorkspace(ctx context.Context) (account.Workspace, error) {
+	return scanWorkspace(db.queryRow(ctx, oldestWorkspace))
+}
+
+// EnsureWorkspace returns the oldest workspace, after writing the draft when there is none.
+func (db *DB) EnsureWorkspace(ctx context.Context, draft account.Workspace, event account.AuditEvent) (w account.Workspace, err error) {
+	err = db.inTx(ctx, func(tx *sql.Tx) error {
+		revision, err := bumped(ctx, tx, "workspaces")
+		if err != nil {
+			return err
+		}
+		w, err = scanWorkspace(tx.QueryRowContext(ctx, oldestWorkspace))
+		if !errors.Is(err, account.ErrNotFound) {
+			return err
+		}
+		w = draft
+		if err := insertWorkspace(ctx, tx, draft, revision); err != nil {
+			return err
+		}
+		return writeAudit(ctx, tx, event)
+	})
+	return w, err
+}
+
+// CreateWorkspace writes a workspace with its owner.
+func (db *DB) CreateWorkspace(ctx context.Context, w account.Workspace, owner account.Member, event account.AuditEvent) error {
+	return db.inTx(ctx, func(tx *sql.Tx) error {
+		revision, err := bumped(ctx, tx, "workspaces")
+		if err != nil {
+			return err
+		}
+		if err := insertWorkspace(ctx, tx, w, revision); err != nil {
+			return err
+		}
+		if err := insertMember(ctx, tx, owner); err != nil {
+			return err
+		}
+		return writeAudit(ctx, tx, event)
+	})
+}
+
+// ChangeWorkspace writes all settings of a workspace.
+func (db *DB) ChangeWorkspace(ctx context.Context, workspaceID string, change func(*account.Workspace) (account.AuditEvent, error)) (w account.Workspace, err error) {
+	err = db.inTx(ctx, func(tx *sql.Tx) error {
+		revision, err := bumped(ctx, tx, "workspaces")
+		if err != nil {
+			return err
+		}
+		if w, err = scanWorkspace(tx.QueryRowContext(ctx, workspaceByID, workspaceID)); err != nil {
+			return err
+		}
+		event, err := change(&w)
+		if err != nil {
+			return err
+		}
+		if event.Action == "" {
+			return errUnchanged
+		}
+		budget, err := budgetText(w.Budget)
+		if err != nil {
+			return err
+		}
+		const q = `update workspaces set name = $2, default_model = $3, pinned_embed = $4, log_bodies = $5,
+			entry_retention_ms = $6, body_retention_ms = $7, budget = $8, revision = $9 where id = $1`
+		if err := affected(ctx, tx, q, workspaceID, w.Name, w.DefaultModel, w.PinnedEmbed, flag(w.LogBodies),
+			spanMillis(w.EntryRetention), spanMillis(w.BodyRetention), budget, revision); err != nil {
+			return err
+		}
+		return writeAudit(ctx, tx, event)
+	})
+	return w, changed(err)
+}
+
+// errUnchanged takes a transaction back that turned out to have nothing to write.
+var errUnchanged = errors.New("unchanged")
+
+func changed(err error) error {
+	if errors.Is(err, errUnchanged) {
+		return nil
+	}
+	return err
+}

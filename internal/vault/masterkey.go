@@ -1,0 +1,97 @@
+package vault
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+const (
+	minMasterKey  = 32
+	masterKeyFile = "master.key"
+)
+
+var errShortKey = fmt.Errorf("the master key has fewer than %d characters; set a longer one, for example from: openssl rand -hex 32", minMasterKey)
+
+// LoadOrCreateMasterKey returns the configured master key, or the one in the data directory, which is made when there
+// is none. Whatever is too short is refused: everything secret in the database depends on it.
+func LoadOrCreateMasterKey(dataDir, configured string) ([]byte, error) {
+	if configured != "" {
+		if len(configured) < minMasterKey {
+			return nil, fmt.Errorf("read the configured master key: %w", errShortKey)
+		}
+		return []byte(configured), nil
+	}
+	path := filepath.Join(dataDir, masterKeyFile)
+	key, err := readMasterKey(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return key, err
+	}
+	if err := createMasterKey(path); err != nil {
+		return nil, fmt.Errorf("make the master key: %w", err)
+	}
+	return readMasterKey(path) // of two processes that made one, both read the same
+}
+
+func readMasterKey(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the master key: %w", err)
+	}
+	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		return nil, fmt.Errorf("read the master key: others can read %s; run: chmod 600 %s", path, path)
+	}
+	key, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the master key: %w", err)
+	}
+	if len(key) < minMasterKey {
+		return nil, fmt.Errorf("read the master key: %s has %d bytes, and at least %d are needed; restore it from a backup", path, len(key), minMasterKey)
+	}
+	return key, nil
+}
+
+// createMasterKey writes a new key beside the path and links it there, so that the file is never seen half-written
+// and one that another process made at the same moment is not replaced.
+func createMasterKey(path string) (err error) {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(dir, masterKeyFile+".*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.Remove(file.Name())) }()
+	key := make([]byte, minMasterKey)
+	_, _ = rand.Read(key) // never fails: crypto/rand ends the process instead
+	if _, err := file.Write(key); err != nil {
+		return errors.Join(err, file.Close())
+	}
+	if err := file.Sync(); err != nil {
+		return errors.Join(err, file.Close())
+	}
+	if err := file.Close(); err != nil {
+		return err
+	}
+	if err := os.Link(file.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return syncDir(dir)
+}
+
+// syncDir makes the new name survive a power cut.
+func syncDir(dir string) error {
+	if runtime.GOOS == "windows" { // directories cannot be opened there
+		return nil
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

@@ -1,0 +1,91 @@
+package vault_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"fairlead/internal/vault"
+)
+
+func TestAConfiguredMasterKeyIsTakenAsItIs(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	long := strings.Repeat("k", 32)
+	key, err := vault.LoadOrCreateMasterKey(dir, long)
+	if err != nil || string(key) != long {
+		t.Errorf("got %d bytes, %v", len(key), err)
+	}
+	if _, err := vault.LoadOrCreateMasterKey(dir, "canary"); err == nil || strings.Contains(err.Error(), "canary") {
+		t.Errorf("short: %v", err)
+	}
+	if files, _ := os.ReadDir(dir); len(files) != 0 {
+		t.Errorf("files were made: %v", files)
+	}
+}
+
+func TestAMasterKeyIsMadeOnce(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "data", "fairlead")
+	keys := make([][]byte, 16)
+	var all sync.WaitGroup
+	for i := range keys {
+		all.Go(func() {
+			var err error
+			if keys[i], err = vault.LoadOrCreateMasterKey(dir, ""); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	for i, key := range keys {
+		if len(key) != 32 || !bytes.Equal(key, keys[0]) {
+			t.Errorf("process %d got another key", i)
+		}
+	}
+	files, err := os.ReadDir(dir)
+	if err != nil || len(files) != 1 {
+		t.Errorf("left behind: %v, %v", files, err)
+	}
+	info, err := os.Stat(filepath.Join(dir, "master.key"))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	other, err := vault.LoadOrCreateMasterKey(t.TempDir(), "")
+	if err != nil || bytes.Equal(other, keys[0]) {
+		t.Errorf("two directories share a key, %v", err)
+	}
+}
+
+func TestUnsafeMasterKeyFilesAreRefused(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name    string
+		content string
+		mode    os.FileMode
+	}{
+		{"empty", "", 0o600},
+		{"cut off", "canary-canary-canary-canary", 0o600},
+		{"readable by others", strings.Repeat("canary--", 4), 0o644},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			path := filepath.Join(dir, "master.key")
+			if err := os.WriteFile(path, []byte(tt.content), tt.mode); err != nil {
+				t.Fatal(err)
+			}
+			_, err := vault.LoadOrCreateMasterKey(dir, "")
+			if err == nil || strings.Contains(err.Error(), "canary") {
+				t.Errorf("got %v", err)
+			}
+			if after, _ := os.ReadFile(path); string(after) != tt.content {
+				t.Error("the file was changed")
+			}
+		})
+	}
+}

@@ -1,0 +1,164 @@
+// Package vault keeps the provider credentials that people enter in the dashboard, encrypted at rest. It also owns the
+// master key that they, and the hashes of API keys, are protected with. It does not know what a credential is used
+// for, nor where the sealed ones are stored.
+package vault
+
+import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"fairlead/internal/id"
+	"fairlead/internal/llm"
+)
+
+var (
+	// ErrNotFound says that there is no such credential.
+	ErrNotFound = errors.New("no such credential")
+	// ErrSealed says that a credential cannot be read: it was sealed with another master key, or it was altered.
+	ErrSealed = errors.New("the credential cannot be opened with this master key")
+)
+
+// Credential is a stored credential of a provider. Its text is inside Sealed alone.
+type Credential struct {
+	ID        string
+	Provider  string // name of the provider it belongs to
+	Sealed    []byte
+	Hint      string // the last four characters
+	CreatedBy string // account id
+	CreatedAt time.Time
+}
+
+// Store keeps sealed credentials. Every change moves the revision of the topic "credentials".
+type Store interface {
+	SaveCredential(ctx context.Context, c Credential) error
+	// Credentials returns all of them, the oldest first.
+	Credentials(ctx context.Context) ([]Credential, error)
+	// DeleteCredential returns ErrNotFound when the provider has no such credential.
+	DeleteCredential(ctx context.Context, provider, credentialID string) error
+}
+
+// Vault seals and opens credentials.
+type Vault struct {
+	store Store
+	now   func() time.Time
+	seal  cipher.AEAD
+}
+
+// What a credential may be.
+const (
+	minCredential = 4
+	maxCredential = 16 << 10 // service account files are a few kilobytes
+	hintLength    = 4
+)
+
+// formatOne is the first byte of everything sealed, so that another way of sealing can be told apart later.
+const formatOne = 1
+
+// New makes a vault. The master key must have 32 bytes or more; now is time.Now when nil.
+func New(store Store, masterKey []byte, now func() time.Time) (*Vault, error) {
+	if len(masterKey) < minMasterKey {
+		return nil, fmt.Errorf("open the vault: %w", errShortKey)
+	}
+	key, err := hkdf.Key(sha256.New, masterKey, nil, "fairlead/vault/credentials", 32)
+	if err != nil {
+		return nil, fmt.Errorf("derive the vault's key: %w", err)
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, fmt.Errorf("open the vault: %w", err)
+	}
+	seal, err := cipher.NewGCM(block)
+	if err != nil {
+		return nil, fmt.Errorf("open the vault: %w", err)
+	}
+	if now == nil {
+		now = time.Now
+	}
+	return &Vault{store: store, now: now, seal: seal}, nil
+}
+
+// Seal encrypts a text so that it opens only for the same provider and id.
+func (v *Vault) Seal(provider, credentialID, text string) []byte {
+	nonce := make([]byte, v.seal.NonceSize())
+	_, _ = rand.Read(nonce) // never fails: crypto/rand ends the process instead
+	sealed := append([]byte{formatOne}, nonce...)
+	return v.seal.Seal(sealed, nonce, []byte(text), identity(provider, credentialID))
+}
+
+// Open returns the text of a credential, or ErrSealed.
+func (v *Vault) Open(c Credential) (string, error) {
+	size := v.seal.NonceSize()
+	if len(c.Sealed) < 1+size || c.Sealed[0] != formatOne {
+		return "", fmt.Errorf("credential %s of %s: %w", c.ID, c.Provider, ErrSealed)
+	}
+	text, err := v.seal.Open(nil, c.Sealed[1:1+size], c.Sealed[1+size:], identity(c.Provider, c.ID))
+	if err != nil {
+		return "", fmt.Errorf("credential %s of %s: %w", c.ID, c.Provider, ErrSealed)
+	}
+	return string(text), nil
+}
+
+// identity binds a sealed text to its row: moved to another one, it does not open. The length keeps the parts apart.
+func identity(provider, credentialID string) []byte {
+	return fmt.Appendf(nil, "%d:%s:%s", len(provider), provider, credentialID)
+}
+
+// Add seals and stores a credential of a provider.
+func (v *Vault) Add(ctx context.Context, provider, text, accountID string) (Credential, error) {
+	text = strings.TrimSpace(text)
+	if len(text) < minCredential || len(text) > maxCredential {
+		e := llm.Errorf(llm.InvalidRequest, "A credential has between %d and %d characters.", minCredential, maxCredential)
+		e.Param = "credential"
+		return Credential{}, e
+	}
+	now := v.now().UTC().Truncate(time.Millisecond)
+	c := Credential{ID: id.New("cred", now), Provider: provider, Hint: hint(text), CreatedBy: accountID, CreatedAt: now}
+	c.Sealed = v.Seal(provider, c.ID, text)
+	if err := v.store.SaveCredential(ctx, c); err != nil {
+		return Credential{}, fmt.Errorf("store a credential of %s: %w", provider, err)
+	}
+	return c, nil
+}
+
+// hint shows the end of a credential, where enough remains unseen.
+func hint(text string) string {
+	if len(text) < 4*hintLength {
+		return ""
+	}
+	end := text[len(text)-hintLength:]
+	for _, c := range []byte(end) {
+		if c <= ' ' || c > '~' {
+			return "" // the end of a file, not of a key
+		}
+	}
+	return end
+}
+
+// Credentials lists all stored credentials, sealed.
+func (v *Vault) Credentials(ctx context.Context) ([]Credential, error) {
+	all, err := v.store.Credentials(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list credentials: %w", err)
+	}
+	return all, nil
+}
+
+// Remove deletes a credential of a provider.
+func (v *Vault) Remove(ctx context.Context, provider, credentialID string) error {
+	err := v.store.DeleteCredential(ctx, provider, credentialID)
+	if errors.Is(err, ErrNotFound) {
+		return &llm.Error{Kind: llm.NotFound, Message: "There is no such credential.", Err: err}
+	}
+	if err != nil {
+		return fmt.Errorf("delete credential %s of %s: %w", credentialID, provider, err)
+	}
+	return nil
+}

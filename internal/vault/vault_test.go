@@ -1,0 +1,154 @@
+package vault_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/vault"
+)
+
+var master = []byte("0123456789abcdef0123456789abcdef")
+
+// drawer is a Store in memory.
+type drawer struct {
+	mu  sync.Mutex
+	all []vault.Credential
+}
+
+func (d *drawer) SaveCredential(_ context.Context, c vault.Credential) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.all = append(d.all, c)
+	return nil
+}
+
+func (d *drawer) Credentials(context.Context) ([]vault.Credential, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.all), nil
+}
+
+func (d *drawer) DeleteCredential(_ context.Context, provider, credentialID string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	i := slices.IndexFunc(d.all, func(c vault.Credential) bool { return c.Provider == provider && c.ID == credentialID })
+	if i < 0 {
+		return vault.ErrNotFound
+	}
+	d.all = slices.Delete(d.all, i, i+1)
+	return nil
+}
+
+func open(t testing.TB, store vault.Store, key []byte) *vault.Vault {
+	t.Helper()
+	v, err := vault.New(store, key, func() time.Time { return time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func TestWhatIsSealedOpensOnlyAsItself(t *testing.T) {
+	t.Parallel()
+	v := open(t, nil, master)
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.String().Draw(t, "text")
+		c := vault.Credential{ID: rapid.String().Draw(t, "id"), Provider: rapid.String().Draw(t, "provider")}
+		c.Sealed = v.Seal(c.Provider, c.ID, text)
+		if got, err := v.Open(c); err != nil || got != text {
+			t.Fatalf("got %q, %v", got, err)
+		}
+		if len(text) > 8 && bytes.Contains(c.Sealed, []byte(text)) {
+			t.Fatal("the text is readable")
+		}
+		moved := c
+		moved.ID, moved.Provider = c.ID+"x", c.Provider
+		other := vault.Credential{ID: c.ID, Provider: c.Provider + "x", Sealed: c.Sealed}
+		altered := vault.Credential{ID: c.ID, Provider: c.Provider, Sealed: slices.Clone(c.Sealed)}
+		altered.Sealed[rapid.IntRange(0, len(c.Sealed)-1).Draw(t, "byte")] ^= 1 << rapid.IntRange(0, 7).Draw(t, "bit")
+		short := vault.Credential{ID: c.ID, Provider: c.Provider, Sealed: c.Sealed[:rapid.IntRange(0, len(c.Sealed)-1).Draw(t, "length")]}
+		for i, wrong := range []vault.Credential{moved, other, altered, short} {
+			if got, err := v.Open(wrong); !errors.Is(err, vault.ErrSealed) || got != "" {
+				t.Fatalf("case %d: got %q, %v", i, got, err)
+			}
+		}
+	})
+}
+
+func TestIdentitiesDoNotRunTogether(t *testing.T) {
+	t.Parallel()
+	v := open(t, nil, master)
+	sealed := v.Seal("a:", "b", "secret")
+	if _, err := v.Open(vault.Credential{Provider: "a", ID: ":b", Sealed: sealed}); !errors.Is(err, vault.ErrSealed) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestAnotherMasterKeyOpensNothing(t *testing.T) {
+	t.Parallel()
+	sealed := open(t, nil, master).Seal("openai", "cred_1", "sk-canary-secret")
+	_, err := open(t, nil, bytes.Repeat([]byte{7}, 32)).Open(vault.Credential{Provider: "openai", ID: "cred_1", Sealed: sealed})
+	if !errors.Is(err, vault.ErrSealed) || strings.Contains(err.Error(), "canary") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := vault.New(nil, master[:31], nil); err == nil {
+		t.Error("a short master key is accepted")
+	}
+}
+
+func TestCredentialsComeAndGo(t *testing.T) {
+	t.Parallel()
+	store := &drawer{}
+	v := open(t, store, master)
+	c, err := v.Add(t.Context(), "openai", " sk-canary-1234567890\n", "acc_1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := v.Open(c); err != nil || text != "sk-canary-1234567890" || c.Hint != "7890" {
+		t.Errorf("got %q with hint %q, %v", text, c.Hint, err)
+	}
+	if strings.Contains(fmt.Sprintf("%+v %s", store.all, store.all[0].Sealed), "canary") {
+		t.Error("the credential is stored readably")
+	}
+	all, err := v.Credentials(t.Context())
+	if diff := cmp.Diff([]vault.Credential{c}, all); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+	for range 2 {
+		err = v.Remove(t.Context(), "openai", c.ID)
+	}
+	if llm.AsError(err).Kind != llm.NotFound || !errors.Is(err, vault.ErrNotFound) {
+		t.Errorf("removed twice: %v", err)
+	}
+}
+
+func TestHintsShowLittle(t *testing.T) {
+	t.Parallel()
+	v := open(t, &drawer{}, master)
+	for text, want := range map[string]string{
+		"sk-1234567890abcd": "abcd",
+		"short-secret":      "", // a third of it would be shown
+		"{\"type\": \"service_account\",\n \"id\": 1\n}": "",
+	} {
+		c, err := v.Add(t.Context(), "openai", text, "")
+		if err != nil || c.Hint != want {
+			t.Errorf("%d characters: hint %q, %v, want %q", len(text), c.Hint, err, want)
+		}
+	}
+	for _, text := range []string{"", " abc ", strings.Repeat("x", 16<<10+1)} {
+		if _, err := v.Add(t.Context(), "openai", text, ""); llm.AsError(err).Param != "credential" {
+			t.Errorf("%d characters: %v", len(text), err)
+		}
+	}
+}
