@@ -139,7 +139,17 @@ func (l *loader) checkProviders(vendors []string) {
 }
 
 // checkVendor: a provider needs to be of a known vendor, or to say itself where it is and what it speaks.
+// formatChat is the wire format of a provider that names none.
+const formatChat = "chat"
+
 func (l *loader) checkVendor(path string, p Provider, vendors []string) {
+	if p.Format != "" && p.Format != formatChat {
+		l.complain(join(path, "format"), fault{
+			code:    NotAllowed,
+			message: fmt.Sprintf("format %s is not spoken yet", quote(p.Format)),
+			fix:     "use the provider's chat-compatible address with format: chat",
+		})
+	}
 	vendor := cmp.Or(p.Vendor, p.Name)
 	if vendors == nil || vendor == "" || slices.Contains(vendors, vendor) {
 		return
@@ -148,22 +158,12 @@ func (l *loader) checkVendor(path string, p Provider, vendors []string) {
 		l.complain(join(path, "vendor"), fault{code: NotAllowed, message: fmt.Sprintf("no vendor is called %s", quote(p.Vendor)), suggestion: closest(p.Vendor, vendors), fix: "use a known vendor, or leave it out and set format and base_url"})
 		return
 	}
-	var missing, examples []string
-	for _, f := range []struct{ name, value, example string }{
-		{"format", p.Format, "chat"},
-		{"base_url", p.BaseURL, "https://host/v1"},
-	} {
-		if f.value == "" && !l.damaged[join(path, f.name)] {
-			missing = append(missing, f.name)
-			examples = append(examples, f.name+": "+f.example)
-		}
-	}
-	if len(missing) > 0 && !l.damaged[path] {
+	if p.BaseURL == "" && !l.damaged[join(path, "base_url")] && !l.damaged[path] {
 		l.complain(join(path, "name"), fault{
 			code:       MissingField,
-			message:    fmt.Sprintf("provider %s is no known vendor and has no %s", quote(p.Name), strings.Join(missing, " and no ")),
+			message:    fmt.Sprintf("provider %s is no known vendor and has no base_url", quote(p.Name)),
 			suggestion: closest(p.Name, vendors),
-			fix:        fmt.Sprintf("add %s, or name a known vendor", strings.Join(examples, " and ")),
+			fix:        "add base_url: https://host/v1, or name a known vendor",
 		})
 	}
 }

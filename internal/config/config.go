@@ -47,7 +47,7 @@ type TLS struct {
 type Provider struct {
 	Name          string            `yaml:"name" check:"name" doc:"Name of the provider. A known vendor's name (openai, mistral, groq …) brings its address, models and prices."`
 	Vendor        string            `yaml:"vendor" check:"name" doc:"Known vendor to take address, models and quirks from, when the name is another."`
-	Format        string            `yaml:"format" doc:"Wire format it speaks." enum:"chat,messages,gemini,converse"`
+	Format        string            `yaml:"format" doc:"Wire format it speaks; chat when empty." enum:"chat,messages,gemini,converse"`
 	BaseURL       string            `yaml:"base_url" check:"url" doc:"Address up to and with /v1."`
 	APIKeys       []string          `yaml:"api_keys" check:"credential" doc:"Credentials; ${NAME} reads the environment, file:/path a file." secret:"true"`
 	Headers       map[string]string `yaml:"headers" doc:"More headers to send." secret:"true"`
