@@ -1,0 +1,139 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"fairlead/internal/account"
+)
+
+// expiringWithin is how long before a key's end it needs attention.
+const expiringWithin = 7 * 24 * time.Hour
+
+// defaultWarn is the use of a budget that needs attention when the budget names none.
+const defaultWarn = 80
+
+// Attention is one fact that somebody should act on.
+type Attention struct {
+	Kind     string `json:"kind" enum:"no_provider,circuit_open,credential_resting,budget_over,budget_warn,key_expiring,price_unknown"`
+	Severity string `json:"severity" enum:"error,warning"`
+	Object   string `json:"object" doc:"What it is about: a target, a credential, a key id or a model."`
+	Label    string `json:"label"`
+	Message  string `json:"message"`
+}
+
+// attention collects what needs somebody to act, the most pressing first.
+func (a *API) attention(ctx context.Context, c *call, now time.Time) ([]Attention, error) {
+	list := fleetAttention(a.Fleet.Providers(), c.actor.Operator)
+	keys, err := a.keyAttention(ctx, c, now)
+	if err != nil {
+		return nil, err
+	}
+	list = append(list, keys...)
+	for _, m := range a.Fleet.Models() {
+		if len(m.Targets) > 0 && !priced(m.Targets) {
+			list = append(list, Attention{
+				Kind: "price_unknown", Severity: "warning", Object: m.Model.Name, Label: m.Model.Name,
+				Message: "The price of this model is not known, so auto never chooses it and its cost is not counted.",
+			})
+		}
+	}
+	return list, nil
+}
+
+func priced(targets []TargetState) bool {
+	for _, t := range targets {
+		if t.Target.Price != nil {
+			return true
+		}
+	}
+	return false
+}
+
+func fleetAttention(providers []ProviderState, operator bool) []Attention {
+	list, usable := []Attention{}, false
+	for i := range providers {
+		p := &providers[i]
+		if !p.Enabled {
+			continue
+		}
+		for _, t := range p.Targets {
+			if t.Health.Circuit != "open" {
+				usable = true
+				continue
+			}
+			list = append(list, Attention{
+				Kind: "circuit_open", Severity: "error", Object: t.Target.ID(), Label: t.Target.ID(),
+				Message: "Nothing is sent there for the moment: " + t.Health.Reason,
+			})
+		}
+		for _, c := range p.Credentials {
+			if operator && !c.Resting.IsZero() {
+				list = append(list, Attention{
+					Kind: "credential_resting", Severity: "warning", Object: p.Name + "/" + c.ID, Label: p.Name + " " + c.Hint,
+					Message: "This credential rests until " + c.Resting.UTC().Format(time.RFC3339) + ": " + c.Reason,
+				})
+			}
+		}
+	}
+	if !usable {
+		none := Attention{Kind: "no_provider", Severity: "error", Object: "providers", Label: "Providers", Message: "No provider can be used."}
+		list = append([]Attention{none}, list...)
+	}
+	return list
+}
+
+func (a *API) keyAttention(ctx context.Context, c *call, now time.Time) ([]Attention, error) {
+	list := []Attention{}
+	if !c.actor.May(account.ReadKeys) {
+		return list, nil
+	}
+	keys, err := a.Keys.Keys(ctx, c.workspaceID)
+	if err != nil {
+		return nil, err
+	}
+	use, err := a.Spending.BudgetUse(ctx, c.workspaceID)
+	if err != nil {
+		return nil, err
+	}
+	for i := range keys {
+		k := &keys[i]
+		if a.keyState(k) != "active" {
+			continue
+		}
+		if warning, ok := budgetAttention(k, use); ok {
+			list = append(list, warning)
+		}
+		if !k.ExpiresAt.IsZero() && k.ExpiresAt.Sub(now) < expiringWithin {
+			list = append(list, Attention{
+				Kind: "key_expiring", Severity: "warning", Object: k.ID, Label: k.Name,
+				Message: "This key ends on " + k.ExpiresAt.UTC().Format(time.RFC3339) + ".",
+			})
+		}
+	}
+	return list, nil
+}
+
+func budgetAttention(k *account.Key, all map[string]BudgetUse) (Attention, bool) {
+	use, ok := all[k.ID]
+	if !ok || k.Budget == nil {
+		return Attention{}, false
+	}
+	used := percent(use.Spent, k.Budget.Amount)
+	warn := float64(k.Budget.WarnPercent)
+	if warn == 0 {
+		warn = defaultWarn
+	}
+	v := Attention{Kind: "budget_warn", Severity: "warning", Object: k.ID, Label: k.Name}
+	switch {
+	case use.Spent >= k.Budget.Amount:
+		v.Kind, v.Severity = "budget_over", "error"
+		v.Message = fmt.Sprintf("This key has used its budget of $%s.", k.Budget.Amount)
+	case used != nil && *used >= warn:
+		v.Message = fmt.Sprintf("This key has used %.0f %% of its budget of $%s.", *used, k.Budget.Amount)
+	default:
+		return Attention{}, false
+	}
+	return v, true
+}

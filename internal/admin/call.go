@@ -1,0 +1,248 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"fairlead/internal/account"
+	"fairlead/internal/llm"
+)
+
+// SessionCookie carries a signed-in browser's token.
+const SessionCookie = "fairlead_session"
+
+const workspaceParam = "workspace"
+
+type humaContext huma.Context // embedding huma.Context itself would hide its method Context
+
+// call is one call of an operation: huma's view of the request, and who makes it.
+type call struct {
+	humaContext
+	request   *http.Request
+	requestID string
+	query     url.Values
+	secure    bool // the caller speaks https to us, or to a proxy that we trust
+	visitor   account.Visitor
+
+	account     account.Account // the person; zero when a key calls or nobody is signed in
+	session     account.Session
+	actor       account.Actor // who asks, in the workspace; zero for public and personal operations
+	workspaceID string
+
+	fault *llm.Error // what the answer is, when it is an error
+}
+
+type callKey struct{}
+
+// Context carries the call to the handler that register wraps: huma passes on nothing else. Handlers get it as an
+// argument.
+func (c *call) Context() context.Context {
+	return context.WithValue(c.humaContext.Context(), callKey{}, c)
+}
+
+func callOf(ctx context.Context) *call {
+	c, _ := ctx.Value(callKey{}).(*call) // guard has put it there, for every operation
+	return c
+}
+
+// SetStatus answers with the error's own status; huma has others for some of them.
+func (c *call) SetStatus(status int) {
+	if c.fault != nil {
+		status = c.fault.Status()
+	}
+	c.humaContext.SetStatus(status)
+}
+
+// guard lets a call through to its operation when its caller may.
+func (a *API) guard(perm account.Permission) func(huma.Context, func(huma.Context)) {
+	return func(ctx huma.Context, next func(huma.Context)) {
+		r, w := humago.Unwrap(ctx)
+		c := a.newCall(ctx, r, w)
+		if err := a.admit(r, c, perm); err != nil {
+			c.fault = a.fault(r.Context(), c, err)
+			headers(w.Header(), c.fault)
+			c.SetStatus(c.fault.Status())
+			_, _ = w.Write(c.fault.Body(c.requestID))
+			return
+		}
+		next(c)
+	}
+}
+
+func (a *API) newCall(ctx huma.Context, r *http.Request, w http.ResponseWriter) *call {
+	c := &call{humaContext: ctx, request: r, query: r.URL.Query(), visitor: a.visitor(r)}
+	c.requestID = w.Header().Get("X-Request-Id")
+	c.secure = r.TLS != nil || (a.TrustProxy && r.Header.Get("X-Forwarded-Proto") == "https")
+	return c
+}
+
+// admit finds out who calls and whether they may.
+func (a *API) admit(r *http.Request, c *call, perm account.Permission) error {
+	if err := a.identify(r, c, perm); err != nil {
+		return err
+	}
+	if perm != Public && perm != SignedIn && !c.actor.May(perm) {
+		return refused(c.actor, perm)
+	}
+	return checkParams(c)
+}
+
+// identify reads who calls: a key where there is an Authorization header, else a session.
+func (a *API) identify(r *http.Request, c *call, perm account.Permission) error {
+	if sendsKey(r) {
+		return a.identifyKey(r, c, perm)
+	}
+	// A page elsewhere can make the browser send its cookie along, but no key.
+	if err := a.origins.Check(r); err != nil {
+		return &llm.Error{Kind: llm.CrossOrigin, Message: "This change came from a page of another origin and was refused.", Err: err}
+	}
+	if perm == Public {
+		return nil
+	}
+	cookie, err := r.Cookie(SessionCookie)
+	if err != nil {
+		return llm.Errorf(llm.SignInRequired, "Sign in, or send an API key with the scope read or manage as Authorization: Bearer fl_….")
+	}
+	if c.account, c.session, err = a.People.Session(r.Context(), cookie.Value); err != nil {
+		return err
+	}
+	if perm == SignedIn {
+		return nil
+	}
+	return a.enter(r.Context(), c, c.query.Get(workspaceParam))
+}
+
+// enter chooses the workspace: the one asked for, or the account's first.
+func (a *API) enter(ctx context.Context, c *call, workspaceID string) error {
+	if workspaceID == "" {
+		memberships, err := a.Workspaces.Workspaces(ctx, c.account.ID)
+		if err != nil {
+			return err
+		}
+		if len(memberships) == 0 {
+			return llm.Errorf(llm.NotFound, "You are not a member of any workspace. Create one, or ask for an invitation.")
+		}
+		workspaceID = memberships[0].Workspace.ID
+	}
+	if !storable(workspaceID) {
+		return noWorkspace()
+	}
+	actor, err := a.Workspaces.Actor(ctx, c.account.ID, workspaceID)
+	c.actor, c.workspaceID = actor, actor.WorkspaceID
+	return err
+}
+
+func (a *API) identifyKey(r *http.Request, c *call, perm account.Permission) error {
+	if perm == Public {
+		return nil
+	}
+	grant, err := a.Keyring.Authenticate(r.Header)
+	if err != nil {
+		return err
+	}
+	if perm == SignedIn {
+		return llm.Errorf(llm.ScopeDenied, "This belongs to a person and not to a workspace: sign in to do it, no API key can.")
+	}
+	actor, err := a.Keys.KeyActor(r.Context(), grant.Key)
+	if err != nil {
+		return err
+	}
+	a.Keyring.Touch(grant.Key.ID, c.visitor.Client, a.Now())
+	if asked := c.query.Get(workspaceParam); asked != "" && asked != actor.WorkspaceID {
+		return noWorkspace()
+	}
+	c.actor, c.workspaceID = actor, actor.WorkspaceID
+	return nil
+}
+
+// noWorkspace has the words with which account answers for a workspace where one is no member.
+func noWorkspace() error { return llm.Errorf(llm.NotFound, "There is no such workspace.") }
+
+func refused(by account.Actor, perm account.Permission) error {
+	if by.KeyID != "" {
+		return llm.Errorf(llm.ScopeDenied, "This API key may not do that: its scopes do not include %s.", perm).With("permission", perm)
+	}
+	return llm.Errorf(llm.PermissionDenied, "Your role in this workspace (%s) does not include %s. Ask an owner or admin.", by.Role, perm).
+		With("permission", perm)
+}
+
+// trustedOrigins refuses changes that a page of another site makes. The address under which people reach the
+// dashboard may differ from the Host header that a proxy passes on.
+func trustedOrigins(publicURL string) (*http.CrossOriginProtection, error) {
+	protection := http.NewCrossOriginProtection()
+	public, err := url.Parse(publicURL)
+	if err != nil || public.Host == "" {
+		return protection, err
+	}
+	return protection, protection.AddTrustedOrigin(public.Scheme + "://" + public.Host)
+}
+
+// sendsKey reports whether there is a bearer token; other schemes may belong to a proxy in front of us.
+func sendsKey(r *http.Request) bool {
+	return slices.ContainsFunc(r.Header.Values("Authorization"), func(value string) bool {
+		scheme, _, _ := strings.Cut(strings.TrimSpace(value), " ")
+		return strings.EqualFold(scheme, "bearer")
+	})
+}
+
+// checkParams refuses parameters that the operation does not have, because a misspelt filter must not select
+// everything, and values that no database can look for.
+func checkParams(c *call) error {
+	known := []string{}
+	for _, p := range c.Operation().Parameters {
+		if p.In == "query" {
+			known = append(known, p.Name)
+		}
+		if p.In == "path" && !storable(c.Param(p.Name)) {
+			return notFound()
+		}
+	}
+	problems := []Problem{}
+	for name, values := range c.query {
+		switch {
+		case !slices.Contains(known, name):
+			problems = append(problems, Problem{In: "query", Param: name, Message: "unknown parameter", Suggestion: nearest(name, known)})
+		case slices.ContainsFunc(values, func(v string) bool { return !storable(v) }):
+			problems = append(problems, Problem{In: "query", Param: name, Message: "is not text"})
+		}
+	}
+	if len(problems) > 0 {
+		return invalidAll(problems)
+	}
+	return nil
+}
+
+func storable(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
+
+// visitor says where a call comes from.
+func (a *API) visitor(r *http.Request) account.Visitor {
+	peer, err := netip.ParseAddrPort(r.RemoteAddr)
+	v := account.Visitor{Client: r.UserAgent(), IP: peer.Addr().Unmap().String()}
+	forwarded := r.Header.Get("X-Forwarded-For")
+	// A proxy on this machine makes everybody look local, and a page elsewhere can make a browser call us under a name
+	// of its own: neither is a visitor at the machine itself.
+	v.Loopback = err == nil && peer.Addr().Unmap().IsLoopback() && localName(r.Host) &&
+		forwarded == "" && r.Header.Get("Forwarded") == "" && r.Header.Get("X-Forwarded-Proto") == ""
+	if a.TrustProxy && forwarded != "" {
+		hops := strings.Split(forwarded, ",")
+		v.IP = strings.TrimSpace(hops[len(hops)-1]) // the hop our own proxy wrote; those before are the client's to invent
+	}
+	return v
+}
+
+// localName reports whether a Host header names this machine.
+func localName(host string) bool {
+	name := (&url.URL{Host: host}).Hostname()
+	if addr, err := netip.ParseAddr(name); err == nil {
+		return addr.Unmap().IsLoopback()
+	}
+	return name == "localhost" || strings.HasSuffix(name, ".localhost")
+}

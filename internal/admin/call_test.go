@@ -1,0 +1,181 @@
+package admin
+
+import (
+	"crypto/tls"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestChangesMustComeFromTheSameOrigin(t *testing.T) {
+	t.Parallel()
+	cases := []struct {
+		name  string
+		with  []with
+		allow bool
+	}{
+		{"same origin by fetch metadata", []with{as("acc_owner"), header("Sec-Fetch-Site", "same-origin")}, true},
+		{"another site", []with{as("acc_owner"), header("Sec-Fetch-Site", "cross-site")}, false},
+		{"another host of the same site", []with{as("acc_owner"), header("Sec-Fetch-Site", "same-site")}, false},
+		{"origin is the host", []with{as("acc_owner"), header("Origin", "http://example.com")}, true},
+		{"origin has another port", []with{as("acc_owner"), header("Origin", "http://example.com:81")}, false},
+		{"origin is another host", []with{as("acc_owner"), header("Origin", "http://evil.example")}, false},
+		{"origin is null", []with{as("acc_owner"), header("Origin", "null")}, false},
+		{"origin is the public address", []with{as("acc_owner"), header("Origin", "https://dash.example.org")}, true},
+		{"no browser", []with{as("acc_owner")}, true},
+		{"a key is nothing a page has", []with{key("fl_manage"), header("Origin", "http://evil.example")}, true},
+		{"a key beside a cookie", []with{key("fl_manage"), as("acc_owner"), header("Sec-Fetch-Site", "cross-site")}, true},
+		{"another scheme than bearer is no key", []with{header("Authorization", "Basic eDp5"), as("acc_owner"), header("Origin", "http://evil.example")}, false},
+	}
+	for _, tc := range cases {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t, func(p *Parts) { p.PublicURL = "https://dash.example.org/base" })
+			got := s.call("POST", "/keys", `{"name":"x"}`, tc.with...)
+			if tc.allow {
+				got.want(http.StatusCreated)
+				return
+			}
+			got.refused(http.StatusForbidden, "CROSS_ORIGIN")
+			if s.world.made != 0 {
+				t.Error("and yet a key was made")
+			}
+		})
+	}
+}
+
+func TestSigningInMustComeFromTheSameOrigin(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	body := `{"email":"owner@example.com","password":"correct horse"}`
+	s.call("POST", "/session", body, header("Sec-Fetch-Site", "cross-site")).refused(http.StatusForbidden, "CROSS_ORIGIN")
+	s.call("POST", "/session", body, header("Sec-Fetch-Site", "same-origin")).want(http.StatusCreated)
+}
+
+func TestReadingNeedsNoOriginAndGetsNoCORS(t *testing.T) {
+	t.Parallel()
+	newSite(t).call("GET", "/keys", "", as("acc_owner"), header("Origin", "http://evil.example")).want(200)
+}
+
+func TestCookieFlags(t *testing.T) {
+	t.Parallel()
+	overTLS := func(r *http.Request) { r.TLS = &tls.ConnectionState{} }
+	cases := []struct {
+		name   string
+		trust  bool
+		with   []with
+		secure bool
+	}{
+		{"plain", false, nil, false},
+		{"TLS", false, []with{overTLS}, true},
+		{"a proxy that we trust", true, []with{header("X-Forwarded-Proto", "https")}, true},
+		{"a header that anybody can send", false, []with{header("X-Forwarded-Proto", "https")}, false},
+	}
+	for _, tc := range cases {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t, func(p *Parts) { p.TrustProxy = tc.trust })
+			got := s.call("POST", "/session", `{"email":"owner@example.com","password":"correct horse"}`, tc.with...).want(http.StatusCreated)
+			cookies := got.Result().Cookies()
+			if len(cookies) != 1 {
+				t.Fatalf("cookies: %v", cookies)
+			}
+			c := cookies[0]
+			if c.Name != "fairlead_session" || c.Value != tokenOf("acc_owner") || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.Secure != tc.secure || c.Domain != "" {
+				t.Errorf("%+v", c)
+			}
+			if strings.Contains(got.Body.String(), c.Value) {
+				t.Error("the token is in the body, where scripts can read it")
+			}
+			s.call("GET", "/account", "", header("Cookie", c.Name+"="+c.Value)).want(200)
+		})
+	}
+}
+
+func TestSignOutEndsSessionAndCookie(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	got := s.call("DELETE", "/session", "", as("acc_owner")).want(http.StatusNoContent)
+	if c := got.Result().Cookies()[0]; c.Value != "" || c.MaxAge >= 0 {
+		t.Errorf("%+v", c)
+	}
+	s.call("GET", "/account", "", as("acc_owner")).refused(http.StatusUnauthorized, "SIGN_IN_REQUIRED")
+	s.call("DELETE", "/session", "").want(http.StatusNoContent)
+}
+
+func TestVisitorAtTheMachineItself(t *testing.T) {
+	t.Parallel()
+	cases := []struct {
+		name, remote, host string
+		headers            map[string]string
+		trust, local       bool
+		ip                 string
+	}{
+		{"local", "127.0.0.1:5000", "localhost:8080", nil, false, true, "127.0.0.1"},
+		{"local v6", "[::1]:5000", "[::1]:8080", nil, false, true, "::1"},
+		{"mapped", "[::ffff:127.0.0.1]:5000", "127.0.0.1", nil, false, true, "127.0.0.1"},
+		{"from elsewhere", "192.0.2.7:5000", "localhost", nil, false, false, "192.0.2.7"},
+		{"a name that was bent to this machine", "127.0.0.1:5000", "rebind.example", nil, false, false, "127.0.0.1"},
+		{"through a proxy here", "127.0.0.1:5000", "localhost", map[string]string{"X-Forwarded-For": "198.51.100.1"}, false, false, "127.0.0.1"},
+		{"through a trusted proxy", "127.0.0.1:5000", "localhost", map[string]string{"X-Forwarded-For": "10.9.9.9, 198.51.100.1"}, true, false, "198.51.100.1"},
+		{"forwarded", "127.0.0.1:5000", "localhost", map[string]string{"Forwarded": "for=198.51.100.1"}, false, false, "127.0.0.1"},
+	}
+	for _, tc := range cases {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			r := httptest.NewRequestWithContext(t.Context(), "GET", "/", nil)
+			r.RemoteAddr, r.Host = tc.remote, tc.host
+			for name, value := range tc.headers {
+				r.Header.Set(name, value)
+			}
+			a := &API{Parts: Parts{TrustProxy: tc.trust}}
+			if got := a.visitor(r); got.Loopback != tc.local || got.IP != tc.ip {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
+
+func TestKeyHasItsOwnWorkspace(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.call("GET", "/workspace", "", key("fl_read")).want(200)
+	s.call("GET", "/workspace?workspace="+home, "", key("fl_read")).want(200)
+	s.call("GET", "/workspace?workspace="+abroad, "", key("fl_read")).refused(http.StatusNotFound, "NOT_FOUND")
+	if !slices.Contains(s.world.touched, "key_read") {
+		t.Error("the use of the key is not noted")
+	}
+}
+
+func TestSessionWithoutWorkspaceIsTold(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	delete(s.world.members, abroad)
+	got := s.call("GET", "/keys", "", as(stranger)).refused(http.StatusNotFound, "NOT_FOUND")
+	if !strings.Contains(got.Error, "not a member of any workspace") {
+		t.Error(got.Error)
+	}
+}
+
+func TestDeniedSaysWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for caller, code := range map[string]string{"session": "PERMISSION_DENIED", "key": "SCOPE_DENIED"} {
+		who := as("acc_viewer")
+		if caller == "key" {
+			who = key("fl_read")
+		}
+		got := s.call("PATCH", "/workspace", `{}`, who)
+		got.refused(http.StatusForbidden, code)
+		if !strings.Contains(got.Body.String(), `"permission":"manage_workspace"`) {
+			t.Errorf("%s", got.Body)
+		}
+	}
+}
+
+func TestRightsComeBeforeTheBody(t *testing.T) {
+	t.Parallel()
+	newSite(t).call("POST", "/keys", `{nonsense`, as("acc_viewer")).refused(http.StatusForbidden, "PERMISSION_DENIED")
+}

@@ -1,0 +1,187 @@
+package admin
+
+import (
+	"bytes"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"go.uber.org/goleak"
+
+	"fairlead/internal/requestlog"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// site is an admin API over a world, and a client that checks every answer.
+type site struct {
+	*testing.T
+	api   *API
+	world *world
+	log   *entryLog
+	fleet *fleet
+	feed  *requestlog.Feed
+	lines *bytes.Buffer // what was logged
+}
+
+func newSite(t *testing.T, change ...func(*Parts)) *site {
+	t.Helper()
+	s := &site{T: t}
+	parts := s.furnish()
+	for _, f := range change {
+		f(&parts)
+	}
+	api, err := New(parts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.api = api
+	return s
+}
+
+// furnish makes a new world and everything else that the API is built from.
+func (s *site) furnish() Parts {
+	s.world, s.fleet, s.feed, s.lines = newWorld(), &fleet{enabled: map[string]bool{"acme": true}}, requestlog.NewFeed(), &bytes.Buffer{}
+	s.log = &entryLog{bodies: map[string]requestlog.Body{}, groups: map[string][]requestlog.Group{}}
+	return Parts{
+		People: s.world, Workspaces: s.world, Keys: s.world, Keyring: s.world, Audit: s.world, Notes: s.world,
+		Requests: s.log, Live: s.feed, Eraser: s.log, Spending: s.world, Fleet: s.fleet, Prober: s.fleet, Credentials: s.fleet, Switch: s.fleet,
+		Explainer: explainer{}, Instance: s.world, Now: func() time.Time { return s.world.now },
+		Log: slog.New(slog.NewTextHandler(s.lines, nil)),
+	}
+}
+
+// with changes a request.
+type with func(*http.Request)
+
+func as(accountID string) with {
+	return func(r *http.Request) { r.AddCookie(&http.Cookie{Name: SessionCookie, Value: tokenOf(accountID)}) }
+}
+
+func key(secret string) with { return header("Authorization", "Bearer "+secret) }
+
+func header(name, value string) with {
+	return func(r *http.Request) { r.Header.Set(name, value) }
+}
+
+// answer is what came back.
+type answer struct {
+	*httptest.ResponseRecorder
+	t *testing.T
+}
+
+// call makes one call below /api/v1; a body is sent as JSON.
+func (s *site) call(method, path, body string, changes ...with) answer {
+	s.Helper()
+	return s.raw(method, prefix+path, body, changes...)
+}
+
+func (s *site) raw(method, path, body string, changes ...with) answer {
+	s.Helper()
+	r := httptest.NewRequestWithContext(s.Context(), method, path, strings.NewReader(body))
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for _, change := range changes {
+		change(r)
+	}
+	w := httptest.NewRecorder()
+	s.api.ServeHTTP(w, r)
+	a := answer{w, s.T}
+	s.check(r, a)
+	return a
+}
+
+// check holds for every answer there is: an id, no CORS, errors in one shape, and bodies as documented.
+func (s *site) check(r *http.Request, a answer) {
+	s.Helper()
+	if a.Header().Get("X-Request-Id") == "" {
+		s.Errorf("%s %s: no x-request-id", r.Method, r.URL)
+	}
+	if a.Header().Get("Access-Control-Allow-Origin") != "" {
+		s.Errorf("%s %s: CORS", r.Method, r.URL)
+	}
+	if a.Code >= 400 {
+		a.fault()
+		return
+	}
+	if a.Header().Get("Content-Type") == "application/json" {
+		s.checkSchema(r, a)
+	}
+}
+
+func (s *site) checkSchema(r *http.Request, a answer) {
+	s.Helper()
+	op := s.operation(r)
+	schema := op.Responses[statusText(a.Code)].Content["application/json"].Schema
+	var body any
+	a.into(&body)
+	result := &huma.ValidateResult{}
+	huma.Validate(s.api.huma.OpenAPI().Components.Schemas, schema, huma.NewPathBuffer(nil, 0), huma.ModeReadFromServer, body, result)
+	for _, err := range result.Errors {
+		s.Errorf("%s %s: the answer is not as documented: %v", r.Method, r.URL, err)
+	}
+}
+
+func statusText(code int) string {
+	return string([]byte{byte('0' + code/100), byte('0' + code/10%10), byte('0' + code%10)})
+}
+
+// operation finds the documented operation of a request.
+func (s *site) operation(r *http.Request) *huma.Operation {
+	s.Helper()
+	_, pattern := s.api.mux.Handler(r)
+	_, path, _ := strings.Cut(pattern, " ")
+	item := s.api.huma.OpenAPI().Paths[strings.TrimPrefix(path, prefix)]
+	return map[string]*huma.Operation{
+		http.MethodGet: item.Get, http.MethodHead: item.Get, http.MethodPost: item.Post, http.MethodPut: item.Put,
+		http.MethodPatch: item.Patch, http.MethodDelete: item.Delete,
+	}[r.Method]
+}
+
+// into reads the body.
+func (a answer) into(v any) {
+	a.t.Helper()
+	if err := json.Unmarshal(a.Body.Bytes(), v); err != nil {
+		a.t.Fatalf("%v in %s", err, a.Body)
+	}
+}
+
+// fault reads an error and checks its shape.
+func (a answer) fault() ErrorBody {
+	a.t.Helper()
+	var e ErrorBody
+	a.into(&e)
+	if e.Error == "" || e.Code == "" || e.Details.Origin == "" || e.Details.RequestID != a.Header().Get("X-Request-Id") {
+		a.t.Errorf("error has not our shape: %s", a.Body)
+	}
+	if a.Header().Get("X-Fairlead-Error-Code") != e.Code || a.Header().Get("Content-Type") != "application/json" {
+		a.t.Errorf("headers do not agree with the error: %v", a.Header())
+	}
+	return e
+}
+
+// want checks the status.
+func (a answer) want(status int) answer {
+	a.t.Helper()
+	if a.Code != status {
+		a.t.Fatalf("status %d, want %d: %s", a.Code, status, a.Body)
+	}
+	return a
+}
+
+// refused checks status and code.
+func (a answer) refused(status int, code string) ErrorBody {
+	a.t.Helper()
+	a.want(status)
+	e := a.fault()
+	if e.Code != code {
+		a.t.Fatalf("code %s, want %s: %s", e.Code, code, a.Body)
+	}
+	return e
+}

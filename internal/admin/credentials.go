@@ -1,0 +1,79 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"fairlead/internal/account"
+	"fairlead/internal/llm"
+)
+
+const fromDashboard = "dashboard"
+
+func (a *API) registerCredentials() {
+	tags := []string{"providers"}
+	register(a, account.ManageProviders, huma.Operation{
+		OperationID: "add-credential", Method: http.MethodPost, Path: "/providers/{name}/credentials", Tags: tags,
+		Summary: "Add a credential to a provider", DefaultStatus: http.StatusCreated,
+		Description: "Write-only: it is stored encrypted, sent only to this provider, and never shown again.",
+	}, a.addCredential)
+	register(a, account.ManageProviders, huma.Operation{
+		OperationID: "remove-credential", Method: http.MethodDelete, Path: "/providers/{name}/credentials/{id}", Tags: tags,
+		Summary: "Remove a credential that was added here",
+	}, a.removeCredential)
+}
+
+type addCredentialInput struct {
+	ProviderPath
+	Body struct {
+		Secret string `json:"secret" minLength:"1" maxLength:"8192" writeOnly:"true" doc:"The provider's API key."`
+	}
+}
+
+func (a *API) addCredential(ctx context.Context, c *call, in *addCredentialInput) (*output[CredentialView], error) {
+	if a.Credentials == nil {
+		return nil, llm.Errorf(llm.Conflict, "This instance takes its credentials from its configuration only.")
+	}
+	added, err := a.Credentials.AddCredential(ctx, in.Name, in.Body.Secret)
+	if err != nil {
+		return nil, err
+	}
+	view := credentialView(added)
+	if err := a.Notes.Note(ctx, c.actor, "credential.add", in.Name+"/"+added.ID, nil, view); err != nil {
+		return nil, err
+	}
+	return &output[CredentialView]{view}, nil
+}
+
+type credentialPath struct {
+	ProviderPath
+	ID string `path:"id" maxLength:"100" doc:"Credential id."`
+}
+
+func (a *API) removeCredential(ctx context.Context, c *call, in *credentialPath) (*nothing, error) {
+	owner, err := a.provider(in.Name)
+	if err != nil {
+		return nil, err
+	}
+	for _, known := range owner.Credentials {
+		if known.ID == in.ID && known.Source != fromDashboard {
+			return nil, llm.Errorf(llm.Conflict, "This credential comes from %s; remove it there.", known.Source)
+		}
+	}
+	if a.Credentials == nil {
+		return nil, account.ErrNotFound
+	}
+	if err := a.Credentials.RemoveCredential(ctx, in.Name, in.ID); err != nil {
+		return nil, err
+	}
+	return nil, a.Notes.Note(ctx, c.actor, "credential.remove", in.Name+"/"+in.ID, nil, nil)
+}
+
+func credentialView(s CredentialState) CredentialView {
+	return CredentialView{
+		ID: s.ID, Hint: s.Hint, Source: s.Source, Removable: s.Source == fromDashboard,
+		RestingUntil: moment(s.Resting), Reason: text(s.Reason),
+	}
+}

@@ -1,0 +1,57 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"fairlead/internal/account"
+	"fairlead/internal/llm"
+	"fairlead/internal/route"
+)
+
+// Explanation is the decision that would be made, or why there would be none.
+type Explanation struct {
+	Decision *route.Decision `json:"decision,omitempty"`
+	Refusal  *Failure        `json:"refusal,omitempty" doc:"What a client would be told; absent when the request would be served."`
+}
+
+type explainInput struct {
+	Body struct {
+		Endpoint string          `json:"endpoint,omitempty" enum:"chat/completions,embeddings" default:"chat/completions"`
+		KeyID    string          `json:"key_id,omitempty" maxLength:"64" doc:"Key whose rules apply; none when absent."`
+		Tradeoff string          `json:"tradeoff,omitempty" maxLength:"20" doc:"As x-fairlead-tradeoff: 0 cheapest, 1 best."`
+		Request  json.RawMessage `json:"request" doc:"The body as a client would send it."`
+	}
+}
+
+func (a *API) registerExplain() {
+	register(a, account.ReadPolicies, huma.Operation{
+		OperationID: "explain-route", Method: http.MethodPost, Path: "/routing/explain", Tags: []string{"routing"},
+		Summary: "Decide on a request without sending it anywhere",
+	}, a.explainRoute)
+}
+
+func (a *API) explainRoute(ctx context.Context, c *call, in *explainInput) (*output[Explanation], error) {
+	if in.Body.KeyID != "" {
+		if _, err := a.Keys.Key(ctx, c.workspaceID, in.Body.KeyID); err != nil {
+			return nil, err
+		}
+	}
+	decision, err := a.Explainer.Explain(ctx, ExplainQuery{
+		WorkspaceID: c.workspaceID, KeyID: in.Body.KeyID, Endpoint: in.Body.Endpoint, Body: in.Body.Request, Tradeoff: in.Body.Tradeoff,
+	})
+	answer := Explanation{Decision: decision}
+	if err == nil {
+		return &output[Explanation]{answer}, nil
+	}
+	fault, ok := errors.AsType[*llm.Error](err)
+	if !ok || decision == nil || fault.Status() >= http.StatusInternalServerError {
+		return nil, err
+	}
+	answer.Refusal = &Failure{Code: fault.Kind.Code(), Message: fault.Message, Origin: string(fault.Kind.Origin())}
+	return &output[Explanation]{answer}, nil
+}

@@ -1,0 +1,57 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"fairlead/internal/account"
+)
+
+// Erased says how many requests match, and whether they are gone.
+type Erased struct {
+	Count  int64 `json:"count" doc:"Requests that match, or that were deleted."`
+	DryRun bool  `json:"dry_run" doc:"Nothing was deleted."`
+}
+
+type eraseInput struct {
+	Filters
+	DryRun bool `query:"dry_run" default:"true" doc:"Only count. Say false to delete."`
+	All    bool `query:"all" doc:"Needed to delete without any filter."`
+}
+
+func (a *API) registerErase() {
+	register(a, account.DeleteRequests, huma.Operation{
+		OperationID: "delete-requests", Method: http.MethodDelete, Path: "/requests", Tags: []string{"requests"},
+		Summary:       "Delete matching requests with their texts",
+		Description:   "Counts only, unless dry_run=false. What was spent stays spent: ledger and figures keep their sums.",
+		DefaultStatus: http.StatusOK,
+	}, a.deleteRequests)
+}
+
+func (a *API) deleteRequests(ctx context.Context, c *call, in *eraseInput) (*output[Erased], error) {
+	f, _, err := a.filter(c)
+	if err != nil {
+		return nil, err
+	}
+	filters := onlyFilters(c.query)
+	if len(filters) == 0 && !in.All {
+		return nil, invalid("query", "all", "give a filter, or all=true to mean every request of the workspace")
+	}
+	n, err := a.Eraser.DeleteEntries(ctx, f, in.DryRun)
+	if n > 0 && !in.DryRun { // also when it broke off in the middle
+		facts := deletedRequests{Count: n, Filter: filters.Encode()}
+		err = errors.Join(err, a.Notes.Note(ctx, c.actor, "requests.delete", "requests", nil, facts))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &output[Erased]{Erased{Count: n, DryRun: in.DryRun}}, nil
+}
+
+type deletedRequests struct {
+	Count  int64  `json:"count"`
+	Filter string `json:"filter"`
+}

@@ -1,0 +1,189 @@
+package admin
+
+import (
+	"context"
+	"encoding/csv"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"fairlead/internal/account"
+	"fairlead/internal/requestlog"
+)
+
+const (
+	exportPage = 200
+	// exportStall is how long a reader may take for one page before the export is cut.
+	exportStall = time.Minute
+)
+
+type exportInput struct {
+	Filters
+	Format  string `query:"format" enum:"csv,jsonl" default:"csv"`
+	Columns string `query:"columns" maxLength:"1000" doc:"Columns in order, joined by commas; a usual set when absent." example:"id,time,model,cost_usd"`
+}
+
+func (a *API) registerExport() {
+	register(a, account.ReadRequests, huma.Operation{
+		OperationID: "export-requests", Method: http.MethodGet, Path: "/requests/export", Tags: []string{"requests"},
+		Summary: "Export matching requests as CSV or JSON lines, newest first",
+		Description: "A stream of any length: it is complete only if it ends properly. Columns: " + strings.Join(columnNames(), ", ") +
+			". In CSV, texts that a spreadsheet would run as a formula are preceded by an apostrophe.",
+		Responses: map[string]*huma.Response{"200": {Description: "The export.", Content: map[string]*huma.MediaType{
+			"text/csv":             {Schema: &huma.Schema{Type: huma.TypeString}},
+			"application/x-ndjson": {Schema: &huma.Schema{Type: huma.TypeString}},
+		}}},
+	}, a.exportRequests)
+}
+
+func (a *API) exportRequests(ctx context.Context, c *call, in *exportInput) (*huma.StreamResponse, error) {
+	f, _, err := a.filter(c)
+	if err != nil {
+		return nil, err
+	}
+	chosen, err := chooseColumns(in.Columns)
+	if err != nil {
+		return nil, err
+	}
+	if f.To.IsZero() {
+		f.To = a.Now() // what arrives meanwhile is not part of it
+	}
+	first, err := a.Requests.Entries(ctx, f, requestlog.Page{Limit: exportPage})
+	if err != nil {
+		return nil, err // while the status can still say so
+	}
+	return &huma.StreamResponse{Body: func(out huma.Context) {
+		out.SetHeader("Content-Type", map[string]string{"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}[in.Format])
+		out.SetHeader("Content-Disposition", `attachment; filename="requests.`+in.Format+`"`)
+		out.SetStatus(http.StatusOK)
+		if err := a.export(ctx, c.actor, f, first, newSheet(in.Format, out.BodyWriter(), chosen)); err != nil {
+			a.Log.WarnContext(ctx, "export ended early", "request_id", c.requestID, "error", err)
+			panic(http.ErrAbortHandler) // cut, so that a part is not taken for the whole
+		}
+	}}, nil
+}
+
+// export writes page after page; each is read only when the one before has gone out.
+func (a *API) export(ctx context.Context, by account.Actor, f requestlog.Filter, page []requestlog.Entry, out sheet) error {
+	if err := out.begin(); err != nil {
+		return err
+	}
+	for {
+		for i := range page {
+			row := requestRow(&page[i], by)
+			if err := out.row(&row); err != nil {
+				return err
+			}
+		}
+		if err := out.flush(); err != nil {
+			return err
+		}
+		if len(page) < exportPage {
+			return nil
+		}
+		var err error
+		if page, err = a.Requests.Entries(ctx, f, requestlog.Page{Before: page[len(page)-1].ID, Limit: exportPage}); err != nil {
+			return err
+		}
+	}
+}
+
+// push sends what is buffered and gives the reader some time for it.
+func push(w io.Writer, patience time.Duration) error {
+	rw, ok := w.(http.ResponseWriter)
+	if !ok {
+		return nil
+	}
+	control := http.NewResponseController(rw)
+	_ = control.SetWriteDeadline(time.Now().Add(patience)) // not every connection has one
+	if err := control.Flush(); !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	return nil
+}
+
+// sheet is a form that rows can be written in.
+type sheet interface {
+	begin() error
+	row(r *RequestRow) error
+	flush() error // sends what was written
+}
+
+func newSheet(format string, w io.Writer, columns []column) sheet {
+	if format == "jsonl" {
+		return &lineSheet{w: w, columns: columns}
+	}
+	return &csvSheet{out: w, w: csv.NewWriter(w), columns: columns}
+}
+
+// csvSheet writes CSV with a line of names on top.
+type csvSheet struct {
+	out     io.Writer
+	w       *csv.Writer
+	columns []column
+}
+
+func (s *csvSheet) begin() error {
+	names := []string{}
+	for _, c := range s.columns {
+		names = append(names, c.name)
+	}
+	return s.w.Write(names)
+}
+
+func (s *csvSheet) row(r *RequestRow) error {
+	cells := []string{}
+	for _, c := range s.columns {
+		cells = append(cells, c.cell(r))
+	}
+	return s.w.Write(cells)
+}
+
+func (s *csvSheet) flush() error {
+	s.w.Flush()
+	if err := s.w.Error(); err != nil {
+		return err
+	}
+	return push(s.out, exportStall)
+}
+
+// neutral keeps a spreadsheet from running a text as a formula.
+func neutral(s string) string {
+	if s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {
+		return "'" + s
+	}
+	return s
+}
+
+// lineSheet writes one JSON object a line, its members in the order of the columns.
+type lineSheet struct {
+	w       io.Writer
+	columns []column
+}
+
+func (s *lineSheet) begin() error { return nil }
+
+func (s *lineSheet) row(r *RequestRow) error {
+	line := []byte{'{'}
+	for i, c := range s.columns {
+		if i > 0 {
+			line = append(line, ',')
+		}
+		line = append(line, '"')
+		line = append(line, c.name...)
+		line = append(line, '"', ':')
+		value, err := c.json(r)
+		if err != nil {
+			return err
+		}
+		line = append(line, value...)
+	}
+	_, err := s.w.Write(append(line, '}', '\n'))
+	return err
+}
+
+func (s *lineSheet) flush() error { return push(s.w, exportStall) }

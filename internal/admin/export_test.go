@@ -1,0 +1,120 @@
+package admin
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/requestlog"
+)
+
+func TestCSVNeutralisesWhatASpreadsheetWouldRun(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for i, nasty := range []string{"=1+1", "+1", "-1", "@x", "\tx", "\rx", "a=b", `he said "x", then`, "two\nlines"} {
+		e := entry(numbered(i), home)
+		e.EndUser, e.Tags, e.Cost = nasty, map[string]string{nasty: "1"}, e.BaselineCost
+		e.BaselineCost = new(*e.Cost / 3)
+		s.log.entries = append(s.log.entries, e)
+	}
+	got := s.call("GET", "/requests/export?columns=id,end_user,saved_usd,tags", "", as("acc_viewer")).want(200)
+	if ct := got.Header().Get("Content-Type"); ct != "text/csv; charset=utf-8" || !strings.Contains(got.Header().Get("Content-Disposition"), "requests.csv") {
+		t.Errorf("headers: %v", got.Header())
+	}
+	rows, err := csv.NewReader(got.Body).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	users := []string{}
+	for i, row := range rows {
+		if i > 0 {
+			users = append([]string{row[1]}, users...)
+			if row[2] != "-0.006002" {
+				t.Errorf("a number is not a number any more: %q", row[2])
+			}
+			if strings.ContainsAny(row[3][:1], "=+-@\t\r") {
+				t.Errorf("tags begin with %q", row[3])
+			}
+		}
+	}
+	want := []string{"'=1+1", "'+1", "'-1", "'@x", "'\tx", "'\rx", "a=b", `he said "x", then`, "two\nlines"}
+	if diff := cmp.Diff(want, users); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"id", "end_user", "saved_usd", "tags"}, rows[0]); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestExportHoldsEveryMatchAcrossPages(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for i := range 2*exportPage + 1 {
+		s.log.entries = append(s.log.entries, entry(numbered(i), home))
+	}
+	s.log.entries[3].Model = "small"
+	got := s.call("GET", "/requests/export?format=jsonl&model=gpt&columns=id,cost_usd,model,stream,policy", "", as("acc_owner")).want(200)
+	lines := strings.Split(strings.TrimSpace(got.Body.String()), "\n")
+	if len(lines) != 2*exportPage {
+		t.Fatalf("%d lines", len(lines))
+	}
+	if want := `{"id":"req_400","cost_usd":"0.003001","model":"gpt","stream":false,"policy":null}`; lines[0] != want {
+		t.Errorf("%s\nwant %s", lines[0], want)
+	}
+	for _, line := range lines {
+		if !json.Valid([]byte(line)) {
+			t.Fatalf("not JSON: %s", line)
+		}
+	}
+}
+
+func TestExportFailsOpenlyBeforeAndAfterItBegan(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for i := range exportPage + 1 {
+		s.log.entries = append(s.log.entries, entry(numbered(i), home))
+	}
+	s.log.failAt = 1
+	s.call("GET", "/requests/export", "", as("acc_owner")).refused(http.StatusInternalServerError, "INTERNAL_ERROR")
+	s.log.failAt = s.log.lists + 2
+	defer func() {
+		if recover() != http.ErrAbortHandler { //nolint:errorlint // recover returns any
+			t.Error("a part of an export ended as if it were the whole")
+		}
+	}()
+	s.call("GET", "/requests/export", "", as("acc_owner"))
+}
+
+func TestExportColumns(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.log.entries = []requestlog.Entry{entry("req_1", home)}
+	bad := s.call("GET", "/requests/export?columns=id,modell", "", as("acc_owner")).refused(http.StatusBadRequest, "INVALID_REQUEST")
+	if bad.Details.Problems[0].Suggestion != "model" {
+		t.Errorf("%+v", bad.Details)
+	}
+	usual := s.call("GET", "/requests/export", "", as("acc_owner")).want(200)
+	rows, err := csv.NewReader(usual.Body).ReadAll()
+	if err != nil || len(rows) != 2 || len(rows[0]) != usualColumns {
+		t.Fatalf("%v %v", rows, err)
+	}
+	all := s.call("GET", "/requests/export?columns="+strings.Join(columnNames(), ","), "", as("acc_viewer")).want(200)
+	if strings.Contains(all.Body.String(), "how do I") {
+		t.Error("a viewer exports texts")
+	}
+}
+
+func FuzzNeutral(f *testing.F) {
+	for _, s := range []string{"", "=x", "plain", "\r=", "−1"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if got := neutral(s); got != "" && strings.ContainsAny(got[:1], "=+-@\t\r") || strings.TrimPrefix(got, "'") != strings.TrimPrefix(s, "'") {
+			t.Errorf("neutral(%q) = %q", s, got)
+		}
+	})
+}

@@ -1,0 +1,134 @@
+package admin
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/requestlog"
+)
+
+func TestModelsHavePricesAsDecimalTexts(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.log.groups["model"] = []requestlog.Group{
+		{Name: "gpt", Figures: requestlog.Figures{Requests: 3}}, {Name: "other", Figures: requestlog.Figures{Requests: 1}},
+	}
+	var got ModelList
+	s.call("GET", "/models", "", as("acc_viewer")).want(200).into(&got)
+	gpt, odd := got.Models[0], got.Models[1]
+	p := gpt.Targets[0].Price
+	if p.Input.String() != "2.5" || p.Output.String() != "10" || p.CacheRead.String() != "0.25" || p.CacheWrite != nil || p.Tiers[0].Input.String() != "5" {
+		t.Errorf("%+v", p)
+	}
+	if *gpt.SharePercent != 75 || gpt.Traffic.Requests != 3 {
+		t.Errorf("%+v", gpt)
+	}
+	if diff := cmp.Diff([]string{"tools", "vision"}, gpt.Abilities); diff != "" {
+		t.Error(diff)
+	}
+	h := gpt.Targets[0].Health
+	if h.Circuit != "open" || *h.Reason != "5 failures in a row" || *h.ErrorPercent != 50 || h.NextProbe == nil {
+		t.Errorf("%+v", h)
+	}
+	if odd.Targets[0].Price != nil || odd.Context != nil || odd.Targets[0].Health.Circuit != "closed" || *odd.Targets[0].Health.TTFTMS != 120 {
+		t.Errorf("%+v", odd)
+	}
+}
+
+func TestProvidersShowCredentialsToTheOperatorOnly(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	var mine, theirs ProviderList
+	s.call("GET", "/providers", "", as("acc_viewer")).want(200).into(&mine)
+	p := mine.Providers[0]
+	if p.Health != "degraded" || len(p.Credentials) != 2 || p.Credentials[0].Removable || !p.Credentials[1].Removable || *p.Headroom.Requests != 5 {
+		t.Errorf("%+v", p)
+	}
+	s.call("GET", "/providers", "", as(stranger)).want(200).into(&theirs)
+	if q := theirs.Providers[0]; q.BaseURL != "" || len(q.Credentials) != 0 || q.Headroom != nil || q.Name != "acme" {
+		t.Errorf("%+v", q)
+	}
+}
+
+func TestCredentialsAreWriteOnly(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	const canary = "sk-canary-0123456789"
+	got := s.call("POST", "/providers/acme/credentials", `{"secret":"`+canary+`"}`, as("acc_admin")).want(http.StatusCreated)
+	if diff := cmp.Diff([]string{canary}, s.fleet.added); diff != "" {
+		t.Error(diff)
+	}
+	everything := got.Body.String() + s.lines.String() + string(s.world.events[0].After) +
+		s.call("GET", "/providers", "", as("acc_owner")).Body.String() + s.call("GET", "/audit", "", as("acc_owner")).Body.String()
+	if strings.Contains(everything, canary) || !strings.Contains(everything, "…6789") {
+		t.Errorf("secret shown, or no hint: %s", everything)
+	}
+	s.call("POST", "/providers/nothing/credentials", `{"secret":"x"}`, as("acc_admin")).refused(http.StatusNotFound, "NOT_FOUND")
+	s.call("DELETE", "/providers/acme/credentials/cred_1", "", as("acc_admin")).want(http.StatusNoContent)
+	s.call("DELETE", "/providers/acme/credentials/cred_9", "", as("acc_admin")).refused(http.StatusNotFound, "NOT_FOUND")
+	fixed := s.call("DELETE", "/providers/acme/credentials/acme%231", "", as("acc_admin")).refused(http.StatusConflict, "CONFLICT")
+	if !strings.Contains(fixed.Error, "env ACME_API_KEY") {
+		t.Error(fixed.Error)
+	}
+}
+
+func TestProvidersAreTestedResetAndSwitched(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	admin := as("acc_admin")
+	var probe ProviderTest
+	s.call("POST", "/providers/acme/test", "", admin).want(200).into(&probe)
+	if !probe.OK || *probe.LatencyMS != 80 || probe.Error != nil {
+		t.Errorf("%+v", probe)
+	}
+	s.call("POST", "/providers/nothing/test", "", admin).refused(http.StatusNotFound, "NOT_FOUND")
+	s.call("POST", "/providers/acme/reset", "", admin).want(http.StatusNoContent)
+	var off ProviderView
+	s.call("PATCH", "/providers/acme", `{"enabled":false}`, admin).want(200).into(&off)
+	if off.Enabled {
+		t.Error("still on")
+	}
+	s.call("PATCH", "/providers/nothing", `{"enabled":false}`, admin).refused(http.StatusNotFound, "NOT_FOUND")
+	actions := []string{}
+	for _, e := range s.world.events {
+		actions = append(actions, e.Action+" "+e.Object)
+	}
+	if diff := cmp.Diff([]string{"provider.reset acme", "provider.update acme"}, actions); diff != "" {
+		t.Error(diff)
+	}
+	fixed := newSite(t, func(p *Parts) { p.Switch, p.Credentials = nil, nil })
+	fixed.call("PATCH", "/providers/acme", `{"enabled":false}`, admin).refused(http.StatusConflict, "CONFLICT")
+	fixed.call("POST", "/providers/acme/credentials", `{"secret":"x"}`, admin).refused(http.StatusConflict, "CONFLICT")
+}
+
+func TestExplainDecidesOrSaysWhyNot(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	var got Explanation
+	s.call("POST", "/routing/explain", `{"request":{"model":"auto","messages":[]}}`, as("acc_viewer")).want(200).into(&got)
+	if got.Decision == nil || got.Decision.Candidates[0].Target != "acme/gpt" || got.Refusal != nil {
+		t.Errorf("%+v", got)
+	}
+	var none Explanation
+	s.call("POST", "/routing/explain", `{"request":{"model":"odd"}}`, as("acc_viewer")).want(200).into(&none)
+	if none.Decision == nil || none.Refusal.Code != "NO_ROUTE" {
+		t.Errorf("%+v", none)
+	}
+}
+
+func TestSettingsHideTheMachineFromOthers(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	var mine, theirs SettingsView
+	s.call("GET", "/settings", "", as("acc_viewer")).want(200).into(&mine)
+	if mine.ConfigSource != "/etc/fairlead/fairlead.yaml" || *mine.Storage.DatabaseBytes != 1000 || mine.Storage.FreeBytes != nil || *mine.EntryRetentionMS != 86_400_000 {
+		t.Errorf("%+v", mine)
+	}
+	s.call("GET", "/settings", "", as(stranger)).want(200).into(&theirs)
+	if theirs.ConfigSource != "" || theirs.Storage.DatabaseBytes != nil || theirs.Version != "1.2.3" {
+		t.Errorf("%+v", theirs)
+	}
+}

@@ -1,0 +1,111 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"fairlead/internal/account"
+)
+
+// InvitationView is an open invitation.
+type InvitationView struct {
+	ID        string    `json:"id"`
+	Role      string    `json:"role" enum:"owner,admin,developer,viewer"`
+	CreatedBy string    `json:"created_by" doc:"Account id."`
+	CreatedAt time.Time `json:"created_at"`
+	ExpiresAt time.Time `json:"expires_at"`
+}
+
+// NewInvitation is an invitation with its token, which is shown once.
+type NewInvitation struct {
+	InvitationView
+	Token string `json:"token" doc:"For the link that the person opens; shown this once."`
+}
+
+// InvitationList holds the open invitations of a workspace.
+type InvitationList struct {
+	Invitations []InvitationView `json:"invitations"`
+}
+
+// Joined says which workspace was joined.
+type Joined struct {
+	WorkspaceID string `json:"workspace_id"`
+	Role        string `json:"role"`
+}
+
+func (a *API) registerInvitations() {
+	tags := []string{"members"}
+	register(a, account.ManageMembers, huma.Operation{
+		OperationID: "list-invitations", Method: http.MethodGet, Path: "/workspace/invitations", Tags: tags,
+		Summary: "List the open invitations",
+	}, a.listInvitations)
+	register(a, account.ManageMembers, huma.Operation{
+		OperationID: "create-invitation", Method: http.MethodPost, Path: "/workspace/invitations", Tags: tags,
+		Summary: "Invite one person, to a role not above one's own", DefaultStatus: http.StatusCreated,
+	}, a.createInvitation)
+	register(a, account.ManageMembers, huma.Operation{
+		OperationID: "revoke-invitation", Method: http.MethodDelete, Path: "/workspace/invitations/{id}", Tags: tags,
+		Summary: "End an invitation", DefaultStatus: http.StatusNoContent,
+	}, a.revokeInvitation)
+	register(a, SignedIn, huma.Operation{
+		OperationID: "accept-invitation", Method: http.MethodPost, Path: "/invitations/accept", Tags: tags,
+		Summary: "Join the workspace of an invitation", Description: "Whoever has no account yet registers with the token instead.",
+	}, a.acceptInvitation)
+}
+
+func (a *API) listInvitations(ctx context.Context, c *call, _ *struct{}) (*output[InvitationList], error) {
+	open, err := a.Workspaces.Invitations(ctx, c.workspaceID)
+	if err != nil {
+		return nil, err
+	}
+	list := InvitationList{Invitations: make([]InvitationView, 0, len(open))}
+	for _, i := range open {
+		list.Invitations = append(list.Invitations, invitationView(i))
+	}
+	return &output[InvitationList]{list}, nil
+}
+
+type createInvitationInput struct {
+	Body struct {
+		Role string `json:"role" enum:"owner,admin,developer,viewer"`
+	}
+}
+
+func (a *API) createInvitation(ctx context.Context, c *call, in *createInvitationInput) (*output[NewInvitation], error) {
+	made, token, err := a.Workspaces.Invite(ctx, c.actor, account.Role(in.Body.Role))
+	if err != nil {
+		return nil, err
+	}
+	return &output[NewInvitation]{NewInvitation{InvitationView: invitationView(made), Token: token}}, nil
+}
+
+type invitationPath struct {
+	ID string `path:"id" maxLength:"64" doc:"Invitation id."`
+}
+
+func (a *API) revokeInvitation(ctx context.Context, c *call, in *invitationPath) (*nothing, error) {
+	return nil, a.Workspaces.RevokeInvitation(ctx, c.actor, in.ID)
+}
+
+type acceptInvitationInput struct {
+	Body struct {
+		Token string `json:"token" minLength:"1" maxLength:"200"`
+	}
+}
+
+func (a *API) acceptInvitation(ctx context.Context, c *call, in *acceptInvitationInput) (*output[Joined], error) {
+	member, err := a.Workspaces.AcceptInvitation(ctx, c.account.ID, in.Body.Token)
+	if err != nil {
+		return nil, err
+	}
+	return &output[Joined]{Joined{WorkspaceID: member.WorkspaceID, Role: string(member.Role)}}, nil
+}
+
+func invitationView(i account.Invitation) InvitationView {
+	return InvitationView{
+		ID: i.ID, Role: string(i.Role), CreatedBy: i.CreatedBy, CreatedAt: i.CreatedAt.UTC(), ExpiresAt: i.ExpiresAt.UTC(),
+	}
+}

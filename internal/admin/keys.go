@@ -1,0 +1,205 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"fairlead/internal/account"
+	"fairlead/internal/money"
+	"fairlead/internal/requestlog"
+)
+
+// spendSpan is the period that the spending of keys is told for.
+const spendSpan = 30 * 24 * time.Hour
+
+func (a *API) registerKeys() {
+	tags := []string{"keys"}
+	register(a, account.ReadKeys, huma.Operation{
+		OperationID: "list-keys", Method: http.MethodGet, Path: "/keys", Tags: tags,
+		Summary: "List API keys with spending and use of budgets, newest first", Description: "Revoked keys stay listed.",
+	}, a.listKeys)
+	register(a, account.ManageOwnKeys, huma.Operation{
+		OperationID: "create-key", Method: http.MethodPost, Path: "/keys", Tags: tags,
+		Summary: "Create an API key", DefaultStatus: http.StatusCreated,
+		Description: "The answer holds the key itself, this once. Nobody can grant a key more than they have.",
+	}, a.createKey)
+	register(a, account.ReadKeys, huma.Operation{
+		OperationID: "get-key", Method: http.MethodGet, Path: "/keys/{id}", Tags: tags,
+		Summary: "Get one API key",
+	}, a.getKey)
+	register(a, account.ManageOwnKeys, huma.Operation{
+		OperationID: "update-key", Method: http.MethodPatch, Path: "/keys/{id}", Tags: tags,
+		Summary: "Change an API key", Description: "Members below admin can change only the keys they made.",
+	}, a.updateKey)
+	register(a, account.ManageOwnKeys, huma.Operation{
+		OperationID: "rotate-key", Method: http.MethodPost, Path: "/keys/{id}/rotate", Tags: tags,
+		Summary: "Give an API key a new secret", Description: "The answer holds the new key, this once. Without a grace the old one ends at once.",
+	}, a.rotateKey)
+	register(a, account.ManageOwnKeys, huma.Operation{
+		OperationID: "revoke-key", Method: http.MethodDelete, Path: "/keys/{id}", Tags: tags,
+		Summary: "Revoke an API key for good", DefaultStatus: http.StatusOK,
+	}, a.revokeKey)
+}
+
+// spendings is what keys cost, read once for all of them.
+type spendings struct {
+	recent map[string]money.Amount
+	use    map[string]BudgetUse
+}
+
+func (a *API) spendings(ctx context.Context, workspaceID string) (spendings, error) {
+	now := a.Now()
+	groups, err := a.Requests.Breakdown(ctx, requestlog.BreakdownQuery{
+		RollupFilter: requestlog.RollupFilter{WorkspaceID: workspaceID, From: now.Add(-spendSpan), To: now}, By: "key", Limit: 10_000,
+	})
+	if err != nil {
+		return spendings{}, err
+	}
+	s := spendings{recent: map[string]money.Amount{}}
+	for _, g := range groups {
+		s.recent[g.Name] = g.Cost
+	}
+	s.use, err = a.Spending.BudgetUse(ctx, workspaceID)
+	return s, err
+}
+
+func (a *API) listKeys(ctx context.Context, c *call, _ *struct{}) (*output[KeyList], error) {
+	keys, err := a.Keys.Keys(ctx, c.workspaceID)
+	if err != nil {
+		return nil, err
+	}
+	spent, err := a.spendings(ctx, c.workspaceID)
+	if err != nil {
+		return nil, err
+	}
+	list := KeyList{Keys: make([]KeyView, 0, len(keys))}
+	for i := range keys {
+		list.Keys = append(list.Keys, a.keyView(&keys[i], spent))
+	}
+	return &output[KeyList]{list}, nil
+}
+
+// KeyPath names a key. It is exported because huma reads embedded fields only then.
+type KeyPath struct {
+	ID string `path:"id" maxLength:"64" doc:"Key id."`
+}
+
+func (a *API) getKey(ctx context.Context, c *call, in *KeyPath) (*output[KeyView], error) {
+	key, err := a.Keys.Key(ctx, c.workspaceID, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return a.keyAnswer(ctx, key)
+}
+
+func (a *API) keyAnswer(ctx context.Context, key account.Key) (*output[KeyView], error) {
+	spent, err := a.spendings(ctx, key.WorkspaceID)
+	if err != nil {
+		return nil, err
+	}
+	return &output[KeyView]{a.keyView(&key, spent)}, nil
+}
+
+type createKeyInput struct {
+	Body struct {
+		Name          string            `json:"name" minLength:"1" maxLength:"100"`
+		Scopes        []string          `json:"scopes,omitempty" enum:"inference,read,manage" maxItems:"3" doc:"Only inference when absent."`
+		AllowedModels []string          `json:"allowed_models,omitempty" maxItems:"100" doc:"All when absent; names may end in *."`
+		Limits        KeyLimits         `json:"limits,omitzero"`
+		Budget        *BudgetView       `json:"budget,omitempty"`
+		Baseline      string            `json:"baseline_model,omitempty" maxLength:"200"`
+		LogBodies     *bool             `json:"log_bodies,omitempty" doc:"Inherits from the workspace when absent."`
+		ErrorFormat   string            `json:"error_format,omitempty" enum:"openai"`
+		AllowUnpriced bool              `json:"allow_unpriced,omitempty"`
+		Tags          map[string]string `json:"tags,omitempty"`
+		ExpiresAt     *time.Time        `json:"expires_at,omitempty" doc:"Never when absent."`
+	}
+}
+
+func (a *API) createKey(ctx context.Context, c *call, in *createKeyInput) (*output[NewKey], error) {
+	b := &in.Body
+	draft := account.KeyDraft{
+		Name: b.Name, Scopes: scopes(b.Scopes), AllowedModels: b.AllowedModels, Limits: account.Limits(b.Limits),
+		Budget: b.Budget.budget(), Baseline: b.Baseline, LogBodies: b.LogBodies, ErrorFormat: b.ErrorFormat,
+		AllowUnpriced: b.AllowUnpriced, Tags: b.Tags,
+	}
+	apply(&draft.ExpiresAt, b.ExpiresAt)
+	key, secret, err := a.Keys.CreateKey(ctx, c.actor, draft)
+	if err != nil {
+		return nil, err
+	}
+	return &output[NewKey]{NewKey{KeyView: a.keyView(&key, spendings{}), Secret: secret}}, nil
+}
+
+type updateKeyInput struct {
+	KeyPath
+	Body struct {
+		Name          *string            `json:"name,omitempty" minLength:"1" maxLength:"100"`
+		Scopes        *[]string          `json:"scopes,omitempty" enum:"inference,read,manage" maxItems:"3"`
+		AllowedModels *[]string          `json:"allowed_models,omitempty" maxItems:"100" doc:"Empty allows all."`
+		Limits        *KeyLimits         `json:"limits,omitempty"`
+		Budget        Field[BudgetView]  `json:"budget,omitzero" doc:"null removes it."`
+		Baseline      Field[string]      `json:"baseline_model,omitzero"`
+		LogBodies     Field[bool]        `json:"log_bodies,omitzero" doc:"null inherits from the workspace."`
+		ErrorFormat   Field[string]      `json:"error_format,omitzero" doc:"openai, or null for the usual one."`
+		AllowUnpriced *bool              `json:"allow_unpriced,omitempty"`
+		Tags          *map[string]string `json:"tags,omitempty"`
+		ExpiresAt     Field[time.Time]   `json:"expires_at,omitzero" doc:"null for never."`
+	}
+}
+
+func (a *API) updateKey(ctx context.Context, c *call, in *updateKeyInput) (*output[KeyView], error) {
+	b := &in.Body
+	change := account.KeyChange{
+		Name: b.Name, AllowedModels: b.AllowedModels, Budget: budgetChange(b.Budget), Baseline: b.Baseline.orZero(),
+		ErrorFormat: b.ErrorFormat.orZero(), AllowUnpriced: b.AllowUnpriced, Tags: b.Tags, ExpiresAt: b.ExpiresAt.orZero(),
+	}
+	if b.Scopes != nil {
+		change.Scopes = new(scopes(*b.Scopes))
+	}
+	if b.Limits != nil {
+		change.Limits = new(account.Limits(*b.Limits))
+	}
+	if b.LogBodies.Given {
+		change.LogBodies = &b.LogBodies.Value
+	}
+	key, err := a.Keys.UpdateKey(ctx, c.actor, in.ID, change)
+	if err != nil {
+		return nil, err
+	}
+	return a.keyAnswer(ctx, key)
+}
+
+type rotateKeyInput struct {
+	KeyPath
+	Body struct {
+		GraceMS         int64 `json:"grace_ms,omitempty" minimum:"0" maximum:"7776000000" doc:"How long the old secret goes on."`
+		GraceAfterUseMS int64 `json:"grace_after_use_ms,omitempty" minimum:"0" maximum:"7776000000" doc:"How long it goes on after the new one is first used."`
+	}
+}
+
+func (a *API) rotateKey(ctx context.Context, c *call, in *rotateKeyInput) (*output[NewKey], error) {
+	key, secret, err := a.Keys.RotateKey(ctx, c.actor, in.ID, account.Grace{
+		For:      time.Duration(in.Body.GraceMS) * time.Millisecond,
+		AfterUse: time.Duration(in.Body.GraceAfterUseMS) * time.Millisecond,
+	})
+	if err != nil {
+		return nil, err
+	}
+	spent, err := a.spendings(ctx, c.workspaceID)
+	if err != nil {
+		return nil, err
+	}
+	return &output[NewKey]{NewKey{KeyView: a.keyView(&key, spent), Secret: secret}}, nil
+}
+
+func (a *API) revokeKey(ctx context.Context, c *call, in *KeyPath) (*output[KeyView], error) {
+	key, err := a.Keys.RevokeKey(ctx, c.actor, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return a.keyAnswer(ctx, key)
+}

@@ -1,0 +1,104 @@
+package admin
+
+import (
+	"time"
+
+	"fairlead/internal/account"
+	"fairlead/internal/money"
+)
+
+// KeyView is an API key with everything that is enforced for it, and what it has spent.
+type KeyView struct {
+	ID            string            `json:"id"`
+	Name          string            `json:"name"`
+	State         string            `json:"state" enum:"active,expired,revoked"`
+	Scopes        []string          `json:"scopes"`
+	AllowedModels []string          `json:"allowed_models" doc:"Empty allows all; names may end in *."`
+	Limits        KeyLimits         `json:"limits"`
+	Budget        *BudgetView       `json:"budget,omitempty"`
+	BudgetUse     *BudgetUseView    `json:"budget_use,omitempty" doc:"Of the current period."`
+	Spend30d      money.Amount      `json:"spend_30d_usd" doc:"What is known to have been spent in the last 30 days."`
+	Baseline      *string           `json:"baseline_model" doc:"null for the workspace's."`
+	LogBodies     *bool             `json:"log_bodies" doc:"null inherits from the workspace."`
+	ErrorFormat   *string           `json:"error_format"`
+	AllowUnpriced bool              `json:"allow_unpriced"`
+	Tags          map[string]string `json:"tags"`
+	Secrets       []KeySecret       `json:"secrets" doc:"The current one last; older ones are in their grace."`
+	CreatedBy     *string           `json:"created_by" doc:"Account id; null when it was made on the command line."`
+	CreatedAt     time.Time         `json:"created_at"`
+	ExpiresAt     *time.Time        `json:"expires_at"`
+	RevokedAt     *time.Time        `json:"revoked_at"`
+	LastUsedAt    *time.Time        `json:"last_used_at"`
+	LastUsedBy    *string           `json:"last_used_by" doc:"The client that used it last."`
+}
+
+// KeyLimits bound a key's traffic; 0 is no limit.
+type KeyLimits struct {
+	RequestsPerMinute int64 `json:"requests_per_minute" minimum:"0" required:"false"`
+	TokensPerMinute   int64 `json:"tokens_per_minute" minimum:"0" required:"false"`
+	Concurrent        int64 `json:"concurrent" minimum:"0" required:"false"`
+}
+
+// KeySecret is what is shown of a secret.
+type KeySecret struct {
+	Start           string     `json:"start" doc:"First characters."`
+	End             string     `json:"end" doc:"Last four characters."`
+	CreatedAt       time.Time  `json:"created_at"`
+	ExpiresAt       *time.Time `json:"expires_at"`
+	GraceAfterUseMS *int64     `json:"grace_after_use_ms" doc:"It ends this long after the newer secret is first used."`
+	UsedAt          *time.Time `json:"used_at" doc:"First use."`
+}
+
+// KeyList holds the keys of a workspace.
+type KeyList struct {
+	Keys []KeyView `json:"keys"`
+}
+
+// NewKey is a key with its secret.
+type NewKey struct {
+	KeyView
+	Secret string `json:"secret" doc:"The API key itself; shown this once."`
+}
+
+func (a *API) keyView(k *account.Key, spent spendings) KeyView {
+	v := KeyView{
+		ID: k.ID, Name: k.Name, State: a.keyState(k), Scopes: make([]string, 0, len(k.Scopes)), AllowedModels: k.AllowedModels,
+		Limits: KeyLimits(k.Limits), Budget: budgetView(k.Budget), BudgetUse: budgetUseView(spent.use, k.ID, k.Budget),
+		Spend30d: spent.recent[k.ID], Baseline: text(k.Baseline), LogBodies: k.LogBodies, ErrorFormat: text(k.ErrorFormat),
+		AllowUnpriced: k.AllowUnpriced, Tags: k.Tags, Secrets: make([]KeySecret, 0, len(k.Secrets)),
+		CreatedBy: text(k.CreatedBy), CreatedAt: k.CreatedAt.UTC(), ExpiresAt: moment(k.ExpiresAt), RevokedAt: moment(k.RevokedAt),
+		LastUsedAt: moment(k.LastUsedAt), LastUsedBy: text(k.LastUsedBy),
+	}
+	for _, s := range k.Scopes {
+		v.Scopes = append(v.Scopes, string(s))
+	}
+	now := a.Now()
+	for _, s := range k.Secrets {
+		if !s.ExpiresAt.IsZero() && !s.ExpiresAt.After(now) {
+			continue // over: kept only so that its user can be told
+		}
+		v.Secrets = append(v.Secrets, KeySecret{
+			Start: s.Start, End: s.End, CreatedAt: s.CreatedAt.UTC(), ExpiresAt: moment(s.ExpiresAt),
+			GraceAfterUseMS: millis(s.AfterUse), UsedAt: moment(s.UsedAt),
+		})
+	}
+	return v
+}
+
+func (a *API) keyState(k *account.Key) string {
+	switch {
+	case !k.RevokedAt.IsZero():
+		return "revoked"
+	case !k.ExpiresAt.IsZero() && !k.ExpiresAt.After(a.Now()):
+		return "expired"
+	}
+	return "active"
+}
+
+func scopes(names []string) []account.Scope {
+	list := make([]account.Scope, 0, len(names))
+	for _, name := range names {
+		list = append(list, account.Scope(name))
+	}
+	return list
+}

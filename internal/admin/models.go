@@ -1,0 +1,190 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"fairlead/internal/account"
+	"fairlead/internal/catalog"
+	"fairlead/internal/money"
+	"fairlead/internal/requestlog"
+)
+
+// trafficSpan is the period that shares of traffic are told for.
+const trafficSpan = 24 * time.Hour
+
+// ModelView is a model with its targets and its part of the traffic.
+type ModelView struct {
+	Name         string       `json:"name"`
+	Vendor       string       `json:"vendor"`
+	Family       string       `json:"family"`
+	Kind         string       `json:"kind" doc:"chat or embeddings."`
+	Context      *int64       `json:"context" doc:"Window in tokens."`
+	MaxOutput    *int64       `json:"max_output"`
+	Abilities    []string     `json:"abilities"`
+	Quality      *float64     `json:"quality" doc:"Prior chance of a good answer, 0 to 1."`
+	Dimensions   []int64      `json:"dimensions" doc:"Vector sizes of an embedding model, the default first."`
+	Aliases      []string     `json:"aliases"`
+	Released     *string      `json:"released"`
+	Deprecated   bool         `json:"deprecated"`
+	OpenWeights  bool         `json:"open_weights"`
+	Targets      []TargetView `json:"targets"`
+	Traffic      FigureSet    `json:"traffic" doc:"The last 24 hours of this workspace."`
+	SharePercent *float64     `json:"share_percent" doc:"Of this workspace's requests in the last 24 hours."`
+}
+
+// TargetView is a model at a provider.
+type TargetView struct {
+	Target    string           `json:"target" doc:"provider/model."`
+	Model     string           `json:"model"`
+	Provider  string           `json:"provider"`
+	Upstream  string           `json:"upstream" doc:"The name the provider knows the model by."`
+	Simulated bool             `json:"simulated"`
+	Collects  bool             `json:"collects" doc:"The provider may keep or train on what it is sent."`
+	Price     *PriceView       `json:"price,omitempty" doc:"Absent when unknown: such a target is never chosen by itself."`
+	Health    TargetHealthView `json:"health"`
+}
+
+// PriceView is a price card in dollars.
+type PriceView struct {
+	Input      money.Amount  `json:"input_per_mtok_usd"`
+	Output     money.Amount  `json:"output_per_mtok_usd"`
+	CacheRead  *money.Amount `json:"cache_read_per_mtok_usd" nullable:"true" doc:"Null when cached tokens cost as fresh ones."`
+	CacheWrite *money.Amount `json:"cache_write_per_mtok_usd" nullable:"true"`
+	PerRequest money.Amount  `json:"per_request_usd"`
+	Tiers      []TierView    `json:"tiers" doc:"Dearer cards for long prompts."`
+	Source     string        `json:"source"`
+	AsOf       string        `json:"as_of"`
+}
+
+// TierView prices a whole request once its prompt is longer than above_tokens.
+type TierView struct {
+	Above      int64         `json:"above_tokens"`
+	Input      money.Amount  `json:"input_per_mtok_usd"`
+	Output     money.Amount  `json:"output_per_mtok_usd"`
+	CacheRead  *money.Amount `json:"cache_read_per_mtok_usd" nullable:"true"`
+	CacheWrite *money.Amount `json:"cache_write_per_mtok_usd" nullable:"true"`
+}
+
+// TargetHealthView is what recent calls say about a target.
+type TargetHealthView struct {
+	Circuit      string     `json:"circuit" enum:"closed,half_open,open"`
+	Reason       *string    `json:"reason" doc:"Why the circuit is not closed."`
+	NextProbe    *time.Time `json:"next_probe"`
+	TTFTMS       *int64     `json:"ttft_ms" doc:"Usual time to the first token."`
+	TokensPS     *float64   `json:"tokens_per_second"`
+	Calls        int64      `json:"calls" doc:"Recent calls."`
+	ErrorPercent *float64   `json:"error_percent" doc:"Of the recent calls."`
+}
+
+// ModelList holds every model.
+type ModelList struct {
+	Models []ModelView `json:"models"`
+}
+
+func (a *API) registerModels() {
+	register(a, account.ReadModels, huma.Operation{
+		OperationID: "list-models", Method: http.MethodGet, Path: "/models", Tags: []string{"models"},
+		Summary: "List models with targets, prices, health and share of traffic",
+	}, a.listModels)
+}
+
+func (a *API) listModels(ctx context.Context, c *call, _ *struct{}) (*output[ModelList], error) {
+	traffic, requests, err := a.traffic(ctx, c.workspaceID, "model")
+	if err != nil {
+		return nil, err
+	}
+	models := a.Fleet.Models()
+	list := ModelList{Models: make([]ModelView, 0, len(models))}
+	for i := range models {
+		v := modelView(&models[i])
+		v.Traffic = traffic[v.Name]
+		v.SharePercent = share(v.Traffic.Requests, requests)
+		list.Models = append(list.Models, v)
+	}
+	return &output[ModelList]{list}, nil
+}
+
+// traffic returns the last day's figures by model or provider, and the number of all requests.
+func (a *API) traffic(ctx context.Context, workspaceID, by string) (map[string]FigureSet, int64, error) {
+	now := a.Now()
+	groups, err := a.Requests.Breakdown(ctx, requestlog.BreakdownQuery{
+		RollupFilter: requestlog.RollupFilter{WorkspaceID: workspaceID, From: now.Add(-trafficSpan), To: now}, By: by, Limit: 1000,
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	figures, requests := map[string]FigureSet{}, int64(0)
+	for i := range groups {
+		figures[groups[i].Name] = figureSet(&groups[i].Figures)
+		requests += groups[i].Requests
+	}
+	return figures, requests, nil
+}
+
+func modelView(s *ModelState) ModelView {
+	m := s.Model
+	v := ModelView{
+		Name: m.Name, Vendor: m.Vendor, Family: m.Family, Kind: string(m.Op),
+		Context: measured(m.Context), MaxOutput: measured(m.MaxOutput), Abilities: m.Abilities.Names(),
+		Dimensions: m.Dimensions, Aliases: m.Aliases, Released: text(m.Released), Deprecated: m.Deprecated,
+		OpenWeights: m.OpenWeights, Targets: targetViews(s.Targets),
+	}
+	if m.Quality > 0 {
+		v.Quality = new(m.Quality)
+	}
+	return v
+}
+
+func targetViews(targets []TargetState) []TargetView {
+	list := make([]TargetView, 0, len(targets))
+	for _, t := range targets {
+		list = append(list, TargetView{
+			Target: t.Target.ID(), Model: t.Target.Model.Name, Provider: t.Target.Provider, Upstream: t.Target.Upstream,
+			Simulated: t.Target.Simulated, Collects: t.Target.Collects, Price: priceView(t.Target.Price), Health: healthView(t.Health),
+		})
+	}
+	return list
+}
+
+func healthView(h TargetHealth) TargetHealthView {
+	v := TargetHealthView{
+		Circuit: h.Circuit, Reason: text(h.Reason), NextProbe: moment(h.NextProbe), TTFTMS: millis(h.Latency),
+		Calls: h.Calls, ErrorPercent: share(h.Failures, h.Calls),
+	}
+	if v.Circuit == "" {
+		v.Circuit = "closed"
+	}
+	if h.TokensPS > 0 {
+		v.TokensPS = new(h.TokensPS)
+	}
+	return v
+}
+
+func priceView(p *catalog.Price) *PriceView {
+	if p == nil {
+		return nil
+	}
+	v := &PriceView{
+		Input: money.Amount(p.Input), Output: money.Amount(p.Output), CacheRead: rate(p.CacheRead), CacheWrite: rate(p.CacheWrite),
+		PerRequest: p.PerRequest, Tiers: make([]TierView, 0, len(p.Tiers)), Source: p.Source, AsOf: p.AsOf,
+	}
+	for _, t := range p.Tiers {
+		v.Tiers = append(v.Tiers, TierView{
+			Above: t.Above, Input: money.Amount(t.Input), Output: money.Amount(t.Output),
+			CacheRead: rate(t.CacheRead), CacheWrite: rate(t.CacheWrite),
+		})
+	}
+	return v
+}
+
+// rate is a price per million tokens as an amount: both count nano-dollars.
+func rate(r *money.Rate) *money.Amount {
+	if r == nil {
+		return nil
+	}
+	return new(money.Amount(*r))
+}

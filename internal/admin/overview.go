@@ -1,0 +1,234 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"fairlead/internal/account"
+	"fairlead/internal/money"
+	"fairlead/internal/requestlog"
+)
+
+// FigureFilters are the query parameters that figures can be narrowed by: those that roll-ups know.
+type FigureFilters struct {
+	From      string `query:"from" default:"now-24h" doc:"Start, inclusive: RFC 3339, or relative such as now-24h."`
+	To        string `query:"to" default:"now" doc:"End, exclusive: RFC 3339, or relative such as now."`
+	Model     string `query:"model" doc:"Models that served, joined by commas."`
+	Provider  string `query:"provider" doc:"Providers that served."`
+	Policy    string `query:"policy" doc:"Policies that shaped the decision."`
+	Key       string `query:"key" doc:"Key ids."`
+	Simulated string `query:"simulated" doc:"true or false; both when absent."`
+}
+
+// Overview is everything the first page shows.
+type Overview struct {
+	From       time.Time   `json:"from"`
+	To         time.Time   `json:"to"`
+	StepMS     int64       `json:"step_ms" doc:"Width of the buckets of series."`
+	Current    FigureSet   `json:"current"`
+	Previous   FigureSet   `json:"previous" doc:"The period of equal length before."`
+	Series     []FigureBin `json:"series" doc:"Spend against baseline and decisions, over time."`
+	Breakdowns Breakdowns  `json:"breakdowns"`
+	Attention  []Attention `json:"attention" doc:"What needs somebody to act, the most pressing first."`
+}
+
+// FigureSet are sums over requests. Amounts cover only the requests whose cost is known.
+type FigureSet struct {
+	Requests        int64        `json:"requests"`
+	Errors          int64        `json:"errors"`
+	Rejected        int64        `json:"rejected"`
+	Expected        int64        `json:"expected"`
+	Fallbacks       int64        `json:"fallbacks"`
+	Policies        int64        `json:"policies"`
+	Priced          int64        `json:"priced" doc:"Requests with a known cost."`
+	Compared        int64        `json:"compared" doc:"Requests with a known cost and a known baseline cost: what saved covers."`
+	Cost            money.Amount `json:"cost_usd"`
+	BaselineCost    money.Amount `json:"baseline_cost_usd" doc:"What the compared requests would have cost."`
+	Saved           money.Amount `json:"saved_usd" doc:"Baseline cost less cost, over the compared requests."`
+	SavedPercent    *float64     `json:"saved_percent"`
+	ErrorPercent    *float64     `json:"error_percent"`
+	FallbackPercent *float64     `json:"fallback_percent"`
+	InputTokens     int64        `json:"input_tokens"`
+	CachedTokens    int64        `json:"cached_tokens"`
+	OutputTokens    int64        `json:"output_tokens"`
+	LatencyP50MS    *int64       `json:"latency_p50_ms" doc:"Quantiles come from histograms: within 10 % of the true value."`
+	LatencyP95MS    *int64       `json:"latency_p95_ms"`
+	TTFTP50MS       *int64       `json:"ttft_p50_ms"`
+}
+
+// FigureBin is a span of time.
+type FigureBin struct {
+	Start time.Time `json:"start"`
+	FigureSet
+}
+
+// FigureGroup is one model, provider, key or policy.
+type FigureGroup struct {
+	Name         string   `json:"name" doc:"The value to filter by."`
+	Label        string   `json:"label" doc:"What to show."`
+	SharePercent *float64 `json:"share_percent" doc:"Of all requests."`
+	FigureSet
+}
+
+// Breakdowns are the same figures by each dimension.
+type Breakdowns struct {
+	Model    []FigureGroup `json:"model"`
+	Provider []FigureGroup `json:"provider"`
+	Key      []FigureGroup `json:"key"`
+	Policy   []FigureGroup `json:"policy"`
+}
+
+func (a *API) registerOverview() {
+	register(a, account.ReadFigures, huma.Operation{
+		OperationID: "get-overview", Method: http.MethodGet, Path: "/overview", Tags: []string{"overview"},
+		Summary:     "Get the figures of a period: tiles, series, breakdowns and what needs attention",
+		Description: "Everything comes from roll-ups. The series and breakdowns obey the same filters as the tiles.",
+	}, a.getOverview)
+}
+
+// breakdownRows bounds each breakdown.
+const breakdownRows = 50
+
+func (a *API) getOverview(ctx context.Context, c *call, in *FigureFilters) (*output[Overview], error) {
+	now := a.Now()
+	rollup, err := a.rollup(c, in, now)
+	if err != nil {
+		return nil, err
+	}
+	span := rollup.To.Sub(rollup.From)
+	step := stepFor(span)
+	before := rollup
+	before.From, before.To = rollup.From.Add(-span), rollup.From
+	answer := Overview{From: rollup.From.UTC(), To: rollup.To.UTC(), StepMS: step.Milliseconds(), Series: []FigureBin{}}
+
+	if answer.Current, err = a.total(ctx, rollup); err != nil {
+		return nil, err
+	}
+	if answer.Previous, err = a.total(ctx, before); err != nil {
+		return nil, err
+	}
+	buckets, err := a.Requests.Series(ctx, requestlog.SeriesQuery{RollupFilter: rollup, Step: step})
+	if err != nil {
+		return nil, err
+	}
+	for i := range buckets {
+		answer.Series = append(answer.Series, FigureBin{Start: buckets[i].Start.UTC(), FigureSet: figureSet(&buckets[i].Figures)})
+	}
+	if answer.Breakdowns, err = a.breakdowns(ctx, rollup, answer.Current.Requests); err != nil {
+		return nil, err
+	}
+	if answer.Attention, err = a.attention(ctx, c, now); err != nil {
+		return nil, err
+	}
+	return &output[Overview]{answer}, nil
+}
+
+// rollup reads the part of the filters that roll-ups can answer.
+func (a *API) rollup(c *call, in *FigureFilters, now time.Time) (requestlog.RollupFilter, error) {
+	query := onlyFilters(c.query)
+	query.Set("from", in.From)
+	query.Set("to", in.To)
+	f, _, err := requestlog.ParseFilter(query, now)
+	if err != nil {
+		return requestlog.RollupFilter{}, err
+	}
+	if !f.From.Before(f.To) {
+		return requestlog.RollupFilter{}, invalid("query", "from", "must be before to")
+	}
+	return requestlog.RollupFilter{
+		WorkspaceID: c.workspaceID, From: f.From, To: f.To,
+		Key: f.Key, Model: f.Model, Provider: f.Provider, Policy: f.Policy, Simulated: f.Simulated,
+	}, nil
+}
+
+// total is the sum over everything that matches: quantiles cannot be added up, so it is a question of its own.
+func (a *API) total(ctx context.Context, f requestlog.RollupFilter) (FigureSet, error) {
+	groups, err := a.Requests.Breakdown(ctx, requestlog.BreakdownQuery{RollupFilter: f, Limit: 1})
+	if err != nil || len(groups) == 0 {
+		return FigureSet{}, err
+	}
+	return figureSet(&groups[0].Figures), nil
+}
+
+func (a *API) breakdowns(ctx context.Context, f requestlog.RollupFilter, requests int64) (Breakdowns, error) {
+	var b Breakdowns
+	parts := []struct {
+		by   string
+		into *[]FigureGroup
+	}{{"model", &b.Model}, {"provider", &b.Provider}, {"key", &b.Key}, {"policy", &b.Policy}}
+	for _, part := range parts {
+		groups, err := a.Requests.Breakdown(ctx, requestlog.BreakdownQuery{RollupFilter: f, By: part.by, Limit: breakdownRows})
+		if err != nil {
+			return b, err
+		}
+		*part.into = make([]FigureGroup, 0, len(groups))
+		for i := range groups {
+			*part.into = append(*part.into, figureGroup(&groups[i], requests))
+		}
+	}
+	return b, a.nameKeys(ctx, f.WorkspaceID, b.Key)
+}
+
+// nameKeys labels the groups of keys with their names: roll-ups know only ids.
+func (a *API) nameKeys(ctx context.Context, workspaceID string, groups []FigureGroup) error {
+	if len(groups) == 0 {
+		return nil
+	}
+	keys, err := a.Keys.Keys(ctx, workspaceID)
+	if err != nil {
+		return err
+	}
+	for i := range groups {
+		at := slices.IndexFunc(keys, func(k account.Key) bool { return k.ID == groups[i].Name })
+		switch {
+		case at >= 0:
+			groups[i].Label = keys[at].Name
+		case groups[i].Name == "":
+			groups[i].Label = "dashboard"
+		}
+	}
+	return nil
+}
+
+func figureGroup(g *requestlog.Group, requests int64) FigureGroup {
+	v := FigureGroup{Name: g.Name, Label: g.Label, FigureSet: figureSet(&g.Figures), SharePercent: share(g.Requests, requests)}
+	if v.Label == "" {
+		v.Label = g.Name
+	}
+	return v
+}
+
+func figureSet(f *requestlog.Figures) FigureSet {
+	saved := f.BaselineCost.Sub(f.ComparedCost)
+	return FigureSet{
+		Requests: f.Requests, Errors: f.Errors, Rejected: f.Rejected,
+		Expected: f.Expected, Fallbacks: f.Fallbacks, Policies: f.Policies,
+		Priced: f.Priced, Compared: f.Compared, Cost: f.Cost, BaselineCost: f.BaselineCost, Saved: saved,
+		SavedPercent: percent(saved, f.BaselineCost), ErrorPercent: share(f.Errors, f.Requests),
+		FallbackPercent: share(f.Fallbacks, f.Requests),
+		InputTokens:     f.InputTokens, CachedTokens: f.CachedTokens, OutputTokens: f.OutputTokens,
+		LatencyP50MS: measured(f.LatencyP50), LatencyP95MS: measured(f.LatencyP95), TTFTP50MS: measured(f.TTFTP50),
+	}
+}
+
+func measured(ms int64) *int64 {
+	if ms <= 0 {
+		return nil
+	}
+	return &ms
+}
+
+// stepFor keeps a chart between a few dozen and a few hundred buckets.
+func stepFor(span time.Duration) time.Duration {
+	switch {
+	case span <= 3*time.Hour:
+		return time.Minute
+	case span <= 8*24*time.Hour:
+		return time.Hour
+	}
+	return 24 * time.Hour
+}

@@ -1,0 +1,139 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"fairlead/internal/account"
+)
+
+// AccountView is a person.
+type AccountView struct {
+	ID        string    `json:"id"`
+	Email     string    `json:"email"`
+	Name      string    `json:"name"`
+	TimeZone  string    `json:"time_zone" doc:"IANA name."`
+	CreatedAt time.Time `json:"created_at"`
+}
+
+// BrowserSession is one signed-in browser of the account.
+type BrowserSession struct {
+	ID        string    `json:"id"`
+	Current   bool      `json:"current" doc:"The one that asks."`
+	Client    string    `json:"client"`
+	IP        string    `json:"ip"`
+	CreatedAt time.Time `json:"created_at"`
+	SeenAt    time.Time `json:"seen_at"`
+	ExpiresAt time.Time `json:"expires_at"`
+}
+
+// BrowserSessionList holds the sessions of an account.
+type BrowserSessionList struct {
+	Sessions []BrowserSession `json:"sessions"`
+}
+
+func (a *API) registerAccount() {
+	tags := []string{"account"}
+	register(a, SignedIn, huma.Operation{
+		OperationID: "get-account", Method: http.MethodGet, Path: "/account", Tags: tags,
+		Summary: "Get one's own account",
+	}, a.getAccount)
+	register(a, SignedIn, huma.Operation{
+		OperationID: "update-account", Method: http.MethodPatch, Path: "/account", Tags: tags,
+		Summary: "Change one's own name or time zone",
+	}, a.updateAccount)
+	register(a, SignedIn, huma.Operation{
+		OperationID: "delete-account", Method: http.MethodPost, Path: "/account/delete", Tags: tags,
+		Summary: "Delete one's own account", DefaultStatus: http.StatusNoContent,
+		Description: "A workspace with other members must have another owner first. Keys of workspaces that are left without members are revoked.",
+	}, a.deleteAccount)
+	register(a, SignedIn, huma.Operation{
+		OperationID: "change-password", Method: http.MethodPost, Path: "/account/password", Tags: tags,
+		Summary: "Change one's own password", Description: "Ends every session of the account; this browser gets a new one.",
+	}, a.changePassword)
+	register(a, SignedIn, huma.Operation{
+		OperationID: "list-sessions", Method: http.MethodGet, Path: "/account/sessions", Tags: tags,
+		Summary: "List the browsers that are signed in",
+	}, a.listSessions)
+	register(a, SignedIn, huma.Operation{
+		OperationID: "end-session", Method: http.MethodDelete, Path: "/account/sessions/{id}", Tags: tags,
+		Summary: "Sign one browser out", DefaultStatus: http.StatusNoContent,
+	}, a.endSession)
+}
+
+func (a *API) getAccount(_ context.Context, c *call, _ *struct{}) (*output[AccountView], error) {
+	return &output[AccountView]{accountView(c.account)}, nil
+}
+
+type updateAccountInput struct {
+	Body struct {
+		Name     *string `json:"name,omitempty" minLength:"1" maxLength:"100"`
+		TimeZone *string `json:"time_zone,omitempty" maxLength:"100" doc:"IANA name, such as Europe/Paris."`
+	}
+}
+
+func (a *API) updateAccount(ctx context.Context, c *call, in *updateAccountInput) (*output[AccountView], error) {
+	changed, err := a.People.UpdateAccount(ctx, c.account.ID, account.ProfileChange{Name: in.Body.Name, TimeZone: in.Body.TimeZone})
+	if err != nil {
+		return nil, err
+	}
+	return &output[AccountView]{accountView(changed)}, nil
+}
+
+type deleteAccountInput struct {
+	Body struct {
+		Password string `json:"password" maxLength:"1024" writeOnly:"true"`
+	}
+}
+
+func (a *API) deleteAccount(ctx context.Context, c *call, in *deleteAccountInput) (*signedOut, error) {
+	if err := a.People.DeleteAccount(ctx, c.account.ID, in.Body.Password); err != nil {
+		return nil, err
+	}
+	return &signedOut{SetCookie: c.cookie("")}, nil
+}
+
+type changePasswordInput struct {
+	Body struct {
+		OldPassword string `json:"old_password" maxLength:"1024" writeOnly:"true"`
+		NewPassword string `json:"new_password" maxLength:"1024" writeOnly:"true"`
+	}
+}
+
+func (a *API) changePassword(ctx context.Context, c *call, in *changePasswordInput) (*cookieOutput[SessionView], error) {
+	token, err := a.People.ChangePassword(ctx, c.account.ID, in.Body.OldPassword, in.Body.NewPassword, c.visitor)
+	if err != nil {
+		return nil, err
+	}
+	return a.signedIn(ctx, c, token)
+}
+
+func (a *API) listSessions(ctx context.Context, c *call, _ *struct{}) (*output[BrowserSessionList], error) {
+	sessions, err := a.People.Sessions(ctx, c.account.ID)
+	if err != nil {
+		return nil, err
+	}
+	list := BrowserSessionList{Sessions: make([]BrowserSession, 0, len(sessions))}
+	for _, s := range sessions {
+		list.Sessions = append(list.Sessions, BrowserSession{
+			ID: s.ID(), Current: s.ID() == c.session.ID(), Client: s.Client, IP: s.IP,
+			CreatedAt: s.CreatedAt.UTC(), SeenAt: s.SeenAt.UTC(), ExpiresAt: s.ExpiresAt.UTC(),
+		})
+	}
+	return &output[BrowserSessionList]{list}, nil
+}
+
+type sessionPath struct {
+	ID string `path:"id" maxLength:"100" doc:"Session id."`
+}
+
+func (a *API) endSession(ctx context.Context, c *call, in *sessionPath) (*nothing, error) {
+	return nil, a.People.EndSession(ctx, c.account.ID, in.ID)
+}
+
+func accountView(p account.Account) AccountView {
+	return AccountView{ID: p.ID, Email: p.Email, Name: p.Name, TimeZone: p.TimeZone, CreatedAt: p.CreatedAt.UTC()}
+}

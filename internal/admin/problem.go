@@ -1,0 +1,177 @@
+package admin
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/validation"
+
+	"fairlead/internal/account"
+	"fairlead/internal/llm"
+	"fairlead/internal/requestlog"
+)
+
+// problem carries an llm.Error through huma, which asks errors for their status.
+type problem struct{ fault *llm.Error }
+
+func (p problem) Error() string { return p.fault.Error() }
+
+// GetStatus is what huma answers with.
+func (p problem) GetStatus() int { return p.fault.Status() }
+
+// Problem is one thing that is wrong with a request.
+type Problem struct {
+	In         string `json:"in" enum:"body,query,path,header" doc:"Which part of the request is meant."`
+	Param      string `json:"param" doc:"The field, such as budget.amount_usd."`
+	Message    string `json:"message" doc:"What is wrong with it."`
+	Suggestion string `json:"suggestion,omitempty" doc:"The name that was probably meant."`
+}
+
+// explain turns what the packages below return into what a caller is told.
+func explain(err error) *llm.Error {
+	known, ok := errors.AsType[*llm.Error](err)
+	switch {
+	case ok:
+		return known
+	case errors.Is(err, account.ErrNotFound), errors.Is(err, requestlog.ErrNotFound):
+		return notFound()
+	case errors.Is(err, account.ErrConflict):
+		return &llm.Error{Kind: llm.Conflict, Message: "Something with this name or address exists already.", Err: err}
+	}
+	return llm.AsError(err)
+}
+
+// notFound is the one answer for ids that do not exist and for ids of other workspaces: they must not differ.
+func notFound() *llm.Error {
+	return llm.Errorf(llm.NotFound, "There is no such thing in this workspace.")
+}
+
+// maxProblems bounds an answer to a body that is nothing but problems.
+const maxProblems = 50
+
+// invalid refuses one field of a request.
+func invalid(in, param, message string) *llm.Error {
+	return invalidAll([]Problem{{In: in, Param: param, Message: message}})
+}
+
+func invalidAll(problems []Problem) *llm.Error {
+	slices.SortStableFunc(problems, func(a, b Problem) int { return cmp.Compare(a.Param, b.Param) })
+	problems = problems[:min(len(problems), maxProblems)]
+	first := problems[0]
+	sentence := first.Message
+	if first.Param != "" {
+		sentence = first.Param + ": " + first.Message
+	}
+	if first.Suggestion != "" {
+		sentence += "; did you mean " + strconv.Quote(first.Suggestion) + "?"
+	}
+	e := llm.Errorf(llm.InvalidRequest, "The request is not valid: %s", sentence)
+	e.Param = first.Param
+	return e.With("problems", problems)
+}
+
+// listed adds the list of problems to an error of another package, which names only the field.
+func listed(e *llm.Error, in string) *llm.Error {
+	if e.Kind != llm.InvalidRequest || e.Details["problems"] != nil {
+		return e
+	}
+	again := *e // the original may be shared
+	again.Details = maps.Clone(e.Details)
+	return again.With("problems", []Problem{{In: in, Param: e.Param, Message: e.Message}})
+}
+
+// transform gives errors our shape: our own, and those that huma makes while it reads a request.
+func (a *API) transform(ctx huma.Context, _ string, v any) (any, error) {
+	var e *llm.Error
+	switch v := v.(type) {
+	case problem:
+		e = v.fault
+	case *huma.ErrorModel:
+		e = a.fromHuma(ctx, v)
+	default:
+		return v, nil
+	}
+	call, _ := ctx.(*call)
+	call.fault = e
+	setHeaders := http.Header{}
+	headers(setHeaders, e)
+	for name := range setHeaders {
+		ctx.SetHeader(name, setHeaders.Get(name))
+	}
+	return errorBody(e.Body(call.requestID)), nil
+}
+
+// errorBody is an error that is encoded already.
+type errorBody []byte
+
+// fromHuma classifies the errors huma has by their status.
+func (a *API) fromHuma(ctx huma.Context, m *huma.ErrorModel) *llm.Error {
+	switch m.Status {
+	case http.StatusUnsupportedMediaType:
+		return llm.Errorf(llm.UnsupportedMediaType, "The body must be JSON: send content-type: application/json.")
+	case http.StatusRequestEntityTooLarge:
+		return llm.Errorf(llm.PayloadTooLarge, "The body is larger than %d bytes.", maxBody)
+	case http.StatusRequestTimeout:
+		return llm.Errorf(llm.InvalidRequest, "The body did not arrive in time.")
+	case http.StatusBadRequest:
+		for _, d := range m.Errors {
+			if d.Location == "body" {
+				return llm.Errorf(llm.InvalidJSON, "The body is not valid JSON: %s.", d.Message)
+			}
+		}
+		return invalid("body", "", "a JSON body is required")
+	case http.StatusUnprocessableEntity:
+		return invalidAll(a.problems(ctx.Operation(), m.Errors))
+	}
+	return llm.AsError(errors.New(m.Detail))
+}
+
+// problems drops the values huma would echo: they may be passwords.
+func (a *API) problems(op *huma.Operation, details []*huma.ErrorDetail) []Problem {
+	slices.SortStableFunc(details, func(a, b *huma.ErrorDetail) int { return cmp.Compare(a.Location, b.Location) })
+	list := []Problem{}
+	for _, d := range details[:min(len(details), maxProblems)] {
+		in, param, _ := strings.Cut(d.Location, ".")
+		p := Problem{In: in, Param: param, Message: d.Message}
+		if d.Message == validation.MsgUnexpectedProperty {
+			p.Message = "unknown field"
+			p.Suggestion = a.nearestField(op, param)
+		}
+		if name, ok := requiredName(d.Message); ok { // huma names the object that lacks it
+			p.Param, p.Message = strings.TrimPrefix(param+"."+name, "."), "is required"
+		}
+		list = append(list, p)
+	}
+	if len(list) == 0 {
+		list = append(list, Problem{In: "body", Message: "does not fit the operation"})
+	}
+	return list
+}
+
+// requiredName reads the name of the missing field out of huma's message.
+func requiredName(message string) (string, bool) {
+	before, after, _ := strings.Cut(validation.MsgExpectedRequiredProperty, "%s")
+	rest, ok := strings.CutPrefix(message, before)
+	name, complete := strings.CutSuffix(rest, after)
+	return name, ok && complete
+}
+
+// headers repeats what clients look for before they read a body.
+func headers(h http.Header, e *llm.Error) {
+	h.Set("Content-Type", "application/json")
+	h.Set("X-Fairlead-Error-Code", e.Kind.Code())
+	h.Set("X-Should-Retry", strconv.FormatBool(e.Retryable()))
+	if e.RetryAfter > 0 {
+		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
+	}
+	if allowed, ok := e.Details["allow"].([]string); ok {
+		h.Set("Allow", strings.Join(allowed, ", "))
+	}
+}

@@ -1,0 +1,217 @@
+package admin
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/llm"
+)
+
+func TestWhatNoOperationTakesIsRefusedInOurShape(t *testing.T) {
+	t.Parallel()
+	large := `{"name":"` + strings.Repeat("x", maxBody) + `"}`
+	cases := []struct {
+		name, method, path, body string
+		with                     []with
+		status                   int
+		code                     string
+	}{
+		{name: "unknown path", method: "GET", path: "/api/v1/nothing", status: 404, code: "NOT_FOUND"},
+		{name: "below another version", method: "GET", path: "/api/v2/keys", status: 404, code: "NOT_FOUND"},
+		{name: "trailing slash", method: "GET", path: "/api/v1/keys/", status: 404, code: "NOT_FOUND"},
+		{name: "unclean path", method: "GET", path: "/api/v1//keys", status: 404, code: "NOT_FOUND"},
+		{name: "dots in the path", method: "GET", path: "/api/v1/requests/../keys", status: 404, code: "NOT_FOUND"},
+		{name: "docs page", method: "GET", path: "/api/v1/docs", status: 404, code: "NOT_FOUND"},
+		{name: "wrong method", method: "PUT", path: "/api/v1/keys", status: 405, code: "METHOD_NOT_ALLOWED"},
+		{name: "preflight", method: "OPTIONS", path: "/api/v1/keys", status: 405, code: "METHOD_NOT_ALLOWED"},
+		{name: "wrong method on the document", method: "POST", path: "/api/openapi.json", status: 405, code: "METHOD_NOT_ALLOWED"},
+		{name: "wrong content type", method: "POST", path: "/api/v1/keys", body: `{"name":"x"}`, with: []with{header("Content-Type", "text/plain")}, status: 415, code: "UNSUPPORTED_MEDIA_TYPE"},
+		{name: "form", method: "POST", path: "/api/v1/keys", body: `name=x`, with: []with{header("Content-Type", "application/x-www-form-urlencoded")}, status: 415, code: "UNSUPPORTED_MEDIA_TYPE"},
+		{name: "too large", method: "POST", path: "/api/v1/keys", body: large, status: 413, code: "PAYLOAD_TOO_LARGE"},
+		{name: "not JSON", method: "POST", path: "/api/v1/keys", body: `{"name":`, status: 400, code: "INVALID_JSON"},
+		{name: "repeated field", method: "POST", path: "/api/v1/keys", body: `{"name":"a","name":"b"}`, status: 400, code: "INVALID_JSON"},
+		{name: "trailing data", method: "POST", path: "/api/v1/keys", body: `{"name":"a"}{}`, status: 400, code: "INVALID_JSON"},
+		{name: "no body", method: "POST", path: "/api/v1/keys", status: 400, code: "INVALID_REQUEST"},
+		{name: "a list", method: "POST", path: "/api/v1/keys", body: `[]`, status: 400, code: "INVALID_REQUEST"},
+		{name: "field in another case", method: "POST", path: "/api/v1/keys", body: `{"Name":"a"}`, status: 400, code: "INVALID_REQUEST"},
+		{name: "NUL in a workspace", method: "GET", path: "/api/v1/keys?workspace=%00", status: 404, code: "NOT_FOUND"},
+		{name: "NUL in an id", method: "GET", path: "/api/v1/keys/%00", status: 404, code: "NOT_FOUND"},
+	}
+	for _, tc := range cases {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			newSite(t).raw(tc.method, tc.path, tc.body, append([]with{as("acc_owner")}, tc.with...)...).refused(tc.status, tc.code)
+		})
+	}
+}
+
+func TestAllowNamesTheMethods(t *testing.T) {
+	t.Parallel()
+	got := newSite(t).call("PUT", "/keys/key_1", "", as("acc_owner"))
+	if allow := got.Header().Get("Allow"); allow != "GET, PATCH, DELETE" {
+		t.Errorf("Allow: %s", allow)
+	}
+}
+
+func TestEveryProblemIsListedWithoutItsValue(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	body := `{"name":"","scopes":["root"],"budget":{"amount_usd":"lots","perid":"day"},"tgas":{},"limits":{"concurrent":-1}}`
+	got := s.call("POST", "/keys", body, as("acc_owner")).refused(http.StatusBadRequest, "INVALID_REQUEST")
+	type short struct{ Param, Suggestion string }
+	var list []short
+	for _, p := range got.Details.Problems {
+		list = append(list, short{p.Param, p.Suggestion})
+		if p.In != "body" || p.Message == "" {
+			t.Errorf("%+v", p)
+		}
+	}
+	want := []short{
+		{"budget.amount_usd", ""}, {"budget.perid", "period"}, {"budget.period", ""}, {"limits.concurrent", ""}, {"name", ""}, {"scopes[0]", ""}, {"tgas", "tags"},
+	}
+	if diff := cmp.Diff(want, list); diff != "" {
+		t.Error(diff)
+	}
+	if got.Details.Param != "budget.amount_usd" || s.world.made != 0 {
+		t.Errorf("param %q, made %d", got.Details.Param, s.world.made)
+	}
+	secret := s.call("POST", "/session", `{"email":"a@example.com","password":{"x":"hunter2"}}`).refused(http.StatusBadRequest, "INVALID_REQUEST")
+	if text, _ := json.Marshal(secret); strings.Contains(string(text), "hunter2") {
+		t.Errorf("a password is echoed: %s", text)
+	}
+}
+
+// TestExtraFieldsAreRefusedInEveryWrite tries fields that would give more than one has.
+func TestExtraFieldsAreRefusedInEveryWrite(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	tried := 0
+	for _, op := range s.api.Operations() {
+		item := s.api.huma.OpenAPI().Paths[op.Path]
+		for method, documented := range map[string]bool{
+			"POST": item.Post != nil && item.Post.RequestBody != nil, "PUT": item.Put != nil && item.Put.RequestBody != nil,
+			"PATCH": item.Patch != nil && item.Patch.RequestBody != nil,
+		} {
+			if method != op.Method || !documented {
+				continue
+			}
+			tried++
+			path := pathParam.ReplaceAllString(op.Path, "nothing")
+			body := `{"spent_usd":"-5","workspace_id":"ws_abroad","account_id":"acc_stranger","operator":true}`
+			got := s.call(method, path, body, as("acc_owner")).refused(http.StatusBadRequest, "INVALID_REQUEST")
+			for _, name := range []string{"spent_usd", "workspace_id", "account_id", "operator"} {
+				if !slices.ContainsFunc(got.Details.Problems, func(p Problem) bool { return p.Param == name && p.Message == "unknown field" }) {
+					t.Errorf("%s %s takes %s: %+v", method, op.Path, name, got.Details.Problems)
+				}
+			}
+		}
+	}
+	if tried < 15 {
+		t.Errorf("only %d operations have a body", tried)
+	}
+}
+
+func TestDefectsAreLoggedOnceAndSayNothing(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.world.broken = errDisk
+	got := s.call("GET", "/keys", "", as("acc_owner")).refused(http.StatusInternalServerError, "INTERNAL_ERROR")
+	if strings.Contains(got.Error, "secret-path") || !got.Details.Retryable {
+		t.Errorf("%+v", got)
+	}
+	if n := strings.Count(s.lines.String(), "secret-path"); n != 1 || !strings.Contains(s.lines.String(), got.Details.RequestID) {
+		t.Errorf("logged %d times: %s", n, s.lines)
+	}
+}
+
+func TestPanicAnswersAndTheProcessLives(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, func(p *Parts) { p.Instance = nil })
+	s.call("GET", "/settings", "", as("acc_owner")).refused(http.StatusInternalServerError, "INTERNAL_ERROR")
+	if n := strings.Count(s.lines.String(), "panicked"); n != 1 {
+		t.Errorf("logged %d times: %s", n, s.lines)
+	}
+	s.call("GET", "/keys", "", as("acc_owner")).want(200)
+}
+
+func TestErrorsOfOtherPackagesKeepTheirWords(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	got := s.call("POST", "/routing/explain", `{"request":{}}`, as("acc_owner")).refused(http.StatusBadRequest, "INVALID_REQUEST")
+	want := []Problem{{In: "body", Param: "model", Message: "model is required"}}
+	if diff := cmp.Diff(want, got.Details.Problems); diff != "" || got.Error != "model is required" {
+		t.Error(got.Error, diff)
+	}
+	s.world.broken = llm.Errorf(llm.RateLimited, "Too many attempts.")
+	s.call("GET", "/keys", "", as("acc_owner")).refused(http.StatusTooManyRequests, "RATE_LIMITED")
+}
+
+func TestNearest(t *testing.T) {
+	t.Parallel()
+	known := []string{"model", "provider", "min_cost", "max_cost"}
+	for name, want := range map[string]string{"modell": "model", "Model": "model", "mincost": "min_cost", "providr": "provider", "xyzzy": "", "": ""} {
+		if got := nearest(name, known); got != want {
+			t.Errorf("nearest(%q) = %q, want %q", name, got, want)
+		}
+	}
+}
+
+func FuzzNearest(f *testing.F) {
+	f.Add("modell")
+	f.Add("")
+	f.Fuzz(func(t *testing.T, name string) {
+		if got := nearest(name, []string{"model", "key"}); got != "" && edits(strings.ToLower(name), got) > max(2, len(name)/3) {
+			t.Errorf("%q is far from %q", got, name)
+		}
+	})
+}
+
+func TestMissingFieldIsNamed(t *testing.T) {
+	t.Parallel()
+	got := newSite(t).call("POST", "/keys", `{}`, as("acc_owner")).refused(http.StatusBadRequest, "INVALID_REQUEST")
+	if diff := cmp.Diff([]Problem{{In: "body", Param: "name", Message: "is required"}}, got.Details.Problems); diff != "" || got.Details.Param != "name" {
+		t.Error(got.Details.Param, diff)
+	}
+}
+
+// FuzzBody looks for bodies that break something: every answer is a success or an error of ours, never a defect.
+func FuzzBody(f *testing.F) {
+	for _, seed := range []string{
+		`{"name":"x"}`, `{"name":"x","budget":{"amount_usd":"1","period":"day"}}`, `{"name":null}`, `[1,2]`, `"x"`, `{"tags":{"a":1}}`,
+		`{"name":"x","expires_at":"2027-01-01"}`, `{"limits":{"concurrent":1e400}}`, "{\"name\":\"\xff\"}", `{"name":"\u0000"}`,
+	} {
+		f.Add(seed)
+	}
+	api, err := New(Parts{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, body string) {
+		s := &site{T: t, api: api}
+		api.Parts = s.furnish()
+		for _, op := range [][2]string{{"POST", "/keys"}, {"PATCH", "/keys/key_read"}, {"PATCH", "/workspace"}} {
+			if got := s.call(op[0], op[1], body, as("acc_owner"), header("Content-Type", "application/json")); got.Code >= 500 {
+				t.Errorf("%s %s: %d %s\n%s", op[0], op[1], got.Code, got.Body, s.lines)
+			}
+		}
+	})
+}
+
+func TestBodyFullOfProblemsIsAnsweredBriefly(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	b.WriteString(`{"name":"x"`)
+	for i := range 20_000 {
+		fmt.Fprintf(&b, `,"nam%d":0`, i)
+	}
+	got := newSite(t).call("POST", "/keys", b.String()+"}", as("acc_owner"))
+	if e := got.refused(http.StatusBadRequest, "INVALID_REQUEST"); len(e.Details.Problems) != maxProblems || got.Body.Len() > 10_000 {
+		t.Errorf("%d problems in %d bytes", len(e.Details.Problems), got.Body.Len())
+	}
+}

@@ -1,0 +1,197 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"fairlead/internal/account"
+	"fairlead/internal/llm"
+)
+
+// ProviderView is a configured provider with its health.
+type ProviderView struct {
+	Name         string           `json:"name"`
+	Title        string           `json:"title"`
+	BaseURL      string           `json:"base_url" doc:"Empty for those who do not run the gateway, like credentials."`
+	Source       string           `json:"source" doc:"Where it comes from: env, file, detected, dashboard or simulator."`
+	Simulated    bool             `json:"simulated"`
+	Enabled      bool             `json:"enabled"`
+	Health       string           `json:"health" enum:"ok,degraded,down,unknown" doc:"The worst of it: down when no target can be used, degraded when some cannot."`
+	Credentials  []CredentialView `json:"credentials"`
+	Targets      []TargetView     `json:"targets"`
+	Headroom     *HeadroomView    `json:"headroom,omitempty" doc:"What the provider last said about its rate limits."`
+	Traffic      FigureSet        `json:"traffic" doc:"The last 24 hours of this workspace."`
+	SharePercent *float64         `json:"share_percent"`
+}
+
+// CredentialView is what is shown of a credential; the secret itself is never read back.
+type CredentialView struct {
+	ID           string     `json:"id"`
+	Hint         string     `json:"hint" doc:"The last four characters."`
+	Source       string     `json:"source" doc:"The environment variable it comes from, file, or dashboard."`
+	Removable    bool       `json:"removable" doc:"Only credentials of the dashboard can be removed here."`
+	RestingUntil *time.Time `json:"resting_until"`
+	Reason       *string    `json:"reason" doc:"Why it rests."`
+}
+
+// HeadroomView is what is left of a provider's rate limits.
+type HeadroomView struct {
+	Requests *int64    `json:"requests"`
+	Tokens   *int64    `json:"tokens"`
+	At       time.Time `json:"at"`
+}
+
+// ProviderList holds every provider.
+type ProviderList struct {
+	Providers []ProviderView `json:"providers"`
+}
+
+// ProviderTest is what a test call found.
+type ProviderTest struct {
+	OK        bool     `json:"ok"`
+	LatencyMS *int64   `json:"latency_ms"`
+	Status    *int     `json:"status" doc:"The provider's HTTP status; null when none came."`
+	Models    []string `json:"models" doc:"Models that the provider says it has."`
+	Error     *string  `json:"error" doc:"Exactly what went wrong."`
+}
+
+// ProviderPath names a provider. It is exported because huma reads embedded fields only then.
+type ProviderPath struct {
+	Name string `path:"name" maxLength:"100" doc:"Provider name."`
+}
+
+func (a *API) registerProviders() {
+	tags := []string{"providers"}
+	register(a, account.ReadProviders, huma.Operation{
+		OperationID: "list-providers", Method: http.MethodGet, Path: "/providers", Tags: tags,
+		Summary: "List providers with credentials, health and traffic",
+	}, a.listProviders)
+	register(a, account.ManageProviders, huma.Operation{
+		OperationID: "update-provider", Method: http.MethodPatch, Path: "/providers/{name}", Tags: tags,
+		Summary: "Turn a provider on or off",
+	}, a.updateProvider)
+	register(a, account.ManageProviders, huma.Operation{
+		OperationID: "test-provider", Method: http.MethodPost, Path: "/providers/{name}/test", Tags: tags,
+		Summary: "Make one cheap call to a provider",
+	}, a.testProvider)
+	register(a, account.ManageProviders, huma.Operation{
+		OperationID: "reset-provider", Method: http.MethodPost, Path: "/providers/{name}/reset", Tags: tags,
+		Summary: "Close a provider's circuits and end the rest of its credentials", DefaultStatus: http.StatusNoContent,
+	}, a.resetProvider)
+}
+
+func (a *API) listProviders(ctx context.Context, c *call, _ *struct{}) (*output[ProviderList], error) {
+	traffic, requests, err := a.traffic(ctx, c.workspaceID, "provider")
+	if err != nil {
+		return nil, err
+	}
+	providers := a.Fleet.Providers()
+	list := ProviderList{Providers: make([]ProviderView, 0, len(providers))}
+	for i := range providers {
+		v := providerView(&providers[i])
+		if !c.actor.Operator { // how the gateway reaches a provider is the matter of whoever runs it
+			v.BaseURL, v.Credentials, v.Headroom = "", []CredentialView{}, nil
+		}
+		v.Traffic = traffic[v.Name]
+		v.SharePercent = share(v.Traffic.Requests, requests)
+		list.Providers = append(list.Providers, v)
+	}
+	return &output[ProviderList]{list}, nil
+}
+
+type updateProviderInput struct {
+	ProviderPath
+	Body struct {
+		Enabled bool `json:"enabled"`
+	}
+}
+
+func (a *API) updateProvider(ctx context.Context, c *call, in *updateProviderInput) (*output[ProviderView], error) {
+	if a.Switch == nil {
+		return nil, llm.Errorf(llm.Conflict, "Providers of this instance are switched in its configuration, not here.")
+	}
+	before, err := a.provider(in.Name)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.Switch.SetEnabled(ctx, in.Name, in.Body.Enabled); err != nil {
+		return nil, err
+	}
+	if err := a.Notes.Note(ctx, c.actor, "provider.update", in.Name, switched{before.Enabled}, switched{in.Body.Enabled}); err != nil {
+		return nil, err
+	}
+	after, err := a.provider(in.Name)
+	if err != nil {
+		return nil, err
+	}
+	return &output[ProviderView]{providerView(after)}, nil
+}
+
+type switched struct {
+	Enabled bool `json:"enabled"`
+}
+
+func (a *API) testProvider(ctx context.Context, _ *call, in *ProviderPath) (*output[ProviderTest], error) {
+	result, err := a.Prober.Test(ctx, in.Name)
+	if err != nil {
+		return nil, err
+	}
+	return &output[ProviderTest]{ProviderTest{
+		OK: result.OK, LatencyMS: millis(result.Latency), Status: positive(result.Status), Models: result.Models, Error: text(result.Error),
+	}}, nil
+}
+
+func (a *API) resetProvider(ctx context.Context, c *call, in *ProviderPath) (*nothing, error) {
+	if err := a.Prober.ResetCircuits(ctx, in.Name); err != nil {
+		return nil, err
+	}
+	return nil, a.Notes.Note(ctx, c.actor, "provider.reset", in.Name, nil, nil)
+}
+
+// provider finds a configured provider.
+func (a *API) provider(name string) (*ProviderState, error) {
+	providers := a.Fleet.Providers()
+	for i := range providers {
+		if providers[i].Name == name {
+			return &providers[i], nil
+		}
+	}
+	return nil, account.ErrNotFound
+}
+
+func providerView(s *ProviderState) ProviderView {
+	v := ProviderView{
+		Name: s.Name, Title: s.Title, BaseURL: s.BaseURL, Source: s.Source, Simulated: s.Simulated, Enabled: s.Enabled,
+		Health: providerHealth(s), Credentials: make([]CredentialView, 0, len(s.Credentials)), Targets: targetViews(s.Targets),
+	}
+	for _, c := range s.Credentials {
+		v.Credentials = append(v.Credentials, credentialView(c))
+	}
+	if s.Headroom != nil {
+		v.Headroom = &HeadroomView{Requests: s.Headroom.Requests, Tokens: s.Headroom.Tokens, At: s.Headroom.At.UTC()}
+	}
+	return v
+}
+
+// providerHealth sums a provider's targets up in one word.
+func providerHealth(s *ProviderState) string {
+	open, calls := 0, int64(0)
+	for _, t := range s.Targets {
+		calls += t.Health.Calls
+		if t.Health.Circuit == "open" || t.Health.Circuit == "half_open" {
+			open++
+		}
+	}
+	switch {
+	case len(s.Targets) > 0 && open == len(s.Targets):
+		return "down"
+	case open > 0:
+		return "degraded"
+	case calls == 0:
+		return "unknown"
+	}
+	return "ok"
+}

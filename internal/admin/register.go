@@ -1,0 +1,95 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"fairlead/internal/account"
+	"fairlead/internal/llm"
+)
+
+// What an operation may ask for besides a permission in a workspace.
+const (
+	Public   account.Permission = "public"    // nobody needs to be signed in
+	SignedIn account.Permission = "signed_in" // the person themselves: a session, whatever the workspace
+)
+
+// Operation is one operation with what it asks of its caller.
+type Operation struct {
+	ID         string
+	Method     string
+	Path       string
+	Permission account.Permission
+}
+
+// Operations lists every operation in the order of registration.
+func (a *API) Operations() []Operation { return slices.Clone(a.operations) }
+
+// output is an answer with a body.
+type output[T any] struct{ Body T }
+
+// nothing is an answer without one.
+type nothing struct{}
+
+// register adds an operation. There is no other way to add one, so none can be without a permission: it is checked
+// before anything of the request is read, and the handler is told who calls.
+func register[I, O any](a *API, perm account.Permission, op huma.Operation, handle func(context.Context, *call, *I) (*O, error)) {
+	op.Middlewares = huma.Middlewares{a.guard(perm)}
+	op.MaxBodyBytes = maxBody + 1 // huma refuses a body of exactly this size
+	op.BodyReadTimeout = 10 * time.Second
+	op.Responses = map[string]*huma.Response{"default": a.errorResponse(), "200": op.Responses["200"]}
+	if op.Responses["200"] == nil {
+		delete(op.Responses, "200")
+	}
+	op.Extensions = map[string]any{"x-permission": string(perm)}
+	a.documentAccess(perm, &op)
+	a.operations = append(a.operations, Operation{ID: op.OperationID, Method: op.Method, Path: op.Path, Permission: perm})
+	huma.Register(a.huma, op, func(ctx context.Context, in *I) (*O, error) {
+		c := callOf(ctx)
+		out, err := handle(ctx, c, in)
+		if err != nil {
+			return nil, problem{a.fault(ctx, c, err)}
+		}
+		return out, nil
+	})
+}
+
+// documentAccess says in the document how callers show who they are, and that a session chooses its workspace.
+func (a *API) documentAccess(perm account.Permission, op *huma.Operation) {
+	switch perm {
+	case Public:
+		op.Security = []map[string][]string{}
+	case SignedIn:
+		op.Security = []map[string][]string{{"session": {}}}
+	default:
+		op.Security = []map[string][]string{{"session": {}}, {"key": {}}}
+		op.Parameters = append(op.Parameters, &huma.Param{
+			Name: workspaceParam, In: "query", Schema: &huma.Schema{Type: huma.TypeString},
+			Description: "Workspace id, for a session; the account's first workspace when absent. A key has its own.",
+		})
+	}
+}
+
+// fault is what the caller is told. Defects of ours are logged here, once.
+func (a *API) fault(ctx context.Context, c *call, err error) *llm.Error {
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return &llm.Error{Kind: llm.ClientCancelled, Message: "The client left.", Err: err}
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return &llm.Error{Kind: llm.Overloaded, Message: "This took too long. Narrow the filter or try again.", Err: err}
+	}
+	e := explain(err)
+	if e.Kind.Status() >= http.StatusInternalServerError {
+		a.Log.ErrorContext(ctx, "admin operation failed", "request_id", c.requestID, "operation", c.Operation().OperationID, "error", err)
+	}
+	in := "body"
+	if m := c.Method(); m == http.MethodGet || m == http.MethodHead || m == http.MethodDelete {
+		in = "query"
+	}
+	return listed(e, in)
+}

@@ -1,0 +1,69 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"fairlead/internal/account"
+)
+
+// RegistrationState says what this visitor needs to register.
+type RegistrationState struct {
+	SetupNeeded       bool   `json:"setup_needed" doc:"There is no account yet: the next one runs the gateway."`
+	SetupCodeNeeded   bool   `json:"setup_code_needed" doc:"The first account needs the code that the gateway printed when it started."`
+	Mode              string `json:"mode" enum:"loopback,invitation,open"`
+	InvitationNeeded  bool   `json:"invitation_needed"`
+	MinPasswordLength int    `json:"min_password_length"`
+}
+
+// minPassword is what account asks of a password; the dashboard shows it before anybody types one.
+const minPassword = 10
+
+func (a *API) registerRegistration() {
+	tags := []string{"session"}
+	register(a, Public, huma.Operation{
+		OperationID: "get-registration", Method: http.MethodGet, Path: "/registration", Tags: tags,
+		Summary: "Say what is needed to register from here",
+	}, a.getRegistration)
+	register(a, Public, huma.Operation{
+		OperationID: "create-registration", Method: http.MethodPost, Path: "/registration", Tags: tags,
+		Summary: "Register an account and sign in", DefaultStatus: http.StatusCreated,
+	}, a.createRegistration)
+}
+
+func (a *API) getRegistration(ctx context.Context, c *call, _ *struct{}) (*output[RegistrationState], error) {
+	setup, err := a.People.SetupNeeded(ctx)
+	if err != nil {
+		return nil, err
+	}
+	mode := a.Instance.Facts().Registration
+	open := mode == account.RegistrationOpen || (mode == account.RegistrationLoopback && c.visitor.Loopback)
+	return &output[RegistrationState]{RegistrationState{
+		SetupNeeded: setup, SetupCodeNeeded: setup && !c.visitor.Loopback, Mode: mode,
+		InvitationNeeded: !setup && !open, MinPasswordLength: minPassword,
+	}}, nil
+}
+
+type registrationInput struct {
+	Body struct {
+		Email      string `json:"email" maxLength:"254"`
+		Password   string `json:"password" maxLength:"1024" writeOnly:"true"`
+		Name       string `json:"name,omitempty" maxLength:"100"`
+		Workspace  string `json:"workspace,omitempty" maxLength:"100" doc:"Name of the workspace to create; made from the person's name when empty."`
+		SetupCode  string `json:"setup_code,omitempty" maxLength:"100"`
+		Invitation string `json:"invitation,omitempty" maxLength:"200" doc:"Token of an invitation: joins its workspace and creates none."`
+	}
+}
+
+func (a *API) createRegistration(ctx context.Context, c *call, in *registrationInput) (*cookieOutput[SessionView], error) {
+	_, token, err := a.People.Register(ctx, account.Registration{
+		Email: in.Body.Email, Password: in.Body.Password, Name: in.Body.Name, Workspace: in.Body.Workspace,
+		SetupCode: in.Body.SetupCode, Invitation: in.Body.Invitation, Visitor: c.visitor,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return a.signedIn(ctx, c, token)
+}

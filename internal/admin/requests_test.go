@@ -1,0 +1,240 @@
+package admin
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/catalog"
+	"fairlead/internal/llm"
+	"fairlead/internal/money"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
+)
+
+// entry is a served request with everything known about it.
+func entry(id, workspaceID string) requestlog.Entry {
+	price := &catalog.Price{Input: money.PerMillion(1), Output: money.PerMillion(4), PerRequest: 1000, Source: "list", AsOf: "2026-11-01"}
+	usage := llm.Usage{Input: 1000, Output: 500, Reasoning: 100}
+	bill := price.Bill(usage)
+	return requestlog.Entry{
+		ID: id, WorkspaceID: workspaceID, KeyID: "key_read", KeyName: "ci", Time: noon.Add(-time.Minute), Latency: 412 * time.Millisecond, TTFT: 180 * time.Millisecond,
+		Overhead: 900 * time.Microsecond, Endpoint: "chat/completions", Format: "chat", Requested: "auto", Model: "gpt", Provider: "acme",
+		DecisionKind: route.Expected, Decision: &route.Decision{Kind: route.Expected, Input: route.Input{Needs: llm.Tools}},
+		Attempts: []requestlog.Attempt{{Provider: "acme", Model: "gpt", Upstream: "gpt-1", Duration: 400 * time.Millisecond, Status: 200, Usage: &usage}},
+		Outcome:  requestlog.OK, Status: 200, Usage: usage, Cost: &bill.Total, Bill: &bill,
+		BaselineModel: "large", BaselineCost: new(9 * bill.Total / 3), BaselineSource: "default",
+		Preview: "how do I", BodyState: requestlog.BodyStored,
+	}
+}
+
+func numbered(i int) string { return fmt.Sprintf("req_%03d", i) }
+
+func TestListIsPagedByTheLastID(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for i := range 5 {
+		s.log.entries = append(s.log.entries, entry(numbered(i), home))
+	}
+	s.log.entries = append(s.log.entries, entry("req_abroad", abroad))
+	var got []string
+	before, pages := "", 0
+	for {
+		var page RequestPage
+		s.call("GET", "/requests?limit=2&before="+before, "", as("acc_viewer")).want(200).into(&page)
+		for _, r := range page.Requests {
+			got = append(got, r.ID)
+		}
+		pages++
+		if page.Before == nil {
+			break
+		}
+		before = *page.Before
+	}
+	want := []string{numbered(4), numbered(3), numbered(2), numbered(1), numbered(0)}
+	if diff := cmp.Diff(want, got); diff != "" || pages != 3 {
+		t.Errorf("%d pages, -want +got:\n%s", pages, diff)
+	}
+}
+
+func TestListTakesTheFiltersOfTheAddress(t *testing.T) {
+	t.Parallel()
+	cases := map[string]int{
+		"":                             3,
+		"?model=gpt":                   2,
+		"?model=gpt,small":             3,
+		"?outcome=upstream_error":      1,
+		"?preset=errors":               1,
+		"?q=HOW+do":                    3,
+		"?min_latency=1s":              0,
+		"?from=now-1h&to=now":          0, // their ids carry another time
+		"?decision=fallback&model=gpt": 0,
+		"?simulated=true":              0,
+	}
+	s := newSite(t)
+	s.log.entries = []requestlog.Entry{entry(numbered(0), home), entry(numbered(1), home), entry(numbered(2), home)}
+	s.log.entries[1].Model = "small"
+	s.log.entries[2].Outcome = requestlog.UpstreamError
+	for i := range s.log.entries {
+		s.log.entries[i].Time = noon.Add(-2 * time.Hour)
+	}
+	for query, want := range cases {
+		var page RequestPage
+		s.call("GET", "/requests"+query, "", as("acc_owner")).want(200).into(&page)
+		var count RequestCount
+		s.call("GET", "/requests/count"+query, "", as("acc_owner")).want(200).into(&count)
+		if len(page.Requests) != want || count.Count != want {
+			t.Errorf("%s: listed %d, counted %d, want %d", query, len(page.Requests), count.Count, want)
+		}
+	}
+}
+
+func TestBadFiltersAreRefusedByName(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct{ param, suggestion string }{
+		"modell=gpt":     {"modell", "model"},
+		"outcome=great":  {"outcome", ""},
+		"min_cost=cheap": {"min_cost", ""},
+		"limit=0":        {"limit", ""},
+		"limit=201":      {"limit", ""},
+		"sort=name":      {"sort", ""},
+		"q=%00":          {"q", ""},
+		"q=%ff":          {"q", ""},
+	}
+	s := newSite(t)
+	for query, want := range cases {
+		got := s.call("GET", "/requests?"+query, "", as("acc_owner")).refused(http.StatusBadRequest, "INVALID_REQUEST")
+		if len(got.Details.Problems) != 1 || got.Details.Param != want.param {
+			t.Errorf("%s: %+v", query, got)
+			continue
+		}
+		p := got.Details.Problems[0]
+		if p.In != "query" || p.Param != want.param || p.Suggestion != want.suggestion {
+			t.Errorf("%s: %+v", query, p)
+		}
+	}
+}
+
+func TestDetailTellsMoneyExactly(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.log.entries = []requestlog.Entry{entry("req_1", home)}
+	var got RequestDetail
+	s.call("GET", "/requests/req_1", "", as("acc_viewer")).want(200).into(&got)
+	if got.Cost.String() != "0.003001" || got.Saved.String() != "0.006002" || *got.SavedPercent != 66.7 {
+		t.Errorf("cost %s, saved %s, %v %%", got.Cost, got.Saved, *got.SavedPercent)
+	}
+	sum := money.Amount(0)
+	for _, row := range got.Bill.Rows {
+		sum = sum.Add(row.Amount)
+	}
+	if sum != got.Bill.Total || got.Bill.Rows[0].PerMtok.String() != "1" {
+		t.Errorf("bill: %+v", got.Bill)
+	}
+	if *got.LatencyMS != 412 || *got.TTFTMS != 180 || *got.OverheadUS != 900 || len(got.Tries) != 1 || got.Attempts != 1 {
+		t.Errorf("times and attempts: %+v", got)
+	}
+}
+
+func TestUnknownIsNull(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.log.entries = []requestlog.Entry{{ID: "req_1", WorkspaceID: home, Time: noon, Outcome: requestlog.Rejected, Status: 429, BodyState: requestlog.BodyNone}}
+	var got map[string]any
+	s.call("GET", "/requests/req_1", "", as("acc_owner")).want(200).into(&got)
+	for _, name := range []string{"cost_usd", "baseline_cost_usd", "saved_usd", "saved_percent", "model", "provider", "decision", "latency_ms", "ttft_ms", "key_id"} {
+		if v, ok := got[name]; !ok || v != nil {
+			t.Errorf("%s is %v, want null", name, v)
+		}
+	}
+	for _, name := range []string{"attempts", "warnings"} {
+		if list, ok := got[name].([]any); !ok || len(list) != 0 {
+			t.Errorf("%s is %v, want []", name, got[name])
+		}
+	}
+}
+
+func TestBodySaysWhyItIsAbsent(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, state := range []requestlog.BodyState{
+		requestlog.BodyOff, requestlog.BodyOffKey, requestlog.BodyRefused, requestlog.BodyExpired,
+		requestlog.BodyTooLarge, requestlog.BodyNone,
+	} {
+		s := newSite(t)
+		e := entry("req_1", home)
+		e.BodyState = state
+		s.log.entries = []requestlog.Entry{e}
+		var got RequestBody
+		s.call("GET", "/requests/req_1/body", "", as("acc_owner")).want(200).into(&got)
+		if got.State != string(state) || got.Reason == nil || got.Request != nil || seen[*got.Reason] {
+			t.Errorf("%s: %+v", state, got)
+			continue
+		}
+		seen[*got.Reason] = true
+	}
+}
+
+func TestStoredBodyIsShownAsText(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.log.entries = []requestlog.Entry{entry("req_1", home), entry("req_2", home)}
+	s.log.bodies["req_1"] = requestlog.Body{Request: []byte(`{"a":1}`), Response: []byte("b\xffc"), Streamed: true}
+	var got RequestBody
+	s.call("GET", "/requests/req_1/body", "", as("acc_developer")).want(200).into(&got)
+	if got.State != "stored" || *got.Request != `{"a":1}` || *got.Response != "b\uFFFDc" || !got.Streamed || got.Reason != nil {
+		t.Errorf("%+v", got)
+	}
+	s.call("GET", "/requests/req_2/body", "", as("acc_developer")).want(200).into(&got)
+	if got.State != "expired" {
+		t.Errorf("a body that is gone: %+v", got)
+	}
+	s.call("GET", "/requests/req_1/body", "", as("acc_viewer")).refused(http.StatusForbidden, "PERMISSION_DENIED")
+}
+
+func TestWhoMayNotReadTextsSeesNone(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.log.entries = []requestlog.Entry{entry("req_1", home)}
+	for _, tc := range []struct{ caller, want string }{{"acc_viewer", ""}, {"acc_developer", "how do I"}} {
+		var page RequestPage
+		s.call("GET", "/requests", "", as(tc.caller)).want(200).into(&page)
+		var one RequestDetail
+		s.call("GET", "/requests/req_1", "", as(tc.caller)).want(200).into(&one)
+		if page.Requests[0].Preview != tc.want || one.Preview != tc.want {
+			t.Errorf("%s sees %q and %q", tc.caller, page.Requests[0].Preview, one.Preview)
+		}
+	}
+	s.call("GET", "/requests?q=how", "", as("acc_viewer")).refused(http.StatusForbidden, "PERMISSION_DENIED")
+}
+
+func TestDeletingNeedsAFilterAndCountsFirst(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.log.entries = []requestlog.Entry{entry("req_1", home), entry("req_2", home), entry("req_3", abroad)}
+	s.call("DELETE", "/requests?dry_run=false", "", as("acc_owner")).refused(http.StatusBadRequest, "INVALID_REQUEST")
+	var got Erased
+	s.call("DELETE", "/requests?model=gpt", "", as("acc_owner")).want(200).into(&got)
+	if got != (Erased{Count: 2, DryRun: true}) || s.log.deleted != 0 || len(s.world.events) != 0 {
+		t.Errorf("dry run: %+v, deleted %d", got, s.log.deleted)
+	}
+	s.call("DELETE", "/requests?all=true&dry_run=false", "", as("acc_owner")).want(200).into(&got)
+	if got != (Erased{Count: 2}) || s.log.deleted != 2 {
+		t.Errorf("%+v, deleted %d", got, s.log.deleted)
+	}
+	if len(s.world.events) != 1 || s.world.events[0].Action != "requests.delete" {
+		t.Errorf("audit: %+v", s.world.events)
+	}
+}
+
+func TestOnlyFiltersDropsPaging(t *testing.T) {
+	t.Parallel()
+	got := onlyFilters(url.Values{"model": {"gpt"}, "limit": {"5"}, "workspace": {"w"}, "before": {"x"}, "q": {""}})
+	if diff := cmp.Diff(url.Values{"model": {"gpt"}}, got); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,141 @@
+package admin
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"fairlead/internal/account"
+)
+
+func TestOperationsAndTheirPermissions(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	for _, op := range newSite(t).api.Operations() {
+		fmt.Fprintf(&b, "%-6s %-40s %s\n", op.Method, op.Path, op.Permission)
+	}
+	golden(t, "testdata/permissions.txt", []byte(b.String()))
+}
+
+func TestNoOperationIsWithoutAKnownPermission(t *testing.T) {
+	t.Parallel()
+	known := map[account.Permission]bool{Public: true, SignedIn: true}
+	for _, p := range account.Permissions() {
+		known[p] = true
+	}
+	for _, op := range newSite(t).api.Operations() {
+		if !known[op.Permission] {
+			t.Errorf("%s has the permission %q", op.ID, op.Permission)
+		}
+	}
+}
+
+// changing permissions must not be asked of a GET, which other sites can cause.
+func TestNothingIsChangedByGet(t *testing.T) {
+	t.Parallel()
+	for _, op := range newSite(t).api.Operations() {
+		changes := strings.HasPrefix(string(op.Permission), "manage_") || op.Permission == account.DeleteRequests
+		if op.Method == http.MethodGet && changes && op.ID != "list-invitations" {
+			t.Errorf("%s changes something by GET", op.ID)
+		}
+	}
+}
+
+var pathParam = regexp.MustCompile(`\{[^}]+\}`)
+
+// TestEveryCallerAtEveryOperation makes every call as everybody. A dot means that the call was let in.
+func TestEveryCallerAtEveryOperation(t *testing.T) {
+	t.Parallel()
+	callers := []struct {
+		name string
+		with []with
+	}{
+		{"nobody", nil},
+		{"viewer", []with{as("acc_viewer")}},
+		{"developer", []with{as("acc_developer")}},
+		{"admin", []with{as("acc_admin")}},
+		{"owner", []with{as("acc_owner")}},
+		{"stranger", []with{as(stranger)}},
+		{"stranger-here", []with{as(stranger), inWorkspace(home)}},
+		{"inference", []with{key("fl_inference")}},
+		{"read", []with{key("fl_read")}},
+		{"manage", []with{key("fl_manage")}},
+		{"key-elsewhere", []with{key("fl_manage"), inWorkspace(abroad)}},
+		{"bad-key", []with{key("fl_nonsense"), as("acc_owner")}},
+		{"bad-session", []with{header("Cookie", SessionCookie+"=nonsense")}},
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%-48s", "")
+	for _, caller := range callers {
+		fmt.Fprintf(&b, " %s", caller.name)
+	}
+	s := newSite(t)
+	for _, op := range s.api.Operations() {
+		fmt.Fprintf(&b, "\n%-48s", op.Method+" "+op.Path)
+		s.api.Parts = s.furnish() // what one operation does must not show in the next
+		for _, caller := range callers {
+			got := s.call(op.Method, pathParam.ReplaceAllString(op.Path, "nothing"), "", append(caller.with, briefly)...)
+			cell := "."
+			if got.Code == http.StatusUnauthorized || got.Code == http.StatusForbidden || strings.Contains(got.Body.String(), "no such workspace") {
+				cell = strconv.Itoa(got.Code)
+			}
+			fmt.Fprintf(&b, " %*s", len(caller.name), cell)
+		}
+	}
+	golden(t, "testdata/rights.txt", append([]byte(b.String()), '\n'))
+}
+
+func inWorkspace(id string) with {
+	return func(r *http.Request) {
+		q := r.URL.Query()
+		q.Set(workspaceParam, id)
+		r.URL.RawQuery = q.Encode()
+	}
+}
+
+// briefly asks for the headers of a stream only.
+func briefly(r *http.Request) {
+	if strings.HasSuffix(r.URL.Path, "/tail") {
+		r.Method = http.MethodHead
+	}
+}
+
+// TestForeignIDsAnswerAsUnknownOnes compares whole answers, less the request id.
+func TestForeignIDsAnswerAsUnknownOnes(t *testing.T) {
+	t.Parallel()
+	cases := []struct{ method, path, foreign, body string }{
+		{"GET", "/keys/%s", "key_abroad", ""},
+		{"PATCH", "/keys/%s", "key_abroad", `{"name":"x"}`},
+		{"DELETE", "/keys/%s", "key_abroad", ""},
+		{"POST", "/keys/%s/rotate", "key_abroad", `{}`},
+		{"GET", "/requests/%s", "req_abroad", ""},
+		{"GET", "/requests/%s/body", "req_abroad", ""},
+		{"PATCH", "/workspace/members/%s", stranger, `{"role":"viewer"}`},
+		{"DELETE", "/workspace/members/%s", stranger, ""},
+		{"DELETE", "/workspace/invitations/%s", "inv_abroad", ""},
+		{"GET", "/workspace?workspace=%s", abroad, ""},
+		{"GET", "/keys?workspace=%s", abroad, ""},
+		{"GET", "/requests?workspace=%s", abroad, ""},
+		{"POST", "/routing/explain", "key_abroad", `{"key_id":"%s","request":{"model":"auto"}}`},
+	}
+	requestID := regexp.MustCompile(`adm_[0-9A-Z]{26}`)
+	for _, tc := range cases {
+		t.Run(tc.method+" "+tc.path, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t)
+			s.log.entries = append(s.log.entries, entry("req_abroad", abroad))
+			ask := func(id string) string {
+				fill := strings.NewReplacer("%s", id)
+				got := s.call(tc.method, fill.Replace(tc.path), fill.Replace(tc.body), as("acc_owner"))
+				got.refused(http.StatusNotFound, "NOT_FOUND")
+				return requestID.ReplaceAllString(got.Body.String(), "ID")
+			}
+			if foreign, unknown := ask(tc.foreign), ask("nothing"); foreign != unknown {
+				t.Errorf("foreign: %s\nunknown: %s", foreign, unknown)
+			}
+		})
+	}
+}

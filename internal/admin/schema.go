@@ -1,0 +1,154 @@
+package admin
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/money"
+)
+
+// OpenAPI is the document of the admin API, the same bytes for the same code: docs/openapi.json.
+func OpenAPI() ([]byte, error) { return build(Parts{}).openAPI() }
+
+// config leaves out what huma would add by itself: pages, schema links and documents of its own.
+func (a *API) config() huma.Config {
+	c := huma.DefaultConfig("Fairlead admin API", "1")
+	c.CreateHooks = nil // its only hook adds $schema to bodies
+	c.OpenAPIPath, c.DocsPath, c.SchemasPath = "", "", ""
+	c.Formats = map[string]huma.Format{"application/json": jsonFormat(), "json": jsonFormat()} // "json" is for …+json
+	c.Transformers = []huma.Transformer{a.transform}
+	c.Info.Description = "What the dashboard and the command line use. Amounts are decimal texts of dollars, times RFC 3339 in UTC, " +
+		"durations whole milliseconds named …_ms; what is not known is null. Every error is {error, code, details}."
+	c.Servers = []*huma.Server{{URL: prefix}}
+	c.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
+		"session": {Type: "apiKey", In: "cookie", Name: SessionCookie, Description: "Signed in by create-session. Changes must come from the same origin."},
+		"key":     {Type: "http", Scheme: "bearer", Description: "An API key with the scope read or manage."},
+	}
+	registry := c.Components.Schemas
+	registry.RegisterTypeAlias(reflect.TypeFor[money.Amount](), reflect.TypeFor[dollars]())
+	registry.RegisterTypeAlias(reflect.TypeFor[llm.Abilities](), reflect.TypeFor[[]string]())
+	return c
+}
+
+// dollars documents money.Amount.
+type dollars string
+
+// Schema says what an amount looks like.
+func (dollars) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{
+		Type: huma.TypeString, Pattern: `^-?[0-9]{1,9}(\.[0-9]{1,9})?$`, PatternDescription: "dollars, such as 12.5",
+		Examples: []any{"12.5"},
+	}
+}
+
+// ErrorBody is what every error looks like.
+type ErrorBody struct {
+	Error   string       `json:"error" doc:"A sentence that a person can act on."`
+	Code    string       `json:"code" example:"INVALID_REQUEST"`
+	Details ErrorDetails `json:"details"`
+}
+
+// ErrorDetails are the facts of an error; some errors have more.
+type ErrorDetails struct {
+	_         struct{}  `additionalProperties:"true"`
+	RequestID string    `json:"request_id"`
+	Origin    string    `json:"origin" enum:"client,gateway,policy,provider"`
+	Retryable bool      `json:"retryable" doc:"The same request may succeed later."`
+	Param     string    `json:"param,omitempty" doc:"The field at fault."`
+	Problems  []Problem `json:"problems,omitempty" doc:"Everything that is wrong with the request."`
+}
+
+// errorResponse documents the errors of an operation.
+func (a *API) errorResponse() *huma.Response {
+	return &huma.Response{
+		Description: "Error",
+		Content: map[string]*huma.MediaType{"application/json": {
+			Schema: a.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[ErrorBody](), true, ""),
+		}},
+	}
+}
+
+// finishSchemas corrects what huma assumes: that lists may be null, and that errors have its own shape.
+func (a *API) finishSchemas() {
+	doc := a.huma.OpenAPI()
+	schemas := doc.Components.Schemas.Map()
+	delete(schemas, "ErrorModel")
+	delete(schemas, "ErrorDetail")
+	for _, s := range schemas {
+		neverNull(s)
+	}
+	for _, item := range doc.Paths {
+		for _, op := range []*huma.Operation{item.Get, item.Post, item.Put, item.Patch, item.Delete} {
+			if op == nil {
+				continue
+			}
+			for _, p := range op.Parameters {
+				neverNull(p.Schema)
+			}
+		}
+	}
+}
+
+// neverNull marks the lists of a schema as always there.
+func neverNull(s *huma.Schema) {
+	if s == nil {
+		return
+	}
+	if s.Type == huma.TypeArray {
+		s.Nullable = false
+	}
+	neverNull(s.Items)
+	for _, p := range s.Properties {
+		neverNull(p)
+	}
+	if extra, ok := s.AdditionalProperties.(*huma.Schema); ok {
+		neverNull(extra)
+	}
+}
+
+// openAPI writes the document with sorted names, so that a change shows as a small difference.
+func (a *API) openAPI() ([]byte, error) {
+	raw, err := json.Marshal(a.huma.OpenAPI())
+	if err != nil {
+		return nil, fmt.Errorf("encode OpenAPI document: %w", err)
+	}
+	var doc any
+	if err := json.Unmarshal(raw, &doc); err != nil {
+		return nil, fmt.Errorf("read OpenAPI document: %w", err)
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", " ")
+	if err := enc.Encode(nullableRefs(doc)); err != nil {
+		return nil, fmt.Errorf("encode OpenAPI document: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// nullableRefs spells a reference that may be null as OpenAPI 3.1 wants it; huma has no words for that.
+func nullableRefs(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		if ref, ok := v["$ref"]; ok && v[mayBeNull] == true {
+			out := map[string]any{"anyOf": []any{map[string]any{"$ref": ref}, map[string]any{"type": "null"}}}
+			if d, ok := v["description"]; ok {
+				out["description"] = d
+			}
+			return out
+		}
+		for name, member := range v {
+			v[name] = nullableRefs(member)
+		}
+	case []any:
+		for i := range v {
+			v[i] = nullableRefs(v[i])
+		}
+	}
+	return v
+}

@@ -1,0 +1,128 @@
+package admin
+
+import (
+	"net/http"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/account"
+)
+
+func TestSessionTellsWhoAndWhat(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	var nobody SessionView
+	s.call("GET", "/session", "").want(200).into(&nobody)
+	if nobody.Account != nil || len(nobody.Workspaces) != 0 || nobody.Server.Version != "1.2.3" {
+		t.Errorf("%+v", nobody)
+	}
+	var over SessionView
+	s.call("GET", "/session", "", header("Cookie", "fairlead_session=over")).want(200).into(&over)
+	if over.Account != nil {
+		t.Errorf("%+v", over)
+	}
+	var viewer SessionView
+	s.call("GET", "/session", "", as("acc_viewer")).want(200).into(&viewer)
+	if viewer.Account.Email != "viewer@example.com" || len(viewer.Workspaces) != 1 {
+		t.Fatalf("%+v", viewer)
+	}
+	w := viewer.Workspaces[0]
+	if w.ID != home || w.Role != "viewer" || !slices.Contains(w.Permissions, "read_requests") || slices.Contains(w.Permissions, "read_bodies") {
+		t.Errorf("%+v", w)
+	}
+}
+
+func TestInstanceWideRightsAreTheOperators(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	may := map[string]bool{}
+	for _, who := range []string{"acc_owner", stranger} {
+		var v SessionView
+		s.call("GET", "/session", "", as(who)).want(200).into(&v)
+		may[who] = slices.Contains(v.Workspaces[0].Permissions, string(account.ManageProviders))
+	}
+	if diff := cmp.Diff(map[string]bool{"acc_owner": true, stranger: false}, may); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestWrongPasswordSetsNoCookie(t *testing.T) {
+	t.Parallel()
+	got := newSite(t).call("POST", "/session", `{"email":"owner@example.com","password":"wrong"}`)
+	got.refused(http.StatusUnauthorized, "WRONG_CREDENTIALS")
+	if got.Header().Get("Set-Cookie") != "" {
+		t.Error("a cookie was set")
+	}
+}
+
+func TestRegistrationSaysWhatIsNeeded(t *testing.T) {
+	t.Parallel()
+	local := func(r *http.Request) { r.RemoteAddr, r.Host = "127.0.0.1:9", "localhost" }
+	remote := func(r *http.Request) { r.RemoteAddr = "192.0.2.1:9" }
+	cases := []struct {
+		name  string
+		empty bool
+		from  with
+		want  RegistrationState
+	}{
+		{"first, here", true, local, RegistrationState{SetupNeeded: true}},
+		{"first, elsewhere", true, remote, RegistrationState{SetupNeeded: true, SetupCodeNeeded: true}},
+		{"later, here", false, local, RegistrationState{}},
+		{"later, elsewhere", false, remote, RegistrationState{InvitationNeeded: true}},
+	}
+	for _, tc := range cases {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t)
+			s.world.noPeople = tc.empty
+			var got RegistrationState
+			s.call("GET", "/registration", "", tc.from).want(200).into(&got)
+			tc.want.Mode, tc.want.MinPasswordLength = "loopback", 10
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestRegisteringSignsIn(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	body := `{"email":"new@example.com","password":"long enough","setup_code":"AAAA-BBBB","invitation":"tok"}`
+	got := s.call("POST", "/registration", body, header("User-Agent", "test/1")).want(http.StatusCreated)
+	if len(got.Result().Cookies()) != 1 {
+		t.Error("not signed in")
+	}
+	r := s.world.registered
+	if r.Email != "new@example.com" || r.SetupCode != "AAAA-BBBB" || r.Invitation != "tok" || r.Client != "test/1" || r.IP != "192.0.2.1" {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestAccountOfOnesOwn(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	me := as("acc_viewer")
+	var got AccountView
+	s.call("PATCH", "/account", `{"time_zone":"Europe/Paris"}`, me).want(200).into(&got)
+	if got.TimeZone != "Europe/Paris" || got.Name != "acc_viewer" {
+		t.Errorf("%+v", got)
+	}
+	wrong := s.call("POST", "/account/password", `{"old_password":"x","new_password":"y"}`, me).refused(http.StatusUnauthorized, "WRONG_CREDENTIALS")
+	if wrong.Details.Param != "old_password" {
+		t.Errorf("%+v", wrong)
+	}
+	if c := s.call("POST", "/account/password", `{"old_password":"correct horse","new_password":"y"}`, me).want(200).Result().Cookies(); len(c) != 1 {
+		t.Error("this browser was left without a session")
+	}
+	var list BrowserSessionList
+	s.call("GET", "/account/sessions", "", me).want(200).into(&list)
+	if len(list.Sessions) != 1 || !list.Sessions[0].Current {
+		t.Fatalf("%+v", list)
+	}
+	s.call("DELETE", "/account/sessions/"+list.Sessions[0].ID, "", me).want(http.StatusNoContent)
+	s.call("DELETE", "/account/sessions/nothing", "", me).refused(http.StatusNotFound, "NOT_FOUND")
+	s.call("POST", "/account/delete", `{"password":"x"}`, me).want(http.StatusNoContent)
+}

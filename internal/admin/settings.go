@@ -1,0 +1,126 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"fairlead/internal/account"
+)
+
+// Facts are what the instance is and how it is set; nothing in them is secret.
+type Facts struct {
+	Version        string
+	Simulated      bool   // only the simulator serves
+	Registration   string // loopback, invitation, open
+	ConfigSource   string // path of the file, or "defaults and environment"
+	Store          string // sqlite or postgres
+	DefaultModel   string
+	StartedAt      time.Time
+	LogBodies      bool
+	EntryRetention time.Duration
+	BodyRetention  time.Duration
+	Limits         InstanceLimits
+	Catalog        string // version
+	Router         string // version
+}
+
+// InstanceLimits bound what one process takes.
+type InstanceLimits struct {
+	BodyBytes   int64
+	AnswerBytes int64
+	Concurrent  int64
+	Attempts    int64
+	Total       time.Duration // deadline of a request
+	StoredBytes int64         // longest text stored per request and per answer
+}
+
+// StorageUse is what is stored; negative numbers were not measured.
+type StorageUse struct {
+	DatabaseBytes int64
+	SpoolBytes    int64
+	SpoolLimit    int64
+	FreeBytes     int64
+	OldestEntry   time.Time
+}
+
+// SettingsView are the facts of the instance.
+type SettingsView struct {
+	Version          string      `json:"version"`
+	StartedAt        time.Time   `json:"started_at"`
+	Simulated        bool        `json:"simulated"`
+	Registration     string      `json:"registration" enum:"loopback,invitation,open"`
+	ConfigSource     string      `json:"config_source" doc:"Path of the configuration file, or that there is none."`
+	Store            string      `json:"store" doc:"sqlite or postgres."`
+	DefaultModel     *string     `json:"default_model" doc:"The instance's baseline."`
+	LogBodies        bool        `json:"log_bodies" doc:"Whether the instance stores texts at all."`
+	EntryRetentionMS *int64      `json:"entry_retention_ms" doc:"null for ever."`
+	BodyRetentionMS  *int64      `json:"body_retention_ms" doc:"null for ever."`
+	CatalogVersion   string      `json:"catalog_version"`
+	RouterVersion    string      `json:"router_version"`
+	Limits           LimitsView  `json:"limits"`
+	Storage          StorageView `json:"storage"`
+}
+
+// LimitsView bounds what one process takes.
+type LimitsView struct {
+	BodyBytes   int64  `json:"body_bytes"`
+	AnswerBytes int64  `json:"answer_bytes"`
+	StoredBytes int64  `json:"stored_bytes" doc:"Longest text stored per request and per answer."`
+	Concurrent  int64  `json:"concurrent"`
+	Attempts    int64  `json:"attempts"`
+	TotalMS     *int64 `json:"total_ms" doc:"Deadline of a request over all attempts."`
+}
+
+// StorageView is what is stored.
+type StorageView struct {
+	DatabaseBytes *int64     `json:"database_bytes"`
+	SpoolBytes    *int64     `json:"spool_bytes" doc:"Entries on their way to the database."`
+	SpoolLimit    *int64     `json:"spool_limit_bytes"`
+	FreeBytes     *int64     `json:"free_bytes" doc:"Left on the disk."`
+	OldestEntry   *time.Time `json:"oldest_request"`
+}
+
+func (a *API) registerSettings() {
+	register(a, account.ReadWorkspace, huma.Operation{
+		OperationID: "get-settings", Method: http.MethodGet, Path: "/settings", Tags: []string{"settings"},
+		Summary: "Get the facts of this gateway: configuration, retention, limits, storage",
+	}, a.getSettings)
+}
+
+func (a *API) getSettings(ctx context.Context, c *call, _ *struct{}) (*output[SettingsView], error) {
+	f := a.Instance.Facts()
+	v := SettingsView{
+		Version: f.Version, StartedAt: f.StartedAt.UTC(), Simulated: f.Simulated, Registration: f.Registration,
+		Store: f.Store, DefaultModel: text(f.DefaultModel), LogBodies: f.LogBodies,
+		EntryRetentionMS: millis(f.EntryRetention), BodyRetentionMS: millis(f.BodyRetention),
+		CatalogVersion: f.Catalog, RouterVersion: f.Router,
+		Limits: LimitsView{
+			BodyBytes: f.Limits.BodyBytes, AnswerBytes: f.Limits.AnswerBytes, StoredBytes: f.Limits.StoredBytes,
+			Concurrent: f.Limits.Concurrent, Attempts: f.Limits.Attempts, TotalMS: millis(f.Limits.Total),
+		},
+	}
+	if !c.actor.Operator {
+		return &output[SettingsView]{v}, nil // paths and disks are the matter of whoever runs the gateway
+	}
+	v.ConfigSource = f.ConfigSource
+	use, err := a.Instance.Storage(ctx)
+	if err != nil {
+		return nil, err
+	}
+	v.Storage = StorageView{
+		DatabaseBytes: known(use.DatabaseBytes), SpoolBytes: known(use.SpoolBytes), SpoolLimit: known(use.SpoolLimit),
+		FreeBytes: known(use.FreeBytes), OldestEntry: moment(use.OldestEntry),
+	}
+	return &output[SettingsView]{v}, nil
+}
+
+// known is nil for a number that was not measured.
+func known(n int64) *int64 {
+	if n < 0 {
+		return nil
+	}
+	return &n
+}

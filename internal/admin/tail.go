@@ -1,0 +1,220 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"reflect"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json"
+
+	"fairlead/internal/account"
+	"fairlead/internal/llm"
+	"fairlead/internal/requestlog"
+)
+
+const (
+	tailBatch     = 250 * time.Millisecond // between two batches, so that a page repaints at most four times a second
+	tailHeartbeat = 15 * time.Second
+	tailStall     = time.Minute // a reader that takes longer is cut
+	tailBacklog   = 500         // requests told to somebody who comes back
+	maxTails      = 256         // at a time
+)
+
+// TailBatch is what is new since the batch before.
+type TailBatch struct {
+	Requests []RequestRow `json:"requests" doc:"In the order in which they began or ended; a running one comes again when it is done."`
+	Lost     int          `json:"lost" doc:"Updates left out because the reader was too slow: list requests to see them."`
+}
+
+type tailInput struct {
+	Filters
+	After       string `query:"after" maxLength:"64" doc:"Request id: begin with what ended after it."`
+	LastEventID string `header:"Last-Event-ID" maxLength:"64" doc:"The same, as browsers send it when they reconnect."`
+}
+
+func (a *API) registerTail() {
+	batch := a.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[TailBatch](), true, "")
+	register(a, account.ReadRequests, huma.Operation{
+		OperationID: "tail-requests", Method: http.MethodGet, Path: "/requests/tail", Tags: []string{"requests"},
+		Summary: "Watch matching requests as they begin and end",
+		Description: "Server-sent events named requests, each with a TailBatch and the id of the last request that ended; " +
+			"at most four a second. Comments keep the connection alive. An event named error holds an error and is the last one.",
+		Responses: map[string]*huma.Response{"200": {Description: "The events.", Content: map[string]*huma.MediaType{
+			"text/event-stream": {Schema: batch},
+		}}},
+	}, a.tailRequests)
+}
+
+func (a *API) tailRequests(ctx context.Context, c *call, in *tailInput) (*huma.StreamResponse, error) {
+	f, _, err := a.filter(c)
+	if err != nil {
+		return nil, err
+	}
+	f.To = time.Time{} // a tail has no end
+	if c.Method() == http.MethodHead {
+		return nil, nil
+	}
+	if in.LastEventID != "" {
+		in.After = in.LastEventID
+	}
+	if a.tails.Add(1) > maxTails {
+		a.tails.Add(-1)
+		return nil, llm.Errorf(llm.Overloaded, "Too many pages are watching at the moment. Close some, or try again later.")
+	}
+	backlog, err := a.backlog(ctx, f, in.After)
+	if err != nil {
+		a.tails.Add(-1)
+		return nil, err
+	}
+	return &huma.StreamResponse{Body: func(out huma.Context) {
+		defer a.tails.Add(-1)
+		out.SetHeader("Content-Type", "text/event-stream")
+		out.SetHeader("X-Accel-Buffering", "no") // proxies must not hold events back
+		out.SetStatus(http.StatusOK)
+		watch, cancel := context.WithCancel(ctx)
+		defer cancel()
+		t := &tail{api: a, call: c, out: out, told: map[string]bool{}}
+		if err := t.run(watch, a.Live.Subscribe(watch, f, in.After), backlog); err != nil && ctx.Err() == nil {
+			a.Log.WarnContext(ctx, "tail ended", "request_id", c.requestID, "error", err)
+		}
+	}}, nil
+}
+
+// backlog lists what was stored after the id, oldest first.
+func (a *API) backlog(ctx context.Context, f requestlog.Filter, after string) ([]requestlog.Update, error) {
+	if after == "" {
+		return nil, nil
+	}
+	updates := []requestlog.Update{}
+	for len(updates) < tailBacklog {
+		entries, err := a.Requests.Entries(ctx, f, requestlog.Page{After: after, Limit: requestlog.MaxLimit})
+		if err != nil {
+			return nil, err
+		}
+		for i := range entries {
+			updates = append(updates, requestlog.Update{Entry: entries[i]})
+		}
+		if len(entries) < requestlog.MaxLimit {
+			break
+		}
+		after = entries[len(entries)-1].ID
+	}
+	return updates, nil
+}
+
+// tail writes one event stream.
+type tail struct {
+	api  *API
+	call *call
+	out  huma.Context
+	told map[string]bool // ended requests of the backlog: the feed may tell of them again
+}
+
+func (t *tail) run(ctx context.Context, s *requestlog.Subscription, backlog []requestlog.Update) error {
+	if err := t.write(": hello\n\n"); err != nil { // lets the browser know that it is connected
+		return err
+	}
+	if err := t.batch(backlog, 0); err != nil {
+		return err
+	}
+	for i := range backlog {
+		t.told[backlog[i].Entry.ID] = true
+	}
+	checked := t.api.Now()
+	for {
+		updates, lost, err := t.next(ctx, s)
+		if err != nil {
+			return err
+		}
+		if now := t.api.Now(); now.Sub(checked) >= tailHeartbeat {
+			checked = now
+			if err := t.recheck(); err != nil {
+				return t.end(ctx, err)
+			}
+		}
+		if err := t.batch(updates, lost); err != nil {
+			return err
+		}
+		if err := pause(ctx, tailBatch); err != nil {
+			return err
+		}
+	}
+}
+
+// next waits for news; no news within a heartbeat's time is none.
+func (t *tail) next(ctx context.Context, s *requestlog.Subscription) ([]requestlog.Update, int, error) {
+	soon, cancel := context.WithTimeout(ctx, tailHeartbeat)
+	defer cancel()
+	updates, lost, err := s.Next(soon)
+	if err == nil {
+		return updates, lost, nil
+	}
+	if ctx.Err() != nil {
+		return nil, 0, ctx.Err()
+	}
+	return nil, 0, t.write(": still here\n\n")
+}
+
+// recheck asks again whether the caller may watch: sessions end, keys are revoked and members removed meanwhile.
+func (t *tail) recheck() error {
+	again := &call{humaContext: t.call.humaContext, query: t.call.query, visitor: t.call.visitor}
+	return t.api.admit(t.call.request, again, account.ReadRequests)
+}
+
+// end tells why there is nothing more to come.
+func (t *tail) end(ctx context.Context, cause error) error {
+	e := t.api.fault(ctx, t.call, cause)
+	return t.write(fmt.Sprintf("event: error\ndata: %s\n\n", e.Body(t.call.requestID)))
+}
+
+// batch writes updates as one event; what the backlog has told already is left out.
+func (t *tail) batch(updates []requestlog.Update, lost int) error {
+	b, last := TailBatch{Lost: lost}, ""
+	for i := range updates {
+		u := &updates[i]
+		if t.told[u.Entry.ID] {
+			continue
+		}
+		row := requestRow(&u.Entry, t.call.actor)
+		if u.Running {
+			row.State = "running"
+		} else {
+			last = row.ID
+		}
+		b.Requests = append(b.Requests, row)
+	}
+	if len(b.Requests) == 0 && lost == 0 {
+		return nil
+	}
+	data, err := json.Marshal(b, writeOptions())
+	if err != nil {
+		return err
+	}
+	event := fmt.Sprintf("event: requests\ndata: %s\n\n", data)
+	if last != "" {
+		event = "id: " + last + "\n" + event
+	}
+	return t.write(event)
+}
+
+func (t *tail) write(s string) error {
+	if _, err := t.out.BodyWriter().Write([]byte(s)); err != nil {
+		return err
+	}
+	return push(t.out.BodyWriter(), tailStall)
+}
+
+// pause waits, unless ctx ends before.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

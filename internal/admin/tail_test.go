@@ -1,0 +1,264 @@
+package admin
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/requestlog"
+)
+
+// stream is a connection whose bytes can be read while it is written.
+type stream struct {
+	mu     sync.Mutex
+	header http.Header
+	status int
+	buffer bytes.Buffer
+}
+
+func (s *stream) Header() http.Header    { return s.header }
+func (s *stream) WriteHeader(status int) { s.status = status }
+func (s *stream) Flush()                 {}
+
+func (s *stream) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.buffer.Write(b)
+}
+
+// take returns what was written since the last time.
+func (s *stream) take() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer s.buffer.Reset()
+	return s.buffer.String()
+}
+
+// watch opens a tail, which ends with the test's bubble.
+func watch(t *testing.T, s *site, query string, changes ...with) *stream {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	r := httptest.NewRequestWithContext(ctx, "GET", prefix+"/requests/tail"+query, nil)
+	as("acc_owner")(r)
+	for _, change := range changes {
+		change(r)
+	}
+	w := &stream{header: http.Header{}}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.api.ServeHTTP(w, r)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-done
+	})
+	synctest.Wait()
+	return w
+}
+
+func liveSite(t *testing.T) *site {
+	t.Helper()
+	return newSite(t, func(p *Parts) { p.Now = time.Now })
+}
+
+// events returns the rows of every batch, as "id state", and the last event id.
+func events(t *testing.T, text string) (batches [][]string, last string) {
+	t.Helper()
+	for block := range strings.SplitSeq(text, "\n\n") {
+		for line := range strings.SplitSeq(block, "\n") {
+			name, value, _ := strings.Cut(line, ": ")
+			switch name {
+			case "id":
+				last = value
+			case "data":
+				var b TailBatch
+				if err := json.Unmarshal([]byte(value), &b); err != nil {
+					t.Fatal(err)
+				}
+				rows := []string{}
+				for _, r := range b.Requests {
+					rows = append(rows, r.ID+" "+r.State)
+				}
+				batches = append(batches, rows)
+			}
+		}
+	}
+	return batches, last
+}
+
+func running(id string) requestlog.Update {
+	return requestlog.Update{Running: true, Entry: requestlog.Entry{ID: id, WorkspaceID: home, Time: noon, Requested: "auto"}}
+}
+
+func done(id string) requestlog.Update { return requestlog.Update{Entry: entry(id, home)} }
+
+func TestTailTellsOfBeginningAndEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := liveSite(t)
+		w := watch(t, s, "")
+		if w.status != 200 || w.header.Get("Content-Type") != "text/event-stream" || !strings.HasPrefix(w.take(), ": ") {
+			t.Errorf("%d %v", w.status, w.header)
+		}
+		s.feed.Publish(running("req_1"))
+		synctest.Wait()
+		s.feed.Publish(done("req_1"))
+		s.feed.Publish(requestlog.Update{Entry: entry("req_0", abroad)})
+		time.Sleep(time.Second)
+		got, last := events(t, w.take())
+		if diff := cmp.Diff([][]string{{"req_1 running"}, {"req_1 done"}}, got); diff != "" || last != "req_1" {
+			t.Errorf("last %q: %s", last, diff)
+		}
+	})
+}
+
+func TestTailWritesAtMostFourBatchesASecond(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := liveSite(t)
+		w := watch(t, s, "")
+		for i := range 200 {
+			s.feed.Publish(done(numbered(i)))
+			time.Sleep(5 * time.Millisecond)
+		}
+		got, _ := events(t, w.take())
+		total := 0
+		for _, rows := range got {
+			total += len(rows)
+		}
+		if len(got) > 5 || total < 150 {
+			t.Errorf("%d batches with %d rows in a second", len(got), total)
+		}
+	})
+}
+
+func TestTailKeepsTheConnectionAlive(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := liveSite(t)
+		w := watch(t, s, "")
+		w.take()
+		for range 3 {
+			time.Sleep(tailHeartbeat + time.Second)
+			if got := w.take(); !strings.HasPrefix(got, ": ") {
+				t.Errorf("after a quiet time: %q", got)
+			}
+		}
+	})
+}
+
+func TestTailResumesFromTheLastID(t *testing.T) {
+	t.Parallel()
+	for name, how := range map[string]struct {
+		query string
+		with  []with
+	}{
+		"browser":   {"", []with{header("Last-Event-ID", "req_002")}},
+		"parameter": {"?after=req_002", nil},
+		"both":      {"?after=req_000", []with{header("Last-Event-ID", "req_002")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := liveSite(t)
+				for i := range 5 { // the first four are stored, the last two are still remembered: one is both
+					if i < 4 {
+						s.log.entries = append(s.log.entries, entry(numbered(i), home))
+					}
+					if i > 2 {
+						s.feed.Publish(done(numbered(i)))
+					}
+				}
+				w := watch(t, s, how.query, how.with...)
+				time.Sleep(time.Second)
+				got, last := events(t, w.take())
+				if diff := cmp.Diff([][]string{{"req_003 done"}, {"req_004 done"}}, got); diff != "" || last != "req_004" {
+					t.Errorf("last %q: %s", last, diff)
+				}
+			})
+		})
+	}
+}
+
+func TestTailObeysItsFilter(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := liveSite(t)
+		w := watch(t, s, "?model=gpt&to=now-1h")
+		other := done("req_1")
+		other.Entry.Model = "small"
+		s.feed.Publish(other)
+		s.feed.Publish(done("req_2"))
+		time.Sleep(time.Second)
+		got, _ := events(t, w.take())
+		if diff := cmp.Diff([][]string{{"req_2 done"}}, got); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestTailEndsWithTheRights(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := liveSite(t)
+		w := watch(t, s, "")
+		s.world.mu.Lock()
+		delete(s.world.sessions, tokenOf("acc_owner"))
+		s.world.mu.Unlock()
+		time.Sleep(2 * tailHeartbeat)
+		got := w.take()
+		if !strings.Contains(got, "event: error\ndata: {\"error\":") || !strings.Contains(got, "SIGN_IN_REQUIRED") {
+			t.Errorf("%q", got)
+		}
+		if s.api.tails.Load() != 0 {
+			t.Error("it still counts as open")
+		}
+	})
+}
+
+func TestTailsAreBounded(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.api.tails.Store(maxTails)
+	s.call("GET", "/requests/tail", "", as("acc_owner")).refused(http.StatusServiceUnavailable, "OVERLOADED")
+	if s.api.tails.Load() != maxTails {
+		t.Error("the refused one is counted")
+	}
+}
+
+func TestTailOverARealConnection(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	server := httptest.NewServer(s.api)
+	defer server.Close()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+prefix+"/requests/tail", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	as("acc_owner")(r)
+	resp, err := server.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	lines := bufio.NewScanner(resp.Body)
+	for lines.Scan() && !strings.HasPrefix(lines.Text(), "data: ") {
+		if lines.Text() == "" { // the greeting is through, so somebody is listening
+			s.feed.Publish(done("req_1"))
+		}
+	}
+	if !strings.Contains(lines.Text(), `"id":"req_1"`) {
+		t.Errorf("%q, %v", lines.Text(), lines.Err())
+	}
+}

@@ -1,0 +1,120 @@
+package admin
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/account"
+	"fairlead/internal/money"
+)
+
+func TestWorkspaceChangeTellsNullFromAbsent(t *testing.T) {
+	t.Parallel()
+	var none *account.Budget
+	cases := map[string]account.WorkspaceChange{
+		`{}`:                          {},
+		`{"name":"New"}`:              {Name: new("New")},
+		`{"default_model":null}`:      {DefaultModel: new("")},
+		`{"default_model":"gpt"}`:     {DefaultModel: new("gpt")},
+		`{"log_bodies":false}`:        {LogBodies: new(false)},
+		`{"entry_retention_ms":1000}`: {EntryRetention: new(time.Second)},
+		`{"body_retention_ms":null}`:  {BodyRetention: new(time.Duration(0))},
+		`{"budget":null}`:             {Budget: &none},
+		`{"budget":{"amount_usd":"5","period":"week","zone":"Europe/Paris"}}`: {Budget: new(&account.Budget{Amount: 5 * money.Dollar, Period: account.Weekly, Zone: "Europe/Paris"})},
+	}
+	s := newSite(t)
+	for body, want := range cases {
+		s.call("PATCH", "/workspace", body, as("acc_admin")).want(200)
+		if diff := cmp.Diff(want, s.world.wsChange); diff != "" {
+			t.Errorf("%s: %s", body, diff)
+		}
+	}
+	for _, body := range []string{`{"entry_retention_ms":-1}`, `{"entry_retention_ms":9223372036854775807}`, `{"name":""}`} {
+		s.call("PATCH", "/workspace", body, as("acc_admin")).refused(http.StatusBadRequest, "INVALID_REQUEST")
+	}
+}
+
+func TestOperatorSetsBudgetsElsewhere(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	path := "/instance/workspaces/" + abroad + "/budget"
+	s.call("PUT", path, `{"budget":{"amount_usd":"5","period":"month"}}`, as("acc_owner")).want(200)
+	if got := *s.world.wsChange.Budget; got.Amount != 5*money.Dollar {
+		t.Errorf("%+v", got)
+	}
+	s.call("PUT", path, `{"budget":null}`, as("acc_owner")).want(200)
+	if *s.world.wsChange.Budget != nil {
+		t.Error("null does not remove it")
+	}
+	s.call("PUT", path, `{}`, as("acc_owner")).refused(http.StatusBadRequest, "INVALID_REQUEST")
+}
+
+func TestWorkspacesOfOnesOwn(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	var list WorkspaceList
+	s.call("GET", "/workspaces", "", as("acc_owner")).want(200).into(&list)
+	if len(list.Workspaces) != 1 || list.Workspaces[0].ID != home || !list.Workspaces[0].Operator {
+		t.Errorf("%+v", list)
+	}
+	var made WorkspaceView
+	s.call("POST", "/workspaces", `{"name":"Second"}`, as("acc_owner")).want(http.StatusCreated).into(&made)
+	if made.Name != "Second" || *made.DefaultModel != home {
+		t.Errorf("made by nobody in particular: %+v", made)
+	}
+}
+
+func TestMembersAndInvitations(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	owner := as("acc_owner")
+	var members MemberList
+	s.call("GET", "/workspace/members", "", owner).want(200).into(&members)
+	if len(members.Members) != 4 || members.Members[0].Role != "owner" {
+		t.Errorf("%+v", members)
+	}
+	s.call("PATCH", "/workspace/members/acc_viewer", `{"role":"admin"}`, owner).want(http.StatusNoContent)
+	s.call("PATCH", "/workspace/members/acc_viewer", `{"role":"root"}`, owner).refused(http.StatusBadRequest, "INVALID_REQUEST")
+	s.call("DELETE", "/workspace/members/acc_viewer", "", owner).want(http.StatusNoContent)
+	s.call("POST", "/workspace/leave", "", as("acc_viewer")).want(http.StatusNoContent)
+	var made NewInvitation
+	s.call("POST", "/workspace/invitations", `{"role":"viewer"}`, owner).want(http.StatusCreated).into(&made)
+	if made.Token != "the-token" || made.Role != "viewer" {
+		t.Errorf("%+v", made)
+	}
+	var open InvitationList
+	s.call("GET", "/workspace/invitations", "", as(stranger)).want(200).into(&open)
+	if len(open.Invitations) != 1 {
+		t.Errorf("%+v", open)
+	}
+	var joined Joined
+	s.call("POST", "/invitations/accept", `{"token":"t"}`, owner).want(200).into(&joined)
+	if joined.WorkspaceID != abroad {
+		t.Errorf("%+v", joined)
+	}
+}
+
+func TestAuditNamesItsActors(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.world.events = []account.AuditEvent{
+		{ID: "aud_2", WorkspaceID: home, At: noon, Actor: "acc_owner", Action: "key.create", Object: "key_1", After: []byte(`{"name":"ci"}`)},
+		{ID: "aud_1", WorkspaceID: home, At: noon, Actor: "command line", Action: "key.create"},
+		{ID: "aud_0", WorkspaceID: abroad, Actor: stranger},
+	}
+	var got AuditPage
+	s.call("GET", "/audit?limit=2", "", as("acc_owner")).want(200).into(&got)
+	if len(got.Events) != 2 || got.Events[0].Label != "owner@example.com" || got.Events[1].Label != "command line" || *got.Before != "aud_1" {
+		t.Errorf("%+v", got)
+	}
+	if string(got.Events[0].After) != `{"name":"ci"}` {
+		t.Errorf("after: %s", got.Events[0].After)
+	}
+	s.call("GET", "/audit?limit=2", "", key("fl_manage")).want(200).into(&got)
+	if got.Events[0].Label != "acc_owner" {
+		t.Errorf("a key that may not read members sees %q", got.Events[0].Label)
+	}
+}

@@ -1,0 +1,506 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"fairlead/internal/account"
+	"fairlead/internal/catalog"
+	"fairlead/internal/llm"
+	"fairlead/internal/money"
+	"fairlead/internal/provider"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
+)
+
+// The cast: one person of each role in the operator's workspace, and one who owns another workspace.
+const (
+	home     = "ws_home"
+	abroad   = "ws_abroad"
+	stranger = "acc_stranger"
+)
+
+var noon = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
+
+// world is everything the admin API is built from, in memory. It grants whatever it is asked: whether one may is
+// decided before it.
+type world struct {
+	mu          sync.Mutex
+	now         time.Time
+	people      map[string]account.Account
+	sessions    map[string]account.Session // by token
+	workspaces  map[string]account.Workspace
+	members     map[string][]account.Member
+	keys        map[string][]account.Key
+	secrets     map[string]string // secret -> key id
+	invitations map[string][]account.Invitation
+	events      []account.AuditEvent
+	touched     []string
+	made        int
+	broken      error // returned by Keys
+	noPeople    bool
+	registered  account.Registration
+	keyChange   account.KeyChange
+	keyDraft    account.KeyDraft
+	grace       account.Grace
+	wsChange    account.WorkspaceChange
+}
+
+func newWorld() *world {
+	w := &world{
+		now: noon, people: map[string]account.Account{}, sessions: map[string]account.Session{},
+		workspaces: map[string]account.Workspace{
+			home:   {ID: home, Name: "Home", LogBodies: true, CreatedAt: noon},
+			abroad: {ID: abroad, Name: "Abroad", CreatedAt: noon},
+		},
+		members: map[string][]account.Member{}, keys: map[string][]account.Key{}, secrets: map[string]string{},
+		invitations: map[string][]account.Invitation{},
+	}
+	for _, role := range []account.Role{account.Owner, account.Admin, account.Developer, account.Viewer} {
+		w.join("acc_"+string(role), home, role)
+	}
+	w.join(stranger, abroad, account.Owner)
+	for _, scope := range []account.Scope{account.Inference, account.Read, account.Manage} {
+		w.addKey(home, "key_"+string(scope), "fl_"+string(scope), scope)
+	}
+	w.addKey(abroad, "key_abroad", "fl_abroad", account.Manage)
+	w.invitations[abroad] = []account.Invitation{{ID: "inv_abroad", WorkspaceID: abroad, Role: account.Viewer}}
+	return w
+}
+
+func (w *world) join(accountID, workspaceID string, role account.Role) {
+	email := strings.TrimPrefix(accountID, "acc_") + "@example.com"
+	w.people[accountID] = account.Account{ID: accountID, Email: email, Name: accountID, TimeZone: "UTC", CreatedAt: noon}
+	w.members[workspaceID] = append(w.members[workspaceID], account.Member{
+		AccountID: accountID, WorkspaceID: workspaceID, Email: email, Name: accountID, Role: role, JoinedAt: noon,
+	})
+	token := tokenOf(accountID)
+	w.sessions[token] = account.Session{TokenHash: []byte(token), AccountID: accountID, CreatedAt: noon, SeenAt: noon, ExpiresAt: noon.Add(time.Hour)}
+}
+
+func tokenOf(accountID string) string { return "token-" + accountID }
+
+func (w *world) addKey(workspaceID, keyID, secret string, scopes ...account.Scope) {
+	w.keys[workspaceID] = append(w.keys[workspaceID], account.Key{
+		ID: keyID, WorkspaceID: workspaceID, Name: keyID, Scopes: scopes, CreatedAt: noon,
+		Secrets: []account.Secret{{Hash: []byte(secret), Start: "fl_abcd", End: "wxyz", CreatedAt: noon}},
+	})
+	w.secrets[secret] = keyID
+}
+
+func missing(what string) error {
+	e := llm.Errorf(llm.NotFound, "There is no such %s.", what)
+	e.Err = account.ErrNotFound
+	return e
+}
+
+// People.
+
+func (w *world) SetupNeeded(context.Context) (bool, error) { return w.noPeople, nil }
+
+func (w *world) Register(_ context.Context, r account.Registration) (account.Account, string, error) {
+	w.registered = r
+	w.join("acc_new", home, account.Viewer)
+	return w.people["acc_new"], tokenOf("acc_new"), nil
+}
+
+func (w *world) Login(_ context.Context, email, password string, _ account.Visitor) (account.Account, string, error) {
+	for _, p := range w.people {
+		if p.Email == email && password == "correct horse" {
+			return p, tokenOf(p.ID), nil
+		}
+	}
+	return account.Account{}, "", llm.Errorf(llm.WrongCredentials, "The email address or the password is wrong.")
+}
+
+func (w *world) Logout(_ context.Context, token string) error {
+	delete(w.sessions, token)
+	return nil
+}
+
+func (w *world) Session(_ context.Context, token string) (account.Account, account.Session, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s, ok := w.sessions[token]
+	if !ok {
+		return account.Account{}, account.Session{}, llm.Errorf(llm.SignInRequired, "Sign in to go on.")
+	}
+	return w.people[s.AccountID], s, nil
+}
+
+func (w *world) Sessions(_ context.Context, accountID string) ([]account.Session, error) {
+	return []account.Session{w.sessions[tokenOf(accountID)]}, nil
+}
+
+func (w *world) EndSession(_ context.Context, accountID, sessionID string) error {
+	if w.sessions[tokenOf(accountID)].ID() != sessionID {
+		return missing("session")
+	}
+	return nil
+}
+
+func (w *world) UpdateAccount(_ context.Context, accountID string, c account.ProfileChange) (account.Account, error) {
+	p := w.people[accountID]
+	apply(&p.Name, c.Name)
+	apply(&p.TimeZone, c.TimeZone)
+	return p, nil
+}
+
+func (w *world) ChangePassword(_ context.Context, accountID, old, _ string, _ account.Visitor) (string, error) {
+	if old != "correct horse" {
+		return "", &llm.Error{Kind: llm.WrongCredentials, Message: "The old password is wrong.", Param: "old_password"}
+	}
+	return tokenOf(accountID), nil
+}
+
+func (w *world) DeleteAccount(context.Context, string, string) error { return nil }
+
+// Workspaces.
+
+func (w *world) Workspaces(_ context.Context, accountID string) ([]account.Membership, error) {
+	list := []account.Membership{}
+	for _, id := range []string{home, abroad} {
+		for _, m := range w.members[id] {
+			if m.AccountID == accountID {
+				list = append(list, account.Membership{Workspace: w.workspaces[id], Role: m.Role})
+			}
+		}
+	}
+	return list, nil
+}
+
+func (w *world) Actor(_ context.Context, accountID, workspaceID string) (account.Actor, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, m := range w.members[workspaceID] {
+		if m.AccountID == accountID {
+			return account.Actor{AccountID: accountID, WorkspaceID: workspaceID, Role: m.Role, Operator: workspaceID == home}, nil
+		}
+	}
+	return account.Actor{}, missing("workspace")
+}
+
+func (w *world) Workspace(_ context.Context, workspaceID string) (account.Workspace, error) {
+	return w.workspaces[workspaceID], nil
+}
+
+func (w *world) CreateWorkspace(_ context.Context, by account.Actor, name string) (account.Workspace, error) {
+	return account.Workspace{ID: "ws_new", Name: name, CreatedAt: w.now, DefaultModel: by.WorkspaceID}, nil
+}
+
+func (w *world) UpdateWorkspace(_ context.Context, _ account.Actor, workspaceID string, c account.WorkspaceChange) (account.Workspace, error) {
+	if _, ok := w.workspaces[workspaceID]; !ok {
+		return account.Workspace{}, missing("workspace")
+	}
+	w.wsChange = c
+	return w.workspaces[workspaceID], nil
+}
+
+func (w *world) Members(_ context.Context, workspaceID string) ([]account.Member, error) {
+	return w.members[workspaceID], nil
+}
+
+func (w *world) member(workspaceID, accountID string) error {
+	if !slices.ContainsFunc(w.members[workspaceID], func(m account.Member) bool { return m.AccountID == accountID }) {
+		return missing("member")
+	}
+	return nil
+}
+
+func (w *world) SetRole(_ context.Context, by account.Actor, accountID string, _ account.Role) error {
+	return w.member(by.WorkspaceID, accountID)
+}
+
+func (w *world) RemoveMember(_ context.Context, by account.Actor, accountID string) error {
+	if by.KeyID != "" {
+		return llm.Errorf(llm.PermissionDenied, "You may not remove members.")
+	}
+	return w.member(by.WorkspaceID, accountID)
+}
+
+func (w *world) Invitations(_ context.Context, workspaceID string) ([]account.Invitation, error) {
+	return w.invitations[workspaceID], nil
+}
+
+func (w *world) Invite(_ context.Context, by account.Actor, role account.Role) (account.Invitation, string, error) {
+	return account.Invitation{ID: "inv_1", WorkspaceID: by.WorkspaceID, Role: role, CreatedAt: w.now, ExpiresAt: w.now}, "the-token", nil
+}
+
+func (w *world) RevokeInvitation(_ context.Context, by account.Actor, invitationID string) error {
+	if !slices.ContainsFunc(w.invitations[by.WorkspaceID], func(i account.Invitation) bool { return i.ID == invitationID }) {
+		return missing("invitation")
+	}
+	return nil
+}
+
+func (w *world) AcceptInvitation(_ context.Context, accountID, _ string) (account.Member, error) {
+	return account.Member{AccountID: accountID, WorkspaceID: abroad, Role: account.Viewer}, nil
+}
+
+// Keys.
+
+func (w *world) Keys(_ context.Context, workspaceID string) ([]account.Key, error) {
+	return w.keys[workspaceID], w.broken
+}
+
+func (w *world) Key(_ context.Context, workspaceID, keyID string) (account.Key, error) {
+	for _, k := range w.keys[workspaceID] {
+		if k.ID == keyID {
+			return k, nil
+		}
+	}
+	return account.Key{}, missing("key")
+}
+
+func (w *world) CreateKey(_ context.Context, by account.Actor, d account.KeyDraft) (account.Key, string, error) {
+	w.keyDraft = d
+	w.made++
+	secret := fmt.Sprintf("fl_secret%d", w.made)
+	w.addKey(by.WorkspaceID, fmt.Sprintf("key_new%d", w.made), secret, d.Scopes...)
+	made := w.keys[by.WorkspaceID][len(w.keys[by.WorkspaceID])-1]
+	return made, secret, nil
+}
+
+func (w *world) UpdateKey(ctx context.Context, by account.Actor, keyID string, c account.KeyChange) (account.Key, error) {
+	w.keyChange = c
+	return w.Key(ctx, by.WorkspaceID, keyID)
+}
+
+func (w *world) RotateKey(ctx context.Context, by account.Actor, keyID string, g account.Grace) (account.Key, string, error) {
+	w.grace = g
+	k, err := w.Key(ctx, by.WorkspaceID, keyID)
+	return k, "fl_rotated", err
+}
+
+func (w *world) RevokeKey(ctx context.Context, by account.Actor, keyID string) (account.Key, error) {
+	k, err := w.Key(ctx, by.WorkspaceID, keyID)
+	k.RevokedAt = w.now
+	return k, err
+}
+
+func (w *world) KeyActor(_ context.Context, k *account.Key) (account.Actor, error) {
+	return account.Actor{KeyID: k.ID, WorkspaceID: k.WorkspaceID, Scopes: k.Scopes, Operator: k.WorkspaceID == home}, nil
+}
+
+func (w *world) Authenticate(h http.Header) (*account.Grant, error) {
+	_, secret, _ := strings.Cut(h.Get("Authorization"), " ")
+	for _, keys := range w.keys {
+		for i := range keys {
+			if keys[i].ID == w.secrets[secret] {
+				return &account.Grant{Key: &keys[i]}, nil
+			}
+		}
+	}
+	return nil, llm.Errorf(llm.InvalidAPIKey, "This API key is not known here.")
+}
+
+func (w *world) Touch(keyID, _ string, _ time.Time) { w.touched = append(w.touched, keyID) }
+
+// AuditLog and Notes.
+
+func (w *world) Audit(_ context.Context, workspaceID, _ string, limit int) ([]account.AuditEvent, error) {
+	list := []account.AuditEvent{}
+	for _, e := range w.events {
+		if e.WorkspaceID == workspaceID && len(list) < limit {
+			list = append(list, e)
+		}
+	}
+	return list, nil
+}
+
+func (w *world) Note(_ context.Context, by account.Actor, action, object string, _, after any) error {
+	w.events = append(w.events, account.AuditEvent{
+		ID: fmt.Sprintf("aud_%d", len(w.events)), WorkspaceID: by.WorkspaceID, At: w.now, Actor: by.AccountID, Action: action, Object: object,
+		After: fmt.Appendf(nil, "%q", fmt.Sprint(after)),
+	})
+	return nil
+}
+
+// Spending and Instance.
+
+func (w *world) BudgetUse(context.Context, string) (map[string]BudgetUse, error) {
+	return map[string]BudgetUse{
+		"key_read":   {Spent: 9 * money.Dollar, Held: money.Dollar, ResetsAt: noon.Add(time.Hour)},
+		"key_manage": {Spent: 10 * money.Dollar},
+	}, nil
+}
+
+func (w *world) Facts() Facts {
+	return Facts{
+		Version: "1.2.3", Registration: account.RegistrationLoopback, ConfigSource: "/etc/fairlead/fairlead.yaml", Store: "sqlite",
+		StartedAt: noon, LogBodies: true, EntryRetention: 24 * time.Hour, Limits: InstanceLimits{BodyBytes: 1, Total: time.Minute},
+	}
+}
+
+func (w *world) Storage(context.Context) (StorageUse, error) {
+	return StorageUse{DatabaseBytes: 1000, FreeBytes: -1}, nil
+}
+
+// Fleet.
+
+type fleet struct {
+	enabled map[string]bool
+	added   []string
+}
+
+func (f *fleet) targets() []TargetState {
+	gpt := &catalog.Model{Name: "gpt", Vendor: "acme", Op: llm.Chat, Context: 128_000, Abilities: llm.Tools | llm.Vision, Quality: 0.7}
+	odd := &catalog.Model{Name: "odd", Op: llm.Chat}
+	cached := money.PerMillion(0.25)
+	return []TargetState{
+		{
+			Target: &provider.Target{Provider: "acme", Model: gpt, Upstream: "gpt-1", Price: &catalog.Price{
+				Input: money.PerMillion(2.5), Output: money.PerMillion(10), CacheRead: &cached, Source: "list", AsOf: "2026-11-01",
+				Tiers: []catalog.Tier{{Above: 200_000, Input: money.PerMillion(5), Output: money.PerMillion(20)}},
+			}},
+			Health: TargetHealth{Circuit: "open", Reason: "5 failures in a row", NextProbe: noon.Add(time.Second), Calls: 10, Failures: 5},
+		},
+		{Target: &provider.Target{Provider: "acme", Model: odd, Upstream: "odd"}, Health: TargetHealth{Calls: 2, Latency: 120 * time.Millisecond}},
+	}
+}
+
+func (f *fleet) Models() []ModelState {
+	t := f.targets()
+	return []ModelState{{Model: t[0].Target.Model, Targets: t[:1]}, {Model: t[1].Target.Model, Targets: t[1:]}}
+}
+
+func (f *fleet) Providers() []ProviderState {
+	return []ProviderState{{
+		Name: "acme", Title: "Acme", BaseURL: "https://internal.acme.example", Source: "env", Enabled: f.enabled["acme"], Targets: f.targets(),
+		Credentials: []CredentialState{
+			{ID: "acme#1", Hint: "…f3Qa", Source: "env ACME_API_KEY", Resting: noon.Add(time.Minute), Reason: "429"},
+			{ID: "cred_1", Hint: "…9xK2", Source: "dashboard"},
+		},
+		Headroom: &Headroom{Requests: new(int64(5)), At: noon},
+	}}
+}
+
+func (f *fleet) Test(_ context.Context, name string) (ProbeResult, error) {
+	if name != "acme" {
+		return ProbeResult{}, account.ErrNotFound
+	}
+	return ProbeResult{OK: true, Latency: 80 * time.Millisecond, Status: 200, Models: []string{"gpt-1"}}, nil
+}
+
+func (f *fleet) ResetCircuits(_ context.Context, name string) error {
+	if name != "acme" {
+		return account.ErrNotFound
+	}
+	return nil
+}
+
+func (f *fleet) AddCredential(_ context.Context, name, secret string) (CredentialState, error) {
+	if name != "acme" {
+		return CredentialState{}, account.ErrNotFound
+	}
+	f.added = append(f.added, secret)
+	return CredentialState{ID: "cred_2", Hint: "…" + secret[len(secret)-4:], Source: "dashboard"}, nil
+}
+
+func (f *fleet) RemoveCredential(_ context.Context, _, credentialID string) error {
+	if credentialID != "cred_1" {
+		return account.ErrNotFound
+	}
+	return nil
+}
+
+func (f *fleet) SetEnabled(_ context.Context, name string, enabled bool) error {
+	f.enabled[name] = enabled
+	return nil
+}
+
+// explainer decides for one model.
+type explainer struct{}
+
+func (explainer) Explain(_ context.Context, q ExplainQuery) (*route.Decision, error) {
+	if !strings.Contains(string(q.Body), "model") {
+		return nil, &llm.Error{Kind: llm.InvalidRequest, Message: "model is required", Param: "model"}
+	}
+	d := &route.Decision{Kind: route.Expected, Candidates: []route.Candidate{{Target: "acme/gpt", Model: "gpt", Provider: "acme", Rank: 1}}}
+	if strings.Contains(string(q.Body), "odd") {
+		return d, llm.Errorf(llm.NoRoute, "No model is left.")
+	}
+	return d, nil
+}
+
+// entryLog holds entries in memory, oldest first.
+type entryLog struct {
+	entries []requestlog.Entry
+	bodies  map[string]requestlog.Body
+	failAt  int // fail the listing of this number; 0 for never
+	lists   int
+	groups  map[string][]requestlog.Group
+	queries []requestlog.BreakdownQuery
+	deleted int64
+}
+
+var errDisk = errors.New("disk on fire at /var/lib/secret-path")
+
+func (l *entryLog) Entries(_ context.Context, f requestlog.Filter, p requestlog.Page) ([]requestlog.Entry, error) {
+	l.lists++
+	if l.lists == l.failAt {
+		return nil, errDisk
+	}
+	list := []requestlog.Entry{}
+	for i := range l.entries {
+		e := l.entries[i]
+		if f.Match(&e) && (p.Before == "" || e.ID < p.Before) && (p.After == "" || e.ID > p.After) {
+			e.Decision, e.Bill, e.BaselineBill = nil, nil, nil
+			list = append(list, e)
+		}
+	}
+	if p.After == "" {
+		slices.Reverse(list)
+	}
+	return list[:min(len(list), p.Limit)], nil
+}
+
+func (l *entryLog) Entry(_ context.Context, workspaceID, id string) (requestlog.Entry, error) {
+	for _, e := range l.entries {
+		if e.ID == id && e.WorkspaceID == workspaceID {
+			return e, nil
+		}
+	}
+	return requestlog.Entry{}, requestlog.ErrNotFound
+}
+
+func (l *entryLog) EntryBody(_ context.Context, _, id string) (requestlog.Body, error) {
+	b, ok := l.bodies[id]
+	if !ok {
+		return b, requestlog.ErrNotFound
+	}
+	return b, nil
+}
+
+func (l *entryLog) Count(_ context.Context, f requestlog.Filter, limit int) (int, error) {
+	n := 0
+	for i := range l.entries {
+		if f.Match(&l.entries[i]) {
+			n++
+		}
+	}
+	return min(n, limit), nil
+}
+
+func (l *entryLog) Series(_ context.Context, q requestlog.SeriesQuery) ([]requestlog.Bucket, error) {
+	return []requestlog.Bucket{{Start: q.From, Figures: requestlog.Figures{Requests: 3, Errors: 1, Fallbacks: 1}}}, nil
+}
+
+func (l *entryLog) Breakdown(_ context.Context, q requestlog.BreakdownQuery) ([]requestlog.Group, error) {
+	l.queries = append(l.queries, q)
+	return l.groups[q.By], nil
+}
+
+func (l *entryLog) DeleteEntries(ctx context.Context, f requestlog.Filter, dryRun bool) (int64, error) {
+	n, err := l.Count(ctx, f, countLimit)
+	if !dryRun {
+		l.deleted += int64(n)
+	}
+	return int64(n), err
+}

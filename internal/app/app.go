@@ -1,0 +1,359 @@
+// Package app builds every part, introduces them to each other, starts them, and stops them in reverse order.
+// Only cmd imports it.
+package app
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"fairlead/internal/account"
+	"fairlead/internal/admin"
+	"fairlead/internal/config"
+	"fairlead/internal/egress"
+	"fairlead/internal/gateway"
+	"fairlead/internal/health"
+	"fairlead/internal/ledger"
+	"fairlead/internal/limit"
+	"fairlead/internal/llm"
+	"fairlead/internal/mockprovider"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/spool"
+	"fairlead/internal/store"
+	"fairlead/internal/telemetry"
+	"fairlead/internal/vault"
+	"fairlead/internal/wire/chat"
+	"fairlead/web"
+)
+
+// keysOutliveStore is how long known keys are served while the database is away.
+const keysOutliveStore = 15 * time.Minute
+
+// Options are what a server is started with.
+type Options struct {
+	Load     func() (*config.Loaded, error) // reads the configuration; again for each reload
+	Env      func(string) string
+	Reload   <-chan os.Signal // asks for a reload
+	Dev      bool
+	Quiet    bool
+	Terminal bool // people are reading Out: text instead of JSON lines
+	Out      io.Writer
+	Err      io.Writer
+	Version  string
+}
+
+// App is a running gateway.
+type App struct {
+	options Options
+	version string
+	started time.Time
+	log     *slog.Logger
+	config  atomic.Pointer[config.Loaded]
+	fleet   atomic.Pointer[fleet]
+	local   []localServer
+
+	listener, adminListener *listener
+	unlock                  func() error
+	master                  []byte
+	db                      *store.DB
+	storeName               string
+	storeNew                bool
+	spool                   *spool.Spool
+	feed                    *requestlog.Feed
+	accounts                *account.Service
+	keyring                 *account.Keyring
+	vault                   *vault.Vault
+	egress                  *egress.Client
+	health                  *health.Tracker
+	ledger                  *ledger.Memory
+	gateway                 *gateway.Gateway
+	admin                   http.Handler
+	dashboard               http.Handler
+	metrics                 *telemetry.Metrics
+	simulator               *mockprovider.Simulator
+	setupCode               string
+	devToken                string
+
+	reloading sync.Mutex
+	tasks     sync.WaitGroup
+	endTasks  context.CancelFunc
+}
+
+// Run serves until ctx ends, then drains and stops. It returns nil after a clean stop.
+func Run(ctx context.Context, o Options) error {
+	began := time.Now()
+	loaded, err := o.Load()
+	if err != nil {
+		return err
+	}
+	a := &App{options: o, version: o.Version, started: began, log: newLogger(o, loaded.Config.Log)}
+	a.config.Store(loaded)
+	if err := a.open(ctx); err != nil {
+		return errors.Join(err, a.close())
+	}
+	if !o.Quiet {
+		a.announce(time.Since(began))
+	}
+	a.start()
+	select {
+	case <-ctx.Done():
+	case err = <-a.listener.failed:
+		a.listener.failed <- err // stop waits for it too
+	}
+	return errors.Join(ignoreClosed(err), a.stop())
+}
+
+// newLogger writes text on a terminal and JSON lines elsewhere, unless the configuration says which.
+func newLogger(o Options, c config.Log) *slog.Logger {
+	level, err := telemetry.ParseLevel(c.Level)
+	if err != nil {
+		level = slog.LevelInfo // config has refused unknown names
+	}
+	asJSON := c.Format == "json" || (c.Format != "text" && !o.Terminal)
+	return telemetry.NewLogger(o.Err, asJSON, level)
+}
+
+func ignoreClosed(err error) error {
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+func (a *App) loaded() *config.Loaded { return a.config.Load() }
+
+// open builds the parts from the bottom up.
+func (a *App) open(ctx context.Context) error {
+	c := a.loaded().Config
+	if err := a.openData(c); err != nil {
+		return err
+	}
+	if err := a.listen(ctx, c); err != nil {
+		return err
+	}
+	if err := a.openStore(ctx, c); err != nil {
+		return err
+	}
+	if err := a.openAccounts(ctx, c); err != nil {
+		return err
+	}
+	if err := a.openGateway(ctx, c); err != nil {
+		return err
+	}
+	if err := a.openAdmin(); err != nil {
+		return err
+	}
+	a.listener.serve(a.public())
+	if a.adminListener != nil {
+		a.adminListener.serve(a.private())
+	}
+	return nil
+}
+
+// openData takes the data directory for this process alone.
+func (a *App) openData(c config.Config) error {
+	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
+		return fmt.Errorf("make data directory: %w", err)
+	}
+	lock, err := store.Lock(c.DataDir)
+	if err != nil {
+		return err
+	}
+	a.unlock = lock
+	a.master, err = vault.LoadOrCreateMasterKey(c.DataDir, c.MasterKey)
+	return err
+}
+
+func (a *App) listen(ctx context.Context, c config.Config) (err error) {
+	var cert *tls.Config
+	if c.TLS.Cert != "" {
+		pair, err := tls.LoadX509KeyPair(c.TLS.Cert, c.TLS.Key)
+		if err != nil {
+			return fmt.Errorf("load TLS certificate: %w", err)
+		}
+		cert = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
+	}
+	a.listener, err = listen(ctx, c.Listen, cert, a.log, starting())
+	if err != nil || c.AdminListen == "" {
+		return err
+	}
+	a.adminListener, err = listen(ctx, c.AdminListen, nil, a.log, starting())
+	return err
+}
+
+// openStore waits for the database: a process that runs but is not ready is easier to operate than one that ends.
+func (a *App) openStore(ctx context.Context, c config.Config) error {
+	a.storeName = storeName(c)
+	_, statErr := os.Stat(a.storeName)
+	a.storeNew = errors.Is(statErr, os.ErrNotExist) && c.Store == "sqlite"
+	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
+		db, err := store.Open(ctx, c.Store, c.DataDir, store.Options{})
+		if err == nil {
+			a.db = db
+			return nil
+		}
+		if c.Store == "sqlite" || !store.Unreachable(err) {
+			return err
+		}
+		a.log.WarnContext(ctx, "the database does not answer yet", "error", err.Error())
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(wait):
+		}
+	}
+}
+
+// storeName is what may be shown of the store: the file, or the address without its password.
+func storeName(c config.Config) string {
+	if c.Store == "sqlite" {
+		return filepath.Join(c.DataDir, "fairlead.db")
+	}
+	return store.Redact(c.Store)
+}
+
+func (a *App) openAccounts(ctx context.Context, c config.Config) (err error) {
+	if a.keyring, err = account.NewKeyring(a.db, a.master, account.KeyringOptions{
+		MaxStale: keysOutliveStore,
+		Report:   func(err error) { a.report("read keys", err) },
+	}); err != nil {
+		return err
+	}
+	if err := a.keyring.Load(ctx); err != nil {
+		return fmt.Errorf("load keys: %w", err)
+	}
+	if a.accounts, err = account.New(a.db, account.Options{
+		MasterKey: a.master, Registration: c.Registration,
+		Changed: func(ctx context.Context) { a.report("read keys", a.keyring.Refresh(ctx)) },
+	}); err != nil {
+		return err
+	}
+	if a.vault, err = vault.New(a.db, a.master, nil); err != nil {
+		return err
+	}
+	if a.options.Dev {
+		return a.openDev(ctx)
+	}
+	if !isLoopback(a.listener.Addr()) {
+		code, _, needed, err := a.accounts.SetupCode(ctx)
+		if err != nil {
+			return fmt.Errorf("make setup code: %w", err)
+		}
+		if needed {
+			a.setupCode = code
+		}
+	}
+	return nil
+}
+
+func isLoopback(address net.Addr) bool {
+	ap, err := netip.ParseAddrPort(address.String())
+	return err == nil && ap.Addr().Unmap().IsLoopback()
+}
+
+// report logs an error of a part that goes on by itself; nil means that it is well again. That a part was told to end
+// is no error.
+func (a *App) report(doing string, err error) {
+	if err != nil && !errors.Is(err, context.Canceled) {
+		a.log.Warn(doing, "error", err.Error())
+	}
+}
+
+func (a *App) openGateway(ctx context.Context, c config.Config) (err error) {
+	if a.spool, err = spool.Open(filepath.Join(c.DataDir, "spool"), spool.Options{Limit: int64(c.Spool.Limit), Strict: c.Spool.Strict}); err != nil {
+		return fmt.Errorf("open spool: %w", err)
+	}
+	a.feed = requestlog.NewFeed()
+	a.simulator = mockprovider.NewSimulator(mockprovider.Options{Latency: 1})
+	if c.Detect {
+		a.local = findLocal(ctx)
+	}
+	f, err := a.build(ctx, c)
+	if err != nil {
+		return err
+	}
+	a.egress = egress.New(f.egressOptions(c))
+	a.health = health.New(health.Options{Failures: c.Breaker.Failures, ProbeAfter: c.Breaker.ProbeAfter})
+	a.ledger = ledger.New(ledger.Options{Spent: a.spent, OnWarn: a.warnBudget})
+	a.metrics = telemetry.NewMetrics(telemetry.Build{Version: a.version}, a.gauges())
+	a.gateway = gateway.New(gateway.Parts{
+		Format: chat.Format{}, Keys: a.keyring, Limits: limit.NewMemory(time.Now), Ledger: a.ledger, Health: a.health,
+		Retries: health.NewRetryBudget(time.Now),
+		Egress:  a.egress, Log: a.spool, Pins: a.accounts, Observe: a.observe, Started: a.observeStart,
+		Logger: a.log, Settings: gatewaySettings(c), Snapshot: f.snapshot(), Draw: rand.Float64,
+	})
+	a.keyring.OnRevoke(a.gateway.Revoke)
+	a.adopt(f)
+	return nil
+}
+
+// adopt makes a fleet the one in force.
+func (a *App) adopt(f *fleet) {
+	a.fleet.Store(f)
+	var providers, models []string
+	for _, t := range f.snapshot().Targets() {
+		providers, models = append(providers, t.Provider), append(models, t.Model.Name)
+	}
+	a.metrics.SetNames(providers, models)
+}
+
+// build assembles the fleet from configuration, vault and what was found on loopback.
+func (a *App) build(ctx context.Context, c config.Config) (*fleet, error) {
+	secrets, err := a.vaultCredentials(ctx)
+	if err != nil {
+		return nil, err
+	}
+	disabled, err := a.disabledProviders(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return builder{config: c, version: a.version, env: a.options.Env, vault: secrets, disabled: disabled, local: a.local, simulator: a.simulator}.assemble()
+}
+
+func gatewaySettings(c config.Config) gateway.Settings {
+	return gateway.Settings{
+		DefaultModel: c.DefaultModel, AllowBrowsers: c.AllowBrowsers, AllowUnpriced: c.AllowUnpriced,
+		LogBodies: c.Log.Bodies, BodyLimit: int64(c.Log.BodyLimit),
+		MaxBody: int64(c.Limits.Body), MaxBuffered: int64(c.Limits.Buffered), MaxConcurrent: c.Limits.Concurrent,
+		Attempts: c.Retries.Attempts, Backoff: c.Retries.Backoff, Idle: c.Timeouts.Idle, Total: c.Timeouts.Total,
+		Hold: 10 * time.Second, Ping: 15 * time.Second, Reader: time.Minute,
+	}
+}
+
+func (a *App) openAdmin() error {
+	api, err := admin.New(a.adminParts())
+	if err != nil {
+		return fmt.Errorf("build admin API: %w", err)
+	}
+	a.admin = api
+	a.dashboard = web.Handler(a.version, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		refuse(w, llm.Errorf(llm.NotFound, "There is nothing at this address."))
+	}))
+	return nil
+}
+
+// announce says where everything is: a text for people, one line for machines.
+func (a *App) announce(took time.Duration) {
+	if a.options.Terminal {
+		a.greet(a.options.Out, took)
+		return
+	}
+	base, _ := a.addresses()
+	a.log.Info("ready", "version", a.version, "listen", a.listener.Addr().String(), "api", base+"/proxy/v1", "dashboard", base,
+		"config", a.configText(), "data", a.storeName, "providers", a.providersText(), "ms", took.Milliseconds())
+	if a.setupCode != "" {
+		a.log.Info("no account yet: open the link to make the first one", "setup", a.setupText(base))
+	}
+}

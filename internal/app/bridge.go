@@ -1,0 +1,245 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"fairlead/internal/account"
+	"fairlead/internal/admin"
+	"fairlead/internal/gateway"
+	"fairlead/internal/health"
+	"fairlead/internal/llm"
+	"fairlead/internal/route"
+	"fairlead/internal/wire/chat"
+)
+
+// adminParts introduces the parts to the admin API.
+func (a *App) adminParts() admin.Parts {
+	b := bridge{a}
+	return admin.Parts{
+		People: a.accounts, Workspaces: a.accounts, Keys: a.accounts, Keyring: a.keyring, Audit: a.accounts, Notes: a.accounts,
+		Requests: a.db, Live: a.feed, Eraser: a.db, Spending: b, Fleet: b, Prober: b, Credentials: b, Switch: b, Explainer: b, Instance: b,
+		PublicURL: a.loaded().Config.PublicURL, Log: a.log, Now: time.Now,
+	}
+}
+
+// bridge shows the running parts as the admin API wants to see them.
+type bridge struct{ app *App }
+
+// Models lists every model that has a target.
+func (b bridge) Models() []admin.ModelState {
+	var list []admin.ModelState
+	states := b.health()
+	for _, t := range b.app.gateway.Targets().Targets() {
+		state := admin.TargetState{Target: t, Health: states[t.ID()]}
+		i := slices.IndexFunc(list, func(m admin.ModelState) bool { return m.Model.Name == t.Model.Name })
+		if i >= 0 {
+			list[i].Targets = append(list[i].Targets, state)
+			continue
+		}
+		list = append(list, admin.ModelState{Model: t.Model, Targets: []admin.TargetState{state}})
+	}
+	slices.SortFunc(list, func(x, y admin.ModelState) int { return strings.Compare(x.Model.Name, y.Model.Name) })
+	return list
+}
+
+// Providers lists the configured providers, those that are switched off at the end.
+func (b bridge) Providers() []admin.ProviderState {
+	f := b.app.fleet.Load()
+	states, tired := b.health(), b.app.health.Credentials()
+	var list []admin.ProviderState
+	for _, p := range f.providers {
+		one := admin.ProviderState{
+			Name: p.Name, Title: p.Title, BaseURL: p.BaseURL, Source: f.sources[p.Name], Simulated: p.Simulated, Enabled: true,
+		}
+		for _, c := range p.Credentials {
+			at := slices.IndexFunc(tired, func(h health.CredentialHealth) bool { return h.ID == c.ID })
+			state := admin.CredentialState{ID: c.ID, Hint: c.Hint(), Source: c.Source}
+			if at >= 0 {
+				state.Resting, state.Reason = tired[at].Until, tired[at].Reason
+			}
+			one.Credentials = append(one.Credentials, state)
+		}
+		for _, t := range p.Targets {
+			one.Targets = append(one.Targets, admin.TargetState{Target: t, Health: states[t.ID()]})
+		}
+		list = append(list, one)
+	}
+	for _, name := range f.disabled {
+		list = append(list, admin.ProviderState{Name: name, Title: name, Source: "file"})
+	}
+	return list
+}
+
+func (b bridge) health() map[string]admin.TargetHealth {
+	states := map[string]admin.TargetHealth{}
+	for _, h := range b.app.health.Snapshot() {
+		states[h.Target] = targetHealth(h)
+	}
+	return states
+}
+
+func targetHealth(h health.TargetHealth) admin.TargetHealth {
+	return admin.TargetHealth{
+		Circuit: circuitName(h), Reason: h.Reason, NextProbe: h.NextProbe, Latency: h.TTFT, TokensPS: h.TokensPS,
+		Calls: h.Calls, Failures: h.Failures,
+	}
+}
+
+// Test makes one cheap call to the provider.
+func (b bridge) Test(ctx context.Context, name string) (admin.ProbeResult, error) {
+	p, ok := b.app.gateway.Targets().Provider(name)
+	if !ok {
+		return admin.ProbeResult{}, account.ErrNotFound
+	}
+	return testProvider(ctx, b.app.egress, p), nil
+}
+
+// ResetCircuits closes the circuits of a provider and wakes its credentials.
+func (b bridge) ResetCircuits(_ context.Context, name string) error {
+	p, ok := b.app.gateway.Targets().Provider(name)
+	if !ok {
+		return account.ErrNotFound
+	}
+	for _, t := range p.Targets {
+		b.app.health.Reset(t.ID())
+	}
+	for _, c := range p.Credentials {
+		b.app.health.Wake(c.ID)
+	}
+	return nil
+}
+
+// Explain decides as the gateway would, and calls nobody.
+func (b bridge) Explain(ctx context.Context, q admin.ExplainQuery) (*route.Decision, error) {
+	op := llm.Chat
+	if q.Endpoint == "embeddings" {
+		op = llm.Embed
+	}
+	req, err := chat.Format{}.DecodeRequest(op, q.Body)
+	if err != nil {
+		return nil, err
+	}
+	workspace, err := b.app.accounts.Workspace(ctx, q.WorkspaceID)
+	if err != nil {
+		return nil, err
+	}
+	grant := &account.Grant{Key: &account.Key{}, Workspace: &workspace}
+	if q.KeyID != "" {
+		key, err := b.app.accounts.Key(ctx, q.WorkspaceID, q.KeyID)
+		if err != nil {
+			return nil, err
+		}
+		grant.Key = &key
+	}
+	return b.app.gateway.Explain(grant, req, q.Tradeoff)
+}
+
+// Facts tells what this gateway is.
+func (b bridge) Facts() admin.Facts {
+	loaded := b.app.loaded()
+	c := loaded.Config
+	simulated := true
+	for _, p := range b.app.fleet.Load().providers {
+		simulated = simulated && p.Simulated
+	}
+	kind := "sqlite"
+	if c.Store != "sqlite" {
+		kind = "postgres"
+	}
+	return admin.Facts{
+		Version: b.app.version, Simulated: simulated, Registration: c.Registration, ConfigSource: b.app.configText(), Store: kind,
+		DefaultModel: c.DefaultModel, StartedAt: b.app.started, LogBodies: c.Log.Bodies,
+		EntryRetention: c.Log.EntryRetention, BodyRetention: c.Log.BodyRetention,
+		Limits: admin.InstanceLimits{
+			BodyBytes: int64(c.Limits.Body), AnswerBytes: int64(c.Limits.Answer), Concurrent: int64(c.Limits.Concurrent),
+			Attempts: int64(c.Retries.Attempts), Total: c.Timeouts.Total, StoredBytes: int64(c.Log.BodyLimit),
+		},
+		Catalog: b.app.fleet.Load().catalog.Version(), Router: route.Router,
+	}
+}
+
+// Storage measures what is stored.
+func (b bridge) Storage(ctx context.Context) (admin.StorageUse, error) {
+	used, err := b.app.db.Usage(ctx)
+	if err != nil {
+		return admin.StorageUse{}, err
+	}
+	stats := b.app.spool.Stats()
+	return admin.StorageUse{
+		DatabaseBytes: used.Bytes, SpoolBytes: stats.Bytes, SpoolLimit: int64(b.app.loaded().Config.Spool.Limit),
+		FreeBytes: freeBytes(b.app.loaded().Config.DataDir), OldestEntry: used.Oldest,
+	}, nil
+}
+
+// BudgetUse says how much of the budgets of a workspace and its keys is used up.
+func (b bridge) BudgetUse(ctx context.Context, workspaceID string) (map[string]admin.BudgetUse, error) {
+	workspace, err := b.app.accounts.Workspace(ctx, workspaceID)
+	if err != nil {
+		return nil, err
+	}
+	keys, err := b.app.accounts.Keys(ctx, workspaceID)
+	if err != nil {
+		return nil, err
+	}
+	use := map[string]admin.BudgetUse{}
+	for i := range keys {
+		for _, budget := range gateway.Budgets(&account.Grant{Key: &keys[i], Workspace: &workspace}) {
+			status := b.app.ledger.Status(budget)
+			if !status.Loaded {
+				if status.Spent, err = b.app.spent(ctx, budget.ID, status.Start); err != nil {
+					return nil, err
+				}
+			}
+			_, owner, _ := strings.Cut(budget.ID, ":")
+			use[owner] = admin.BudgetUse{Spent: status.Spent, Held: status.Held, ResetsAt: status.End}
+		}
+	}
+	return use, nil
+}
+
+// disabledProviders are those switched off in the dashboard.
+func (a *App) disabledProviders(ctx context.Context) ([]string, error) {
+	text, err := a.db.Setting(ctx, disabledSetting)
+	if err != nil || text == "" {
+		return nil, err
+	}
+	var names []string
+	return names, json.Unmarshal([]byte(text), &names)
+}
+
+const disabledSetting = "disabled_providers"
+
+// SetEnabled turns a provider on or off and keeps that over restarts.
+func (b bridge) SetEnabled(ctx context.Context, name string, enabled bool) error {
+	f := b.app.fleet.Load()
+	if !f.has(name) {
+		return account.ErrNotFound
+	}
+	names, err := b.app.disabledProviders(ctx)
+	if err != nil {
+		return err
+	}
+	names = slices.DeleteFunc(names, func(n string) bool { return n == name })
+	if !enabled {
+		names = append(names, name)
+	}
+	text, err := json.Marshal(names)
+	if err != nil {
+		return err
+	}
+	if err := b.app.db.SetSetting(ctx, disabledSetting, string(text)); err != nil {
+		return err
+	}
+	return b.app.rebuild(ctx)
+}
+
+// rebuild assembles the providers anew under the configuration in force.
+func (a *App) rebuild(ctx context.Context) error {
+	a.reloading.Lock()
+	defer a.reloading.Unlock()
+	return a.apply(ctx, a.loaded())
+}

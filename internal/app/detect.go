@@ -1,0 +1,92 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+
+	"fairlead/internal/egress"
+	"fairlead/internal/provider/compatible"
+)
+
+// localServer is a model server found on loopback.
+type localServer struct {
+	vendor compatible.Vendor
+	models []string
+}
+
+// probeTime bounds the search for local servers: start-up waits for it.
+const probeTime = 250 * time.Millisecond
+
+// findLocal asks the usual loopback ports of local model servers what they serve. Servers without models are left out.
+func findLocal(ctx context.Context) []localServer {
+	ctx, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
+	client := egress.New(egress.Options{Connect: probeTime, AllowPrivate: []netip.Prefix{
+		netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128"),
+	}})
+	defer client.Close()
+	var vendors []compatible.Vendor
+	for _, v := range compatible.Vendors() {
+		if v.Local {
+			vendors = append(vendors, v)
+		}
+	}
+	found := make([]localServer, len(vendors))
+	var wait sync.WaitGroup
+	for i, v := range vendors {
+		wait.Go(func() { found[i] = localServer{vendor: v, models: listModels(ctx, client, v.BaseURL+v.ModelsPath)} })
+	}
+	wait.Wait()
+	var servers []localServer
+	for _, s := range found {
+		if len(s.models) > 0 {
+			servers = append(servers, s)
+		}
+	}
+	return servers
+}
+
+// listModels reads a model list; anything but one is no models.
+func listModels(ctx context.Context, client *egress.Client, address string) []string {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil
+	}
+	names, err := decodeModels(resp.Body)
+	if err != nil {
+		return nil
+	}
+	return names
+}
+
+// decodeModels reads {"data": [{"id": …}]}, bounded.
+func decodeModels(r io.Reader) ([]string, error) {
+	var list struct {
+		Data []struct {
+			ID string `json:"id"`
+		} `json:"data"`
+	}
+	if err := json.NewDecoder(io.LimitReader(r, 4<<20)).Decode(&list); err != nil {
+		return nil, err
+	}
+	names := make([]string, 0, len(list.Data))
+	for _, m := range list.Data {
+		if m.ID != "" {
+			names = append(names, m.ID)
+		}
+	}
+	return names, nil
+}

@@ -1,0 +1,105 @@
+package app_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func readDocument(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(repository(t), name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+var repositoryPath = regexp.MustCompile("`((?:cmd|internal|web|docs|test|scripts|bench|\\.ci)/[A-Za-z0-9_./*{}-]*)`")
+
+// A document that names a path keeps naming one that exists.
+func TestDocumentsNamePathsThatExist(t *testing.T) {
+	t.Parallel()
+	for _, document := range []string{"ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"} {
+		for _, m := range repositoryPath.FindAllStringSubmatch(readDocument(t, document), -1) {
+			if strings.ContainsAny(m[1], "*{}") {
+				continue // a pattern
+			}
+			if _, err := os.Stat(filepath.Join(repository(t), m[1])); err != nil {
+				t.Errorf("%s names %s, which does not exist", document, m[1])
+			}
+		}
+	}
+}
+
+func TestArchitectureNamesEveryPackage(t *testing.T) {
+	t.Parallel()
+	text := readDocument(t, "ARCHITECTURE.md")
+	for name := range packages(t) {
+		isPart := strings.HasPrefix(name, "internal/provider/") || strings.HasPrefix(name, "internal/wire/") || slices.Contains(testOnly, name)
+		if !isPart && !strings.Contains(text, "`"+name+"`") && !strings.Contains(text, "`"+name+"/`") {
+			t.Errorf("ARCHITECTURE.md does not say what %s owns", name)
+		}
+	}
+}
+
+func TestArchitectureHasNoLineNumbers(t *testing.T) {
+	t.Parallel()
+	if m := regexp.MustCompile(`\.go:\d+`).FindString(readDocument(t, "ARCHITECTURE.md")); m != "" {
+		t.Errorf("ARCHITECTURE.md points at %s: lines move, names stay", m)
+	}
+}
+
+func TestChangelogHasAnUnreleasedSection(t *testing.T) {
+	t.Parallel()
+	if !strings.Contains(readDocument(t, "CHANGELOG.md"), "\n## Unreleased\n") {
+		t.Error("CHANGELOG.md has no section \"## Unreleased\"")
+	}
+}
+
+func TestContributingNamesTheTargets(t *testing.T) {
+	t.Parallel()
+	makefile, text := readDocument(t, "Makefile"), readDocument(t, "CONTRIBUTING.md")
+	for _, target := range []string{"help", "run", "build", "test", "check", "bench", "faults", "soak", "generate"} {
+		if !regexp.MustCompile(`(?m)^` + target + `:.*## `).MatchString(makefile) {
+			t.Errorf("the Makefile has no documented target %s", target)
+		}
+		if !strings.Contains(text, "make "+target) {
+			t.Errorf("CONTRIBUTING.md does not say what make %s does", target)
+		}
+	}
+}
+
+var decisionName = regexp.MustCompile(`^(\d{4})-[a-z0-9-]+\.md$`)
+
+// Decisions are numbered without gaps, and each says the situation, the choice and its price.
+func TestDecisionsAreNumbered(t *testing.T) {
+	t.Parallel()
+	entries, err := os.ReadDir(filepath.Join(repository(t), "docs", "decisions"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, entry := range entries {
+		m := decisionName.FindStringSubmatch(entry.Name())
+		if m == nil {
+			t.Errorf("%s is not named NNNN-title.md", entry.Name())
+			continue
+		}
+		if want := fmt.Sprintf("%04d", i+1); m[1] != want {
+			t.Errorf("%s should have the number %s", entry.Name(), want)
+		}
+		text := readDocument(t, filepath.Join("docs", "decisions", entry.Name()))
+		for _, part := range []string{"# " + m[1] + " ", "\n## Situation\n", "\n## Choice\n", "\n## Price\n"} {
+			if !strings.Contains(text, part) {
+				t.Errorf("%s lacks %q", entry.Name(), strings.TrimSpace(part))
+			}
+		}
+	}
+	if len(entries) == 0 {
+		t.Error("there are no decisions")
+	}
+}

@@ -1,0 +1,128 @@
+package app
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// greet writes the start-up text for people. It never shows a whole secret, nor an address that cannot be opened.
+func (a *App) greet(w io.Writer, took time.Duration) {
+	var b strings.Builder
+	line := func(name, text string) { fmt.Fprintf(&b, "  %-10s %s\n", name, text) }
+	fmt.Fprintf(&b, "fairlead %s (%s/%s, %s)\n", a.version, runtime.GOOS, runtime.GOARCH, runtime.Version())
+	line("config", a.configText())
+	line("data", a.dataText())
+	line("providers", a.providersText())
+	line("policies", "0 – routing on score only          baseline  "+a.baselineText())
+	base, others := a.addresses()
+	line("API", base+"/proxy/v1")
+	line("dashboard", base+alsoAt(others))
+	if text := a.setupText(base); text != "" {
+		line("setup", text)
+	}
+	fmt.Fprintf(&b, "ready in %d ms\n", took.Milliseconds())
+	_, _ = io.WriteString(w, b.String()) // a closed terminal does not stop the server
+}
+
+func (a *App) configText() string {
+	if path := a.loaded().Path; path != "" {
+		return path
+	}
+	return "none – defaults and environment"
+}
+
+func (a *App) dataText() string {
+	text := a.storeName
+	if a.storeNew {
+		text += " (new)"
+	}
+	return text
+}
+
+func (a *App) baselineText() string {
+	if model := a.loaded().Config.DefaultModel; model != "" {
+		return model
+	}
+	return "caller's model"
+}
+
+func (a *App) providersText() string {
+	f := a.fleet.Load()
+	var parts []string
+	for _, p := range f.providers {
+		n := len(p.Targets)
+		switch {
+		case p.Simulated:
+			parts = append(parts, fmt.Sprintf("simulator (%d models, no network, no cost) – set OPENAI_API_KEY or add one in the dashboard", n))
+		case f.sources[p.Name] == "detected":
+			parts = append(parts, fmt.Sprintf("%s (%s, %d models)", p.Name, p.BaseURL, n))
+		case len(p.Credentials) == 0:
+			parts = append(parts, fmt.Sprintf("%s (no credential, %d models)", p.Name, n))
+		default:
+			c := p.Credentials[0]
+			parts = append(parts, fmt.Sprintf("%s (%s %s, %d models)", p.Name, strings.TrimPrefix(c.Source, "env "), c.Hint(), n))
+		}
+	}
+	if len(parts) == 0 {
+		return "none – set OPENAI_API_KEY, or add a provider to the configuration"
+	}
+	return strings.Join(parts, "   ")
+}
+
+// setupText tells how the first account is made, while there is none.
+func (a *App) setupText(base string) string {
+	if a.setupCode == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s/welcome#%s   first account, valid 1 h   (or: fairlead admin create)", base, a.setupCode)
+}
+
+// addresses are those to open: a wildcard address becomes loopback and the machine's own addresses.
+func (a *App) addresses() (first string, others []string) {
+	scheme := "http"
+	if a.loaded().Config.TLS.Cert != "" {
+		scheme = "https"
+	}
+	if public := a.loaded().Config.PublicURL; public != "" {
+		return strings.TrimSuffix(public, "/"), nil
+	}
+	host, port, err := net.SplitHostPort(a.listener.Addr().String())
+	if err != nil {
+		return scheme + "://" + a.listener.Addr().String(), nil
+	}
+	ip, err := netip.ParseAddr(host)
+	if err != nil || !ip.IsUnspecified() {
+		return scheme + "://" + net.JoinHostPort(host, port), nil
+	}
+	for _, own := range ownAddresses() {
+		others = append(others, scheme+"://"+net.JoinHostPort(own, port))
+	}
+	return scheme + "://" + net.JoinHostPort("127.0.0.1", port), others
+}
+
+// ownAddresses are the machine's addresses that others can reach.
+func ownAddresses() []string {
+	addresses, err := net.InterfaceAddrs()
+	if err != nil {
+		return nil
+	}
+	var own []string
+	for _, address := range addresses {
+		if n, ok := address.(*net.IPNet); ok && n.IP.IsGlobalUnicast() && n.IP.To4() != nil {
+			own = append(own, n.IP.String())
+		}
+	}
+	return own
+}
+
+func alsoAt(others []string) string {
+	if len(others) == 0 {
+		return ""
+	}
+	return "   (also " + strings.Join(others, ", ") + ")"
+}

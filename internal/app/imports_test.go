@@ -1,0 +1,320 @@
+package app_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// layers say who may import whom: a package may import what stands below it, and of its own line only what beside
+// says. A new package adds its name here, or is matched by a /* already.
+var layers = [][]string{
+	{"cmd/fairlead"},
+	{"internal/app", "web"},
+	{"internal/gateway", "internal/admin"},
+	{"internal/store", "internal/spool"},
+	{
+		"internal/account", "internal/ledger", "internal/requestlog", "internal/health", "internal/limit", "internal/vault",
+		"internal/egress", "internal/config", "internal/telemetry", "internal/mockprovider",
+	},
+	{"internal/provider/*"},
+	{"internal/route", "internal/policy", "internal/wire", "internal/wire/*", "internal/provider"},
+	{"internal/catalog"},
+	{"internal/llm", "internal/money", "internal/id"},
+}
+
+// beside says which packages of its own line a package may import.
+var beside = map[string][]string{
+	"internal/app":       {"web"},
+	"internal/telemetry": {"internal/requestlog"},
+	"internal/route":     {"internal/provider"},
+	"internal/policy":    {"internal/provider"},
+	"internal/wire/*":    {"internal/wire", "internal/wire/sse"},
+	"internal/catalog":   {},
+}
+
+// only says which packages may import nothing but these, of ours.
+var only = map[string][]string{
+	"internal/provider/*": {"internal/provider", "internal/wire", "internal/wire/*", "internal/catalog", "internal/llm", "internal/money"},
+	"web":                 {},
+	"internal/llm":        {},
+	"internal/money":      {},
+	"internal/id":         {},
+}
+
+// never says which packages must not import these, though they stand below.
+var never = map[string][]string{
+	"internal/gateway": {"internal/store", "internal/provider/*", "internal/wire/*"},
+	"internal/admin":   {"internal/store", "internal/provider/*", "internal/wire/*"},
+}
+
+// pure packages get time and draws as arguments: they touch no network, disk, clock or randomness.
+var pure = []string{"internal/route", "internal/policy", "internal/catalog", "internal/wire", "internal/wire/*", "internal/llm", "internal/money"}
+
+var impure = []string{"os", "os/exec", "net", "net/http", "math/rand", "math/rand/v2", "crypto/rand", "database/sql"}
+
+// testOnly are packages that exist for tests: only tests and each other may import them.
+var testOnly = []string{"internal/store/storetest", "internal/store/pgtest", "internal/provider/providertest", "internal/limit/limittest"}
+
+// environment readers: everybody else is told what it needs to know.
+var mayReadEnvironment = []string{"cmd/fairlead", "internal/config"}
+
+func TestImportsPointDown(t *testing.T) {
+	t.Parallel()
+	for name, pkg := range packages(t) {
+		if slices.Contains(testOnly, name) {
+			continue
+		}
+		line := lineOf(name)
+		if line < 0 {
+			t.Errorf("%s has no line in the table of layers: add it", name)
+			continue
+		}
+		for imported := range pkg.imports {
+			if why := refused(name, line, imported); why != "" {
+				t.Errorf("%s imports %s: %s", name, imported, why)
+			}
+		}
+	}
+}
+
+func refused(name string, line int, imported string) string {
+	target := lineOf(imported)
+	switch {
+	case slices.Contains(testOnly, imported):
+		return "that exists for tests"
+	case target < 0:
+		return "that has no line in the table of layers"
+	case matchesAny(lookUp(never, name), imported):
+		return "the table says never"
+	case hasRule(only, name):
+		if !matchesAny(lookUp(only, name), imported) {
+			return "the table lists all it may import, and that is not among them"
+		}
+	case target < line:
+		return "that stands above it"
+	case target == line && !matchesAny(lookUp(beside, name), imported):
+		return "that stands beside it"
+	}
+	return ""
+}
+
+// The table itself is checked with imports that nobody has written.
+func TestTheTableRefuses(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, imported string
+		allowed        bool
+	}{
+		{"cmd/fairlead", "internal/app", true},
+		{"internal/app", "internal/provider/compatible", true},
+		{"internal/gateway", "internal/wire", true},
+		{"internal/telemetry", "internal/requestlog", true},
+		{"internal/wire/chat", "internal/wire/sse", true},
+		{"internal/provider/compatible", "internal/wire/chat", true},
+		{"internal/gateway", "internal/admin", false},
+		{"internal/gateway", "internal/store", false},
+		{"internal/gateway", "internal/wire/chat", false},
+		{"internal/admin", "internal/provider/compatible", false},
+		{"internal/store", "internal/gateway", false},
+		{"internal/store", "internal/store/storetest", false},
+		{"internal/account", "internal/ledger", false},
+		{"internal/requestlog", "internal/telemetry", false},
+		{"internal/provider/compatible", "internal/route", false},
+		{"internal/wire/chat", "internal/wire/messages", false},
+		{"internal/catalog", "internal/route", false},
+		{"internal/llm", "internal/money", false},
+		{"internal/account", "internal/nobody", false},
+		{"web", "internal/llm", false},
+	} {
+		why := refused(c.name, lineOf(c.name), c.imported)
+		if (why == "") != c.allowed {
+			t.Errorf("%s importing %s: allowed %t, but the table says %q", c.name, c.imported, c.allowed, why)
+		}
+	}
+}
+
+func TestPurePackagesTouchNothing(t *testing.T) {
+	t.Parallel()
+	for name, pkg := range packages(t) {
+		if !matchesAny(pure, name) {
+			continue
+		}
+		for imported := range pkg.others {
+			// The wire formats and the catalog name headers; they open no connection.
+			if slices.Contains(impure, imported) && imported != "net/http" {
+				t.Errorf("%s imports %s: what is pure gets time, draws and bytes as arguments", name, imported)
+			}
+		}
+		for call := range pkg.calls {
+			if slices.Contains([]string{"time.Now", "time.Since", "time.Until", "time.After", "time.Sleep", "http.Get", "http.NewRequest"}, call) {
+				t.Errorf("%s calls %s: what is pure gets time, draws and bytes as arguments", name, call)
+			}
+		}
+	}
+}
+
+func TestOnlyConfigAndCmdReadTheEnvironment(t *testing.T) {
+	t.Parallel()
+	for name, pkg := range packages(t) {
+		if slices.Contains(mayReadEnvironment, name) || slices.Contains(testOnly, name) {
+			continue
+		}
+		for _, call := range []string{"os.Getenv", "os.LookupEnv", "os.Environ", "os.ExpandEnv"} {
+			if pkg.calls[call] {
+				t.Errorf("%s calls %s: pass the value in", name, call)
+			}
+		}
+	}
+}
+
+func TestEveryPackageSaysWhatItOwns(t *testing.T) {
+	t.Parallel()
+	for name, pkg := range packages(t) {
+		if pkg.doc == "" {
+			t.Errorf("%s has no package comment", name)
+			continue
+		}
+		want := "Package " + path.Base(name) + " "
+		if strings.HasPrefix(name, "cmd/") {
+			want = "Command "
+		}
+		if !strings.HasPrefix(pkg.doc, want) && !strings.HasPrefix(pkg.doc, strings.ToUpper(path.Base(name)[:1])) {
+			t.Errorf("the comment of %s does not begin with %q", name, want)
+		}
+	}
+}
+
+// goPackage is what the files of a package, without its tests, say about it.
+type goPackage struct {
+	doc     string
+	imports map[string]bool // of ours, as paths in the repository
+	others  map[string]bool
+	calls   map[string]bool // such as os.Getenv
+}
+
+// packages reads the files themselves: a test that asked the go command would be answered from the test cache.
+func packages(t *testing.T) map[string]*goPackage {
+	t.Helper()
+	found := map[string]*goPackage{}
+	root := repository(t)
+	for _, top := range []string{"cmd", "internal", "web"} {
+		err := filepath.WalkDir(filepath.Join(root, top), func(file string, entry fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			if entry.IsDir() && (entry.Name() == "testdata" || entry.Name() == "node_modules") {
+				return filepath.SkipDir
+			}
+			if entry.IsDir() || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
+				return nil
+			}
+			dir, err := filepath.Rel(root, filepath.Dir(file))
+			if err != nil {
+				return err
+			}
+			name := filepath.ToSlash(dir)
+			if found[name] == nil {
+				found[name] = &goPackage{imports: map[string]bool{}, others: map[string]bool{}, calls: map[string]bool{}}
+			}
+			return found[name].read(file)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(found) == 0 {
+		t.Fatal("no packages found")
+	}
+	return found
+}
+
+func (p *goPackage) read(file string) error {
+	tree, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return err
+	}
+	if tree.Doc != nil {
+		p.doc = tree.Doc.Text()
+	}
+	for _, spec := range tree.Imports {
+		imported := strings.Trim(spec.Path.Value, `"`)
+		if ours, ok := strings.CutPrefix(imported, "fairlead/"); ok {
+			p.imports[ours] = true
+		} else {
+			p.others[imported] = true
+		}
+	}
+	ast.Inspect(tree, func(n ast.Node) bool {
+		if selector, ok := n.(*ast.SelectorExpr); ok {
+			if of, ok := selector.X.(*ast.Ident); ok {
+				p.calls[of.Name+"."+selector.Sel.Name] = true
+			}
+		}
+		return true
+	})
+	return nil
+}
+
+// repository is the directory that holds go.mod.
+func repository(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.Abs(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+		if dir == filepath.Dir(dir) {
+			t.Fatal("no go.mod above this test")
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+// lineOf is the line of the table that a package stands on, -1 for none. An exact name wins over a pattern.
+func lineOf(name string) int {
+	byPattern := -1
+	for i, line := range layers {
+		if slices.Contains(line, name) {
+			return i
+		}
+		if matchesAny(line, name) {
+			byPattern = i
+		}
+	}
+	return byPattern
+}
+
+// matchesAny reports whether a name is in the list, where dir/* stands for everything within dir.
+func matchesAny(list []string, name string) bool {
+	return slices.ContainsFunc(list, func(pattern string) bool {
+		matched, err := path.Match(pattern, name)
+		return err == nil && matched
+	})
+}
+
+func hasRule(rules map[string][]string, name string) bool {
+	return matchesAny(slices.Collect(maps.Keys(rules)), name)
+}
+
+// lookUp joins the lists of every rule that matches the name.
+func lookUp(rules map[string][]string, name string) []string {
+	var list []string
+	for pattern, names := range rules {
+		if matchesAny([]string{pattern}, name) {
+			list = append(list, names...)
+		}
+	}
+	return list
+}

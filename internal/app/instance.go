@@ -1,0 +1,137 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"slices"
+
+	"fairlead/internal/account"
+	"fairlead/internal/admin"
+	"fairlead/internal/catalog"
+	"fairlead/internal/config"
+	"fairlead/internal/egress"
+	"fairlead/internal/mockprovider"
+	"fairlead/internal/provider"
+	"fairlead/internal/store"
+	"fairlead/internal/vault"
+)
+
+// Instance is what the command line opens: the same data that a server has, beside a running one or without it. It
+// takes no lock and starts nothing.
+type Instance struct {
+	Config   config.Config
+	New      bool // the data directory was not there before
+	Store    *store.DB
+	Accounts *account.Service
+
+	vault *vault.Vault
+}
+
+// OpenInstance opens the data directory, which is made when it is missing, and the store.
+func OpenInstance(ctx context.Context, loaded *config.Loaded) (*Instance, error) {
+	c := loaded.Config
+	_, err := os.Stat(c.DataDir)
+	i := &Instance{Config: c, New: errors.Is(err, fs.ErrNotExist)}
+	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
+		return nil, fmt.Errorf("make data directory: %w", err)
+	}
+	master, err := vault.LoadOrCreateMasterKey(c.DataDir, c.MasterKey)
+	if err != nil {
+		return nil, err
+	}
+	if i.Store, err = store.Open(ctx, c.Store, c.DataDir, store.Options{Connections: 2}); err != nil {
+		return nil, err
+	}
+	if err := i.openAccounts(master); err != nil {
+		return nil, errors.Join(err, i.Close())
+	}
+	return i, nil
+}
+
+func (i *Instance) openAccounts(master []byte) (err error) {
+	if i.Accounts, err = account.New(i.Store, account.Options{MasterKey: master, Registration: i.Config.Registration}); err != nil {
+		return err
+	}
+	i.vault, err = vault.New(i.Store, master, nil)
+	return err
+}
+
+// Close lets go of the store.
+func (i *Instance) Close() error { return i.Store.Close() }
+
+// Workspace returns the workspace with the id, or the instance's first one, which is made when there is none.
+func (i *Instance) Workspace(ctx context.Context, id string) (account.Workspace, error) {
+	if id == "" {
+		return i.Accounts.FirstWorkspace(ctx)
+	}
+	return i.Accounts.Workspace(ctx, id)
+}
+
+// Fleet is the providers and models that a server with this configuration, environment and store would have.
+type Fleet struct {
+	fleet  *fleet
+	egress *egress.Client
+}
+
+// Fleet assembles the providers as a server does when it starts. Credentials that cannot be opened are reported to log
+// and left out.
+func (i *Instance) Fleet(ctx context.Context, env func(string) string, version string, log *slog.Logger) (*Fleet, error) {
+	a := &App{
+		options: Options{Env: env}, version: version, log: log, db: i.Store, vault: i.vault,
+		simulator: mockprovider.NewSimulator(mockprovider.Options{}),
+	}
+	if i.Config.Detect {
+		a.local = findLocal(ctx)
+	}
+	f, err := a.build(ctx, i.Config)
+	if err != nil {
+		return nil, err
+	}
+	return &Fleet{fleet: f, egress: egress.New(f.egressOptions(i.Config))}, nil
+}
+
+// Close lets go of the connections that tests have opened.
+func (f *Fleet) Close() { f.egress.Close() }
+
+// Catalog is everything known about models, whether on offer here or not.
+func (f *Fleet) Catalog() *catalog.Catalog { return f.fleet.catalog }
+
+// Targets lists every target by provider and model.
+func (f *Fleet) Targets() []*provider.Target { return f.fleet.snapshot().Targets() }
+
+// Providers lists the providers in the order of the configuration, those that are switched off at the end.
+func (f *Fleet) Providers() []admin.ProviderState {
+	var list []admin.ProviderState
+	for _, p := range f.fleet.providers {
+		one := admin.ProviderState{
+			Name: p.Name, Title: p.Title, BaseURL: p.BaseURL, Source: f.fleet.sources[p.Name], Simulated: p.Simulated, Enabled: true,
+		}
+		for _, c := range p.Credentials {
+			one.Credentials = append(one.Credentials, admin.CredentialState{ID: c.ID, Hint: c.Hint(), Source: c.Source})
+		}
+		for _, t := range p.Targets {
+			one.Targets = append(one.Targets, admin.TargetState{Target: t})
+		}
+		slices.SortFunc(one.Targets, func(x, y admin.TargetState) int { return cmp.Compare(x.Target.ID(), y.Target.ID()) })
+		list = append(list, one)
+	}
+	for _, name := range f.fleet.disabled {
+		list = append(list, admin.ProviderState{Name: name, Title: name, Source: "file"})
+	}
+	return list
+}
+
+// Test makes one cheap call to the provider; what it finds wrong is in the answer. account.ErrNotFound for a name that
+// is not configured or switched off.
+func (f *Fleet) Test(ctx context.Context, name string) (admin.ProbeResult, error) {
+	i := slices.IndexFunc(f.fleet.providers, func(p *provider.Provider) bool { return p.Name == name })
+	if i < 0 {
+		return admin.ProbeResult{}, account.ErrNotFound
+	}
+	return testProvider(ctx, f.egress, f.fleet.providers[i]), nil
+}

@@ -1,0 +1,78 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"fairlead/internal/health"
+	"fairlead/internal/ledger"
+	"fairlead/internal/money"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/telemetry"
+)
+
+// observe hears of every finished request: log line, metrics and live rows all come from its entry.
+func (a *App) observe(e *requestlog.Entry) {
+	a.metrics.Observe(e)
+	telemetry.LogEntry(a.log, e)
+	a.feed.Publish(requestlog.Update{Entry: *e})
+}
+
+// observeStart hears of every request that is sent to a provider.
+func (a *App) observeStart(e *requestlog.Entry) {
+	begun := *e
+	begun.Attempts = nil // still being written
+	a.feed.Publish(requestlog.Update{Entry: begun, Running: true})
+}
+
+// spent sums what a budget was charged: what still waits in the spool is looked at before the database, so that an entry
+// on its way is counted twice rather than not at all.
+func (a *App) spent(ctx context.Context, budgetID string, since time.Time) (money.Amount, error) {
+	kind, owner, _ := strings.Cut(budgetID, ":")
+	var waiting money.Amount
+	err := a.spool.Pending(func(e *requestlog.Entry) {
+		ours := e.KeyID == owner || (kind == "ws" && e.WorkspaceID == owner)
+		if ours && e.Cost != nil && !e.Time.Before(since) {
+			waiting = waiting.Add(*e.Cost)
+		}
+	})
+	if err != nil {
+		return 0, fmt.Errorf("read the spool: %w", err)
+	}
+	if kind == "ws" {
+		kind = "workspace"
+	}
+	stored, err := a.db.Spent(ctx, kind, owner, since)
+	if err != nil {
+		return 0, fmt.Errorf("sum spending of %s: %w", budgetID, err)
+	}
+	return stored.Add(waiting), nil
+}
+
+func (a *App) warnBudget(b ledger.Budget, s ledger.Status) {
+	a.log.Warn("budget passed its warning level", "budget", b.Name, "spent", s.Spent.String(), "of", b.Amount.String())
+}
+
+// gauges are read when metrics are scraped.
+func (a *App) gauges() telemetry.Sources {
+	return telemetry.Sources{
+		InFlight:     func() int64 { return int64(a.gateway.InFlight()) },
+		SpoolEntries: func() int64 { return a.spool.Stats().Entries },
+		SpoolBytes:   func() int64 { return a.spool.Stats().Bytes },
+		Circuits:     a.circuits,
+	}
+}
+
+func (a *App) circuits() []telemetry.Circuit {
+	var list []telemetry.Circuit
+	for _, h := range a.health.Snapshot() {
+		name, model, _ := strings.Cut(h.Target, "/")
+		list = append(list, telemetry.Circuit{Provider: name, Model: model, State: telemetry.CircuitState(circuitName(h))})
+	}
+	return list
+}
+
+// circuitName is a circuit's state as metrics and the admin API write it.
+func circuitName(h health.TargetHealth) string { return strings.ReplaceAll(h.Circuit, "-", "_") }

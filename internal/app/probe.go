@@ -1,0 +1,58 @@
+package app
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"fairlead/internal/admin"
+	"fairlead/internal/egress"
+	"fairlead/internal/llm"
+	"fairlead/internal/provider"
+)
+
+// testTime bounds the test of one provider.
+const testTime = 10 * time.Second
+
+// testProvider asks a provider for its models: the cheapest call that shows address and credential to be right. What is
+// wrong is in the result.
+func testProvider(ctx context.Context, client *egress.Client, p *provider.Provider) admin.ProbeResult {
+	ctx, cancel := context.WithTimeout(ctx, testTime)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.BaseURL+p.ModelsPath, nil)
+	if err != nil {
+		return admin.ProbeResult{Error: "its address cannot be read: " + err.Error()}
+	}
+	if len(p.Credentials) > 0 && p.Authorize != nil {
+		p.Authorize(req.Header, p.Credentials[0].Secret)
+	}
+	began := time.Now()
+	resp, err := send(client, p, req)
+	if err != nil {
+		return admin.ProbeResult{Latency: time.Since(began), Error: llm.AsError(err).Message}
+	}
+	defer resp.Body.Close()
+	result := admin.ProbeResult{Latency: time.Since(began), Status: resp.StatusCode, OK: resp.StatusCode == http.StatusOK}
+	if !result.OK {
+		result.Error = p.Chat.Failure(&provider.Call{Secret: firstSecret(p)}, resp).Message
+		return result
+	}
+	if result.Models, err = decodeModels(resp.Body); err != nil {
+		result.OK, result.Error = false, "its answer is not a list of models"
+	}
+	return result
+}
+
+func send(client *egress.Client, p *provider.Provider, req *http.Request) (*http.Response, error) {
+	if p.Transport != nil {
+		return egress.Send(p.Transport, req)
+	}
+	return client.Do(req)
+}
+
+func firstSecret(p *provider.Provider) string {
+	if len(p.Credentials) == 0 {
+		return ""
+	}
+	return p.Credentials[0].Secret
+}

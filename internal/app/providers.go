@@ -1,0 +1,335 @@
+package app
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"fairlead/internal/catalog"
+	"fairlead/internal/config"
+	"fairlead/internal/egress"
+	"fairlead/internal/llm"
+	"fairlead/internal/mockprovider"
+	"fairlead/internal/money"
+	"fairlead/internal/provider"
+	"fairlead/internal/provider/compatible"
+	"fairlead/internal/route"
+)
+
+// fleet is every provider of the instance with the catalog they were built from.
+type fleet struct {
+	catalog   *catalog.Catalog
+	providers []*provider.Provider
+	sources   map[string]string // provider -> where it comes from: file, env, detected, simulator
+	disabled  []string
+	hosts     []string // that configuration or detection names: they may be private
+}
+
+// credentials are those kept in the vault, by provider.
+type credentials map[string][]provider.Credential
+
+// assemble builds the providers that file, environment, loopback and simulator bring, in this order: a name taken by
+// an earlier one is left alone.
+func (b builder) assemble() (*fleet, error) {
+	base, err := catalog.Default()
+	if err != nil {
+		return nil, fmt.Errorf("read the catalog: %w", err)
+	}
+	f := &fleet{catalog: base.With(overrides(b.config)), sources: map[string]string{}}
+	for _, p := range b.config.Providers {
+		if p.Disabled || slices.Contains(b.disabled, p.Name) {
+			f.disabled = append(f.disabled, p.Name)
+			continue
+		}
+		f.add(b.fromFile(f, p), "file")
+		f.allow(p.BaseURL)
+	}
+	if b.config.Detect {
+		b.detectEnvironment(f)
+		b.addLocal(f)
+	}
+	if b.config.Simulator == "on" || (b.config.Simulator == "auto" && len(f.providers) == 0) {
+		f.add(b.simulated(), "simulator")
+	}
+	return f, nil
+}
+
+// builder holds what providers are built from.
+type builder struct {
+	config    config.Config
+	version   string
+	env       func(string) string
+	vault     credentials
+	disabled  []string // switched off in the dashboard
+	local     []localServer
+	simulator *mockprovider.Simulator
+}
+
+func (f *fleet) add(p *provider.Provider, source string) {
+	f.providers = append(f.providers, p)
+	f.sources[p.Name] = source
+}
+
+func (f *fleet) has(name string) bool {
+	return f.sources[name] != "" || slices.Contains(f.disabled, name)
+}
+
+// allow lets the calls to an address that the configuration names reach it, wherever it is.
+func (f *fleet) allow(baseURL string) {
+	u, err := url.Parse(baseURL)
+	if err != nil || u.Host == "" {
+		return
+	}
+	port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
+	f.hosts = append(f.hosts, u.Hostname()+":"+port)
+}
+
+// plain is a vendor that speaks the chat format at an address of its own and has no quirks that we know of.
+func plain(name, title string) compatible.Vendor {
+	return compatible.Vendor{Name: name, Title: title, ChatPath: "/chat/completions", EmbedPath: "/embeddings", ModelsPath: "/models"}
+}
+
+// vendor is the row that a provider of the file names, or a plain one.
+func vendor(p config.Provider) compatible.Vendor {
+	if v, ok := compatible.Find(cmp.Or(p.Vendor, p.Name)); ok {
+		return v
+	}
+	return plain(p.Name, p.Name)
+}
+
+func (b builder) fromFile(f *fleet, p config.Provider) *provider.Provider {
+	v := vendor(p)
+	secrets := secretsOf(p.Name, p.APIKeys, "file")
+	address, _ := v.Address(b.env) // config asks for base_url where there is none
+	if len(p.APIKeys) == 0 && (p.BaseURL == "" || p.BaseURL == address) {
+		secrets = b.fromVariables(p.Name, v) // the vendor's own key goes to the vendor's own address only
+	}
+	offers := f.catalog.Offers(p.Name)
+	if withCatalog(p) {
+		offers = append(offers, f.catalog.Offers(v.Name)...)
+	} else {
+		offers = slices.DeleteFunc(offers, func(o catalog.Offer) bool {
+			return !slices.ContainsFunc(p.Models, func(m config.Model) bool { return m.Name == o.Model })
+		})
+	}
+	s := b.settings(p.Name, cmp.Or(p.BaseURL, address))
+	s.Headers, s.Collects = p.Headers, p.Collects
+	s.Credentials = append(secrets, b.vault[p.Name]...)
+	s.Targets = b.targets(f, p.Name, offers, p)
+	built := compatible.New(v, s)
+	if p.Concurrent > 0 {
+		built.Slots = make(chan struct{}, p.Concurrent)
+	}
+	return built
+}
+
+// withCatalog reports whether the provider offers what the catalog knows of its vendor: by default only when the file
+// lists no models itself.
+func withCatalog(p config.Provider) bool {
+	if p.Catalog == nil {
+		return len(p.Models) == 0
+	}
+	return *p.Catalog
+}
+
+func (b builder) settings(name, baseURL string) compatible.Settings {
+	return compatible.Settings{
+		Name: name, BaseURL: baseURL, UserAgent: "fairlead/" + b.version,
+		MaxLine: int(b.config.Limits.EventLine), MaxAnswer: int64(b.config.Limits.Answer),
+	}
+}
+
+// detectEnvironment adds the vendors whose usual variables are set, or whose credentials are in the vault.
+func (b builder) detectEnvironment(f *fleet) {
+	for _, v := range compatible.Vendors() {
+		secrets := append(b.fromVariables(v.Name, v), b.vault[v.Name]...)
+		address, known := v.Address(b.env)
+		if len(secrets) == 0 || !known || f.has(v.Name) {
+			continue
+		}
+		if slices.Contains(b.disabled, v.Name) {
+			f.disabled = append(f.disabled, v.Name)
+			continue
+		}
+		f.allow(address)
+		s := b.settings(v.Name, address)
+		s.Credentials = secrets
+		s.Targets = b.targets(f, v.Name, f.catalog.Offers(v.Name), config.Provider{})
+		f.add(compatible.New(v, s), "env")
+	}
+}
+
+// fromVariables reads a vendor's credential from its usual variables; the first that is set counts.
+func (b builder) fromVariables(name string, v compatible.Vendor) []provider.Credential {
+	secret, variable := v.Key(b.env)
+	if secret = strings.TrimSpace(secret); secret == "" {
+		return nil
+	}
+	return []provider.Credential{{ID: name + "#1", Secret: secret, Source: "env " + variable}}
+}
+
+func secretsOf(name string, secrets []string, source string) []provider.Credential {
+	var list []provider.Credential
+	for i, s := range secrets {
+		if s != "" {
+			list = append(list, provider.Credential{ID: fmt.Sprintf("%s#%d", name, i+1), Secret: s, Source: source})
+		}
+	}
+	return list
+}
+
+// addLocal adds the model servers found on loopback. What they serve costs nothing.
+func (b builder) addLocal(f *fleet) {
+	for _, found := range b.local {
+		if f.has(found.vendor.Name) {
+			continue
+		}
+		f.allow(found.vendor.BaseURL)
+		var offers []catalog.Offer
+		for _, name := range found.models {
+			offers = append(offers, catalog.Offer{Model: name, Provider: found.vendor.Name, Upstream: name, Price: &catalog.Price{Source: "local"}})
+		}
+		settings := b.settings(found.vendor.Name, found.vendor.BaseURL)
+		settings.Targets = b.targets(f, found.vendor.Name, offers, config.Provider{})
+		f.add(compatible.New(found.vendor, settings), "detected")
+	}
+}
+
+// simulated is the provider that needs no network and costs nothing.
+func (b builder) simulated() *provider.Provider {
+	models := b.simulator.Models()
+	var targets []*provider.Target
+	for i, o := range b.simulator.Offers() {
+		targets = append(targets, &provider.Target{
+			Provider: mockprovider.Provider, Model: &models[i], Upstream: o.Upstream, Price: o.Price,
+			FirstToken: b.firstToken(&models[i], config.Provider{}), Simulated: true,
+		})
+	}
+	s := b.settings(mockprovider.Provider, "http://simulator.invalid/v1")
+	s.Targets = targets
+	p := compatible.New(plain(mockprovider.Provider, "Simulator"), s)
+	p.Simulated = true
+	p.Transport = mockprovider.Transport(b.simulator)
+	return p
+}
+
+// targets makes the targets of a provider's offers.
+func (b builder) targets(f *fleet, name string, offers []catalog.Offer, p config.Provider) []*provider.Target {
+	var list []*provider.Target
+	seen := map[string]bool{}
+	for _, o := range offers {
+		model := f.catalog.At(o)
+		if model == nil {
+			model = localModel(f.catalog, o.Model)
+		}
+		if seen[model.Name] {
+			continue
+		}
+		seen[model.Name] = true
+		list = append(list, &provider.Target{
+			Provider: name, Model: model, Upstream: o.Upstream, Price: o.Price,
+			FirstToken: b.firstToken(model, p), ZeroRetention: p.ZeroRetention,
+		})
+	}
+	return list
+}
+
+// localModel describes a model that a local server lists: what the catalog knows under a like name, else common abilities.
+func localModel(cat *catalog.Catalog, name string) *catalog.Model {
+	m := catalog.Model{Name: name, Op: llm.Chat, Abilities: catalog.Common &^ llm.Vision}
+	if known, ok := cat.Model(name); ok {
+		m = *known
+		m.Name = name
+	} else if strings.Contains(name, "embed") {
+		m.Op, m.Abilities = llm.Embed, 0
+	}
+	return &m
+}
+
+// firstToken is how long a model's first token may take, by the provider's own setting, the model's, or the kind of model.
+func (b builder) firstToken(m *catalog.Model, p config.Provider) time.Duration {
+	for _, models := range [][]config.Model{p.Models, b.config.Models} {
+		for _, one := range models {
+			if one.Name == m.Name && one.Timeouts.FirstToken > 0 {
+				return one.Timeouts.FirstToken
+			}
+		}
+	}
+	if m.Abilities.Has(llm.Reasoning) {
+		return b.config.Timeouts.FirstTokenReasoning
+	}
+	return b.config.Timeouts.FirstToken
+}
+
+// overrides turns the models of the file into facts of the catalog.
+func overrides(c config.Config) catalog.Overrides {
+	var list catalog.Overrides
+	for _, m := range c.Models {
+		list = append(list, override("", m))
+	}
+	for _, p := range c.Providers {
+		for _, m := range p.Models {
+			list = append(list, override(p.Name, m))
+		}
+	}
+	return list
+}
+
+func override(providerName string, m config.Model) catalog.Override {
+	o := catalog.Override{
+		Model: m.Name, Provider: providerName, Upstream: m.Upstream, Aliases: m.Aliases,
+		Context: m.Context, MaxOutput: m.MaxOutput, Quality: m.Quality,
+		Input: rate(m.InputPerMtok), Output: rate(m.OutputPerMtok),
+		CacheRead: rate(m.CacheReadPerMtok), CacheWrite: rate(m.CacheWritePerMtok),
+	}
+	if m.Kind == "embedding" {
+		o.Op = llm.Embed
+	}
+	if m.Kind == "chat" {
+		o.Op = llm.Chat
+	}
+	if m.Dimensions > 0 {
+		o.Dimensions = []int64{m.Dimensions}
+	}
+	if m.PerRequest != nil {
+		amount := money.Amount(money.PerMillion(*m.PerRequest)) // both count nano-dollars
+		o.PerRequest = &amount
+	}
+	if len(m.Abilities) > 0 {
+		var set llm.Abilities
+		for _, name := range m.Abilities {
+			one, err := llm.ParseAbility(name)
+			if err == nil { // config has refused unknown names
+				set |= one
+			}
+		}
+		o.Abilities = &set
+	}
+	return o
+}
+
+func rate(dollars *float64) *money.Rate {
+	if dollars == nil {
+		return nil
+	}
+	r := money.PerMillion(*dollars)
+	return &r
+}
+
+// snapshot is the router's view of the fleet.
+func (f *fleet) snapshot() *route.Snapshot { return route.NewSnapshot(f.catalog, f.providers) }
+
+// egressOptions say where calls may go: public addresses, what the operator allows, and what configuration names.
+func (f *fleet) egressOptions(c config.Config) egress.Options {
+	o := egress.Options{Connect: c.Timeouts.Connect, AllowHosts: f.hosts}
+	for _, text := range c.AllowPrivateUpstreams {
+		if prefix, err := netip.ParsePrefix(text); err == nil { // config has refused bad ones
+			o.AllowPrivate = append(o.AllowPrivate, prefix)
+		}
+	}
+	return o
+}

@@ -1,0 +1,146 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"fairlead/internal/config"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/spool"
+	"fairlead/internal/store"
+	"fairlead/internal/wire/chat"
+)
+
+// drainTime is how long requests under way may go on after the signal to stop.
+const drainTime = 30 * time.Second
+
+// start lets everything run that runs beside requests.
+func (a *App) start() {
+	ctx, cancel := context.WithCancel(context.Background())
+	a.endTasks = cancel
+	a.tasks.Go(func() { a.keyring.Run(ctx) })
+	a.tasks.Go(func() {
+		a.report("deliver entries", a.spool.Run(ctx, a.db, spool.RunOptions{Prepare: assembleAnswer}))
+	})
+	a.tasks.Go(func() { a.expire(ctx) })
+	a.tasks.Go(func() { a.listenForReloads(ctx) })
+	if path := a.loaded().Path; path != "" {
+		a.tasks.Go(func() {
+			a.report("watch configuration", config.Watch(ctx, path, func() { a.reload(ctx, "the file changed") }))
+		})
+	}
+}
+
+// assembleAnswer joins the stored events of a stream into one answer, away from the request's own path.
+func assembleAnswer(e *requestlog.Entry) {
+	if !e.Body.Streamed {
+		return
+	}
+	if whole, err := chat.Assemble(e.Body.Response); err == nil {
+		e.Body.Response, e.Body.Streamed = whole, false
+	}
+}
+
+// expire deletes what is past its retention, a little at a time.
+func (a *App) expire(ctx context.Context) {
+	tick := time.NewTicker(10 * time.Minute)
+	defer tick.Stop()
+	for {
+		log := a.loaded().Config.Log
+		_, err := a.db.Expire(ctx, time.Now(), store.Retention{Entries: log.EntryRetention, Bodies: log.BodyRetention})
+		a.report("expire entries", err)
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+func (a *App) listenForReloads(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-a.options.Reload:
+			a.reload(ctx, "asked by signal")
+		}
+	}
+}
+
+// reload reads the configuration again and swaps what can be swapped. A bad one is refused and the old one kept.
+func (a *App) reload(ctx context.Context, why string) {
+	a.reloading.Lock()
+	defer a.reloading.Unlock()
+	next, err := a.options.Load()
+	if err != nil {
+		a.log.Error("configuration refused, the old one stays", "why", why, "error", err.Error())
+		return
+	}
+	changed, restart := config.Diff(&a.loaded().Config, &next.Config)
+	if len(restart) > 0 {
+		a.log.Warn("these settings need a restart to take effect", "settings", restart)
+	}
+	if err := a.apply(ctx, next); err != nil {
+		a.log.Error("configuration refused, the old one stays", "why", why, "error", err.Error())
+		return
+	}
+	a.log.Info("configuration reloaded", "why", why, "changed", changed)
+}
+
+// apply puts a configuration in force. Requests under way keep what they began with.
+func (a *App) apply(ctx context.Context, next *config.Loaded) error {
+	f, err := a.build(ctx, next.Config)
+	if err != nil {
+		return err
+	}
+	a.config.Store(next)
+	a.egress.Update(f.egressOptions(next.Config))
+	a.health.Configure(next.Config.Breaker.Failures, next.Config.Breaker.ProbeAfter)
+	a.gateway.Update(gatewaySettings(next.Config), f.snapshot())
+	a.adopt(f)
+	return nil
+}
+
+// stop drains the requests under way and ends the parts from the top down.
+func (a *App) stop() error {
+	a.log.Info("stopping: waiting for requests under way")
+	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
+	defer cancel()
+	a.gateway.Drain(ctx)
+	flush, done := context.WithTimeout(context.Background(), 5*time.Second)
+	defer done()
+	err := a.listener.stop(flush)
+	if a.adminListener != nil {
+		err = errors.Join(err, a.adminListener.stop(flush))
+	}
+	if flushErr := a.spool.Flush(flush); flushErr != nil {
+		a.log.Warn("some entries stay in the spool until the next start", "error", flushErr.Error())
+	}
+	a.endTasks()
+	a.tasks.Wait()
+	return errors.Join(err, a.close())
+}
+
+// close lets go of files and connections, whichever of them are open.
+func (a *App) close() error {
+	var errs []error
+	if a.spool != nil {
+		errs = append(errs, a.spool.Close())
+	}
+	if a.egress != nil {
+		a.egress.Close()
+	}
+	if a.db != nil {
+		errs = append(errs, a.db.Close())
+	}
+	if a.unlock != nil {
+		errs = append(errs, a.unlock())
+	}
+	return errors.Join(errs...)
+}
+
+// ReloadSignal is what asks a running server to read its configuration again.
+var ReloadSignal os.Signal = reloadSignal
