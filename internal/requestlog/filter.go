@@ -11,6 +11,9 @@ import (
 // ErrNotFound is returned when no entry of the workspace has the id.
 var ErrNotFound = errors.New("no such request")
 
+// ErrTooSlow is returned when a search is given up because it took too long.
+var ErrTooSlow = errors.New("the search took too long; choose a shorter range of time or a narrower filter")
+
 // Filter selects entries of one workspace. Fields are combined with "and"; several values of one field with "or".
 // The zero Filter with a workspace selects everything. From is inclusive, To exclusive.
 type Filter struct {
@@ -91,7 +94,7 @@ type SeriesQuery struct {
 // BreakdownQuery asks for figures by model, provider, key or policy.
 type BreakdownQuery struct {
 	RollupFilter
-	By    string
+	By    string // model, provider, key, policy; empty for one group of everything
 	Limit int
 }
 

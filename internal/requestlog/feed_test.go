@@ -1,0 +1,164 @@
+package requestlog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/route"
+)
+
+func news(id string, running bool) Update {
+	return Update{Entry: Entry{ID: id, WorkspaceID: "ws", Decision: &route.Decision{}, Body: Body{Request: []byte("text")}}, Running: running}
+}
+
+// read returns what waits for a subscriber, each as "id" or "id running".
+func read(t *testing.T, s *Subscription) (seen []string, lost int) {
+	t.Helper()
+	updates, lost, err := s.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, u := range updates {
+		if u.Entry.Decision != nil || u.Entry.Body.Request != nil {
+			t.Errorf("%s comes with its trace or text", u.Entry.ID)
+		}
+		name := u.Entry.ID
+		if u.Running {
+			name += " running"
+		}
+		seen = append(seen, name)
+	}
+	return seen, lost
+}
+
+func TestSubscribersSeeWhatTheirFilterSelects(t *testing.T) {
+	t.Parallel()
+	feed := NewFeed()
+	mine := feed.Subscribe(t.Context(), Filter{WorkspaceID: "ws"}, "")
+	one := feed.Subscribe(t.Context(), Filter{WorkspaceID: "ws", ID: []string{"b"}}, "")
+
+	feed.Publish(news("a", true))
+	feed.Publish(Update{Entry: Entry{ID: "x", WorkspaceID: "other"}})
+	feed.Publish(news("b", false))
+	feed.Publish(news("a", false))
+
+	all, _ := read(t, mine)
+	if diff := cmp.Diff([]string{"a running", "b", "a"}, all); diff != "" {
+		t.Error(diff)
+	}
+	some, _ := read(t, one)
+	if diff := cmp.Diff([]string{"b"}, some); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestLateSubscriberSeesWhatRunsAndWhatItMissed(t *testing.T) {
+	t.Parallel()
+	feed := NewFeed()
+	for _, u := range []Update{news("3", true), news("1", false), news("2", true), news("4", false), news("2", false)} {
+		feed.Publish(u)
+	}
+	for after, want := range map[string][]string{
+		"":  {"3 running"},
+		"1": {"4", "2", "3 running"}, // by the order in which they finished
+		"0": {"1", "4", "2", "3 running"},
+		"5": {"3 running"},
+	} {
+		got, _ := read(t, feed.Subscribe(t.Context(), Filter{WorkspaceID: "ws"}, after))
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("after %q: %s", after, diff)
+		}
+	}
+}
+
+func TestSlowSubscriberLosesRowsAndIsTold(t *testing.T) {
+	t.Parallel()
+	feed := NewFeed()
+	s := feed.Subscribe(t.Context(), Filter{WorkspaceID: "ws"}, "")
+	for i := range feedBuffer + 30 {
+		feed.Publish(news(fmt.Sprint(i), false))
+	}
+
+	seen, lost := read(t, s)
+	if len(seen) != feedBuffer || lost != 30 {
+		t.Errorf("%d seen and %d lost, want %d and 30", len(seen), lost, feedBuffer)
+	}
+	feed.Publish(news("next", false))
+	if seen, lost = read(t, s); len(seen) != 1 || lost != 0 {
+		t.Errorf("%d seen and %d lost afterwards, want 1 and 0", len(seen), lost)
+	}
+}
+
+func TestFeedRemembersABoundedNumber(t *testing.T) {
+	t.Parallel()
+	feed := NewFeed()
+	for i := range 3 * feedRecent {
+		feed.Publish(news(fmt.Sprintf("done%08d", i), false))
+	}
+	for i := range feedRunning + 10 {
+		feed.Publish(news(fmt.Sprint("running", i), true))
+	}
+	if len(feed.recent) > feedRecent || len(feed.running) > feedRunning {
+		t.Errorf("%d finished and %d running are remembered", len(feed.recent), len(feed.running))
+	}
+	if last := feed.recent[len(feed.recent)-1].Entry.ID; last != "done00002999" {
+		t.Errorf("the last one remembered is %s", last)
+	}
+}
+
+func TestSubscriptionEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		feed := NewFeed()
+		ctx, cancel := context.WithCancel(t.Context())
+		s := feed.Subscribe(ctx, Filter{WorkspaceID: "ws"}, "")
+		done := make(chan error)
+		go func() {
+			_, _, err := s.Next(ctx)
+			done <- err
+		}()
+		synctest.Wait()
+
+		cancel()
+
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Errorf("waiting ended with %v", err)
+		}
+		synctest.Wait()
+		feed.mu.Lock()
+		defer feed.mu.Unlock()
+		if len(feed.subs) != 0 {
+			t.Error("the feed still has the subscriber")
+		}
+	})
+}
+
+func TestPublishersAndSubscribersRunAtOnce(t *testing.T) {
+	t.Parallel()
+	const publishers, each = 8, 50
+	feed := NewFeed()
+	s := feed.Subscribe(t.Context(), Filter{WorkspaceID: "ws"}, "")
+	var wg sync.WaitGroup
+	for p := range publishers {
+		wg.Go(func() {
+			for i := range each {
+				feed.Publish(news(fmt.Sprintf("%d-%d", p, i), false))
+			}
+		})
+	}
+	var total int
+	for total < publishers*each {
+		seen, lost := read(t, s)
+		total += len(seen) + lost
+	}
+	wg.Wait()
+	if total != publishers*each {
+		t.Errorf("%d updates, want %d", total, publishers*each)
+	}
+}

@@ -1,0 +1,106 @@
+package requestlog
+
+import (
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"fairlead/internal/id"
+	"fairlead/internal/money"
+	"fairlead/internal/route"
+)
+
+func TestFilterMatchesEntries(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 15, 12, 0, 0, int(5*time.Millisecond), time.UTC)
+	cost, baseline := money.Amount(300), money.Amount(200)
+	entry := Entry{
+		ID: id.New("req", at), WorkspaceID: "ws", KeyID: "key_1", Time: at, Latency: time.Second, Stream: true, Requested: "auto",
+		Model: "small-b", Provider: "openai", Policy: "cheap", DecisionKind: route.Policy, Outcome: OK, Status: 200,
+		Cost: &cost, BaselineCost: &baseline, Preview: "Say 100%_ Ärger", Session: strings.Repeat("s", 500), EndUser: "u",
+		Tags: map[string]string{"team": "search"}, Error: &Failure{Code: "NO_ROUTE", Message: "none left"},
+	}
+	yes, no := true, false
+	amount := func(n int64) *money.Amount { a := money.Amount(n); return &a }
+	for name, test := range map[string]struct {
+		filter Filter
+		want   bool
+	}{
+		"nothing asked":                    {Filter{}, true},
+		"from is inclusive":                {Filter{From: at}, true},
+		"from later":                       {Filter{From: at.Add(time.Microsecond)}, false},
+		"to is exclusive":                  {Filter{To: at}, false},
+		"to later":                         {Filter{To: at.Add(time.Microsecond)}, true},
+		"one of several models":            {Filter{Model: []string{"large", "small-b"}}, true},
+		"and between fields":               {Filter{Model: []string{"small-b"}, Provider: []string{"other"}}, false},
+		"long values by their beginning":   {Filter{Session: []string{strings.Repeat("s", 600)}}, true},
+		"tag with value":                   {Filter{Tag: []string{"team=search"}}, true},
+		"tag with another value":           {Filter{Tag: []string{"team=sales"}}, false},
+		"tag with any value":               {Filter{Tag: []string{"team"}}, true},
+		"status":                           {Filter{Status: []int{404, 200}}, true},
+		"other status":                     {Filter{Status: []int{404}}, false},
+		"streams":                          {Filter{Stream: &yes}, true},
+		"no streams":                       {Filter{Stream: &no}, false},
+		"simulated":                        {Filter{Simulated: &yes}, false},
+		"least cost":                       {Filter{MinCost: amount(300)}, true},
+		"more cost":                        {Filter{MinCost: amount(301)}, false},
+		"most cost":                        {Filter{MaxCost: amount(299)}, false},
+		"negative savings":                 {Filter{MaxSaved: amount(-1)}, true},
+		"saved at least":                   {Filter{MinSaved: amount(0)}, false},
+		"slow":                             {Filter{MinLatency: time.Second, MaxLatency: time.Second}, true},
+		"faster":                           {Filter{MaxLatency: time.Millisecond}, false},
+		"unpriced":                         {Filter{Unpriced: true}, false},
+		"text is literal":                  {Filter{Q: "100%_"}, true},
+		"wildcards mean nothing":           {Filter{Q: "1%_"}, false},
+		"case of ASCII does not matter":    {Filter{Q: "SAY"}, true},
+		"case of other letters does":       {Filter{Q: "ärger"}, false},
+		"text in the error":                {Filter{Q: "no_route none"}, true},
+		"text in the id":                   {Filter{Q: "REQ_"}, true},
+		"text nowhere":                     {Filter{Q: "elsewhere"}, false},
+		"decision":                         {Filter{Decision: []string{"policy"}}, true},
+		"key":                              {Filter{Key: []string{"key_2"}}, false},
+		"id":                               {Filter{ID: []string{entry.ID}}, true},
+		"outcome, policy, user, requested": {Filter{Outcome: []string{"ok"}, Policy: []string{"cheap"}, User: []string{"u"}, Requested: []string{"auto"}}, true},
+	} {
+		test.filter.WorkspaceID = "ws"
+		if got := test.filter.Match(&entry); got != test.want {
+			t.Errorf("%s: %v, want %v", name, got, test.want)
+		}
+	}
+	if (&Filter{WorkspaceID: "other"}).Match(&entry) {
+		t.Error("another workspace's filter matches")
+	}
+}
+
+func TestUnknownAmountsAreWithinNoBound(t *testing.T) {
+	t.Parallel()
+	zero, lots := money.Amount(0), money.Max
+	entry := Entry{Model: "m", BaselineCost: &zero}
+	for _, f := range []Filter{{MinCost: &zero}, {MaxCost: &lots}, {MinSaved: &zero}, {MaxSaved: &lots}} {
+		if f.Match(&entry) {
+			t.Errorf("%v matches an entry without a cost", f.Values())
+		}
+	}
+	if !(&Filter{Unpriced: true}).Match(&entry) {
+		t.Error("an entry without a cost is not unpriced")
+	}
+	if (&Filter{Unpriced: true}).Match(&Entry{}) {
+		t.Error("an entry that no model served is unpriced")
+	}
+}
+
+func FuzzTermIsStorable(f *testing.F) {
+	for _, s := range []string{"", "a\x00b", "\xff", strings.Repeat("é", 300), strings.Repeat("x", 199) + "é"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		term := Term(s)
+		if len(term) > termBytes || !utf8.ValidString(term) || strings.Contains(term, "\x00") {
+			t.Errorf("%q became %q", s, term)
+		}
+		if Term(term) != term {
+			t.Errorf("%q is no term of itself", term)
+		}
+	})
+}

@@ -1,0 +1,87 @@
+package requestlog
+
+import (
+	"time"
+
+	"fairlead/internal/route"
+)
+
+// Sums are Figures in the making: they can grow by entries and by other Sums. The zero Sums is empty.
+type Sums struct {
+	Figures
+	Latency Histogram
+	TTFT    Histogram
+}
+
+// Add counts one entry.
+func (s *Sums) Add(e *Entry) {
+	s.Requests++
+	s.countOutcome(e.Outcome)
+	s.countDecision(e.DecisionKind)
+	if e.Cost != nil {
+		s.Priced++
+		s.Cost = s.Cost.Add(*e.Cost)
+	}
+	if e.Cost != nil && e.BaselineCost != nil {
+		s.Compared++
+		s.ComparedCost = s.ComparedCost.Add(*e.Cost)
+		s.BaselineCost = s.BaselineCost.Add(*e.BaselineCost)
+	}
+	s.InputTokens += e.Usage.Prompt()
+	s.CachedTokens += e.Usage.CacheRead
+	s.OutputTokens += e.Usage.Output
+	s.Latency.Add(e.Latency)
+	s.TTFT.Add(e.TTFT)
+}
+
+func (s *Sums) countOutcome(o Outcome) {
+	switch o {
+	case UpstreamError, GatewayError, Partial, Interrupted:
+		s.Errors++
+	case Rejected:
+		s.Rejected++
+	case OK, ClientError, Cancelled:
+	}
+}
+
+func (s *Sums) countDecision(kind route.Kind) {
+	switch kind {
+	case route.Expected:
+		s.Expected++
+	case route.Fallback:
+		s.Fallbacks++
+	case route.Policy:
+		s.Policies++
+	}
+}
+
+// Merge adds other sums.
+func (s *Sums) Merge(other *Sums) {
+	s.Requests += other.Requests
+	s.Errors += other.Errors
+	s.Rejected += other.Rejected
+	s.Expected += other.Expected
+	s.Fallbacks += other.Fallbacks
+	s.Policies += other.Policies
+	s.Priced += other.Priced
+	s.Compared += other.Compared
+	s.Cost = s.Cost.Add(other.Cost)
+	s.ComparedCost = s.ComparedCost.Add(other.ComparedCost)
+	s.BaselineCost = s.BaselineCost.Add(other.BaselineCost)
+	s.InputTokens += other.InputTokens
+	s.CachedTokens += other.CachedTokens
+	s.OutputTokens += other.OutputTokens
+	s.Latency.Merge(other.Latency)
+	s.TTFT.Merge(other.TTFT)
+}
+
+// Total returns the figures with the quantiles read from the histograms.
+func (s *Sums) Total() Figures {
+	f := s.Figures
+	f.LatencyP50 = roundMillis(s.Latency.Quantile(0.50))
+	f.LatencyP95 = roundMillis(s.Latency.Quantile(0.95))
+	f.TTFTP50 = roundMillis(s.TTFT.Quantile(0.50))
+	return f
+}
+
+func roundMillis(d time.Duration) int64 { return d.Round(time.Millisecond).Milliseconds() }

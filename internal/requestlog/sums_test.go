@@ -1,0 +1,58 @@
+package requestlog
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/money"
+	"fairlead/internal/route"
+)
+
+func TestSumsCountWhatEntriesSay(t *testing.T) {
+	t.Parallel()
+	cost, baseline := money.Amount(30), money.Amount(100)
+	entries := []Entry{
+		{
+			Outcome: OK, DecisionKind: route.Expected, Cost: &cost, BaselineCost: &baseline, Latency: 100 * time.Millisecond, TTFT: 50 * time.Millisecond,
+			Usage: llm.Usage{Input: 10, CacheRead: 5, CacheWrite: 1, Output: 7, Reasoning: 3},
+		},
+		{Outcome: Partial, DecisionKind: route.Fallback, Cost: &cost, Latency: 100 * time.Millisecond},
+		{Outcome: Rejected, BaselineCost: &baseline},
+		{Outcome: UpstreamError, DecisionKind: route.Policy},
+		{Outcome: GatewayError},
+		{Outcome: Interrupted},
+		{Outcome: Cancelled},
+		{Outcome: ClientError},
+	}
+	var left, right Sums
+	for i := range entries {
+		if i < 3 {
+			left.Add(&entries[i])
+		} else {
+			right.Add(&entries[i])
+		}
+	}
+	left.Merge(&right)
+
+	want := Figures{
+		Requests: 8, Errors: 4, Rejected: 1, Expected: 1, Fallbacks: 1, Policies: 1, Priced: 2, Compared: 1,
+		Cost: 60, ComparedCost: 30, BaselineCost: 100, InputTokens: 16, CachedTokens: 5, OutputTokens: 7,
+		LatencyP50: 97, LatencyP95: 97, TTFTP50: 48,
+	}
+	got := left.Total()
+	for _, q := range []struct {
+		got   *int64
+		exact int64
+	}{{&got.LatencyP50, 100}, {&got.LatencyP95, 100}, {&got.TTFTP50, 50}} {
+		if off := max(*q.got-q.exact, q.exact-*q.got); off*10 > q.exact {
+			t.Errorf("quantile is %d, want about %d", *q.got, q.exact)
+		}
+	}
+	got.LatencyP50, got.LatencyP95, got.TTFTP50 = want.LatencyP50, want.LatencyP95, want.TTFTP50
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

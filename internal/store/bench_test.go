@@ -1,0 +1,85 @@
+//go:build unix
+
+package store_test
+
+import (
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"fairlead/internal/catalog"
+	"fairlead/internal/id"
+	"fairlead/internal/llm"
+	"fairlead/internal/money"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
+	"fairlead/internal/store"
+)
+
+// benchEntry is an entry of usual size: a decision among a dozen targets, two kilobytes of body.
+func benchEntry(i int, at time.Time) requestlog.Entry {
+	cost, baseline := money.Amount(310_000+i%977*1000), money.Amount(941_000)
+	decision := &route.Decision{Kind: route.Expected}
+	for c := range 12 {
+		decision.Candidates = append(decision.Candidates, route.Candidate{
+			Target: fmt.Sprintf("provider-%d/model-%d", c%4, c), Model: fmt.Sprintf("model-%d", c), Provider: fmt.Sprintf("provider-%d", c%4),
+			Rank: c + 1, Score: 0.9 - float64(c)/100, Quality: 0.71, Cost: 0.42, Speed: 0.3, Price: &cost, Latency: 420,
+		})
+	}
+	return requestlog.Entry{
+		ID: id.New("req", at), WorkspaceID: "ws_01JCX5T4M5D9X0Q3W8Z6F2V7RB", KeyID: fmt.Sprintf("key_01JCX5T4M5D9X0Q3W8Z6F2V7%02d", i%10), KeyName: "ci",
+		Time: at, Latency: time.Duration(300+i%1000) * time.Millisecond, TTFT: time.Duration(100+i%300) * time.Millisecond,
+		Endpoint: "chat/completions", Format: "chat", Requested: "auto", Model: fmt.Sprintf("model-%d", i%5), Provider: fmt.Sprintf("provider-%d", i%3),
+		DecisionKind: route.Expected, Decision: decision, Attempts: []requestlog.Attempt{{Provider: "provider-1", Model: "model-1", Status: 200}},
+		Outcome: requestlog.OK, Status: 200, Finish: "stop", Usage: llm.Usage{Input: 500, Output: 200}, Cost: &cost, BaselineCost: &baseline,
+		Bill: &catalog.Bill{Rows: []catalog.Row{{Class: "input", Tokens: 500, Rate: 3, Amount: cost}}, Total: cost}, BaselineModel: "large-a",
+		Preview: fmt.Sprintf("Please summarise document %d for me, and be brief", i), Session: fmt.Sprintf("s-%d", i/8), EndUser: fmt.Sprintf("u-%d", i%500),
+		Tags: map[string]string{"team": "search"}, Client: "openai-python/2", BodyState: requestlog.BodyStored,
+		Body: requestlog.Body{
+			Request:  []byte(strings.Repeat(fmt.Sprintf(`{"role":"user","content":"text number %d"}`, i), 30)),
+			Response: []byte(strings.Repeat(fmt.Sprintf(`{"content":"answer %d"}`, i), 30)),
+		},
+	}
+}
+
+func benchmarkWrite(b *testing.B, db *store.DB) {
+	b.Helper()
+	const batch = 500
+	at := time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
+	var n int
+	var busy time.Duration
+	for b.Loop() {
+		b.StopTimer()
+		entries := make([]requestlog.Entry, batch)
+		for i := range entries {
+			at = at.Add(time.Millisecond)
+			entries[i] = benchEntry(n, at)
+			n++
+		}
+		before := cpuTime(b)
+		b.StartTimer()
+		if err := db.WriteEntries(b.Context(), entries); err != nil {
+			b.Fatal(err)
+		}
+		b.StopTimer()
+		busy += cpuTime(b) - before
+		b.StartTimer()
+	}
+	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "entries/s")
+	b.ReportMetric(float64(n)/busy.Seconds(), "entries/cpu-s") // what one core does when nothing else wants it
+}
+
+// cpuTime is how long this process has kept processors busy.
+func cpuTime(b *testing.B) time.Duration {
+	b.Helper()
+	var use syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &use); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(use.Utime.Nano() + use.Stime.Nano())
+}
+
+func BenchmarkWriteEntriesSQLite(b *testing.B)   { benchmarkWrite(b, openSQLite(b)) }
+func BenchmarkWriteEntriesPostgres(b *testing.B) { benchmarkWrite(b, openPostgres(b)) }

@@ -1,0 +1,205 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/requestlog"
+)
+
+const (
+	pageLimit    = 50  // entries listed when the caller does not say
+	maxPageLimit = 200 // entries listed at most
+)
+
+// Entries lists matching entries without their traces and bodies.
+func (db *DB) Entries(ctx context.Context, f requestlog.Filter, p requestlog.Page) ([]requestlog.Entry, error) {
+	ctx, cancel := db.bounded(ctx)
+	defer cancel()
+	ids, err := db.entryIDs(ctx, &f, p)
+	if err != nil {
+		return nil, slow(ctx, fmt.Errorf("list requests: %w", err))
+	}
+	entries, err := db.summaries(ctx, f.WorkspaceID, ids)
+	if err != nil {
+		return nil, slow(ctx, fmt.Errorf("read requests: %w", err))
+	}
+	return entries, nil
+}
+
+// slow names the cause when a read ran out of time.
+func slow(ctx context.Context, err error) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return fmt.Errorf("%w: %w", requestlog.ErrTooSlow, err)
+	}
+	return err
+}
+
+func (db *DB) entryIDs(ctx context.Context, f *requestlog.Filter, p requestlog.Page) ([]string, error) {
+	limit := p.Limit
+	if limit <= 0 {
+		limit = pageLimit
+	}
+	limit = min(limit, maxPageLimit)
+	b := bounds{high: p.Before, after: p.After, descending: p.After == ""}
+	if !f.From.IsZero() {
+		b.low = floorID(f.From)
+	}
+	switch p.Sort {
+	case "", "time":
+		q, args := db.listing(f, b, limit)
+		return db.texts(ctx, q, args)
+	case "cost", "latency":
+		return db.greatest(ctx, f, p.Sort, limit)
+	}
+	return nil, &llm.Error{Kind: llm.InvalidRequest, Message: fmt.Sprintf("Cannot sort by %q; use time, cost or latency.", p.Sort), Param: "sort"}
+}
+
+func (db *DB) texts(ctx context.Context, q string, args []any) ([]string, error) {
+	rows, err := db.query(ctx, q, args...)
+	if err != nil {
+		return nil, err
+	}
+	return scanColumn[string](rows)
+}
+
+// greatest lists the ids with the greatest values of a column. It goes through the classes from the top, so that only
+// the rows of the last one it needs are sorted in vain.
+func (db *DB) greatest(ctx context.Context, f *requestlog.Filter, column string, limit int) ([]string, error) {
+	var all []string
+	for c := maxClass; c >= 0 && len(all) < limit; c-- {
+		q, args := db.ranking(f, column, c, limit-len(all))
+		some, err := db.texts(ctx, q, args)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	return all, nil
+}
+
+// ranking makes the statement that lists the ids of one class, those with the greatest values first.
+func (db *DB) ranking(f *requestlog.Filter, column string, class, limit int) (string, []any) {
+	w := &where{}
+	db.match(w, f)
+	return fmt.Sprintf("select r.id from requests r where %[1]s and r.%[2]s_class = %[3]d and r.%[2]s_class is not null order by r.%[2]s desc, r.id desc limit %[4]d",
+		w, column, class, limit), w.args
+}
+
+const summaryColumns = `select r.id, r.preview, r.body_state, d.summary from requests r
+	join details d on d.workspace_id = r.workspace_id and d.request_id = r.id`
+
+// summaries reads entries without traces, in the order of the ids. One deleted in the meantime is left out.
+func (db *DB) summaries(ctx context.Context, workspaceID string, ids []string) ([]requestlog.Entry, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	q := summaryColumns + ` where r.workspace_id = $1 and r.id in (` + list(2, len(ids)) + `)`
+	rows, err := db.query(ctx, q, append([]any{workspaceID}, anys(ids)...)...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	byID := make(map[string]requestlog.Entry, len(ids))
+	for rows.Next() {
+		var id, preview, state, summary string
+		if err := rows.Scan(&id, &preview, &state, &summary); err != nil {
+			return nil, err
+		}
+		if byID[id], err = readEntry(preview, state, summary, nil); err != nil {
+			return nil, fmt.Errorf("entry %s: %w", id, err)
+		}
+	}
+	entries := make([]requestlog.Entry, 0, len(ids))
+	for _, id := range ids {
+		if e, ok := byID[id]; ok {
+			entries = append(entries, e)
+		}
+	}
+	return entries, rows.Err()
+}
+
+// readEntry puts an entry together. What changes after it was written is kept outside the summary.
+func readEntry(preview, state, summary string, details []byte) (requestlog.Entry, error) {
+	var e requestlog.Entry
+	if err := json.Unmarshal([]byte(summary), &e); err != nil {
+		return e, err
+	}
+	e.Preview, e.BodyState = preview, requestlog.BodyState(state)
+	if details == nil {
+		return e, nil
+	}
+	var t trace
+	if err := json.Unmarshal(details, &t); err != nil {
+		return e, err
+	}
+	e.Decision, e.Bill, e.BaselineBill = t.Decision, t.Bill, t.BaselineBill
+	return e, nil
+}
+
+// Entry returns one whole entry without its bodies, or requestlog.ErrNotFound.
+func (db *DB) Entry(ctx context.Context, workspaceID, id string) (requestlog.Entry, error) {
+	ctx, cancel := db.bounded(ctx)
+	defer cancel()
+	const q = `select r.preview, r.body_state, d.summary, d.trace from requests r
+		join details d on d.workspace_id = r.workspace_id and d.request_id = r.id where r.workspace_id = $1 and r.id = $2`
+	var preview, state, summary string
+	var packed []byte
+	if err := db.queryRow(ctx, q, workspaceID, id).Scan(&preview, &state, &summary, &packed); err != nil {
+		return requestlog.Entry{}, notFound(fmt.Errorf("read request: %w", err))
+	}
+	details, err := db.packer.unpack(packed)
+	if err != nil {
+		return requestlog.Entry{}, fmt.Errorf("read request %s: %w", id, err)
+	}
+	return readEntry(preview, state, summary, details)
+}
+
+// EntryBody returns the stored bodies, or requestlog.ErrNotFound when none are stored.
+func (db *DB) EntryBody(ctx context.Context, workspaceID, id string) (requestlog.Body, error) {
+	ctx, cancel := db.bounded(ctx)
+	defer cancel()
+	const q = `select b.request, b.response, b.streamed from bodies b
+		join requests r on r.workspace_id = b.workspace_id and r.id = b.request_id
+		where b.workspace_id = $1 and b.request_id = $2 and r.body_state = 'stored'`
+	var body requestlog.Body
+	var streamed int
+	if err := db.queryRow(ctx, q, workspaceID, id).Scan(&body.Request, &body.Response, &streamed); err != nil {
+		return requestlog.Body{}, notFound(fmt.Errorf("read body: %w", err))
+	}
+	body.Streamed = streamed == 1
+	var errRequest, errResponse error
+	body.Request, errRequest = db.packer.unpack(body.Request)
+	body.Response, errResponse = db.packer.unpack(body.Response)
+	return body, errors.Join(errRequest, errResponse)
+}
+
+func notFound(err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return requestlog.ErrNotFound
+	}
+	return err
+}
+
+// Count counts matching entries, no further than limit.
+func (db *DB) Count(ctx context.Context, f requestlog.Filter, limit int) (int, error) {
+	ctx, cancel := db.bounded(ctx)
+	defer cancel()
+	q, args := db.counting(&f, limit)
+	var n int
+	if err := db.queryRow(ctx, q, args...).Scan(&n); err != nil {
+		return 0, slow(ctx, fmt.Errorf("count requests: %w", err))
+	}
+	return n, nil
+}
+
+// counting makes the statement that counts matching entries.
+func (db *DB) counting(f *requestlog.Filter, limit int) (string, []any) {
+	w := &where{}
+	db.match(w, f)
+	return fmt.Sprintf(`select count(*) from (select 1 from requests r where %s limit %d) matching`, w, max(limit, 0)), w.args
+}

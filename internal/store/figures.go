@@ -1,0 +1,219 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/requestlog"
+)
+
+// maxBuckets bounds how many buckets one series may have.
+const maxBuckets = 3000
+
+// segment is a span of time that is read from one roll-up table.
+type segment struct {
+	unit     unit
+	from, to time.Time
+}
+
+// segments covers a span with the coarsest rows that fit, and its ends with finer ones where those are still kept.
+// Where they are not, the span grows to whole coarse buckets. Units are given coarsest first.
+func segments(from, to, now time.Time, units []unit) []segment {
+	if !from.Before(to) {
+		return nil
+	}
+	u := units[0]
+	low, high := u.ceil(from), u.floor(to)
+	finer := len(units) > 1
+	if !finer || from.Before(units[1].horizon(now)) {
+		low = u.floor(from)
+	}
+	if !finer || high.Before(units[1].horizon(now)) {
+		high = u.ceil(to)
+	}
+	if !low.Before(high) { // no whole bucket fits, and finer rows are there
+		return segments(from, to, now, units[1:])
+	}
+	var out []segment
+	if from.Before(low) {
+		out = append(out, segments(from, low, now, units[1:])...)
+	}
+	out = append(out, segment{u, low, high})
+	if high.Before(to) {
+		out = append(out, segments(high, to, now, units[1:])...)
+	}
+	return out
+}
+
+// figureRow is one row of a roll-up table.
+type figureRow struct {
+	start                        time.Time
+	key, model, provider, policy string
+	sums                         requestlog.Sums
+}
+
+// eachFigure calls fn for every roll-up row that the filter selects in the segments.
+func (db *DB) eachFigure(ctx context.Context, f *requestlog.RollupFilter, spans []segment, fn func(*figureRow)) error {
+	for _, s := range spans {
+		if err := db.segmentFigures(ctx, f, s, fn); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (db *DB) segmentFigures(ctx context.Context, f *requestlog.RollupFilter, s segment, fn func(*figureRow)) error {
+	w := &where{}
+	w.and("workspace_id = %s", f.WorkspaceID)
+	w.and("start >= %s", s.from.UnixMilli())
+	w.and("start < %s", s.to.UnixMilli())
+	w.in("key_id", f.Key)
+	w.in("model", f.Model)
+	w.in("provider", f.Provider)
+	w.in("policy", f.Policy)
+	if f.Simulated != nil {
+		w.and("simulated = %s", flag(*f.Simulated))
+	}
+	columns := slices.Concat([]string{"start", "key_id", "model", "provider", "policy"}, rollupCounts, rollupHistograms)
+	rows, err := db.query(ctx, fmt.Sprintf("select %s from %s where %s", strings.Join(columns, ","), s.unit.table, w), w.args...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var r figureRow
+		var start int64
+		var latency, ttft string
+		f := &r.sums.Figures
+		if err := rows.Scan(&start, &r.key, &r.model, &r.provider, &r.policy,
+			&f.Requests, &f.Errors, &f.Rejected, &f.Expected, &f.Fallbacks, &f.Policies, &f.Priced, &f.Compared,
+			&f.Cost, &f.ComparedCost, &f.BaselineCost, &f.InputTokens, &f.CachedTokens, &f.OutputTokens, &latency, &ttft); err != nil {
+			return err
+		}
+		if err := mergeHistograms(&r.sums, latency, ttft); err != nil {
+			return err
+		}
+		r.start = fromMillis(start)
+		fn(&r)
+	}
+	return rows.Err()
+}
+
+// Series sums entries up in buckets of a minute, an hour or a day (UTC), without gaps. Minutes are kept for two days:
+// a span that begins earlier has hours instead. Without From the series begins with the first request.
+func (db *DB) Series(ctx context.Context, q requestlog.SeriesQuery) ([]requestlog.Bucket, error) {
+	ctx, cancel := db.bounded(ctx)
+	defer cancel()
+	from, to, units := db.span(&q.RollupFilter), db.until(&q.RollupFilter), []unit{days, hours, minutes}
+	switch {
+	case q.Step <= time.Minute && !from.Before(minutes.horizon(db.now())):
+		units = units[2:]
+	case q.Step <= time.Hour:
+		units = units[1:]
+	}
+	step := units[0]
+	if !q.From.IsZero() && to.Sub(from) > maxBuckets*step.width {
+		return nil, &llm.Error{Kind: llm.InvalidRequest, Param: "step", Message: fmt.Sprintf("More than %d buckets; choose a longer step or a shorter range.", maxBuckets)}
+	}
+	sums := map[time.Time]*requestlog.Sums{}
+	first := from
+	if q.From.IsZero() {
+		first = to
+	}
+	err := db.eachFigure(ctx, &q.RollupFilter, segments(from, to, db.now(), units), func(r *figureRow) {
+		at := step.floor(r.start)
+		if sums[at] == nil {
+			sums[at] = &requestlog.Sums{}
+		}
+		sums[at].Merge(&r.sums)
+		if at.Before(first) {
+			first = at
+		}
+	})
+	if err != nil {
+		return nil, slow(ctx, fmt.Errorf("read figures over time: %w", err))
+	}
+	return fill(sums, step, first, to), nil
+}
+
+// fill returns every bucket from first to last; those without requests have zeros.
+func fill(sums map[time.Time]*requestlog.Sums, step unit, first, to time.Time) []requestlog.Bucket {
+	var out []requestlog.Bucket
+	for at := step.floor(first); at.Before(to) && len(out) <= maxBuckets; at = at.Add(step.width) {
+		b := requestlog.Bucket{Start: at}
+		if s := sums[at]; s != nil {
+			b.Figures = s.Total()
+		}
+		out = append(out, b)
+	}
+	return out
+}
+
+// span is where a query begins.
+func (db *DB) span(f *requestlog.RollupFilter) time.Time {
+	if f.From.IsZero() {
+		return time.UnixMilli(0).UTC()
+	}
+	return f.From.UTC()
+}
+
+// until is where a query ends: without To, with what is there now.
+func (db *DB) until(f *requestlog.RollupFilter) time.Time {
+	if f.To.IsZero() {
+		return minutes.ceil(db.now()).Add(time.Minute)
+	}
+	return f.To.UTC()
+}
+
+// Breakdown sums entries up by model, provider, key or policy, most requests first.
+func (db *DB) Breakdown(ctx context.Context, q requestlog.BreakdownQuery) ([]requestlog.Group, error) {
+	ctx, cancel := db.bounded(ctx)
+	defer cancel()
+	name, err := dimension(q.By)
+	if err != nil {
+		return nil, err
+	}
+	sums := map[string]*requestlog.Sums{}
+	spans := segments(db.span(&q.RollupFilter), db.until(&q.RollupFilter), db.now(), []unit{days, hours, minutes})
+	if err := db.eachFigure(ctx, &q.RollupFilter, spans, func(r *figureRow) {
+		key := name(r)
+		if sums[key] == nil {
+			sums[key] = &requestlog.Sums{}
+		}
+		sums[key].Merge(&r.sums)
+	}); err != nil {
+		return nil, slow(ctx, fmt.Errorf("read figures by %s: %w", q.By, err))
+	}
+	groups := make([]requestlog.Group, 0, len(sums))
+	for key, s := range sums {
+		groups = append(groups, requestlog.Group{Name: key, Figures: s.Total()})
+	}
+	slices.SortFunc(groups, func(a, b requestlog.Group) int {
+		return cmp.Or(cmp.Compare(b.Requests, a.Requests), cmp.Compare(a.Name, b.Name))
+	})
+	if q.Limit > 0 && len(groups) > q.Limit {
+		groups = groups[:q.Limit]
+	}
+	return groups, nil
+}
+
+func dimension(by string) (func(*figureRow) string, error) {
+	switch by {
+	case "":
+		return func(*figureRow) string { return "" }, nil
+	case "model":
+		return func(r *figureRow) string { return r.model }, nil
+	case "provider":
+		return func(r *figureRow) string { return r.provider }, nil
+	case "key":
+		return func(r *figureRow) string { return r.key }, nil
+	case "policy":
+		return func(r *figureRow) string { return r.policy }, nil
+	}
+	return nil, &llm.Error{Kind: llm.InvalidRequest, Param: "by", Message: fmt.Sprintf("Cannot break down by %q; use model, provider, key or policy.", by)}
+}

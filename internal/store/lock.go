@@ -1,0 +1,29 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// ErrLocked is returned when another server uses the data directory.
+var ErrLocked = errors.New("another fairlead server uses this data directory")
+
+// Lock takes the data directory for one server and returns what gives it back. The system gives it back when the
+// process ends in whatever way. Commands that work beside a running server do not take it.
+func Lock(dataDir string) (release func() error, err error) {
+	if err := os.MkdirAll(dataDir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the data directory: %w", err)
+	}
+	path := filepath.Join(dataDir, "fairlead.lock")
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the lock file: %w", err)
+	}
+	if err := lockFile(f); err != nil {
+		_ = f.Close()
+		return nil, fmt.Errorf("lock %s: %w; stop that server, or give this one another --data-dir (%w)", path, ErrLocked, err)
+	}
+	return f.Close, nil
+}

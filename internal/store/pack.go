@@ -1,0 +1,73 @@
+package store
+
+import (
+	"bytes"
+	"compress/flate"
+	"fmt"
+	"io"
+	"sync"
+)
+
+// packMin is the length from which compressing is worth its fixed cost.
+const packMin = 2048
+
+// The first byte of a packed text says how it is stored.
+const (
+	packedPlain   = 0
+	packedDeflate = 1
+)
+
+// packer compresses texts for storage. Compressors are large, so they are used again.
+type packer struct {
+	writers sync.Pool
+	readers sync.Pool
+}
+
+func newPacker() *packer {
+	return &packer{
+		writers: sync.Pool{New: func() any {
+			w, _ := flate.NewWriter(io.Discard, flate.BestSpeed) // fails only for a level that does not exist
+			return w
+		}},
+		readers: sync.Pool{New: func() any { return flate.NewReader(bytes.NewReader(nil)) }},
+	}
+}
+
+// pack compresses b; nil stays nil.
+func (p *packer) pack(b []byte) []byte {
+	if b == nil {
+		return nil
+	}
+	if len(b) < packMin {
+		return append([]byte{packedPlain}, b...)
+	}
+	var out bytes.Buffer
+	out.Grow(len(b)/3 + 64)
+	out.WriteByte(packedDeflate)
+	w := p.writers.Get().(*flate.Writer)
+	defer p.writers.Put(w)
+	w.Reset(&out)
+	_, _ = w.Write(b) // writing to memory cannot go wrong
+	_ = w.Close()
+	return out.Bytes()
+}
+
+// unpack reverses pack.
+func (p *packer) unpack(b []byte) ([]byte, error) {
+	if len(b) == 0 {
+		return nil, nil
+	}
+	if b[0] == packedPlain {
+		return b[1:], nil
+	}
+	r := p.readers.Get().(io.ReadCloser)
+	defer p.readers.Put(r)
+	if err := r.(flate.Resetter).Reset(bytes.NewReader(b[1:]), nil); err != nil {
+		return nil, fmt.Errorf("uncompress: %w", err)
+	}
+	out, err := io.ReadAll(r)
+	if err != nil {
+		return nil, fmt.Errorf("uncompress: %w", err)
+	}
+	return out, nil
+}

@@ -1,0 +1,6 @@
+package pgtest
+
+import "syscall"
+
+// endWithParent makes the server end with the test process, even when that is killed.
+func endWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGINT }

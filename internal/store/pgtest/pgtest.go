@@ -1,0 +1,90 @@
+//go:build unix
+
+// Package pgtest gives tests a real PostgreSQL: the server that the environment names, or one of its own that lives as
+// long as the test process.
+package pgtest
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
+)
+
+// Variable names the environment variable with the address of a server on which databases may be created.
+const Variable = "FAIRLEAD_TEST_POSTGRES"
+
+var errMissing = errors.New("no PostgreSQL server is installed and " + Variable + " is not set")
+
+// shared starts the server of this process when the first test asks for it.
+var shared = sync.OnceValues(func() (*server, error) {
+	if dsn := os.Getenv(Variable); dsn != "" {
+		return &server{dsn: dsn, stop: func() {}}, nil
+	}
+	return start()
+})
+
+// server is a running PostgreSQL.
+type server struct {
+	dsn  string
+	stop func()
+}
+
+// Main runs the tests of a package and stops the server that they may have started. Call it from TestMain.
+func Main(m *testing.M) int {
+	defer func() {
+		if os.Getenv(Variable) == "" && started.Load() {
+			if s, err := shared(); err == nil {
+				s.stop()
+			}
+		}
+	}()
+	return m.Run()
+}
+
+// Start returns the address of an empty database that is dropped at the end of the test. Without any server the test
+// fails in CI and is skipped elsewhere.
+func Start(t testing.TB) string {
+	t.Helper()
+	started.Store(true)
+	s, err := shared()
+	if errors.Is(err, errMissing) && os.Getenv("CI") != "true" {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := "test_" + strings.ToLower(rand.Text())
+	s.run(t, `create database `+name)
+	t.Cleanup(func() { s.run(t, `drop database `+name+` with (force)`) })
+	address, err := url.Parse(s.dsn)
+	if err != nil {
+		t.Fatalf("read the address in %s: %v", Variable, err)
+	}
+	address.Path = "/" + name
+	return address.String()
+}
+
+// run executes one statement on the server's own database.
+func (s *server) run(t testing.TB, q string) {
+	t.Helper()
+	db, err := sql.Open("pgx", s.dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if _, err := db.ExecContext(ctx, q); err != nil {
+		t.Fatal(fmt.Errorf("%s: %w", q, err))
+	}
+}

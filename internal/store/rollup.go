@@ -1,0 +1,203 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"fairlead/internal/requestlog"
+)
+
+// unit is the width of the buckets of one roll-up table.
+type unit struct {
+	table string
+	width time.Duration
+	keep  time.Duration // how long its rows are kept; 0 for always
+}
+
+var (
+	minutes = unit{"rollup_minutes", time.Minute, 48 * time.Hour}
+	hours   = unit{"rollup_hours", time.Hour, 400 * 24 * time.Hour}
+	days    = unit{"rollup_days", 24 * time.Hour, 0}
+)
+
+// horizon is the time from which the unit's rows are all still there.
+func (u unit) horizon(now time.Time) time.Time {
+	if u.keep == 0 {
+		return time.Time{}
+	}
+	return now.Add(-u.keep)
+}
+
+func (u unit) floor(t time.Time) time.Time { return t.UTC().Truncate(u.width) }
+
+func (u unit) ceil(t time.Time) time.Time {
+	floor := u.floor(t)
+	if floor.Equal(t) {
+		return floor
+	}
+	return floor.Add(u.width)
+}
+
+// rollupKey is a combination of dimensions that sums are kept for.
+type rollupKey struct {
+	workspace, key, model, provider, policy string
+	simulated                               bool
+	start                                   int64 // unix milliseconds
+}
+
+// id is the key as one text that begins with the time, so that new rows are near each other.
+func (k rollupKey) id() string {
+	sum := sha256.Sum256([]byte(strings.Join([]string{k.workspace, k.key, k.model, k.provider, k.policy, fmt.Sprint(k.simulated)}, "\x00")))
+	return fmt.Sprintf("%014d-%s", k.start, hex.EncodeToString(sum[:12]))
+}
+
+// rollups are the sums of a batch, by table and key.
+type rollups map[unit]map[rollupKey]*requestlog.Sums
+
+// add counts an entry in every table that still keeps its time.
+func (r rollups) add(e *requestlog.Entry, now time.Time) {
+	at := e.Stamp()
+	key := rollupKey{
+		workspace: e.WorkspaceID, key: requestlog.Term(e.KeyID), model: requestlog.Term(e.Model), provider: requestlog.Term(e.Provider),
+		policy: requestlog.Term(e.Policy), simulated: e.Simulated,
+	}
+	for _, u := range []unit{minutes, hours, days} {
+		if at.Before(u.horizon(now)) {
+			continue
+		}
+		key.start = u.floor(at).UnixMilli()
+		if r[u] == nil {
+			r[u] = map[rollupKey]*requestlog.Sums{}
+		}
+		sums := r[u][key]
+		if sums == nil {
+			sums = &requestlog.Sums{}
+			r[u][key] = sums
+		}
+		sums.Add(e)
+	}
+}
+
+var (
+	rollupDimensions = []string{"id", "workspace_id", "start", "key_id", "model", "provider", "policy", "simulated"}
+	rollupCounts     = []string{
+		"requests", "errors", "rejected", "expected", "fallbacks", "policies", "priced", "compared",
+		"cost", "compared_cost", "baseline_cost", "input_tokens", "cached_tokens", "output_tokens",
+	}
+	rollupHistograms = []string{"latency", "ttft"}
+)
+
+// rollupLock is the key of the advisory lock under which replicas change roll-ups one after the other.
+const rollupLock = 0x726f6c6c757073
+
+// writeRollups adds the sums of a batch. Counts are added by the database; histograms are read, merged and written
+// back, which is safe because only one transaction at a time gets here.
+func (db *DB) writeRollups(ctx context.Context, tx *sql.Tx, sums rollups) error {
+	if db.dialect == dialectPostgres {
+		if _, err := tx.ExecContext(ctx, `select pg_advisory_xact_lock($1)`, rollupLock); err != nil {
+			return fmt.Errorf("wait for other roll-ups: %w", err)
+		}
+	}
+	for _, u := range []unit{minutes, hours, days} {
+		byID := make(map[string]*requestlog.Sums, len(sums[u]))
+		keys := make(map[string]rollupKey, len(sums[u]))
+		for key, s := range sums[u] {
+			id := key.id()
+			byID[id], keys[id] = s, key
+		}
+		ids := slices.Sorted(maps.Keys(byID))
+		if err := mergeStored(ctx, tx, u, ids, byID); err != nil {
+			return fmt.Errorf("read roll-ups: %w", err)
+		}
+		rows := make([][]any, len(ids))
+		for i, id := range ids {
+			rows[i] = rollupRow(id, keys[id], byID[id])
+		}
+		if err := u.inserter().insert(ctx, tx, db.dialect, rows); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mergeStored adds the histograms that the table has to those of the batch.
+func mergeStored(ctx context.Context, tx *sql.Tx, u unit, ids []string, byID map[string]*requestlog.Sums) error {
+	for some := range slices.Chunk(ids, 200) {
+		if err := mergeSome(ctx, tx, u, some, byID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func mergeSome(ctx context.Context, tx *sql.Tx, u unit, ids []string, byID map[string]*requestlog.Sums) error {
+	rows, err := tx.QueryContext(ctx, `select id, latency, ttft from `+u.table+` where id in (`+list(1, len(ids))+`)`, anys(ids)...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var id, latency, ttft string
+		if err := rows.Scan(&id, &latency, &ttft); err != nil {
+			return err
+		}
+		if err := mergeHistograms(byID[id], latency, ttft); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+func mergeHistograms(s *requestlog.Sums, latency, ttft string) error {
+	l, err := requestlog.ParseHistogram(latency)
+	if err != nil {
+		return err
+	}
+	t, err := requestlog.ParseHistogram(ttft)
+	if err != nil {
+		return err
+	}
+	s.Latency.Merge(l)
+	s.TTFT.Merge(t)
+	return nil
+}
+
+// inserter adds to the counts of a row that exists, and replaces its histograms.
+func (u unit) inserter() inserter {
+	sets := make([]string, 0, len(rollupCounts)+len(rollupHistograms))
+	for _, c := range rollupCounts {
+		sets = append(sets, fmt.Sprintf("%s = %s.%s + excluded.%s", c, u.table, c, c))
+	}
+	for _, h := range rollupHistograms {
+		sets = append(sets, h+" = excluded."+h)
+	}
+	return inserter{
+		table:   u.table,
+		columns: slices.Concat(rollupDimensions, rollupCounts, rollupHistograms),
+		suffix:  "on conflict (id) do update set " + strings.Join(sets, ", "),
+	}
+}
+
+func rollupRow(id string, k rollupKey, s *requestlog.Sums) []any {
+	return []any{
+		id, k.workspace, k.start, k.key, k.model, k.provider, k.policy, flag(k.simulated),
+		s.Requests, s.Errors, s.Rejected, s.Expected, s.Fallbacks, s.Policies, s.Priced, s.Compared,
+		int64(s.Cost), int64(s.ComparedCost), int64(s.BaselineCost), s.InputTokens, s.CachedTokens, s.OutputTokens,
+		s.Latency.String(), s.TTFT.String(),
+	}
+}
+
+func anys[T any](values []T) []any {
+	out := make([]any, len(values))
+	for i, v := range values {
+		out[i] = v
+	}
+	return out
+}

@@ -1,0 +1,308 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/store"
+)
+
+// fataler is a test or a property's check.
+type fataler interface {
+	Helper()
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+}
+
+func must(t fataler, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func write(t fataler, db *store.DB, entries ...requestlog.Entry) {
+	t.Helper()
+	must(t, db.WriteEntries(context.Background(), entries))
+}
+
+func ids(entries []requestlog.Entry) []string {
+	out := make([]string, len(entries))
+	for i, e := range entries {
+		out[i] = e.ID
+	}
+	return out
+}
+
+func writtenEntriesReadBackWhole(t *testing.T, db *store.DB) {
+	ctx, ws := t.Context(), newWorkspace()
+	want := sample(ws, now)
+	write(t, db, want)
+
+	got, err := db.Entry(ctx, ws, want.ID)
+	must(t, err)
+	body, err := db.EntryBody(ctx, ws, want.ID)
+	must(t, err)
+	list, err := db.Entries(ctx, requestlog.Filter{WorkspaceID: ws}, requestlog.Page{})
+	must(t, err)
+
+	if diff := cmp.Diff(want.Body, body); diff != "" {
+		t.Errorf("body: %s", diff)
+	}
+	if diff := cmp.Diff([]requestlog.Entry{listed(want)}, list); diff != "" {
+		t.Errorf("list: %s", diff)
+	}
+	want.Body = requestlog.Body{}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("entry: %s", diff)
+	}
+}
+
+func writingAgainChangesNothing(t *testing.T, db *store.DB) {
+	ctx, ws := t.Context(), newWorkspace()
+	first, second := sample(ws, now), sample(ws, now.Add(-time.Minute))
+	write(t, db, first)
+	changed := first
+	changed.Model, changed.Cost = "another", amountOf("99")
+
+	write(t, db, first, second, second, changed)
+
+	got, err := db.Entry(ctx, ws, first.ID)
+	must(t, err)
+	if got.Model != first.Model {
+		t.Errorf("model is %q after writing again, want %q", got.Model, first.Model)
+	}
+	spent, err := db.Spent(ctx, "workspace", ws, time.Time{})
+	must(t, err)
+	if want := *amountOf("0.00062"); spent != want {
+		t.Errorf("spent %s, want %s", spent, want)
+	}
+	groups, err := db.Breakdown(ctx, requestlog.BreakdownQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws}, By: "model"})
+	must(t, err)
+	if len(groups) != 1 || groups[0].Requests != 2 || groups[0].Cost != spent {
+		t.Errorf("figures after writing again: %+v", groups)
+	}
+}
+
+func interruptedNeverReplacesComplete(t *testing.T, db *store.DB) {
+	ctx, ws := t.Context(), newWorkspace()
+	earlier, within := sample(ws, now), sample(ws, now)
+	write(t, db, earlier)
+	cut := func(e requestlog.Entry) requestlog.Entry {
+		return requestlog.Entry{ID: e.ID, WorkspaceID: ws, Time: e.Time, Outcome: requestlog.Interrupted}
+	}
+
+	write(t, db, cut(earlier), cut(within), within)
+
+	for _, id := range []string{earlier.ID, within.ID} {
+		got, err := db.Entry(ctx, ws, id)
+		must(t, err)
+		if got.Outcome != requestlog.OK {
+			t.Errorf("outcome is %s, want ok", got.Outcome)
+		}
+	}
+}
+
+func strangeTextIsStored(t *testing.T, db *store.DB) {
+	ctx, ws := t.Context(), newWorkspace()
+	e := sample(ws, now)
+	e.Model, e.Session, e.Preview = "m\x00\xff", strings.Repeat("s", 100_000), "p\x00\xff"
+	e.Error = &requestlog.Failure{Message: strings.Repeat("e\x00", 50_000)}
+	e.Tags = map[string]string{strings.Repeat("t", 10_000): "\x00\xff"}
+	e.Body = requestlog.Body{Request: []byte("\x00\xff"), Response: []byte{}}
+
+	write(t, db, e)
+
+	list, err := db.Entries(ctx, requestlog.Filter{WorkspaceID: ws, Session: []string{e.Session}, Tag: []string{strings.Repeat("t", 10_000)}}, requestlog.Page{})
+	must(t, err)
+	if len(list) != 1 {
+		t.Fatalf("found %d entries, want 1", len(list))
+	}
+	body, err := db.EntryBody(ctx, ws, e.ID)
+	must(t, err)
+	if diff := cmp.Diff(e.Body, body); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func workspacesDoNotMeet(t *testing.T, db *store.DB) {
+	ctx, ws := t.Context(), newWorkspace()
+	mine, theirs := sample(ws, now), sample(newWorkspace(), now)
+	write(t, db, mine, theirs)
+
+	_, foreign := db.Entry(ctx, ws, theirs.ID)
+	_, unknown := db.Entry(ctx, ws, "req_nothing")
+	_, body := db.EntryBody(ctx, ws, theirs.ID)
+	list, err := db.Entries(ctx, requestlog.Filter{WorkspaceID: ws}, requestlog.Page{})
+	must(t, err)
+
+	for name, err := range map[string]error{"foreign": foreign, "unknown": unknown, "body": body} {
+		if !errors.Is(err, requestlog.ErrNotFound) || err.Error() != unknown.Error() {
+			t.Errorf("%s: %v, want the same ErrNotFound", name, err)
+		}
+	}
+	if diff := cmp.Diff([]string{mine.ID}, ids(list)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func filtersAgreeWithMatch(t *testing.T, db *store.DB) {
+	const span = 3 * time.Hour
+	rapid.Check(t, func(t *rapid.T) {
+		ws := newWorkspace()
+		var entries []requestlog.Entry
+		for range rapid.IntRange(0, 40).Draw(t, "entries") {
+			entries = append(entries, drawEntry(t, ws, span))
+		}
+		write(t, db, entries...)
+		slices.SortFunc(entries, func(a, b requestlog.Entry) int { return strings.Compare(b.ID, a.ID) })
+		for range 5 {
+			f := drawFilter(t, ws, span)
+			want := []string{}
+			for _, e := range entries {
+				if f.Match(&e) {
+					want = append(want, e.ID)
+				}
+			}
+			got := pages(t, db, f, rapid.IntRange(1, 20).Draw(t, "limit"))
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Fatalf("filter %v: %s", f.Values(), diff)
+			}
+			count, err := db.Count(context.Background(), f, 1000)
+			must(t, err)
+			if count != len(want) {
+				t.Fatalf("filter %v: counted %d, want %d", f.Values(), count, len(want))
+			}
+		}
+	})
+}
+
+// pages lists ids page by page.
+func pages(t fataler, db *store.DB, f requestlog.Filter, limit int) []string {
+	t.Helper()
+	all := []string{}
+	page := requestlog.Page{Limit: limit}
+	for {
+		entries, err := db.Entries(context.Background(), f, page)
+		must(t, err)
+		all = append(all, ids(entries)...)
+		if len(entries) < limit {
+			return all
+		}
+		page.Before = entries[len(entries)-1].ID
+	}
+}
+
+func sortedListsBeginWithTheGreatest(t *testing.T, db *store.DB) {
+	ctx, ws := t.Context(), newWorkspace()
+	var entries []requestlog.Entry
+	for i, cost := range []string{"0.5", "0", "12.000000001", "12", "0.6"} {
+		e := sample(ws, now.Add(-time.Duration(i)*time.Minute))
+		e.Cost, e.Latency = amountOf(cost), time.Duration(i*i+1)*time.Second
+		entries = append(entries, e)
+	}
+	unknown := sample(ws, now)
+	unknown.Cost, unknown.Latency = nil, 0
+	write(t, db, append(entries, unknown)...)
+	at := func(i ...int) []string {
+		var out []string
+		for _, n := range i {
+			out = append(out, entries[n].ID)
+		}
+		return out
+	}
+
+	for _, test := range []struct {
+		sort string
+		from time.Time
+		want []string
+	}{
+		{"cost", time.Time{}, at(2, 3, 4, 0)},
+		{"latency", time.Time{}, at(4, 3, 2, 1)},
+		{"cost", now.Add(-90 * time.Second), at(0, 1)},
+	} {
+		got, err := db.Entries(ctx, requestlog.Filter{WorkspaceID: ws, From: test.from}, requestlog.Page{Sort: test.sort, Limit: 4})
+		must(t, err)
+		if diff := cmp.Diff(test.want, ids(got)); diff != "" {
+			t.Errorf("sort by %s: %s", test.sort, diff)
+		}
+	}
+	_, err := db.Entries(ctx, requestlog.Filter{WorkspaceID: ws}, requestlog.Page{Sort: "colour"})
+	if e, ok := errors.AsType[*llm.Error](err); !ok || e.Param != "sort" {
+		t.Errorf("sort by colour: %v", err)
+	}
+}
+
+func tailsGoForward(t *testing.T, db *store.DB) {
+	ws := newWorkspace()
+	var entries []requestlog.Entry
+	for i := range 5 {
+		entries = append(entries, sample(ws, now.Add(time.Duration(i)*time.Millisecond)))
+	}
+	write(t, db, entries...)
+
+	got, err := db.Entries(t.Context(), requestlog.Filter{WorkspaceID: ws, Model: []string{"small-b"}}, requestlog.Page{After: entries[1].ID, Limit: 2})
+	must(t, err)
+
+	if diff := cmp.Diff(ids(entries[2:4]), ids(got)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func pagesAreBounded(t *testing.T, db *store.DB) {
+	ws := newWorkspace()
+	var entries []requestlog.Entry
+	for range 210 {
+		entries = append(entries, sample(ws, now))
+	}
+	write(t, db, entries...)
+
+	for limit, want := range map[int]int{0: 50, 7: 7, 1000: 200} {
+		got, err := db.Entries(t.Context(), requestlog.Filter{WorkspaceID: ws}, requestlog.Page{Limit: limit})
+		must(t, err)
+		if len(got) != want {
+			t.Errorf("limit %d: %d entries, want %d", limit, len(got), want)
+		}
+	}
+	n, err := db.Count(t.Context(), requestlog.Filter{WorkspaceID: ws}, 100)
+	must(t, err)
+	if n != 100 {
+		t.Errorf("counted %d, want no more than 100", n)
+	}
+}
+
+func slowSearchesAreGivenUp(t *testing.T, db *store.DB) {
+	ctx, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
+	defer cancel()
+
+	_, err := db.Entries(ctx, requestlog.Filter{WorkspaceID: newWorkspace(), Q: "x"}, requestlog.Page{})
+
+	if !errors.Is(err, requestlog.ErrTooSlow) {
+		t.Errorf("error is %v, want ErrTooSlow", err)
+	}
+}
+
+func settingsAreKept(t *testing.T, db *store.DB) {
+	ctx, name := t.Context(), fmt.Sprintf("setting%d", serial.Add(1))
+	before, err := db.Setting(ctx, name)
+	must(t, err)
+	must(t, db.SetSetting(ctx, name, "one"))
+	must(t, db.SetSetting(ctx, name, "two"))
+
+	after, err := db.Setting(ctx, name)
+
+	must(t, err)
+	if before != "" || after != "two" {
+		t.Errorf("setting was %q and is %q, want nothing and two", before, after)
+	}
+}

@@ -1,0 +1,259 @@
+package storetest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/money"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
+	"fairlead/internal/store"
+)
+
+// recompute sums up entries from their definition, without the code under test. Quantiles are exact.
+func recompute(entries []requestlog.Entry) requestlog.Figures {
+	var f requestlog.Figures
+	var latencies, ttfts []time.Duration
+	for _, e := range entries {
+		f.Requests++
+		f.Errors += count(slices.Contains([]requestlog.Outcome{"upstream_error", "gateway_error", "partial", "interrupted"}, e.Outcome))
+		f.Rejected += count(e.Outcome == "rejected")
+		f.Expected += count(e.DecisionKind == route.Expected)
+		f.Fallbacks += count(e.DecisionKind == route.Fallback)
+		f.Policies += count(e.DecisionKind == route.Policy)
+		f.Priced += count(e.Cost != nil)
+		if e.Cost != nil {
+			f.Cost += *e.Cost
+		}
+		if e.Cost != nil && e.BaselineCost != nil {
+			f.Compared++
+			f.ComparedCost += *e.Cost
+			f.BaselineCost += *e.BaselineCost
+		}
+		f.InputTokens += e.Usage.Input + e.Usage.CacheRead + e.Usage.CacheWrite
+		f.CachedTokens += e.Usage.CacheRead
+		f.OutputTokens += e.Usage.Output
+		if e.Latency > 0 {
+			latencies = append(latencies, e.Latency)
+		}
+		if e.TTFT > 0 {
+			ttfts = append(ttfts, e.TTFT)
+		}
+	}
+	f.LatencyP50, f.LatencyP95, f.TTFTP50 = exact(latencies, 50), exact(latencies, 95), exact(ttfts, 50)
+	return f
+}
+
+func count(yes bool) int64 {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+func exact(values []time.Duration, percent int) int64 {
+	if len(values) == 0 {
+		return 0
+	}
+	slices.Sort(values)
+	return values[max((len(values)*percent+99)/100, 1)-1].Milliseconds()
+}
+
+// near compares figures: sums exactly, quantiles within a tenth (and a millisecond for rounding).
+func near(want, got requestlog.Figures) string {
+	for _, q := range []struct{ want, got *int64 }{
+		{&want.LatencyP50, &got.LatencyP50}, {&want.LatencyP95, &got.LatencyP95}, {&want.TTFTP50, &got.TTFTP50},
+	} {
+		if off := max(*q.want-*q.got, *q.got-*q.want); off*10 <= *q.want+10 {
+			*q.got = *q.want
+		}
+	}
+	return gocmp.Diff(want, got)
+}
+
+func figuresEqualRecomputation(t *testing.T, db *store.DB) {
+	rapid.Check(t, func(t *rapid.T) {
+		ws := newWorkspace()
+		// Minutes are kept for two days: within a day and a half every end of a range is exact to the minute.
+		const span = 36 * time.Hour
+		var all []requestlog.Entry
+		for range rapid.IntRange(1, 4).Draw(t, "batches") {
+			var batch []requestlog.Entry
+			for range rapid.IntRange(0, 15).Draw(t, "entries") {
+				batch = append(batch, drawEntry(t, ws, span))
+			}
+			write(t, db, batch...)
+			write(t, db, batch...) // a repeated delivery
+			all = append(all, batch...)
+		}
+		f := requestlog.RollupFilter{
+			WorkspaceID: ws,
+			From:        now.Add(-time.Duration(rapid.IntRange(0, 36*60).Draw(t, "from")) * time.Minute).Truncate(time.Minute),
+			To:          now.Add(time.Minute).Truncate(time.Minute),
+		}
+		if rapid.Bool().Draw(t, "by key") {
+			f.Key = []string{"key_1"}
+		}
+		if rapid.Bool().Draw(t, "simulated") {
+			yes := true
+			f.Simulated = &yes
+		}
+		if rapid.Bool().Draw(t, "by policy") {
+			f.Policy = []string{"a", words[len(words)-1]}
+		}
+		checkBreakdown(t, db, f, all)
+		checkSeries(t, db, f, all, rapid.SampledFrom([]time.Duration{time.Minute, time.Hour, 24 * time.Hour}).Draw(t, "step"))
+	})
+}
+
+// selected are the entries that a roll-up filter means.
+func selected(f requestlog.RollupFilter, entries []requestlog.Entry) []requestlog.Entry {
+	whole := requestlog.Filter{WorkspaceID: f.WorkspaceID, From: f.From, To: f.To, Key: f.Key, Policy: f.Policy, Simulated: f.Simulated}
+	var out []requestlog.Entry
+	for _, e := range entries {
+		if whole.Match(&e) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+func checkBreakdown(t *rapid.T, db *store.DB, f requestlog.RollupFilter, all []requestlog.Entry) {
+	by := map[string][]requestlog.Entry{}
+	for _, e := range selected(f, all) {
+		name := requestlog.Term(e.Model)
+		by[name] = append(by[name], e)
+	}
+	got, err := db.Breakdown(context.Background(), requestlog.BreakdownQuery{RollupFilter: f, By: "model"})
+	must(t, err)
+	if len(got) != len(by) {
+		t.Fatalf("%d groups, want %d", len(got), len(by))
+	}
+	if !slices.IsSortedFunc(got, func(a, b requestlog.Group) int { return cmp.Compare(b.Requests, a.Requests) }) {
+		t.Fatal("groups are not sorted by requests")
+	}
+	for _, g := range got {
+		if diff := near(recompute(by[g.Name]), g.Figures); diff != "" {
+			t.Fatalf("model %q: %s", g.Name, diff)
+		}
+	}
+}
+
+func checkSeries(t *rapid.T, db *store.DB, f requestlog.RollupFilter, all []requestlog.Entry, step time.Duration) {
+	by := map[time.Time][]requestlog.Entry{}
+	for _, e := range selected(f, all) {
+		at := e.Time.Truncate(step)
+		by[at] = append(by[at], e)
+	}
+	got, err := db.Series(context.Background(), requestlog.SeriesQuery{RollupFilter: f, Step: step})
+	must(t, err)
+	var total int
+	for _, b := range got {
+		total += len(by[b.Start])
+		if diff := near(recompute(by[b.Start]), b.Figures); diff != "" {
+			t.Fatalf("bucket %s of %s: %s", b.Start, step, diff)
+		}
+	}
+	if total != len(selected(f, all)) {
+		t.Fatalf("buckets cover %d entries, want %d", total, len(selected(f, all)))
+	}
+}
+
+func seriesHasNoGaps(t *testing.T, db *store.DB) {
+	ws := newWorkspace()
+	write(t, db, sample(ws, now.Add(-100*time.Hour)), sample(ws, now.Add(-97*time.Hour)), sample(ws, now))
+
+	for _, test := range []struct {
+		name  string
+		query requestlog.SeriesQuery
+		first time.Time
+		want  []int64
+	}{
+		{
+			"days from the first request on",
+			requestlog.SeriesQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws}, Step: 24 * time.Hour},
+			time.Date(2026, 11, 11, 0, 0, 0, 0, time.UTC),
+			[]int64{2, 0, 0, 0, 1},
+		},
+		{
+			"minutes that are no longer kept become hours",
+			requestlog.SeriesQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws, From: now.Add(-100 * time.Hour), To: now.Add(-96 * time.Hour)}, Step: time.Second},
+			time.Date(2026, 11, 11, 8, 0, 0, 0, time.UTC),
+			[]int64{1, 0, 0, 1, 0},
+		},
+		{
+			"minutes",
+			requestlog.SeriesQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws, From: now.Add(-2 * time.Minute)}, Step: time.Minute},
+			time.Date(2026, 11, 15, 12, 32, 0, 0, time.UTC),
+			[]int64{0, 0, 1, 0},
+		},
+	} {
+		got, err := db.Series(t.Context(), test.query)
+		must(t, err)
+		var requests []int64
+		for _, b := range got {
+			requests = append(requests, b.Requests)
+		}
+		if diff := gocmp.Diff(test.want, requests); diff != "" {
+			t.Errorf("%s: %s", test.name, diff)
+		} else if !got[0].Start.Equal(test.first) {
+			t.Errorf("%s: begins at %s, want %s", test.name, got[0].Start, test.first)
+		}
+	}
+}
+
+func figuresRefuseWhatTheyCannotDo(t *testing.T, db *store.DB) {
+	ws := newWorkspace()
+	_, tooMany := db.Series(t.Context(), requestlog.SeriesQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws, From: now.AddDate(-9, 0, 0)}, Step: time.Hour})
+	_, unknown := db.Breakdown(t.Context(), requestlog.BreakdownQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws}, By: "colour"})
+
+	for param, err := range map[string]error{"step": tooMany, "by": unknown} {
+		if e, ok := errors.AsType[*llm.Error](err); !ok || e.Kind != llm.InvalidRequest || e.Param != param {
+			t.Errorf("%s: %v, want an invalid request", param, err)
+		}
+	}
+}
+
+func spendingComesFromTheLedger(t *testing.T, db *store.DB) {
+	ctx, ws := t.Context(), newWorkspace()
+	one, two := ws+"_key1", ws+"_key2"
+	for _, spend := range []struct {
+		key  string
+		age  time.Duration
+		cost *money.Amount
+	}{{one, time.Minute, amountOf("0.25")}, {one, 50 * time.Hour, amountOf("4")}, {two, time.Minute, amountOf("0.000000001")}, {two, time.Minute, nil}} {
+		e := sample(ws, now.Add(-spend.age))
+		e.KeyID, e.Cost = spend.key, spend.cost
+		write(t, db, e)
+	}
+	spent := func(kind, id string, since time.Time) string {
+		t.Helper()
+		a, err := db.Spent(ctx, kind, id, since)
+		must(t, err)
+		return a.String()
+	}
+	day := now.Add(-24 * time.Hour)
+
+	got := []string{
+		spent("key", one, day), spent("key", one, time.Time{}), spent("key", two, day), spent("workspace", ws, day), spent("key", "nobody", day),
+	}
+	if diff := gocmp.Diff([]string{"0.25", "4.25", "0.000000001", "0.250000001", "0"}, got); diff != "" {
+		t.Error(diff)
+	}
+	byKey, err := db.Spending(ctx, ws, day)
+	must(t, err)
+	if diff := gocmp.Diff(map[string]money.Amount{one: 250_000_000, two: 1}, byKey); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := db.Spent(ctx, "planet", ws, day); err == nil {
+		t.Error("a planet has spent something")
+	}
+}

@@ -1,0 +1,173 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/requestlog"
+	"fairlead/internal/store"
+)
+
+// ancient is before the time of every other test, whose entries expiring must not touch.
+func ancient(age time.Duration) time.Time { return now.AddDate(-3, 0, 0).Add(-age) }
+
+func bodiesExpireBeforeEntries(t *testing.T, db *store.DB) {
+	ctx, ws := t.Context(), newWorkspace()
+	deleted, expired, preview, kept := sample(ws, ancient(10*time.Hour)), sample(ws, ancient(5*time.Hour)), sample(ws, ancient(5*time.Hour)), sample(ws, ancient(time.Hour))
+	preview.BodyState, preview.Body = requestlog.BodyTooLarge, requestlog.Body{}
+	batch := []requestlog.Entry{deleted, expired, preview, kept}
+	for range 1000 { // with the one above more than two batches
+		batch = append(batch, sample(ws, ancient(9*time.Hour)))
+	}
+	write(t, db, batch...)
+
+	total, err := db.Expire(ctx, ancient(0), store.Retention{Entries: 8 * time.Hour, Bodies: 2 * time.Hour})
+
+	must(t, err)
+	if total != (store.Expired{Entries: 1001, Bodies: 2}) {
+		t.Errorf("expired %+v", total)
+	}
+	want := []requestlog.Entry{listed(kept), listed(preview), listed(expired)}
+	want[1].Preview, want[2].Preview, want[2].BodyState = "", "", requestlog.BodyExpired
+	got, err := db.Entries(ctx, requestlog.Filter{WorkspaceID: ws}, requestlog.Page{})
+	must(t, err)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	for _, e := range []requestlog.Entry{deleted, expired, preview} {
+		if _, err := db.EntryBody(ctx, ws, e.ID); !errors.Is(err, requestlog.ErrNotFound) {
+			t.Errorf("body of an expired entry: %v", err)
+		}
+	}
+	if _, err := db.EntryBody(ctx, ws, kept.ID); err != nil {
+		t.Errorf("body of a kept entry: %v", err)
+	}
+	spent, err := db.Spent(ctx, "workspace", ws, time.Time{})
+	must(t, err)
+	if spent != *amountOf("0.31124") {
+		t.Errorf("spent %s after expiry, want what was spent", spent)
+	}
+	if n, err := db.Count(ctx, requestlog.Filter{WorkspaceID: ws, Tag: []string{"team"}}, 10); err != nil || n != 3 {
+		t.Errorf("%d tagged entries, %v; want 3", n, err)
+	}
+}
+
+func oldRollupsExpire(t *testing.T, open func(testing.TB) *store.DB) {
+	db := open(t) // minutes of every workspace expire
+	ctx, ws := t.Context(), newWorkspace()
+	write(t, db, sample(ws, now.Add(-47*time.Hour)))
+	query := requestlog.SeriesQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws, From: now.Add(-47*time.Hour - time.Minute), To: now.Add(-47*time.Hour + time.Minute)}, Step: time.Minute}
+
+	_, err := db.Expire(ctx, now.Add(72*time.Hour), store.Retention{})
+	must(t, err)
+
+	inMinutes, err := db.Series(ctx, query)
+	must(t, err)
+	query.Step = time.Hour
+	query.From, query.To = query.From.Truncate(time.Hour), query.To.Truncate(time.Hour).Add(time.Hour)
+	inHours, err := db.Series(ctx, query)
+	must(t, err)
+	var minutes, hours int64
+	for _, b := range inMinutes {
+		minutes += b.Requests
+	}
+	for _, b := range inHours {
+		hours += b.Requests
+	}
+	if minutes != 0 || hours != 1 {
+		t.Errorf("%d requests in minutes and %d in hours, want 0 and 1", minutes, hours)
+	}
+}
+
+func entriesAreDeletedByFilter(t *testing.T, db *store.DB) {
+	ctx, ws := t.Context(), newWorkspace()
+	real, simulated := sample(ws, now), []requestlog.Entry{}
+	for range 701 { // more than one batch
+		e := sample(ws, now)
+		e.Simulated = true
+		simulated = append(simulated, e)
+	}
+	write(t, db, append(simulated, real)...)
+	yes := true
+	filter := requestlog.Filter{WorkspaceID: ws, Simulated: &yes}
+
+	counted, err := db.DeleteEntries(ctx, filter, true)
+	must(t, err)
+	before, err := db.Count(ctx, filter, 1000)
+	must(t, err)
+	deleted, err := db.DeleteEntries(ctx, filter, false)
+	must(t, err)
+
+	if counted != 701 || before != 701 || deleted != 701 {
+		t.Errorf("dry run found %d and left %d, deleting found %d; want 701 each", counted, before, deleted)
+	}
+	left, err := db.Entries(ctx, requestlog.Filter{WorkspaceID: ws}, requestlog.Page{})
+	must(t, err)
+	if diff := cmp.Diff([]string{real.ID}, ids(left)); diff != "" {
+		t.Error(diff)
+	}
+	groups, err := db.Breakdown(ctx, requestlog.BreakdownQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws}, By: "model"})
+	must(t, err)
+	if len(groups) != 1 || groups[0].Requests != 1 {
+		t.Errorf("figures after deleting everything simulated: %+v", groups)
+	}
+}
+
+func usageCounts(t *testing.T, db *store.DB) {
+	write(t, db, sample(newWorkspace(), now))
+
+	u, err := db.Usage(t.Context())
+
+	must(t, err)
+	if u.Bytes < 4096 || u.Entries < 1 || u.Bodies < 1 || u.Oldest.IsZero() || u.Oldest.After(now) {
+		t.Errorf("usage is %+v", u)
+	}
+}
+
+// manyWritersAndReaders writes and reads at once; nobody may be refused, and every entry counts once.
+func manyWritersAndReaders(t *testing.T, db *store.DB) {
+	const writers, batches, perBatch = 50, 4, 5
+	ws := newWorkspace()
+	var wg sync.WaitGroup
+	failures := make(chan error, writers*batches*4)
+	for range writers {
+		wg.Go(func() {
+			for range batches {
+				var batch []requestlog.Entry
+				for range perBatch {
+					batch = append(batch, sample(ws, now))
+				}
+				failures <- db.WriteEntries(context.Background(), batch)
+				failures <- db.SetSetting(context.Background(), "shared", batch[0].ID)
+				_, err := db.Entries(context.Background(), requestlog.Filter{WorkspaceID: ws, Q: "haiku"}, requestlog.Page{})
+				failures <- err
+				_, err = db.Breakdown(context.Background(), requestlog.BreakdownQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws}, By: "key"})
+				failures <- err
+			}
+		})
+	}
+	wg.Wait()
+	close(failures)
+	for err := range failures {
+		if err != nil {
+			t.Fatalf("refused: %v (locked: %v)", err, strings.Contains(fmt.Sprint(err), "locked"))
+		}
+	}
+	groups, err := db.Breakdown(t.Context(), requestlog.BreakdownQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws}, By: "key"})
+	must(t, err)
+	want := requestlog.Sums{}
+	for range writers * batches * perBatch {
+		e := sample(ws, now)
+		want.Add(&e)
+	}
+	if diff := cmp.Diff([]requestlog.Group{{Name: "key_1", Figures: want.Total()}}, groups); diff != "" {
+		t.Error(diff)
+	}
+}

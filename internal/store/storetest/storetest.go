@@ -1,0 +1,47 @@
+// Package storetest is the suite that a database passes: every query of store, on SQLite and on PostgreSQL alike.
+package storetest
+
+import (
+	"testing"
+
+	"fairlead/internal/store"
+)
+
+// Run runs the suite. open returns a new, empty database opened with Options; it is closed by the opener.
+func Run(t *testing.T, open func(t testing.TB) *store.DB) {
+	t.Helper()
+	db := open(t) // tests use workspaces of their own, so most can share one database
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, *store.DB)
+	}{
+		{"WrittenEntriesReadBackWhole", writtenEntriesReadBackWhole},
+		{"WritingAgainChangesNothing", writingAgainChangesNothing},
+		{"InterruptedNeverReplacesComplete", interruptedNeverReplacesComplete},
+		{"StrangeTextIsStored", strangeTextIsStored},
+		{"WorkspacesDoNotMeet", workspacesDoNotMeet},
+		{"FiltersAgreeWithMatch", filtersAgreeWithMatch},
+		{"SortedListsBeginWithTheGreatest", sortedListsBeginWithTheGreatest},
+		{"TailsGoForward", tailsGoForward},
+		{"PagesAreBounded", pagesAreBounded},
+		{"SlowSearchesAreGivenUp", slowSearchesAreGivenUp},
+		{"FiguresEqualRecomputation", figuresEqualRecomputation},
+		{"SeriesHasNoGaps", seriesHasNoGaps},
+		{"FiguresRefuseWhatTheyCannotDo", figuresRefuseWhatTheyCannotDo},
+		{"SpendingComesFromTheLedger", spendingComesFromTheLedger},
+		{"BodiesExpireBeforeEntries", bodiesExpireBeforeEntries},
+		{"EntriesAreDeletedByFilter", entriesAreDeletedByFilter},
+		{"SettingsAreKept", settingsAreKept},
+		{"UsageCounts", usageCounts},
+		{"ManyWritersAndReaders", manyWritersAndReaders},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			test.run(t, db)
+		})
+	}
+	t.Run("OldRollupsExpire", func(t *testing.T) {
+		t.Parallel()
+		oldRollupsExpire(t, open)
+	})
+}

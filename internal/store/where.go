@@ -1,0 +1,182 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"fairlead/internal/id"
+	"fairlead/internal/money"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
+)
+
+// where collects the conditions of a statement with their arguments.
+type where struct {
+	conds []string
+	args  []any
+}
+
+// arg adds an argument and returns its placeholder.
+func (w *where) arg(v any) string {
+	w.args = append(w.args, v)
+	return fmt.Sprintf("$%d", len(w.args))
+}
+
+// and adds a condition; %s stands for the arguments' placeholders.
+func (w *where) and(format string, args ...any) {
+	marks := make([]any, len(args))
+	for i, v := range args {
+		marks[i] = w.arg(v)
+	}
+	w.conds = append(w.conds, fmt.Sprintf(format, marks...))
+}
+
+// in adds "column is one of values"; no values, no condition.
+func (w *where) in(column string, values []string) {
+	if len(values) > 0 {
+		w.conds = append(w.conds, column+" in ("+w.terms(values)+")")
+	}
+}
+
+// terms adds values in the form in which they are stored, and returns their placeholders.
+func (w *where) terms(values []string) string {
+	marks := make([]string, len(values))
+	for i, v := range values {
+		marks[i] = w.arg(requestlog.Term(v))
+	}
+	return strings.Join(marks, ",")
+}
+
+func (w *where) String() string { return strings.Join(w.conds, " and ") }
+
+// match adds the conditions of a filter on "requests r". Filter.Match means the same. It must come first: the workspace
+// is the statement's first argument.
+func (db *DB) match(w *where, f *requestlog.Filter) {
+	w.and("r.workspace_id = %s", f.WorkspaceID)
+	if !f.From.IsZero() {
+		w.and("r.id >= %s", floorID(f.From))
+	}
+	if !f.To.IsZero() {
+		w.and("r.id < %s", floorID(f.To))
+	}
+	for _, c := range termConditions(f) {
+		w.in(c.column, c.values)
+		if c.walkable() && c.partial {
+			w.conds = append(w.conds, fmt.Sprintf("%s <> '%s'", c.column, c.common))
+		}
+	}
+	if len(f.Status) > 0 {
+		w.conds = append(w.conds, "r.status in ("+strings.Trim(strings.Join(strings.Fields(fmt.Sprint(f.Status)), ","), "[]")+")")
+		if slices.Min(f.Status) >= 300 {
+			w.and("r.status >= 300")
+		}
+	}
+	if len(f.Tag) > 0 {
+		w.conds = append(w.conds, "r.id in (select t.request_id from tags t where t.workspace_id = $1 and t.tag in ("+w.terms(f.Tag)+"))")
+	}
+	db.matchRest(w, f)
+}
+
+// termCondition is "column is one of values". A partial index leaves out the value that most rows have in common; it is
+// used only where the statement says that this value is not wanted.
+type termCondition struct {
+	column  string
+	values  []string
+	partial bool
+	common  string
+}
+
+// termConditions lists a filter's conditions on texts, the most selective first.
+func termConditions(f *requestlog.Filter) []termCondition {
+	return []termCondition{
+		{column: "r.id", values: f.ID},
+		{column: "r.session", values: f.Session, partial: true},
+		{column: "r.end_user", values: f.User, partial: true},
+		{column: "r.outcome", values: f.Outcome, partial: true, common: string(requestlog.OK)},
+		{column: "r.policy", values: f.Policy, partial: true},
+		{column: "r.decision", values: f.Decision, partial: true, common: string(route.Expected)},
+		{column: "r.key_id", values: f.Key},
+		{column: "r.requested", values: f.Requested},
+		{column: "r.model", values: f.Model},
+		{column: "r.provider", values: f.Provider},
+	}
+}
+
+// walkable reports whether an index has all the rows that the condition selects.
+func (c termCondition) walkable() bool {
+	return len(c.values) > 0 && (!c.partial || !slices.Contains(c.values, c.common))
+}
+
+func (db *DB) matchRest(w *where, f *requestlog.Filter) {
+	if f.Stream != nil {
+		w.and("r.stream = %s", flag(*f.Stream))
+	}
+	if f.Simulated != nil {
+		w.conds = append(w.conds, fmt.Sprintf("r.simulated = %d", flag(*f.Simulated))) // spelt out: an index has only the simulated ones
+	}
+	if f.Unpriced {
+		w.and("r.cost is null and r.model <> ''")
+	}
+	between(w, "latency", positive(f.MinLatency), positive(f.MaxLatency))
+	between(w, "cost", number(f.MinCost), number(f.MaxCost))
+	between(w, "saved", number(f.MinSaved), number(f.MaxSaved))
+	if f.Q != "" {
+		pattern := w.arg("%" + escapeLike(requestlog.Fold(f.Q)) + "%")
+		var parts []string
+		for _, column := range []string{"r.id", "r.preview", "r.failure"} {
+			parts = append(parts, fmt.Sprintf(`%s %s %s escape '\'`, column, db.dialect.like(), pattern))
+		}
+		w.conds = append(w.conds, "("+strings.Join(parts, " or ")+")")
+	}
+}
+
+// like is the operator that disregards the case of ASCII letters.
+func (d dialect) like() string {
+	if d == dialectPostgres {
+		return "ilike"
+	}
+	return "like"
+}
+
+// escapeLike makes a text stand for itself in a pattern.
+func escapeLike(s string) string {
+	return strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(s)
+}
+
+// between bounds a column that has a class beside it. The class repeats the bound in a form that an index can use.
+func between(w *where, column string, low, high *int64) {
+	if low != nil {
+		w.and("r."+column+" >= %s", *low)
+		w.and("r."+column+"_class >= %s", class(*low))
+	}
+	if high != nil {
+		w.and("r."+column+" <= %s", *high)
+		w.and("r."+column+"_class <= %s", class(*high))
+	}
+}
+
+func positive(d time.Duration) *int64 {
+	if d <= 0 {
+		return nil
+	}
+	n := int64(d)
+	return &n
+}
+
+func number(a *money.Amount) *int64 {
+	if a == nil {
+		return nil
+	}
+	n := int64(*a)
+	return &n
+}
+
+// floorID is the smallest id that a request received at t or later can have.
+func floorID(t time.Time) string {
+	if t.Nanosecond()%int(time.Millisecond) > 0 {
+		t = t.Add(time.Millisecond) // ids know whole milliseconds
+	}
+	return id.Floor("req", t)
+}

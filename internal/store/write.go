@@ -1,0 +1,204 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"math/bits"
+
+	"fairlead/internal/catalog"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
+)
+
+var (
+	insertRequests = inserter{
+		table: "requests",
+		columns: []string{
+			"workspace_id", "id", "key_id", "requested", "model", "provider", "policy", "decision", "outcome",
+			"status", "stream", "simulated", "latency", "latency_class", "cost", "cost_class", "saved", "saved_class",
+			"session", "end_user", "preview", "failure", "body_state",
+		},
+		suffix: "on conflict do nothing returning id",
+	}
+	insertDetails = inserter{table: "details", columns: []string{"workspace_id", "request_id", "summary", "trace"}, suffix: "on conflict do nothing"}
+	insertBodies  = inserter{table: "bodies", columns: []string{"workspace_id", "request_id", "request", "response", "streamed"}, suffix: "on conflict do nothing"}
+	insertTags    = inserter{table: "tags", columns: []string{"workspace_id", "tag", "request_id"}, suffix: "on conflict do nothing"}
+	insertLedger  = inserter{table: "ledger", columns: []string{"request_id", "workspace_id", "key_id", "at", "amount"}, suffix: "on conflict do nothing"}
+)
+
+// trace is the part of an entry that only its own page shows.
+type trace struct {
+	Decision     *route.Decision `json:"trace,omitempty"`
+	Bill         *catalog.Bill   `json:"bill,omitempty"`
+	BaselineBill *catalog.Bill   `json:"baseline_bill,omitempty"`
+}
+
+// record is an entry made ready for writing, before any lock is taken.
+type record struct {
+	entry   *requestlog.Entry
+	request []any
+	detail  []any
+	body    []any // nil when there is none
+	tags    [][]any
+	ledger  []any // nil when the cost is not known
+}
+
+// WriteEntries stores a batch with its ledger rows and roll-ups in one transaction. An entry that exists already is
+// left as it is and counted no second time, so a batch whose fate is unknown can be written again.
+func (db *DB) WriteEntries(ctx context.Context, entries []requestlog.Entry) error {
+	records, err := db.records(entries)
+	if err != nil || len(records) == 0 {
+		return err
+	}
+	if err := db.inTx(ctx, func(tx *sql.Tx) error { return db.writeRecords(ctx, tx, records) }); err != nil {
+		return fmt.Errorf("write %d entries: %w", len(records), err)
+	}
+	return nil
+}
+
+// records prepares each entry once. Of two with the same id a complete one wins over an interrupted one.
+func (db *DB) records(entries []requestlog.Entry) ([]record, error) {
+	place := make(map[[2]string]int, len(entries))
+	chosen := make([]*requestlog.Entry, 0, len(entries))
+	for i := range entries {
+		e := &entries[i]
+		key := [2]string{e.WorkspaceID, e.ID}
+		at, twice := place[key]
+		switch {
+		case !twice:
+			place[key] = len(chosen)
+			chosen = append(chosen, e)
+		case chosen[at].Outcome == requestlog.Interrupted && e.Outcome != requestlog.Interrupted:
+			chosen[at] = e
+		}
+	}
+	records := make([]record, len(chosen))
+	for i, e := range chosen {
+		r, err := db.record(e)
+		if err != nil {
+			return nil, fmt.Errorf("prepare entry %s: %w", e.ID, err)
+		}
+		records[i] = r
+	}
+	return records, nil
+}
+
+func (db *DB) record(e *requestlog.Entry) (record, error) {
+	r := record{entry: e, request: requestRow(e)}
+	summary := *e
+	summary.Decision, summary.Bill, summary.BaselineBill, summary.Preview = nil, nil, nil, ""
+	text, err := json.Marshal(&summary)
+	if err != nil {
+		return r, err
+	}
+	details, err := json.Marshal(trace{e.Decision, e.Bill, e.BaselineBill})
+	if err != nil {
+		return r, err
+	}
+	r.detail = []any{e.WorkspaceID, e.ID, string(text), db.packer.pack(details)}
+	stored := e.BodyState == requestlog.BodyStored
+	switch {
+	case stored:
+		r.body = []any{e.WorkspaceID, e.ID, db.packer.pack(e.Body.Request), db.packer.pack(e.Body.Response), flag(e.Body.Streamed)}
+	case e.Preview != "":
+		r.body = []any{e.WorkspaceID, e.ID, []byte(nil), []byte(nil), 0}
+	}
+	for _, term := range e.TagTerms() {
+		r.tags = append(r.tags, []any{e.WorkspaceID, term, e.ID})
+	}
+	if e.Cost != nil {
+		r.ledger = []any{e.ID, e.WorkspaceID, e.KeyID, e.Time.UnixMilli(), int64(*e.Cost)}
+	}
+	return r, nil
+}
+
+func requestRow(e *requestlog.Entry) []any {
+	var cost, costClass, saved, savedClass any
+	if e.Cost != nil {
+		cost, costClass = int64(*e.Cost), class(int64(*e.Cost))
+	}
+	if amount, ok := e.Saved(); ok {
+		saved, savedClass = int64(amount), class(int64(amount))
+	}
+	return []any{
+		e.WorkspaceID, e.ID, requestlog.Term(e.KeyID), requestlog.Term(e.Requested), requestlog.Term(e.Model),
+		requestlog.Term(e.Provider), requestlog.Term(e.Policy), string(e.DecisionKind), string(e.Outcome),
+		e.Status, flag(e.Stream), flag(e.Simulated), int64(e.Latency), class(int64(e.Latency)), cost, costClass, saved, savedClass,
+		requestlog.Term(e.Session), requestlog.Term(e.EndUser), e.PreviewText(), e.FailureText(), string(e.BodyState),
+	}
+}
+
+// class is a coarse logarithm of n: a class spans a factor of four, and greater numbers have no smaller class.
+func class(n int64) int64 {
+	if n < 0 {
+		return -int64(bits.Len64(uint64(-n))+1) / 2
+	}
+	return int64(bits.Len64(uint64(n))+1) / 2
+}
+
+// maxClass is the class of the largest number.
+const maxClass = 32
+
+func flag(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func (db *DB) writeRecords(ctx context.Context, tx *sql.Tx, records []record) error {
+	fresh, err := db.insertFresh(ctx, tx, records)
+	if err != nil || len(fresh) == 0 {
+		return err
+	}
+	var details, bodies, tags, ledger [][]any
+	sums := rollups{}
+	for _, r := range fresh {
+		details = append(details, r.detail)
+		if r.body != nil {
+			bodies = append(bodies, r.body)
+		}
+		tags = append(tags, r.tags...)
+		if r.ledger != nil {
+			ledger = append(ledger, r.ledger)
+		}
+		sums.add(r.entry, db.now())
+	}
+	for _, part := range []struct {
+		in   inserter
+		rows [][]any
+	}{{insertDetails, details}, {insertBodies, bodies}, {insertTags, tags}, {insertLedger, ledger}} {
+		if err := part.in.insert(ctx, tx, db.dialect, part.rows); err != nil {
+			return err
+		}
+	}
+	return db.writeRollups(ctx, tx, sums)
+}
+
+// insertFresh inserts the rows of the requests table and returns the records that were not there before.
+func (db *DB) insertFresh(ctx context.Context, tx *sql.Tx, records []record) ([]record, error) {
+	rows := make([][]any, len(records))
+	for i, r := range records {
+		rows[i] = r.request
+	}
+	ids, err := insertRequests.insertReturning(ctx, tx, db.dialect, rows)
+	if err != nil {
+		return nil, err
+	}
+	if len(ids) == len(records) {
+		return records, nil
+	}
+	inserted := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		inserted[id] = true
+	}
+	var fresh []record
+	for _, r := range records {
+		if inserted[r.entry.ID] {
+			fresh = append(fresh, r)
+		}
+	}
+	return fresh, nil
+}
