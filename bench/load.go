@@ -76,17 +76,15 @@ func runSlice(ctx context.Context, s *server, w workload, slice time.Duration) (
 // callAway sends one request after the other until the time is up.
 func callAway(ctx context.Context, client *http.Client, s *server, w workload) ([]time.Duration, error) {
 	var latencies []time.Duration
+	var errs []error
 	for ctx.Err() == nil {
 		began := time.Now()
-		if err := callOnce(ctx, client, s, w.body); err != nil {
-			if ctx.Err() != nil {
-				return latencies, nil // the time was up in the middle of a call
-			}
-			return latencies, err
+		err := callOnce(ctx, client, s, w.body)
+		if ctx.Err() == nil {
+			latencies, errs = append(latencies, time.Since(began)), append(errs, err) // else the time was up in mid-call
 		}
-		latencies = append(latencies, time.Since(began))
 	}
-	return latencies, nil
+	return latencies, errors.Join(errs...)
 }
 
 func callOnce(ctx context.Context, client *http.Client, s *server, body []byte) error {

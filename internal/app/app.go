@@ -106,13 +106,13 @@ func Run(ctx context.Context, o Options) error {
 	if !o.Quiet {
 		a.announce(time.Since(began))
 	}
-	a.start()
+	a.start(ctx)
 	select {
 	case <-ctx.Done():
 	case err = <-a.listener.failed:
 		a.listener.failed <- err // stop waits for it too
 	}
-	return errors.Join(ignoreClosed(err), a.stop())
+	return errors.Join(ignoreClosed(err), a.stop(ctx))
 }
 
 // newLogger writes text on a terminal and JSON lines elsewhere, unless the configuration says which.
@@ -152,7 +152,7 @@ func (a *App) open(ctx context.Context) error {
 	if err := a.openGateway(ctx, c); err != nil {
 		return err
 	}
-	if err := a.openAdmin(); err != nil {
+	if err := a.openAdmin(); err != nil { //nolint:contextcheck // its handlers take the context of their request
 		return err
 	}
 	a.listener.serve(a.public())
@@ -267,7 +267,7 @@ func isLoopback(address net.Addr) bool {
 // is no error.
 func (a *App) report(doing string, err error) {
 	if err != nil && !errors.Is(err, context.Canceled) {
-		a.log.Warn(doing, "error", err.Error())
+		a.log.Warn("a part has trouble and goes on", "doing", doing, "error", err.Error())
 	}
 }
 

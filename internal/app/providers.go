@@ -118,7 +118,7 @@ func (b builder) fromFile(f *fleet, p config.Provider) *provider.Provider {
 	}
 	s := b.settings(p.Name, cmp.Or(p.BaseURL, address))
 	s.Headers, s.Collects = p.Headers, p.Collects
-	s.Credentials = append(secrets, b.vault[p.Name]...)
+	s.Credentials = slices.Concat(secrets, b.vault[p.Name])
 	s.Targets = b.targets(f, p.Name, offers, p)
 	built := compatible.New(v, s)
 	if p.Concurrent > 0 {

@@ -17,8 +17,8 @@ import (
 const drainTime = 30 * time.Second
 
 // start lets everything run that runs beside requests.
-func (a *App) start() {
-	ctx, cancel := context.WithCancel(context.Background())
+func (a *App) start(ctx context.Context) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // they end after the last request, not at the signal
 	a.endTasks = cancel
 	a.tasks.Go(func() { a.keyring.Run(ctx) })
 	a.tasks.Go(func() {
@@ -45,7 +45,7 @@ func assembleAnswer(e *requestlog.Entry) {
 
 // expire deletes what is past its retention, a little at a time.
 func (a *App) expire(ctx context.Context) {
-	tick := time.NewTicker(10 * time.Minute)
+	tick := time.NewTicker(time.Minute)
 	defer tick.Stop()
 	for {
 		log := a.loaded().Config.Log
@@ -105,12 +105,13 @@ func (a *App) apply(ctx context.Context, next *config.Loaded) error {
 }
 
 // stop drains the requests under way and ends the parts from the top down.
-func (a *App) stop() error {
+func (a *App) stop(ctx context.Context) error {
+	ctx = context.WithoutCancel(ctx)
 	a.log.Info("stopping: waiting for requests under way")
-	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
+	drain, cancel := context.WithTimeout(ctx, drainTime)
 	defer cancel()
-	a.gateway.Drain(ctx)
-	flush, done := context.WithTimeout(context.Background(), 5*time.Second)
+	a.gateway.Drain(drain)
+	flush, done := context.WithTimeout(ctx, 5*time.Second)
 	defer done()
 	err := a.listener.stop(flush)
 	if a.adminListener != nil {

@@ -49,12 +49,14 @@ func (g *Gateway) attempt(ctx context.Context, x *exchange) (*answer, error) {
 			i++
 			continue
 		}
-		tries++
+		if tries++; tries == x.settings.Attempts {
+			break // without the pause: nobody would be tried after it
+		}
 		next := after(plan, i, e)
 		if next == len(plan) && again(e) {
 			next = i // nobody else is left: the same one once more
 		}
-		if tries < x.settings.Attempts && next < len(plan) && !g.Retries.AllowRetry() {
+		if next < len(plan) && !g.Retries.AllowRetry() {
 			break
 		}
 		if next == i && !g.pause(ctx, x, plan[i], e, tries) {
@@ -160,7 +162,7 @@ func (g *Gateway) try(ctx context.Context, x *exchange, t *provider.Target, last
 		}
 		a.timer = time.AfterFunc(limit, func() { cancel(errFirstToken) })
 	}
-	if err := a.open(p); err != nil {
+	if err := a.open(ctx, p); err != nil {
 		return nil, a.fail(err)
 	}
 	return a, nil
@@ -209,14 +211,14 @@ func occupy(p *provider.Provider) (free func(), err error) {
 }
 
 // open makes the call and reads events until the first that carries content.
-func (a *answer) open(p *provider.Provider) error {
+func (a *answer) open(ctx context.Context, p *provider.Provider) error {
 	exchange := p.Exchange(a.exchange.op)
-	ctx, timing := egress.Trace(a.ctx)
+	ctx, timing := egress.Trace(ctx)
 	req, err := exchange.NewRequest(ctx, a.call)
 	if err != nil {
 		return err
 	}
-	resp, err := a.gateway.send(p, req)
+	resp, err := a.gateway.send(p, req) //nolint:bodyclose // close does, when the answer is done with
 	if err != nil {
 		return err
 	}

@@ -77,6 +77,19 @@ func TestStreamTraceStandsInTheLastEvent(t *testing.T) {
 	}
 }
 
+func TestLastAttemptFailsWithoutAPause(t *testing.T) {
+	t.Parallel()
+	k := newKit(t, func(k *kit) { k.settings.Attempts = 1 })
+	k.alpha.Always(mockprovider.Fail(http.StatusTooManyRequests, "Retry-After", "5"))
+	began := time.Now()
+
+	got := k.post("/chat/completions", withModel("small"))
+
+	if took := time.Since(began); got.status != 429 || got.header.Get("Retry-After") != "5" || took > 4*time.Second {
+		t.Errorf("status %d, Retry-After %q after %s: %s", got.status, got.header.Get("Retry-After"), took, got.body)
+	}
+}
+
 func TestAnotherTargetTakesOverBeforeTheFirstToken(t *testing.T) {
 	t.Parallel()
 	role := `{"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}`

@@ -76,7 +76,7 @@ func (g *Gateway) refuse(w http.ResponseWriter, r *http.Request, requestID strin
 // handle runs one request from its entry to its last byte.
 func (g *Gateway) handle(w http.ResponseWriter, r *http.Request, requestID string, op llm.Op) {
 	x := g.newExchange(w, r, requestID, op)
-	err := g.protect(x)
+	err := g.protect(r.Context(), x)
 	if err != nil {
 		g.fail(r.Context(), x, llm.AsError(err))
 	}
@@ -86,13 +86,13 @@ func (g *Gateway) handle(w http.ResponseWriter, r *http.Request, requestID strin
 }
 
 // protect turns a panic into an error of ours: one request never ends the process.
-func (g *Gateway) protect(x *exchange) (err error) {
+func (g *Gateway) protect(ctx context.Context, x *exchange) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	return g.serve(x.r.Context(), x)
+	return g.serve(ctx, x)
 }
 
 func (g *Gateway) newExchange(w http.ResponseWriter, r *http.Request, requestID string, op llm.Op) *exchange {

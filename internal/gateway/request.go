@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net"
 	"net/http"
@@ -52,9 +53,7 @@ func tags(ofKey map[string]string, h http.Header) map[string]string {
 		return ofKey
 	}
 	all := map[string]string{}
-	for name, value := range ofKey {
-		all[name] = value
-	}
+	maps.Copy(all, ofKey)
 	for pair := range strings.SplitSeq(header, ",") {
 		name, value, _ := strings.Cut(strings.TrimSpace(pair), "=")
 		if name != "" && len(all) < 32 {

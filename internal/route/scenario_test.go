@@ -189,7 +189,7 @@ func readRequest(t *testing.T, text string) Input {
 	t.Helper()
 	in := Input{Op: llm.Chat, Model: "auto", InputTokens: 1000, Choices: 1}
 	tradeoff := ""
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		name, value, _ := strings.Cut(word, "=")
 		list := strings.Split(value, ",")
 		wishes := &in.Controls.Provider

@@ -29,7 +29,7 @@ func score(c *Candidate, in Input, t *provider.Target, s State) {
 		c.Cost = round(1 - scale(cost.Dollars(), 1e-6, 1))
 	}
 	c.Quality = round(quality(t))
-	latency := expectedLatency(t, s, usage.Output)
+	latency := expectedLatency(s, usage.Output)
 	c.Latency = latency.Milliseconds()
 	c.Speed = round(1 - scale(latency.Seconds(), 0.1, 100))
 	w := weights(in)
@@ -108,7 +108,7 @@ func quality(t *provider.Target) float64 {
 	return t.Model.Quality
 }
 
-func expectedLatency(t *provider.Target, s State, output int64) time.Duration {
+func expectedLatency(s State, output int64) time.Duration {
 	first, rate := s.Latency, s.TokensPS
 	if first <= 0 {
 		first = unseenLatency
