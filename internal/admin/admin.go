@@ -80,6 +80,7 @@ func build(p Parts) *API {
 	a.registerSettings()
 	a.registerAudit()
 	a.registerExplain()
+	a.registerPlayground()
 	a.finishSchemas()
 	return a
 }

@@ -28,6 +28,7 @@ type Parts struct {
 	Credentials Credentials
 	Switch      Switch
 	Explainer   Explainer
+	Playground  Playground
 	Instance    Instance
 
 	PublicURL  string // address under which people reach the dashboard; its origin may send changes

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -21,7 +22,7 @@ func (a *App) adminParts() admin.Parts {
 	b := bridge{a}
 	return admin.Parts{
 		People: a.accounts, Workspaces: a.accounts, Keys: a.accounts, Keyring: a.keyring, Audit: a.accounts, Notes: a.accounts,
-		Requests: a.db, Live: a.feed, Eraser: a.db, Spending: b, Fleet: b, Prober: b, Credentials: b, Switch: b, Explainer: b, Instance: b,
+		Requests: a.db, Live: a.feed, Eraser: a.db, Spending: b, Fleet: b, Prober: b, Credentials: b, Switch: b, Explainer: b, Playground: b, Instance: b,
 		PublicURL: a.loaded().Config.PublicURL, Log: a.log, Now: time.Now,
 	}
 }
@@ -136,6 +137,16 @@ func (b bridge) Explain(ctx context.Context, q admin.ExplainQuery) (*route.Decis
 		grant.Key = &key
 	}
 	return b.app.gateway.Explain(grant, req, q.Tradeoff)
+}
+
+// ServeAs answers a chat request of a person who is signed in.
+func (b bridge) ServeAs(w http.ResponseWriter, r *http.Request, accountID, workspaceID string) {
+	workspace, err := b.app.accounts.Workspace(r.Context(), workspaceID)
+	if err != nil {
+		refuse(w, llm.AsError(err))
+		return
+	}
+	b.app.gateway.ServeAs(w, r, &workspace, accountID)
 }
 
 // Facts tells what this gateway is.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"fairlead/internal/account"
 	"fairlead/internal/id"
 	"fairlead/internal/llm"
 	"fairlead/internal/requestlog"
@@ -24,9 +25,9 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := strings.TrimSuffix(strings.TrimPrefix(fold(r.URL.Path), Prefix), "/")
 	switch {
 	case path == "/chat/completions":
-		g.method(w, r, requestID, http.MethodPost, func() { g.handle(w, r, requestID, llm.Chat) })
+		g.method(w, r, requestID, http.MethodPost, func() { g.handle(w, r, requestID, llm.Chat, g.byKey) })
 	case path == "/embeddings":
-		g.method(w, r, requestID, http.MethodPost, func() { g.handle(w, r, requestID, llm.Embed) })
+		g.method(w, r, requestID, http.MethodPost, func() { g.handle(w, r, requestID, llm.Embed, g.byKey) })
 	case path == "/models":
 		g.method(w, r, requestID, http.MethodGet, func() { g.listModels(w, r, requestID) })
 	case strings.HasPrefix(path, "/models/"):
@@ -35,6 +36,13 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.refuse(w, r, requestID, llm.Errorf(llm.NotFound,
 			"There is no %s here. The model API has chat/completions, embeddings and models below %s.", shorten(r.URL.Path), Prefix))
 	}
+}
+
+// ServeAs answers a chat request of a person whose session was checked already.
+func (g *Gateway) ServeAs(w http.ResponseWriter, r *http.Request, workspace *account.Workspace, accountID string) {
+	requestID := id.New("req", time.Now())
+	w.Header().Set("X-Request-Id", requestID)
+	g.handle(w, r, requestID, llm.Chat, byPerson(workspace, accountID))
 }
 
 // fold collapses runs of slashes.
@@ -74,8 +82,9 @@ func (g *Gateway) refuse(w http.ResponseWriter, r *http.Request, requestID strin
 }
 
 // handle runs one request from its entry to its last byte.
-func (g *Gateway) handle(w http.ResponseWriter, r *http.Request, requestID string, op llm.Op) {
+func (g *Gateway) handle(w http.ResponseWriter, r *http.Request, requestID string, op llm.Op, identify func(*exchange) error) {
 	x := g.newExchange(w, r, requestID, op)
+	x.identify = identify
 	err := g.protect(r.Context(), x)
 	if err != nil {
 		g.fail(r.Context(), x, llm.AsError(err))

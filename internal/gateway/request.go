@@ -19,19 +19,31 @@ import (
 
 // admitOrigin refuses calls that a web page made: a key inside a page belongs to everybody who opens it.
 func (g *Gateway) admitOrigin(x *exchange) error {
-	h := x.r.Header
-	if !x.settings.AllowBrowsers && (h.Get("Origin") != "" || h.Get("Sec-Fetch-Mode") == "cors") {
+	if !x.settings.AllowBrowsers && fromPage(x.r.Header) {
 		return browserRefused()
 	}
 	return nil
+}
+
+// fromPage reports whether a web page made the call. The fetch of Node says Sec-Fetch-Mode: cors as well, but it takes any
+// language and names no site, which no browser does.
+func fromPage(h http.Header) bool {
+	if h.Get("Origin") != "" {
+		return true
+	}
+	node := h.Get("Accept-Language") == "*" && h.Get("Sec-Fetch-Site") == ""
+	return h.Get("Sec-Fetch-Mode") == "cors" && !node
 }
 
 func browserRefused() error {
 	return llm.Errorf(llm.BrowserNotAllowed, "This looks like a call from a web page, where the API key would be visible to everybody. Call Fairlead from a server, or set allow_browsers.")
 }
 
-// authenticate finds whose key it is; from here on the request has an entry.
-func (g *Gateway) authenticate(x *exchange) error {
+// byKey finds whose key it is; from here on the request has an entry.
+func (g *Gateway) byKey(x *exchange) error {
+	if err := g.admitOrigin(x); err != nil {
+		return err
+	}
 	grant, err := g.Keys.Authenticate(x.r.Header)
 	if err != nil {
 		return err
@@ -44,6 +56,15 @@ func (g *Gateway) authenticate(x *exchange) error {
 		return llm.Errorf(llm.ScopeDenied, "Key %q may not call models: it lacks the scope inference. Add the scope in API key settings, or use another key.", grant.Key.Name)
 	}
 	return nil
+}
+
+// byPerson lets somebody in whose session was checked already. No key's rules apply, the workspace's do.
+func byPerson(workspace *account.Workspace, accountID string) func(*exchange) error {
+	return func(x *exchange) error {
+		x.grant = &account.Grant{Key: &account.Key{ID: accountID, WorkspaceID: workspace.ID, Name: "playground"}, Workspace: workspace}
+		x.entry.WorkspaceID, x.entry.AccountID, x.entry.Tags = workspace.ID, accountID, tags(nil, x.r.Header)
+		return nil
+	}
 }
 
 // tags are the key's, with the request's own added: X-Fairlead-Tags: a=b, c=d.

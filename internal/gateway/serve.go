@@ -16,6 +16,7 @@ import (
 // exchange is one request on its way through the gateway. Its goroutine alone touches it.
 type exchange struct {
 	op        llm.Op
+	identify  func(*exchange) error // finds out who asks
 	w         *client
 	r         *http.Request
 	start     time.Time
@@ -32,10 +33,7 @@ type exchange struct {
 
 // serve answers one request. Read it top to bottom: it is the life of a request.
 func (g *Gateway) serve(ctx context.Context, x *exchange) error {
-	if err := g.admitOrigin(x); err != nil {
-		return err
-	}
-	if err := g.authenticate(x); err != nil {
+	if err := x.identify(x); err != nil {
 		return err
 	}
 	ctx, leave, err := g.inflight.enter(ctx, x.grant.Key.ID, x.settings)

@@ -115,6 +115,9 @@ func TestEveryRefusalHasItsStatusCodeAndShape(t *testing.T) {
 		{"no scope", func(k *kit) { k.keys.grant.Key.Scopes = nil }, func(k *kit) answer { return k.post("/chat/completions", hello) }, 403, "SCOPE_DENIED", true},
 		{"browser", nil, func(k *kit) answer { return k.post("/chat/completions", hello, "Origin", "https://page.example") }, 403, "BROWSER_NOT_ALLOWED", false},
 		{"browser fetch", nil, func(k *kit) answer { return k.post("/chat/completions", hello, "Sec-Fetch-Mode", "cors") }, 403, "BROWSER_NOT_ALLOWED", false},
+		{"browser fetch of the same site", nil, func(k *kit) answer {
+			return k.post("/chat/completions", hello, "Sec-Fetch-Mode", "cors", "Sec-Fetch-Site", "same-origin", "Accept-Language", "*")
+		}, 403, "BROWSER_NOT_ALLOWED", false},
 		{"preflight", nil, func(k *kit) answer {
 			return k.do(k.request(http.MethodOptions, "/chat/completions", "", "Origin", "https://page.example"))
 		}, 403, "BROWSER_NOT_ALLOWED", false},
@@ -223,6 +226,14 @@ func TestErrorShapeFollowsTheClient(t *testing.T) {
 	asked := k.post("/chat/completions", hello, "Authorization", "", "X-Fairlead-Error-Format", "openai").json(t)
 	if _, ok := asked["error"].(map[string]any); !ok {
 		t.Errorf("asked for the nested shape, got %v", asked["error"])
+	}
+}
+
+func TestTheFetchOfNodeIsNoBrowser(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	if got := k.post("/chat/completions", hello, "Sec-Fetch-Mode", "cors", "Accept-Language", "*"); got.status != 200 {
+		t.Errorf("status %d: %s", got.status, got.body)
 	}
 }
 

@@ -1,0 +1,45 @@
+package admin
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"fairlead/internal/account"
+)
+
+// Playground answers chat requests for a person who is signed in, as the model API would.
+type Playground interface {
+	// ServeAs reads the request's body in the chat format and writes the whole answer, errors included. The workspace pays.
+	ServeAs(w http.ResponseWriter, r *http.Request, accountID, workspaceID string)
+}
+
+type playgroundInput struct {
+	RawBody []byte `contentType:"application/json" doc:"A chat completion request in the OpenAI format; auto and stream work as in the model API."`
+}
+
+func (a *API) registerPlayground() {
+	register(a, account.UsePlayground, huma.Operation{
+		OperationID: "playground-chat", Method: http.MethodPost, Path: "/playground/chat/completions", Tags: []string{"playground"},
+		SkipValidateBody: true, // the model API checks it
+		Summary:          "Send a chat request without a key",
+		Description:      "Answers as POST /proxy/v1/chat/completions does, headers included, for whoever is signed in.",
+		Responses: map[string]*huma.Response{"200": {Description: "The answer: JSON, or events for a stream.", Content: map[string]*huma.MediaType{
+			"application/json":  {Schema: &huma.Schema{Type: huma.TypeObject}},
+			"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}},
+		}}},
+	}, a.playgroundChat)
+}
+
+func (a *API) playgroundChat(_ context.Context, c *call, in *playgroundInput) (*huma.StreamResponse, error) {
+	return &huma.StreamResponse{Body: func(out huma.Context) {
+		r, w := humago.Unwrap(out)
+		r = r.Clone(r.Context())
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(in.RawBody)), int64(len(in.RawBody))
+		a.Playground.ServeAs(w, r, c.actor.AccountID, c.workspaceID)
+	}}, nil
+}
