@@ -17,10 +17,6 @@ func (c *Catalog) Suggest(name string, n int) []string {
 	if name == "" || n <= 0 {
 		return nil
 	}
-	type near struct {
-		name     string
-		distance float64
-	}
 	var all []near
 	for _, m := range c.sorted {
 		if m.Deprecated {
@@ -34,6 +30,27 @@ func (c *Catalog) Suggest(name string, n int) []string {
 			all = append(all, near{m.Name, best})
 		}
 	}
+	return nearest(all, n)
+}
+
+// Nearest returns the n of the given names that are nearest to a name, by the measure of Suggest.
+func Nearest(name string, names []string, n int) []string {
+	name = bare(strings.ToLower(name))
+	var all []near
+	for _, one := range names {
+		if d := distance(name, strings.ToLower(one)); name != "" && d <= 0.6 {
+			all = append(all, near{one, d})
+		}
+	}
+	return nearest(all, n)
+}
+
+type near struct {
+	name     string
+	distance float64
+}
+
+func nearest(all []near, n int) []string {
 	slices.SortStableFunc(all, func(a, b near) int {
 		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.name, b.name))
 	})

@@ -38,12 +38,14 @@ func Decide(in Input, snap *Snapshot, state func(target string) State) (*Decisio
 		c.Excluded = unready(e.target, s)
 		ranked = append(ranked, ranking{candidate: c, entrant: e})
 	}
-	ranked, dropped := order(in, ranked)
-	out = append(out, dropped...)
+	sortRanked(in, ranked)
 	if len(ranked) > 0 && ranked[0].candidate.Excluded != nil {
 		d.Kind = Fallback // the first choice is not to be had at the moment
 	}
 	ready, unready := split(ranked)
+	sortRanked(in, ready) // once more: who is not to be had lends its model no rank
+	ready, dropped := bound(in, ready)
+	out = append(out, dropped...)
 	for i := range ready {
 		ready[i].candidate.Rank = i + 1
 		d.Candidates = append(d.Candidates, ready[i].candidate)
@@ -59,6 +61,9 @@ func Decide(in Input, snap *Snapshot, state func(target string) State) (*Decisio
 	if len(ready) > 1 {
 		d.RunnerUp = ready[1].candidate.Target
 		d.Margin = round(ready[0].candidate.Score - ready[1].candidate.Score)
+	}
+	if in.Op == llm.Embed {
+		ranked = ready // another model's vectors are no alternative
 	}
 	d.Baseline = baseline(in, snap, ranked)
 	return d, nil
@@ -159,9 +164,9 @@ func candidate(t *provider.Target) Candidate {
 	return Candidate{Target: t.ID(), Model: t.Model.Name, Provider: t.Provider}
 }
 
-// order sorts the eligible: the caller's own order of models and providers first, then by score, the targets of one
-// model together so that another provider of the same model is tried before another model.
-func order(in Input, ranked []ranking) ([]ranking, []Candidate) {
+// sortRanked sorts by the caller's own order of models and providers first, then by score, the targets of one model
+// together so that another provider of the same model is tried before another model.
+func sortRanked(in Input, ranked []ranking) {
 	best := map[string]float64{}
 	for _, r := range ranked {
 		best[r.candidate.Model] = max(r.candidate.Score, cmp.Or(best[r.candidate.Model], math.Inf(-1)))
@@ -176,6 +181,10 @@ func order(in Input, ranked []ranking) ([]ranking, []Candidate) {
 			cmp.Compare(a.candidate.Target, b.candidate.Target),
 		)
 	})
+}
+
+// bound leaves out what may not follow the first choice.
+func bound(in Input, ranked []ranking) ([]ranking, []Candidate) {
 	keep := ranked
 	var why Exclusion
 	switch {

@@ -2,6 +2,7 @@ package route
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -130,11 +131,5 @@ func (s *Snapshot) Canonical(name string) string {
 
 // Suggest lists names of models on offer that are near to name.
 func (s *Snapshot) Suggest(name string) []string {
-	near := []string{}
-	for _, candidate := range s.Catalog.Suggest(name, 20) {
-		if len(s.Named(candidate)) > 0 && len(near) < 5 {
-			near = append(near, candidate)
-		}
-	}
-	return near
+	return catalog.Nearest(name, slices.Sorted(maps.Keys(s.byModel)), 5)
 }
