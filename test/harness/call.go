@@ -1,0 +1,83 @@
+package harness
+
+import (
+	"cmp"
+	"encoding/json"
+	"io"
+	"maps"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// client has no time limit of its own: the test's context ends calls.
+var client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100, DisableCompression: true}}
+
+// Request is one call to the gateway.
+type Request struct {
+	Method string // POST when empty
+	Path   string // from the root; POSTs without one go to chat completions
+	Key    string // sent as a bearer token when not empty
+	Body   string
+	Header http.Header // added last
+}
+
+// Answer is what came back, whole.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// Call sends a request and reads the whole answer.
+func (g *Gateway) Call(t testing.TB, r Request) Answer {
+	t.Helper()
+	resp := g.Open(t, r)
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatalf("read the answer of %s: %v", r.Path, err)
+	}
+	return Answer{Status: resp.StatusCode, Header: resp.Header, Body: body}
+}
+
+// Open sends a request and returns its answer as soon as the headers are there: for streams. Closing its body leaves.
+func (g *Gateway) Open(t testing.TB, r Request) *http.Response {
+	t.Helper()
+	path := cmp.Or(r.Path, "/proxy/v1/chat/completions")
+	req, err := http.NewRequestWithContext(t.Context(), cmp.Or(r.Method, http.MethodPost), g.URL()+path, strings.NewReader(r.Body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if r.Key != "" {
+		req.Header.Set("Authorization", "Bearer "+r.Key)
+	}
+	maps.Copy(req.Header, r.Header)
+	resp, err := client.Do(req)
+	if err != nil {
+		t.Fatalf("%s %s: %v", req.Method, path, err)
+	}
+	return resp
+}
+
+// Decode reads JSON into v.
+func Decode(t testing.TB, data []byte, v any) {
+	t.Helper()
+	if err := json.Unmarshal(data, v); err != nil {
+		t.Fatalf("read JSON: %v\n%s", err, data)
+	}
+}
+
+// Eventually waits until the condition holds, looking often, and fails the test when it takes too long.
+func Eventually(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(patience)
+	for !holds() {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited %s in vain until %s", patience, what)
+		}
+		time.Sleep(10 * time.Millisecond) // another process cannot be watched with a fake clock
+	}
+}

@@ -1,0 +1,54 @@
+package harness
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"sync/atomic"
+	"testing"
+)
+
+// CLI runs another command of the binary with the gateway's data directory, configuration and environment.
+func (g *Gateway) CLI(t testing.TB, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	return g.run(t, append(args, g.common()...))
+}
+
+// CLI runs a command of the binary without a gateway: for commands that need none, and for starts that must fail.
+func CLI(t testing.TB, o Options, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	g := prepare(t, o)
+	return g.run(t, append(args, g.common()...))
+}
+
+func (g *Gateway) run(t testing.TB, args []string) (stdout, stderr string, code int) {
+	t.Helper()
+	var out, err bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), g.binary, args...)
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = g.home, g.environment(), &out, &err
+	failure := cmd.Run()
+	if exit, ok := errors.AsType[*exec.ExitError](failure); failure != nil && (!ok || exit.ExitCode() < 0) {
+		t.Fatalf("run %q: %v\n%s", args, failure, err.String())
+	}
+	return out.String(), err.String(), cmd.ProcessState.ExitCode()
+}
+
+// Key makes an API key with the command line and returns its text. Flags are those of `keys create`.
+func (g *Gateway) Key(t testing.TB, flags ...string) string {
+	t.Helper()
+	args := append([]string{"keys", "create", "--json", "--name", fmt.Sprintf("test-%d", keyNumber.Add(1))}, flags...)
+	stdout, stderr, code := g.CLI(t, args...)
+	if code != 0 {
+		t.Fatalf("%q ended with %d\n%s%s", args, code, stdout, stderr)
+	}
+	var made struct{ Key string }
+	if err := json.Unmarshal([]byte(stdout), &made); err != nil || made.Key == "" {
+		t.Fatalf("%q printed no key: %v\n%s", args, err, stdout)
+	}
+	return made.Key
+}
+
+// keyNumber makes the names of keys different from each other.
+var keyNumber atomic.Int64

@@ -1,0 +1,103 @@
+package harness
+
+import (
+	"io"
+	"net"
+	"sync"
+	"testing"
+)
+
+// Forward is a TCP address that leads to another one while it is up: it makes services appear and vanish for a gateway
+// that knows only this address.
+type Forward struct {
+	address string
+	target  string
+
+	mu       sync.Mutex
+	listener net.Listener
+	open     map[net.Conn]struct{}
+	running  sync.WaitGroup
+}
+
+// NewForward takes a loopback address that leads to target once Up is called. It goes down with the test.
+func NewForward(t testing.TB, target string) *Forward {
+	t.Helper()
+	f := &Forward{address: FreeAddress(t), target: target, open: map[net.Conn]struct{}{}}
+	t.Cleanup(f.Down)
+	return f
+}
+
+// Address is where to connect to.
+func (f *Forward) Address() string { return f.address }
+
+// Up lets connections through.
+func (f *Forward) Up(t testing.TB) {
+	t.Helper()
+	listener, err := net.Listen("tcp", f.address) //nolint:noctx // closed by Down
+	if err != nil {
+		t.Fatalf("open the forward: %v", err)
+	}
+	f.mu.Lock()
+	f.listener = listener
+	f.mu.Unlock()
+	f.running.Go(func() { f.accept(listener) })
+}
+
+// Down refuses new connections and breaks those that are open.
+func (f *Forward) Down() {
+	f.mu.Lock()
+	if f.listener != nil {
+		_ = f.listener.Close()
+		f.listener = nil
+	}
+	for conn := range f.open {
+		_ = conn.Close()
+	}
+	f.mu.Unlock()
+	f.running.Wait()
+}
+
+func (f *Forward) accept(listener net.Listener) {
+	for {
+		near, err := listener.Accept()
+		if err != nil {
+			return // it is down
+		}
+		far, err := net.Dial("tcp", f.target) //nolint:noctx // loopback: it is there or it is not
+		if err != nil {
+			_ = near.Close()
+			continue
+		}
+		if !f.keep(listener, near, far) {
+			continue
+		}
+		for _, pair := range [][2]net.Conn{{near, far}, {far, near}} {
+			f.running.Go(func() {
+				_, _ = io.Copy(pair[0], pair[1]) // one side has ended: so does the other
+				_ = pair[0].Close()
+				_ = pair[1].Close()
+				f.forget(pair[0])
+			})
+		}
+	}
+}
+
+// keep notes connections for Down; it closes them where that has come first.
+func (f *Forward) keep(listener net.Listener, conns ...net.Conn) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, conn := range conns {
+		if f.listener != listener {
+			_ = conn.Close()
+			continue
+		}
+		f.open[conn] = struct{}{}
+	}
+	return f.listener == listener
+}
+
+func (f *Forward) forget(conn net.Conn) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.open, conn)
+}

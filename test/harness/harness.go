@@ -1,0 +1,95 @@
+// Package harness runs the built gateway as a process of its own, so that tests see what users see: the binary, its
+// flags, its ports and its files. It also serves scripted providers for the gateway to call. It knows nothing of the
+// gateway's inside.
+package harness
+
+import (
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+)
+
+// patience is how long anything that should happen soon may take on a busy machine.
+const patience = 20 * time.Second
+
+// Options are what a gateway is started with. The zero value starts one with nothing but its simulator.
+type Options struct {
+	Config   string   // text of the configuration file; empty for none. Config makes one
+	Env      []string // NAME=value, added to a clean environment; detecting providers is off unless set here
+	Args     []string // more arguments of serve
+	DataDir  string   // a fresh one when empty
+	Listen   string   // 127.0.0.1 and a free port when empty
+	Terminal bool     // standard output is a terminal: people's text instead of JSON lines
+	Early    bool     // do not wait until it is ready, only until it answers at all
+}
+
+// Gateway is a process that serves. Its methods fail the test by themselves.
+type Gateway struct {
+	DataDir string
+
+	options Options
+	binary  string
+	home    string // working directory and home of the process
+	config  string // path of the configuration file; empty for none
+	log     logBook
+
+	mu      sync.Mutex
+	process *process
+	address string
+	readKey string
+}
+
+// Start runs a gateway until the test ends, and returns when it is ready to serve. Its log is shown when the test fails.
+func Start(t testing.TB, o Options) *Gateway {
+	t.Helper()
+	g := prepare(t, o)
+	t.Cleanup(func() {
+		g.end()
+		if t.Failed() {
+			t.Logf("log of the gateway:\n%s", g.log.tail(200))
+		}
+	})
+	g.start(t)
+	return g
+}
+
+// prepare lays out the files of a gateway.
+func prepare(t testing.TB, o Options) *Gateway {
+	t.Helper()
+	g := &Gateway{options: o, binary: Binary(t), home: t.TempDir(), DataDir: o.DataDir, address: o.Listen}
+	if g.DataDir == "" {
+		g.DataDir = filepath.Join(g.home, "data")
+	}
+	if o.Config != "" {
+		g.config = filepath.Join(g.home, "fairlead.yaml")
+		g.SetConfig(t, o.Config)
+	}
+	return g
+}
+
+// SetConfig replaces the configuration file in one step. A gateway started without one does not see it.
+func (g *Gateway) SetConfig(t testing.TB, text string) {
+	t.Helper()
+	next := g.config + ".next"
+	if err := os.WriteFile(next, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(next, g.config); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// URL is the address of the gateway without a path.
+func (g *Gateway) URL() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return "http://" + g.address
+}
+
+// BaseURL is what clients of the model API are given.
+func (g *Gateway) BaseURL() string { return g.URL() + "/proxy/v1" }
+
+// Log is everything the process has written so far, over all its starts.
+func (g *Gateway) Log() string { return g.log.text() }

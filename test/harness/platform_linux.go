@@ -1,0 +1,33 @@
+package harness
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// dieWithParent lets no gateway outlive a test process that was killed.
+func dieWithParent() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
+
+// openTerminal opens a pseudo-terminal: what is written to theirs can be read from ours.
+func openTerminal() (ours, theirs *os.File, err error) {
+	if ours, err = os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0); err != nil {
+		return nil, nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = ours.Close()
+		}
+	}()
+	if err := unix.IoctlSetPointerInt(int(ours.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		return nil, nil, fmt.Errorf("unlock the terminal: %w", err)
+	}
+	number, err := unix.IoctlGetInt(int(ours.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		return nil, nil, fmt.Errorf("number the terminal: %w", err)
+	}
+	theirs, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
+	return ours, theirs, err
+}

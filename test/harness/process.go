@@ -1,0 +1,268 @@
+package harness
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// stopTime is how long a gateway may take to drain and end: its own limit, and something for a busy machine.
+const stopTime = 45 * time.Second
+
+// process is one run of the binary.
+type process struct {
+	cmd   *exec.Cmd
+	ready chan string   // the address it listens on, once
+	done  chan struct{} // closed when it has ended and all its output is read
+	err   error         // of its end; read after done
+}
+
+// start runs the binary and waits until it serves.
+func (g *Gateway) start(t testing.TB) {
+	t.Helper()
+	g.mu.Lock()
+	if g.address == "" && g.options.Early {
+		g.address = FreeAddress(t) // it does not tell its address before it is ready
+	}
+	listen := g.address
+	g.mu.Unlock()
+	if listen == "" {
+		listen = "127.0.0.1:0"
+	}
+	args := append([]string{"serve", "--listen", listen}, g.common()...)
+	p, err := g.launch(append(args, g.options.Args...))
+	if err != nil {
+		t.Fatalf("start the gateway: %v", err)
+	}
+	g.mu.Lock()
+	g.process = p
+	g.mu.Unlock()
+	if g.options.Early {
+		g.await(t, p, "/livez")
+		return
+	}
+	select {
+	case address := <-p.ready:
+		g.mu.Lock()
+		g.address = address
+		g.mu.Unlock()
+	case <-p.done:
+		t.Fatalf("the gateway ended before it was ready: %v", p.err)
+	case <-time.After(patience):
+		t.Fatalf("the gateway did not say within %s that it is ready", patience)
+	}
+	g.await(t, p, "/readyz")
+}
+
+// common are the flags that serve and the other commands share.
+func (g *Gateway) common() []string {
+	flags := []string{"--data-dir", g.DataDir}
+	if g.config != "" {
+		flags = append(flags, "--config", g.config)
+	}
+	return flags
+}
+
+// environment holds nothing of the machine's but what any process needs: no provider keys, no settings.
+func (g *Gateway) environment() []string {
+	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + g.home, "TMPDIR=" + os.TempDir(), "FAIRLEAD_DETECT=false"}
+	return append(env, g.options.Env...)
+}
+
+// launch runs the binary and follows its output.
+func (g *Gateway) launch(args []string) (*process, error) {
+	cmd := exec.Command(g.binary, args...)
+	cmd.Dir, cmd.Env = g.home, g.environment()
+	cmd.SysProcAttr = dieWithParent()
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		return nil, err
+	}
+	stdout, started, err := g.stdout(cmd)
+	if err != nil {
+		return nil, err
+	}
+	p := &process{cmd: cmd, ready: make(chan string, 1), done: make(chan struct{})}
+	begun := make(chan error)
+	go func() {
+		// The child dies with the thread that started it, so this one must outlive it.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started()
+		begun <- err
+		if err != nil {
+			return
+		}
+		var reading sync.WaitGroup
+		for _, r := range []io.Reader{stderr, stdout} {
+			reading.Go(func() { g.follow(r, p) })
+		}
+		reading.Wait()
+		p.err = cmd.Wait()
+		close(p.done)
+	}()
+	return p, <-begun
+}
+
+// stdout is where the process's standard output can be read; started is called once it runs.
+func (g *Gateway) stdout(cmd *exec.Cmd) (r io.Reader, started func(), err error) {
+	if !g.options.Terminal {
+		r, err = cmd.StdoutPipe()
+		return r, func() {}, err
+	}
+	ours, theirs, err := openTerminal()
+	if err != nil {
+		return nil, nil, err
+	}
+	cmd.Stdout = theirs
+	return ours, func() { _ = theirs.Close() }, nil
+}
+
+// follow keeps every line and looks for the one that says where the gateway listens.
+func (g *Gateway) follow(r io.Reader, p *process) {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, 16<<20)
+	for lines.Scan() {
+		line := strings.TrimRight(lines.Text(), "\r")
+		g.log.add(line)
+		if address := listening(line); address != "" {
+			select {
+			case p.ready <- address:
+			default: // told already, in another form
+			}
+		}
+	}
+	_, _ = io.Copy(io.Discard, r) // a line beyond all measure must not block the process
+}
+
+// apiLine is the start-up text's line with the address, on a terminal.
+var apiLine = regexp.MustCompile(`^\s+API\s+https?://(\S+)/proxy/v1`)
+
+func listening(line string) string {
+	if match := apiLine.FindStringSubmatch(line); match != nil {
+		return match[1]
+	}
+	var said struct{ Msg, Listen string }
+	if json.Unmarshal([]byte(line), &said) == nil && said.Msg == "ready" {
+		return said.Listen
+	}
+	return ""
+}
+
+// await waits until the path answers with 200.
+func (g *Gateway) await(t testing.TB, p *process, path string) {
+	t.Helper()
+	Eventually(t, path+" answers 200", func() bool {
+		select {
+		case <-p.done:
+			t.Fatalf("the gateway ended: %v", p.err)
+		default:
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		defer cancel()
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, g.URL()+path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := client.Do(req)
+		if err != nil {
+			return false
+		}
+		defer resp.Body.Close()
+		return resp.StatusCode == http.StatusOK
+	})
+}
+
+// Stop asks the process to end and expects that it drains and exits with 0.
+func (g *Gateway) Stop(t testing.TB) {
+	t.Helper()
+	g.Signal(t, syscall.SIGTERM)
+	p := g.running(t)
+	select {
+	case <-p.done:
+	case <-time.After(stopTime):
+		t.Fatalf("the gateway did not end within %s of SIGTERM", stopTime)
+	}
+	if p.err != nil {
+		t.Errorf("the gateway ended with %v, want exit code 0", p.err)
+	}
+}
+
+// Kill ends the process as a power cut would: at once and without a word.
+func (g *Gateway) Kill(t testing.TB) {
+	t.Helper()
+	g.Signal(t, syscall.SIGKILL)
+	<-g.running(t).done
+}
+
+// Restart starts the process anew at the same address with the same files, after stopping it where it still runs.
+func (g *Gateway) Restart(t testing.TB) {
+	t.Helper()
+	if p := g.running(t); !p.ended() {
+		g.Stop(t)
+	}
+	g.start(t)
+}
+
+// Signal sends the process a signal.
+func (g *Gateway) Signal(t testing.TB, s os.Signal) {
+	t.Helper()
+	if err := g.running(t).cmd.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		t.Fatalf("signal the gateway: %v", err)
+	}
+}
+
+// PID is the number of the process, for looking at its memory and files.
+func (g *Gateway) PID(t testing.TB) int {
+	t.Helper()
+	return g.running(t).cmd.Process.Pid
+}
+
+// Done is closed when the process has ended.
+func (g *Gateway) Done(t testing.TB) <-chan struct{} {
+	t.Helper()
+	return g.running(t).done
+}
+
+func (g *Gateway) running(t testing.TB) *process {
+	t.Helper()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.process == nil {
+		t.Fatal("the gateway was never started")
+	}
+	return g.process
+}
+
+// end kills what is left when the test is over.
+func (g *Gateway) end() {
+	g.mu.Lock()
+	p := g.process
+	g.mu.Unlock()
+	if p != nil && !p.ended() {
+		_ = p.cmd.Process.Kill() // it may be ending by itself
+		<-p.done
+	}
+}
+
+func (p *process) ended() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}

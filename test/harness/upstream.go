@@ -1,0 +1,39 @@
+package harness
+
+import (
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"fairlead/internal/mockprovider"
+)
+
+// Upstream serves a scripted provider on loopback until the test ends. The address is what base_url takes.
+func Upstream(t testing.TB) (mock *mockprovider.Mock, baseURL string) {
+	t.Helper()
+	mock = mockprovider.NewMock()
+	return mock, Serve(t, mock) + "/v1"
+}
+
+// Serve serves any handler on loopback until the test ends, and returns its address without a path.
+func Serve(t testing.TB, h http.Handler) string {
+	t.Helper()
+	server := httptest.NewServer(h)
+	t.Cleanup(func() {
+		server.CloseClientConnections() // a scripted provider may be waiting for its caller to leave
+		server.Close()
+	})
+	return server.URL
+}
+
+// FreeAddress is a loopback address that nobody listens on, and that nobody else is likely to take soon.
+func FreeAddress(t testing.TB) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }() // only its number was wanted
+	return listener.Addr().String()
+}

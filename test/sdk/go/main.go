@@ -1,0 +1,123 @@
+// Command fairlead-sdk-test drives a running gateway with the official OpenAI client for Go. It prints one line per case.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
+)
+
+// simulated is the simulator's model that most cases use.
+const simulated = "sim-small"
+
+// testCase is one thing that must work; its name is the one that the driver expects.
+type testCase struct {
+	name string
+	run  func(ctx context.Context) error
+}
+
+func main() {
+	failed := 0
+	for _, list := range [][]testCase{answers(), streams(), failures()} {
+		for _, c := range list {
+			if !perform(c) {
+				failed++
+			}
+		}
+	}
+	if failed > 0 {
+		os.Exit(1)
+	}
+}
+
+// perform runs a case and prints its line. It reports whether the case passed.
+func perform(c testCase) (passed bool) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	began := time.Now()
+	err := c.run(ctx)
+	if err != nil {
+		fmt.Printf("FAIL %s: %s\n", c.name, strings.ReplaceAll(err.Error(), "\n", " "))
+		return false
+	}
+	fmt.Printf("ok %s %.2fs\n", c.name, time.Since(began).Seconds())
+	return true
+}
+
+// sim is a client of the gateway that serves the simulator.
+func sim(options ...option.RequestOption) openai.Client {
+	return client("SIM_URL", "SIM_KEY", options...)
+}
+
+// mock is a client of the gateway in front of the scripted provider.
+func mock(options ...option.RequestOption) openai.Client {
+	return client("MOCK_URL", "MOCK_KEY", options...)
+}
+
+func client(address, key string, options ...option.RequestOption) openai.Client {
+	first := []option.RequestOption{option.WithBaseURL(os.Getenv(address)), option.WithAPIKey(os.Getenv(key)), option.WithMaxRetries(0)}
+	return openai.NewClient(append(first, options...)...)
+}
+
+// scripted is a model of the scripted provider that is this suite's own.
+func scripted(name string) string { return name + "-" + os.Getenv("SDK_NAME") }
+
+func ask(model, text string) openai.ChatCompletionNewParams {
+	return openai.ChatCompletionNewParams{Model: model, Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage(text)}}
+}
+
+// counting counts the requests that are really sent.
+func counting(sent *int) option.RequestOption {
+	return option.WithMiddleware(func(r *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+		*sent++
+		return next(r)
+	})
+}
+
+// control asks the driver what the provider saw and what was logged.
+func control(ctx context.Context, path string, query url.Values, into any) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, os.Getenv("CONTROL_URL")+"/"+path+"?"+query.Encode(), http.NoBody)
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("the driver answered %d to %s", resp.StatusCode, path)
+	}
+	return json.NewDecoder(resp.Body).Decode(into)
+}
+
+// outcome is how the log says that a request ended.
+func outcome(ctx context.Context, requestID, want string) error {
+	var entry struct{ Outcome string }
+	if err := control(ctx, "entry", url.Values{"id": {requestID}}, &entry); err != nil {
+		return err
+	}
+	return equal("outcome", entry.Outcome, want)
+}
+
+func equal[T comparable](what string, got, want T) error {
+	if got != want {
+		return fmt.Errorf("%s is %v, want %v", what, got, want)
+	}
+	return nil
+}
+
+func holds(ok bool, format string, args ...any) error {
+	if !ok {
+		return fmt.Errorf(format, args...)
+	}
+	return nil
+}

@@ -1,0 +1,92 @@
+"""What the cases share: clients, the list of cases, and questions to the test driver."""
+
+import json
+import os
+import time
+import traceback
+import urllib.parse
+import urllib.request
+
+from openai import DefaultHttpxClient, OpenAI
+
+NAME = os.environ["SDK_NAME"]  # models of the scripted provider carry it, so that suites can run side by side
+SIMULATED = "sim-small"
+
+cases = []
+
+
+def case(name):
+    """Registers a case under the name that the driver expects."""
+
+    def register(function):
+        cases.append((name, function))
+        return function
+
+    return register
+
+
+def sim(**options):
+    """A client of the gateway that serves the simulator."""
+    return OpenAI(base_url=os.environ["SIM_URL"], api_key=os.environ["SIM_KEY"], max_retries=0, **options)
+
+
+def mock(key="MOCK_KEY", **options):
+    """A client of the gateway in front of the scripted provider."""
+    options.setdefault("max_retries", 0)
+    return OpenAI(base_url=os.environ["MOCK_URL"], api_key=os.environ[key], **options)
+
+
+def scripted(name):
+    """A model of the scripted provider that is this suite's own."""
+    return f"{name}-{NAME}"
+
+
+def user(text):
+    return [{"role": "user", "content": text}]
+
+
+class Counter:
+    """An HTTP client that counts what is really sent."""
+
+    def __init__(self):
+        self.sent = 0
+        self.client = DefaultHttpxClient(event_hooks={"request": [self.count]})
+
+    def count(self, _request):
+        self.sent += 1
+
+
+def control(path, **query):
+    """Asks the driver what the provider saw and what was logged."""
+    url = f"{os.environ['CONTROL_URL']}/{path}?{urllib.parse.urlencode(query)}"
+    with urllib.request.urlopen(url, timeout=30) as answer:
+        return json.load(answer)
+
+
+def equal(got, want, what="value"):
+    assert got == want, f"{what} is {got!r}, want {want!r}"
+
+
+def refused(kind, call):
+    """Runs call, which must raise exactly this class, and returns the exception."""
+    try:
+        call()
+    except Exception as error:  # the class is what is being tested
+        assert type(error) is kind, f"raised {type(error).__name__}, want {kind.__name__}: {error}"
+        return error
+    raise AssertionError(f"no {kind.__name__} was raised")
+
+
+def run():
+    """Runs every case and prints one line each; returns how many failed."""
+    failed = 0
+    for name, function in cases:
+        began = time.monotonic()
+        try:
+            function()
+            print(f"ok {name} {time.monotonic() - began:.2f}s", flush=True)
+        except Exception as error:  # every failure becomes a line
+            failed += 1
+            print(f"FAIL {name}: {type(error).__name__}: {error}".replace("\n", " ")[:2000], flush=True)
+            traceback.print_exc()
+    return failed

@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# Drives the built gateway with the official clients.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+test/sdk/setup.sh
+if [ -z "${FAIRLEAD_BIN:-}" ] && [ -x bin/fairlead ]; then
+	export FAIRLEAD_BIN="$PWD/bin/fairlead"
+fi
+go test -count=1 -timeout 10m ./test/sdk

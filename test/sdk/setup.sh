@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Installs the official clients that the tests drive, pinned, below .cache/sdk. Does nothing when they are there, so
+# that it works without a network from the second time on.
+set -euo pipefail
+cd "$(dirname "$0")"
+
+cache=$(cd ../.. && pwd)/.cache/sdk
+mkdir -p "$cache"
+
+# once NAME INPUT COMMAND...: runs the command unless it has succeeded before with the same input.
+once() {
+	local stamp="$cache/$1.stamp" input=$2
+	shift 2
+	local want
+	want=$(cat "$input"; echo "$@")
+	if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$want" ]; then
+		return
+	fi
+	rm -f "$stamp"
+	if ! "$@" >"$cache/setup.log" 2>&1; then
+		tail -n 20 "$cache/setup.log" >&2
+		echo "error: could not run: $*" >&2
+		return 1
+	fi
+	printf '%s\n' "$want" >"$stamp"
+}
+
+install_python() {
+	rm -rf "$cache/python"
+	python3 -m venv "$cache/python" &&
+		"$cache/python/bin/pip" install --quiet --disable-pip-version-check --no-input -r python/requirements.txt
+}
+
+install_node() {
+	(cd node && npm ci --no-audit --no-fund --ignore-scripts --engine-strict=false)
+}
+
+install_go() {
+	(cd go && go mod download)
+}
+
+once python python/requirements.txt install_python ||
+	{ echo '  fix: install Python 3.9 or newer with its venv module (Debian: apt-get install python3-venv)' >&2; exit 1; }
+[ -d node/node_modules ] || rm -f "$cache/node.stamp"
+once node node/package-lock.json install_node ||
+	{ echo '  fix: install Node 20 or newer with npm' >&2; exit 1; }
+once go go/go.sum install_go

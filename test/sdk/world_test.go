@@ -1,0 +1,165 @@
+package sdk
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"testing"
+	"time"
+
+	"fairlead/internal/mockprovider"
+	"fairlead/test/harness"
+)
+
+// world is what the suites meet: a gateway with its simulator, one in front of a scripted provider, and the control
+// address where they ask what happened behind the gateway.
+type world struct {
+	simulated *harness.Gateway
+	scripted  *harness.Gateway
+	mock      *mockprovider.Mock
+	reader    string // a key that may read what the scripted gateway logs
+	control   string
+}
+
+func newWorld(t *testing.T, all []suite) *world {
+	t.Helper()
+	mock, baseURL := harness.Upstream(t)
+	w := &world{mock: mock}
+	w.simulated = harness.Start(t, harness.Options{})
+	// One attempt each, so that it is the client that repeats; no rescue, so that a broken stream stays broken.
+	w.scripted = harness.Start(t, harness.Options{Config: harness.Config(t, w.providers(t, all, baseURL),
+		"retries: {attempts: 1}", "rescue: off", "limits: {body: 2MiB}")})
+	w.reader = w.scripted.Key(t, "--scopes", "read")
+	w.control = harness.Serve(t, w.routes())
+	return w
+}
+
+// scripts are the models that each suite has to itself, and what the provider does with them.
+func scripts() map[string][]mockprovider.Behaviour {
+	return map[string][]mockprovider.Behaviour{
+		"echo":          {{Echo: true}},
+		"unprocessable": {mockprovider.Fail(http.StatusUnprocessableEntity)},
+		"down":          {mockprovider.Fail(http.StatusInternalServerError)},
+		"flaky":         {mockprovider.Fail(http.StatusServiceUnavailable), {}},
+		"cut":           {{CutAfter: 3}},
+		"endless":       {{SilentAfter: 3}},
+	}
+}
+
+func (w *world) providers(t *testing.T, all []suite, baseURL string) []harness.Provider {
+	t.Helper()
+	mock := harness.Provider{Name: "mock", BaseURL: baseURL, APIKeys: []string{"upstream-secret"}, Models: []harness.Model{chat("vendor/slashed")}}
+	dead := harness.Provider{Name: "dead", BaseURL: "http://" + harness.FreeAddress(t) + "/v1"}
+	list := []harness.Provider{}
+	for _, s := range all {
+		for name, behaviours := range scripts() {
+			model := name + "-" + s.name
+			w.mock.For(model, behaviours...)
+			mock.Models = append(mock.Models, chat(model))
+		}
+		dead.Models = append(dead.Models, chat("dead-"+s.name))
+		// A provider of its own: what it is told by a 429 must not bear on the others.
+		busy := "busy-" + s.name
+		w.mock.For(busy, mockprovider.Fail(http.StatusTooManyRequests, "Retry-After", "2"), mockprovider.Behaviour{})
+		list = append(list, harness.Provider{Name: busy, BaseURL: baseURL, Models: []harness.Model{chat(busy)}})
+	}
+	return append(list, mock, dead)
+}
+
+// chat is a model that holds the largest prompt of the suites.
+func chat(name string) harness.Model {
+	m := harness.Chat(name, 1, 2, 0.5)
+	m.Context = 4_000_000
+	return m
+}
+
+// env is what a suite's program is told.
+func (w *world) env(t *testing.T, s suite) []string {
+	t.Helper()
+	return []string{
+		"SDK_NAME=" + s.name,
+		"CONTROL_URL=" + w.control,
+		"SIM_URL=" + w.simulated.BaseURL(),
+		"SIM_KEY=" + w.simulated.Key(t),
+		"MOCK_URL=" + w.scripted.BaseURL(),
+		"MOCK_KEY=" + w.scripted.Key(t),
+		"READ_KEY=" + w.scripted.Key(t, "--scopes", "read"),
+		"NARROW_KEY=" + w.scripted.Key(t, "--models", "vendor/*"),
+		"LIMITED_KEY=" + w.scripted.Key(t, "--rpm", "1"),
+		"BROKE_KEY=" + w.scripted.Key(t, "--budget", "0.000001", "--period", "total"),
+	}
+}
+
+// routes answer what the suites ask about the other side of the gateway.
+func (w *world) routes() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /calls", func(rw http.ResponseWriter, r *http.Request) {
+		reply(rw, http.StatusOK, map[string]any{"calls": len(w.calls(r.FormValue("model")))})
+	})
+	mux.HandleFunc("GET /gone", func(rw http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), 10*time.Second)
+		defer cancel()
+		status := http.StatusGatewayTimeout
+		for _, call := range w.calls(r.FormValue("model")) {
+			select {
+			case <-call.Gone():
+				status = http.StatusOK
+			case <-ctx.Done():
+			}
+		}
+		reply(rw, status, map[string]any{})
+	})
+	mux.HandleFunc("GET /entry", w.serveEntry)
+	return mux
+}
+
+// serveEntry waits until the log holds a request and passes its record on.
+func (w *world) serveEntry(rw http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), 10*time.Second)
+	defer cancel()
+	for {
+		status, body := w.lookUp(ctx, r.FormValue("id"))
+		if status != http.StatusNotFound || ctx.Err() != nil {
+			rw.WriteHeader(status)
+			rw.Write(body)
+			return
+		}
+		time.Sleep(20 * time.Millisecond) // the log is another process's: there is nothing to wait on
+	}
+}
+
+// lookUp reads one record through the admin API.
+func (w *world) lookUp(ctx context.Context, id string) (status int, body []byte) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, w.scripted.URL()+"/api/v1/requests/"+url.PathEscape(id), http.NoBody)
+	if err != nil {
+		return http.StatusBadRequest, []byte(err.Error())
+	}
+	req.Header.Set("Authorization", "Bearer "+w.reader)
+	resp, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		return http.StatusBadGateway, []byte(err.Error())
+	}
+	defer resp.Body.Close()
+	if body, err = io.ReadAll(resp.Body); err != nil {
+		return http.StatusBadGateway, []byte(err.Error())
+	}
+	return resp.StatusCode, body
+}
+
+func (w *world) calls(model string) []*mockprovider.Call {
+	var calls []*mockprovider.Call
+	for _, call := range w.mock.Calls() {
+		if call.Model == model {
+			calls = append(calls, call)
+		}
+	}
+	return calls
+}
+
+func reply(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body) // a suite that left needs no answer
+}
