@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"fairlead/internal/account"
+	"fairlead/internal/app"
+	"fairlead/internal/llm"
+)
+
+func newAdmin(c *console, o *options) *cobra.Command {
+	return group("admin", "Create accounts and reset passwords", `  fairlead admin create --email you@example.com
+  fairlead admin reset-password --email you@example.com`, newAdminCreate(c, o), newAdminReset(c, o))
+}
+
+// accountView is an account as JSON.
+type accountView struct {
+	ID    string `json:"id,omitempty"`
+	Email string `json:"email"`
+	Name  string `json:"name,omitempty"`
+}
+
+func newAdminCreate(c *console, o *options) *cobra.Command {
+	var email, name string
+	var stdin bool
+	cmd := &cobra.Command{
+		Use: "create --email EMAIL", Short: "Create an account; the first one owns the instance's first workspace", Args: noArgs,
+		Example: `  fairlead admin create --email you@example.com
+  printf '%s' "$PASSWORD" | fairlead admin create --email you@example.com --password-stdin`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := needs(cmd, "email", "--email you@example.com"); err != nil {
+				return err
+			}
+			password, err := c.password(cmd.Context(), stdin)
+			if err != nil {
+				return err
+			}
+			return withInstance(cmd.Context(), c, o, func(i *app.Instance) error {
+				created, err := i.Accounts.CreateAccount(cmd.Context(), email, password, name)
+				if err != nil {
+					return accountError(err)
+				}
+				return tellAccount(c, o, created, "Account %s is created. Sign in at "+baseURL(i.Config))
+			})
+		},
+	}
+	cmd.Flags().StringVar(&email, "email", "", "email address to sign in with")
+	cmd.Flags().StringVar(&name, "name", "", "name of the person (default the part before the @)")
+	passwordFlag(cmd, &stdin)
+	return cmd
+}
+
+func newAdminReset(c *console, o *options) *cobra.Command {
+	var email string
+	var stdin bool
+	cmd := &cobra.Command{
+		Use: "reset-password --email EMAIL", Short: "Set a new password and end all sessions of the account", Args: noArgs,
+		Example: `  fairlead admin reset-password --email you@example.com
+  printf '%s' "$PASSWORD" | fairlead admin reset-password --email you@example.com --password-stdin`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := needs(cmd, "email", "--email you@example.com"); err != nil {
+				return err
+			}
+			password, err := c.password(cmd.Context(), stdin)
+			if err != nil {
+				return err
+			}
+			return withInstance(cmd.Context(), c, o, func(i *app.Instance) error {
+				if err := i.Accounts.ResetPassword(cmd.Context(), email, password); err != nil {
+					return accountError(err)
+				}
+				return tellAccount(c, o, account.Account{Email: email}, "The password of %s is changed, and its sessions are ended.")
+			})
+		},
+	}
+	cmd.Flags().StringVar(&email, "email", "", "email address of the account")
+	passwordFlag(cmd, &stdin)
+	return cmd
+}
+
+// passwordFlag never takes the password itself: command lines are seen by others and remembered by shells.
+func passwordFlag(cmd *cobra.Command, stdin *bool) {
+	cmd.Flags().BoolVar(stdin, "password-stdin", false, "read the password from the first line of standard input")
+}
+
+// withInstance opens the instance for as long as do runs.
+func withInstance(ctx context.Context, c *console, o *options, do func(*app.Instance) error) (err error) {
+	instance, err := o.open(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, instance.Close()) }()
+	return do(instance)
+}
+
+func tellAccount(c *console, o *options, a account.Account, format string) error {
+	if o.json {
+		return c.writeJSON(accountView{a.ID, a.Email, a.Name})
+	}
+	c.say(o, format, clean(a.Email))
+	return nil
+}
+
+func accountError(err error) error {
+	e, ok := errors.AsType[*llm.Error](err)
+	if !ok {
+		return err
+	}
+	switch e.Kind {
+	case llm.Conflict:
+		return withFix(err, "sign in, or run  fairlead admin reset-password")
+	case llm.NotFound:
+		return withFix(err, "check the address, or run  fairlead admin create")
+	default:
+		return asUsage(err)
+	}
+}
+
+// password reads one from standard input, or asks for it twice without showing it.
+func (c *console) password(ctx context.Context, stdin bool) (string, error) {
+	if stdin {
+		line, err := c.readLine(ctx)
+		if errors.Is(err, io.EOF) {
+			return "", usage("pipe the password in:  printf '%s' \"$PASSWORD\" | fairlead …", "standard input is empty")
+		}
+		return line, err
+	}
+	if !c.asks {
+		return "", usage("pipe the password in and add --password-stdin", "nobody can be asked for a password, because this is not a terminal")
+	}
+	first, err := c.ask(ctx, "Password: ")
+	if err != nil {
+		return "", err
+	}
+	second, err := c.ask(ctx, "Again: ")
+	if err != nil {
+		return "", err
+	}
+	if first != second {
+		return "", errors.New("the two passwords differ")
+	}
+	return first, nil
+}
+
+func (c *console) ask(ctx context.Context, prompt string) (string, error) {
+	fmt.Fprint(c.err, prompt)
+	defer fmt.Fprintln(c.err)
+	text, err := c.secret(ctx)
+	if err != nil {
+		return "", fmt.Errorf("read a password: %w", err)
+	}
+	return text, nil
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"fairlead/internal/account"
+)
+
+func TestCreateAccount(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.run(exitDone, "keys", "create", "--name", "ci")
+	l.console.in = strings.NewReader("correct horse battery\n")
+	out, err := l.run(exitDone, "admin", "create", "--email", "You@Example.com", "--name", "You", "--password-stdin")
+	if out != "" {
+		t.Errorf("stdout: %s", out)
+	}
+	mustContain(t, err, "Account you@example.com is created. Sign in at http://127.0.0.1:8080")
+
+	i, w := l.open()
+	person, _, errLogin := i.Accounts.Login(t.Context(), "you@example.com", "correct horse battery", account.Visitor{})
+	if errLogin != nil || person.Name != "You" {
+		t.Fatalf("sign in: %+v, %v", person, errLogin)
+	}
+	owned, errOwned := i.Accounts.Workspaces(t.Context(), person.ID)
+	if errOwned != nil || len(owned) != 1 || owned[0].Workspace.ID != w.ID {
+		t.Errorf("the first account does not own the workspace of command-line keys: %+v, %v", owned, errOwned)
+	}
+
+	l.console.in = strings.NewReader("correct horse battery\n")
+	_, err = l.run(exitFailed, "admin", "create", "--email", "you@example.com", "--password-stdin")
+	mustContain(t, err, "error: There is an account with this email address already.", "fix: sign in, or run  fairlead admin reset-password")
+}
+
+func TestResetPassword(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.console.in = strings.NewReader("the first password")
+	out, _ := l.run(exitDone, "admin", "create", "--email", "a@example.com", "--password-stdin", "--json")
+	if view := lines(t, out)[0]; view["email"] != "a@example.com" || !strings.HasPrefix(view["id"].(string), "acc_") {
+		t.Errorf("JSON: %s", out)
+	}
+	l.console.in = strings.NewReader("the second password\r\n")
+	l.run(exitDone, "admin", "reset-password", "--email", "a@example.com", "--password-stdin")
+	i, _ := l.open()
+	if _, _, err := i.Accounts.Login(t.Context(), "a@example.com", "the second password", account.Visitor{}); err != nil {
+		t.Error(err)
+	}
+	l.console.in = strings.NewReader("the third password")
+	_, err := l.run(exitFailed, "admin", "reset-password", "--email", "b@example.com", "--password-stdin")
+	mustContain(t, err, "error: There is no such account.", "fix: check the address")
+}
+
+func TestPasswordsAreAskedForTwice(t *testing.T) {
+	t.Parallel()
+	answers := func(texts ...string) func(context.Context) (string, error) {
+		return func(context.Context) (string, error) {
+			text := texts[0]
+			texts = texts[1:]
+			return text, nil
+		}
+	}
+	l := newLab(t)
+	l.console.asks = true
+	l.console.secret = answers("correct horse battery", "correct horse")
+	_, err := l.run(exitFailed, "admin", "create", "--email", "a@example.com")
+	mustContain(t, err, "Password: ", "Again: ", "error: the two passwords differ")
+	l.console.secret = answers("short", "short")
+	_, err = l.run(exitUsage, "admin", "create", "--email", "a@example.com")
+	mustContain(t, err, "error: The password needs at least 10 characters.")
+	l.console.secret = answers("correct horse battery", "correct horse battery")
+	l.run(exitDone, "admin", "create", "--email", "a@example.com")
+}
+
+func TestPasswordsAreNotAskedForWithoutATerminal(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	_, err := l.run(exitUsage, "admin", "create", "--email", "a@example.com")
+	mustContain(t, err, "this is not a terminal", "fix: pipe the password in and add --password-stdin")
+	_, err = l.run(exitUsage, "admin", "create", "--email", "a@example.com", "--password-stdin")
+	mustContain(t, err, "standard input is empty")
+	_, err = l.run(exitUsage, "admin", "create")
+	mustContain(t, err, "--email is missing")
+	if cmd, _, errFind := newRoot(l.console).Find([]string{"admin", "create"}); errFind != nil || cmd.Flag("password") != nil {
+		t.Error("a password can be given as a flag")
+	}
+}
+
+func TestAskingEndsWithTheContext(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	started, never := make(chan struct{}), make(chan struct{})
+	t.Cleanup(func() { close(never) })
+	go func() {
+		<-started
+		cancel()
+	}()
+	_, err := awaiting(ctx, func() (string, error) {
+		close(started)
+		<-never
+		return "", nil
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("ended with %v", err)
+	}
+}

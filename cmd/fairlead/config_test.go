@@ -1,0 +1,107 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestCheckConfiguration(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	path := filepath.Join(t.TempDir(), "fairlead.yaml")
+	write := func(text string) {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("listen: 127.0.0.1:9000\nproviders: [{name: openai, api_keys: [sk-0123456789abcdef]}]\n")
+	out, _ := l.run(exitDone, "config", "check", path)
+	mustContain(t, out, path+": fine – 1 provider, listens on 127.0.0.1:9000, data in "+l.dir)
+
+	write("listn: 127.0.0.1:9000\nsimulator: sometimes\n")
+	out, err := l.run(exitProblems, "config", "check", path)
+	mustContain(t, out, `line 1: unknown field "listn"`, `did you mean "listen"?`, "line 2:", "fix: ", "2 problems")
+	if err != "" {
+		t.Errorf("stderr: %s", err)
+	}
+	out, _ = l.run(exitProblems, "config", "check", "--config", path, "--json")
+	rows := lines(t, out)
+	if len(rows) != 2 || rows[0]["line"] != 1.0 || rows[0]["suggestion"] != "listen" || rows[0]["code"] != "E1004" {
+		t.Errorf("JSON: %s", out)
+	}
+	out, err = l.run(exitFailed, "keys", "list", "--config", path)
+	if out != "" || !strings.Contains(err, `unknown field "listn"`) {
+		t.Errorf("another command with a bad file: %q %q", out, err)
+	}
+	if _, errStat := os.Stat(l.dir); errStat == nil {
+		t.Error("a bad configuration made a data directory")
+	}
+}
+
+func TestPrintConfiguration(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.configure("listen: 127.0.0.1:9000\nproviders: [{name: openai, api_keys: [sk-0123456789abcdef]}]\n")
+	out, _ := l.run(exitDone, "config", "print", "--origin", "--data-dir", "/elsewhere")
+	mustContain(t, out, "listen: 127.0.0.1:9000", "fairlead.yaml:1", "data_dir: /elsewhere", "# --data-dir", "# default", "…cdef")
+	if strings.Contains(out, "0123456789") {
+		t.Errorf("a secret is shown: %s", out)
+	}
+	out, _ = l.run(exitDone, "config", "print", "--json")
+	if view := lines(t, out)[0]; view["listen"] != "127.0.0.1:9000" {
+		t.Errorf("JSON: %s", out)
+	}
+	out, _ = l.run(exitDone, "config", "print", "--json", "--origin")
+	var got []map[string]any
+	for _, row := range lines(t, out) {
+		if path := row["path"]; path == "data_dir" || path == "providers[0].name" || path == "admin_listen" {
+			got = append(got, map[string]any{"path": path, "value": row["value"], "origin": filepath.Base(row["origin"].(string))})
+		}
+	}
+	want := []map[string]any{
+		{"path": "admin_listen", "value": "", "origin": "default"},
+		{"path": "data_dir", "value": l.dir, "origin": "FAIRLEAD_DATA_DIR"},
+		{"path": "providers[0].name", "value": "openai", "origin": "fairlead.yaml:2"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestDocumentsArePrinted(t *testing.T) {
+	t.Parallel()
+	for line, member := range map[string]string{"config schema": "properties", "openapi": "paths", "version --json": "version"} {
+		out, err := newLab(t).run(exitDone, strings.Fields(line)...)
+		var document map[string]any
+		if errJSON := json.Unmarshal([]byte(out), &document); errJSON != nil || document[member] == nil || err != "" {
+			t.Errorf("%s: %v %s", line, errJSON, err)
+		}
+	}
+}
+
+func TestVersion(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	out, _ := l.run(exitDone, "version")
+	mustContain(t, out, "fairlead dev (", "/", "go1")
+	if out, _ := l.run(exitDone, "--version"); out != "fairlead dev\n" {
+		t.Errorf("--version: %s", out)
+	}
+}
+
+func TestCompletionScripts(t *testing.T) {
+	t.Parallel()
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
+		out, err := newLab(t).run(exitDone, "completion", shell)
+		if len(out) < 1000 || !strings.Contains(out, "fairlead") || err != "" {
+			t.Errorf("%s: %d bytes, %s", shell, len(out), err)
+		}
+	}
+	out, _ := newLab(t).run(exitDone, "__complete", "requests", "list", "--decision", "f")
+	mustContain(t, out, "fallback")
+}

@@ -1,0 +1,212 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"fairlead/internal/money"
+)
+
+// unknown stands for a number that nobody knows: it is never shown as nought.
+const unknown = "—"
+
+// Layouts of times for people: a column of a list, and one moment on its own.
+const (
+	rowTime  = "Jan 02 15:04:05"
+	fullTime = "2006-01-02 15:04:05 MST"
+)
+
+// dollars writes an amount: two decimals from one dollar on, else four significant digits, so that what is not nought
+// never looks like it.
+func dollars(a money.Amount) string {
+	sign, n := "", uint64(a)
+	if a < 0 {
+		sign, n = "-", uint64(-a)
+	}
+	const dollar = uint64(money.Dollar)
+	if n == 0 {
+		return "$0.00"
+	}
+	if n < dollar {
+		unit := uint64(1) // of the fourth significant digit
+		for n/unit >= 10_000 {
+			unit *= 10
+		}
+		n = (n + unit/2) / unit * unit
+	}
+	if n >= dollar {
+		cents := (n + dollar/200) / (dollar / 100)
+		return fmt.Sprintf("%s$%s.%02d", sign, count(int64(cents/100)), cents%100)
+	}
+	decimals := max(2, min(9, 4+leadingZeros(n)))
+	return sign + "$0." + fmt.Sprintf("%09d", n)[:decimals]
+}
+
+// leadingZeros counts the noughts between the point and the first digit of nano-dollars below one dollar.
+func leadingZeros(nano uint64) int { return 9 - len(strconv.FormatUint(nano, 10)) }
+
+// amount writes an amount that may be unknown.
+func amount(a *money.Amount) string {
+	if a == nil {
+		return unknown
+	}
+	return dollars(*a)
+}
+
+// paid writes what a model cost: nothing at all is free, which is another thing than unknown.
+func paid(a *money.Amount) string {
+	if a != nil && *a == 0 {
+		return "free"
+	}
+	return amount(a)
+}
+
+// rate writes a price per million tokens.
+func rate(r *money.Rate) string {
+	switch {
+	case r == nil:
+		return unknown
+	case *r == 0:
+		return "free"
+	}
+	return dollars(money.Amount(*r)) // both count nano-dollars
+}
+
+// count writes a whole number with thousands separators.
+func count(n int64) string {
+	digits := strconv.FormatInt(n, 10)
+	sign := ""
+	if n < 0 {
+		sign, digits = "-", digits[1:]
+	}
+	var b strings.Builder
+	for i, d := range digits {
+		if i > 0 && (len(digits)-i)%3 == 0 {
+			b.WriteByte(',')
+		}
+		b.WriteRune(d)
+	}
+	return sign + b.String()
+}
+
+// plural writes a number with its noun: "1 model", "1,200 models".
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return count(int64(n)) + " " + noun + "s"
+}
+
+// lasted writes a duration as people read latencies: 850 µs, 412 ms, 1,840 ms, 62.5 s, 3 m 5 s.
+func lasted(d time.Duration) string {
+	switch {
+	case d <= 0:
+		return "0 ms"
+	case d < time.Millisecond:
+		return count(max(1, d.Microseconds())) + " µs"
+	case d < 10*time.Second:
+		return count(d.Round(time.Millisecond).Milliseconds()) + " ms"
+	case d < time.Minute:
+		return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s"
+	}
+	whole := d.Round(time.Second)
+	return fmt.Sprintf("%d m %d s", int64(whole/time.Minute), int64(whole%time.Minute/time.Second))
+}
+
+// lastedOr is lasted, or a dash for what did not come to that.
+func lastedOr(d time.Duration) string {
+	if d <= 0 {
+		return unknown
+	}
+	return lasted(d)
+}
+
+// change writes how much less (or more) than the baseline something cost: -67 %.
+func change(saved, baseline money.Amount) string {
+	if baseline <= 0 {
+		return unknown
+	}
+	percent := -100 * saved.Dollars() / baseline.Dollars()
+	rounded := math.Round(percent)
+	switch {
+	case rounded == 0:
+		return "0 %"
+	case rounded > 0:
+		return "+" + count(int64(rounded)) + " %"
+	}
+	return count(int64(rounded)) + " %"
+}
+
+// score writes a part of a score.
+func score(f float64) string { return strconv.FormatFloat(f, 'f', 3, 64) }
+
+// tokensShort writes a size of a context window: 128K, 1M, 8,192.
+func tokensShort(n int64) string {
+	switch {
+	case n <= 0:
+		return unknown
+	case n >= 1_000_000:
+		return strings.TrimSuffix(strconv.FormatFloat(float64(n)/1e6, 'f', 1, 64), ".0") + "M"
+	case n >= 10_000:
+		return strconv.FormatInt((n+500)/1000, 10) + "K"
+	}
+	return count(n)
+}
+
+// or is the text, or a dash when there is none.
+func or(text string) string {
+	if text == "" {
+		return unknown
+	}
+	return text
+}
+
+// clean makes text from outside fit for one line of a terminal: whoever sent it must not be able to move the cursor.
+func clean(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unsafe(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+}
+
+// cleanLines is clean for text of several lines.
+func cleanLines(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && unsafe(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+}
+
+// unsafe reports whether a terminal would do something else with a character than show it.
+func unsafe(r rune) bool {
+	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r)
+}
+
+// wrap breaks a text between words so that no line is wider than width; a longer word stays whole.
+func wrap(text string, width int) []string {
+	var lines []string
+	line, used := "", 0
+	for word := range strings.FieldsSeq(text) {
+		w := widthOf(word)
+		if line != "" && used+1+w > width {
+			lines = append(lines, line)
+			line, used = "", 0
+		}
+		if line != "" {
+			line, used = line+" ", used+1
+		}
+		line, used = line+word, used+w
+	}
+	if line != "" {
+		lines = append(lines, line)
+	}
+	return lines
+}

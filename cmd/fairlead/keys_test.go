@@ -1,0 +1,188 @@
+package main
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/account"
+	"fairlead/internal/money"
+)
+
+func TestCreateKeyWritesIDAndKeyFirst(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	out, _ := l.run(exitDone, "keys", "create", "--name", "ci", "--json")
+	if !regexp.MustCompile(`^\{"id":"key_[0-9A-Z]{26}","key":"fl_[0-9A-Za-z]{38}",.*\}\n$`).MatchString(out) {
+		t.Errorf("shape: %s", out)
+	}
+	view := lines(t, out)[0]
+	if err := account.ParseKey(view["key"].(string)); err != nil {
+		t.Error(err)
+	}
+	if info, err := os.Stat(l.dir); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("data directory: %v %v", info, err)
+	}
+	i, w := l.open()
+	key, err := i.Accounts.Key(t.Context(), w.ID, view["id"].(string))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if key.Name != "ci" || key.CreatedBy != "" || !cmp.Equal(key.Scopes, []account.Scope{account.Inference}) {
+		t.Errorf("stored: %+v", key)
+	}
+}
+
+func TestCreateKeyWritesOnlyTheKeyOnStdout(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	out, err := l.run(exitDone, "keys", "create", "--name", "ci")
+	if account.ParseKey(strings.TrimSuffix(out, "\n")) != nil {
+		t.Errorf("stdout: %q", out)
+	}
+	mustContain(t, err, `Key "ci"`, "curl http://127.0.0.1:8080/proxy/v1/chat/completions", "Bearer "+strings.TrimSpace(out), `"model":"auto"`)
+	if _, quiet := l.run(exitDone, "keys", "create", "--name", "ci", "--quiet"); quiet != "" {
+		t.Errorf("--quiet writes %q", quiet)
+	}
+	if _, reader := l.run(exitDone, "keys", "create", "--name", "reader", "--scopes", "read"); strings.Contains(reader, "curl") {
+		t.Errorf("a key without inference comes with a curl: %s", reader)
+	}
+}
+
+func TestCreateKeyTakesEverySetting(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	out, _ := l.run(exitDone, "keys", "create", "--json", "--name", "batch", "--scopes", "read,inference", "--models", "gpt-4.1*,sim-small",
+		"--rpm", "60", "--tpm", "90000", "--concurrent", "4", "--budget", "$50", "--period", "week", "--warn", "80", "--expires", "90d",
+		"--no-bodies", "--tags", "team=search,stage=prod")
+	i, w := l.open()
+	key, err := i.Accounts.Key(t.Context(), w.ID, lines(t, out)[0]["id"].(string))
+	if err != nil {
+		t.Fatal(err)
+	}
+	off := false
+	want := account.Key{
+		ID: key.ID, WorkspaceID: w.ID, Name: "batch", Scopes: []account.Scope{account.Inference, account.Read}, AllowedModels: []string{"gpt-4.1*", "sim-small"},
+		Limits:    account.Limits{RequestsPerMinute: 60, TokensPerMinute: 90000, Concurrent: 4},
+		Budget:    &account.Budget{Amount: 50 * money.Dollar, Period: account.Weekly, WarnPercent: 80},
+		LogBodies: &off, Tags: map[string]string{"team": "search", "stage": "prod"},
+		CreatedAt: key.CreatedAt, ExpiresAt: noon.Add(90 * 24 * time.Hour), Secrets: key.Secrets,
+	}
+	if diff := cmp.Diff(want, key); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestCreateKeyRefusesWhatMeansNothing(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	_, err := l.run(exitUsage, "keys", "create", "--name", "x", "--scopes", "everything")
+	mustContain(t, err, "error: Unknown scope; known are inference, read, manage.")
+	_, err = l.run(exitFailed, "keys", "create", "--name", "x", "--workspace", "ws_nowhere")
+	mustContain(t, err, "error: There is no such workspace.")
+}
+
+func TestListKeys(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	if out, err := l.run(exitDone, "keys", "list"); out != "" || !strings.Contains(err, "no keys yet") {
+		t.Errorf("without keys: %q, %q", out, err)
+	}
+	l.run(exitDone, "keys", "create", "--name", "old", "--expires", "2026-12-01")
+	l.run(exitDone, "keys", "create", "--name", "batch", "--rpm", "60", "--concurrent", "4", "--budget", "50")
+	l.run(exitDone, "keys", "create", "--name", "gone")
+	l.run(exitDone, "keys", "revoke", "gone", "--yes")
+	l.console.now = func() time.Time { return noon.AddDate(0, 1, 0) }
+
+	out, _ := l.run(exitDone, "keys", "list")
+	rows := strings.Split(strings.TrimSpace(out), "\n")
+	if len(rows) != 4 {
+		t.Fatalf("rows:\n%s", out)
+	}
+	for i, want := range []string{
+		`^NAME +ID +KEY +SCOPES +LIMITS +BUDGET +LAST USED +EXPIRES +STATE$`,
+		`^gone +key_\w{26} +fl_\w{4}…\w{4} +inference +none +none +never +never +revoked$`,
+		`^batch +key_\w{26} +fl_\w{4}…\w{4} +inference +60 req/min, 4 at once +\$50\.00/month +never +never +active$`,
+		`^old +key_\w{26} +fl_\w{4}…\w{4} +inference +none +none +never +2026-12-01 00:00 +expired$`,
+	} {
+		if !regexp.MustCompile(want).MatchString(rows[i]) {
+			t.Errorf("row %d: %q does not match %s", i, rows[i], want)
+		}
+	}
+	out, _ = l.run(exitDone, "keys", "list", "--json")
+	var states []any
+	for _, key := range lines(t, out) {
+		states = append(states, key["state"])
+		if _, shown := key["key"]; shown {
+			t.Error("a list shows secrets")
+		}
+	}
+	if diff := cmp.Diff([]any{"revoked", "active", "expired"}, states); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestRotateKey(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	old, _ := l.run(exitDone, "keys", "create", "--name", "ci")
+	fresh, err := l.run(exitDone, "keys", "rotate", "ci", "--grace", "24h", "--grace-after-use", "1h")
+	if account.ParseKey(strings.TrimSpace(fresh)) != nil || fresh == old {
+		t.Errorf("new secret: %q", fresh)
+	}
+	mustContain(t, err, "The old secret ends in 1d, or 1h after the new one is first used.")
+	i, w := l.open()
+	keys, errKeys := i.Accounts.Keys(t.Context(), w.ID)
+	if errKeys != nil || len(keys) != 1 || len(keys[0].Secrets) != 2 {
+		t.Fatalf("keys: %+v, %v", keys, errKeys)
+	}
+	if s := keys[0].Secrets[0]; s.AfterUse != time.Hour || s.ExpiresAt.Sub(s.CreatedAt).Round(time.Hour) != 24*time.Hour {
+		t.Errorf("old secret: %+v", s)
+	}
+	_, err = l.run(exitDone, "keys", "rotate", keys[0].ID)
+	mustContain(t, err, "The old secret is no longer valid.")
+	_, err = l.run(exitFailed, "keys", "rotate", "cii")
+	mustContain(t, err, `there is no key "cii"`, `fix: did you mean "ci"?`)
+}
+
+func TestRevokeAsksOnlyOnATerminal(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.run(exitDone, "keys", "create", "--name", "ci")
+	state := func() any {
+		out, _ := l.run(exitDone, "keys", "list", "--json")
+		return lines(t, out)[0]["state"]
+	}
+
+	_, err := l.run(exitUsage, "keys", "revoke", "ci")
+	mustContain(t, err, "this is not a terminal", "fix: repeat the command with --yes")
+
+	l.console.asks = true
+	l.console.in = strings.NewReader("n\n")
+	_, err = l.run(exitFailed, "keys", "revoke", "ci")
+	mustContain(t, err, "Revoke key ci (key_", "never used) for good? [y/N]", "error: nothing was revoked")
+	if got := state(); got != "active" {
+		t.Errorf("after no: %s", got)
+	}
+	l.console.in = strings.NewReader("YES\n")
+	l.run(exitDone, "keys", "revoke", "ci")
+	if got := state(); got != "revoked" {
+		t.Errorf("after yes: %s", got)
+	}
+}
+
+func TestKeyNamesMayBeAmbiguous(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	first, _ := l.run(exitDone, "keys", "create", "--name", "ci", "--json")
+	l.run(exitDone, "keys", "create", "--name", "ci")
+	id := lines(t, first)[0]["id"].(string)
+	_, err := l.run(exitFailed, "keys", "revoke", "ci", "--yes")
+	mustContain(t, err, `2 keys are called "ci"`, "fix: name one by its id", id)
+	l.run(exitDone, "keys", "revoke", id, "--yes")
+	l.run(exitDone, "keys", "revoke", "ci", "--yes") // the one that is left is meant
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fairlead/internal/admin"
+	"fairlead/internal/requestlog"
+)
+
+// exportFlags say what an export is to be.
+type exportFlags struct {
+	format  string
+	columns string
+	output  string
+}
+
+func (r *requestCommands) newExport() *cobra.Command {
+	var e exportFlags
+	cmd := &cobra.Command{
+		Use: "export", Short: "Write matching requests as CSV or JSON lines, newest first", Args: noArgs,
+		Long: "Write matching requests as CSV or JSON lines, newest first. In CSV, texts that a spreadsheet would run as a formula are preceded by an apostrophe.\n" +
+			"Columns: " + strings.Join(admin.Columns(), ", ") + ".",
+		Example: `  fairlead requests export --from now-7d --output requests.csv
+  fairlead requests export --format jsonl --decision fallback | jq -r .model
+  fairlead requests export --columns id,time,model,cost_usd,saved_usd`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if r.options.json && !cmd.Flags().Changed("format") {
+				e.format = "jsonl"
+			}
+			if !slices.Contains([]string{"csv", "jsonl"}, e.format) {
+				return usage("use  --format csv  or  --format jsonl", "unknown format %q", e.format)
+			}
+			return r.selecting(cmd, func(s selected) error {
+				if s.filter.To.IsZero() {
+					s.filter.To = r.console.now() // what arrives meanwhile is not part of it
+				}
+				return r.export(cmd.Context(), s.store, s.filter, e)
+			})
+		},
+	}
+	filterFlags(cmd)
+	cmd.Flags().StringVar(&e.format, "format", "csv", "csv or jsonl")
+	cmd.Flags().StringVar(&e.columns, "columns", "", "columns in order, joined by commas (default the usual ones)")
+	cmd.Flags().StringVar(&e.output, "output", "", "file to write, only when all went well (default standard output)")
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"csv", "jsonl"}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func (r *requestCommands) export(ctx context.Context, store requestlog.Reader, f requestlog.Filter, e exportFlags) error {
+	out, err := newOutput(r.console.out, e.output)
+	if err != nil {
+		return err
+	}
+	sheet, err := admin.NewSheet(out, e.format, e.columns)
+	if err != nil {
+		return errors.Join(asUsage(err), out.discard())
+	}
+	p := r.newProgress(ctx, store, f)
+	err = writePages(ctx, store, f, sheet, p.add)
+	p.end()
+	if err != nil {
+		r.console.say(r.options, "%s written before it ended", plural(p.done, "request"))
+		return errors.Join(err, out.discard())
+	}
+	if err := out.keep(); err != nil {
+		return err
+	}
+	if e.output != "" {
+		r.console.say(r.options, "%s written to %s", plural(p.done, "request"), e.output)
+	}
+	return nil
+}
+
+// writePages writes page after page; each is read only when the one before has gone out.
+func writePages(ctx context.Context, store requestlog.Reader, f requestlog.Filter, sheet *admin.Sheet, wrote func(int)) error {
+	if err := sheet.Begin(); err != nil {
+		return err
+	}
+	for before := ""; ; {
+		page, err := store.Entries(ctx, f, requestlog.Page{Before: before, Limit: requestlog.MaxLimit})
+		if err != nil {
+			return err
+		}
+		for i := range page {
+			if err := sheet.Write(&page[i]); err != nil {
+				return err
+			}
+		}
+		if err := sheet.Flush(); err != nil {
+			return err
+		}
+		wrote(len(page))
+		if len(page) < requestlog.MaxLimit {
+			return nil
+		}
+		before = page[len(page)-1].ID
+	}
+}
+
+// output is where an export goes. A file gets its name only when it is complete, so that a part is not taken for the
+// whole.
+type output struct {
+	io.Writer
+	file *os.File
+	name string
+}
+
+func newOutput(standard io.Writer, name string) (*output, error) {
+	if name == "" || name == "-" {
+		return &output{Writer: standard}, nil
+	}
+	file, err := os.OpenFile(name+".part", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("create the file: %w", err)
+	}
+	return &output{Writer: file, file: file, name: name}, nil
+}
+
+func (o *output) keep() error {
+	if o.file == nil {
+		return nil
+	}
+	if err := o.file.Close(); err != nil {
+		return fmt.Errorf("close the file: %w", err)
+	}
+	return os.Rename(o.file.Name(), o.name)
+}
+
+func (o *output) discard() error {
+	if o.file == nil {
+		return nil
+	}
+	return errors.Join(o.file.Close(), os.Remove(o.file.Name()))
+}

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"encoding/csv"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/admin"
+	"fairlead/internal/requestlog"
+)
+
+func TestExportCSV(t *testing.T) {
+	t.Parallel()
+	l := seeded(t)
+	out, err := l.run(exitDone, "requests", "export", "--columns", "id,model,cost_usd,saved_usd,preview", "--decision", "expected,fallback")
+	rows, errCSV := csv.NewReader(strings.NewReader(out)).ReadAll()
+	if errCSV != nil || err != "" {
+		t.Fatalf("%v %s", errCSV, err)
+	}
+	want := [][]string{
+		{"id", "model", "cost_usd", "saved_usd", "preview"},
+		{free().ID, "sim-small", "0", "0", ""},
+		{unpriced().ID, "house-model", "", "", ""},
+		{fellBack().ID, "small-b", "0.00032", "-0.00022", "'=Write a haiku\x1b[2J about the sea"},
+		{served0().ID, "small-b", "0.00032", "0.00608", "'=Write a haiku\x1b[2J about the sea"},
+	}
+	if diff := cmp.Diff(want, rows); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestExportNeutralisesFormulas(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	var entries []requestlog.Entry
+	for n, start := range []string{"=1", "+1", "-1", "@x", "\tx", "\rx", "x="} {
+		e := at(-n-1, n)
+		e.Preview = start
+		entries = append(entries, e)
+	}
+	l.seed(entries...)
+	out, _ := l.run(exitDone, "requests", "export", "--columns", "preview")
+	rows, err := csv.NewReader(strings.NewReader(out)).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, row := range rows[1:] {
+		got = append(got, row[0])
+	}
+	if diff := cmp.Diff([]string{"'=1", "'+1", "'-1", "'@x", "'\tx", "'\rx", "x="}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestExportGoesOnOverPages(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	var entries []requestlog.Entry
+	for n := range 450 {
+		entries = append(entries, at(-n-1, n))
+	}
+	l.seed(entries...)
+	path := filepath.Join(t.TempDir(), "all.jsonl")
+	out, err := l.run(exitDone, "requests", "export", "--format", "jsonl", "--columns", "id", "--output", path)
+	if out != "" {
+		t.Errorf("stdout: %s", out)
+	}
+	mustContain(t, err, "450 requests written to "+path)
+	text, errRead := os.ReadFile(path)
+	if errRead != nil {
+		t.Fatal(errRead)
+	}
+	var got []string
+	for _, row := range lines(t, string(text)) {
+		got = append(got, row["id"].(string))
+	}
+	if diff := cmp.Diff(ids(entries...), got); diff != "" {
+		t.Error(diff)
+	}
+	if info, errStat := os.Stat(path); errStat != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("others may read the export: %v %v", info.Mode(), errStat)
+	}
+	if _, errStat := os.Stat(path + ".part"); errStat == nil {
+		t.Error("the unfinished file is left behind")
+	}
+}
+
+func TestExportThatIsBrokenOffLeavesNoFile(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	store := &growing{}
+	for n := range 300 {
+		store.add(at(-n, n))
+	}
+	path := filepath.Join(t.TempDir(), "part.csv")
+	interrupting := &interrupted{growing: store, cancel: cancel}
+	commands := &requestCommands{console: l.console, options: &options{}}
+	err := commands.export(ctx, interrupting, requestlog.Filter{}, exportFlags{format: "csv", output: path})
+	if exitCode(ctx, err) != exitInterrupted || errorText(ctx, err) != "interrupted" {
+		t.Errorf("ended with %v", err)
+	}
+	mustContain(t, l.err.String(), "200 requests written before it ended")
+	if left, _ := filepath.Glob(path + "*"); left != nil {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// interrupted ends the context after the first page.
+type interrupted struct {
+	*growing
+	cancel context.CancelFunc
+}
+
+func (i *interrupted) Entries(ctx context.Context, f requestlog.Filter, p requestlog.Page) ([]requestlog.Entry, error) {
+	page, err := i.growing.Entries(ctx, f, p)
+	i.cancel()
+	return page, err
+}
+
+func TestJSONExportIsJSONLines(t *testing.T) {
+	t.Parallel()
+	l := seeded(t)
+	out, _ := l.run(exitDone, "requests", "export", "--json")
+	if rows := lines(t, out); len(rows) != 5 || rows[0]["id"] != free().ID {
+		t.Errorf("rows: %v", rows)
+	}
+}
+
+func TestProgress(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	now := noon
+	p := &progress{w: &b, terminal: true, now: func() time.Time { return now }, began: noon, told: noon, total: 1000}
+	p.add(100) // too soon to draw
+	now = now.Add(500 * time.Millisecond)
+	p.add(150)
+	p.end()
+	if got, want := b.String(), "\r\x1b[K[######..................] 250/1,000, 500/s, 2s left\r\x1b[K"; got != want {
+		t.Errorf("bar: %q, want %q", got, want)
+	}
+	b.Reset()
+	p = &progress{w: &b, now: func() time.Time { return now }, began: now, told: now}
+	now = now.Add(9 * time.Second)
+	p.add(50)
+	now = now.Add(time.Second)
+	p.add(50)
+	p.end()
+	if got, want := b.String(), "100 requests, 10/s\n"; got != want {
+		t.Errorf("lines: %q, want %q", got, want)
+	}
+}
+
+func TestExportHasTheColumnsOfTheAPI(t *testing.T) {
+	t.Parallel()
+	l := seeded(t)
+	out, _ := l.run(exitDone, "requests", "export", "--columns", strings.Join(admin.Columns(), ","))
+	if first, _, _ := strings.Cut(out, "\n"); first != strings.Join(admin.Columns(), ",") {
+		t.Errorf("columns: %s", first)
+	}
+}

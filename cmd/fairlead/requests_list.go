@@ -1,0 +1,149 @@
+package main
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fairlead/internal/admin"
+	"fairlead/internal/requestlog"
+)
+
+func (r *requestCommands) newList() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "list", Short: "List requests, newest first", Args: noArgs,
+		Long: "List requests, newest first. The filters are those of the dashboard and the API; several values are joined by commas.",
+		Example: `  fairlead requests list
+  fairlead requests list --decision fallback --from now-24h
+  fairlead requests list --preset expensive --limit 10
+  fairlead requests list --model gpt-4.1,gpt-4.1-mini --min-latency 2s --json | jq -r .id`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return r.selecting(cmd, func(s selected) error {
+				entries, err := s.store.Entries(cmd.Context(), s.filter, s.page)
+				if err != nil {
+					return err
+				}
+				return r.list(entries, s.page)
+			})
+		},
+	}
+	filterFlags(cmd, [2]string{"limit", "Most requests to list, up to 200; 50 when absent"},
+		[2]string{"sort", "time, cost or latency: the newest, dearest or slowest first"},
+		[2]string{"before", "Id of a request: list older ones"})
+	return cmd
+}
+
+func (r *requestCommands) list(entries []requestlog.Entry, page requestlog.Page) error {
+	if r.options.json {
+		return r.writeRows(entries)
+	}
+	if len(entries) == 0 {
+		r.console.say(r.options, "no requests match")
+		return nil
+	}
+	t := r.table()
+	for i := range entries {
+		r.addRow(t, &entries[i])
+	}
+	if err := r.console.writeTable(r.options, t); err != nil {
+		return err
+	}
+	limit := page.Limit
+	if limit == 0 {
+		limit = 50
+	}
+	if len(entries) == limit && (page.Sort == "" || page.Sort == "time") {
+		r.console.say(r.options, "for older ones add  --before %s", entries[len(entries)-1].ID)
+	}
+	return nil
+}
+
+func (r *requestCommands) writeRows(entries []requestlog.Entry) error {
+	for i := range entries {
+		if err := r.console.writeJSON(admin.RowOf(&entries[i])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *requestCommands) table() *table {
+	return &table{columns: []column{
+		{title: "ID"},
+		{title: "TIME"},
+		{title: "OUTCOME", soft: true},
+		{title: "DECISION", soft: true},
+		{title: "MODEL", soft: true},
+		{title: "PROVIDER", soft: true},
+		{title: "COST", right: true},
+		{title: "VS BASE", right: true},
+		{title: "LATENCY", right: true},
+		{title: "IN", right: true},
+		{title: "OUT", right: true},
+		{title: "REQUESTED", soft: true},
+		{title: "KEY", soft: true},
+	}}
+}
+
+func (r *requestCommands) addRow(t *table, e *requestlog.Entry) {
+	t.add(cell{text: e.ID}, cell{text: r.console.at(r.options, e.Time, rowTime)}, outcomeCell(e), decisionCell(e),
+		cell{text: or(e.Model)}, cell{text: providerText(e)}, cell{text: costText(e)}, cell{text: versusBaseline(e)},
+		cell{text: lastedOr(e.Latency)}, cell{text: count(e.Usage.Prompt())}, cell{text: count(e.Usage.Output)},
+		cell{text: or(e.Requested)}, cell{text: or(e.KeyName)})
+}
+
+func outcomeCell(e *requestlog.Entry) cell {
+	text := string(e.Outcome)
+	if e.Status > 0 {
+		text = strconv.Itoa(e.Status) + " " + text
+	}
+	return cell{text, outcomePaint(e.Outcome)}
+}
+
+func outcomePaint(o requestlog.Outcome) paint {
+	switch o {
+	case requestlog.OK:
+		return green
+	case requestlog.UpstreamError, requestlog.GatewayError, requestlog.Partial, requestlog.Interrupted:
+		return red
+	default:
+		return yellow
+	}
+}
+
+func decisionCell(e *requestlog.Entry) cell {
+	text := string(e.DecisionKind)
+	if e.Policy != "" {
+		text = strings.TrimSpace(text + " (" + e.Policy + ")")
+	}
+	if e.DecisionKind == "fallback" {
+		return cell{or(text), yellow}
+	}
+	return cell{text: or(text)}
+}
+
+// providerText says of simulated answers that they are.
+func providerText(e *requestlog.Entry) string {
+	if e.Simulated && e.Provider != "" {
+		return e.Provider + " SIMULATED"
+	}
+	return or(e.Provider)
+}
+
+// costText is what a request cost. One that no model served cost nothing, which is another thing than a free model.
+func costText(e *requestlog.Entry) string {
+	if e.Model == "" {
+		return amount(e.Cost)
+	}
+	return paid(e.Cost)
+}
+
+// versusBaseline is how much less or more than the baseline the request cost.
+func versusBaseline(e *requestlog.Entry) string {
+	saved, ok := e.Saved()
+	if !ok {
+		return unknown
+	}
+	return change(saved, *e.BaselineCost)
+}

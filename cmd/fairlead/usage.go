@@ -1,0 +1,204 @@
+package main
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// helpTemplate begins with examples, because that is what most people look for.
+const helpTemplate = `{{with (or .Long .Short)}}{{. | trimTrailingWhitespaces}}
+
+{{end}}{{.UsageString}}`
+
+const usageTemplate = `{{if .HasExample}}Examples:
+{{.Example}}
+
+{{end}}Usage:
+{{- if .Runnable}}{{if .HasParent}}
+  {{.UseLine}}{{end}}{{end}}
+{{- if .HasAvailableSubCommands}}
+  {{.CommandPath}} [command]
+
+Commands:{{range .Commands}}{{if .IsAvailableCommand}}
+  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}
+{{- if .HasAvailableLocalFlags}}
+
+Flags:
+{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}
+{{- if .HasAvailableInheritedFlags}}
+
+Flags of every command:
+{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}
+`
+
+// group is a command that only holds others.
+func group(use, short, example string, commands ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: use, Short: short, Example: example, Args: subcommand,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return usage("see  "+cmd.CommandPath()+" --help", "%s needs a command: %s", cmd.CommandPath(), list(names(cmd)))
+		},
+	}
+	cmd.AddCommand(commands...)
+	return cmd
+}
+
+// subcommand refuses what is not a command, with the one that was probably meant.
+func subcommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	fix := "see  " + cmd.CommandPath() + " --help"
+	if near := closest(args[0], names(cmd)); near != "" {
+		return usage("run  "+cmd.CommandPath()+" "+near, "unknown command %q; did you mean %q?", args[0], near)
+	}
+	return usage(fix, "unknown command %q", args[0])
+}
+
+// noArgs is for commands that take flags only.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if args[0] == "true" || args[0] == "false" {
+		return usage("write the value after an equals sign: --flag="+args[0], "unexpected %q", args[0])
+	}
+	return usage("see  "+cmd.CommandPath()+" --help", "unexpected %q: %s takes no arguments", args[0], cmd.CommandPath())
+}
+
+// oneArg is for commands that need exactly one argument.
+func oneArg(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) == 0:
+			return usage("run  "+cmd.UseLine(), "%s is missing", what)
+		case len(args) > 1:
+			return usage("run  "+cmd.UseLine(), "unexpected %q: only %s is taken", args[1], what)
+		}
+		return nil
+	}
+}
+
+// maybeArg is for commands that take one argument or none.
+func maybeArg(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) <= 1 {
+			return nil
+		}
+		return oneArg(what)(cmd, args)
+	}
+}
+
+// needs refuses a command line without a flag that has no default.
+func needs(cmd *cobra.Command, flag, example string) error {
+	if value := cmd.Flag(flag); value.Changed && value.Value.String() != "" {
+		return nil
+	}
+	return usage("run  "+cmd.CommandPath()+" "+example, "--%s is missing", flag)
+}
+
+// flagError turns what the flag parser says into a usage error, with the flag that was probably meant. A command that is
+// misspelt is told before its flags, which nobody knows.
+func flagError(cmd *cobra.Command, err error) error {
+	if cmd.HasSubCommands() {
+		if unknownCommand := subcommand(cmd, cmd.Flags().Args()); unknownCommand != nil {
+			return unknownCommand
+		}
+	}
+	missing, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok || missing.GetSpecifiedShortnames() != "" {
+		return &usageError{withFix(err, "see  %s --help", cmd.CommandPath())}
+	}
+	var known []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+	name := strings.ReplaceAll(missing.GetSpecifiedName(), "_", "-")
+	if near := closest(name, known); near != "" {
+		return usage("use  --"+near, "unknown flag --%s; did you mean --%s?", name, near)
+	}
+	return usage("see  "+cmd.CommandPath()+" --help", "unknown flag --%s", name)
+}
+
+// newHelp is the command behind "fairlead help keys".
+func newHelp() *cobra.Command {
+	return &cobra.Command{
+		Use: "help [command]", Short: "Show help about a command", Hidden: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			target, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return subcommand(target, rest)
+			}
+			target.InitDefaultHelpFlag()
+			target.InitDefaultVersionFlag()
+			return target.Help()
+		},
+	}
+}
+
+func names(cmd *cobra.Command) []string {
+	var list []string
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() {
+			list = append(list, sub.Name())
+		}
+	}
+	return list
+}
+
+// list writes names as a sentence does: a, b or c.
+func list(names []string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+// closest is the known word that text was most likely meant to be, or empty.
+func closest(text string, known []string) string {
+	text = strings.ToLower(text)
+	best, fewest := "", 1+max(1, len(text)/3)
+	for _, word := range known {
+		if n := edits(text, strings.ToLower(word)); n < fewest {
+			best, fewest = word, n
+		}
+	}
+	if best != "" || len(text) < 2 {
+		return best
+	}
+	begun := slices.DeleteFunc(slices.Clone(known), func(word string) bool { return !strings.HasPrefix(word, text) })
+	if len(begun) == 1 {
+		return begun[0]
+	}
+	return ""
+}
+
+// edits is the number of letters to insert, delete, replace or swap between two words.
+func edits(a, b string) int {
+	const longest = 64
+	if len(a) > longest || len(b) > longest {
+		return longest
+	}
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(b)]
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+)
+
+func TestMistakesAreUsageErrorsWithAFix(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		line string
+		want []string
+	}{
+		{"kyes", []string{`error: unknown command "kyes"; did you mean "keys"?`, "fix: run  fairlead keys"}},
+		{"kyes create --name x", []string{`did you mean "keys"?`}},
+		{"zzzzzz", []string{`unknown command "zzzzzz"`, "fix: see  fairlead --help"}},
+		{"keys", []string{"fairlead keys needs a command: create, list, revoke or rotate"}},
+		{"keys crate --name x", []string{`did you mean "create"?`}},
+		{"keys create --nmae x", []string{"unknown flag --nmae; did you mean --name?"}},
+		{"keys create", []string{"--name is missing", "fix: run  fairlead keys create --name ci"}},
+		{"keys create --name x --period day", []string{"--period and --warn belong to a budget"}},
+		{"keys create --name x --budget lots", []string{`"lots" is not an amount`, "fix: write it in dollars"}},
+		{"keys create --name x --expires soon", []string{`"soon" is neither a duration nor a time`}},
+		{"keys create --name x --tags team", []string{`"team" is not a tag`}},
+		{"keys create --name x --rpm many", []string{`invalid argument "many"`, "fix: see  fairlead keys create --help"}},
+		{"keys create --name x extra", []string{`unexpected "extra"`}},
+		{"keys rotate", []string{"the key's name or id is missing"}},
+		{"keys rotate a b", []string{`unexpected "b"`}},
+		{"keys rotate a --grace long", []string{`--grace: "long" is not a duration`}},
+		{"requests list --desicion fallback", []string{"did you mean --decision?"}},
+		{"requests list --decision sideways", []string{`"sideways" is not one of expected, fallback, policy`}},
+		{"requests list --limit 1000", []string{`"1000" is not a number from 1 to 200`}},
+		{"requests list --stream false", []string{`unexpected "false"`, "fix: write the value after an equals sign: --flag=false"}},
+		{"requests show", []string{"the request's id is missing"}},
+		{"requests export --format xml", []string{`unknown format "xml"`}},
+		{"requests export --columns id,modle", []string{"modle"}},
+		{"requests tail --last -1", []string{"--last: -1 is out of range"}},
+		{"models list --kind video", []string{`unknown kind "video"`}},
+		{"health --url nowhere", []string{`"nowhere" is not an address`}},
+		{"completion tcsh", []string{`unknown shell "tcsh"`}},
+		{"completion", []string{"the name of a shell is missing"}},
+		{"serve --log-level loud", []string{`--log-level: level cannot be "loud"`}},
+		{"help kyes", []string{`did you mean "keys"?`}},
+		{"help keys crate", []string{`did you mean "create"?`}},
+		{"-x", []string{"unknown shorthand flag"}},
+	} {
+		t.Run(c.line, func(t *testing.T) {
+			t.Parallel()
+			out, err := newLab(t).run(exitUsage, strings.Fields(c.line)...)
+			if out != "" {
+				t.Errorf("stdout is not empty: %s", out)
+			}
+			mustContain(t, err, append(c.want, "error: ")...)
+		})
+	}
+}
+
+func TestHelpStartsWithExamples(t *testing.T) {
+	t.Parallel()
+	var visit func(cmd *cobra.Command, path []string)
+	visit = func(cmd *cobra.Command, path []string) {
+		if cmd.Name() == "help" {
+			return
+		}
+		out, _ := newLab(t).run(exitDone, append(path, "--help")...)
+		example, use := strings.Index(out, "Examples:\n"), strings.Index(out, "Usage:\n")
+		if example < 0 || use < 0 || example > use || !strings.HasSuffix(out, "\n") {
+			t.Errorf("fairlead %s --help:\n%s", strings.Join(path, " "), out)
+		}
+		for _, sub := range cmd.Commands() {
+			visit(sub, append(path[:len(path):len(path)], sub.Name()))
+		}
+	}
+	visit(newRoot(newLab(t).console), nil)
+}
+
+func TestHelpOfTheProgram(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	out, err := l.run(exitDone)
+	golden(t, "help.txt", out)
+	if err != "" {
+		t.Errorf("stderr: %s", err)
+	}
+	if again, _ := l.run(exitDone, "help"); again != out {
+		t.Error("help and no command differ")
+	}
+	if sub, _ := l.run(exitDone, "help", "keys", "create"); !strings.Contains(sub, "--grace") && !strings.Contains(sub, "--expires") {
+		t.Errorf("help keys create: %s", sub)
+	}
+}
+
+func TestClosest(t *testing.T) {
+	t.Parallel()
+	known := []string{"create", "list", "rotate", "revoke"}
+	got := map[string]string{}
+	for _, text := range []string{"crate", "lsit", "rev", "r", "re", "export", "LIST"} {
+		got[text] = closest(text, known)
+	}
+	want := map[string]string{"crate": "create", "lsit": "list", "rev": "revoke", "r": "", "re": "revoke", "export": "", "LIST": "list"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestUnderscoresInFlagsAreDashes(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.seed(served0())
+	out, _ := l.run(exitDone, "requests", "list", "--min_cost", "0.0001", "--json")
+	if len(lines(t, out)) != 1 {
+		t.Errorf("--min_cost is not --min-cost: %s", out)
+	}
+}
