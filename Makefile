@@ -39,7 +39,7 @@ fmt: $(LINT) ## format the Go files
 	$(LINT) fmt
 
 fmt-check: $(LINT)
-	@diff=$$($(LINT) fmt --diff); if [ -n "$$diff" ]; then printf '%s\n' "$$diff"; echo 'fix: make fmt' >&2; exit 1; fi
+	@$(LINT) fmt --diff || { echo 'fix: make fmt' >&2; exit 1; }
 
 vet:
 	$(GO) vet ./...

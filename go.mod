@@ -45,3 +45,9 @@ require (
 	modernc.org/sqlite v1.61.0 // indirect
 	pgregory.net/rapid v1.3.0 // indirect
 )
+
+ignore (
+	./.cache
+	./test/sdk/node/node_modules
+	./web/node_modules
+)

@@ -35,10 +35,10 @@ func (a *API) registerPlayground() {
 	}, a.playgroundChat)
 }
 
-func (a *API) playgroundChat(_ context.Context, c *call, in *playgroundInput) (*huma.StreamResponse, error) {
-	return &huma.StreamResponse{Body: func(out huma.Context) {
-		r, w := humago.Unwrap(out)
-		r = r.Clone(r.Context())
+func (a *API) playgroundChat(ctx context.Context, c *call, in *playgroundInput) (*huma.StreamResponse, error) {
+	return &huma.StreamResponse{Body: func(huma.Context) {
+		r, w := humago.Unwrap(c.humaContext) // what huma passes is our call around it
+		r = r.Clone(ctx)
 		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(in.RawBody)), int64(len(in.RawBody))
 		a.Playground.ServeAs(w, r, c.actor.AccountID, c.workspaceID)
 	}}, nil

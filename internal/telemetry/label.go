@@ -68,16 +68,16 @@ func class(k llm.Kind) string {
 	if k == "" {
 		return "ok"
 	}
-	return label(string(k), k.Code() != "")
+	return label(string(k), classes[k])
 }
 
 func code(c string) string { return label(c, codes[c]) }
 
-// codes are all that a client can be given.
-var codes = func() map[string]bool {
-	all := map[string]bool{}
+// codes are all that a client can be given, classes all that can go wrong.
+var codes, classes = func() (map[string]bool, map[llm.Kind]bool) {
+	codes, classes := map[string]bool{}, map[llm.Kind]bool{}
 	for _, k := range llm.Kinds() {
-		all[k.Code()] = true
+		codes[k.Code()], classes[k] = true, true
 	}
-	return all
+	return codes, classes
 }()

@@ -1,0 +1,36 @@
+package admin
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"testing"
+)
+
+// echo answers with who asked and what.
+type echo struct{}
+
+func (echo) ServeAs(w http.ResponseWriter, r *http.Request, accountID, workspaceID string) {
+	body, _ := io.ReadAll(r.Body)
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.WriteHeader(http.StatusAccepted)
+	_, _ = fmt.Fprintf(w, "%s in %s: %s", accountID, workspaceID, body)
+}
+
+func TestPlaygroundPassesBodyAndAnswerThrough(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, func(p *Parts) { p.Playground = echo{} })
+	r := s.call(http.MethodPost, "/playground/chat/completions", `{"model":"auto"}`, as("acc_developer"), header("Sec-Fetch-Site", "same-origin"))
+	if want := `acc_developer in ws_home: {"model":"auto"}`; r.Body.String() != want {
+		t.Errorf("body %s, want %s", r.Body, want)
+	}
+	if got := r.Header().Get("Content-Type"); r.Code != http.StatusAccepted || got != "text/event-stream" {
+		t.Errorf("status %d and content type %s are not the answer's own", r.Code, got)
+	}
+}
+
+func TestPlaygroundIsClosedToViewers(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, func(p *Parts) { p.Playground = echo{} })
+	s.call(http.MethodPost, "/playground/chat/completions", `{}`, as("acc_viewer")).refused(http.StatusForbidden, "PERMISSION_DENIED")
+}
