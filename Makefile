@@ -54,7 +54,7 @@ integration: build ## store, limits and black-box tests with a real Postgres and
 	scripts/with-services.sh scripts/integration.sh
 
 sdk: build ## tests with the official client libraries
-	scripts/test-sdk.sh
+	FAIRLEAD_TEST_BINARY=$(CURDIR)/bin/fairlead test/sdk/run.sh
 
 browser: build ## dashboard tests in a real browser
 	@if [ -x test/browser/run.sh ]; then test/browser/run.sh; fi

@@ -1,13 +1,12 @@
 #!/usr/bin/env bash
-# Installs what the tests need and the machine lacks: PostgreSQL, Redis, Chromium. Does nothing when all is there.
+# Installs what the tests need and the machine lacks: PostgreSQL, Redis, Chromium, Python with venv. Does nothing when all is there.
 set -euo pipefail
 
 missing=()
 compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || command -v initdb >/dev/null || missing+=(postgresql)
 command -v redis-server >/dev/null || command -v valkey-server >/dev/null || missing+=(redis-server)
-if [ -d "$(dirname "$0")/../test/browser" ]; then
-	command -v chromium >/dev/null || missing+=(chromium)
-fi
+command -v chromium >/dev/null || missing+=(chromium)
+python3 -c 'import ensurepip' 2>/dev/null || missing+=(python3 python3-venv)
 [ ${#missing[@]} -eq 0 ] && exit 0
 
 how="apt-get install --no-install-recommends ${missing[*]}"

@@ -1,7 +1,6 @@
 package harness
 
 import (
-	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,7 +12,7 @@ import (
 // built makes the binary once for all tests of a process.
 var built = sync.OnceValues(build)
 
-// Binary is the path of the gateway: what FAIRLEAD_BIN or FAIRLEAD_TEST_BINARY names, or else one built from this tree.
+// Binary is the path of the gateway: what FAIRLEAD_TEST_BINARY names, or else one built from this tree.
 func Binary(t testing.TB) string {
 	t.Helper()
 	path, err := built()
@@ -24,7 +23,7 @@ func Binary(t testing.TB) string {
 }
 
 func build() (string, error) {
-	if named := cmp.Or(os.Getenv("FAIRLEAD_BIN"), os.Getenv("FAIRLEAD_TEST_BINARY")); named != "" {
+	if named := os.Getenv("FAIRLEAD_TEST_BINARY"); named != "" {
 		return filepath.Abs(named)
 	}
 	root, err := Root()

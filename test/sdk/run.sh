@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 test/sdk/setup.sh
-if [ -z "${FAIRLEAD_BIN:-}" ] && [ -x bin/fairlead ]; then
-	export FAIRLEAD_BIN="$PWD/bin/fairlead"
+if [ -z "${FAIRLEAD_TEST_BINARY:-}" ] && [ -x bin/fairlead ]; then
+	export FAIRLEAD_TEST_BINARY="$PWD/bin/fairlead"
 fi
 go test -count=1 -timeout 10m ./test/sdk
