@@ -3,14 +3,12 @@ package gateway
 import (
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"mime"
 	"net"
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"fairlead/internal/account"
 	"fairlead/internal/llm"
@@ -123,56 +121,10 @@ func session(req *llm.Request, h http.Header) string {
 	return ""
 }
 
-// readBody reads the body whole: answering while it still arrives loses streams in net/http.
-func (g *Gateway) readBody(x *exchange) (body []byte, release func(), err error) {
-	r, limit := x.r, x.settings.MaxBody
-	if err := checkMedia(r.Header); err != nil {
-		return nil, nil, err
-	}
-	if r.ContentLength > limit {
-		return nil, nil, tooLarge(limit)
-	}
-	size := r.ContentLength
-	if size < 0 {
-		size = 64 << 10 // chunked: how much comes is not known yet
-	}
-	if g.buffered.Add(size) > x.settings.MaxBuffered {
-		g.buffered.Add(-size)
-		e := llm.Errorf(llm.Overloaded, "The gateway holds as many request bodies as it may at a time. Repeat the request in a second.")
-		e.RetryAfter = time.Second
-		return nil, nil, e
-	}
-	held := size
-	release = func() { g.buffered.Add(-held) }
-	body, err = readAll(http.MaxBytesReader(x.w.w, r.Body, limit), size)
-	if err != nil {
-		release()
-		return nil, nil, readError(err, limit)
-	}
-	g.buffered.Add(int64(len(body)) - held)
-	held = int64(len(body))
-	return body, release, nil
-}
-
-// readAll reads to the end into one buffer of about the announced size.
-func readAll(r io.Reader, size int64) ([]byte, error) {
-	buf := make([]byte, 0, size+1) // one more byte sees the end without growing
-	for {
-		if len(buf) == cap(buf) {
-			buf = slices.Grow(buf, len(buf))
-		}
-		n, err := r.Read(buf[len(buf):cap(buf)])
-		buf = buf[:len(buf)+n]
-		if errors.Is(err, io.EOF) {
-			return buf, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-}
-
 func readError(err error, limit int64) error {
+	if e, ok := errors.AsType[*llm.Error](err); ok {
+		return e
+	}
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return tooLarge(limit)
 	}
