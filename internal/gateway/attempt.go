@@ -305,8 +305,12 @@ func attempts(x *exchange) []map[string]any {
 // report tells health how the call went.
 func (a *answer) report(e *llm.Error, output int64) {
 	attempt := a.attempt()
+	var ttft time.Duration
+	if a.exchange.req.Stream {
+		ttft = attempt.FirstToken
+	}
 	a.gateway.Health.Report(health.Report{
 		Target: a.target.ID(), Credential: attempt.Credential, Err: e, Probe: a.probe,
-		TTFT: attempt.FirstToken, Duration: attempt.Duration, OutputTokens: output,
+		TTFT: ttft, Duration: attempt.Duration, OutputTokens: output,
 	})
 }

@@ -86,7 +86,7 @@ type Report struct {
 	Target       string // provider/model
 	Credential   string // empty when the provider needs none
 	Err          *llm.Error
-	TTFT         time.Duration // 0 when no token came
+	TTFT         time.Duration // 0 when no token came, or all of them at once
 	Duration     time.Duration
 	OutputTokens int64
 	Probe        bool // as Admit said

@@ -284,3 +284,12 @@ func BenchmarkAdmitStateReport(b *testing.B) {
 		tr.Report(Report{Target: here, Credential: id, TTFT: time.Millisecond, Duration: time.Second, OutputTokens: 10, Probe: probe})
 	}
 }
+
+func TestAnAnswerInOnePieceTellsTheWritingSpeedOnly(t *testing.T) {
+	t.Parallel()
+	h := New(Options{})
+	h.Report(Report{Target: "a/m", Duration: 2 * time.Second, OutputTokens: 100})
+	if s := h.State("a/m"); s.Latency != 0 || s.TokensPS != 50 {
+		t.Errorf("latency %s, %v tokens a second; want none and 50", s.Latency, s.TokensPS)
+	}
+}

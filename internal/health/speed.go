@@ -18,7 +18,7 @@ const (
 type speed struct {
 	ttft     time.Duration
 	tokensPS float64
-	seen     time.Time // last first token
+	seen     time.Time // last answer
 	ring     [samples]sample
 	next     int
 
@@ -39,19 +39,22 @@ func (s *speed) report(now time.Time, v verdict, r Report) {
 			s.failures++
 		}
 	}
-	if v != served || r.TTFT <= 0 {
+	if v != served {
 		return
 	}
 	if now.Sub(s.seen) > forgetAfter {
 		s.ttft, s.tokensPS = 0, 0
 	}
 	s.seen = now
+	if r.OutputTokens > 1 && r.Duration-r.TTFT >= shortest {
+		s.tokensPS = smooth(s.tokensPS, float64(r.OutputTokens)/(r.Duration-r.TTFT).Seconds())
+	}
+	if r.TTFT <= 0 {
+		return // an answer in one piece tells how fast it was written, not when it began
+	}
 	s.ring[s.next%samples] = sample{now, r.TTFT}
 	s.next++
 	s.ttft = time.Duration(smooth(float64(s.ttft), float64(r.TTFT)))
-	if writing := r.Duration - r.TTFT; r.OutputTokens > 1 && writing >= shortest {
-		s.tokensPS = smooth(s.tokensPS, float64(r.OutputTokens)/writing.Seconds())
-	}
 }
 
 func smooth(old, observed float64) float64 {
