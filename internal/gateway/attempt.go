@@ -141,7 +141,7 @@ func (g *Gateway) try(ctx context.Context, x *exchange, t *provider.Target, last
 	if err != nil {
 		return nil, err
 	}
-	probe, ok := g.Health.Admit(t.ID())
+	probe, ok := g.Health.Admit(t.ID(), last)
 	if !ok {
 		free()
 		return nil, notTried("the circuit of %s is open", t.ID())

@@ -30,7 +30,7 @@ type call struct {
 }
 
 // admit lets an attempt through or not, and says whether it is a probe.
-func (c *circuit) admit(o *Options, now time.Time) (probe, ok bool) {
+func (c *circuit) admit(o *Options, now time.Time, last bool) (probe, ok bool) {
 	if c.open {
 		if !c.sendable(o, now) {
 			return false, false
@@ -39,7 +39,7 @@ func (c *circuit) admit(o *Options, now time.Time) (probe, ok bool) {
 		return true, true
 	}
 	share := c.share(now)
-	if share >= 1 {
+	if share >= 1 || last {
 		return false, true
 	}
 	if c.credit += share; c.credit < 1 {

@@ -141,12 +141,13 @@ func reason(e *llm.Error) string {
 }
 
 // Admit asks to send one attempt to a target. While its circuit is open one probe at a time is let through; after an
-// outage traffic returns step by step. A probe must be reported as one.
-func (t *Tracker) Admit(targetID string) (probe, ok bool) {
+// outage traffic returns step by step, unless the target is the last that could serve the request: then refusing it would
+// spare nobody. A probe must be reported as one.
+func (t *Tracker) Admit(targetID string, last bool) (probe, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := t.now()
-	return t.target(targetID, now).circuit.admit(&t.o, now)
+	return t.target(targetID, now).circuit.admit(&t.o, now, last)
 }
 
 // State says what routing needs to know about a target.

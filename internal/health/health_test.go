@@ -44,22 +44,22 @@ func TestCircuitOpensAndProbesOneAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tr := tracker()
 		tr.repeat(4, Report{Target: here, Err: fail(llm.UpstreamServer)})
-		if _, ok := tr.Admit(here); !ok {
+		if _, ok := tr.Admit(here, false); !ok {
 			t.Fatal("open after four failures")
 		}
 		tr.Report(Report{Target: here, Err: fail(llm.UpstreamServer)})
-		if _, ok := tr.Admit(here); ok || !tr.State(here).Open {
+		if _, ok := tr.Admit(here, false); ok || !tr.State(here).Open {
 			t.Fatal("closed after five failures")
 		}
 		time.Sleep(3 * time.Second)
-		if probe, ok := tr.Admit(here); !probe || !ok {
+		if probe, ok := tr.Admit(here, false); !probe || !ok {
 			t.Fatal("no probe after three seconds")
 		}
-		if _, ok := tr.Admit(here); ok || !tr.State(here).Open {
+		if _, ok := tr.Admit(here, false); ok || !tr.State(here).Open {
 			t.Error("a second probe at the same time")
 		}
 		tr.Report(Report{Target: here, Err: fail(llm.ClientCancelled), Probe: true})
-		if probe, ok := tr.Admit(here); !probe || !ok {
+		if probe, ok := tr.Admit(here, false); !probe || !ok {
 			t.Error("a cancelled probe blocks the next")
 		}
 		tr.Report(Report{Target: here, TTFT: time.Second, Probe: true})
@@ -75,9 +75,9 @@ func TestLostProbeDoesNotBlockForEver(t *testing.T) {
 		tr := tracker()
 		tr.repeat(5, Report{Target: here, Err: fail(llm.UpstreamServer)})
 		time.Sleep(3 * time.Second)
-		tr.Admit(here)
+		tr.Admit(here, false)
 		time.Sleep(time.Minute)
-		if probe, ok := tr.Admit(here); !probe || !ok {
+		if probe, ok := tr.Admit(here, false); !probe || !ok {
 			t.Error("no probe a minute after one was lost")
 		}
 	})
@@ -109,7 +109,7 @@ func TestProbesGrowRarer(t *testing.T) {
 		began := time.Now()
 		var at []time.Duration
 		for time.Since(began) < 3*time.Minute {
-			if probe, ok := tr.Admit(here); ok {
+			if probe, ok := tr.Admit(here, false); ok {
 				at = append(at, time.Since(began))
 				tr.Report(Report{Target: here, Err: fail(llm.UpstreamConnect), Probe: probe})
 			}
@@ -143,13 +143,13 @@ func TestTrafficReturnsStepByStep(t *testing.T) {
 		tr := tracker()
 		tr.repeat(5, Report{Target: here, Err: fail(llm.UpstreamServer)})
 		time.Sleep(3 * time.Second)
-		tr.Admit(here)
+		tr.Admit(here, false)
 		tr.Report(Report{Target: here, Probe: true})
 		var admitted []int
 		for range 12 {
 			n := 0
 			for range 1000 {
-				if _, ok := tr.Admit(here); ok {
+				if _, ok := tr.Admit(here, false); ok {
 					n++
 					tr.Report(Report{Target: here})
 				}
@@ -169,15 +169,15 @@ func TestFailingWhileTrafficReturnsOpensAgain(t *testing.T) {
 		tr := tracker()
 		tr.repeat(5, Report{Target: here, Err: fail(llm.UpstreamServer)})
 		time.Sleep(3 * time.Second)
-		tr.Admit(here)
+		tr.Admit(here, false)
 		tr.Report(Report{Target: here, Probe: true})
 		tr.repeat(2, Report{Target: here, Err: fail(llm.UpstreamServer)})
 		time.Sleep(5 * time.Second)
-		if _, ok := tr.Admit(here); ok {
+		if _, ok := tr.Admit(here, false); ok {
 			t.Error("the second opening is as short as the first")
 		}
 		time.Sleep(time.Second)
-		if probe, _ := tr.Admit(here); !probe {
+		if probe, _ := tr.Admit(here, false); !probe {
 			t.Error("no probe after six seconds")
 		}
 	})
@@ -189,7 +189,7 @@ func TestResetClosesAtOnce(t *testing.T) {
 	tr.repeat(5, Report{Target: here, Err: fail(llm.UpstreamServer)})
 	tr.Reset(here)
 	tr.Reset("unknown/target")
-	if probe, ok := tr.Admit(here); probe || !ok {
+	if probe, ok := tr.Admit(here, false); probe || !ok {
 		t.Error("still open after a reset")
 	}
 }
@@ -240,7 +240,7 @@ func TestManyAtOnce(t *testing.T) {
 			for i := range 500 {
 				budget.Request()
 				id, _ := tr.Pick("openai", []string{"a", "b"})
-				probe, ok := tr.Admit(here)
+				probe, ok := tr.Admit(here, false)
 				if !ok {
 					budget.AllowRetry()
 					continue
@@ -280,7 +280,7 @@ func BenchmarkAdmitStateReport(b *testing.B) {
 	for b.Loop() {
 		_ = tr.State(here)
 		id, _ := tr.Pick("openai", ids)
-		probe, _ := tr.Admit(here)
+		probe, _ := tr.Admit(here, false)
 		tr.Report(Report{Target: here, Credential: id, TTFT: time.Millisecond, Duration: time.Second, OutputTokens: 10, Probe: probe})
 	}
 }
@@ -291,5 +291,26 @@ func TestAnAnswerInOnePieceTellsTheWritingSpeedOnly(t *testing.T) {
 	h.Report(Report{Target: "a/m", Duration: 2 * time.Second, OutputTokens: 100})
 	if s := h.State("a/m"); s.Latency != 0 || s.TokensPS != 50 {
 		t.Errorf("latency %s, %v tokens a second; want none and 50", s.Latency, s.TokensPS)
+	}
+}
+
+func TestTheLastTargetIsNotHeldBackAfterAnOutage(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_700_000_000, 0)
+	h := New(Options{Failures: 1, ProbeAfter: time.Second, Now: func() time.Time { return now }, Random: func() float64 { return 0 }})
+	h.Report(Report{Target: "a/m", Err: &llm.Error{Kind: llm.UpstreamServer}})
+	if _, ok := h.Admit("a/m", true); ok {
+		t.Fatal("an open circuit let an attempt through")
+	}
+	now = now.Add(time.Second)
+	if probe, ok := h.Admit("a/m", true); !ok || !probe {
+		t.Fatal("no probe was let through")
+	}
+	h.Report(Report{Target: "a/m", Probe: true, TTFT: time.Millisecond, Duration: time.Second})
+	if _, ok := h.Admit("a/m", false); ok {
+		t.Error("all traffic came back at once although another target was there")
+	}
+	if _, ok := h.Admit("a/m", true); !ok {
+		t.Error("the only target was held back")
 	}
 }

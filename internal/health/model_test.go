@@ -41,7 +41,7 @@ func (m *breakerModel) circuit() *circuit { return &m.tracker.target(here, m.now
 func (m *breakerModel) admit(t *rapid.T) {
 	c := *m.circuit()
 	sendable := !m.tracker.State(here).Open
-	probe, ok := m.tracker.Admit(here)
+	probe, ok := m.tracker.Admit(here, false)
 	switch {
 	case probe && !ok, probe != (c.open && ok):
 		t.Fatalf("open %v: probe %v, ok %v", c.open, probe, ok)
@@ -90,7 +90,7 @@ func (m *breakerModel) report(t *rapid.T) {
 func (m *breakerModel) recovers(t *rapid.T) {
 	for range 2000 {
 		m.now = m.now.Add(100 * time.Millisecond)
-		if probe, ok := m.tracker.Admit(here); ok {
+		if probe, ok := m.tracker.Admit(here, false); ok {
 			m.tracker.Report(Report{Target: here, Probe: probe})
 		}
 	}
