@@ -19,7 +19,7 @@ import (
 type Options struct {
 	Failures     int           // consecutive failures that open a circuit; 5
 	ProbeAfter   time.Duration // how long an open circuit first waits before a probe; 3 s
-	MaxProbe     time.Duration // how long that grows while probes fail; 30 s
+	MaxProbe     time.Duration // how long that grows while probes fail; 5 s, so that a target that is well again is soon in use
 	ProbeTimeout time.Duration // after which a probe that was never reported is taken for lost; 60 s
 	Now          func() time.Time
 	Random       func() float64 // from 0 up to 1, for jitter
@@ -33,7 +33,7 @@ func (o Options) withDefaults() Options {
 		o.ProbeAfter = 3 * time.Second
 	}
 	if o.MaxProbe <= 0 {
-		o.MaxProbe = 30 * time.Second
+		o.MaxProbe = 5 * time.Second
 	}
 	if o.ProbeTimeout <= 0 {
 		o.ProbeTimeout = time.Minute

@@ -14,7 +14,9 @@ import (
 
 const here = "openai/gpt-4.1"
 
-func tracker() *Tracker { return New(Options{Random: func() float64 { return 0 }}) }
+func tracker() *Tracker {
+	return New(Options{MaxProbe: 30 * time.Second, Random: func() float64 { return 0 }})
+}
 
 func fail(kind llm.Kind) *llm.Error { return llm.Errorf(kind, "no") }
 
