@@ -354,6 +354,6 @@ func (a *App) announce(took time.Duration) {
 	a.log.Info("ready", "version", a.version, "listen", a.listener.Addr().String(), "api", base+"/proxy/v1", "dashboard", base,
 		"config", a.configText(), "data", a.storeName, "providers", a.providersText(), "ms", took.Milliseconds())
 	if a.setupCode != "" {
-		a.log.Info("no account yet: open the link to make the first one", "setup", a.setupText(base))
+		a.log.Info("no account yet: open the link to make the first one", "setup", a.setupText())
 	}
 }

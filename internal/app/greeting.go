@@ -22,7 +22,7 @@ func (a *App) greet(w io.Writer, took time.Duration) {
 	base, others := a.addresses()
 	line("API", base+"/proxy/v1")
 	line("dashboard", base+alsoAt(others))
-	if text := a.setupText(base); text != "" {
+	if text := a.setupText(); text != "" {
 		line("setup", text)
 	}
 	fmt.Fprintf(&b, "ready in %d ms\n", took.Milliseconds())
@@ -75,9 +75,13 @@ func (a *App) providersText() string {
 }
 
 // setupText tells how the first account is made, while there is none.
-func (a *App) setupText(base string) string {
+func (a *App) setupText() string {
 	if a.setupCode == "" {
 		return ""
+	}
+	base, others := a.addresses()
+	if len(others) > 0 {
+		base = others[0] // on the machine itself no code is needed
 	}
 	return fmt.Sprintf("%s/welcome#%s   first account, valid 1 h   (or: fairlead admin create)", base, a.setupCode)
 }

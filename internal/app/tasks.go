@@ -111,12 +111,14 @@ func (a *App) stop(ctx context.Context) error {
 	drain, cancel := context.WithTimeout(ctx, drainTime)
 	defer cancel()
 	a.gateway.Drain(drain)
-	flush, done := context.WithTimeout(ctx, 5*time.Second)
-	defer done()
-	err := a.listener.stop(flush)
+	hangUp, hungUp := context.WithTimeout(ctx, 5*time.Second)
+	defer hungUp()
+	err := a.listener.stop(hangUp)
 	if a.adminListener != nil {
-		err = errors.Join(err, a.adminListener.stop(flush))
+		err = errors.Join(err, a.adminListener.stop(hangUp))
 	}
+	flush, done := context.WithTimeout(ctx, 5*time.Second) // a client that does not hang up must not use it up
+	defer done()
 	if flushErr := a.spool.Flush(flush); flushErr != nil {
 		a.log.Warn("some entries stay in the spool until the next start", "error", flushErr.Error())
 	}
