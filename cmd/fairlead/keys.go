@@ -12,6 +12,7 @@ import (
 	"fairlead/internal/account"
 	"fairlead/internal/app"
 	"fairlead/internal/config"
+	"fairlead/internal/spelling"
 )
 
 // workspaceDoc is the help of the flag that chooses a workspace.
@@ -240,7 +241,7 @@ func findKey(ctx context.Context, i *app.Instance, w account.Workspace, text str
 
 func noSuchKey(text string, names []string) error {
 	err := fmt.Errorf("there is no key %q", clean(text))
-	if near := closest(text, names); near != "" {
+	if near := spelling.Closest(text, names); near != "" {
 		return withFix(err, "did you mean %q? See  fairlead keys list", clean(near))
 	}
 	return withFix(err, "see  fairlead keys list")

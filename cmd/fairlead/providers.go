@@ -11,6 +11,7 @@ import (
 	"fairlead/internal/account"
 	"fairlead/internal/admin"
 	"fairlead/internal/app"
+	"fairlead/internal/spelling"
 )
 
 func newProviders(c *console, o *options) *cobra.Command {
@@ -152,7 +153,7 @@ func choose(providers []admin.ProviderState, args []string) ([]string, error) {
 		}
 	}
 	err := fmt.Errorf("there is no provider %q", clean(args[0]))
-	if near := closest(args[0], known); near != "" {
+	if near := spelling.Closest(args[0], known); near != "" {
 		return nil, withFix(err, "did you mean %q? See  fairlead providers list", near)
 	}
 	return nil, withFix(err, "see  fairlead providers list")

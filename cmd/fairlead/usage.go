@@ -2,11 +2,12 @@ package main
 
 import (
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"fairlead/internal/spelling"
 )
 
 // helpTemplate begins with examples, because that is what most people look for.
@@ -53,7 +54,7 @@ func subcommand(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	fix := "see  " + cmd.CommandPath() + " --help"
-	if near := closest(args[0], names(cmd)); near != "" {
+	if near := spelling.Closest(args[0], names(cmd)); near != "" {
 		return usage("run  "+cmd.CommandPath()+" "+near, "unknown command %q; did you mean %q?", args[0], near)
 	}
 	return usage(fix, "unknown command %q", args[0])
@@ -116,7 +117,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	var known []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
 	name := strings.ReplaceAll(missing.GetSpecifiedName(), "_", "-")
-	if near := closest(name, known); near != "" {
+	if near := spelling.Closest(name, known); near != "" {
 		return usage("use  --"+near, "unknown flag --%s; did you mean --%s?", name, near)
 	}
 	return usage("see  "+cmd.CommandPath()+" --help", "unknown flag --%s", name)
@@ -155,50 +156,4 @@ func list(names []string) string {
 	}
 	last := len(names) - 1
 	return strings.Join(names[:last], ", ") + " or " + names[last]
-}
-
-// closest is the known word that text was most likely meant to be, or empty.
-func closest(text string, known []string) string {
-	text = strings.ToLower(text)
-	best, fewest := "", 1+max(1, len(text)/3)
-	for _, word := range known {
-		if n := edits(text, strings.ToLower(word)); n < fewest {
-			best, fewest = word, n
-		}
-	}
-	if best != "" || len(text) < 2 {
-		return best
-	}
-	begun := slices.DeleteFunc(slices.Clone(known), func(word string) bool { return !strings.HasPrefix(word, text) })
-	if len(begun) == 1 {
-		return begun[0]
-	}
-	return ""
-}
-
-// edits is the number of letters to insert, delete, replace or swap between two words.
-func edits(a, b string) int {
-	const longest = 64
-	if len(a) > longest || len(b) > longest {
-		return longest
-	}
-	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range last {
-		last[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-		}
-		before, last, row = last, row, before
-	}
-	return last[len(b)]
 }

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 )
 
@@ -90,19 +89,6 @@ func TestHelpOfTheProgram(t *testing.T) {
 	}
 	if sub, _ := l.run(exitDone, "help", "keys", "create"); !strings.Contains(sub, "--grace") && !strings.Contains(sub, "--expires") {
 		t.Errorf("help keys create: %s", sub)
-	}
-}
-
-func TestClosest(t *testing.T) {
-	t.Parallel()
-	known := []string{"create", "list", "rotate", "revoke"}
-	got := map[string]string{}
-	for _, text := range []string{"crate", "lsit", "rev", "r", "re", "export", "LIST"} {
-		got[text] = closest(text, known)
-	}
-	want := map[string]string{"crate": "create", "lsit": "list", "rev": "revoke", "r": "", "re": "revoke", "export": "", "LIST": "list"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
 	}
 }
 

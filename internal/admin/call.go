@@ -14,6 +14,7 @@ import (
 
 	"fairlead/internal/account"
 	"fairlead/internal/llm"
+	"fairlead/internal/spelling"
 )
 
 // SessionCookie carries a signed-in browser's token.
@@ -209,7 +210,7 @@ func checkParams(c *call) error {
 	for name, values := range c.query {
 		switch {
 		case !slices.Contains(known, name):
-			problems = append(problems, Problem{In: "query", Param: name, Message: "unknown parameter", Suggestion: nearest(name, known)})
+			problems = append(problems, Problem{In: "query", Param: name, Message: "unknown parameter", Suggestion: spelling.Closest(name, known)})
 		case slices.ContainsFunc(values, func(v string) bool { return !storable(v) }):
 			problems = append(problems, Problem{In: "query", Param: name, Message: "is not text"})
 		}

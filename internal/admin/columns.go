@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"fairlead/internal/spelling"
 )
 
 // column is one column of an export. Its value is nil when unknown; texts are those that callers can choose.
@@ -113,7 +115,7 @@ func chooseColumns(list string) ([]column, error) {
 		i := slices.IndexFunc(columns, func(c column) bool { return c.name == name })
 		if i < 0 {
 			return nil, invalidAll([]Problem{{
-				In: "query", Param: "columns", Message: fmt.Sprintf("unknown column %q", name), Suggestion: nearest(name, columnNames()),
+				In: "query", Param: "columns", Message: fmt.Sprintf("unknown column %q", name), Suggestion: spelling.Closest(name, columnNames()),
 			}})
 		}
 		chosen = append(chosen, columns[i])

@@ -152,26 +152,6 @@ func TestErrorsOfOtherPackagesKeepTheirWords(t *testing.T) {
 	s.call("GET", "/keys", "", as("acc_owner")).refused(http.StatusTooManyRequests, "RATE_LIMITED")
 }
 
-func TestNearest(t *testing.T) {
-	t.Parallel()
-	known := []string{"model", "provider", "min_cost", "max_cost"}
-	for name, want := range map[string]string{"modell": "model", "Model": "model", "mincost": "min_cost", "providr": "provider", "xyzzy": "", "": ""} {
-		if got := nearest(name, known); got != want {
-			t.Errorf("nearest(%q) = %q, want %q", name, got, want)
-		}
-	}
-}
-
-func FuzzNearest(f *testing.F) {
-	f.Add("modell")
-	f.Add("")
-	f.Fuzz(func(t *testing.T, name string) {
-		if got := nearest(name, []string{"model", "key"}); got != "" && edits(strings.ToLower(name), got) > max(2, len(name)/3) {
-			t.Errorf("%q is far from %q", got, name)
-		}
-	})
-}
-
 func TestMissingFieldIsNamed(t *testing.T) {
 	t.Parallel()
 	got := newSite(t).call("POST", "/keys", `{}`, as("acc_owner")).refused(http.StatusBadRequest, "INVALID_REQUEST")

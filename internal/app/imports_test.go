@@ -28,7 +28,7 @@ var layers = [][]string{
 	{"internal/provider/*"},
 	{"internal/route", "internal/policy", "internal/wire", "internal/wire/*", "internal/provider"},
 	{"internal/catalog"},
-	{"internal/llm", "internal/money", "internal/id"},
+	{"internal/llm", "internal/money", "internal/id", "internal/spelling"},
 }
 
 // beside says which packages of its own line a package may import.
@@ -48,6 +48,7 @@ var only = map[string][]string{
 	"internal/llm":        {},
 	"internal/money":      {},
 	"internal/id":         {},
+	"internal/spelling":   {},
 }
 
 // never says which packages must not import these, though they stand below.

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"fairlead/internal/spelling"
 )
 
 // maxName bounds how much of a caller's text is compared, so that a long one costs no more than a short one.
@@ -76,7 +78,7 @@ func bare(name string) string {
 
 // distance is 0 for equal names and 1 for names with nothing in common.
 func distance(a, b string) float64 {
-	letters := float64(edits(a, b)) / float64(max(len(a), len(b)))
+	letters := float64(spelling.Edits(a, b)) / float64(max(len(a), len(b)))
 	words := 1 - overlap(a, b)
 	d := 0.6*letters + 0.4*words
 	if strings.HasPrefix(a, b) || strings.HasPrefix(b, a) {
@@ -96,25 +98,4 @@ func overlap(a, b string) float64 {
 		}
 	}
 	return float64(2*shared) / float64(max(1, len(wordsA)+len(wordsB)))
-}
-
-// edits counts the letters to change, add or leave out between two texts.
-func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			next := min(row[j+1]+1, row[j]+1, diagonal+cost)
-			diagonal, row[j+1] = row[j+1], next
-		}
-	}
-	return row[len(b)]
 }

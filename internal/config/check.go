@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"fairlead/internal/spelling"
 )
 
 // shortestMasterKey is how many characters a master key has at least.
@@ -155,14 +157,14 @@ func (l *loader) checkVendor(path string, p Provider, vendors []string) {
 		return
 	}
 	if p.Vendor != "" {
-		l.complain(join(path, "vendor"), fault{code: NotAllowed, message: fmt.Sprintf("no vendor is called %s", quote(p.Vendor)), suggestion: closest(p.Vendor, vendors), fix: "use a known vendor, or leave it out and set format and base_url"})
+		l.complain(join(path, "vendor"), fault{code: NotAllowed, message: fmt.Sprintf("no vendor is called %s", quote(p.Vendor)), suggestion: spelling.Closest(p.Vendor, vendors), fix: "use a known vendor, or leave it out and set format and base_url"})
 		return
 	}
 	if p.BaseURL == "" && !l.damaged[join(path, "base_url")] && !l.damaged[path] {
 		l.complain(join(path, "name"), fault{
 			code:       MissingField,
 			message:    fmt.Sprintf("provider %s is no known vendor and has no base_url", quote(p.Name)),
-			suggestion: closest(p.Name, vendors),
+			suggestion: spelling.Closest(p.Name, vendors),
 			fix:        "add base_url: https://host/v1, or name a known vendor",
 		})
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/spelling"
 )
 
 // checks are what a check tag can name: each says what is wrong with a text, or nil.
@@ -85,7 +86,7 @@ func checkStore(name, text string) *fault {
 	}
 	wrong := &fault{code: BadValue, message: name + " must be sqlite or the address of a PostgreSQL database", fix: "write sqlite, or postgres://user@host/database"}
 	if !strings.Contains(text, ":") {
-		wrong.suggestion = closest(text, []string{"sqlite"})
+		wrong.suggestion = spelling.Closest(text, []string{"sqlite"})
 	}
 	return wrong
 }
@@ -143,7 +144,7 @@ func checkAbility(name, text string) *fault {
 		return nil
 	}
 	known := (^llm.Abilities(0)).Names()
-	return &fault{code: NotAllowed, message: fmt.Sprintf("%s: no ability is called %s", name, quote(text)), suggestion: closest(text, known), fix: "use " + strings.Join(known, ", ")}
+	return &fault{code: NotAllowed, message: fmt.Sprintf("%s: no ability is called %s", name, quote(text)), suggestion: spelling.Closest(text, known), fix: "use " + strings.Join(known, ", ")}
 }
 
 // checkCredential: a line break in a credential would end the header it is sent in. A JSON document, as some clouds

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"fairlead/internal/spelling"
 )
 
 // mostNodes bounds what aliases may stand for: a small file can name one list a million times.
@@ -102,7 +104,7 @@ func (d *decoder) unknown(key, value *yaml.Node, fields []field, path string) {
 	if path != "" {
 		message += " in " + path
 	}
-	suggestion := closest(key.Value, names(fields))
+	suggestion := spelling.Closest(key.Value, names(fields))
 	fix := "correct the field"
 	if suggestion == "" {
 		fix = "remove it; the fields here are " + strings.Join(names(fields), ", ")

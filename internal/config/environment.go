@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"fairlead/internal/spelling"
 )
 
 // environment applies FAIRLEAD_SECTION_KEY. A variable that is set to nothing counts as not set, because that is how
@@ -25,7 +27,7 @@ func (l *loader) environment() {
 			continue
 		}
 		// Others are ignored: cluster managers and test harnesses set variables of their own with our prefix.
-		if meant := closest(name, byVariable); meant != "" && distance(name, meant) <= 2 {
+		if meant := spelling.Closest(name, byVariable); meant != "" && spelling.Edits(name, meant) <= 2 {
 			l.warnings = append(l.warnings, fmt.Sprintf("the variable %s is ignored; did you mean %s?", clean(name), meant))
 		}
 	}

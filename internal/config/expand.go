@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"fairlead/internal/spelling"
 )
 
 // largestSecret bounds what file:/path reads.
@@ -51,7 +53,7 @@ func (l *loader) variable(match string) (string, *fault) {
 	case ok:
 		return "", &fault{code: MissingEnv, message: fmt.Sprintf("the variable %s is empty", name), fix: fmt.Sprintf("give %s a value, or write ${%s:-otherwise}", name, name)}
 	}
-	return "", &fault{code: MissingEnv, message: fmt.Sprintf("the variable %s is not set", name), suggestion: closest(name, l.variables), fix: fmt.Sprintf("set %s, or write ${%s:-otherwise}", name, name)}
+	return "", &fault{code: MissingEnv, message: fmt.Sprintf("the variable %s is not set", name), suggestion: spelling.Closest(name, l.variables), fix: fmt.Sprintf("set %s, or write ${%s:-otherwise}", name, name)}
 }
 
 // secret reads the file that a value of the form file:/path names; every other value is the secret itself.

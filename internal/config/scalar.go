@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"fairlead/internal/spelling"
 )
 
 // fault is a value that its field cannot hold.
@@ -71,7 +73,7 @@ func notAllowed(f field, text string) *fault {
 	return &fault{
 		code:       NotAllowed,
 		message:    fmt.Sprintf("%s cannot be %s", f.name, quote(text)),
-		suggestion: closest(text, f.enum),
+		suggestion: spelling.Closest(text, f.enum),
 		fix:        "use one of " + strings.Join(f.enum, ", "),
 	}
 }

@@ -77,16 +77,3 @@ func TestWhatWasMeant(t *testing.T) {
 		}
 	}
 }
-
-func TestClosest(t *testing.T) {
-	t.Parallel()
-	known := []string{"model", "models", "default_model", "timeouts", "listen"}
-	for text, want := range map[string]string{
-		"modle": "model", "Model": "model", "listn": "listen", "timeout": "timeouts", "default": "default_model",
-		"zebra": "", "x": "", "": "",
-	} {
-		if got := closest(text, known); got != want {
-			t.Errorf("%q: got %q, want %q", text, got, want)
-		}
-	}
-}

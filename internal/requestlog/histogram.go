@@ -19,7 +19,13 @@ const maxBucket = 242
 // Histogram counts durations in buckets whose bounds grow by a tenth. Histograms of parts add up to that of the whole.
 // The zero Histogram is empty and ready to use.
 type Histogram struct {
-	counts map[int]int64 // by bucket: bucket b holds durations from 1.1^b µs to 1.1^(b+1) µs
+	counts []bucketCount // by bucket, ascending
+}
+
+// bucketCount is how many durations lie from 1.1^bucket µs to 1.1^(bucket+1) µs.
+type bucketCount struct {
+	bucket int
+	n      int64
 }
 
 // Add counts one duration; zero and less mean that it is not known, and are left out.
@@ -27,21 +33,28 @@ func (h *Histogram) Add(d time.Duration) {
 	if d <= 0 {
 		return
 	}
-	h.addCount(bucket(d), 1)
+	h.addCount(bucketCount{bucket(d), 1}, 0)
 }
 
 // Merge adds the counts of another histogram.
 func (h *Histogram) Merge(other Histogram) {
-	for b, n := range other.counts {
-		h.addCount(b, n)
+	at := 0
+	for _, c := range other.counts {
+		at = h.addCount(c, at)
 	}
 }
 
-func (h *Histogram) addCount(b int, n int64) {
-	if h.counts == nil {
-		h.counts = map[int]int64{}
+// addCount adds to a bucket that is found at a place or after it, and returns where that is.
+func (h *Histogram) addCount(c bucketCount, at int) int {
+	for at < len(h.counts) && h.counts[at].bucket < c.bucket {
+		at++
 	}
-	h.counts[b] += n
+	if at < len(h.counts) && h.counts[at].bucket == c.bucket {
+		h.counts[at].n += c.n
+	} else {
+		h.counts = slices.Insert(h.counts, at, c)
+	}
+	return at
 }
 
 func bucket(d time.Duration) int {
@@ -52,46 +65,38 @@ func bucket(d time.Duration) int {
 // Quantile returns the duration below which the share q (0 to 1) of the counted ones lies, within 5 %; 0 when empty.
 func (h *Histogram) Quantile(q float64) time.Duration {
 	var total int64
-	for _, n := range h.counts {
-		total += n
+	for _, c := range h.counts {
+		total += c.n
 	}
 	rank := max(int64(math.Ceil(q*float64(total))), 1)
 	var seen int64
-	for _, b := range h.buckets() {
-		seen += h.counts[b]
+	for _, c := range h.counts {
+		seen += c.n
 		if seen >= rank {
-			return time.Duration(math.Pow(bucketRatio, float64(b)+0.5) * float64(time.Microsecond))
+			return time.Duration(math.Pow(bucketRatio, float64(c.bucket)+0.5) * float64(time.Microsecond))
 		}
 	}
 	return 0
 }
 
-func (h *Histogram) buckets() []int {
-	out := make([]int, 0, len(h.counts))
-	for b := range h.counts {
-		out = append(out, b)
-	}
-	slices.Sort(out)
-	return out
-}
-
 // String writes the counts as "bucket:count" pairs, the form in which they are stored.
 func (h *Histogram) String() string {
-	var out []byte
-	for i, b := range h.buckets() {
+	out := make([]byte, 0, 8*len(h.counts))
+	for i, c := range h.counts {
 		if i > 0 {
 			out = append(out, ' ')
 		}
-		out = strconv.AppendInt(out, int64(b), 10)
+		out = strconv.AppendInt(out, int64(c.bucket), 10)
 		out = append(out, ':')
-		out = strconv.AppendInt(out, h.counts[b], 10)
+		out = strconv.AppendInt(out, c.n, 10)
 	}
 	return string(out)
 }
 
-// ParseHistogram reads what String writes.
+// ParseHistogram reads what String writes. Texts joined by a space read as the histograms' sum.
 func ParseHistogram(s string) (Histogram, error) {
 	var h Histogram
+	last := 0
 	for pair := range strings.FieldsSeq(s) {
 		left, right, _ := strings.Cut(pair, ":")
 		b, errBucket := strconv.Atoi(left)
@@ -99,7 +104,10 @@ func ParseHistogram(s string) (Histogram, error) {
 		if errBucket != nil || errCount != nil || b < 0 || b > maxBucket || n < 0 {
 			return Histogram{}, fmt.Errorf("histogram: %q is no bucket and count", pair)
 		}
-		h.addCount(b, n)
+		if last < len(h.counts) && b < h.counts[last].bucket {
+			last = 0
+		}
+		last = h.addCount(bucketCount{b, n}, last)
 	}
 	return h, nil
 }

@@ -38,6 +38,11 @@ func TestQuantilesAreWithinATenth(t *testing.T) {
 		if err != nil || read.String() != whole.String() {
 			t.Fatalf("%s reads back as %s, %v", &whole, &read, err)
 		}
+		twice, err := ParseHistogram(whole.String() + " " + right.String())
+		whole.Merge(right)
+		if err != nil || twice.String() != whole.String() {
+			t.Fatalf("joined texts read as %s, %v; the sum is %s", &twice, err, &whole)
+		}
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"fairlead/internal/llm"
 	"fairlead/internal/money"
+	"fairlead/internal/spelling"
 )
 
 // parser reads one parameter into a filter or a page.
@@ -64,7 +65,7 @@ func ParseFilter(values url.Values, now time.Time) (Filter, Page, error) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		parse, ok := parameters[name]
 		if !ok {
-			return f, p, invalid(name, "Unknown parameter %q; did you mean %q?", name, nearest(name))
+			return f, p, unknown(name)
 		}
 		for _, value := range values[name] {
 			if value == "" {
@@ -274,36 +275,11 @@ func parseAge(s string) (time.Duration, error) {
 	return time.Duration(n) * unit, nil
 }
 
-// nearest is the known parameter that takes the fewest edits to reach.
-func nearest(name string) string {
-	best, distance := "", len(name)+1000
-	for _, known := range slices.Sorted(maps.Keys(parameters)) {
-		if d := edits(name, known); d < distance {
-			best, distance = known, d
-		}
+// unknown names the parameter that was probably meant, or all there are.
+func unknown(name string) error {
+	known := slices.Sorted(maps.Keys(parameters))
+	if near := spelling.Closest(name, known); near != "" {
+		return invalid(name, "Unknown parameter %q; did you mean %q?", name, near)
 	}
-	return best
-}
-
-// edits is the number of characters to insert, delete or replace between two words.
-func edits(a, b string) int {
-	if len(a) > 64 {
-		a = a[:64]
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
-		}
-	}
-	return row[len(b)]
+	return invalid(name, "Unknown parameter %q; there are %s.", name, strings.Join(known, ", "))
 }

@@ -1,17 +1,21 @@
-package config
+// Package spelling guesses what a misspelt word was meant to be, so that messages can say "did you mean".
+package spelling
 
 import "strings"
 
-// closest returns the word among known that text was most likely meant to be, or "".
-func closest(text string, known []string) string {
+// longest bounds how much of a word is compared: a long one costs no more than a short one, and is never close.
+const longest = 64
+
+// Closest returns the word among known that text was most likely meant to be, or "" when none is near.
+func Closest(text string, known []string) string {
 	text = strings.ToLower(text)
-	best, bestDistance := "", 1+max(1, len(text)/3)
+	best, fewest := "", 1+max(1, len(text)/3)
 	for _, word := range known {
-		if d := distance(text, strings.ToLower(word)); d < bestDistance {
-			best, bestDistance = word, d
+		if n := Edits(text, strings.ToLower(word)); n < fewest {
+			best, fewest = word, n
 		}
 	}
-	if best != "" || len(text) < 4 {
+	if best != "" || len(text) < 2 {
 		return best
 	}
 	// A word that is the beginning of one known word only is meant to be that one: "default" for default_model.
@@ -26,9 +30,8 @@ func closest(text string, known []string) string {
 	return best
 }
 
-// distance counts the letters to insert, delete, replace or swap to make b of a. Long words are never close.
-func distance(a, b string) int {
-	const longest = 64
+// Edits counts the letters to insert, delete, replace or swap to make b of a.
+func Edits(a, b string) int {
 	if len(a) > longest || len(b) > longest {
 		return longest
 	}
