@@ -64,7 +64,7 @@ bench: build ## what a request costs, beside a minimal reverse proxy in the same
 	$(GO) test -run '^$$' -bench . -benchmem ./internal/route ./internal/wire/chat ./internal/spool ./internal/store
 
 faults: build ## the fault catalogue against the real binary, with real services
-	@if [ -d test/faults ]; then scripts/with-services.sh $(GO) test -count=1 -timeout 60m ./test/faults/... ; else echo 'there are no fault tests yet'; fi
+	@if [ -d test/faults ]; then FAIRLEAD_TEST_BINARY=$(CURDIR)/bin/fairlead scripts/with-services.sh $(GO) test -C test/faults -count=1 -timeout 60m ; else echo 'there are no fault tests yet'; fi
 
 soak: build ## half an hour of load, watching memory, goroutines and files
 	@if [ -d test/soak ]; then scripts/with-services.sh $(GO) test -count=1 -timeout 90m -tags soak ./test/soak/... ; else echo 'there are no soak tests yet'; fi

@@ -31,6 +31,8 @@ type Parts struct {
 	Playground  Playground
 	Instance    Instance
 
+	Unreachable func(error) bool // tells that the store is away; may be nil
+
 	PublicURL  string // address under which people reach the dashboard; its origin may send changes
 	TrustProxy bool   // believe X-Forwarded-Proto and X-Forwarded-For
 	Log        *slog.Logger

@@ -42,6 +42,8 @@ func explain(err error) *llm.Error {
 		return known
 	case errors.Is(err, account.ErrNotFound), errors.Is(err, requestlog.ErrNotFound):
 		return notFound()
+	case errors.Is(err, requestlog.ErrTooSlow):
+		return &llm.Error{Kind: llm.InvalidRequest, Message: "The search took too long. Choose a shorter range of time or a narrower filter.", Param: "from", Err: err}
 	case errors.Is(err, account.ErrConflict):
 		return &llm.Error{Kind: llm.Conflict, Message: "Something with this name or address exists already.", Err: err}
 	}

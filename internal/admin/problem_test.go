@@ -2,6 +2,7 @@ package admin
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -114,6 +115,17 @@ func TestExtraFieldsAreRefusedInEveryWrite(t *testing.T) {
 	}
 	if tried < 15 {
 		t.Errorf("only %d operations have a body", tried)
+	}
+}
+
+func TestAStoreThatIsAwayIsNoDefect(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.api.Unreachable = func(err error) bool { return errors.Is(err, errDisk) }
+	s.world.broken = errDisk
+	got := s.call("GET", "/keys", "", as("acc_owner")).refused(http.StatusServiceUnavailable, "LEDGER_UNAVAILABLE")
+	if !got.Details.Retryable {
+		t.Error("it does not say that a repeat may help")
 	}
 }
 

@@ -84,6 +84,9 @@ func (a *API) fault(ctx context.Context, c *call, err error) *llm.Error {
 		return &llm.Error{Kind: llm.Overloaded, Message: "This took too long. Narrow the filter or try again.", Err: err}
 	}
 	e := explain(err)
+	if e.Kind == llm.Internal && a.Unreachable != nil && a.Unreachable(err) {
+		e = &llm.Error{Kind: llm.LedgerUnavailable, Message: "The database does not answer at the moment. Try again in a few seconds.", RetryAfter: time.Second, Err: err}
+	}
 	if e.Kind.Status() >= http.StatusInternalServerError {
 		a.Log.ErrorContext(ctx, "admin operation failed", "request_id", c.requestID, "operation", c.Operation().OperationID, "error", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"reflect"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -16,6 +17,9 @@ import (
 
 // countLimit is where counting stops: beyond it a number helps nobody and costs time.
 const countLimit = 100_000
+
+// searchTime is how long a search may keep somebody waiting before it shows what it has found.
+const searchTime = 800 * time.Millisecond
 
 // Filters are the query parameters that select requests: the same names everywhere, several values joined by commas.
 // requestlog.ParseFilter reads them; the fields here are their documentation.
@@ -104,12 +108,13 @@ func (a *API) listRequests(ctx context.Context, c *call, in *listRequestsInput) 
 	if err != nil {
 		return nil, err
 	}
-	page.Before, page.Limit = in.Before, in.Limit
+	page.Before, page.Limit, page.Within = in.Before, in.Limit, searchTime
 	if in.Sort != "" {
 		page.Sort = in.Sort
 	}
 	entries, err := a.Requests.Entries(ctx, f, page)
-	if err != nil {
+	unfinished, partial := errors.AsType[*requestlog.UnfinishedError](err)
+	if err != nil && !partial {
 		return nil, err
 	}
 	answer := RequestPage{Requests: make([]RequestRow, 0, len(entries))}
@@ -118,6 +123,9 @@ func (a *API) listRequests(ctx context.Context, c *call, in *listRequestsInput) 
 	}
 	if len(entries) == in.Limit && (page.Sort == "" || page.Sort == "time") {
 		answer.Before = new(entries[len(entries)-1].ID)
+	}
+	if partial { // the page shows what was found, and going on from here goes on searching
+		answer.Before = &unfinished.Before
 	}
 	return &output[RequestPage]{answer}, nil
 }
@@ -128,10 +136,11 @@ func (a *API) countRequests(ctx context.Context, c *call, _ *Filters) (*output[R
 		return nil, err
 	}
 	n, err := a.Requests.Count(ctx, f, countLimit)
-	if err != nil {
+	_, partial := errors.AsType[*requestlog.UnfinishedError](err)
+	if err != nil && !partial {
 		return nil, err
 	}
-	return &output[RequestCount]{RequestCount{Count: n, More: n >= countLimit}}, nil
+	return &output[RequestCount]{RequestCount{Count: n, More: partial || n >= countLimit}}, nil
 }
 
 func (a *API) getRequest(ctx context.Context, c *call, in *requestPath) (*output[RequestDetail], error) {

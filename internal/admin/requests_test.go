@@ -61,6 +61,27 @@ func TestListIsPagedByTheLastID(t *testing.T) {
 	}
 }
 
+func TestSearchesThatTakeLongShowWhatTheyFound(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.log.entries = []requestlog.Entry{entry(numbered(1), home)}
+	s.log.slow = fmt.Errorf("list requests: %w", &requestlog.UnfinishedError{Before: "req_000"})
+	var page RequestPage
+	var count RequestCount
+
+	s.call("GET", "/requests?q=how", "", as("acc_owner")).want(200).into(&page)
+	s.call("GET", "/requests/count?q=how", "", as("acc_owner")).want(200).into(&count)
+
+	if len(page.Requests) != 1 || page.Before == nil || *page.Before != "req_000" {
+		t.Errorf("%+v", page)
+	}
+	if count.Count != 1 || !count.More {
+		t.Errorf("%+v", count)
+	}
+	s.log.slow = requestlog.ErrTooSlow
+	s.call("GET", "/requests?q=how", "", as("acc_owner")).refused(http.StatusBadRequest, "INVALID_REQUEST")
+}
+
 func TestListTakesTheFiltersOfTheAddress(t *testing.T) {
 	t.Parallel()
 	cases := map[string]int{

@@ -433,7 +433,8 @@ func (explainer) Explain(_ context.Context, q ExplainQuery) (*route.Decision, er
 type entryLog struct {
 	entries []requestlog.Entry
 	bodies  map[string]requestlog.Body
-	failAt  int // fail the listing of this number; 0 for never
+	failAt  int   // fail the listing of this number; 0 for never
+	slow    error // comes with what is found
 	lists   int
 	groups  map[string][]requestlog.Group
 	queries []requestlog.BreakdownQuery
@@ -458,7 +459,7 @@ func (l *entryLog) Entries(_ context.Context, f requestlog.Filter, p requestlog.
 	if p.After == "" {
 		slices.Reverse(list)
 	}
-	return list[:min(len(list), p.Limit)], nil
+	return list[:min(len(list), p.Limit)], l.slow
 }
 
 func (l *entryLog) Entry(_ context.Context, workspaceID, id string) (requestlog.Entry, error) {
@@ -485,7 +486,7 @@ func (l *entryLog) Count(_ context.Context, f requestlog.Filter, limit int) (int
 			n++
 		}
 	}
-	return min(n, limit), nil
+	return min(n, limit), l.slow
 }
 
 func (l *entryLog) Series(_ context.Context, q requestlog.SeriesQuery) ([]requestlog.Bucket, error) {

@@ -14,6 +14,7 @@ import (
 	"fairlead/internal/health"
 	"fairlead/internal/llm"
 	"fairlead/internal/route"
+	"fairlead/internal/store"
 	"fairlead/internal/wire/chat"
 )
 
@@ -23,7 +24,7 @@ func (a *App) adminParts() admin.Parts {
 	return admin.Parts{
 		People: a.accounts, Workspaces: a.accounts, Keys: a.accounts, Keyring: a.keyring, Audit: a.accounts, Notes: a.accounts,
 		Requests: a.db, Live: a.feed, Eraser: a.db, Spending: b, Fleet: b, Prober: b, Credentials: b, Switch: b, Explainer: b, Playground: b, Instance: b,
-		PublicURL: a.loaded().Config.PublicURL, Log: a.log, Now: time.Now,
+		Unreachable: store.Unreachable, PublicURL: a.loaded().Config.PublicURL, Log: a.log, Now: time.Now,
 	}
 }
 

@@ -39,7 +39,7 @@ func (g *Gateway) attempt(ctx context.Context, x *exchange) (*answer, error) {
 			return ans, nil
 		}
 		if ctx.Err() != nil {
-			return nil, x.ended(ctx)
+			return nil, x.abandon(ctx, plan[i])
 		}
 		e := llm.AsError(err)
 		if !e.Kind.NextMayHelp() {
@@ -52,19 +52,30 @@ func (g *Gateway) attempt(ctx context.Context, x *exchange) (*answer, error) {
 		if tries++; tries == x.settings.Attempts {
 			break // without the pause: nobody would be tried after it
 		}
-		next := after(plan, i, e)
-		if next == len(plan) && again(e) {
-			next = i // nobody else is left: the same one once more
+		next, spare := after(plan, i, e), g.spare(x, plan[i], e)
+		if spare || (next == len(plan) && again(e)) {
+			next = i // with another credential, or because nobody else is left: the same one once more
 		}
 		if next < len(plan) && !g.Retries.AllowRetry() {
 			break
 		}
-		if next == i && !g.pause(ctx, x, plan[i], e, tries) {
+		if next == i && !spare && !g.pause(ctx, x, plan[i], e, tries) {
 			break
 		}
 		i = next
 	}
 	return nil, exhausted(x)
+}
+
+// abandon ends a request whose time is over before any content came. Where the client left, the provider has read the
+// prompt by then, and charges for it.
+func (x *exchange) abandon(ctx context.Context, t *provider.Target) *llm.Error {
+	e := x.ended(ctx)
+	if e.Kind == llm.ClientCancelled && len(x.entry.Attempts) > 0 {
+		served(x, t)
+		x.bill(t, llm.Usage{Input: x.req.InputTokens(), Estimated: true})
+	}
+	return e
 }
 
 // served notes on the entry which target answers, and that it was not the first choice where so.
@@ -85,6 +96,20 @@ func after(plan []*provider.Target, i int, e *llm.Error) int {
 		}
 	}
 	return len(plan)
+}
+
+// spare reports whether it was the credential that failed and the provider has another one, which may be used at once.
+func (g *Gateway) spare(x *exchange, t *provider.Target, e *llm.Error) bool {
+	if e.Kind != llm.UpstreamAuth && e.Kind != llm.UpstreamRateLimited {
+		return false
+	}
+	p, _ := x.snap.Provider(t.Provider)
+	if len(p.Credentials) < 2 {
+		return false
+	}
+	id, wait := g.Health.Pick(p.Name, credentialIDs(p))
+	failed := x.entry.Attempts[len(x.entry.Attempts)-1].Credential
+	return wait == 0 && id != failed
 }
 
 // again reports whether the same target may answer a repeat: not one that was silent or slow, and not one that asked
@@ -121,6 +146,7 @@ func (g *Gateway) pause(ctx context.Context, x *exchange, t *provider.Target, e 
 	defer timer.Stop()
 	select {
 	case <-timer.C:
+		x.upstream += wait // asked for by the provider's failure, no work of ours
 		return true
 	case <-ctx.Done():
 		return false

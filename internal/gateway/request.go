@@ -7,6 +7,7 @@ import (
 	"mime"
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -17,7 +18,7 @@ import (
 
 // admitOrigin refuses calls that a web page made: a key inside a page belongs to everybody who opens it.
 func (g *Gateway) admitOrigin(x *exchange) error {
-	if !x.settings.AllowBrowsers && fromPage(x.r.Header) {
+	if !x.settings.AllowBrowsers && fromPage(x.r.Header) && !fromDashboard(x.r) {
 		return browserRefused()
 	}
 	return nil
@@ -31,6 +32,19 @@ func fromPage(h http.Header) bool {
 	}
 	node := h.Get("Accept-Language") == "*" && h.Get("Sec-Fetch-Site") == ""
 	return h.Get("Sec-Fetch-Mode") == "cors" && !node
+}
+
+// fromDashboard reports whether our own dashboard tries a key that it has just made. Its header alone proves nothing: the
+// page must be of this origin, which the browser tells, on plain HTTP only by the Origin header.
+func fromDashboard(r *http.Request) bool {
+	if r.Header.Get("X-Fairlead-Dashboard") == "" {
+		return false
+	}
+	if site := r.Header.Get("Sec-Fetch-Site"); site != "" {
+		return site == "same-origin"
+	}
+	origin, err := url.Parse(r.Header.Get("Origin"))
+	return err == nil && origin.Host != "" && origin.Host == r.Host
 }
 
 func browserRefused() error {

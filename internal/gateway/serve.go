@@ -66,6 +66,7 @@ func (g *Gateway) serve(ctx context.Context, x *exchange) error {
 	defer stop()
 	ans, err := g.attempt(ctx, x)
 	if err != nil {
+		settle(x, hold, slot) // a client that left has a prompt to pay for; a failure has nothing
 		return err
 	}
 	defer ans.close()

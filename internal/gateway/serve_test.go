@@ -237,6 +237,29 @@ func TestTheFetchOfNodeIsNoBrowser(t *testing.T) {
 	}
 }
 
+func TestOnlyOurOwnDashboardMayTryAKeyFromAPage(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	for _, c := range []struct {
+		name    string
+		headers []string
+		status  int
+	}{
+		{"ours", []string{"X-Fairlead-Dashboard", "key-test", "Sec-Fetch-Site", "same-origin", "Origin", "http://anything"}, 200},
+		{"ours on plain HTTP", []string{"X-Fairlead-Dashboard", "key-test", "Origin", k.url}, 200},
+		{"another site", []string{"X-Fairlead-Dashboard", "key-test", "Sec-Fetch-Site", "cross-site", "Origin", k.url}, 403},
+		{"another origin of the same site", []string{"X-Fairlead-Dashboard", "key-test", "Sec-Fetch-Site", "same-site"}, 403},
+		{"another origin on plain HTTP", []string{"X-Fairlead-Dashboard", "key-test", "Origin", "http://example.com"}, 403},
+		{"an origin that is none", []string{"X-Fairlead-Dashboard", "key-test", "Origin", "null"}, 403},
+		{"same origin without the header", []string{"Sec-Fetch-Site", "same-origin", "Origin", k.url}, 403},
+	} {
+		headers := append([]string{"Sec-Fetch-Mode", "cors"}, c.headers...)
+		if got := k.post("/chat/completions", hello, headers...); got.status != c.status {
+			t.Errorf("%s: status %d, want %d: %s", c.name, got.status, c.status, got.body)
+		}
+	}
+}
+
 func TestDoubledSlashesAreServed(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)

@@ -33,7 +33,7 @@ func (f *Forward) Address() string { return f.address }
 // Up lets connections through.
 func (f *Forward) Up(t testing.TB) {
 	t.Helper()
-	listener, err := net.Listen("tcp", f.address) //nolint:noctx // closed by Down
+	listener, err := net.Listen("tcp", f.address)
 	if err != nil {
 		t.Fatalf("open the forward: %v", err)
 	}
@@ -63,7 +63,7 @@ func (f *Forward) accept(listener net.Listener) {
 		if err != nil {
 			return // it is down
 		}
-		far, err := net.Dial("tcp", f.target) //nolint:noctx // loopback: it is there or it is not
+		far, err := net.Dial("tcp", f.target)
 		if err != nil {
 			_ = near.Close()
 			continue

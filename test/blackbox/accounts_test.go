@@ -1,0 +1,250 @@
+package blackbox
+
+import (
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/test/harness"
+)
+
+const password = "canary-correct-horse-battery"
+
+// person is somebody signed in to the dashboard.
+type person struct {
+	gateway   *harness.Gateway
+	cookie    *http.Cookie
+	workspace string
+}
+
+// register makes an account and signs in.
+func register(t *testing.T, g *harness.Gateway, email string) person {
+	t.Helper()
+	answer := g.Call(t, harness.Request{
+		Path: "/api/v1/registration", Body: `{"email":` + quote(email) + `,"password":` + quote(password) + `}`,
+	})
+	if answer.Status != http.StatusCreated {
+		t.Fatalf("registration: %d\n%s", answer.Status, answer.Body)
+	}
+	return signedIn(t, g, answer)
+}
+
+func signedIn(t *testing.T, g *harness.Gateway, answer harness.Answer) person {
+	t.Helper()
+	cookies := (&http.Response{Header: answer.Header}).Cookies()
+	if len(cookies) != 1 {
+		t.Fatalf("%d cookies were set", len(cookies))
+	}
+	var view struct{ Workspaces []struct{ ID string } }
+	harness.Decode(t, answer.Body, &view)
+	if len(view.Workspaces) != 1 {
+		t.Fatalf("the account has %d workspaces\n%s", len(view.Workspaces), answer.Body)
+	}
+	return person{g, cookies[0], view.Workspaces[0].ID}
+}
+
+func (p person) call(t *testing.T, method, path, body string) harness.Answer {
+	t.Helper()
+	return p.gateway.Call(t, harness.Request{
+		Method: method, Path: "/api/v1" + path, Body: body, Header: http.Header{"Cookie": {p.cookie.Name + "=" + p.cookie.Value}},
+	})
+}
+
+func TestFirstAccountTakesOverTheKeysOfTheCommandLine(t *testing.T) {
+	t.Parallel()
+	g, _ := serve(t)
+	k := newKey(t, g)
+	served := wantOK(t, g.Call(t, harness.Request{Key: k.Text, Body: chat(small)}))
+	g.Entry(t, served.Header.Get("X-Request-Id"))
+
+	p := register(t, g, "ann@example.com")
+
+	var keys struct{ Keys []key }
+	harness.Decode(t, wantOK(t, p.call(t, "GET", "/keys", "")).Body, &keys)
+	found := false
+	for _, one := range keys.Keys {
+		found = found || one.ID == k.ID
+	}
+	if !found {
+		t.Errorf("the account does not see key %s: %+v", k.ID, keys.Keys)
+	}
+	wantOK(t, p.call(t, "GET", "/requests/"+served.Header.Get("X-Request-Id"), ""))
+	wantOK(t, g.Call(t, harness.Request{Key: k.Text, Body: chat(small)}))
+}
+
+func TestSessionCookieIsOutOfReach(t *testing.T) {
+	t.Parallel()
+	g := harness.Start(t, harness.Options{})
+	p := register(t, g, "ann@example.com")
+	if !p.cookie.HttpOnly || p.cookie.SameSite != http.SameSiteLaxMode || p.cookie.Path != "/" || p.cookie.Secure {
+		t.Errorf("the cookie on plain http is %+v", p.cookie)
+	}
+
+	signed := g.Call(t, harness.Request{Path: "/api/v1/session", Body: `{"email":"ann@example.com","password":` + quote(password) + `}`})
+	if signed.Status != http.StatusCreated {
+		t.Fatalf("sign-in: %d\n%s", signed.Status, signed.Body)
+	}
+	if again := signedIn(t, g, signed); again.cookie.Value == p.cookie.Value || again.workspace != p.workspace {
+		t.Error("signing in gave no session of its own")
+	}
+
+	for _, body := range []string{
+		`{"email":"ann@example.com","password":"wrong-password-here"}`, `{"email":"nobody@example.com","password":"wrong-password-here"}`,
+	} {
+		f := wantError(t, g.Call(t, harness.Request{Path: "/api/v1/session", Body: body}), http.StatusUnauthorized, "WRONG_CREDENTIALS")
+		delete(f.Details, "request_id")
+		if diff := cmp.Diff(map[string]any{"origin": "client", "retryable": false}, f.Details); diff != "" {
+			t.Errorf("the answer tells more (-want +got):\n%s", diff)
+		}
+	}
+
+	if out := p.call(t, "DELETE", "/session", ""); out.Status != http.StatusNoContent {
+		t.Errorf("signing out: %d", out.Status)
+	}
+	wantError(t, p.call(t, "GET", "/keys", ""), http.StatusUnauthorized, "SIGN_IN_REQUIRED")
+}
+
+func TestPasswordChangeEndsOtherSessions(t *testing.T) {
+	t.Parallel()
+	g := harness.Start(t, harness.Options{})
+	here := register(t, g, "ann@example.com")
+	elsewhere := signedIn(t, g, g.Call(t, harness.Request{Path: "/api/v1/session", Body: `{"email":"ann@example.com","password":` + quote(password) + `}`}))
+	wantOK(t, elsewhere.call(t, "GET", "/keys", ""))
+
+	changed := here.call(t, "POST", "/account/password", `{"old_password":`+quote(password)+`,"new_password":"another-long-password-7"}`)
+
+	if changed.Status >= 300 {
+		t.Fatalf("change of password: %d\n%s", changed.Status, changed.Body)
+	}
+	wantError(t, elsewhere.call(t, "GET", "/keys", ""), http.StatusUnauthorized, "SIGN_IN_REQUIRED")
+}
+
+var setupLink = regexp.MustCompile(`welcome#([0-9A-Z]{4}-[0-9A-Z]{4})`)
+
+// A Host that is not this machine's name makes the visitor one from elsewhere, as a proxy on this machine does.
+func TestFirstAccountFromElsewhereNeedsTheSetupCode(t *testing.T) {
+	t.Parallel()
+	g := harness.Start(t, harness.Options{Listen: "0.0.0.0:0"})
+	var match []string
+	harness.Eventually(t, "the setup code is printed", func() bool {
+		match = setupLink.FindStringSubmatch(g.Log())
+		return match != nil
+	})
+	attempt := func(code string) harness.Answer {
+		return g.Call(t, harness.Request{
+			Path: "/api/v1/registration", Header: http.Header{"X-Forwarded-For": {"203.0.113.7"}},
+			Body: `{"email":"ann@example.com","password":` + quote(password) + `,"setup_code":` + quote(code) + `}`,
+		})
+	}
+
+	wantError(t, attempt(""), http.StatusUnauthorized, "WRONG_CREDENTIALS")
+	wantError(t, attempt("AAAA-AAAA"), http.StatusUnauthorized, "WRONG_CREDENTIALS")
+	if first := attempt(match[1]); first.Status != http.StatusCreated {
+		t.Fatalf("the right code: %d\n%s", first.Status, first.Body)
+	}
+	second := g.Call(t, harness.Request{
+		Path: "/api/v1/registration", Header: http.Header{"X-Forwarded-For": {"203.0.113.7"}},
+		Body: `{"email":"bob@example.com","password":` + quote(password) + `,"setup_code":` + quote(match[1]) + `}`,
+	})
+	wantError(t, second, http.StatusForbidden, "PERMISSION_DENIED")
+	g.Restart(t)
+	if n := strings.Count(g.Log(), "welcome#"); n != 1 {
+		t.Errorf("a setup code was printed %d times; once there is an account none is needed", n)
+	}
+}
+
+func TestChangesFromOtherSitesAreRefused(t *testing.T) {
+	t.Parallel()
+	g := harness.Start(t, harness.Options{})
+	p := register(t, g, "ann@example.com")
+	cookie := p.cookie.Name + "=" + p.cookie.Value
+	for _, h := range []http.Header{
+		{"Origin": {"https://evil.example"}}, {"Sec-Fetch-Site": {"cross-site"}}, {"Origin": {"null"}},
+	} {
+		h.Set("Cookie", cookie)
+		answer := g.Call(t, harness.Request{Path: "/api/v1/keys", Body: `{"name":"x"}`, Header: h})
+		wantError(t, answer, http.StatusForbidden, "CROSS_ORIGIN")
+		if answer.Header.Get("Access-Control-Allow-Origin") != "" {
+			t.Error("the admin API allows other origins")
+		}
+	}
+	same := g.Call(t, harness.Request{Path: "/api/v1/keys", Body: `{"name":"x"}`, Header: http.Header{"Cookie": {cookie}, "Origin": {g.URL()}}})
+	if same.Status != http.StatusCreated {
+		t.Errorf("the dashboard's own change: %d\n%s", same.Status, same.Body)
+	}
+}
+
+func TestReadScopeReadsAndChangesNothing(t *testing.T) {
+	t.Parallel()
+	g, _ := serve(t)
+	reader, plain := newKey(t, g, "--scopes", "read"), newKey(t, g)
+	for _, path := range []string{"/requests", "/keys", "/models", "/overview"} {
+		wantOK(t, g.Call(t, harness.Request{Method: "GET", Path: "/api/v1" + path, Key: reader.Text}))
+		wantError(t, g.Call(t, harness.Request{Method: "GET", Path: "/api/v1" + path, Key: plain.Text}), http.StatusForbidden, "SCOPE_DENIED")
+	}
+	for _, r := range []harness.Request{
+		{Method: "POST", Path: "/api/v1/keys", Body: `{"name":"x"}`},
+		{Method: "DELETE", Path: "/api/v1/keys/" + plain.ID},
+		{Method: "PATCH", Path: "/api/v1/keys/" + plain.ID, Body: `{"name":"x"}`},
+		{Method: "DELETE", Path: "/api/v1/requests?to=now"},
+	} {
+		r.Key = reader.Text
+		wantError(t, g.Call(t, r), http.StatusForbidden, "SCOPE_DENIED")
+	}
+	wantOK(t, g.Call(t, harness.Request{Key: plain.Text, Body: chat(small)}))
+}
+
+func TestForeignIDsLookUnknown(t *testing.T) {
+	t.Parallel()
+	g, _ := serve(t)
+	ann := register(t, g, "ann@example.com")
+	bob := register(t, g, "bob@example.com")
+	if ann.workspace == bob.workspace {
+		t.Fatal("two accounts share a workspace")
+	}
+	var made struct{ ID, Secret string }
+	harness.Decode(t, ann.call(t, "POST", "/keys", `{"name":"hers"}`).Body, &made)
+	served := wantOK(t, g.Call(t, harness.Request{Key: made.Secret, Body: chat(small)}))
+	request := served.Header.Get("X-Request-Id")
+	harness.Eventually(t, "the entry is there", func() bool { return ann.call(t, "GET", "/requests/"+request, "").Status == http.StatusOK })
+
+	for _, c := range []struct{ method, foreign, unknown, body string }{
+		{"GET", "/requests/" + request, "/requests/req_01AAAAAAAAAAAAAAAAAAAAAAAA", ""},
+		{"GET", "/requests/" + request + "/body", "/requests/req_01AAAAAAAAAAAAAAAAAAAAAAAA/body", ""},
+		{"GET", "/keys/" + made.ID, "/keys/key_01AAAAAAAAAAAAAAAAAAAAAAAA", ""},
+		{"PATCH", "/keys/" + made.ID, "/keys/key_01AAAAAAAAAAAAAAAAAAAAAAAA", `{"name":"mine"}`},
+		{"POST", "/keys/" + made.ID + "/rotate", "/keys/key_01AAAAAAAAAAAAAAAAAAAAAAAA/rotate", `{}`},
+		{"DELETE", "/keys/" + made.ID, "/keys/key_01AAAAAAAAAAAAAAAAAAAAAAAA", ""},
+		{"GET", "/requests?workspace=" + ann.workspace, "/requests?workspace=ws_01AAAAAAAAAAAAAAAAAAAAAAAA", ""},
+	} {
+		foreign, unknown := bob.call(t, c.method, c.foreign, c.body), bob.call(t, c.method, c.unknown, c.body)
+		if diff := cmp.Diff(likeness(t, unknown), likeness(t, foreign)); diff != "" {
+			t.Errorf("%s %s differs from an unknown id (-unknown +foreign):\n%s", c.method, c.foreign, diff)
+		}
+		if foreign.Status != http.StatusNotFound {
+			t.Errorf("%s %s: %d, want 404", c.method, c.foreign, foreign.Status)
+		}
+	}
+	var list struct{ Requests []json.RawMessage }
+	harness.Decode(t, wantOK(t, bob.call(t, "GET", "/requests", "")).Body, &list)
+	if len(list.Requests) != 0 {
+		t.Errorf("the other account sees %d requests", len(list.Requests))
+	}
+	wantOK(t, g.Call(t, harness.Request{Key: made.Secret, Body: chat(small)}))
+}
+
+// likeness is an answer without what differs between any two answers.
+func likeness(t *testing.T, a harness.Answer) map[string]any {
+	t.Helper()
+	h := a.Header.Clone()
+	h.Del("X-Request-Id")
+	h.Del("Date")
+	var f failure
+	harness.Decode(t, a.Body, &f)
+	delete(f.Details, "request_id")
+	return map[string]any{"status": a.Status, "header": h, "error": f.Error, "code": f.Code, "details": f.Details}
+}

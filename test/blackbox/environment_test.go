@@ -1,0 +1,120 @@
+package blackbox
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"fairlead/internal/mockprovider"
+	"fairlead/test/harness"
+)
+
+const envSecret = "sk-canary-environment-5566778899"
+
+func TestVariableEnablesItsProviderWithoutAFile(t *testing.T) {
+	t.Parallel()
+	mock, url := harness.Upstream(t)
+	g := harness.Start(t, harness.Options{Env: []string{"FAIRLEAD_DETECT=true", "OPENAI_API_KEY=" + envSecret, "OPENAI_BASE_URL=" + url}})
+
+	answer := wantOK(t, g.Call(t, harness.Request{Key: g.Key(t), Body: chat("gpt-4.1-mini")}))
+
+	if got := answer.Header.Get("X-Fairlead-Provider"); got != "openai" {
+		t.Errorf("served by %q, want openai", got)
+	}
+	call := mock.Calls()[0]
+	if got := call.Header.Get("Authorization"); got != "Bearer "+envSecret || call.Path != "/v1/chat/completions" {
+		t.Errorf("the provider got %s with %q", call.Path, got)
+	}
+	if strings.Contains(g.Log(), envSecret) {
+		t.Error("the log holds the credential")
+	}
+}
+
+// A credential is only ever sent to the host it belongs to: a file that points a vendor's name elsewhere must bring its
+// own.
+func TestVendorsKeyNeverGoesToAnotherHost(t *testing.T) {
+	t.Parallel()
+	models := []harness.Model{harness.Chat(small, 1, 1, 0.5)}
+	tests := []struct {
+		name     string
+		provider func(url string) harness.Provider
+		env      func(url string) []string
+		want     string
+	}{
+		{
+			"the vendor's name at another address", func(url string) harness.Provider {
+				return harness.Provider{Name: "openai", BaseURL: url, Models: models}
+			}, func(string) []string { return nil }, "",
+		},
+		{
+			"another name at another address", func(url string) harness.Provider {
+				return harness.Provider{Name: "house", BaseURL: url, Models: models}
+			}, func(string) []string { return nil }, "",
+		},
+		{
+			"the file asks for it", func(url string) harness.Provider {
+				return harness.Provider{Name: "openai", BaseURL: url, APIKeys: []string{"${OPENAI_API_KEY}"}, Models: models}
+			}, func(string) []string { return nil }, "Bearer " + envSecret,
+		},
+		{
+			"the variable beside it names this very address", func(url string) harness.Provider {
+				return harness.Provider{Name: "openai", BaseURL: url, Models: models}
+			}, func(url string) []string { return []string{"OPENAI_BASE_URL=" + url} }, "Bearer " + envSecret,
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			mock, url := harness.Upstream(t)
+			g := harness.Start(t, harness.Options{
+				Config: harness.Config(t, []harness.Provider{tt.provider(url)}),
+				Env:    append([]string{"OPENAI_API_KEY=" + envSecret}, tt.env(url)...),
+			})
+
+			wantOK(t, g.Call(t, harness.Request{Key: g.Key(t), Body: chat(small)}))
+
+			for _, call := range mock.Calls() {
+				if got := call.Header.Get("Authorization"); got != tt.want {
+					t.Errorf("Authorization at the other host is %q, want %q", got, tt.want)
+				}
+			}
+		})
+	}
+}
+
+func TestRedirectsAreNotFollowed(t *testing.T) {
+	t.Parallel()
+	g, mock := serve(t)
+	elsewhere := mockprovider.NewMock()
+	target := harness.Serve(t, elsewhere)
+	mock.Always(mockprovider.Behaviour{Handler: http.RedirectHandler(target+"/v1/chat/completions", http.StatusTemporaryRedirect)})
+
+	answer := g.Call(t, harness.Request{Key: g.Key(t), Body: chat(small)})
+
+	wantError(t, answer, http.StatusBadGateway, "PROVIDER_UPSTREAM_ERROR")
+	if n := len(elsewhere.Calls()); n != 0 {
+		t.Errorf("%d calls followed the redirect", n)
+	}
+}
+
+func TestProviderSeesTheModelsOwnName(t *testing.T) {
+	t.Parallel()
+	mock, url := harness.Upstream(t)
+	model := harness.Chat(small, 1, 1, 0.5)
+	model.Upstream = "vendor/small-2026"
+	g := harness.Start(t, harness.Options{Config: harness.Config(t, []harness.Provider{{Name: "house", BaseURL: url, Models: []harness.Model{model}}})})
+
+	answer := wantOK(t, g.Call(t, harness.Request{Key: g.Key(t), Body: chat(small, `"x_custom":{"b":1,"a":[2]}`, `"session_id":"s1"`)}))
+
+	var sent map[string]json.RawMessage
+	harness.Decode(t, mock.Calls()[0].Body, &sent)
+	if string(sent["model"]) != `"vendor/small-2026"` || string(sent["x_custom"]) != `{"b":1,"a":[2]}` || sent["session_id"] != nil {
+		t.Errorf("the provider got %s", mock.Calls()[0].Body)
+	}
+	var got struct{ Model string }
+	harness.Decode(t, answer.Body, &got)
+	if got.Model != small {
+		t.Errorf("model of the answer is %q, want %q", got.Model, small)
+	}
+}

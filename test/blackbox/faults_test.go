@@ -1,0 +1,18 @@
+package blackbox
+
+import (
+	"testing"
+
+	"fairlead/test/faults"
+)
+
+// TestFaults runs the fault catalogue in its fast form.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	for _, c := range faults.Cases() {
+		t.Run(c.ID, func(t *testing.T) {
+			t.Parallel()
+			t.Logf("%s: %s", c.Name, c.Run(t, faults.Fast))
+		})
+	}
+}

@@ -1,0 +1,11 @@
+// Package blackbox tests the built gateway as its users meet it: a process with flags, files, ports and a command line.
+package blackbox
+
+import (
+	"os"
+	"testing"
+
+	"fairlead/internal/store/pgtest"
+)
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }

@@ -1,0 +1,91 @@
+package blackbox
+
+import (
+	"net/http"
+	"net/url"
+	"testing"
+	"time"
+
+	"fairlead/internal/store/pgtest"
+	"fairlead/test/harness"
+)
+
+func TestPostgresKeepsKeysAndEntries(t *testing.T) {
+	t.Parallel()
+	_, upstream := harness.Upstream(t)
+	g := harness.Start(t, harness.Options{Config: config(t, upstream, "store: "+pgtest.Start(t))})
+	k := newKey(t, g, "--budget", "1", "--period", "total")
+	answer := wantOK(t, g.Call(t, harness.Request{Key: k.Text, Body: chat(small)}))
+
+	if entry := g.Entry(t, answer.Header.Get("X-Request-Id")); entry.Outcome != "ok" || *entry.Cost != "0.0000108" {
+		t.Errorf("the entry says %s %v", entry.Outcome, entry.Cost)
+	}
+	g.Restart(t)
+	wantOK(t, g.Call(t, harness.Request{Key: k.Text, Body: chat(small)}))
+	g.Entries(t, "outcome=ok", 2)
+	reader := g.Key(t, "--scopes", "read")
+	var spend struct {
+		Spend string `json:"spend_30d_usd"`
+		Use   struct {
+			Spent string `json:"spent_usd"`
+		} `json:"budget_use"`
+	}
+	harness.Decode(t, wantOK(t, g.Call(t, harness.Request{Method: "GET", Path: "/api/v1/keys/" + k.ID, Key: reader})).Body, &spend)
+	if spend.Spend != "0.0000216" || spend.Use.Spent != "0.0000216" {
+		t.Errorf("spending is %s by roll-ups and %s by the ledger, want 0.0000216", spend.Spend, spend.Use.Spent)
+	}
+	if _, stderr, code := g.CLI(t, "keys", "revoke", k.Name, "--yes"); code != 0 {
+		t.Fatalf("revoke: %d\n%s", code, stderr)
+	}
+	revoked := time.Now()
+	harness.Eventually(t, "the key is refused", func() bool {
+		return g.Call(t, harness.Request{Key: k.Text, Body: chat(small)}).Status == http.StatusUnauthorized
+	})
+	if took := time.Since(revoked); took > second {
+		t.Errorf("refused after %s", took)
+	}
+}
+
+func TestPostgresMayComeLater(t *testing.T) {
+	t.Parallel()
+	dsn := pgtest.Start(t)
+	address, err := url.Parse(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	forward := harness.NewForward(t, address.Host)
+	address.Host = forward.Address()
+	_, upstream := harness.Upstream(t)
+	g := harness.Start(t, harness.Options{Config: config(t, upstream, "store: "+address.String()), Early: true})
+
+	wantOK(t, g.Call(t, harness.Request{Method: "GET", Path: "/livez"}))
+	if ready := g.Call(t, harness.Request{Method: "GET", Path: "/readyz"}); ready.Status != http.StatusServiceUnavailable {
+		t.Errorf("readyz without a database: %d", ready.Status)
+	}
+	early := g.Call(t, harness.Request{Key: "fl_any", Body: chat(small)})
+	wantError(t, early, http.StatusServiceUnavailable, "LEDGER_UNAVAILABLE")
+
+	forward.Up(t)
+	appeared := time.Now()
+	harness.Eventually(t, "it is ready", func() bool {
+		return g.Call(t, harness.Request{Method: "GET", Path: "/readyz"}).Status == http.StatusOK
+	})
+	if took := time.Since(appeared); took > 5*time.Second {
+		t.Errorf("ready %s after the database appeared", took)
+	}
+	k := g.Key(t)
+	served := wantOK(t, g.Call(t, harness.Request{Key: k, Body: chat(small)}))
+	g.Entry(t, served.Header.Get("X-Request-Id"))
+
+	// It may also go for a while: known keys are served, and what happened meanwhile arrives later.
+	forward.Down()
+	without := wantOK(t, g.Call(t, harness.Request{Key: k, Body: chat(small)}))
+	wantOK(t, g.Call(t, harness.Request{Method: "GET", Path: "/readyz"}))
+	forward.Up(t)
+	reader := g.Key(t, "--scopes", "read")
+	harness.Eventually(t, "the entry of the outage arrives", func() bool {
+		// The first statements after an outage may still meet connections that have died.
+		got := g.Call(t, harness.Request{Method: "GET", Path: "/api/v1/requests/" + without.Header.Get("X-Request-Id"), Key: reader})
+		return got.Status == http.StatusOK
+	})
+}

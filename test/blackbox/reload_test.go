@@ -1,0 +1,81 @@
+package blackbox
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"fairlead/test/harness"
+)
+
+func TestReloadSwapsProvidersUnderARunningStream(t *testing.T) {
+	t.Parallel()
+	for name, wake := range map[string]func(*testing.T, *harness.Gateway){
+		"by the file":   func(*testing.T, *harness.Gateway) {},
+		"by the signal": func(t *testing.T, g *harness.Gateway) { t.Helper(); g.Signal(t, syscall.SIGHUP) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			before, oldURL := harness.Upstream(t)
+			after, newURL := harness.Upstream(t)
+			provider := func(name, url, model string) []harness.Provider {
+				return []harness.Provider{{Name: name, BaseURL: url, Models: []harness.Model{harness.Chat(model, 1, 1, 0.5)}}}
+			}
+			g := harness.Start(t, harness.Options{Config: harness.Config(t, provider("old", oldURL, "old-model"))})
+			k := g.Key(t)
+			behaviour, release := pause(t, 2, "one", " two", " three")
+			before.Always(behaviour)
+			running := open(t, g, harness.Request{Key: k, Body: chat("old-model", streaming)})
+			first := []string{running.next(), running.next()}
+
+			g.SetConfig(t, harness.Config(t, provider("new", newURL, "new-model"), "limits: {body: 2KiB}"))
+			wake(t, g)
+			harness.Eventually(t, "the new provider serves", func() bool {
+				return g.Call(t, harness.Request{Key: k, Body: chat("new-model")}).Status == http.StatusOK
+			})
+
+			wantError(t, g.Call(t, harness.Request{Key: k, Body: chat("old-model")}), http.StatusNotFound, "MODEL_NOT_FOUND")
+			wantError(t, g.Call(t, harness.Request{Key: k, Body: strings.Repeat(" ", 3000)}), http.StatusRequestEntityTooLarge, "PAYLOAD_TOO_LARGE")
+			release()
+			events := slices.Concat(first, running.rest())
+			if text := texts(t, events); text != "one two three" || !slices.Contains(events, "[DONE]") {
+				t.Errorf("the running stream ended as %q %v", text, events)
+			}
+			if len(after.Calls()) == 0 || len(before.Calls()) != 1 {
+				t.Errorf("%d calls to the new provider, %d to the old one", len(after.Calls()), len(before.Calls()))
+			}
+		})
+	}
+}
+
+func TestBadFileOnReloadIsRefused(t *testing.T) {
+	t.Parallel()
+	_, url := harness.Upstream(t)
+	good := config(t, url)
+	g := harness.Start(t, harness.Options{Config: good})
+	k := g.Key(t)
+	for _, bad := range []struct{ name, text, reason string }{
+		{"an unknown field", good + "colour: x\n", "colour"},
+		{"no YAML", "providers: [\n", "line"},
+		{"too large", good + "# " + strings.Repeat("x", 2<<20) + "\n", "larger"},
+		{"a short secret", good + "master_key: abc\n", "master_key"},
+	} {
+		t.Run(bad.name, func(t *testing.T) {
+			refusals := strings.Count(g.Log(), "configuration refused")
+			g.SetConfig(t, bad.text)
+			harness.Eventually(t, "the refusal is logged", func() bool { return strings.Count(g.Log(), "configuration refused") > refusals })
+			log := g.Log()
+			if last := log[strings.LastIndex(log, "configuration refused"):]; !strings.Contains(last, bad.reason) {
+				t.Errorf("the reason is not told: %s", last)
+			}
+			wantOK(t, g.Call(t, harness.Request{Key: k, Body: chat(small)}))
+			wantOK(t, g.Call(t, harness.Request{Method: "GET", Path: "/readyz"}))
+		})
+	}
+	g.SetConfig(t, strings.ReplaceAll(good, "name: small", "name: renamed"))
+	harness.Eventually(t, "a good file is taken again", func() bool {
+		return g.Call(t, harness.Request{Key: k, Body: chat("renamed")}).Status == http.StatusOK
+	})
+}

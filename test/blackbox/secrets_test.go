@@ -1,0 +1,176 @@
+package blackbox
+
+import (
+	"bytes"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"fairlead/internal/mockprovider"
+	"fairlead/test/harness"
+)
+
+const (
+	promptCanary = "canaryprompt7Qx2pW9zLm"
+	answerCanary = "canaryanswer4Rt8vB1nKs"
+)
+
+// loud are the ways in which text could leak: whole and streamed answers, refusals that quote the prompt, cut streams.
+func loud(t *testing.T, g *harness.Gateway, mock *mockprovider.Mock, k string, header http.Header) {
+	t.Helper()
+	body := func(more ...string) string {
+		return strings.Replace(chat(small, more...), "Hello", promptCanary, 1)
+	}
+	mock.Always(mockprovider.Behaviour{Text: []string{answerCanary, " and ", answerCanary}})
+	for _, b := range []mockprovider.Behaviour{
+		{Text: []string{answerCanary}},
+		{Status: 400, Body: []byte(`{"error":{"message":"cannot read ` + promptCanary + `","type":"invalid_request_error"}}`)},
+		{Status: 500, Body: []byte(promptCanary)},
+		{Body: []byte(`<html>` + answerCanary)},
+	} {
+		mock.Then(b)
+		g.Call(t, harness.Request{Key: k, Body: body(), Header: header})
+	}
+	g.Call(t, harness.Request{Key: k, Body: body(streaming), Header: header})
+	mock.Then(mockprovider.Behaviour{Text: []string{answerCanary, answerCanary, answerCanary}, CutAfter: 3})
+	g.Call(t, harness.Request{Key: k, Body: body(streaming), Header: header})
+	g.Call(t, harness.Request{Key: k, Body: body(`"max_tokens":-1`), Header: header})
+	g.Call(t, harness.Request{Key: k, Body: promptCanary, Header: header})
+	g.Call(t, harness.Request{Path: "/proxy/v1/embeddings", Key: k, Body: `{"model":"embed","input":"` + promptCanary + `"}`, Header: header})
+}
+
+func TestUnloggedTextTouchesNothing(t *testing.T) {
+	t.Parallel()
+	for name, setting := range map[string]struct {
+		config string
+		flags  []string
+		header http.Header
+	}{
+		"off in the configuration": {config: "log: {bodies: false}"},
+		"off for the key":          {flags: []string{"--no-bodies"}},
+		"off for the request":      {header: http.Header{"X-Fairlead-Log-Body": {"false"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g, mock := serve(t, setting.config)
+			loud(t, g, mock, g.Key(t, setting.flags...), setting.header)
+			while := scan(t, g.DataDir, promptCanary, answerCanary)
+			entries := g.Entries(t, "", 9)
+			told, stderr, code := g.CLI(t, "requests", "list", "--json", "--limit", "200")
+			if code != 0 {
+				t.Fatalf("list of requests: %d\n%s", code, stderr)
+			}
+			for _, entry := range entries {
+				detail, _, _ := g.CLI(t, "requests", "show", entry.ID, "--json", "--body")
+				told += detail
+			}
+			g.Stop(t)
+
+			for _, found := range append(while, scan(t, g.DataDir, promptCanary, answerCanary)...) {
+				t.Errorf("text is on disk: %s", found)
+			}
+			for _, canary := range []string{promptCanary, answerCanary} {
+				if strings.Contains(g.Log(), canary) {
+					t.Errorf("%s is in the log", canary)
+				}
+				if strings.Contains(told, canary) {
+					t.Errorf("%s is in an entry: %s", canary, told)
+				}
+			}
+		})
+	}
+}
+
+// The scan must be able to find what it looks for.
+func TestLoggedTextIsFoundByTheScan(t *testing.T) {
+	t.Parallel()
+	g, mock := serve(t)
+	loud(t, g, mock, g.Key(t), nil)
+	g.Stop(t)
+	found := strings.Join(scan(t, g.DataDir, promptCanary, answerCanary), "\n")
+	if !strings.Contains(found, promptCanary) || !strings.Contains(found, answerCanary) {
+		t.Errorf("stored text was not found: %q", found)
+	}
+	if strings.Contains(g.Log(), promptCanary) || strings.Contains(g.Log(), answerCanary) {
+		t.Error("stored text is in the log too")
+	}
+}
+
+// scan looks for texts in every file below a directory. The texts are short, so that the store does not compress them.
+func scan(t *testing.T, dir string, canaries ...string) []string {
+	t.Helper()
+	var found []string
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		for _, canary := range canaries {
+			if bytes.Contains(data, []byte(canary)) {
+				found = append(found, canary+" in "+path)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func TestSecretsStayIn(t *testing.T) {
+	t.Parallel()
+	const credential = "sk-canary-credential-0987654321"
+	mock, url := harness.Upstream(t)
+	g := harness.Start(t, harness.Options{Config: harness.Config(t, []harness.Provider{{
+		Name: "alpha", BaseURL: url, APIKeys: []string{credential}, Models: []harness.Model{harness.Chat(small, 1, 1, 0.5)},
+	}})})
+	p := register(t, g, "ann@example.com")
+	var made struct{ ID, Secret string }
+	harness.Decode(t, p.call(t, "POST", "/keys", `{"name":"hers","scopes":["inference","read"]}`).Body, &made)
+	secrets := map[string]string{"credential": credential, "key": made.Secret, "password": password, "session": p.cookie.Value}
+
+	// A provider that echoes what it got, in an answer's text, in errors and in headers.
+	echo := `{"error":{"message":"bad key ` + credential + ` of ` + made.Secret + `"}}`
+	mock.Then(
+		mockprovider.Behaviour{Status: 400, Body: []byte(echo), Header: map[string]string{"X-Debug-Key": credential}},
+		mockprovider.Behaviour{Status: 401, Body: []byte(echo)},
+	)
+	var answers []harness.Answer
+	for range 2 {
+		answers = append(answers, g.Call(t, harness.Request{Key: made.Secret, Body: chat(small)}))
+	}
+	for _, path := range []string{"/requests", "/keys", "/providers", "/settings", "/audit", "/overview", "/account", "/session", "/requests/export?format=jsonl"} {
+		answers = append(answers, p.call(t, "GET", path, ""))
+	}
+	reader := g.Key(t, "--scopes", "read")
+	answers = append(answers, g.Call(t, harness.Request{Method: "GET", Path: "/metrics", Key: reader}))
+	stdout, stderr, _ := g.CLI(t, "keys", "list", "--json")
+	g.Stop(t)
+
+	for name, secret := range secrets {
+		for i, a := range answers {
+			if bytes.Contains(a.Body, []byte(secret)) || strings.Contains(headerText(a.Header), secret) {
+				t.Errorf("the %s is in answer %d: %d %s", name, i, a.Status, a.Body)
+			}
+		}
+		if strings.Contains(g.Log()+stdout+stderr, secret) {
+			t.Errorf("the %s is in the log or on the command line", name)
+		}
+		for _, found := range scan(t, g.DataDir, secret) {
+			t.Errorf("the %s is on disk: %s", name, found)
+		}
+	}
+}
+
+func headerText(h http.Header) string {
+	var b strings.Builder
+	_ = h.Write(&b) // a builder takes everything
+	return b.String()
+}

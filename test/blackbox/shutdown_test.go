@@ -1,0 +1,94 @@
+package blackbox
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"fairlead/test/harness"
+)
+
+func TestStopLetsRequestsUnderWayFinish(t *testing.T) {
+	t.Parallel()
+	g, mock := serve(t)
+	k := g.Key(t)
+	behaviour, release := pause(t, 2, "one", " two")
+	mock.Always(behaviour)
+	var streams []*stream
+	for range 3 {
+		s := open(t, g, harness.Request{Key: k, Body: chat(small, streaming)})
+		s.next()
+		streams = append(streams, s)
+	}
+
+	g.Signal(t, syscall.SIGTERM)
+	harness.Eventually(t, "readyz says 503", func() bool {
+		return g.Call(t, harness.Request{Method: "GET", Path: "/readyz"}).Status == http.StatusServiceUnavailable
+	})
+	refused := g.Call(t, harness.Request{Key: k, Body: chat(small)})
+	wantError(t, refused, http.StatusServiceUnavailable, "SERVER_SHUTDOWN")
+	if refused.Header.Get("Retry-After") == "" {
+		t.Error("a refusal at the end comes without Retry-After")
+	}
+	wantOK(t, g.Call(t, harness.Request{Method: "GET", Path: "/livez"}))
+	release()
+
+	var ids []string
+	for _, s := range streams {
+		if events := s.rest(); !slices.Contains(events, "[DONE]") {
+			t.Errorf("a stream ended with %v", events)
+		}
+		ids = append(ids, s.resp.Header.Get("X-Request-Id"))
+	}
+	g.Stop(t) // exits with 0
+	g.Restart(t)
+	for _, id := range append(ids, refused.Header.Get("X-Request-Id")) {
+		want := "ok"
+		if id == refused.Header.Get("X-Request-Id") {
+			want = "rejected"
+		}
+		if entry := g.Entry(t, id); entry.Outcome != want {
+			t.Errorf("entry %s says %s, want %s", id, entry.Outcome, want)
+		}
+	}
+}
+
+func TestIdleServerStopsAtOnce(t *testing.T) {
+	t.Parallel()
+	g, _ := serve(t)
+	wantOK(t, g.Call(t, harness.Request{Key: g.Key(t), Body: chat(small)}))
+	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
+		began := time.Now()
+		g.Signal(t, signal)
+		g.Stop(t)
+		if took := time.Since(began); took > 5*time.Second {
+			t.Errorf("stopping took %s", took)
+		}
+		g.Restart(t)
+	}
+	if strings.Contains(g.Log(), `"level":"ERROR"`) || strings.Contains(g.Log(), `"level":"WARN"`) {
+		t.Error("a clean stop is told as trouble")
+	}
+}
+
+// A connection on which nothing was ever sent is not a request under way, and takes nothing from the time for entries.
+func TestSilentConnectionDoesNotKeepEntriesBack(t *testing.T) {
+	t.Parallel()
+	g, _ := serve(t)
+	k := g.Key(t)
+	dial(t, g)
+	answer := wantOK(t, g.Call(t, harness.Request{Key: k, Body: chat(small)}))
+
+	g.Stop(t)
+
+	if strings.Contains(g.Log(), "stay in the spool") {
+		t.Error("an entry was left in the spool")
+	}
+	stdout, stderr, code := g.CLI(t, "requests", "show", answer.Header.Get("X-Request-Id"), "--json")
+	if code != 0 || !strings.Contains(stdout, `"outcome":"ok"`) {
+		t.Errorf("the entry after the stop: %d\n%s%s", code, stdout, stderr)
+	}
+}

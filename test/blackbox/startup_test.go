@@ -1,0 +1,180 @@
+package blackbox
+
+import (
+	"encoding/json"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"fairlead/test/harness"
+)
+
+func TestStartsFromNothing(t *testing.T) {
+	t.Parallel()
+	began := time.Now()
+	g := harness.Start(t, harness.Options{})
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("ready after %s, want at most 5 s", took)
+	}
+
+	key := g.Key(t)
+	answer := wantOK(t, g.Call(t, harness.Request{Key: key, Body: chat("auto", `"max_tokens":5`)}))
+
+	if answer.Header.Get("X-Fairlead-Simulated") != "true" || answer.Header.Get("X-Fairlead-Provider") != "simulator" {
+		t.Errorf("the simulator's answer does not say so: %v", answer.Header)
+	}
+	for line := range strings.Lines(g.Log()) {
+		if !json.Valid([]byte(line)) {
+			t.Errorf("a log line is not JSON: %s", line)
+		}
+	}
+	if strings.Contains(g.Log(), key) {
+		t.Error("the log holds a whole key")
+	}
+	info, err := os.Stat(g.DataDir)
+	if err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the data directory is open to others: %v %v", info.Mode(), err)
+	}
+}
+
+func TestStartUpTextIsForPeopleOnATerminal(t *testing.T) {
+	t.Parallel()
+	const secret = "sk-canary-terminal-77f3Qa"
+	_, url := harness.Upstream(t)
+	g := harness.Start(t, harness.Options{
+		Terminal: true, Listen: "0.0.0.0:0",
+		Env: []string{"FAIRLEAD_DETECT=true", "OPENAI_API_KEY=" + secret, "OPENAI_BASE_URL=" + url},
+	})
+
+	want := []string{
+		`^fairlead \S+ \(linux/\w+, go1\.\S+\)$`,
+		`^  config     none – defaults and environment$`,
+		`^  data       \S+/fairlead\.db \(new\)$`,
+		`^  providers  openai \(OPENAI_API_KEY …f3Qa, \d+ models\)`,
+		`^  policies   0 – routing on score only +baseline  caller's model$`,
+		`^  API        http://127\.0\.0\.1:\d+/proxy/v1$`,
+		`^  dashboard  http://127\.0\.0\.1:\d+`,
+		`^  setup      http://\S+/welcome#[0-9A-Z]{4}-[0-9A-Z]{4}   first account, valid 1 h   \(or: fairlead admin create\)$`,
+		`^ready in \d+ ms$`,
+	}
+	lines := strings.Split(g.Log(), "\n")
+	for _, pattern := range want {
+		if !matches(lines, pattern) {
+			t.Errorf("no line matches %s\n%s", pattern, g.Log())
+		}
+	}
+	for _, never := range []string{"0.0.0.0", "[::]", secret} {
+		if strings.Contains(g.Log(), never) {
+			t.Errorf("the start-up text shows %q\n%s", never, g.Log())
+		}
+	}
+}
+
+func matches(lines []string, pattern string) bool {
+	return slices.ContainsFunc(lines, regexp.MustCompile(pattern).MatchString)
+}
+
+func TestReadyLineNamesAddressesThatCanBeOpened(t *testing.T) {
+	t.Parallel()
+	g := harness.Start(t, harness.Options{Listen: "0.0.0.0:0"})
+	for line := range strings.Lines(g.Log()) {
+		var said struct{ Msg, API, Dashboard, Setup string }
+		harness.Decode(t, []byte(line), &said)
+		for _, address := range []string{said.API, said.Dashboard, said.Setup} {
+			if strings.Contains(address, "0.0.0.0") || strings.Contains(address, "[::]") {
+				t.Errorf("%s: %q cannot be opened", said.Msg, address)
+			}
+		}
+	}
+}
+
+func TestOneServerPerDataDirectory(t *testing.T) {
+	t.Parallel()
+	g := harness.Start(t, harness.Options{})
+
+	_, stderr, code := harness.CLI(t, harness.Options{DataDir: g.DataDir}, "serve", "--listen", "127.0.0.1:0")
+
+	if code != 1 || !strings.Contains(stderr, "another fairlead server uses this data directory") || !strings.Contains(stderr, "fix: ") {
+		t.Errorf("a second server ended with %d\n%s", code, stderr)
+	}
+	wantOK(t, g.Call(t, harness.Request{Method: "GET", Path: "/readyz"}))
+}
+
+func TestPortInUseIsSaidPlainly(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	address := listener.Addr().String()
+
+	_, stderr, code := harness.CLI(t, harness.Options{}, "serve", "--listen", address)
+
+	if code != 1 || !strings.Contains(stderr, address) || !strings.Contains(stderr, "in use") {
+		t.Errorf("ended with %d\n%s", code, stderr)
+	}
+}
+
+func TestBadConfigurationIsShownWithItsPlace(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, config string
+		want         []string
+	}{
+		{
+			"a misspelt field", "default_model: small\nproviderz: []\n",
+			[]string{"line 2", "   2 | providerz: []", "^^^^^^^^^", `did you mean "providers"?`, "fix: ", "[E1004]"},
+		},
+		{
+			"several problems at once", "rescue: maybe\nretries: {attempts: 0}\n",
+			[]string{"line 1", "line 2", "rescue", "attempts", "2 problems"},
+		},
+		{"a short master key", "master_key: short\n", []string{"line 1", "master_key", "[E1013]"}},
+		{"an absent variable", "providers:\n  - {name: openai, api_keys: [\"${NO_SUCH_KEY}\"]}\n", []string{"line 2", "NO_SUCH_KEY", "[E1008]"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "data")
+			_, stderr, code := harness.CLI(t, harness.Options{Config: tt.config, DataDir: dir}, "serve", "--listen", "127.0.0.1:0")
+			if code != 1 {
+				t.Errorf("ended with %d, want 1", code)
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(stderr, want) {
+					t.Errorf("%q is missing in\n%s", want, stderr)
+				}
+			}
+			if _, err := os.Stat(dir); err == nil {
+				t.Error("a data directory was made for a configuration that was refused")
+			}
+		})
+	}
+}
+
+func TestWrongCommandLinesEndWithTwo(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{
+		{"serv"},
+		{"serve", "--no-such-flag"},
+		{"serve", "extra"},
+		{"keys", "create"},
+		{"requests", "show"},
+		{"keys", "create", "--name", "x", "--budget", "much"},
+		{"serve", "--log-level", "loud"},
+	} {
+		t.Run(strings.Join(args, " "), func(t *testing.T) {
+			t.Parallel()
+			stdout, stderr, code := harness.CLI(t, harness.Options{}, args...)
+			if code != 2 || !strings.HasPrefix(stderr, "error: ") || stdout != "" {
+				t.Errorf("ended with %d\nstdout: %s\nstderr: %s", code, stdout, stderr)
+			}
+		})
+	}
+}

@@ -1,0 +1,186 @@
+package blackbox
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"fairlead/test/harness"
+)
+
+// wireCall is a connection on which a test writes what no client library would.
+type wireCall struct {
+	t    *testing.T
+	conn net.Conn
+	in   *bufio.Reader
+}
+
+func dial(t *testing.T, g *harness.Gateway) *wireCall {
+	t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(g.URL(), "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	if err := conn.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	return &wireCall{t, conn, bufio.NewReader(conn)}
+}
+
+func (w *wireCall) send(format string, args ...any) {
+	w.t.Helper()
+	if _, err := fmt.Fprintf(w.conn, format, args...); err != nil {
+		w.t.Fatalf("send: %v", err)
+	}
+}
+
+// answer reads one answer; the request's method decides whether it has a body.
+func (w *wireCall) answer(method string) harness.Answer {
+	w.t.Helper()
+	resp, err := http.ReadResponse(w.in, &http.Request{Method: method})
+	if err != nil {
+		w.t.Fatalf("read an answer: %v", err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		w.t.Fatalf("read a body: %v", err)
+	}
+	return harness.Answer{Status: resp.StatusCode, Header: resp.Header, Body: body}
+}
+
+const head = "POST /proxy/v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAuthorization: Bearer %s\r\n"
+
+func TestChunkedBodies(t *testing.T) {
+	t.Parallel()
+	g, mock := serve(t, "limits: {body: 64KiB}")
+	k := g.Key(t)
+	body := chat(small)
+
+	w := dial(t, g)
+	w.send(head+"Transfer-Encoding: chunked\r\n\r\n", k)
+	for i := range len(body) {
+		w.send("1\r\n%s\r\n", body[i:i+1])
+	}
+	w.send("0\r\n\r\n")
+	wantOK(t, w.answer("POST"))
+	if got := mock.Calls()[0]; !bytes.Contains(got.Body, []byte(`"content":"Hello"`)) {
+		t.Errorf("the provider got %s", got.Body)
+	}
+
+	// The connection serves on, and a body without an end is refused before it ends.
+	w.send(head+"Transfer-Encoding: chunked\r\n\r\n", k)
+	filler := strings.Repeat("a", 1<<10)
+	for range 80 {
+		if _, err := fmt.Fprintf(w.conn, "400\r\n%s\r\n", filler); err != nil {
+			break // refused already
+		}
+	}
+	wantError(t, w.answer("POST"), http.StatusRequestEntityTooLarge, "PAYLOAD_TOO_LARGE")
+}
+
+func TestExpectedContinueComesBeforeTheBody(t *testing.T) {
+	t.Parallel()
+	g, _ := serve(t)
+	k := g.Key(t)
+	body := chat(small)
+	w := dial(t, g)
+	w.send(head+"Expect: 100-continue\r\nContent-Length: %d\r\n\r\n", k, len(body))
+	line, err := w.in.ReadString('\n')
+	if err != nil || !strings.HasPrefix(line, "HTTP/1.1 100 ") {
+		t.Fatalf("got %q %v, want 100 Continue", line, err)
+	}
+	_, _ = w.in.ReadString('\n')
+	w.send("%s", body)
+	wantOK(t, w.answer("POST"))
+
+	// A refusal needs no body at all.
+	refused := dial(t, g)
+	refused.send(head+"Expect: 100-continue\r\nContent-Length: 10\r\n\r\n", "fl_wrong")
+	wantError(t, refused.answer("POST"), http.StatusUnauthorized, "INVALID_API_KEY")
+}
+
+func TestOldClients(t *testing.T) {
+	t.Parallel()
+	g, _ := serve(t)
+	k := g.Key(t)
+	body := chat(small)
+	w := dial(t, g)
+	w.send(strings.Replace(head, "HTTP/1.1", "HTTP/1.0", 1)+"Content-Length: %d\r\n\r\n%s", k, len(body), body)
+	wantOK(t, w.answer("POST"))
+
+	streamed := dial(t, g)
+	body = chat(small, streaming)
+	streamed.send(strings.Replace(head, "HTTP/1.1", "HTTP/1.0", 1)+"Content-Length: %d\r\n\r\n%s", k, len(body), body)
+	if got := wantOK(t, streamed.answer("POST")); !bytes.HasSuffix(got.Body, []byte("data: [DONE]\n\n")) {
+		t.Errorf("the stream ended with %q", got.Body)
+	}
+}
+
+func TestSlashesAreFolded(t *testing.T) {
+	t.Parallel()
+	g, _ := serve(t)
+	k := g.Key(t)
+	for _, path := range []string{"/proxy/v1//chat/completions", "//proxy/v1/chat/completions", "/proxy/v1/chat/completions/"} {
+		t.Run(path, func(t *testing.T) {
+			w := dial(t, g)
+			body := chat(small)
+			w.send("POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s", path, k, len(body), body)
+			wantOK(t, w.answer("POST"))
+		})
+	}
+}
+
+func TestHeadHasNoBody(t *testing.T) {
+	t.Parallel()
+	g, _ := serve(t)
+	k := g.Key(t)
+	for path, status := range map[string]int{
+		"/proxy/v1/models": 200, "/health": 200, "/readyz": 200, "/": 200, "/proxy/v1/chat/completions": 405, "/proxy/v1/none": 404,
+	} {
+		w := dial(t, g)
+		w.send("HEAD %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n", path, k)
+		answer := w.answer("HEAD")
+		w.send("GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		if next := w.answer("GET"); answer.Status != status || next.Status != 200 {
+			t.Errorf("HEAD %s: %d, then %d", path, answer.Status, next.Status)
+		}
+	}
+}
+
+// What net/http itself refuses is refused before any handler of ours runs.
+func TestMalformedRequestsReachNobody(t *testing.T) {
+	t.Parallel()
+	g, mock := serve(t)
+	k := g.Key(t)
+	body := chat(small)
+	for name, text := range map[string]string{
+		"two lengths":            fmt.Sprintf(head+"Content-Length: %d\r\nContent-Length: 3\r\n\r\n%s", k, len(body), body),
+		"length and chunks":      fmt.Sprintf(head+"Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", k, len(body), body),
+		"an unknown encoding":    fmt.Sprintf(head+"Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", k),
+		"a space before a colon": fmt.Sprintf(head+"Content-Length : %d\r\n\r\n%s", k, len(body), body),
+		"a negative length":      fmt.Sprintf(head+"Content-Length: -1\r\n\r\n", k),
+		"no host":                strings.Replace(fmt.Sprintf(head+"Content-Length: %d\r\n\r\n%s", k, len(body), body), "Host: localhost\r\n", "", 1),
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := len(mock.Calls())
+			w := dial(t, g)
+			w.send("%s", text)
+			answer := w.answer("POST")
+			calls := len(mock.Calls()) - before
+			if answer.Status == http.StatusOK && calls == 1 && name == "length and chunks" {
+				return // exactly one request, by the chunks, and the connection is closed after it
+			}
+			if answer.Status < 400 || calls != 0 {
+				t.Errorf("status %d and %d calls", answer.Status, calls)
+			}
+		})
+	}
+}

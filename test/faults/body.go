@@ -1,0 +1,238 @@
+package faults
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"compress/zlib"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"fairlead/internal/mockprovider"
+	"fairlead/test/harness"
+)
+
+// rawPost opens a connection and sends the head of a request with a body of the given length.
+func rawPost(t testing.TB, g *harness.Gateway, key string, length int64) (net.Conn, *bufio.Reader) {
+	t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(g.URL(), "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	if err := conn.SetDeadline(time.Now().Add(60 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	size := fmt.Sprintf("Content-Length: %d", length)
+	if length < 0 {
+		size = "Transfer-Encoding: chunked"
+	}
+	if _, err := fmt.Fprintf(conn, "POST /proxy/v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAuthorization: Bearer %s\r\n%s\r\n\r\n", key, size); err != nil {
+		t.Fatal(err)
+	}
+	return conn, bufio.NewReader(conn)
+}
+
+func readAnswer(r *bufio.Reader) (harness.Answer, error) {
+	resp, err := http.ReadResponse(r, nil)
+	if err != nil {
+		return harness.Answer{}, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	return harness.Answer{Status: resp.StatusCode, Header: resp.Header, Body: body}, err
+}
+
+// largeBodies is F42: a body beyond the limit is refused unread, and all bodies together are bounded.
+func largeBodies(t *testing.T, size Size) string {
+	limit, all, n := int64(size.of(1, 32))<<20, int64(size.of(8, 512))<<20, size.of(30, 200)
+	g, mock := single(t, fmt.Sprintf("limits: {body: %d, buffered: %d}", limit, all))
+	k := g.Key(t)
+
+	conn, in := rawPost(t, g, k, limit+(1<<20))
+	answer, err := readAnswer(in) // not a byte of the body has been sent
+	if err != nil {
+		t.Fatalf("no answer to a large body's head: %v", err)
+	}
+	wantError(t, "a length beyond the limit", answer, http.StatusRequestEntityTooLarge, "PAYLOAD_TOO_LARGE")
+	_ = conn.Close()
+
+	conn, in = rawPost(t, g, k, -1)
+	piece := strings.Repeat("a", 1<<16)
+	for sent := int64(0); sent < 4*limit; sent += int64(len(piece)) {
+		if _, err := fmt.Fprintf(conn, "%x\r\n%s\r\n", len(piece), piece); err != nil {
+			break // it does not read on
+		}
+	}
+	if answer, err = readAnswer(in); err == nil { // a reset may swallow the answer that was sent before it
+		wantError(t, "an endless body", answer, http.StatusRequestEntityTooLarge, "PAYLOAD_TOO_LARGE")
+	}
+
+	stop := watchMemory(t, g)
+	var held, refused atomic.Int64
+	body := bytes.Repeat([]byte(" "), int(limit-(limit>>5)))
+	together(n, n, func(int) {
+		conn, in := rawPost(t, g, k, int64(len(body)))
+		if a, early := firstAnswer(conn, in, body); early {
+			if a.Status != http.StatusServiceUnavailable {
+				t.Errorf("surplus was answered with %d %s", a.Status, clip(a.Body))
+			}
+			refused.Add(1)
+			return
+		}
+		held.Add(1)
+	})
+	peak := stop()
+	if held.Load() == 0 || held.Load()*int64(len(body)) > all || refused.Load() == 0 {
+		t.Errorf("%d bodies of %s are held, %d refused; the bound is %s", held.Load(), mib(int64(len(body))), refused.Load(), mib(all))
+	}
+	if peak > 1<<30 {
+		t.Errorf("memory rose to %s", mib(peak))
+	}
+	if calls := len(mock.Calls()); calls != 0 {
+		t.Errorf("%d calls reached the provider", calls)
+	}
+	return fmt.Sprintf("413 unread; of %d × %s at once %d held, %d refused with 503, memory ≤ %s", n, mib(int64(len(body))), held.Load(), refused.Load(), mib(peak))
+}
+
+// firstAnswer sends all but the last byte of a body, so that it stays held, and reports an answer that came before that.
+func firstAnswer(conn net.Conn, in *bufio.Reader, body []byte) (a harness.Answer, early bool) {
+	answered := make(chan harness.Answer, 1)
+	go func() {
+		a, err := readAnswer(in)
+		if err != nil {
+			a.Status = 0
+		}
+		answered <- a
+	}()
+	_, _ = conn.Write(body[:len(body)-1]) // a refusal may close the connection meanwhile
+	select {
+	case a := <-answered:
+		return a, a.Status != 0
+	case <-time.After(500 * time.Millisecond): // nothing outside shows that a body is held
+		return harness.Answer{}, false
+	}
+}
+
+// bombs is F43: nothing small becomes large inside the gateway, in either direction.
+func bombs(t *testing.T, size Size) string {
+	answerLimit := size.of(1, 64)
+	g, mock := single(t, fmt.Sprintf("limits: {answer: %dMiB}", answerLimit), "breaker: {failures: 100}", "retries: {attempts: 1}")
+	k := g.Key(t)
+	stop := watchMemory(t, g)
+	before := resident(t, g)
+
+	large := size.of(16, 256)
+	for _, coding := range []string{"gzip", "deflate", "br", "zstd", "gzip, gzip"} {
+		a := g.Call(t, harness.Request{Key: k, Body: string(compressed(coding, large)), Header: http.Header{"Content-Encoding": {coding}}})
+		wantError(t, "a request in "+coding, a, http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE")
+	}
+	if n := len(mock.Calls()); n != 0 {
+		t.Errorf("%d compressed requests reached the provider", n)
+	}
+	for _, coding := range []string{"gzip", "deflate"} {
+		for _, body := range []string{chat("m"), chat("m", streaming)} {
+			mock.Then(mockprovider.Behaviour{Body: compressed(coding, large), Header: map[string]string{"Content-Encoding": coding, "Content-Type": "application/json"}})
+			wantError(t, "an answer in "+coding, g.Call(t, harness.Request{Key: k, Body: body}), http.StatusBadGateway, "PROVIDER_UPSTREAM_ERROR")
+		}
+	}
+	bombed := stop() - before
+	if bombed > 64<<20 {
+		t.Errorf("memory grew by %s over compressed bodies", mib(bombed))
+	}
+	stop = watchMemory(t, g)
+	endless := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"id":"`)
+		for piece := bytes.Repeat([]byte("x"), 1<<16); ; {
+			if _, err := w.Write(piece); err != nil {
+				return // that is what the case is about
+			}
+		}
+	})
+	mock.Then(mockprovider.Behaviour{Handler: endless})
+	wantError(t, "an endless answer", g.Call(t, harness.Request{Key: k, Body: chat("m")}), http.StatusBadGateway, "PROVIDER_UPSTREAM_ERROR")
+
+	grown := stop() - before
+	if allowed := int64(64<<20) + 3*int64(answerLimit)<<20; grown > allowed { // an answer is held whole, and grows by doubling
+		t.Errorf("memory grew by %s over an endless answer", mib(grown))
+	}
+	if a := g.Call(t, harness.Request{Key: k, Body: chat("m")}); a.Status != http.StatusOK {
+		t.Errorf("afterwards: %d", a.Status)
+	}
+	return fmt.Sprintf("refused in 5 codings, memory %+d MiB; an endless answer ended with 502, memory %+d MiB", bombed>>20, grown>>20)
+}
+
+// compressed is so many MiB of zeros in a coding; those that the standard library cannot write are mere bytes.
+func compressed(coding string, size int) []byte {
+	var b bytes.Buffer
+	var w io.WriteCloser
+	switch coding {
+	case "gzip", "gzip, gzip":
+		w = gzip.NewWriter(&b)
+	case "deflate":
+		w = zlib.NewWriter(&b)
+	default:
+		return bytes.Repeat([]byte{0}, 1<<10)
+	}
+	zeros := make([]byte, 1<<20)
+	for range size {
+		_, _ = w.Write(zeros) // into memory
+	}
+	_ = w.Close()
+	return b.Bytes()
+}
+
+// hostileJSON is F44: what cannot be meant is refused at once.
+func hostileJSON(t *testing.T, _ Size) string {
+	g, mock := single(t)
+	k := g.Key(t)
+	var keys strings.Builder
+	for i := range 1_000_000 {
+		fmt.Fprintf(&keys, `"k%d":1,`, i)
+	}
+	const deep = 100_000
+	bodies := map[string]string{
+		"deep arrays":         chat("m", `"x":`+strings.Repeat("[", deep)+strings.Repeat("]", deep)),
+		"deep objects":        chat("m", `"x":`+strings.Repeat(`{"a":`, deep)+"1"+strings.Repeat("}", deep)),
+		"unclosed":            strings.Repeat("[", deep),
+		"a million keys":      "{" + keys.String() + `"model":"m"}`,
+		"invalid UTF-8":       strings.Replace(chat("m"), "Hello", "\xff\xfe", 1),
+		"trailing data":       chat("m") + " x",
+		"two values":          chat("m") + chat("m"),
+		"a repeated key":      chat("m", `"messages":[]`),
+		"an escaped repeat":   chat("m", `"\u006dodel":"other"`),
+		"a NUL":               chat("m") + "\x00",
+		"a byte order mark":   "\ufeff" + chat("m"),
+		"a comment":           "/* x */" + chat("m"),
+		"a single quote":      `{'model':'m'}`,
+		"an array":            "[" + chat("m") + "]",
+		"another case of key": chat("m", `"Model":"other"`),
+	}
+	var slowest time.Duration
+	for name, body := range bodies {
+		best := time.Duration(1 << 62)
+		for range 3 {
+			began := time.Now()
+			a := g.Call(t, harness.Request{Key: k, Body: body})
+			best = min(best, time.Since(began))
+			if a.Status != http.StatusBadRequest {
+				t.Errorf("%s: %d %s", name, a.Status, clip(a.Body))
+				break
+			}
+		}
+		if slowest = max(slowest, best); best > 100*time.Millisecond {
+			t.Errorf("%s was refused after %s", name, best)
+		}
+	}
+	if n := len(mock.Calls()); n != 0 {
+		t.Errorf("%d of them reached the provider", n)
+	}
+	return fmt.Sprintf("%d forms refused within %s", len(bodies), slowest.Round(time.Millisecond))
+}

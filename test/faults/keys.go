@@ -1,0 +1,131 @@
+package faults
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"fairlead/internal/mockprovider"
+	"fairlead/test/harness"
+)
+
+// revocation is F33: a revoked key is refused within a second, and its running streams end within ten.
+func revocation(t *testing.T, size Size) string {
+	g, mock := single(t, "timeouts: {idle: 60s}")
+	mock.Always(mockprovider.Behaviour{Text: []string{"one", " two", " three"}, SilentAfter: 3})
+	k, other := newKey(t, g), newKey(t, g)
+	n := size.of(5, 50)
+	var reading sync.WaitGroup
+	ended := make(chan events, n)
+	for range n {
+		resp := g.Open(t, harness.Request{Key: k.Text, Body: chat("m", streaming)})
+		reading.Go(func() {
+			defer resp.Body.Close()
+			ended <- readEvents(resp.Body)
+		})
+	}
+
+	if _, stderr, code := g.CLI(t, "keys", "revoke", k.ID, "--yes"); code != 0 {
+		t.Fatalf("revoke: %d\n%s", code, stderr)
+	}
+	revoked := time.Now()
+	harness.Eventually(t, "the key is refused", func() bool {
+		return g.Call(t, harness.Request{Method: http.MethodGet, Path: "/proxy/v1/models", Key: k.Text}).Status == http.StatusUnauthorized
+	})
+	refused := time.Since(revoked)
+	reading.Wait()
+	streams := time.Since(revoked)
+	close(ended)
+	for e := range ended {
+		if e.failed() != "REVOKED_API_KEY" || e.done() {
+			t.Errorf("a stream of the revoked key ended with %v", e.data)
+		}
+	}
+	if refused > time.Second || streams > 10*time.Second {
+		t.Errorf("refused after %s, streams ended after %s", refused, streams)
+	}
+	if a := g.Call(t, harness.Request{Method: http.MethodGet, Path: "/proxy/v1/models", Key: other.Text}); a.Status != http.StatusOK {
+		t.Errorf("another key: %d", a.Status)
+	}
+	return fmt.Sprintf("refused after %s, %d streams ended after %s", refused.Round(time.Millisecond), n, streams.Round(time.Millisecond))
+}
+
+// junkKeys is F38: made-up keys cost next to nothing and disturb nobody.
+func junkKeys(t *testing.T, size Size) string {
+	g, _ := single(t)
+	k := g.Key(t)
+	c := client(t)
+	measure := func(n int) []time.Duration {
+		var took []time.Duration
+		for range n {
+			began := time.Now()
+			if a := g.Call(t, harness.Request{Key: k, Body: chat("m")}); a.Status != http.StatusOK {
+				t.Errorf("a valid key: %d %s", a.Status, clip(a.Body))
+			}
+			took = append(took, time.Since(began))
+		}
+		return took
+	}
+	quiet := quantile(measure(50), 0.99)
+	before := resident(t, g)
+	draw := rand.New(rand.NewPCG(1, 2))
+	junk := make([]string, 1000)
+	for i := range junk {
+		junk[i] = junkKey(draw, k, i)
+	}
+	began := time.Now()
+	n := size.of(3_000, 50_000)
+	var busy []time.Duration
+	var beside sync.WaitGroup
+	beside.Go(func() { busy = measure(size.of(20, 200)) })
+	together(16, n, func(i int) {
+		req, err := post(t.Context(), g, junk[i%len(junk)], chat("m"))
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		resp, err := c.Do(req)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer resp.Body.Close()
+		if resp.StatusCode != http.StatusUnauthorized {
+			t.Errorf("key %q: %d", junk[i%len(junk)], resp.StatusCode)
+		}
+	})
+	rate := float64(n) / time.Since(began).Seconds()
+	beside.Wait()
+	grown := resident(t, g) - before
+	if grown > 32<<20 {
+		t.Errorf("memory grew by %s", mib(grown))
+	}
+	return fmt.Sprintf("%.0f/s refused, memory %+d MiB, valid p99 %s (quiet %s)", rate, grown>>20, quantile(busy, 0.99).Round(time.Millisecond), quiet.Round(time.Millisecond))
+}
+
+// junkKey makes up a key: noise, near misses of a real one, and what a careless query would run.
+func junkKey(draw *rand.Rand, real string, i int) string {
+	const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	switch i % 5 {
+	case 0:
+		return "fl_' or 1=1; drop table keys; --" + fmt.Sprint(i)
+	case 1:
+		return real[:len(real)-1-i%20]
+	case 2:
+		at := 3 + i%(len(real)-3)
+		changed := []byte(real)
+		changed[at] = alphabet[(int(changed[at])+1+i)%len(alphabet)]
+		if string(changed) == real {
+			return "fl_" + real
+		}
+		return string(changed)
+	}
+	text := []byte("fl_")
+	for range 35 {
+		text = append(text, alphabet[draw.IntN(len(alphabet))])
+	}
+	return string(text)
+}

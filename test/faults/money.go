@@ -1,0 +1,127 @@
+package faults
+
+import (
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"testing"
+
+	"fairlead/test/harness"
+)
+
+// budgetRace is F10: however many ask at once, a budget is exceeded by no more than one request.
+func budgetRace(t *testing.T, size Size) string {
+	mock, url := harness.Upstream(t)
+	fee := harness.Chat("fee", 0, 0, 0.5)
+	fee.PerRequest = new(0.001)
+	g := harness.Start(t, harness.Options{Config: harness.Config(t, []harness.Provider{{Name: "alpha", BaseURL: url, Models: []harness.Model{fee}}})})
+	n := size.of(300, 1000)
+	budget := fmt.Sprintf("0.%03d", n/10)
+	k, reader := newKey(t, g, "--budget", budget, "--period", "total"), g.Key(t, "--scopes", "read")
+	c := client(t)
+
+	var served, refused atomic.Int64
+	together(n, n, func(int) {
+		req, err := post(t.Context(), g, k.Text, chat("fee", `"max_tokens":10`))
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		resp, err := c.Do(req)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer resp.Body.Close()
+		switch resp.StatusCode {
+		case http.StatusOK:
+			served.Add(1)
+		case http.StatusPaymentRequired:
+			refused.Add(1)
+		default:
+			t.Errorf("status %d", resp.StatusCode)
+		}
+	})
+
+	calls := int64(len(mock.Calls()))
+	spent := spendingOf(t, g, reader, k.ID)
+	bound := nano(t, budget) + 1_000_000
+	if got := nano(t, spent.Budget.Spent); got > bound || got != served.Load()*1_000_000 || nano(t, spent.Budget.Held) != 0 {
+		t.Errorf("spent %s and held %s with %d served; the budget is %s", spent.Budget.Spent, spent.Budget.Held, served.Load(), budget)
+	}
+	if calls != served.Load() || served.Load() < int64(n/10) {
+		t.Errorf("%d provider calls, %d served, %d refused", calls, served.Load(), refused.Load())
+	}
+	return fmt.Sprintf("%d at once on $%s: spent $%s, %d refused without a call", n, budget, spent.Budget.Spent, refused.Load())
+}
+
+// absurdLimits is F16: no number in a request makes a reservation negative or wraps it.
+func absurdLimits(t *testing.T, _ Size) string {
+	mock, url := harness.Upstream(t)
+	g := harness.Start(t, harness.Options{Config: harness.Config(t, []harness.Provider{{
+		Name: "alpha", BaseURL: url, Models: []harness.Model{harness.Chat("m", 0.4, 1.6, 0.5)},
+	}})})
+	k, reader := newKey(t, g, "--budget", "0.01", "--period", "total"), g.Key(t, "--scopes", "read")
+
+	tried := 0
+	for _, field := range []string{"max_tokens", "max_completion_tokens", "n"} {
+		for _, value := range []string{
+			"-1", "0", "9223372036854775807", "9223372036854775808", "18446744073709551616", "1e400", "-1e400", "1e18", "1.5", `"10"`, "true", "[1]", "{}", "NaN",
+		} {
+			tried++
+			a := g.Call(t, harness.Request{Key: k.Text, Body: chat("m", `"`+field+`":`+value)})
+			if a.Status < 400 || a.Status > 403 {
+				t.Errorf("%s %s: %d %s", field, value, a.Status, clip(a.Body))
+			}
+		}
+	}
+	if n := len(mock.Calls()); n != 0 {
+		t.Errorf("%d of them reached the provider", n)
+	}
+	if s := spendingOf(t, g, reader, k.ID); nano(t, s.Budget.Spent) != 0 || nano(t, s.Budget.Held) != 0 {
+		t.Errorf("spent %s, held %s", s.Budget.Spent, s.Budget.Held)
+	}
+	// null is the same as nothing, and the budget still bears an ordinary request.
+	if a := g.Call(t, harness.Request{Key: k.Text, Body: chat("m", `"max_tokens":null`, `"n":null`)}); a.Status != http.StatusOK {
+		t.Errorf("null: %d %s", a.Status, clip(a.Body))
+	}
+	return fmt.Sprintf("%d refused, nothing held", tried)
+}
+
+// noBudget is F17: nothing that costs can be had for nothing, by whatever way it is asked for.
+func noBudget(t *testing.T, _ Size) string {
+	mock, url := harness.Upstream(t)
+	aliased := "providers:\n  - name: alpha\n    base_url: " + url + "\n    models:\n" +
+		"      - {name: m, aliases: [other-name], kind: chat, input_per_mtok: 0.4, output_per_mtok: 1.6, context: 128000}\n" +
+		"      - {name: n, kind: chat, input_per_mtok: 0.4, output_per_mtok: 1.6, context: 128000}\n" +
+		"      - {name: free-text, kind: chat, input_per_mtok: 0, output_per_mtok: 0.1, context: 128000}\n" +
+		"      - {name: e, kind: embedding, input_per_mtok: 0.02, context: 8000, dimensions: 2}\n"
+	g := harness.Start(t, harness.Options{Config: aliased})
+	k := newKey(t, g, "--budget", "0", "--period", "month")
+	const embeddings = "/proxy/v1/embeddings"
+
+	tried := 0
+	for name, r := range map[string]harness.Request{
+		"a model":         {Body: chat("m")},
+		"a stream":        {Body: chat("m", streaming)},
+		"an alias":        {Body: chat("other-name")},
+		"auto":            {Body: chat("auto")},
+		"auto:cost":       {Body: chat("auto:cost")},
+		"fallbacks":       {Body: chat("m", `"models":["n"]`)},
+		"one token":       {Body: chat("m", `"max_tokens":1`)},
+		"cheap input":     {Body: chat("free-text", `"max_tokens":1`)},
+		"folded slashes":  {Path: "/proxy/v1//chat/completions", Body: chat("m")},
+		"a final slash":   {Path: "/proxy/v1/chat/completions/", Body: chat("m")},
+		"embeddings":      {Path: embeddings, Body: `{"model":"e","input":"x"}`},
+		"auto embeddings": {Path: embeddings, Body: `{"model":"auto","input":["x","y"]}`},
+		"token ids":       {Path: embeddings, Body: `{"model":"e","input":[[1,2,3]]}`},
+	} {
+		tried++
+		r.Key = k.Text
+		wantError(t, name, g.Call(t, r), http.StatusPaymentRequired, "BUDGET_EXCEEDED")
+	}
+	if n := len(mock.Calls()); n != 0 {
+		t.Errorf("%d calls were made on no budget", n)
+	}
+	return fmt.Sprintf("%d ways refused, 0 provider calls", tried)
+}

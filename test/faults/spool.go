@@ -1,0 +1,93 @@
+package faults
+
+import (
+	"database/sql"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	_ "modernc.org/sqlite" // to hold the gateway's database from outside
+
+	"fairlead/test/harness"
+)
+
+// spoolFull is F05: entries that cannot be delivered fill the spool; then requests are refused, and none is lost.
+func spoolFull(t *testing.T, size Size) string {
+	_, url := harness.Upstream(t)
+	g := harness.Start(t, harness.Options{Config: harness.Config(t, []harness.Provider{{
+		Name: "alpha", BaseURL: url, Models: []harness.Model{harness.Chat("m", 0.4, 1.6, 0.5)},
+	}}, "spool: {limit: 1MiB}")})
+	k, reader := g.Key(t), g.Key(t, "--scopes", "read")
+	release := holdDatabase(t, g)
+
+	var served []string
+	var refused harness.Answer
+	body := strings.Replace(chat("m"), "Hello", strings.Repeat("text ", 4000), 1)
+	for range 400 {
+		refused = g.Call(t, harness.Request{Key: k, Body: body})
+		if refused.Status != http.StatusOK {
+			break
+		}
+		served = append(served, refused.Header.Get("X-Request-Id"))
+	}
+	wantError(t, "with a full spool", refused, http.StatusServiceUnavailable, "LEDGER_UNAVAILABLE")
+	if refused.Header.Get("Retry-After") == "" {
+		t.Error("the refusal comes without Retry-After")
+	}
+	if ready := g.Call(t, harness.Request{Method: http.MethodGet, Path: "/readyz"}); ready.Status != http.StatusServiceUnavailable {
+		t.Errorf("readyz is %d while requests are refused", ready.Status)
+	}
+	together(4, size.of(20, 200), func(int) {
+		if a := g.Call(t, harness.Request{Key: k, Body: chat("m")}); a.Status == http.StatusOK {
+			t.Error("a request was served that cannot be recorded")
+		}
+	})
+
+	release()
+	harness.Eventually(t, "requests are served again", func() bool {
+		a := g.Call(t, harness.Request{Key: k, Body: chat("m")})
+		if a.Status == http.StatusOK {
+			served = append(served, a.Header.Get("X-Request-Id"))
+		}
+		return a.Status == http.StatusOK
+	})
+	settled(t, g, reader)
+	g.Restart(t)
+	logged := map[string]bool{}
+	for _, r := range export(t, g, reader) {
+		logged[r.ID] = r.Outcome == "ok"
+	}
+	lost := 0
+	for _, id := range served {
+		if !logged[id] {
+			lost++
+			t.Errorf("request %s was served and is not in the log", id)
+		}
+	}
+	return fmt.Sprintf("refused after %d requests; %d of %d lost", len(served)-1, lost, len(served))
+}
+
+// holdDatabase takes SQLite's write lock, so that the gateway can write nothing until release.
+func holdDatabase(t testing.TB, g *harness.Gateway) (release func()) {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(g.DataDir, "fairlead.db")+"?_pragma=busy_timeout(10000)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.ExecContext(t.Context(), "begin immediate"); err != nil {
+		t.Fatalf("hold the database: %v", err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return func() {
+		if _, err := conn.ExecContext(t.Context(), "rollback"); err != nil {
+			t.Errorf("let the database go: %v", err)
+		}
+		_ = conn.Close()
+	}
+}

@@ -1,0 +1,82 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"fairlead/internal/mockprovider"
+	"fairlead/test/harness"
+)
+
+// stopUnderLoad is F07: the signal to stop ends nothing that can still finish, and says so to what cannot.
+func stopUnderLoad(t *testing.T, size Size) string {
+	url := harness.Serve(t, paced(size.of(10, 40)))
+	mock, silentURL := harness.Upstream(t)
+	mock.Always(mockprovider.Behaviour{Text: []string{"one", " two", " three"}, SilentAfter: 3})
+	g := harness.Start(t, harness.Options{Config: harness.Config(t, []harness.Provider{
+		{Name: "alpha", BaseURL: url + "/v1", Models: []harness.Model{harness.Chat("plain", 0.4, 1.6, 0.5)}},
+		{Name: "silent", BaseURL: silentURL, Models: []harness.Model{harness.Chat("silent", 0.4, 1.6, 0.5)}},
+	}, "timeouts: {idle: 5m}")})
+	reader := g.Key(t, "--scopes", "read")
+	k := newKey(t, g, "--budget", "100000", "--period", "total")
+	endless := openEndless(t, g, k.Text, size.of(0, 5)) // these cost the whole 30 s
+	l := &load{gateway: g, client: client(t), key: k.Text}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	l.start(ctx, size.of(150, 500), size.of(20, 200))
+	time.Sleep(time.Second) // until everything is under way
+
+	g.Signal(t, syscall.SIGTERM)
+	signalled := time.Now()
+	harness.Eventually(t, "readyz says 503", func() bool {
+		return g.Call(t, harness.Request{Method: http.MethodGet, Path: "/readyz"}).Status == http.StatusServiceUnavailable
+	})
+	unready := time.Since(signalled)
+	stop()
+	l.running.Wait()
+	for e := range endless {
+		if e.failed() != "SERVER_SHUTDOWN" || e.done() {
+			t.Errorf("a stream that could not finish ended with %v", e.data)
+		}
+	}
+	g.Stop(t) // exits with 0
+	took := time.Since(signalled)
+	if took > 40*time.Second || unready > time.Second {
+		t.Errorf("readyz changed after %s, the process ended after %s", unready, took)
+	}
+
+	g.Restart(t)
+	settled(t, g, reader)
+	rows := export(t, g, reader)
+	cutOff := slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return r.Session != "endless" })
+	verdict := judge(t, l.seen, slices.DeleteFunc(rows, func(r row) bool { return r.Session == "endless" }))
+	if verdict.interrupted > 0 || len(cutOff) != size.of(0, 5) {
+		t.Errorf("%d requests are in the log as interrupted, %d streams as cut off", verdict.interrupted, len(cutOff))
+	}
+	return fmt.Sprintf("%s; readyz 503 after %s, ended after %s", verdict, unready.Round(time.Millisecond), took.Round(100*time.Millisecond))
+}
+
+// openEndless opens streams that never end by themselves, and hands out what was read of them.
+func openEndless(t *testing.T, g *harness.Gateway, key string, n int) <-chan events {
+	t.Helper()
+	ended := make(chan events, n)
+	var reading sync.WaitGroup
+	for range n {
+		resp := g.Open(t, harness.Request{Key: key, Body: chat("silent", streaming), Header: http.Header{"X-Fairlead-Session": {"endless"}}})
+		reading.Go(func() {
+			defer resp.Body.Close()
+			ended <- readEvents(resp.Body)
+		})
+	}
+	go func() {
+		reading.Wait()
+		close(ended)
+	}()
+	return ended
+}
