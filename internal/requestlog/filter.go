@@ -14,6 +14,17 @@ var ErrNotFound = errors.New("no such request")
 // ErrTooSlow is returned when a search is given up because it took too long.
 var ErrTooSlow = errors.New("the search took too long; choose a shorter range of time or a narrower filter")
 
+// UnfinishedError is returned beside what a search had found when its time was up. It is an ErrTooSlow to those who have
+// no use for a part of the answer.
+type UnfinishedError struct {
+	Before string // everything older than this id is still to be looked through
+}
+
+func (e *UnfinishedError) Error() string { return ErrTooSlow.Error() }
+
+// Unwrap is ErrTooSlow.
+func (e *UnfinishedError) Unwrap() error { return ErrTooSlow }
+
 // Filter selects entries of one workspace. Fields are combined with "and"; several values of one field with "or".
 // The zero Filter with a workspace selects everything. From is inclusive, To exclusive.
 type Filter struct {
@@ -50,17 +61,18 @@ type Page struct {
 	After  string // for live tails: entries newer than this id, oldest first
 	Limit  int
 	Sort   string
+	Within time.Duration // time after which a search by time ends with an UnfinishedError; 0 for as long as the Reader allows
 }
 
 // Reader finds entries. Every call is bounded in rows and time.
 type Reader interface {
-	// Entries lists matching entries without their traces and bodies.
+	// Entries lists matching entries without their traces and bodies. With an UnfinishedError it returns those found so far.
 	Entries(ctx context.Context, f Filter, p Page) ([]Entry, error)
 	// Entry returns one whole entry without its bodies, or ErrNotFound.
 	Entry(ctx context.Context, workspaceID, id string) (Entry, error)
 	// EntryBody returns the stored bodies, or ErrNotFound when none are stored.
 	EntryBody(ctx context.Context, workspaceID, id string) (Body, error)
-	// Count estimates how many entries match, counting no further than limit.
+	// Count estimates how many entries match, counting no further than limit. With an UnfinishedError there may be more.
 	Count(ctx context.Context, f Filter, limit int) (int, error)
 	// Series sums entries up in buckets of time, from roll-ups where the filter allows.
 	Series(ctx context.Context, q SeriesQuery) ([]Bucket, error)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"fairlead/internal/llm"
 	"fairlead/internal/requestlog"
@@ -21,12 +22,16 @@ func (db *DB) Entries(ctx context.Context, f requestlog.Filter, p requestlog.Pag
 	ctx, cancel := db.bounded(ctx)
 	defer cancel()
 	ids, err := db.entryIDs(ctx, &f, p)
-	if err != nil {
+	unfinished, partial := errors.AsType[*requestlog.UnfinishedError](err)
+	if err != nil && !partial {
 		return nil, slow(ctx, fmt.Errorf("list requests: %w", err))
 	}
 	entries, err := db.summaries(ctx, f.WorkspaceID, ids)
 	if err != nil {
 		return nil, slow(ctx, fmt.Errorf("read requests: %w", err))
+	}
+	if partial {
+		return entries, fmt.Errorf("list requests: %w", unfinished)
 	}
 	return entries, nil
 }
@@ -45,18 +50,30 @@ func (db *DB) entryIDs(ctx context.Context, f *requestlog.Filter, p requestlog.P
 		limit = pageLimit
 	}
 	limit = min(limit, maxPageLimit)
-	b := bounds{high: p.Before, after: p.After, descending: p.After == ""}
-	if !f.From.IsZero() {
-		b.low = floorID(f.From)
-	}
 	switch p.Sort {
 	case "", "time":
-		q, args := db.listing(f, b, limit)
-		return db.texts(ctx, q, args)
+		return db.newest(ctx, f, p, limit)
 	case "cost", "latency":
 		return db.greatest(ctx, f, p.Sort, limit)
 	}
 	return nil, &llm.Error{Kind: llm.InvalidRequest, Message: fmt.Sprintf("Cannot sort by %q; use time, cost or latency.", p.Sort), Param: "sort"}
+}
+
+// newest lists ids in order of time, newest first unless the page is one of a tail.
+func (db *DB) newest(ctx context.Context, f *requestlog.Filter, p requestlog.Page, limit int) ([]string, error) {
+	timeless, b := within(f, p)
+	if !b.descending || walked(&timeless) {
+		q, args := db.listing(&timeless, b, limit)
+		return db.texts(ctx, q, args)
+	}
+	var all []string
+	err := db.search(ctx, f.WorkspaceID, b, p.Within, func(b bounds) (bool, error) {
+		q, args := db.listing(&timeless, b, limit-len(all))
+		some, err := db.texts(ctx, q, args)
+		all = append(all, some...)
+		return len(all) >= limit, err
+	})
+	return all, err
 }
 
 func (db *DB) texts(ctx context.Context, q string, args []any) ([]string, error) {
@@ -65,29 +82,6 @@ func (db *DB) texts(ctx context.Context, q string, args []any) ([]string, error)
 		return nil, err
 	}
 	return scanColumn[string](rows)
-}
-
-// greatest lists the ids with the greatest values of a column. It goes through the classes from the top, so that only
-// the rows of the last one it needs are sorted in vain.
-func (db *DB) greatest(ctx context.Context, f *requestlog.Filter, column string, limit int) ([]string, error) {
-	var all []string
-	for c := maxClass; c >= 0 && len(all) < limit; c-- {
-		q, args := db.ranking(f, column, c, limit-len(all))
-		some, err := db.texts(ctx, q, args)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, some...)
-	}
-	return all, nil
-}
-
-// ranking makes the statement that lists the ids of one class, those with the greatest values first.
-func (db *DB) ranking(f *requestlog.Filter, column string, class, limit int) (string, []any) {
-	w := &where{}
-	db.match(w, f)
-	return fmt.Sprintf("select r.id from requests r where %[1]s and r.%[2]s_class = %[3]d and r.%[2]s_class is not null order by r.%[2]s desc, r.id desc limit %[4]d",
-		w, column, class, limit), w.args
 }
 
 const summaryColumns = `select r.id, r.preview, r.body_state, d.summary from requests r
@@ -185,21 +179,54 @@ func notFound(err error) error {
 	return err
 }
 
+// countTime is how long matching entries are counted.
+const countTime = 800 * time.Millisecond
+
 // Count counts matching entries, no further than limit.
 func (db *DB) Count(ctx context.Context, f requestlog.Filter, limit int) (int, error) {
 	ctx, cancel := db.bounded(ctx)
 	defer cancel()
-	q, args := db.counting(&f, limit)
-	var n int
-	if err := db.queryRow(ctx, q, args...).Scan(&n); err != nil {
-		return 0, slow(ctx, fmt.Errorf("count requests: %w", err))
+	timeless, b := within(&f, requestlog.Page{})
+	total := 0
+	count := func(b bounds) (bool, error) {
+		q, args := db.counting(&timeless, b, limit-total)
+		var n int
+		err := db.queryRow(ctx, q, args...).Scan(&n)
+		total += n
+		return total >= limit, err
 	}
-	return n, nil
+	var err error
+	if walked(&timeless) {
+		_, err = count(b)
+	} else {
+		err = db.search(ctx, f.WorkspaceID, b, countTime, count)
+	}
+	if err != nil {
+		return total, slow(ctx, fmt.Errorf("count requests: %w", err))
+	}
+	return total, nil
 }
 
 // counting makes the statement that counts matching entries.
-func (db *DB) counting(f *requestlog.Filter, limit int) (string, []any) {
+func (db *DB) counting(f *requestlog.Filter, b bounds, limit int) (string, []any) {
+	if len(f.Tag) > 0 && len(f.Values()) == 1 {
+		return countingTags(f, b, limit)
+	}
 	w := &where{}
 	db.match(w, f)
+	w.conds = append(w.conds, b.conds(w, "r.id")...)
 	return fmt.Sprintf(`select count(*) from (select 1 from requests r where %s limit %d) matching`, w, max(limit, 0)), w.args
+}
+
+// countingTags counts entries by nothing but their tags, without looking at the entries. One with several is counted once.
+func countingTags(f *requestlog.Filter, b bounds, limit int) (string, []any) {
+	w := &where{}
+	w.and("g.workspace_id = %s", f.WorkspaceID)
+	w.in("g.tag", f.Tag)
+	w.conds = append(w.conds, b.conds(w, "g.request_id")...)
+	selected := "g.request_id"
+	if len(f.Tag) > 1 {
+		selected = "distinct g.request_id"
+	}
+	return fmt.Sprintf(`select count(*) from (select %s from tags g where %s limit %d) matching`, selected, w, max(limit, 0)), w.args
 }

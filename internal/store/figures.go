@@ -57,19 +57,38 @@ type figureRow struct {
 	sums                         requestlog.Sums
 }
 
-// eachFigure calls fn for every roll-up row that the filter selects in the segments.
-func (db *DB) eachFigure(ctx context.Context, f *requestlog.RollupFilter, spans []segment, fn func(*figureRow)) error {
+// coarsest is the grain with the fewest rows that still tells apart what the filter selects and by which it is summed up.
+func coarsest(f *requestlog.RollupFilter, by grain) grain {
+	needed := by
+	for _, filtered := range []struct {
+		values []string
+		grain  grain
+	}{{f.Key, grainKey}, {f.Model, grainModel}, {f.Provider, grainProvider}, {f.Policy, grainPolicy}} {
+		switch {
+		case len(filtered.values) == 0, needed == filtered.grain:
+		case needed == grainTotal:
+			needed = filtered.grain
+		default:
+			return grainAll
+		}
+	}
+	return needed
+}
+
+// eachFigure calls fn for every roll-up row that the filter selects in the segments. Rows tell apart what is in by.
+func (db *DB) eachFigure(ctx context.Context, f *requestlog.RollupFilter, by grain, spans []segment, fn func(*figureRow)) error {
 	for _, s := range spans {
-		if err := db.segmentFigures(ctx, f, s, fn); err != nil {
+		if err := db.segmentFigures(ctx, f, by, s, fn); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (db *DB) segmentFigures(ctx context.Context, f *requestlog.RollupFilter, s segment, fn func(*figureRow)) error {
+func (db *DB) segmentFigures(ctx context.Context, f *requestlog.RollupFilter, by grain, s segment, fn func(*figureRow)) error {
 	w := &where{}
 	w.and("workspace_id = %s", f.WorkspaceID)
+	w.and("grain = %s", string(coarsest(f, by)))
 	w.and("start >= %s", s.from.UnixMilli())
 	w.and("start < %s", s.to.UnixMilli())
 	w.in("key_id", f.Key)
@@ -125,7 +144,7 @@ func (db *DB) Series(ctx context.Context, q requestlog.SeriesQuery) ([]requestlo
 	if q.From.IsZero() {
 		first = to
 	}
-	err := db.eachFigure(ctx, &q.RollupFilter, segments(from, to, db.now(), units), func(r *figureRow) {
+	err := db.eachFigure(ctx, &q.RollupFilter, grainTotal, segments(from, to, db.now(), units), func(r *figureRow) {
 		at := step.floor(r.start)
 		if sums[at] == nil {
 			sums[at] = &requestlog.Sums{}
@@ -174,13 +193,13 @@ func (db *DB) until(f *requestlog.RollupFilter) time.Time {
 func (db *DB) Breakdown(ctx context.Context, q requestlog.BreakdownQuery) ([]requestlog.Group, error) {
 	ctx, cancel := db.bounded(ctx)
 	defer cancel()
-	name, err := dimension(q.By)
+	by, name, err := dimension(q.By)
 	if err != nil {
 		return nil, err
 	}
 	sums := map[string]*requestlog.Sums{}
 	spans := segments(db.span(&q.RollupFilter), db.until(&q.RollupFilter), db.now(), []unit{days, hours, minutes})
-	if err := db.eachFigure(ctx, &q.RollupFilter, spans, func(r *figureRow) {
+	if err := db.eachFigure(ctx, &q.RollupFilter, by, spans, func(r *figureRow) {
 		key := name(r)
 		if sums[key] == nil {
 			sums[key] = &requestlog.Sums{}
@@ -202,18 +221,19 @@ func (db *DB) Breakdown(ctx context.Context, q requestlog.BreakdownQuery) ([]req
 	return groups, nil
 }
 
-func dimension(by string) (func(*figureRow) string, error) {
+// dimension is the grain to break down by, and how to read its value from a row.
+func dimension(by string) (grain, func(*figureRow) string, error) {
 	switch by {
 	case "":
-		return func(*figureRow) string { return "" }, nil
+		return grainTotal, func(*figureRow) string { return "" }, nil
 	case "model":
-		return func(r *figureRow) string { return r.model }, nil
+		return grainModel, func(r *figureRow) string { return r.model }, nil
 	case "provider":
-		return func(r *figureRow) string { return r.provider }, nil
+		return grainProvider, func(r *figureRow) string { return r.provider }, nil
 	case "key":
-		return func(r *figureRow) string { return r.key }, nil
+		return grainKey, func(r *figureRow) string { return r.key }, nil
 	case "policy":
-		return func(r *figureRow) string { return r.policy }, nil
+		return grainPolicy, func(r *figureRow) string { return r.policy }, nil
 	}
-	return nil, &llm.Error{Kind: llm.InvalidRequest, Param: "by", Message: fmt.Sprintf("Cannot break down by %q; use model, provider, key or policy.", by)}
+	return "", nil, &llm.Error{Kind: llm.InvalidRequest, Param: "by", Message: fmt.Sprintf("Cannot break down by %q; use model, provider, key or policy.", by)}
 }

@@ -58,7 +58,7 @@ func tagParts(w *where, tags []string) []part {
 // order which the database finds by itself.
 func figureParts(f *requestlog.Filter) []part {
 	switch {
-	case len(f.Status) > 0 && slices.Min(f.Status) >= 300:
+	case len(f.Status) > 0 && !slices.Contains(f.Status, usualStatus):
 		var out []part
 		for _, status := range f.Status {
 			out = append(out, part{fromRequests, "r.id", fmt.Sprintf("r.status = %d", status)})

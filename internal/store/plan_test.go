@@ -49,7 +49,7 @@ func TestEveryFilterWalksAnIndexInOrder(t *testing.T) {
 			if bounded {
 				f.From = from
 			}
-			counting, countArgs := db.counting(&f, 1000)
+			counting, countArgs := db.counting(&f, bounds{}, 1000)
 			for _, line := range queryPlan(t, db, counting, countArgs) {
 				if strings.HasPrefix(line, "SEARCH r ") && !strings.Contains(line, test.index) && !strings.Contains(line, "(workspace_id=? AND id=?)") {
 					t.Errorf("counting %s (bounded %v) walks another index: %s", name, bounded, line)
@@ -98,10 +98,15 @@ func TestRankingWalksItsIndex(t *testing.T) {
 	db := openFile(t, t.TempDir())
 	for _, column := range []string{"cost", "latency"} {
 		f := requestlog.Filter{WorkspaceID: "ws", From: time.Now().Add(-time.Hour)}
-		q, args := db.ranking(&f, column, 5, 50)
+		q, args := db.ranking(&f, column, ofClass(column, 5), 50)
 		plan := strings.Join(queryPlan(t, db, q, args), "\n")
 		if !strings.Contains(plan, fmt.Sprintf("requests_%s (workspace_id=? AND %s_class=? AND id>?)", column, column)) {
 			t.Errorf("by %s: %s", column, plan)
+		}
+		f.Model = []string{"one"}
+		q, args = db.ranking(&f, column, fmt.Sprintf("r.%s is not null", column), 50)
+		if plan := strings.Join(queryPlan(t, db, q, args), "\n"); !strings.Contains(plan, "requests_model (workspace_id=? AND model=? AND id>?)") {
+			t.Errorf("few by %s: %s", column, plan)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -45,16 +46,57 @@ func (u unit) ceil(t time.Time) time.Time {
 	return floor.Add(u.width)
 }
 
-// rollupKey is a combination of dimensions that sums are kept for.
+// grain says which dimensions a roll-up row keeps apart. Rows that keep every combination grow with the product of all
+// dimensions; those that keep one or none are few, and answer what the pages ask most.
+type grain string
+
+const (
+	grainAll      grain = "all"
+	grainTotal    grain = "total"
+	grainKey      grain = "key"
+	grainModel    grain = "model"
+	grainProvider grain = "provider"
+	grainPolicy   grain = "policy"
+)
+
+var grains = []grain{grainAll, grainTotal, grainKey, grainModel, grainProvider, grainPolicy}
+
+// rollupKey is a combination of dimensions that sums are kept for. Those that its grain does not keep are empty.
 type rollupKey struct {
-	workspace, key, model, provider, policy string
-	simulated                               bool
-	start                                   int64 // unix milliseconds
+	workspace                    string
+	grain                        grain
+	key, model, provider, policy string
+	simulated                    bool
+	start                        int64 // unix milliseconds
 }
 
-// id is the key as one text that begins with the time, so that new rows are near each other.
+// of is the key with only the dimensions that a grain keeps.
+func (k rollupKey) of(g grain) rollupKey {
+	kept := rollupKey{workspace: k.workspace, grain: g, simulated: k.simulated, start: k.start}
+	switch g {
+	case grainAll:
+		kept = k
+		kept.grain = g
+	case grainKey:
+		kept.key = k.key
+	case grainModel:
+		kept.model = k.model
+	case grainProvider:
+		kept.provider = k.provider
+	case grainPolicy:
+		kept.policy = k.policy
+	case grainTotal:
+	}
+	return kept
+}
+
+// id is the key as one text that begins with the time, so that new rows are near each other. Migration 4 writes the ids
+// of the coarser grains too.
 func (k rollupKey) id() string {
-	sum := sha256.Sum256([]byte(strings.Join([]string{k.workspace, k.key, k.model, k.provider, k.policy, fmt.Sprint(k.simulated)}, "\x00")))
+	if k.grain != grainAll {
+		return fmt.Sprintf("%014d-%s-%s-%d-%s", k.start, k.workspace, k.grain, flag(k.simulated), k.key+k.model+k.provider+k.policy)
+	}
+	sum := sha256.Sum256([]byte(strings.Join([]string{k.workspace, k.key, k.model, k.provider, k.policy, strconv.FormatBool(k.simulated)}, "\x00")))
 	return fmt.Sprintf("%014d-%s", k.start, hex.EncodeToString(sum[:12]))
 }
 
@@ -73,20 +115,27 @@ func (r rollups) add(e *requestlog.Entry, now time.Time) {
 			continue
 		}
 		key.start = u.floor(at).UnixMilli()
-		if r[u] == nil {
-			r[u] = map[rollupKey]*requestlog.Sums{}
+		for _, g := range grains {
+			r.sums(u, key.of(g)).Add(e)
 		}
-		sums := r[u][key]
-		if sums == nil {
-			sums = &requestlog.Sums{}
-			r[u][key] = sums
-		}
-		sums.Add(e)
 	}
 }
 
+// sums returns the sums of one row, empty ones when there are none yet.
+func (r rollups) sums(u unit, key rollupKey) *requestlog.Sums {
+	if r[u] == nil {
+		r[u] = map[rollupKey]*requestlog.Sums{}
+	}
+	sums := r[u][key]
+	if sums == nil {
+		sums = &requestlog.Sums{}
+		r[u][key] = sums
+	}
+	return sums
+}
+
 var (
-	rollupDimensions = []string{"id", "workspace_id", "start", "key_id", "model", "provider", "policy", "simulated"}
+	rollupDimensions = []string{"id", "workspace_id", "grain", "start", "key_id", "model", "provider", "policy", "simulated"}
 	rollupCounts     = []string{
 		"requests", "errors", "rejected", "expected", "fallbacks", "policies", "priced", "compared",
 		"cost", "compared_cost", "baseline_cost", "input_tokens", "cached_tokens", "output_tokens",
@@ -187,7 +236,7 @@ func (u unit) inserter() inserter {
 
 func rollupRow(id string, k rollupKey, s *requestlog.Sums) []any {
 	return []any{
-		id, k.workspace, k.start, k.key, k.model, k.provider, k.policy, flag(k.simulated),
+		id, k.workspace, string(k.grain), k.start, k.key, k.model, k.provider, k.policy, flag(k.simulated),
 		s.Requests, s.Errors, s.Rejected, s.Expected, s.Fallbacks, s.Policies, s.Priced, s.Compared,
 		int64(s.Cost), int64(s.ComparedCost), int64(s.BaselineCost), s.InputTokens, s.CachedTokens, s.OutputTokens,
 		s.Latency.String(), s.TTFT.String(),

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -12,7 +13,7 @@ import (
 type inserter struct {
 	table   string
 	columns []string
-	suffix  string // what comes after the values: on conflict, returning
+	suffix  string // what comes after the values
 }
 
 // rowsPerStatement saves PostgreSQL round trips. SQLite has none, and prepares short statements faster.
@@ -44,8 +45,13 @@ func (in inserter) insert(ctx context.Context, tx *sql.Tx, d dialect, rows [][]a
 	})
 }
 
-// insertReturning writes the rows and collects the texts that the statements return.
-func (in inserter) insertReturning(ctx context.Context, tx *sql.Tx, d dialect, rows [][]any) ([]string, error) {
+// insertFresh writes the rows that are not there yet, and returns the ids of those, which are in the column named id.
+func (in inserter) insertFresh(ctx context.Context, tx *sql.Tx, d dialect, rows [][]any) ([]string, error) {
+	in.suffix = "on conflict do nothing"
+	if d.rowsPerStatement() == 1 {
+		return in.insertCounting(ctx, tx, d, rows)
+	}
+	in.suffix += " returning id"
 	var all []string
 	err := in.each(ctx, tx, d, rows, func(stmt *sql.Stmt, args []any) error {
 		result, err := stmt.QueryContext(ctx, args...)
@@ -54,6 +60,24 @@ func (in inserter) insertReturning(ctx context.Context, tx *sql.Tx, d dialect, r
 		}
 		texts, err := scanColumn[string](result)
 		all = append(all, texts...)
+		return err
+	})
+	return all, err
+}
+
+// insertCounting is insertFresh one row at a time: counting is quicker than reading a result for each row.
+func (in inserter) insertCounting(ctx context.Context, tx *sql.Tx, d dialect, rows [][]any) ([]string, error) {
+	id := slices.Index(in.columns, "id")
+	all := make([]string, 0, len(rows))
+	err := in.each(ctx, tx, d, rows, func(stmt *sql.Stmt, args []any) error {
+		res, err := stmt.ExecContext(ctx, args...)
+		if err != nil {
+			return err
+		}
+		n, err := res.RowsAffected()
+		if n > 0 {
+			all = append(all, args[id].(string))
+		}
 		return err
 	})
 	return all, err

@@ -27,7 +27,7 @@ func (db *DB) Spent(ctx context.Context, kind, id string, since time.Time) (mone
 func (db *DB) Spending(ctx context.Context, workspaceID string, since time.Time) (map[string]money.Amount, error) {
 	ctx, cancel := db.bounded(ctx)
 	defer cancel()
-	const q = `select key_id, cast(sum(cost) as bigint) from rollup_hours where workspace_id = $1 and start >= $2 group by key_id`
+	const q = `select key_id, cast(sum(cost) as bigint) from rollup_hours where workspace_id = $1 and grain = 'key' and start >= $2 group by key_id`
 	rows, err := db.query(ctx, q, workspaceID, millis(hours.floor(since)))
 	if err != nil {
 		return nil, fmt.Errorf("read spending by key: %w", err)

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -69,8 +70,8 @@ func (db *DB) match(w *where, f *requestlog.Filter) {
 	}
 	if len(f.Status) > 0 {
 		w.conds = append(w.conds, "r.status in ("+strings.Trim(strings.Join(strings.Fields(fmt.Sprint(f.Status)), ","), "[]")+")")
-		if slices.Min(f.Status) >= 300 {
-			w.and("r.status >= 300")
+		if !slices.Contains(f.Status, usualStatus) {
+			w.conds = append(w.conds, fmt.Sprintf("r.status <> %d", usualStatus))
 		}
 	}
 	if len(f.Tag) > 0 {
@@ -78,6 +79,9 @@ func (db *DB) match(w *where, f *requestlog.Filter) {
 	}
 	db.matchRest(w, f)
 }
+
+// usualStatus is the status that the index leaves out.
+const usualStatus = http.StatusOK
 
 // termCondition is "column is one of values". A partial index leaves out the value that most rows have in common; it is
 // used only where the statement says that this value is not wanted.
@@ -123,14 +127,27 @@ func (db *DB) matchRest(w *where, f *requestlog.Filter) {
 	between(w, "cost", number(f.MinCost), number(f.MaxCost))
 	between(w, "saved", number(f.MinSaved), number(f.MaxSaved))
 	if f.Q != "" {
-		pattern := w.arg("%" + escapeLike(requestlog.Fold(f.Q)) + "%")
-		var parts []string
-		for _, column := range []string{"r.id", "r.preview", "r.failure"} {
-			parts = append(parts, fmt.Sprintf(`%s %s %s escape '\'`, column, db.dialect.like(), pattern))
-		}
-		w.conds = append(w.conds, "("+strings.Join(parts, " or ")+")")
+		db.matchText(w, requestlog.Fold(f.Q))
 	}
 }
+
+// matchText adds a search for a text. Ids are looked at only when they can contain it: a search reads every row, and
+// each comparison counts.
+func (db *DB) matchText(w *where, text string) {
+	columns := []string{"r.preview", "r.failure"}
+	if strings.Trim(text, idLetters) == "" {
+		columns = append(columns, "r.id")
+	}
+	pattern := w.arg("%" + escapeLike(text) + "%")
+	parts := make([]string, len(columns))
+	for i, column := range columns {
+		parts[i] = fmt.Sprintf(`%s %s %s escape '\'`, column, db.dialect.like(), pattern)
+	}
+	w.conds = append(w.conds, "("+strings.Join(parts, " or ")+")")
+}
+
+// idLetters are those of request ids, in lower case.
+const idLetters = "req_0123456789abcdefghjkmnpqrstvwxyz"
 
 // like is the operator that disregards the case of ASCII letters.
 func (d dialect) like() string {

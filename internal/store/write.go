@@ -20,7 +20,6 @@ var (
 			"status", "stream", "simulated", "latency", "latency_class", "cost", "cost_class", "saved", "saved_class",
 			"session", "end_user", "preview", "failure", "body_state",
 		},
-		suffix: "on conflict do nothing returning id",
 	}
 	insertDetails = inserter{table: "details", columns: []string{"workspace_id", "request_id", "summary", "trace"}, suffix: "on conflict do nothing"}
 	insertBodies  = inserter{table: "bodies", columns: []string{"workspace_id", "request_id", "request", "response", "streamed"}, suffix: "on conflict do nothing"}
@@ -183,7 +182,7 @@ func (db *DB) insertFresh(ctx context.Context, tx *sql.Tx, records []record) ([]
 	for i, r := range records {
 		rows[i] = r.request
 	}
-	ids, err := insertRequests.insertReturning(ctx, tx, db.dialect, rows)
+	ids, err := insertRequests.insertFresh(ctx, tx, db.dialect, rows)
 	if err != nil {
 		return nil, err
 	}

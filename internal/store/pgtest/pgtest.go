@@ -63,28 +63,62 @@ func Start(t testing.TB) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	name := "test_" + strings.ToLower(rand.Text())
-	s.run(t, `create database `+name)
-	t.Cleanup(func() { s.run(t, `drop database `+name+` with (force)`) })
+	dsn, drop, err := s.database()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := drop(); err != nil {
+			t.Fatal(err)
+		}
+	})
+	return dsn
+}
+
+// Database returns the address of an empty database for a program that is no test. End drops the database, and stops
+// the server when the environment names none.
+func Database() (dsn string, end func() error, err error) {
+	s, err := shared()
+	if err != nil {
+		return "", nil, err
+	}
+	dsn, drop, err := s.database()
+	if err != nil {
+		s.stop()
+		return "", nil, err
+	}
+	return dsn, func() error {
+		err := drop()
+		s.stop()
+		return err
+	}, nil
+}
+
+// database creates an empty database; drop removes it.
+func (s *server) database() (dsn string, drop func() error, err error) {
 	address, err := url.Parse(s.dsn)
 	if err != nil {
-		t.Fatalf("read the address in %s: %v", Variable, err)
+		return "", nil, fmt.Errorf("read the address in %s: %w", Variable, err)
+	}
+	name := "test_" + strings.ToLower(rand.Text())
+	if err := s.run(`create database ` + name); err != nil {
+		return "", nil, err
 	}
 	address.Path = "/" + name
-	return address.String()
+	return address.String(), func() error { return s.run(`drop database ` + name + ` with (force)`) }, nil
 }
 
 // run executes one statement on the server's own database.
-func (s *server) run(t testing.TB, q string) {
-	t.Helper()
+func (s *server) run(q string) error {
 	db, err := sql.Open("pgx", s.dsn)
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
 	defer func() { _ = db.Close() }()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if _, err := db.ExecContext(ctx, q); err != nil {
-		t.Fatal(fmt.Errorf("%s: %w", q, err))
+		return fmt.Errorf("%s: %w", q, err)
 	}
+	return nil
 }

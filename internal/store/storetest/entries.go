@@ -281,6 +281,41 @@ func pagesAreBounded(t *testing.T, db *store.DB) {
 	}
 }
 
+func searchesGoOnWhereTheyStopped(t *testing.T, db *store.DB) {
+	ws := newWorkspace()
+	var entries, want []requestlog.Entry
+	for i := range 40 {
+		e := sample(ws, now.Add(-time.Duration(i*i)*time.Second))
+		if i%3 == 0 {
+			e.Preview = "needle in a haystack"
+			want = append(want, e)
+		}
+		entries = append(entries, e)
+	}
+	write(t, db, entries...)
+	f := requestlog.Filter{WorkspaceID: ws, Q: "Needle", From: now.Add(-1300 * time.Second), To: now.Add(-5 * time.Second)}
+
+	found, page, stops := []string{}, requestlog.Page{Within: 1}, 0
+	for {
+		some, err := db.Entries(t.Context(), f, page)
+		found = append(found, ids(some)...)
+		unfinished, ok := errors.AsType[*requestlog.UnfinishedError](err)
+		if !ok {
+			must(t, err)
+			break
+		}
+		if !errors.Is(err, requestlog.ErrTooSlow) {
+			t.Errorf("%v is no ErrTooSlow", err)
+		}
+		page.Before = unfinished.Before
+		stops++
+	}
+
+	if diff := cmp.Diff(ids(want[1:13]), found); diff != "" || stops < 3 {
+		t.Errorf("after %d stops: %s", stops, diff)
+	}
+}
+
 func slowSearchesAreGivenUp(t *testing.T, db *store.DB) {
 	ctx, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
 	defer cancel()

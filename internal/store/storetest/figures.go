@@ -109,14 +109,31 @@ func figuresEqualRecomputation(t *testing.T, db *store.DB) {
 		if rapid.Bool().Draw(t, "by policy") {
 			f.Policy = []string{"a", words[len(words)-1]}
 		}
-		checkBreakdown(t, db, f, all)
+		if rapid.Bool().Draw(t, "by model") {
+			f.Model = []string{"a", "it's", "small-b"}
+		}
+		if rapid.Bool().Draw(t, "by provider") {
+			f.Provider = []string{"", "x,y", "bad\xffutf"}
+		}
+		for by, name := range map[string]func(*requestlog.Entry) string{
+			"":         func(*requestlog.Entry) string { return "" },
+			"key":      func(e *requestlog.Entry) string { return e.KeyID },
+			"model":    func(e *requestlog.Entry) string { return e.Model },
+			"provider": func(e *requestlog.Entry) string { return e.Provider },
+			"policy":   func(e *requestlog.Entry) string { return e.Policy },
+		} {
+			checkBreakdown(t, db, f, all, by, name)
+		}
 		checkSeries(t, db, f, all, rapid.SampledFrom([]time.Duration{time.Minute, time.Hour, 24 * time.Hour}).Draw(t, "step"))
 	})
 }
 
 // selected are the entries that a roll-up filter means.
 func selected(f requestlog.RollupFilter, entries []requestlog.Entry) []requestlog.Entry {
-	whole := requestlog.Filter{WorkspaceID: f.WorkspaceID, From: f.From, To: f.To, Key: f.Key, Policy: f.Policy, Simulated: f.Simulated}
+	whole := requestlog.Filter{
+		WorkspaceID: f.WorkspaceID, From: f.From, To: f.To,
+		Key: f.Key, Model: f.Model, Provider: f.Provider, Policy: f.Policy, Simulated: f.Simulated,
+	}
 	var out []requestlog.Entry
 	for _, e := range entries {
 		if whole.Match(&e) {
@@ -126,23 +143,23 @@ func selected(f requestlog.RollupFilter, entries []requestlog.Entry) []requestlo
 	return out
 }
 
-func checkBreakdown(t *rapid.T, db *store.DB, f requestlog.RollupFilter, all []requestlog.Entry) {
-	by := map[string][]requestlog.Entry{}
+func checkBreakdown(t *rapid.T, db *store.DB, f requestlog.RollupFilter, all []requestlog.Entry, by string, name func(*requestlog.Entry) string) {
+	groups := map[string][]requestlog.Entry{}
 	for _, e := range selected(f, all) {
-		name := requestlog.Term(e.Model)
-		by[name] = append(by[name], e)
+		group := requestlog.Term(name(&e))
+		groups[group] = append(groups[group], e)
 	}
-	got, err := db.Breakdown(context.Background(), requestlog.BreakdownQuery{RollupFilter: f, By: "model"})
+	got, err := db.Breakdown(context.Background(), requestlog.BreakdownQuery{RollupFilter: f, By: by})
 	must(t, err)
-	if len(got) != len(by) {
-		t.Fatalf("%d groups, want %d", len(got), len(by))
+	if len(got) != len(groups) {
+		t.Fatalf("%d groups by %q, want %d", len(got), by, len(groups))
 	}
 	if !slices.IsSortedFunc(got, func(a, b requestlog.Group) int { return cmp.Compare(b.Requests, a.Requests) }) {
 		t.Fatal("groups are not sorted by requests")
 	}
 	for _, g := range got {
-		if diff := near(recompute(by[g.Name]), g.Figures); diff != "" {
-			t.Fatalf("model %q: %s", g.Name, diff)
+		if diff := near(recompute(groups[g.Name]), g.Figures); diff != "" {
+			t.Fatalf("%s %q: %s", by, g.Name, diff)
 		}
 	}
 }

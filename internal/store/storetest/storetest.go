@@ -24,6 +24,7 @@ func Run(t *testing.T, open func(t testing.TB) *store.DB) {
 		{"SortedListsBeginWithTheGreatest", sortedListsBeginWithTheGreatest},
 		{"TailsGoForward", tailsGoForward},
 		{"PagesAreBounded", pagesAreBounded},
+		{"SearchesGoOnWhereTheyStopped", searchesGoOnWhereTheyStopped},
 		{"SlowSearchesAreGivenUp", slowSearchesAreGivenUp},
 		{"FiguresEqualRecomputation", figuresEqualRecomputation},
 		{"SeriesHasNoGaps", seriesHasNoGaps},

@@ -1,0 +1,82 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"fairlead/internal/requestlog"
+	"fairlead/internal/store"
+)
+
+// patience is how long one question is repeated; what is that slow needs no twenty samples.
+const patience = 15 * time.Second
+
+// ask measures every question and prints one line for each. It returns how many were over their bound.
+func (o options) ask(ctx context.Context, db *store.DB, out io.Writer) (over int, err error) {
+	fmt.Fprintf(out, "%-38s %8s %9s %9s %9s %9s\n", "question", "rows", "p50 ms", "p95 ms", "CPU ms", "bound ms")
+	for _, q := range questions() {
+		if !strings.Contains(q.name, o.only) {
+			continue
+		}
+		m, err := o.time(ctx, db, q)
+		if err != nil {
+			return over, fmt.Errorf("%s: %w", q.name, err)
+		}
+		verdict := "ok"
+		if m.slow || m.p95 > q.bound {
+			over++
+			verdict = "over"
+		}
+		if m.slow {
+			verdict = "over: given up"
+		}
+		fmt.Fprintf(out, "%-38s %8d %9.1f %9.1f %9.1f %9d %s\n", q.name, m.rows, millis(m.p50), millis(m.p95), millis(m.cpu), q.bound.Milliseconds(), verdict)
+	}
+	return over, nil
+}
+
+// measurement is how long one question took.
+type measurement struct {
+	rows     int
+	p50, p95 time.Duration
+	cpu      time.Duration // of this process, on average
+	slow     bool          // the store gave it up
+}
+
+// time asks a question once to warm up, and then as often as was wanted.
+func (o options) time(ctx context.Context, db *store.DB, q question) (measurement, error) {
+	var m measurement
+	var took []time.Duration
+	begun, cpu := time.Now(), time.Duration(0)
+	for i := range o.runs + 1 {
+		if i > 3 && time.Since(begun) > patience {
+			break
+		}
+		start, busy := time.Now(), cpuTime()
+		rows, err := q.ask(ctx, db)
+		elapsed := time.Since(start)
+		m.slow = errors.Is(err, requestlog.ErrTooSlow)
+		if err != nil && !m.slow {
+			return m, err
+		}
+		if m.slow {
+			return measurement{p50: elapsed, p95: elapsed, cpu: cpuTime() - busy, slow: true}, nil
+		}
+		if i > 0 {
+			took, cpu = append(took, elapsed), cpu+cpuTime()-busy
+		}
+		m.rows = rows
+	}
+	slices.Sort(took)
+	m.p50, m.p95, m.cpu = took[len(took)/2], took[(len(took)*95+99)/100-1], cpu/time.Duration(len(took))
+	return m, nil
+}
+
+func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -1,0 +1,61 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"syscall"
+	"time"
+
+	"fairlead/internal/requestlog"
+	"fairlead/internal/store"
+)
+
+// batch is how many entries are written at a time; the spool delivers about as many under load.
+const batch = 500
+
+// fill writes the requests and says how fast that was. A kept database is used as it is.
+func (o options) fill(ctx context.Context, db *store.DB, out io.Writer) error {
+	usage, err := db.Usage(ctx)
+	if err != nil {
+		return err
+	}
+	if usage.Entries == int64(o.rows) {
+		fmt.Fprintf(out, "the requests are there already\n\n")
+		return nil
+	}
+	if usage.Entries > 0 {
+		return fmt.Errorf("the database has %d requests: give another folder to keep", usage.Entries)
+	}
+	var wall, busy time.Duration
+	g := newGenerator(o.rows)
+	entries := make([]requestlog.Entry, 0, batch)
+	for first := 0; first < o.rows; first += batch {
+		entries = entries[:0]
+		for i := first; i < min(first+batch, o.rows); i++ {
+			entries = append(entries, g.entry(i))
+		}
+		start, cpu := time.Now(), cpuTime()
+		if err := db.WriteEntries(ctx, entries); err != nil {
+			return err
+		}
+		wall, busy = wall+time.Since(start), busy+cpuTime()-cpu
+	}
+	if usage, err = db.Usage(ctx); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "written in batches of %d: %.0f a second by the clock, %.0f per CPU second of this process; %.1f MiB on disk\n\n",
+		batch, float64(o.rows)/wall.Seconds(), float64(o.rows)/busy.Seconds(), float64(usage.Bytes)/(1<<20))
+	return nil
+}
+
+// cpuTime is how long this process has kept processors busy.
+func cpuTime() time.Duration {
+	var use syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &use); err != nil {
+		return 0
+	}
+	return time.Duration(use.Utime.Nano() + use.Stime.Nano())
+}

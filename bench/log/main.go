@@ -1,0 +1,100 @@
+//go:build unix
+
+// Command log measures the request log at size: it stores many requests through the same call as the gateway, then times
+// what the dashboard's pages ask of the store, and fails when something takes longer than was promised.
+//
+//	go run ./bench/log -store sqlite
+//	go run ./bench/log -store postgres -rows 1000000
+//
+// PostgreSQL is the server that FAIRLEAD_TEST_POSTGRES names, or one of its own that ends with the program.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"time"
+
+	"fairlead/internal/store"
+)
+
+// errOver is returned when a measurement is over its bound.
+var errOver = errors.New("something took longer than its bound")
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Args[1:], os.Stdout)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		os.Exit(1)
+	}
+}
+
+// options are the program's flags.
+type options struct {
+	store string
+	rows  int
+	runs  int
+	keep  string
+	only  string
+}
+
+func run(ctx context.Context, args []string, out io.Writer) error {
+	var o options
+	flags := flag.NewFlagSet("log", flag.ContinueOnError)
+	flags.StringVar(&o.store, "store", "sqlite", "database to measure: sqlite or postgres")
+	flags.IntVar(&o.rows, "rows", 1_000_000, "how many requests to store")
+	flags.IntVar(&o.runs, "runs", 20, "how often each question is asked")
+	flags.StringVar(&o.keep, "keep", "", "folder (sqlite) or database (postgres) that is kept, and used again by the next run")
+	flags.StringVar(&o.only, "only", "", "ask only the questions whose name contains this text")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	return o.measure(ctx, out)
+}
+
+// measure fills a database, asks every question and prints a table.
+func (o options) measure(ctx context.Context, out io.Writer) (err error) {
+	place, err := o.place(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, place.remove()) }()
+	db, err := store.Open(ctx, place.dsn, place.dir, store.Options{Now: func() time.Time { return now }})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	fmt.Fprintf(out, "%s, %d requests over %d days; load average %s\n", o.store, o.rows, int(span.Hours()/24), loadAverage())
+	if err := o.fill(ctx, db, out); err != nil {
+		return err
+	}
+	if err := place.settle(ctx); err != nil {
+		return err
+	}
+	over, err := o.ask(ctx, db, out)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "load average at the end %s\n", loadAverage())
+	if over > 0 {
+		return fmt.Errorf("%w: %d of them", errOver, over)
+	}
+	return nil
+}
+
+// loadAverage says how busy the machine is with everything that runs on it.
+func loadAverage() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	fields := strings.Fields(string(text))
+	if err != nil || len(fields) < 3 {
+		return "unknown"
+	}
+	return strings.Join(fields[:3], " ")
+}

@@ -1,0 +1,79 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
+
+	"fairlead/internal/store/pgtest"
+)
+
+// place is where the data are.
+type place struct {
+	dsn    string
+	dir    string
+	remove func() error
+}
+
+func (o options) place(ctx context.Context) (place, error) {
+	switch {
+	case o.store == "sqlite" && o.keep != "":
+		return place{dsn: "sqlite", dir: o.keep, remove: keep}, nil
+	case o.store == "sqlite":
+		dir, err := os.MkdirTemp("", "fairlead-bench-log-")
+		return place{"sqlite", dir, func() error { return os.RemoveAll(dir) }}, err
+	case o.store == "postgres" && o.keep != "":
+		return keptDatabase(ctx, o.keep)
+	case o.store == "postgres":
+		dsn, drop, err := pgtest.Database()
+		if err != nil {
+			return place{}, fmt.Errorf("start PostgreSQL: %w", err)
+		}
+		return place{dsn: dsn, remove: drop}, nil
+	}
+	return place{}, fmt.Errorf("store %q: use sqlite or postgres", o.store)
+}
+
+func keep() error { return nil }
+
+// keptDatabase is a database of this name on the server that the environment names.
+func keptDatabase(ctx context.Context, name string) (place, error) {
+	address, err := url.Parse(os.Getenv(pgtest.Variable))
+	if err != nil || address.Host == "" {
+		return place{}, fmt.Errorf("a database is kept only on the server that %s names", pgtest.Variable)
+	}
+	err = execute(ctx, address.String(), `create database "`+name+`"`)
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == "42P04" { // it exists
+		err = nil
+	}
+	address.Path = "/" + name
+	return place{dsn: address.String(), remove: keep}, err
+}
+
+// settle does at once what a PostgreSQL server does by itself within minutes of a table's growing.
+func (p place) settle(ctx context.Context) error {
+	if p.dsn == "sqlite" {
+		return nil
+	}
+	return execute(ctx, p.dsn, `vacuum analyze`)
+}
+
+func execute(ctx context.Context, dsn, q string) (err error) {
+	db, err := sql.Open("pgx", dsn)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	if _, err := db.ExecContext(ctx, q); err != nil {
+		return fmt.Errorf("%s: %w", q, err)
+	}
+	return nil
+}

@@ -1,0 +1,187 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"fairlead/internal/id"
+	"fairlead/internal/money"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/store"
+)
+
+// What a page may take on the server.
+const (
+	overviewBound = 300 * time.Millisecond
+	pageBound     = 150 * time.Millisecond
+	filterBound   = time.Second
+)
+
+// countLimit is how far the admin API counts.
+const countLimit = 100_000
+
+// question is something a page asks of the store.
+type question struct {
+	name  string
+	bound time.Duration
+	ask   func(context.Context, *store.DB) (int, error) // how many rows it found
+}
+
+// questions lists everything that is measured.
+func questions() []question {
+	var all []question
+	for _, r := range []struct {
+		name string
+		span time.Duration
+		step time.Duration
+	}{{"15 minutes", 15 * time.Minute, time.Minute}, {"24 hours", 24 * time.Hour, time.Hour}, {"7 days", 7 * 24 * time.Hour, time.Hour}, {"30 days", span, 24 * time.Hour}} {
+		f := requestlog.RollupFilter{WorkspaceID: workspaceID, From: now.Add(-r.span), To: now, Simulated: new(false)}
+		all = append(all, question{"overview, " + r.name, overviewBound, overview(f, r.step)})
+		f.Key = []string{keyID(1)}
+		all = append(all, question{"overview of a key, " + r.name, overviewBound, overview(f, r.step)})
+	}
+	all = append(
+		all,
+		question{"requests, first page", pageBound, list(requestlog.Filter{}, requestlog.Page{})},
+		question{"requests, first page of 200", pageBound, list(requestlog.Filter{}, requestlog.Page{Limit: 200})},
+		question{"requests, page in the middle", pageBound, list(requestlog.Filter{}, requestlog.Page{Before: id.Floor("req", now.Add(-span/2))})},
+		question{"requests, tail", pageBound, list(requestlog.Filter{}, requestlog.Page{After: id.Floor("req", now.Add(-time.Minute))})},
+		question{"requests, count", filterBound, count(requestlog.Filter{})},
+		question{"spent by a key in 30 days", filterBound, spent},
+		question{"spent by each key in 30 days", filterBound, spending},
+	)
+	for _, f := range filters() {
+		all = append(all, question{"list " + f.name, filterBound, list(f.filter, requestlog.Page{})})
+		all = append(all, question{"count " + f.name, filterBound, count(f.filter)})
+	}
+	for _, by := range []string{"cost", "latency"} {
+		all = append(all, question{"sort by " + by, filterBound, list(requestlog.Filter{}, requestlog.Page{Sort: by})})
+		all = append(all, question{"sort by " + by + ", 24 hours", filterBound, list(requestlog.Filter{From: now.Add(-24 * time.Hour)}, requestlog.Page{Sort: by})})
+		all = append(all, question{"sort by " + by + ", a model", filterBound, list(requestlog.Filter{Model: []string{"text-embedding-3-small"}}, requestlog.Page{Sort: by})})
+		all = append(all, question{"sort by " + by + ", text", filterBound, list(requestlog.Filter{Q: "contract"}, requestlog.Page{Sort: by})})
+	}
+	alike := money.Amount(4_000_000) // many requests cost about as much
+	all = append(all, question{"sort by cost, many alike", filterBound, list(requestlog.Filter{MaxCost: &alike}, requestlog.Page{Sort: "cost"})})
+	return all
+}
+
+func keyID(n int) string { return fmt.Sprintf("key_01JCX5T4M5D9X0Q3W8Z6F2V7%02d", n) }
+
+// named is a filter with its description.
+type named struct {
+	name   string
+	filter requestlog.Filter
+}
+
+// filters has every condition with a usual value, and with rare, old and absent ones where an index may not help.
+func filters() []named {
+	dollars := func(s string) *money.Amount {
+		a, err := money.Parse(s)
+		if err != nil {
+			panic(err) // a defect of this program
+		}
+		return &a
+	}
+	return []named{
+		{"last hour", requestlog.Filter{From: now.Add(-time.Hour)}},
+		{"one old day", requestlog.Filter{From: now.Add(-20 * 24 * time.Hour), To: now.Add(-19 * 24 * time.Hour)}},
+		{"decision=expected", requestlog.Filter{Decision: []string{"expected"}}},
+		{"decision=fallback", requestlog.Filter{Decision: []string{"fallback"}}},
+		{"decision=expected,policy", requestlog.Filter{Decision: []string{"expected", "policy"}}},
+		{"outcome=ok", requestlog.Filter{Outcome: []string{"ok"}}},
+		{"outcome=gateway_error", requestlog.Filter{Outcome: []string{"gateway_error"}}},
+		{"outcome=interrupted", requestlog.Filter{Outcome: []string{"interrupted"}}},
+		{"status=200", requestlog.Filter{Status: []int{200}}},
+		{"status=201", requestlog.Filter{Status: []int{201}}},
+		{"status=429,502", requestlog.Filter{Status: []int{429, 502}}},
+		{"model, usual", requestlog.Filter{Model: []string{"gpt-4.1-mini"}}},
+		{"model, retired", requestlog.Filter{Model: []string{retired}}},
+		{"model, unknown", requestlog.Filter{Model: []string{"none"}}},
+		{"requested=auto", requestlog.Filter{Requested: []string{"auto"}}},
+		{"provider, two", requestlog.Filter{Provider: []string{"openai", "groq"}}},
+		{"policy", requestlog.Filter{Policy: []string{"eu-only"}}},
+		{"key", requestlog.Filter{Key: []string{keyID(2)}}},
+		{"key, rare", requestlog.Filter{Key: []string{keyID(17)}}},
+		{"tag team", requestlog.Filter{Tag: []string{"team"}}},
+		{"tag team=search", requestlog.Filter{Tag: []string{"team=search"}}},
+		{"tag, rare and old", requestlog.Filter{Tag: []string{"campaign=old"}}},
+		{"session", requestlog.Filter{Session: []string{"s-060000"}}},
+		{"session, unknown", requestlog.Filter{Session: []string{"none"}}},
+		{"user", requestlog.Filter{User: []string{"u-00042"}}},
+		{"stream=true", requestlog.Filter{Stream: new(true)}},
+		{"stream=false", requestlog.Filter{Stream: new(false)}},
+		{"min_cost=0.0001", requestlog.Filter{MinCost: dollars("0.0001")}},
+		{"min_cost=0.1", requestlog.Filter{MinCost: dollars("0.1")}},
+		{"min_cost=1000", requestlog.Filter{MinCost: dollars("1000")}},
+		{"max_cost=0.001", requestlog.Filter{MaxCost: dollars("0.001")}},
+		{"max_cost=0", requestlog.Filter{MaxCost: dollars("0")}},
+		{"min_latency=1s", requestlog.Filter{MinLatency: time.Second}},
+		{"min_latency=1m", requestlog.Filter{MinLatency: time.Minute}},
+		{"max_latency=200ms", requestlog.Filter{MaxLatency: 200 * time.Millisecond}},
+		{"max_latency=1ms", requestlog.Filter{MaxLatency: time.Millisecond}},
+		{"min_saved=0.001", requestlog.Filter{MinSaved: dollars("0.001")}},
+		{"max_saved=-0.01", requestlog.Filter{MaxSaved: dollars("-0.01")}},
+		{"unpriced", requestlog.Filter{Unpriced: true}},
+		{"simulated=true", requestlog.Filter{Simulated: new(true)}},
+		{"simulated=false", requestlog.Filter{Simulated: new(false)}},
+		{"id", requestlog.Filter{ID: []string{id.Floor("req", now)}}},
+		{"q, usual", requestlog.Filter{Q: "contract"}},
+		{"q, rare and old", requestlog.Filter{Q: "zanzibar"}},
+		{"q, in errors", requestlog.Filter{Q: "RATE_LIMITED"}},
+		{"q, absent", requestlog.Filter{Q: "no such words"}},
+		{"q, two letters", requestlog.Filter{Q: "zq"}},
+		{"q, absent, 24 hours", requestlog.Filter{Q: "no such words", From: now.Add(-24 * time.Hour)}},
+		{"model and outcome=ok and status=200", requestlog.Filter{Model: []string{retired}, Outcome: []string{"ok"}, Status: []int{200}}},
+		{"key and stream and min_cost", requestlog.Filter{Key: []string{keyID(2)}, Stream: new(true), MinCost: dollars("0.05")}},
+		{"outcome=cancelled and user", requestlog.Filter{Outcome: []string{"cancelled"}, User: []string{"u-00042"}}},
+	}
+}
+
+// overview asks what the Overview page does.
+func overview(f requestlog.RollupFilter, step time.Duration) func(context.Context, *store.DB) (int, error) {
+	before := f
+	before.From, before.To = f.From.Add(-f.To.Sub(f.From)), f.From
+	return func(ctx context.Context, db *store.DB) (int, error) {
+		for _, total := range []requestlog.RollupFilter{f, before} {
+			if _, err := db.Breakdown(ctx, requestlog.BreakdownQuery{RollupFilter: total, Limit: 1}); err != nil {
+				return 0, err
+			}
+		}
+		buckets, err := db.Series(ctx, requestlog.SeriesQuery{RollupFilter: f, Step: step})
+		if err != nil {
+			return 0, err
+		}
+		for _, by := range []string{"model", "provider", "key", "policy"} {
+			if _, err := db.Breakdown(ctx, requestlog.BreakdownQuery{RollupFilter: f, By: by, Limit: 50}); err != nil {
+				return 0, err
+			}
+		}
+		return len(buckets), nil
+	}
+}
+
+func list(f requestlog.Filter, p requestlog.Page) func(context.Context, *store.DB) (int, error) {
+	f.WorkspaceID = workspaceID
+	return func(ctx context.Context, db *store.DB) (int, error) {
+		entries, err := db.Entries(ctx, f, p)
+		return len(entries), err
+	}
+}
+
+func count(f requestlog.Filter) func(context.Context, *store.DB) (int, error) {
+	f.WorkspaceID = workspaceID
+	return func(ctx context.Context, db *store.DB) (int, error) { return db.Count(ctx, f, countLimit) }
+}
+
+func spent(ctx context.Context, db *store.DB) (int, error) {
+	_, err := db.Spent(ctx, "key", keyID(1), now.Add(-span))
+	return 1, err
+}
+
+func spending(ctx context.Context, db *store.DB) (int, error) {
+	keys, err := db.Spending(ctx, workspaceID, now.Add(-span))
+	return len(keys), err
+}

@@ -1,0 +1,83 @@
+package store
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/requestlog"
+)
+
+// TestEarlierRollupsGetTheirGrains upgrades a database whose roll-ups keep every dimension apart, and goes on writing.
+func TestEarlierRollupsGetTheirGrains(t *testing.T) {
+	t.Parallel()
+	eachDialect(t, func(t *testing.T, dsn, dir string) {
+		db := connectTo(t, dsn, dir)
+		if err := db.migrate(t.Context(), embedded()[:3]); err != nil {
+			t.Fatal(err)
+		}
+		entry := textEntry("")
+		entry.Model, entry.KeyID = "small", "key_a"
+		start := hours.floor(entry.Stamp()).UnixMilli()
+		for i, row := range []struct{ id, model, latency string }{{"1", "small", "100:2 120:1"}, {"2", "small", "90:1 120:3"}, {"3", "large", ""}} {
+			const q = `insert into rollup_hours (id, workspace_id, start, key_id, model, provider, policy, simulated, requests, errors, rejected, expected,
+				fallbacks, policies, priced, compared, cost, compared_cost, baseline_cost, input_tokens, cached_tokens, output_tokens, latency, ttft)
+				values ($1, 'ws', $2, $3, $4, '', '', 0, 5, 1, 1, 1, 1, 1, 1, 1, 10, 10, 10, 7, 7, 7, $5, '')`
+			if _, err := db.exec(t.Context(), q, row.id, start, []string{"key_a", "key_b"}[i%2], row.model, row.latency); err != nil {
+				t.Fatal(err)
+			}
+		}
+
+		if err := db.migrate(t.Context(), embedded()); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.WriteEntries(t.Context(), []requestlog.Entry{entry}); err != nil {
+			t.Fatal(err)
+		}
+
+		for g, want := range map[grain]map[string]int64{
+			grainTotal: {"": 16}, grainModel: {"small": 11, "large": 5}, grainKey: {"key_a": 11, "key_b": 5}, grainProvider: {"": 16}, grainPolicy: {"": 16},
+		} {
+			got := map[string]int64{}
+			span := []segment{{hours, fromMillis(start), fromMillis(start).Add(time.Hour)}}
+			if err := db.eachFigure(t.Context(), &requestlog.RollupFilter{WorkspaceID: "ws"}, g, span, func(r *figureRow) {
+				name := r.key + r.model + r.provider + r.policy
+				if _, twice := got[name]; twice {
+					t.Errorf("two rows of grain %s for %q", g, name)
+				}
+				got[name] = r.sums.Requests
+				if latency := r.sums.Latency.String(); name == "small" && latency != "90:1 100:2 120:4" {
+					t.Errorf("latency of small is %q", latency)
+				}
+			}); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("grain %s: %s", g, diff)
+			}
+		}
+	})
+}
+
+func TestCoarsestGrainThatAnswers(t *testing.T) {
+	t.Parallel()
+	one := []string{"x"}
+	for _, test := range []struct {
+		filter requestlog.RollupFilter
+		by     grain
+		want   grain
+	}{
+		{requestlog.RollupFilter{}, grainTotal, grainTotal},
+		{requestlog.RollupFilter{}, grainModel, grainModel},
+		{requestlog.RollupFilter{Key: one}, grainTotal, grainKey},
+		{requestlog.RollupFilter{Key: one}, grainKey, grainKey},
+		{requestlog.RollupFilter{Key: one}, grainModel, grainAll},
+		{requestlog.RollupFilter{Key: one, Policy: one}, grainTotal, grainAll},
+		{requestlog.RollupFilter{Provider: one}, grainPolicy, grainAll},
+	} {
+		if got := coarsest(&test.filter, test.by); got != test.want {
+			t.Errorf("%+v by %s is answered by %s, want %s", test.filter, test.by, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,3 @@
+-- Only one status is that of most rows.
+drop index requests_status;
+create index requests_status on requests (workspace_id, status, id) where status <> 200;
