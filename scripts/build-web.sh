@@ -1,11 +1,10 @@
 #!/usr/bin/env bash
-# Builds the dashboard into web/dist and copies it to web/stub/dist, where the Go build embeds it. Nothing is done when
-# no source has changed.
+# Builds the dashboard into web/stub/dist, where the Go build embeds it. Nothing is done when no source has changed.
 set -euo pipefail
 cd "$(dirname "$0")/../web"
 
 if [ stub/dist/index.html -nt package-lock.json ] &&
-	[ -z "$(find src public index.html vite.config.ts tsconfig.json package.json -newer stub/dist/index.html -type f -print -quit 2>/dev/null)" ]; then
+	[ -z "$(find src public scripts index.html vite.config.ts tsconfig.json package.json -newer stub/dist/index.html -type f -print -quit 2>/dev/null)" ]; then
 	exit 0
 fi
 if ! command -v npm >/dev/null; then
@@ -14,5 +13,3 @@ if ! command -v npm >/dev/null; then
 fi
 npm ci --no-audit --no-fund
 npm run build
-rm -rf stub/dist
-cp -r dist stub/dist

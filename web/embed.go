@@ -84,6 +84,9 @@ func isFile(files fs.FS, name string) bool {
 	if name == "index.html" || strings.HasPrefix(path.Base(name), ".") || !fs.ValidPath(name) {
 		return false
 	}
+	if ext := path.Ext(name); ext == ".gz" || ext == ".br" { // forms of another file, never asked for by name
+		return false
+	}
 	info, err := fs.Stat(files, name)
 	return err == nil && info.Mode().IsRegular()
 }
@@ -116,7 +119,39 @@ func (h *handler) serveFile(w http.ResponseWriter, r *http.Request, name string)
 	if strings.HasPrefix(name, "assets/") {
 		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
-	h.send(w, r, name, content)
+	h.send(w, r, name, h.compressed(w.Header(), r, name, content))
+}
+
+// packings are the forms that the build writes beside a file, the smallest first.
+var packings = []struct{ encoding, suffix string }{{"br", ".br"}, {"gzip", ".gz"}}
+
+// compressed returns the smallest form of a file that the browser takes, and says so in the header. A form that is not
+// there, as for pictures, is passed over.
+func (h *handler) compressed(header http.Header, r *http.Request, name string, content []byte) []byte {
+	for _, p := range packings {
+		packed, err := fs.ReadFile(h.files, name+p.suffix)
+		if err != nil {
+			continue
+		}
+		header.Set("Vary", "Accept-Encoding")
+		if accepts(r.Header.Get("Accept-Encoding"), p.encoding) {
+			header.Set("Content-Encoding", p.encoding)
+			return packed
+		}
+	}
+	return content
+}
+
+// accepts reads an Accept-Encoding header: a name in its list, unless it has the weight nought.
+func accepts(header, encoding string) bool {
+	for item := range strings.SplitSeq(header, ",") {
+		name, weight, _ := strings.Cut(item, ";")
+		if strings.EqualFold(strings.TrimSpace(name), encoding) {
+			weight = strings.TrimSpace(weight)
+			return weight != "q=0" && !strings.HasPrefix(weight, "q=0.000")
+		}
+	}
+	return false
 }
 
 func (h *handler) send(w http.ResponseWriter, r *http.Request, name string, content []byte) {

@@ -16,6 +16,9 @@ func testFiles() fstest.MapFS {
 		"assets/app-1a2b.css": {Data: []byte(`body{}`)},
 		"favicon.svg":         {Data: []byte(`<svg/>`)},
 		".gitignore":          {Data: []byte(`/dist/`)},
+
+		"assets/app-1a2b.js.gz": {Data: []byte(`gzip`)},
+		"assets/app-1a2b.js.br": {Data: []byte(`brotli`)},
 	}
 }
 
@@ -126,5 +129,42 @@ func TestEmbeddedPageIsThere(t *testing.T) {
 	}
 	if !Built() && !strings.Contains(recorder.Body.String(), "make build") {
 		t.Error("the page that stands in does not say how to build the dashboard")
+	}
+}
+
+func TestHandlerSendsTheSmallestFormThatTheBrowserTakes(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ path, accept, encoding, body string }{
+		{"/assets/app-1a2b.js", "gzip, deflate, br", "br", "brotli"},
+		{"/assets/app-1a2b.js", "gzip, deflate", "gzip", "gzip"},
+		{"/assets/app-1a2b.js", "br;q=0, GZIP;q=0.5", "gzip", "gzip"},
+		{"/assets/app-1a2b.js", "br;q=0.000", "", "console.log(1)"},
+		{"/assets/app-1a2b.js", "identity", "", "console.log(1)"},
+		{"/assets/app-1a2b.js", "", "", "console.log(1)"},
+		{"/assets/app-1a2b.css", "gzip, br", "", "body{}"},
+	} {
+		r := httptest.NewRequest(http.MethodGet, c.path, nil)
+		r.Header.Set("Accept-Encoding", c.accept)
+		w := httptest.NewRecorder()
+		testHandler().ServeHTTP(w, r)
+		if got := w.Header().Get("Content-Encoding"); got != c.encoding || w.Body.String() != c.body {
+			t.Errorf("%s with %q: encoding %q and body %q, want %q and %q", c.path, c.accept, got, w.Body.String(), c.encoding, c.body)
+		}
+		packed := c.path == "/assets/app-1a2b.js"
+		if got := w.Header().Get("Vary"); (got == "Accept-Encoding") != packed {
+			t.Errorf("%s: Vary %q", c.path, got)
+		}
+		if got := w.Header().Get("Content-Type"); got == "application/octet-stream" {
+			t.Errorf("%s: the form took the type of the file away", c.path)
+		}
+	}
+}
+
+func TestHandlerDoesNotServeFormsByName(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{"/assets/app-1a2b.js.gz", "/assets/app-1a2b.js.br"} {
+		if got := get(t, testHandler(), http.MethodGet, path).StatusCode; got != http.StatusNotFound {
+			t.Errorf("%s: status %d, want 404", path, got)
+		}
 	}
 }

@@ -1,0 +1,39 @@
+// Writes .gz and .br beside every text file of the build, so that the gateway never compresses while it serves.
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { promisify } from "node:util";
+import { brotliCompress, constants, gzip } from "node:zlib";
+
+const dist = new URL("../stub/dist/", import.meta.url).pathname;
+const worthIt = new Set([".js", ".css", ".svg"]);
+// The first page loads the entry and what it imports at once; everything else is lazy.
+const budget = { js: 240_000, css: 45_000 };
+
+const files = (await readdir(dist, { recursive: true })).filter((name) => worthIt.has(path.extname(name)));
+const sizes = new Map();
+for (const name of files) {
+  const content = await readFile(path.join(dist, name));
+  const [small, smaller] = await Promise.all([
+    promisify(gzip)(content, { level: 9 }),
+    promisify(brotliCompress)(content, { params: { [constants.BROTLI_PARAM_SIZE_HINT]: content.length } }),
+  ]);
+  sizes.set("/" + name, small.length);
+  if (small.length < content.length) {
+    await writeFile(path.join(dist, name + ".gz"), small);
+    await writeFile(path.join(dist, name + ".br"), smaller);
+  }
+}
+
+const page = await readFile(path.join(dist, "index.html"), "utf8");
+const first = [...page.matchAll(/(?:src|href)="(\/[^"]+\.(js|css))"/g)];
+const total = { js: 0, css: 0 };
+for (const [, name, kind] of first) {
+  total[kind] += sizes.get(name) ?? 0;
+}
+console.log(`first load, gzip: ${total.js} bytes of JavaScript, ${total.css} bytes of CSS`);
+for (const kind of Object.keys(budget)) {
+  if (total[kind] > budget[kind]) {
+    console.error(`error: the first load has ${total[kind]} bytes of ${kind}; the budget is ${budget[kind]}`);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,77 @@
+import createClient, { type Middleware } from "openapi-fetch";
+
+import { setReachable } from "../lib/reachable";
+import { storedText } from "../lib/stored";
+import { ApiError, readError } from "./errors";
+import type { components, paths } from "./schema";
+
+/** Types of the admin API by their names in its document. */
+export type Schema = components["schemas"];
+
+/** The event that tells the page that nobody is signed in any more. */
+export const signedOutEvent = "fairlead-signed-out";
+
+// These belong to a person or to nobody, and not to a workspace.
+const personal = /^\/api\/v1\/(session|registration|account|workspaces|invitations)(\/|$)/;
+
+const middleware: Middleware = {
+  async onRequest({ request }) {
+    const url = new URL(request.url);
+    const workspace = storedText("workspace");
+    if (!workspace || personal.test(url.pathname) || url.searchParams.has("workspace")) {
+      return undefined;
+    }
+    url.searchParams.set("workspace", workspace);
+    // A copy made from the request itself would stream its body, which browsers allow over HTTP/2 only.
+    const { method, headers, signal } = request;
+    const body = method === "GET" || method === "HEAD" ? undefined : await request.text();
+    return new Request(url, { method, headers, signal, body });
+  },
+  async onResponse({ request, response }) {
+    setReachable(true);
+    if (response.ok) {
+      return undefined;
+    }
+    const error = await readError(response);
+    if (error.status === 401 && !personal.test(new URL(request.url).pathname)) {
+      window.dispatchEvent(new Event(signedOutEvent));
+    }
+    throw error;
+  },
+  onError({ error }) {
+    if (error instanceof DOMException && error.name === "AbortError") {
+      return undefined;
+    }
+    setReachable(false);
+    return new ApiError(
+      "UNREACHABLE",
+      "The gateway cannot be reached. Check that it runs and that you are connected.",
+      0,
+      "",
+    );
+  },
+};
+
+/** The admin API. Calls throw ApiError; use `data` of what they return through must. */
+export const api = createClient<paths>({
+  baseUrl: `${location.origin}/api/v1`,
+  querySerializer: serializeQuery,
+  fetch: (request) => fetch(request),
+});
+api.use(middleware);
+
+function serializeQuery(query: Record<string, unknown>): string {
+  const params = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined && value !== null && value !== "") {
+      params.set(name, String(value));
+    }
+  }
+  return params.toString();
+}
+
+/** must returns the answer of a call; errors have been thrown before. */
+export async function must<T>(call: Promise<{ data?: T }>): Promise<T> {
+  const { data } = await call;
+  return data as T;
+}

@@ -1,0 +1,95 @@
+import { keepPreviousData, QueryClient, queryOptions } from "@tanstack/react-query";
+
+import type { Filters } from "../lib/filters";
+import type { Range } from "../lib/range";
+import { api, must } from "./client";
+import { ApiError } from "./errors";
+
+/** Makes the store of what the server told. Only what may succeed later is tried again. */
+export function newQueryClient(): QueryClient {
+  return new QueryClient({
+    defaultOptions: {
+      queries: {
+        staleTime: 10_000,
+        refetchOnWindowFocus: true,
+        retry: (failures, error) => failures < 2 && error instanceof ApiError && error.retryable,
+      },
+    },
+  });
+}
+
+/** Who is signed in, and what this gateway is. */
+export const sessionQuery = queryOptions({
+  queryKey: ["session"],
+  queryFn: () => must(api.GET("/session")),
+  staleTime: 60_000,
+});
+
+/** What is needed to register from here. */
+export const registrationQuery = queryOptions({
+  queryKey: ["registration"],
+  queryFn: () => must(api.GET("/registration")),
+});
+
+/** The API keys of the workspace. */
+export const keysQuery = queryOptions({
+  queryKey: ["keys"],
+  queryFn: () => must(api.GET("/keys")),
+});
+
+/** The models with their targets, prices and health. */
+export const modelsQuery = queryOptions({
+  queryKey: ["models"],
+  queryFn: () => must(api.GET("/models")),
+  staleTime: 60_000,
+});
+
+/** The providers with their credentials and health. */
+export const providersQuery = queryOptions({
+  queryKey: ["providers"],
+  queryFn: () => must(api.GET("/providers")),
+});
+
+/** One request with its trace, attempts and bills. */
+export function requestQuery(id: string) {
+  return queryOptions({
+    queryKey: ["request", id],
+    queryFn: () => must(api.GET("/requests/{id}", { params: { path: { id } } })),
+    staleTime: 30_000,
+  });
+}
+
+/** The stored texts of one request. */
+export function requestBodyQuery(id: string) {
+  return queryOptions({
+    queryKey: ["request", id, "body"],
+    queryFn: () => must(api.GET("/requests/{id}/body", { params: { path: { id } } })),
+    staleTime: 300_000,
+  });
+}
+
+/** The part of filters that roll-ups can answer. */
+function rollupQuery(filters: Filters, range: Range) {
+  const { model, provider, policy, key, simulated } = filters;
+  return { ...range, model, provider, policy, key, simulated };
+}
+
+/** The volume of requests over time. */
+export function histogramQuery(filters: Filters, range: Range) {
+  const query = rollupQuery(filters, range);
+  return queryOptions({
+    queryKey: ["histogram", query],
+    queryFn: () => must(api.GET("/requests/histogram", { params: { query } })),
+    placeholderData: keepPreviousData,
+  });
+}
+
+/** The values that requests can be filtered by. */
+export function facetsQuery(range: Range) {
+  return queryOptions({
+    queryKey: ["facets", range],
+    queryFn: () => must(api.GET("/requests/facets", { params: { query: { ...range } } })),
+    staleTime: 60_000,
+    placeholderData: keepPreviousData,
+  });
+}

@@ -1,0 +1,74 @@
+import { Group, Stack, Text, Tooltip } from "@mantine/core";
+
+import { plural } from "../lib/numbers";
+import { reasonText } from "../lib/reasons";
+import { useNow } from "../lib/useNow";
+import { StateBadge } from "./badges";
+import type { IconName } from "./Icon";
+
+/** The state of a circuit: closed lets calls through, open none, half-open a probe. */
+export type Circuit = "closed" | "half_open" | "open";
+
+const looks: Record<Circuit, { icon: IconName; colour: string; word: string }> = {
+  closed: { icon: "check", colour: "green", word: "closed" },
+  half_open: { icon: "activity", colour: "orange", word: "half-open" },
+  open: { icon: "ban", colour: "red", word: "open" },
+};
+
+interface Props {
+  circuit: Circuit;
+  /** Why it is not closed. */
+  reason?: string | null;
+  /** When the next call is let through. */
+  nextProbe?: string | null;
+  /** How many of several circuits are in this state, when not all are. */
+  part?: { of: number; count: number };
+}
+
+/** A circuit with its reason and the time until the next probe. */
+export function CircuitBadge({ circuit, reason, nextProbe, part }: Props) {
+  const badge = <StateBadge look={looks[circuit]} />;
+  if (circuit === "closed") {
+    return badge;
+  }
+  const some = part && part.count < part.of && `${part.count} of ${plural(part.of, "target")}`;
+  return (
+    <Tooltip
+      label={
+        <Stack gap={0}>
+          {reason && <span>{reasonText(reason)}</span>}
+          {some && <span>{some}</span>}
+          {!reason && !some && <span>Calls failed lately.</span>}
+        </Stack>
+      }
+    >
+      <Group gap={6} wrap="nowrap" display="inline-flex" tabIndex={0}>
+        {badge}
+        {nextProbe && <Countdown until={nextProbe} />}
+      </Group>
+    </Tooltip>
+  );
+}
+
+/** The time until a moment, second by second. */
+export function Countdown({ until, what = "probe" }: { until: string; what?: string }) {
+  const now = useNow();
+  return (
+    <Text span size="xs" c="dimmed" style={{ fontVariantNumeric: "tabular-nums", whiteSpace: "nowrap" }}>
+      {countdownText(Date.parse(until) - now, what)}
+    </Text>
+  );
+}
+
+/** Writes what is left: "probe in 12 s", "probe in 3 min", "probe due". */
+export function countdownText(ms: number, what: string): string {
+  const seconds = Math.ceil(ms / 1000);
+  if (seconds <= 0) {
+    return `${what} due`;
+  }
+  if (seconds < 120) {
+    return `${what} in ${seconds} s`;
+  }
+  const minutes = Math.round(seconds / 60);
+  return minutes < 120 ? `${what} in ${minutes} min` : `${what} in ${Math.round(minutes / 60)} h`;
+}

@@ -1,0 +1,166 @@
+import { Box, Table, Tooltip, VisuallyHidden } from "@mantine/core";
+import { type KeyboardEvent, type MouseEvent, type ReactNode, useRef } from "react";
+
+import { useShortcuts } from "../lib/keyboard";
+import { usePhone } from "../lib/usePhone";
+import classes from "./DataTable.module.css";
+
+/** One column of a table. */
+export interface Column<R> {
+  id: string;
+  label: string;
+  render: (row: R) => ReactNode;
+  /** Right-aligned and monospaced. */
+  numeric?: boolean;
+  /** What the column means, on hover of its heading. */
+  hint?: string;
+  /** Widest the cell may be, in pixels; longer text is cut. */
+  maxWidth?: number;
+}
+
+interface Props<R> {
+  /** What the table lists, for screen readers. */
+  label: string;
+  rows: R[];
+  columns: Column<R>[];
+  rowKey: (row: R) => string;
+  /** Two lines instead of a row on narrow screens: what is most important above. */
+  phone: (row: R) => { top: ReactNode; bottom: ReactNode };
+  /** Opens a row; apart is set when the person asked for a page of its own (Ctrl or ⌘). */
+  onOpen?: (row: R, apart: boolean) => void;
+  /** The key of the row that is open. */
+  selected?: string;
+  dense?: boolean;
+  /** Old data while new ones load. */
+  dimmed?: boolean;
+}
+
+/** A table of rows that the keyboard can walk (j, k, Enter). On narrow screens each row becomes two lines. */
+export function DataTable<R>(props: Props<R>) {
+  const box = useRef<HTMLDivElement>(null);
+  const phone = usePhone();
+  useShortcuts(
+    props.onOpen
+      ? [
+          { keys: "j", label: "Next row", run: () => walk(box.current, 1) },
+          { keys: "k", label: "Previous row", run: () => walk(box.current, -1) },
+        ]
+      : [],
+  );
+  return (
+    <Box
+      ref={box}
+      opacity={props.dimmed ? 0.55 : 1}
+      className={classes.box}
+      data-dense={props.dense || undefined}
+    >
+      {phone ? <PhoneRows {...props} /> : <WideRows {...props} />}
+    </Box>
+  );
+}
+
+/** Moves the focus to another row, from the focused or the open one. */
+function walk(box: HTMLElement | null, step: number): void {
+  const rows = [...(box?.querySelectorAll<HTMLElement>("[data-row]") ?? [])];
+  const at = rows.indexOf(document.activeElement as HTMLElement);
+  const marked = rows.findIndex((row) => row.dataset["selected"] !== undefined);
+  const from = at >= 0 ? at : marked;
+  const next = rows[from < 0 ? 0 : Math.min(rows.length - 1, Math.max(0, from + step))];
+  next?.focus();
+  next?.scrollIntoView({ block: "nearest" });
+}
+
+/** What makes an element a row that opens with a click or Enter. */
+function opener<R>(props: Props<R>, row: R) {
+  const { onOpen, rowKey, selected } = props;
+  const marks = { "data-row": true, "data-selected": rowKey(row) === selected || undefined };
+  if (!onOpen) {
+    return marks;
+  }
+  return {
+    ...marks,
+    tabIndex: 0,
+    onClick: (event: MouseEvent) => {
+      // A click that ends a selection of text, or that is meant for a control, does not open the row.
+      const inner = (event.target as Element).closest("a, button, input, label, [role=menuitem]");
+      if (!inner && !window.getSelection()?.toString()) {
+        onOpen(row, event.ctrlKey || event.metaKey);
+      }
+    },
+    onKeyDown: (event: KeyboardEvent) => {
+      if (event.key === "Enter" && event.target === event.currentTarget) {
+        onOpen(row, event.ctrlKey || event.metaKey);
+      }
+    },
+  };
+}
+
+function WideRows<R>(props: Props<R>) {
+  return (
+    <Box className={classes.scroll} tabIndex={0} role="region" aria-label={props.label}>
+      <Table
+        highlightOnHover={props.onOpen !== undefined}
+        aria-label={props.label}
+        verticalSpacing={props.dense ? 2 : 6}
+        horizontalSpacing={5}
+      >
+        <Table.Thead>
+          <Table.Tr>
+            {props.columns.map((column) => (
+              <Table.Th
+                key={column.id}
+                scope="col"
+                className={column.numeric ? classes.numberHead : classes.head}
+              >
+                {column.hint ? (
+                  <Tooltip label={column.hint}>
+                    <span>{column.label}</span>
+                  </Tooltip>
+                ) : (
+                  column.label || <VisuallyHidden>{column.id}</VisuallyHidden>
+                )}
+              </Table.Th>
+            ))}
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {props.rows.map((row) => (
+            <Table.Tr key={props.rowKey(row)} className={classes.row} {...opener(props, row)}>
+              {props.columns.map((column) => (
+                <Table.Td
+                  key={column.id}
+                  className={column.numeric ? classes.number : classes.cell}
+                  maw={column.maxWidth}
+                >
+                  {column.render(row)}
+                </Table.Td>
+              ))}
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Box>
+  );
+}
+
+function PhoneRows<R>(props: Props<R>) {
+  return (
+    <Box role="list" aria-label={props.label}>
+      {props.rows.map((row) => {
+        const { top, bottom } = props.phone(row);
+        return (
+          <Box key={props.rowKey(row)} role="listitem">
+            <Box
+              className={classes.phoneRow}
+              {...opener(props, row)}
+              {...(props.onOpen ? { role: "button" } : {})}
+            >
+              <div className={classes.line}>{top}</div>
+              <div className={classes.line}>{bottom}</div>
+            </Box>
+          </Box>
+        );
+      })}
+    </Box>
+  );
+}

@@ -1,0 +1,233 @@
+import {
+  Badge,
+  Button,
+  Checkbox,
+  Drawer,
+  Group,
+  Popover,
+  ScrollArea,
+  Stack,
+  Text,
+  TextInput,
+  UnstyledButton,
+} from "@mantine/core";
+import { type ReactNode, useState } from "react";
+
+import type { Schema } from "../api/client";
+import {
+  chipsOf,
+  type FilterName,
+  type Filters,
+  filterLabels,
+  joinList,
+  splitList,
+  without,
+} from "../lib/filters";
+import { formatCount } from "../lib/numbers";
+import { usePhone } from "../lib/usePhone";
+import { Icon } from "./Icon";
+
+/** The filters whose values are listed. */
+export type FacetName = keyof Schema["Facets"];
+
+interface Props {
+  filters: Filters;
+  facets?: Schema["Facets"];
+  /** The facets to offer, in order. */
+  names: FacetName[];
+  /** Gets only what changes; undefined removes a filter. */
+  onChange: (change: Filters) => void;
+  onClear: () => void;
+  /** More controls, such as the range, before the facets. */
+  before?: ReactNode;
+  /** Further filters after the facets. */
+  more?: ReactNode;
+  /** Names to show for values, such as those of keys. */
+  labels?: Partial<Record<FilterName, Record<string, string>>>;
+}
+
+/** Chooses filters and shows as chips what is active. On narrow screens the filters are in a sheet. */
+export function FilterBar(props: Props) {
+  const phone = usePhone();
+  const [opened, setOpened] = useState(false);
+  const chips = chipsOf(props.filters);
+  const facets = props.names.map((name) => <FacetMenu key={name} name={name} {...props} inline={phone} />);
+  return (
+    <Stack gap={6} mb="sm">
+      <Group gap="xs">
+        {props.before}
+        {phone ? (
+          <Button
+            variant="default"
+            size="xs"
+            leftSection={<Icon name="filter" size={14} />}
+            onClick={() => setOpened(true)}
+          >
+            Filters{chips.length > 0 && ` (${chips.length})`}
+          </Button>
+        ) : (
+          <>
+            {facets}
+            {props.more}
+          </>
+        )}
+      </Group>
+      {chips.length > 0 && <Chips {...props} />}
+      <Drawer
+        opened={phone && opened}
+        onClose={() => setOpened(false)}
+        position="bottom"
+        size="85%"
+        title="Filters"
+      >
+        <Stack gap="md">
+          {facets}
+          {props.more}
+          <Button onClick={() => setOpened(false)}>Show requests</Button>
+        </Stack>
+      </Drawer>
+    </Stack>
+  );
+}
+
+function Chips({ filters, onChange, onClear, facets, labels }: Props) {
+  return (
+    <Group gap={6} aria-label="Active filters" role="group">
+      {chipsOf(filters).map(({ name, value }) => {
+        const label =
+          labels?.[name]?.[value] ??
+          (facets && name in facets
+            ? facets[name as FacetName].find((f) => f.value === value)?.label
+            : undefined) ??
+          value;
+        return (
+          <Badge
+            key={name + value}
+            color="cyan"
+            radius="sm"
+            size="lg"
+            fw={500}
+            rightSection={
+              <UnstyledButton
+                aria-label={`Remove ${filterLabels[name]} ${label}`}
+                onClick={() => onChange({ [name]: without(filters, name, value)[name] })}
+                lh={0}
+              >
+                <Icon name="x" size={12} />
+              </UnstyledButton>
+            }
+          >
+            {filterLabels[name]}: {label}
+          </Badge>
+        );
+      })}
+      <Button variant="subtle" size="compact-xs" onClick={onClear}>
+        Clear
+      </Button>
+    </Group>
+  );
+}
+
+function FacetMenu({
+  name,
+  filters,
+  facets,
+  onChange,
+  inline,
+}: Props & { name: FacetName; inline: boolean }) {
+  const chosen = splitList(filters[name]);
+  const list = (
+    <FacetList
+      name={name}
+      values={facets?.[name] ?? []}
+      chosen={chosen}
+      onChange={(values) => onChange({ [name]: joinList(values) })}
+    />
+  );
+  if (inline) {
+    return (
+      <div>
+        <Text size="sm" fw={600} mb={4} tt="capitalize">
+          {filterLabels[name]}
+        </Text>
+        {list}
+      </div>
+    );
+  }
+  return (
+    <Popover position="bottom-start" shadow="md" trapFocus>
+      <Popover.Target>
+        <Button
+          variant={chosen.length > 0 ? "outline" : "default"}
+          size="xs"
+          rightSection={<Icon name="chevronDown" size={12} />}
+          tt="capitalize"
+        >
+          {filterLabels[name]}
+          {chosen.length > 0 && ` · ${chosen.length}`}
+        </Button>
+      </Popover.Target>
+      <Popover.Dropdown p="xs" miw={240}>
+        {list}
+      </Popover.Dropdown>
+    </Popover>
+  );
+}
+
+interface ListProps {
+  name: FacetName;
+  values: Schema["Facet"][];
+  chosen: string[];
+  onChange: (values: string[]) => void;
+}
+
+function FacetList({ name, values, chosen, onChange }: ListProps) {
+  const [search, setSearch] = useState("");
+  const listed = new Set(values.map((v) => v.value));
+  const all = [
+    ...values,
+    ...chosen.filter((v) => !listed.has(v)).map((v) => ({ value: v, label: v, count: null })),
+  ];
+  const shown = all.filter((v) => v.label.toLowerCase().includes(search.toLowerCase()));
+  return (
+    <Stack gap={6}>
+      {all.length > 8 && (
+        <TextInput
+          size="xs"
+          aria-label={`Search ${filterLabels[name]}`}
+          placeholder="Search"
+          value={search}
+          onChange={(event) => setSearch(event.currentTarget.value)}
+        />
+      )}
+      <ScrollArea.Autosize mah={280} type="auto">
+        <Checkbox.Group value={chosen} onChange={onChange} aria-label={filterLabels[name]}>
+          <Stack gap={6} p={2}>
+            {shown.map((v) => (
+              <Checkbox
+                key={v.value}
+                size="xs"
+                value={v.value}
+                label={
+                  <Group gap="xs" wrap="nowrap">
+                    <span>{v.label}</span>
+                    {v.count !== null && (
+                      <Text span size="xs" c="dimmed" ff="monospace">
+                        {formatCount(v.count)}
+                      </Text>
+                    )}
+                  </Group>
+                }
+              />
+            ))}
+          </Stack>
+        </Checkbox.Group>
+        {shown.length === 0 && (
+          <Text size="sm" c="dimmed">
+            Nothing in this range of time.
+          </Text>
+        )}
+      </ScrollArea.Autosize>
+    </Stack>
+  );
+}

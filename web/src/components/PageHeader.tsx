@@ -1,0 +1,28 @@
+import { Group, Text, Title } from "@mantine/core";
+import { type ReactNode, useEffect } from "react";
+
+interface Props {
+  title: string;
+  description?: ReactNode;
+  actions?: ReactNode;
+}
+
+/** The top of a page; also names the browser's tab. */
+export function PageHeader({ title, description, actions }: Props) {
+  useEffect(() => {
+    document.title = `${title} · Fairlead`;
+  }, [title]);
+  return (
+    <Group justify="space-between" align="flex-start" mb="md" gap="sm">
+      <div>
+        <Title order={1}>{title}</Title>
+        {description && (
+          <Text c="dimmed" size="sm">
+            {description}
+          </Text>
+        )}
+      </div>
+      {actions && <Group gap="xs">{actions}</Group>}
+    </Group>
+  );
+}

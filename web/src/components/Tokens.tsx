@@ -1,0 +1,43 @@
+import { Text, Tooltip } from "@mantine/core";
+
+import type { Schema } from "../api/client";
+import { formatCount } from "../lib/numbers";
+
+/** Tokens in and out, with the cached share; every class on hover. */
+export function Tokens({ tokens }: { tokens: Schema["Tokens"] }) {
+  const input = tokens.input + tokens.cache_read + tokens.cache_write;
+  const cached = input > 0 ? Math.round((100 * tokens.cache_read) / input) : 0;
+  return (
+    <Tooltip label={<Classes tokens={tokens} />}>
+      <Text span inherit ff="monospace">
+        {tokens.estimated && "≈ "}
+        {formatCount(input)}/{formatCount(tokens.output)}
+        {cached > 0 && (
+          <Text component="span" display="block" fz="0.85em" c="dimmed" ff="monospace">
+            {cached} % cached
+          </Text>
+        )}
+      </Text>
+    </Tooltip>
+  );
+}
+
+function Classes({ tokens }: { tokens: Schema["Tokens"] }) {
+  const rows: [string, number][] = [
+    ["uncached input", tokens.input],
+    ["cache read", tokens.cache_read],
+    ["cache write", tokens.cache_write],
+    ["output", tokens.output],
+    ["of which reasoning", tokens.reasoning],
+  ];
+  return (
+    <>
+      {rows.map(([label, n]) => (
+        <div key={label}>
+          {label}: {formatCount(n)}
+        </div>
+      ))}
+      {tokens.estimated && <div>Our own count: the provider told none.</div>}
+    </>
+  );
+}

@@ -1,0 +1,89 @@
+import { Badge, Tooltip } from "@mantine/core";
+
+import { Icon, type IconName } from "./Icon";
+
+interface Look {
+  icon: IconName;
+  colour: string;
+  word: string;
+}
+
+const decisions: Record<string, Look> = {
+  expected: { icon: "check", colour: "gray", word: "expected" },
+  fallback: { icon: "swap", colour: "orange", word: "fallback" },
+  policy: { icon: "shield", colour: "violet", word: "policy" },
+};
+
+const outcomes: Record<string, Look> = {
+  ok: { icon: "check", colour: "green", word: "ok" },
+  client_error: { icon: "user", colour: "yellow", word: "client error" },
+  upstream_error: { icon: "alert", colour: "red", word: "upstream error" },
+  rejected: { icon: "ban", colour: "grape", word: "rejected" },
+  cancelled: { icon: "x", colour: "gray", word: "cancelled" },
+  partial: { icon: "alert", colour: "orange", word: "partial" },
+  interrupted: { icon: "stop", colour: "orange", word: "interrupted" },
+  gateway_error: { icon: "alert", colour: "red", word: "gateway error" },
+  running: { icon: "activity", colour: "blue", word: "running" },
+};
+
+/** How the served model came about; the policy or the reason on hover. A refused request has none. */
+export function DecisionBadge({
+  decision,
+  detail,
+}: {
+  decision: string | null | undefined;
+  detail?: string | null;
+}) {
+  if (!decision) {
+    return (
+      <Tooltip label="Refused before a decision was made.">
+        <span>—</span>
+      </Tooltip>
+    );
+  }
+  return (
+    <StateBadge
+      look={decisions[decision] ?? { icon: "route", colour: "gray", word: decision }}
+      detail={detail}
+    />
+  );
+}
+
+/** How a request ended, with the status the client got. */
+export function OutcomeBadge(props: {
+  outcome: string | null | undefined;
+  status?: number | null;
+  detail?: string | null;
+}) {
+  const name = props.outcome ?? "running";
+  const look = outcomes[name] ?? { icon: "circle" as const, colour: "gray", word: name };
+  const word = props.status && props.status >= 400 ? `${props.status} ${look.word}` : look.word;
+  return <StateBadge look={{ ...look, word }} detail={props.detail} />;
+}
+
+/** A badge of icon, word and outline: its colour alone never says anything. */
+export function StateBadge({ look, detail }: { look: Look; detail?: string | null }) {
+  const badge = (
+    <Badge
+      color={look.colour}
+      leftSection={<Icon name={look.icon} size={11} />}
+      size="sm"
+      radius="sm"
+      miw="max-content"
+    >
+      {look.word}
+    </Badge>
+  );
+  return detail ? <Tooltip label={detail}>{badge}</Tooltip> : badge;
+}
+
+/** Marks what the simulator made up. */
+export function SimulatedBadge() {
+  return (
+    <Tooltip label="Made up by the simulator: no provider was called and nothing was paid.">
+      <Badge color="grape" size="xs" radius="sm">
+        SIMULATED
+      </Badge>
+    </Tooltip>
+  );
+}

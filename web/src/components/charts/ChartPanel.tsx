@@ -1,0 +1,56 @@
+import { Button, Group, Paper, Text, Title } from "@mantine/core";
+import { type ReactNode, Suspense, useState } from "react";
+
+import { Icon } from "../Icon";
+import { PanelSkeleton } from "../Loading";
+import classes from "./charts.module.css";
+
+/** The height of every chart, in pixels. */
+export const chartHeight = 230;
+
+interface Props {
+  title: string;
+  /** What the patterns and lines mean. */
+  legend: ReactNode;
+  chart: ReactNode;
+  /** The same data as a table. */
+  table: ReactNode;
+  note?: ReactNode;
+}
+
+/** A chart with its heading and legend, which can be read as a table too. */
+export function ChartPanel({ title, legend, chart, table, note }: Props) {
+  const [asTable, setAsTable] = useState(false);
+  return (
+    <Paper withBorder p="md" component="section" aria-label={title} className={classes.chart}>
+      <Group justify="space-between" mb={4} gap="xs" wrap="nowrap">
+        <Title order={2} size="h3">
+          {title}
+        </Title>
+        <Button
+          variant="subtle"
+          size="compact-xs"
+          leftSection={<Icon name={asTable ? "activity" : "rows"} size={12} />}
+          aria-label={asTable ? `Show ${title} as chart` : `Show ${title} as table`}
+          onClick={() => setAsTable(!asTable)}
+          style={{ flexShrink: 0 }}
+        >
+          {asTable ? "as chart" : "as table"}
+        </Button>
+      </Group>
+      {!asTable && legend}
+      {asTable ? (
+        <div className={classes.table} tabIndex={0} role="region" aria-label={`${title}, table`}>
+          {table}
+        </div>
+      ) : (
+        <Suspense fallback={<PanelSkeleton height={chartHeight} />}>{chart}</Suspense>
+      )}
+      {note && (
+        <Text size="xs" c="dimmed" mt={6}>
+          {note}
+        </Text>
+      )}
+    </Paper>
+  );
+}

@@ -1,0 +1,37 @@
+import { Paper, Text } from "@mantine/core";
+
+import { useZone } from "../../lib/preferences";
+import { formatBucket } from "../../lib/time";
+
+interface Props {
+  at: string;
+  stepMs: number;
+  /** Name and value of each line. */
+  lines: [string, string][];
+}
+
+/** What a chart says about the bucket under the pointer. */
+export function ChartTooltip({ at, stepMs, lines }: Props) {
+  const [zone] = useZone();
+  return (
+    <Paper withBorder shadow="md" px="sm" py={6}>
+      <Text size="xs" fw={600} mb={2}>
+        {formatBucket(at, stepMs, zone)}
+      </Text>
+      <table>
+        <tbody>
+          {lines.map(([name, value]) => (
+            <tr key={name}>
+              <Text component="td" size="xs" c="dimmed" pr="sm">
+                {name}
+              </Text>
+              <Text component="td" size="xs" ff="monospace" ta="right">
+                {value}
+              </Text>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Paper>
+  );
+}

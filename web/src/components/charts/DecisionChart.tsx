@@ -1,0 +1,84 @@
+import "@mantine/charts/styles.css";
+
+import { BarChart } from "@mantine/charts";
+import { useId, useRef } from "react";
+
+import { formatCount } from "../../lib/numbers";
+import { useZone } from "../../lib/preferences";
+import { formatBucket } from "../../lib/time";
+import { chartHeight } from "./ChartPanel";
+import classes from "./charts.module.css";
+import { ChartTooltip } from "./ChartTooltip";
+import { decisionLooks, type DecisionPoint, decisionPoints } from "./decisions";
+import { Pattern } from "./patterns";
+import { axisCount, type Bin } from "./points";
+import { useZoom } from "./useZoom";
+
+interface Props {
+  series: Bin[];
+  stepMs: number;
+  onZoom: (from: string, to: string) => void;
+  /** A segment was clicked: a decision in one bucket. */
+  onPick: (at: string, decision: string) => void;
+}
+
+/** Requests over time, stacked by how the served model came about. */
+export default function DecisionChart({ series, stepMs, onZoom, onPick }: Props) {
+  const id = useId();
+  const [zone] = useZone();
+  // The segment that the button went down on. Segments are drawn anew in between, so they never see a whole click.
+  const pressed = useRef<string>(undefined);
+  const { selection, handlers } = useZoom({
+    onZoom,
+    onPick: (at) => pressed.current && onPick(at, pressed.current),
+    onEnd: () => (pressed.current = undefined),
+  });
+  return (
+    <BarChart
+      h={chartHeight}
+      mt="xs"
+      className={classes.plot}
+      type="stacked"
+      data={decisionPoints(series)}
+      dataKey="at"
+      series={decisionLooks.map((look) => ({ name: look.name, color: look.colour }))}
+      valueFormatter={axisCount}
+      maxBarWidth={48}
+      barProps={(line) => ({
+        fill: `url(#${id}-${line.name})`,
+        style: { cursor: "pointer" },
+        onMouseDown: () => {
+          pressed.current = line.name;
+        },
+      })}
+      xAxisProps={{ tickFormatter: (at: string) => formatBucket(at, stepMs, zone), minTickGap: 40 }}
+      yAxisProps={{ width: 48, allowDecimals: false }}
+      barChartProps={handlers}
+      referenceAreas={selection && [{ x1: selection.from, x2: selection.to, color: "var(--fl-expected)" }]}
+      tooltipProps={{
+        content: ({ payload }) => (
+          <Told point={payload?.[0]?.payload as DecisionPoint | undefined} stepMs={stepMs} />
+        ),
+      }}
+    >
+      <defs>
+        {decisionLooks.map((look) => (
+          <Pattern key={look.name} id={`${id}-${look.name}`} fill={look.fill} colour={look.colour} />
+        ))}
+      </defs>
+    </BarChart>
+  );
+}
+
+function Told({ point, stepMs }: { point?: DecisionPoint; stepMs: number }) {
+  if (!point) {
+    return null;
+  }
+  return (
+    <ChartTooltip
+      at={point.at}
+      stepMs={stepMs}
+      lines={decisionLooks.map((look) => [look.name, formatCount(point[look.name])])}
+    />
+  );
+}

@@ -1,0 +1,89 @@
+import "@mantine/charts/styles.css";
+
+import { CompositeChart, type CompositeChartSeries } from "@mantine/charts";
+import { useId } from "react";
+
+import { formatMoney } from "../../lib/money";
+import { formatCount } from "../../lib/numbers";
+import { useZone } from "../../lib/preferences";
+import { formatBucket } from "../../lib/time";
+import { chartHeight } from "./ChartPanel";
+import classes from "./charts.module.css";
+import { ChartTooltip } from "./ChartTooltip";
+import { Pattern } from "./patterns";
+import { axisMoney, type Bin, type SpendPoint, spendPoints } from "./points";
+import { useZoom } from "./useZoom";
+
+interface Props {
+  series: Bin[];
+  stepMs: number;
+  onZoom: (from: string, to: string) => void;
+  onPick: (at: string) => void;
+}
+
+const lines: CompositeChartSeries[] = [
+  { name: "saved", label: "Saved", color: "var(--fl-saved)", type: "area" },
+  { name: "extra", label: "Dearer", color: "var(--fl-extra)", type: "area" },
+  { name: "baseline", label: "Baseline", color: "var(--fl-baseline)", type: "line", strokeDasharray: "5 4" },
+  { name: "spend", label: "Spend", color: "var(--fl-spend)", type: "line" },
+];
+
+/** Spend over time under the line of the baseline; the band between them is what was saved. */
+export default function SpendChart({ series, stepMs, onZoom, onPick }: Props) {
+  const id = useId();
+  const [zone] = useZone();
+  const { selection, handlers } = useZoom({ onZoom, onPick });
+  return (
+    <CompositeChart
+      h={chartHeight}
+      mt="xs"
+      className={classes.plot}
+      data={spendPoints(series)}
+      dataKey="at"
+      series={lines}
+      curveType="linear"
+      withDots={series.length < 3}
+      valueFormatter={axisMoney}
+      areaProps={(line) => ({
+        fill: `url(#${id}-${line.name})`,
+        fillOpacity: 1,
+        stroke: "none",
+        dot: false,
+        activeDot: false,
+      })}
+      xAxisProps={{ tickFormatter: (at: string) => formatBucket(at, stepMs, zone), minTickGap: 40 }}
+      yAxisProps={{ width: 64 }}
+      composedChartProps={{ ...handlers, style: { cursor: "crosshair" } }}
+      referenceAreas={selection && [{ x1: selection.from, x2: selection.to, color: "var(--fl-spend)" }]}
+      tooltipProps={{
+        content: ({ payload }) => (
+          <Told point={payload?.[0]?.payload as SpendPoint | undefined} stepMs={stepMs} />
+        ),
+      }}
+    >
+      <defs>
+        <Pattern id={`${id}-saved`} fill="hatched" colour="var(--fl-saved)" />
+        <Pattern id={`${id}-extra`} fill="crossed" colour="var(--fl-extra)" />
+      </defs>
+    </CompositeChart>
+  );
+}
+
+function Told({ point, stepMs }: { point?: SpendPoint; stepMs: number }) {
+  if (!point) {
+    return null;
+  }
+  const { bin } = point;
+  return (
+    <ChartTooltip
+      at={point.at}
+      stepMs={stepMs}
+      lines={[
+        ["Spend", formatMoney(bin.cost_usd)],
+        ["Baseline", formatMoney(bin.baseline_cost_usd)],
+        ["Saved", formatMoney(bin.saved_usd)],
+        ["Requests", formatCount(bin.requests)],
+      ]}
+    />
+  );
+}

@@ -1,0 +1,104 @@
+import { describe, expect, it } from "vitest";
+
+import { decisionPoints } from "./decisions";
+import { axisCount, axisMoney, type Bin, hasExtra, spanRange, spendPoints, stepOf } from "./points";
+
+function bin(start: string, more: Partial<Bin> = {}): Bin {
+  return {
+    start,
+    requests: 1,
+    errors: 0,
+    rejected: 0,
+    expected: 1,
+    fallbacks: 0,
+    policies: 0,
+    priced: 1,
+    compared: 1,
+    cost_usd: "0",
+    baseline_cost_usd: "0",
+    saved_usd: "0",
+    saved_percent: null,
+    error_percent: null,
+    fallback_percent: null,
+    input_tokens: 0,
+    cached_tokens: 0,
+    output_tokens: 0,
+    latency_p50_ms: null,
+    latency_p95_ms: null,
+    ttft_p50_ms: null,
+    ...more,
+  };
+}
+
+const noon = "2026-11-03T12:00:00Z";
+const one = "2026-11-03T13:00:00Z";
+
+describe("spendPoints", () => {
+  it("puts the band of savings between spend and baseline", () => {
+    const [point] = spendPoints([bin(noon, { cost_usd: "0.1", baseline_cost_usd: "0.3", saved_usd: "0.2" })]);
+    expect(point).toMatchObject({ spend: 0.1, baseline: 0.3, saved: [0.1, 0.3], extra: [0.1, 0.1] });
+  });
+
+  it("puts what was dearer into a band of its own", () => {
+    const [point] = spendPoints([
+      bin(noon, { cost_usd: "0.5", baseline_cost_usd: "0.4", saved_usd: "-0.1" }),
+    ]);
+    expect(point).toMatchObject({ saved: [0.5, 0.5], extra: [0.4, 0.5] });
+  });
+
+  it("counts requests without a baseline the same on both lines", () => {
+    // Only half of the spend was compared: the band must still be what was saved.
+    const [point] = spendPoints([bin(noon, { cost_usd: "1", baseline_cost_usd: "0.75", saved_usd: "0.25" })]);
+    expect(point).toMatchObject({ spend: 1, baseline: 1.25 });
+  });
+});
+
+describe("hasExtra", () => {
+  it("sees a loss in any span", () => {
+    expect(hasExtra([bin(noon), bin(one, { saved_usd: "-0.000000001" })])).toBe(true);
+    expect(hasExtra([bin(noon), bin(one, { saved_usd: "1" })])).toBe(false);
+  });
+});
+
+describe("decisionPoints", () => {
+  it("keeps the decisions apart", () => {
+    expect(decisionPoints([bin(noon, { expected: 3, fallbacks: 2, policies: 1 })])).toEqual([
+      { at: noon, expected: 3, fallback: 2, policy: 1 },
+    ]);
+  });
+});
+
+describe("stepOf", () => {
+  it("believes the series more than what was asked for", () => {
+    expect(stepOf([bin(noon), bin(one)], 60_000)).toBe(3_600_000);
+    expect(stepOf([bin(noon)], 60_000)).toBe(60_000);
+  });
+});
+
+describe("spanRange", () => {
+  it("covers both buckets whichever way was dragged", () => {
+    const want = { from: "2026-11-03T12:00:00.000Z", to: "2026-11-03T14:00:00.000Z" };
+    expect(spanRange(noon, one, 3_600_000)).toEqual(want);
+    expect(spanRange(one, noon, 3_600_000)).toEqual(want);
+  });
+});
+
+describe("axes", () => {
+  it.each([
+    [0, "0"],
+    [35, "35"],
+    [1200, "1.2K"],
+    [3_000_000, "3M"],
+  ])("writes %d as %s", (n, text) => expect(axisCount(n)).toBe(text));
+
+  it.each([
+    [0, "$0"],
+    [0.00003, "$0.00003"],
+    [0.015, "$0.015"],
+    [0.5, "$0.5"],
+    [12, "$12"],
+    [12.25, "$12.25"],
+    [1500, "$1.5K"],
+    [-0.25, "−$0.25"],
+  ])("writes %d dollars as %s", (n, text) => expect(axisMoney(n)).toBe(text));
+});

@@ -1,0 +1,35 @@
+import type { Bin } from "./points";
+import type { Fill } from "./patterns";
+
+/** A decision as charts show it: the same order, pattern and colour everywhere. */
+export interface DecisionLook {
+  name: "expected" | "fallback" | "policy";
+  fill: Fill;
+  colour: string;
+  count: (bin: Bin) => number;
+}
+
+/** The decisions from the bottom of a bar to its top. */
+export const decisionLooks: DecisionLook[] = [
+  { name: "expected", fill: "solid", colour: "var(--fl-expected)", count: (bin) => bin.expected },
+  { name: "fallback", fill: "hatched", colour: "var(--fl-fallback)", count: (bin) => bin.fallbacks },
+  { name: "policy", fill: "crossed", colour: "var(--fl-policy)", count: (bin) => bin.policies },
+];
+
+/** One bar of the chart of decisions. */
+export interface DecisionPoint {
+  at: string;
+  expected: number;
+  fallback: number;
+  policy: number;
+}
+
+/** Makes the bars of the chart of decisions. */
+export function decisionPoints(series: Bin[]): DecisionPoint[] {
+  return series.map((bin) => ({
+    at: bin.start,
+    expected: bin.expected,
+    fallback: bin.fallbacks,
+    policy: bin.policies,
+  }));
+}

@@ -1,0 +1,86 @@
+import type { Schema } from "../../api/client";
+import { nanoText, parseNano } from "../../lib/money";
+import type { Range } from "../../lib/range";
+
+/** A span of time with its figures. */
+export type Bin = Schema["FigureBin"];
+
+/** One point of the chart of spend. Bands are pairs of their lower and upper edge. */
+export interface SpendPoint {
+  at: string;
+  spend: number;
+  baseline: number;
+  saved: [number, number];
+  extra: [number, number];
+  bin: Bin;
+}
+
+/**
+ * Makes the points of the chart of spend. The upper line is spend plus saved: requests without a known baseline count
+ * the same on both lines, so that the band between them is exactly what the total of savings says.
+ */
+export function spendPoints(series: Bin[]): SpendPoint[] {
+  return series.map((bin) => {
+    const spend = Number(bin.cost_usd);
+    const baseline = Number(nanoText(parseNano(bin.cost_usd) + parseNano(bin.saved_usd)));
+    return {
+      at: bin.start,
+      spend,
+      baseline,
+      saved: [spend, Math.max(spend, baseline)],
+      extra: [Math.min(spend, baseline), spend],
+      bin,
+    };
+  });
+}
+
+/** Reports whether something was dearer than its baseline in any span. */
+export function hasExtra(series: Bin[]): boolean {
+  return series.some((bin) => bin.saved_usd.startsWith("-"));
+}
+
+/** The width of the spans: what the series shows, or what was asked for when there is only one. */
+export function stepOf(series: Bin[], asked: number): number {
+  const [first, second] = series;
+  return first && second ? Date.parse(second.start) - Date.parse(first.start) : asked;
+}
+
+/** The range from the start of one span to the end of another, in either order. */
+export function spanRange(a: string, b: string, stepMs: number): Range {
+  const [low, high] = [Date.parse(a), Date.parse(b)].sort((x, y) => x - y) as [number, number];
+  return { from: new Date(low).toISOString(), to: new Date(high + stepMs).toISOString() };
+}
+
+const units: [number, string][] = [
+  [1e9, "B"],
+  [1e6, "M"],
+  [1e3, "K"],
+];
+
+/** Writes a number for an axis: 950, 1.2K, 3M. */
+export function axisCount(n: number): string {
+  for (const [size, unit] of units) {
+    if (Math.abs(n) >= size) {
+      return `${trim((n / size).toFixed(1))}${unit}`;
+    }
+  }
+  return trim(n.toFixed(1));
+}
+
+/** Writes an amount for an axis: $12, $0.5, $0.0003. */
+export function axisMoney(n: number): string {
+  if (n === 0) {
+    return "$0";
+  }
+  const sign = n < 0 ? "−" : "";
+  const size = Math.abs(n);
+  if (size >= 1000) {
+    return `${sign}$${axisCount(size)}`;
+  }
+  const decimals = size >= 1 ? 2 : Math.min(9, 1 - Math.floor(Math.log10(size)));
+  return `${sign}$${trim(size.toFixed(decimals))}`;
+}
+
+function trim(text: string): string {
+  return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
+}

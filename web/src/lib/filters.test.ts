@@ -1,0 +1,60 @@
+import { describe, expect, it } from "vitest";
+
+import { chipsOf, cleared, cliCommand, filtersOf, joinList, shellQuote, splitList, without } from "./filters";
+import { parseSearch, stringifySearch } from "./search";
+
+describe("filters in the address", () => {
+  it("are plain parameters, and come back as they were", () => {
+    const search = { decision: "fallback,policy", status: "502", q: "a b&c=d", from: "now-24h" };
+    const text = stringifySearch(search);
+    expect(text).toBe("?decision=fallback,policy&status=502&q=a+b%26c%3Dd&from=now-24h");
+    expect(parseSearch(text)).toEqual(search);
+  });
+
+  it("stay text: a status is no number and true no truth value", () => {
+    expect(parseSearch("?status=500&stream=true")).toEqual({ status: "500", stream: "true" });
+  });
+
+  it("leave out what is empty and what is no filter", () => {
+    expect(stringifySearch({ a: undefined, b: "", c: null })).toBe("");
+    expect(filtersOf({ model: "small-b", id: "req_1", live: "1", provider: "" })).toEqual({
+      model: "small-b",
+    });
+  });
+
+  it("clear to nothing", () => {
+    expect(filtersOf({ model: "x", q: "y", ...cleared() })).toEqual({});
+  });
+});
+
+describe("lists of values", () => {
+  it.each([[[]], [["a"]], [["a", "b"]], [["a,b", "c\\d", "\\,"]]])(
+    "come back as they were: %j",
+    (values: string[]) => {
+      expect(splitList(joinList(values))).toEqual(values);
+    },
+  );
+
+  it("become one chip each", () => {
+    expect(chipsOf({ q: "a,b", decision: "fallback,policy" })).toEqual([
+      { name: "decision", value: "fallback" },
+      { name: "decision", value: "policy" },
+      { name: "q", value: "a,b" },
+    ]);
+  });
+
+  it("lose one value at a time", () => {
+    expect(without({ decision: "fallback,policy" }, "decision", "policy")).toEqual({ decision: "fallback" });
+    expect(without({ decision: "fallback" }, "decision", "fallback").decision).toBeUndefined();
+    expect(without({ q: "a,b" }, "q", "a,b").q).toBeUndefined();
+  });
+});
+
+describe("the command for the same list", () => {
+  it("has the same names and quotes what a shell would read", () => {
+    expect(cliCommand({ min_cost: "0.01", q: "it's; rm" }, { from: "now-24h" })).toBe(
+      `fairlead requests list --from=now-24h --min-cost=0.01 --q='it'\\''s; rm'`,
+    );
+    expect(shellQuote("$HOME")).toBe("'$HOME'");
+  });
+});

@@ -1,0 +1,73 @@
+// Amounts travel as decimal strings of dollars with at most nine decimals. They are never turned into floating point:
+// a sum of strings here is exact to the last digit.
+
+const nanoDigits = 9;
+const dollar = 10n ** BigInt(nanoDigits);
+
+/** The sign for what nobody knows: an unknown amount is never shown as nought. */
+export const unknown = "—";
+
+/** Reads a decimal string of dollars as whole nano-dollars. */
+export function parseNano(text: string): bigint {
+  const match = /^([+-]?)(\d*)(?:\.(\d*))?$/.exec(text.trim());
+  if (!match || (!match[2] && !match[3])) {
+    throw new Error(`not an amount: ${text}`);
+  }
+  const decimals = (match[3] ?? "").slice(0, nanoDigits).padEnd(nanoDigits, "0");
+  const nano = BigInt(match[2] || "0") * dollar + BigInt(decimals);
+  return match[1] === "-" ? -nano : nano;
+}
+
+/**
+ * Writes an amount for people: two decimals from one dollar on, else four significant digits, so that what is not
+ * nought never looks like it.
+ */
+export function formatMoney(text: string | null | undefined): string {
+  return text == null ? unknown : formatNano(parseNano(text));
+}
+
+/** Writes a price or the cost of a model: nothing at all is free, which is another thing than unknown. */
+export function formatPaid(text: string | null | undefined): string {
+  return text != null && parseNano(text) === 0n ? "free" : formatMoney(text);
+}
+
+function formatNano(amount: bigint): string {
+  const sign = amount < 0n ? "−" : "";
+  let n = amount < 0n ? -amount : amount;
+  if (n === 0n) {
+    return "$0.00";
+  }
+  if (n < dollar) {
+    let unit = 1n; // of the fourth significant digit
+    while (n / unit >= 10_000n) {
+      unit *= 10n;
+    }
+    n = ((n + unit / 2n) / unit) * unit;
+  }
+  if (n >= dollar) {
+    const cents = (n + dollar / 200n) / (dollar / 100n);
+    return `${sign}$${(cents / 100n).toLocaleString("en-US")}.${String(cents % 100n).padStart(2, "0")}`;
+  }
+  const zeros = nanoDigits - String(n).length; // between the point and the first digit
+  const decimals = Math.min(nanoDigits, 4 + zeros);
+  return `${sign}$0.${String(n).padStart(nanoDigits, "0").slice(0, decimals)}`;
+}
+
+/** Adds decimal strings exactly. */
+export function sumMoney(amounts: string[]): string {
+  return nanoText(amounts.reduce((sum, text) => sum + parseNano(text), 0n));
+}
+
+/** Writes nano-dollars as a decimal string without needless noughts. */
+export function nanoText(nano: bigint): string {
+  const n = nano < 0n ? -nano : nano;
+  const decimals = String(n % dollar)
+    .padStart(nanoDigits, "0")
+    .replace(/0+$/, "");
+  return `${nano < 0n ? "-" : ""}${n / dollar}${decimals ? "." + decimals : ""}`;
+}
+
+/** The amount as a plain number, for the lengths of bars and charts only. */
+export function toNumber(text: string | null | undefined): number {
+  return text == null ? 0 : Number(text);
+}

@@ -1,0 +1,27 @@
+import { afterEach } from "vitest";
+import { cleanup, configure } from "@testing-library/react";
+
+configure({ asyncUtilTimeout: 10_000 });
+
+afterEach(cleanup);
+
+// What Mantine asks of a browser and jsdom has not.
+window.matchMedia = (query: string) =>
+  ({
+    matches: false,
+    media: query,
+    addEventListener: () => undefined,
+    removeEventListener: () => undefined,
+    addListener: () => undefined,
+    removeListener: () => undefined,
+    dispatchEvent: () => false,
+    onchange: null,
+  }) as MediaQueryList;
+
+window.ResizeObserver = class {
+  observe(): void {}
+  unobserve(): void {}
+  disconnect(): void {}
+};
+
+Element.prototype.scrollIntoView = () => undefined;

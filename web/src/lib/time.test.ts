@@ -1,0 +1,34 @@
+import { describe, expect, it } from "vitest";
+
+import { formatAge, formatBucket, formatMoment, formatRowTime } from "./time";
+
+const now = Date.parse("2026-11-03T12:00:00Z");
+
+describe("times", () => {
+  it("name the day only when it is another one", () => {
+    expect(formatRowTime("2026-11-03T09:08:07Z", "utc", now)).toBe("09:08:07");
+    expect(formatRowTime("2026-11-02T23:59:59Z", "utc", now)).toBe("2 Nov 23:59:59");
+  });
+
+  it("say when they are in UTC", () => {
+    expect(formatMoment("2026-11-03T09:08:07Z", "utc")).toBe("3 Nov 2026, 09:08:07 UTC");
+  });
+
+  it.each([
+    ["2026-11-03T11:59:56Z", "4 seconds ago"],
+    ["2026-11-03T11:00:00Z", "1 hour ago"],
+    ["2026-11-05T12:00:00Z", "in 2 days"],
+    ["2026-11-03T12:00:00Z", "just now"],
+  ])("%s is %s", (at, want) => {
+    expect(formatAge(at, now)).toBe(want);
+  });
+
+  it("label buckets as precisely as they are wide", () => {
+    const at = "2026-11-03T09:00:00Z";
+    expect([60_000, 3_600_000, 86_400_000].map((step) => formatBucket(at, step, "utc"))).toEqual([
+      "09:00",
+      "3 Nov 09:00",
+      "3 Nov",
+    ]);
+  });
+});

@@ -1,0 +1,45 @@
+import { SimpleGrid } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+
+import { workspaceQuery } from "../../api/manage";
+import { PageHeader } from "../../components/PageHeader";
+import { Section } from "../../components/Section";
+import { useSession } from "../../lib/session";
+import { Browsers } from "./Browsers";
+import { Budget } from "./Budget";
+import { DeleteAccount } from "./DeleteAccount";
+import { PasswordForm } from "./PasswordForm";
+import { ProfileForm } from "./ProfileForm";
+import { WorkspaceSettings } from "./WorkspaceForm";
+
+/** The person who is signed in, and the workspace they are in. */
+export function AccountPage() {
+  const { account, workspace: membership } = useSession();
+  const workspace = useQuery(workspaceQuery);
+  return (
+    <>
+      <PageHeader
+        title="Account"
+        description={`${account.email}, ${membership.role} of “${membership.name}”.`}
+      />
+      <SimpleGrid cols={{ base: 1, md: 2 }} spacing="xl" verticalSpacing={0}>
+        <Section title="Profile">
+          <ProfileForm />
+        </Section>
+        <Section title="Password">
+          <PasswordForm />
+        </Section>
+        <Section title="Workspace">
+          <WorkspaceSettings />
+        </Section>
+        <Section title="Budget of the workspace">
+          {workspace.data && <Budget workspace={workspace.data} />}
+        </Section>
+      </SimpleGrid>
+      <Browsers />
+      <Section title="Delete account">
+        <DeleteAccount />
+      </Section>
+    </>
+  );
+}

@@ -1,0 +1,106 @@
+import { Badge, Button, Group, Text } from "@mantine/core";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+
+import { api, type Schema } from "../../api/client";
+import { browsersQuery } from "../../api/manage";
+import { type Column, DataTable } from "../../components/DataTable";
+import { ErrorPanel } from "../../components/ErrorPanel";
+import { RowsSkeleton } from "../../components/Loading";
+import { Section } from "../../components/Section";
+import { Time } from "../../components/Time";
+import { notifyDone } from "../../lib/notify";
+import { plural } from "../../lib/numbers";
+import { clientName } from "./zones";
+
+type Browser = Schema["BrowserSession"];
+
+/** The browsers that are signed in; each can be signed out. */
+export function Browsers() {
+  const { data, error, refetch } = useQuery(browsersQuery);
+  const end = useEnd();
+  const others = (data?.sessions ?? []).filter((s) => !s.current);
+  const button = (s: Browser) =>
+    s.current ? (
+      <Badge color="green" radius="sm">
+        this browser
+      </Badge>
+    ) : (
+      <Button
+        size="compact-xs"
+        variant="default"
+        loading={end.isPending && end.variables.length === 1 && end.variables[0]?.id === s.id}
+        onClick={() => end.mutate([s])}
+        aria-label={`Sign out ${clientName(s.client)} from ${s.ip}`}
+      >
+        Sign out
+      </Button>
+    );
+  const columns: Column<Browser>[] = [
+    {
+      id: "client",
+      label: "Browser",
+      render: (s) => <span title={s.client}>{clientName(s.client)}</span>,
+      maxWidth: 260,
+    },
+    { id: "ip", label: "Address", render: (s) => s.ip },
+    { id: "seen", label: "Last seen", render: (s) => <Time at={s.seen_at} as="age" /> },
+    { id: "since", label: "Signed in", render: (s) => <Time at={s.created_at} as="day" /> },
+    { id: "expires", label: "Ends", render: (s) => <Time at={s.expires_at} as="age" /> },
+    { id: "end", label: "Actions", render: button },
+  ];
+  return (
+    <Section
+      title="Signed-in browsers"
+      actions={
+        others.length > 1 && (
+          <Button size="xs" variant="default" loading={end.isPending} onClick={() => end.mutate(others)}>
+            Sign out all others
+          </Button>
+        )
+      }
+    >
+      {error && (
+        <ErrorPanel what="The browsers could not be loaded" error={error} onRetry={() => void refetch()} />
+      )}
+      {end.error && <ErrorPanel what="Not every browser was signed out" error={end.error} />}
+      {!data && !error && <RowsSkeleton rows={2} />}
+      {data && (
+        <DataTable
+          label="List of signed-in browsers"
+          rows={data.sessions}
+          columns={columns}
+          rowKey={(s) => s.id}
+          phone={(s) => ({
+            top: (
+              <>
+                <Text span inherit fw={600} truncate>
+                  {clientName(s.client)}
+                </Text>
+                {button(s)}
+              </>
+            ),
+            bottom: (
+              <Group gap="xs" c="dimmed">
+                <span>{s.ip}</span>
+                <Time at={s.seen_at} as="age" />
+              </Group>
+            ),
+          })}
+        />
+      )}
+    </Section>
+  );
+}
+
+function useEnd() {
+  const queryClient = useQueryClient();
+  return useMutation({
+    mutationFn: async (sessions: Browser[]) => {
+      for (const { id } of sessions) {
+        await api.DELETE("/account/sessions/{id}", { params: { path: { id } } });
+      }
+    },
+    onSuccess: (_, sessions) => notifyDone(`${plural(sessions.length, "browser")} signed out.`),
+    onSettled: () => queryClient.invalidateQueries({ queryKey: browsersQuery.queryKey }),
+  });
+}

@@ -1,0 +1,92 @@
+import { Button, Group, List, Modal, PasswordInput, Stack, Text } from "@mantine/core";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+
+import { api } from "../../api/client";
+import { asApiError } from "../../api/errors";
+import { sessionQuery } from "../../api/queries";
+import { ErrorPanel } from "../../components/ErrorPanel";
+import { Icon } from "../../components/Icon";
+import { useSession } from "../../lib/session";
+import { storeText } from "../../lib/stored";
+
+/** Deletes the account of whoever is signed in, with their password. */
+export function DeleteAccount() {
+  const { account } = useSession();
+  const [opened, setOpened] = useState(false);
+  return (
+    <>
+      <Group gap="sm">
+        <Button
+          color="red"
+          variant="outline"
+          leftSection={<Icon name="trash" size={14} />}
+          onClick={() => setOpened(true)}
+        >
+          Delete account
+        </Button>
+        <Text size="sm" c="dimmed">
+          {account.email} is removed from this gateway for good.
+        </Text>
+      </Group>
+      <Modal opened={opened} onClose={() => setOpened(false)} title={`Delete ${account.email}`}>
+        {opened && <DeleteForm onClose={() => setOpened(false)} />}
+      </Modal>
+    </>
+  );
+}
+
+function DeleteForm({ onClose }: { onClose: () => void }) {
+  const { workspaces } = useSession();
+  const queryClient = useQueryClient();
+  const [password, setPassword] = useState("");
+  const remove = useMutation({
+    mutationFn: () => api.POST("/account/delete", { body: { password } }),
+    onSuccess: async () => {
+      storeText("workspace", "");
+      queryClient.removeQueries({ predicate: (query) => query.queryKey[0] !== "session" });
+      await queryClient.invalidateQueries({ queryKey: sessionQuery.queryKey });
+    },
+  });
+  const error = remove.error ? asApiError(remove.error) : undefined;
+  const wrong = error?.code === "WRONG_CREDENTIALS" ? error.message : undefined;
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        remove.mutate();
+      }}
+    >
+      <Stack gap="sm">
+        <List size="sm" spacing={4}>
+          <List.Item>You are signed out everywhere, and the account cannot be brought back.</List.Item>
+          <List.Item>You leave {workspaces.map((w) => `“${w.name}”`).join(", ")}.</List.Item>
+          <List.Item>
+            A workspace that is left without members stops: its keys are revoked, and what calls with them is
+            refused at once.
+          </List.Item>
+          <List.Item>A workspace with other members must have another owner first.</List.Item>
+        </List>
+        <PasswordInput
+          label="Your password"
+          required
+          autoComplete="current-password"
+          data-autofocus
+          value={password}
+          onChange={(event) => setPassword(event.currentTarget.value)}
+          error={wrong}
+          visibilityToggleButtonProps={{ "aria-label": "Show the password" }}
+        />
+        {error && !wrong && <ErrorPanel what="The account was not deleted" error={error} />}
+        <Group justify="flex-end" gap="xs">
+          <Button variant="default" onClick={onClose}>
+            Cancel
+          </Button>
+          <Button type="submit" color="red" disabled={!password} loading={remove.isPending}>
+            Delete for good
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}

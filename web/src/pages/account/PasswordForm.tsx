@@ -1,0 +1,81 @@
+import { Button, Group, PasswordInput, Stack } from "@mantine/core";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+
+import { api, must } from "../../api/client";
+import { asApiError } from "../../api/errors";
+import { browsersQuery } from "../../api/manage";
+import { registrationQuery, sessionQuery } from "../../api/queries";
+import { ErrorPanel } from "../../components/ErrorPanel";
+import { notifyDone } from "../../lib/notify";
+import { useSession } from "../../lib/session";
+
+/** Changes the password; every other browser is signed out by it. */
+export function PasswordForm() {
+  const { account } = useSession();
+  const { data: rules } = useQuery(registrationQuery);
+  const [old, setOld] = useState("");
+  const [next, setNext] = useState("");
+  const change = useChange(() => {
+    setOld("");
+    setNext("");
+  });
+  const error = change.error ? asApiError(change.error) : undefined;
+  const wrong = error?.code === "WRONG_CREDENTIALS" ? error.message : error?.problems["old_password"];
+  const bad = error?.problems["new_password"];
+  const least = rules?.min_password_length ?? 0;
+  const short = next !== "" && next.length < least;
+  const show = { "aria-label": "Show the password" };
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        change.mutate({ old_password: old, new_password: next });
+      }}
+    >
+      <Stack gap="sm" maw={420}>
+        {/* Password managers look for the name that belongs to the password. */}
+        <input type="hidden" name="username" autoComplete="username" value={account.email} />
+        <PasswordInput
+          label="Password now"
+          required
+          autoComplete="current-password"
+          value={old}
+          onChange={(event) => setOld(event.currentTarget.value)}
+          error={wrong}
+          visibilityToggleButtonProps={show}
+        />
+        <PasswordInput
+          label="New password"
+          description={`At least ${least} characters. Other browsers are signed out; API keys stay.`}
+          required
+          autoComplete="new-password"
+          value={next}
+          onChange={(event) => setNext(event.currentTarget.value)}
+          error={bad ?? (short ? `${least - next.length} more characters` : undefined)}
+          visibilityToggleButtonProps={show}
+        />
+        {error && !wrong && !bad && <ErrorPanel what="The password was not changed" error={error} />}
+        <Group>
+          <Button type="submit" disabled={!old || !next || short} loading={change.isPending}>
+            Change password
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+
+function useChange(onDone: () => void) {
+  const queryClient = useQueryClient();
+  return useMutation({
+    mutationFn: (body: { old_password: string; new_password: string }) =>
+      must(api.POST("/account/password", { body })),
+    onSuccess: async (session) => {
+      queryClient.setQueryData(sessionQuery.queryKey, session);
+      await queryClient.invalidateQueries({ queryKey: browsersQuery.queryKey });
+      notifyDone("The password is changed. Every other browser is signed out.");
+      onDone();
+    },
+  });
+}

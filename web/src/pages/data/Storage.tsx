@@ -1,0 +1,56 @@
+import { Progress, SimpleGrid, Stack, Text } from "@mantine/core";
+import type { ReactNode } from "react";
+
+import type { Schema } from "../../api/client";
+import { Time } from "../../components/Time";
+import { formatBytes } from "../../lib/numbers";
+
+/** What is stored, as far as whoever asks may know: disks are the matter of those who run the gateway. */
+export function Storage({ storage, store }: { storage: Schema["StorageView"]; store: string }) {
+  const spool = storage.spool_bytes;
+  const limit = storage.spool_limit_bytes;
+  const percent = spool != null && limit ? (100 * spool) / limit : null;
+  return (
+    <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }} spacing="md">
+      <Fact label="Database" value={formatBytes(storage.database_bytes)}>
+        {store === "sqlite"
+          ? "SQLite, with every workspace in it."
+          : "PostgreSQL, with every workspace in it."}
+      </Fact>
+      <Fact label="Free on the disk" value={formatBytes(storage.free_bytes)}>
+        Where the database and the queue are.
+      </Fact>
+      <Fact label="Waiting to be stored" value={formatBytes(spool)}>
+        Of {formatBytes(limit)} at most; beyond it requests are refused, never lost.
+        {percent !== null && (
+          <Progress
+            value={percent}
+            mt={6}
+            size="sm"
+            color={percent > 80 ? "red" : "cyan"}
+            aria-label="Share of the queue in use"
+          />
+        )}
+      </Fact>
+      <Fact label="Oldest request" value={<Time at={storage.oldest_request} as="day" none="none yet" />}>
+        Of all workspaces.
+      </Fact>
+    </SimpleGrid>
+  );
+}
+
+function Fact({ label, value, children }: { label: string; value: ReactNode; children: ReactNode }) {
+  return (
+    <Stack gap={2}>
+      <Text size="xs" c="dimmed" fw={600}>
+        {label}
+      </Text>
+      <Text size="lg" ff="monospace" component="div">
+        {value}
+      </Text>
+      <Text size="xs" c="dimmed" component="div">
+        {children}
+      </Text>
+    </Stack>
+  );
+}

@@ -1,0 +1,162 @@
+import { Alert, Anchor, Button, PasswordInput, Stack, Text, TextInput } from "@mantine/core";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useLocation } from "@tanstack/react-router";
+import { useState } from "react";
+
+import { api, must, type Schema } from "../../api/client";
+import { asApiError } from "../../api/errors";
+import { registrationQuery, sessionQuery } from "../../api/queries";
+import { ErrorPanel } from "../../components/ErrorPanel";
+import { PanelSkeleton } from "../../components/Loading";
+import { EntryFrame } from "./EntryFrame";
+import { PageLink } from "../../components/PageLink";
+import { useGo } from "../../lib/search";
+
+/**
+ * Registers an account. On an empty gateway this is the first page on every address. The setup code comes from the
+ * printed link (/welcome#CODE), an invitation from its own (/register#invitation=TOKEN).
+ */
+export function RegisterPage({ server }: { server: Schema["ServerView"] }) {
+  const { hash } = useLocation();
+  const invitation = hash.startsWith("invitation=") ? hash.slice("invitation=".length) : undefined;
+  const { data, error, refetch } = useQuery(registrationQuery);
+  const first = server.setup_needed;
+  if (error) {
+    return (
+      <EntryFrame title="Register">
+        <ErrorPanel what="Registration could not be prepared" error={error} onRetry={() => void refetch()} />
+      </EntryFrame>
+    );
+  }
+  if (!data) {
+    return <PanelSkeleton height={400} />;
+  }
+  if (data.invitation_needed && !invitation) {
+    return (
+      <EntryFrame title="Register">
+        <Alert color="yellow" variant="outline" title="An invitation is needed">
+          Ask somebody who has an account here for an invitation, and open its link.
+        </Alert>
+        <Text size="sm" ta="center" mt="md">
+          <Anchor component={PageLink} to="/sign-in">
+            Sign in
+          </Anchor>
+        </Text>
+      </EntryFrame>
+    );
+  }
+  return (
+    <EntryFrame
+      title={first ? "Create the first account" : "Register"}
+      lead={
+        first
+          ? "This gateway has no account yet. The first one runs it: keys, providers and members are managed from here."
+          : invitation && "You are invited to a workspace. It is yours to use as soon as you are registered."
+      }
+    >
+      <RegisterForm state={data} invitation={invitation} code={!invitation && first ? hash : ""} />
+      {!first && (
+        <Text size="sm" ta="center" mt="md">
+          Registered already?{" "}
+          <Anchor component={PageLink} to="/sign-in">
+            Sign in
+          </Anchor>
+        </Text>
+      )}
+    </EntryFrame>
+  );
+}
+
+interface FormProps {
+  state: Schema["RegistrationState"];
+  invitation?: string;
+  code: string;
+}
+
+function RegisterForm({ state, invitation, code: printed }: FormProps) {
+  const queryClient = useQueryClient();
+  const go = useGo();
+  const [name, setName] = useState("");
+  const [email, setEmail] = useState("");
+  const [password, setPassword] = useState("");
+  const [code, setCode] = useState(printed);
+  const register = useMutation({
+    mutationFn: () =>
+      must(
+        api.POST("/registration", {
+          body: {
+            name,
+            email,
+            password,
+            invitation,
+            setup_code: state.setup_code_needed ? code.trim() : undefined,
+          },
+        }),
+      ),
+    onSuccess: async (session) => {
+      queryClient.setQueryData(sessionQuery.queryKey, session);
+      await go({ to: "/quickstart" }, true);
+    },
+  });
+  const problems = register.error ? asApiError(register.error).problems : {};
+  const tooShort = password.length > 0 && password.length < state.min_password_length;
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        register.mutate();
+      }}
+    >
+      <Stack gap="sm">
+        {state.setup_code_needed && (
+          <TextInput
+            label="Setup code"
+            description="The gateway printed it when it started, with a link to this page."
+            placeholder="8F3K-29QX"
+            required
+            value={code}
+            onChange={(event) => setCode(event.currentTarget.value)}
+            error={problems["setup_code"]}
+          />
+        )}
+        <TextInput
+          label="Name"
+          autoComplete="name"
+          autoFocus
+          value={name}
+          onChange={(event) => setName(event.currentTarget.value)}
+          error={problems["name"]}
+        />
+        <TextInput
+          label="Email"
+          type="email"
+          autoComplete="username"
+          required
+          value={email}
+          onChange={(event) => setEmail(event.currentTarget.value)}
+          error={problems["email"]}
+        />
+        <PasswordInput
+          label="Password"
+          autoComplete="new-password"
+          description={`At least ${state.min_password_length} characters.`}
+          required
+          minLength={state.min_password_length}
+          value={password}
+          onChange={(event) => setPassword(event.currentTarget.value)}
+          error={
+            problems["password"] ??
+            (tooShort ? `${state.min_password_length - password.length} more characters` : undefined)
+          }
+          visibilityToggleButtonProps={{ "aria-label": "Show the password" }}
+        />
+        {register.error && Object.keys(problems).length === 0 && (
+          <ErrorPanel what="The account was not created" error={register.error} />
+        )}
+        <Button type="submit" loading={register.isPending} disabled={tooShort}>
+          Create account
+        </Button>
+      </Stack>
+    </form>
+  );
+}

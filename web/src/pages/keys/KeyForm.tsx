@@ -1,0 +1,266 @@
+import {
+  Accordion,
+  Checkbox,
+  Group,
+  NumberInput,
+  SegmentedControl,
+  Select,
+  Stack,
+  Switch,
+  TagsInput,
+  Text,
+  TextInput,
+} from "@mantine/core";
+
+import type { KeyDraft } from "./keyDraft";
+
+interface Props {
+  draft: KeyDraft;
+  onChange: (change: Partial<KeyDraft>) => void;
+  /** Models to suggest. */
+  models: string[];
+  /** What is wrong, by the names of the API. */
+  problems: Record<string, string>;
+}
+
+const scopes = [
+  { value: "inference", label: "inference", description: "call models" },
+  { value: "read", label: "read", description: "read requests, figures, models and keys" },
+  { value: "manage", label: "manage", description: "change keys, policies and settings" },
+];
+
+/** The fields of a key. Only the name is needed; everything else is folded with defaults that do no harm. */
+export function KeyForm(props: Props) {
+  return (
+    <Stack gap="sm">
+      <TextInput
+        label="Name"
+        description="What uses the key, such as ci or checkout-service."
+        required
+        maxLength={100}
+        data-autofocus
+        value={props.draft.name}
+        onChange={(event) => props.onChange({ name: event.currentTarget.value })}
+        error={props.problems["name"]}
+      />
+      <Accordion variant="contained" multiple>
+        <Fold value="access" title="Access" summary={accessSummary(props.draft)}>
+          <AccessFields {...props} />
+        </Fold>
+        <Fold value="limits" title="Limits and budget" summary={limitSummary(props.draft)}>
+          <LimitFields {...props} />
+        </Fold>
+        <Fold value="more" title="Expiry, storing and tags" summary={moreSummary(props.draft)}>
+          <MoreFields {...props} />
+        </Fold>
+      </Accordion>
+    </Stack>
+  );
+}
+
+function Fold(props: { value: string; title: string; summary: string; children: React.ReactNode }) {
+  return (
+    <Accordion.Item value={props.value}>
+      <Accordion.Control>
+        <Text size="sm" fw={600}>
+          {props.title}
+        </Text>
+        <Text size="xs" c="dimmed">
+          {props.summary}
+        </Text>
+      </Accordion.Control>
+      <Accordion.Panel>
+        <Stack gap="sm">{props.children}</Stack>
+      </Accordion.Panel>
+    </Accordion.Item>
+  );
+}
+
+function accessSummary(draft: KeyDraft): string {
+  return `${draft.scopes.join(", ") || "no scope"} · ${draft.allowedModels.length > 0 ? draft.allowedModels.join(", ") : "all models"}`;
+}
+
+function limitSummary(draft: KeyDraft): string {
+  const limited = draft.requestsPerMinute || draft.tokensPerMinute || draft.concurrent;
+  const budget = draft.budgetAmount ? `$${draft.budgetAmount} per ${draft.budgetPeriod}` : "no budget";
+  return `${limited ? "rates limited" : "no rate limits"} · ${budget}`;
+}
+
+function moreSummary(draft: KeyDraft): string {
+  const ends =
+    draft.expiry === "none"
+      ? "never expires"
+      : draft.expiry === "date"
+        ? draft.expiryDate
+        : `${draft.expiry} days`;
+  return `${ends} · texts: ${draft.logBodies}${draft.tags.length > 0 ? ` · ${draft.tags.join(", ")}` : ""}`;
+}
+
+function AccessFields({ draft, onChange, models, problems }: Props) {
+  return (
+    <>
+      <Checkbox.Group
+        label="Scopes"
+        value={draft.scopes}
+        onChange={(value) => onChange({ scopes: value })}
+        error={problems["scopes"]}
+      >
+        <Stack gap={6} mt={4}>
+          {scopes.map((scope) => (
+            <Checkbox key={scope.value} {...scope} />
+          ))}
+        </Stack>
+      </Checkbox.Group>
+      <TagsInput
+        label="Allowed models"
+        description="None means all. A name may end in * for all that begin so."
+        data={models}
+        value={draft.allowedModels}
+        onChange={(value) => onChange({ allowedModels: value })}
+        error={problems["allowed_models"]}
+        comboboxProps={{ withinPortal: true }}
+      />
+      <Select
+        label="Baseline model"
+        description="What savings are measured against; empty for the workspace’s."
+        data={models}
+        searchable
+        clearable
+        value={draft.baselineModel || null}
+        onChange={(value) => onChange({ baselineModel: value ?? "" })}
+        error={problems["baseline_model"]}
+      />
+      <Switch
+        label="May use models without a known price"
+        checked={draft.allowUnpriced}
+        onChange={(event) => onChange({ allowUnpriced: event.currentTarget.checked })}
+      />
+    </>
+  );
+}
+
+function LimitFields({ draft, onChange, problems }: Props) {
+  return (
+    <>
+      <Group grow align="flex-start">
+        <NumberInput
+          label="Requests per minute"
+          min={0}
+          allowDecimal={false}
+          thousandSeparator=","
+          placeholder="no limit"
+          value={draft.requestsPerMinute}
+          onChange={(value) => onChange({ requestsPerMinute: value === "" ? "" : Number(value) })}
+          error={problems["limits.requests_per_minute"]}
+        />
+        <NumberInput
+          label="Tokens per minute"
+          min={0}
+          allowDecimal={false}
+          thousandSeparator=","
+          placeholder="no limit"
+          value={draft.tokensPerMinute}
+          onChange={(value) => onChange({ tokensPerMinute: value === "" ? "" : Number(value) })}
+          error={problems["limits.tokens_per_minute"]}
+        />
+      </Group>
+      <Group grow align="flex-start">
+        <TextInput
+          label="Budget in dollars"
+          inputMode="decimal"
+          placeholder="no budget"
+          value={draft.budgetAmount}
+          onChange={(event) => onChange({ budgetAmount: event.currentTarget.value.trim() })}
+          error={problems["budget.amount_usd"] ?? problems["budget"]}
+        />
+        <Select
+          label="Per"
+          data={[
+            { value: "day", label: "day" },
+            { value: "week", label: "week" },
+            { value: "month", label: "month" },
+            { value: "total", label: "lifetime" },
+          ]}
+          allowDeselect={false}
+          value={draft.budgetPeriod}
+          onChange={(value) => onChange({ budgetPeriod: value ?? "month" })}
+        />
+        <NumberInput
+          label="Warn at"
+          suffix=" %"
+          min={0}
+          max={100}
+          value={draft.budgetWarn}
+          onChange={(value) => onChange({ budgetWarn: value === "" ? "" : Number(value) })}
+          error={problems["budget.warn_percent"]}
+        />
+      </Group>
+      <Switch
+        label="Refuse requests beyond the budget"
+        checked={draft.budgetBlocks}
+        onChange={(event) => onChange({ budgetBlocks: event.currentTarget.checked })}
+      />
+    </>
+  );
+}
+
+function MoreFields({ draft, onChange, problems }: Props) {
+  return (
+    <>
+      <Group align="flex-end" grow>
+        <Select
+          label="Expires"
+          data={[
+            { value: "none", label: "never" },
+            { value: "30", label: "in 30 days" },
+            { value: "90", label: "in 90 days" },
+            { value: "365", label: "in 365 days" },
+            { value: "date", label: "at the end of a day" },
+          ]}
+          allowDeselect={false}
+          value={draft.expiry}
+          onChange={(value) => onChange({ expiry: value ?? "none" })}
+          error={problems["expires_at"]}
+        />
+        {draft.expiry === "date" && (
+          <TextInput
+            type="date"
+            label="Day"
+            required
+            value={draft.expiryDate}
+            onChange={(event) => onChange({ expiryDate: event.currentTarget.value })}
+          />
+        )}
+      </Group>
+      <div>
+        <Text size="sm" fw={500} mb={4} id="log-bodies">
+          Store the texts of requests and answers
+        </Text>
+        <SegmentedControl
+          aria-labelledby="log-bodies"
+          size="xs"
+          data={[
+            { value: "inherit", label: "as the workspace" },
+            { value: "on", label: "on" },
+            { value: "off", label: "off" },
+          ]}
+          value={draft.logBodies}
+          onChange={(value) => onChange({ logBodies: value })}
+        />
+      </div>
+      <TagsInput
+        label="Tags"
+        description="name=value; every request of the key carries them."
+        value={draft.tags}
+        onChange={(value) => onChange({ tags: value.filter((tag) => /^[^=]+=/.test(tag)) })}
+        error={problems["tags"]}
+      />
+      <Switch
+        label="Errors in the OpenAI shape"
+        description="For clients that cannot read a plain error."
+        checked={draft.errorFormat === "openai"}
+        onChange={(event) => onChange({ errorFormat: event.currentTarget.checked ? "openai" : "" })}
+      />
+    </>
+  );
+}

@@ -1,0 +1,336 @@
+import {
+  ActionIcon,
+  Badge,
+  Button,
+  Group,
+  Menu,
+  Progress,
+  SegmentedControl,
+  Stack,
+  Text,
+  Tooltip,
+} from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+
+import type { Schema } from "../../api/client";
+import { keysQuery } from "../../api/queries";
+import { type Column, DataTable } from "../../components/DataTable";
+import { EmptyState } from "../../components/EmptyState";
+import { ErrorPanel } from "../../components/ErrorPanel";
+import { Icon } from "../../components/Icon";
+import { RowsSkeleton } from "../../components/Loading";
+import { Money } from "../../components/Money";
+import { PageHeader } from "../../components/PageHeader";
+import { StateBadge } from "../../components/badges";
+import { Time } from "../../components/Time";
+import { formatMoney } from "../../lib/money";
+import { useSearchParams } from "../../lib/search";
+import { useSession } from "../../lib/session";
+import { CreateKeyDialog, EditKeyDialog, RevokeKeyDialog, RotateKeyDialog } from "./KeyDialogs";
+import { graceSecrets, keyHint, limitWords } from "./keyState";
+import { SecretDialog } from "./SecretDialog";
+import { PageLink } from "../../components/PageLink";
+
+type KeyView = Schema["KeyView"];
+
+interface Acts {
+  onEdit: (key: KeyView) => void;
+  onRotate: (key: KeyView) => void;
+  onRevoke: (key: KeyView) => void;
+  mayChange: (key: KeyView) => boolean;
+}
+
+/** API keys of the workspace: what they may do, what they spent, and how to make, change and end them. */
+export function KeysPage() {
+  const { may, account } = useSession();
+  const [search, setSearch] = useSearchParams();
+  const [created, setCreated] = useState<Schema["NewKey"]>();
+  const [editing, setEditing] = useState<KeyView>();
+  const [rotating, setRotating] = useState<KeyView>();
+  const [revoking, setRevoking] = useState<KeyView>();
+  const show = (key: Schema["NewKey"]) => {
+    setSearch({ create: undefined });
+    setRotating(undefined);
+    setCreated(key);
+  };
+  const acts: Acts = {
+    onEdit: setEditing,
+    onRotate: setRotating,
+    onRevoke: setRevoking,
+    mayChange: (key) => may("manage_keys") || (may("manage_own_keys") && key.created_by === account.id),
+  };
+  return (
+    <>
+      <PageHeader
+        title="API keys"
+        description="Servers call the model API with these keys."
+        actions={
+          may("manage_own_keys") && (
+            <Button leftSection={<Icon name="plus" />} onClick={() => setSearch({ create: "1" })}>
+              Create key
+            </Button>
+          )
+        }
+      />
+      <KeyList state={search["state"] ?? "active"} onState={(state) => setSearch({ state })} acts={acts} />
+      <CreateKeyDialog
+        opened={search["create"] !== undefined}
+        onClose={() => setSearch({ create: undefined })}
+        onCreated={show}
+      />
+      <SecretDialog created={created} onClose={() => setCreated(undefined)} />
+      <EditKeyDialog target={editing} onClose={() => setEditing(undefined)} />
+      <RotateKeyDialog target={rotating} onClose={() => setRotating(undefined)} onRotated={show} />
+      <RevokeKeyDialog target={revoking} onClose={() => setRevoking(undefined)} />
+    </>
+  );
+}
+
+function KeyList({ state, onState, acts }: { state: string; onState: (state: string) => void; acts: Acts }) {
+  const { data, error, isPending, isFetching, refetch } = useQuery(keysQuery);
+  if (error) {
+    return <ErrorPanel what="The keys could not be loaded" error={error} onRetry={() => void refetch()} />;
+  }
+  if (isPending) {
+    return <RowsSkeleton rows={4} height={44} />;
+  }
+  const shown = data.keys.filter(
+    (key) => state === "all" || (state === "revoked") === (key.state === "revoked"),
+  );
+  return (
+    <Stack gap="sm">
+      <SegmentedControl
+        size="xs"
+        w="fit-content"
+        aria-label="Which keys"
+        data={[
+          { value: "active", label: "In use" },
+          { value: "revoked", label: "Revoked" },
+          { value: "all", label: "All" },
+        ]}
+        value={state}
+        onChange={onState}
+      />
+      {shown.length === 0 ? (
+        <NoKeys state={state} />
+      ) : (
+        <DataTable
+          label="API keys"
+          rows={shown}
+          columns={columns(acts)}
+          rowKey={(key) => key.id}
+          dimmed={isFetching && !data}
+          phone={(key) => ({
+            top: (
+              <>
+                <Text fw={600} truncate>
+                  {key.name}
+                </Text>
+                <Group gap="xs" wrap="nowrap">
+                  <StateOf target={key} />
+                  <KeyMenu target={key} {...acts} />
+                </Group>
+              </>
+            ),
+            bottom: (
+              <>
+                <Text size="xs" c="dimmed" ff="monospace">
+                  {keyHint(key)}
+                </Text>
+                <Money amount={key.spend_30d_usd} />
+              </>
+            ),
+          })}
+        />
+      )}
+    </Stack>
+  );
+}
+
+function NoKeys({ state }: { state: string }) {
+  if (state === "revoked") {
+    return <EmptyState icon="key" title="No key was revoked" />;
+  }
+  return (
+    <EmptyState icon="key" title="There is no key yet">
+      Create one, and call the model API with it from your server. The Quickstart shows how.
+    </EmptyState>
+  );
+}
+
+function columns(acts: Acts): Column<KeyView>[] {
+  return [
+    {
+      id: "name",
+      label: "Name",
+      render: (key) => (
+        <>
+          <Text size="sm" fw={600} truncate maw={220}>
+            {key.name}
+          </Text>
+          <KeyHints target={key} />
+        </>
+      ),
+    },
+    { id: "state", label: "State", render: (key) => <StateOf target={key} /> },
+    { id: "scopes", label: "Scopes", render: (key) => <Scopes target={key} /> },
+    { id: "limits", label: "Limits", render: (key) => <Limits target={key} /> },
+    { id: "budget", label: "Budget", render: (key) => <Budget target={key} /> },
+    {
+      id: "spend",
+      label: "Spend 30 d",
+      numeric: true,
+      render: (key) => <Money amount={key.spend_30d_usd} />,
+    },
+    {
+      id: "used",
+      label: "Last used",
+      render: (key) => (
+        <>
+          <Time at={key.last_used_at} as="age" none="never" />
+          {key.last_used_by && (
+            <Text size="xs" c="dimmed" truncate maw={150}>
+              {key.last_used_by}
+            </Text>
+          )}
+        </>
+      ),
+    },
+    { id: "expires", label: "Expires", render: (key) => <Time at={key.expires_at} as="day" none="never" /> },
+    { id: "created", label: "Created", render: (key) => <Time at={key.created_at} as="day" /> },
+    { id: "menu", label: "", render: (key) => <KeyMenu target={key} {...acts} /> },
+  ];
+}
+
+function KeyHints({ target }: { target: KeyView }) {
+  const old = graceSecrets(target);
+  return (
+    <Text size="xs" c="dimmed" ff="monospace" component="div">
+      {keyHint(target)}
+      {old.map((secret) => (
+        <div key={secret.start + secret.end}>
+          {secret.start}…{secret.end} <GraceEnd secret={secret} />
+        </div>
+      ))}
+    </Text>
+  );
+}
+
+function GraceEnd({ secret }: { secret: Schema["KeySecret"] }) {
+  if (secret.expires_at) {
+    return (
+      <>
+        ends <Time at={secret.expires_at} as="age" />
+      </>
+    );
+  }
+  return secret.grace_after_use_ms == null ? null : <>ends once the new one is used</>;
+}
+
+function StateOf({ target }: { target: KeyView }) {
+  const looks = {
+    active: { icon: "check", colour: "green", word: "active" },
+    expired: { icon: "clock", colour: "orange", word: "expired" },
+    revoked: { icon: "ban", colour: "gray", word: "revoked" },
+  } as const;
+  return <StateBadge look={looks[target.state]} />;
+}
+
+function Scopes({ target }: { target: KeyView }) {
+  return (
+    <>
+      <Group gap={4} wrap="nowrap">
+        {target.scopes.map((scope) => (
+          <Badge key={scope} size="sm" color="gray" radius="sm">
+            {scope}
+          </Badge>
+        ))}
+      </Group>
+      <Tooltip label={target.allowed_models.join(", ")} disabled={target.allowed_models.length < 2}>
+        <Text size="xs" c="dimmed" truncate maw={160}>
+          {target.allowed_models.length === 0 ? "all models" : target.allowed_models.join(", ")}
+        </Text>
+      </Tooltip>
+    </>
+  );
+}
+
+function Limits({ target }: { target: KeyView }) {
+  const words = limitWords(target.limits);
+  return (
+    <Text size="xs" component="div" c={words.length === 0 ? "dimmed" : undefined}>
+      {words.length === 0 ? "none" : words.map((word) => <div key={word}>{word}</div>)}
+    </Text>
+  );
+}
+
+function Budget({ target: { name, budget, budget_use: use } }: { target: KeyView }) {
+  if (!budget) {
+    return (
+      <Text size="xs" c="dimmed">
+        none
+      </Text>
+    );
+  }
+  const percent = Math.min(100, use?.percent ?? 0);
+  const over = percent >= 100 ? "red" : percent >= (budget.warn_percent ?? 80) ? "orange" : "cyan";
+  return (
+    <div style={{ minWidth: 130 }}>
+      <Text size="xs" ff="monospace">
+        {formatMoney(use?.spent_usd ?? "0")} of {formatMoney(budget.amount_usd)}
+      </Text>
+      <Progress.Root size={6} my={2}>
+        <Progress.Section value={percent} color={over} aria-label={`Budget of ${name} used`} />
+      </Progress.Root>
+      <Text size="xs" c="dimmed">
+        {use?.resets_at ? (
+          <>
+            resets <Time at={use.resets_at} as="day" />
+          </>
+        ) : (
+          `per ${budget.period}`
+        )}
+      </Text>
+    </div>
+  );
+}
+
+function KeyMenu({ target, onEdit, onRotate, onRevoke, mayChange }: { target: KeyView } & Acts) {
+  return (
+    <Menu position="bottom-end">
+      <Menu.Target>
+        <ActionIcon variant="subtle" color="gray" aria-label={`Actions for ${target.name}`}>
+          <Icon name="dots" />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Item
+          component={PageLink}
+          to="/requests"
+          search={{ key: target.id, from: "now-30d" }}
+          leftSection={<Icon name="list" size={14} />}
+        >
+          Its requests
+        </Menu.Item>
+        {mayChange(target) && target.state !== "revoked" && (
+          <>
+            <Menu.Item leftSection={<Icon name="edit" size={14} />} onClick={() => onEdit(target)}>
+              Edit
+            </Menu.Item>
+            <Menu.Item leftSection={<Icon name="refresh" size={14} />} onClick={() => onRotate(target)}>
+              Rotate
+            </Menu.Item>
+            <Menu.Item
+              color="red"
+              leftSection={<Icon name="ban" size={14} />}
+              onClick={() => onRevoke(target)}
+            >
+              Revoke
+            </Menu.Item>
+          </>
+        )}
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

@@ -1,0 +1,143 @@
+import type { Schema } from "../../api/client";
+
+/** A key as the form holds it: every field is what its control shows. */
+export interface KeyDraft {
+  name: string;
+  scopes: string[];
+  allowedModels: string[];
+  baselineModel: string;
+  requestsPerMinute: number | "";
+  tokensPerMinute: number | "";
+  concurrent: number | "";
+  budgetAmount: string;
+  budgetPeriod: string;
+  budgetWarn: number | "";
+  budgetBlocks: boolean;
+  /** none, 30, 90 or 365 days, or a date. */
+  expiry: string;
+  expiryDate: string;
+  logBodies: string;
+  errorFormat: string;
+  allowUnpriced: boolean;
+  tags: string[];
+}
+
+/** The form for a new key: a name is all it needs. */
+export const emptyDraft: KeyDraft = {
+  name: "",
+  scopes: ["inference"],
+  allowedModels: [],
+  baselineModel: "",
+  requestsPerMinute: "",
+  tokensPerMinute: "",
+  concurrent: "",
+  budgetAmount: "",
+  budgetPeriod: "month",
+  budgetWarn: 80,
+  budgetBlocks: true,
+  expiry: "none",
+  expiryDate: "",
+  logBodies: "inherit",
+  errorFormat: "",
+  allowUnpriced: false,
+  tags: [],
+};
+
+/** The form for a key that exists. */
+export function draftOf(key: Schema["KeyView"]): KeyDraft {
+  return {
+    name: key.name,
+    scopes: key.scopes,
+    allowedModels: key.allowed_models,
+    baselineModel: key.baseline_model ?? "",
+    requestsPerMinute: key.limits.requests_per_minute || "",
+    tokensPerMinute: key.limits.tokens_per_minute || "",
+    concurrent: key.limits.concurrent || "",
+    budgetAmount: key.budget?.amount_usd ?? "",
+    budgetPeriod: key.budget?.period ?? "month",
+    budgetWarn: key.budget ? (key.budget.warn_percent ?? "") : 80,
+    budgetBlocks: !key.budget?.warn_only,
+    expiry: key.expires_at ? "date" : "none",
+    expiryDate: key.expires_at?.slice(0, 10) ?? "",
+    logBodies: key.log_bodies === null ? "inherit" : key.log_bodies ? "on" : "off",
+    errorFormat: key.error_format ?? "",
+    allowUnpriced: key.allow_unpriced,
+    tags: Object.entries(key.tags).map(([name, value]) => `${name}=${value}`),
+  };
+}
+
+function budgetOf(draft: KeyDraft): Schema["BudgetView"] | undefined {
+  if (!draft.budgetAmount) {
+    return undefined;
+  }
+  return {
+    amount_usd: draft.budgetAmount,
+    period: draft.budgetPeriod as Schema["BudgetView"]["period"],
+    warn_percent: draft.budgetWarn === "" ? undefined : draft.budgetWarn,
+    warn_only: draft.budgetBlocks ? undefined : true,
+  };
+}
+
+function limitsOf(draft: KeyDraft): Schema["KeyLimits"] {
+  return {
+    requests_per_minute: draft.requestsPerMinute || undefined,
+    tokens_per_minute: draft.tokensPerMinute || undefined,
+    concurrent: draft.concurrent || undefined,
+  };
+}
+
+function expiryOf(draft: KeyDraft, now: number): string | undefined {
+  switch (draft.expiry) {
+    case "none":
+      return undefined;
+    case "date":
+      return draft.expiryDate ? new Date(`${draft.expiryDate}T23:59:59`).toISOString() : undefined;
+    default:
+      return new Date(now + Number(draft.expiry) * 86_400_000).toISOString();
+  }
+}
+
+function tagsOf(draft: KeyDraft): Record<string, string> {
+  return Object.fromEntries(
+    draft.tags.map((tag) => {
+      const [name = "", ...value] = tag.split("=");
+      return [name.trim(), value.join("=").trim()];
+    }),
+  );
+}
+
+const stored: Record<string, boolean | undefined> = { inherit: undefined, on: true, off: false };
+
+/** The call that creates the key. */
+export function createBody(draft: KeyDraft, now = Date.now()): Schema["CreateKeyInputBody"] {
+  return {
+    name: draft.name.trim(),
+    scopes: draft.scopes as Schema["CreateKeyInputBody"]["scopes"],
+    allowed_models: draft.allowedModels.length > 0 ? draft.allowedModels : undefined,
+    baseline_model: draft.baselineModel || undefined,
+    limits: limitsOf(draft),
+    budget: budgetOf(draft),
+    expires_at: expiryOf(draft, now),
+    log_bodies: stored[draft.logBodies],
+    error_format: draft.errorFormat === "openai" ? "openai" : undefined,
+    allow_unpriced: draft.allowUnpriced || undefined,
+    tags: draft.tags.length > 0 ? tagsOf(draft) : undefined,
+  };
+}
+
+/** The call that changes a key: everything the form shows, so that what was emptied is removed. */
+export function updateBody(draft: KeyDraft, now = Date.now()): Schema["UpdateKeyInputBody"] {
+  return {
+    name: draft.name.trim(),
+    scopes: draft.scopes as Schema["UpdateKeyInputBody"]["scopes"],
+    allowed_models: draft.allowedModels,
+    baseline_model: draft.baselineModel || null,
+    limits: limitsOf(draft),
+    budget: budgetOf(draft) ?? null,
+    expires_at: expiryOf(draft, now) ?? null,
+    log_bodies: stored[draft.logBodies] ?? null,
+    error_format: draft.errorFormat === "openai" ? "openai" : null,
+    allow_unpriced: draft.allowUnpriced,
+    tags: tagsOf(draft),
+  };
+}

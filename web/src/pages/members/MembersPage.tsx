@@ -1,0 +1,216 @@
+import { ActionIcon, Badge, Button, Group, Menu, Text } from "@mantine/core";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+
+import { api, type Schema } from "../../api/client";
+import { membersQuery } from "../../api/manage";
+import { sessionQuery } from "../../api/queries";
+import { ConfirmDialog } from "../../components/ConfirmDialog";
+import { type Column, DataTable } from "../../components/DataTable";
+import { ErrorPanel } from "../../components/ErrorPanel";
+import { Icon } from "../../components/Icon";
+import { RowsSkeleton } from "../../components/Loading";
+import { PageHeader } from "../../components/PageHeader";
+import { Time } from "../../components/Time";
+import { notifyDone } from "../../lib/notify";
+import { useSession } from "../../lib/session";
+import { Invitations } from "./Invitations";
+import { InviteDialog } from "./InviteDialog";
+import { RoleDialog } from "./RoleDialog";
+import { mayChange } from "./roles";
+
+type Member = Schema["MemberView"];
+
+/** The people of the workspace, and the invitations to it. */
+export function MembersPage() {
+  const { may, workspace } = useSession();
+  const { data, error, refetch } = useQuery(membersQuery);
+  const [inviting, setInviting] = useState(false);
+  const [changing, setChanging] = useState<Member>();
+  const [removing, setRemoving] = useState<Member>();
+  const manages = may("manage_members");
+  const menu = (member: Member) => <MemberMenu member={member} onRole={setChanging} onRemove={setRemoving} />;
+  return (
+    <>
+      <PageHeader
+        title="Members"
+        description={`Who belongs to “${workspace.name}” and what they may do. You are ${workspace.role}.`}
+        actions={
+          manages && (
+            <Button leftSection={<Icon name="plus" size={14} />} onClick={() => setInviting(true)}>
+              Invite
+            </Button>
+          )
+        }
+      />
+      {error && (
+        <ErrorPanel what="The members could not be loaded" error={error} onRetry={() => void refetch()} />
+      )}
+      {!data && !error && <RowsSkeleton rows={3} />}
+      {data && <MemberTable members={data.members} menu={menu} />}
+      {manages && data && (
+        <Group mt="xl" display="block">
+          <Invitations names={Object.fromEntries(data.members.map((m) => [m.account_id, m.email]))} />
+        </Group>
+      )}
+      {!manages && (
+        <Text size="sm" c="dimmed" mt="md">
+          Owners and admins invite people and change roles.
+        </Text>
+      )}
+      <InviteDialog opened={inviting} onClose={() => setInviting(false)} />
+      <RoleDialog member={changing} onClose={() => setChanging(undefined)} />
+      <RemoveDialog member={removing} onClose={() => setRemoving(undefined)} />
+    </>
+  );
+}
+
+function MemberTable({ members, menu }: { members: Member[]; menu: (member: Member) => React.ReactNode }) {
+  const columns: Column<Member>[] = [
+    { id: "name", label: "Name", render: (m) => <Name member={m} />, maxWidth: 260 },
+    { id: "email", label: "Email", render: (m) => m.email, maxWidth: 280 },
+    {
+      id: "role",
+      label: "Role",
+      render: (m) => (
+        <Badge color="gray" radius="sm">
+          {m.role}
+        </Badge>
+      ),
+    },
+    { id: "joined", label: "Joined", render: (m) => <Time at={m.joined_at} as="day" /> },
+    { id: "menu", label: "Actions", render: menu },
+  ];
+  return (
+    <DataTable
+      label="Members"
+      rows={members}
+      columns={columns}
+      rowKey={(m) => m.account_id}
+      phone={(m) => ({
+        top: (
+          <>
+            <Name member={m} />
+            <Badge color="gray" radius="sm">
+              {m.role}
+            </Badge>
+          </>
+        ),
+        bottom: (
+          <>
+            <Text size="sm" c="dimmed" truncate>
+              {m.email}
+            </Text>
+            {menu(m)}
+          </>
+        ),
+      })}
+    />
+  );
+}
+
+function Name({ member }: { member: Member }) {
+  const { account } = useSession();
+  return (
+    <Text span inherit fw={600} truncate>
+      {member.name || member.email}
+      {member.account_id === account.id && (
+        <Text span inherit fw={400} c="dimmed">
+          {" "}
+          (you)
+        </Text>
+      )}
+    </Text>
+  );
+}
+
+interface MenuProps {
+  member: Member;
+  onRole: (member: Member) => void;
+  onRemove: (member: Member) => void;
+}
+
+function MemberMenu({ member, onRole, onRemove }: MenuProps) {
+  const { may, account, workspace } = useSession();
+  const self = member.account_id === account.id;
+  const manages = may("manage_members") && mayChange(workspace.role, member.role);
+  if (!self && !manages) {
+    return null;
+  }
+  return (
+    <Menu position="bottom-end">
+      <Menu.Target>
+        <ActionIcon variant="subtle" color="gray" aria-label={`Actions for ${member.email}`}>
+          <Icon name="dots" />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {manages && (
+          <Menu.Item leftSection={<Icon name="shield" size={14} />} onClick={() => onRole(member)}>
+            Change role
+          </Menu.Item>
+        )}
+        <Menu.Item
+          color="red"
+          leftSection={<Icon name={self ? "logout" : "trash"} size={14} />}
+          onClick={() => onRemove(member)}
+        >
+          {self ? "Leave the workspace" : "Remove"}
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+function RemoveDialog({ member, onClose }: { member: Member | undefined; onClose: () => void }) {
+  const { account, workspace } = useSession();
+  const self = member?.account_id === account.id;
+  const remove = useRemove(self, onClose);
+  return (
+    <ConfirmDialog
+      opened={member !== undefined}
+      title={self ? `Leave “${workspace.name}”` : `Remove ${member?.email}`}
+      action={self ? "Leave" : "Remove"}
+      typed={self ? workspace.name : undefined}
+      pending={remove.isPending}
+      error={
+        remove.error && (
+          <ErrorPanel what={self ? "You did not leave" : "The member was not removed"} error={remove.error} />
+        )
+      }
+      onConfirm={() => member && remove.mutate(member)}
+      onClose={() => {
+        remove.reset();
+        onClose();
+      }}
+    >
+      {self
+        ? "You can no longer see this workspace, at once. To come back you need an invitation. Keys that you made go on working."
+        : `${member?.email} can no longer see “${workspace.name}”, at once. Keys that they made go on working: revoke those that should not. Their account stays.`}
+    </ConfirmDialog>
+  );
+}
+
+function useRemove(self: boolean, onDone: () => void) {
+  const queryClient = useQueryClient();
+  return useMutation({
+    mutationFn: async (member: Member) => {
+      if (self) {
+        await api.POST("/workspace/leave");
+      } else {
+        await api.DELETE("/workspace/members/{account_id}", {
+          params: { path: { account_id: member.account_id } },
+        });
+      }
+    },
+    onSuccess: async (_, member) => {
+      await queryClient.invalidateQueries({ queryKey: self ? sessionQuery.queryKey : membersQuery.queryKey });
+      if (self) {
+        // Everything else is of the workspace that was left.
+        await queryClient.resetQueries({ predicate: (query) => query.queryKey[0] !== "session" });
+      }
+      notifyDone(self ? "You have left the workspace." : `${member.email} is no member any more.`);
+      onDone();
+    },
+  });
+}

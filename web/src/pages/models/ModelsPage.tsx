@@ -1,0 +1,177 @@
+import { Button, Group, Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { Link, useNavigate } from "@tanstack/react-router";
+
+import { modelsQuery } from "../../api/queries";
+import { StateBadge } from "../../components/badges";
+import { CircuitBadge } from "../../components/CircuitBadge";
+import { DataTable } from "../../components/DataTable";
+import { EmptyState } from "../../components/EmptyState";
+import { ErrorPanel } from "../../components/ErrorPanel";
+import { RowsSkeleton } from "../../components/Loading";
+import { PageHeader } from "../../components/PageHeader";
+import { joinList, type Search } from "../../lib/filters";
+import { formatCount, formatPercent, plural } from "../../lib/numbers";
+import { useSearchParams } from "../../lib/search";
+import { Marks, modelColumns } from "./columns";
+import { ModelFilters } from "./ModelFilters";
+import { type Choice, choiceOf, chosenModels, isUnpriced, type Model, worstCircuit } from "./models";
+import classes from "./models.module.css";
+import { PriceCell } from "./PriceCells";
+
+const refreshMs = 5000;
+
+/** Every model with its providers, prices, share of traffic and health. */
+export function ModelsPage() {
+  const [search, change] = useSearchParams();
+  const { data, error, refetch } = useQuery({
+    ...modelsQuery,
+    staleTime: refreshMs,
+    refetchInterval: refreshMs,
+  });
+  const choice = choiceOf(search);
+  return (
+    <>
+      <PageHeader
+        title="Models"
+        description="What requests can be routed to. Prices are dollars per million tokens; share, TTFT and errors are of the last 24 hours."
+      />
+      {data ? (
+        <>
+          <ModelFilters models={data.models} choice={choice} onChange={change} />
+          <List models={data.models} choice={choice} onChange={change} />
+        </>
+      ) : error ? (
+        <ErrorPanel what="The models could not be loaded" error={error} onRetry={() => void refetch()} />
+      ) : (
+        <RowsSkeleton rows={10} height={44} />
+      )}
+    </>
+  );
+}
+
+function searchOf(model: Model): Search {
+  return { model: joinList([model.name]), from: "now-24h" };
+}
+
+function List({
+  models,
+  choice,
+  onChange,
+}: {
+  models: Model[];
+  choice: Choice;
+  onChange: (change: Search) => void;
+}) {
+  const navigate = useNavigate();
+  const rows = chosenModels(models, choice);
+  if (rows.length === 0) {
+    return <Nothing models={models} choice={choice} onChange={onChange} />;
+  }
+  return (
+    <div className={classes.models}>
+      <DataTable
+        label="Models"
+        dense
+        rows={rows}
+        columns={modelColumns(choice.kind, searchOf)}
+        rowKey={(m) => m.name}
+        phone={phoneRow}
+        onOpen={(m) => void navigate({ to: "/requests", search: searchOf(m) as never })}
+      />
+      <Text size="xs" c="dimmed" mt="xs" role="status">
+        {plural(rows.length, "model")}
+      </Text>
+    </div>
+  );
+}
+
+function Nothing({
+  models,
+  choice,
+  onChange,
+}: {
+  models: Model[];
+  choice: Choice;
+  onChange: (change: Search) => void;
+}) {
+  const other = choice.kind === "chat" ? "embeddings" : "chat";
+  const there = chosenModels(models, { ...choice, kind: other, ability: undefined }).length;
+  if (models.length === 0) {
+    return (
+      <EmptyState
+        icon="cpu"
+        title="No models"
+        actions={
+          <Button component={Link} to="/providers">
+            Open Providers
+          </Button>
+        }
+      >
+        No provider is switched on. Set a provider’s key, or switch one on under Providers.
+      </EmptyState>
+    );
+  }
+  return (
+    <EmptyState
+      title="No model matches"
+      actions={
+        <>
+          <Button
+            variant="default"
+            onClick={() =>
+              onChange({ q: undefined, provider: undefined, ability: undefined, show: undefined })
+            }
+          >
+            Clear filters
+          </Button>
+          {there > 0 && (
+            <Button
+              variant="default"
+              onClick={() => onChange({ kind: other === "chat" ? undefined : other, ability: undefined })}
+            >
+              {plural(there, other === "chat" ? "chat model" : "embedding model")}
+            </Button>
+          )}
+        </>
+      }
+    />
+  );
+}
+
+function phoneRow(m: Model) {
+  const circuit = worstCircuit(m.targets);
+  return {
+    top: (
+      <>
+        <Group gap={6} wrap="nowrap" miw={0}>
+          <Text span fw={600} size="sm" truncate>
+            {m.name}
+          </Text>
+          <Marks model={m} />
+        </Group>
+        {circuit.circuit !== "closed" && <CircuitBadge {...circuit} />}
+      </>
+    ),
+    bottom: (
+      <>
+        <Text span size="xs" c="dimmed">
+          {formatPercent(m.share_percent)} · {formatCount(m.traffic.requests)} requests
+        </Text>
+        {isUnpriced(m) ? (
+          <StateBadge look={{ icon: "alert", colour: "orange", word: "no price" }} />
+        ) : (
+          <Text span size="xs">
+            <PriceCell model={m} of="input" />
+            {m.kind === "chat" && (
+              <>
+                {" / "}
+                <PriceCell model={m} of="output" />
+              </>
+            )}
+          </Text>
+        )}
+      </>
+    ),
+  };
+}

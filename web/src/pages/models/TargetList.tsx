@@ -1,0 +1,100 @@
+import { Badge, Button, Group, Popover, ScrollArea, Table, Text } from "@mantine/core";
+
+import { CircuitBadge } from "../../components/CircuitBadge";
+import { Icon } from "../../components/Icon";
+import { Money } from "../../components/Money";
+import { formatCount, formatDuration, formatPercent } from "../../lib/numbers";
+import type { Model, Target } from "./models";
+
+/** The providers of a model; a click shows each with its own price and health. */
+export function TargetList({ model }: { model: Model }) {
+  const names = [...new Set(model.targets.map((t) => t.provider))];
+  if (names.length === 0) {
+    return (
+      <Text span size="xs" c="dimmed">
+        none
+      </Text>
+    );
+  }
+  const shown = names.length > 1 ? `${names[0]} +${names.length - 1}` : names[0];
+  return (
+    <Popover shadow="md" withArrow position="bottom-start" trapFocus width="max-content">
+      <Popover.Target>
+        <Button
+          size="compact-xs"
+          variant="default"
+          fw={400}
+          rightSection={<Icon name="chevronDown" size={11} />}
+          aria-label={`${shown}, providers of ${model.name}`}
+        >
+          {shown}
+        </Button>
+      </Popover.Target>
+      <Popover.Dropdown maw="calc(100vw - 24px)">
+        <ScrollArea.Autosize mah={360} type="auto">
+          <Targets model={model} />
+        </ScrollArea.Autosize>
+      </Popover.Dropdown>
+    </Popover>
+  );
+}
+
+function Targets({ model }: { model: Model }) {
+  return (
+    <Table verticalSpacing={4} fz="xs" aria-label={`Targets of ${model.name}`}>
+      <Table.Thead>
+        <Table.Tr>
+          {["Provider", "Name there", "In", "Out", "TTFT", "Tokens / s", "Calls", "Errors", "Circuit"].map(
+            (head) => (
+              <Table.Th key={head} scope="col">
+                {head}
+              </Table.Th>
+            ),
+          )}
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {model.targets.map((target) => (
+          <TargetRow key={target.target} target={target} />
+        ))}
+      </Table.Tbody>
+    </Table>
+  );
+}
+
+function TargetRow({ target }: { target: Target }) {
+  const { price, health } = target;
+  return (
+    <Table.Tr>
+      <Table.Td>
+        <Group gap={4} wrap="nowrap">
+          {target.provider}
+          {target.collects && (
+            <Badge
+              size="xs"
+              color="orange"
+              radius="sm"
+              title="The provider may keep or train on what it is sent."
+            >
+              collects
+            </Badge>
+          )}
+        </Group>
+      </Table.Td>
+      <Table.Td>{target.upstream}</Table.Td>
+      <Table.Td ta="right">
+        <Money amount={price?.input_per_mtok_usd} why="The price is not known." paid />
+      </Table.Td>
+      <Table.Td ta="right">
+        <Money amount={price?.output_per_mtok_usd} why="The price is not known." paid />
+      </Table.Td>
+      <Table.Td ta="right">{formatDuration(health.ttft_ms)}</Table.Td>
+      <Table.Td ta="right">{formatCount(health.tokens_per_second)}</Table.Td>
+      <Table.Td ta="right">{formatCount(health.calls)}</Table.Td>
+      <Table.Td ta="right">{formatPercent(health.error_percent)}</Table.Td>
+      <Table.Td>
+        <CircuitBadge circuit={health.circuit} reason={health.reason} nextProbe={health.next_probe} />
+      </Table.Td>
+    </Table.Tr>
+  );
+}

@@ -1,0 +1,149 @@
+import { Anchor, Badge, Group, Text, Tooltip } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+
+import { SimulatedBadge } from "../../components/badges";
+import { CircuitBadge } from "../../components/CircuitBadge";
+import type { Column } from "../../components/DataTable";
+import { ShareBar } from "../../components/ShareBar";
+import type { Search } from "../../lib/filters";
+import { formatCount, formatDuration, formatPercent, formatWindow } from "../../lib/numbers";
+import {
+  abilityText,
+  isSimulated,
+  isUnpriced,
+  type Model,
+  notableFirst,
+  usualTtft,
+  worstCircuit,
+} from "./models";
+import { PriceCell, PriceMissing } from "./PriceCells";
+import { TargetList } from "./TargetList";
+
+// Abilities that fit into a cell; the rest is counted, and named on hover.
+const fitting = 2;
+
+/** The columns of the table of models. */
+export function modelColumns(kind: string, searchOf: (m: Model) => Search): Column<Model>[] {
+  const last: Column<Model>[] = [
+    {
+      id: "share",
+      label: "Share",
+      numeric: true,
+      hint: "Of this workspace's requests in the last 24 hours.",
+      render: (m) => <ShareBar percent={m.share_percent} />,
+    },
+    {
+      id: "ttft",
+      label: "TTFT",
+      numeric: true,
+      hint: "Median time to the first token in the last 24 hours, else of the latest calls.",
+      render: (m) => formatDuration(usualTtft(m)),
+    },
+    {
+      id: "errors",
+      label: "Error %",
+      numeric: true,
+      hint: "Of this workspace's requests in the last 24 hours.",
+      render: (m) => formatPercent(m.traffic.error_percent),
+    },
+    { id: "circuit", label: "Circuit", render: (m) => <CircuitBadge {...worstCircuit(m.targets)} /> },
+  ];
+  return [
+    { id: "name", label: "Model", maxWidth: 175, render: (m) => <Name model={m} search={searchOf(m)} /> },
+    { id: "providers", label: "Providers", render: (m) => <TargetList model={m} /> },
+    {
+      id: "context",
+      label: "Context",
+      numeric: true,
+      hint: "Window in tokens.",
+      render: (m) => formatWindow(m.context),
+    },
+    {
+      id: "in",
+      label: "In / M",
+      numeric: true,
+      hint: "Dollars per million input tokens.",
+      render: inputPrice,
+    },
+    ...(kind === "chat" ? chatPrices : []),
+    kind === "chat"
+      ? { id: "abilities", label: "Capabilities", render: (m) => <Abilities model={m} /> }
+      : {
+          id: "dimensions",
+          label: "Dimensions",
+          numeric: true,
+          hint: "Vector sizes, the default first.",
+          render: (m) => m.dimensions.map((d) => formatCount(d)).join(" · ") || "—",
+        },
+    ...last,
+  ];
+}
+
+function inputPrice(m: Model) {
+  return isUnpriced(m) ? <PriceMissing name={m.name} /> : <PriceCell model={m} of="input" />;
+}
+
+const chatPrices: Column<Model>[] = [
+  {
+    id: "out",
+    label: "Out / M",
+    numeric: true,
+    hint: "Dollars per million output tokens.",
+    render: (m) => <PriceCell model={m} of="output" />,
+  },
+  {
+    id: "cache",
+    label: "Cache / M",
+    numeric: true,
+    hint: "Dollars per million input tokens read from the provider's cache.",
+    render: (m) => <PriceCell model={m} of="cache_read" />,
+  },
+];
+
+function Name({ model, search }: { model: Model; search: Search }) {
+  return (
+    <>
+      <Anchor inherit component={Link} to="/requests" search={search as never} fw={600}>
+        {model.name}
+      </Anchor>
+      <Group gap={4} wrap="nowrap">
+        {!isSimulated(model) && (
+          <Text span size="xs" c="dimmed">
+            {model.vendor}
+          </Text>
+        )}
+        <Marks model={model} />
+      </Group>
+    </>
+  );
+}
+
+/** What one should know before using a model. */
+export function Marks({ model }: { model: Model }) {
+  return (
+    <>
+      {isSimulated(model) && <SimulatedBadge />}
+      {model.deprecated && (
+        <Badge size="xs" color="orange" radius="sm">
+          deprecated
+        </Badge>
+      )}
+    </>
+  );
+}
+
+function Abilities({ model }: { model: Model }) {
+  const names = notableFirst(model.abilities).map(abilityText);
+  const rest = names.length - fitting;
+  if (names.length === 0) {
+    return "—";
+  }
+  return (
+    <Tooltip label={names.join(", ")} disabled={rest <= 0}>
+      <Text span size="xs" tabIndex={rest > 0 ? 0 : undefined}>
+        {names.slice(0, fitting).join(", ")}
+        {rest > 0 && ` +${rest}`}
+      </Text>
+    </Tooltip>
+  );
+}

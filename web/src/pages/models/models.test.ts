@@ -1,0 +1,172 @@
+import { describe, expect, it } from "vitest";
+
+import { countdownText } from "../../components/CircuitBadge";
+import { reasonText } from "../../lib/reasons";
+import {
+  abilityText,
+  bestPrice,
+  choiceOf,
+  chosenModels,
+  formatPrice,
+  isSimulated,
+  isUnpriced,
+  type Model,
+  notableFirst,
+  priceSnippet,
+  type Target,
+  usualTtft,
+  valuesOf,
+  worstCircuit,
+} from "./models";
+
+function target(
+  provider: string,
+  more: { input?: string; circuit?: string; probe?: string; ttft?: number } = {},
+): Target {
+  return {
+    provider,
+    simulated: provider === "simulator",
+    price:
+      more.input === undefined ? undefined : { input_per_mtok_usd: more.input, output_per_mtok_usd: "1" },
+    health: {
+      circuit: more.circuit ?? "closed",
+      reason: more.circuit === "open" ? "timeout" : null,
+      next_probe: more.probe ?? null,
+      ttft_ms: more.ttft ?? null,
+    },
+  } as Target;
+}
+
+function model(name: string, targets: Target[], more: Partial<Model> = {}): Model {
+  return {
+    name,
+    vendor: "Acme",
+    family: "",
+    kind: "chat",
+    aliases: [],
+    abilities: ["tools"],
+    targets,
+    traffic: { requests: 0, ttft_p50_ms: null },
+    ...more,
+  } as Model;
+}
+
+const used = { requests: 5, ttft_p50_ms: 180 } as Model["traffic"];
+const models = [
+  model("alpha", [target("openai", { input: "2" })], { abilities: ["tools", "vision"] }),
+  model("beta", [target("azure", { input: "1", circuit: "open" }), target("openai", { input: "3" })], {
+    traffic: used,
+  }),
+  model("gamma", [target("local")], { aliases: ["g-latest"] }),
+  model("embed", [target("openai", { input: "0.1" })], { kind: "embeddings" }),
+];
+const names = (search: Record<string, string>) => chosenModels(models, choiceOf(search)).map((m) => m.name);
+
+describe("chosenModels", () => {
+  it.each<[Record<string, string>, string[]]>([
+    [{}, ["beta", "alpha", "gamma"]],
+    [{ kind: "embeddings" }, ["embed"]],
+    [{ kind: "nonsense" }, ["beta", "alpha", "gamma"]],
+    [{ q: "ALPHA" }, ["alpha"]],
+    [{ q: "g-latest" }, ["gamma"]],
+    [{ q: "azure acme" }, ["beta"]],
+    [{ provider: "openai" }, ["beta", "alpha"]],
+    [{ ability: "vision" }, ["alpha"]],
+    [{ show: "used" }, ["beta"]],
+    [{ show: "trouble" }, ["beta"]],
+    [{ show: "unpriced" }, ["gamma"]],
+    [{ q: "nothing" }, []],
+  ])("%o", (search, want) => expect(names(search)).toEqual(want));
+});
+
+describe("prices", () => {
+  it("takes the lowest and says when others differ", () => {
+    const best = bestPrice([target("a", { input: "3" }), target("b"), target("c", { input: "0.5" })]);
+    expect(best?.price.input_per_mtok_usd).toBe("0.5");
+    expect(best?.differs).toBe(true);
+    expect(bestPrice([target("a", { input: "3" })])?.differs).toBe(false);
+    expect(bestPrice([target("a")])).toBeUndefined();
+  });
+
+  it("misses a price only when no target has one", () => {
+    expect(isUnpriced(model("m", [target("a"), target("b", { input: "1" })]))).toBe(false);
+    expect(isUnpriced(model("m", [target("a")]))).toBe(true);
+    expect(isUnpriced(model("m", []))).toBe(false);
+  });
+
+  it.each([
+    ["0.15", "$0.15"],
+    ["0.5", "$0.50"],
+    ["0.025", "$0.025"],
+    ["0.0375", "$0.0375"],
+    ["2.5", "$2.50"],
+    ["30", "$30.00"],
+    ["0", "free"],
+  ])("writes %s as %s", (amount, text) => expect(formatPrice(amount)).toBe(text));
+
+  it("names the model in the section to copy", () => {
+    expect(priceSnippet("org/model")).toContain("- name: org/model");
+  });
+});
+
+describe("worstCircuit", () => {
+  it("is the worst of all, with the soonest probe", () => {
+    const worst = worstCircuit([
+      target("a"),
+      target("b", { circuit: "half_open" }),
+      target("c", { circuit: "open", probe: "2026-11-03T12:01:00Z" }),
+      target("d", { circuit: "open", probe: "2026-11-03T12:00:30Z" }),
+    ]);
+    expect(worst).toEqual({
+      circuit: "open",
+      reason: "timeout",
+      nextProbe: "2026-11-03T12:00:30Z",
+      part: { of: 4, count: 2 },
+    });
+  });
+
+  it("is closed without targets", () => expect(worstCircuit([]).circuit).toBe("closed"));
+});
+
+describe("usualTtft", () => {
+  it("prefers the last day to the latest calls", () => {
+    expect(usualTtft(model("m", [target("a", { ttft: 90 })], { traffic: used }))).toBe(180);
+    expect(usualTtft(model("m", [target("a", { ttft: 90 }), target("b", { ttft: 70 })]))).toBe(70);
+    expect(usualTtft(model("m", [target("a")]))).toBeNull();
+  });
+});
+
+describe("words", () => {
+  it("knows simulated models", () => {
+    expect(isSimulated(model("m", [target("simulator")]))).toBe(true);
+    expect(isSimulated(model("m", [target("simulator"), target("a")]))).toBe(false);
+    expect(isSimulated(model("m", []))).toBe(false);
+  });
+
+  it("puts the abilities first that tell models apart", () => {
+    expect(notableFirst(["tools", "json_mode", "vision", "reasoning"])).toEqual([
+      "reasoning",
+      "vision",
+      "tools",
+      "json_mode",
+    ]);
+  });
+
+  it("writes abilities and reasons for people", () => {
+    expect(abilityText("json_schema")).toBe("JSON schema");
+    expect(reasonText("connect")).toBe("it could not be reached");
+    expect(reasonText("traffic returns after an outage")).toBe("traffic returns after an outage");
+    expect(reasonText(null)).toBeUndefined();
+  });
+
+  it("lists values once", () => {
+    expect(valuesOf(models, (m) => m.targets.map((t) => t.provider))).toEqual(["azure", "local", "openai"]);
+  });
+
+  it.each([
+    [-5, "probe due"],
+    [11_200, "probe in 12 s"],
+    [300_000, "probe in 5 min"],
+    [4 * 3_600_000, "probe in 4 h"],
+  ])("%d ms are %s", (ms, text) => expect(countdownText(ms, "probe")).toBe(text));
+});

@@ -1,0 +1,192 @@
+import { Anchor, Paper, Tabs, Text, Title } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+
+import type { Schema } from "../../api/client";
+import { type Column, DataTable } from "../../components/DataTable";
+import { EmptyState } from "../../components/EmptyState";
+import { Money } from "../../components/Money";
+import { ShareBar } from "../../components/ShareBar";
+import { joinList, type Filters, type Search } from "../../lib/filters";
+import { formatCount, formatDuration, formatPercent } from "../../lib/numbers";
+import { type Dimension, dimensions } from "./figures";
+import classes from "./overview.module.css";
+
+type Group = Schema["FigureGroup"];
+
+const titles: Record<Dimension, string> = {
+  model: "Model",
+  provider: "Provider",
+  key: "Key",
+  policy: "Policy",
+};
+
+// Requests that ended before one was chosen belong to no model and no provider.
+const nameless: Record<Dimension, string> = {
+  model: "none chosen",
+  provider: "none chosen",
+  key: "dashboard",
+  policy: "no policy",
+};
+
+interface Props {
+  breakdowns: Schema["Breakdowns"];
+  dimension: Dimension;
+  onDimension: (dimension: Dimension) => void;
+  searchFor: (more?: Filters) => Search;
+  onOpen: (search: Search) => void;
+}
+
+/** The same figures by model, provider, key or policy; each row opens its requests. */
+export function Breakdown({ breakdowns, dimension, onDimension, searchFor, onOpen }: Props) {
+  const rows = breakdowns[dimension];
+  const searchOf = (group: Group) => searchFor({ [dimension]: joinList([group.name]) });
+  return (
+    <Paper withBorder p="md" component="section" aria-label="Breakdown" className={classes.breakdown}>
+      <Title order={2} size="h3" mb={4}>
+        Breakdown
+      </Title>
+      <Tabs value={dimension} onChange={(value) => onDimension(value as Dimension)} keepMounted={false}>
+        <Tabs.List>
+          {dimensions.map((name) => (
+            <Tabs.Tab key={name} value={name}>
+              {titles[name]}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+        {dimensions.map((name) => (
+          <Tabs.Panel key={name} value={name} pt={4}>
+            {rows.length === 0 ? (
+              <EmptyState title="Nothing in this range" />
+            ) : (
+              <DataTable
+                label={`By ${name}`}
+                rows={rows}
+                columns={columns(name, searchOf)}
+                rowKey={(group) => group.name}
+                dense
+                phone={(group) => phoneRow(group, name)}
+                onOpen={(group) => group.name !== "" && onOpen(searchOf(group))}
+              />
+            )}
+          </Tabs.Panel>
+        ))}
+      </Tabs>
+    </Paper>
+  );
+}
+
+function Name({ group, dimension }: { group: Group; dimension: Dimension }) {
+  return group.name === "" ? (
+    <Text span inherit c="dimmed">
+      {nameless[dimension]}
+    </Text>
+  ) : (
+    group.label
+  );
+}
+
+function columns(dimension: Dimension, searchOf: (group: Group) => Search): Column<Group>[] {
+  return [
+    {
+      id: "name",
+      label: titles[dimension],
+      maxWidth: 190,
+      render: (g) =>
+        g.name === "" ? (
+          <Name group={g} dimension={dimension} />
+        ) : (
+          <Anchor inherit component={Link} to="/requests" search={searchOf(g) as never}>
+            {g.label}
+          </Anchor>
+        ),
+    },
+    { id: "requests", label: "Requests", numeric: true, render: (g) => formatCount(g.requests) },
+    { id: "share", label: "Share", numeric: true, render: (g) => <ShareBar percent={g.share_percent} /> },
+    {
+      id: "routed",
+      label: "Routed",
+      numeric: true,
+      hint: "What the requests cost.",
+      render: (g) => (
+        <Money amount={g.priced > 0 ? g.cost_usd : null} why="No request here has a known cost." />
+      ),
+    },
+    {
+      id: "baseline",
+      label: "Baseline",
+      numeric: true,
+      hint: "What the requests with a known baseline would have cost.",
+      render: (g) => (
+        <Money
+          amount={g.compared > 0 ? g.baseline_cost_usd : null}
+          why="No request here has a known baseline."
+        />
+      ),
+    },
+    {
+      id: "saved",
+      label: "Saved",
+      numeric: true,
+      hint: "Baseline less routed, over the requests with a known baseline.",
+      render: (g) => <SavedCell group={g} />,
+    },
+    {
+      id: "p50",
+      label: "p50",
+      numeric: true,
+      hint: "Median latency.",
+      render: (g) => formatDuration(g.latency_p50_ms),
+    },
+    { id: "p95", label: "p95", numeric: true, render: (g) => formatDuration(g.latency_p95_ms) },
+    {
+      id: "ttft",
+      label: "TTFT",
+      numeric: true,
+      hint: "Median time to the first token.",
+      render: (g) => formatDuration(g.ttft_p50_ms),
+    },
+    { id: "errors", label: "Error %", numeric: true, render: (g) => formatPercent(g.error_percent) },
+    { id: "fallbacks", label: "Fallback %", numeric: true, render: (g) => formatPercent(g.fallback_percent) },
+  ];
+}
+
+function SavedCell({ group }: { group: Group }) {
+  return (
+    <>
+      <Money
+        amount={group.compared > 0 ? group.saved_usd : null}
+        why="No request here has a known baseline."
+      />
+      {group.compared > 0 && group.saved_percent != null && (
+        <Text span size="xs" c="dimmed" ff="monospace">
+          {" "}
+          {formatPercent(group.saved_percent, 0)}
+        </Text>
+      )}
+    </>
+  );
+}
+
+function phoneRow(g: Group, dimension: Dimension) {
+  return {
+    top: (
+      <>
+        <Text span fw={600} size="sm" truncate>
+          <Name group={g} dimension={dimension} />
+        </Text>
+        <Money amount={g.priced > 0 ? g.cost_usd : null} why="No request here has a known cost." />
+      </>
+    ),
+    bottom: (
+      <>
+        <Text span size="xs" c="dimmed">
+          {formatCount(g.requests)} requests · {formatPercent(g.share_percent)} ·{" "}
+          {formatPercent(g.error_percent)} errors
+        </Text>
+        <Text span size="xs" c="dimmed" ff="monospace">
+          {formatDuration(g.latency_p50_ms)}
+        </Text>
+      </>
+    ),
+  };
+}

@@ -1,0 +1,176 @@
+import { Anchor, SimpleGrid, Table } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+import { lazy, useId } from "react";
+
+import type { Schema } from "../../api/client";
+import { ChartPanel } from "../../components/charts/ChartPanel";
+import classes from "../../components/charts/charts.module.css";
+import { decisionLooks } from "../../components/charts/decisions";
+import { LineSwatch, Swatch } from "../../components/charts/patterns";
+import { type Bin, hasExtra, spanRange, stepOf } from "../../components/charts/points";
+import type { Filters, Search } from "../../lib/filters";
+import { formatMoney } from "../../lib/money";
+import { formatCount } from "../../lib/numbers";
+import { useZone } from "../../lib/preferences";
+import type { Range } from "../../lib/range";
+import { formatBucket } from "../../lib/time";
+
+const SpendChart = lazy(() => import("../../components/charts/SpendChart"));
+const DecisionChart = lazy(() => import("../../components/charts/DecisionChart"));
+
+interface Props {
+  overview: Schema["Overview"];
+  onZoom: (range: Range) => void;
+  /** The parameters of Requests for one span of time. */
+  searchIn: (range: Range, more?: Filters) => Search;
+  onOpen: (search: Search) => void;
+}
+
+/** Spend against the baseline, and decisions, over time. */
+export function Charts({ overview, onZoom, searchIn, onOpen }: Props) {
+  const { series } = overview;
+  const stepMs = stepOf(series, overview.step_ms);
+  const zoom = (from: string, to: string) => onZoom(spanRange(from, to, stepMs));
+  const at = (bin: string, more?: Filters) => searchIn(spanRange(bin, bin, stepMs), more);
+  const partly = overview.current.compared < overview.current.priced;
+  return (
+    <SimpleGrid cols={{ base: 1, md: 2 }} spacing="sm">
+      <ChartPanel
+        title="Spend against baseline"
+        legend={<SpendLegend extra={hasExtra(series)} />}
+        chart={<SpendChart series={series} stepMs={stepMs} onZoom={zoom} onPick={(bin) => onOpen(at(bin))} />}
+        table={<SpendTable series={series} stepMs={stepMs} searchAt={at} />}
+        note={partly && "Requests without a known baseline count the same on both lines."}
+      />
+      <ChartPanel
+        title="Decisions over time"
+        legend={<DecisionLegend />}
+        chart={
+          <DecisionChart
+            series={series}
+            stepMs={stepMs}
+            onZoom={zoom}
+            onPick={(bin, decision) => onOpen(at(bin, { decision }))}
+          />
+        }
+        table={<DecisionTable series={series} stepMs={stepMs} searchAt={at} />}
+      />
+    </SimpleGrid>
+  );
+}
+
+function SpendLegend({ extra }: { extra: boolean }) {
+  const id = useId();
+  return (
+    <div className={classes.legend}>
+      <span>
+        <LineSwatch colour="var(--fl-spend)" /> spend
+      </span>
+      <span>
+        <LineSwatch colour="var(--fl-baseline)" dash="5 4" /> baseline
+      </span>
+      <span>
+        <Swatch id={`${id}-saved`} fill="hatched" colour="var(--fl-saved)" /> saved
+      </span>
+      {extra && (
+        <span>
+          <Swatch id={`${id}-extra`} fill="crossed" colour="var(--fl-extra)" /> dearer than the baseline
+        </span>
+      )}
+    </div>
+  );
+}
+
+function DecisionLegend() {
+  const id = useId();
+  return (
+    <div className={classes.legend}>
+      {decisionLooks.map((look) => (
+        <span key={look.name}>
+          <Swatch id={`${id}-${look.name}`} fill={look.fill} colour={look.colour} /> {look.name}
+        </span>
+      ))}
+    </div>
+  );
+}
+
+interface TableProps {
+  series: Bin[];
+  stepMs: number;
+  searchAt: (bin: string, more?: Filters) => Search;
+}
+
+function SpendTable(props: TableProps) {
+  return (
+    <BinTable
+      {...props}
+      heads={["Spend", "Baseline", "Saved", "Requests"]}
+      cells={(bin) => [
+        formatMoney(bin.cost_usd),
+        formatMoney(bin.baseline_cost_usd),
+        formatMoney(bin.saved_usd),
+        formatCount(bin.requests),
+      ]}
+    />
+  );
+}
+
+function DecisionTable(props: TableProps) {
+  return (
+    <BinTable
+      {...props}
+      heads={[...decisionLooks.map((look) => look.name), "requests"]}
+      cells={(bin) => [
+        ...decisionLooks.map((look) => (
+          <Anchor
+            key={look.name}
+            inherit
+            component={Link}
+            to="/requests"
+            search={props.searchAt(bin.start, { decision: look.name }) as never}
+          >
+            {formatCount(look.count(bin))}
+          </Anchor>
+        )),
+        formatCount(bin.requests),
+      ]}
+    />
+  );
+}
+
+/** The spans that had requests, one row each. */
+function BinTable(props: TableProps & { heads: string[]; cells: (bin: Bin) => React.ReactNode[] }) {
+  const [zone] = useZone();
+  return (
+    <Table verticalSpacing={4} fz="sm">
+      <Table.Thead>
+        <Table.Tr>
+          <Table.Th scope="col">Time</Table.Th>
+          {props.heads.map((head) => (
+            <Table.Th key={head} scope="col" ta="right" tt="capitalize">
+              {head}
+            </Table.Th>
+          ))}
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {props.series
+          .filter((bin) => bin.requests > 0)
+          .map((bin) => (
+            <Table.Tr key={bin.start}>
+              <Table.Th scope="row" fw={400}>
+                <Anchor inherit component={Link} to="/requests" search={props.searchAt(bin.start) as never}>
+                  {formatBucket(bin.start, props.stepMs, zone)}
+                </Anchor>
+              </Table.Th>
+              {props.cells(bin).map((cell, i) => (
+                <Table.Td key={i} className={classes.number}>
+                  {cell}
+                </Table.Td>
+              ))}
+            </Table.Tr>
+          ))}
+      </Table.Tbody>
+    </Table>
+  );
+}

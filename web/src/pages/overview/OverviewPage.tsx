@@ -1,0 +1,202 @@
+import { Alert, Box, Group, Stack, Text } from "@mantine/core";
+import { useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+
+import type { Schema } from "../../api/client";
+import { SimulatedBadge } from "../../components/badges";
+import { ErrorPanel } from "../../components/ErrorPanel";
+import { FilterBar } from "../../components/FilterBar";
+import { PanelSkeleton, RowsSkeleton } from "../../components/Loading";
+import { PageHeader } from "../../components/PageHeader";
+import { RangePicker } from "../../components/RangePicker";
+import { cleared, type Filters, filtersOf, type Search } from "../../lib/filters";
+import { useShortcuts } from "../../lib/keyboard";
+import type { Range } from "../../lib/range";
+import { useSearchParams } from "../../lib/search";
+import { useSession } from "../../lib/session";
+import { AttentionList } from "./AttentionList";
+import { Breakdown } from "./Breakdown";
+import { Charts } from "./Charts";
+import { EmptyOverview } from "./EmptyOverview";
+import {
+  coverageText,
+  type Dimension,
+  dimensions,
+  figureFilters,
+  rangeOf,
+  requestsSearch,
+  simulatedOf,
+} from "./figures";
+import { LiveControls } from "./LiveControls";
+import { Tiles, TilesSkeleton } from "./Tiles";
+import { useOverview } from "./useOverview";
+
+/** The first page: what was spent and saved in a period, how it was decided, and what needs attention. */
+export function OverviewPage() {
+  const [search, change] = useSearchParams();
+  const { server } = useSession();
+  const [live, setLive] = useState(false);
+  useShortcuts([{ keys: "l", label: "Live figures on or off", run: () => setLive(!live) }]);
+  const filters = figureFilters(filtersOf(search));
+  const range = rangeOf(search);
+  const chosen = simulatedOf(search);
+  const { query, shown, onlySimulated, waiting, facets } = useOverview({
+    filters,
+    range,
+    simulated: chosen,
+    onlySimulator: server.simulated,
+    live,
+  });
+  const include = (yes: boolean) => {
+    const usual = server.simulated || onlySimulated ? "include" : "false";
+    change({ simulated: yes === (usual === "include") ? undefined : yes ? "include" : "false" });
+  };
+  return (
+    <>
+      <PageHeader
+        title="Overview"
+        actions={
+          <LiveControls
+            live={live}
+            onLive={setLive}
+            simulated={shown !== "false"}
+            onSimulated={include}
+            refreshedAt={query.dataUpdatedAt}
+          />
+        }
+      />
+      <FilterBar
+        filters={filters}
+        facets={facets}
+        names={[...dimensions]}
+        onChange={change}
+        onClear={() => change(cleared())}
+        before={<RangePicker range={range} onChange={({ from, to }) => change({ from, to }, true)} />}
+      />
+      {onlySimulated && chosen === undefined && !server.simulated && <SimulatedNote />}
+      {query.error && !query.data ? (
+        <ErrorPanel
+          what="The overview could not be loaded"
+          error={query.error}
+          onRetry={() => void query.refetch()}
+        />
+      ) : waiting || !query.data ? (
+        <OverviewSkeleton />
+      ) : (
+        <Box opacity={query.isPlaceholderData ? 0.55 : 1}>
+          {query.error && (
+            <Box mb="sm">
+              <ErrorPanel
+                what="The figures are old: they could not be refreshed"
+                error={query.error}
+                onRetry={() => void query.refetch()}
+              />
+            </Box>
+          )}
+          <Figures
+            overview={query.data}
+            filters={filters}
+            range={range}
+            simulated={shown}
+            simulatedOnly={onlySimulated && shown === "false"}
+            dimension={dimensionOf(search)}
+            change={change}
+            onSimulated={() => include(true)}
+          />
+        </Box>
+      )}
+    </>
+  );
+}
+
+function dimensionOf(search: Search): Dimension {
+  return dimensions.find((name) => name === search.by) ?? "model";
+}
+
+interface FiguresProps {
+  overview: Schema["Overview"];
+  filters: Filters;
+  range: Range;
+  simulated: string | undefined;
+  simulatedOnly: boolean;
+  dimension: Dimension;
+  change: (change: Search, push?: boolean) => void;
+  onSimulated: () => void;
+}
+
+function Figures({
+  overview,
+  filters,
+  range,
+  simulated,
+  simulatedOnly,
+  dimension,
+  change,
+  onSimulated,
+}: FiguresProps) {
+  const navigate = useNavigate();
+  const all: Filters = { ...filters, simulated };
+  const open = (search: Search) => void navigate({ to: "/requests", search: search as never });
+  if (overview.current.requests === 0) {
+    return (
+      <Stack gap="sm">
+        <EmptyOverview
+          range={range}
+          filtered={Object.values(filters).some(Boolean)}
+          simulatedOnly={simulatedOnly}
+          onClear={() => change(cleared())}
+          onRange={({ from, to }) => change({ from, to })}
+          onSimulated={onSimulated}
+        />
+        <AttentionList facts={overview.attention} />
+      </Stack>
+    );
+  }
+  const searchFor = (more?: Filters) => requestsSearch(all, range, more);
+  return (
+    <Stack gap="sm">
+      <Tiles overview={overview} searchFor={searchFor} />
+      <Text size="xs" c="dimmed">
+        Estimate: same tokens at list prices; another model might have written more or less. Coverage:{" "}
+        {coverageText(overview.current)}.
+      </Text>
+      <Charts
+        overview={overview}
+        onZoom={({ from, to }) => change({ from, to }, true)}
+        searchIn={(span, more) => requestsSearch(all, span, more)}
+        onOpen={open}
+      />
+      <Breakdown
+        breakdowns={overview.breakdowns}
+        dimension={dimension}
+        onDimension={(by) => change({ by: by === "model" ? undefined : by })}
+        searchFor={searchFor}
+        onOpen={open}
+      />
+      <AttentionList facts={overview.attention} />
+    </Stack>
+  );
+}
+
+function SimulatedNote() {
+  return (
+    <Alert color="grape" variant="outline" py={6} mb="sm" role="status">
+      <Group gap="xs">
+        <SimulatedBadge />
+        <span>
+          Only simulated requests came in this range, so they are shown: answers and costs are made up.
+        </span>
+      </Group>
+    </Alert>
+  );
+}
+
+function OverviewSkeleton() {
+  return (
+    <Stack gap="sm">
+      <TilesSkeleton />
+      <PanelSkeleton height={300} />
+      <RowsSkeleton rows={5} />
+    </Stack>
+  );
+}

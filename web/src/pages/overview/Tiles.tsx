@@ -1,0 +1,144 @@
+import { Paper, SimpleGrid, Text } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+
+import type { Schema } from "../../api/client";
+import { PanelSkeleton } from "../../components/Loading";
+import type { Filters, Search } from "../../lib/filters";
+import { formatMoney, parseNano, unknown } from "../../lib/money";
+import { formatCount, formatDuration, formatPercent } from "../../lib/numbers";
+import { changeText, rateText } from "./figures";
+import classes from "./overview.module.css";
+
+interface Props {
+  overview: Schema["Overview"];
+  /** The parameters of Requests for the same figures and more filters. */
+  searchFor: (more?: Filters) => Search;
+}
+
+/** The five totals of the period; each opens the requests behind it. */
+export function Tiles({ overview, searchFor }: Props) {
+  const { current: now, previous: before } = overview;
+  const span = Date.parse(overview.to) - Date.parse(overview.from);
+  const spendChange = changeText(now.cost_usd, before.cost_usd);
+  return (
+    <TileGrid>
+      <Saved figures={now} search={searchFor()} />
+      <Tile
+        label="Spend"
+        value={now.priced > 0 ? formatMoney(now.cost_usd) : unknown}
+        search={searchFor({ preset: "expensive" })}
+      >
+        <div>{spendChange ?? "nothing in the period before"}</div>
+        {now.priced < now.requests && (
+          <div>
+            cost known for {formatCount(now.priced)} of {formatCount(now.requests)}
+          </div>
+        )}
+      </Tile>
+      <Tile label="Requests" value={formatCount(now.requests)} search={searchFor()}>
+        <div>{rateText(now.requests, span)}</div>
+        <div>{changeText(now.requests, before.requests)}</div>
+      </Tile>
+      <Tile
+        label="Latency p50 / p95"
+        value={
+          <>
+            {bare(now.latency_p50_ms)} / {formatDuration(now.latency_p95_ms)}
+          </>
+        }
+        search={searchFor({ preset: "slowest" })}
+      >
+        <div>TTFT p50 {formatDuration(now.ttft_p50_ms)}</div>
+        <div>{before.latency_p50_ms != null && `p50 was ${formatDuration(before.latency_p50_ms)}`}</div>
+      </Tile>
+      <Tile label="Errors" value={formatPercent(now.error_percent)} search={searchFor({ preset: "errors" })}>
+        <div>{now.errors === 0 ? "no failed requests" : `${formatCount(now.errors)} failed`}</div>
+        {now.rejected > 0 && <div>{formatCount(now.rejected)} refused, not counted</div>}
+      </Tile>
+    </TileGrid>
+  );
+}
+
+/** Stands where the tiles will be. */
+export function TilesSkeleton() {
+  return (
+    <TileGrid>
+      {Array.from({ length: 5 }, (_, i) => (
+        <PanelSkeleton key={i} height={112} />
+      ))}
+    </TileGrid>
+  );
+}
+
+function TileGrid({ children }: { children: ReactNode }) {
+  return (
+    <SimpleGrid cols={{ base: 2, sm: 3, lg: 5 }} spacing="sm" className={classes.tiles}>
+      {children}
+    </SimpleGrid>
+  );
+}
+
+function Saved({ figures, search }: { figures: Schema["FigureSet"]; search: Search }) {
+  if (figures.compared === 0) {
+    return (
+      <Tile label="Saved" value={unknown} search={search}>
+        <div>no baseline is known yet</div>
+      </Tile>
+    );
+  }
+  const loss = parseNano(figures.saved_usd) < 0n;
+  return (
+    <Tile
+      label="Saved"
+      value={
+        <>
+          {formatMoney(figures.saved_usd)}
+          {figures.saved_percent != null && (
+            <span className={classes.beside}> {formatPercent(figures.saved_percent)}</span>
+          )}
+        </>
+      }
+      search={loss ? { ...search, preset: "negative_savings" } : search}
+      mark={loss ? "loss" : "gain"}
+    >
+      <div>vs {formatMoney(figures.baseline_cost_usd)} baseline</div>
+      {loss && <div>dearer than the baseline</div>}
+    </Tile>
+  );
+}
+
+interface TileProps {
+  label: string;
+  value: ReactNode;
+  search: Search;
+  mark?: "gain" | "loss";
+  children?: ReactNode;
+}
+
+function Tile({ label, value, search, mark, children }: TileProps) {
+  return (
+    <Paper
+      withBorder
+      p="sm"
+      component={Link}
+      to="/requests"
+      search={search as never}
+      className={classes.tile}
+      data-mark={mark}
+    >
+      <Text size="xs" c="dimmed" fw={600}>
+        {label}
+      </Text>
+      <div className={classes.value}>{value}</div>
+      <Text size="xs" c="dimmed" component="div" className={classes.lines}>
+        {children}
+      </Text>
+    </Paper>
+  );
+}
+
+/** Milliseconds without the unit when another with it follows. */
+function bare(ms: number | null): string {
+  return formatDuration(ms).replace(/ ms$/, "");
+}

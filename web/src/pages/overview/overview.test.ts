@@ -1,0 +1,156 @@
+import { describe, expect, it } from "vitest";
+
+import { type Fact, groupFacts, placeOf, splitTimes } from "./attention";
+import {
+  changeText,
+  coverageText,
+  facetsOf,
+  type Figures,
+  figureFilters,
+  rangeOf,
+  rateText,
+  requestsSearch,
+  simulatedFilter,
+  simulatedOf,
+} from "./figures";
+import { refreshedText } from "./LiveControls";
+
+describe("changeText", () => {
+  it.each([
+    ["1.03", "1", "+3 % vs previous"],
+    ["0.5", "1", "−50 % vs previous"],
+    ["1.001", "1", "same as the period before"],
+    ["30", "1", "×30 vs previous"],
+    ["1", "0", "none in the period before"],
+    ["0", "0", undefined],
+    ["0", "2", "−100 % vs previous"],
+  ])("tells %s against %s", (now, before, text) => expect(changeText(now, before)).toBe(text));
+
+  it("takes numbers too", () => expect(changeText(110, 100)).toBe("+10 % vs previous"));
+});
+
+describe("rateText", () => {
+  it.each([
+    [129_600, "1.5 / s"],
+    [17_280, "12 / min"],
+    [240, "10 / h"],
+    [12, "0.5 / h"],
+  ])("%d requests a day are %s", (requests, text) => expect(rateText(requests, 86_400_000)).toBe(text));
+
+  it("says nothing of no time", () => expect(rateText(5, 0)).toBe(""));
+});
+
+describe("coverageText", () => {
+  const figures = (compared: number, requests: number) => ({ compared, requests }) as Figures;
+  it("never rounds up to all", () => {
+    expect(coverageText(figures(99_999, 100_000))).toBe("baseline known for 99.9 % of requests");
+    expect(coverageText(figures(100_000, 100_000))).toBe("baseline known for all requests");
+    expect(coverageText(figures(982, 1000))).toBe("baseline known for 98.2 % of requests");
+  });
+});
+
+describe("simulated requests", () => {
+  it("are left out unless there are no others or they are asked for", () => {
+    expect(simulatedFilter(undefined, false)).toBe("false");
+    expect(simulatedFilter(undefined, true)).toBeUndefined();
+    expect(simulatedFilter("include", false)).toBeUndefined();
+    expect(simulatedFilter("false", true)).toBe("false");
+    expect(simulatedFilter("true", false)).toBe("true");
+  });
+
+  it("read only known words from the address", () => {
+    expect(simulatedOf({ simulated: "include" })).toBe("include");
+    expect(simulatedOf({ simulated: "perhaps" })).toBeUndefined();
+  });
+});
+
+describe("filters", () => {
+  it("keeps those that roll-ups know", () => {
+    expect(figureFilters({ model: "a,b", key: "k", min_cost: "1" })).toEqual({
+      model: "a,b",
+      key: "k",
+      provider: undefined,
+      policy: undefined,
+    });
+  });
+
+  it("falls back to the usual range where the address makes no sense", () => {
+    expect(rangeOf({})).toEqual({ from: "now-24h" });
+    expect(rangeOf({ from: "now-7d", to: "now-1d" })).toEqual({ from: "now-7d", to: "now-1d" });
+    expect(rangeOf({ from: "nonsense", to: "yesterday" })).toEqual({ from: "now-24h" });
+  });
+
+  it("opens requests with the same filters, range and more", () => {
+    expect(
+      requestsSearch({ model: "a", key: "k" }, { from: "now-24h" }, { model: "b", preset: "errors" }),
+    ).toEqual({
+      model: "b",
+      key: "k",
+      preset: "errors",
+      from: "now-24h",
+      to: undefined,
+    });
+  });
+
+  it("offers the values of the breakdown that have a name", () => {
+    const group = (name: string, label: string, requests: number) => ({ name, label, requests }) as never;
+    const facets = facetsOf({
+      model: [group("m", "m", 2), group("", "", 1)],
+      provider: [],
+      key: [group("key_1", "ci", 3)],
+      policy: [],
+    });
+    expect(facets.model).toEqual([{ value: "m", label: "m", count: 2 }]);
+    expect(facets.key).toEqual([{ value: "key_1", label: "ci", count: 3 }]);
+  });
+});
+
+describe("attention", () => {
+  const fact = (kind: Fact["kind"], object: string): Fact => ({
+    kind,
+    severity: "warning",
+    object,
+    label: object,
+    message: "",
+  });
+
+  it("puts facts of one kind together and keeps the order", () => {
+    const groups = groupFacts([
+      fact("circuit_open", "a/b"),
+      fact("key_expiring", "k"),
+      fact("circuit_open", "a/c"),
+    ]);
+    expect(groups.map((g) => [g.kind, g.facts.length])).toEqual([
+      ["circuit_open", 2],
+      ["key_expiring", 1],
+    ]);
+  });
+
+  it("leads to the place to act", () => {
+    expect(placeOf("circuit_open", "openai/org/model")).toMatchObject({
+      to: "/routing/models",
+      search: { q: "org/model" },
+    });
+    expect(placeOf("price_unknown")).toMatchObject({ search: { show: "unpriced" } });
+    expect(placeOf("budget_over", "key_1").to).toBe("/settings/keys");
+    expect(placeOf("no_provider").to).toBe("/providers");
+  });
+
+  it("finds the times in a message", () => {
+    expect(splitTimes("This key ends on 2026-11-18T04:22:57Z.")).toEqual([
+      { text: "This key ends on ", time: false },
+      { text: "2026-11-18T04:22:57Z", time: true },
+      { text: ".", time: false },
+    ]);
+    expect(splitTimes("No time")).toEqual([{ text: "No time", time: false }]);
+  });
+});
+
+describe("refreshedText", () => {
+  it.each([
+    [-300, "0 s ago"],
+    [4200, "4 s ago"],
+    [125_000, "2 min ago"],
+    [7_300_000, "2 h ago"],
+  ])("%d ms are %s", (ms, text) => expect(refreshedText(ms)).toBe(text));
+});

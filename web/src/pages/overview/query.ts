@@ -1,0 +1,16 @@
+import { keepPreviousData, queryOptions } from "@tanstack/react-query";
+
+import { api, must } from "../../api/client";
+import type { Filters } from "../../lib/filters";
+import type { Range } from "../../lib/range";
+
+/** Everything that the overview shows, in one call. */
+export function overviewQuery(filters: Filters, range: Range, simulated: "true" | "false" | undefined) {
+  const { model, provider, key, policy } = filters;
+  const query = { ...range, model, provider, key, policy, simulated };
+  return queryOptions({
+    queryKey: ["overview", query],
+    queryFn: () => must(api.GET("/overview", { params: { query } })),
+    placeholderData: keepPreviousData,
+  });
+}

@@ -1,0 +1,130 @@
+import { Alert, Anchor, Box, Code, Group, Paper, Spoiler, Stack, Text } from "@mantine/core";
+import { useEffect, useRef } from "react";
+
+import { ErrorPanel } from "../../components/ErrorPanel";
+import { Icon } from "../../components/Icon";
+import { PageLink } from "../../components/PageLink";
+import type { Turn } from "./draft";
+import classes from "./playground.module.css";
+import { isRunning, type Run } from "./run";
+
+interface Props {
+  turns: Turn[];
+  column: string;
+  label: string;
+}
+
+/** The questions and answers of one column. Answers are shown as the text they are, never as HTML. */
+export function Conversation({ turns, column, label }: Props) {
+  const log = useRef<HTMLDivElement>(null);
+  const seen = turns.filter((turn) => turn.runs[column]);
+  const last = seen.at(-1)?.runs[column];
+  useEffect(() => {
+    const box = log.current;
+    // Whoever has scrolled up reads there and is not pulled down.
+    if (box && box.scrollHeight - box.scrollTop - box.clientHeight < 120) {
+      box.scrollTop = box.scrollHeight;
+    }
+  }, [last?.text, last?.state, seen.length]);
+  return (
+    <Paper withBorder>
+      <div
+        ref={log}
+        className={classes.log}
+        role="log"
+        aria-label={label}
+        aria-busy={isRunning(last)}
+        tabIndex={0}
+      >
+        {seen.length === 0 ? (
+          <Text c="dimmed" size="sm">
+            Nothing asked yet. Write below; Enter sends.
+          </Text>
+        ) : (
+          <Stack gap="md">
+            {seen.map((turn) => (
+              <Stack key={turn.id} gap="xs">
+                <div className={classes.prompt}>{turn.prompt}</div>
+                <Answer run={turn.runs[column] as Run} />
+              </Stack>
+            ))}
+          </Stack>
+        )}
+      </div>
+    </Paper>
+  );
+}
+
+function Answer({ run }: { run: Run }) {
+  return (
+    <Stack gap="xs">
+      {run.reasoning && (
+        <Spoiler maxHeight={48} showLabel="Show the reasoning" hideLabel="Less">
+          <Text size="sm" c="dimmed" className={classes.answer}>
+            {run.reasoning}
+          </Text>
+        </Spoiler>
+      )}
+      {run.text && <Box className={classes.answer}>{isRunning(run) ? run.text : run.text.trimEnd()}</Box>}
+      {run.calls.map((call, i) => (
+        <div key={i}>
+          <Group gap={6} mb={4}>
+            <Icon name="settings" size={14} />
+            <Text size="sm">
+              wants to call <strong>{call.name}</strong>
+            </Text>
+          </Group>
+          <Code block>{pretty(call.arguments)}</Code>
+        </div>
+      ))}
+      <Ending run={run} />
+    </Stack>
+  );
+}
+
+function Ending({ run }: { run: Run }) {
+  if (run.state === "waiting") {
+    return (
+      <Text size="sm" c="dimmed">
+        {run.facts.model ? `${run.facts.model} is thinking …` : "Deciding …"}
+      </Text>
+    );
+  }
+  if (run.state === "failed") {
+    return (
+      <div>
+        <ErrorPanel what={run.text ? "The answer broke off" : "No answer"} error={run.error} />
+        {run.facts.requestId?.startsWith("req_") && (
+          <Text size="sm" mt={4}>
+            <Anchor component={PageLink} to="/requests/$id" params={{ id: run.facts.requestId }} size="sm">
+              See what was tried
+            </Anchor>
+          </Text>
+        )}
+      </div>
+    );
+  }
+  if (run.state === "stopped") {
+    return (
+      <Alert color="gray" variant="outline" py={6} icon={<Icon name="stop" size={14} />}>
+        Stopped. What the model had written is paid for.
+      </Alert>
+    );
+  }
+  if (run.finish === "length") {
+    return (
+      <Alert color="yellow" variant="outline" py={6} icon={<Icon name="alert" size={14} />}>
+        Ended at the limit of tokens.
+      </Alert>
+    );
+  }
+  return null;
+}
+
+function pretty(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,118 @@
+import { Text } from "@mantine/core";
+import type { ReactNode } from "react";
+
+import { DecisionBadge, SimulatedBadge } from "../../components/badges";
+import { Money } from "../../components/Money";
+import { Tokens } from "../../components/Tokens";
+import { formatChange, formatDuration } from "../../lib/numbers";
+import classes from "./playground.module.css";
+import { isRunning, type Run, savedOf, savedPercent, type Try } from "./run";
+
+/** What is known about a run: it fills as headers and events arrive. */
+export function RunFacts({ run }: { run: Run }) {
+  const { facts } = run;
+  const pending = isRunning(run);
+  const percent = savedPercent(facts);
+  const why = pending ? "Known when the answer is complete." : "Unknown: the answer did not tell it.";
+  const soon = (known: boolean, shown: ReactNode) =>
+    known ? shown : <Waiting pending={pending} why={why} />;
+  return (
+    <dl className={classes.facts} aria-live="polite">
+      <Fact label="Decision">
+        {soon(
+          facts.decision !== undefined,
+          <>
+            {facts.simulated && <SimulatedBadge />}{" "}
+            <DecisionBadge decision={facts.decision} detail={reasonOf(run)} />
+          </>,
+        )}
+      </Fact>
+      <Fact label="Served by">
+        {soon(
+          facts.model !== undefined,
+          <>
+            <strong>{facts.model}</strong> on {facts.provider}
+          </>,
+        )}
+      </Fact>
+      {facts.policy && <Fact label="Policy">{facts.policy}</Fact>}
+      <Fact label="Attempts">
+        {soon(facts.attempts !== undefined, facts.attempts)}
+        {failedTries(run).map((t, i) => (
+          <Text key={i} size="xs" c="dimmed" title={t.message}>
+            {t.model}: {t.status && t.status >= 400 ? t.status : ""} {t.class?.replaceAll("_", " ")}
+          </Text>
+        ))}
+      </Fact>
+      <Fact label="First token">
+        {soon(run.ttftMs !== undefined, <Mono>{formatDuration(run.ttftMs)}</Mono>)}
+      </Fact>
+      <Fact label="In all">
+        {soon(run.totalMs !== undefined, <Mono>{formatDuration(run.totalMs)}</Mono>)}
+      </Fact>
+      <Fact label="Tokens in / out">
+        {soon(
+          facts.tokens !== undefined,
+          facts.tokens && <Tokens tokens={{ estimated: false, ...facts.tokens }} />,
+        )}
+      </Fact>
+      <Fact label="Cost">{soon(facts.cost !== undefined, <Money amount={facts.cost} paid />)}</Fact>
+      <Fact label="Baseline">
+        {facts.baselineModel && (
+          <Text span size="xs" c="dimmed">
+            {facts.baselineModel}{" "}
+          </Text>
+        )}
+        {soon(facts.baselineCost !== undefined, <Money amount={facts.baselineCost} paid />)}
+      </Fact>
+      <Fact label="Saved">
+        {soon(
+          savedOf(facts) !== null,
+          <>
+            <Money amount={savedOf(facts)} />{" "}
+            {percent !== null && <Mono>({formatChange(percent).replace(" ", "\u00a0")})</Mono>}
+          </>,
+        )}
+      </Fact>
+    </dl>
+  );
+}
+
+/** Why the choice fell on another target than the first: what the failed attempts said. */
+function reasonOf(run: Run): string | undefined {
+  const failed = failedTries(run);
+  return failed.length > 0
+    ? failed
+        .map((t) => `${t.provider}/${t.model}: ${t.status ? `${t.status} ` : ""}${t.message ?? t.class}`)
+        .join("\n")
+    : undefined;
+}
+
+function failedTries(run: Run): Try[] {
+  return (run.facts.tries ?? []).filter((t) => t.class);
+}
+
+function Fact({ label, children }: { label: string; children: ReactNode }) {
+  return (
+    <>
+      <dt>{label}</dt>
+      <dd>{children}</dd>
+    </>
+  );
+}
+
+function Mono({ children }: { children: ReactNode }) {
+  return (
+    <Text span inherit ff="monospace">
+      {children}
+    </Text>
+  );
+}
+
+function Waiting({ pending, why }: { pending: boolean; why: string }) {
+  return (
+    <Text span inherit c="dimmed" title={why}>
+      {pending ? "…" : "—"}
+    </Text>
+  );
+}

@@ -1,0 +1,66 @@
+import { Anchor, Progress, Stack, Table, Text } from "@mantine/core";
+import { useState } from "react";
+
+import type { Schema } from "../../api/client";
+import { Money } from "../../components/Money";
+
+/** How many candidates are listed before "all". */
+const few = 4;
+
+/** Why the router chose: the candidates in order with their scores, and how many were left out. */
+export function Why({ trace, served }: { trace: Schema["Decision"]; served?: string }) {
+  const [all, setAll] = useState(false);
+  const ranked = trace.candidates.filter((c) => !c.excluded);
+  const excluded = trace.candidates.filter((c) => c.excluded);
+  const shown = all ? ranked : ranked.slice(0, few);
+  if (trace.candidates.length === 0) {
+    return null;
+  }
+  return (
+    <Stack gap={6}>
+      <Text size="sm" fw={600}>
+        Why
+      </Text>
+      <Table fz="xs" aria-label="Candidates" verticalSpacing={3} horizontalSpacing={4}>
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>Candidate</Table.Th>
+            <Table.Th>Score</Table.Th>
+            <Table.Th ta="right">≈ Cost</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {shown.map((c) => (
+            <Table.Tr key={c.target} fw={c.model === served ? 700 : undefined}>
+              <Table.Td>{c.target}</Table.Td>
+              <Table.Td miw={60}>
+                <Text span inherit ff="monospace">
+                  {c.score.toFixed(3)}
+                </Text>
+                <Progress value={100 * c.score} size={3} aria-label={`Score of ${c.target}`} />
+              </Table.Td>
+              <Table.Td ta="right">
+                <Money amount={c.expected_cost_usd} paid />
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+      <Text size="xs" c="dimmed">
+        {ranked.length > few && (
+          <Anchor component="button" type="button" size="xs" onClick={() => setAll(!all)}>
+            {all ? "Fewer" : `All ${ranked.length}`}
+          </Anchor>
+        )}
+        {ranked.length > few && excluded.length > 0 && " · "}
+        {excluded.length > 0 && `${excluded.length} left out: ${reasons(excluded)}`}
+      </Text>
+    </Stack>
+  );
+}
+
+function reasons(excluded: Schema["Candidate"][]): string {
+  const words = new Set(excluded.map((c) => c.excluded?.reason ?? ""));
+  const list = [...words].slice(0, 3).join("; ");
+  return words.size > 3 ? `${list} …` : list;
+}

@@ -1,0 +1,256 @@
+import { describe, expect, test } from "vitest";
+
+import { ApiError } from "../../api/errors";
+import {
+  bodyOf,
+  messagesOf,
+  noParameters,
+  parametersSummary,
+  replayOf,
+  toolsProblem,
+  type Turn,
+} from "./draft";
+import {
+  addChunk,
+  type Chunk,
+  factsOfHeaders,
+  factsOfTrace,
+  newRun,
+  type Run,
+  savedOf,
+  savedPercent,
+  sumRuns,
+} from "./run";
+
+function stream(...chunks: Chunk[]): Run {
+  return chunks.reduce((run, chunk, i) => addChunk(run, chunk, 100 * (i + 1)), newRun());
+}
+
+function text(content: string): Chunk {
+  return { choices: [{ delta: { content } }] };
+}
+
+function ended(facts: Run["facts"], state: Run["state"] = "done"): Run {
+  return { ...newRun(), state, facts };
+}
+
+describe("a run", () => {
+  test("headers tell the decision and leave out what they do not know", () => {
+    const headers = new Headers({
+      "X-Request-Id": "req_1",
+      "X-Fairlead-Decision": "fallback",
+      "X-Fairlead-Model": "small",
+      "X-Fairlead-Attempts": "2",
+      "X-Fairlead-Policy": "",
+    });
+    expect(factsOfHeaders(headers)).toEqual({
+      requestId: "req_1",
+      decision: "fallback",
+      model: "small",
+      attempts: 2,
+    });
+  });
+
+  test("the first token is the first that can be seen", () => {
+    const run = stream({ choices: [{ delta: { content: "" } }] }, text("a"), text("b"));
+    expect(run).toMatchObject({ state: "streaming", text: "ab", ttftMs: 200 });
+  });
+
+  test("tool calls are put together from their pieces", () => {
+    const piece = (index: number, name?: string, args?: string): Chunk => ({
+      choices: [{ delta: { tool_calls: [{ index, function: { name, arguments: args } }] } }],
+    });
+    const run = stream(
+      piece(0, "weather", ""),
+      piece(0, undefined, '{"city"'),
+      piece(1, "time", "{}"),
+      piece(0, undefined, ':"Oslo"}'),
+    );
+    expect(run.calls).toEqual([
+      { name: "weather", arguments: '{"city":"Oslo"}' },
+      { name: "time", arguments: "{}" },
+    ]);
+    expect(run.ttftMs).toBe(100);
+  });
+
+  test("the last chunk fills in usage and money and hides nothing that headers told", () => {
+    const before: Run = { ...newRun(), facts: { requestId: "req_1", policy: "cheap", model: "small" } };
+    const run = addChunk(
+      before,
+      {
+        choices: [{ delta: {}, finish_reason: "stop" }],
+        fairlead: {
+          cost_usd: "0.1",
+          baseline_cost_usd: null,
+          decision: "",
+          usage: { input: 1, cache_read: 0, cache_write: 0, output: 2, reasoning: 0 },
+        },
+      },
+      5,
+    );
+    expect(run.finish).toBe("stop");
+    expect(run.facts).toMatchObject({
+      requestId: "req_1",
+      policy: "cheap",
+      model: "small",
+      cost: "0.1",
+      baselineCost: null,
+    });
+    expect(run.facts.tokens?.output).toBe(2);
+  });
+
+  test("a trace without candidates has an empty list, and no tokens are none", () => {
+    const facts = factsOfTrace({
+      trace: { candidates: null } as never,
+      usage: { input: 0, cache_read: 0, cache_write: 0, output: 0, reasoning: 0 },
+    });
+    expect(facts.trace?.candidates).toEqual([]);
+    expect(facts.tokens).toBeUndefined();
+  });
+
+  test.each([
+    { name: "cheaper", facts: { cost: "0.1", baselineCost: "0.4" }, saved: "0.3", percent: 75 },
+    {
+      name: "dearer",
+      facts: { cost: "0.000000003", baselineCost: "0.000000001" },
+      saved: "-0.000000002",
+      percent: -200,
+    },
+    { name: "unknown baseline", facts: { cost: "0.1", baselineCost: null }, saved: null, percent: null },
+    { name: "free baseline", facts: { cost: "0", baselineCost: "0" }, saved: "0", percent: null },
+  ])("saved: $name", ({ facts, saved, percent }) => {
+    expect(savedOf(facts)).toBe(saved);
+    expect(savedPercent(facts)?.toFixed(3) ?? null).toBe(percent?.toFixed(3) ?? null);
+  });
+});
+
+describe("sums", () => {
+  const tokens = { input: 10, cache_read: 5, cache_write: 0, output: 7, reasoning: 0 };
+
+  test("add exactly and leave out what still runs", () => {
+    const sums = sumRuns([
+      ended({ cost: "0.000000001", baselineCost: "0.000000003", tokens }),
+      ended({ cost: "0.1", baselineCost: "0.2", tokens }),
+      { ...newRun(), state: "streaming" },
+    ]);
+    expect(sums).toEqual({
+      runs: 2,
+      failed: 0,
+      cost: "0.100000001",
+      baselineCost: "0.200000003",
+      saved: "0.100000002",
+      tokensIn: 30,
+      tokensOut: 14,
+    });
+  });
+
+  test("one unknown amount makes the sum unknown", () => {
+    expect(sumRuns([ended({ cost: "0.1", baselineCost: "0.2" }), ended({}, "stopped")]).cost).toBeNull();
+  });
+
+  test("a run that failed without cost does not", () => {
+    const failed: Run = { ...ended({ cost: null }, "failed"), error: new ApiError("X", "x", 502, "") };
+    expect(sumRuns([ended({ cost: "0.1", baselineCost: "0.2" }), failed])).toMatchObject({
+      cost: "0.1",
+      failed: 1,
+      runs: 2,
+    });
+  });
+});
+
+describe("a body", () => {
+  test("has only what is set", () => {
+    expect(bodyOf("auto", [{ role: "user", content: "Hi" }], noParameters)).toEqual({
+      model: "auto",
+      messages: [{ role: "user", content: "Hi" }],
+    });
+  });
+
+  test("has every parameter and the fault", () => {
+    const tools = '[{"type":"function","function":{"name":"f"}}]';
+    const body = bodyOf(
+      "m",
+      [],
+      { system: "s", temperature: 0, maxTokens: 5, json: true, tools },
+      { name: "429", model: "m" },
+    );
+    expect(body).toEqual({
+      model: "m",
+      messages: [],
+      temperature: 0,
+      max_tokens: 5,
+      response_format: { type: "json_object" },
+      tools: [{ type: "function", function: { name: "f" } }],
+      metadata: { simulate: "429@m" },
+    });
+  });
+
+  test("messages leave out turns that nobody answered in the column", () => {
+    const turn = (id: number, prompt: string, answer: string): Turn => ({
+      id,
+      prompt,
+      runs: { a: { ...newRun(), text: answer } },
+    });
+    const turns = [turn(1, "one", "1"), turn(2, "two", "")];
+    const before = { system: "be short", earlier: [{ role: "user", content: "zero" }] };
+    expect(messagesOf(turns, "a", before, "three").map((m) => m.content)).toEqual([
+      "be short",
+      "zero",
+      "one",
+      "1",
+      "three",
+    ]);
+    expect(messagesOf(turns, "b", { system: " ", earlier: [] }, "three").map((m) => m.content)).toEqual([
+      "three",
+    ]);
+  });
+
+  test.each([
+    { text: "", want: undefined },
+    { text: "{", want: /^Not JSON/ },
+    { text: "{}", want: /list/ },
+    { text: "[]", want: /list/ },
+    { text: '[{"type":"function","function":{"name":"f"}},null]', want: /^Tool 2/ },
+  ])("tools $text", ({ text: tools, want }) => {
+    if (want) {
+      expect(toolsProblem(tools)).toMatch(want);
+    } else {
+      expect(toolsProblem(tools)).toBeUndefined();
+    }
+  });
+
+  test("the summary names what is set", () => {
+    expect(parametersSummary(noParameters)).toBe("none set");
+    expect(parametersSummary({ ...noParameters, temperature: 0, json: true })).toBe("temperature 0 · JSON");
+  });
+});
+
+describe("a replay", () => {
+  test("takes a stored request apart", () => {
+    const body = {
+      model: "small",
+      temperature: 0.2,
+      max_completion_tokens: 50,
+      messages: [
+        { role: "system", content: "Be short." },
+        { role: "user", content: "one" },
+        { role: "assistant", content: "1" },
+        { role: "user", content: [{ type: "text", text: "two" }, { type: "image_url" }] },
+      ],
+    };
+    expect(replayOf(JSON.stringify(body))).toEqual({
+      model: "small",
+      prompt: "two",
+      lossy: true,
+      earlier: [
+        { role: "user", content: "one" },
+        { role: "assistant", content: "1" },
+      ],
+      parameters: { system: "Be short.", temperature: 0.2, maxTokens: 50, json: false, tools: "" },
+    });
+  });
+
+  test.each(["nonsense", '{"input":"x"}'])("is nothing for %s", (text) => {
+    expect(replayOf(text)).toBeUndefined();
+  });
+});

@@ -1,0 +1,19 @@
+import { expect, test } from "vitest";
+
+import { endpointOf, readBody, samples } from "./samples";
+
+test("every sample is a body that can be read again, for its endpoint", () => {
+  for (const sample of samples) {
+    const { body } = readBody(JSON.stringify(sample.body));
+    expect(body).toEqual(sample.body);
+    expect(endpointOf(sample.body)).toBe(sample.endpoint);
+  }
+});
+
+test.each(["[]", "null", "3", '"text"'])("%s is no body", (text) => {
+  expect(readBody(text).problem).toMatch(/object/);
+});
+
+test("what is no JSON is told with its place", () => {
+  expect(readBody('{\n  "model": "auto",\n}').problem).toMatch(/not JSON.*(line 3|position)/s);
+});

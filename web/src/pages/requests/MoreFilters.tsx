@@ -1,0 +1,160 @@
+import { Button, Group, Popover, SegmentedControl, Select, Stack, Text, TextInput } from "@mantine/core";
+import { useState } from "react";
+
+import { Icon } from "../../components/Icon";
+import { type FilterName, type Filters, filterLabels } from "../../lib/filters";
+
+interface Props {
+  filters: Filters;
+  onChange: (change: Filters) => void;
+}
+
+/** The filters by name that the API knows. */
+export const presets = [
+  { value: "errors", label: "Errors" },
+  { value: "fallbacks", label: "Fallbacks" },
+  { value: "policy", label: "Policy-controlled" },
+  { value: "expensive", label: "Most expensive" },
+  { value: "slowest", label: "Slowest" },
+  { value: "negative_savings", label: "Negative savings" },
+  { value: "unpriced", label: "Unpriced" },
+];
+
+/** Chooses a preset. */
+export function PresetSelect({ filters, onChange }: Props) {
+  return (
+    <Select
+      size="xs"
+      w={150}
+      aria-label="Preset"
+      placeholder="Preset"
+      clearable
+      data={presets}
+      value={filters.preset ?? null}
+      onChange={(value) => onChange({ preset: value ?? undefined })}
+    />
+  );
+}
+
+const texts: { name: FilterName; placeholder: string }[] = [
+  { name: "requested", placeholder: "auto" },
+  { name: "status", placeholder: "429,502" },
+  { name: "tag", placeholder: "team=search" },
+  { name: "session", placeholder: "session id" },
+  { name: "user", placeholder: "end user" },
+];
+
+const bounds: { label: string; min: FilterName; max: FilterName; unit: string }[] = [
+  { label: "Cost", min: "min_cost", max: "max_cost", unit: "dollars" },
+  { label: "Latency", min: "min_latency", max: "max_latency", unit: "ms, or 2s" },
+  { label: "Saved", min: "min_saved", max: "max_saved", unit: "dollars" },
+];
+
+/** The filters that are typed. */
+export function MoreFilters({ filters, onChange }: Props) {
+  const [opened, setOpened] = useState(false);
+  return (
+    <Popover opened={opened} onChange={setOpened} position="bottom-start" shadow="md" trapFocus>
+      <Popover.Target>
+        <Button
+          variant="default"
+          size="xs"
+          rightSection={<Icon name="chevronDown" size={12} />}
+          onClick={() => setOpened(!opened)}
+        >
+          More
+        </Button>
+      </Popover.Target>
+      <Popover.Dropdown p="sm" w={330} maw="92vw">
+        {opened && (
+          <Fields
+            initial={filters}
+            onApply={(change) => {
+              setOpened(false);
+              onChange(change);
+            }}
+          />
+        )}
+      </Popover.Dropdown>
+    </Popover>
+  );
+}
+
+function Fields({ initial, onApply }: { initial: Filters; onApply: (change: Filters) => void }) {
+  const [draft, setDraft] = useState(initial);
+  const set = (name: FilterName, value: string) => setDraft({ ...draft, [name]: value.trim() || undefined });
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        onApply(draft);
+      }}
+    >
+      <Stack gap={8}>
+        {texts.map(({ name, placeholder }) => (
+          <TextInput
+            key={name}
+            size="xs"
+            label={filterLabels[name]}
+            placeholder={placeholder}
+            defaultValue={draft[name] ?? ""}
+            onChange={(event) => set(name, event.currentTarget.value)}
+          />
+        ))}
+        {bounds.map(({ label, min, max, unit }) => (
+          <Group key={label} grow align="flex-end">
+            <TextInput
+              size="xs"
+              label={`${label} at least`}
+              placeholder={unit}
+              defaultValue={draft[min] ?? ""}
+              onChange={(event) => set(min, event.currentTarget.value)}
+            />
+            <TextInput
+              size="xs"
+              label="at most"
+              placeholder={unit}
+              defaultValue={draft[max] ?? ""}
+              onChange={(event) => set(max, event.currentTarget.value)}
+            />
+          </Group>
+        ))}
+        <Choice label="Streamed" name="stream" draft={draft} onChange={set} />
+        <Choice label="Simulated" name="simulated" draft={draft} onChange={set} />
+        <Group justify="flex-end">
+          <Button size="xs" type="submit">
+            Apply
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+
+interface ChoiceProps {
+  label: string;
+  name: FilterName;
+  draft: Filters;
+  onChange: (name: FilterName, value: string) => void;
+}
+
+function Choice({ label, name, draft, onChange }: ChoiceProps) {
+  return (
+    <Group justify="space-between">
+      <Text size="xs" fw={500}>
+        {label}
+      </Text>
+      <SegmentedControl
+        size="xs"
+        aria-label={label}
+        data={[
+          { value: "", label: "both" },
+          { value: "true", label: "yes" },
+          { value: "false", label: "no" },
+        ]}
+        value={draft[name] ?? ""}
+        onChange={(value) => onChange(name, value)}
+      />
+    </Group>
+  );
+}

@@ -1,0 +1,260 @@
+import { Affix, Button, Group, Switch, Text, TextInput } from "@mantine/core";
+import { useWindowScroll } from "@mantine/hooks";
+import { useQuery } from "@tanstack/react-query";
+import { useRef, useState } from "react";
+
+import type { Schema } from "../../api/client";
+import { facetsQuery, histogramQuery, keysQuery } from "../../api/queries";
+import { DataTable } from "../../components/DataTable";
+import { ErrorPanel } from "../../components/ErrorPanel";
+import { FilterBar } from "../../components/FilterBar";
+import { Icon } from "../../components/Icon";
+import { RowsSkeleton } from "../../components/Loading";
+import { PageHeader } from "../../components/PageHeader";
+import { RangePicker } from "../../components/RangePicker";
+import { cleared, type Filters, filtersOf } from "../../lib/filters";
+import { useShortcuts } from "../../lib/keyboard";
+import { formatCount } from "../../lib/numbers";
+import { useDensity } from "../../lib/preferences";
+import { isRelative, type Range } from "../../lib/range";
+import { useGo, useSearchParams } from "../../lib/search";
+import { useSession } from "../../lib/session";
+import { useStored } from "../../lib/stored";
+import { chosenColumns, phoneLines, usualColumns } from "./columns";
+import { RequestDrawer } from "./detail/RequestDrawer";
+import { Histogram } from "./Histogram";
+import { ColumnPicker, DensitySwitch, ExportMenu } from "./ListTools";
+import { MoreFilters, PresetSelect } from "./MoreFilters";
+import { NoRequests } from "./NoRequests";
+import { useLiveRows, useRequestCount, useRequestPages } from "./useRequests";
+
+const sorted = new Set(["expensive", "slowest"]);
+
+/** The log of requests: filters in the address, newest first, live when asked. */
+export function RequestsPage() {
+  const [search, setSearch] = useSearchParams();
+  const filters = filtersOf(search);
+  const range: Range = { from: search["from"] ?? "now-24h", to: search["to"] };
+  const [columns, setColumns] = useStored("request-columns", usualColumns);
+  const [exporting, setExporting] = useState(false);
+  const followable = isRelative(range) && !range.to && !sorted.has(filters.preset ?? "");
+  const live = search["live"] === "1" && followable;
+  const change = (next: Filters) => setSearch({ ...next, id: undefined });
+  const toggleLive = () => setSearch({ live: search["live"] === "1" ? undefined : "1" });
+  useShortcuts([
+    { keys: "l", label: "Live on or off", run: toggleLive },
+    { keys: "e", label: "Export", run: () => setExporting(true) },
+  ]);
+  return (
+    <>
+      <PageHeader
+        title="Requests"
+        description={<Count filters={filters} range={range} />}
+        actions={
+          <>
+            <Switch
+              size="sm"
+              label="Live"
+              checked={live}
+              disabled={!followable}
+              onChange={toggleLive}
+              title={followable ? undefined : "Only a range that ends now can be followed, newest first."}
+            />
+            <DensitySwitch />
+            <ColumnPicker chosen={columns} onChange={setColumns} />
+            <ExportMenu
+              filters={filters}
+              range={range}
+              columns={columns}
+              opened={exporting}
+              onChange={setExporting}
+            />
+          </>
+        }
+      />
+      <RequestFilters
+        filters={filters}
+        range={range}
+        onChange={change}
+        onRange={(next) => setSearch({ ...next, to: next.to })}
+      />
+      <Volume filters={filters} range={range} onZoom={(from, to) => setSearch({ from, to }, true)} />
+      <RequestList
+        filters={filters}
+        range={range}
+        columns={columns}
+        live={live}
+        open={search["id"]}
+        onOpen={(id) => setSearch({ id }, search["id"] === undefined)}
+        onChange={(next) => setSearch(next)}
+      />
+    </>
+  );
+}
+
+function Count({ filters, range }: { filters: Filters; range: Range }) {
+  const { data } = useRequestCount(filters, range);
+  if (!data) {
+    return <>Every call of the model API, with what was chosen, why, and what it cost.</>;
+  }
+  return (
+    <>
+      {data.more && "more than "}
+      {formatCount(data.count)} {data.count === 1 ? "request matches" : "requests match"}
+    </>
+  );
+}
+
+interface FiltersProps {
+  filters: Filters;
+  range: Range;
+  onChange: (change: Filters) => void;
+  onRange: (range: Range) => void;
+}
+
+function RequestFilters({ filters, range, onChange, onRange }: FiltersProps) {
+  const { may } = useSession();
+  const field = useRef<HTMLInputElement>(null);
+  const facets = useQuery(facetsQuery(range));
+  const keys = useQuery({ ...keysQuery, enabled: filters.key !== undefined && may("read_keys") });
+  useShortcuts([{ keys: "/", label: "Search", run: () => field.current?.focus() }]);
+  return (
+    <FilterBar
+      filters={filters}
+      facets={facets.data}
+      names={["decision", "outcome", "model", "provider", "policy", "key"]}
+      onChange={onChange}
+      onClear={() => onChange(cleared())}
+      labels={{ key: Object.fromEntries(keys.data?.keys.map((key) => [key.id, key.name]) ?? []) }}
+      before={
+        <>
+          <RangePicker range={range} onChange={onRange} />
+          <PresetSelect filters={filters} onChange={onChange} />
+          {may("read_bodies") && (
+            <form
+              key={filters.q}
+              onSubmit={(event) => {
+                event.preventDefault();
+                onChange({ q: field.current?.value.trim() || undefined });
+              }}
+            >
+              <TextInput
+                ref={field}
+                size="xs"
+                w={180}
+                aria-label="Search in previews, ids and errors"
+                placeholder="Search text"
+                leftSection={<Icon name="search" size={14} />}
+                defaultValue={filters.q ?? ""}
+              />
+            </form>
+          )}
+        </>
+      }
+      more={<MoreFilters filters={filters} onChange={onChange} />}
+    />
+  );
+}
+
+interface VolumeProps {
+  filters: Filters;
+  range: Range;
+  onZoom: (from: string, to: string) => void;
+}
+
+function Volume({ filters, range, onZoom }: VolumeProps) {
+  const { data, isPlaceholderData, error } = useQuery(histogramQuery(filters, range));
+  if (error || !data || data.bins.every((bin) => bin.requests === 0)) {
+    return null;
+  }
+  return <Histogram histogram={data} onZoom={onZoom} dimmed={isPlaceholderData} />;
+}
+
+interface ListProps {
+  filters: Filters;
+  range: Range;
+  columns: string[];
+  live: boolean;
+  open: string | undefined;
+  onOpen: (id: string | undefined) => void;
+  onChange: (change: Record<string, string | undefined>) => void;
+}
+
+function RequestList({ filters, range, columns, live, open, onOpen, onChange }: ListProps) {
+  const go = useGo();
+  const [density] = useDensity();
+  const [scroll, scrollTo] = useWindowScroll();
+  const pages = useRequestPages(filters, range);
+  const listed: Schema["RequestRow"][] = pages.data?.pages.flatMap((page) => page.requests) ?? [];
+  const { rows, waiting, flush, state } = useLiveRows(listed, {
+    filters,
+    range,
+    enabled: live,
+    paused: open !== undefined || scroll.y > 300,
+    onLost: () => void pages.refetch(),
+  });
+  if (pages.error && !pages.data) {
+    return (
+      <ErrorPanel
+        what="The requests could not be loaded"
+        error={pages.error}
+        onRetry={() => void pages.refetch()}
+      />
+    );
+  }
+  if (pages.isPending) {
+    return <RowsSkeleton rows={12} />;
+  }
+  if (rows.length === 0) {
+    return <NoRequests filters={filters} range={range} live={live} onChange={onChange} />;
+  }
+  return (
+    <>
+      {waiting > 0 && (
+        <Affix position={{ top: 64, left: "50%" }}>
+          <Button
+            size="xs"
+            radius="xl"
+            onClick={() => {
+              flush();
+              scrollTo({ y: 0 });
+            }}
+          >
+            {formatCount(waiting)} new ↑
+          </Button>
+        </Affix>
+      )}
+      <DataTable
+        label="Requests"
+        rows={rows}
+        columns={chosenColumns(columns)}
+        rowKey={(row) => row.id}
+        phone={phoneLines}
+        selected={open}
+        dense={density === "compact"}
+        dimmed={pages.isPlaceholderData}
+        onOpen={(row, apart) =>
+          apart ? void go({ to: "/requests/$id", params: { id: row.id } }) : onOpen(row.id)
+        }
+      />
+      <Group justify="center" my="md" gap="md">
+        {pages.hasNextPage && (
+          <Button
+            variant="default"
+            size="xs"
+            loading={pages.isFetchingNextPage}
+            onClick={() => void pages.fetchNextPage()}
+          >
+            Load older
+          </Button>
+        )}
+        {live && (
+          <Text size="xs" c="dimmed" role="status">
+            {state === "live" ? "Live: new requests appear on top." : "Connecting…"}
+          </Text>
+        )}
+      </Group>
+      <RequestDrawer id={open} ids={rows.map((row) => row.id)} onOpen={onOpen} />
+    </>
+  );
+}

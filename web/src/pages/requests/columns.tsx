@@ -1,0 +1,277 @@
+import { Group, Text, Tooltip } from "@mantine/core";
+
+import type { Schema } from "../../api/client";
+import { DecisionBadge, OutcomeBadge } from "../../components/badges";
+import type { Column } from "../../components/DataTable";
+import { Duration } from "../../components/Duration";
+import { Money } from "../../components/Money";
+import { Time } from "../../components/Time";
+import { Tokens } from "../../components/Tokens";
+import { formatMoney, unknown } from "../../lib/money";
+import { formatChange, formatCount } from "../../lib/numbers";
+
+type Row = Schema["RequestRow"];
+
+/** A column of the list of requests. */
+export interface RequestColumn extends Column<Row> {
+  /** What the picker calls it, where that is not the heading. */
+  name?: string;
+  /** Shown unless the person chose otherwise. */
+  usual?: boolean;
+  /** Its names in exports. */
+  exported: string[];
+}
+
+/** Every column, in the usual order. */
+export const requestColumns: RequestColumn[] = [
+  { id: "time", label: "Time", usual: true, exported: ["time"], render: (r) => <Time at={r.time} /> },
+  {
+    id: "outcome",
+    label: "Outcome",
+    usual: true,
+    exported: ["outcome", "status"],
+    render: (r) => <Outcome row={r} />,
+  },
+  {
+    id: "request",
+    label: "Request",
+    usual: true,
+    exported: ["endpoint", "preview"],
+    maxWidth: 92,
+    render: (r) => <Preview row={r} />,
+  },
+  {
+    id: "requested",
+    label: "Requested",
+    usual: true,
+    exported: ["requested_model"],
+    maxWidth: 72,
+    render: (r) => cut(r.requested_model),
+  },
+  {
+    id: "model",
+    label: "Model",
+    usual: true,
+    exported: ["model"],
+    maxWidth: 108,
+    render: (r) => <Selected row={r} />,
+  },
+  {
+    id: "provider",
+    label: "Provider",
+    usual: true,
+    exported: ["provider"],
+    maxWidth: 72,
+    render: (r) => cut(r.provider),
+  },
+  {
+    id: "decision",
+    label: "Decision",
+    usual: true,
+    exported: ["decision", "policy"],
+    render: (r) => (
+      <DecisionBadge decision={r.state === "running" ? undefined : r.decision} detail={decisionDetail(r)} />
+    ),
+  },
+  {
+    id: "tokens",
+    label: "In / out",
+    name: "Tokens in and out",
+    hint: "Tokens read and written; small: the share of the input read from a cache.",
+    usual: true,
+    numeric: true,
+    exported: [
+      "input_tokens",
+      "cache_read_tokens",
+      "cache_write_tokens",
+      "output_tokens",
+      "reasoning_tokens",
+    ],
+    render: (r) => (used(r.tokens) ? <Tokens tokens={r.tokens} /> : unknown),
+  },
+  {
+    id: "cost",
+    label: "Cost",
+    name: "Estimated cost",
+    usual: true,
+    numeric: true,
+    exported: ["cost_usd"],
+    render: (r) => <Cost row={r} />,
+  },
+  {
+    id: "saved",
+    label: "vs base",
+    name: "Against the baseline",
+    hint: "The cost against that of the baseline model, at list prices for the same tokens.",
+    usual: true,
+    numeric: true,
+    exported: ["baseline_model", "baseline_cost_usd", "saved_usd"],
+    render: (r) => <Saved row={r} />,
+  },
+  {
+    id: "latency",
+    label: "Latency",
+    hint: "Whole time; small: time to the first token.",
+    usual: true,
+    numeric: true,
+    exported: ["latency_ms", "ttft_ms"],
+    render: (r) => <Duration ms={r.latency_ms} ttft={r.stream ? r.ttft_ms : null} />,
+  },
+  {
+    id: "key",
+    label: "Key",
+    usual: true,
+    exported: ["key_name", "key_id"],
+    maxWidth: 78,
+    render: (r) => cut(r.key_name ?? accountWord(r)),
+  },
+  {
+    id: "attempts",
+    label: "Attempts",
+    numeric: true,
+    exported: ["attempt_count"],
+    render: (r) => formatCount(r.attempt_count),
+  },
+  { id: "finish", label: "Finish", exported: ["finish_reason"], render: (r) => r.finish_reason ?? unknown },
+  { id: "tags", label: "Tags", exported: ["tags"], maxWidth: 160, render: (r) => cut(tagWords(r.tags)) },
+  { id: "session", label: "Session", exported: ["session"], maxWidth: 120, render: (r) => cut(r.session) },
+  { id: "user", label: "End user", exported: ["end_user"], maxWidth: 120, render: (r) => cut(r.end_user) },
+  { id: "client", label: "Client", exported: ["client"], maxWidth: 160, render: (r) => cut(r.client) },
+  { id: "ip", label: "IP", exported: ["ip"], render: (r) => r.ip || unknown },
+  {
+    id: "error",
+    label: "Error",
+    exported: ["error_code", "error_message"],
+    maxWidth: 180,
+    render: (r) => cut(r.error?.code),
+  },
+  {
+    id: "id",
+    label: "Id",
+    exported: ["id"],
+    render: (r) => (
+      <Text span inherit ff="monospace">
+        {r.id}
+      </Text>
+    ),
+  },
+];
+
+/** The ids of the usual columns. */
+export const usualColumns = requestColumns.filter((column) => column.usual).map((column) => column.id);
+
+/** The columns with these ids, in the order of the ids; unknown ids of older versions are left out. */
+export function chosenColumns(ids: string[]): RequestColumn[] {
+  const chosen = ids.flatMap((id) => requestColumns.filter((column) => column.id === id));
+  return chosen.length > 0 ? chosen : chosenColumns(usualColumns);
+}
+
+function used(tokens: Schema["Tokens"]): boolean {
+  return tokens.input + tokens.cache_read + tokens.cache_write + tokens.output > 0;
+}
+
+function cut(text: string | null | undefined) {
+  return text ? <span title={text}>{text}</span> : unknown;
+}
+
+function accountWord(row: Row): string | null {
+  return row.account_id ? "playground" : null;
+}
+
+function tagWords(tags: Row["tags"]): string {
+  return Object.entries(tags)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(", ");
+}
+
+function Outcome({ row }: { row: Row }) {
+  const detail = row.error && `${row.status ?? ""} ${row.error.code}: ${row.error.message}`.trim();
+  return <OutcomeBadge outcome={row.state === "running" ? "running" : row.outcome} detail={detail} />;
+}
+
+function Preview({ row }: { row: Row }) {
+  const endpoint = row.endpoint.replace("chat/completions", "chat");
+  return (
+    <span title={row.preview || row.endpoint}>
+      <Text span fz="0.9em" c="dimmed">
+        {endpoint}
+        {row.stream && " · stream"}
+      </Text>
+      {row.preview && (
+        <Text component="span" display="block" inherit truncate>
+          {row.preview}
+        </Text>
+      )}
+    </span>
+  );
+}
+
+function Selected({ row }: { row: Row }) {
+  return (
+    <Text span inherit fw={600} title={row.model ?? undefined}>
+      {row.model ?? unknown}
+    </Text>
+  );
+}
+
+/** What stands behind a decision: the policy, or what failed. */
+export function decisionDetail(row: Row): string | undefined {
+  const policy = row.policy ? `Policy ${row.policy}. ` : "";
+  if (row.decision === "fallback") {
+    return `${policy}The first choice failed or was not to be had; ${formatCount(row.attempt_count)} attempts.`;
+  }
+  return policy || undefined;
+}
+
+function Cost({ row }: { row: Row }) {
+  if (row.state === "running") {
+    return unknown;
+  }
+  const why =
+    row.attempt_count === 0 ? "No model was called." : "The cost is unknown: the model has no price.";
+  return <Money amount={row.cost_usd} paid why={why} />;
+}
+
+function Saved({ row }: { row: Row }) {
+  const text = formatChange(row.saved_percent);
+  const label = row.baseline_model
+    ? `${row.baseline_model} would have cost ${formatMoney(row.baseline_cost_usd)}; saved ${formatMoney(row.saved_usd)}.`
+    : "There is no baseline for this request.";
+  return (
+    <Tooltip label={label}>
+      <Text span inherit ff="monospace" c={savedColour(row.saved_percent)}>
+        {text}
+      </Text>
+    </Tooltip>
+  );
+}
+
+function savedColour(percent: number | null): string | undefined {
+  if (percent === null || Math.round(percent) === 0) {
+    return "dimmed";
+  }
+  return percent > 0 ? "green" : "red";
+}
+
+/** The two lines of a request on a narrow screen. */
+export function phoneLines(row: Row) {
+  return {
+    top: (
+      <>
+        <Time at={row.time} />
+        {row.outcome === "ok" ? <DecisionBadge decision={row.decision} /> : <Outcome row={row} />}
+        <Cost row={row} />
+      </>
+    ),
+    bottom: (
+      <>
+        <Group gap={4} wrap="nowrap" miw={0}>
+          <Text size="sm" truncate>
+            {row.model ?? row.requested_model}
+          </Text>
+        </Group>
+        <Duration ms={row.latency_ms} />
+      </>
+    ),
+  };
+}

@@ -1,0 +1,170 @@
+import { Button, Group, Menu, Modal } from "@mantine/core";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+
+import { api, must, type Schema } from "../../../api/client";
+import { requestBodyQuery } from "../../../api/queries";
+import { CodeBlock } from "../../../components/CodeBlock";
+import { CopyButton } from "../../../components/CopyButton";
+import { ErrorPanel } from "../../../components/ErrorPanel";
+import { Icon } from "../../../components/Icon";
+import { PanelSkeleton } from "../../../components/Loading";
+import { PageLink } from "../../../components/PageLink";
+import { copyText } from "../../../lib/clipboard";
+import { useShortcuts } from "../../../lib/keyboard";
+import { notifyDone, notifyFailed } from "../../../lib/notify";
+import { useSession } from "../../../lib/session";
+import { baseUrlOf, firstBody, type Language, languages, snippet } from "../../../lib/snippets";
+import { pages } from "../../../routes";
+import { Trace } from "./Trace";
+
+type Detail = Schema["RequestDetail"];
+
+/** Where a request is found: the same for everybody who may see it. */
+function linkOf(id: string): string {
+  return `${location.origin}/requests/${id}`;
+}
+
+/** What can be done with a request. */
+export function Actions({ request }: { request: Detail }) {
+  const [raw, setRaw] = useState(false);
+  const [explaining, setExplaining] = useState(false);
+  const mayRead = useSession().may("read_bodies");
+  const stored = request.body_state === "stored" && mayRead;
+  const playground = pages.some((page) => page.path === "/playground");
+  useShortcuts([
+    {
+      keys: "c",
+      label: "Copy the link",
+      run: () => void copyText(linkOf(request.id)).then((ok) => ok && notifyDone("The link is copied.")),
+    },
+  ]);
+  return (
+    <Group gap="xs" mb="md">
+      <CopyButton label="Copy link" text={linkOf(request.id)} />
+      <CopyAs request={request} stored={stored} />
+      {playground && stored && request.endpoint === "chat/completions" && (
+        <Button
+          size="xs"
+          variant="default"
+          component={PageLink}
+          to="/playground"
+          search={{ request: request.id }}
+        >
+          Open in Playground
+        </Button>
+      )}
+      {stored && (
+        <Button
+          size="xs"
+          variant="default"
+          leftSection={<Icon name="route" size={14} />}
+          onClick={() => setExplaining(true)}
+        >
+          Explain with today’s policies
+        </Button>
+      )}
+      <Button size="xs" variant="default" onClick={() => setRaw(true)}>
+        Raw JSON
+      </Button>
+      <Modal opened={raw} onClose={() => setRaw(false)} title={request.id} size="xl">
+        <CodeBlock text={JSON.stringify(request, null, 2)} maxHeight={600} />
+      </Modal>
+      <Modal
+        opened={explaining}
+        onClose={() => setExplaining(false)}
+        title="How it would be routed now"
+        size="xl"
+      >
+        {explaining && <Explain request={request} />}
+      </Modal>
+    </Group>
+  );
+}
+
+/** Copies the request as code. The key is never in it; without a stored text the code asks something else. */
+function CopyAs({ request, stored }: { request: Detail; stored: boolean }) {
+  const queryClient = useQueryClient();
+  const { server } = useSession();
+  const copy = async (language: Language) => {
+    const text = stored ? (await queryClient.ensureQueryData(requestBodyQuery(request.id))).request : null;
+    const body: unknown = text ? JSON.parse(text) : { ...firstBody, model: request.requested_model };
+    const code = snippet(language, {
+      baseUrl: baseUrlOf(server.public_url),
+      endpoint: request.endpoint,
+      body,
+    });
+    if (await copyText(code)) {
+      notifyDone(
+        stored
+          ? "The code is copied. It reads the key from $FAIRLEAD_API_KEY."
+          : "The code is copied with another text: this request’s is not stored.",
+      );
+    } else {
+      notifyFailed("The browser did not let us copy. Raw JSON has the request to copy by hand.");
+    }
+  };
+  return (
+    <Menu>
+      <Menu.Target>
+        <Button size="xs" variant="default" rightSection={<Icon name="chevronDown" size={12} />}>
+          Copy as
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {languages.map((language) => (
+          <Menu.Item
+            key={language.id}
+            onClick={() =>
+              void copy(language.id).catch(() => notifyFailed("The request’s text could not be loaded."))
+            }
+          >
+            {language.label}
+          </Menu.Item>
+        ))}
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+/** Decides on the stored request again, with the models, prices and policies of now. Nothing is sent anywhere. */
+function Explain({ request }: { request: Detail }) {
+  const queryClient = useQueryClient();
+  const explain = useMutation({
+    mutationFn: async () => {
+      const body = await queryClient.ensureQueryData(requestBodyQuery(request.id));
+      return must(
+        api.POST("/routing/explain", {
+          body: {
+            endpoint: request.endpoint === "embeddings" ? "embeddings" : "chat/completions",
+            key_id: request.key_id ?? undefined,
+            request: JSON.parse(body.request ?? "{}") as never,
+          },
+        }),
+      );
+    },
+  });
+  if (explain.isIdle) {
+    return (
+      <Button onClick={() => explain.mutate()} data-autofocus>
+        Decide again, without sending anything
+      </Button>
+    );
+  }
+  if (explain.error) {
+    return (
+      <ErrorPanel what="It could not be explained" error={explain.error} onRetry={() => explain.mutate()} />
+    );
+  }
+  if (!explain.data) {
+    return <PanelSkeleton height={300} />;
+  }
+  return (
+    <>
+      {explain.data.refusal && (
+        <ErrorPanel what="It would be refused" error={new Error(explain.data.refusal.message)} />
+      )}
+      {explain.data.decision && <Trace trace={explain.data.decision} />}
+    </>
+  );
+}

@@ -1,0 +1,193 @@
+import {
+  Button,
+  Code,
+  Group,
+  Highlight,
+  Paper,
+  SegmentedControl,
+  Spoiler,
+  Stack,
+  Text,
+  TextInput,
+} from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+
+import type { Schema } from "../../../api/client";
+import { requestBodyQuery } from "../../../api/queries";
+import { CodeBlock } from "../../../components/CodeBlock";
+import { EmptyState } from "../../../components/EmptyState";
+import { ErrorPanel } from "../../../components/ErrorPanel";
+import { Icon } from "../../../components/Icon";
+import { RowsSkeleton } from "../../../components/Loading";
+import { PageLink } from "../../../components/PageLink";
+import { useSession } from "../../../lib/session";
+import { pages } from "../../../routes";
+import { answerMessages, type Message, type Part, pretty, requestMessages } from "./conversation";
+import classes from "./detail.module.css";
+
+/** The texts of a request, loaded when they are asked for, or the one reason why they are not there. */
+export function Messages({ request }: { request: Schema["RequestDetail"] }) {
+  const { may } = useSession();
+  const [opened, setOpened] = useState(false);
+  if (!may("read_bodies")) {
+    return (
+      <EmptyState icon="shield" title="You may not read texts">
+        Your role in this workspace does not include the texts of requests and answers. Ask an owner or admin.
+      </EmptyState>
+    );
+  }
+  if (!opened && request.body_state === "stored") {
+    return (
+      <Button
+        variant="default"
+        size="xs"
+        leftSection={<Icon name="book" size={14} />}
+        onClick={() => setOpened(true)}
+      >
+        Show the texts
+      </Button>
+    );
+  }
+  return <Body id={request.id} />;
+}
+
+function Body({ id }: { id: string }) {
+  const { data, error, refetch } = useQuery(requestBodyQuery(id));
+  const [view, setView] = useState("conversation");
+  const [search, setSearch] = useState("");
+  if (error) {
+    return <ErrorPanel what="The texts could not be loaded" error={error} onRetry={() => void refetch()} />;
+  }
+  if (!data) {
+    return <RowsSkeleton rows={3} height={60} />;
+  }
+  if (data.state !== "stored") {
+    return <Absent body={data} />;
+  }
+  const asked = requestMessages(data.request);
+  const answered = answerMessages(data.response, data.streamed);
+  const readable = asked !== undefined;
+  return (
+    <Stack gap="sm">
+      <Group gap="xs">
+        <SegmentedControl
+          size="xs"
+          aria-label="How to show the texts"
+          data={[
+            { value: "conversation", label: "Conversation" },
+            { value: "json", label: "JSON" },
+          ]}
+          value={view}
+          onChange={setView}
+        />
+        {view === "conversation" && readable && (
+          <TextInput
+            size="xs"
+            aria-label="Find in the texts"
+            placeholder="Find"
+            leftSection={<Icon name="search" size={14} />}
+            value={search}
+            onChange={(event) => setSearch(event.currentTarget.value)}
+          />
+        )}
+      </Group>
+      {view === "conversation" && readable ? (
+        <Stack gap="xs">
+          {[...asked, ...(answered ?? [])].map((message, i) => (
+            <MessageView key={i} number={i + 1} message={message} search={search} />
+          ))}
+          {!answered && <Text size="sm">{data.response ? data.response : "There is no answer."}</Text>}
+        </Stack>
+      ) : (
+        <Raw body={data} />
+      )}
+    </Stack>
+  );
+}
+
+function Absent({ body }: { body: Schema["RequestBody"] }) {
+  const data = pages.find((page) => page.path === "/settings/data");
+  return (
+    <EmptyState
+      icon="archive"
+      title="There are no texts"
+      actions={
+        body.state === "off" &&
+        data && (
+          <Button size="xs" variant="default" component={PageLink} to={data.path}>
+            {data.title}
+          </Button>
+        )
+      }
+    >
+      {body.reason}
+    </EmptyState>
+  );
+}
+
+function MessageView({ number, message, search }: { number: number; message: Message; search: string }) {
+  return (
+    <Paper withBorder p="sm">
+      <Text size="xs" fw={600} c="dimmed" mb={4}>
+        {message.role}
+      </Text>
+      <Spoiler
+        maxHeight={260}
+        showLabel="Show all"
+        hideLabel="Show less"
+        attributes={{ content: { "aria-label": `Message ${number}, ${message.role}` } }}
+      >
+        {message.parts.map((part, i) => (
+          <PartView key={i} part={part} search={search} />
+        ))}
+        {message.parts.length === 0 && (
+          <Text size="sm" c="dimmed">
+            empty
+          </Text>
+        )}
+      </Spoiler>
+    </Paper>
+  );
+}
+
+function PartView({ part, search }: { part: Part; search: string }) {
+  switch (part.kind) {
+    case "text":
+      return (
+        <Highlight highlight={search} className={classes.message} component="div">
+          {part.text}
+        </Highlight>
+      );
+    case "call":
+      return (
+        <div>
+          <Text size="sm">
+            calls <strong>{part.name}</strong>
+          </Text>
+          <Code block>{part.args}</Code>
+        </div>
+      );
+    case "other":
+      return (
+        <Text size="sm" c="dimmed" fs="italic">
+          [{part.label}]
+        </Text>
+      );
+  }
+}
+
+function Raw({ body }: { body: Schema["RequestBody"] }) {
+  return (
+    <>
+      <Text size="xs" fw={600}>
+        Request
+      </Text>
+      <CodeBlock text={pretty(body.request ?? "")} maxHeight={360} />
+      <Text size="xs" fw={600}>
+        Answer
+      </Text>
+      <CodeBlock text={pretty(body.response ?? "")} maxHeight={360} />
+    </>
+  );
+}

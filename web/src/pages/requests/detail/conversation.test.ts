@@ -1,0 +1,75 @@
+import { describe, expect, it } from "vitest";
+
+import { answerMessages, requestMessages } from "./conversation";
+
+describe("requestMessages", () => {
+  it("reads texts, parts and tool calls, and loads no image", () => {
+    const body = {
+      messages: [
+        { role: "system", content: "be brief" },
+        {
+          role: "user",
+          content: [
+            { type: "text", text: "what is it?" },
+            { type: "image_url", image_url: { url: "https://x" } },
+          ],
+        },
+        {
+          role: "assistant",
+          content: null,
+          tool_calls: [{ function: { name: "look", arguments: '{"at":"it"}' } }],
+        },
+      ],
+    };
+    expect(requestMessages(JSON.stringify(body))).toEqual([
+      { role: "system", parts: [{ kind: "text", text: "be brief" }] },
+      {
+        role: "user",
+        parts: [
+          { kind: "text", text: "what is it?" },
+          { kind: "other", label: "image_url" },
+        ],
+      },
+      { role: "assistant", parts: [{ kind: "call", name: "look", args: '{\n  "at": "it"\n}' }] },
+    ]);
+  });
+
+  it("reads the inputs of embeddings", () => {
+    expect(requestMessages('{"input":["a","b"]}')).toHaveLength(2);
+  });
+
+  it.each([null, "", "not json", "[]", "{}"])("does not guess at %j", (text) => {
+    expect(requestMessages(text)).toBeUndefined();
+  });
+});
+
+describe("answerMessages", () => {
+  it("puts the chunks of a stream together", () => {
+    const chunk = (delta: unknown) => "data: " + JSON.stringify({ choices: [{ index: 0, delta }] });
+    const text = [
+      chunk({ role: "assistant", content: "Hel" }),
+      chunk({ content: "lo" }),
+      chunk({ tool_calls: [{ index: 0, function: { name: "f", arguments: "{" } }] }),
+      chunk({ tool_calls: [{ index: 0, function: { arguments: "}" } }] }),
+      "data: [DONE]",
+    ].join("\n");
+    expect(answerMessages(text, true)).toEqual([
+      {
+        role: "assistant",
+        parts: [
+          { kind: "text", text: "Hello" },
+          { kind: "call", name: "f", args: "{}" },
+        ],
+      },
+    ]);
+  });
+
+  it("reads a whole answer, also one that a stream was stored as", () => {
+    const whole = JSON.stringify({ choices: [{ message: { role: "assistant", content: "Hi" } }] });
+    for (const streamed of [false, true]) {
+      expect(answerMessages(whole, streamed)).toEqual([
+        { role: "assistant", parts: [{ kind: "text", text: "Hi" }] },
+      ]);
+    }
+  });
+});

@@ -1,0 +1,160 @@
+/** One message of a conversation, in parts that can be shown. */
+export interface Message {
+  role: string;
+  parts: Part[];
+}
+
+/** A part of a message. Images are named and never loaded. */
+export type Part =
+  | { kind: "text"; text: string }
+  | { kind: "call"; name: string; args: string }
+  | { kind: "other"; label: string };
+
+type Json = Record<string, unknown>;
+
+/** Reads the messages of a request in the chat or embeddings format; undefined when it is neither. */
+export function requestMessages(text: string | null): Message[] | undefined {
+  const body = parse(text);
+  if (!body) {
+    return undefined;
+  }
+  if (Array.isArray(body["messages"])) {
+    return body["messages"].filter(isObject).map(messageOf);
+  }
+  if (body["input"] !== undefined) {
+    const inputs = Array.isArray(body["input"]) ? body["input"] : [body["input"]];
+    return inputs.map((input) => ({ role: "input", parts: [{ kind: "text", text: plain(input) }] }));
+  }
+  return undefined;
+}
+
+/** Reads the answer: a whole one, or the events of a stream put together. */
+export function answerMessages(text: string | null, streamed: boolean): Message[] | undefined {
+  const body = streamed ? assemble(text ?? "") : parse(text);
+  if (!body) {
+    return undefined;
+  }
+  if (Array.isArray(body["choices"])) {
+    return body["choices"]
+      .filter(isObject)
+      .map((choice) =>
+        messageOf({ role: "assistant", ...(isObject(choice["message"]) ? choice["message"] : {}) }),
+      );
+  }
+  if (Array.isArray(body["data"])) {
+    return [{ role: "answer", parts: [{ kind: "other", label: `${body["data"].length} vectors` }] }];
+  }
+  return undefined;
+}
+
+function messageOf(message: Json): Message {
+  const parts: Part[] = [];
+  for (const name of ["reasoning_content", "reasoning"]) {
+    if (typeof message[name] === "string" && message[name]) {
+      parts.push({ kind: "other", label: "reasoning" }, { kind: "text", text: message[name] });
+    }
+  }
+  parts.push(...contentParts(message["content"]));
+  if (typeof message["refusal"] === "string") {
+    parts.push({ kind: "other", label: "refusal" }, { kind: "text", text: message["refusal"] });
+  }
+  const calls = Array.isArray(message["tool_calls"]) ? message["tool_calls"].filter(isObject) : [];
+  for (const call of calls) {
+    const fn = isObject(call["function"]) ? call["function"] : {};
+    parts.push({ kind: "call", name: plain(fn["name"]), args: pretty(plain(fn["arguments"])) });
+  }
+  return { role: plain(message["role"] ?? "message"), parts };
+}
+
+function contentParts(content: unknown): Part[] {
+  if (typeof content === "string") {
+    return content ? [{ kind: "text", text: content }] : [];
+  }
+  if (!Array.isArray(content)) {
+    return [];
+  }
+  return content.filter(isObject).map((part) => {
+    if (typeof part["text"] === "string") {
+      return { kind: "text", text: part["text"] };
+    }
+    return { kind: "other", label: plain(part["type"] ?? "part") };
+  });
+}
+
+interface Partial {
+  role: string;
+  content: string;
+  calls: Map<number, { name: string; args: string }>;
+}
+
+/** Puts the chunks of a stream together, choice by choice. */
+function assemble(text: string): Json | undefined {
+  const choices = new Map<number, Partial>();
+  for (const line of text.split("\n")) {
+    const chunk = parse(line.replace(/^data:\s*/, ""));
+    const list = Array.isArray(chunk?.["choices"]) ? chunk["choices"].filter(isObject) : [];
+    for (const choice of list) {
+      if (isObject(choice["delta"])) {
+        addDelta(choices, Number(choice["index"] ?? 0), choice["delta"]);
+      }
+    }
+  }
+  if (choices.size === 0) {
+    return parse(text);
+  }
+  return {
+    choices: [...choices.values()].map(({ role, content, calls }) => ({
+      message: {
+        role,
+        content,
+        tool_calls: [...calls.values()].map((call) => ({
+          function: { name: call.name, arguments: call.args },
+        })),
+      },
+    })),
+  };
+}
+
+function addDelta(choices: Map<number, Partial>, index: number, delta: Json): void {
+  const before = choices.get(index) ?? { role: "assistant", content: "", calls: new Map() };
+  choices.set(index, before);
+  if (typeof delta["content"] === "string") {
+    before.content += delta["content"];
+  }
+  const calls = Array.isArray(delta["tool_calls"]) ? delta["tool_calls"].filter(isObject) : [];
+  for (const call of calls) {
+    const at = Number(call["index"] ?? 0);
+    const known = before.calls.get(at) ?? { name: "", args: "" };
+    const fn = isObject(call["function"]) ? call["function"] : {};
+    before.calls.set(at, {
+      name: known.name + plain(fn["name"] ?? ""),
+      args: known.args + plain(fn["arguments"] ?? ""),
+    });
+  }
+}
+
+function parse(text: string | null): Json | undefined {
+  try {
+    const value: unknown = JSON.parse(text ?? "");
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function plain(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value ?? "");
+}
+
+/** Writes JSON with line breaks; what is no JSON stays as it is. */
+export function pretty(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}

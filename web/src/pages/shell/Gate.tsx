@@ -1,0 +1,105 @@
+import { Container } from "@mantine/core";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { Navigate, useLocation } from "@tanstack/react-router";
+import { lazy, Suspense, useEffect } from "react";
+
+import { api, type Schema, signedOutEvent } from "../../api/client";
+import { sessionQuery } from "../../api/queries";
+import { ErrorPanel } from "../../components/ErrorPanel";
+import { PanelSkeleton } from "../../components/Loading";
+import { type Session, SessionProvider } from "../../lib/session";
+import { storeText, useStoredText } from "../../lib/stored";
+import { Shell } from "./Shell";
+
+const RegisterPage = lazy(() => import("../entry/RegisterPage").then((m) => ({ default: m.RegisterPage })));
+const SignInPage = lazy(() => import("../entry/SignInPage").then((m) => ({ default: m.SignInPage })));
+const JoinPage = lazy(() => import("../entry/JoinPage").then((m) => ({ default: m.JoinPage })));
+const NoWorkspacePage = lazy(() =>
+  import("../entry/NoWorkspacePage").then((m) => ({ default: m.NoWorkspacePage })),
+);
+
+const entries = ["/sign-in", "/register", "/welcome"];
+
+/**
+ * Gate decides what a visitor sees: registration on an empty gateway, the sign-in form, or the dashboard. The address
+ * stays, so that signing in leads back to it.
+ */
+export function Gate() {
+  const queryClient = useQueryClient();
+  const { data, error, refetch } = useQuery(sessionQuery);
+  useEffect(() => {
+    const ask = () => void queryClient.invalidateQueries({ queryKey: sessionQuery.queryKey });
+    window.addEventListener(signedOutEvent, ask);
+    return () => window.removeEventListener(signedOutEvent, ask);
+  }, [queryClient]);
+  if (error && !data) {
+    return (
+      <Container size="xs" pt={80}>
+        <ErrorPanel what="The dashboard could not be started" error={error} onRetry={() => void refetch()} />
+      </Container>
+    );
+  }
+  return <Suspense fallback={<PanelSkeleton height={400} />}>{data && <Inside data={data} />}</Suspense>;
+}
+
+function Inside({ data }: { data: Schema["SessionView"] }) {
+  const { pathname, hash } = useLocation();
+  const session = useSessionOf(data);
+  if (data.server.setup_needed) {
+    return <RegisterPage server={data.server} />;
+  }
+  if (!data.account) {
+    return pathname === "/register" || pathname === "/welcome" ? (
+      <RegisterPage server={data.server} />
+    ) : (
+      <SignInPage server={data.server} />
+    );
+  }
+  if (pathname === "/register" && hash.startsWith("invitation=")) {
+    return <JoinPage token={hash.slice("invitation=".length)} account={data.account} />;
+  }
+  if (!session) {
+    return <NoWorkspacePage account={data.account} />;
+  }
+  if (entries.includes(pathname)) {
+    return <Navigate to="/" replace />;
+  }
+  return (
+    <SessionProvider session={session}>
+      <Shell />
+    </SessionProvider>
+  );
+}
+
+/** The session in the workspace that this browser last worked in. */
+function useSessionOf(data: Schema["SessionView"]): Session | undefined {
+  const queryClient = useQueryClient();
+  const entered = useStoredText("workspace");
+  const workspace = data.workspaces.find((w) => w.id === entered) ?? data.workspaces[0];
+  useEffect(() => {
+    // A workspace that the person has left would be refused with every call.
+    if (data.account && workspace && entered && workspace.id !== entered) {
+      storeText("workspace", workspace.id);
+    }
+  }, [data.account, workspace, entered]);
+  if (!data.account || !workspace) {
+    return undefined;
+  }
+  const forget = async () => {
+    storeText("workspace", "");
+    queryClient.removeQueries({ predicate: (query) => query.queryKey[0] !== "session" });
+    await queryClient.invalidateQueries({ queryKey: sessionQuery.queryKey });
+  };
+  return {
+    account: data.account,
+    workspaces: data.workspaces,
+    workspace,
+    server: data.server,
+    may: (permission) => workspace.permissions.includes(permission),
+    enter: (id) => {
+      storeText("workspace", id);
+      void queryClient.resetQueries({ predicate: (query) => query.queryKey[0] !== "session" });
+    },
+    signOut: () => void api.DELETE("/session").finally(() => void forget()),
+  };
+}

@@ -1,0 +1,120 @@
+import { AppShell, Burger, Group, NavLink, ScrollArea, Text } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { Outlet, useLocation } from "@tanstack/react-router";
+import { useEffect } from "react";
+
+import { Icon } from "../../components/Icon";
+import { useShortcuts } from "../../lib/keyboard";
+import { useSession } from "../../lib/session";
+import { useStored } from "../../lib/stored";
+import { groups, type Page, pages } from "../../routes";
+import { CommandPalette } from "./CommandPalette";
+import { ShortcutList } from "./ShortcutList";
+import { Strips } from "./Strips";
+import { TopBar } from "./TopBar";
+import { useTheme } from "./useTheme";
+import { PageLink } from "../../components/PageLink";
+import { useGo } from "../../lib/search";
+
+/** The frame of every page: navigation, top bar and the strips for facts that need action. */
+export function Shell() {
+  const [opened, { toggle, close }] = useDisclosure();
+  const [collapsed, setCollapsed] = useStored("nav-collapsed", false);
+  const [palette, paletteHandlers] = useDisclosure();
+  const [keys, keysHandlers] = useDisclosure();
+  const { pathname } = useLocation();
+  useEffect(close, [pathname, close]);
+  const { next: nextTheme } = useTheme();
+  const seen = useSeenPages();
+  const go = useGo();
+  useShortcuts([
+    { keys: "mod+k", label: "Command palette", run: paletteHandlers.toggle, always: true },
+    { keys: "?", label: "This list", run: keysHandlers.toggle },
+    { keys: "t", label: "Change the theme", run: nextTheme },
+    ...seen
+      .filter((page) => page.shortcut)
+      .map((page) => ({
+        keys: `g ${page.shortcut}`,
+        label: `Go to ${page.title}`,
+        run: () => void go({ to: page.path }),
+      })),
+  ]);
+  return (
+    <AppShell
+      header={{ height: 52 }}
+      navbar={{ width: 220, breakpoint: "sm", collapsed: { mobile: !opened, desktop: collapsed } }}
+      padding="md"
+    >
+      <a href="#main" className="skip-link">
+        Skip to the content
+      </a>
+      <AppShell.Header>
+        <Group h="100%" px="md" gap="sm" wrap="nowrap">
+          <Burger
+            opened={opened}
+            onClick={toggle}
+            hiddenFrom="sm"
+            size="sm"
+            aria-label="Navigation"
+            aria-expanded={opened}
+          />
+          <Burger
+            opened={false}
+            onClick={() => setCollapsed(!collapsed)}
+            visibleFrom="sm"
+            size="sm"
+            aria-label="Navigation"
+            aria-expanded={!collapsed}
+          />
+          <TopBar onPalette={paletteHandlers.open} onShortcuts={keysHandlers.open} />
+        </Group>
+      </AppShell.Header>
+      <AppShell.Navbar p="xs" aria-label="Pages">
+        <Navigation pages={seen} current={pathname} />
+      </AppShell.Navbar>
+      <AppShell.Main id="main" tabIndex={-1}>
+        <Strips />
+        <Outlet />
+      </AppShell.Main>
+      <CommandPalette opened={palette} onClose={paletteHandlers.close} pages={seen} />
+      <ShortcutList opened={keys} onClose={keysHandlers.close} />
+    </AppShell>
+  );
+}
+
+/** The pages of the navigation that the person may see. */
+function useSeenPages(): Page[] {
+  const { may } = useSession();
+  return pages.filter((page) => page.group && (!page.permission || may(page.permission)));
+}
+
+function Navigation({ pages: seen, current }: { pages: Page[]; current: string }) {
+  return (
+    <ScrollArea>
+      {groups.map((group) => {
+        const inside = seen.filter((page) => page.group === group);
+        if (inside.length === 0) {
+          return null;
+        }
+        return (
+          <div key={group}>
+            <Text size="xs" fw={600} c="dimmed" px="xs" pt="sm" pb={4}>
+              {group}
+            </Text>
+            {inside.map((page) => (
+              <NavLink
+                key={page.path}
+                component={PageLink}
+                to={page.path}
+                label={page.title}
+                leftSection={<Icon name={page.icon} />}
+                active={page.path === "/" ? current === "/" : current.startsWith(page.path)}
+                aria-current={current === page.path ? "page" : undefined}
+              />
+            ))}
+          </div>
+        );
+      })}
+    </ScrollArea>
+  );
+}

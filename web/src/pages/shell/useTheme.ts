@@ -1,0 +1,13 @@
+import { type MantineColorScheme, useMantineColorScheme } from "@mantine/core";
+
+const order: MantineColorScheme[] = ["auto", "light", "dark"];
+
+/** The theme that the person chose, and how to change it. */
+export function useTheme() {
+  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  return {
+    scheme: colorScheme,
+    set: setColorScheme,
+    next: () => setColorScheme(order[(order.indexOf(colorScheme) + 1) % order.length] ?? "auto"),
+  };
+}

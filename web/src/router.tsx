@@ -1,0 +1,44 @@
+import { createRootRoute, createRoute, createRouter, Navigate } from "@tanstack/react-router";
+
+import { ErrorPanel } from "./components/ErrorPanel";
+import { PanelSkeleton } from "./components/Loading";
+import { parseSearch, stringifySearch } from "./lib/search";
+import { Gate } from "./pages/shell/Gate";
+import { NotFound } from "./pages/shell/NotFound";
+import { pages } from "./routes";
+
+const root = createRootRoute({ component: Gate, notFoundComponent: NotFound });
+
+const routes = pages.map((page) =>
+  createRoute({ getParentRoute: () => root, path: page.path, component: page.component }),
+);
+
+// The gate shows its own pages on these, so they hold nothing; signed in, they lead on.
+const entries = ["/sign-in", "/register", "/welcome"].map((path) =>
+  createRoute({ getParentRoute: () => root, path, component: () => null }),
+);
+
+function home() {
+  const first = pages.find((page) => page.group)?.path ?? "/quickstart";
+  return createRoute({
+    getParentRoute: () => root,
+    path: "/",
+    component: () => <Navigate to={first} replace />,
+  });
+}
+
+/** Makes the router of the dashboard. */
+export function newRouter() {
+  const all = [...routes, ...entries, ...(pages.some((page) => page.path === "/") ? [] : [home()])];
+  return createRouter({
+    routeTree: root.addChildren(all),
+    parseSearch,
+    stringifySearch,
+    defaultPreload: "intent",
+    scrollRestoration: true,
+    defaultPendingComponent: () => <PanelSkeleton height={320} />,
+    defaultErrorComponent: ({ error, reset }) => (
+      <ErrorPanel what="This page could not be shown" error={error} onRetry={reset} />
+    ),
+  });
+}

@@ -1,0 +1,131 @@
+import { lazyRouteComponent, type RouteComponent } from "@tanstack/react-router";
+
+import type { IconName } from "./components/Icon";
+
+/** The groups of the navigation, in order. */
+export const groups = ["Observe", "Try", "Route", "Manage"] as const;
+
+/** One page of the dashboard. */
+export interface Page {
+  path: string;
+  title: string;
+  icon: IconName;
+  component: RouteComponent;
+  /** Where the navigation shows it; a page without a group is reached from others. */
+  group?: (typeof groups)[number];
+  /** The letter after "g" that goes there. */
+  shortcut?: string;
+  /** What a person must be allowed to see it, such as "read_requests". */
+  permission?: string;
+}
+
+/** Every page inside the shell: a new one is one entry here, and its path must be one that web/embed.go serves. */
+export const pages: Page[] = [
+  {
+    path: "/",
+    title: "Overview",
+    group: "Observe",
+    icon: "activity",
+    shortcut: "o",
+    permission: "read_figures",
+    component: lazyRouteComponent(() => import("./pages/overview/OverviewPage"), "OverviewPage"),
+  },
+  {
+    path: "/requests",
+    title: "Requests",
+    group: "Observe",
+    icon: "list",
+    shortcut: "r",
+    permission: "read_requests",
+    component: lazyRouteComponent(() => import("./pages/requests/RequestsPage"), "RequestsPage"),
+  },
+  {
+    path: "/requests/$id",
+    title: "Request",
+    icon: "list",
+    permission: "read_requests",
+    component: lazyRouteComponent(() => import("./pages/requests/RequestPage"), "RequestPage"),
+  },
+  {
+    path: "/playground",
+    title: "Playground",
+    group: "Try",
+    icon: "play",
+    shortcut: "p",
+    permission: "use_playground",
+    component: lazyRouteComponent(() => import("./pages/playground/PlaygroundPage"), "PlaygroundPage"),
+  },
+  {
+    path: "/quickstart",
+    title: "Quickstart",
+    group: "Try",
+    icon: "rocket",
+    shortcut: "q",
+    component: lazyRouteComponent(() => import("./pages/quickstart/QuickstartPage"), "QuickstartPage"),
+  },
+  {
+    path: "/routing/policies",
+    title: "Policies",
+    group: "Route",
+    icon: "route",
+    permission: "read_policies",
+    component: lazyRouteComponent(() => import("./pages/policies/PoliciesPage"), "PoliciesPage"),
+  },
+  {
+    path: "/routing/models",
+    title: "Models",
+    group: "Route",
+    icon: "cpu",
+    shortcut: "m",
+    permission: "read_models",
+    component: lazyRouteComponent(() => import("./pages/models/ModelsPage"), "ModelsPage"),
+  },
+  {
+    path: "/providers",
+    title: "Providers",
+    group: "Route",
+    icon: "server",
+    permission: "read_providers",
+    component: lazyRouteComponent(() => import("./pages/providers/ProvidersPage"), "ProvidersPage"),
+  },
+  {
+    path: "/settings/keys",
+    title: "API keys",
+    group: "Manage",
+    icon: "key",
+    shortcut: "k",
+    permission: "read_keys",
+    component: lazyRouteComponent(() => import("./pages/keys/KeysPage"), "KeysPage"),
+  },
+  {
+    path: "/settings/members",
+    title: "Members",
+    group: "Manage",
+    icon: "users",
+    permission: "read_members",
+    component: lazyRouteComponent(() => import("./pages/members/MembersPage"), "MembersPage"),
+  },
+  {
+    path: "/settings/data",
+    title: "Data",
+    group: "Manage",
+    icon: "database",
+    permission: "read_workspace",
+    component: lazyRouteComponent(() => import("./pages/data/DataPage"), "DataPage"),
+  },
+  {
+    path: "/settings/account",
+    title: "Account",
+    group: "Manage",
+    icon: "user",
+    component: lazyRouteComponent(() => import("./pages/account/AccountPage"), "AccountPage"),
+  },
+  {
+    path: "/settings/audit",
+    title: "Audit log",
+    group: "Manage",
+    icon: "history",
+    permission: "read_audit",
+    component: lazyRouteComponent(() => import("./pages/audit/AuditPage"), "AuditPage"),
+  },
+];
