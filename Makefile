@@ -15,7 +15,7 @@ LINT_VERSION := 2.8.0
 # Black-box tests and benchmarks build the binary or start services; they run apart from the package tests.
 UNIT_PACKAGES = $(shell $(GO) list ./... | grep -Ev '^fairlead/(test|bench)(/|$$)')
 
-.PHONY: help run build web test check fmt fmt-check vet lint unit integration sdk browser bench faults soak generate setup clean
+.PHONY: help run build web test check fmt fmt-check vet lint unit integration sdk browser screenshots bench faults soak generate setup clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,6 +58,9 @@ sdk: build ## tests with the official client libraries
 
 browser: build ## dashboard tests in a real browser
 	@if [ -x test/browser/run.sh ]; then test/browser/run.sh; fi
+
+screenshots: build ## pictures of every page of the dashboard, in test-results/screenshots
+	test/browser/screenshots.sh
 
 bench: build ## what a request costs, beside a minimal reverse proxy in the same run; then the hot steps alone
 	$(GO) run ./bench

@@ -30,12 +30,17 @@ func (o options) ask(ctx context.Context, db *store.DB, out io.Writer) (over int
 			return over, fmt.Errorf("%s: %w", q.name, err)
 		}
 		verdict := "ok"
-		if m.slow || m.p95 > q.bound {
-			over++
+		switch {
+		case m.slow:
+			verdict = "over: given up"
+		case m.p95 > q.bound:
 			verdict = "over"
 		}
-		if m.slow {
-			verdict = "over: given up"
+		if verdict != "ok" {
+			over++
+		}
+		if m.partial {
+			verdict += ", a part"
 		}
 		fmt.Fprintf(out, "%-38s %8d %9.1f %9.1f %9.1f %9d %s\n", q.name, m.rows, millis(m.p50), millis(m.p95), millis(m.cpu), q.bound.Milliseconds(), verdict)
 	}
@@ -48,6 +53,7 @@ type measurement struct {
 	p50, p95 time.Duration
 	cpu      time.Duration // of this process, on average
 	slow     bool          // the store gave it up
+	partial  bool          // it answered with what it had found when its time was up
 }
 
 // time asks a question once to warm up, and then as often as was wanted.
@@ -62,12 +68,14 @@ func (o options) time(ctx context.Context, db *store.DB, q question) (measuremen
 		start, busy := time.Now(), cpuTime()
 		rows, err := q.ask(ctx, db)
 		elapsed := time.Since(start)
-		m.slow = errors.Is(err, requestlog.ErrTooSlow)
-		if err != nil && !m.slow {
-			return m, err
-		}
-		if m.slow {
+		_, partial := errors.AsType[*requestlog.UnfinishedError](err)
+		m.partial = m.partial || partial
+		switch {
+		case partial || err == nil:
+		case errors.Is(err, requestlog.ErrTooSlow):
 			return measurement{p50: elapsed, p95: elapsed, cpu: cpuTime() - busy, slow: true}, nil
+		default:
+			return m, err
 		}
 		if i > 0 {
 			took, cpu = append(took, elapsed), cpu+cpuTime()-busy

@@ -33,7 +33,7 @@ func (o options) place(ctx context.Context) (place, error) {
 	case o.store == "postgres" && o.keep != "":
 		return keptDatabase(ctx, o.keep)
 	case o.store == "postgres":
-		dsn, drop, err := pgtest.Database()
+		dsn, drop, err := pgtest.Database(ctx)
 		if err != nil {
 			return place{}, fmt.Errorf("start PostgreSQL: %w", err)
 		}

@@ -20,8 +20,11 @@ const (
 	filterBound   = time.Second
 )
 
-// countLimit is how far the admin API counts.
-const countLimit = 100_000
+// How far the admin API counts, and how long it searches before it shows what it has found.
+const (
+	countLimit = 100_000
+	searchTime = 600 * time.Millisecond
+)
 
 // question is something a page asks of the store.
 type question struct {
@@ -164,7 +167,7 @@ func overview(f requestlog.RollupFilter, step time.Duration) func(context.Contex
 }
 
 func list(f requestlog.Filter, p requestlog.Page) func(context.Context, *store.DB) (int, error) {
-	f.WorkspaceID = workspaceID
+	f.WorkspaceID, p.Within = workspaceID, searchTime
 	return func(ctx context.Context, db *store.DB) (int, error) {
 		entries, err := db.Entries(ctx, f, p)
 		return len(entries), err

@@ -19,7 +19,7 @@ import (
 const countLimit = 100_000
 
 // searchTime is how long a search may keep somebody waiting before it shows what it has found.
-const searchTime = 800 * time.Millisecond
+const searchTime = 600 * time.Millisecond
 
 // Filters are the query parameters that select requests: the same names everywhere, several values joined by commas.
 // requestlog.ParseFilter reads them; the fields here are their documentation.

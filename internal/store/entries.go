@@ -180,7 +180,7 @@ func notFound(err error) error {
 }
 
 // countTime is how long matching entries are counted.
-const countTime = 800 * time.Millisecond
+const countTime = 600 * time.Millisecond
 
 // Count counts matching entries, no further than limit.
 func (db *DB) Count(ctx context.Context, f requestlog.Filter, limit int) (int, error) {

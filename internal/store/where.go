@@ -147,7 +147,7 @@ func (db *DB) matchText(w *where, text string) {
 }
 
 // idLetters are those of request ids, in lower case.
-const idLetters = "req_0123456789abcdefghjkmnpqrstvwxyz"
+const idLetters = "_0123456789abcdefghjkmnpqrstvwxyz"
 
 // like is the operator that disregards the case of ASCII letters.
 func (d dialect) like() string {

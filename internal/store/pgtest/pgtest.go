@@ -63,7 +63,7 @@ func Start(t testing.TB) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dsn, drop, err := s.database()
+	dsn, drop, err := s.database(context.WithoutCancel(t.Context()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,12 +77,12 @@ func Start(t testing.TB) string {
 
 // Database returns the address of an empty database for a program that is no test. End drops the database, and stops
 // the server when the environment names none.
-func Database() (dsn string, end func() error, err error) {
+func Database(ctx context.Context) (dsn string, end func() error, err error) {
 	s, err := shared()
 	if err != nil {
 		return "", nil, err
 	}
-	dsn, drop, err := s.database()
+	dsn, drop, err := s.database(context.WithoutCancel(ctx))
 	if err != nil {
 		s.stop()
 		return "", nil, err
@@ -95,27 +95,27 @@ func Database() (dsn string, end func() error, err error) {
 }
 
 // database creates an empty database; drop removes it.
-func (s *server) database() (dsn string, drop func() error, err error) {
+func (s *server) database(ctx context.Context) (dsn string, drop func() error, err error) {
 	address, err := url.Parse(s.dsn)
 	if err != nil {
 		return "", nil, fmt.Errorf("read the address in %s: %w", Variable, err)
 	}
 	name := "test_" + strings.ToLower(rand.Text())
-	if err := s.run(`create database ` + name); err != nil {
+	if err := s.run(ctx, `create database `+name); err != nil {
 		return "", nil, err
 	}
 	address.Path = "/" + name
-	return address.String(), func() error { return s.run(`drop database ` + name + ` with (force)`) }, nil
+	return address.String(), func() error { return s.run(ctx, `drop database `+name+` with (force)`) }, nil
 }
 
 // run executes one statement on the server's own database.
-func (s *server) run(q string) error {
+func (s *server) run(ctx context.Context, q string) error {
 	db, err := sql.Open("pgx", s.dsn)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = db.Close() }()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	if _, err := db.ExecContext(ctx, q); err != nil {
 		return fmt.Errorf("%s: %w", q, err)

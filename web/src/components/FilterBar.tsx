@@ -44,6 +44,8 @@ interface Props {
   more?: ReactNode;
   /** Names to show for values, such as those of keys. */
   labels?: Partial<Record<FilterName, Record<string, string>>>;
+  /** What the button that closes the sheet says. */
+  done?: string;
 }
 
 /** Chooses filters and shows as chips what is active. On narrow screens the filters are in a sheet. */
@@ -83,7 +85,7 @@ export function FilterBar(props: Props) {
         <Stack gap="md">
           {facets}
           {props.more}
-          <Button onClick={() => setOpened(false)}>Show requests</Button>
+          <Button onClick={() => setOpened(false)}>{props.done ?? "Show requests"}</Button>
         </Stack>
       </Drawer>
     </Stack>

@@ -18,6 +18,8 @@ describe("times", () => {
     ["2026-11-03T11:59:56Z", "4 seconds ago"],
     ["2026-11-03T11:00:00Z", "1 hour ago"],
     ["2026-11-05T12:00:00Z", "in 2 days"],
+    ["2026-11-10T11:59:58Z", "in 7 days"],
+    ["2026-11-03T12:00:20Z", "in 20 seconds"],
     ["2026-11-03T12:00:00Z", "just now"],
   ])("%s is %s", (at, want) => {
     expect(formatAge(at, now)).toBe(want);

@@ -69,8 +69,10 @@ const spans: [number, string][] = [
 /** Writes how long ago something was, or how long until it is: "4 seconds ago", "in 2 days". */
 export function formatAge(iso: string, now = Date.now()): string {
   const ms = now - Date.parse(iso);
+  // What was set to seven days a moment ago must not read "in 6 days".
+  const length = Math.abs(ms) + (ms < -1_800_000 ? 30_000 : 0);
   for (const [span, name] of spans) {
-    const n = Math.floor(Math.abs(ms) / span);
+    const n = Math.floor(length / span);
     if (n >= 1) {
       const text = `${n} ${name}${n === 1 ? "" : "s"}`;
       return ms >= 0 ? `${text} ago` : `in ${text}`;

@@ -197,8 +197,18 @@ function columns(acts: Acts): Column<KeyView>[] {
         </>
       ),
     },
-    { id: "expires", label: "Expires", render: (key) => <Time at={key.expires_at} as="day" none="never" /> },
-    { id: "created", label: "Created", render: (key) => <Time at={key.created_at} as="day" /> },
+    {
+      id: "expires",
+      label: "Expires",
+      render: (key) => (
+        <>
+          <Time at={key.expires_at} as="day" none="never" />
+          <Text size="xs" c="dimmed">
+            made <Time at={key.created_at} as="day" />
+          </Text>
+        </>
+      ),
+    },
     { id: "menu", label: "", render: (key) => <KeyMenu target={key} {...acts} /> },
   ];
 }

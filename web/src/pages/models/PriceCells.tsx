@@ -33,7 +33,7 @@ export function PriceCell({ model, of }: { model: Model; of: "input" | "output" 
 }
 
 /** Warns that a model has no price, and says how to set one. */
-export function PriceMissing({ name }: { name: string }) {
+export function PriceMissing({ model: { name, targets } }: { model: Model }) {
   return (
     <Popover width={420} shadow="md" trapFocus withArrow position="bottom-start">
       <Popover.Target>
@@ -50,9 +50,10 @@ export function PriceMissing({ name }: { name: string }) {
         <Stack gap="xs">
           <Text size="sm">
             The price of <strong>{name}</strong> is not known, so <em>auto</em> never chooses it and its cost
-            is not counted. Add its price to the configuration file; it takes effect without a restart.
+            is not counted. Add its price where the configuration file lists the model; it takes effect
+            without a restart.
           </Text>
-          <CodeBlock text={priceSnippet(name)} />
+          <CodeBlock text={priceSnippet(name, targets[0]?.provider ?? "")} />
         </Stack>
       </Popover.Dropdown>
     </Popover>

@@ -80,7 +80,7 @@ export function modelColumns(kind: string, searchOf: (m: Model) => Search): Colu
 }
 
 function inputPrice(m: Model) {
-  return isUnpriced(m) ? <PriceMissing name={m.name} /> : <PriceCell model={m} of="input" />;
+  return isUnpriced(m) ? <PriceMissing model={m} /> : <PriceCell model={m} of="input" />;
 }
 
 const chatPrices: Column<Model>[] = [

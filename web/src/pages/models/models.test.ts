@@ -104,8 +104,10 @@ describe("prices", () => {
     ["0", "free"],
   ])("writes %s as %s", (amount, text) => expect(formatPrice(amount)).toBe(text));
 
-  it("names the model in the section to copy", () => {
-    expect(priceSnippet("org/model")).toContain("- name: org/model");
+  it("names the model and its provider in the section to copy", () => {
+    expect(priceSnippet("org/model", "acme")).toContain(
+      "  - name: acme\n    models:\n      - name: org/model\n",
+    );
   });
 });
 

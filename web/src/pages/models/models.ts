@@ -149,13 +149,15 @@ export function abilityText(ability: string): string {
   return ability.replaceAll("_", " ").replace(/\bjson\b/, "JSON");
 }
 
-/** The section of the configuration file that gives a model a price. */
-export function priceSnippet(model: string): string {
+/** The section of the configuration file that gives a model a price at a provider. */
+export function priceSnippet(model: string, provider: string): string {
   return [
-    "models:",
-    `  - name: ${model}`,
-    "    # dollars per million tokens",
-    "    input_per_mtok: 0.00",
-    "    output_per_mtok: 0.00",
+    "providers:",
+    `  - name: ${provider}`,
+    "    models:",
+    `      - name: ${model}`,
+    "        # dollars per million tokens",
+    "        input_per_mtok: 0.00",
+    "        output_per_mtok: 0.00",
   ].join("\n");
 }

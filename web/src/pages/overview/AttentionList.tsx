@@ -50,7 +50,7 @@ function FactItem({ group }: { group: FactGroup }) {
       >
         {severity}
       </Badge>
-      <Box flex={1} miw={0} className={classes.words}>
+      <Box className={classes.words}>
         <Text size="sm" fw={600}>
           {kindTitles[kind]}
           {facts.length > 1 && ` · ${facts.length}`}

@@ -69,6 +69,7 @@ export function OverviewPage() {
         filters={filters}
         facets={facets}
         names={[...dimensions]}
+        done="Show figures"
         onChange={change}
         onClear={() => change(cleared())}
         before={<RangePicker range={range} onChange={({ from, to }) => change({ from, to }, true)} />}

@@ -58,7 +58,12 @@ function AttemptRow({ attempt, span, number, alone }: RowProps) {
         </Group>
         <Text size="xs" c="dimmed" ff="monospace">
           {formatDuration(attempt.duration_ms)}
-          {attempt.bytes > 0 && ` · ${formatBytes(attempt.bytes)}`} · <Money amount={attempt.cost_usd} paid />
+          {attempt.bytes > 0 && ` · ${formatBytes(attempt.bytes)}`} ·{" "}
+          <Money
+            amount={attempt.cost_usd}
+            paid
+            why={failed ? "Nothing is known to have been charged: the attempt failed." : undefined}
+          />
         </Text>
       </Group>
       <Bar attempt={attempt} span={span} />
