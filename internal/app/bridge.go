@@ -154,8 +154,9 @@ func (b bridge) ServeAs(w http.ResponseWriter, r *http.Request, accountID, works
 func (b bridge) Facts() admin.Facts {
 	loaded := b.app.loaded()
 	c := loaded.Config
-	simulated := true
-	for _, p := range b.app.fleet.Load().providers {
+	providers := b.app.fleet.Load().providers
+	simulated := len(providers) > 0
+	for _, p := range providers {
 		simulated = simulated && p.Simulated
 	}
 	kind := "sqlite"

@@ -106,7 +106,7 @@ func (a *answer) fail(err error) error {
 	if !a.exchange.storesText() {
 		attempt.Message = "" // a provider may quote the prompt
 	}
-	a.exchange.upstream += attempt.Duration
+	a.exchange.waited(attempt.Duration)
 	a.report(e, 0)
 	a.close()
 	return err
@@ -122,7 +122,7 @@ func (a *answer) finish(e *llm.Error, u llm.Usage) {
 	if e != nil {
 		attempt.Class, attempt.Message = e.Kind, e.Message
 	}
-	a.exchange.upstream += attempt.Duration
+	a.exchange.waited(attempt.Duration)
 	a.report(e, u.Output)
 }
 

@@ -176,8 +176,9 @@ func (g *Gateway) try(ctx context.Context, x *exchange, t *provider.Target, last
 		Provider: t.Provider, Model: t.Model.Name, Upstream: t.Upstream, Credential: credential.ID, Start: time.Since(x.start),
 	})
 	ctx, cancel := context.WithCancelCause(ctx)
+	x.waiting = time.Now()
 	a := &answer{
-		gateway: g, exchange: x, target: t, probe: probe, began: time.Now(),
+		gateway: g, exchange: x, target: t, probe: probe, began: x.waiting,
 		index: len(x.entry.Attempts) - 1, cancel: cancel, free: free, ctx: ctx,
 		call: &provider.Call{Target: t, Secret: credential.Secret, Request: x.req, MaxOutput: x.maxOutput},
 	}

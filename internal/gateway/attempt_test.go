@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -51,6 +52,24 @@ func TestStreamIsPassedOnAndEnds(t *testing.T) {
 	}
 	if !strings.Contains(string(k.alpha.Calls()[0].Body), `"include_usage":true`) {
 		t.Error("the provider was not asked for usage")
+	}
+}
+
+func TestWaitingForAProviderIsNoOverhead(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	release := make(chan struct{})
+	k.alpha.Always(mockprovider.Behaviour{Before: func(*mockprovider.Call) { <-release }})
+	time.AfterFunc(300*time.Millisecond, func() { close(release) })
+
+	got := k.post("/chat/completions", streaming("large"))
+
+	us, err := strconv.Atoi(got.header.Get("X-Fairlead-Overhead-Us"))
+	if err != nil || us > 250_000 {
+		t.Errorf("overhead of %q µs for a provider that took 300 ms", got.header.Get("X-Fairlead-Overhead-Us"))
+	}
+	if e := k.entry(); e.Latency < 300*time.Millisecond || e.Overhead > 250*time.Millisecond {
+		t.Errorf("latency %s, overhead %s", e.Latency, e.Overhead)
 	}
 }
 
@@ -185,8 +204,8 @@ func TestWhenAllFailTheStatusSaysHow(t *testing.T) {
 				t.Error("the answer holds a credential")
 			}
 			e := k.entry()
-			if e.Cost != nil && *e.Cost != 0 {
-				t.Errorf("a failed request cost %s", e.Cost)
+			if (e.Cost != nil && *e.Cost != 0) || e.DecisionKind != "" {
+				t.Errorf("a request that nobody served cost %s and was decided as %q", e.Cost, e.DecisionKind)
 			}
 		})
 	}

@@ -3,6 +3,7 @@ package gateway
 import (
 	"cmp"
 	"net/http"
+	"time"
 
 	"fairlead/internal/account"
 	"fairlead/internal/llm"
@@ -18,7 +19,10 @@ func (g *Gateway) Explain(grant *account.Grant, req *llm.Request, tradeoff strin
 	if err != nil {
 		return nil, err
 	}
-	return route.Decide(in, g.snapshot.Load(), g.Health.State)
+	began := time.Now()
+	d, err := route.Decide(in, g.snapshot.Load(), g.Health.State)
+	d.Micros = time.Since(began).Microseconds()
+	return d, err
 }
 
 // input is everything about the request that the decision depends on.

@@ -19,7 +19,17 @@ func (g *Gateway) record(x *exchange) error {
 
 // overhead is what we added: the time so far less the time spent on providers.
 func (x *exchange) overhead() time.Duration {
-	return max(0, time.Since(x.start)-x.upstream)
+	spent := x.upstream
+	if !x.waiting.IsZero() {
+		spent += time.Since(x.waiting)
+	}
+	return max(0, time.Since(x.start)-spent)
+}
+
+// waited notes that an attempt has ended.
+func (x *exchange) waited(d time.Duration) {
+	x.upstream += d
+	x.waiting = time.Time{}
 }
 
 // conclude notes on the entry how the request failed.

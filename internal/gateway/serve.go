@@ -27,7 +27,8 @@ type exchange struct {
 	decision  *route.Decision
 	maxOutput int64 // what budgets leave room for, where the caller sets no bound
 	entry     *requestlog.Entry
-	upstream  time.Duration // spent waiting for providers
+	upstream  time.Duration // spent waiting for providers, in attempts that have ended
+	waiting   time.Time     // since when the attempt under way has been; zero when there is none
 	begun     bool          // the log knows of it
 }
 
@@ -96,7 +97,7 @@ func (g *Gateway) decide(ctx context.Context, x *exchange) error {
 	if err != nil {
 		return err
 	}
-	x.entry.DecisionKind = d.Kind
+	x.entry.Simulated = d.Plan[0].Simulated
 	if d.Baseline != nil {
 		x.entry.BaselineModel, x.entry.BaselineSource = d.Baseline.Model, d.Baseline.Source
 	}

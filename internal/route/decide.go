@@ -16,10 +16,11 @@ import (
 // Decide plans one request. It returns a decision also with an error, so that the refusal can be explained.
 func Decide(in Input, snap *Snapshot, state func(target string) State) (*Decision, error) {
 	d := &Decision{
-		Kind:     Expected,
-		Input:    in,
-		Policies: []PolicyHit{},
-		Versions: Versions{Router: Router, Catalog: snap.Catalog.Version()},
+		Kind:       Expected,
+		Input:      in,
+		Policies:   []PolicyHit{},
+		Candidates: []Candidate{},
+		Versions:   Versions{Router: Router, Catalog: snap.Catalog.Version()},
 	}
 	field, err := fieldOf(in, snap)
 	if err != nil {
