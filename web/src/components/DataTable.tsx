@@ -1,5 +1,13 @@
 import { Box, Table, Tooltip, VisuallyHidden } from "@mantine/core";
-import { type KeyboardEvent, type MouseEvent, type ReactNode, useRef } from "react";
+import {
+  type KeyboardEvent,
+  memo,
+  type MouseEvent,
+  type ReactNode,
+  useCallback,
+  useEffect,
+  useRef,
+} from "react";
 
 import { useShortcuts } from "../lib/keyboard";
 import { usePhone } from "../lib/usePhone";
@@ -39,6 +47,7 @@ interface Props<R> {
 export function DataTable<R>(props: Props<R>) {
   const box = useRef<HTMLDivElement>(null);
   const phone = usePhone();
+  const onOpen = useSteady(props.onOpen);
   useShortcuts(
     props.onOpen
       ? [
@@ -54,9 +63,21 @@ export function DataTable<R>(props: Props<R>) {
       className={classes.box}
       data-dense={props.dense || undefined}
     >
-      {phone ? <PhoneRows {...props} /> : <WideRows {...props} />}
+      {phone ? <PhoneRows {...props} onOpen={onOpen} /> : <WideRows {...props} onOpen={onOpen} />}
     </Box>
   );
+}
+
+type Open<R> = NonNullable<Props<R>["onOpen"]>;
+
+/** The same function at every render, which calls the latest one. */
+function useSteady<R>(onOpen: Open<R> | undefined): Open<R> | undefined {
+  const latest = useRef(onOpen);
+  useEffect(() => {
+    latest.current = onOpen;
+  });
+  const steady = useCallback<Open<R>>((row, apart) => latest.current?.(row, apart), []);
+  return onOpen && steady;
 }
 
 /** Moves the focus to another row, from the focused or the open one. */
@@ -71,9 +92,8 @@ function walk(box: HTMLElement | null, step: number): void {
 }
 
 /** What makes an element a row that opens with a click or Enter. */
-function opener<R>(props: Props<R>, row: R) {
-  const { onOpen, rowKey, selected } = props;
-  const marks = { "data-row": true, "data-selected": rowKey(row) === selected || undefined };
+function opener<R>(row: R, selected: boolean, onOpen: Open<R> | undefined) {
+  const marks = { "data-row": true, "data-selected": selected || undefined };
   if (!onOpen) {
     return marks;
   }
@@ -125,23 +145,53 @@ function WideRows<R>(props: Props<R>) {
         </Table.Thead>
         <Table.Tbody>
           {props.rows.map((row) => (
-            <Table.Tr key={props.rowKey(row)} className={classes.row} {...opener(props, row)}>
-              {props.columns.map((column) => (
-                <Table.Td
-                  key={column.id}
-                  className={column.numeric ? classes.number : classes.cell}
-                  maw={column.maxWidth}
-                >
-                  {column.render(row)}
-                </Table.Td>
-              ))}
-            </Table.Tr>
+            <WideRow
+              key={props.rowKey(row)}
+              row={row}
+              columns={props.columns}
+              selected={props.rowKey(row) === props.selected}
+              onOpen={props.onOpen}
+            />
           ))}
         </Table.Tbody>
       </Table>
     </Box>
   );
 }
+
+interface RowProps<R> {
+  row: R;
+  columns: Column<R>[];
+  selected: boolean;
+  onOpen: Open<R> | undefined;
+}
+
+function PlainRow<R>({ row, columns, selected, onOpen }: RowProps<R>) {
+  return (
+    <Table.Tr className={classes.row} {...opener(row, selected, onOpen)}>
+      {columns.map((column) => (
+        <Table.Td
+          key={column.id}
+          className={column.numeric ? classes.number : classes.cell}
+          maw={column.maxWidth}
+        >
+          {column.render(row)}
+        </Table.Td>
+      ))}
+    </Table.Tr>
+  );
+}
+
+// A live list has hundreds of rows and changes four times a second: a row is drawn again only when it changed itself.
+const WideRow = memo(
+  PlainRow,
+  (a, b) =>
+    a.row === b.row &&
+    a.selected === b.selected &&
+    a.onOpen === b.onOpen &&
+    a.columns.length === b.columns.length &&
+    a.columns.every((column, i) => column === b.columns[i]),
+) as typeof PlainRow;
 
 function PhoneRows<R>(props: Props<R>) {
   return (
@@ -152,7 +202,7 @@ function PhoneRows<R>(props: Props<R>) {
           <Box key={props.rowKey(row)} role="listitem">
             <Box
               className={classes.phoneRow}
-              {...opener(props, row)}
+              {...opener(row, props.rowKey(row) === props.selected, props.onOpen)}
               {...(props.onOpen ? { role: "button" } : {})}
             >
               <div className={classes.line}>{top}</div>

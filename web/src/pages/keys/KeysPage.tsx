@@ -198,13 +198,14 @@ function columns(acts: Acts): Column<KeyView>[] {
       ),
     },
     {
-      id: "expires",
-      label: "Expires",
+      id: "created",
+      label: "Created",
       render: (key) => (
         <>
-          <Time at={key.expires_at} as="day" none="never" />
+          <Time at={key.created_at} as="day" />
           <Text size="xs" c="dimmed">
-            made <Time at={key.created_at} as="day" />
+            {key.expires_at ? "expires " : "never expires"}
+            {key.expires_at && <Time at={key.expires_at} as="day" />}
           </Text>
         </>
       ),

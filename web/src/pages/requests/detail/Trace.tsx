@@ -100,7 +100,7 @@ function Candidates({ trace, attempts }: { trace: Decision; attempts: Schema["At
   const excluded = trace.candidates.filter((c) => c.excluded);
   return (
     <div className={classes.scroll} tabIndex={0} role="region" aria-label="Table of candidates">
-      <Table fz="sm" verticalSpacing={4}>
+      <Table fz="sm" verticalSpacing={4} horizontalSpacing={6}>
         <Table.Thead>
           <Table.Tr>
             {["#", "Model", "Provider"].map((word) => (
