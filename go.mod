@@ -48,6 +48,7 @@ require (
 
 ignore (
 	./.cache
+	./test/browser/node_modules
 	./test/sdk/node/node_modules
 	./web/node_modules
 )

@@ -43,12 +43,13 @@ func walked(f *requestlog.Filter) bool {
 
 const (
 	firstStretch = time.Minute
-	shortLook    = 50 * time.Millisecond  // a look at a stretch that took no longer lets the next one be longer
-	longLook     = 200 * time.Millisecond // one that took longer lets it be shorter
+	shortLook    = 50 * time.Millisecond  // a look at a stretch that took no longer lets the next one be much longer
+	longLook     = 200 * time.Millisecond // one that took longer lets it be as long, a few times
+	fewLooks     = 4                      // after which stretches grow whatever a look takes, so that there is an end
 )
 
-// search looks through a span in stretches, the newest first, until look says that it is enough. Stretches grow while
-// looking is quick. When the time is up it ends with an UnfinishedError. Bounds given to look exclude each other.
+// search looks through a span in stretches, the newest first, until look says that it is enough. Stretches grow, the
+// faster the quicker a look is. When the time is up it ends with an UnfinishedError. Bounds given to look exclude each other.
 func (db *DB) search(ctx context.Context, workspaceID string, b bounds, limit time.Duration, look func(bounds) (bool, error)) error {
 	oldest, newest, err := db.ends(ctx, workspaceID, b)
 	if err != nil || newest.IsZero() {
@@ -56,7 +57,7 @@ func (db *DB) search(ctx context.Context, workspaceID string, b bounds, limit ti
 	}
 	begun := time.Now()
 	stretch := firstStretch
-	for low := newest; ; {
+	for low, looks := newest, 1; ; looks++ {
 		low = low.Add(-stretch)
 		part := b
 		last := !low.After(oldest)
@@ -74,8 +75,8 @@ func (db *DB) search(ctx context.Context, workspaceID string, b bounds, limit ti
 		switch took := time.Since(start); {
 		case took < shortLook:
 			stretch *= 4
-		case took > longLook:
-			stretch /= 2
+		case took < longLook, looks >= fewLooks:
+			stretch *= 2
 		}
 		b.high = part.low
 	}

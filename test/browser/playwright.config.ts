@@ -1,0 +1,49 @@
+import { defineConfig, devices } from "@playwright/test";
+
+import { root } from "./support/binary";
+
+// Chromium calls home by itself unless it is told not to, and the tests check that nothing outside is called.
+const quiet = [
+  "--no-sandbox",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+  "--no-first-run",
+  "--disable-quic",
+  // A name that is not localhost makes an origin that browsers do not call secure. No other name leads anywhere.
+  "--host-resolver-rules=MAP fairlead.test 127.0.0.1,MAP * ~NOTFOUND,EXCLUDE 127.0.0.1,EXCLUDE localhost",
+];
+
+const wide = { viewport: { width: 1280, height: 800 } };
+const narrow = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
+
+export default defineConfig({
+  globalSetup: "./support/setup.ts",
+  testDir: "tests",
+  outputDir: `${root}/test-results/browser`,
+  timeout: 45_000,
+  expect: { timeout: 10_000 },
+  fullyParallel: false, // a file's tests share one gateway
+  workers: 2,
+  retries: 0,
+  forbidOnly: Boolean(process.env["CI"]),
+  reporter: [["list"]],
+  use: {
+    ...devices["Desktop Chrome"],
+    ...wide,
+    colorScheme: "light",
+    reducedMotion: "reduce",
+    timezoneId: "UTC",
+    locale: "en-US",
+    actionTimeout: 10_000,
+    trace: process.env["TRACE"] ? "retain-on-failure" : "off", // recording makes everything slower
+    screenshot: "only-on-failure",
+    launchOptions: { executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium", args: quiet },
+  },
+  projects: [
+    { name: "desktop", testIgnore: "phone.spec.ts" },
+    { name: "phone", testMatch: ["pages.spec.ts", "phone.spec.ts"], use: narrow },
+    { name: "dark", testMatch: "pages.spec.ts", use: { colorScheme: "dark" } },
+    { name: "screenshots", testDir: "shots", testMatch: "*.shots.ts", timeout: 240_000 },
+  ],
+});

@@ -1,0 +1,8 @@
+#!/usr/bin/env bash
+# Writes pictures of every page, light, dark and narrow, with sample traffic, to test-results/screenshots.
+set -euo pipefail
+cd "$(dirname "$0")"
+
+. ./setup.sh
+rm -rf ../../test-results/screenshots
+exec npx playwright test --project=screenshots "$@"

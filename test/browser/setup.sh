@@ -1,0 +1,6 @@
+# Installs the exact packages of the browser tests, once per lock file. Sourced by the scripts beside it.
+# Debian's Chromium is used: Playwright must not bring browsers of its own.
+export PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1
+if [ ! node_modules/.package-lock.json -nt package-lock.json ]; then
+	npm ci --no-audit --no-fund
+fi

@@ -1,0 +1,119 @@
+import { mkdir } from "node:fs/promises";
+
+import type { Page } from "@playwright/test";
+
+import { root } from "../support/binary";
+import { Client, owner } from "../support/client";
+import { expect, prepare, test } from "../support/fixtures";
+import { Gateway } from "../support/gateway";
+import { navigation } from "../support/pages";
+import { nearlySpend, sampleBehaviour, sampleConfig, sampleKeys, sampleTraffic } from "../support/traffic";
+import { Upstream } from "../support/upstream";
+
+const folder = `${root}/test-results/screenshots`;
+const seconds = Number(process.env["SAMPLE_SECONDS"] ?? 75);
+
+const looks = [
+  { name: "light", use: { colorScheme: "light", viewport: { width: 1280, height: 800 } } },
+  { name: "dark", use: { colorScheme: "dark", viewport: { width: 1280, height: 800 } } },
+  { name: "phone", use: { colorScheme: "light", viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true, deviceScaleFactor: 2 } },
+] as const;
+
+test("pictures of every page", async ({ browser, watch }) => {
+  await mkdir(folder, { recursive: true });
+  const names = ["openai", "mistral", "deepseek"];
+  const started = await Promise.all(names.map((name) => Upstream.start(sampleBehaviour(name))));
+  const upstreams = Object.fromEntries(names.map((name, i) => [name, started[i] as Upstream]));
+  const gateway = await Gateway.start({ config: sampleConfig(upstreams) });
+  const empty = await Gateway.start();
+  try {
+    const client = await new Client(gateway.url).register({ ...owner, workspace: "Northwind" });
+    await client.call("POST", "/workspace/invitations", { role: "developer" });
+    const keys = await sampleKeys(client);
+    const ids = await sampleTraffic(client, keys, seconds);
+    expect(ids).toMatchObject({ fallback: expect.stringMatching(/^req_/), usual: expect.stringMatching(/^req_/) });
+    await client.logged(ids.fallback ?? "", ids.usual ?? "");
+    await nearlySpend(client, keys[0]?.id ?? "");
+
+    for (const look of looks) {
+      const context = await browser.newContext({ ...look.use, reducedMotion: "reduce", timezoneId: "UTC", locale: "en-US" });
+      await prepare(context, watch);
+      await client.enter(context);
+      const page = await context.newPage();
+      const shoot = (name: string) => take(page, `${name}-${look.name}`);
+      for (const { path, title, file } of navigation) {
+        const range = path === "/" || path === "/requests" ? "?from=now-15m" : "";
+        await page.goto(gateway.url + path + range);
+        await expect(page.getByRole("heading", { level: 1, name: title })).toBeVisible();
+        await shoot(file);
+      }
+      for (const [name, id] of Object.entries(ids)) {
+        await page.goto(`${gateway.url}/requests/${id}`);
+        await page.getByRole("button", { name: "Show the texts" }).click();
+        await expect(page.getByRole("region", { name: /^Message 1/ })).toBeVisible();
+        await shoot(`request-${name}`);
+      }
+      if (look.name === "light") {
+        await documentation(page, gateway.url, ids.usual ?? "");
+      }
+      await page.goto(`${gateway.url}/requests?from=now-15m&id=${ids.fallback}`);
+      await expect(page.getByRole("dialog").getByText("Served by")).toBeVisible();
+      await shoot("request-drawer");
+      await page.goto(`${gateway.url}/settings/keys?create=1`);
+      await page.getByRole("button", { name: /^Limits and budget/ }).click();
+      await expect(page.getByRole("textbox", { name: "Budget in dollars" })).toBeVisible();
+      await shoot("key-create");
+      await context.clearCookies();
+      await page.goto(gateway.url);
+      await expect(page.getByRole("heading", { name: "Sign in" })).toBeVisible();
+      await shoot("sign-in");
+      await page.goto(empty.url);
+      await expect(page.getByRole("heading", { name: "Create the first account" })).toBeVisible();
+      await shoot("register");
+      await context.close();
+    }
+  } finally {
+    await gateway.stop();
+    await empty.stop();
+    await Promise.all(started.map((upstream) => upstream.kill()));
+  }
+});
+
+/** Waits until nothing is loading and the charts are drawn. */
+async function settled(page: Page): Promise<void> {
+  await expect(page.locator("[aria-busy=true]")).toHaveCount(0);
+  if (new URL(page.url()).pathname === "/" && (await page.getByRole("heading", { name: "Overview" }).count()) > 0) {
+    await expect(page.locator("svg.recharts-surface")).not.toHaveCount(0);
+  }
+}
+
+/** Takes the two pictures that docs/images has, no longer than a reader wants to scroll. */
+async function documentation(page: Page, url: string, id: string): Promise<void> {
+  const window = page.viewportSize();
+  for (const [path, name, height] of [
+    ["/?from=now-15m", "overview", 1100],
+    [`/requests/${id}`, "request", 1000],
+  ] as const) {
+    await page.setViewportSize({ width: 1280, height });
+    await page.goto(url + path);
+    await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
+    await settled(page);
+    await page.screenshot({ path: `${folder}/docs-${name}.png`, animations: "disabled" });
+  }
+  await page.setViewportSize(window ?? { width: 1280, height: 800 });
+}
+
+/** Takes a picture once nothing is loading: of the whole page, unless something lies over it. */
+async function take(page: Page, name: string): Promise<void> {
+  await settled(page);
+  const window = page.viewportSize() ?? { width: 1280, height: 800 };
+  if ((await page.getByRole("dialog").count()) === 0) {
+    await page.evaluate(() => scrollTo(0, 0));
+    // What is fixed to the window would stand in the middle of a longer picture.
+    const height = await page.evaluate(() => document.documentElement.scrollHeight);
+    await page.setViewportSize({ width: window.width, height: Math.min(Math.max(height, window.height), 2600) });
+  }
+  await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+  await page.screenshot({ path: `${folder}/${name}.png`, animations: "disabled" });
+  await page.setViewportSize(window);
+}

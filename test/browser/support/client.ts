@@ -1,0 +1,102 @@
+import type { BrowserContext } from "@playwright/test";
+
+/** The account that registers first on a gateway. */
+export const owner = { name: "Ada Osei", email: "ada@example.com", password: "correct horse battery" };
+
+/** What a model API call is made with. */
+export interface Call {
+  key: string;
+  body: unknown;
+  endpoint?: string;
+  headers?: Record<string, string>;
+}
+
+/** The answer of a model API call. */
+export interface Answer {
+  status: number;
+  /** The id of the request in the dashboard. */
+  id: string;
+  headers: Headers;
+  text: string;
+}
+
+/** A body in the chat format. */
+export function chat(model: string, content = "What is the capital of France?", more: object = {}): object {
+  return { model, messages: [{ role: "user", content }], ...more };
+}
+
+/** A person at the admin API of a gateway, and a caller of its model API. */
+export class Client {
+  private cookie = "";
+
+  constructor(readonly url: string) {}
+
+  /** Registers the first account, or another one by an invitation. */
+  async register(person: { name: string; email: string; password: string; invitation?: string; workspace?: string } = owner): Promise<this> {
+    await this.call("POST", "/registration", person);
+    return this;
+  }
+
+  /** Signs a browser in with this person's session. */
+  async enter(context: BrowserContext, url = this.url): Promise<void> {
+    const [name, value] = this.cookie.split("=", 2);
+    await context.addCookies([{ name: name ?? "", value: value ?? "", url, httpOnly: true, sameSite: "Lax" }]);
+  }
+
+  /** Calls the admin API; anything but success throws. */
+  async call<T = unknown>(method: string, path: string, body?: unknown): Promise<T> {
+    const response = await fetch(`${this.url}/api/v1${path}`, {
+      method,
+      headers: { "Content-Type": "application/json", Origin: this.url, ...(this.cookie ? { Cookie: this.cookie } : {}) },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
+    const text = await response.text();
+    if (!response.ok) {
+      throw new Error(`${method} ${path}: ${response.status} ${text}`);
+    }
+    this.cookie = response.headers.getSetCookie()[0]?.split(";")[0] ?? this.cookie;
+    return (text ? JSON.parse(text) : undefined) as T;
+  }
+
+  /** Creates a key and returns its secret. */
+  async key(name: string, more: object = {}): Promise<string> {
+    return (await this.newKey(name, more)).secret;
+  }
+
+  /** Creates a key. */
+  async newKey(name: string, more: object = {}): Promise<{ id: string; secret: string }> {
+    return this.call("POST", "/keys", { name, ...more });
+  }
+
+  /** Calls the model API as a server would; every status is an answer. */
+  async send({ key, body, endpoint = "chat/completions", headers = {} }: Call): Promise<Answer> {
+    const response = await fetch(`${this.url}/proxy/v1/${endpoint}`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", Authorization: `Bearer ${key}`, ...headers },
+      body: typeof body === "string" ? body : JSON.stringify(body),
+    });
+    const text = await response.text();
+    return { status: response.status, id: response.headers.get("x-request-id") ?? "", headers: response.headers, text };
+  }
+
+  /** Waits until the log holds these requests: they are delivered a moment after they were answered. */
+  async logged(...ids: string[]): Promise<void> {
+    for (const id of ids) {
+      await eventually(`request ${id} in the log`, async () => {
+        const response = await fetch(`${this.url}/api/v1/requests/${id}`, { headers: { Cookie: this.cookie } });
+        return response.ok && ((await response.json()) as { state: string }).state === "done";
+      });
+    }
+  }
+}
+
+/** Asks again and again until the answer is yes, for at most ten seconds. */
+export async function eventually(what: string, ask: () => Promise<boolean>): Promise<void> {
+  const end = Date.now() + 10_000;
+  while (!(await ask())) {
+    if (Date.now() > end) {
+      throw new Error(`not within ten seconds: ${what}`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+}

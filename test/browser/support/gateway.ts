@@ -1,0 +1,112 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { promisify } from "node:util";
+
+import { binary } from "./binary";
+
+const run = promisify(execFile);
+
+/** What a gateway is started with; nothing at all starts one with its simulator. */
+export interface GatewayOptions {
+  /** Text of the configuration file. */
+  config?: string;
+  /** More arguments of serve. */
+  args?: string[];
+}
+
+/** A gateway in a process of its own, with a fresh data directory. */
+export class Gateway {
+  private constructor(
+    private readonly home: string,
+    private readonly options: GatewayOptions,
+    private readonly process: ChildProcess,
+    private readonly lines: string[],
+    /** Its address without a path, such as http://127.0.0.1:41234. */
+    readonly url: string,
+  ) {}
+
+  /** Starts a gateway and waits until it serves. */
+  static async start(options: GatewayOptions = {}): Promise<Gateway> {
+    const home = await mkdtemp(join(tmpdir(), "fairlead-browser-"));
+    if (options.config) {
+      await writeFile(configPath(home), options.config);
+    }
+    const args = ["serve", "--listen", "127.0.0.1:0", ...flags(home, options), ...(options.args ?? [])];
+    const child = spawn(binary(), args, { cwd: home, env: environment(home), stdio: ["ignore", "pipe", "pipe"] });
+    const lines: string[] = [];
+    const address = await new Promise<string>((resolve, reject) => {
+      const follow = (line: string) => {
+        lines.push(line);
+        const found = listening(line);
+        if (found) {
+          resolve(found);
+        }
+      };
+      createInterface({ input: child.stderr }).on("line", follow);
+      createInterface({ input: child.stdout }).on("line", follow);
+      child.once("error", reject);
+      child.once("exit", (code) => reject(new Error(`the gateway ended with ${code} before it served:\n${lines.join("\n")}`)));
+    });
+    return new Gateway(home, options, child, lines, `http://${address}`);
+  }
+
+  /** Replaces the configuration file in one step; the gateway sees it by itself. */
+  async setConfig(text: string): Promise<void> {
+    await writeFile(`${configPath(this.home)}.next`, text);
+    await rename(`${configPath(this.home)}.next`, configPath(this.home));
+  }
+
+  /** Where the configuration file is. */
+  get config(): string {
+    return configPath(this.home);
+  }
+
+  /** Runs another command on the same data and returns what it printed. */
+  async command(...args: string[]): Promise<string> {
+    const { stdout } = await run(binary(), [...args, ...flags(this.home, this.options)], {
+      cwd: this.home,
+      env: environment(this.home),
+    });
+    return stdout;
+  }
+
+  /** The last lines that the process wrote, for a test that failed. */
+  log(): string {
+    return this.lines.slice(-100).join("\n");
+  }
+
+  /** Ends the process and removes its files. */
+  async stop(): Promise<void> {
+    if (this.process.exitCode === null && this.process.signalCode === null) {
+      const ended = new Promise((resolve) => this.process.once("exit", resolve));
+      this.process.kill("SIGKILL"); // its data go with it, so there is nothing to wait for
+      await ended;
+    }
+    await rm(this.home, { recursive: true, force: true });
+  }
+}
+
+function configPath(home: string): string {
+  return join(home, "fairlead.yaml");
+}
+
+function flags(home: string, options: GatewayOptions): string[] {
+  return ["--data-dir", join(home, "data"), ...(options.config ? ["--config", configPath(home)] : [])];
+}
+
+/** Nothing of this machine's but what any process needs: no provider keys, no settings. */
+function environment(home: string): NodeJS.ProcessEnv {
+  return { PATH: process.env["PATH"], HOME: home, TMPDIR: tmpdir(), FAIRLEAD_DETECT: "false" };
+}
+
+function listening(line: string): string | undefined {
+  try {
+    const said = JSON.parse(line) as { msg?: string; listen?: string };
+    return said.msg === "ready" ? said.listen : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,75 @@
+import { chat } from "../support/client";
+import { expect, test, useWorld } from "../support/fixtures";
+import { Upstream } from "../support/upstream";
+
+let first: Upstream;
+let second: Upstream;
+const world = useWorld(async () => {
+  [first, second] = await Promise.all([Upstream.start(), Upstream.start()]);
+  const model = (price: number) => `{ name: twin, input_per_mtok: ${price}, output_per_mtok: ${price}, context: 128000 }`;
+  return {
+    config: `
+breaker: { failures: 2, probe_after: 1s }
+providers:
+  - { name: alpha, base_url: "${first.baseUrl}", models: [${model(1)}] }
+  - { name: beta, base_url: "${second.baseUrl}", models: [${model(9)}] }
+`,
+  };
+});
+
+test.afterAll(async () => {
+  await first?.kill();
+  await second?.kill();
+});
+
+test("a killed provider's circuit is shown within two seconds, and so is its recovery", async ({ page, context }) => {
+  const { client } = world;
+  const key = await client.key("steady");
+  const send = () => client.send({ key, body: chat("twin", "Still there?") });
+  expect((await send()).headers.get("x-fairlead-provider")).toBe("alpha");
+
+  await page.goto(`${world.gateway.url}/providers`);
+  const alpha = page.getByRole("article", { name: "alpha" });
+  await expect(alpha).toContainText("Closed.");
+  await first.kill();
+  let answer = await send();
+  for (let i = 0; i < 3; i++) {
+    answer = await send();
+  }
+  expect(answer.status).toBe(200);
+  expect(answer.headers.get("x-fairlead-provider")).toBe("beta");
+  await expect(alpha.getByText(/^(open|half-open)$/)).toBeVisible({ timeout: 3000 }); // the page asks every two seconds
+  await expect(alpha).toContainText("it could not be reached");
+
+  await client.logged(answer.id);
+  const list = await context.newPage();
+  await list.goto(`${world.gateway.url}/requests?decision=fallback&from=now-1h`);
+  await expect(list.getByRole("row").filter({ hasText: "beta" }).first()).toContainText("fallback");
+  await list.goto(`${world.gateway.url}/requests/${answer.id}`);
+  await expect(list.getByText("Served by")).toContainText("fallback");
+
+  await first.revive();
+  await expect(async () => {
+    expect((await send()).headers.get("x-fairlead-provider")).toBe("alpha"); // traffic returns little by little
+    await expect(alpha).toContainText("Closed.", { timeout: 500 });
+  }).toPass({ timeout: 25_000 });
+  await list.close();
+});
+
+test("resetting a circuit by hand sends requests there again", async ({ page }) => {
+  const { client } = world;
+  const key = await client.key("by hand");
+  const send = () => client.send({ key, body: chat("twin", "And now?") });
+  await first.kill();
+  for (let i = 0; i < 4; i++) {
+    await send();
+  }
+  await page.goto(`${world.gateway.url}/providers`);
+  const alpha = page.getByRole("article", { name: "alpha" });
+  const reset = alpha.getByRole("button", { name: "Reset circuits" });
+  await expect(reset).toBeVisible();
+  await first.revive();
+  await reset.click();
+  await expect(alpha).toContainText("Closed.");
+  expect((await send()).headers.get("x-fairlead-provider")).toBe("alpha");
+});

@@ -1,0 +1,53 @@
+import { chat } from "../support/client";
+import { expect, test, useWorld } from "../support/fixtures";
+import { navigation } from "../support/pages";
+import { Upstream } from "../support/upstream";
+
+let upstream: Upstream;
+const config = (title: string) => `
+providers:
+  - name: ${title}
+    base_url: ${upstream.baseUrl}
+    api_keys: [sk-from-the-file-1234]
+    models:
+      - { name: filed, input_per_mtok: 1, output_per_mtok: 2, context: 128000 }
+`;
+const world = useWorld(async () => {
+  upstream = await Upstream.start();
+  return { config: config("alpha") };
+});
+
+test.afterAll(async () => upstream?.kill());
+
+test("every page works when the configuration comes from a file", async ({ page }) => {
+  const { client } = world;
+  await client.logged((await client.send({ key: await client.key("filed"), body: chat("filed") })).id);
+  for (const { path, title } of navigation) {
+    await page.goto(world.gateway.url + path);
+    await expect(page.getByRole("heading", { level: 1, name: title })).toBeVisible();
+    await expect(page.getByRole("alert")).toHaveCount(0);
+  }
+});
+
+test("what the file owns is closed, and the page says where it is set", async ({ page }) => {
+  await page.goto(`${world.gateway.url}/providers`);
+  const alpha = page.getByRole("article", { name: "alpha" });
+  await expect(alpha.getByText("file", { exact: true }).first()).toBeVisible();
+  await expect(alpha).toContainText("…1234");
+  await expect(alpha).not.toContainText("sk-from-the-file");
+  await expect(alpha.getByRole("button", { name: /Remove/ })).toHaveCount(0);
+  await page.goto(`${world.gateway.url}/routing/policies`);
+  await expect(page.getByRole("heading", { level: 1, name: "Policies" })).toBeVisible();
+  await page.goto(`${world.gateway.url}/settings/data`);
+  await expect(page.getByText(world.gateway.config)).toBeVisible();
+});
+
+test("a change of the file is seen without a restart, and a bad one changes nothing", async ({ page }) => {
+  await page.goto(`${world.gateway.url}/providers`);
+  await expect(page.getByRole("article", { name: "alpha" })).toBeVisible();
+  await world.gateway.setConfig(config("omega"));
+  await expect(page.getByRole("article", { name: "omega" })).toBeVisible();
+  await world.gateway.setConfig("providers: nonsense\n");
+  await world.gateway.setConfig(config("alpha"));
+  await expect(page.getByRole("article", { name: "alpha" })).toBeVisible();
+});

@@ -1,0 +1,61 @@
+import { chat } from "../support/client";
+import { expect, expectAccessible, test, useWorld } from "../support/fixtures";
+import { navigation } from "../support/pages";
+
+// These run on a wide and a narrow screen, in light and dark.
+const world = useWorld();
+let served = "";
+let failed = "";
+
+test.beforeAll(async () => {
+  const { client } = world;
+  const budget = { amount_usd: "0.00002", period: "month" };
+  const key = await client.key("checkout", { budget: { ...budget, warn_only: true }, limits: { requests_per_minute: 600 } });
+  const [a, b] = await Promise.all([
+    client.send({ key, body: chat("auto", "Which rivers are longest?", { stream: true }) }),
+    client.send({ key, body: chat("sim-small", "Fail.", { metadata: { simulate: "500" } }) }),
+    client.send({ key, body: chat("sim-small", "Fall back.", { models: ["sim-nano"], metadata: { simulate: "503@sim-small" } }) }),
+    client.send({ key, body: { model: "sim-embed-small", input: "words" }, endpoint: "embeddings" }),
+  ]);
+  [served, failed] = [a.id, b.id];
+  await client.logged(served, failed);
+});
+
+for (const { path, title } of navigation) {
+  test(`${title} is accessible and does not scroll sideways`, async ({ page }) => {
+    await page.goto(world.gateway.url + path);
+    await expect(page.getByRole("heading", { level: 1, name: title })).toBeVisible();
+    await expect(page.locator("[aria-busy=true]")).toHaveCount(0);
+    await page.waitForLoadState("load");
+    await expectAccessible(page);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)).toBe(0);
+  });
+}
+
+test("a request's page is accessible, with its texts open", async ({ page }) => {
+  await page.goto(`${world.gateway.url}/requests/${served}`);
+  await page.getByRole("button", { name: "Show the texts" }).click();
+  await expect(page.getByText("Which rivers are longest?").first()).toBeVisible();
+  await expectAccessible(page);
+  await page.goto(`${world.gateway.url}/requests/${failed}`);
+  await expect(page.getByText(/^Failed at the providers/)).toBeVisible();
+  await expectAccessible(page);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)).toBe(0);
+});
+
+test("dialogs, menus and drawers are accessible", async ({ page }) => {
+  await page.goto(`${world.gateway.url}/requests?from=now-1h&id=${served}`);
+  await expect(page.getByRole("dialog").getByText("Served by")).toBeVisible();
+  await expectAccessible(page);
+  await page.goto(`${world.gateway.url}/settings/keys?create=1`);
+  await expect(page.getByRole("dialog").getByRole("textbox", { name: "Name" })).toBeVisible();
+  for (const fold of [/^Access/, /^Limits and budget/, /^Expiry/]) {
+    await page.getByRole("button", { name: fold }).click();
+  }
+  await expect(page.getByRole("switch", { name: /Errors in the OpenAI shape/ })).toBeVisible();
+  await expectAccessible(page);
+  await page.goto(`${world.gateway.url}/quickstart`);
+  await page.getByRole("button", { name: "Search" }).click();
+  await expect(page.getByRole("dialog").getByRole("option").first()).toBeVisible();
+  await expectAccessible(page);
+});

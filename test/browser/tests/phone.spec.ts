@@ -1,0 +1,35 @@
+import { chat } from "../support/client";
+import { expect, test, useWorld } from "../support/fixtures";
+
+const world = useWorld();
+
+test("requests are two-line rows, filters a sheet, and the detail takes the whole screen", async ({ page }) => {
+  const { client } = world;
+  const key = await client.key("pocket");
+  const { id } = await client.send({ key, body: chat("sim-nano", "Hello", { max_tokens: 8 }) });
+  await client.logged(id);
+  await page.goto(`${world.gateway.url}/requests`);
+
+  await page.getByRole("button", { name: "Filters" }).tap();
+  const sheet = page.getByRole("dialog", { name: "Filters" });
+  await sheet.getByRole("checkbox", { name: /sim-nano/ }).check();
+  await sheet.getByRole("button", { name: "Show requests" }).tap();
+  await expect(page).toHaveURL(/model=sim-nano/);
+  const row = page.getByRole("list", { name: "Requests" }).getByRole("button").first();
+  await expect(row).toContainText("expected");
+  await expect(row).toContainText("sim-nano");
+  await row.tap();
+  const detail = page.getByRole("dialog");
+  await expect(detail.getByText("Served by")).toBeVisible();
+  expect((await detail.boundingBox())?.width).toBe(390);
+});
+
+test("the navigation opens and closes with the burger", async ({ page }) => {
+  await page.goto(`${world.gateway.url}/quickstart`);
+  const pages = page.getByRole("navigation", { name: "Pages" });
+  await expect(pages.getByRole("link", { name: "API keys" })).not.toBeInViewport();
+  await page.getByRole("button", { name: "Navigation" }).tap();
+  await pages.getByRole("link", { name: "API keys" }).tap();
+  await expect(page.getByRole("heading", { level: 1, name: "API keys" })).toBeVisible();
+  await expect(pages.getByRole("link", { name: "Members" })).not.toBeInViewport();
+});

@@ -1,0 +1,108 @@
+import type { Page } from "@playwright/test";
+
+import { chat, Client, owner } from "../support/client";
+import { Gateway } from "../support/gateway";
+import { expect, test } from "../support/fixtures";
+import { Upstream } from "../support/upstream";
+
+// What strangers may put into every text that is stored. Running any of it calls window.poisoned or loads an address.
+const markup = `<img src="http://evil.test/x.png" onerror="window.poisoned=1"><script>window.poisoned=1</script>`;
+const codes = "\u001b[31mred\u001b[0m \u202egnirts desrever\u202c \u200b";
+const long = "W".repeat(3000);
+const text = `${markup} ${codes} [click](javascript:window.poisoned=1) ![pixel](http://evil.test/y.png) {{7*7}}`;
+const label = `<b onmouseover=window.poisoned=1>label</b>`;
+
+let gateway: Gateway;
+let upstream: Upstream;
+let client: Client;
+let good = "";
+let failed = "";
+
+test.beforeAll(async () => {
+  upstream = await Upstream.start({ answer: text });
+  gateway = await Gateway.start({
+    config: `
+allow_unpriced: true
+providers:
+  - name: alpha
+    base_url: ${upstream.baseUrl}
+    models:
+      - { name: plain, input_per_mtok: 1, output_per_mtok: 2, context: 128000 }
+`,
+  });
+  client = new Client(gateway.url);
+  await client.register({ ...owner, name: label, workspace: `${label} workspace` });
+  await client.call("PATCH", "/workspace", { name: `${label} workspace` });
+  const key = await client.key(`${label} key`, { tags: { team: label } });
+  const headers = { "X-Fairlead-Tags": `from=${label}`, "X-Fairlead-Session": label, "User-Agent": `${label}/1` };
+  const more = { metadata: { note: text.slice(0, 400) }, user: label };
+  good = (await client.send({ key, headers, body: chat("plain", `${text} ${long}`, more) })).id;
+  await client.send({ key, headers, body: chat(`${label}model`, text, more) });
+  upstream.behaviour = { fail: { status: 500, message: `${text} broke` } };
+  failed = (await client.send({ key, headers, body: chat("plain", text, { ...more, stream: true }) })).id;
+  await client.logged(good, failed);
+});
+
+test.afterAll(async () => {
+  await gateway?.stop();
+  await upstream?.kill();
+});
+
+test.beforeEach(async ({ context }) => client.enter(context));
+
+/** Nothing ran, no element came out of the texts, and the page does not scroll sideways. */
+async function expectHarmless(page: Page): Promise<void> {
+  const state = await page.evaluate(() => ({
+    ran: (window as unknown as { poisoned?: number }).poisoned,
+    made: document.querySelectorAll('[onerror], [onmouseover], img[src*="evil"], a[href^="javascript"]').length,
+    wider: document.documentElement.scrollWidth > document.documentElement.clientWidth,
+  }));
+  expect(state).toEqual({ ran: undefined, made: 0, wider: false });
+}
+
+test("the list shows poisoned texts as text, in every column", async ({ page }) => {
+  await page.goto(`${gateway.url}/requests?from=now-1h`);
+  await expect(page.getByRole("row").filter({ hasText: "<img src=" }).first()).toBeVisible();
+  await page.getByRole("button", { name: "Columns" }).click();
+  for (const box of await page.getByRole("checkbox").all()) {
+    await box.setChecked(true);
+  }
+  await page.keyboard.press("Escape");
+  for (const shown of [`team=${label}`, `${label} key`, `${label}/1`]) {
+    await expect(page.getByText(shown, { exact: false }).first()).toBeVisible();
+  }
+  await expectHarmless(page);
+});
+
+test("the detail shows the conversation, the metadata and the provider's error as text", async ({ page }) => {
+  await page.goto(`${gateway.url}/requests/${good}`);
+  await page.getByRole("button", { name: "Show the texts" }).click();
+  await expect(page.getByText("<script>window.poisoned=1</script>").first()).toBeVisible();
+  await expect(page.getByRole("table", { name: "Metadata" })).toContainText(label);
+  await page.getByText("JSON", { exact: true }).click();
+  await expectHarmless(page);
+  await page.getByRole("button", { name: "Raw JSON" }).click();
+  await expect(page.getByRole("dialog").locator("pre")).toBeVisible();
+  await expectHarmless(page);
+
+  await page.goto(`${gateway.url}/requests/${failed}`);
+  await expect(page.getByRole("region", { name: "Attempts" })).toContainText("<script>window.poisoned=1</script>");
+  await expectHarmless(page);
+});
+
+for (const { path, shown } of [
+  { path: "/", shown: "Overview" },
+  { path: "/settings/keys", shown: `${label} key` },
+  { path: "/settings/audit", shown: label },
+  { path: "/settings/members", shown: label },
+  { path: "/settings/account", shown: `${label} workspace` },
+  { path: "/routing/models", shown: "plain" },
+  { path: "/providers", shown: "alpha" },
+]) {
+  test(`${path} shows poisoned names as text`, async ({ page }) => {
+    await page.goto(gateway.url + path);
+    await expect(page.getByRole("button", { name: `Workspace ${label} workspace` })).toBeVisible();
+    await expect(page.getByText(shown).or(page.locator(`input[value*="workspace"]`)).first()).toBeVisible();
+    await expectHarmless(page);
+  });
+}
