@@ -11,6 +11,8 @@ import (
 	"io/fs"
 	"mime"
 	"net/http"
+	"net/netip"
+	"net/url"
 	"path"
 	"strings"
 )
@@ -102,7 +104,7 @@ func (h *handler) serveIndex(w http.ResponseWriter, r *http.Request) {
 	nonce := rand.Text()
 	page = bytes.ReplaceAll(page, []byte("__NONCE__"), []byte(nonce))
 	page = bytes.ReplaceAll(page, []byte("__VERSION__"), []byte(html.EscapeString(h.version)))
-	secure(w.Header(), nonce)
+	secure(w.Header(), nonce, trustworthy(r))
 	w.Header().Set("Cache-Control", "no-cache")
 	h.send(w, r, "index.html", page)
 }
@@ -114,7 +116,7 @@ func (h *handler) serveFile(w http.ResponseWriter, r *http.Request, name string)
 		h.notFound.ServeHTTP(w, r)
 		return
 	}
-	secure(w.Header(), "")
+	secure(w.Header(), "", trustworthy(r))
 	w.Header().Set("Cache-Control", "no-cache")
 	if strings.HasPrefix(name, "assets/") {
 		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
@@ -167,7 +169,7 @@ func (h *handler) send(w http.ResponseWriter, r *http.Request, name string, cont
 }
 
 // secure sets what a browser may do with the answer. Only styles may carry the nonce: there is no inline script.
-func secure(header http.Header, nonce string) {
+func secure(header http.Header, nonce string, trusted bool) {
 	style := "'self'"
 	if nonce != "" {
 		style += " 'nonce-" + nonce + "'"
@@ -178,6 +180,21 @@ func secure(header http.Header, nonce string) {
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("X-Frame-Options", "DENY")
 	header.Set("Referrer-Policy", "no-referrer")
-	header.Set("Cross-Origin-Opener-Policy", "same-origin")
+	if trusted { // elsewhere browsers ignore it, and say so on the console
+		header.Set("Cross-Origin-Opener-Policy", "same-origin")
+	}
 	header.Set("Cross-Origin-Resource-Policy", "same-origin")
+}
+
+// trustworthy reports whether the browser takes the page's address for a secure one: https, also by a proxy in front of
+// us, or this very machine.
+func trustworthy(r *http.Request) bool {
+	if r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https" {
+		return true
+	}
+	name := (&url.URL{Host: r.Host}).Hostname()
+	if addr, err := netip.ParseAddr(name); err == nil {
+		return addr.Unmap().IsLoopback()
+	}
+	return name == "localhost" || strings.HasSuffix(name, ".localhost")
 }

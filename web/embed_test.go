@@ -168,3 +168,23 @@ func TestHandlerDoesNotServeFormsByName(t *testing.T) {
 		}
 	}
 }
+
+func TestOpenerPolicyOnlyWhereBrowsersHeedIt(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{
+		"http://127.0.0.1:8080/": "same-origin", "http://[::1]:8080/": "same-origin", "http://localhost:8080/": "same-origin",
+		"https://gateway.example/": "same-origin", "http://gateway.example/": "", "http://192.168.1.20:8080/": "",
+	} {
+		recorder := httptest.NewRecorder()
+		testHandler().ServeHTTP(recorder, httptest.NewRequest(http.MethodGet, address, nil))
+		if got := recorder.Header().Get("Cross-Origin-Opener-Policy"); got != want {
+			t.Errorf("%s has the policy %q, want %q", address, got, want)
+		}
+	}
+	recorder, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "http://gateway.example/", nil)
+	r.Header.Set("X-Forwarded-Proto", "https")
+	testHandler().ServeHTTP(recorder, r)
+	if recorder.Header().Get("Cross-Origin-Opener-Policy") == "" {
+		t.Error("not set behind a proxy that speaks https")
+	}
+}

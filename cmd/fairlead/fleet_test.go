@@ -127,7 +127,7 @@ func TestListProviders(t *testing.T) {
 		`^PROVIDER  SOURCE  BASE URL  CREDENTIALS  MODELS  STATE$`,
 		`^good  file  http://127\.0\.0\.1:\d+/v1  file …cdef  2  on$`,
 		`^bad  file  http://127\.0\.0\.1:\d+/v1  file …9999  2  on$`,
-		`^resting  file  —  none  0  off$`,
+		`^resting  file  http://127\.0\.0\.1:\d+/v1  none  0  off$`,
 	} {
 		if i >= len(rows) || !regexp.MustCompile(want).MatchString(rows[i]) {
 			t.Errorf("row %d does not match %s:\n%s", i, want, out)

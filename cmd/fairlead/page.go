@@ -46,7 +46,7 @@ func (p *page) decision(e *requestlog.Entry, d *route.Decision) {
 	p.section("Decision")
 	how := string(e.DecisionKind)
 	if how == "" {
-		how = "none"
+		how = "none served"
 	}
 	if e.Policy != "" {
 		how += ", policy " + e.Policy

@@ -47,6 +47,7 @@ var fixed = map[string][]string{
 	"outcome":  {"ok", "client_error", "upstream_error", "rejected", "cancelled", "partial", "interrupted", "gateway_error"},
 	"preset":   requestlog.Presets(),
 	"sort":     {"time", "cost", "latency"},
+	"source":   {requestlog.SourceKey, requestlog.SourcePlayground, "all"},
 }
 
 // filterFlags adds the filters of the admin API as flags of the same names, and the given ones of a page.

@@ -86,7 +86,8 @@ func writePages(ctx context.Context, store requestlog.Reader, f requestlog.Filte
 	}
 	for before := ""; ; {
 		page, err := store.Entries(ctx, f, requestlog.Page{Before: before, Limit: requestlog.MaxLimit})
-		if err != nil {
+		unfinished, partial := errors.AsType[*requestlog.UnfinishedError](err)
+		if err != nil && !partial {
 			return err
 		}
 		for i := range page {
@@ -98,10 +99,14 @@ func writePages(ctx context.Context, store requestlog.Reader, f requestlog.Filte
 			return err
 		}
 		wrote(len(page))
-		if len(page) < requestlog.MaxLimit {
+		switch {
+		case partial: // the search goes on from where its time was up
+			before = unfinished.Before
+		case len(page) < requestlog.MaxLimit:
 			return nil
+		default:
+			before = page[len(page)-1].ID
 		}
-		before = page[len(page)-1].ID
 	}
 }
 

@@ -113,6 +113,37 @@ func TestExportThatIsBrokenOffLeavesNoFile(t *testing.T) {
 	}
 }
 
+func TestExportGoesOnWhereASearchStopped(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	store := &growing{}
+	for n := range 30 {
+		store.add(at(-n, n))
+	}
+	commands := &requestCommands{console: l.console, options: &options{}}
+	path := filepath.Join(t.TempDir(), "all.csv")
+	err := commands.export(t.Context(), &stopping{growing: store}, requestlog.Filter{Q: "x"}, exportFlags{format: "csv", output: path, columns: "id"})
+	text, errRead := os.ReadFile(path)
+	if got := strings.Fields(string(text)); err != nil || errRead != nil || len(got) != 31 {
+		t.Errorf("%d lines, %v, %v", len(got), err, errRead)
+	}
+}
+
+// stopping runs out of time once, after ten requests.
+type stopping struct {
+	*growing
+	stopped bool
+}
+
+func (s *stopping) Entries(ctx context.Context, f requestlog.Filter, p requestlog.Page) ([]requestlog.Entry, error) {
+	page, err := s.growing.Entries(ctx, f, p)
+	if s.stopped {
+		return page, err
+	}
+	s.stopped = true
+	return page[:10], &requestlog.UnfinishedError{Before: page[9].ID}
+}
+
 // interrupted ends the context after the first page.
 type interrupted struct {
 	*growing

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"fairlead/internal/account"
+	"fairlead/internal/llm"
 )
 
 // expiringWithin is how long before a key's end it needs attention.
@@ -16,7 +17,7 @@ const defaultWarn = 80
 
 // Attention is one fact that somebody should act on.
 type Attention struct {
-	Kind     string `json:"kind" enum:"no_provider,circuit_open,credential_resting,budget_over,budget_warn,key_expiring,price_unknown"`
+	Kind     string `json:"kind" enum:"no_provider,circuit_open,circuit_recovering,credential_resting,budget_over,budget_warn,key_expiring,price_unknown"`
 	Severity string `json:"severity" enum:"error,warning"`
 	Object   string `json:"object" doc:"What it is about: a target, a credential, a key id or a model."`
 	Label    string `json:"label"`
@@ -59,20 +60,16 @@ func fleetAttention(providers []ProviderState, operator bool) []Attention {
 			continue
 		}
 		for _, t := range p.Targets {
-			if t.Health.Circuit != "open" {
-				usable = true
-				continue
+			usable = usable || t.Health.Circuit != circuitOpen
+			if warning, ok := circuitAttention(t); ok {
+				list = append(list, warning)
 			}
-			list = append(list, Attention{
-				Kind: "circuit_open", Severity: "error", Object: t.Target.ID(), Label: t.Target.ID(),
-				Message: "Nothing is sent there for the moment: " + t.Health.Reason,
-			})
 		}
 		for _, c := range p.Credentials {
 			if operator && !c.Resting.IsZero() {
 				list = append(list, Attention{
 					Kind: "credential_resting", Severity: "warning", Object: p.Name + "/" + c.ID, Label: p.Name + " " + c.Hint,
-					Message: "This credential rests until " + c.Resting.UTC().Format(time.RFC3339) + ": " + c.Reason,
+					Message: "This credential rests until " + c.Resting.UTC().Format(time.RFC3339) + ": " + p.Name + " " + words(c.Reason) + ".",
 				})
 			}
 		}
@@ -82,6 +79,33 @@ func fleetAttention(providers []ProviderState, operator bool) []Attention {
 		list = append([]Attention{none}, list...)
 	}
 	return list
+}
+
+// The states of a circuit that is not closed.
+const (
+	circuitOpen     = "open"
+	circuitHalfOpen = "half_open"
+)
+
+// circuitAttention tells of a target that is failing, or on its way back.
+func circuitAttention(t TargetState) (Attention, bool) {
+	v := Attention{Kind: "circuit_open", Severity: "error", Object: t.Target.ID(), Label: t.Target.ID()}
+	why := ""
+	if class := llm.Kind(t.Health.Reason); did[class] != "" {
+		why = fmt.Sprintf(": %s %s", t.Target.Provider, did[class])
+	} else if t.Health.Reason != "" {
+		why = ": " + t.Health.Reason
+	}
+	switch t.Health.Circuit {
+	case circuitOpen:
+		v.Message = "This model is down at this provider, and nothing is sent there for the moment" + why + "."
+	case circuitHalfOpen:
+		v.Kind, v.Severity = "circuit_recovering", "warning"
+		v.Message = "This model is recovering at this provider, and is tried again little by little" + why + "."
+	default:
+		return Attention{}, false
+	}
+	return v, true
 }
 
 func (a *API) keyAttention(ctx context.Context, c *call, now time.Time) ([]Attention, error) {

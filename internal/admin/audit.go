@@ -1,9 +1,12 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -19,6 +22,7 @@ type AuditEntry struct {
 	Label  string          `json:"actor_label" doc:"What to show for the actor: an email address or a key's name, where known."`
 	Action string          `json:"action" example:"key.create"`
 	Object string          `json:"object" doc:"Id of what was changed."`
+	Target string          `json:"object_label" doc:"What to show for the object: an email address, a key's name, or of an invitation whoever accepted it, where known."`
 	Before json.RawMessage `json:"before,omitempty" doc:"Its settings before, where there were any."`
 	After  json.RawMessage `json:"after,omitempty" doc:"Its settings afterwards."`
 }
@@ -46,16 +50,15 @@ func (a *API) listAudit(ctx context.Context, c *call, in *auditInput) (*output[A
 	if err != nil {
 		return nil, err
 	}
-	names, err := a.actorNames(ctx, c)
+	names, err := a.actorNames(ctx, c, events)
 	if err != nil {
 		return nil, err
 	}
 	page := AuditPage{Events: make([]AuditEntry, 0, len(events))}
 	for _, e := range events {
 		v := AuditEntry{ID: e.ID, At: e.At.UTC(), Actor: e.Actor, Label: names[e.Actor], Action: e.Action, Object: e.Object, Before: e.Before, After: e.After}
-		if v.Label == "" {
-			v.Label = e.Actor
-		}
+		v.Label = cmp.Or(v.Label, e.Actor)
+		v.Target = cmp.Or(names[e.Object], invitationLabel(&e), e.Object)
 		page.Events = append(page.Events, v)
 	}
 	if len(events) == in.Limit {
@@ -64,8 +67,23 @@ func (a *API) listAudit(ctx context.Context, c *call, in *auditInput) (*output[A
 	return &output[AuditPage]{page}, nil
 }
 
-// actorNames maps the ids of the workspace's keys and people to what people call them, as far as the caller may know.
-func (a *API) actorNames(ctx context.Context, c *call) (map[string]string, error) {
+// invitationLabel is what to call an invitation that nobody has accepted; empty for anything else.
+func invitationLabel(e *account.AuditEvent) string {
+	if !strings.HasPrefix(e.Object, "inv_") {
+		return ""
+	}
+	var facts struct {
+		Role string `json:"role"`
+	}
+	if json.Unmarshal(e.After, &facts) != nil || facts.Role == "" {
+		return "an invitation"
+	}
+	return "an invitation as " + facts.Role
+}
+
+// actorNames maps the ids of the workspace's keys, people and invitations to what people call them, as far as the caller
+// may know.
+func (a *API) actorNames(ctx context.Context, c *call, events []account.AuditEvent) (map[string]string, error) {
 	names := map[string]string{}
 	keys, err := a.Keys.Keys(ctx, c.workspaceID)
 	if err != nil {
@@ -77,9 +95,26 @@ func (a *API) actorNames(ctx context.Context, c *call) (map[string]string, error
 	if !c.actor.May(account.ReadMembers) {
 		return names, nil
 	}
+	if err := a.lastNames(ctx, c.workspaceID, events, names); err != nil {
+		return nil, err
+	}
 	members, err := a.Workspaces.Members(ctx, c.workspaceID)
 	for _, m := range members {
 		names[m.AccountID] = m.Email
 	}
 	return names, err
+}
+
+// lastNames adds those who are no longer members, and those whom invitations brought.
+func (a *API) lastNames(ctx context.Context, workspaceID string, events []account.AuditEvent, names map[string]string) error {
+	if a.Names == nil {
+		return nil
+	}
+	ids := make([]string, 0, 2*len(events))
+	for i := range events {
+		ids = append(ids, events[i].Actor, events[i].Object)
+	}
+	known, err := a.Names.Names(ctx, workspaceID, ids)
+	maps.Copy(names, known)
+	return err
 }

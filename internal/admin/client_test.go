@@ -51,6 +51,7 @@ func (s *site) furnish() Parts {
 	return Parts{
 		People: s.world, Workspaces: s.world, Keys: s.world, Keyring: s.world, Audit: s.world, Notes: s.world,
 		Requests: s.log, Live: s.feed, Eraser: s.log, Spending: s.world, Fleet: s.fleet, Prober: s.fleet, Credentials: s.fleet, Switch: s.fleet,
+		Prices: s.fleet, Names: s.world,
 		Explainer: explainer{}, Instance: s.world, Now: func() time.Time { return s.world.now },
 		Log: slog.New(slog.NewTextHandler(s.lines, nil)),
 	}

@@ -53,6 +53,8 @@ var columns = []column{
 	{"tags", func(r *RequestRow) any { return tagText(r.Tags) }},
 	{"client", func(r *RequestRow) any { return r.Client }},
 	{"ip", func(r *RequestRow) any { return r.IP }},
+	{"fallback_reason", func(r *RequestRow) any { return orNil(r.Fallback) }},
+	{"source", func(r *RequestRow) any { return r.Source }},
 	{"preview", func(r *RequestRow) any { return r.Preview }},
 }
 

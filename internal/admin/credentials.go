@@ -74,6 +74,6 @@ func (a *API) removeCredential(ctx context.Context, c *call, in *credentialPath)
 func credentialView(s CredentialState) CredentialView {
 	return CredentialView{
 		ID: s.ID, Hint: s.Hint, Source: s.Source, Removable: s.Source == fromDashboard,
-		RestingUntil: moment(s.Resting), Reason: text(s.Reason),
+		RestingUntil: moment(s.Resting), Reason: text(s.Reason), ReasonText: text(words(s.Reason)),
 	}
 }

@@ -19,6 +19,8 @@ const (
 	exportPage = 200
 	// exportStall is how long a reader may take for one page before the export is cut.
 	exportStall = time.Minute
+	// exportSearch is how long one page is searched for; the next one goes on from there.
+	exportSearch = 2 * time.Second
 )
 
 type exportInput struct {
@@ -52,7 +54,7 @@ func (a *API) exportRequests(ctx context.Context, c *call, in *exportInput) (*hu
 	if f.To.IsZero() {
 		f.To = a.Now() // what arrives meanwhile is not part of it
 	}
-	first, err := a.Requests.Entries(ctx, f, requestlog.Page{Limit: exportPage})
+	first, next, err := a.exportPage(ctx, f, "")
 	if err != nil {
 		return nil, err // while the status can still say so
 	}
@@ -60,15 +62,28 @@ func (a *API) exportRequests(ctx context.Context, c *call, in *exportInput) (*hu
 		out.SetHeader("Content-Type", map[string]string{"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}[in.Format])
 		out.SetHeader("Content-Disposition", `attachment; filename="requests.`+in.Format+`"`)
 		out.SetStatus(http.StatusOK)
-		if err := a.export(ctx, c.actor, f, first, newSheet(in.Format, out.BodyWriter(), chosen)); err != nil {
+		if err := a.export(ctx, c.actor, f, first, next, newSheet(in.Format, out.BodyWriter(), chosen)); err != nil {
 			a.Log.WarnContext(ctx, "export ended early", "request_id", c.requestID, "error", err)
 			panic(http.ErrAbortHandler) // cut, so that a part is not taken for the whole
 		}
 	}}, nil
 }
 
+// exportPage reads a page and says where the next one begins; empty when there is none. A search that takes long is no
+// end of it: what it has found goes out, and the next page goes on searching.
+func (a *API) exportPage(ctx context.Context, f requestlog.Filter, before string) (page []requestlog.Entry, next string, err error) {
+	page, err = a.Requests.Entries(ctx, f, requestlog.Page{Before: before, Limit: exportPage, Within: exportSearch})
+	if unfinished, partial := errors.AsType[*requestlog.UnfinishedError](err); partial {
+		return page, unfinished.Before, nil
+	}
+	if err == nil && len(page) == exportPage {
+		next = page[len(page)-1].ID
+	}
+	return page, next, err
+}
+
 // export writes page after page; each is read only when the one before has gone out.
-func (a *API) export(ctx context.Context, by account.Actor, f requestlog.Filter, page []requestlog.Entry, out sheet) error {
+func (a *API) export(ctx context.Context, by account.Actor, f requestlog.Filter, page []requestlog.Entry, next string, out sheet) error {
 	if err := out.begin(); err != nil {
 		return err
 	}
@@ -82,11 +97,11 @@ func (a *API) export(ctx context.Context, by account.Actor, f requestlog.Filter,
 		if err := out.flush(); err != nil {
 			return err
 		}
-		if len(page) < exportPage {
+		if next == "" {
 			return nil
 		}
 		var err error
-		if page, err = a.Requests.Entries(ctx, f, requestlog.Page{Before: page[len(page)-1].ID, Limit: exportPage}); err != nil {
+		if page, next, err = a.exportPage(ctx, f, next); err != nil {
 			return err
 		}
 	}

@@ -89,6 +89,24 @@ func TestExportFailsOpenlyBeforeAndAfterItBegan(t *testing.T) {
 	s.call("GET", "/requests/export", "", as("acc_owner"))
 }
 
+func TestExportGoesOnWhereASearchStopped(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for i := range 10 {
+		s.log.entries = append(s.log.entries, entry(numbered(i), home))
+	}
+	s.log.stops = []string{numbered(7), numbered(2)}
+	got := s.call("GET", "/requests/export?columns=id&q=how", "", as("acc_owner")).want(200)
+	lines := strings.Fields(got.Body.String())
+	want := []string{"id"}
+	for i := range 10 {
+		want = append(want, numbered(9-i))
+	}
+	if diff := cmp.Diff(want, lines); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestExportColumns(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

@@ -2,12 +2,14 @@ package admin
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"fairlead/internal/account"
+	"fairlead/internal/id"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
 )
@@ -34,10 +36,13 @@ type Facet struct {
 
 // Histogram is the volume of requests over time.
 type Histogram struct {
-	From   time.Time      `json:"from"`
-	To     time.Time      `json:"to"`
-	StepMS int64          `json:"step_ms"`
-	Bins   []HistogramBin `json:"bins"`
+	From        time.Time      `json:"from"`
+	To          time.Time      `json:"to"`
+	StepMS      int64          `json:"step_ms"`
+	Bins        []HistogramBin `json:"bins"`
+	Counted     string         `json:"counted" enum:"rollups,requests" doc:"What was counted: roll-ups, or the requests themselves where roll-ups do not know the filter."`
+	Partial     bool           `json:"partial" doc:"Counting was stopped by time: bins before counted_from are not counted."`
+	CountedFrom *time.Time     `json:"counted_from" doc:"From when on bins are counted; null when all are."`
 }
 
 // HistogramBin is one bar.
@@ -56,8 +61,9 @@ func (a *API) registerRequestFigures() {
 	}, a.getFacets)
 	register(a, account.ReadFigures, huma.Operation{
 		OperationID: "get-request-histogram", Method: http.MethodGet, Path: "/requests/histogram", Tags: tags,
-		Summary:     "Get the volume of requests over time",
-		Description: "From roll-ups, so only the filters listed here count.",
+		Summary: "Get the volume of requests over time",
+		Description: "From roll-ups where the filter has nothing but from, to, model, provider, policy, key, simulated and source. Any other filter counts " +
+			"the requests themselves, the newest first, for at most a second: `partial` says that the time was not enough for all of them.",
 	}, a.getHistogram)
 }
 
@@ -107,27 +113,80 @@ func outcomeFacets(f FigureSet) []Facet {
 func facets(groups []FigureGroup) []Facet {
 	list := make([]Facet, 0, min(len(groups), facetRows))
 	for _, g := range groups {
-		if g.Name != "" && len(list) < facetRows {
+		if g.Name != "" && g.Requests > 0 && len(list) < facetRows { // what was tried and never served selects nothing
 			list = append(list, Facet{Value: g.Name, Label: g.Label, Count: new(g.Requests)})
 		}
 	}
 	return list
 }
 
-func (a *API) getHistogram(ctx context.Context, c *call, in *FigureFilters) (*output[Histogram], error) {
-	rollup, err := a.rollup(c, in, a.Now())
+// histogramInput has the defaults that figures have.
+type histogramInput struct{ Filters }
+
+func (a *API) getHistogram(ctx context.Context, c *call, _ *histogramInput) (*output[Histogram], error) {
+	for name, usual := range map[string]string{"from": "now-24h", "to": "now"} {
+		if c.query.Get(name) == "" {
+			c.query.Set(name, usual)
+		}
+	}
+	f, _, err := a.filter(c)
 	if err != nil {
 		return nil, err
 	}
-	step := stepFor(rollup.To.Sub(rollup.From))
-	buckets, err := a.Requests.Series(ctx, requestlog.SeriesQuery{RollupFilter: rollup, Step: step})
+	if !f.From.Before(f.To) {
+		return nil, invalid("query", "from", "must be before to")
+	}
+	if rolled(f) {
+		return a.rolledHistogram(ctx, &f)
+	}
+	if !c.actor.May(account.ReadRequests) {
+		return nil, refused(c.actor, account.ReadRequests) // counting by any filter tells what the requests are like
+	}
+	return a.countedHistogram(ctx, &f)
+}
+
+// rolled reports whether roll-ups know everything that the filter asks for.
+func rolled(f requestlog.Filter) bool {
+	f.From, f.To = time.Time{}, time.Time{}
+	f.Key, f.Model, f.Provider, f.Policy, f.Simulated, f.Source = nil, nil, nil, nil, nil, ""
+	return len(f.Values()) == 0
+}
+
+func newHistogram(f *requestlog.Filter, counted string) Histogram {
+	return Histogram{
+		From: f.From.UTC(), To: f.To.UTC(), StepMS: stepFor(f.To.Sub(f.From)).Milliseconds(), Bins: []HistogramBin{}, Counted: counted,
+	}
+}
+
+func (a *API) rolledHistogram(ctx context.Context, f *requestlog.Filter) (*output[Histogram], error) {
+	buckets, err := a.Requests.Series(ctx, requestlog.SeriesQuery{RollupFilter: rollupFilter(f), Step: stepFor(f.To.Sub(f.From))})
 	if err != nil {
 		return nil, err
 	}
-	answer := Histogram{From: rollup.From.UTC(), To: rollup.To.UTC(), StepMS: step.Milliseconds(), Bins: make([]HistogramBin, 0, len(buckets))}
+	answer := newHistogram(f, "rollups")
 	for i := range buckets {
 		b := &buckets[i]
 		answer.Bins = append(answer.Bins, HistogramBin{Start: b.Start.UTC(), Requests: b.Requests, Errors: b.Errors, Fallbacks: b.Fallbacks})
+	}
+	return &output[Histogram]{answer}, nil
+}
+
+func (a *API) countedHistogram(ctx context.Context, f *requestlog.Filter) (*output[Histogram], error) {
+	volumes, err := a.Requests.Volumes(ctx, requestlog.VolumeQuery{Filter: *f, Step: stepFor(f.To.Sub(f.From)), Within: searchTime})
+	unfinished, partial := errors.AsType[*requestlog.UnfinishedError](err)
+	if err != nil && !partial {
+		return nil, err
+	}
+	answer := newHistogram(f, "requests")
+	for _, v := range volumes {
+		answer.Bins = append(answer.Bins, HistogramBin{Start: v.Start.UTC(), Requests: v.Requests, Errors: v.Errors, Fallbacks: v.Fallbacks})
+	}
+	if partial {
+		from, ok := id.Time(unfinished.Before)
+		if !ok {
+			from = f.To // nothing that is known to be counted
+		}
+		answer.Partial, answer.CountedFrom = true, moment(from)
 	}
 	return &output[Histogram]{answer}, nil
 }

@@ -15,6 +15,9 @@ type Fleet interface {
 	Models() []ModelState
 	// Providers lists the configured providers in the order of the configuration.
 	Providers() []ProviderState
+	// Known reports whether a caller can mean a model by the name, here or in the catalog; if not, near lists names that
+	// are near to it.
+	Known(name string) (known bool, near []string)
 }
 
 // ModelState is a model with the places where it runs.
@@ -25,8 +28,9 @@ type ModelState struct {
 
 // TargetState is a target and what recent calls say about it.
 type TargetState struct {
-	Target *provider.Target
-	Health TargetHealth
+	Target   *provider.Target
+	Health   TargetHealth
+	PriceSet bool // the price was set by hand, through Prices
 }
 
 // TargetHealth is what recent calls say about one target; zero values are not known.
@@ -100,6 +104,13 @@ type Credentials interface {
 type Switch interface {
 	// SetEnabled returns account.ErrNotFound for a name that is not configured.
 	SetEnabled(ctx context.Context, providerName string, enabled bool) error
+}
+
+// Prices sets the prices of targets by hand.
+type Prices interface {
+	// SetPrice uses the price from the next request on; nil goes back to what configuration and catalog say.
+	// account.ErrNotFound for a target that there is not, or for a nil price where none was set.
+	SetPrice(ctx context.Context, providerName, model string, price *catalog.Price) error
 }
 
 // Explainer decides as the gateway would, and calls nobody.

@@ -45,6 +45,7 @@ type TargetView struct {
 	Simulated bool             `json:"simulated"`
 	Collects  bool             `json:"collects" doc:"The provider may keep or train on what it is sent."`
 	Price     *PriceView       `json:"price,omitempty" doc:"Absent when unknown: such a target is never chosen by itself."`
+	PriceSet  bool             `json:"price_set" doc:"The price was set with set-price, and delete-price removes it."`
 	Health    TargetHealthView `json:"health"`
 }
 
@@ -56,7 +57,8 @@ type PriceView struct {
 	CacheWrite *money.Amount `json:"cache_write_per_mtok_usd" nullable:"true"`
 	PerRequest money.Amount  `json:"per_request_usd"`
 	Tiers      []TierView    `json:"tiers" doc:"Dearer cards for long prompts."`
-	Source     string        `json:"source"`
+	Kind       string        `json:"price_source" enum:"list,override,provider-reported,local" doc:"What kind of price this is; a local one is of a server on this machine."`
+	Source     string        `json:"source" doc:"Exactly where it comes from, such as the lists it was read from."`
 	AsOf       string        `json:"as_of"`
 }
 
@@ -72,7 +74,8 @@ type TierView struct {
 // TargetHealthView is what recent calls say about a target.
 type TargetHealthView struct {
 	Circuit      string     `json:"circuit" enum:"closed,half_open,open"`
-	Reason       *string    `json:"reason" doc:"Why the circuit is not closed."`
+	Reason       *string    `json:"reason" doc:"Why the circuit is not closed: a class of failure."`
+	ReasonText   *string    `json:"reason_text" doc:"The same in words."`
 	NextProbe    *time.Time `json:"next_probe"`
 	TTFTMS       *int64     `json:"ttft_ms" doc:"Usual time to the first token."`
 	TokensPS     *float64   `json:"tokens_per_second"`
@@ -90,6 +93,7 @@ func (a *API) registerModels() {
 		OperationID: "list-models", Method: http.MethodGet, Path: "/models", Tags: []string{"models"},
 		Summary: "List models with targets, prices, health and share of traffic",
 	}, a.listModels)
+	a.registerPrices()
 }
 
 func (a *API) listModels(ctx context.Context, c *call, _ *struct{}) (*output[ModelList], error) {
@@ -119,7 +123,7 @@ func (a *API) traffic(ctx context.Context, workspaceID, by string) (map[string]F
 	}
 	figures, requests := map[string]FigureSet{}, int64(0)
 	for i := range groups {
-		figures[groups[i].Name] = figureSet(&groups[i].Figures)
+		figures[groups[i].Name] = triedSet(&groups[i].Figures)
 		requests += groups[i].Requests
 	}
 	return figures, requests, nil
@@ -144,7 +148,7 @@ func targetViews(targets []TargetState) []TargetView {
 	for _, t := range targets {
 		list = append(list, TargetView{
 			Target: t.Target.ID(), Model: t.Target.Model.Name, Provider: t.Target.Provider, Upstream: t.Target.Upstream,
-			Simulated: t.Target.Simulated, Collects: t.Target.Collects, Price: priceView(t.Target.Price), Health: healthView(t.Health),
+			Simulated: t.Target.Simulated, Collects: t.Target.Collects, Price: priceView(t.Target.Price), PriceSet: t.PriceSet, Health: healthView(t.Health),
 		})
 	}
 	return list
@@ -152,7 +156,7 @@ func targetViews(targets []TargetState) []TargetView {
 
 func healthView(h TargetHealth) TargetHealthView {
 	v := TargetHealthView{
-		Circuit: h.Circuit, Reason: text(h.Reason), NextProbe: moment(h.NextProbe), TTFTMS: millis(h.Latency),
+		Circuit: h.Circuit, Reason: text(h.Reason), ReasonText: text(words(h.Reason)), NextProbe: moment(h.NextProbe), TTFTMS: millis(h.Latency),
 		Calls: h.Calls, ErrorPercent: share(h.Failures, h.Calls),
 	}
 	if v.Circuit == "" {
@@ -170,7 +174,7 @@ func priceView(p *catalog.Price) *PriceView {
 	}
 	v := &PriceView{
 		Input: money.Amount(p.Input), Output: money.Amount(p.Output), CacheRead: rate(p.CacheRead), CacheWrite: rate(p.CacheWrite),
-		PerRequest: p.PerRequest, Tiers: make([]TierView, 0, len(p.Tiers)), Source: p.Source, AsOf: p.AsOf,
+		PerRequest: p.PerRequest, Tiers: make([]TierView, 0, len(p.Tiers)), Kind: priceSource(p.Source), Source: p.Source, AsOf: p.AsOf,
 	}
 	for _, t := range p.Tiers {
 		v.Tiers = append(v.Tiers, TierView{

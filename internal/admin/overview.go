@@ -22,6 +22,7 @@ type FigureFilters struct {
 	Policy    string `query:"policy" doc:"Policies that shaped the decision."`
 	Key       string `query:"key" doc:"Key ids."`
 	Simulated string `query:"simulated" doc:"true or false; both when absent."`
+	Source    string `query:"source" enum:"key,playground,all" doc:"How requests came in: by an API key, or from the dashboard's playground."`
 }
 
 // Overview is everything the first page shows.
@@ -39,6 +40,9 @@ type Overview struct {
 // FigureSet are sums over requests. Amounts cover only the requests whose cost is known.
 type FigureSet struct {
 	Requests        int64        `json:"requests"`
+	Served          int64        `json:"served" doc:"Requests that a target served: what costs and latencies can be known of."`
+	Attempts        int64        `json:"attempts" doc:"Calls made to providers. Of one model or provider: those made to it, whoever served in the end."`
+	FailedAttempts  int64        `json:"failed_attempts"`
 	Errors          int64        `json:"errors"`
 	Rejected        int64        `json:"rejected"`
 	Expected        int64        `json:"expected"`
@@ -50,12 +54,15 @@ type FigureSet struct {
 	BaselineCost    money.Amount `json:"baseline_cost_usd" doc:"What the compared requests would have cost."`
 	Saved           money.Amount `json:"saved_usd" doc:"Baseline cost less cost, over the compared requests."`
 	SavedPercent    *float64     `json:"saved_percent"`
-	ErrorPercent    *float64     `json:"error_percent"`
+	CoveredPercent  *float64     `json:"coverage_percent" doc:"Compared as a share of served: how much of the traffic saved speaks for."`
+	PricedPercent   *float64     `json:"priced_percent" doc:"Priced as a share of served."`
+	ErrorPercent    *float64     `json:"error_percent" doc:"Of requests; of one model or provider: of the attempts made at it."`
+	FailedPercent   *float64     `json:"failed_attempt_percent" doc:"Of attempts."`
 	FallbackPercent *float64     `json:"fallback_percent"`
 	InputTokens     int64        `json:"input_tokens"`
 	CachedTokens    int64        `json:"cached_tokens"`
 	OutputTokens    int64        `json:"output_tokens"`
-	LatencyP50MS    *int64       `json:"latency_p50_ms" doc:"Quantiles come from histograms: within 10 % of the true value."`
+	LatencyP50MS    *int64       `json:"latency_p50_ms" doc:"Of served requests. Quantiles come from histograms: within 10 % of the true value."`
 	LatencyP95MS    *int64       `json:"latency_p95_ms"`
 	TTFTP50MS       *int64       `json:"ttft_p50_ms"`
 }
@@ -86,7 +93,7 @@ func (a *API) registerOverview() {
 	register(a, account.ReadFigures, huma.Operation{
 		OperationID: "get-overview", Method: http.MethodGet, Path: "/overview", Tags: []string{"overview"},
 		Summary:     "Get the figures of a period: tiles, series, breakdowns and what needs attention",
-		Description: "Everything comes from roll-ups. The series and breakdowns obey the same filters as the tiles.",
+		Description: "Everything comes from roll-ups. The series and breakdowns obey the same filters as the tiles. Requests from the playground are left out unless source says otherwise.",
 	}, a.getOverview)
 }
 
@@ -98,6 +105,9 @@ func (a *API) getOverview(ctx context.Context, c *call, in *FigureFilters) (*out
 	rollup, err := a.rollup(c, in, now)
 	if err != nil {
 		return nil, err
+	}
+	if in.Source == "" {
+		rollup.Source = requestlog.SourceKey // people trying things out are not the traffic
 	}
 	span := rollup.To.Sub(rollup.From)
 	step := stepFor(span)
@@ -139,10 +149,15 @@ func (a *API) rollup(c *call, in *FigureFilters, now time.Time) (requestlog.Roll
 	if !f.From.Before(f.To) {
 		return requestlog.RollupFilter{}, invalid("query", "from", "must be before to")
 	}
+	f.WorkspaceID = c.workspaceID
+	return rollupFilter(&f), nil
+}
+
+func rollupFilter(f *requestlog.Filter) requestlog.RollupFilter {
 	return requestlog.RollupFilter{
-		WorkspaceID: c.workspaceID, From: f.From, To: f.To,
-		Key: f.Key, Model: f.Model, Provider: f.Provider, Policy: f.Policy, Simulated: f.Simulated,
-	}, nil
+		WorkspaceID: f.WorkspaceID, From: f.From, To: f.To,
+		Key: f.Key, Model: f.Model, Provider: f.Provider, Policy: f.Policy, Simulated: f.Simulated, Source: f.Source,
+	}
 }
 
 // total is the sum over everything that matches: quantiles cannot be added up, so it is a question of its own.
@@ -167,7 +182,11 @@ func (a *API) breakdowns(ctx context.Context, f requestlog.RollupFilter, request
 		}
 		*part.into = make([]FigureGroup, 0, len(groups))
 		for i := range groups {
-			*part.into = append(*part.into, figureGroup(&groups[i], requests))
+			group := figureGroup(&groups[i], requests)
+			if part.by == "model" || part.by == "provider" {
+				group.FigureSet = triedSet(&groups[i].Figures)
+			}
+			*part.into = append(*part.into, group)
 		}
 	}
 	return b, a.nameKeys(ctx, f.WorkspaceID, b.Key)
@@ -202,13 +221,24 @@ func figureGroup(g *requestlog.Group, requests int64) FigureGroup {
 	return v
 }
 
+// triedSet are the figures of one model or provider: its errors are the attempts that failed there, also when another
+// served the request. Roll-ups of earlier versions have not counted attempts.
+func triedSet(f *requestlog.Figures) FigureSet {
+	v := figureSet(f)
+	if f.Attempts > 0 {
+		v.ErrorPercent = v.FailedPercent
+	}
+	return v
+}
+
 func figureSet(f *requestlog.Figures) FigureSet {
 	saved := f.BaselineCost.Sub(f.ComparedCost)
 	return FigureSet{
-		Requests: f.Requests, Errors: f.Errors, Rejected: f.Rejected,
+		Requests: f.Requests, Served: f.Served, Attempts: f.Attempts, FailedAttempts: f.Failed, Errors: f.Errors, Rejected: f.Rejected,
 		Expected: f.Expected, Fallbacks: f.Fallbacks, Policies: f.Policies,
 		Priced: f.Priced, Compared: f.Compared, Cost: f.Cost, BaselineCost: f.BaselineCost, Saved: saved,
-		SavedPercent: percent(saved, f.BaselineCost), ErrorPercent: share(f.Errors, f.Requests),
+		SavedPercent: percent(saved, f.BaselineCost), ErrorPercent: share(f.Errors, f.Requests), FailedPercent: share(f.Failed, f.Attempts),
+		CoveredPercent: share(f.Compared, f.Served), PricedPercent: share(f.Priced, f.Served),
 		FallbackPercent: share(f.Fallbacks, f.Requests),
 		InputTokens:     f.InputTokens, CachedTokens: f.CachedTokens, OutputTokens: f.OutputTokens,
 		LatencyP50MS: measured(f.LatencyP50), LatencyP95MS: measured(f.LatencyP95), TTFTP50MS: measured(f.TTFTP50),

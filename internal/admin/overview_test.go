@@ -1,13 +1,16 @@
 package admin
 
 import (
+	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead/internal/account"
+	"fairlead/internal/id"
 	"fairlead/internal/money"
 	"fairlead/internal/requestlog"
 )
@@ -16,7 +19,7 @@ func TestOverviewIsOneCall(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	figures := requestlog.Figures{
-		Requests: 100, Errors: 2, Fallbacks: 5, Expected: 95, Priced: 99, Compared: 98,
+		Requests: 110, Served: 100, Attempts: 120, Failed: 24, Errors: 2, Fallbacks: 5, Expected: 95, Priced: 99, Compared: 98,
 		Cost: 10 * money.Dollar, ComparedCost: 9 * money.Dollar, BaselineCost: 30 * money.Dollar, LatencyP50: 412,
 	}
 	s.log.groups[""] = []requestlog.Group{{Figures: figures}}
@@ -24,21 +27,22 @@ func TestOverviewIsOneCall(t *testing.T) {
 	s.world.keys[home][1].Name = "ci"
 	var got Overview
 	s.call("GET", "/overview?from=now-1h&model=gpt&simulated=false", "", as("acc_viewer")).want(200).into(&got)
-	if got.Current.Saved != 21*money.Dollar || *got.Current.SavedPercent != 70 || *got.Current.ErrorPercent != 2 || got.Current.TTFTP50MS != nil {
+	if got.Current.Saved != 21*money.Dollar || *got.Current.SavedPercent != 70 || *got.Current.ErrorPercent != 1.8 || *got.Current.FailedPercent != 20 ||
+		*got.Current.CoveredPercent != 98 || *got.Current.PricedPercent != 99 || got.Current.TTFTP50MS != nil {
 		t.Errorf("%+v", got.Current)
 	}
 	if got.StepMS != 60_000 || len(got.Series) != 1 || got.Series[0].Requests != 3 {
 		t.Errorf("%+v", got.Series)
 	}
 	keys := got.Breakdowns.Key
-	if len(keys) != 2 || keys[0].Label != "ci" || *keys[0].SharePercent != 25 || keys[1].Label != "dashboard" || got.Breakdowns.Model == nil {
+	if len(keys) != 2 || keys[0].Label != "ci" || *keys[0].SharePercent != 22.7 || keys[1].Label != "dashboard" || got.Breakdowns.Model == nil {
 		t.Errorf("%+v", got.Breakdowns)
 	}
 	now, before := s.log.queries[0], s.log.queries[1]
 	if !now.From.Equal(noon.Add(-time.Hour)) || !now.To.Equal(noon) || !before.To.Equal(now.From) || !before.From.Equal(noon.Add(-2*time.Hour)) {
 		t.Errorf("periods: %v–%v and %v–%v", now.From, now.To, before.From, before.To)
 	}
-	if now.WorkspaceID != home || len(now.Model) != 1 || now.Simulated == nil || *now.Simulated {
+	if now.WorkspaceID != home || len(now.Model) != 1 || now.Simulated == nil || *now.Simulated || now.Source != requestlog.SourceKey || before.Source != now.Source {
 		t.Errorf("filters are lost: %+v", now)
 	}
 }
@@ -113,5 +117,100 @@ func TestStepFor(t *testing.T) {
 		if got := stepFor(span); got != want {
 			t.Errorf("stepFor(%v) = %v, want %v", span, got, want)
 		}
+	}
+}
+
+func TestPlaygroundIsLeftOutOfTheOverviewUnlessAskedFor(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for query, want := range map[string]string{"": "key", "?source=all": "", "?source=playground": "playground"} {
+		s.log.queries = nil
+		s.call("GET", "/overview"+query, "", as("acc_viewer")).want(200)
+		for _, q := range s.log.queries {
+			if q.Source != want {
+				t.Errorf("%q asks for %q, want %q", query, q.Source, want)
+			}
+		}
+	}
+	s.call("GET", "/overview?source=phone", "", as("acc_viewer")).refused(http.StatusBadRequest, "INVALID_REQUEST")
+}
+
+func TestErrorsOfAProviderAreItsFailedAttempts(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	rescued := []requestlog.Group{{Name: "acme", Figures: requestlog.Figures{Attempts: 4, Failed: 3}}}
+	s.log.groups["provider"], s.log.groups["model"] = rescued, []requestlog.Group{{Name: "gpt", Figures: requestlog.Figures{Requests: 2, Errors: 1}}}
+	var o Overview
+	var p ProviderList
+	var m ModelList
+	s.call("GET", "/overview", "", as("acc_viewer")).want(200).into(&o)
+	s.call("GET", "/providers", "", as("acc_viewer")).want(200).into(&p)
+	s.call("GET", "/models", "", as("acc_viewer")).want(200).into(&m)
+	for name, f := range map[string]FigureSet{"overview": o.Breakdowns.Provider[0].FigureSet, "providers": p.Providers[0].Traffic} {
+		if f.Requests != 0 || f.Attempts != 4 || f.FailedAttempts != 3 || f.ErrorPercent == nil || *f.ErrorPercent != 75 {
+			t.Errorf("%s: %+v", name, f)
+		}
+	}
+	if f := m.Models[0].Traffic; *f.ErrorPercent != 50 || f.FailedPercent != nil { // counted before attempts were
+		t.Errorf("%+v", f)
+	}
+	var facets Facets
+	s.call("GET", "/requests/facets", "", as("acc_viewer")).want(200).into(&facets)
+	if len(facets.Provider) != 0 || len(facets.Model) != 1 {
+		t.Errorf("%+v", facets)
+	}
+}
+
+func TestHistogramCountsAnyFilter(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	owner := as("acc_owner")
+	var rolled, counted, partial Histogram
+	s.call("GET", "/requests/histogram?model=gpt&source=key&simulated=false", "", owner).want(200).into(&rolled)
+	s.call("GET", "/requests/histogram?outcome=ok&from=now-2h", "", owner).want(200).into(&counted)
+	s.log.slow = fmt.Errorf("count: %w", &requestlog.UnfinishedError{Before: id.Floor("req", noon.Add(-time.Hour))})
+	s.call("GET", "/requests/histogram?q=how", "", owner).want(200).into(&partial)
+
+	if rolled.Counted != "rollups" || rolled.Partial || rolled.Bins[0].Requests != 3 || !rolled.From.Equal(noon.Add(-24*time.Hour)) || !rolled.To.Equal(noon) {
+		t.Errorf("%+v", rolled)
+	}
+	if counted.Counted != "requests" || counted.Partial || counted.CountedFrom != nil || counted.StepMS != 60_000 || counted.Bins[0] != (HistogramBin{noon.Add(-2 * time.Hour), 2, 1, 1}) {
+		t.Errorf("%+v", counted)
+	}
+	if !partial.Partial || !partial.CountedFrom.Equal(noon.Add(-time.Hour)) {
+		t.Errorf("%+v", partial)
+	}
+	q := s.log.volumes[0]
+	if len(s.log.volumes) != 2 || q.WorkspaceID != home || q.Outcome[0] != "ok" || q.Within != searchTime || q.Step != time.Minute {
+		t.Errorf("%+v", s.log.volumes)
+	}
+	s.call("GET", "/requests/histogram?q=how", "", as("acc_viewer")).refused(http.StatusForbidden, "PERMISSION_DENIED")
+	s.call("GET", "/requests/histogram?from=now&to=now-1h", "", owner).refused(http.StatusBadRequest, "INVALID_REQUEST")
+}
+
+func TestCircuitsAreToldInWords(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ circuit, reason, kind, health, says string }{
+		{"open", "server_error", "circuit_open", "degraded", "down at this provider, and nothing is sent there for the moment: acme answered with an error of its own."},
+		{"half_open", "timeout", "circuit_recovering", "recovering", "recovering at this provider, and is tried again little by little: acme did not answer in time."},
+		{"half_open", "traffic returns after an outage", "circuit_recovering", "recovering", "little by little: traffic returns after an outage."},
+	} {
+		s := newSite(t)
+		s.fleet.circuit, s.fleet.reason = test.circuit, test.reason
+		var o Overview
+		var p ProviderList
+		s.call("GET", "/overview", "", as("acc_viewer")).want(200).into(&o)
+		s.call("GET", "/providers", "", as("acc_viewer")).want(200).into(&p)
+		if got := o.Attention[0]; got.Kind != test.kind || !strings.Contains(got.Message, test.says) {
+			t.Errorf("%s: %+v", test.reason, got)
+		}
+		h := p.Providers[0].Targets[0].Health
+		if p.Providers[0].Health != test.health || *h.Reason != test.reason || *h.ReasonText != words(test.reason) {
+			t.Errorf("%s: %s %+v", test.reason, p.Providers[0].Health, h)
+		}
+	}
+	down := &ProviderState{Targets: []TargetState{{Health: TargetHealth{Circuit: "open"}}}}
+	if got := providerHealth(down); got != "down" {
+		t.Errorf("with every circuit open the provider is %s", got)
 	}
 }

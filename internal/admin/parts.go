@@ -11,7 +11,7 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-// Parts is what the admin API is built from. Credentials and Switch may be nil where the instance has none.
+// Parts is what the admin API is built from. Credentials, Switch, Prices and Names may be nil where the instance has none.
 type Parts struct {
 	People      People
 	Workspaces  Workspaces
@@ -27,6 +27,8 @@ type Parts struct {
 	Prober      Prober
 	Credentials Credentials
 	Switch      Switch
+	Prices      Prices
+	Names       Names
 	Explainer   Explainer
 	Playground  Playground
 	Instance    Instance
@@ -97,6 +99,13 @@ type Keyring interface {
 type AuditLog interface {
 	// Audit returns a page, newest first, older than the event before (empty for the newest).
 	Audit(ctx context.Context, workspaceID, before string, limit int) ([]account.AuditEvent, error)
+}
+
+// Names knows what to call those whom the audit log speaks of, also when they left.
+type Names interface {
+	// Names maps ids of accounts to their last known addresses, and ids of the workspace's invitations to the addresses
+	// of whoever accepted them. What is not known is left out.
+	Names(ctx context.Context, workspaceID string, ids []string) (map[string]string, error)
 }
 
 // Notes adds changes that account does not know of to the audit log; account.Service does it.

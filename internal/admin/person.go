@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"time"
 
@@ -62,6 +63,15 @@ func (a *API) registerAccount() {
 		OperationID: "end-session", Method: http.MethodDelete, Path: "/account/sessions/{id}", Tags: tags,
 		Summary: "Sign one browser out", DefaultStatus: http.StatusNoContent,
 	}, a.endSession)
+	register(a, SignedIn, huma.Operation{
+		OperationID: "end-other-sessions", Method: http.MethodDelete, Path: "/account/sessions", Tags: tags,
+		Summary: "Sign every other browser out", Description: "The one that asks stays signed in.",
+	}, a.endOtherSessions)
+}
+
+// EndedSessions says how many browsers were signed out.
+type EndedSessions struct {
+	Ended int `json:"ended"`
 }
 
 func (a *API) getAccount(_ context.Context, c *call, _ *struct{}) (*output[AccountView], error) {
@@ -132,6 +142,28 @@ type sessionPath struct {
 
 func (a *API) endSession(ctx context.Context, c *call, in *sessionPath) (*nothing, error) {
 	return nil, a.People.EndSession(ctx, c.account.ID, in.ID)
+}
+
+func (a *API) endOtherSessions(ctx context.Context, c *call, _ *struct{}) (*output[EndedSessions], error) {
+	sessions, err := a.People.Sessions(ctx, c.account.ID)
+	if err != nil {
+		return nil, err
+	}
+	var done EndedSessions
+	for _, s := range sessions {
+		if s.ID() == c.session.ID() {
+			continue
+		}
+		err := a.People.EndSession(ctx, c.account.ID, s.ID())
+		if errors.Is(err, account.ErrNotFound) {
+			continue // it ended by itself meanwhile
+		}
+		if err != nil {
+			return nil, err
+		}
+		done.Ended++
+	}
+	return &output[EndedSessions]{done}, nil
 }
 
 func accountView(p account.Account) AccountView {

@@ -79,9 +79,10 @@ func invalidAll(problems []Problem) *llm.Error {
 	return e.With("problems", problems)
 }
 
-// listed adds the list of problems to an error of another package, which names only the field.
+// listed adds the list of problems to an error of another package, which names only the field. An error that is nobody's
+// field, such as a wrong address or password, has none.
 func listed(e *llm.Error, in string) *llm.Error {
-	if e.Kind != llm.InvalidRequest || e.Details["problems"] != nil {
+	if (e.Kind != llm.InvalidRequest && e.Param == "") || e.Details["problems"] != nil {
 		return e
 	}
 	again := *e // the original may be shared

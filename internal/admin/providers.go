@@ -19,7 +19,7 @@ type ProviderView struct {
 	Source       string           `json:"source" doc:"Where it comes from: env, file, detected, dashboard or simulator."`
 	Simulated    bool             `json:"simulated"`
 	Enabled      bool             `json:"enabled"`
-	Health       string           `json:"health" enum:"ok,degraded,down,unknown" doc:"The worst of it: down when no target can be used, degraded when some cannot."`
+	Health       string           `json:"health" enum:"ok,degraded,recovering,down,unknown" doc:"The worst of it: down when no target can be used, degraded when some cannot, recovering when those that failed are being tried again."`
 	Credentials  []CredentialView `json:"credentials"`
 	Targets      []TargetView     `json:"targets"`
 	Headroom     *HeadroomView    `json:"headroom,omitempty" doc:"What the provider last said about its rate limits."`
@@ -34,7 +34,8 @@ type CredentialView struct {
 	Source       string     `json:"source" doc:"The environment variable it comes from, file, or dashboard."`
 	Removable    bool       `json:"removable" doc:"Only credentials of the dashboard can be removed here."`
 	RestingUntil *time.Time `json:"resting_until"`
-	Reason       *string    `json:"reason" doc:"Why it rests."`
+	Reason       *string    `json:"reason" doc:"Why it rests: a class of failure."`
+	ReasonText   *string    `json:"reason_text" doc:"The same in words."`
 }
 
 // HeadroomView is what is left of a provider's rate limits.
@@ -178,18 +179,23 @@ func providerView(s *ProviderState) ProviderView {
 
 // providerHealth sums a provider's targets up in one word.
 func providerHealth(s *ProviderState) string {
-	open, calls := 0, int64(0)
+	open, recovering, calls := 0, 0, int64(0)
 	for _, t := range s.Targets {
 		calls += t.Health.Calls
-		if t.Health.Circuit == "open" || t.Health.Circuit == "half_open" {
+		switch t.Health.Circuit {
+		case circuitOpen:
 			open++
+		case circuitHalfOpen:
+			recovering++
 		}
 	}
 	switch {
 	case len(s.Targets) > 0 && open == len(s.Targets):
 		return "down"
-	case open > 0:
+	case open > 0 && open+recovering < len(s.Targets):
 		return "degraded"
+	case recovering > 0:
+		return "recovering"
 	case calls == 0:
 		return "unknown"
 	}

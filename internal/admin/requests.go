@@ -47,6 +47,7 @@ type Filters struct {
 	MaxSaved   string `query:"max_saved" doc:"Dollars; may be negative. max_saved=0 finds negative savings."`
 	Unpriced   string `query:"unpriced" doc:"true for requests whose cost is unknown."`
 	Simulated  string `query:"simulated" doc:"true or false; both when absent."`
+	Source     string `query:"source" enum:"key,playground,all" doc:"How requests came in: by an API key, or from the dashboard's playground; all when absent."`
 	Preset     string `query:"preset" enum:"errors,fallbacks,policy,expensive,slowest,negative_savings,unpriced" doc:"A filter by name; the other parameters refine it."`
 	Q          string `query:"q" doc:"Text searched literally in previews, ids and errors. Needs the permission to read texts."`
 }
@@ -55,6 +56,8 @@ type Filters struct {
 type RequestPage struct {
 	Requests []RequestRow `json:"requests"`
 	Before   *string      `json:"before" doc:"Pass it as before to get the next page; null when this is the last one."`
+	// A search that took too long shows what it has found: going on from before goes on searching.
+	Unfinished bool `json:"unfinished" doc:"The search was stopped by time, so the page may have fewer requests than there are, or none; pass before to go on."`
 }
 
 // RequestCount is how many requests match.
@@ -124,8 +127,8 @@ func (a *API) listRequests(ctx context.Context, c *call, in *listRequestsInput) 
 	if len(entries) == in.Limit && (page.Sort == "" || page.Sort == "time") {
 		answer.Before = new(entries[len(entries)-1].ID)
 	}
-	if partial { // the page shows what was found, and going on from here goes on searching
-		answer.Before = &unfinished.Before
+	if partial {
+		answer.Before, answer.Unfinished = &unfinished.Before, true
 	}
 	return &output[RequestPage]{answer}, nil
 }

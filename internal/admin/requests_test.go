@@ -72,7 +72,7 @@ func TestSearchesThatTakeLongShowWhatTheyFound(t *testing.T) {
 	s.call("GET", "/requests?q=how", "", as("acc_owner")).want(200).into(&page)
 	s.call("GET", "/requests/count?q=how", "", as("acc_owner")).want(200).into(&count)
 
-	if len(page.Requests) != 1 || page.Before == nil || *page.Before != "req_000" {
+	if len(page.Requests) != 1 || page.Before == nil || *page.Before != "req_000" || !page.Unfinished {
 		t.Errorf("%+v", page)
 	}
 	if count.Count != 1 || !count.More {
@@ -95,6 +95,9 @@ func TestListTakesTheFiltersOfTheAddress(t *testing.T) {
 		"?from=now-1h&to=now":          0, // their ids carry another time
 		"?decision=fallback&model=gpt": 0,
 		"?simulated=true":              0,
+		"?source=key":                  3,
+		"?source=playground":           0,
+		"?source=all":                  3,
 	}
 	s := newSite(t)
 	s.log.entries = []requestlog.Entry{entry(numbered(0), home), entry(numbered(1), home), entry(numbered(2), home)}
@@ -257,5 +260,45 @@ func TestOnlyFiltersDropsPaging(t *testing.T) {
 	got := onlyFilters(url.Values{"model": {"gpt"}, "limit": {"5"}, "workspace": {"w"}, "before": {"x"}, "q": {""}})
 	if diff := cmp.Diff(url.Values{"model": {"gpt"}}, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestRowsSayWhyAnotherServed(t *testing.T) {
+	t.Parallel()
+	failed := requestlog.Attempt{Provider: "other", Model: "gpt", Class: llm.UpstreamOverloaded, Status: 503}
+	for name, test := range map[string]struct {
+		decision route.Kind
+		attempts []requestlog.Attempt
+		want     string
+	}{
+		"the first choice failed":        {route.Fallback, []requestlog.Attempt{failed, {Provider: "acme"}}, "other/gpt was overloaded (503)"},
+		"it never answered":              {route.Fallback, []requestlog.Attempt{{Provider: "p", Model: "m", Class: llm.UpstreamTimeout}}, "p/m did not answer in time"},
+		"an unknown class":               {route.Fallback, []requestlog.Attempt{{Provider: "p", Model: "m", Class: "new"}}, "p/m new"},
+		"the first choice was not tried": {route.Fallback, []requestlog.Attempt{{Provider: "acme"}}, "the first choice was resting or at its limit and was not tried"},
+		"no fallback":                    {route.Expected, []requestlog.Attempt{failed}, ""},
+	} {
+		e := entry("req_1", home)
+		e.DecisionKind, e.Attempts = test.decision, test.attempts
+		got := ""
+		if row := RowOf(&e); row.Fallback != nil {
+			got = *row.Fallback
+		}
+		if got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+func TestPriceSourceIsOneWord(t *testing.T) {
+	t.Parallel()
+	for source, want := range map[string]string{
+		"models.dev+litellm+openrouter": "list", "vendor page": "list", "": "list", "override": "override",
+		"provider": "provider-reported", "local": "local",
+	} {
+		bill := billView(&catalog.Bill{Source: source, AsOf: "2026-11-01"})
+		card := priceView(&catalog.Price{Source: source})
+		if bill.Kind != want || bill.Source != source || card.Kind != want || card.Source != source {
+			t.Errorf("%q: %+v, %+v", source, bill, card)
+		}
 	}
 }

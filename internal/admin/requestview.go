@@ -25,8 +25,9 @@ type RequestRow struct {
 	Model     *string   `json:"model" doc:"The model that served."`
 	Provider  *string   `json:"provider" doc:"The provider that served."`
 	Simulated bool      `json:"simulated"`
-	Decision  *string   `json:"decision" doc:"expected, fallback or policy; null for a request that was refused before one was made."`
+	Decision  *string   `json:"decision" doc:"expected, fallback or policy; null for a request that no target served."`
 	Policy    *string   `json:"policy"`
+	Fallback  *string   `json:"fallback_reason" doc:"Why the first choice did not serve, in words; null unless the decision is fallback."`
 	Error     *Failure  `json:"error,omitempty"`
 	Attempts  int       `json:"attempt_count" doc:"How many targets were tried."`
 	Finish    *string   `json:"finish_reason"`
@@ -44,6 +45,7 @@ type RequestRow struct {
 
 	KeyID     *string           `json:"key_id"`
 	KeyName   *string           `json:"key_name"`
+	Source    string            `json:"source" enum:"key,playground" doc:"How it came in: by an API key, or from the dashboard's playground."`
 	AccountID *string           `json:"account_id" doc:"Set instead of a key when a dashboard session sent it."`
 	Session   *string           `json:"session"`
 	EndUser   *string           `json:"end_user"`
@@ -111,7 +113,8 @@ type AttemptView struct {
 type BillView struct {
 	Rows   []BillRow    `json:"rows"`
 	Total  money.Amount `json:"total_usd"`
-	Source string       `json:"source" doc:"Where the prices come from: list, override, local or provider."`
+	Kind   string       `json:"price_source" enum:"list,override,provider-reported,local" doc:"What kind of prices these are; local ones are of a server on this machine."`
+	Source string       `json:"source" doc:"Exactly where the prices come from, such as the lists they were read from."`
 	AsOf   string       `json:"as_of" doc:"The day the prices were read."`
 }
 
@@ -130,10 +133,10 @@ func requestRow(e *requestlog.Entry, by account.Actor) RequestRow {
 		Outcome: text(string(e.Outcome)), Status: positive(e.Status),
 		Endpoint: e.Endpoint, Stream: e.Stream, Preview: e.Preview, Requested: e.Requested,
 		Model: text(e.Model), Provider: text(e.Provider), Simulated: e.Simulated,
-		Decision: text(string(e.DecisionKind)), Policy: text(e.Policy), Attempts: len(e.Attempts), Finish: text(e.Finish),
+		Decision: text(string(e.DecisionKind)), Policy: text(e.Policy), Fallback: text(fallbackReason(e)), Attempts: len(e.Attempts), Finish: text(e.Finish),
 		Tokens: tokens(e.Usage), Cost: e.Cost, BaselineModel: text(e.BaselineModel), BaselineCost: e.BaselineCost,
 		LatencyMS: millis(e.Latency), TTFTMS: millis(e.TTFT),
-		KeyID: text(e.KeyID), KeyName: text(e.KeyName), AccountID: text(e.AccountID),
+		KeyID: text(e.KeyID), KeyName: text(e.KeyName), Source: e.Source(), AccountID: text(e.AccountID),
 		Session: text(e.Session), EndUser: text(e.EndUser), Tags: e.Tags, Client: e.Client, IP: e.IP,
 	}
 	if e.Latency > 0 {
@@ -181,7 +184,7 @@ func billView(b *catalog.Bill) *BillView {
 	if b == nil {
 		return nil
 	}
-	v := &BillView{Rows: make([]BillRow, 0, len(b.Rows)), Total: b.Total, Source: b.Source, AsOf: b.AsOf}
+	v := &BillView{Rows: make([]BillRow, 0, len(b.Rows)), Total: b.Total, Kind: priceSource(b.Source), Source: b.Source, AsOf: b.AsOf}
 	for _, row := range b.Rows {
 		line := BillRow{Class: row.Class, Amount: row.Amount}
 		if row.Class != "request" {

@@ -126,3 +126,32 @@ func TestAccountOfOnesOwn(t *testing.T) {
 	s.call("DELETE", "/account/sessions/nothing", "", me).refused(http.StatusNotFound, "NOT_FOUND")
 	s.call("POST", "/account/delete", `{"password":"x"}`, me).want(http.StatusNoContent)
 }
+
+func TestEndingAllOtherSessions(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for _, token := range []string{"1-another", "2-another"} {
+		s.world.sessions[token] = account.Session{TokenHash: []byte(token), AccountID: "acc_viewer"}
+	}
+	var got EndedSessions
+	s.call("DELETE", "/account/sessions", "", as("acc_viewer")).want(200).into(&got)
+	slices.Sort(s.world.ended)
+	if diff := cmp.Diff([]string{"1-another", "2-another"}, s.world.ended); diff != "" || got.Ended != 2 {
+		t.Errorf("%d ended: %s", got.Ended, diff)
+	}
+	s.call("DELETE", "/account/sessions", "", key("fl_manage")).refused(http.StatusForbidden, "SCOPE_DENIED")
+}
+
+func TestWrongPasswordsNameTheirField(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	old := s.call("POST", "/account/password", `{"old_password":"x","new_password":"correct battery"}`, as("acc_viewer")).refused(http.StatusUnauthorized, "WRONG_CREDENTIALS")
+	want := []Problem{{In: "body", Param: "old_password", Message: "The old password is wrong."}}
+	if diff := cmp.Diff(want, old.Details.Problems); diff != "" || old.Details.Param != "old_password" {
+		t.Errorf("%q: %s", old.Details.Param, diff)
+	}
+	login := s.call("POST", "/session", `{"email":"viewer@example.com","password":"x"}`).refused(http.StatusUnauthorized, "WRONG_CREDENTIALS")
+	if login.Details.Param != "" || login.Details.Problems != nil {
+		t.Errorf("it tells which of the two is wrong: %+v", login.Details)
+	}
+}

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -152,6 +153,9 @@ func (a *API) updateWorkspace(ctx context.Context, c *call, in *updateWorkspaceI
 	change := account.WorkspaceChange{
 		Name: b.Name, DefaultModel: b.DefaultModel.orZero(), LogBodies: b.LogBodies, Budget: budgetChange(b.Budget),
 	}
+	if err := a.checkModel("default_model", b.DefaultModel.Value); err != nil {
+		return nil, err
+	}
 	var err error
 	if change.EntryRetention, err = retention("entry_retention_ms", b.EntryRetentionMS); err != nil {
 		return nil, err
@@ -164,6 +168,22 @@ func (a *API) updateWorkspace(ctx context.Context, c *call, in *updateWorkspaceI
 		return nil, err
 	}
 	return a.workspaceAnswer(ctx, changed)
+}
+
+// checkModel refuses a name that means no model, and says which ones it may mean.
+func (a *API) checkModel(param string, name *string) error {
+	if name == nil || *name == "" {
+		return nil
+	}
+	known, near := a.Fleet.Known(*name)
+	if known {
+		return nil
+	}
+	p := Problem{In: "body", Param: param, Message: fmt.Sprintf("there is no model %q", *name)}
+	if len(near) > 0 {
+		p.Suggestion = near[0]
+	}
+	return invalidAll([]Problem{p}).With("suggestions", near)
 }
 
 // maxRetention keeps a number of milliseconds within what a duration can hold.

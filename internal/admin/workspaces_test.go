@@ -37,6 +37,24 @@ func TestWorkspaceChangeTellsNullFromAbsent(t *testing.T) {
 	}
 }
 
+func TestUnknownDefaultModelIsRefused(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	got := s.call("PATCH", "/workspace", `{"default_model":"gtp"}`, as("acc_admin"))
+	e := got.refused(http.StatusBadRequest, "INVALID_REQUEST")
+	var all struct {
+		Details struct{ Suggestions []string }
+	}
+	got.into(&all)
+	want := []Problem{{In: "body", Param: "default_model", Message: `there is no model "gtp"`, Suggestion: "gpt"}}
+	if diff := cmp.Diff(want, e.Details.Problems); diff != "" || e.Details.Param != "default_model" || !cmp.Equal(all.Details.Suggestions, []string{"gpt"}) {
+		t.Errorf("%s%+v", diff, all)
+	}
+	if s.world.wsChange.DefaultModel != nil {
+		t.Error("changed all the same")
+	}
+}
+
 func TestOperatorSetsBudgetsElsewhere(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

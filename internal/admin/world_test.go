@@ -1,9 +1,11 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -42,6 +44,8 @@ type world struct {
 	invitations map[string][]account.Invitation
 	events      []account.AuditEvent
 	touched     []string
+	ended       []string // tokens
+	names       map[string]string
 	made        int
 	broken      error // returned by Keys
 	noPeople    bool
@@ -135,14 +139,23 @@ func (w *world) Session(_ context.Context, token string) (account.Account, accou
 }
 
 func (w *world) Sessions(_ context.Context, accountID string) ([]account.Session, error) {
-	return []account.Session{w.sessions[tokenOf(accountID)]}, nil
+	list := []account.Session{}
+	for _, token := range slices.Sorted(maps.Keys(w.sessions)) {
+		if s := w.sessions[token]; s.AccountID == accountID {
+			list = append(list, s)
+		}
+	}
+	return list, nil
 }
 
 func (w *world) EndSession(_ context.Context, accountID, sessionID string) error {
-	if w.sessions[tokenOf(accountID)].ID() != sessionID {
-		return missing("session")
+	for token, s := range w.sessions {
+		if s.AccountID == accountID && s.ID() == sessionID {
+			w.ended = append(w.ended, token)
+			return nil
+		}
 	}
-	return nil
+	return missing("session")
 }
 
 func (w *world) UpdateAccount(_ context.Context, accountID string, c account.ProfileChange) (account.Account, error) {
@@ -322,6 +335,12 @@ func (w *world) Note(_ context.Context, by account.Actor, action, object string,
 	return nil
 }
 
+// Names.
+
+func (w *world) Names(context.Context, string, []string) (map[string]string, error) {
+	return w.names, nil
+}
+
 // Spending and Instance.
 
 func (w *world) BudgetUse(context.Context, string) (map[string]BudgetUse, error) {
@@ -347,6 +366,21 @@ func (w *world) Storage(context.Context) (StorageUse, error) {
 type fleet struct {
 	enabled map[string]bool
 	added   []string
+	circuit string         // of acme/gpt; open when empty
+	reason  string         // of the circuit
+	set     *catalog.Price // of acme/odd
+}
+
+func (f *fleet) Known(name string) (bool, []string) {
+	return name == "gpt" || name == "odd", []string{"gpt"}
+}
+
+func (f *fleet) SetPrice(_ context.Context, name, model string, price *catalog.Price) error {
+	if name != "acme" || model != "odd" || (price == nil && f.set == nil) {
+		return account.ErrNotFound
+	}
+	f.set = price
+	return nil
 }
 
 func (f *fleet) targets() []TargetState {
@@ -359,9 +393,9 @@ func (f *fleet) targets() []TargetState {
 				Input: money.PerMillion(2.5), Output: money.PerMillion(10), CacheRead: &cached, Source: "list", AsOf: "2026-11-01",
 				Tiers: []catalog.Tier{{Above: 200_000, Input: money.PerMillion(5), Output: money.PerMillion(20)}},
 			}},
-			Health: TargetHealth{Circuit: "open", Reason: "5 failures in a row", NextProbe: noon.Add(time.Second), Calls: 10, Failures: 5},
+			Health: TargetHealth{Circuit: cmp.Or(f.circuit, "open"), Reason: cmp.Or(f.reason, "5 failures in a row"), NextProbe: noon.Add(time.Second), Calls: 10, Failures: 5},
 		},
-		{Target: &provider.Target{Provider: "acme", Model: odd, Upstream: "odd"}, Health: TargetHealth{Calls: 2, Latency: 120 * time.Millisecond}},
+		{Target: &provider.Target{Provider: "acme", Model: odd, Upstream: "odd", Price: f.set}, PriceSet: f.set != nil, Health: TargetHealth{Calls: 2, Latency: 120 * time.Millisecond}},
 	}
 }
 
@@ -433,8 +467,10 @@ func (explainer) Explain(_ context.Context, q ExplainQuery) (*route.Decision, er
 type entryLog struct {
 	entries []requestlog.Entry
 	bodies  map[string]requestlog.Body
-	failAt  int   // fail the listing of this number; 0 for never
-	slow    error // comes with what is found
+	failAt  int      // fail the listing of this number; 0 for never
+	slow    error    // comes with what is found
+	stops   []string // ids at which the next listings run out of time
+	volumes []requestlog.VolumeQuery
 	lists   int
 	groups  map[string][]requestlog.Group
 	queries []requestlog.BreakdownQuery
@@ -458,6 +494,12 @@ func (l *entryLog) Entries(_ context.Context, f requestlog.Filter, p requestlog.
 	}
 	if p.After == "" {
 		slices.Reverse(list)
+	}
+	if len(l.stops) > 0 && l.stops[0] < cmp.Or(p.Before, "~") {
+		stop := l.stops[0]
+		l.stops = l.stops[1:]
+		list = slices.DeleteFunc(list, func(e requestlog.Entry) bool { return e.ID < stop })
+		return list, &requestlog.UnfinishedError{Before: stop}
 	}
 	return list[:min(len(list), p.Limit)], l.slow
 }
@@ -487,6 +529,11 @@ func (l *entryLog) Count(_ context.Context, f requestlog.Filter, limit int) (int
 		}
 	}
 	return min(n, limit), l.slow
+}
+
+func (l *entryLog) Volumes(_ context.Context, q requestlog.VolumeQuery) ([]requestlog.Volume, error) {
+	l.volumes = append(l.volumes, q)
+	return []requestlog.Volume{{Start: q.From, Requests: 2, Errors: 1, Fallbacks: 1}}, l.slow
 }
 
 func (l *entryLog) Series(_ context.Context, q requestlog.SeriesQuery) ([]requestlog.Bucket, error) {

@@ -87,6 +87,7 @@ type App struct {
 	devToken                string
 
 	reloading sync.Mutex
+	pricing   sync.Mutex // held while a price is changed
 	tasks     sync.WaitGroup
 	endTasks  context.CancelFunc
 }
@@ -319,7 +320,13 @@ func (a *App) build(ctx context.Context, c config.Config) (*fleet, error) {
 	if err != nil {
 		return nil, err
 	}
-	return builder{config: c, version: a.version, env: a.options.Env, vault: secrets, disabled: disabled, local: a.local, simulator: a.simulator}.assemble()
+	set, err := a.setPrices(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return builder{
+		config: c, version: a.version, env: a.options.Env, vault: secrets, disabled: disabled, prices: set, local: a.local, simulator: a.simulator,
+	}.assemble()
 }
 
 func gatewaySettings(c config.Config) gateway.Settings {

@@ -13,6 +13,7 @@ import (
 	"fairlead/internal/gateway"
 	"fairlead/internal/health"
 	"fairlead/internal/llm"
+	"fairlead/internal/provider"
 	"fairlead/internal/route"
 	"fairlead/internal/store"
 	"fairlead/internal/wire/chat"
@@ -23,7 +24,7 @@ func (a *App) adminParts() admin.Parts {
 	b := bridge{a}
 	return admin.Parts{
 		People: a.accounts, Workspaces: a.accounts, Keys: a.accounts, Keyring: a.keyring, Audit: a.accounts, Notes: a.accounts,
-		Requests: a.db, Live: a.feed, Eraser: a.db, Spending: b, Fleet: b, Prober: b, Credentials: b, Switch: b, Explainer: b, Playground: b, Instance: b,
+		Requests: a.db, Live: a.feed, Eraser: a.db, Spending: b, Fleet: b, Prober: b, Credentials: b, Switch: b, Prices: b, Names: a.db, Explainer: b, Playground: b, Instance: b,
 		Unreachable: store.Unreachable, PublicURL: a.loaded().Config.PublicURL, Log: a.log, Now: time.Now,
 	}
 }
@@ -34,9 +35,9 @@ type bridge struct{ app *App }
 // Models lists every model that has a target.
 func (b bridge) Models() []admin.ModelState {
 	var list []admin.ModelState
-	states := b.health()
+	states, set := b.health(), b.app.fleet.Load().priced
 	for _, t := range b.app.gateway.Targets().Targets() {
-		state := admin.TargetState{Target: t, Health: states[t.ID()]}
+		state := admin.TargetState{Target: t, Health: states[t.ID()], PriceSet: set[t.ID()]}
 		i := slices.IndexFunc(list, func(m admin.ModelState) bool { return m.Model.Name == t.Model.Name })
 		if i >= 0 {
 			list[i].Targets = append(list[i].Targets, state)
@@ -54,26 +55,48 @@ func (b bridge) Providers() []admin.ProviderState {
 	states, tired := b.health(), b.app.health.Credentials()
 	var list []admin.ProviderState
 	for _, p := range f.providers {
-		one := admin.ProviderState{
-			Name: p.Name, Title: p.Title, BaseURL: p.BaseURL, Source: f.sources[p.Name], Simulated: p.Simulated, Enabled: true,
-		}
-		for _, c := range p.Credentials {
-			at := slices.IndexFunc(tired, func(h health.CredentialHealth) bool { return h.ID == c.ID })
-			state := admin.CredentialState{ID: c.ID, Hint: c.Hint(), Source: c.Source}
+		one := f.state(p)
+		one.Enabled = true
+		for i := range one.Credentials {
+			at := slices.IndexFunc(tired, func(h health.CredentialHealth) bool { return h.ID == one.Credentials[i].ID })
 			if at >= 0 {
-				state.Resting, state.Reason = tired[at].Until, tired[at].Reason
+				one.Credentials[i].Resting, one.Credentials[i].Reason = tired[at].Until, tired[at].Reason
 			}
-			one.Credentials = append(one.Credentials, state)
 		}
 		for _, t := range p.Targets {
-			one.Targets = append(one.Targets, admin.TargetState{Target: t, Health: states[t.ID()]})
+			one.Targets = append(one.Targets, admin.TargetState{Target: t, Health: states[t.ID()], PriceSet: f.priced[t.ID()]})
 		}
 		list = append(list, one)
 	}
-	for _, name := range f.disabled {
-		list = append(list, admin.ProviderState{Name: name, Title: name, Source: "file"})
+	for _, p := range f.off {
+		list = append(list, f.state(p))
 	}
 	return list
+}
+
+// state is what is known of a provider, switched on or off: all but its targets.
+func (f *fleet) state(p *provider.Provider) admin.ProviderState {
+	one := admin.ProviderState{Name: p.Name, Title: p.Title, BaseURL: p.BaseURL, Source: f.sources[p.Name], Simulated: p.Simulated}
+	for _, c := range p.Credentials {
+		one.Credentials = append(one.Credentials, admin.CredentialState{ID: c.ID, Hint: c.Hint(), Source: c.Source})
+	}
+	return one
+}
+
+// Known reports whether a name means a model that is on offer, or at least in the catalog.
+func (b bridge) Known(name string) (bool, []string) {
+	snap := b.app.gateway.Targets()
+	if len(snap.Named(name)) > 0 {
+		return true, nil
+	}
+	if _, ok := snap.Catalog.Model(name); ok {
+		return true, nil
+	}
+	near := snap.Suggest(name)
+	if len(near) == 0 {
+		near = snap.Catalog.Suggest(name, 5)
+	}
+	return false, near
 }
 
 func (b bridge) health() map[string]admin.TargetHealth {

@@ -108,20 +108,16 @@ func (f *Fleet) Targets() []*provider.Target { return f.fleet.snapshot().Targets
 func (f *Fleet) Providers() []admin.ProviderState {
 	var list []admin.ProviderState
 	for _, p := range f.fleet.providers {
-		one := admin.ProviderState{
-			Name: p.Name, Title: p.Title, BaseURL: p.BaseURL, Source: f.fleet.sources[p.Name], Simulated: p.Simulated, Enabled: true,
-		}
-		for _, c := range p.Credentials {
-			one.Credentials = append(one.Credentials, admin.CredentialState{ID: c.ID, Hint: c.Hint(), Source: c.Source})
-		}
+		one := f.fleet.state(p)
+		one.Enabled = true
 		for _, t := range p.Targets {
-			one.Targets = append(one.Targets, admin.TargetState{Target: t})
+			one.Targets = append(one.Targets, admin.TargetState{Target: t, PriceSet: f.fleet.priced[t.ID()]})
 		}
 		slices.SortFunc(one.Targets, func(x, y admin.TargetState) int { return cmp.Compare(x.Target.ID(), y.Target.ID()) })
 		list = append(list, one)
 	}
-	for _, name := range f.fleet.disabled {
-		list = append(list, admin.ProviderState{Name: name, Title: name, Source: "file"})
+	for _, p := range f.fleet.off {
+		list = append(list, f.fleet.state(p))
 	}
 	return list
 }

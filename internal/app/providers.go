@@ -24,9 +24,10 @@ import (
 type fleet struct {
 	catalog   *catalog.Catalog
 	providers []*provider.Provider
-	sources   map[string]string // provider -> where it comes from: file, env, detected, simulator
-	disabled  []string
-	hosts     []string // that configuration or detection names: they may be private
+	off       []*provider.Provider // configured, but switched off
+	sources   map[string]string    // provider -> where it comes from: file, env, detected, simulator
+	priced    map[string]bool      // targets whose price was set in the dashboard
+	hosts     []string             // that configuration or detection names: they may be private
 }
 
 // credentials are those kept in the vault, by provider.
@@ -39,21 +40,19 @@ func (b builder) assemble() (*fleet, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the catalog: %w", err)
 	}
-	f := &fleet{catalog: base.With(overrides(b.config)), sources: map[string]string{}}
+	f := &fleet{catalog: base.With(overrides(b.config)), sources: map[string]string{}, priced: map[string]bool{}}
 	for _, p := range b.config.Providers {
-		if p.Disabled || slices.Contains(b.disabled, p.Name) {
-			f.disabled = append(f.disabled, p.Name)
-			continue
+		if p.Disabled {
+			b.disabled = append(b.disabled, p.Name)
 		}
-		f.add(b.fromFile(f, p), "file")
-		f.allow(p.BaseURL)
+		b.add(f, b.fromFile(f, p), "file", p.BaseURL)
 	}
 	if b.config.Detect {
 		b.detectEnvironment(f)
 		b.addLocal(f)
 	}
 	if b.config.Simulator == "on" || (b.config.Simulator == "auto" && len(f.providers) == 0) {
-		f.add(b.simulated(), "simulator")
+		b.add(f, b.simulated(), "simulator", "")
 	}
 	return f, nil
 }
@@ -64,19 +63,30 @@ type builder struct {
 	version   string
 	env       func(string) string
 	vault     credentials
-	disabled  []string // switched off in the dashboard
+	disabled  []string // switched off in the dashboard or the file
+	prices    prices
 	local     []localServer
 	simulator *mockprovider.Simulator
 }
 
-func (f *fleet) add(p *provider.Provider, source string) {
-	f.providers = append(f.providers, p)
+// add takes a provider into the fleet and lets calls reach the address that was named for it, or notes that it is
+// switched off.
+func (b builder) add(f *fleet, p *provider.Provider, source, address string) {
 	f.sources[p.Name] = source
+	if slices.Contains(b.disabled, p.Name) {
+		f.off = append(f.off, p)
+		return
+	}
+	for _, t := range p.Targets {
+		if set := b.prices[t.ID()]; set != nil {
+			t.Price, f.priced[t.ID()] = set.price(), true
+		}
+	}
+	f.providers = append(f.providers, p)
+	f.allow(address)
 }
 
-func (f *fleet) has(name string) bool {
-	return f.sources[name] != "" || slices.Contains(f.disabled, name)
-}
+func (f *fleet) has(name string) bool { return f.sources[name] != "" }
 
 // allow lets the calls to an address that the configuration names reach it, wherever it is.
 func (f *fleet) allow(baseURL string) {
@@ -151,15 +161,10 @@ func (b builder) detectEnvironment(f *fleet) {
 		if len(secrets) == 0 || !known || f.has(v.Name) {
 			continue
 		}
-		if slices.Contains(b.disabled, v.Name) {
-			f.disabled = append(f.disabled, v.Name)
-			continue
-		}
-		f.allow(address)
 		s := b.settings(v.Name, address)
 		s.Credentials = secrets
 		s.Targets = b.targets(f, v.Name, f.catalog.Offers(v.Name), config.Provider{})
-		f.add(compatible.New(v, s), "env")
+		b.add(f, compatible.New(v, s), "env", address)
 	}
 }
 
@@ -188,14 +193,13 @@ func (b builder) addLocal(f *fleet) {
 		if f.has(found.vendor.Name) {
 			continue
 		}
-		f.allow(found.vendor.BaseURL)
 		var offers []catalog.Offer
 		for _, name := range found.models {
 			offers = append(offers, catalog.Offer{Model: name, Provider: found.vendor.Name, Upstream: name, Price: &catalog.Price{Source: "local"}})
 		}
 		settings := b.settings(found.vendor.Name, found.vendor.BaseURL)
 		settings.Targets = b.targets(f, found.vendor.Name, offers, config.Provider{})
-		f.add(compatible.New(found.vendor, settings), "detected")
+		b.add(f, compatible.New(found.vendor, settings), "detected", found.vendor.BaseURL)
 	}
 }
 

@@ -204,8 +204,8 @@ func TestWhenAllFailTheStatusSaysHow(t *testing.T) {
 				t.Error("the answer holds a credential")
 			}
 			e := k.entry()
-			if e.Cost != nil && *e.Cost != 0 {
-				t.Errorf("a failed request cost %s", e.Cost)
+			if (e.Cost != nil && *e.Cost != 0) || e.DecisionKind != "" || e.Decision == nil {
+				t.Errorf("a request that nobody served cost %s and was decided as %q (%v)", e.Cost, e.DecisionKind, e.Decision)
 			}
 		})
 	}

@@ -97,7 +97,7 @@ func (g *Gateway) decide(ctx context.Context, x *exchange) error {
 	if err != nil {
 		return err
 	}
-	x.entry.DecisionKind, x.entry.Simulated = d.Kind, d.Plan[0].Simulated
+	x.entry.Simulated = d.Plan[0].Simulated // the kind of the decision is the matter of whoever serves
 	if d.Baseline != nil {
 		x.entry.BaselineModel, x.entry.BaselineSource = d.Baseline.Model, d.Baseline.Source
 	}

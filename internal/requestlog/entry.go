@@ -26,6 +26,11 @@ const (
 	GatewayError  Outcome = "gateway_error"
 )
 
+// IsError reports whether the outcome is an error of a provider or of ours, and not the client's doing.
+func (o Outcome) IsError() bool {
+	return o == UpstreamError || o == GatewayError || o == Partial || o == Interrupted
+}
+
 // Entry is the record of one request. Zero values mean "not known" or "did not come to that".
 type Entry struct {
 	ID          string `json:"id"`
@@ -90,6 +95,24 @@ func (e *Entry) Saved() (saved money.Amount, ok bool) {
 	return e.BaselineCost.Sub(*e.Cost), true
 }
 
+// Served reports whether a target served the request. One that was refused, or that every target failed, has a latency
+// too, but it says nothing about models.
+func (e *Entry) Served() bool { return e.Model != "" }
+
+// The ways in which requests come in.
+const (
+	SourceKey        = "key"        // by an API key
+	SourcePlayground = "playground" // by somebody signed in to the dashboard
+)
+
+// Source says how the request came in.
+func (e *Entry) Source() string {
+	if e.KeyID == "" {
+		return SourcePlayground
+	}
+	return SourceKey
+}
+
 // BodyState says whether the request's text is stored, and if not, why not.
 type BodyState string
 
@@ -131,6 +154,10 @@ type Attempt struct {
 	Cost       *money.Amount `json:"cost_usd,omitempty"`
 	Bytes      int64         `json:"bytes"`
 }
+
+// Failed reports whether the attempt failed by the provider's doing. That a client left, or sent what no provider takes,
+// is nobody's failure.
+func (a *Attempt) Failed() bool { return a.Class != "" && a.Class.Origin() == llm.FromProvider }
 
 // Failure is the error a client was given.
 type Failure struct {

@@ -51,6 +51,7 @@ type Filter struct {
 	MaxSaved    *money.Amount
 	Unpriced    bool
 	Simulated   *bool
+	Source      string // SourceKey or SourcePlayground; empty for both
 	Q           string // literal text searched in previews, ids and errors
 }
 
@@ -74,6 +75,9 @@ type Reader interface {
 	EntryBody(ctx context.Context, workspaceID, id string) (Body, error)
 	// Count estimates how many entries match, counting no further than limit. With an UnfinishedError there may be more.
 	Count(ctx context.Context, f Filter, limit int) (int, error)
+	// Volumes counts matching entries in buckets of time, the newest first in case that the time is not enough: with an
+	// UnfinishedError nothing before it is counted. Buckets without entries are there too.
+	Volumes(ctx context.Context, q VolumeQuery) ([]Volume, error)
 	// Series sums entries up in buckets of time, from roll-ups where the filter allows.
 	Series(ctx context.Context, q SeriesQuery) ([]Bucket, error)
 	// Breakdown sums entries up by one dimension.
@@ -94,7 +98,8 @@ type RollupFilter struct {
 	Model       []string
 	Provider    []string
 	Policy      []string
-	Simulated   *bool // nil for both
+	Simulated   *bool  // nil for both
+	Source      string // SourceKey or SourcePlayground; empty for both
 }
 
 // SeriesQuery asks for figures over time.
@@ -110,10 +115,29 @@ type BreakdownQuery struct {
 	Limit int
 }
 
-// Figures are sums over requests.
+// VolumeQuery asks how many requests match any filter, over time. The filter has both ends.
+type VolumeQuery struct {
+	Filter
+	Step   time.Duration // width of a bucket
+	Within time.Duration // time after which counting ends with an UnfinishedError
+}
+
+// Volume is how many requests began in a span of time.
+type Volume struct {
+	Start     time.Time
+	Requests  int64
+	Errors    int64
+	Fallbacks int64
+}
+
+// Figures are sums over requests. Attempts belong to the model and the provider that were tried, whoever served the
+// request in the end: where figures are of one model or provider, those are its own attempts.
 type Figures struct {
 	Requests     int64        `json:"requests"`
-	Errors       int64        `json:"errors"` // upstream and gateway errors, partial and interrupted
+	Served       int64        `json:"served"`          // requests that a target served: what latencies and costs can be known of
+	Attempts     int64        `json:"attempts"`        // calls made to providers
+	Failed       int64        `json:"failed_attempts"` // of these, those that failed
+	Errors       int64        `json:"errors"`          // upstream and gateway errors, partial and interrupted
 	Rejected     int64        `json:"rejected"`
 	Expected     int64        `json:"expected"`
 	Fallbacks    int64        `json:"fallbacks"`

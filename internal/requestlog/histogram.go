@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// bucketRatio is how much wider each bucket of a Histogram is than the one before. Reading a quantile as the middle of
-// its bucket is then off by less than 5 %.
+// bucketRatio is how much wider each bucket of a Histogram is than the one before: a quantile that is read from its bucket
+// is then off by less than 10 %, and by far less where many durations were counted.
 const bucketRatio = 1.1
 
 // maxBucket holds everything from about three hours on.
@@ -62,7 +62,8 @@ func bucket(d time.Duration) int {
 	return min(max(int(math.Floor(math.Log(micros)/math.Log(bucketRatio))), 0), maxBucket)
 }
 
-// Quantile returns the duration below which the share q (0 to 1) of the counted ones lies, within 5 %; 0 when empty.
+// Quantile returns the duration below which the share q (0 to 1) of the counted ones lies, within 10 %; 0 when empty.
+// Within a bucket the durations are taken to lie evenly, so that neighbouring figures differ as the durations do.
 func (h *Histogram) Quantile(q float64) time.Duration {
 	var total int64
 	for _, c := range h.counts {
@@ -73,7 +74,8 @@ func (h *Histogram) Quantile(q float64) time.Duration {
 	for _, c := range h.counts {
 		seen += c.n
 		if seen >= rank {
-			return time.Duration(math.Pow(bucketRatio, float64(c.bucket)+0.5) * float64(time.Microsecond))
+			within := (float64(rank-(seen-c.n)) - 0.5) / float64(c.n)
+			return time.Duration(math.Pow(bucketRatio, float64(c.bucket)+within) * float64(time.Microsecond))
 		}
 	}
 	return 0

@@ -66,6 +66,7 @@ func (f *Filter) Match(e *Entry) bool {
 		f.matchFigures(e) &&
 		(f.Stream == nil || *f.Stream == e.Stream) &&
 		(f.Simulated == nil || *f.Simulated == e.Simulated) &&
+		(f.Source == "" || f.Source == e.Source()) &&
 		(!f.Unpriced || e.Unpriced()) &&
 		f.matchText(e)
 }

@@ -43,6 +43,8 @@ func TestFilterMatchesEntries(t *testing.T) {
 		"streams":                          {Filter{Stream: &yes}, true},
 		"no streams":                       {Filter{Stream: &no}, false},
 		"simulated":                        {Filter{Simulated: &yes}, false},
+		"sent with a key":                  {Filter{Source: SourceKey}, true},
+		"sent from the playground":         {Filter{Source: SourcePlayground}, false},
 		"least cost":                       {Filter{MinCost: amount(300)}, true},
 		"more cost":                        {Filter{MinCost: amount(301)}, false},
 		"most cost":                        {Filter{MaxCost: amount(299)}, false},

@@ -34,6 +34,7 @@ var parameters = map[string]parser{
 	"status":      parseStatus,
 	"stream":      truth(func(f *Filter) **bool { return &f.Stream }),
 	"simulated":   truth(func(f *Filter) **bool { return &f.Simulated }),
+	"source":      parseSource,
 	"min_cost":    dollars(func(f *Filter) **money.Amount { return &f.MinCost }),
 	"max_cost":    dollars(func(f *Filter) **money.Amount { return &f.MaxCost }),
 	"min_saved":   dollars(func(f *Filter) **money.Amount { return &f.MinSaved }),
@@ -169,6 +170,18 @@ func truth(field func(*Filter) **bool) parser {
 		*field(f) = &b
 		return nil
 	}
+}
+
+func parseSource(f *Filter, _ *Page, value string, _ time.Time) error {
+	switch value {
+	case SourceKey, SourcePlayground:
+		f.Source = value
+	case "all":
+		f.Source = ""
+	default:
+		return fmt.Errorf("%q is not one of key, playground, all", value)
+	}
+	return nil
 }
 
 func parseUnpriced(f *Filter, _ *Page, value string, _ time.Time) error {

@@ -21,7 +21,7 @@ func TestParseFilterReadsEveryParameter(t *testing.T) {
 	yes, cost, saved := true, money.Amount(10_000_000), money.Amount(-500)
 	values, err := url.ParseQuery(`decision=expected,policy&outcome=ok&outcome=partial&status=200,429&model=a\,b,c&requested=auto&provider=p&policy=x` +
 		`&key=key_1&tag=team%3Dsearch,stage&session=s&user=u&stream=true&simulated=1&min_cost=0.01&max_cost=$0.01&min_latency=500&max_latency=2s` +
-		`&min_saved=-0.0000005&from=now-24h&to=2026-11-15T13:00:00%2B01:00&id=req_1&q=100%25&before=req_9&limit=20&sort=cost&unpriced=true`)
+		`&min_saved=-0.0000005&from=now-24h&to=2026-11-15T13:00:00%2B01:00&id=req_1&q=100%25&before=req_9&limit=20&sort=cost&unpriced=true&source=playground`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func TestParseFilterReadsEveryParameter(t *testing.T) {
 		From: testNow.Add(-24 * time.Hour), To: testNow, ID: []string{"req_1"}, Decision: []string{"expected", "policy"}, Outcome: []string{"ok", "partial"},
 		Status: []int{200, 429}, Model: []string{"a,b", "c"}, Requested: []string{"auto"}, Provider: []string{"p"}, Policy: []string{"x"},
 		Key: []string{"key_1"}, Tag: []string{"team=search", "stage"}, Session: []string{"s"}, User: []string{"u"}, Stream: &yes, Simulated: &yes,
-		MinCost: &cost, MaxCost: &cost, MinSaved: &saved, MinLatency: 500 * time.Millisecond, MaxLatency: 2 * time.Second, Unpriced: true, Q: "100%",
+		MinCost: &cost, MaxCost: &cost, MinSaved: &saved, MinLatency: 500 * time.Millisecond, MaxLatency: 2 * time.Second, Unpriced: true, Source: SourcePlayground, Q: "100%",
 	}
 	if diff := cmp.Diff(want, f); diff != "" {
 		t.Errorf("filter: %s", diff)
@@ -53,6 +53,7 @@ func TestParseFilterNamesTheMistake(t *testing.T) {
 		"outcome=good":                       {"outcome", "upstream_error"},
 		"status=abc":                         {"status", "abc"},
 		"stream=maybe":                       {"stream", "maybe"},
+		"source=phone":                       {"source", "key, playground, all"},
 		"unpriced=maybe":                     {"unpriced", "maybe"},
 		"min_cost=1e3":                       {"min_cost", "0.05"},
 		"min_latency=fast":                   {"min_latency", "800ms"},

@@ -13,7 +13,7 @@ type Sums struct {
 	TTFT    Histogram
 }
 
-// Add counts one entry.
+// Add counts one entry, without its attempts: they count where they were made.
 func (s *Sums) Add(e *Entry) {
 	s.Requests++
 	s.countOutcome(e.Outcome)
@@ -30,17 +30,27 @@ func (s *Sums) Add(e *Entry) {
 	s.InputTokens += e.Usage.Prompt()
 	s.CachedTokens += e.Usage.CacheRead
 	s.OutputTokens += e.Usage.Output
-	s.Latency.Add(e.Latency)
-	s.TTFT.Add(e.TTFT)
+	if e.Served() {
+		s.Served++
+		s.Latency.Add(e.Latency)
+		s.TTFT.Add(e.TTFT)
+	}
+}
+
+// AddAttempt counts one attempt.
+func (s *Sums) AddAttempt(a *Attempt) {
+	s.Attempts++
+	if a.Failed() {
+		s.Failed++
+	}
 }
 
 func (s *Sums) countOutcome(o Outcome) {
-	switch o {
-	case UpstreamError, GatewayError, Partial, Interrupted:
+	if o.IsError() {
 		s.Errors++
-	case Rejected:
+	}
+	if o == Rejected {
 		s.Rejected++
-	case OK, ClientError, Cancelled:
 	}
 }
 
@@ -58,6 +68,9 @@ func (s *Sums) countDecision(kind route.Kind) {
 // Merge adds other sums.
 func (s *Sums) Merge(other *Sums) {
 	s.Requests += other.Requests
+	s.Served += other.Served
+	s.Attempts += other.Attempts
+	s.Failed += other.Failed
 	s.Errors += other.Errors
 	s.Rejected += other.Rejected
 	s.Expected += other.Expected

@@ -16,12 +16,12 @@ func TestSumsCountWhatEntriesSay(t *testing.T) {
 	cost, baseline := money.Amount(30), money.Amount(100)
 	entries := []Entry{
 		{
-			Outcome: OK, DecisionKind: route.Expected, Cost: &cost, BaselineCost: &baseline, Latency: 100 * time.Millisecond, TTFT: 50 * time.Millisecond,
+			Model: "small", Outcome: OK, DecisionKind: route.Expected, Cost: &cost, BaselineCost: &baseline, Latency: 100 * time.Millisecond, TTFT: 50 * time.Millisecond,
 			Usage: llm.Usage{Input: 10, CacheRead: 5, CacheWrite: 1, Output: 7, Reasoning: 3},
 		},
-		{Outcome: Partial, DecisionKind: route.Fallback, Cost: &cost, Latency: 100 * time.Millisecond},
-		{Outcome: Rejected, BaselineCost: &baseline},
-		{Outcome: UpstreamError, DecisionKind: route.Policy},
+		{Model: "small", Outcome: Partial, DecisionKind: route.Fallback, Cost: &cost, Latency: 100 * time.Millisecond},
+		{Outcome: Rejected, BaselineCost: &baseline, Latency: time.Millisecond}, // of no model
+		{Outcome: UpstreamError, DecisionKind: route.Policy, Latency: time.Hour},
 		{Outcome: GatewayError},
 		{Outcome: Interrupted},
 		{Outcome: Cancelled},
@@ -35,10 +35,13 @@ func TestSumsCountWhatEntriesSay(t *testing.T) {
 			right.Add(&entries[i])
 		}
 	}
+	for _, class := range []llm.Kind{"", llm.UpstreamTimeout, llm.UpstreamInvalid, llm.ClientCancelled} {
+		right.AddAttempt(&Attempt{Class: class})
+	}
 	left.Merge(&right)
 
 	want := Figures{
-		Requests: 8, Errors: 4, Rejected: 1, Expected: 1, Fallbacks: 1, Policies: 1, Priced: 2, Compared: 1,
+		Requests: 8, Served: 2, Attempts: 4, Failed: 1, Errors: 4, Rejected: 1, Expected: 1, Fallbacks: 1, Policies: 1, Priced: 2, Compared: 1,
 		Cost: 60, ComparedCost: 30, BaselineCost: 100, InputTokens: 16, CachedTokens: 5, OutputTokens: 7,
 		LatencyP50: 97, LatencyP95: 97, TTFTP50: 48,
 	}

@@ -52,8 +52,10 @@ func (f *Filter) Values() url.Values {
 	if f.Unpriced {
 		v.Set("unpriced", "true")
 	}
-	if f.Q != "" {
-		v.Set("q", f.Q)
+	for name, value := range map[string]string{"q": f.Q, "source": f.Source} {
+		if value != "" {
+			v.Set(name, value)
+		}
 	}
 	return v
 }

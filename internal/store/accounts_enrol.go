@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"fairlead/internal/account"
+	"fairlead/internal/id"
 )
 
 // Enrol writes a new account with its membership and session.
@@ -54,8 +55,13 @@ func place(ctx context.Context, tx *sql.Tx, e account.Enrolment, first bool, rev
 	}
 	if e.Invitation != nil {
 		invitation, err := consume(ctx, tx, e.Invitation, m.JoinedAt)
+		if err != nil {
+			return m, err
+		}
 		m.WorkspaceID, m.Role = invitation.WorkspaceID, invitation.Role
-		return m, err
+		event := e.Event
+		event.ID, event.Action = id.New("aud", event.At), "invitation.accept"
+		return m, writeAudit(ctx, tx, acceptance(event, invitation))
 	}
 	if first {
 		oldest, err := scanWorkspace(tx.QueryRowContext(ctx, oldestWorkspace))

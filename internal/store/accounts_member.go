@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -134,11 +135,16 @@ func (db *DB) AcceptInvitation(ctx context.Context, hash []byte, accountID strin
 		if err := insertMember(ctx, tx, m); err != nil {
 			return err
 		}
-		event := event
-		event.WorkspaceID = m.WorkspaceID
-		return writeAudit(ctx, tx, event)
+		return writeAudit(ctx, tx, acceptance(event, invitation))
 	})
 	return m, err
+}
+
+// acceptance is the event of an invitation that is used up: it says which one, so that the log can tell whom it invited.
+func acceptance(event account.AuditEvent, i account.Invitation) account.AuditEvent {
+	event.WorkspaceID = i.WorkspaceID
+	event.After, _ = json.Marshal(acceptedFacts{Invitation: i.ID, Role: string(i.Role)}) // texts always marshal
+	return event
 }
 
 // consume deletes a valid invitation and returns it. Of two who try at once only one gets it.

@@ -67,11 +67,14 @@ func (db *DB) newest(ctx context.Context, f *requestlog.Filter, p requestlog.Pag
 		return db.texts(ctx, q, args)
 	}
 	var all []string
-	err := db.search(ctx, f.WorkspaceID, b, p.Within, func(b bounds) (bool, error) {
+	err := db.search(ctx, f.WorkspaceID, b, p.Within, func(ctx context.Context, b bounds) (bool, error) {
 		q, args := db.listing(&timeless, b, limit-len(all))
 		some, err := db.texts(ctx, q, args)
+		if err != nil {
+			return false, err
+		}
 		all = append(all, some...)
-		return len(all) >= limit, err
+		return len(all) >= limit, nil
 	})
 	return all, err
 }
@@ -188,7 +191,7 @@ func (db *DB) Count(ctx context.Context, f requestlog.Filter, limit int) (int, e
 	defer cancel()
 	timeless, b := within(&f, requestlog.Page{})
 	total := 0
-	count := func(b bounds) (bool, error) {
+	count := func(ctx context.Context, b bounds) (bool, error) {
 		q, args := db.counting(&timeless, b, limit-total)
 		var n int
 		err := db.queryRow(ctx, q, args...).Scan(&n)
@@ -197,7 +200,7 @@ func (db *DB) Count(ctx context.Context, f requestlog.Filter, limit int) (int, e
 	}
 	var err error
 	if walked(&timeless) {
-		_, err = count(b)
+		_, err = count(ctx, b)
 	} else {
 		err = db.search(ctx, f.WorkspaceID, b, countTime, count)
 	}

@@ -98,6 +98,9 @@ func (db *DB) segmentFigures(ctx context.Context, f *requestlog.RollupFilter, by
 	if f.Simulated != nil {
 		w.and("simulated = %s", flag(*f.Simulated))
 	}
+	if f.Source != "" {
+		w.and("playground = %s", flag(f.Source == requestlog.SourcePlayground))
+	}
 	columns := slices.Concat([]string{"start", "key_id", "model", "provider", "policy"}, rollupCounts, rollupHistograms)
 	rows, err := db.query(ctx, fmt.Sprintf("select %s from %s where %s", strings.Join(columns, ","), s.unit.table, w), w.args...)
 	if err != nil {
@@ -110,7 +113,7 @@ func (db *DB) segmentFigures(ctx context.Context, f *requestlog.RollupFilter, by
 		var latency, ttft string
 		f := &r.sums.Figures
 		if err := rows.Scan(&start, &r.key, &r.model, &r.provider, &r.policy,
-			&f.Requests, &f.Errors, &f.Rejected, &f.Expected, &f.Fallbacks, &f.Policies, &f.Priced, &f.Compared,
+			&f.Requests, &f.Served, &f.Attempts, &f.Failed, &f.Errors, &f.Rejected, &f.Expected, &f.Fallbacks, &f.Policies, &f.Priced, &f.Compared,
 			&f.Cost, &f.ComparedCost, &f.BaselineCost, &f.InputTokens, &f.CachedTokens, &f.OutputTokens, &latency, &ttft); err != nil {
 			return err
 		}
@@ -189,7 +192,8 @@ func (db *DB) until(f *requestlog.RollupFilter) time.Time {
 	return f.To.UTC()
 }
 
-// Breakdown sums entries up by model, provider, key or policy, most requests first.
+// Breakdown sums entries up by model, provider, key or policy, most requests first. A model or provider that was tried
+// and never served is there too.
 func (db *DB) Breakdown(ctx context.Context, q requestlog.BreakdownQuery) ([]requestlog.Group, error) {
 	ctx, cancel := db.bounded(ctx)
 	defer cancel()
@@ -213,7 +217,7 @@ func (db *DB) Breakdown(ctx context.Context, q requestlog.BreakdownQuery) ([]req
 		groups = append(groups, requestlog.Group{Name: key, Figures: s.Total()})
 	}
 	slices.SortFunc(groups, func(a, b requestlog.Group) int {
-		return cmp.Or(cmp.Compare(b.Requests, a.Requests), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(b.Requests, a.Requests), cmp.Compare(b.Attempts, a.Attempts), cmp.Compare(a.Name, b.Name))
 	})
 	if q.Limit > 0 && len(groups) > q.Limit {
 		groups = groups[:q.Limit]

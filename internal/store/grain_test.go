@@ -81,3 +81,51 @@ func TestCoarsestGrainThatAnswers(t *testing.T) {
 		}
 	}
 }
+
+// TestEarlierRollupsKnowPlaygroundAndServed upgrades a database whose roll-ups count everything together.
+func TestEarlierRollupsKnowPlaygroundAndServed(t *testing.T) {
+	t.Parallel()
+	eachDialect(t, func(t *testing.T, dsn, dir string) {
+		db := connectTo(t, dsn, dir)
+		if err := db.migrate(t.Context(), embedded()[:5]); err != nil {
+			t.Fatal(err)
+		}
+		entry := textEntry("")
+		entry.Model, entry.KeyID, entry.Latency = "small", "key_a", 0
+		start := hours.floor(entry.Stamp()).UnixMilli()
+		for _, row := range []struct{ id, grain, key, model, latency string }{
+			{"1", "all", "key_a", "small", "100:2"}, {"2", "all", "", "small", "120:1"}, {"3", "all", "key_a", "", "5:9"}, {"4", "total", "", "", "5:9 100:2 120:1"},
+		} {
+			const q = `insert into rollup_hours (id, grain, workspace_id, start, key_id, model, provider, policy, simulated, requests, errors, rejected, expected,
+				fallbacks, policies, priced, compared, cost, compared_cost, baseline_cost, input_tokens, cached_tokens, output_tokens, latency, ttft)
+				values ($1, $2, 'ws', $3, $4, $5, '', '', 0, 3, 1, 1, 1, 1, 1, 1, 1, 10, 10, 10, 7, 7, 7, $6, '')`
+			if _, err := db.exec(t.Context(), q, row.id, row.grain, start, row.key, row.model, row.latency); err != nil {
+				t.Fatal(err)
+			}
+		}
+
+		if err := db.migrate(t.Context(), embedded()); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.WriteEntries(t.Context(), []requestlog.Entry{entry}); err != nil {
+			t.Fatal(err)
+		}
+
+		for source, want := range map[string][3]any{
+			requestlog.SourceKey:        {int64(7), int64(4), "100:2"},
+			requestlog.SourcePlayground: {int64(3), int64(3), "120:1"},
+		} {
+			var got [][3]any
+			span := []segment{{hours, fromMillis(start), fromMillis(start).Add(time.Hour)}}
+			f := requestlog.RollupFilter{WorkspaceID: "ws", Source: source}
+			if err := db.eachFigure(t.Context(), &f, grainTotal, span, func(r *figureRow) {
+				got = append(got, [3]any{r.sums.Requests, r.sums.Served, r.sums.Latency.String()})
+			}); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff([][3]any{want}, got); diff != "" {
+				t.Errorf("%s: %s", source, diff)
+			}
+		}
+	})
+}

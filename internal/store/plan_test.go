@@ -41,6 +41,8 @@ func TestEveryFilterWalksAnIndexInOrder(t *testing.T) {
 		"slow":             {requestlog.Filter{MinLatency: time.Second}, "requests_latency"},
 		"streams":          {requestlog.Filter{Stream: new(true)}, "requests_stream"},
 		"simulated":        {requestlog.Filter{Simulated: new(true)}, "requests_simulated"},
+		"playground":       {requestlog.Filter{Source: requestlog.SourcePlayground}, "requests_key"},
+		"by keys":          {requestlog.Filter{Source: requestlog.SourceKey}, "requests_"}, // in order of ids, or counting only
 		"text":             {requestlog.Filter{Q: "x"}, "sqlite_autoindex_requests_1"},
 	} {
 		for _, bounded := range []bool{false, true} {

@@ -67,12 +67,13 @@ type rollupKey struct {
 	grain                        grain
 	key, model, provider, policy string
 	simulated                    bool
+	playground                   bool  // sent by a person and no key: all grains keep these apart
 	start                        int64 // unix milliseconds
 }
 
 // of is the key with only the dimensions that a grain keeps.
 func (k rollupKey) of(g grain) rollupKey {
-	kept := rollupKey{workspace: k.workspace, grain: g, simulated: k.simulated, start: k.start}
+	kept := rollupKey{workspace: k.workspace, grain: g, simulated: k.simulated, playground: k.playground, start: k.start}
 	switch g {
 	case grainAll:
 		kept = k
@@ -90,11 +91,11 @@ func (k rollupKey) of(g grain) rollupKey {
 	return kept
 }
 
-// id is the key as one text that begins with the time, so that new rows are near each other. Migration 4 writes the ids
-// of the coarser grains too.
+// id is the key as one text that begins with the time, so that new rows are near each other. Migration 6 writes the ids
+// of the coarser grains too. Where the API key is known, it says whether there was one.
 func (k rollupKey) id() string {
 	if k.grain != grainAll {
-		return fmt.Sprintf("%014d-%s-%s-%d-%s", k.start, k.workspace, k.grain, flag(k.simulated), k.key+k.model+k.provider+k.policy)
+		return fmt.Sprintf("%014d-%s-%s-%d-%s", k.start, k.workspace, k.grain, flag(k.simulated)+2*flag(k.playground), k.key+k.model+k.provider+k.policy)
 	}
 	sum := sha256.Sum256([]byte(strings.Join([]string{k.workspace, k.key, k.model, k.provider, k.policy, strconv.FormatBool(k.simulated)}, "\x00")))
 	return fmt.Sprintf("%014d-%s", k.start, hex.EncodeToString(sum[:12]))
@@ -103,12 +104,13 @@ func (k rollupKey) id() string {
 // rollups are the sums of a batch, by table and key.
 type rollups map[unit]map[rollupKey]*requestlog.Sums
 
-// add counts an entry in every table that still keeps its time.
+// add counts an entry in every table that still keeps its time. An attempt counts at the model and the provider that
+// were tried, which need not be those that served.
 func (r rollups) add(e *requestlog.Entry, now time.Time) {
 	at := e.Stamp()
 	key := rollupKey{
 		workspace: e.WorkspaceID, key: requestlog.Term(e.KeyID), model: requestlog.Term(e.Model), provider: requestlog.Term(e.Provider),
-		policy: requestlog.Term(e.Policy), simulated: e.Simulated,
+		policy: requestlog.Term(e.Policy), simulated: e.Simulated, playground: e.Source() == requestlog.SourcePlayground,
 	}
 	for _, u := range []unit{minutes, hours, days} {
 		if at.Before(u.horizon(now)) {
@@ -118,6 +120,16 @@ func (r rollups) add(e *requestlog.Entry, now time.Time) {
 		for _, g := range grains {
 			r.sums(u, key.of(g)).Add(e)
 		}
+		for i := range e.Attempts {
+			r.addAttempt(u, key, &e.Attempts[i])
+		}
+	}
+}
+
+func (r rollups) addAttempt(u unit, key rollupKey, a *requestlog.Attempt) {
+	key.model, key.provider = requestlog.Term(a.Model), requestlog.Term(a.Provider)
+	for _, g := range grains {
+		r.sums(u, key.of(g)).AddAttempt(a)
 	}
 }
 
@@ -135,9 +147,9 @@ func (r rollups) sums(u unit, key rollupKey) *requestlog.Sums {
 }
 
 var (
-	rollupDimensions = []string{"id", "workspace_id", "grain", "start", "key_id", "model", "provider", "policy", "simulated"}
+	rollupDimensions = []string{"id", "workspace_id", "grain", "start", "key_id", "model", "provider", "policy", "simulated", "playground"}
 	rollupCounts     = []string{
-		"requests", "errors", "rejected", "expected", "fallbacks", "policies", "priced", "compared",
+		"requests", "served", "attempts", "failed_attempts", "errors", "rejected", "expected", "fallbacks", "policies", "priced", "compared",
 		"cost", "compared_cost", "baseline_cost", "input_tokens", "cached_tokens", "output_tokens",
 	}
 	rollupHistograms = []string{"latency", "ttft"}
@@ -236,8 +248,8 @@ func (u unit) inserter() inserter {
 
 func rollupRow(id string, k rollupKey, s *requestlog.Sums) []any {
 	return []any{
-		id, k.workspace, string(k.grain), k.start, k.key, k.model, k.provider, k.policy, flag(k.simulated),
-		s.Requests, s.Errors, s.Rejected, s.Expected, s.Fallbacks, s.Policies, s.Priced, s.Compared,
+		id, k.workspace, string(k.grain), k.start, k.key, k.model, k.provider, k.policy, flag(k.simulated), flag(k.playground),
+		s.Requests, s.Served, s.Attempts, s.Failed, s.Errors, s.Rejected, s.Expected, s.Fallbacks, s.Policies, s.Priced, s.Compared,
 		int64(s.Cost), int64(s.ComparedCost), int64(s.BaselineCost), s.InputTokens, s.CachedTokens, s.OutputTokens,
 		s.Latency.String(), s.TTFT.String(),
 	}

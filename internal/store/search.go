@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -34,7 +35,7 @@ func walked(f *requestlog.Filter) bool {
 	switch conditions := len(f.Values()); {
 	case conditions == 0:
 		return true
-	case conditions > 1, f.Q != "":
+	case conditions > 1, f.Q != "", f.Source == requestlog.SourceKey:
 		return false
 	}
 	return !slices.Contains(f.Outcome, string(requestlog.OK)) && !slices.Contains(f.Decision, string(route.Expected)) &&
@@ -46,40 +47,84 @@ const (
 	shortLook    = 50 * time.Millisecond  // a look at a stretch that took no longer lets the next one be much longer
 	longLook     = 200 * time.Millisecond // one that took longer lets it be as long, a few times
 	fewLooks     = 4                      // after which stretches grow whatever a look takes, so that there is an end
+	leastLook    = 50 * time.Millisecond  // what a look may take however little time there is
+	shrink       = 16                     // how much shorter a stretch becomes whose look was given up
 )
 
-// search looks through a span in stretches, the newest first, until look says that it is enough. Stretches grow, the
-// faster the quicker a look is. When the time is up it ends with an UnfinishedError. Bounds given to look exclude each other.
-func (db *DB) search(ctx context.Context, workspaceID string, b bounds, limit time.Duration, look func(bounds) (bool, error)) error {
+// look looks through a part of a span and says whether it is enough. It may be given up, and must then change nothing.
+type look func(ctx context.Context, part bounds) (enough bool, err error)
+
+// search looks through a span in stretches, the newest first, until it is enough. Stretches grow, the faster the quicker
+// a look is. When the time is up it ends with an UnfinishedError; a look that is still under way then is given up. Parts
+// exclude each other. However short the time is, a search that ends gets on: its first look is repeated with less and
+// less to look at.
+func (db *DB) search(ctx context.Context, workspaceID string, b bounds, limit time.Duration, look look) error {
+	if limit <= 0 {
+		limit = db.timeout * 3 / 4 // the rest is for reading what was found
+	}
 	oldest, newest, err := db.ends(ctx, workspaceID, b)
 	if err != nil || newest.IsZero() {
 		return err
 	}
-	begun := time.Now()
-	stretch := firstStretch
-	for low, looks := newest, 1; ; looks++ {
-		low = low.Add(-stretch)
-		part := b
-		last := !low.After(oldest)
+	begun, stretch, looks := time.Now(), firstStretch, 0
+	for edge := newest; ; {
+		low := edge.Add(-stretch)
+		part, last := b, !low.After(oldest)
 		if !last {
 			part.low = id.Floor("req", low)
 		}
 		start := time.Now()
-		enough, err := look(part)
-		if err != nil || enough || last {
+		enough, err := look.within(ctx, patience(limit, begun, looks, stretch), part)
+		switch {
+		case errors.Is(err, errGivenUp) && looks == 0:
+			stretch = max(stretch/shrink, time.Millisecond)
+			continue
+		case errors.Is(err, errGivenUp):
+			return &requestlog.UnfinishedError{Before: b.high}
+		case err != nil || enough || last:
 			return err
-		}
-		if limit > 0 && time.Since(begun) > limit || ctx.Err() != nil {
+		case time.Since(begun) > limit:
 			return &requestlog.UnfinishedError{Before: part.low}
 		}
+		looks++
 		switch took := time.Since(start); {
 		case took < shortLook:
 			stretch *= 4
 		case took < longLook, looks >= fewLooks:
 			stretch *= 2
 		}
-		b.high = part.low
+		b.high, edge = part.low, low
 	}
+}
+
+// patience is how long the next look may take: what is left, or at first a part of it, so that there is time for a
+// shorter look. The shortest one has all the time there is.
+func patience(limit time.Duration, begun time.Time, looks int, stretch time.Duration) time.Duration {
+	if looks == 0 && stretch <= time.Millisecond {
+		return 0
+	}
+	least := max(limit/4, leastLook)
+	if looks == 0 {
+		return least
+	}
+	return max(limit-time.Since(begun), least)
+}
+
+// errGivenUp says that a look took longer than it may.
+var errGivenUp = errors.New("the look took too long")
+
+// within is a look that is given up when it takes too long; 0 for never.
+func (l look) within(ctx context.Context, patience time.Duration, part bounds) (bool, error) {
+	if patience <= 0 {
+		return l(ctx, part)
+	}
+	soon, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	enough, err := l(soon, part)
+	if err != nil && soon.Err() != nil && ctx.Err() == nil {
+		return false, errGivenUp
+	}
+	return enough, err
 }
 
 // ends returns when the oldest and the newest entry within the bounds were received; zero times when there are none.

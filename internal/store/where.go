@@ -102,10 +102,19 @@ func termConditions(f *requestlog.Filter) []termCondition {
 		{column: "r.policy", values: f.Policy, partial: true},
 		{column: "r.decision", values: f.Decision, partial: true, common: string(route.Expected)},
 		{column: "r.key_id", values: f.Key},
+		{column: "r.key_id", values: keyless(f)},
 		{column: "r.requested", values: f.Requested},
 		{column: "r.model", values: f.Model},
 		{column: "r.provider", values: f.Provider},
 	}
+}
+
+// keyless is the key of requests that came without one, where only those are wanted.
+func keyless(f *requestlog.Filter) []string {
+	if f.Source == requestlog.SourcePlayground {
+		return []string{""}
+	}
+	return nil
 }
 
 // walkable reports whether an index has all the rows that the condition selects.
@@ -119,6 +128,9 @@ func (db *DB) matchRest(w *where, f *requestlog.Filter) {
 	}
 	if f.Simulated != nil {
 		w.conds = append(w.conds, fmt.Sprintf("r.simulated = %d", flag(*f.Simulated))) // spelt out: an index has only the simulated ones
+	}
+	if f.Source == requestlog.SourceKey {
+		w.conds = append(w.conds, "r.key_id <> ''")
 	}
 	if f.Unpriced {
 		w.and("r.cost is null and r.model <> ''")

@@ -218,7 +218,7 @@ func TestCommandLineAndAPITellTheSame(t *testing.T) {
 	}{
 		{"expected", "expected", "ok", 1, func() {}},
 		{"fallback", "fallback", "ok", 2, func() { mock.Then(mockprovider.Fail(500)) }},
-		{"failed", "expected", "client_error", 1, func() { mock.Then(mockprovider.Fail(400)) }},
+		{"failed", "", "client_error", 1, func() { mock.Then(mockprovider.Fail(400)) }},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -32,6 +32,7 @@ func Accounts(t *testing.T, open func(t testing.TB) *store.DB) {
 		{"WorkspacesReadBackWhole", workspacesReadBack},
 		{"TheLastOwnerStays", lastOwnerStays},
 		{"InvitationsAreUsedOnce", invitationsUsedOnce},
+		{"PeopleKeepTheirNames", peopleKeepTheirNames},
 		{"KeysReadBackWhole", keysReadBack},
 		{"KeysOfOthersDoNotExist", foreignKeys},
 		{"ChangesOfKeysAreHeardInOrder", changedKeysInOrder},

@@ -18,12 +18,23 @@ import (
 	"fairlead/internal/store"
 )
 
+// counted is what figures are made of.
+type counted struct {
+	entries  []requestlog.Entry
+	attempts []requestlog.Attempt
+}
+
 // recompute sums up entries from their definition, without the code under test. Quantiles are exact.
-func recompute(entries []requestlog.Entry) requestlog.Figures {
+func recompute(c counted) requestlog.Figures {
 	var f requestlog.Figures
 	var latencies, ttfts []time.Duration
-	for _, e := range entries {
+	for _, a := range c.attempts {
+		f.Attempts++
+		f.Failed += count(a.Class == llm.UpstreamTimeout)
+	}
+	for _, e := range c.entries {
 		f.Requests++
+		f.Served += count(e.Model != "")
 		f.Errors += count(slices.Contains([]requestlog.Outcome{"upstream_error", "gateway_error", "partial", "interrupted"}, e.Outcome))
 		f.Rejected += count(e.Outcome == "rejected")
 		f.Expected += count(e.DecisionKind == route.Expected)
@@ -41,10 +52,10 @@ func recompute(entries []requestlog.Entry) requestlog.Figures {
 		f.InputTokens += e.Usage.Input + e.Usage.CacheRead + e.Usage.CacheWrite
 		f.CachedTokens += e.Usage.CacheRead
 		f.OutputTokens += e.Usage.Output
-		if e.Latency > 0 {
+		if e.Model != "" && e.Latency > 0 {
 			latencies = append(latencies, e.Latency)
 		}
-		if e.TTFT > 0 {
+		if e.Model != "" && e.TTFT > 0 {
 			ttfts = append(ttfts, e.TTFT)
 		}
 	}
@@ -106,6 +117,7 @@ func figuresEqualRecomputation(t *testing.T, db *store.DB) {
 			yes := true
 			f.Simulated = &yes
 		}
+		f.Source = rapid.SampledFrom([]string{"", "key", "playground"}).Draw(t, "source")
 		if rapid.Bool().Draw(t, "by policy") {
 			f.Policy = []string{"a", words[len(words)-1]}
 		}
@@ -128,27 +140,34 @@ func figuresEqualRecomputation(t *testing.T, db *store.DB) {
 	})
 }
 
-// selected are the entries that a roll-up filter means.
-func selected(f requestlog.RollupFilter, entries []requestlog.Entry) []requestlog.Entry {
+// selected groups the entries that a roll-up filter means, and the attempts at what it means.
+func selected[K comparable](f requestlog.RollupFilter, entries []requestlog.Entry, group func(*requestlog.Entry) K) map[K]counted {
 	whole := requestlog.Filter{
 		WorkspaceID: f.WorkspaceID, From: f.From, To: f.To,
-		Key: f.Key, Model: f.Model, Provider: f.Provider, Policy: f.Policy, Simulated: f.Simulated,
+		Key: f.Key, Model: f.Model, Provider: f.Provider, Policy: f.Policy, Simulated: f.Simulated, Source: f.Source,
 	}
-	var out []requestlog.Entry
+	groups := map[K]counted{}
 	for _, e := range entries {
 		if whole.Match(&e) {
-			out = append(out, e)
+			c := groups[group(&e)]
+			c.entries = append(c.entries, e)
+			groups[group(&e)] = c
+		}
+		for _, a := range e.Attempts {
+			tried := e
+			tried.Model, tried.Provider = a.Model, a.Provider
+			if whole.Match(&tried) {
+				c := groups[group(&tried)]
+				c.attempts = append(c.attempts, a)
+				groups[group(&tried)] = c
+			}
 		}
 	}
-	return out
+	return groups
 }
 
 func checkBreakdown(t *rapid.T, db *store.DB, f requestlog.RollupFilter, all []requestlog.Entry, by string, name func(*requestlog.Entry) string) {
-	groups := map[string][]requestlog.Entry{}
-	for _, e := range selected(f, all) {
-		group := requestlog.Term(name(&e))
-		groups[group] = append(groups[group], e)
-	}
+	groups := selected(f, all, func(e *requestlog.Entry) string { return requestlog.Term(name(e)) })
 	got, err := db.Breakdown(context.Background(), requestlog.BreakdownQuery{RollupFilter: f, By: by})
 	must(t, err)
 	if len(got) != len(groups) {
@@ -165,22 +184,113 @@ func checkBreakdown(t *rapid.T, db *store.DB, f requestlog.RollupFilter, all []r
 }
 
 func checkSeries(t *rapid.T, db *store.DB, f requestlog.RollupFilter, all []requestlog.Entry, step time.Duration) {
-	by := map[time.Time][]requestlog.Entry{}
-	for _, e := range selected(f, all) {
-		at := e.Time.Truncate(step)
-		by[at] = append(by[at], e)
-	}
+	by := selected(f, all, func(e *requestlog.Entry) time.Time { return e.Time.Truncate(step) })
 	got, err := db.Series(context.Background(), requestlog.SeriesQuery{RollupFilter: f, Step: step})
 	must(t, err)
-	var total int
+	missing := len(by)
 	for _, b := range got {
-		total += len(by[b.Start])
+		if _, ok := by[b.Start]; ok {
+			missing--
+		}
 		if diff := near(recompute(by[b.Start]), b.Figures); diff != "" {
 			t.Fatalf("bucket %s of %s: %s", b.Start, step, diff)
 		}
 	}
-	if total != len(selected(f, all)) {
-		t.Fatalf("buckets cover %d entries, want %d", total, len(selected(f, all)))
+	if missing != 0 {
+		t.Fatalf("%d buckets with entries are missing", missing)
+	}
+}
+
+func failedAttemptsCountWhereTheyWereMade(t *testing.T, db *store.DB) {
+	ws := newWorkspace()
+	rescued, lost, refused := sample(ws, now), sample(ws, now), sample(ws, now) // sample fails at mistral, then openai serves
+	lost.Model, lost.Provider, lost.Outcome, lost.Attempts = "", "", requestlog.UpstreamError, lost.Attempts[:1]
+	refused.Model, refused.Provider, refused.Outcome, refused.Attempts = "", "", requestlog.Rejected, nil
+	refused.Latency, refused.TTFT = time.Microsecond, 0
+	write(t, db, rescued, lost, refused)
+
+	got := map[string][]int64{}
+	for _, by := range []string{"", "provider", "model"} {
+		groups, err := db.Breakdown(t.Context(), requestlog.BreakdownQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws}, By: by})
+		must(t, err)
+		for _, g := range groups {
+			got[by+":"+g.Name] = []int64{g.Requests, g.Served, g.Attempts, g.Failed, g.Errors}
+		}
+	}
+	want := map[string][]int64{
+		":": {3, 1, 3, 2, 1}, "provider:openai": {1, 1, 1, 0, 0}, "provider:mistral": {0, 0, 2, 2, 0}, "provider:": {2, 0, 0, 0, 1},
+		"model:small-b": {1, 1, 3, 2, 0}, "model:": {2, 0, 0, 0, 1},
+	}
+	if diff := gocmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	total, err := db.Breakdown(t.Context(), requestlog.BreakdownQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws}})
+	must(t, err)
+	if p50 := total[0].LatencyP50; p50 < 370 || p50 > 455 {
+		t.Errorf("half of the served requests took less than %d ms, want about 412", p50)
+	}
+}
+
+func volumesCountAnyFilter(t *testing.T, db *store.DB) {
+	rapid.Check(t, func(t *rapid.T) {
+		ws, span := newWorkspace(), 5*time.Hour
+		var all []requestlog.Entry
+		for range rapid.IntRange(0, 25).Draw(t, "entries") {
+			all = append(all, drawEntry(t, ws, span))
+		}
+		write(t, db, all...)
+		f := drawFilter(t, ws, span)
+		f.From, f.To = now.Add(-span), now.Add(time.Millisecond)
+
+		got, err := db.Volumes(context.Background(), requestlog.VolumeQuery{Filter: f, Step: time.Hour, Within: time.Minute})
+		must(t, err)
+
+		want := map[time.Time]requestlog.Volume{}
+		for at := f.From.Truncate(time.Hour); at.Before(f.To); at = at.Add(time.Hour) {
+			want[at] = requestlog.Volume{Start: at}
+		}
+		for _, e := range all {
+			if !f.Match(&e) {
+				continue
+			}
+			v := want[e.Time.Truncate(time.Hour)]
+			v.Requests++
+			v.Errors += count(slices.Contains([]requestlog.Outcome{"upstream_error", "gateway_error", "partial", "interrupted"}, e.Outcome))
+			v.Fallbacks += count(e.DecisionKind == route.Fallback)
+			want[v.Start] = v
+		}
+		counted := map[time.Time]requestlog.Volume{}
+		for _, v := range got {
+			counted[v.Start] = v
+		}
+		if diff := gocmp.Diff(want, counted); diff != "" || len(got) != len(want) {
+			t.Fatalf("%v: %s", f.Values(), diff)
+		}
+	})
+}
+
+func volumesTellWhatTheyLeftOut(t *testing.T, db *store.DB) {
+	ws := newWorkspace()
+	for age := range 40 {
+		write(t, db, sample(ws, now.Add(-time.Duration(age)*time.Hour)))
+	}
+	q := requestlog.VolumeQuery{
+		Filter: requestlog.Filter{WorkspaceID: ws, Q: "haiku", From: now.Add(-48 * time.Hour), To: now.Add(time.Hour)}, Step: time.Hour, Within: 1,
+	}
+	got, err := db.Volumes(t.Context(), q)
+
+	unfinished, ok := errors.AsType[*requestlog.UnfinishedError](err)
+	if !ok || unfinished.Before == "" || len(got) != 50 {
+		t.Fatalf("%v with %d buckets", err, len(got))
+	}
+	for _, v := range got {
+		if v.Start.Before(now.Add(-time.Hour)) && v.Requests > 0 {
+			t.Errorf("%s is counted after %v", v.Start, unfinished.Before)
+		}
+	}
+	q.Step = time.Second
+	if _, err := db.Volumes(t.Context(), q); err == nil {
+		t.Error("any number of buckets is made")
 	}
 }
 

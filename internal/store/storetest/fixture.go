@@ -103,6 +103,12 @@ func drawEntry(t *rapid.T, workspace string, span time.Duration) requestlog.Entr
 		Preview: word.Draw(t, "preview"), Session: word.Draw(t, "session"), EndUser: word.Draw(t, "user"),
 		BodyState: requestlog.BodyOff,
 	}
+	for range rapid.IntRange(0, 3).Draw(t, "attempts") {
+		e.Attempts = append(e.Attempts, requestlog.Attempt{
+			Model: word.Draw(t, "tried model"), Provider: word.Draw(t, "tried provider"),
+			Class: rapid.SampledFrom([]llm.Kind{"", llm.UpstreamTimeout, llm.ClientCancelled}).Draw(t, "class"),
+		})
+	}
 	if rapid.Bool().Draw(t, "failed") {
 		e.Error = &requestlog.Failure{Code: "NO_ROUTE", Message: word.Draw(t, "message")}
 	}
@@ -152,6 +158,7 @@ func drawFilter(t *rapid.T, workspace string, span time.Duration) requestlog.Fil
 		func() { f.User = values.Draw(t, "users") },
 		func() { f.Stream = &yes },
 		func() { f.Simulated = &yes },
+		func() { f.Source = rapid.SampledFrom([]string{"key", "playground"}).Draw(t, "source") },
 		func() { f.Unpriced = true },
 		func() { f.MinCost = price("min_cost") },
 		func() { f.MaxCost = price("max_cost") },

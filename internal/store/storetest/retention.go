@@ -166,6 +166,9 @@ func manyWritersAndReaders(t *testing.T, db *store.DB) {
 	for range writers * batches * perBatch {
 		e := sample(ws, now)
 		want.Add(&e)
+		for i := range e.Attempts {
+			want.AddAttempt(&e.Attempts[i])
+		}
 	}
 	if diff := cmp.Diff([]requestlog.Group{{Name: "key_1", Figures: want.Total()}}, groups); diff != "" {
 		t.Error(diff)

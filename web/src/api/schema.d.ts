@@ -73,7 +73,11 @@ export interface paths {
         get: operations["list-sessions"];
         put?: never;
         post?: never;
-        delete?: never;
+        /**
+         * Sign every other browser out
+         * @description The one that asks stays signed in.
+         */
+        delete: operations["end-other-sessions"];
         options?: never;
         head?: never;
         patch?: never;
@@ -233,6 +237,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/models/{name}/prices/{provider}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Set the price of a model at a provider
+         * @description It holds from the next request on, over restarts, and before what catalog and configuration say. Costs of earlier requests stay.
+         */
+        put: operations["set-price"];
+        post?: never;
+        /** Go back to the price that catalog or configuration give */
+        delete: operations["delete-price"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/overview": {
         parameters: {
             query?: never;
@@ -242,7 +267,7 @@ export interface paths {
         };
         /**
          * Get the figures of a period: tiles, series, breakdowns and what needs attention
-         * @description Everything comes from roll-ups. The series and breakdowns obey the same filters as the tiles.
+         * @description Everything comes from roll-ups. The series and breakdowns obey the same filters as the tiles. Requests from the playground are left out unless source says otherwise.
          */
         get: operations["get-overview"];
         put?: never;
@@ -446,7 +471,7 @@ export interface paths {
         };
         /**
          * Export matching requests as CSV or JSON lines, newest first
-         * @description A stream of any length: it is complete only if it ends properly. Columns: id, time, outcome, status, endpoint, stream, requested_model, model, provider, decision, policy, attempt_count, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, reasoning_tokens, cost_usd, baseline_model, baseline_cost_usd, saved_usd, latency_ms, ttft_ms, key_id, key_name, finish_reason, error_code, error_message, simulated, session, end_user, tags, client, ip, preview. In CSV, texts that a spreadsheet would run as a formula are preceded by an apostrophe.
+         * @description A stream of any length: it is complete only if it ends properly. Columns: id, time, outcome, status, endpoint, stream, requested_model, model, provider, decision, policy, attempt_count, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, reasoning_tokens, cost_usd, baseline_model, baseline_cost_usd, saved_usd, latency_ms, ttft_ms, key_id, key_name, finish_reason, error_code, error_message, simulated, session, end_user, tags, client, ip, fallback_reason, source, preview. In CSV, texts that a spreadsheet would run as a formula are preceded by an apostrophe.
          */
         get: operations["export-requests"];
         put?: never;
@@ -486,7 +511,7 @@ export interface paths {
         };
         /**
          * Get the volume of requests over time
-         * @description From roll-ups, so only the filters listed here count.
+         * @description From roll-ups where the filter has nothing but from, to, model, provider, policy, key, simulated and source. Any other filter counts the requests themselves, the newest first, for at most a second: `partial` says that the time was not enough for all of them.
          */
         get: operations["get-request-histogram"];
         put?: never;
@@ -785,7 +810,7 @@ export interface components {
         };
         Attention: {
             /** @enum {string} */
-            kind: "no_provider" | "circuit_open" | "credential_resting" | "budget_over" | "budget_warn" | "key_expiring" | "price_unknown";
+            kind: "no_provider" | "circuit_open" | "circuit_recovering" | "credential_resting" | "budget_over" | "budget_warn" | "key_expiring" | "price_unknown";
             label: string;
             message: string;
             /** @description What it is about: a target, a credential, a key id or a model. */
@@ -809,6 +834,8 @@ export interface components {
             id: string;
             /** @description Id of what was changed. */
             object: string;
+            /** @description What to show for the object: an email address, a key's name, or of an invitation whoever accepted it, where known. */
+            object_label: string;
         };
         AuditPage: {
             /** @description Pass it as before to get the next page; null when this is the last one. */
@@ -835,8 +862,13 @@ export interface components {
         BillView: {
             /** @description The day the prices were read. */
             as_of: string;
+            /**
+             * @description What kind of prices these are; local ones are of a server on this machine.
+             * @enum {string}
+             */
+            price_source: "list" | "override" | "provider-reported" | "local";
             rows: components["schemas"]["BillRow"][];
-            /** @description Where the prices come from: list, override, local or provider. */
+            /** @description Exactly where the prices come from, such as the lists they were read from. */
             source: string;
             /** @example 12.5 */
             total_usd: string;
@@ -954,8 +986,10 @@ export interface components {
             /** @description The last four characters. */
             hint: string;
             id: string;
-            /** @description Why it rests. */
+            /** @description Why it rests: a class of failure. */
             reason: string | null;
+            /** @description The same in words. */
+            reason_text: string | null;
             /** @description Only credentials of the dashboard can be removed here. */
             removable: boolean;
             /** Format: date-time */
@@ -978,6 +1012,10 @@ export interface components {
         };
         DeleteAccountInputBody: {
             password: string;
+        };
+        EndedSessions: {
+            /** Format: int64 */
+            ended: number;
         };
         Erased: {
             /**
@@ -1057,6 +1095,11 @@ export interface components {
         };
         FigureBin: {
             /**
+             * Format: int64
+             * @description Calls made to providers. Of one model or provider: those made to it, whoever served in the end.
+             */
+            attempts: number;
+            /**
              * @description What the compared requests would have cost.
              * @example 12.5
              */
@@ -1070,12 +1113,27 @@ export interface components {
             compared: number;
             /** @example 12.5 */
             cost_usd: string;
-            /** Format: double */
+            /**
+             * Format: double
+             * @description Compared as a share of served: how much of the traffic saved speaks for.
+             */
+            coverage_percent: number | null;
+            /**
+             * Format: double
+             * @description Of requests; of one model or provider: of the attempts made at it.
+             */
             error_percent: number | null;
             /** Format: int64 */
             errors: number;
             /** Format: int64 */
             expected: number;
+            /**
+             * Format: double
+             * @description Of attempts.
+             */
+            failed_attempt_percent: number | null;
+            /** Format: int64 */
+            failed_attempts: number;
             /** Format: double */
             fallback_percent: number | null;
             /** Format: int64 */
@@ -1084,7 +1142,7 @@ export interface components {
             input_tokens: number;
             /**
              * Format: int64
-             * @description Quantiles come from histograms: within 10 % of the true value.
+             * @description Of served requests. Quantiles come from histograms: within 10 % of the true value.
              */
             latency_p50_ms: number | null;
             /** Format: int64 */
@@ -1098,6 +1156,11 @@ export interface components {
              * @description Requests with a known cost.
              */
             priced: number;
+            /**
+             * Format: double
+             * @description Priced as a share of served.
+             */
+            priced_percent: number | null;
             /** Format: int64 */
             rejected: number;
             /** Format: int64 */
@@ -1109,12 +1172,22 @@ export interface components {
              * @example 12.5
              */
             saved_usd: string;
+            /**
+             * Format: int64
+             * @description Requests that a target served: what costs and latencies can be known of.
+             */
+            served: number;
             /** Format: date-time */
             start: string;
             /** Format: int64 */
             ttft_p50_ms: number | null;
         };
         FigureGroup: {
+            /**
+             * Format: int64
+             * @description Calls made to providers. Of one model or provider: those made to it, whoever served in the end.
+             */
+            attempts: number;
             /**
              * @description What the compared requests would have cost.
              * @example 12.5
@@ -1129,12 +1202,27 @@ export interface components {
             compared: number;
             /** @example 12.5 */
             cost_usd: string;
-            /** Format: double */
+            /**
+             * Format: double
+             * @description Compared as a share of served: how much of the traffic saved speaks for.
+             */
+            coverage_percent: number | null;
+            /**
+             * Format: double
+             * @description Of requests; of one model or provider: of the attempts made at it.
+             */
             error_percent: number | null;
             /** Format: int64 */
             errors: number;
             /** Format: int64 */
             expected: number;
+            /**
+             * Format: double
+             * @description Of attempts.
+             */
+            failed_attempt_percent: number | null;
+            /** Format: int64 */
+            failed_attempts: number;
             /** Format: double */
             fallback_percent: number | null;
             /** Format: int64 */
@@ -1145,7 +1233,7 @@ export interface components {
             label: string;
             /**
              * Format: int64
-             * @description Quantiles come from histograms: within 10 % of the true value.
+             * @description Of served requests. Quantiles come from histograms: within 10 % of the true value.
              */
             latency_p50_ms: number | null;
             /** Format: int64 */
@@ -1161,6 +1249,11 @@ export interface components {
              * @description Requests with a known cost.
              */
             priced: number;
+            /**
+             * Format: double
+             * @description Priced as a share of served.
+             */
+            priced_percent: number | null;
             /** Format: int64 */
             rejected: number;
             /** Format: int64 */
@@ -1173,6 +1266,11 @@ export interface components {
              */
             saved_usd: string;
             /**
+             * Format: int64
+             * @description Requests that a target served: what costs and latencies can be known of.
+             */
+            served: number;
+            /**
              * Format: double
              * @description Of all requests.
              */
@@ -1181,6 +1279,11 @@ export interface components {
             ttft_p50_ms: number | null;
         };
         FigureSet: {
+            /**
+             * Format: int64
+             * @description Calls made to providers. Of one model or provider: those made to it, whoever served in the end.
+             */
+            attempts: number;
             /**
              * @description What the compared requests would have cost.
              * @example 12.5
@@ -1195,12 +1298,27 @@ export interface components {
             compared: number;
             /** @example 12.5 */
             cost_usd: string;
-            /** Format: double */
+            /**
+             * Format: double
+             * @description Compared as a share of served: how much of the traffic saved speaks for.
+             */
+            coverage_percent: number | null;
+            /**
+             * Format: double
+             * @description Of requests; of one model or provider: of the attempts made at it.
+             */
             error_percent: number | null;
             /** Format: int64 */
             errors: number;
             /** Format: int64 */
             expected: number;
+            /**
+             * Format: double
+             * @description Of attempts.
+             */
+            failed_attempt_percent: number | null;
+            /** Format: int64 */
+            failed_attempts: number;
             /** Format: double */
             fallback_percent: number | null;
             /** Format: int64 */
@@ -1209,7 +1327,7 @@ export interface components {
             input_tokens: number;
             /**
              * Format: int64
-             * @description Quantiles come from histograms: within 10 % of the true value.
+             * @description Of served requests. Quantiles come from histograms: within 10 % of the true value.
              */
             latency_p50_ms: number | null;
             /** Format: int64 */
@@ -1223,6 +1341,11 @@ export interface components {
              * @description Requests with a known cost.
              */
             priced: number;
+            /**
+             * Format: double
+             * @description Priced as a share of served.
+             */
+            priced_percent: number | null;
             /** Format: int64 */
             rejected: number;
             /** Format: int64 */
@@ -1234,6 +1357,11 @@ export interface components {
              * @example 12.5
              */
             saved_usd: string;
+            /**
+             * Format: int64
+             * @description Requests that a target served: what costs and latencies can be known of.
+             */
+            served: number;
             /** Format: int64 */
             ttft_p50_ms: number | null;
         };
@@ -1247,8 +1375,20 @@ export interface components {
         };
         Histogram: {
             bins: components["schemas"]["HistogramBin"][];
+            /**
+             * @description What was counted: roll-ups, or the requests themselves where roll-ups do not know the filter.
+             * @enum {string}
+             */
+            counted: "rollups" | "requests";
+            /**
+             * Format: date-time
+             * @description From when on bins are counted; null when all are.
+             */
+            counted_from: string | null;
             /** Format: date-time */
             from: string;
+            /** @description Counting was stopped by time: bins before counted_from are not counted. */
+            partial: boolean;
             /** Format: int64 */
             step_ms: number;
             /** Format: date-time */
@@ -1555,6 +1695,24 @@ export interface components {
             name: string;
             reason?: string;
         };
+        PriceInput: {
+            /** @example 12.5 */
+            cache_read_per_mtok_usd?: string;
+            /** @example 12.5 */
+            cache_write_per_mtok_usd?: string;
+            /**
+             * @description Dollars per million fresh input tokens; 0 for free.
+             * @example 12.5
+             */
+            input_per_mtok_usd: string;
+            /**
+             * @description Dollars per million output tokens; 0 for free.
+             * @example 12.5
+             */
+            output_per_mtok_usd: string;
+            /** @example 12.5 */
+            per_request_usd?: string;
+        };
         PriceView: {
             as_of: string;
             /**
@@ -1570,6 +1728,12 @@ export interface components {
             output_per_mtok_usd: string;
             /** @example 12.5 */
             per_request_usd: string;
+            /**
+             * @description What kind of price this is; a local one is of a server on this machine.
+             * @enum {string}
+             */
+            price_source: "list" | "override" | "provider-reported" | "local";
+            /** @description Exactly where it comes from, such as the lists it was read from. */
             source: string;
             /** @description Dearer cards for long prompts. */
             tiers: components["schemas"]["TierView"][];
@@ -1612,10 +1776,10 @@ export interface components {
             /** @description What the provider last said about its rate limits. */
             headroom?: components["schemas"]["HeadroomView"];
             /**
-             * @description The worst of it: down when no target can be used, degraded when some cannot.
+             * @description The worst of it: down when no target can be used, degraded when some cannot, recovering when those that failed are being tried again.
              * @enum {string}
              */
-            health: "ok" | "degraded" | "down" | "unknown";
+            health: "ok" | "degraded" | "recovering" | "down" | "unknown";
             name: string;
             /** Format: double */
             share_percent: number | null;
@@ -1706,11 +1870,13 @@ export interface components {
              * @example 12.5
              */
             cost_usd: string | null;
-            /** @description expected, fallback or policy; null for a request that was refused before one was made. */
+            /** @description expected, fallback or policy; null for a request that no target served. */
             decision: string | null;
             end_user: string | null;
             endpoint: string;
             error?: components["schemas"]["Failure"];
+            /** @description Why the first choice did not serve, in words; null unless the decision is fallback. */
+            fallback_reason: string | null;
             finish_reason: string | null;
             /** @description Request id, as x-request-id gave it. */
             id: string;
@@ -1752,6 +1918,11 @@ export interface components {
             session: string | null;
             simulated: boolean;
             /**
+             * @description How it came in: by an API key, or from the dashboard's playground.
+             * @enum {string}
+             */
+            source: "key" | "playground";
+            /**
              * @description A running request has no outcome, cost or latency yet.
              * @enum {string}
              */
@@ -1783,6 +1954,8 @@ export interface components {
             /** @description Pass it as before to get the next page; null when this is the last one. */
             before: string | null;
             requests: components["schemas"]["RequestRow"][];
+            /** @description The search was stopped by time, so the page may have fewer requests than there are, or none; pass before to go on. */
+            unfinished: boolean;
         };
         RequestRow: {
             /** @description Set instead of a key when a dashboard session sent it. */
@@ -1801,11 +1974,13 @@ export interface components {
              * @example 12.5
              */
             cost_usd: string | null;
-            /** @description expected, fallback or policy; null for a request that was refused before one was made. */
+            /** @description expected, fallback or policy; null for a request that no target served. */
             decision: string | null;
             end_user: string | null;
             endpoint: string;
             error?: components["schemas"]["Failure"];
+            /** @description Why the first choice did not serve, in words; null unless the decision is fallback. */
+            fallback_reason: string | null;
             finish_reason: string | null;
             /** @description Request id, as x-request-id gave it. */
             id: string;
@@ -1841,6 +2016,11 @@ export interface components {
             saved_usd: string | null;
             session: string | null;
             simulated: boolean;
+            /**
+             * @description How it came in: by an API key, or from the dashboard's playground.
+             * @enum {string}
+             */
+            source: "key" | "playground";
             /**
              * @description A running request has no outcome, cost or latency yet.
              * @enum {string}
@@ -1971,8 +2151,10 @@ export interface components {
             error_percent: number | null;
             /** Format: date-time */
             next_probe: string | null;
-            /** @description Why the circuit is not closed. */
+            /** @description Why the circuit is not closed: a class of failure. */
             reason: string | null;
+            /** @description The same in words. */
+            reason_text: string | null;
             /** Format: double */
             tokens_per_second: number | null;
             /**
@@ -1988,6 +2170,8 @@ export interface components {
             model: string;
             /** @description Absent when unknown: such a target is never chosen by itself. */
             price?: components["schemas"]["PriceView"];
+            /** @description The price was set with set-price, and delete-price removes it. */
+            price_set: boolean;
             provider: string;
             simulated: boolean;
             /** @description provider/model. */
@@ -2258,6 +2442,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["BrowserSessionList"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "end-other-sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EndedSessions"];
                 };
             };
             /** @description Error */
@@ -2656,6 +2869,82 @@ export interface operations {
             };
         };
     };
+    "set-price": {
+        parameters: {
+            query?: {
+                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                workspace?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Model name; a slash in it is written %2F. */
+                name: string;
+                /** @description Provider name. */
+                provider: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PriceInput"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TargetView"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "delete-price": {
+        parameters: {
+            query?: {
+                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                workspace?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Model name; a slash in it is written %2F. */
+                name: string;
+                /** @description Provider name. */
+                provider: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     "get-overview": {
         parameters: {
             query?: {
@@ -2675,6 +2964,8 @@ export interface operations {
                 key?: string;
                 /** @description true or false; both when absent. */
                 simulated?: string;
+                /** @description How requests came in: by an API key, or from the dashboard's playground. */
+                source?: "key" | "playground" | "all";
             };
             header?: never;
             path?: never;
@@ -3066,6 +3357,8 @@ export interface operations {
                 unpriced?: string;
                 /** @description true or false; both when absent. */
                 simulated?: string;
+                /** @description How requests came in: by an API key, or from the dashboard's playground; all when absent. */
+                source?: "key" | "playground" | "all";
                 /** @description A filter by name; the other parameters refine it. */
                 preset?: "errors" | "fallbacks" | "policy" | "expensive" | "slowest" | "negative_savings" | "unpriced";
                 /** @description Text searched literally in previews, ids and errors. Needs the permission to read texts. */
@@ -3153,6 +3446,8 @@ export interface operations {
                 unpriced?: string;
                 /** @description true or false; both when absent. */
                 simulated?: string;
+                /** @description How requests came in: by an API key, or from the dashboard's playground; all when absent. */
+                source?: "key" | "playground" | "all";
                 /** @description A filter by name; the other parameters refine it. */
                 preset?: "errors" | "fallbacks" | "policy" | "expensive" | "slowest" | "negative_savings" | "unpriced";
                 /** @description Text searched literally in previews, ids and errors. Needs the permission to read texts. */
@@ -3239,6 +3534,8 @@ export interface operations {
                 unpriced?: string;
                 /** @description true or false; both when absent. */
                 simulated?: string;
+                /** @description How requests came in: by an API key, or from the dashboard's playground; all when absent. */
+                source?: "key" | "playground" | "all";
                 /** @description A filter by name; the other parameters refine it. */
                 preset?: "errors" | "fallbacks" | "policy" | "expensive" | "slowest" | "negative_savings" | "unpriced";
                 /** @description Text searched literally in previews, ids and errors. Needs the permission to read texts. */
@@ -3321,6 +3618,8 @@ export interface operations {
                 unpriced?: string;
                 /** @description true or false; both when absent. */
                 simulated?: string;
+                /** @description How requests came in: by an API key, or from the dashboard's playground; all when absent. */
+                source?: "key" | "playground" | "all";
                 /** @description A filter by name; the other parameters refine it. */
                 preset?: "errors" | "fallbacks" | "policy" | "expensive" | "slowest" | "negative_savings" | "unpriced";
                 /** @description Text searched literally in previews, ids and errors. Needs the permission to read texts. */
@@ -3375,6 +3674,8 @@ export interface operations {
                 key?: string;
                 /** @description true or false; both when absent. */
                 simulated?: string;
+                /** @description How requests came in: by an API key, or from the dashboard's playground. */
+                source?: "key" | "playground" | "all";
             };
             header?: never;
             path?: never;
@@ -3411,16 +3712,54 @@ export interface operations {
                 from?: string;
                 /** @description End, exclusive: RFC 3339, or relative such as now. */
                 to?: string;
-                /** @description Models that served, joined by commas. */
+                /** @description Request ids. */
+                id?: string;
+                /** @description expected, fallback, policy. */
+                decision?: string;
+                /** @description ok, client_error, upstream_error, rejected, cancelled, partial, interrupted, gateway_error. */
+                outcome?: string;
+                /** @description HTTP statuses. */
+                status?: string;
+                /** @description Models that served. */
                 model?: string;
+                /** @description Models as callers asked for them. */
+                requested?: string;
                 /** @description Providers that served. */
                 provider?: string;
                 /** @description Policies that shaped the decision. */
                 policy?: string;
                 /** @description Key ids. */
                 key?: string;
+                /** @description name=value, or name for any value. */
+                tag?: string;
+                /** @description Session ids. */
+                session?: string;
+                /** @description End users as callers named them. */
+                user?: string;
+                /** @description true or false. */
+                stream?: string;
+                /** @description Dollars. */
+                min_cost?: string;
+                /** @description Dollars. */
+                max_cost?: string;
+                /** @description Milliseconds, or a duration such as 2s. */
+                min_latency?: string;
+                /** @description Milliseconds, or a duration such as 2s. */
+                max_latency?: string;
+                /** @description Dollars; may be negative. */
+                min_saved?: string;
+                /** @description Dollars; may be negative. max_saved=0 finds negative savings. */
+                max_saved?: string;
+                /** @description true for requests whose cost is unknown. */
+                unpriced?: string;
                 /** @description true or false; both when absent. */
                 simulated?: string;
+                /** @description How requests came in: by an API key, or from the dashboard's playground; all when absent. */
+                source?: "key" | "playground" | "all";
+                /** @description A filter by name; the other parameters refine it. */
+                preset?: "errors" | "fallbacks" | "policy" | "expensive" | "slowest" | "negative_savings" | "unpriced";
+                /** @description Text searched literally in previews, ids and errors. Needs the permission to read texts. */
+                q?: string;
             };
             header?: never;
             path?: never;
@@ -3499,6 +3838,8 @@ export interface operations {
                 unpriced?: string;
                 /** @description true or false; both when absent. */
                 simulated?: string;
+                /** @description How requests came in: by an API key, or from the dashboard's playground; all when absent. */
+                source?: "key" | "playground" | "all";
                 /** @description A filter by name; the other parameters refine it. */
                 preset?: "errors" | "fallbacks" | "policy" | "expensive" | "slowest" | "negative_savings" | "unpriced";
                 /** @description Text searched literally in previews, ids and errors. Needs the permission to read texts. */

@@ -1,0 +1,53 @@
+package admin
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/account"
+)
+
+func TestAuditNamesThoseWhoLeft(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.world.names = map[string]string{"acc_left": "left@example.com", "inv_used": "guest@example.com"}
+	role := json.RawMessage(`{"role":"developer"}`)
+	for _, e := range []account.AuditEvent{
+		{Actor: "acc_owner", Object: "inv_used", After: role},
+		{Actor: "acc_owner", Object: "inv_open", After: role},
+		{Actor: "acc_left", Object: "inv_gone"},
+		{Actor: "key_read", Object: "acc_viewer"},
+		{Actor: "acc_unknown", Object: "key_read"},
+		{Actor: "command line", Object: "acme"},
+	} {
+		e.WorkspaceID, e.At = home, noon
+		s.world.events = append(s.world.events, e)
+	}
+	s.world.keys[home][1].Name = "ci"
+
+	var page AuditPage
+	s.call("GET", "/audit", "", as("acc_admin")).want(200).into(&page)
+
+	got := [][2]string{}
+	for _, e := range page.Events {
+		got = append(got, [2]string{e.Label, e.Target})
+	}
+	want := [][2]string{
+		{"owner@example.com", "guest@example.com"},
+		{"owner@example.com", "an invitation as developer"},
+		{"left@example.com", "an invitation"},
+		{"ci", "viewer@example.com"},
+		{"acc_unknown", "ci"},
+		{"command line", "acme"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	var asKey AuditPage
+	s.call("GET", "/audit", "", key("fl_manage")).want(200).into(&asKey) // a key may not read who the members are
+	if asKey.Events[2].Label != "acc_left" {
+		t.Errorf("%+v", asKey.Events[2])
+	}
+}

@@ -1,0 +1,129 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"fairlead/internal/account"
+	"fairlead/internal/catalog"
+	"fairlead/internal/llm"
+	"fairlead/internal/money"
+)
+
+// PricePath names a target whose price is set. It is exported because huma reads embedded fields only then.
+type PricePath struct {
+	Name     string `path:"name" maxLength:"200" doc:"Model name; a slash in it is written %2F."`
+	Provider string `path:"provider" maxLength:"100" doc:"Provider name."`
+}
+
+// PriceInput is a price card set by hand. Rates that are not given are not asked for: cached tokens cost as fresh ones.
+type PriceInput struct {
+	Input      money.Amount  `json:"input_per_mtok_usd" doc:"Dollars per million fresh input tokens; 0 for free."`
+	Output     money.Amount  `json:"output_per_mtok_usd" doc:"Dollars per million output tokens; 0 for free."`
+	CacheRead  *money.Amount `json:"cache_read_per_mtok_usd,omitempty"`
+	CacheWrite *money.Amount `json:"cache_write_per_mtok_usd,omitempty"`
+	PerRequest *money.Amount `json:"per_request_usd,omitempty"`
+}
+
+func (a *API) registerPrices() {
+	tags := []string{"models"}
+	register(a, account.ManageModels, huma.Operation{
+		OperationID: "set-price", Method: http.MethodPut, Path: "/models/{name}/prices/{provider}", Tags: tags,
+		Summary:     "Set the price of a model at a provider",
+		Description: "It holds from the next request on, over restarts, and before what catalog and configuration say. Costs of earlier requests stay.",
+	}, a.setPrice)
+	register(a, account.ManageModels, huma.Operation{
+		OperationID: "delete-price", Method: http.MethodDelete, Path: "/models/{name}/prices/{provider}", Tags: tags,
+		Summary: "Go back to the price that catalog or configuration give", DefaultStatus: http.StatusNoContent,
+	}, a.deletePrice)
+}
+
+type setPriceInput struct {
+	PricePath
+	Body PriceInput
+}
+
+func (a *API) setPrice(ctx context.Context, c *call, in *setPriceInput) (*output[TargetView], error) {
+	price, err := in.Body.price(a.Now())
+	if err != nil {
+		return nil, err
+	}
+	changed, err := a.changePrice(ctx, c, in.PricePath, "price.set", price)
+	if err != nil {
+		return nil, err
+	}
+	return &output[TargetView]{targetViews([]TargetState{*changed})[0]}, nil
+}
+
+func (a *API) deletePrice(ctx context.Context, c *call, in *PricePath) (*nothing, error) {
+	_, err := a.changePrice(ctx, c, *in, "price.delete", nil)
+	return nil, err
+}
+
+// changePrice changes the price, notes that in the audit log, and returns the target as it is afterwards.
+func (a *API) changePrice(ctx context.Context, c *call, at PricePath, action string, price *catalog.Price) (*TargetState, error) {
+	if a.Prices == nil {
+		return nil, llm.Errorf(llm.Conflict, "Prices of this instance are set in its configuration, not here.")
+	}
+	before, err := a.target(at)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.Prices.SetPrice(ctx, at.Provider, at.Name, price); err != nil {
+		return nil, err
+	}
+	after, err := a.target(at)
+	if err != nil {
+		return nil, err
+	}
+	return after, a.Notes.Note(ctx, c.actor, action, at.Provider+"/"+at.Name, noted(before), noted(after))
+}
+
+// noted is a price as the audit log shows it; nothing where it is not known.
+func noted(t *TargetState) any {
+	if t.Target.Price == nil {
+		return nil
+	}
+	return priceView(t.Target.Price)
+}
+
+// target finds a model at a provider.
+func (a *API) target(at PricePath) (*TargetState, error) {
+	for _, m := range a.Fleet.Models() {
+		for _, t := range m.Targets {
+			if t.Target.Model.Name == at.Name && t.Target.Provider == at.Provider {
+				return &t, nil
+			}
+		}
+	}
+	return nil, account.ErrNotFound
+}
+
+// price is the card, or what is wrong with it.
+func (in *PriceInput) price(now time.Time) (*catalog.Price, error) {
+	problems := []Problem{}
+	rate := func(param string, amount *money.Amount) *money.Rate {
+		if amount == nil {
+			return nil
+		}
+		if *amount < 0 {
+			problems = append(problems, Problem{In: "body", Param: param, Message: "must not be negative"})
+		}
+		return new(money.Rate(*amount)) // both count nano-dollars
+	}
+	p := &catalog.Price{
+		Input: *rate("input_per_mtok_usd", &in.Input), Output: *rate("output_per_mtok_usd", &in.Output),
+		CacheRead: rate("cache_read_per_mtok_usd", in.CacheRead), CacheWrite: rate("cache_write_per_mtok_usd", in.CacheWrite),
+		Source: priceOverride, AsOf: now.UTC().Format(time.DateOnly),
+	}
+	if fee := rate("per_request_usd", in.PerRequest); fee != nil {
+		p.PerRequest = money.Amount(*fee)
+	}
+	if len(problems) > 0 {
+		return nil, invalidAll(problems)
+	}
+	return p, nil
+}

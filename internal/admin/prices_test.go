@@ -1,0 +1,69 @@
+package admin
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/catalog"
+	"fairlead/internal/money"
+)
+
+func TestPricesAreSetAndRemoved(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	admin, path := as("acc_admin"), "/models/odd/prices/acme"
+	var got TargetView
+	s.call("PUT", path, `{"input_per_mtok_usd":"0.4","output_per_mtok_usd":"1.6","cache_read_per_mtok_usd":"0.1","per_request_usd":"0.001"}`, admin).want(200).into(&got)
+
+	cached := money.PerMillion(0.1)
+	want := &catalog.Price{
+		Input: money.PerMillion(0.4), Output: money.PerMillion(1.6), CacheRead: &cached, PerRequest: money.Dollar / 1000, Source: "override", AsOf: "2026-11-15",
+	}
+	if diff := cmp.Diff(want, s.fleet.set); diff != "" {
+		t.Error(diff)
+	}
+	if !got.PriceSet || got.Price.Kind != "override" || got.Price.Input.String() != "0.4" || got.Target != "acme/odd" {
+		t.Errorf("%+v", got)
+	}
+	s.call("DELETE", path, "", admin).want(http.StatusNoContent)
+	if s.fleet.set != nil {
+		t.Error("still set")
+	}
+	s.call("DELETE", path, "", admin).refused(http.StatusNotFound, "NOT_FOUND")
+	actions := []string{}
+	for _, e := range s.world.events {
+		actions = append(actions, e.Action+" "+e.Object)
+	}
+	if diff := cmp.Diff([]string{"price.set acme/odd", "price.delete acme/odd"}, actions); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestPricesRefuseWhatIsNone(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	admin := as("acc_admin")
+	e := s.call("PUT", "/models/odd/prices/acme", `{"input_per_mtok_usd":"-1","output_per_mtok_usd":"1","cache_write_per_mtok_usd":"-1"}`, admin).refused(http.StatusBadRequest, "INVALID_REQUEST")
+	params := []string{}
+	for _, p := range e.Details.Problems {
+		params = append(params, p.Param)
+	}
+	if diff := cmp.Diff([]string{"cache_write_per_mtok_usd", "input_per_mtok_usd"}, params); diff != "" {
+		t.Error(diff)
+	}
+	s.call("PUT", "/models/odd/prices/acme", `{"input_per_mtok_usd":"1"}`, admin).refused(http.StatusBadRequest, "INVALID_REQUEST")
+	const card = `{"input_per_mtok_usd":"1","output_per_mtok_usd":"1"}`
+	for _, path := range []string{"/models/none/prices/acme", "/models/odd/prices/none", "/models/org%2Fmodel/prices/acme"} {
+		s.call("PUT", path, card, admin).refused(http.StatusNotFound, "NOT_FOUND")
+	}
+	s.call("PUT", "/models/odd/prices/acme", card, as("acc_developer")).refused(http.StatusForbidden, "PERMISSION_DENIED")
+	s.call("PUT", "/models/odd/prices/acme", card, as(stranger)).refused(http.StatusForbidden, "PERMISSION_DENIED")
+	fixed := newSite(t, func(p *Parts) { p.Prices = nil })
+	told := fixed.call("PUT", "/models/odd/prices/acme", card, admin).refused(http.StatusConflict, "CONFLICT")
+	if !strings.Contains(told.Error, "configuration") || s.fleet.set != nil {
+		t.Errorf("%s, %+v", told.Error, s.fleet.set)
+	}
+}

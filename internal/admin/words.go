@@ -1,0 +1,72 @@
+package admin
+
+import (
+	"fmt"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
+)
+
+// did says of a provider what a class of failure means, to be read after its name.
+var did = map[llm.Kind]string{
+	llm.UpstreamConnect:       "could not be reached",
+	llm.UpstreamTimeout:       "did not answer in time",
+	llm.UpstreamRateLimited:   "asked for fewer requests",
+	llm.UpstreamOverloaded:    "was overloaded",
+	llm.UpstreamServer:        "answered with an error of its own",
+	llm.UpstreamAuth:          "refused our credential",
+	llm.UpstreamNotFound:      "did not know the model",
+	llm.UpstreamMalformed:     "sent an answer that cannot be read",
+	llm.UpstreamCut:           "broke its answer off",
+	llm.UpstreamInvalid:       "refused the request",
+	llm.UpstreamContext:       "could not hold a prompt of this length",
+	llm.UpstreamContentPolicy: "refused the content",
+}
+
+// words is what a class of failure means; what is no class is said as it is.
+func words(class string) string {
+	if text, ok := did[llm.Kind(class)]; ok {
+		return text
+	}
+	return class
+}
+
+// fallbackReason says why another target served than the first choice; empty when it was the first choice.
+func fallbackReason(e *requestlog.Entry) string {
+	if e.DecisionKind != route.Fallback {
+		return ""
+	}
+	for i := range e.Attempts {
+		a := &e.Attempts[i]
+		if a.Class == "" {
+			continue
+		}
+		reason := fmt.Sprintf("%s/%s %s", a.Provider, a.Model, words(string(a.Class)))
+		if a.Status != 0 {
+			reason += fmt.Sprintf(" (%d)", a.Status)
+		}
+		return reason
+	}
+	return "the first choice was resting or at its limit and was not tried"
+}
+
+// The ways in which a price is known.
+const (
+	priceList     = "list"
+	priceOverride = "override"
+	priceReported = "provider-reported"
+	priceLocal    = "local"
+)
+
+// priceSource puts the source of a price card in one word. What is no override and no word of the provider itself is a
+// list price, whichever lists it was read from.
+func priceSource(source string) string {
+	switch source {
+	case priceOverride, priceLocal:
+		return source
+	case "provider", priceReported:
+		return priceReported
+	}
+	return priceList
+}

@@ -1,0 +1,87 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"fairlead/internal/id"
+	"fairlead/internal/llm"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
+)
+
+// volumes are counts by the start of their bucket.
+type volumes map[time.Time]*requestlog.Volume
+
+func (v volumes) at(start time.Time) *requestlog.Volume {
+	if v[start] == nil {
+		v[start] = &requestlog.Volume{Start: start}
+	}
+	return v[start]
+}
+
+// Volumes counts matching entries in buckets of time. It reads the entries themselves, because roll-ups do not know most
+// of what a filter can ask for.
+func (db *DB) Volumes(ctx context.Context, q requestlog.VolumeQuery) ([]requestlog.Volume, error) {
+	if q.Step <= 0 || q.From.IsZero() || q.To.Sub(q.From) > maxBuckets*q.Step {
+		return nil, &llm.Error{Kind: llm.InvalidRequest, Param: "from", Message: fmt.Sprintf("More than %d buckets; choose a shorter range.", maxBuckets)}
+	}
+	ctx, cancel := db.bounded(ctx)
+	defer cancel()
+	timeless, b := within(&q.Filter, requestlog.Page{})
+	all := volumes{}
+	err := db.search(ctx, q.WorkspaceID, b, q.Within, func(ctx context.Context, part bounds) (bool, error) {
+		some, err := db.volumesOf(ctx, &timeless, part, q.Step)
+		if err != nil {
+			return false, err
+		}
+		for start, v := range some {
+			sum := all.at(start)
+			sum.Requests += v.Requests
+			sum.Errors += v.Errors
+			sum.Fallbacks += v.Fallbacks
+		}
+		return false, nil
+	})
+	if err != nil {
+		err = slow(ctx, fmt.Errorf("count requests over time: %w", err))
+	}
+	var out []requestlog.Volume
+	for at := q.From.UTC().Truncate(q.Step); at.Before(q.To); at = at.Add(q.Step) {
+		out = append(out, *all.at(at))
+	}
+	return out, err
+}
+
+// volumesOf counts the entries of one part.
+func (db *DB) volumesOf(ctx context.Context, f *requestlog.Filter, b bounds, step time.Duration) (volumes, error) {
+	w := &where{}
+	db.match(w, f)
+	w.conds = append(w.conds, b.conds(w, "r.id")...)
+	rows, err := db.query(ctx, `select r.id, r.outcome, r.decision from requests r where `+w.String(), w.args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	counted := volumes{}
+	for rows.Next() {
+		var name, outcome, decision string
+		if err := rows.Scan(&name, &outcome, &decision); err != nil {
+			return nil, err
+		}
+		at, ok := id.Time(name)
+		if !ok {
+			continue // not an id of ours: nobody knows when it was
+		}
+		v := counted.at(at.UTC().Truncate(step))
+		v.Requests++
+		if requestlog.Outcome(outcome).IsError() {
+			v.Errors++
+		}
+		if decision == string(route.Fallback) {
+			v.Fallbacks++
+		}
+	}
+	return counted, rows.Err()
+}
