@@ -7,11 +7,10 @@ import { Client, owner } from "../support/client";
 import { expect, prepare, test } from "../support/fixtures";
 import { Gateway } from "../support/gateway";
 import { navigation } from "../support/pages";
-import { nearlySpend, sampleBehaviour, sampleConfig, sampleKeys, sampleTraffic } from "../support/traffic";
+import { nearlySpend, sampleBehaviour, sampleConfig, sampleKeys, samplePast, sampleTraffic, sampleTrouble } from "../support/traffic";
 import { Upstream } from "../support/upstream";
 
 const folder = `${root}/test-results/screenshots`;
-const seconds = Number(process.env["SAMPLE_SECONDS"] ?? 75);
 
 const looks = [
   { name: "light", use: { colorScheme: "light", viewport: { width: 1280, height: 800 } } },
@@ -30,7 +29,9 @@ test("pictures of every page", async ({ browser, watch }) => {
     const client = await new Client(gateway.url).register({ ...owner, workspace: "Northwind" });
     await client.call("POST", "/workspace/invitations", { role: "developer" });
     const keys = await sampleKeys(client);
-    const ids = await sampleTraffic(client, keys, seconds);
+    await samplePast(gateway, client, keys);
+    await sampleTrouble(client, keys);
+    const ids = await sampleTraffic(client, keys, 64);
     expect(ids).toMatchObject({ fallback: expect.stringMatching(/^req_/), usual: expect.stringMatching(/^req_/) });
     await client.logged(ids.fallback ?? "", ids.usual ?? "");
     await nearlySpend(client, keys[0]?.id ?? "");
@@ -42,7 +43,7 @@ test("pictures of every page", async ({ browser, watch }) => {
       const page = await context.newPage();
       const shoot = (name: string) => take(page, `${name}-${look.name}`);
       for (const { path, title, file } of navigation) {
-        const range = path === "/" || path === "/requests" ? "?from=now-15m" : "";
+        const range = path === "/" ? "?from=now-30d" : "";
         await page.goto(gateway.url + path + range);
         await expect(page.getByRole("heading", { level: 1, name: title })).toBeVisible();
         await shoot(file);
@@ -56,7 +57,7 @@ test("pictures of every page", async ({ browser, watch }) => {
       if (look.name === "light") {
         await documentation(page, gateway.url, ids.usual ?? "");
       }
-      await page.goto(`${gateway.url}/requests?from=now-15m&id=${ids.fallback}`);
+      await page.goto(`${gateway.url}/requests?id=${ids.fallback}`);
       await expect(page.getByRole("dialog").getByText("Served by")).toBeVisible();
       await shoot("request-drawer");
       await page.goto(`${gateway.url}/settings/keys?create=1`);
@@ -91,8 +92,8 @@ async function settled(page: Page): Promise<void> {
 async function documentation(page: Page, url: string, id: string): Promise<void> {
   const window = page.viewportSize();
   for (const [path, name, height] of [
-    ["/?from=now-15m", "overview", 1100],
-    [`/requests/${id}`, "request", 1000],
+    ["/?from=now-30d", "overview", 950],
+    [`/requests/${id}`, "request", 950],
   ] as const) {
     await page.setViewportSize({ width: 1280, height });
     await page.goto(url + path);

@@ -90,12 +90,12 @@ export class Client {
   }
 }
 
-/** Asks again and again until the answer is yes, for at most ten seconds. */
-export async function eventually(what: string, ask: () => Promise<boolean>): Promise<void> {
-  const end = Date.now() + 10_000;
+/** Asks again and again until the answer is yes, for at most so many seconds. */
+export async function eventually(what: string, ask: () => Promise<boolean>, seconds = 20): Promise<void> {
+  const end = Date.now() + seconds * 1000;
   while (!(await ask())) {
     if (Date.now() > end) {
-      throw new Error(`not within ten seconds: ${what}`);
+      throw new Error(`not within ${seconds} seconds: ${what}`);
     }
     await new Promise((resolve) => setTimeout(resolve, 25));
   }

@@ -18,6 +18,11 @@ export class Watch {
     this.allowed.push(pattern);
   }
 
+  /** Lets a test open requests that were told of live: the log has them a moment later, and the page asks again. */
+  allowFresh(): void {
+    this.allow(/404.*\/api\/v1\/requests\/req_/);
+  }
+
   /** Follows everything that happens in a browser context. */
   follow(context: BrowserContext): void {
     const note = (problem: string) => {
@@ -110,8 +115,10 @@ export function useWorld(options: GatewayOptions | (() => Promise<GatewayOptions
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** Checks a page, as it now is, against the rules for accessibility. */
+/** Checks a page against the rules for accessibility, once nothing is loading. */
 export async function expectAccessible(page: Page): Promise<void> {
+  await page.waitForLoadState("load");
+  await expect(page.locator("[aria-busy=true]")).toHaveCount(0);
   // The script is put in by the browser's own tools, so the page's content policy stays as it is.
   await page.evaluate(axe);
   const found = await page.evaluate(async () => {

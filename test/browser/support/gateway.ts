@@ -22,7 +22,7 @@ export class Gateway {
   private constructor(
     private readonly home: string,
     private readonly options: GatewayOptions,
-    private readonly process: ChildProcess,
+    private process: ChildProcess,
     private readonly lines: string[],
     /** Its address without a path, such as http://127.0.0.1:41234. */
     readonly url: string,
@@ -34,22 +34,8 @@ export class Gateway {
     if (options.config) {
       await writeFile(configPath(home), options.config);
     }
-    const args = ["serve", "--listen", "127.0.0.1:0", ...flags(home, options), ...(options.args ?? [])];
-    const child = spawn(binary(), args, { cwd: home, env: environment(home), stdio: ["ignore", "pipe", "pipe"] });
     const lines: string[] = [];
-    const address = await new Promise<string>((resolve, reject) => {
-      const follow = (line: string) => {
-        lines.push(line);
-        const found = listening(line);
-        if (found) {
-          resolve(found);
-        }
-      };
-      createInterface({ input: child.stderr }).on("line", follow);
-      createInterface({ input: child.stdout }).on("line", follow);
-      child.once("error", reject);
-      child.once("exit", (code) => reject(new Error(`the gateway ended with ${code} before it served:\n${lines.join("\n")}`)));
-    });
+    const { child, address } = await serve(home, options, "127.0.0.1:0", lines);
     return new Gateway(home, options, child, lines, `http://${address}`);
   }
 
@@ -73,6 +59,15 @@ export class Gateway {
     return stdout;
   }
 
+  /** Stops the gateway as an operator would, does something with its data, and starts it again at the same address. */
+  async whileStopped(work: (dataDir: string) => Promise<void>): Promise<void> {
+    const ended = new Promise((resolve) => this.process.once("exit", resolve));
+    this.process.kill("SIGTERM");
+    await ended;
+    await work(join(this.home, "data"));
+    this.process = (await serve(this.home, this.options, new URL(this.url).host, this.lines)).child;
+  }
+
   /** The last lines that the process wrote, for a test that failed. */
   log(): string {
     return this.lines.slice(-100).join("\n");
@@ -87,6 +82,26 @@ export class Gateway {
     }
     await rm(this.home, { recursive: true, force: true });
   }
+}
+
+/** Starts the process and waits until it serves. */
+async function serve(home: string, options: GatewayOptions, listen: string, lines: string[]): Promise<{ child: ChildProcess; address: string }> {
+  const args = ["serve", "--listen", listen, ...flags(home, options), ...(options.args ?? [])];
+  const child = spawn(binary(), args, { cwd: home, env: environment(home), stdio: ["ignore", "pipe", "pipe"] });
+  const address = await new Promise<string>((resolve, reject) => {
+    const follow = (line: string) => {
+      lines.push(line);
+      const found = listening(line);
+      if (found) {
+        resolve(found);
+      }
+    };
+    createInterface({ input: child.stderr }).on("line", follow);
+    createInterface({ input: child.stdout }).on("line", follow);
+    child.once("error", reject);
+    child.once("exit", (code) => reject(new Error(`the gateway ended with ${code} before it served:\n${lines.join("\n")}`)));
+  });
+  return { child, address };
 }
 
 function configPath(home: string): string {

@@ -1,4 +1,12 @@
+import { execFile } from "node:child_process";
+import { cp, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
+import { root } from "./binary";
 import { type Client, chat } from "./client";
+import type { Gateway } from "./gateway";
 import type { Behaviour, Upstream } from "./upstream";
 
 // Traffic as a small company might have it, the same in every run: no draw is random.
@@ -28,9 +36,9 @@ export function sampleBehaviour(name: string): (model: string) => Behaviour {
     }
     const size = model.length;
     return {
-      delay: 90 + ((calls * 37 + size * 13) % 240),
+      delay: 60 + size * 9 + ((calls * 37) % 160),
       answer,
-      usage: { prompt: 420 + ((calls * 61) % 2400), cached: calls % 3 === 0 ? 384 : 0, output: 60 + ((calls * 29) % 420) },
+      usage: { prompt: 900 + ((calls * 151) % 7400), cached: calls % 3 === 0 ? 768 : 0, output: 80 + ((calls * 53) % 1100) },
     };
   };
 }
@@ -53,25 +61,25 @@ export function sampleConfig(upstreams: Record<string, Upstream>): string {
 export async function sampleKeys(client: Client): Promise<{ id: string; secret: string }[]> {
   const limits = { requests_per_minute: 6000, tokens_per_minute: 2_000_000 };
   const checkout = await client.newKey("checkout-service", { limits, tags: { team: "shop" } });
-  const search = await client.newKey("search-backend", { budget: { amount_usd: "25", period: "month" }, tags: { team: "search" } });
+  const search = await client.newKey("search-backend", { budget: { amount_usd: "60", period: "month" }, tags: { team: "search" } });
   await client.newKey("nightly-batch", { scopes: ["inference", "read"], allowed_models: ["gpt-5-mini", "gpt-4.1-mini"] });
   return [checkout, search];
 }
 
 /** Gives a key a monthly budget of which it has used about nine tenths. */
 export async function nearlySpend(client: Client, id: string): Promise<void> {
-  const { spend_30d_usd: spent } = await client.call<{ spend_30d_usd: string }>("GET", `/keys/${id}`);
-  const amount = (Number(spent) / 0.9).toFixed(4);
-  await client.call("PATCH", `/keys/${id}`, { budget: { amount_usd: amount, period: "month", warn_percent: 80 } });
+  const set = (amount: string) => client.call("PATCH", `/keys/${id}`, { budget: { amount_usd: amount, period: "month", warn_percent: 80 } });
+  await set("100000");
+  const { budget_use: use } = await client.call<{ budget_use?: { spent_usd: string } }>("GET", `/keys/${id}`);
+  await set((Number(use?.spent_usd ?? 0) / 0.9).toFixed(2));
 }
 
-/** Sends requests for this many seconds and returns the ids of a fallback and of an ordinary request. */
-export async function sampleTraffic(client: Client, keys: { secret: string }[], seconds: number): Promise<{ fallback?: string; usual?: string }> {
+/** Sends so many requests and returns the ids of a fallback and of an ordinary request. */
+export async function sampleTraffic(client: Client, keys: { secret: string }[], count: number): Promise<{ fallback?: string; usual?: string }> {
   const found: { fallback?: string; usual?: string } = {};
-  const end = Date.now() + seconds * 1000;
   let n = 0;
   const worker = async () => {
-    while (Date.now() < end) {
+    while (n < count) {
       const i = n++;
       const answered = await client.send({ key: keys[i % 5 === 0 ? 1 : 0]?.secret ?? "", ...sampleCall(i) });
       const decision = answered.headers.get("x-fairlead-decision");
@@ -80,11 +88,31 @@ export async function sampleTraffic(client: Client, keys: { secret: string }[], 
       } else if (decision === "expected" && i % 4 === 0) {
         found.usual = answered.id;
       }
-      await new Promise((resolve) => setTimeout(resolve, 80 + 60 * Math.sin(i / 15)));
     }
   };
-  await Promise.all([worker(), worker(), worker(), worker()]);
+  await Promise.all(Array.from({ length: 8 }, worker));
   return found;
+}
+
+/** Gives a gateway weeks of requests: some are sent, and repeated in the past of the data as they were before. */
+export async function samplePast(gateway: Gateway, client: Client, keys: { secret: string }[]): Promise<void> {
+  const { id } = await client.call<{ id: string }>("GET", "/workspace");
+  const before = await mkdtemp(join(tmpdir(), "fairlead-history-"));
+  await gateway.whileStopped((data) => cp(data, before, { recursive: true }));
+  await sampleTraffic(client, keys, 480);
+  await gateway.whileStopped(async (data) => {
+    await promisify(execFile)("go", ["run", "./test/browser/history", "-from", data, "-to", before, "-workspace", id], { cwd: root });
+    await rm(data, { recursive: true });
+    await cp(before, data, { recursive: true });
+  });
+  await rm(before, { recursive: true });
+}
+
+/** Makes a provider's circuit open: one of its models fails every call. */
+export async function sampleTrouble(client: Client, keys: { secret: string }[]): Promise<void> {
+  for (let i = 0; i < 6; i++) {
+    await client.send({ key: keys[0]?.secret ?? "", body: chat("mistral-large-2512", "Summarise the attached report.") });
+  }
 }
 
 function sampleCall(i: number) {
@@ -92,7 +120,7 @@ function sampleCall(i: number) {
   const model = modelOf(i);
   const more = {
     stream: i % 3 === 0,
-    max_tokens: 800,
+    max_tokens: 2000,
     ...(model.startsWith("mistral-small") ? { models: ["gpt-5-mini"] } : {}),
   };
   const system = { role: "system", content: "You are a careful assistant of the shop. Answer briefly." };

@@ -28,7 +28,7 @@ test("a fallback names the attempt that failed and the one that served", async (
   await page.goto(`${world.gateway.url}/requests?decision=fallback&from=now-1h`);
   await expect(page.getByRole("row").filter({ hasText: "Name three lakes." })).toContainText("fallback");
   await page.goto(`${world.gateway.url}/requests/${id}`);
-  await expect(page.getByText("Served by")).toContainText("fallback after simulator/sim-small failed (server_error)");
+  await expect(page.getByText("Served by")).toContainText("fallback because simulator/sim-small answered with an error of its own (500)");
   const attempts = page.getByRole("region", { name: "Attempts" });
   await expect(attempts).toContainText("1. sim-small on simulator");
   await expect(attempts).toContainText("status 500");

@@ -105,3 +105,11 @@ test("a filter that matches nothing offers to clear it", async ({ page }) => {
   await page.getByRole("button", { name: "Clear filters" }).click();
   await expect(page.getByRole("row").filter({ hasText: "first" })).toBeVisible();
 });
+
+test("a time in the address that cannot be read is said, and the usual range is shown", async ({ page }) => {
+  for (const path of ["/requests", "/"]) {
+    await page.goto(`${world.gateway.url}${path}?from=yesterday`);
+    await expect(page.getByText("“yesterday” in the address is no time")).toBeVisible();
+    await expect(page.getByRole("button", { name: "Last 24 hours" })).toBeVisible();
+  }
+});

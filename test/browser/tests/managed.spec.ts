@@ -1,4 +1,4 @@
-import { chat } from "../support/client";
+import { chat, eventually } from "../support/client";
 import { expect, test, useWorld } from "../support/fixtures";
 import { navigation } from "../support/pages";
 import { Upstream } from "../support/upstream";
@@ -48,6 +48,9 @@ test("a change of the file is seen without a restart, and a bad one changes noth
   await world.gateway.setConfig(config("omega"));
   await expect(page.getByRole("article", { name: "omega" })).toBeVisible();
   await world.gateway.setConfig("providers: nonsense\n");
+  await eventually("the bad file is refused", async () => world.gateway.log().includes("configuration refused"));
+  await page.reload();
+  await expect(page.getByRole("article", { name: "omega" })).toBeVisible();
   await world.gateway.setConfig(config("alpha"));
   await expect(page.getByRole("article", { name: "alpha" })).toBeVisible();
 });

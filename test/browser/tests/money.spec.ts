@@ -116,5 +116,15 @@ test("a model without a price costs an unknown amount, is counted, and is never 
   await expect(row).not.toContainText("$0");
   await expect(page.getByText("1 request matches")).toBeVisible();
   await page.goto(`${world.gateway.url}/routing/models?q=unpriced`);
-  await expect(page.getByRole("row", { name: /unpriced/ }).getByRole("button", { name: "Set price" })).toBeVisible();
+  await page.getByRole("row", { name: /unpriced/ }).getByRole("button", { name: "Set price" }).click();
+  const dialog = page.getByRole("dialog", { name: "Price of unpriced" });
+  await dialog.getByRole("textbox", { name: "Input" }).fill("3");
+  await dialog.getByRole("textbox", { name: "Output" }).fill("6");
+  await dialog.getByRole("button", { name: "Set price" }).click();
+  await expect(page.getByText("The price of unpriced at alpha is set.")).toBeVisible();
+  await expect(page.getByRole("row", { name: /unpriced/ })).toContainText("$3.00");
+
+  await open(page, "unpriced"); // from the next request on
+  await expect(page.getByText("Served by")).toContainText("for $");
+  await expect(page.getByRole("region", { name: "Tokens and cost" })).toContainText("Override");
 });

@@ -14,7 +14,8 @@ test.afterAll(async () => {
   await gateway?.stop();
 });
 
-test("an empty machine answers the pasted snippet in under a minute", async ({ page }) => {
+test("an empty machine answers the pasted snippet in under a minute", async ({ page, watch }) => {
+  watch.allowFresh();
   test.setTimeout(60_000);
   await page.goto(gateway.url);
   await page.getByRole("link", { name: "Quickstart" }).first().click();

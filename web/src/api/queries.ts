@@ -50,12 +50,25 @@ export const providersQuery = queryOptions({
   queryFn: () => must(api.GET("/providers")),
 });
 
+const freshMs = 60_000;
+
+/** Reports whether a request began a moment ago: ids begin with their time. */
+export function isFresh(id: string, now = Date.now()): boolean {
+  const digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+  const time = [...id.replace(/^req_/, "").slice(0, 10)].reduce((ms, c) => ms * 32 + digits.indexOf(c), 0);
+  return Math.abs(now - time) < freshMs;
+}
+
 /** One request with its trace, attempts and bills. */
 export function requestQuery(id: string) {
   return queryOptions({
     queryKey: ["request", id],
     queryFn: () => must(api.GET("/requests/{id}", { params: { path: { id } } })),
     staleTime: 30_000,
+    // A live list tells of a request a moment before the log has it.
+    retry: (failures, error) =>
+      failures < 8 && error instanceof ApiError && (error.retryable || (error.status === 404 && isFresh(id))),
+    retryDelay: (failures) => 150 * 2 ** Math.min(failures, 3),
   });
 }
 
@@ -68,15 +81,9 @@ export function requestBodyQuery(id: string) {
   });
 }
 
-/** The part of filters that roll-ups can answer. */
-function rollupQuery(filters: Filters, range: Range) {
-  const { model, provider, policy, key, simulated } = filters;
-  return { ...range, model, provider, policy, key, simulated };
-}
-
 /** The volume of requests over time. */
 export function histogramQuery(filters: Filters, range: Range) {
-  const query = rollupQuery(filters, range);
+  const query = { ...filters, ...range } as Filters & Range & { preset?: never; source?: never };
   return queryOptions({
     queryKey: ["histogram", query],
     queryFn: () => must(api.GET("/requests/histogram", { params: { query } })),

@@ -1,7 +1,6 @@
 import { Group, Stack, Text, Tooltip } from "@mantine/core";
 
 import { plural } from "../lib/numbers";
-import { reasonText } from "../lib/reasons";
 import { useNow } from "../lib/useNow";
 import { StateBadge } from "./badges";
 import type { IconName } from "./Icon";
@@ -36,7 +35,7 @@ export function CircuitBadge({ circuit, reason, nextProbe, part }: Props) {
     <Tooltip
       label={
         <Stack gap={0}>
-          {reason && <span>{reasonText(reason)}</span>}
+          {reason && <span>{reason}</span>}
           {some && <span>{some}</span>}
           {!reason && !some && <span>Calls failed lately.</span>}
         </Stack>

@@ -1,4 +1,4 @@
-import { Box, Table, Tooltip, VisuallyHidden } from "@mantine/core";
+import { Box, Table, Tooltip, UnstyledButton, VisuallyHidden } from "@mantine/core";
 import {
   type KeyboardEvent,
   memo,
@@ -7,11 +7,14 @@ import {
   useCallback,
   useEffect,
   useRef,
+  useState,
 } from "react";
 
 import { useShortcuts } from "../lib/keyboard";
 import { usePhone } from "../lib/usePhone";
 import classes from "./DataTable.module.css";
+import { Icon } from "./Icon";
+import { type Order, sorted, turned } from "./order";
 
 /** One column of a table. */
 export interface Column<R> {
@@ -22,6 +25,8 @@ export interface Column<R> {
   numeric?: boolean;
   /** What the column means, on hover of its heading. */
   hint?: string;
+  /** What the column is sorted by; without it the column cannot be sorted. Unknown values come last either way. */
+  sort?: (row: R) => number | string | null | undefined;
   /** Widest the cell may be, in pixels; longer text is cut. */
   maxWidth?: number;
 }
@@ -48,6 +53,8 @@ export function DataTable<R>(props: Props<R>) {
   const box = useRef<HTMLDivElement>(null);
   const phone = usePhone();
   const onOpen = useSteady(props.onOpen);
+  const [order, setOrder] = useState<Order>();
+  const rows = sorted(props.rows, props.columns, order);
   useShortcuts(
     props.onOpen
       ? [
@@ -63,7 +70,11 @@ export function DataTable<R>(props: Props<R>) {
       className={classes.box}
       data-dense={props.dense || undefined}
     >
-      {phone ? <PhoneRows {...props} onOpen={onOpen} /> : <WideRows {...props} onOpen={onOpen} />}
+      {phone ? (
+        <PhoneRows {...props} onOpen={onOpen} />
+      ) : (
+        <WideRows {...props} rows={rows} onOpen={onOpen} order={order} onOrder={setOrder} />
+      )}
     </Box>
   );
 }
@@ -115,31 +126,25 @@ function opener<R>(row: R, selected: boolean, onOpen: Open<R> | undefined) {
   };
 }
 
-function WideRows<R>(props: Props<R>) {
+interface OrderProps {
+  order: Order | undefined;
+  onOrder: (order: Order | undefined) => void;
+}
+
+function WideRows<R>(props: Props<R> & OrderProps) {
   return (
     <Box className={classes.scroll} tabIndex={0} role="region" aria-label={props.label}>
       <Table
         highlightOnHover={props.onOpen !== undefined}
         aria-label={props.label}
+        fz="inherit"
         verticalSpacing={props.dense ? 2 : 6}
         horizontalSpacing={5}
       >
         <Table.Thead>
           <Table.Tr>
             {props.columns.map((column) => (
-              <Table.Th
-                key={column.id}
-                scope="col"
-                className={column.numeric ? classes.numberHead : classes.head}
-              >
-                {column.hint ? (
-                  <Tooltip label={column.hint}>
-                    <span>{column.label}</span>
-                  </Tooltip>
-                ) : (
-                  column.label || <VisuallyHidden>{column.id}</VisuallyHidden>
-                )}
-              </Table.Th>
+              <Heading key={column.id} column={column} order={props.order} onOrder={props.onOrder} />
             ))}
           </Table.Tr>
         </Table.Thead>
@@ -156,6 +161,28 @@ function WideRows<R>(props: Props<R>) {
         </Table.Tbody>
       </Table>
     </Box>
+  );
+}
+
+function Heading<R>({ column, order, onOrder }: { column: Column<R> } & OrderProps) {
+  const way = order?.column === column.id ? order.way : undefined;
+  const label = column.label || <VisuallyHidden>{column.id}</VisuallyHidden>;
+  const content = column.sort ? (
+    <UnstyledButton className={classes.sort} data-on={way} onClick={() => onOrder(turned(column, order))}>
+      {label}
+      <Icon name={way === "up" ? "chevronUp" : "chevronDown"} size={11} />
+    </UnstyledButton>
+  ) : (
+    <span>{label}</span>
+  );
+  return (
+    <Table.Th
+      scope="col"
+      className={column.numeric ? classes.numberHead : classes.head}
+      aria-sort={way && (way === "up" ? "ascending" : "descending")}
+    >
+      {column.hint ? <Tooltip label={column.hint}>{content}</Tooltip> : content}
+    </Table.Th>
   );
 }
 

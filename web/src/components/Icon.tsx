@@ -10,6 +10,7 @@ const paths = {
   chevronDown: "m6 9 6 6 6-6",
   chevronLeft: "m15 6-6 6 6 6",
   chevronRight: "m9 6 6 6-6 6",
+  chevronUp: "m6 15 6-6 6 6",
   circle: "M12 20a8 8 0 1 0 0-16 8 8 0 0 0 0 16Z",
   clock: "M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18ZM12 7v5l3 2",
   columns: "M4 4h16v16H4zM10 4v16M15 4v16",

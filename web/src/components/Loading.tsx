@@ -1,14 +1,14 @@
 import { Skeleton, Stack } from "@mantine/core";
 import { type ReactNode, useEffect, useState } from "react";
 
-/** Shows its content only after 150 ms, so that what loads quickly does not flicker. */
+/** Shows its content only after 150 ms, so that what loads quickly does not flicker; until then it is busy unseen. */
 export function Delayed({ children, ms = 150 }: { children: ReactNode; ms?: number }) {
   const [late, setLate] = useState(false);
   useEffect(() => {
     const timer = setTimeout(() => setLate(true), ms);
     return () => clearTimeout(timer);
   }, [ms]);
-  return late ? children : null;
+  return late ? children : <span hidden aria-busy="true" />;
 }
 
 /** Stands where rows of a table will be. */

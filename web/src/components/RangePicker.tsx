@@ -1,9 +1,9 @@
-import { Button, Group, NavLink, Popover, Stack, TextInput } from "@mantine/core";
+import { Alert, Button, Group, NavLink, Popover, Stack, Text, TextInput } from "@mantine/core";
 import { useState } from "react";
 
 import { useZone } from "../lib/preferences";
-import { bounds, isRelative, pin, type Range, ranges } from "../lib/range";
-import { formatMoment } from "../lib/time";
+import { bounds, isRelative, parseMoment, pin, type Range, ranges } from "../lib/range";
+import { fieldMoment, fieldText, formatMoment, type Zone } from "../lib/time";
 import { Icon } from "./Icon";
 
 interface Props {
@@ -45,7 +45,7 @@ export function RangePicker({ range, onChange }: Props) {
             onClick={() => choose({ from: r.from })}
           />
         ))}
-        <Custom key={`${range.from}/${range.to}`} range={range} onChange={choose} />
+        <Custom key={`${range.from}/${range.to}/${zone}`} range={range} zone={zone} onChange={choose} />
         {isRelative(range) && (
           <Button
             variant="subtle"
@@ -63,16 +63,40 @@ export function RangePicker({ range, onChange }: Props) {
   );
 }
 
-function short(text: string, zone: "local" | "utc"): string {
-  return text.startsWith("now") ? text : formatMoment(text, zone);
+/** Says which ends of a range in the address could not be read, and what is shown instead. */
+export function UnreadableRange({ ends, range }: { ends: string[]; range: Range }) {
+  if (ends.length === 0) {
+    return null;
+  }
+  const shown = ranges.find((r) => r.from === range.from && !range.to)?.label.toLowerCase();
+  return (
+    <Alert
+      color="yellow"
+      variant="outline"
+      py={6}
+      mb="sm"
+      role="status"
+      icon={<Icon name="alert" size={16} />}
+    >
+      {ends.map((end) => `“${end}”`).join(" and ")} in the address{" "}
+      {ends.length === 1 ? "is no time" : "are no times"}: the {shown ?? "readable part of the range"}{" "}
+      {shown ? "are" : "is"} shown. Times look like now-24h or 2026-11-03T14:00:00Z.
+    </Alert>
+  );
 }
 
-function Custom({ range, onChange }: Props) {
+function short(text: string, zone: Zone): string {
+  const readable = !text.startsWith("now") && parseMoment(text, 0) !== undefined;
+  return readable ? formatMoment(text, zone) : text;
+}
+
+function Custom({ range, zone, onChange }: Props & { zone: Zone }) {
   const [now] = useState(Date.now);
   const ends = bounds(range, now);
-  const [from, setFrom] = useState(localText(ends.from));
-  const [to, setTo] = useState(localText(ends.to));
-  const valid = Date.parse(from) < Date.parse(to);
+  const [from, setFrom] = useState(fieldText(ends.from, zone));
+  const [to, setTo] = useState(fieldText(ends.to, zone));
+  const [start, end] = [fieldMoment(from, zone), fieldMoment(to, zone)];
+  const valid = start !== undefined && end !== undefined && start < end;
   return (
     <Stack gap={6} mt="xs">
       <TextInput
@@ -88,24 +112,23 @@ function Custom({ range, onChange }: Props) {
         label="To"
         value={to}
         onChange={(e) => setTo(e.currentTarget.value)}
-        error={valid ? undefined : "The end lies before the start."}
+        error={valid ? undefined : "The end must lie after the start."}
       />
-      <Group justify="flex-end">
+      <Group justify="space-between">
+        <Text size="xs" c="dimmed">
+          {zone === "utc" ? "UTC" : zone === "local" ? "local time" : zone}
+        </Text>
         <Button
           size="xs"
           variant="default"
           disabled={!valid}
-          onClick={() => onChange({ from: new Date(from).toISOString(), to: new Date(to).toISOString() })}
+          onClick={() =>
+            valid && onChange({ from: new Date(start).toISOString(), to: new Date(end).toISOString() })
+          }
         >
           Apply
         </Button>
       </Group>
     </Stack>
   );
-}
-
-/** The form that a field for date and time takes: local time without a zone. */
-function localText(ms: number): string {
-  const date = new Date(ms - new Date(ms).getTimezoneOffset() * 60_000);
-  return date.toISOString().slice(0, 16);
 }

@@ -1,12 +1,12 @@
 import { Text, Tooltip } from "@mantine/core";
 
 import { useZone } from "../lib/preferences";
-import { formatAge, formatDay, formatMoment, formatRowTime } from "../lib/time";
+import { formatAge, formatDay, formatMoment, formatRowTime, rowTime } from "../lib/time";
 
 interface Props {
   at: string | null | undefined;
-  /** row: as short as a list allows; moment: date and clock; day: the date; age: how long ago. */
-  as?: "row" | "moment" | "day" | "age";
+  /** row: as short as a list allows; stack: the same on two lines; moment: date and clock; day: the date; age: how long ago. */
+  as?: "row" | "stack" | "moment" | "day" | "age";
   /** What to say when there is no time. */
   none?: string;
 }
@@ -21,8 +21,10 @@ export function Time({ at, as = "row", none = "—" }: Props) {
       </Text>
     );
   }
+  const home = zone === "utc" ? "local" : zone;
   const text = {
     row: formatRowTime,
+    stack: formatRowTime,
     moment: formatMoment,
     day: formatDay,
     age: (iso: string) => formatAge(iso),
@@ -31,13 +33,30 @@ export function Time({ at, as = "row", none = "—" }: Props) {
     <Tooltip
       label={
         <>
-          <div>{formatMoment(at, "local")} local</div>
+          <div>
+            {formatMoment(at, home)} {home === "local" ? "local" : home}
+          </div>
           <div>{formatMoment(at, "utc")}</div>
           <div>{formatAge(at)}</div>
         </>
       }
     >
-      <time dateTime={at}>{text}</time>
+      <time dateTime={at}>{as === "stack" ? <Stacked at={at} zone={zone} /> : text}</time>
     </Tooltip>
+  );
+}
+
+/** The clock with the day below it, unless that is today. */
+function Stacked({ at, zone }: { at: string; zone: string }) {
+  const { clock, day } = rowTime(at, zone);
+  return (
+    <>
+      {clock}
+      {day && (
+        <Text component="span" display="block" fz="0.9em" c="dimmed">
+          {day}
+        </Text>
+      )}
+    </>
   );
 }

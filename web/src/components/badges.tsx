@@ -36,7 +36,7 @@ export function DecisionBadge({
 }) {
   if (!decision) {
     return (
-      <Tooltip label="Refused before a decision was made.">
+      <Tooltip label="None: no model served the request.">
         <span>—</span>
       </Tooltip>
     );

@@ -31,6 +31,26 @@ export function parseMoment(text: string, now: number): number | undefined {
   return Number.isNaN(at) || !/^\d{4}-\d{2}-\d{2}T/.test(text) ? undefined : at;
 }
 
+const usual = "now-24h";
+
+/** The range in the parameters of an address; ends that cannot be read are the usual ones. */
+export function rangeOf(search: Record<string, string | undefined>): Range {
+  const from = readable(search["from"]) ?? usual;
+  const to = readable(search["to"]);
+  return to === undefined ? { from } : { from, to };
+}
+
+/** The ends in the parameters of an address that cannot be read, as they stand there. */
+export function unreadableEnds(search: Record<string, string | undefined>): string[] {
+  return [search["from"], search["to"]].filter(
+    (text): text is string => Boolean(text) && readable(text) === undefined,
+  );
+}
+
+function readable(text: string | undefined): string | undefined {
+  return text && parseMoment(text, 0) !== undefined ? text : undefined;
+}
+
 /** Reports whether the range moves with the clock. */
 export function isRelative(range: Range): boolean {
   return range.from.startsWith("now") && (!range.to || range.to.startsWith("now"));
@@ -45,7 +65,7 @@ export function pin(range: Range, now: number): Range {
 /** The ends of a range in milliseconds; a range that cannot be read is the last 24 hours. */
 export function bounds(range: Range, now: number): { from: number; to: number } {
   const to = parseMoment(range.to ?? "now", now) ?? now;
-  const from = parseMoment(range.from, now) ?? now - 86_400_000;
+  const from = parseMoment(range.from, now) ?? now - (units["d"] ?? 0);
   return from <= to ? { from, to } : { from: to, to: from };
 }
 

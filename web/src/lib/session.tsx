@@ -22,6 +22,11 @@ export function SessionProvider({ session, children }: { session: Session; child
   return <Context value={session}>{children}</Context>;
 }
 
+/** The time zone of the account that is signed in; undefined while nobody is. */
+export function useAccountZone(): string | undefined {
+  return useContext(Context)?.account.time_zone;
+}
+
 /** The session. Only for what is inside the shell: somebody is signed in there. */
 export function useSession(): Session {
   const session = useContext(Context);

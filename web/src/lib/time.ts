@@ -1,5 +1,5 @@
-/** Which zone every table, chart and export shows. */
-export type Zone = "local" | "utc";
+/** Which zone every table, chart and export shows: "utc", "local" for this browser's, or an IANA name. */
+export type Zone = string;
 
 const cache = new Map<string, Intl.DateTimeFormat>();
 
@@ -7,10 +7,22 @@ function formatter(zone: Zone, options: Intl.DateTimeFormatOptions): Intl.DateTi
   const key = zone + JSON.stringify(options);
   let found = cache.get(key);
   if (!found) {
-    found = new Intl.DateTimeFormat("en-GB", { ...options, timeZone: zone === "utc" ? "UTC" : undefined });
+    found = new Intl.DateTimeFormat("en-GB", { ...options, timeZone: nameOf(zone) });
     cache.set(key, found);
   }
   return found;
+}
+
+/** The name that the browser knows a zone by; one that it does not know is its own. */
+function nameOf(zone: Zone): string | undefined {
+  if (zone === "utc" || zone === "local") {
+    return zone === "utc" ? "UTC" : undefined;
+  }
+  try {
+    return new Intl.DateTimeFormat("en-GB", { timeZone: zone }).resolvedOptions().timeZone;
+  } catch {
+    return undefined;
+  }
 }
 
 const clock: Intl.DateTimeFormatOptions = {
@@ -21,14 +33,19 @@ const clock: Intl.DateTimeFormatOptions = {
 };
 const day: Intl.DateTimeFormatOptions = { day: "numeric", month: "short" };
 
-/** Writes a time for a row of a list: the clock for today, with the day for older ones. */
-export function formatRowTime(iso: string, zone: Zone, now = Date.now()): string {
+/** A time for a row of a list: the clock, and the day unless it is today. */
+export function rowTime(iso: string, zone: Zone, now = Date.now()): { clock: string; day?: string } {
   const date = new Date(iso);
   const time = formatter(zone, clock).format(date);
-  if (sameDay(date, new Date(now), zone)) {
-    return time;
-  }
-  return `${formatter(zone, day).format(date)} ${time}`;
+  return sameDay(date, new Date(now), zone)
+    ? { clock: time }
+    : { clock: time, day: formatter(zone, day).format(date) };
+}
+
+/** Writes a time for a row of a list on one line. */
+export function formatRowTime(iso: string, zone: Zone, now = Date.now()): string {
+  const time = rowTime(iso, zone, now);
+  return time.day ? `${time.day} ${time.clock}` : time.clock;
 }
 
 /** Writes a moment on its own: 3 Nov 2026, 14:05:09. */
@@ -52,6 +69,35 @@ export function formatBucket(iso: string, stepMs: number, zone: Zone): string {
   }
   const short = formatter(zone, { hour: "2-digit", minute: "2-digit", hour12: false }).format(date);
   return stepMs >= 3_600_000 ? `${formatter(zone, day).format(date)} ${short}` : short;
+}
+
+/** Writes a moment as a field for date and time takes it: 2026-11-03T14:05, in the zone. */
+export function fieldText(ms: number, zone: Zone): string {
+  const parts = formatter(zone, {
+    year: "numeric",
+    month: "2-digit",
+    day: "2-digit",
+    hour: "2-digit",
+    minute: "2-digit",
+    hourCycle: "h23",
+  }).formatToParts(ms);
+  const part = (type: string) => parts.find((p) => p.type === type)?.value ?? "";
+  return `${part("year")}-${part("month")}-${part("day")}T${part("hour")}:${part("minute")}`;
+}
+
+/** Reads what a field for date and time holds, as a time in the zone; undefined when it is incomplete. */
+export function fieldMoment(text: string, zone: Zone): number | undefined {
+  const asUtc = Date.parse(`${text}Z`);
+  if (Number.isNaN(asUtc)) {
+    return undefined;
+  }
+  // The zone's distance from UTC is looked up at the guess and once more at the result: between them the clocks may
+  // have been changed.
+  let ms = asUtc;
+  for (let i = 0; i < 2; i++) {
+    ms -= Date.parse(`${fieldText(ms, zone)}Z`) - asUtc;
+  }
+  return ms;
 }
 
 function sameDay(a: Date, b: Date, zone: Zone): boolean {

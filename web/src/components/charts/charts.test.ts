@@ -7,6 +7,12 @@ function bin(start: string, more: Partial<Bin> = {}): Bin {
   return {
     start,
     requests: 1,
+    served: 1,
+    attempts: 1,
+    failed_attempts: 0,
+    failed_attempt_percent: 0,
+    priced_percent: 100,
+    coverage_percent: 100,
     errors: 0,
     rejected: 0,
     expected: 1,

@@ -1,7 +1,7 @@
 import { Badge, Button, Group, Text } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 
-import { api, type Schema } from "../../api/client";
+import { api, must, type Schema } from "../../api/client";
 import { browsersQuery } from "../../api/manage";
 import { type Column, DataTable } from "../../components/DataTable";
 import { ErrorPanel } from "../../components/ErrorPanel";
@@ -28,8 +28,8 @@ export function Browsers() {
       <Button
         size="compact-xs"
         variant="default"
-        loading={end.isPending && end.variables.length === 1 && end.variables[0]?.id === s.id}
-        onClick={() => end.mutate([s])}
+        loading={end.isPending && end.variables === s}
+        onClick={() => end.mutate(s)}
         aria-label={`Sign out ${clientName(s.client)} from ${s.ip}`}
       >
         Sign out
@@ -52,8 +52,13 @@ export function Browsers() {
     <Section
       title="Signed-in browsers"
       actions={
-        others.length > 1 && (
-          <Button size="xs" variant="default" loading={end.isPending} onClick={() => end.mutate(others)}>
+        others.length > 0 && (
+          <Button
+            size="xs"
+            variant="default"
+            loading={end.isPending && end.variables === "others"}
+            onClick={() => end.mutate("others")}
+          >
             Sign out all others
           </Button>
         )
@@ -95,12 +100,14 @@ export function Browsers() {
 function useEnd() {
   const queryClient = useQueryClient();
   return useMutation({
-    mutationFn: async (sessions: Browser[]) => {
-      for (const { id } of sessions) {
-        await api.DELETE("/account/sessions/{id}", { params: { path: { id } } });
+    mutationFn: async (session: Browser | "others") => {
+      if (session === "others") {
+        return (await must(api.DELETE("/account/sessions"))).ended;
       }
+      await api.DELETE("/account/sessions/{id}", { params: { path: { id: session.id } } });
+      return 1;
     },
-    onSuccess: (_, sessions) => notifyDone(`${plural(sessions.length, "browser")} signed out.`),
+    onSuccess: (ended) => notifyDone(`${plural(ended, "browser")} signed out.`),
     onSettled: () => queryClient.invalidateQueries({ queryKey: browsersQuery.queryKey }),
   });
 }

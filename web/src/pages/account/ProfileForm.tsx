@@ -45,7 +45,7 @@ export function ProfileForm() {
         />
         <Select
           label="Time zone"
-          description="Kept with your account. What pages show is chosen in the menu at the top: local or UTC."
+          description="Pages show times in it, until the menu at the top is switched to UTC."
           searchable
           data={zones}
           limit={200}

@@ -28,6 +28,7 @@ test("a summary is short", () => {
   expect(summary(changes)).toBe("a 1 → 2, without b and 2 more");
   expect(summary(changes.slice(2))).toBe("c 3, d 4");
   expect(summary([])).toBe("");
+  expect(summary(changesOf({}, { budget: { amount_usd: "5" } }))).toBe("budget amount 5");
 });
 
 test("objects are called by their names", () => {
@@ -35,6 +36,13 @@ test("objects are called by their names", () => {
   expect(objectName({ object: "acc_1", before: { email: "a@b.c", name: "" } })).toBe("a@b.c");
   expect(objectName({ object: "requests", after: { count: 3 } })).toBe("requests");
   expect(objectName({ object: "acc_1", after: { role: "viewer" } }, { acc_1: "a@b.c" })).toBe("a@b.c");
+});
+
+test("objects without a name are called by what they are", () => {
+  const object = "inv_01M7EVTVGJC4YEZN0RT2C7WQ8K";
+  expect(objectName({ object, after: { role: "developer" } })).toBe("developer invitation");
+  expect(objectName({ object })).toBe("invitation …WQ8K");
+  expect(objectName({ object: "openai" })).toBe("openai");
 });
 
 test("an unknown action stays as it is", () => {

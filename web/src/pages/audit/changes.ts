@@ -62,6 +62,9 @@ const actions: Record<string, string> = {
   "provider.update": "switched a provider",
   "provider.reset": "reset a provider’s circuits",
   "requests.delete": "deleted requests",
+  "price.set": "set a price",
+  "price.delete": "removed a price",
+  "account.sessions": "signed other browsers out",
 };
 
 /** Writes an action in words; one that is not known stays as it is. */
@@ -72,17 +75,23 @@ export function actionWords(action: string): string {
 /** Writes changes on one line. */
 export function summary(changes: Change[], most = 2): string {
   const words = changes.slice(0, most).map(({ field, before, after }) => {
+    const name = fieldWords(field);
     if (before === undefined) {
-      return `${field} ${after}`;
+      return `${name} ${after}`;
     }
-    return after === undefined ? `without ${field}` : `${field} ${before} → ${after}`;
+    return after === undefined ? `without ${name}` : `${name} ${before} → ${after}`;
   });
   return words.join(", ") + (changes.length > most ? ` and ${changes.length - most} more` : "");
 }
 
+/** Writes the path of a setting as people read it: budget.amount_usd becomes "budget amount". */
+function fieldWords(field: string): string {
+  return field.replace(/_usd\b/g, "").replace(/[._]/g, " ");
+}
+
 /** What people call an object, where its settings or the names at hand tell. */
 export function objectName(
-  event: { object: string; before?: unknown; after?: unknown },
+  event: { object: string; object_label?: string; before?: unknown; after?: unknown },
   names: Record<string, string> = {},
 ): string {
   for (const state of [event.after, event.before]) {
@@ -94,5 +103,19 @@ export function objectName(
       return email;
     }
   }
-  return names[event.object] ?? event.object;
+  const told = event.object_label !== event.object && event.object_label;
+  return told || (names[event.object] ?? kindName(event));
+}
+
+const kinds: Record<string, string> = { inv: "invitation", key: "key", acc: "account", ws: "workspace" };
+
+/** What an object is, where it has no name: "developer invitation", or the end of its id. */
+function kindName({ object, before, after }: { object: string; before?: unknown; after?: unknown }): string {
+  const [, prefix = "", rest = ""] = /^([a-z]+)_([0-9A-Z]{26})$/.exec(object) ?? [];
+  const kind = kinds[prefix];
+  if (!kind) {
+    return object;
+  }
+  const { role } = { ...(before as object), ...(after as object) } as { role?: unknown };
+  return typeof role === "string" && role ? `${role} ${kind}` : `${kind} …${rest.slice(-4)}`;
 }

@@ -129,19 +129,25 @@ export function DeleteSimulated() {
       />
     );
   }
+  if (n === 0) {
+    return (
+      <Text size="sm" c="dimmed">
+        {count.data ? "There is none: every request here went to a real provider." : "Counting…"}
+      </Text>
+    );
+  }
   return (
     <Group gap="sm">
       <Button
         color="red"
         variant="outline"
         leftSection={<Icon name="trash" size={14} />}
-        disabled={n === 0}
         onClick={() => setAsking(true)}
       >
         Remove simulated data
       </Button>
       <Text size="sm" c="dimmed">
-        {count.data && (n === 0 ? "There is none." : `${plural(n, "request")} that the simulator answered.`)}
+        {plural(n, "request")} that the simulator answered.
       </Text>
       <ConfirmDialog
         opened={asking}

@@ -67,6 +67,16 @@ export function RegisterPage({ server }: { server: Schema["ServerView"] }) {
   );
 }
 
+/** Gives a new account the time zone of this browser; it can be changed under Account. */
+async function withZone(session: Schema["SessionView"]): Promise<Schema["SessionView"]> {
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  if (!session.account || !zone || zone === session.account.time_zone) {
+    return session;
+  }
+  const { data } = await api.PATCH("/account", { body: { time_zone: zone } });
+  return data ? { ...session, account: data } : session;
+}
+
 interface FormProps {
   state: Schema["RegistrationState"];
   invitation?: string;
@@ -94,7 +104,7 @@ function RegisterForm({ state, invitation, code: printed }: FormProps) {
         }),
       ),
     onSuccess: async (session) => {
-      queryClient.setQueryData(sessionQuery.queryKey, session);
+      queryClient.setQueryData(sessionQuery.queryKey, await withZone(session));
       await go({ to: "/quickstart" }, true);
     },
   });

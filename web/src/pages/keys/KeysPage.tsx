@@ -164,6 +164,7 @@ function columns(acts: Acts): Column<KeyView>[] {
     {
       id: "name",
       label: "Name",
+      sort: (key) => key.name,
       render: (key) => (
         <>
           <Text size="sm" fw={600} truncate maw={220}>
@@ -181,11 +182,13 @@ function columns(acts: Acts): Column<KeyView>[] {
       id: "spend",
       label: "Spend 30 d",
       numeric: true,
+      sort: (key) => Number(key.spend_30d_usd),
       render: (key) => <Money amount={key.spend_30d_usd} />,
     },
     {
       id: "used",
       label: "Last used",
+      sort: (key) => key.last_used_at,
       render: (key) => (
         <>
           <Time at={key.last_used_at} as="age" none="never" />
@@ -200,6 +203,7 @@ function columns(acts: Acts): Column<KeyView>[] {
     {
       id: "created",
       label: "Created",
+      sort: (key) => key.created_at,
       render: (key) => (
         <>
           <Time at={key.created_at} as="day" />

@@ -41,7 +41,7 @@ export function ModelFilters({ models, choice, onChange }: Props) {
         value={choice.q}
         onChange={(event) => onChange({ q: event.currentTarget.value || undefined })}
         flex="1 1 220px"
-        maw={320}
+        maw={{ sm: 320 }}
       />
       <Picker
         label="Provider"
@@ -84,6 +84,7 @@ function Picker({ label, value, data, onChange }: PickerProps) {
     <Select
       size="xs"
       flex="0 1 160px"
+      miw={{ base: "calc(50% - 8px)", sm: 0 }}
       aria-label={label}
       placeholder={`${label}: all`}
       value={value ?? null}

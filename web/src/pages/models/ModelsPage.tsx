@@ -1,6 +1,7 @@
 import { Button, Group, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
 
 import { modelsQuery } from "../../api/queries";
 import { StateBadge } from "../../components/badges";
@@ -13,11 +14,13 @@ import { PageHeader } from "../../components/PageHeader";
 import { joinList, type Search } from "../../lib/filters";
 import { formatCount, formatPercent, plural } from "../../lib/numbers";
 import { useSearchParams } from "../../lib/search";
+import { useSession } from "../../lib/session";
 import { Marks, modelColumns } from "./columns";
 import { ModelFilters } from "./ModelFilters";
 import { type Choice, choiceOf, chosenModels, isUnpriced, type Model, worstCircuit } from "./models";
 import classes from "./models.module.css";
 import { PriceCell } from "./PriceCells";
+import { PriceDialog, type Pricing } from "./PriceDialog";
 
 const refreshMs = 5000;
 
@@ -29,6 +32,8 @@ export function ModelsPage() {
     staleTime: refreshMs,
     refetchInterval: refreshMs,
   });
+  const { may } = useSession();
+  const [pricing, setPricing] = useState<Pricing>();
   const choice = choiceOf(search);
   return (
     <>
@@ -39,7 +44,13 @@ export function ModelsPage() {
       {data ? (
         <>
           <ModelFilters models={data.models} choice={choice} onChange={change} />
-          <List models={data.models} choice={choice} onChange={change} />
+          <List
+            models={data.models}
+            choice={choice}
+            onChange={change}
+            onPrice={may("manage_models") ? setPricing : undefined}
+          />
+          <PriceDialog pricing={pricing} onClose={() => setPricing(undefined)} />
         </>
       ) : error ? (
         <ErrorPanel what="The models could not be loaded" error={error} onRetry={() => void refetch()} />
@@ -58,10 +69,12 @@ function List({
   models,
   choice,
   onChange,
+  onPrice,
 }: {
   models: Model[];
   choice: Choice;
   onChange: (change: Search) => void;
+  onPrice: ((pricing: Pricing) => void) | undefined;
 }) {
   const navigate = useNavigate();
   const rows = chosenModels(models, choice);
@@ -74,7 +87,7 @@ function List({
         label="Models"
         dense
         rows={rows}
-        columns={modelColumns(choice.kind, searchOf)}
+        columns={modelColumns(choice.kind, searchOf, onPrice)}
         rowKey={(m) => m.name}
         phone={phoneRow}
         onOpen={(m) => void navigate({ to: "/requests", search: searchOf(m) as never })}

@@ -1,9 +1,11 @@
-import { Button, Popover, Stack, Text, Tooltip } from "@mantine/core";
+import { Button, Text, Tooltip } from "@mantine/core";
 
-import { CodeBlock } from "../../components/CodeBlock";
+import { StateBadge } from "../../components/badges";
 import { Icon } from "../../components/Icon";
 import { Money } from "../../components/Money";
-import { bestPrice, formatPrice, type Model, priceSnippet } from "./models";
+import { priceOrigin } from "../../lib/prices";
+import { bestPrice, formatPrice, type Model, type Price } from "./models";
+import type { Pricing } from "./PriceDialog";
 
 /** What a million tokens of one kind cost; "from" where providers differ. */
 export function PriceCell({ model, of }: { model: Model; of: "input" | "output" | "cache_read" }) {
@@ -25,37 +27,43 @@ export function PriceCell({ model, of }: { model: Model; of: "input" | "output" 
           from{" "}
         </Text>
       )}
-      <Tooltip label={`$${amount} per million tokens`}>
+      <Tooltip label={<PriceDetail amount={amount} price={best.price} />}>
         <span>{formatPrice(amount)}</span>
       </Tooltip>
     </>
   );
 }
 
-/** Warns that a model has no price, and says how to set one. */
-export function PriceMissing({ model: { name, targets } }: { model: Model }) {
+function PriceDetail({ amount, price }: { amount: string; price: Price }) {
+  const { word, detail } = priceOrigin(price);
   return (
-    <Popover width={420} shadow="md" trapFocus withArrow position="bottom-start">
-      <Popover.Target>
-        <Button
-          size="compact-xs"
-          variant="outline"
-          color="orange"
-          leftSection={<Icon name="alert" size={12} />}
-        >
-          Set price
-        </Button>
-      </Popover.Target>
-      <Popover.Dropdown style={{ whiteSpace: "normal" }}>
-        <Stack gap="xs">
-          <Text size="sm">
-            The price of <strong>{name}</strong> is not known, so <em>auto</em> never chooses it and its cost
-            is not counted. Add its price where the configuration file lists the model; it takes effect
-            without a restart.
-          </Text>
-          <CodeBlock text={priceSnippet(name, targets[0]?.provider ?? "")} />
-        </Stack>
-      </Popover.Dropdown>
-    </Popover>
+    <>
+      <div>${amount} per million tokens</div>
+      <div>
+        {word}
+        {price.as_of && ` as of ${price.as_of}`}
+      </div>
+      <div>{detail}</div>
+    </>
+  );
+}
+
+/** Warns that a model has no price, and leads to where one is set. */
+export function PriceMissing({ model, onPrice }: { model: Model; onPrice?: (pricing: Pricing) => void }) {
+  if (!onPrice) {
+    return <StateBadge look={{ icon: "alert", colour: "orange", word: "no price" }} />;
+  }
+  return (
+    <Tooltip label="Without a price auto never chooses the model, and its cost is not counted.">
+      <Button
+        size="compact-xs"
+        variant="outline"
+        color="orange"
+        leftSection={<Icon name="alert" size={12} />}
+        onClick={() => onPrice({ model, provider: model.targets[0]?.provider ?? "" })}
+      >
+        Set price
+      </Button>
+    </Tooltip>
   );
 }

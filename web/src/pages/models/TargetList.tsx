@@ -5,9 +5,10 @@ import { Icon } from "../../components/Icon";
 import { Money } from "../../components/Money";
 import { formatCount, formatDuration, formatPercent } from "../../lib/numbers";
 import type { Model, Target } from "./models";
+import type { Pricing } from "./PriceDialog";
 
 /** The providers of a model; a click shows each with its own price and health. */
-export function TargetList({ model }: { model: Model }) {
+export function TargetList({ model, onPrice }: { model: Model; onPrice?: (pricing: Pricing) => void }) {
   const names = [...new Set(model.targets.map((t) => t.provider))];
   if (names.length === 0) {
     return (
@@ -32,14 +33,14 @@ export function TargetList({ model }: { model: Model }) {
       </Popover.Target>
       <Popover.Dropdown maw="calc(100vw - 24px)">
         <ScrollArea.Autosize mah={360} type="auto">
-          <Targets model={model} />
+          <Targets model={model} onPrice={onPrice} />
         </ScrollArea.Autosize>
       </Popover.Dropdown>
     </Popover>
   );
 }
 
-function Targets({ model }: { model: Model }) {
+function Targets({ model, onPrice }: { model: Model; onPrice?: (pricing: Pricing) => void }) {
   return (
     <Table verticalSpacing={4} fz="xs" aria-label={`Targets of ${model.name}`}>
       <Table.Thead>
@@ -51,18 +52,23 @@ function Targets({ model }: { model: Model }) {
               </Table.Th>
             ),
           )}
+          {onPrice && <Table.Td />}
         </Table.Tr>
       </Table.Thead>
       <Table.Tbody>
         {model.targets.map((target) => (
-          <TargetRow key={target.target} target={target} />
+          <TargetRow
+            key={target.target}
+            target={target}
+            onPrice={onPrice && (() => onPrice({ model, provider: target.provider }))}
+          />
         ))}
       </Table.Tbody>
     </Table>
   );
 }
 
-function TargetRow({ target }: { target: Target }) {
+function TargetRow({ target, onPrice }: { target: Target; onPrice?: () => void }) {
   const { price, health } = target;
   return (
     <Table.Tr>
@@ -93,8 +99,20 @@ function TargetRow({ target }: { target: Target }) {
       <Table.Td ta="right">{formatCount(health.calls)}</Table.Td>
       <Table.Td ta="right">{formatPercent(health.error_percent)}</Table.Td>
       <Table.Td>
-        <CircuitBadge circuit={health.circuit} reason={health.reason} nextProbe={health.next_probe} />
+        <CircuitBadge circuit={health.circuit} reason={health.reason_text} nextProbe={health.next_probe} />
       </Table.Td>
+      {onPrice && (
+        <Table.Td>
+          <Button
+            size="compact-xs"
+            variant="default"
+            onClick={onPrice}
+            aria-label={`${target.price ? "Change" : "Set"} the price at ${target.provider}`}
+          >
+            {target.price ? "Change price" : "Set price"}
+          </Button>
+        </Table.Td>
+      )}
     </Table.Tr>
   );
 }

@@ -9,6 +9,7 @@ import type { Search } from "../../lib/filters";
 import { formatCount, formatDuration, formatPercent, formatWindow } from "../../lib/numbers";
 import {
   abilityText,
+  bestPrice,
   isSimulated,
   isUnpriced,
   type Model,
@@ -17,19 +18,25 @@ import {
   worstCircuit,
 } from "./models";
 import { PriceCell, PriceMissing } from "./PriceCells";
+import type { Pricing } from "./PriceDialog";
 import { TargetList } from "./TargetList";
 
 // Abilities that fit into a cell; the rest is counted, and named on hover.
 const fitting = 2;
 
 /** The columns of the table of models. */
-export function modelColumns(kind: string, searchOf: (m: Model) => Search): Column<Model>[] {
+export function modelColumns(
+  kind: string,
+  searchOf: (m: Model) => Search,
+  onPrice?: (pricing: Pricing) => void,
+): Column<Model>[] {
   const last: Column<Model>[] = [
     {
       id: "share",
       label: "Share",
       numeric: true,
       hint: "Of this workspace's requests in the last 24 hours.",
+      sort: (m) => m.share_percent,
       render: (m) => <ShareBar percent={m.share_percent} />,
     },
     {
@@ -37,6 +44,7 @@ export function modelColumns(kind: string, searchOf: (m: Model) => Search): Colu
       label: "TTFT",
       numeric: true,
       hint: "Median time to the first token in the last 24 hours, else of the latest calls.",
+      sort: usualTtft,
       render: (m) => formatDuration(usualTtft(m)),
     },
     {
@@ -44,18 +52,26 @@ export function modelColumns(kind: string, searchOf: (m: Model) => Search): Colu
       label: "Error %",
       numeric: true,
       hint: "Of this workspace's requests in the last 24 hours.",
+      sort: (m) => m.traffic.error_percent,
       render: (m) => formatPercent(m.traffic.error_percent),
     },
     { id: "circuit", label: "Circuit", render: (m) => <CircuitBadge {...worstCircuit(m.targets)} /> },
   ];
   return [
-    { id: "name", label: "Model", maxWidth: 175, render: (m) => <Name model={m} search={searchOf(m)} /> },
-    { id: "providers", label: "Providers", render: (m) => <TargetList model={m} /> },
+    {
+      id: "name",
+      label: "Model",
+      maxWidth: 175,
+      sort: (m) => m.name,
+      render: (m) => <Name model={m} search={searchOf(m)} />,
+    },
+    { id: "providers", label: "Providers", render: (m) => <TargetList model={m} onPrice={onPrice} /> },
     {
       id: "context",
       label: "Context",
       numeric: true,
       hint: "Window in tokens.",
+      sort: (m) => m.context || null,
       render: (m) => formatWindow(m.context),
     },
     {
@@ -63,7 +79,9 @@ export function modelColumns(kind: string, searchOf: (m: Model) => Search): Colu
       label: "In / M",
       numeric: true,
       hint: "Dollars per million input tokens.",
-      render: inputPrice,
+      sort: priceOf("input"),
+      render: (m) =>
+        isUnpriced(m) ? <PriceMissing model={m} onPrice={onPrice} /> : <PriceCell model={m} of="input" />,
     },
     ...(kind === "chat" ? chatPrices : []),
     kind === "chat"
@@ -79,8 +97,11 @@ export function modelColumns(kind: string, searchOf: (m: Model) => Search): Colu
   ];
 }
 
-function inputPrice(m: Model) {
-  return isUnpriced(m) ? <PriceMissing model={m} /> : <PriceCell model={m} of="input" />;
+function priceOf(of: "input" | "output" | "cache_read") {
+  return (m: Model) => {
+    const amount = bestPrice(m.targets)?.price[`${of}_per_mtok_usd`];
+    return amount == null ? null : Number(amount);
+  };
 }
 
 const chatPrices: Column<Model>[] = [
@@ -89,6 +110,7 @@ const chatPrices: Column<Model>[] = [
     label: "Out / M",
     numeric: true,
     hint: "Dollars per million output tokens.",
+    sort: priceOf("output"),
     render: (m) => <PriceCell model={m} of="output" />,
   },
   {
@@ -96,6 +118,7 @@ const chatPrices: Column<Model>[] = [
     label: "Cache / M",
     numeric: true,
     hint: "Dollars per million input tokens read from the provider's cache.",
+    sort: priceOf("cache_read"),
     render: (m) => <PriceCell model={m} of="cache_read" />,
   },
 ];

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 
 import { countdownText } from "../../components/CircuitBadge";
-import { reasonText } from "../../lib/reasons";
 import {
   abilityText,
   bestPrice,
@@ -12,7 +11,6 @@ import {
   isUnpriced,
   type Model,
   notableFirst,
-  priceSnippet,
   type Target,
   usualTtft,
   valuesOf,
@@ -31,6 +29,7 @@ function target(
     health: {
       circuit: more.circuit ?? "closed",
       reason: more.circuit === "open" ? "timeout" : null,
+      reason_text: more.circuit === "open" ? "it did not answer in time" : null,
       next_probe: more.probe ?? null,
       ttft_ms: more.ttft ?? null,
     },
@@ -103,12 +102,6 @@ describe("prices", () => {
     ["30", "$30.00"],
     ["0", "free"],
   ])("writes %s as %s", (amount, text) => expect(formatPrice(amount)).toBe(text));
-
-  it("names the model and its provider in the section to copy", () => {
-    expect(priceSnippet("org/model", "acme")).toContain(
-      "  - name: acme\n    models:\n      - name: org/model\n",
-    );
-  });
 });
 
 describe("worstCircuit", () => {
@@ -121,7 +114,7 @@ describe("worstCircuit", () => {
     ]);
     expect(worst).toEqual({
       circuit: "open",
-      reason: "timeout",
+      reason: "it did not answer in time",
       nextProbe: "2026-11-03T12:00:30Z",
       part: { of: 4, count: 2 },
     });
@@ -154,11 +147,8 @@ describe("words", () => {
     ]);
   });
 
-  it("writes abilities and reasons for people", () => {
+  it("writes abilities for people", () => {
     expect(abilityText("json_schema")).toBe("JSON schema");
-    expect(reasonText("connect")).toBe("it could not be reached");
-    expect(reasonText("traffic returns after an outage")).toBe("traffic returns after an outage");
-    expect(reasonText(null)).toBeUndefined();
   });
 
   it("lists values once", () => {

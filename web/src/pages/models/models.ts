@@ -112,7 +112,7 @@ export function worstCircuit(targets: Target[]): {
   const circuit = (worst?.health.circuit ?? "closed") as Circuit;
   return {
     circuit,
-    reason: worst?.health.reason ?? null,
+    reason: worst?.health.reason_text ?? null,
     nextProbe: worst?.health.next_probe ?? null,
     part: { of: targets.length, count: targets.filter((t) => t.health.circuit === circuit).length },
   };
@@ -147,17 +147,4 @@ export function notableFirst(abilities: string[]): string[] {
 /** Writes an ability as people read it: json_schema becomes "JSON schema". */
 export function abilityText(ability: string): string {
   return ability.replaceAll("_", " ").replace(/\bjson\b/, "JSON");
-}
-
-/** The section of the configuration file that gives a model a price at a provider. */
-export function priceSnippet(model: string, provider: string): string {
-  return [
-    "providers:",
-    `  - name: ${provider}`,
-    "    models:",
-    `      - name: ${model}`,
-    "        # dollars per million tokens",
-    "        input_per_mtok: 0.00",
-    "        output_per_mtok: 0.00",
-  ].join("\n");
 }

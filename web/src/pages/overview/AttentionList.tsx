@@ -18,7 +18,7 @@ export function AttentionList({ facts }: { facts: Fact[] }) {
         Needs attention
       </Title>
       {facts.length === 0 ? (
-        <Group gap="xs" c="dimmed" py={4}>
+        <Group gap="xs" c="dimmed" py={4} wrap="nowrap">
           <Icon name="check" />
           <Text size="sm">Nothing: providers answer, budgets hold, every model has a price.</Text>
         </Group>

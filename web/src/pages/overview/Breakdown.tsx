@@ -20,10 +20,10 @@ const titles: Record<Dimension, string> = {
   policy: "Policy",
 };
 
-// Requests that ended before one was chosen belong to no model and no provider.
+// Requests that nobody served belong to no model and no provider.
 const nameless: Record<Dimension, string> = {
-  model: "none chosen",
-  provider: "none chosen",
+  model: "none served",
+  provider: "none served",
   key: "dashboard",
   policy: "no policy",
 };
@@ -91,6 +91,7 @@ function columns(dimension: Dimension, searchOf: (group: Group) => Search): Colu
       id: "name",
       label: titles[dimension],
       maxWidth: 190,
+      sort: (g) => g.label || null,
       render: (g) =>
         g.name === "" ? (
           <Name group={g} dimension={dimension} />
@@ -100,13 +101,26 @@ function columns(dimension: Dimension, searchOf: (group: Group) => Search): Colu
           </Anchor>
         ),
     },
-    { id: "requests", label: "Requests", numeric: true, render: (g) => formatCount(g.requests) },
-    { id: "share", label: "Share", numeric: true, render: (g) => <ShareBar percent={g.share_percent} /> },
+    {
+      id: "requests",
+      label: "Requests",
+      numeric: true,
+      sort: (g) => g.requests,
+      render: (g) => formatCount(g.requests),
+    },
+    {
+      id: "share",
+      label: "Share",
+      numeric: true,
+      sort: (g) => g.share_percent,
+      render: (g) => <ShareBar percent={g.share_percent} />,
+    },
     {
       id: "routed",
       label: "Routed",
       numeric: true,
       hint: "What the requests cost.",
+      sort: (g) => (g.priced > 0 ? Number(g.cost_usd) : null),
       render: (g) => (
         <Money amount={g.priced > 0 ? g.cost_usd : null} why="No request here has a known cost." />
       ),
@@ -116,6 +130,7 @@ function columns(dimension: Dimension, searchOf: (group: Group) => Search): Colu
       label: "Baseline",
       numeric: true,
       hint: "What the requests with a known baseline would have cost.",
+      sort: (g) => (g.compared > 0 ? Number(g.baseline_cost_usd) : null),
       render: (g) => (
         <Money
           amount={g.compared > 0 ? g.baseline_cost_usd : null}
@@ -128,6 +143,7 @@ function columns(dimension: Dimension, searchOf: (group: Group) => Search): Colu
       label: "Saved",
       numeric: true,
       hint: "Baseline less routed, over the requests with a known baseline.",
+      sort: (g) => (g.compared > 0 ? Number(g.saved_usd) : null),
       render: (g) => <SavedCell group={g} />,
     },
     {
@@ -135,18 +151,40 @@ function columns(dimension: Dimension, searchOf: (group: Group) => Search): Colu
       label: "p50",
       numeric: true,
       hint: "Median latency.",
+      sort: (g) => g.latency_p50_ms,
       render: (g) => formatDuration(g.latency_p50_ms),
     },
-    { id: "p95", label: "p95", numeric: true, render: (g) => formatDuration(g.latency_p95_ms) },
+    {
+      id: "p95",
+      label: "p95",
+      numeric: true,
+      hint: "Nineteen of twenty requests were at least this fast.",
+      sort: (g) => g.latency_p95_ms,
+      render: (g) => formatDuration(g.latency_p95_ms),
+    },
     {
       id: "ttft",
       label: "TTFT",
       numeric: true,
       hint: "Median time to the first token.",
+      sort: (g) => g.ttft_p50_ms,
       render: (g) => formatDuration(g.ttft_p50_ms),
     },
-    { id: "errors", label: "Error %", numeric: true, render: (g) => formatPercent(g.error_percent) },
-    { id: "fallbacks", label: "Fallback %", numeric: true, render: (g) => formatPercent(g.fallback_percent) },
+    {
+      id: "errors",
+      label: "Error %",
+      numeric: true,
+      sort: (g) => g.error_percent,
+      render: (g) => formatPercent(g.error_percent),
+    },
+    {
+      id: "fallbacks",
+      label: "Fallback %",
+      numeric: true,
+      hint: "Requests that another model was meant to serve.",
+      sort: (g) => g.fallback_percent,
+      render: (g) => formatPercent(g.fallback_percent),
+    },
   ];
 }
 

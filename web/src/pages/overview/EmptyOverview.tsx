@@ -12,10 +12,13 @@ interface Props {
   onClear: () => void;
   onRange: (range: Range) => void;
   onSimulated: () => void;
+  /** Counts requests from the Playground too; undefined when they are counted already. */
+  onPlayground: (() => void) | undefined;
 }
 
 /** Says why there are no figures, and offers the next step. */
-export function EmptyOverview({ range, filtered, simulatedOnly, onClear, onRange, onSimulated }: Props) {
+export function EmptyOverview(props: Props) {
+  const { range, filtered, simulatedOnly, onClear, onRange, onSimulated, onPlayground } = props;
   const next = wider(range);
   const longer = next && ranges.find((r) => r.from === next.from);
   const more = longer && (
@@ -58,6 +61,11 @@ export function EmptyOverview({ range, filtered, simulatedOnly, onClear, onRange
               <Button component={Link} to="/quickstart">
                 Open Quickstart
               </Button>
+              {onPlayground && (
+                <Button variant="default" onClick={onPlayground}>
+                  Count the Playground too
+                </Button>
+              )}
               {more}
             </>
           }

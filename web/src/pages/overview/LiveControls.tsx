@@ -7,19 +7,30 @@ interface Props {
   onLive: (live: boolean) => void;
   simulated: boolean;
   onSimulated: (include: boolean) => void;
+  playground: boolean;
+  onPlayground: (include: boolean) => void;
   /** When the figures were loaded, in milliseconds; nought before the first time. */
   refreshedAt: number;
 }
 
 /** The switches for figures that move and for simulated requests, and how old the figures are. */
-export function LiveControls({ live, onLive, simulated, onSimulated, refreshedAt }: Props) {
+export function LiveControls(props: Props) {
+  const { live, onLive, simulated, onSimulated, playground, onPlayground, refreshedAt } = props;
   return (
-    <Group gap="md">
+    <Group gap="sm">
       <Switch
         size="xs"
-        label="Include simulated"
+        label="Simulated"
+        aria-label="Include simulated requests"
         checked={simulated}
         onChange={(event) => onSimulated(event.currentTarget.checked)}
+      />
+      <Switch
+        size="xs"
+        label="Playground"
+        aria-label="Include requests from the Playground"
+        checked={playground}
+        onChange={(event) => onPlayground(event.currentTarget.checked)}
       />
       <Switch
         size="xs"
@@ -35,7 +46,7 @@ export function LiveControls({ live, onLive, simulated, onSimulated, refreshedAt
 function Refreshed({ at }: { at: number }) {
   const now = useNow();
   return (
-    <Text size="xs" c="dimmed" miw={112} style={{ fontVariantNumeric: "tabular-nums" }}>
+    <Text size="xs" c="dimmed" miw={104} style={{ fontVariantNumeric: "tabular-nums", whiteSpace: "nowrap" }}>
       refreshed {refreshedText(now - at)}
     </Text>
   );
@@ -44,6 +55,9 @@ function Refreshed({ at }: { at: number }) {
 /** How long ago, as short as can be. */
 export function refreshedText(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000));
+  if (seconds < 5) {
+    return "just now";
+  }
   if (seconds < 60) {
     return `${seconds} s ago`;
   }

@@ -8,10 +8,10 @@ import { ErrorPanel } from "../../components/ErrorPanel";
 import { FilterBar } from "../../components/FilterBar";
 import { PanelSkeleton, RowsSkeleton } from "../../components/Loading";
 import { PageHeader } from "../../components/PageHeader";
-import { RangePicker } from "../../components/RangePicker";
+import { RangePicker, UnreadableRange } from "../../components/RangePicker";
 import { cleared, type Filters, filtersOf, type Search } from "../../lib/filters";
 import { useShortcuts } from "../../lib/keyboard";
-import type { Range } from "../../lib/range";
+import { type Range, rangeOf, unreadableEnds } from "../../lib/range";
 import { useSearchParams } from "../../lib/search";
 import { useSession } from "../../lib/session";
 import { AttentionList } from "./AttentionList";
@@ -23,9 +23,9 @@ import {
   type Dimension,
   dimensions,
   figureFilters,
-  rangeOf,
   requestsSearch,
   simulatedOf,
+  sourceOf,
 } from "./figures";
 import { LiveControls } from "./LiveControls";
 import { Tiles, TilesSkeleton } from "./Tiles";
@@ -40,10 +40,12 @@ export function OverviewPage() {
   const filters = figureFilters(filtersOf(search));
   const range = rangeOf(search);
   const chosen = simulatedOf(search);
+  const source = sourceOf(search);
   const { query, shown, onlySimulated, waiting, facets } = useOverview({
     filters,
     range,
     simulated: chosen,
+    source,
     onlySimulator: server.simulated,
     live,
   });
@@ -61,6 +63,8 @@ export function OverviewPage() {
             onLive={setLive}
             simulated={shown !== "false"}
             onSimulated={include}
+            playground={source !== "key"}
+            onPlayground={(yes) => change({ source: yes ? "all" : undefined })}
             refreshedAt={query.dataUpdatedAt}
           />
         }
@@ -74,6 +78,7 @@ export function OverviewPage() {
         onClear={() => change(cleared())}
         before={<RangePicker range={range} onChange={({ from, to }) => change({ from, to }, true)} />}
       />
+      <UnreadableRange ends={unreadableEnds(search)} range={range} />
       {onlySimulated && chosen === undefined && !server.simulated && <SimulatedNote />}
       {query.error && !query.data ? (
         <ErrorPanel
@@ -99,6 +104,7 @@ export function OverviewPage() {
             filters={filters}
             range={range}
             simulated={shown}
+            source={source}
             simulatedOnly={onlySimulated && shown === "false"}
             dimension={dimensionOf(search)}
             change={change}
@@ -119,6 +125,7 @@ interface FiguresProps {
   filters: Filters;
   range: Range;
   simulated: string | undefined;
+  source: string | undefined;
   simulatedOnly: boolean;
   dimension: Dimension;
   change: (change: Search, push?: boolean) => void;
@@ -130,13 +137,14 @@ function Figures({
   filters,
   range,
   simulated,
+  source,
   simulatedOnly,
   dimension,
   change,
   onSimulated,
 }: FiguresProps) {
   const navigate = useNavigate();
-  const all: Filters = { ...filters, simulated };
+  const all: Filters = { ...filters, simulated, source };
   const open = (search: Search) => void navigate({ to: "/requests", search: search as never });
   if (overview.current.requests === 0) {
     return (
@@ -148,6 +156,7 @@ function Figures({
           onClear={() => change(cleared())}
           onRange={({ from, to }) => change({ from, to })}
           onSimulated={onSimulated}
+          onPlayground={source === "key" ? () => change({ source: "all" }) : undefined}
         />
         <AttentionList facts={overview.attention} />
       </Stack>

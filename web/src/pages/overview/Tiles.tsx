@@ -7,7 +7,7 @@ import { PanelSkeleton } from "../../components/Loading";
 import type { Filters, Search } from "../../lib/filters";
 import { formatMoney, parseNano, unknown } from "../../lib/money";
 import { formatCount, formatDuration, formatPercent } from "../../lib/numbers";
-import { changeText, rateText } from "./figures";
+import { changeText, knownShare, rateText } from "./figures";
 import classes from "./overview.module.css";
 
 interface Props {
@@ -30,11 +30,7 @@ export function Tiles({ overview, searchFor }: Props) {
         search={searchFor({ preset: "expensive" })}
       >
         <div>{spendChange ?? "nothing in the period before"}</div>
-        {now.priced < now.requests && (
-          <div>
-            cost known for {formatCount(now.priced)} of {formatCount(now.requests)}
-          </div>
-        )}
+        {now.priced < now.served && <div>cost known for {knownShare(now.priced, now.served)}</div>}
       </Tile>
       <Tile label="Requests" value={formatCount(now.requests)} search={searchFor()}>
         <div>{rateText(now.requests, span)}</div>
@@ -53,7 +49,10 @@ export function Tiles({ overview, searchFor }: Props) {
         <div>{before.latency_p50_ms != null && `p50 was ${formatDuration(before.latency_p50_ms)}`}</div>
       </Tile>
       <Tile label="Errors" value={formatPercent(now.error_percent)} search={searchFor({ preset: "errors" })}>
-        <div>{now.errors === 0 ? "no failed requests" : `${formatCount(now.errors)} failed`}</div>
+        <div>
+          {now.errors === 0 ? "no failed requests" : `${formatCount(now.errors)} failed`}
+          {before.requests > 0 && `, was ${formatPercent(before.error_percent)}`}
+        </div>
         {now.rejected > 0 && <div>{formatCount(now.rejected)} refused, not counted</div>}
       </Tile>
     </TileGrid>
@@ -65,7 +64,7 @@ export function TilesSkeleton() {
   return (
     <TileGrid>
       {Array.from({ length: 5 }, (_, i) => (
-        <PanelSkeleton key={i} height={112} />
+        <PanelSkeleton key={i} height={92} />
       ))}
     </TileGrid>
   );

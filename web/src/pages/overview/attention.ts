@@ -29,6 +29,7 @@ export function groupFacts(facts: Fact[]): FactGroup[] {
 export const kindTitles: Record<Fact["kind"], string> = {
   no_provider: "No provider can be used",
   circuit_open: "Circuit open",
+  circuit_recovering: "Circuit recovering",
   credential_resting: "Credential resting",
   budget_over: "Budget used up",
   budget_warn: "Budget nearly used up",
@@ -40,6 +41,7 @@ export const kindTitles: Record<Fact["kind"], string> = {
 export function placeOf(kind: Fact["kind"], object?: string): { to: string; search: Search; label: string } {
   switch (kind) {
     case "circuit_open":
+    case "circuit_recovering":
       return {
         to: "/routing/models",
         search: object ? { q: modelOf(object) } : { show: "trouble" },

@@ -2,7 +2,7 @@ import type { Schema } from "../../api/client";
 import type { Filters, Search } from "../../lib/filters";
 import { parseNano } from "../../lib/money";
 import { formatCount, formatPercent } from "../../lib/numbers";
-import { parseMoment, type Range } from "../../lib/range";
+import type { Range } from "../../lib/range";
 
 /** Sums over requests. */
 export type Figures = Schema["FigureSet"];
@@ -17,13 +17,6 @@ export type Dimension = (typeof dimensions)[number];
 export function figureFilters(filters: Filters): Filters {
   const { model, provider, key, policy } = filters;
   return { model, provider, key, policy };
-}
-
-/** The range in the address; ends that cannot be read are the usual ones. */
-export function rangeOf(search: Search): Range {
-  const readable = (text: string | undefined) =>
-    text && parseMoment(text, 0) !== undefined ? text : undefined;
-  return { from: readable(search.from) ?? "now-24h", to: readable(search.to) };
 }
 
 /** What the address says about simulated requests. */
@@ -41,6 +34,14 @@ export function simulatedFilter(chosen: Simulated, onlySimulator: boolean): "tru
     return chosen;
   }
   return chosen === "include" || onlySimulator ? undefined : "false";
+}
+
+/** The source of the requests that figures count: those of the Playground are left out unless they are asked for. */
+export function sourceOf(search: Search): "key" | "playground" | undefined {
+  if (search.source === "all") {
+    return undefined;
+  }
+  return search.source === "playground" ? "playground" : "key";
 }
 
 /** The parameters of Requests that list exactly what a figure counts. */
@@ -90,13 +91,16 @@ export function rateText(requests: number, spanMs: number): string {
 }
 
 /** How many of the requests the savings cover. */
-export function coverageText({ compared, requests }: Figures): string {
-  if (compared >= requests) {
-    return "baseline known for all requests";
+export function coverageText({ compared, served }: Figures): string {
+  if (compared >= served) {
+    return "baseline known for all served requests";
   }
-  // Rounding must not claim all of them.
-  const percent = Math.min(99.9, (100 * compared) / requests);
-  return `baseline known for ${formatPercent(percent)} of requests`;
+  return `baseline known for ${knownShare(compared, served)} of served requests`;
+}
+
+/** A share that is not all: rounding must not claim that it is. */
+export function knownShare(part: number, whole: number): string {
+  return formatPercent(Math.min(99.9, (100 * part) / whole));
 }
 
 /** The filter values that the breakdown shows, as the filter bar wants them. */

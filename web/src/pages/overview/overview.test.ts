@@ -7,12 +7,12 @@ import {
   facetsOf,
   type Figures,
   figureFilters,
-  rangeOf,
   rateText,
   requestsSearch,
   simulatedFilter,
   simulatedOf,
 } from "./figures";
+import { rangeOf, unreadableEnds } from "../../lib/range";
 import { refreshedText } from "./LiveControls";
 
 describe("changeText", () => {
@@ -41,11 +41,11 @@ describe("rateText", () => {
 });
 
 describe("coverageText", () => {
-  const figures = (compared: number, requests: number) => ({ compared, requests }) as Figures;
+  const figures = (compared: number, served: number) => ({ compared, served }) as Figures;
   it("never rounds up to all", () => {
-    expect(coverageText(figures(99_999, 100_000))).toBe("baseline known for 99.9 % of requests");
-    expect(coverageText(figures(100_000, 100_000))).toBe("baseline known for all requests");
-    expect(coverageText(figures(982, 1000))).toBe("baseline known for 98.2 % of requests");
+    expect(coverageText(figures(99_999, 100_000))).toBe("baseline known for 99.9 % of served requests");
+    expect(coverageText(figures(100_000, 100_000))).toBe("baseline known for all served requests");
+    expect(coverageText(figures(982, 1000))).toBe("baseline known for 98.2 % of served requests");
   });
 });
 
@@ -78,6 +78,8 @@ describe("filters", () => {
     expect(rangeOf({})).toEqual({ from: "now-24h" });
     expect(rangeOf({ from: "now-7d", to: "now-1d" })).toEqual({ from: "now-7d", to: "now-1d" });
     expect(rangeOf({ from: "nonsense", to: "yesterday" })).toEqual({ from: "now-24h" });
+    expect(unreadableEnds({ from: "nonsense", to: "now-1h" })).toEqual(["nonsense"]);
+    expect(unreadableEnds({ from: "now-1h" })).toEqual([]);
   });
 
   it("opens requests with the same filters, range and more", () => {
@@ -148,8 +150,9 @@ describe("attention", () => {
 
 describe("refreshedText", () => {
   it.each([
-    [-300, "0 s ago"],
-    [4200, "4 s ago"],
+    [-300, "just now"],
+    [4200, "just now"],
+    [42_000, "42 s ago"],
     [125_000, "2 min ago"],
     [7_300_000, "2 h ago"],
   ])("%d ms are %s", (ms, text) => expect(refreshedText(ms)).toBe(text));

@@ -5,9 +5,14 @@ import type { Filters } from "../../lib/filters";
 import type { Range } from "../../lib/range";
 
 /** Everything that the overview shows, in one call. */
-export function overviewQuery(filters: Filters, range: Range, simulated: "true" | "false" | undefined) {
+export function overviewQuery(
+  filters: Filters,
+  range: Range,
+  simulated: "true" | "false" | undefined,
+  source: "key" | "playground" | undefined,
+) {
   const { model, provider, key, policy } = filters;
-  const query = { ...range, model, provider, key, policy, simulated };
+  const query = { ...range, model, provider, key, policy, simulated, source: source ?? ("all" as const) };
   return queryOptions({
     queryKey: ["overview", query],
     queryFn: () => must(api.GET("/overview", { params: { query } })),

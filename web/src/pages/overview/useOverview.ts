@@ -12,6 +12,7 @@ interface Asked {
   filters: Filters;
   range: Range;
   simulated: Simulated;
+  source: "key" | "playground" | undefined;
   /** Only the simulator serves. */
   onlySimulator: boolean;
   live: boolean;
@@ -21,13 +22,13 @@ interface Asked {
  * useOverview loads the figures. When nothing but simulated requests came and nobody chose to leave them out, they are
  * shown: an empty page would be of no use.
  */
-export function useOverview({ filters, range, simulated, onlySimulator, live }: Asked) {
+export function useOverview({ filters, range, simulated, source, onlySimulator, live }: Asked) {
   const refetchInterval = live ? liveMs : false;
   const filter = simulatedFilter(simulated, onlySimulator);
-  const first = useQuery({ ...overviewQuery(filters, range, filter), refetchInterval });
+  const first = useQuery({ ...overviewQuery(filters, range, filter, source), refetchInterval });
   const nothingReal = first.data?.current.requests === 0 && filter === "false" && !first.isPlaceholderData;
   const all = useQuery({
-    ...overviewQuery(filters, range, undefined),
+    ...overviewQuery(filters, range, undefined, source),
     refetchInterval,
     enabled: nothingReal,
   });

@@ -5,7 +5,6 @@ import { Countdown } from "../../components/CircuitBadge";
 import { ConfirmDialog } from "../../components/ConfirmDialog";
 import { ErrorPanel } from "../../components/ErrorPanel";
 import { Icon } from "../../components/Icon";
-import { reasonText } from "../../lib/reasons";
 import type { ProviderActions } from "./actions";
 import { type Credential, credentialSource, hintText, type Provider } from "./providers";
 
@@ -72,7 +71,7 @@ function Line({ credential, onRemove }: { credential: Credential; onRemove?: () 
         </Tooltip>
       )}
       {credential.resting_until && (
-        <Tooltip label={reasonText(credential.reason) ?? "It failed lately."}>
+        <Tooltip label={credential.reason_text ?? "It failed lately."}>
           <Group gap={4} wrap="nowrap" tabIndex={0}>
             <Badge size="sm" color="orange" radius="sm" leftSection={<Icon name="clock" size={11} />}>
               resting

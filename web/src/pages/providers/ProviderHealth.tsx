@@ -5,7 +5,6 @@ import { CircuitBadge } from "../../components/CircuitBadge";
 import { Time } from "../../components/Time";
 import { joinList } from "../../lib/filters";
 import { formatCount, formatDuration, formatPercent, plural } from "../../lib/numbers";
-import { reasonText } from "../../lib/reasons";
 import { type Provider, troubled } from "./providers";
 
 // Circuits that are named before the rest is only counted.
@@ -77,10 +76,14 @@ export function Circuits({ provider }: { provider: Provider }) {
           <Text size="sm" fw={600}>
             {t.model}
           </Text>
-          <CircuitBadge circuit={t.health.circuit} reason={t.health.reason} nextProbe={t.health.next_probe} />
-          {t.health.reason && (
+          <CircuitBadge
+            circuit={t.health.circuit}
+            reason={t.health.reason_text}
+            nextProbe={t.health.next_probe}
+          />
+          {t.health.reason_text && (
             <Text size="xs" c="dimmed">
-              {reasonText(t.health.reason)}
+              {t.health.reason_text}
             </Text>
           )}
         </Group>

@@ -38,6 +38,7 @@ function credential(id: string, more: Partial<Credential> = {}): Credential {
     removable: true,
     resting_until: null,
     reason: null,
+    reason_text: null,
     ...more,
   };
 }

@@ -29,6 +29,8 @@ export function healthLook(p: Provider): { icon: IconName; colour: string; word:
       return { icon: "check", colour: "green", word: "healthy" };
     case "degraded":
       return { icon: "activity", colour: "orange", word: "degraded" };
+    case "recovering":
+      return { icon: "refresh", colour: "orange", word: "recovering" };
     case "down":
       return { icon: "alert", colour: "red", word: "down" };
     case "unknown":
@@ -72,10 +74,11 @@ export function testText(result: Schema["ProviderTest"]): string {
   return `Answered with ${plural(result.models.length, "model")}.`;
 }
 
+const troubles: ReadonlySet<string> = new Set(["down", "degraded", "recovering"]);
+
 /** The order of the page: what needs attention first, then real ones, simulated ones, and those switched off. */
 export function inOrder(providers: Provider[]): Provider[] {
-  const rank = (p: Provider) =>
-    p.enabled ? (p.health === "down" || p.health === "degraded" ? 0 : p.simulated ? 2 : 1) : 3;
+  const rank = (p: Provider) => (p.enabled ? (troubles.has(p.health) ? 0 : p.simulated ? 2 : 1) : 3);
   return providers
     .map((p, i) => ({ p, i }))
     .sort((a, b) => rank(a.p) - rank(b.p) || a.i - b.i)

@@ -65,11 +65,17 @@ export function Histogram({ histogram, onZoom, dimmed }: Props) {
           )}
         </svg>
       )}
+      {histogram.partial && histogram.counted_from && (
+        <Text size="xs" c="dimmed" role="status">
+          Counted only from {formatBucket(histogram.counted_from, 3_600_000, zone)} on: there are too many
+          requests to count them all with these filters.
+        </Text>
+      )}
       <Group justify="space-between" gap="xs">
         <Text size="xs" c="dimmed">
           {formatBucket(first.start, histogram.step_ms, zone)}
         </Text>
-        <Group gap="md">
+        <Group gap="md" className={classes.legend}>
           <Legend className={classes.keyRest} word="requests" />
           <Legend className={classes.keyFallback} word="fallbacks" />
           <Legend className={classes.keyError} word="errors" />

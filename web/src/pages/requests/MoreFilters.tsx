@@ -121,6 +121,7 @@ function Fields({ initial, onApply }: { initial: Filters; onApply: (change: Filt
         ))}
         <Choice label="Streamed" name="stream" draft={draft} onChange={set} />
         <Choice label="Simulated" name="simulated" draft={draft} onChange={set} />
+        <Choice label="Sent by" name="source" options={sources} draft={draft} onChange={set} />
         <Group justify="flex-end">
           <Button size="xs" type="submit">
             Apply
@@ -131,14 +132,27 @@ function Fields({ initial, onApply }: { initial: Filters; onApply: (change: Filt
   );
 }
 
+const yesOrNo = [
+  { value: "", label: "both" },
+  { value: "true", label: "yes" },
+  { value: "false", label: "no" },
+];
+
+const sources = [
+  { value: "", label: "both" },
+  { value: "key", label: "a key" },
+  { value: "playground", label: "Playground" },
+];
+
 interface ChoiceProps {
   label: string;
+  options?: { value: string; label: string }[];
   name: FilterName;
   draft: Filters;
   onChange: (name: FilterName, value: string) => void;
 }
 
-function Choice({ label, name, draft, onChange }: ChoiceProps) {
+function Choice({ label, name, options = yesOrNo, draft, onChange }: ChoiceProps) {
   return (
     <Group justify="space-between">
       <Text size="xs" fw={500}>
@@ -147,11 +161,7 @@ function Choice({ label, name, draft, onChange }: ChoiceProps) {
       <SegmentedControl
         size="xs"
         aria-label={label}
-        data={[
-          { value: "", label: "both" },
-          { value: "true", label: "yes" },
-          { value: "false", label: "no" },
-        ]}
+        data={options}
         value={draft[name] ?? ""}
         onChange={(value) => onChange(name, value)}
       />

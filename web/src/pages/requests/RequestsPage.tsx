@@ -6,17 +6,18 @@ import { useRef, useState } from "react";
 import type { Schema } from "../../api/client";
 import { facetsQuery, histogramQuery, keysQuery } from "../../api/queries";
 import { DataTable } from "../../components/DataTable";
+import { EmptyState } from "../../components/EmptyState";
 import { ErrorPanel } from "../../components/ErrorPanel";
 import { FilterBar } from "../../components/FilterBar";
 import { Icon } from "../../components/Icon";
 import { RowsSkeleton } from "../../components/Loading";
 import { PageHeader } from "../../components/PageHeader";
-import { RangePicker } from "../../components/RangePicker";
+import { RangePicker, UnreadableRange } from "../../components/RangePicker";
 import { cleared, type Filters, filtersOf } from "../../lib/filters";
 import { useShortcuts } from "../../lib/keyboard";
 import { formatCount } from "../../lib/numbers";
 import { useDensity } from "../../lib/preferences";
-import { isRelative, type Range } from "../../lib/range";
+import { isRelative, type Range, rangeOf, unreadableEnds } from "../../lib/range";
 import { useGo, useSearchParams } from "../../lib/search";
 import { useSession } from "../../lib/session";
 import { useStored } from "../../lib/stored";
@@ -34,7 +35,7 @@ const sorted = new Set(["expensive", "slowest"]);
 export function RequestsPage() {
   const [search, setSearch] = useSearchParams();
   const filters = filtersOf(search);
-  const range: Range = { from: search["from"] ?? "now-24h", to: search["to"] };
+  const range = rangeOf(search);
   const [columns, setColumns] = useStored("request-columns", usualColumns);
   const [exporting, setExporting] = useState(false);
   const followable = isRelative(range) && !range.to && !sorted.has(filters.preset ?? "");
@@ -78,6 +79,7 @@ export function RequestsPage() {
         onChange={change}
         onRange={(next) => setSearch({ ...next, to: next.to })}
       />
+      <UnreadableRange ends={unreadableEnds(search)} range={range} />
       <Volume filters={filters} range={range} onZoom={(from, to) => setSearch({ from, to }, true)} />
       <RequestList
         filters={filters}
@@ -205,6 +207,24 @@ function RequestList({ filters, range, columns, live, open, onOpen, onChange }: 
   if (pages.isPending) {
     return <RowsSkeleton rows={12} />;
   }
+  const unfinished = pages.data?.pages.at(-1)?.unfinished ?? false;
+  const older = pages.hasNextPage && (
+    <Button
+      variant="default"
+      size="xs"
+      loading={pages.isFetchingNextPage}
+      onClick={() => void pages.fetchNextPage()}
+    >
+      {unfinished ? "Search on" : "Load older"}
+    </Button>
+  );
+  if (rows.length === 0 && unfinished) {
+    return (
+      <EmptyState icon="clock" title="Nothing found yet" actions={older}>
+        The search stopped because it took long. Older requests were not looked at.
+      </EmptyState>
+    );
+  }
   if (rows.length === 0) {
     return <NoRequests filters={filters} range={range} live={live} onChange={onChange} />;
   }
@@ -238,16 +258,12 @@ function RequestList({ filters, range, columns, live, open, onOpen, onChange }: 
         }
       />
       <Group justify="center" my="md" gap="md">
-        {pages.hasNextPage && (
-          <Button
-            variant="default"
-            size="xs"
-            loading={pages.isFetchingNextPage}
-            onClick={() => void pages.fetchNextPage()}
-          >
-            Load older
-          </Button>
+        {unfinished && (
+          <Text size="xs" c="dimmed" role="status">
+            The search stopped because it took long: there may be more.
+          </Text>
         )}
+        {older}
         {live && (
           <Text size="xs" c="dimmed" role="status">
             {state === "live" ? "Live: new requests appear on top." : "Connecting…"}

@@ -8,7 +8,7 @@ import { Money } from "../../components/Money";
 import { Time } from "../../components/Time";
 import { Tokens } from "../../components/Tokens";
 import { formatMoney, unknown } from "../../lib/money";
-import { formatChange, formatCount } from "../../lib/numbers";
+import { formatChange, formatCount, plural } from "../../lib/numbers";
 
 type Row = Schema["RequestRow"];
 
@@ -24,7 +24,13 @@ export interface RequestColumn extends Column<Row> {
 
 /** Every column, in the usual order. */
 export const requestColumns: RequestColumn[] = [
-  { id: "time", label: "Time", usual: true, exported: ["time"], render: (r) => <Time at={r.time} /> },
+  {
+    id: "time",
+    label: "Time",
+    usual: true,
+    exported: ["time"],
+    render: (r) => <Time at={r.time} as="stack" />,
+  },
   {
     id: "outcome",
     label: "Outcome",
@@ -37,23 +43,16 @@ export const requestColumns: RequestColumn[] = [
     label: "Request",
     usual: true,
     exported: ["endpoint", "preview"],
-    maxWidth: 92,
+    maxWidth: 124,
     render: (r) => <Preview row={r} />,
-  },
-  {
-    id: "requested",
-    label: "Requested",
-    usual: true,
-    exported: ["requested_model"],
-    maxWidth: 72,
-    render: (r) => cut(r.requested_model),
   },
   {
     id: "model",
     label: "Model",
+    hint: "The model that served; small: the one that was asked for.",
     usual: true,
-    exported: ["model"],
-    maxWidth: 108,
+    exported: ["model", "requested_model"],
+    maxWidth: 136,
     render: (r) => <Selected row={r} />,
   },
   {
@@ -61,14 +60,14 @@ export const requestColumns: RequestColumn[] = [
     label: "Provider",
     usual: true,
     exported: ["provider"],
-    maxWidth: 72,
+    maxWidth: 70,
     render: (r) => cut(r.provider),
   },
   {
     id: "decision",
     label: "Decision",
     usual: true,
-    exported: ["decision", "policy"],
+    exported: ["decision", "policy", "fallback_reason"],
     render: (r) => (
       <DecisionBadge decision={r.state === "running" ? undefined : r.decision} detail={decisionDetail(r)} />
     ),
@@ -121,9 +120,17 @@ export const requestColumns: RequestColumn[] = [
     id: "key",
     label: "Key",
     usual: true,
-    exported: ["key_name", "key_id"],
-    maxWidth: 78,
+    exported: ["key_name", "key_id", "source"],
+    maxWidth: 100,
     render: (r) => cut(r.key_name ?? accountWord(r)),
+  },
+  {
+    id: "requested",
+    label: "Requested",
+    name: "Requested model",
+    exported: ["requested_model"],
+    maxWidth: 140,
+    render: (r) => cut(r.requested_model),
   },
   {
     id: "attempts",
@@ -175,7 +182,7 @@ function cut(text: string | null | undefined) {
 }
 
 function accountWord(row: Row): string | null {
-  return row.account_id ? "playground" : null;
+  return row.source === "playground" ? "playground" : null;
 }
 
 function tagWords(tags: Row["tags"]): string {
@@ -206,10 +213,32 @@ function Preview({ row }: { row: Row }) {
   );
 }
 
+/** The model that served, over the name that was asked for where that is another. */
 function Selected({ row }: { row: Row }) {
+  const asked = row.model !== row.requested_model && row.requested_model;
   return (
-    <Text span inherit fw={600} title={row.model ?? undefined}>
-      {row.model ?? unknown}
+    <span title={asked ? `${row.model ?? "none served"}, asked for as ${asked}` : (row.model ?? undefined)}>
+      <Served row={row} />
+      {asked && (
+        <Text component="span" display="block" fz="0.9em" c="dimmed" truncate>
+          {asked}
+        </Text>
+      )}
+    </span>
+  );
+}
+
+function Served({ row }: { row: Row }) {
+  if (row.model) {
+    return (
+      <Text span inherit fw={600}>
+        {row.model}
+      </Text>
+    );
+  }
+  return (
+    <Text span inherit c="dimmed">
+      {row.state === "running" ? "choosing…" : "none served"}
     </Text>
   );
 }
@@ -218,7 +247,8 @@ function Selected({ row }: { row: Row }) {
 export function decisionDetail(row: Row): string | undefined {
   const policy = row.policy ? `Policy ${row.policy}. ` : "";
   if (row.decision === "fallback") {
-    return `${policy}The first choice failed or was not to be had; ${formatCount(row.attempt_count)} attempts.`;
+    const why = row.fallback_reason ?? "the first choice failed or was not to be had";
+    return `${policy}Because ${why}; ${plural(row.attempt_count, "attempt")}.`;
   }
   return policy || undefined;
 }
@@ -258,8 +288,10 @@ export function phoneLines(row: Row) {
   return {
     top: (
       <>
-        <Time at={row.time} />
-        {row.outcome === "ok" ? <DecisionBadge decision={row.decision} /> : <Outcome row={row} />}
+        <Group gap="xs" wrap="nowrap">
+          <Time at={row.time} />
+          {row.outcome === "ok" ? <DecisionBadge decision={row.decision} /> : <Outcome row={row} />}
+        </Group>
         <Cost row={row} />
       </>
     ),
@@ -267,7 +299,8 @@ export function phoneLines(row: Row) {
       <>
         <Group gap={4} wrap="nowrap" miw={0}>
           <Text size="sm" truncate>
-            {row.model ?? row.requested_model}
+            <Served row={row} />
+            {!row.model && ` · ${row.requested_model}`}
           </Text>
         </Group>
         <Duration ms={row.latency_ms} />

@@ -9,8 +9,8 @@ import { addNews, type Live, mergeRows, noNews, settle } from "./live";
 
 type Row = Schema["RequestRow"];
 
-/** A list query's parameters; the presets of the API are a fixed list. */
-type ListQuery = Filters & Range & { preset?: never };
+/** A list query's parameters; presets and sources of the API are fixed lists. */
+type ListQuery = Filters & Range & { preset?: never; source?: never };
 
 /** The list of requests for filters and a range, page by page. */
 export function useRequestPages(filters: Filters, range: Range) {

@@ -104,9 +104,9 @@ function useCommands(pages: Page[], text: string): Command[] {
       : []),
     { label: "Change the theme", icon: "sun", run: next },
     {
-      label: zone === "local" ? "Show times in UTC" : "Show local times",
+      label: zone === "utc" ? "Show local times" : "Show times in UTC",
       icon: "clock",
-      run: () => setZone(zone === "local" ? "utc" : "local"),
+      run: () => setZone(zone === "utc" ? "local" : "utc"),
     },
     { label: "Sign out", icon: "logout", run: signOut },
   ];

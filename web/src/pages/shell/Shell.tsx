@@ -1,5 +1,6 @@
 import { AppShell, Burger, Group, NavLink, ScrollArea, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
+import { useIsFetching } from "@tanstack/react-query";
 import { Outlet, useLocation } from "@tanstack/react-router";
 import { useEffect } from "react";
 
@@ -27,6 +28,7 @@ export function Shell() {
   const { next: nextTheme } = useTheme();
   const seen = useSeenPages();
   const go = useGo();
+  const loading = useIsFetching({ predicate: (query) => query.state.status === "pending" }) > 0;
   useShortcuts([
     { keys: "mod+k", label: "Command palette", run: paletteHandlers.toggle, always: true },
     { keys: "?", label: "This list", run: keysHandlers.toggle },
@@ -72,7 +74,7 @@ export function Shell() {
       <AppShell.Navbar p="xs" aria-label="Pages">
         <Navigation pages={seen} current={pathname} />
       </AppShell.Navbar>
-      <AppShell.Main id="main" tabIndex={-1}>
+      <AppShell.Main id="main" tabIndex={-1} aria-busy={loading}>
         <Strips />
         <Outlet />
       </AppShell.Main>

@@ -140,9 +140,9 @@ function PersonMenu({ onShortcuts }: { onShortcuts: () => void }) {
         <Menu.Item
           leftSection={<Icon name="clock" size={14} />}
           closeMenuOnClick={false}
-          onClick={() => setZone(zone === "local" ? "utc" : "local")}
+          onClick={() => setZone(zone === "utc" ? "local" : "utc")}
         >
-          Times: {zone === "local" ? "local" : "UTC"}
+          Times: {zone === "utc" ? "UTC" : zone}
         </Menu.Item>
         <Menu.Item
           leftSection={<Icon name="list" size={14} />}

@@ -1,8 +1,11 @@
-import { Table, Text } from "@mantine/core";
+import { Table, Text, Tooltip } from "@mantine/core";
 
 import type { Schema } from "../../../api/client";
 import { Money } from "../../../components/Money";
 import { formatCount } from "../../../lib/numbers";
+import { useZone } from "../../../lib/preferences";
+import { priceOrigin } from "../../../lib/prices";
+import { formatDay } from "../../../lib/time";
 import classes from "./detail.module.css";
 import { baselineWords } from "./Trace";
 
@@ -29,15 +32,22 @@ export function Bill({ request }: { request: Detail }) {
   const classesSeen = [...new Set([...(bill?.rows ?? []), ...(base?.rows ?? [])].map((row) => row.class))];
   return (
     <div className={classes.scroll} tabIndex={0} role="region" aria-label="Bill">
-      <Table fz="sm" verticalSpacing={4}>
+      <Table verticalSpacing={4} horizontalSpacing={6} className={classes.bill}>
         <Table.Thead>
           <Table.Tr>
             <Table.Th>Class</Table.Th>
             <Head>Tokens</Head>
-            <Head>{request.model ?? "Routed"}, per million</Head>
-            <Head>Amount</Head>
-            <Head>{request.baseline_model ?? "Baseline"}, per million</Head>
-            <Head>Amount</Head>
+            <Head rate>per million</Head>
+            <Head>{request.model ?? "routed"}</Head>
+            <Head rate>per million</Head>
+            <Head>
+              {request.baseline_model ?? "baseline"}
+              {request.baseline_model && (
+                <Text span size="xs" c="dimmed" display="block" fw={400}>
+                  baseline
+                </Text>
+              )}
+            </Head>
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
@@ -45,25 +55,29 @@ export function Bill({ request }: { request: Detail }) {
             <BillRow key={name} name={name} request={request} />
           ))}
           <Table.Tr>
-            <Table.Td>routing itself</Table.Td>
-            <Table.Td colSpan={2} ta="right" c="dimmed">
-              inside the gateway
+            <Table.Td>
+              <Tooltip label="Choosing a model happens inside the gateway and costs nothing.">
+                <span>routing itself</span>
+              </Tooltip>
             </Table.Td>
+            <Cell>{null}</Cell>
+            <Cell rate>{null}</Cell>
             <Cell>
               <Money amount="0" />
             </Cell>
-            <Table.Td />
-            <Table.Td />
+            <Cell rate>{null}</Cell>
+            <Cell>{null}</Cell>
           </Table.Tr>
         </Table.Tbody>
         <Table.Tfoot>
           <Table.Tr fw={600}>
             <Table.Th scope="row">total</Table.Th>
-            <Table.Td colSpan={2} />
+            <Cell>{null}</Cell>
+            <Cell rate>{null}</Cell>
             <Cell>
               <Money amount={bill?.total_usd} />
             </Cell>
-            <Table.Td />
+            <Cell rate>{null}</Cell>
             <Cell>
               <Money amount={base?.total_usd} why="The baseline has no known price." />
             </Cell>
@@ -71,17 +85,19 @@ export function Bill({ request }: { request: Detail }) {
           {request.saved_usd !== null && (
             <Table.Tr fw={600}>
               <Table.Th scope="row">saved</Table.Th>
-              <Table.Td colSpan={2} />
+              <Cell>{null}</Cell>
+              <Cell rate>{null}</Cell>
               <Cell>
                 <Money amount={request.saved_usd} />
               </Cell>
-              <Table.Td colSpan={2} />
+              <Cell rate>{null}</Cell>
+              <Cell>{null}</Cell>
             </Table.Tr>
           )}
         </Table.Tfoot>
       </Table>
       <Text size="xs" c="dimmed" mt={4}>
-        {bill && `Prices: ${bill.source}, as of ${bill.as_of}. `}
+        {bill && <Origin bill={bill} />}
         {request.baseline_model &&
           `Baseline ${request.baseline_model}: ${baselineWords[request.baseline_source ?? ""] ?? "fixed with the decision"}. `}
         {request.tokens.estimated && "The token counts are our own: the provider told none. "}
@@ -89,6 +105,28 @@ export function Bill({ request }: { request: Detail }) {
       </Text>
     </div>
   );
+}
+
+/** Where the prices come from: the kind and the date in words, the catalog's own on hover. */
+function Origin({ bill }: { bill: Schema["BillView"] }) {
+  const [zone] = useZone();
+  const { word, detail } = priceOrigin(bill);
+  return (
+    <>
+      <Tooltip label={detail}>
+        <Text span inherit td="underline dotted" tabIndex={0}>
+          {word}
+          {bill.as_of && ` as of ${dayOf(bill.as_of, zone)}`}
+        </Text>
+      </Tooltip>
+      .{" "}
+    </>
+  );
+}
+
+/** A date of the catalog as people read dates; what is none stays as it is. */
+function dayOf(date: string, zone: string): string {
+  return /^\d{4}-\d{2}-\d{2}$/.test(date) ? formatDay(`${date}T12:00:00Z`, zone) : date;
 }
 
 function absence(request: Detail): string {
@@ -116,21 +154,31 @@ function BillRow({ name, request }: { name: string; request: Detail }) {
         )}
       </Table.Td>
       <Cell>{formatCount(ours?.tokens ?? base?.tokens)}</Cell>
-      <Cell>{ours?.per_mtok_usd != null ? <Money amount={ours.per_mtok_usd} paid /> : ""}</Cell>
+      <Cell rate>{ours?.per_mtok_usd != null ? <Money amount={ours.per_mtok_usd} paid /> : ""}</Cell>
       <Cell>{ours ? <Money amount={ours.amount_usd} /> : ""}</Cell>
-      <Cell>{base?.per_mtok_usd != null ? <Money amount={base.per_mtok_usd} paid /> : ""}</Cell>
+      <Cell rate>{base?.per_mtok_usd != null ? <Money amount={base.per_mtok_usd} paid /> : ""}</Cell>
       <Cell>{base ? <Money amount={base.amount_usd} /> : ""}</Cell>
     </Table.Tr>
   );
 }
 
-function Head({ children }: { children: React.ReactNode }) {
-  return <Table.Th ta="right">{children}</Table.Th>;
+interface CellProps {
+  /** A price per million tokens: left out where the screen is narrow. */
+  rate?: boolean;
+  children: React.ReactNode;
 }
 
-function Cell({ children }: { children: React.ReactNode }) {
+function Head({ rate, children }: CellProps) {
   return (
-    <Table.Td ta="right" ff="monospace" className={classes.nowrap}>
+    <Table.Th ta="right" className={rate ? classes.rate : undefined} fw={rate ? 400 : undefined}>
+      {children}
+    </Table.Th>
+  );
+}
+
+function Cell({ rate, children }: CellProps) {
+  return (
+    <Table.Td ta="right" ff="monospace" className={`${classes.nowrap} ${rate ? classes.rate : ""}`}>
       {children}
     </Table.Td>
   );

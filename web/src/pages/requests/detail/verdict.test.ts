@@ -44,6 +44,10 @@ describe("the verdict", () => {
     expect(text({ decision: "fallback", attempts: [failed] })).toContain(
       "fallback after p/m failed (timeout)",
     );
+    const fallback_reason = "p/m did not answer in time";
+    expect(text({ decision: "fallback", attempts: [failed], fallback_reason })).toContain(
+      "fallback because p/m did not answer in time – in",
+    );
     const out = {
       target: "p/m",
       score: 1,

@@ -64,6 +64,10 @@ function routeOf(r: Detail): Part[] {
   }
   if (r.decision === "fallback") {
     const failed = r.attempts.find((attempt) => attempt.class !== null);
+    const name = failed && `${failed.provider}/${failed.model}`;
+    if (name && r.fallback_reason?.startsWith(name)) {
+      return ["fallback because ", { name }, r.fallback_reason.slice(name.length)];
+    }
     if (failed) {
       return [
         "fallback after ",

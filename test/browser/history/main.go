@@ -1,0 +1,94 @@
+// Command history gives a gateway a past: it repeats the requests of one data directory, whole with their decisions,
+// attempts and bills, over weeks in another one, so that pictures show a workspace that has been at work for a while.
+// No gateway may use the directories meanwhile.
+//
+//	go run ./test/browser/history -from DIR -to DIR -workspace ws_…
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"time"
+
+	"fairlead/internal/requestlog"
+	"fairlead/internal/store"
+)
+
+// batch is how many entries are written at a time.
+const batch = 500
+
+func main() {
+	if err := run(context.Background(), os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) (err error) {
+	flags := flag.NewFlagSet("history", flag.ContinueOnError)
+	from := flags.String("from", "", "data directory with the requests to repeat")
+	to := flags.String("to", "", "data directory that gets the history")
+	workspace := flags.String("workspace", "", "id of the workspace whose requests are repeated")
+	days := flags.Int("days", 35, "how far back the history goes")
+	rows := flags.Int("rows", 40_000, "about how many requests to write")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	templates, err := read(ctx, *from, *workspace)
+	if err != nil {
+		return err
+	}
+	if len(templates) == 0 {
+		return errors.New("the log has no requests to repeat")
+	}
+	return write(ctx, *to, newPast(templates, time.Now(), *days, *rows))
+}
+
+// read returns the workspace's requests, oldest first, each with its text.
+func read(ctx context.Context, dir, workspace string) (all []requestlog.Entry, err error) {
+	db, err := store.Open(ctx, "sqlite", dir, store.Options{})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	for after := ""; ; {
+		page, err := db.Entries(ctx, requestlog.Filter{WorkspaceID: workspace}, requestlog.Page{After: after, Limit: 200})
+		if err != nil || len(page) == 0 {
+			return all, err
+		}
+		for _, summary := range page {
+			after = max(after, summary.ID)
+			entry, err := db.Entry(ctx, workspace, summary.ID)
+			if err != nil {
+				return nil, err
+			}
+			if entry.BodyState == requestlog.BodyStored {
+				if entry.Body, err = db.EntryBody(ctx, workspace, summary.ID); err != nil {
+					return nil, err
+				}
+			}
+			all = append(all, entry)
+		}
+	}
+}
+
+func write(ctx context.Context, dir string, p *past) (err error) {
+	db, err := store.Open(ctx, "sqlite", dir, store.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	var entries []requestlog.Entry
+	for entry := range p.entries() {
+		if entries = append(entries, entry); len(entries) == batch {
+			if err := db.WriteEntries(ctx, entries); err != nil {
+				return err
+			}
+			entries = entries[:0]
+		}
+	}
+	return db.WriteEntries(ctx, entries)
+}

@@ -1,0 +1,154 @@
+import { Button, Group, Modal, Select, Stack, Text, TextInput } from "@mantine/core";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+
+import { api, must } from "../../api/client";
+import { asApiError } from "../../api/errors";
+import { modelsQuery } from "../../api/queries";
+import { ErrorPanel } from "../../components/ErrorPanel";
+import { notifyDone } from "../../lib/notify";
+import { priceOrigin } from "../../lib/prices";
+import type { Model, Target } from "./models";
+import { type PriceDraft, priceBody, priceDraft, wrongPrices } from "./priceDraft";
+
+/** Which price is set: a model, and the provider that was clicked. */
+export interface Pricing {
+  model: Model;
+  provider: string;
+}
+
+/** Sets the price of a model at a provider, or goes back to that of the catalog. */
+export function PriceDialog({ pricing, onClose }: { pricing: Pricing | undefined; onClose: () => void }) {
+  return (
+    <Modal
+      opened={pricing !== undefined}
+      onClose={onClose}
+      title={pricing && `Price of ${pricing.model.name}`}
+      size="md"
+    >
+      {pricing && <PriceForm key={pricing.model.name} pricing={pricing} onClose={onClose} />}
+    </Modal>
+  );
+}
+
+const fields: { name: keyof PriceDraft; label: string; required: boolean }[] = [
+  { name: "input", label: "Input", required: true },
+  { name: "output", label: "Output", required: true },
+  { name: "cacheRead", label: "Cache read", required: false },
+];
+
+function PriceForm({
+  pricing: { model, provider: first },
+  onClose,
+}: {
+  pricing: Pricing;
+  onClose: () => void;
+}) {
+  const [provider, setProvider] = useState(first);
+  const target = model.targets.find((t) => t.provider === provider);
+  const [draft, setDraft] = useState(() => priceDraft(target?.price));
+  const { set, remove } = usePrice(model.name, provider, onClose);
+  const error = set.error ?? remove.error;
+  const problems = error ? asApiError(error).problems : {};
+  const wrong = wrongPrices(model.kind === "chat" ? draft : { ...draft, output: "0" });
+  const choose = (name: string) => {
+    setProvider(name);
+    setDraft(priceDraft(model.targets.find((t) => t.provider === name)?.price));
+  };
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        set.mutate(draft);
+      }}
+    >
+      <Stack gap="sm">
+        {model.targets.length > 1 && (
+          <Select
+            label="Provider"
+            allowDeselect={false}
+            data={[...new Set(model.targets.map((t) => t.provider))]}
+            value={provider}
+            onChange={(name) => name && choose(name)}
+          />
+        )}
+        <Now target={target} />
+        <Group grow align="flex-start">
+          {fields
+            .filter(({ name }) => model.kind === "chat" || name === "input")
+            .map(({ name, label, required }) => (
+              <TextInput
+                key={name}
+                label={label}
+                required={required}
+                inputMode="decimal"
+                leftSection="$"
+                placeholder={required ? "0.00" : "as input"}
+                value={draft[name]}
+                onChange={(event) => setDraft({ ...draft, [name]: event.currentTarget.value })}
+                error={wrong.has(name) && draft[name] !== "" ? "An amount, such as 0.25" : undefined}
+              />
+            ))}
+        </Group>
+        <Text size="xs" c="dimmed">
+          Dollars per million tokens; 0 is free. It holds from the next request on; costs of earlier requests
+          stay.
+        </Text>
+        {error && (
+          <ErrorPanel what={Object.values(problems)[0] ?? "The price was not changed"} error={error} />
+        )}
+        <Group justify="flex-end">
+          {target?.price_set && (
+            <Button variant="default" mr="auto" loading={remove.isPending} onClick={() => remove.mutate()}>
+              Back to the list price
+            </Button>
+          )}
+          <Button variant="default" onClick={onClose}>
+            Cancel
+          </Button>
+          <Button type="submit" loading={set.isPending} disabled={wrong.size > 0}>
+            Set price
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+
+function Now({ target }: { target: Target | undefined }) {
+  if (!target?.price) {
+    return (
+      <Text size="sm">
+        No price is known at {target?.provider}, so <em>auto</em> never chooses the model there and its cost
+        is not counted.
+      </Text>
+    );
+  }
+  const { word, detail } = priceOrigin(target.price);
+  return (
+    <Text size="sm" c="dimmed">
+      Now: {word.toLowerCase()}
+      {target.price.as_of && ` as of ${target.price.as_of}`}. {detail}
+    </Text>
+  );
+}
+
+function usePrice(name: string, provider: string, onDone: () => void) {
+  const queryClient = useQueryClient();
+  const path = { name, provider };
+  const settle = async (words: string) => {
+    await queryClient.invalidateQueries({ queryKey: modelsQuery.queryKey });
+    notifyDone(words);
+    onDone();
+  };
+  const set = useMutation({
+    mutationFn: (draft: PriceDraft) =>
+      must(api.PUT("/models/{name}/prices/{provider}", { params: { path }, body: priceBody(draft) })),
+    onSuccess: () => settle(`The price of ${name} at ${provider} is set.`),
+  });
+  const remove = useMutation({
+    mutationFn: () => api.DELETE("/models/{name}/prices/{provider}", { params: { path } }),
+    onSuccess: () => settle(`The price of ${name} at ${provider} is the catalog’s again.`),
+  });
+  return { set, remove };
+}
