@@ -15,7 +15,7 @@ LINT_VERSION := 2.8.0
 # Black-box tests and benchmarks build the binary or start services; they run apart from the package tests.
 UNIT_PACKAGES = $(shell $(GO) list ./... | grep -Ev '^fairlead/(test|bench)(/|$$)')
 
-.PHONY: help run build web test check fmt fmt-check vet lint unit integration sdk browser screenshots bench faults soak generate setup clean
+.PHONY: help run build web test check check-web fmt fmt-check vet lint unit integration sdk browser screenshots bench bench-log faults soak generate setup clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,11 +29,14 @@ build: web ## build bin/fairlead, static, with the dashboard inside
 web: # the dashboard, when its source is there
 	@if [ -f web/package.json ]; then scripts/build-web.sh; fi
 
-test: setup check integration sdk ## everything CI runs, in order
+test: setup check integration sdk browser ## everything CI runs, in order
 # Packages that use services run once, in full, with the services.
 test: UNIT_PACKAGES = $(shell $(GO) list ./... | grep -Ev '^fairlead/(test|bench)(/|$$)' | grep -vxFf <(scripts/service-packages.sh; echo none))
 
-check: fmt-check vet lint unit ## formatting, vet, lint and the package tests: no services needed
+check: fmt-check vet lint unit check-web ## formatting, vet, lint and the package tests, of the dashboard too: no services needed
+
+check-web:
+	scripts/check-web.sh
 
 fmt: $(LINT) ## format the Go files
 	$(LINT) fmt
@@ -57,14 +60,19 @@ sdk: build ## tests with the official client libraries
 	FAIRLEAD_TEST_BINARY=$(CURDIR)/bin/fairlead test/sdk/run.sh
 
 browser: build ## dashboard tests in a real browser
-	@if [ -x test/browser/run.sh ]; then test/browser/run.sh; fi
+	FAIRLEAD_TEST_BINARY=$(CURDIR)/bin/fairlead test/browser/run.sh
 
 screenshots: build ## pictures of every page of the dashboard, in test-results/screenshots
 	test/browser/screenshots.sh
 
-bench: build ## what a request costs, beside a minimal reverse proxy in the same run; then the hot steps alone
+bench: build ## what a request costs, beside a minimal reverse proxy in the same run; the hot steps alone; the log at size
 	$(GO) run ./bench
 	$(GO) test -run '^$$' -bench . -benchmem ./internal/route ./internal/wire/chat ./internal/spool ./internal/store
+	$(MAKE) bench-log
+
+bench-log: ## what the dashboard's pages ask of a million stored requests, on both databases
+	$(GO) run ./bench/log -store sqlite
+	scripts/with-services.sh $(GO) run ./bench/log -store postgres
 
 faults: build ## the fault catalogue against the real binary, with real services
 	@if [ -d test/faults ]; then FAIRLEAD_TEST_BINARY=$(CURDIR)/bin/fairlead scripts/with-services.sh $(GO) test -C test/faults -count=1 -timeout 60m ; else echo 'there are no fault tests yet'; fi
