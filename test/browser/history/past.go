@@ -64,7 +64,8 @@ func (p *past) entries() iter.Seq[requestlog.Entry] {
 // weight says how busy an hour is beside others.
 func (p *past) weight(at time.Time, hour int) float64 {
 	clock := float64(at.Hour()) + 0.5
-	day := 0.12 + math.Exp(-math.Pow((clock-10.5)/3, 2)) + 0.9*math.Exp(-math.Pow((clock-15.5)/3, 2))
+	bell := func(peak float64) float64 { return math.Exp(-(clock - peak) * (clock - peak) / 9) }
+	day := 0.12 + bell(10.5) + 0.9*bell(15.5)
 	if weekday := at.Weekday(); weekday == time.Saturday || weekday == time.Sunday {
 		day *= 0.35
 	}
