@@ -20,34 +20,8 @@ const (
 	fullTime = "2006-01-02 15:04:05 MST"
 )
 
-// dollars writes an amount: two decimals from one dollar on, else four significant digits, so that what is not nought
-// never looks like it.
-func dollars(a money.Amount) string {
-	sign, n := "", uint64(a)
-	if a < 0 {
-		sign, n = "-", uint64(-a)
-	}
-	const dollar = uint64(money.Dollar)
-	if n == 0 {
-		return "$0.00"
-	}
-	if n < dollar {
-		unit := uint64(1) // of the fourth significant digit
-		for n/unit >= 10_000 {
-			unit *= 10
-		}
-		n = (n + unit/2) / unit * unit
-	}
-	if n >= dollar {
-		cents := (n + dollar/200) / (dollar / 100)
-		return fmt.Sprintf("%s$%s.%02d", sign, count(int64(cents/100)), cents%100)
-	}
-	decimals := max(2, min(9, 4+leadingZeros(n)))
-	return sign + "$0." + fmt.Sprintf("%09d", n)[:decimals]
-}
-
-// leadingZeros counts the noughts between the point and the first digit of nano-dollars below one dollar.
-func leadingZeros(nano uint64) int { return 9 - len(strconv.FormatUint(nano, 10)) }
+// dollars writes an amount as people read it.
+func dollars(a money.Amount) string { return a.Display() }
 
 // amount writes an amount that may be unknown.
 func amount(a *money.Amount) string {

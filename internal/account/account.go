@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fairlead/internal/money"
+	"fairlead/internal/redact"
 )
 
 // Errors that callers tell apart.
@@ -34,6 +35,7 @@ type Workspace struct {
 	LogBodies      bool
 	EntryRetention time.Duration // 0 for the instance's
 	BodyRetention  time.Duration // 0 for the instance's
+	Redaction      *redact.Rules // what is taken out of stored texts; nil for the instance's
 	Budget         *Budget
 	CreatedAt      time.Time
 }

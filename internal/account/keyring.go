@@ -116,6 +116,11 @@ func (r *Keyring) Stale() time.Duration {
 // Len is the number of secrets that the keyring knows.
 func (r *Keyring) Len() int { return r.index.Load().len() }
 
+// Workspace returns a workspace as this process last heard of it, which must not be changed; nil when it has not.
+func (r *Keyring) Workspace(workspaceID string) *Workspace {
+	return r.index.Load().workspace(workspaceID)
+}
+
 // Authenticate returns what the key in the headers gives.
 func (r *Keyring) Authenticate(h http.Header) (*Grant, error) {
 	text, err := keyFrom(h)

@@ -3,6 +3,7 @@ package account
 import (
 	"crypto/sha256"
 	"maps"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -39,17 +40,17 @@ func (f *firstUses) at(position int) time.Time {
 
 // keyIndex finds secrets by their keyed hash. Readers take no lock; one writer at a time replaces whole shards.
 type keyIndex struct {
-	shards [shardCount]atomic.Pointer[map[keyHash]*slot]
+	shards     [shardCount]atomic.Pointer[map[keyHash]*slot]
+	workspaces sync.Map // *atomic.Pointer[Workspace] by id, shared by the slots
 
 	// The rest belongs to the writer.
-	byID       map[string]*slot                      // one slot of each key
-	workspaces map[string]*atomic.Pointer[Workspace] // shared by the slots
-	keys       int64                                 // revision up to which keys are here
-	spaces     int64                                 // the same of workspaces
+	byID   map[string]*slot // one slot of each key
+	keys   int64            // revision up to which keys are here
+	spaces int64            // the same of workspaces
 }
 
 func newKeyIndex() *keyIndex {
-	return &keyIndex{byID: map[string]*slot{}, workspaces: map[string]*atomic.Pointer[Workspace]{}}
+	return &keyIndex{byID: map[string]*slot{}}
 }
 
 func shardOf(hash keyHash) int { return (int(hash[0])<<8 | int(hash[1])) % shardCount }
@@ -74,12 +75,17 @@ func (x *keyIndex) len() int {
 
 // space returns the place of a workspace, which is filled when the workspace is read.
 func (x *keyIndex) space(workspaceID string) *atomic.Pointer[Workspace] {
-	place := x.workspaces[workspaceID]
-	if place == nil {
-		place = new(atomic.Pointer[Workspace])
-		x.workspaces[workspaceID] = place
+	place, _ := x.workspaces.LoadOrStore(workspaceID, new(atomic.Pointer[Workspace]))
+	return place.(*atomic.Pointer[Workspace])
+}
+
+// workspace returns nil when the workspace was not read yet.
+func (x *keyIndex) workspace(workspaceID string) *Workspace {
+	place, ok := x.workspaces.Load(workspaceID)
+	if !ok {
+		return nil
 	}
-	return place
+	return place.(*atomic.Pointer[Workspace]).Load()
 }
 
 // edits gathers the shards that a refresh changes, so that each is copied once.

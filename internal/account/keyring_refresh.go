@@ -115,7 +115,7 @@ func (r *Keyring) readKeys(ctx context.Context, index *keyIndex, revision int64)
 
 // readWorkspaces reads also when only a key tells of a workspace that is newer than the revisions.
 func (r *Keyring) readWorkspaces(ctx context.Context, index *keyIndex, revision int64, keys []*Key) (workspaces []*Workspace, err error) {
-	unknown := slices.ContainsFunc(keys, func(k *Key) bool { return index.workspaces[k.WorkspaceID] == nil })
+	unknown := slices.ContainsFunc(keys, func(k *Key) bool { return index.workspace(k.WorkspaceID) == nil })
 	if revision <= index.spaces && !unknown {
 		return nil, nil
 	}

@@ -93,7 +93,7 @@ func TestAuthenticateReturnsKeyAndWorkspace(t *testing.T) {
 		t.Fatal(err)
 	}
 	after, err := ring.Authenticate(withKey(text))
-	if err != nil || after.Workspace.Name != "renamed" || grant.Workspace.Name != "second" {
+	if err != nil || after.Workspace.Name != "renamed" || grant.Workspace.Name != "second" || ring.Workspace("ws_2") != after.Workspace || ring.Workspace("ws_3") != nil {
 		t.Errorf("after a change: %v, %v; the earlier grant: %v", after, err, grant.Workspace.Name)
 	}
 }

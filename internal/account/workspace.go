@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fairlead/internal/id"
+	"fairlead/internal/redact"
 )
 
 // Membership is a workspace with the role that an account has in it.
@@ -23,25 +24,27 @@ type WorkspaceChange struct {
 	LogBodies      *bool
 	EntryRetention *time.Duration
 	BodyRetention  *time.Duration
-	Budget         **Budget // a pointer to nil takes the budget away
+	Redaction      **redact.Rules // a pointer to nil takes the instance's
+	Budget         **Budget       // a pointer to nil takes the budget away
 }
 
 const maxModelName = 200
 
 type workspaceView struct {
-	Name           string  `json:"name"`
-	DefaultModel   string  `json:"default_model,omitempty"`
-	PinnedEmbed    string  `json:"pinned_embed,omitempty"`
-	LogBodies      bool    `json:"log_bodies"`
-	EntryRetention string  `json:"entry_retention,omitempty"`
-	BodyRetention  string  `json:"body_retention,omitempty"`
-	Budget         *Budget `json:"budget,omitempty"`
+	Name           string        `json:"name"`
+	DefaultModel   string        `json:"default_model,omitempty"`
+	PinnedEmbed    string        `json:"pinned_embed,omitempty"`
+	LogBodies      bool          `json:"log_bodies"`
+	EntryRetention string        `json:"entry_retention,omitempty"`
+	BodyRetention  string        `json:"body_retention,omitempty"`
+	Redaction      *redact.Rules `json:"redaction,omitempty"`
+	Budget         *Budget       `json:"budget,omitempty"`
 }
 
 func workspaceFacts(w Workspace) workspaceView {
 	return workspaceView{
 		Name: w.Name, DefaultModel: w.DefaultModel, PinnedEmbed: w.PinnedEmbed, LogBodies: w.LogBodies,
-		EntryRetention: span(w.EntryRetention), BodyRetention: span(w.BodyRetention), Budget: w.Budget,
+		EntryRetention: span(w.EntryRetention), BodyRetention: span(w.BodyRetention), Redaction: w.Redaction, Budget: w.Budget,
 	}
 }
 
@@ -139,6 +142,11 @@ func (c WorkspaceChange) check() error {
 	if c.BodyRetention != nil && *c.BodyRetention < 0 {
 		return invalid("body_retention", "A retention cannot be negative; 0 takes the instance's.")
 	}
+	if c.Redaction != nil && *c.Redaction != nil {
+		if problems := (*c.Redaction).Check(); len(problems) > 0 {
+			return invalid("redaction."+problems[0].Param, "%s", problems[0].Message)
+		}
+	}
 	if c.Budget != nil {
 		return checkBudget(*c.Budget)
 	}
@@ -151,6 +159,7 @@ func (c WorkspaceChange) apply(w *Workspace) {
 	set(&w.LogBodies, c.LogBodies)
 	set(&w.EntryRetention, c.EntryRetention)
 	set(&w.BodyRetention, c.BodyRetention)
+	set(&w.Redaction, c.Redaction)
 	set(&w.Budget, c.Budget)
 }
 

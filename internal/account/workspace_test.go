@@ -1,6 +1,7 @@
 package account_test
 
 import (
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"fairlead/internal/account"
 	"fairlead/internal/llm"
 	"fairlead/internal/money"
+	"fairlead/internal/redact"
 )
 
 func TestWorkspaceSettings(t *testing.T) {
@@ -17,11 +19,12 @@ func TestWorkspaceSettings(t *testing.T) {
 	f := newFixture(t, "loopback")
 	owner := f.owner("ann@example.com")
 	for param, change := range map[string]account.WorkspaceChange{
-		"name":            {Name: new(" ")},
-		"default_model":   {DefaultModel: new("a\nb")},
-		"entry_retention": {EntryRetention: new(-time.Second)},
-		"body_retention":  {BodyRetention: new(-time.Second)},
-		"budget.period":   {Budget: new(&account.Budget{Period: "year"})},
+		"name":                        {Name: new(" ")},
+		"default_model":               {DefaultModel: new("a\nb")},
+		"entry_retention":             {EntryRetention: new(-time.Second)},
+		"body_retention":              {BodyRetention: new(-time.Second)},
+		"redaction.custom[0].pattern": {Redaction: new(&redact.Rules{Custom: []redact.Custom{{Name: "x", Pattern: "("}}})},
+		"budget.period":               {Budget: new(&account.Budget{Period: "year"})},
 	} {
 		_, err := f.UpdateWorkspace(f.ctx, owner, owner.WorkspaceID, change)
 		f.refused(err, llm.InvalidRequest, param)
@@ -30,11 +33,12 @@ func TestWorkspaceSettings(t *testing.T) {
 	f.clock.pass(time.Second) // events of one millisecond have no order
 	got, err := f.UpdateWorkspace(f.ctx, owner, owner.WorkspaceID, account.WorkspaceChange{
 		Name: new("Harbour"), DefaultModel: new("gpt-4.1"), LogBodies: new(false), EntryRetention: new(time.Hour), BodyRetention: new(time.Minute),
-		Budget: new(&account.Budget{Amount: money.Dollar, Period: account.Daily}),
+		Redaction: new(&redact.Rules{Builtin: []string{"email"}}),
+		Budget:    new(&account.Budget{Amount: money.Dollar, Period: account.Daily}),
 	})
 	f.must(err)
 	want := account.Workspace{
-		ID: owner.WorkspaceID, Name: "Harbour", DefaultModel: "gpt-4.1", EntryRetention: time.Hour, BodyRetention: time.Minute,
+		ID: owner.WorkspaceID, Name: "Harbour", DefaultModel: "gpt-4.1", EntryRetention: time.Hour, BodyRetention: time.Minute, Redaction: &redact.Rules{Builtin: []string{"email"}},
 		Budget: &account.Budget{Amount: money.Dollar, Period: account.Daily}, CreatedAt: created,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -42,7 +46,7 @@ func TestWorkspaceSettings(t *testing.T) {
 	}
 	events, err := f.Audit(f.ctx, owner.WorkspaceID, "", 1)
 	f.must(err)
-	if e := events[0]; e.Action != "workspace.update" || e.Actor != owner.AccountID || len(e.Before) == 0 || len(e.After) == 0 {
+	if e := events[0]; e.Action != "workspace.update" || e.Actor != owner.AccountID || len(e.Before) == 0 || !strings.Contains(string(e.After), `"redaction":{"builtin":["email"]`) {
 		t.Errorf("%+v", e)
 	}
 }

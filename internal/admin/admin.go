@@ -38,6 +38,7 @@ type API struct {
 	document   func() ([]byte, error) // made when first asked for
 	origins    *http.CrossOriginProtection
 	tails      atomic.Int64 // open event streams
+	sampling   atomic.Bool  // sample traffic is being made
 }
 
 // New builds the admin API. It answers every path under /api/.
@@ -65,6 +66,7 @@ func build(p Parts) *API {
 	a.registerRegistration()
 	a.registerAccount()
 	a.registerWorkspaces()
+	a.registerRedaction()
 	a.registerMembers()
 	a.registerInvitations()
 	a.registerKeys()
@@ -74,6 +76,7 @@ func build(p Parts) *API {
 	a.registerExport()
 	a.registerErase()
 	a.registerOverview()
+	a.registerAttention()
 	a.registerModels()
 	a.registerProviders()
 	a.registerCredentials()
@@ -81,6 +84,7 @@ func build(p Parts) *API {
 	a.registerAudit()
 	a.registerExplain()
 	a.registerPlayground()
+	a.registerSamples()
 	a.finishSchemas()
 	return a
 }

@@ -1,9 +1,14 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"net/http"
+	"slices"
 	"time"
+
+	"github.com/danielgtaylor/huma/v2"
 
 	"fairlead/internal/account"
 	"fairlead/internal/llm"
@@ -17,16 +22,59 @@ const defaultWarn = 80
 
 // Attention is one fact that somebody should act on.
 type Attention struct {
-	Kind     string `json:"kind" enum:"no_provider,circuit_open,circuit_recovering,credential_resting,budget_over,budget_warn,key_expiring,price_unknown"`
+	Kind     string `json:"kind" enum:"no_provider,storage_low,circuit_open,circuit_recovering,credential_resting,budget_over,budget_warn,key_expiring,price_unknown"`
 	Severity string `json:"severity" enum:"error,warning"`
 	Object   string `json:"object" doc:"What it is about: a target, a credential, a key id or a model."`
 	Label    string `json:"label"`
 	Message  string `json:"message"`
 }
 
+// AttentionList holds what needs somebody to act.
+type AttentionList struct {
+	Attention  []Attention `json:"attention" doc:"The most pressing first."`
+	ConfigFile *string     `json:"config_file" doc:"The file that owns what it sets, for those who run the gateway; null when there is none."`
+}
+
+func (a *API) registerAttention() {
+	register(a, account.ReadFigures, huma.Operation{
+		OperationID: "get-attention", Method: http.MethodGet, Path: "/attention", Tags: []string{"overview"},
+		Summary:     "Get what needs somebody to act on the gateway as a whole",
+		Description: "Providers, circuits and, for those who run the gateway, storage. Keys and prices are in the overview. It asks no database, so a page may call it often.",
+	}, a.getAttention)
+}
+
+func (a *API) getAttention(_ context.Context, c *call, _ *struct{}) (*output[AttentionList], error) {
+	list := AttentionList{Attention: a.gatewayAttention(c, a.Now())}
+	if c.actor.Operator {
+		list.ConfigFile = text(a.Instance.Facts().ConfigFile)
+	}
+	return &output[AttentionList]{list}, nil
+}
+
+// gatewayAttention is what concerns everybody on this gateway.
+func (a *API) gatewayAttention(c *call, now time.Time) []Attention {
+	list := fleetAttention(a.Fleet.Providers(), c.actor.Operator, now)
+	if c.actor.Operator {
+		list = append(storageAttention(a.Instance.Disk()), list...)
+	}
+	// That nothing can be served comes before anything else.
+	slices.SortStableFunc(list, func(x, y Attention) int { return cmp.Compare(pressing(x), pressing(y)) })
+	return list
+}
+
+func pressing(f Attention) int {
+	switch f.Kind {
+	case "no_provider":
+		return 0
+	case "storage_low":
+		return 1
+	}
+	return 2
+}
+
 // attention collects what needs somebody to act, the most pressing first.
 func (a *API) attention(ctx context.Context, c *call, now time.Time) ([]Attention, error) {
-	list := fleetAttention(a.Fleet.Providers(), c.actor.Operator)
+	list := a.gatewayAttention(c, now)
 	keys, err := a.keyAttention(ctx, c, now)
 	if err != nil {
 		return nil, err
@@ -52,15 +100,16 @@ func priced(targets []TargetState) bool {
 	return false
 }
 
-func fleetAttention(providers []ProviderState, operator bool) []Attention {
+func fleetAttention(providers []ProviderState, operator bool, now time.Time) []Attention {
 	list, usable := []Attention{}, false
 	for i := range providers {
 		p := &providers[i]
 		if !p.Enabled {
 			continue
 		}
+		awake := len(p.Credentials) == 0 || slices.ContainsFunc(p.Credentials, func(c CredentialState) bool { return !c.Resting.After(now) })
 		for _, t := range p.Targets {
-			usable = usable || t.Health.Circuit != circuitOpen
+			usable = usable || (awake && t.Health.Circuit != circuitOpen)
 			if warning, ok := circuitAttention(t); ok {
 				list = append(list, warning)
 			}
@@ -75,8 +124,8 @@ func fleetAttention(providers []ProviderState, operator bool) []Attention {
 		}
 	}
 	if !usable {
-		none := Attention{Kind: "no_provider", Severity: "error", Object: "providers", Label: "Providers", Message: "No provider can be used."}
-		list = append([]Attention{none}, list...)
+		none := Attention{Kind: "no_provider", Severity: "error", Object: "providers", Label: "Providers", Message: "No provider can be used: none is switched on, or all are failing. Requests are refused until one answers."}
+		list = append(list, none)
 	}
 	return list
 }
@@ -153,9 +202,9 @@ func budgetAttention(k *account.Key, all map[string]BudgetUse) (Attention, bool)
 	switch {
 	case use.Spent >= k.Budget.Amount:
 		v.Kind, v.Severity = "budget_over", "error"
-		v.Message = fmt.Sprintf("This key has used its budget of $%s.", k.Budget.Amount)
+		v.Message = fmt.Sprintf("This key has used its budget of %s.", k.Budget.Amount.Display())
 	case used != nil && *used >= warn:
-		v.Message = fmt.Sprintf("This key has used %.0f %% of its budget of $%s.", *used, k.Budget.Amount)
+		v.Message = fmt.Sprintf("This key has used %.0f %% of its budget of %s.", *used, k.Budget.Amount.Display())
 	default:
 		return Attention{}, false
 	}

@@ -39,6 +39,7 @@ type Histogram struct {
 	From        time.Time      `json:"from"`
 	To          time.Time      `json:"to"`
 	StepMS      int64          `json:"step_ms"`
+	Days        *DayView       `json:"days,omitempty" doc:"Where the bins of a day begin; absent when the bins are shorter."`
 	Bins        []HistogramBin `json:"bins"`
 	Counted     string         `json:"counted" enum:"rollups,requests" doc:"What was counted: roll-ups, or the requests themselves where roll-ups do not know the filter."`
 	Partial     bool           `json:"partial" doc:"Counting was stopped by time: bins before counted_from are not counted."`
@@ -121,9 +122,12 @@ func facets(groups []FigureGroup) []Facet {
 }
 
 // histogramInput has the defaults that figures have.
-type histogramInput struct{ Filters }
+type histogramInput struct {
+	Filters
+	ZoneChoice
+}
 
-func (a *API) getHistogram(ctx context.Context, c *call, _ *histogramInput) (*output[Histogram], error) {
+func (a *API) getHistogram(ctx context.Context, c *call, in *histogramInput) (*output[Histogram], error) {
 	for name, usual := range map[string]string{"from": "now-24h", "to": "now"} {
 		if c.query.Get(name) == "" {
 			c.query.Set(name, usual)
@@ -136,13 +140,17 @@ func (a *API) getHistogram(ctx context.Context, c *call, _ *histogramInput) (*ou
 	if !f.From.Before(f.To) {
 		return nil, invalid("query", "from", "must be before to")
 	}
+	zone, err := in.location()
+	if err != nil {
+		return nil, err
+	}
 	if rolled(f) {
-		return a.rolledHistogram(ctx, &f)
+		return a.rolledHistogram(ctx, &f, zone)
 	}
 	if !c.actor.May(account.ReadRequests) {
 		return nil, refused(c.actor, account.ReadRequests) // counting by any filter tells what the requests are like
 	}
-	return a.countedHistogram(ctx, &f)
+	return a.countedHistogram(ctx, &f, zone)
 }
 
 // rolled reports whether roll-ups know everything that the filter asks for.
@@ -158,12 +166,14 @@ func newHistogram(f *requestlog.Filter, counted string) Histogram {
 	}
 }
 
-func (a *API) rolledHistogram(ctx context.Context, f *requestlog.Filter) (*output[Histogram], error) {
-	buckets, err := a.Requests.Series(ctx, requestlog.SeriesQuery{RollupFilter: rollupFilter(f), Step: stepFor(f.To.Sub(f.From))})
+func (a *API) rolledHistogram(ctx context.Context, f *requestlog.Filter, zone *time.Location) (*output[Histogram], error) {
+	step := stepFor(f.To.Sub(f.From))
+	buckets, err := a.Requests.Series(ctx, requestlog.SeriesQuery{RollupFilter: rollupFilter(f), Step: step, Zone: zone})
 	if err != nil {
 		return nil, err
 	}
 	answer := newHistogram(f, "rollups")
+	answer.Days = daysOf(starts(buckets), step, zone)
 	for i := range buckets {
 		b := &buckets[i]
 		answer.Bins = append(answer.Bins, HistogramBin{Start: b.Start.UTC(), Requests: b.Requests, Errors: b.Errors, Fallbacks: b.Fallbacks})
@@ -171,16 +181,20 @@ func (a *API) rolledHistogram(ctx context.Context, f *requestlog.Filter) (*outpu
 	return &output[Histogram]{answer}, nil
 }
 
-func (a *API) countedHistogram(ctx context.Context, f *requestlog.Filter) (*output[Histogram], error) {
-	volumes, err := a.Requests.Volumes(ctx, requestlog.VolumeQuery{Filter: *f, Step: stepFor(f.To.Sub(f.From)), Within: searchTime})
+func (a *API) countedHistogram(ctx context.Context, f *requestlog.Filter, zone *time.Location) (*output[Histogram], error) {
+	step := stepFor(f.To.Sub(f.From))
+	volumes, err := a.Requests.Volumes(ctx, requestlog.VolumeQuery{Filter: *f, Step: step, Zone: zone, Within: searchTime})
 	unfinished, partial := errors.AsType[*requestlog.UnfinishedError](err)
 	if err != nil && !partial {
 		return nil, err
 	}
 	answer := newHistogram(f, "requests")
+	begins := make([]time.Time, 0, len(volumes))
 	for _, v := range volumes {
+		begins = append(begins, v.Start)
 		answer.Bins = append(answer.Bins, HistogramBin{Start: v.Start.UTC(), Requests: v.Requests, Errors: v.Errors, Fallbacks: v.Fallbacks})
 	}
+	answer.Days = daysOf(begins, step, zone)
 	if partial {
 		from, ok := id.Time(unfinished.Before)
 		if !ok {

@@ -25,11 +25,60 @@ type FigureFilters struct {
 	Source    string `query:"source" enum:"key,playground,all" doc:"How requests came in: by an API key, or from the dashboard's playground."`
 }
 
+// ZoneChoice is the query parameter that says where days begin.
+type ZoneChoice struct {
+	Zone string `query:"zone" maxLength:"100" doc:"IANA name of the zone in whose days long ranges are summed up; UTC when absent." example:"Europe/Paris"`
+}
+
+// location reads the zone; nil is UTC.
+func (z ZoneChoice) location() (*time.Location, error) {
+	if z.Zone == "" || z.Zone == "UTC" {
+		return nil, nil
+	}
+	zone, err := time.LoadLocation(z.Zone)
+	if err != nil || z.Zone == "Local" { // the machine's own zone is nobody's choice
+		return nil, invalid("query", "zone", "is not the name of a time zone, such as Europe/Paris")
+	}
+	return zone, nil
+}
+
+// DayView says where the days of a series begin.
+type DayView struct {
+	Zone    string `json:"zone" doc:"Whose days the buckets of a day are. UTC where the hours that other days are summed up from are no longer kept."`
+	ShiftMS int64  `json:"shift_ms" doc:"How far from midnight in the zone days begin at most, negative when before it: figures are kept by whole hours of UTC, so a zone that is not whole hours away from UTC is met within half an hour."`
+}
+
+// daysOf looks at what a series has: buckets of a day, and where they begin. It is nil for shorter buckets.
+func daysOf(starts []time.Time, step time.Duration, zone *time.Location) *DayView {
+	if step < 24*time.Hour || len(starts) == 0 {
+		return nil
+	}
+	if zone == nil {
+		return &DayView{Zone: "UTC"}
+	}
+	view := DayView{Zone: zone.String()}
+	for _, start := range starts {
+		if !requestlog.DayStart(start, zone).Equal(start) {
+			return &DayView{Zone: "UTC"}
+		}
+		if shift := requestlog.DayShift(start, zone).Milliseconds(); max(shift, -shift) > max(view.ShiftMS, -view.ShiftMS) {
+			view.ShiftMS = shift
+		}
+	}
+	return &view
+}
+
+type overviewInput struct {
+	FigureFilters
+	ZoneChoice
+}
+
 // Overview is everything the first page shows.
 type Overview struct {
 	From       time.Time   `json:"from"`
 	To         time.Time   `json:"to"`
-	StepMS     int64       `json:"step_ms" doc:"Width of the buckets of series."`
+	StepMS     int64       `json:"step_ms" doc:"Width of the buckets of series; days are longer or shorter where clocks change."`
+	Days       *DayView    `json:"days,omitempty" doc:"Where the buckets of a day begin; absent when the buckets are shorter."`
 	Current    FigureSet   `json:"current"`
 	Previous   FigureSet   `json:"previous" doc:"The period of equal length before."`
 	Series     []FigureBin `json:"series" doc:"Spend against baseline and decisions, over time."`
@@ -100,9 +149,13 @@ func (a *API) registerOverview() {
 // breakdownRows bounds each breakdown.
 const breakdownRows = 50
 
-func (a *API) getOverview(ctx context.Context, c *call, in *FigureFilters) (*output[Overview], error) {
+func (a *API) getOverview(ctx context.Context, c *call, in *overviewInput) (*output[Overview], error) {
 	now := a.Now()
-	rollup, err := a.rollup(c, in, now)
+	zone, err := in.location()
+	if err != nil {
+		return nil, err
+	}
+	rollup, err := a.rollup(c, &in.FigureFilters, now)
 	if err != nil {
 		return nil, err
 	}
@@ -121,10 +174,11 @@ func (a *API) getOverview(ctx context.Context, c *call, in *FigureFilters) (*out
 	if answer.Previous, err = a.total(ctx, before); err != nil {
 		return nil, err
 	}
-	buckets, err := a.Requests.Series(ctx, requestlog.SeriesQuery{RollupFilter: rollup, Step: step})
+	buckets, err := a.Requests.Series(ctx, requestlog.SeriesQuery{RollupFilter: rollup, Step: step, Zone: zone})
 	if err != nil {
 		return nil, err
 	}
+	answer.Days = daysOf(starts(buckets), step, zone)
 	for i := range buckets {
 		answer.Series = append(answer.Series, FigureBin{Start: buckets[i].Start.UTC(), FigureSet: figureSet(&buckets[i].Figures)})
 	}
@@ -135,6 +189,14 @@ func (a *API) getOverview(ctx context.Context, c *call, in *FigureFilters) (*out
 		return nil, err
 	}
 	return &output[Overview]{answer}, nil
+}
+
+func starts(buckets []requestlog.Bucket) []time.Time {
+	list := make([]time.Time, len(buckets))
+	for i := range buckets {
+		list[i] = buckets[i].Start
+	}
+	return list
 }
 
 // rollup reads the part of the filters that roll-ups can answer.
@@ -206,6 +268,8 @@ func (a *API) nameKeys(ctx context.Context, workspaceID string, groups []FigureG
 		switch {
 		case at >= 0:
 			groups[i].Label = keys[at].Name
+		case groups[i].Name == requestlog.SampleKey:
+			groups[i].Label = requestlog.SampleKeyName
 		case groups[i].Name == "":
 			groups[i].Label = "dashboard"
 		}

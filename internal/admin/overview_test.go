@@ -214,3 +214,45 @@ func TestCircuitsAreToldInWords(t *testing.T) {
 		t.Errorf("with every circuit open the provider is %s", got)
 	}
 }
+
+func TestDaysFollowTheZoneAsFarAsFiguresDo(t *testing.T) {
+	t.Parallel()
+	kolkata := []time.Time{time.Date(2026, 11, 13, 18, 0, 0, 0, time.UTC), time.Date(2026, 11, 14, 18, 0, 0, 0, time.UTC)}
+	paris := []time.Time{time.Date(2026, 11, 13, 23, 0, 0, 0, time.UTC), time.Date(2026, 11, 14, 23, 0, 0, 0, time.UTC)}
+	utc := []time.Time{time.Date(2026, 11, 14, 0, 0, 0, 0, time.UTC), time.Date(2026, 11, 15, 0, 0, 0, 0, time.UTC)}
+	for _, test := range []struct {
+		name, query string
+		starts      []time.Time
+		want        *DayView
+	}{
+		{"no zone", "from=now-30d", utc, &DayView{Zone: "UTC"}},
+		{"UTC by name", "from=now-30d&zone=UTC", utc, &DayView{Zone: "UTC"}},
+		{"whole hours away", "from=now-30d&zone=Europe/Paris", paris, &DayView{Zone: "Europe/Paris"}},
+		{"half an hour between", "from=now-30d&zone=Asia/Kolkata", kolkata, &DayView{Zone: "Asia/Kolkata", ShiftMS: -1_800_000}},
+		{"hours that are no longer kept", "from=now-30d&zone=Europe/Paris", utc, &DayView{Zone: "UTC"}},
+		{"no days", "from=now-24h&zone=Europe/Paris", paris, nil},
+	} {
+		s := newSite(t)
+		s.log.starts = test.starts
+		var overview Overview
+		s.call("GET", "/overview?"+test.query, "", as("acc_viewer")).want(200).into(&overview)
+		var histogram Histogram
+		s.call("GET", "/requests/histogram?"+test.query, "", as("acc_viewer")).want(200).into(&histogram)
+		for what, got := range map[string]*DayView{"overview": overview.Days, "histogram": histogram.Days} {
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("%s, %s: %s", test.name, what, diff)
+			}
+		}
+		if asked := s.log.series[0].Zone; (asked == nil) != (!strings.Contains(test.query, "/")) {
+			t.Errorf("%s: the log was asked for %v", test.name, asked)
+		}
+	}
+	s := newSite(t)
+	s.call("GET", "/requests/histogram?from=now-30d&session=x&zone=Asia/Tokyo", "", as("acc_viewer")).want(200)
+	if zone := s.log.volumes[0].Zone; zone == nil || zone.String() != "Asia/Tokyo" {
+		t.Errorf("counted in %v", zone)
+	}
+	for _, zone := range []string{"Mars/Olympus", "Local", "../etc"} {
+		s.call("GET", "/overview?zone="+zone, "", as("acc_viewer")).refused(http.StatusBadRequest, "INVALID_REQUEST")
+	}
+}

@@ -11,7 +11,7 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-// Parts is what the admin API is built from. Credentials, Switch, Prices and Names may be nil where the instance has none.
+// Parts is what the admin API is built from. Credentials, Switch, Prices, Names and Samples may be nil where the instance has none.
 type Parts struct {
 	People      People
 	Workspaces  Workspaces
@@ -31,6 +31,7 @@ type Parts struct {
 	Names       Names
 	Explainer   Explainer
 	Playground  Playground
+	Samples     Samples
 	Instance    Instance
 
 	Unreachable func(error) bool // tells that the store is away; may be nil
@@ -139,4 +140,6 @@ type Instance interface {
 	Facts() Facts
 	// Storage measures what is stored.
 	Storage(ctx context.Context) (StorageUse, error)
+	// Disk tells how full storage is without asking the database.
+	Disk() DiskUse
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"fairlead/internal/account"
+	"fairlead/internal/id"
 	"fairlead/internal/requestlog"
 )
 
@@ -68,7 +69,7 @@ type RequestCount struct {
 
 // RequestBody holds the texts of a request, or says why they are not there.
 type RequestBody struct {
-	State    string  `json:"state" enum:"stored,off,off_for_key,refused_by_request,expired,too_large,none"`
+	State    string  `json:"state" enum:"stored,off,off_for_key,refused_by_request,expired,too_large,withheld,none"`
 	Reason   *string `json:"reason" doc:"Why the texts are not there, as a sentence; null when they are."`
 	Request  *string `json:"request" doc:"The request body as the client sent it."`
 	Response *string `json:"response" doc:"The answer as the client got it; for a stream, its events joined by newlines."`
@@ -91,7 +92,8 @@ func (a *API) registerRequests() {
 	}, a.countRequests)
 	register(a, account.ReadRequests, huma.Operation{
 		OperationID: "get-request", Method: http.MethodGet, Path: "/requests/{id}", Tags: []string{"requests"},
-		Summary: "Get one request with its trace, attempts and bills",
+		Summary:     "Get one request with its trace, attempts and bills",
+		Description: "A request that was received a moment ago and is on its way to the log is waited for, for two seconds at most.",
 	}, a.getRequest)
 	register(a, account.ReadBodies, huma.Operation{
 		OperationID: "get-request-body", Method: http.MethodGet, Path: "/requests/{id}/body", Tags: []string{"requests"},
@@ -147,15 +149,37 @@ func (a *API) countRequests(ctx context.Context, c *call, _ *Filters) (*output[R
 }
 
 func (a *API) getRequest(ctx context.Context, c *call, in *requestPath) (*output[RequestDetail], error) {
-	entry, err := a.Requests.Entry(ctx, c.workspaceID, in.ID)
+	entry, err := a.entry(ctx, c.workspaceID, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	return &output[RequestDetail]{requestDetail(&entry, c.actor)}, nil
 }
 
+const (
+	freshEntry = time.Minute     // how old an id may be for its entry to be still on the way to the log
+	entryWait  = 2 * time.Second // how long to wait for it
+	entryPause = 50 * time.Millisecond
+)
+
+// entry reads one entry. That of a request which came in a moment ago is waited for: callers hear of a request before
+// the log has it.
+func (a *API) entry(ctx context.Context, workspaceID, requestID string) (requestlog.Entry, error) {
+	received, ours := id.Time(requestID)
+	fresh := ours && strings.HasPrefix(requestID, "req_") && a.Now().Sub(received).Abs() < freshEntry
+	for waited := time.Duration(0); ; waited += entryPause {
+		entry, err := a.Requests.Entry(ctx, workspaceID, requestID)
+		if !errors.Is(err, requestlog.ErrNotFound) || !fresh || waited >= entryWait {
+			return entry, err
+		}
+		if err := pause(ctx, entryPause); err != nil {
+			return entry, err
+		}
+	}
+}
+
 func (a *API) getRequestBody(ctx context.Context, c *call, in *requestPath) (*output[RequestBody], error) {
-	entry, err := a.Requests.Entry(ctx, c.workspaceID, in.ID)
+	entry, err := a.entry(ctx, c.workspaceID, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -181,6 +205,7 @@ func absentBody(state requestlog.BodyState) *output[RequestBody] {
 		requestlog.BodyRefused:  "The request asked not to be stored (x-fairlead-log-body: false).",
 		requestlog.BodyExpired:  "The texts are older than the retention of texts and are deleted.",
 		requestlog.BodyTooLarge: "The texts were larger than what is stored.",
+		requestlog.BodyWithheld: "The workspace's redaction rules took too long for these texts, so they were not stored.",
 		requestlog.BodyNone:     "The request failed before there was a text to store.",
 	}
 	if reasons[state] == "" {

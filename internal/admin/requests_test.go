@@ -5,11 +5,13 @@ import (
 	"net/http"
 	"net/url"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead/internal/catalog"
+	"fairlead/internal/id"
 	"fairlead/internal/llm"
 	"fairlead/internal/money"
 	"fairlead/internal/requestlog"
@@ -187,7 +189,7 @@ func TestBodySaysWhyItIsAbsent(t *testing.T) {
 	seen := map[string]bool{}
 	for _, state := range []requestlog.BodyState{
 		requestlog.BodyOff, requestlog.BodyOffKey, requestlog.BodyRefused, requestlog.BodyExpired,
-		requestlog.BodyTooLarge, requestlog.BodyNone,
+		requestlog.BodyTooLarge, requestlog.BodyWithheld, requestlog.BodyNone,
 	} {
 		s := newSite(t)
 		e := entry("req_1", home)
@@ -300,5 +302,39 @@ func TestPriceSourceIsOneWord(t *testing.T) {
 		if bill.Kind != want || bill.Source != source || card.Kind != want || card.Source != source {
 			t.Errorf("%q: %+v, %+v", source, bill, card)
 		}
+	}
+}
+
+func TestAFreshRequestIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	fresh, old := id.New("req", noon.Add(-time.Second)), id.New("req", noon.Add(-2*time.Minute))
+	for _, test := range []struct {
+		name   string
+		id     string
+		late   int // times that the log does not have it
+		status int
+		waited time.Duration
+	}{
+		{"there at once", fresh, 0, 200, 0},
+		{"there soon", fresh, 3, 200, 3 * entryPause},
+		{"never there", fresh, 1000, 404, entryWait},
+		{"too old to come", old, 1, 404, 0},
+		{"no id of ours", "req_nothing", 1, 404, 0},
+		{"the id of something else", id.New("key", noon), 1, 404, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				for _, path := range []string{"", "/body"} {
+					s := newSite(t)
+					s.log.entries, s.log.late = []requestlog.Entry{entry(test.id, home)}, test.late
+					began := time.Now()
+					s.call("GET", "/requests/"+test.id+path, "", as("acc_owner")).want(test.status)
+					if waited := time.Since(began); waited != test.waited {
+						t.Errorf("%q took %s, want %s", path, waited, test.waited)
+					}
+				}
+			})
+		})
 	}
 }

@@ -35,6 +35,7 @@ type MembershipView struct {
 type ServerView struct {
 	Version      string    `json:"version"`
 	Simulated    bool      `json:"simulated" doc:"Only the simulator serves: answers and costs are made up."`
+	Samples      bool      `json:"samples" doc:"The simulator serves, so sample traffic can be made."`
 	Registration string    `json:"registration" enum:"loopback,invitation,open" doc:"Who may register after the first account."`
 	SetupNeeded  bool      `json:"setup_needed" doc:"There is no account yet: show registration."`
 	PublicURL    string    `json:"public_url" doc:"Address under which clients reach the gateway; empty when it is not set."`
@@ -149,7 +150,7 @@ func (a *API) sessionView(ctx context.Context, c *call) (SessionView, error) {
 	}
 	facts := a.Instance.Facts()
 	v := SessionView{Workspaces: []MembershipView{}, Server: ServerView{
-		Version: facts.Version, Simulated: facts.Simulated, Registration: facts.Registration,
+		Version: facts.Version, Simulated: facts.Simulated, Samples: a.Samples != nil && a.Samples.Available(), Registration: facts.Registration,
 		SetupNeeded: setup, PublicURL: a.PublicURL, Time: a.Now().UTC(),
 	}}
 	if c.account.ID == "" {

@@ -16,12 +16,14 @@ type Facts struct {
 	Simulated      bool   // only the simulator serves
 	Registration   string // loopback, invitation, open
 	ConfigSource   string // path of the file, or "defaults and environment"
+	ConfigFile     string // path of the file; empty when there is none
 	Store          string // sqlite or postgres
 	DefaultModel   string
 	StartedAt      time.Time
 	LogBodies      bool
 	EntryRetention time.Duration
 	BodyRetention  time.Duration
+	Redact         []string // built-in rules that apply where a workspace sets none
 	Limits         InstanceLimits
 	Catalog        string // version
 	Router         string // version
@@ -44,24 +46,28 @@ type StorageUse struct {
 	SpoolLimit    int64
 	FreeBytes     int64
 	OldestEntry   time.Time
+	Samples       []StorageSample // of the last days
+	Retention     time.Duration   // the longest of any workspace; 0 for ever
+	DiskElsewhere bool            // FreeBytes is not of the disk that holds the database
 }
 
 // SettingsView are the facts of the instance.
 type SettingsView struct {
-	Version          string      `json:"version"`
-	StartedAt        time.Time   `json:"started_at"`
-	Simulated        bool        `json:"simulated"`
-	Registration     string      `json:"registration" enum:"loopback,invitation,open"`
-	ConfigSource     string      `json:"config_source" doc:"Path of the configuration file, or that there is none."`
-	Store            string      `json:"store" doc:"sqlite or postgres."`
-	DefaultModel     *string     `json:"default_model" doc:"The instance's baseline."`
-	LogBodies        bool        `json:"log_bodies" doc:"Whether the instance stores texts at all."`
-	EntryRetentionMS *int64      `json:"entry_retention_ms" doc:"null for ever."`
-	BodyRetentionMS  *int64      `json:"body_retention_ms" doc:"null for ever."`
-	CatalogVersion   string      `json:"catalog_version"`
-	RouterVersion    string      `json:"router_version"`
-	Limits           LimitsView  `json:"limits"`
-	Storage          StorageView `json:"storage"`
+	Version          string         `json:"version"`
+	StartedAt        time.Time      `json:"started_at"`
+	Simulated        bool           `json:"simulated"`
+	Registration     string         `json:"registration" enum:"loopback,invitation,open"`
+	ConfigSource     string         `json:"config_source" doc:"Path of the configuration file, or that there is none."`
+	Store            string         `json:"store" doc:"sqlite or postgres."`
+	DefaultModel     *string        `json:"default_model" doc:"The instance's baseline."`
+	LogBodies        bool           `json:"log_bodies" doc:"Whether the instance stores texts at all."`
+	EntryRetentionMS *int64         `json:"entry_retention_ms" doc:"null for ever."`
+	BodyRetentionMS  *int64         `json:"body_retention_ms" doc:"null for ever."`
+	Redaction        RedactionFacts `json:"redaction"`
+	CatalogVersion   string         `json:"catalog_version"`
+	RouterVersion    string         `json:"router_version"`
+	Limits           LimitsView     `json:"limits"`
+	Storage          StorageView    `json:"storage"`
 }
 
 // LimitsView bounds what one process takes.
@@ -76,11 +82,12 @@ type LimitsView struct {
 
 // StorageView is what is stored.
 type StorageView struct {
-	DatabaseBytes *int64     `json:"database_bytes"`
-	SpoolBytes    *int64     `json:"spool_bytes" doc:"Entries on their way to the database."`
-	SpoolLimit    *int64     `json:"spool_limit_bytes"`
-	FreeBytes     *int64     `json:"free_bytes" doc:"Left on the disk."`
-	OldestEntry   *time.Time `json:"oldest_request"`
+	DatabaseBytes *int64           `json:"database_bytes"`
+	SpoolBytes    *int64           `json:"spool_bytes" doc:"Entries on their way to the database."`
+	SpoolLimit    *int64           `json:"spool_limit_bytes"`
+	FreeBytes     *int64           `json:"free_bytes" doc:"Left on the disk."`
+	OldestEntry   *time.Time       `json:"oldest_request"`
+	Forecast      *StorageForecast `json:"forecast,omitempty" doc:"Absent for those who do not run the gateway."`
 }
 
 func (a *API) registerSettings() {
@@ -96,7 +103,7 @@ func (a *API) getSettings(ctx context.Context, c *call, _ *struct{}) (*output[Se
 		Version: f.Version, StartedAt: f.StartedAt.UTC(), Simulated: f.Simulated, Registration: f.Registration,
 		Store: f.Store, DefaultModel: text(f.DefaultModel), LogBodies: f.LogBodies,
 		EntryRetentionMS: millis(f.EntryRetention), BodyRetentionMS: millis(f.BodyRetention),
-		CatalogVersion: f.Catalog, RouterVersion: f.Router,
+		Redaction: redactionFacts(f.Redact), CatalogVersion: f.Catalog, RouterVersion: f.Router,
 		Limits: LimitsView{
 			BodyBytes: f.Limits.BodyBytes, AnswerBytes: f.Limits.AnswerBytes, StoredBytes: f.Limits.StoredBytes,
 			Concurrent: f.Limits.Concurrent, Attempts: f.Limits.Attempts, TotalMS: millis(f.Limits.Total),
@@ -112,7 +119,7 @@ func (a *API) getSettings(ctx context.Context, c *call, _ *struct{}) (*output[Se
 	}
 	v.Storage = StorageView{
 		DatabaseBytes: known(use.DatabaseBytes), SpoolBytes: known(use.SpoolBytes), SpoolLimit: known(use.SpoolLimit),
-		FreeBytes: known(use.FreeBytes), OldestEntry: moment(use.OldestEntry),
+		FreeBytes: known(use.FreeBytes), OldestEntry: moment(use.OldestEntry), Forecast: new(forecast(use, a.Now())),
 	}
 	return &output[SettingsView]{v}, nil
 }

@@ -17,6 +17,7 @@ import (
 
 const (
 	tailBatch     = 250 * time.Millisecond // between two batches, so that a page repaints at most four times a second
+	tailCounts    = 5 * time.Second        // between two batches that only count
 	tailHeartbeat = 15 * time.Second
 	tailStall     = time.Minute // a reader that takes longer is cut
 	tailBacklog   = 500         // requests told to somebody who comes back
@@ -26,11 +27,13 @@ const (
 // TailBatch is what is new since the batch before.
 type TailBatch struct {
 	Requests []RequestRow `json:"requests" doc:"In the order in which they began or ended; a running one comes again when it is done."`
+	Ended    int          `json:"ended" doc:"How many requests ended since the batch before."`
 	Lost     int          `json:"lost" doc:"Updates left out because the reader was too slow: list requests to see them."`
 }
 
 type tailInput struct {
 	Filters
+	Rows        string `query:"rows" enum:"all,none" default:"all" doc:"none only counts: at most one event every five seconds, without requests."`
 	After       string `query:"after" maxLength:"64" doc:"Request id: begin with what ended after it."`
 	LastEventID string `header:"Last-Event-ID" maxLength:"64" doc:"The same, as browsers send it when they reconnect."`
 }
@@ -41,7 +44,7 @@ func (a *API) registerTail() {
 		OperationID: "tail-requests", Method: http.MethodGet, Path: "/requests/tail", Tags: []string{"requests"},
 		Summary: "Watch matching requests as they begin and end",
 		Description: "Server-sent events named requests, each with a TailBatch and the id of the last request that ended; " +
-			"at most four a second. Comments keep the connection alive. An event named error holds an error and is the last one.",
+			"at most four a second. rows=none only counts what ended. Comments keep the connection alive. An event named error holds an error and is the last one.",
 		Responses: map[string]*huma.Response{"200": {Description: "The events.", Content: map[string]*huma.MediaType{
 			"text/event-stream": {Schema: batch},
 		}}},
@@ -60,6 +63,9 @@ func (a *API) tailRequests(ctx context.Context, c *call, in *tailInput) (*huma.S
 	if in.LastEventID != "" {
 		in.After = in.LastEventID
 	}
+	if in.Rows == "none" {
+		in.After = "" // what was missed is told by whatever the count makes the reader load again
+	}
 	if a.tails.Add(1) > maxTails {
 		a.tails.Add(-1)
 		return nil, llm.Errorf(llm.Overloaded, "Too many pages are watching at the moment. Close some, or try again later.")
@@ -76,7 +82,10 @@ func (a *API) tailRequests(ctx context.Context, c *call, in *tailInput) (*huma.S
 		out.SetStatus(http.StatusOK)
 		watch, cancel := context.WithCancel(ctx)
 		defer cancel()
-		t := &tail{api: a, call: c, out: out, told: map[string]bool{}}
+		t := &tail{api: a, call: c, out: out, told: map[string]bool{}, every: tailBatch}
+		if in.Rows == "none" {
+			t.counting, t.every = true, tailCounts
+		}
 		if err := t.run(watch, a.Live.Subscribe(watch, f, in.After), backlog); err != nil && ctx.Err() == nil {
 			a.Log.WarnContext(ctx, "tail ended", "request_id", c.requestID, "error", err)
 		}
@@ -111,6 +120,9 @@ type tail struct {
 	call *call
 	out  huma.Context
 	told map[string]bool // ended requests of the backlog: the feed may tell of them again
+
+	counting bool          // no rows, only how many ended
+	every    time.Duration // between two batches
 }
 
 func (t *tail) run(ctx context.Context, s *requestlog.Subscription, backlog []requestlog.Update) error {
@@ -138,7 +150,7 @@ func (t *tail) run(ctx context.Context, s *requestlog.Subscription, backlog []re
 		if err := t.batch(updates, lost); err != nil {
 			return err
 		}
-		if err := pause(ctx, tailBatch); err != nil {
+		if err := pause(ctx, t.every); err != nil {
 			return err
 		}
 	}
@@ -183,10 +195,13 @@ func (t *tail) batch(updates []requestlog.Update, lost int) error {
 			row.State = "running"
 		} else {
 			last = row.ID
+			b.Ended++
 		}
-		b.Requests = append(b.Requests, row)
+		if !t.counting {
+			b.Requests = append(b.Requests, row)
+		}
 	}
-	if len(b.Requests) == 0 && lost == 0 {
+	if len(b.Requests) == 0 && b.Ended == 0 && lost == 0 {
 		return nil
 	}
 	data, err := json.Marshal(b, writeOptions())

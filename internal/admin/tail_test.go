@@ -262,3 +262,39 @@ func TestTailOverARealConnection(t *testing.T) {
 		t.Errorf("%q, %v", lines.Text(), lines.Err())
 	}
 }
+
+func TestTailMayOnlyCount(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := liveSite(t)
+		s.log.entries = []requestlog.Entry{entry("req_000", home), entry("req_001", home)}
+		w := watch(t, s, "?rows=none&after=req_000")
+		if got := w.take(); got != ": hello\n\n" {
+			t.Errorf("what was missed is told: %s", got)
+		}
+		s.feed.Publish(running("req_9"))
+		for i := range 50 {
+			s.feed.Publish(done(numbered(i)))
+			time.Sleep(100 * time.Millisecond)
+		}
+		time.Sleep(5 * time.Second)
+		var ended, batches int
+		for line := range strings.SplitSeq(w.take(), "\n") {
+			data, ok := strings.CutPrefix(line, "data: ")
+			if !ok {
+				continue
+			}
+			var b TailBatch
+			if err := json.Unmarshal([]byte(data), &b); err != nil {
+				t.Fatal(err)
+			}
+			if len(b.Requests) > 0 || b.Requests == nil {
+				t.Errorf("rows: %s", data)
+			}
+			ended, batches = ended+b.Ended, batches+1
+		}
+		if ended != 50 || batches > 3 {
+			t.Errorf("%d ended in %d batches over ten seconds", ended, batches)
+		}
+	})
+}

@@ -21,6 +21,7 @@ type WorkspaceView struct {
 	LogBodies        bool           `json:"log_bodies" doc:"Texts of requests and answers are stored."`
 	EntryRetentionMS *int64         `json:"entry_retention_ms" doc:"How long requests are kept; null for the instance's."`
 	BodyRetentionMS  *int64         `json:"body_retention_ms" doc:"How long texts are kept; null for the instance's."`
+	Redaction        *RedactionView `json:"redaction,omitempty" doc:"What is taken out of texts before they are stored; absent for the rules of the instance."`
 	Budget           *BudgetView    `json:"budget,omitempty"`
 	BudgetUse        *BudgetUseView `json:"budget_use,omitempty"`
 	CreatedAt        time.Time      `json:"created_at"`
@@ -139,12 +140,13 @@ func (a *API) workspaceAnswer(ctx context.Context, w account.Workspace) (*output
 
 type updateWorkspaceInput struct {
 	Body struct {
-		Name             *string           `json:"name,omitempty" minLength:"1" maxLength:"100"`
-		DefaultModel     Field[string]     `json:"default_model,omitzero" maxLength:"200"`
-		LogBodies        *bool             `json:"log_bodies,omitempty"`
-		EntryRetentionMS Field[int64]      `json:"entry_retention_ms,omitzero"`
-		BodyRetentionMS  Field[int64]      `json:"body_retention_ms,omitzero"`
-		Budget           Field[BudgetView] `json:"budget,omitzero"`
+		Name             *string              `json:"name,omitempty" minLength:"1" maxLength:"100"`
+		DefaultModel     Field[string]        `json:"default_model,omitzero" maxLength:"200"`
+		LogBodies        *bool                `json:"log_bodies,omitempty"`
+		EntryRetentionMS Field[int64]         `json:"entry_retention_ms,omitzero"`
+		BodyRetentionMS  Field[int64]         `json:"body_retention_ms,omitzero"`
+		Redaction        Field[RedactionView] `json:"redaction,omitzero" doc:"null takes the instance's rules; empty lists turn redaction off."`
+		Budget           Field[BudgetView]    `json:"budget,omitzero"`
 	}
 }
 
@@ -161,6 +163,9 @@ func (a *API) updateWorkspace(ctx context.Context, c *call, in *updateWorkspaceI
 		return nil, err
 	}
 	if change.BodyRetention, err = retention("body_retention_ms", b.BodyRetentionMS); err != nil {
+		return nil, err
+	}
+	if change.Redaction, err = redactionChange(b.Redaction); err != nil {
 		return nil, err
 	}
 	changed, err := a.Workspaces.UpdateWorkspace(ctx, c.actor, c.workspaceID, change)
@@ -253,6 +258,7 @@ func workspaceView(w account.Workspace, use *BudgetUseView) WorkspaceView {
 	return WorkspaceView{
 		ID: w.ID, Name: w.Name, DefaultModel: text(w.DefaultModel), PinnedEmbedding: text(w.PinnedEmbed), LogBodies: w.LogBodies,
 		EntryRetentionMS: millis(w.EntryRetention), BodyRetentionMS: millis(w.BodyRetention),
-		Budget: budgetView(w.Budget), BudgetUse: use, CreatedAt: w.CreatedAt.UTC(),
+		Redaction: redactionView(w.Redaction),
+		Budget:    budgetView(w.Budget), BudgetUse: use, CreatedAt: w.CreatedAt.UTC(),
 	}
 }

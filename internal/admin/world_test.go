@@ -54,6 +54,9 @@ type world struct {
 	keyDraft    account.KeyDraft
 	grace       account.Grace
 	wsChange    account.WorkspaceChange
+	redact      []string
+	disk        DiskUse
+	samples     []StorageSample
 }
 
 func newWorld() *world {
@@ -352,14 +355,16 @@ func (w *world) BudgetUse(context.Context, string) (map[string]BudgetUse, error)
 
 func (w *world) Facts() Facts {
 	return Facts{
-		Version: "1.2.3", Registration: account.RegistrationLoopback, ConfigSource: "/etc/fairlead/fairlead.yaml", Store: "sqlite",
-		StartedAt: noon, LogBodies: true, EntryRetention: 24 * time.Hour, Limits: InstanceLimits{BodyBytes: 1, Total: time.Minute},
+		Version: "1.2.3", Registration: account.RegistrationLoopback, ConfigSource: "/etc/fairlead/fairlead.yaml", ConfigFile: "/etc/fairlead/fairlead.yaml", Store: "sqlite",
+		StartedAt: noon, LogBodies: true, EntryRetention: 24 * time.Hour, Redact: w.redact, Limits: InstanceLimits{BodyBytes: 1, Total: time.Minute},
 	}
 }
 
 func (w *world) Storage(context.Context) (StorageUse, error) {
-	return StorageUse{DatabaseBytes: 1000, FreeBytes: -1}, nil
+	return StorageUse{DatabaseBytes: 1000, FreeBytes: -1, Samples: w.samples}, nil
 }
+
+func (w *world) Disk() DiskUse { return w.disk }
 
 // Fleet.
 
@@ -470,7 +475,10 @@ type entryLog struct {
 	failAt  int      // fail the listing of this number; 0 for never
 	slow    error    // comes with what is found
 	stops   []string // ids at which the next listings run out of time
+	late    int      // how often an entry is not there yet
 	volumes []requestlog.VolumeQuery
+	series  []requestlog.SeriesQuery
+	starts  []time.Time // of the buckets of a series; its own beginning when empty
 	lists   int
 	groups  map[string][]requestlog.Group
 	queries []requestlog.BreakdownQuery
@@ -505,6 +513,9 @@ func (l *entryLog) Entries(_ context.Context, f requestlog.Filter, p requestlog.
 }
 
 func (l *entryLog) Entry(_ context.Context, workspaceID, id string) (requestlog.Entry, error) {
+	if l.late--; l.late >= 0 {
+		return requestlog.Entry{}, requestlog.ErrNotFound
+	}
 	for _, e := range l.entries {
 		if e.ID == id && e.WorkspaceID == workspaceID {
 			return e, nil
@@ -537,7 +548,15 @@ func (l *entryLog) Volumes(_ context.Context, q requestlog.VolumeQuery) ([]reque
 }
 
 func (l *entryLog) Series(_ context.Context, q requestlog.SeriesQuery) ([]requestlog.Bucket, error) {
-	return []requestlog.Bucket{{Start: q.From, Figures: requestlog.Figures{Requests: 3, Errors: 1, Fallbacks: 1}}}, nil
+	l.series = append(l.series, q)
+	list := []requestlog.Bucket{}
+	for _, start := range l.starts {
+		list = append(list, requestlog.Bucket{Start: start})
+	}
+	if len(list) == 0 {
+		list = append(list, requestlog.Bucket{Start: q.From, Figures: requestlog.Figures{Requests: 3, Errors: 1, Fallbacks: 1}})
+	}
+	return list, nil
 }
 
 func (l *entryLog) Breakdown(_ context.Context, q requestlog.BreakdownQuery) ([]requestlog.Group, error) {

@@ -63,6 +63,7 @@ type App struct {
 	config  atomic.Pointer[config.Loaded]
 	fleet   atomic.Pointer[fleet]
 	local   []localServer
+	sizes   atomic.Pointer[[]admin.StorageSample] // of the database, over the last days
 
 	listener, adminListener *listener
 	unlock                  func() error
@@ -72,6 +73,7 @@ type App struct {
 	storeNew                bool
 	spool                   *spool.Spool
 	feed                    *requestlog.Feed
+	redaction               *redaction
 	accounts                *account.Service
 	keyring                 *account.Keyring
 	vault                   *vault.Vault
@@ -101,6 +103,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	a := &App{options: o, version: o.Version, started: began, log: newLogger(o, loaded.Config.Log)}
 	a.config.Store(loaded)
+	a.sizes.Store(&[]admin.StorageSample{})
 	if err := a.open(ctx); err != nil {
 		return errors.Join(err, a.close())
 	}
@@ -277,6 +280,7 @@ func (a *App) openGateway(ctx context.Context, c config.Config) (err error) {
 		return fmt.Errorf("open spool: %w", err)
 	}
 	a.feed = requestlog.NewFeed()
+	a.redaction = newRedaction(a.keyring.Workspace, func() []string { return a.loaded().Config.Log.Redact }, a.log)
 	a.simulator = mockprovider.NewSimulator(mockprovider.Options{Latency: 1})
 	if c.Detect {
 		a.local = findLocal(ctx)

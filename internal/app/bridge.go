@@ -24,7 +24,7 @@ func (a *App) adminParts() admin.Parts {
 	b := bridge{a}
 	return admin.Parts{
 		People: a.accounts, Workspaces: a.accounts, Keys: a.accounts, Keyring: a.keyring, Audit: a.accounts, Notes: a.accounts,
-		Requests: a.db, Live: a.feed, Eraser: a.db, Spending: b, Fleet: b, Prober: b, Credentials: b, Switch: b, Prices: b, Names: a.db, Explainer: b, Playground: b, Instance: b,
+		Requests: a.db, Live: a.feed, Eraser: eraser{a}, Spending: b, Fleet: b, Prober: b, Credentials: b, Switch: b, Prices: b, Names: a.db, Explainer: b, Playground: b, Samples: sampler{a}, Instance: b,
 		Unreachable: store.Unreachable, PublicURL: a.loaded().Config.PublicURL, Log: a.log, Now: time.Now,
 	}
 }
@@ -187,9 +187,9 @@ func (b bridge) Facts() admin.Facts {
 		kind = "postgres"
 	}
 	return admin.Facts{
-		Version: b.app.version, Simulated: simulated, Registration: c.Registration, ConfigSource: b.app.configText(), Store: kind,
+		Version: b.app.version, Simulated: simulated, Registration: c.Registration, ConfigSource: b.app.configText(), ConfigFile: loaded.Path, Store: kind,
 		DefaultModel: c.DefaultModel, StartedAt: b.app.started, LogBodies: c.Log.Bodies,
-		EntryRetention: c.Log.EntryRetention, BodyRetention: c.Log.BodyRetention,
+		EntryRetention: c.Log.EntryRetention, BodyRetention: c.Log.BodyRetention, Redact: c.Log.Redact,
 		Limits: admin.InstanceLimits{
 			BodyBytes: int64(c.Limits.Body), AnswerBytes: int64(c.Limits.Answer), Concurrent: int64(c.Limits.Concurrent),
 			Attempts: int64(c.Retries.Attempts), Total: c.Timeouts.Total, StoredBytes: int64(c.Log.BodyLimit),
@@ -204,11 +204,23 @@ func (b bridge) Storage(ctx context.Context) (admin.StorageUse, error) {
 	if err != nil {
 		return admin.StorageUse{}, err
 	}
-	stats := b.app.spool.Stats()
+	c := b.app.loaded().Config
+	keep, err := b.app.db.LongestRetention(ctx, store.Retention{Entries: c.Log.EntryRetention, Bodies: c.Log.BodyRetention})
+	if err != nil {
+		return admin.StorageUse{}, err
+	}
+	disk := b.Disk()
 	return admin.StorageUse{
-		DatabaseBytes: used.Bytes, SpoolBytes: stats.Bytes, SpoolLimit: int64(b.app.loaded().Config.Spool.Limit),
-		FreeBytes: freeBytes(b.app.loaded().Config.DataDir), OldestEntry: used.Oldest,
+		DatabaseBytes: used.Bytes, SpoolBytes: disk.SpoolBytes, SpoolLimit: disk.SpoolLimit, FreeBytes: disk.FreeBytes,
+		OldestEntry: used.Oldest, Samples: *b.app.sizes.Load(), Retention: keep.Entries, DiskElsewhere: c.Store != "sqlite",
 	}, nil
+}
+
+// Disk tells how full storage is without asking the database.
+func (b bridge) Disk() admin.DiskUse {
+	c := b.app.loaded().Config
+	free, total := diskBytes(c.DataDir)
+	return admin.DiskUse{FreeBytes: free, TotalBytes: total, SpoolBytes: b.app.spool.Stats().Bytes, SpoolLimit: int64(c.Spool.Limit)}
 }
 
 // BudgetUse says how much of the budgets of a workspace and its keys is used up.

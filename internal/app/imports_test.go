@@ -27,7 +27,7 @@ var layers = [][]string{
 	},
 	{"internal/provider/*"},
 	{"internal/route", "internal/policy", "internal/wire", "internal/wire/*", "internal/provider"},
-	{"internal/catalog"},
+	{"internal/catalog", "internal/redact"},
 	{"internal/llm", "internal/money", "internal/id", "internal/spelling"},
 }
 
@@ -58,7 +58,7 @@ var never = map[string][]string{
 }
 
 // pure packages get time and draws as arguments: they touch no network, disk, clock or randomness.
-var pure = []string{"internal/route", "internal/policy", "internal/catalog", "internal/wire", "internal/wire/*", "internal/llm", "internal/money"}
+var pure = []string{"internal/route", "internal/policy", "internal/catalog", "internal/redact", "internal/wire", "internal/wire/*", "internal/llm", "internal/money"}
 
 var impure = []string{"os", "os/exec", "net", "net/http", "math/rand", "math/rand/v2", "crypto/rand", "database/sql"}
 

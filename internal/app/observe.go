@@ -17,14 +17,14 @@ import (
 func (a *App) observe(e *requestlog.Entry) {
 	a.metrics.Observe(e)
 	telemetry.LogEntry(a.log, e)
-	a.feed.Publish(requestlog.Update{Entry: *e})
+	a.feed.Publish(requestlog.Update{Entry: a.redaction.shown(e)})
 }
 
 // observeStart hears of every request that is sent to a provider.
 func (a *App) observeStart(e *requestlog.Entry) {
 	begun := *e
 	begun.Attempts = nil // still being written
-	a.feed.Publish(requestlog.Update{Entry: begun, Running: true})
+	a.feed.Publish(requestlog.Update{Entry: a.redaction.shown(&begun), Running: true})
 }
 
 // spent sums what a budget was charged: what still waits in the spool is looked at before the database, so that an entry
@@ -34,7 +34,7 @@ func (a *App) spent(ctx context.Context, budgetID string, since time.Time) (mone
 	var waiting money.Amount
 	err := a.spool.Pending(func(e *requestlog.Entry) {
 		ours := e.KeyID == owner || (kind == "ws" && e.WorkspaceID == owner)
-		if ours && e.Cost != nil && !e.Time.Before(since) {
+		if ours && e.KeyID != requestlog.SampleKey && e.Cost != nil && !e.Time.Before(since) {
 			waiting = waiting.Add(*e.Cost)
 		}
 	})

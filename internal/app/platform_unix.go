@@ -10,11 +10,11 @@ import (
 
 const reloadSignal = syscall.SIGHUP
 
-// freeBytes is what is left on the disk that holds a directory; -1 when that cannot be told.
-func freeBytes(dir string) int64 {
+// diskBytes is what is left on the disk that holds a directory, and how large it is; -1 when that cannot be told.
+func diskBytes(dir string) (free, total int64) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {
-		return -1
+		return -1, -1
 	}
-	return int64(s.Bavail) * s.Bsize
+	return int64(s.Bavail) * s.Bsize, int64(s.Blocks) * s.Bsize
 }

@@ -22,9 +22,10 @@ func (a *App) start(ctx context.Context) {
 	a.endTasks = cancel
 	a.tasks.Go(func() { a.keyring.Run(ctx) })
 	a.tasks.Go(func() {
-		a.report("deliver entries", a.spool.Run(ctx, a.db, spool.RunOptions{Prepare: assembleAnswer}))
+		a.report("deliver entries", a.spool.Run(ctx, a.db, spool.RunOptions{Prepare: a.prepare}))
 	})
 	a.tasks.Go(func() { a.expire(ctx) })
+	a.tasks.Go(func() { a.measure(ctx) })
 	a.tasks.Go(func() { a.listenForReloads(ctx) })
 	if path := a.loaded().Path; path != "" {
 		a.tasks.Go(func() {
@@ -33,7 +34,13 @@ func (a *App) start(ctx context.Context) {
 	}
 }
 
-// assembleAnswer joins the stored events of a stream into one answer, away from the request's own path.
+// prepare makes an entry ready for the database, away from the request's own path.
+func (a *App) prepare(e *requestlog.Entry) {
+	assembleAnswer(e)
+	a.redaction.prepare(e)
+}
+
+// assembleAnswer joins the stored events of a stream into one answer.
 func assembleAnswer(e *requestlog.Entry) {
 	if !e.Body.Streamed {
 		return

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/redact"
 	"fairlead/internal/spelling"
 )
 
@@ -26,6 +27,7 @@ var checks = map[string]func(name, text string) *fault{
 	"model":      checkModelName,
 	"ability":    checkAbility,
 	"credential": checkCredential,
+	"redact":     checkRedact,
 }
 
 func checkListen(name, text string) *fault {
@@ -145,6 +147,14 @@ func checkAbility(name, text string) *fault {
 	}
 	known := (^llm.Abilities(0)).Names()
 	return &fault{code: NotAllowed, message: fmt.Sprintf("%s: no ability is called %s", name, quote(text)), suggestion: spelling.Closest(text, known), fix: "use " + strings.Join(known, ", ")}
+}
+
+func checkRedact(name, text string) *fault {
+	if redact.Known(text) {
+		return nil
+	}
+	known := redact.Names()
+	return &fault{code: NotAllowed, message: fmt.Sprintf("%s: no built-in rule is called %s", name, quote(text)), suggestion: spelling.Closest(text, known), fix: "use " + strings.Join(known, ", ")}
 }
 
 // checkCredential: a line break in a credential would end the header it is sent in. A JSON document, as some clouds

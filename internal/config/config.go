@@ -114,6 +114,7 @@ type Log struct {
 	BodyLimit      Size          `yaml:"body_limit" min:"1" doc:"Longest text stored per request and per answer."`
 	EntryRetention time.Duration `yaml:"entry_retention" check:"positive" doc:"How long entries are kept."`
 	BodyRetention  time.Duration `yaml:"body_retention" check:"positive" doc:"How long the text of requests and answers is kept."`
+	Redact         []string      `yaml:"redact" check:"redact" doc:"What is taken out of stored texts where a workspace sets nothing: names of built-in rules."`
 	Level          string        `yaml:"level" doc:"Least severity of the process's own log lines." enum:"debug,info,warn,error"`
 	Format         string        `yaml:"format" doc:"Form of the process's own log lines; auto is text on a terminal, else json." enum:"auto,text,json"`
 }

@@ -88,6 +88,7 @@ log:
   body_limit: 1MiB                                         # default
   entry_retention: 90d                                     # default
   body_retention: 30d                                      # default
+  redact: []                                               # default
   level: info                                              # default
   format: auto                                             # default
 spool:
@@ -113,7 +114,7 @@ func TestPrintedConfigurationIsReadBack(t *testing.T) {
 	}
 	printed := strings.Replace(b.String(), "master_key: \"\"\n", "", 1)
 	second := mustLoad(t, Options{Path: write(t, printed)}).Config
-	first.Models, first.AllowPrivateUpstreams = []Model{}, []string{}
+	first.Models, first.AllowPrivateUpstreams, first.Log.Redact = []Model{}, []string{}, []string{}
 	if diff := cmp.Diff(first, second); diff != "" {
 		t.Error(diff)
 	}

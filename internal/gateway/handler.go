@@ -45,6 +45,18 @@ func (g *Gateway) ServeAs(w http.ResponseWriter, r *http.Request, workspace *acc
 	g.handle(w, r, requestID, llm.Chat, byPerson(workspace, accountID))
 }
 
+// ServeSample answers a request of sample traffic, which is allowed only the models given, or all when there are none.
+// The endpoint is one of those below Prefix.
+func (g *Gateway) ServeSample(w http.ResponseWriter, r *http.Request, workspace *account.Workspace, name string, models []string) {
+	requestID := id.New("req", time.Now())
+	w.Header().Set("X-Request-Id", requestID)
+	op := llm.Chat
+	if name == endpoint(llm.Embed) {
+		op = llm.Embed
+	}
+	g.handle(w, r, requestID, op, bySample(workspace, models))
+}
+
 // fold collapses runs of slashes.
 func fold(path string) string {
 	for strings.Contains(path, "//") {

@@ -79,6 +79,23 @@ func byPerson(workspace *account.Workspace, accountID string) func(*exchange) er
 	}
 }
 
+// bySample lets sample traffic in. Its money is as made up as its answers, so no budget pays for it, and what never
+// reaches a target is simulated all the same.
+func bySample(workspace *account.Workspace, models []string) func(*exchange) error {
+	return func(x *exchange) error {
+		free := *workspace
+		free.Budget = nil
+		x.grant = &account.Grant{
+			Key:       &account.Key{ID: requestlog.SampleKey, WorkspaceID: workspace.ID, Name: requestlog.SampleKeyName, AllowedModels: models},
+			Workspace: &free,
+		}
+		e := x.entry
+		e.WorkspaceID, e.KeyID, e.KeyName, e.Tags = workspace.ID, requestlog.SampleKey, requestlog.SampleKeyName, tags(nil, x.r.Header)
+		e.Simulated = true
+		return nil
+	}
+}
+
 // tags are the key's, with the request's own added: X-Fairlead-Tags: a=b, c=d.
 func tags(ofKey map[string]string, h http.Header) map[string]string {
 	header := h.Get("X-Fairlead-Tags")

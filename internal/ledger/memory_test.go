@@ -56,7 +56,7 @@ func TestRefusalIsASentenceToActOn(t *testing.T) {
 
 	got := []string{few.Message, none.Message, workspace.Message}
 	want := []string{
-		`Key "ci" has $0.12 left of its monthly budget of $50.00 (resets 1 Dec), and this request may cost up to $0.40. Allow fewer output tokens, raise the budget in API key settings or use another key.`,
+		`Key "ci" has $0.1200 left of its monthly budget of $50.00 (resets 1 Dec), and this request may cost up to $0.4000. Allow fewer output tokens, raise the budget in API key settings or use another key.`,
 		`Key "ci" has used its monthly budget of $50.00 (resets 1 Dec). Raise it in API key settings or use another key.`,
 		`Workspace "Acme" has used its budget of $0.00. Raise it in workspace settings.`,
 	}

@@ -12,15 +12,15 @@ import (
 // refuse says in one sentence whose budget it is, how large, when it starts anew, and what to do.
 func refuse(b *Budget, s Status, amount money.Amount, zone *time.Location) *llm.Error {
 	owner, place, advice := describe(b)
-	budget := strings.TrimSpace(adjective(b.Period) + " budget of $" + dollars(b.Amount))
+	budget := strings.TrimSpace(adjective(b.Period) + " budget of " + b.Amount.Display())
 	if !s.End.IsZero() {
 		budget += fmt.Sprintf(" (resets %s)", s.End.In(zone).Format("2 Jan"))
 	}
 	var e *llm.Error
 	left := b.Amount.Sub(s.Spent).Sub(s.Held)
 	if left > 0 {
-		e = llm.Errorf(llm.BudgetExceeded, "%s has $%s left of its %s, and this request may cost up to $%s. Allow fewer output tokens, raise the budget in %s%s.",
-			owner, dollars(left), budget, dollars(amount), place, advice)
+		e = llm.Errorf(llm.BudgetExceeded, "%s has %s left of its %s, and this request may cost up to %s. Allow fewer output tokens, raise the budget in %s%s.",
+			owner, left.Display(), budget, amount.Display(), place, advice)
 	} else {
 		e = llm.Errorf(llm.BudgetExceeded, "%s has used its %s. Raise it in %s%s.", owner, budget, place, advice)
 	}
@@ -52,7 +52,7 @@ func adjective(p Period) string {
 	}
 }
 
-// dollars writes an exact amount with at least two digits behind the point.
+// dollars writes an exact amount for programs, with at least two digits behind the point.
 func dollars(a money.Amount) string {
 	text := a.String()
 	whole, cents, _ := strings.Cut(text, ".")

@@ -97,6 +97,41 @@ func (a Amount) String() string {
 	return sign + strconv.FormatUint(whole, 10) + "." + strings.TrimRight(fmt.Sprintf("%09d", frac), "0")
 }
 
+// Display writes the amount for people, with its sign: two decimals from one dollar on, else four significant digits, so
+// that what is not nought never looks like it: "$34.10", "$1,234.50", "$0.0003100".
+func (a Amount) Display() string {
+	sign, n := "", uint64(a)
+	if a < 0 {
+		sign, n = "-", uint64(-a)
+	}
+	const dollar = uint64(Dollar)
+	if n == 0 {
+		return "$0.00"
+	}
+	if n < dollar {
+		unit := uint64(1) // of the fourth significant digit
+		for n/unit >= 10_000 {
+			unit *= 10
+		}
+		n = (n + unit/2) / unit * unit
+	}
+	if n >= dollar {
+		cents := (n + dollar/200) / (dollar / 100)
+		return fmt.Sprintf("%s$%s.%02d", sign, grouped(cents/100), cents%100)
+	}
+	zeros := 9 - len(strconv.FormatUint(n, 10)) // between the point and the first digit
+	return sign + "$0." + fmt.Sprintf("%09d", n)[:min(9, 4+zeros)]
+}
+
+// grouped writes a whole number with thousands separators.
+func grouped(n uint64) string {
+	digits := strconv.FormatUint(n, 10)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}
+
 // Parse reads what String writes.
 func Parse(s string) (Amount, error) {
 	digits, negative := strings.CutPrefix(s, "-")

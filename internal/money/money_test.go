@@ -168,6 +168,19 @@ func TestString(t *testing.T) {
 	}
 }
 
+func TestDisplayIsForPeople(t *testing.T) {
+	t.Parallel()
+	for a, want := range map[Amount]string{
+		0: "$0.00", 34_100_000_000: "$34.10", 50 * Dollar: "$50.00", 1_234_500_000_000: "$1,234.50", 1_000_000 * Dollar: "$1,000,000.00",
+		1: "$0.000000001", 310_000: "$0.0003100", 12_345_678: "$0.01235", 999_950_000: "$1.00", 999_940_000: "$0.9999", 500_000_000: "$0.5000",
+		1_005_000_000: "$1.01", -34_100_000_000: "-$34.10", -310_000: "-$0.0003100", Max: "$9,223,372,036.85",
+	} {
+		if got := a.Display(); got != want {
+			t.Errorf("%d is shown as %q, want %q", int64(a), got, want)
+		}
+	}
+}
+
 func TestParseRefusesWhatIsNoAmount(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{

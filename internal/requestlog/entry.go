@@ -99,6 +99,13 @@ func (e *Entry) Saved() (saved money.Amount, ok bool) {
 // too, but it says nothing about models.
 func (e *Entry) Served() bool { return e.Model != "" }
 
+// SampleKey stands for the key of sample traffic, which nobody holds. It comes in like the traffic of any other key, is
+// always simulated, and no budget pays for it.
+const (
+	SampleKey     = "key_sample"
+	SampleKeyName = "sample traffic"
+)
+
 // The ways in which requests come in.
 const (
 	SourceKey        = "key"        // by an API key
@@ -124,7 +131,8 @@ const (
 	BodyRefused  BodyState = "refused_by_request"
 	BodyExpired  BodyState = "expired"
 	BodyTooLarge BodyState = "too_large"
-	BodyNone     BodyState = "none" // the request failed before there was one
+	BodyWithheld BodyState = "withheld" // the redaction rules took too long for it
+	BodyNone     BodyState = "none"     // the request failed before there was one
 )
 
 // Body is the text of request and answer. Response holds the bytes of a whole answer, or the events of a stream

@@ -105,7 +105,10 @@ type RollupFilter struct {
 // SeriesQuery asks for figures over time.
 type SeriesQuery struct {
 	RollupFilter
-	Step time.Duration // width of a bucket: a minute, an hour or a day (UTC); other widths are rounded up to one of these
+	Step time.Duration // width of a bucket: a minute, an hour or a day; other widths are rounded up to one of these
+	// Zone is where days begin at midnight, as near as DayStart can; nil for UTC. Where hours are no longer kept, days
+	// are those of UTC all the same.
+	Zone *time.Location
 }
 
 // BreakdownQuery asks for figures by model, provider, key or policy.
@@ -118,8 +121,9 @@ type BreakdownQuery struct {
 // VolumeQuery asks how many requests match any filter, over time. The filter has both ends.
 type VolumeQuery struct {
 	Filter
-	Step   time.Duration // width of a bucket
-	Within time.Duration // time after which counting ends with an UnfinishedError
+	Step   time.Duration  // width of a bucket
+	Zone   *time.Location // for buckets of a day: where they begin at midnight, as near as DayStart can; nil for UTC
+	Within time.Duration  // time after which counting ends with an UnfinishedError
 }
 
 // Volume is how many requests began in a span of time.

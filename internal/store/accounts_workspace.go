@@ -8,10 +8,11 @@ import (
 	"fmt"
 
 	"fairlead/internal/account"
+	"fairlead/internal/redact"
 )
 
 const (
-	workspaceColumns = `w.id, w.name, w.default_model, w.pinned_embed, w.log_bodies, w.entry_retention_ms, w.body_retention_ms, w.budget, w.created_at`
+	workspaceColumns = `w.id, w.name, w.default_model, w.pinned_embed, w.log_bodies, w.entry_retention_ms, w.body_retention_ms, w.redaction, w.budget, w.created_at`
 	oldestWorkspace  = `select ` + workspaceColumns + ` from workspaces w order by w.created_at, w.id limit 1`
 	workspaceByID    = `select ` + workspaceColumns + ` from workspaces w where w.id = $1`
 )
@@ -19,46 +20,62 @@ const (
 func scanWorkspace(row scanner, more ...any) (account.Workspace, error) {
 	var w account.Workspace
 	var created, logBodies, entries, bodies int64
-	var budget string
-	err := row.Scan(append([]any{&w.ID, &w.Name, &w.DefaultModel, &w.PinnedEmbed, &logBodies, &entries, &bodies, &budget, &created}, more...)...)
+	var redaction, budget string
+	err := row.Scan(append([]any{&w.ID, &w.Name, &w.DefaultModel, &w.PinnedEmbed, &logBodies, &entries, &bodies, &redaction, &budget, &created}, more...)...)
 	if err != nil {
 		return account.Workspace{}, one(err)
 	}
 	w.LogBodies, w.CreatedAt = logBodies != 0, fromMillis(created)
 	w.EntryRetention, w.BodyRetention = fromSpan(entries), fromSpan(bodies)
+	if w.Redaction, err = fromText[redact.Rules](redaction); err != nil {
+		return w, fmt.Errorf("read redaction rules: %w", err)
+	}
 	w.Budget, err = fromBudget(budget)
 	return w, err
 }
 
-// fromBudget reads what budgetText wrote; empty is no budget.
+// fromBudget reads what textOf wrote; empty is no budget.
 func fromBudget(text string) (*account.Budget, error) {
+	b, err := fromText[account.Budget](text)
+	if err != nil {
+		return nil, fmt.Errorf("read a budget: %w", err)
+	}
+	return b, nil
+}
+
+// fromText reads what textOf wrote; empty is nil.
+func fromText[T any](text string) (*T, error) {
 	if text == "" {
 		return nil, nil
 	}
-	var b account.Budget
-	if err := json.Unmarshal([]byte(text), &b); err != nil {
-		return nil, fmt.Errorf("read a budget: %w", err)
-	}
-	return &b, nil
+	v := new(T)
+	return v, json.Unmarshal([]byte(text), v)
 }
 
-func budgetText(b *account.Budget) (string, error) {
-	if b == nil {
+// textOf is the JSON of a value; empty for none.
+func textOf[T any](v *T) (string, error) {
+	if v == nil {
 		return "", nil
 	}
-	text, err := json.Marshal(b)
+	text, err := json.Marshal(v)
 	return string(text), err
 }
+
+func budgetText(b *account.Budget) (string, error) { return textOf(b) }
 
 func insertWorkspace(ctx context.Context, tx *sql.Tx, w account.Workspace, revision int64) error {
 	budget, err := budgetText(w.Budget)
 	if err != nil {
 		return err
 	}
-	const q = `insert into workspaces (id, name, default_model, pinned_embed, log_bodies, entry_retention_ms, body_retention_ms, budget, created_at, revision)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
+	redaction, err := textOf(w.Redaction)
+	if err != nil {
+		return err
+	}
+	const q = `insert into workspaces (id, name, default_model, pinned_embed, log_bodies, entry_retention_ms, body_retention_ms, redaction, budget, created_at, revision)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
 	_, err = tx.ExecContext(ctx, q, w.ID, w.Name, w.DefaultModel, w.PinnedEmbed, flag(w.LogBodies),
-		spanMillis(w.EntryRetention), spanMillis(w.BodyRetention), budget, millis(w.CreatedAt), revision)
+		spanMillis(w.EntryRetention), spanMillis(w.BodyRetention), redaction, budget, millis(w.CreatedAt), revision)
 	return err
 }
 
@@ -142,10 +159,14 @@ func (db *DB) ChangeWorkspace(ctx context.Context, workspaceID string, change fu
 		if err != nil {
 			return err
 		}
+		redaction, err := textOf(w.Redaction)
+		if err != nil {
+			return err
+		}
 		const q = `update workspaces set name = $2, default_model = $3, pinned_embed = $4, log_bodies = $5,
-			entry_retention_ms = $6, body_retention_ms = $7, budget = $8, revision = $9 where id = $1`
+			entry_retention_ms = $6, body_retention_ms = $7, redaction = $8, budget = $9, revision = $10 where id = $1`
 		if err := affected(ctx, tx, q, workspaceID, w.Name, w.DefaultModel, w.PinnedEmbed, flag(w.LogBodies),
-			spanMillis(w.EntryRetention), spanMillis(w.BodyRetention), budget, revision); err != nil {
+			spanMillis(w.EntryRetention), spanMillis(w.BodyRetention), redaction, budget, revision); err != nil {
 			return err
 		}
 		return writeAudit(ctx, tx, event)

@@ -63,6 +63,21 @@ func (r Retention) or(defaults Retention) Retention {
 	return r
 }
 
+// LongestRetention is how long the workspace that keeps most keeps it; 0 is for always.
+func (db *DB) LongestRetention(ctx context.Context, defaults Retention) (Retention, error) {
+	own, err := db.retentions(ctx)
+	longest := defaults
+	for _, r := range own {
+		if r = r.or(defaults); defaults.Entries > 0 {
+			longest.Entries = max(longest.Entries, r.Entries)
+		}
+		if defaults.Bodies > 0 {
+			longest.Bodies = max(longest.Bodies, r.Bodies)
+		}
+	}
+	return longest, err
+}
+
 // retentions returns the workspaces that have a retention of their own.
 func (db *DB) retentions(ctx context.Context) (map[string]Retention, error) {
 	const q = `select id, entry_retention_ms, body_retention_ms from workspaces where entry_retention_ms > 0 or body_retention_ms > 0`

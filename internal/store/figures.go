@@ -126,8 +126,9 @@ func (db *DB) segmentFigures(ctx context.Context, f *requestlog.RollupFilter, by
 	return rows.Err()
 }
 
-// Series sums entries up in buckets of a minute, an hour or a day (UTC), without gaps. Minutes are kept for two days:
-// a span that begins earlier has hours instead. Without From the series begins with the first request.
+// Series sums entries up in buckets of a minute, an hour or a day, without gaps. Minutes are kept for two days: a span
+// that begins earlier has hours instead. Days of another zone than UTC are summed up from hours, as long as those are
+// kept. Without From the series begins with the first request.
 func (db *DB) Series(ctx context.Context, q requestlog.SeriesQuery) ([]requestlog.Bucket, error) {
 	ctx, cancel := db.bounded(ctx)
 	defer cancel()
@@ -138,8 +139,14 @@ func (db *DB) Series(ctx context.Context, q requestlog.SeriesQuery) ([]requestlo
 	case q.Step <= time.Hour:
 		units = units[1:]
 	}
-	step := units[0]
-	if !q.From.IsZero() && to.Sub(from) > maxBuckets*step.width {
+	cut, width := units[0].floor, units[0].width
+	next := func(t time.Time) time.Time { return t.Add(width) }
+	if units[0] == days && q.Zone != nil && !from.Before(hours.horizon(db.now())) {
+		units = units[1:]
+		cut = func(t time.Time) time.Time { return requestlog.DayStart(t, q.Zone) }
+		next = func(t time.Time) time.Time { return requestlog.NextDay(t, q.Zone) }
+	}
+	if !q.From.IsZero() && to.Sub(from) > maxBuckets*width {
 		return nil, &llm.Error{Kind: llm.InvalidRequest, Param: "step", Message: fmt.Sprintf("More than %d buckets; choose a longer step or a shorter range.", maxBuckets)}
 	}
 	sums := map[time.Time]*requestlog.Sums{}
@@ -148,7 +155,7 @@ func (db *DB) Series(ctx context.Context, q requestlog.SeriesQuery) ([]requestlo
 		first = to
 	}
 	err := db.eachFigure(ctx, &q.RollupFilter, grainTotal, segments(from, to, db.now(), units), func(r *figureRow) {
-		at := step.floor(r.start)
+		at := cut(r.start)
 		if sums[at] == nil {
 			sums[at] = &requestlog.Sums{}
 		}
@@ -160,13 +167,13 @@ func (db *DB) Series(ctx context.Context, q requestlog.SeriesQuery) ([]requestlo
 	if err != nil {
 		return nil, slow(ctx, fmt.Errorf("read figures over time: %w", err))
 	}
-	return fill(sums, step, first, to), nil
+	return fill(sums, cut(first), to, next), nil
 }
 
 // fill returns every bucket from first to last; those without requests have zeros.
-func fill(sums map[time.Time]*requestlog.Sums, step unit, first, to time.Time) []requestlog.Bucket {
+func fill(sums map[time.Time]*requestlog.Sums, first, to time.Time, next func(time.Time) time.Time) []requestlog.Bucket {
 	var out []requestlog.Bucket
-	for at := step.floor(first); at.Before(to) && len(out) <= maxBuckets; at = at.Add(step.width) {
+	for at := first; at.Before(to) && len(out) <= maxBuckets; at = next(at) {
 		b := requestlog.Bucket{Start: at}
 		if s := sums[at]; s != nil {
 			b.Figures = s.Total()

@@ -31,13 +31,14 @@ func (db *DB) Usage(ctx context.Context) (Usage, error) {
 		u.Oldest = t.UTC()
 	}
 	var err error
-	if u.Bytes, err = db.size(ctx); err != nil {
+	if u.Bytes, err = db.Size(ctx); err != nil {
 		return u, fmt.Errorf("measure the database: %w", err)
 	}
 	return u, nil
 }
 
-func (db *DB) size(ctx context.Context) (int64, error) {
+// Size is how large the whole database is on disk, in bytes.
+func (db *DB) Size(ctx context.Context) (int64, error) {
 	var n int64
 	if db.dialect == dialectPostgres {
 		err := db.queryRow(ctx, `select pg_database_size(current_database())`).Scan(&n)

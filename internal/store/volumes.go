@@ -31,8 +31,9 @@ func (db *DB) Volumes(ctx context.Context, q requestlog.VolumeQuery) ([]requestl
 	defer cancel()
 	timeless, b := within(&q.Filter, requestlog.Page{})
 	all := volumes{}
+	cut, next := cutter(&q)
 	err := db.search(ctx, q.WorkspaceID, b, q.Within, func(ctx context.Context, part bounds) (bool, error) {
-		some, err := db.volumesOf(ctx, &timeless, part, q.Step)
+		some, err := db.volumesOf(ctx, &timeless, part, cut)
 		if err != nil {
 			return false, err
 		}
@@ -48,14 +49,23 @@ func (db *DB) Volumes(ctx context.Context, q requestlog.VolumeQuery) ([]requestl
 		err = slow(ctx, fmt.Errorf("count requests over time: %w", err))
 	}
 	var out []requestlog.Volume
-	for at := q.From.UTC().Truncate(q.Step); at.Before(q.To); at = at.Add(q.Step) {
+	for at := cut(q.From); at.Before(q.To); at = next(at) {
 		out = append(out, *all.at(at))
 	}
 	return out, err
 }
 
+// cutter says where the buckets of a query begin: the one of a moment, and the one after it.
+func cutter(q *requestlog.VolumeQuery) (cut, next func(time.Time) time.Time) {
+	if q.Step == days.width && q.Zone != nil {
+		return func(t time.Time) time.Time { return requestlog.DayStart(t, q.Zone) },
+			func(t time.Time) time.Time { return requestlog.NextDay(t, q.Zone) }
+	}
+	return func(t time.Time) time.Time { return t.UTC().Truncate(q.Step) }, func(t time.Time) time.Time { return t.Add(q.Step) }
+}
+
 // volumesOf counts the entries of one part.
-func (db *DB) volumesOf(ctx context.Context, f *requestlog.Filter, b bounds, step time.Duration) (volumes, error) {
+func (db *DB) volumesOf(ctx context.Context, f *requestlog.Filter, b bounds, cut func(time.Time) time.Time) (volumes, error) {
 	w := &where{}
 	db.match(w, f)
 	w.conds = append(w.conds, b.conds(w, "r.id")...)
@@ -74,7 +84,7 @@ func (db *DB) volumesOf(ctx context.Context, f *requestlog.Filter, b bounds, ste
 		if !ok {
 			continue // not an id of ours: nobody knows when it was
 		}
-		v := counted.at(at.UTC().Truncate(step))
+		v := counted.at(cut(at))
 		v.Requests++
 		if requestlog.Outcome(outcome).IsError() {
 			v.Errors++

@@ -41,7 +41,7 @@ type record struct {
 	detail  []any
 	body    []any // nil when there is none
 	tags    [][]any
-	ledger  []any // nil when the cost is not known
+	ledger  []any // nil when the cost is not known, or nobody's
 }
 
 // WriteEntries stores a batch with its ledger rows and roll-ups in one transaction. An entry that exists already is
@@ -107,7 +107,7 @@ func (db *DB) record(e *requestlog.Entry) (record, error) {
 	for _, term := range e.TagTerms() {
 		r.tags = append(r.tags, []any{e.WorkspaceID, term, e.ID})
 	}
-	if e.Cost != nil {
+	if e.Cost != nil && e.KeyID != requestlog.SampleKey { // sample traffic spends nobody's budget
 		r.ledger = []any{e.ID, e.WorkspaceID, e.KeyID, e.Time.UnixMilli(), int64(*e.Cost)}
 	}
 	return r, nil

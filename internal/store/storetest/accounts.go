@@ -13,6 +13,7 @@ import (
 
 	"fairlead/internal/account"
 	"fairlead/internal/money"
+	"fairlead/internal/redact"
 	"fairlead/internal/store"
 )
 
@@ -260,7 +261,8 @@ func workspacesReadBack(t *testing.T, db *store.DB) {
 	enrol(t, db, "ann")
 	want := account.Workspace{
 		ID: "ws_full", Name: "full", DefaultModel: "gpt", PinnedEmbed: "embed", EntryRetention: time.Hour, BodyRetention: time.Minute,
-		Budget: &account.Budget{Amount: 5 * money.Dollar, Period: account.Weekly, Zone: "Asia/Tokyo", WarnPercent: 80, WarnOnly: true}, CreatedAt: now.Add(time.Second),
+		Redaction: &redact.Rules{Builtin: []string{"email"}, Custom: []redact.Custom{{Name: "ticket", Pattern: `T-\d+ "é"`}}},
+		Budget:    &account.Budget{Amount: 5 * money.Dollar, Period: account.Weekly, Zone: "Asia/Tokyo", WarnPercent: 80, WarnOnly: true}, CreatedAt: now.Add(time.Second),
 	}
 	owner := account.Member{AccountID: "acc_ann", WorkspaceID: want.ID, Role: account.Owner, JoinedAt: now}
 	must(t, db.CreateWorkspace(ctx, want, owner, event(want.ID, "workspace.create")))
@@ -270,7 +272,7 @@ func workspacesReadBack(t *testing.T, db *store.DB) {
 		t.Error(diff)
 	}
 	changed, err := db.ChangeWorkspace(ctx, want.ID, func(w *account.Workspace) (account.AuditEvent, error) {
-		w.Name, w.Budget, w.LogBodies = "renamed", nil, true
+		w.Name, w.Budget, w.LogBodies, w.Redaction = "renamed", nil, true, nil
 		return event(want.ID, "workspace.update"), nil
 	})
 	must(t, err)

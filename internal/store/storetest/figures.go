@@ -337,6 +337,55 @@ func seriesHasNoGaps(t *testing.T, db *store.DB) {
 	}
 }
 
+func daysBeginWhereTheZoneSays(t *testing.T, db *store.DB) {
+	ws := newWorkspace()
+	at := func(day, hour, minute int) time.Time { return time.Date(2026, 11, day, hour, minute, 0, 0, time.UTC) }
+	write(t, db, sample(ws, at(12, 4, 59)), sample(ws, at(12, 5, 1)), sample(ws, at(12, 17, 59)), sample(ws, at(12, 18, 5)), sample(ws, at(12, 23, 30)))
+	type bucket struct {
+		Start    string
+		Requests int64
+	}
+	for _, test := range []struct {
+		zone string
+		want []bucket
+	}{
+		{"UTC", []bucket{{"11-12 00:00", 5}, {"11-13 00:00", 0}}},
+		{"America/New_York", []bucket{{"11-11 05:00", 1}, {"11-12 05:00", 4}, {"11-13 05:00", 0}}},
+		{"Asia/Tokyo", []bucket{{"11-11 15:00", 2}, {"11-12 15:00", 3}}},
+		{"Asia/Kolkata", []bucket{{"11-11 18:00", 3}, {"11-12 18:00", 2}}},
+	} {
+		zone, err := time.LoadLocation(test.zone)
+		must(t, err)
+		rollup := requestlog.RollupFilter{WorkspaceID: ws, From: at(12, 0, 0), To: at(13, 9, 0)}
+		series, err := db.Series(t.Context(), requestlog.SeriesQuery{RollupFilter: rollup, Step: 24 * time.Hour, Zone: zone})
+		must(t, err)
+		f := requestlog.Filter{WorkspaceID: ws, From: rollup.From, To: rollup.To}
+		volumes, err := db.Volumes(t.Context(), requestlog.VolumeQuery{Filter: f, Step: 24 * time.Hour, Zone: zone, Within: time.Minute})
+		must(t, err)
+		var summed, counted []bucket
+		for _, b := range series {
+			summed = append(summed, bucket{b.Start.Format("01-02 15:04"), b.Requests})
+		}
+		for _, v := range volumes {
+			counted = append(counted, bucket{v.Start.Format("01-02 15:04"), v.Requests})
+		}
+		if diff := gocmp.Diff(test.want, summed); diff != "" {
+			t.Errorf("%s, from roll-ups: %s", test.zone, diff)
+		}
+		if diff := gocmp.Diff(test.want, counted); diff != "" {
+			t.Errorf("%s, counted: %s", test.zone, diff)
+		}
+	}
+	// Hours are kept for 400 days: beyond that there are only the days of UTC.
+	tokyo, err := time.LoadLocation("Asia/Tokyo")
+	must(t, err)
+	old, err := db.Series(t.Context(), requestlog.SeriesQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws, From: now.AddDate(0, 0, -401)}, Step: 24 * time.Hour, Zone: tokyo})
+	must(t, err)
+	if start := old[0].Start; start.Hour() != 0 {
+		t.Errorf("a series over 400 days begins at %s", start)
+	}
+}
+
 func figuresRefuseWhatTheyCannotDo(t *testing.T, db *store.DB) {
 	ws := newWorkspace()
 	_, tooMany := db.Series(t.Context(), requestlog.SeriesQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws, From: now.AddDate(-9, 0, 0)}, Step: time.Hour})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fairlead/internal/account"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/store"
 )
@@ -117,6 +118,42 @@ func entriesAreDeletedByFilter(t *testing.T, db *store.DB) {
 	must(t, err)
 	if len(groups) != 1 || groups[0].Requests != 1 {
 		t.Errorf("figures after deleting everything simulated: %+v", groups)
+	}
+}
+
+func sampleTrafficSpendsNothing(t *testing.T, db *store.DB) {
+	ctx, ws := t.Context(), newWorkspace()
+	made := sample(ws, now)
+	made.KeyID, made.KeyName, made.Simulated = requestlog.SampleKey, requestlog.SampleKeyName, true
+	write(t, db, made, sample(ws, now))
+
+	spent, err := db.Spent(ctx, "workspace", ws, now.Add(-time.Hour))
+	must(t, err)
+	groups, err := db.Breakdown(ctx, requestlog.BreakdownQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws, Key: []string{requestlog.SampleKey}}})
+	must(t, err)
+
+	if spent != *amountOf("0.00031") || len(groups) != 1 || groups[0].Cost != spent {
+		t.Errorf("the budget paid %s, figures are %+v", spent, groups)
+	}
+}
+
+func longestRetentionIsOfAnyWorkspace(t *testing.T, db *store.DB) {
+	ctx, ws := t.Context(), newWorkspace()
+	long := account.Workspace{ID: ws, Name: "keeps long", EntryRetention: 5000 * time.Hour, BodyRetention: time.Hour, CreatedAt: now}
+	enrol(t, db, "keeper")
+	owner := account.Member{AccountID: "acc_keeper", WorkspaceID: ws, Role: account.Owner, JoinedAt: now}
+	must(t, db.CreateWorkspace(ctx, long, owner, event(ws, "workspace.create")))
+
+	for _, test := range []struct{ defaults, want store.Retention }{
+		{store.Retention{Entries: 4000 * time.Hour, Bodies: 3000 * time.Hour}, store.Retention{Entries: 5000 * time.Hour, Bodies: 3000 * time.Hour}},
+		{store.Retention{Entries: 6000 * time.Hour}, store.Retention{Entries: 6000 * time.Hour}},
+		{store.Retention{}, store.Retention{}}, // for always is longer than anything
+	} {
+		got, err := db.LongestRetention(ctx, test.defaults)
+		must(t, err)
+		if got != test.want {
+			t.Errorf("with %v: %v, want %v", test.defaults, got, test.want)
+		}
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"fairlead/internal/llm"
 )
 
 // preview makes one harmless line of the beginning of a raw JSON string.
@@ -11,6 +13,28 @@ func preview(raw []byte, limit int) string {
 	raw = trimBlank(raw)
 	text := unescape(make([]byte, 0, limit+utf8.UTFMax), raw, limit+utf8.UTFMax)
 	return cut(oneLine(string(text)), limit)
+}
+
+// lookahead is how much of a text is edited beyond what a preview shows, so that something to be edited which begins in
+// the preview is seen whole.
+const lookahead = 4096
+
+// Preview is how the last user message of a request begins, or the first text of an embeddings request, with the text
+// edited before it is shortened. ok is false when the body is not such a request.
+func Preview(op llm.Op, body []byte, edited func(string) string) (text string, ok bool) {
+	d := decoder{scanner: scanner{b: body, strict: true}, req: &llm.Request{Op: op, Body: body}}
+	if d.request(op); d.err != nil {
+		return "", false
+	}
+	if d.finish(op); len(d.problems) > 0 {
+		return "", false
+	}
+	if d.previewText.empty() {
+		return "", true
+	}
+	raw := trimBlank(d.b[d.previewText.start:d.previewText.end])
+	whole := unescape(make([]byte, 0, min(len(raw), lookahead)), raw, llm.PreviewBytes+lookahead)
+	return cut(oneLine(edited(string(whole))), llm.PreviewBytes), true
 }
 
 // trimBlank drops white space, escaped or not, from the front of a raw JSON string.

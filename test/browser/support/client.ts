@@ -58,6 +58,15 @@ export class Client {
     return (text ? JSON.parse(text) : undefined) as T;
   }
 
+  /** Reads from the admin API, whatever form the answer has. */
+  async text(path: string): Promise<string> {
+    const response = await fetch(`${this.url}/api/v1${path}`, { headers: { Cookie: this.cookie } });
+    if (!response.ok) {
+      throw new Error(`GET ${path}: ${response.status}`);
+    }
+    return response.text();
+  }
+
   /** Creates a key and returns its secret. */
   async key(name: string, more: object = {}): Promise<string> {
     return (await this.newKey(name, more)).secret;

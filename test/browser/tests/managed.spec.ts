@@ -39,7 +39,14 @@ test("what the file owns is closed, and the page says where it is set", async ({
   await page.goto(`${world.gateway.url}/routing/policies`);
   await expect(page.getByRole("heading", { level: 1, name: "Policies" })).toBeVisible();
   await page.goto(`${world.gateway.url}/settings/data`);
-  await expect(page.getByText(world.gateway.config)).toBeVisible();
+  await expect(page.getByText(`set in its configuration (${world.gateway.config})`)).toBeVisible();
+});
+
+test("a strip on every page says that a file owns the configuration", async ({ page }) => {
+  for (const path of ["/", "/routing/models"]) {
+    await page.goto(world.gateway.url + path);
+    await expect(page.getByRole("status").filter({ hasText: "Set in a file" })).toContainText(world.gateway.config);
+  }
 });
 
 test("a change of the file is seen without a restart, and a bad one changes nothing", async ({ page }) => {

@@ -46,6 +46,20 @@ test("a request's page is accessible, with its texts open", async ({ page }) => 
   expect(await sideways(page)).toBe(0);
 });
 
+test("redaction rules and their tester are accessible", async ({ page }) => {
+  await page.goto(`${world.gateway.url}/settings/data`);
+  const section = page.getByRole("region", { name: "Redaction" });
+  await section.getByRole("switch", { name: "Use the gateway’s rules" }).click();
+  await section.getByRole("switch", { name: /^email/ }).click();
+  await section.getByRole("button", { name: "Add a rule" }).click();
+  await section.getByLabel("Name of rule 1").fill("ticket");
+  await section.getByLabel("Pattern of rule 1").fill("T-\\d+");
+  await section.getByLabel("Try the rules").fill("ann@example.com wrote T-1");
+  await expect(section.locator("mark")).toHaveCount(2);
+  await expectAccessible(page);
+  expect(await sideways(page)).toBe(0);
+});
+
 test("dialogs, menus and drawers are accessible", async ({ page }) => {
   await page.goto(`${world.gateway.url}/requests?from=now-1h&id=${served}`);
   await expect(page.getByRole("dialog").getByText("Served by")).toBeVisible();

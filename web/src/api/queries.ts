@@ -50,6 +50,13 @@ export const providersQuery = queryOptions({
   queryFn: () => must(api.GET("/providers")),
 });
 
+/** What needs somebody to act on the gateway as a whole. */
+export const attentionQuery = queryOptions({
+  queryKey: ["attention"],
+  queryFn: () => must(api.GET("/attention")),
+  refetchInterval: 15_000,
+});
+
 const freshMs = 60_000;
 
 /** Reports whether a request began a moment ago: ids begin with their time. */
@@ -82,8 +89,8 @@ export function requestBodyQuery(id: string) {
 }
 
 /** The volume of requests over time. */
-export function histogramQuery(filters: Filters, range: Range) {
-  const query = { ...filters, ...range } as Filters & Range & { preset?: never; source?: never };
+export function histogramQuery(filters: Filters, range: Range, zone?: string) {
+  const query = { ...filters, ...range, zone } as Filters & Range & { preset?: never; source?: never };
   return queryOptions({
     queryKey: ["histogram", query],
     queryFn: () => must(api.GET("/requests/histogram", { params: { query } })),

@@ -100,6 +100,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/attention": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get what needs somebody to act on the gateway as a whole
+         * @description Providers, circuits and, for those who run the gateway, storage. Keys and prices are in the overview. It asks no database, so a page may call it often.
+         */
+        get: operations["get-attention"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/audit": {
         parameters: {
             query?: never;
@@ -531,7 +551,7 @@ export interface paths {
         };
         /**
          * Watch matching requests as they begin and end
-         * @description Server-sent events named requests, each with a TailBatch and the id of the last request that ended; at most four a second. Comments keep the connection alive. An event named error holds an error and is the last one.
+         * @description Server-sent events named requests, each with a TailBatch and the id of the last request that ended; at most four a second. rows=none only counts what ended. Comments keep the connection alive. An event named error holds an error and is the last one.
          */
         get: operations["tail-requests"];
         put?: never;
@@ -549,7 +569,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get one request with its trace, attempts and bills */
+        /**
+         * Get one request with its trace, attempts and bills
+         * @description A request that was received a moment ago and is on its way to the log is waited for, for two seconds at most.
+         */
         get: operations["get-request"];
         put?: never;
         post?: never;
@@ -587,6 +610,26 @@ export interface paths {
         put?: never;
         /** Decide on a request without sending it anywhere */
         post: operations["explain-route"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/samples": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create sample traffic
+         * @description Sends a varied set of requests through the model API with the simulator as the only target, so that there is something to look at. They are marked as simulated; delete-requests with simulated=true removes them with their figures. One run at a time. Server-sent events named progress, then one named done, each with a SampleProgress, or one named error. Hanging up ends the run.
+         */
+        post: operations["create-samples"];
         delete?: never;
         options?: never;
         head?: never;
@@ -737,6 +780,26 @@ export interface paths {
         patch: operations["update-member"];
         trace?: never;
     };
+    "/workspace/redaction/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Try redaction rules on a text
+         * @description Shows the text as it would be stored. Neither the text nor the rules are kept.
+         */
+        post: operations["test-redaction"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/workspaces": {
         parameters: {
             query?: never;
@@ -810,13 +873,19 @@ export interface components {
         };
         Attention: {
             /** @enum {string} */
-            kind: "no_provider" | "circuit_open" | "circuit_recovering" | "credential_resting" | "budget_over" | "budget_warn" | "key_expiring" | "price_unknown";
+            kind: "no_provider" | "storage_low" | "circuit_open" | "circuit_recovering" | "credential_resting" | "budget_over" | "budget_warn" | "key_expiring" | "price_unknown";
             label: string;
             message: string;
             /** @description What it is about: a target, a credential, a key id or a model. */
             object: string;
             /** @enum {string} */
             severity: "error" | "warning";
+        };
+        AttentionList: {
+            /** @description The most pressing first. */
+            attention: components["schemas"]["Attention"][];
+            /** @description The file that owns what it sets, for those who run the gateway; null when there is none. */
+            config_file: string | null;
         };
         AuditEntry: {
             /** @example key.create */
@@ -996,6 +1065,15 @@ export interface components {
             resting_until: string | null;
             /** @description The environment variable it comes from, file, or dashboard. */
             source: string;
+        };
+        DayView: {
+            /**
+             * Format: int64
+             * @description How far from midnight in the zone days begin at most, negative when before it: figures are kept by whole hours of UTC, so a zone that is not whole hours away from UTC is met within half an hour.
+             */
+            shift_ms: number;
+            /** @description Whose days the buckets of a day are. UTC where the hours that other days are summed up from are no longer kept. */
+            zone: string;
         };
         Decision: {
             baseline?: components["schemas"]["Baseline"];
@@ -1385,6 +1463,8 @@ export interface components {
              * @description From when on bins are counted; null when all are.
              */
             counted_from: string | null;
+            /** @description Where the bins of a day begin; absent when the bins are shorter. */
+            days?: components["schemas"]["DayView"];
             /** Format: date-time */
             from: string;
             /** @description Counting was stopped by time: bins before counted_from are not counted. */
@@ -1675,6 +1755,8 @@ export interface components {
             attention: components["schemas"]["Attention"][];
             breakdowns: components["schemas"]["Breakdowns"];
             current: components["schemas"]["FigureSet"];
+            /** @description Where the buckets of a day begin; absent when the buckets are shorter. */
+            days?: components["schemas"]["DayView"];
             /** Format: date-time */
             from: string;
             /** @description The period of equal length before. */
@@ -1683,7 +1765,7 @@ export interface components {
             series: components["schemas"]["FigureBin"][];
             /**
              * Format: int64
-             * @description Width of the buckets of series.
+             * @description Width of the buckets of series; days are longer or shorter where clocks change.
              */
             step_ms: number;
             /** Format: date-time */
@@ -1802,6 +1884,36 @@ export interface components {
             sort?: string;
             zdr?: boolean;
         };
+        RedactionBuiltinRule: {
+            /** @description What it finds. */
+            description: string;
+            name: string;
+        };
+        RedactionCustomRule: {
+            /** @description What the mark says: [redacted: name]. Letters, digits, spaces, dashes and underscores. */
+            name: string;
+            /** @description What is taken out, as a regular expression in RE2 syntax; at most 300 bytes. */
+            pattern: string;
+        };
+        RedactionFacts: {
+            /** @description All built-in rules. */
+            builtin: components["schemas"]["RedactionBuiltinRule"][];
+            /** @description Built-in rules that apply where a workspace sets nothing: log.redact. */
+            default: string[];
+        };
+        RedactionResult: {
+            /** @description How many marks each rule set; rules that found nothing are left out. */
+            counts: {
+                [key: string]: number;
+            };
+            text: string;
+        };
+        RedactionView: {
+            /** @description Names of built-in rules; GET /settings lists them. */
+            builtin: string[];
+            /** @description Rules of one's own, at most 20. */
+            custom: components["schemas"]["RedactionCustomRule"][];
+        };
         RegistrationInputBody: {
             email: string;
             /** @description Token of an invitation: joins its workspace and creates none. */
@@ -1831,7 +1943,7 @@ export interface components {
             /** @description The answer as the client got it; for a stream, its events joined by newlines. */
             response: string | null;
             /** @enum {string} */
-            state: "stored" | "off" | "off_for_key" | "refused_by_request" | "expired" | "too_large" | "none";
+            state: "stored" | "off" | "off_for_key" | "refused_by_request" | "expired" | "too_large" | "withheld" | "none";
             /** @description response is a list of events. */
             streamed: boolean;
         };
@@ -2056,6 +2168,15 @@ export interface components {
              */
             grace_ms?: number;
         };
+        SampleProgress: {
+            /**
+             * Format: int64
+             * @description Requests that were sent and answered, errors included: some are meant to fail.
+             */
+            done: number;
+            /** Format: int64 */
+            total: number;
+        };
         ServerView: {
             /** @description Address under which clients reach the gateway; empty when it is not set. */
             public_url: string;
@@ -2064,6 +2185,8 @@ export interface components {
              * @enum {string}
              */
             registration: "loopback" | "invitation" | "open";
+            /** @description The simulator serves, so sample traffic can be made. */
+            samples: boolean;
             /** @description There is no account yet: show registration. */
             setup_needed: boolean;
             /** @description Only the simulator serves: answers and costs are made up. */
@@ -2098,6 +2221,7 @@ export interface components {
             limits: components["schemas"]["LimitsView"];
             /** @description Whether the instance stores texts at all. */
             log_bodies: boolean;
+            redaction: components["schemas"]["RedactionFacts"];
             /** @enum {string} */
             registration: "loopback" | "invitation" | "open";
             router_version: string;
@@ -2109,9 +2233,43 @@ export interface components {
             store: string;
             version: string;
         };
+        StorageForecast: {
+            /**
+             * Format: date-time
+             * @description When the oldest request reaches its retention: from then on as much is deleted as comes in, if traffic stays as it is. null when it has, or when requests are kept for ever.
+             */
+            balanced_at: string | null;
+            /**
+             * Format: int64
+             * @description How large the database is then, at this growth.
+             */
+            balanced_bytes: number | null;
+            /**
+             * Format: date-time
+             * @description When the disk is full at this growth; null when it is not growing, in more than ten years, or when the disk of the database is not known.
+             */
+            full_at: string | null;
+            /**
+             * Format: int64
+             * @description Of the database, deletions taken off; null when it was not measured.
+             */
+            growth_bytes_per_day: number | null;
+            /**
+             * Format: int64
+             * @description How long growth was measured, a week at most; null when it was not.
+             */
+            measured_ms: number | null;
+            /**
+             * @description unknown: not measured for a day yet. steady: not growing. balances: retention will delete as much as comes in before the disk is full. fills: the disk is full before that. grows: it grows, and there is no date to tell.
+             * @enum {string}
+             */
+            outlook: "unknown" | "steady" | "balances" | "fills" | "grows";
+        };
         StorageView: {
             /** Format: int64 */
             database_bytes: number | null;
+            /** @description Absent for those who do not run the gateway. */
+            forecast?: components["schemas"]["StorageForecast"];
             /**
              * Format: int64
              * @description Left on the disk.
@@ -2128,6 +2286,11 @@ export interface components {
             spool_limit_bytes: number | null;
         };
         TailBatch: {
+            /**
+             * Format: int64
+             * @description How many requests ended since the batch before.
+             */
+            ended: number;
             /**
              * Format: int64
              * @description Updates left out because the reader was too slow: list requests to see them.
@@ -2178,6 +2341,11 @@ export interface components {
             target: string;
             /** @description The name the provider knows the model by. */
             upstream: string;
+        };
+        TestRedactionInputBody: {
+            /** @description The rules to try; those in force when absent. */
+            rules?: components["schemas"]["RedactionView"];
+            text: string;
         };
         TierView: {
             /** Format: int64 */
@@ -2252,6 +2420,8 @@ export interface components {
             entry_retention_ms?: number | null;
             log_bodies?: boolean;
             name?: string;
+            /** @description null takes the instance's rules; empty lists turn redaction off. */
+            redaction?: components["schemas"]["RedactionView"] | null;
         };
         Versions: {
             catalog: string;
@@ -2288,6 +2458,8 @@ export interface components {
             name: string;
             /** @description What auto means for embeddings; null until first used. */
             pinned_embedding_model: string | null;
+            /** @description What is taken out of texts before they are stored; absent for the rules of the instance. */
+            redaction?: components["schemas"]["RedactionView"];
         };
     };
     responses: never;
@@ -2502,6 +2674,38 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "get-attention": {
+        parameters: {
+            query?: {
+                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                workspace?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AttentionList"];
+                };
             };
             /** @description Error */
             default: {
@@ -2966,6 +3170,8 @@ export interface operations {
                 simulated?: string;
                 /** @description How requests came in: by an API key, or from the dashboard's playground. */
                 source?: "key" | "playground" | "all";
+                /** @description IANA name of the zone in whose days long ranges are summed up; UTC when absent. */
+                zone?: string;
             };
             header?: never;
             path?: never;
@@ -3760,6 +3966,8 @@ export interface operations {
                 preset?: "errors" | "fallbacks" | "policy" | "expensive" | "slowest" | "negative_savings" | "unpriced";
                 /** @description Text searched literally in previews, ids and errors. Needs the permission to read texts. */
                 q?: string;
+                /** @description IANA name of the zone in whose days long ranges are summed up; UTC when absent. */
+                zone?: string;
             };
             header?: never;
             path?: never;
@@ -3844,6 +4052,8 @@ export interface operations {
                 preset?: "errors" | "fallbacks" | "policy" | "expensive" | "slowest" | "negative_savings" | "unpriced";
                 /** @description Text searched literally in previews, ids and errors. Needs the permission to read texts. */
                 q?: string;
+                /** @description none only counts: at most one event every five seconds, without requests. */
+                rows?: "all" | "none";
                 /** @description Request id: begin with what ended after it. */
                 after?: string;
             };
@@ -3969,6 +4179,38 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Explanation"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "create-samples": {
+        parameters: {
+            query?: {
+                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                workspace?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The events. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": components["schemas"]["SampleProgress"];
                 };
             };
             /** @description Error */
@@ -4400,6 +4642,42 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "test-redaction": {
+        parameters: {
+            query?: {
+                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                workspace?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TestRedactionInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RedactionResult"];
+                };
             };
             /** @description Error */
             default: {

@@ -1,6 +1,7 @@
 import { Box, Code, Group } from "@mantine/core";
 
 import { CopyButton } from "./CopyButton";
+import { Redacted } from "./Redacted";
 
 /** Text to copy: always selectable, with a button. */
 export function CodeBlock({
@@ -21,7 +22,7 @@ export function CodeBlock({
         style={{ overflow: "auto", userSelect: "text", whiteSpace: "pre-wrap", overflowWrap: "anywhere" }}
         pr={105}
       >
-        {text}
+        <Redacted text={text} />
       </Code>
       <Group pos="absolute" top={6} right={6}>
         <CopyButton text={text} label={label} />

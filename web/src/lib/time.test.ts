@@ -1,6 +1,15 @@
 import { describe, expect, it } from "vitest";
 
-import { fieldMoment, fieldText, formatAge, formatBucket, formatMoment, formatRowTime } from "./time";
+import {
+  dayNote,
+  fieldMoment,
+  fieldText,
+  formatAge,
+  formatBucket,
+  formatMoment,
+  formatRowTime,
+  zoneName,
+} from "./time";
 
 const now = Date.parse("2026-11-03T12:00:00Z");
 
@@ -33,6 +42,41 @@ describe("times", () => {
       "3 Nov",
     ]);
   });
+});
+
+describe("days of charts", () => {
+  it("are named by their noon", () => {
+    // Kolkata's midnight is half past six in the evening of UTC; figures begin half an hour before it.
+    expect(formatBucket("2026-11-14T18:00:00Z", 86_400_000, "Asia/Kolkata")).toBe("15 Nov");
+    expect(formatBucket("2026-11-15T05:00:00Z", 86_400_000, "America/New_York")).toBe("15 Nov");
+    expect(formatBucket("2026-11-15T00:00:00Z", 86_400_000, "America/New_York")).toBe("15 Nov");
+  });
+
+  it.each([
+    ["utc", undefined],
+    ["UTC", undefined],
+    ["Europe/Paris", "Europe/Paris"],
+  ])("are asked for in %s as %s", (zone, name) => expect(zoneName(zone)).toBe(name));
+
+  it.each([
+    ["no days", undefined, "Asia/Kolkata", undefined],
+    ["midnight", { zone: "Europe/Paris", shift_ms: 0 }, "Europe/Paris", undefined],
+    ["UTC, as asked", { zone: "UTC", shift_ms: 0 }, undefined, undefined],
+    [
+      "half an hour early",
+      { zone: "Asia/Kolkata", shift_ms: -1_800_000 },
+      "Asia/Kolkata",
+      "Days begin 30 minutes before midnight in Asia/Kolkata: figures are kept by whole hours of UTC.",
+    ],
+    [
+      "UTC all the same",
+      { zone: "UTC", shift_ms: 0 },
+      "Europe/Paris",
+      "Days are those of UTC here: the hours of so long ago are no longer kept.",
+    ],
+  ])("say when they begin elsewhere: %s", (_name, days, asked, note) =>
+    expect(dayNote(days, asked)).toBe(note),
+  );
 });
 
 describe("a zone of the account", () => {

@@ -61,14 +61,41 @@ export function formatDay(iso: string, zone: Zone): string {
   return formatter(zone, { ...day, year: "numeric" }).format(new Date(iso));
 }
 
+/** The name of a zone as the gateway takes it; undefined for UTC. */
+export function zoneName(zone: Zone): string | undefined {
+  const name = nameOf(zone) ?? new Intl.DateTimeFormat().resolvedOptions().timeZone;
+  return name === "UTC" ? undefined : name;
+}
+
+const dayMs = 86_400_000;
+
 /** Writes the label of a bucket of a chart, as precise as its width asks for. */
 export function formatBucket(iso: string, stepMs: number, zone: Zone): string {
   const date = new Date(iso);
-  if (stepMs >= 86_400_000) {
-    return formatter(zone, day).format(date);
+  if (stepMs >= dayMs) {
+    // The day is that of its noon: where clocks are not whole hours from UTC, it may begin shortly before midnight.
+    return formatter(zone, day).format(date.getTime() + dayMs / 2);
   }
   const short = formatter(zone, { hour: "2-digit", minute: "2-digit", hour12: false }).format(date);
   return stepMs >= 3_600_000 ? `${formatter(zone, day).format(date)} ${short}` : short;
+}
+
+/** Says where the days of a chart begin when that is not at midnight in the zone of the page; undefined when it is. */
+export function dayNote(
+  days: { zone: string; shift_ms: number } | undefined,
+  asked: string | undefined,
+): string | undefined {
+  if (!days) {
+    return undefined;
+  }
+  if (days.zone === "UTC" && asked) {
+    return "Days are those of UTC here: the hours of so long ago are no longer kept.";
+  }
+  if (days.shift_ms !== 0) {
+    const minutes = Math.abs(days.shift_ms) / 60_000;
+    return `Days begin ${minutes} minutes ${days.shift_ms < 0 ? "before" : "after"} midnight in ${days.zone}: figures are kept by whole hours of UTC.`;
+  }
+  return undefined;
 }
 
 /** Writes a moment as a field for date and time takes it: 2026-11-03T14:05, in the zone. */

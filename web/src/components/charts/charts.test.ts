@@ -79,6 +79,11 @@ describe("stepOf", () => {
     expect(stepOf([bin(noon), bin(one)], 60_000)).toBe(3_600_000);
     expect(stepOf([bin(noon)], 60_000)).toBe(60_000);
   });
+
+  it("takes a day for a day when clocks are changed in it", () => {
+    const march = [bin("2026-03-28T23:00:00Z"), bin("2026-03-29T22:00:00Z")];
+    expect(stepOf(march, 86_400_000)).toBe(86_400_000);
+  });
 });
 
 describe("spanRange", () => {
@@ -86,6 +91,13 @@ describe("spanRange", () => {
     const want = { from: "2026-11-03T12:00:00.000Z", to: "2026-11-03T14:00:00.000Z" };
     expect(spanRange(noon, one, 3_600_000)).toEqual(want);
     expect(spanRange(one, noon, 3_600_000)).toEqual(want);
+  });
+
+  it("ends where the next bucket begins", () => {
+    const march = [bin("2026-03-28T23:00:00Z"), bin("2026-03-29T22:00:00Z")];
+    const [short, last] = march as [Bin, Bin];
+    expect(spanRange(short.start, short.start, 86_400_000, march).to).toBe("2026-03-29T22:00:00.000Z");
+    expect(spanRange(last.start, last.start, 86_400_000, march).to).toBe("2026-03-30T22:00:00.000Z");
   });
 });
 

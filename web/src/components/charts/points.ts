@@ -39,16 +39,27 @@ export function hasExtra(series: Bin[]): boolean {
   return series.some((bin) => bin.saved_usd.startsWith("-"));
 }
 
-/** The width of the spans: what the series shows, or what was asked for when there is only one. */
+const dayMs = 86_400_000;
+const hourMs = 3_600_000;
+
+/**
+ * The width of the spans: what the series shows, or what was asked for when there is only one. A day is a day, also when
+ * clocks are changed in it.
+ */
 export function stepOf(series: Bin[], asked: number): number {
   const [first, second] = series;
-  return first && second ? Date.parse(second.start) - Date.parse(first.start) : asked;
+  const step = first && second ? Date.parse(second.start) - Date.parse(first.start) : asked;
+  return Math.abs(step - dayMs) <= hourMs ? dayMs : step;
 }
 
-/** The range from the start of one span to the end of another, in either order. */
-export function spanRange(a: string, b: string, stepMs: number): Range {
+/**
+ * The range from the start of one span to the end of another, in either order. A span ends where the next one of the
+ * series begins: days are longer or shorter when clocks are changed.
+ */
+export function spanRange(a: string, b: string, stepMs: number, series: { start: string }[] = []): Range {
   const [low, high] = [Date.parse(a), Date.parse(b)].sort((x, y) => x - y) as [number, number];
-  return { from: new Date(low).toISOString(), to: new Date(high + stepMs).toISOString() };
+  const after = series.map((bin) => Date.parse(bin.start)).find((start) => start > high);
+  return { from: new Date(low).toISOString(), to: new Date(after ?? high + stepMs).toISOString() };
 }
 
 const units: [number, string][] = [

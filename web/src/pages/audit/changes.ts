@@ -57,6 +57,7 @@ const actions: Record<string, string> = {
   "key.update": "changed a key",
   "key.rotate": "rotated a key",
   "key.revoke": "revoked a key",
+  "requests.sample": "created sample traffic",
   "credential.add": "added a credential",
   "credential.remove": "removed a credential",
   "provider.update": "switched a provider",

@@ -9,7 +9,8 @@ import { PageHeader } from "../../components/PageHeader";
 import { Section } from "../../components/Section";
 import { formatBytes } from "../../lib/numbers";
 import { useSession } from "../../lib/session";
-import { DeleteRequests, DeleteSimulated } from "./DeleteRequests";
+import { DeleteRequests, SampleData } from "./DeleteRequests";
+import { RedactionForm } from "./RedactionForm";
 import { RetentionForm } from "./RetentionForm";
 import { Storage } from "./Storage";
 
@@ -33,7 +34,11 @@ export function DataPage() {
       <Section title="Keeping and storing">
         {workspace.data && settings.data ? (
           <RetentionForm
-            key={JSON.stringify(workspace.data)}
+            key={JSON.stringify([
+              workspace.data.entry_retention_ms,
+              workspace.data.body_retention_ms,
+              workspace.data.log_bodies,
+            ])}
             workspace={workspace.data}
             settings={settings.data}
             editable={may("manage_workspace")}
@@ -45,6 +50,18 @@ export function DataPage() {
           <Box mt="sm">
             <Note>Owners and admins change these.</Note>
           </Box>
+        )}
+      </Section>
+      <Section title="Redaction">
+        {workspace.data && settings.data ? (
+          <RedactionForm
+            key={JSON.stringify(workspace.data.redaction ?? null)}
+            workspace={workspace.data}
+            settings={settings.data}
+            editable={may("manage_workspace")}
+          />
+        ) : (
+          !error && <PanelSkeleton height={180} />
         )}
       </Section>
       {membership.operator && (
@@ -61,8 +78,8 @@ export function DataPage() {
           <Section title="Delete requests">
             <DeleteRequests />
           </Section>
-          <Section title="Simulated data">
-            <DeleteSimulated />
+          <Section title="Sample data">
+            <SampleData />
           </Section>
         </>
       )}
@@ -97,7 +114,7 @@ function Elsewhere({ settings, operator }: { settings: Schema["SettingsView"]; o
             Storing for one key: in its settings under API keys. For one request: x-fairlead-log-body: false.
           </List.Item>
           <List.Item>
-            Redaction rules are not part of this version: what is stored is stored as it was sent.
+            What is taken out of stored texts where nothing is set here: <code>log.redact</code>.
           </List.Item>
         </List>
       </Stack>

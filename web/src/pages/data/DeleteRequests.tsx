@@ -9,6 +9,7 @@ import { ErrorPanel } from "../../components/ErrorPanel";
 import { FilterBar } from "../../components/FilterBar";
 import { Icon } from "../../components/Icon";
 import { PageLink } from "../../components/PageLink";
+import { SampleButton } from "../samples/SampleButton";
 import type { Filters } from "../../lib/filters";
 import { notifyDone } from "../../lib/notify";
 import { formatCount, plural } from "../../lib/numbers";
@@ -110,8 +111,19 @@ export function DeleteRequests() {
   );
 }
 
-/** Removes everything that the simulator made up. */
-export function DeleteSimulated() {
+/** Makes something to look at, and removes everything that the simulator made up. */
+export function SampleData() {
+  return (
+    <Stack gap="sm">
+      <Group gap="sm">
+        <SampleButton />
+      </Group>
+      <DeleteSimulated />
+    </Stack>
+  );
+}
+
+function DeleteSimulated() {
   const { workspace } = useSession();
   const [asking, setAsking] = useState(false);
   const count = useQuery({
@@ -132,7 +144,7 @@ export function DeleteSimulated() {
   if (n === 0) {
     return (
       <Text size="sm" c="dimmed">
-        {count.data ? "There is none: every request here went to a real provider." : "Counting…"}
+        {count.data ? "There is none to remove: the simulator has answered no request here." : "Counting…"}
       </Text>
     );
   }
@@ -144,7 +156,7 @@ export function DeleteSimulated() {
         leftSection={<Icon name="trash" size={14} />}
         onClick={() => setAsking(true)}
       >
-        Remove simulated data
+        Remove sample data
       </Button>
       <Text size="sm" c="dimmed">
         {plural(n, "request")} that the simulator answered.
@@ -158,7 +170,9 @@ export function DeleteSimulated() {
         onConfirm={() => erase.mutate({ simulated: "true" }, { onSuccess: () => setAsking(false) })}
         onClose={() => setAsking(false)}
       >
-        Only what the simulator answered is deleted; requests to real providers stay. Charts keep their sums.
+        Everything that the simulator answered is deleted, sample traffic included, with its share in totals
+        and charts; requests to real providers stay. What it spent of budgets stays spent; sample traffic
+        spends nothing.
       </ConfirmDialog>
     </Group>
   );

@@ -4,6 +4,9 @@ import type { ReactNode } from "react";
 import type { Schema } from "../../api/client";
 import { Time } from "../../components/Time";
 import { formatBytes } from "../../lib/numbers";
+import { useZone } from "../../lib/preferences";
+import { useNow } from "../../lib/useNow";
+import { forecastText } from "./forecast";
 
 /** What is stored, as far as whoever asks may know: disks are the matter of those who run the gateway. */
 export function Storage({ storage, store }: { storage: Schema["StorageView"]; store: string }) {
@@ -11,14 +14,16 @@ export function Storage({ storage, store }: { storage: Schema["StorageView"]; st
   const limit = storage.spool_limit_bytes;
   const percent = spool != null && limit ? (100 * spool) / limit : null;
   return (
-    <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }} spacing="md">
+    <SimpleGrid cols={{ base: 1, xs: 2, md: 5 }} spacing="md">
       <Fact label="Database" value={formatBytes(storage.database_bytes)}>
         {store === "sqlite"
           ? "SQLite, with every workspace in it."
           : "PostgreSQL, with every workspace in it."}
       </Fact>
       <Fact label="Free on the disk" value={formatBytes(storage.free_bytes)}>
-        Where the database and the queue are.
+        {store === "sqlite"
+          ? "Where the database and the queue are."
+          : "Where the queue is, not the database."}
       </Fact>
       <Fact label="Waiting to be stored" value={formatBytes(spool)}>
         Of {formatBytes(limit)} at most; beyond it requests are refused, never lost.
@@ -35,7 +40,18 @@ export function Storage({ storage, store }: { storage: Schema["StorageView"]; st
       <Fact label="Oldest request" value={<Time at={storage.oldest_request} as="day" none="none yet" />}>
         Of all workspaces.
       </Fact>
+      {storage.forecast && <Forecast forecast={storage.forecast} store={store} />}
     </SimpleGrid>
+  );
+}
+
+function Forecast({ forecast, store }: { forecast: Schema["StorageForecast"]; store: string }) {
+  const [zone] = useZone();
+  const { value, text } = forecastText(forecast, store, zone, useNow(60_000));
+  return (
+    <Fact label="Forecast" value={value}>
+      {text}
+    </Fact>
   );
 }
 

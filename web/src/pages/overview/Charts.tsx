@@ -13,7 +13,7 @@ import { formatMoney } from "../../lib/money";
 import { formatCount } from "../../lib/numbers";
 import { useZone } from "../../lib/preferences";
 import type { Range } from "../../lib/range";
-import { formatBucket } from "../../lib/time";
+import { dayNote, formatBucket, zoneName } from "../../lib/time";
 
 const SpendChart = lazy(() => import("../../components/charts/SpendChart"));
 const DecisionChart = lazy(() => import("../../components/charts/DecisionChart"));
@@ -29,9 +29,11 @@ interface Props {
 /** Spend against the baseline, and decisions, over time. */
 export function Charts({ overview, onZoom, searchIn, onOpen }: Props) {
   const { series } = overview;
+  const [zone] = useZone();
+  const days = dayNote(overview.days, zoneName(zone));
   const stepMs = stepOf(series, overview.step_ms);
-  const zoom = (from: string, to: string) => onZoom(spanRange(from, to, stepMs));
-  const at = (bin: string, more?: Filters) => searchIn(spanRange(bin, bin, stepMs), more);
+  const zoom = (from: string, to: string) => onZoom(spanRange(from, to, stepMs, series));
+  const at = (bin: string, more?: Filters) => searchIn(spanRange(bin, bin, stepMs, series), more);
   const partly = overview.current.compared < overview.current.priced;
   return (
     <SimpleGrid cols={{ base: 1, md: 2 }} spacing="sm">
@@ -40,7 +42,7 @@ export function Charts({ overview, onZoom, searchIn, onOpen }: Props) {
         legend={<SpendLegend extra={hasExtra(series)} />}
         chart={<SpendChart series={series} stepMs={stepMs} onZoom={zoom} onPick={(bin) => onOpen(at(bin))} />}
         table={<SpendTable series={series} stepMs={stepMs} searchAt={at} />}
-        note={partly && "Requests without a known baseline count the same on both lines."}
+        note={notes(partly && "Requests without a known baseline count the same on both lines.", days)}
       />
       <ChartPanel
         title="Decisions over time"
@@ -54,9 +56,14 @@ export function Charts({ overview, onZoom, searchIn, onOpen }: Props) {
           />
         }
         table={<DecisionTable series={series} stepMs={stepMs} searchAt={at} />}
+        note={notes(days)}
       />
     </SimpleGrid>
   );
+}
+
+function notes(...texts: (string | false | undefined)[]): string | undefined {
+  return texts.filter(Boolean).join(" ") || undefined;
 }
 
 function SpendLegend({ extra }: { extra: boolean }) {

@@ -2,6 +2,7 @@ import { Button, Paper } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 
 import { EmptyState } from "../../components/EmptyState";
+import { SampleButton } from "../samples/SampleButton";
 import { type Range, ranges, wider } from "../../lib/range";
 
 interface Props {
@@ -61,6 +62,7 @@ export function EmptyOverview(props: Props) {
               <Button component={Link} to="/quickstart">
                 Open Quickstart
               </Button>
+              <SampleButton />
               {onPlayground && (
                 <Button variant="default" onClick={onPlayground}>
                   Count the Playground too

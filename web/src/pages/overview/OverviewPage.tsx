@@ -11,9 +11,11 @@ import { PageHeader } from "../../components/PageHeader";
 import { RangePicker, UnreadableRange } from "../../components/RangePicker";
 import { cleared, type Filters, filtersOf, type Search } from "../../lib/filters";
 import { useShortcuts } from "../../lib/keyboard";
+import { useZone } from "../../lib/preferences";
 import { type Range, rangeOf, unreadableEnds } from "../../lib/range";
 import { useSearchParams } from "../../lib/search";
 import { useSession } from "../../lib/session";
+import { zoneName } from "../../lib/time";
 import { AttentionList } from "./AttentionList";
 import { Breakdown } from "./Breakdown";
 import { Charts } from "./Charts";
@@ -36,6 +38,7 @@ export function OverviewPage() {
   const [search, change] = useSearchParams();
   const { server } = useSession();
   const [live, setLive] = useState(false);
+  const [zone] = useZone();
   useShortcuts([{ keys: "l", label: "Live figures on or off", run: () => setLive(!live) }]);
   const filters = figureFilters(filtersOf(search));
   const range = rangeOf(search);
@@ -48,6 +51,7 @@ export function OverviewPage() {
     source,
     onlySimulator: server.simulated,
     live,
+    zone: zoneName(zone),
   });
   const include = (yes: boolean) => {
     const usual = server.simulated || onlySimulated ? "include" : "false";

@@ -28,6 +28,7 @@ export function groupFacts(facts: Fact[]): FactGroup[] {
 /** What people read for a kind. */
 export const kindTitles: Record<Fact["kind"], string> = {
   no_provider: "No provider can be used",
+  storage_low: "Storage is nearly full",
   circuit_open: "Circuit open",
   circuit_recovering: "Circuit recovering",
   credential_resting: "Credential resting",
@@ -57,6 +58,8 @@ export function placeOf(kind: Fact["kind"], object?: string): { to: string; sear
     case "budget_warn":
     case "key_expiring":
       return { to: "/settings/keys", search: {}, label: "API keys" };
+    case "storage_low":
+      return { to: "/settings/data", search: {}, label: "Data" };
     case "credential_resting":
     case "no_provider":
       return { to: "/providers", search: {}, label: "Providers" };

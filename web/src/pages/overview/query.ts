@@ -10,9 +10,19 @@ export function overviewQuery(
   range: Range,
   simulated: "true" | "false" | undefined,
   source: "key" | "playground" | undefined,
+  zone: string | undefined,
 ) {
   const { model, provider, key, policy } = filters;
-  const query = { ...range, model, provider, key, policy, simulated, source: source ?? ("all" as const) };
+  const query = {
+    ...range,
+    model,
+    provider,
+    key,
+    policy,
+    simulated,
+    source: source ?? ("all" as const),
+    zone,
+  };
   return queryOptions({
     queryKey: ["overview", query],
     queryFn: () => must(api.GET("/overview", { params: { query } })),

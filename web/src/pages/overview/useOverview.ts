@@ -1,12 +1,13 @@
-import { useQuery } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 
+import { countsOnly, useTail } from "../../api/live";
 import { facetsQuery } from "../../api/queries";
 import type { Filters } from "../../lib/filters";
 import type { Range } from "../../lib/range";
 import { facetsOf, type Simulated, simulatedFilter } from "./figures";
 import { overviewQuery } from "./query";
 
-const liveMs = 5000;
+const slowlyMs = 30_000;
 
 interface Asked {
   filters: Filters;
@@ -16,19 +17,29 @@ interface Asked {
   /** Only the simulator serves. */
   onlySimulator: boolean;
   live: boolean;
+  /** Whose days long ranges are summed up in; undefined for UTC. */
+  zone: string | undefined;
 }
 
 /**
  * useOverview loads the figures. When nothing but simulated requests came and nobody chose to leave them out, they are
  * shown: an empty page would be of no use.
  */
-export function useOverview({ filters, range, simulated, source, onlySimulator, live }: Asked) {
-  const refetchInterval = live ? liveMs : false;
+export function useOverview(asked: Asked) {
+  const { filters, range, simulated, source, onlySimulator, live, zone } = asked;
+  const queryClient = useQueryClient();
+  // Tiles follow what is pushed; without requests there is nothing to load, but time moves on and old ones drop out.
+  useTail({
+    query: countsOnly,
+    enabled: live,
+    onBatch: () => void queryClient.invalidateQueries({ queryKey: ["overview"] }),
+  });
+  const refetchInterval = live ? slowlyMs : false;
   const filter = simulatedFilter(simulated, onlySimulator);
-  const first = useQuery({ ...overviewQuery(filters, range, filter, source), refetchInterval });
+  const first = useQuery({ ...overviewQuery(filters, range, filter, source, zone), refetchInterval });
   const nothingReal = first.data?.current.requests === 0 && filter === "false" && !first.isPlaceholderData;
   const all = useQuery({
-    ...overviewQuery(filters, range, undefined, source),
+    ...overviewQuery(filters, range, undefined, source, zone),
     refetchInterval,
     enabled: nothingReal,
   });

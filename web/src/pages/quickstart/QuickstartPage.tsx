@@ -4,11 +4,12 @@ import { type ReactNode, useState } from "react";
 
 import { api, must, type Schema } from "../../api/client";
 import { keysQuery, providersQuery } from "../../api/queries";
-import { useTail } from "../../api/tail";
+import { useTail } from "../../api/live";
 import { CopyButton } from "../../components/CopyButton";
 import { ErrorPanel } from "../../components/ErrorPanel";
 import { Icon } from "../../components/Icon";
 import { PageHeader } from "../../components/PageHeader";
+import { SampleButton } from "../samples/SampleButton";
 import { Section } from "../../components/Section";
 import { Snippets } from "../../components/Snippets";
 import { Time } from "../../components/Time";
@@ -161,7 +162,7 @@ function freeName(keys: Schema["KeyView"][]): string {
 }
 
 function RequestStep({ children }: { children: ReactNode }) {
-  const { may } = useSession();
+  const { may, server } = useSession();
   const before = useQuery({
     queryKey: ["requests", "latest"],
     queryFn: () => must(api.GET("/requests", { params: { query: { limit: 1, from: "now-30d" } } })),
@@ -195,10 +196,23 @@ function RequestStep({ children }: { children: ReactNode }) {
           </Text>
         ) : (
           <Text size="sm" c="dimmed">
-            {state === "live" ? "Listening for the first request…" : "Connecting…"}
+            {state === "live"
+              ? "Listening for the first request…"
+              : state === "paused"
+                ? "Not listening: Live in the top bar is paused."
+                : "Connecting…"}
           </Text>
         )}
       </Group>
+      {server.samples && may("manage_workspace") && (
+        <Group gap="sm" mt="md">
+          <SampleButton />
+          <Text size="sm" c="dimmed">
+            No client at hand? The simulator can answer a varied set of requests, marked as simulated.
+            Settings → Data removes them.
+          </Text>
+        </Group>
+      )}
     </Step>
   );
 }

@@ -4,7 +4,7 @@ import { type PointerEvent, useRef, useState } from "react";
 import type { Schema } from "../../api/client";
 import { formatCount } from "../../lib/numbers";
 import { useZone } from "../../lib/preferences";
-import { formatBucket } from "../../lib/time";
+import { dayNote, formatBucket, zoneName } from "../../lib/time";
 import classes from "./Histogram.module.css";
 
 interface Props {
@@ -23,6 +23,7 @@ export function Histogram({ histogram, onZoom, dimmed }: Props) {
   const drag = useDrag(histogram, onZoom);
   const bins = histogram.bins;
   const top = Math.max(1, ...bins.map((bin) => bin.requests));
+  const days = dayNote(histogram.days, zoneName(zone));
   const [first, last] = [bins[0], bins.at(-1)];
   if (!first || !last) {
     return null;
@@ -69,6 +70,11 @@ export function Histogram({ histogram, onZoom, dimmed }: Props) {
         <Text size="xs" c="dimmed" role="status">
           Counted only from {formatBucket(histogram.counted_from, 3_600_000, zone)} on: there are too many
           requests to count them all with these filters.
+        </Text>
+      )}
+      {days && (
+        <Text size="xs" c="dimmed">
+          {days}
         </Text>
       )}
       <Group justify="space-between" gap="xs">
@@ -147,7 +153,7 @@ function useDrag({ bins, step_ms: step }: Schema["Histogram"], onZoom: Props["on
         setMarked(undefined);
         const [from, to] = [bins[first], bins[last]];
         if (from && to) {
-          onZoom(from.start, new Date(Date.parse(to.start) + step).toISOString());
+          onZoom(from.start, bins[last + 1]?.start ?? new Date(Date.parse(to.start) + step).toISOString());
         }
       },
       onPointerCancel: () => {

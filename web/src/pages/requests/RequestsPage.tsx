@@ -16,11 +16,12 @@ import { RangePicker, UnreadableRange } from "../../components/RangePicker";
 import { cleared, type Filters, filtersOf } from "../../lib/filters";
 import { useShortcuts } from "../../lib/keyboard";
 import { formatCount } from "../../lib/numbers";
-import { useDensity } from "../../lib/preferences";
+import { useDensity, useZone } from "../../lib/preferences";
 import { isRelative, type Range, rangeOf, unreadableEnds } from "../../lib/range";
 import { useGo, useSearchParams } from "../../lib/search";
 import { useSession } from "../../lib/session";
 import { useStored } from "../../lib/stored";
+import { zoneName } from "../../lib/time";
 import { chosenColumns, phoneLines, usualColumns } from "./columns";
 import { RequestDrawer } from "./detail/RequestDrawer";
 import { Histogram } from "./Histogram";
@@ -165,7 +166,8 @@ interface VolumeProps {
 }
 
 function Volume({ filters, range, onZoom }: VolumeProps) {
-  const { data, isPlaceholderData, error } = useQuery(histogramQuery(filters, range));
+  const [zone] = useZone();
+  const { data, isPlaceholderData, error } = useQuery(histogramQuery(filters, range, zoneName(zone)));
   if (error || !data || data.bins.every((bin) => bin.requests === 0)) {
     return null;
   }
@@ -266,7 +268,11 @@ function RequestList({ filters, range, columns, live, open, onOpen, onChange }: 
         {older}
         {live && (
           <Text size="xs" c="dimmed" role="status">
-            {state === "live" ? "Live: new requests appear on top." : "Connecting…"}
+            {state === "live"
+              ? "Live: new requests appear on top."
+              : state === "paused"
+                ? "Paused: Live in the top bar is off."
+                : "Connecting…"}
           </Text>
         )}
       </Group>

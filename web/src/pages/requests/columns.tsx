@@ -5,6 +5,7 @@ import { DecisionBadge, OutcomeBadge } from "../../components/badges";
 import type { Column } from "../../components/DataTable";
 import { Duration } from "../../components/Duration";
 import { Money } from "../../components/Money";
+import { Redacted } from "../../components/Redacted";
 import { Time } from "../../components/Time";
 import { Tokens } from "../../components/Tokens";
 import { formatMoney, unknown } from "../../lib/money";
@@ -201,12 +202,13 @@ function Preview({ row }: { row: Row }) {
   return (
     <span title={row.preview || row.endpoint}>
       <Text span fz="0.9em" c="dimmed">
+        {row.simulated && "SIMULATED · "}
         {endpoint}
         {row.stream && " · stream"}
       </Text>
       {row.preview && (
         <Text component="span" display="block" inherit truncate>
-          {row.preview}
+          <Redacted text={row.preview} />
         </Text>
       )}
     </span>
@@ -301,6 +303,7 @@ export function phoneLines(row: Row) {
           <Text size="sm" truncate>
             <Served row={row} />
             {!row.model && ` · ${row.requested_model}`}
+            {row.simulated && " · SIMULATED"}
           </Text>
         </Group>
         <Duration ms={row.latency_ms} />

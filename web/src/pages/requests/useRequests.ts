@@ -2,7 +2,7 @@ import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-qu
 import { useMemo, useState } from "react";
 
 import { api, must, type Schema } from "../../api/client";
-import { type TailState, useTail } from "../../api/tail";
+import { type LiveState, useTail } from "../../api/live";
 import type { Filters } from "../../lib/filters";
 import type { Range } from "../../lib/range";
 import { addNews, type Live, mergeRows, noNews, settle } from "./live";
@@ -66,7 +66,7 @@ export function useLiveRows(listed: Row[], options: LiveOptions) {
   const [news, setNews] = useState<News>({ parameters, live: noNews });
   const live = current(news, parameters, paused);
   const known = useMemo(() => new Set(listed.map((row) => row.id)), [listed]);
-  const state: TailState = useTail({
+  const state: LiveState = useTail({
     query: { ...filters, from: range.from },
     enabled,
     onBatch: (batch) => {

@@ -4,6 +4,7 @@ import { useIsFetching } from "@tanstack/react-query";
 import { Outlet, useLocation } from "@tanstack/react-router";
 import { useEffect } from "react";
 
+import { useLiveConnection } from "../../api/live";
 import { Icon } from "../../components/Icon";
 import { useShortcuts } from "../../lib/keyboard";
 import { useSession } from "../../lib/session";
@@ -24,6 +25,8 @@ export function Shell() {
   const [palette, paletteHandlers] = useDisclosure();
   const [keys, keysHandlers] = useDisclosure();
   const { pathname } = useLocation();
+  const { workspace } = useSession();
+  useLiveConnection(workspace.id);
   useEffect(close, [pathname, close]);
   const { next: nextTheme } = useTheme();
   const seen = useSeenPages();

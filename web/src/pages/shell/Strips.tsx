@@ -1,15 +1,18 @@
-import { Alert, Anchor, Text } from "@mantine/core";
+import { Alert, Anchor, Button, Group, Progress, Text } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 
+import { attentionQuery } from "../../api/queries";
+import { stopSamples, useSampleRun } from "../../api/samples";
 import { Icon } from "../../components/Icon";
 import { setReachable, useReachable } from "../../lib/reachable";
 import { useSession } from "../../lib/session";
 import { pages } from "../../routes";
 import { PageLink } from "../../components/PageLink";
+import { kindTitles, placeOf } from "../overview/attention";
 
 /** The strips for facts that need action: they stay until the fact is gone. */
 export function Strips() {
-  const { server } = useSession();
+  const { server, may } = useSession();
   const reachable = useReachable();
   const place =
     pages.find((page) => page.path === "/providers") ?? pages.find((page) => page.path === "/quickstart");
@@ -29,7 +32,79 @@ export function Strips() {
           </Text>
         </Alert>
       )}
+      {may("read_figures") && <Facts />}
+      <SampleStrip />
     </>
+  );
+}
+
+const pressing = ["no_provider", "storage_low"];
+
+/** What keeps the gateway as a whole from working, now or soon, and that a file owns part of it. */
+function Facts() {
+  const { data } = useQuery(attentionQuery);
+  const facts = data?.attention.filter((fact) => pressing.includes(fact.kind)) ?? [];
+  const strips = facts.map((fact) => {
+    const place = placeOf(fact.kind);
+    return (
+      <Alert
+        key={fact.object}
+        color={fact.severity === "error" ? "red" : "orange"}
+        variant="outline"
+        py={4}
+        px="sm"
+        mb="md"
+        role="status"
+        icon={<Icon name="alert" />}
+      >
+        <Text size="xs">
+          <strong>{kindTitles[fact.kind]}</strong>: {fact.message}{" "}
+          <Anchor component={PageLink} to={place.to} inherit>
+            {place.label}
+          </Anchor>
+        </Text>
+      </Alert>
+    );
+  });
+  return (
+    <>
+      {strips}
+      {data?.config_file && (
+        <Alert color="gray" variant="outline" py={4} px="sm" mb="md" role="status">
+          <Text size="xs">
+            <strong>Set in a file</strong>: what <code>{data.config_file}</code> sets is changed there and
+            closed here.
+          </Text>
+        </Alert>
+      )}
+    </>
+  );
+}
+
+/** Sample traffic under way. It goes on over a change of pages, so it is shown on all of them. */
+function SampleStrip() {
+  const run = useSampleRun();
+  if (!run) {
+    return null;
+  }
+  return (
+    <Alert color="grape" variant="outline" py={4} px="sm" mb="md" role="status">
+      <Group gap="sm" wrap="nowrap">
+        <Text size="xs" style={{ flexShrink: 0 }}>
+          Creating sample traffic: {run.done} of {run.total || "…"}
+        </Text>
+        <Progress
+          value={run.total ? (100 * run.done) / run.total : 0}
+          flex={1}
+          size="sm"
+          color="grape"
+          aria-label="Sample traffic"
+        />
+        <Button size="compact-xs" variant="default" onClick={stopSamples}>
+          Stop
+        </Button>
+      </Group>
+    </Alert>
   );
 }
 

@@ -4,6 +4,7 @@ import { Icon, type IconName } from "../../components/Icon";
 import { useZone } from "../../lib/preferences";
 import { useSession } from "../../lib/session";
 import { pages } from "../../routes";
+import { LiveIndicator } from "./LiveIndicator";
 import { useTheme } from "./useTheme";
 import { PageLink } from "../../components/PageLink";
 
@@ -12,7 +13,7 @@ interface Props {
   onShortcuts: () => void;
 }
 
-/** The bar at the top: workspace, command palette, theme and the person's menu. */
+/** The bar at the top: workspace, command palette, live indicator, theme and the person's menu. */
 export function TopBar({ onPalette, onShortcuts }: Props) {
   return (
     <>
@@ -39,6 +40,7 @@ export function TopBar({ onPalette, onShortcuts }: Props) {
         <ActionIcon variant="default" size="md" hiddenFrom="sm" aria-label="Search" onClick={onPalette}>
           <Icon name="search" />
         </ActionIcon>
+        <LiveIndicator />
         <ThemeButton />
         <PersonMenu onShortcuts={onShortcuts} />
       </Group>

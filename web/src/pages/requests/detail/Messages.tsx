@@ -1,15 +1,4 @@
-import {
-  Button,
-  Code,
-  Group,
-  Highlight,
-  Paper,
-  SegmentedControl,
-  Spoiler,
-  Stack,
-  Text,
-  TextInput,
-} from "@mantine/core";
+import { Button, Code, Group, Paper, SegmentedControl, Spoiler, Stack, Text, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 
@@ -21,6 +10,7 @@ import { ErrorPanel } from "../../../components/ErrorPanel";
 import { Icon } from "../../../components/Icon";
 import { RowsSkeleton } from "../../../components/Loading";
 import { PageLink } from "../../../components/PageLink";
+import { Redacted } from "../../../components/Redacted";
 import { useSession } from "../../../lib/session";
 import { pages } from "../../../routes";
 import { answerMessages, type Message, type Part, pretty, requestMessages } from "./conversation";
@@ -155,9 +145,9 @@ function PartView({ part, search }: { part: Part; search: string }) {
   switch (part.kind) {
     case "text":
       return (
-        <Highlight highlight={search} className={classes.message} component="div">
-          {part.text}
-        </Highlight>
+        <div className={classes.message}>
+          <Redacted text={part.text} search={search} />
+        </div>
       );
     case "call":
       return (
@@ -165,7 +155,9 @@ function PartView({ part, search }: { part: Part; search: string }) {
           <Text size="sm">
             calls <strong>{part.name}</strong>
           </Text>
-          <Code block>{part.args}</Code>
+          <Code block>
+            <Redacted text={part.args} />
+          </Code>
         </div>
       );
     case "other":

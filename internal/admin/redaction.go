@@ -1,0 +1,157 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"fairlead/internal/account"
+	"fairlead/internal/redact"
+	"fairlead/internal/spelling"
+)
+
+// RedactionView says what is taken out of texts before they are stored.
+type RedactionView struct {
+	Builtin []string              `json:"builtin" maxItems:"50" doc:"Names of built-in rules; GET /settings lists them."`
+	Custom  []RedactionCustomRule `json:"custom" maxItems:"100" doc:"Rules of one's own, at most 20."`
+}
+
+// RedactionCustomRule is a rule of one's own.
+type RedactionCustomRule struct {
+	Name    string `json:"name" maxLength:"200" doc:"What the mark says: [redacted: name]. Letters, digits, spaces, dashes and underscores."`
+	Pattern string `json:"pattern" maxLength:"2000" doc:"What is taken out, as a regular expression in RE2 syntax; at most 300 bytes."`
+}
+
+// RedactionFacts are what an instance offers and does by itself.
+type RedactionFacts struct {
+	Default []string               `json:"default" doc:"Built-in rules that apply where a workspace sets nothing: log.redact."`
+	Builtin []RedactionBuiltinRule `json:"builtin" doc:"All built-in rules."`
+}
+
+// RedactionBuiltinRule is a rule that every instance has.
+type RedactionBuiltinRule struct {
+	Name        string `json:"name"`
+	Description string `json:"description" doc:"What it finds."`
+}
+
+// RedactionResult is a text as it would be stored.
+type RedactionResult struct {
+	Text   string         `json:"text"`
+	Counts map[string]int `json:"counts" doc:"How many marks each rule set; rules that found nothing are left out."`
+}
+
+func (a *API) registerRedaction() {
+	register(a, account.ManageWorkspace, huma.Operation{
+		OperationID: "test-redaction", Method: http.MethodPost, Path: "/workspace/redaction/test", Tags: []string{"workspaces"},
+		Summary:     "Try redaction rules on a text",
+		Description: "Shows the text as it would be stored. Neither the text nor the rules are kept.",
+	}, a.testRedaction)
+}
+
+type testRedactionInput struct {
+	Body struct {
+		Text  string         `json:"text" maxLength:"20000"`
+		Rules *RedactionView `json:"rules,omitempty" doc:"The rules to try; those in force when absent."`
+	}
+}
+
+// redactionTestTime bounds what trying rules may cost.
+const redactionTestTime = 500 * time.Millisecond
+
+func (a *API) testRedaction(ctx context.Context, c *call, in *testRedactionInput) (*output[RedactionResult], error) {
+	rules, err := a.rulesInForce(ctx, c.workspaceID)
+	if err != nil {
+		return nil, err
+	}
+	if in.Body.Rules != nil {
+		rules = *in.Body.Rules.rules()
+		if err := checkRedaction("rules", &rules); err != nil {
+			return nil, err
+		}
+	}
+	redactor, err := redact.New(rules)
+	if err != nil {
+		return nil, err
+	}
+	end := a.Now().Add(redactionTestTime)
+	pass := redactor.Begin(func() bool { return a.Now().After(end) })
+	text := pass.Text(in.Body.Text)
+	if pass.Stopped() {
+		return nil, invalid("body", "rules", "the rules take too long for this text; make the patterns simpler")
+	}
+	return &output[RedactionResult]{RedactionResult{Text: text, Counts: pass.Counts()}}, nil
+}
+
+func (a *API) rulesInForce(ctx context.Context, workspaceID string) (redact.Rules, error) {
+	w, err := a.Workspaces.Workspace(ctx, workspaceID)
+	if err != nil {
+		return redact.Rules{}, err
+	}
+	if w.Redaction != nil {
+		return *w.Redaction, nil
+	}
+	return redact.Rules{Builtin: a.Instance.Facts().Redact}, nil
+}
+
+// redactionChange reads a change of the rules; null takes the instance's.
+func redactionChange(f Field[RedactionView]) (**redact.Rules, error) {
+	if !f.Given {
+		return nil, nil
+	}
+	rules := f.Value.rules()
+	if err := checkRedaction("redaction", rules); err != nil {
+		return nil, err
+	}
+	return &rules, nil
+}
+
+// checkRedaction tells all problems at once, each with the name of its rule.
+func checkRedaction(param string, rules *redact.Rules) error {
+	if rules == nil {
+		return nil
+	}
+	var problems []Problem
+	for _, p := range rules.Check() {
+		told := Problem{In: "body", Param: param + "." + p.Param, Message: p.Message}
+		if p.Unknown != "" {
+			told.Suggestion = spelling.Closest(p.Unknown, redact.Names())
+		}
+		problems = append(problems, told)
+	}
+	if len(problems) == 0 {
+		return nil
+	}
+	return invalidAll(problems)
+}
+
+func (v *RedactionView) rules() *redact.Rules {
+	if v == nil {
+		return nil
+	}
+	rules := &redact.Rules{Builtin: append([]string{}, v.Builtin...), Custom: []redact.Custom{}}
+	for _, c := range v.Custom {
+		rules.Custom = append(rules.Custom, redact.Custom(c))
+	}
+	return rules
+}
+
+func redactionView(rules *redact.Rules) *RedactionView {
+	if rules == nil {
+		return nil
+	}
+	v := &RedactionView{Builtin: append([]string{}, rules.Builtin...), Custom: []RedactionCustomRule{}}
+	for _, c := range rules.Custom {
+		v.Custom = append(v.Custom, RedactionCustomRule(c))
+	}
+	return v
+}
+
+func redactionFacts(standard []string) RedactionFacts {
+	f := RedactionFacts{Default: append([]string{}, standard...), Builtin: []RedactionBuiltinRule{}}
+	for _, b := range redact.Builtins() {
+		f.Builtin = append(f.Builtin, RedactionBuiltinRule{Name: b.Name, Description: b.Doc})
+	}
+	return f
+}

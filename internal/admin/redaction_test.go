@@ -1,0 +1,107 @@
+package admin
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/account"
+	"fairlead/internal/redact"
+)
+
+func TestRedactionIsPartOfTheWorkspace(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	var none *redact.Rules
+	for body, want := range map[string]**redact.Rules{
+		`{"name":"x"}`:       nil,
+		`{"redaction":null}`: &none,
+		`{"redaction":{"builtin":[],"custom":[]}}`: new(&redact.Rules{Builtin: []string{}, Custom: []redact.Custom{}}),
+		`{"redaction":{"builtin":["email"],"custom":[{"name":"t","pattern":"T-\\d+"}]}}`: new(&redact.Rules{
+			Builtin: []string{"email"}, Custom: []redact.Custom{{Name: "t", Pattern: `T-\d+`}},
+		}),
+	} {
+		s.call("PATCH", "/workspace", body, as("acc_admin")).want(200)
+		if diff := cmp.Diff(want, s.world.wsChange.Redaction); diff != "" {
+			t.Errorf("%s: %s", body, diff)
+		}
+	}
+	var view WorkspaceView
+	s.world.workspaces[home] = account.Workspace{ID: home, Redaction: &redact.Rules{Builtin: []string{"card"}}}
+	s.call("GET", "/workspace", "", as("acc_viewer")).want(200).into(&view)
+	if diff := cmp.Diff(&RedactionView{Builtin: []string{"card"}, Custom: []RedactionCustomRule{}}, view.Redaction); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestBadRedactionRulesAreAllTold(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	rules := `{"builtin":["emial"],"custom":[{"name":"good","pattern":"x"},{"name":"broken","pattern":"(a"},{"name":"","pattern":"a*"}]}`
+	want := []Problem{
+		{In: "body", Param: "builtin[0]", Message: `there is no built-in rule "emial"; there are ` + strings.Join(redact.Names(), ", "), Suggestion: "email"},
+		{In: "body", Param: "custom[1].pattern", Message: "rule \"broken\": the pattern is not valid: missing closing ): `(a`"},
+		{In: "body", Param: "custom[2].name", Message: `rule "": it needs a name`},
+		{In: "body", Param: "custom[2].pattern", Message: `rule "": the pattern matches an empty text, so it would match everywhere`},
+	}
+	for _, c := range []struct{ method, path, param, body string }{
+		{"PATCH", "/workspace", "redaction.", `{"redaction":` + rules + `}`},
+		{"POST", "/workspace/redaction/test", "rules.", `{"text":"x","rules":` + rules + `}`},
+	} {
+		e := s.call(c.method, c.path, c.body, as("acc_admin")).refused(http.StatusBadRequest, "INVALID_REQUEST")
+		for i := range e.Details.Problems {
+			e.Details.Problems[i].Param = strings.TrimPrefix(e.Details.Problems[i].Param, c.param)
+		}
+		if diff := cmp.Diff(want, e.Details.Problems); diff != "" {
+			t.Errorf("%s: %s", c.path, diff)
+		}
+	}
+	if s.world.wsChange.Redaction != nil {
+		t.Error("changed all the same")
+	}
+}
+
+func TestRulesCanBeTried(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	try := func(body string) RedactionResult {
+		t.Helper()
+		var got RedactionResult
+		s.call("POST", "/workspace/redaction/test", body, as("acc_admin")).want(200).into(&got)
+		return got
+	}
+	text := `{"text":"ann@example.com, T-1, bob@example.com"`
+	own := RedactionResult{Text: "[redacted: email], [redacted: t], [redacted: email]", Counts: map[string]int{"email": 2, "t": 1}}
+	if diff := cmp.Diff(own, try(text+`,"rules":{"builtin":["email"],"custom":[{"name":"t","pattern":"T-\\d"}]}}`)); diff != "" {
+		t.Error(diff)
+	}
+	none := RedactionResult{Text: "ann@example.com, T-1, bob@example.com", Counts: map[string]int{}}
+	if diff := cmp.Diff(none, try(text+`}`)); diff != "" {
+		t.Error(diff)
+	}
+	s.world.redact = []string{"email"}
+	if got := try(text + `}`); got.Counts["email"] != 2 {
+		t.Errorf("the instance's rules: %+v", got)
+	}
+	s.world.workspaces[home] = account.Workspace{ID: home, Redaction: &redact.Rules{}}
+	if got := try(text + `}`); len(got.Counts) != 0 {
+		t.Errorf("turned off in the workspace: %+v", got)
+	}
+	if s.world.wsChange.Redaction != nil {
+		t.Error("trying rules left something behind")
+	}
+	s.call("POST", "/workspace/redaction/test", `{"text":"`+strings.Repeat("x", 20001)+`"}`, as("acc_admin")).refused(http.StatusBadRequest, "INVALID_REQUEST")
+}
+
+func TestSettingsListTheBuiltinRules(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.world.redact = []string{"iban"}
+	var got SettingsView
+	s.call("GET", "/settings", "", as("acc_viewer")).want(200).into(&got)
+	if len(got.Redaction.Builtin) != len(redact.Names()) || got.Redaction.Builtin[0].Description == "" || !cmp.Equal(got.Redaction.Default, []string{"iban"}) {
+		t.Errorf("%+v", got.Redaction)
+	}
+}

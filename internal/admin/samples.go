@@ -1,0 +1,101 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"reflect"
+	"sync"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json"
+
+	"fairlead/internal/account"
+	"fairlead/internal/llm"
+)
+
+const (
+	samplesTime  = 2 * time.Minute  // bounds one run of sample traffic
+	samplesStall = 10 * time.Second // a reader that takes longer for an event is gone
+)
+
+// Samples sends made-up requests through the model API, where the simulator answers them.
+type Samples interface {
+	// Available reports whether the simulator serves.
+	Available() bool
+	// Send sends them all for the workspace and tells, one call at a time, how many were answered. It ends early with ctx.
+	Send(ctx context.Context, workspaceID string, told func(done, total int)) error
+}
+
+// SampleProgress is how far sample traffic is.
+type SampleProgress struct {
+	Done  int `json:"done" doc:"Requests that were sent and answered, errors included: some are meant to fail."`
+	Total int `json:"total"`
+}
+
+func (a *API) registerSamples() {
+	progress := a.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[SampleProgress](), true, "")
+	register(a, account.ManageWorkspace, huma.Operation{
+		OperationID: "create-samples", Method: http.MethodPost, Path: "/samples", Tags: []string{"requests"},
+		Summary: "Create sample traffic",
+		Description: "Sends a varied set of requests through the model API with the simulator as the only target, so that there is something to look at. " +
+			"They are marked as simulated; delete-requests with simulated=true removes them with their figures. One run at a time. " +
+			"Server-sent events named progress, then one named done, each with a SampleProgress, or one named error. Hanging up ends the run.",
+		Responses: map[string]*huma.Response{"200": {Description: "The events.", Content: map[string]*huma.MediaType{
+			"text/event-stream": {Schema: progress},
+		}}},
+	}, a.createSamples)
+}
+
+func (a *API) createSamples(ctx context.Context, c *call, _ *struct{}) (*huma.StreamResponse, error) {
+	if a.Samples == nil || !a.Samples.Available() {
+		return nil, llm.Errorf(llm.Conflict, "The simulator does not serve here, so nobody would answer sample requests without cost. Set simulator: \"on\" in the configuration to have it beside other providers.")
+	}
+	if !a.sampling.CompareAndSwap(false, true) {
+		return nil, llm.Errorf(llm.Conflict, "Sample traffic is being created already. Wait for it, or stop it where it was started.")
+	}
+	return &huma.StreamResponse{Body: func(out huma.Context) {
+		defer a.sampling.Store(false)
+		out.SetHeader("Content-Type", "text/event-stream")
+		out.SetHeader("X-Accel-Buffering", "no")
+		out.SetStatus(http.StatusOK)
+		a.sendSamples(ctx, c, out)
+	}}, nil
+}
+
+// sendSamples runs to the end or until the caller leaves, and notes what was done in either case.
+func (a *API) sendSamples(ctx context.Context, c *call, out huma.Context) {
+	run, cancel := context.WithTimeout(ctx, samplesTime)
+	defer cancel()
+	var mu sync.Mutex
+	var at SampleProgress
+	err := a.Samples.Send(run, c.workspaceID, func(done, total int) {
+		mu.Lock()
+		defer mu.Unlock()
+		at = SampleProgress{Done: done, Total: total}
+		if writeEvent(out, "progress", at) != nil {
+			cancel() // nobody is there any more
+		}
+	})
+	if noted := a.Notes.Note(context.WithoutCancel(ctx), c.actor, "requests.sample", "requests", nil, at); err == nil {
+		err = noted
+	}
+	if err != nil {
+		e := a.fault(ctx, c, err)
+		_, _ = fmt.Fprintf(out.BodyWriter(), "event: error\ndata: %s\n\n", e.Body(c.requestID)) // a caller that left needs no answer
+		return
+	}
+	_ = writeEvent(out, "done", at)
+}
+
+func writeEvent(out huma.Context, name string, value any) error {
+	data, err := json.Marshal(value, writeOptions())
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(out.BodyWriter(), "event: %s\ndata: %s\n\n", name, data); err != nil {
+		return err
+	}
+	return push(out.BodyWriter(), samplesStall)
+}

@@ -1,0 +1,119 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"fairlead/internal/llm"
+)
+
+// samples is a run of three requests that goes on when the test lets it.
+type samples struct {
+	available bool
+	fails     error
+	next      chan struct{} // nil to go on at once
+}
+
+func (s *samples) Available() bool { return s.available }
+
+func (s *samples) Send(ctx context.Context, _ string, told func(done, total int)) error {
+	for i := range 4 {
+		if i > 0 && s.next != nil {
+			select {
+			case <-s.next:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		told(i, 3)
+	}
+	return s.fails
+}
+
+func withSamples(run *samples) func(*Parts) { return func(p *Parts) { p.Samples = run } }
+
+func TestSampleTrafficTellsHowFarItIs(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, withSamples(&samples{available: true}))
+	got := s.call("POST", "/samples", "", as("acc_admin")).want(200)
+	want := `event: progress
+data: {"done":0,"total":3}
+
+event: progress
+data: {"done":1,"total":3}
+
+event: progress
+data: {"done":2,"total":3}
+
+event: progress
+data: {"done":3,"total":3}
+
+event: done
+data: {"done":3,"total":3}
+
+`
+	if got.Body.String() != want || got.Header().Get("Content-Type") != "text/event-stream" {
+		t.Errorf("%v %s", got.Header(), got.Body)
+	}
+	if e := s.world.events; len(e) != 1 || e[0].Action != "requests.sample" || e[0].Actor != "acc_admin" || e[0].WorkspaceID != home {
+		t.Errorf("audit log: %+v", e)
+	}
+	s.call("POST", "/samples", "", as("acc_admin")).want(200) // and again, once it is over
+}
+
+func TestSampleTrafficRunsOnceAtATimeAndEndsWhenItsCallerLeaves(t *testing.T) {
+	t.Parallel()
+	run := &samples{available: true, next: make(chan struct{})}
+	s := newSite(t, withSamples(run))
+	ctx, leave := context.WithCancel(t.Context())
+	r := httptest.NewRequestWithContext(ctx, "POST", prefix+"/samples", nil)
+	as("acc_owner")(r)
+	w, done := &stream{header: http.Header{}}, make(chan struct{})
+	go func() {
+		defer close(done)
+		s.api.ServeHTTP(w, r)
+	}()
+	run.next <- struct{}{} // it has begun
+	e := s.call("POST", "/samples", "", as("acc_admin")).refused(http.StatusConflict, "CONFLICT")
+	if !strings.Contains(e.Error, "being created already") {
+		t.Error(e.Error)
+	}
+	leave()
+	<-done
+	if got := s.world.events; len(got) != 1 || !strings.Contains(string(got[0].After), "1 3") {
+		t.Errorf("what was done is not noted: %+v", got)
+	}
+	if text := w.take(); strings.Contains(text, "event: done") {
+		t.Errorf("a run that was cut says that it is done: %s", text)
+	}
+}
+
+func TestSampleTrafficNeedsTheSimulator(t *testing.T) {
+	t.Parallel()
+	for name, run := range map[string]func(*Parts){"none": func(*Parts) {}, "away": withSamples(&samples{})} {
+		s := newSite(t, run)
+		s.call("POST", "/samples", "", as("acc_owner")).refused(http.StatusConflict, "CONFLICT")
+		var v SessionView
+		s.call("GET", "/session", "", as("acc_owner")).want(200).into(&v)
+		if v.Server.Samples {
+			t.Errorf("%s: samples are offered", name)
+		}
+	}
+	var v SessionView
+	newSite(t, withSamples(&samples{available: true})).call("GET", "/session", "").want(200).into(&v)
+	if !v.Server.Samples {
+		t.Error("samples are not offered")
+	}
+}
+
+func TestSampleTrafficSaysWhyItBroke(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, withSamples(&samples{available: true, fails: llm.Errorf(llm.ServerShutdown, "The gateway is shutting down.")}))
+	got := s.call("POST", "/samples", "", as("acc_owner")).want(200).Body.String()
+	if !strings.HasSuffix(got, "\n\n") || !strings.Contains(got, "event: error\ndata: {\"error\":\"The gateway is shutting down.\"") {
+		t.Error(got)
+	}
+}

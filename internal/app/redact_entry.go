@@ -1,0 +1,104 @@
+package app
+
+import (
+	"maps"
+	"slices"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/redact"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/wire/chat"
+)
+
+// redactTexts redacts everything in an entry that callers or providers wrote, except the bodies and the preview. What
+// the entry points to is copied: others may be reading it.
+func redactTexts(p *redact.Pass, e *requestlog.Entry) {
+	e.Session, e.EndUser = p.Text(e.Session), p.Text(e.EndUser)
+	e.Tags, e.Metadata = redactValues(p, e.Tags), redactValues(p, e.Metadata)
+	e.Warnings = slices.Clone(e.Warnings)
+	for i := range e.Warnings {
+		e.Warnings[i] = p.Text(e.Warnings[i])
+	}
+	if e.Error != nil {
+		failure := *e.Error
+		failure.Message = p.Text(failure.Message)
+		e.Error = &failure
+	}
+	e.Attempts = slices.Clone(e.Attempts)
+	for i := range e.Attempts {
+		e.Attempts[i].Message = p.Text(e.Attempts[i].Message)
+	}
+	if e.Decision != nil && e.Decision.Input.Controls.SessionID != "" {
+		decision := *e.Decision
+		decision.Input.Controls.SessionID = e.Session
+		e.Decision = &decision
+	}
+}
+
+func redactValues(p *redact.Pass, values map[string]string) map[string]string {
+	values = maps.Clone(values)
+	for name, value := range values {
+		values[name] = p.Text(value)
+	}
+	return values
+}
+
+// redactBodies redacts the texts of request and answer, and makes the preview anew: in the old one something may be cut
+// off in the middle, where no rule knows it.
+func redactBodies(p *redact.Pass, e *requestlog.Entry) {
+	original := e.Body.Request
+	e.Body.Request = p.JSON(original)
+	e.Preview = redactPreview(p, e, e.Body.Request, original)
+	if e.Body.Streamed {
+		// Events that no answer could be made of: a text may be split between them, where no rule finds it.
+		e.Body.Response, e.Body.Streamed = nil, false
+		return
+	}
+	e.Body.Response = p.JSON(e.Body.Response)
+}
+
+// redactPreview makes the preview of an entry from its redacted request, or, where a rule has made of that what is no
+// request any more, from the original one. Without either, a preview that may have been cut is not kept.
+func redactPreview(p *redact.Pass, e *requestlog.Entry, redacted, original []byte) string {
+	if e.Preview == "" {
+		return ""
+	}
+	op := llm.Chat
+	if e.Endpoint == "embeddings" {
+		op = llm.Embed
+	}
+	if text, ok := chat.Preview(op, redacted, func(text string) string { return text }); ok && text != "" {
+		return text
+	}
+	if text, ok := chat.Preview(op, original, p.Text); ok {
+		return text
+	}
+	if len(e.Preview) > llm.PreviewBytes-4 {
+		return ""
+	}
+	return p.Text(e.Preview)
+}
+
+// withhold takes away every text of an entry that cannot be redacted.
+func withhold(e *requestlog.Entry) {
+	e.Body, e.Preview, e.Session, e.EndUser, e.Metadata, e.Warnings = requestlog.Body{}, "", "", "", nil, nil
+	if e.BodyState == requestlog.BodyStored {
+		e.BodyState = requestlog.BodyWithheld
+	}
+	e.Tags = maps.Clone(e.Tags)
+	for name := range e.Tags {
+		e.Tags[name] = ""
+	}
+	if e.Error != nil {
+		e.Error = &requestlog.Failure{Code: e.Error.Code, Origin: e.Error.Origin}
+	}
+	e.Attempts = slices.Clone(e.Attempts)
+	for i := range e.Attempts {
+		e.Attempts[i].Message = ""
+	}
+	if e.Decision != nil {
+		decision := *e.Decision
+		decision.Input.Controls.SessionID = ""
+		e.Decision = &decision
+	}
+}

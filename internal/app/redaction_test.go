@@ -1,0 +1,224 @@
+package app
+
+import (
+	"bytes"
+	"encoding/json"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/account"
+	"fairlead/internal/llm"
+	"fairlead/internal/redact"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
+)
+
+const address = "ann@example.com"
+
+func newTestRedaction(own *redact.Rules, standard ...string) *redaction {
+	w := &account.Workspace{ID: "ws_1", Redaction: own}
+	return newRedaction(func(id string) *account.Workspace {
+		if id == w.ID {
+			return w
+		}
+		return nil
+	}, func() []string { return standard }, slog.New(slog.DiscardHandler))
+}
+
+// leaky has the address wherever callers and providers can put a text.
+func leaky() requestlog.Entry {
+	return requestlog.Entry{
+		ID: "req_1", WorkspaceID: "ws_1", Endpoint: "chat/completions", BodyState: requestlog.BodyStored,
+		Session: "of " + address, EndUser: address, Tags: map[string]string{"who": address, "team": "search"}, Metadata: map[string]string{"by": address},
+		Warnings: []string{"dropped " + address}, Error: &requestlog.Failure{Code: "X", Message: "said " + address},
+		Attempts: []requestlog.Attempt{{Message: "no " + address}, {}},
+		Decision: &route.Decision{Input: route.Input{Controls: llm.Controls{SessionID: "of " + address}}},
+		Preview:  "I am " + address,
+		Body: requestlog.Body{
+			Request:  []byte(`{"model":"auto","messages":[{"role":"user","content":"I am ` + address + `"}],"user":"` + address + `"}`),
+			Response: []byte(`{"choices":[{"message":{"content":"Hello ann\u0040example.com"}}]}`),
+		},
+	}
+}
+
+func everythingOf(t *testing.T, e *requestlog.Entry) string {
+	t.Helper()
+	text, err := json.Marshal(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text) + string(e.Body.Request) + string(e.Body.Response)
+}
+
+func TestPreparedEntriesHoldNothingThatARuleFinds(t *testing.T) {
+	t.Parallel()
+	for name, r := range map[string]*redaction{
+		"the workspace's rules": newTestRedaction(&redact.Rules{Builtin: []string{"email"}}),
+		"the instance's rules":  newTestRedaction(nil, "email"),
+		"a rule of one's own":   newTestRedaction(&redact.Rules{Custom: []redact.Custom{{Name: "email-2", Pattern: `ann@\S+\.com`}}}),
+	} {
+		e, before := leaky(), leaky()
+		shared := e.Attempts
+		r.prepare(&e)
+		if text := everythingOf(t, &e); strings.Contains(text, "ann") {
+			t.Errorf("%s: %s", name, text)
+		}
+		if !strings.HasPrefix(e.Preview, "I am [redacted: email") || e.BodyState != requestlog.BodyStored || e.Tags["team"] != "search" {
+			t.Errorf("%s: %+v", name, e)
+		}
+		for _, body := range [][]byte{e.Body.Request, e.Body.Response} {
+			if !json.Valid(body) || !bytes.Contains(body, []byte("[redacted: email")) {
+				t.Errorf("%s: %s", name, body)
+			}
+		}
+		if diff := cmp.Diff(before.Attempts, shared); diff != "" {
+			t.Errorf("%s changed what others may read: %s", name, diff)
+		}
+	}
+}
+
+func TestEntriesWithoutRulesStayAsTheyAre(t *testing.T) {
+	t.Parallel()
+	for name, r := range map[string]*redaction{
+		"none anywhere":              newTestRedaction(nil),
+		"turned off here":            newTestRedaction(&redact.Rules{}, "email"),
+		"nothing of that kind in it": newTestRedaction(&redact.Rules{Builtin: []string{"iban"}}),
+	} {
+		e := leaky()
+		r.prepare(&e)
+		if diff := cmp.Diff(leaky(), e); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+func TestTheLiveViewShowsNothingThatARuleFinds(t *testing.T) {
+	t.Parallel()
+	r := newTestRedaction(&redact.Rules{Builtin: []string{"email"}})
+	e := leaky()
+	long := strings.Repeat("x", llm.PreviewBytes-5) + " "
+	e.Body.Request = []byte(`{"model":"auto","messages":[{"role":"user","content":"` + long + address + `"}]}`)
+	e.Preview = (long + address)[:llm.PreviewBytes]
+	before := everythingOf(t, &e)
+	got := r.shown(&e)
+	if text := everythingOf(t, &got); strings.Contains(text, "ann") {
+		t.Error(text) // also not the beginning of it, which the preview alone would have left
+	}
+	if !strings.HasPrefix(got.Preview, long+"[red") || len(got.Preview) > llm.PreviewBytes {
+		t.Error(got.Preview)
+	}
+	if after := everythingOf(t, &e); after != before {
+		t.Error("the entry itself changed")
+	}
+}
+
+func TestPreviewsWithoutTheirRequest(t *testing.T) {
+	t.Parallel()
+	r := newTestRedaction(&redact.Rules{Builtin: []string{"email"}})
+	for preview, want := range map[string]string{
+		"I am " + address: "I am [redacted: email]",
+		(strings.Repeat("x", 150) + " " + address)[:llm.PreviewBytes]: "", // cut in the middle
+	} {
+		e := requestlog.Entry{WorkspaceID: "ws_1", Preview: preview, BodyState: requestlog.BodyNone, Attempts: []requestlog.Attempt{}}
+		if r.prepare(&e); e.Preview != want {
+			t.Errorf("%q became %q", preview, e.Preview)
+		}
+	}
+}
+
+func TestARequestThatARuleDisfiguresStillHasItsPreview(t *testing.T) {
+	t.Parallel()
+	r := newTestRedaction(&redact.Rules{Builtin: []string{"email"}, Custom: []redact.Custom{{Name: "x", Pattern: `auto|user`}}})
+	e := leaky()
+	if r.prepare(&e); !strings.HasPrefix(e.Preview, "I am [redacted: email]") || !json.Valid(e.Body.Request) {
+		t.Errorf("%q %s", e.Preview, e.Body.Request)
+	}
+}
+
+func TestEventsThatMakeNoAnswerAreNotKept(t *testing.T) {
+	t.Parallel()
+	e := leaky()
+	e.Body.Response, e.Body.Streamed = []byte("{\"a\":\"ann@exa\"}\n{\"a\":\"mple.com\"}"), true
+	newTestRedaction(&redact.Rules{Builtin: []string{"email"}}).prepare(&e)
+	if e.Body.Response != nil || e.Body.Streamed {
+		t.Errorf("%s", e.Body.Response)
+	}
+}
+
+// clock moves on by itself, so that everything takes time.
+type clock struct {
+	at   time.Time
+	step time.Duration
+}
+
+func (c *clock) now() time.Time {
+	c.at = c.at.Add(c.step)
+	return c.at
+}
+
+func TestSlowRulesTakeTheTextsAwayAndRecover(t *testing.T) {
+	t.Parallel()
+	r := newTestRedaction(&redact.Rules{Builtin: []string{"email"}})
+	c := &clock{at: time.Unix(1_700_000_000, 0), step: redactEntryTime}
+	r.now = c.now
+	e := leaky()
+	r.prepare(&e)
+	if text := everythingOf(t, &e); strings.Contains(text, "ann") || e.BodyState != requestlog.BodyWithheld || e.Body.Request != nil || e.Error.Code != "X" {
+		t.Errorf("%s", text)
+	}
+	c.step = 0
+	c.at = c.at.Add(-time.Second) // a clock that is put back lends nothing
+	r.of("ws_1").spend(redactAllowance)
+	e = leaky()
+	r.prepare(&e)
+	if e.BodyState != requestlog.BodyWithheld {
+		t.Error("stored although the workspace has no time left")
+	}
+	c.at = c.at.Add(time.Hour)
+	e = leaky()
+	r.prepare(&e)
+	if e.BodyState != requestlog.BodyStored || strings.Contains(everythingOf(t, &e), "ann") {
+		t.Errorf("not well again: %s", everythingOf(t, &e))
+	}
+}
+
+func TestRulesThatCannotBeUsedKeepTextsOut(t *testing.T) {
+	t.Parallel()
+	r := newTestRedaction(&redact.Rules{Builtin: []string{"of a newer version"}})
+	e := leaky()
+	r.prepare(&e)
+	shown := leaky()
+	shown = r.shown(&shown)
+	for _, e := range []requestlog.Entry{e, shown} {
+		if text := everythingOf(t, &e); strings.Contains(text, "ann") || e.BodyState != requestlog.BodyWithheld {
+			t.Error(text)
+		}
+	}
+}
+
+func TestRulesFollowTheWorkspaceAndTheConfiguration(t *testing.T) {
+	t.Parallel()
+	w := &account.Workspace{ID: "ws_1"}
+	var standard []string
+	r := newRedaction(func(string) *account.Workspace { return w }, func() []string { return standard }, slog.New(slog.DiscardHandler))
+	stored := func() string {
+		e := leaky()
+		r.prepare(&e)
+		return e.EndUser
+	}
+	got := []string{stored()}
+	standard = []string{"email"}
+	got = append(got, stored())
+	w = &account.Workspace{ID: "ws_1", Redaction: &redact.Rules{Custom: []redact.Custom{{Name: "n", Pattern: "ann"}}}}
+	got = append(got, stored())
+	w = &account.Workspace{ID: "ws_1", Redaction: &redact.Rules{}}
+	got = append(got, stored())
+	want := []string{address, "[redacted: email]", "[redacted: n]@example.com", address}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

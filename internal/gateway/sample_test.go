@@ -1,0 +1,133 @@
+package gateway_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"fairlead/internal/account"
+	"fairlead/internal/gateway"
+	"fairlead/internal/mockprovider"
+	"fairlead/internal/money"
+	"fairlead/internal/provider"
+	"fairlead/internal/provider/compatible"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
+)
+
+// simulated is a gateway in front of a simulator that does not wait, and of a provider that must not be called.
+func simulated(t *testing.T) *kit {
+	t.Helper()
+	k := newKit(t)
+	sim := mockprovider.NewSimulator(mockprovider.Options{})
+	models := sim.Models()
+	var targets []*provider.Target
+	for i, o := range sim.Offers() {
+		targets = append(targets, &provider.Target{Provider: mockprovider.Provider, Model: &models[i], Upstream: o.Upstream, Price: o.Price, Simulated: true, FirstToken: 10 * time.Second})
+	}
+	p := compatible.New(
+		compatible.Vendor{Name: mockprovider.Provider, ChatPath: "/chat/completions", EmbedPath: "/embeddings", ModelsPath: "/models"},
+		compatible.Settings{BaseURL: "http://simulator.invalid/v1", Targets: targets},
+	)
+	p.Simulated, p.Transport = true, mockprovider.Transport(sim)
+	k.snapshot = route.NewSnapshot(defaultCatalog(t), []*provider.Provider{k.provider("alpha", k.alpha, target("large", 2, 8)), p})
+	k.gateway.Update(k.settings, k.snapshot)
+	return k
+}
+
+// sample sends one sample and returns its entry.
+func (k *kit) sample(one mockprovider.Sample, workspace *account.Workspace) *requestlog.Entry {
+	k.Helper()
+	ctx, leave := context.WithCancel(k.Context())
+	defer leave()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://gateway.invalid"+gateway.Prefix+"/"+one.Endpoint, bytes.NewReader(one.Body))
+	if err != nil {
+		k.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	for name, value := range one.Header {
+		req.Header.Set(name, value)
+	}
+	resp, err := mockprovider.Transport(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		k.gateway.ServeSample(w, r, workspace, one.Endpoint, one.Models)
+	})).RoundTrip(req)
+	if err != nil {
+		k.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if one.Leaves {
+		_, _ = resp.Body.Read(make([]byte, 1))
+		leave()
+	} else {
+		_, _ = io.Copy(io.Discard, resp.Body)
+	}
+	return k.entry()
+}
+
+func TestSampleTrafficShowsEverythingAndTouchesNobody(t *testing.T) {
+	t.Parallel()
+	k := simulated(t)
+	broke := &account.Workspace{ID: "ws_1", Name: "Home", LogBodies: true, Budget: &account.Budget{Amount: 0, Period: account.Monthly}}
+	seen := map[string]int{}
+	note := func(what string, is bool) {
+		if is {
+			seen[what]++
+		}
+	}
+	samples := mockprovider.Traffic()
+	for _, one := range samples {
+		e := k.sample(one, broke)
+		if !e.Simulated || e.KeyID != requestlog.SampleKey || e.WorkspaceID != "ws_1" {
+			t.Errorf("%s is not marked: %+v", one.Body, e)
+		}
+		saved, compared := e.Saved()
+		seen[string(e.Outcome)]++
+		note("decision "+string(e.DecisionKind), true)
+		note("stream", e.Stream)
+		note("tool calls", e.Finish == "tool_calls")
+		note("cached tokens", e.Usage.CacheRead > 0)
+		note("reasoning", e.Usage.Reasoning > 0)
+		note("saved", compared && saved > 0)
+		note("dearer", compared && saved < 0)
+		note("text refused", e.BodyState == requestlog.BodyRefused)
+		note("text stored", e.BodyState == requestlog.BodyStored)
+		note("session", e.Session != "")
+		note("tags", len(e.Tags) > 0)
+		note("embeddings", e.Endpoint == "embeddings")
+		note("estimated usage", e.Usage.Estimated)
+	}
+	for _, what := range []string{
+		"ok", "client_error", "upstream_error", "rejected", "cancelled", "partial", "decision expected", "decision fallback",
+		"stream", "tool calls", "cached tokens", "reasoning", "saved", "dearer", "text refused", "text stored", "session", "tags",
+		"embeddings", "estimated usage",
+	} {
+		if seen[what] == 0 {
+			t.Errorf("no sample shows %s: %v", what, seen)
+		}
+	}
+	if seen["ok"] < len(samples)*2/3 {
+		t.Errorf("only %d of %d went well", seen["ok"], len(samples))
+	}
+	if calls := k.alpha.Calls(); len(calls) > 0 {
+		t.Errorf("a provider was called: %s", calls[0].Body)
+	}
+	if broke.Budget == nil || broke.Budget.Amount != money.Amount(0) {
+		t.Error("the workspace's own budget was changed")
+	}
+}
+
+func TestSampleKeyObeysItsModels(t *testing.T) {
+	t.Parallel()
+	k := simulated(t)
+	one := mockprovider.Traffic()[0]
+	one.Models = []string{"sim-nano"}
+	one.Body = bytes.Replace(one.Body, []byte(`"auto"`), []byte(`"sim-large"`), 1)
+	e := k.sample(one, &account.Workspace{ID: "ws_1"})
+	if e.Outcome != requestlog.Rejected || e.Model != "" || !slices.Equal(e.Decision.Input.AllowedModels, one.Models) {
+		t.Errorf("%+v", e)
+	}
+}

@@ -1,0 +1,38 @@
+package redact
+
+import (
+	"net/netip"
+	"strings"
+)
+
+var addressSet = setOf(digits + "abcdefABCDEF:.")
+
+const longestAddress = 45 // characters of an IPv6 address that ends with an IPv4 one
+
+// findAddresses looks where the characters of addresses stand together.
+func findAddresses(s string, found func(start, end int)) {
+	runs(s, addressSet, func(start, end int) {
+		for start < end && s[start] == '.' {
+			start++
+		}
+		for end > start && (s[end-1] == '.' || (s[end-1] == ':' && !strings.HasSuffix(s[start:end], "::"))) {
+			end--
+		}
+		if end-start > longestAddress || isWord(before(s, start)) || isWord(after(s, end)) {
+			return
+		}
+		text := s[start:end]
+		if host, _, port := strings.Cut(text, ":"); port && strings.Count(text, ":") == 1 {
+			text = host // an IPv4 address with a port
+		}
+		if isAddress(text) {
+			found(start, start+len(text))
+		}
+	})
+}
+
+// isAddress leaves out what program texts are full of, such as a::b.
+func isAddress(text string) bool {
+	_, err := netip.ParseAddr(text)
+	return err == nil && strings.ContainsAny(text, digits)
+}

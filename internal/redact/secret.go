@@ -1,0 +1,182 @@
+package redact
+
+import "strings"
+
+// token is how the keys of a vendor look: what they begin with, what comes after, and how much of it at least.
+type token struct {
+	prefix string
+	set    *[256]bool
+	least  int
+}
+
+var (
+	plainSet  = setOf(digits + letters)
+	nameSet   = setOf(digits + letters + "_-")
+	upperSet  = setOf(digits + letters[:26])
+	bearerSet = setOf(digits + letters + "-._~+/=")
+	jwtSet    = setOf(digits + letters + "_-.")
+)
+
+// tokens are the keys of vendors, and our own.
+var tokens = []token{
+	{"sk-", nameSet, 16},
+	{"sk_live_", plainSet, 16},
+	{"sk_test_", plainSet, 16},
+	{"rk_live_", plainSet, 16},
+	{"ghp_", plainSet, 30},
+	{"gho_", plainSet, 30},
+	{"ghu_", plainSet, 30},
+	{"ghs_", plainSet, 30},
+	{"ghr_", plainSet, 30},
+	{"github_pat_", nameSet, 22},
+	{"glpat-", nameSet, 20},
+	{"xoxb-", nameSet, 10},
+	{"xoxp-", nameSet, 10},
+	{"xoxa-", nameSet, 10},
+	{"xoxs-", nameSet, 10},
+	{"xapp-", nameSet, 10},
+	{"AKIA", upperSet, 16},
+	{"ASIA", upperSet, 16},
+	{"AIza", nameSet, 35},
+	{"ya29.", nameSet, 20},
+	{"hf_", plainSet, 30},
+	{"gsk_", plainSet, 40},
+	{"xai-", nameSet, 40},
+	{"r8_", plainSet, 37},
+	{"pplx-", plainSet, 40},
+	{"npm_", plainSet, 36},
+	{"pypi-", nameSet, 40},
+	{"SG.", jwtSet, 40},
+	{"dop_v1_", plainSet, 40},
+	{"shpat_", plainSet, 32},
+	{"fl_", plainSet, 30},
+	{"eyJ", jwtSet, 30},
+}
+
+// tokensBy has the tokens by their first byte; secretStart the bytes that keys and the word Bearer begin with.
+var tokensBy, secretStart = sortTokens()
+
+func sortTokens() (by [256][]token, start [256]bool) {
+	for _, t := range tokens {
+		first := t.prefix[0]
+		by[first], start[first] = append(by[first], t), true
+	}
+	start['b'], start['B'] = true, true
+	return by, start
+}
+
+// findSecrets looks at the beginning of each word for keys and bearer tokens, and then for private keys and
+// passwords in addresses.
+func findSecrets(s string, found func(start, end int)) {
+	for i := 0; i < len(s); i++ {
+		if !secretStart[s[i]] || isWord(before(s, i)) {
+			continue
+		}
+		if end := tokenEnd(s, i, tokensBy[s[i]]); end > i {
+			found(i, end)
+			i = end - 1
+		} else if start, end := bearerSpan(s, i); end > i {
+			found(start, end)
+			i = end - 1
+		}
+	}
+	findPrivateKeys(s, found)
+	findPasswords(s, found)
+}
+
+func tokenEnd(s string, start int, candidates []token) int {
+	for _, t := range candidates {
+		if !strings.HasPrefix(s[start:], t.prefix) {
+			continue
+		}
+		body := start + len(t.prefix)
+		end := spanEnd(s, body, t.set)
+		if end-body < t.least || (t.prefix == "eyJ" && strings.Count(s[start:end], ".") < 2) {
+			continue
+		}
+		return end
+	}
+	return 0
+}
+
+// spanEnd is where the characters of the set end; a dot at the end belongs to the sentence.
+func spanEnd(s string, start int, set *[256]bool) int {
+	end := start
+	for end < len(s) && set[s[end]] {
+		end++
+	}
+	for end > start && s[end-1] == '.' {
+		end--
+	}
+	return end
+}
+
+const (
+	bearer      = "bearer "
+	leastBearer = 16
+)
+
+// bearerSpan is where the token after the word Bearer is, in any case; zeros when there is none. The word stays.
+func bearerSpan(s string, word int) (start, end int) {
+	start = word + len(bearer)
+	if len(s) < start || !strings.EqualFold(s[word:start], bearer) {
+		return 0, 0
+	}
+	for start < len(s) && s[start] == ' ' {
+		start++
+	}
+	if end = spanEnd(s, start, bearerSet); end-start < leastBearer {
+		return 0, 0
+	}
+	return start, end
+}
+
+// findPrivateKeys takes blocks in PEM form; one that is cut off is taken to the end.
+func findPrivateKeys(s string, found func(start, end int)) {
+	const begin, rest = "-----BEGIN ", "PRIVATE KEY-----"
+	for from := 0; ; {
+		i := strings.Index(s[from:], begin)
+		if i < 0 {
+			return
+		}
+		i += from
+		from = i + len(begin)
+		if head := s[from:min(len(s), from+len("ENCRYPTED ")+len(rest))]; !strings.Contains(head, rest) {
+			continue // a certificate, or a public key
+		}
+		end := len(s)
+		if last := strings.Index(s[from:], "-----END "); last >= 0 {
+			last += from + len("-----END ")
+			if line := strings.Index(s[last:], "-----"); line >= 0 {
+				end = last + line + len("-----")
+			}
+		}
+		found(i, end)
+		from = end
+	}
+}
+
+const longestUserInfo = 300
+
+// findPasswords takes the password of an address such as postgres://user:password@host.
+func findPasswords(s string, found func(start, end int)) {
+	for from := 0; ; {
+		i := strings.Index(s[from:], "://")
+		if i < 0 {
+			return
+		}
+		from += i + len("://")
+		stop := min(len(s), from+longestUserInfo)
+		host := strings.IndexAny(s[from:stop], "/?# \t\r\n\"'<>")
+		if host >= 0 {
+			stop = from + host
+		}
+		at := strings.LastIndexByte(s[from:stop], '@')
+		if at < 0 {
+			continue
+		}
+		if colon := strings.IndexByte(s[from:from+at], ':'); colon >= 0 && colon+1 < at {
+			found(from+colon+1, from+at)
+		}
+	}
+}

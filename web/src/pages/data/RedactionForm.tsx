@@ -1,0 +1,185 @@
+import { ActionIcon, Button, Group, SimpleGrid, Stack, Switch, Text, TextInput } from "@mantine/core";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { type FormEvent, useState } from "react";
+
+import type { Schema } from "../../api/client";
+import { asApiError } from "../../api/errors";
+import { saveWorkspace, workspaceQuery } from "../../api/manage";
+import { ErrorPanel } from "../../components/ErrorPanel";
+import { Icon } from "../../components/Icon";
+import { notifyDone } from "../../lib/notify";
+import { type Draft, draftOf, inForce, isChanged, maxCustom, rulesOf, withBuiltin } from "./redaction";
+import { RedactionTester } from "./RedactionTester";
+
+interface Props {
+  workspace: Schema["WorkspaceView"];
+  settings: Schema["SettingsView"];
+  editable: boolean;
+}
+
+/** What is taken out of texts before they are stored, with a place to try it. */
+export function RedactionForm({ workspace, settings, editable }: Props) {
+  const facts = settings.redaction;
+  const [draft, setDraft] = useState(() => draftOf(workspace.redaction, facts));
+  const save = useSave();
+  const problems = save.error ? asApiError(save.error).problems : {};
+  const fields = Object.keys(problems).some((param) => param.startsWith("redaction."));
+  const change = (next: Draft) => {
+    setDraft(next);
+    save.reset();
+  };
+  const onSubmit = (event: FormEvent) => {
+    event.preventDefault();
+    save.mutate({ redaction: rulesOf(draft, facts) });
+  };
+  return (
+    <Stack gap="lg" maw={720}>
+      <form onSubmit={onSubmit}>
+        <Stack gap="md">
+          <Text size="sm" c="dimmed">
+            What a rule finds in a request, an answer, a preview or an error message is replaced by a mark
+            such as [redacted: email] before it is stored. Providers get the text as it was sent. What is
+            stored already stays as it is.
+          </Text>
+          <Switch
+            label="Use the gateway’s rules"
+            description={
+              facts.default.length > 0
+                ? `It takes out: ${facts.default.join(", ")}.`
+                : "It takes out nothing by itself."
+            }
+            checked={draft.inherit}
+            disabled={!editable}
+            onChange={(event) => change({ ...draft, inherit: event.currentTarget.checked })}
+          />
+          {!draft.inherit && (
+            <>
+              <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="sm">
+                {facts.builtin.map((rule) => (
+                  <Switch
+                    key={rule.name}
+                    label={rule.name}
+                    description={rule.description}
+                    checked={draft.builtin.includes(rule.name)}
+                    disabled={!editable}
+                    onChange={(event) => change(withBuiltin(draft, rule.name, event.currentTarget.checked))}
+                  />
+                ))}
+              </SimpleGrid>
+              <CustomRules
+                custom={draft.custom}
+                editable={editable}
+                problems={problems}
+                onChange={(custom) => change({ ...draft, custom })}
+              />
+            </>
+          )}
+          {save.error && !fields && <ErrorPanel what="The rules were not saved" error={save.error} />}
+          {editable && (
+            <Group>
+              <Button
+                type="submit"
+                disabled={!isChanged(draft, workspace.redaction, facts)}
+                loading={save.isPending}
+              >
+                Save rules
+              </Button>
+              <Text size="xs" c="dimmed">
+                For texts stored from now on; nothing needs a restart.
+              </Text>
+            </Group>
+          )}
+        </Stack>
+      </form>
+      {editable && <RedactionTester rules={inForce(draft, facts)} />}
+    </Stack>
+  );
+}
+
+interface CustomProps {
+  custom: Draft["custom"];
+  editable: boolean;
+  problems: Record<string, string>;
+  onChange: (custom: Draft["custom"]) => void;
+}
+
+function CustomRules({ custom, editable, problems, onChange }: CustomProps) {
+  const set = (at: number, change: Partial<Draft["custom"][number]>) =>
+    onChange(custom.map((rule, i) => (i === at ? { ...rule, ...change } : rule)));
+  return (
+    <Stack gap="xs" role="group" aria-label="Rules of your own">
+      <Text size="sm" fw={600}>
+        Rules of your own
+      </Text>
+      {custom.map((rule, i) => (
+        <Group key={i} gap="xs" align="flex-start" wrap="nowrap">
+          <TextInput
+            w={160}
+            aria-label={`Name of rule ${i + 1}`}
+            placeholder="Name"
+            maxLength={40}
+            value={rule.name}
+            disabled={!editable}
+            error={problems[`redaction.custom[${i}].name`]}
+            onChange={(event) => set(i, { name: event.currentTarget.value })}
+          />
+          <TextInput
+            flex={1}
+            ff="monospace"
+            aria-label={`Pattern of rule ${i + 1}`}
+            placeholder="Pattern, such as \bACME-\d{6}\b"
+            maxLength={300}
+            spellCheck={false}
+            value={rule.pattern}
+            disabled={!editable}
+            error={problems[`redaction.custom[${i}].pattern`]}
+            onChange={(event) => set(i, { pattern: event.currentTarget.value })}
+          />
+          {editable && (
+            <ActionIcon
+              variant="subtle"
+              color="red"
+              size={36}
+              aria-label={`Remove rule ${rule.name || i + 1}`}
+              onClick={() => onChange(custom.filter((_, at) => at !== i))}
+            >
+              <Icon name="trash" size={16} />
+            </ActionIcon>
+          )}
+        </Group>
+      ))}
+      {editable && (
+        <Group gap="sm">
+          <Button
+            size="xs"
+            variant="default"
+            leftSection={<Icon name="plus" size={14} />}
+            disabled={custom.length >= maxCustom}
+            onClick={() => onChange([...custom, { name: "", pattern: "" }])}
+          >
+            Add a rule
+          </Button>
+          <Text size="xs" c="dimmed">
+            Regular expressions in RE2 syntax, {maxCustom} at most.
+          </Text>
+        </Group>
+      )}
+      {!editable && custom.length === 0 && (
+        <Text size="sm" c="dimmed">
+          None.
+        </Text>
+      )}
+    </Stack>
+  );
+}
+
+function useSave() {
+  const queryClient = useQueryClient();
+  return useMutation({
+    mutationFn: saveWorkspace,
+    onSuccess: (held) => {
+      queryClient.setQueryData(workspaceQuery.queryKey, held);
+      notifyDone("Saved, and read back from the gateway.");
+    },
+  });
+}
