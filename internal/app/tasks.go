@@ -7,10 +7,8 @@ import (
 	"time"
 
 	"fairlead/internal/config"
-	"fairlead/internal/requestlog"
 	"fairlead/internal/spool"
 	"fairlead/internal/store"
-	"fairlead/internal/wire/chat"
 )
 
 // drainTime is how long requests under way may go on after the signal to stop.
@@ -26,20 +24,12 @@ func (a *App) start(ctx context.Context) {
 	})
 	a.tasks.Go(func() { a.expire(ctx) })
 	a.tasks.Go(func() { a.listenForReloads(ctx) })
+	a.tasks.Go(func() { a.keepPrices(ctx) })
+	a.tasks.Go(func() { a.watchPrices(ctx) })
 	if path := a.loaded().Path; path != "" {
 		a.tasks.Go(func() {
 			a.report("watch configuration", config.Watch(ctx, path, func() { a.reload(ctx, "the file changed") }))
 		})
-	}
-}
-
-// assembleAnswer joins the stored events of a stream into one answer, away from the request's own path.
-func assembleAnswer(e *requestlog.Entry) {
-	if !e.Body.Streamed {
-		return
-	}
-	if whole, err := chat.Assemble(e.Body.Response); err == nil {
-		e.Body.Response, e.Body.Streamed = whole, false
 	}
 }
 

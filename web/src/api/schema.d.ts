@@ -862,6 +862,8 @@ export interface components {
         BillView: {
             /** @description The day the prices were read. */
             as_of: string;
+            /** @description Which card of the price was used, such as a tier for long prompts, a service tier or a promotion; empty for the usual one. */
+            card: string;
             /**
              * @description What kind of prices these are; local ones are of a server on this machine.
              * @enum {string}
@@ -1404,15 +1406,27 @@ export interface components {
             /** Format: date-time */
             start: string;
         };
+        Image: {
+            detail?: string;
+            /** Format: int64 */
+            h?: number;
+            /** Format: int64 */
+            w?: number;
+        };
         Input: {
             allow_unpriced?: boolean;
             allowed_models?: string[];
+            /** Format: date-time */
+            at?: string;
             baseline_hint?: components["schemas"]["Baseline"];
             /** Format: int64 */
             choices: number;
             controls?: components["schemas"]["Controls"];
             /** Format: int64 */
             dimensions?: number;
+            image_sizes?: components["schemas"]["Image"][];
+            /** Format: int64 */
+            image_urls?: number;
             /** Format: int64 */
             images?: number;
             /** Format: int64 */
@@ -1428,6 +1442,7 @@ export interface components {
             pinned_embedding?: string;
             sampling?: string[];
             stream: boolean;
+            text?: components["schemas"]["Text"];
             token_input?: boolean;
         };
         InvitationList: {
@@ -1824,6 +1839,10 @@ export interface components {
             setup_needed: boolean;
         };
         RequestBody: {
+            /** @description The request told in the chat format, where it came in another; else null. */
+            chat_request: string | null;
+            /** @description The answer told in the chat format, where it went out in another; else null. */
+            chat_response: string | null;
             /** @description Why the texts are not there, as a sentence; null when they are. */
             reason: string | null;
             /** @description The request body as the client sent it. */
@@ -2178,6 +2197,9 @@ export interface components {
             target: string;
             /** @description The name the provider knows the model by. */
             upstream: string;
+        };
+        Text: {
+            counts: number[];
         };
         TierView: {
             /** Format: int64 */
