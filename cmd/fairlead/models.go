@@ -8,13 +8,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"fairlead/internal/app"
 	"fairlead/internal/catalog"
 	"fairlead/internal/llm"
-	"fairlead/internal/money"
 )
 
 // modelFlags choose models.
@@ -25,8 +25,10 @@ type modelFlags struct {
 }
 
 func newModels(c *console, o *options) *cobra.Command {
-	return group("models", "List models with prices and abilities", `  fairlead models list
-  fairlead models list --all --kind embedding`, newModelsList(c, o))
+	return group("models", "List models with prices and abilities, and keep prices current", `  fairlead models list
+  fairlead models list --all --kind embedding
+  fairlead models show gpt-4.1
+  fairlead models import --from models.dev --dry-run`, newModelsList(c, o), newModelsShow(c, o), newModelsPrice(c, o), newModelsImport(c, o))
 }
 
 func newModelsList(c *console, o *options) *cobra.Command {
@@ -41,7 +43,7 @@ func newModelsList(c *console, o *options) *cobra.Command {
 				return usage("use  --kind chat  or  --kind embedding", "unknown kind %q", f.kind)
 			}
 			return withFleet(cmd.Context(), c, o, func(fleet *app.Fleet) error {
-				return listModels(c, o, f, gather(fleet, f))
+				return listModels(c, o, f, gather(fleet, f, c.now()))
 			})
 		},
 	}
@@ -79,12 +81,15 @@ type offered struct {
 
 type modelTarget struct {
 	provider string
+	upstream string
 	price    *catalog.Price
-	here     bool // a configured provider offers it
+	here     bool   // a configured provider offers it
+	needs    string // what it takes more than a key
+	unpriced string // why there is no price, where that is known
 }
 
-// gather collects the models by name.
-func gather(fleet *app.Fleet, f modelFlags) []offered {
+// gather collects the models by name, with the prices of a moment.
+func gather(fleet *app.Fleet, f modelFlags, now time.Time) []offered {
 	byName := map[string]*offered{}
 	add := func(m *catalog.Model, t modelTarget) {
 		if (f.provider != "" && t.provider != f.provider) || !ofKind(m, f.kind) {
@@ -95,12 +100,15 @@ func gather(fleet *app.Fleet, f modelFlags) []offered {
 			o = &offered{model: m}
 			byName[m.Name] = o
 		}
+		if t.price != nil {
+			t.price = t.price.At(now)
+		}
 		if !slices.ContainsFunc(o.targets, func(x modelTarget) bool { return x.provider == t.provider }) {
 			o.targets = append(o.targets, t)
 		}
 	}
 	for _, t := range fleet.Targets() {
-		add(t.Model, modelTarget{t.Provider, t.Price, true})
+		add(t.Model, modelTarget{provider: t.Provider, upstream: t.Upstream, price: t.Price, here: true})
 	}
 	if f.all {
 		addCatalog(fleet.Catalog(), add)
@@ -117,7 +125,7 @@ func addCatalog(known *catalog.Catalog, add func(*catalog.Model, modelTarget)) {
 	for _, name := range known.Providers() {
 		for _, offer := range known.Offers(name) {
 			if m := known.At(offer); m != nil {
-				add(m, modelTarget{provider: name, price: offer.Price})
+				add(m, modelTarget{provider: name, upstream: offer.Upstream, price: offer.Price})
 			}
 		}
 	}
@@ -136,7 +144,7 @@ func ofKind(m *catalog.Model, kind string) bool {
 func listModels(c *console, o *options, f modelFlags, models []offered) error {
 	if o.json {
 		for i := range models {
-			if err := c.writeJSON(viewModel(&models[i])); err != nil {
+			if err := c.writeJSON(viewModel(&models[i], c.now())); err != nil {
 				return err
 			}
 		}
@@ -222,73 +230,4 @@ func qualityText(q float64) string {
 		return unknown
 	}
 	return strconv.FormatFloat(q, 'f', 2, 64)
-}
-
-// modelView is a model as JSON. Names are those of the admin API.
-type modelView struct {
-	Name       string       `json:"name"`
-	Vendor     string       `json:"vendor"`
-	Kind       llm.Op       `json:"kind"`
-	Context    *int64       `json:"context"`
-	MaxOutput  *int64       `json:"max_output"`
-	Abilities  []string     `json:"abilities"`
-	Quality    *float64     `json:"quality"`
-	Dimensions []int64      `json:"dimensions"`
-	Aliases    []string     `json:"aliases"`
-	Deprecated bool         `json:"deprecated"`
-	Targets    []targetView `json:"targets"`
-}
-
-type targetView struct {
-	Provider   string     `json:"provider"`
-	Configured bool       `json:"configured"`
-	Price      *priceView `json:"price"`
-}
-
-type priceView struct {
-	Input      money.Amount  `json:"input_per_mtok_usd"`
-	Output     money.Amount  `json:"output_per_mtok_usd"`
-	CacheRead  *money.Amount `json:"cache_read_per_mtok_usd"`
-	CacheWrite *money.Amount `json:"cache_write_per_mtok_usd"`
-	PerRequest money.Amount  `json:"per_request_usd"`
-	Source     string        `json:"source"`
-	AsOf       string        `json:"as_of"`
-}
-
-func viewModel(m *offered) modelView {
-	v := modelView{
-		Name: m.model.Name, Vendor: m.model.Vendor, Kind: m.model.Op, Context: known(m.model.Context), MaxOutput: known(m.model.MaxOutput),
-		Abilities: m.model.Abilities.Names(), Quality: known(m.model.Quality), Dimensions: m.model.Dimensions, Aliases: m.model.Aliases,
-		Deprecated: m.model.Deprecated,
-	}
-	for _, t := range m.targets {
-		v.Targets = append(v.Targets, targetView{t.provider, t.here, viewPrice(t.price)})
-	}
-	return v
-}
-
-func viewPrice(p *catalog.Price) *priceView {
-	if p == nil {
-		return nil
-	}
-	return &priceView{
-		Input: money.Amount(p.Input), Output: money.Amount(p.Output), CacheRead: rateAmount(p.CacheRead), CacheWrite: rateAmount(p.CacheWrite),
-		PerRequest: p.PerRequest, Source: p.Source, AsOf: p.AsOf,
-	}
-}
-
-// rateAmount is a rate in dollars per million tokens; both count nano-dollars.
-func rateAmount(r *money.Rate) *money.Amount {
-	if r == nil {
-		return nil
-	}
-	return new(money.Amount(*r))
-}
-
-// known is nil for what is not known.
-func known[T int64 | float64](n T) *T {
-	if n <= 0 {
-		return nil
-	}
-	return &n
 }

@@ -16,9 +16,12 @@ const estimate = "Estimate: same tokens at list prices; another model might have
 // classNames are the rows of a bill in their order. Reasoning is a part of output that is shown apart.
 var classNames = []struct{ class, name string }{
 	{"input", "uncached input"},
+	{"input_audio", "sound heard"},
 	{"cache_read", "cache read"},
 	{"cache_write", "cache write"},
+	{"cache_write_1h", "cache write, 1 h"},
 	{"output", "output"},
+	{"output_audio", "sound spoken"},
 	{"reasoning", "  of it reasoning"},
 	{"request", "per request"},
 }
@@ -44,6 +47,7 @@ func (p *page) money(e *requestlog.Entry) {
 		switch {
 		case c.class == "reasoning" && tokens > 0:
 			add(c.name, count(tokens), "", "", "", "")
+		case tokens == 0 && own == nil && base == nil && (c.class == "input_audio" || c.class == "cache_write_1h" || c.class == "output_audio"):
 		case c.class == "request" && (own != nil || base != nil):
 			add(c.name, "", "", rowAmount(own), "", rowAmount(base))
 		case c.class != "reasoning" && c.class != "request":
@@ -68,11 +72,23 @@ func (p *page) saving(e *requestlog.Entry) {
 		p.fact("cost", "unknown: nobody has told the price of "+e.Model)
 	}
 	if e.Bill != nil {
-		p.fact("prices", strings.TrimSuffix(strings.Join([]string{or(e.Bill.Source), e.Bill.AsOf}, ", "), ", "))
+		p.fact("prices", pricesText(e.Bill))
 	}
 	if e.Usage.Estimated {
 		p.fact("tokens", "our own count: the provider told none, or an impossible one")
 	}
+}
+
+// pricesText says where the prices of a bill come from, and which card of them it was.
+func pricesText(b *catalog.Bill) string {
+	text := or(b.Source)
+	if b.AsOf != "" {
+		text += ", " + b.AsOf
+	}
+	if b.Card != "" && b.Card != "base" {
+		text += " (" + b.Card + ")"
+	}
+	return text
 }
 
 // baselineSource says why a model is the baseline.
@@ -114,7 +130,9 @@ func rowAmount(r *catalog.Row) string {
 
 func classTokens(u llm.Usage, class string) int64 {
 	return map[string]int64{
-		"input": u.Input, "cache_read": u.CacheRead, "cache_write": u.CacheWrite, "output": u.Output, "reasoning": u.Reasoning,
+		"input": u.Input - u.AudioInput, "input_audio": u.AudioInput, "cache_read": u.CacheRead,
+		"cache_write": u.CacheWrite - u.CacheWriteLong, "cache_write_1h": u.CacheWriteLong,
+		"output": u.Output - u.AudioOutput, "output_audio": u.AudioOutput, "reasoning": u.Reasoning,
 	}[class]
 }
 

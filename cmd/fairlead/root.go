@@ -11,7 +11,6 @@ import (
 
 	"fairlead/internal/app"
 	"fairlead/internal/config"
-	"fairlead/internal/provider/compatible"
 )
 
 // options are the flags that every command has.
@@ -84,7 +83,7 @@ func (o *options) flags() map[string]string {
 
 // load reads the configuration as this command line has it.
 func (o *options) load(c *console, flags map[string]string) (*config.Loaded, error) {
-	loaded, err := config.Load(config.Options{Path: o.config, Env: c.env, Flags: flags, Vendors: vendors()})
+	loaded, err := config.Load(config.Options{Path: o.config, Env: c.env, Flags: flags, Vendors: app.VendorNames()})
 	if problems, ok := errors.AsType[*config.Problems](err); ok && onlyFlags(problems) {
 		return nil, &usageError{err}
 	}
@@ -113,13 +112,4 @@ func (o *options) open(ctx context.Context, c *console) (*app.Instance, error) {
 		c.say(o, "made a new data directory: %s", loaded.Config.DataDir)
 	}
 	return instance, nil
-}
-
-// vendors are the names that bring their address and models.
-func vendors() []string {
-	var names []string
-	for _, v := range compatible.Vendors() {
-		names = append(names, v.Name)
-	}
-	return names
 }

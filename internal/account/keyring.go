@@ -166,8 +166,9 @@ func (r *Keyring) grant(found *slot) (*Grant, error) {
 	return &Grant{Key: key, Workspace: found.workspace.Load()}, nil // never nil: see takeInto
 }
 
-// keyFrom takes the bearer token of a request. Two different keys of ours in one request are refused, because
-// nobody could say for whom it was meant.
+// keyFrom takes the bearer token of a request or, where there is none, its x-api-key, which is how clients of the
+// messages format say it. Two different keys of ours in one request are refused, because nobody could say for whom it
+// was meant.
 func keyFrom(h http.Header) (string, error) {
 	text := ""
 	for _, value := range h.Values("Authorization") {
@@ -183,13 +184,16 @@ func keyFrom(h http.Header) (string, error) {
 	for _, name := range []string{"X-Api-Key", "Api-Key"} {
 		for _, other := range h.Values(name) {
 			other = strings.TrimSpace(other)
+			if text == "" && name == "X-Api-Key" {
+				text = other
+			}
 			if looksLikeKey(text) && looksLikeKey(other) && other != text {
 				return "", twoKeys()
 			}
 		}
 	}
 	if text == "" {
-		return "", llm.Errorf(llm.MissingAPIKey, "No API key was sent. Send the header \"Authorization: Bearer <API key>\"; keys are made in the dashboard under API keys.")
+		return "", llm.Errorf(llm.MissingAPIKey, "No API key was sent. Send the header \"Authorization: Bearer <API key>\", or x-api-key; keys are made in the dashboard under API keys.")
 	}
 	return text, nil
 }

@@ -49,6 +49,12 @@ func (s *site) furnish() Parts {
 	s.world, s.fleet, s.feed, s.lines = newWorld(), &fleet{enabled: map[string]bool{"acme": true}}, requestlog.NewFeed(), &bytes.Buffer{}
 	s.log = &entryLog{bodies: map[string]requestlog.Body{}, groups: map[string][]requestlog.Group{}}
 	return Parts{
+		Transcript: func(format string, body requestlog.Body) (request, response []byte) {
+			if format != "messages" {
+				return nil, nil
+			}
+			return append([]byte("chat of "), body.Request...), append([]byte("chat of "), body.Response...)
+		},
 		People: s.world, Workspaces: s.world, Keys: s.world, Keyring: s.world, Audit: s.world, Notes: s.world,
 		Requests: s.log, Live: s.feed, Eraser: s.log, Spending: s.world, Fleet: s.fleet, Prober: s.fleet, Credentials: s.fleet, Switch: s.fleet,
 		Prices: s.fleet, Names: s.world,

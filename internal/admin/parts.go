@@ -34,6 +34,8 @@ type Parts struct {
 	Samples     Samples
 	Instance    Instance
 
+	// Transcript tells a stored request and its answer in the chat format, where they are in another; else nothing.
+	Transcript  func(format string, body requestlog.Body) (request, response []byte)
 	Unreachable func(error) bool // tells that the store is away; may be nil
 
 	PublicURL  string // address under which people reach the dashboard; its origin may send changes

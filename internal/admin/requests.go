@@ -74,6 +74,9 @@ type RequestBody struct {
 	Request  *string `json:"request" doc:"The request body as the client sent it."`
 	Response *string `json:"response" doc:"The answer as the client got it; for a stream, its events joined by newlines."`
 	Streamed bool    `json:"streamed" doc:"response is a list of events."`
+
+	ChatRequest  *string `json:"chat_request" doc:"The request told in the chat format, where it came in another; else null."`
+	ChatResponse *string `json:"chat_response" doc:"The answer told in the chat format, where it went out in another; else null."`
 }
 
 type requestPath struct {
@@ -193,8 +196,10 @@ func (a *API) getRequestBody(ctx context.Context, c *call, in *requestPath) (*ou
 	if err != nil {
 		return nil, err
 	}
+	request, response := a.Transcript(entry.Format, body)
 	return &output[RequestBody]{RequestBody{
 		State: string(requestlog.BodyStored), Request: bodyText(body.Request), Response: bodyText(body.Response), Streamed: body.Streamed,
+		ChatRequest: bodyText(request), ChatResponse: bodyText(response),
 	}}, nil
 }
 

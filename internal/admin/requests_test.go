@@ -205,6 +205,20 @@ func TestBodySaysWhyItIsAbsent(t *testing.T) {
 	}
 }
 
+func TestBodyOfAnotherFormatIsToldInChatToo(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	e := entry("req_1", home)
+	e.Format = "messages"
+	s.log.entries = []requestlog.Entry{e}
+	s.log.bodies["req_1"] = requestlog.Body{Request: []byte("a"), Response: []byte("b")}
+	var got RequestBody
+	s.call("GET", "/requests/req_1/body", "", as("acc_developer")).want(200).into(&got)
+	if *got.Request != "a" || got.ChatRequest == nil || *got.ChatRequest != "chat of a" || *got.ChatResponse != "chat of b" {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestStoredBodyIsShownAsText(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

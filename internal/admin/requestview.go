@@ -116,6 +116,7 @@ type BillView struct {
 	Kind   string       `json:"price_source" enum:"list,override,provider-reported,local" doc:"What kind of prices these are; local ones are of a server on this machine."`
 	Source string       `json:"source" doc:"Exactly where the prices come from, such as the lists they were read from."`
 	AsOf   string       `json:"as_of" doc:"The day the prices were read."`
+	Card   string       `json:"card" doc:"Which card of the price was used, such as a tier for long prompts, a service tier or a promotion; empty for the usual one."`
 }
 
 // BillRow is one line of a bill.
@@ -184,7 +185,7 @@ func billView(b *catalog.Bill) *BillView {
 	if b == nil {
 		return nil
 	}
-	v := &BillView{Rows: make([]BillRow, 0, len(b.Rows)), Total: b.Total, Kind: priceSource(b.Source), Source: b.Source, AsOf: b.AsOf}
+	v := &BillView{Rows: make([]BillRow, 0, len(b.Rows)), Total: b.Total, Kind: priceSource(b.Source), Source: b.Source, AsOf: b.AsOf, Card: b.Card}
 	for _, row := range b.Rows {
 		line := BillRow{Class: row.Class, Amount: row.Amount}
 		if row.Class != "request" {

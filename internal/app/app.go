@@ -89,7 +89,6 @@ type App struct {
 	devToken                string
 
 	reloading sync.Mutex
-	pricing   sync.Mutex // held while a price is changed
 	tasks     sync.WaitGroup
 	endTasks  context.CancelFunc
 }
@@ -294,7 +293,7 @@ func (a *App) openGateway(ctx context.Context, c config.Config) (err error) {
 	a.ledger = ledger.New(ledger.Options{Spent: a.spent, OnWarn: a.warnBudget})
 	a.metrics = telemetry.NewMetrics(telemetry.Build{Version: a.version}, a.gauges())
 	a.gateway = gateway.New(gateway.Parts{
-		Format: chat.Format{}, Keys: a.keyring, Limits: limit.NewMemory(time.Now), Ledger: a.ledger, Health: a.health,
+		Routes: routes(), Batches: chat.Format{}, Keys: a.keyring, Limits: limit.NewMemory(time.Now), Ledger: a.ledger, Health: a.health,
 		Retries: health.NewRetryBudget(time.Now),
 		Egress:  a.egress, Log: a.spool, Pins: a.accounts, Observe: a.observe, Started: a.observeStart,
 		Logger: a.log, Settings: gatewaySettings(c), Snapshot: f.snapshot(), Draw: rand.Float64,
@@ -324,14 +323,21 @@ func (a *App) build(ctx context.Context, c config.Config) (*fleet, error) {
 	if err != nil {
 		return nil, err
 	}
-	set, err := a.setPrices(ctx)
+	book, err := bookOf(c).read()
 	if err != nil {
 		return nil, err
 	}
 	return builder{
-		config: c, version: a.version, env: a.options.Env, vault: secrets, disabled: disabled, prices: set, local: a.local, simulator: a.simulator,
+		config: c, version: a.version, env: a.options.Env, vault: secrets, disabled: disabled, local: a.local, simulator: a.simulator, book: book,
+		fetch: &http.Client{Transport: fetcher(func(r *http.Request) (*http.Response, error) { return a.egress.Do(r) })},
 	}.assemble()
 }
+
+// fetcher makes calls by a function that is there once calls are made.
+type fetcher func(*http.Request) (*http.Response, error)
+
+// RoundTrip makes the call.
+func (f fetcher) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 func gatewaySettings(c config.Config) gateway.Settings {
 	return gateway.Settings{

@@ -6,16 +6,19 @@ import (
 	"io"
 	"net/http"
 	"net/netip"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"fairlead/internal/egress"
+	"fairlead/internal/provider"
 	"fairlead/internal/provider/compatible"
 )
 
 // localServer is a model server found on loopback.
 type localServer struct {
-	vendor compatible.Vendor
+	vendor provider.Vendor
 	models []string
 }
 
@@ -30,16 +33,13 @@ func findLocal(ctx context.Context) []localServer {
 		netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128"),
 	}})
 	defer client.Close()
-	var vendors []compatible.Vendor
-	for _, v := range compatible.Vendors() {
-		if v.Local {
-			vendors = append(vendors, v)
-		}
-	}
-	found := make([]localServer, len(vendors))
+	rows := slices.DeleteFunc(compatible.Rows(), func(r compatible.Row) bool { return !r.Local })
+	found := make([]localServer, len(rows))
 	var wait sync.WaitGroup
-	for i, v := range vendors {
-		wait.Go(func() { found[i] = localServer{vendor: v, models: listModels(ctx, client, v.BaseURL+v.ModelsPath)} })
+	for i, row := range rows {
+		wait.Go(func() {
+			found[i] = localServer{vendor: row.Vendor(), models: listModels(ctx, client, row.BaseURL+row.ModelsPath)}
+		})
 	}
 	wait.Wait()
 	var servers []localServer
@@ -78,6 +78,9 @@ func decodeModels(r io.Reader) ([]string, error) {
 		Data []struct {
 			ID string `json:"id"`
 		} `json:"data"`
+		Models []struct { // as Google lists them
+			Name string `json:"name"`
+		} `json:"models"`
 	}
 	if err := json.NewDecoder(io.LimitReader(r, 4<<20)).Decode(&list); err != nil {
 		return nil, err
@@ -86,6 +89,11 @@ func decodeModels(r io.Reader) ([]string, error) {
 	for _, m := range list.Data {
 		if m.ID != "" {
 			names = append(names, m.ID)
+		}
+	}
+	for _, m := range list.Models {
+		if name := strings.TrimPrefix(m.Name, "models/"); name != "" {
+			names = append(names, name)
 		}
 	}
 	return names, nil

@@ -2,90 +2,232 @@ package app
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
 
-	"fairlead/internal/account"
 	"fairlead/internal/catalog"
-	"fairlead/internal/money"
+	"fairlead/internal/catalog/importer"
+	"fairlead/internal/config"
+	"fairlead/internal/egress"
+	"fairlead/internal/store"
 )
 
-// pricesSetting keeps the prices that were set in the dashboard.
-const pricesSetting = "prices"
+const (
+	// largestList bounds a price list and the book made of it.
+	largestList = 64 << 20
+	// fetchTime bounds how long a price list may take to come.
+	fetchTime = 2 * time.Minute
+	// bookPatience is how long another process that writes the book is waited for.
+	bookPatience = 5 * time.Second
+	// refreshLook is how often the server looks whether a refresh is due.
+	refreshLook = time.Minute
+	// refreshAgain is how long a refresh that did not work waits at least.
+	refreshAgain = 15 * time.Minute
+)
 
-// prices are those set in the dashboard, by target.
-type prices map[string]*setPrice
+// priceBook is the file of prices that were imported or set by hand. It has a directory of its own, so that whoever
+// watches it hears of nothing else.
+type priceBook struct{ dir string }
 
-// setPrice is a price card as it is kept: dollars as texts, rates per million tokens.
-type setPrice struct {
-	Input      money.Amount  `json:"input"`
-	Output     money.Amount  `json:"output"`
-	CacheRead  *money.Amount `json:"cache_read,omitempty"`
-	CacheWrite *money.Amount `json:"cache_write,omitempty"`
-	PerRequest money.Amount  `json:"per_request"`
-	Source     string        `json:"source"`
-	AsOf       string        `json:"as_of"`
+func bookOf(c config.Config) priceBook { return priceBook{filepath.Join(c.DataDir, "prices")} }
+
+func (b priceBook) path() string { return filepath.Join(b.dir, "prices.json") }
+
+// read returns the book, an empty one when there is none yet.
+func (b priceBook) read() (*catalog.Book, error) {
+	f, err := os.Open(b.path())
+	if errors.Is(err, fs.ErrNotExist) {
+		return catalog.ReadBook(nil)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open the price book: %w", err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, largestList))
+	if err != nil {
+		return nil, fmt.Errorf("read the price book: %w", err)
+	}
+	book, err := catalog.ReadBook(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w; mend it, or delete it to go on with the prices of this program", b.path(), err)
+	}
+	return book, nil
 }
 
-func newSetPrice(p *catalog.Price) *setPrice {
-	return &setPrice{
-		Input: money.Amount(p.Input), Output: money.Amount(p.Output), CacheRead: (*money.Amount)(p.CacheRead),
-		CacheWrite: (*money.Amount)(p.CacheWrite), PerRequest: p.PerRequest, Source: p.Source, AsOf: p.AsOf,
-	}
-}
-
-func (p *setPrice) price() *catalog.Price {
-	return &catalog.Price{
-		Input: money.Rate(p.Input), Output: money.Rate(p.Output), CacheRead: (*money.Rate)(p.CacheRead),
-		CacheWrite: (*money.Rate)(p.CacheWrite), PerRequest: p.PerRequest, Source: p.Source, AsOf: p.AsOf,
-	}
-}
-
-// setPrices reads the prices that were set in the dashboard.
-func (a *App) setPrices(ctx context.Context) (prices, error) {
-	text, err := a.db.Setting(ctx, pricesSetting)
-	if err != nil || text == "" {
-		return nil, err
-	}
-	var set prices
-	if err := json.Unmarshal([]byte(text), &set); err != nil {
-		return nil, fmt.Errorf("read the prices that were set: %w", err)
-	}
-	return set, nil
-}
-
-// SetPrice prices a target by hand and keeps that over restarts; nil goes back to what catalog and configuration say.
-func (b bridge) SetPrice(ctx context.Context, providerName, model string, price *catalog.Price) error {
-	b.app.pricing.Lock()
-	defer b.app.pricing.Unlock()
-	p, ok := b.app.gateway.Targets().Provider(providerName)
-	if !ok {
-		return account.ErrNotFound
-	}
-	t, ok := p.Target(model)
-	if !ok {
-		return account.ErrNotFound
-	}
-	set, err := b.app.setPrices(ctx)
+// update changes the book under a lock, so that a command and a server do not lose each other's prices. The catalog that
+// change is given has the book applied. The file is replaced in one step.
+func (b priceBook) update(ctx context.Context, change func(*catalog.Book, *catalog.Catalog) error) error {
+	release, err := b.lock(ctx)
 	if err != nil {
 		return err
 	}
-	switch {
-	case price == nil && set[t.ID()] == nil:
-		return account.ErrNotFound
-	case price == nil:
-		delete(set, t.ID())
-	case set == nil:
-		set = prices{t.ID(): newSetPrice(price)}
-	default:
-		set[t.ID()] = newSetPrice(price)
-	}
-	text, err := json.Marshal(set)
+	defer func() { _ = release() }() // the process lets go of it in any case
+	book, err := b.read()
 	if err != nil {
 		return err
 	}
-	if err := b.app.db.SetSetting(ctx, pricesSetting, string(text)); err != nil {
+	known, err := withBook(book)
+	if err != nil {
 		return err
 	}
-	return b.app.rebuild(ctx)
+	if err := change(book, known); err != nil {
+		return err
+	}
+	text, err := book.Encode()
+	if err != nil {
+		return err
+	}
+	return replaceFile(b.path(), text)
+}
+
+func (b priceBook) lock(ctx context.Context) (release func() error, err error) {
+	ctx, cancel := context.WithTimeout(ctx, bookPatience)
+	defer cancel()
+	for {
+		release, err = store.Lock(b.dir)
+		if !errors.Is(err, store.ErrLocked) {
+			return release, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("wait for the price book, which another process is writing: %w", ctx.Err())
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// replaceFile writes a file so that a reader, and whoever starts after a power cut, sees the old one or the new one.
+func replaceFile(path string, text []byte) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // mode 0600
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(f.Name())
+			err = fmt.Errorf("write %s: %w", path, err)
+		}
+	}()
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// withBook is the catalog of this program with the prices of the book.
+func withBook(book *catalog.Book) (*catalog.Catalog, error) {
+	tables, err := catalog.Default()
+	if err != nil {
+		return nil, fmt.Errorf("read the catalog: %w", err)
+	}
+	return tables.With(book.Overrides(tables)), nil
+}
+
+// fetchList reads a price list from the network.
+func fetchList(ctx context.Context, client *egress.Client, address, userAgent string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, fetchTime)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, fmt.Errorf("fetch the price list: %w", err)
+	}
+	req.Header.Set("User-Agent", userAgent)
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("fetch the price list: %w", err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("fetch the price list: %s answered %s", address, resp.Status)
+	}
+	text, err := io.ReadAll(egress.Limit(resp.Body, largestList))
+	if err != nil {
+		return nil, fmt.Errorf("fetch the price list: %w", err)
+	}
+	return text, nil
+}
+
+// watchPrices takes up what a command or a refresh has put into the book.
+func (a *App) watchPrices(ctx context.Context) {
+	book := bookOf(a.loaded().Config)
+	err := os.MkdirAll(book.dir, 0o700)
+	if err == nil {
+		err = config.WatchUpTo(ctx, book.path(), largestList, func() { a.reload(ctx, "the prices changed") })
+	}
+	a.report("watch prices", err)
+}
+
+// keepPrices reads the operator's price list as often as the configuration says, until ctx ends.
+func (a *App) keepPrices(ctx context.Context) {
+	var tried time.Time
+	tick := time.NewTicker(refreshLook)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		c := a.loaded().Config
+		if c.Catalog.Refresh <= 0 || time.Since(tried) < min(refreshAgain, c.Catalog.Refresh) {
+			continue
+		}
+		tried = time.Now()
+		a.report("refresh prices", a.refreshPrices(ctx, c, tried))
+	}
+}
+
+// refreshPrices imports the list if the last time is long enough ago. Prices that jump are refused and logged; the server
+// takes up the others because it watches the book.
+func (a *App) refreshPrices(ctx context.Context, c config.Config, now time.Time) error {
+	book, err := bookOf(c).read()
+	if err != nil || now.Sub(book.Checked) < c.Catalog.Refresh {
+		return err
+	}
+	text, err := fetchList(ctx, a.egress, listAddress(c.Catalog), "fairlead/"+a.version)
+	if err != nil {
+		return err
+	}
+	rows, err := importer.Read(c.Catalog.From, text)
+	if err != nil {
+		return err
+	}
+	diff, err := bookOf(c).importRows(ctx, c.Catalog.From, rows, importer.Options{At: now})
+	if err != nil {
+		return err
+	}
+	for _, change := range diff.Changes {
+		if change.State == importer.Refused {
+			a.log.Warn("price refused", "provider", change.Provider, "model", change.Model, "reason", change.Reason, "source", diff.Source)
+		}
+	}
+	a.log.Info("prices refreshed", "source", diff.Source, "new", diff.Count(importer.New), "changed", diff.Count(importer.Changed),
+		"refused", diff.Count(importer.Refused), "unchanged", diff.Unchanged)
+	return nil
+}
+
+func listAddress(c config.Catalog) string {
+	if c.URL != "" {
+		return c.URL
+	}
+	return importer.Address(c.From)
+}
+
+// importRows compares rows with the book and stores what is accepted.
+func (b priceBook) importRows(ctx context.Context, source string, rows []importer.Row, o importer.Options) (importer.Diff, error) {
+	var diff importer.Diff
+	err := b.update(ctx, func(book *catalog.Book, known *catalog.Catalog) error {
+		diff = importer.Compare(source, rows, known, o)
+		diff.Apply(book, known, o.At)
+		book.Checked = o.At
+		return nil
+	})
+	return diff, err
 }

@@ -23,8 +23,17 @@ func testProvider(ctx context.Context, client *egress.Client, p *provider.Provid
 	if err != nil {
 		return admin.ProbeResult{Error: "its address cannot be read: " + err.Error()}
 	}
+	if p.ModelsPath == "" {
+		return admin.ProbeResult{Error: p.Title + " lists no models, so there is no call that costs nothing. Send it a request in the playground."}
+	}
 	if len(p.Credentials) > 0 && p.Authorize != nil {
-		p.Authorize(req.Header, p.Credentials[0].Secret)
+		secret := p.Credentials[0].Secret
+		if p.Login != nil {
+			if secret, err = p.Login(ctx, secret); err != nil {
+				return admin.ProbeResult{Error: llm.AsError(err).Message}
+			}
+		}
+		p.Authorize(req.Header, secret)
 	}
 	began := time.Now()
 	resp, err := send(client, p, req)

@@ -3,6 +3,8 @@ package app
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"net/http"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -18,6 +20,7 @@ import (
 	"fairlead/internal/provider"
 	"fairlead/internal/provider/compatible"
 	"fairlead/internal/route"
+	"fairlead/internal/wire/chat"
 )
 
 // fleet is every provider of the instance with the catalog they were built from.
@@ -40,7 +43,9 @@ func (b builder) assemble() (*fleet, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the catalog: %w", err)
 	}
-	f := &fleet{catalog: base.With(overrides(b.config)), sources: map[string]string{}, priced: map[string]bool{}}
+	priced := base.With(b.book.Overrides(base))
+	f := &fleet{catalog: priced.With(overrides(b.config)), sources: map[string]string{}, priced: map[string]bool{}}
+	f.allow(b.config.Catalog.URL)
 	for _, p := range b.config.Providers {
 		if p.Disabled {
 			b.disabled = append(b.disabled, p.Name)
@@ -64,9 +69,10 @@ type builder struct {
 	env       func(string) string
 	vault     credentials
 	disabled  []string // switched off in the dashboard or the file
-	prices    prices
 	local     []localServer
 	simulator *mockprovider.Simulator
+	fetch     *http.Client  // for the token services of vendors that have one
+	book      *catalog.Book // imported prices and those set by hand
 }
 
 // add takes a provider into the fleet and lets calls reach the address that was named for it, or notes that it is
@@ -78,8 +84,9 @@ func (b builder) add(f *fleet, p *provider.Provider, source, address string) {
 		return
 	}
 	for _, t := range p.Targets {
-		if set := b.prices[t.ID()]; set != nil {
-			t.Price, f.priced[t.ID()] = set.price(), true
+		set := b.book.Find(t.Provider, t.Model.Name)
+		if set != nil && set.ByHand() && !pricedInFile(b.config, t.Provider, t.Model.Name) {
+			t.Price, f.priced[t.ID()] = set.Price, true // also where the catalog has no say: on this machine, in the simulator
 		}
 	}
 	f.providers = append(f.providers, p)
@@ -98,17 +105,13 @@ func (f *fleet) allow(baseURL string) {
 	f.hosts = append(f.hosts, u.Hostname()+":"+port)
 }
 
-// plain is a vendor that speaks the chat format at an address of its own and has no quirks that we know of.
-func plain(name, title string) compatible.Vendor {
-	return compatible.Vendor{Name: name, Title: title, ChatPath: "/chat/completions", EmbedPath: "/embeddings", ModelsPath: "/models"}
-}
-
-// vendor is the row that a provider of the file names, or a plain one.
-func vendor(p config.Provider) compatible.Vendor {
-	if v, ok := compatible.Find(cmp.Or(p.Vendor, p.Name)); ok {
+// vendor is the one that a provider of the file names, unless it is said to speak another format than that one; else a
+// plain one of its format.
+func vendor(p config.Provider) provider.Vendor {
+	if v, ok := findVendor(cmp.Or(p.Vendor, p.Name)); ok && (p.Format == "" || p.Format == v.Format) {
 		return v
 	}
-	return plain(p.Name, p.Name)
+	return plain[cmp.Or(p.Format, chat.Name)](p.Name, p.Name)
 }
 
 func (b builder) fromFile(f *fleet, p config.Provider) *provider.Provider {
@@ -127,10 +130,10 @@ func (b builder) fromFile(f *fleet, p config.Provider) *provider.Provider {
 		})
 	}
 	s := b.settings(p.Name, cmp.Or(p.BaseURL, address))
-	s.Headers, s.Collects = p.Headers, p.Collects
+	s.Headers, s.Collects, s.Options = p.Headers, p.Collects, b.options(v, p.Options)
 	s.Credentials = slices.Concat(secrets, b.vault[p.Name])
 	s.Targets = b.targets(f, p.Name, offers, p)
-	built := compatible.New(v, s)
+	built := v.New(s)
 	if p.Concurrent > 0 {
 		built.Slots = make(chan struct{}, p.Concurrent)
 	}
@@ -146,30 +149,40 @@ func withCatalog(p config.Provider) bool {
 	return *p.Catalog
 }
 
-func (b builder) settings(name, baseURL string) compatible.Settings {
-	return compatible.Settings{
+func (b builder) settings(name, baseURL string) provider.Settings {
+	return provider.Settings{
 		Name: name, BaseURL: baseURL, UserAgent: "fairlead/" + b.version,
-		MaxLine: int(b.config.Limits.EventLine), MaxAnswer: int64(b.config.Limits.Answer),
+		MaxLine: int(b.config.Limits.EventLine), MaxAnswer: int64(b.config.Limits.Answer), Fetch: b.fetch,
 	}
+}
+
+// options are what a vendor alone needs: as the file says, else as the environment does.
+func (b builder) options(v provider.Vendor, ofFile map[string]string) map[string]string {
+	all := map[string]string{}
+	if v.Options != nil {
+		maps.Copy(all, v.Options(b.env))
+	}
+	maps.Copy(all, ofFile)
+	return all
 }
 
 // detectEnvironment adds the vendors whose usual variables are set, or whose credentials are in the vault.
 func (b builder) detectEnvironment(f *fleet) {
-	for _, v := range compatible.Vendors() {
+	for _, v := range vendors() {
 		secrets := append(b.fromVariables(v.Name, v), b.vault[v.Name]...)
 		address, known := v.Address(b.env)
 		if len(secrets) == 0 || !known || f.has(v.Name) {
 			continue
 		}
 		s := b.settings(v.Name, address)
-		s.Credentials = secrets
+		s.Credentials, s.Options = secrets, b.options(v, nil)
 		s.Targets = b.targets(f, v.Name, f.catalog.Offers(v.Name), config.Provider{})
-		b.add(f, compatible.New(v, s), "env", address)
+		b.add(f, v.New(s), "env", address)
 	}
 }
 
 // fromVariables reads a vendor's credential from its usual variables; the first that is set counts.
-func (b builder) fromVariables(name string, v compatible.Vendor) []provider.Credential {
+func (b builder) fromVariables(name string, v provider.Vendor) []provider.Credential {
 	secret, variable := v.Key(b.env)
 	if secret = strings.TrimSpace(secret); secret == "" {
 		return nil
@@ -199,7 +212,7 @@ func (b builder) addLocal(f *fleet) {
 		}
 		settings := b.settings(found.vendor.Name, found.vendor.BaseURL)
 		settings.Targets = b.targets(f, found.vendor.Name, offers, config.Provider{})
-		b.add(f, compatible.New(found.vendor, settings), "detected", found.vendor.BaseURL)
+		b.add(f, found.vendor.New(settings), "detected", found.vendor.BaseURL)
 	}
 }
 
@@ -215,7 +228,7 @@ func (b builder) simulated() *provider.Provider {
 	}
 	s := b.settings(mockprovider.Provider, "http://simulator.invalid/v1")
 	s.Targets = targets
-	p := compatible.New(plain(mockprovider.Provider, "Simulator"), s)
+	p := compatible.Plain(mockprovider.Provider, "Simulator").New(s)
 	p.Simulated = true
 	p.Transport = mockprovider.Transport(b.simulator)
 	return p
@@ -269,6 +282,14 @@ func (b builder) firstToken(m *catalog.Model, p config.Provider) time.Duration {
 	return b.config.Timeouts.FirstToken
 }
 
+// pricedInFile reports whether the configuration file prices a model at a provider, or wherever it is offered.
+func pricedInFile(c config.Config, providerName, model string) bool {
+	priced := func(m config.Model) bool { return m.Name == model && (m.InputPerMtok != nil || m.OutputPerMtok != nil) }
+	return slices.ContainsFunc(c.Models, priced) || slices.ContainsFunc(c.Providers, func(p config.Provider) bool {
+		return p.Name == providerName && slices.ContainsFunc(p.Models, priced)
+	})
+}
+
 // overrides turns the models of the file into facts of the catalog.
 func overrides(c config.Config) catalog.Overrides {
 	var list catalog.Overrides
@@ -288,13 +309,18 @@ func override(providerName string, m config.Model) catalog.Override {
 		Model: m.Name, Provider: providerName, Upstream: m.Upstream, Aliases: m.Aliases,
 		Context: m.Context, MaxOutput: m.MaxOutput, Quality: m.Quality,
 		Input: rate(m.InputPerMtok), Output: rate(m.OutputPerMtok),
-		CacheRead: rate(m.CacheReadPerMtok), CacheWrite: rate(m.CacheWritePerMtok),
+		CacheRead: rate(m.CacheReadPerMtok), CacheWrite: rate(m.CacheWritePerMtok), CacheWriteLong: rate(m.CacheWrite1hPerMtok),
+		AudioInput: rate(m.AudioInputPerMtok), AudioOutput: rate(m.AudioOutputPerMtok),
 	}
-	if m.Kind == "embedding" {
-		o.Op = llm.Embed
-	}
-	if m.Kind == "chat" {
+	switch m.Kind {
+	case "chat":
 		o.Op = llm.Chat
+	case "embedding":
+		o.Op = llm.Embed
+	case "moderation":
+		o.Op = llm.Moderate
+	case "completion":
+		o.Op = llm.Complete
 	}
 	if m.Dimensions > 0 {
 		o.Dimensions = []int64{m.Dimensions}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fairlead/internal/catalog"
 	"fairlead/internal/config"
 	"fairlead/internal/mockprovider"
 	"fairlead/internal/money"
@@ -25,7 +26,7 @@ func TestSwitchedOffProvidersKeepWhatIsKnownOfThem(t *testing.T) {
 	environment := map[string]string{"MISTRAL_API_KEY": "sk-mistral-0123456789"}
 	f, err := builder{
 		config: c, env: func(name string) string { return environment[name] }, disabled: []string{"house", "mistral", local.Name},
-		local: []localServer{{vendor: local, models: []string{"llama"}}}, simulator: mockprovider.NewSimulator(mockprovider.Options{}),
+		local: []localServer{{vendor: local.Vendor(), models: []string{"llama"}}}, simulator: mockprovider.NewSimulator(mockprovider.Options{}), book: &catalog.Book{},
 	}.assemble()
 	if err != nil {
 		t.Fatal(err)
@@ -59,32 +60,35 @@ func TestSwitchedOffProvidersKeepWhatIsKnownOfThem(t *testing.T) {
 	}
 }
 
-func TestPricesSetByHandGoBeforeTheFile(t *testing.T) {
+func TestPricesSetByHandHoldWhereTheFileSaysNone(t *testing.T) {
 	t.Parallel()
 	c := config.Default()
 	c.Detect, c.Simulator = false, "on"
 	cheap := 0.1
 	c.Providers = []config.Provider{{Name: "house", BaseURL: "http://house.example/v1", Models: []config.Model{
-		{Name: "one", InputPerMtok: &cheap, OutputPerMtok: &cheap}, {Name: "two", InputPerMtok: &cheap, OutputPerMtok: &cheap},
+		{Name: "one"}, {Name: "two", InputPerMtok: &cheap, OutputPerMtok: &cheap},
 	}}}
 	simulator := mockprovider.NewSimulator(mockprovider.Options{})
-	imitation := mockprovider.Provider + "/" + simulator.Models()[0].Name
-	read := 2 * money.Dollar
-	set := &setPrice{Input: 5 * money.Dollar, Output: 7 * money.Dollar, CacheRead: &read, PerRequest: 3, Source: "override", AsOf: "2026-11-15"}
-	f, err := builder{
-		config: c, env: func(string) string { return "" }, simulator: simulator, prices: prices{"house/one": set, imitation: set, "house/none": set},
-	}.assemble()
+	imitation := simulator.Models()[0].Name
+	set := &catalog.Price{Input: money.PerMillion(5), Output: money.PerMillion(7), Source: catalog.OverrideSource}
+	book := &catalog.Book{Listings: []catalog.Listing{
+		{Provider: "house", Model: "one", Price: set},
+		{Provider: "house", Model: "two", Price: set},
+		{Provider: mockprovider.Provider, Model: imitation, Price: set},
+		{Provider: "nobody", Model: "none", Price: set},
+	}}
+	f, err := builder{config: c, env: func(string) string { return "" }, simulator: simulator, book: book}.assemble()
 	if err != nil {
 		t.Fatal(err)
 	}
 
+	byHand := map[string]bool{"house/one": true, mockprovider.Provider + "/" + imitation: true}
 	for _, target := range f.snapshot().Targets() {
-		set := target.ID() == "house/one" || target.ID() == imitation
-		if price := target.Price; set != (price.Input == money.PerMillion(5)) || set != (price.AsOf == "2026-11-15") || set != f.priced[target.ID()] {
-			t.Errorf("%s: %+v", target.ID(), price)
+		if id := target.ID(); byHand[id] != (target.Price != nil && target.Price.Input == money.PerMillion(5)) || byHand[id] != f.priced[id] {
+			t.Errorf("%s: %+v", id, target.Price)
 		}
 	}
-	if diff := cmp.Diff(set, newSetPrice(set.price())); diff != "" {
-		t.Errorf("it is not read as it was kept: %s", diff)
+	if !pricedInFile(c, "house", "two") || pricedInFile(c, "house", "one") || pricedInFile(c, "nobody", "two") {
+		t.Error("what the file prices is not known")
 	}
 }

@@ -63,9 +63,11 @@ func redactPreview(p *redact.Pass, e *requestlog.Entry, redacted, original []byt
 	if e.Preview == "" {
 		return ""
 	}
-	op := llm.Chat
-	if e.Endpoint == "embeddings" {
-		op = llm.Embed
+	op, known := map[string]llm.Op{
+		"chat/completions": llm.Chat, "embeddings": llm.Embed, "completions": llm.Complete, "moderations": llm.Moderate,
+	}[e.Endpoint]
+	if !known {
+		redacted, original, op = asChatFormat(e.Format, redacted), asChatFormat(e.Format, original), llm.Chat
 	}
 	if text, ok := chat.Preview(op, redacted, func(text string) string { return text }); ok && text != "" {
 		return text

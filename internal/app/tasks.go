@@ -10,7 +10,6 @@ import (
 	"fairlead/internal/requestlog"
 	"fairlead/internal/spool"
 	"fairlead/internal/store"
-	"fairlead/internal/wire/chat"
 )
 
 // drainTime is how long requests under way may go on after the signal to stop.
@@ -27,6 +26,8 @@ func (a *App) start(ctx context.Context) {
 	a.tasks.Go(func() { a.expire(ctx) })
 	a.tasks.Go(func() { a.measure(ctx) })
 	a.tasks.Go(func() { a.listenForReloads(ctx) })
+	a.tasks.Go(func() { a.keepPrices(ctx) })
+	a.tasks.Go(func() { a.watchPrices(ctx) })
 	if path := a.loaded().Path; path != "" {
 		a.tasks.Go(func() {
 			a.report("watch configuration", config.Watch(ctx, path, func() { a.reload(ctx, "the file changed") }))
@@ -38,16 +39,6 @@ func (a *App) start(ctx context.Context) {
 func (a *App) prepare(e *requestlog.Entry) {
 	assembleAnswer(e)
 	a.redaction.prepare(e)
-}
-
-// assembleAnswer joins the stored events of a stream into one answer.
-func assembleAnswer(e *requestlog.Entry) {
-	if !e.Body.Streamed {
-		return
-	}
-	if whole, err := chat.Assemble(e.Body.Response); err == nil {
-		e.Body.Response, e.Body.Streamed = whole, false
-	}
 }
 
 // expire deletes what is past its retention, a little at a time.

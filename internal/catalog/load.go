@@ -15,19 +15,19 @@ import (
 	"strings"
 
 	"fairlead/internal/llm"
-	"fairlead/internal/money"
 )
 
-//go:embed data/models.csv data/offers.csv data/aliases.csv
+//go:embed data/models.csv data/offers.csv data/periods.csv data/aliases.csv
 var embedded embed.FS
 
 // errColumn says that a table has not the columns it should have.
 var errColumn = errors.New("unexpected columns")
 
 const (
-	modelColumns = "name,vendor,family,op,home,context,max_input,max_output,abilities,traits,quality,quality_source,dimensions,released,deprecated,open_weights"
-	offerColumns = "model,provider,upstream,needs,context,lacks,input,output,cache_read,cache_write,tiers,source,as_of"
-	aliasColumns = "alias,model"
+	modelColumns  = "name,vendor,family,op,home,context,max_input,max_output,abilities,traits,quality,quality_source,dimensions,released,deprecated,open_weights"
+	offerColumns  = "model,provider,upstream,needs,context,lacks,input,output,cache_read,cache_write,cache_write_1h,audio_input,audio_output,per_request,tiers,services,hours,source,as_of"
+	periodColumns = "model,provider,name,from,until,input,output,cache_read,cache_write,tiers,source,as_of"
+	aliasColumns  = "alias,model"
 )
 
 // Default reads the tables inside the binary.
@@ -35,7 +35,7 @@ func Default() (*Catalog, error) {
 	return read(embedded)
 }
 
-// read parses the three tables and checks that they fit together.
+// read parses the tables and checks that they fit together.
 func read(files fs.FS) (*Catalog, error) {
 	sum := sha256.New()
 	models := map[string]*Model{}
@@ -58,6 +58,9 @@ func read(files fs.FS) (*Catalog, error) {
 		offers = append(offers, o)
 	})
 	if err != nil {
+		return nil, err
+	}
+	if err := readPeriods(files, sum, offers); err != nil {
 		return nil, err
 	}
 	err = eachRow(files, "data/aliases.csv", aliasColumns, sum, func(row record) {
@@ -129,7 +132,7 @@ func (r record) model() *Model {
 		Abilities: r.abilities("abilities"), QualitySource: r.text("quality_source"),
 		Released: r.text("released"), Deprecated: r.yes("deprecated"), OpenWeights: r.yes("open_weights"),
 	}
-	if m.Op != llm.Chat && m.Op != llm.Embed {
+	if m.Op != llm.Chat && m.Op != llm.Embed && m.Op != llm.Moderate {
 		r.fail("unknown operation %q", m.Op)
 	}
 	for _, trait := range r.list("traits") {
@@ -161,32 +164,11 @@ func (r record) offer() Offer {
 		Context: r.number("context"), Lacks: r.abilities("lacks"),
 	}
 	if r.text("input") == "" {
+		o.Unpriced = r.text("source")
 		return o
 	}
-	o.Price = &Price{
-		Input: r.rate(r.text("input")), Output: r.rate(r.text("output")),
-		CacheRead: r.optionalRate(r.text("cache_read")), CacheWrite: r.optionalRate(r.text("cache_write")),
-		Source: r.text("source"), AsOf: r.text("as_of"),
-	}
-	if text := r.text("tiers"); text != "" {
-		for one := range strings.SplitSeq(text, "; ") {
-			o.Price.Tiers = append(o.Price.Tiers, r.tier(one))
-		}
-	}
+	o.Price = r.price()
 	return o
-}
-
-// tier reads ">ABOVE INPUT OUTPUT CACHE_READ CACHE_WRITE", where - is a rate that is not known.
-func (r record) tier(text string) Tier {
-	parts := strings.Fields(text)
-	if len(parts) != 5 || !strings.HasPrefix(parts[0], ">") {
-		r.fail("tier %q is not >ABOVE INPUT OUTPUT CACHE_READ CACHE_WRITE", text)
-		return Tier{}
-	}
-	return Tier{
-		Above: r.parseNumber(parts[0][1:]), Input: r.rate(parts[1]), Output: r.rate(parts[2]),
-		CacheRead: r.optionalRate(strings.Trim(parts[3], "-")), CacheWrite: r.optionalRate(strings.Trim(parts[4], "-")),
-	}
 }
 
 func (r record) fail(format string, args ...any) {
@@ -237,23 +219,4 @@ func (r record) abilities(column string) llm.Abilities {
 		all |= one
 	}
 	return all
-}
-
-func (r record) rate(text string) money.Rate {
-	amount, err := money.Parse(text)
-	if err != nil {
-		r.fail("rate: %w", err)
-	}
-	if amount < 0 {
-		r.fail("rate %s is below zero", text)
-	}
-	return money.Rate(amount) // a rate of one dollar per million tokens is a dollar's nano-dollars
-}
-
-func (r record) optionalRate(text string) *money.Rate {
-	if text == "" {
-		return nil
-	}
-	rate := r.rate(text)
-	return &rate
 }

@@ -133,6 +133,19 @@ func (c *Catalog) Offers(provider string) []Offer {
 	return offers
 }
 
+// Offer returns a model's offer at a provider, whatever it needs.
+func (c *Catalog) Offer(provider, model string) (Offer, bool) {
+	for _, o := range c.offers {
+		if o.Provider == provider && o.Model == model {
+			return o, true
+		}
+	}
+	return Offer{}, false
+}
+
+// AllOffers lists every offer by provider and model, also those that need more than a key.
+func (c *Catalog) AllOffers() []Offer { return slices.Clone(c.offers) }
+
 // Providers lists the providers that have offers.
 func (c *Catalog) Providers() []string {
 	var names []string

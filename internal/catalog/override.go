@@ -34,11 +34,19 @@ type Override struct {
 	Quality    *float64
 	Dimensions []int64
 
-	Input      *money.Rate
-	Output     *money.Rate
-	CacheRead  *money.Rate
-	CacheWrite *money.Rate
-	PerRequest *money.Amount
+	Input          *money.Rate
+	Output         *money.Rate
+	CacheRead      *money.Rate
+	CacheWrite     *money.Rate
+	CacheWriteLong *money.Rate
+	AudioInput     *money.Rate
+	AudioOutput    *money.Rate
+	PerRequest     *money.Amount
+
+	// Price is a whole card with its own source, as a book has it: it replaces the known one, and single rates above
+	// apply to it. It does not make an offer callable that needs more than a key.
+	Price *Price
+	Needs string // of an offer that is new
 }
 
 // With returns a catalog with the overrides applied. The receiver stays as it is.
@@ -46,12 +54,12 @@ func (c *Catalog) With(o Overrides) *Catalog {
 	if len(o) == 0 {
 		return c
 	}
-	models, offers := maps.Clone(c.models), slices.Clone(c.offers)
+	models, list := maps.Clone(c.models), newOfferList(c.offers)
 	for _, one := range o {
 		models[one.Model] = c.described(models[one.Model], one)
-		offers = offered(offers, models[one.Model], one)
+		list.apply(models[one.Model], one)
 	}
-	return index(models, offers, c.versionWith(o))
+	return index(models, list.offers, c.versionWith(o))
 }
 
 func (c *Catalog) versionWith(o Overrides) string {
@@ -81,7 +89,7 @@ func (c *Catalog) described(known *Model, o Override) *Model {
 		m.Abilities = *o.Abilities
 	}
 	if o.Quality != nil {
-		m.Quality, m.QualitySource = *o.Quality, overrideSource
+		m.Quality, m.QualitySource = *o.Quality, OverrideSource
 	}
 	if len(o.Dimensions) > 0 {
 		m.Dimensions = o.Dimensions
@@ -98,45 +106,80 @@ func (c *Catalog) blank(o Override) *Model {
 		*m = *kin
 		m.Name, m.Aliases = o.Model, nil
 	}
-	if o.Op == llm.Embed && m.Op != llm.Embed {
+	if (o.Op == llm.Embed || o.Op == llm.Moderate) && m.Op != o.Op {
 		m.Abilities = 0
 	}
 	return m
 }
 
-// offered returns the offers with the override's price and upstream name.
-func offered(offers []Offer, m *Model, o Override) []Offer {
+// offerList is offers that overrides are applied to.
+type offerList struct {
+	offers     []Offer
+	byModel    map[string][]int
+	everywhere map[string]Overrides // by model: those without a provider, which hold for offers that come later too
+}
+
+func newOfferList(offers []Offer) *offerList {
+	l := &offerList{offers: slices.Clone(offers), byModel: map[string][]int{}, everywhere: map[string]Overrides{}}
+	for i := range l.offers {
+		l.byModel[l.offers[i].Model] = append(l.byModel[l.offers[i].Model], i)
+	}
+	return l
+}
+
+// apply gives the offers of the model the override's price and upstream name, and adds the offer when it is new.
+func (l *offerList) apply(m *Model, o Override) {
 	found := false
-	for i := range offers {
-		at := &offers[i]
-		if at.Model != o.Model || (o.Provider != "" && at.Provider != o.Provider) {
-			continue
-		}
-		found = true
-		at.Price = o.price(m, at.Price)
-		if o.Provider != "" {
-			at.Upstream = cmp.Or(o.Upstream, at.Upstream)
-			at.Needs = "" // whoever names an offer has what it takes
-		}
-		if o.Context > 0 {
-			at.Context = 0
+	for _, i := range l.byModel[o.Model] {
+		if at := &l.offers[i]; o.Provider == "" || at.Provider == o.Provider {
+			found = true
+			o.change(m, at)
 		}
 	}
-	if found || o.Provider == "" {
-		return offers
+	if o.Provider == "" {
+		l.everywhere[o.Model] = append(l.everywhere[o.Model], o)
+		return
 	}
-	return append(offers, Offer{
-		Model: o.Model, Provider: o.Provider, Upstream: cmp.Or(o.Upstream, o.Model), Price: o.price(m, nil),
+	if found {
+		return
+	}
+	var known *Price
+	for _, general := range l.everywhere[o.Model] {
+		known = general.price(m, known)
+	}
+	l.byModel[o.Model] = append(l.byModel[o.Model], len(l.offers))
+	l.offers = append(l.offers, Offer{
+		Model: o.Model, Provider: o.Provider, Upstream: cmp.Or(o.Upstream, o.Model), Price: o.price(m, known), Needs: o.Needs,
 	})
 }
 
-const overrideSource = "override"
+// change makes the known offer what the override says.
+func (o Override) change(m *Model, at *Offer) {
+	if at.Price = o.price(m, at.Price); at.Price != nil {
+		at.Unpriced = ""
+	}
+	if o.Provider != "" {
+		at.Upstream = cmp.Or(o.Upstream, at.Upstream)
+		if o.Price == nil {
+			at.Needs = "" // whoever names an offer has what it takes
+		}
+	}
+	if o.Context > 0 {
+		at.Context = 0
+	}
+}
 
-// price is the card that the override makes of the known one. A new input or output rate makes a new card: cache rates
-// and tiers of the old one do not outlive it. A chat model needs both rates, from the override or from the old card;
-// half a price is no price.
+// OverrideSource is the source of a price that somebody set by hand.
+const OverrideSource = "override"
+
+// price is the card that the override makes of the known one. A new input or output rate makes a new card: cache and
+// audio rates, tiers, hours and history of the old one do not outlive it. A chat model needs both rates, from the override
+// or from the old card; half a price is no price.
 func (o Override) price(m *Model, known *Price) *Price {
-	if o.Input == nil && o.Output == nil && o.CacheRead == nil && o.CacheWrite == nil && o.PerRequest == nil {
+	if o.Price != nil {
+		known = o.Price
+	}
+	if o.Input == nil && o.Output == nil && o.PerRequest == nil && !o.partial() {
 		return known
 	}
 	var p Price
@@ -144,24 +187,45 @@ func (o Override) price(m *Model, known *Price) *Price {
 		p = *known
 	}
 	if o.Input != nil || o.Output != nil {
-		p.CacheRead, p.CacheWrite, p.Tiers = nil, nil, nil
+		p = Price{Input: p.Input, Output: p.Output, PerRequest: p.PerRequest}
 	}
 	haveInput := set(&p.Input, o.Input) || known != nil
-	haveOutput := set(&p.Output, o.Output) || known != nil || m.Op == llm.Embed
+	haveOutput := set(&p.Output, o.Output) || known != nil || m.Op == llm.Embed || m.Op == llm.Moderate
 	if !haveInput || !haveOutput {
 		return nil
 	}
-	if o.CacheRead != nil {
-		p.CacheRead = o.CacheRead
-	}
-	if o.CacheWrite != nil {
-		p.CacheWrite = o.CacheWrite
+	for _, one := range []struct{ to, from **money.Rate }{
+		{&p.CacheRead, &o.CacheRead},
+		{&p.CacheWrite, &o.CacheWrite},
+		{&p.CacheWriteLong, &o.CacheWriteLong},
+		{&p.AudioInput, &o.AudioInput},
+		{&p.AudioOutput, &o.AudioOutput},
+	} {
+		if *one.from != nil {
+			*one.to = *one.from
+		}
 	}
 	if o.PerRequest != nil {
 		p.PerRequest = *o.PerRequest
 	}
-	p.Source, p.AsOf = overrideSource, ""
+	p.Source, p.AsOf = OverrideSource, ""
+	p.Periods = o.during(m, p.Periods)
 	return &p
+}
+
+// during lets the single rates hold in every period of the price too.
+func (o Override) during(m *Model, periods []Period) []Period {
+	o.Price = nil
+	changed := slices.Clone(periods)
+	for i := range changed {
+		changed[i].Price = *o.price(m, &changed[i].Price)
+	}
+	return changed
+}
+
+// partial reports whether a rate of a part of the tokens is set.
+func (o Override) partial() bool {
+	return o.CacheRead != nil || o.CacheWrite != nil || o.CacheWriteLong != nil || o.AudioInput != nil || o.AudioOutput != nil
 }
 
 func set(to, from *money.Rate) bool {

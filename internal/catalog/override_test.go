@@ -67,6 +67,15 @@ func TestOverrideOfAnEmbeddingModelNeedsNoOutputRate(t *testing.T) {
 	}
 }
 
+func TestOverrideOfAModerationModelNeedsNoOutputRate(t *testing.T) {
+	t.Parallel()
+	c := defaults(t).With(Overrides{{Model: "my-judge", Provider: "mine", Op: llm.Moderate, Input: rate(0)}})
+	m, _ := c.Model("my-judge")
+	if o := offerOf(t, c, "mine", "my-judge"); m.Op != llm.Moderate || m.Abilities != 0 || o.Price == nil || o.Price.Input != 0 {
+		t.Errorf("got %+v, %+v", m, o)
+	}
+}
+
 func TestOverrideOfAPrice(t *testing.T) {
 	t.Parallel()
 	base := defaults(t)
@@ -91,7 +100,8 @@ func TestOverrideOfAPrice(t *testing.T) {
 			Override{Model: "gpt-5.5", Provider: "openai", PerRequest: &fee},
 			&Price{
 				Input: *rate(5), Output: *rate(30), CacheRead: rate(0.5), PerRequest: fee, Source: "override",
-				Tiers: []Tier{{Above: 272000, Input: *rate(10), Output: *rate(45), CacheRead: rate(1)}},
+				Tiers:    []Tier{{Above: 272000, Input: *rate(10), Output: *rate(45), CacheRead: rate(1)}},
+				Services: []Service{{"flex", 500}, {"priority", 2000}, {"fast", 2500}},
 			},
 		},
 		"everywhere includes openai": {

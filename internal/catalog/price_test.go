@@ -140,7 +140,7 @@ func TestBillNamesWhatItIsMadeOf(t *testing.T) {
 			{Class: "output", Tokens: 500, Rate: money.PerMillion(8), Amount: 4_000_000},
 			{Class: "request", Amount: 10_000_000},
 		},
-		Total: 17_000_000, Source: "vendor page", AsOf: "2026-10-08",
+		Total: 17_000_000, Source: "vendor page", AsOf: "2026-10-08", Card: "base",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

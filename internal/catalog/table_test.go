@@ -30,8 +30,8 @@ func TestTableIsLarge(t *testing.T) {
 	for _, m := range c.Models() {
 		counts[m.Op]++
 	}
-	if counts[llm.Chat] < 200 || counts[llm.Embed] < 40 || len(c.Providers()) < 30 {
-		t.Errorf("got %d chat and %d embedding models of %d providers; want at least 200, 40, 30",
+	if counts[llm.Chat] < 250 || counts[llm.Embed] < 40 || len(c.Providers()) < 30 {
+		t.Errorf("got %d chat and %d embedding models of %d providers; want at least 250, 40, 30",
 			counts[llm.Chat], counts[llm.Embed], len(c.Providers()))
 	}
 }
@@ -70,7 +70,10 @@ func TestModelsArePlausible(t *testing.T) {
 			check(len(m.Dimensions) == 0, "chat models have no dimensions")
 			check(m.Abilities.Has(llm.Tools) || !m.Abilities.Has(llm.ParallelTools), "parallel tools need tools")
 			check(m.Abilities.Has(llm.JSONMode) || !m.Abilities.Has(llm.JSONSchema), "a model with schemas has JSON mode")
-		case llm.Embed:
+		case llm.Moderate:
+			check(m.Abilities&^llm.Vision == 0 && m.Quality == 0 && m.MaxOutput == 0 && !m.FixedSampling && !m.CompletionTokens, "moderation models have nothing of chat but sight")
+			check(len(m.Dimensions) == 0, "moderation models have no dimensions")
+		default:
 			check(m.Abilities == 0 && m.Quality == 0 && !m.FixedSampling && !m.CompletionTokens, "embedding models have nothing of chat")
 			check(len(m.Dimensions) > 0, "embedding models have dimensions")
 		}
@@ -95,11 +98,11 @@ func TestPricesArePlausible(t *testing.T) {
 		local := p.Source == localSource
 		check(p.Source != "", "has a source")
 		check(local || len(p.AsOf) == len("2026-01-01"), "has a date")
-		check(local == (p.Input == 0), "only local models are free")
+		check(local == (p.Input == 0) || m.Op == llm.Moderate, "only local models and moderation are free")
 		check(p.Input <= dearest && p.Output <= dearest, "is of this world")
-		check(m.Op == llm.Embed || local || p.Output >= p.Input/2, "output is not much cheaper than input")
-		check(m.Op == llm.Embed || p.Output <= 15*p.Input, "output is not much dearer than input")
-		check(m.Op == llm.Chat || p.Output == 0, "embeddings have no output")
+		check(m.Op != llm.Chat || local || p.Output >= p.Input/2, "output is not much cheaper than input")
+		check(m.Op != llm.Chat || p.Output <= 15*p.Input, "output is not much dearer than input")
+		check(m.Op == llm.Chat || p.Output == 0, "embeddings and moderations have no output")
 		check(p.CacheRead == nil || *p.CacheRead <= p.Input, "reading a cache is no dearer than reading anew")
 		check(p.CacheWrite == nil || *p.CacheWrite >= p.Input && *p.CacheWrite <= 2*p.Input, "writing a cache costs one to two times the input")
 		below := Tier{Input: p.Input, Output: p.Output}
@@ -176,7 +179,7 @@ func TestEveryNameLeadsToItsModel(t *testing.T) {
 
 func TestTablesAreSorted(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"data/models.csv", "data/offers.csv", "data/aliases.csv"} {
+	for _, name := range []string{"data/models.csv", "data/offers.csv", "data/periods.csv", "data/aliases.csv"} {
 		text, err := fs.ReadFile(embedded, name)
 		if err != nil {
 			t.Fatal(err)
@@ -232,6 +235,9 @@ func TestKnownPrices(t *testing.T) {
 		"grok-4.7":               {2, 6, 0.5, -1},
 		"text-embedding-3-small": {0.02, 0, -1, -1},
 		"mistral-embed":          {0.1, 0, -1, -1},
+
+		"omni-moderation-latest":    {0, 0, -1, -1},
+		"mistral-moderation-latest": {0.1, 0, -1, -1},
 	} {
 		p := c.ListPrice(model)
 		if p == nil {
@@ -310,16 +316,24 @@ func TestQualityOrdersTheClasses(t *testing.T) {
 func TestBrokenTablesAreRefused(t *testing.T) {
 	t.Parallel()
 	const model = "m,V,f,chat,,,,,,,,,,,,"
-	for name, tc := range map[string]struct{ models, offers, aliases, want string }{
+	for name, tc := range map[string]struct{ models, offers, periods, aliases, want string }{
 		"unknown ability":         {models: "m,V,f,chat,,,,,flying,,,,,,,", want: `unknown ability "flying"`},
 		"unknown trait":           {models: "m,V,f,chat,,,,,,odd,,,,,,", want: `unknown trait "odd"`},
 		"unknown operation":       {models: "m,V,f,paint,,,,,,,,,,,,", want: `unknown operation "paint"`},
 		"negative window":         {models: "m,V,f,chat,,-1,,,,,,,,,,", want: `"-1" is not a number above zero`},
 		"model twice":             {models: model + "\n" + model, want: `line 3: model "m" is listed twice`},
-		"offer of nothing":        {models: model, offers: "n,p,n,,,,,,,,,,", want: `offer of unknown model "n"`},
-		"negative rate":           {models: model, offers: "m,p,m,,,,-1,1,,,,list,", want: "rate -1 is below zero"},
-		"rate that is a word":     {models: model, offers: "m,p,m,,,,cheap,1,,,,list,", want: "not an amount in dollars"},
-		"tier in another form":    {models: model, offers: "m,p,m,,,,1,1,,,272k,list,", want: "tier \"272k\""},
+		"offer of nothing":        {models: model, offers: offerRow("n", ""), want: `offer of unknown model "n"`},
+		"negative rate":           {models: model, offers: offerRow("m", "-1,1,,,,,,,,,"), want: "rate -1 is below zero"},
+		"rate that is a word":     {models: model, offers: offerRow("m", "cheap,1,,,,,,,,,"), want: "not an amount in dollars"},
+		"tier in another form":    {models: model, offers: offerRow("m", "1,1,,,,,,,272k,,"), want: "tier \"272k\""},
+		"service without factor":  {models: model, offers: offerRow("m", "1,1,,,,,,,,flex,"), want: `"" is no factor`},
+		"hours without days":      {models: model, offers: offerRow("m", "1,1,,,,,,,,,night 0.5 00:00-01:00"), want: "are not DAYS TIMES"},
+		"hours of no day":         {models: model, offers: offerRow("m", "1,1,,,,,,,,,night 0.5 Mon-Day 00:00-01:00"), want: `"Day" is no day`},
+		"hours that end early":    {models: model, offers: offerRow("m", "1,1,,,,,,,,,night 0.5 Mon-Fri 02:00-01:00"), want: "end before they begin"},
+		"hours after midnight":    {models: model, offers: offerRow("m", "1,1,,,,,,,,,night 0.5 Mon-Fri 02:00-24:01"), want: `"24:01" is no time`},
+		"period of no price":      {models: model, offers: offerRow("m", ""), periods: "m,p,,,2026-01-01,1,1,,,,list,", want: "which has no price"},
+		"period without an end":   {models: model, offers: offerRow("m", "1,1,,,,,,,,,"), periods: "m,p,,,,1,1,,,,list,", want: "ends after it begins"},
+		"period of another time":  {models: model, offers: offerRow("m", "1,1,,,,,,,,,"), periods: "m,p,,soon,2026-01-01,1,1,,,,list,", want: `"soon" is not a date`},
 		"alias of nothing":        {models: model, aliases: "a,n", want: `alias "a" of unknown model "n"`},
 		"alias that hides":        {models: model, aliases: "m,m", want: `alias "m" is a model's own name`},
 		"row with a missing cell": {models: "m,V", want: "wrong number of fields"},
@@ -329,6 +343,7 @@ func TestBrokenTablesAreRefused(t *testing.T) {
 			_, err := read(fstest.MapFS{
 				"data/models.csv":  {Data: []byte(modelColumns + "\n" + tc.models)},
 				"data/offers.csv":  {Data: []byte(offerColumns + "\n" + tc.offers)},
+				"data/periods.csv": {Data: []byte(periodColumns + "\n" + tc.periods)},
 				"data/aliases.csv": {Data: []byte(aliasColumns + "\n" + tc.aliases)},
 			})
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
@@ -338,12 +353,23 @@ func TestBrokenTablesAreRefused(t *testing.T) {
 	}
 }
 
+// offerRow is a line of offers.csv with the cells from input to hours.
+func offerRow(model, price string) string {
+	if price == "" {
+		price = strings.Repeat(",", 10)
+	}
+	return model + ",p," + model + ",,,," + price + ",list,"
+}
+
 func FuzzRead(f *testing.F) {
-	f.Add("m,V,f,chat,,100,,10,tools,,0.5,x,,2025,,yes", "m,p,m,,,,1,2,0.5,,>32000 2 4 - -,list,2026-01-01", "a,m")
-	f.Fuzz(func(t *testing.T, models, offers, aliases string) {
+	f.Add("m,V,f,chat,,100,,10,tools,,0.5,x,,2025,,yes",
+		"m,p,m,,,,1,2,0.5,1.25,2,3,4,0.01,>32000 2 4 - - 4,flex 0.5; priority 2,off-peak 0.5 Mon-Fri 00:00-01:00; Sat-Sun 00:00-24:00,list,2026-01-01",
+		"m,p,promotion,2026-01-01,2026-02-01,0.5,1,,,,list,2026-01-01", "a,m")
+	f.Fuzz(func(t *testing.T, models, offers, periods, aliases string) {
 		c, err := read(fstest.MapFS{
 			"data/models.csv":  {Data: []byte(modelColumns + "\n" + models)},
 			"data/offers.csv":  {Data: []byte(offerColumns + "\n" + offers)},
+			"data/periods.csv": {Data: []byte(periodColumns + "\n" + periods)},
 			"data/aliases.csv": {Data: []byte(aliasColumns + "\n" + aliases)},
 		})
 		if err != nil {

@@ -141,17 +141,7 @@ func (l *loader) checkProviders(vendors []string) {
 }
 
 // checkVendor: a provider needs to be of a known vendor, or to say itself where it is and what it speaks.
-// formatChat is the wire format of a provider that names none.
-const formatChat = "chat"
-
 func (l *loader) checkVendor(path string, p Provider, vendors []string) {
-	if p.Format != "" && p.Format != formatChat {
-		l.complain(join(path, "format"), fault{
-			code:    NotAllowed,
-			message: fmt.Sprintf("format %s is not spoken yet", quote(p.Format)),
-			fix:     "use the provider's chat-compatible address with format: chat",
-		})
-	}
 	vendor := cmp.Or(p.Vendor, p.Name)
 	if vendors == nil || vendor == "" || slices.Contains(vendors, vendor) {
 		return

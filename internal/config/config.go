@@ -27,6 +27,7 @@ type Config struct {
 	Detect                bool       `yaml:"detect" doc:"Use providers whose usual environment variables are set, and model servers on loopback."`
 	Simulator             string     `yaml:"simulator" doc:"auto: only when there is no other provider; on; off." enum:"auto,on,off"`
 	Models                []Model    `yaml:"models" reload:"true" doc:"Overrides of catalog models, wherever they run."`
+	Catalog               Catalog    `yaml:"catalog" reload:"true" doc:"Keeping prices current from a list that others publish."`
 	Timeouts              Timeouts   `yaml:"timeouts" reload:"true" doc:"How long to wait for a provider."`
 	Retries               Retries    `yaml:"retries" reload:"true" doc:"How often a request is tried."`
 	Breaker               Breaker    `yaml:"breaker" reload:"true" doc:"When a failing target is left alone."`
@@ -47,9 +48,10 @@ type TLS struct {
 type Provider struct {
 	Name          string            `yaml:"name" check:"name" doc:"Name of the provider. A known vendor's name (openai, mistral, groq …) brings its address, models and prices."`
 	Vendor        string            `yaml:"vendor" check:"name" doc:"Known vendor to take address, models and quirks from, when the name is another."`
-	Format        string            `yaml:"format" doc:"Wire format it speaks; chat when empty." enum:"chat,messages,gemini,converse"`
+	Format        string            `yaml:"format" doc:"Wire format it speaks; the vendor's own, else chat, when empty." enum:"chat,messages,gemini,converse"`
 	BaseURL       string            `yaml:"base_url" check:"url" doc:"Address up to and with /v1."`
 	APIKeys       []string          `yaml:"api_keys" check:"credential" doc:"Credentials; ${NAME} reads the environment, file:/path a file." secret:"true"`
+	Options       map[string]string `yaml:"options" doc:"What this vendor alone needs: region (bedrock), project and location (vertex), api_version (azure)."`
 	Headers       map[string]string `yaml:"headers" doc:"More headers to send." secret:"true"`
 	Catalog       *bool             `yaml:"catalog" doc:"Offer the catalog's models of this vendor; default true when models is empty, else false."`
 	Models        []Model           `yaml:"models" doc:"Models it offers, with what the catalog does not know of them."`
@@ -61,21 +63,31 @@ type Provider struct {
 
 // Model sets what is known about a model, or about a model at one provider. Prices are dollars per million tokens.
 type Model struct {
-	Name              string   `yaml:"name" check:"model" doc:"Canonical name that callers use."`
-	Upstream          string   `yaml:"upstream" check:"model" doc:"Name the provider knows it by; the same when empty."`
-	Kind              string   `yaml:"kind" doc:"chat or embedding." enum:"chat,embedding"`
-	Aliases           []string `yaml:"aliases" check:"model" doc:"Other names that callers may use for it."`
-	InputPerMtok      *float64 `yaml:"input_per_mtok" min:"0" max:"1000000" doc:"Dollars per million input tokens."`
-	OutputPerMtok     *float64 `yaml:"output_per_mtok" min:"0" max:"1000000" doc:"Dollars per million output tokens."`
-	CacheReadPerMtok  *float64 `yaml:"cache_read_per_mtok" min:"0" max:"1000000" doc:"Dollars per million input tokens read from the provider's cache; the input price when left out."`
-	CacheWritePerMtok *float64 `yaml:"cache_write_per_mtok" min:"0" max:"1000000" doc:"Dollars per million input tokens written to the provider's cache; the input price when left out."`
-	PerRequest        *float64 `yaml:"per_request" min:"0" max:"1000000" doc:"Dollars per request."`
-	Context           int64    `yaml:"context" min:"0" max:"1000000000" doc:"Window in tokens."`
-	MaxOutput         int64    `yaml:"max_output" min:"0" max:"1000000000" doc:"Most tokens it writes in one answer."`
-	Quality           *float64 `yaml:"quality" min:"0" max:"1" doc:"Prior chance of a good answer, 0 to 1."`
-	Abilities         []string `yaml:"abilities" check:"ability" doc:"tools, vision, json_schema …; for a model that the catalog does not know, everything common is assumed."`
-	Dimensions        int64    `yaml:"dimensions" min:"0" max:"1000000" doc:"Vector size of an embedding model."`
-	Timeouts          Timeouts `yaml:"timeouts" doc:"Waiting times for this model; what is left out is inherited."`
+	Name                string   `yaml:"name" check:"model" doc:"Canonical name that callers use."`
+	Upstream            string   `yaml:"upstream" check:"model" doc:"Name the provider knows it by; the same when empty."`
+	Kind                string   `yaml:"kind" doc:"chat, embedding, moderation, or completion for one that takes bare prompts only." enum:"chat,embedding,moderation,completion"`
+	Aliases             []string `yaml:"aliases" check:"model" doc:"Other names that callers may use for it."`
+	InputPerMtok        *float64 `yaml:"input_per_mtok" min:"0" max:"1000000" doc:"Dollars per million input tokens."`
+	OutputPerMtok       *float64 `yaml:"output_per_mtok" min:"0" max:"1000000" doc:"Dollars per million output tokens."`
+	CacheReadPerMtok    *float64 `yaml:"cache_read_per_mtok" min:"0" max:"1000000" doc:"Dollars per million input tokens read from the provider's cache; the input price when left out."`
+	CacheWritePerMtok   *float64 `yaml:"cache_write_per_mtok" min:"0" max:"1000000" doc:"Dollars per million input tokens written to the provider's cache; the input price when left out."`
+	CacheWrite1hPerMtok *float64 `yaml:"cache_write_1h_per_mtok" min:"0" max:"1000000" doc:"The same for what the cache keeps for an hour; the price of writing when left out."`
+	AudioInputPerMtok   *float64 `yaml:"audio_input_per_mtok" min:"0" max:"1000000" doc:"Dollars per million input tokens of sound; the input price when left out."`
+	AudioOutputPerMtok  *float64 `yaml:"audio_output_per_mtok" min:"0" max:"1000000" doc:"Dollars per million output tokens of sound; the output price when left out."`
+	PerRequest          *float64 `yaml:"per_request" min:"0" max:"1000000" doc:"Dollars per request."`
+	Context             int64    `yaml:"context" min:"0" max:"1000000000" doc:"Window in tokens."`
+	MaxOutput           int64    `yaml:"max_output" min:"0" max:"1000000000" doc:"Most tokens it writes in one answer."`
+	Quality             *float64 `yaml:"quality" min:"0" max:"1" doc:"Prior chance of a good answer, 0 to 1."`
+	Abilities           []string `yaml:"abilities" check:"ability" doc:"tools, vision, json_schema …; for a model that the catalog does not know, everything common is assumed."`
+	Dimensions          int64    `yaml:"dimensions" min:"0" max:"1000000" doc:"Vector size of an embedding model."`
+	Timeouts            Timeouts `yaml:"timeouts" doc:"Waiting times for this model; what is left out is inherited."`
+}
+
+// Catalog says whether prices are kept current from a published list.
+type Catalog struct {
+	Refresh time.Duration `yaml:"refresh" doc:"How often the list is read, such as 24h; 0 for never."`
+	From    string        `yaml:"from" doc:"Which list." enum:"models.dev,litellm"`
+	URL     string        `yaml:"url" check:"url" doc:"Where it is; where it is published when left out."`
 }
 
 // Timeouts bound the waiting for a provider. In a model, zero inherits.

@@ -26,6 +26,7 @@ func Default() Config {
 		Retries: Retries{Attempts: 3, Backoff: 250 * time.Millisecond},
 		Breaker: Breaker{Failures: 5, ProbeAfter: 3 * time.Second},
 		Rescue:  "continue",
+		Catalog: Catalog{From: "models.dev"},
 		Limits: Limits{
 			Body:       32 * MiB,
 			Buffered:   512 * MiB,

@@ -64,6 +64,10 @@ providers:
 detect: true                                               # default
 simulator: auto                                            # default
 models: []                                                 # default
+catalog:
+  refresh: 0s                                              # default
+  from: models.dev                                         # default
+  url: ""                                                  # default
 timeouts:
   connect: 5s                                              # default
   first_token: 10s                                         # default

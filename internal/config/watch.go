@@ -18,16 +18,24 @@ const settle = 200 * time.Millisecond
 // It watches directories, not the file: editors replace it, and clusters swap a link somewhere on the way to it.
 // A file that is gone or cannot be read is no change: the configuration in use stays.
 func Watch(ctx context.Context, path string, onChange func()) error {
+	return WatchUpTo(ctx, path, largestFile, onChange)
+}
+
+// WatchUpTo is Watch for files of up to limit bytes.
+func WatchUpTo(ctx context.Context, path string, limit int64, onChange func()) error {
 	w, err := newWatcher(path)
 	if err != nil {
 		return err
 	}
+	w.limit = limit
+	w.last, _ = w.fingerprint()
 	return w.run(ctx, settle, onChange)
 }
 
 type watcher struct {
 	path   string
 	events *fsnotify.Watcher
+	limit  int64
 	last   [sha256.Size]byte
 }
 
@@ -40,7 +48,7 @@ func newWatcher(path string) (*watcher, error) {
 	if err != nil {
 		return nil, fmt.Errorf("watch %s: %w", path, err)
 	}
-	w := &watcher{path: absolute, events: events}
+	w := &watcher{path: absolute, events: events, limit: largestFile}
 	if err := w.follow(); err != nil {
 		_ = events.Close()
 		return nil, fmt.Errorf("watch %s: %w", path, err)
@@ -63,7 +71,7 @@ func (w *watcher) follow() error {
 
 // fingerprint of the content; ok is false when there is none to read.
 func (w *watcher) fingerprint() (sum [sha256.Size]byte, ok bool) {
-	content, err := readLimited(w.path, largestFile)
+	content, err := readLimited(w.path, w.limit)
 	if err != nil {
 		// Too large is content too: loading it says so, and the old configuration stays.
 		return sha256.Sum256([]byte(err.Error())), errors.Is(err, errTooLarge)

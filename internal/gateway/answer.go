@@ -153,7 +153,7 @@ func (a *answer) close() {
 	if a.stop != nil {
 		a.stop()
 	}
-	if a.whole {
+	if a.whole && a.body != nil {
 		a.drain()
 	}
 	a.cancel(nil)

@@ -73,7 +73,7 @@ func (x *exchange) abandon(ctx context.Context, t *provider.Target) *llm.Error {
 	e := x.ended(ctx)
 	if e.Kind == llm.ClientCancelled && len(x.entry.Attempts) > 0 {
 		served(x, t)
-		x.bill(t, llm.Usage{Input: x.req.InputTokens(), Estimated: true})
+		x.bill(t, x.ownCount(t, 0))
 	}
 	return e
 }
@@ -180,7 +180,7 @@ func (g *Gateway) try(ctx context.Context, x *exchange, t *provider.Target, last
 	a := &answer{
 		gateway: g, exchange: x, target: t, probe: probe, began: x.waiting,
 		index: len(x.entry.Attempts) - 1, cancel: cancel, free: free, ctx: ctx,
-		call: &provider.Call{Target: t, Secret: credential.Secret, Request: x.req, MaxOutput: x.maxOutput},
+		call: &provider.Call{Target: t, Secret: credential.Secret, Request: x.req, Client: x.format, MaxOutput: x.maxOutput},
 	}
 	if !last {
 		limit := t.FirstToken
@@ -240,7 +240,20 @@ func occupy(p *provider.Provider) (free func(), err error) {
 // open makes the call and reads events until the first that carries content.
 func (a *answer) open(ctx context.Context, p *provider.Provider) error {
 	exchange := p.Exchange(a.exchange.op)
+	if exchange == nil {
+		return llm.Errorf(llm.CannotExpress, "%s does not offer %s.", p.Name, a.exchange.op)
+	}
 	ctx, timing := egress.Trace(ctx)
+	if p.Login != nil {
+		token, err := p.Login(ctx, a.call.Secret)
+		if err != nil {
+			return err
+		}
+		a.call.Secret = token
+	}
+	if tooMany(a.call) {
+		return a.openBatches(ctx, p)
+	}
 	req, err := exchange.NewRequest(ctx, a.call)
 	if err != nil {
 		return err

@@ -58,9 +58,7 @@ func TestStreamIsPassedOnAndEnds(t *testing.T) {
 func TestWaitingForAProviderIsNoOverhead(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
-	release := make(chan struct{})
-	k.alpha.Always(mockprovider.Behaviour{Before: func(*mockprovider.Call) { <-release }})
-	time.AfterFunc(300*time.Millisecond, func() { close(release) })
+	k.alpha.Always(mockprovider.Behaviour{Before: func(*mockprovider.Call) { <-time.After(300 * time.Millisecond) }})
 
 	got := k.post("/chat/completions", streaming("large"))
 

@@ -12,13 +12,22 @@ func (t *tally) usage(x *exchange, target *provider.Target) llm.Usage {
 	if t.reported != nil && plausible(*t.reported, x.req, target) {
 		return *t.reported
 	}
-	return llm.Usage{Input: x.req.InputTokens(), Output: llm.OutputTokens(t.ascii, t.nonASCII), Estimated: true}
+	return x.ownCount(target, tokens(target.Model).Output(t.ascii, t.nonASCII, x.req.Text))
+}
+
+// ownCount is what we make of a request whose provider tells no usage. Moderations are mostly free and not metered: where no
+// price hangs on their tokens none are counted, rather than figures of ours that mean nothing.
+func (x *exchange) ownCount(t *provider.Target, output int64) llm.Usage {
+	if x.op == llm.Moderate && (t.Price == nil || t.Price.At(x.start).Input == 0) {
+		return llm.Usage{}
+	}
+	return llm.Usage{Input: x.promptTokens(t), Output: output, Estimated: true}
 }
 
 // plausible refuses figures that cannot be: negative ones, an unread prompt, more tokens than the prompt has bytes
 // (with room for what providers add), more output than the model can write.
 func plausible(u llm.Usage, req *llm.Request, t *provider.Target) bool {
-	if u.Input < 0 || u.CacheRead < 0 || u.CacheWrite < 0 || u.Output < 0 || u.Reasoning < 0 {
+	if min(u.Input, u.CacheRead, u.CacheWrite, u.Output, u.Reasoning, u.CacheWriteLong, u.AudioInput, u.AudioOutput) < 0 {
 		return false
 	}
 	if u.Prompt() == 0 && len(req.Body) > 0 {
@@ -36,15 +45,16 @@ func plausible(u llm.Usage, req *llm.Request, t *provider.Target) bool {
 func (x *exchange) bill(t *provider.Target, u llm.Usage) {
 	e := x.entry
 	e.Usage = u
+	u.ServiceTier = cmp.Or(u.ServiceTier, x.req.ServiceTier) // what was served; else what was asked for
 	if t.Price != nil {
-		bill := t.Price.Bill(u)
+		bill := t.Price.At(x.start).Bill(u)
 		e.Bill, e.Cost = &bill, &bill.Total
 	}
 	if e.BaselineModel == "" {
 		return
 	}
 	if price := x.snap.Price(e.BaselineModel); price != nil {
-		bill := price.Bill(u)
+		bill := price.At(x.start).Bill(u)
 		e.BaselineBill, e.BaselineCost = &bill, &bill.Total
 	}
 }

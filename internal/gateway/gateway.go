@@ -15,6 +15,7 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
+	"fairlead/internal/token"
 	"fairlead/internal/wire"
 )
 
@@ -45,9 +46,16 @@ type Pinner interface {
 	PinEmbedding(ctx context.Context, workspaceID, model string) (string, error)
 }
 
+// Route is one path of the model API: what it asks for, and in which format.
+type Route struct {
+	Path   string // below Prefix, such as /chat/completions
+	Op     llm.Op
+	Format wire.Format
+}
+
 // Parts is what a gateway is made of.
 type Parts struct {
-	Format   wire.Format // of the OpenAI routes
+	Routes   []Route // what is served below Prefix, besides models
 	Keys     Keys
 	Limits   limit.Limiter
 	Ledger   ledger.Ledger
@@ -56,6 +64,7 @@ type Parts struct {
 	Egress   Caller
 	Log      Log
 	Pins     Pinner
+	Batches  Batches
 	Observe  func(*requestlog.Entry) // told of every finished entry
 	Started  func(*requestlog.Entry) // told of every dispatched one
 	Logger   *slog.Logger
@@ -71,6 +80,7 @@ type Gateway struct {
 	snapshot atomic.Pointer[route.Snapshot]
 	inflight inflight
 	buffered atomic.Int64 // bytes of request bodies held
+	counter  *token.Counter
 }
 
 // Settings can change while the gateway runs.
@@ -96,7 +106,7 @@ type Settings struct {
 
 // New returns a gateway that serves p.Snapshot with p.Settings.
 func New(p Parts) *Gateway {
-	g := &Gateway{Parts: p}
+	g := &Gateway{Parts: p, counter: token.NewCounter()}
 	g.inflight.init()
 	g.Update(p.Settings, p.Snapshot)
 	return g

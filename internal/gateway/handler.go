@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,41 +21,56 @@ const Prefix = "/proxy/v1"
 // ServeHTTP answers everything below Prefix. Paths are read with their doubled slashes folded: clients whose base URL
 // ends in a slash send them, and a redirect would turn their POST into a GET.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	requestID := id.New("req", time.Now())
-	w.Header().Set("X-Request-Id", requestID)
+	requestID := named(w)
 	path := strings.TrimSuffix(strings.TrimPrefix(fold(r.URL.Path), Prefix), "/")
+	if i := slices.IndexFunc(g.Routes, func(one Route) bool { return one.Path == path }); i >= 0 {
+		serve := func() { g.handle(w, r, requestID, g.Routes[i], g.byKey) }
+		if g.Routes[i].Op == llm.Count {
+			serve = func() { g.countTokens(w, r, requestID, g.Routes[i]) }
+		}
+		g.method(w, r, requestID, http.MethodPost, serve)
+		return
+	}
 	switch {
-	case path == "/chat/completions":
-		g.method(w, r, requestID, http.MethodPost, func() { g.handle(w, r, requestID, llm.Chat, g.byKey) })
-	case path == "/embeddings":
-		g.method(w, r, requestID, http.MethodPost, func() { g.handle(w, r, requestID, llm.Embed, g.byKey) })
 	case path == "/models":
 		g.method(w, r, requestID, http.MethodGet, func() { g.listModels(w, r, requestID) })
 	case strings.HasPrefix(path, "/models/"):
 		g.method(w, r, requestID, http.MethodGet, func() { g.showModel(w, r, requestID, strings.TrimPrefix(path, "/models/")) })
 	default:
 		g.refuse(w, r, requestID, llm.Errorf(llm.NotFound,
-			"There is no %s here. The model API has chat/completions, embeddings and models below %s.", shorten(r.URL.Path), Prefix))
+			"There is no %s here. The model API has %s and models below %s.", shorten(r.URL.Path), g.paths(), Prefix))
 	}
 }
 
-// ServeAs answers a chat request of a person whose session was checked already.
-func (g *Gateway) ServeAs(w http.ResponseWriter, r *http.Request, workspace *account.Workspace, accountID string) {
+// named gives a request its id and tells the client, by both names that client libraries look for.
+func named(w http.ResponseWriter) string {
 	requestID := id.New("req", time.Now())
 	w.Header().Set("X-Request-Id", requestID)
-	g.handle(w, r, requestID, llm.Chat, byPerson(workspace, accountID))
+	w.Header().Set("Request-Id", requestID)
+	return requestID
+}
+
+// paths names what is served, for people.
+func (g *Gateway) paths() string {
+	var names []string
+	for _, one := range g.Routes {
+		names = append(names, strings.TrimPrefix(one.Path, "/"))
+	}
+	return strings.Join(names, ", ")
+}
+
+// ServeAs answers a chat request of a person whose session was checked already, in the format of the first route.
+func (g *Gateway) ServeAs(w http.ResponseWriter, r *http.Request, workspace *account.Workspace, accountID string) {
+	requestID := named(w)
+	g.handle(w, r, requestID, g.Routes[0], byPerson(workspace, accountID))
 }
 
 // ServeSample answers a request of sample traffic, which is allowed only the models given, or all when there are none.
 // The endpoint is one of those below Prefix.
 func (g *Gateway) ServeSample(w http.ResponseWriter, r *http.Request, workspace *account.Workspace, name string, models []string) {
-	requestID := id.New("req", time.Now())
-	w.Header().Set("X-Request-Id", requestID)
-	op := llm.Chat
-	if name == endpoint(llm.Embed) {
-		op = llm.Embed
-	}
-	g.handle(w, r, requestID, op, bySample(workspace, models))
+	requestID := named(w)
+	i := max(0, slices.IndexFunc(g.Routes, func(one Route) bool { return one.Path == "/"+name }))
+	g.handle(w, r, requestID, g.Routes[i], bySample(workspace, models))
 }
 
 // fold collapses runs of slashes.
@@ -94,8 +110,8 @@ func (g *Gateway) refuse(w http.ResponseWriter, r *http.Request, requestID strin
 }
 
 // handle runs one request from its entry to its last byte.
-func (g *Gateway) handle(w http.ResponseWriter, r *http.Request, requestID string, op llm.Op, identify func(*exchange) error) {
-	x := g.newExchange(w, r, requestID, op)
+func (g *Gateway) handle(w http.ResponseWriter, r *http.Request, requestID string, route Route, identify func(*exchange) error) {
+	x := g.newExchange(w, r, requestID, route)
 	x.identify = identify
 	err := g.protect(r.Context(), x)
 	if err != nil {
@@ -116,32 +132,27 @@ func (g *Gateway) protect(ctx context.Context, x *exchange) (err error) {
 	return g.serve(ctx, x)
 }
 
-func (g *Gateway) newExchange(w http.ResponseWriter, r *http.Request, requestID string, op llm.Op) *exchange {
+func (g *Gateway) newExchange(w http.ResponseWriter, r *http.Request, requestID string, route Route) *exchange {
 	now := time.Now()
 	settings := g.settings.Load()
 	return &exchange{
-		op:       op,
+		op:       route.Op,
+		format:   route.Format,
 		r:        r,
 		start:    now,
 		settings: settings,
 		snap:     g.snapshot.Load(),
+		counter:  g.counter,
 		w: &client{
-			w: w, rc: http.NewResponseController(w), format: g.Format, patient: settings.Reader,
+			w: w, rc: http.NewResponseController(w), format: route.Format, patient: settings.Reader,
 			trace: r.Header.Get("X-Fairlead-Trace") == "full",
 		},
 		entry: &requestlog.Entry{
-			ID: requestID, Time: now, Endpoint: endpoint(op), Format: g.Format.Name(),
+			ID: requestID, Time: now, Endpoint: strings.TrimPrefix(route.Path, "/"), Format: route.Format.Name(),
 			Attempts: []requestlog.Attempt{}, BodyState: requestlog.BodyNone,
 			Client: shorten(r.UserAgent()), IP: address(r), TraceID: traceID(r),
 		},
 	}
-}
-
-func endpoint(op llm.Op) string {
-	if op == llm.Embed {
-		return "embeddings"
-	}
-	return "chat/completions"
 }
 
 // fail records a request that ended in an error and tells the client.
@@ -159,7 +170,7 @@ func (g *Gateway) fail(ctx context.Context, x *exchange, e *llm.Error) {
 	}
 	body := errorBody(x.r, x.grant, e, x.entry.ID)
 	if x.w.trace && x.decision != nil {
-		body = g.Format.Attach(body, "fairlead", x.trace())
+		body = x.format.Attach(body, "fairlead", x.trace())
 	}
 	if x.entry.Model != "" && !started {
 		x.describe(x.w.w.Header())

@@ -9,6 +9,7 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/money"
 	"fairlead/internal/provider"
+	"fairlead/internal/token"
 )
 
 // hold reserves the most the request can cost on every budget that applies. Where the caller bounds the answer itself,
@@ -16,7 +17,7 @@ import (
 func (g *Gateway) hold(ctx context.Context, x *exchange) (*ledger.Hold, error) {
 	budgets := Budgets(x.grant)
 	hold, err := g.Ledger.Hold(ctx, budgets, x.dearest())
-	if err == nil || x.op != llm.Chat || x.req.MaxOutput > 0 || llm.AsError(err).Kind != llm.BudgetExceeded {
+	if err == nil || !writes(x.op) || x.req.MaxOutput > 0 || llm.AsError(err).Kind != llm.BudgetExceeded {
 		return hold, err
 	}
 	x.maxOutput = x.affordable(g.left(budgets))
@@ -25,6 +26,9 @@ func (g *Gateway) hold(ctx context.Context, x *exchange) (*ledger.Hold, error) {
 	}
 	return g.Ledger.Hold(ctx, budgets, x.dearest())
 }
+
+// writes reports whether a model answers op with text of its own, which is paid for.
+func writes(op llm.Op) bool { return op == llm.Chat || op == llm.Complete }
 
 const (
 	// unboundedOutput stands in where neither the caller nor the catalog bounds the answer.
@@ -69,18 +73,18 @@ func (x *exchange) affordable(amount money.Amount) int64 {
 		}
 		usage := x.mostUsage(t)
 		usage.Output = 0
-		rest := amount.Sub(t.Price.Cost(usage))
-		tokens = min(tokens, outputFor(t, usage.Prompt(), rest)/int64(max(x.req.Choices, 1)))
+		rest := amount.Sub(x.mostCost(t, usage))
+		tokens = min(tokens, x.outputFor(t, usage, rest)/int64(max(x.req.Choices, 1)))
 	}
 	return tokens
 }
 
 // outputFor is how many tokens of answer to a prompt an amount pays for, rounded down with room for rounding up.
-func outputFor(t *provider.Target, prompt int64, amount money.Amount) int64 {
+func (x *exchange) outputFor(t *provider.Target, prompt llm.Usage, amount money.Amount) int64 {
 	if amount <= 0 {
 		return 0
 	}
-	perThousand := t.Price.Cost(llm.Usage{Input: prompt, Output: 1000}) - t.Price.Cost(llm.Usage{Input: prompt})
+	perThousand := x.mostCost(t, x.answering(prompt, 1000)) - x.mostCost(t, prompt)
 	if perThousand <= 0 {
 		return unboundedOutput
 	}
@@ -92,24 +96,48 @@ func (x *exchange) dearest() money.Amount {
 	var most money.Amount
 	for _, t := range x.decision.Plan {
 		if t.Price != nil {
-			most = max(most, t.Price.Cost(x.mostUsage(t)))
+			most = max(most, x.mostCost(t, x.mostUsage(t)))
 		}
 	}
 	return most
 }
 
-// mostUsage bounds what the request can use at a target: no text has more tokens than half its ASCII bytes and its other
-// bytes, and writing to the cache is the dearest way to read a prompt.
+// mostCost is the most that the usage can cost at a target: the service tier that was asked for may not be the one that
+// is served.
+func (x *exchange) mostCost(t *provider.Target, u llm.Usage) money.Amount {
+	card := t.Price.At(x.start)
+	cost := card.Cost(u)
+	u.ServiceTier = x.req.ServiceTier
+	return max(cost, card.Cost(u))
+}
+
+// mostUsage bounds what the request can use at a target: writing to the cache for an hour, or listening, is the dearest way
+// to read a prompt.
 func (x *exchange) mostUsage(t *provider.Target) llm.Usage {
 	req := x.req
-	prompt := int64(req.ASCIIBytes)/2 + int64(req.NonASCIIBytes) + int64(req.Messages)*8 + int64(req.Images)*2000 + req.TokenIDs + 16
-	u := llm.Usage{Input: prompt}
-	if t.Price.CacheWrite != nil && *t.Price.CacheWrite > t.Price.Input {
-		u = llm.Usage{CacheWrite: prompt}
+	prompt := tokens(t.Model).Most(token.PromptOf(req))
+	var u llm.Usage
+	for _, way := range []llm.Usage{
+		{Input: prompt}, {CacheWrite: prompt}, {CacheWrite: prompt, CacheWriteLong: prompt}, {Input: prompt, AudioInput: prompt},
+	} {
+		if way.AudioInput > 0 && !req.Needs.Has(llm.AudioIn) {
+			continue
+		}
+		if u.Prompt() == 0 || x.mostCost(t, way) > x.mostCost(t, u) {
+			u = way
+		}
 	}
-	if req.Op == llm.Embed {
+	if !writes(req.Op) {
 		return u
 	}
-	u.Output = cmp.Or(req.MaxOutput, x.maxOutput, t.Model.MaxOutput, unboundedOutput) * int64(max(req.Choices, 1))
+	return x.answering(u, cmp.Or(req.MaxOutput, x.maxOutput, t.Model.MaxOutput, unboundedOutput)*int64(max(req.Choices, 1)))
+}
+
+// answering adds an answer to the usage, spoken where the caller asks for that.
+func (x *exchange) answering(u llm.Usage, tokens int64) llm.Usage {
+	u.Output = tokens
+	if x.req.Needs.Has(llm.AudioOut) {
+		u.AudioOutput = tokens
+	}
 	return u
 }

@@ -15,6 +15,7 @@ import (
 func (g *Gateway) Explain(grant *account.Grant, req *llm.Request, tradeoff string) (*route.Decision, error) {
 	h := http.Header{}
 	h.Set("X-Fairlead-Tradeoff", tradeoff)
+	req.Measure()
 	in, err := input(grant, req, h, g.settings.Load())
 	if err != nil {
 		return nil, err
@@ -33,10 +34,13 @@ func input(grant *account.Grant, req *llm.Request, h http.Header, s *Settings) (
 		return route.Input{}, err
 	}
 	return route.Input{
+		At:            time.Now().UTC().Truncate(time.Second),
 		Op:            req.Op,
 		Model:         req.Model,
 		Objective:     objective,
-		InputTokens:   req.InputTokens(),
+		InputTokens:   estimate(req),
+		Text:          req.Text,
+		ImageSizes:    req.ImageSizes,
 		MaxOutput:     req.MaxOutput,
 		Choices:       req.Choices,
 		Needs:         req.Needs,
@@ -44,6 +48,7 @@ func input(grant *account.Grant, req *llm.Request, h http.Header, s *Settings) (
 		Stream:        req.Stream,
 		Messages:      req.Messages,
 		Images:        req.Images,
+		ImageURLs:     req.ImageURLs,
 		Dimensions:    req.Dimensions,
 		TokenInput:    req.TokenIDs > 0,
 		Controls:      req.Controls,

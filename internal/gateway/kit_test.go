@@ -32,7 +32,8 @@ import (
 	"fairlead/internal/wire/chat"
 )
 
-// kit is a gateway in front of two mock providers: alpha offers large and small, beta offers large and embed.
+// kit is a gateway in front of two mock providers: alpha offers large and small, beta offers large, embed and judge, and
+// takes bare prompts too.
 type kit struct {
 	*testing.T
 	gateway     *gateway.Gateway
@@ -63,13 +64,13 @@ func newKit(t *testing.T, adjust ...func(*kit)) *kit {
 	}
 	k.snapshot = route.NewSnapshot(defaultCatalog(t), []*provider.Provider{
 		k.provider("alpha", k.alpha, target("large", 2, 8), target("small", 0.1, 0.4)),
-		k.provider("beta", k.beta, target("large", 3, 9), embedding("embed", 0.02)),
+		k.provider("beta", k.beta, target("large", 3, 9), embedding("embed", 0.02), moderating("judge")),
 	})
 	k.ledger = ledger.New(ledger.Options{
 		Spent: func(context.Context, string, time.Time) (money.Amount, error) { return 0, nil }, Now: time.Now,
 	})
 	k.gateway = gateway.New(gateway.Parts{
-		Format: chat.Format{}, Keys: k.keys, Limits: limit.NewMemory(time.Now), Ledger: k.ledger,
+		Routes: routes(), Batches: chat.Format{}, Keys: k.keys, Limits: limit.NewMemory(time.Now), Ledger: k.ledger,
 		Health: health.New(health.Options{}), Retries: health.NewRetryBudget(time.Now), Log: k.log, Pins: k.pins,
 		Egress:  egress.New(egress.Options{AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}),
 		Observe: func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {},
@@ -79,6 +80,15 @@ func newKit(t *testing.T, adjust ...func(*kit)) *kit {
 	t.Cleanup(server.Close)
 	k.url, k.client = server.URL, server.Client()
 	return k
+}
+
+func routes() []gateway.Route {
+	return []gateway.Route{
+		{Path: "/chat/completions", Op: llm.Chat, Format: chat.Format{}},
+		{Path: "/embeddings", Op: llm.Embed, Format: chat.Format{}},
+		{Path: "/completions", Op: llm.Complete, Format: chat.Format{}},
+		{Path: "/moderations", Op: llm.Moderate, Format: chat.Format{}},
+	}
 }
 
 func defaultCatalog(t *testing.T) *catalog.Catalog {
@@ -104,6 +114,13 @@ func embedding(name string, in float64) *provider.Target {
 	return t
 }
 
+// moderating is a model that judges texts, for nothing.
+func moderating(name string) *provider.Target {
+	t := target(name, 0, 0)
+	t.Model.Op = llm.Moderate
+	return t
+}
+
 // provider serves a mock on a port of its own.
 func (k *kit) provider(name string, mock *mockprovider.Mock, targets ...*provider.Target) *provider.Provider {
 	server := httptest.NewServer(mock)
@@ -111,9 +128,13 @@ func (k *kit) provider(name string, mock *mockprovider.Mock, targets ...*provide
 	for _, t := range targets {
 		t.Provider = name
 	}
+	row := compatible.Row{Name: name, ChatPath: "/chat/completions", EmbedPath: "/embeddings", ModelsPath: "/models"}
+	if name == "beta" {
+		row.CompletePath, row.ModeratePath = "/completions", "/moderations"
+	}
 	return compatible.New(
-		compatible.Vendor{Name: name, ChatPath: "/chat/completions", EmbedPath: "/embeddings", ModelsPath: "/models"},
-		compatible.Settings{
+		row,
+		provider.Settings{
 			BaseURL: server.URL + "/v1", Targets: targets,
 			Credentials: []provider.Credential{{ID: name + "#1", Secret: "sk-provider-secret-" + name, Source: "test"}},
 		})

@@ -119,21 +119,23 @@ func (g *Gateway) readRequest(x *exchange) (release func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	req, err := g.Format.DecodeRequest(x.op, body)
+	req, err := x.format.DecodeRequest(x.op, body)
 	if err != nil {
 		release()
 		return nil, err
 	}
+	req.Measure()
 	x.req = req
 	e := x.entry
 	e.BytesIn, e.Requested, e.Stream = int64(len(body)), req.Model, req.Stream
 	e.EndUser, e.Metadata = req.EndUser, req.Metadata
 	e.Session = session(req, x.r.Header)
 	x.req.Controls.SessionID = e.Session
+	x.req.Beta = x.r.Header.Get("Anthropic-Beta")
 	if e.BodyState = x.bodyState(); x.storesText() {
 		e.Preview, e.Body = req.Preview, requestlog.Body{Request: body}
 	}
-	if x.w.stream = req.Stream && x.op == llm.Chat; x.w.stream {
+	if x.w.stream = req.Stream && writes(x.op); x.w.stream {
 		x.w.keepAlive(x.settings.Hold, x.settings.Ping)
 	}
 	return release, nil

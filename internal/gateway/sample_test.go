@@ -30,8 +30,8 @@ func simulated(t *testing.T) *kit {
 		targets = append(targets, &provider.Target{Provider: mockprovider.Provider, Model: &models[i], Upstream: o.Upstream, Price: o.Price, Simulated: true, FirstToken: 10 * time.Second})
 	}
 	p := compatible.New(
-		compatible.Vendor{Name: mockprovider.Provider, ChatPath: "/chat/completions", EmbedPath: "/embeddings", ModelsPath: "/models"},
-		compatible.Settings{BaseURL: "http://simulator.invalid/v1", Targets: targets},
+		compatible.Row{Name: mockprovider.Provider, ChatPath: "/chat/completions", EmbedPath: "/embeddings", ModelsPath: "/models"},
+		provider.Settings{BaseURL: "http://simulator.invalid/v1", Targets: targets},
 	)
 	p.Simulated, p.Transport = true, mockprovider.Transport(sim)
 	k.snapshot = route.NewSnapshot(defaultCatalog(t), []*provider.Provider{k.provider("alpha", k.alpha, target("large", 2, 8)), p})

@@ -11,11 +11,14 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
+	"fairlead/internal/token"
+	"fairlead/internal/wire"
 )
 
 // exchange is one request on its way through the gateway. Its goroutine alone touches it.
 type exchange struct {
 	op        llm.Op
+	format    wire.Format
 	identify  func(*exchange) error // finds out who asks
 	w         *client
 	r         *http.Request
@@ -27,6 +30,7 @@ type exchange struct {
 	decision  *route.Decision
 	maxOutput int64 // what budgets leave room for, where the caller sets no bound
 	entry     *requestlog.Entry
+	counter   *token.Counter
 	upstream  time.Duration // spent waiting for providers, in attempts that have ended
 	waiting   time.Time     // since when the attempt under way has been; zero when there is none
 	begun     bool          // the log knows of it
@@ -47,7 +51,7 @@ func (g *Gateway) serve(ctx context.Context, x *exchange) error {
 		return err
 	}
 	defer release()
-	slot, err := g.Limits.Take(ctx, x.grant.Key.ID, limit.Limits(x.grant.Key.Limits), x.req.InputTokens())
+	slot, err := g.Limits.Take(ctx, x.grant.Key.ID, limit.Limits(x.grant.Key.Limits), estimate(x.req))
 	if err != nil {
 		return err
 	}

@@ -436,7 +436,63 @@ func TestExplainCallsNobody(t *testing.T) {
 }
 
 func (k *kit) decode(body string) (*llm.Request, error) {
-	return k.gateway.Format.DecodeRequest(llm.Chat, []byte(body))
+	return k.gateway.Routes[0].Format.DecodeRequest(llm.Chat, []byte(body))
 }
 
 var _ http.Handler = (*gateway.Gateway)(nil)
+
+func TestManyInputsAreSentInPartsAndJoinedInOrder(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	beta, _ := k.snapshot.Provider("beta")
+	embed, _ := beta.Target("embed")
+	embed.EmbedBatch = 2
+
+	got := k.post("/embeddings", `{"model":"embed","input":["one","two","three","four","five"]}`)
+
+	var list struct {
+		Data []struct {
+			Index     int
+			Embedding []float64
+		}
+	}
+	if err := json.Unmarshal([]byte(got.body), &list); err != nil || len(list.Data) != 5 {
+		t.Fatalf("got %s, %v", got.body, err)
+	}
+	alone := k.post("/embeddings", `{"model":"embed","input":"five"}`)
+	var one struct {
+		Data []struct{ Embedding []float64 }
+	}
+	if err := json.Unmarshal([]byte(alone.body), &one); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(one.Data[0].Embedding, list.Data[4].Embedding); diff != "" {
+		t.Errorf("the last vector is not that of the last input: %s", diff)
+	}
+	for i, d := range list.Data {
+		if d.Index != i {
+			t.Errorf("vector %d has index %d", i, d.Index)
+		}
+	}
+	if n := len(k.beta.Calls()); n != 4 {
+		t.Errorf("%d calls, want three parts and one more", n)
+	}
+	if !strings.Contains(got.header.Get("X-Fairlead-Warnings"), "3 parts") {
+		t.Errorf("nobody was told: %q", got.header.Get("X-Fairlead-Warnings"))
+	}
+}
+
+func TestOnePartThatFailsFailsTheAttempt(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	beta, _ := k.snapshot.Provider("beta")
+	embed, _ := beta.Target("embed")
+	embed.EmbedBatch = 1
+	k.beta.Always(mockprovider.Behaviour{Status: 500})
+
+	got := k.post("/embeddings", `{"model":"embed","input":["one","two"]}`)
+
+	if got.status != 502 || len(k.entry().Attempts) == 0 {
+		t.Errorf("got %d %s", got.status, got.body)
+	}
+}

@@ -109,7 +109,7 @@ func judge(e *llm.Error) verdict {
 	switch e.Kind {
 	case llm.UpstreamConnect, llm.UpstreamTimeout, llm.UpstreamOverloaded, llm.UpstreamServer, llm.UpstreamMalformed, llm.UpstreamCut:
 		return failed
-	case llm.UpstreamInvalid, llm.UpstreamContext, llm.UpstreamContentPolicy:
+	case llm.UpstreamInvalid, llm.UpstreamContext, llm.UpstreamContentPolicy, llm.CannotExpress:
 		return answered
 	default:
 		return silent

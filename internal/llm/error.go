@@ -59,6 +59,7 @@ const (
 	UpstreamInvalid       Kind = "refused"         // 4xx that is the client's own fault: passed on
 	UpstreamContext       Kind = "context_length"  // the prompt does not fit this model: another may hold it
 	UpstreamContentPolicy Kind = "content_policy"  // refused by the provider's content rules: passed on
+	CannotExpress         Kind = "cannot_express"  // the provider's format has no place for what the request says: another may
 )
 
 // What happened in the admin API.
@@ -129,6 +130,7 @@ var kinds = map[Kind]kindFacts{
 	UpstreamInvalid:       {"PROVIDER_UPSTREAM_ERROR", 400, FromClient, false, false},
 	UpstreamContext:       {"CONTEXT_TOO_LONG", 400, FromClient, false, true},
 	UpstreamContentPolicy: {"PROVIDER_UPSTREAM_ERROR", 400, FromClient, false, false},
+	CannotExpress:         {"NO_ROUTE", 400, FromClient, false, true},
 
 	SignInRequired:   {"SIGN_IN_REQUIRED", 401, FromClient, false, false},
 	WrongCredentials: {"WRONG_CREDENTIALS", 401, FromClient, false, false},

@@ -7,8 +7,11 @@ type Op string
 
 // The operations of the model API.
 const (
-	Chat  Op = "chat"
-	Embed Op = "embeddings"
+	Chat     Op = "chat"
+	Embed    Op = "embeddings"
+	Complete Op = "completions" // a bare prompt, as older clients send it
+	Moderate Op = "moderations"
+	Count    Op = "count_tokens" // how long a conversation is; no model is called
 )
 
 // Request is one client request after its wire format has checked it. Body keeps the bytes as received;
@@ -30,8 +33,12 @@ type Request struct {
 	Messages      int
 	ASCIIBytes    int // bytes of prompt text in ASCII
 	NonASCIIBytes int // bytes of prompt text outside ASCII
+	Text          Text
 	Images        int
-	Preview       string // how the last user message begins, for lists; at most PreviewBytes
+	ImageURLs     int     // of Images: those that the provider must fetch itself
+	ImageSizes    []Image // of the first MaxImageSizes of those whose size is known
+	Preview       string  // how the last user message begins, for lists; at most PreviewBytes
+	Sealed        bool    // messages carry seals of other providers, which our own answers have put there
 
 	Inputs      int   // embeddings: number of inputs
 	TokenIDs    int64 // embeddings: token ids given instead of text
@@ -41,10 +48,32 @@ type Request struct {
 	EndUser     string            // the caller's own end-user name (`user`, `safety_identifier`)
 	Metadata    map[string]string // the caller's labels
 	ServiceTier string
+	// Beta names features of the caller's format that it asks for by a header. They mean something to a provider of the same
+	// format only.
+	Beta string
+
+	Sample Sample // of the prompt, where Text is still to be measured
 }
 
 // PreviewBytes bounds Request.Preview.
 const PreviewBytes = 160
+
+// MaxImageSizes bounds Request.ImageSizes: they are stored with the decision.
+const MaxImageSizes = 32
+
+// Image is what a picture's tokens depend on.
+type Image struct {
+	Width  int    `json:"w,omitempty"` // 0 when unknown
+	Height int    `json:"h,omitempty"`
+	Detail string `json:"detail,omitempty"` // low, high, original; empty when the caller leaves it open
+}
+
+// AddImage notes the size of a picture that Images has counted.
+func (r *Request) AddImage(i Image) {
+	if i != (Image{}) && len(r.ImageSizes) < MaxImageSizes {
+		r.ImageSizes = append(r.ImageSizes, i)
+	}
+}
 
 // Field is one top-level member of a JSON body: Name is unescaped, and Body[KeyStart:End] spans key and value.
 type Field struct {
@@ -66,6 +95,7 @@ type ProviderWishes struct {
 	Ignore            []string  `json:"ignore,omitempty"`
 	NoFallbacks       bool      `json:"no_fallbacks,omitempty"`       // allow_fallbacks: false
 	RequireParameters bool      `json:"require_parameters,omitempty"` // refuse targets that would ignore a field
+	BestEffort        bool      `json:"best_effort,omitempty"`        // rather an answer without tools or the schema than none
 	Sort              string    `json:"sort,omitempty"`               // price, latency, throughput
 	MaxPrice          *MaxPrice `json:"max_price,omitempty"`
 	DenyCollection    bool      `json:"deny_collection,omitempty"` // data_collection: deny
@@ -78,24 +108,9 @@ type MaxPrice struct {
 	Completion *float64 `json:"completion,omitempty"`
 }
 
-// InputTokens estimates the prompt's tokens without a vocabulary. English text has about four bytes a token;
-// other scripts take about two bytes a token in current vocabularies; a message costs about four tokens of framing
-// and an image about 800. The figure steers routing and holds; the bill uses what the provider reports.
-func (r *Request) InputTokens() int64 {
-	text := int64(r.ASCIIBytes)/4 + int64(r.NonASCIIBytes)/2
-	return text + int64(r.Messages)*4 + int64(r.Images)*800 + r.TokenIDs + 1
-}
-
-// OutputTokens estimates the tokens of answer text by the same rule as InputTokens.
-func OutputTokens(ascii, nonASCII int64) int64 {
-	if ascii+nonASCII == 0 {
-		return 0
-	}
-	return ascii/4 + nonASCII/2 + 1
-}
-
 // Event is one piece of an answer. A whole answer is a stream of one event.
 type Event struct {
+	Name    string // of the event, in formats that name them
 	Data    []byte // in the client's wire format, ready to be framed; valid until the next event is asked for
 	Content bool   // carries text, reasoning, refusal, audio or a piece of a tool call: the first one is the point of no return
 	Bare    bool   // carries nothing but usage: dropped when the caller did not ask for it
@@ -107,13 +122,18 @@ type Event struct {
 	NonASCIIBytes int
 }
 
-// Usage counts tokens in classes that exclude each other, except Reasoning, which is a part of Output shown apart.
+// Usage counts tokens in classes that exclude each other: Input, CacheRead, CacheWrite, Output. The other counts are parts
+// of these, shown apart.
 type Usage struct {
 	Input      int64 `json:"input"` // fresh: neither read from nor written to a cache
 	CacheRead  int64 `json:"cache_read"`
-	CacheWrite int64 `json:"cache_write"`
-	Output     int64 `json:"output"` // includes Reasoning
+	CacheWrite int64 `json:"cache_write"` // includes CacheWriteLong
+	Output     int64 `json:"output"`      // includes Reasoning and AudioOutput
 	Reasoning  int64 `json:"reasoning"`
+	// Parts that may have a price of their own.
+	CacheWriteLong int64 `json:"cache_write_long,omitempty"` // of CacheWrite: kept for an hour
+	AudioInput     int64 `json:"audio_input,omitempty"`      // of Input
+	AudioOutput    int64 `json:"audio_output,omitempty"`     // of Output
 	// Estimated marks our own count, used when the provider told none or an absurd one.
 	Estimated bool `json:"estimated,omitempty"`
 	// ServiceTier is the tier that the provider says it served.

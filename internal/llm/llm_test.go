@@ -77,59 +77,6 @@ func TestAbilitiesHasAndMissing(t *testing.T) {
 	}
 }
 
-func TestInputTokens(t *testing.T) {
-	t.Parallel()
-	for name, tc := range map[string]struct {
-		request Request
-		want    int64
-	}{
-		"nothing costs a little": {Request{}, 1},
-		"English text":           {Request{ASCIIBytes: 400}, 101},
-		"other scripts":          {Request{NonASCIIBytes: 400}, 201},
-		"messages":               {Request{Messages: 3}, 13},
-		"a picture":              {Request{Images: 1}, 801},
-		"token ids":              {Request{TokenIDs: 50}, 51},
-	} {
-		if got := tc.request.InputTokens(); got != tc.want {
-			t.Errorf("%s: %d, want %d", name, got, tc.want)
-		}
-	}
-}
-
-// More to read is never fewer tokens: holds and context checks rest on it.
-func TestTokenEstimatesAreMonotone(t *testing.T) {
-	t.Parallel()
-	count := rapid.IntRange(0, 1<<30)
-	rapid.Check(t, func(t *rapid.T) {
-		less := Request{
-			ASCIIBytes: count.Draw(t, "ascii"), NonASCIIBytes: count.Draw(t, "other"), Messages: count.Draw(t, "messages"),
-			Images: count.Draw(t, "images"), TokenIDs: int64(count.Draw(t, "ids")),
-		}
-		more := less
-		more.ASCIIBytes += count.Draw(t, "more ascii")
-		more.NonASCIIBytes += count.Draw(t, "more other")
-		more.Messages += count.Draw(t, "more messages")
-		more.Images += count.Draw(t, "more images")
-		more.TokenIDs += int64(count.Draw(t, "more ids"))
-		if less.InputTokens() < 1 || more.InputTokens() < less.InputTokens() {
-			t.Fatalf("%d tokens became %d", less.InputTokens(), more.InputTokens())
-		}
-		few, many := OutputTokens(int64(less.ASCIIBytes), int64(less.NonASCIIBytes)), OutputTokens(int64(more.ASCIIBytes), int64(more.NonASCIIBytes))
-		if few < 0 || many < few {
-			t.Fatalf("%d tokens of answer became %d", few, many)
-		}
-	})
-}
-
-func TestOutputTokens(t *testing.T) {
-	t.Parallel()
-	for _, tc := range []struct{ ascii, other, want int64 }{{0, 0, 0}, {1, 0, 1}, {0, 1, 1}, {400, 0, 101}, {0, 400, 201}} {
-		if got := OutputTokens(tc.ascii, tc.other); got != tc.want {
-			t.Errorf("%d and %d bytes are %d tokens, want %d", tc.ascii, tc.other, got, tc.want)
-		}
-	}
-}
-
 func TestUsageSums(t *testing.T) {
 	t.Parallel()
 	u := Usage{Input: 1, CacheRead: 20, CacheWrite: 300, Output: 4000, Reasoning: 3000}

@@ -169,6 +169,9 @@ func (b Behaviour) events(call *Call) []string {
 
 // chunks is a stream as OpenAI sends it.
 func (b Behaviour) chunks(call *Call) []string {
+	if forPrompts(call.Path) {
+		return b.promptChunks(call)
+	}
 	a := answer{id: fmt.Sprintf("chatcmpl-mock%d", call.Number), created: 1_790_000_000, model: b.model(call)}
 	a.choices = []choice{{text: b.text(call), finish: "stop"}}
 	events := []string{}
@@ -192,6 +195,13 @@ func (b Behaviour) body(call *Call) []byte {
 		return encode(map[string]any{"error": apiError{Message: fmt.Sprintf("mock failure %d", b.Status), Type: "mock_error"}})
 	case strings.HasSuffix(call.Path, "/embeddings"):
 		return b.embeddings(call)
+	case strings.HasSuffix(call.Path, "/moderations"):
+		return b.moderations(call)
+	case forPrompts(call.Path):
+		return encode(struct {
+			promptAnswer
+			Usage json.RawMessage `json:"usage,omitempty"`
+		}{b.prompted(call).promptAnswer(), b.usage()})
 	}
 	a := answer{id: fmt.Sprintf("chatcmpl-mock%d", call.Number), created: 1_790_000_000, model: b.model(call)}
 	a.choices = []choice{{text: b.text(call), finish: "stop"}}
@@ -219,6 +229,45 @@ func (b Behaviour) embeddings(call *Call) []byte {
 	}
 	answer := map[string]any{"object": "list", "model": b.model(call), "data": data}
 	if used := b.usage(); used != nil {
+		answer["usage"] = used
+	}
+	return encode(answer)
+}
+
+// prompted is the answer to a bare prompt.
+func (b Behaviour) prompted(call *Call) answer {
+	return answer{
+		id: promptID(call.Number), created: 1_790_000_000, model: b.model(call),
+		choices: []choice{{text: b.text(call), finish: "stop"}},
+	}
+}
+
+func (b Behaviour) promptChunks(call *Call) []string {
+	a := b.prompted(call)
+	events := a.promptEvents()
+	if used := b.usage(); call.usage && used != nil {
+		events = append(events, string(encode(struct {
+			promptAnswer
+			Usage json.RawMessage `json:"usage"`
+		}{a.promptChunk(), used})))
+	}
+	return events
+}
+
+// moderations finds nothing wrong with any input, and tells no usage, as OpenAI does, unless it is scripted.
+func (b Behaviour) moderations(call *Call) []byte {
+	var q moderationRequest
+	_ = json.Unmarshal(call.Body, &q)
+	inputs, err := readModerated(q.Input)
+	if err != nil {
+		inputs = make([]content, 1)
+	}
+	results := []moderationResult{}
+	for range inputs {
+		results = append(results, judge(content{}))
+	}
+	answer := map[string]any{"id": fmt.Sprintf("modr-mock%d", call.Number), "model": b.model(call), "results": results}
+	if used := b.usage(); b.Usage != "" && used != nil {
 		answer["usage"] = used
 	}
 	return encode(answer)

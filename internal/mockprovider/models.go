@@ -73,6 +73,7 @@ func profiles() []profile {
 			name: "sim-embed-small", op: llm.Embed, context: 8_192, quality: 0.6,
 			input: 0.02, cached: -1, firstToken: 70 * ms, dimensions: []int64{1536, 1024, 512, 256},
 		},
+		{name: moderationModel, op: llm.Moderate, context: 32_768, abilities: llm.Vision, cached: -1, firstToken: 90 * ms},
 	}
 }
 

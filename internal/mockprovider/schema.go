@@ -97,6 +97,9 @@ func (s spot) member(name string) spot { return spot{name: name, nth: s.nth, dep
 
 func (s spot) item(nth int) spot { return spot{name: s.name, nth: nth, depth: s.depth + 1} }
 
+// Instance returns JSON that satisfies the schema. The same schema and seed give the same JSON.
+func Instance(schema json.RawMessage, seed uint64) json.RawMessage { return sample(schema, seed) }
+
 // sample returns JSON that satisfies the schema, as far as it uses the keywords above. It depends on schema and seed alone.
 func sample(raw json.RawMessage, seed uint64) json.RawMessage {
 	if len(raw) == 0 || string(raw) == "null" {

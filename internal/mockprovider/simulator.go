@@ -46,6 +46,8 @@ func NewSimulator(o Options) *Simulator {
 	s := &Simulator{options: o, profiles: profiles(), mux: http.NewServeMux(), cache: newPrefixCache(), faults: &faultBox{}}
 	s.mux.HandleFunc("POST /v1/chat/completions", s.serveChat)
 	s.mux.HandleFunc("POST /v1/embeddings", s.serveEmbeddings)
+	s.mux.HandleFunc("POST /v1/completions", s.servePrompt)
+	s.mux.HandleFunc("POST /v1/moderations", s.serveModerations)
 	s.mux.HandleFunc("GET /v1/models", s.serveModels)
 	s.mux.HandleFunc("GET /v1/models/{id}", s.serveModel)
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {

@@ -23,11 +23,20 @@ func TestModelsFitTheirOffers(t *testing.T) {
 	}
 	for i, m := range models {
 		o := offers[i]
-		if o.Model != m.Name || o.Upstream != m.Name || o.Provider != Provider || o.Price == nil || o.Price.Input <= 0 {
+		if o.Model != m.Name || o.Upstream != m.Name || o.Provider != Provider || o.Price == nil {
 			t.Errorf("offer %+v does not fit %s", o, m.Name)
 		}
-		if !strings.HasPrefix(m.Name, "sim-") || m.Context == 0 || m.Quality <= 0 || m.Quality >= 1 {
+		if !strings.HasPrefix(m.Name, "sim-") || m.Context == 0 {
 			t.Errorf("%s: odd facts %+v", m.Name, m)
+		}
+		if m.Op == llm.Moderate {
+			if o.Price.Input != 0 || m.Quality != 0 {
+				t.Errorf("%s: moderation is free and has no rank", m.Name)
+			}
+			continue
+		}
+		if o.Price.Input <= 0 || m.Quality <= 0 || m.Quality >= 1 {
+			t.Errorf("%s: odd price or quality %+v", m.Name, m)
 		}
 		if m.Op == llm.Chat && (m.MaxOutput == 0 || o.Price.Output <= o.Price.Input) {
 			t.Errorf("%s: odd output facts", m.Name)

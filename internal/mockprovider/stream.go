@@ -54,37 +54,51 @@ type deltaText struct {
 
 // writeStream sends the answer chunk by chunk at the model's pace.
 func (s *Simulator) writeStream(w http.ResponseWriter, r *http.Request, p profile, a answer, fault Fault, wantUsage bool) {
-	h := w.Header()
-	h.Set("Content-Type", contentType(true))
-	h.Set("Cache-Control", "no-cache")
-	w.WriteHeader(http.StatusOK)
-	parts := a.parts()
-	half := len(a.choices) + (len(parts)-len(a.choices))/2 // always behind the role chunks
-	for i, part := range parts {
-		if i == len(a.choices) && fault == FaultRoleThenError {
-			send(w, errorEvent)
-			return
-		}
-		if i == half && fault == FaultStall {
-			stall(r.Context())
-			return
-		}
-		if i == half && fault == FaultCut {
-			panic(http.ErrAbortHandler)
-		}
-		if i >= len(a.choices) && !s.wait(r.Context(), pace(p, 1)/time.Duration(len(a.choices))) {
-			return
-		}
-		if !send(w, string(encode(a.chunk(part)))) {
-			return
-		}
+	show := performance{head: len(a.choices), voices: len(a.choices)}
+	for _, part := range a.parts() {
+		show.events = append(show.events, string(encode(a.chunk(part))))
 	}
 	if wantUsage && a.usage != nil {
 		last := a.chunk()
 		last.Usage = a.usage
-		send(w, string(encode(last)))
+		show.events = append(show.events, string(encode(last)))
 	}
-	send(w, "[DONE]")
+	show.events = append(show.events, "[DONE]")
+	s.play(w, r, p, show, fault)
+}
+
+// performance is a stream that is ready to be sent.
+type performance struct {
+	events []string // the data of each
+	head   int      // how many come at once, before the first token
+	voices int      // how many answers it holds side by side
+}
+
+// play sends a stream at the model's pace, and spoils it as the fault says.
+func (s *Simulator) play(w http.ResponseWriter, r *http.Request, p profile, show performance, fault Fault) {
+	h := w.Header()
+	h.Set("Content-Type", contentType(true))
+	h.Set("Cache-Control", "no-cache")
+	w.WriteHeader(http.StatusOK)
+	half := show.head + (len(show.events)-show.head)/2 // always behind the head
+	for i, event := range show.events {
+		switch {
+		case i == show.head && fault == FaultRoleThenError:
+			send(w, errorEvent)
+			return
+		case i == half && fault == FaultStall:
+			stall(r.Context())
+			return
+		case i == half && fault == FaultCut:
+			panic(http.ErrAbortHandler)
+		}
+		if i >= show.head && event != "[DONE]" && !s.wait(r.Context(), pace(p, 1)/time.Duration(show.voices)) {
+			return
+		}
+		if !send(w, event) {
+			return
+		}
+	}
 }
 
 // send writes one event and flushes it. It reports whether the caller still reads.

@@ -48,7 +48,11 @@ type tokenLogprob struct {
 
 // writeWhole sends the answer in one piece, after the time its tokens take.
 func (s *Simulator) writeWhole(w http.ResponseWriter, r *http.Request, p profile, a answer, fault Fault) {
-	body := encode(a.completion())
+	s.writeAfter(w, r, p, a, encode(a.completion()), fault)
+}
+
+// writeAfter sends the body of an answer after the time that its longest choice takes.
+func (s *Simulator) writeAfter(w http.ResponseWriter, r *http.Request, p profile, a answer, body []byte, fault Fault) {
 	longest := 0
 	for _, c := range a.choices {
 		longest = max(longest, len(c.reasoning)+len(c.text)+int(callTokens(c.calls)))

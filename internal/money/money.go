@@ -72,6 +72,14 @@ func (r Rate) Cost(tokens int64) Amount {
 	return Amount(quo)
 }
 
+// Times is the rate multiplied by a factor given in thousandths: 500 halves it, 2000 doubles it.
+func (r Rate) Times(thousandths int64) Rate {
+	if thousandths > math.MaxInt64/1000 {
+		thousandths = math.MaxInt64 / 1000
+	}
+	return Rate(r.Cost(thousandths * 1000)) // a million tokens cost the rate itself
+}
+
 // PerMillion makes a rate from dollars per million tokens, as price lists write it.
 func PerMillion(dollars float64) Rate {
 	return Rate(math.Round(dollars * float64(Dollar)))

@@ -235,3 +235,25 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestTimesMultipliesARate(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		rate        Rate
+		thousandths int64
+		want        Rate
+	}{
+		{2_000_000_000, 500, 1_000_000_000},
+		{2_000_000_000, 1000, 2_000_000_000},
+		{75_000_000, 1667, 125_025_000},
+		{1, 500, 1}, // half up
+		{5, 0, 0},
+		{5, -1000, 0},
+		{math.MaxInt64, 2000, math.MaxInt64},
+		{1000, math.MaxInt64, 9223372036854775},
+	} {
+		if got := tc.rate.Times(tc.thousandths); got != tc.want {
+			t.Errorf("%d times %d thousandths = %d, want %d", tc.rate, tc.thousandths, got, tc.want)
+		}
+	}
+}

@@ -4,6 +4,7 @@ package provider
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"net/http"
 	"slices"
@@ -22,12 +23,22 @@ type Target struct {
 	FirstToken time.Duration  // how long the first token may take while another target remains
 	Simulated  bool
 	Collects   bool // the provider may keep or train on what it is sent
+	// Lacks is what the provider's API cannot carry, whatever the model: a fact, where abilities of models are a table.
+	Lacks       llm.Abilities
+	InlineMedia bool // pictures and files travel by their bytes only, not by URL
+	EmbedBatch  int  // most inputs that one embeddings call takes; 0 for no bound
+	Completes   bool // its chat models answer bare prompts too (legacy completions)
 	// ZeroRetention providers are marked by the operator as keeping nothing of what they are sent.
 	ZeroRetention bool
 }
 
 // ID names the target as people write it: provider/model.
 func (t *Target) ID() string { return t.Provider + "/" + t.Model.Name }
+
+// Serves reports whether the target does op.
+func (t *Target) Serves(op llm.Op) bool {
+	return t.Model.Op == op || op == llm.Complete && t.Completes && t.Model.Op == llm.Chat
+}
 
 // Provider is one configured upstream. A nil Exchange means that it does not offer the operation.
 type Provider struct {
@@ -38,19 +49,30 @@ type Provider struct {
 	Credentials []Credential
 	Chat        Exchange
 	Embed       Exchange
+	Complete    Exchange
+	Moderate    Exchange
 	Targets     []*Target
 	ModelsPath  string // where GET lists models, relative to BaseURL; empty when there is no such list
 	Authorize   func(h http.Header, secret string)
-	Transport   http.RoundTripper // nil for the network
-	Slots       chan struct{}     // as many places as requests may run at a time; nil for no cap
+	// Login exchanges a credential for the short-lived token that is presented in its place. It is called before every
+	// call, so it keeps what it got; it is safe for concurrent use. nil when the secret itself is presented.
+	Login     func(ctx context.Context, secret string) (string, error)
+	Transport http.RoundTripper // nil for the network
+	Slots     chan struct{}     // as many places as requests may run at a time; nil for no cap
 }
 
 // Exchange returns how the provider does op, or nil.
 func (p *Provider) Exchange(op llm.Op) Exchange {
-	if op == llm.Embed {
+	switch op {
+	case llm.Embed:
 		return p.Embed
+	case llm.Complete:
+		return p.Complete
+	case llm.Moderate:
+		return p.Moderate
+	default:
+		return p.Chat
 	}
-	return p.Chat
 }
 
 // Target returns the provider's target for a canonical model name.
@@ -82,9 +104,27 @@ type Call struct {
 	Target  *Target
 	Secret  string
 	Request *llm.Request
+	// Client is the format that the request came in, for an adapter that speaks another one.
+	Client Client
 	// MaxOutput bounds the answer of a request that has no bound of its own; 0 for none.
 	MaxOutput int64
 	Warnings  []string // what the adapter had to change so that the target takes the request; the adapter adds to it
+}
+
+// Warn notes what had to change. What says so is a sentence for the caller.
+func (c *Call) Warn(format string, args ...any) {
+	if len(c.Warnings) < MaxWarnings {
+		c.Warnings = append(c.Warnings, fmt.Sprintf(format, args...))
+	}
+}
+
+// Client is what an adapter needs of the caller's format when its own is another.
+type Client interface {
+	// Conversation reads a chat request into our own words.
+	Conversation(req *llm.Request) (*llm.Conversation, error)
+	// Answer writes an answer in the caller's format: many events for a stream, one for a whole answer. model is the name
+	// the client is told. An error among the pieces is passed on and ends the events.
+	Answer(req *llm.Request, model string, pieces iter.Seq2[llm.Piece, error]) iter.Seq2[llm.Event, error]
 }
 
 // Exchange builds the call for one operation and reads its answer. It never makes the call.

@@ -102,7 +102,7 @@ func fieldOf(in Input, snap *Snapshot) ([]entrant, error) {
 	if IsAuto(in.Model) && len(in.Controls.Models) == 0 {
 		var field []entrant
 		for _, t := range snap.targets {
-			if t.Model.Op == in.Op {
+			if t.Serves(in.Op) {
 				field = append(field, entrant{target: t})
 			}
 		}

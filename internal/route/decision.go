@@ -112,7 +112,9 @@ type Input struct {
 	Op            llm.Op        `json:"op"`
 	Model         string        `json:"model"` // as requested
 	Objective     Objective     `json:"objective"`
-	InputTokens   int64         `json:"input_tokens"`
+	InputTokens   int64         `json:"input_tokens"` // for no model in particular; see InputTokens
+	Text          llm.Text      `json:"text,omitzero"`
+	ImageSizes    []llm.Image   `json:"image_sizes,omitempty"`
 	MaxOutput     int64         `json:"max_output,omitempty"`
 	Choices       int           `json:"choices"`
 	Needs         llm.Abilities `json:"needs"`
@@ -120,6 +122,7 @@ type Input struct {
 	Stream        bool          `json:"stream"`
 	Messages      int           `json:"messages,omitempty"`
 	Images        int           `json:"images,omitempty"`
+	ImageURLs     int           `json:"image_urls,omitempty"`
 	Dimensions    int64         `json:"dimensions,omitempty"`
 	TokenInput    bool          `json:"token_input,omitempty"`
 	Controls      llm.Controls  `json:"controls,omitzero"`
@@ -127,6 +130,7 @@ type Input struct {
 	AllowUnpriced bool          `json:"allow_unpriced,omitempty"`
 	Baseline      Baseline      `json:"baseline_hint,omitzero"` // what caller, policy, key or workspace name; empty for the priciest
 	PinnedEmbed   string        `json:"pinned_embedding,omitempty"`
+	At            time.Time     `json:"at,omitzero"` // prices change with time
 }
 
 // State is what recent calls say about a target, as far as routing cares.

@@ -12,7 +12,7 @@ import (
 
 // exclude returns why the target can never serve the request, or nil.
 func exclude(in Input, e entrant) *Exclusion {
-	for _, check := range []func(Input, entrant) *Exclusion{operation, retired, permission, wishes, abilities, size, vector, price} {
+	for _, check := range []func(Input, entrant) *Exclusion{operation, retired, permission, wishes, format, abilities, size, vector, price} {
 		if x := check(in, e); x != nil {
 			return x
 		}
@@ -32,7 +32,7 @@ func unready(t *provider.Target, s State) *Exclusion {
 }
 
 func operation(in Input, e entrant) *Exclusion {
-	if e.target.Model.Op != in.Op {
+	if !e.target.Serves(in.Op) {
 		return &Exclusion{LacksAbility, fmt.Sprintf("it is a model for %s", e.target.Model.Op)}
 	}
 	return nil
@@ -89,11 +89,33 @@ func wishes(in Input, e entrant) *Exclusion {
 	return nil
 }
 
+// shapes are the needs whose loss a caller may accept: the answer is another, but it is one.
+const shapes = llm.Tools | llm.ParallelTools | llm.JSONMode | llm.JSONSchema
+
+// format leaves out who cannot be told what the request says, named or not: it would be lost on the way. With best_effort
+// tools and schemas may be, and the adapter warns of it.
+func format(in Input, e entrant) *Exclusion {
+	carried := llm.Tools | llm.Vision | llm.AudioIn | llm.AudioOut | llm.Files | llm.JSONMode | llm.JSONSchema
+	if in.Controls.Provider.BestEffort {
+		carried &^= shapes
+	}
+	if missing := in.Needs & carried & e.target.Lacks; missing != 0 {
+		return &Exclusion{LacksAbility, e.target.Provider + " cannot be sent " + strings.Join(missing.Names(), ", ")}
+	}
+	if in.ImageURLs > 0 && e.target.InlineMedia {
+		return &Exclusion{LacksAbility, e.target.Provider + " takes images by their bytes, not by URL"}
+	}
+	return nil
+}
+
 // abilities trusts a caller who names a model: our table may be behind, and the provider answers for itself.
 func abilities(in Input, e entrant) *Exclusion {
 	needs := in.Needs &^ llm.ManyChoices &^ llm.Logprobs &^ llm.Reasoning &^ llm.ParallelTools
-	if in.Controls.Provider.RequireParameters {
+	switch w := in.Controls.Provider; {
+	case w.RequireParameters:
 		needs = in.Needs
+	case w.BestEffort:
+		needs &^= shapes
 	}
 	missing := e.target.Model.Abilities.Missing(needs)
 	if missing == 0 || (e.named && !in.Controls.Provider.RequireParameters) {
@@ -105,15 +127,16 @@ func abilities(in Input, e entrant) *Exclusion {
 // size leaves named models alone unless the prompt is far beyond them: our count is an estimate.
 func size(in Input, e entrant) *Exclusion {
 	m := e.target.Model
-	need := in.InputTokens
+	about := InputTokens(in, m)
+	need := about
 	if e.named {
 		need = need * 6 / 10
 	}
 	if m.MaxInput > 0 && need > m.MaxInput {
-		return &Exclusion{ContextTooSmall, fmt.Sprintf("about %d prompt tokens are more than the %d it takes", in.InputTokens, m.MaxInput)}
+		return &Exclusion{ContextTooSmall, fmt.Sprintf("about %d prompt tokens are more than the %d it takes", about, m.MaxInput)}
 	}
 	if m.Context > 0 && need+outputWithin(in, e) > m.Context {
-		return &Exclusion{ContextTooSmall, fmt.Sprintf("about %d tokens do not fit its window of %d", in.InputTokens+in.MaxOutput, m.Context)}
+		return &Exclusion{ContextTooSmall, fmt.Sprintf("about %d tokens do not fit its window of %d", about+in.MaxOutput, m.Context)}
 	}
 	if !e.named && m.MaxOutput > 0 && in.MaxOutput > m.MaxOutput {
 		return &Exclusion{OutputTooLarge, fmt.Sprintf("it writes at most %d tokens", m.MaxOutput)}
@@ -154,6 +177,7 @@ func price(in Input, e entrant) *Exclusion {
 	if limit == nil {
 		return nil
 	}
+	p = p.At(in.At)
 	if limit.Prompt != nil && p.Input.Dollars() > *limit.Prompt {
 		return &Exclusion{TooDear, fmt.Sprintf("its prompt price of $%g per million tokens is above max_price", p.Input.Dollars())}
 	}

@@ -138,23 +138,38 @@ func readTargetWord(t *testing.T, target *provider.Target, name, value string) {
 		m.Dimensions = []int64{int64(number(t, value))}
 	case "embedding":
 		m.Op = llm.Embed
+	case "moderation":
+		m.Op = llm.Moderate
 	case "fixed_sampling":
 		m.FixedSampling = true
 	case "deprecated":
 		m.Deprecated = true
 	case "collects":
 		target.Collects = true
+	case "inline_media":
+		target.InlineMedia = true
+	case "completes":
+		target.Completes = true
 	case "can":
-		for ability := range strings.SplitSeq(value, "+") {
-			one, err := llm.ParseAbility(ability)
-			if err != nil {
-				t.Fatal(err)
-			}
-			m.Abilities |= one
-		}
+		m.Abilities |= abilitySet(t, value)
+	case "cannot_carry":
+		target.Lacks |= abilitySet(t, value)
 	default:
 		t.Fatalf("unknown word %q of a target", name)
 	}
+}
+
+func abilitySet(t *testing.T, value string) llm.Abilities {
+	t.Helper()
+	var set llm.Abilities
+	for ability := range strings.SplitSeq(value, "+") {
+		one, err := llm.ParseAbility(ability)
+		if err != nil {
+			t.Fatal(err)
+		}
+		set |= one
+	}
+	return set
 }
 
 // readHealth reads lines such as "alpha/big open", "alpha/big resting 20s", "alpha/big latency 300ms".
@@ -196,6 +211,14 @@ func readRequest(t *testing.T, text string) Input {
 		switch name {
 		case "model":
 			in.Model = value
+		case "image_urls":
+			in.ImageURLs = int(number(t, value))
+		case "best_effort":
+			wishes.BestEffort = true
+		case "completion":
+			in.Op = llm.Complete
+		case "moderations":
+			in.Op = llm.Moderate
 		case "models":
 			in.Controls.Models = list
 		case "tokens":

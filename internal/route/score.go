@@ -6,8 +6,10 @@ import (
 	"strings"
 	"time"
 
+	"fairlead/internal/catalog"
 	"fairlead/internal/llm"
 	"fairlead/internal/provider"
+	"fairlead/internal/token"
 )
 
 // What is assumed where nothing has been observed or published.
@@ -24,7 +26,7 @@ const (
 func score(c *Candidate, in Input, t *provider.Target, s State) {
 	usage := ExpectedUsage(in, t)
 	if t.Price != nil {
-		cost := t.Price.Cost(usage)
+		cost := t.Price.At(in.At).Cost(usage)
 		c.Price = &cost
 		c.Cost = round(1 - scale(cost.Dollars(), 1e-6, 1))
 	}
@@ -46,7 +48,7 @@ func weights(in Input) weighting {
 	case "latency", "throughput":
 		return weighting{speed: 1}
 	}
-	if in.Op == llm.Embed || !IsAuto(in.Model) {
+	if in.Op == llm.Embed || in.Op == llm.Moderate || !IsAuto(in.Model) {
 		return weighting{cost: 0.8, speed: 0.2} // the model is given: only providers differ
 	}
 	if in.Objective.Name == "speed" {
@@ -86,9 +88,9 @@ func ParseObjective(model, tradeoff string) (Objective, error) {
 
 // ExpectedUsage is what the request is expected to use at the target.
 func ExpectedUsage(in Input, t *provider.Target) llm.Usage {
-	u := llm.Usage{Input: in.InputTokens}
-	if in.Op == llm.Embed {
-		return u
+	u := llm.Usage{Input: InputTokens(in, t.Model)}
+	if in.Op == llm.Embed || in.Op == llm.Moderate {
+		return u // nothing is written
 	}
 	u.Output = typicalOutput
 	if t.Model.Abilities.Has(llm.Reasoning) {
@@ -99,6 +101,17 @@ func ExpectedUsage(in Input, t *provider.Target) llm.Usage {
 	}
 	u.Output *= int64(max(in.Choices, 1))
 	return u
+}
+
+// InputTokens estimates the prompt for a model, whose vocabulary decides how many tokens a text is. An input without its
+// text has the figure that it was given.
+func InputTokens(in Input, m *catalog.Model) int64 {
+	if in.Text.Empty() && len(in.ImageSizes) == 0 {
+		return in.InputTokens
+	}
+	return token.Model{Vendor: m.Vendor, Name: m.Name}.Prompt(token.Prompt{
+		Text: in.Text, Messages: in.Messages, Tools: in.Needs.Has(llm.Tools), Images: in.Images, Sizes: in.ImageSizes,
+	})
 }
 
 func quality(t *provider.Target) float64 {

@@ -3,6 +3,7 @@ package wire
 
 import (
 	"io"
+	"iter"
 
 	"fairlead/internal/llm"
 )
@@ -22,4 +23,10 @@ type Format interface {
 	WriteError(w io.Writer, body []byte) error
 	// Attach adds a top-level member to an answer or event. value is JSON.
 	Attach(data []byte, name string, value []byte) []byte
+
+	// Conversation reads a checked chat request into our own words, for a provider that speaks another format.
+	Conversation(req *llm.Request) (*llm.Conversation, error)
+	// Answer writes an answer given in our own words as this format does: many events for a stream, one for a whole answer.
+	// model is the name the client is told. An error among the pieces is passed on and ends the events.
+	Answer(req *llm.Request, model string, pieces iter.Seq2[llm.Piece, error]) iter.Seq2[llm.Event, error]
 }

@@ -11,12 +11,14 @@ import (
 
 // Provider is an upstream in a configuration file.
 type Provider struct {
-	Name       string   `yaml:"name"`
-	Format     string   `yaml:"format"` // chat when empty
-	BaseURL    string   `yaml:"base_url"`
-	APIKeys    []string `yaml:"api_keys,omitempty"`
-	Concurrent int      `yaml:"concurrent,omitempty"`
-	Models     []Model  `yaml:"models"`
+	Name       string            `yaml:"name"`
+	Vendor     string            `yaml:"vendor,omitempty"`
+	Format     string            `yaml:"format"` // chat when empty
+	BaseURL    string            `yaml:"base_url"`
+	APIKeys    []string          `yaml:"api_keys,omitempty"`
+	Options    map[string]string `yaml:"options,omitempty"`
+	Concurrent int               `yaml:"concurrent,omitempty"`
+	Models     []Model           `yaml:"models"`
 }
 
 // Model is a model that a provider offers. Prices are dollars per million tokens; nil is unknown.

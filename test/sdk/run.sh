@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Drives the built gateway with the official clients.
+# Drives the built gateway, and the mocks of the vendors behind it, with the official clients.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 

@@ -12,48 +12,83 @@ import (
 )
 
 // chatEdit says what must change in a conversation so that the vendor and its model take it, and warns of what is lost.
-func (v Vendor) chatEdit(c *provider.Call) chat.Edit {
-	a := adaptation{vendor: v, call: c, edit: chat.Edit{Model: c.Target.Upstream, Rename: map[string]string{}}}
-	a.edit.IncludeUsage = c.Request.Stream && !v.Asks.NoStreamOptions
-	if v.Asks.NoStreamOptions {
-		a.edit.Drop = append(a.edit.Drop, "stream_options")
-	}
-	if v.Asks.NineCharCallIDs {
+func (r Row) chatEdit(c *provider.Call) chat.Edit {
+	a := adaptation{row: r, call: c, edit: chat.Edit{Model: c.Target.Upstream, Rename: map[string]string{}}}
+	a.streamUsage()
+	if r.Asks.NineCharCallIDs {
 		a.edit.CallID = chat.NineCharID
 	}
 	a.outputLimit()
 	a.sampling()
+	a.shape()
 	a.members()
 	a.values()
 	return a.edit
 }
 
+// shape leaves out what the vendor has no place for, which only a caller who asked for best effort sends here.
+func (a *adaptation) shape() {
+	lost := a.call.Request.Needs & a.call.Target.Lacks
+	for _, part := range []struct {
+		of    llm.Abilities
+		names []string
+	}{
+		{llm.JSONMode | llm.JSONSchema, []string{"response_format"}},
+		{llm.Tools, []string{"tools", "tool_choice", "parallel_tool_calls", "functions", "function_call"}},
+	} {
+		for _, name := range part.names {
+			if lost&part.of != 0 && a.value(name) != nil {
+				a.edit.Drop = append(a.edit.Drop, name)
+				a.warn("%s was left out: %s does not take it.", name, a.row.Title)
+			}
+		}
+	}
+}
+
 // embedEdit is chatEdit for embeddings.
-func (v Vendor) embedEdit(c *provider.Call) chat.Edit {
-	a := adaptation{vendor: v, call: c, edit: chat.Edit{Model: c.Target.Upstream, Rename: map[string]string{}}}
-	if v.Asks.NoBase64 {
+func (r Row) embedEdit(c *provider.Call) chat.Edit {
+	a := adaptation{row: r, call: c, edit: chat.Edit{Model: c.Target.Upstream, Rename: map[string]string{}}}
+	if r.Asks.NoBase64 {
 		a.edit.Drop = append(a.edit.Drop, "encoding_format") // without it every vendor sends numbers
 	}
 	a.members()
 	return a.edit
 }
 
-type adaptation struct {
-	vendor Vendor
-	call   *provider.Call
-	edit   chat.Edit
+// promptEdit is chatEdit for bare prompts. Whatever the model, their limit is called max_tokens.
+func (r Row) promptEdit(c *provider.Call) chat.Edit {
+	a := adaptation{row: r, call: c, edit: chat.Edit{Model: c.Target.Upstream, Rename: map[string]string{}}}
+	a.streamUsage()
+	if c.MaxOutput > 0 {
+		a.setLimit(maxTokens)
+	}
+	a.sampling()
+	a.members()
+	return a.edit
 }
 
-// maxWarnings keeps a request with very many unknown members, or an answer with very many faults, from filling the log.
-const maxWarnings = 12
+// moderateEdit is chatEdit for moderations.
+func (r Row) moderateEdit(c *provider.Call) chat.Edit {
+	a := adaptation{row: r, call: c, edit: chat.Edit{Model: c.Target.Upstream, Rename: map[string]string{}}}
+	a.members()
+	return a.edit
+}
 
-func warn(c *provider.Call, format string, args ...any) {
-	if len(c.Warnings) < maxWarnings {
-		c.Warnings = append(c.Warnings, fmt.Sprintf(format, args...))
+type adaptation struct {
+	row  Row
+	call *provider.Call
+	edit chat.Edit
+}
+
+func (a *adaptation) warn(format string, args ...any) { a.call.Warn(format, args...) }
+
+// streamUsage asks a stream for its usage, where the vendor lets us.
+func (a *adaptation) streamUsage() {
+	a.edit.IncludeUsage = a.call.Request.Stream && !a.row.Asks.NoStreamOptions
+	if a.row.Asks.NoStreamOptions {
+		a.edit.Drop = append(a.edit.Drop, "stream_options")
 	}
 }
-
-func (a *adaptation) warn(format string, args ...any) { warn(a.call, format, args...) }
 
 const (
 	maxTokens           = "max_tokens"
@@ -69,7 +104,7 @@ func (a *adaptation) outputLimit() {
 	}
 	var from, to string
 	switch {
-	case a.vendor.Asks.MaxTokensOnly:
+	case a.row.Asks.MaxTokensOnly:
 		from, to = maxCompletionTokens, maxTokens
 	case a.call.Target.Model.CompletionTokens:
 		from, to = maxTokens, maxCompletionTokens
@@ -93,10 +128,14 @@ func (a *adaptation) outputLimit() {
 // setOutputLimit bounds the answer of a caller who set no bound.
 func (a *adaptation) setOutputLimit() {
 	name, other := maxTokens, maxCompletionTokens
-	if a.call.Target.Model.CompletionTokens && !a.vendor.Asks.MaxTokensOnly {
+	if a.call.Target.Model.CompletionTokens && !a.row.Asks.MaxTokensOnly {
 		name, other = other, name
 	}
 	a.edit.Drop = append(a.edit.Drop, other) // at most a null
+	a.setLimit(name)
+}
+
+func (a *adaptation) setLimit(name string) {
 	a.edit.Set = append(a.edit.Set, chat.Member{Name: name, Value: strconv.AppendInt(nil, a.call.MaxOutput, 10)})
 	a.warn("%s set to %d: the budget pays for no more", name, a.call.MaxOutput)
 }
@@ -116,7 +155,7 @@ func (a *adaptation) sampling() {
 
 // members leaves out what the vendor refuses and renames what it knows by another name.
 func (a *adaptation) members() {
-	asks := a.vendor.Asks
+	asks := a.row.Asks
 	for _, f := range a.call.Request.Fields {
 		if slices.Contains(a.edit.Drop, f.Name) || ours(f.Name) {
 			continue
@@ -125,7 +164,7 @@ func (a *adaptation) members() {
 		if refused {
 			a.edit.Drop = append(a.edit.Drop, f.Name)
 			if !isNull(a.value(f.Name)) {
-				a.warn("%s was left out: %s does not take it.", plain(f.Name), a.vendor.Title)
+				a.warn("%s was left out: %s does not take it.", plain(f.Name), a.row.Title)
 			}
 			continue
 		}
@@ -142,12 +181,12 @@ func (a *adaptation) values() {
 			continue
 		}
 		value := string(a.value(f.Name))
-		if same, ok := a.vendor.Asks.Values[f.Name][value]; ok {
+		if same, ok := a.row.Asks.Values[f.Name][value]; ok {
 			a.edit.Set = append(a.edit.Set, chat.Member{Name: f.Name, Value: []byte(same)})
 		}
-		if weaker, ok := a.vendor.Asks.Weaker[f.Name][value]; ok {
+		if weaker, ok := a.row.Asks.Weaker[f.Name][value]; ok {
 			a.edit.Set = append(a.edit.Set, chat.Member{Name: f.Name, Value: []byte(weaker)})
-			a.warn("%s was sent as %s: %s does not know %s.", f.Name, weaker, a.vendor.Title, value)
+			a.warn("%s was sent as %s: %s does not know %s.", f.Name, weaker, a.row.Title, value)
 		}
 	}
 }
@@ -167,10 +206,10 @@ func isNull(value []byte) bool { return string(value) == "null" }
 // ours reports the members that are meant for us and never travel.
 func ours(name string) bool { return name == "models" || name == "provider" || name == "session_id" }
 
-// plain shows a member's name in a sentence: as it is when it is a word, else quoted and cut.
+// plain shows a member's name in a sentence: as it is when it is a word or several, else quoted and cut.
 func plain(name string) string {
 	odd := func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-' && r != '.'
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-' && r != '.' && r != ' '
 	}
 	if len(name) <= 40 && name != "" && !bytes.ContainsFunc([]byte(name), odd) {
 		return name

@@ -10,31 +10,39 @@ import (
 	"fairlead/internal/wire/chat"
 )
 
-const (
-	acceptJSON   = "application/json"
-	acceptEvents = "text/event-stream"
-)
-
 // conversation is how a vendor answers conversations.
 type conversation struct{ caller }
 
 var _ provider.Exchange = conversation{}
 
 func (e conversation) NewRequest(ctx context.Context, c *provider.Call) (*http.Request, error) {
-	accept := acceptJSON
+	accept := provider.AcceptJSON
 	if c.Request.Stream {
-		accept = acceptEvents
+		accept = provider.AcceptEvents
 	}
-	return e.newRequest(ctx, c.Secret, chat.Render(c.Request, e.vendor.chatEdit(c)), accept)
+	if c.Request.Format == chat.Name {
+		return e.newRequest(ctx, c.Secret, chat.Render(c.Request, e.row.chatEdit(c)), accept)
+	}
+	own, err := e.row.translated(c)
+	if err != nil {
+		return nil, err
+	}
+	edit := e.row.chatEdit(own)
+	c.Warnings = own.Warnings
+	return e.newRequest(ctx, c.Secret, chat.Render(own.Request, edit), accept)
 }
 
 func (e conversation) Events(c *provider.Call, resp *http.Response) iter.Seq2[llm.Event, error] {
-	return chat.Events(resp.Body, chat.EventOptions{
+	events := chat.Events(resp.Body, chat.EventOptions{
 		Stream: c.Request.Stream, ContentType: resp.Header.Get("Content-Type"), Model: c.Target.Model.Name,
 		MaxLine: e.settings.MaxLine, MaxAnswer: e.settings.MaxAnswer, SizeHint: resp.ContentLength,
-		UsagePath: e.vendor.Answer.UsageAt, ReasoningOnTop: e.vendor.Answer.ReasoningOnTop,
-		Warn: func(what string) { warn(c, "%s", what) },
+		UsagePath: e.row.Answer.UsageAt, ReasoningOnTop: e.row.Answer.ReasoningOnTop,
+		Warn: func(what string) { c.Warn("%s", what) },
 	})
+	if c.Request.Format == chat.Name {
+		return events
+	}
+	return c.Client.Answer(c.Request, c.Target.Model.Name, sealedBy(c.Target.Provider, chat.Pieces(events)))
 }
 
 // embedding is how a vendor embeds texts.
@@ -43,16 +51,56 @@ type embedding struct{ caller }
 var _ provider.Exchange = embedding{}
 
 func (e embedding) NewRequest(ctx context.Context, c *provider.Call) (*http.Request, error) {
-	if e.vendor.Asks.NoTokenIDs && c.Request.TokenIDs > 0 {
-		return nil, llm.Errorf(llm.InvalidRequest, "%s embeds text, not token ids. Send the text.", e.vendor.Title)
+	if e.row.Asks.NoTokenIDs && c.Request.TokenIDs > 0 {
+		return nil, llm.Errorf(llm.CannotExpress, "%s embeds text, not token ids. Send the text.", e.row.Title)
 	}
-	return e.newRequest(ctx, c.Secret, chat.Render(c.Request, e.vendor.embedEdit(c)), acceptJSON)
+	return e.newRequest(ctx, c.Secret, chat.Render(c.Request, e.row.embedEdit(c)), provider.AcceptJSON)
 }
 
 func (e embedding) Events(c *provider.Call, resp *http.Response) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
 		yield(chat.Embedding(resp.Body, chat.EmbedOptions{
 			Inputs: c.Request.Inputs, Base64: c.Request.Base64, Model: c.Target.Model.Name,
+			ContentType: resp.Header.Get("Content-Type"), MaxAnswer: e.settings.MaxAnswer, SizeHint: resp.ContentLength,
+		}))
+	}
+}
+
+// prompting is how a vendor answers bare prompts.
+type prompting struct{ caller }
+
+var _ provider.Exchange = prompting{}
+
+func (e prompting) NewRequest(ctx context.Context, c *provider.Call) (*http.Request, error) {
+	accept := provider.AcceptJSON
+	if c.Request.Stream {
+		accept = provider.AcceptEvents
+	}
+	return e.newRequest(ctx, c.Secret, chat.Render(c.Request, e.row.promptEdit(c)), accept)
+}
+
+func (e prompting) Events(c *provider.Call, resp *http.Response) iter.Seq2[llm.Event, error] {
+	return chat.Events(resp.Body, chat.EventOptions{
+		Stream: c.Request.Stream, Bare: true, ContentType: resp.Header.Get("Content-Type"), Model: c.Target.Model.Name,
+		MaxLine: e.settings.MaxLine, MaxAnswer: e.settings.MaxAnswer, SizeHint: resp.ContentLength,
+		UsagePath: e.row.Answer.UsageAt, ReasoningOnTop: e.row.Answer.ReasoningOnTop,
+		Warn: func(what string) { c.Warn("%s", what) },
+	})
+}
+
+// moderation is how a vendor judges texts.
+type moderation struct{ caller }
+
+var _ provider.Exchange = moderation{}
+
+func (e moderation) NewRequest(ctx context.Context, c *provider.Call) (*http.Request, error) {
+	return e.newRequest(ctx, c.Secret, chat.Render(c.Request, e.row.moderateEdit(c)), provider.AcceptJSON)
+}
+
+func (e moderation) Events(c *provider.Call, resp *http.Response) iter.Seq2[llm.Event, error] {
+	return func(yield func(llm.Event, error) bool) {
+		yield(chat.Moderation(resp.Body, chat.ModerationOptions{
+			Inputs: c.Request.Inputs, Model: c.Target.Model.Name,
 			ContentType: resp.Header.Get("Content-Type"), MaxAnswer: e.settings.MaxAnswer, SizeHint: resp.ContentLength,
 		}))
 	}

@@ -1,12 +1,15 @@
 package compatible
 
-import "fairlead/internal/llm"
+import (
+	"fairlead/internal/llm"
+	"fairlead/internal/wire/chat"
+)
 
 // azureVersion is the version of the inference API that serves every model of a Foundry resource.
 const azureVersion = "?api-version=2024-05-01-preview"
 
 // hosts are vendors that serve the models of others.
-var hosts = []Vendor{
+var hosts = []Row{
 	{
 		Name: "groq", Title: "Groq", BaseURL: "https://api.groq.com/openai/v1", Env: []string{"GROQ_API_KEY"},
 		ChatPath: chatPath, ModelsPath: modelsPath, Lacks: llm.Logprobs | llm.ManyChoices,
@@ -18,19 +21,21 @@ var hosts = []Vendor{
 	{
 		Name: "together", Title: "Together AI", BaseURL: "https://api.together.xyz/v1",
 		Env:      []string{"TOGETHER_API_KEY", "TOGETHERAI_API_KEY", "TOGETHER_AI_API_KEY"},
-		ChatPath: chatPath, EmbedPath: embedPath, ModelsPath: modelsPath,
+		Takes:    chat.Takes{TopK: true},
+		ChatPath: chatPath, EmbedPath: embedPath, CompletePath: completePath, ModelsPath: modelsPath,
 		Asks: Asks{MaxTokensOnly: true, NoBase64: true, NoTokenIDs: true},
 	},
 	{
 		Name: "fireworks", Title: "Fireworks AI", BaseURL: "https://api.fireworks.ai/inference/v1",
 		Env:      []string{"FIREWORKS_API_KEY", "FIREWORKS_AI_API_KEY"},
-		ChatPath: chatPath, EmbedPath: embedPath, ModelsPath: modelsPath,
+		Takes:    chat.Takes{TopK: true},
+		ChatPath: chatPath, EmbedPath: embedPath, CompletePath: completePath, ModelsPath: modelsPath,
 		Asks: Asks{NoBase64: true, NoTokenIDs: true},
 	},
 	{
 		Name: "deepinfra", Title: "DeepInfra", BaseURL: "https://api.deepinfra.com/v1/openai",
 		Env:      []string{"DEEPINFRA_API_KEY", "DEEPINFRA_TOKEN"},
-		ChatPath: chatPath, EmbedPath: embedPath, ModelsPath: modelsPath,
+		ChatPath: chatPath, EmbedPath: embedPath, CompletePath: completePath, ModelsPath: modelsPath,
 		Asks: Asks{
 			MaxTokensOnly: true, NoBase64: true, NoTokenIDs: true,
 			Weaker: map[string]map[string]string{"tool_choice": {`"required"`: `"auto"`}},
@@ -54,16 +59,17 @@ var hosts = []Vendor{
 	},
 	{
 		Name: "openrouter", Title: "OpenRouter", BaseURL: "https://openrouter.ai/api/v1", Env: []string{"OPENROUTER_API_KEY", "OR_API_KEY"},
-		ChatPath: chatPath, EmbedPath: embedPath, ModelsPath: modelsPath,
+		Takes:    chat.Takes{Thinking: true, Reasoning: true, CacheMarks: true, TopK: true},
+		ChatPath: chatPath, EmbedPath: embedPath, CompletePath: completePath, ModelsPath: modelsPath,
 		Asks: Asks{Weaker: map[string]map[string]string{"reasoning_effort": {`"max"`: `"xhigh"`}}},
 	},
 	{
 		Name: "nebius", Title: "Nebius Token Factory", BaseURL: "https://api.tokenfactory.nebius.com/v1", Env: []string{"NEBIUS_API_KEY"},
-		ChatPath: chatPath, EmbedPath: embedPath, ModelsPath: modelsPath, Asks: Asks{NoTokenIDs: true},
+		ChatPath: chatPath, EmbedPath: embedPath, CompletePath: completePath, ModelsPath: modelsPath, Asks: Asks{NoTokenIDs: true},
 	},
 	{
 		Name: "novita", Title: "Novita AI", BaseURL: "https://api.novita.ai/openai/v1", Env: []string{"NOVITA_API_KEY"},
-		ChatPath: chatPath, EmbedPath: embedPath, ModelsPath: modelsPath, Asks: Asks{MaxTokensOnly: true, NoTokenIDs: true},
+		ChatPath: chatPath, EmbedPath: embedPath, CompletePath: completePath, ModelsPath: modelsPath, Asks: Asks{MaxTokensOnly: true, NoTokenIDs: true},
 	},
 	{
 		Name: "baseten", Title: "Baseten", BaseURL: "https://inference.baseten.co/v1", Env: []string{"BASETEN_API_KEY"},
@@ -105,28 +111,29 @@ var hosts = []Vendor{
 }
 
 // local are servers on this machine or in this network, at their usual ports.
-var local = []Vendor{
+var local = []Row{
 	{
 		// max_completion_tokens would be ignored, and the answer would have no limit.
 		Name: "ollama", Title: "Ollama", BaseURL: "http://127.0.0.1:11434/v1", Env: []string{"OLLAMA_API_KEY"}, Local: true,
-		ChatPath: chatPath, EmbedPath: embedPath, ModelsPath: modelsPath, Lacks: llm.Logprobs | llm.ManyChoices,
+		ChatPath: chatPath, EmbedPath: embedPath, CompletePath: completePath, ModelsPath: modelsPath, Lacks: llm.Logprobs | llm.ManyChoices,
 		Asks: Asks{MaxTokensOnly: true, NoTokenIDs: true, Drop: []string{"logit_bias", "n", "tool_choice"}},
 	},
 	{
 		Name: "vllm", Title: "vLLM", BaseURL: "http://127.0.0.1:8000/v1", Local: true,
 		Env: []string{"VLLM_API_KEY", "HOSTED_VLLM_API_KEY"}, URLEnv: "HOSTED_VLLM_API_BASE",
-		ChatPath: chatPath, EmbedPath: embedPath, ModelsPath: modelsPath,
+		Takes:    chat.Takes{TopK: true},
+		ChatPath: chatPath, EmbedPath: embedPath, CompletePath: completePath, ModelsPath: modelsPath,
 	},
 	{
 		Name: "lmstudio", Title: "LM Studio", BaseURL: "http://127.0.0.1:1234/v1", Env: []string{"LMSTUDIO_API_KEY"}, Local: true,
-		ChatPath: chatPath, EmbedPath: embedPath, ModelsPath: modelsPath, Asks: Asks{MaxTokensOnly: true, NoBase64: true, NoTokenIDs: true},
+		ChatPath: chatPath, EmbedPath: embedPath, CompletePath: completePath, ModelsPath: modelsPath, Asks: Asks{MaxTokensOnly: true, NoBase64: true, NoTokenIDs: true},
 	},
 	{
 		Name: "llamacpp", Title: "llama.cpp", BaseURL: "http://127.0.0.1:8080/v1", Env: []string{"LLAMA_CPP_API_KEY"}, Local: true,
-		ChatPath: chatPath, EmbedPath: embedPath, ModelsPath: modelsPath, Asks: Asks{MaxTokensOnly: true},
+		ChatPath: chatPath, EmbedPath: embedPath, CompletePath: completePath, ModelsPath: modelsPath, Asks: Asks{MaxTokensOnly: true},
 	},
 	{
 		Name: "sglang", Title: "SGLang", BaseURL: "http://127.0.0.1:30000/v1", Env: []string{"SGLANG_API_KEY"}, Local: true,
-		ChatPath: chatPath, EmbedPath: embedPath, ModelsPath: modelsPath,
+		ChatPath: chatPath, EmbedPath: embedPath, CompletePath: completePath, ModelsPath: modelsPath,
 	},
 }

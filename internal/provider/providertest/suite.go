@@ -45,9 +45,12 @@ const (
 //	NAME.X.events.json  what we make of that answer
 //
 // A request goes to the target that it names in "model", or to the first one that can serve it.
-func Run(t *testing.T, dir string, newProvider func(baseURL string) *provider.Provider) {
+func Run(t *testing.T, dir string, newProvider func(baseURL string) *provider.Provider, options ...Option) {
 	t.Helper()
 	s := suite{dir: dir, provider: newProvider(address), requests: readRequests(t, dir)}
+	for _, set := range options {
+		set(&s)
+	}
 	for _, name := range slices.Sorted(maps.Keys(s.requests)) {
 		t.Run("sends "+name, func(t *testing.T) { s.sends(t, name) })
 	}
@@ -67,6 +70,16 @@ type suite struct {
 	dir      string
 	provider *provider.Provider
 	requests map[string][]byte
+	encode   func(h http.Header, body []byte) []byte
+}
+
+// Option changes how a provider is checked.
+type Option func(*suite)
+
+// Encode is for providers whose answers are not text: the golden files hold a form of them that people can read, and
+// encode makes of it what the provider sends.
+func Encode(encode func(h http.Header, body []byte) []byte) Option {
+	return func(s *suite) { s.encode = encode }
 }
 
 func readRequests(t *testing.T, dir string) map[string][]byte {
@@ -100,8 +113,10 @@ func (s *suite) call(t *testing.T, name string) (provider.Exchange, *provider.Ca
 		t.Fatalf("there is no request %s", name)
 	}
 	op := llm.Chat
-	if strings.HasPrefix(name, "embed") {
-		op = llm.Embed
+	for prefix, other := range map[string]llm.Op{"embed": llm.Embed, "complete": llm.Complete, "moderate": llm.Moderate} {
+		if strings.HasPrefix(name, prefix) {
+			op = other
+		}
 	}
 	req, err := chat.Format{}.DecodeRequest(op, bytes.Clone(body))
 	if err != nil {
@@ -110,7 +125,7 @@ func (s *suite) call(t *testing.T, name string) (provider.Exchange, *provider.Ca
 	target, named := s.provider.Target(req.Model)
 	if !named {
 		i := slices.IndexFunc(s.provider.Targets, func(t *provider.Target) bool {
-			return t.Model.Op == op && t.Model.Abilities.Has(req.Needs)
+			return t.Serves(op) && t.Model.Abilities.Has(req.Needs)
 		})
 		if i < 0 {
 			return nil, nil, false
@@ -118,7 +133,7 @@ func (s *suite) call(t *testing.T, name string) (provider.Exchange, *provider.Ca
 		target = s.provider.Targets[i]
 	}
 	exchange := s.provider.Exchange(op)
-	return exchange, &provider.Call{Target: target, Secret: secret, Request: req}, exchange != nil
+	return exchange, &provider.Call{Target: target, Secret: secret, Request: req, Client: chat.Format{}}, exchange != nil
 }
 
 type contextKey struct{}
@@ -199,6 +214,13 @@ func (s *suite) read(t *testing.T, request string, raw []byte, through func(io.R
 	}
 	resp := response(t, raw)
 	defer resp.Body.Close()
+	if s.encode != nil {
+		body, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body = io.NopCloser(bytes.NewReader(s.encode(resp.Header, body)))
+	}
 	resp.Body = io.NopCloser(through(resp.Body))
 	if resp.StatusCode/100 != 2 {
 		return show(nil, exchange.Failure(call, resp), call.Warnings)

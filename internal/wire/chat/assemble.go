@@ -11,10 +11,14 @@ import (
 // ErrNoChunks means that there is nothing to assemble.
 var ErrNoChunks = errors.New("no chunks of an answer")
 
+// bareObject names answers to bare prompts, whole ones and chunks alike.
+const bareObject = "text_completion"
+
 // streamed is a chunk as Assemble reads it. Values stay raw: text is joined without decoding it, so that an escaped pair
 // that was split between two chunks is whole again.
 type streamed struct {
 	ID          json.RawMessage `json:"id"`
+	Object      string          `json:"object"`
 	Created     json.RawMessage `json:"created"`
 	Model       json.RawMessage `json:"model"`
 	Usage       json.RawMessage `json:"usage"`
@@ -24,11 +28,13 @@ type streamed struct {
 		Index   int             `json:"index"`
 		Finish  json.RawMessage `json:"finish_reason"`
 		Message json.RawMessage `json:"message"`
+		Text    json.RawMessage `json:"text"` // of an answer to a bare prompt
 		Delta   *struct {
 			Role             json.RawMessage `json:"role"`
 			Content          json.RawMessage `json:"content"`
 			ReasoningContent json.RawMessage `json:"reasoning_content"`
 			Reasoning        json.RawMessage `json:"reasoning"`
+			Blocks           rawList         `json:"thinking_blocks"`
 			Refusal          json.RawMessage `json:"refusal"`
 			FunctionCall     *streamedFunc   `json:"function_call"`
 			ToolCalls        []streamedCall  `json:"tool_calls"`
@@ -42,6 +48,22 @@ type streamedCall struct {
 	Type     json.RawMessage `json:"type"`
 	Function *streamedFunc   `json:"function"`
 	Custom   *streamedFunc   `json:"custom"`
+	Extra    json.RawMessage `json:"extra_content"`
+}
+
+// rawList is a list of values of any kind; what is no list is an empty one.
+type rawList [][]byte
+
+// UnmarshalJSON reads the list.
+func (l *rawList) UnmarshalJSON(data []byte) error {
+	s := scanner{b: data}
+	if s.kind() != '[' {
+		return nil
+	}
+	for range s.elements {
+		*l = append(*l, bytes.Clone(s.value()))
+	}
+	return nil
 }
 
 type streamedFunc struct {
@@ -74,6 +96,7 @@ func (j joined) json() []byte {
 type joinedCall struct {
 	index          int
 	id, kind, name json.RawMessage
+	extra          json.RawMessage
 	arguments      joined
 	custom         bool
 }
@@ -82,12 +105,14 @@ type joinedChoice struct {
 	index                       int
 	role, finish                json.RawMessage
 	content, reasoning, refusal joined
+	blocks                      [][]byte
 	function                    *joinedCall
 	calls                       []*joinedCall
 }
 
 type joinedAnswer struct {
 	head    streamed // the latest value of each common member
+	bare    bool     // it answers a bare prompt
 	choices []*joinedChoice
 	chunks  int
 }
@@ -116,6 +141,7 @@ func Assemble(events []byte) ([]byte, error) {
 
 func (a *joinedAnswer) add(c *streamed) {
 	a.chunks++
+	a.bare = a.bare || c.Object == bareObject
 	for _, pair := range []struct{ into, from *json.RawMessage }{
 		{&a.head.ID, &c.ID},
 		{&a.head.Created, &c.Created},
@@ -129,6 +155,10 @@ func (a *joinedAnswer) add(c *streamed) {
 	for _, from := range c.Choices {
 		choice := a.choice(from.Index)
 		take(&choice.finish, from.Finish)
+		if a.bare {
+			choice.content.add(from.Text)
+			continue
+		}
 		d := from.Delta
 		if d == nil {
 			continue
@@ -141,6 +171,7 @@ func (a *joinedAnswer) add(c *streamed) {
 			reasoning = d.Reasoning
 		}
 		choice.reasoning.add(reasoning)
+		choice.blocks = append(choice.blocks, d.Blocks...)
 		if d.FunctionCall != nil {
 			if choice.function == nil {
 				choice.function = &joinedCall{}
@@ -196,6 +227,7 @@ func (c *joinedChoice) call(piece streamedCall) *joinedCall {
 func (j *joinedCall) add(piece streamedCall) {
 	take(&j.id, piece.ID)
 	take(&j.kind, piece.Type)
+	take(&j.extra, piece.Extra)
 	f := piece.Function
 	if piece.Custom != nil {
 		f, j.custom = piece.Custom, true
@@ -211,9 +243,13 @@ func (j *joinedCall) add(piece streamedCall) {
 func (a *joinedAnswer) json() []byte {
 	slices.SortFunc(a.choices, func(x, y *joinedChoice) int { return cmp.Compare(x.index, y.index) })
 	var w objectWriter
+	object := "chat.completion"
+	if a.bare {
+		object = bareObject
+	}
 	w.open()
 	w.member("id", or(a.head.ID, `"chatcmpl-0"`))
-	w.member("object", []byte(`"chat.completion"`))
+	w.text("object", object)
 	w.member("created", or(a.head.Created, "0"))
 	w.member("model", or(a.head.Model, `""`))
 	w.key("choices")
@@ -221,6 +257,10 @@ func (a *joinedAnswer) json() []byte {
 	for i, c := range a.choices {
 		if i > 0 {
 			w.out = append(w.out, ',')
+		}
+		if a.bare {
+			c.writeBare(&w)
+			continue
 		}
 		c.write(&w)
 	}

@@ -28,6 +28,15 @@ func TestAssemble(t *testing.T) {
 			},
 			`{"id":"c","object":"chat.completion","created":7,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"h\u00e9y <&>\ud83d\ude42"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2},"service_tier":"flex","system_fingerprint":"fp"}`,
 		},
+		"answers to bare prompts": {
+			[]string{
+				`{"id":"p","object":"text_completion","created":7,"model":"m","choices":[{"index":1,"text":"b","finish_reason":null}]}`,
+				`{"id":"p","object":"text_completion","created":7,"model":"m","choices":[{"index":0,"text":"a","finish_reason":"stop"}]}`,
+				`{"id":"p","object":"text_completion","created":7,"model":"m","choices":[{"index":1,"text":"B","finish_reason":"length"}]}`,
+				`{"id":"p","object":"text_completion","created":7,"model":"m","choices":[],"usage":{"prompt_tokens":1,"completion_tokens":3}}`,
+			},
+			`{"id":"p","object":"text_completion","created":7,"model":"m","choices":[{"index":0,"text":"a","finish_reason":"stop"},{"index":1,"text":"bB","finish_reason":"length"}],"usage":{"prompt_tokens":1,"completion_tokens":3}}`,
+		},
 		"choices that interleave": {
 			[]string{
 				head + `"choices":[{"index":1,"delta":{"content":"b"}}]}`, head + `"choices":[{"index":0,"delta":{"content":"a"}}]}`,

@@ -1,10 +1,12 @@
 package chat
 
 import (
+	"bytes"
 	"fmt"
 	"strconv"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/token"
 )
 
 // chat reads the members of a chat request.
@@ -164,9 +166,13 @@ func (d *decoder) message(n int) {
 			}
 		case "content":
 			d.content(&first)
-		case "tool_calls", "function_call", "refusal", "reasoning_content", "name", "tool_call_id":
+		case "tool_calls":
+			d.toolCalls()
+		case "function_call", "refusal", "reasoning_content", "name", "tool_call_id":
 			d.counted()
 		case "audio":
+		case blocksMember:
+			d.req.Sealed = true // and reasoning_content has the text too
 		default:
 			d.only(messageParam(n, ""), key, "role", "content", "tool_calls", "function_call", "tool_call_id",
 				"refusal", "reasoning_content", "name", "audio")
@@ -182,6 +188,29 @@ func (d *decoder) message(n int) {
 	if string(d.b[role.start:role.end]) == "user" && !first.empty() {
 		d.previewText = first
 	}
+}
+
+// toolCalls counts calls as text and notes the seals on them.
+func (d *decoder) toolCalls() {
+	if d.kind() != '[' {
+		d.counted()
+		return
+	}
+	d.count = true
+	for range d.elements {
+		if d.kind() != '{' {
+			continue
+		}
+		for key := range d.members {
+			if string(key) == extraMember {
+				d.req.Sealed = true
+				d.count = false
+				d.skip()
+				d.count = true
+			}
+		}
+	}
+	d.count = false
 }
 
 func messageParam(n int, field string) string { return "messages[" + strconv.Itoa(n) + "]." + field }
@@ -228,7 +257,7 @@ func (d *decoder) part(first *text) {
 			}
 		case "image_url":
 			has |= llm.Vision
-			d.skip()
+			d.image(d.value())
 		case "input_audio":
 			has |= llm.AudioIn
 			d.skip()
@@ -246,6 +275,40 @@ func (d *decoder) part(first *text) {
 	if has.Has(llm.Vision) {
 		d.req.Images++
 	}
+}
+
+// image notes what is known of a picture: its bytes may be there, and how closely the model is to look.
+func (d *decoder) image(value []byte) {
+	if d.err != nil {
+		return
+	}
+	at := bytes.Index(value, []byte(`"data:`))
+	if at < 0 {
+		d.req.ImageURLs++
+	}
+	// Only the beginning is looked at: a picture may have megabytes, and JSON may escape the slashes of its base64.
+	const enough = 64 << 10
+	detail := ""
+	for _, level := range []string{"low", "high", "original"} {
+		if ends(value, `"`+level+`"`) {
+			detail = level
+		}
+	}
+	if at < 0 {
+		d.req.AddImage(llm.Image{Detail: detail})
+		return
+	}
+	data := value[at+1 : min(len(value), at+enough)]
+	if bytes.IndexByte(data, '\\') >= 0 {
+		data = bytes.ReplaceAll(data, []byte(`\/`), []byte("/"))
+	}
+	d.req.AddImage(token.ImageOf(string(data), detail))
+}
+
+// ends reports whether a word stands in the short part of a picture's value that is not its data: before or after it.
+func ends(value []byte, word string) bool {
+	const near = 128
+	return bytes.Contains(value[:min(len(value), near)], []byte(word)) || bytes.Contains(value[max(0, len(value)-near):], []byte(word))
 }
 
 func partNeeds(kind []byte) llm.Abilities {

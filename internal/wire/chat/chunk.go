@@ -7,6 +7,7 @@ import (
 // chunk is what one pass over a chunk, or over a whole answer, has found. It is used again for every chunk.
 type chunk struct {
 	whole  bool   // read message instead of delta
+	bare   bool   // a choice says its text itself: the answer to a bare prompt
 	outer  string // where else usage may be: the member, and the one inside it
 	inner  string
 	fields []llm.Field // of the object, in order; names only where they matter here
@@ -58,7 +59,7 @@ func (c *chunk) read(data []byte) ([]byte, error) {
 
 // scan reads data. An error means that it is no JSON object.
 func (c *chunk) scan(data []byte) error {
-	*c = chunk{whole: c.whole, outer: c.outer, inner: c.inner, fields: c.fields[:0], odd: c.odd[:0], choices: -1}
+	*c = chunk{whole: c.whole, bare: c.bare, outer: c.outer, inner: c.inner, fields: c.fields[:0], odd: c.odd[:0], choices: -1}
 	s := scanner{b: data}
 	if s.peek() != '{' {
 		s.fail("an object is expected")
@@ -152,12 +153,21 @@ func (c *chunk) choice(s *scanner) {
 				index, _ = wholeNumber(s.number())
 			}
 		case "delta":
-			if !c.whole {
+			if !c.whole && !c.bare {
 				c.delta(s)
 			}
 		case "message":
-			if c.whole {
+			if c.whole && !c.bare {
 				c.delta(s)
+			}
+		case "text":
+			if c.bare { // some vendors repeat the delta of a chat chunk here
+				c.spoken = true
+				c.said(s)
+			}
+		case "usage": // Moonshot tells a stream's usage in the choice that ends
+			if raw := s.told(); raw != nil && c.usage == nil {
+				c.usage = raw
 			}
 		case "finish_reason":
 			if s.kind() == '"' {

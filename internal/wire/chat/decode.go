@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/wire/show"
 )
 
 // Bounds of what a request may name.
@@ -31,13 +32,14 @@ type decoder struct {
 
 	model, messages, input    bool // seen with a value
 	maxTokens, maxCompletion  int64
+	bestOf                    int64
 	previewText               text
 	safetyIdentifier, endUser string
 }
 
 type problem struct{ param, message string }
 
-// DecodeRequest checks a chat or embeddings request strictly and describes it. It refuses what two parsers may read
+// DecodeRequest checks a request strictly and describes it. It refuses what two parsers may read
 // differently, checks the types of what routing, limits and money need, and leaves everything else to the provider.
 func (Format) DecodeRequest(op llm.Op, body []byte) (*llm.Request, error) {
 	var keys [24][]byte
@@ -45,6 +47,7 @@ func (Format) DecodeRequest(op llm.Op, body []byte) (*llm.Request, error) {
 		scanner: scanner{b: body, strict: true, keys: keys[:0]},
 		req:     &llm.Request{Op: op, Format: Name, Body: body, Choices: 1},
 	}
+	d.sample = &d.req.Sample
 	d.request(op)
 	if d.err != nil {
 		return nil, d.unreadable()
@@ -81,6 +84,10 @@ func (d *decoder) request(op llm.Op) {
 			d.chat(name)
 		case op == llm.Embed:
 			d.embed(name)
+		case op == llm.Complete:
+			d.prompt(name)
+		case op == llm.Moderate:
+			d.moderate(name)
 		}
 		if d.i == start {
 			d.skip()
@@ -90,7 +97,7 @@ func (d *decoder) request(op llm.Op) {
 	d.end()
 }
 
-// common reads the members that both operations have; it reports false for all others.
+// common reads the members that all operations have; it reports false for all others.
 func (d *decoder) common(name string) bool {
 	r := d.req
 	switch name {
@@ -126,6 +133,10 @@ func (d *decoder) finish(op llm.Op) {
 	if d.maxTokens > 0 && d.maxCompletion > 0 && d.maxTokens != d.maxCompletion {
 		d.problem("max_tokens", "max_tokens is %d and max_completion_tokens is %d. Send one of them, or the same number in both.", d.maxTokens, d.maxCompletion)
 	}
+	if op == llm.Complete {
+		// Every prompt is answered so often, and answers that are not shown are paid for too.
+		r.Choices = max(r.Choices, int(d.bestOf)) * max(r.Inputs, 1)
+	}
 	r.ASCIIBytes, r.NonASCIIBytes = d.ascii, d.other
 	r.EndUser = d.endUser
 	if r.EndUser == "" {
@@ -137,14 +148,27 @@ func (d *decoder) finish(op llm.Op) {
 }
 
 func (d *decoder) require(op llm.Op) {
+	if op == llm.Moderate && !d.model && !d.blames("model") {
+		d.model, d.req.Model = true, DefaultModeration
+	}
 	if !d.model && !d.blames("model") {
 		d.problem("model", `The field "model" is missing. Name a model, or "auto" to have one chosen.`)
 	}
 	if op == llm.Chat && !d.messages && !d.blames("messages") {
 		d.problem("messages", `The field "messages" is missing. Send a list with at least one message.`)
 	}
-	if op == llm.Embed && !d.input && !d.blames("input") {
-		d.problem("input", `The field "input" is missing. Send a text, a list of texts, or token ids.`)
+	name, want := "input", "a text, a list of texts, or token ids"
+	switch op {
+	case llm.Embed:
+	case llm.Complete:
+		name = "prompt"
+	case llm.Moderate:
+		want = "a text, a list of texts, or a list of parts"
+	default:
+		return
+	}
+	if !d.input && !d.blames(name) {
+		d.problem(name, "The field %q is missing. Send %s.", name, want)
 	}
 }
 
@@ -167,8 +191,8 @@ func (d *decoder) problem(param, format string, args ...any) {
 // unreadable is the refusal of a body that could not be read to its end.
 func (d *decoder) unreadable() *llm.Error {
 	if repeated, ok := errors.AsType[*repeatedKeyError](d.err); ok {
-		key := quote(repeated.key)
-		d.problem(cut(repeated.key, maxLabel), "The key %s appears twice in the same object, and different readers would take different values. Send each key once.", key)
+		key := show.Quote(repeated.key)
+		d.problem(show.Cut(repeated.key, maxLabel), "The key %s appears twice in the same object, and different readers would take different values. Send each key once.", key)
 		return d.refusal()
 	}
 	message := "The body is not valid JSON: " + d.err.Error() + "."

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/wire/show"
 )
 
 const hello = `"messages":[{"role":"user","content":"hi"}]`
@@ -29,7 +30,7 @@ func decode(t *testing.T, op llm.Op, body string) *llm.Request {
 	t.Helper()
 	req, err := Format{}.DecodeRequest(op, []byte(body))
 	if err != nil {
-		t.Fatalf("decode %s: %v", cut(body, 200), err)
+		t.Fatalf("decode %s: %v", show.Cut(body, 200), err)
 	}
 	return req
 }
@@ -39,7 +40,7 @@ func refused(t *testing.T, op llm.Op, body string) *llm.Error {
 	t.Helper()
 	req, err := Format{}.DecodeRequest(op, []byte(body))
 	if err == nil {
-		t.Fatalf("%s was accepted: %+v", cut(body, 200), req)
+		t.Fatalf("%s was accepted: %+v", show.Cut(body, 200), req)
 	}
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok {
@@ -115,7 +116,7 @@ func TestDecodeChatDescribesTheRequest(t *testing.T) {
 			`{"messages":[{"content":[{"type":"text","text":"see"},{"image_url":{"url":"data:image/png;base64,AAAA"},"type":"image_url"},
 				{"type":"image_url","image_url":{"url":"https://example.com/a.png"}},{"type":"input_audio","input_audio":{"data":"AAAA","format":"wav"}},
 				{"type":"file","file":{"file_data":"data:application/pdf;base64,AAAA"}},{"type":"text","text":"this"}],"role":"user"}],"model":"m"}`,
-			llm.Request{Model: "m", Choices: 1, Messages: 1, ASCIIBytes: 7, Preview: "see", Images: 2, Needs: llm.Vision | llm.AudioIn | llm.Files},
+			llm.Request{Model: "m", Choices: 1, Messages: 1, ASCIIBytes: 7, Preview: "see", Images: 2, ImageURLs: 1, Needs: llm.Vision | llm.AudioIn | llm.Files},
 		},
 		"escapes count as what they mean": {
 			`{"model":"m","messages":[{"role":"user","content":"a\n\u00e9\ud83d\ude42\u20ac\u0000ü"}]}`,
@@ -154,7 +155,7 @@ func TestDecodeChatDescribesTheRequest(t *testing.T) {
 			t.Parallel()
 			tc.want.Op, tc.want.Format = llm.Chat, Name
 			got := decode(t, llm.Chat, tc.body)
-			if diff := cmp.Diff(&tc.want, got, cmpopts.IgnoreFields(llm.Request{}, "Body", "Fields")); diff != "" {
+			if diff := cmp.Diff(&tc.want, got, cmpopts.IgnoreFields(llm.Request{}, "Body", "Fields", "Sample", "ImageSizes")); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -263,7 +264,7 @@ func TestDecodePassesOddText(t *testing.T) {
 		if !strings.Contains(string(Render(req, Edit{})), text) {
 			t.Errorf("%q is not passed on", text)
 		}
-		if !utf8.ValidString(req.Preview) || strings.ContainsFunc(req.Preview, harmful) {
+		if !utf8.ValidString(req.Preview) || strings.ContainsFunc(req.Preview, show.Harmful) {
 			t.Errorf("preview of %q is %q", text, req.Preview)
 		}
 	}
@@ -386,7 +387,7 @@ func TestDecodeEmbeddings(t *testing.T) {
 			t.Parallel()
 			tc.want.Op, tc.want.Format, tc.want.Choices = llm.Embed, Name, 1
 			got := decode(t, llm.Embed, tc.body)
-			if diff := cmp.Diff(&tc.want, got, cmpopts.IgnoreFields(llm.Request{}, "Body", "Fields")); diff != "" {
+			if diff := cmp.Diff(&tc.want, got, cmpopts.IgnoreFields(llm.Request{}, "Body", "Fields", "Sample", "ImageSizes")); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -403,7 +404,7 @@ func TestDecodeEmbeddings(t *testing.T) {
 			input = "," + input
 		}
 		if e := refused(t, llm.Embed, `{"model":"e"`+input+`}`); e.Param != param {
-			t.Errorf("%s: %q, want %q", cut(input, 80), e.Param, param)
+			t.Errorf("%s: %q, want %q", show.Cut(input, 80), e.Param, param)
 		}
 	}
 }
@@ -423,11 +424,13 @@ func FuzzDecodeRequest(f *testing.F) {
 		request(""), request(`"a":{"b":[1,2.5e-3,"\ud83d\ude42",null,true]}`), string(conversation(500)), `{"model":"e","input":[[1]]}`,
 		`{"mod\u0065l":"x","model":"y"}`, "{\"model\":\"\xff\"}", `{"max_tokens":1e400}`, `[]`, `{"Me\u017fsages":1}`,
 		request(`"provider":{"max_price":{"prompt":"1"}},"models":["a"]`),
+		`{"model":"p","prompt":["a",""],"n":2,"best_of":3,"max_tokens":0,"logprobs":1,"suffix":"s"}`,
+		`{"input":[{"type":"text","text":"a"},{"type":"image_url","image_url":{"url":"data:x"}}]}`,
 	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		for _, op := range []llm.Op{llm.Chat, llm.Embed} {
+		for _, op := range []llm.Op{llm.Chat, llm.Embed, llm.Complete, llm.Moderate} {
 			req, err := Format{}.DecodeRequest(op, body)
 			if err != nil {
 				if _, ok := errors.AsType[*llm.Error](err); !ok {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/wire/fault"
 )
 
 // EmbedOptions says how an embeddings answer is to be read.
@@ -42,7 +43,7 @@ func Embedding(r io.Reader, o EmbedOptions) (llm.Event, error) {
 		return llm.Event{}, &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's answer is not a JSON object" + a.contentType() + ".", Err: err}
 	}
 	if a.c.fault != nil {
-		return llm.Event{}, faultInside(a.c.fault)
+		return llm.Event{}, fault.Inside(a.c.fault)
 	}
 	a.note(data)
 	vectors, from, to := readVectors(data)

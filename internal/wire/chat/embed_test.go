@@ -104,7 +104,7 @@ func TestParseUsage(t *testing.T) {
 	}{
 		"plain":                       {`{"prompt_tokens":3,"completion_tokens":4}`, false, &llm.Usage{Input: 3, Output: 4}},
 		"numbers with a point":        {`{"prompt_tokens":3.0,"completion_tokens":4e0}`, false, &llm.Usage{Input: 3, Output: 4}},
-		"more cached than read":       {`{"prompt_tokens":3,"prompt_tokens_details":{"cached_tokens":9,"cache_write_tokens":9}}`, false, &llm.Usage{CacheRead: 3}},
+		"more cached than read":       {`{"prompt_tokens":3,"completion_tokens":0,"prompt_tokens_details":{"cached_tokens":9,"cache_write_tokens":9}}`, false, &llm.Usage{CacheRead: 3}},
 		"reasoning beyond the output": {`{"completion_tokens":3,"completion_tokens_details":{"reasoning_tokens":9}}`, false, &llm.Usage{Output: 3, Reasoning: 3}},
 		"reasoning on top":            {`{"prompt_tokens":1,"completion_tokens":3,"reasoning_tokens":9}`, true, &llm.Usage{Input: 1, Output: 12, Reasoning: 9}},
 		"on top, but the total says it is inside": {
@@ -117,7 +117,7 @@ func TestParseUsage(t *testing.T) {
 		"on top, without a total":     {`{"prompt_tokens":12,"completion_tokens":3}`, true, &llm.Usage{Input: 12, Output: 3}},
 		"not on top, a larger total":  {`{"prompt_tokens":12,"completion_tokens":3,"total_tokens":115}`, false, &llm.Usage{Input: 12, Output: 3}},
 		"nothing but a total":         {`{"total_tokens":115}`, false, nil},
-		"null details":                {`{"prompt_tokens":1,"prompt_tokens_details":null,"completion_tokens_details":null}`, false, &llm.Usage{Input: 1}},
+		"null details":                {`{"prompt_tokens":1,"completion_tokens":0,"prompt_tokens_details":null,"completion_tokens_details":null}`, false, &llm.Usage{Input: 1}},
 		"Moonshot":                    {`{"prompt_tokens":9,"completion_tokens":1,"cached_tokens":5}`, false, &llm.Usage{Input: 4, CacheRead: 5, Output: 1}},
 		"empty":                       {`{}`, false, nil},
 		"a list":                      {`[]`, false, nil},

@@ -4,7 +4,7 @@ package chat
 func (d *decoder) embed(name string) {
 	switch name {
 	case "input":
-		d.inputs()
+		d.inputs(name)
 	case "dimensions":
 		d.req.Dimensions = d.whole(name, maxDimension)
 	case "encoding_format":
@@ -13,21 +13,21 @@ func (d *decoder) embed(name string) {
 }
 
 // inputs reads a text, a list of texts, a list of token ids, or a list of such lists.
-func (d *decoder) inputs() {
+func (d *decoder) inputs(name string) {
 	switch d.kind() {
 	case 'n':
 		d.literal("null")
 	case '"':
 		d.input = true
-		if t := d.inputText(); t.empty() && d.err == nil {
-			d.problem("input", "input is empty. Send a text, a list of texts, or token ids.")
+		if t := d.inputText(); t.empty() && d.err == nil && name == "input" {
+			d.problem(name, "%s is empty. Send a text, a list of texts, or token ids.", name)
 		}
 		d.req.Inputs = 1
 	case '[':
 		d.input = true
-		d.inputList()
+		d.inputList(name)
 	default:
-		d.wrong("input", wantInput)
+		d.wrong(name, wantInput)
 	}
 }
 
@@ -43,7 +43,7 @@ func (d *decoder) inputText() text {
 	return t
 }
 
-func (d *decoder) inputList() {
+func (d *decoder) inputList(name string) {
 	var kind byte // of the first element: lists do not mix
 	count := 0
 	for n := range d.elements {
@@ -53,26 +53,26 @@ func (d *decoder) inputList() {
 			kind = got
 		}
 		if got != kind || !d.inputElement(got) {
-			d.mixedInput()
+			d.mixedInput(name, wantInput)
 		}
 	}
 	switch {
 	case d.err != nil:
 	case count == 0:
-		d.problem("input", "input is an empty list. Send at least one text.")
+		d.problem(name, "%s is an empty list. Send at least one text.", name)
 	case kind == '0':
 		d.req.Inputs = 1
 	case count > maxInputs:
-		d.problem("input", "input has %d entries; at most %d are allowed in one request.", count, maxInputs)
+		d.problem(name, "%s has %d entries; at most %d are allowed in one request.", name, count, maxInputs)
 	default:
 		d.req.Inputs = count
 	}
 }
 
 // mixedInput says once that the list is none of the shapes we know.
-func (d *decoder) mixedInput() {
-	if d.err == nil && !d.blames("input") {
-		d.problem("input", "input must be %s.", wantInput)
+func (d *decoder) mixedInput(name, want string) {
+	if d.err == nil && !d.blames(name) {
+		d.problem(name, "%s must be %s.", name, want)
 	}
 }
 

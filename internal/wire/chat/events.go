@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/wire/fault"
 	"fairlead/internal/wire/sse"
 )
 
@@ -22,6 +23,7 @@ const (
 // EventOptions says how a provider's answer is to be read.
 type EventOptions struct {
 	Stream         bool   // the request asked for a stream
+	Bare           bool   // it was a bare prompt (legacy completions), not a conversation
 	ContentType    string // of the answer, as received
 	Model          string // written into every event; empty keeps the provider's
 	MaxLine        int    // bytes of one line of a stream; 0 means sse.DefaultMaxLine
@@ -83,6 +85,7 @@ func newAnswer(o EventOptions) *answer {
 	}
 	a := &answer{o: o}
 	a.c.fields = make([]llm.Field, 0, 12)
+	a.c.bare = o.Bare
 	a.c.outer, a.c.inner, _ = strings.Cut(o.UsagePath, ".")
 	if o.Model != "" {
 		a.model = appendQuoted(nil, o.Model)
@@ -154,7 +157,7 @@ func (a *answer) take(in sse.Event, yield func(llm.Event, error) bool) bool {
 	oneLineJSON(in.Data)
 	ev, ok, err := a.event(in.Data)
 	if err == nil && string(in.Name) == "error" && a.c.choices < 0 {
-		ok, err = false, faultInside(in.Data)
+		ok, err = false, fault.Inside(in.Data)
 	}
 	if err != nil {
 		a.close(yield, err)
@@ -187,7 +190,7 @@ func (a *answer) event(data []byte) (llm.Event, bool, error) {
 		return llm.Event{}, false, nil
 	}
 	if c.fault != nil {
-		return llm.Event{}, false, faultInside(c.fault)
+		return llm.Event{}, false, fault.Inside(c.fault)
 	}
 	if c.finish == "error" {
 		return llm.Event{}, false, &llm.Error{Kind: llm.UpstreamServer, Message: "The provider stopped answering because of an error of its own."}

@@ -42,6 +42,8 @@ func readExchange(t testing.TB, path string) exchange {
 		switch name {
 		case "stream":
 			x.options.Stream = true
+		case "bare":
+			x.options.Bare = true
 		case "model":
 			x.options.Model = value
 		case "usage":
@@ -60,7 +62,7 @@ func readExchange(t testing.TB, path string) exchange {
 }
 
 // show writes events one a line: what they carry, and then their data.
-func show(r io.Reader, o EventOptions) string {
+func shown(r io.Reader, o EventOptions) string {
 	var out strings.Builder
 	o.Warn = func(s string) { fmt.Fprintf(&out, "warning: %s\n", s) }
 	for ev, err := range Events(r, o) {
@@ -104,7 +106,7 @@ func TestEventsGolden(t *testing.T) {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
 			t.Parallel()
 			x := readExchange(t, path)
-			got := show(strings.NewReader(x.answer), x.options)
+			got := shown(strings.NewReader(x.answer), x.options)
 			if *update {
 				x.archive.Files[2].Data = []byte(got)
 				if err := os.WriteFile(path, txtar.Format(x.archive), 0o644); err != nil {
@@ -114,7 +116,7 @@ func TestEventsGolden(t *testing.T) {
 			if diff := cmp.Diff(string(x.archive.Files[2].Data), got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			if bytewise := show(iotest.OneByteReader(strings.NewReader(x.answer)), x.options); bytewise != got {
+			if bytewise := shown(iotest.OneByteReader(strings.NewReader(x.answer)), x.options); bytewise != got {
 				t.Errorf("one byte at a time (-whole +bytes):\n%s", cmp.Diff(got, bytewise))
 			}
 			for ev, err := range Events(strings.NewReader(x.answer), x.options) {
@@ -247,8 +249,8 @@ func FuzzEvents(f *testing.F) {
 				t.Fatalf("%q has a line end", ev.Data)
 			}
 		}
-		got := show(bytes.NewReader(answer), o)
-		if bytewise := show(iotest.OneByteReader(bytes.NewReader(answer)), o); bytewise != got {
+		got := shown(bytes.NewReader(answer), o)
+		if bytewise := shown(iotest.OneByteReader(bytes.NewReader(answer)), o); bytewise != got {
 			t.Fatalf("one byte at a time (-whole +bytes):\n%s", cmp.Diff(got, bytewise))
 		}
 	})

@@ -1,11 +1,12 @@
-// Package chat is the wire format of OpenAI's chat completions and embeddings, in both directions: it checks what
-// clients send, edits it for a provider that speaks the same format, and reads what such a provider answers. The bytes
-// pass through; only checked fields change.
+// Package chat is the wire format of OpenAI's chat completions, embeddings, bare prompts and moderations, in both
+// directions: it checks what clients send, edits it for a provider that speaks the same format, and reads what such a
+// provider answers. The bytes pass through; only checked fields change.
 package chat
 
 import (
 	"bytes"
 	"io"
+	"time"
 
 	"fairlead/internal/llm"
 	"fairlead/internal/wire"
@@ -15,8 +16,11 @@ import (
 // Name is the format's short name.
 const Name = "chat"
 
-// Format reads chat and embeddings requests and frames their answers.
-type Format struct{}
+// Format reads requests of these kinds and frames their answers.
+type Format struct {
+	// Now dates the answers that are translated from another format; they have no date when it is nil.
+	Now func() time.Time
+}
 
 var _ wire.Format = Format{}
 

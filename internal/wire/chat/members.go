@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"fairlead/internal/wire/show"
 )
 
 // fieldNames are the top-level names that requests usually have; true marks those that we look at. A table keeps the
@@ -17,10 +19,11 @@ var fieldNames = fieldTable(map[string]bool{
 	"service_tier": true, "temperature": true, "top_p": true, "presence_penalty": true,
 	"frequency_penalty": true, "logprobs": true, "top_logprobs": true, "logit_bias": true,
 	"reasoning_effort": true, "reasoning": true, "thinking": true,
-	"input": true, "dimensions": true, "encoding_format": true,
+	"input": true, "dimensions": true, "encoding_format": true, "prompt": true, "suffix": true, "best_of": true,
 	"seed": false, "stop": false, "tool_choice": false, "function_call": false, "audio": false,
 	"verbosity": false, "prediction": false, "prompt_cache_key": false, "store": false, "top_k": false,
 	"min_p": false, "repetition_penalty": false, "chat_template_kwargs": false, "web_search_options": false,
+	"echo": false,
 })
 
 type fieldName struct {
@@ -60,7 +63,7 @@ func alike(key []byte, name string) bool {
 
 func (d *decoder) lookAlike(where string, key []byte, name string) {
 	shown := string(key)
-	d.problem(where+cut(shown, maxLabel), "The key %s looks like %q but is written differently. Spell it %q.", quote(shown), name, name)
+	d.problem(where+show.Cut(shown, maxLabel), "The key %s looks like %q but is written differently. Spell it %q.", show.Quote(shown), name, name)
 }
 
 // only refuses look-alikes of names in an object below the top.
@@ -113,9 +116,9 @@ func (d *decoder) name(param string, into *string) bool {
 	case strings.TrimSpace(s) == "":
 		d.problem(param, "%s must not be empty.", param)
 	case len(s) > maxName:
-		d.problem(param, "%s is %d bytes long; at most %d are allowed. It begins with %s.", param, len(s), maxName, quote(s))
-	case strings.ContainsFunc(s, harmful) || strings.ContainsRune(s, utf8.RuneError):
-		d.problem(param, "%s holds control characters: %s.", param, quote(s))
+		d.problem(param, "%s is %d bytes long; at most %d are allowed. It begins with %s.", param, len(s), maxName, show.Quote(s))
+	case strings.ContainsFunc(s, show.Harmful) || strings.ContainsRune(s, utf8.RuneError):
+		d.problem(param, "%s holds control characters: %s.", param, show.Quote(s))
 	default:
 		*into = s
 		return true
@@ -146,7 +149,7 @@ func (d *decoder) names(param string) []string {
 // label reads a string that is only kept for the log, cut to a sane length.
 func (d *decoder) label(param string, into *string) {
 	if s, ok := d.str(param); ok {
-		*into = cut(s, maxName)
+		*into = show.Cut(s, maxName)
 	}
 }
 
@@ -163,7 +166,7 @@ func (d *decoder) metadata() {
 			d.req.Metadata = make(map[string]string)
 		}
 		if len(d.req.Metadata) < maxLabels {
-			d.req.Metadata[cut(string(key), maxLabel)] = cut(value, maxLabel)
+			d.req.Metadata[show.Cut(string(key), maxLabel)] = show.Cut(value, maxLabel)
 		}
 	}
 }
@@ -186,16 +189,22 @@ func (d *decoder) boolean(param string) bool {
 
 // whole reads a whole number from 1 to high; 0 when there is none.
 func (d *decoder) whole(param string, high int64) int64 {
+	n, _ := d.between(param, 1, high)
+	return n
+}
+
+// between reads a whole number from low to high; false when there is none.
+func (d *decoder) between(param string, low, high int64) (int64, bool) {
 	if !d.is('0', param, "a whole number") {
-		return 0
+		return 0, false
 	}
 	raw := d.number()
 	n, ok := wholeNumber(raw)
-	if d.err == nil && (!ok || n < 1 || n > high) {
-		d.problem(param, "%s must be a whole number from 1 to %d; it is %s.", param, high, strings.Trim(quote(string(raw)), `"`))
-		return 0
+	if d.err == nil && (!ok || n < low || n > high) {
+		d.problem(param, "%s must be a whole number from %d to %d; it is %s.", param, low, high, strings.Trim(show.Quote(string(raw)), `"`))
+		return 0, false
 	}
-	return n
+	return n, d.err == nil
 }
 
 // wholeNumber reads 10, and also 10.0 and 1e1, which mean the same to every provider.

@@ -31,6 +31,19 @@ func (w *objectWriter) optional(name string, value []byte) {
 	}
 }
 
+// text writes a member that is a string.
+func (w *objectWriter) text(name, value string) {
+	w.key(name)
+	w.out = appendQuoted(w.out, value)
+}
+
+// optionalText writes a string only when it is not empty.
+func (w *objectWriter) optionalText(name, value string) {
+	if value != "" {
+		w.text(name, value)
+	}
+}
+
 func (c *joinedChoice) write(w *objectWriter) {
 	w.open()
 	w.member("index", strconv.AppendInt(nil, int64(c.index), 10))
@@ -41,6 +54,12 @@ func (c *joinedChoice) write(w *objectWriter) {
 	if c.reasoning != nil {
 		w.member("reasoning_content", c.reasoning.json())
 	}
+	if len(c.blocks) > 0 {
+		w.key("thinking_blocks")
+		w.out = append(w.out, '[')
+		w.out = append(w.out, joinRaw(c.blocks)...)
+		w.out = append(w.out, ']')
+	}
 	if c.refusal != nil {
 		w.member("refusal", c.refusal.json())
 	}
@@ -50,6 +69,15 @@ func (c *joinedChoice) write(w *objectWriter) {
 	}
 	c.writeCalls(w)
 	w.close()
+	w.member("finish_reason", or(c.finish, "null"))
+	w.close()
+}
+
+// writeBare writes the choice of an answer to a bare prompt.
+func (c *joinedChoice) writeBare(w *objectWriter) {
+	w.open()
+	w.member("index", strconv.AppendInt(nil, int64(c.index), 10))
+	w.member("text", c.content.json())
 	w.member("finish_reason", or(c.finish, "null"))
 	w.close()
 }
@@ -80,6 +108,7 @@ func (j *joinedCall) write(w *objectWriter) {
 	w.member("type", or(j.kind, `"`+kind+`"`))
 	w.key(kind)
 	j.writeFunction(w)
+	w.optional("extra_content", j.extra)
 	w.close()
 }
 

@@ -27,7 +27,8 @@ type Member struct {
 var wantUsage = []byte(`{"include_usage":true}`)
 
 // Render returns the bytes for a provider of the same format: the caller's body with the edits made and our own
-// members (models, provider, session_id) left out. Everything else stays as it was, byte for byte and in order.
+// members (models, provider, session_id) left out, and the seals that our answers put into messages. Everything else stays
+// as it was, byte for byte and in order.
 func Render(req *llm.Request, e Edit) []byte {
 	fields, body := req.Fields, req.Body
 	if len(fields) == 0 {
@@ -122,8 +123,8 @@ func (r *renderer) field(f llm.Field) {
 	switch {
 	case name == "model" && r.edit.Model != "":
 		r.out = appendQuoted(r.out, r.edit.Model)
-	case name == "messages" && r.edit.CallID != nil:
-		r.out = appendWithCallIDs(r.out, value, r.edit.CallID)
+	case name == "messages" && (r.edit.CallID != nil || r.req.Sealed):
+		r.messages(value)
 	case name == "stream_options" && r.edit.IncludeUsage && r.req.Stream:
 		r.out = appendWithUsage(r.out, value)
 	default:
@@ -131,8 +132,23 @@ func (r *renderer) field(f llm.Field) {
 	}
 }
 
+// messages writes the conversation without our seals, and with the ids that the provider takes.
+func (r *renderer) messages(value []byte) {
+	if r.req.Sealed {
+		value = withoutSeals(value)
+	}
+	if r.edit.CallID == nil {
+		r.out = append(r.out, value...)
+		return
+	}
+	r.out = appendWithCallIDs(r.out, value, r.edit.CallID)
+}
+
 // appended writes the members that the caller's body does not have.
 func (r *renderer) appended() {
+	if r.edit.Model != "" && !r.has("model") { // moderations may go without
+		r.member("model", appendQuoted(nil, r.edit.Model))
+	}
 	for _, m := range r.edit.Set {
 		if !r.present(m.Name) {
 			r.member(m.Name, m.Value)

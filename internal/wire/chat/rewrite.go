@@ -73,9 +73,15 @@ func (a *answer) hold(data []byte) *llm.Usage {
 
 // appendChunk appends a chunk of ours: the common members, and then what is given.
 func (a *answer) appendChunk(dst []byte, parts string, value []byte) []byte {
+	id, object := `"chatcmpl-0"`, "chat.completion.chunk"
+	if a.o.Bare {
+		id, object = `"cmpl-0"`, bareObject
+	}
 	dst = append(dst, `{"id":`...)
-	dst = append(dst, or(a.id, `"chatcmpl-0"`)...)
-	dst = append(dst, `,"object":"chat.completion.chunk","created":`...)
+	dst = append(dst, or(a.id, id)...)
+	dst = append(dst, `,"object":"`...)
+	dst = append(dst, object...)
+	dst = append(dst, `","created":`...)
 	dst = append(dst, or(a.created, "0")...)
 	dst = append(dst, `,"model":`...)
 	if len(a.model) > 0 {

@@ -3,6 +3,8 @@ package chat
 import (
 	"bytes"
 	"fmt"
+
+	"fairlead/internal/llm"
 )
 
 // Bounds of a request body. They are far above what clients send and far below what would hurt.
@@ -29,6 +31,7 @@ type scanner struct {
 
 	count        bool // add the strings that are read to the text below
 	ascii, other int
+	sample       *llm.Sample // and take samples of them; nil for none
 }
 
 // syntaxError says what is wrong with the JSON and at which byte.
@@ -113,11 +116,13 @@ func (s *scanner) counted() {
 
 // uncountData takes data URLs out of the text again: they are pictures and files.
 func (s *scanner) uncountData(t text) {
-	if s.count && bytes.HasPrefix(s.b[t.start:t.end], []byte("data:")) {
+	if s.count && isData(s.b[t.start:t.end]) {
 		s.ascii -= t.ascii
 		s.other -= t.other
 	}
 }
+
+func isData(text []byte) bool { return bytes.HasPrefix(text, []byte("data:")) }
 
 // value skips a value and returns its bytes.
 func (s *scanner) value() []byte {

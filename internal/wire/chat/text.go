@@ -36,6 +36,9 @@ func (s *scanner) text() text {
 			if s.count {
 				s.ascii += t.ascii
 				s.other += t.other
+				if raw := s.b[t.start:t.end]; s.sample != nil && !isData(raw) {
+					s.sample.Add(t.start, t.end)
+				}
 			}
 			return t
 		case c == '\\':

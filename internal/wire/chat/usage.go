@@ -11,10 +11,11 @@ const absurdTokens = 1_000_000_000_000
 
 // counts are the figures of a usage object as providers write them.
 type counts struct {
-	prompt, completion, total, cached, written, reasoning int64
+	prompt, completion, total, cached, written, reasoning, heard, spoken int64
 
 	told   bool // there is a figure at all
 	apart  bool // input and output are told apart, not in the total alone
+	wrote  bool // the output is told, by itself or with the total
 	absurd bool // one of them is negative, no whole number or beyond all reason
 }
 
@@ -23,7 +24,7 @@ type counts struct {
 // reasoning tokens among the completion tokens.
 func parseUsage(raw []byte, onTop bool) (llm.Usage, bool) {
 	c, ok := readCounts(raw)
-	if !ok || !c.apart {
+	if !ok || !c.apart || !c.wrote {
 		return llm.Usage{}, false
 	}
 	return c.usage(onTop), true
@@ -39,7 +40,7 @@ func parseEmbedUsage(raw []byte) (llm.Usage, bool) {
 		c.prompt = c.total
 	}
 	u := c.usage(false)
-	u.Output, u.Reasoning = 0, 0
+	u.Output, u.Reasoning, u.AudioOutput = 0, 0, 0
 	return u, true
 }
 
@@ -54,21 +55,28 @@ func readCounts(raw []byte) (counts, bool) {
 		case "prompt_tokens":
 			c.apart = c.read(&s, &c.prompt) || c.apart
 		case "completion_tokens":
-			c.apart = c.read(&s, &c.completion) || c.apart
+			c.wrote = c.read(&s, &c.completion) || c.wrote
+			c.apart = c.apart || c.wrote
 		case "total_tokens":
 			c.read(&s, &c.total)
-		case "prompt_tokens_details", "completion_tokens_details":
-			c.details(&s)
+		case "prompt_tokens_details":
+			c.details(&s, &c.heard)
+		case "completion_tokens_details":
+			c.details(&s, &c.spoken)
 		case "prompt_cache_hit_tokens", "cached_tokens": // DeepSeek, Moonshot
 			c.read(&s, &c.cached)
 		case "reasoning_tokens": // Perplexity
 			c.read(&s, &c.reasoning)
 		}
 	}
+	if !c.wrote && c.total > 0 { // some tell the prompt and the total
+		c.completion, c.wrote = max(c.total-c.prompt, 0), true
+	}
 	return c, s.err == nil && c.told && !c.absurd
 }
 
-func (c *counts) details(s *scanner) {
+// details reads the parts of the prompt or of the completion; audio is where its sound is counted.
+func (c *counts) details(s *scanner, audio *int64) {
 	if s.kind() != '{' {
 		return
 	}
@@ -76,10 +84,12 @@ func (c *counts) details(s *scanner) {
 		switch string(key) {
 		case "cached_tokens":
 			c.read(s, &c.cached)
-		case "cache_write_tokens", "cache_creation_tokens":
+		case "cache_write_tokens", "cache_creation_tokens", "cache_creation_input_tokens": // the last is Alibaba's
 			c.read(s, &c.written)
 		case "reasoning_tokens":
 			c.read(s, &c.reasoning)
+		case "audio_tokens":
+			c.read(s, audio)
 		}
 	}
 }
@@ -105,10 +115,12 @@ func (c *counts) usage(onTop bool) llm.Usage {
 	u.CacheRead = min(u.CacheRead, c.prompt)
 	u.CacheWrite = min(u.CacheWrite, c.prompt-u.CacheRead)
 	u.Input = c.prompt - u.CacheRead - u.CacheWrite
-	if onTop {
+	// A total that only adds up with reasoning beside the completion says so, whoever the provider is.
+	if onTop || c.reasoning > 0 && c.total == c.prompt+c.completion+c.reasoning {
 		u.Output += c.beside()
 	}
 	u.Reasoning = min(u.Reasoning, u.Output)
+	u.AudioInput, u.AudioOutput = min(c.heard, u.Input), min(c.spoken, u.Output)
 	return u
 }
 
@@ -119,7 +131,7 @@ func (c *counts) beside() int64 {
 	switch {
 	case c.reasoning == 0:
 		return max(rest, 0)
-	case rest == 0:
+	case rest == 0 && c.reasoning <= c.completion: // more than that cannot be inside: Perplexity's total leaves it out
 		return 0
 	}
 	return c.reasoning

@@ -7,6 +7,8 @@ import (
 	"strconv"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/wire/fault"
+	"fairlead/internal/wire/show"
 	"fairlead/internal/wire/sse"
 )
 
@@ -51,7 +53,7 @@ func (a *answer) whole(r io.Reader) ([]byte, error) {
 	case err != nil:
 		return nil, &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's answer is not a JSON object" + a.contentType() + ".", Err: err}
 	case c.fault != nil:
-		return nil, faultInside(c.fault)
+		return nil, fault.Inside(c.fault)
 	case c.choices <= 0:
 		return nil, malformed("The provider's answer holds no choices.")
 	case c.finish == "error":
@@ -65,7 +67,7 @@ func (a *answer) contentType() string {
 	if a.o.ContentType == "" {
 		return ""
 	}
-	return " but " + cut(oneLine(a.o.ContentType), 60)
+	return " but " + show.Cut(show.OneLine(a.o.ContentType), 60)
 }
 
 // single reads the answer to a request that wanted no stream.
@@ -111,6 +113,10 @@ func (a *answer) pieces(data []byte) [][]byte {
 		switch string(key) {
 		case "choices":
 			for n := range s.elements {
+				if a.o.Bare {
+					pieces = append(pieces, a.barePieces(n, s.value())...)
+					continue
+				}
 				pieces = append(pieces, a.choicePieces(n, s.value())...)
 			}
 		case "usage":
@@ -164,6 +170,32 @@ func (a *answer) choicePieces(n int, choice []byte) [][]byte {
 		}
 	}
 	return append(pieces, piece([]byte(`{}`), finish))
+}
+
+// barePieces makes the chunks of one answer to a bare prompt: a choice there is the same in chunks. One that does not say
+// why it ended gets an end.
+func (a *answer) barePieces(n int, choice []byte) [][]byte {
+	pieces := [][]byte{a.appendChunk(nil, `"choices":[`, append(bytes.Clone(choice), ']'))}
+	index, ended := []byte(strconv.Itoa(n)), false
+	s := scanner{b: choice}
+	if s.kind() != '{' {
+		return pieces
+	}
+	for key := range s.members {
+		switch string(key) {
+		case "index":
+			if s.kind() == '0' {
+				index = s.number()
+			}
+		case "finish_reason":
+			ended = s.told() != nil
+		}
+	}
+	if !ended {
+		end := fmt.Appendf(nil, `{"index":%s,"text":"","logprobs":null,"finish_reason":"stop"}]`, index)
+		pieces = append(pieces, a.appendChunk(nil, `"choices":[`, end))
+	}
+	return pieces
 }
 
 // splitMessage separates what a message says, as one delta, from its tool calls, each with its index.

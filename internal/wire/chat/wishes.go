@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/wire/show"
 )
 
 // provider reads the wishes about providers. Members of other gateways that mean nothing here are let through.
@@ -26,6 +27,8 @@ func (d *decoder) provider(w *llm.ProviderWishes) {
 			w.NoFallbacks = !d.null() && !d.boolean("provider.allow_fallbacks")
 		case "require_parameters":
 			w.RequireParameters = d.boolean("provider.require_parameters")
+		case "best_effort":
+			w.BestEffort = d.boolean("provider.best_effort")
 		case "sort":
 			w.Sort = d.oneOf("provider.sort", "price", "latency", "throughput")
 		case "max_price":
@@ -35,7 +38,7 @@ func (d *decoder) provider(w *llm.ProviderWishes) {
 		case "zdr":
 			w.ZeroRetention = d.boolean("provider.zdr")
 		default:
-			d.only("provider.", key, "order", "only", "ignore", "allow_fallbacks", "require_parameters", "sort",
+			d.only("provider.", key, "order", "only", "ignore", "allow_fallbacks", "require_parameters", "best_effort", "sort",
 				"max_price", "data_collection", "zdr")
 		}
 	}
@@ -50,7 +53,7 @@ func (d *decoder) oneOf(param string, allowed ...string) string {
 	if slices.Contains(allowed, s) {
 		return s
 	}
-	d.problem(param, "%s must be one of %s; it is %s.", param, strings.Join(allowed, ", "), quote(s))
+	d.problem(param, "%s must be one of %s; it is %s.", param, strings.Join(allowed, ", "), show.Quote(s))
 	return ""
 }
 
@@ -89,7 +92,7 @@ func (d *decoder) price(param string) *float64 {
 	}
 	f, err := strconv.ParseFloat(raw, 64)
 	if err != nil || math.IsNaN(f) || math.IsInf(f, 0) || f < 0 {
-		d.problem(param, "%s must be a number of dollars per million tokens, at least 0; it is %s.", param, quote(raw))
+		d.problem(param, "%s must be a number of dollars per million tokens, at least 0; it is %s.", param, show.Quote(raw))
 		return nil
 	}
 	return &f

@@ -2,6 +2,7 @@
 
 import './answers.js';
 import './streams.js';
+import './prompts.js';
 import './failures.js';
 import { runAll } from './kit.js';
 

@@ -931,6 +931,8 @@ export interface components {
         BillView: {
             /** @description The day the prices were read. */
             as_of: string;
+            /** @description Which card of the price was used, such as a tier for long prompts, a service tier or a promotion; empty for the usual one. */
+            card: string;
             /**
              * @description What kind of prices these are; local ones are of a server on this machine.
              * @enum {string}
@@ -1484,15 +1486,27 @@ export interface components {
             /** Format: date-time */
             start: string;
         };
+        Image: {
+            detail?: string;
+            /** Format: int64 */
+            h?: number;
+            /** Format: int64 */
+            w?: number;
+        };
         Input: {
             allow_unpriced?: boolean;
             allowed_models?: string[];
+            /** Format: date-time */
+            at?: string;
             baseline_hint?: components["schemas"]["Baseline"];
             /** Format: int64 */
             choices: number;
             controls?: components["schemas"]["Controls"];
             /** Format: int64 */
             dimensions?: number;
+            image_sizes?: components["schemas"]["Image"][];
+            /** Format: int64 */
+            image_urls?: number;
             /** Format: int64 */
             images?: number;
             /** Format: int64 */
@@ -1508,6 +1522,7 @@ export interface components {
             pinned_embedding?: string;
             sampling?: string[];
             stream: boolean;
+            text?: components["schemas"]["Text"];
             token_input?: boolean;
         };
         InvitationList: {
@@ -1874,6 +1889,7 @@ export interface components {
             traffic: components["schemas"]["FigureSet"];
         };
         ProviderWishes: {
+            best_effort?: boolean;
             deny_collection?: boolean;
             ignore?: string[];
             max_price?: components["schemas"]["MaxPrice"];
@@ -1936,6 +1952,10 @@ export interface components {
             setup_needed: boolean;
         };
         RequestBody: {
+            /** @description The request told in the chat format, where it came in another; else null. */
+            chat_request: string | null;
+            /** @description The answer told in the chat format, where it went out in another; else null. */
+            chat_response: string | null;
             /** @description Why the texts are not there, as a sentence; null when they are. */
             reason: string | null;
             /** @description The request body as the client sent it. */
@@ -2346,6 +2366,9 @@ export interface components {
             /** @description The rules to try; those in force when absent. */
             rules?: components["schemas"]["RedactionView"];
             text: string;
+        };
+        Text: {
+            counts: number[];
         };
         TierView: {
             /** Format: int64 */

@@ -13,9 +13,12 @@ type Detail = Schema["RequestDetail"];
 
 const labels: Record<string, string> = {
   input: "uncached input",
+  input_audio: "audio input",
   cache_read: "cache read",
   cache_write: "cache write",
+  cache_write_1h: "cache write, 1 h",
   output: "output",
+  output_audio: "audio output",
   request: "per-request fee",
 };
 
@@ -117,6 +120,7 @@ function Origin({ bill }: { bill: Schema["BillView"] }) {
         <Text span inherit td="underline dotted" tabIndex={0}>
           {word}
           {bill.as_of && ` as of ${dayOf(bill.as_of, zone)}`}
+          {bill.card && bill.card !== "base" && `, ${bill.card}`}
         </Text>
       </Tooltip>
       .{" "}

@@ -55,8 +55,8 @@ function Body({ id }: { id: string }) {
   if (data.state !== "stored") {
     return <Absent body={data} />;
   }
-  const asked = requestMessages(data.request);
-  const answered = answerMessages(data.response, data.streamed);
+  const asked = requestMessages(data.chat_request ?? data.request);
+  const answered = answerMessages(data.chat_response ?? data.response, !data.chat_response && data.streamed);
   const readable = asked !== undefined;
   return (
     <Stack gap="sm">

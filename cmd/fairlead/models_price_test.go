@@ -1,0 +1,165 @@
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// priceList is a small list as models.dev publishes it.
+const priceList = `{"openai": {"models": {
+  "gpt-4.1": {"id": "gpt-4.1", "cost": {"input": 1.8, "output": 7.2, "cache_read": 0.45}},
+  "gpt-4o": {"id": "gpt-4o", "cost": {"input": 2.5, "output": 10, "cache_read": 1.25}},
+  "gpt-5": {"id": "gpt-5", "cost": {"input": 0.125, "output": 1}},
+  "gpt-5-mini": {"id": "gpt-5-mini", "cost": {"input": 0, "output": 0}},
+  "gpt-9": {"id": "gpt-9", "tool_call": true, "limit": {"context": 400000, "output": 128000}, "cost": {"input": 1, "output": 4}}
+}}, "openrouter": {"models": {"x-ai/grok-4.7": {"id": "x-ai/grok-4.7", "cost": {"input": 2, "output": 6}}}}}`
+
+func (l *lab) list(text string) string {
+	l.t.Helper()
+	path := filepath.Join(l.t.TempDir(), "list.json")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		l.t.Fatal(err)
+	}
+	return path
+}
+
+func TestImportShowsAndStoresWhatChanges(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	path := l.list(priceList)
+	out, err := l.run(exitDone, "models", "import", "--from", "models.dev", path, "--dry-run")
+	golden(t, "import.txt", out)
+	mustContain(t, err, "1 new and 1 changed would be stored, 2 refused, 0 kept as set by hand, 1 unchanged, 1 in the list that the catalog does not know")
+	if _, missing := os.Stat(filepath.Join(l.dir, "prices", "prices.json")); missing == nil {
+		t.Error("a dry run stored something")
+	}
+	out, _ = l.run(exitDone, "models", "import", path, "--json")
+	rows := lines(t, out)
+	if len(rows) != 4 || rows[0]["state"] != "changed" || rows[0]["old_input_per_mtok_usd"] != "2" || rows[0]["new_input_per_mtok_usd"] != "1.8" {
+		t.Errorf("JSON: %s", out)
+	}
+	out, _ = l.run(exitDone, "models", "show", "gpt-4.1")
+	golden(t, "model.txt", out)
+	out, err = l.run(exitDone, "models", "import", path)
+	if strings.Contains(out, "changed") || !strings.Contains(err, "0 new and 0 changed stored, 2 refused") {
+		t.Errorf("the same list again: %s%s", out, err)
+	}
+	_, err = l.run(exitDone, "models", "import", path, "--yes-jumps", "--new-models")
+	mustContain(t, err, "1 new and 1 changed stored, 1 refused")
+	out, _ = l.run(exitDone, "models", "list", "--all", "--provider", "openai")
+	mustContain(t, out, "gpt-9")
+}
+
+func TestImportFromTheNetworkAndStandardInput(t *testing.T) {
+	t.Parallel()
+	var agent string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		agent = r.UserAgent()
+		_, _ = w.Write([]byte(priceList))
+	}))
+	t.Cleanup(server.Close)
+	l := newLab(t)
+	_, err := l.run(exitFailed, "models", "import", server.URL+"/api.json")
+	mustContain(t, err, "error:") // a private address that nobody has allowed
+	l.configure("catalog: {url: " + server.URL + "/api.json}\n")
+	_, err = l.run(exitDone, "models", "import", server.URL+"/api.json", "--dry-run")
+	mustContain(t, err, "1 new and 1 changed would be stored")
+	if !strings.HasPrefix(agent, "fairlead/") {
+		t.Errorf("user agent %q", agent)
+	}
+	l.console.in = strings.NewReader(priceList)
+	_, err = l.run(exitDone, "models", "import", "-", "--dry-run")
+	mustContain(t, err, "1 new and 1 changed would be stored")
+}
+
+func TestImportRefusesWhatItCannotRead(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	_, err := l.run(exitUsage, "models", "import", "--from", "portkey", "x.json")
+	mustContain(t, err, `--from "portkey" is no known list`)
+	_, err = l.run(exitFailed, "models", "import", filepath.Join(l.dir, "nothing.json"))
+	mustContain(t, err, "no such file")
+	_, err = l.run(exitFailed, "models", "import", "--from", "litellm", l.list(priceList))
+	mustContain(t, err, "no model in it", "fix: name the list that it is")
+}
+
+func TestSetAndTakeBackAPrice(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	out, _ := l.run(exitDone, "models", "price", "openai/gpt-4.1", "--input", "1.5", "--output", "6", "--cache-read", "0.4")
+	mustContain(t, out, "openai/gpt-4.1 costs $1.50 in, $6.00 out per million tokens (override)")
+	_, err := l.run(exitDone, "models", "import", l.list(priceList), "--dry-run")
+	mustContain(t, err, "1 kept as set by hand")
+	l.console.now = func() time.Time { return noon.Add(time.Hour) }
+	out, _ = l.run(exitDone, "models", "price", "openai/gpt-4.1", "--output", "7", "--from", "2027-01-01")
+	mustContain(t, out, "costs $1.50 in, $7.00 out", "from 2027-01-01")
+	out, _ = l.run(exitDone, "models", "show", "gpt-4.1")
+	golden(t, "model_history.txt", out)
+	l.console.now = func() time.Time { return noon.Add(2 * time.Hour) }
+	out, _ = l.run(exitDone, "models", "price", "openai/gpt-4.1", "--remove", "--json")
+	if row := lines(t, out)[0]["price"].(map[string]any); row["input_per_mtok_usd"] != "2" || len(row["history"].([]any)) != 3 {
+		t.Errorf("taken back: %s", out)
+	}
+	_, err = l.run(exitFailed, "models", "price", "openai/gpt-4.1", "--remove")
+	mustContain(t, err, "no price of openai/gpt-4.1 was imported or set by hand")
+}
+
+func TestAPriceOfTheConfigurationFileWins(t *testing.T) {
+	t.Parallel()
+	l := withProviders(t)
+	l.run(exitDone, "models", "price", "good/house-model", "--input", "9", "--output", "9")
+	l.run(exitDone, "models", "price", "bad/unpriced-model", "--input", "3", "--output", "4")
+	out, _ := l.run(exitDone, "models", "list", "--provider", "good", "--kind", "chat", "--json")
+	mustContain(t, out, `"input_per_mtok_usd":"0.4"`)
+	out, _ = l.run(exitDone, "models", "list", "--provider", "bad", "--json")
+	mustContain(t, out, `"input_per_mtok_usd":"3"`)
+}
+
+func TestAPriceForAllReachesAModelOfTheFile(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.configure(`simulator: "off"
+models: [{name: house-model, input_per_mtok: 0.7, output_per_mtok: 2.1, cache_write_1h_per_mtok: 1.4}]
+providers:
+  - name: mine
+    base_url: http://127.0.0.1:1/v1
+    models: [{name: house-model, upstream: one}]
+`)
+	out, _ := l.run(exitDone, "models", "list", "--json")
+	mustContain(t, out, `"input_per_mtok_usd":"0.7"`, `"output_per_mtok_usd":"2.1"`, `"cache_write_1h_per_mtok_usd":"1.4"`)
+}
+
+func TestPricesThatAreNone(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	for want, args := range map[string][]string{
+		`"gpt-4.1" is not PROVIDER/MODEL`:            {"gpt-4.1", "--input", "1"},
+		`--input "cheap" is no price`:                {"openai/gpt-4.1", "--input", "cheap"},
+		`--output "-1" is no price`:                  {"openai/gpt-4.1", "--output=-1"},
+		`a price needs --input or --output`:          {"openai/gpt-4.1", "--cache-read", "1"},
+		`has no price yet, so both rates are needed`: {"openai/gpt-99", "--input", "1"},
+		`--from "soon" is no time`:                   {"openai/gpt-4.1", "--input", "1", "--from", "soon"},
+		`--remove and a price exclude each other`:    {"openai/gpt-4.1", "--input", "1", "--remove"},
+	} {
+		_, err := l.run(exitUsage, append([]string{"models", "price"}, args...)...)
+		mustContain(t, err, want)
+	}
+}
+
+func TestShowAModel(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	out, _ := l.run(exitDone, "models", "show", "deepseek-v4-pro")
+	golden(t, "model_hours.txt", out)
+	out, _ = l.run(exitDone, "models", "show", "gpt-5.6") // an alias
+	golden(t, "model_promotion.txt", out)
+	out, _ = l.run(exitDone, "models", "show", "gemma-4-31b-it")
+	mustContain(t, out, "free tier only")
+	_, err := l.run(exitFailed, "models", "show", "gpt-4.1-minni")
+	mustContain(t, err, `there is no model "gpt-4.1-minni"`, "did you mean", "gpt-4.1-mini")
+}

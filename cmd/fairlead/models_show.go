@@ -1,0 +1,236 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fairlead/internal/app"
+	"fairlead/internal/catalog"
+	"fairlead/internal/llm"
+)
+
+func newModelsShow(c *console, o *options) *cobra.Command {
+	return &cobra.Command{
+		Use: "show NAME", Short: "Show a model: what it can do, what every provider asks for it, and what they asked before",
+		Args: oneArg("the model's name"),
+		Example: `  fairlead models show gpt-5.6-sol
+  fairlead models show deepseek-v4-pro --json | jq '.targets[].price'`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withFleet(cmd.Context(), c, o, func(fleet *app.Fleet) error { return showModel(c, o, fleet, args[0]) })
+		},
+	}
+}
+
+func showModel(c *console, o *options, fleet *app.Fleet, name string) error {
+	m, ok := fleet.Catalog().Model(name)
+	if !ok {
+		fix := "see  fairlead models list --all"
+		if near := fleet.Catalog().Suggest(name, 3); len(near) > 0 {
+			fix = "did you mean " + strings.Join(near, ", ") + "?"
+		}
+		return withFix(fmt.Errorf("there is no model %q", clean(name)), "%s", fix)
+	}
+	one := offered{model: m, targets: targetsOf(fleet, m.Name)}
+	if o.json {
+		return c.writeJSON(viewModel(&one, c.now()))
+	}
+	const wide = 200 // where nobody's screen ends a line
+	p := &modelPage{page: page{width: max(cmp.Or(c.columns(), wide), 60), coloured: c.coloured(o)}, now: c.now()}
+	p.show(&one)
+	return c.write(p.String())
+}
+
+// targetsOf lists who offers a model: those of this instance, then those of the catalog.
+func targetsOf(fleet *app.Fleet, model string) []modelTarget {
+	var list []modelTarget
+	add := func(t modelTarget) {
+		if !slices.ContainsFunc(list, func(x modelTarget) bool { return x.provider == t.provider }) {
+			list = append(list, t)
+		}
+	}
+	for _, t := range fleet.Targets() {
+		if t.Model.Name == model {
+			add(modelTarget{provider: t.Provider, upstream: t.Upstream, price: t.Price, here: true})
+		}
+	}
+	for _, offer := range fleet.Catalog().AllOffers() {
+		if offer.Model == model {
+			add(modelTarget{provider: offer.Provider, upstream: offer.Upstream, price: offer.Price, needs: offer.Needs, unpriced: offer.Unpriced})
+		}
+	}
+	return list
+}
+
+// modelPage writes one model for people.
+type modelPage struct {
+	page
+	now time.Time
+}
+
+func (p *modelPage) show(o *offered) {
+	m := o.model
+	p.WriteString(painted(clean(m.Name), bold, p.coloured) + "  " + clean(or(m.Vendor)) + ", " + string(m.Op) + "\n\n")
+	p.fact("context", tokensText(m.Context)+", at most "+tokensText(m.MaxOutput)+" in an answer")
+	p.fact("abilities", or(strings.Join(m.Abilities.Names(), ", ")))
+	if m.Op == llm.Chat {
+		p.fact("quality", strings.TrimSuffix(qualityText(m.Quality)+" ("+m.QualitySource+")", " ()"))
+	}
+	if len(m.Dimensions) > 0 {
+		p.fact("dimensions", strings.Trim(fmt.Sprint(m.Dimensions), "[]"))
+	}
+	if len(m.Aliases) > 0 {
+		p.fact("aliases", strings.Join(m.Aliases, ", "))
+	}
+	if m.Deprecated {
+		p.fact("state", "deprecated by its vendor")
+	}
+	p.section("Prices now, per million tokens")
+	p.table(p.prices(o))
+	if notes := p.notes(o); len(notes.rows) > 0 {
+		p.section("What changes them")
+		p.table(notes)
+	}
+	if history := p.history(o); len(history.rows) > 0 {
+		p.section("History")
+		p.table(history)
+	}
+}
+
+func tokensText(n int64) string {
+	if n <= 0 {
+		return "unknown"
+	}
+	return count(n) + " tokens"
+}
+
+func (p *modelPage) prices(o *offered) *table {
+	t := &table{columns: []column{
+		{title: "PROVIDER"},
+		{title: "IN", right: true},
+		{title: "OUT", right: true},
+		{title: "CACHED", right: true},
+		{title: "CACHE WRITE", right: true},
+		{title: "1 H", right: true},
+		{title: "CARD"},
+		{title: "SOURCE", soft: true},
+		{title: "AS OF"},
+		{title: "HERE"},
+	}}
+	for _, one := range o.targets {
+		here := ""
+		switch {
+		case one.here:
+			here = "yes"
+		case one.needs != "":
+			here = "needs " + one.needs
+		}
+		if one.price == nil {
+			t.row(one.provider, unknown, unknown, unknown, unknown, unknown, unknown, or(one.unpriced), unknown, here)
+			continue
+		}
+		card := one.price.At(p.now)
+		t.row(one.provider, priceIn(card), priceOut(card, o.model.Op), rate(card.CacheRead), rate(card.CacheWrite), rate(card.CacheWriteLong),
+			card.Bill(llm.Usage{}).Card, card.Source, or(card.AsOf), here)
+	}
+	return t
+}
+
+// notes say which other cards a price has.
+func (p *modelPage) notes(o *offered) *table {
+	t := &table{columns: []column{{title: "PROVIDER"}, {title: "WHEN"}, {title: "IN", right: true}, {title: "OUT", right: true}}}
+	for _, one := range o.targets {
+		if one.price == nil {
+			continue
+		}
+		card := one.price.During(p.now)
+		for _, tier := range card.Tiers {
+			t.row(one.provider, "prompts above "+count(tier.Above)+" tokens", rate(&tier.Input), rate(&tier.Output))
+		}
+		if card.AudioInput != nil || card.AudioOutput != nil {
+			t.row(one.provider, "sound", rate(card.AudioInput), rate(card.AudioOutput))
+		}
+		for _, s := range card.Services {
+			t.row(one.provider, "service tier "+s.Name, times(s.Factor), times(s.Factor))
+		}
+		for _, h := range card.Hours {
+			t.row(one.provider, h.Name+" "+windows(h.Windows), times(h.Factor), times(h.Factor))
+		}
+		if card.PerRequest > 0 {
+			t.row(one.provider, "each request "+dollars(card.PerRequest))
+		}
+	}
+	return t
+}
+
+func times(factor int64) string {
+	return "×" + strconv.FormatFloat(float64(factor)/1000, 'f', -1, 64)
+}
+
+// windows writes times of the week, in UTC.
+func windows(list []catalog.Window) string {
+	var texts []string
+	day := ""
+	for _, w := range list {
+		days := w.First.String()[:3] + "–" + w.Last.String()[:3]
+		text := fmt.Sprintf("%02d:%02d–%02d:%02d", w.Start/60, w.Start%60, w.End/60, w.End%60)
+		if days != day {
+			text = days + " " + text
+		}
+		day = days
+		texts = append(texts, text)
+	}
+	return strings.Join(texts, ", ") + " UTC"
+}
+
+func (p *modelPage) history(o *offered) *table {
+	t := &table{columns: []column{
+		{title: "PROVIDER"},
+		{title: "FROM"},
+		{title: "UNTIL"},
+		{title: "IN", right: true},
+		{title: "OUT", right: true},
+		{title: "CACHED", right: true},
+		{title: "WHAT"},
+		{title: "SOURCE", soft: true},
+	}}
+	for _, one := range o.targets {
+		if one.price == nil || len(one.price.Periods) == 0 {
+			continue
+		}
+		for _, period := range one.price.History() {
+			card := period.Price
+			t.row(one.provider, dayOr(period.From), dayOr(period.Until), priceIn(&card), priceOut(&card, o.model.Op), rate(card.CacheRead),
+				p.what(period), strings.TrimSuffix(card.Source+", "+card.AsOf, ", "))
+		}
+	}
+	return t
+}
+
+func (p *modelPage) what(period catalog.Period) string {
+	switch {
+	case period.Name != "":
+		return period.Name
+	case period.Until.IsZero():
+		return "list price"
+	case period.Until.After(p.now):
+		return "list price until then"
+	}
+	return "former price"
+}
+
+// dayOr is a day, or a dash for an open end. Until is the first moment that a price no longer holds.
+func dayOr(t time.Time) string {
+	if t.IsZero() {
+		return unknown
+	}
+	if t = t.UTC(); t.Equal(t.Truncate(24 * time.Hour)) {
+		return t.Format(time.DateOnly)
+	}
+	return t.Format("2006-01-02 15:04 UTC")
+}

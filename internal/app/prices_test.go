@@ -1,0 +1,145 @@
+package app
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"fairlead/internal/catalog"
+	"fairlead/internal/config"
+	"fairlead/internal/egress"
+	"fairlead/internal/money"
+)
+
+func priceOf(t *testing.T, b priceBook, provider, model string) *catalog.Price {
+	t.Helper()
+	book, err := b.read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := withBook(book)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, ok := c.Offer(provider, model)
+	if !ok || o.Price == nil {
+		t.Fatalf("%s/%s has no price", provider, model)
+	}
+	return o.Price
+}
+
+func TestWritersOfTheBookWaitForEachOther(t *testing.T) {
+	t.Parallel()
+	b := priceBook{filepath.Join(t.TempDir(), "data", "prices")}
+	var wait sync.WaitGroup
+	for i := range 8 {
+		wait.Go(func() {
+			err := b.update(t.Context(), func(book *catalog.Book, c *catalog.Catalog) error {
+				book.Set(c, catalog.Listing{Provider: "p", Model: fmt.Sprintf("m%d", i), Price: &catalog.Price{Input: money.Rate(i + 1), Source: "x"}}, time.Unix(1, 0))
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+	for i := range 8 {
+		if got := priceOf(t, b, "p", fmt.Sprintf("m%d", i)).Input; got != money.Rate(i+1) {
+			t.Errorf("m%d costs %d", i, got)
+		}
+	}
+	left, err := filepath.Glob(filepath.Join(b.dir, "prices.json.*"))
+	if err != nil || len(left) != 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+	info, err := os.Stat(b.path())
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+}
+
+func TestABookThatCannotBeReadStaysAsItIs(t *testing.T) {
+	t.Parallel()
+	b := priceBook{t.TempDir()}
+	if err := os.WriteFile(b.path(), []byte("{broken"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err := b.update(t.Context(), func(*catalog.Book, *catalog.Catalog) error { t.Error("changed"); return nil })
+	if err == nil || !strings.Contains(err.Error(), b.path()) {
+		t.Errorf("got %v", err)
+	}
+	if text, err := os.ReadFile(b.path()); err != nil || string(text) != "{broken" {
+		t.Errorf("the file is %q, %v", text, err)
+	}
+}
+
+func TestRefreshTakesOverWhatDoesNotJump(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int32
+	list := `{"openai": {"models": {
+		"gpt-4.1": {"id": "gpt-4.1", "cost": {"input": 1.9, "output": 8}},
+		"gpt-5": {"id": "gpt-5", "cost": {"input": 0.001, "output": 0.01}}}}}`
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		calls.Add(1)
+		if r.URL.Path != "/api.json" {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		_, _ = w.Write([]byte(list))
+	}))
+	t.Cleanup(server.Close)
+	c := config.Default()
+	c.DataDir = t.TempDir()
+	c.Catalog.Refresh, c.Catalog.URL = 24*time.Hour, server.URL+"/api.json"
+	var log bytes.Buffer
+	client := egress.New(egress.Options{AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+	t.Cleanup(client.Close)
+	a := &App{version: "test", log: slog.New(slog.NewTextHandler(&log, nil)), egress: client}
+	now := time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
+	for _, at := range []time.Time{now, now.Add(time.Hour), now.Add(25 * time.Hour)} {
+		if err := a.refreshPrices(t.Context(), c, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if calls.Load() != 2 {
+		t.Errorf("%d calls, want two in 25 hours", calls.Load())
+	}
+	if p := priceOf(t, bookOf(c), "openai", "gpt-4.1"); p.Input != money.PerMillion(1.9) || p.Source != "models.dev" || p.At(now.Add(-1)).Input != money.PerMillion(2) {
+		t.Errorf("got %+v", p)
+	}
+	if p := priceOf(t, bookOf(c), "openai", "gpt-5"); p.Input != money.PerMillion(1.25) {
+		t.Errorf("a jump was accepted: %+v", p)
+	}
+	for _, part := range []string{"price refused", "model=gpt-5", "prices refreshed", "changed=1"} {
+		if !strings.Contains(log.String(), part) {
+			t.Errorf("%q is not in the log:\n%s", part, log.String())
+		}
+	}
+	c.Catalog.URL = server.URL + "/elsewhere"
+	if err := a.refreshPrices(t.Context(), c, now.Add(72*time.Hour)); err == nil || !strings.Contains(err.Error(), "404") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestListsHaveAnAddress(t *testing.T) {
+	t.Parallel()
+	for _, c := range []config.Catalog{{From: "models.dev"}, {From: "litellm"}} {
+		if got := listAddress(c); !strings.HasPrefix(got, "https://") {
+			t.Errorf("%s: %q", c.From, got)
+		}
+	}
+	if got := listAddress(config.Catalog{From: "litellm", URL: "https://mirror.example/x"}); got != "https://mirror.example/x" {
+		t.Errorf("the operator's own address does not win: %q", got)
+	}
+}

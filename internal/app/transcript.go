@@ -1,0 +1,152 @@
+package app
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"iter"
+
+	"github.com/tidwall/gjson"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/wire"
+	"fairlead/internal/wire/chat"
+	"fairlead/internal/wire/messages"
+	"fairlead/internal/wire/responses"
+)
+
+// assembleAnswer joins the stored events of a stream into one answer in the format that the caller speaks, away from the
+// request's own path. What cannot be joined stays as it came.
+func assembleAnswer(e *requestlog.Entry) {
+	if !e.Body.Streamed {
+		return
+	}
+	if whole, err := assemble(e.Format, e.Body.Response); err == nil {
+		e.Body.Response, e.Body.Streamed = whole, false
+	}
+}
+
+func assemble(format string, events []byte) ([]byte, error) {
+	switch format {
+	case messages.Name:
+		return first(messages.Format{}.Answer(&llm.Request{}, "", messagesPieces(events, true)))
+	case responses.Name:
+		return responses.Assemble(events)
+	default:
+		return chat.Assemble(events)
+	}
+}
+
+// messagesPieces reads a stored answer: one event a line as it came over the wire, or whole.
+func messagesPieces(stored []byte, streamed bool) iter.Seq2[llm.Piece, error] {
+	options := messages.PieceOptions{Reading: messages.Reading{Stream: streamed}}
+	if !streamed {
+		return messages.Pieces(bytes.NewReader(stored), options)
+	}
+	var wired bytes.Buffer
+	for line := range bytes.Lines(stored) {
+		fmt.Fprintf(&wired, "data: %s\n\n", bytes.TrimSpace(line))
+	}
+	return messages.Pieces(&wired, options)
+}
+
+func first(events iter.Seq2[llm.Event, error]) ([]byte, error) {
+	for ev, err := range events {
+		return ev.Data, err
+	}
+	return nil, chat.ErrNoChunks
+}
+
+// transcript is a stored request and its answer in the chat format, for readers that know no other. It is empty where the
+// texts came in that format anyway, or cannot be told in it.
+func transcript(format string, body requestlog.Body) (request, response []byte) {
+	switch format {
+	case messages.Name:
+		return asChat(messages.Format{}, body.Request), messagesAnswer(body)
+	case responses.Name:
+		return asChat(responses.Format{}, body.Request), responsesAnswer(body)
+	}
+	return nil, nil
+}
+
+// asChatFormat is a request of a named other format, or nil where it is none.
+func asChatFormat(format string, body []byte) []byte {
+	request, _ := transcript(format, requestlog.Body{Request: body})
+	return request
+}
+
+// asChat writes a request of another format as one of the chat format.
+func asChat(f wire.Format, body []byte) []byte {
+	req, err := f.DecodeRequest(llm.Chat, body)
+	if err != nil {
+		return nil
+	}
+	conv, err := f.Conversation(req)
+	if err != nil {
+		return nil
+	}
+	everything := chat.Takes{Thinking: true, Reasoning: true, CacheMarks: true, AllowedTools: true, TopK: true}
+	text, _ := chat.RenderConversation(conv, chat.RenderOptions{Model: req.Model, Stream: req.Stream, Takes: everything})
+	return text
+}
+
+// messagesAnswer goes by way of a stream, because a stream may be told in part.
+func messagesAnswer(body requestlog.Body) []byte {
+	var chunks bytes.Buffer
+	for ev, err := range (chat.Format{}).Answer(&llm.Request{Stream: true}, "", messagesPieces(body.Response, body.Streamed)) {
+		if err != nil {
+			break
+		}
+		chunks.Write(ev.Data)
+		chunks.WriteByte('\n')
+	}
+	whole, err := chat.Assemble(chunks.Bytes())
+	if err != nil {
+		return nil
+	}
+	return whole
+}
+
+// responsesAnswer reads what was answered the way that a client sends it back: as the input of the next turn.
+func responsesAnswer(body requestlog.Body) []byte {
+	stored, err := responses.Assemble(body.Response)
+	if err != nil {
+		return nil
+	}
+	answer := gjson.ParseBytes(stored)
+	turn, err := json.Marshal(map[string]json.RawMessage{"model": []byte(`"m"`), "input": []byte(answer.Get("output").Raw)})
+	if err != nil {
+		return nil
+	}
+	message := gjson.GetBytes(asChat(responses.Format{}, turn), "messages.0")
+	if !message.Exists() {
+		return nil
+	}
+	return fmt.Appendf(nil, `{"object":"chat.completion","model":%s,"choices":[{"index":0,"message":%s,"finish_reason":%s}]}`,
+		quoted(answer.Get("model")), message.Raw, finishOf(answer, message))
+}
+
+func quoted(text gjson.Result) string {
+	if text.Type != gjson.String {
+		return `""`
+	}
+	return text.Raw
+}
+
+// finishOf says why an answer ended, as the chat format does; null for one that did not.
+func finishOf(answer, message gjson.Result) string {
+	switch answer.Get("status").String() {
+	case "completed":
+		if message.Get("tool_calls").Exists() {
+			return `"tool_calls"`
+		}
+		return `"stop"`
+	case "incomplete":
+		if answer.Get("incomplete_details.reason").String() == "content_filter" {
+			return `"content_filter"`
+		}
+		return `"length"`
+	}
+	return "null"
+}

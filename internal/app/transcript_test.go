@@ -1,0 +1,146 @@
+package app
+
+import (
+	"encoding/json"
+	"iter"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/wire"
+	"fairlead/internal/wire/messages"
+	"fairlead/internal/wire/responses"
+)
+
+// said is an answer that thinks, speaks and calls a tool.
+func said() []llm.Piece {
+	return []llm.Piece{
+		{Kind: llm.BeginPiece, ID: "a1"},
+		{Kind: llm.ThinkingPiece, Text: "hm"},
+		{Kind: llm.SealPiece, Thinking: &llm.Thinking{Signature: "s1", Provider: "p"}},
+		{Kind: llm.TextPiece, Text: "It is "},
+		{Kind: llm.TextPiece, Text: "12 °C."},
+		{Kind: llm.CallPiece, Call: &llm.ToolCall{ID: "c1", Name: "look", Arguments: `{"at":1}`}},
+		{Kind: llm.FinishPiece, Finish: "tool_calls"},
+		{Kind: llm.UsagePiece, Usage: &llm.Usage{Input: 3, Output: 9}},
+	}
+}
+
+func each(pieces []llm.Piece) iter.Seq2[llm.Piece, error] {
+	return func(yield func(llm.Piece, error) bool) {
+		for _, p := range pieces {
+			if !yield(p, nil) {
+				return
+			}
+		}
+	}
+}
+
+// stored is a stream as the log keeps it: one event a line.
+func stored(t *testing.T, f wire.Format, pieces []llm.Piece) []byte {
+	t.Helper()
+	var lines []string
+	for ev, err := range f.Answer(&llm.Request{Stream: true}, "m", each(pieces)) {
+		if err != nil {
+			break // a cut
+		}
+		if ev.Data != nil {
+			lines = append(lines, string(ev.Data))
+		}
+	}
+	return []byte(strings.Join(lines, "\n"))
+}
+
+// heard is what a reader of the chat format makes of an answer.
+type heard struct {
+	Content string
+	Calls   []string
+	Finish  string
+}
+
+func readChat(t *testing.T, answer []byte) heard {
+	t.Helper()
+	var whole struct {
+		Choices []struct {
+			FinishReason string `json:"finish_reason"`
+			Message      struct {
+				Content   string
+				ToolCalls []struct {
+					Function struct{ Name, Arguments string }
+				} `json:"tool_calls"`
+			}
+		}
+	}
+	if err := json.Unmarshal(answer, &whole); err != nil || len(whole.Choices) != 1 {
+		t.Fatalf("%s: %v", answer, err)
+	}
+	c := whole.Choices[0]
+	h := heard{Content: c.Message.Content, Finish: c.FinishReason}
+	for _, call := range c.Message.ToolCalls {
+		h.Calls = append(h.Calls, call.Function.Name+call.Function.Arguments)
+	}
+	return h
+}
+
+var foreign = map[string]struct {
+	format  wire.Format
+	request string
+}{
+	messages.Name:  {messages.Format{}, `{"model":"m","max_tokens":9,"system":"be brief","messages":[{"role":"user","content":"how cold?"}]}`},
+	responses.Name: {responses.Format{}, `{"model":"m","instructions":"be brief","input":"how cold?"}`},
+}
+
+func TestTranscriptTellsOtherFormatsInChat(t *testing.T) {
+	t.Parallel()
+	want := heard{Content: "It is 12 °C.", Calls: []string{`look{"at":1}`}, Finish: "tool_calls"}
+	for name, tc := range foreign {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := requestlog.Entry{Format: name, Body: requestlog.Body{
+				Request: []byte(tc.request), Response: stored(t, tc.format, said()), Streamed: true,
+			}}
+			_, streamed := transcript(name, e.Body)
+			assembleAnswer(&e)
+			request, whole := transcript(name, e.Body)
+
+			if e.Body.Streamed {
+				t.Error("a complete stream was not joined")
+			}
+			for kind, answer := range map[string][]byte{"stream": streamed, "whole": whole} {
+				if diff := cmp.Diff(want, readChat(t, answer)); diff != "" {
+					t.Errorf("%s: %s", kind, diff)
+				}
+			}
+			var asked struct {
+				Messages []struct{ Role, Content string }
+			}
+			if err := json.Unmarshal(request, &asked); err != nil || len(asked.Messages) != 2 || asked.Messages[1].Content != "how cold?" {
+				t.Errorf("the request is told as %s (%v)", request, err)
+			}
+		})
+	}
+}
+
+func TestTranscriptOfACutAnswerTellsWhatThereIs(t *testing.T) {
+	t.Parallel()
+	body := requestlog.Body{Request: []byte(foreign[messages.Name].request), Response: stored(t, messages.Format{}, said()[:4]), Streamed: true}
+
+	_, answer := transcript(messages.Name, body)
+
+	if got := readChat(t, answer); !strings.HasPrefix(got.Content, "It is") || got.Finish != "" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestTranscriptOfWhatCannotBeReadIsEmpty(t *testing.T) {
+	t.Parallel()
+	for _, format := range []string{"chat", messages.Name, responses.Name, "unknown"} {
+		request, response := transcript(format, requestlog.Body{Request: []byte("{"), Response: []byte("<html>")})
+		if request != nil || response != nil {
+			t.Errorf("%s: %q, %q", format, request, response)
+		}
+	}
+}

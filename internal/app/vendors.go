@@ -1,0 +1,82 @@
+package app
+
+import (
+	"slices"
+	"time"
+
+	"fairlead/internal/gateway"
+	"fairlead/internal/llm"
+	"fairlead/internal/provider"
+	"fairlead/internal/provider/anthropic"
+	"fairlead/internal/provider/azure"
+	"fairlead/internal/provider/bedrock"
+	"fairlead/internal/provider/compatible"
+	"fairlead/internal/provider/gemini"
+	"fairlead/internal/provider/vertex"
+	"fairlead/internal/wire/chat"
+	"fairlead/internal/wire/converse"
+	wiregemini "fairlead/internal/wire/gemini"
+	"fairlead/internal/wire/messages"
+	"fairlead/internal/wire/responses"
+)
+
+// dialects are the vendors with a folder of their own: one line each. Vendors that speak the chat format are rows of data
+// in internal/provider/compatible.
+var dialects = []provider.Vendor{
+	anthropic.Vendor,
+	azure.Vendor,
+	bedrock.Vendor,
+	gemini.Vendor,
+	vertex.Vendor,
+}
+
+// plain makes a vendor that nobody has described, by the format it speaks: at an address of its own, without quirks that
+// we know of.
+var plain = map[string]func(name, title string) provider.Vendor{
+	chat.Name:       compatible.Plain,
+	messages.Name:   anthropic.Plain,
+	wiregemini.Name: gemini.Plain,
+	converse.Name:   bedrock.Plain,
+}
+
+// vendors lists everybody whose API we know.
+func vendors() []provider.Vendor {
+	list := slices.Clone(dialects)
+	for _, row := range compatible.Rows() {
+		list = append(list, row.Vendor())
+	}
+	return list
+}
+
+// VendorNames are the names that bring their address and models.
+func VendorNames() []string {
+	var names []string
+	for _, v := range vendors() {
+		names = append(names, v.Name)
+	}
+	return names
+}
+
+// findVendor returns the vendor of this name.
+func findVendor(name string) (provider.Vendor, bool) {
+	list := vendors()
+	i := slices.IndexFunc(list, func(v provider.Vendor) bool { return v.Name == name })
+	if i < 0 {
+		return provider.Vendor{}, false
+	}
+	return list[i], true
+}
+
+// routes are the paths of the model API.
+func routes() []gateway.Route {
+	openAI := chat.Format{Now: time.Now}
+	return []gateway.Route{
+		{Path: "/chat/completions", Op: llm.Chat, Format: openAI},
+		{Path: "/embeddings", Op: llm.Embed, Format: openAI},
+		{Path: "/completions", Op: llm.Complete, Format: openAI},
+		{Path: "/moderations", Op: llm.Moderate, Format: openAI},
+		{Path: "/responses", Op: llm.Chat, Format: responses.Format{Now: time.Now}},
+		{Path: "/messages", Op: llm.Chat, Format: messages.Format{}},
+		{Path: "/messages/count_tokens", Op: llm.Count, Format: messages.Format{}},
+	}
+}

@@ -1,0 +1,160 @@
+package catalog
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/money"
+)
+
+// Row is one line of a bill.
+type Row struct {
+	Class  string       `json:"class"` // input, input_audio, cache_read, cache_write, cache_write_1h, output, output_audio, request
+	Tokens int64        `json:"tokens"`
+	Rate   money.Rate   `json:"rate"` // nano-dollars per million tokens
+	Amount money.Amount `json:"amount"`
+}
+
+// Bill prices usage row by row: the rows exclude each other, and Total is their exact sum.
+type Bill struct {
+	Rows   []Row        `json:"rows"`
+	Total  money.Amount `json:"total"`
+	Source string       `json:"source"`
+	AsOf   string       `json:"as_of,omitempty"`
+	Card   string       `json:"card,omitempty"` // which of the price's cards: "base", ">272k", "flex", "promotion until 2026-12-31"
+}
+
+// Bill prices the usage with the card as it stands. Tokens of a class without a rate of its own cost what the ordinary
+// ones of their kind cost. Usage of a service tier that the price does not know is priced as ordinary, and the card
+// says so.
+func (p *Price) Bill(u llm.Usage) Bill {
+	bill := Bill{Source: p.Source, AsOf: p.AsOf, Card: p.cardName(u)}
+	for _, row := range p.rows(u) {
+		if row.Tokens == 0 && optional(row.Class) {
+			continue
+		}
+		bill.Rows = append(bill.Rows, row)
+		bill.Total = bill.Total.Add(row.Amount)
+	}
+	if p.PerRequest > 0 {
+		bill.Rows = append(bill.Rows, Row{Class: "request", Amount: p.PerRequest})
+		bill.Total = bill.Total.Add(p.PerRequest)
+	}
+	return bill
+}
+
+// Cost is the total of Bill, without the rows.
+func (p *Price) Cost(u llm.Usage) money.Amount {
+	var total money.Amount
+	for _, row := range p.rows(u) {
+		total = total.Add(row.Amount)
+	}
+	return total.Add(p.PerRequest)
+}
+
+// optional classes are left out of a bill where there is nothing of them.
+func optional(class string) bool {
+	return class == "input_audio" || class == "cache_write_1h" || class == "output_audio"
+}
+
+// rows splits the usage into classes that exclude each other. Parts are taken from their whole, and never more of them
+// than the whole has: a provider that reports more audio than input is wrong about the audio.
+func (p *Price) rows(u llm.Usage) [7]Row {
+	card := p.card(u)
+	audioIn, audioOut, long := part(u.AudioInput, u.Input), part(u.AudioOutput, u.Output), part(u.CacheWriteLong, u.CacheWrite)
+	write := or(card.CacheWrite, card.Input)
+	return [7]Row{
+		row("input", u.Input-audioIn, card.Input),
+		row("input_audio", audioIn, or(card.AudioInput, card.Input)),
+		row("cache_read", u.CacheRead, or(card.CacheRead, card.Input)),
+		row("cache_write", u.CacheWrite-long, write),
+		row("cache_write_1h", long, or(card.CacheWriteLong, write)),
+		row("output", u.Output-audioOut, card.Output),
+		row("output_audio", audioOut, or(card.AudioOutput, card.Output)),
+	}
+}
+
+func row(class string, tokens int64, rate money.Rate) Row {
+	return Row{Class: class, Tokens: tokens, Rate: rate, Amount: rate.Cost(tokens)}
+}
+
+func part(n, whole int64) int64 { return min(max(n, 0), max(whole, 0)) }
+
+// card chooses the rates by the length of the prompt, and then by the service tier.
+func (p *Price) card(u llm.Usage) Tier {
+	card := p.Base()
+	if tier := p.tier(u.Prompt()); tier != nil {
+		card = *tier
+	}
+	if service := p.service(u.ServiceTier); service != nil {
+		card = card.times(service.Factor)
+	}
+	return card
+}
+
+func (p *Price) tier(prompt int64) *Tier {
+	var found *Tier
+	for i := range p.Tiers {
+		if prompt > p.Tiers[i].Above {
+			found = &p.Tiers[i]
+		}
+	}
+	return found
+}
+
+func (p *Price) service(name string) *Service {
+	for i := range p.Services {
+		if p.Services[i].Name == name {
+			return &p.Services[i]
+		}
+	}
+	return nil
+}
+
+// ordinary are the names by which providers report the service tier that the list price is for.
+func ordinary(service string) bool {
+	switch service {
+	case "", "auto", "default", "standard", "standard_only", "on_demand", "unspecified":
+		return true
+	}
+	return false
+}
+
+// base is the name of the card that nothing makes another one of.
+const base = "base"
+
+// shortened bounds a name that comes from a caller.
+func shortened(name string) string {
+	const most = 32
+	return strings.ToValidUTF8(name[:min(most, len(name))], "")
+}
+
+func (p *Price) cardName(u llm.Usage) string {
+	name := p.Card
+	if tier := p.tier(u.Prompt()); tier != nil {
+		name = join(name, ">"+thousands(tier.Above))
+	}
+	switch {
+	case p.service(u.ServiceTier) != nil:
+		name = join(name, u.ServiceTier)
+	case !ordinary(u.ServiceTier):
+		name = join(cmp.Or(name, base), "no rate known for service tier "+shortened(u.ServiceTier))
+	}
+	return cmp.Or(name, base)
+}
+
+func thousands(n int64) string {
+	if n%1000 == 0 {
+		return strconv.FormatInt(n/1000, 10) + "k"
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+func or(rate *money.Rate, otherwise money.Rate) money.Rate {
+	if rate == nil {
+		return otherwise
+	}
+	return *rate
+}

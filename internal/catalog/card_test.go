@@ -1,0 +1,267 @@
+package catalog
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/money"
+)
+
+func day(text string) time.Time {
+	t, err := time.Parse(time.DateOnly, text)
+	if err != nil {
+		panic(err)
+	}
+	return t
+}
+
+// full is a price with everything a price can have.
+func full() *Price {
+	return &Price{
+		Input: *rate(10), Output: *rate(50), CacheRead: rate(1), CacheWrite: rate(12.5), CacheWriteLong: rate(20), AudioInput: rate(32), AudioOutput: rate(64),
+		PerRequest: money.Dollar / 100, Source: "vendor page", AsOf: "2026-10-08",
+		Tiers:    []Tier{{Above: 200_000, Input: *rate(20), Output: *rate(75), CacheRead: rate(2), CacheWrite: rate(25), CacheWriteLong: rate(40)}},
+		Services: []Service{{"flex", 500}, {"priority", 2000}},
+	}
+}
+
+func TestBillHasARowForEveryClass(t *testing.T) {
+	t.Parallel()
+	u := llm.Usage{
+		Input: 1_000_000, AudioInput: 400_000, CacheRead: 100_000, CacheWrite: 200_000, CacheWriteLong: 50_000,
+		Output: 300_000, AudioOutput: 100_000, Reasoning: 20_000,
+	}
+	p := full()
+	p.Tiers = nil
+	want := Bill{
+		Rows: []Row{
+			{"input", 600_000, *rate(10), 6_000_000_000},
+			{"input_audio", 400_000, *rate(32), 12_800_000_000},
+			{"cache_read", 100_000, *rate(1), 100_000_000},
+			{"cache_write", 150_000, *rate(12.5), 1_875_000_000},
+			{"cache_write_1h", 50_000, *rate(20), 1_000_000_000},
+			{"output", 200_000, *rate(50), 10_000_000_000},
+			{"output_audio", 100_000, *rate(64), 6_400_000_000},
+			{Class: "request", Amount: 10_000_000},
+		},
+		Total: 38_185_000_000, Source: "vendor page", AsOf: "2026-10-08", Card: "base",
+	}
+	got := p.Bill(u)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	var tokens int64
+	for _, row := range got.Rows {
+		tokens += row.Tokens
+	}
+	if tokens != u.Total() {
+		t.Errorf("the rows have %d tokens, the usage %d", tokens, u.Total())
+	}
+}
+
+func TestTheCardFollowsPromptAndServiceTier(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		usage  llm.Usage
+		card   string
+		amount money.Amount // without the fee
+	}{
+		"short":                       {llm.Usage{Input: 1000}, "base", 10_000_000},
+		"long":                        {llm.Usage{Input: 300_000}, ">200k", 6_000_000_000},
+		"long by what the cache read": {llm.Usage{Input: 1000, CacheRead: 200_000}, ">200k", 20_000_000 + 400_000_000},
+		"flex":                        {llm.Usage{Input: 1000, ServiceTier: "flex"}, "flex", 5_000_000},
+		"long and urgent":             {llm.Usage{Input: 300_000, ServiceTier: "priority"}, ">200k, priority", 12_000_000_000},
+		"an hour's write at priority": {llm.Usage{CacheWrite: 1000, CacheWriteLong: 1000, ServiceTier: "priority"}, "priority", 40_000_000},
+		"the usual tier has names":    {llm.Usage{Input: 1000, ServiceTier: "default"}, "base", 10_000_000},
+		"and more names":              {llm.Usage{Input: 1000, ServiceTier: "on_demand"}, "base", 10_000_000},
+		"an unknown tier says so":     {llm.Usage{Input: 1000, ServiceTier: "scale"}, "base, no rate known for service tier scale", 10_000_000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := full()
+			bill := p.Bill(tc.usage)
+			if got := bill.Total - p.PerRequest; got != tc.amount || bill.Card != tc.card || p.Cost(tc.usage) != bill.Total {
+				t.Errorf("%v by card %q (cost %v), want %v by %q", got, bill.Card, p.Cost(tc.usage), tc.amount, tc.card)
+			}
+		})
+	}
+}
+
+// Whatever a provider reports, the parts never make tokens appear or vanish, and nothing is a refund.
+func TestPartsNeverExceedTheirWhole(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		count := rapid.OneOf(rapid.Int64Range(-10, 1_000_000), rapid.SampledFrom([]int64{math.MinInt64, math.MaxInt64, math.MaxInt64 / 2}))
+		u := llm.Usage{
+			Input: count.Draw(t, "input"), AudioInput: count.Draw(t, "audio in"), CacheWrite: count.Draw(t, "write"), CacheWriteLong: count.Draw(t, "long"),
+			Output: count.Draw(t, "output"), AudioOutput: count.Draw(t, "audio out"), CacheRead: count.Draw(t, "read"),
+			ServiceTier: rapid.SampledFrom([]string{"", "flex", "priority", "x"}).Draw(t, "tier"),
+		}
+		p := full()
+		bill := p.Bill(u)
+		tokens := map[string]int64{}
+		for _, row := range bill.Rows {
+			if row.Amount < 0 {
+				t.Fatalf("%s costs %v", row.Class, row.Amount)
+			}
+			tokens[row.Class] += row.Tokens
+		}
+		for whole, parts := range map[int64][2]string{u.Input: {"input", "input_audio"}, u.CacheWrite: {"cache_write", "cache_write_1h"}, u.Output: {"output", "output_audio"}} {
+			if got := tokens[parts[0]] + tokens[parts[1]]; got != whole {
+				t.Fatalf("%v sum to %d, not %d", parts, got, whole)
+			}
+		}
+		if bill.Total != p.Cost(u) {
+			t.Fatalf("bill %v, cost %v", bill.Total, p.Cost(u))
+		}
+	})
+}
+
+func TestAtChoosesThePeriodAndTheHours(t *testing.T) {
+	t.Parallel()
+	p := &Price{
+		Input: *rate(4), Output: *rate(8), CacheRead: rate(1), Tiers: []Tier{{Above: 10, Input: *rate(6), Output: *rate(12)}}, Source: "x",
+		Hours: []Hours{{"off-peak", 500, []Window{{time.Monday, time.Friday, 10 * 60, 24 * 60}, {time.Saturday, time.Sunday, 0, 24 * 60}}}},
+		Periods: []Period{
+			{Until: day("2026-05-01"), Price: Price{Input: *rate(7), Output: *rate(9), Source: "old"}},
+			{Name: "promotion", From: day("2026-06-01"), Until: day("2026-07-01"), Price: Price{Input: *rate(1), Output: *rate(2), Source: "page"}},
+		},
+	}
+	for at, want := range map[string]struct {
+		input float64
+		card  string
+	}{
+		"2026-04-30T23:59:59Z":      {7, "price until 2026-04-30"},
+		"2026-05-01T00:00:00Z":      {4, "base"}, // a Friday
+		"2026-05-01T09:59:59Z":      {4, "base"},
+		"2026-05-01T10:00:00Z":      {2, "off-peak"},
+		"2026-05-02T03:00:00Z":      {2, "off-peak"}, // Saturday
+		"2026-05-03T23:59:59Z":      {2, "off-peak"},
+		"2026-05-04T00:00:00Z":      {4, "base"}, // Monday
+		"2026-05-04T02:00:00+02:00": {4, "base"},
+		"2026-05-31T23:30:00-03:00": {1, "promotion until 2026-06-30"}, // already June in UTC
+		"2026-06-30T23:59:59Z":      {1, "promotion until 2026-06-30"},
+		"2026-07-01T00:00:00Z":      {4, "base"},
+	} {
+		moment, err := time.Parse(time.RFC3339, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		card := p.At(moment)
+		if got := card.Bill(llm.Usage{}).Card; card.Input != *rate(want.input) || got != want.card {
+			t.Errorf("at %s: $%g by card %q, want $%g by %q", at, card.Input.Dollars(), got, want.input, want.card)
+		}
+	}
+	cheap := p.At(day("2026-05-02"))
+	if *cheap.CacheRead != *rate(0.5) || cheap.Tiers[0].Output != *rate(6) || p.Tiers[0].Output != *rate(12) {
+		t.Errorf("the hours' factor does not hold for every rate, or changed the price itself: %+v", cheap)
+	}
+	plain := full()
+	if plain.At(day("2026-05-02")) != plain {
+		t.Error("a price that never changes is copied")
+	}
+}
+
+func TestWindowsMayWrapAroundTheWeek(t *testing.T) {
+	t.Parallel()
+	w := Window{First: time.Saturday, Last: time.Monday}
+	for d := time.Sunday; d <= time.Saturday; d++ {
+		if got, want := w.on(d), d == time.Saturday || d == time.Sunday || d == time.Monday; got != want {
+			t.Errorf("%s: %t", d, got)
+		}
+	}
+}
+
+func TestFollowedKeepsWhatWasAsked(t *testing.T) {
+	t.Parallel()
+	first := &Price{Input: *rate(1), Output: *rate(1), Source: "a", Periods: []Period{{Name: "promotion", Until: day("2026-06-01"), Price: Price{Input: *rate(0.5), Source: "p"}}}}
+	second := first.Followed(&Price{Input: *rate(2), Output: *rate(2), Source: "b"}, day("2026-03-01"))
+	third := second.Followed(&Price{Input: *rate(3), Output: *rate(3), Source: "c"}, day("2026-09-01"))
+	for at, want := range map[string]string{"2026-01-01": "p", "2026-02-28": "p", "2026-03-01": "b", "2026-05-01": "b", "2026-08-31": "b", "2026-09-01": "c"} {
+		if got := third.At(day(at)).Source; got != want {
+			t.Errorf("on %s the price of %q holds, want %q", at, got, want)
+		}
+	}
+	var sources []string
+	for _, one := range third.History() {
+		sources = append(sources, one.Price.Source)
+	}
+	if diff := cmp.Diff([]string{"p", "a", "b", "c"}, sources); diff != "" {
+		t.Error(diff)
+	}
+	if len(first.Periods) != 1 || !first.Periods[0].Until.Equal(day("2026-06-01")) {
+		t.Error("the first price was changed")
+	}
+}
+
+func TestAPlannedPriceThatNeverHeldLeavesNoTrace(t *testing.T) {
+	t.Parallel()
+	now, then := day("2026-11-15"), day("2027-01-01")
+	p := &Price{Input: *rate(1), Source: "a"}
+	planned := p.Followed(&Price{Input: *rate(2), Source: "b"}, then)
+	if planned.At(now).Source != "a" || planned.At(then).Source != "b" {
+		t.Error("the plan does not begin when it should")
+	}
+	instead := planned.Followed(&Price{Input: *rate(3), Source: "c"}, now)
+	if got := instead.At(now).Source; got != "c" || len(instead.Periods) != 1 || instead.At(then).Source != "c" {
+		t.Errorf("%s holds, history %+v", got, instead.Periods)
+	}
+}
+
+func TestHistoryIsBounded(t *testing.T) {
+	t.Parallel()
+	p := &Price{Source: "a"}
+	at := day("2026-01-01")
+	for range 3 * mostPeriods {
+		at = at.Add(time.Hour)
+		p = p.Followed(&Price{Source: "a"}, at)
+	}
+	if len(p.Periods) != mostPeriods {
+		t.Errorf("%d periods", len(p.Periods))
+	}
+}
+
+// The figures are those of the vendors' pages.
+func TestKnownCards(t *testing.T) {
+	t.Parallel()
+	c := defaults(t)
+	peak, weekend := time.Date(2026, 11, 16, 7, 0, 0, 0, time.UTC), time.Date(2026, 11, 15, 7, 0, 0, 0, time.UTC)
+	million := llm.Usage{Input: 100_000, Output: 100_000}
+	for name, tc := range map[string]struct {
+		target      string
+		at          time.Time
+		usage       llm.Usage
+		thousandths money.Amount // of a dollar; 0 where only the card matters
+		card        string
+	}{
+		"DeepSeek at its peak":              {"deepseek/deepseek-v4-pro", peak, million, 528, "base"},
+		"DeepSeek at the weekend":           {"deepseek/deepseek-v4-pro", weekend, million, 264, "off-peak"},
+		"DeepSeek before the peak prices":   {"deepseek/deepseek-v4-pro", day("2026-08-15"), million, 0, "price until 2026-08-15"},
+		"Gemini Flash in its promotion":     {"gemini/gemini-3.8-flash", day("2026-12-31"), million, 450, "promotion until 2026-12-31"},
+		"Gemini Flash after it":             {"gemini/gemini-3.8-flash", day("2027-01-01"), million, 900, "base"},
+		"GPT-5.6 Sol in its promotion":      {"openai/gpt-5.6-sol", day("2026-11-21"), million, 2400, "promotion until 2026-11-21"},
+		"the same with flex":                {"openai/gpt-5.6-sol", day("2026-11-21"), llm.Usage{Input: 100_000, Output: 100_000, ServiceTier: "flex"}, 1200, "promotion until 2026-11-21, flex"},
+		"the same, long":                    {"openai/gpt-5.6-sol", day("2026-11-21"), llm.Usage{Input: 300_000}, 2400, "promotion until 2026-11-21, >272k"},
+		"GPT-5.6 Sol after it":              {"openai/gpt-5.6-sol", day("2026-11-22"), million, 3500, "base"},
+		"Claude keeps a cache for an hour":  {"anthropic/claude-sonnet-4-5", peak, llm.Usage{CacheWrite: 100_000, CacheWriteLong: 100_000}, 600, "base"},
+		"and longer ones at the tier":       {"anthropic/claude-sonnet-4-5", peak, llm.Usage{Input: 200_000, CacheWrite: 100_000, CacheWriteLong: 100_000}, 2400, ">200k"},
+		"Claude in a hurry":                 {"anthropic/claude-opus-5-5", peak, llm.Usage{Input: 100_000, ServiceTier: "fast"}, 800, "fast"},
+		"sound":                             {"openai/gpt-audio", peak, llm.Usage{Input: 100_000, AudioInput: 100_000, Output: 100_000, AudioOutput: 100_000}, 9600, "base"},
+		"Gemini hears at a rate of its own": {"gemini/gemini-2.5-flash", peak, llm.Usage{Input: 100_000, AudioInput: 50_000}, 65, "base"},
+		"a search has a fee":                {"perplexity/sonar", peak, llm.Usage{Input: 100_000}, 105, "base"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := offerNamed(t, c, tc.target)
+			bill := o.Price.At(tc.at).Bill(tc.usage)
+			if tc.thousandths > 0 && bill.Total != tc.thousandths*money.Dollar/1000 || bill.Card != tc.card {
+				t.Errorf("$%s by card %q, want %d thousandths by %q", bill.Total, bill.Card, tc.thousandths, tc.card)
+			}
+		})
+	}
+}

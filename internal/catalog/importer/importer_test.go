@@ -1,0 +1,305 @@
+package importer
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/catalog"
+	"fairlead/internal/llm"
+	"fairlead/internal/money"
+)
+
+var noon = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
+
+func tables(t testing.TB) *catalog.Catalog {
+	t.Helper()
+	c, err := catalog.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func fixture(t testing.TB, source string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", strings.ReplaceAll(source, ".", "")+".json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func rowsOf(t testing.TB, source string) []Row {
+	t.Helper()
+	rows, err := Read(source, fixture(t, source))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+func find(t *testing.T, rows []Row, provider, id string) Row {
+	t.Helper()
+	i := slices.IndexFunc(rows, func(r Row) bool { return r.Provider == provider && r.ID == id })
+	if i < 0 {
+		t.Fatalf("there is no %s at %s", id, provider)
+	}
+	return rows[i]
+}
+
+func rate(dollars float64) *money.Rate { return new(money.PerMillion(dollars)) }
+
+func TestLiteLLMRows(t *testing.T) {
+	t.Parallel()
+	rows := rowsOf(t, LiteLLM)
+	want := Row{
+		Provider: "openai", ID: "gpt-9", Op: llm.Chat, Context: 272000, MaxOutput: 128000, Abilities: llm.JSONMode | llm.Vision | llm.Reasoning,
+		Price: &catalog.Price{
+			Input: *rate(1), Output: *rate(4), Source: LiteLLM, Tiers: []catalog.Tier{{Above: 272000, Input: *rate(2), Output: *rate(6)}},
+		},
+	}
+	if diff := cmp.Diff(want, find(t, rows, "openai", "gpt-9")); diff != "" {
+		t.Error(diff)
+	}
+	if p := find(t, rows, "alibaba", "qwen3-max").Price; p.Input != *rate(1.2) || len(p.Tiers) != 1 || p.Tiers[0].Above != 32000 || p.Tiers[0].Output != *rate(12) {
+		t.Errorf("tiered pricing: %+v", p)
+	}
+	if p := find(t, rows, "openai", "gpt-4.1").Price; len(p.Services) != 1 || p.Services[0] != (catalog.Service{Name: "priority", Factor: 1750}) {
+		t.Errorf("service tiers: %+v", p.Services)
+	}
+	if p := find(t, rows, "openai", "gpt-5-nano").Price; len(p.Services) != 0 {
+		t.Errorf("a factor of fifty is a slip: %+v", p.Services)
+	}
+	if r := find(t, rows, "openai", "gpt-5-pro"); r.Needs != "responses" {
+		t.Errorf("needs %q", r.Needs)
+	}
+	if r := find(t, rows, "openai", "gpt-4o"); r.Price != nil {
+		t.Errorf("a text as a price: %+v", r.Price)
+	}
+	for _, r := range rows {
+		if strings.Contains(r.ID, "sample") || strings.Contains(r.ID, "gov") || strings.Contains(r.ID, "1024") || r.Provider == "" {
+			t.Errorf("%s at %s is no model", r.ID, r.Provider)
+		}
+	}
+}
+
+func TestModelsDevRows(t *testing.T) {
+	t.Parallel()
+	rows := rowsOf(t, ModelsDev)
+	want := Row{
+		Provider: "openai", ID: "gpt-9", Op: llm.Chat, Needs: "responses", Context: 400000, MaxOutput: 128000,
+		Abilities: llm.Tools | llm.ParallelTools | llm.Vision | llm.AudioIn | llm.AudioOut | llm.Files | llm.JSONMode | llm.JSONSchema | llm.Reasoning,
+		Price: &catalog.Price{
+			Input: *rate(1), Output: *rate(4), AudioInput: rate(10), AudioOutput: rate(20), Services: []catalog.Service{{Name: "fast", Factor: 2500}}, Source: ModelsDev,
+		},
+	}
+	if diff := cmp.Diff(want, find(t, rows, "openai", "gpt-9")); diff != "" {
+		t.Error(diff)
+	}
+	if p := find(t, rows, "openai", "gpt-5.6-sol").Price; len(p.Tiers) != 1 || p.Tiers[0].Above != 272000 {
+		t.Errorf("the older copy of the tier was read: %+v", p.Tiers)
+	}
+	if p := find(t, rows, "gemini", "gemini-2.5-pro").Price; len(p.Tiers) != 1 || p.Tiers[0].Above != 200000 {
+		t.Errorf("without tiers, the older copy is one: %+v", p.Tiers)
+	}
+	if r := find(t, rows, "openai", "text-embedding-3-large"); r.Op != llm.Embed || r.MaxOutput != 0 {
+		t.Errorf("got %+v", r)
+	}
+	if r := find(t, rows, "openai", "gpt-10"); r.Price != nil {
+		t.Errorf("a missing price is one: %+v", r.Price)
+	}
+	if slices.ContainsFunc(rows, func(r Row) bool { return strings.HasPrefix(r.ID, "glm") }) {
+		t.Error("a plan by subscription is no price list")
+	}
+}
+
+// told is a diff in one line per change.
+func told(d Diff) []string {
+	var lines []string
+	for _, c := range d.Changes {
+		show := func(p *catalog.Price) string {
+			if p == nil {
+				return "-"
+			}
+			return fmt.Sprintf("%g/%g", p.Input.Dollars(), p.Output.Dollars())
+		}
+		line := fmt.Sprintf("%s %s/%s %s %s x%.3g %s", c.State, c.Provider, c.Model, show(c.Old), show(c.New), c.Factor, c.Reason)
+		lines = append(lines, strings.TrimSpace(line))
+	}
+	return append(lines, fmt.Sprintf("unchanged %d, unknown %d", d.Unchanged, d.Unknown))
+}
+
+func TestCompare(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		source  string
+		options Options
+		want    []string
+	}{
+		"litellm": {LiteLLM, Options{At: noon}, []string{
+			"changed alibaba/qwen3-max 1.2/6 1.2/6 x1", // one tier fewer
+			"refused anthropic/claude-3-haiku 0.25/1.25 0.25/1.25 x1 writing a cache far dearer than reading",
+			"refused cohere/embed-multilingual-light-v3.0 0.1/0 100/0 x1e+03 differs 1e+03 times",
+			"changed openai/gpt-4.1 2/8 1.8/7.2 x1.11",
+			"refused openai/gpt-4o 2.5/10 - x0 no price",
+			"changed openai/gpt-5-pro 15/120 14/110 x1.09",
+			"changed openai/text-embedding-3-small 0.02/0 0.018/0 x1.11",
+			"unchanged 4, unknown 4", // a snapshot, an alias, two new models
+		}},
+		"litellm, everything": {LiteLLM, Options{At: noon, Jumps: true, NewModels: true}, []string{
+			"changed alibaba/qwen3-max 1.2/6 1.2/6 x1",
+			"refused anthropic/claude-3-haiku 0.25/1.25 0.25/1.25 x1 writing a cache far dearer than reading",
+			"changed cohere/embed-multilingual-light-v3.0 0.1/0 100/0 x1e+03",
+			"changed openai/gpt-4.1 2/8 1.8/7.2 x1.11",
+			"refused openai/gpt-4o 2.5/10 - x0 no price",
+			"changed openai/gpt-5-pro 15/120 14/110 x1.09",
+			"new openai/gpt-9 - 1/4 x0",
+			"changed openai/text-embedding-3-small 0.02/0 0.018/0 x1.11",
+			"unchanged 4, unknown 3", // a model that costs nothing stays unknown
+		}},
+		"models.dev": {ModelsDev, Options{At: noon}, []string{
+			"changed gemini/gemini-2.5-pro 1.25/10 1.25/10 x2.5",
+			"refused groq/gpt-oss-20b 0.075/0.3 0/0 x0 a price of zero",
+			"refused mistral/mistral-large-2512 0.5/1.5 0.5/1.5 x1 reading the cache dearer than reading anew",
+			"refused openai/gpt-5.5 5/30 0.5/3 x10 differs 10 times",
+			"new openrouter/grok-4.7 - 2/6 x1",
+			"unchanged 5, unknown 4",
+		}},
+		"models.dev after the promotion": {ModelsDev, Options{At: noon.AddDate(0, 2, 0)}, []string{
+			"changed gemini/gemini-2.5-pro 1.25/10 1.25/10 x2.5",
+			"changed gemini/gemini-3.8-flash 1.5/7.5 0.75/3.75 x2",
+			"refused groq/gpt-oss-20b 0.075/0.3 0/0 x0 a price of zero",
+			"refused mistral/mistral-large-2512 0.5/1.5 0.5/1.5 x1 reading the cache dearer than reading anew",
+			"refused openai/gpt-5.5 5/30 0.5/3 x10 differs 10 times",
+			"changed openai/gpt-5.6-sol 5/30 4/20 x1.5",
+			"new openrouter/grok-4.7 - 2/6 x1",
+			"unchanged 3, unknown 4",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := told(Compare(tc.source, rowsOf(t, tc.source), tables(t), tc.options))
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func applied(t *testing.T, source string, o Options) (*catalog.Book, *catalog.Catalog) {
+	t.Helper()
+	c := tables(t)
+	b, err := catalog.ReadBook(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	Compare(source, rowsOf(t, source), c, o).Apply(b, c, o.At)
+	return b, c.With(b.Overrides(c))
+}
+
+func TestAcceptedPricesHoldAndKeepTheirHistory(t *testing.T) {
+	t.Parallel()
+	b, c := applied(t, LiteLLM, Options{At: noon, NewModels: true})
+	o, _ := c.Offer("openai", "gpt-4.1")
+	if p := o.Price; p.Input != *rate(1.8) || *p.CacheRead != *rate(0.45) || p.Source != LiteLLM || p.AsOf != "2026-11-15" ||
+		p.At(noon.Add(-time.Second)).Input != *rate(2) || p.At(noon).Input != *rate(1.8) {
+		t.Errorf("got %+v", p)
+	}
+	if o, _ := c.Offer("openai", "gpt-4o"); o.Price.Input != *rate(2.5) {
+		t.Errorf("a refused price holds: %+v", o.Price)
+	}
+	if o, _ := c.Offer("openai", "gpt-5-pro"); o.Needs != "responses" {
+		t.Errorf("an import made %s callable", o.Model)
+	}
+	m, ok := c.Model("gpt-9")
+	if !ok || m.Context != 272000 || m.MaxOutput != 128000 || !m.Abilities.Has(llm.Vision) {
+		t.Errorf("the new model: %+v", m)
+	}
+	if again := Compare(LiteLLM, rowsOf(t, LiteLLM), c, Options{At: noon.Add(time.Hour), NewModels: true}); again.Count(New)+again.Count(Changed) != 0 {
+		t.Errorf("the same list changes something again: %v", told(again))
+	}
+	if b.Find("openai", "gpt-9").Upstream != "gpt-9" || b.Find("openai", "gpt-4.1").Upstream != "" {
+		t.Error("upstream names are kept where they are new, and only there")
+	}
+}
+
+func TestWhatSomebodySetByHandStays(t *testing.T) {
+	t.Parallel()
+	c := tables(t)
+	b, err := catalog.ReadBook(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Set(c, catalog.Listing{Provider: "openai", Model: "gpt-4.1", Price: &catalog.Price{Input: *rate(1), Output: *rate(1), Source: catalog.OverrideSource}}, noon)
+	diff := Compare(LiteLLM, rowsOf(t, LiteLLM), c.With(b.Overrides(c)), Options{At: noon.Add(time.Hour)})
+	i := slices.IndexFunc(diff.Changes, func(c Change) bool { return c.Model == "gpt-4.1" })
+	if diff.Changes[i].State != Kept || diff.Count(Kept) != 1 {
+		t.Errorf("got %v", told(diff))
+	}
+}
+
+func TestUnreadableListsAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ source, text, want string }{
+		{"portkey", "{}", "no such price list"},
+		{LiteLLM, "[]", "not a list of this kind"},
+		{LiteLLM, "{}", "no model in it"},
+		{ModelsDev, "<html>", "not a list of this kind"},
+		{ModelsDev, string(fixture(t, LiteLLM)), "no model in it"},
+		{LiteLLM, string(fixture(t, ModelsDev)), "no model in it"},
+	} {
+		if _, err := Read(tc.source, []byte(tc.text)); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s %.20s: %v, want an error with %q", tc.source, tc.text, err, tc.want)
+		}
+	}
+}
+
+func TestProvidersAreThoseOfTheCatalog(t *testing.T) {
+	t.Parallel()
+	known := tables(t).Providers()
+	for theirs, ours := range modelsDevProviders {
+		if !slices.Contains(known, ours) {
+			t.Errorf("models.dev's %s is called %s, which the catalog does not know", theirs, ours)
+		}
+	}
+	for theirs, ours := range liteLLMProviders {
+		if !slices.Contains(known, ours.name) {
+			t.Errorf("litellm's %s is called %s, which the catalog does not know", theirs, ours.name)
+		}
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add(true, fixture(f, LiteLLM))
+	f.Add(false, fixture(f, ModelsDev))
+	c := tables(f)
+	f.Fuzz(func(t *testing.T, lite bool, text []byte) {
+		source := ModelsDev
+		if lite {
+			source = LiteLLM
+		}
+		rows, err := Read(source, text)
+		if err != nil {
+			return
+		}
+		b, err := catalog.ReadBook(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		Compare(source, rows, c, Options{At: noon, NewModels: true}).Apply(b, c, noon)
+		encoded, err := b.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := catalog.ReadBook(encoded); err != nil {
+			t.Fatalf("a list made a book that cannot be read: %v", err)
+		}
+	})
+}

@@ -1,0 +1,221 @@
+package importer
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"fairlead/internal/catalog"
+	"fairlead/internal/llm"
+	"fairlead/internal/money"
+)
+
+// liteLLMProviders are our names of those that the list knows under others. Prefix is what its keys begin with.
+var liteLLMProviders = map[string]struct{ name, prefix string }{
+	"openai": {"openai", "openai/"}, "anthropic": {"anthropic", "anthropic/"}, "gemini": {"gemini", "gemini/"},
+	"vertex_ai-language-models": {"vertex", "vertex_ai/"}, "vertex_ai-anthropic_models": {"vertex", "vertex_ai/"},
+	"vertex_ai-llama_models": {"vertex", "vertex_ai/"}, "vertex_ai-mistral_models": {"vertex", "vertex_ai/"},
+	"vertex_ai-deepseek_models": {"vertex", "vertex_ai/"}, "vertex_ai-qwen_models": {"vertex", "vertex_ai/"},
+	"vertex_ai-openai_models": {"vertex", "vertex_ai/"}, "vertex_ai-embedding-models": {"vertex", "vertex_ai/"},
+	"bedrock": {"bedrock", "bedrock/"}, "bedrock_converse": {"bedrock", "bedrock/"}, "azure": {"azure", "azure/"},
+	"mistral": {"mistral", "mistral/"}, "xai": {"xai", "xai/"}, "groq": {"groq", "groq/"}, "together_ai": {"together", "together_ai/"},
+	"fireworks_ai": {"fireworks", "fireworks_ai/"}, "fireworks_ai-embedding-models": {"fireworks", "fireworks_ai/"},
+	"deepinfra": {"deepinfra", "deepinfra/"}, "deepseek": {"deepseek", "deepseek/"}, "cohere": {"cohere", "cohere/"},
+	"cohere_chat": {"cohere", "cohere/"}, "dashscope": {"alibaba", "dashscope/"}, "openrouter": {"openrouter", "openrouter/"},
+	"perplexity": {"perplexity", "perplexity/"}, "sambanova": {"sambanova", "sambanova/"}, "cerebras": {"cerebras", "cerebras/"},
+	"moonshot": {"moonshot", "moonshot/"}, "minimax": {"minimax", "minimax/"}, "zai": {"zai", "zai/"}, "voyage": {"voyage", "voyage/"},
+	"jina_ai": {"jina", "jina_ai/"}, "ai21": {"ai21", "ai21/"}, "meta_llama": {"meta", "meta_llama/"}, "stepfun": {"stepfun", "stepfun/"},
+	"upstage": {"upstage", "upstage/"}, "xiaomi_mimo": {"xiaomi", "xiaomi_mimo/"},
+}
+
+// readLiteLLM reads an object of flat objects by name. Money is dollars for one token.
+func readLiteLLM(text []byte) ([]Row, error) {
+	var entries map[string]json.RawMessage
+	if err := json.Unmarshal(text, &entries); err != nil {
+		return nil, fmt.Errorf("%w: %w", errShape, err)
+	}
+	var rows []Row
+	for _, key := range slices.Sorted(maps.Keys(entries)) {
+		var e liteLLMEntry
+		if json.Unmarshal(entries[key], &e.fields) != nil {
+			continue // sample_spec and rules have other shapes
+		}
+		if row, ok := e.row(key); ok {
+			rows = append(rows, row)
+		}
+	}
+	return rows, nil
+}
+
+// liteLLMEntry is one model. Its fields are looked up one by one, because the list has several hundred of them and
+// sometimes a text where a number belongs.
+type liteLLMEntry struct{ fields map[string]json.RawMessage }
+
+func (e liteLLMEntry) row(key string) (Row, bool) {
+	provider, known := liteLLMProviders[e.text("litellm_provider")]
+	op, needs := e.mode()
+	if !known || op == "" || key == "sample_spec" {
+		return Row{}, false
+	}
+	id, _ := strings.CutPrefix(key, provider.prefix)
+	if provider.name == "bedrock" && strings.Contains(id, "/") || provider.name == "azure" && strings.Contains(id, "/") {
+		return Row{}, false // a region
+	}
+	row := Row{
+		Provider: provider.name, ID: id, Op: op, Needs: needs, Price: e.price(op),
+		Context: whole(e.number("max_input_tokens")), MaxOutput: whole(e.number("max_output_tokens")), Abilities: e.abilities(op),
+		Deprecated: e.text("deprecation_date") != "",
+	}
+	if size := whole(e.number("output_vector_size")); size > 0 {
+		row.Dimensions = []int64{size}
+	}
+	if op == llm.Embed {
+		row.MaxOutput = 0
+	}
+	return row, true
+}
+
+func (e liteLLMEntry) mode() (op llm.Op, needs string) {
+	switch e.text("mode") {
+	case "chat":
+		return llm.Chat, ""
+	case "responses":
+		return llm.Chat, "responses"
+	case "embedding":
+		return llm.Embed, ""
+	}
+	return "", ""
+}
+
+func (e liteLLMEntry) text(name string) string {
+	var text string
+	_ = json.Unmarshal(e.fields[name], &text) // absent or of another type: not known
+	return text
+}
+
+func (e liteLLMEntry) number(name string) *float64 {
+	raw, ok := e.fields[name]
+	var n *float64
+	if !ok || json.Unmarshal(raw, &n) != nil {
+		return nil
+	}
+	return n
+}
+
+func (e liteLLMEntry) rate(name string) *money.Rate { return perMillion(e.number(name), 1) }
+
+// price reads the card. Where the flat price is missing, the first of the tiers is it.
+func (e liteLLMEntry) price(op llm.Op) *catalog.Price {
+	base := e.card("")
+	p := &catalog.Price{
+		CacheRead: base.CacheRead, CacheWrite: base.CacheWrite, CacheWriteLong: e.rate("cache_creation_input_token_cost_above_1hr"),
+		AudioInput: e.rate("input_cost_per_audio_token"), AudioOutput: e.rate("output_cost_per_audio_token"), Source: LiteLLM,
+	}
+	input, output := e.rate("input_cost_per_token"), e.rate("output_cost_per_token")
+	ranges := e.ranges()
+	if input == nil && len(ranges) > 0 && ranges[0].Above == 0 {
+		input, output, ranges = &ranges[0].Input, &ranges[0].Output, ranges[1:]
+	}
+	if op == llm.Embed && output == nil {
+		output = new(money.Rate(0))
+	}
+	if input == nil || output == nil {
+		return nil
+	}
+	p.Input, p.Output = *input, *output
+	if fee := e.rate("input_cost_per_request"); fee != nil {
+		p.PerRequest = money.Amount(*fee / 1_000_000) // a fee is not for a million
+	}
+	p.Tiers = append(e.tiers(), ranges...)
+	for _, name := range []string{"flex", "priority"} {
+		if f := factor(e.rate("input_cost_per_token_"+name), input); f > 0 && f != 1000 && f <= 10_000 {
+			p.Services = append(p.Services, catalog.Service{Name: name, Factor: f})
+		}
+	}
+	return p
+}
+
+// card reads the rates with a suffix.
+func (e liteLLMEntry) card(suffix string) catalog.Tier {
+	var t catalog.Tier
+	if r := e.rate("input_cost_per_token" + suffix); r != nil {
+		t.Input = *r
+	}
+	if r := e.rate("output_cost_per_token" + suffix); r != nil {
+		t.Output = *r
+	}
+	t.CacheRead, t.CacheWrite = e.rate("cache_read_input_token_cost"+suffix), e.rate("cache_creation_input_token_cost"+suffix)
+	return t
+}
+
+// aboveField is how the list names a tier; suffixes of service tiers may follow, which are not read.
+var aboveField = regexp.MustCompile(`^input_cost_per_token(_above_(\d{1,6})k_tokens)$`)
+
+func (e liteLLMEntry) tiers() []catalog.Tier {
+	var list []catalog.Tier
+	for name := range e.fields {
+		m := aboveField.FindStringSubmatch(name)
+		if m == nil {
+			continue
+		}
+		t := e.card(m[1])
+		n, err := strconv.ParseInt(m[2], 10, 64)
+		if err != nil || t.Input == 0 || t.Output == 0 {
+			continue
+		}
+		t.Above = n * 1000
+		list = append(list, t)
+	}
+	sortTiers(list)
+	return list
+}
+
+// ranges reads tiered_pricing, which some models have instead of a flat price.
+func (e liteLLMEntry) ranges() []catalog.Tier {
+	var steps []struct {
+		Range     []float64 `json:"range"`
+		Input     *float64  `json:"input_cost_per_token"`
+		Output    *float64  `json:"output_cost_per_token"`
+		CacheRead *float64  `json:"cache_read_input_token_cost"`
+	}
+	if json.Unmarshal(e.fields["tiered_pricing"], &steps) != nil {
+		return nil
+	}
+	var list []catalog.Tier
+	for _, s := range steps {
+		input, output := perMillion(s.Input, 1), perMillion(s.Output, 1)
+		if len(s.Range) == 0 || input == nil || output == nil {
+			continue
+		}
+		list = append(list, catalog.Tier{Above: whole(&s.Range[0]), Input: *input, Output: *output, CacheRead: perMillion(s.CacheRead, 1)})
+	}
+	sortTiers(list)
+	return list
+}
+
+func sortTiers(list []catalog.Tier) {
+	slices.SortFunc(list, func(a, b catalog.Tier) int { return int(a.Above - b.Above) })
+}
+
+// abilities are those that the list affirms: what it does not mention is not known, and common things are assumed.
+func (e liteLLMEntry) abilities(op llm.Op) llm.Abilities {
+	if op == llm.Embed {
+		return 0
+	}
+	all := llm.JSONMode
+	for name, ability := range map[string]llm.Abilities{
+		"supports_function_calling": llm.Tools, "supports_parallel_function_calling": llm.Tools | llm.ParallelTools,
+		"supports_vision": llm.Vision, "supports_pdf_input": llm.Files, "supports_audio_input": llm.AudioIn,
+		"supports_response_schema": llm.JSONSchema, "supports_reasoning": llm.Reasoning,
+	} {
+		var yes bool
+		if json.Unmarshal(e.fields[name], &yes) == nil && yes {
+			all |= ability
+		}
+	}
+	return all
+}

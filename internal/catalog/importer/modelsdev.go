@@ -1,0 +1,184 @@
+package importer
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"fairlead/internal/catalog"
+	"fairlead/internal/llm"
+	"fairlead/internal/money"
+)
+
+// modelsDevProviders are our names of those that the list knows under others. Plans by subscription, such as those for
+// coding, have other names there and are left out by that.
+var modelsDevProviders = map[string]string{
+	"openai": "openai", "anthropic": "anthropic", "google": "gemini", "google-vertex": "vertex", "google-vertex-anthropic": "vertex",
+	"amazon-bedrock": "bedrock", "azure": "azure", "mistral": "mistral", "xai": "xai", "groq": "groq", "togetherai": "together",
+	"fireworks-ai": "fireworks", "deepinfra": "deepinfra", "deepseek": "deepseek", "cohere": "cohere", "alibaba": "alibaba",
+	"openrouter": "openrouter", "perplexity": "perplexity", "sambanova": "sambanova", "cerebras": "cerebras", "moonshotai": "moonshot",
+	"minimax": "minimax", "zai": "zai", "voyage": "voyage", "jina": "jina", "ai21": "ai21", "llama": "meta", "stepfun": "stepfun",
+	"upstage": "upstage", "xiaomi": "xiaomi",
+}
+
+// readModelsDev reads an object of providers with their models. Money is dollars for a million tokens.
+func readModelsDev(text []byte) ([]Row, error) {
+	var providers map[string]json.RawMessage
+	if err := json.Unmarshal(text, &providers); err != nil {
+		return nil, fmt.Errorf("%w: %w", errShape, err)
+	}
+	var rows []Row
+	for _, id := range slices.Sorted(maps.Keys(providers)) {
+		name := modelsDevProviders[id]
+		var provider struct {
+			Models map[string]json.RawMessage `json:"models"`
+		}
+		if name == "" || json.Unmarshal(providers[id], &provider) != nil {
+			continue
+		}
+		for _, key := range slices.Sorted(maps.Keys(provider.Models)) {
+			m := modelsDevModel{ID: key}
+			if json.Unmarshal(provider.Models[key], &m) == nil {
+				rows = append(rows, m.row(name))
+			}
+		}
+	}
+	return rows, nil
+}
+
+type modelsDevModel struct {
+	ID               string `json:"id"`
+	Family           string `json:"family"`
+	Attachment       bool   `json:"attachment"`
+	Reasoning        bool   `json:"reasoning"`
+	ToolCall         bool   `json:"tool_call"`
+	StructuredOutput bool   `json:"structured_output"`
+	Status           string `json:"status"`
+	Modalities       struct {
+		Input  []string `json:"input"`
+		Output []string `json:"output"`
+	} `json:"modalities"`
+	Limit struct {
+		Context *float64 `json:"context"`
+		Output  *float64 `json:"output"`
+	} `json:"limit"`
+	Cost     *modelsDevCost `json:"cost"`
+	Provider struct {
+		Shape string `json:"shape"`
+	} `json:"provider"`
+	Experimental struct {
+		Modes map[string]struct {
+			Cost *modelsDevCost `json:"cost"`
+		} `json:"modes"`
+	} `json:"experimental"`
+}
+
+type modelsDevCost struct {
+	Input       *float64        `json:"input"`
+	Output      *float64        `json:"output"`
+	CacheRead   *float64        `json:"cache_read"`
+	CacheWrite  *float64        `json:"cache_write"`
+	InputAudio  *float64        `json:"input_audio"`
+	OutputAudio *float64        `json:"output_audio"`
+	Tiers       []modelsDevTier `json:"tiers"`
+	Over200k    *modelsDevCost  `json:"context_over_200k"`
+}
+
+type modelsDevTier struct {
+	Tier struct {
+		Type string   `json:"type"`
+		Size *float64 `json:"size"`
+	} `json:"tier"`
+	modelsDevCost
+}
+
+func (m modelsDevModel) row(provider string) Row {
+	row := Row{
+		Provider: provider, ID: m.ID, Op: llm.Chat, Context: whole(m.Limit.Context), MaxOutput: whole(m.Limit.Output),
+		Deprecated: m.Status == "deprecated",
+	}
+	if m.Provider.Shape == "responses" {
+		row.Needs = "responses"
+	}
+	if m.embeds() {
+		row.Op, row.MaxOutput = llm.Embed, 0 // the list has the size of vectors there, now and then
+	} else {
+		row.Abilities = m.abilities()
+	}
+	row.Price = m.Cost.price(row.Op)
+	if fast := m.Experimental.Modes["fast"].Cost; fast != nil && row.Price != nil {
+		if f := factor(perMillion(fast.Input, 1e6), &row.Price.Input); f > 0 && f != 1000 && f <= 10_000 {
+			row.Price.Services = append(row.Price.Services, catalog.Service{Name: "fast", Factor: f})
+		}
+	}
+	return row
+}
+
+func (m modelsDevModel) embeds() bool {
+	return strings.Contains(m.Family, "embed") || strings.Contains(strings.ToLower(m.ID), "embed") || slices.Contains(m.Modalities.Output, "embedding")
+}
+
+func (m modelsDevModel) abilities() llm.Abilities {
+	all := llm.JSONMode
+	for _, one := range []struct {
+		has     bool
+		ability llm.Abilities
+	}{
+		{m.ToolCall, llm.Tools | llm.ParallelTools},
+		{m.StructuredOutput, llm.JSONSchema},
+		{m.Reasoning, llm.Reasoning},
+		{slices.Contains(m.Modalities.Input, "image"), llm.Vision},
+		{slices.Contains(m.Modalities.Input, "audio"), llm.AudioIn},
+		{slices.Contains(m.Modalities.Input, "pdf"), llm.Files},
+		{slices.Contains(m.Modalities.Output, "audio"), llm.AudioOut},
+	} {
+		if one.has {
+			all |= one.ability
+		}
+	}
+	return all
+}
+
+// price is nil where the list has none. Its tiers are those of tiers; context_over_200k is an older copy of one of them.
+func (c *modelsDevCost) price(op llm.Op) *catalog.Price {
+	base, ok := c.card(op)
+	if !ok {
+		return nil
+	}
+	p := &catalog.Price{
+		Input: base.Input, Output: base.Output, CacheRead: base.CacheRead, CacheWrite: base.CacheWrite,
+		AudioInput: base.AudioInput, AudioOutput: base.AudioOutput, Source: ModelsDev,
+	}
+	for _, t := range c.Tiers {
+		card, ok := t.card(op)
+		if card.Above = whole(t.Tier.Size); ok && t.Tier.Type == "context" && card.Above > 0 {
+			p.Tiers = append(p.Tiers, card)
+		}
+	}
+	if card, ok := c.Over200k.card(op); ok && len(c.Tiers) == 0 {
+		card.Above = 200_000
+		p.Tiers = append(p.Tiers, card)
+	}
+	sortTiers(p.Tiers)
+	return p
+}
+
+func (c *modelsDevCost) card(op llm.Op) (catalog.Tier, bool) {
+	if c == nil {
+		return catalog.Tier{}, false
+	}
+	rate := func(dollars *float64) *money.Rate { return perMillion(dollars, 1e6) }
+	input, output := rate(c.Input), rate(c.Output)
+	if op == llm.Embed && output == nil {
+		output = new(money.Rate(0))
+	}
+	if input == nil || output == nil {
+		return catalog.Tier{}, false
+	}
+	return catalog.Tier{
+		Input: *input, Output: *output, CacheRead: rate(c.CacheRead), CacheWrite: rate(c.CacheWrite),
+		AudioInput: rate(c.InputAudio), AudioOutput: rate(c.OutputAudio),
+	}, true
+}

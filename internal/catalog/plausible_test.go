@@ -1,0 +1,156 @@
+package catalog
+
+import (
+	"strings"
+	"testing"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/money"
+)
+
+// apart are offers that cost five times more or less than the middle one of their model, each looked at and found to be so.
+var apart = map[string]string{
+	"cerebras/gemma-4-31b-it":         "sells speed, at several times the price of others",
+	"azure/llama-3.1-70b-instruct":    "the list price of 2024, never lowered",
+	"azure/llama-3.1-8b-instruct":     "the list price of 2024, never lowered",
+	"deepinfra/llama-3.2-3b-instruct": "the host is that cheap with small models",
+	"azure/mistral-nemo":              "the vendor's list price, which hosts of the open weights undercut",
+	"mistral/mistral-nemo":            "the vendor's list price, which hosts of the open weights undercut",
+	"alibaba/qwen2.5-72b-instruct":    "the vendor asks far more than hosts of its open weights",
+	"alibaba/qwen2.5-7b-instruct":     "the vendor asks far more than hosts of its open weights",
+	"together/qwen2.5-7b-instruct":    "priced by size class, whatever others ask",
+	"alibaba/qwen3-30b-a3b":           "the vendor asks far more than hosts of its open weights",
+	"alibaba/qwen3.7-flash":           "one catalogue only; the router resells a cheaper host",
+}
+
+func TestProvidersOfAModelAskAboutTheSame(t *testing.T) {
+	t.Parallel()
+	c := defaults(t)
+	middle := map[string]int64{}
+	for _, m := range c.Models() {
+		middle[m.Name] = middlePrice(c, m.Name)
+	}
+	seen := map[string]bool{}
+	for _, o := range c.offers {
+		if o.Price == nil || o.Price.Source == localSource {
+			continue
+		}
+		name := o.Provider + "/" + o.Model
+		own, usual := typical(o.Price), middle[o.Model]
+		far := own != usual && (own >= 5*usual || usual >= 5*own)
+		if far && apart[name] == "" {
+			t.Errorf("%s asks %d where the middle offer of the model asks %d: a slip, or a case for the list", name, own, usual)
+		}
+		seen[name] = far
+	}
+	for name := range apart {
+		if !seen[name] {
+			t.Errorf("%s is in the list but is not far from others", name)
+		}
+	}
+}
+
+// middlePrice is the middle one of what providers ask.
+func middlePrice(c *Catalog, model string) int64 {
+	var others []Offer
+	for _, o := range c.offers {
+		if o.Model == model && o.Price != nil && o.Price.Source != localSource {
+			others = append(others, o)
+		}
+	}
+	if len(others) == 0 {
+		return 0
+	}
+	// Without a home the list price is the middle one.
+	p := index(map[string]*Model{model: {Name: model}}, others, "v").ListPrice(model)
+	return typical(p)
+}
+
+func TestEveryCardOfAPriceIsPlausible(t *testing.T) {
+	t.Parallel()
+	c := defaults(t)
+	for _, o := range c.offers {
+		if o.Price == nil {
+			continue
+		}
+		for _, period := range o.Price.History() {
+			card := period.Price
+			plausibleCard(t, o.Model+" at "+o.Provider, c.models[o.Model], &card)
+		}
+	}
+}
+
+func plausibleCard(t *testing.T, name string, m *Model, p *Price) {
+	t.Helper()
+	check := func(ok bool, rule string) {
+		if !ok {
+			t.Errorf("%s: %s", name, rule)
+		}
+	}
+	atLeast := func(r *money.Rate, least money.Rate) bool { return r == nil || *r >= least }
+	check(p.CacheWriteLong == nil || p.CacheWrite != nil, "keeping for an hour is dearer than a rate that is known")
+	check(atLeast(p.CacheWriteLong, or(p.CacheWrite, 0)), "keeping for an hour is no cheaper than for minutes")
+	check(p.CacheWriteLong == nil || *p.CacheWriteLong <= 4*p.Input, "keeping for an hour costs at most four times the input")
+	check(atLeast(p.AudioInput, p.Input) && atLeast(p.AudioOutput, p.Output), "sound is no cheaper than text")
+	check(p.AudioInput == nil || m.Abilities.Has(llm.AudioIn), "only models that hear have a rate for sound")
+	check(p.PerRequest >= 0 && p.PerRequest <= money.Dollar/10, "a fee per request is of this world")
+	below := p.Base()
+	for _, tier := range p.Tiers {
+		check(tier.Above > below.Above && tier.Input > below.Input && tier.Output >= below.Output, "tiers rise")
+		check(atLeast(tier.CacheRead, or(below.CacheRead, 0)), "reading a cache is dearer in a higher tier")
+		check((tier.CacheWriteLong == nil) == (p.CacheWriteLong == nil), "all tiers know the hour's rate, or none does")
+		below = tier
+	}
+	names := map[string]bool{}
+	for _, s := range p.Services {
+		check(!names[s.Name] && !ordinary(s.Name), "a service tier has a name of its own")
+		check(s.Factor != 1000 && s.Factor >= 250 && s.Factor <= 6000, "a service tier costs a quarter to six times")
+		check(s.Name != "flex" || s.Factor < 1000, "flex is cheaper")
+		check(s.Name != "priority" || s.Factor > 1000, "priority is dearer")
+		names[s.Name] = true
+	}
+	for _, h := range p.Hours {
+		check(h.Factor < 1000, "the list price is that of the dearest hours")
+	}
+}
+
+func TestVendorsOwnModelsHavePrices(t *testing.T) {
+	t.Parallel()
+	c := defaults(t)
+	for _, m := range c.Models() {
+		if m.Home == "" {
+			continue
+		}
+		o, ok := c.Offer(m.Home, m.Name)
+		if !ok || (o.Price == nil) == (o.Unpriced == "") {
+			t.Errorf("%s at its home %s has neither a price nor a reason for having none", m.Name, m.Home)
+		}
+	}
+}
+
+// A floating alias means another model tomorrow, at another price.
+func TestAliasesAreNeverPriced(t *testing.T) {
+	t.Parallel()
+	c := defaults(t)
+	oneVersionOnly := map[string]bool{ // what the vendor calls this very version
+		"claude-3-5-haiku": true, "claude-3-7-sonnet": true, "gpt-5-chat": true, "gpt-5.1-chat": true, "gpt-5.2-chat": true, "gpt-5.3-chat": true,
+	}
+	for _, o := range c.offers {
+		if c.models[o.Model].Op == llm.Moderate {
+			continue // people call it by its alias, and it costs the same whichever version answers
+		}
+		if strings.HasSuffix(o.Upstream, "latest") && !oneVersionOnly[o.Model] && o.Price != nil {
+			t.Errorf("%s at %s is priced under the alias %s", o.Model, o.Provider, o.Upstream)
+		}
+	}
+}
+
+func TestNarrowedModelsCanWriteWhatTheyHold(t *testing.T) {
+	t.Parallel()
+	c := defaults(t)
+	for _, o := range c.offers {
+		if m := c.At(o); m.MaxOutput > m.Context && m.Context > 0 {
+			t.Errorf("%s at %s writes %d tokens into a window of %d", o.Model, o.Provider, m.MaxOutput, m.Context)
+		}
+	}
+}

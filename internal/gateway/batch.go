@@ -1,0 +1,81 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"golang.org/x/sync/errgroup"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/provider"
+)
+
+// Batches divides embeddings requests that a provider cannot take at once, and joins the answers.
+type Batches interface {
+	// Split divides a request into requests of at most most inputs, in order.
+	Split(req *llm.Request, most int) ([]*llm.Request, error)
+	// Join makes one answer of the answers to the parts, in their order.
+	Join(req *llm.Request, parts []llm.Event) (llm.Event, error)
+}
+
+// batchCalls is how many parts of one request are under way at a time.
+const batchCalls = 4
+
+// tooMany reports whether the request has more inputs than one call takes.
+func tooMany(c *provider.Call) bool {
+	most := c.Target.EmbedBatch
+	return c.Request.Op == llm.Embed && most > 0 && c.Request.Inputs > most
+}
+
+// openBatches makes the calls of a divided request. One that fails fails them all: half the vectors are no answer.
+func (a *answer) openBatches(ctx context.Context, p *provider.Provider) error {
+	requests, err := a.gateway.Batches.Split(a.call.Request, a.target.EmbedBatch)
+	if err != nil {
+		return err
+	}
+	parts := make([]llm.Event, len(requests))
+	calls, ctx := errgroup.WithContext(ctx)
+	calls.SetLimit(batchCalls)
+	for i, req := range requests {
+		calls.Go(func() (err error) {
+			call := *a.call
+			call.Request, call.Warnings = req, nil
+			parts[i], err = a.gateway.embed(ctx, p, &call)
+			return err
+		})
+	}
+	if err := calls.Wait(); err != nil {
+		return err
+	}
+	whole, err := a.gateway.Batches.Join(a.call.Request, parts)
+	if err != nil {
+		return err
+	}
+	a.attempt().Status = http.StatusOK
+	a.call.Warn("sent in %d parts: %s takes at most %d inputs at a time", len(parts), p.Name, a.target.EmbedBatch)
+	a.pending = []llm.Event{whole}
+	a.next = func() (llm.Event, error, bool) { return llm.Event{}, nil, false }
+	a.watchSilence()
+	return nil
+}
+
+// embed makes one embeddings call and reads its answer.
+func (g *Gateway) embed(ctx context.Context, p *provider.Provider, call *provider.Call) (llm.Event, error) {
+	req, err := p.Embed.NewRequest(ctx, call)
+	if err != nil {
+		return llm.Event{}, err
+	}
+	resp, err := g.send(p, req)
+	if err != nil {
+		return llm.Event{}, err
+	}
+	defer func() { _ = resp.Body.Close() }() // what matters of it has been read
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return llm.Event{}, p.Embed.Failure(call, resp)
+	}
+	for ev, err := range p.Embed.Events(call, resp) {
+		return keep(ev), err
+	}
+	return llm.Event{}, &llm.Error{Kind: llm.UpstreamMalformed, Message: fmt.Sprintf("%s sent an empty answer", p.Name)}
+}

@@ -1,0 +1,45 @@
+package gateway
+
+import (
+	"testing"
+
+	"fairlead/internal/catalog"
+	"fairlead/internal/llm"
+	"fairlead/internal/provider"
+	"fairlead/internal/token"
+	"fairlead/internal/wire/chat"
+)
+
+func TestOwnCountIsExactWhereTheVocabularyIsPublished(t *testing.T) {
+	t.Parallel()
+	body := []byte(`{"model":"auto","messages":[{"role":"user","content":"tiktoken is great!"},{"role":"user","content":"antidisestablishmentarianism"}]}`)
+	req, err := chat.Format{}.DecodeRequest(llm.Chat, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Measure()
+	x := &exchange{op: llm.Chat, format: chat.Format{}, req: req, counter: token.NewCounter()}
+	// 6 tokens for either text in o200k, by OpenAI's own cookbook; 4 for each message and 3 for the prompt.
+	const want = 6 + 6 + 2*4 + 3
+	gpt := &provider.Target{Model: &catalog.Model{Vendor: "OpenAI", Name: "gpt-4o"}}
+	if u := x.ownCount(gpt, 5); u.Input != want || u.Output != 5 || !u.Estimated {
+		t.Errorf("%+v, want %d tokens of input", u, want)
+	}
+	llama := &provider.Target{Model: &catalog.Model{Vendor: "Meta", Name: "llama-3.3-70b-instruct"}}
+	if u := x.ownCount(llama, 0); u.Input < want/2 || u.Input > want*2 || !u.Estimated {
+		t.Errorf("an estimate of %d tokens for what is about %d", u.Input, want)
+	}
+}
+
+func TestMostUsageIsAboveTheEstimate(t *testing.T) {
+	t.Parallel()
+	req, err := chat.Format{}.DecodeRequest(llm.Chat, []byte(`{"model":"m","messages":[{"role":"user","content":"12345 67890 éàü 日本 base64=="}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Measure()
+	m := &catalog.Model{Vendor: "Google", Name: "gemini-2.5-pro"}
+	if most, about := tokens(m).Most(token.PromptOf(req)), tokens(m).Prompt(token.PromptOf(req)); most <= about {
+		t.Errorf("at most %d, but about %d", most, about)
+	}
+}

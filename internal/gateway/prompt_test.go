@@ -1,0 +1,187 @@
+package gateway_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"fairlead/internal/account"
+	"fairlead/internal/llm"
+	"fairlead/internal/mockprovider"
+	"fairlead/internal/money"
+	"fairlead/internal/requestlog"
+)
+
+const prompt = `{"model":"large","prompt":"hello"}`
+
+func TestAPromptIsAnsweredAndOnRecord(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+
+	got := k.post("/completions", prompt)
+
+	body := got.json(t)
+	if got.status != 200 || body["model"] != "large" || body["object"] != "text_completion" {
+		t.Fatalf("got %d %s", got.status, got.body)
+	}
+	if text := body["choices"].([]any)[0].(map[string]any)["text"]; text != "Hello from large-2026." {
+		t.Errorf("text %q", text)
+	}
+	if calls := k.beta.Calls(); len(calls) != 1 || calls[0].Path != "/v1/completions" || len(k.alpha.Calls()) != 0 {
+		t.Errorf("a bare prompt belongs to the provider that takes one")
+	}
+	e := k.entry()
+	if e.Endpoint != "completions" || e.Model != "large" || e.Provider != "beta" || e.Outcome != requestlog.OK || e.Preview != "hello" || e.Finish != "stop" {
+		t.Errorf("entry %+v", e)
+	}
+	if (e.Usage != llm.Usage{Input: 11, Output: 4}) || e.Cost == nil || *e.Cost != money.Amount(11*3000+4*9000) {
+		t.Errorf("usage %+v, cost %v", e.Usage, e.Cost)
+	}
+}
+
+func TestAPromptIsStreamed(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	for options, wantUsage := range map[string]bool{`{"include_usage":true}`: true, `null`: false} {
+		got := k.post("/completions", `{"model":"large","prompt":"hello","stream":true,"stream_options":`+options+`}`)
+
+		text, usages := "", 0
+		for line := range strings.SplitSeq(got.body, "\n\n") {
+			data, ok := strings.CutPrefix(line, "data: {")
+			if !ok {
+				continue
+			}
+			var c struct {
+				Object, Model string
+				Choices       []struct{ Text string }
+				Usage         json.RawMessage
+			}
+			if err := json.Unmarshal([]byte("{"+data), &c); err != nil || c.Object != "text_completion" || c.Model != "large" {
+				t.Fatalf("%s: %v", line, err)
+			}
+			if c.Usage != nil {
+				usages++
+			}
+			for _, choice := range c.Choices {
+				text += choice.Text
+			}
+		}
+		if text != "Hello from large-2026." || !strings.HasSuffix(got.body, "data: [DONE]\n\n") || (usages == 1) != wantUsage {
+			t.Errorf("%s: %q, %d usages\n%s", options, text, usages, got.body)
+		}
+		if e := k.entry(); e.Usage.Output != 4 || e.Usage.Estimated || e.TTFT <= 0 || !e.Stream {
+			t.Errorf("entry %+v", e)
+		}
+	}
+}
+
+func TestAutoForAPromptChoosesAmongThoseWhoTakeOne(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+
+	got := k.post("/completions", `{"model":"auto:cost","prompt":"hello"}`)
+
+	if got.status != 200 || got.header.Get("X-Fairlead-Provider") != "beta" || got.header.Get("X-Fairlead-Model") != "large" {
+		t.Errorf("got %d %s from %s", got.status, got.body, got.header.Get("X-Fairlead-Provider"))
+	}
+	if got := k.post("/completions", `{"model":"small","prompt":"hello"}`); got.status != 400 || got.code(t) != "NO_ROUTE" || !strings.Contains(got.body, "model for chat") {
+		t.Errorf("a model that takes no bare prompt: %d %s", got.status, got.body)
+	}
+}
+
+func TestAPromptIsBoundedByTheBudget(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	k.keys.grant.Key.Budget = &account.Budget{Amount: money.Amount(20_000_000), Period: account.Total} // two cents
+
+	got := k.post("/completions", prompt)
+
+	if got.status != 200 || !strings.Contains(string(k.beta.Calls()[0].Body), `"max_tokens":`) {
+		t.Errorf("got %d %s", got.status, got.body)
+	}
+	if !strings.Contains(got.header.Get("X-Fairlead-Warnings"), "max_tokens set to") {
+		t.Errorf("nobody was told: %q", got.header.Get("X-Fairlead-Warnings"))
+	}
+	if got := k.post("/completions", `{"model":"large","prompt":"hello","max_tokens":8000,"n":4}`); got.code(t) != "BUDGET_EXCEEDED" {
+		t.Errorf("four long answers: %d %s", got.status, got.body)
+	}
+}
+
+func TestPromptsAndModerationsFailInTheUsualShape(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	for _, tc := range []struct {
+		path, body string
+		b          mockprovider.Behaviour
+		status     int
+		code       string
+	}{
+		{"/completions", `{"model":"large"}`, mockprovider.Behaviour{}, 400, "INVALID_REQUEST"},
+		{"/completions", `{"model":"nobody","prompt":"a"}`, mockprovider.Behaviour{}, 404, "MODEL_NOT_FOUND"},
+		{"/completions", prompt, mockprovider.Fail(500), 502, "PROVIDER_UPSTREAM_ERROR"},
+		{"/completions", prompt, mockprovider.Behaviour{Body: []byte(`{"choices":[]}`)}, 502, "PROVIDER_UPSTREAM_ERROR"},
+		{"/moderations", `{"model":"judge"}`, mockprovider.Behaviour{}, 400, "INVALID_REQUEST"},
+		{"/moderations", `{"input":"a"}`, mockprovider.Behaviour{}, 404, "MODEL_NOT_FOUND"}, // the default model is nobody's here
+		{"/moderations", `{"model":"large","input":"a"}`, mockprovider.Behaviour{}, 400, "NO_ROUTE"},
+		{"/moderations", `{"model":"judge","input":"a"}`, mockprovider.Fail(503), 502, "PROVIDER_UPSTREAM_ERROR"},
+		{"/moderations", `{"model":"judge","input":["a","b"]}`, mockprovider.Behaviour{Body: []byte(`{"results":[{}]}`)}, 502, "PROVIDER_UPSTREAM_ERROR"},
+		{"/chat/completions", withModel("judge"), mockprovider.Behaviour{}, 400, "NO_ROUTE"},
+		{"/embeddings", `{"model":"judge","input":"a"}`, mockprovider.Behaviour{}, 400, "NO_ROUTE"},
+	} {
+		k.beta.Always(tc.b)
+		if got := k.post(tc.path, tc.body); got.status != tc.status || got.code(t) != tc.code {
+			t.Errorf("%s %s: %d %s, want %d %s", tc.path, tc.body, got.status, got.body, tc.status, tc.code)
+		}
+	}
+}
+
+func TestAModerationIsFreeAndNotEstimated(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+
+	got := k.post("/moderations", `{"model":"auto","input":["one","two"],"provider":{"only":["beta"]}}`)
+
+	body := got.json(t)
+	if got.status != 200 || body["model"] != "judge" || len(body["results"].([]any)) != 2 || body["usage"] != nil {
+		t.Fatalf("got %d %s", got.status, got.body)
+	}
+	if sent := string(k.beta.Calls()[0].Body); !strings.Contains(sent, `"model":"judge-2026"`) || strings.Contains(sent, "only") {
+		t.Errorf("sent %s", sent)
+	}
+	e := k.entry()
+	if e.Endpoint != "moderations" || e.Preview != "one" || e.Outcome != requestlog.OK || e.Usage != (llm.Usage{}) || e.Cost == nil || *e.Cost != 0 {
+		t.Errorf("entry %+v, usage %+v, cost %v", e, e.Usage, e.Cost)
+	}
+}
+
+func TestAModerationWithAPriceIsBilled(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	beta, _ := k.snapshot.Provider("beta")
+	judge, _ := beta.Target("judge")
+	judge.Price.Input = money.PerMillion(0.1)
+	k.beta.Then(mockprovider.Behaviour{Usage: `{"prompt_tokens":9,"total_tokens":9,"completion_tokens":0}`}, mockprovider.Behaviour{})
+
+	k.post("/moderations", `{"model":"judge","input":"one two three"}`)
+	if e := k.entry(); (e.Usage != llm.Usage{Input: 9}) || *e.Cost != 900 {
+		t.Errorf("told: %+v, %v", e.Usage, *e.Cost)
+	}
+	k.post("/moderations", `{"model":"judge","input":"one two three"}`)
+	if e := k.entry(); !e.Usage.Estimated || e.Usage.Input == 0 || e.Usage.Output != 0 || *e.Cost == 0 {
+		t.Errorf("not told: %+v, %v", e.Usage, *e.Cost)
+	}
+}
+
+func TestAProviderWithoutTheOperationIsPassedOver(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	alpha, _ := k.snapshot.Provider("alpha")
+	large, _ := alpha.Target("large")
+	large.Completes = true // as a mistaken configuration might say
+
+	got := k.post("/completions", prompt)
+
+	if got.status != 200 || got.header.Get("X-Fairlead-Provider") != "beta" || got.header.Get("X-Fairlead-Decision") != "fallback" {
+		t.Errorf("got %d %s", got.status, got.body)
+	}
+}

@@ -1,0 +1,114 @@
+package gateway_test
+
+import (
+	"strings"
+	"testing"
+
+	"fairlead/internal/mockprovider"
+	"fairlead/internal/money"
+	"fairlead/internal/requestlog"
+)
+
+// The target writes up to 8000 tokens and asks $2 per million tokens of input and $8 per million of output. The request
+// has fewer than a hundred bytes, and a provider may add 20000 tokens of its own to it.
+func TestUsageIsTakenAsToldOrCountedByUs(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		usage string
+		want  money.Amount // 0 where our own count must stand
+	}{
+		// 11 × 2/M = 22000; 3 × 8/M = 24000
+		"told": {`{"prompt_tokens":11,"completion_tokens":3,"total_tokens":14}`, 46_000},
+		// 11 × 2/M = 22000
+		"nothing written": {`{"prompt_tokens":11,"completion_tokens":0,"total_tokens":11}`, 22_000},
+		// 11 × 2/M = 22000; 8000 × 8/M = 64000000
+		"all that the model can write": {`{"prompt_tokens":11,"completion_tokens":8000,"total_tokens":8011}`, 64_022_000},
+		// 20000 × 2/M = 40000000; 3 × 8/M = 24000
+		"a prompt that the provider added to": {`{"prompt_tokens":20000,"completion_tokens":3,"total_tokens":20003}`, 40_024_000},
+
+		"missing":                           {"none", 0},
+		"null":                              {`null`, 0},
+		"empty":                             {`{}`, 0},
+		"no object":                         {`"many"`, 0},
+		"all zero":                          {`{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0}`, 0},
+		"a prompt that nobody read":         {`{"prompt_tokens":0,"completion_tokens":3,"total_tokens":3}`, 0},
+		"a negative prompt":                 {`{"prompt_tokens":-11,"completion_tokens":3,"total_tokens":-8}`, 0},
+		"a negative output":                 {`{"prompt_tokens":11,"completion_tokens":-3,"total_tokens":8}`, 0},
+		"a negative part":                   {`{"prompt_tokens":11,"completion_tokens":3,"prompt_tokens_details":{"cached_tokens":-4}}`, 0},
+		"half a token":                      {`{"prompt_tokens":11.5,"completion_tokens":3,"total_tokens":14.5}`, 0},
+		"a prompt beyond the context":       {`{"prompt_tokens":100001,"completion_tokens":3,"total_tokens":100004}`, 0},
+		"a prompt longer than what we sent": {`{"prompt_tokens":30000,"completion_tokens":3,"total_tokens":30003}`, 0},
+		"a cached prompt beyond the context": {
+			`{"prompt_tokens":100001,"completion_tokens":3,"total_tokens":100004,"prompt_tokens_details":{"cached_tokens":100000}}`, 0,
+		},
+		"more output than the model can write": {`{"prompt_tokens":11,"completion_tokens":8002,"total_tokens":8013}`, 0},
+		"more than anybody can count":          {`{"prompt_tokens":11,"completion_tokens":9000000000000000000,"total_tokens":1}`, 0},
+	} {
+		for kind, body := range map[string]string{"whole": hello, "streamed": streaming("large")} {
+			t.Run(name+", "+kind, func(t *testing.T) {
+				t.Parallel()
+				k := newKit(t)
+				k.alpha.Always(mockprovider.Behaviour{Usage: tc.usage})
+				k.beta.Always(mockprovider.Fail(503))
+				k.post("/chat/completions", body)
+				e := k.entry()
+				checkCost(t, e, tc.want)
+				if tc.want == 0 && e.Usage.Output == 0 {
+					t.Error("we count no output")
+				}
+			})
+		}
+	}
+}
+
+// The target asks $0.02 per million tokens.
+func TestUsageOfEmbeddingsIsTakenAsToldOrCountedByUs(t *testing.T) {
+	t.Parallel()
+	const vectors = `{"object":"list","data":[{"object":"embedding","index":0,"embedding":[0.1,0.2]}],"model":"embed-2026"USAGE}`
+	for name, tc := range map[string]struct {
+		usage string
+		want  money.Amount // 0 where our own count must stand
+	}{
+		// 8 × 0.02/M = 160
+		"told":                        {`,"usage":{"prompt_tokens":8,"total_tokens":8}`, 160},
+		"a total alone":               {`,"usage":{"total_tokens":8}`, 160},
+		"missing":                     {``, 0},
+		"a prompt that nobody read":   {`,"usage":{"prompt_tokens":0,"total_tokens":0}`, 0},
+		"negative":                    {`,"usage":{"prompt_tokens":-8,"total_tokens":-8}`, 0},
+		"a prompt beyond the context": {`,"usage":{"prompt_tokens":100001,"total_tokens":100001}`, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := newKit(t)
+			k.beta.Always(mockprovider.Behaviour{Body: []byte(strings.Replace(vectors, "USAGE", tc.usage, 1))})
+			k.post("/embeddings", `{"model":"embed","input":"What does this cost?"}`)
+			checkCost(t, k.entry(), tc.want)
+		})
+	}
+}
+
+// checkCost compares the cost of an entry with the wanted one; 0 wants a cost by our own count that says so.
+func checkCost(t *testing.T, e *requestlog.Entry, want money.Amount) {
+	t.Helper()
+	if e.Cost == nil || e.Bill == nil {
+		t.Fatalf("no cost: %+v", e.Usage)
+	}
+	var sum money.Amount
+	var tokens int64
+	for _, row := range e.Bill.Rows {
+		sum = sum.Add(row.Amount)
+		tokens += row.Tokens
+	}
+	if sum != *e.Cost || tokens != e.Usage.Total() {
+		t.Errorf("the rows have %d tokens for %d, the entry %d for %d", tokens, sum, e.Usage.Total(), *e.Cost)
+	}
+	if want > 0 {
+		if *e.Cost != want || e.Usage.Estimated {
+			t.Errorf("%d nano-dollars for %+v, want %d as told", *e.Cost, e.Usage, want)
+		}
+		return
+	}
+	if u := e.Usage; !u.Estimated || u.Input <= 0 || u.Input > 100 || u.Output > 100 || *e.Cost <= 0 {
+		t.Errorf("%d nano-dollars for %+v, want our own count", *e.Cost, e.Usage)
+	}
+}

@@ -1,0 +1,46 @@
+package llm
+
+import "encoding/json"
+
+// PieceKind says which fields of a Piece count.
+type PieceKind string
+
+// The kinds of pieces, in the order in which an answer has them. Text, thinking and calls may take turns.
+const (
+	BeginPiece     PieceKind = "begin"     // ID, Model
+	TextPiece      PieceKind = "text"      // Text
+	ThinkingPiece  PieceKind = "thinking"  // Text
+	SealPiece      PieceKind = "seal"      // Thinking: the block of thinking just told is over; its Text is not repeated
+	RefusalPiece   PieceKind = "refusal"   // Text
+	CallPiece      PieceKind = "call"      // Index, Call: begins a tool call; its Arguments may be there already
+	ArgumentsPiece PieceKind = "arguments" // Index, Text: goes on with the arguments of call Index
+	FinishPiece    PieceKind = "finish"    // Finish, StopSequence
+	UsagePiece     PieceKind = "usage"     // Usage: totals, the latest counts
+)
+
+// Piece is a part of an answer in our own words, on its way from a provider of one format to a caller of another. A whole
+// answer is a short stream of pieces. An answer without a FinishPiece for every choice is not complete.
+type Piece struct {
+	Kind   PieceKind
+	Choice int // which answer it belongs to, where several were asked for
+
+	ID    string // the provider's name for the answer; may be empty
+	Model string // the model that the provider says it runs; may be empty
+
+	Text     string
+	Thinking *Thinking
+
+	Index int // of the tool call among those of its choice, from 0
+	Call  *ToolCall
+
+	Finish       string // stop, length, tool_calls, content_filter
+	StopSequence string // the caller's stop text that was met, where the provider tells
+	Usage        *Usage
+}
+
+// Vectors is the answer to an embeddings request in our own words.
+type Vectors struct {
+	Data  []json.RawMessage // one JSON list of numbers for each input, in order, as the provider wrote them
+	Usage *Usage            // nil when the provider tells none
+	Model string
+}

@@ -1,0 +1,189 @@
+package llm
+
+import (
+	"bytes"
+	"unicode/utf16"
+	"unicode/utf8"
+	"unsafe"
+)
+
+const (
+	sampleSpans   = 40
+	sampleWindows = 64
+	sampleWindow  = 64      // bytes
+	wholeSample   = 4 << 10 // bytes of a prompt that is measured whole
+)
+
+// Sample remembers where the texts of a prompt lie in the body, or a selection of them that stands for all. A decoder that
+// walks a body without decoding its strings has no time to count what they consist of; Request.Measure does that later, and
+// looks at parts of a long prompt only. The zero value is empty.
+type Sample struct {
+	spans [sampleSpans]span
+	count int32
+	shift uint8 // texts are remembered that hold a byte whose place in all texts is a multiple of 1<<shift
+	at    int32 // where in all texts the next one begins
+}
+
+// span is a text in the body.
+type span struct{ start, end, at int32 }
+
+// Equal reports whether both have taken in the same.
+func (s Sample) Equal(other Sample) bool { return s == other }
+
+// Add takes in the text body[start:end], as it stands in JSON without its quotes.
+func (s *Sample) Add(start, end int) {
+	one := span{start: int32(start), end: int32(end), at: s.at}
+	s.at += one.end - one.start
+	if !one.holds(s.shift) {
+		return
+	}
+	if s.count == sampleSpans {
+		s.thin()
+		if !one.holds(s.shift) {
+			return
+		}
+	}
+	s.spans[s.count] = one
+	s.count++
+}
+
+// holds reports whether a multiple of 1<<shift lies in the span: long texts have a better chance than short ones.
+func (p span) holds(shift uint8) bool {
+	return p.first(shift) < p.at+p.end-p.start
+}
+
+// first is the first multiple of 1<<shift that is not before the span.
+func (p span) first(shift uint8) int32 { return (p.at + 1<<shift - 1) >> shift << shift }
+
+// thin forgets texts until at most half of the places are taken, and one.
+func (s *Sample) thin() {
+	for s.at>>s.shift > sampleSpans/2 {
+		s.shift++
+	}
+	kept := s.spans[:0]
+	for _, one := range s.spans {
+		if one.holds(s.shift) {
+			kept = append(kept, one)
+		}
+	}
+	s.count = int32(len(kept))
+}
+
+// Measure fills Text from the sample that the decoder took. It does nothing where the decoder counted the text itself.
+func (r *Request) Measure() {
+	s, all := &r.Sample, r.ASCIIBytes+r.NonASCIIBytes
+	if s.count == 0 || all == 0 {
+		return
+	}
+	var sum tally
+	if s.shift == 0 && s.at <= wholeSample {
+		for _, one := range s.spans[:s.count] {
+			sum.add(r.Body[one.start:one.end], 1, false)
+		}
+	} else {
+		s.windows(r.Body, &sum)
+	}
+	r.Sample = Sample{}
+	if sum.bytes > 0 {
+		for class, n := range sum.counts {
+			r.Text.Counts[class] += int32(max(0, n*float64(all)/sum.bytes+0.5))
+		}
+	}
+}
+
+// windows measures the prompt by one window for every so many bytes of it, each as heavy as what it stands for.
+func (s *Sample) windows(body []byte, sum *tally) {
+	shift := s.shift
+	for s.at>>shift > sampleWindows {
+		shift++ // fewer windows, where few texts are long
+	}
+	for _, one := range s.spans[:s.count] {
+		size := one.end - one.start
+		for at := one.first(shift); at < one.at+size; at += 1 << shift {
+			width := min(size, sampleWindow)
+			from := (at - one.at + stray(at, shift)) % (size - width + 1)
+			window := body[one.start+from : one.start+from+width]
+			sum.add(window, float64(int32(1)<<shift)/float64(width), from > 0)
+		}
+	}
+}
+
+// stray moves a window by up to 1<<shift bytes. It looks random, so that a text that repeats itself is not met at the same
+// place again and again, and is always the same.
+func stray(at int32, shift uint8) int32 {
+	return int32(uint64(at+1) * 0x9E3779B97F4A7C15 >> (64 - shift))
+}
+
+// tally is a sum of texts of different weight.
+type tally struct {
+	counts [Classes]float64
+	bytes  float64
+}
+
+// add measures a text as it stands in JSON. Its beginning may be cut.
+func (t *tally) add(raw []byte, weight float64, cut bool) {
+	var buffer [2 * sampleWindow]byte
+	text := raw
+	if bytes.IndexByte(raw, '\\') >= 0 {
+		text = unescape(buffer[:0], raw)
+	}
+	var one Text
+	one.measure(unsafe.String(unsafe.SliceData(text), len(text)), cut) // read and forgotten: no copy is needed
+	for class, n := range one.Counts {
+		t.counts[class] += float64(n) * weight
+	}
+	t.bytes += float64(len(text)) * weight
+}
+
+// unescape decodes a text. An escape that is cut off is left out.
+func unescape(dst, raw []byte) []byte {
+	for len(raw) > 0 {
+		if raw[0] != '\\' {
+			dst = append(dst, raw[0])
+			raw = raw[1:]
+			continue
+		}
+		if len(raw) < 2 || raw[1] == 'u' && len(raw) < len(`\u0000`) {
+			return dst
+		}
+		if raw[1] == 'u' {
+			r := hex4(raw[2:6])
+			raw = raw[6:]
+			if utf16.IsSurrogate(r) { // the halves of a pair stand for one character of four bytes
+				if r >= lowSurrogate {
+					continue
+				}
+				r = utf16.DecodeRune(r, lowSurrogate)
+			}
+			dst = utf8.AppendRune(dst, r)
+			continue
+		}
+		dst = append(dst, escaped(raw[1]))
+		raw = raw[2:]
+	}
+	return dst
+}
+
+const lowSurrogate = 0xDC00
+
+func escaped(c byte) byte {
+	switch c {
+	case 'n', 'r':
+		return '\n'
+	case 't':
+		return '\t'
+	}
+	return c
+}
+
+func hex4(b []byte) (r rune) {
+	for _, c := range b {
+		switch {
+		case c >= '0' && c <= '9':
+			r = r<<4 | rune(c-'0')
+		default:
+			r = r<<4 | rune(c|0x20-'a'+10)&0xF
+		}
+	}
+	return r
+}

@@ -1,0 +1,167 @@
+package llm
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+func TestTextCountsWhatItConsistsOf(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]map[Class]int32{
+		"":                 {},
+		"Hello World":      {Words: 2, Letters: 10, Capitals: 2},
+		"readBodyOf":       {Words: 1, Letters: 10, LongParts: 4, Capitals: 2, Humps: 2},
+		"a1 12345":         {Words: 1, Letters: 1, Numbers: 2, Digits: 6, Triples: 3, Joints: 1},
+		"a\n\n\tb  c":      {Words: 3, Letters: 3, Newlines: 1, Blanks: 2},
+		"x == {};":         {Words: 1, Letters: 1, Signs: 5, SignRuns: 2, SignTurns: 2},
+		"für":              {Words: 2, Letters: 2, Latin: 1},
+		"два слова":        {Cyrillic: 8, OtherWords: 2},
+		"λόγος שלום مرحبا": {Greek: 5, Hebrew: 4, Arabic: 5, OtherWords: 3},
+		"हिन्दी বাংলা":     {Devanagari: 6, Indic: 5, OtherWords: 2},
+		"ภาษา":             {Thai: 4},
+		"日本語のテスト。":         {Han: 3, Kana: 4, Symbols: 1},
+		"한국어 “x” 🙂":        {Hangul: 3, Words: 1, Letters: 1, Symbols: 2, Emoji: 1},
+	} {
+		var got Text
+		got.Add(text)
+		expected := Text{}
+		for class, n := range want {
+			expected.Counts[class] = n
+		}
+		if diff := cmp.Diff(expected, got); diff != "" {
+			t.Errorf("%q: %s", text, diff)
+		}
+	}
+}
+
+// A long text is measured by a part of it: the figures must stay near those of the whole.
+func TestLongTextsAreMeasuredByBlocks(t *testing.T) {
+	t.Parallel()
+	line := "The harbour master asked 3 times why the line (12 mm) chafed; wir wissen es nicht. Это не важно.\n"
+	long := strings.Repeat(line, 2000)
+	var part, whole Text
+	part.Add(long)
+	whole.measure(long, false)
+	near(t, whole, part, 100, 0.06)
+}
+
+// near compares the classes that a text has at least so many of.
+func near(t *testing.T, want, got Text, least int32, within float64) {
+	t.Helper()
+	for class, n := range want.Counts {
+		if off := float64(got.Counts[class]-n) / float64(max(1, n)); n >= least && (off > within || off < -within) {
+			t.Errorf("class %d: %d, want about %d", class, got.Counts[class], n)
+		}
+	}
+}
+
+func TestSampleHoldsAllOfAShortPrompt(t *testing.T) {
+	t.Parallel()
+	texts := []string{"Say \"hi\" to é,\n\tplease\\now", "日本語 🙂", ""}
+	var want Text
+	req := Request{}
+	for i, s := range texts {
+		want.Add(s)
+		raw, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == 1 {
+			raw = []byte(`"日\u672c\u8a9e \ud83d\ude42"`)
+		}
+		add(&req, raw, s)
+	}
+	req.Measure()
+	if diff := cmp.Diff(want, req.Text); diff != "" {
+		t.Error(diff)
+	}
+	before := req.Text
+	req.Measure()
+	if req.Text != before {
+		t.Error("measuring twice counts twice")
+	}
+}
+
+// add gives the request a text that stands in JSON as raw.
+func add(req *Request, raw []byte, text string) {
+	start := len(req.Body)
+	req.Body = append(req.Body, raw...)
+	req.Sample.Add(start+1, len(req.Body)-1)
+	req.ASCIIBytes += len(text) // the sum is all that counts here
+}
+
+func TestSampleStandsForALongPrompt(t *testing.T) {
+	t.Parallel()
+	prose := strings.Repeat("The harbour master asked why the line chafed. ", 3)
+	code := strings.Repeat("if err := readBody(x[12]); err != nil {\n\treturn err\n}\n", 4)
+	var want Text
+	req := Request{}
+	for range 700 {
+		for _, s := range []string{prose, code, "ключ и слово"} {
+			want.measure(s, false)
+			raw, err := json.Marshal(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			add(&req, raw, s)
+		}
+	}
+	req.Measure()
+	near(t, want, req.Text, 10_000, 0.25)
+}
+
+// Whatever stands in a body, measuring stays sane.
+func TestSampleTakesAnything(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		var req Request
+		for _, piece := range rapid.SliceOfN(rapid.StringOfN(rapid.RuneFrom([]rune(`ab1 .\\\"u0nй日🙂`)), 0, 900, -1), 0, 200).Draw(t, "pieces") {
+			add(&req, []byte(`"`+piece+`"`), piece)
+		}
+		req.Measure()
+		for class, n := range req.Text.Counts {
+			if n < 0 || int(n) > req.ASCIIBytes+1 {
+				t.Fatalf("class %d is %d of %d bytes", class, n, req.ASCIIBytes)
+			}
+		}
+	})
+}
+
+func FuzzText(f *testing.F) {
+	f.Add("plain", []byte(`a\u00e9\n`))
+	f.Fuzz(func(t *testing.T, s string, raw []byte) {
+		var text Text
+		text.Add(s)
+		for class, n := range text.Counts {
+			if n < 0 || int(n) > len(s)*2 {
+				t.Errorf("class %d is %d of %d bytes", class, n, len(s))
+			}
+		}
+		req := Request{ASCIIBytes: len(raw), Body: raw}
+		req.Sample.Add(0, len(raw))
+		req.Measure()
+	})
+}
+
+func BenchmarkMeasure(b *testing.B) {
+	raw := []byte(strings.Repeat(`The harbour master asked why the line chafed.\nWe moved it through the \"other\" lead, and it held: `, 1000))
+	b.SetBytes(int64(len(raw)))
+	for b.Loop() {
+		req := Request{ASCIIBytes: len(raw), Body: raw}
+		req.Sample.Add(0, len(raw))
+		req.Measure()
+	}
+}
+
+func BenchmarkTextAdd(b *testing.B) {
+	text := strings.Repeat("The harbour master asked why the line chafed.\nWe moved it. ", 130)
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		var t Text
+		t.Add(text)
+	}
+}

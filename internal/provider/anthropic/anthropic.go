@@ -1,0 +1,67 @@
+// Package anthropic is Anthropic and everybody else who speaks its Messages format: where they are, how they are called
+// and what their models do unlike each other. The format itself has a package of its own.
+package anthropic
+
+import (
+	"cmp"
+	"net/http"
+	"regexp"
+	"strings"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/provider"
+	"fairlead/internal/wire/messages"
+)
+
+const (
+	name    = "anthropic"
+	title   = "Anthropic"
+	address = "https://api.anthropic.com/v1"
+	version = "2023-06-01" // of the API; newer abilities come with headers of their own
+)
+
+// lacks is what the format has no place for.
+const lacks = llm.Logprobs | llm.ManyChoices | llm.AudioIn | llm.AudioOut
+
+// Vendor is Anthropic at its own address.
+var Vendor = provider.Vendor{
+	Name: name, Title: title, Format: messages.Name,
+	BaseURL: address, URLEnv: "ANTHROPIC_BASE_URL", Env: []string{"ANTHROPIC_API_KEY"},
+	New: func(s provider.Settings) *provider.Provider { return newProvider(name, title, address, s) },
+}
+
+// Plain is somebody else who speaks the format, at an address of their own.
+func Plain(name, title string) provider.Vendor {
+	return provider.Vendor{
+		Name: name, Title: title, Format: messages.Name,
+		New: func(s provider.Settings) *provider.Provider { return newProvider(name, title, "", s) },
+	}
+}
+
+func newProvider(name, title, address string, s provider.Settings) *provider.Provider {
+	name = cmp.Or(s.Name, name)
+	base := versioned(cmp.Or(s.BaseURL, address))
+	return &provider.Provider{
+		Name: name, Title: cmp.Or(title, name), BaseURL: base, Credentials: s.Credentials,
+		ModelsPath: "/models", Authorize: authorize, Targets: s.Narrowed(lacks, false),
+		Chat: conversation{settings: s, url: base + "/messages"},
+	}
+}
+
+var endsInVersion = regexp.MustCompile(`/v[0-9]+[a-z0-9]*$`)
+
+// versioned is the address with the API's version. The vendor's own tools are configured without it, ours with it.
+func versioned(base string) string {
+	base = strings.TrimRight(base, "/")
+	if endsInVersion.MatchString(base) {
+		return base
+	}
+	return base + "/v1"
+}
+
+func authorize(h http.Header, secret string) {
+	h.Set("Anthropic-Version", version)
+	if secret != "" {
+		h.Set("X-Api-Key", secret)
+	}
+}

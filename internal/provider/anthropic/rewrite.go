@@ -1,0 +1,133 @@
+package anthropic
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/tidwall/gjson"
+	"github.com/tidwall/sjson"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/provider"
+	"fairlead/internal/wire/messages"
+)
+
+// adaptation is what must change in a request of the same format so that the model takes it: its caller may have written
+// it for another one.
+type adaptation struct {
+	model
+	call *provider.Call
+	edit messages.Edit
+}
+
+func (m model) rewrite(c *provider.Call) []byte {
+	a := adaptation{model: m, call: c, edit: messages.Edit{
+		Model: c.Target.Upstream, Signer: m.signer(c.Target), Set: map[string][]byte{},
+	}}
+	a.length()
+	a.sampling()
+	if !m.guessed { // else the caller may know better
+		a.thinking()
+		a.effort()
+	}
+	body, lost := messages.Rewrite(c.Request, a.edit)
+	if lost && a.budgeted() {
+		c.Warn("thinking was switched off: some of the thinking in the history was signed by another provider")
+		a.edit.Set["thinking"] = []byte(`{"type":"disabled"}`)
+		body, _ = messages.Rewrite(c.Request, a.edit)
+	}
+	return body
+}
+
+// value returns a top-level member of the request.
+func (a *adaptation) value(name string) gjson.Result {
+	i := slices.IndexFunc(a.call.Request.Fields, func(f llm.Field) bool { return f.Name == name })
+	if i < 0 {
+		return gjson.Result{}
+	}
+	f := a.call.Request.Fields[i]
+	return gjson.ParseBytes(a.call.Request.Body[f.Value:f.End])
+}
+
+// length keeps the answer inside what the model writes.
+func (a *adaptation) length() {
+	if most := a.call.Target.Model.MaxOutput; most > 0 && a.call.Request.MaxOutput > most {
+		a.call.Warn("max_tokens was set to %d: the model writes no more", most)
+		a.edit.Set["max_tokens"] = strconv.AppendInt(nil, most, 10)
+	}
+}
+
+// sampling leaves out what a model with fixed sampling refuses: everything but the usual values.
+func (a *adaptation) sampling() {
+	if !a.FixedSampling || a.guessed && !a.call.Target.Model.FixedSampling {
+		return
+	}
+	for _, name := range a.call.Request.Sampling {
+		if v := a.value(name); name == "top_k" || v.Num < 0.99 || v.Num > 1 || name == "temperature" && v.Num != 1 {
+			a.edit.Drop = append(a.edit.Drop, name)
+			a.call.Warn("%s was left out: the model takes no sampling settings", name)
+		}
+	}
+}
+
+// thinking asks for thinking in the model's own way.
+func (a *adaptation) thinking() {
+	kind := a.value("thinking").Get("type").String()
+	always := a.ThinksByDefault && a.Off == ""
+	switch {
+	case kind == "":
+	case kind == disabled && always:
+		a.call.Warn("thinking was not switched off: the model always thinks")
+		a.edit.Drop = append(a.edit.Drop, "thinking")
+	case kind == disabled && a.ThinksByDefault && a.Off != disabled:
+		a.edit.Set["thinking"] = []byte(`{"type":"` + a.Off + `"}`)
+	case kind == disabled:
+	case a.Thinking == messages.NoThinking:
+		a.call.Warn("the model does not think: what was asked about thinking was left out")
+		a.edit.Drop = append(a.edit.Drop, "thinking")
+	case kind == "enabled" && a.Thinking == messages.AdaptiveThinking:
+		a.call.Warn("the budget of thinking was left out: the model decides how much it thinks")
+		a.edit.Set["thinking"] = []byte(`{"type":"adaptive"}`)
+	case kind == "adaptive" && a.Thinking == messages.BudgetThinking:
+		a.budget()
+	}
+}
+
+// budget stands for adaptive thinking at a model that must be told how much.
+func (a *adaptation) budget() {
+	const least = 1024
+	most := a.call.Request.MaxOutput * 4 / 5
+	if most < least {
+		a.call.Warn("thinking was left out: it needs more than %d tokens of output", least)
+		a.edit.Drop = append(a.edit.Drop, "thinking")
+		return
+	}
+	budget := min(most, 12<<10)
+	a.call.Warn("adaptive thinking was sent as a budget of %d tokens: the model must be told how much", budget)
+	a.edit.Set["thinking"] = []byte(`{"type":"enabled","budget_tokens":` + strconv.FormatInt(budget, 10) + `}`)
+}
+
+// budgeted reports whether the model is asked for a budget of thinking: then every turn with a call needs its own.
+func (a *adaptation) budgeted() bool {
+	kind := a.value("thinking").Get("type").String()
+	return a.Thinking == messages.BudgetThinking && kind != "" && kind != disabled && !slices.Contains(a.edit.Drop, "thinking")
+}
+
+// effort leaves out an effort that the model does not know.
+func (a *adaptation) effort() {
+	config := a.value("output_config")
+	effort := config.Get("effort").String()
+	if effort == "" || slices.Contains(a.Efforts, effort) {
+		return
+	}
+	rest, err := sjson.Delete(config.Raw, "effort")
+	if err != nil {
+		return
+	}
+	a.call.Warn("effort was left out: the model does not know this one")
+	if rest == "{}" {
+		a.edit.Drop = append(a.edit.Drop, "output_config")
+		return
+	}
+	a.edit.Set["output_config"] = []byte(rest)
+}

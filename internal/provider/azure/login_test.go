@@ -1,0 +1,225 @@
+package azure
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"fairlead/internal/catalog"
+	"fairlead/internal/llm"
+	"fairlead/internal/provider"
+	"fairlead/internal/wire/chat"
+)
+
+// service is a token service that answers what it is told to.
+type service struct {
+	mu    sync.Mutex
+	asked []*http.Request
+	forms []url.Values
+	say   func(n int) (status int, body string, err error)
+}
+
+func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	form, err := url.ParseQuery(string(body))
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	s.asked, s.forms = append(s.asked, r), append(s.forms, form)
+	n := len(s.asked)
+	s.mu.Unlock()
+	status, text, err := s.say(n)
+	if err != nil {
+		return nil, err
+	}
+	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(text)), Request: r}, nil
+}
+
+func answering(status int, body string) *service {
+	return &service{say: func(int) (int, string, error) { return status, body, nil }}
+}
+
+const secret = "entra:tenant-1:client-1:se:cret~1"
+
+func TestApplicationsSignIn(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		secret  string
+		options map[string]string
+	}{
+		"packed":  {secret, nil},
+		"options": {"se:cret~1", map[string]string{OptionTenant: "tenant-1", OptionClient: "client-1"}},
+	} {
+		entra := answering(200, `{"access_token":"eyJ.a.b","expires_in":3599,"token_type":"Bearer"}`)
+		p := New(provider.Settings{BaseURL: "https://res.test", Options: tc.options, Fetch: &http.Client{Transport: entra}, Now: noon})
+		for range 3 {
+			token, err := p.Login(t.Context(), tc.secret)
+			if err != nil || token != "eyJ.a.b" {
+				t.Fatalf("%s: %q, %v", name, token, err)
+			}
+		}
+		if len(entra.asked) != 1 || entra.asked[0].URL.String() != "https://login.microsoftonline.com/tenant-1/oauth2/v2.0/token" {
+			t.Errorf("%s: asked %d times", name, len(entra.asked))
+		}
+		form := entra.forms[0]
+		if form.Get("client_id") != "client-1" || form.Get("client_secret") != "se:cret~1" || form.Get("scope") != usualScope || form.Get("grant_type") != "client_credentials" {
+			t.Errorf("%s: sent %v", name, form)
+		}
+	}
+}
+
+func TestKeysAndTokensAreThemselves(t *testing.T) {
+	t.Parallel()
+	p := New(provider.Settings{BaseURL: "https://res.test", Options: map[string]string{OptionTenant: "t", OptionClient: "c"}})
+	for _, token := range []string{"eyJ.a.b", "Bearer opaque"} {
+		if got, err := p.Login(t.Context(), token); err != nil || got != token {
+			t.Errorf("%q became %q, %v", token, got, err)
+		}
+	}
+	plain := New(provider.Settings{BaseURL: "https://res.test"})
+	if got, err := plain.Login(t.Context(), "0123abc"); err != nil || got != "0123abc" {
+		t.Errorf("a key became %q, %v", got, err)
+	}
+}
+
+func TestTokensAreRenewedAheadOfTime(t *testing.T) {
+	t.Parallel()
+	now := noon()
+	entra := &service{}
+	entra.say = func(n int) (int, string, error) {
+		switch n {
+		case 1:
+			return 200, `{"access_token":"one","expires_in":3600}`, nil
+		case 2:
+			return 0, "", errors.New("down")
+		}
+		return 200, `{"access_token":"two"}`, nil
+	}
+	l := newLogin(provider.Settings{Fetch: &http.Client{Transport: entra}, Now: func() time.Time { return now }})
+	for _, step := range []struct {
+		later time.Duration
+		want  string
+		asked int
+	}{
+		{0, "one", 1},
+		{54 * time.Minute, "one", 1},
+		{2 * time.Minute, "one", 2}, // the service is down, and the old token is good for a while
+		{time.Minute, "two", 3},
+		{4 * time.Minute, "two", 3},
+		{2 * time.Minute, "two", 4}, // a token that told no end is kept for a short time
+	} {
+		now = now.Add(step.later)
+		if got, err := l.token(t.Context(), secret); err != nil || got != step.want || len(entra.asked) != step.asked {
+			t.Errorf("after %s more: %q, %v, asked %d times", step.later, got, err, len(entra.asked))
+		}
+	}
+}
+
+func TestOneExchangeServesAll(t *testing.T) {
+	t.Parallel()
+	entra := answering(200, `{"access_token":"one","expires_in":3600}`)
+	l := newLogin(provider.Settings{Fetch: &http.Client{Transport: entra}, Now: noon})
+	var wait sync.WaitGroup
+	var wrong atomic.Int32
+	for range 20 {
+		wait.Go(func() {
+			if got, err := l.token(t.Context(), secret); err != nil || got != "one" {
+				wrong.Add(1)
+			}
+		})
+	}
+	wait.Wait()
+	if wrong.Load() != 0 || len(entra.asked) != 1 {
+		t.Errorf("%d wrong, asked %d times", wrong.Load(), len(entra.asked))
+	}
+}
+
+func TestSignInFails(t *testing.T) {
+	t.Parallel()
+	refusal := `{"error":"invalid_client","error_description":"AADSTS7000215: Invalid client secret provided: se:cret~1."}`
+	for name, tc := range map[string]struct {
+		secret string
+		entra  *service
+		kind   llm.Kind
+	}{
+		"refused":      {secret, answering(401, refusal), llm.UpstreamAuth},
+		"bad request":  {secret, answering(400, refusal), llm.UpstreamAuth},
+		"unavailable":  {secret, answering(503, ""), llm.UpstreamOverloaded},
+		"limited":      {secret, answering(429, `{"error":"temporarily_unavailable"}`), llm.UpstreamRateLimited},
+		"no token":     {secret, answering(200, `{}`), llm.UpstreamAuth},
+		"a page":       {secret, answering(200, `<html>`), llm.UpstreamAuth},
+		"not reached":  {secret, &service{say: func(int) (int, string, error) { return 0, "", errors.New("refused") }}, llm.UpstreamConnect},
+		"half a name":  {"entra:tenant", answering(200, ``), llm.UpstreamAuth},
+		"known to us":  {secret, &service{say: func(int) (int, string, error) { return 0, "", llm.Errorf(llm.UpstreamTimeout, "x") }}, llm.UpstreamTimeout},
+		"without name": {"entra:::x", answering(200, ``), llm.UpstreamAuth},
+	} {
+		l := newLogin(provider.Settings{Fetch: &http.Client{Transport: tc.entra}, Now: noon})
+		_, err := l.token(t.Context(), tc.secret)
+		e, ok := errors.AsType[*llm.Error](err)
+		if !ok || e.Kind != tc.kind || strings.Contains(e.Message, "se:cret~1") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := newLogin(provider.Settings{Now: noon}).token(t.Context(), secret); err == nil {
+		t.Error("there is a token without a client to fetch it")
+	}
+}
+
+func TestSecretsArePresented(t *testing.T) {
+	t.Parallel()
+	req, err := chat.Format{}.DecodeRequest(llm.Chat, []byte(`{"model":"m","messages":[{"role":"user","content":"hi"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		secret, key, auth string
+		headers           map[string]string
+	}{
+		"a key":               {"0123abc", "0123abc", "", nil},
+		"a signed token":      {"eyJ.a.b", "", "Bearer eyJ.a.b", nil},
+		"a token by name":     {"Bearer opaque", "", "Bearer opaque", nil},
+		"nothing":             {"", "", "", nil},
+		"the operator's own":  {"eyJ.a.b", "", "Own", map[string]string{"Authorization": "Own"}},
+		"the operator's key":  {"0123abc", "own", "", map[string]string{"Api-Key": "own"}},
+		"a key that is a JWT": {"eyJhbc", "eyJhbc", "", nil},
+	} {
+		p := New(provider.Settings{BaseURL: "https://res.test", Headers: tc.headers})
+		target := &provider.Target{Model: &catalog.Model{Op: llm.Chat}, Upstream: "m"}
+		r, err := p.Chat.NewRequest(t.Context(), &provider.Call{Target: target, Secret: tc.secret, Request: req, Client: chat.Format{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Header.Get("Api-Key") != tc.key || r.Header.Get("Authorization") != tc.auth {
+			t.Errorf("%s: %v", name, r.Header)
+		}
+	}
+}
+
+func TestApplicationOfTheEnvironment(t *testing.T) {
+	t.Parallel()
+	env := map[string]string{"AZURE_TENANT_ID": "t", "AZURE_CLIENT_ID": "c"}
+	lookup := func(name string) string { return env[name] }
+	if secret, _ := Vendor.Key(lookup); secret != "" {
+		t.Errorf("half an application became %q", secret)
+	}
+	env["AZURE_CLIENT_SECRET"] = "s:1"
+	secret, source := Vendor.Key(lookup)
+	app, ok := unpack(secret, nil)
+	if source != "AZURE_CLIENT_SECRET" || !ok || app != (application{"t", "c", "s:1"}) {
+		t.Errorf("%q from %q is %+v", secret, source, app)
+	}
+	env["AZURE_OPENAI_API_KEY"] = "k"
+	if secret, source := Vendor.Key(lookup); secret != "k" || source != "AZURE_OPENAI_API_KEY" {
+		t.Errorf("%q from %q", secret, source)
+	}
+}

@@ -1,0 +1,56 @@
+package bedrock
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+	"github.com/aws/smithy-go/encoding/httpbinding"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/provider"
+	"fairlead/internal/wire/converse"
+)
+
+// caller is what both operations share.
+type caller struct {
+	settings provider.Settings
+	base     string
+	region   string
+	signer   *v4.Signer
+}
+
+// acceptStream is what a stream of the service is called.
+const acceptStream = "application/vnd.amazon.eventstream"
+
+// post builds the call of a model's action. The name of a model may hold colons and slashes: everything but letters, digits
+// and -._~ is escaped, once in the address and once more in what is signed.
+func (c caller) post(ctx context.Context, call *provider.Call, action string, body []byte, accept string) (*http.Request, error) {
+	model := httpbinding.EscapePath(c.profiled(call.Target.Upstream), true)
+	r, err := c.settings.Post(ctx, c.base+"/model/"+model+"/"+action, body, accept)
+	if err != nil {
+		return nil, err
+	}
+	if r.Header.Get("Authorization") != "" { // the operator's own header wins
+		return r, nil
+	}
+	key, pair := accessKey(call.Secret)
+	if !pair {
+		authorize(r.Header, call.Secret)
+		return r, nil
+	}
+	sum := sha256.Sum256(body)
+	if err := c.signer.SignHTTP(ctx, key, r, hex.EncodeToString(sum[:]), "bedrock", c.region, c.settings.Clock()()); err != nil {
+		return nil, fmt.Errorf("sign the call: %w", err)
+	}
+	return r, nil
+}
+
+// Failure classifies an answer that is not 2xx.
+func (c caller) Failure(call *provider.Call, resp *http.Response) *llm.Error {
+	body := clean(provider.FailureBody(call, resp), call.Secret)
+	return converse.Failure(resp.StatusCode, resp.Header, body, c.settings.Clock()())
+}

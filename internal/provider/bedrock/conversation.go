@@ -1,0 +1,70 @@
+package bedrock
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"strings"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/provider"
+	"fairlead/internal/wire/converse"
+)
+
+// conversation is how conversations are answered.
+type conversation struct{ caller }
+
+var _ provider.Exchange = conversation{}
+
+func (e conversation) NewRequest(ctx context.Context, c *provider.Call) (*http.Request, error) {
+	conv, err := c.Client.Conversation(c.Request)
+	if err != nil {
+		return nil, err
+	}
+	f := familyOf(c.Target.Upstream, c.Target.Model)
+	body, warnings, err := converse.Render(conv, converse.RenderOptions{
+		Dialect: f.dialect, Seals: seals(c.Target), MaxOutput: c.MaxOutput, ModelOutput: c.Target.Model.MaxOutput,
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range warnings {
+		c.Warn("%s", w)
+	}
+	if !c.Request.Stream || f.wholeCalls && len(conv.Tools) > 0 {
+		return e.post(ctx, c, "converse", body, provider.AcceptJSON)
+	}
+	return e.post(ctx, c, "converse-stream", body, acceptStream)
+}
+
+// seals are the providers whose seals on thinking are good here: our own, and for Anthropic's models Anthropic's.
+func seals(t *provider.Target) []string {
+	if strings.Contains(t.Upstream, "claude") || strings.Contains(t.Model.Name, "claude") {
+		return []string{t.Provider, name, "anthropic"}
+	}
+	return []string{t.Provider}
+}
+
+func (e conversation) Events(c *provider.Call, resp *http.Response) iter.Seq2[llm.Event, error] {
+	plan, err := planOf(c)
+	if err != nil {
+		return func(yield func(llm.Event, error) bool) { yield(llm.Event{}, err) }
+	}
+	return c.Client.Answer(c.Request, c.Target.Model.Name, converse.Pieces(resp.Body, converse.PieceOptions{
+		Plan: plan, ID: resp.Header.Get("X-Amzn-Requestid"), Provider: c.Target.Provider,
+		MaxMessage: e.settings.MaxLine, MaxAnswer: e.settings.MaxAnswer,
+		Warn: func(what string) { c.Warn("%s", what) },
+	}))
+}
+
+// planOf is the plan that the request was written by. Without tools and schemas there is nothing to remember.
+func planOf(c *provider.Call) (converse.Plan, error) {
+	if c.Request.Needs&(llm.Tools|llm.JSONSchema) == 0 {
+		return converse.Plan{}, nil
+	}
+	conv, err := c.Client.Conversation(c.Request)
+	if err != nil {
+		return converse.Plan{}, err
+	}
+	return converse.NewPlan(conv, familyOf(c.Target.Upstream, c.Target.Model).dialect), nil
+}

@@ -1,0 +1,115 @@
+package bedrock
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/provider"
+	"fairlead/internal/wire/chat"
+)
+
+// embedding is how texts are embedded: each family of models has a shape of its own.
+type embedding struct{ caller }
+
+var _ provider.Exchange = embedding{}
+
+// embedder is the shape of one family of models.
+type embedder struct {
+	most  int // texts that one call takes
+	write func(o embedOptions) any
+	read  func(body []byte) ([]json.RawMessage, *int64, error)
+}
+
+type embedOptions struct {
+	texts      []string
+	dimensions int64
+	inputType  string
+}
+
+// embedderOf goes by the name of the model.
+func embedderOf(upstream string) embedder {
+	switch {
+	case strings.Contains(upstream, "cohere.embed"):
+		return embedder{most: 96, write: writeCohere, read: readCohere}
+	case strings.Contains(upstream, "nova"):
+		return embedder{most: 1, write: writeNova, read: readNova}
+	case strings.Contains(upstream, "titan-embed-text-v1"), strings.Contains(upstream, "titan-embed-g1"):
+		return embedder{most: 1, write: writeOldTitan, read: readTitan}
+	}
+	return embedder{most: 1, write: writeTitan, read: readTitan}
+}
+
+func (e embedding) NewRequest(ctx context.Context, c *provider.Call) (*http.Request, error) {
+	texts, err := chat.Texts(c.Request)
+	if err != nil {
+		return nil, err
+	}
+	shape := embedderOf(c.Target.Upstream)
+	if len(texts) > shape.most {
+		return nil, llm.Errorf(llm.CannotExpress, "%s takes %d inputs at a time for this model, not %d. Send fewer.", title, shape.most, len(texts))
+	}
+	if c.Request.EndUser != "" {
+		c.Warn("user was left out: %s does not take it.", title)
+	}
+	body, err := json.Marshal(shape.write(embedOptions{
+		texts: texts, dimensions: c.Request.Dimensions, inputType: cmp.Or(e.settings.Options[OptionInputType], "search_document"),
+	}))
+	if err != nil {
+		return nil, fmt.Errorf("write the texts: %w", err)
+	}
+	return e.post(ctx, c, "invoke", body, provider.AcceptJSON)
+}
+
+func (e embedding) Events(c *provider.Call, resp *http.Response) iter.Seq2[llm.Event, error] {
+	return func(yield func(llm.Event, error) bool) { yield(e.vectors(c, resp)) }
+}
+
+func (e embedding) vectors(c *provider.Call, resp *http.Response) (llm.Event, error) {
+	most := cmp.Or(e.settings.MaxAnswer, chat.DefaultMaxAnswer)
+	body, err := io.ReadAll(io.LimitReader(resp.Body, most+1))
+	switch {
+	case err != nil:
+		return llm.Event{}, broken(err)
+	case int64(len(body)) > most:
+		return llm.Event{}, &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's answer is larger than allowed."}
+	}
+	data, tokens, err := embedderOf(c.Target.Upstream).read(body)
+	if err != nil {
+		return llm.Event{}, &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's answer holds no vectors that can be read.", Err: err}
+	}
+	v := llm.Vectors{Data: data, Usage: embedUsage(resp.Header, tokens)}
+	return chat.WriteVectors(c.Request, c.Target.Model.Name, v)
+}
+
+// broken passes on the end of our own context and what is classified already; everything else is a cut.
+func broken(err error) error {
+	_, classified := errors.AsType[*llm.Error](err)
+	if classified || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("read answer: %w", err)
+	}
+	return &llm.Error{Kind: llm.UpstreamCut, Message: "The connection to the provider broke before the answer was complete.", Err: err}
+}
+
+// embedUsage is what the answer says of the tokens, or what the service says in a header.
+func embedUsage(h http.Header, tokens *int64) *llm.Usage {
+	if tokens == nil {
+		n, err := strconv.ParseInt(h.Get("X-Amzn-Bedrock-Input-Token-Count"), 10, 64)
+		if err != nil {
+			return nil
+		}
+		tokens = &n
+	}
+	if *tokens < 0 {
+		return nil
+	}
+	return &llm.Usage{Input: *tokens}
+}

@@ -1,0 +1,98 @@
+package compatible
+
+import (
+	"testing"
+
+	"fairlead/internal/catalog"
+	"fairlead/internal/llm"
+	"fairlead/internal/provider"
+)
+
+var prompts = Row{Name: "v", Title: "Vee", BaseURL: "https://v.test", ChatPath: "/chat", CompletePath: "/complete", ModeratePath: "/moderate"}
+
+func TestPromptsKeepTheNameOfTheirLimit(t *testing.T) {
+	t.Parallel()
+	model := &catalog.Model{Name: "m", Op: llm.Complete, CompletionTokens: true}
+	r, members, warnings := send(t, prompts, provider.Settings{}, model, `{"model":"m","prompt":"x","max_tokens":5,"stream":true,"models":["y"]}`)
+	if string(members["max_tokens"]) != "5" || members["max_completion_tokens"] != nil || members["models"] != nil || len(warnings) > 0 {
+		t.Errorf("sent %s, said %v", members, warnings)
+	}
+	if r.URL.String() != "https://v.test/complete" || r.Header.Get("Accept") != provider.AcceptEvents || string(members["stream_options"]) != `{"include_usage":true}` {
+		t.Errorf("%s %v %s", r.URL, r.Header, members["stream_options"])
+	}
+}
+
+func TestPromptsAreBoundedByWhatTheBudgetBears(t *testing.T) {
+	t.Parallel()
+	target := &provider.Target{Model: &catalog.Model{Name: "m", Op: llm.Chat, CompletionTokens: true}, Upstream: "up"}
+	call := &provider.Call{Target: target, Request: request(t, llm.Complete, `{"model":"m","prompt":"x","max_tokens":null}`), MaxOutput: 300}
+	edit := prompts.promptEdit(call)
+	if len(edit.Set) != 1 || edit.Set[0].Name != "max_tokens" || string(edit.Set[0].Value) != "300" || len(call.Warnings) != 1 {
+		t.Errorf("%+v, said %v", edit, call.Warnings)
+	}
+}
+
+func TestFixedSamplingIsLeftOutOfPromptsToo(t *testing.T) {
+	t.Parallel()
+	model := &catalog.Model{Name: "m", Op: llm.Complete, FixedSampling: true}
+	_, members, warnings := send(t, prompts, provider.Settings{}, model, `{"model":"m","prompt":"x","temperature":0,"logprobs":1}`)
+	if members["temperature"] != nil || members["logprobs"] != nil || len(warnings) != 2 {
+		t.Errorf("sent %s, said %v", members, warnings)
+	}
+}
+
+func TestAModelThatWasNotNamedIsSent(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{`{"input":"x"}`, `{"model":null,"input":"x"}`, `{"input":"x","model":"m"}`} {
+		r, members, _ := send(t, prompts, provider.Settings{}, &catalog.Model{Name: "m", Op: llm.Moderate}, body)
+		if string(members["model"]) != `"up"` || string(members["input"]) != `"x"` || r.URL.Path != "/moderate" {
+			t.Errorf("%s: sent %s to %s", body, members, r.URL)
+		}
+	}
+}
+
+func TestWhoTakesBarePrompts(t *testing.T) {
+	t.Parallel()
+	settings := provider.Settings{Targets: []*provider.Target{
+		{Model: &catalog.Model{Name: "chatty", Op: llm.Chat}},
+		{Model: &catalog.Model{Name: "embed", Op: llm.Embed}},
+		{Model: &catalog.Model{Name: "instruct", Op: llm.Complete}},
+	}}
+	apart, none := prompts, prompts
+	apart.PromptsApart, none.CompletePath = true, ""
+	for name, tc := range map[string]struct {
+		row  Row
+		want []bool
+	}{
+		"all its chat models":     {prompts, []bool{true, false, true}},
+		"models of their own":     {apart, []bool{false, false, true}},
+		"nobody, without the API": {none, []bool{false, false, true}},
+	} {
+		p := New(tc.row, settings)
+		if (p.Exchange(llm.Complete) != nil) != (tc.row.CompletePath != "") {
+			t.Errorf("%s: the operation is offered where there is a path", name)
+		}
+		for i, target := range p.Targets {
+			if target.Serves(llm.Complete) != tc.want[i] {
+				t.Errorf("%s: %s serves bare prompts: %v", name, target.Model.Name, !tc.want[i])
+			}
+		}
+	}
+	if settings.Targets[0].Completes {
+		t.Error("the operator's own target was changed")
+	}
+}
+
+func TestVendorsThatTakePromptsAndJudge(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string][2]bool{
+		"openai": {true, true}, "mistral": {false, true}, "together": {true, false}, "fireworks": {true, false}, "deepinfra": {true, false},
+		"vllm": {true, false}, "ollama": {true, false}, "groq": {false, false},
+	} {
+		row, _ := Find(name)
+		p := New(row, provider.Settings{})
+		if got := [2]bool{p.Complete != nil, p.Moderate != nil}; got != want {
+			t.Errorf("%s: completions and moderations %v, want %v", name, got, want)
+		}
+	}
+}

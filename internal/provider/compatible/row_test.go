@@ -1,0 +1,91 @@
+package compatible
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"fairlead/internal/catalog"
+)
+
+func TestRowsAreSound(t *testing.T) {
+	t.Parallel()
+	names, variables := map[string]bool{}, map[string]string{}
+	for _, v := range Rows() {
+		check := func(ok bool, rule string) {
+			if !ok {
+				t.Errorf("%s: %s", v.Name, rule)
+			}
+		}
+		check(!names[v.Name], "is one row")
+		names[v.Name] = true
+		check(v.Title != "", "has a title")
+		check(v.ChatPath != "" || v.EmbedPath != "", "offers something")
+		for _, path := range []string{v.ChatPath, v.EmbedPath, v.CompletePath, v.ModeratePath, v.ModelsPath} {
+			check(path == "" || strings.HasPrefix(path, "/"), "paths begin with a slash")
+		}
+		check(!v.PromptsApart || v.CompletePath != "", "keeps prompts apart only where it takes them")
+		check(len(v.Env) > 0, "has a variable for its key")
+		for _, name := range v.Env {
+			check(variables[name] == "", "shares the variable "+name+" with "+variables[name])
+			variables[name] = v.Name
+		}
+		if v.BaseURL == "" {
+			check(v.URLEnv != "", "an address that is not known has a variable")
+			continue
+		}
+		address, ok := v.Vendor().Address(func(name string) string {
+			if name == v.URLEnv {
+				return ""
+			}
+			return "https://filled.test"
+		})
+		u, err := url.Parse(address)
+		check(ok && err == nil && u.Host != "" && !strings.HasSuffix(address, "/"), "has an address: "+address)
+		check(v.Local == (u.Scheme == "http" && u.Hostname() == "127.0.0.1"), "is on loopback if and only if it is local")
+	}
+}
+
+func TestEveryVendorWithOffersHasARow(t *testing.T) {
+	t.Parallel()
+	c, err := catalog.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	another := []string{"anthropic", "azure", "bedrock", "gemini", "vertex"} // they speak other formats, or address models in another way
+	for _, name := range c.Providers() {
+		if _, ok := Find(name); !ok && !slices.Contains(another, name) {
+			t.Errorf("%s has offers and no row", name)
+		}
+	}
+}
+
+func TestVendorsAreSortedCopies(t *testing.T) {
+	t.Parallel()
+	rows := Rows()
+	if len(rows) < 35 {
+		t.Errorf("only %d rows", len(rows))
+	}
+	if !slices.IsSortedFunc(rows, func(a, b Row) int { return strings.Compare(a.Name, b.Name) }) {
+		t.Error("the rows are not sorted")
+	}
+	rows[0].Name = "changed"
+	if Rows()[0].Name == "changed" {
+		t.Error("the rows can be changed from outside")
+	}
+}
+
+func TestUsualVariablesEnableTheirVendors(t *testing.T) {
+	t.Parallel()
+	for variable, name := range map[string]string{
+		"OPENAI_API_KEY": "openai", "MISTRAL_API_KEY": "mistral",
+		"GROQ_API_KEY": "groq", "DEEPSEEK_API_KEY": "deepseek", "XAI_API_KEY": "xai", "OPENROUTER_API_KEY": "openrouter",
+		"TOGETHER_API_KEY": "together", "FIREWORKS_API_KEY": "fireworks", "CEREBRAS_API_KEY": "cerebras", "COHERE_API_KEY": "cohere",
+	} {
+		v, ok := Find(name)
+		if !ok || v.Env[0] != variable {
+			t.Errorf("%s does not enable %s: %+v", variable, name, v.Env)
+		}
+	}
+}

@@ -1,0 +1,49 @@
+package compatible
+
+import (
+	"fmt"
+	"iter"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/provider"
+	"fairlead/internal/wire/chat"
+)
+
+// translated is the call of a caller who speaks another format, as if it had come in the chat format.
+func (r Row) translated(c *provider.Call) (*provider.Call, error) {
+	conv, err := c.Client.Conversation(c.Request)
+	if err != nil {
+		return nil, err
+	}
+	body, leftOut := chat.RenderConversation(conv, chat.RenderOptions{
+		Model: c.Request.Model, Stream: c.Request.Stream, Takes: r.Takes,
+		Seals: func(provider string) bool { return provider == c.Target.Provider },
+	})
+	req, err := chat.Format{}.DecodeRequest(c.Request.Op, body)
+	if err != nil {
+		return nil, fmt.Errorf("write the %s request as chat: %w", c.Request.Format, err)
+	}
+	own := *c
+	own.Request = req
+	for _, what := range leftOut {
+		own.Warn("%s was left out: %s cannot be told of it.", plain(what), r.Title)
+	}
+	return &own, nil
+}
+
+// sealedBy says whose the seals are that come without a name.
+func sealedBy(name string, pieces iter.Seq2[llm.Piece, error]) iter.Seq2[llm.Piece, error] {
+	return func(yield func(llm.Piece, error) bool) {
+		for p, err := range pieces {
+			if p.Thinking != nil && p.Thinking.Provider == "" {
+				p.Thinking.Provider = name
+			}
+			if p.Call != nil && p.Call.Signature != "" && p.Call.Provider == "" {
+				p.Call.Provider = name
+			}
+			if !yield(p, err) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,157 @@
+package compatible
+
+import (
+	"io"
+	"iter"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/catalog"
+	"fairlead/internal/llm"
+	"fairlead/internal/provider"
+	"fairlead/internal/wire/chat"
+	"fairlead/internal/wire/responses"
+)
+
+// another is a caller's format that is not chat. Its answers are the pieces themselves.
+type another struct {
+	conv *llm.Conversation
+	err  error
+	got  *[]llm.Piece
+}
+
+func (a another) Conversation(*llm.Request) (*llm.Conversation, error) { return a.conv, a.err }
+
+func (a another) Answer(_ *llm.Request, model string, pieces iter.Seq2[llm.Piece, error]) iter.Seq2[llm.Event, error] {
+	return func(yield func(llm.Event, error) bool) {
+		for p, err := range pieces {
+			if err != nil {
+				yield(llm.Event{}, err)
+				return
+			}
+			*a.got = append(*a.got, p)
+			if !yield(llm.Event{Data: []byte(model)}, nil) {
+				return
+			}
+		}
+	}
+}
+
+func foreignCall(client another, model *catalog.Model, stream bool) *provider.Call {
+	return &provider.Call{
+		Target: &provider.Target{Provider: "vee", Model: model, Upstream: "up"}, Client: client,
+		Request: &llm.Request{Op: llm.Chat, Format: "other", Model: "auto", Stream: stream},
+	}
+}
+
+func TestCallersOfOtherFormatsAreTranslated(t *testing.T) {
+	t.Parallel()
+	v := row
+	v.Asks.NineCharCallIDs = true
+	v.Takes.Thinking = true
+	call := foreignCall(another{conv: &llm.Conversation{
+		Messages: []llm.Message{
+			{Role: llm.System, Parts: []llm.Part{{Kind: llm.TextPart, Text: "s"}}},
+			{Role: llm.Assistant, Parts: []llm.Part{
+				{Kind: llm.ThinkingPart, Thinking: &llm.Thinking{Text: "a", Signature: "x", Provider: "elsewhere"}},
+				{Kind: llm.CallPart, Call: &llm.ToolCall{ID: "toolu_1", Name: "f", Arguments: "{}", Signature: "y", Provider: "vee"}},
+			}},
+			{Role: llm.User, Parts: []llm.Part{{Kind: llm.ResultPart, Result: &llm.ToolResult{ID: "toolu_1", Parts: []llm.Part{{Kind: llm.TextPart, Text: "1"}}}}}},
+		},
+		MaxOutput: 9, Sampling: llm.Sampling{Temperature: "0.2"}, Unsaid: []string{"odd\r\n"},
+	}}, &catalog.Model{Name: "thinker", Op: llm.Chat, CompletionTokens: true, FixedSampling: true}, true)
+	r, err := New(v, provider.Settings{}).Chat.NewRequest(t.Context(), call)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := chat.NineCharID("toolu_1")
+	// The provider's own seal comes back to it without a name; that of another one does not.
+	want := `{"model":"up","messages":[{"role":"system","content":"s"},{"role":"assistant","reasoning_content":"a","content":null,"tool_calls":[{"id":"` + id + `","type":"function","function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"y"}}}]},` +
+		`{"role":"tool","tool_call_id":"` + id + `","content":"1"}],"stream":true,"max_completion_tokens":9,"stream_options":{"include_usage":true}}`
+	if diff := cmp.Diff(want, string(body)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{`"odd\r\n" was left out: Vee cannot be told of it.`, "temperature was left out: thinker takes no sampling settings."}, call.Warnings); diff != "" {
+		t.Error(diff)
+	}
+	if call.Request.Format != "other" {
+		t.Error("the call itself was changed")
+	}
+}
+
+func TestRefusalsOfTheCallersFormatPass(t *testing.T) {
+	t.Parallel()
+	refused := llm.Errorf(llm.InvalidRequest, "no")
+	call := foreignCall(another{err: refused}, &catalog.Model{Name: "m", Op: llm.Chat}, false)
+	if _, err := New(row, provider.Settings{}).Chat.NewRequest(t.Context(), call); llm.AsError(err) != refused {
+		t.Errorf("got %v", err)
+	}
+	call.Client = another{conv: &llm.Conversation{}} // nothing is said, so there is nothing to send
+	if _, err := New(row, provider.Settings{}).Chat.NewRequest(t.Context(), call); err == nil {
+		t.Error("no error")
+	}
+}
+
+func TestAnswersAreToldInTheCallersFormat(t *testing.T) {
+	t.Parallel()
+	const stream = `data: {"id":"c","model":"up-1","choices":[{"index":0,"delta":{"role":"assistant","tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"s"}}}]},"finish_reason":null}]}` + "\n\n" +
+		`data: {"id":"c","choices":[{"index":0,"delta":{"thinking_blocks":[{"thinking":"t","signature":"x"}]},"finish_reason":"tool_calls"}]}` + "\n\n" +
+		`data: {"id":"c","choices":[],"usage":{"prompt_tokens":3,"completion_tokens":2}}` + "\n\ndata: [DONE]\n\n"
+	var got []llm.Piece
+	call := foreignCall(another{got: &got}, &catalog.Model{Name: "m", Op: llm.Chat}, true)
+	resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(stream))}
+	for ev, err := range New(row, provider.Settings{}).Chat.Events(call, resp) {
+		if err != nil || string(ev.Data) != "m" {
+			t.Fatalf("%s, %v", ev.Data, err)
+		}
+	}
+	want := []llm.Piece{
+		{Kind: llm.BeginPiece, ID: "c", Model: "up-1"},
+		{Kind: llm.CallPiece, Call: &llm.ToolCall{ID: "a", Name: "f", Arguments: "{}", Signature: "s", Provider: "vee"}},
+		{Kind: llm.ThinkingPiece, Text: "t"},
+		{Kind: llm.SealPiece, Thinking: &llm.Thinking{Signature: "x", Provider: "vee"}},
+		{Kind: llm.FinishPiece, Finish: "tool_calls"},
+		{Kind: llm.UsagePiece, Usage: &llm.Usage{Input: 3, Output: 2}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestResponsesReachAChatProvider(t *testing.T) {
+	t.Parallel()
+	req, err := responses.Format{}.DecodeRequest(llm.Chat, []byte(`{"model":"auto","instructions":"be","max_output_tokens":9,"tools":[{"type":"function","name":"f","parameters":{"z":1,"a":2},"strict":true}],`+
+		`"input":[{"role":"user","content":"q"},{"type":"function_call","call_id":"c","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"c","output":"1"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := &provider.Call{Target: &provider.Target{Provider: "vee", Model: &catalog.Model{Name: "m", Op: llm.Chat}, Upstream: "up"}, Client: responses.Format{}, Request: req}
+	exchange := New(row, provider.Settings{}).Chat
+	r, err := exchange.NewRequest(t.Context(), call)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"model":"up","messages":[{"role":"system","content":"be"},{"role":"user","content":"q"},{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]},` +
+		`{"role":"tool","tool_call_id":"c","content":"1"}],"tools":[{"type":"function","function":{"name":"f","parameters":{"z":1,"a":2},"strict":true}}],"max_tokens":9}`
+	if diff := cmp.Diff(want, string(body)); diff != "" {
+		t.Error(diff)
+	}
+	const answer = `{"id":"c","choices":[{"message":{"content":"done"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2}}`
+	resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(answer))}
+	for ev, err := range exchange.Events(call, resp) {
+		if err != nil || !strings.Contains(string(ev.Data), `"text":"done"`) || ev.Finish != "stop" || ev.Usage == nil {
+			t.Errorf("%s, %v", ev.Data, err)
+		}
+	}
+}

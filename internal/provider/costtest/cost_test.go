@@ -1,0 +1,249 @@
+// Package costtest reads recorded answers of every dialect through the providers that serve them in production, prices
+// them, and compares each row of the bill with arithmetic written out by hand. The cases are the files of testdata: they
+// can be read, checked and added without knowing Go. README.md there says what the parts of a file mean.
+package costtest
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math/big"
+	"net/http"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/catalog"
+	"fairlead/internal/llm"
+	"fairlead/internal/money"
+	"fairlead/internal/provider"
+	"fairlead/internal/wire"
+	"fairlead/internal/wire/chat"
+	"fairlead/internal/wire/messages"
+)
+
+func TestEveryAnswerCostsWhatItsProviderCharges(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/*/*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const promised = 60
+	if len(files) < promised {
+		t.Errorf("%d cases, want %d or more", len(files), promised)
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(strings.TrimPrefix(filepath.ToSlash(file), "testdata/"), ".txt")
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := readCase(t, file)
+			c.checkTold(t)
+			for _, client := range c.clients() {
+				t.Run("for a client of "+client.Name(), func(t *testing.T) {
+					t.Parallel()
+					c.run(t, client)
+				})
+			}
+		})
+	}
+}
+
+// clients are the formats a caller may speak: whichever it is, the bill is the same.
+func (c *costCase) clients() []wire.Format {
+	if c.op == llm.Embed {
+		return []wire.Format{chat.Format{}}
+	}
+	return []wire.Format{chat.Format{}, messages.Format{}}
+}
+
+func (c *costCase) run(t *testing.T, client wire.Format) {
+	t.Helper()
+	used, err := c.read(t, client)
+	if got := kindOf(err); got != c.ends {
+		t.Fatalf("%s\nthe answer ends with %q (%v), want %q", c.sentence, got, err, c.ends)
+	}
+	want := *c // cases are shared by clients
+	if c.ours && used != nil {
+		want.countOurs(t, used.Output)
+	}
+	if diff := cmp.Diff(want.usage, used); diff != "" {
+		t.Fatalf("%s\nusage (-want +got):\n%s", c.sentence, diff)
+	}
+	if used != nil {
+		want.checkSums(t, *used)
+		want.checkBill(t, *used)
+	}
+}
+
+// countOurs puts our own count of the output where the file leaves it open. How we count is not the matter here, only
+// that there is a count and that it is paid for.
+func (c *costCase) countOurs(t *testing.T, tokens int64) {
+	t.Helper()
+	if most := int64(len(c.answer)); tokens <= 0 || tokens > most {
+		t.Errorf("%s\nwe count %d tokens of output in %d bytes", c.sentence, tokens, most)
+	}
+	usage := *c.usage
+	usage.Output = tokens
+	c.usage, c.rows = &usage, slices.Clone(c.rows)
+	for i, row := range c.rows {
+		if row.Class == "output" {
+			c.rows[i].Tokens = tokens
+			c.rows[i].Amount, _ = product(tokens, row.Rate)
+			c.total += c.rows[i].Amount
+		}
+	}
+}
+
+// read is the usage that the provider's own exchange finds in the answer: the last that it tells, as the gateway takes it.
+func (c *costCase) read(t *testing.T, client wire.Format) (*llm.Usage, error) {
+	t.Helper()
+	model := &catalog.Model{Name: c.model, Op: c.op, Abilities: catalog.Common, Context: 1_000_000, MaxOutput: 200_000}
+	p := c.vendor.New(provider.Settings{
+		Targets: []*provider.Target{{Provider: c.vendor.Name, Model: model, Upstream: c.model, Price: c.price}},
+	})
+	if len(p.Targets) != 1 {
+		t.Fatalf("%s does not serve %s", c.vendor.Name, c.model)
+	}
+	request, err := client.DecodeRequest(c.op, c.request(client))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp := &http.Response{
+		StatusCode: http.StatusOK, Header: c.header.Clone(), ContentLength: -1, Body: io.NopCloser(bytes.NewReader(c.answer)),
+	}
+	defer resp.Body.Close()
+	var used *llm.Usage
+	call := &provider.Call{Target: p.Targets[0], Secret: "secret", Request: request, Client: client}
+	for ev, err := range p.Exchange(c.op).Events(call, resp) {
+		if err != nil {
+			return used, err
+		}
+		if ev.Usage != nil {
+			latest := *ev.Usage
+			used = &latest
+		}
+	}
+	return used, nil
+}
+
+// request is the shortest that asks for such an answer.
+func (c *costCase) request(client wire.Format) []byte {
+	body := `{"model":"m","input":["one"` + strings.Repeat(`,"more"`, c.inputs-1) + `]}`
+	if c.op == llm.Embed {
+		return []byte(body)
+	}
+	body = `{"model":"m","messages":[{"role":"user","content":"Hello"}]`
+	if client.Name() == messages.Name {
+		body += `,"max_tokens":1000`
+	}
+	if c.stream {
+		body += `,"stream":true`
+	}
+	return []byte(body + "}")
+}
+
+func kindOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	if e, ok := errors.AsType[*llm.Error](err); ok {
+		return string(e.Kind)
+	}
+	return err.Error()
+}
+
+// checkTold makes sure that the provider's totals are copied from the answer and added up rightly. An answer that states
+// a total must have it checked.
+func (c *costCase) checkTold(t *testing.T) {
+	t.Helper()
+	for which, sum := range c.told {
+		var added int64
+		for _, term := range sum.terms {
+			added += term.tokens
+			stated := regexp.MustCompile(`"?` + regexp.QuoteMeta(term.name) + `"?\s*:\s*"?` + term.text + `\b`)
+			if !stated.Match(c.answer) && !stated.MatchString(headerText(c.header)) {
+				t.Errorf("the answer does not state %s %s", term.name, term.text)
+			}
+		}
+		if added != sum.total {
+			t.Errorf("%s: the terms sum to %d, not %d", which, added, sum.total)
+		}
+	}
+	if c.usage == nil {
+		return
+	}
+	if _, ok := c.told["prompt"]; !ok {
+		t.Error("told says nothing of the prompt")
+	}
+	stated := regexp.MustCompile(`"(total_tokens|totalTokens|totalTokenCount)"`).Match(c.answer)
+	if _, ok := c.told["total"]; stated && !ok {
+		t.Error("the answer states a total, told does not")
+	}
+}
+
+func headerText(h http.Header) string {
+	var out strings.Builder
+	for name, values := range h {
+		out.WriteString(name + ": " + strings.Join(values, ", ") + "\n")
+	}
+	return out.String()
+}
+
+// checkSums compares our classes with what the provider says it read, wrote and used in all.
+func (c *costCase) checkSums(t *testing.T, u llm.Usage) {
+	t.Helper()
+	for which, got := range map[string]int64{"prompt": u.Prompt(), "output": u.Output, "total": u.Total()} {
+		if want, ok := c.told[which]; ok && want.total != got {
+			t.Errorf("%s\nour classes make a %s of %d tokens, the provider says %d", c.sentence, which, got, want.total)
+		}
+	}
+	if u.Reasoning > u.Output || u.AudioOutput > u.Output || u.AudioInput > u.Input || u.CacheWriteLong > u.CacheWrite {
+		t.Errorf("%s\na part is larger than its whole: %+v", c.sentence, u)
+	}
+}
+
+func (c *costCase) checkBill(t *testing.T, u llm.Usage) {
+	t.Helper()
+	card := c.price.At(c.at)
+	bill := card.Bill(u)
+	var rows []catalog.Row
+	var tokens int64
+	var sum money.Amount
+	for _, row := range bill.Rows {
+		tokens += row.Tokens
+		sum = sum.Add(row.Amount)
+		if row.Tokens == 0 && row.Class != "request" {
+			if row.Amount != 0 {
+				t.Errorf("%s costs %s without a token", row.Class, row.Amount)
+			}
+			continue
+		}
+		rows = append(rows, row)
+	}
+	if diff := cmp.Diff(c.rows, rows); diff != "" {
+		t.Errorf("%s\nbill (-want +got):\n%s", c.sentence, diff)
+	}
+	if bill.Total != c.total || sum != bill.Total || card.Cost(u) != bill.Total {
+		t.Errorf("%s\ntotal %d, rows sum to %d, cost %d, want %d nano-dollars", c.sentence, bill.Total, sum, card.Cost(u), c.total)
+	}
+	if bill.Card != c.card {
+		t.Errorf("%s\nby card %q, want %q", c.sentence, bill.Card, c.card)
+	}
+	if tokens != u.Total() {
+		t.Errorf("%s\nthe rows have %d tokens, the usage %d", c.sentence, tokens, u.Total())
+	}
+}
+
+// product is tokens × rate in whole nano-dollars, worked out with numbers of any size, and whether it had to be rounded.
+func product(tokens int64, rate money.Rate) (amount money.Amount, rounded bool) {
+	million := big.NewInt(1_000_000)
+	whole, rest := new(big.Int).QuoRem(new(big.Int).Mul(big.NewInt(tokens), big.NewInt(int64(rate))), million, new(big.Int))
+	if rest.Cmp(big.NewInt(500_000)) >= 0 {
+		whole.Add(whole, big.NewInt(1))
+	}
+	return money.Amount(whole.Int64()), rest.Sign() != 0
+}

@@ -1,0 +1,119 @@
+package gemini
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"slices"
+	"sync"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/provider"
+	"fairlead/internal/wire/chat"
+	"fairlead/internal/wire/fault"
+	"fairlead/internal/wire/gemini"
+)
+
+// caller is what both operations share.
+type caller struct {
+	name     string
+	base     string
+	settings provider.Settings
+}
+
+func (c caller) post(ctx context.Context, url, secret string, body []byte, accept string) (*http.Request, error) {
+	r, err := c.settings.Post(ctx, url, body, accept)
+	if err != nil {
+		return nil, err
+	}
+	if r.Header.Get(keyHeader) == "" { // the operator's own header wins
+		authorize(r.Header, secret)
+	}
+	return r, nil
+}
+
+// Failure classifies an answer that is not 2xx.
+func (c caller) Failure(call *provider.Call, resp *http.Response) *llm.Error {
+	return fault.Failure(resp.StatusCode, resp.Header, provider.FailureBody(call, resp), c.settings.Clock()())
+}
+
+// conversation is how conversations are answered.
+type conversation struct{ caller }
+
+var _ provider.Exchange = conversation{}
+
+func (e conversation) NewRequest(ctx context.Context, c *provider.Call) (*http.Request, error) {
+	conv, err := c.Client.Conversation(c.Request)
+	if err != nil {
+		return nil, err
+	}
+	body, warnings, err := gemini.Render(conv, gemini.RenderOptions{
+		Traits: gemini.TraitsOf(c.Target.Upstream), Provider: e.name, MaxOutput: c.MaxOutput, FixedSampling: c.Target.Model.FixedSampling,
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range warnings {
+		c.Warn("%s", w)
+	}
+	if c.Request.Stream {
+		return e.post(ctx, e.modelURL(c.Target.Upstream, "streamGenerateContent?alt=sse"), c.Secret, body, provider.AcceptEvents)
+	}
+	return e.post(ctx, e.modelURL(c.Target.Upstream, "generateContent"), c.Secret, body, provider.AcceptJSON)
+}
+
+func (e conversation) Events(c *provider.Call, resp *http.Response) iter.Seq2[llm.Event, error] {
+	return c.Client.Answer(c.Request, c.Target.Model.Name, gemini.Pieces(resp.Body, gemini.PieceOptions{
+		Stream: c.Request.Stream, ContentType: resp.Header.Get("Content-Type"), Provider: e.name,
+		ServiceTier: resp.Header.Get("X-Gemini-Service-Tier"),
+		MaxLine:     e.settings.MaxLine, MaxAnswer: e.settings.MaxAnswer, SizeHint: resp.ContentLength,
+		Custom: customTools(c), Warn: func(what string) { c.Warn("%s", what) },
+	}))
+}
+
+// customTools tells the tools that take free text. The request is read for it once, when the first tool is called.
+func customTools(c *provider.Call) func(string) bool {
+	names := sync.OnceValue(func() (names []string) {
+		conv, err := c.Client.Conversation(c.Request)
+		if err != nil {
+			return nil // it was read before, to build the call
+		}
+		for _, t := range conv.Tools {
+			if t.Custom {
+				names = append(names, t.Name)
+			}
+		}
+		return names
+	})
+	return func(name string) bool { return slices.Contains(names(), name) }
+}
+
+// embedding is how texts are embedded.
+type embedding struct{ caller }
+
+var _ provider.Exchange = embedding{}
+
+func (e embedding) NewRequest(ctx context.Context, c *provider.Call) (*http.Request, error) {
+	texts, err := chat.Texts(c.Request)
+	if err != nil {
+		return nil, err
+	}
+	body, err := gemini.RenderEmbed(texts, gemini.EmbedOptions{Model: c.Target.Upstream, Dimensions: c.Request.Dimensions})
+	if err != nil {
+		return nil, err
+	}
+	return e.post(ctx, e.modelURL(c.Target.Upstream, "batchEmbedContents"), c.Secret, body, provider.AcceptJSON)
+}
+
+func (e embedding) Events(c *provider.Call, resp *http.Response) iter.Seq2[llm.Event, error] {
+	return func(yield func(llm.Event, error) bool) {
+		vectors, err := gemini.Vectors(resp.Body, gemini.VectorOptions{
+			Inputs: c.Request.Inputs, ContentType: resp.Header.Get("Content-Type"), MaxAnswer: e.settings.MaxAnswer, SizeHint: resp.ContentLength,
+		})
+		if err != nil {
+			yield(llm.Event{}, err)
+			return
+		}
+		yield(chat.WriteVectors(c.Request, c.Target.Model.Name, vectors))
+	}
+}

@@ -1,0 +1,86 @@
+// Package gemini is Google's Gemini API, known as AI Studio: where it is, how it is paid for and what it answers. The wire
+// format has a package of its own, and Google Cloud's Vertex AI, which speaks it too, is another vendor.
+package gemini
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/provider"
+	"fairlead/internal/wire/gemini"
+)
+
+// embedBatch is how many texts one call embeds at most.
+const embedBatch = 100
+
+// address is Google's own.
+const address = "https://generativelanguage.googleapis.com/v1beta"
+
+// keyHeader carries the key.
+const keyHeader = "X-Goog-Api-Key"
+
+// Vendor is Google's own address.
+var Vendor = provider.Vendor{
+	Name: "gemini", Title: "Google Gemini", Format: gemini.Name,
+	BaseURL: address,
+	Env:     []string{"GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY"},
+	New:     func(s provider.Settings) *provider.Provider { return New("gemini", "Google Gemini", s) },
+}
+
+// Plain is somebody who speaks the format at an address of their own.
+func Plain(name, title string) provider.Vendor {
+	return provider.Vendor{
+		Name: name, Title: title, Format: gemini.Name,
+		New: func(s provider.Settings) *provider.Provider { return New(name, title, s) },
+	}
+}
+
+// New makes the provider that settings describe.
+func New(name, title string, s provider.Settings) *provider.Provider {
+	name = cmp.Or(s.Name, name)
+	base := strings.TrimRight(cmp.Or(s.BaseURL, address), "/")
+	call := caller{name: name, base: base, settings: s}
+	return &provider.Provider{
+		Name: name, Title: cmp.Or(title, name), BaseURL: base, Credentials: s.Credentials,
+		ModelsPath: "/models", Authorize: authorize, Targets: targets(s),
+		Chat: conversation{call}, Embed: embedding{call},
+	}
+}
+
+func authorize(h http.Header, secret string) {
+	if secret != "" {
+		h.Set(keyHeader, secret)
+	}
+}
+
+// targets narrows models to what the API carries: no probabilities of tokens, no spoken answers, and with the small open
+// models neither tools nor JSON.
+func targets(s provider.Settings) []*provider.Target {
+	list := s.Narrowed(llm.Logprobs|llm.AudioOut, false)
+	for _, t := range list {
+		t.EmbedBatch = embedBatch
+		t.InlineMedia = !gemini.TraitsOf(t.Upstream).FileURLs
+		if strings.HasPrefix(t.Upstream, "gemma-3") {
+			lacks := llm.Tools | llm.ParallelTools | llm.JSONMode | llm.JSONSchema
+			model := *t.Model
+			model.Abilities &^= lacks
+			t.Model, t.Lacks = &model, t.Lacks|lacks
+		}
+	}
+	return list
+}
+
+// modelURL is where a method of a model is. Names with a slash are whole resource names, such as tunedModels/mine.
+func (c caller) modelURL(upstream, method string) string {
+	if !strings.Contains(upstream, "/") {
+		upstream = "models/" + upstream
+	}
+	parts := strings.Split(upstream, "/")
+	for i, part := range parts {
+		parts[i] = url.PathEscape(part)
+	}
+	return c.base + "/" + strings.Join(parts, "/") + ":" + method
+}

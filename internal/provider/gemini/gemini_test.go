@@ -1,0 +1,150 @@
+package gemini
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"fairlead/internal/catalog"
+	"fairlead/internal/llm"
+	"fairlead/internal/provider"
+	"fairlead/internal/provider/providertest"
+	"fairlead/internal/wire/chat"
+)
+
+func noon() time.Time { return time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC) }
+
+const everything = llm.Tools | llm.ParallelTools | llm.Vision | llm.AudioIn | llm.AudioOut | llm.Files | llm.JSONMode | llm.JSONSchema |
+	llm.Logprobs | llm.ManyChoices | llm.Reasoning
+
+// offered are models of every age; the first of a kind serves requests that name none.
+func offered() []*provider.Target {
+	var list []*provider.Target
+	for _, name := range []string{"gemini-2.5-flash", "gemini-2.0-flash", "gemini-2.5-pro", "gemini-3-pro-preview", "gemini-3.8-flash", "gemma-3-27b-it"} {
+		list = append(list, &provider.Target{Provider: "gemini", Upstream: name, Model: &catalog.Model{Name: name, Op: llm.Chat, Abilities: everything}})
+	}
+	embed := &catalog.Model{Name: "gemini-embedding-001", Op: llm.Embed}
+	return append(list, &provider.Target{Provider: "gemini", Upstream: embed.Name, Model: embed})
+}
+
+func TestSuite(t *testing.T) {
+	t.Parallel()
+	providertest.Run(t, "testdata", func(baseURL string) *provider.Provider {
+		return Vendor.New(provider.Settings{BaseURL: baseURL, UserAgent: "fairlead/test", Now: noon, Targets: offered()})
+	})
+}
+
+func TestVendorIsFoundByItsVariables(t *testing.T) {
+	t.Parallel()
+	for _, variable := range []string{"GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY"} {
+		secret, source := Vendor.Key(func(name string) string { return map[string]string{variable: "k"}[name] })
+		if secret != "k" || source != variable {
+			t.Errorf("%s: %q from %q", variable, secret, source)
+		}
+	}
+	p := Vendor.New(provider.Settings{})
+	if p.Name != "gemini" || p.BaseURL != Vendor.BaseURL || p.Title != "Google Gemini" {
+		t.Errorf("made %q, %q at %q", p.Name, p.Title, p.BaseURL)
+	}
+}
+
+func TestTargetsAreNarrowed(t *testing.T) {
+	t.Parallel()
+	p := Vendor.New(provider.Settings{Targets: offered()})
+	old, _ := p.Target("gemini-2.0-flash")
+	newer, _ := p.Target("gemini-2.5-flash")
+	small, _ := p.Target("gemma-3-27b-it")
+	switch {
+	case old.Model.Abilities.Has(llm.Logprobs) || old.Model.Abilities.Has(llm.AudioOut) || !old.Lacks.Has(llm.Logprobs|llm.AudioOut):
+		t.Error("the API carries no probabilities and no spoken answers")
+	case !old.InlineMedia || newer.InlineMedia:
+		t.Error("only newer models fetch files by themselves")
+	case small.Model.Abilities.Has(llm.Tools) || small.Model.Abilities.Has(llm.JSONMode) || !newer.Model.Abilities.Has(llm.Tools|llm.JSONSchema):
+		t.Error("small open models have neither tools nor JSON, others do")
+	}
+}
+
+func newCall(t *testing.T, op llm.Op, target *provider.Target, body string) *provider.Call {
+	t.Helper()
+	req, err := chat.Format{}.DecodeRequest(op, []byte(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &provider.Call{Target: target, Secret: "secret-key", Request: req, Client: chat.Format{}}
+}
+
+func TestAddressesOfModels(t *testing.T) {
+	t.Parallel()
+	p := Plain("mine", "Mine").New(provider.Settings{BaseURL: "https://g.test/v1/", Headers: map[string]string{keyHeader: "operator"}})
+	for upstream, want := range map[string]string{
+		"gemini-2.5-pro":   "https://g.test/v1/models/gemini-2.5-pro:generateContent",
+		"tunedModels/mine": "https://g.test/v1/tunedModels/mine:generateContent",
+		"odd?name#x":       "https://g.test/v1/models/odd%3Fname%23x:generateContent",
+	} {
+		target := &provider.Target{Upstream: upstream, Model: &catalog.Model{Name: "m", Op: llm.Chat}}
+		r, err := p.Chat.NewRequest(t.Context(), newCall(t, llm.Chat, target, `{"model":"m","messages":[{"role":"user","content":"x"}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.URL.String(); got != want {
+			t.Errorf("%s is called at %s, want %s", upstream, got, want)
+		}
+		if got := r.Header.Get(keyHeader); got != "operator" {
+			t.Errorf("the operator's header became %q", got)
+		}
+	}
+	if p.Name != "mine" || p.Title != "Mine" {
+		t.Errorf("made %q, %q", p.Name, p.Title)
+	}
+}
+
+func TestRequestsThatCannotBeSaidAreRefused(t *testing.T) {
+	t.Parallel()
+	p := Vendor.New(provider.Settings{Targets: offered()})
+	old, _ := p.Target("gemini-2.0-flash")
+	embed, _ := p.Target("gemini-embedding-001")
+	for name, tc := range map[string]struct {
+		op     llm.Op
+		target *provider.Target
+		body   string
+	}{
+		"a picture by URL at an old model": {llm.Chat, old, `{"model":"m","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://x.test/a.png"}}]}]}`},
+		"token ids":                        {llm.Embed, embed, `{"model":"m","input":[1,2,3]}`},
+	} {
+		_, err := p.Exchange(tc.op).NewRequest(t.Context(), newCall(t, tc.op, tc.target, tc.body))
+		if llm.AsError(err).Kind != llm.CannotExpress {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestServiceTierOfTheAnswerIsTold(t *testing.T) {
+	t.Parallel()
+	p := Vendor.New(provider.Settings{Targets: offered()})
+	target, _ := p.Target("gemini-2.5-flash")
+	call := newCall(t, llm.Chat, target, `{"model":"m","service_tier":"priority","messages":[{"role":"user","content":"x"}]}`)
+	r, err := p.Chat.NewRequest(t.Context(), call)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent, err := io.ReadAll(r.Body)
+	if err != nil || !strings.Contains(string(sent), `"service_tier":"priority"`) {
+		t.Errorf("sent %s, %v", sent, err)
+	}
+	const body = `{"candidates":[{"content":{"parts":[{"text":"a"}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":1,"candidatesTokenCount":1}}`
+	resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{"X-Gemini-Service-Tier": {"standard"}}, Body: io.NopCloser(strings.NewReader(body))}
+	tier := ""
+	for ev, err := range p.Chat.Events(call, resp) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ev.Usage != nil {
+			tier = ev.Usage.ServiceTier
+		}
+	}
+	if tier != "default" {
+		t.Errorf("the tier is %q", tier)
+	}
+}

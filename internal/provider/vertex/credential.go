@@ -1,0 +1,128 @@
+package vertex
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/oauth2"
+	"golang.org/x/oauth2/jwt"
+)
+
+const (
+	scope    = "https://www.googleapis.com/auth/cloud-platform"
+	tokenURL = "https://oauth2.googleapis.com/token" //nolint:gosec // an address, no secret
+
+	serviceAccount = "service_account"
+	authorizedUser = "authorized_user"
+)
+
+// credential is what Google calls application default credentials: the key of a service account, or what a person's
+// sign-in left. Other kinds, which name programs to run and addresses to ask, are not taken.
+type credential struct {
+	Type         string `json:"type"`
+	ProjectID    string `json:"project_id"`
+	QuotaProject string `json:"quota_project_id"`
+	TokenURL     string `json:"token_uri"`
+
+	Email        string `json:"client_email"`
+	PrivateKey   string `json:"private_key"`
+	PrivateKeyID string `json:"private_key_id"`
+
+	ClientID     string `json:"client_id"`
+	ClientSecret string `json:"client_secret"`
+	RefreshToken string `json:"refresh_token"`
+}
+
+// read reads the text of a credential file. What is none has no Type.
+func read(secret string) credential {
+	var c credential
+	if !strings.HasPrefix(strings.TrimSpace(secret), "{") || json.Unmarshal([]byte(secret), &c) != nil {
+		return credential{}
+	}
+	return c
+}
+
+func (c credential) project() string { return cmp.Or(c.ProjectID, c.QuotaProject) }
+
+// fetch asks Google for a token.
+func (c credential) fetch(ctx context.Context, client *http.Client) (*oauth2.Token, error) {
+	ctx = context.WithValue(ctx, oauth2.HTTPClient, client)
+	switch c.Type {
+	case serviceAccount:
+		account := jwt.Config{
+			Email: c.Email, PrivateKey: []byte(c.PrivateKey), PrivateKeyID: c.PrivateKeyID,
+			Scopes: []string{scope}, TokenURL: cmp.Or(c.TokenURL, tokenURL),
+		}
+		return account.TokenSource(ctx).Token()
+	case authorizedUser:
+		person := oauth2.Config{
+			ClientID: c.ClientID, ClientSecret: c.ClientSecret,
+			Endpoint: oauth2.Endpoint{TokenURL: cmp.Or(c.TokenURL, tokenURL), AuthStyle: oauth2.AuthStyleInParams},
+		}
+		return person.TokenSource(ctx, &oauth2.Token{RefreshToken: c.RefreshToken}).Token()
+	}
+	return nil, fmt.Errorf("credentials of type %q are not supported; use the key of a service account", c.Type)
+}
+
+// The variables that Google's own tools and the usual clients know.
+var (
+	projectEnv  = []string{"GOOGLE_VERTEX_PROJECT", "VERTEXAI_PROJECT", "GOOGLE_CLOUD_PROJECT"}
+	locationEnv = []string{"GOOGLE_VERTEX_LOCATION", "VERTEXAI_LOCATION", "GOOGLE_CLOUD_LOCATION"}
+)
+
+const fileEnv = "GOOGLE_APPLICATION_CREDENTIALS"
+
+// maxFile bounds a credential file; real ones have two or three kilobytes.
+const maxFile = 64 << 10
+
+// options reads project and location from the environment.
+func options(lookup func(string) string) map[string]string {
+	found := map[string]string{}
+	for option, variables := range map[string][]string{Project: projectEnv, Location: locationEnv} {
+		for _, name := range variables {
+			if value := strings.TrimSpace(lookup(name)); value != "" && found[option] == "" {
+				found[option] = value
+			}
+		}
+	}
+	return found
+}
+
+// ambient reads the credential file that the environment names, or the one that signing in with gcloud leaves where the
+// environment names a project. Without a project there is nothing to call.
+func ambient(lookup func(string) string) (secret, source string) {
+	project := options(lookup)[Project]
+	file, source := lookup(fileEnv), fileEnv
+	if home := lookup("HOME"); file == "" && home != "" && project != "" {
+		folder := cmp.Or(lookup("CLOUDSDK_CONFIG"), filepath.Join(home, ".config", "gcloud"))
+		file, source = filepath.Join(folder, "application_default_credentials.json"), "gcloud"
+	}
+	if secret = usable(file, project); secret == "" {
+		return "", ""
+	}
+	return secret, source
+}
+
+// usable is the text of a credential file, or nothing when it is none that we can use.
+func usable(file, project string) string {
+	info, err := os.Stat(file)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxFile {
+		return ""
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return ""
+	}
+	c := read(string(text))
+	known := c.Type == serviceAccount || c.Type == authorizedUser
+	if !known || cmp.Or(project, c.project()) == "" {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
+}

@@ -1,0 +1,300 @@
+package vertex
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/provider"
+)
+
+// tokens stands in for Google's token service: it answers after a while with token-1, token-2, ... or as told.
+type tokens struct {
+	after  time.Duration
+	life   int
+	asked  atomic.Int64
+	answer func(r *http.Request) (*http.Response, error) // nil for a token
+	last   atomic.Value
+}
+
+func (s *tokens) RoundTrip(r *http.Request) (*http.Response, error) {
+	n := s.asked.Add(1)
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	s.last.Store(r.URL.String() + " " + string(body))
+	select {
+	case <-time.After(s.after):
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	}
+	if s.answer != nil {
+		return s.answer(r)
+	}
+	return reply(http.StatusOK, fmt.Sprintf(`{"access_token":"token-%d","token_type":"Bearer","expires_in":%d}`, n, s.life)), nil
+}
+
+func reply(status int, body string) *http.Response {
+	return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body))}
+}
+
+func (s *tokens) login() func(context.Context, string) (string, error) {
+	return Vendor.New(provider.Settings{Fetch: &http.Client{Transport: s}}).Login
+}
+
+const person = `{"type":"authorized_user","client_id":"id","client_secret":"cs","refresh_token":"rt"}`
+
+var privateKey = sync.OnceValue(func() string {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		panic(err)
+	}
+	return string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}))
+})
+
+func TestCredentialsAreExchanged(t *testing.T) {
+	t.Parallel()
+	key, err := json.Marshal(privateKey())
+	if err != nil {
+		t.Fatal(err)
+	}
+	account := `{"type":"service_account","client_email":"a@b.test","token_uri":"https://tokens.test/t","private_key":` + string(key) + `}`
+	for name, tc := range map[string]struct{ secret, sent string }{
+		"a service account": {account, "https://tokens.test/t assertion="},
+		"a person":          {person, "https://oauth2.googleapis.com/token client_id=id&client_secret=cs&grant_type=refresh_token&refresh_token=rt"},
+	} {
+		service := &tokens{life: 3600}
+		got, err := service.login()(t.Context(), tc.secret)
+		if err != nil || got != "token-1" {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+		if sent, _ := service.last.Load().(string); !strings.HasPrefix(sent, tc.sent) {
+			t.Errorf("%s: sent %q", name, sent)
+		}
+	}
+}
+
+func TestTokenIsPresentedAsItIs(t *testing.T) {
+	t.Parallel()
+	service := &tokens{}
+	for _, secret := range []string{"ya29.token", ""} {
+		if got, err := service.login()(t.Context(), secret); got != secret || err != nil {
+			t.Errorf("%q became %q, %v", secret, got, err)
+		}
+	}
+	if service.asked.Load() > 0 {
+		t.Error("the token service was asked")
+	}
+}
+
+func TestTokenIsKeptAndRenewedAheadOfTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		service := &tokens{life: 3600, after: 100 * time.Millisecond}
+		login := service.login()
+		want := func(token string, asked int64, takes time.Duration) {
+			t.Helper()
+			began := time.Now()
+			got, err := login(t.Context(), person)
+			if got != token || err != nil || service.asked.Load() != asked || time.Since(began) != takes {
+				t.Errorf("%q, %v after %d exchanges and %s; want %q, %d, %s", got, err, service.asked.Load(), time.Since(began), token, asked, takes)
+			}
+		}
+		want("token-1", 1, 100*time.Millisecond)
+		want("token-1", 1, 0)
+		time.Sleep(54 * time.Minute)
+		want("token-1", 1, 0)
+		time.Sleep(2 * time.Minute)
+		want("token-2", 2, 100*time.Millisecond) // one request renews
+		want("token-2", 2, 0)
+
+		// While the service hangs, a request waits a little and goes on with the old token; the next ones do not wait.
+		service.after = time.Hour
+		time.Sleep(56 * time.Minute)
+		want("token-2", 3, patience)
+		want("token-2", 3, 0)
+		time.Sleep(pause)
+		want("token-2", 4, patience)
+
+		// A token that has run out is waited for.
+		service.after = time.Second
+		time.Sleep(10 * time.Minute)
+		want("token-5", 5, time.Second)
+	})
+}
+
+func TestOthersGoOnWhileOneRenews(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		service := &tokens{life: 3600}
+		login := service.login()
+		if _, err := login(t.Context(), person); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(57 * time.Minute)
+		service.after = time.Second
+		began := time.Now()
+		var all sync.WaitGroup
+		var waited atomic.Int64
+		for range 20 {
+			all.Go(func() {
+				if _, err := login(t.Context(), person); err != nil {
+					t.Error(err)
+				}
+				if time.Since(began) > 0 {
+					waited.Add(1)
+				}
+			})
+		}
+		all.Wait()
+		if waited.Load() != 1 || service.asked.Load() != 2 {
+			t.Errorf("%d requests waited, %d exchanges", waited.Load(), service.asked.Load())
+		}
+	})
+}
+
+func TestFirstTokenIsFetchedOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		service := &tokens{life: 3600, after: time.Second}
+		login := service.login()
+		var all sync.WaitGroup
+		for range 20 {
+			all.Go(func() {
+				if got, err := login(t.Context(), person); got != "token-1" || err != nil {
+					t.Errorf("%q, %v", got, err)
+				}
+			})
+		}
+		all.Wait()
+		if service.asked.Load() != 1 {
+			t.Errorf("%d exchanges", service.asked.Load())
+		}
+	})
+}
+
+func TestRequestsThatWaitedForAFailureFailWithIt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		service := &tokens{after: time.Second, answer: func(*http.Request) (*http.Response, error) { return reply(http.StatusServiceUnavailable, ""), nil }}
+		login := service.login()
+		var all sync.WaitGroup
+		for range 20 {
+			all.Go(func() {
+				if _, err := login(t.Context(), person); err == nil {
+					t.Error("no error")
+				}
+			})
+		}
+		all.Wait()
+		if service.asked.Load() != 1 {
+			t.Errorf("%d exchanges", service.asked.Load())
+		}
+		if _, err := login(t.Context(), person); err == nil || service.asked.Load() != 2 {
+			t.Errorf("a later request does not try again: %v", err)
+		}
+	})
+}
+
+func TestRequestThatEndsDoesNotWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		service := &tokens{life: 3600, after: 5 * time.Second}
+		login := service.login()
+		first, leave := context.WithCancel(t.Context())
+		short, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		var all sync.WaitGroup
+		all.Go(func() {
+			if _, err := login(first, person); !errors.Is(err, context.Canceled) {
+				t.Errorf("the one who left: %v", err)
+			}
+		})
+		synctest.Wait()
+		all.Go(func() {
+			if _, err := login(short, person); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("the one without time: %v", err)
+			}
+		})
+		all.Go(func() { // takes over from the one who left
+			if got, err := login(t.Context(), person); got != "token-2" || err != nil {
+				t.Errorf("%q, %v", got, err)
+			}
+		})
+		time.Sleep(2 * time.Second)
+		leave()
+		all.Wait()
+	})
+}
+
+func TestFailuresOfTheTokenService(t *testing.T) {
+	t.Parallel()
+	says := func(status int, body string) func(*http.Request) (*http.Response, error) {
+		return func(*http.Request) (*http.Response, error) { return reply(status, body), nil }
+	}
+	breaks := func(err error) func(*http.Request) (*http.Response, error) {
+		return func(*http.Request) (*http.Response, error) { return nil, err }
+	}
+	for name, tc := range map[string]struct {
+		secret string
+		answer func(*http.Request) (*http.Response, error)
+		kind   llm.Kind
+		says   string
+	}{
+		"a key that was withdrawn":  {person, says(400, `{"error":"invalid_grant","error_description":"Token has been expired or revoked."}`), llm.UpstreamAuth, "invalid_grant"},
+		"too many exchanges":        {person, says(429, `{}`), llm.UpstreamRateLimited, "token service"},
+		"a failure of its own":      {person, says(500, ``), llm.UpstreamServer, "token service"},
+		"an answer without a token": {person, says(200, `{"access_token":"","expires_in":1}`), llm.UpstreamAuth, ""},
+		"no connection":             {person, breaks(io.ErrUnexpectedEOF), llm.UpstreamConnect, "reached"},
+		"an address that is barred": {person, breaks(llm.Errorf(llm.UpstreamConnect, "private")), llm.UpstreamConnect, "private"},
+		"silence":                   {person, breaks(context.DeadlineExceeded), llm.UpstreamTimeout, "too long"},
+		"a key that is none":        {`{"type":"service_account","private_key":"x"}`, nil, llm.UpstreamAuth, "cannot be used"},
+		"a kind that is not taken":  {`{"type":"external_account"}`, nil, llm.UpstreamAuth, "cannot be used"},
+		"text that is no JSON":      {`{"type":`, nil, llm.UpstreamAuth, "cannot be used"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := (&tokens{answer: tc.answer}).login()(t.Context(), tc.secret)
+			if e := llm.AsError(err); err == nil || e.Kind != tc.kind || !strings.Contains(e.Message, tc.says) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+	if _, err := Vendor.New(provider.Settings{}).Login(t.Context(), person); err == nil {
+		t.Error("without a client: no error")
+	}
+}
+
+func TestTokenWithoutAnEndIsNotKeptForever(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		service := &tokens{answer: func(*http.Request) (*http.Response, error) {
+			return reply(http.StatusOK, `{"access_token":"x","token_type":"Bearer"}`), nil
+		}}
+		login := service.login()
+		for range 3 {
+			if _, err := login(t.Context(), person); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(assumed)
+		}
+		if service.asked.Load() != 3 {
+			t.Errorf("%d exchanges", service.asked.Load())
+		}
+	})
+}

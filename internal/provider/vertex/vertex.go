@@ -1,0 +1,115 @@
+// Package vertex is Google Cloud's Vertex AI: a project and a place in the address, and a short-lived token in place of a
+// key. It offers Google's own models, which speak the gemini format; models of others at Vertex speak other formats.
+package vertex
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/provider"
+	"fairlead/internal/wire/gemini"
+)
+
+const (
+	name    = "vertex"
+	title   = "Google Vertex AI"
+	address = "https://aiplatform.googleapis.com/v1"
+	global  = "global"
+)
+
+// The names of Settings.Options.
+const (
+	Project  = "project"
+	Location = "location"
+)
+
+// Vendor is Vertex AI. Its address depends on the place, and is told from the settings.
+var Vendor = provider.Vendor{
+	Name: name, Title: title, Format: gemini.Name, BaseURL: address, Ambient: ambient, Options: options,
+	New: New,
+}
+
+// New makes the provider that settings describe.
+func New(s provider.Settings) *provider.Provider {
+	call := caller{name: cmp.Or(s.Name, name), settings: s, project: project(s)}
+	call.base, call.err = base(s, call.project)
+	return &provider.Provider{
+		Name: call.name, Title: title, BaseURL: cmp.Or(call.base, s.BaseURL, address), Credentials: s.Credentials,
+		Authorize: authorize, Login: newLogin(s).token, Targets: targets(s),
+		Chat: conversation{call}, Embed: embedding{call},
+	}
+}
+
+// How many texts one call embeds.
+const (
+	embedBatch    = 1   // the newest models
+	embedBatchOld = 250 // those named text-
+)
+
+// project is the one that pays: the operator's choice, or the one that a credential belongs to.
+func project(s provider.Settings) string {
+	chosen := s.Options[Project]
+	for _, c := range s.Credentials {
+		chosen = cmp.Or(chosen, read(c.Secret).project())
+	}
+	return chosen
+}
+
+// base is the address of a project in a place.
+func base(s provider.Settings, project string) (string, error) {
+	location := cmp.Or(s.Options[Location], global)
+	switch {
+	case project == "":
+		return "", fmt.Errorf("no project is set for %s: name it in options.project or GOOGLE_CLOUD_PROJECT", title)
+	case strings.ContainsFunc(location, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' }):
+		return "", fmt.Errorf("%q is no location of %s", location, title)
+	}
+	root := strings.TrimRight(s.BaseURL, "/")
+	if root == "" || root == address {
+		root = "https://" + host(location) + "/v1"
+	}
+	return root + "/projects/" + url.PathEscape(project) + "/locations/" + location, nil
+}
+
+func host(location string) string {
+	switch location {
+	case global:
+		return "aiplatform.googleapis.com"
+	case "us", "eu":
+		return "aiplatform." + location + ".rep.googleapis.com"
+	}
+	return location + "-aiplatform.googleapis.com"
+}
+
+func authorize(h http.Header, token string) {
+	if token != "" {
+		h.Set("Authorization", "Bearer "+token)
+	}
+}
+
+// targets keeps Google's own models, narrowed to what the API carries.
+func targets(s provider.Settings) []*provider.Target {
+	list := s.Narrowed(llm.Logprobs|llm.AudioOut, false)
+	for _, t := range list {
+		t.EmbedBatch = embedBatch
+		if strings.HasPrefix(t.Upstream, "text-") {
+			t.EmbedBatch = embedBatchOld
+		}
+	}
+	return slices.DeleteFunc(list, func(t *provider.Target) bool {
+		return !strings.HasPrefix(t.Upstream, "gemini-") && !strings.HasPrefix(t.Upstream, "text-")
+	})
+}
+
+// traits are those of the model, with what Vertex does otherwise: it reads files by their address for every model, knows
+// no ids of calls, and takes the service tier in a header of its own.
+func traits(upstream string) gemini.Traits {
+	t := gemini.TraitsOf(upstream)
+	t.FileURLs, t.CallIDs, t.Tiers = true, false, false
+	return t
+}

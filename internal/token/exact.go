@@ -1,0 +1,72 @@
+package token
+
+import (
+	"strings"
+	"sync"
+
+	"github.com/tiktoken-go/tokenizer/codec"
+)
+
+// Bounds of what is split into real tokens: splitting takes time by the length, and by more than the length where nothing
+// breaks the text.
+const (
+	MaxExact  = 8 << 10 // bytes of all texts together
+	maxStreak = 512     // bytes without white space
+)
+
+// Counter counts exactly where the vocabulary is published. It reads a vocabulary on first use and is safe for concurrent
+// use.
+type Counter struct {
+	o200k, cl100k func() *codec.Codec
+}
+
+// NewCounter returns a counter that has not read any vocabulary yet.
+func NewCounter() *Counter {
+	return &Counter{o200k: sync.OnceValue(codec.NewO200kBase), cl100k: sync.OnceValue(codec.NewCl100kBase)}
+}
+
+// Text counts the tokens of texts. It reports false where the model's vocabulary is not known or the texts are too long.
+func (c *Counter) Text(m Model, texts ...string) (tokens int64, ok bool) {
+	family, margin := m.family()
+	if margin != exact || family != O200K && family != CL100K {
+		return 0, false
+	}
+	size := 0
+	for _, s := range texts {
+		if size += len(s); size > MaxExact || streak(s) > maxStreak {
+			return 0, false
+		}
+	}
+	vocabulary := c.o200k
+	if family == CL100K {
+		vocabulary = c.cl100k
+	}
+	for _, s := range texts {
+		n, err := vocabulary().Count(s)
+		if err != nil {
+			return 0, false
+		}
+		tokens += int64(n)
+	}
+	return tokens, true
+}
+
+// streak is the longest row of bytes without white space.
+func streak(s string) (longest int) {
+	for len(s) > 0 {
+		end := strings.IndexAny(s, " \t\r\n")
+		if end < 0 {
+			return max(longest, len(s))
+		}
+		longest = max(longest, end)
+		s = s[end+1:]
+	}
+	return longest
+}
+
+// Prompt is like Model.Prompt, with the texts counted instead of estimated.
+func (c *Counter) Prompt(m Model, p Prompt, texts ...string) (tokens int64, ok bool) {
+	family, _ := m.family()
+	n, ok := c.Text(m, texts...)
+	return n + m.beside(family, p), ok
+}

@@ -1,0 +1,133 @@
+package token
+
+import (
+	"math"
+	"strings"
+
+	"fairlead/internal/llm"
+)
+
+// unknownSide is what the sides of a picture are taken for where they are not known: it is fetched by the provider, or in a
+// form that we do not read.
+const unknownSide = 1024
+
+// Image is how many tokens a picture is, by the rules that vendors publish.
+func (m Model) Image(i llm.Image) int64 {
+	if i.Width <= 0 || i.Height <= 0 {
+		i.Width, i.Height = unknownSide, unknownSide
+	}
+	w, h := float64(i.Width), float64(i.Height)
+	switch f, _ := m.family(); f {
+	case O200K, CL100K:
+		return openAIImage(m.Name, w, h, i.Detail)
+	case Claude:
+		if newClaude(m.Name) {
+			return claudeImage(w, h, 2576, 4784)
+		}
+		return claudeImage(w, h, 1568, 1568)
+	case Gemini:
+		return geminiImage(m.Name, w, h)
+	default:
+		return patches(w, h, 28, 2500) // Qwen, Llama 4 and Mistral look at about as much
+	}
+}
+
+// tiled models see a small version of the picture, and tiles of it where detail is asked for.
+type tiled struct {
+	prefix     string
+	base, tile int64
+}
+
+// patched models see the picture in squares of 32 pixels, and bill each by a factor.
+type patched struct {
+	prefix string
+	factor float64
+	most   float64
+}
+
+// The first prefix that fits counts.
+var (
+	openAIPatches = []patched{
+		{"gpt-4.1-mini", 1.62, 1536},
+		{"gpt-4.1-nano", 2.46, 1536},
+		{"o4-mini", 1.72, 1536},
+		{"gpt-5-mini", 1.2, 1536},
+		{"gpt-5-nano", 1.5, 1536},
+		{"gpt-5.2", 1.2, 1536},
+		{"gpt-5.3", 1.2, 1536},
+	}
+	openAITiles = []tiled{
+		{"gpt-4o-mini", 2833, 5667},
+		{"gpt-4", 85, 170},
+		{"o1", 75, 150},
+		{"o3", 75, 150},
+		{"gpt-5.1", 70, 140},
+		{"gpt-5-", 70, 140},
+	}
+	openAILatest = patched{"", 1.2, 2500}
+)
+
+func openAIImage(name string, w, h float64, detail string) int64 {
+	for _, p := range openAIPatches {
+		if strings.HasPrefix(name, p.prefix) {
+			return p.tokens(w, h)
+		}
+	}
+	for _, t := range openAITiles {
+		if strings.HasPrefix(name+"-", t.prefix) {
+			return t.tokens(w, h, detail)
+		}
+	}
+	if detail == "original" {
+		return patched{"", openAILatest.factor, 10_000}.tokens(w, h)
+	}
+	return openAILatest.tokens(w, h)
+}
+
+// tokens fits the picture into 2048 pixels, makes its short side 768, and counts tiles of 512.
+func (t tiled) tokens(w, h float64, detail string) int64 {
+	if detail == "low" {
+		return t.base
+	}
+	w, h = within(w, h, 2048)
+	if short := min(w, h); short > 768 {
+		w, h = w*768/short, h*768/short
+	}
+	return t.base + t.tile*int64(math.Ceil(w/512)*math.Ceil(h/512))
+}
+
+func (p patched) tokens(w, h float64) int64 {
+	return int64(math.Ceil(float64(patches(w, h, 32, p.most)) * p.factor))
+}
+
+// patches counts the squares of a side that cover the picture, which is shrunk until no more than most do.
+func patches(w, h, side, most float64) int64 {
+	return int64(min(most, math.Ceil(w/side)*math.Ceil(h/side)))
+}
+
+// claudeImage is the picture's area over 750, after it is shrunk to what the model looks at.
+func claudeImage(w, h, edge, most float64) int64 {
+	w, h = within(w, h, edge)
+	return int64(min(most, math.Ceil(w*h/750)))
+}
+
+// geminiImage is 258 for a small picture and for each tile of 768 pixels of a large one; models since Gemini 3 look at every
+// picture with the same number of tokens.
+func geminiImage(name string, w, h float64) int64 {
+	const perTile, sinceGemini3 = 258, 1120
+	switch {
+	case strings.HasPrefix(name, "gemma"), max(w, h) <= 384 && strings.HasPrefix(name, "gemini-2"):
+		return perTile
+	case strings.HasPrefix(name, "gemini-2"), strings.HasPrefix(name, "gemini-1"):
+		return perTile * int64(math.Ceil(w/768)*math.Ceil(h/768))
+	}
+	return sinceGemini3
+}
+
+// within shrinks a picture until its long side is no longer than edge.
+func within(w, h, edge float64) (float64, float64) {
+	if long := max(w, h); long > edge {
+		return w * edge / long, h * edge / long
+	}
+	return w, h
+}

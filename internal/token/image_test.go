@@ -1,0 +1,109 @@
+package token
+
+import (
+	"bytes"
+	"encoding/base64"
+	"image"
+	"image/color"
+	"image/gif"
+	"image/jpeg"
+	"image/png"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/llm"
+)
+
+func TestImagesCostWhatVendorsSay(t *testing.T) {
+	t.Parallel()
+	size := func(w, h int, detail string) llm.Image { return llm.Image{Width: w, Height: h, Detail: detail} }
+	for _, tc := range []struct {
+		vendor, name string
+		image        llm.Image
+		want         int64
+	}{
+		// The examples of OpenAI's own page.
+		{"OpenAI", "gpt-4o", size(1024, 1024, "high"), 765},
+		{"OpenAI", "gpt-4o", size(2048, 4096, ""), 1105},
+		{"OpenAI", "gpt-4o", size(4096, 8192, "low"), 85},
+		{"OpenAI", "gpt-4.1-mini", size(1024, 1024, ""), 1659},
+		{"OpenAI", "gpt-4.1", size(512, 512, ""), 255},
+		{"OpenAI", "gpt-4o-mini", size(512, 512, ""), 8500},
+		{"OpenAI", "o3", size(1024, 1024, ""), 675},
+		{"OpenAI", "gpt-5", size(1024, 1024, ""), 630},
+		{"OpenAI", "gpt-5-mini", size(1024, 1024, ""), 1229},
+		{"OpenAI", "gpt-5.2", size(4000, 4000, ""), 1844},
+		{"OpenAI", "gpt-5.4", size(1600, 1600, ""), 3000},
+		{"OpenAI", "gpt-6-sol", size(3200, 3200, "original"), 12000},
+		{"OpenAI", "gpt-4o", llm.Image{}, 765},
+		{"Anthropic", "claude-sonnet-4-5", size(1000, 1000, ""), 1334},
+		{"Anthropic", "claude-sonnet-4-5", size(200, 200, ""), 54},
+		{"Anthropic", "claude-sonnet-4-5", size(8000, 8000, ""), 1568},
+		{"Anthropic", "claude-opus-4-8", size(8000, 8000, ""), 4784},
+		{"Google", "gemini-2.5-flash", size(384, 300, ""), 258},
+		{"Google", "gemini-2.5-flash", size(1536, 800, ""), 4 * 258},
+		{"Google", "gemini-3.5-flash", size(100, 100, ""), 1120},
+		{"Google", "gemma-3-27b-it", size(3000, 3000, ""), 258},
+		{"Alibaba", "qwen3.5-27b", size(280, 280, ""), 100},
+		{"Mistral", "mistral-medium-3.5", size(9000, 9000, ""), 2500},
+	} {
+		if got := (Model{tc.vendor, tc.name}).Image(tc.image); got != tc.want {
+			t.Errorf("%s, %dx%d %s: %d, want %d", tc.name, tc.image.Width, tc.image.Height, tc.image.Detail, got, tc.want)
+		}
+	}
+}
+
+func TestImageSizesAreReadFromTheirHeads(t *testing.T) {
+	t.Parallel()
+	picture := image.NewPaletted(image.Rect(0, 0, 321, 123), color.Palette{color.Black, color.White})
+	for name, file := range map[string][]byte{
+		"png":           encoded(t, func(b *bytes.Buffer) error { return png.Encode(b, picture) }),
+		"gif":           encoded(t, func(b *bytes.Buffer) error { return gif.Encode(b, picture, nil) }),
+		"jpeg":          encoded(t, func(b *bytes.Buffer) error { return jpeg.Encode(b, picture, nil) }),
+		"lossy webp":    []byte("RIFF\x00\x00\x00\x00WEBPVP8 \x00\x00\x00\x00\x00\x00\x00\x9d\x01\x2a\x41\x01\x7b\x00rest"),
+		"lossless webp": append([]byte("RIFF\x00\x00\x00\x00WEBPVP8L\x00\x00\x00\x00\x2f"), 0x40, 0x81, 0x1e, 0x00, 0, 0),
+		"extended webp": []byte("RIFF\x00\x00\x00\x00WEBPVP8X\x0a\x00\x00\x00\x00\x00\x00\x00\x40\x01\x00\x7a\x00\x00rest"),
+	} {
+		data := base64.StdEncoding.EncodeToString(file)
+		want := llm.Image{Width: 321, Height: 123, Detail: "high"}
+		for _, form := range []string{data, "data:image/x;base64," + data} {
+			if diff := cmp.Diff(want, ImageOf(form, "high")); diff != "" {
+				t.Errorf("%s: %s", name, diff)
+			}
+		}
+	}
+	for name, data := range map[string]string{
+		"nothing":      "",
+		"an address":   "https://example.com/cat.png",
+		"not base64":   strings.Repeat("\x00", 80),
+		"another file": base64.StdEncoding.EncodeToString([]byte(strings.Repeat("%PDF-1.7 ", 10))),
+		"cut":          base64.StdEncoding.EncodeToString([]byte("\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR\x00")),
+		"no size":      base64.StdEncoding.EncodeToString([]byte("GIF89a\x00\x00\x00\x00rest of it")),
+		"a loop":       base64.StdEncoding.EncodeToString([]byte("\xff\xd8" + strings.Repeat("\xff\xe0\x00\x02", 400))),
+	} {
+		if got := ImageOf(data, "auto"); got != (llm.Image{}) {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+func encoded(t *testing.T, write func(*bytes.Buffer) error) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func FuzzImageOf(f *testing.F) {
+	f.Add("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ")
+	f.Add("data:image/jpeg;base64,/9j/4AAQSkZJRg")
+	f.Fuzz(func(t *testing.T, data string) {
+		if i := ImageOf(data, ""); i.Width < 0 || i.Height < 0 || i.Width > maxSide || (i.Width == 0) != (i.Height == 0) {
+			t.Errorf("%+v", i)
+		}
+	})
+}

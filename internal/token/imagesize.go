@@ -1,0 +1,144 @@
+package token
+
+import (
+	"strings"
+
+	"fairlead/internal/llm"
+)
+
+// ImageOf reads a picture's size from the beginning of its base64 data, with or without the head of a data URL. The size
+// is 0 where the data is not that of a PNG, JPEG, GIF or WebP. Nothing is decoded but the bytes that tell it.
+func ImageOf(data, detail string) llm.Image {
+	if strings.HasPrefix(data, "data:") {
+		_, data, _ = strings.Cut(data, ",")
+	}
+	i := llm.Image{Detail: detail}
+	if detail == "auto" {
+		i.Detail = ""
+	}
+	p := picture(data)
+	switch {
+	case p.is(0, "\x89PNG\r\n\x1a\n") && p.is(12, "IHDR"):
+		i.Width, i.Height = p.big(16, 4), p.big(20, 4)
+	case p.is(0, "GIF8"):
+		i.Width, i.Height = p.little(6, 2), p.little(8, 2)
+	case p.is(0, "RIFF") && p.is(8, "WEBP"):
+		i.Width, i.Height = p.webp()
+	case p.is(0, "\xff\xd8"):
+		i.Width, i.Height = p.jpeg()
+	}
+	if i.Width <= 0 || i.Height <= 0 || i.Width > maxSide || i.Height > maxSide {
+		i.Width, i.Height = 0, 0
+	}
+	return i
+}
+
+const maxSide = 1 << 16
+
+// picture is a file in base64, read in place.
+type picture string
+
+// at is the byte at an offset; ok is false past the end and where it is not base64.
+func (p picture) at(offset int) (c byte, ok bool) {
+	group := offset / 3 * 4
+	if offset < 0 || group+4 > len(p) {
+		return 0, false
+	}
+	var bits uint32
+	for _, c := range []byte(p[group : group+4]) {
+		v, known := sextet(c)
+		if !known && c != '=' {
+			return 0, false
+		}
+		bits = bits<<6 | v
+	}
+	return byte(bits >> (16 - 8*(offset%3))), true
+}
+
+func sextet(c byte) (uint32, bool) {
+	switch {
+	case c >= 'A' && c <= 'Z':
+		return uint32(c - 'A'), true
+	case c >= 'a' && c <= 'z':
+		return uint32(c-'a') + 26, true
+	case c >= '0' && c <= '9':
+		return uint32(c-'0') + 52, true
+	case c == '+' || c == '-':
+		return 62, true
+	case c == '/' || c == '_':
+		return 63, true
+	}
+	return 0, false
+}
+
+func (p picture) is(offset int, want string) bool {
+	for i := range len(want) {
+		if c, ok := p.at(offset + i); !ok || c != want[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// big reads a whole number, its first byte the highest; -1 where there is none.
+func (p picture) big(offset, size int) (n int) {
+	for i := range size {
+		c, ok := p.at(offset + i)
+		if !ok {
+			return -1
+		}
+		n = n<<8 | int(c)
+	}
+	return n
+}
+
+// little reads a whole number, its first byte the lowest; -1 where there is none.
+func (p picture) little(offset, size int) (n int) {
+	for i := range size {
+		c, ok := p.at(offset + i)
+		if !ok {
+			return -1
+		}
+		n |= int(c) << (8 * i)
+	}
+	return n
+}
+
+// webp reads the three kinds of WebP files: lossy, lossless and extended.
+func (p picture) webp() (width, height int) {
+	switch {
+	case p.is(12, "VP8 "):
+		return p.little(26, 2) & 0x3fff, p.little(28, 2) & 0x3fff
+	case p.is(12, "VP8L"):
+		bits := p.little(21, 4)
+		return bits&0x3fff + 1, bits>>14&0x3fff + 1
+	case p.is(12, "VP8X"):
+		return p.little(24, 3) + 1, p.little(27, 3) + 1
+	}
+	return 0, 0
+}
+
+// jpeg goes from segment to segment until the one that tells the size.
+func (p picture) jpeg() (width, height int) {
+	const mostSegments = 200
+	at := 2
+	for range mostSegments {
+		marker := p.big(at, 2)
+		if marker < 0xff00 {
+			return 0, 0
+		}
+		switch kind := marker & 0xff; {
+		case kind == 0xff: // a fill byte
+			at++
+		case kind >= 0xc0 && kind <= 0xcf && kind != 0xc4 && kind != 0xc8 && kind != 0xcc:
+			return p.big(at+7, 2), p.big(at+5, 2)
+		default:
+			length := p.big(at+2, 2)
+			if length < 2 {
+				return 0, 0
+			}
+			at += 2 + length
+		}
+	}
+	return 0, 0
+}

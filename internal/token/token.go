@@ -1,0 +1,129 @@
+// Package token says how many tokens a prompt or an answer is for a model: exactly for the vocabularies that OpenAI
+// publishes, and by a calibrated estimate for all others and for whatever is too long to be split. Everything here is an
+// estimate to those who use it: a provider adds framing of its own, and the bill is what it reports.
+//
+// The weights come from scripts/calibrate-tokens, which fits them against real vocabularies and prints how far off they
+// are; docs/decisions/0015-token-estimates.md has the table.
+package token
+
+import (
+	"math"
+
+	"fairlead/internal/llm"
+)
+
+// Model is whose tokens are counted, as the catalog names it.
+type Model struct{ Vendor, Name string }
+
+// Prompt is everything that a prompt's length depends on.
+type Prompt struct {
+	Text     llm.Text
+	Bytes    int // of the text
+	Messages int
+	Tools    bool
+	Images   int
+	Sizes    []llm.Image // of those images whose size is known
+	TokenIDs int64       // given instead of text
+}
+
+// PromptOf is the prompt of a request.
+func PromptOf(req *llm.Request) Prompt {
+	return Prompt{
+		Text: req.Text, Bytes: req.ASCIIBytes + req.NonASCIIBytes, Messages: req.Messages, Tools: req.Needs.Has(llm.Tools),
+		Images: req.Images, Sizes: req.ImageSizes, TokenIDs: req.TokenIDs,
+	}
+}
+
+// Framing that models read around what is said.
+const (
+	perMessage  = 4
+	perPrompt   = 3
+	claudeTools = 346 // what Anthropic's models are told about using tools
+)
+
+// Prompt estimates the tokens of a prompt; none has fewer than one.
+func (m Model) Prompt(p Prompt) int64 {
+	f, margin := m.family()
+	return max(1, count(f, margin, p.Text)+m.beside(f, p))
+}
+
+// beside is everything but the text.
+func (m Model) beside(f Family, p Prompt) int64 {
+	n := p.TokenIDs
+	if p.Messages > 0 {
+		n += int64(p.Messages)*perMessage + perPrompt
+	}
+	if p.Tools && f == Claude {
+		n += claudeTools
+	}
+	for _, image := range p.Sizes {
+		n += m.Image(image)
+	}
+	if unknown := p.Images - len(p.Sizes); unknown > 0 {
+		n += int64(unknown) * m.Image(llm.Image{})
+	}
+	return n
+}
+
+// Text estimates the tokens of a text.
+func (m Model) Text(t llm.Text) int64 {
+	f, margin := m.family()
+	return count(f, margin, t)
+}
+
+func count(f Family, margin float64, t llm.Text) int64 {
+	features := Features(t)
+	var sum float64
+	for i, w := range weights[f] {
+		sum += features[i] * w
+	}
+	return int64(math.Ceil(sum * margin))
+}
+
+// Most bounds the tokens of a prompt: the estimate is short by a third at worst, and no text has more tokens than bytes.
+func (m Model) Most(p Prompt) int64 {
+	f, margin := m.family()
+	text := count(f, margin, p.Text) * 3 / 2
+	if p.Text.Empty() {
+		text = int64(p.Bytes)
+	}
+	return min(text, int64(p.Bytes)) + m.beside(f, p) + int64(p.Messages)*perMessage + 16
+}
+
+// Output estimates the tokens of answer text from its bytes. What is outside ASCII is taken for the scripts that the prompt
+// is written in.
+func (m Model) Output(ascii, nonASCII int64, prompt llm.Text) int64 {
+	if ascii+nonASCII == 0 {
+		return 0
+	}
+	f, margin := m.family()
+	sum := float64(ascii) * asciiDensity[f]
+	if nonASCII > 0 {
+		sum += float64(nonASCII) * m.foreignDensity(prompt)
+	}
+	return max(1, int64(math.Ceil(sum*margin)))
+}
+
+// foreignDensity is how many tokens a byte outside ASCII has, in the scripts of a text.
+func (m Model) foreignDensity(t llm.Text) float64 {
+	f, _ := m.family()
+	w := weights[f]
+	bytes, sum := 0.0, 0.0
+	for class, size := range scriptBytes {
+		bytes += float64(t.Counts[class]) * size
+		sum += float64(t.Counts[class]) * w[class]
+	}
+	if sum == 0 || bytes == 0 {
+		return unknownDensity
+	}
+	return sum/bytes + w[llm.OtherWords]*float64(t.Counts[llm.OtherWords])/bytes
+}
+
+// unknownDensity is tokens a byte of a script that nothing is known of.
+const unknownDensity = 0.3
+
+// scriptBytes are the bytes that one character of a class has.
+var scriptBytes = map[llm.Class]float64{
+	llm.Latin: 2, llm.Cyrillic: 2, llm.Greek: 2, llm.Hebrew: 2, llm.Arabic: 2, llm.Devanagari: 3, llm.Indic: 3, llm.Thai: 3,
+	llm.Kana: 3, llm.Han: 3, llm.Hangul: 3, llm.Symbols: 3, llm.Emoji: 4,
+}

@@ -1,0 +1,303 @@
+package token
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"fairlead/internal/llm"
+)
+
+// Counted with the real vocabularies when the weights were calibrated: o200k, cl100k, Claude 2, Gemma, Llama 3, Tekken, Qwen,
+// DeepSeek.
+var counted = []struct {
+	name, text string
+	want       map[Family]int64
+}{
+	{"prose", prose, map[Family]int64{O200K: 83, CL100K: 83, Claude: 83, Gemini: 79, Llama3: 83, Tekken: 83, Qwen: 83, DeepSeek: 83}},
+	{"code", code, map[Family]int64{O200K: 102, CL100K: 102, Claude: 136, Gemini: 135, Llama3: 102, Tekken: 115, Qwen: 102, DeepSeek: 116}},
+	{"Chinese", chinese, map[Family]int64{O200K: 69, CL100K: 97, Claude: 87, Gemini: 53, Llama3: 66, Tekken: 78, Qwen: 50, DeepSeek: 47}},
+	{"Russian", russian, map[Family]int64{O200K: 57, CL100K: 89, Claude: 101, Gemini: 58, Llama3: 60, Tekken: 59, Qwen: 63, DeepSeek: 61}},
+	{"German", german, map[Family]int64{O200K: 52, CL100K: 64, Claude: 74, Gemini: 54, Llama3: 64, Tekken: 56, Qwen: 64, DeepSeek: 59}},
+	{"JSON", document, map[Family]int64{O200K: 87, CL100K: 87, Claude: 83, Gemini: 102, Llama3: 87, Tekken: 102, Qwen: 102, DeepSeek: 88}},
+}
+
+const (
+	prose = `A fairlead guides a rope around an object, out of the way, or stops it from moving sideways. It may be a ring, a hook ` +
+		`or a block with sheaves. On ships it keeps the mooring line from chafing on the deck's edge, and it lets one winch serve ` +
+		`lines that come from several directions. Without one, a rope under load saws through whatever it touches.`
+	code = "func (p *pool) take(ctx context.Context, n int) ([]byte, error) {\n\tp.mu.Lock()\n\tdefer p.mu.Unlock()\n" +
+		"\tfor i := 0; i < len(p.free); i++ {\n\t\tif cap(p.free[i]) >= n {\n\t\t\tb := p.free[i][:n]\n" +
+		"\t\t\tp.free = append(p.free[:i], p.free[i+1:]...)\n\t\t\treturn b, nil\n\t\t}\n\t}\n\treturn make([]byte, n), ctx.Err()\n}\n"
+	chinese = `导缆器是船上用来引导缆绳方向的装置，可以防止缆绳与甲板边缘摩擦。它通常由金属制成，安装在船舷附近。如果没有它，受力的缆绳会很快磨损，甚至断裂。`
+	russian = `Киповая планка направляет трос и не даёт ему тереться о край палубы. Она бывает с роульсами и без них. ` +
+		`Без неё трос под нагрузкой быстро перетирается, и судно может остаться без швартова.`
+	german = `Eine Klüse führt das Tau durch die Bordwand und schützt es vor dem Durchscheuern. Ohne sie würde die Festmacherleine ` +
+		`unter Last über die scharfe Kante laufen und nach kurzer Zeit brechen. Größere Schiffe haben mehrere davon.`
+	document = `{"id": 17, "name": "bow line", "length_m": 42.5, "tags": ["polyester", "8-strand"], "inspected": "2026-03-14T09:26:53Z", ` +
+		`"owner": {"name": "Harbour Services", "phone": "+49 40 1234567"}, "notes": null, "retired": false}`
+)
+
+func textOf(s string) (t llm.Text) {
+	t.Add(s)
+	return t
+}
+
+// models stand for the families.
+var models = map[Family]Model{
+	O200K: {"OpenAI", "gpt-5"}, CL100K: {"OpenAI", "gpt-4"}, Gemini: {"Google", "gemini-2.5-pro"}, Llama3: {"Meta", "llama-3.3-70b-instruct"},
+	Tekken: {"Mistral", "mistral-medium-3.1"}, Qwen: {"Alibaba", "qwen3-14b"}, DeepSeek: {"DeepSeek", "deepseek-v3.1"},
+}
+
+func TestEstimatesAreNearTheRealCount(t *testing.T) {
+	t.Parallel()
+	for _, c := range counted {
+		for family, want := range c.want {
+			m, ok := models[family]
+			if !ok {
+				continue // Claude: raised by what its newer vocabularies have more
+			}
+			got := m.Text(textOf(c.text))
+			if off := float64(got)/float64(want) - 1; off < -0.3 || off > 0.2 { // words of ships are rarer than what was calibrated with
+				t.Errorf("%s in %s: %d tokens, really %d", c.name, family, got, want)
+			}
+		}
+	}
+}
+
+func TestClaudeHasMoreTokensThanItsPublishedVocabulary(t *testing.T) {
+	t.Parallel()
+	for _, c := range counted {
+		published := c.want[Claude]
+		older := Model{"Anthropic", "claude-sonnet-4-5"}.Text(textOf(c.text))
+		newer := Model{"Anthropic", "claude-opus-4-8"}.Text(textOf(c.text))
+		if older < published*8/10 || older > published*4/3 || newer < older*5/4 {
+			t.Errorf("%s: %d published, %d and %d estimated", c.name, published, older, newer)
+		}
+	}
+}
+
+func TestTextIsCountedExactlyWhereTheVocabularyIsPublished(t *testing.T) {
+	t.Parallel()
+	counter := NewCounter()
+	for _, c := range counted {
+		for _, family := range []Family{O200K, CL100K} {
+			got, ok := counter.Text(models[family], c.text)
+			if !ok || got != c.want[family] {
+				t.Errorf("%s in %s: %d, %t; want %d", c.name, family, got, ok, c.want[family])
+			}
+		}
+	}
+	for name, tc := range map[string]struct {
+		model Model
+		text  string
+	}{
+		"another vendor":     {models[Gemini], prose},
+		"a vendor we guess":  {Model{"", "gpt-6"}, prose},
+		"too long":           {models[O200K], strings.Repeat("word ", MaxExact)},
+		"a long row of it":   {models[O200K], strings.Repeat("x", maxStreak+1)},
+		"too long, in parts": {models[O200K], strings.Repeat(prose, 1+MaxExact/len(prose))},
+	} {
+		if n, ok := counter.Text(tc.model, tc.text, ""); ok {
+			t.Errorf("%s: counted %d", name, n)
+		}
+	}
+	if n, ok := counter.Prompt(models[O200K], Prompt{Messages: 2}, "one", "two"); !ok || n != 2+2*perMessage+perPrompt {
+		t.Errorf("a prompt is %d, %t", n, ok)
+	}
+}
+
+func TestEveryFamilyHasWeights(t *testing.T) {
+	t.Parallel()
+	for _, f := range []Family{O200K, CL100K, Claude, Gemini, Llama3, Llama4, Tekken, Qwen, DeepSeek, Cohere} {
+		if len(weights[f]) != int(Dims) || asciiDensity[f] < 0.2 || asciiDensity[f] > 0.4 {
+			t.Errorf("%s: %d weights, %g tokens a byte", f, len(weights[f]), asciiDensity[f])
+		}
+	}
+}
+
+func TestFamilies(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		vendor, name string
+		want         Family
+		margin       float64
+	}{
+		{"OpenAI", "gpt-3.5-turbo", CL100K, exact},
+		{"OpenAI", "gpt-4", CL100K, exact},
+		{"OpenAI", "gpt-4-turbo", CL100K, exact},
+		{"OpenAI", "gpt-4.1-mini", O200K, exact},
+		{"OpenAI", "gpt-4o", O200K, exact},
+		{"OpenAI", "gpt-oss-120b", O200K, exact},
+		{"OpenAI", "text-embedding-3-small", CL100K, exact},
+		{"Anthropic", "claude-3-haiku", Claude, claude3},
+		{"Anthropic", "claude-opus-4", Claude, claude3},
+		{"Anthropic", "claude-opus-4-6", Claude, claude3},
+		{"Anthropic", "claude-opus-4-7", Claude, claude5},
+		{"Anthropic", "claude-sonnet-4-6", Claude, claude3},
+		{"Anthropic", "claude-sonnet-5", Claude, claude5},
+		{"Anthropic", "claude-fable-5-1", Claude, claude5},
+		{"Google", "gemma-3-27b-it", Gemini, exact},
+		{"Meta", "llama-4-maverick-17b-128e-instruct", Llama4, exact},
+		{"Meta", "llama-3.1-8b-instruct", Llama3, exact},
+		{"Meta", "muse-spark-1.3", Llama4, nearest},
+		{"Mistral", "mixtral-8x7b-instruct", Tekken, sentences32},
+		{"Mistral", "mistral-large-2411", Tekken, sentences32},
+		{"Mistral", "mistral-large-2512", Tekken, exact},
+		{"DeepSeek", "deepseek-r1-distill-llama-70b", Llama3, exact},
+		{"DeepSeek", "deepseek-v3.2", DeepSeek, exact},
+		{"NVIDIA", "llama-3.3-nemotron-super-49b-v1.5", Llama3, exact},
+		{"xAI", "grok-4", O200K, nearest},
+		{"", "my-qwen-finetune", Qwen, nearest},
+		{"", "Claude-Copy", Claude, nearest},
+		{"", "house-model", O200K, nearest},
+	} {
+		if f, margin := (Model{tc.vendor, tc.name}).family(); f != tc.want || margin != tc.margin {
+			t.Errorf("%s %s: %s times %g, want %s times %g", tc.vendor, tc.name, f, margin, tc.want, tc.margin)
+		}
+	}
+}
+
+func TestPromptAddsWhatIsNotText(t *testing.T) {
+	t.Parallel()
+	gpt, claude := models[O200K], Model{"Anthropic", "claude-sonnet-4-5"}
+	for name, tc := range map[string]struct {
+		model  Model
+		prompt Prompt
+		want   int64
+	}{
+		"nothing costs a little": {gpt, Prompt{}, 1},
+		"messages":               {gpt, Prompt{Messages: 3}, 15},
+		"token ids":              {gpt, Prompt{TokenIDs: 50}, 50},
+		"tools of Claude":        {claude, Prompt{Messages: 1, Tools: true}, 7 + claudeTools},
+		"tools of others":        {gpt, Prompt{Messages: 1, Tools: true}, 7},
+		"two pictures, one known": {
+			gpt, Prompt{Images: 2, Sizes: []llm.Image{{Width: 400, Height: 400, Detail: "low"}}}, 70 + (70 + 4*140),
+		},
+	} {
+		if got := tc.model.Prompt(tc.prompt); got != tc.want {
+			t.Errorf("%s: %d, want %d", name, got, tc.want)
+		}
+	}
+}
+
+// More to read is never fewer tokens: holds and context checks rest on it.
+func TestEstimatesAreMonotone(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		m := rapid.SampledFrom([]Model{models[O200K], models[Gemini], models[Qwen], {"Anthropic", "claude-opus-5-5"}}).Draw(t, "model")
+		var less llm.Text
+		for i := range less.Counts {
+			less.Counts[i] = rapid.Int32Range(0, 1<<20).Draw(t, "count")
+		}
+		more := less
+		for i := range more.Counts {
+			if llm.Class(i) != llm.Letters && llm.Class(i) != llm.Words { // these make a text look less like noise
+				more.Counts[i] += rapid.Int32Range(0, 1<<20).Draw(t, "more")
+			}
+		}
+		if m.Text(less) < 0 || m.Text(more) < m.Text(less) {
+			t.Fatalf("%d tokens became %d", m.Text(less), m.Text(more))
+		}
+		if p := (Prompt{Text: less, Bytes: 1 << 30, Messages: 2}); m.Most(p) < m.Prompt(p) {
+			t.Fatalf("at most %d, but about %d", m.Most(p), m.Prompt(p))
+		}
+	})
+}
+
+func TestMostBoundsWhatNobodyMeasured(t *testing.T) {
+	t.Parallel()
+	if got := models[O200K].Most(Prompt{Bytes: 1000}); got < 1000 {
+		t.Errorf("%d", got)
+	}
+	if got := models[O200K].Most(Prompt{Bytes: 3, Text: textOf("日")}); got > 3+16 {
+		t.Errorf("one character of three bytes is at most %d", got)
+	}
+}
+
+func TestOutputGoesByTheLanguageOfThePrompt(t *testing.T) {
+	t.Parallel()
+	m := models[O200K]
+	if got := m.Output(0, 0, llm.Text{}); got != 0 {
+		t.Errorf("silence is %d tokens", got)
+	}
+	if got := m.Output(1, 0, llm.Text{}); got != 1 {
+		t.Errorf("a letter is %d tokens", got)
+	}
+	for _, c := range counted {
+		ascii := int64(0)
+		for i := range len(c.text) {
+			if c.text[i] < 0x80 {
+				ascii++
+			}
+		}
+		got := m.Output(ascii, int64(len(c.text))-ascii, textOf(c.text))
+		if off := float64(got)/float64(c.want[O200K]) - 1; off < -0.4 || off > 0.4 {
+			t.Errorf("%s: %d tokens, really %d", c.name, got, c.want[O200K])
+		}
+	}
+	if thai, unknown := m.Output(0, 300, textOf("ภาษา")), m.Output(0, 300, llm.Text{}); thai == unknown {
+		t.Error("the prompt's script makes no difference")
+	}
+}
+
+// A prompt of 100 KB must not cost the way of a request more than a millisecond, for all the models that are candidates.
+func BenchmarkPrompt100KB(b *testing.B) {
+	line, err := json.Marshal(prose + "\n" + code + german)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var body []byte
+	var spans [][2]int
+	for len(body) < 100_000 {
+		spans = append(spans, [2]int{len(body) + 1, len(body) + len(line) - 1})
+		body = append(body, line...)
+	}
+	candidates := make([]Model, 0, 200)
+	for range cap(candidates) / 4 {
+		candidates = append(candidates, models[O200K], models[Gemini], models[Qwen], Model{"Anthropic", "claude-opus-4-8"})
+	}
+	b.SetBytes(int64(len(body)))
+	b.ReportAllocs()
+	for b.Loop() {
+		req := llm.Request{Body: body, ASCIIBytes: len(body), Messages: len(spans)}
+		for _, s := range spans {
+			req.Sample.Add(s[0], s[1])
+		}
+		req.Measure()
+		prompt := PromptOf(&req)
+		for _, m := range candidates {
+			if m.Prompt(prompt) < 1000 {
+				b.Fatal("a long prompt has few tokens")
+			}
+		}
+	}
+}
+
+func BenchmarkExact(b *testing.B) {
+	counter := NewCounter()
+	for _, size := range []int{1_000, 8_000} {
+		text := strings.Repeat(prose+"\n"+code, 1+size/len(prose+code))[:size]
+		b.Run(strconv.Itoa(size/1000)+"KB", func(b *testing.B) {
+			b.SetBytes(int64(size))
+			for b.Loop() {
+				if _, ok := counter.Text(models[O200K], text); !ok {
+					b.Fatal("not counted")
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkEstimate(b *testing.B) {
+	prompt := Prompt{Text: textOf(prose + code), Messages: 3}
+	m := Model{"Anthropic", "claude-opus-4-8"}
+	for b.Loop() {
+		if m.Prompt(prompt) == 0 {
+			b.Fatal("nothing")
+		}
+	}
+}

@@ -1,0 +1,278 @@
+package chat
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+
+	"fairlead/internal/llm"
+)
+
+// reader reads a request that DecodeRequest has checked into our own words. It jumps between members, because what one of
+// them means may depend on a later one.
+type reader struct {
+	decoder
+	conv *llm.Conversation
+
+	toolNames map[string]string // by the id of the call
+	pending   []llm.ToolCall    // calls in the old way, without ids, that have no result yet
+}
+
+// quiet are the members that are ours, or that concern the account and the stream and not the conversation. Those that
+// the checked request has in fields of its own are among them.
+var quiet = []string{
+	"model", "models", "provider", "session_id", "stream", "stream_options", "n", "max_tokens", "max_completion_tokens",
+	"user", "safety_identifier", "metadata", "service_tier", "store", "prompt_cache_key", "prompt_cache_retention", "prompt_cache_options",
+}
+
+// Conversation reads a checked chat request into our own words. It refuses what would be lost without a trace.
+func (Format) Conversation(req *llm.Request) (*llm.Conversation, error) {
+	r := reader{
+		decoder: decoder{scanner: scanner{b: req.Body}, req: req},
+		conv: &llm.Conversation{
+			Choices: max(req.Choices, 1), MaxOutput: req.MaxOutput, EndUser: req.EndUser, ServiceTier: req.ServiceTier,
+		},
+		toolNames: map[string]string{},
+	}
+	for _, f := range req.Fields {
+		r.i = f.Value
+		if !r.null() {
+			r.member(f.Name)
+		}
+	}
+	if r.err != nil {
+		return nil, r.unreadable()
+	}
+	if len(r.problems) > 0 {
+		e := r.refusal()
+		e.Kind = llm.CannotExpress // a provider of the same format may take it
+		return nil, e
+	}
+	return r.conv, nil
+}
+
+func (r *reader) member(name string) {
+	c := r.conv
+	switch name {
+	case "messages":
+		r.readMessages()
+	case "tools":
+		r.readTools()
+	case "functions":
+		r.readFunctions()
+	case "tool_choice":
+		r.readToolChoice()
+	case "function_call":
+		r.readFunctionChoice()
+	case "parallel_tool_calls":
+		c.ParallelTools = r.yesOrNo(name)
+	case "response_format":
+		r.readOutput()
+	case "stop":
+		r.readStop()
+	case "verbosity":
+		c.Verbosity, _ = r.str(name)
+	case "reasoning_effort":
+		c.Effort.Level, _ = r.str(name)
+	case "reasoning":
+		r.readReasoning()
+	case "thinking":
+		r.readThinkingWish()
+	case "modalities":
+		if string(r.value()) != `["text"]` {
+			r.unsaid(name)
+		}
+	default:
+		if !r.readSampling(name) && !slices.Contains(quiet, name) {
+			r.unsaid(name)
+		}
+	}
+}
+
+func (r *reader) readSampling(name string) bool {
+	s := &r.conv.Sampling
+	switch name {
+	case "temperature":
+		s.Temperature = r.figure(name)
+	case "top_p":
+		s.TopP = r.figure(name)
+	case "top_k":
+		s.TopK = r.figure(name)
+	case "frequency_penalty":
+		s.FrequencyPenalty = r.figure(name)
+	case "presence_penalty":
+		s.PresencePenalty = r.figure(name)
+	case "seed":
+		s.Seed = r.figure(name)
+	case "logprobs":
+		s.Logprobs = r.boolean(name)
+	case "top_logprobs":
+		n, _ := strconv.Atoi(string(r.figure(name)))
+		s.TopLogprobs = n
+	default:
+		return false
+	}
+	return true
+}
+
+// unsaid notes a member, or a place, that has no words of ours.
+func (r *reader) unsaid(name string) {
+	if !slices.Contains(r.conv.Unsaid, name) {
+		r.conv.Unsaid = append(r.conv.Unsaid, name)
+	}
+}
+
+// figure reads a number as it is written.
+func (r *reader) figure(param string) json.Number {
+	if !r.is('0', param, "a number") {
+		return ""
+	}
+	return json.Number(r.number())
+}
+
+func (r *reader) yesOrNo(param string) *bool {
+	if k := r.kind(); k != 't' && k != 'f' {
+		r.wrong(param, "true or false")
+		return nil
+	}
+	yes := r.boolean(param)
+	return &yes
+}
+
+func (r *reader) readStop() {
+	if r.kind() == '"' {
+		stop, _ := r.str("stop")
+		r.conv.Stop = []string{stop}
+		return
+	}
+	if !r.is('[', "stop", "a string or a list of strings") {
+		return
+	}
+	for range r.elements {
+		if stop, ok := r.str("stop"); ok {
+			r.conv.Stop = append(r.conv.Stop, stop)
+		}
+	}
+}
+
+// readReasoning reads the object with which clients of other gateways ask for thinking.
+func (r *reader) readReasoning() {
+	e := &r.conv.Effort
+	m, ok := r.object("reasoning")
+	if !ok {
+		return
+	}
+	if level := r.textOf(m, "effort", "reasoning."); level != "" {
+		e.Level = level
+	}
+	e.Budget = max(e.Budget, r.wholeOf(m, "max_tokens", "reasoning."))
+	if enabled := r.flagOf(m, "enabled", "reasoning."); enabled != nil {
+		r.turn(*enabled)
+	}
+	if exclude := r.flagOf(m, "exclude", "reasoning."); exclude != nil {
+		e.Hide = *exclude
+	}
+}
+
+// readThinkingWish reads the object with which Anthropic's clients ask for thinking, which several vendors took over.
+func (r *reader) readThinkingWish() {
+	e := &r.conv.Effort
+	m, ok := r.object("thinking")
+	if !ok {
+		return
+	}
+	e.Budget = max(e.Budget, r.wholeOf(m, "budget_tokens", "thinking."))
+	switch r.textOf(m, "type", "thinking.") {
+	case "disabled":
+		r.turn(false)
+	case "adaptive", "auto":
+		e.Adaptive = true
+	case "enabled":
+		r.turn(true)
+	}
+	e.Hide = e.Hide || r.textOf(m, "display", "thinking.") == "omitted"
+}
+
+// turn turns thinking on without saying how much, or off.
+func (r *reader) turn(on bool) {
+	e := &r.conv.Effort
+	switch {
+	case !on:
+		e.Level = "none"
+	case e.Level == "" && e.Budget == 0:
+		e.Adaptive = true
+	}
+}
+
+// object reads an object and returns where the values of its members begin. A null is absent. Anything else is a
+// problem.
+func (r *reader) object(param string) (map[string]int, bool) {
+	if !r.is('{', param, "an object") {
+		return nil, false
+	}
+	at := map[string]int{}
+	for key := range r.members {
+		from := r.i
+		if name := string(key); !r.null() {
+			at[name] = from
+			r.skip()
+		}
+	}
+	return at, r.err == nil
+}
+
+// at reads what stands elsewhere and comes back.
+func (r *reader) at(pos int, read func()) {
+	back := r.i
+	r.i = pos
+	read()
+	r.i = back
+}
+
+// objectOf reads an object that is a member of another.
+func (r *reader) objectOf(m map[string]int, name, where string) (inner map[string]int, ok bool) {
+	if pos, has := m[name]; has {
+		r.at(pos, func() { inner, ok = r.object(where + name) })
+	}
+	return inner, ok
+}
+
+func (r *reader) textOf(m map[string]int, name, where string) (s string) {
+	if pos, has := m[name]; has {
+		r.at(pos, func() { s, _ = r.str(where + name) })
+	}
+	return s
+}
+
+func (r *reader) wholeOf(m map[string]int, name, where string) (n int64) {
+	if pos, has := m[name]; has {
+		r.at(pos, func() { n = r.whole(where+name, maxTokens) })
+	}
+	return n
+}
+
+func (r *reader) flagOf(m map[string]int, name, where string) (flag *bool) {
+	if pos, has := m[name]; has {
+		r.at(pos, func() { flag = r.yesOrNo(where + name) })
+	}
+	return flag
+}
+
+// rawOf returns the bytes of a member as the caller wrote them.
+func (r *reader) rawOf(m map[string]int, name string) (raw json.RawMessage) {
+	if pos, has := m[name]; has {
+		r.at(pos, func() { raw = r.value() })
+	}
+	return raw
+}
+
+// cacheOf reads a mark for prompt caches: the one that Anthropic's clients send, or OpenAI's own.
+func (r *reader) cacheOf(m map[string]int, where string) *llm.CacheMark {
+	if inner, ok := r.objectOf(m, "cache_control", where); ok {
+		return &llm.CacheMark{TTL: r.textOf(inner, "ttl", where+"cache_control.")}
+	}
+	if _, has := m["prompt_cache_breakpoint"]; has {
+		return &llm.CacheMark{}
+	}
+	return nil
+}

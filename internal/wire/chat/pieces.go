@@ -1,0 +1,261 @@
+package chat
+
+import (
+	"encoding/json"
+	"iter"
+
+	"fairlead/internal/llm"
+)
+
+// Pieces puts the events of a chat answer, as Events gives them, whole or in chunks, into our own words, for a caller who
+// speaks another format.
+func Pieces(events iter.Seq2[llm.Event, error]) iter.Seq2[llm.Piece, error] {
+	return func(yield func(llm.Piece, error) bool) {
+		var t taker
+		for ev, err := range events {
+			if err == nil {
+				err = t.take(&ev)
+			}
+			for _, p := range t.pieces {
+				if !yield(p, nil) {
+					return
+				}
+			}
+			t.pieces = t.pieces[:0]
+			if err != nil {
+				yield(llm.Piece{}, err)
+				return
+			}
+		}
+	}
+}
+
+// taker is the state of taking an answer apart.
+type taker struct {
+	begun   bool
+	choices map[int]*taken
+	pieces  []llm.Piece // of the event at hand
+}
+
+// taken is what later events of a choice depend on.
+type taken struct {
+	calls []string // ids in the order in which they began; the place is the index that we give
+	at    map[int]int
+	last  int
+	old   bool // a call in the old way has begun
+	think bool // thinking was told that no seal has closed
+}
+
+// spoken is an event as Pieces reads it. delta and message hold the same members.
+type spoken struct {
+	ID      string        `json:"id"`
+	Choices []spokenEvent `json:"choices"`
+}
+
+type spokenEvent struct {
+	Index   int          `json:"index"`
+	Finish  string       `json:"finish_reason"`
+	Delta   *spokenParts `json:"delta"`
+	Message *spokenParts `json:"message"`
+}
+
+type spokenParts struct {
+	Content          *string        `json:"content"`
+	Refusal          *string        `json:"refusal"`
+	ReasoningContent *string        `json:"reasoning_content"`
+	Reasoning        lenientText    `json:"reasoning"`
+	Blocks           []spokenBlock  `json:"thinking_blocks"`
+	FunctionCall     *spokenFunc    `json:"function_call"`
+	ToolCalls        []spokenCalled `json:"tool_calls"`
+}
+
+type spokenBlock struct {
+	Text      string `json:"thinking"`
+	Signature string `json:"signature"`
+	Data      string `json:"data"`
+	Provider  string `json:"provider"`
+}
+
+type spokenCalled struct {
+	Index    *int        `json:"index"`
+	ID       string      `json:"id"`
+	Function *spokenFunc `json:"function"`
+	Custom   *spokenFunc `json:"custom"`
+	Extra    struct {
+		Google struct {
+			Signature string `json:"thought_signature"`
+		} `json:"google"`
+		Ours struct {
+			Provider string `json:"provider"`
+		} `json:"fairlead"`
+	} `json:"extra_content"`
+}
+
+type spokenFunc struct {
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+	Input     string          `json:"input"`
+}
+
+// lenientText is a text where providers may put something else, which is nothing to us.
+type lenientText string
+
+// UnmarshalJSON reads a text.
+func (l *lenientText) UnmarshalJSON(data []byte) error {
+	var s string
+	if json.Unmarshal(data, &s) == nil {
+		*l = lenientText(s)
+	}
+	return nil
+}
+
+func (t *taker) take(ev *llm.Event) error {
+	var s spoken
+	if err := json.Unmarshal(ev.Data, &s); err != nil {
+		return &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's answer has members of the wrong kind.", Err: err}
+	}
+	if !t.begun {
+		t.begun = true
+		t.add(llm.Piece{Kind: llm.BeginPiece, ID: s.ID, Model: ev.Model})
+	}
+	for _, c := range s.Choices {
+		parts := c.Delta
+		if parts == nil {
+			parts = c.Message
+		}
+		state := t.choice(c.Index)
+		if parts != nil {
+			t.say(c.Index, state, parts)
+		}
+		finish := c.Finish
+		if finish == "" && c.Message != nil {
+			finish = "stop" // a whole answer is complete, whatever it says
+			if len(state.calls) > 0 {
+				finish = "tool_calls"
+			}
+		}
+		if finish == "function_call" {
+			finish = "tool_calls"
+		}
+		if finish != "" {
+			t.add(llm.Piece{Kind: llm.FinishPiece, Choice: c.Index, Finish: finish})
+		}
+	}
+	if ev.Usage != nil {
+		usage := *ev.Usage
+		t.add(llm.Piece{Kind: llm.UsagePiece, Usage: &usage})
+	}
+	return nil
+}
+
+func (t *taker) add(p llm.Piece) { t.pieces = append(t.pieces, p) }
+
+func (t *taker) choice(index int) *taken {
+	if t.choices == nil {
+		t.choices = map[int]*taken{}
+	}
+	if t.choices[index] == nil {
+		t.choices[index] = &taken{at: map[int]int{}}
+	}
+	return t.choices[index]
+}
+
+func (t *taker) say(choice int, state *taken, parts *spokenParts) {
+	thought := string(parts.Reasoning)
+	if parts.ReasoningContent != nil && *parts.ReasoningContent != "" {
+		thought = *parts.ReasoningContent
+	}
+	if !state.think && len(parts.Blocks) > 0 && parts.Blocks[0].Text != "" {
+		thought = "" // the blocks tell it all, and where each of them ends
+	}
+	t.text(llm.ThinkingPiece, choice, &thought)
+	state.think = state.think || thought != ""
+	t.blocks(choice, state, parts.Blocks)
+	t.text(llm.TextPiece, choice, parts.Content)
+	t.text(llm.RefusalPiece, choice, parts.Refusal)
+	if f := parts.FunctionCall; f != nil {
+		called := spokenCalled{Function: f}
+		if !state.old {
+			state.old = true
+			called.ID = "call_0"
+		}
+		t.call(choice, state, &called)
+	}
+	for i := range parts.ToolCalls {
+		t.call(choice, state, &parts.ToolCalls[i])
+	}
+}
+
+func (t *taker) text(kind llm.PieceKind, choice int, text *string) {
+	if text != nil && *text != "" {
+		t.add(llm.Piece{Kind: kind, Choice: choice, Text: *text})
+	}
+}
+
+// blocks reads seals. Their text was told already, unless the provider tells thinking in blocks alone.
+func (t *taker) blocks(choice int, state *taken, blocks []spokenBlock) {
+	for _, b := range blocks {
+		if !state.think {
+			t.text(llm.ThinkingPiece, choice, &b.Text)
+		}
+		if b.Signature != "" || b.Data != "" {
+			t.add(llm.Piece{Kind: llm.SealPiece, Choice: choice, Thinking: &llm.Thinking{Signature: b.Signature, Sealed: b.Data, Provider: b.Provider}})
+		}
+	}
+	if len(blocks) > 0 {
+		state.think = false
+	}
+}
+
+func (t *taker) call(choice int, state *taken, c *spokenCalled) {
+	f := c.Function
+	custom := c.Custom != nil
+	if custom {
+		f = c.Custom
+	}
+	if f == nil {
+		f = &spokenFunc{}
+	}
+	arguments := f.Input
+	if !custom {
+		arguments = argumentText(f.Arguments)
+	}
+	index, begins := state.place(c, f.Name != "" || c.ID != "")
+	if !begins {
+		if arguments != "" {
+			t.add(llm.Piece{Kind: llm.ArgumentsPiece, Choice: choice, Index: index, Text: arguments})
+		}
+		return
+	}
+	t.add(llm.Piece{Kind: llm.CallPiece, Choice: choice, Index: index, Call: &llm.ToolCall{
+		ID: c.ID, Name: f.Name, Arguments: arguments, Custom: custom, Signature: c.Extra.Google.Signature, Provider: c.Extra.Ours.Provider,
+	}})
+}
+
+// argumentText is the text of arguments; some providers send the object itself.
+func argumentText(raw json.RawMessage) string {
+	var s string
+	if len(raw) == 0 || string(raw) == "null" || json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	return string(raw)
+}
+
+// place finds the call that a piece belongs to. Some providers repeat an index for another call, which its id tells, and
+// some give none.
+func (s *taken) place(c *spokenCalled, named bool) (index int, begins bool) {
+	key := len(s.calls)
+	if c.Index != nil {
+		key = *c.Index
+	} else if !named && key > 0 {
+		return s.last, false
+	}
+	if at, known := s.at[key]; known && (c.ID == "" || s.calls[at] == c.ID) {
+		s.last = at
+		return at, false
+	}
+	s.last = len(s.calls)
+	s.at[key] = s.last
+	s.calls = append(s.calls, c.ID)
+	return s.last, true
+}

@@ -1,0 +1,52 @@
+package chat
+
+import (
+	"unicode/utf8"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/wire/show"
+)
+
+// preview makes one harmless line of the beginning of a raw JSON string.
+func preview(raw []byte, limit int) string {
+	raw = trimBlank(raw)
+	text := unescape(make([]byte, 0, limit+utf8.UTFMax), raw, limit+utf8.UTFMax)
+	return show.Cut(show.OneLine(string(text)), limit)
+}
+
+// lookahead is how much of a text is edited beyond what a preview shows, so that something to be edited which begins in
+// the preview is seen whole.
+const lookahead = 4096
+
+// Preview is how the last user message of a request begins, or the first text of an embeddings request, with the text
+// edited before it is shortened. ok is false when the body is not such a request.
+func Preview(op llm.Op, body []byte, edited func(string) string) (text string, ok bool) {
+	d := decoder{scanner: scanner{b: body, strict: true}, req: &llm.Request{Op: op, Body: body}}
+	if d.request(op); d.err != nil {
+		return "", false
+	}
+	if d.finish(op); len(d.problems) > 0 {
+		return "", false
+	}
+	if d.previewText.empty() {
+		return "", true
+	}
+	raw := trimBlank(d.b[d.previewText.start:d.previewText.end])
+	whole := unescape(make([]byte, 0, min(len(raw), lookahead)), raw, llm.PreviewBytes+lookahead)
+	return show.Cut(show.OneLine(edited(string(whole))), llm.PreviewBytes), true
+}
+
+// trimBlank drops white space, escaped or not, from the front of a raw JSON string.
+func trimBlank(raw []byte) []byte {
+	for len(raw) > 0 {
+		switch {
+		case raw[0] == ' ':
+			raw = raw[1:]
+		case raw[0] == '\\' && (raw[1] == 'n' || raw[1] == 'r' || raw[1] == 't'):
+			raw = raw[2:]
+		default:
+			return raw
+		}
+	}
+	return raw
+}

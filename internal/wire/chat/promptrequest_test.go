@@ -1,0 +1,131 @@
+package chat
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/wire/show"
+)
+
+func TestDecodePrompts(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		body string
+		want llm.Request
+	}{
+		"a text":         {`{"model":"p","prompt":"héllo","user":"u"}`, llm.Request{Model: "p", Inputs: 1, Choices: 1, ASCIIBytes: 4, NonASCIIBytes: 2, Preview: "héllo", EndUser: "u"}},
+		"an empty text":  {`{"model":"p","prompt":""}`, llm.Request{Model: "p", Inputs: 1, Choices: 1}},
+		"texts":          {`{"model":"p","prompt":["a","bc"]}`, llm.Request{Model: "p", Inputs: 2, Choices: 2, ASCIIBytes: 3, Preview: "a"}},
+		"token ids":      {`{"model":"p","prompt":[1,2,300]}`, llm.Request{Model: "p", Inputs: 1, Choices: 1, TokenIDs: 3}},
+		"token id lists": {`{"model":"p","prompt":[[1,2],[3]]}`, llm.Request{Model: "p", Inputs: 2, Choices: 2, TokenIDs: 3}},
+		"a suffix is read too": {
+			`{"model":"p","prompt":"ab","suffix":"cde"}`, llm.Request{Model: "p", Inputs: 1, Choices: 1, ASCIIBytes: 5, Preview: "ab"},
+		},
+		"every prompt is answered n times": {
+			`{"model":"p","prompt":["a","b"],"n":3}`, llm.Request{Model: "p", Inputs: 2, Choices: 6, ASCIIBytes: 2, Preview: "a", Needs: llm.ManyChoices},
+		},
+		"answers that are not shown count": {
+			`{"best_of":5,"model":"p","n":2,"prompt":"a"}`, llm.Request{Model: "p", Inputs: 1, Choices: 5, ASCIIBytes: 1, Preview: "a", Needs: llm.ManyChoices},
+		},
+		"a stream": {
+			`{"model":"p","prompt":"a","stream":true,"stream_options":{"include_usage":true},"max_tokens":16}`,
+			llm.Request{Model: "p", Inputs: 1, Choices: 1, ASCIIBytes: 1, Preview: "a", Stream: true, IncludeUsage: true, MaxOutput: 16},
+		},
+		"scoring a prompt": {
+			`{"model":"p","prompt":"a","max_tokens":0,"echo":true,"logprobs":1}`,
+			llm.Request{Model: "p", Inputs: 1, Choices: 1, ASCIIBytes: 1, Preview: "a", MaxOutput: 1, Needs: llm.Logprobs, Sampling: []string{"logprobs"}},
+		},
+		"sampling, metadata and wishes": {
+			`{"model":"auto","prompt":"a","temperature":0,"top_p":1,"presence_penalty":0,"frequency_penalty":0,"logit_bias":{},"metadata":{"a":"b"},"models":["x"]}`,
+			llm.Request{
+				Model: "auto", Inputs: 1, Choices: 1, ASCIIBytes: 1, Preview: "a", Metadata: map[string]string{"a": "b"}, Controls: llm.Controls{Models: []string{"x"}},
+				Sampling: []string{"temperature", "top_p", "presence_penalty", "frequency_penalty", "logit_bias"},
+			},
+		},
+		"everything that is null is absent": {
+			`{"model":"p","prompt":"a","suffix":null,"n":null,"best_of":null,"max_tokens":null,"logprobs":null,"stream":null,"stream_options":null,"temperature":null}`,
+			llm.Request{Model: "p", Inputs: 1, Choices: 1, ASCIIBytes: 1, Preview: "a"},
+		},
+		"chat fields mean nothing here": {
+			`{"model":"p","prompt":"a","tools":1,"messages":5,"response_format":2}`, llm.Request{Model: "p", Inputs: 1, Choices: 1, ASCIIBytes: 1, Preview: "a"},
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tc.want.Op, tc.want.Format = llm.Complete, Name
+			got := decode(t, llm.Complete, tc.body)
+			if diff := cmp.Diff(&tc.want, got, cmpopts.IgnoreFields(llm.Request{}, "Body", "Fields", "Sample", "ImageSizes")); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestDecodePromptsRefuses(t *testing.T) {
+	t.Parallel()
+	for members, param := range map[string]string{
+		`"n":1`: "prompt", `"prompt":null`: "prompt", `"prompt":[]`: "prompt", `"prompt":[[]]`: "prompt", `"prompt":{}`: "prompt",
+		`"prompt":["a",1]`: "prompt", `"prompt":[1.5]`: "prompt", `"prompt":[null]`: "prompt", `"Prompt":"a","prompt":"a"`: "Prompt",
+		`"prompt":["a"` + strings.Repeat(`,"a"`, maxInputs) + `]`: "prompt",
+		`"prompt":"a","n":0`: "n", `"prompt":"a","n":129`: "n", `"prompt":"a","best_of":"2"`: "best_of",
+		`"prompt":"a","max_tokens":-1`: "max_tokens", `"prompt":"a","max_tokens":1e15`: "max_tokens",
+		`"prompt":"a","logprobs":true`: "logprobs", `"prompt":"a","suffix":5`: "suffix", `"prompt":"a","stream":1`: "stream",
+	} {
+		if e := refused(t, llm.Complete, `{"model":"p",`+members+`}`); e.Param != param {
+			t.Errorf("%s: %q, want %q", show.Cut(members, 80), e.Param, param)
+		}
+	}
+	all := refused(t, llm.Complete, `{"n":0,"best_of":0,"stream":5,"prompt":7}`)
+	var params []string
+	for _, p := range all.Details["problems"].([]map[string]string) {
+		params = append(params, p["param"])
+	}
+	if diff := cmp.Diff([]string{"n", "best_of", "stream", "prompt", "model"}, params); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestDecodeModerations(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		body string
+		want llm.Request
+	}{
+		"a text":      {`{"model":"m","input":"héllo"}`, llm.Request{Model: "m", Inputs: 1, ASCIIBytes: 4, NonASCIIBytes: 2, Preview: "héllo"}},
+		"texts":       {`{"model":"m","input":["a","","bc"]}`, llm.Request{Model: "m", Inputs: 3, ASCIIBytes: 3, Preview: "a"}},
+		"no model":    {`{"input":"a"}`, llm.Request{Model: DefaultModeration, Inputs: 1, ASCIIBytes: 1, Preview: "a"}},
+		"a null":      {`{"model":null,"input":"a"}`, llm.Request{Model: DefaultModeration, Inputs: 1, ASCIIBytes: 1, Preview: "a"}},
+		"auto":        {`{"model":"auto","input":"a"}`, llm.Request{Model: "auto", Inputs: 1, ASCIIBytes: 1, Preview: "a"}},
+		"other words": {`{"model":"m","input":"a","stream":true,"max_tokens":"x"}`, llm.Request{Model: "m", Inputs: 1, ASCIIBytes: 1, Preview: "a"}},
+		"parts are judged together": {
+			`{"model":"m","input":[{"type":"text","text":"ab"},{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}},
+				{"type":"image_url","image_url":{"url":"https://example.com/a.png"}}]}`,
+			llm.Request{Model: "m", ASCIIBytes: 2, Preview: "ab", Images: 2, ImageURLs: 1, Needs: llm.Vision},
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tc.want.Op, tc.want.Format, tc.want.Choices = llm.Moderate, Name, 1
+			got := decode(t, llm.Moderate, tc.body)
+			if diff := cmp.Diff(&tc.want, got, cmpopts.IgnoreFields(llm.Request{}, "Body", "Fields", "Sample", "ImageSizes")); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+	for members, param := range map[string]string{
+		`"user":"u"`: "input", `"input":null`: "input", `"input":[]`: "input", `"input":5`: "input", `"input":{}`: "input", `"input":[1]`: "input",
+		`"input":["a",{"type":"text","text":"b"}]`: "input", `"input":[{"Text":"a","text":"a"}]`: "input.Text",
+		`"input":["a"` + strings.Repeat(`,"a"`, maxInputs) + `]`: "input",
+		`"model":5,"input":"a"`:                                  "model", `"model":"","input":"a"`: "model", `"Model":"x","input":"a"`: "Model",
+	} {
+		if e := refused(t, llm.Moderate, `{`+members+`}`); e.Param != param {
+			t.Errorf("%s: %q, want %q", show.Cut(members, 80), e.Param, param)
+		}
+	}
+}

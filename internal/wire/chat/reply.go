@@ -1,0 +1,279 @@
+package chat
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/wire/show"
+)
+
+// Answer writes an answer given in our own words: chunks for a stream, one event for a whole answer. Usage comes once, at
+// the end. An answer that ends before the finish of a choice is llm.UpstreamCut.
+func (f Format) Answer(req *llm.Request, model string, pieces iter.Seq2[llm.Piece, error]) iter.Seq2[llm.Event, error] {
+	return func(yield func(llm.Event, error) bool) {
+		w := newReply(f, req, model)
+		for p, err := range pieces {
+			if err == nil {
+				err = w.take(&p)
+			}
+			if err != nil {
+				w.close(yield, err)
+				return
+			}
+			for ; len(w.ready) > 0; w.ready = w.ready[1:] {
+				if !yield(w.ready[0], nil) {
+					return
+				}
+			}
+		}
+		w.close(yield, w.complete())
+	}
+}
+
+// reply is the state of writing one answer.
+type reply struct {
+	req    *llm.Request
+	model  string
+	old    bool // the caller knows function_call, not tool_calls
+	nanos  int64
+	stream bool
+
+	begun    bool
+	id       string
+	created  int64
+	reported string
+	usage    *llm.Usage
+	choices  []*told
+	ready    []llm.Event // what the piece at hand became
+}
+
+// told is what one choice has said so far. A stream keeps of it only what later chunks need.
+type told struct {
+	index                       int
+	content, refusal, reasoning strings.Builder
+	block                       strings.Builder // the thinking that has no seal yet
+	blocks                      [][]byte
+	calls                       []*calling
+	finish                      string
+}
+
+type calling struct {
+	index     int
+	call      llm.ToolCall // without its arguments
+	arguments strings.Builder
+	written   bool // some arguments have gone out
+}
+
+func newReply(f Format, req *llm.Request, model string) *reply {
+	w := &reply{req: req, model: model, stream: req.Stream, old: has(req, "functions") && !has(req, "tools")}
+	if f.Now != nil {
+		now := f.Now()
+		w.created, w.nanos = now.Unix(), now.UnixNano()
+	}
+	return w
+}
+
+func has(req *llm.Request, name string) bool {
+	return slices.ContainsFunc(req.Fields, func(f llm.Field) bool { return f.Name == name })
+}
+
+// take adds one piece to the answer.
+func (w *reply) take(p *llm.Piece) error {
+	switch p.Kind {
+	case llm.BeginPiece:
+		w.begin(p)
+		return nil
+	case llm.UsagePiece:
+		if p.Usage != nil {
+			usage := *p.Usage
+			w.usage = &usage
+		}
+		return nil
+	default:
+	}
+	if p.Choice < 0 || p.Choice >= maxChoices {
+		return malformed("The provider's answer has a choice that nobody asked for.")
+	}
+	c := w.choice(p.Choice)
+	if c.finish != "" {
+		return nil // what follows the end would not be read
+	}
+	return w.say(c, p)
+}
+
+func (w *reply) say(c *told, p *llm.Piece) error {
+	switch p.Kind {
+	case llm.TextPiece:
+		w.text(c, &c.content, "content", p.Text)
+	case llm.RefusalPiece:
+		w.text(c, &c.refusal, "refusal", p.Text)
+	case llm.ThinkingPiece:
+		c.block.WriteString(p.Text)
+		w.text(c, &c.reasoning, "reasoning_content", p.Text)
+	case llm.SealPiece:
+		w.seal(c, p.Thinking)
+	case llm.CallPiece:
+		return w.call(c, p)
+	case llm.ArgumentsPiece:
+		return w.arguments(c, p.Index, p.Text)
+	case llm.FinishPiece:
+		w.end(c, p.Finish)
+	default:
+	}
+	return nil
+}
+
+// begin takes what all chunks have in common from the first piece that tells it.
+func (w *reply) begin(p *llm.Piece) {
+	if w.reported == "" {
+		w.reported = p.Model
+	}
+	if !w.begun {
+		w.begun = true
+		w.id = answerID(p.ID, w.req.Body, w.nanos)
+	}
+}
+
+// answerID is the provider's id in the form that clients of this format expect; where there is none, one is made of the
+// request and the time.
+func answerID(id string, body []byte, nanos int64) string {
+	const prefix = "chatcmpl-"
+	id = show.Cut(show.OneLine(id), maxName)
+	if id == "" {
+		sum := sha256.Sum256(strconv.AppendInt(slices.Clip(body), nanos, 10))
+		id = hex.EncodeToString(sum[:12])
+	}
+	return prefix + strings.TrimPrefix(id, prefix)
+}
+
+// choice finds a choice; a new one begins with its role.
+func (w *reply) choice(index int) *told {
+	for _, c := range w.choices {
+		if c.index == index {
+			return c
+		}
+	}
+	if !w.begun {
+		w.begin(&llm.Piece{})
+	}
+	c := &told{index: index}
+	w.choices = append(w.choices, c)
+	if w.stream {
+		w.emit(c, []byte(`{"role":"assistant","content":""}`), llm.Event{})
+	}
+	return c
+}
+
+// text adds a text to a member of the message.
+func (w *reply) text(c *told, into *strings.Builder, member, text string) {
+	if text == "" {
+		return
+	}
+	if !w.stream {
+		into.WriteString(text)
+		return
+	}
+	var d objectWriter
+	d.open()
+	d.text(member, text)
+	d.close()
+	w.emit(c, d.out, counted(text))
+}
+
+// seal closes a block of thinking. Only a block with a seal is told again: clients that send the message back carry the seal
+// to the provider that wants it.
+func (w *reply) seal(c *told, t *llm.Thinking) {
+	text := c.block.String()
+	c.block.Reset()
+	if t == nil || t.Signature == "" && t.Sealed == "" {
+		return
+	}
+	block := thinkingBlock(&llm.Thinking{Text: text + t.Text, Signature: t.Signature, Sealed: t.Sealed, Provider: t.Provider})
+	if !w.stream {
+		c.blocks = append(c.blocks, block)
+		return
+	}
+	w.emit(c, slices.Concat([]byte(`{"thinking_blocks":[`), block, []byte(`]}`)), llm.Event{Content: true})
+}
+
+// thinkingBlock writes thinking with its seal, as several gateways do: Anthropic's block, and who sealed it.
+func thinkingBlock(t *llm.Thinking) []byte {
+	var b objectWriter
+	b.open()
+	if t.Sealed != "" && t.Text == "" && t.Signature == "" {
+		b.text("type", "redacted_thinking")
+	} else {
+		b.text("type", "thinking")
+		b.text("thinking", t.Text)
+	}
+	b.optionalText("signature", t.Signature)
+	b.optionalText("data", t.Sealed)
+	b.optionalText("provider", t.Provider)
+	b.close()
+	return b.out
+}
+
+// end closes a choice. A provider may say stop although it calls a tool.
+func (w *reply) end(c *told, finish string) {
+	w.fill(c)
+	c.finish = finish
+	switch {
+	case len(c.calls) > 0 && (finish == "" || finish == "stop" || finish == "tool_calls"):
+		c.finish = "tool_calls"
+		if w.old {
+			c.finish = "function_call"
+		}
+	case finish == "":
+		c.finish = "stop"
+	}
+	if w.stream {
+		w.emit(c, []byte(`{}`), llm.Event{Finish: c.finish})
+	}
+}
+
+// complete is nil when every choice has ended.
+func (w *reply) complete() error {
+	ended := len(w.choices) > 0
+	for _, c := range w.choices {
+		ended = ended && c.finish != ""
+	}
+	if !ended {
+		return &llm.Error{Kind: llm.UpstreamCut, Message: "The provider's answer ended before it was complete."}
+	}
+	return nil
+}
+
+// close ends the events: the answer itself when it is whole, usage if any came, and then the error if there is one.
+func (w *reply) close(yield func(llm.Event, error) bool, err error) {
+	switch {
+	case !w.stream && err == nil:
+		yield(w.whole(), nil)
+		return
+	case w.stream && w.usage != nil:
+		data := w.chunk([]byte(`[]`), UsageJSON(*w.usage))
+		if !yield(llm.Event{Data: data, Bare: true, Usage: w.usage, Model: w.reported}, nil) {
+			return
+		}
+	}
+	if err != nil {
+		yield(llm.Event{}, err)
+	}
+}
+
+// counted is the description of an event with this text.
+func counted(text string) llm.Event {
+	ev := llm.Event{Content: text != ""}
+	for i := range len(text) {
+		if text[i] < utf8.RuneSelf {
+			ev.ASCIIBytes++
+		}
+	}
+	ev.NonASCIIBytes = len(text) - ev.ASCIIBytes
+	return ev
+}

@@ -1,0 +1,548 @@
+package chat
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"iter"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/llm"
+)
+
+// sequence hands out pieces and then the error, if there is one.
+func sequence(pieces []llm.Piece, err error) iter.Seq2[llm.Piece, error] {
+	return func(yield func(llm.Piece, error) bool) {
+		for _, p := range pieces {
+			if !yield(p, nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(llm.Piece{}, err)
+		}
+	}
+}
+
+// chatRequest is a request that wants a stream or a whole answer.
+func chatRequest(t testing.TB, stream bool, more string) *llm.Request {
+	t.Helper()
+	body := `{"model":"m","messages":[{"role":"user","content":"x"}]` + more
+	if stream {
+		body += `,"stream":true`
+	}
+	req, err := Format{}.DecodeRequest(llm.Chat, []byte(body+"}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return req
+}
+
+var dated = Format{Now: func() time.Time { return time.Unix(1700000000, 5) }}
+
+// answered collects the events of an answer with their data copied.
+func answered(events iter.Seq2[llm.Event, error]) (all []llm.Event, err error) {
+	for ev, e := range events {
+		if e != nil {
+			return all, e
+		}
+		ev.Data = bytes.Clone(ev.Data)
+		all = append(all, ev)
+	}
+	return all, nil
+}
+
+// answers are told in our own words, and as the chat format tells them. HEAD stands for what all chunks have in common.
+var answers = map[string]struct {
+	more   string // members of the request
+	pieces []llm.Piece
+	chunks []string
+	whole  string // the choices and what follows them
+}{
+	"text": {
+		pieces: []llm.Piece{
+			{Kind: llm.BeginPiece, ID: "msg_1", Model: "real"},
+			{Kind: llm.TextPiece, Text: "h\u00e9<&>"},
+			{Kind: llm.TextPiece},
+			{Kind: llm.TextPiece, Text: "\n\u2028y"},
+			{Kind: llm.FinishPiece, Finish: "length"},
+			{Kind: llm.TextPiece, Text: "never"},
+			{Kind: llm.UsagePiece, Usage: &llm.Usage{Input: 1, Output: 2}},
+			{Kind: llm.UsagePiece, Usage: &llm.Usage{Input: 10, CacheRead: 5, Output: 7, Reasoning: 3}},
+		},
+		chunks: []string{
+			`{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}`,
+			`{"index":0,"delta":{"content":"h\u00e9<&>"},"logprobs":null,"finish_reason":null}`,
+			`{"index":0,"delta":{"content":"\n\u2028y"},"logprobs":null,"finish_reason":null}`,
+			`{"index":0,"delta":{},"logprobs":null,"finish_reason":"length"}`,
+			``,
+		},
+		whole: `[{"index":0,"message":{"role":"assistant","content":"h\u00e9<&>\n\u2028y","refusal":null},"logprobs":null,"finish_reason":"length"}]`,
+	},
+	"two calls at once": {
+		pieces: []llm.Piece{
+			{Kind: llm.BeginPiece, ID: "msg_1"},
+			{Kind: llm.CallPiece, Call: &llm.ToolCall{ID: "a", Name: "f", Signature: "s", Provider: "gemini"}},
+			{Kind: llm.CallPiece, Index: 1, Call: &llm.ToolCall{ID: "b", Name: "g", Arguments: "i", Custom: true}},
+			{Kind: llm.ArgumentsPiece, Index: 1, Text: "j"},
+			{Kind: llm.FinishPiece, Finish: "stop"},
+		},
+		chunks: []string{
+			`{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}`,
+			`{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":""},"extra_content":{"google":{"thought_signature":"s"},"fairlead":{"provider":"gemini"}}}]},"logprobs":null,"finish_reason":null}`,
+			`{"index":0,"delta":{"tool_calls":[{"index":1,"id":"b","type":"custom","custom":{"name":"g","input":"i"}}]},"logprobs":null,"finish_reason":null}`,
+			`{"index":0,"delta":{"tool_calls":[{"index":1,"custom":{"input":"j"}}]},"logprobs":null,"finish_reason":null}`,
+			`{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{}"}}]},"logprobs":null,"finish_reason":null}`,
+			`{"index":0,"delta":{},"logprobs":null,"finish_reason":"tool_calls"}`,
+		},
+		whole: `[{"index":0,"message":{"role":"assistant","content":null,"refusal":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"s"},"fairlead":{"provider":"gemini"}}},` +
+			`{"id":"b","type":"custom","custom":{"name":"g","input":"ij"}}]},"logprobs":null,"finish_reason":"tool_calls"}]`,
+	},
+	"thinking with seals": {
+		pieces: []llm.Piece{
+			{Kind: llm.BeginPiece, ID: "msg_1"},
+			{Kind: llm.ThinkingPiece, Text: "h"},
+			{Kind: llm.ThinkingPiece, Text: "m"},
+			{Kind: llm.SealPiece, Thinking: &llm.Thinking{Signature: "s", Provider: "anthropic"}},
+			{Kind: llm.SealPiece, Thinking: &llm.Thinking{Sealed: "d", Provider: "anthropic"}},
+			{Kind: llm.SealPiece, Thinking: &llm.Thinking{}},
+			{Kind: llm.RefusalPiece, Text: "no"},
+			{Kind: llm.FinishPiece, Finish: "content_filter"},
+		},
+		chunks: []string{
+			`{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}`,
+			`{"index":0,"delta":{"reasoning_content":"h"},"logprobs":null,"finish_reason":null}`,
+			`{"index":0,"delta":{"reasoning_content":"m"},"logprobs":null,"finish_reason":null}`,
+			`{"index":0,"delta":{"thinking_blocks":[{"type":"thinking","thinking":"hm","signature":"s","provider":"anthropic"}]},"logprobs":null,"finish_reason":null}`,
+			`{"index":0,"delta":{"thinking_blocks":[{"type":"redacted_thinking","data":"d","provider":"anthropic"}]},"logprobs":null,"finish_reason":null}`,
+			`{"index":0,"delta":{"refusal":"no"},"logprobs":null,"finish_reason":null}`,
+			`{"index":0,"delta":{},"logprobs":null,"finish_reason":"content_filter"}`,
+		},
+		whole: `[{"index":0,"message":{"role":"assistant","content":null,"refusal":"no","reasoning_content":"hm","thinking_blocks":[{"type":"thinking","thinking":"hm","signature":"s","provider":"anthropic"},{"type":"redacted_thinking","data":"d","provider":"anthropic"}]},"logprobs":null,"finish_reason":"content_filter"}]`,
+	},
+	"several choices": {
+		more: `,"n":2`,
+		pieces: []llm.Piece{
+			{Kind: llm.BeginPiece, ID: "msg_1"},
+			{Kind: llm.TextPiece, Choice: 1, Text: "b"},
+			{Kind: llm.TextPiece, Text: "a"},
+			{Kind: llm.FinishPiece, Choice: 1},
+			{Kind: llm.FinishPiece, Finish: "stop"},
+			{Kind: llm.FinishPiece, Finish: "length"},
+		},
+		chunks: []string{
+			`{"index":1,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}`,
+			`{"index":1,"delta":{"content":"b"},"logprobs":null,"finish_reason":null}`,
+			`{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}`,
+			`{"index":0,"delta":{"content":"a"},"logprobs":null,"finish_reason":null}`,
+			`{"index":1,"delta":{},"logprobs":null,"finish_reason":"stop"}`,
+			`{"index":0,"delta":{},"logprobs":null,"finish_reason":"stop"}`,
+		},
+		whole: `[{"index":0,"message":{"role":"assistant","content":"a","refusal":null},"logprobs":null,"finish_reason":"stop"},{"index":1,"message":{"role":"assistant","content":"b","refusal":null},"logprobs":null,"finish_reason":"stop"}]`,
+	},
+	"a caller who knows functions only": {
+		more: `,"functions":[{"name":"f"}]`,
+		pieces: []llm.Piece{
+			{Kind: llm.BeginPiece, ID: "msg_1"},
+			{Kind: llm.CallPiece, Call: &llm.ToolCall{ID: "a", Name: "f"}},
+			{Kind: llm.ArgumentsPiece, Text: `{"a":1}`},
+			{Kind: llm.FinishPiece, Finish: "tool_calls"},
+		},
+		chunks: []string{
+			`{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}`,
+			`{"index":0,"delta":{"function_call":{"name":"f","arguments":""}},"logprobs":null,"finish_reason":null}`,
+			`{"index":0,"delta":{"function_call":{"arguments":"{\"a\":1}"}},"logprobs":null,"finish_reason":null}`,
+			`{"index":0,"delta":{},"logprobs":null,"finish_reason":"function_call"}`,
+		},
+		whole: `[{"index":0,"message":{"role":"assistant","content":null,"refusal":null,"function_call":{"name":"f","arguments":"{\"a\":1}"}},"logprobs":null,"finish_reason":"function_call"}]`,
+	},
+}
+
+// decoded makes JSON comparable.
+func decoded(t *testing.T, data []byte) any {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal(data, &v); err != nil {
+		t.Fatalf("%v in %s", err, data)
+	}
+	return v
+}
+
+func TestAnswerInChunks(t *testing.T) {
+	t.Parallel()
+	const head = `{"id":"chatcmpl-msg_1","object":"chat.completion.chunk","created":1700000000,"model":"told","choices":[`
+	const usage = `{"prompt_tokens":15,"completion_tokens":7,"total_tokens":22,"prompt_tokens_details":{"cached_tokens":5,"cache_write_tokens":0},"completion_tokens_details":{"reasoning_tokens":3}}`
+	for name, tc := range answers {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			events, err := answered(dated.Answer(chatRequest(t, true, tc.more), "told", sequence(tc.pieces, nil)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got, want []any
+			for _, ev := range events {
+				got = append(got, decoded(t, ev.Data))
+			}
+			for _, chunk := range tc.chunks {
+				if chunk == "" {
+					want = append(want, decoded(t, []byte(head+`],"usage":`+usage+`}`)))
+					continue
+				}
+				want = append(want, decoded(t, []byte(head+chunk+`]}`)))
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestAnswerInOnePiece(t *testing.T) {
+	t.Parallel()
+	for name, tc := range answers {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			events, err := answered(dated.Answer(chatRequest(t, false, tc.more), "told", sequence(tc.pieces, nil)))
+			if err != nil || len(events) != 1 {
+				t.Fatalf("%d events, %v", len(events), err)
+			}
+			want := `{"id":"chatcmpl-msg_1","object":"chat.completion","created":1700000000,"model":"told","choices":` + tc.whole
+			if name == "text" {
+				want += `,"usage":{"prompt_tokens":15,"completion_tokens":7,"total_tokens":22,"prompt_tokens_details":{"cached_tokens":5,"cache_write_tokens":0},"completion_tokens_details":{"reasoning_tokens":3}}`
+			}
+			if diff := cmp.Diff(decoded(t, []byte(want+"}")), decoded(t, events[0].Data)); diff != "" {
+				t.Error(diff)
+			}
+			if !events[0].Content || events[0].Finish == "" {
+				t.Errorf("got %+v", events[0])
+			}
+		})
+	}
+}
+
+func TestAnswerDescribesItsEvents(t *testing.T) {
+	t.Parallel()
+	events, err := answered(dated.Answer(chatRequest(t, true, ""), "told", sequence(answers["text"].pieces, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	usage := &llm.Usage{Input: 10, CacheRead: 5, Output: 7, Reasoning: 3}
+	want := []llm.Event{
+		{Model: "real"},
+		{Model: "real", Content: true, ASCIIBytes: 4, NonASCIIBytes: 2},
+		{Model: "real", Content: true, ASCIIBytes: 2, NonASCIIBytes: 3},
+		{Model: "real", Finish: "length"},
+		{Model: "real", Bare: true, Usage: usage},
+	}
+	for i := range events {
+		events[i].Data = nil
+	}
+	if diff := cmp.Diff(want, events); diff != "" {
+		t.Error(diff)
+	}
+	whole, err := answered(dated.Answer(chatRequest(t, false, ""), "told", sequence(answers["text"].pieces, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole[0].Data = nil
+	if diff := cmp.Diff(llm.Event{Model: "real", Content: true, Finish: "length", Usage: usage, ASCIIBytes: 6, NonASCIIBytes: 5}, whole[0]); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAnswerThatIsNotComplete(t *testing.T) {
+	t.Parallel()
+	broken := llm.Errorf(llm.UpstreamOverloaded, "busy")
+	begin, said, usage := llm.Piece{Kind: llm.BeginPiece}, llm.Piece{Kind: llm.TextPiece, Text: "a"}, llm.Piece{Kind: llm.UsagePiece, Usage: &llm.Usage{Output: 1}}
+	for name, tc := range map[string]struct {
+		pieces []llm.Piece
+		err    error
+		want   llm.Kind
+		usage  bool
+	}{
+		"nothing":                     {nil, nil, llm.UpstreamCut, false},
+		"only a beginning":            {[]llm.Piece{begin, usage}, nil, llm.UpstreamCut, true},
+		"no finish":                   {[]llm.Piece{begin, said, usage}, nil, llm.UpstreamCut, true},
+		"one choice did not finish":   {[]llm.Piece{said, {Kind: llm.TextPiece, Choice: 1, Text: "b"}, {Kind: llm.FinishPiece, Finish: "stop"}}, nil, llm.UpstreamCut, false},
+		"an error":                    {[]llm.Piece{begin, said, usage}, broken, llm.UpstreamOverloaded, true},
+		"arguments of no call":        {[]llm.Piece{begin, {Kind: llm.ArgumentsPiece, Text: "x"}}, nil, llm.UpstreamMalformed, false},
+		"a call without itself":       {[]llm.Piece{begin, {Kind: llm.CallPiece}}, nil, llm.UpstreamMalformed, false},
+		"a choice beyond all reason":  {[]llm.Piece{{Kind: llm.TextPiece, Choice: 128, Text: "x"}}, nil, llm.UpstreamMalformed, false},
+		"a choice before all choices": {[]llm.Piece{{Kind: llm.TextPiece, Choice: -1, Text: "x"}}, nil, llm.UpstreamMalformed, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, stream := range []bool{true, false} {
+				events, err := answered(Format{}.Answer(chatRequest(t, stream, ""), "told", sequence(tc.pieces, tc.err)))
+				e, ok := errors.AsType[*llm.Error](err)
+				if !ok || e.Kind != tc.want {
+					t.Errorf("stream %v: %v", stream, err)
+				}
+				if !stream && len(events) > 0 {
+					t.Errorf("a whole answer that is none: %s", events[0].Data)
+				}
+				if told := len(events) > 0 && events[len(events)-1].Bare; stream && told != tc.usage {
+					t.Errorf("usage told: %v", told)
+				}
+			}
+		})
+	}
+}
+
+func TestAnswerStopsWhenNobodyListens(t *testing.T) {
+	t.Parallel()
+	for range dated.Answer(chatRequest(t, true, ""), "m", sequence(answers["text"].pieces, nil)) {
+		break
+	}
+}
+
+func TestIdsAreMadeWhereNoneIsGiven(t *testing.T) {
+	t.Parallel()
+	id := func(f Format, given string) (string, string) {
+		events, err := answered(f.Answer(chatRequest(t, false, ""), "m", sequence([]llm.Piece{
+			{Kind: llm.BeginPiece, ID: given}, {Kind: llm.CallPiece, Call: &llm.ToolCall{Name: "f"}}, {Kind: llm.FinishPiece},
+		}, nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var answer struct {
+			ID      string
+			Choices []struct {
+				Message struct {
+					ToolCalls []struct{ ID string } `json:"tool_calls"`
+				}
+			}
+		}
+		if err := json.Unmarshal(events[0].Data, &answer); err != nil {
+			t.Fatal(err)
+		}
+		return answer.ID, answer.Choices[0].Message.ToolCalls[0].ID
+	}
+	first, call := id(dated, "")
+	later, other := id(Format{Now: func() time.Time { return time.Unix(1700000001, 0) }}, "")
+	if first == later || call == other || !strings.HasPrefix(first, "chatcmpl-") || len(first) < 20 || !strings.HasPrefix(call, "call_") {
+		t.Errorf("%s, %s; %s, %s", first, later, call, other)
+	}
+	if kept, _ := id(dated, "chatcmpl-7"); kept != "chatcmpl-7" {
+		t.Errorf("%s", kept)
+	}
+}
+
+// plainPieces are the pieces of an answer without what the way through the format cannot keep: where one text ends and the
+// next begins, and where a call's arguments do.
+func plainPieces(pieces []llm.Piece) []llm.Piece {
+	var plain []llm.Piece
+	for _, p := range pieces {
+		if n := len(plain); n > 0 {
+			last := &plain[n-1]
+			if p.Kind == last.Kind && p.Choice == last.Choice && p.Index == last.Index && p.Call == nil && p.Kind != llm.FinishPiece && p.Kind != llm.SealPiece && p.Usage == nil {
+				last.Text += p.Text
+				continue
+			}
+		}
+		plain = append(plain, p)
+	}
+	return plain
+}
+
+func TestPiecesOfOurOwnAnswers(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string][]llm.Piece{
+		"text": {
+			{Kind: llm.BeginPiece, ID: "chatcmpl-msg_1", Model: "real"},
+			{Kind: llm.TextPiece, Text: "h\u00e9<&>\n\u2028y"},
+			{Kind: llm.FinishPiece, Finish: "length"},
+			{Kind: llm.UsagePiece, Usage: &llm.Usage{Input: 10, CacheRead: 5, Output: 7, Reasoning: 3}},
+		},
+		"two calls at once": {
+			{Kind: llm.BeginPiece, ID: "chatcmpl-msg_1"},
+			{Kind: llm.CallPiece, Call: &llm.ToolCall{ID: "a", Name: "f", Signature: "s", Provider: "gemini"}},
+			{Kind: llm.CallPiece, Index: 1, Call: &llm.ToolCall{ID: "b", Name: "g", Arguments: "i", Custom: true}},
+			{Kind: llm.ArgumentsPiece, Index: 1, Text: "j"},
+			{Kind: llm.ArgumentsPiece, Text: "{}"},
+			{Kind: llm.FinishPiece, Finish: "tool_calls"},
+		},
+		"thinking with seals": {
+			{Kind: llm.BeginPiece, ID: "chatcmpl-msg_1"},
+			{Kind: llm.ThinkingPiece, Text: "hm"},
+			{Kind: llm.SealPiece, Thinking: &llm.Thinking{Signature: "s", Provider: "anthropic"}},
+			{Kind: llm.SealPiece, Thinking: &llm.Thinking{Sealed: "d", Provider: "anthropic"}},
+			{Kind: llm.RefusalPiece, Text: "no"},
+			{Kind: llm.FinishPiece, Finish: "content_filter"},
+		},
+		"several choices": {
+			{Kind: llm.BeginPiece, ID: "chatcmpl-msg_1"},
+			{Kind: llm.TextPiece, Choice: 1, Text: "b"},
+			{Kind: llm.TextPiece, Text: "a"},
+			{Kind: llm.FinishPiece, Choice: 1, Finish: "stop"},
+			{Kind: llm.FinishPiece, Finish: "stop"},
+		},
+		"a caller who knows functions only": {
+			{Kind: llm.BeginPiece, ID: "chatcmpl-msg_1"},
+			{Kind: llm.CallPiece, Call: &llm.ToolCall{ID: "call_0", Name: "f"}},
+			{Kind: llm.ArgumentsPiece, Text: `{"a":1}`},
+			{Kind: llm.FinishPiece, Finish: "tool_calls"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tc := answers[name]
+			events := dated.Answer(chatRequest(t, true, tc.more), "told", sequence(tc.pieces, nil))
+			var got []llm.Piece
+			for p, err := range Pieces(events) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, p)
+			}
+			if diff := cmp.Diff(want, plainPieces(got)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// A whole answer and its chunks say the same: what a stored stream is assembled to is the whole answer.
+func TestWholeAnswersAreAssembledChunks(t *testing.T) {
+	t.Parallel()
+	for name, tc := range answers {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			chunks, err := answered(dated.Answer(chatRequest(t, true, tc.more), "told", sequence(tc.pieces, nil)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var lines []byte
+			for _, ev := range chunks {
+				lines = append(append(lines, ev.Data...), '\n')
+			}
+			assembled, err := Assemble(lines)
+			if err != nil {
+				t.Fatal(err)
+			}
+			both := map[string][]llm.Piece{}
+			whole, err := answered(dated.Answer(chatRequest(t, false, tc.more), "told", sequence(tc.pieces, nil)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for from, data := range map[string][]byte{"assembled": assembled, "whole": whole[0].Data} {
+				for p, err := range Pieces(func(yield func(llm.Event, error) bool) { yield(llm.Event{Data: data}, nil) }) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					both[from] = append(both[from], p)
+				}
+			}
+			if diff := cmp.Diff(both["whole"], both["assembled"]); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestPiecesOfOtherProviders(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		events []string
+		want   []llm.Piece
+	}{
+		"calls without index, with objects as arguments": {
+			[]string{`{"choices":[{"delta":{"tool_calls":[{"id":"a","function":{"name":"f","arguments":{"x":1}}},{"id":"b","function":{"name":"g"}}]}}]}`},
+			[]llm.Piece{
+				{Kind: llm.BeginPiece},
+				{Kind: llm.CallPiece, Call: &llm.ToolCall{ID: "a", Name: "f", Arguments: `{"x":1}`}},
+				{Kind: llm.CallPiece, Index: 1, Call: &llm.ToolCall{ID: "b", Name: "g"}},
+			},
+		},
+		"another call under the same index": {
+			[]string{
+				`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{"}}]}}]}`,
+				`{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"}"}}]}}]}`,
+				`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"b","function":{"name":"g","arguments":"{}"}}]}}]}`,
+			},
+			[]llm.Piece{
+				{Kind: llm.BeginPiece},
+				{Kind: llm.CallPiece, Call: &llm.ToolCall{ID: "a", Name: "f", Arguments: `{`}},
+				{Kind: llm.ArgumentsPiece, Text: "}"},
+				{Kind: llm.CallPiece, Index: 1, Call: &llm.ToolCall{ID: "b", Name: "g", Arguments: "{}"}},
+			},
+		},
+		"reasoning under another name, or as an object": {
+			[]string{`{"choices":[{"delta":{"reasoning":"h"}}]}`, `{"choices":[{"delta":{"reasoning":{"x":1},"content":"t"}}]}`},
+			[]llm.Piece{{Kind: llm.BeginPiece}, {Kind: llm.ThinkingPiece, Text: "h"}, {Kind: llm.TextPiece, Text: "t"}},
+		},
+		"a whole answer without a finish": {
+			[]string{`{"id":"x","choices":[{"message":{"content":"t"}}]}`},
+			[]llm.Piece{{Kind: llm.BeginPiece, ID: "x"}, {Kind: llm.TextPiece, Text: "t"}, {Kind: llm.FinishPiece, Finish: "stop"}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			events := func(yield func(llm.Event, error) bool) {
+				for _, data := range tc.events {
+					if !yield(llm.Event{Data: []byte(data)}, nil) {
+						return
+					}
+				}
+			}
+			var got []llm.Piece
+			for p, err := range Pieces(events) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, p)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestPiecesPassErrorsOn(t *testing.T) {
+	t.Parallel()
+	broken := llm.Errorf(llm.UpstreamOverloaded, "busy")
+	for _, tc := range []struct {
+		data string
+		err  error
+		want llm.Kind
+	}{{`{}`, broken, llm.UpstreamOverloaded}, {`{"choices":7}`, nil, llm.UpstreamMalformed}} {
+		var failed error
+		for _, err := range Pieces(func(yield func(llm.Event, error) bool) { yield(llm.Event{Data: []byte(tc.data)}, tc.err) }) {
+			failed = err
+		}
+		if e, ok := errors.AsType[*llm.Error](failed); !ok || e.Kind != tc.want {
+			t.Errorf("%s: %v", tc.data, failed)
+		}
+	}
+}
+
+func FuzzPieces(f *testing.F) {
+	for _, tc := range answers {
+		for _, chunk := range tc.chunks {
+			f.Add([]byte(`{"choices":[` + chunk + `]}`))
+		}
+		f.Add([]byte(`{"choices":` + tc.whole + `}`))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		events := func(yield func(llm.Event, error) bool) {
+			for line := range slices.Values(bytes.SplitAfter(data, []byte("\n"))) {
+				if !yield(llm.Event{Data: line}, nil) {
+					return
+				}
+			}
+		}
+		for _, stream := range []bool{true, false} {
+			for ev, err := range dated.Answer(chatRequest(t, stream, ""), "m", Pieces(events)) {
+				if err == nil && !json.Valid(ev.Data) {
+					t.Errorf("not JSON: %s", ev.Data)
+				}
+			}
+		}
+	})
+}

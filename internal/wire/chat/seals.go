@@ -1,0 +1,93 @@
+package chat
+
+// The members in which our answers carry seals of providers that speak other formats.
+const (
+	blocksMember = "thinking_blocks"
+	extraMember  = "extra_content"
+)
+
+// withoutSeals returns the value of messages without the seals that our own answers added to it, because many providers
+// refuse members they do not know.
+func withoutSeals(messages []byte) []byte {
+	return eachElement(messages, func(message []byte) []byte {
+		return eachMember(message, func(key string, value []byte) []byte {
+			switch key {
+			case blocksMember:
+				return eachElement(value, unsealed)
+			case "tool_calls":
+				return eachElement(value, func(call []byte) []byte {
+					return eachMember(call, func(key string, value []byte) []byte {
+						if key == extraMember && hasMember(value, "fairlead") {
+							return nil
+						}
+						return value
+					})
+				})
+			}
+			return value
+		})
+	})
+}
+
+// unsealed keeps blocks of thinking that do not name who sealed them: those are not ours.
+func unsealed(block []byte) []byte {
+	if hasMember(block, "provider") {
+		return nil
+	}
+	return block
+}
+
+func hasMember(object []byte, name string) (found bool) {
+	s := scanner{b: object}
+	if s.kind() != '{' {
+		return false
+	}
+	for key := range s.members {
+		found = found || string(key) == name
+	}
+	return found
+}
+
+// eachElement rewrites a list: what edit returns stands in the element's place, and nothing for nil. A list of which
+// nothing is left is nil. What is no list stays as it is.
+func eachElement(list []byte, edit func([]byte) []byte) []byte {
+	s := scanner{b: list}
+	if s.kind() != '[' {
+		return list
+	}
+	out, had := []byte{'['}, false
+	for range s.elements {
+		had = true
+		if value := edit(s.value()); value != nil {
+			out = append(comma(out, '['), value...)
+		}
+	}
+	if had && len(out) == 1 {
+		return nil
+	}
+	return append(out, ']')
+}
+
+// eachMember does so for the members of an object.
+func eachMember(object []byte, edit func(key string, value []byte) []byte) []byte {
+	s := scanner{b: object}
+	if s.kind() != '{' {
+		return object
+	}
+	out := []byte{'{'}
+	for key := range s.members {
+		name := string(key)
+		if value := edit(name, s.value()); value != nil {
+			out = append(appendQuoted(comma(out, '{'), name), ':')
+			out = append(out, value...)
+		}
+	}
+	return append(out, '}')
+}
+
+func comma(out []byte, opening byte) []byte {
+	if len(out) == 1 && out[0] == opening {
+		return out
+	}
+	return append(out, ',')
+}

@@ -1,0 +1,48 @@
+package chat
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/llm"
+)
+
+func TestSealsStayWithUs(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		messages, want string
+		sealed         bool
+	}{
+		"none": {
+			`[ {"role":"user", "content":"x"} ]`,
+			`[ {"role":"user", "content":"x"} ]`, false,
+		},
+		"ours": {
+			`[{"role":"assistant","thinking_blocks":[{"type":"thinking","thinking":"a","signature":"s","provider":"p"}],"content":null,"tool_calls":[{"extra_content":{"google":{"thought_signature":"s"},"fairlead":{"provider":"p"}},"id":"c","function":{"name":"f","arguments":"{ \"a\": 1.0 }"}}]}]`,
+			`[{"role":"assistant","content":null,"tool_calls":[{"id":"c","function":{"name":"f","arguments":"{ \"a\": 1.0 }"}}]}]`, true,
+		},
+		"of others": {
+			`[{"role":"assistant","thinking_blocks":[{"thinking":"a","signature":"s"}],"tool_calls":[{"id":"c","extra_content":{"google":{"thought_signature":"s"}}}]}]`,
+			`[{"role":"assistant","thinking_blocks":[{"thinking":"a","signature":"s"}],"tool_calls":[{"id":"c","extra_content":{"google":{"thought_signature":"s"}}}]}]`, true,
+		},
+		"of odd kinds": {
+			`[{"role":"assistant","thinking_blocks":7,"tool_calls":[5],"extra_content":null},{"role":"user","content":[],"thinking_blocks":[]}]`,
+			`[{"role":"assistant","thinking_blocks":7,"tool_calls":[5],"extra_content":null},{"role":"user","content":[],"thinking_blocks":[]}]`, true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			req, err := Format{}.DecodeRequest(llm.Chat, []byte(`{"model":"m","messages":`+tc.messages+`}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if req.Sealed != tc.sealed {
+				t.Errorf("sealed: %v", req.Sealed)
+			}
+			if diff := cmp.Diff(`{"model":"m","messages":`+tc.want+`}`, string(Render(req, Edit{}))); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,181 @@
+package converse
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"fairlead/internal/llm"
+)
+
+// blank reports whether a text would be refused as empty.
+func blank(s string) bool { return strings.TrimSpace(s) == "" }
+
+// textBlocks are the blocks of an instruction.
+func (r *renderer) textBlocks(p llm.Part) []block {
+	if blank(p.Text) {
+		return nil
+	}
+	return r.marked([]block{{Text: p.Text}}, p.Cache)
+}
+
+// userBlocks writes what the user says: results of tools come first and together, and a document needs a text beside it.
+func (r *renderer) userBlocks(parts []llm.Part) []block {
+	var results, rest []block
+	for _, p := range parts {
+		if p.Kind == llm.ResultPart {
+			results = append(results, r.marked([]block{r.result(p.Result)}, markOf(p))...)
+			continue
+		}
+		rest = append(rest, r.marked(r.content(p), p.Cache)...)
+	}
+	hasDocument := slices.ContainsFunc(rest, func(b block) bool { return b.Document != nil })
+	if hasDocument && !slices.ContainsFunc(rest, func(b block) bool { return b.Text != "" }) {
+		rest = append([]block{{Text: "See the document."}}, rest...)
+	}
+	return append(results, rest...)
+}
+
+// content is what a part of the user's, or of a tool's result, becomes.
+func (r *renderer) content(p llm.Part) []block {
+	switch p.Kind {
+	case llm.TextPart, llm.RefusalPart:
+		if !blank(p.Text) {
+			return []block{{Text: p.Text}}
+		}
+	case llm.ImagePart:
+		return []block{{Image: r.image(p.Media)}}
+	case llm.FilePart:
+		return r.file(p.Media)
+	case llm.AudioPart:
+		return []block{{Audio: r.audio(p.Media)}}
+	case llm.ThinkingPart, llm.CallPart, llm.ResultPart:
+	}
+	return nil
+}
+
+func (r *renderer) result(res *llm.ToolResult) block {
+	out := &toolResult{ID: r.callID(res.ID), Content: []block{}}
+	for _, p := range res.Parts {
+		out.Content = append(out.Content, r.content(p)...)
+	}
+	if res.Failed && r.d.Status {
+		out.Status = "error"
+	}
+	return block{ToolResult: out}
+}
+
+// assistantBlocks writes what the model said before: its thinking first, as far as it is taken back.
+func (r *renderer) assistantBlocks(parts []llm.Part) []block {
+	var thought, rest []block
+	for _, p := range parts {
+		switch p.Kind {
+		case llm.ThinkingPart:
+			thought = append(thought, r.thought(p.Thinking)...)
+		case llm.CallPart:
+			rest = append(rest, r.marked([]block{r.call(p.Call)}, p.Cache)...)
+		case llm.AudioPart:
+			r.without("audio of the assistant's")
+		case llm.TextPart, llm.RefusalPart, llm.ImagePart, llm.FilePart, llm.ResultPart:
+			rest = append(rest, r.marked(r.content(p), p.Cache)...)
+		}
+	}
+	return append(thought, rest...)
+}
+
+// thought writes thinking whose seal is good here. Any other would be refused.
+func (r *renderer) thought(t *llm.Thinking) []block {
+	sealed := t.Signature != "" || t.Sealed != ""
+	switch {
+	case !r.d.KeepThinking || !sealed || !slices.Contains(r.o.Seals, t.Provider):
+		r.warn("thinking of earlier turns was left out: it bears no seal of %s.", r.d.Title)
+		return nil
+	case t.Sealed != "":
+		return []block{{Reasoning: &reasoning{Redacted: t.Sealed}}}
+	}
+	return []block{{Reasoning: &reasoning{Text: &reasoningText{Text: t.Text, Signature: t.Signature}}}}
+}
+
+// call writes a tool call of the model's. Its input must be an object.
+func (r *renderer) call(c *llm.ToolCall) block {
+	use := &toolUse{ID: r.callID(c.ID), Name: r.plan.theirName(c.Name)}
+	text := strings.TrimSpace(c.Arguments)
+	switch {
+	case c.Custom:
+		use.Input, _ = encode(map[string]string{customInput: c.Arguments}) // a string always encodes
+	case text == "":
+		use.Input = json.RawMessage(`{}`)
+	case text[0] == '{' && json.Valid([]byte(text)):
+		use.Input = json.RawMessage(text)
+	default:
+		use.Input, _ = encode(map[string]string{customInput: c.Arguments})
+		r.warn("the arguments of an earlier call of %s were wrapped: they are no JSON object.", plain(c.Name))
+	}
+	return block{ToolUse: use}
+}
+
+// marked puts a cache point behind blocks, where there are any and the model takes one.
+func (r *renderer) marked(blocks []block, mark *llm.CacheMark) []block {
+	if len(blocks) == 0 {
+		return nil
+	}
+	if p := r.cachePoint(mark, CacheText); p != nil {
+		return append(blocks, block{CachePoint: p})
+	}
+	return blocks
+}
+
+// markOf is the part's cache mark. One inside a tool's result counts for the result.
+func markOf(p llm.Part) *llm.CacheMark {
+	if p.Cache != nil || p.Kind != llm.ResultPart {
+		return p.Cache
+	}
+	for _, inner := range p.Result.Parts {
+		if inner.Cache != nil {
+			return inner.Cache
+		}
+	}
+	return nil
+}
+
+// cachePoint makes a cache point; nil where none may stand. Of too many the last are kept: they cover the others.
+func (r *renderer) cachePoint(mark *llm.CacheMark, place Cache) *cachePoint {
+	if mark == nil {
+		return nil
+	}
+	if r.d.Cache < place {
+		r.without("a cache mark")
+		return nil
+	}
+	if r.skipPoints > 0 {
+		r.skipPoints--
+		r.warn("cache marks were left out: a request may have %d.", maxCachePoints)
+		return nil
+	}
+	p := &cachePoint{Type: "default"}
+	switch {
+	case mark.TTL == "1h" && !r.d.LongCache:
+		r.warn("the cache mark lasts as long as is usual: the model knows no other time.")
+	case mark.TTL == "1h":
+		p.TTL = mark.TTL
+	}
+	return p
+}
+
+// countPoints finds out how many cache marks are too many.
+func (r *renderer) countPoints() {
+	n := 0
+	for _, t := range r.conv.Tools {
+		if t.Cache != nil && r.d.Cache >= CacheTools {
+			n++
+		}
+	}
+	for _, m := range r.conv.Messages {
+		for _, p := range m.Parts {
+			if markOf(p) != nil && p.Kind != llm.ThinkingPart {
+				n++
+			}
+		}
+	}
+	r.skipPoints = max(0, n-maxCachePoints)
+}

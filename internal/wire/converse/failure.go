@@ -1,0 +1,90 @@
+package converse
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"time"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/wire/fault"
+)
+
+// Failure classifies an answer of the service that is not 2xx. body may be a bounded part of it; now is when it came.
+func Failure(status int, h http.Header, body []byte, now time.Time) *llm.Error {
+	kind := errorType(h, body)
+	as := asStatus(status, kind)
+	if as < 500 && saysNoModel(strings.ToLower(string(body))) {
+		as = http.StatusNotFound
+	}
+	e := fault.Failure(as, h, withType(body, kind), now)
+	e.UpstreamStatus = status
+	return e
+}
+
+// errorType is the name of the error: in a header, with an address behind it, or in the body, with a namespace before it.
+func errorType(h http.Header, body []byte) string {
+	name, _, _ := strings.Cut(h.Get("X-Amzn-Errortype"), ":")
+	if name != "" {
+		return name
+	}
+	var said struct {
+		Type string `json:"__type"`
+	}
+	if json.Unmarshal(body, &said) != nil {
+		return ""
+	}
+	return said.Type[strings.LastIndexByte(said.Type, '#')+1:]
+}
+
+// asStatus is the status that the error would have elsewhere, where the service's own says too little.
+func asStatus(status int, kind string) int {
+	switch kind {
+	case "ServiceQuotaExceededException", "ThrottlingException", "ModelNotReadyException":
+		return http.StatusTooManyRequests
+	case "ModelErrorException": // 424: the model failed, not the request
+		return http.StatusInternalServerError
+	case "IncompleteSignatureException", "IncompleteSignature", "InvalidClientTokenId", "ExpiredTokenException", "RequestExpired",
+		"UnrecognizedClientException", "InvalidSignatureException", "MissingAuthenticationToken":
+		return http.StatusForbidden
+	}
+	return status
+}
+
+// saysNoModel knows the sentences with which the service says that the account does not have the model: nothing is wrong
+// with the credential or with the request.
+func saysNoModel(message string) bool {
+	for _, words := range []string{
+		"don't have access to the model", "model identifier is invalid", "on-demand throughput isn", "model access is denied",
+		"is not supported in this region", "reached the end of its life",
+	} {
+		if strings.Contains(message, words) {
+			return true
+		}
+	}
+	return false
+}
+
+// withType puts the name of an error into its body, where the common reader of errors looks for it.
+func withType(body []byte, kind string) []byte {
+	var said map[string]json.RawMessage
+	if kind == "" {
+		return body
+	}
+	if json.Unmarshal(body, &said) != nil || said == nil {
+		said = map[string]json.RawMessage{}
+		if text := bytes.TrimSpace(body); len(text) > 0 && text[0] != '<' {
+			said["message"], _ = encode(string(text)) // a string always encodes
+		}
+	}
+	if said["message"] == nil && said["Message"] != nil {
+		said["message"] = said["Message"]
+	}
+	said["type"], _ = encode(kind)
+	out, err := encode(said)
+	if err != nil {
+		return body
+	}
+	return out
+}

@@ -1,0 +1,152 @@
+package converse
+
+import (
+	"cmp"
+	"path"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/wire/show"
+)
+
+// image writes a picture. The API fetches none from the web.
+func (r *renderer) image(m *llm.Media) *media {
+	src, ok := r.source(m, "images")
+	if !ok {
+		return nil
+	}
+	format := imageFormat(m)
+	if format == "" {
+		r.fail("%s takes images as PNG, JPEG, GIF or WebP; one is %s.", r.d.Title, show.Quote(m.Type))
+	}
+	return &media{Format: format, Source: src}
+}
+
+// source is where the bytes are: in the request, or in Amazon's own storage.
+func (r *renderer) source(m *llm.Media, what string) (source, bool) {
+	switch {
+	case m == nil:
+		r.fail("A part of the conversation holds none of the %s it announces.", what)
+	case m.Data != "":
+		return source{Bytes: m.Data}, true
+	case strings.HasPrefix(m.URL, "s3://"):
+		return source{S3: &s3Location{URI: m.URL}}, true
+	case m.URL != "":
+		r.fail("%s takes %s by their bytes, not by URL. Send a data URL with the content in base64.", r.d.Title, what)
+	case m.FileID != "":
+		r.fail("%s keeps no %s by id. Send the content itself.", r.d.Title, what)
+	default:
+		r.fail("A part of the conversation has %s without content.", what)
+	}
+	return source{}, false
+}
+
+var imageFormats = map[string]string{
+	"image/png": "png", "image/jpeg": "jpeg", "image/jpg": "jpeg", "image/gif": "gif", "image/webp": "webp",
+}
+
+// imageBeginnings are what the formats begin with, in base64.
+var imageBeginnings = []struct{ begin, format string }{{"iVBOR", "png"}, {"/9j/", "jpeg"}, {"R0lG", "gif"}, {"UklG", "webp"}}
+
+// imageFormat goes by the type, and by the bytes where none is given.
+func imageFormat(m *llm.Media) string {
+	if format := imageFormats[strings.ToLower(m.Type)]; format != "" {
+		return format
+	}
+	if format := imageFormats["image/"+strings.TrimPrefix(strings.ToLower(path.Ext(m.URL)), ".")]; format != "" {
+		return format
+	}
+	if m.Type != "" && m.Type != "application/octet-stream" && m.Type != "image/*" {
+		return ""
+	}
+	for _, b := range imageBeginnings {
+		if strings.HasPrefix(m.Data, b.begin) {
+			return b.format
+		}
+	}
+	return ""
+}
+
+// file writes a document; one that is a picture becomes a picture.
+func (r *renderer) file(m *llm.Media) []block {
+	if m != nil && imageFormats[strings.ToLower(m.Type)] != "" {
+		return []block{{Image: r.image(m)}}
+	}
+	src, ok := r.source(m, "files")
+	if !ok {
+		return nil
+	}
+	format := documentFormat(m)
+	if format == "" {
+		r.fail("%s takes files as PDF, Word, Excel, CSV, HTML, Markdown or plain text; one is %s.", r.d.Title, show.Quote(m.Type))
+	}
+	return []block{{Document: &media{Format: format, Name: r.documentName(m.Name), Source: src}}}
+}
+
+var documentFormats = map[string]string{
+	"application/pdf": "pdf", "text/csv": "csv", "text/html": "html", "text/plain": "txt", "text/markdown": "md",
+	"application/json": "txt", "application/xml": "txt", "text/xml": "txt", "application/msword": "doc", "application/vnd.ms-excel": "xls",
+	"application/vnd.openxmlformats-officedocument.wordprocessingml.document": "docx",
+	"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet":       "xlsx",
+}
+
+var documentEndings = map[string]string{
+	".pdf": "pdf", ".csv": "csv", ".doc": "doc", ".docx": "docx", ".xls": "xls", ".xlsx": "xlsx",
+	".html": "html", ".htm": "html", ".txt": "txt", ".md": "md", ".json": "txt", ".xml": "txt",
+}
+
+// documentFormat goes by the file's name where that says more than the type.
+func documentFormat(m *llm.Media) string {
+	byType, byName := documentFormats[strings.ToLower(m.Type)], documentEndings[strings.ToLower(path.Ext(m.Name))]
+	switch {
+	case byType == "" && strings.HasPrefix(m.Type, "text/") && byName == "":
+		return "txt"
+	case byType == "" && (m.Type == "" || m.Type == "application/octet-stream" || strings.HasPrefix(m.Type, "text/")):
+		return byName
+	case byType == "txt" && byName != "":
+		return byName
+	}
+	return byType
+}
+
+const maxDocumentName = 180
+
+// documentName keeps of a file's name what the API takes: letters, digits, single spaces, hyphens and brackets. Two documents
+// must not have the same name.
+func (r *renderer) documentName(name string) string {
+	if documentEndings[strings.ToLower(path.Ext(name))] != "" {
+		name = strings.TrimSuffix(name, path.Ext(name))
+	}
+	clean := strings.Map(func(c rune) rune {
+		if c < unicode.MaxASCII && (unicode.IsLetter(c) || unicode.IsDigit(c)) || strings.ContainsRune("-()[]", c) {
+			return c
+		}
+		return ' '
+	}, show.Cut(name, maxDocumentName))
+	clean = cmp.Or(strings.Join(strings.Fields(clean), " "), "document")
+	unique := clean
+	for n := 2; r.documents[unique]; n++ {
+		unique = clean + " " + strconv.Itoa(n)
+	}
+	r.documents[unique] = true
+	return unique
+}
+
+var audioFormats = map[string]string{
+	"audio/wav": "wav", "audio/x-wav": "wav", "audio/wave": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3", "audio/flac": "flac",
+	"audio/ogg": "ogg", "audio/opus": "opus", "audio/aac": "aac", "audio/mp4": "mp4", "audio/webm": "webm", "audio/pcm": "pcm",
+}
+
+func (r *renderer) audio(m *llm.Media) *media {
+	src, ok := r.source(m, "sounds")
+	if !ok {
+		return nil
+	}
+	format := audioFormats[strings.ToLower(m.Type)]
+	if format == "" {
+		r.fail("%s takes sounds as WAV, MP3, FLAC, Ogg, AAC, MP4 or WebM; one is %s.", r.d.Title, show.Quote(m.Type))
+	}
+	return &media{Format: format, Source: src}
+}

@@ -1,0 +1,60 @@
+package converse
+
+import (
+	"cmp"
+
+	"fairlead/internal/llm"
+)
+
+// output asks for the shape of the answer.
+func (r *renderer) output() {
+	out := r.conv.Output
+	switch r.plan.way {
+	case asText:
+	case byFormat:
+		schema := jsonSchema{Schema: string(out.Schema), Name: out.Name, Description: out.Description}
+		r.config().TextFormat = &textFormat{Type: "json_schema", Structure: structure{JSONSchema: schema}}
+	case byTool:
+		r.answerTool(out)
+	case byWords:
+		r.outputByWords(out)
+	}
+}
+
+func (r *renderer) config() *outputConfig {
+	if r.out.OutputConfig == nil {
+		r.out.OutputConfig = &outputConfig{}
+	}
+	return r.out.OutputConfig
+}
+
+// answerTool offers a tool that takes the answer. Where the caller has tools of its own, one of them may come first; where
+// it demands a call of one of them, there is no answer yet.
+func (r *renderer) answerTool(out llm.Output) {
+	if r.out.ToolConfig == nil {
+		r.out.ToolConfig = &toolConfig{}
+	}
+	config, mode := r.out.ToolConfig, r.conv.ToolChoice.Mode
+	mayCall := len(config.Tools) > 0 && len(r.conv.Tools) > 0 && mode != llm.ChoiceNone
+	if mayCall && mode == llm.ChoiceMust {
+		return
+	}
+	config.Tools = append(config.Tools, tool{Spec: &toolSpec{
+		Name: r.plan.answer, Description: cmp.Or(out.Description, "Takes the final answer."), InputSchema: inputSchema{out.Schema},
+	}})
+	config.Choice = &toolChoice{Any: &struct{}{}}
+	if !mayCall && r.d.Force >= ForceNamed {
+		config.Choice = &toolChoice{Tool: &namedTool{Name: r.plan.answer}}
+	}
+}
+
+// outputByWords asks for JSON in so many words.
+func (r *renderer) outputByWords(out llm.Output) {
+	const plea = "Answer with one JSON object and nothing else: no other text, no code fence."
+	if out.Kind == llm.OutputJSON || len(out.Schema) == 0 {
+		r.instruct(plea)
+	} else {
+		r.instruct(plea + " It must conform to this JSON schema: " + string(out.Schema))
+	}
+	r.warn("response_format was sent as an instruction: the model has no setting for it.")
+}

@@ -1,0 +1,144 @@
+package converse
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+
+	"fairlead/internal/llm"
+)
+
+// part is a block of the answer that has not ended.
+type part struct {
+	call     bool
+	answer   bool // the tool that takes the answer
+	custom   bool // a tool that takes free text
+	index    int  // of the call among the caller's
+	thinking bool
+	sign     string
+	sealed   string
+	said     bool            // arguments came
+	input    strings.Builder // of a custom tool
+}
+
+func (a *answer) part(i int) *part {
+	if a.open[i] == nil {
+		a.open[i] = &part{}
+	}
+	return a.open[i]
+}
+
+// text says text. Where the answer comes by a tool, the text before it is no part of the answer: it waits until it is
+// known that no such call follows.
+func (a *answer) text(s string) {
+	switch {
+	case s == "" || a.answered:
+	case a.o.Plan.answer != "":
+		a.held.WriteString(s)
+	default:
+		a.say(llm.Piece{Kind: llm.TextPiece, Text: s})
+	}
+}
+
+// flush says the text that waited.
+func (a *answer) flush() {
+	if a.held.Len() > 0 {
+		a.say(llm.Piece{Kind: llm.TextPiece, Text: a.held.String()})
+		a.held.Reset()
+	}
+}
+
+// startCall begins a call of a tool, or the answer where a tool takes that.
+func (a *answer) startCall(i int, id, name string) {
+	p := a.part(i)
+	if a.o.Plan.answer != "" && name == a.o.Plan.answer {
+		a.held.Reset()
+		p.answer, a.answered = true, true
+		return
+	}
+	a.flush()
+	tool := a.o.Plan.ourTool(name)
+	p.call, p.custom, p.index = true, tool.custom, a.calls
+	a.calls++
+	a.say(llm.Piece{Kind: llm.CallPiece, Index: p.index, Call: &llm.ToolCall{ID: id, Name: tool.name, Custom: tool.custom}})
+}
+
+// arguments goes on with the input of a call.
+func (a *answer) arguments(i int, text string) {
+	p := a.part(i)
+	if text == "" {
+		return
+	}
+	p.said = true
+	switch {
+	case p.answer:
+		a.say(llm.Piece{Kind: llm.TextPiece, Text: text})
+	case p.custom:
+		p.input.WriteString(text)
+	case p.call:
+		a.say(llm.Piece{Kind: llm.ArgumentsPiece, Index: p.index, Text: text})
+	}
+}
+
+func (a *answer) thinking(i int, text string) {
+	a.part(i).thinking = true
+	if text != "" {
+		a.say(llm.Piece{Kind: llm.ThinkingPiece, Text: text})
+	}
+}
+
+func (a *answer) sign(i int, signature string) {
+	p := a.part(i)
+	p.sign += signature
+	p.thinking = p.thinking || signature != ""
+}
+
+func (a *answer) seal(i int, redacted string) {
+	p := a.part(i)
+	p.sealed = joinBase64(p.sealed, redacted)
+	p.thinking = p.thinking || redacted != ""
+}
+
+// joinBase64 is the base64 of what both hold together.
+func joinBase64(a, b string) string {
+	first, err := base64.StdEncoding.DecodeString(a)
+	second, err2 := base64.StdEncoding.DecodeString(b)
+	if a == "" || err != nil || err2 != nil {
+		return a + b
+	}
+	return base64.StdEncoding.EncodeToString(append(first, second...))
+}
+
+// stopBlock ends a block: the seal of thinking is whole, and a call without arguments has none.
+func (a *answer) stopBlock(i int) {
+	p := a.open[i]
+	delete(a.open, i)
+	switch {
+	case p == nil:
+	case p.answer && !p.said:
+		a.say(llm.Piece{Kind: llm.TextPiece, Text: "{}"})
+	case p.custom:
+		a.say(llm.Piece{Kind: llm.ArgumentsPiece, Index: p.index, Text: unwrap(p.input.String())})
+	case p.call && !p.said:
+		a.say(llm.Piece{Kind: llm.ArgumentsPiece, Index: p.index, Text: "{}"})
+	case p.thinking:
+		t := &llm.Thinking{Signature: p.sign, Sealed: p.sealed}
+		if p.sign != "" || p.sealed != "" {
+			t.Provider = a.o.Provider
+		}
+		a.say(llm.Piece{Kind: llm.SealPiece, Thinking: t})
+	}
+}
+
+// unwrap takes the free text out of the object that it travels in.
+func unwrap(input string) string {
+	var wrapped map[string]json.RawMessage
+	if json.Unmarshal([]byte(input), &wrapped) != nil {
+		return input
+	}
+	var text string
+	if json.Unmarshal(wrapped[customInput], &text) != nil {
+		return input
+	}
+	return text
+}

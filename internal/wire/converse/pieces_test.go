@@ -1,0 +1,334 @@
+package converse
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream"
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/llm"
+)
+
+// frame is a message of a stream.
+func frame(kind, name, payload string) []byte {
+	headers := eventstream.Headers{
+		{Name: ":message-type", Value: eventstream.StringValue(kind)}, {Name: ":" + kind + "-type", Value: eventstream.StringValue(name)},
+	}
+	var out bytes.Buffer
+	if err := eventstream.NewEncoder().Encode(&out, eventstream.Message{Headers: headers, Payload: []byte(payload)}); err != nil {
+		panic(err)
+	}
+	return out.Bytes()
+}
+
+// stream is a stream of events given as pairs of a name and a payload.
+func stream(pairs ...string) []byte {
+	var out []byte
+	for i := 0; i < len(pairs); i += 2 {
+		out = append(out, frame("event", pairs[i], pairs[i+1])...)
+	}
+	return out
+}
+
+func collect(r io.Reader, o PieceOptions) (pieces []llm.Piece, err error) {
+	for p, failure := range Pieces(r, o) {
+		if failure != nil {
+			err = failure
+			continue
+		}
+		pieces = append(pieces, p)
+	}
+	return pieces, err
+}
+
+var shipPlan = NewPlan(&llm.Conversation{
+	Tools: []llm.Tool{{Name: "f"}, {Name: "shell", Custom: true}}, Output: llm.Output{Kind: llm.OutputSchema, Schema: []byte(`{"type":"object"}`)},
+}, able)
+
+const (
+	start    = `{"role":"assistant"}`
+	textA    = `{"contentBlockIndex":0,"delta":{"text":"A"}}`
+	textB    = `{"contentBlockIndex":0,"delta":{"text":"B"}}`
+	stopped  = `{"contentBlockIndex":0}`
+	endTurn  = `{"stopReason":"end_turn"}`
+	useTool  = `{"stopReason":"tool_use"}`
+	metadata = `{"usage":{"inputTokens":1,"outputTokens":2,"totalTokens":3}}`
+)
+
+func TestStreams(t *testing.T) {
+	t.Parallel()
+	begin := llm.Piece{Kind: llm.BeginPiece, ID: "id"}
+	say := func(s string) llm.Piece { return llm.Piece{Kind: llm.TextPiece, Text: s} }
+	finish := func(s string) llm.Piece { return llm.Piece{Kind: llm.FinishPiece, Finish: s} }
+	used := llm.Piece{Kind: llm.UsagePiece, Usage: &llm.Usage{Input: 1, Output: 2}}
+	calls := func(i int, id, name string, custom bool) llm.Piece {
+		return llm.Piece{Kind: llm.CallPiece, Index: i, Call: &llm.ToolCall{ID: id, Name: name, Custom: custom}}
+	}
+	args := func(i int, s string) llm.Piece { return llm.Piece{Kind: llm.ArgumentsPiece, Index: i, Text: s} }
+	tests := map[string]struct {
+		stream []byte
+		plan   Plan
+		want   []llm.Piece
+	}{
+		"text": {
+			stream("messageStart", start, "contentBlockDelta", textA, "contentBlockDelta", textB, "contentBlockStop", stopped, "messageStop", endTurn, "metadata", metadata),
+			Plan{},
+			[]llm.Piece{begin, say("A"), say("B"), finish("stop"), used},
+		},
+		"no start, no stop of the block, unknown events": {
+			stream("contentBlockDelta", textA, "somethingNew", `[]`, "messageStop", endTurn), Plan{}, []llm.Piece{begin, say("A"), finish("stop")},
+		},
+		"what comes after the finish is not said": {
+			stream("contentBlockDelta", textA, "messageStop", endTurn, "contentBlockDelta", textB, "messageStop", useTool, "metadata", metadata),
+			Plan{},
+			[]llm.Piece{begin, say("A"), finish("stop"), used},
+		},
+		"a finish that we do not know": {
+			stream("contentBlockDelta", textA, "messageStop", `{"stopReason":"bored"}`), Plan{}, []llm.Piece{begin, say("A"), finish("stop")},
+		},
+		"calls without the finish of calls": {
+			stream("contentBlockStart", `{"contentBlockIndex":0,"start":{"toolUse":{"toolUseId":"x","name":"f"}}}`, "messageStop", endTurn),
+			Plan{},
+			[]llm.Piece{begin, calls(0, "x", "f", false), args(0, "{}"), finish("tool_calls")},
+		},
+		"the answer by a tool": {
+			stream("contentBlockDelta", textA, "contentBlockStart", `{"contentBlockIndex":1,"start":{"toolUse":{"toolUseId":"x","name":"answer"}}}`,
+				"contentBlockDelta", `{"contentBlockIndex":1,"delta":{"toolUse":{"input":"{}"}}}`, "contentBlockStop", `{"contentBlockIndex":1}`, "contentBlockDelta", textB, "messageStop", useTool),
+			shipPlan,
+			[]llm.Piece{begin, say("{}"), finish("stop")},
+		},
+		"an empty answer by a tool": {
+			stream("contentBlockStart", `{"contentBlockIndex":1,"start":{"toolUse":{"toolUseId":"x","name":"answer"}}}`, "contentBlockStop", `{"contentBlockIndex":1}`, "messageStop", useTool),
+			shipPlan,
+			[]llm.Piece{begin, say("{}"), finish("stop")},
+		},
+		"text where an answer by a tool was due": {
+			stream("contentBlockDelta", textA, "contentBlockDelta", textB, "messageStop", endTurn), shipPlan, []llm.Piece{begin, say("AB"), finish("stop")},
+		},
+		"another call where an answer by a tool was due": {
+			stream("contentBlockDelta", textA, "contentBlockStart", `{"contentBlockIndex":1,"start":{"toolUse":{"toolUseId":"x","name":"shell"}}}`,
+				"contentBlockDelta", `{"contentBlockIndex":1,"delta":{"toolUse":{"input":"{\"input\":"}}}`, "contentBlockDelta", `{"contentBlockIndex":1,"delta":{"toolUse":{"input":"\"ls\"}"}}}`,
+				"contentBlockStop", `{"contentBlockIndex":1}`, "messageStop", useTool),
+			shipPlan,
+			[]llm.Piece{begin, say("A"), calls(0, "x", "shell", true), args(0, "ls"), finish("tool_calls")},
+		},
+		"sealed thinking in two parts": {
+			stream("contentBlockDelta", `{"contentBlockIndex":0,"delta":{"reasoningContent":{"redactedContent":"YQ=="}}}`,
+				"contentBlockDelta", `{"contentBlockIndex":0,"delta":{"reasoningContent":{"redactedContent":"Yg=="}}}`, "contentBlockStop", stopped, "messageStop", endTurn),
+			Plan{},
+			[]llm.Piece{begin, {Kind: llm.SealPiece, Thinking: &llm.Thinking{Sealed: "YWI=", Provider: "here"}}, finish("stop")},
+		},
+		"thinking without a seal": {
+			stream("contentBlockDelta", `{"contentBlockIndex":0,"delta":{"reasoningContent":{"text":"hm"}}}`, "contentBlockStop", stopped, "messageStop", endTurn),
+			Plan{},
+			[]llm.Piece{begin, {Kind: llm.ThinkingPiece, Text: "hm"}, {Kind: llm.SealPiece, Thinking: &llm.Thinking{}}, finish("stop")},
+		},
+		"an exception after the finish": {
+			append(stream("contentBlockDelta", textA, "messageStop", endTurn), frame("exception", "throttlingException", `{}`)...),
+			Plan{},
+			[]llm.Piece{begin, say("A"), finish("stop")},
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := PieceOptions{Plan: tc.plan, ID: "id", Provider: "here"}
+			for _, r := range []io.Reader{bytes.NewReader(tc.stream), iotest.OneByteReader(bytes.NewReader(tc.stream))} {
+				got, err := collect(r, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(tc.want, got); diff != "" {
+					t.Error(diff)
+				}
+			}
+		})
+	}
+}
+
+func TestBrokenStreams(t *testing.T) {
+	t.Parallel()
+	good := stream("messageStart", start, "contentBlockDelta", textA)
+	flipped := bytes.Clone(good)
+	flipped[len(flipped)-20] ^= 1
+	// A message whose headers are longer than itself: read as it says, its payload would have no end.
+	prelude := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, 20), 100)
+	prelude = binary.BigEndian.AppendUint32(prelude, crc32.ChecksumIEEE(prelude))
+	huge := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, 8<<20), 0)
+	huge = binary.BigEndian.AppendUint32(huge, crc32.ChecksumIEEE(huge))
+	tests := map[string]struct {
+		r    io.Reader
+		kind llm.Kind
+	}{
+		"nothing":                 {strings.NewReader(""), llm.UpstreamMalformed},
+		"cut between messages":    {bytes.NewReader(good), llm.UpstreamCut},
+		"cut in a message":        {bytes.NewReader(good[:len(good)-1]), llm.UpstreamCut},
+		"cut in a prelude":        {bytes.NewReader(append(bytes.Clone(good), 0, 0)), llm.UpstreamCut},
+		"connection reset":        {io.MultiReader(bytes.NewReader(good), iotest.ErrReader(errors.New("reset"))), llm.UpstreamCut},
+		"wrong checksum":          {bytes.NewReader(flipped), llm.UpstreamMalformed},
+		"lengths that lie":        {bytes.NewReader(append(prelude, make([]byte, 100)...)), llm.UpstreamMalformed},
+		"longer than allowed":     {bytes.NewReader(append(huge, make([]byte, 100)...)), llm.UpstreamMalformed},
+		"larger than allowed":     {bytes.NewReader(bytes.Repeat(good, 20000)), llm.UpstreamMalformed},
+		"an event that is no one": {bytes.NewReader(stream("contentBlockDelta", "no")), llm.UpstreamMalformed},
+		"classified already":      {iotest.ErrReader(llm.Errorf(llm.UpstreamTimeout, "x")), llm.UpstreamTimeout},
+		"throttled":               {bytes.NewReader(frame("exception", "throttlingException", `{"message":"slow down"}`)), llm.UpstreamRateLimited},
+		"unavailable":             {bytes.NewReader(frame("exception", "serviceUnavailableException", `{}`)), llm.UpstreamOverloaded},
+		"timeout":                 {bytes.NewReader(frame("exception", "modelTimeoutException", ``)), llm.UpstreamTimeout},
+		"internal":                {bytes.NewReader(frame("exception", "internalServerException", `<html>`)), llm.UpstreamServer},
+		"invalid":                 {bytes.NewReader(frame("exception", "validationException", `"text"`)), llm.UpstreamInvalid},
+		"malformed tool use":      {bytes.NewReader(stream("messageStop", `{"stopReason":"malformed_tool_use"}`)), llm.UpstreamServer},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := collect(tc.r, PieceOptions{MaxMessage: 1 << 20, MaxAnswer: 1 << 20})
+			if e, ok := errors.AsType[*llm.Error](err); !ok || e.Kind != tc.kind || e.Message == "" {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+	if _, err := collect(iotest.ErrReader(context.Canceled), PieceOptions{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("the end of our own context became %v", err)
+	}
+}
+
+func TestReadingStopsWithTheReader(t *testing.T) {
+	t.Parallel()
+	r := io.MultiReader(bytes.NewReader(stream("contentBlockDelta", textA, "contentBlockDelta", textB)), iotest.ErrReader(errors.New("read on")))
+	for range Pieces(r, PieceOptions{}) {
+		break // a yield after this would panic
+	}
+}
+
+func TestWholeAnswers(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		body string
+		want string // kinds of the pieces, or the kind of the error
+	}{
+		"text":         {`{"output":{"message":{"content":[{"text":"a"}]}},"stopReason":"end_turn","usage":{"inputTokens":1,"outputTokens":2}}`, "begin text finish usage"},
+		"no usage":     {`{"output":{"message":{"content":[{"text":"a"}]}},"stopReason":"end_turn"}`, "begin text finish"},
+		"odd usage":    {`{"output":{"message":{"content":[]}},"stopReason":"end_turn","usage":{"inputTokens":1,"outputTokens":99999999999999}}`, "begin finish"},
+		"citations":    {`{"output":{"message":{"content":[{"citationsContent":{"content":[{"text":"a"}]}}]}},"stopReason":"end_turn"}`, "begin text finish"},
+		"something":    {`{"output":{"message":{"content":[{"video":{}}]}},"stopReason":"end_turn"}`, "begin finish warned"},
+		"odd fields":   {`{"output":{"message":{"content":[]}},"stopReason":"end_turn","additionalModelResponseFields":"x"}`, "begin finish"},
+		"no reason":    {`{"output":{"message":{"content":[{"text":"a"}]}}}`, "cut"},
+		"no message":   {`{"output":{}}`, "malformed"},
+		"an error":     {`{"message":"The service is unavailable","__type":"x"}`, "server_error"},
+		"another type": {`{"output":[]}`, "malformed"},
+		"half":         {`{"output":{"message":{"content":[{"text":"a`, "malformed"},
+		"no JSON":      {`<html>`, "malformed"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got []string
+			warned := false
+			pieces, err := collect(strings.NewReader(tc.body), PieceOptions{Warn: func(string) { warned = true }})
+			for _, p := range pieces {
+				got = append(got, string(p.Kind))
+			}
+			if err != nil {
+				got = append(got, string(llm.AsError(err).Kind))
+			}
+			if warned {
+				got = append(got, "warned")
+			}
+			if strings.Join(got, " ") != tc.want {
+				t.Errorf("got %q", got)
+			}
+		})
+	}
+}
+
+func TestUsage(t *testing.T) {
+	t.Parallel()
+	body := `{"output":{"message":{"content":[]}},"stopReason":"end_turn","serviceTier":{"type":"flex"},"usage":{"inputTokens":10,"outputTokens":5,"totalTokens":165,` +
+		`"cacheReadInputTokens":100,"cacheWriteInputTokens":50,"cacheDetails":[{"ttl":"1h","inputTokens":30},{"ttl":"5m","inputTokens":20}]}}`
+	pieces, err := collect(strings.NewReader(body), PieceOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := pieces[len(pieces)-1].Usage
+	want := &llm.Usage{Input: 10, CacheRead: 100, CacheWrite: 50, CacheWriteLong: 30, Output: 5, ServiceTier: "flex"}
+	if diff := cmp.Diff(want, got); diff != "" || got.Total() != 165 {
+		t.Error(diff)
+	}
+}
+
+func TestFailureKeepsItsStatus(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		status       int
+		header, body string
+		kind         llm.Kind
+		code         string
+	}{
+		"a page":           {503, "", "<html>", llm.UpstreamOverloaded, ""},
+		"text":             {400, "ValidationException:x", "plain words", llm.UpstreamInvalid, "ValidationException"},
+		"type in the body": {400, "", `{"__type":"a.b#ThrottlingException","message":"x"}`, llm.UpstreamRateLimited, "ThrottlingException"},
+		"expired":          {400, "ExpiredTokenException", `{"message":"x"}`, llm.UpstreamAuth, "ExpiredTokenException"},
+		"no such model":    {400, "ValidationException", `{"message":"The provided model identifier is invalid."}`, llm.UpstreamNotFound, "ValidationException"},
+	} {
+		e := Failure(tc.status, http.Header{"X-Amzn-Errortype": {tc.header}}, []byte(tc.body), time.Time{})
+		if e.Kind != tc.kind || e.UpstreamStatus != tc.status || e.UpstreamCode != tc.code || e.Message == "" {
+			t.Errorf("%s: %+v", name, e)
+		}
+	}
+}
+
+func FuzzPieces(f *testing.F) {
+	f.Add(stream("messageStart", start, "contentBlockDelta", textA, "messageStop", endTurn, "metadata", metadata))
+	f.Add(frame("exception", "throttlingException", `{"message":"x"}`))
+	f.Add([]byte(`{"output":{"message":{"content":[{"toolUse":{"toolUseId":"a","name":"answer","input":{}}}]}},"stopReason":"tool_use","usage":{"inputTokens":1}}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		finished, failed := false, false
+		for p, err := range Pieces(bytes.NewReader(b), PieceOptions{Plan: shipPlan, MaxAnswer: 1 << 20}) {
+			if failed {
+				t.Fatal("something follows the error")
+			}
+			failed = err != nil
+			if finished && p.Kind != llm.UsagePiece {
+				t.Fatalf("%s follows the finish", p.Kind)
+			}
+			finished = finished || p.Kind == llm.FinishPiece
+		}
+		if finished == failed {
+			t.Fatalf("finished %t, failed %t", finished, failed)
+		}
+	})
+}
+
+// FuzzEvents fuzzes what is inside the messages, which random bytes seldom get to.
+func FuzzEvents(f *testing.F) {
+	f.Add("contentBlockStart", `{"contentBlockIndex":1,"start":{"toolUse":{"toolUseId":"x","name":"shell"}}}`, "contentBlockDelta", `{"contentBlockIndex":1,"delta":{"toolUse":{"input":"{"}}}`)
+	f.Add("contentBlockDelta", `{"contentBlockIndex":-1,"delta":{"reasoningContent":{"signature":"x"}}}`, "metadata", metadata)
+	f.Fuzz(func(t *testing.T, one, payload, two, second string) {
+		if len(one) > 100 || len(two) > 100 {
+			return
+		}
+		pieces, err := collect(bytes.NewReader(stream(one, payload, two, second, "messageStop", endTurn)), PieceOptions{Plan: shipPlan})
+		if err == nil && (len(pieces) < 2 || pieces[0].Kind != llm.BeginPiece) {
+			t.Fatalf("%+v", pieces)
+		}
+	})
+}
+
+func FuzzSchema(f *testing.F) {
+	f.Add([]byte(`{"type":"object","properties":{"a":{"anyOf":[{}]}},"additionalProperties":false}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if isClosed(b) && !isObject(b) {
+			t.Fatal("closed, but no object")
+		}
+	})
+}

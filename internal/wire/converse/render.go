@@ -1,0 +1,194 @@
+package converse
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/wire/show"
+)
+
+// RenderOptions says for whom a conversation is written.
+type RenderOptions struct {
+	Dialect     Dialect
+	Seals       []string // the providers whose seals on thinking are good here
+	MaxOutput   int64    // bounds the answer of a conversation that has no bound of its own; 0 for none
+	ModelOutput int64    // the most that the model writes; 0 when unknown
+}
+
+// Render writes a conversation as the Converse API takes it. The warnings say what had to change. An error is an
+// *llm.Error of kind InvalidRequest: the conversation holds something that cannot be told.
+func Render(conv *llm.Conversation, o RenderOptions) (body []byte, warnings []string, err error) {
+	r := &renderer{conv: conv, o: o, d: o.Dialect, plan: NewPlan(conv, o.Dialect), documents: map[string]bool{}}
+	r.countPoints()
+	r.tools()
+	r.messages()
+	r.output()
+	r.thinking()
+	r.settings()
+	r.leftOut()
+	if r.err != nil {
+		return nil, nil, r.err
+	}
+	body, err = encode(r.out)
+	return body, r.warnings, err
+}
+
+type renderer struct {
+	conv *llm.Conversation
+	o    RenderOptions
+	d    Dialect
+	plan Plan
+	out  request
+
+	warnings     []string
+	instructions []string        // ours, behind the caller's
+	documents    map[string]bool // names given to documents
+	skipPoints   int             // cache points that are too many; counted before the first is written
+	noSampling   bool            // sampling settings are refused together with something else
+	err          error
+}
+
+// warn says once what had to change.
+func (r *renderer) warn(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); !slices.Contains(r.warnings, text) {
+		r.warnings = append(r.warnings, text)
+	}
+}
+
+// without warns of what was left out.
+func (r *renderer) without(what string) {
+	r.warn("%s was left out: %s does not take it.", what, r.d.Title)
+}
+
+func (r *renderer) fail(format string, args ...any) {
+	if r.err == nil {
+		e := llm.Errorf(llm.CannotExpress, format, args...)
+		e.Param = "messages"
+		r.err = e
+	}
+}
+
+// messages writes the instructions and the turns, which must alternate and begin with the user's.
+func (r *renderer) messages() {
+	system, turns := r.conv.Turns()
+	for _, p := range system {
+		r.out.System = append(r.out.System, r.textBlocks(p)...)
+	}
+	for _, turn := range turns {
+		r.turn(turn)
+	}
+	if len(r.out.Messages) > 0 && r.out.Messages[0].Role == string(llm.Assistant) {
+		r.out.Messages = slices.Insert(r.out.Messages, 0, message{Role: string(llm.User), Content: []block{{Text: "…"}}})
+		r.warn("a user's message was put first: %s does not begin with the assistant's.", r.d.Title)
+	}
+	if len(r.out.Messages) == 0 && r.err == nil {
+		r.fail("The conversation has no message with something in it. Send at least one text.")
+	}
+	r.trimPrefill()
+}
+
+func (r *renderer) turn(turn llm.Message) {
+	if turn.Name != "" {
+		r.without("messages.name")
+	}
+	var blocks []block
+	if turn.Role == llm.Assistant {
+		blocks = r.assistantBlocks(turn.Parts)
+	} else {
+		blocks = r.userBlocks(turn.Parts)
+	}
+	if !slices.ContainsFunc(blocks, func(b block) bool { return b.CachePoint == nil }) {
+		return // nothing is left but a cache point
+	}
+	if n := len(r.out.Messages); n > 0 && r.out.Messages[n-1].Role == string(turn.Role) { // the turn between was empty
+		r.out.Messages[n-1].Content = append(r.out.Messages[n-1].Content, blocks...)
+		return
+	}
+	r.out.Messages = append(r.out.Messages, message{Role: string(turn.Role), Content: blocks})
+}
+
+// trimPrefill removes the space at the end of a text that the assistant is to go on with: it would be refused.
+func (r *renderer) trimPrefill() {
+	last := len(r.out.Messages) - 1
+	if last < 0 || r.out.Messages[last].Role != string(llm.Assistant) {
+		return
+	}
+	if b := &r.out.Messages[last].Content[len(r.out.Messages[last].Content)-1]; b.Text != "" {
+		b.Text = strings.TrimRight(b.Text, " \t\r\n")
+	}
+}
+
+// prefilled reports whether the assistant is to go on with its own last message.
+func (r *renderer) prefilled() bool {
+	last := len(r.out.Messages) - 1
+	return last >= 0 && r.out.Messages[last].Role == string(llm.Assistant)
+}
+
+// instruct adds an instruction of ours behind the caller's. Models without instructions get it with the first message.
+func (r *renderer) instruct(text string) { r.instructions = append(r.instructions, text) }
+
+// placeSystem gives the instructions their place.
+func (r *renderer) placeSystem() {
+	for _, text := range r.instructions {
+		r.out.System = append(r.out.System, block{Text: text})
+	}
+	if !r.d.NoSystem || len(r.out.System) == 0 || len(r.out.Messages) == 0 {
+		return
+	}
+	first := &r.out.Messages[0]
+	first.Content = append(r.out.System, first.Content...)
+	r.out.System = nil
+	r.warn("instructions were put into the first message: the model has no place for them.")
+}
+
+// leftOut warns of what the format has no place for.
+func (r *renderer) leftOut() {
+	c, s := r.conv, r.conv.Sampling
+	for _, x := range []struct {
+		name  string
+		given bool
+	}{
+		{"n", c.Choices > 1},
+		{"verbosity", c.Verbosity != ""},
+		{"frequency_penalty", s.FrequencyPenalty != ""},
+		{"presence_penalty", s.PresencePenalty != ""},
+		{"seed", s.Seed != ""},
+		{"logprobs", s.Logprobs || s.TopLogprobs > 0},
+		{"user", c.EndUser != ""},
+		{"parallel_tool_calls", c.ParallelTools != nil && !*c.ParallelTools && len(c.Tools) > 0},
+	} {
+		if x.given {
+			r.without(x.name)
+		}
+	}
+	for _, name := range c.Unsaid {
+		r.without(plain(name))
+	}
+	r.placeSystem()
+}
+
+// plain shows a member's name in a sentence: as it is when it is a word, else quoted.
+func plain(name string) string {
+	odd := func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-' && c != '.'
+	}
+	if name != "" && len(name) <= 60 && !strings.ContainsFunc(name, odd) {
+		return name
+	}
+	return show.Quote(name)
+}
+
+// encode writes JSON with its characters as they are.
+func encode(v any) ([]byte, error) {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		return nil, fmt.Errorf("write the conversation: %w", err)
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
+}

@@ -1,0 +1,233 @@
+package converse
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/llm"
+)
+
+var able = Dialect{
+	Title: "Amazon Bedrock", Force: ForceNamed, Thinking: ThinkBudget, TopK: "top_k", Cache: CacheTools,
+	KeepThinking: true, Status: true,
+}
+
+func text(s string) llm.Part { return llm.Part{Kind: llm.TextPart, Text: s} }
+
+func user(parts ...llm.Part) llm.Message { return llm.Message{Role: llm.User, Parts: parts} }
+
+func assistant(parts ...llm.Part) llm.Message { return llm.Message{Role: llm.Assistant, Parts: parts} }
+
+func call(id, name, arguments string) llm.Part {
+	return llm.Part{Kind: llm.CallPart, Call: &llm.ToolCall{ID: id, Name: name, Arguments: arguments}}
+}
+
+func result(id string, parts ...llm.Part) llm.Part {
+	return llm.Part{Kind: llm.ResultPart, Result: &llm.ToolResult{ID: id, Parts: parts}}
+}
+
+func image(m llm.Media) llm.Part { return llm.Part{Kind: llm.ImagePart, Media: &m} }
+
+func file(m llm.Media) llm.Part { return llm.Part{Kind: llm.FilePart, Media: &m} }
+
+// render writes a conversation and returns one member of it, with the warnings.
+func render(t *testing.T, conv llm.Conversation, o RenderOptions, member string) (string, []string) {
+	t.Helper()
+	body, warnings, err := Render(&conv, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(body, &members); err != nil {
+		t.Fatal(err)
+	}
+	return string(members[member]), warnings
+}
+
+func TestMessages(t *testing.T) {
+	t.Parallel()
+	png := llm.Media{Type: "image/png", Data: "iVBORw0K"}
+	tests := map[string]struct {
+		messages []llm.Message
+		want     string
+	}{
+		"neighbours are joined": {
+			[]llm.Message{user(text("a")), user(text("b")), assistant(text("c")), user(text("d"))},
+			`[{"role":"user","content":[{"text":"a"},{"text":"b"}]},{"role":"assistant","content":[{"text":"c"}]},{"role":"user","content":[{"text":"d"}]}]`,
+		},
+		"blank texts are no blocks, and blank turns no turns": {
+			[]llm.Message{user(text("a"), text(" \n")), assistant(text("")), user(text("b"))},
+			`[{"role":"user","content":[{"text":"a"},{"text":"b"}]}]`,
+		},
+		"the user begins": {
+			[]llm.Message{assistant(text("a")), user(text("b"))},
+			`[{"role":"user","content":[{"text":"…"}]},{"role":"assistant","content":[{"text":"a"}]},{"role":"user","content":[{"text":"b"}]}]`,
+		},
+		"results come first and together": {
+			[]llm.Message{user(text("q")), assistant(call("1", "f", "{}"), call("2", "f", "")), user(text("look")), user(result("1", text("x"))), user(result("2", image(png)))},
+			`[{"role":"user","content":[{"text":"q"}]},{"role":"assistant","content":[{"toolUse":{"toolUseId":"1","name":"f","input":{}}},{"toolUse":{"toolUseId":"2","name":"f","input":{}}}]},` +
+				`{"role":"user","content":[{"toolResult":{"toolUseId":"1","content":[{"text":"x"}]}},{"toolResult":{"toolUseId":"2","content":[{"image":{"format":"png","source":{"bytes":"iVBORw0K"}}}]}},{"text":"look"}]}]`,
+		},
+		"a failed result says so": {
+			[]llm.Message{user(text("q")), assistant(call("1", "f", "{}")), user(llm.Part{Kind: llm.ResultPart, Result: &llm.ToolResult{ID: "1", Failed: true}})},
+			`[{"role":"user","content":[{"text":"q"}]},{"role":"assistant","content":[{"toolUse":{"toolUseId":"1","name":"f","input":{}}}]},{"role":"user","content":[{"toolResult":{"toolUseId":"1","content":[],"status":"error"}}]}]`,
+		},
+		"a text to go on with ends in no space": {
+			[]llm.Message{user(text("q")), assistant(text("So \n"))},
+			`[{"role":"user","content":[{"text":"q"}]},{"role":"assistant","content":[{"text":"So"}]}]`,
+		},
+		"pictures without a type are looked at": {
+			[]llm.Message{user(image(llm.Media{Data: "/9j/AA=="}), image(llm.Media{Data: "R0lGAAAA"}), image(llm.Media{Data: "UklGAAAA"}))},
+			`[{"role":"user","content":[{"image":{"format":"jpeg","source":{"bytes":"/9j/AA=="}}},{"image":{"format":"gif","source":{"bytes":"R0lGAAAA"}}},{"image":{"format":"webp","source":{"bytes":"UklGAAAA"}}}]}]`,
+		},
+		"pictures in Amazon's storage stay there": {
+			[]llm.Message{user(image(llm.Media{URL: "s3://bucket/a.jpg"}))},
+			`[{"role":"user","content":[{"image":{"format":"jpeg","source":{"s3Location":{"uri":"s3://bucket/a.jpg"}}}}]}]`,
+		},
+		"documents have clean names, each its own, and a text beside": {
+			[]llm.Message{user(file(llm.Media{Type: "application/pdf", Data: "AA==", Name: "a_b/ü.pdf"}), file(llm.Media{Type: "application/pdf", Data: "AA==", Name: "a b.pdf"}), file(llm.Media{Data: "AA==", Name: ".csv"}))},
+			`[{"role":"user","content":[{"text":"See the document."},{"document":{"format":"pdf","name":"a b","source":{"bytes":"AA=="}}},{"document":{"format":"pdf","name":"a b 2","source":{"bytes":"AA=="}}},{"document":{"format":"csv","name":"document","source":{"bytes":"AA=="}}}]}]`,
+		},
+		"a file that is a picture is one": {
+			[]llm.Message{user(file(png))},
+			`[{"role":"user","content":[{"image":{"format":"png","source":{"bytes":"iVBORw0K"}}}]}]`,
+		},
+		"sounds": {
+			[]llm.Message{user(llm.Part{Kind: llm.AudioPart, Media: &llm.Media{Type: "audio/mpeg", Data: "AA=="}})},
+			`[{"role":"user","content":[{"audio":{"format":"mp3","source":{"bytes":"AA=="}}}]}]`,
+		},
+		"arguments that are no object are wrapped": {
+			[]llm.Message{user(text("q")), assistant(call("1", "f", "[1]")), user(result("1", text("x")))},
+			`[{"role":"user","content":[{"text":"q"}]},{"role":"assistant","content":[{"toolUse":{"toolUseId":"1","name":"f","input":{"input":"[1]"}}}]},{"role":"user","content":[{"toolResult":{"toolUseId":"1","content":[{"text":"x"}]}}]}]`,
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, _ := render(t, llm.Conversation{Messages: tc.messages}, RenderOptions{Dialect: able}, "messages")
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestWhatCannotBeToldIsRefused(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		part llm.Part
+		says string
+	}{
+		"a picture by URL":   {image(llm.Media{URL: "https://a.test/x.png"}), "by their bytes, not by URL"},
+		"a file by id":       {file(llm.Media{FileID: "file-1"}), "by id"},
+		"a file by URL":      {file(llm.Media{URL: "https://a.test/x.pdf"}), "by their bytes, not by URL"},
+		"an unknown picture": {image(llm.Media{Type: "image/tiff", Data: "AA=="}), "PNG, JPEG, GIF or WebP"},
+		"an unknown file":    {file(llm.Media{Type: "application/zip", Data: "AA=="}), "PDF"},
+		"an unknown sound":   {llm.Part{Kind: llm.AudioPart, Media: &llm.Media{Type: "audio/midi", Data: "AA=="}}, "WAV"},
+		"an empty picture":   {image(llm.Media{Type: "image/png"}), "without content"},
+		"nothing":            {text(" "), "no message"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, _, err := Render(&llm.Conversation{Messages: []llm.Message{user(tc.part)}}, RenderOptions{Dialect: able})
+			e, ok := errors.AsType[*llm.Error](err)
+			if !ok || e.Kind != llm.CannotExpress || e.Param != "messages" || !strings.Contains(e.Message, tc.says) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+func TestThinkingOfEarlierTurns(t *testing.T) {
+	t.Parallel()
+	thought := func(t llm.Thinking) llm.Message {
+		return assistant(llm.Part{Kind: llm.ThinkingPart, Thinking: &t}, text("a"))
+	}
+	for name, tc := range map[string]struct {
+		thinking llm.Thinking
+		dialect  Dialect
+		kept     bool
+	}{
+		"signed here":           {llm.Thinking{Text: "x", Signature: "s", Provider: "here"}, able, true},
+		"sealed here":           {llm.Thinking{Sealed: "s", Provider: "here"}, able, true},
+		"signed elsewhere":      {llm.Thinking{Text: "x", Signature: "s", Provider: "there"}, able, false},
+		"signed by nobody":      {llm.Thinking{Text: "x", Signature: "s"}, able, false},
+		"not signed":            {llm.Thinking{Text: "x", Provider: "here"}, able, false},
+		"for one who forgets":   {llm.Thinking{Text: "x", Signature: "s", Provider: "here"}, Dialect{Title: "B"}, false},
+		"sealed with a cut end": {llm.Thinking{Sealed: "s", Provider: ""}, able, false},
+	} {
+		conv := llm.Conversation{Messages: []llm.Message{user(text("q")), thought(tc.thinking), user(text("go on"))}}
+		got, warnings := render(t, conv, RenderOptions{Dialect: tc.dialect, Seals: []string{"here"}}, "messages")
+		if strings.Contains(got, "reasoningContent") != tc.kept || (len(warnings) == 0) != tc.kept {
+			t.Errorf("%s: %s, %q", name, got, warnings)
+		}
+	}
+}
+
+func TestCachePoints(t *testing.T) {
+	t.Parallel()
+	mark := func(p llm.Part, ttl string) llm.Part {
+		p.Cache = &llm.CacheMark{TTL: ttl}
+		return p
+	}
+	five := []llm.Message{user(mark(text("a"), ""), mark(text("b"), "5m"), mark(text("c"), ""), mark(text("d"), ""), mark(text("e"), "1h"))}
+	count := func(s string) int { return strings.Count(s, "cachePoint") }
+
+	got, warnings := render(t, llm.Conversation{Messages: five}, RenderOptions{Dialect: able}, "messages")
+	if count(got) != maxCachePoints || !strings.Contains(got, `{"text":"a"},{"text":"b"},{"cachePoint"`) || strings.Contains(got, "1h") || len(warnings) != 2 {
+		t.Errorf("%s\n%q", got, warnings)
+	}
+	long := able
+	long.LongCache = true
+	if got, _ := render(t, llm.Conversation{Messages: five}, RenderOptions{Dialect: long}, "messages"); !strings.Contains(got, `{"type":"default","ttl":"1h"}`) {
+		t.Error(got)
+	}
+	none, warnings := render(t, llm.Conversation{Messages: five}, RenderOptions{}, "messages")
+	if count(none) != 0 || len(warnings) != 1 {
+		t.Errorf("%s\n%q", none, warnings)
+	}
+	inner := []llm.Message{user(text("q")), assistant(call("1", "f", "")), user(result("1", mark(text("x"), "")))}
+	if got, _ := render(t, llm.Conversation{Messages: inner}, RenderOptions{Dialect: able}, "messages"); !strings.HasSuffix(got, `}},{"cachePoint":{"type":"default"}}]}]`) {
+		t.Error(got)
+	}
+}
+
+func TestLeftOut(t *testing.T) {
+	t.Parallel()
+	no := false
+	conv := llm.Conversation{
+		Messages: []llm.Message{{Role: llm.User, Name: "Ann", Parts: []llm.Part{text("q")}}}, Choices: 2, Verbosity: "low", EndUser: "u",
+		ServiceTier: "scale", ParallelTools: &no, Tools: []llm.Tool{{Name: "f"}}, Unsaid: []string{"x_future", "evil\nname"},
+		Sampling: llm.Sampling{TopK: "3", FrequencyPenalty: "1", PresencePenalty: "1", Seed: "1", Logprobs: true}, Stop: []string{" "},
+	}
+	_, warnings := render(t, conv, RenderOptions{Dialect: Dialect{Title: "B"}}, "messages")
+	want := []string{
+		"messages.name was left out: B does not take it.", "top_k was left out: B does not take it.",
+		"a stop sequence was left out: B takes none that is blank.", "service_tier was left out: B does not know scale.",
+		"n was left out: B does not take it.", "verbosity was left out: B does not take it.",
+		"frequency_penalty was left out: B does not take it.", "presence_penalty was left out: B does not take it.",
+		"seed was left out: B does not take it.", "logprobs was left out: B does not take it.", "user was left out: B does not take it.",
+		"parallel_tool_calls was left out: B does not take it.", "x_future was left out: B does not take it.",
+		`"evil name" was left out: B does not take it.`,
+	}
+	if diff := cmp.Diff(want, warnings); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestInstructionsWithoutAPlace(t *testing.T) {
+	t.Parallel()
+	conv := llm.Conversation{Messages: []llm.Message{{Role: llm.System, Parts: []llm.Part{text("Be brief.")}}, user(text("q"))}}
+	got, _ := render(t, conv, RenderOptions{Dialect: Dialect{NoSystem: true}}, "messages")
+	if want := `[{"role":"user","content":[{"text":"Be brief."},{"text":"q"}]}]`; got != want {
+		t.Errorf("got %s", got)
+	}
+	if system, _ := render(t, conv, RenderOptions{Dialect: able}, "system"); system != `[{"text":"Be brief."}]` {
+		t.Errorf("got %s", system)
+	}
+}

@@ -1,0 +1,98 @@
+package converse
+
+import (
+	"cmp"
+	"encoding/json"
+)
+
+func (r *renderer) limits() *inference {
+	if r.out.InferenceConfig == nil {
+		r.out.InferenceConfig = &inference{}
+	}
+	return r.out.InferenceConfig
+}
+
+// settings writes the bound of the answer, sampling, stop sequences and the tier.
+func (r *renderer) settings() {
+	if n := cmp.Or(r.conv.MaxOutput, r.o.MaxOutput); n > 0 {
+		r.limits().MaxTokens = n
+	}
+	if r.conv.MaxOutput == 0 && r.o.MaxOutput > 0 {
+		r.warn("maxTokens set to %d: the budget pays for no more", r.o.MaxOutput)
+	}
+	r.sampling()
+	r.stop()
+	r.tier()
+}
+
+func (r *renderer) sampling() {
+	s := r.conv.Sampling
+	if r.d.FixedSampler {
+		for _, x := range []struct {
+			name  string
+			given bool
+		}{{"temperature", s.Temperature != ""}, {"top_p", s.TopP != ""}, {"top_k", s.TopK != ""}} {
+			if x.given {
+				r.warn("%s was left out: the model takes no sampling settings.", x.name)
+			}
+		}
+		return
+	}
+	if r.noSampling {
+		return
+	}
+	if s.Temperature != "" {
+		r.limits().Temperature = s.Temperature
+	}
+	switch {
+	case s.TopP == "":
+	case r.d.OneSampler && s.Temperature != "":
+		r.warn("top_p was left out: the model does not take it together with temperature.")
+	default:
+		r.limits().TopP = s.TopP
+	}
+	r.topK(s.TopK)
+}
+
+// topK writes top_k where the model looks for it.
+func (r *renderer) topK(k json.Number) {
+	if k == "" {
+		return
+	}
+	switch r.d.TopK {
+	case "":
+		r.without("top_k")
+	case "inferenceConfig.topK": // Amazon's own models
+		r.add("inferenceConfig", map[string]any{"topK": k})
+	default:
+		r.add(r.d.TopK, k)
+	}
+}
+
+func (r *renderer) stop() {
+	for _, s := range r.conv.Stop {
+		if blank(s) {
+			r.warn("a stop sequence was left out: %s takes none that is blank.", r.d.Title)
+			continue
+		}
+		r.limits().Stop = append(r.limits().Stop, s)
+	}
+	if r.d.TellStop && len(r.conv.Stop) > 0 {
+		r.out.ResponsePaths = []string{stopPath}
+	}
+}
+
+const stopPath = "/stop_sequence"
+
+// tier asks for how fast and how dear the answer is to be.
+func (r *renderer) tier() {
+	switch tier := r.conv.ServiceTier; tier {
+	case "", "auto":
+	case "default", "flex", "priority":
+		r.out.ServiceTier = &serviceTier{Type: tier}
+	case "fast":
+		r.out.ServiceTier = &serviceTier{Type: "priority"}
+	default:
+		r.warn("service_tier was left out: %s does not know %s.", r.d.Title, plain(tier))
+	}
+}

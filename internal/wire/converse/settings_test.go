@@ -1,0 +1,275 @@
+package converse
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/llm"
+)
+
+func asked(change func(*llm.Conversation)) llm.Conversation {
+	conv := llm.Conversation{Messages: []llm.Message{user(text("q"))}}
+	change(&conv)
+	return conv
+}
+
+func TestInferenceConfig(t *testing.T) {
+	t.Parallel()
+	one := able
+	one.OneSampler = true
+	fixed := able
+	fixed.FixedSampler = true
+	sampled := func(c *llm.Conversation) {
+		c.Sampling = llm.Sampling{Temperature: "0.70", TopP: "1e-1", TopK: "40"}
+		c.Stop = []string{"END"}
+	}
+	tests := map[string]struct {
+		conv    llm.Conversation
+		options RenderOptions
+		want    string
+		warns   int
+	}{
+		"nothing":              {asked(func(*llm.Conversation) {}), RenderOptions{Dialect: able}, "", 0},
+		"numbers as written":   {asked(sampled), RenderOptions{Dialect: able}, `{"temperature":0.70,"topP":1e-1,"stopSequences":["END"]}`, 0},
+		"one sampler":          {asked(sampled), RenderOptions{Dialect: one}, `{"temperature":0.70,"stopSequences":["END"]}`, 1},
+		"fixed sampling":       {asked(sampled), RenderOptions{Dialect: fixed}, `{"stopSequences":["END"]}`, 3},
+		"the caller's bound":   {asked(func(c *llm.Conversation) { c.MaxOutput = 9 }), RenderOptions{MaxOutput: 5}, `{"maxTokens":9}`, 0},
+		"the budget's bound":   {asked(func(*llm.Conversation) {}), RenderOptions{MaxOutput: 5}, `{"maxTokens":5}`, 1},
+		"bound of thinking":    {asked(func(c *llm.Conversation) { c.Effort.Level = "high" }), RenderOptions{Dialect: able, ModelOutput: 64000}, `{"maxTokens":64000}`, 0},
+		"sampling of thinking": {asked(func(c *llm.Conversation) { sampled(c); c.Effort.Level = "high" }), RenderOptions{Dialect: able}, `{"stopSequences":["END"]}`, 3},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, warnings := render(t, tc.conv, tc.options, "inferenceConfig")
+			if got != tc.want || len(warnings) != tc.warns {
+				t.Errorf("got %s and %q", got, warnings)
+			}
+		})
+	}
+}
+
+func TestThinkingIsAskedForAsTheModelKnowsIt(t *testing.T) {
+	t.Parallel()
+	adaptive := Dialect{Thinking: ThinkAdaptive, Efforts: []string{"low", "medium", "high", "max"}, Force: ForceNamed}
+	shown := adaptive
+	shown.ShowThinking = true
+	always := adaptive
+	always.AlwaysThinks = true
+	nova := Dialect{Thinking: ThinkNova, Efforts: []string{"low", "medium", "high"}}
+	oss := Dialect{Thinking: ThinkEffort, Efforts: []string{"low", "medium", "high"}}
+	tests := map[string]struct {
+		effort  llm.Effort
+		change  func(*llm.Conversation)
+		dialect Dialect
+		fields  string
+		output  string
+		warns   string
+	}{
+		"a level as a budget":        {llm.Effort{Level: "low"}, nil, able, `{"thinking":{"budget_tokens":2048,"type":"enabled"}}`, "", ""},
+		"a budget":                   {llm.Effort{Budget: 5000}, nil, able, `{"thinking":{"budget_tokens":5000,"type":"enabled"}}`, "", ""},
+		"a small budget":             {llm.Effort{Budget: 5}, nil, able, `{"thinking":{"budget_tokens":1024,"type":"enabled"}}`, "", ""},
+		"as the model likes":         {llm.Effort{Adaptive: true}, nil, able, `{"thinking":{"budget_tokens":8192,"type":"enabled"}}`, "", ""},
+		"within the answer":          {llm.Effort{Level: "high"}, func(c *llm.Conversation) { c.MaxOutput = 4000 }, able, `{"thinking":{"budget_tokens":2000,"type":"enabled"}}`, "", ""},
+		"no room":                    {llm.Effort{Level: "high"}, func(c *llm.Conversation) { c.MaxOutput = 1500 }, able, "", "", "at least"},
+		"not at all":                 {llm.Effort{Level: "none"}, nil, able, "", "", ""},
+		"adaptive":                   {llm.Effort{Level: "max"}, nil, adaptive, `{"thinking":{"type":"adaptive"}}`, `{"effort":"max"}`, ""},
+		"adaptive, unknown level":    {llm.Effort{Level: "xhigh"}, nil, adaptive, `{"thinking":{"type":"adaptive"}}`, `{"effort":"high"}`, "sent as high"},
+		"adaptive, below the least":  {llm.Effort{Level: "minimal"}, nil, adaptive, `{"thinking":{"type":"adaptive"}}`, `{"effort":"low"}`, "sent as low"},
+		"adaptive, a budget":         {llm.Effort{Budget: 9}, nil, adaptive, `{"thinking":{"type":"adaptive"}}`, "", "decides"},
+		"adaptive, shown":            {llm.Effort{Adaptive: true}, nil, shown, `{"thinking":{"display":"summarized","type":"adaptive"}}`, "", ""},
+		"adaptive, hidden":           {llm.Effort{Adaptive: true, Hide: true}, nil, shown, `{"thinking":{"type":"adaptive"}}`, "", ""},
+		"adaptive, off":              {llm.Effort{Level: "none"}, nil, adaptive, `{"thinking":{"type":"disabled"}}`, "", ""},
+		"cannot be off":              {llm.Effort{Level: "none"}, nil, always, "", "", "always thinks"},
+		"Nova":                       {llm.Effort{Level: "high"}, nil, nova, `{"reasoningConfig":{"maxReasoningEffort":"high","type":"enabled"}}`, "", ""},
+		"Nova within a bound":        {llm.Effort{Level: "high"}, func(c *llm.Conversation) { c.MaxOutput = 9 }, nova, `{"reasoningConfig":{"maxReasoningEffort":"medium","type":"enabled"}}`, "", "max_tokens"},
+		"a level of its own":         {llm.Effort{Budget: 20000}, nil, oss, `{"reasoning_effort":"high"}`, "", ""},
+		"no setting":                 {llm.Effort{Level: "high"}, nil, Dialect{Title: "B"}, "", "", "reasoning_effort was left out"},
+		"not where a call is forced": {llm.Effort{Level: "high"}, func(c *llm.Conversation) { c.Tools, c.ToolChoice.Mode = []llm.Tool{{Name: "f"}}, llm.ChoiceMust }, able, "", "", "demanded"},
+		"not where it goes on":       {llm.Effort{Level: "high"}, func(c *llm.Conversation) { c.Messages = append(c.Messages, assistant(text("So"))) }, able, "", "", "its own message"},
+		"not without its thinking": {llm.Effort{Level: "high"}, func(c *llm.Conversation) {
+			c.Tools = []llm.Tool{{Name: "f"}}
+			c.Messages = append(c.Messages, assistant(call("1", "f", "")), user(result("1", text("x"))))
+		}, able, "", "", "is missing"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conv := asked(func(c *llm.Conversation) { c.Effort = tc.effort })
+			if tc.change != nil {
+				tc.change(&conv)
+			}
+			fields, warnings := render(t, conv, RenderOptions{Dialect: tc.dialect}, "additionalModelRequestFields")
+			output, _ := render(t, conv, RenderOptions{Dialect: tc.dialect}, "outputConfig")
+			if fields != tc.fields || output != tc.output {
+				t.Errorf("got %s and %s", fields, output)
+			}
+			if said := strings.Join(warnings, "\n"); (tc.warns == "") != (said == "") || !strings.Contains(said, tc.warns) {
+				t.Errorf("said %q", said)
+			}
+		})
+	}
+}
+
+func TestTiersAndStops(t *testing.T) {
+	t.Parallel()
+	for asks, want := range map[string]string{"": "", "auto": "", "default": `{"type":"default"}`, "flex": `{"type":"flex"}`, "fast": `{"type":"priority"}`, "scale": ""} {
+		if got, _ := render(t, asked(func(c *llm.Conversation) { c.ServiceTier = asks }), RenderOptions{}, "serviceTier"); got != want {
+			t.Errorf("%q became %s", asks, got)
+		}
+	}
+	conv := asked(func(c *llm.Conversation) { c.Stop = []string{"END"} })
+	if got, _ := render(t, conv, RenderOptions{Dialect: Dialect{TellStop: true}}, "additionalModelResponseFieldPaths"); got != `["/stop_sequence"]` {
+		t.Errorf("got %s", got)
+	}
+	nova := asked(func(c *llm.Conversation) { c.Sampling.TopK = "7" })
+	if got, _ := render(t, nova, RenderOptions{Dialect: Dialect{TopK: "inferenceConfig.topK"}}, "additionalModelRequestFields"); got != `{"inferenceConfig":{"topK":7}}` {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestTools(t *testing.T) {
+	t.Parallel()
+	f, g := llm.Tool{Name: "f"}, llm.Tool{Name: "g"}
+	const spec = `{"toolSpec":{"name":"%","inputSchema":{"json":{"type":"object","properties":{}}}}}`
+	fSpec, gSpec := strings.ReplaceAll(spec, "%", "f"), strings.ReplaceAll(spec, "%", "g")
+	history := []llm.Message{user(text("q")), assistant(call("1", "f", "")), user(result("1", text("x")))}
+	anyOnly := able
+	anyOnly.Force = ForceAny
+	tests := map[string]struct {
+		dialect Dialect
+		tools   []llm.Tool
+		choice  llm.ToolChoice
+		history []llm.Message
+		want    string
+	}{
+		"none":                       {able, nil, llm.ToolChoice{}, nil, ""},
+		"unset":                      {able, []llm.Tool{f, g}, llm.ToolChoice{}, nil, `{"tools":[` + fSpec + `,` + gSpec + `]}`},
+		"auto":                       {able, []llm.Tool{f}, llm.ToolChoice{Mode: llm.ChoiceAuto}, nil, `{"tools":[` + fSpec + `],"toolChoice":{"auto":{}}}`},
+		"some of them":               {able, []llm.Tool{f, g}, llm.ToolChoice{Mode: llm.ChoiceAuto, Names: []string{"g"}}, nil, `{"tools":[` + gSpec + `],"toolChoice":{"auto":{}}}`},
+		"must":                       {able, []llm.Tool{f}, llm.ToolChoice{Mode: llm.ChoiceMust}, nil, `{"tools":[` + fSpec + `],"toolChoice":{"any":{}}}`},
+		"one must":                   {able, []llm.Tool{f, g}, llm.ToolChoice{Mode: llm.ChoiceMust, Names: []string{"g"}}, nil, `{"tools":[` + fSpec + `,` + gSpec + `],"toolChoice":{"tool":{"name":"g"}}}`},
+		"one must, unnamed":          {anyOnly, []llm.Tool{f, g}, llm.ToolChoice{Mode: llm.ChoiceMust, Names: []string{"g"}}, nil, `{"tools":[` + gSpec + `],"toolChoice":{"any":{}}}`},
+		"cannot be made to":          {Dialect{}, []llm.Tool{f}, llm.ToolChoice{Mode: llm.ChoiceMust}, nil, `{"tools":[` + fSpec + `]}`},
+		"forbidden":                  {able, []llm.Tool{f}, llm.ToolChoice{Mode: llm.ChoiceNone}, nil, ""},
+		"forbidden, but called":      {able, []llm.Tool{f}, llm.ToolChoice{Mode: llm.ChoiceNone}, history, `{"tools":[` + fSpec + `]}`},
+		"not offered, but called":    {able, nil, llm.ToolChoice{}, history, `{"tools":[{"toolSpec":{"name":"f","description":"A tool of earlier turns.","inputSchema":{"json":{"type":"object","properties":{}}}}}]}`},
+		"a schema keeps its order":   {able, []llm.Tool{{Name: "f", Schema: json.RawMessage(`{"type":"object","properties":{"z":{},"a":{}}}`)}}, llm.ToolChoice{}, nil, `{"tools":[{"toolSpec":{"name":"f","inputSchema":{"json":{"type":"object","properties":{"z":{},"a":{}}}}}}]}`},
+		"a schema is of an object":   {able, []llm.Tool{{Name: "f", Schema: json.RawMessage(` {"properties":{"z":{}}}`)}}, llm.ToolChoice{}, nil, `{"tools":[{"toolSpec":{"name":"f","inputSchema":{"json":{"type":"object","properties":{"z":{}}}}}}]}`},
+		"the provider runs them all": {able, []llm.Tool{{Hosted: "web_search"}}, llm.ToolChoice{}, nil, ""},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conv := asked(func(c *llm.Conversation) { c.Tools, c.ToolChoice = tc.tools, tc.choice })
+			if tc.history != nil {
+				conv.Messages = tc.history
+			}
+			got, _ := render(t, conv, RenderOptions{Dialect: tc.dialect}, "toolConfig")
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestSchemasTravel(t *testing.T) {
+	t.Parallel()
+	closed := `{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}`
+	native := able
+	native.Schema = true
+	always := native
+	always.AlwaysThinks = true
+	for name, tc := range map[string]struct {
+		dialect Dialect
+		schema  string
+		want    outputWay
+	}{
+		"closed":                 {native, closed, byFormat},
+		"closed, not native":     {able, closed, byTool},
+		"closed, no force":       {Dialect{}, closed, byWords},
+		"open":                   {native, `{"type":"object","properties":{"a":{}}}`, byTool},
+		"open inside":            {native, strings.Replace(closed, `"string"`, `"object"`, 1), byTool},
+		"a bound":                {native, strings.Replace(closed, `"type":"string"`, `"type":"string","minLength":2`, 1), byTool},
+		"of itself":              {native, strings.Replace(closed, `"type":"string"`, `"$ref":"#"`, 1), byTool},
+		"open, always thinking":  {always, `{"type":"object"}`, byWords},
+		"a list":                 {native, `{"type":"array","items":{"type":"string"}}`, byWords},
+		"nothing":                {native, ``, byWords},
+		"no JSON":                {native, `{`, byWords},
+		"choices":                {native, strings.Replace(closed, `{"type":"string"}`, `{"anyOf":[{"type":"string"},{"type":"null"}]}`, 1), byFormat},
+		"more than may be open":  {native, strings.Replace(closed, `"required":["a"]`, `"required":[]`, 1), byFormat},
+		"a true schema":          {native, strings.Replace(closed, `{"type":"string"}`, `true`, 1), byTool},
+		"a keyword in the names": {native, strings.Replace(closed, `"a":`, `"pattern":`, 1), byFormat},
+	} {
+		got := wayOf(llm.Output{Kind: llm.OutputSchema, Schema: json.RawMessage(tc.schema)}, tc.dialect)
+		if got != tc.want {
+			t.Errorf("%s: got %d, want %d", name, got, tc.want)
+		}
+	}
+	many := `{"type":"object","additionalProperties":false,"properties":{"a":{},"b":{},"c":{},"d":{},"e":{},"f":{},"g":{},"h":{},"i":{},"j":{},"k":{}}}`
+	if isClosed(json.RawMessage(many)) {
+		t.Error("a schema with very many members that may be absent counts as closed")
+	}
+}
+
+func TestAnswerTool(t *testing.T) {
+	t.Parallel()
+	ship := llm.Output{Kind: llm.OutputSchema, Schema: json.RawMessage(`{"type":"object"}`)}
+	for name, tc := range map[string]struct {
+		change func(*llm.Conversation)
+		want   string
+	}{
+		"alone":               {func(*llm.Conversation) {}, `["answer"] {"tool":{"name":"answer"}}`},
+		"beside tools":        {func(c *llm.Conversation) { c.Tools = []llm.Tool{{Name: "f"}} }, `["f" "answer"] {"any":{}}`},
+		"beside its namesake": {func(c *llm.Conversation) { c.Tools = []llm.Tool{{Name: "answer"}} }, `["answer" "answer_"] {"any":{}}`},
+		"while a call is due": {func(c *llm.Conversation) { c.Tools, c.ToolChoice.Mode = []llm.Tool{{Name: "f"}}, llm.ChoiceMust }, `["f"] {"any":{}}`},
+		"after calls, no more": {func(c *llm.Conversation) {
+			c.Messages = append(c.Messages, assistant(call("1", "f", "")), user(result("1")))
+		}, `["f" "answer"] {"tool":{"name":"answer"}}`},
+	} {
+		conv := asked(func(c *llm.Conversation) { c.Output = ship })
+		tc.change(&conv)
+		config, _ := render(t, conv, RenderOptions{Dialect: able}, "toolConfig")
+		var read struct {
+			Tools      []struct{ ToolSpec struct{ Name string } }
+			ToolChoice json.RawMessage
+		}
+		if err := json.Unmarshal([]byte(config), &read); err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, one := range read.Tools {
+			names = append(names, `"`+one.ToolSpec.Name+`"`)
+		}
+		if got := "[" + strings.Join(names, " ") + "] " + string(read.ToolChoice); got != tc.want {
+			t.Errorf("%s: got %s", name, got)
+		}
+	}
+}
+
+func TestNamesAreMappedThereAndBack(t *testing.T) {
+	t.Parallel()
+	names := []string{"weather", "my.tool/weather", "my_tool_weather", "9lives", "ünï", "", strings.Repeat("x", 80), strings.Repeat("x", 81), "a b", "a-b"}
+	var conv llm.Conversation
+	for _, n := range names {
+		conv.Tools = append(conv.Tools, llm.Tool{Name: n})
+	}
+	p := NewPlan(&conv, able)
+	seen := map[string]bool{}
+	for _, n := range names {
+		theirs := p.theirName(n)
+		if !fits(theirs, maxToolName) || !isLetter(theirs[0]) || seen[theirs] {
+			t.Errorf("%q became %q", n, theirs)
+		}
+		seen[theirs] = true
+		if back := p.ourTool(theirs).name; n != "" && back != n {
+			t.Errorf("%q came back as %q", n, back)
+		}
+	}
+	if p.theirName("weather") != "weather" || p.ourTool("made_up").name != "made_up" {
+		t.Error("names that fit, and those nobody gave, must stay")
+	}
+}

@@ -1,0 +1,190 @@
+package converse
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"io"
+
+	"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/wire/fault"
+)
+
+const (
+	preludeBytes = 12 // length, length of the headers, checksum
+	leastMessage = 16 // the prelude and the checksum behind the message
+	maxHeaders   = 128 << 10
+)
+
+// Events that a stream consists of.
+type (
+	startEvent struct {
+		Index int `json:"contentBlockIndex"`
+		Start struct {
+			ToolUse *toolUse `json:"toolUse"`
+		} `json:"start"`
+	}
+	deltaEvent struct {
+		Index int   `json:"contentBlockIndex"`
+		Delta delta `json:"delta"`
+	}
+	delta struct {
+		Text    *string `json:"text"`
+		ToolUse *struct {
+			Input string `json:"input"`
+		} `json:"toolUse"`
+		Reasoning *struct {
+			Text      string `json:"text"`
+			Signature string `json:"signature"`
+			Redacted  string `json:"redactedContent"`
+		} `json:"reasoningContent"`
+		Citation json.RawMessage `json:"citation"`
+	}
+	stopEvent struct {
+		StopReason string     `json:"stopReason"`
+		Additional additional `json:"additionalModelResponseFields"`
+	}
+	metadataEvent struct {
+		Usage       *usage       `json:"usage"`
+		ServiceTier *serviceTier `json:"serviceTier"`
+	}
+)
+
+// stream reads messages until the provider ends the stream or breaks it. What comes after the finish cannot spoil the
+// answer any more.
+func (a *answer) stream(r *bufio.Reader) {
+	decoder := eventstream.NewDecoder()
+	var payload []byte
+	for !a.over {
+		m, err := a.next(decoder, r, payload)
+		switch {
+		case err != nil && a.finished:
+			return
+		case errors.Is(err, io.EOF):
+			a.fail(cut(nil))
+			return
+		case err != nil:
+			a.fail(err)
+			return
+		}
+		payload = m.Payload[:0]
+		a.message(m)
+	}
+}
+
+// next reads one message. Its lengths are checked before anything is read for them.
+func (a *answer) next(decoder *eventstream.Decoder, r *bufio.Reader, payload []byte) (eventstream.Message, error) {
+	prelude, err := r.Peek(preludeBytes)
+	switch {
+	case errors.Is(err, io.EOF) && len(prelude) == 0:
+		return eventstream.Message{}, io.EOF
+	case err != nil:
+		return eventstream.Message{}, frameError(err)
+	}
+	length, headers := int64(binary.BigEndian.Uint32(prelude)), int64(binary.BigEndian.Uint32(prelude[4:]))
+	if length > int64(a.o.MaxMessage) || headers > maxHeaders || headers > length-leastMessage {
+		return eventstream.Message{}, malformed("The provider sent a message of a stream that is longer than allowed.")
+	}
+	m, err := decoder.Decode(r, payload)
+	if err != nil {
+		return eventstream.Message{}, frameError(err)
+	}
+	return m, nil
+}
+
+// frameError tells a broken connection from bytes that are no message.
+func frameError(err error) error {
+	if errors.As(err, new(eventstream.ChecksumError)) || errors.As(err, new(eventstream.LengthError)) {
+		return &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider sent a message of a stream that cannot be read.", Err: err}
+	}
+	return readError(err)
+}
+
+func header(m eventstream.Message, name string) string {
+	if v := m.Headers.Get(name); v != nil {
+		return v.String()
+	}
+	return ""
+}
+
+// message takes one message of the stream.
+func (a *answer) message(m eventstream.Message) {
+	kind := header(m, ":event-type")
+	if a.finished && kind != "metadata" {
+		return
+	}
+	switch header(m, ":message-type") {
+	case "event":
+		if err := a.event(kind, m.Payload); err != nil && !a.finished {
+			a.fail(&llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider sent an event that cannot be read.", Err: err})
+		}
+	case "exception":
+		a.fail(exception(header(m, ":exception-type"), m.Payload))
+	case "error":
+		said, _ := encode(map[string]string{"message": header(m, ":error-message")}) // a string always encodes
+		a.fail(exception(header(m, ":error-code"), said))
+	}
+}
+
+func (a *answer) event(kind string, payload []byte) error {
+	switch kind {
+	case "contentBlockStart":
+		var e startEvent
+		if err := json.Unmarshal(payload, &e); err != nil {
+			return err
+		}
+		if e.Start.ToolUse != nil {
+			a.startCall(e.Index, e.Start.ToolUse.ID, e.Start.ToolUse.Name)
+		}
+	case "contentBlockDelta":
+		var e deltaEvent
+		if err := json.Unmarshal(payload, &e); err != nil {
+			return err
+		}
+		a.delta(e)
+	case "contentBlockStop":
+		var e startEvent
+		if err := json.Unmarshal(payload, &e); err != nil {
+			return err
+		}
+		a.stopBlock(e.Index)
+	case "messageStop":
+		var e stopEvent
+		if err := json.Unmarshal(payload, &e); err != nil {
+			return err
+		}
+		a.finish(e.StopReason, e.Additional.stopSequence())
+	case "metadata":
+		var e metadataEvent
+		if err := json.Unmarshal(payload, &e); err != nil {
+			return err
+		}
+		a.count(e.Usage, e.ServiceTier)
+	}
+	return nil // of the others none says anything that is passed on
+}
+
+func (a *answer) delta(e deltaEvent) {
+	d := e.Delta
+	switch {
+	case d.Text != nil:
+		a.text(*d.Text)
+	case d.ToolUse != nil:
+		a.arguments(e.Index, d.ToolUse.Input)
+	case d.Reasoning != nil:
+		a.thinking(e.Index, d.Reasoning.Text)
+		a.sign(e.Index, d.Reasoning.Signature)
+		a.seal(e.Index, d.Reasoning.Redacted)
+	case d.Citation != nil: // the text it belongs to came by itself
+	default:
+		a.leaveOut()
+	}
+}
+
+// exception is an error that came as an event. Its payload is what the same error would have as a body.
+func exception(kind string, payload []byte) error {
+	return fault.Inside(withType(payload, kind))
+}

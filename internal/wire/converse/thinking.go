@@ -1,0 +1,190 @@
+package converse
+
+import (
+	"cmp"
+	"slices"
+
+	"fairlead/internal/llm"
+)
+
+// levels are the levels of effort, the least first, with the tokens they stand for where a model is given a budget.
+var levels = []struct {
+	name   string
+	budget int64
+}{{"minimal", 1024}, {"low", 2048}, {"medium", 8192}, {"high", 16384}, {"xhigh", 32768}, {"max", 32768}}
+
+const minBudget = 1024
+
+func levelOf(name string) int {
+	for i, l := range levels {
+		if l.name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// thinking asks for thinking as the model knows it.
+func (r *renderer) thinking() {
+	e := r.conv.Effort
+	asked := e.Budget > 0 || e.Adaptive || e.Level != "" && e.Level != "none"
+	switch {
+	case asked && r.impeded():
+	case asked:
+		r.think(e)
+	case e.Level == "none":
+		r.doNotThink()
+	}
+}
+
+// impeded reports, and tells the caller, why the model cannot think this time.
+func (r *renderer) impeded() bool {
+	if r.d.AlwaysThinks || r.d.Thinking != ThinkBudget && r.d.Thinking != ThinkAdaptive {
+		return false
+	}
+	forced := r.out.ToolConfig != nil && r.out.ToolConfig.Choice != nil && r.out.ToolConfig.Choice.Auto == nil
+	switch {
+	case forced:
+		r.warn("reasoning was left out: the model cannot think where a tool call is demanded.")
+	case r.prefilled():
+		r.warn("reasoning was left out: the model cannot think where it goes on with its own message.")
+	case r.d.Thinking == ThinkBudget && r.lacksThought():
+		r.warn("reasoning was left out: earlier thinking of this turn is missing.")
+	default:
+		return false
+	}
+	return true
+}
+
+// lacksThought reports whether the last turn of the assistant called tools without thinking before: a model that thinks
+// refuses to go on from there.
+func (r *renderer) lacksThought() bool {
+	for _, m := range slices.Backward(r.out.Messages) {
+		if m.Role == string(llm.Assistant) {
+			return m.Content[0].Reasoning == nil && slices.ContainsFunc(m.Content, func(b block) bool { return b.ToolUse != nil })
+		}
+	}
+	return false
+}
+
+func (r *renderer) think(e llm.Effort) {
+	switch r.d.Thinking {
+	case ThinkUnset:
+		r.without("reasoning_effort")
+	case ThinkBudget:
+		r.thinkWithin(e)
+	case ThinkAdaptive:
+		setting := map[string]any{"type": "adaptive"}
+		if r.d.ShowThinking && !e.Hide {
+			setting["display"] = "summarized"
+		}
+		r.add("thinking", setting)
+		if e.Budget > 0 && e.Level == "" {
+			r.warn("the budget for thinking was left out: the model decides how much it thinks.")
+		}
+		if e.Level != "" {
+			r.config().Effort = r.known(e.Level)
+		}
+		r.dropSampling("while the model thinks")
+	case ThinkNova:
+		r.add("reasoningConfig", map[string]any{"type": "enabled", "maxReasoningEffort": r.novaEffort(e)})
+	case ThinkEffort:
+		r.add("reasoning_effort", r.known(byBudget(e)))
+	}
+}
+
+// byBudget is the level that is asked for, or the one whose budget comes next below the asked one.
+func byBudget(e llm.Effort) string {
+	if e.Level != "" {
+		return e.Level
+	}
+	level := "medium"
+	for _, l := range levels {
+		if e.Budget >= l.budget {
+			level = l.name
+		}
+	}
+	return level
+}
+
+// known is the level itself, or the nearest that the model knows.
+func (r *renderer) known(level string) string {
+	if slices.Contains(r.d.Efforts, level) || len(r.d.Efforts) == 0 {
+		return level
+	}
+	nearest := r.d.Efforts[0]
+	for _, l := range r.d.Efforts {
+		if levelOf(l) <= levelOf(level) {
+			nearest = l
+		}
+	}
+	r.warn("reasoning_effort was sent as %s: the model does not know %s.", nearest, plain(level))
+	return nearest
+}
+
+// thinkWithin gives a budget. It must be smaller than what the model may write.
+func (r *renderer) thinkWithin(e llm.Effort) {
+	budget := e.Budget
+	if i := levelOf(byBudget(e)); budget == 0 && i >= 0 {
+		budget = levels[i].budget
+	}
+	budget = max(budget, minBudget)
+	most := cmp.Or(r.conv.MaxOutput, r.o.MaxOutput, r.o.ModelOutput)
+	if most > 0 && budget >= most {
+		budget = most / 2
+	}
+	if budget < minBudget {
+		r.warn("reasoning was left out: the answer may not have the %d tokens that thinking takes at least.", minBudget)
+		return
+	}
+	r.add("thinking", map[string]any{"type": "enabled", "budget_tokens": budget})
+	if r.conv.MaxOutput == 0 && r.o.MaxOutput == 0 {
+		r.limits().MaxTokens = r.o.ModelOutput // the usual bound may be smaller than the budget
+	}
+	r.dropSampling("while the model thinks")
+}
+
+// novaEffort is the effort for Amazon's own models, which take no bound and no sampling at the highest.
+func (r *renderer) novaEffort(e llm.Effort) string {
+	level := r.known(byBudget(e))
+	if level == "high" && (r.conv.MaxOutput > 0 || r.o.MaxOutput > 0) {
+		r.warn("reasoning_effort was sent as medium: the model takes no max_tokens with high.")
+		return "medium"
+	}
+	if level == "high" {
+		r.dropSampling("with high reasoning_effort")
+	}
+	return level
+}
+
+// dropSampling leaves out what is refused together with thinking.
+func (r *renderer) dropSampling(when string) {
+	s := &r.conv.Sampling
+	for _, x := range []struct {
+		name  string
+		given bool
+	}{{"temperature", s.Temperature != "" && s.Temperature != "1"}, {"top_p", s.TopP != ""}, {"top_k", s.TopK != ""}} {
+		if x.given && !r.d.FixedSampler {
+			r.warn("%s was left out: it is not taken %s.", x.name, when)
+		}
+	}
+	r.noSampling = true
+}
+
+func (r *renderer) doNotThink() {
+	switch {
+	case r.d.AlwaysThinks:
+		r.warn("reasoning_effort none was left out: the model always thinks.")
+	case r.d.Thinking == ThinkAdaptive:
+		r.add("thinking", map[string]any{"type": "disabled"})
+	case r.d.Thinking == ThinkEffort:
+		r.add("reasoning_effort", r.known("none"))
+	}
+}
+
+func (r *renderer) add(name string, value any) {
+	if r.out.Additional == nil {
+		r.out.Additional = map[string]any{}
+	}
+	r.out.Additional[name] = value
+}

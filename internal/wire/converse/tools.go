@@ -1,0 +1,136 @@
+package converse
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+
+	"fairlead/internal/llm"
+)
+
+// tools writes what the model may call, and whether it must. There is no way to forbid calls: then the tools are left
+// out, unless earlier turns have calls, which the API refuses without tools.
+func (r *renderer) tools() {
+	choice := r.conv.ToolChoice
+	list := r.chosen(choice)
+	if choice.Mode == llm.ChoiceNone && !r.conv.HasCalls() {
+		list = nil
+	}
+	var config toolConfig
+	for _, t := range list {
+		config.Tools = append(config.Tools, r.tool(t)...)
+	}
+	if len(config.Tools) == 0 && r.conv.HasCalls() {
+		config.Tools = r.remembered()
+		choice = llm.ToolChoice{Mode: llm.ChoiceNone}
+	}
+	if len(config.Tools) == 0 {
+		return
+	}
+	config.Choice = r.choice(choice)
+	r.out.ToolConfig = &config
+}
+
+// chosen are the tools that the choice leaves. A tool that must be called is the only one where it cannot be named.
+func (r *renderer) chosen(choice llm.ToolChoice) []llm.Tool {
+	named := len(choice.Names) == 1 && choice.Mode == llm.ChoiceMust && r.d.Force >= ForceNamed
+	if len(choice.Names) == 0 || named {
+		return r.conv.Tools
+	}
+	return slices.DeleteFunc(slices.Clone(r.conv.Tools), func(t llm.Tool) bool { return !slices.Contains(choice.Names, t.Name) })
+}
+
+func (r *renderer) tool(t llm.Tool) []tool {
+	if t.Hosted != "" {
+		r.warn("the tool %s was left out: %s does not run it.", plain(t.Hosted), r.d.Title)
+		return nil
+	}
+	spec := &toolSpec{Name: r.plan.theirName(t.Name), Description: t.Description, InputSchema: inputSchema{objectSchema(t.Schema)}}
+	if t.Custom {
+		spec.InputSchema.JSON = json.RawMessage(`{"type":"object","properties":{"` + customInput + `":{"type":"string"}},"required":["` + customInput + `"]}`)
+		if len(t.Format) > 0 && !bytes.Contains(t.Format, []byte(`"text"`)) {
+			r.warn("the format of the tool %s was left out: %s does not take it.", plain(t.Name), r.d.Title)
+		}
+	}
+	if t.Strict != nil && *t.Strict {
+		if spec.Strict = r.d.Schema && isClosed(spec.InputSchema.JSON); !spec.Strict {
+			r.warn("strict was left out: the model does not hold tools to their schema.")
+		}
+	}
+	tools := []tool{{Spec: spec}}
+	if p := r.cachePoint(t.Cache, CacheTools); p != nil {
+		tools = append(tools, tool{CachePoint: p})
+	}
+	return tools
+}
+
+// objectSchema is the schema as the API takes it: always of an object.
+func objectSchema(schema json.RawMessage) json.RawMessage {
+	trimmed := bytes.TrimSpace(schema)
+	var members map[string]json.RawMessage
+	if json.Unmarshal(trimmed, &members) != nil || len(members) == 0 {
+		return json.RawMessage(`{"type":"object","properties":{}}`)
+	}
+	if _, has := members["type"]; has {
+		return schema
+	}
+	return append(json.RawMessage(`{"type":"object",`), trimmed[1:]...)
+}
+
+// remembered are the tools that earlier turns called, for a conversation that offers none any more.
+func (r *renderer) remembered() []tool {
+	var names []string
+	for _, m := range r.conv.Messages {
+		for _, p := range m.Parts {
+			if p.Kind == llm.CallPart && !slices.Contains(names, p.Call.Name) {
+				names = append(names, p.Call.Name)
+			}
+		}
+	}
+	if len(names) == 0 { // results alone
+		names = []string{"earlier_tool"}
+	}
+	var tools []tool
+	for _, name := range names {
+		tools = append(tools, tool{Spec: &toolSpec{
+			Name: r.plan.theirName(name), Description: "A tool of earlier turns.", InputSchema: inputSchema{objectSchema(nil)},
+		}})
+	}
+	return tools
+}
+
+func (r *renderer) choice(c llm.ToolChoice) *toolChoice {
+	switch c.Mode {
+	case llm.ChoiceAuto:
+		return &toolChoice{Auto: &struct{}{}}
+	case llm.ChoiceNone:
+		r.forbid()
+	case llm.ChoiceMust:
+		return r.demand(c.Names)
+	case llm.ChoiceUnset:
+	}
+	return nil
+}
+
+// forbid asks for no calls.
+func (r *renderer) forbid() {
+	if r.plan.way == byTool {
+		r.instruct("Call no tool but " + r.plan.answer + ".")
+	} else {
+		r.instruct("Answer without calling any tool.")
+	}
+	r.warn("tool_choice none was sent as an instruction: %s cannot forbid calls.", r.d.Title)
+}
+
+// demand demands a call, as far as the model lets itself be told.
+func (r *renderer) demand(names []string) *toolChoice {
+	switch {
+	case r.d.Force == ForceNone || r.d.AlwaysThinks:
+		r.instruct("Call a tool.")
+		r.warn("tool_choice required was sent as an instruction: the model cannot be made to call a tool.")
+		return nil
+	case len(names) == 1 && r.d.Force == ForceNamed:
+		return &toolChoice{Tool: &namedTool{Name: r.plan.theirName(names[0])}}
+	}
+	return &toolChoice{Any: &struct{}{}}
+}

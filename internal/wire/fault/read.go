@@ -1,0 +1,205 @@
+package fault
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"fairlead/internal/wire/show"
+)
+
+const (
+	maxMessage  = 500
+	maxDetails  = 3
+	maxNesting  = 6
+	maxRawFault = 4 << 10
+)
+
+// fault is what a provider says about its failure, whatever the shape.
+type fault struct {
+	message string
+	code    string // error.code, or error.status as Google calls it
+	kind    string // error.type
+	inner   string // innererror.code, where Azure says which filter it was
+	status  int    // a code that is an HTTP status
+	delay   string // Google's RetryInfo
+	passes  bool   // the answer says how long to wait
+}
+
+// readFault finds the message and the codes in the shapes that providers use: an error object, a string, a bare message,
+// a list of details, any of them inside a list or inside each other, plain text, or a page.
+func readFault(body []byte) fault {
+	var f fault
+	body = bytes.TrimSpace(body)
+	var v any
+	if err := json.Unmarshal(body, &v); err == nil {
+		f.read(v, 0)
+	} else if len(body) > 0 && !strings.ContainsRune("<{[", rune(body[0])) {
+		f.message = string(body[:min(len(body), maxRawFault)])
+	}
+	f.message = strings.TrimSpace(show.OneLine(strings.ToValidUTF8(f.message, "\uFFFD")))
+	return f
+}
+
+func (f *fault) read(v any, depth int) {
+	if depth > maxNesting {
+		return
+	}
+	switch v := v.(type) {
+	case string:
+		f.say(v)
+	case []any:
+		f.list(v, depth)
+	case map[string]any:
+		f.codes(v)
+		for _, key := range []string{"error", "message", "detail", "error_message", "msg", "errors", "error_description", "title"} {
+			if f.message == "" && v[key] != nil {
+				f.read(v[key], depth+1)
+			}
+		}
+		if meta, ok := v["metadata"].(map[string]any); ok { // OpenRouter: what the provider behind it said
+			if raw, ok := meta["raw"].(string); ok && raw != "" {
+				f.message += ": " + raw
+			}
+		}
+	}
+}
+
+func (f *fault) say(s string) {
+	if f.message == "" {
+		f.message = s[:min(len(s), maxRawFault)]
+	}
+}
+
+// list joins the first few entries; validation errors name the place too.
+func (f *fault) list(list []any, depth int) {
+	var said []string
+	for _, entry := range list {
+		one := fault{}
+		one.read(entry, depth+1)
+		if m, ok := entry.(map[string]any); ok {
+			if place, ok := m["loc"].([]any); ok && one.message != "" {
+				one.message = joinPlace(place) + ": " + one.message
+			}
+		}
+		if one.message != "" && len(said) < maxDetails {
+			said = append(said, one.message)
+		}
+		f.adopt(one)
+	}
+	f.say(strings.Join(said, "; "))
+}
+
+func joinPlace(place []any) string {
+	words := make([]string, len(place))
+	for i, p := range place {
+		words[i] = fmt.Sprint(p)
+	}
+	return strings.Join(words, ".")
+}
+
+// adopt takes over what is not known yet.
+func (f *fault) adopt(o fault) {
+	for _, pair := range []struct{ into, from *string }{{&f.code, &o.code}, {&f.kind, &o.kind}, {&f.inner, &o.inner}, {&f.delay, &o.delay}} {
+		if *pair.into == "" {
+			*pair.into = *pair.from
+		}
+	}
+	if f.status == 0 {
+		f.status = o.status
+	}
+}
+
+// codes reads what an error object says besides its message. Inner objects are read later and are more exact, so they win.
+func (f *fault) codes(m map[string]any) {
+	for _, key := range []string{"status", "code"} {
+		switch code := m[key].(type) {
+		case string:
+			f.code = code
+			if n, err := strconv.Atoi(code); err == nil && n >= 400 && n < 600 {
+				f.status = n
+			}
+		case float64:
+			if code >= 400 && code < 600 {
+				f.status = int(code)
+			}
+		}
+	}
+	if kind, ok := m["type"].(string); ok {
+		f.kind = kind
+	}
+	if inner, ok := m["innererror"].(map[string]any); ok {
+		f.inner, _ = inner["code"].(string)
+	}
+	details, _ := m["details"].([]any)
+	for _, d := range details {
+		if info, ok := d.(map[string]any); ok && strings.HasSuffix(fmt.Sprint(info["@type"]), "RetryInfo") {
+			f.delay, _ = info["retryDelay"].(string)
+		}
+	}
+}
+
+const removed = "[removed]"
+
+// The shapes of credentials: with a known beginning, after a word that announces one, partly hidden by stars, and long
+// runs of letters and digits; and the names of the operator's accounts, with a known beginning or after such a word.
+var (
+	announced = regexp.MustCompile(`(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=*-]{6,}`)
+	assigned  = regexp.MustCompile(`(?i)\b(api[_-]?key|x-api-key|access[_-]?token|secret|password|token|authorization)(["']?\s*[:=]\s*["']?)[^\s"',;}]{6,}`)
+	prefixed  = regexp.MustCompile(`\b(sk|pk|rk|gsk|csk|xai|pplx|nvapi|hf|r8|fw|tgp|key|fl|AIza|AKIA|ASIA|ya29|eyJ)[-_.A-Za-z0-9][A-Za-z0-9._*~+/=-]{5,}[A-Za-z0-9*]`)
+	starred   = regexp.MustCompile(`[A-Za-z0-9_-]*\*{3,}[A-Za-z0-9*_-]*`)
+	run       = regexp.MustCompile(`[A-Za-z0-9_+/=~.-]{20,}`)
+	solid     = regexp.MustCompile(`[A-Za-z0-9]{20,}`)
+
+	accountID    = regexp.MustCompile(`\b(org|proj|acct|ak|user|wrkspc)[-_][A-Za-z0-9][A-Za-z0-9_-]{4,}`)
+	accountNamed = regexp.MustCompile("(?i)\\b((?:organi[sz]ation|org|account|project|tenant|team|workspace|subscription)s?(?:[ _-]?(?:id|number))?)([\"'`]?[ :=#/]+[\"'`<(]?)([a-z0-9][a-z0-9_-]{5,})")
+)
+
+// redact removes everything that looks like a credential or names an account of the operator's: providers quote both
+// in their refusals.
+func redact(s string) string {
+	s = redactAccounts(s)
+	s = announced.ReplaceAllString(s, "$1 "+removed)
+	s = assigned.ReplaceAllString(s, "$1$2"+removed)
+	s = prefixed.ReplaceAllStringFunc(s, func(match string) string {
+		if strings.ContainsFunc(match, unicode.IsDigit) || strings.Contains(match, "*") || strings.HasPrefix(match, "sk-") {
+			return removed
+		}
+		return match
+	})
+	s = starred.ReplaceAllString(s, removed)
+	return run.ReplaceAllStringFunc(s, func(match string) string {
+		for _, piece := range solid.FindAllString(match, -1) {
+			if strings.ContainsFunc(piece, unicode.IsDigit) && strings.ContainsFunc(piece, unicode.IsLetter) {
+				return removed
+			}
+		}
+		return match
+	})
+}
+
+// redactAccounts removes what names an organisation, a project or an account. Such names have digits or both cases;
+// words of a sentence and of codes such as org_rate_limit do not. Behind a slash only numbers are names: the rest of
+// such a path may be a model's.
+func redactAccounts(s string) string {
+	s = accountID.ReplaceAllStringFunc(s, func(match string) string {
+		upper, lower := strings.ContainsFunc(match, unicode.IsUpper), strings.ContainsFunc(match, unicode.IsLower)
+		if strings.ContainsFunc(match, unicode.IsDigit) || upper && lower {
+			return removed
+		}
+		return match
+	})
+	return accountNamed.ReplaceAllStringFunc(s, func(match string) string {
+		parts := accountNamed.FindStringSubmatch(match)
+		word, between, value := parts[1], parts[2], parts[3]
+		number := strings.Trim(value, "0123456789") == ""
+		if !strings.ContainsFunc(value, unicode.IsDigit) || strings.Contains(between, "/") && !number {
+			return match
+		}
+		return word + between + removed
+	})
+}

@@ -1,0 +1,235 @@
+package gemini
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/wire/show"
+)
+
+// foreignSeal stands for the seal of a call that the model did not make itself, in histories that began elsewhere.
+const foreignSeal = "skip_thought_signature_validator"
+
+// turns writes the conversation. Results of tools come first in a user's turn, in a content of their own.
+func (r *renderer) turns(turns []llm.Message) error {
+	r.calls, r.order = map[string]llm.ToolCall{}, map[string]int{}
+	r.out.Contents = []content{}
+	for _, turn := range turns {
+		if turn.Role == llm.Assistant {
+			if err := r.modelTurn(turn.Parts); err != nil {
+				return err
+			}
+			continue
+		}
+		results, err := r.results(turn.Parts)
+		if err != nil {
+			return err
+		}
+		r.add(roleUser, results)
+		said, err := r.userParts(turn.Parts)
+		if err != nil {
+			return err
+		}
+		r.add(roleUser, said)
+	}
+	return nil
+}
+
+func (r *renderer) add(role string, parts []part) {
+	if len(parts) > 0 {
+		r.out.Contents = append(r.out.Contents, content{Role: role, Parts: parts})
+	}
+}
+
+// userParts writes what the user says besides results. Empty texts are refused by the API and say nothing.
+func (r *renderer) userParts(parts []llm.Part) ([]part, error) {
+	var out []part
+	for _, p := range parts {
+		switch p.Kind {
+		case llm.TextPart, llm.RefusalPart:
+			if p.Text != "" {
+				out = append(out, textPart(p.Text))
+			}
+		case llm.ImagePart, llm.AudioPart, llm.FilePart:
+			m, err := r.media(p)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, m)
+		default:
+		}
+	}
+	return out, nil
+}
+
+// modelTurn writes what the model said. Thinking does not go back as text, only its seal does: on the text behind it, where
+// the model put it.
+func (r *renderer) modelTurn(said []llm.Part) error {
+	turn := modelTurn{renderer: r}
+	if slices.ContainsFunc(said, func(p llm.Part) bool { return p.Kind == llm.CallPart }) {
+		clear(r.order)
+	}
+	for _, p := range said {
+		if err := turn.add(p); err != nil {
+			return err
+		}
+	}
+	turn.finish()
+	r.add(roleModel, turn.parts)
+	return nil
+}
+
+type modelTurn struct {
+	*renderer
+	parts []part
+	seal  string // waits for a text
+}
+
+func (t *modelTurn) add(p llm.Part) error {
+	switch p.Kind {
+	case llm.TextPart, llm.RefusalPart:
+		if p.Text != "" {
+			out := textPart(p.Text)
+			out.Seal, t.seal = t.seal, ""
+			t.parts = append(t.parts, out)
+		}
+	case llm.ThinkingPart:
+		if p.Thinking != nil && p.Thinking.Provider == t.o.Provider && p.Thinking.Signature != "" {
+			t.seal = p.Thinking.Signature
+		}
+	case llm.CallPart:
+		t.call(*p.Call)
+	case llm.ImagePart, llm.AudioPart, llm.FilePart:
+		m, err := t.media(p)
+		if err != nil {
+			return err
+		}
+		t.parts = append(t.parts, m)
+	case llm.ResultPart:
+	}
+	return nil
+}
+
+func (t *modelTurn) call(c llm.ToolCall) {
+	out := part{Call: &functionCall{Name: c.Name, Args: arguments(c)}}
+	if t.o.Traits.CallIDs {
+		out.Call.ID = c.ID
+	}
+	if c.Provider == t.o.Provider || c.Provider == "" { // only clients of Google's send a seal without its maker
+		out.Seal = c.Signature
+	}
+	t.calls[c.ID] = c
+	t.order[c.ID] = len(t.order)
+	t.parts = append(t.parts, out)
+}
+
+// finish finds a place for a seal that no text followed, and seals the first call where the model demands it.
+func (t *modelTurn) finish() {
+	if t.seal != "" {
+		last := -1
+		for i, p := range t.parts {
+			if p.Text != nil {
+				last = i
+			}
+		}
+		if last < 0 {
+			t.parts = append(t.parts, textPart(""))
+			last = len(t.parts) - 1
+		}
+		t.parts[last].Seal = t.seal
+	}
+	first := slices.IndexFunc(t.parts, func(p part) bool { return p.Call != nil })
+	if first >= 0 && t.o.Traits.NeedsSeals && t.parts[first].Seal == "" {
+		t.parts[first].Seal = foreignSeal
+	}
+}
+
+// arguments writes what a call says as an object. A model may have written something else.
+func arguments(c llm.ToolCall) json.RawMessage {
+	text := strings.TrimSpace(c.Arguments)
+	switch {
+	case c.Custom:
+		return member(customInput, c.Arguments)
+	case text == "" || text == "null":
+		return json.RawMessage("{}")
+	case isObject([]byte(text)):
+		return json.RawMessage(text)
+	}
+	return member("arguments", c.Arguments)
+}
+
+// member is an object with one text.
+func member(name, text string) json.RawMessage {
+	raw, _ := encode(map[string]string{name: text}) // a text always encodes
+	return raw
+}
+
+// results writes the results of tools in the order of their calls: models without ids tell them apart by it.
+func (r *renderer) results(parts []llm.Part) ([]part, error) {
+	var found []llm.ToolResult
+	for _, p := range parts {
+		if p.Kind == llm.ResultPart {
+			found = append(found, *p.Result)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b llm.ToolResult) int { return r.place(a.ID) - r.place(b.ID) })
+	var out []part
+	for _, result := range found {
+		written, err := r.result(result)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, written...)
+	}
+	return out, nil
+}
+
+func (r *renderer) place(id string) int {
+	if place, ok := r.order[id]; ok {
+		return place
+	}
+	return len(r.order)
+}
+
+// result writes one result, with its images and files behind it.
+func (r *renderer) result(result llm.ToolResult) ([]part, error) {
+	name := result.Name
+	if call, ok := r.calls[result.ID]; ok {
+		name = call.Name
+	}
+	if name == "" {
+		return nil, invalid("messages", "The result of tool call %s has no call before it. Send the call too.", show.Quote(result.ID))
+	}
+	said, media := []string{}, []part{}
+	for _, p := range result.Parts {
+		switch p.Kind {
+		case llm.TextPart, llm.RefusalPart:
+			said = append(said, p.Text)
+		case llm.ImagePart, llm.AudioPart, llm.FilePart:
+			m, err := r.media(p)
+			if err != nil {
+				return nil, err
+			}
+			media = append(media, m)
+		default:
+		}
+	}
+	response := &functionResponse{Name: name, Response: outcome(strings.Join(said, "\n"), result.Failed)}
+	if r.o.Traits.CallIDs {
+		response.ID = result.ID
+	}
+	return append([]part{{Response: response}}, media...), nil
+}
+
+// outcome is what a tool gave as an object: its own, or one with the names that Google's documents use.
+func outcome(text string, failed bool) json.RawMessage {
+	switch {
+	case failed:
+		return member("error", text)
+	case isObject([]byte(text)):
+		return json.RawMessage(strings.TrimSpace(text))
+	}
+	return member("output", text)
+}

@@ -1,0 +1,146 @@
+package gemini
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"strings"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/wire/fault"
+)
+
+// EmbedOptions says what is to be embedded with.
+type EmbedOptions struct {
+	Model      string // the provider's name for it
+	Dimensions int64  // vector size asked for; 0 for the model's own
+}
+
+type embedRequest struct {
+	Model      string  `json:"model,omitempty"`
+	Content    content `json:"content"`
+	Dimensions int64   `json:"outputDimensionality,omitempty"`
+}
+
+// RenderEmbed writes texts as the body of batchEmbedContents.
+func RenderEmbed(texts []string, o EmbedOptions) ([]byte, error) {
+	requests := make([]embedRequest, len(texts))
+	for i, text := range texts {
+		requests[i] = embedRequest{
+			Model: "models/" + strings.TrimPrefix(o.Model, "models/"), Content: content{Parts: []part{textPart(text)}}, Dimensions: o.Dimensions,
+		}
+	}
+	return encode(map[string]any{"requests": requests})
+}
+
+type instance struct {
+	Content string `json:"content"`
+}
+
+type parameters struct {
+	Dimensions int64 `json:"outputDimensionality"`
+}
+
+// RenderPredict writes texts as the body of predict, which embeds at Vertex.
+func RenderPredict(texts []string, o EmbedOptions) ([]byte, error) {
+	body := struct {
+		Instances  []instance  `json:"instances"`
+		Parameters *parameters `json:"parameters,omitempty"`
+	}{Instances: make([]instance, len(texts))}
+	for i, text := range texts {
+		body.Instances[i].Content = text
+	}
+	if o.Dimensions > 0 {
+		body.Parameters = &parameters{o.Dimensions}
+	}
+	return encode(body)
+}
+
+// VectorOptions says how an answer with vectors is to be read.
+type VectorOptions struct {
+	Inputs      int    // how many vectors must come
+	ContentType string // of the answer, as received
+	MaxAnswer   int64  // 0 means DefaultMaxAnswer
+	SizeHint    int64  // the answer's Content-Length, where there is one
+}
+
+type values struct {
+	Values     json.RawMessage `json:"values"`
+	Statistics struct {
+		Tokens *count `json:"token_count"`
+	} `json:"statistics"`
+}
+
+// vectors is the answer of batchEmbedContents or predict.
+type vectors struct {
+	Error       json.RawMessage `json:"error"`
+	Embeddings  []values        `json:"embeddings"`
+	Predictions []struct {
+		Embeddings values `json:"embeddings"`
+	} `json:"predictions"`
+	Usage *usageMetadata `json:"usageMetadata"`
+}
+
+// Vectors reads the vectors that a provider answers with, in the order of the texts. AI Studio tells no usage.
+func Vectors(r io.Reader, o VectorOptions) (llm.Vectors, error) {
+	if o.MaxAnswer <= 0 {
+		o.MaxAnswer = DefaultMaxAnswer
+	}
+	data, err := readAll(r, o.MaxAnswer, o.SizeHint)
+	if err != nil {
+		return llm.Vectors{}, err
+	}
+	var got vectors
+	if err := json.Unmarshal(data, &got); err != nil {
+		a := answer{o: PieceOptions{ContentType: o.ContentType}}
+		return llm.Vectors{}, &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's answer is not a JSON object" + a.contentType() + ".", Err: err}
+	}
+	if len(got.Error) > 0 && string(got.Error) != "null" {
+		return llm.Vectors{}, fault.Inside(data)
+	}
+	return got.check(o.Inputs)
+}
+
+func (v *vectors) check(inputs int) (llm.Vectors, error) {
+	list := v.Embeddings
+	for _, p := range v.Predictions {
+		list = append(list, p.Embeddings)
+	}
+	if len(list) == 0 || len(list) != inputs {
+		return llm.Vectors{}, malformed("The provider sent %d vectors for %d inputs.", len(list), inputs)
+	}
+	out := llm.Vectors{Usage: v.usage(list)}
+	for i, one := range list {
+		if !numbers(one.Values) {
+			return llm.Vectors{}, malformed("The provider sent no vector for input %d.", i)
+		}
+		out.Data = append(out.Data, one.Values)
+	}
+	return out, nil
+}
+
+// usage adds up what was counted for each text; nil where nothing was.
+func (v *vectors) usage(list []values) *llm.Usage {
+	if u, ok := v.Usage.usage(); ok {
+		u.Output, u.Reasoning = 0, 0
+		return &u
+	}
+	var sum int64
+	for _, one := range list {
+		if one.Statistics.Tokens == nil || *one.Statistics.Tokens < 0 {
+			return nil
+		}
+		sum += int64(*one.Statistics.Tokens)
+	}
+	return &llm.Usage{Input: sum}
+}
+
+// numbers reports a list of numbers with at least one. raw is valid JSON, so the characters tell.
+func numbers(raw json.RawMessage) bool {
+	list := bytes.TrimSpace(raw)
+	if len(list) < len("[0]") || list[0] != '[' {
+		return false
+	}
+	inside := bytes.TrimSpace(list[1 : len(list)-1])
+	return len(inside) > 0 && len(bytes.Trim(inside, "0123456789+-.eE, \t\r\n")) == 0
+}

@@ -1,0 +1,108 @@
+package gemini
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/base64"
+	"net/url"
+	"path"
+	"strings"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/wire/show"
+)
+
+// media writes an image, a sound or a file. Its type must be told.
+func (r *renderer) media(p llm.Part) (part, error) {
+	m := *p.Media
+	kind := mediaType(p)
+	if kind == "" {
+		return part{}, invalid("messages", "Gemini needs the type of every file, and %s tells none. Send it as a data URL with its type.", described(p))
+	}
+	r.resolution(m.Detail)
+	switch {
+	case m.Data != "":
+		return part{Inline: &inlineData{Type: kind, Data: m.Data}}, nil
+	case strings.HasPrefix(m.FileID, "files/"), strings.HasPrefix(m.FileID, "https://"), strings.HasPrefix(m.FileID, "gs://"):
+		return part{File: &fileData{Type: kind, URI: m.FileID}}, nil
+	case m.FileID != "":
+		return part{}, invalid("messages", "The file %s is kept by another provider: Gemini cannot read it. Send its bytes.", show.Quote(m.FileID))
+	case strings.HasPrefix(m.URL, "gs://"), r.o.Traits.FileURLs && m.URL != "":
+		return part{File: &fileData{Type: kind, URI: m.URL}}, nil
+	}
+	return part{}, invalid("messages", "This model reads no %s by URL. Send the bytes as a data URL.", p.Kind)
+}
+
+func described(p llm.Part) string {
+	return "the " + string(p.Kind) + " " + show.Quote(cmp.Or(p.Media.Name, p.Media.URL, p.Media.FileID, "sent as bytes"))
+}
+
+// resolution asks for images in as much detail as all of them are sent with: the format has one setting for all.
+func (r *renderer) resolution(detail string) {
+	wanted := map[string]string{"low": "MEDIA_RESOLUTION_LOW", "high": "MEDIA_RESOLUTION_HIGH"}[detail]
+	if wanted == "" || r.o.Traits.NoSystem {
+		return
+	}
+	if r.out.Settings == nil {
+		r.out.Settings = &settings{}
+	}
+	if set := r.out.Settings.Resolution; set != "" && set != wanted {
+		r.warn("detail was sent as high for all images: Gemini has one setting for all.")
+		wanted = "MEDIA_RESOLUTION_HIGH"
+	}
+	r.out.Settings.Resolution = wanted
+}
+
+// mediaType is what the caller says, else what a name or the first bytes show. What is only known to be an image, say, is
+// given no type: a wrong one is refused later with a message that nobody understands.
+func mediaType(p llm.Part) string {
+	m := p.Media
+	if t, _, _ := strings.Cut(m.Type, ";"); strings.Contains(t, "/") && !strings.HasSuffix(t, "/*") && t != "application/octet-stream" {
+		return strings.ToLower(strings.TrimSpace(t))
+	}
+	for _, name := range []string{m.Name, urlPath(m.URL), m.FileID} {
+		if t := extensions[strings.ToLower(path.Ext(name))]; t != "" {
+			return t
+		}
+	}
+	return sniff(m.Data)
+}
+
+func urlPath(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return ""
+	}
+	return u.Path
+}
+
+var extensions = map[string]string{
+	".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp",
+	".heic": "image/heic", ".heif": "image/heif", ".bmp": "image/bmp",
+	".wav": "audio/wav", ".mp3": "audio/mp3", ".aac": "audio/aac", ".ogg": "audio/ogg", ".flac": "audio/flac", ".aiff": "audio/aiff",
+	".mp4": "video/mp4", ".mov": "video/mov", ".webm": "video/webm", ".mpeg": "video/mpeg",
+	".pdf": "application/pdf", ".txt": "text/plain", ".md": "text/markdown", ".html": "text/html", ".csv": "text/csv",
+	".json": "application/json", ".xml": "text/xml",
+}
+
+// sniff tells the common types by their first bytes.
+func sniff(data string) string {
+	head, _ := base64.StdEncoding.DecodeString(data[:min(len(data), 16)]) // what can be decoded is enough
+	switch {
+	case bytes.HasPrefix(head, []byte("\x89PNG")):
+		return "image/png"
+	case bytes.HasPrefix(head, []byte("\xff\xd8\xff")):
+		return "image/jpeg"
+	case bytes.HasPrefix(head, []byte("GIF8")):
+		return "image/gif"
+	case len(head) >= 12 && string(head[:4]) == "RIFF" && string(head[8:12]) == "WEBP":
+		return "image/webp"
+	case len(head) >= 12 && string(head[:4]) == "RIFF" && string(head[8:12]) == "WAVE":
+		return "audio/wav"
+	case bytes.HasPrefix(head, []byte("ID3")):
+		return "audio/mp3"
+	case bytes.HasPrefix(head, []byte("%PDF")):
+		return "application/pdf"
+	}
+	return ""
+}

@@ -1,0 +1,145 @@
+package gemini
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/wire/show"
+)
+
+const contentFilter = "content_filter"
+
+// finishes are the reasons that end an answer, by the names of the chat format. STOP is tool_calls where there are calls.
+var finishes = map[string]string{
+	"STOP": "stop", "MAX_TOKENS": "length",
+	"SAFETY": contentFilter, "RECITATION": contentFilter, "BLOCKLIST": contentFilter, "PROHIBITED_CONTENT": contentFilter,
+	"SPII": contentFilter, "LANGUAGE": contentFilter, "MODEL_ARMOR": contentFilter,
+	"IMAGE_SAFETY": contentFilter, "IMAGE_PROHIBITED_CONTENT": contentFilter, "IMAGE_RECITATION": contentFilter,
+}
+
+// candidate tells the parts of one answer and notes how it ended. The end itself is told when all have come: some models
+// put a reason into every event.
+func (a *answer) candidate(got *candidate) error {
+	if got.Index < 0 || got.Index >= maxChoices {
+		return malformed("The provider sent an answer with number %d.", got.Index)
+	}
+	c := a.choices[got.Index]
+	if c == nil {
+		c = &choice{}
+		a.choices[got.Index] = c
+	}
+	for i := range got.Content.Parts {
+		if err := a.part(got.Index, c, &got.Content.Parts[i]); err != nil {
+			return err
+		}
+	}
+	return c.end(got)
+}
+
+func (c *choice) end(got *candidate) error {
+	if got.Finish == "" || got.Finish == "FINISH_REASON_UNSPECIFIED" {
+		return nil
+	}
+	finish, known := finishes[got.Finish]
+	if !known {
+		return unfinished(got)
+	}
+	if finish == "stop" && c.calls > 0 {
+		finish = "tool_calls"
+	}
+	c.finish = finish
+	return nil
+}
+
+// unfinished is the error for an answer that the provider itself calls broken, or that ended for a reason we do not know.
+func unfinished(got *candidate) error {
+	kind := llm.UpstreamServer
+	if strings.HasPrefix(got.Finish, "MALFORMED") {
+		kind = llm.UpstreamMalformed
+	}
+	e := llm.Errorf(kind, "The model's answer broke off (%s).", show.Cut(show.OneLine(got.Finish), 60))
+	if said := show.Preview(got.Message, 200); said != "" {
+		e.Message = strings.TrimSuffix(e.Message, ".") + ": " + said
+	}
+	e.UpstreamCode = show.Cut(show.OneLine(got.Finish), 60)
+	return e
+}
+
+// part tells one part. A seal on a text closes the thinking before it; a seal on a call belongs to the call.
+func (a *answer) part(n int, c *choice, got *answerPart) error {
+	switch {
+	case got.Call != nil:
+		return a.call(n, c, got)
+	case got.Text == nil && got.Seal == "":
+		if !a.lost {
+			a.lost = true
+			a.warn("left out a part of the answer that is neither text nor a tool call")
+		}
+		return nil
+	case got.Thought && got.Text != nil && *got.Text != "":
+		if err := a.tell(llm.Piece{Kind: llm.ThinkingPiece, Choice: n, Text: *got.Text}); err != nil {
+			return err
+		}
+	}
+	if got.Seal != "" {
+		seal := &llm.Thinking{Signature: got.Seal, Provider: a.o.Provider}
+		if err := a.tell(llm.Piece{Kind: llm.SealPiece, Choice: n, Thinking: seal}); err != nil {
+			return err
+		}
+	}
+	if got.Thought || got.Text == nil || *got.Text == "" {
+		return nil
+	}
+	return a.tell(llm.Piece{Kind: llm.TextPiece, Choice: n, Text: *got.Text})
+}
+
+// call tells a tool call, which always comes whole.
+func (a *answer) call(n int, c *choice, got *answerPart) error {
+	call := &llm.ToolCall{ID: got.Call.ID, Name: got.Call.Name, Arguments: compact(got.Call.Args)}
+	if call.ID == "" {
+		call.ID = a.callID(n, c.calls, call)
+	}
+	if got.Seal != "" {
+		call.Signature, call.Provider = got.Seal, a.o.Provider
+	}
+	if a.o.Custom != nil && a.o.Custom(call.Name) {
+		call.Custom = true
+		call.Arguments = freeText(got.Call.Args, call.Arguments)
+	}
+	c.calls++
+	if c.finish == "stop" {
+		c.finish = "tool_calls"
+	}
+	return a.tell(llm.Piece{Kind: llm.CallPiece, Choice: n, Index: c.calls - 1, Call: call})
+}
+
+// callID makes an id for a call without one: the same for the same call of the same answer.
+func (a *answer) callID(choice, place int, call *llm.ToolCall) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%d\x00%s\x00%s", a.id, choice, place, call.Name, call.Arguments))
+	return "call_" + hex.EncodeToString(sum[:12])
+}
+
+func compact(args json.RawMessage) string {
+	if len(args) == 0 || string(args) == "null" {
+		return "{}"
+	}
+	var out bytes.Buffer
+	if err := json.Compact(&out, args); err != nil {
+		return string(args) // it was read as JSON: this does not happen
+	}
+	return out.String()
+}
+
+// freeText takes the text of a custom tool out of the one argument it was declared with.
+func freeText(args json.RawMessage, otherwise string) string {
+	m, _ := readMembers(args)
+	if raw := m.get(customInput); len(raw) > 0 && raw[0] == '"' {
+		return text(raw)
+	}
+	return otherwise
+}

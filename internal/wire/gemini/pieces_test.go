@@ -1,0 +1,320 @@
+package gemini
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/llm"
+)
+
+// told is what an answer says, one word a piece.
+func told(r io.Reader, o PieceOptions) (pieces []llm.Piece, warnings []string, err error) {
+	o.Warn = func(w string) { warnings = append(warnings, w) }
+	for p, e := range Pieces(r, o) {
+		if e != nil {
+			err = e
+			continue
+		}
+		pieces = append(pieces, p)
+	}
+	return pieces, warnings, err
+}
+
+func kindsOf(pieces []llm.Piece) string {
+	var words []string
+	for _, p := range pieces {
+		word := string(p.Kind)
+		switch p.Kind {
+		case llm.TextPiece, llm.ThinkingPiece:
+			word += ":" + p.Text
+		case llm.FinishPiece:
+			word += ":" + p.Finish
+		case llm.CallPiece:
+			word += ":" + p.Call.Name + p.Call.Arguments
+		case llm.SealPiece:
+			word += ":" + p.Thinking.Signature + "@" + p.Thinking.Provider
+		default:
+		}
+		words = append(words, word)
+	}
+	return strings.Join(words, " ")
+}
+
+func events(docs ...string) string {
+	return "data: " + strings.Join(docs, "\r\n\r\ndata: ") + "\r\n\r\n"
+}
+
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	const stop = `{"candidates":[{"finishReason":"STOP"}]}`
+	say := func(part string) string { return `{"candidates":[{"content":{"parts":[` + part + `]}}]}` }
+	for name, tc := range map[string]struct {
+		body string
+		want string
+		kind llm.Kind // of the error; empty for none
+	}{
+		"a whole answer":              {`{"candidates":[{"content":{"parts":[{"text":"a"},{"text":"b"}]},"finishReason":"STOP"}]}`, "begin text:a text:b finish:stop", ""},
+		"a stream":                    {events(say(`{"text":"a"}`), say(`{"text":"b"}`), stop), "begin text:a text:b finish:stop", ""},
+		"a list":                      {`[` + say(`{"text":"a"}`) + `,` + stop + `]`, "begin text:a finish:stop", ""},
+		"thinking and its seal":       {events(say(`{"text":"t","thought":true}`), say(`{"text":"a","thoughtSignature":"s"}`), stop), "begin thinking:t seal:s@g text:a finish:stop", ""},
+		"a seal at the end":           {events(say(`{"text":"a"}`), say(`{"text":"","thoughtSignature":"s"}`), stop), "begin text:a seal:s@g finish:stop", ""},
+		"a seal on a thought":         {events(say(`{"text":"t","thought":true,"thoughtSignature":"s"}`), stop), "begin thinking:t seal:s@g finish:stop", ""},
+		"calls":                       {events(say(`{"functionCall":{"name":"f","args":{"b": 1, "a": 2.50}}},{"functionCall":{"name":"g"}}`), stop), `begin call:f{"b":1,"a":2.50} call:g{} finish:tool_calls`, ""},
+		"a call behind the reason":    {events(stop, say(`{"functionCall":{"name":"f"}}`)), "begin call:f{} finish:tool_calls", ""},
+		"a call that was cut short":   {events(say(`{"functionCall":{"name":"f"}}`), `{"candidates":[{"finishReason":"MAX_TOKENS"}]}`), "begin call:f{} finish:length", ""},
+		"a reason in every event":     {events(`{"candidates":[{"content":{"parts":[{"text":"a"}]},"finishReason":"STOP"}]}`, `{"candidates":[{"content":{"parts":[{"text":"b"}]},"finishReason":"STOP"}]}`), "begin text:a text:b finish:stop", ""},
+		"an unspecified reason":       {`{"candidates":[{"content":{"parts":[{"text":"a"}]},"finishReason":"FINISH_REASON_UNSPECIFIED"}]}`, "begin text:a", llm.UpstreamCut},
+		"a blocked prompt":            {`{"promptFeedback":{"blockReason":"SAFETY"}}`, "begin finish:content_filter", ""},
+		"a blocked prompt, streamed":  {events(`{"promptFeedback":{"blockReason":"OTHER"},"usageMetadata":{"promptTokenCount":1}}`), "begin finish:content_filter usage", ""},
+		"a prompt that was judged":    {`{"promptFeedback":{"safetyRatings":[]},"candidates":[{"content":{"parts":[{"text":"a"}]},"finishReason":"STOP"}]}`, "begin text:a finish:stop", ""},
+		"a recited answer":            {`{"candidates":[{"finishReason":"RECITATION"}]}`, "begin finish:content_filter", ""},
+		"a malformed call":            {`{"candidates":[{"finishReason":"MALFORMED_FUNCTION_CALL"}]}`, "begin", llm.UpstreamMalformed},
+		"another reason":              {`{"candidates":[{"finishReason":"OTHER"}]}`, "begin", llm.UpstreamServer},
+		"a reason of the future":      {`{"candidates":[{"finishReason":"SOLAR_FLARE"}]}`, "begin", llm.UpstreamServer},
+		"a cut stream":                {events(say(`{"text":"a"}`)), "begin text:a", llm.UpstreamCut},
+		"half an event":               {events(say(`{"text":"a"}`)) + `data: {"candid`, "begin text:a", llm.UpstreamCut},
+		"one of two unfinished":       {events(`{"candidates":[{"finishReason":"STOP"},{"index":1,"content":{"parts":[{"text":"a"}]}}]}`), "begin text:a", llm.UpstreamCut},
+		"two":                         {`{"candidates":[{"index":1,"finishReason":"MAX_TOKENS"},{"index":0,"finishReason":"STOP"}]}`, "begin finish:stop finish:length", ""},
+		"an error inside":             {events(say(`{"text":"a"}`), `{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"m"}}`), "begin text:a", llm.UpstreamRateLimited},
+		"an error in a list":          {events(`[{"error":{"code":503,"status":"UNAVAILABLE","message":"m"}}]`), "", llm.UpstreamOverloaded},
+		"an error with its name":      {"event: error\ndata: oh no\n\n", "", llm.UpstreamServer},
+		"an error, whole":             {`{"error":{"code":500,"message":"m"}}`, "", llm.UpstreamServer},
+		"an error list, whole":        {`[{"error":{"code":500,"message":"m"}}]`, "", llm.UpstreamServer},
+		"no error":                    {`{"error":null,"candidates":[{"finishReason":"STOP"}]}`, "begin finish:stop", ""},
+		"what other gateways add":     {": ping\n\n" + events(say(`{"text":"a"}`), stop, "[DONE]"), "begin text:a finish:stop", ""},
+		"an event that is no JSON":    {events("oops", say(`{"text":"a"}`), stop), "begin text:a finish:stop", ""},
+		"too many of them":            {strings.Repeat("data: oops\n\n", 20), "", llm.UpstreamMalformed},
+		"no candidates":               {`{}`, "", llm.UpstreamMalformed},
+		"usage alone":                 {events(`{"usageMetadata":{"promptTokenCount":1,"candidatesTokenCount":1}}`), "", llm.UpstreamMalformed},
+		"nothing":                     {" \n", "", llm.UpstreamMalformed},
+		"a page":                      {"<html>", "", llm.UpstreamMalformed},
+		"broken JSON":                 {`{"candidates":`, "", llm.UpstreamMalformed},
+		"a broken list":               {`[{},`, "", llm.UpstreamMalformed},
+		"a number below zero":         {`{"candidates":[{"index":-1}]}`, "begin", llm.UpstreamMalformed},
+		"a number beyond reason":      {`{"candidates":[{"index":100000}]}`, "begin", llm.UpstreamMalformed},
+		"usage, of which the last is": {events(`{"usageMetadata":{"promptTokenCount":1,"candidatesTokenCount":1},"candidates":[{}]}`, `{"candidates":[{"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":1,"candidatesTokenCount":2}}`), "begin finish:stop usage", ""},
+		"usage of what was cut":       {events(`{"usageMetadata":{"promptTokenCount":1,"candidatesTokenCount":1},"candidates":[{}]}`), "begin usage", llm.UpstreamCut},
+		"usage without what was said": {events(`{"usageMetadata":{"promptTokenCount":1},"candidates":[{}]}`), "begin", llm.UpstreamCut},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for way, src := range map[string]io.Reader{"whole": strings.NewReader(tc.body), "byte by byte": iotest.OneByteReader(strings.NewReader(tc.body))} {
+				pieces, _, err := told(src, PieceOptions{Stream: true, Provider: "g"})
+				if diff := cmp.Diff(tc.want, kindsOf(pieces)); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", way, diff)
+				}
+				if (err == nil) != (tc.kind == "") || err != nil && llm.AsError(err).Kind != tc.kind {
+					t.Errorf("%s: %v, want %q", way, err, tc.kind)
+				}
+			}
+		})
+	}
+}
+
+func TestWholeAnswerIsNoStream(t *testing.T) {
+	t.Parallel()
+	_, _, err := told(strings.NewReader("data: {}\n\n"), PieceOptions{ContentType: "text/event-stream"})
+	if e := llm.AsError(err); e.Kind != llm.UpstreamMalformed || !strings.Contains(e.Message, "text/event-stream") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestCallsWithoutIDsGetTheirOwn(t *testing.T) {
+	t.Parallel()
+	const body = `{"responseId":"r","candidates":[{"content":{"parts":[{"functionCall":{"name":"f"}},{"functionCall":{"name":"f"}},{"functionCall":{"id":"given","name":"f"},"thoughtSignature":"s"}]},"finishReason":"STOP"}]}`
+	ids := func(body string) (list []string) {
+		pieces, _, err := told(strings.NewReader(body), PieceOptions{Provider: "g"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range pieces {
+			if p.Kind == llm.CallPiece {
+				list = append(list, p.Call.ID)
+				if p.Index != len(list)-1 {
+					t.Errorf("call %d has index %d", len(list)-1, p.Index)
+				}
+				if sealed := p.Call.Signature == "s" && p.Call.Provider == "g"; sealed != (p.Call.ID == "given") {
+					t.Errorf("call %s is sealed: %v", p.Call.ID, sealed)
+				}
+			}
+		}
+		return list
+	}
+	first, again, another := ids(body), ids(body), ids(strings.Replace(body, `"r"`, `"q"`, 1))
+	if diff := cmp.Diff(first, again); diff != "" {
+		t.Errorf("the same answer has other ids:\n%s", diff)
+	}
+	if first[0] == first[1] || first[0] == another[0] || first[2] != "given" || !strings.HasPrefix(first[0], "call_") {
+		t.Errorf("got %q and %q", first, another)
+	}
+}
+
+func TestCustomToolsGetTheirText(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]string{`{"input":"ls"}`: "ls", `{"input":1}`: `{"input":1}`, `{}`: `{}`} {
+		body := `{"candidates":[{"content":{"parts":[{"functionCall":{"name":"shell","args":` + args + `}}]},"finishReason":"STOP"}]}`
+		pieces, _, err := told(strings.NewReader(body), PieceOptions{Custom: func(name string) bool { return name == "shell" }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := pieces[1].Call; !c.Custom || c.Arguments != want {
+			t.Errorf("%s became %+v", args, c)
+		}
+	}
+}
+
+func TestBounds(t *testing.T) {
+	t.Parallel()
+	long := `{"candidates":[{"content":{"parts":[{"text":"` + strings.Repeat("x", 1000) + `"}]},"finishReason":"STOP"}]}`
+	for name, tc := range map[string]struct {
+		body string
+		o    PieceOptions
+	}{
+		"a whole answer": {long, PieceOptions{MaxAnswer: 500}},
+		"a stream":       {events(long, long), PieceOptions{Stream: true, MaxAnswer: 1500}},
+		"a line":         {events(long), PieceOptions{Stream: true, MaxLine: 100}},
+	} {
+		_, _, err := told(strings.NewReader(tc.body), tc.o)
+		if llm.AsError(err).Kind != llm.UpstreamMalformed {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, _, err := told(strings.NewReader(long), PieceOptions{MaxAnswer: int64(len(long)), SizeHint: 10}); err != nil {
+		t.Errorf("an answer of exactly the bound: %v", err)
+	}
+}
+
+func TestErrorsOfTheConnection(t *testing.T) {
+	t.Parallel()
+	classified := llm.Errorf(llm.UpstreamTimeout, "silence")
+	for _, stream := range []bool{false, true} {
+		for cause, want := range map[error]llm.Kind{io.ErrUnexpectedEOF: llm.UpstreamCut, context.Canceled: llm.Internal, classified: llm.UpstreamTimeout} {
+			body := `{"candidates":`
+			if stream {
+				body = events(`{"candidates":[{}]}`)
+			}
+			_, _, err := told(io.MultiReader(strings.NewReader(body), iotest.ErrReader(cause)), PieceOptions{Stream: stream})
+			if !errors.Is(err, cause) || llm.AsError(err).Kind != want {
+				t.Errorf("stream %v, %v: got %v", stream, cause, err)
+			}
+		}
+	}
+	if _, _, err := told(iotest.ErrReader(io.ErrClosedPipe), PieceOptions{}); llm.AsError(err).Kind != llm.UpstreamCut {
+		t.Errorf("a connection that never spoke: %v", err)
+	}
+}
+
+func TestReadingStopsWhenNobodyListens(t *testing.T) {
+	t.Parallel()
+	body := `{"usageMetadata":{"promptTokenCount":1,"candidatesTokenCount":1},"candidates":[{"content":{"parts":[{"text":"t","thought":true,"thoughtSignature":"s"},{"text":"a"},{"functionCall":{"name":"f"}}]},"finishReason":"STOP"}]}`
+	whole, _, _ := told(strings.NewReader(body), PieceOptions{})
+	for n := range whole {
+		heard := 0
+		for range Pieces(strings.NewReader(body), PieceOptions{}) {
+			if heard++; heard > n {
+				break
+			}
+		}
+		if heard != n+1 {
+			t.Errorf("heard %d pieces, wanted %d", heard, n+1)
+		}
+	}
+}
+
+func TestUsage(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		raw  string
+		want *llm.Usage
+	}{
+		"classes exclude each other": {
+			`{"promptTokenCount":1000,"cachedContentTokenCount":600,"candidatesTokenCount":30,"thoughtsTokenCount":70,"toolUsePromptTokenCount":50,"totalTokenCount":1150}`,
+			&llm.Usage{Input: 450, CacheRead: 600, Output: 100, Reasoning: 70},
+		},
+		"sound has a price of its own": {
+			`{"promptTokenCount":100,"cachedContentTokenCount":20,"candidatesTokenCount":40,"promptTokensDetails":[{"modality":"AUDIO","tokenCount":50},{"modality":"TEXT","tokenCount":50}],"cacheTokensDetails":[{"modality":"AUDIO","tokenCount":20}],"candidatesTokensDetails":[{"modality":"AUDIO","tokenCount":40}]}`,
+			&llm.Usage{Input: 80, CacheRead: 20, Output: 40, AudioInput: 30, AudioOutput: 40},
+		},
+		"more sound than there is": {
+			`{"promptTokenCount":10,"candidatesTokenCount":1,"promptTokensDetails":[{"modality":"AUDIO","tokenCount":500}],"candidatesTokensDetails":[{"modality":"AUDIO","tokenCount":500}]}`,
+			&llm.Usage{Input: 10, Output: 1, AudioInput: 10, AudioOutput: 1},
+		},
+		"the total tells the rest":   {`{"promptTokenCount":10,"thoughtsTokenCount":5,"totalTokenCount":22}`, &llm.Usage{Input: 10, Output: 12, Reasoning: 5}},
+		"more cached than there was": {`{"promptTokenCount":10,"cachedContentTokenCount":90,"candidatesTokenCount":1}`, &llm.Usage{CacheRead: 10, Output: 1}},
+		"numbers as texts":           {`{"promptTokenCount":"10","candidatesTokenCount":"2"}`, &llm.Usage{Input: 10, Output: 2}},
+		"the tier at Vertex":         {`{"promptTokenCount":1,"candidatesTokenCount":2,"trafficType":"ON_DEMAND_PRIORITY"}`, &llm.Usage{Input: 1, Output: 2, ServiceTier: "priority"}},
+		"flex at Vertex":             {`{"promptTokenCount":1,"candidatesTokenCount":2,"trafficType":"ON_DEMAND_FLEX"}`, &llm.Usage{Input: 1, Output: 2, ServiceTier: "flex"}},
+		"the tier at AI Studio":      {`{"promptTokenCount":1,"candidatesTokenCount":2,"serviceTier":"SERVICE_TIER_FLEX"}`, &llm.Usage{Input: 1, Output: 2, ServiceTier: "flex"}},
+		"negative":                   {`{"promptTokenCount":-1,"candidatesTokenCount":2}`, nil},
+		"absurd":                     {`{"promptTokenCount":1e300,"candidatesTokenCount":2}`, nil},
+		"half a token":               {`{"promptTokenCount":1.5}`, nil},
+		"nonsense":                   {`{"promptTokenCount":{}}`, nil},
+		"nulls":                      {`{"promptTokenCount":null,"cachedContentTokenCount":null}`, nil},
+		"nothing":                    {`{}`, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var m usageMetadata
+			if err := json.Unmarshal([]byte(tc.raw), &m); err != nil {
+				t.Fatal(err)
+			}
+			u, ok := m.usage()
+			if ok != (tc.want != nil) {
+				t.Fatalf("usable: %v, %+v", ok, u)
+			}
+			if tc.want == nil {
+				return
+			}
+			if diff := cmp.Diff(*tc.want, u); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAbsurdUsageIsWarnedOf(t *testing.T) {
+	t.Parallel()
+	_, warnings, err := told(strings.NewReader(`{"candidates":[{"finishReason":"STOP","content":{"parts":[{"executableCode":{}},{"inlineData":{}}]}}],"usageMetadata":{"promptTokenCount":-5}}`), PieceOptions{})
+	if err != nil || len(warnings) != 2 {
+		t.Errorf("warned %q, %v", warnings, err)
+	}
+}
+
+func FuzzPieces(f *testing.F) {
+	f.Add(events(`{"candidates":[{"content":{"parts":[{"text":"a"},{"functionCall":{"name":"f","args":{}}}]},"finishReason":"STOP"}]}`), true)
+	f.Add(`{"candidates":[{"index":1,"finishReason":"SAFETY"}],"usageMetadata":{"promptTokenCount":1,"promptTokensDetails":[{"tokenCount":"x"}]}}`, false)
+	f.Add(`[{"error":{"code":429,"details":[{"@type":"RetryInfo","retryDelay":"1s"}]}}]`, true)
+	f.Add("event: error\ndata: x\n\n", true)
+	f.Fuzz(func(t *testing.T, body string, stream bool) {
+		finished, begun, ended := 0, false, false
+		for p, err := range Pieces(strings.NewReader(body), PieceOptions{Stream: stream, MaxAnswer: 1 << 20, Custom: func(string) bool { return true }}) {
+			if ended {
+				t.Fatal("something follows the error")
+			}
+			if err != nil {
+				ended = true
+				continue
+			}
+			begun = begun || p.Kind == llm.BeginPiece
+			if !begun {
+				t.Fatalf("%+v comes before the beginning", p)
+			}
+			if p.Kind == llm.FinishPiece {
+				finished++
+			}
+			if p.Kind == llm.UsagePiece && (p.Usage.Input < 0 || p.Usage.AudioInput > p.Usage.Input || p.Usage.Reasoning > p.Usage.Output || p.Usage.AudioOutput > p.Usage.Output) {
+				t.Fatalf("usage %+v", p.Usage)
+			}
+		}
+		if !ended && finished == 0 {
+			t.Fatal("ended as if complete")
+		}
+	})
+}

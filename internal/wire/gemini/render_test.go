@@ -1,0 +1,203 @@
+package gemini
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/llm"
+)
+
+func text1(s string) llm.Part { return llm.Part{Kind: llm.TextPart, Text: s} }
+
+func user(parts ...llm.Part) llm.Message { return llm.Message{Role: llm.User, Parts: parts} }
+
+func model(parts ...llm.Part) llm.Message { return llm.Message{Role: llm.Assistant, Parts: parts} }
+
+func call(id, name, arguments string) llm.Part {
+	return llm.Part{Kind: llm.CallPart, Call: &llm.ToolCall{ID: id, Name: name, Arguments: arguments}}
+}
+
+func result(id, said string) llm.Part {
+	return llm.Part{Kind: llm.ResultPart, Result: &llm.ToolResult{ID: id, Parts: []llm.Part{text1(said)}}}
+}
+
+func media(kind llm.PartKind, m llm.Media) llm.Part { return llm.Part{Kind: kind, Media: &m} }
+
+var newestTraits = TraitsOf("gemini-3.8-flash")
+
+// rendered is the body with one member taken out of it, and the warnings.
+func rendered(t *testing.T, conv llm.Conversation, o RenderOptions, member string) (string, []string) {
+	t.Helper()
+	body, warnings, err := Render(&conv, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, ok := readMembers(body)
+	if !ok {
+		t.Fatalf("no object: %s", body)
+	}
+	return string(m.get(member)), warnings
+}
+
+func TestContents(t *testing.T) {
+	t.Parallel()
+	sealed := llm.Part{Kind: llm.ThinkingPart, Thinking: &llm.Thinking{Text: "hm", Signature: "seal", Provider: "g"}}
+	foreign := llm.Part{Kind: llm.ThinkingPart, Thinking: &llm.Thinking{Text: "hm", Signature: "no", Provider: "anthropic"}}
+	own := llm.Part{Kind: llm.CallPart, Call: &llm.ToolCall{ID: "1", Name: "f", Arguments: "{}", Signature: "mine", Provider: "g"}}
+	other := llm.Part{Kind: llm.CallPart, Call: &llm.ToolCall{ID: "1", Name: "f", Arguments: "{}", Signature: "theirs", Provider: "x"}}
+	for name, tc := range map[string]struct {
+		said   []llm.Message
+		traits Traits
+		want   string
+	}{
+		"neighbours of one side are one turn, and empty texts are nothing": {
+			[]llm.Message{user(text1("a")), user(text1(""), text1("b")), model(text1("")), model(text1("c"))},
+			Traits{},
+			`[{"role":"user","parts":[{"text":"a"},{"text":"b"}]},{"role":"model","parts":[{"text":"c"}]}]`,
+		},
+		"results go in the order of their calls, before what the user says": {
+			[]llm.Message{user(text1("a")), model(call("1", "f", `{"x": 1.50}`), call("2", "g", "")), user(text1("b"), result("2", `{"z":1,"a":2}`), result("1", "[1]"))},
+			Traits{},
+			`[{"role":"user","parts":[{"text":"a"}]},{"role":"model","parts":[{"functionCall":{"name":"f","args":{"x":1.50}}},{"functionCall":{"name":"g","args":{}}}]},` +
+				`{"role":"user","parts":[{"functionResponse":{"name":"f","response":{"output":"[1]"}}},{"functionResponse":{"name":"g","response":{"z":1,"a":2}}}]},{"role":"user","parts":[{"text":"b"}]}]`,
+		},
+		"arguments that are no object": {
+			[]llm.Message{user(text1("a")), model(call("1", "f", `{"x":`), call("2", "f", `null`))},
+			Traits{},
+			`[{"role":"user","parts":[{"text":"a"}]},{"role":"model","parts":[{"functionCall":{"name":"f","args":{"arguments":"{\"x\":"}}},{"functionCall":{"name":"f","args":{}}}]}]`,
+		},
+		"a result that failed, with a name of its own": {
+			[]llm.Message{user(llm.Part{Kind: llm.ResultPart, Result: &llm.ToolResult{ID: "9", Name: "f", Failed: true, Parts: []llm.Part{text1("no"), text1("way")}}})},
+			Traits{},
+			`[{"role":"user","parts":[{"functionResponse":{"name":"f","response":{"error":"no\nway"}}}]}]`,
+		},
+		"a result with a picture": {
+			[]llm.Message{user(llm.Part{Kind: llm.ResultPart, Result: &llm.ToolResult{Name: "f", Parts: []llm.Part{media(llm.ImagePart, llm.Media{Type: "image/png", Data: "AA=="})}}})},
+			Traits{},
+			`[{"role":"user","parts":[{"functionResponse":{"name":"f","response":{"output":""}}},{"inlineData":{"mimeType":"image/png","data":"AA=="}}]}]`,
+		},
+		"the seal of thinking goes on the text behind it": {
+			[]llm.Message{user(text1("a")), model(sealed, text1("b"), text1("c"))},
+			Traits{},
+			`[{"role":"user","parts":[{"text":"a"}]},{"role":"model","parts":[{"text":"b","thoughtSignature":"seal"},{"text":"c"}]}]`,
+		},
+		"or on the last text": {
+			[]llm.Message{user(text1("a")), model(text1("b"), sealed)},
+			Traits{},
+			`[{"role":"user","parts":[{"text":"a"}]},{"role":"model","parts":[{"text":"b","thoughtSignature":"seal"}]}]`,
+		},
+		"or on an empty one": {
+			[]llm.Message{user(text1("a")), model(sealed, own)},
+			Traits{},
+			`[{"role":"user","parts":[{"text":"a"}]},{"role":"model","parts":[{"functionCall":{"name":"f","args":{}},"thoughtSignature":"mine"},{"text":"","thoughtSignature":"seal"}]}]`,
+		},
+		"thinking of others is not sent": {
+			[]llm.Message{user(text1("a")), model(foreign, text1("b"))},
+			Traits{},
+			`[{"role":"user","parts":[{"text":"a"}]},{"role":"model","parts":[{"text":"b"}]}]`,
+		},
+		"a model that needs no seals gets none of others": {
+			[]llm.Message{user(text1("a")), model(other)},
+			Traits{},
+			`[{"role":"user","parts":[{"text":"a"}]},{"role":"model","parts":[{"functionCall":{"name":"f","args":{}}}]}]`,
+		},
+		"one that does gets a stand-in on the first call": {
+			[]llm.Message{user(text1("a")), model(other, call("2", "g", ""))},
+			Traits{NeedsSeals: true, CallIDs: true},
+			`[{"role":"user","parts":[{"text":"a"}]},{"role":"model","parts":[{"functionCall":{"id":"1","name":"f","args":{}},"thoughtSignature":"skip_thought_signature_validator"},{"functionCall":{"id":"2","name":"g","args":{}}}]}]`,
+		},
+		"media": {
+			[]llm.Message{user(
+				media(llm.ImagePart, llm.Media{URL: "https://x.test/a.JPG?b=1"}), media(llm.FilePart, llm.Media{FileID: "files/abc", Type: "application/pdf"}),
+				media(llm.AudioPart, llm.Media{Data: "SUQz", Type: "application/octet-stream"}), media(llm.FilePart, llm.Media{URL: "gs://b/f.txt"}),
+				media(llm.ImagePart, llm.Media{Data: "AA==", Type: "IMAGE/PNG; x=y"}),
+			)},
+			newestTraits,
+			`[{"role":"user","parts":[{"fileData":{"mimeType":"image/jpeg","fileUri":"https://x.test/a.JPG?b=1"}},{"fileData":{"mimeType":"application/pdf","fileUri":"files/abc"}},` +
+				`{"inlineData":{"mimeType":"audio/mp3","data":"SUQz"}},{"fileData":{"mimeType":"text/plain","fileUri":"gs://b/f.txt"}},{"inlineData":{"mimeType":"image/png","data":"AA=="}}]}]`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, _ := rendered(t, llm.Conversation{Messages: tc.said}, RenderOptions{Traits: tc.traits, Provider: "g"}, "contents")
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestInstructions(t *testing.T) {
+	t.Parallel()
+	system := llm.Message{Role: llm.System, Parts: []llm.Part{text1("Be brief.")}}
+	for name, tc := range map[string]struct {
+		said   []llm.Message
+		traits Traits
+		want   string
+	}{
+		"stand apart, wherever they stood": {
+			[]llm.Message{user(text1("a")), system, system},
+			Traits{},
+			`{"systemInstruction":{"parts":[{"text":"Be brief."},{"text":"Be brief."}]},"contents":[{"role":"user","parts":[{"text":"a"}]}]}`,
+		},
+		"come first where there is no such place": {
+			[]llm.Message{user(text1("a")), system},
+			Traits{NoSystem: true},
+			`{"contents":[{"role":"user","parts":[{"text":"Be brief."},{"text":"a"}]}]}`,
+		},
+		"also before the model": {
+			[]llm.Message{system, model(text1("a"))},
+			Traits{NoSystem: true},
+			`{"contents":[{"role":"user","parts":[{"text":"Be brief."}]},{"role":"model","parts":[{"text":"a"}]}]}`,
+		},
+		"alone are what the user says": {
+			[]llm.Message{system},
+			Traits{},
+			`{"contents":[{"role":"user","parts":[{"text":"Be brief."}]}]}`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			body, _, err := Render(&llm.Conversation{Messages: tc.said}, RenderOptions{Traits: tc.traits})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, string(body)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestWhatCannotBeSentIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, said := range map[string]llm.Message{
+		"a result without its call":      user(result("lost", "x")),
+		"a picture by URL":               user(media(llm.ImagePart, llm.Media{URL: "https://x.test/a.png"})),
+		"a picture of unknown type":      user(media(llm.ImagePart, llm.Media{URL: "https://x.test/a"})),
+		"bytes of unknown type":          user(media(llm.FilePart, llm.Media{Data: "AAAA"})),
+		"a file of another provider":     user(media(llm.FilePart, llm.Media{FileID: "file-abc", Name: "a.pdf"})),
+		"a picture in a result":          user(llm.Part{Kind: llm.ResultPart, Result: &llm.ToolResult{Name: "f", Parts: []llm.Part{media(llm.ImagePart, llm.Media{})}}}),
+		"a picture that the model spoke": model(media(llm.ImagePart, llm.Media{})),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, _, err := Render(&llm.Conversation{Messages: []llm.Message{said}}, RenderOptions{})
+			if e := llm.AsError(err); err == nil || e.Kind != llm.CannotExpress || e.Param != "messages" {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+	endless := json.RawMessage(strings.Repeat(`{"items":`, 100) + `{}` + strings.Repeat(`}`, 100))
+	for param, conv := range map[string]llm.Conversation{
+		"tools":           {Tools: []llm.Tool{{Name: "f", Schema: json.RawMessage(`{"properties":{"a":` + string(endless) + `}}`)}}},
+		"response_format": {Output: llm.Output{Kind: llm.OutputSchema, Schema: endless}},
+	} {
+		if _, _, err := Render(&conv, RenderOptions{}); llm.AsError(err).Param != param {
+			t.Errorf("%s: %v", param, err)
+		}
+	}
+}

@@ -1,0 +1,379 @@
+package gemini
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+)
+
+// Bounds of a schema once everything it refers to stands in its place.
+const (
+	maxNodes     = 3000
+	maxDepth     = 40
+	maxWork      = 8 << 20 // bytes looked at
+	maxRecursion = 2       // how often a schema may stand inside itself
+)
+
+// schema is the part of OpenAPI's schema object that the API takes.
+type schema struct {
+	Type        string          `json:"type,omitempty"`
+	Format      string          `json:"format,omitempty"`
+	Title       string          `json:"title,omitempty"`
+	Description string          `json:"description,omitempty"`
+	Nullable    bool            `json:"nullable,omitempty"`
+	Enum        []string        `json:"enum,omitempty"`
+	Pattern     string          `json:"pattern,omitempty"`
+	MinLength   json.RawMessage `json:"minLength,omitempty"`
+	MaxLength   json.RawMessage `json:"maxLength,omitempty"`
+	Minimum     json.RawMessage `json:"minimum,omitempty"`
+	Maximum     json.RawMessage `json:"maximum,omitempty"`
+	MinItems    json.RawMessage `json:"minItems,omitempty"`
+	MaxItems    json.RawMessage `json:"maxItems,omitempty"`
+	Items       *schema         `json:"items,omitempty"`
+	Properties  properties      `json:"properties,omitempty"`
+	Required    []string        `json:"required,omitempty"`
+	Ordering    []string        `json:"propertyOrdering,omitempty"`
+	AnyOf       []*schema       `json:"anyOf,omitempty"`
+}
+
+type property struct {
+	name   string
+	schema *schema
+}
+
+// properties keep the caller's order: models generate members in it.
+type properties []property
+
+// MarshalJSON writes an object.
+func (p properties) MarshalJSON() ([]byte, error) {
+	out := []byte{'{'}
+	for i, one := range p {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		name, err := encode(one.name)
+		if err != nil {
+			return nil, err
+		}
+		value, err := encode(one.schema)
+		if err != nil {
+			return nil, err
+		}
+		out = append(append(append(out, name...), ':'), value...)
+	}
+	return append(out, '}'), nil
+}
+
+// noArguments reports a schema that describes an object without members: the API wants it left out.
+func noArguments(raw json.RawMessage) bool {
+	m, ok := readMembers(raw)
+	if !ok {
+		return true
+	}
+	if inner, _ := readMembers(m.get("properties")); len(inner) > 0 {
+		return false
+	}
+	for _, key := range []string{"$ref", "anyOf", "oneOf", "allOf"} {
+		if m.get(key) != nil {
+			return false
+		}
+	}
+	kind := text(m.get("type"))
+	return kind == "" || kind == "object"
+}
+
+// convertSchema writes JSON Schema as the OpenAPI subset: references stand in their place, type lists become nullable or
+// alternatives, constants become enums, and what the subset does not know is dropped. lost says what of weight was.
+// ordered asks for the order of members to be said in so many words, which answers need.
+func convertSchema(raw json.RawMessage, ordered bool) (out json.RawMessage, lost []string, err error) {
+	c := converter{root: raw, ordered: ordered, found: map[string]members{}}
+	s := c.convert(raw, nil)
+	if c.err != nil {
+		return nil, nil, c.err
+	}
+	out, err = encode(s)
+	return out, c.lost, err
+}
+
+type converter struct {
+	root    json.RawMessage
+	ordered bool
+	nodes   int
+	work    int
+	found   map[string]members // objects on the way to references, by their pointer
+	lost    []string
+	err     error
+}
+
+func (c *converter) lose(what string) {
+	if !slices.Contains(c.lost, what) {
+		c.lost = append(c.lost, what)
+	}
+}
+
+var errTooLarge = errors.New("it is too large once its references are written out")
+
+// convert writes one schema. trail holds the references that led here, one for each step down.
+func (c *converter) convert(raw json.RawMessage, trail []string) *schema {
+	c.nodes++
+	c.work += len(raw)
+	if c.nodes > maxNodes || c.work > maxWork || len(trail) > maxDepth {
+		c.err = errTooLarge
+	}
+	if c.err != nil {
+		return &schema{}
+	}
+	m, ok := readMembers(raw)
+	if !ok || len(m) == 0 {
+		return &schema{Type: "string"} // anything: the subset has no word for it
+	}
+	s := &schema{}
+	if ref := text(m.get("$ref")); ref != "" {
+		s = c.refer(ref, trail)
+	}
+	down := append(slices.Clip(trail), "")
+	for _, raw := range readList(m.get("allOf")) {
+		s.merge(c.convert(raw, down))
+	}
+	c.typed(s, m, down)
+	c.alternatives(s, m, down)
+	s.describe(m)
+	return c.finished(s)
+}
+
+// refer puts what a reference means in its place, unless it stands inside itself too often.
+func (c *converter) refer(ref string, trail []string) *schema {
+	met := 0
+	for _, r := range trail {
+		if r == ref {
+			met++
+		}
+	}
+	if met >= maxRecursion {
+		c.lose("a schema that holds itself was cut off")
+		return &schema{Type: "object"}
+	}
+	target, ok := c.resolve(ref)
+	if !ok {
+		c.lose("the reference " + plain(ref) + " leads nowhere")
+		return &schema{Type: "string"}
+	}
+	return c.convert(target, append(slices.Clip(trail), ref))
+}
+
+// typed writes the constraints of the schema's type, or one alternative for each of several types.
+func (c *converter) typed(s *schema, m members, trail []string) {
+	kinds := c.kinds(s, m)
+	switch len(kinds) {
+	case 0:
+	case 1:
+		c.constrain(s, kinds[0], m, trail)
+	default:
+		for _, kind := range kinds {
+			one := &schema{}
+			c.constrain(one, kind, m, trail)
+			s.AnyOf = append(s.AnyOf, c.finished(one))
+		}
+	}
+	c.enumerate(s, m)
+}
+
+// kinds are the types that the schema names or shows.
+func (c *converter) kinds(s *schema, m members) []string {
+	var kinds []string
+	if kind := text(m.get("type")); kind != "" {
+		kinds = []string{kind}
+	}
+	for _, raw := range readList(m.get("type")) {
+		kinds = append(kinds, text(raw))
+	}
+	if slices.Contains(kinds, "null") {
+		s.Nullable = true
+		kinds = slices.DeleteFunc(kinds, func(k string) bool { return k == "null" })
+		if len(kinds) == 0 && len(s.AnyOf) == 0 {
+			kinds = []string{"string"}
+		}
+	}
+	if len(kinds) == 0 {
+		switch {
+		case m.get("properties") != nil:
+			kinds = []string{"object"}
+		case m.get("items") != nil || m.get("prefixItems") != nil:
+			kinds = []string{"array"}
+		}
+	}
+	return kinds
+}
+
+// formats are those that the API does not refuse.
+var formats = []string{"enum", "date-time", "float", "double", "int32", "int64"}
+
+func (c *converter) constrain(s *schema, kind string, m members, trail []string) {
+	s.Type = kind
+	if format := text(m.get("format")); slices.Contains(formats, format) {
+		s.Format = format
+	}
+	switch kind {
+	case "object":
+		c.object(s, m, trail)
+	case "array":
+		s.MinItems, s.MaxItems = number(m.get("minItems")), number(m.get("maxItems"))
+		s.Items = c.items(m, trail)
+	case "string":
+		s.MinLength, s.MaxLength = number(m.get("minLength")), number(m.get("maxLength"))
+		s.Pattern = text(m.get("pattern"))
+	case "integer", "number":
+		s.Minimum, s.Maximum = number(m.get("minimum")), number(m.get("maximum"))
+	}
+}
+
+func (c *converter) object(s *schema, m members, trail []string) {
+	inner, _ := readMembers(m.get("properties"))
+	for _, p := range inner {
+		s.Properties = append(s.Properties, property{p.name, c.convert(p.value, trail)})
+	}
+	for _, raw := range readList(m.get("required")) {
+		s.Required = append(s.Required, text(raw))
+	}
+}
+
+// items is what a list holds. A list of fixed places becomes one of their alternatives; the subset wants some type.
+func (c *converter) items(m members, trail []string) *schema {
+	places := append(readList(m.get("prefixItems")), readList(m.get("items"))...)
+	if len(places) == 0 {
+		return c.convert(m.get("items"), trail)
+	}
+	c.lose("a list with fixed places became one of alternatives")
+	one := &schema{}
+	for _, place := range places {
+		one.AnyOf = append(one.AnyOf, c.convert(place, trail))
+	}
+	return c.finished(one)
+}
+
+// enumerate writes enum and const. The subset enumerates texts only.
+func (c *converter) enumerate(s *schema, m members) {
+	values := readList(m.get("enum"))
+	if value := m.get("const"); value != nil {
+		values = []json.RawMessage{value}
+	}
+	var texts, others []string
+	for _, raw := range values {
+		switch {
+		case string(raw) == "null":
+			s.Nullable = true
+		case raw[0] == '"':
+			texts = append(texts, text(raw))
+		default:
+			others = append(others, string(raw))
+		}
+	}
+	if len(others) > 0 {
+		s.Description = strings.TrimSpace("One of: " + strings.Join(append(texts, others...), ", ") + ". " + s.Description)
+		if s.Type == "" && len(s.AnyOf) == 0 {
+			s.Type = kindOf(others[0])
+		}
+		return
+	}
+	if len(texts) > 0 && (s.Type == "" || s.Type == "string") {
+		s.Type, s.Enum = "string", texts
+	}
+}
+
+func kindOf(raw string) string {
+	switch {
+	case raw == "true" || raw == "false":
+		return "boolean"
+	case strings.ContainsAny(raw, ".eE"):
+		return "number"
+	case raw[0] == '{':
+		return "object"
+	}
+	return "integer"
+}
+
+// alternatives writes anyOf and oneOf. Where null is one of them, the rest is nullable.
+func (c *converter) alternatives(s *schema, m members, trail []string) {
+	list := append(readList(m.get("anyOf")), readList(m.get("oneOf"))...)
+	var options []*schema
+	for _, raw := range list {
+		if inner, ok := readMembers(raw); ok && text(inner.get("type")) == "null" {
+			s.Nullable = true
+			continue
+		}
+		options = append(options, c.convert(raw, trail))
+	}
+	switch {
+	case len(options) == 0:
+	case len(options) == 1:
+		s.merge(options[0])
+	case len(s.Properties) > 0:
+		c.lose("alternatives beside members were dropped")
+	default:
+		s.Type = ""
+		s.AnyOf = options
+	}
+}
+
+// describe writes the title and the description, which win over those of what the schema refers to.
+func (s *schema) describe(m members) {
+	if title := text(m.get("title")); title != "" {
+		s.Title = title
+	}
+	description := text(m.get("description"))
+	if description == "" {
+		return
+	}
+	if said := s.Description; strings.HasPrefix(said, "One of: ") {
+		description += " " + said
+	}
+	s.Description = description
+}
+
+// finished gives a schema what the API insists on: a type, and names in required that there are.
+func (c *converter) finished(s *schema) *schema {
+	if s.Type == "" && len(s.AnyOf) == 0 {
+		s.Type = "string"
+	}
+	if s.Type == "array" && s.Items == nil {
+		s.Items = &schema{Type: "string"}
+	}
+	names := make([]string, len(s.Properties))
+	for i, p := range s.Properties {
+		names[i] = p.name
+	}
+	s.Required = slices.DeleteFunc(s.Required, func(name string) bool { return !slices.Contains(names, name) })
+	if c.ordered && len(names) > 1 {
+		s.Ordering = names
+	}
+	return s
+}
+
+// merge adds what another schema demands too.
+func (s *schema) merge(o *schema) {
+	for _, p := range o.Properties {
+		s.Properties = slices.DeleteFunc(s.Properties, func(q property) bool { return q.name == p.name })
+		s.Properties = append(s.Properties, p)
+	}
+	s.Required = append(s.Required, o.Required...)
+	rest := *o
+	rest.Properties, rest.Required = s.Properties, s.Required
+	rest.Nullable = s.Nullable || o.Nullable
+	if o.Type == "" || o.Type == "string" && s.Type != "" {
+		rest.Type = s.Type // the other said nothing of its own
+	}
+	if len(s.Properties) > 0 {
+		rest.AnyOf = nil
+	}
+	if rest.Items == nil {
+		rest.Items = s.Items
+	}
+	if rest.Enum == nil {
+		rest.Enum = s.Enum
+	}
+	if rest.Description == "" {
+		rest.Description = s.Description
+	}
+	*s = rest
+}

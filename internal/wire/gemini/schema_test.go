@@ -1,0 +1,137 @@
+package gemini
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestSchemaBecomesTheSubset(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct{ in, want string }{
+		"members keep their order": {
+			`{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"number"}},"required":["z"]}`,
+			`{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"number"}},"required":["z"]}`,
+		},
+		"what the subset does not know is dropped": {
+			`{"$schema":"x","$id":"y","type":"object","additionalProperties":false,"minProperties":1,"properties":{"a":{"type":"string","default":"x","contentEncoding":"base64","examples":["e"]}}}`,
+			`{"type":"object","properties":{"a":{"type":"string"}}}`,
+		},
+		"a reference stands in its place, with its own description": {
+			`{"type":"object","properties":{"a":{"$ref":"#/$defs/n","description":"mine"},"b":{"$ref":"#/definitions/x~1y"}},"$defs":{"n":{"type":"integer","description":"theirs"}},"definitions":{"x/y":{"type":"boolean"}}}`,
+			`{"type":"object","properties":{"a":{"type":"integer","description":"mine"},"b":{"type":"boolean"}}}`,
+		},
+		"a constant is an enum of one":       {`{"const":"ship"}`, `{"type":"string","enum":["ship"]}`},
+		"numbers are enumerated in words":    {`{"type":"integer","enum":[1,2],"description":"Which."}`, `{"type":"integer","description":"Which. One of: 1, 2."}`},
+		"a constant that is a number":        {`{"const":2.5}`, `{"type":"number","description":"One of: 2.5."}`},
+		"a constant that is true":            {`{"const":true}`, `{"type":"boolean","description":"One of: true."}`},
+		"an enum with null":                  {`{"enum":["a",null]}`, `{"type":"string","nullable":true,"enum":["a"]}`},
+		"a type or null":                     {`{"type":["string","null"],"maxLength":3}`, `{"type":"string","nullable":true,"maxLength":3}`},
+		"several types":                      {`{"type":["string","array"],"items":{"type":"number"}}`, `{"anyOf":[{"type":"string"},{"type":"array","items":{"type":"number"}}]}`},
+		"null alone":                         {`{"type":"null"}`, `{"type":"string","nullable":true}`},
+		"an alternative to null":             {`{"anyOf":[{"type":"integer","minimum":0},{"type":"null"}],"title":"T"}`, `{"type":"integer","title":"T","nullable":true,"minimum":0}`},
+		"alternatives":                       {`{"oneOf":[{"type":"integer"},{"type":"string"}],"description":"d"}`, `{"description":"d","anyOf":[{"type":"integer"},{"type":"string"}]}`},
+		"all of several":                     {`{"allOf":[{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]},{"properties":{"b":{"type":"string"}},"required":["b"]}]}`, `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}},"required":["a","b"]}`},
+		"all of a reference":                 {`{"allOf":[{"$ref":"#/$defs/a"}],"description":"d","$defs":{"a":{"type":"object","properties":{"x":{"type":"string"}}}}}`, `{"type":"object","description":"d","properties":{"x":{"type":"string"}}}`},
+		"formats that are refused":           {`{"type":"object","properties":{"a":{"type":"string","format":"uuid"},"b":{"type":"string","format":"date-time"},"c":{"type":"integer","format":"int64"}}}`, `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string","format":"date-time"},"c":{"type":"integer","format":"int64"}}}`},
+		"required names that there are":      {`{"type":"object","properties":{"a":{"type":"string"}},"required":["a","ghost"]}`, `{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`},
+		"a list of anything":                 {`{"type":"array","minItems":1,"maxItems":3}`, `{"type":"array","minItems":1,"maxItems":3,"items":{"type":"string"}}`},
+		"a list with fixed places":           {`{"type":"array","prefixItems":[{"type":"string"},{"type":"number"}]}`, `{"type":"array","items":{"anyOf":[{"type":"string"},{"type":"number"}]}}`},
+		"anything":                           {`{"type":"object","properties":{"a":{},"b":true}}`, `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}}}`},
+		"an object inside without members":   {`{"type":"object","properties":{"a":{"type":"object"}}}`, `{"type":"object","properties":{"a":{"type":"object"}}}`},
+		"members show that it is an object":  {`{"properties":{"a":{"type":"string"}}}`, `{"type":"object","properties":{"a":{"type":"string"}}}`},
+		"bounds are passed as written":       {`{"type":"number","minimum":0.10,"maximum":1e3,"exclusiveMinimum":0}`, `{"type":"number","minimum":0.10,"maximum":1e3}`},
+		"bounds that are no numbers":         {`{"type":"number","minimum":"0"}`, `{"type":"number"}`},
+		"alternatives beside members":        {`{"type":"object","properties":{"a":{"type":"string"}},"anyOf":[{"required":["a"]},{"required":["b"]}]}`, `{"type":"object","properties":{"a":{"type":"string"}}}`},
+		"a reference that leads nowhere":     {`{"$ref":"#/nowhere"}`, `{"type":"string"}`},
+		"a reference into another document":  {`{"$ref":"https://x.test/s"}`, `{"type":"string"}`},
+		"texts are not escaped for browsers": {`{"type":"string","description":"a<b"}`, `{"type":"string","description":"a<b"}`},
+		"a schema that holds itself": {
+			`{"type":"object","properties":{"next":{"$ref":"#"}}}`,
+			`{"type":"object","properties":{"next":{"type":"object","properties":{"next":{"type":"object","properties":{"next":{"type":"object"}}}}}}}`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, _, err := convertSchema(json.RawMessage(tc.in), false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, string(got)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestSchemaOfAnAnswerSaysItsOrder(t *testing.T) {
+	t.Parallel()
+	got, _, err := convertSchema(json.RawMessage(`{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"object","properties":{"y":{"type":"string"},"b":{"type":"string"}}}}}`), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, order := range []string{`"propertyOrdering":["z","a"]`, `"propertyOrdering":["y","b"]`} {
+		if !strings.Contains(string(got), order) {
+			t.Errorf("no %s in %s", order, got)
+		}
+	}
+}
+
+func TestSchemaTellsWhatItLost(t *testing.T) {
+	t.Parallel()
+	_, lost, err := convertSchema(json.RawMessage(`{"type":"object","properties":{"a":{"$ref":"#/x"},"b":{"$ref":"#"},"c":{"prefixItems":[{}]}},"oneOf":[{},{}]}`), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"leads nowhere", "holds itself", "fixed places", "beside members"} {
+		if !strings.Contains(strings.Join(lost, "; "), want) {
+			t.Errorf("%q does not tell of %q", lost, want)
+		}
+	}
+}
+
+// References may name each other so that written out they fill the memory.
+func TestSchemaIsBoundedOnceWrittenOut(t *testing.T) {
+	t.Parallel()
+	var bomb strings.Builder
+	bomb.WriteString(`{"$ref":"#/$defs/d0","$defs":{`)
+	for i := range 30 {
+		fmt.Fprintf(&bomb, `"d%d":{"type":"object","properties":{"x":{"$ref":"#/$defs/d%d"},"y":{"$ref":"#/$defs/d%d"}}},`, i, i+1, i+1)
+	}
+	bomb.WriteString(`"d30":{}}}`)
+	deep := strings.Repeat(`{"items":`, 200) + `{}` + strings.Repeat(`}`, 200)
+	long := `{"properties":{` + strings.Repeat(`"p":{"$ref":"#/d"},`, 100) + `"q":{}},"d":{"description":"` + strings.Repeat("x", 1<<20) + `"}}`
+	for name, in := range map[string]string{"a bomb": bomb.String(), "deep": deep, "long": long} {
+		if _, _, err := convertSchema(json.RawMessage(in), false); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+func TestSchemasWithoutArgumentsAreLeftOut(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]bool{
+		``: true, `null`: true, `{}`: true, `{"type":"object"}`: true, `{"type":"object","properties":{}}`: true, `true`: true,
+		`{"type":"object","properties":{"a":{}}}`: false, `{"$ref":"#/$defs/a"}`: false, `{"type":"string"}`: false,
+	} {
+		if got := noArguments(json.RawMessage(in)); got != want {
+			t.Errorf("%s: %v", in, got)
+		}
+	}
+}
+
+func FuzzSchema(f *testing.F) {
+	f.Add(`{"type":["string","null"],"enum":["a",1]}`)
+	f.Add(`{"$ref":"#/$defs/a","$defs":{"a":{"allOf":[{"$ref":"#"}]}}}`)
+	f.Add(`{"type":"array","items":[{},true]}`)
+	f.Add(`{"anyOf":[{"const":{}},{"properties":{"a":1}}]}`)
+	f.Fuzz(func(t *testing.T, in string) {
+		out, _, err := convertSchema(json.RawMessage(in), true)
+		if err == nil && !isObject(out) {
+			t.Errorf("%q became %q", in, out)
+		}
+	})
+}

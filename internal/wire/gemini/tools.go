@@ -1,0 +1,89 @@
+package gemini
+
+import (
+	"encoding/json"
+	"slices"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/wire/show"
+)
+
+// customInput is the one argument of a tool that takes free text: the format knows only functions.
+const customInput = "input"
+
+var customSchema = json.RawMessage(`{"type":"object","properties":{"input":{"type":"string"}},"required":["input"]}`)
+
+// tools declares what the model may call.
+func (r *renderer) tools() error {
+	var declared []function
+	for _, t := range r.conv.Tools {
+		if t.Hosted != "" {
+			r.warn("the tool %s was left out: it runs at another provider.", show.Quote(t.Hosted))
+			continue
+		}
+		if r.conv.ToolChoice.Mode == llm.ChoiceAuto && len(r.conv.ToolChoice.Names) > 0 && !slices.Contains(r.conv.ToolChoice.Names, t.Name) {
+			continue // the format restricts a choice only where a tool must be called
+		}
+		f, err := r.function(t)
+		if err != nil {
+			return err
+		}
+		declared = append(declared, f)
+	}
+	if len(declared) == 0 {
+		return nil
+	}
+	r.out.Tools = []tools{{Functions: declared}}
+	r.out.Choice = r.choice()
+	if p := r.conv.ParallelTools; p != nil && !*p {
+		r.warn("parallel_tool_calls was left out: Gemini may call several tools at once.")
+	}
+	return nil
+}
+
+func (r *renderer) function(t llm.Tool) (function, error) {
+	f := function{Name: t.Name, Description: t.Description}
+	schema := t.Schema
+	if t.Custom {
+		schema = customSchema
+		if t.Format != nil {
+			r.warn("the grammar of tool %s was left out: Gemini does not take it.", show.Quote(t.Name))
+		}
+	}
+	if noArguments(schema) {
+		return f, nil
+	}
+	if r.o.Traits.JSONSchema {
+		f.JSONSchema = schema
+		return f, nil
+	}
+	subset, err := r.subset("tools", schema, false)
+	f.Parameters = subset
+	return f, err
+}
+
+// subset converts a schema for models that take only the OpenAPI subset.
+func (r *renderer) subset(param string, schema json.RawMessage, ordered bool) (json.RawMessage, error) {
+	out, lost, err := convertSchema(schema, ordered)
+	if err != nil {
+		return nil, invalid(param, "A schema cannot be written for this model: %v.", err)
+	}
+	for _, what := range lost {
+		r.warn("a schema was simplified: %s.", what)
+	}
+	return out, nil
+}
+
+func (r *renderer) choice() *toolConfig {
+	choice := r.conv.ToolChoice
+	switch choice.Mode {
+	case llm.ChoiceAuto:
+		return &toolConfig{calling{Mode: "AUTO"}}
+	case llm.ChoiceMust:
+		return &toolConfig{calling{Mode: "ANY", Names: choice.Names}}
+	case llm.ChoiceNone:
+		return &toolConfig{calling{Mode: "NONE"}}
+	case llm.ChoiceUnset:
+	}
+	return nil
+}

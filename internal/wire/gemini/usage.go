@@ -1,0 +1,71 @@
+package gemini
+
+import (
+	"strings"
+
+	"fairlead/internal/llm"
+)
+
+// absurdTokens is more than any provider can have counted for one request.
+const absurdTokens = 1_000_000_000_000
+
+// usage sorts the figures into classes that exclude each other. Google counts cached tokens inside the prompt, and thoughts
+// and the prompts of its own tools outside. It reports false when the figures say nothing of use or something absurd.
+func (m *usageMetadata) usage() (llm.Usage, bool) {
+	if m == nil || m.Prompt == nil && m.Candidates == nil {
+		return llm.Usage{}, false
+	}
+	var given, written count
+	if m.Prompt != nil {
+		given = *m.Prompt
+	}
+	if m.Candidates != nil {
+		written = *m.Candidates
+	}
+	for _, c := range []count{given, written, m.Cached, m.Thoughts, m.ToolUse, m.Total} {
+		if c < 0 {
+			return llm.Usage{}, false
+		}
+	}
+	if m.Candidates == nil && m.Total > 0 { // some answers tell the total alone
+		written = max(0, m.Total-given-m.ToolUse-m.Thoughts)
+	}
+	prompt := given + m.ToolUse
+	u := llm.Usage{
+		CacheRead: int64(min(m.Cached, prompt)), Output: int64(written + m.Thoughts), Reasoning: int64(m.Thoughts),
+		AudioOutput: min(sound(m.AnswerDetails), int64(written)), ServiceTier: m.tier(),
+	}
+	u.Input = int64(prompt) - u.CacheRead
+	u.AudioInput = min(max(0, sound(m.PromptDetails)-sound(m.CacheDetails)), u.Input)
+	return u, true
+}
+
+func sound(details []modality) int64 {
+	var n count
+	for _, d := range details {
+		if d.Kind == "AUDIO" && d.Count > 0 {
+			n += d.Count
+		}
+	}
+	return int64(n)
+}
+
+// tier is the service tier by the names that prices have.
+func (m *usageMetadata) tier() string {
+	switch m.Traffic {
+	case "ON_DEMAND_PRIORITY":
+		return "priority"
+	case "ON_DEMAND_FLEX":
+		return "flex"
+	}
+	return Tier(m.Tier)
+}
+
+// Tier is a service tier that an answer tells, by the name that prices have for it.
+func Tier(told string) string {
+	name := strings.TrimPrefix(strings.ToLower(told), "service_tier_")
+	if name == "standard" || name == "unspecified" {
+		return "default"
+	}
+	return name
+}

@@ -1,0 +1,168 @@
+package messages
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"iter"
+	"strings"
+
+	"fairlead/internal/llm"
+)
+
+// Answer writes an answer given in our own words as this format does: many events for a stream, one for a whole answer.
+// An error among the pieces is passed on and ends the events; what was used until then comes before it.
+func (Format) Answer(req *llm.Request, model string, pieces iter.Seq2[llm.Piece, error]) iter.Seq2[llm.Event, error] {
+	return func(yield func(llm.Event, error) bool) {
+		a := answer{model: model, stream: req.Stream, fallbackID: idOf(req), current: -1, calls: map[int]int{}}
+		if req.Stream {
+			a.emit = func(ev llm.Event) bool { return yield(ev, nil) }
+		} else {
+			a.emit = func(llm.Event) bool { return true }
+		}
+		for piece, err := range pieces {
+			if err == nil {
+				err = a.take(piece)
+			}
+			if err != nil {
+				used := a.usage
+				if a.finish == "" {
+					used = running(used, a.ascii, a.other)
+				}
+				if used == nil || yield(llm.Event{Bare: true, Usage: used, Model: a.reported}, nil) {
+					yield(llm.Event{}, err)
+				}
+				return
+			}
+			if a.gone {
+				return
+			}
+		}
+		switch {
+		case a.finish == "":
+			yield(llm.Event{}, cut())
+		case req.Stream:
+			a.end()
+		default:
+			yield(a.whole(), nil)
+		}
+	}
+}
+
+// idOf makes an id for answers whose provider gives none.
+func idOf(req *llm.Request) string {
+	sum := sha256.Sum256(req.Body)
+	return "msg_" + hex.EncodeToString(sum[:12])
+}
+
+// answer is an answer on its way to a caller of this format.
+type answer struct {
+	model, fallbackID string
+	emit              func(llm.Event) bool
+	stream            bool
+	gone              bool // nobody listens any more
+
+	id, reported string
+	started      bool
+	blocks       []*content
+	current      int         // the block that is open; -1 for none
+	calls        map[int]int // blocks of tool calls by their index
+	finish, stop string
+	usage        *llm.Usage
+
+	ascii, other int
+}
+
+// content is one block of the answer.
+type content struct {
+	kind      string
+	text      strings.Builder // or arguments, or sealed data; what a stream has said is not kept
+	id, name  string
+	signature string
+}
+
+func (a *answer) take(p llm.Piece) error {
+	if p.Choice != 0 {
+		return nil // the format has one answer
+	}
+	switch p.Kind {
+	case llm.BeginPiece:
+		a.id, a.reported = p.ID, p.Model
+	case llm.UsagePiece:
+		a.usage = p.Usage
+	case llm.FinishPiece:
+		a.finish, a.stop = p.Finish, p.StopSequence
+	default:
+		a.start()
+		return a.content(p)
+	}
+	return nil
+}
+
+// content takes a piece of what the answer says.
+func (a *answer) content(p llm.Piece) error {
+	switch p.Kind {
+	case llm.TextPiece, llm.RefusalPiece:
+		a.say("text", p.Text)
+	case llm.ThinkingPiece:
+		a.say("thinking", p.Text)
+	case llm.SealPiece:
+		a.seal(*p.Thinking)
+	case llm.CallPiece:
+		a.call(p)
+	case llm.ArgumentsPiece:
+		return a.arguments(p)
+	default:
+	}
+	return nil
+}
+
+// say adds to a block of text or thinking, and begins one where the last one is of another kind.
+func (a *answer) say(kind, text string) {
+	if text == "" {
+		return
+	}
+	if a.current < 0 || a.blocks[a.current].kind != kind {
+		a.open(&content{kind: kind})
+	}
+	a.add(text)
+}
+
+// seal ends a block of thinking with its signature. Who signed is kept inside it: the caller sends it back to us, and it
+// must not reach anybody else. Thinking without a signature is marked too, because providers of this format refuse it.
+func (a *answer) seal(t llm.Thinking) {
+	if t.Sealed != "" {
+		b := &content{kind: "redacted_thinking"}
+		b.text.WriteString(seal{Provider: t.Provider, Value: t.Sealed}.String())
+		a.open(b)
+		a.close()
+		return
+	}
+	if a.current < 0 || a.blocks[a.current].kind != "thinking" {
+		if t.Signature == "" {
+			return
+		}
+		a.open(&content{kind: "thinking"}) // thought without showing it
+	}
+	a.blocks[a.current].signature = seal{Provider: t.Provider, Value: t.Signature}.String()
+	a.close()
+}
+
+func (a *answer) call(p llm.Piece) {
+	if p.Call.Signature != "" {
+		b := &content{kind: "redacted_thinking"}
+		b.text.WriteString(seal{Provider: p.Call.Provider, Value: p.Call.Signature, Call: true}.String())
+		a.open(b)
+	}
+	a.open(&content{kind: "tool_use", id: encodeID(p.Call.ID, 1), name: p.Call.Name})
+	a.calls[p.Index] = a.current
+	a.add(p.Call.Arguments)
+}
+
+func (a *answer) arguments(p llm.Piece) error {
+	at, known := a.calls[p.Index]
+	if !known || at != a.current {
+		return malformed("The provider mixes the arguments of several tool calls.")
+	}
+	a.add(p.Text)
+	return nil
+}

@@ -1,0 +1,291 @@
+package messages
+
+import (
+	"bytes"
+	"errors"
+	"iter"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/tidwall/gjson"
+	"pgregory.net/rapid"
+
+	"fairlead/internal/llm"
+)
+
+func seq(list []llm.Piece, err error) iter.Seq2[llm.Piece, error] {
+	return func(yield func(llm.Piece, error) bool) {
+		for _, p := range list {
+			if !yield(p, nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(llm.Piece{}, err)
+		}
+	}
+}
+
+var someAnswer = []llm.Piece{
+	{Kind: llm.BeginPiece, ID: "chatcmpl-1", Model: "gpt"},
+	{Kind: llm.ThinkingPiece, Text: "hm"},
+	{Kind: llm.SealPiece, Thinking: &llm.Thinking{Signature: "sig", Provider: "q"}},
+	{Kind: llm.TextPiece, Text: "Ahoy, "},
+	{Kind: llm.TextPiece, Text: "Käpt'n"},
+	{Kind: llm.CallPiece, Index: 0, Call: &llm.ToolCall{ID: "call:1", Name: "t", Signature: "cs", Provider: "q"}},
+	{Kind: llm.ArgumentsPiece, Index: 0, Text: `{"a":`},
+	{Kind: llm.ArgumentsPiece, Index: 0, Text: `1}`},
+	{Kind: llm.CallPiece, Index: 1, Call: &llm.ToolCall{ID: "call_2", Name: "u"}},
+	{Kind: llm.FinishPiece, Finish: "tool_calls"},
+	{Kind: llm.UsagePiece, Usage: &llm.Usage{Input: 5, CacheRead: 2, CacheWrite: 10, CacheWriteLong: 4, Output: 9, Reasoning: 3}},
+}
+
+func TestStreamOfAnAnswer(t *testing.T) {
+	t.Parallel()
+	req := &llm.Request{Stream: true, Body: []byte("{}")}
+	var got []string
+	var content, finish int
+	for ev, err := range (Format{}).Answer(req, "claude-x", seq(someAnswer, nil)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if gjson.GetBytes(ev.Data, "type").String() != ev.Name || ev.Model != "gpt" {
+			t.Errorf("%s of %s: %s", ev.Name, ev.Model, ev.Data)
+		}
+		if ev.Content {
+			content++
+		}
+		if ev.Finish == "tool_calls" {
+			finish++
+		}
+		got = append(got, string(ev.Data))
+	}
+	callSeal := seal{Provider: "q", Value: "cs", Call: true}.String()
+	want := []string{
+		`{"type":"message_start","message":{"id":"msg_chatcmpl-1","type":"message","role":"assistant","model":"claude-x","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}}}`,
+		`{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}`,
+		`{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"hm"}}`,
+		`{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"` + seal{Provider: "q", Value: "sig"}.String() + `"}}`,
+		`{"type":"content_block_stop","index":0}`,
+		`{"type":"content_block_start","index":1,"content_block":{"type":"text","text":""}}`,
+		`{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"Ahoy, "}}`,
+		`{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"Käpt'n"}}`,
+		`{"type":"content_block_stop","index":1}`,
+		`{"type":"content_block_start","index":2,"content_block":{"type":"redacted_thinking","data":"` + callSeal + `"}}`,
+		`{"type":"content_block_stop","index":2}`,
+		`{"type":"content_block_start","index":3,"content_block":{"type":"tool_use","id":"fl1_Y2FsbDox","name":"t","input":{}}}`,
+		`{"type":"content_block_delta","index":3,"delta":{"type":"input_json_delta","partial_json":"{\"a\":"}}`,
+		`{"type":"content_block_delta","index":3,"delta":{"type":"input_json_delta","partial_json":"1}"}}`,
+		`{"type":"content_block_stop","index":3}`,
+		`{"type":"content_block_start","index":4,"content_block":{"type":"tool_use","id":"call_2","name":"u","input":{}}}`,
+		`{"type":"content_block_stop","index":4}`,
+		`{"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"input_tokens":5,"cache_creation_input_tokens":10,"cache_read_input_tokens":2,"cache_creation":{"ephemeral_5m_input_tokens":6,"ephemeral_1h_input_tokens":4},"output_tokens":9,"output_tokens_details":{"thinking_tokens":3}}}`,
+		`{"type":"message_stop"}`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if content != 8 || finish != 1 {
+		t.Errorf("%d with content, %d with a finish", content, finish)
+	}
+}
+
+func TestWholeAnswer(t *testing.T) {
+	t.Parallel()
+	req := &llm.Request{Body: []byte("{}")}
+	events := collect(t, Format{}.Answer(req, "claude-x", seq(someAnswer, nil)))
+	if len(events) != 1 || !events[0].Content || events[0].Finish != "tool_calls" || events[0].Usage.Output != 9 || events[0].NonASCIIBytes != 2 {
+		t.Fatalf("%+v", events)
+	}
+	message := gjson.ParseBytes(events[0].Data)
+	want := []string{`"msg_chatcmpl-1"`, `"message"`, `["thinking","text","redacted_thinking","tool_use","tool_use"]`, `[{"a":1},{}]`, `"tool_use"`}
+	var got []string
+	for _, path := range []string{"id", "type", "content.#.type", "content.#.input", "stop_reason"} {
+		got = append(got, message.Get(path).Raw)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func collect(t *testing.T, events iter.Seq2[llm.Event, error]) []llm.Event {
+	t.Helper()
+	var list []llm.Event
+	for ev, err := range events {
+		if err != nil {
+			t.Fatal(err)
+		}
+		ev.Data = bytes.Clone(ev.Data)
+		list = append(list, ev)
+	}
+	return list
+}
+
+// What an answer carries comes back with the next request.
+func TestSealsComeBack(t *testing.T) {
+	t.Parallel()
+	events := collect(t, Format{}.Answer(&llm.Request{Body: []byte("{}")}, "m", seq(someAnswer, nil)))
+	content := gjson.GetBytes(events[0].Data, "content").Raw
+	req := decoded(t, `{"model":"a","max_tokens":1,"messages":[{"role":"user","content":"x"},{"role":"assistant","content":`+content+`}]}`)
+	conv, err := Format{}.Conversation(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []llm.Part{
+		{Kind: llm.ThinkingPart, Thinking: &llm.Thinking{Text: "hm", Signature: "sig", Provider: "q"}},
+		text("Ahoy, Käpt'n"),
+		{Kind: llm.CallPart, Call: &llm.ToolCall{ID: "call:1", Name: "t", Arguments: `{"a":1}`, Signature: "cs", Provider: "q"}},
+		{Kind: llm.CallPart, Call: &llm.ToolCall{ID: "call_2", Name: "u", Arguments: `{}`}},
+	}
+	if diff := cmp.Diff(want, conv.Messages[1].Parts); diff != "" {
+		t.Error(diff)
+	}
+	// A provider of this format gets none of it, except from the one that signed.
+	body, lost := Rewrite(req, Edit{Signer: "p"})
+	if kinds := gjson.GetBytes(body, "messages.1.content.#.type").Raw; !lost || kinds != `["text","tool_use","tool_use"]` {
+		t.Errorf("sent %s", kinds)
+	}
+	body, _ = Rewrite(req, Edit{Signer: "q"})
+	if got := gjson.GetBytes(body, "messages.1.content.0").Raw; got != `{"type":"thinking","thinking":"hm","signature":"sig"}` {
+		t.Errorf("sent %s", got)
+	}
+}
+
+func TestAnswerPassesErrorsOn(t *testing.T) {
+	t.Parallel()
+	broken := llm.Errorf(llm.UpstreamCut, "gone")
+	for _, stream := range []bool{true, false} {
+		var failed error
+		var used *llm.Usage
+		pieces := []llm.Piece{someAnswer[0], {Kind: llm.UsagePiece, Usage: &llm.Usage{Input: 7}}, {Kind: llm.TextPiece, Text: strings.Repeat("x", 40)}}
+		for ev, err := range (Format{}).Answer(&llm.Request{Stream: stream}, "m", seq(pieces, broken)) {
+			if ev.Finish != "" || ev.Name == "message_stop" {
+				t.Errorf("ended as if complete: %s", ev.Data)
+			}
+			if ev.Usage != nil {
+				used = ev.Usage
+			}
+			failed = err
+		}
+		if !errors.Is(failed, broken) || used == nil || used.Input != 7 || used.Output != 13 || !used.Estimated {
+			t.Errorf("%v, %+v", failed, used)
+		}
+		for _, err := range (Format{}).Answer(&llm.Request{Stream: stream}, "m", seq(pieces, nil)) {
+			failed = err
+		}
+		if e, ok := errors.AsType[*llm.Error](failed); !ok || e.Kind != llm.UpstreamCut {
+			t.Errorf("without a finish: %v", failed)
+		}
+	}
+}
+
+func TestAnswerRefusesMixedCalls(t *testing.T) {
+	t.Parallel()
+	pieces := []llm.Piece{
+		{Kind: llm.CallPiece, Index: 0, Call: &llm.ToolCall{ID: "1"}},
+		{Kind: llm.CallPiece, Index: 1, Call: &llm.ToolCall{ID: "2"}},
+		{Kind: llm.ArgumentsPiece, Index: 0, Text: "{}"},
+	}
+	var failed error
+	for _, err := range (Format{}).Answer(&llm.Request{Stream: true}, "m", seq(pieces, nil)) {
+		failed = err
+	}
+	if e, ok := errors.AsType[*llm.Error](failed); !ok || e.Kind != llm.UpstreamMalformed {
+		t.Errorf("got %v", failed)
+	}
+}
+
+func TestListenersMayLeave(t *testing.T) {
+	t.Parallel()
+	all := len(collect(t, Format{}.Answer(&llm.Request{Stream: true}, "m", seq(someAnswer, nil))))
+	for n := range all {
+		seen := 0
+		for range (Format{}).Answer(&llm.Request{Stream: true}, "m", seq(someAnswer, nil)) {
+			if seen == n {
+				break
+			}
+			seen++
+		}
+	}
+}
+
+// said is an answer without the marks of how it was cut into pieces.
+func said(list []llm.Piece) []llm.Piece {
+	var out []llm.Piece
+	for _, p := range list {
+		n := len(out) - 1
+		switch {
+		case p.Kind == llm.BeginPiece:
+			continue
+		case (p.Kind == llm.TextPiece || p.Kind == llm.ThinkingPiece) && n >= 0 && out[n].Kind == p.Kind:
+			out[n].Text += p.Text
+		case p.Kind == llm.ArgumentsPiece && n >= 0 && out[n].Kind == llm.CallPiece:
+			joined := *out[n].Call
+			joined.Arguments += p.Text
+			out[n].Call = &joined
+		default:
+			out = append(out, p)
+		}
+	}
+	last := len(out) - 1
+	for i, p := range slices.Backward(out) {
+		if p.Kind == llm.UsagePiece && i < last { // only the last count counts
+			out = slices.Delete(out, i, i+1)
+		}
+	}
+	return out
+}
+
+// An answer written as a stream, or in one piece, reads as what it was.
+func TestWrittenAnswersReadTheSame(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		var list []llm.Piece
+		calls := 0
+		for range rapid.IntRange(0, 6).Draw(t, "blocks") {
+			switch rapid.IntRange(0, 2).Draw(t, "kind") {
+			case 0:
+				list = append(list, llm.Piece{Kind: llm.TextPiece, Text: rapid.String().Filter(func(s string) bool { return s != "" }).Draw(t, "text")})
+			case 1:
+				list = append(list, llm.Piece{Kind: llm.ThinkingPiece, Text: words.Draw(t, "thought")},
+					llm.Piece{Kind: llm.SealPiece, Thinking: &llm.Thinking{Signature: "s", Provider: "q"}})
+			case 2:
+				list = append(list, llm.Piece{Kind: llm.CallPiece, Index: calls, Call: &llm.ToolCall{ID: "id", Name: "t"}},
+					llm.Piece{Kind: llm.ArgumentsPiece, Index: calls, Text: `{"a":`}, llm.Piece{Kind: llm.ArgumentsPiece, Index: calls, Text: `"b"}`})
+				calls++
+			}
+		}
+		list = append(list,
+			llm.Piece{Kind: llm.FinishPiece, Finish: rapid.SampledFrom([]string{"stop", "length", "tool_calls", "content_filter"}).Draw(t, "finish")},
+			llm.Piece{Kind: llm.UsagePiece, Usage: &llm.Usage{Input: 1, CacheRead: 2, CacheWrite: 5, CacheWriteLong: 3, Output: 6, Reasoning: 4}})
+		stream := rapid.Bool().Draw(t, "stream")
+		var wire bytes.Buffer
+		for ev, err := range (Format{}).Answer(&llm.Request{Stream: stream, Body: []byte("{}")}, "m", seq(list, nil)) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !stream {
+				wire.Write(ev.Data)
+			} else if err := (Format{}).WriteEvent(&wire, ev); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var read []llm.Piece
+		for p, err := range Pieces(bytes.NewReader(wire.Bytes()), PieceOptions{Reading: Reading{Stream: stream}, Signer: "q"}) {
+			if err != nil {
+				t.Fatalf("%v in\n%s", err, wire.String())
+			}
+			if p.Kind == llm.SealPiece {
+				opened := *p.Thinking
+				opened.Signature, opened.Provider = signature(opened.Signature)
+				p.Thinking = &opened
+			}
+			read = append(read, p)
+		}
+		if diff := cmp.Diff(said(list), said(read)); diff != "" {
+			t.Fatalf("%s\n(-want +got):\n%s", wire.String(), diff)
+		}
+	})
+}

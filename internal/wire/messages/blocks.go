@@ -1,0 +1,142 @@
+package messages
+
+import (
+	"encoding/base64"
+
+	"github.com/tidwall/gjson"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/wire/show"
+)
+
+// parts reads a text or a list of blocks.
+func (r *reader) parts(v gjson.Result) []llm.Part {
+	if v.Type == gjson.String {
+		return []llm.Part{{Kind: llm.TextPart, Text: v.String()}}
+	}
+	var parts []llm.Part
+	var signed seal // on the call that comes next
+	v.ForEach(func(_, block gjson.Result) bool {
+		if data := block.Get("data").String(); block.Get("type").String() == "redacted_thinking" {
+			if s, ours := openSeal(data); ours && s.Call {
+				signed = s
+				return true
+			}
+		}
+		if part, ok := r.part(block); ok {
+			if part.Kind == llm.CallPart {
+				part.Call.Signature, part.Call.Provider = signed.Value, signed.Provider
+				signed = seal{}
+			}
+			part.Cache = readCache(block)
+			parts = append(parts, part)
+		}
+		return true
+	})
+	return parts
+}
+
+// part reads one block; false for one that has no place in our words.
+func (r *reader) part(v gjson.Result) (llm.Part, bool) {
+	switch kind := v.Get("type").String(); kind {
+	case "text":
+		return llm.Part{Kind: llm.TextPart, Text: v.Get("text").String()}, true
+	case "image":
+		return r.media(llm.ImagePart, v)
+	case "document":
+		return r.media(llm.FilePart, v)
+	case "thinking":
+		thinking := &llm.Thinking{Text: v.Get("thinking").String()}
+		thinking.Signature, thinking.Provider = signature(v.Get("signature").String())
+		return llm.Part{Kind: llm.ThinkingPart, Thinking: thinking}, true
+	case "redacted_thinking":
+		thinking := &llm.Thinking{}
+		thinking.Sealed, thinking.Provider = signature(v.Get("data").String())
+		return llm.Part{Kind: llm.ThinkingPart, Thinking: thinking}, true
+	case "tool_use":
+		return r.call(v), true
+	case "tool_result":
+		return r.result(v), true
+	default:
+		r.unsaid("a block of type " + show.Quote(kind))
+		return llm.Part{}, false
+	}
+}
+
+// signature returns a signature and who made it. Those that are not wrapped by us are the format's own: they came from a
+// provider of this format, and are good at none of another.
+func signature(text string) (value, provider string) {
+	if s, ours := openSeal(text); ours {
+		return s.Value, s.Provider
+	}
+	return text, ""
+}
+
+func (r *reader) call(v gjson.Result) llm.Part {
+	id := v.Get("id").String()
+	call := &llm.ToolCall{ID: decodeID(id), Name: v.Get("name").String(), Arguments: v.Get("input").Raw}
+	if r.names == nil {
+		r.names = map[string]string{}
+	}
+	r.names[id] = call.Name
+	return llm.Part{Kind: llm.CallPart, Call: call}
+}
+
+func (r *reader) result(v gjson.Result) llm.Part {
+	id := v.Get("tool_use_id").String()
+	result := &llm.ToolResult{ID: decodeID(id), Name: r.names[id], Failed: v.Get("is_error").Bool()}
+	content := v.Get("content")
+	if content.Type == gjson.String {
+		result.Parts = []llm.Part{{Kind: llm.TextPart, Text: content.String()}}
+		return llm.Part{Kind: llm.ResultPart, Result: result}
+	}
+	content.ForEach(func(_, block gjson.Result) bool {
+		switch block.Get("type").String() {
+		case "tool_use", "tool_result", "thinking", "redacted_thinking": // no place inside a result
+			r.unsaid("a block of type " + block.Get("type").String() + " inside a result")
+		default:
+			if part, ok := r.part(block); ok {
+				part.Cache = readCache(block)
+				result.Parts = append(result.Parts, part)
+			}
+		}
+		return true
+	})
+	return llm.Part{Kind: llm.ResultPart, Result: result}
+}
+
+// media reads an image or a document by where its bytes are.
+func (r *reader) media(kind llm.PartKind, v gjson.Result) (llm.Part, bool) {
+	source := v.Get("source")
+	media := &llm.Media{Type: source.Get("media_type").String(), Name: v.Get("title").String()}
+	switch what := source.Get("type").String(); what {
+	case "base64":
+		media.Data = source.Get("data").String()
+	case "url":
+		media.URL = source.Get("url").String()
+	case "file":
+		media.FileID = source.Get("file_id").String()
+	case "text":
+		media.Data = base64.StdEncoding.EncodeToString([]byte(source.Get("data").String()))
+	case "content":
+		text := source.Get("content").String()
+		if source.Get("content").IsArray() {
+			text = ""
+			source.Get("content").ForEach(func(_, block gjson.Result) bool {
+				text += block.Get("text").String()
+				return true
+			})
+		}
+		return llm.Part{Kind: llm.TextPart, Text: text}, text != ""
+	default:
+		r.unsaid("a source of type " + show.Quote(what))
+		return llm.Part{}, false
+	}
+	if v.Get("citations.enabled").Bool() {
+		r.unsaid("citations")
+	}
+	if v.Get("context").String() != "" {
+		r.unsaid("context of a document")
+	}
+	return llm.Part{Kind: kind, Media: media}, true
+}

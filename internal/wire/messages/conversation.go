@@ -1,0 +1,174 @@
+package messages
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/tidwall/gjson"
+
+	"fairlead/internal/llm"
+)
+
+// Conversation reads a checked Messages request into our own words.
+func (Format) Conversation(req *llm.Request) (*llm.Conversation, error) {
+	r := reader{conv: &llm.Conversation{Choices: 1, MaxOutput: req.MaxOutput}}
+	var list gjson.Result
+	for _, f := range req.Fields {
+		value := gjson.ParseBytes(req.Body[f.Value:f.End])
+		switch {
+		case value.Type == gjson.Null:
+		case f.Name == "messages":
+			list = value // behind the instructions, wherever it stands
+		default:
+			r.member(f.Name, value)
+		}
+	}
+	for _, message := range list.Array() {
+		r.message(message)
+	}
+	return r.conv, nil
+}
+
+// reader puts a request into our own words.
+type reader struct {
+	conv  *llm.Conversation
+	names map[string]string // of tools, by the id of the call as it came
+}
+
+// silent are members that concern the call and not the conversation.
+var silent = []string{"model", "max_tokens", "stream", "models", "provider", "session_id"}
+
+func (r *reader) member(name string, v gjson.Result) {
+	c := r.conv
+	switch name {
+	case "system":
+		c.Messages = append(c.Messages, llm.Message{Role: llm.System, Parts: r.parts(v)})
+	case "tools":
+		v.ForEach(func(_, tool gjson.Result) bool {
+			c.Tools = append(c.Tools, readTool(tool))
+			return true
+		})
+	case "tool_choice":
+		r.toolChoice(v)
+	case "thinking":
+		r.thinking(v)
+	case "output_config":
+		if effort := v.Get("effort").String(); effort != "" && c.Effort.Level != "none" {
+			c.Effort.Level = effort
+		}
+		r.output(v.Get("format"))
+	case "output_format":
+		r.output(v)
+	case "stop_sequences":
+		for _, stop := range v.Array() {
+			c.Stop = append(c.Stop, stop.String())
+		}
+	case "temperature":
+		c.Sampling.Temperature = number(v)
+	case "top_p":
+		c.Sampling.TopP = number(v)
+	case "top_k":
+		c.Sampling.TopK = number(v)
+	case "metadata":
+		c.EndUser = v.Get("user_id").String()
+	case "service_tier":
+		c.ServiceTier = readTier(v.String())
+	default:
+		if !slices.Contains(silent, name) {
+			r.unsaid(name)
+		}
+	}
+}
+
+func (r *reader) unsaid(what string) {
+	if !slices.Contains(r.conv.Unsaid, what) {
+		r.conv.Unsaid = append(r.conv.Unsaid, what)
+	}
+}
+
+// number keeps a number as it is written.
+func number(v gjson.Result) json.Number {
+	if v.Type != gjson.Number {
+		return ""
+	}
+	return json.Number(v.Raw)
+}
+
+// readTier names the tiers as the rest of us do.
+func readTier(tier string) string {
+	if tier == "standard_only" || tier == "standard" {
+		return "default"
+	}
+	return tier
+}
+
+func (r *reader) thinking(v gjson.Result) {
+	e := &r.conv.Effort
+	switch v.Get("type").String() {
+	case "disabled", "between_tools":
+		e.Level = "none"
+	case "enabled":
+		e.Budget = v.Get("budget_tokens").Int()
+		e.Adaptive = e.Budget == 0
+	case "adaptive":
+		e.Adaptive = true
+	}
+	e.Hide = v.Get("display").String() == "omitted"
+}
+
+func (r *reader) output(v gjson.Result) {
+	if v.Get("type").String() != "json_schema" {
+		return
+	}
+	yes := true // the format knows no other way
+	r.conv.Output = llm.Output{Kind: llm.OutputSchema, Name: "answer", Schema: json.RawMessage(v.Get("schema").Raw), Strict: &yes}
+}
+
+func (r *reader) toolChoice(v gjson.Result) {
+	choice := &r.conv.ToolChoice
+	switch v.Get("type").String() {
+	case "auto":
+		choice.Mode = llm.ChoiceAuto
+	case "any":
+		choice.Mode = llm.ChoiceMust
+	case "tool":
+		choice.Mode, choice.Names = llm.ChoiceMust, []string{v.Get("name").String()}
+	case "none":
+		choice.Mode = llm.ChoiceNone
+	}
+	if single := v.Get("disable_parallel_tool_use"); single.IsBool() {
+		parallel := !single.Bool()
+		r.conv.ParallelTools = &parallel
+	}
+}
+
+// readTool reads a definition. Tools that the provider runs itself have a type of their own.
+func readTool(v gjson.Result) llm.Tool {
+	tool := llm.Tool{Name: v.Get("name").String(), Description: v.Get("description").String(), Cache: readCache(v)}
+	if kind := v.Get("type").String(); kind != "" && kind != "custom" {
+		tool.Hosted, tool.Raw = kind, json.RawMessage(v.Raw)
+		return tool
+	}
+	if schema := v.Get("input_schema"); schema.IsObject() {
+		tool.Schema = json.RawMessage(schema.Raw)
+	}
+	if strict := v.Get("strict"); strict.IsBool() {
+		yes := strict.Bool()
+		tool.Strict = &yes
+	}
+	return tool
+}
+
+func readCache(v gjson.Result) *llm.CacheMark {
+	mark := v.Get("cache_control")
+	if !mark.IsObject() {
+		return nil
+	}
+	return &llm.CacheMark{TTL: mark.Get("ttl").String()}
+}
+
+func (r *reader) message(v gjson.Result) {
+	r.conv.Messages = append(r.conv.Messages, llm.Message{
+		Role: llm.Role(v.Get("role").String()), Parts: r.parts(v.Get("content")),
+	})
+}

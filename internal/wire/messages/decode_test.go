@@ -1,0 +1,164 @@
+package messages
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"fairlead/internal/llm"
+)
+
+func decoded(t *testing.T, body string) *llm.Request {
+	t.Helper()
+	req, err := Format{}.DecodeRequest(llm.Chat, []byte(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return req
+}
+
+func TestDecodeDescribesTheRequest(t *testing.T) {
+	t.Parallel()
+	req := decoded(t, `{
+		"model":"auto:cost","max_tokens":100,"stream":true,"system":[{"type":"text","text":"Be brief."}],
+		"temperature":0.5,"top_k":null,"thinking":{"type":"adaptive"},"service_tier":"auto",
+		"output_config":{"format":{"type":"json_schema","schema":{"type":"object"}}},
+		"tools":[{"name":"t","input_schema":{"type":"object"}}],
+		"metadata":{"user_id":"u-1"},"models":["a","b"],"session_id":"s-1",
+		"provider":{"order":["x"],"allow_fallbacks":false,"sort":"price","max_price":{"prompt":"1.5"},"data_collection":"deny","zdr":true},
+		"messages":[
+			{"role":"user","content":"first"},
+			{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"sig"},{"type":"tool_use","id":"1","name":"t","input":{}}]},
+			{"role":"user","content":[
+				{"type":"tool_result","tool_use_id":"1","content":[{"type":"image","source":{"type":"url","url":"https://a.test/b.png"}}]},
+				{"type":"text","text":"  Und nun, Käpt'n?\nJa."},
+				{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBORw0KGgo="}},
+				{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"JVBERi0="}}]}]}`)
+	price := 1.5
+	want := &llm.Request{
+		Op: llm.Chat, Format: "messages", Model: "auto:cost", Stream: true, MaxOutput: 100, Choices: 1,
+		Needs:    llm.Tools | llm.Vision | llm.Files | llm.JSONSchema | llm.Reasoning,
+		Sampling: []string{"temperature"}, Messages: 4, Images: 2, ImageURLs: 1,
+		Preview: "Und nun, Käpt'n? Ja.", EndUser: "u-1", ServiceTier: "auto",
+		Controls: llm.Controls{Models: []string{"a", "b"}, SessionID: "s-1", Provider: llm.ProviderWishes{
+			Order: []string{"x"}, NoFallbacks: true, Sort: "price", MaxPrice: &llm.MaxPrice{Prompt: &price}, DenyCollection: true, ZeroRetention: true,
+		}},
+	}
+	if diff := cmp.Diff(want, req, cmpopts.IgnoreFields(llm.Request{}, "Body", "Fields", "ASCIIBytes", "NonASCIIBytes", "Text")); diff != "" {
+		t.Error(diff)
+	}
+	if req.NonASCIIBytes != 2 || req.ASCIIBytes < 60 || req.ASCIIBytes > 160 {
+		t.Errorf("%d and %d bytes of text", req.ASCIIBytes, req.NonASCIIBytes)
+	}
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	t.Parallel()
+	const rest = `"max_tokens":1,"messages":[{"role":"user","content":"x"}]`
+	for name, tc := range map[string]struct {
+		body   string
+		kind   llm.Kind
+		params []string
+	}{
+		"no JSON":              {`{`, llm.InvalidJSON, []string{""}},
+		"a list":               {`[]`, llm.InvalidRequest, []string{""}},
+		"nothing in it":        {`{}`, llm.InvalidRequest, []string{"model", "messages", "max_tokens"}},
+		"nulls":                {`{"model":null,"messages":null,"max_tokens":null}`, llm.InvalidRequest, []string{"model", "messages", "max_tokens"}},
+		"wrong types":          {`{"model":1,"messages":{},"max_tokens":"5","stream":"yes","system":5,"tools":{}}`, llm.InvalidRequest, []string{"model", "messages", "max_tokens", "stream", "system", "tools"}},
+		"an empty name":        {`{"model":" ",` + rest + `}`, llm.InvalidRequest, []string{"model"}},
+		"a key twice":          {`{"model":"a","model":"b",` + rest + `}`, llm.InvalidRequest, []string{"model"}},
+		"a look-alike":         {`{"Model":"a",` + rest + `}`, llm.InvalidRequest, []string{"Model"}},
+		"no messages":          {`{"model":"a","max_tokens":1,"messages":[]}`, llm.InvalidRequest, []string{"messages"}},
+		"messages of no kind":  {`{"model":"a","max_tokens":1,"messages":[1,{"role":"tool","content":"x"},{"role":"user"},{"role":"user","content":[1,{"text":"x"},{"type":"text"}]}]}`, llm.InvalidRequest, []string{"messages[0]", "messages[1].role", "messages[2].content", "messages[3].content[0]", "messages[3].content[1].type", "messages[3].content[2].text"}},
+		"half a token":         {`{"model":"a","max_tokens":1.5,"messages":[{"role":"user","content":"x"}]}`, llm.InvalidRequest, []string{"max_tokens"}},
+		"no tokens":            {`{"model":"a","max_tokens":0,"messages":[{"role":"user","content":"x"}]}`, llm.InvalidRequest, []string{"max_tokens"}},
+		"wishes of no kind":    {`{"model":"a","provider":{"order":"x","sort":"luck","max_price":{"prompt":-1},"Only":[]},"models":[1],` + rest + `}`, llm.InvalidRequest, []string{"provider.order", "provider.sort", "provider.max_price.prompt", "provider.Only", "models"}},
+		"a message look-alike": {`{"model":"a","max_tokens":1,"messages":[{"Role":"user","content":"x"}]}`, llm.InvalidRequest, []string{"messages[0].Role"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := Format{}.DecodeRequest(llm.Chat, []byte(tc.body))
+			e, ok := errors.AsType[*llm.Error](err)
+			if !ok || e.Kind != tc.kind {
+				t.Fatalf("got %v", err)
+			}
+			var params []string
+			for _, p := range e.Details["problems"].([]map[string]string) {
+				params = append(params, p["param"])
+				if p["message"] == "" {
+					t.Error("a problem without a sentence")
+				}
+			}
+			if diff := cmp.Diff(tc.params, params); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestCountingNeedsNoLimit(t *testing.T) {
+	t.Parallel()
+	body := []byte(`{"model":"a","messages":[{"role":"user","content":"x"}]}`)
+	if _, err := (Format{}).DecodeRequest(llm.Count, body); err != nil {
+		t.Error(err)
+	}
+	if _, err := (Format{}).DecodeRequest(llm.Embed, body); err == nil {
+		t.Error("the format embeds nothing")
+	}
+	if got := string(CountTokens(17)); got != `{"input_tokens":17}` {
+		t.Error(got)
+	}
+}
+
+// Deep and repeated nesting must not cost more than its bytes.
+func TestDeepBodiesAreReadOnce(t *testing.T) {
+	t.Parallel()
+	deep := strings.Repeat(`{"a":`, 5000) + `"` + strings.Repeat("x", 1<<20) + `"` + strings.Repeat("}", 5000)
+	req := decoded(t, `{"model":"a","max_tokens":1,"messages":[{"role":"user","content":[{"type":"tool_use","id":"1","name":"n","input":`+deep+`}]}]}`)
+	if req.ASCIIBytes < 1<<20 {
+		t.Errorf("%d bytes counted", req.ASCIIBytes)
+	}
+	nested := strings.Repeat(`{"type":"tool_result","content":[`, 2000) + strings.Repeat(`]}`, 2000)
+	if _, err := (Format{}).Conversation(decoded(t, `{"model":"a","max_tokens":1,"messages":[{"role":"user","content":[`+nested+`]}]}`)); err != nil {
+		t.Error(err)
+	}
+}
+
+func FuzzDecodeRequest(f *testing.F) {
+	for _, seed := range []string{
+		`{"model":"a","max_tokens":1,"messages":[{"role":"user","content":"x"}]}`,
+		`{"model":"a","max_tokens":1,"system":[{"type":"text","text":"s","cache_control":{"type":"ephemeral"}}],"messages":[{"role":"assistant","content":[{"type":"thinking","thinking":"t","signature":"fairlead.e30"},{"type":"tool_use","id":"fl2_YQ","name":"n","input":{"a":[1]}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"fl2_YQ","content":"x","is_error":true},{"type":"document","source":{"type":"text","data":"d"}}]}],"tools":[{"name":"n"},{"type":"web_search_20250305","name":"w"}],"tool_choice":{"type":"tool","name":"n"},"output_config":{"effort":"low","format":{"type":"json_schema","schema":{"type":"object","properties":{"a":{"minimum":1}}}}}}`,
+		`{"model":1,"provider":{"max_price":{"prompt":"x"}}}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		req, err := Format{}.DecodeRequest(llm.Chat, body)
+		if err != nil {
+			if _, ok := errors.AsType[*llm.Error](err); !ok {
+				t.Fatalf("an error of another kind: %v", err)
+			}
+			return
+		}
+		conv, err := Format{}.Conversation(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, traits := range []Traits{{}, {Schemas: true, Thinking: AdaptiveThinking, Efforts: []string{"low"}, ThinksByDefault: true}, {Thinking: BudgetThinking, NoForcedTools: true}} {
+			out, _, err := Render(conv, RenderOptions{Model: "m", Traits: traits})
+			if err != nil {
+				continue
+			}
+			if _, err := (Format{}).DecodeRequest(llm.Chat, out); err != nil {
+				t.Fatalf("%s\nwas written as\n%s\nwhich is refused: %v", body, out, err)
+			}
+		}
+		out, _ := Rewrite(req, Edit{Model: "m", Signer: "x"})
+		if again, err := (Format{}).DecodeRequest(llm.Chat, out); err != nil || again.Model != "m" {
+			t.Fatalf("%s\nwas edited to\n%s: %v", body, out, err)
+		}
+	})
+}

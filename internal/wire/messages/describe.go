@@ -1,0 +1,195 @@
+package messages
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/tidwall/gjson"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/token"
+	"fairlead/internal/wire/show"
+)
+
+// system reads the instructions. They count as a message.
+func (d *decoder) system(v gjson.Result) {
+	if d.is("system", v, v.Type == gjson.String || v.IsArray(), "a string or a list of text blocks") {
+		d.req.Messages++
+		d.counted(v)
+	}
+}
+
+// tools counts definitions as text, because the model reads them.
+func (d *decoder) tools(v gjson.Result) {
+	if !d.is("tools", v, v.IsArray(), "a list") {
+		return
+	}
+	n := 0
+	v.ForEach(func(_, tool gjson.Result) bool {
+		d.is("tools["+strconv.Itoa(n)+"]", tool, tool.IsObject(), "an object")
+		d.req.Needs |= llm.Tools
+		d.counted(tool)
+		n++
+		return true
+	})
+}
+
+func (d *decoder) outputFormat(v gjson.Result) {
+	if v.Get("type").String() == "json_schema" {
+		d.req.Needs |= llm.JSONSchema
+		d.counted(v)
+	}
+}
+
+func (d *decoder) messages(v gjson.Result) {
+	if !d.is("messages", v, v.IsArray(), "a list of messages") {
+		return
+	}
+	n := 0
+	v.ForEach(func(_, message gjson.Result) bool {
+		where := "messages[" + strconv.Itoa(n) + "]"
+		if d.is(where, message, message.IsObject(), "an object") {
+			d.message(where+".", message)
+		}
+		n++
+		return true
+	})
+	d.req.Messages += n
+	if n == 0 {
+		d.problem("messages", "messages is empty. Send at least one message.")
+	}
+}
+
+var messageNames = []string{"role", "content"}
+
+func (d *decoder) message(where string, v gjson.Result) {
+	v.ForEach(func(key, _ gjson.Result) bool {
+		d.lookAlike(where, key.String(), messageNames)
+		return true
+	})
+	role := v.Get("role").String()
+	switch role {
+	case "user", "assistant", "system":
+	default:
+		if !d.blames(where + "role") {
+			d.problem(where+"role", "%srole must be \"user\" or \"assistant\"; it is %s.", where, show.Quote(role))
+		}
+	}
+	content := v.Get("content")
+	if !content.Exists() && d.blames(where+"content") {
+		return
+	}
+	if !d.is(where+"content", content, content.Type == gjson.String || content.IsArray(), "a string or a list of blocks") {
+		return
+	}
+	first := d.content(where+"content", content, d.block)
+	if role == "user" && strings.TrimSpace(first) != "" {
+		d.preview = show.Preview(first, llm.PreviewBytes)
+	}
+}
+
+// content counts what a message says and returns its first text. read counts one block and returns its text.
+func (d *decoder) content(where string, v gjson.Result, read func(where string, block gjson.Result) string) (first string) {
+	if v.Type == gjson.String {
+		d.text(v.String())
+		return v.String()
+	}
+	n := 0
+	v.ForEach(func(_, block gjson.Result) bool {
+		param := where + "[" + strconv.Itoa(n) + "]"
+		n++
+		if !d.is(param, block, block.IsObject(), "an object") {
+			return true
+		}
+		if !d.is(param+".type", block.Get("type"), block.Get("type").Type == gjson.String, "a string") {
+			return true
+		}
+		if text := read(param, block); first == "" {
+			first = text
+		}
+		return true
+	})
+	return first
+}
+
+// block counts one block and returns its text.
+func (d *decoder) block(where string, v gjson.Result) string {
+	if v.Get("type").String() != "tool_result" {
+		return d.plainBlock(where, v)
+	}
+	if content := v.Get("content"); content.Type == gjson.String || content.IsArray() {
+		d.content(where+".content", content, d.plainBlock)
+	}
+	return ""
+}
+
+// plainBlock counts a block that holds no others. Pictures and documents are no text: they are counted apart or not at all.
+func (d *decoder) plainBlock(where string, v gjson.Result) string {
+	switch v.Get("type").String() {
+	case "text":
+		text := v.Get("text")
+		if d.is(where+".text", text, text.Type == gjson.String, "a string") {
+			d.text(text.String())
+		}
+		return text.String()
+	case "image":
+		d.req.Needs |= llm.Vision
+		d.req.Images++
+		if v.Get("source.type").String() == "url" {
+			d.req.ImageURLs++
+		}
+		d.req.AddImage(token.ImageOf(v.Get("source.data").String(), ""))
+	case "document":
+		d.req.Needs |= llm.Files
+		if source := v.Get("source"); source.Get("type").String() != "base64" {
+			d.counted(source)
+		}
+	case "thinking":
+		d.counted(v.Get("thinking"))
+	case "redacted_thinking":
+	case "tool_use":
+		d.counted(v.Get("name"))
+		d.counted(v.Get("input"))
+	default:
+		d.counted(v)
+	}
+	return ""
+}
+
+// counted adds every string of a value to the text. It reads token by token: walking a deep value by its members would
+// read the inner ones over and over.
+func (d *decoder) counted(v gjson.Result) {
+	if v.Type == gjson.String {
+		d.text(v.String())
+		return
+	}
+	tokens := jsontext.NewDecoder(strings.NewReader(v.Raw), jsontext.AllowDuplicateNames(true))
+	for {
+		token, err := tokens.ReadToken()
+		if err != nil {
+			return // the end: the value was checked before
+		}
+		if token.Kind() == '"' {
+			d.text(token.String())
+		}
+	}
+}
+
+func (d *decoder) text(s string) {
+	ascii, other := countText(s)
+	d.req.ASCIIBytes += ascii
+	d.req.NonASCIIBytes += other
+	d.req.Text.Add(s)
+}
+
+// countText counts the bytes of a text inside and outside ASCII.
+func countText(s string) (ascii, other int) {
+	for i := range len(s) {
+		if s[i] < utf8.RuneSelf {
+			ascii++
+		}
+	}
+	return ascii, len(s) - ascii
+}

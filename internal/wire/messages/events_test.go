@@ -1,0 +1,159 @@
+package messages
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/tidwall/gjson"
+
+	"fairlead/internal/llm"
+)
+
+func eventList(r io.Reader, o EventOptions) (list []llm.Event, failed error) {
+	for ev, err := range Events(r, o) {
+		if err != nil {
+			failed = err
+			continue
+		}
+		ev.Data = append([]byte(nil), ev.Data...)
+		list = append(list, ev)
+	}
+	return list, failed
+}
+
+func TestEventsPassAsTheyCame(t *testing.T) {
+	t.Parallel()
+	in := stream(start, textStart, `{"type":"ping"}`, ahoy, textStop, `{"type":"brand_new","x":1.0}`,
+		`{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"a","name":"tool","input":{}}}`,
+		`{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"ä\":1}"}}`, endTurn, stop)
+	told := llm.Usage{Input: 10, CacheRead: 3, CacheWrite: 7, CacheWriteLong: 5, Output: 2, Estimated: true}
+	soFar := func(output int64) *llm.Usage { u := told; u.Output = output; return &u }
+	ev := func(name, data string, more llm.Event) llm.Event {
+		more.Name, more.Data, more.Model = name, []byte(data), "claude-1"
+		return more
+	}
+	want := []llm.Event{
+		ev("message_start", strings.Replace(start, "claude-1", "ours", 1), llm.Event{}),
+		ev("content_block_start", textStart, llm.Event{}),
+		ev("ping", `{"type":"ping"}`, llm.Event{}),
+		ev("content_block_delta", ahoy, llm.Event{Content: true, ASCIIBytes: 4, Usage: soFar(2)}),
+		ev("content_block_stop", textStop, llm.Event{}),
+		ev("brand_new", `{"type":"brand_new","x":1.0}`, llm.Event{}),
+		ev("content_block_start", `{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"a","name":"tool","input":{}}}`, llm.Event{Content: true, ASCIIBytes: 4, Usage: soFar(3)}),
+		ev("content_block_delta", `{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"ä\":1}"}}`, llm.Event{Content: true, ASCIIBytes: 6, NonASCIIBytes: 2, Usage: soFar(6)}),
+		ev("message_delta", endTurn, llm.Event{Finish: "stop", Usage: read4.Usage}),
+		ev("message_stop", stop, llm.Event{}),
+	}
+	for _, through := range []func(io.Reader) io.Reader{func(r io.Reader) io.Reader { return r }, iotest.OneByteReader} {
+		got, err := eventList(through(strings.NewReader(in)), EventOptions{Reading: Reading{Stream: true}, Model: "ours"})
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("%v\n%s", err, diff)
+		}
+	}
+}
+
+func TestEventsThatBreakOff(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		in   string
+		kind llm.Kind
+	}{
+		"nothing":             {"", llm.UpstreamMalformed},
+		"no message":          {stream(`{"type":"ping"}`), llm.UpstreamMalformed},
+		"cut":                 {stream(start, ahoy), llm.UpstreamCut},
+		"stopped without why": {stream(start, ahoy, stop), llm.UpstreamCut},
+		"an error":            {stream(start, `{"type":"error","error":{"type":"overloaded_error","message":"x"}}`), llm.UpstreamOverloaded},
+	} {
+		got, err := eventList(strings.NewReader(tc.in), EventOptions{Reading: Reading{Stream: true}})
+		if e, ok := errors.AsType[*llm.Error](err); !ok || e.Kind != tc.kind {
+			t.Errorf("%s: %v", name, err)
+		}
+		for _, ev := range got {
+			if ev.Name == "message_stop" {
+				t.Errorf("%s: ended as if complete", name)
+			}
+		}
+	}
+	got, err := eventList(strings.NewReader(stream(start, ahoy, endTurn)), EventOptions{Reading: Reading{Stream: true}})
+	if err != nil || got[len(got)-1].Name != "message_stop" {
+		t.Errorf("without its last event: %v", err)
+	}
+}
+
+const wholeMessage = `{
+  "id":"msg_1", "type":"message", "model":"claude-1", "content":[{"type":"thinking","thinking":"hm","signature":"sig"},{"type":"text","text":"Ahoy","citations":null},{"type":"tool_use","id":"a","name":"t","input":{"b": 1.0}},{"type":"brand_new","x":1}],
+  "stop_reason":"tool_use","stop_sequence":null,"usage":{"input_tokens":1,"output_tokens":2},"container":null}`
+
+func TestWholeAnswersPassAsTheyCame(t *testing.T) {
+	t.Parallel()
+	got, err := eventList(strings.NewReader(wholeMessage), EventOptions{Model: `o"urs`})
+	if err != nil || len(got) != 1 {
+		t.Fatalf("%v: %d events", err, len(got))
+	}
+	want := strings.Replace(wholeMessage, `"claude-1"`, `"o\"urs"`, 1)
+	ev := got[0]
+	if diff := cmp.Diff(want, string(ev.Data)); diff != "" || !ev.Content || ev.Finish != "tool_calls" || ev.Usage.Output != 2 || ev.ASCIIBytes != 17 || ev.Model != "claude-1" {
+		t.Errorf("%+v\n%s", ev, diff)
+	}
+}
+
+// A whole answer where a stream was asked for reads the same as before, block by block.
+func TestWholeAnswersAreSplit(t *testing.T) {
+	t.Parallel()
+	warned := 0
+	got, err := eventList(strings.NewReader(wholeMessage), EventOptions{Model: "ours", Reading: Reading{Stream: true, Warn: func(string) { warned++ }}})
+	if err != nil || warned != 1 {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, ev := range got {
+		all = append(all, string(ev.Data))
+	}
+	want := []string{
+		`{"type":"message_start","message":{"id":"msg_1","type":"message","model":"ours","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":1,"output_tokens":2},"container":null}}`,
+		`{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}`,
+		`{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"hm"}}`,
+		`{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"sig"}}`,
+		`{"type":"content_block_stop","index":0}`,
+		`{"type":"content_block_start","index":1,"content_block":{"type":"text","text":"","citations":null}}`,
+		`{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"Ahoy"}}`,
+		`{"type":"content_block_stop","index":1}`,
+		`{"type":"content_block_start","index":2,"content_block":{"type":"tool_use","id":"a","name":"t","input":{}}}`,
+		`{"type":"content_block_delta","index":2,"delta":{"type":"input_json_delta","partial_json":"{\"b\": 1.0}"}}`,
+		`{"type":"content_block_stop","index":2}`,
+		`{"type":"content_block_start","index":3,"content_block":{"type":"brand_new","x":1}}`,
+		`{"type":"content_block_stop","index":3}`,
+		`{"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"input_tokens":1,"output_tokens":2}}`,
+		`{"type":"message_stop"}`,
+	}
+	if diff := cmp.Diff(want, all); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestRewriteKeepsBytes(t *testing.T) {
+	t.Parallel()
+	req := decoded(t, `{ "models":["x"], "model" : "auto", "max_tokens":1 , "x":1.0,"provider":{},
+		"messages":[{"role":"user","content":"\u00e4 fairlead."}],"session_id":"s" }`)
+	for name, tc := range map[string]struct {
+		edit Edit
+		want string
+	}{
+		"the model": {Edit{Model: "m"}, `{ "model" : "m", "max_tokens":1 , "x":1.0,
+		"messages":[{"role":"user","content":"\u00e4 fairlead."}] }`},
+		"more": {Edit{Model: "m", Drop: []string{"model"}, Set: map[string][]byte{"max_tokens": []byte("2"), "absent": []byte("3")}}, `{ "max_tokens":2 , "x":1.0,
+		"messages":[{"role":"user","content":"\u00e4 fairlead."}] }`},
+	} {
+		got, lost := Rewrite(req, tc.edit)
+		if diff := cmp.Diff(tc.want, string(got)); diff != "" || lost {
+			t.Errorf("%s: %t\n%s", name, lost, diff)
+		}
+		if !gjson.ValidBytes(got) {
+			t.Errorf("%s: no JSON", name)
+		}
+	}
+}

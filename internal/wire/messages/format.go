@@ -1,0 +1,115 @@
+// Package messages is the wire format of Anthropic's Messages, in both directions: it checks what clients send, edits it
+// for a provider that speaks the same format, writes conversations of other formats for such a provider, and reads what
+// it answers. Between the same formats the bytes pass through; only checked fields change.
+package messages
+
+import (
+	"bytes"
+	"io"
+	"strconv"
+
+	"github.com/tidwall/gjson"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/wire"
+	"fairlead/internal/wire/sse"
+)
+
+// Name is the format's short name.
+const Name = "messages"
+
+// Format reads Messages requests and frames their answers.
+type Format struct{}
+
+var _ wire.Format = Format{}
+
+// Name is the format's short name.
+func (Format) Name() string { return Name }
+
+// WriteEvent frames one event of a stream under its name.
+func (Format) WriteEvent(w io.Writer, ev llm.Event) error { return writeNamed(w, ev.Name, ev.Data) }
+
+// WriteEnd writes nothing: message_stop is an event of its own and the last one.
+func (Format) WriteEnd(io.Writer) error { return nil }
+
+// WriteError ends a stream that is not complete with the error event that clients of this format know.
+func (Format) WriteError(w io.Writer, body []byte) error {
+	return writeNamed(w, "error", ErrorBody(body))
+}
+
+func writeNamed(w io.Writer, name string, data []byte) error {
+	if name != "" {
+		if _, err := io.WriteString(w, "event: "+name+"\n"); err != nil {
+			return err
+		}
+	}
+	return sse.WriteData(w, data)
+}
+
+// Attach adds a top-level member at the end of an answer or event. value is JSON. What is no object comes back as it is.
+func (Format) Attach(data []byte, name string, value []byte) []byte {
+	end := bytes.LastIndexByte(data, '}')
+	if end < 1 || !gjson.ParseBytes(data).IsObject() {
+		return data
+	}
+	w := object{out: append(make([]byte, 0, len(data)+len(name)+len(value)+8), data[:end]...)}
+	w.trim()
+	w.raw(name, value)
+	w.close()
+	return w.out
+}
+
+// CountTokens is the answer to a request that only wants its tokens counted.
+func CountTokens(n int64) []byte {
+	return append(strconv.AppendInt([]byte(`{"input_tokens":`), n, 10), '}')
+}
+
+// ErrorBody is our error object in the shape that clients of this format read, with our own fields behind it.
+func ErrorBody(body []byte) []byte {
+	ours := gjson.ParseBytes(body)
+	message := ours.Get("error")
+	if message.IsObject() {
+		message = message.Get("message")
+	}
+	code := ours.Get("code").String()
+	var w object
+	w.open()
+	w.str("type", "error")
+	w.key("error")
+	w.open()
+	w.str("type", errorType(code))
+	w.str("message", message.String())
+	w.close()
+	w.str("code", code)
+	if details := ours.Get("details"); details.IsObject() {
+		w.raw("details", []byte(details.Raw))
+	} else {
+		w.raw("details", []byte(`{}`))
+	}
+	w.close()
+	return w.out
+}
+
+// errorType is the word of this format for one of our codes.
+func errorType(code string) string {
+	if kind, ok := errorTypes[code]; ok {
+		return kind
+	}
+	return "api_error"
+}
+
+var errorTypes = map[string]string{
+	"MISSING_API_KEY": "authentication_error", "INVALID_API_KEY": "authentication_error",
+	"EXPIRED_API_KEY": "authentication_error", "REVOKED_API_KEY": "authentication_error",
+	"SCOPE_DENIED": "permission_error", "MODEL_NOT_ALLOWED": "permission_error",
+	"BROWSER_NOT_ALLOWED": "permission_error", "POLICY_REJECTED": "permission_error",
+	"INVALID_JSON": "invalid_request_error", "INVALID_REQUEST": "invalid_request_error",
+	"UNSUPPORTED_MEDIA_TYPE": "invalid_request_error", "METHOD_NOT_ALLOWED": "invalid_request_error",
+	"CONTEXT_TOO_LONG": "invalid_request_error", "NO_ROUTE": "invalid_request_error",
+	"PAYLOAD_TOO_LARGE": "request_too_large",
+	"NOT_FOUND":         "not_found_error", "MODEL_NOT_FOUND": "not_found_error",
+	"RATE_LIMITED": "rate_limit_error", "PROVIDER_RATE_LIMITED": "rate_limit_error",
+	"BUDGET_EXCEEDED": "billing_error",
+	"OVERLOADED":      "overloaded_error", "SERVER_SHUTDOWN": "overloaded_error",
+	"PROVIDER_TIMEOUT": "timeout_error",
+}

@@ -1,0 +1,83 @@
+package messages
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/tidwall/gjson"
+
+	"fairlead/internal/llm"
+)
+
+func TestFraming(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	f := Format{}
+	if err := f.WriteEvent(&b, llm.Event{Name: "ping", Data: []byte(`{"type":"ping"}`)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.WriteEnd(&b); err != nil {
+		t.Fatal(err)
+	}
+	body := (&llm.Error{Kind: llm.UpstreamRateLimited, Message: "slow <down>"}).Body("req_1")
+	if err := f.WriteError(&b, body); err != nil {
+		t.Fatal(err)
+	}
+	want := "event: ping\ndata: {\"type\":\"ping\"}\n\n" +
+		`event: error` + "\n" + `data: {"type":"error","error":{"type":"rate_limit_error","message":"slow <down>"},"code":"PROVIDER_RATE_LIMITED","details":{"origin":"provider","request_id":"req_1","retryable":true}}` + "\n\n"
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestErrorBodies(t *testing.T) {
+	t.Parallel()
+	for _, kind := range llm.Kinds() {
+		e := &llm.Error{Kind: kind, Message: "why"}
+		for _, body := range [][]byte{e.Body("req_1"), e.OpenAIBody("req_1")} {
+			got := gjson.ParseBytes(ErrorBody(body))
+			if got.Get("error.message").String() != "why" || got.Get("code").String() != kind.Code() || got.Get("details.request_id").String() != "req_1" || got.Get("error.type").String() == "" {
+				t.Errorf("%s: %s", kind, got.Raw)
+			}
+		}
+	}
+	for code, want := range map[string]string{"INVALID_REQUEST": "invalid_request_error", "INVALID_API_KEY": "authentication_error", "OVERLOADED": "overloaded_error", "INTERNAL_ERROR": "api_error"} {
+		if got := errorType(code); got != want {
+			t.Errorf("%s is a %s", code, got)
+		}
+	}
+	if got := string(ErrorBody([]byte("no JSON"))); !gjson.Valid(got) {
+		t.Error(got)
+	}
+}
+
+func TestAttach(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		`{}`:             `{"x":[1]}`,
+		`{ "a":1 }`:      `{ "a":1,"x":[1]}`,
+		"{\"a\":{}\n}\n": `{"a":{},"x":[1]}`,
+		`[1]`:            `[1]`,
+		``:               ``,
+		`{`:              `{`,
+	} {
+		if got := string(Format{}.Attach([]byte(in), "x", []byte(`[1]`))); got != want {
+			t.Errorf("%q became %q", in, got)
+		}
+	}
+}
+
+func TestSealsOfOthersAreRecognised(t *testing.T) {
+	t.Parallel()
+	s := seal{Provider: "p", Value: "v", Call: true}
+	if got, ours := openSeal(s.String()); !ours || got != s {
+		t.Errorf("%+v, %t", got, ours)
+	}
+	if got, ours := openSeal("fairlead.%%"); !ours || got != (seal{}) {
+		t.Errorf("%+v, %t", got, ours)
+	}
+	if _, ours := openSeal("EqoBCkgIARABGAI"); ours {
+		t.Error("a signature of the format's own")
+	}
+}

@@ -1,0 +1,113 @@
+package messages
+
+import (
+	"encoding/base64"
+	"strings"
+
+	"fairlead/internal/llm"
+)
+
+// media writes an image or a document, without its end.
+func (r *renderer) media(w *object, p llm.Part) error {
+	m := withoutDataURL(*p.Media)
+	if m.Detail != "" && m.Detail != "auto" {
+		r.leftOut("the detail of an image")
+	}
+	kind := "image"
+	if p.Kind == llm.FilePart && !strings.HasPrefix(m.Type, "image/") {
+		kind = "document"
+	}
+	var source object
+	var err error
+	if kind == "image" {
+		err = imageSource(&source, m)
+	} else {
+		err = documentSource(&source, m)
+	}
+	if err != nil {
+		return err
+	}
+	w.open()
+	w.str("type", kind)
+	w.raw("source", source.out)
+	if kind == "document" && m.Name != "" {
+		w.str("title", m.Name)
+	}
+	return nil
+}
+
+// withoutDataURL takes the bytes out of a URL that holds them.
+func withoutDataURL(m llm.Media) llm.Media {
+	rest, ok := strings.CutPrefix(m.URL, "data:")
+	if !ok {
+		return m
+	}
+	head, data, _ := strings.Cut(rest, ",")
+	m.URL, m.Data = "", data
+	if kind, _, _ := strings.Cut(head, ";"); kind != "" {
+		m.Type = kind
+	}
+	return m
+}
+
+func imageSource(w *object, m llm.Media) error {
+	w.open()
+	switch {
+	case m.Data != "":
+		w.str("type", "base64")
+		w.str("media_type", imageType(m))
+		w.str("data", m.Data)
+	case m.URL != "":
+		w.str("type", "url")
+		w.str("url", m.URL)
+	default:
+		return cannotSay("An image is kept at another provider. Send its bytes or its URL.")
+	}
+	w.close()
+	return nil
+}
+
+// imageType is the type that the image has, told or to be seen in its first bytes.
+func imageType(m llm.Media) string {
+	switch m.Type {
+	case "":
+		for prefix, kind := range map[string]string{"/9j/": "image/jpeg", "iVBOR": "image/png", "R0lGOD": "image/gif", "UklGR": "image/webp"} {
+			if strings.HasPrefix(m.Data, prefix) {
+				return kind
+			}
+		}
+		return "image/png"
+	case "image/jpg":
+		return "image/jpeg"
+	}
+	return m.Type
+}
+
+// documentSource writes a PDF or a text: the provider takes no other documents.
+func documentSource(w *object, m llm.Media) error {
+	kind, _, _ := strings.Cut(m.Type, ";")
+	w.open()
+	switch {
+	case m.Data == "" && m.URL == "":
+		return cannotSay("A file is kept at another provider. Send its bytes.")
+	case m.Data == "":
+		w.str("type", "url")
+		w.str("url", m.URL)
+	case kind == "application/pdf" || strings.HasPrefix(m.Data, "JVBERi"):
+		w.str("type", "base64")
+		w.str("media_type", "application/pdf")
+		w.str("data", m.Data)
+	case strings.HasPrefix(kind, "text/") || kind == "application/json":
+		text, err := base64.StdEncoding.DecodeString(m.Data)
+		if err != nil {
+			return cannotSay("A file is not valid base64.")
+		}
+		w.str("type", "text")
+		w.str("media_type", "text/plain")
+		w.str("data", string(text))
+	default:
+		return cannotSay("The provider takes files that are PDF or text, and no others.")
+	}
+	w.close()
+	return nil
+}

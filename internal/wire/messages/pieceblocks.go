@@ -1,0 +1,128 @@
+package messages
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/wire/show"
+)
+
+// open begins a block. What it holds already counts: whole answers have everything here.
+func (p *pieces) open(index int64, v gjson.Result) {
+	b := &block{kind: v.Get("type").String()}
+	p.blocks[index] = b
+	switch b.kind {
+	case "text":
+		p.text(llm.TextPiece, v.Get("text").String())
+		if v.Get("citations.0").Exists() {
+			p.leave("citations")
+		}
+	case "thinking":
+		p.text(llm.ThinkingPiece, v.Get("thinking").String())
+		b.signature = v.Get("signature").String()
+	case "redacted_thinking":
+		b.sealed = v.Get("data").String()
+	case "tool_use":
+		p.openCall(b, v)
+	default:
+		p.leave("a block of type " + show.Quote(b.kind))
+	}
+}
+
+func (p *pieces) openCall(b *block, v gjson.Result) {
+	b.id, b.call = v.Get("id").String(), v.Get("name").String()
+	if input := v.Get("input").Raw; strings.Trim(input, "{} \t\r\n") != "" {
+		b.initial = input
+	}
+	if b.call == p.o.SchemaTool && b.call != "" {
+		return
+	}
+	b.index = p.calls
+	p.calls++
+	if !slices.Contains(p.o.CustomTools, b.call) {
+		p.say(llm.Piece{Kind: llm.CallPiece, Index: b.index, Call: &llm.ToolCall{ID: b.id, Name: b.call}})
+	}
+}
+
+func (p *pieces) text(kind llm.PieceKind, text string) {
+	if text != "" && !p.gone {
+		p.say(llm.Piece{Kind: kind, Text: text})
+	}
+}
+
+// leave warns, once, of a part of the answer that has no place in our words.
+func (p *pieces) leave(what string) {
+	if !p.lost {
+		p.lost = true
+		p.warn("left out a part of the answer: %s", what)
+	}
+}
+
+func (p *pieces) delta(index int64, v gjson.Result) {
+	b := p.blocks[index]
+	if b == nil {
+		b = &block{kind: "text"} // some imitations of the format begin no blocks
+		p.blocks[index] = b
+	}
+	switch v.Get("type").String() {
+	case "text_delta":
+		p.text(llm.TextPiece, v.Get("text").String())
+	case "thinking_delta":
+		b.kind = "thinking"
+		p.text(llm.ThinkingPiece, v.Get("thinking").String())
+	case "signature_delta":
+		b.signature += v.Get("signature").String()
+	case "input_json_delta":
+		if b.kind == "tool_use" {
+			p.input(b, v.Get("partial_json").String())
+		}
+	case "citations_delta":
+		p.leave("citations")
+	}
+}
+
+// input goes on with the input of a call: as text where it is the answer, held back where it is free text in JSON.
+func (p *pieces) input(b *block, text string) {
+	if text == "" || p.gone {
+		return
+	}
+	b.spoke = true
+	switch {
+	case b.call == p.o.SchemaTool:
+		p.say(llm.Piece{Kind: llm.TextPiece, Text: text})
+	case slices.Contains(p.o.CustomTools, b.call):
+		b.held = append(b.held, text...)
+	default:
+		p.say(llm.Piece{Kind: llm.ArgumentsPiece, Index: b.index, Text: text})
+	}
+}
+
+// close ends a block. Thinking gets its seal; a call without arguments gets an empty object.
+func (p *pieces) close(index int64) {
+	b := p.blocks[index]
+	delete(p.blocks, index)
+	if b == nil || p.gone {
+		return
+	}
+	switch b.kind {
+	case "thinking":
+		p.say(llm.Piece{Kind: llm.SealPiece, Thinking: &llm.Thinking{Signature: b.signature, Provider: p.o.Signer}})
+	case "redacted_thinking":
+		p.say(llm.Piece{Kind: llm.SealPiece, Thinking: &llm.Thinking{Sealed: b.sealed, Provider: p.o.Signer}})
+	case "tool_use":
+		if !b.spoke {
+			if b.initial == "" {
+				b.initial = "{}"
+			}
+			p.input(b, b.initial)
+		}
+		if slices.Contains(p.o.CustomTools, b.call) && !p.gone {
+			p.say(llm.Piece{Kind: llm.CallPiece, Index: b.index, Call: &llm.ToolCall{
+				ID: b.id, Name: b.call, Arguments: freeTextOf(string(b.held)), Custom: true,
+			}})
+		}
+	}
+}

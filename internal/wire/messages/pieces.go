@@ -1,0 +1,196 @@
+package messages
+
+import (
+	"errors"
+	"io"
+	"iter"
+	"maps"
+	"slices"
+
+	"github.com/tidwall/gjson"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/wire/sse"
+)
+
+// PieceOptions says how an answer is read into our own words.
+type PieceOptions struct {
+	Reading
+	Signer      string   // who signs thinking, so that it goes back there
+	SchemaTool  string   // the tool whose input is the answer's text; see SchemaTool
+	CustomTools []string // tools that take free text
+}
+
+// Pieces reads a provider's 2xx answer, whole or streamed as it comes. The last pair may hold an *llm.Error, or an error
+// that wraps the end of the request's context.
+func Pieces(r io.Reader, o PieceOptions) iter.Seq2[llm.Piece, error] {
+	return func(yield func(llm.Piece, error) bool) {
+		p := pieces{source: newSource(o.Reading), o: o, yield: yield, blocks: map[int64]*block{}}
+		err := p.read(r)
+		if p.gone {
+			return
+		}
+		usage := p.counts.usage()
+		if err != nil && p.finish == "" || !p.counts.whole {
+			usage = running(usage, p.ascii, p.other)
+		}
+		if usage != nil && !yield(llm.Piece{Kind: llm.UsagePiece, Usage: usage}, nil) {
+			return
+		}
+		if err != nil {
+			yield(llm.Piece{}, err)
+		}
+	}
+}
+
+// pieces is the state of reading one answer.
+type pieces struct {
+	*source
+	o      PieceOptions
+	yield  func(llm.Piece, error) bool
+	gone   bool // nobody listens any more
+	counts counts
+
+	ascii, other int // bytes of what was said
+	began, ended bool
+	blocks       map[int64]*block // those that are open
+	calls        int              // tool calls so far
+	finish       string
+	stop         string
+	lost         bool
+}
+
+// block is a block of content on its way.
+type block struct {
+	kind      string
+	index     int    // of the tool call
+	call      string // the name of the tool
+	id        string
+	initial   string // input that came with the beginning
+	held      []byte // input of a custom tool
+	spoke     bool   // some of its input has gone out
+	signature string
+	sealed    string
+}
+
+func (p *pieces) say(piece llm.Piece) {
+	ascii, other := countText(piece.Text)
+	p.ascii += ascii
+	p.other += other
+	p.gone = p.gone || !p.yield(piece, nil)
+}
+
+func (p *pieces) read(r io.Reader) error {
+	events := sse.NewReader(r, p.o.MaxLine)
+	first, err := events.First()
+	switch {
+	case errors.Is(err, io.EOF):
+		return malformed("The provider sent an empty answer.")
+	case err != nil:
+		return failure(err)
+	case first == '{' || first == '[' || !p.o.Stream:
+		return p.message(events.Rest())
+	}
+	if err := p.frames(events, p.take); err != nil {
+		return err
+	}
+	switch {
+	case p.gone || p.ended:
+		return nil
+	case !p.began:
+		return malformed("The provider's answer holds no message.")
+	case p.finish == "":
+		return cut()
+	}
+	p.end()
+	return nil
+}
+
+// message reads a whole answer as the stream it stands for.
+func (p *pieces) message(r io.Reader) error {
+	message, _, err := p.whole(r)
+	if err != nil {
+		return err
+	}
+	if p.o.Stream {
+		p.warn("the provider answered a streaming request in one piece")
+	}
+	p.counts.end(message.Get("usage"))
+	p.begin(message)
+	index := int64(0)
+	message.Get("content").ForEach(func(_, block gjson.Result) bool {
+		p.open(index, block)
+		p.close(index)
+		index++
+		return !p.gone
+	})
+	p.note(message)
+	if p.finish == "" {
+		p.finish = "stop"
+		if p.calls > 0 {
+			p.finish = "tool_calls"
+		}
+	}
+	p.end()
+	return nil
+}
+
+// take reads one event of a stream; false ends it.
+func (p *pieces) take(f frame) (bool, error) {
+	index := f.v.Get("index").Int()
+	switch f.name {
+	case "message_start":
+		p.begin(f.v.Get("message"))
+	case "content_block_start":
+		p.begin(gjson.Result{})
+		p.open(index, f.v.Get("content_block"))
+	case "content_block_delta":
+		p.delta(index, f.v.Get("delta"))
+	case "content_block_stop":
+		p.close(index)
+	case "message_delta":
+		p.counts.end(f.v.Get("usage"))
+		p.note(f.v.Get("delta"))
+	case "message_stop":
+		if p.finish == "" {
+			return false, cut()
+		}
+		p.end()
+	}
+	return !p.gone && !p.ended, nil
+}
+
+func (p *pieces) begin(message gjson.Result) {
+	p.counts.add(message.Get("usage"))
+	if p.began {
+		return
+	}
+	p.began = true
+	p.say(llm.Piece{Kind: llm.BeginPiece, ID: message.Get("id").String(), Model: message.Get("model").String()})
+	if usage := p.counts.usage(); usage != nil && !p.gone {
+		p.say(llm.Piece{Kind: llm.UsagePiece, Usage: usage})
+	}
+}
+
+func (p *pieces) note(v gjson.Result) {
+	if reason := v.Get("stop_reason").String(); reason != "" {
+		p.finish = finishReason(reason)
+	}
+	if stop := v.Get("stop_sequence").String(); stop != "" {
+		p.stop = stop
+	}
+}
+
+// end tells how the answer ended. One whose only call is the answer itself has no calls.
+func (p *pieces) end() {
+	p.ended = true
+	for _, index := range slices.Sorted(maps.Keys(p.blocks)) {
+		p.close(index)
+	}
+	if p.finish == "tool_calls" && p.calls == 0 && p.o.SchemaTool != "" {
+		p.finish = "stop"
+	}
+	if !p.gone {
+		p.say(llm.Piece{Kind: llm.FinishPiece, Finish: p.finish, StopSequence: p.stop})
+	}
+}

@@ -1,0 +1,287 @@
+package messages
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/llm"
+)
+
+// stream frames events in one of the ways in which providers do.
+func stream(events ...string) string {
+	var b strings.Builder
+	for _, data := range events {
+		b.WriteString("event: x\r\ndata:" + data + "\r\n\r\n")
+	}
+	return b.String()
+}
+
+const (
+	start     = `{"type":"message_start","message":{"id":"msg_1","model":"claude-1","usage":{"input_tokens":10,"cache_read_input_tokens":3,"cache_creation_input_tokens":7,"cache_creation":{"ephemeral_1h_input_tokens":5},"output_tokens":1}}}`
+	textStart = `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`
+	ahoy      = `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Ahoy"}}`
+	textStop  = `{"type":"content_block_stop","index":0}`
+	endTurn   = `{"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":4,"output_tokens_details":{"thinking_tokens":2}}}`
+	stop      = `{"type":"message_stop"}`
+)
+
+var (
+	begin = llm.Piece{Kind: llm.BeginPiece, ID: "msg_1", Model: "claude-1"}
+	read1 = llm.Piece{Kind: llm.UsagePiece, Usage: &llm.Usage{Input: 10, CacheRead: 3, CacheWrite: 7, CacheWriteLong: 5, Output: 1}}
+	read4 = llm.Piece{Kind: llm.UsagePiece, Usage: &llm.Usage{Input: 10, CacheRead: 3, CacheWrite: 7, CacheWriteLong: 5, Output: 4, Reasoning: 2}}
+	ended = llm.Piece{Kind: llm.FinishPiece, Finish: "stop"}
+)
+
+func says(s string) llm.Piece { return llm.Piece{Kind: llm.TextPiece, Text: s} }
+
+func pieceList(r io.Reader, o PieceOptions) (list []llm.Piece, failed error) {
+	for p, err := range Pieces(r, o) {
+		if err != nil {
+			failed = err
+			continue
+		}
+		list = append(list, p)
+	}
+	return list, failed
+}
+
+func TestPiecesOfAStream(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		in       string
+		o        PieceOptions
+		want     []llm.Piece
+		kind     llm.Kind // of the error; empty for none
+		warnings int
+	}{
+		"text":                          {stream(start, textStart, `{"type":"ping"}`, ahoy, textStop, `{"type":"brand_new"}`, endTurn, stop), PieceOptions{}, []llm.Piece{begin, read1, says("Ahoy"), ended, read4}, "", 0},
+		"nothing behind the end counts": {stream(start, endTurn, stop, ahoy), PieceOptions{}, []llm.Piece{begin, read1, ended, read4}, "", 0},
+		"blocks that nobody begins":     {stream(start, ahoy, endTurn, stop), PieceOptions{}, []llm.Piece{begin, read1, says("Ahoy"), ended, read4}, "", 0},
+		"no last event":                 {stream(start, ahoy, endTurn), PieceOptions{}, []llm.Piece{begin, read1, says("Ahoy"), ended, read4}, "", 0},
+		"calls": {
+			stream(start,
+				`{"type":"content_block_start","index":3,"content_block":{"type":"tool_use","id":"a","name":"t","input":{}}}`,
+				`{"type":"content_block_delta","index":3,"delta":{"type":"input_json_delta","partial_json":""}}`,
+				`{"type":"content_block_delta","index":3,"delta":{"type":"input_json_delta","partial_json":"{}"}}`,
+				`{"type":"content_block_stop","index":3}`,
+				`{"type":"content_block_start","index":4,"content_block":{"type":"tool_use","id":"b","name":"t","input":{"whole":true}}}`,
+				`{"type":"content_block_stop","index":4}`,
+				`{"type":"content_block_start","index":5,"content_block":{"type":"tool_use","id":"c","name":"t"}}`,
+				`{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":4,"output_tokens_details":{"thinking_tokens":2}}}`, stop),
+			PieceOptions{},
+			[]llm.Piece{
+				begin, read1,
+				{Kind: llm.CallPiece, Index: 0, Call: &llm.ToolCall{ID: "a", Name: "t"}},
+				{Kind: llm.ArgumentsPiece, Index: 0, Text: "{}"},
+				{Kind: llm.CallPiece, Index: 1, Call: &llm.ToolCall{ID: "b", Name: "t"}},
+				{Kind: llm.ArgumentsPiece, Index: 1, Text: `{"whole":true}`},
+				{Kind: llm.CallPiece, Index: 2, Call: &llm.ToolCall{ID: "c", Name: "t"}},
+				{Kind: llm.ArgumentsPiece, Index: 2, Text: "{}"},
+				{Kind: llm.FinishPiece, Finish: "tool_calls"},
+				read4,
+			},
+			"", 0,
+		},
+		"the answer by a tool": {
+			stream(start, `{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"j","input":{}}}`,
+				`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"a\":1}"}}`, textStop,
+				`{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":1}}`, stop),
+			PieceOptions{SchemaTool: "j"},
+			[]llm.Piece{begin, read1, says(`{"a":1}`), ended, read1},
+			"", 0,
+		},
+		"free text": {
+			stream(start, `{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"f","input":{}}}`,
+				`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"input\":\"a\\n"}}`,
+				`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"b\"}"}}`, textStop,
+				`{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":1}}`, stop),
+			PieceOptions{CustomTools: []string{"f"}},
+			[]llm.Piece{begin, read1, {Kind: llm.CallPiece, Call: &llm.ToolCall{ID: "a", Name: "f", Arguments: "a\nb", Custom: true}}, {Kind: llm.FinishPiece, Finish: "tool_calls"}, read1},
+			"", 0,
+		},
+		"thinking": {
+			stream(start, `{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}`,
+				`{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"hm"}}`,
+				`{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"si"}}`,
+				`{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"g"}}`, textStop,
+				`{"type":"content_block_start","index":1,"content_block":{"type":"redacted_thinking","data":"xx"}}`, `{"type":"content_block_stop","index":1}`,
+				endTurn, stop),
+			PieceOptions{Signer: "p"},
+			[]llm.Piece{
+				begin, read1,
+				{Kind: llm.ThinkingPiece, Text: "hm"},
+				{Kind: llm.SealPiece, Thinking: &llm.Thinking{Signature: "sig", Provider: "p"}},
+				{Kind: llm.SealPiece, Thinking: &llm.Thinking{Sealed: "xx", Provider: "p"}},
+				ended, read4,
+			},
+			"", 0,
+		},
+		"blocks and citations without a place": {
+			stream(start, `{"type":"content_block_start","index":0,"content_block":{"type":"server_tool_use","id":"a","name":"web_search","input":{}}}`, textStop,
+				`{"type":"content_block_delta","index":1,"delta":{"type":"citations_delta","citation":{}}}`, endTurn, stop),
+			PieceOptions{},
+			[]llm.Piece{begin, read1, ended, read4},
+			"", 1,
+		},
+		"a stop text": {
+			stream(start, `{"type":"message_delta","delta":{"stop_reason":"stop_sequence","stop_sequence":"END"},"usage":{"output_tokens":1}}`, stop),
+			PieceOptions{},
+			[]llm.Piece{begin, read1, {Kind: llm.FinishPiece, Finish: "stop", StopSequence: "END"}, read1},
+			"", 0,
+		},
+		"usage without sense": {
+			stream(`{"type":"message_start","message":{"id":"msg_1","model":"claude-1","usage":{"input_tokens":-1}}}`, endTurn, stop),
+			PieceOptions{},
+			[]llm.Piece{begin, ended},
+			"", 0,
+		},
+		"some garbage":        {stream(start, `{"type":`, `"text"`, ahoy, endTurn, stop), PieceOptions{}, []llm.Piece{begin, read1, says("Ahoy"), ended, read4}, "", 2},
+		"the end of chat":     {stream(start, ahoy, endTurn, "[DONE]"), PieceOptions{}, []llm.Piece{begin, read1, says("Ahoy"), ended, read4}, "", 0},
+		"garbage alone":       {stream(start) + strings.Repeat(stream("x"), 12), PieceOptions{}, []llm.Piece{begin, read1, estimated(1)}, llm.UpstreamMalformed, 11},
+		"cut":                 {stream(start, textStart, ahoy), PieceOptions{}, []llm.Piece{begin, read1, says("Ahoy"), estimated(2)}, llm.UpstreamCut, 0},
+		"cut inside an event": {stream(start, ahoy) + `data: {"type":"message_delta","delta":{"stop_rea`, PieceOptions{}, []llm.Piece{begin, read1, says("Ahoy"), estimated(2)}, llm.UpstreamCut, 0},
+		"stopped without why": {stream(start, ahoy, stop), PieceOptions{}, []llm.Piece{begin, read1, says("Ahoy"), estimated(2)}, llm.UpstreamCut, 0},
+		"an error":            {stream(start, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`), PieceOptions{}, []llm.Piece{begin, read1, estimated(1)}, llm.UpstreamOverloaded, 0},
+		"an error at once":    {"event: error\ndata: {\"error\":{\"type\":\"rate_limit_error\",\"message\":\"slow\"}}\n\n", PieceOptions{}, nil, llm.UpstreamRateLimited, 0},
+		"nothing":             {"", PieceOptions{}, nil, llm.UpstreamMalformed, 0},
+		"a page":              {"<html>", PieceOptions{}, nil, llm.UpstreamMalformed, 0},
+		"a long line":         {stream(start, ahoy), PieceOptions{Reading: Reading{MaxLine: 50}}, nil, llm.UpstreamMalformed, 0},
+		"a long answer":       {stream(start, ahoy, ahoy), PieceOptions{Reading: Reading{MaxAnswer: 300}}, []llm.Piece{begin, read1, estimated(1)}, llm.UpstreamMalformed, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, through := range []func(io.Reader) io.Reader{func(r io.Reader) io.Reader { return r }, iotest.OneByteReader} {
+				warnings := 0
+				o := tc.o
+				o.Stream, o.Warn = true, func(string) { warnings++ }
+				got, err := pieceList(through(strings.NewReader(tc.in)), o)
+				if diff := cmp.Diff(tc.want, got); diff != "" {
+					t.Error(diff)
+				}
+				e, _ := errors.AsType[*llm.Error](err)
+				if (err != nil) != (tc.kind != "") || e != nil && e.Kind != tc.kind {
+					t.Errorf("failed with %v, want %q", err, tc.kind)
+				}
+				if warnings != tc.warnings {
+					t.Errorf("%d warnings, want %d", warnings, tc.warnings)
+				}
+			}
+		})
+	}
+}
+
+// estimated is usage as it stands when an answer breaks off after so many tokens of output.
+func estimated(output int64) llm.Piece {
+	u := *read1.Usage
+	u.Estimated, u.Output = true, output
+	return llm.Piece{Kind: llm.UsagePiece, Usage: &u}
+}
+
+func TestPiecesOfAWholeAnswer(t *testing.T) {
+	t.Parallel()
+	const whole = ` {"id":"msg_1","type":"message","role":"assistant","model":"claude-1","content":[{"type":"thinking","thinking":"hm","signature":"sig"},{"type":"text","text":"Ahoy"},{"type":"tool_use","id":"a","name":"t","input":{"b": 1.0}}],"stop_reason":"tool_use","usage":{"input_tokens":1,"output_tokens":2}}`
+	used := llm.Piece{Kind: llm.UsagePiece, Usage: &llm.Usage{Input: 1, Output: 2}}
+	want := []llm.Piece{
+		begin, used,
+		{Kind: llm.ThinkingPiece, Text: "hm"},
+		{Kind: llm.SealPiece, Thinking: &llm.Thinking{Signature: "sig", Provider: "p"}},
+		says("Ahoy"),
+		{Kind: llm.CallPiece, Call: &llm.ToolCall{ID: "a", Name: "t"}},
+		{Kind: llm.ArgumentsPiece, Text: `{"b": 1.0}`},
+		{Kind: llm.FinishPiece, Finish: "tool_calls"},
+		used,
+	}
+	for _, stream := range []bool{true, false} {
+		got, err := pieceList(strings.NewReader(whole), PieceOptions{Signer: "p", Reading: Reading{Stream: stream}})
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("%v\n%s", err, diff)
+		}
+	}
+	for in, kind := range map[string]llm.Kind{
+		``: llm.UpstreamMalformed, `{}`: llm.UpstreamMalformed, `{"content":[]`: llm.UpstreamMalformed, `null`: llm.UpstreamMalformed,
+		`{"type":"error","error":{"type":"overloaded_error"}}`: llm.UpstreamOverloaded, stream(start, endTurn, stop): llm.UpstreamMalformed,
+	} {
+		_, err := pieceList(strings.NewReader(in), PieceOptions{})
+		if e, ok := errors.AsType[*llm.Error](err); !ok || e.Kind != kind {
+			t.Errorf("%.20q: %v", in, err)
+		}
+	}
+}
+
+func TestBrokenConnections(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("reset")
+	classified := llm.Errorf(llm.UpstreamTimeout, "silence")
+	for _, tc := range []struct {
+		cause error
+		is    error
+		kind  llm.Kind
+	}{{broken, nil, llm.UpstreamCut}, {context.Canceled, context.Canceled, ""}, {classified, classified, llm.UpstreamTimeout}} {
+		in := io.MultiReader(strings.NewReader(stream(start, ahoy)), iotest.ErrReader(tc.cause))
+		_, err := pieceList(in, PieceOptions{Reading: Reading{Stream: true}})
+		e, _ := errors.AsType[*llm.Error](err)
+		if err == nil || tc.is != nil && !errors.Is(err, tc.is) || tc.kind != "" && (e == nil || e.Kind != tc.kind) {
+			t.Errorf("%v became %v", tc.cause, err)
+		}
+	}
+}
+
+func TestPiecesMayStopAnywhere(t *testing.T) {
+	t.Parallel()
+	in := stream(start, textStart, ahoy, textStop,
+		`{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"a","name":"t"}}`, endTurn, stop)
+	all, err := pieceList(strings.NewReader(in), PieceOptions{Reading: Reading{Stream: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range all {
+		seen := 0
+		for range Pieces(strings.NewReader(in), PieceOptions{Reading: Reading{Stream: true}}) {
+			if seen == n {
+				break
+			}
+			seen++
+		}
+	}
+}
+
+func FuzzPieces(f *testing.F) {
+	f.Add([]byte(stream(start, textStart, ahoy, textStop, endTurn, stop)), true)
+	f.Add([]byte(`{"id":"msg_1","content":[{"type":"tool_use","name":"j","input":{"a":1}},{"type":"thinking"}],"stop_reason":"tool_use"}`), false)
+	f.Add([]byte(stream(start, `{"type":"error","error":{"type":"overloaded_error"}}`)), true)
+	f.Add([]byte(stream(`{"type":"content_block_delta","index":-1,"delta":{"type":"input_json_delta","partial_json":"{"}}`, endTurn)), true)
+	f.Fuzz(func(t *testing.T, in []byte, streamed bool) {
+		reading := Reading{Stream: streamed, MaxLine: 1 << 16, MaxAnswer: 1 << 18}
+		finished, failed := false, false
+		for p, err := range Pieces(strings.NewReader(string(in)), PieceOptions{Reading: reading, SchemaTool: "j", CustomTools: []string{"f"}}) {
+			if failed {
+				t.Fatal("something follows the error")
+			}
+			failed = err != nil
+			finished = finished || p.Kind == llm.FinishPiece
+		}
+		if finished == failed {
+			t.Fatalf("finished %t, failed %t", finished, failed)
+		}
+		finished, failed = false, false
+		for ev, err := range Events(strings.NewReader(string(in)), EventOptions{Reading: reading, Model: "m"}) {
+			if failed {
+				t.Fatal("something follows the error")
+			}
+			failed = err != nil
+			finished = finished || ev.Name == "message_stop" || !streamed && ev.Content
+			if err == nil && !ev.Bare && strings.ContainsAny(string(ev.Data), "\r\n") && streamed {
+				t.Fatalf("%q is more than a line", ev.Data)
+			}
+		}
+		if finished == failed {
+			t.Fatalf("passed on: finished %t, failed %t", finished, failed)
+		}
+	})
+}

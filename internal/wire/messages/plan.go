@@ -1,0 +1,178 @@
+package messages
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"fairlead/internal/llm"
+)
+
+// plan is what was decided about a conversation before it is written, because its parts depend on each other.
+type plan struct {
+	maxTokens   int64
+	tools       []llm.Tool
+	choice      llm.ToolChoice
+	schemaTool  string // its input is the answer
+	schema      []byte // of output_config.format
+	instruction string // what can only be asked for in words
+
+	thinking thinkingWish
+	budget   int64
+	effort   string
+}
+
+// thinkingWish is the type of thinking that is asked for: one of these, or the model's word for none.
+type thinkingWish string
+
+const (
+	unasked  thinkingWish = ""
+	enabled  thinkingWish = "enabled"
+	adaptive thinkingWish = "adaptive"
+)
+
+func (p plan) thinks() bool { return p.thinking == enabled || p.thinking == adaptive }
+
+func (r *renderer) decide(turns []llm.Message) {
+	r.planLength()
+	r.planTools()
+	r.planOutput()
+	r.planForce()
+	r.planThinking(turns)
+}
+
+func (r *renderer) planLength() {
+	asked := r.conv.MaxOutput
+	for _, otherwise := range []int64{r.o.MaxOutput, r.o.ModelMax, usualMaxOutput} {
+		if asked == 0 {
+			asked = otherwise
+		}
+	}
+	if most := r.o.ModelMax; most > 0 && asked > most {
+		r.warn("max_tokens was set to %d: the model writes no more", most)
+		asked = most
+	}
+	r.plan.maxTokens = asked
+}
+
+// planTools picks the tools to send. A choice among some of them leaves out the others; a history with calls needs a list
+// even where the caller sent none.
+func (r *renderer) planTools() {
+	p := &r.plan
+	p.choice = r.conv.ToolChoice
+	for _, tool := range r.conv.Tools {
+		if several := len(p.choice.Names) > 1 || p.choice.Mode == llm.ChoiceAuto && len(p.choice.Names) > 0; several && !slices.Contains(p.choice.Names, tool.Name) {
+			continue
+		}
+		if tool.Hosted != "" && !hosted(tool.Hosted) {
+			r.warn("the tool %s was left out: the provider has no such tool", tool.Hosted)
+			continue
+		}
+		p.tools = append(p.tools, tool)
+	}
+	if len(p.choice.Names) > 1 || p.choice.Mode != llm.ChoiceMust {
+		p.choice.Names = nil
+	}
+	if len(p.tools) == 0 {
+		p.tools = called(r.conv)
+		p.choice = llm.ToolChoice{Mode: llm.ChoiceNone}
+	}
+}
+
+// hosted reports tools that providers of this format run: their types end in a date.
+func hosted(kind string) bool {
+	i := strings.LastIndexByte(kind, '_')
+	return i > 0 && len(kind)-i == len("_20250305") && strings.Trim(kind[i+1:], "0123456789") == ""
+}
+
+// called makes a definition for every tool that the history has calls of.
+func called(conv *llm.Conversation) (tools []llm.Tool) {
+	for _, m := range conv.Messages {
+		for _, part := range m.Parts {
+			if part.Kind != llm.CallPart || slices.ContainsFunc(tools, func(t llm.Tool) bool { return t.Name == part.Call.Name }) {
+				continue
+			}
+			tools = append(tools, llm.Tool{Name: part.Call.Name})
+		}
+	}
+	return tools
+}
+
+const (
+	askForJSON   = "Answer with one JSON object and nothing else: no text around it and no code fence."
+	askForSchema = "Answer with JSON that matches this JSON schema, and nothing else: no text around it and no code fence.\n"
+)
+
+// planOutput decides how the shape of the answer is asked for.
+func (r *renderer) planOutput() {
+	p, out := &r.plan, r.conv.Output
+	switch {
+	case out.Kind == llm.OutputText:
+	case out.Kind == llm.OutputJSON || len(out.Schema) == 0:
+		p.instruction = askForJSON
+	case r.o.Traits.Schemas:
+		p.schema = r.narrowed(out.Schema, "the answer's schema")
+		if out.Description != "" {
+			r.warn("the description of the answer's schema was left out")
+		}
+	default:
+		p.schemaTool = SchemaTool(r.conv, r.o.Traits)
+		if p.schemaTool == "" && p.choice.Mode != llm.ChoiceMust {
+			p.instruction = askForSchema + string(out.Schema)
+			r.warn("the answer's schema was sent as an instruction: the model cannot be held to it")
+		}
+	}
+}
+
+// SchemaTool names the tool whose input becomes the answer, for models that cannot be given the answer's schema in
+// another way; empty where none is needed. Pieces must be told of it.
+func SchemaTool(conv *llm.Conversation, t Traits) string {
+	wanted := conv.Output.Kind == llm.OutputSchema && len(conv.Output.Schema) > 0 && !t.Schemas && !t.NoForcedTools
+	// A caller who forces a tool of its own gets a call for an answer, to which the schema does not apply.
+	forced := conv.ToolChoice.Mode == llm.ChoiceMust && len(conv.Tools) > 0
+	if !wanted || forced || !isObjectSchema(conv.Output.Schema) {
+		return ""
+	}
+	name := "answer_in_json"
+	for slices.ContainsFunc(conv.Tools, func(tool llm.Tool) bool { return tool.Name == name }) {
+		name += "_"
+	}
+	return name
+}
+
+func isObjectSchema(schema json.RawMessage) bool {
+	root := gjson.ParseBytes(schema)
+	kind := root.Get("type")
+	return root.IsObject() && (!kind.Exists() || kind.String() == "object")
+}
+
+// planForce decides what forces the model to call a tool.
+func (r *renderer) planForce() {
+	p := &r.plan
+	switch {
+	case p.schemaTool != "" && (len(r.conv.Tools) == 0 || p.choice.Mode == llm.ChoiceNone):
+		p.choice = llm.ToolChoice{Mode: llm.ChoiceMust, Names: []string{p.schemaTool}}
+	case p.schemaTool != "":
+		p.choice = llm.ToolChoice{Mode: llm.ChoiceMust} // one of the caller's tools, or the answer
+	case p.choice.Mode == llm.ChoiceMust && r.o.Traits.NoForcedTools:
+		r.warn("tool_choice was sent as an instruction: the model cannot be forced to call a tool")
+		p.instruction = joinWords(p.instruction, mustCall(p.choice.Names))
+		p.choice = llm.ToolChoice{Mode: llm.ChoiceAuto}
+	}
+}
+
+func joinWords(first, second string) string {
+	if first == "" {
+		return second
+	}
+	return first + "\n\n" + second
+}
+
+func mustCall(names []string) string {
+	if len(names) == 0 {
+		return "You must call at least one of the tools in this turn. Do not answer without a tool call."
+	}
+	return "You must call the tool " + names[0] + " in this turn. Do not answer without calling it."
+}

@@ -1,0 +1,110 @@
+package messages
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/tidwall/gjson"
+
+	"fairlead/internal/llm"
+)
+
+// Edit says what must change in a request before a provider of the same format gets it.
+type Edit struct {
+	Model  string            // the name that the provider knows; empty keeps the caller's
+	Drop   []string          // top-level members to leave out
+	Set    map[string][]byte // top-level members whose value is replaced, as JSON; one that is not there is not added
+	Signer string            // whose signatures on thinking are good there, among those that other formats' providers made
+}
+
+// Rewrite returns the bytes for a provider of the same format: the caller's body with the edits made and our own members
+// (models, provider, session_id) left out. Thinking that was signed by a provider of another format is left out too, and
+// lost says so; then the provider must not be asked for a budget of thinking. Everything else stays as it was, byte for
+// byte and in order.
+func Rewrite(req *llm.Request, e Edit) (body []byte, lost bool) {
+	fields := req.Fields
+	if len(fields) == 0 {
+		return req.Body, false
+	}
+	out := make([]byte, 0, len(req.Body)+len(e.Model))
+	out = append(out, req.Body[:fields[0].KeyStart]...)
+	written := false
+	for i, f := range fields {
+		if ours(f.Name) || slices.Contains(e.Drop, f.Name) {
+			continue
+		}
+		if written {
+			out = append(out, req.Body[fields[i-1].End:f.KeyStart]...)
+		}
+		written = true
+		out = append(out, req.Body[f.KeyStart:f.Value]...)
+		value := req.Body[f.Value:f.End]
+		set, replaced := e.Set[f.Name]
+		switch {
+		case replaced:
+			out = append(out, set...)
+		case f.Name == "model" && e.Model != "":
+			out = quoted(out, e.Model)
+		case f.Name == "messages" && bytes.Contains(value, []byte(`"`+sealMark)):
+			value, lost = unsealed(value, e.Signer)
+			out = append(out, value...)
+		default:
+			out = append(out, value...)
+		}
+	}
+	return append(out, req.Body[fields[len(fields)-1].End:]...), lost
+}
+
+// ours reports the members that are meant for us and never travel.
+func ours(name string) bool { return name == "models" || name == "provider" || name == "session_id" }
+
+// unsealed opens the seals of one signer and leaves out the blocks with those of others. A message of which nothing is
+// left goes too.
+func unsealed(messages []byte, signer string) (out []byte, lost bool) {
+	list := object{out: []byte{'['}}
+	gjson.ParseBytes(messages).ForEach(func(_, message gjson.Result) bool {
+		content := message.Get("content")
+		if !content.IsArray() || !bytes.Contains([]byte(content.Raw), []byte(`"`+sealMark)) {
+			list.element([]byte(message.Raw))
+			return true
+		}
+		blocks := object{out: []byte{'['}}
+		content.ForEach(func(_, block gjson.Result) bool {
+			opened, ok := openBlock(block, signer)
+			if ok {
+				blocks.element(opened)
+			}
+			lost = lost || !ok
+			return true
+		})
+		blocks.closeList()
+		if len(blocks.out) > len(`[]`) {
+			list.element(splice([]byte(message.Raw), content.Index-message.Index, len(content.Raw), blocks.out))
+		}
+		return true
+	})
+	list.closeList()
+	return list.out, lost
+}
+
+// openBlock returns a block as its provider wrote it; false for thinking that another one signed.
+func openBlock(block gjson.Result, signer string) ([]byte, bool) {
+	member := map[string]string{"thinking": "signature", "redacted_thinking": "data"}[block.Get("type").String()]
+	if member == "" {
+		return []byte(block.Raw), true
+	}
+	value := block.Get(member)
+	s, wrapped := openSeal(value.String())
+	switch {
+	case !wrapped:
+		return []byte(block.Raw), true
+	case s.Call || s.Provider != signer || s.Value == "":
+		return nil, false
+	}
+	return splice([]byte(block.Raw), value.Index-block.Index, len(value.Raw), quoted(nil, s.Value)), true
+}
+
+// splice puts other bytes into the place of some.
+func splice(data []byte, at, length int, with []byte) []byte {
+	return slices.Concat(data[:at], with, data[at+length:])
+}

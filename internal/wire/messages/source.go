@@ -1,0 +1,216 @@
+package messages
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/tidwall/gjson"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/wire/fault"
+	"fairlead/internal/wire/show"
+	"fairlead/internal/wire/sse"
+)
+
+// Defaults of Reading.
+const (
+	DefaultMaxAnswer = 64 << 20
+	maxMalformed     = 10
+)
+
+// Reading says how a provider's answer arrives.
+type Reading struct {
+	Stream      bool   // the request asked for a stream
+	ContentType string // of the answer, as received
+	MaxLine     int    // bytes of one line of a stream; 0 means sse.DefaultMaxLine
+	MaxAnswer   int64  // bytes of the whole answer; 0 means DefaultMaxAnswer
+
+	// Warn hears of what was mended or left out. It may be nil.
+	Warn func(string)
+}
+
+// source reads an answer frame by frame. It knows how answers come, not what they mean.
+type source struct {
+	o    Reading
+	size int64
+	bad  int
+}
+
+func newSource(o Reading) *source {
+	if o.MaxAnswer <= 0 {
+		o.MaxAnswer = DefaultMaxAnswer
+	}
+	return &source{o: o}
+}
+
+func (s *source) warn(format string, args ...any) {
+	if s.o.Warn != nil {
+		s.o.Warn(fmt.Sprintf(format, args...))
+	}
+}
+
+func malformed(format string, args ...any) *llm.Error {
+	return llm.Errorf(llm.UpstreamMalformed, format, args...)
+}
+
+// failure passes on the end of our own context and what the caller has classified; everything else is a cut.
+func failure(err error) error {
+	_, classified := errors.AsType[*llm.Error](err)
+	switch {
+	case errors.Is(err, sse.ErrTooLong):
+		return &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider sent a line longer than allowed.", Err: err}
+	case classified, errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("read answer: %w", err)
+	}
+	return &llm.Error{Kind: llm.UpstreamCut, Message: "The connection to the provider broke before the answer was complete.", Err: err}
+}
+
+func (s *source) grown(n int) error {
+	s.size += int64(n)
+	if s.size > s.o.MaxAnswer {
+		return malformed("The provider's answer is larger than %d bytes.", s.o.MaxAnswer)
+	}
+	return nil
+}
+
+// whole reads an answer that is one message.
+func (s *source) whole(r io.Reader) (gjson.Result, []byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, s.o.MaxAnswer+1))
+	if err != nil {
+		return gjson.Result{}, nil, failure(err)
+	}
+	if err := s.grown(len(data)); err != nil {
+		return gjson.Result{}, nil, err
+	}
+	data = bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")))
+	message := gjson.ParseBytes(data)
+	switch {
+	case len(data) == 0:
+		return gjson.Result{}, nil, malformed("The provider sent an empty answer.")
+	case !message.IsObject() || !gjson.ValidBytes(data):
+		kind := ""
+		if s.o.ContentType != "" {
+			kind = " but " + show.Cut(show.OneLine(s.o.ContentType), 60)
+		}
+		return gjson.Result{}, nil, malformed("The provider's answer is not a JSON object%s.", kind)
+	case isFault(message):
+		return gjson.Result{}, nil, fault.Inside(data)
+	case !message.Get("content").IsArray():
+		return gjson.Result{}, nil, malformed("The provider's answer holds no content.")
+	}
+	return message, data, nil
+}
+
+func isFault(v gjson.Result) bool {
+	return v.Get("type").String() == "error" || v.Get("error").IsObject()
+}
+
+// frame is one event of a stream.
+type frame struct {
+	name string
+	data []byte
+	v    gjson.Result
+}
+
+// frames hands every event that is a JSON object to take, until take reports false. The error says why the stream
+// stopped; it is nil when the provider closed it.
+func (s *source) frames(events *sse.Reader, take func(frame) (bool, error)) error {
+	for {
+		in, err := events.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return failure(err)
+		}
+		if err := s.grown(len(in.Data)); err != nil {
+			return err
+		}
+		f, ok, err := s.frame(in)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			continue
+		}
+		if more, err := take(f); err != nil || !more {
+			return err
+		}
+	}
+}
+
+// frame reads one event; false for one that says nothing.
+func (s *source) frame(in sse.Event) (frame, bool, error) {
+	data := bytes.TrimSpace(in.Data)
+	if len(data) == 0 || string(data) == "[DONE]" { // some imitations of the format end like chat
+		return frame{}, false, nil
+	}
+	f := frame{name: string(in.Name), data: data, v: gjson.ParseBytes(data)}
+	if !f.v.IsObject() || !gjson.ValidBytes(data) {
+		if in.Unterminated {
+			return frame{}, false, nil // half an event: the end of the stream comes next
+		}
+		s.bad++
+		s.warn("left out an event that is not a JSON object")
+		if s.bad > maxMalformed {
+			return frame{}, false, malformed("The provider sent too many events that are not JSON.")
+		}
+		return frame{}, false, nil
+	}
+	if kind := f.v.Get("type").String(); kind != "" {
+		f.name = kind
+	}
+	if f.name == "error" || isFault(f.v) {
+		return frame{}, false, fault.Inside(data)
+	}
+	oneLine(data)
+	return f, true, nil
+}
+
+// oneLine turns line ends between the tokens of JSON into spaces: many clients read a stream line by line.
+func oneLine(data []byte) {
+	for i, c := range data {
+		if c == '\n' || c == '\r' {
+			data[i] = ' '
+		}
+	}
+}
+
+// finishReason names the reason as the chat format does.
+func finishReason(reason string) string {
+	switch reason {
+	case "end_turn", "stop_sequence", "pause_turn":
+		return "stop"
+	case "max_tokens", "model_context_window_exceeded":
+		return "length"
+	case "tool_use":
+		return "tool_calls"
+	case "refusal":
+		return "content_filter"
+	default:
+		return reason
+	}
+}
+
+// stopReason is the inverse of finishReason.
+func stopReason(finish, stopSequence string) string {
+	switch {
+	case finish == "stop" && stopSequence != "":
+		return "stop_sequence"
+	case finish == "length":
+		return "max_tokens"
+	case finish == "tool_calls":
+		return "tool_use"
+	case finish == "content_filter":
+		return "refusal"
+	default:
+		return "end_turn"
+	}
+}
+
+func cut() *llm.Error {
+	return &llm.Error{Kind: llm.UpstreamCut, Message: "The provider's stream ended before the answer was complete."}
+}

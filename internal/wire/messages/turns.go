@@ -1,0 +1,207 @@
+package messages
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"fairlead/internal/llm"
+)
+
+// turn is a message in the making: its blocks, written one behind the other.
+type turn struct {
+	role   llm.Role
+	blocks object
+}
+
+// messages writes the turns. One that says nothing is left out, and its neighbours are joined.
+func (r *renderer) messages(turns []llm.Message) error {
+	var written []turn
+	for i, m := range turns {
+		if m.Name != "" {
+			r.warn("the name of a message was left out: the messages format has no place for it")
+		}
+		next := turn{role: m.Role}
+		if n := len(written); n > 0 && written[n-1].role == m.Role {
+			next = written[n-1]
+			written = written[:n-1]
+		}
+		parts := r.ordered(m)
+		if m.Role == llm.Assistant && i == len(turns)-1 {
+			parts = r.prefill(parts)
+		}
+		for _, part := range parts {
+			if err := r.part(&next.blocks, part); err != nil {
+				return err
+			}
+		}
+		if len(next.blocks.out) > 0 {
+			written = append(written, next)
+		}
+	}
+	if len(written) == 0 {
+		return cannotSay("The conversation says nothing: every message is empty.")
+	}
+	r.w.openList("messages")
+	if written[0].role == llm.Assistant {
+		r.warn("the conversation begins with the assistant: a turn of the user was put before it")
+		r.w.element([]byte(`{"role":"user","content":[{"type":"text","text":"(The conversation goes on.)"}]}`))
+	}
+	for _, t := range written {
+		r.w.open()
+		r.w.str("role", string(t.role))
+		r.w.openList("content")
+		r.w.out = append(r.w.out, t.blocks.out...)
+		r.w.closeList()
+		r.w.close()
+	}
+	r.w.closeList()
+	return nil
+}
+
+// ordered puts parts where the provider wants them: results of tools before everything else that the user says, thinking
+// before everything else that the assistant says. Thinking that stands first already stays as it is: it may take turns
+// with calls.
+func (r *renderer) ordered(m llm.Message) []llm.Part {
+	kind := llm.ResultPart
+	if m.Role == llm.Assistant {
+		kind = llm.ThinkingPart
+		if len(m.Parts) > 0 && m.Parts[0].Kind == kind {
+			return m.Parts
+		}
+	}
+	parts := slices.Clone(m.Parts)
+	slices.SortStableFunc(parts, func(a, b llm.Part) int {
+		switch {
+		case a.Kind == kind && b.Kind != kind:
+			return -1
+		case a.Kind != kind && b.Kind == kind:
+			return 1
+		}
+		return 0
+	})
+	return parts
+}
+
+// prefill drops the white space at the end of an answer that the model is to go on with.
+func (r *renderer) prefill(parts []llm.Part) []llm.Part {
+	last := len(parts) - 1
+	if last < 0 || parts[last].Kind != llm.TextPart {
+		return parts
+	}
+	trimmed := strings.TrimRight(parts[last].Text, " \t\r\n")
+	if trimmed != parts[last].Text {
+		r.warn("white space at the end of the assistant's last message was left out: the provider refuses it")
+		parts = slices.Clone(parts)
+		parts[last].Text = trimmed
+	}
+	return parts
+}
+
+func cannotSay(message string) *llm.Error {
+	return &llm.Error{Kind: llm.CannotExpress, Message: message, Param: "messages"}
+}
+
+// part writes one block. Blank text is none: the provider refuses it.
+func (r *renderer) part(w *object, p llm.Part) error {
+	switch p.Kind {
+	case llm.TextPart, llm.RefusalPart:
+		if strings.TrimSpace(p.Text) == "" {
+			return nil
+		}
+		w.open()
+		w.str("type", "text")
+		w.str("text", p.Text)
+	case llm.ImagePart, llm.FilePart:
+		if err := r.media(w, p); err != nil {
+			return err
+		}
+	case llm.ThinkingPart:
+		if r.goodThinking(p) {
+			writeThinking(w, *p.Thinking)
+		}
+		return nil // it takes no mark
+	case llm.CallPart:
+		w.open()
+		w.str("type", "tool_use")
+		w.str("id", r.ids.call(p.Call.ID))
+		w.str("name", p.Call.Name)
+		w.raw("input", r.input(*p.Call))
+	case llm.ResultPart:
+		if err := r.result(w, *p.Result); err != nil {
+			return err
+		}
+	default:
+		return cannotSay("The provider takes no " + string(p.Kind) + ".")
+	}
+	r.cache(w, p.Cache)
+	w.close()
+	return nil
+}
+
+func writeThinking(w *object, t llm.Thinking) {
+	w.open()
+	if t.Sealed != "" {
+		w.str("type", "redacted_thinking")
+		w.str("data", t.Sealed)
+	} else {
+		w.str("type", "thinking")
+		w.str("thinking", t.Text)
+		w.str("signature", t.Signature)
+	}
+	w.close()
+}
+
+// input is the arguments of a call as the object that the provider wants.
+func (r *renderer) input(call llm.ToolCall) []byte {
+	arguments := strings.TrimSpace(call.Arguments)
+	var w object
+	switch {
+	case call.Custom:
+		w.open()
+		w.str("input", call.Arguments)
+	case arguments == "" || arguments == "null":
+		return []byte(`{}`)
+	case arguments[0] == '{' && json.Valid([]byte(arguments)):
+		return []byte(arguments)
+	default:
+		r.warn("the arguments of a call of %s are no JSON object: they were sent as a text inside one", call.Name)
+		w.open()
+		w.str("arguments", call.Arguments)
+	}
+	w.close()
+	return w.out
+}
+
+func (r *renderer) result(w *object, res llm.ToolResult) error {
+	w.open()
+	w.str("type", "tool_result")
+	w.str("tool_use_id", r.ids.result(res.ID))
+	if len(res.Parts) == 1 && res.Parts[0].Kind == llm.TextPart && res.Parts[0].Cache == nil {
+		w.str("content", res.Parts[0].Text)
+	} else if len(res.Parts) > 0 {
+		list := object{}
+		for _, part := range res.Parts {
+			if err := r.part(&list, part); err != nil {
+				return err
+			}
+		}
+		w.openList("content")
+		w.out = append(w.out, list.out...)
+		w.closeList()
+	}
+	if res.Failed {
+		w.bool("is_error", true)
+	}
+	return nil
+}
+
+// freeTextOf is the text that a call of a custom tool was given.
+func freeTextOf(input string) string {
+	if text := gjson.Get(input, "input"); text.Type == gjson.String {
+		return text.String()
+	}
+	return input
+}

@@ -1,0 +1,128 @@
+package messages
+
+import (
+	"github.com/tidwall/gjson"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/token"
+)
+
+// absurdTokens is more than any provider can have counted for one request.
+const absurdTokens = 1_000_000_000_000
+
+// counts are the figures of usage as they come in: those of a stream are totals, told again and again.
+type counts struct {
+	input, read, written, writtenLong, output, thinking int64
+
+	tier   string
+	told   bool
+	whole  bool // output is that of the whole answer, not what a stream begins with
+	absurd bool
+}
+
+// end takes the figures of a whole answer, or of the end of a stream. Some leave the output out even there.
+func (c *counts) end(v gjson.Result) {
+	c.add(v)
+	c.whole = c.whole || v.Get("output_tokens").Type == gjson.Number
+}
+
+// add takes the figures of one usage object. Totals do not fall: the larger figure is the later one.
+func (c *counts) add(v gjson.Result) {
+	if !v.IsObject() {
+		return
+	}
+	for _, figure := range []struct {
+		into *int64
+		name string
+	}{
+		{&c.input, "input_tokens"},
+		{&c.read, "cache_read_input_tokens"},
+		{&c.written, "cache_creation_input_tokens"},
+		{&c.writtenLong, "cache_creation.ephemeral_1h_input_tokens"},
+		{&c.output, "output_tokens"},
+		{&c.thinking, "output_tokens_details.thinking_tokens"},
+	} {
+		told := v.Get(figure.name)
+		if told.Type != gjson.Number {
+			continue
+		}
+		n := told.Num + compacted(v, figure.name)
+		if n < 0 || n > absurdTokens || n != float64(int64(n)) {
+			c.absurd = true
+			continue
+		}
+		c.told = true
+		*figure.into = max(*figure.into, int64(n))
+	}
+	if tier := v.Get("service_tier"); tier.Type == gjson.String {
+		c.tier = tier.String()
+	}
+	if v.Get("speed").String() == fast {
+		c.tier = fast
+	}
+}
+
+// fast is the speed with a price of its own. The answer's service tier does not show it.
+const fast = "fast"
+
+// compacted adds up what summaries of the conversation have used, which the provider makes itself on the way: its totals
+// leave them out, its invoice does not.
+func compacted(v gjson.Result, name string) (sum float64) {
+	v.Get("iterations").ForEach(func(_, one gjson.Result) bool {
+		if one.Get("type").String() == "compaction" {
+			sum += one.Get(name).Num
+		}
+		return true
+	})
+	return sum
+}
+
+// usage is nil when the provider told nothing, or something absurd: then our own count stands.
+func (c *counts) usage() *llm.Usage {
+	if !c.told || c.absurd {
+		return nil
+	}
+	written := max(c.written, c.writtenLong)
+	return &llm.Usage{
+		Input: c.input, CacheRead: c.read, CacheWrite: written, CacheWriteLong: c.writtenLong,
+		Output: c.output, Reasoning: min(c.thinking, c.output), ServiceTier: readTier(c.tier),
+	}
+}
+
+// cautious is whose tokens are counted while an answer goes on: the one that has the fewest, for nobody should pay for
+// tokens that were not written.
+var cautious = token.Model{Vendor: "Anthropic", Name: "claude-3"}
+
+// running is usage while the answer goes on: the provider has told what it read, and what it wrote is our own count.
+func running(u *llm.Usage, ascii, other int) *llm.Usage {
+	if u == nil {
+		return nil
+	}
+	soFar := *u
+	soFar.Output = max(soFar.Output, cautious.Output(int64(ascii), int64(other), llm.Text{}))
+	soFar.Estimated = true
+	return &soFar
+}
+
+// writeUsage writes usage as this format tells it.
+func writeUsage(w *object, u llm.Usage) {
+	w.open()
+	w.int("input_tokens", u.Input)
+	w.int("cache_creation_input_tokens", u.CacheWrite)
+	w.int("cache_read_input_tokens", u.CacheRead)
+	if u.CacheWrite > 0 {
+		w.key("cache_creation")
+		w.open()
+		w.int("ephemeral_5m_input_tokens", u.CacheWrite-u.CacheWriteLong)
+		w.int("ephemeral_1h_input_tokens", u.CacheWriteLong)
+		w.close()
+	}
+	w.int("output_tokens", u.Output)
+	if u.Reasoning > 0 {
+		w.key("output_tokens_details")
+		w.open()
+		w.int("thinking_tokens", u.Reasoning)
+		w.close()
+	}
+	w.close()
+}

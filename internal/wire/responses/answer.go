@@ -1,0 +1,199 @@
+package responses
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"iter"
+	"strings"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/wire/show"
+)
+
+// Answer writes an answer given in our own words: events for a stream, one for a whole answer. The format knows one choice;
+// others are left out. An answer that ends before its finish is llm.UpstreamCut.
+func (f Format) Answer(req *llm.Request, model string, pieces iter.Seq2[llm.Piece, error]) iter.Seq2[llm.Event, error] {
+	return func(yield func(llm.Event, error) bool) {
+		w := newWriter(f, req, model)
+		for p, err := range pieces {
+			if err == nil {
+				err = w.take(&p)
+			}
+			if err != nil {
+				w.fail(yield, err)
+				return
+			}
+			if !w.flush(yield) {
+				return
+			}
+		}
+		if w.finish == "" {
+			w.fail(yield, &llm.Error{Kind: llm.UpstreamCut, Message: "The provider's answer ended before it was complete."})
+			return
+		}
+		w.complete()
+		w.flush(yield)
+	}
+}
+
+// writer is the state of writing one answer.
+type writer struct {
+	stream   bool
+	response response
+	body     []byte // of the request
+	nanos    int64
+
+	begun    bool
+	started  bool // the events that begin a stream are out
+	sequence int
+	items    []*item
+	reported string
+	usage    *llm.Usage
+	finish   string
+
+	ascii, other int
+	ready        []llm.Event
+}
+
+func newWriter(f Format, req *llm.Request, model string) *writer {
+	w := &writer{stream: req.Stream, response: newResponse(req, model), body: req.Body}
+	if f.Now != nil {
+		now := f.Now()
+		w.response.CreatedAt, w.nanos = now.Unix(), now.UnixNano()
+	}
+	return w
+}
+
+func (w *writer) take(p *llm.Piece) error {
+	switch {
+	case p.Kind == llm.BeginPiece:
+		w.begin(p)
+	case p.Kind == llm.UsagePiece:
+		if p.Usage != nil {
+			told := *p.Usage
+			w.usage = &told
+		}
+	case p.Choice != 0 || w.finish != "":
+	default:
+		w.start()
+		return w.say(p)
+	}
+	return nil
+}
+
+// begin takes the answer's id from the first piece that tells it.
+func (w *writer) begin(p *llm.Piece) {
+	if w.reported == "" {
+		w.reported = p.Model
+	}
+	if !w.begun {
+		w.begun = true
+		const prefix = "resp_"
+		id := show.Cut(show.OneLine(p.ID), maxName)
+		if id == "" {
+			id = w.made("response")
+		}
+		w.response.ID = prefix + strings.TrimPrefix(id, prefix)
+	}
+}
+
+// made makes an id out of the time and the answer's own, or the request where that has none. The parts tell it from others
+// of the same answer.
+func (w *writer) made(parts ...any) string {
+	h := sha256.New() // it takes everything: writing to it does not fail
+	if w.response.ID == "" {
+		_, _ = h.Write(w.body)
+	}
+	_, _ = fmt.Fprint(h, w.nanos, w.response.ID, parts)
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+func (w *writer) say(p *llm.Piece) error {
+	switch p.Kind {
+	case llm.TextPiece:
+		w.tell(p.Text, false)
+	case llm.RefusalPiece:
+		w.tell(p.Text, true)
+	case llm.ThinkingPiece:
+		w.think(p.Text)
+	case llm.SealPiece:
+		w.seal(p.Thinking)
+	case llm.CallPiece:
+		return w.call(p)
+	case llm.ArgumentsPiece:
+		return w.arguments(p.Index, p.Text)
+	case llm.FinishPiece:
+		w.end(p.Finish)
+	default:
+	}
+	return nil
+}
+
+func malformed(message string) error {
+	return &llm.Error{Kind: llm.UpstreamMalformed, Message: message}
+}
+
+// end closes what is open. What a bound or a filter cut is incomplete.
+func (w *writer) end(finish string) {
+	calls := false
+	for _, it := range w.items {
+		calls = calls || it.isCall()
+	}
+	switch {
+	case calls && (finish == "" || finish == "stop"):
+		finish = "tool_calls"
+	case finish == "":
+		finish = "stop"
+	}
+	w.finish = finish
+	for _, it := range w.items {
+		w.close(it, !w.whole())
+	}
+}
+
+// whole reports whether the answer said all it wanted to.
+func (w *writer) whole() bool { return w.finish != "length" && w.finish != "content_filter" }
+
+// complete writes the end of the answer.
+func (w *writer) complete() {
+	w.response.Status = "completed"
+	if !w.whole() {
+		w.response.Status = "incomplete"
+		w.response.IncompleteDetails = &incomplete{Reason: map[string]string{"length": "max_output_tokens", "content_filter": "content_filter"}[w.finish]}
+	}
+	w.response.Usage = usageOf(w.usage)
+	for _, it := range w.items {
+		w.response.Output = append(w.response.Output, it.json())
+	}
+	if w.usage != nil && w.usage.ServiceTier != "" {
+		w.response.ServiceTier = encode(w.usage.ServiceTier)
+	}
+	ev := llm.Event{Finish: w.finish, Usage: w.usage, Model: w.reported}
+	if w.stream {
+		w.emit(ev, "response."+w.response.Status, "response", w.response)
+		return
+	}
+	ev.Data, ev.Content = encode(w.response), true
+	ev.ASCIIBytes, ev.NonASCIIBytes = w.ascii, w.other
+	w.ready = append(w.ready, ev)
+}
+
+// fail ends the events with an error. What was used until then is told to us, not to the caller.
+func (w *writer) fail(yield func(llm.Event, error) bool, err error) {
+	if w.stream && w.usage != nil {
+		if !yield(llm.Event{Data: []byte("{}"), Bare: true, Usage: w.usage, Model: w.reported}, nil) {
+			return
+		}
+	}
+	yield(llm.Event{}, err)
+}
+
+func (w *writer) flush(yield func(llm.Event, error) bool) bool {
+	for ; len(w.ready) > 0; w.ready = w.ready[1:] {
+		if !yield(w.ready[0], nil) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,307 @@
+package responses
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/llm"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden streams")
+
+// sequence hands out pieces and then the error, if there is one.
+func sequence(pieces []llm.Piece, err error) iter.Seq2[llm.Piece, error] {
+	return func(yield func(llm.Piece, error) bool) {
+		for _, p := range pieces {
+			if !yield(p, nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(llm.Piece{}, err)
+		}
+	}
+}
+
+// answered collects the events of an answer.
+func answered(events iter.Seq2[llm.Event, error]) (all []llm.Event, err error) {
+	for ev, e := range events {
+		if e != nil {
+			return all, e
+		}
+		ev.Data = bytes.Clone(ev.Data)
+		all = append(all, ev)
+	}
+	return all, nil
+}
+
+var dated = Format{Now: func() time.Time { return time.Unix(1700000000, 5) }}
+
+// answers are told in our own words; the golden files hold them as the format tells them.
+var answers = map[string]struct {
+	more   string // members of the request
+	pieces []llm.Piece
+}{
+	"text": {
+		`,"instructions":"Be brief.","temperature":0.10,"metadata":{"a":"b"},"store":true`,
+		[]llm.Piece{
+			{Kind: llm.BeginPiece, ID: "msg_1", Model: "real"},
+			{Kind: llm.TextPiece, Text: "h\u00e9<&>"},
+			{Kind: llm.TextPiece},
+			{Kind: llm.TextPiece, Text: "\n\u2028y"},
+			{Kind: llm.TextPiece, Choice: 1, Text: "another"},
+			{Kind: llm.FinishPiece, Finish: "stop"},
+			{Kind: llm.TextPiece, Text: "never"},
+			{Kind: llm.UsagePiece, Usage: &llm.Usage{Input: 1, Output: 2}},
+			{Kind: llm.UsagePiece, Usage: &llm.Usage{Input: 10, CacheRead: 5, Output: 7, Reasoning: 3, ServiceTier: "flex"}},
+		},
+	},
+	"thinking_and_calls": {
+		`,"tools":[{"type":"function","name":"f","parameters":{"z":1,"a":2},"strict":null}],"reasoning":{"effort":"low"}`,
+		[]llm.Piece{
+			{Kind: llm.BeginPiece, ID: "resp_7"},
+			{Kind: llm.ThinkingPiece, Text: "h"},
+			{Kind: llm.ThinkingPiece, Text: "m"},
+			{Kind: llm.SealPiece, Thinking: &llm.Thinking{Signature: "s", Provider: "anthropic"}},
+			{Kind: llm.SealPiece, Thinking: &llm.Thinking{Sealed: "d", Provider: "anthropic"}},
+			{Kind: llm.TextPiece, Text: "I look."},
+			{Kind: llm.CallPiece, Call: &llm.ToolCall{ID: "a", Name: "f", Signature: "g", Provider: "gemini"}},
+			{Kind: llm.CallPiece, Index: 1, Call: &llm.ToolCall{ID: "b", Name: "c", Arguments: "i", Custom: true}},
+			{Kind: llm.ArgumentsPiece, Index: 1, Text: "j"},
+			{Kind: llm.FinishPiece, Finish: "stop"},
+		},
+	},
+	"cut_by_the_bound": {
+		`,"max_output_tokens":3`,
+		[]llm.Piece{
+			{Kind: llm.BeginPiece, ID: "x"},
+			{Kind: llm.ThinkingPiece, Text: "hm"},
+			{Kind: llm.TextPiece, Text: "so"},
+			{Kind: llm.FinishPiece, Finish: "length"},
+		},
+	},
+	"refused": {
+		``,
+		[]llm.Piece{
+			{Kind: llm.BeginPiece, ID: "x"},
+			{Kind: llm.TextPiece, Text: "well"},
+			{Kind: llm.RefusalPiece, Text: "no"},
+			{Kind: llm.FinishPiece, Finish: "content_filter"},
+		},
+	},
+	"nothing": {``, []llm.Piece{{Kind: llm.FinishPiece}}},
+}
+
+func request(t testing.TB, stream bool, more string) *llm.Request {
+	t.Helper()
+	req := decode(t, `{"model":"auto","input":"x"`+more+`}`)
+	req.Stream = stream
+	return req
+}
+
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	for name, tc := range answers {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var out bytes.Buffer
+			for _, stream := range []bool{true, false} {
+				events, err := answered(dated.Answer(request(t, stream, tc.more), "told", sequence(tc.pieces, nil)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, ev := range events {
+					if err := dated.WriteEvent(&out, ev); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			file := filepath.Join("testdata", name+".txt")
+			if *update {
+				if err := os.WriteFile(file, out.Bytes(), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), out.String()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// What a stream tells piece by piece is what it says at its end, and what a whole answer says.
+func TestStreamsAddUp(t *testing.T) {
+	t.Parallel()
+	for name, tc := range answers {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			events, err := answered(dated.Answer(request(t, true, tc.more), "told", sequence(tc.pieces, nil)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			whole, err := answered(dated.Answer(request(t, false, tc.more), "told", sequence(tc.pieces, nil)))
+			if err != nil || len(whole) != 1 {
+				t.Fatal(err)
+			}
+			var lines []byte
+			var told strings.Builder
+			ascii, other := 0, 0
+			for n, ev := range events {
+				var data struct {
+					Type     string
+					Sequence int `json:"sequence_number"`
+					Delta    string
+				}
+				if err := json.Unmarshal(ev.Data, &data); err != nil || data.Type != ev.Name || data.Sequence != n {
+					t.Errorf("event %d is %s: %s", n, ev.Name, ev.Data)
+				}
+				told.WriteString(data.Delta)
+				ascii, other = ascii+ev.ASCIIBytes, other+ev.NonASCIIBytes
+				lines = append(append(lines, ev.Data...), '\n')
+			}
+			assembled, err := Assemble(lines)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(whole[0].Data), string(assembled)); diff != "" {
+				t.Error(diff)
+			}
+			again, err := Assemble(whole[0].Data)
+			if err != nil || !bytes.Equal(again, whole[0].Data) {
+				t.Errorf("a whole answer became %s, %v", again, err)
+			}
+			if ascii != whole[0].ASCIIBytes || other != whole[0].NonASCIIBytes || ascii+other < told.Len() {
+				t.Errorf("the stream counts %d and %d bytes, the whole answer %d and %d", ascii, other, whole[0].ASCIIBytes, whole[0].NonASCIIBytes)
+			}
+			last := events[len(events)-1]
+			if diff := cmp.Diff(whole[0].Usage, last.Usage); diff != "" || last.Finish != whole[0].Finish || last.Finish == "" {
+				t.Errorf("%s against %s %s", last.Finish, whole[0].Finish, diff)
+			}
+		})
+	}
+}
+
+// What a client sends back of an answer is what the provider wants to have back.
+func TestSealsComeBack(t *testing.T) {
+	t.Parallel()
+	tc := answers["thinking_and_calls"]
+	whole, err := answered(dated.Answer(request(t, false, tc.more), "told", sequence(tc.pieces, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var answer struct{ Output json.RawMessage }
+	if err := json.Unmarshal(whole[0].Data, &answer); err != nil {
+		t.Fatal(err)
+	}
+	conv := converse(t, `{"model":"m","input":`+string(answer.Output)+`}`)
+	want := []llm.Message{said(
+		llm.Assistant,
+		thought(llm.Thinking{Text: "hm", Signature: "s", Provider: "anthropic"}), thought(llm.Thinking{Sealed: "d", Provider: "anthropic"}), words("I look."),
+		called(llm.ToolCall{ID: "a", Name: "f", Arguments: "{}", Signature: "g", Provider: "gemini"}),
+		called(llm.ToolCall{ID: "b", Name: "c", Arguments: "ij", Custom: true}),
+	)}
+	if diff := cmp.Diff(want, conv.Messages); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAnswerThatIsNotComplete(t *testing.T) {
+	t.Parallel()
+	begin, text, usage := llm.Piece{Kind: llm.BeginPiece}, llm.Piece{Kind: llm.TextPiece, Text: "a"}, llm.Piece{Kind: llm.UsagePiece, Usage: &llm.Usage{Output: 1}}
+	for name, tc := range map[string]struct {
+		pieces []llm.Piece
+		err    error
+		want   llm.Kind
+	}{
+		"nothing":               {nil, nil, llm.UpstreamCut},
+		"no finish":             {[]llm.Piece{begin, text, usage}, nil, llm.UpstreamCut},
+		"an error":              {[]llm.Piece{begin, text, usage}, llm.Errorf(llm.UpstreamOverloaded, "busy"), llm.UpstreamOverloaded},
+		"arguments of no call":  {[]llm.Piece{begin, {Kind: llm.ArgumentsPiece, Text: "x"}}, nil, llm.UpstreamMalformed},
+		"a call without itself": {[]llm.Piece{begin, {Kind: llm.CallPiece}}, nil, llm.UpstreamMalformed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, stream := range []bool{true, false} {
+				events, err := answered(dated.Answer(request(t, stream, ""), "told", sequence(tc.pieces, tc.err)))
+				if e, ok := errors.AsType[*llm.Error](err); !ok || e.Kind != tc.want {
+					t.Errorf("stream %v: %v", stream, err)
+				}
+				for _, ev := range events {
+					if ev.Finish != "" || !stream {
+						t.Errorf("ended as if complete: %s", ev.Data)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestErrorsKeepOurFields(t *testing.T) {
+	t.Parallel()
+	e := llm.Errorf(llm.UpstreamCut, "The stream broke.")
+	e.Param = "p"
+	for name, body := range map[string][]byte{"flat": e.Body("req_1"), "nested": e.OpenAIBody("req_1")} {
+		var out bytes.Buffer
+		if err := dated.WriteError(&out, body); err != nil {
+			t.Fatal(err)
+		}
+		data, ok := strings.CutPrefix(out.String(), "event: error\ndata: ")
+		if !ok || !strings.HasPrefix(data, `{"error":`) || !strings.HasSuffix(data, "\n\n") {
+			t.Fatalf("%s: %q", name, out.String())
+		}
+		var got map[string]any
+		if err := json.Unmarshal([]byte(data), &got); err != nil {
+			t.Fatal(err)
+		}
+		if got["type"] != "error" || got["message"] != "The stream broke." || got["code"] != "PROVIDER_UPSTREAM_ERROR" || got["param"] != "p" || got["details"] == nil || got["sequence_number"] == nil {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	var out bytes.Buffer
+	if err := dated.WriteEnd(&out); err != nil || out.Len() > 0 {
+		t.Errorf("the end is %q, %v", out.String(), err)
+	}
+}
+
+func TestAttach(t *testing.T) {
+	t.Parallel()
+	for data, want := range map[string]string{`{"a":1}`: `{"a":1,"n":2}`, `{ }`: `{"n":2}`, " {\"a\":[] }\n": `{"a":[],"n":2}`, `[]`: `[]`, ``: ``} {
+		if got := string(dated.Attach([]byte(data), "n", []byte("2"))); got != want {
+			t.Errorf("%q became %q", data, got)
+		}
+	}
+}
+
+func TestNothingIsAssembledOfNothing(t *testing.T) {
+	t.Parallel()
+	for _, events := range []string{"", "\n", "{", `{"type":"error"}`} {
+		if got, err := Assemble([]byte(events)); !errors.Is(err, ErrNoResponse) {
+			t.Errorf("%q became %s, %v", events, got, err)
+		}
+	}
+	cut, err := Assemble([]byte(`{"type":"response.created","response":{"id":"a"}}` + "\n" + `{"type":"response.output_te`))
+	if err != nil || string(cut) != `{"id":"a"}` {
+		t.Errorf("%s, %v", cut, err)
+	}
+}
+
+func TestStopsWhenNobodyListens(t *testing.T) {
+	t.Parallel()
+	for range dated.Answer(request(t, true, ""), "m", sequence(answers["text"].pieces, nil)) {
+		break
+	}
+}

@@ -1,0 +1,68 @@
+package responses
+
+import "fairlead/internal/llm"
+
+// call begins a tool call. A second piece for the same call goes on with its arguments.
+func (w *writer) call(p *llm.Piece) error {
+	if p.Call == nil {
+		return malformed("The provider's answer has a tool call without a name.")
+	}
+	if w.calling(p.Index) != nil {
+		return w.arguments(p.Index, p.Call.Arguments)
+	}
+	w.closeSaid()
+	it := &item{kind: functionItem, call: *p.Call, place: p.Index}
+	if p.Call.Custom {
+		it.kind = customItem
+	}
+	if it.call.ID == "" {
+		it.call.ID = "call_" + w.made("call", p.Index)
+	}
+	if p.Call.Signature != "" {
+		w.sealCall(&it.call)
+	}
+	w.open(it, w.content(p.Call.Name))
+	return w.arguments(p.Index, p.Call.Arguments)
+}
+
+// sealCall carries the provider's seal on the call that follows, in a reasoning item of its own: clients drop members of a
+// call that they do not know.
+func (w *writer) sealCall(call *llm.ToolCall) {
+	it := w.open(&item{kind: reasoningItem}, llm.Event{})
+	it.encrypted = seal{Signature: call.Signature, Provider: call.Provider, Call: call.ID}.String()
+	w.close(it, false)
+}
+
+func (w *writer) calling(place int) *item {
+	for _, it := range w.items {
+		if it.isCall() && it.place == place {
+			return it
+		}
+	}
+	return nil
+}
+
+func (w *writer) arguments(place int, text string) error {
+	it := w.calling(place)
+	switch {
+	case it == nil:
+		return malformed("The provider's answer goes on with a tool call that never began.")
+	case text == "":
+		return nil
+	}
+	it.text.WriteString(text)
+	w.emitAt(it, w.content(text), it.argumentsEvent()+".delta", "delta", text)
+	return nil
+}
+
+// closeCall tells the arguments as a whole. A function without arguments gets the empty object: clients parse what they get.
+func (w *writer) closeCall(it *item) {
+	if it.kind == functionItem && it.text.Len() == 0 {
+		_ = w.arguments(it.place, "{}") // a call that has begun always takes arguments
+	}
+	if it.kind == customItem {
+		w.emitAt(it, llm.Event{}, it.argumentsEvent()+".done", "input", it.text.String())
+		return
+	}
+	w.emitAt(it, llm.Event{}, it.argumentsEvent()+".done", "name", it.call.Name, "arguments", it.text.String())
+}

@@ -1,0 +1,140 @@
+package responses
+
+import (
+	"encoding/base64"
+	"net/url"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/wire/show"
+)
+
+// content reads a text or a list of parts. An empty text is no part.
+func (r *reader) content(param string, v gjson.Result) []llm.Part {
+	if v.Type == gjson.String {
+		if text := v.String(); text != "" {
+			return []llm.Part{{Kind: llm.TextPart, Text: text}}
+		}
+		return nil
+	}
+	if !r.is(param, v, v.IsArray(), "a text or a list of parts") {
+		return nil
+	}
+	var parts []llm.Part
+	for n, entry := range v.Array() {
+		where := param + "[" + strconv.Itoa(n) + "]"
+		if entry.Type == gjson.Null || !r.object(where, entry) {
+			r.nothing(where, entry)
+			continue
+		}
+		if part, ok := r.part(where, entry); ok {
+			if entry.Get("prompt_cache_breakpoint").IsObject() {
+				part.Cache = &llm.CacheMark{}
+			}
+			parts = append(parts, part)
+		}
+	}
+	return parts
+}
+
+func (r *reader) part(param string, v gjson.Result) (llm.Part, bool) {
+	switch kind := r.text(param+".type", v.Get("type")); kind {
+	case "input_text", "output_text", "text":
+		return llm.Part{Kind: llm.TextPart, Text: r.text(param+".text", v.Get("text"))}, true
+	case "refusal":
+		return llm.Part{Kind: llm.RefusalPart, Text: r.text(param+".refusal", v.Get("refusal"))}, true
+	case "input_image":
+		return llm.Part{Kind: llm.ImagePart, Media: r.image(param, v)}, true
+	case "input_file":
+		return llm.Part{Kind: llm.FilePart, Media: r.file(param, v)}, true
+	case "input_audio":
+		sound := v.Get("input_audio")
+		return llm.Part{Kind: llm.AudioPart, Media: &llm.Media{
+			Type: audioType(r.text(param+".input_audio.format", sound.Get("format"))),
+			Data: r.base64(param+".input_audio.data", r.text(param+".input_audio.data", sound.Get("data"))),
+		}}, true
+	default:
+		r.problem(param+".type", "A part of type %s is not known. Send input_text, input_image or input_file.", show.Quote(kind))
+		return llm.Part{}, false
+	}
+}
+
+func (r *reader) image(param string, v gjson.Result) *llm.Media {
+	media := r.media(param+".image_url", r.text(param+".image_url", v.Get("image_url")))
+	media.FileID = r.text(param+".file_id", v.Get("file_id"))
+	media.Detail = r.text(param+".detail", v.Get("detail"))
+	if *media == (llm.Media{Detail: media.Detail}) {
+		r.problem(param+".image_url", "%s.image_url is missing. Send an address or a data URL.", param)
+	}
+	return media
+}
+
+func (r *reader) file(param string, v gjson.Result) *llm.Media {
+	media := &llm.Media{URL: r.text(param+".file_url", v.Get("file_url"))}
+	switch data := r.text(param+".file_data", v.Get("file_data")); {
+	case isDataURL(data):
+		media = r.media(param+".file_data", data)
+	case data != "":
+		media.Data = r.base64(param+".file_data", data)
+	}
+	media.FileID = r.text(param+".file_id", v.Get("file_id"))
+	media.Name = r.text(param+".filename", v.Get("filename"))
+	if media.Type == "" && strings.EqualFold(path.Ext(media.Name), ".pdf") {
+		media.Type = "application/pdf"
+	}
+	if media.URL == "" && media.Data == "" && media.FileID == "" {
+		r.problem(param, "%s holds no file. Send file_data or file_url.", param)
+	}
+	return media
+}
+
+// media reads an address, which may hold the bytes themselves.
+func (r *reader) media(param, address string) *llm.Media {
+	if !isDataURL(address) {
+		return &llm.Media{URL: address}
+	}
+	head, data, _ := strings.Cut(address[len("data:"):], ",")
+	kind, parameters, _ := strings.Cut(head, ";")
+	media := &llm.Media{Type: strings.ToLower(strings.TrimSpace(kind))}
+	if strings.HasSuffix(";"+strings.ToLower(parameters), ";base64") {
+		media.Data = r.base64(param, data)
+		return media
+	}
+	plain, err := url.PathUnescape(data)
+	if err != nil || plain == "" {
+		r.problem(param, "%s is a data URL that cannot be read. Send data:TYPE;base64,DATA.", param)
+	}
+	media.Data = base64.StdEncoding.EncodeToString([]byte(plain))
+	return media
+}
+
+// base64 reads bytes in base64 and returns them in the standard alphabet with padding.
+func (r *reader) base64(param, data string) string {
+	clean := strings.NewReplacer("-", "+", "_", "/", " ", "", "\n", "", "\r", "", "\t", "").Replace(data)
+	decoded, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(clean, "="))
+	if err != nil || len(decoded) == 0 {
+		r.problem(param, "%s must be base64.", param)
+		return ""
+	}
+	if padded := clean + strings.Repeat("=", (4-len(clean)%4)%4); len(padded) == base64.StdEncoding.EncodedLen(len(decoded)) {
+		return padded
+	}
+	return base64.StdEncoding.EncodeToString(decoded)
+}
+
+func isDataURL(s string) bool { return len(s) >= 5 && strings.EqualFold(s[:5], "data:") }
+
+// audioType is the MIME type of what the format calls wav or mp3.
+func audioType(format string) string {
+	switch format {
+	case "":
+		return ""
+	case "mp3":
+		return "audio/mpeg"
+	}
+	return "audio/" + format
+}

@@ -1,0 +1,147 @@
+package responses
+
+import (
+	"slices"
+	"unicode/utf8"
+
+	"github.com/tidwall/gjson"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/token"
+	"fairlead/internal/wire/show"
+	"fairlead/internal/wire/strict"
+)
+
+// DecodeRequest checks a Responses request strictly and describes it. What would need state of ours is refused.
+func (Format) DecodeRequest(op llm.Op, body []byte) (*llm.Request, error) {
+	if op != llm.Chat {
+		return nil, strict.Refusal(strict.Problem{Message: "The responses format has no " + string(op) + "."})
+	}
+	fields, err := strict.Object(body)
+	if err != nil {
+		return nil, err
+	}
+	req := &llm.Request{Op: op, Format: Name, Body: body, Fields: fields, Choices: 1}
+	r := newReader(req)
+	r.read()
+	r.require()
+	if len(r.problems) > 0 {
+		return nil, strict.Refusal(r.problems...)
+	}
+	r.describe()
+	return req, nil
+}
+
+// Conversation reads a checked request into our own words.
+func (Format) Conversation(req *llm.Request) (*llm.Conversation, error) {
+	own := *req // what is read again must not be written again
+	r := newReader(&own)
+	r.read()
+	if len(r.problems) > 0 {
+		return nil, strict.Refusal(r.problems...)
+	}
+	return r.conv, nil
+}
+
+func newReader(req *llm.Request) *reader {
+	return &reader{req: req, conv: &llm.Conversation{Choices: 1}, toolNames: map[string]string{}, callSeals: map[string]seal{}}
+}
+
+// read reads every member. Instructions go first, wherever they stand.
+func (r *reader) read() {
+	var input gjson.Result
+	for _, f := range r.req.Fields {
+		v := gjson.ParseBytes(r.req.Body[f.Value:f.End])
+		switch {
+		case v.Type == gjson.Null:
+		case f.Name == "input":
+			input = v
+		default:
+			r.member(f.Name, v)
+		}
+	}
+	r.input(input)
+}
+
+func (r *reader) require() {
+	if r.req.Model == "" && !r.blames("model") {
+		r.problem("model", `The field "model" is missing. Name a model, or "auto" to have one chosen.`)
+	}
+	if len(r.conv.Messages) == 0 && len(r.problems) == 0 {
+		r.problem("input", `The field "input" is missing or empty. Send a text or a list of items.`)
+	}
+}
+
+// describe tells routing, limits and the log what the conversation holds.
+func (r *reader) describe() {
+	req, conv := r.req, r.conv
+	req.Messages = len(conv.Messages)
+	for _, m := range conv.Messages {
+		r.describeParts(m.Parts)
+		if i := slices.IndexFunc(m.Parts, func(p llm.Part) bool { return p.Kind == llm.TextPart }); m.Role == llm.User && i >= 0 {
+			req.Preview = show.Preview(m.Parts[i].Text, llm.PreviewBytes)
+		}
+	}
+	for _, tool := range conv.Tools {
+		req.Needs |= llm.Tools
+		r.count(tool.Name, tool.Description, string(tool.Schema), string(tool.Format), string(tool.Raw))
+	}
+	r.need(conv.ParallelTools != nil && *conv.ParallelTools, llm.ParallelTools)
+	r.need(conv.Output.Kind == llm.OutputJSON, llm.JSONMode)
+	r.need(conv.Output.Kind == llm.OutputSchema, llm.JSONSchema)
+	r.count(conv.Output.Name, conv.Output.Description, string(conv.Output.Schema))
+	r.need(conv.Effort.Level != "" && conv.Effort.Level != "none", llm.Reasoning)
+}
+
+func (r *reader) need(yes bool, a llm.Abilities) {
+	if yes {
+		r.req.Needs |= a
+	}
+}
+
+func (r *reader) describeParts(parts []llm.Part) {
+	for _, p := range parts {
+		r.count(p.Text)
+		switch p.Kind {
+		case llm.ImagePart:
+			r.req.Needs |= llm.Vision
+			r.req.Images++
+			if p.Media.URL != "" {
+				r.req.ImageURLs++
+			}
+			r.req.AddImage(token.ImageOf(p.Media.Data, p.Media.Detail))
+		case llm.AudioPart:
+			r.req.Needs |= llm.AudioIn
+		case llm.FilePart:
+			r.req.Needs |= llm.Files
+		case llm.ThinkingPart:
+			r.count(p.Thinking.Text)
+		case llm.CallPart:
+			r.count(p.Call.ID, p.Call.Name, p.Call.Arguments)
+		case llm.ResultPart:
+			r.count(p.Result.ID)
+			r.describeParts(p.Result.Parts)
+		default:
+		}
+	}
+}
+
+// count adds text to what the model reads.
+func (r *reader) count(texts ...string) {
+	for _, text := range texts {
+		ascii, other := bytesOf(text)
+		r.req.ASCIIBytes += ascii
+		r.req.NonASCIIBytes += other
+		r.req.Text.Add(text)
+	}
+}
+
+// bytesOf counts the bytes of a text inside and outside ASCII.
+func bytesOf(text string) (ascii, other int) {
+	for i := range len(text) {
+		if text[i] < utf8.RuneSelf {
+			ascii++
+		}
+	}
+	return ascii, len(text) - ascii
+}

@@ -1,0 +1,111 @@
+// Package responses is the wire format of OpenAI's Responses, for callers: it checks what they send and writes answers for
+// them. It keeps no state, so a request brings its whole conversation. No provider is called in this format.
+package responses
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/wire"
+	"fairlead/internal/wire/sse"
+)
+
+// Name is the format's short name.
+const Name = "responses"
+
+// Format reads Responses requests and writes their answers.
+type Format struct {
+	// Now dates answers; they have no date when it is nil.
+	Now func() time.Time
+}
+
+var _ wire.Format = Format{}
+
+// Name is the format's short name.
+func (Format) Name() string { return Name }
+
+// WriteEvent frames one event of a stream under its name.
+func (Format) WriteEvent(w io.Writer, ev llm.Event) error { return writeNamed(w, ev.Name, ev.Data) }
+
+// WriteEnd writes nothing: the last event says by its type that the answer is over.
+func (Format) WriteEnd(io.Writer) error { return nil }
+
+// WriteError ends a stream that is not complete. The event is the format's own with the members of our error object.
+func (Format) WriteError(w io.Writer, body []byte) error {
+	return writeNamed(w, "error", errorEvent(body))
+}
+
+// errorEvent is our error object with the members of the format's error event behind it. The order matters: several clients
+// know an error by how the data begins.
+func errorEvent(body []byte) []byte {
+	ours := gjson.ParseBytes(body)
+	message := ours.Get("error")
+	if message.IsObject() {
+		message = message.Get("message")
+	}
+	param := ours.Get("details.param")
+	for _, m := range []struct {
+		name  string
+		value any
+	}{{"type", "error"}, {"message", message.String()}, {"param", param.Value()}, {"sequence_number", 0}} {
+		body = attach(body, m.name, encode(m.value))
+	}
+	return body
+}
+
+func writeNamed(w io.Writer, name string, data []byte) error {
+	if name != "" {
+		if _, err := io.WriteString(w, "event: "+name+"\n"); err != nil {
+			return err
+		}
+	}
+	return sse.WriteData(w, data)
+}
+
+// Attach adds a top-level member at the end of an answer or event. value is JSON. What is no object comes back as it is.
+func (Format) Attach(data []byte, name string, value []byte) []byte { return attach(data, name, value) }
+
+func attach(data []byte, name string, value []byte) []byte {
+	trimmed := bytes.TrimSpace(data)
+	if len(trimmed) < 2 || trimmed[0] != '{' || trimmed[len(trimmed)-1] != '}' {
+		return data
+	}
+	inside := bytes.TrimRight(trimmed[:len(trimmed)-1], " \t\r\n")
+	out := make([]byte, 0, len(data)+len(name)+len(value)+8)
+	out = append(out, inside...)
+	if len(inside) > 1 {
+		out = append(out, ',')
+	}
+	out = append(append(out, encode(name)...), ':')
+	return append(append(out, value...), '}')
+}
+
+// ErrNoResponse means that there is nothing to assemble.
+var ErrNoResponse = errors.New("no response among the events")
+
+// Assemble returns the answer that the events of one stream, one JSON document a line, have told: the response of the last
+// event that holds one. A whole answer comes back as it is.
+func Assemble(events []byte) ([]byte, error) {
+	var last []byte
+	for line := range bytes.Lines(events) {
+		if !gjson.ValidBytes(line) {
+			continue // what a cut left
+		}
+		doc := gjson.ParseBytes(line)
+		switch {
+		case doc.Get("object").String() == "response":
+			last = bytes.TrimSpace(line)
+		case doc.Get("response").IsObject():
+			last = []byte(doc.Get("response").Raw)
+		}
+	}
+	if last == nil {
+		return nil, ErrNoResponse
+	}
+	return last, nil
+}

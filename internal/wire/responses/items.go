@@ -1,0 +1,147 @@
+package responses
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/wire/show"
+)
+
+// input reads what was said so far: a text, or a list of items.
+func (r *reader) input(v gjson.Result) {
+	if v.Type == gjson.String {
+		if text := v.String(); text != "" {
+			r.add(llm.User, llm.Part{Kind: llm.TextPart, Text: text})
+		}
+		return
+	}
+	if !r.is("input", v, v.IsArray(), "a text or a list of items") {
+		return
+	}
+	for n, item := range v.Array() {
+		param := "input[" + strconv.Itoa(n) + "]"
+		if item.Type == gjson.Null || !r.object(param, item) {
+			r.nothing(param, item)
+			continue
+		}
+		r.item(param, item)
+	}
+}
+
+// nothing refuses a null in the place of an item.
+func (r *reader) nothing(param string, v gjson.Result) {
+	if v.Type == gjson.Null {
+		r.problem(param, "%s must be an object; it is null.", param)
+	}
+}
+
+func (r *reader) item(param string, v gjson.Result) {
+	switch kind := r.text(param+".type", v.Get("type")); kind {
+	case "", "message":
+		r.message(param, v)
+	case "function_call":
+		r.call(v, llm.ToolCall{Name: r.toolName(param, v), Arguments: r.text(param+".arguments", v.Get("arguments"))}, param)
+	case "custom_tool_call":
+		r.call(v, llm.ToolCall{Name: r.toolName(param, v), Arguments: r.text(param+".input", v.Get("input")), Custom: true}, param)
+	case "function_call_output", "custom_tool_call_output":
+		r.result(param, v)
+	case "reasoning":
+		r.reasoning(param, v)
+	case "item_reference", "compaction", "compaction_trigger":
+		r.problem(param+".type", "An item of type %s cannot be used: this gateway keeps no responses. Send the item itself.", show.Quote(kind))
+	default:
+		// The model waits for what the caller has run for it; what a provider's own tool did is told in the answer anyway.
+		if strings.HasSuffix(kind, "_output") || kind == "mcp_approval_response" {
+			r.problem(param+".type", "An item of type %s cannot be told to the model. Send function_call_output or custom_tool_call_output.", show.Quote(kind))
+			return
+		}
+		r.unsaid("input." + show.Cut(kind, maxName))
+	}
+}
+
+// add adds parts to the conversation. What the model said in one turn comes in several items, and is one message.
+func (r *reader) add(role llm.Role, parts ...llm.Part) {
+	last := len(r.conv.Messages) - 1
+	if role == llm.Assistant && last >= 0 && r.conv.Messages[last].Role == role && !spokeLast(r.conv.Messages[last].Parts, parts) {
+		r.conv.Messages[last].Parts = append(r.conv.Messages[last].Parts, parts...)
+		return
+	}
+	r.conv.Messages = append(r.conv.Messages, llm.Message{Role: role, Parts: parts})
+}
+
+// spokeLast reports whether the new parts speak again after a message that spoke and called nothing: then they are another
+// message.
+func spokeLast(before, now []llm.Part) bool {
+	speaks := func(p llm.Part) bool { return p.Kind == llm.TextPart || p.Kind == llm.RefusalPart }
+	calls := func(p llm.Part) bool { return p.Kind == llm.CallPart }
+	return slices.ContainsFunc(now, speaks) && slices.ContainsFunc(before, speaks) && !slices.ContainsFunc(before, calls)
+}
+
+func (r *reader) message(param string, v gjson.Result) {
+	roles := map[string]llm.Role{"user": llm.User, "assistant": llm.Assistant, "system": llm.System, "developer": llm.System}
+	role, ok := roles[v.Get("role").String()]
+	if !ok {
+		r.problem(param+".role", "%s.role must be one of user, assistant, system, developer; it is %s.", param, show.Quote(v.Get("role").String()))
+		return
+	}
+	r.add(role, r.content(param+".content", v.Get("content"))...)
+}
+
+func (r *reader) call(v gjson.Result, call llm.ToolCall, param string) {
+	call.ID = r.text(param+".call_id", v.Get("call_id"))
+	if call.ID == "" {
+		r.problem(param+".call_id", "%s.call_id is missing. Send the id that the model gave the call.", param)
+	}
+	s := r.callSeals[call.ID]
+	call.Signature, call.Provider = s.Signature, s.Provider
+	r.toolNames[call.ID] = call.Name
+	r.add(llm.Assistant, llm.Part{Kind: llm.CallPart, Call: &call})
+}
+
+func (r *reader) result(param string, v gjson.Result) {
+	id := r.text(param+".call_id", v.Get("call_id"))
+	if id == "" {
+		r.problem(param+".call_id", "%s.call_id is missing. Name the call whose result this is.", param)
+	}
+	name, called := r.toolNames[id]
+	if !called {
+		name = r.text(param+".name", v.Get("name"))
+	}
+	r.add(llm.User, llm.Part{Kind: llm.ResultPart, Result: &llm.ToolResult{
+		ID: id, Name: name, Parts: r.content(param+".output", v.Get("output")),
+	}})
+}
+
+// reasoning reads what the model thought. One of our answers has sealed it; what another gateway or OpenAI itself has
+// sealed cannot be opened, and goes back to nobody.
+func (r *reader) reasoning(param string, v gjson.Result) {
+	encrypted := r.text(param+".encrypted_content", v.Get("encrypted_content"))
+	if s, ours := openSeal(encrypted); ours {
+		if s.Call != "" {
+			r.callSeals[s.Call] = s
+			return
+		}
+		r.add(llm.Assistant, llm.Part{Kind: llm.ThinkingPart, Thinking: &llm.Thinking{
+			Text: s.Text, Signature: s.Signature, Sealed: s.Sealed, Provider: s.Provider,
+		}})
+		return
+	}
+	var texts []string
+	for _, name := range []string{"content", "summary"} {
+		for _, part := range r.list(param+"."+name, v.Get(name)) {
+			if text := r.text(param+"."+name, part.Get("text")); text != "" {
+				texts = append(texts, text)
+			}
+		}
+		if len(texts) > 0 {
+			break // the thinking itself, or else its summary
+		}
+	}
+	if len(texts) > 0 {
+		r.add(llm.Assistant, llm.Part{Kind: llm.ThinkingPart, Thinking: &llm.Thinking{Text: strings.Join(texts, "\n\n")}})
+	}
+}

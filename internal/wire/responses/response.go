@@ -1,0 +1,141 @@
+package responses
+
+import (
+	"encoding/json"
+
+	"fairlead/internal/llm"
+)
+
+// response is the answer as a whole. It repeats what the request asked for, as the format wants it.
+type response struct {
+	ID                 string          `json:"id"`
+	Object             string          `json:"object"`
+	CreatedAt          int64           `json:"created_at"`
+	Status             string          `json:"status"`
+	Background         bool            `json:"background"`
+	Error              json.RawMessage `json:"error"`
+	IncompleteDetails  *incomplete     `json:"incomplete_details"`
+	Instructions       json.RawMessage `json:"instructions"`
+	MaxOutputTokens    json.RawMessage `json:"max_output_tokens"`
+	Model              string          `json:"model"`
+	Output             []any           `json:"output"`
+	ParallelToolCalls  json.RawMessage `json:"parallel_tool_calls"`
+	PreviousResponseID json.RawMessage `json:"previous_response_id"`
+	Reasoning          json.RawMessage `json:"reasoning"`
+	ServiceTier        json.RawMessage `json:"service_tier,omitempty"`
+	Store              bool            `json:"store"` // never, whatever was asked
+	Temperature        json.RawMessage `json:"temperature"`
+	Text               json.RawMessage `json:"text"`
+	ToolChoice         json.RawMessage `json:"tool_choice"`
+	Tools              json.RawMessage `json:"tools"`
+	TopP               json.RawMessage `json:"top_p"`
+	Truncation         string          `json:"truncation"`
+	Usage              *usage          `json:"usage"`
+	User               json.RawMessage `json:"user,omitempty"`
+	Metadata           json.RawMessage `json:"metadata"`
+}
+
+type incomplete struct {
+	Reason string `json:"reason"`
+}
+
+type usage struct {
+	InputTokens        int64 `json:"input_tokens"`
+	InputTokensDetails struct {
+		CachedTokens     int64 `json:"cached_tokens"`
+		CacheWriteTokens int64 `json:"cache_write_tokens"`
+	} `json:"input_tokens_details"`
+	OutputTokens        int64 `json:"output_tokens"`
+	OutputTokensDetails struct {
+		ReasoningTokens int64 `json:"reasoning_tokens"`
+	} `json:"output_tokens_details"`
+	TotalTokens int64 `json:"total_tokens"`
+}
+
+func usageOf(u *llm.Usage) *usage {
+	if u == nil {
+		return nil
+	}
+	told := &usage{InputTokens: u.Prompt(), OutputTokens: u.Output, TotalTokens: u.Total()}
+	told.InputTokensDetails.CachedTokens = u.CacheRead
+	told.InputTokensDetails.CacheWriteTokens = u.CacheWrite
+	told.OutputTokensDetails.ReasoningTokens = u.Reasoning
+	return told
+}
+
+// newResponse begins the answer to a request.
+func newResponse(req *llm.Request, model string) response {
+	given := map[string]json.RawMessage{}
+	for _, f := range req.Fields {
+		given[f.Name] = req.Body[f.Value:f.End]
+	}
+	or := func(name, otherwise string) json.RawMessage {
+		if value, ok := given[name]; ok && string(value) != "null" {
+			return value
+		}
+		return json.RawMessage(otherwise)
+	}
+	return response{
+		Object: "response", Status: "in_progress", Model: model, Output: []any{}, Truncation: "disabled",
+		Error: json.RawMessage("null"), PreviousResponseID: json.RawMessage("null"),
+		Instructions: or("instructions", "null"), MaxOutputTokens: or("max_output_tokens", "null"),
+		ParallelToolCalls: or("parallel_tool_calls", "true"), Reasoning: or("reasoning", `{"effort":null,"summary":null}`),
+		Temperature: or("temperature", "null"), TopP: or("top_p", "null"), Text: or("text", `{"format":{"type":"text"}}`),
+		ToolChoice: or("tool_choice", `"auto"`), Tools: or("tools", "[]"), Metadata: or("metadata", "{}"),
+		User: or("user", ""), ServiceTier: or("service_tier", ""),
+	}
+}
+
+// The kinds of items that an answer has.
+const (
+	messageItem   = "message"
+	reasoningItem = "reasoning"
+	functionItem  = "function_call"
+	customItem    = "custom_tool_call"
+)
+
+// prefixes begin the ids of items, by kind.
+var prefixes = map[string]string{messageItem: "msg_", reasoningItem: "rs_", functionItem: "fc_", customItem: "ctc_"}
+
+type messageJSON struct {
+	ID      string `json:"id"`
+	Type    string `json:"type"`
+	Status  string `json:"status"`
+	Role    string `json:"role"`
+	Content []any  `json:"content"`
+}
+
+type textJSON struct {
+	Type        string `json:"type"`
+	Text        string `json:"text"`
+	Annotations []any  `json:"annotations"`
+	Logprobs    []any  `json:"logprobs"`
+}
+
+type refusalJSON struct {
+	Type    string `json:"type"`
+	Refusal string `json:"refusal"`
+}
+
+type reasoningJSON struct {
+	ID        string        `json:"id"`
+	Type      string        `json:"type"`
+	Summary   []summaryJSON `json:"summary"`
+	Encrypted string        `json:"encrypted_content,omitempty"`
+	Status    string        `json:"status,omitempty"`
+}
+
+type summaryJSON struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+type callJSON struct {
+	ID        string  `json:"id"`
+	Type      string  `json:"type"`
+	Status    string  `json:"status"`
+	CallID    string  `json:"call_id"`
+	Name      string  `json:"name"`
+	Arguments *string `json:"arguments,omitempty"`
+	Input     *string `json:"input,omitempty"`
+}

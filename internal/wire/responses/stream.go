@@ -1,0 +1,173 @@
+package responses
+
+import (
+	"strconv"
+
+	"fairlead/internal/llm"
+)
+
+// emit readies an event of a stream: its type, its number, and then the members as they are given, name by name.
+func (w *writer) emit(ev llm.Event, kind string, members ...any) {
+	if !w.stream {
+		return
+	}
+	data := append([]byte(`{"type":`), encode(kind)...)
+	data = append(data, `,"sequence_number":`...)
+	data = strconv.AppendInt(data, int64(w.sequence), 10)
+	for i := 0; i+1 < len(members); i += 2 {
+		data = append(append(append(data, ','), encode(members[i])...), ':')
+		data = append(data, encode(members[i+1])...)
+	}
+	data = append(data, '}')
+	w.sequence++
+	ev.Name, ev.Data, ev.Model = kind, data, w.reported
+	w.ready = append(w.ready, ev)
+}
+
+// emitAt is emit for an event inside an item.
+func (w *writer) emitAt(it *item, ev llm.Event, kind string, members ...any) {
+	w.emit(ev, kind, append([]any{"item_id", it.id, "output_index", it.index}, members...)...)
+}
+
+// content is the description of an event with this text. The text counts once, also where it is told again.
+func (w *writer) content(text string) llm.Event {
+	ascii, other := bytesOf(text)
+	w.ascii += ascii
+	w.other += other
+	return llm.Event{Content: true, ASCIIBytes: ascii, NonASCIIBytes: other}
+}
+
+// start begins the stream.
+func (w *writer) start() {
+	if !w.begun {
+		w.begin(&llm.Piece{})
+	}
+	if w.started {
+		return
+	}
+	w.started = true
+	w.emit(llm.Event{}, "response.created", "response", w.response)
+	w.emit(llm.Event{}, "response.in_progress", "response", w.response)
+}
+
+// open begins an item.
+func (w *writer) open(it *item, ev llm.Event) *item {
+	it.index, it.status = len(w.items), "in_progress"
+	it.id = prefixes[it.kind] + w.made(it.kind, it.index)
+	w.items = append(w.items, it)
+	w.emit(ev, "response.output_item.added", "output_index", it.index, "item", it.json())
+	return it
+}
+
+// current is the item that is being told, if it is of this kind.
+func (w *writer) current(kind string) *item {
+	if n := len(w.items); n > 0 && w.items[n-1].kind == kind && w.items[n-1].status == "in_progress" {
+		return w.items[n-1]
+	}
+	return nil
+}
+
+// closeSaid closes what was said or thought before something else begins. Calls stay open: their arguments may take turns.
+func (w *writer) closeSaid() {
+	for _, it := range w.items {
+		if !it.isCall() {
+			w.close(it, false)
+		}
+	}
+}
+
+func (w *writer) close(it *item, cut bool) {
+	if it.status != "in_progress" {
+		return
+	}
+	switch it.kind {
+	case messageItem:
+		w.closePart(it)
+	case reasoningItem:
+		if it.spoken {
+			w.emitAt(it, llm.Event{}, "response.reasoning_summary_text.done", "summary_index", 0, "text", it.text.String())
+			w.emitAt(it, llm.Event{}, "response.reasoning_summary_part.done", "summary_index", 0, "part", it.summary())
+		}
+	default:
+		w.closeCall(it)
+	}
+	it.status = "completed"
+	if cut && it == w.items[len(w.items)-1] {
+		it.status = "incomplete"
+	}
+	w.emit(llm.Event{}, "response.output_item.done", "output_index", it.index, "item", it.json())
+}
+
+// tell adds to what the message says, or to why it refuses.
+func (w *writer) tell(text string, refusal bool) {
+	if text == "" {
+		return
+	}
+	it := w.current(messageItem)
+	if it == nil {
+		w.closeSaid()
+		it = w.open(&item{kind: messageItem}, llm.Event{})
+	}
+	n := len(it.parts) - 1
+	if n < 0 || it.parts[n].refusal != refusal {
+		w.closePart(it)
+		it.parts = append(it.parts, &part{refusal: refusal})
+		n++
+		w.emitAt(it, llm.Event{}, "response.content_part.added", "content_index", n, "part", it.parts[n].json())
+	}
+	p := it.parts[n]
+	p.text.WriteString(text)
+	members := []any{"content_index", n, "delta", text}
+	if !refusal {
+		members = append(members, "logprobs", []any{})
+	}
+	w.emitAt(it, w.content(text), p.event()+".delta", members...)
+}
+
+func (w *writer) closePart(it *item) {
+	n := len(it.parts) - 1
+	if n < 0 || it.parts[n].done {
+		return
+	}
+	p := it.parts[n]
+	p.done = true
+	if p.refusal {
+		w.emitAt(it, llm.Event{}, p.event()+".done", "content_index", n, "refusal", p.text.String())
+	} else {
+		w.emitAt(it, llm.Event{}, p.event()+".done", "content_index", n, "text", p.text.String(), "logprobs", []any{})
+	}
+	w.emitAt(it, llm.Event{}, "response.content_part.done", "content_index", n, "part", p.json())
+}
+
+// think tells thinking as the summary of a reasoning item, which is where clients of this format look for it.
+func (w *writer) think(text string) {
+	if text == "" {
+		return
+	}
+	it := w.thinking()
+	if !it.spoken {
+		it.spoken = true
+		w.emitAt(it, llm.Event{}, "response.reasoning_summary_part.added", "summary_index", 0, "part", it.summary())
+	}
+	it.text.WriteString(text)
+	w.emitAt(it, w.content(text), "response.reasoning_summary_text.delta", "summary_index", 0, "delta", text)
+}
+
+func (w *writer) thinking() *item {
+	if it := w.current(reasoningItem); it != nil {
+		return it
+	}
+	w.closeSaid()
+	return w.open(&item{kind: reasoningItem}, llm.Event{})
+}
+
+// seal closes a block of thinking. The provider's seal travels where clients carry it back unread.
+func (w *writer) seal(t *llm.Thinking) {
+	if t == nil || t.Signature == "" && t.Sealed == "" {
+		w.closeSaid()
+		return
+	}
+	it := w.thinking()
+	it.encrypted = seal{Text: it.text.String() + t.Text, Signature: t.Signature, Sealed: t.Sealed, Provider: t.Provider}.String()
+	w.close(it, false)
+}

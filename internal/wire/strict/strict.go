@@ -1,0 +1,112 @@
+// Package strict reads a request body the way every parser must: one JSON object in valid UTF-8, no key twice, nothing
+// behind it. What it lets pass means the same to whoever reads it next.
+package strict
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/wire/show"
+)
+
+// maxKey bounds what a refusal repeats of a key.
+const maxKey = 512
+
+// Object checks the body and returns its top-level members in order. The error is an *llm.Error of kind InvalidJSON or
+// InvalidRequest that says what is wrong and where.
+func Object(body []byte) ([]llm.Field, error) {
+	if bytes.HasPrefix(body, []byte("\xef\xbb\xbf")) {
+		return nil, unreadable("The body begins with a byte order mark. Send plain UTF-8 without it.")
+	}
+	d := jsontext.NewDecoder(bytes.NewBuffer(body)) // a Buffer is read in place
+	switch kind := d.PeekKind(); kind {
+	case '{':
+	case 0:
+		_, err := d.ReadToken()
+		return nil, refuse(err)
+	default:
+		if _, err := d.ReadValue(); err != nil {
+			return nil, refuse(err)
+		}
+		return nil, Refusal(Problem{"", "The body must be a JSON object."})
+	}
+	fields, err := members(d)
+	if err != nil {
+		return nil, refuse(err)
+	}
+	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
+		return nil, unreadable(fmt.Sprintf("There is data after the JSON document, at byte %d. Send one JSON object.", d.InputOffset()))
+	}
+	return fields, nil
+}
+
+func members(d *jsontext.Decoder) ([]llm.Field, error) {
+	if _, err := d.ReadToken(); err != nil {
+		return nil, err
+	}
+	fields := make([]llm.Field, 0, 16)
+	for d.PeekKind() != '}' {
+		key, err := d.ReadValue()
+		if err != nil {
+			return nil, err
+		}
+		field := llm.Field{KeyStart: int(d.InputOffset()) - len(key)}
+		name, err := jsontext.AppendUnquote(nil, key)
+		if err != nil {
+			return nil, err
+		}
+		field.Name = string(name)
+		value, err := d.ReadValue()
+		if err != nil {
+			return nil, err
+		}
+		field.End = int(d.InputOffset())
+		field.Value = field.End - len(value)
+		fields = append(fields, field)
+	}
+	_, err := d.ReadToken()
+	return fields, err
+}
+
+// refuse says in a sentence what the parser found.
+func refuse(err error) error {
+	if errors.Is(err, io.EOF) {
+		return unreadable("The body is empty. Send a JSON object.")
+	}
+	syntax, ok := errors.AsType[*jsontext.SyntacticError](err)
+	if !ok {
+		return unreadable("The body is not valid JSON: " + show.Cut(show.OneLine(err.Error()), 200) + ".")
+	}
+	if errors.Is(syntax.Err, jsontext.ErrDuplicateName) {
+		key := syntax.JSONPointer.LastToken()
+		return Refusal(Problem{
+			show.Cut(key, maxKey),
+			fmt.Sprintf("The key %s appears twice in the same object, and different readers would take different values. Send each key once.", show.Quote(key)),
+		})
+	}
+	return unreadable(fmt.Sprintf("The body is not valid JSON: %v at byte %d.", syntax.Err, syntax.ByteOffset))
+}
+
+func unreadable(message string) *llm.Error {
+	e := Refusal(Problem{"", message})
+	e.Kind = llm.InvalidJSON
+	return e
+}
+
+// Problem is one thing that is wrong with a request: the field, and a sentence.
+type Problem struct{ Param, Message string }
+
+// Refusal lists every problem; the first one is the sentence that people see.
+func Refusal(problems ...Problem) *llm.Error {
+	list := make([]map[string]string, len(problems))
+	for i, p := range problems {
+		list[i] = map[string]string{"param": p.Param, "message": p.Message}
+	}
+	e := &llm.Error{Kind: llm.InvalidRequest, Message: problems[0].Message, Param: problems[0].Param}
+	return e.With("problems", list)
+}

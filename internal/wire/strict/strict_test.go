@@ -1,0 +1,73 @@
+package strict
+
+import (
+	"strings"
+	"testing"
+
+	"fairlead/internal/llm"
+)
+
+func TestObjectReturnsItsMembers(t *testing.T) {
+	t.Parallel()
+	body := []byte(" {\"model\" : \"auto\",\n \"a\\u0062\": [1, {\"x\":1}] } ")
+
+	fields, err := Object(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var got []string
+	for _, f := range fields {
+		got = append(got, f.Name+"="+string(body[f.Value:f.End])+" of "+string(body[f.KeyStart:f.End]))
+	}
+	want := `model="auto" of "model" : "auto"|ab=[1, {"x":1}] of "a\u0062": [1, {"x":1}]`
+	if strings.Join(got, "|") != want {
+		t.Errorf("got %s\nwant %s", strings.Join(got, "|"), want)
+	}
+}
+
+func TestObjectRefuses(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		body  string
+		kind  llm.Kind
+		param string
+		says  string
+	}{
+		"nothing":                {"", llm.InvalidJSON, "", "empty"},
+		"a list":                 {"[1]", llm.InvalidRequest, "", "must be a JSON object"},
+		"a text that is no JSON": {"hello", llm.InvalidJSON, "", "not valid JSON"},
+		"half an object":         {`{"a":`, llm.InvalidJSON, "", "not valid JSON"},
+		"a second document":      {`{} {}`, llm.InvalidJSON, "", "data after"},
+		"a repeated key":         {`{"a":1,"a":2}`, llm.InvalidRequest, "a", "appears twice"},
+		"a repeated key inside":  {`{"x":[{"a":1,"\u0061":2}]}`, llm.InvalidRequest, "a", "appears twice"},
+		"invalid UTF-8":          {"{\"a\":\"\xff\"}", llm.InvalidJSON, "", "UTF-8"},
+		"a byte order mark":      {"\xef\xbb\xbf{}", llm.InvalidJSON, "", "byte order mark"},
+		"absurd nesting":         {strings.Repeat(`{"a":`, 20_000), llm.InvalidJSON, "", "not valid JSON"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := Object([]byte(tc.body))
+			e := llm.AsError(err)
+			if err == nil || e.Kind != tc.kind || e.Param != tc.param || !strings.Contains(e.Message, tc.says) || e.Details["problems"] == nil {
+				t.Errorf("got %+v", e)
+			}
+		})
+	}
+}
+
+func FuzzObject(f *testing.F) {
+	f.Add([]byte(`{"a":1,"b":[{}]}`))
+	f.Add([]byte(`{"a":`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		fields, err := Object(body)
+		if err != nil {
+			return
+		}
+		for _, field := range fields {
+			if field.KeyStart >= field.Value || field.Value >= field.End || body[field.KeyStart] != '"' {
+				t.Fatalf("%+v does not lie in %q", field, body)
+			}
+		}
+	})
+}

@@ -1,0 +1,33 @@
+// Command calibrate-tokens is the part of the calibration that must be the gateway's own code: it reads JSON strings, one
+// a line, and writes what the estimate of each is computed from.
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/token"
+)
+
+func main() {
+	in := json.NewDecoder(bufio.NewReaderSize(os.Stdin, 1<<20))
+	out := bufio.NewWriter(os.Stdout)
+	for in.More() {
+		var s string
+		if err := in.Decode(&s); err != nil {
+			fmt.Fprintln(os.Stderr, "read a text:", err)
+			os.Exit(1)
+		}
+		var t llm.Text
+		t.Add(s)
+		if err := json.NewEncoder(out).Encode(token.Features(t)); err != nil {
+			os.Exit(1)
+		}
+	}
+	if err := out.Flush(); err != nil {
+		os.Exit(1)
+	}
+}

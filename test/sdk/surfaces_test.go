@@ -1,0 +1,65 @@
+package sdk
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"fairlead/test/harness"
+)
+
+// surface is an API that the gateway offers beside chat, its official client, and the vendor behind.
+type surface struct {
+	program []string // of the folder python or node
+	vendor  string   // in vendorWorlds
+	path    string   // of the address that the client is given
+	cases   []string
+}
+
+var (
+	overAny       = []string{"chat", "request-id", "stream", "tool-loop", "tool-loop-streamed", "tool-choice", "vision", "json-schema", "max-tokens"}
+	overChat      = append([]string{"single-calls"}, overAny...)
+	overAnthropic = append([]string{"tool-failure", "reasoning", "reasoning-signatures", "cached", "stop-sequence", "refusal"}, overChat...)
+	responses     = []string{"chat", "stream", "tool-loop", "tool-loop-streamed", "vision", "json-schema", "reasoning", "max-tokens"}
+)
+
+// surfaces are the pairs of API and vendor that there are scenarios for.
+var surfaces = map[string]surface{
+	"messages-over-openai":         {program: []string{"python", "messages.py"}, vendor: "openai", path: "/proxy", cases: overChat},
+	"messages-over-anthropic":      {program: []string{"python", "messages.py"}, vendor: "anthropic", path: "/proxy", cases: overAnthropic},
+	"messages-over-gemini":         {program: []string{"python", "messages.py"}, vendor: "gemini", path: "/proxy", cases: overAny},
+	"messages-over-openai-node":    {program: []string{"node", "messages.js"}, vendor: "openai", path: "/proxy", cases: overChat},
+	"messages-over-anthropic-node": {program: []string{"node", "messages.js"}, vendor: "anthropic", path: "/proxy", cases: overAnthropic},
+	"responses-over-openai":        {program: []string{"python", "responses.py"}, vendor: "openai", path: "/proxy/v1", cases: responses},
+	"responses-over-anthropic":     {program: []string{"python", "responses.py"}, vendor: "anthropic", path: "/proxy/v1", cases: responses},
+}
+
+func TestScenariosOverEverySurface(t *testing.T) {
+	if testing.Short() {
+		t.Skip("installs and runs client libraries")
+	}
+	root, err := harness.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	install(t)
+	for name, s := range surfaces {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			world := vendorWorlds[s.vendor]
+			gateway, _ := world.start(t, s.vendor)
+			url, key := gateway.URL()+s.path, gateway.Key(t)
+			env := append(scenarioEnv(suite{name: name}, url, key, world),
+				"VENDOR_URL="+url, "VENDOR_KEY="+key, "VENDOR_MODEL="+world.model, "CASES="+strings.Join(s.cases, ","))
+			check(t, run(t, s.suite(root, name), env), s.cases)
+		})
+	}
+}
+
+func (s surface) suite(root, name string) suite {
+	command := s.program
+	if s.program[0] == "python" {
+		command = []string{filepath.Join(root, ".cache", "sdk", "python", "bin", "python"), s.program[1]}
+	}
+	return suite{name: name, dir: s.program[0], command: command, env: []string{"PYTHONDONTWRITEBYTECODE=1", "OPENAI_PACKAGE=openai"}}
+}

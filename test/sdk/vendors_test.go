@@ -1,0 +1,67 @@
+package sdk
+
+import (
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"fairlead/test/harness"
+	"fairlead/test/vendormock"
+)
+
+// reference is an official client of a vendor, run straight against the vendor's mock: what it accepts and refuses
+// holds the mock to the truth.
+type reference struct {
+	name    string
+	vendor  func(vendormock.Options) *vendormock.Server
+	dir     string
+	command []string
+	cases   []string
+}
+
+// shared is what every reference client goes through.
+var shared = []string{
+	"chat", "stream", "tool-loop", "tool-loop-streamed", "tool-choice", "tool-failure", "vision", "json-schema", "reasoning",
+	"reasoning-signatures", "cached", "stop-sequence", "max-tokens", "refusal", "error-429", "overloaded", "error-in-stream",
+	"cut", "slow", "refused",
+}
+
+func references(root string) []reference {
+	python := filepath.Join(root, ".cache", "sdk", "python", "bin", "python")
+	and := func(more ...string) []string { return slices.Concat(shared, more) }
+	return []reference{
+		{"anthropic-python", vendormock.NewAnthropic, "python", []string{python, "messages.py"}, and("request-id", "single-calls", "models", "count-tokens")},
+		{"anthropic-node", vendormock.NewAnthropic, "node", []string{"node", "messages.js"}, and("request-id", "single-calls", "models", "count-tokens")},
+		{"google-genai-python", vendormock.NewGemini, "python", []string{python, "gemini.py"}, and("blocked", "models", "embeddings")},
+		{"boto3", vendormock.NewBedrock, "python", []string{python, "converse.py"}, and("blocked", "signatures", "embeddings", "nine-signs")},
+	}
+}
+
+func TestReferenceClients(t *testing.T) {
+	if testing.Short() {
+		t.Skip("installs and runs client libraries")
+	}
+	root, err := harness.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	install(t)
+	for _, c := range references(root) {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			mock := c.vendor(vendormock.Options{})
+			s := suite{name: c.name, dir: c.dir, command: c.command, env: []string{"PYTHONDONTWRITEBYTECODE=1", "OPENAI_PACKAGE=openai"}}
+			output := run(t, s, []string{"SDK_NAME=" + c.name, "VENDOR_URL=" + harness.Serve(t, mock), "VENDOR_KEY=test-key"})
+			check(t, output, c.cases)
+		})
+	}
+}
+
+// install installs the clients, unless they are there.
+func install(t *testing.T) {
+	t.Helper()
+	if out, err := exec.CommandContext(t.Context(), "./setup.sh").CombinedOutput(); err != nil {
+		t.Fatalf("install the clients: %v\n%s", err, out)
+	}
+}

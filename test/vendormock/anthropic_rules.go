@@ -1,0 +1,315 @@
+package vendormock
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+)
+
+// claudeRequest is a request that has the right shape.
+type claudeRequest struct {
+	version string
+	root    gjson.Result
+	traits  *claude
+	c       *conversation
+	server  *Server
+}
+
+// claudeRules are what the shapes cannot say. A rule returns the vendor's complaint, or nothing.
+var claudeRules = []func(q *claudeRequest) string{
+	claudeVersion, claudeRoles, claudeContent, claudeMedia, claudeTools, claudeChoice, claudeResults, claudeThinking, claudeSignatures,
+	claudeSampling, claudeFormat, claudeCaching, claudeStops,
+}
+
+func claudeVersion(q *claudeRequest) string {
+	if q.version != secondVersion {
+		return ""
+	}
+	for _, name := range []string{"temperature", "top_p", "top_k"} {
+		if q.root.Get(name).Exists() {
+			return fmt.Sprintf("%s: not supported in API version %s", name, q.version)
+		}
+	}
+	for i, m := range q.root.Get("messages").Array() {
+		for j, b := range m.Get("content").Array() {
+			if m.Get("role").String() == "user" && len(b.Get("citations").Array()) > 0 && b.Get("type").String() == "text" {
+				return fmt.Sprintf("messages.%d.content.%d.text.citations: not allowed in user messages", i, j)
+			}
+		}
+	}
+	return ""
+}
+
+func claudeRoles(q *claudeRequest) string {
+	turns := q.c.turns
+	if turns[0].assistant {
+		return `messages: first message must use the "user" role`
+	}
+	for i := 1; i < len(turns); i++ {
+		if turns[i].assistant == turns[i-1].assistant {
+			return `messages: roles must alternate between "user" and "assistant", but found multiple "` +
+				q.root.Get(fmt.Sprintf("messages.%d.role", i)).String() + `" roles in a row`
+		}
+	}
+	last := turns[len(turns)-1]
+	switch {
+	case !last.assistant:
+	case !q.traits.prefill:
+		return "This model does not support assistant message prefill. The conversation must end with a user message."
+	case q.c.think:
+		return "When thinking is enabled, the final message must not be from the assistant."
+	case len(last.parts) > 0 && strings.TrimRight(last.parts[len(last.parts)-1].text, " \t\r\n") != last.parts[len(last.parts)-1].text:
+		return "messages: final assistant content cannot end with trailing whitespace"
+	}
+	return ""
+}
+
+func claudeContent(q *claudeRequest) string {
+	for i, t := range q.c.turns {
+		if len(t.parts) == 0 {
+			return fmt.Sprintf("messages.%d: all messages must have non-empty content except for the optional final assistant message", i)
+		}
+		for _, p := range t.of(said) {
+			if p.text == "" {
+				return "messages: text content blocks must be non-empty"
+			}
+			if blank(p.text) {
+				return "messages: text content blocks must contain non-whitespace text"
+			}
+		}
+		for j, p := range t.parts {
+			wrong := t.assistant && (p.kind == result || p.kind == media) || !t.assistant && (p.kind == called || p.kind == thought || p.kind == hidden)
+			if wrong {
+				kind := q.root.Get(fmt.Sprintf("messages.%d.content.%d.type", i, j)).String()
+				return fmt.Sprintf("messages.%d: `%s` blocks are not allowed in messages of this role", i, kind)
+			}
+		}
+	}
+	for _, b := range q.root.Get("system").Array() {
+		if b.IsObject() && b.Get("text").String() == "" {
+			return "system: text content blocks must be non-empty"
+		}
+	}
+	return ""
+}
+
+func claudeMedia(q *claudeRequest) string {
+	for i, m := range q.root.Get("messages").Array() {
+		for j, b := range m.Get("content").Array() {
+			source := b.Get("source")
+			if b.Get("type").String() == "text" || source.Get("type").String() != "base64" {
+				continue
+			}
+			if _, err := picture(source.Get("media_type").String(), source.Get("data").String()); err != nil {
+				return fmt.Sprintf("messages.%d.content.%d.%s.source.base64: %v", i, j, b.Get("type"), err)
+			}
+		}
+	}
+	return ""
+}
+
+func claudeTools(q *claudeRequest) string {
+	names := map[string]bool{}
+	for i, t := range q.root.Get("tools").Array() {
+		if names[t.Get("name").String()] {
+			return "tools: Tool names must be unique."
+		}
+		names[t.Get("name").String()] = true
+		if bad := badSchemaType(t.Get("input_schema")); bad != "" {
+			return fmt.Sprintf("tools.%d.custom.input_schema: JSON schema is invalid. It must match JSON Schema draft 2020-12: %s", i, bad)
+		}
+	}
+	return ""
+}
+
+var schemaTypes = []string{"string", "number", "integer", "boolean", "array", "object", "null"}
+
+// badSchemaType finds a type that JSON Schema does not have.
+func badSchemaType(schema gjson.Result) string {
+	bad := ""
+	if t := schema.Get("type"); t.Type == gjson.String && !slices.Contains(schemaTypes, t.String()) {
+		return "type " + t.String()
+	}
+	schema.Get("properties").ForEach(func(_, member gjson.Result) bool {
+		bad = badSchemaType(member)
+		return bad == ""
+	})
+	return bad
+}
+
+func claudeChoice(q *claudeRequest) string {
+	choice := q.root.Get("tool_choice")
+	switch {
+	case choice.Exists() && len(q.c.tools) == 0:
+		return "tool_choice: tool_choice may only be specified while providing tools."
+	case q.c.only != "" && !q.c.offers(q.c.only):
+		return fmt.Sprintf("Tool '%s' not found in provided tools", q.c.only)
+	case q.c.must && q.c.think:
+		return "Thinking may not be enabled when tool_choice forces tool use."
+	}
+	return ""
+}
+
+// claudeResults holds calls and results together: all results of a turn in the next message, before anything else.
+func claudeResults(q *claudeRequest) string {
+	used := map[string]bool{}
+	for i, t := range q.c.turns {
+		calls := t.of(called)
+		if (len(calls) > 0 || len(t.of(result)) > 0) && len(q.c.tools) == 0 {
+			return "Requests which have `tool_use` or `tool_result` blocks in their messages must define tools."
+		}
+		for _, call := range calls {
+			if used[call.id] {
+				return fmt.Sprintf("messages.%d: `tool_use` ids must be unique", i)
+			}
+			used[call.id] = true
+		}
+		if lost := unanswered(calls, q.c.turns, i); len(lost) > 0 {
+			return fmt.Sprintf("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s. "+
+				"Each `tool_use` block must have a corresponding `tool_result` block in the next message.", i, strings.Join(lost, ", "))
+		}
+		for j, p := range t.parts {
+			if p.kind != result {
+				continue
+			}
+			if i == 0 || !slices.ContainsFunc(q.c.turns[i-1].of(called), func(call part) bool { return call.id == p.id }) {
+				return fmt.Sprintf("messages.%d.content.%d: unexpected `tool_use_id` found in `tool_result` blocks: %s. "+
+					"Each `tool_result` block must have a corresponding `tool_use` block in the previous message.", i, j, p.id)
+			}
+		}
+	}
+	return ""
+}
+
+// unanswered lists the calls without a result at the beginning of the next turn.
+func unanswered(calls []part, turns []turn, i int) []string {
+	var lost []string
+	for _, call := range calls {
+		found := false
+		if i+1 < len(turns) {
+			for _, p := range turns[i+1].parts {
+				if p.kind != result {
+					break
+				}
+				found = found || p.id == call.id
+			}
+		}
+		if !found {
+			lost = append(lost, call.id)
+		}
+	}
+	return lost
+}
+
+func claudeThinking(q *claudeRequest) string {
+	switch kind := q.root.Get("thinking.type").String(); {
+	case kind == "enabled" && !q.traits.budget, kind == "adaptive" && !q.traits.adaptive:
+		if kind == "enabled" && q.traits.adaptive {
+			return `"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.`
+		}
+		return kind + " thinking is not supported on this model"
+	case kind == "enabled" && q.root.Get("max_tokens").Exists() && q.root.Get("thinking.budget_tokens").Int() >= q.root.Get("max_tokens").Int():
+		return "`max_tokens` must be greater than `thinking.budget_tokens`."
+	case q.root.Get("output_config.effort").Type == gjson.String && !q.traits.adaptive && !strings.HasPrefix(q.c.model, "claude-opus-4-5"):
+		return "This model does not support the effort parameter."
+	}
+	return ""
+}
+
+// claudeSignatures wants reasoning back as it was sent: unchanged, and first in the turn whose calls it led to.
+func claudeSignatures(q *claudeRequest) string {
+	for i, t := range q.c.turns {
+		for j, p := range t.parts {
+			if p.kind == thought && p.signature != sign(q.c.model, p.text) || p.kind == hidden && p.signature != sign(q.c.model, "hidden") {
+				return fmt.Sprintf("messages.%d.content.%d: Invalid `signature` in `thinking` block", i, j)
+			}
+		}
+		if q.root.Get("thinking.type").String() != "enabled" || i <= q.c.lastPrompt() {
+			continue // where the model decides whether to reason, and in loops that are done with, it may be left out
+		}
+		for _, call := range t.of(called) {
+			if q.server.signature(call.id) != "" && t.parts[0].kind != thought && t.parts[0].kind != hidden {
+				return fmt.Sprintf("messages.%d.content.0.type: Expected `thinking` or `redacted_thinking`, but found `%s`. "+
+					"When `thinking` is enabled, a final `assistant` message must start with a thinking block.",
+					i, q.root.Get(fmt.Sprintf("messages.%d.content.0.type", i)))
+			}
+		}
+	}
+	return ""
+}
+
+func claudeSampling(q *claudeRequest) string {
+	temperature, topP, topK := q.root.Get("temperature"), q.root.Get("top_p"), q.root.Get("top_k")
+	switch {
+	case q.c.think && temperature.Exists() && temperature.Float() != 1:
+		return "`temperature` may only be set to 1 when thinking is enabled."
+	case q.c.think && topK.Exists():
+		return "`top_k` must be unset when thinking is enabled."
+	case q.c.think && topP.Exists() && topP.Float() < 0.95:
+		return "`top_p` must be greater than or equal to 0.95 or unset when thinking is enabled."
+	case q.traits.sampling == sampleNone && temperature.Exists() && temperature.Float() != 1:
+		return "`temperature` is deprecated for this model."
+	case q.traits.sampling == sampleNone && topP.Exists() && topP.Float() < 0.99:
+		return "`top_p` is deprecated for this model."
+	case q.traits.sampling == sampleNone && topK.Exists():
+		return "`top_k` is deprecated for this model."
+	case q.traits.sampling == sampleOne && temperature.Exists() && topP.Exists():
+		return "`temperature` and `top_p` cannot both be specified for this model. Please use only one."
+	}
+	return ""
+}
+
+// refusedKeywords cannot be promised by the vendor's structured output.
+var refusedKeywords = regexp.MustCompile(`"(minimum|maximum|exclusiveMinimum|exclusiveMaximum|multipleOf|minLength|maxLength|maxItems|uniqueItems)":`)
+
+func claudeFormat(q *claudeRequest) string {
+	schema := q.root.Get("output_config.format.schema")
+	switch {
+	case !schema.Exists():
+		return ""
+	case !q.traits.schema:
+		return "output_config.format: This model does not support output format."
+	}
+	if word := refusedKeywords.FindStringSubmatch(compact([]byte(schema.Raw))); word != nil {
+		return "output_config.format.schema: property '" + word[1] + "' is not supported"
+	}
+	if open := openObject(schema); open {
+		return "output_config.format.schema: For 'object' type, 'additionalProperties' must be explicitly set to false"
+	}
+	return ""
+}
+
+// openObject finds an object that does not say that it has no other members.
+func openObject(schema gjson.Result) bool {
+	open := schema.Get("type").String() == "object" && schema.Get("additionalProperties").Raw != "false"
+	for _, path := range []string{"properties", "$defs", "definitions"} {
+		schema.Get(gjson.Escape(path)).ForEach(func(_, member gjson.Result) bool {
+			open = open || openObject(member)
+			return !open
+		})
+	}
+	for _, path := range []string{"anyOf", "allOf"} {
+		for _, member := range schema.Get(path).Array() {
+			open = open || openObject(member)
+		}
+	}
+	return open || schema.Get("items").IsObject() && openObject(schema.Get("items"))
+}
+
+func claudeCaching(q *claudeRequest) string {
+	marks := strings.Count(compact([]byte(q.root.Raw)), `"cache_control":{`)
+	if marks > 4 {
+		return fmt.Sprintf("A maximum of 4 blocks with cache_control may be provided. Found %d.", marks)
+	}
+	return ""
+}
+
+func claudeStops(q *claudeRequest) string {
+	if slices.ContainsFunc(q.c.stops, blank) {
+		return "stop_sequences: each stop sequence must contain non-whitespace"
+	}
+	return ""
+}

@@ -1,0 +1,209 @@
+package vendormock
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+)
+
+// bedrockRequest is a request that has the right shape.
+type bedrockRequest struct {
+	root   gjson.Result
+	traits *bedrockTraits
+	c      *conversation
+	server *Server
+}
+
+// bedrockRules are what the shapes cannot say. A rule returns the vendor's complaint, or nothing.
+var bedrockRules = []func(q *bedrockRequest) string{
+	converseRoles, converseContent, converseDocuments, converseTools, converseResults, converseThinking, converseSignatures, converseFormat,
+}
+
+func converseRoles(q *bedrockRequest) string {
+	turns := q.c.turns
+	switch {
+	case len(turns) == 0:
+		return "The messages field is required."
+	case turns[0].assistant:
+		return "A conversation must start with a user message. Try again with a conversation that starts with a user message."
+	case turns[len(turns)-1].assistant && q.c.think:
+		return "The model returned the following errors: When thinking is enabled, the final message must not be from the assistant."
+	}
+	for i := 1; i < len(turns); i++ {
+		if turns[i].assistant == turns[i-1].assistant {
+			return "A conversation must alternate between user and assistant roles. Make sure the conversation alternates between user and assistant roles and try again."
+		}
+	}
+	return ""
+}
+
+func converseContent(q *bedrockRequest) string {
+	for i, t := range q.c.turns {
+		if len(t.parts) == 0 {
+			return fmt.Sprintf("The content field in the Message object at messages.%d is empty. Add a ContentBlock object to the content field and try again.", i)
+		}
+		for j, b := range q.root.Get(fmt.Sprintf("messages.%d.content", i)).Array() {
+			if text := b.Get("text"); text.Exists() && blank(text.String()) {
+				return fmt.Sprintf("The text field in the ContentBlock object at messages.%d.content.%d is blank. Add text to the text field, and try again.", i, j)
+			}
+			if b.Get("image").Exists() && !q.traits.images {
+				return "This model doesn't support the image content block that you provided. Update the content block and try again."
+			}
+			if b.Get("image.source.bytes").Exists() {
+				if _, err := picture("image/"+b.Get("image.format").String(), b.Get("image.source.bytes").String()); err != nil {
+					return "The model returned the following errors: Could not process image: " + err.Error()
+				}
+			}
+		}
+	}
+	return ""
+}
+
+var documentName = regexp.MustCompile(`^[a-zA-Z0-9()\[\]-]+( [a-zA-Z0-9()\[\]-]+)*$`)
+
+func converseDocuments(q *bedrockRequest) string {
+	for i, m := range q.root.Get("messages").Array() {
+		names := map[string]bool{}
+		text, documents := false, false
+		for _, b := range m.Get("content").Array() {
+			text = text || b.Get("text").Exists()
+			if !b.Get("document").Exists() {
+				continue
+			}
+			documents = true
+			name := b.Get("document.name").String()
+			switch {
+			case !documentName.MatchString(name):
+				return "The document file name can only contain alphanumeric characters, whitespace characters, hyphens, parentheses, and square brackets. " +
+					"The name can't contain more than one consecutive whitespace character."
+			case names[name]:
+				return "The model returned the following errors: Duplicate document names are not allowed."
+			}
+			names[name] = true
+		}
+		if documents && !text {
+			return fmt.Sprintf("The content at messages.%d must include a text field when it includes a document. Add a text field and try again.", i)
+		}
+	}
+	return ""
+}
+
+func converseTools(q *bedrockRequest) string {
+	config := q.root.Get("toolConfig")
+	if config.Exists() && !q.traits.tools {
+		return "This model doesn't support tool use."
+	}
+	names := map[string]bool{}
+	for i, t := range q.c.tools {
+		if names[t.name] {
+			return "The model returned the following errors: tools: Tool names must be unique."
+		}
+		names[t.name] = true
+		if gjson.GetBytes(t.schema, "type").String() != "object" {
+			return fmt.Sprintf("The value at toolConfig.tools.%d.toolSpec.inputSchema.json.type must be one of the following: object.", i)
+		}
+	}
+	switch {
+	case q.c.only != "" && !names[q.c.only]:
+		return "The toolChoice.tool.name field refers to a tool that is not in toolConfig.tools."
+	case q.c.must && q.c.think:
+		return "The model returned the following errors: Thinking may not be enabled when tool_choice forces tool use."
+	}
+	return ""
+}
+
+var nineSigns = regexp.MustCompile(`^[a-zA-Z0-9]{9}$`)
+
+// converseResults holds calls and results together.
+func converseResults(q *bedrockRequest) string {
+	for i, t := range q.c.turns {
+		calls, results := t.of(called), t.of(result)
+		if len(calls)+len(results) > 0 && !q.root.Get("toolConfig").Exists() {
+			return "The toolConfig field must be defined when using toolUse and toolResult content blocks."
+		}
+		for _, p := range append(calls, results...) {
+			if q.traits.nine && !nineSigns.MatchString(p.id) {
+				return "The model returned the following errors: Tool call id was " + p.id + " but must be a-z, A-Z, 0-9, with a length of 9."
+			}
+		}
+		if t.assistant && len(results) > 0 || !t.assistant && len(calls) > 0 {
+			return fmt.Sprintf("The content blocks at messages.%d do not fit its role.", i)
+		}
+		if lost := unanswered(calls, q.c.turns, i); len(lost) > 0 {
+			return fmt.Sprintf("Expected toolResult blocks at messages.%d.content for the following Ids: %s", i+1, strings.Join(lost, ", "))
+		}
+		var before []part
+		if i > 0 {
+			before = q.c.turns[i-1].of(called)
+		}
+		if len(results) > len(before) {
+			return fmt.Sprintf("The number of toolResult blocks at messages.%d.content exceeds the number of toolUse blocks of previous turn.", i)
+		}
+		for _, r := range results {
+			if !slices.ContainsFunc(before, func(call part) bool { return call.id == r.id }) {
+				return fmt.Sprintf("The toolResult block at messages.%d.content has the toolUseId %s, which no toolUse block of the previous turn has.", i, r.id)
+			}
+			if r.failed && r.text == "" {
+				return fmt.Sprintf("The content field at messages.%d.content.0.toolResult cannot be empty when status value is error.", i)
+			}
+		}
+	}
+	return ""
+}
+
+func converseThinking(q *bedrockRequest) string {
+	extra, inference := q.root.Get("additionalModelRequestFields"), q.root.Get("inferenceConfig")
+	budget := extra.Get("thinking.budget_tokens")
+	switch {
+	case !q.c.think:
+		return ""
+	case !q.traits.claude:
+		return "The model returned the following errors: extraneous key [thinking] is not permitted"
+	case inference.Get("temperature").Exists() && inference.Get("temperature").Float() != 1:
+		return "The model returned the following errors: `temperature` may only be set to 1 when thinking is enabled."
+	case inference.Get("topP").Exists() && inference.Get("topP").Float() < 0.95:
+		return "The model returned the following errors: `top_p` must be greater than or equal to 0.95 or unset when thinking is enabled."
+	case extra.Get("top_k").Exists():
+		return "The model returned the following errors: `top_k` must be unset when thinking is enabled."
+	case budget.Exists() && inference.Get("maxTokens").Exists() && budget.Int() >= inference.Get("maxTokens").Int():
+		return "The model returned the following errors: `max_tokens` must be greater than `thinking.budget_tokens`."
+	}
+	return ""
+}
+
+// converseSignatures wants reasoning back as it was sent, first in the turn whose calls it led to.
+func converseSignatures(q *bedrockRequest) string {
+	for i, t := range q.c.turns {
+		for j, p := range t.parts {
+			if p.kind == thought && p.signature != sign(q.c.model, p.text) || p.kind == hidden && p.signature != sign(q.c.model, "hidden") {
+				return fmt.Sprintf("The model returned the following errors: messages.%d.content.%d: Invalid `signature` in `thinking` block", i, j)
+			}
+		}
+		if q.root.Get("additionalModelRequestFields.thinking.type").String() != "enabled" || i <= q.c.lastPrompt() {
+			continue
+		}
+		for _, call := range t.of(called) {
+			if q.server.signature(call.id) != "" && t.parts[0].kind != thought && t.parts[0].kind != hidden {
+				return fmt.Sprintf("The model returned the following errors: messages.%d.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`.", i)
+			}
+		}
+	}
+	return ""
+}
+
+func converseFormat(q *bedrockRequest) string {
+	if q.c.schema == nil {
+		return ""
+	}
+	schema := gjson.ParseBytes(q.c.schema)
+	switch {
+	case !gjson.ValidBytes(q.c.schema) || !schema.IsObject():
+		return "The outputConfig.textFormat.structure.jsonSchema.schema field is not a JSON schema."
+	case openObject(schema):
+		return "The model returned the following errors: output_config.format.schema: For 'object' type, 'additionalProperties' must be explicitly set to false"
+	}
+	return ""
+}

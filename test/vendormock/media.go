@@ -1,0 +1,28 @@
+package vendormock
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/http"
+)
+
+// picture decodes media that came as base64. It must be what its type says.
+func picture(mediaType, data string) (part, error) {
+	raw, err := base64.StdEncoding.DecodeString(data)
+	if err != nil || len(raw) == 0 {
+		return part{}, fmt.Errorf("the data is not base64")
+	}
+	if seen := http.DetectContentType(raw); seen != mediaType && known(mediaType) {
+		return part{}, fmt.Errorf("the image was specified using the %s media type, but the image appears to be a %s image", mediaType, seen)
+	}
+	return part{kind: media, mediaType: mediaType, size: len(raw)}, nil
+}
+
+// known are the types whose bytes can be told from others.
+func known(mediaType string) bool {
+	switch mediaType {
+	case "image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf":
+		return true
+	}
+	return false
+}

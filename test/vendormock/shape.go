@@ -1,0 +1,357 @@
+package vendormock
+
+import (
+	"embed"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+//go:embed shapes/*.txt
+var shapeFiles embed.FS
+
+// shapes are the objects of one vendor's API by name. The files in shapes/ say what each may hold:
+//
+//	struct NAME            an object with exactly these members
+//	one NAME               an object with exactly one of these members; + marks those that may stand beside it
+//	union NAME MEMBER      an object whose MEMBER names the struct that describes it
+//	  member! TYPE         ! marks a member that must be there
+//
+// A TYPE is string, filled (a string that is not empty), int, number, bool, object, any, blob (base64), a name, [TYPE], {TYPE} for a map,
+// =a,b,c for an enumeration or /expression/ for a string that matches; (1..5) bounds it, ? allows null, | separates
+// alternatives that differ in their kind of JSON.
+type shapes map[string]*shape
+
+type shape struct {
+	kind   string // struct, one or union
+	tag    string // of a union
+	fields map[string]field
+}
+
+type field struct {
+	required, beside bool
+	types            []typ
+}
+
+type typ struct {
+	base     string // a word, a name, "[]", "{}", "=" or "/"
+	elem     []typ
+	enum     []string
+	match    *regexp.Regexp
+	min, max *float64
+	nullable bool
+}
+
+// problem is what is wrong with a request, before a vendor has put it into its own words.
+type problem struct {
+	path string // such as messages.0.content
+	kind problemKind
+	want string // what should be there; the member's name for unknown ones
+}
+
+type problemKind int
+
+const (
+	missing problemKind = iota
+	unknown
+	wrongType
+	notListed
+	outOfRange
+	noMatch
+	notOne
+)
+
+func loadShapes(name string) shapes {
+	text, err := shapeFiles.ReadFile("shapes/" + name + ".txt")
+	if err != nil {
+		panic(err) // the files are embedded: a defect
+	}
+	s := shapes{}
+	var current *shape
+	for line := range strings.Lines(string(text)) {
+		words := strings.Fields(line)
+		switch {
+		case len(words) == 0 || strings.HasPrefix(words[0], "#"):
+		case line[0] != ' ':
+			current = &shape{kind: words[0], fields: map[string]field{}}
+			if len(words) > 2 {
+				current.tag = words[2]
+			}
+			s[words[1]] = current
+		default:
+			name, beside := strings.CutPrefix(words[0], "+")
+			name, required := strings.CutSuffix(name, "!")
+			current.fields[name] = field{required: required, beside: beside, types: parseTypes(strings.Join(words[1:], " "))}
+		}
+	}
+	return s
+}
+
+var bounds = regexp.MustCompile(`\((-?[\d.]+?)?\.\.(-?[\d.]+)?\)$`)
+
+// parseTypes reads alternatives; an expression in slashes is one by itself, as it may hold every other sign.
+func parseTypes(text string) []typ {
+	if strings.HasPrefix(text, "/") {
+		return []typ{{base: "/", match: regexp.MustCompile("^(?:" + strings.Trim(text, "/") + ")$")}}
+	}
+	var list []typ
+	for _, word := range splitOutside(text, '|') {
+		t := typ{}
+		word, t.nullable = strings.CutSuffix(word, "?")
+		if found := bounds.FindStringSubmatch(word); found != nil {
+			t.min, t.max = bound(found[1]), bound(found[2])
+			word = strings.TrimSuffix(word, found[0])
+		}
+		switch word[0] {
+		case '[':
+			t.base, t.elem = "[]", parseTypes(word[1:len(word)-1])
+		case '{':
+			t.base, t.elem = "{}", parseTypes(word[1:len(word)-1])
+		case '=':
+			t.base, t.enum = "=", strings.Split(word[1:], ",")
+		default:
+			t.base = word
+		}
+		list = append(list, t)
+	}
+	return list
+}
+
+func bound(text string) *float64 {
+	if text == "" {
+		return nil
+	}
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		panic(err) // the files are ours: a defect
+	}
+	return &v
+}
+
+// splitOutside splits at a sign that stands in no brackets.
+func splitOutside(text string, sign rune) []string {
+	depth := 0
+	return strings.FieldsFunc(text, func(r rune) bool {
+		switch r {
+		case '[', '{':
+			depth++
+		case ']', '}':
+			depth--
+		}
+		return r == sign && depth == 0
+	})
+}
+
+// check reports everything about a JSON value that the named shape does not allow, in the order of the members' names.
+func (s shapes) check(name string, value any) []problem {
+	return s.checkShape(name, "", value)
+}
+
+func (s shapes) checkShape(name, path string, value any) []problem {
+	shape, ok := s[name]
+	if !ok {
+		panic("vendormock: no shape " + name) // the files are ours: a defect
+	}
+	object, ok := value.(map[string]any)
+	if !ok {
+		return []problem{{path, wrongType, "object"}}
+	}
+	if shape.kind == "union" {
+		return s.checkUnion(shape, path, object)
+	}
+	var found []problem
+	main := 0
+	for _, member := range slices.Sorted(maps.Keys(object)) {
+		field, known := shape.fields[member]
+		if !known {
+			found = append(found, problem{path, unknown, member})
+			continue
+		}
+		if !field.beside {
+			main++
+		}
+		found = append(found, s.checkTypes(field.types, join(path, member), object[member])...)
+	}
+	if shape.kind == "one" && main != 1 {
+		found = append(found, problem{path, notOne, name})
+	}
+	for _, member := range slices.Sorted(maps.Keys(shape.fields)) {
+		if _, given := object[member]; shape.fields[member].required && !given {
+			found = append(found, problem{join(path, member), missing, member})
+		}
+	}
+	return found
+}
+
+func (s shapes) checkUnion(shape *shape, path string, object map[string]any) []problem {
+	tag, given := object[shape.tag].(string)
+	if !given {
+		return []problem{{join(path, shape.tag), missing, shape.tag}}
+	}
+	field, known := shape.fields[tag]
+	if !known {
+		return []problem{{join(path, shape.tag), notListed, strings.Join(slices.Sorted(maps.Keys(shape.fields)), ", ")}}
+	}
+	return s.checkTypes(field.types, path, object)
+}
+
+// checkTypes finds the alternative that fits the value's kind of JSON, and holds the value to it.
+func (s shapes) checkTypes(types []typ, path string, value any) []problem {
+	wants := []string{}
+	for _, t := range types {
+		if value == nil && t.nullable {
+			return nil
+		}
+		if t.accepts(value) {
+			return s.checkType(t, path, value)
+		}
+		wants = append(wants, t.word())
+	}
+	return []problem{{path, wrongType, strings.Join(wants, " or ")}}
+}
+
+func (t typ) word() string {
+	switch t.base {
+	case "[]":
+		return "list"
+	case "=", "/", "filled", "blob":
+		return "string"
+	case "string", "int", "number", "bool":
+		return t.base
+	}
+	return "object"
+}
+
+func (t typ) accepts(value any) bool {
+	if t.base == "any" {
+		return true
+	}
+	switch v := value.(type) {
+	case string:
+		return t.word() == "string"
+	case bool:
+		return t.base == "bool"
+	case []any:
+		return t.base == "[]"
+	case map[string]any:
+		return t.word() == "object"
+	case json.Number:
+		if t.base == "int" {
+			_, err := v.Int64()
+			return err == nil
+		}
+		return t.base == "number"
+	}
+	return false
+}
+
+func (s shapes) checkType(t typ, path string, value any) []problem {
+	switch v := value.(type) {
+	case string:
+		return t.checkString(path, v)
+	case json.Number:
+		n, err := v.Float64()
+		return t.checkRange(path, n, err == nil)
+	case []any:
+		found := t.checkRange(path, float64(len(v)), true)
+		for i, item := range v {
+			found = append(found, s.checkTypes(t.elem, join(path, strconv.Itoa(i)), item)...)
+		}
+		return found
+	case map[string]any:
+		if t.base == "{}" {
+			var found []problem
+			for _, name := range slices.Sorted(maps.Keys(v)) {
+				found = append(found, s.checkTypes(t.elem, join(path, name), v[name])...)
+			}
+			return found
+		}
+		if t.base != "object" && t.base != "any" {
+			return s.checkShape(t.base, path, value)
+		}
+	}
+	return nil
+}
+
+func (t typ) checkString(path, v string) []problem {
+	switch {
+	case t.base == "=" && !slices.Contains(t.enum, v):
+		return []problem{{path, notListed, strings.Join(t.enum, ", ")}}
+	case t.base == "/" && !t.match.MatchString(v):
+		return []problem{{path, noMatch, strings.TrimSuffix(strings.TrimPrefix(t.match.String(), "^(?:"), ")$")}}
+	case t.base == "filled" && v == "":
+		return []problem{{path, outOfRange, "at least 1 character"}}
+	case t.base == "blob":
+		if raw, err := base64.StdEncoding.DecodeString(v); err != nil || len(raw) == 0 {
+			return []problem{{path, noMatch, "base64"}}
+		}
+	}
+	return t.checkRange(path, float64(len(v)), true)
+}
+
+func (t typ) checkRange(path string, v float64, ok bool) []problem {
+	switch {
+	case !ok:
+		return []problem{{path, wrongType, t.base}}
+	case t.min != nil && v < *t.min:
+		return []problem{{path, outOfRange, fmt.Sprintf("greater than or equal to %v", *t.min)}}
+	case t.max != nil && v > *t.max:
+		return []problem{{path, outOfRange, fmt.Sprintf("less than or equal to %v", *t.max)}}
+	}
+	return nil
+}
+
+func join(path, member string) string {
+	if path == "" {
+		return member
+	}
+	return path + "." + member
+}
+
+// camel renames members that are spelled with underscores, for a vendor who takes both spellings. Where a shape says
+// nothing, names are the caller's own and stay.
+func (s shapes) camel(name string, value any) any {
+	object, ok := value.(map[string]any)
+	shape := s[or(name, "request")]
+	if !ok || shape == nil {
+		return value
+	}
+	renamed := map[string]any{}
+	for member, inner := range object {
+		other := underscore.ReplaceAllStringFunc(member, func(s string) string { return strings.ToUpper(s[1:]) })
+		if _, known := shape.fields[other]; known {
+			member = other
+		}
+		renamed[member] = s.camelTypes(shape.fields[member].types, inner)
+	}
+	return renamed
+}
+
+var underscore = regexp.MustCompile(`_[a-z]`)
+
+func (s shapes) camelTypes(types []typ, value any) any {
+	for _, t := range types {
+		if !t.accepts(value) {
+			continue
+		}
+		switch v := value.(type) {
+		case []any:
+			for i := range v {
+				v[i] = s.camelTypes(t.elem, v[i])
+			}
+		case map[string]any:
+			if t.base != "{}" {
+				return s.camel(t.base, value)
+			}
+			for name := range v {
+				v[name] = s.camelTypes(t.elem, v[name])
+			}
+		}
+	}
+	return value
+}

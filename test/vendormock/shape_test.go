@@ -1,0 +1,94 @@
+package vendormock
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Every name that a shape uses must be there: a typing error would only show with the request that needs it.
+func TestShapesNameOnlyEachOther(t *testing.T) {
+	t.Parallel()
+	for _, vendor := range []string{"anthropic", "gemini", "bedrock", "openai"} {
+		list := loadShapes(vendor)
+		for name, shape := range list {
+			for member, field := range shape.fields {
+				for _, base := range bases(field.types) {
+					if _, ok := list[base]; !ok {
+						t.Errorf("%s: %s.%s is a %s, which is not described", vendor, name, member, base)
+					}
+				}
+			}
+		}
+	}
+}
+
+// bases are the names of other shapes in a type.
+func bases(types []typ) []string {
+	var list []string
+	for _, t := range types {
+		switch t.base {
+		case "[]", "{}":
+			list = append(list, bases(t.elem)...)
+		case "string", "filled", "int", "number", "bool", "object", "any", "blob", "=", "/":
+		default:
+			list = append(list, t.base)
+		}
+	}
+	return list
+}
+
+func TestShapesFindEveryKindOfProblem(t *testing.T) {
+	t.Parallel()
+	list := loadShapes("gemini")
+	for body, want := range map[string][]problem{
+		`{"contents":[{"parts":[{"text":"a"}]}]}`:                       nil,
+		`{"contents":{}}`:                                               {{"contents", wrongType, "list"}},
+		`{"contents":[{"parts":[{"text":1}]}]}`:                         {{"contents.0.parts.0.text", wrongType, "string"}},
+		`{"contents":[{"parts":[{"thought":true}]}]}`:                   {{"contents.0.parts.0", notOne, "part"}},
+		`{"a":1,"b":2}`:                                                 {{"", unknown, "a"}, {"", unknown, "b"}},
+		`{"generationConfig":{"seed":1.5}}`:                             {{"generationConfig.seed", wrongType, "int"}},
+		`{"generationConfig":{"responseSchema":{"type":"INT"}}}`:        {{"generationConfig.responseSchema.type", notListed, "STRING, NUMBER, INTEGER, BOOLEAN, ARRAY, OBJECT, NULL, string, number, integer, boolean, array, object, null"}},
+		`{"labels":{"a":1}}`:                                            {{"labels.a", wrongType, "string"}},
+		`{"tools":[{"functionDeclarations":[{"parameters":{"x":1}}]}]}`: {{"tools.0.functionDeclarations.0.parameters", unknown, "x"}},
+	} {
+		var document any
+		if err := decode([]byte(body), &document); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, list.check("request", document), cmp.AllowUnexported(problem{})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", body, diff)
+		}
+	}
+}
+
+func TestCamelRenamesOnlyWhatShapesKnow(t *testing.T) {
+	t.Parallel()
+	var document any
+	body := `{"system_instruction":{"parts":[{"inline_data":{"mime_type":"a"}}]},"tools":[{"function_declarations":[{"parameters":{"properties":{"my_name":{"min_items":1}}}}]}],"contents":[{"parts":[{"function_call":{"args":{"my_arg":1}}}]}],"no_such":1}`
+	if err := decode([]byte(body), &document); err != nil {
+		t.Fatal(err)
+	}
+	want := `{"contents":[{"parts":[{"functionCall":{"args":{"my_arg":1}}}]}],"no_such":1,"systemInstruction":{"parts":[{"inlineData":{"mimeType":"a"}}]},"tools":[{"functionDeclarations":[{"parameters":{"properties":{"my_name":{"minItems":1}}}}]}]}`
+	if diff := cmp.Diff(want, string(encode(loadShapes("gemini").camel("request", document)))); diff != "" {
+		t.Errorf("renamed (-want +got):\n%s", diff)
+	}
+}
+
+// Whatever arrives, the check ends with a list of problems.
+func FuzzShapes(f *testing.F) {
+	f.Add("anthropic", `{"model":"a","max_tokens":1,"messages":[{"role":"user","content":[{"type":"text","text":"a"}]}]}`)
+	f.Add("openai", `{"messages":[{"role":"tool"}]}`)
+	f.Add("bedrock", `{"messages":[{"role":"user","content":[{"text":null}]}]}`)
+	f.Add("gemini", `[]`)
+	known := map[string]shapes{}
+	for _, vendor := range []string{"anthropic", "gemini", "bedrock", "openai"} {
+		known[vendor] = loadShapes(vendor)
+	}
+	f.Fuzz(func(_ *testing.T, vendor, body string) {
+		var document any
+		if list, ok := known[vendor]; ok && decode([]byte(body), &document) == nil {
+			list.check("request", list.camel("request", dropNulls(document)))
+		}
+	})
+}

@@ -1,0 +1,23 @@
+package vendormock
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"math"
+)
+
+// vector is the embedding of a text: of unit length, the same each time, another one for another text.
+func vector(text string, size int) []float64 {
+	values := make([]float64, size)
+	sum := 0.0
+	for i := range values {
+		seed := binary.LittleEndian.AppendUint64([]byte(text), uint64(i))
+		hash := sha256.Sum256(seed)
+		values[i] = float64(binary.LittleEndian.Uint16(hash[:]))/math.MaxUint16 - 0.5
+		sum += values[i] * values[i]
+	}
+	for i := range values {
+		values[i] = float64(float32(values[i] / math.Sqrt(sum)))
+	}
+	return values
+}

@@ -1,0 +1,167 @@
+package vendormock
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestEveryVendorAnswersWholeAndInPieces(t *testing.T) {
+	t.Parallel()
+	for _, a := range apis {
+		t.Run(a.name, func(t *testing.T) {
+			t.Parallel()
+			url := serve(t, a.make(Options{}))
+			want := `You said "Hello <&>". ` + greeting
+			whole := a.ask(t, url, "Hello <&>", false)
+			body := read(t, whole)
+			var value any
+			if err := json.Unmarshal([]byte(body), &value); err != nil || whole.StatusCode != http.StatusOK {
+				t.Fatalf("status %d, %v: %s", whole.StatusCode, err, body)
+			}
+			var text strings.Builder
+			collect(value, &text)
+			if diff := cmp.Diff(want, text.String()); diff != "" {
+				t.Errorf("whole answer (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(want, texts(t, read(t, a.ask(t, url, "Hello <&>", true)))); diff != "" {
+				t.Errorf("stream (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestEveryVendorFailsAsAsked(t *testing.T) {
+	t.Parallel()
+	for _, a := range apis {
+		t.Run(a.name, func(t *testing.T) {
+			t.Parallel()
+			mock := a.make(Options{Slow: 50 * time.Millisecond})
+			url := serve(t, mock)
+			for prompt, want := range map[string]int{
+				"[error 429]": 429, "[error 500]": 500, "[error 404]": 404, "[overloaded]": mock.dialect.overloaded(), "[error in stream]": 500, "fine": 200,
+			} {
+				if got := a.ask(t, url, prompt, false).StatusCode; got != want {
+					t.Errorf("%s is answered with %d, want %d", prompt, got, want)
+				}
+			}
+			once := []int{a.ask(t, url, "[error 503 once]", true).StatusCode, a.ask(t, url, "[error 503 once]", true).StatusCode}
+			if diff := cmp.Diff([]int{503, 200}, once); diff != "" {
+				t.Errorf("[error 503 once] twice (-want +got):\n%s", diff)
+			}
+			broken := read(t, a.ask(t, url, "Hello [error in stream]", true))
+			if !strings.Contains(broken, "error") && !strings.Contains(broken, "xception") {
+				t.Errorf("the stream has no error in it: %s", broken)
+			}
+			for _, stream := range []bool{true, false} {
+				if _, err := io.ReadAll(a.ask(t, url, "Hello [cut]", stream).Body); !errors.Is(err, io.ErrUnexpectedEOF) {
+					t.Errorf("a cut answer ends with %v", err)
+				}
+				began := time.Now()
+				read(t, a.ask(t, url, "Hello [slow]", stream))
+				if took := time.Since(began); took < 50*time.Millisecond {
+					t.Errorf("a slow answer took %s", took)
+				}
+			}
+		})
+	}
+}
+
+func TestNextAppliesToOneRequest(t *testing.T) {
+	t.Parallel()
+	for _, a := range apis {
+		t.Run(a.name, func(t *testing.T) {
+			t.Parallel()
+			mock := a.make(Options{})
+			url := serve(t, mock)
+			mock.Next("[error 429]")
+			a.send(t, url+"/_next", "[error 500]")
+			var got []int
+			for range 3 {
+				got = append(got, a.ask(t, url, "Hello", false).StatusCode)
+			}
+			if diff := cmp.Diff([]int{429, 500, 200}, got); diff != "" {
+				t.Errorf("statuses (-want +got):\n%s", diff)
+			}
+			calls := mock.Calls()
+			if len(calls) != 3 || calls[0].Status != 429 || calls[2].Refuse != "" || !strings.Contains(string(calls[2].Body), "Hello") {
+				t.Errorf("calls: %+v", calls)
+			}
+		})
+	}
+}
+
+func TestStrangersAreSentAway(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]int{"anthropic": 401, "gemini": 400, "bedrock": 403, "openai": 401, "azure": 401} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := apiOf(t, name)
+			url := serve(t, a.make(Options{Key: "another"}))
+			if got := a.ask(t, url, "Hello", false).StatusCode; got != want {
+				t.Errorf("a wrong key is answered with %d, want %d", got, want)
+			}
+		})
+	}
+}
+
+// refusedRows are requests that a vendor does not take, and what it says.
+var refusedRows = []struct{ vendor, body, want string }{
+	{"anthropic", `{"model":"claude-sonnet-4-5","messages":[{"role":"user","content":"a"}]}`, "max_tokens: Field required"},
+	{"anthropic", `{"model":"claude-sonnet-4-5","max_tokens":"9","messages":[{"role":"user","content":"a"}]}`, "max_tokens: Input should be a valid integer"},
+	{"anthropic", `{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"system","content":"a"}]}`, "messages.0.role"},
+	{"anthropic", `{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":[{"type":"text"}]}]}`, "messages.0.content.0.text: Field required"},
+	{"anthropic", `{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":[{"type":"image_url"}]}]}`, "messages.0.content.0.type"},
+	{"anthropic", `{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"data:image/png;base64,AAAA"}}]}]}`, "base64"},
+	{"anthropic", `{"model":"claude-sonnet-4-5","max_tokens":9,"temperature":1.5,"messages":[{"role":"user","content":"a"}]}`, "less than or equal to 1"},
+	{"anthropic", `{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":"a"}],"thinking":{"type":"enabled","budget_tokens":1000}}`, "greater than or equal to 1024"},
+	{"anthropic", `{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"tool_use","id":"call.1","name":"a","input":{}}]}]}`, "should match pattern"},
+	{"anthropic", `{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"tool_use","id":"c","name":"a","input":"{}"}]}]}`, "valid dictionary"},
+	{"anthropic", `{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":"a"}],"output_config":{"format":{"type":"json_schema","schema":{"type":"object"}}}}`, "additionalProperties"},
+	{"anthropic", `{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":"a"}],"output_config":{"format":{"type":"json_schema","schema":{"type":"integer","minimum":1}}}}`, "'minimum' is not supported"},
+	{"anthropic", `{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":"a"}],"tools":[{"name":"a","input_schema":{"type":"object"}},{"name":"a","input_schema":{"type":"object"}}]}`, "must be unique"},
+	{"anthropic", `{"model":"claude-sonnet-4-5","max_tokens":9,"tools":[{"name":"a","input_schema":{"type":"object"}}],"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"tool_use","id":"c","name":"a","input":{}}]},{"role":"user","content":[{"type":"text","text":"first"},{"type":"tool_result","tool_use_id":"c"}]}]}`, "immediately after"},
+	{"gemini", `{"contents":[{"role":"user","parts":[{"text":"a","inlineData":{"mimeType":"image/png","data":"AAAA"}}]}]}`, "must have one initialized field"},
+	{"gemini", `{"contents":[{"role":"user","parts":[{"text":""}]}]}`, "must have one initialized field"},
+	{"gemini", `{"contents":[{"role":"user","parts":[{"text":"a"}]}],"generationConfig":{"n":2}}`, `Unknown name \"n\" at 'generation_config'`},
+	{"gemini", `{"contents":[{"role":"user","parts":[{"text":"a"}]},{"role":"model","parts":[{"text":"b"}]}]}`, "end with a user role"},
+	{"gemini", `{"contents":[{"role":"user","parts":[{"text":"a"}]},{"role":"model","parts":[{"functionCall":{"name":"f","args":"{}"}}]}]}`, "Invalid value at 'contents[1].parts[0].function_call.args'"},
+	{"gemini", `{"contents":[{"role":"user","parts":[{"text":"a"}]}],"tools":[{"functionDeclarations":[{"name":"f","parameters":{"type":"OBJECT","properties":{"a":{"type":["STRING","NULL"]}}}}]}]}`, "Invalid value"},
+	{"gemini", `{"contents":[{"role":"user","parts":[{"text":"a"}]}],"toolConfig":{"functionCallingConfig":{"mode":"required"}}}`, "Invalid value"},
+	{"bedrock", `{"messages":[{"role":"user","content":"a"}]}`, "Member must be list"},
+	{"bedrock", `{"messages":[{"role":"user","content":[{"type":"text","text":"a"}]}]}`, "extraneous key [type]"},
+	{"bedrock", `{"messages":[{"role":"user","content":[{"image":{"format":"jpg","source":{"bytes":"AAAA"}}}]}]}`, "enum value set: [png, jpeg, gif, webp]"},
+	{"bedrock", `{"messages":[{"role":"user","content":[{"text":"a"}]}],"toolConfig":{"tools":[]}}`, "greater than or equal to 1"},
+	{"bedrock", `{"messages":[{"role":"user","content":[{"text":"a"}]}],"toolConfig":{"tools":[{"toolSpec":{"name":"a","inputSchema":{"json":{"type":"object"}}}}],"toolChoice":{"none":{}}}}`, "extraneous key [none]"},
+	{"bedrock", `{"messages":[{"role":"user","content":[{"text":"a"}]}],"system":[{"text":""}]}`, "at least 1 character"},
+	{"bedrock", `{"messages":[{"role":"user","content":[{"document":{"format":"pdf","name":"a","source":{"bytes":"AAAA"}}}]}]}`, "must include a text field"},
+	{"openai", `{"model":"gpt-4.1","messages":[{"role":"user","content":"a"}],"top_k":3}`, "Unknown parameter: 'top_k'"},
+	{"openai", `{"model":"gpt-5","messages":[{"role":"user","content":"a"}],"max_tokens":3}`, "'max_tokens' is not supported"},
+	{"openai", `{"model":"gpt-4.1","messages":[{"role":"tool","tool_call_id":"x","content":"a"}]}`, "must be a response to a preceding message"},
+	{"openai", `{"model":"gpt-4.1","messages":[{"role":"assistant","tool_calls":[{"id":"x","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"user","content":"a"}]}`, "must be followed by tool messages"},
+	{"openai", `{"model":"gpt-4.1","messages":[{"role":"user","content":"a"}],"stream_options":{"include_usage":true}}`, "only allowed when 'stream' is enabled"},
+	{"openai", `{"model":"gpt-4.1","messages":[{"role":"user","content":"a"}],"stop":["1","2","3","4","5"]}`, "less than or equal to 4"},
+	{"azure", `{"messages":[{"role":"user","content":"a [block]"}]}`, "ResponsibleAIPolicyViolation"},
+}
+
+func TestRequestsThatAreRefused(t *testing.T) {
+	t.Parallel()
+	urls := map[string]string{}
+	for _, a := range apis {
+		urls[a.name] = serve(t, a.make(Options{}))
+	}
+	for _, row := range refusedRows {
+		a := apiOf(t, row.vendor)
+		resp := a.send(t, urls[row.vendor]+a.whole, row.body)
+		body := read(t, resp)
+		if resp.StatusCode != http.StatusBadRequest || !strings.Contains(body, row.want) {
+			t.Errorf("%s got %s\nand answered %d %s\nwant %q in it", row.vendor, row.body, resp.StatusCode, body, row.want)
+		}
+	}
+}
