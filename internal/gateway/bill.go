@@ -34,7 +34,11 @@ func plausible(u llm.Usage, req *llm.Request, t *provider.Target) bool {
 		return false
 	}
 	const added = 20_000 // system prompts, tool framing and image tokens that our count does not see
-	if u.Prompt() > int64(len(req.Body))+int64(req.Images)*10_000+added {
+	most := int64(len(req.Body)) + int64(req.Images)*10_000 + added
+	if req.Needs.Has(llm.Files) || req.ImageURLs > 0 { // what the provider fetched itself has no bytes here
+		most = max(most, t.Model.Context)
+	}
+	if u.Prompt() > most {
 		return false
 	}
 	const anyModel = 1_000_000

@@ -61,6 +61,29 @@ func TestUsageIsTakenAsToldOrCountedByUs(t *testing.T) {
 	}
 }
 
+func TestUsageOfWhatTheProviderFetchedIsTakenAsTold(t *testing.T) {
+	t.Parallel()
+	const told, beyond = `{"prompt_tokens":60000,"completion_tokens":3,"total_tokens":60003}`, `{"prompt_tokens":100001,"completion_tokens":3,"total_tokens":100004}`
+	const file = `{"model":"large","messages":[{"role":"user","content":[{"type":"file","file":{"file_id":"file-1"}}]}]}`
+	for name, tc := range map[string]struct {
+		usage string
+		want  money.Amount
+	}{
+		// 60000 × 2/M = 120000000; 3 × 8/M = 24000
+		"a long file":        {told, 120_024_000},
+		"beyond the context": {beyond, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := newKit(t)
+			k.alpha.Always(mockprovider.Behaviour{Usage: tc.usage})
+			k.beta.Always(mockprovider.Fail(503))
+			k.post("/chat/completions", file)
+			checkCost(t, k.entry(), tc.want)
+		})
+	}
+}
+
 // The target asks $0.02 per million tokens.
 func TestUsageOfEmbeddingsIsTakenAsToldOrCountedByUs(t *testing.T) {
 	t.Parallel()
