@@ -58,7 +58,7 @@ var first = []Row{
 	},
 	{
 		Name: "cohere", Title: "Cohere", BaseURL: "https://api.cohere.ai/compatibility/v1", Env: []string{"COHERE_API_KEY", "CO_API_KEY"},
-		ChatPath: chatPath, EmbedPath: embedPath, ModelsPath: modelsPath,
+		ChatPath: chatPath, EmbedPath: embedPath, ModelsPath: modelsPath, EmbedBatch: 96,
 		Lacks: llm.Logprobs | llm.ManyChoices | llm.ParallelTools,
 		Asks: Asks{
 			MaxTokensOnly: true, NoTokenIDs: true,
@@ -68,7 +68,7 @@ var first = []Row{
 	{
 		Name: "alibaba", Title: "Alibaba Cloud Model Studio", BaseURL: "https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
 		Env: []string{"DASHSCOPE_API_KEY"}, Takes: chat.Takes{CacheMarks: true, TopK: true},
-		ChatPath: chatPath, EmbedPath: embedPath, ModelsPath: modelsPath,
+		ChatPath: chatPath, EmbedPath: embedPath, ModelsPath: modelsPath, EmbedBatch: 10,
 		Asks: Asks{MaxTokensOnly: true, NoBase64: true, NoTokenIDs: true},
 	},
 	{
@@ -130,7 +130,7 @@ var first = []Row{
 	},
 	{
 		Name: "voyage", Title: "Voyage AI", BaseURL: "https://api.voyageai.com/v1", Env: []string{"VOYAGE_API_KEY", "VOYAGE_AI_API_KEY"},
-		EmbedPath: embedPath,
+		EmbedPath: embedPath, EmbedBatch: 1000,
 		Asks: Asks{
 			NoBase64: true, NoTokenIDs: true, Drop: []string{"user"},
 			Rename: map[string]string{"dimensions": "output_dimension"},

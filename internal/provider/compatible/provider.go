@@ -27,6 +27,9 @@ func New(row Row, s provider.Settings) *provider.Provider {
 	}
 	if row.EmbedPath != "" {
 		p.Embed = embedding{call.at(base + row.EmbedPath)}
+		for _, t := range p.Targets {
+			t.EmbedBatch = row.EmbedBatch
+		}
 	}
 	if row.CompletePath != "" {
 		p.Complete = prompting{call.at(base + row.CompletePath)}

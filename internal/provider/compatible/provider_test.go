@@ -356,3 +356,14 @@ func TestBestEffortLeavesOutWhatTheVendorCannotTake(t *testing.T) {
 		t.Errorf("warned of %q", call.Warnings)
 	}
 }
+
+func TestTargetsKnowHowManyInputsACallTakes(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]int{"cohere": 96, "voyage": 1000, "alibaba": 10, "openai": 0} {
+		row, _ := Find(name)
+		p := New(row, provider.Settings{Targets: []*provider.Target{{Model: &catalog.Model{Name: "e", Op: llm.Embed}}}})
+		if got := p.Targets[0].EmbedBatch; got != want {
+			t.Errorf("%s takes %d inputs at a time, want %d", name, got, want)
+		}
+	}
+}

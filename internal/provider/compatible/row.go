@@ -31,6 +31,8 @@ type Row struct {
 	Local    bool // runs on this machine: found by looking, needs no key, costs nothing per token
 	Collects bool // may keep or train on what it is sent
 
+	EmbedBatch int // most inputs that one embeddings call takes; 0 for no bound that clients meet
+
 	Lacks  llm.Abilities // what it serves no model with
 	Asks   Asks
 	Takes  chat.Takes // beyond what all vendors take; it matters to callers who speak another format
