@@ -60,7 +60,7 @@ func (m *keyringModel) want(k modelKey, i int) llm.Kind {
 
 func (m *keyringModel) pick(t *rapid.T) string {
 	if len(m.current) == 0 {
-		t.Skip("no key yet")
+		t.Skip("this step does not apply before there is a key; another is drawn")
 	}
 	return rapid.SampledFrom(slices.Sorted(maps.Keys(m.current))).Draw(t, "key")
 }

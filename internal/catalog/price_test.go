@@ -23,7 +23,9 @@ func drawOptional(t *rapid.T, name string) *money.Rate {
 	return nil
 }
 
-func drawPrice(t *rapid.T) *Price {
+func drawPrice(t *rapid.T) *Price { return drawPriceWithTiers(t, 0) }
+
+func drawPriceWithTiers(t *rapid.T, least int) *Price {
 	p := &Price{
 		Input: drawRate(t, "input"), Output: drawRate(t, "output"),
 		CacheRead: drawOptional(t, "cache read"), CacheWrite: drawOptional(t, "cache write"),
@@ -31,7 +33,7 @@ func drawPrice(t *rapid.T) *Price {
 		Source:     "list", AsOf: "2026-01-01",
 	}
 	above := int64(0)
-	for range rapid.IntRange(0, 3).Draw(t, "tiers") {
+	for range rapid.IntRange(least, 3).Draw(t, "tiers") {
 		above += rapid.Int64Range(1, 300_000).Draw(t, "step")
 		p.Tiers = append(p.Tiers, Tier{
 			Above: above, Input: drawRate(t, "tier input"), Output: drawRate(t, "tier output"),
@@ -95,10 +97,7 @@ func TestCostRisesWithTokens(t *testing.T) {
 func TestTierMovesTheWholeRequest(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		p := drawPrice(t)
-		if len(p.Tiers) == 0 {
-			t.Skip("no tiers")
-		}
+		p := drawPriceWithTiers(t, 1)
 		tier := rapid.SampledFrom(p.Tiers).Draw(t, "tier")
 		flat := &Price{Input: tier.Input, Output: tier.Output, CacheRead: tier.CacheRead, CacheWrite: tier.CacheWrite, PerRequest: p.PerRequest}
 		read := rapid.Int64Range(0, tier.Above+1).Draw(t, "read of the prompt from the cache")

@@ -65,7 +65,7 @@ func (m *breakerModel) admit(t *rapid.T) {
 
 func (m *breakerModel) report(t *rapid.T) {
 	if len(m.running) == 0 {
-		t.Skip("nothing under way")
+		t.Skip("this step does not apply while no call is under way; another is drawn")
 	}
 	probe := m.running[0]
 	m.running = m.running[1:]

@@ -127,7 +127,7 @@ func (m *model) hold(t *rapid.T) {
 
 func (m *model) take(t *rapid.T) *modelHold {
 	if len(m.holds) == 0 {
-		t.Skip("nothing held")
+		t.Skip("this step does not apply while nothing is held; another is drawn")
 	}
 	i := rapid.IntRange(0, len(m.holds)-1).Draw(t, "hold")
 	h := m.holds[i]

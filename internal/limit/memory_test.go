@@ -47,7 +47,7 @@ func TestMemoryAgainstExactModel(t *testing.T) {
 			"settle": func(t *rapid.T) {
 				c := m.draw(t)
 				if c.settled {
-					t.Skip("settled already")
+					t.Skip("this step does not apply to a call that is settled; another is drawn")
 				}
 				actual := rapid.Int64Range(0, 200).Draw(t, "actual")
 				c.slot.Settle(actual)
@@ -85,7 +85,7 @@ type call struct {
 
 func (m *model) draw(t *rapid.T) *call {
 	if len(m.calls) == 0 {
-		t.Skip("no calls yet")
+		t.Skip("this step does not apply before there is a call; another is drawn")
 	}
 	return m.calls[rapid.IntRange(0, len(m.calls)-1).Draw(t, "call")]
 }

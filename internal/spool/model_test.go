@@ -76,7 +76,7 @@ func (m *spoolModel) end(t *rapid.T) {
 		m.want[id] = requestlog.OK
 		return
 	}
-	t.Skip("nothing open")
+	t.Skip("this step does not apply while nothing is open; another is drawn")
 }
 
 func (m *spoolModel) endOnly(t *rapid.T) {

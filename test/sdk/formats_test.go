@@ -71,14 +71,7 @@ func chatClients(root string) []suite {
 // The clients play the scenarios against the mocks of OpenAI and Azure alone, which holds these mocks to the clients and
 // shows that the scenarios themselves are right.
 func TestScenariosWithoutGateway(t *testing.T) {
-	if testing.Short() {
-		t.Skip("installs and runs client libraries")
-	}
-	root, err := harness.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	install(t)
+	root := install(t)
 	for _, s := range chatClients(root) {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
@@ -103,14 +96,7 @@ func TestScenariosWithoutGateway(t *testing.T) {
 }
 
 func TestScenariosOverEveryFormat(t *testing.T) {
-	if testing.Short() {
-		t.Skip("installs and runs client libraries")
-	}
-	root, err := harness.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	install(t)
+	root := install(t)
 	for _, name := range worlds {
 		world := vendorWorlds[name]
 		t.Run(name, func(t *testing.T) {

@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"fairlead/test/harness"
 )
 
 // cases is what every suite must report: one that leaves a case out fails.
@@ -43,14 +41,7 @@ func suites(root string) []suite {
 }
 
 func TestOfficialClients(t *testing.T) {
-	if testing.Short() {
-		t.Skip("installs and runs client libraries")
-	}
-	root, err := harness.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	install(t)
+	root := install(t)
 	all := suites(root)
 	w := newWorld(t, all)
 	for _, s := range all {

@@ -4,8 +4,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"fairlead/test/harness"
 )
 
 // surface is an API that the gateway offers beside chat, its official client, and the vendor behind.
@@ -35,14 +33,7 @@ var surfaces = map[string]surface{
 }
 
 func TestScenariosOverEverySurface(t *testing.T) {
-	if testing.Short() {
-		t.Skip("installs and runs client libraries")
-	}
-	root, err := harness.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	install(t)
+	root := install(t)
 	for name, s := range surfaces {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -39,14 +39,7 @@ func references(root string) []reference {
 }
 
 func TestReferenceClients(t *testing.T) {
-	if testing.Short() {
-		t.Skip("installs and runs client libraries")
-	}
-	root, err := harness.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	install(t)
+	root := install(t)
 	for _, c := range references(root) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -58,10 +51,16 @@ func TestReferenceClients(t *testing.T) {
 	}
 }
 
-// install installs the clients, unless they are there.
-func install(t *testing.T) {
+// install installs the clients, unless they are there, and returns the root of the repository. They are never skipped: a
+// client that cannot be installed fails the test.
+func install(t *testing.T) string {
 	t.Helper()
+	root, err := harness.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if out, err := exec.CommandContext(t.Context(), "./setup.sh").CombinedOutput(); err != nil {
 		t.Fatalf("install the clients: %v\n%s", err, out)
 	}
+	return root
 }
