@@ -38,6 +38,9 @@ type Request struct {
 	ImageURLs     int     // of Images: those that the provider must fetch itself
 	ImageSizes    []Image // of the first MaxImageSizes of those whose size is known
 	Preview       string  // how the last user message begins, for lists; at most PreviewBytes
+	Asked         Passage // what the last user message says first
+	Instructed    Passage // the instructions: the first text of a system message
+	Answers       int     // messages of the assistant
 	Sealed        bool    // messages carry seals of other providers, which our own answers have put there
 
 	Inputs      int   // embeddings: number of inputs

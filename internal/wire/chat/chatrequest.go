@@ -185,8 +185,17 @@ func (d *decoder) message(n int) {
 	if role.empty() {
 		d.problem(messageParam(n, "role"), "Message %d needs a role, such as \"user\".", n+1)
 	}
-	if string(d.b[role.start:role.end]) == "user" && !first.empty() {
-		d.previewText = first
+	switch string(d.b[role.start:role.end]) {
+	case "user":
+		if !first.empty() {
+			d.previewText = first
+		}
+	case "assistant":
+		d.req.Answers++
+	case "system", "developer":
+		if d.req.Instructed.Empty() && !first.empty() {
+			d.req.Instructed = llm.RawPassage(d.b[first.start:first.end])
+		}
 	}
 }
 

@@ -144,6 +144,7 @@ func (d *decoder) finish(op llm.Op) {
 	}
 	if !d.previewText.empty() && len(d.problems) == 0 {
 		r.Preview = preview(d.b[d.previewText.start:d.previewText.end], llm.PreviewBytes)
+		r.Asked = llm.RawPassage(d.b[d.previewText.start:d.previewText.end])
 	}
 }
 

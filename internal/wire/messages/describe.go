@@ -18,6 +18,11 @@ func (d *decoder) system(v gjson.Result) {
 	if d.is("system", v, v.Type == gjson.String || v.IsArray(), "a string or a list of text blocks") {
 		d.req.Messages++
 		d.counted(v)
+		first := v
+		if v.IsArray() {
+			first = v.Get("0.text")
+		}
+		d.req.Instructed = llm.PlainPassage(first.String())
 	}
 }
 
@@ -85,8 +90,11 @@ func (d *decoder) message(where string, v gjson.Result) {
 		return
 	}
 	first := d.content(where+"content", content, d.block)
+	if role == "assistant" {
+		d.req.Answers++
+	}
 	if role == "user" && strings.TrimSpace(first) != "" {
-		d.preview = show.Preview(first, llm.PreviewBytes)
+		d.preview, d.req.Asked = show.Preview(first, llm.PreviewBytes), llm.PlainPassage(first)
 	}
 }
 

@@ -78,8 +78,15 @@ func (r *reader) describe() {
 	req.Messages = len(conv.Messages)
 	for _, m := range conv.Messages {
 		r.describeParts(m.Parts)
-		if i := slices.IndexFunc(m.Parts, func(p llm.Part) bool { return p.Kind == llm.TextPart }); m.Role == llm.User && i >= 0 {
-			req.Preview = show.Preview(m.Parts[i].Text, llm.PreviewBytes)
+		i := slices.IndexFunc(m.Parts, func(p llm.Part) bool { return p.Kind == llm.TextPart })
+		switch {
+		case m.Role == llm.Assistant:
+			req.Answers++
+		case i < 0:
+		case m.Role == llm.User:
+			req.Preview, req.Asked = show.Preview(m.Parts[i].Text, llm.PreviewBytes), llm.PlainPassage(m.Parts[i].Text)
+		case req.Instructed.Empty():
+			req.Instructed = llm.PlainPassage(m.Parts[i].Text)
 		}
 	}
 	for _, tool := range conv.Tools {

@@ -1,0 +1,62 @@
+package llm
+
+import (
+	"bytes"
+	"math"
+	"strings"
+)
+
+// Passage is a text of a request. It is read only when somebody wants it: most of what a decoder finds nobody looks at.
+// The zero value is empty.
+type Passage struct {
+	text    string
+	raw     []byte // the text as it stands in JSON, without its quotes
+	escaped bool
+}
+
+// PlainPassage is a text that was decoded already.
+func PlainPassage(text string) Passage { return Passage{text: text} }
+
+// RawPassage is a text as it stands in JSON, without its quotes. The bytes are not copied.
+func RawPassage(raw []byte) Passage {
+	return Passage{raw: raw, escaped: bytes.IndexByte(raw, '\\') >= 0}
+}
+
+// Empty reports whether there is no text.
+func (p Passage) Empty() bool { return p.text == "" && len(p.raw) == 0 }
+
+// Equal reports whether both say the same.
+func (p Passage) Equal(other Passage) bool { return p.Text(math.MaxInt) == other.Text(math.MaxInt) }
+
+// Text returns at most limit bytes of the text, give or take those of escapes: of a longer one its beginning, three quarters
+// of the limit, and its end.
+func (p Passage) Text(limit int) string {
+	if p.raw == nil {
+		if len(p.text) <= limit {
+			return p.text
+		}
+		head, tail := cut(len(p.text), limit)
+		return strings.ToValidUTF8(p.text[:head], "") + "\n" + strings.ToValidUTF8(p.text[tail:], "")
+	}
+	if len(p.raw) <= limit {
+		return p.plain(p.raw)
+	}
+	head, tail := cut(len(p.raw), limit)
+	for tail < len(p.raw) && p.escaped && p.raw[tail-1] == '\\' {
+		tail++ // not in the middle of an escape
+	}
+	return strings.ToValidUTF8(p.plain(p.raw[:head]), "") + "\n" + strings.ToValidUTF8(p.plain(p.raw[tail:]), "")
+}
+
+func (p Passage) plain(raw []byte) string {
+	if !p.escaped {
+		return string(raw)
+	}
+	return string(unescape(make([]byte, 0, len(raw)), raw))
+}
+
+// cut says where the beginning of a text of a size ends and its end begins.
+func cut(size, limit int) (head, tail int) {
+	head = limit / 4 * 3
+	return head, size - (limit - head)
+}

@@ -1,0 +1,51 @@
+package llm
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestPassageReadsJSONText(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"", "plain", "a \"quoted\" line\nand \\ another", "größer 北京", strings.Repeat("é\n", 100)} {
+		quoted, err := json.Marshal(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := RawPassage(quoted[1 : len(quoted)-1]).Text(1 << 20); got != text {
+			t.Errorf("raw: %q became %q", text, got)
+		}
+		if got := PlainPassage(text).Text(1 << 20); got != text {
+			t.Errorf("plain: %q became %q", text, got)
+		}
+	}
+}
+
+func TestLongPassageKeepsBeginningAndEnd(t *testing.T) {
+	t.Parallel()
+	text := "begin " + strings.Repeat("über \"all\"\n", 1000) + " end"
+	quoted, err := json.Marshal(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, p := range map[string]Passage{"raw": RawPassage(quoted[1 : len(quoted)-1]), "plain": PlainPassage(text)} {
+		for limit := 20; limit < 60; limit++ {
+			got := p.Text(limit)
+			if len(got) > limit+1 || !strings.HasPrefix(got, "begin") || !strings.HasSuffix(got, "end") || !utf8.ValidString(got) {
+				t.Fatalf("%s, %d bytes: %q", name, limit, got)
+			}
+		}
+	}
+}
+
+func FuzzPassage(f *testing.F) {
+	f.Add([]byte(`a\nb\u00e9\ud83d\ude00\\`), 5)
+	f.Fuzz(func(t *testing.T, raw []byte, limit int) {
+		limit = max(4, limit%1000)
+		if got := RawPassage(raw).Text(limit); len(got) > 3*limit+8 {
+			t.Errorf("%d bytes of %d", len(got), limit)
+		}
+	})
+}

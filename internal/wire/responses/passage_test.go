@@ -1,0 +1,24 @@
+package responses
+
+import (
+	"testing"
+
+	"fairlead/internal/llm"
+)
+
+func TestDecodeFindsWhatIsAsked(t *testing.T) {
+	t.Parallel()
+	req, err := Format{}.DecodeRequest(llm.Chat, []byte(`{"model":"auto","instructions":"Be \"brief\".","input":[{"role":"user","content":"First"},{"role":"assistant","content":"One"},{"role":"user","content":[{"type":"input_text","text":"Second\nline"}]},{"role":"assistant","content":"Two"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := req.Asked.Text(100), "Second\nline"; got != want {
+		t.Errorf("asked %q, want %q", got, want)
+	}
+	if got, want := req.Instructed.Text(100), `Be "brief".`; got != want {
+		t.Errorf("instructed %q, want %q", got, want)
+	}
+	if req.Answers != 2 {
+		t.Errorf("%d answers, want 2", req.Answers)
+	}
+}
