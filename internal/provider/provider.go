@@ -8,6 +8,7 @@ import (
 	"iter"
 	"net/http"
 	"slices"
+	"sync"
 	"time"
 
 	"fairlead/internal/catalog"
@@ -17,12 +18,14 @@ import (
 // Target is a model at a provider, with a price.
 type Target struct {
 	Provider   string
+	Vendor     string // whose API the provider is, such as openai
 	Model      *catalog.Model
 	Upstream   string         // the name the provider knows the model by
 	Price      *catalog.Price // nil when unknown
 	FirstToken time.Duration  // how long the first token may take while another target remains
 	Simulated  bool
-	Collects   bool // the provider may keep or train on what it is sent
+	Collects   bool     // the provider may keep or train on what it is sent
+	Tags       []string // what policies may select it by
 	// Lacks is what the provider's API cannot carry, whatever the model: a fact, where abilities of models are a table.
 	Lacks       llm.Abilities
 	InlineMedia bool // pictures and files travel by their bytes only, not by URL
@@ -116,6 +119,23 @@ func (c *Call) Warn(format string, args ...any) {
 	if len(c.Warnings) < MaxWarnings {
 		c.Warnings = append(c.Warnings, fmt.Sprintf(format, args...))
 	}
+}
+
+// CustomTool tells the tools that take free text. The request is read for it once, when the first tool is called.
+func (c *Call) CustomTool() func(name string) bool {
+	names := sync.OnceValue(func() (names []string) {
+		conv, err := c.Client.Conversation(c.Request)
+		if err != nil {
+			return nil // it was read before, to build the call
+		}
+		for _, t := range conv.Tools {
+			if t.Custom {
+				names = append(names, t.Name)
+			}
+		}
+		return names
+	})
+	return func(name string) bool { return slices.Contains(names(), name) }
 }
 
 // Client is what an adapter needs of the caller's format when its own is another.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"iter"
 	"net/http"
-	"slices"
-	"sync"
 
 	"fairlead/internal/llm"
 	"fairlead/internal/provider"
@@ -67,25 +65,8 @@ func (e conversation) Events(c *provider.Call, resp *http.Response) iter.Seq2[ll
 		Stream: c.Request.Stream, ContentType: resp.Header.Get("Content-Type"), Provider: e.name,
 		ServiceTier: resp.Header.Get("X-Gemini-Service-Tier"),
 		MaxLine:     e.settings.MaxLine, MaxAnswer: e.settings.MaxAnswer, SizeHint: resp.ContentLength,
-		Custom: customTools(c), Warn: func(what string) { c.Warn("%s", what) },
+		Custom: c.CustomTool(), Warn: func(what string) { c.Warn("%s", what) },
 	}))
-}
-
-// customTools tells the tools that take free text. The request is read for it once, when the first tool is called.
-func customTools(c *provider.Call) func(string) bool {
-	names := sync.OnceValue(func() (names []string) {
-		conv, err := c.Client.Conversation(c.Request)
-		if err != nil {
-			return nil // it was read before, to build the call
-		}
-		for _, t := range conv.Tools {
-			if t.Custom {
-				names = append(names, t.Name)
-			}
-		}
-		return names
-	})
-	return func(name string) bool { return slices.Contains(names(), name) }
 }
 
 // embedding is how texts are embedded.
