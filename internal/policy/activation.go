@@ -1,0 +1,65 @@
+package policy
+
+import (
+	"time"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types/ref"
+)
+
+// scope is what the variables take their values from.
+type scope struct {
+	facts *Facts
+	zones map[string]*time.Location
+}
+
+// activation gives conditions the values of their variables. It makes each at most once in an evaluation, because a
+// value that CEL can compute with costs an allocation.
+type activation struct {
+	scope
+	names  *names
+	values []ref.Val
+}
+
+func newActivation(n *names) *activation {
+	return &activation{names: n, values: make([]ref.Val, len(n.list))}
+}
+
+// reset prepares for an evaluation, or lets go of the facts of the last one.
+func (a *activation) reset(s scope) {
+	a.scope = s
+	clear(a.values)
+}
+
+// ResolveName returns the value of a variable.
+func (a *activation) ResolveName(name string) (any, bool) {
+	slot, ok := a.names.slots[name]
+	if !ok {
+		return nil, false
+	}
+	return a.value(slot), true
+}
+
+// Parent returns nil: there is no scope around it.
+func (a *activation) Parent() cel.Activation { return nil }
+
+func (a *activation) value(slot int) ref.Val {
+	if a.values[slot] == nil {
+		a.values[slot] = a.names.list[slot].get(a.scope)
+	}
+	return a.values[slot]
+}
+
+// names is the table of variables with their places in it.
+type names struct {
+	list  []variable
+	slots map[string]int
+}
+
+func newNames() *names {
+	n := &names{list: variables(), slots: map[string]int{}}
+	for i, v := range n.list {
+		n.slots[v.name] = i
+	}
+	return n
+}

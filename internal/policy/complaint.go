@@ -1,0 +1,133 @@
+package policy
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/google/cel-go/common"
+	"github.com/google/cel-go/common/operators"
+)
+
+// offsetOf turns a place that CEL reports into a number of characters.
+func (c *inspector) offsetOf(at common.Location) int {
+	if at.Line() < 1 {
+		return 0 // it is about the condition as a whole
+	}
+	offset := 0
+	for i, line := range strings.SplitAfter(c.source, "\n") {
+		if i == at.Line()-1 {
+			break
+		}
+		offset += len([]rune(line))
+	}
+	return max(0, offset+at.Column())
+}
+
+// syntax says in plain words where a condition stops being one. What follows the first mistake is its echo.
+func (c *inspector) syntax(errors []*common.Error) {
+	e := slices.MinFunc(errors, func(a, b *common.Error) int { return c.offsetOf(a.Location) - c.offsetOf(b.Location) })
+	message, hint, width := plainSyntax(e.Message)
+	c.complain(BadSyntax, c.offsetOf(e.Location), width, message, hint)
+}
+
+// unexpected finds what the parser of CEL stumbled over.
+var unexpected = regexp.MustCompile(`^(?:mismatched|extraneous) input '(.*)' expecting|^token recognition error at: '(.*)'$|^no viable alternative at input '(.*)'$`)
+
+func plainSyntax(message string) (text, hint string, width int) {
+	message = strings.TrimPrefix(message, "Syntax error: ")
+	if strings.Contains(message, "recursion limit") {
+		return "the condition is nested too deeply", "", 1
+	}
+	m := unexpected.FindStringSubmatch(message)
+	if m == nil {
+		return clean(strings.ToLower(message[:min(1, len(message))]) + message[min(1, len(message)):]), "", 1
+	}
+	word := strings.TrimSpace(m[1] + m[2] + m[3])
+	width = len([]rune(word))
+	switch strings.ToLower(word) {
+	case "<eof>", "":
+		return "the condition ends too early", "", 1
+	case "and":
+		return `unexpected "` + word + `"`, "write &&", width
+	case "or":
+		return `unexpected "` + word + `"`, "write ||", width
+	case "not":
+		return `unexpected "` + word + `"`, "write !", width
+	case "=":
+		return `unexpected "="`, "write == to compare", width
+	}
+	if m[2] != "" && strings.ContainsAny(m[2][:1], `"'`) {
+		return "this text has no closing quotation mark", "", width
+	}
+	return "unexpected " + quote(word), "", width
+}
+
+// types says in plain words which types do not fit.
+func (c *inspector) types(errors []*common.Error) {
+	for _, e := range errors {
+		message, width := plainType(e.Message)
+		offset := c.offsetOf(e.Location)
+		c.complain(WrongCondition, offset, width, message, "")
+	}
+}
+
+var overload = regexp.MustCompile(`^found no matching overload for '(.*)' applied to '(.*)'$`)
+
+func plainType(message string) (text string, width int) {
+	message = strings.TrimSuffix(message, " (in container '')")
+	m := overload.FindStringSubmatch(message)
+	if m == nil {
+		return clean(message), 1
+	}
+	name := m[1]
+	if symbol, ok := operators.FindReverse(name); ok && symbol != "" {
+		name = symbol
+	}
+	if name == operators.Index {
+		name = "[]"
+	}
+	width = len([]rune(name))
+	if m[1] == name {
+		width = 1 // a function is marked at its bracket
+	}
+	return quote(name) + " does not go with " + strings.Join(operands(m[2]), " and "), width
+}
+
+// operands names the types in a list such as string.(int) or (string, map(string, string)).
+func operands(list string) []string {
+	list = strings.TrimSuffix(strings.Replace(strings.TrimPrefix(list, "("), ".(", ", ", 1), ")")
+	var names []string
+	depth, start := 0, 0
+	for i, r := range list + "," {
+		switch {
+		case r == '(':
+			depth++
+		case r == ')':
+			depth--
+		case r == ',' && depth == 0:
+			names = append(names, plainName(strings.TrimSpace(list[start:min(i, len(list))])))
+			start = i + 1
+		}
+	}
+	return names
+}
+
+func plainName(name string) string {
+	name, _, _ = strings.Cut(name, "(")
+	switch name {
+	case "string":
+		return "text"
+	case "int", "uint", "double":
+		return "number"
+	case "bool":
+		return "true or false"
+	case "google.protobuf.Timestamp", "timestamp":
+		return "time"
+	case "google.protobuf.Duration":
+		return "duration"
+	case "map":
+		return "texts by name"
+	}
+	return name
+}

@@ -1,0 +1,57 @@
+package policy
+
+import (
+	"time"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/predict"
+)
+
+// Facts is what a condition can see. All of it is stored with the decision.
+type Facts struct {
+	Request   Request   `json:"request"`
+	Key       Key       `json:"key,omitzero"`
+	Workspace Workspace `json:"workspace,omitzero"`
+	Time      Time      `json:"time,omitzero"`
+}
+
+// Request is what is known of a request before a target is chosen.
+type Request struct {
+	Model     string            `json:"model"` // as the caller wrote it
+	Auto      bool              `json:"auto,omitempty"`
+	Op        llm.Op            `json:"op"`
+	Format    string            `json:"format,omitempty"` // wire format, such as chat
+	Source    string            `json:"source,omitempty"` // key or playground
+	Task      predict.Task      `json:"task,omitempty"`
+	Language  string            `json:"language,omitempty"`
+	Tokens    int64             `json:"tokens,omitempty"`     // of the input, about
+	MaxOutput int64             `json:"max_output,omitempty"` // 0 when the caller set no limit
+	Messages  int               `json:"messages,omitempty"`
+	Images    int               `json:"images,omitempty"`
+	Choices   int               `json:"choices,omitempty"`
+	Needs     llm.Abilities     `json:"needs,omitempty"`
+	Stream    bool              `json:"stream,omitempty"`
+	Objective string            `json:"objective,omitempty"` // auto, cost, quality, speed or number
+	EndUser   string            `json:"end_user,omitempty"`
+	Session   string            `json:"session,omitempty"`
+	Metadata  map[string]string `json:"metadata,omitempty"`
+	Tags      map[string]string `json:"tags,omitempty"`
+}
+
+// Key is the key that makes the request; the zero value stands for the playground.
+type Key struct {
+	ID   string            `json:"id,omitempty"`
+	Name string            `json:"name,omitempty"`
+	Tags map[string]string `json:"tags,omitempty"`
+}
+
+// Workspace is the tenant that the request belongs to.
+type Workspace struct {
+	ID   string `json:"id,omitempty"`
+	Name string `json:"name,omitempty"`
+}
+
+// Time is when the request came in.
+type Time struct {
+	At time.Time `json:"at"`
+}

@@ -1,0 +1,303 @@
+package policy
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"fairlead/internal/money"
+	"fairlead/internal/spelling"
+)
+
+// field is a field of a policy: how it is read into the policy and the rule.
+type field struct {
+	name string
+	read func(p *reader, n *yaml.Node, path string, policy *Policy, r *rule)
+}
+
+// fields lists the fields of a policy in the order in which Format writes them.
+func fields() []field {
+	return []field{
+		{"name", (*reader).readName},
+		{"description", (*reader).readDescription},
+		{"enabled", func(p *reader, n *yaml.Node, path string, policy *Policy, _ *rule) { policy.Enabled = p.truth(n, path) }},
+		{"when", (*reader).readCondition},
+		{"deny", (*reader).readDeny},
+		{"pin", (*reader).readPin},
+		{"allow", func(p *reader, n *yaml.Node, path string, policy *Policy, r *rule) {
+			policy.Allow = p.selector(n, path, &r.allow)
+			r.has |= allows
+		}},
+		{"exclude", func(p *reader, n *yaml.Node, path string, policy *Policy, r *rule) {
+			policy.Exclude = p.selector(n, path, &r.exclude)
+			r.has |= excludes
+		}},
+		{"prefer", func(p *reader, n *yaml.Node, path string, policy *Policy, r *rule) {
+			policy.Prefer, r.prefer = p.models(n, path)
+			r.has |= prefers
+		}},
+		{"objective", (*reader).readObjective},
+		{"max_cost_usd", (*reader).readMaxCost},
+		{"max_output_tokens", (*reader).readMaxOutput},
+		{"baseline", (*reader).readBaseline},
+		{"log_bodies", (*reader).readLogBodies},
+	}
+}
+
+func fieldNames() []string {
+	var names []string
+	for _, f := range fields() {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// rule reads one policy.
+func (p *reader) rule(n *yaml.Node, path string) (Policy, *rule) {
+	policy, r := Policy{}, &rule{source: p.name, zones: p.zones}
+	n = resolved(n)
+	p.policy = ""
+	if name := nameNode(n); name != nil {
+		p.policy = name.Value
+	}
+	before := len(p.problems)
+	given := map[string]*yaml.Node{}
+	p.pairs(n, path, func(key, value *yaml.Node) {
+		for _, f := range fields() {
+			if f.name == key.Value {
+				given[key.Value] = key
+				f.read(p, value, below(path, f.name), &policy, r)
+				return
+			}
+		}
+		p.unknown(key, below(path, key.Value), "a policy", fieldNames())
+	})
+	if n.Kind != yaml.MappingNode {
+		return policy, r
+	}
+	if given["name"] == nil {
+		p.report(n, MissingField, below(path, "name"), "the policy has no name", "add name: my-policy")
+	}
+	p.effects(n, path, r, given, before)
+	r.name = policy.Name
+	r.allow.seal(r.name)
+	r.exclude.seal(r.name)
+	r.describe(&policy)
+	return policy, r
+}
+
+// effects makes sure that a policy does something, and nothing that it prevents itself.
+func (p *reader) effects(n *yaml.Node, path string, r *rule, given map[string]*yaml.Node, before int) {
+	if r.has == 0 && len(p.problems) == before {
+		p.report(n, NoEffect, path, "the policy has no effect", "add one of "+strings.Join(fieldNames()[4:], ", "))
+	}
+	if r.has&denies == 0 || r.has == denies {
+		return
+	}
+	for _, name := range fieldNames()[4:] {
+		if key := given[name]; key != nil && name != "deny" {
+			p.report(key, NoEffect, below(path, name), name+" does nothing beside deny, which refuses the request", "remove one of the two")
+		}
+	}
+}
+
+func (p *reader) unknown(key *yaml.Node, path, of string, known []string) {
+	hint := didYouMean(spelling.Closest(key.Value, known))
+	if hint == "" {
+		hint = "the fields of " + of + " are " + strings.Join(known, ", ")
+	}
+	p.report(key, UnknownField, path, "unknown field "+quote(key.Value), hint)
+}
+
+var wellNamed = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
+
+func (p *reader) readName(n *yaml.Node, path string, policy *Policy, _ *rule) {
+	text, ok := p.text(n, path, maxEntry)
+	if !ok {
+		return
+	}
+	if !wellNamed.MatchString(text) {
+		hint := "use lower-case letters, digits, dots, dashes and underscores, at most 64"
+		if better := strings.ReplaceAll(strings.ToLower(strings.TrimSpace(text)), " ", "-"); wellNamed.MatchString(better) {
+			hint = didYouMean(better)
+		}
+		p.report(n, BadValue, path, "not a name for a policy: "+quote(text), hint)
+	}
+	policy.Name = text
+}
+
+func (p *reader) readDescription(n *yaml.Node, path string, policy *Policy, _ *rule) {
+	policy.Description, _ = p.text(n, path, maxDescription)
+}
+
+// readCondition reads the CEL of a policy.
+func (p *reader) readCondition(n *yaml.Node, path string, policy *Policy, r *rule) {
+	text, ok := p.text(n, path, maxCondition)
+	if !ok {
+		return
+	}
+	policy.When = text
+	if p.language == nil {
+		var err error
+		if p.language, err = newLanguage(); err != nil {
+			p.report(n, BadSyntax, path, err.Error(), "")
+			return
+		}
+	}
+	c := inspector{language: p.language, source: text, zone: p.world.zone, open: p.world.Open, zones: p.zones}
+	when, err := c.compile()
+	if err != nil {
+		c.complain(BadSyntax, 0, 1, clean(err.Error()), "")
+	}
+	r.when, r.names = when, p.language.names
+	if len(c.complaints) == 0 {
+		return
+	}
+	places := p.layout.places(n)
+	for _, one := range c.complaints {
+		at := places[min(one.offset, len(places)-1)]
+		p.reportAt(at, one.width, one.code, path, one.message, one.hint)
+	}
+}
+
+func (p *reader) readDeny(n *yaml.Node, path string, policy *Policy, r *rule) {
+	r.has |= denies
+	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!bool" {
+		p.report(n, WrongType, path, "deny takes the message that the caller is told", `write deny: "Why this is refused."`)
+		return
+	}
+	policy.Deny, _ = p.text(n, path, maxMessage)
+	r.deny = policy.Deny
+}
+
+func (p *reader) readPin(n *yaml.Node, path string, policy *Policy, r *rule) {
+	r.has |= pins
+	name, ok := p.text(n, path, maxEntry)
+	if !ok {
+		return
+	}
+	policy.Pin = name
+	if strings.HasSuffix(name, "*") {
+		p.report(n, BadValue, path, "a pin is one model or one provider/model", "to leave a choice, use allow or prefer")
+		return
+	}
+	if r.pin, ok = p.world.target(name); !ok || isAuto(name) {
+		p.noSuchModel(n, path, name)
+	}
+}
+
+func isAuto(name string) bool { return name == "auto" || strings.HasPrefix(name, "auto:") }
+
+func (p *reader) noSuchModel(n *yaml.Node, path, name string) {
+	if isAuto(name) {
+		p.report(n, UnknownName, path, quote(name)+" asks for routing and is no model", "name a model")
+		return
+	}
+	hint := nearest(name, p.world.Models, p.world.Targets)
+	before, after, isTarget := strings.Cut(name, "/")
+	if model, known := p.world.model(after); isTarget && known && slices.Contains(p.world.Providers, before) {
+		p.report(n, UnknownName, path, fmt.Sprintf("provider %s does not offer model %s", quote(before), quote(after)), p.offers(model))
+		return
+	}
+	what := "no model is called "
+	if strings.HasSuffix(name, "*") {
+		what = "no model begins like "
+	}
+	p.report(n, UnknownName, path, what+quote(name), hint)
+}
+
+// offers says who offers a model.
+func (p *reader) offers(model string) string {
+	var targets []string
+	for _, t := range p.world.Targets {
+		if strings.HasSuffix(t, "/"+model) && len(targets) < 5 {
+			targets = append(targets, t)
+		}
+	}
+	if len(targets) == 0 {
+		return ""
+	}
+	return "there is " + strings.Join(targets, ", ")
+}
+
+func (p *reader) readBaseline(n *yaml.Node, path string, policy *Policy, r *rule) {
+	r.has |= compares
+	name, ok := p.text(n, path, maxEntry)
+	if !ok {
+		return
+	}
+	policy.Baseline = name
+	if _, model, found := strings.Cut(name, "/"); found && slices.Contains(p.world.Targets, name) {
+		p.report(n, BadValue, path, "a baseline is a model, whichever provider offers it", didYouMean(model))
+		return
+	}
+	if r.baseline, ok = p.world.model(name); !ok || isAuto(name) {
+		p.noSuchModel(n, path, name)
+	}
+}
+
+func (p *reader) readObjective(n *yaml.Node, path string, policy *Policy, r *rule) {
+	r.has |= aims
+	text, ok := p.text(n, path, maxEntry)
+	if !ok {
+		return
+	}
+	policy.Objective = text
+	if slices.Contains(objectives(), text) {
+		r.objective = Objective{Name: text}
+		return
+	}
+	number, err := strconv.ParseFloat(text, 64)
+	switch {
+	case err != nil:
+		hint := didYouMean(spelling.Closest(text, objectives()))
+		if hint == "" {
+			hint = "write cost, quality, speed, or a number from 0 (cheapest) to 1 (best)"
+		}
+		p.report(n, BadValue, path, "no objective is called "+quote(text), hint)
+	case !(number >= 0 && number <= 1): // not a number is neither
+		p.report(n, BadValue, path, "an objective is at least 0 (cheapest) and at most 1 (best)", "")
+	default:
+		r.objective = Objective{Name: "number", Tradeoff: number}
+	}
+}
+
+func (p *reader) readMaxCost(n *yaml.Node, path string, policy *Policy, r *rule) {
+	r.has |= limitsCost
+	text, ok := p.text(n, path, maxEntry)
+	if !ok {
+		return
+	}
+	amount, err := money.Parse(text)
+	if err != nil || amount <= 0 {
+		p.report(n, BadValue, path, quote(text)+" is not an amount of dollars above 0", "write a number such as 0.02, with at most nine digits behind the point")
+		return
+	}
+	policy.MaxCost, r.maxCost = amount, amount
+}
+
+func (p *reader) readMaxOutput(n *yaml.Node, path string, policy *Policy, r *rule) {
+	r.has |= limitsOutput
+	text, ok := p.text(n, path, maxEntry)
+	if !ok {
+		return
+	}
+	tokens, err := strconv.ParseInt(strings.ReplaceAll(text, "_", ""), 10, 64)
+	if err != nil || tokens < 1 || tokens > maxOutput {
+		p.report(n, BadValue, path, quote(text)+" is not a number of tokens", fmt.Sprintf("write a whole number from 1 to %d", maxOutput))
+		return
+	}
+	policy.MaxOutput, r.maxOutput = tokens, tokens
+}
+
+func (p *reader) readLogBodies(n *yaml.Node, path string, policy *Policy, r *rule) {
+	r.has |= hidesBodies
+	policy.LogBodies = p.truth(n, path)
+	if policy.LogBodies != nil && *policy.LogBodies {
+		p.report(n, BadValue, path, "a policy can only switch the storing of bodies off", "write false, or remove the field")
+	}
+}

@@ -1,0 +1,140 @@
+package policy
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"fairlead/internal/money"
+)
+
+// anyPolicies draws policies that are in order.
+func anyPolicies() *rapid.Generator[[]Policy] {
+	return rapid.Custom(func(t *rapid.T) []Policy {
+		names := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z0-9][a-z0-9._-]{0,12}`), 0, 6, rapid.ID).Draw(t, "names")
+		var list []Policy
+		for _, name := range names {
+			p := anyPolicy().Draw(t, "policy")
+			p.Name = name
+			list = append(list, p)
+		}
+		return list
+	})
+}
+
+func anyPolicy() *rapid.Generator[Policy] {
+	prose := rapid.OneOf(
+		rapid.StringMatching(`[ -~]{1,40}`),
+		rapid.StringMatching(`[ a-z:#\-\n"'{}\[\]äß€😀&*!|>%@]{1,40}`),
+		rapid.SampledFrom([]string{"yes", "null", "~", "1", "0x10", "- a", "a: b", "a #b", "\n x", "x\n\n", "x\n", " x", "x ", "a\n  b\nc", "\ta", "=", "<<", "2026-01-01", "a\u0085b", "🌊"}),
+	).Filter(func(s string) bool { return strings.TrimSpace(s) != "" && !strings.ContainsFunc(s, isControl) })
+	models := rapid.SliceOfN(rapid.SampledFrom([]string{"gpt-4.1", "gpt-*", "*", "sonnet", "openai/gpt-4.1", "openai/*"}), 1, 3)
+	conditions := rapid.SampledFrom([]string{
+		"", "true", "false", "request.stream", `request.task == "code" && key.tags["team"] == 'infra'`, "request.stream &&\n  request.tools\n",
+		"  request.stream", `!request.stream`, `"a" in key.tags`, `{"a": 1}["a"] == 1 ? true : false`, `request.stream // a #b`, `time.hour("UTC") > 3`,
+	})
+	selector := rapid.Custom(func(t *rapid.T) *Selector {
+		return &Selector{
+			Models:    models.Draw(t, "models"),
+			Providers: rapid.SampledFrom([][]string{nil, {"openai"}, {"open*", "anthropic"}}).Draw(t, "providers"),
+			Tags:      rapid.SampledFrom([][]string{nil, {"eu"}, {"*"}}).Draw(t, "tags"),
+		}
+	})
+	truth := rapid.SampledFrom([]*bool{nil, new(bool)})
+	return rapid.Custom(func(t *rapid.T) Policy {
+		p := Policy{When: conditions.Draw(t, "when"), Enabled: rapid.Ptr(rapid.Bool(), true).Draw(t, "enabled")}
+		if rapid.Bool().Draw(t, "described") {
+			p.Description = prose.Draw(t, "description")
+		}
+		if rapid.IntRange(0, 5).Draw(t, "denies") == 0 {
+			p.Deny = prose.Draw(t, "deny")
+			return p
+		}
+		p.Allow = rapid.OneOf(rapid.Just[*Selector](nil), selector).Draw(t, "allow")
+		p.Exclude = rapid.OneOf(rapid.Just[*Selector](nil), selector).Draw(t, "exclude")
+		p.Prefer = rapid.OneOf(rapid.Just[[]string](nil), models).Draw(t, "prefer")
+		p.Pin = rapid.SampledFrom([]string{"", "gpt-4.1", "openai/gpt-4.1", "sonnet"}).Draw(t, "pin")
+		p.Objective = rapid.SampledFrom([]string{"", "cost", "quality", "speed", "0.7", "1", "0", "1e-1", ".5"}).Draw(t, "objective")
+		p.Baseline = rapid.SampledFrom([]string{"", "gpt-4.1", "sonnet"}).Draw(t, "baseline")
+		p.MaxCost = money.Amount(rapid.Int64Range(0, 5_000_000_000).Draw(t, "cost"))
+		p.MaxOutput = rapid.Int64Range(1, maxOutput).Draw(t, "output")
+		p.LogBodies = truth.Draw(t, "bodies")
+		return p
+	})
+}
+
+func TestFormatIsReadBackTheSame(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		want := anyPolicies().Draw(t, "policies")
+		source := Format(want)
+		set, problems := Parse("workspace", source, world())
+		if len(problems) > 0 {
+			t.Fatalf("problems:\n%s", Pretty("f", source, problems))
+		}
+		if diff := cmp.Diff(want, set.Policies()); diff != "" {
+			t.Fatalf("policies (-want +got):\n%s\nas\n%s", diff, source)
+		}
+		if again := Format(set.Policies()); string(again) != string(source) {
+			t.Fatalf("written twice it differs:\n%s", Diff(source, again))
+		}
+	})
+}
+
+func TestFormatReadsWell(t *testing.T) {
+	t.Parallel()
+	no := false
+	got := Format([]Policy{
+		{
+			Name: "infra", Description: "Keeps code inside: always.", Enabled: &no, When: "request.task == \"code\" && key.tags[\"team\"] == \"infra\"",
+			Allow: &Selector{Models: []string{"gpt-*"}, Tags: []string{"eu"}}, Prefer: []string{"gpt-4.1", "openai/*"}, Objective: "0.7",
+			MaxCost: 20_000_000, MaxOutput: 2000, LogBodies: &no,
+		},
+		{Name: "night", When: "time.hour >= 22 ||\ntime.hour < 6", Deny: "Closed at night."},
+	})
+	want := `policies:
+  - name: infra
+    description: 'Keeps code inside: always.'
+    enabled: false
+    when: request.task == "code" && key.tags["team"] == "infra"
+    allow: {models: [gpt-*], tags: [eu]}
+    prefer: [gpt-4.1, openai/*]
+    objective: 0.7
+    max_cost_usd: 0.02
+    max_output_tokens: 2000
+    log_bodies: false
+  - name: night
+    when: |-
+      time.hour >= 22 ||
+      time.hour < 6
+    deny: "Closed at night."
+`
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("YAML (-want +got):\n%s", diff)
+	}
+	if got := string(Format(nil)); got != "policies: []\n" {
+		t.Errorf("nothing is written as %q", got)
+	}
+}
+
+// The dashboard's form speaks JSON; the names are those of the YAML.
+func TestPoliciesTravelAsJSON(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		want := anyPolicies().Draw(t, "policies")
+		data, err := json.Marshal(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []Policy
+		if err := json.Unmarshal(data, &got); err != nil {
+			t.Fatal(err)
+		}
+		if string(Format(want)) != string(Format(got)) {
+			t.Fatalf("changed by JSON:\n%s", Diff(Format(want), Format(got)))
+		}
+	})
+}

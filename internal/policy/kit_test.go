@@ -1,0 +1,68 @@
+package policy
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/predict"
+)
+
+// world is small enough to be kept in mind: two providers, three models, one alias, two tags.
+func world() World {
+	return World{
+		Models:    []string{"gpt-4.1", "gpt-4.1-mini", "claude-sonnet"},
+		Providers: []string{"openai", "anthropic"},
+		Targets:   []string{"openai/gpt-4.1", "openai/gpt-4.1-mini", "anthropic/claude-sonnet"},
+		Tags:      []string{"eu", "zdr"},
+		Canonical: func(name string) (string, bool) {
+			if name == "sonnet" {
+				return "claude-sonnet", true
+			}
+			return "", false
+		},
+		Zone: zone,
+	}
+}
+
+// zone knows two places without asking the machine for its table.
+func zone(name string) (*time.Location, error) {
+	switch name {
+	case "UTC":
+		return time.UTC, nil
+	case "Europe/Berlin":
+		return time.FixedZone(name, 2*60*60), nil
+	}
+	return nil, errNoZone
+}
+
+// facts are those of an ordinary request, in the night from Friday to Saturday.
+func facts() *Facts {
+	return &Facts{
+		Request: Request{
+			Model: "auto", Auto: true, Op: llm.Chat, Format: "chat", Source: "key", Task: predict.Code, Language: "en",
+			Tokens: 1200, Messages: 3, Choices: 1, Needs: llm.Tools, Stream: true, Objective: "auto", EndUser: "ada",
+			Metadata: map[string]string{"app": "ide"}, Tags: map[string]string{"stage": "test"},
+		},
+		Key:       Key{ID: "key_1", Name: "ci", Tags: map[string]string{"team": "infra", "cost": "7"}},
+		Workspace: Workspace{ID: "ws_1", Name: "Harbour"},
+		Time:      Time{At: time.Date(2026, 11, 6, 23, 30, 0, 0, time.UTC)},
+	}
+}
+
+// parse reads policies that have no problems.
+func parse(t testing.TB, source string) *Set {
+	t.Helper()
+	set, problems := Parse("workspace", []byte(source), world())
+	if len(problems) > 0 {
+		t.Fatalf("problems:\n%s\nin\n%s", Pretty("policies.yaml", []byte(source), problems), source)
+	}
+	return set
+}
+
+// when is a set of one policy with a condition.
+func when(t testing.TB, condition string) *Set {
+	t.Helper()
+	return parse(t, "policies:\n  - name: p\n    pin: gpt-4.1\n    when: |-\n      "+strings.ReplaceAll(condition, "\n", "\n      ")+"\n")
+}

@@ -1,0 +1,216 @@
+package policy
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+)
+
+// Parse reads a document of policies. It returns the set, or everything that is wrong in the order of the document.
+// The name says whose policies they are, such as "instance" or "workspace"; hits carry it.
+func Parse(name string, source []byte, world World) (*Set, []Problem) {
+	if len(source) > MaxBytes {
+		return nil, []Problem{{Line: 1, Column: 1, Width: 1, Code: TooLarge, Message: fmt.Sprintf("the document has %d bytes; at most %d are allowed", len(source), MaxBytes)}}
+	}
+	document, problem := read(source)
+	if problem != nil {
+		return nil, []Problem{*problem}
+	}
+	p := newReader(name, source, world)
+	if document == nil {
+		return p.set(nil)
+	}
+	var list *yaml.Node
+	p.pairs(document.Content[0], "", func(key, value *yaml.Node) {
+		if key.Value == "policies" {
+			list = value
+			return
+		}
+		p.unknown(key, key.Value, "the document", []string{"policies"})
+	})
+	return p.set(list)
+}
+
+// read returns the document, nil for an empty one.
+func read(source []byte) (*yaml.Node, *Problem) {
+	decoder := yaml.NewDecoder(bytes.NewReader(source))
+	document, rest := new(yaml.Node), new(yaml.Node)
+	err := decoder.Decode(document)
+	if errors.Is(err, io.EOF) {
+		return nil, nil //nolint:nilnil // an empty document is a document
+	}
+	if err == nil {
+		switch err := decoder.Decode(rest); {
+		case err == nil:
+			return nil, &Problem{Line: rest.Line, Column: max(1, rest.Column), Width: 3, Code: Malformed, Message: "there is a second document", Hint: "write one list of policies"}
+		case !errors.Is(err, io.EOF):
+			return nil, malformed(err)
+		}
+		if document.Kind != yaml.DocumentNode || len(document.Content) == 0 || isNull(document.Content[0]) {
+			return nil, nil //nolint:nilnil // nothing but comments
+		}
+		return document, nil
+	}
+	return nil, malformed(err)
+}
+
+var errorLine = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?(.*)`)
+
+func malformed(err error) *Problem {
+	m := errorLine.FindStringSubmatch(clean(err.Error()))
+	line, _ := strconv.Atoi(m[1])
+	return &Problem{Line: max(1, line), Column: 1, Width: 1, Code: Malformed, Message: "not YAML: " + m[2]}
+}
+
+func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
+
+// reader reads a list of policies and collects what is wrong with it.
+type reader struct {
+	name     string
+	source   []byte
+	layout   *layout
+	world    World
+	language *language // made when the first condition is met
+	zones    map[string]*time.Location
+	policy   string // that is being read
+	problems []Problem
+}
+
+func newReader(name string, source []byte, world World) *reader {
+	return &reader{name: name, source: source, layout: newLayout(source), world: world, zones: map[string]*time.Location{}}
+}
+
+// set reads the list; a nil one is empty.
+func (p *reader) set(list *yaml.Node) (*Set, []Problem) {
+	var policies []Policy
+	var rules []*rule
+	for i, n := range p.elements(list) {
+		policy, r := p.rule(n, fmt.Sprintf("policies[%d]", i))
+		policies = append(policies, policy)
+		if policy.Active() {
+			rules = append(rules, r)
+		}
+	}
+	if len(p.problems) > 0 {
+		return nil, inOrder(p.problems)
+	}
+	s := newSet(p.name, rules, p.zones)
+	s.source, s.policies, s.version = bytes.Clone(p.source), policies, versionOf(policies)
+	return s, nil
+}
+
+// elements returns the policies that can be read, and reports names that come twice.
+func (p *reader) elements(list *yaml.Node) []*yaml.Node {
+	if list == nil || isNull(list) {
+		return nil
+	}
+	list = resolved(list)
+	if list.Kind != yaml.SequenceNode {
+		p.report(list, WrongType, "policies", "policies must be a list", "begin each policy with a dash: - name: …")
+		return nil
+	}
+	if len(list.Content) > MaxPolicies {
+		p.report(list.Content[MaxPolicies], TooLarge, fmt.Sprintf("policies[%d]", MaxPolicies), fmt.Sprintf("there are %d policies; at most %d are allowed", len(list.Content), MaxPolicies), "")
+		return nil
+	}
+	seen := map[string]int{}
+	for i, n := range list.Content {
+		name := nameNode(resolved(n))
+		if name == nil || name.Value == "" {
+			continue
+		}
+		if line, twice := seen[name.Value]; twice {
+			p.policy = name.Value
+			p.report(name, Repeated, fmt.Sprintf("policies[%d].name", i), fmt.Sprintf("another policy is called %s, on line %d", quote(name.Value), line), "give each a name of its own")
+			continue
+		}
+		seen[name.Value] = name.Line
+	}
+	return list.Content
+}
+
+// nameNode returns the name of a policy as it is written, or nil.
+func nameNode(n *yaml.Node) *yaml.Node {
+	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
+		if value := resolved(n.Content[i+1]); n.Content[i].Value == "name" && value.Kind == yaml.ScalarNode {
+			return value
+		}
+	}
+	return nil
+}
+
+// resolved follows an alias to what it stands for.
+func resolved(n *yaml.Node) *yaml.Node {
+	if n.Kind == yaml.AliasNode {
+		return n.Alias
+	}
+	return n
+}
+
+// pairs calls each for every field of a mapping, once.
+func (p *reader) pairs(n *yaml.Node, path string, each func(key, value *yaml.Node)) {
+	if n.Kind != yaml.MappingNode {
+		what := "the document"
+		if path != "" {
+			what = path[strings.LastIndexByte(path, '.')+1:]
+		}
+		p.report(n, WrongType, path, what+" must have fields, such as "+exampleFor(path), "")
+		return
+	}
+	seen := map[string]int{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], resolved(n.Content[i+1])
+		if key.Kind != yaml.ScalarNode || key.ShortTag() == "!!merge" {
+			p.report(key, WrongType, path, "a field's name must be plain text", "write the fields out; merge keys are not read")
+			continue
+		}
+		if line, twice := seen[key.Value]; twice {
+			p.report(key, Repeated, below(path, key.Value), fmt.Sprintf("the field %s is already on line %d", quote(key.Value), line), "keep one of the two")
+			continue
+		}
+		seen[key.Value] = key.Line
+		each(key, value)
+	}
+}
+
+func exampleFor(path string) string {
+	switch {
+	case path == "":
+		return "policies: [...]"
+	case strings.HasSuffix(path, "]"):
+		return "name: my-policy"
+	}
+	return "models: [...]"
+}
+
+func below(path, field string) string {
+	if path == "" {
+		return field
+	}
+	return path + "." + field
+}
+
+// report notes a problem at a node.
+func (p *reader) report(n *yaml.Node, code Code, path, message, hint string) {
+	width := 1
+	if n.Kind == yaml.ScalarNode && n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0 {
+		width = max(1, len([]rune(n.Value)))
+		if n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 {
+			width += 2
+		}
+	}
+	p.reportAt(position{n.Line, n.Column}, width, code, path, message, hint)
+}
+
+func (p *reader) reportAt(at position, width int, code Code, path, message, hint string) {
+	p.problems = append(p.problems, Problem{
+		Line: at.line, Column: at.column, Width: width, Path: path, Policy: shorten(p.policy), Code: code, Message: message, Hint: hint,
+	})
+}

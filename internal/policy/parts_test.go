@@ -1,0 +1,26 @@
+package policy
+
+import "testing"
+
+func TestPartsOfAJoinedSetAreWhatItWasJoinedFrom(t *testing.T) {
+	t.Parallel()
+	parse := func(source string) *Set {
+		set, problems := Parse("test", []byte(source), World{Open: true})
+		if len(problems) > 0 {
+			t.Fatal(problems)
+		}
+		return set
+	}
+	a, b := parse("policies: [{name: same, objective: cost}]"), parse("policies: [{name: same, objective: speed}]")
+	joined := Join(a, b)
+	parts := joined.Parts()
+	if len(parts) != 2 || parts[0] != a || parts[1] != b || joined.Version() != a.Version()+"+"+b.Version() {
+		t.Errorf("%d parts of version %s", len(parts), joined.Version())
+	}
+	if alone := a.Parts(); len(alone) != 1 || alone[0] != a {
+		t.Errorf("%d parts of one set", len(alone))
+	}
+	if none := (*Set)(nil).Parts(); len(none) != 0 {
+		t.Errorf("%d parts of nothing", len(none))
+	}
+}

@@ -1,0 +1,122 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+)
+
+// Pattern is a name, or the beginning of one followed by a star. A pattern of models that has a slash is also compared
+// with provider/model.
+type Pattern string
+
+// Match reports whether the pattern stands for the name.
+func (p Pattern) Match(name string) bool {
+	if start, ok := strings.CutSuffix(string(p), "*"); ok {
+		return strings.HasPrefix(name, start)
+	}
+	return string(p) == name
+}
+
+// MatchTarget reports whether the pattern stands for the model, or for provider/model.
+func (p Pattern) MatchTarget(provider, model string) bool {
+	if p.Match(model) {
+		return true
+	}
+	rest, ok := strings.CutPrefix(string(p), provider)
+	if !ok {
+		start, star := strings.CutSuffix(string(p), "*")
+		return star && strings.HasPrefix(provider, start)
+	}
+	switch {
+	case rest == "*":
+		return true
+	case strings.HasPrefix(rest, "/"):
+		return Pattern(rest[1:]).Match(model)
+	default:
+		return false
+	}
+}
+
+func patterns(names []string) []Pattern {
+	list := make([]Pattern, len(names))
+	for i, name := range names {
+		list[i] = Pattern(name)
+	}
+	return list
+}
+
+// matcher is a selector ready for use. Its answers are made once: it is asked about every target of every request.
+type matcher struct {
+	models, providers, tags patternList
+}
+
+// patternList is one list of a selector, with what is said of a target that is in it and of one that is not.
+type patternList struct {
+	patterns []Pattern
+	within   []Exclusion // by pattern
+	outside  Exclusion
+}
+
+// seal makes the answers of a policy.
+func (m *matcher) seal(policy string) {
+	for _, one := range []struct {
+		list *patternList
+		what string
+	}{{&m.models, "models "}, {&m.providers, "providers "}, {&m.tags, "what is tagged "}} {
+		one.list.within = make([]Exclusion, len(one.list.patterns))
+		for i, p := range one.list.patterns {
+			one.list.within[i] = Exclusion{policy, "the policy excludes " + one.what + string(p)}
+		}
+		one.list.outside = Exclusion{policy, "the policy allows only " + one.what + join(one.list.patterns)}
+	}
+}
+
+// find returns the place of the first pattern that matches, or -1.
+func (l *patternList) find(match func(Pattern) bool) int { return slices.IndexFunc(l.patterns, match) }
+
+func (m *matcher) places(provider, model string, tags []string) (ofModel, ofProvider, ofTag int) {
+	return m.models.find(func(p Pattern) bool { return p.MatchTarget(provider, model) }),
+		m.providers.find(func(p Pattern) bool { return p.Match(provider) }),
+		m.tags.find(func(p Pattern) bool { return slices.ContainsFunc(tags, p.Match) })
+}
+
+// excluded says what of the target the selector names. One list is enough.
+func (m *matcher) excluded(provider, model string, tags []string) *Exclusion {
+	ofModel, ofProvider, ofTag := m.places(provider, model, tags)
+	switch {
+	case ofModel >= 0:
+		return &m.models.within[ofModel]
+	case ofProvider >= 0:
+		return &m.providers.within[ofProvider]
+	case ofTag >= 0:
+		return &m.tags.within[ofTag]
+	}
+	return nil
+}
+
+// unlisted says which of the selector's lists lacks the target. It has to be in each that is given.
+func (m *matcher) unlisted(provider, model string, tags []string) *Exclusion {
+	ofModel, ofProvider, ofTag := m.places(provider, model, tags)
+	switch {
+	case ofModel < 0 && len(m.models.patterns) > 0:
+		return &m.models.outside
+	case ofProvider < 0 && len(m.providers.patterns) > 0:
+		return &m.providers.outside
+	case ofTag < 0 && len(m.tags.patterns) > 0:
+		return &m.tags.outside
+	}
+	return nil
+}
+
+// join lists patterns for people, within bounds.
+func join(list []Pattern) string {
+	const shown = 5
+	var texts []string
+	for _, p := range list[:min(len(list), shown)] {
+		texts = append(texts, string(p))
+	}
+	if len(list) > shown {
+		texts = append(texts, "…")
+	}
+	return strings.Join(texts, ", ")
+}

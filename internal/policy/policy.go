@@ -1,0 +1,50 @@
+// Package policy owns the rules that restrict, prefer, pin or refuse models. A Set is parsed from YAML once, with every
+// problem at its line and column, and evaluated for each request: a pure function of Facts, so that a stored decision can
+// be computed again. What the effects do to a choice of targets is the business of package route.
+package policy
+
+import (
+	"fairlead/internal/money"
+)
+
+// Policy is one rule as people write it. It has at least one effect; a deny stands alone.
+type Policy struct {
+	Name        string       `json:"name" yaml:"name"`
+	Description string       `json:"description,omitempty" yaml:"description,omitempty"`
+	Enabled     *bool        `json:"enabled,omitempty" yaml:"enabled,omitempty"` // nil means true
+	When        string       `json:"when,omitempty" yaml:"when,omitempty"`       // condition in CEL; empty means always
+	Deny        string       `json:"deny,omitempty" yaml:"deny,omitempty"`       // message to the caller
+	Pin         string       `json:"pin,omitempty" yaml:"pin,omitempty"`         // model or provider/model
+	Allow       *Selector    `json:"allow,omitempty" yaml:"allow,omitempty"`
+	Exclude     *Selector    `json:"exclude,omitempty" yaml:"exclude,omitempty"`
+	Prefer      []string     `json:"prefer,omitempty" yaml:"prefer,omitempty"`       // patterns, best first
+	Objective   string       `json:"objective,omitempty" yaml:"objective,omitempty"` // cost, quality, speed, or 0 to 1
+	MaxCost     money.Amount `json:"max_cost_usd,omitempty" yaml:"max_cost_usd,omitempty"`
+	MaxOutput   int64        `json:"max_output_tokens,omitempty" yaml:"max_output_tokens,omitempty"`
+	Baseline    string       `json:"baseline,omitempty" yaml:"baseline,omitempty"`     // model
+	LogBodies   *bool        `json:"log_bodies,omitempty" yaml:"log_bodies,omitempty"` // false, or nil
+}
+
+// Active reports whether the policy is evaluated at all.
+func (p *Policy) Active() bool { return p.Enabled == nil || *p.Enabled }
+
+// Selector names targets by patterns of models, providers and tags. A pattern is a name, or the beginning of one and a
+// star; a pattern of models may also be provider/model.
+type Selector struct {
+	Models    []string `json:"models,omitempty" yaml:"models,omitempty"`
+	Providers []string `json:"providers,omitempty" yaml:"providers,omitempty"`
+	Tags      []string `json:"tags,omitempty" yaml:"tags,omitempty"`
+}
+
+// Bounds of a document.
+const (
+	MaxBytes    = 64 << 10
+	MaxPolicies = 200
+
+	maxEntries     = 100 // of one list
+	maxEntry       = 200 // characters of a name
+	maxCondition   = 4096
+	maxMessage     = 500
+	maxDescription = 1000
+	maxOutput      = 10_000_000
+)

@@ -1,0 +1,134 @@
+package policy
+
+import (
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// position is a place in a document, both counted from 1, the column in characters.
+type position struct{ line, column int }
+
+// layout finds the characters of a YAML scalar in the document it came from, so that a mistake within a condition is
+// marked where it was written, also when the text is quoted, folded over lines or a block.
+type layout struct {
+	lines [][]rune
+}
+
+func newLayout(source []byte) *layout {
+	l := &layout{}
+	for line := range strings.SplitSeq(string(source), "\n") {
+		l.lines = append(l.lines, []rune(strings.TrimSuffix(line, "\r")))
+	}
+	return l
+}
+
+// places returns where each character of the scalar's value stands, and one more for its end.
+func (l *layout) places(n *yaml.Node) []position {
+	c := cursor{layout: l, line: n.Line - 1, column: n.Column - 1}
+	switch {
+	case n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
+		c.line, c.column = n.Line, 0 // the text begins on the line after the sign
+	case n.Style&yaml.DoubleQuotedStyle != 0:
+		c.skipProperties()
+		c.column++
+		c.escaped = true
+	case n.Style&yaml.SingleQuotedStyle != 0:
+		c.skipProperties()
+		c.column++
+		c.doubled = true
+	default:
+		c.skipProperties()
+	}
+	value := []rune(n.Value)
+	places := make([]position, 0, len(value)+1)
+	for _, r := range value {
+		places = append(places, c.take(r))
+	}
+	return append(places, c.end(places))
+}
+
+// cursor walks through the document along with the value.
+type cursor struct {
+	*layout
+	line, column int  // from 0
+	escaped      bool // \n and \u0041 stand for one character
+	doubled      bool // '' stands for '
+}
+
+// skipProperties passes anchors and tags that stand before the text.
+func (c *cursor) skipProperties() {
+	if c.line >= len(c.lines) {
+		return
+	}
+	line := c.lines[c.line]
+	for c.column < len(line) && (line[c.column] == '&' || line[c.column] == '!') {
+		for c.column < len(line) && line[c.column] != ' ' {
+			c.column++
+		}
+		if c.skipBlanks(); c.line >= len(c.lines) {
+			return
+		}
+		line = c.lines[c.line]
+	}
+}
+
+// take returns the place of the next character of the value, and passes it. White space is where lines are folded and
+// indented, so a blank takes at most one character, and everything else looks for itself beyond the blanks.
+func (c *cursor) take(r rune) position {
+	if r != ' ' && r != '\n' && r != '\t' {
+		c.skipBlanks()
+	}
+	here := position{c.line + 1, c.column + 1}
+	if c.line >= len(c.lines) {
+		return here
+	}
+	line := c.lines[c.line]
+	switch {
+	case c.column >= len(line):
+		if r == ' ' || r == '\n' {
+			c.line, c.column = c.line+1, 0
+		}
+	case c.escaped && line[c.column] == '\\':
+		c.column += escapeLength(line[c.column:])
+	case c.doubled && line[c.column] == '\'':
+		c.column += 2
+	case line[c.column] == r:
+		c.column++
+	}
+	return here
+}
+
+func (c *cursor) skipBlanks() {
+	for c.line < len(c.lines) {
+		line := c.lines[c.line]
+		switch {
+		case c.column >= len(line), c.escaped && line[c.column] == '\\' && c.column == len(line)-1:
+			c.line, c.column = c.line+1, 0
+		case line[c.column] == ' ' || line[c.column] == '\t':
+			c.column++
+		default:
+			return
+		}
+	}
+}
+
+// escapeLength is the length of an escape sequence in double quotation marks.
+func escapeLength(text []rune) int {
+	if len(text) < 2 {
+		return len(text)
+	}
+	digits := map[rune]int{'x': 2, 'u': 4, 'U': 8}[text[1]]
+	return min(len(text), 2+digits)
+}
+
+// end is the place just behind the last character that is not blank.
+func (c *cursor) end(places []position) position {
+	for i := len(places) - 1; i >= 0; i-- {
+		p := places[i]
+		if p.line <= len(c.lines) && p.column <= len(c.lines[p.line-1]) && c.lines[p.line-1][p.column-1] != ' ' {
+			return position{p.line, p.column + 1}
+		}
+	}
+	return position{c.line + 1, c.column + 1}
+}

@@ -1,0 +1,135 @@
+package policy
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Code names a kind of problem, so that people can look it up.
+type Code string
+
+// The kinds of problems of a document of policies.
+const (
+	TooLarge        Code = "E2001" // more bytes or policies than a document may have
+	Malformed       Code = "E2002" // not YAML
+	WrongType       Code = "E2030" // a list where text is wanted, and the like
+	UnknownField    Code = "E2031" // no such field
+	Repeated        Code = "E2032" // the same field or name twice
+	MissingField    Code = "E2033" // required and absent
+	BadValue        Code = "E2034" // too long, out of range, not well-formed
+	UnknownName     Code = "E2035" // a model, provider, tag, zone or value that does not exist
+	NoEffect        Code = "E2036" // a policy that would do nothing
+	BadSyntax       Code = "E2040" // a condition that is not CEL
+	UnknownVariable Code = "E2041" // a condition that reads or calls what is not there
+	WrongCondition  Code = "E2042" // types that do not fit, or a result that is not true or false
+	TooCostly       Code = "E2043" // a condition that could take long
+)
+
+// Problem is one thing that is wrong with a document, and where.
+type Problem struct {
+	Line    int    `json:"line"`   // from 1
+	Column  int    `json:"column"` // in characters, from 1
+	Width   int    `json:"width"`  // characters to mark, at least 1
+	Path    string `json:"path"`   // such as policies[2].when
+	Policy  string `json:"policy,omitempty"`
+	Code    Code   `json:"code"`
+	Message string `json:"message"`        // one line, no full stop
+	Hint    string `json:"hint,omitempty"` // what was probably meant, or what to write
+}
+
+// String is the problem in one line.
+func (p Problem) String() string {
+	text := fmt.Sprintf("line %d:%d: %s", p.Line, p.Column, p.Message)
+	if p.Policy != "" {
+		text = fmt.Sprintf("policy %q ", p.Policy) + text
+	}
+	if p.Hint != "" {
+		text += " (" + p.Hint + ")"
+	}
+	return clean(text)
+}
+
+// longestExcerpt is how much of a line Pretty shows.
+const longestExcerpt = 120
+
+// Pretty writes problems of a document for a person at a terminal: what, where, and the fix.
+func Pretty(file string, source []byte, problems []Problem) string {
+	lines := strings.Split(string(source), "\n")
+	var b strings.Builder
+	for i, p := range problems {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		where := fmt.Sprintf("line %d", p.Line)
+		if p.Policy != "" {
+			where = fmt.Sprintf("policy %q %s", p.Policy, where)
+		}
+		fmt.Fprintf(&b, "error: %s: %s\n", clean(where), clean(p.Message))
+		if p.Line >= 1 && p.Line <= len(lines) {
+			p.excerpt(&b, lines[p.Line-1])
+		}
+		fmt.Fprintf(&b, "  fix: %s, then run  fairlead policies validate %s        [%s]\n", p.fix(), clean(file), p.Code)
+	}
+	return b.String()
+}
+
+func (p Problem) excerpt(b *strings.Builder, line string) {
+	runes := []rune(clean(line))
+	start := 0
+	if len(runes) > longestExcerpt {
+		start = max(0, min(p.Column-longestExcerpt/2, len(runes)-longestExcerpt))
+		runes = runes[start : start+longestExcerpt]
+	}
+	number := fmt.Sprintf("%4d", p.Line)
+	fmt.Fprintf(b, "%s | %s\n", number, strings.TrimRight(string(runes), " "))
+	column := max(1, p.Column-start)
+	width := max(1, min(p.Width, len(runes)-column+1))
+	marks := strings.Repeat(" ", column-1) + strings.Repeat("^", width)
+	fmt.Fprintf(b, "%s | %s\n", strings.Repeat(" ", len(number)), strings.TrimRight(marks+" "+clean(p.Hint), " "))
+}
+
+// fix says what kind of change is needed; the hint has the particulars.
+func (p Problem) fix() string {
+	switch p.Code {
+	case UnknownField:
+		return "correct the field"
+	case UnknownName:
+		return "correct the name"
+	case BadSyntax, UnknownVariable, WrongCondition, TooCostly:
+		return "correct the condition"
+	case NoEffect:
+		return "give the policy an effect"
+	default:
+		return "correct it"
+	}
+}
+
+// inOrder sorts problems as they stand in the document.
+func inOrder(problems []Problem) []Problem {
+	slices.SortStableFunc(problems, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	return problems
+}
+
+// clean makes text from outside fit for one line of a terminal.
+func clean(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || (r >= 0x7f && r < 0xa0) || r == '\u2028' || r == '\u2029' || (r >= '\u202a' && r <= '\u202e') || (r >= '\u2066' && r <= '\u2069') {
+			return ' '
+		}
+		return r
+	}, text)
+}
+
+// quote writes text from outside in quotation marks, within bounds.
+func quote(text string) string { return fmt.Sprintf("%q", shorten(text)) }
+
+func didYouMean(word string) string {
+	if word == "" {
+		return ""
+	}
+	return fmt.Sprintf("did you mean %q?", word)
+}

@@ -1,0 +1,153 @@
+package policy
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"fairlead/internal/predict"
+)
+
+func anyFacts() *rapid.Generator[*Facts] {
+	return rapid.Custom(func(t *rapid.T) *Facts {
+		f := facts()
+		f.Request.Stream = rapid.Bool().Draw(t, "stream")
+		f.Request.Tokens = rapid.Int64Range(0, 200_000).Draw(t, "tokens")
+		f.Request.Task = predict.Task(rapid.SampledFrom(tasks()).Draw(t, "task"))
+		f.Key.Tags = rapid.MapOf(rapid.SampledFrom([]string{"team", "a", "b"}), rapid.SampledFrom([]string{"infra", "", "x"})).Draw(t, "tags")
+		return f
+	})
+}
+
+func setOf(t *rapid.T, list []Policy) *Set {
+	set, problems := Parse("workspace", Format(list), world())
+	if len(problems) > 0 {
+		t.Fatalf("problems: %v", problems)
+	}
+	return set
+}
+
+func TestEvaluateIsAFunctionOfTheFacts(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		list, f := anyPolicies().Draw(t, "policies"), anyFacts().Draw(t, "facts")
+		set := setOf(t, list)
+		first := set.Evaluate(f)
+		set.Evaluate(anyFacts().Draw(t, "others")) // leaves nothing behind
+		if !same(first, set.Evaluate(f)) || !same(first, setOf(t, list).Evaluate(f)) {
+			t.Fatal("the outcome changed")
+		}
+	})
+}
+
+func TestADisabledPolicyChangesNothing(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		list, f := anyPolicies().Draw(t, "policies"), anyFacts().Draw(t, "facts")
+		off := anyPolicy().Draw(t, "disabled")
+		off.Name, off.Enabled = "zz-disabled", new(bool)
+		with := slices.Insert(slices.Clone(list), rapid.IntRange(0, len(list)).Draw(t, "place"), off)
+		if !same(setOf(t, list).Evaluate(f), setOf(t, with).Evaluate(f)) {
+			t.Fatal("the outcome changed")
+		}
+	})
+}
+
+func TestOrderDoesNotMatterToRestrictions(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		list, f := anyPolicies().Draw(t, "policies"), anyFacts().Draw(t, "facts")
+		list = slices.DeleteFunc(list, func(p Policy) bool { return p.Deny != "" })
+		moved := rapid.Permutation(list).Draw(t, "moved")
+		a, b := setOf(t, list).Evaluate(f), setOf(t, moved).Evaluate(f)
+		if diff := cmp.Diff(fate(a), fate(b)); diff != "" {
+			t.Fatalf("other targets are out:\n%s", diff)
+		}
+		if a.MaxCost.Value != b.MaxCost.Value || a.MaxOutput.Value != b.MaxOutput.Value || a.LogBodies.IsSet() != b.LogBodies.IsSet() {
+			t.Fatal("other limits")
+		}
+	})
+}
+
+// A workspace can take targets away from what the instance leaves, never add to it or change what the instance set.
+func TestAWorkspaceCannotUndoTheInstance(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		house, own, f := anyPolicies().Draw(t, "instance"), anyPolicies().Draw(t, "workspace"), anyFacts().Draw(t, "facts")
+		alone := setOf(t, house).Evaluate(f)
+		joined := Join(setOf(t, house), setOf(t, own)).Evaluate(f)
+		for target, out := range fate(alone) {
+			if out && !fate(joined)[target] {
+				t.Fatalf("%s is back", target)
+			}
+		}
+		switch {
+		case alone.Denies() && !cmp.Equal(alone.Deny, joined.Deny):
+			t.Fatal("another denial")
+		case alone.Pin.IsSet() && alone.Pin != joined.Pin, alone.Objective.IsSet() && alone.Objective != joined.Objective, alone.Baseline.IsSet() && alone.Baseline != joined.Baseline:
+			t.Fatal("a setting changed")
+		case alone.MaxCost.IsSet() && joined.MaxCost.Value > alone.MaxCost.Value, alone.MaxOutput.IsSet() && joined.MaxOutput.Value > alone.MaxOutput.Value:
+			t.Fatal("a limit rose")
+		case alone.LogBodies.IsSet() != joined.LogBodies.IsSet() && alone.LogBodies.IsSet():
+			t.Fatal("bodies are back")
+		}
+	})
+}
+
+// Taking a condition apart at && changes nothing but that the failing part can be named.
+func TestConjunctsAreTheWholeCondition(t *testing.T) {
+	t.Parallel()
+	parts := rapid.SliceOfN(rapid.SampledFrom([]string{
+		"request.stream", "!request.stream", "request.tokens > 1000", `key.tags["team"] == "infra"`, "(request.tools || 1 / request.images > 0)",
+		"1 / request.images > 0", `request.task in ["code", "chat"]`, "(request.stream && request.tools)", "true",
+	}), 1, 6)
+	rapid.Check(t, func(t *rapid.T) {
+		all, f := parts.Draw(t, "parts"), anyFacts().Draw(t, "facts")
+		policies := []Policy{{Name: "all", When: all[0], Pin: "gpt-4.1"}, {Name: "whole", When: "(" + all[0], Pin: "gpt-4.1"}}
+		for _, part := range all[1:] {
+			policies[0].When += " && " + part
+			policies[1].When += " && " + part
+		}
+		policies[1].When += ") ? true : false" // one conjunct, that CEL computes as a whole
+		o := setOf(t, policies).Evaluate(f)
+		if o.Hits[0].Matched != o.Hits[1].Matched {
+			t.Fatalf("%s: %t, as a whole %t", policies[0].When, o.Hits[0].Matched, o.Hits[1].Matched)
+		}
+	})
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add("policies:\n  - name: a\n    when: request.task == \"code\"\n    pin: gpt-4.1\n")
+	f.Add("policies: [{name: a, allow: &x {models: [gpt-*]}}, {name: b, exclude: *x, when: 'time.hour(\"UTC\") > 1'}]")
+	f.Add("policies:\n  - &a [*a]\n")
+	f.Add("policies:\n - name: a\n   when: |2\n      has(key.tags.x) &&\n\n      '\n   deny: >\n     x\n")
+	f.Add(one("pin: gpt-4.1\nwhen: \"\\u00e4\\\n  == \\\"\"", "a"))
+	f.Add(benchmarkSource(3))
+	f.Fuzz(func(t *testing.T, source string) {
+		set, problems := Parse("workspace", []byte(source), world())
+		if (set == nil) != (len(problems) > 0) {
+			t.Fatalf("set %v with %d problems", set, len(problems))
+		}
+		for _, p := range problems {
+			if p.Line < 1 || p.Column < 1 || p.Width < 1 || p.Message == "" || p.Code == "" {
+				t.Errorf("incomplete problem %+v", p)
+			}
+		}
+		Pretty("f", []byte(source), problems)
+		if set == nil {
+			return
+		}
+		o := set.Evaluate(facts())
+		for _, hit := range o.Hits {
+			if hit.Reason(facts()) == "" && hit.Effect() == "" {
+				t.Errorf("%s says nothing", hit.Name)
+			}
+		}
+		again, problems := Parse("workspace", Format(set.Policies()), world())
+		if len(problems) > 0 || again.Version() != set.Version() {
+			t.Errorf("written anew it is another set: %v\n%s", problems, Format(set.Policies()))
+		}
+	})
+}

@@ -1,0 +1,68 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// selector reads the lists of allow or exclude.
+func (p *reader) selector(n *yaml.Node, path string, m *matcher) *Selector {
+	s := &Selector{}
+	before := len(p.problems)
+	p.pairs(n, path, func(key, value *yaml.Node) {
+		at := below(path, key.Value)
+		switch key.Value {
+		case "models":
+			s.Models, m.models.patterns = p.models(value, at)
+		case "providers":
+			s.Providers = p.list(value, at, func(one *yaml.Node, where, name string) string {
+				return p.known(one, where, "provider", name, p.world.Providers)
+			})
+			m.providers.patterns = patterns(s.Providers)
+		case "tags":
+			s.Tags = p.list(value, at, func(one *yaml.Node, where, name string) string {
+				return p.known(one, where, "tag", name, p.world.Tags)
+			})
+			m.tags.patterns = patterns(s.Tags)
+		default:
+			p.unknown(key, at, "a selector", []string{"models", "providers", "tags"})
+		}
+	})
+	if len(p.problems) == before && len(s.Models)+len(s.Providers)+len(s.Tags) == 0 {
+		p.report(n, MissingField, path, "nothing is named here", "list models, providers or tags")
+	}
+	return s
+}
+
+// models reads a list of patterns of models and targets: as they are written, and canonical.
+func (p *reader) models(n *yaml.Node, path string) ([]string, []Pattern) {
+	var canonical []Pattern
+	names := p.list(n, path, func(one *yaml.Node, where, name string) string {
+		model, ok := p.world.models(name)
+		if !ok || isAuto(name) {
+			p.noSuchModel(one, where, name)
+		}
+		canonical = append(canonical, Pattern(model))
+		return name
+	})
+	return names, canonical
+}
+
+// known reports a name that does not exist.
+func (p *reader) known(n *yaml.Node, path, what, name string, names []string) string {
+	if p.world.named(name, names) {
+		return name
+	}
+	verb := "is called "
+	if strings.HasSuffix(name, "*") {
+		verb = "begins like "
+	}
+	hint := nearest(name, names)
+	if hint == "" && len(names) > 0 && len(names) <= 10 {
+		hint = "there are " + strings.Join(names, ", ")
+	}
+	p.report(n, UnknownName, path, fmt.Sprintf("no %s %s%s", what, verb, quote(name)), hint)
+	return name
+}
