@@ -24,11 +24,20 @@ type Model struct {
 
 	Quality       float64 // prior chance of a good answer, 0 to 1; 0 when unknown
 	QualitySource string
-	Dimensions    []int64 // embeddings: the vector sizes on offer, the default first
+	Benchmarks    []Benchmark // published scores, by name of the benchmark
+	Dimensions    []int64     // embeddings: the vector sizes on offer, the default first
 	Aliases       []string
 	Released      string // date as far as known
 	Deprecated    bool
 	OpenWeights   bool
+}
+
+// Benchmark is what a model reached on a published benchmark.
+type Benchmark struct {
+	Name   string
+	Value  float64 // a share, 0 to 1
+	Source string  // who published it
+	AsOf   string
 }
 
 // Offer is a model at a provider.

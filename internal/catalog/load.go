@@ -17,7 +17,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-//go:embed data/models.csv data/offers.csv data/periods.csv data/aliases.csv
+//go:embed data/models.csv data/offers.csv data/periods.csv data/aliases.csv data/benchmarks.csv
 var embedded embed.FS
 
 // errColumn says that a table has not the columns it should have.
@@ -28,6 +28,7 @@ const (
 	offerColumns  = "model,provider,upstream,needs,context,lacks,input,output,cache_read,cache_write,cache_write_1h,audio_input,audio_output,per_request,tiers,services,hours,source,as_of"
 	periodColumns = "model,provider,name,from,until,input,output,cache_read,cache_write,tiers,source,as_of"
 	aliasColumns  = "alias,model"
+	scoreColumns  = "model,benchmark,value,source,as_of"
 )
 
 // Default reads the tables inside the binary.
@@ -76,6 +77,9 @@ func read(files fs.FS) (*Catalog, error) {
 		}
 	})
 	if err != nil {
+		return nil, err
+	}
+	if err := readBenchmarks(files, sum, models); err != nil {
 		return nil, err
 	}
 	return index(models, offers, hex.EncodeToString(sum.Sum(nil))[:versionLength]), nil

@@ -90,6 +90,7 @@ func (c *Catalog) described(known *Model, o Override) *Model {
 	}
 	if o.Quality != nil {
 		m.Quality, m.QualitySource = *o.Quality, OverrideSource
+		m.Benchmarks = nil // whoever sets the quality knows better than the boards
 	}
 	if len(o.Dimensions) > 0 {
 		m.Dimensions = o.Dimensions

@@ -1,0 +1,64 @@
+package catalog
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/llm"
+)
+
+func TestBenchmarksArePlausible(t *testing.T) {
+	t.Parallel()
+	with, chat := 0, 0
+	for _, m := range defaults(t).Models() {
+		if m.Op != llm.Chat {
+			if len(m.Benchmarks) > 0 {
+				t.Errorf("%s is no chat model and has scores of one", m.Name)
+			}
+			continue
+		}
+		chat++
+		if len(m.Benchmarks) > 0 {
+			with++
+		}
+		for _, b := range m.Benchmarks {
+			if b.Name != strings.ToLower(b.Name) || strings.ContainsAny(b.Name, " -()") {
+				t.Errorf("%s: %q is not spelt as the others", m.Name, b.Name)
+			}
+			if len(b.AsOf) < len("2026-01") || b.Source == "arena" {
+				t.Errorf("%s: %s is from %q, %q", m.Name, b.Name, b.Source, b.AsOf)
+			}
+		}
+	}
+	if with*100 < chat*95 {
+		t.Errorf("%d of %d chat models have scores", with, chat)
+	}
+}
+
+func TestANewModelHasTheScoresOfItsPredecessor(t *testing.T) {
+	t.Parallel()
+	c := defaults(t)
+	young, _ := c.Model("gpt-6-sol")
+	old, _ := c.Model("gpt-5.6-sol")
+	if len(old.Benchmarks) == 0 {
+		t.Fatal("the predecessor has no scores")
+	}
+	if diff := cmp.Diff(old.Benchmarks, young.Benchmarks); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAQualitySetByHandGoesBeforeTheBoards(t *testing.T) {
+	t.Parallel()
+	quality := 0.3
+	c := defaults(t).With(Overrides{{Model: "gpt-5", Quality: &quality}})
+	m, _ := c.Model("gpt-5")
+	if m.Quality != quality || len(m.Benchmarks) > 0 {
+		t.Errorf("quality %v beside %d scores", m.Quality, len(m.Benchmarks))
+	}
+	if before, _ := defaults(t).Model("gpt-5"); len(before.Benchmarks) == 0 {
+		t.Error("the catalog itself has lost the scores")
+	}
+}

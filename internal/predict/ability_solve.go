@@ -1,0 +1,136 @@
+package predict
+
+import "math"
+
+// square is a symmetric matrix, row by row; only the lower half counts.
+type square struct {
+	n int
+	v []float64
+}
+
+func newSquare(n int) square { return square{n, make([]float64, n*n)} }
+
+func (m square) at(i, j int) float64 { return m.v[i*m.n+j] }
+
+// addOuter adds w times x with itself, of the lower half.
+func (m square) addOuter(x []float64, w float64) {
+	for i, xi := range x {
+		row, xs := m.v[i*m.n:i*m.n+i+1], x[:i+1]
+		s := w * xi
+		for j := range row {
+			row[j] += s * xs[j]
+		}
+	}
+}
+
+// factor is the Cholesky factor of a positive definite matrix. A matrix that is not quite positive definite, as estimated
+// covariances often are, is helped by its diagonal.
+func (m square) factor() triangle {
+	help := 0.0
+	for range 80 {
+		if l, ok := m.tryFactor(help); ok {
+			return l
+		}
+		help = max(2*help, 1e-9)
+	}
+	return triangle{newSquare(m.n).unit()} // not numbers: nothing can be learned from them
+}
+
+// unit puts ones on the diagonal.
+func (m square) unit() square {
+	for i := range m.n {
+		m.v[i*m.n+i] = 1
+	}
+	return m
+}
+
+func (m square) tryFactor(help float64) (triangle, bool) {
+	l := newSquare(m.n)
+	for i := range m.n {
+		for j := range i + 1 {
+			sum := m.at(i, j)
+			if i == j {
+				sum += help
+			}
+			for k := range j {
+				sum -= l.at(i, k) * l.at(j, k)
+			}
+			if i != j {
+				l.v[i*m.n+j] = sum / l.at(j, j)
+				continue
+			}
+			if !(sum > 1e-12) {
+				return triangle{}, false
+			}
+			l.v[i*m.n+i] = math.Sqrt(sum)
+		}
+	}
+	return triangle{l}, true
+}
+
+// triangle is the Cholesky factor of a matrix: a lower one, whose product with itself is the matrix.
+type triangle struct{ square }
+
+// solve finds x with M·x = b, where l is the factor of M.
+func (l triangle) solve(b []float64) []float64 {
+	x := l.half(b)
+	for i := l.n - 1; i >= 0; i-- {
+		for k := i + 1; k < l.n; k++ {
+			x[i] -= l.at(k, i) * x[k]
+		}
+		x[i] /= l.at(i, i)
+	}
+	return x
+}
+
+// half solves with the lower factor alone. The squared length of the result is b·M⁻¹·b.
+func (l triangle) half(b []float64) []float64 {
+	x := make([]float64, l.n)
+	for i := range l.n {
+		sum := b[i]
+		for k := range i {
+			sum -= l.at(i, k) * x[k]
+		}
+		x[i] = sum / l.at(i, i)
+	}
+	return x
+}
+
+// inverse of the matrix whose factor l is, whole.
+func (l triangle) inverse() square {
+	inv := newSquare(l.n)
+	unit := make([]float64, l.n)
+	for i := range l.n {
+		clear(unit)
+		unit[i] = 1
+		copy(inv.v[i*l.n:], l.solve(unit))
+	}
+	return inv
+}
+
+// times is M·x for a matrix both of whose halves are filled.
+func (m square) times(x []float64) []float64 {
+	y := make([]float64, m.n)
+	for i := range m.n {
+		for j, xj := range x {
+			y[i] += m.at(i, j) * xj
+		}
+	}
+	return y
+}
+
+func dot(a, b []float64) float64 {
+	sum := 0.0
+	for i := range a {
+		sum += a[i] * b[i]
+	}
+	return sum
+}
+
+func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
+
+// logit is kept within what benchmarks can tell.
+func logit(p float64) float64 {
+	p = min(max(p, 0.005), 0.995)
+	return math.Log(p / (1 - p))
+}

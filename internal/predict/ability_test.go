@@ -1,0 +1,288 @@
+package predict
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// small is a predictor of six skills, made by hand: each family of benchmarks asks for one skill more than for the others.
+func small() *Predictor {
+	const skills = 6
+	p := &Predictor{anchors: map[string][]Anchor{}, abilities: map[string]Ability{
+		"gpt-4o-2024-05-13": {Vector: make([]float64, skills+1), Spread: 0.1, Source: FromTraining},
+	}}
+	p.prior.Mean = []float64{0.5, 0, 0, 0, 0, 0, 0}
+	for i := range skills + 1 {
+		row := make([]float64, skills+1)
+		row[i] = 0.6
+		if i == 0 {
+			row[i] = 1.2
+		}
+		p.prior.Covariance = append(p.prior.Covariance, row)
+	}
+	for i, names := range [][]string{
+		{"routellm_mmlu", "mmlu_pro", "choice", "arc_challenge", "trivia_qa"},
+		{"gsm8k", "zeroeval_math_l5"},
+		{"zebra", "winogrande"},
+		{"bfcl"},
+		{"mbpp", "code"},
+		{"translation", "chat"},
+	} {
+		for n, name := range names {
+			for side := -1.0; side <= 1; side += 2 {
+				z := make([]float64, skills)
+				z[i] = 1
+				z[(i+n+1)%skills] += 0.5 * side
+				p.anchors[name] = append(p.anchors[name], Anchor{Skills: z, Weight: 0.5})
+			}
+		}
+	}
+	return p
+}
+
+func on(p *Predictor, family string, a Ability) float64 {
+	return meanChance(p.gauges.of(p).family(family), a.Vector)
+}
+
+func TestATrainedModelIsKnownByAllItsNames(t *testing.T) {
+	t.Parallel()
+	p := small()
+	for _, name := range []string{"gpt-4o-2024-05-13", "gpt-4o", "openai/gpt-4o", " GPT-4o ", "azure/openai/gpt-4o-2024-05-13"} {
+		if a := p.Ability(name, []Score{{"mmlu", 0.1}}, 0.1); a.Source != FromTraining {
+			t.Errorf("%q is from %s", name, a.Source)
+		}
+	}
+	for _, name := range []string{"", "gpt-4o-mini", "gpt-4.1"} {
+		if a := p.Ability(name, []Score{{"mmlu", 0.1}}, 0.1); a.Source != FromBenchmarks {
+			t.Errorf("%q is from %s", name, a.Source)
+		}
+	}
+}
+
+// What a model's own answers say is moved by its scores, but less than where nothing is known but these.
+func TestScoresOfATrainedModelAreHeardQuietly(t *testing.T) {
+	t.Parallel()
+	p := small()
+	trained, scores := p.abilities["gpt-4o-2024-05-13"], []Score{{"mbpp", 0.9}}
+	if diff := cmp.Diff(trained, p.Ability("gpt-4o", nil, 0.2)); diff != "" {
+		t.Errorf("without scores: %s", diff)
+	}
+	before, moved, fitted := on(p, "code", trained), on(p, "code", p.Ability("gpt-4o", scores, 0)), on(p, "code", p.Ability("", scores, 0))
+	if !(before < moved && moved < fitted) {
+		t.Errorf("trained %.3f, with a score %.3f, by the score alone %.3f", before, moved, fitted)
+	}
+	if a := p.Ability("gpt-4o", scores, 0); a.Spread > trained.Spread {
+		t.Errorf("a score makes it less sure: %.3f", a.Spread)
+	}
+}
+
+func TestCanonicalNames(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"meta-llama/Meta-Llama-3.1-8B-Instruct": "llama-3.1-8b-instruct",
+		"meta-llama-3_1-70b-instruct":           "llama-3.1-70b-instruct",
+		"meta-llama_Meta-Llama-3-8B-Instruct":   "llama-3-8b-instruct",
+		"meta-llama-3-8b":                       "meta-llama-3-8b", // the base model is another
+		"gemini-1.5-pro-002":                    "gemini-1.5-pro",
+		"open-mixtral-8x7b":                     "mixtral-8x7b-instruct-v0.1",
+		"anthropic/claude-3-haiku":              "claude-3-haiku-20240307",
+		"something-new":                         "something-new",
+	} {
+		if got := Canonical(name); got != want {
+			t.Errorf("%q is %q, want %q", name, got, want)
+		}
+		if again := Canonical(want); again != want {
+			t.Errorf("%q does not stay as it is: %q", want, again)
+		}
+	}
+}
+
+func TestAScoreOnAKnownBenchmarkIsReached(t *testing.T) {
+	t.Parallel()
+	p := small()
+	for _, c := range []struct {
+		name, family string
+		value        float64
+	}{
+		{"routellm_mmlu", "mmlu", 0.8},
+		{"MMLU-Pro", "mmlu_pro", 0.4},
+		{"zeroeval_gsm8k", "gsm8k", 0.9},
+		{"math", "math", 0.3},
+		{"zebra-grid", "logic", 0.2},
+		{"BFCL", "tools", 0.85},
+		{"routerbench_mbpp", "code", 0.6},
+		{"humaneval", "code", 0.7},
+		{"arc", "common", 0.75},
+		{"winogrande", "fill_in", 0.65},
+	} {
+		a := p.Ability("", []Score{{c.name, c.value}}, 0)
+		if got := on(p, c.family, a); math.Abs(got-c.value) > 0.05 {
+			t.Errorf("%s at %.2f: the fit has %.3f", c.name, c.value, got)
+		}
+		percent := p.Ability("", []Score{{c.name, 100 * c.value}}, 0)
+		if diff := cmp.Diff(a, percent); diff != "" {
+			t.Errorf("%s: a percentage differs from a share: %s", c.name, diff)
+		}
+	}
+}
+
+func TestSkillsComeFromTheirOwnBenchmarks(t *testing.T) {
+	t.Parallel()
+	p := small()
+	coder := p.Ability("", []Score{{"mbpp", 0.9}, {"mmlu", 0.5}, {"gsm8k", 0.5}}, 0)
+	scholar := p.Ability("", []Score{{"mbpp", 0.3}, {"mmlu", 0.9}, {"gsm8k", 0.5}}, 0)
+	if on(p, "code", coder) < on(p, "code", scholar)+0.3 || on(p, "mmlu", scholar) < on(p, "mmlu", coder)+0.2 {
+		t.Errorf("code %.2f and %.2f, knowledge %.2f and %.2f", on(p, "code", coder), on(p, "code", scholar), on(p, "mmlu", coder), on(p, "mmlu", scholar))
+	}
+}
+
+func TestEveryBoardRaisesWhatItIsAbout(t *testing.T) {
+	t.Parallel()
+	p := small()
+	for _, name := range sortedKeys(boards) {
+		b := boards[name]
+		for _, family := range b.families {
+			if families[family].benchmarks == nil {
+				t.Errorf("%s is like %q, which is no family", name, family)
+			}
+		}
+		low, high := p.Ability("", []Score{{name, 0.2}}, 0), p.Ability("", []Score{{name, 0.8}}, 0)
+		for _, family := range b.families {
+			if on(p, family, low) >= on(p, family, high) {
+				t.Errorf("%s: a better score lowers %s", name, family)
+			}
+		}
+		if high.Spread >= p.Ability("", nil, 0).Spread {
+			t.Errorf("%s tells nothing", name)
+		}
+	}
+	for from, to := range otherNames {
+		if _, ok := boards[to]; !ok || folded(from) != from {
+			t.Errorf("%s leads to %s, which is no board", from, to)
+		}
+	}
+	for from, to := range directNames {
+		if _, ok := families[to]; !ok || folded(from) != from {
+			t.Errorf("%s leads to %s, which is no family", from, to)
+		}
+	}
+}
+
+func TestAnUnknownBenchmarkWeighsLittle(t *testing.T) {
+	t.Parallel()
+	p := small()
+	nothing, unknown, known := p.Ability("", nil, 0), p.Ability("", []Score{{"house quiz", 0.95}}, 0), p.Ability("", []Score{{"mmlu", 0.95}}, 0)
+	before, little, much := on(p, "mmlu", nothing), on(p, "mmlu", unknown), on(p, "mmlu", known)
+	if !(before < little && little-before < (much-before)/2) {
+		t.Errorf("%.3f, with an unknown one %.3f, with a known one %.3f", before, little, much)
+	}
+}
+
+func TestScoresThatMeanNothingAreLeftOut(t *testing.T) {
+	t.Parallel()
+	p := small()
+	want := p.Ability("", []Score{{"mmlu", 0.7}}, 0)
+	got := p.Ability("", []Score{{"gsm8k", math.NaN()}, {"mmlu", 0.7}, {"gsm8k", -1}, {"gsm8k", 200}}, 0)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestOneAbsurdScoreDoesNotBendTheRest(t *testing.T) {
+	t.Parallel()
+	p := small()
+	scores := []Score{{"mmlu", 0.85}, {"mmlu_pro", 0.8}, {"arc", 0.9}, {"gpqa_diamond", 0.7}, {"hle", 0.1}}
+	fine, bent := p.Ability("", scores, 0), p.Ability("", append(slices.Clone(scores), Score{"mmlu_pro", 0.01}), 0)
+	if d := on(p, "mmlu", fine) - on(p, "mmlu", bent); d < 0 || d > 0.2 {
+		t.Errorf("one absurd score moves the fit by %.3f", d)
+	}
+}
+
+func TestQualityIsTheMeanChance(t *testing.T) {
+	t.Parallel()
+	p := small()
+	for _, quality := range []float64{0.1, 0.4, 0.7, 0.95} {
+		a := p.Ability("", nil, quality)
+		if got := meanChance(p.gauges.of(p).general, a.Vector); math.Abs(got-quality) > 1e-6 || a.Source != FromQuality {
+			t.Errorf("quality %.2f: mean chance %.6f from %s", quality, got, a.Source)
+		}
+	}
+	for _, none := range []float64{0, -1, 1.5, math.NaN()} {
+		if a := p.Ability("", nil, none); a.Source != FromPrior {
+			t.Errorf("quality %v is from %s", none, a.Source)
+		}
+	}
+	if a := p.Ability("", []Score{{"mmlu", 0.6}}, 0.9); a.Source != FromBenchmarks {
+		t.Errorf("scores beside a quality: from %s", a.Source)
+	}
+}
+
+func TestMoreScoresMakeSurer(t *testing.T) {
+	t.Parallel()
+	p := small()
+	last := math.Inf(1)
+	var scores []Score
+	for _, name := range []string{"mmlu", "gsm8k", "mbpp", "zebra", "arc"} {
+		a := p.Ability("", scores, 0)
+		if a.Spread >= last {
+			t.Errorf("%d scores: spread %.3f, was %.3f", len(scores), a.Spread, last)
+		}
+		last = a.Spread
+		scores = append(scores, Score{name, 0.6})
+	}
+}
+
+func TestAFlatPriorStillFits(t *testing.T) {
+	t.Parallel()
+	p := small()
+	for i := range p.prior.Covariance {
+		for j := range p.prior.Covariance[i] {
+			p.prior.Covariance[i][j] = 1 // of rank one
+		}
+	}
+	a := p.Ability("", []Score{{"mmlu", 0.8}, {"mbpp", 0.4}}, 0)
+	for _, v := range a.Vector {
+		if math.IsNaN(v) || math.Abs(v) > 100 {
+			t.Fatalf("vector %v", a.Vector)
+		}
+	}
+}
+
+func TestEveryFamilyHasAnchors(t *testing.T) {
+	t.Parallel()
+	p := small()
+	for name := range families {
+		sum := 0.0
+		for _, a := range p.gauges.of(p).family(name) {
+			sum += a.Weight
+		}
+		if math.Abs(sum-1) > 1e-9 {
+			t.Errorf("the anchors of %s weigh %v", name, sum)
+		}
+	}
+}
+
+func FuzzAbility(f *testing.F) {
+	f.Add("mmlu", 0.7, "HLE (no tools)", 12.0, 0.5)
+	p := small()
+	f.Fuzz(func(t *testing.T, first string, a float64, second string, b, quality float64) {
+		got := p.Ability("", []Score{{first, a}, {second, b}}, quality)
+		for _, v := range append(got.Vector, got.Spread) {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				t.Errorf("%+v", got)
+			}
+		}
+	})
+}
+
+func BenchmarkAbility(b *testing.B) {
+	p := small()
+	scores := []Score{{"aa_index", 0.3}, {"gpqa_diamond", 0.7}, {"hle", 0.1}, {"scicode", 0.3}, {"ifbench", 0.4}, {"tau2", 0.5}, {"lcr", 0.5}, {"math_card", 0.8}}
+	b.ReportAllocs()
+	for b.Loop() {
+		p.Ability("", scores, 0)
+	}
+}

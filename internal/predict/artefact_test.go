@@ -1,0 +1,152 @@
+package predict
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestEmbeddedArtefactIsWhole(t *testing.T) {
+	t.Parallel()
+	p := embeddedPredictor(t)
+	n := p.Dimensions() + 1
+	if len(embedded) > 4<<20 {
+		t.Errorf("the artefact has %d bytes, more than 4 MiB", len(embedded))
+	}
+	if got := len(p.Models()); got < 100 {
+		t.Errorf("%d trained models", got)
+	}
+	for _, model := range p.Models() {
+		if a, ok := p.Known(model); !ok || len(a.Vector) != n || a.Spread <= 0 || a.Source != FromTraining {
+			t.Errorf("ability of %s = %+v", model, a)
+		}
+	}
+	prior := p.Prior()
+	if len(prior.Mean) != n || len(prior.Covariance) != n {
+		t.Fatalf("prior of %d by %d", len(prior.Mean), len(prior.Covariance))
+	}
+	for i, row := range prior.Covariance {
+		if len(row) != n || row[i] <= 0 {
+			t.Errorf("row %d of the covariance has %d numbers and variance %v", i, len(row), row[i])
+		}
+		for j := range i {
+			if math.Abs(row[j]-prior.Covariance[j][i]) > 1e-6 {
+				t.Errorf("covariance %d,%d is not symmetric", i, j)
+			}
+		}
+	}
+}
+
+func TestAnchorsOfEveryBenchmark(t *testing.T) {
+	t.Parallel()
+	p := embeddedPredictor(t)
+	for _, want := range []string{"mmlu", "mmlu_pro", "gsm8k", "math_l5", "zebra_grid", "mmlu_redux", "bfcl", "gpqa", "mbpp", "human_eval", "arc_challenge", "trivia_qa"} {
+		if !slices.Contains(p.Benchmarks(), want) {
+			t.Errorf("no anchors of %s", want)
+		}
+	}
+	for _, name := range p.Benchmarks() {
+		sum := 0.0
+		for _, a := range p.Anchors(name) {
+			sum += a.Weight
+			if len(a.Skills) != p.Dimensions() {
+				t.Errorf("an anchor of %s has %d skills", name, len(a.Skills))
+			}
+		}
+		if math.Abs(sum-1) > 1e-4 {
+			t.Errorf("the weights of %s sum to %v", name, sum)
+		}
+	}
+}
+
+// What a better model is, the abilities must tell.
+func TestStrongModelsAreAboveWeakOnes(t *testing.T) {
+	t.Parallel()
+	p := embeddedPredictor(t)
+	for _, c := range []struct{ benchmark, strong, weak string }{
+		{"mmlu", "gpt-4-1106-preview", "mixtral-8x7b-instruct-v0.1"},
+		{"mmlu_pro", "gpt-4o-2024-05-13", "mixtral-8x7b-instruct-v0.1"},
+		{"math_l5", "gpt-4o-2024-05-13", "llama-3.1-8b-instruct"},
+		{"bfcl", "gpt-4-0125-preview", "claude-3-haiku-20240307"},
+	} {
+		strong, _ := p.Known(c.strong)
+		weak, _ := p.Known(c.weak)
+		better, worse := meanChance(p.Anchors(c.benchmark), strong.Vector), meanChance(p.Anchors(c.benchmark), weak.Vector)
+		if better < worse+0.05 {
+			t.Errorf("%s: %s %.3f, %s %.3f", c.benchmark, c.strong, better, c.weak, worse)
+		}
+	}
+}
+
+func TestParseRefusesWhatItCannotUse(t *testing.T) {
+	t.Parallel()
+	size := int(binary.LittleEndian.Uint32(embedded[len(magic):]))
+	body := len(magic) + 4 + size
+	swap := func(old, with string) []byte { return bytes.Replace(embedded, []byte(old), []byte(with), 1) }
+	for _, c := range []struct {
+		name string
+		data []byte
+		says string
+	}{
+		{"nothing", nil, "does not begin with"},
+		{"another file", []byte("%PDF-1.7 and so on"), "does not begin with"},
+		{"half a header", embedded[:body-10], "ends within the header"},
+		{"a broken header", swap(`{"name"`, `["name"`), "header"},
+		{"other features", swap(fmt.Sprintf(`"dense":%d`, denseCount), fmt.Sprintf(`"dense":%d`, denseCount-1)), "train again"},
+		{"a short body", embedded[:len(embedded)-1], "section anchors"},
+		{"more buckets than bytes", swap(`"buckets":8`, `"buckets":9`), "section table"},
+		{"a family of nowhere", swap(`"heads":[0`, `"heads":[9`), "belongs to family 9"},
+	} {
+		_, err := Parse(c.data)
+		if !errors.Is(err, errArtefact) || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: error %v, want one that says %q", c.name, err, c.says)
+		}
+	}
+}
+
+func TestParseRefusesNumbersThatAreNone(t *testing.T) {
+	t.Parallel()
+	data := bytes.Clone(embedded)
+	binary.LittleEndian.PutUint32(data[len(data)-4:], math.Float32bits(float32(math.NaN())))
+	if _, err := Parse(data); !errors.Is(err, errArtefact) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestVersionFollowsContent(t *testing.T) {
+	t.Parallel()
+	again, err := Parse(bytes.Clone(embedded))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(embeddedPredictor(t).Version(), again.Version()); diff != "" {
+		t.Errorf("same content, other version: %s", diff)
+	}
+	data := bytes.Clone(embedded)
+	data[len(data)-1] ^= 1
+	other, err := Parse(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if other.Version() == again.Version() {
+		t.Errorf("other content, same version %s", other.Version())
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	size := int(binary.LittleEndian.Uint32(embedded[len(magic):]))
+	f.Add(embedded[:len(magic)+4+size]) // the body would only slow it down
+	f.Add([]byte(magic + "\x02\x00\x00\x00{}"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if p, err := Parse(data); err == nil {
+			p.Sketch(Prompt{Text: "What is 2 + 2?"})
+		}
+	})
+}

@@ -1,0 +1,30 @@
+package predict
+
+import "testing"
+
+func TestSmallTalkIsEasy(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]float64{
+		"hi": smallTalk, "Hello there!": smallTalk, "Thanks, that helped a lot": smallTalk, "Hallo, wie geht's?": smallTalk, "你好": smallTalk,
+		"Hello, what is 12 times 7": 0, "Hi, write me a compiler for a language of my own": 0, "What is the capital of Peru?": 0, "": 0,
+		"hello world in C: main() {": 0, "Is this high?": 0,
+	} {
+		if got := easeOf(Chat, text); got != want {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+	if easeOf(Code, "hi") != 0 {
+		t.Error("another task is no small talk")
+	}
+}
+
+func TestEaseLiftsEveryModel(t *testing.T) {
+	t.Parallel()
+	weak, strong := Ability{Vector: []float64{-0.5}}, Ability{Vector: []float64{2.5}}
+	plain, easy := Sketch{}, Sketch{Ease: smallTalk}
+	gap := Chance(&plain, &strong).Chance - Chance(&plain, &weak).Chance
+	less := Chance(&easy, &strong).Chance - Chance(&easy, &weak).Chance
+	if less >= gap/2 || Chance(&easy, &weak).Chance < 0.9 {
+		t.Errorf("the gap goes from %v to %v, the weak one has %v", gap, less, Chance(&easy, &weak).Chance)
+	}
+}

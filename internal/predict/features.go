@@ -1,0 +1,209 @@
+package predict
+
+import (
+	"encoding/binary"
+	"math"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Blocks of hashed features. Each is normalised on its own.
+const (
+	blockWord = iota // single words, numbers as 0
+	blockPair        // two neighbours
+	blockFour        // four bytes of the normal form
+	blockLead        // the first and the last words: how a text begins and ends says much of what it is
+	blockCount
+)
+
+// What a byte of the normal form is.
+const (
+	byteSpace = iota
+	byteLetter
+	byteDigit
+	byteSign
+)
+
+const (
+	sampleAbove = 6 << 10 // longer texts are sampled: head, tail and blocks between
+	sampleEnd   = 1536
+	sampleBlock = 512
+	sampleMid   = 5
+)
+
+// extract holds what reading one text needs, so that it can be used again for the next. It is not for several goroutines.
+type extract struct {
+	table  *words
+	normal []byte // lower case, one space for many, digits as 0
+	dense  [denseCount]float64
+	counts [kindCount]int
+	hashes [blockCount][]uint32 // of every occurrence; the upper 28 bits count
+}
+
+// read takes the text apart into hashes and dense features.
+func (x *extract) read(text string) {
+	length := len(text)
+	x.normal = x.normal[:0]
+	x.dense = [denseCount]float64{}
+	x.counts = [kindCount]int{}
+	for b := range x.hashes {
+		x.hashes[b] = x.hashes[b][:0]
+	}
+	var look survey
+	eachPart(text, func(part string) {
+		x.normal = append(x.normal, ' ')
+		x.normal = look.normalise(x.normal, part)
+	})
+	x.normal = append(x.normal, ' ')
+	x.grams()
+	x.wordsAndPairs(&look)
+	x.fill(&look, length)
+}
+
+// eachPart calls f with the text, or with its sample where it is long, cut between runes.
+func eachPart(text string, f func(string)) {
+	if len(text) <= sampleAbove {
+		f(text)
+		return
+	}
+	f(text[:runeStart(text, sampleEnd)])
+	inner := len(text) - 2*sampleEnd
+	for i := range sampleMid {
+		at := sampleEnd + (inner-sampleBlock)*(i+1)/(sampleMid+1)
+		f(text[runeStart(text, at):runeStart(text, at+sampleBlock)])
+	}
+	f(text[runeStart(text, len(text)-sampleEnd):])
+}
+
+func runeStart(text string, at int) int {
+	for at > 0 && at < len(text) && !utf8.RuneStart(text[at]) {
+		at--
+	}
+	return at
+}
+
+// normalise appends the normal form of a part and counts what the form loses.
+func (s *survey) normalise(dst []byte, part string) []byte {
+	lineStart := true
+	for i := 0; i < len(part); {
+		c := part[i]
+		if c >= utf8.RuneSelf {
+			r, size := utf8.DecodeRuneInString(part[i:])
+			i += size
+			s.rune(r)
+			dst = utf8.AppendRune(dst, unicode.ToLower(r))
+			lineStart = false
+			continue
+		}
+		if lineStart {
+			s.line(part[i:])
+		}
+		i++
+		lineStart = c == '\n'
+		switch {
+		case c >= 'A' && c <= 'Z':
+			s.upper++
+			c += 'a' - 'A'
+		case c >= '0' && c <= '9':
+			c = '0'
+		case c <= ' ':
+			if c == '\n' {
+				s.lines++
+			}
+			if dst[len(dst)-1] == ' ' {
+				continue
+			}
+			c = ' '
+		}
+		s.bytes[c]++
+		dst = append(dst, c)
+	}
+	return dst
+}
+
+const (
+	fourPrime = 0x9E3779B1
+	wordPrime = 0x01000193
+	wordBasis = 0x811C9DC5
+	leadWords = 3
+)
+
+// grams takes every run of four bytes of the normal form.
+func (x *extract) grams() {
+	buf, list := x.normal, x.hashes[blockFour]
+	for len(buf) >= 4 {
+		list = append(list, binary.LittleEndian.Uint32(buf)*fourPrime)
+		buf = buf[1:]
+	}
+	x.hashes[blockFour] = list
+}
+
+// wordsAndPairs takes words and pairs of neighbours, and counts the kinds of words.
+func (x *extract) wordsAndPairs(look *survey) {
+	buf, single, pairs := x.normal, x.hashes[blockWord], x.hashes[blockPair]
+	before := uint32(0)
+	for i := 0; i < len(buf); {
+		class := byteClass(buf[i])
+		if class != byteLetter && class != byteDigit {
+			i++
+			continue
+		}
+		start, h := i, uint32(wordBasis)
+		for i < len(buf) && byteClass(buf[i]) == class {
+			h = (h ^ uint32(buf[i])) * wordPrime
+			i++
+		}
+		look.word(class, i-start)
+		if class == byteLetter {
+			x.counts[x.table.kind(h)]++
+		}
+		h = mix(h)
+		single = append(single, h)
+		pairs = append(pairs, mix(before*31+h))
+		before = h
+	}
+	pairs = append(pairs, mix(before*31))
+	x.hashes[blockWord], x.hashes[blockPair] = single, pairs
+	x.lead(single)
+}
+
+// lead takes the first one, two and three words together, and the last ones.
+func (x *extract) lead(single []uint32) {
+	first, last := uint32(1), uint32(2)
+	for i := range min(leadWords, len(single)) {
+		first = mix(first*31 + single[i])
+		last = mix(last*31 + single[len(single)-1-i])
+		x.hashes[blockLead] = append(x.hashes[blockLead], first, last)
+	}
+}
+
+// mix spreads the bits of a hash, so that its upper ones choose a bucket well.
+func mix(h uint32) uint32 {
+	h ^= h >> 16
+	h *= 0x7FEB352D
+	h ^= h >> 15
+	h *= 0x846CA68B
+	return h ^ h>>16
+}
+
+// byteClass is what a byte of the normal form is. Letters beyond ASCII are bytes of letters.
+func byteClass(c byte) int {
+	switch {
+	case c >= 'a' && c <= 'z', c >= utf8.RuneSelf, c == '\'':
+		return byteLetter
+	case c == ' ':
+		return byteSpace
+	case c == '0':
+		return byteDigit
+	}
+	return byteSign
+}
+
+func logCount(n int) float64 { return math.Log1p(float64(n)) }
+
+func share(part, whole int) float64 {
+	if whole == 0 {
+		return 0
+	}
+	return float64(part) / float64(whole)
+}

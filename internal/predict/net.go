@@ -1,0 +1,159 @@
+package predict
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math"
+)
+
+// net is the learned part that turns text into skills.
+type net struct {
+	buckets               int // rows of the table
+	shared, families      int // skills that every family uses, and the number of families
+	heads                 []int
+	table                 []byte    // buckets × lanes
+	scale, offset         []float64 // of each lane
+	dense                 []float64 // denseCount × lanes
+	denseMean, denseScale []float64
+	sharpness, clip       float64   // of the family scores; of the lanes
+	typical               []float64 // the score that a family gives to prompts of its own
+	knownWeights          []float64 // offset and slope over the best family score, as a part of the typical one
+}
+
+// header describes the sections that follow it.
+type header struct {
+	Name         string             `json:"name"`
+	Buckets      int                `json:"buckets"`
+	Lanes        int                `json:"lanes"`
+	Shared       int                `json:"shared"`
+	Families     []string           `json:"families"`
+	Heads        []int              `json:"heads"` // the family of each head
+	Dense        int                `json:"dense"`
+	Sharpness    float64            `json:"sharpness"`
+	Clip         float64            `json:"clip"`
+	KnownWeights []float64          `json:"known"`
+	Typical      []float64          `json:"typical"`
+	Models       []string           `json:"models"`
+	Anchors      []anchorHeader     `json:"anchors"`
+	Sections     map[string]section `json:"sections"`
+}
+
+type anchorHeader struct {
+	Name  string `json:"name"`
+	Count int    `json:"count"`
+}
+
+// section is where in the file a list of numbers lies.
+type section struct {
+	Offset int `json:"offset"`
+	Length int `json:"length"` // in bytes
+}
+
+const magic = "FLPRED02"
+
+// file is an artefact with its header read.
+type file struct {
+	header
+	body []byte
+}
+
+func openFile(data []byte) (*file, error) {
+	if len(data) < len(magic)+4 || string(data[:len(magic)]) != magic {
+		return nil, fmt.Errorf("%w: it does not begin with %s", errArtefact, magic)
+	}
+	size := int(binary.LittleEndian.Uint32(data[len(magic):]))
+	data = data[len(magic)+4:]
+	if size > len(data) {
+		return nil, fmt.Errorf("%w: it ends within the header", errArtefact)
+	}
+	f := &file{body: data[size:]}
+	if err := json.Unmarshal(data[:size], &f.header); err != nil {
+		return nil, fmt.Errorf("%w: header: %w", errArtefact, err)
+	}
+	return f, f.check()
+}
+
+// check refuses what the code could not use.
+func (f *file) check() error {
+	skills := f.Shared + len(f.Families) + len(f.Heads)
+	switch {
+	case f.Dense != denseCount:
+		return fmt.Errorf("%w: it was made for %d dense features, the code counts %d: train again", errArtefact, f.Dense, denseCount)
+	case f.Lanes != lanes || skills > lanes:
+		return fmt.Errorf("%w: %d lanes for %d skills, the code sums %d", errArtefact, f.Lanes, skills, lanes)
+	case f.Shared < 0 || len(f.Families) == 0 || len(f.KnownWeights) != 2 || len(f.Typical) != len(f.Families) || f.Clip <= 0 || f.Sharpness <= 0:
+		return fmt.Errorf("%w: the header lacks a part", errArtefact)
+	case f.Buckets <= 0 || f.Buckets > 1<<24:
+		return fmt.Errorf("%w: %d buckets", errArtefact, f.Buckets)
+	}
+	for i, score := range f.Typical {
+		if score <= 0 {
+			return fmt.Errorf("%w: family %s scores its own prompts %g", errArtefact, f.Families[i], score)
+		}
+	}
+	for _, family := range f.Heads {
+		if family < 0 || family >= len(f.Families) {
+			return fmt.Errorf("%w: a head belongs to family %d", errArtefact, family)
+		}
+	}
+	return nil
+}
+
+// bytes is a section of this many bytes.
+func (f *file) bytes(name string, size int) ([]byte, error) {
+	s, ok := f.Sections[name]
+	if !ok || s.Length != size || s.Offset < 0 || s.Offset > len(f.body) || size > len(f.body)-s.Offset {
+		return nil, fmt.Errorf("%w: section %s should have %d bytes within the file", errArtefact, name, size)
+	}
+	return f.body[s.Offset : s.Offset+size], nil
+}
+
+// floats is a section of so many numbers of 32 bits, all of them finite.
+func (f *file) floats(name string, count int) ([]float64, error) {
+	raw, err := f.bytes(name, 4*count)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]float64, count)
+	for i := range list {
+		list[i] = float64(math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:])))
+		if math.IsNaN(list[i]) || math.IsInf(list[i], 0) {
+			return nil, fmt.Errorf("%w: section %s has a number that is none", errArtefact, name)
+		}
+	}
+	return list, nil
+}
+
+// readNet reads what turns text into skills.
+func (f *file) readNet() (*net, error) {
+	n := &net{
+		buckets: f.Buckets, shared: f.Shared, families: len(f.Families), heads: f.Heads,
+		sharpness: f.Sharpness, clip: f.Clip, typical: f.Typical, knownWeights: f.KnownWeights,
+	}
+	var err error
+	if n.table, err = f.bytes("table", n.buckets*lanes); err != nil {
+		return nil, err
+	}
+	for _, part := range []struct {
+		name string
+		into *[]float64
+		size int
+	}{
+		{"scale", &n.scale, lanes},
+		{"offset", &n.offset, lanes},
+		{"dense", &n.dense, denseCount * lanes},
+		{"dense_mean", &n.denseMean, denseCount},
+		{"dense_scale", &n.denseScale, denseCount},
+	} {
+		if *part.into, err = f.floats(part.name, part.size); err != nil {
+			return nil, err
+		}
+	}
+	for i, s := range n.denseScale {
+		if s <= 0 {
+			return nil, fmt.Errorf("%w: dense feature %d has no scale", errArtefact, i)
+		}
+	}
+	return n, nil
+}

@@ -1,0 +1,183 @@
+package protocol
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+)
+
+// FrontierResult is the mean quality over the budgets between the cheapest and the dearest model: of the router, of the
+// best mixtures of single models, and of a router that knows the outcomes.
+type FrontierResult struct {
+	Name    string   `json:"name"`
+	Prompts int      `json:"prompts"`
+	Models  []string `json:"models"`
+	Router  float64  `json:"router"`
+	Zero    float64  `json:"zero"`
+	Oracle  float64  `json:"oracle"`
+}
+
+// offer is a mean cost with the mean quality it buys.
+type offer struct{ cost, quality float64 }
+
+const (
+	budgets   = 2001
+	tradeOffs = 300 // between a millionth and ten thousand dollars for a good answer, and nothing for it
+)
+
+func judgeFrontier(name string, rows []*Row, predictions Predictions) (FrontierResult, bool) {
+	rows, models := complete(rows, predictions)
+	if len(models) < 2 {
+		return FrontierResult{}, false
+	}
+	quality := column(rows, models, func(r *Row) map[string]float64 { return r.Scores })
+	cost := column(rows, models, func(r *Row) map[string]float64 { return r.Costs })
+	guess := column(rows, models, func(r *Row) map[string]float64 { return predictions[r.ID] })
+	f := field{quality: quality, cost: cost}
+	single := make([]offer, len(models))
+	for k := range models {
+		single[k] = f.mean(func(int) int { return k })
+	}
+	low := slices.MinFunc(single, byCost).cost
+	high := slices.MaxFunc(single, byCost).cost
+	usual := make([]float64, len(models)) // the router knows what a model costs on average, not on this prompt
+	for k, o := range single {
+		usual[k] = o.cost
+	}
+	return FrontierResult{
+		Name: name, Prompts: len(rows), Models: models,
+		Router: meanQuality(f.sweep(guess, func(int) []float64 { return usual }), low, high),
+		Zero:   meanQuality(single, low, high),
+		Oracle: meanQuality(f.sweep(quality, func(i int) []float64 { return cost[i] }), low, high),
+	}, true
+}
+
+func byCost(a, b offer) int { return cmp.Compare(a.cost, b.cost) }
+
+// complete keeps the rows that know the most models, and says which these are.
+func complete(rows []*Row, predictions Predictions) (kept []*Row, models []string) {
+	known := func(r *Row) []string {
+		var names []string
+		for m := range r.Scores {
+			_, priced := r.Costs[m]
+			_, predicted := predictions[r.ID][m]
+			if priced && predicted {
+				names = append(names, m)
+			}
+		}
+		return names
+	}
+	most := 0
+	for _, r := range rows {
+		most = max(most, len(known(r)))
+	}
+	if most == 0 {
+		return nil, nil
+	}
+	counts := map[string]int{}
+	for _, r := range rows {
+		names := known(r)
+		if len(names) != most {
+			continue
+		}
+		kept = append(kept, r)
+		for _, m := range names {
+			counts[m]++
+		}
+	}
+	maps.DeleteFunc(counts, func(_ string, n int) bool { return n < len(kept) })
+	return kept, slices.Sorted(maps.Keys(counts))
+}
+
+func column(rows []*Row, models []string, of func(*Row) map[string]float64) [][]float64 {
+	table := make([][]float64, len(rows))
+	for i, r := range rows {
+		values := of(r)
+		for _, m := range models {
+			table[i] = append(table[i], values[m])
+		}
+	}
+	return table
+}
+
+// field is outcomes and costs by prompt and model.
+type field struct{ quality, cost [][]float64 }
+
+// mean is what a choice of a model for each prompt costs and yields.
+func (f field) mean(choose func(i int) int) offer {
+	var sum offer
+	for i := range f.quality {
+		k := choose(i)
+		sum.cost += f.cost[i][k]
+		sum.quality += f.quality[i][k]
+	}
+	n := float64(len(f.quality))
+	return offer{sum.cost / n, sum.quality / n}
+}
+
+// sweep chooses by value less price at every trade-off.
+func (f field) sweep(value [][]float64, price func(i int) []float64) []offer {
+	offers := make([]offer, 0, tradeOffs+1)
+	for step := -1; step < tradeOffs; step++ {
+		worth := 0.0
+		if step >= 0 {
+			worth = math.Pow(10, -6+10*float64(step)/(tradeOffs-1))
+		}
+		offers = append(offers, f.mean(func(i int) int {
+			best, most := 0, math.Inf(-1)
+			prices := price(i)
+			for k, v := range value[i] {
+				if u := worth*v - prices[k]; u > most {
+					best, most = k, u
+				}
+			}
+			return best
+		}))
+	}
+	return offers
+}
+
+// meanQuality is the mean height of the upper hull of the offers between two costs.
+func meanQuality(offers []offer, low, high float64) float64 {
+	hull := upperHull(offers)
+	sum := 0.0
+	for i := range budgets {
+		sum += heightAt(hull, low+(high-low)*float64(i)/(budgets-1))
+	}
+	return sum / budgets
+}
+
+// upperHull is the rising upper convex hull: what mixtures of offers reach.
+func upperHull(offers []offer) []offer {
+	sorted := slices.Clone(offers)
+	slices.SortFunc(sorted, func(a, b offer) int { return cmp.Or(byCost(a, b), cmp.Compare(a.quality, b.quality)) })
+	var hull []offer
+	for _, p := range sorted {
+		if n := len(hull); n > 0 && p.quality <= hull[n-1].quality {
+			continue
+		}
+		for n := len(hull); n >= 2 && below(hull[n-2], hull[n-1], p); n = len(hull) {
+			hull = hull[:n-1]
+		}
+		hull = append(hull, p)
+	}
+	return hull
+}
+
+// below reports whether b lies on or under the line from a to c.
+func below(a, b, c offer) bool {
+	return (b.quality-a.quality)*(c.cost-a.cost) <= (c.quality-a.quality)*(b.cost-a.cost)
+}
+
+func heightAt(hull []offer, cost float64) float64 {
+	i, _ := slices.BinarySearchFunc(hull, cost, func(o offer, c float64) int { return cmp.Compare(o.cost, c) })
+	switch i {
+	case 0:
+		return hull[0].quality
+	case len(hull):
+		return hull[len(hull)-1].quality
+	}
+	a, b := hull[i-1], hull[i]
+	return a.quality + (cost-a.cost)/(b.cost-a.cost)*(b.quality-a.quality)
+}

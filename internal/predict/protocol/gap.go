@@ -1,0 +1,119 @@
+package protocol
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// Gap is how much of the gap between a weak and a strong model a router recovers.
+type Gap struct {
+	APGR  float64 `json:"apgr"`  // mean share of the gap recovered over all shares of strong calls; random is 0.5
+	CPT50 float64 `json:"cpt50"` // share of strong calls that recovers half the gap
+	CPT80 float64 `json:"cpt80"` // … and four fifths
+}
+
+const (
+	thresholds = 10
+	tieNoise   = 1e-9 // decides between equal predictions without favouring the order of the file
+	noGap      = 1e-9
+)
+
+// point is a setting of the router: the share of prompts the strong model gets, and the mean score.
+type point struct{ share, quality float64 }
+
+// gap moves a threshold over the predicted advantage and follows the quality.
+func gap(used []outcome, draw *rand.Rand) Gap {
+	strong, weak := means(used)
+	if math.Abs(strong-weak) < noGap {
+		return Gap{math.NaN(), math.NaN(), math.NaN()}
+	}
+	points := settings(used, draw)
+	area, span := 0.0, 0.0
+	for i := 1; i < len(points); i++ {
+		a, b := points[i-1], points[i]
+		width := b.share - a.share
+		area += width * (a.quality + b.quality - 2*weak) / 2
+		span += width * (strong - weak)
+	}
+	return Gap{
+		APGR:  area / span,
+		CPT50: shareFor(points, weak+0.5*(strong-weak)),
+		CPT80: shareFor(points, weak+0.8*(strong-weak)),
+	}
+}
+
+func means(used []outcome) (strong, weak float64) {
+	for _, o := range used {
+		strong += o.strong
+		weak += o.weak
+	}
+	n := float64(len(used))
+	return strong / n, weak / n
+}
+
+// settings are the router's points at the quantiles of the advantage, the lowest share first. At the highest threshold
+// nothing goes to the strong model.
+func settings(used []outcome, draw *rand.Rand) []point {
+	advantage := make([]float64, len(used))
+	for i, o := range used {
+		advantage[i] = o.advantage + tieNoise*draw.Float64()
+	}
+	sorted := slices.Sorted(slices.Values(advantage))
+	points := make([]point, 0, thresholds+1)
+	for step := thresholds; step >= 0; step-- {
+		limit := math.Inf(1)
+		if step < thresholds {
+			limit = quantile(sorted, float64(step)/thresholds)
+		}
+		var p point
+		for i, o := range used {
+			if advantage[i] >= limit {
+				p.share++
+				p.quality += o.strong
+			} else {
+				p.quality += o.weak
+			}
+		}
+		p.share /= float64(len(used))
+		p.quality /= float64(len(used))
+		points = append(points, p)
+	}
+	return points
+}
+
+// shareFor is the share of strong calls at which the best quality so far reaches the wanted one, between points in
+// proportion.
+func shareFor(points []point, want float64) float64 {
+	best := math.Inf(-1)
+	risen := make([]point, len(points))
+	for i, p := range points {
+		best = max(best, p.quality)
+		risen[i] = point{p.share, best}
+	}
+	last := len(risen) - 1
+	for i := last; i >= 0; i-- {
+		switch {
+		case want < risen[i].quality:
+			continue
+		case i == last:
+			return risen[last].share
+		}
+		a, b := risen[i], risen[i+1]
+		return a.share + (want-a.quality)/(b.quality-a.quality)*(b.share-a.share)
+	}
+	return risen[0].share
+}
+
+// quantile of sorted values, between neighbours in proportion. Of nothing it is not a number.
+func quantile(sorted []float64, q float64) float64 {
+	if len(sorted) == 0 {
+		return math.NaN()
+	}
+	at := q * float64(len(sorted)-1)
+	below := int(at)
+	if below+1 >= len(sorted) {
+		return sorted[len(sorted)-1]
+	}
+	return sorted[below] + (at-float64(below))*(sorted[below+1]-sorted[below])
+}

@@ -1,0 +1,41 @@
+package protocol
+
+// Standard is the plan that published routers are compared by.
+func Standard() Plan {
+	const (
+		strong = "gpt-4-1106-preview"
+		weak   = "mixtral-8x7b-instruct-v0.1"
+		gpt4o  = "gpt-4o-2024-05-13"
+		small  = "llama-3.1-8b-instruct"
+	)
+	return Plan{
+		Pairs: []Pair{
+			{Source: "routellm_mmlu", Strong: strong, Weak: weak, Published: 0.603},
+			{Source: "routellm_gsm8k", Strong: strong, Weak: weak, Published: 0.622},
+			{Source: "routellm_mtbench", Strong: strong, Weak: weak, Published: 0.802},
+			{Source: "arena_bench", Strong: strong, Weak: weak},
+			{Source: "mmlu_pro", Strong: gpt4o, Weak: weak},
+			{Source: "mmlu_pro", Strong: gpt4o, Weak: small},
+			{Source: "zeroeval_mmlu_redux", Strong: gpt4o, Weak: small},
+			{Source: "zeroeval_gsm", Strong: gpt4o, Weak: "llama-3-8b-instruct"},
+			{Source: "zeroeval_math_l5", Strong: gpt4o, Weak: small},
+			{Source: "zeroeval_zebra_grid", Strong: "claude-3-5-sonnet-20240620", Weak: "gpt-4o-mini-2024-07-18"},
+			{Source: "zeroeval_crux", Strong: gpt4o, Weak: small},
+			{Source: "bfcl", Strong: strong, Weak: weak},
+			{Source: "bfcl", Strong: "gpt-4-0125-preview", Weak: "claude-3-haiku-20240307"},
+			{Source: "swebench_verified", Strong: "claude 4.5 opus medium (20251101)", Weak: "gpt-5 mini (2025-08-07) (medium reasoning)"},
+			{Source: "alpaca_eval", Strong: strong, Weak: weak},
+			{Source: "gemini_svamp", Strong: strong, Weak: weak},
+			{Source: "gemini_flores", Strong: strong, Weak: weak},
+			{Source: "routerbench_arc", Strong: strong, Weak: weak},
+			{Source: "routerbench_winogrande", Strong: strong, Weak: weak},
+			{Source: "routerbench_mbpp", Strong: strong, Weak: weak},
+		},
+		Costed: []Costed{
+			{Name: "routerbench trio", Sources: []string{"routerbench_arc", "routerbench_mbpp", "routerbench_winogrande"}},
+			{Name: "swebench", Sources: []string{"swebench_verified"}},
+		},
+		Pooled:    Pair{Strong: strong, Weak: weak},
+		NotPooled: []string{"alpaca_eval", "gemini_flores", "routellm_mtbench"},
+	}
+}

@@ -1,0 +1,186 @@
+package protocol
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// drawer is a generator that is easy to write in any language, so that figures can be checked elsewhere.
+type drawer struct{ x uint64 }
+
+func (d *drawer) next() float64 {
+	d.x = (d.x*1103515245 + 12345) % (1 << 31)
+	return float64(d.x) / (1 << 31)
+}
+
+var pair = Pair{Source: "s", Strong: "big", Weak: "small"}
+
+// drawn is 250 prompts on which a big model beats a small one where the advantage is predicted, mostly.
+func drawn() ([]Row, Predictions) {
+	d := &drawer{42}
+	var rows []Row
+	predictions := Predictions{}
+	for i := range 250 {
+		id := fmt.Sprintf("%03d", i)
+		hard := d.next()
+		big, small := 0.0, 0.0
+		if d.next() < 0.35+0.5*(1-hard)*1.2 {
+			big = 1
+		}
+		if d.next() < 0.75-0.6*hard {
+			small = 1
+		}
+		advantage := 0.6*hard + 0.4*d.next()
+		cheap, dear := 0.001*(1+d.next()), 0.01*(1+d.next())
+		d.next()
+		rows = append(rows, Row{
+			ID: id, Source: "s", Scores: map[string]float64{"big": big, "small": small}, Costs: map[string]float64{"big": dear, "small": cheap},
+		})
+		predictions[id] = map[string]float64{"big": 0.5 + advantage - 0.3, "small": 0.5}
+	}
+	return rows, predictions
+}
+
+var plan = Plan{Pairs: []Pair{pair}, Costed: []Costed{{Name: "all", Sources: []string{"s"}}}, Pooled: pair}
+
+// The figures were computed from the same draws by an implementation of the protocol in another language.
+func TestFiguresAgreeWithAnotherImplementation(t *testing.T) {
+	t.Parallel()
+	rows, predictions := drawn()
+	got := Judge(rows, predictions, plan)
+	want := Gap{APGR: 0.535483871, CPT50: 0.42, CPT80: 0.74}
+	near := cmpopts.EquateApprox(0, 5e-7)
+	if diff := cmp.Diff(want, got.Pairs[0].Gap, near); diff != "" {
+		t.Error(diff)
+	}
+	frontier := FrontierResult{Name: "all", Prompts: 250, Models: []string{"big", "small"}, Router: 0.584460312, Zero: 0.568, Oracle: 0.737408120}
+	if diff := cmp.Diff([]FrontierResult{frontier}, got.Costed, near); diff != "" {
+		t.Error(diff)
+	}
+	if p := got.Pairs[0]; p.Prompts != 250 || p.Skipped || !(p.Low < p.APGR && p.APGR < p.High) {
+		t.Errorf("%+v", p)
+	}
+	if p := got.Pooled; p == nil || p.Prompts != 250 || math.Abs(p.APGR-want.APGR) > 1e-6 {
+		t.Errorf("a mixture of one source is not the source: %+v", p)
+	}
+	if diff := cmp.Diff(got, Judge(rows, predictions, plan)); diff != "" {
+		t.Errorf("judged twice: %s", diff)
+	}
+}
+
+func TestKnowingBeatsGuessingBeatsTheContrary(t *testing.T) {
+	t.Parallel()
+	rows, _ := drawn()
+	r := rand.New(rand.NewPCG(1, 1))
+	judge := func(predict func(Row) float64) float64 {
+		predictions := Predictions{}
+		for _, row := range rows {
+			predictions[row.ID] = map[string]float64{"big": predict(row), "small": 0}
+		}
+		return Judge(rows, predictions, plan).Pairs[0].APGR
+	}
+	lead := func(row Row) float64 { return row.Scores["big"] - row.Scores["small"] }
+	knowing, guessing, contrary := judge(lead), judge(func(Row) float64 { return r.Float64() }), judge(func(row Row) float64 { return -lead(row) })
+	if !(knowing > 0.9 && math.Abs(guessing-0.5) < 0.25 && contrary < 0.1) {
+		t.Errorf("%.3f, %.3f, %.3f", knowing, guessing, contrary)
+	}
+}
+
+func TestWhatSaysNothingIsSkipped(t *testing.T) {
+	t.Parallel()
+	rows, predictions := drawn()
+	few := slices.Clone(rows[:39])
+	equal := slices.Clone(rows)
+	for i := range equal {
+		equal[i].Scores = map[string]float64{"big": 1, "small": 1}
+	}
+	dirty := slices.Clone(rows)
+	for i := range dirty {
+		dirty[i].Contaminated = true
+	}
+	for name, c := range map[string]struct {
+		rows        []Row
+		predictions Predictions
+	}{
+		"few prompts":          {few, predictions},
+		"no gap":               {equal, predictions},
+		"contaminated prompts": {dirty, predictions},
+		"no predictions":       {rows, nil},
+	} {
+		got := Judge(c.rows, c.predictions, plan)
+		if p := got.Pairs[0]; !p.Skipped || p.Gap != (Gap{}) {
+			t.Errorf("%s: %+v", name, p)
+		}
+	}
+	if got := Judge(rows, nil, plan); got.Pooled != nil || got.Costed != nil {
+		t.Errorf("without predictions: %+v", got)
+	}
+}
+
+func TestSourcesOfOtherMeaningStayOutOfTheMixture(t *testing.T) {
+	t.Parallel()
+	rows, predictions := drawn()
+	apart := plan
+	apart.NotPooled = []string{"s"}
+	if got := Judge(rows, predictions, apart); got.Pooled != nil {
+		t.Errorf("%+v", got.Pooled)
+	}
+}
+
+func TestOnlyRowsThatKnowTheMostModelsAreCompared(t *testing.T) {
+	t.Parallel()
+	rows, predictions := drawn()
+	rows[7].Costs = map[string]float64{"big": 1}
+	got := Judge(rows, predictions, plan).Costed[0]
+	if got.Prompts != 249 || len(got.Models) != 2 {
+		t.Errorf("%d prompts of %v", got.Prompts, got.Models)
+	}
+}
+
+func TestUpperHull(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ offers, want []offer }{
+		"a dearer and worse one is out":   {[]offer{{1, 0.5}, {2, 0.4}}, []offer{{1, 0.5}}},
+		"one below the line is out":       {[]offer{{3, 0.9}, {1, 0.5}, {2, 0.6}}, []offer{{1, 0.5}, {3, 0.9}}},
+		"one above the line stays":        {[]offer{{3, 0.9}, {1, 0.5}, {2, 0.8}}, []offer{{1, 0.5}, {2, 0.8}, {3, 0.9}}},
+		"of two at one price the better":  {[]offer{{1, 0.5}, {1, 0.7}}, []offer{{1, 0.5}, {1, 0.7}}},
+		"the same twice is the same once": {[]offer{{1, 0.5}, {1, 0.5}}, []offer{{1, 0.5}}},
+	} {
+		if diff := cmp.Diff(c.want, upperHull(c.offers), cmp.AllowUnexported(offer{})); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+func TestShareForAQuality(t *testing.T) {
+	t.Parallel()
+	points := []point{{0, 0.2}, {0.5, 0.6}, {0.75, 0.4}, {1, 0.8}}
+	for _, c := range []struct{ want, share float64 }{{0.1, 0}, {0.2, 0}, {0.4, 0.25}, {0.7, 0.875}, {0.8, 1}, {0.9, 1}} {
+		if got := shareFor(points, c.want); math.Abs(got-c.share) > 1e-12 {
+			t.Errorf("quality %.1f at a share of %v, want %v", c.want, got, c.share)
+		}
+	}
+}
+
+func TestTheStandardPlanIsSound(t *testing.T) {
+	t.Parallel()
+	p := Standard()
+	pooledPairs := 0
+	for _, one := range p.Pairs {
+		if one.Source == "" || one.Strong == "" || one.Weak == "" || one.Strong == one.Weak {
+			t.Errorf("%+v", one)
+		}
+		if pooled(one, p) {
+			pooledPairs++
+		}
+	}
+	if pooledPairs < 5 || len(p.Costed) == 0 {
+		t.Errorf("%d pairs in the mixture, %d with costs", pooledPairs, len(p.Costed))
+	}
+}

@@ -1,0 +1,170 @@
+package predict
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+)
+
+// desk is what making one sketch needs. Desks are pooled: the table of seen buckets alone is some kilobytes.
+type desk struct {
+	x    extract
+	seen []uint64          // one bit for each bucket
+	rows []uint32          // the buckets of the block at hand
+	acc  [lanes / 4]uint64 // sums of bytes in lanes of 16 bits, two words for each eight lanes
+	sums [lanes]int64      // of the block at hand
+	out  [lanes]float64    // of all blocks
+}
+
+const (
+	lanes      = 40 // numbers that the table sums for a text; fixed, so that the inner loop is straight
+	evenBytes  = 0x00FF00FF00FF00FF
+	fullLanes  = 256 // rows after which a lane of 16 bits might overflow
+	weightBias = 128 // weights are stored as bytes, zero as 128
+)
+
+// Sketch says what the prompt asks for. The same prompt always has the same sketch.
+func (p *Predictor) Sketch(prompt Prompt) Sketch {
+	s := Sketch{Task: TaskOf(prompt), Language: LanguageOf(prompt.Text)}
+	s.Ease = easeOf(s.Task, prompt.Text)
+	d := p.desks.Get().(*desk) //nolint:errcheck // the pool holds nothing else
+	s.Skills, s.Known = p.net.skills(d, prompt.Text)
+	p.desks.Put(d)
+	return s
+}
+
+func (n *net) newDesk(table *words) *desk {
+	return &desk{
+		x:    extract{table: table, normal: make([]byte, 0, sampleAbove+sampleBlock)},
+		seen: make([]uint64, (n.buckets+63)/64),
+	}
+}
+
+// skills is the skill vector of a text and how much the text is like what was learned from.
+func (n *net) skills(d *desk, text string) ([]float64, float64) {
+	d.x.read(text)
+	d.out = [lanes]float64{}
+	for _, list := range d.x.hashes {
+		n.block(d, list)
+	}
+	for l := range d.out {
+		d.out[l] *= n.scale[l]
+	}
+	n.addDense(d)
+	return n.join(d.out[:])
+}
+
+// block adds the mean weight of the distinct buckets of a block, times the root of their number.
+func (n *net) block(d *desk, list []uint32) {
+	rows := n.distinct(d, list)
+	if len(rows) == 0 {
+		return
+	}
+	d.sums = [lanes]int64{}
+	for some := range slices.Chunk(rows, fullLanes) {
+		for _, bucket := range some {
+			addRow(&d.acc, (*[lanes]byte)(n.table[int(bucket)*lanes:]))
+		}
+		d.flush()
+	}
+	root := 1 / math.Sqrt(float64(len(rows)))
+	for l, sum := range d.sums {
+		d.out[l] += root * float64(sum-int64(weightBias*len(rows)))
+	}
+}
+
+// distinct lists the buckets of the hashes, each once. It has no branches: whether a bucket is new cannot be foretold.
+func (n *net) distinct(d *desk, list []uint32) []uint32 {
+	clear(d.seen)
+	d.rows = slices.Grow(d.rows[:0], len(list))[:len(list)]
+	count := 0
+	for _, h := range list {
+		bucket := uint64(h>>4) * uint64(n.buckets) >> 28
+		word := d.seen[bucket/64]
+		d.seen[bucket/64] = word | 1<<(bucket%64)
+		d.rows[count] = uint32(bucket) //nolint:gosec // below the number of buckets
+		count += int(^word >> (bucket % 64) & 1)
+	}
+	return d.rows[:count]
+}
+
+// addRow adds eight weights at a time: the even bytes of a word in one sum, the odd ones in the next.
+func addRow(acc *[lanes / 4]uint64, row *[lanes]byte) {
+	for i := range lanes / 8 {
+		v := binary.LittleEndian.Uint64(row[8*i:])
+		acc[2*i] += v & evenBytes
+		acc[2*i+1] += v >> 8 & evenBytes
+	}
+}
+
+// flush moves the sums out of their narrow lanes.
+func (d *desk) flush() {
+	for i := 0; i < len(d.acc); i += 2 {
+		even, odd := d.acc[i], d.acc[i+1]
+		for j := range 4 {
+			d.sums[i*4+2*j] += int64(even >> (16 * j) & 0xFFFF)
+			d.sums[i*4+2*j+1] += int64(odd >> (16 * j) & 0xFFFF)
+		}
+	}
+	d.acc = [lanes / 4]uint64{}
+}
+
+// addDense adds what the counted features say, each kept within three standard deviations of what was learned from.
+func (n *net) addDense(d *desk) {
+	for l := range d.out {
+		d.out[l] += n.offset[l]
+	}
+	for i, v := range d.x.dense {
+		v = min(max((v-n.denseMean[i])/n.denseScale[i], -3), 3)
+		for l, w := range n.dense[i*lanes : (i+1)*lanes] {
+			d.out[l] += v * w
+		}
+	}
+}
+
+// join makes skills of the lanes: the shared ones, the share of each family in the prompt, and the heads of each family
+// times its share. A prompt unlike those learned from keeps the shared ones only, and is of all families alike.
+func (n *net) join(sums []float64) ([]float64, float64) {
+	levels, families := sums[:n.shared+len(n.heads)], sums[n.shared+len(n.heads):][:n.families]
+	for l := range levels {
+		levels[l] = min(max(levels[l], -n.clip), n.clip)
+	}
+	shared, heads := levels[:n.shared], levels[n.shared:]
+	known := n.known(families)
+	n.softmax(families)
+	skills := make([]float64, 0, n.shared+n.families+len(n.heads))
+	skills = append(skills, shared...)
+	for _, part := range families {
+		skills = append(skills, known*part+(1-known)/float64(n.families))
+	}
+	for i, u := range heads {
+		skills = append(skills, known*families[n.heads[i]]*u)
+	}
+	for i, z := range skills {
+		skills[i] = math.Round(z*1000) / 1000
+	}
+	return skills, math.Round(known*1000) / 1000
+}
+
+// known is low where no family gives the prompt about the score it gives to its own.
+func (n *net) known(scores []float64) float64 {
+	best := 0
+	for f, s := range scores {
+		if s > scores[best] {
+			best = f
+		}
+	}
+	return sigmoid(n.knownWeights[0] + n.knownWeights[1]*scores[best]/n.typical[best])
+}
+
+// softmax turns the scores of the families into shares that sum to one.
+func (n *net) softmax(scores []float64) {
+	most, sum := slices.Max(scores), 0.0
+	for i, s := range scores {
+		scores[i] = math.Exp(n.sharpness * (s - most))
+		sum += scores[i]
+	}
+	for i := range scores {
+		scores[i] /= sum
+	}
+}

@@ -1,0 +1,179 @@
+package predict
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// shared parses the artefact once for all tests and benchmarks of the package.
+var shared = sync.OnceValues(Embedded)
+
+func embeddedPredictor(tb testing.TB) *Predictor {
+	tb.Helper()
+	p, err := shared()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return p
+}
+
+// The training script wrote these vectors with arithmetic of its own over the features of the Go code.
+func TestSketchAgreesWithTraining(t *testing.T) {
+	t.Parallel()
+	p := embeddedPredictor(t)
+	raw, err := os.ReadFile("testdata/golden.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []struct {
+		Text   string    `json:"text"`
+		Skills []float64 `json:"skills"`
+		Known  float64   `json:"known"`
+	}
+	if err := json.Unmarshal(raw, &cases); err != nil {
+		t.Fatal(err)
+	}
+	if len(cases) < 10 {
+		t.Fatalf("only %d golden vectors", len(cases))
+	}
+	for _, c := range cases {
+		got := p.Sketch(Prompt{Text: c.Text})
+		if len(got.Skills) != len(c.Skills) {
+			t.Fatalf("%d skills, trained with %d", len(got.Skills), len(c.Skills))
+		}
+		for i, want := range c.Skills {
+			if math.Abs(got.Skills[i]-want) > 1.01e-3 {
+				t.Errorf("skill %d of %.40q = %v, training says %v", i, c.Text, got.Skills[i], want)
+			}
+		}
+		if math.Abs(got.Known-c.Known) > 1.01e-3 {
+			t.Errorf("known of %.40q = %v, training says %v", c.Text, got.Known, c.Known)
+		}
+	}
+}
+
+func TestSketchIsTheSameEveryTime(t *testing.T) {
+	t.Parallel()
+	p := embeddedPredictor(t)
+	want := p.Sketch(Prompt{Text: sample(2000)})
+	var wait sync.WaitGroup
+	for range 8 {
+		wait.Go(func() {
+			for i := range 50 {
+				p.Sketch(Prompt{Text: sample(100 * i)}) // leaves other things in the pooled desk
+				if diff := cmp.Diff(want, p.Sketch(Prompt{Text: sample(2000)})); diff != "" {
+					t.Errorf("sketch changed (-want +got):\n%s", diff)
+					return
+				}
+			}
+		})
+	}
+	wait.Wait()
+}
+
+// A sketch is stored as JSON with the decision: reading it back must give the same numbers.
+func TestSketchSurvivesStorage(t *testing.T) {
+	t.Parallel()
+	want := embeddedPredictor(t).Sketch(Prompt{Text: sample(700)})
+	raw, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got Sketch
+	if err := json.Unmarshal(raw, &got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("stored sketch differs (-want +got):\n%s", diff)
+	}
+}
+
+func TestKnownTellsTheTrainedFromTheStrange(t *testing.T) {
+	t.Parallel()
+	p := embeddedPredictor(t)
+	for _, c := range []struct {
+		name, text string
+		low, high  float64
+	}{
+		{"a school question with options", "Which of the following best describes osmosis?\nA. Movement of water through a membrane\nB. Growth of cells\nC. Division of cells\nD. Loss of heat\nAnswer:", 0.7, 1},
+		{"a word problem", "Anna has 12 apples. She gives 3 to each of her 2 brothers and buys 5 more. How many apples does she have now?", 0.7, 1},
+		{"a translation into a rare language", "This is an English to Tamil translation, please provide the Tamil translation for this sentence.\nEnglish: The frog sat near the river.\nTamil:", 0, 0.5},
+		{"noise", strings.Repeat("qzx vvk jjw ", 30), 0, 0.5},
+	} {
+		if got := p.Sketch(Prompt{Text: c.text}).Known; got < c.low || got > c.high {
+			t.Errorf("%s: known = %v, want %v to %v", c.name, got, c.low, c.high)
+		}
+	}
+}
+
+func FuzzSketch(f *testing.F) {
+	p := embeddedPredictor(f)
+	for _, text := range []string{"", "a", "\xff\xfe", "Wie spät ist es?", "日本語の文章", strings.Repeat("x", 20000), "\n- A) 1\n(B) 2\n\t12. 3"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		s := p.Sketch(Prompt{Text: text})
+		if len(s.Skills) != p.Dimensions() {
+			t.Fatalf("%d skills, want %d", len(s.Skills), p.Dimensions())
+		}
+		for i, z := range append(s.Skills, s.Known) {
+			if math.IsNaN(z) || math.Abs(z) > 10 {
+				t.Errorf("skill %d is %v", i, z)
+			}
+		}
+		if diff := cmp.Diff(s, p.Sketch(Prompt{Text: text})); diff != "" {
+			t.Errorf("second sketch differs:\n%s", diff)
+		}
+	})
+}
+
+// sample is running text of this many bytes.
+func sample(n int) string {
+	const words = "The council of a small town wants to know how many buses it needs if 340 children must reach 3 schools before 8:15, and each bus holds 52. Explain your answer. "
+	return strings.Repeat(words, n/len(words)+1)[:n]
+}
+
+// varied is text of this many bytes in which words seldom repeat.
+func varied(n int) string {
+	var b strings.Builder
+	for i := uint32(1); b.Len() < n; i++ {
+		for h := mix(i); h > 0; h /= 26 * 7 {
+			b.WriteByte('a' + byte(h%26))
+		}
+		b.WriteByte(' ')
+	}
+	return b.String()[:n]
+}
+
+// english is prose of this many bytes: the golden texts in that language, one after the other.
+func english(n int) string {
+	const prose = "When the harbour master retired after thirty years, the council could not agree on a successor. Some wanted an engineer who would " +
+		"finally repair the lock gates; others asked for a merchant with friends in the northern ports. The lamp lighters, whose wages had not " +
+		"risen since the flood, threatened to leave unless somebody listened. In the end a clerk named Ines Varga settled the quarrel by counting: " +
+		"she drew a table of every vessel that had waited longer than two tides, multiplied the hours by the fees that had been lost, and laid the " +
+		"paper on the mayor's desk. Nobody had known that delays cost the town more than new gates would. Summarise what happened, explain which " +
+		"evidence changed the decision, and suggest three questions a journalist might ask before believing the figures. Mention possible biases, " +
+		"such as storms in that particular year, missing entries, ships that never called because of rumours, or fees that were waived quietly. "
+	return strings.Repeat(prose, n/len(prose)+1)[:n]
+}
+
+func BenchmarkSketch(b *testing.B) {
+	p := embeddedPredictor(b)
+	for _, c := range []struct{ name, text string }{
+		{"200B", varied(200)}, {"2KB", english(2000)}, {"2KB_varied", varied(2000)}, {"8KB", varied(8000)}, {"1MB", varied(1 << 20)}, {"2KB_cyrillic", strings.Repeat("Съешь ещё этих мягких булок, да выпей чаю. ", 26)},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			d := p.net.newDesk(newWords())
+			for b.Loop() {
+				p.net.skills(d, c.text)
+			}
+		})
+	}
+}

@@ -1,0 +1,224 @@
+package predict
+
+import (
+	"math"
+	"strings"
+)
+
+// optionBytes is how much of an option is looked at.
+const optionBytes = 256
+
+// survey counts what the normal form of a text does not keep.
+type survey struct {
+	bytes                                       [128]int // of the normal form
+	upper, lines, bullets, numbered, indented   int
+	options, optionMax, optionBytes, optionSums int // sums are options that begin with a number or a formula
+	letters, digitRuns, digitMax, bigNumbers    int
+	words, longWords, shortWords                int
+	latin, cyrillic, han, arabic, indic, others int
+}
+
+// line looks at the beginning of a line: list signs, numbers and the letters of options.
+func (s *survey) line(text string) {
+	if len(text) < 3 {
+		return
+	}
+	if text[0] == ' ' && text[1] == ' ' || text[0] == '\t' {
+		s.indented++
+	}
+	for len(text) > 3 && (text[0] == ' ' || text[0] == '\t') {
+		text = text[1:]
+	}
+	if text[0] == '-' || text[0] == '*' || text[0] == '#' {
+		s.bullets++
+		text = text[1:]
+		for len(text) > 3 && (text[0] == ' ' || text[0] == '-' || text[0] == '#') {
+			text = text[1:]
+		}
+	}
+	if text[0] >= '1' && text[0] <= '9' && (text[1] == '.' || text[1] == ')' || len(text) > 3 && text[2] == '.') {
+		s.numbered++
+	}
+	s.option(text)
+}
+
+// option recognises "(A) …", "A) …", "A. …" and "A: …".
+func (s *survey) option(text string) {
+	if text[0] == '(' {
+		text = text[1:]
+	}
+	if len(text) > 1 && text[0] >= 'A' && text[0] <= 'J' && (text[1] == ')' || text[1] == '.' || text[1] == ':') {
+		s.options++
+		s.optionMax = max(s.optionMax, int(text[0]-'A')+1)
+		s.optionText(strings.TrimLeft(text[2:min(len(text), 2+optionBytes)], " "))
+	}
+}
+
+// optionText looks at what an option says.
+func (s *survey) optionText(text string) {
+	if end := strings.IndexByte(text, '\n'); end >= 0 {
+		text = text[:end]
+	}
+	s.optionBytes += len(text)
+	if text != "" && (text[0] >= '0' && text[0] <= '9' || strings.IndexByte("-$\\(+.", text[0]) >= 0) {
+		s.optionSums++
+	}
+}
+
+// rune counts the scripts.
+func (s *survey) rune(r rune) {
+	switch {
+	case r < 0x250:
+		s.latin++
+	case r >= 0x400 && r < 0x530:
+		s.cyrillic++
+	case r >= 0x3040 && r < 0xA000, r >= 0xAC00 && r < 0xD7B0:
+		s.han++
+	case r >= 0x590 && r < 0x780:
+		s.arabic++
+	case r >= 0x900 && r < 0x1100:
+		s.indic++
+	default:
+		s.others++
+	}
+}
+
+// word counts a word or a number of this many bytes.
+func (s *survey) word(class, size int) {
+	if class == byteDigit {
+		s.digitRuns++
+		s.digitMax = max(s.digitMax, size)
+		if size >= 3 {
+			s.bigNumbers++
+		}
+		return
+	}
+	s.words++
+	s.letters += size
+	switch {
+	case size >= 9:
+		s.longWords++
+	case size <= 2:
+		s.shortWords++
+	}
+}
+
+// The dense features that are not counts of word kinds.
+const (
+	denseLength = iota
+	denseWords
+	denseLines
+	denseSentences
+	denseWordLength
+	denseLongWords
+	denseShortWords
+	denseUpper
+	denseNumbers
+	denseNumberShare
+	denseNumberSize
+	denseBigNumbers
+	denseBullets
+	denseNumbered
+	denseOptions
+	denseOptionMax
+	denseOptionLength
+	denseOptionSums
+	denseQuestion // length without the options
+	denseIndented
+	denseQuestions
+	denseExclaims
+	denseCommas
+	denseColons
+	denseSemicolons
+	denseParens
+	denseBrackets
+	denseBraces
+	denseBackslashes
+	denseDollars
+	denseCarets
+	denseUnderscores
+	denseEquals
+	denseArithmetic
+	denseSlashes
+	denseLess
+	densePercents
+	denseQuotes
+	denseTicks
+	denseSigns
+	denseLatin
+	denseCyrillic
+	denseHan
+	denseArabic
+	denseIndic
+	denseOthers
+	denseKinds                           // the first of kindCount logarithms of counts
+	denseShares = denseKinds + kindCount // and as many shares of all words
+	denseCount  = denseShares + kindCount
+)
+
+// fill turns the counts into features of about the same size, mostly logarithms.
+func (x *extract) fill(s *survey, length int) {
+	d, b := &x.dense, &s.bytes
+	d[denseLength] = math.Log1p(float64(length))
+	d[denseWords] = logCount(s.words)
+	d[denseLines] = logCount(s.lines)
+	d[denseSentences] = logCount(b['.'] + b['?'] + b['!'])
+	d[denseWordLength] = share(s.letters, s.words)
+	d[denseLongWords] = share(s.longWords, s.words)
+	d[denseShortWords] = share(s.shortWords, s.words)
+	d[denseUpper] = share(s.upper, s.letters)
+	d[denseNumbers] = logCount(s.digitRuns)
+	d[denseNumberShare] = share(s.digitRuns, s.digitRuns+s.words)
+	d[denseNumberSize] = logCount(s.digitMax)
+	d[denseBigNumbers] = logCount(s.bigNumbers)
+	d[denseBullets] = logCount(s.bullets)
+	d[denseNumbered] = logCount(s.numbered)
+	d[denseOptions] = logCount(s.options)
+	d[denseOptionMax] = logCount(s.optionMax)
+	d[denseOptionLength] = math.Log1p(share(s.optionBytes, s.options))
+	d[denseOptionSums] = share(s.optionSums, s.options)
+	d[denseQuestion] = math.Log1p(float64(max(0, length-s.optionBytes)))
+	d[denseIndented] = logCount(s.indented)
+	d[denseQuestions] = logCount(b['?'])
+	d[denseExclaims] = logCount(b['!'])
+	d[denseCommas] = logCount(b[','])
+	d[denseColons] = logCount(b[':'])
+	d[denseSemicolons] = logCount(b[';'])
+	d[denseParens] = logCount(b['('])
+	d[denseBrackets] = logCount(b['['])
+	d[denseBraces] = logCount(b['{'])
+	d[denseBackslashes] = logCount(b['\\'])
+	d[denseDollars] = logCount(b['$'])
+	d[denseCarets] = logCount(b['^'])
+	d[denseUnderscores] = logCount(b['_'])
+	d[denseEquals] = logCount(b['='])
+	d[denseArithmetic] = logCount(b['+'] + b['*'] + b['-'])
+	d[denseSlashes] = logCount(b['/'])
+	d[denseLess] = logCount(b['<'] + b['>'])
+	d[densePercents] = logCount(b['%'])
+	d[denseQuotes] = logCount(b['"'] + b['\''])
+	d[denseTicks] = logCount(b['`'])
+	d[denseSigns] = share(s.signs(), length)
+	all := s.letters + 1
+	d[denseLatin] = share(s.latin, all)
+	d[denseCyrillic] = share(s.cyrillic, all)
+	d[denseHan] = share(s.han, all)
+	d[denseArabic] = share(s.arabic, all)
+	d[denseIndic] = share(s.indic, all)
+	d[denseOthers] = share(s.others, all)
+	for k, n := range x.counts {
+		d[denseKinds+k] = logCount(n)
+		d[denseShares+k] = share(n, s.words)
+	}
+}
+
+// signs is the number of bytes that are neither letters, digits nor spaces.
+func (s *survey) signs() int {
+	sum := 0
+	for c, n := range s.bytes {
+		if byteClass(byte(c)) == byteSign {
+			sum += n
+		}
+	}
+	return sum
+}

@@ -1,0 +1,136 @@
+package predict
+
+import "strings"
+
+// longestWord bounds the words that are looked up; no sign is longer.
+const longestWord = 24
+
+// read adds the signs of a piece of text, each counted with a weight.
+func (t *tally) read(text string, weight float64) {
+	var word [longestWord]byte
+	length := 0
+	t.fresh = true
+	t.bytes += len(text)
+	for i := 0; i <= len(text); i++ {
+		b := byte(' ')
+		if i < len(text) {
+			b = text[i]
+		}
+		if b >= 0x80 {
+			t.foreign = true
+		}
+		if isWordByte(b) {
+			if length < longestWord {
+				word[length] = lower(b, word[:length])
+			}
+			length++
+			continue
+		}
+		if length > 0 {
+			t.word(word[:min(length, longestWord)], length, weight)
+			length = 0
+		}
+		t.mark(text, i, b, weight)
+	}
+	if t.foreign {
+		t.phrases(text, weight)
+	}
+}
+
+func isWordByte(b byte) bool {
+	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b >= 0x80 || b == '_'
+}
+
+func isSpace(b byte) bool { return b == ' ' || b == '\n' || b == '\t' || b == '\r' }
+
+// lower folds ASCII, and the letters of Western Europe, whose second byte tells their case.
+func lower(b byte, before []byte) byte {
+	if b >= 'A' && b <= 'Z' {
+		return b + 'a' - 'A'
+	}
+	if n := len(before); n > 0 && before[n-1] == 0xC3 && b >= 0x80 && b <= 0x9E {
+		return b + 0x20
+	}
+	return b
+}
+
+// word adds what one word says.
+func (t *tally) word(w []byte, length int, weight float64) {
+	fresh := t.fresh
+	t.fresh = fresh && length <= 3 // "In which year" asks as well
+	if length == 1 && w[0] != '_' {
+		if w[0] >= '0' && w[0] <= '9' {
+			t.numbers++
+		}
+		return
+	}
+	if w[0] >= '0' && w[0] <= '9' {
+		t.numbers++
+		return
+	}
+	if w[0] == '_' && length < 4 {
+		t.blank = true
+	}
+	if length > longestWord || length < 2 || !likely[sieveAt(w[0], w[length-1], length)] {
+		return
+	}
+	s, ok := signs[string(w)]
+	if !ok {
+		return
+	}
+	switch {
+	case s.amount:
+		t.amount++
+	case s.asks && !fresh:
+		return // "which" in the middle of a sentence asks nothing
+	case s.asks:
+		t.asked = true
+	}
+	t.sum[s.kind] += weight * s.weight
+}
+
+// mark adds what a character between words says.
+func (t *tally) mark(text string, i int, b byte, weight float64) {
+	switch b {
+	case '{', '}', ';', '=', '<', '>', '[', ']', '|', '&':
+		t.marks++
+	case '`':
+		if strings.HasPrefix(text[i:], "```") {
+			t.sum[kindCode] += weight
+		}
+	case '\\':
+		t.sum[kindMaths] += 0.4 * weight // LaTeX
+	case '$':
+		if i+1 < len(text) && !isSpace(text[i+1]) && strings.IndexByte(text[i+1:min(len(text), i+60)], '$') >= 0 {
+			t.sum[kindMaths] += 0.5 * weight
+		} else {
+			t.amount++ // money
+		}
+	case '^':
+		t.sum[kindMaths] += 0.3 * weight
+	case '%':
+		t.amount++
+	case '.', '?', '!', ',', ':':
+		t.fresh = true
+	case '\n':
+		t.fresh = true
+		if isOption(text[i+1:]) {
+			t.options++
+		}
+	}
+}
+
+// isOption reports whether a line begins like an answer to choose: "A.", "(b)", "- (C)", "D:".
+func isOption(line string) bool {
+	line = strings.TrimLeft(line[:min(len(line), 8)], " -*(")
+	return len(line) > 2 && (line[0] >= 'A' && line[0] <= 'J' || line[0] >= 'a' && line[0] <= 'e') && strings.IndexByte(".):", line[1]) >= 0
+}
+
+// phrases looks for signs in scripts that do not put spaces between words, or inflect them.
+func (t *tally) phrases(text string, weight float64) {
+	for _, p := range phrases {
+		if strings.Contains(text, p.text) {
+			t.sum[p.kind] += weight * p.weight
+		}
+	}
+}

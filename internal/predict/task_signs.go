@@ -1,0 +1,158 @@
+package predict
+
+// sign is what a word says about the task.
+type sign struct {
+	kind   taskKind
+	weight float64
+	amount bool // counts for word problems
+	asks   bool // begins a question for a fact
+}
+
+// signs are words in lower case. Weights are about how often the word stands in prompts of the task and not in others: one
+// word of weight one is enough to decide.
+var signs = gather([]signGroup{
+	{sign{kind: kindTranslation, weight: 1.5}, `translate translation translator translating übersetze übersetzen übersetzung traduis traduire traduction traduisez
+		traduce traducir traducción traduza traduzir tradução traduci tradurre traduzione vertaal vertalen vertaling przetłumacz tłumaczenie çevir çeviri terjemahkan
+		переведи Переведи переведите Переведите перевод Перевод перевести dịch översätt oversæt oversett přelož traducere`},
+	{sign{kind: kindExtraction, weight: 1.2}, `extract summarize summarise summarizing summary tldr classify categorize categorise sentiment entities paraphrase
+		extrahiere zusammenfassen zusammenfassung klassifiziere extrais extraire résume résumer résumé extrae extraer resume resumir resumen clasifica extraia resuma resumo
+		estrai riassumi riassunto samenvatting streszczenie`},
+	{sign{kind: kindExtraction, weight: 0.5}, `passage transcript document article invoice email mention mentioned labels label fields keywords according json csv schema spreadsheet`},
+	{sign{kind: kindCode, weight: 2}, `def elif println printf kwargs nullptr stacktrace traceback`},
+	{sign{kind: kindCode, weight: 1}, `function functions python javascript typescript golang java kotlin html css sql regex bash powershell numpy pandas react django flask docker kubernetes
+		refactor unittest pytest npm sdk stdin stdout std segfault webpack assert postgres mongodb
+		programm funktion código fonction programme codice`},
+	{sign{kind: kindCode, weight: 0.5}, `code class import return const async await struct null exception bug compile compiler script algorithm array string strings boolean
+		integer int float dict tuple list lists loop api endpoint database query repository commit branch method module package library codebase debug void public private static
+		var self args true false foo bar github rust stack terminal cli c++ input output implement`},
+	{sign{kind: kindMaths, weight: 1}, `equation polynomial integral derivative theorem prove frac sqrt boxed cdot trigonometric logarithm eigenvalue matrix modulo divisible arithmetic
+		geometric hypotenuse perpendicular congruent sin cos binom overline circ leq geq neq triangle parabola asymptote gleichung équation ecuación equação уравнение`},
+	{sign{kind: kindMaths, weight: 0.5}, `compute calculate evaluate solve sum product integer integers probability prime factor factors remainder digits angle radius circle perimeter
+		area ratio fraction positive real multiple berechne calcule calcula вычисли решите рассчитай square cube`},
+	{sign{kind: kindMaths, weight: 0.25, amount: true}, `many much total cost costs each per average percent percentage half twice thrice dozen left altogether remaining remain pays paid earns
+		spends spent sold price hours minutes miles times more fewer less number viele kostet insgesamt jeweils combien total chaque coûte cuántos cuántas cuesta total cada
+		quantos custa quanti сколько стоит`},
+	{sign{kind: kindReasoning, weight: 1.5}, `puzzle riddle clue clues deduce logical logically logic syllogism paradox premises premise knights knaves sudoku zebra brainteaser rätsel énigme
+		acertijo enigma houses house who's seated`},
+	{sign{kind: kindReasoning, weight: 0.4}, `conclusion infer implies therefore assumption argument hypothesis step steps strategy statement statements true liar lies immediately
+		directly between left right next`},
+	{sign{kind: kindKnowledge, weight: 0.3, asks: true}, `who what when where which whose whom is are was were did does name wer was wann wo welche welcher welches wie qui quoi quand où quel quelle
+		quién qué cuándo dónde cuál quem quando onde qual chi cosa dove quale кто Кто что Что когда Когда где Где какой Какой`},
+	{sign{kind: kindKnowledge, weight: 0.6}, `following answer capital century founded discovered invented known located question options choices definition kingdom dynasty president
+		chemical disease patient law court species planet element treaty`},
+	{sign{kind: kindChat, weight: 1}, `poem story essay haiku letter blog tweet lyrics song slogan brainstorm joke recipe suggest recommend recommendations advice tips roleplay pretend
+		imagine feel feeling hello hi hey thanks gedicht geschichte poème histoire poema historia cuento стих стихотворение рассказ`},
+	{sign{kind: kindChat, weight: 0.6}, `write draft compose ideas help please my me i'm we our opinion think schreibe écris escribe escreva scrivi напиши Напиши`},
+})
+
+// likely tells most words that are no sign without looking them up.
+var likely = sift(signs)
+
+func sift(table map[string]sign) *[4096]bool {
+	var sieve [4096]bool
+	for word := range table {
+		if len(word) > 1 {
+			sieve[sieveAt(word[0], word[len(word)-1], len(word))] = true
+		}
+	}
+	return &sieve
+}
+
+func sieveAt(first, last byte, length int) int {
+	return (int(first)*37 + int(last)*11 + length*401) & 4095
+}
+
+type signGroup struct {
+	sign  sign
+	words string
+}
+
+// gather makes the table of words. A word of two groups keeps the first, the more decided one.
+func gather(groups []signGroup) map[string]sign {
+	table := map[string]sign{}
+	for _, g := range groups {
+		for _, word := range fields(g.words) {
+			if _, taken := table[word]; !taken {
+				table[word] = g.sign
+			}
+		}
+	}
+	return table
+}
+
+func fields(text string) []string {
+	var words []string
+	begin := -1
+	for i := 0; i <= len(text); i++ {
+		space := i == len(text) || isSpace(text[i])
+		switch {
+		case space && begin >= 0:
+			words = append(words, text[begin:i])
+			begin = -1
+		case !space && begin < 0:
+			begin = i
+		}
+	}
+	return words
+}
+
+type phrase struct {
+	text   string
+	kind   taskKind
+	weight float64
+}
+
+// phrases are looked for in texts that have letters outside ASCII.
+var phrases = []phrase{
+	{"翻译", kindTranslation, 2},
+	{"翻譯", kindTranslation, 2},
+	{"译成", kindTranslation, 2},
+	{"訳して", kindTranslation, 2},
+	{"翻訳", kindTranslation, 2},
+	{"번역", kindTranslation, 2},
+	{"ترجم", kindTranslation, 2},
+	{"अनुवाद", kindTranslation, 2},
+	{"แปล", kindTranslation, 2},
+	{"תרגם", kindTranslation, 2},
+	{"μετάφρασ", kindTranslation, 2},
+	{"总结", kindExtraction, 1.5},
+	{"概括", kindExtraction, 1.5},
+	{"提取", kindExtraction, 1.5},
+	{"摘要", kindExtraction, 1.5},
+	{"要約", kindExtraction, 1.5},
+	{"抽出", kindExtraction, 1.5},
+	{"요약", kindExtraction, 1.5},
+	{"추출", kindExtraction, 1.5},
+	{"لخص", kindExtraction, 1.5},
+	{"代码", kindCode, 1.5},
+	{"函数", kindCode, 1},
+	{"コード", kindCode, 1.5},
+	{"関数", kindCode, 1},
+	{"코드", kindCode, 1.5},
+	{"함수", kindCode, 1},
+	{"функци", kindCode, 1},
+	{"多少", kindMaths, 1.2},
+	{"计算", kindMaths, 1},
+	{"方程", kindMaths, 1.5},
+	{"計算", kindMaths, 1},
+	{"何個", kindMaths, 1.2},
+	{"いくつ", kindMaths, 0.8},
+	{"몇", kindMaths, 1},
+	{"계산", kindMaths, 1},
+	{"احسب", kindMaths, 1.2},
+	{"谜", kindReasoning, 1.2},
+	{"推理", kindReasoning, 1.2},
+	{"答案", kindKnowledge, 1},
+	{"下列", kindKnowledge, 1},
+	{"哪", kindKnowledge, 1},
+	{"什么", kindKnowledge, 0.6},
+	{"誰", kindKnowledge, 1},
+	{"とは", kindKnowledge, 0.8},
+	{"누구", kindKnowledge, 1},
+	{"ما هي", kindKnowledge, 1},
+	{"ما هو", kindKnowledge, 1},
+	{"写一", kindChat, 1},
+	{"诗", kindChat, 1},
+	{"書いて", kindChat, 1},
+	{"써줘", kindChat, 1},
+}

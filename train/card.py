@@ -1,0 +1,92 @@
+"""The model card."""
+import data
+
+LICENCES = {
+    "routellm_mmlu": "RouteLLM outcomes on MMLU, Apache-2.0", "routellm_gsm8k": "RouteLLM outcomes on GSM8K, Apache-2.0",
+    "mmlu_pro": "MMLU-Pro outcomes, Apache-2.0", "zeroeval_gsm": "ZeroEval outcomes on GSM8K, Apache-2.0",
+    "zeroeval_math_l5": "ZeroEval outcomes on MATH level 5, Apache-2.0", "zeroeval_mmlu_redux": "ZeroEval outcomes on MMLU-Redux, Apache-2.0",
+    "zeroeval_zebra_grid": "ZeroEval outcomes on ZebraLogic grids, Apache-2.0", "llmrouter_ulab": "LLMRouter outcomes on 14 tasks, MIT",
+    "bfcl": "Berkeley Function Calling Leaderboard outcomes, Apache-2.0",
+}
+
+
+def text(m):
+    return "\n".join(intro(m) + sources(m) + figures(m) + out_of_family(m) + cold(m) + calibration(m) + limits(m)) + "\n"
+
+
+def intro(m):
+    return [
+        "# Model card: the predictor of Fairlead", "",
+        "Written by `train/train.py`; do not edit. It estimates the chance that a model answers a prompt well, from the text of the",
+        "prompt alone: hashed words, word pairs and runs of four bytes with counted features (all computed by the Go code) give",
+        f"{len(data.FAMILIES)} family scores and a few lanes of difficulty by ridge regression; each model is a vector over these skills with a",
+        "Gaussian prior learned from all models. The abilities are fitted on cross-fitted skills, so the chances are calibrated.", "",
+        f"- Trained on {m['prompts']} prompts, {m['outcomes']} outcomes of {m['models']} models; seed {m['seed']}.",
+        f"- Artefact: {m['artefact_bytes'] / 1e6:.2f} MB, weights of one byte.",
+        "- Versions: " + ", ".join(f"{k} {v}" for k, v in m["versions"].items()) + ".", "",
+    ]
+
+
+def sources(m):
+    lines = ["## Sources", "", "| source | prompts | licence | SHA-256 of the file |", "|---|---|---|---|"]
+    for name, count in m["sources"].items():
+        lines.append(f"| {name} | {count} | {LICENCES[name]} | `{m['data'][name + '.jsonl'][:16]}…` |")
+    lines += ["", "Never trained on, used for the figures only: " + ", ".join(k[:-6] for k in m["data"] if k[:-6] in data.JUDGED) + ".", ""]
+    return lines
+
+
+def figures(m):
+    lines = [
+        "## Figures", "", "Area under the recovered quality gap (APGR; random is 0.5) of ranking prompts by the difference of the two chances.",
+        "Five folds by group of near-duplicate questions: a prompt is judged by a predictor that saw no prompt of its group.", "",
+        "| source: strong / weak | float | int8, as shipped |", "|---|---|---|",
+    ]
+    for k, v in m["cross_validated"].items():
+        lines.append(f"| {k} | {v:.3f} | {m['cross_validated_int8'][k]:.3f} |")
+    return lines + [""]
+
+
+def out_of_family(m):
+    lines = []
+    if m.get("judged"):
+        lines += ["## Sources never trained on", "", "| source: strong / weak | APGR | mean known |", "|---|---|---|"]
+        for k, v in m["judged"].items():
+            lines.append(f"| {k} | {v:.3f} | {m['judged_known'][k.split(':')[0]]:.2f} |")
+        lines += [f"| mean | {sum(m['judged'].values()) / len(m['judged']):.3f} | |", ""]
+    lines += ["## One family left out of training", "", "| family | pairs | many pairs of models | mean known |", "|---|---|---|---|"]
+    for k, v in m["leave_family_out"].items():
+        pairs = "; ".join(f"{name.split(':')[0]} {a:.3f}" for name, a in v["pairs"].items()) or "-"
+        lines.append(f"| {k} | {pairs} | {v['many']:.3f} | {v['known']:.2f} |")
+    return lines + [""]
+
+
+def cold(m):
+    lines = [
+        "## Models never seen", "", "Both models of a pair known by benchmark means alone, then with 100 outcomes of the source as feedback.", "",
+        "| pair | trained | benchmark means | with 100 labels |", "|---|---|---|---|",
+    ]
+    for k, v in list(m["cold_start"]["pairs"].items()) + [("mean", m["cold_start"]["mean"])]:
+        if v:
+            lines.append(f"| {k} | {v['trained']:.3f} | {v['cold']:.3f} | {v['cold_100_labels']:.3f} |")
+    return lines + [""]
+
+
+def calibration(m):
+    lines = ["## Calibration", "", "Out of fold, all outcomes of all models.", "", "| predicted | observed | outcomes |", "|---|---|---|"]
+    for p, y, n in m["calibration"]["all"]["bins"]:
+        lines.append(f"| {p:.3f} | {y:.3f} | {n} |")
+    lines += ["", "| family | mean distance (ECE) | log loss |", "|---|---|---|"]
+    for k, v in m["calibration"].items():
+        lines.append(f"| {k} | {v['ece']:.3f} | {v['log_loss']:.3f} |")
+    return lines + [""]
+
+
+def limits(m):
+    return [
+        "## Limits", "",
+        "- The prompts are single questions with answers that can be checked, nearly all in English. Conversation, style, translation and",
+        "  agents were not trained on: there the sketch says a low `known`, and the chances go to the mean of all families.",
+        "- Within one family the text says little more than how hard a question is; most of the gain over several models is in knowing the family.",
+        "- The models are of 2023 and 2024. Newer ones get their abilities from published benchmarks.",
+        "- Whether an agent will solve a repository task cannot be told from its text.",
+    ]

@@ -1,0 +1,100 @@
+"""Reads the outcome files and asks the Go program for the features of the prompts."""
+import glob
+import hashlib
+import json
+import os
+import subprocess
+
+import numpy as np
+import scipy.sparse as sp
+
+# Sources whose licence allows training for shipping, and the family each one (or its task) belongs to.
+FAMILIES = ["mmlu", "mmlu_pro", "gsm", "math", "logic", "tools", "code", "qa", "common"]
+TRAINED = {
+    "routellm_mmlu": "mmlu", "routellm_gsm8k": "gsm", "mmlu_pro": "mmlu_pro", "zeroeval_gsm": "gsm",
+    "zeroeval_math_l5": "math", "zeroeval_mmlu_redux": "mmlu", "zeroeval_zebra_grid": "logic", "bfcl": "tools",
+    "llmrouter_ulab": {
+        "natural_qa": "qa", "trivia_qa": "qa", "gsm8k": "gsm", "agentverse-mgsm": "gsm", "mbpp": "code",
+        "human_eval": "code", "gpqa": "mmlu_pro", "mmlu": "mmlu", "math": "math", "agentverse-logicgrid": "logic",
+        "arc_challenge": "common", "openbook_qa": "common", "commonsense_qa": "common", "commongen": "common",
+    },
+}
+JUDGED = [
+    "routerbench_arc", "routerbench_mbpp", "routerbench_winogrande", "gemini_svamp", "gemini_flores", "alpaca_eval",
+    "swebench_verified", "gemini_humaneval", "gemini_odex", "gemini_mawpsmultiarith",
+]
+BLOCKS = 4
+
+
+def family(source, task):
+    f = TRAINED.get(source)
+    return f.get(task) if isinstance(f, dict) else f
+
+
+def read(folder, sources):
+    """Rows of the sources that the folder has, and the digest of each file."""
+    rows, digests = [], {}
+    for path in sorted(glob.glob(os.path.join(folder, "*.jsonl"))):
+        source = os.path.basename(path)[:-6]
+        if source not in sources:
+            continue
+        with open(path, "rb") as f:
+            data = f.read()
+        digests[os.path.basename(path)] = hashlib.sha256(data).hexdigest()
+        for line in filter(None, data.split(b"\n")):
+            row = json.loads(line)
+            row["family"] = family(row["source"], row["task"])
+            rows.append(row)
+    return rows, digests
+
+
+class Features:
+    """The features of N prompts: hashes as (row, bucket, block) and the dense matrix."""
+
+    def __init__(self, dense, row, hashes):
+        self.dense, self.row, self.hashes = dense, row, hashes
+
+    def matrix(self, buckets):
+        """The normalised presence of each bucket: within a row each block has length one."""
+        n = len(self.dense)
+        block = (self.hashes >> 28).astype(np.int64)
+        bucket = (self.hashes & 0xFFFFFFF).astype(np.int64) * buckets >> 28
+        key = np.unique((self.row * BLOCKS + block) * buckets + bucket)  # a bucket counts once in its block
+        rb = key // buckets
+        size = np.bincount(rb, minlength=n * BLOCKS)
+        value = 1 / np.sqrt(size[rb])
+        return sp.csr_matrix((value.astype(np.float32), (rb // BLOCKS, key % buckets)), shape=(n, buckets))
+
+
+def features(prompts, binary):
+    """Runs the Go program over the prompts."""
+    text = "".join(json.dumps({"prompt": p}) + "\n" for p in prompts)
+    raw = subprocess.run([binary], input=text.encode(), stdout=subprocess.PIPE, check=True).stdout
+    words, at = np.frombuffer(raw, "<u4"), 0
+    dense, parts, counts = [], [], []
+    for _ in prompts:
+        n, d = int(words[at]), int(words[at + 1])
+        dense.append(words[at + 2 : at + 2 + d].view("<f4"))
+        parts.append(words[at + 2 + d : at + 2 + d + n])
+        counts.append(n)
+        at += 2 + d + n
+    return Features(np.array(dense), np.repeat(np.arange(len(prompts)), counts), np.concatenate(parts))
+
+
+def outcomes(rows):
+    """Matrix of scores (rows by models), with a mask, and the names of the models."""
+    models = sorted({m for r in rows for m in r["scores"]})
+    index = {m: j for j, m in enumerate(models)}
+    y = np.zeros((len(rows), len(models)), np.float32)
+    mask = np.zeros_like(y)
+    for i, r in enumerate(rows):
+        for m, v in r["scores"].items():
+            y[i, index[m]], mask[i, index[m]] = v, 1
+    return y, mask, models
+
+
+def folds(rows, n, seed):
+    """A fold for each row, the same for all rows of a group."""
+    def of(group):
+        return int(hashlib.sha256(f"{seed}/{group}".encode()).hexdigest(), 16) % n
+    return np.array([of(r["group"]) for r in rows])

@@ -1,0 +1,23 @@
+"""Texts whose skills both the training script and the Go code compute; the two must agree."""
+TEXTS = [
+    "",
+    "?",
+    "What is the capital of Australia?",
+    "A train leaves at 9:40 and travels 180 km at 60 km/h. How many minutes later than 12:30 does it arrive?",
+    "Find the value of $x$ such that $\\frac{x^2-4}{x-2} = 7$ and $x > 0$.",
+    "Which of the following is not a function of the liver?\nA. Storage of glycogen\nB. Production of bile\nC. Secretion of insulin\nD. Breakdown of toxins\nAnswer:",
+    "Write a Python function that merges two sorted lists without using sort().\n\ndef merge(a: list[int], b: list[int]) -> list[int]:\n    \"\"\"Return the sorted union.\"\"\"",
+    "Book a table for four at an Italian restaurant in Boston tomorrow at 19:00, and send the confirmation to anna@example.com and to Paul.",
+    "There are 3 houses, numbered 1 to 3 from left to right. Each house has a different colour: `red`, `blue`, `green`.\n\n## Clues:\n1. The red house is left of the blue one.\n2. The green house is not in the middle.\n",
+    "who wrote the music for the film about the white shark",
+    "Übersetze den folgenden Satz ins Französische: Der Zug nach Köln hat heute leider vierzig Minuten Verspätung.",
+    "Напиши короткое письмо коллеге, который уходит на пенсию после двадцати лет работы.",
+    "请用三句话解释什么是光合作用。",
+    "اكتب قصيدة قصيرة عن البحر في الشتاء.",
+    "Translate to Hindi: नमस्ते means hello.",
+    "Write a friendly email to my landlord asking whether I may keep a small dog, and mention that I have lived here for 6 years.",
+    "{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Oslo\", \"unit\": \"celsius\"}}",
+    "SELECT a.id, COUNT(*) FROM orders a JOIN lines b ON a.id = b.order_id WHERE b.price > 10 GROUP BY a.id;",
+    "Summarise the text below in one sentence.\n\n" + "The harbour was quiet in the morning, and the boats lay still. " * 40,
+    "Log of the night watch. " + "At 03:15 the pump started, at 03:20 it stopped again; pressure 4.2 bar. " * 260,
+]

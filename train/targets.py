@@ -1,0 +1,66 @@
+"""What the lanes are taught: for each prompt how far strong and weak models do better than usual on its source, and the
+main directions in which models of a source differ."""
+import numpy as np
+
+# Lanes of single families: s and w are the means of the stronger and the weaker half of the models, digits are further
+# directions of difference between models, capitals are s and w learned from kindred families too.
+OWN = {
+    "mmlu": "swSW", "mmlu_pro": "sw23", "gsm": "sw2SW", "math": "sw2", "logic": "sw2", "tools": "sw23", "code": "sw", "qa": "sw", "common": "sw",
+}
+KINDRED = {"mmlu": {"mmlu_pro": 0.3, "common": 0.3}, "gsm": {"math": 0.5, "mmlu_pro": 0.1}}
+TARGET = {"s": 0, "w": 1, "2": 2, "3": 3, "S": 0, "W": 1}
+
+
+def per_source(rows, y, mask):
+    """Targets s, w, 2, 3 for each row, relative to its source and task, and how many outcomes stand behind them."""
+    n = len(rows)
+    out, count = np.zeros((n, 4), np.float32), np.zeros(n, np.float32)
+    keys = np.array([r["source"] + ("/" + r["task"] if r["source"] == "llmrouter_ulab" else "") for r in rows])
+    for key in np.unique(keys):
+        at = np.flatnonzero(keys == key)
+        cols = np.flatnonzero(mask[at].mean(0) > 0.5)
+        yy, mm = y[np.ix_(at, cols)], mask[np.ix_(at, cols)]
+        col = (yy * mm).sum(0) / mm.sum(0)
+        away = (yy - col) * mm
+        order = np.argsort(-col, kind="stable")
+        half = len(order) // 2
+        strong, weak = order[:half], order[half:]
+        for j, part in enumerate((strong, weak)):
+            out[at, j] = away[:, part].sum(1) / np.maximum(mm[:, part].sum(1), 1)
+        rest = away.copy()
+        for part, j in ((strong, 0), (weak, 1)):
+            rest[:, part] -= out[at, j][:, None] * mm[:, part]
+        if len(cols) >= 8:
+            u, sv, _ = np.linalg.svd(rest, full_matrices=False)
+            out[at, 2:] = u[:, :2] * sv[:2] / np.sqrt(len(cols))
+        count[at] = len(cols)
+    return out, count
+
+
+def share_groups(rows, target, count, family):
+    """Averages s and w over the rows of a family that ask the same question, the ones with more outcomes counting more."""
+    out, total = target.copy(), count.copy()
+    keys = {}
+    for i, r in enumerate(rows):
+        keys.setdefault((family[i], r["group"]), []).append(i)
+    for at in keys.values():
+        if len(at) > 1:
+            c = count[at]
+            out[at, :2] = (target[at, :2] * c[:, None]).sum(0) / c.sum()
+            total[at] = c.sum()
+    return out, total
+
+
+def lanes(names):
+    """The lanes as (share of each family in the teaching, target, own family or -1): first those of all families."""
+    everywhere = np.ones(len(names))
+    joint = [(everywhere, 0, -1), (everywhere, 1, -1)]
+    own = []
+    for f, name in enumerate(names):
+        for k in OWN[name]:
+            part = np.eye(len(names))[f]
+            for other, weight in KINDRED.get(name, {}).items() if k.isupper() else ():
+                if other in names:
+                    part[names.index(other)] = weight
+            own.append((part, TARGET[k], f))
+    return joint, own

@@ -1,0 +1,181 @@
+"""Trains the predictor that Fairlead ships.
+
+    python train/train.py DATA_DIR [--features BINARY] [--predictions FILE] [--sample SHARE] [--only-artefact]
+
+DATA_DIR holds one JSON-lines file per source. Writes internal/predict/data/predictor.bin, the golden vectors beside its
+tests, train/metrics.json and train/MODEL_CARD.md.
+"""
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+import scipy
+
+import artefact
+import card
+import data
+import evaluation
+import golden
+import protocol
+from ability import with_one
+from ridge import Design, xp
+from router import SETTINGS
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(HERE)
+SEED = 0
+
+
+def main():
+    args = arguments()
+    start = time.time()
+    rows, digests = data.read(args.data, set(data.TRAINED) | set(data.JUDGED))
+    if args.sample < 1:
+        rng = np.random.RandomState(SEED)
+        rows = [r for r in rows if rng.rand() < args.sample]
+    binary = args.features or build_features()
+    features = data.features([r["prompt"] for r in rows], binary)
+    trained = np.flatnonzero([r["family"] is not None for r in rows])
+    judged = np.flatnonzero([r["family"] is None for r in rows])
+    x = features.matrix(SETTINGS["buckets"])
+    design = Design(x, features.dense, SETTINGS["gain"], trained)
+    s = evaluation.Set([rows[i] for i in trained], trained)
+    say(start, f"{len(trained)} prompts to train on, {len(judged)} to judge by, {len(s.models)} models")
+
+    router = s.router(design, np.ones(len(trained), bool), SETTINGS, data.folds(s.rows, SETTINGS["inner"], SEED + 1))
+    q = artefact.Quantised(router)
+    ship(q, s, router)
+    write_golden(q, binary)
+    say(start, "artefact written")
+    if args.only_artefact:
+        return
+    metrics = evaluate(args, start, design, s, router, q, x, features, rows, judged)
+    metrics |= {
+        "seed": SEED, "data": digests, "settings": SETTINGS, "prompts": len(trained), "models": len(s.models),
+        "outcomes": int(s.mask.sum()), "sources": {k: int(v) for k, v in zip(*np.unique([r["source"] for r in s.rows], return_counts=True))},
+        "versions": {"python": platform.python_version(), "numpy": np.__version__, "scipy": scipy.__version__, "arrays": xp.__name__},
+        "artefact_bytes": os.path.getsize(path_of("internal/predict/data/predictor.bin")),
+    }
+    with open(path_of("train/metrics.json"), "w") as f:
+        json.dump(metrics, f, indent=1)
+        f.write("\n")
+    with open(path_of("train/MODEL_CARD.md"), "w") as f:
+        f.write(card.text(metrics))
+    say(start, "done")
+
+
+def arguments():
+    p = argparse.ArgumentParser()
+    p.add_argument("data")
+    p.add_argument("--features", help="a built train/features; built with go when not given")
+    p.add_argument("--predictions", help="where the predictions out of fold go, one JSON object a line")
+    p.add_argument("--sample", type=float, default=1.0, help="use this share of the rows, for trying out")
+    p.add_argument("--only-artefact", action="store_true")
+    return p.parse_args()
+
+
+def path_of(name):
+    path = os.path.join(ROOT, name)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    return path
+
+
+def say(start, text):
+    print(f"{time.time() - start:7.1f} s  {text}", file=sys.stderr, flush=True)
+
+
+def build_features():
+    binary = os.path.join(tempfile.mkdtemp(), "features")
+    subprocess.run(["go", "build", "-o", binary, "./train/features"], cwd=ROOT, check=True)
+    return binary
+
+
+def ship(q, s, router):
+    """Writes the artefact: lanes, abilities with their spread, the prior and the anchors."""
+    z = np.round(router.skills(router.inner), 3)
+    general = with_one(z[np.random.default_rng(SEED).choice(len(z), min(400, len(z)), replace=False)])
+    spread = np.sqrt(np.einsum("ik,mkl,il->m", general, router.prior.c, general) / len(general))
+    artefact.write(
+        path_of("internal/predict/data/predictor.bin"), "skills-1", q, s.models, router.prior.a, spread,
+        router.prior.mean, router.prior.cov, anchors(s, z, router.prior.a),
+    )
+
+
+def anchors(s, z, abilities):
+    """Typical prompts of each benchmark: sorted by how hard they are for the models, one of each slice."""
+    level = evaluation.chance(z, abilities).mean(1)
+    names = {}
+    for i, r in enumerate(s.rows):
+        for name in benchmark_names(r):
+            names.setdefault(name, []).append(i)
+    got = {}
+    for name in sorted(names):
+        at = np.array(names[name])
+        at = at[np.argsort(level[at], kind="stable")]
+        count = min(len(at), 24 if "/" in name else 48)
+        pick = at[((np.arange(count) + 0.5) * len(at) / count).astype(int)]
+        got[name] = z[pick], np.full(count, 1 / count)
+    return got
+
+
+def benchmark_names(r):
+    fixed = {
+        "routellm_mmlu": ["mmlu"], "zeroeval_mmlu_redux": ["mmlu_redux"], "routellm_gsm8k": ["gsm8k"], "zeroeval_gsm": ["gsm8k"],
+        "zeroeval_math_l5": ["math_l5"], "zeroeval_zebra_grid": ["zebra_grid"],
+        "mmlu_pro": ["mmlu_pro", "mmlu_pro/" + r["task"].replace(" ", "_")], "bfcl": ["bfcl", "bfcl/" + r["task"]],
+    }
+    other = {"agentverse-mgsm": "mgsm", "agentverse-logicgrid": "logicgrid", "mmlu": "mmlu_open", "gsm8k": "gsm8k"}
+    return fixed.get(r["source"]) or [other.get(r["task"], r["task"])]
+
+
+def write_golden(q, binary):
+    f = data.features(golden.TEXTS, binary)
+    skills, known = q.skills(f.matrix(SETTINGS["buckets"]), f.dense)
+    cases = [{"text": t, "skills": z.tolist(), "known": float(k)} for t, z, k in zip(golden.TEXTS, skills, known)]
+    with open(path_of("internal/predict/testdata/golden.json"), "w") as out:
+        json.dump(cases, out, ensure_ascii=False, indent=1)
+        out.write("\n")
+
+
+def evaluate(args, start, design, s, router, q, x, features, rows, judged):
+    out, parts = evaluation.cross_validate(design, s, SETTINGS, SEED)
+    table = protocol.Table(s.rows, s.y, s.mask, s.models, out)
+    metrics = {"cross_validated": evaluation.figures(table, protocol.PAIRS), "calibration": evaluation.calibration(s, out)}
+    say(start, json.dumps(metrics["cross_validated"]))
+    quantised = np.zeros_like(out)
+    for r, held, _ in parts:
+        at = s.places[held]
+        quantised[held] = evaluation.chance(artefact.Quantised(r).skills(x[at], features.dense[at])[0], r.prior.a)
+    metrics["cross_validated_int8"] = evaluation.figures(protocol.Table(s.rows, s.y, s.mask, s.models, quantised), protocol.PAIRS)
+    say(start, "int8 " + json.dumps(metrics["cross_validated_int8"]))
+    metrics["cold_start"] = evaluation.cold_figures(s, parts, out)
+    say(start, "cold " + json.dumps(metrics["cold_start"]))
+    predictions = {}
+    if len(judged):
+        kept = [rows[i] for i in judged]
+        metrics["judged"], metrics["judged_known"], chances = evaluation.judge(router, s, kept, judged)
+        say(start, "judged " + json.dumps(metrics["judged"]) + json.dumps(metrics["judged_known"]))
+        predictions |= {r["id"]: c for r, c in zip(kept, chances)}
+    metrics["leave_family_out"] = evaluation.leave_family_out(design, s, SETTINGS, SEED)
+    say(start, "left out " + json.dumps(metrics["leave_family_out"]))
+    if args.predictions:
+        predictions |= {r["id"]: c for r, c in zip(s.rows, quantised)}
+        save(args.predictions, s, predictions)
+    return metrics
+
+
+def save(path, s, predictions):
+    wanted = sorted({m for _, *pair in protocol.PAIRS + protocol.JUDGED_PAIRS for m in pair if m in s.index})
+    with open(path, "w") as f:
+        for key, c in predictions.items():
+            f.write(json.dumps({"id": key, "scores": {m: round(float(c[s.index[m]]), 5) for m in wanted}}) + "\n")
+
+
+if __name__ == "__main__":
+    main()
