@@ -1,0 +1,283 @@
+package prefix
+
+import (
+	"context"
+	"math/bits"
+	"sync"
+	"time"
+
+	"github.com/cespare/xxhash/v2"
+
+	"fairlead/internal/llm"
+)
+
+// DefaultLinks is how many links a Memory holds when nothing else is said: 64 bytes each.
+const DefaultLinks = 200_000
+
+const (
+	ways       = 8  // links that share a bucket
+	slots      = 7  // targets that a link remembers
+	stripes    = 64 // locks
+	idle       = time.Hour
+	maxTurns   = 1<<16 - 1
+	longestTTL = 48 * time.Hour
+)
+
+// Memory is a Store within one process, of a fixed size that is taken as it fills. Links live in small buckets; a full
+// bucket forgets the link that was used least lately.
+type Memory struct {
+	names   *names
+	buckets []bucket
+	locks   [stripes]struct {
+		sync.Mutex
+		_ [56]byte // one lock a cache line
+	}
+}
+
+type bucket struct {
+	keys    [ways]uint64 // 0 when free
+	entries [ways]entry
+}
+
+// entry is what is known of a link. Times are in seconds since 1970.
+type entry struct {
+	owner   uint32 // of the workspace, so that no two ever share a link
+	seen    uint32
+	turn    uint16        // the number of the turn whose prompt ended here; 0 when none did
+	last    uint16        // the target that served it
+	targets [slots]uint16 // taken from the front; 0 when free
+	until   [slots]uint32
+}
+
+// NewMemory makes a store for this many links; DefaultLinks when not positive.
+func NewMemory(links int) *Memory {
+	if links <= 0 {
+		links = DefaultLinks
+	}
+	return &Memory{names: newNames(), buckets: make([]bucket, (links+ways-1)/ways)}
+}
+
+// place is where a link is kept.
+type place struct {
+	key   uint64
+	owner uint32
+}
+
+// placeOf is the place of a link in a workspace.
+func placeOf(workspace, hash uint64) place {
+	key := (hash ^ workspace) * 0x9E3779B97F4A7C15
+	key ^= key >> 29
+	return place{key: max(key, 1), owner: uint32(workspace >> 32)}
+}
+
+// sessionPlace is the place of what a caller calls a conversation.
+func sessionPlace(workspace uint64, session string) place {
+	return placeOf(workspace, xxhash.Sum64String("session\x00"+session))
+}
+
+func seconds(t time.Time) uint32 { return uint32(max(t.Unix(), 0)) }
+
+// Lookup implements Store.
+func (m *Memory) Lookup(_ context.Context, workspaceID string, d Digest, now time.Time) View {
+	v := View{digest: d, names: m.names, known: -1}
+	at, workspace := seconds(now), xxhash.Sum64String(workspaceID)
+	for i := len(d.Links) - 1; i >= 0; i-- {
+		p := placeOf(workspace, d.Links[i].Hash)
+		b, lock := m.bucketOf(p)
+		if e := b.at(p); e != nil {
+			v.take(i, e, at)
+		}
+		lock.Unlock()
+	}
+	if v.last == 0 && d.Session != "" {
+		if e, ok := m.get(sessionPlace(workspace, d.Session)); ok && e.live(at) {
+			v.last, v.turns = e.last, int(e.turn)
+		}
+	}
+	return v
+}
+
+// Record implements Store.
+func (m *Memory) Record(workspaceID string, d Digest, target string, rules Rules, u llm.Usage, now time.Time) {
+	id, ok := m.names.take(target)
+	if !ok || len(d.Links) == 0 {
+		return
+	}
+	before := m.Lookup(context.Background(), workspaceID, d, now) // before it is changed, for what was expected and the turns
+	if !isVirtual(target) {
+		m.learn(id, before, rules, u)
+	}
+	workspace, last := xxhash.Sum64String(workspaceID), len(d.Links)-1
+	n := note{target: id, at: seconds(now)}
+	warm := reaching(d, rules, u, isVirtual(target))
+	for i, link := range d.Links {
+		n.until, n.refresh, n.turn = 0, false, 0
+		switch {
+		case i > warm:
+		case rules.Reach == Blocks, rules.Reach == Ends && i == last && !d.MarksOnly, link.Mark != Unmarked:
+			n.until = seconds(now.Add(min(rules.keeps(d, link.Mark), longestTTL)))
+		default: // not kept now, but what was kept here before has been used again
+			n.until, n.refresh = seconds(now.Add(min(rules.keeps(d, Unmarked), longestTTL))), true
+		}
+		if i == last && !isVirtual(target) {
+			n.turn = uint16(min(before.turns+1, maxTurns))
+		}
+		m.put(placeOf(workspace, link.Hash), n)
+	}
+	if d.Session != "" && !isVirtual(target) {
+		n.until, n.refresh, n.turn = 0, false, uint16(min(before.turns+1, maxTurns))
+		m.put(sessionPlace(workspace, d.Session), n)
+	}
+}
+
+// learn compares what a target reported with what was expected of it.
+func (m *Memory) learn(id uint16, before View, rules Rules, u llm.Usage) {
+	h, ok := before.hit(id)
+	if !ok || u.Estimated || u.Prompt() <= 0 || rules.Reach == Nothing {
+		return
+	}
+	held := before.held(int(h.link), rules)
+	if held == 0 {
+		return
+	}
+	expected := float64(held) / float64(before.digest.Tokens()) * float64(u.Prompt())
+	m.names.learn(id, min(max(float64(u.CacheRead)/expected, 0), 1))
+}
+
+// slack is how far our share of a link may be off from the provider's, for estimates differ.
+const slack = 0.05
+
+// reaching is the last link that a target has in its cache after it has read a prompt; -1 for none. Where reading and
+// writing are both told, they say how far it reaches.
+func reaching(d Digest, rules Rules, u llm.Usage, guess bool) int {
+	whole := d.Tokens()
+	if rules.Reach == Nothing || whole < rules.Minimum {
+		return -1
+	}
+	last := len(d.Links) - 1
+	if guess || u.Estimated || !rules.Writes || u.Prompt() <= 0 {
+		return last
+	}
+	told := u.CacheRead + u.CacheWrite
+	if told == 0 {
+		return -1
+	}
+	most := (float64(told)/float64(u.Prompt()) + slack) * float64(whole)
+	for last >= 0 && float64(d.Links[last].Tokens) > most {
+		last--
+	}
+	return last
+}
+
+// note is what is to be written to an entry.
+type note struct {
+	at      uint32
+	target  uint16
+	turn    uint16 // 0 leaves it
+	until   uint32 // 0 leaves it
+	refresh bool   // only where the target is warm already
+}
+
+// bucketOf returns a link's bucket with its lock held.
+func (m *Memory) bucketOf(p place) (*bucket, *sync.Mutex) {
+	i, _ := bits.Mul64(p.key, uint64(len(m.buckets)))
+	lock := &m.locks[i%stripes].Mutex
+	lock.Lock()
+	return &m.buckets[i], lock
+}
+
+func (m *Memory) get(p place) (entry, bool) {
+	b, lock := m.bucketOf(p)
+	defer lock.Unlock()
+	if e := b.at(p); e != nil {
+		return *e, true
+	}
+	return entry{}, false
+}
+
+// at returns a link's entry, nil when there is none.
+func (b *bucket) at(p place) *entry {
+	for i, key := range b.keys {
+		if key == p.key && b.entries[i].owner == p.owner {
+			return &b.entries[i]
+		}
+	}
+	return nil
+}
+
+// put writes a note. A link that would stay empty gets no place.
+func (m *Memory) put(p place, n note) {
+	b, lock := m.bucketOf(p)
+	defer lock.Unlock()
+	e := b.find(p, n.at, n.turn > 0 || n.until > 0 && !n.refresh)
+	if e == nil {
+		return
+	}
+	e.seen = max(e.seen, n.at)
+	if n.turn > 0 {
+		e.turn, e.last = n.turn, n.target
+	}
+	if n.until > 0 {
+		e.warm(n.target, n.until, n.at, n.refresh)
+	}
+}
+
+// find returns a link's entry, making room for it where asked to.
+func (b *bucket) find(p place, now uint32, room bool) *entry {
+	if e := b.at(p); e != nil || !room {
+		return e
+	}
+	oldest := 0
+	for i := range b.keys {
+		if b.rank(i, now) < b.rank(oldest, now) {
+			oldest = i
+		}
+	}
+	b.keys[oldest] = p.key
+	b.entries[oldest] = entry{owner: p.owner}
+	return &b.entries[oldest]
+}
+
+// rank orders the places of a bucket by how little is lost with them: free, dead, used longest ago.
+func (b *bucket) rank(i int, now uint32) uint64 {
+	switch {
+	case b.keys[i] == 0:
+		return 0
+	case !b.entries[i].live(now):
+		return 1
+	}
+	return 2 + uint64(b.entries[i].seen)
+}
+
+// live reports whether the entry still tells anything.
+func (e *entry) live(now uint32) bool {
+	if e.turn > 0 && now < e.seen+uint32(idle/time.Second) {
+		return true
+	}
+	for i, until := range e.until {
+		if e.targets[i] != 0 && until > now {
+			return true
+		}
+	}
+	return false
+}
+
+// warm notes until when a target has the link. The place of another one is taken that is gone, or will be first.
+func (e *entry) warm(target uint16, until, now uint32, refresh bool) {
+	at := 0
+	for i, one := range e.targets {
+		if one == target {
+			if !refresh || e.until[i] > now {
+				e.until[i] = max(e.until[i], until)
+			}
+			return
+		}
+		if e.until[i] < e.until[at] {
+			at = i
+		}
+	}
+	if refresh {
+		return
+	}
+	e.targets[at], e.until[at] = target, until
+}
