@@ -1,5 +1,5 @@
 // Package store keeps everything that must outlast the process in SQLite or PostgreSQL: entries with their bodies,
-// the ledger, roll-ups, accounts, workspaces, keys and settings. It owns the SQL and the migrations. The text of a
+// the ledger, roll-ups, accounts, workspaces, keys, policies, ratings and settings. It owns the SQL and the migrations. The text of a
 // statement is the same for both databases: $1 placeholders, times as bigint unix milliseconds, money as bigint
 // nano-dollars, JSON as text. What is stored, and who may see it, is decided by the packages whose interfaces it implements.
 package store

@@ -44,6 +44,12 @@ func (db *DB) Expire(ctx context.Context, now time.Time, defaults Retention) (Ex
 		}
 	}
 	if err == nil {
+		err = db.expireRatings(ctx, now, own, defaults)
+	}
+	if err == nil {
+		err = db.expireVersions(ctx, now, defaults)
+	}
+	if err == nil {
 		err = db.expireRollups(ctx, now)
 	}
 	// Shrinking is done every time: deleting by filter leaves it to the next run when readers are in the way.
@@ -163,6 +169,9 @@ func expireBodies(ctx context.Context, tx *sql.Tx, workspace string, ids []strin
 
 // deleteEntries deletes entries with everything of theirs except the ledger.
 func deleteEntries(ctx context.Context, tx *sql.Tx, workspace string, ids []string) error {
+	if err := deleteRatings(ctx, tx, workspace, ids); err != nil {
+		return err
+	}
 	return forIDs(ctx, tx, workspace, ids,
 		`delete from bodies where workspace_id = $1 and request_id in (%s)`,
 		`delete from tags where workspace_id = $1 and request_id in (%s)`,

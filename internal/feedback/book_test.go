@@ -1,0 +1,327 @@
+package feedback
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"fairlead/internal/predict"
+)
+
+func TestRatingsMoveAbilitiesOfTheirWorkspaceOnly(t *testing.T) {
+	t.Parallel()
+	b := newTestBook(newShelf(), &clock{t: start})
+	before := chance(b, "ws_1", "small")
+	for i := range 40 {
+		rate(t, b, draft(i, "small", 0))
+	}
+	refresh(t, b)
+
+	if after := chance(b, "ws_1", "small"); after > before-0.1 {
+		t.Errorf("40 bad ratings move the chance from %.3f to %.3f", before, after)
+	}
+	if got := chance(b, "ws_2", "small"); got != before {
+		t.Errorf("another workspace has %v, want %v", got, before)
+	}
+	if got, want := chance(b, "ws_1", "large"), chance(b, "ws_2", "large"); got != want {
+		t.Errorf("another model has %v, want %v", got, want)
+	}
+}
+
+func TestARatingIsStamped(t *testing.T) {
+	t.Parallel()
+	r := rate(t, newTestBook(newShelf(), &clock{t: start.Add(123 * time.Microsecond)}), draft(1, "small", 1))
+	if !r.Time.Equal(start) || len(r.ID) != len("rat_")+26 {
+		t.Errorf("id %s, time %v", r.ID, r.Time)
+	}
+}
+
+func TestALaterRatingReplacesTheEarlier(t *testing.T) {
+	t.Parallel()
+	c := &clock{t: start}
+	twice, once := newTestBook(newShelf(), c), newTestBook(newShelf(), c)
+	rate(t, twice, draft(1, "small", 1))
+	rate(t, twice, draft(1, "small", 0))
+	rate(t, once, draft(1, "small", 0))
+	refresh(t, twice)
+	refresh(t, once)
+	if a, b := twice.For("ws_1"), once.For("ws_1"); a.Version != b.Version || a.Abilities["small"].Ratings != 1 {
+		t.Errorf("after replacing: %+v, want %+v", a, b)
+	}
+}
+
+func TestSignalsAreCountedApartAndCorrectNothing(t *testing.T) {
+	t.Parallel()
+	c := &clock{t: start}
+	b := newTestBook(newShelf(), c)
+	refused := draft(1, "small", 0)
+	refused.KeyID, refused.Signal = "", Refusal
+	for _, signals := range [][]Rating{{refused}, {refused}, nil} {
+		if err := b.Signal(t.Context(), signals); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refresh(t, b)
+	sum, err := b.Summary(t.Context(), "ws_1")
+	want := Summary{Models: []ModelSummary{}, Signals: []SignalCount{{Model: "small", Task: predict.Code, Signal: Refusal, Count: 1}}}
+	if diff := cmp.Diff(want, sum); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+	if got := b.For("ws_1"); got != nil {
+		t.Errorf("signals made corrections: %+v", got)
+	}
+	if _, err := b.Rate(t.Context(), refused); err == nil {
+		t.Error("a signal was taken for a rating")
+	}
+	if err := b.Signal(t.Context(), []Rating{draft(2, "small", 0)}); err == nil {
+		t.Error("a signal without a name was taken")
+	}
+	c.move(31 * 24 * time.Hour)
+	if sum, err := b.Summary(t.Context(), "ws_1"); err != nil || len(sum.Signals) > 0 {
+		t.Errorf("after a month signals are %v, %v", sum.Signals, err)
+	}
+}
+
+func TestSummaryTellsWhatRatingsChange(t *testing.T) {
+	t.Parallel()
+	c := &clock{t: start}
+	b := newTestBook(newShelf(), c)
+	for i := range 30 {
+		r := draft(i, "small", 1)
+		if i%3 == 0 {
+			r.Task, r.Skills, r.Score = predict.Maths, []float64{-0.5, 1}, 0
+		}
+		rate(t, b, r)
+		c.move(time.Second)
+	}
+	unknown, older := draft(100, "retired", 0.5), draft(101, "large", 1)
+	older.Predictor = "p0"
+	rate(t, b, unknown)
+	rate(t, b, older)
+	refresh(t, b)
+
+	sum, err := b.Summary(t.Context(), "ws_1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ignore := cmpopts.IgnoreFields(Figures{}, "Before", "After")
+	newest := func(i int) time.Time { return start.Add(time.Duration(i) * time.Second) }
+	want := []ModelSummary{
+		{Model: "large", Outdated: 1},
+		{Model: "retired", Total: Figures{Ratings: 1, Score: 0.5, Newest: newest(30)}, Tasks: []TaskFigures{{predict.Code, Figures{Ratings: 1, Score: 0.5, Newest: newest(30)}}}},
+		{Model: "small", Corrected: true, Total: Figures{Ratings: 30, Score: 20.0 / 30, Newest: newest(29)}, Tasks: []TaskFigures{
+			{predict.Code, Figures{Ratings: 20, Score: 1, Newest: newest(29)}},
+			{predict.Maths, Figures{Ratings: 10, Score: 0, Newest: newest(27)}},
+		}},
+	}
+	if diff := cmp.Diff(want, sum.Models, ignore); diff != "" {
+		t.Fatal(diff)
+	}
+	code, maths := sum.Models[2].Tasks[0], sum.Models[2].Tasks[1]
+	if code.Shift() < 0.02 || maths.Shift() > -0.02 {
+		t.Errorf("code, always good: %+v; maths, always bad: %+v", code, maths)
+	}
+	if got, want := code.Before, chance(b, "ws_2", "small"); got-want > 1e-9 || want-got > 1e-9 {
+		t.Errorf("before the correction %v was predicted, want %v", got, want)
+	}
+	if got := sum.Models[1].Total; got.Before != 0 || got.After != 0 {
+		t.Errorf("something is predicted of a model that is not here: %+v", got)
+	}
+	if sum.Version == "" || sum.Version != b.For("ws_1").Version {
+		t.Errorf("version %q", sum.Version)
+	}
+	if _, corrected := b.For("ws_1").Abilities["large"]; corrected {
+		t.Error("a rating that an earlier predictor saw made a correction")
+	}
+}
+
+func TestShiftsReadAsWords(t *testing.T) {
+	t.Parallel()
+	for want, f := range map[string]TaskFigures{
+		"+0.06 on code, 214 ratings": {predict.Code, Figures{Ratings: 214, Before: 0.7, After: 0.761}},
+		"-0.10 on maths, 1 rating":   {predict.Maths, Figures{Ratings: 1, Before: 0.7, After: 0.6}},
+	} {
+		if got := f.String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestResetLetsEarlierRatingsCountNoLonger(t *testing.T) {
+	t.Parallel()
+	c := &clock{t: start}
+	b := newTestBook(newShelf(), c)
+	for i, model := range []string{"small", "large", "small"} {
+		rate(t, b, draft(i, model, 0))
+	}
+	c.move(time.Minute)
+	if err := b.Reset(t.Context(), "ws_1", "small"); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.For("ws_1").Abilities; got["small"] != nil || got["large"] == nil {
+		t.Errorf("after resetting one model: %v", got)
+	}
+	c.move(time.Minute)
+	rate(t, b, draft(9, "small", 0))
+	if got := b.For("ws_1").Abilities["small"]; got == nil || got.Ratings != 1 {
+		t.Errorf("a rating after the reset: %+v", got)
+	}
+	c.move(time.Minute)
+	if err := b.Reset(t.Context(), "ws_1", ""); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.For("ws_1"); got.Version != "" || len(got.Abilities) > 0 {
+		t.Errorf("after resetting all: %+v", got)
+	}
+}
+
+func TestOldRatingsFadeByTheDay(t *testing.T) {
+	t.Parallel()
+	c := &clock{t: start}
+	b := newTestBook(newShelf(), c)
+	base := chance(b, "ws_1", "small")
+	for i := range 20 {
+		rate(t, b, draft(i, "small", 0))
+	}
+	refresh(t, b)
+	version, fresh := b.For("ws_1").Version, chance(b, "ws_1", "small")
+	c.move(time.Hour)
+	refresh(t, b)
+	if got := b.For("ws_1").Version; got != version {
+		t.Errorf("within a day the version went from %s to %s", version, got)
+	}
+	c.move(60 * 24 * time.Hour)
+	refresh(t, b)
+	faded := chance(b, "ws_1", "small")
+	if b.For("ws_1").Version == version || !(fresh < faded && faded < base) {
+		t.Errorf("fresh %.3f, after two months %.3f, without %.3f", fresh, faded, base)
+	}
+}
+
+func TestManyRatingsInAMomentAreComputedOnce(t *testing.T) {
+	t.Parallel()
+	c, shelf := &clock{t: start}, newShelf()
+	b := newTestBook(shelf, c)
+	for i := range 50 {
+		rate(t, b, draft(i, "small", 0))
+	}
+	if shelf.reads != 1 {
+		t.Errorf("50 ratings at once were computed %d times", shelf.reads)
+	}
+	refresh(t, b)
+	refresh(t, b)
+	if shelf.reads != 2 || b.For("ws_1").Abilities["small"].Ratings != 50 {
+		t.Errorf("after refreshing %d readings, %+v", shelf.reads, b.For("ws_1").Abilities["small"])
+	}
+	c.move(settle)
+	rate(t, b, draft(51, "small", 0))
+	if got := b.For("ws_1").Abilities["small"].Ratings; got != 51 {
+		t.Errorf("a moment later %d ratings count at once, want 51", got)
+	}
+}
+
+func TestAReplicaHearsOfWhatOthersDid(t *testing.T) {
+	t.Parallel()
+	c, shelf := &clock{t: start}, newShelf()
+	here, there := newTestBook(shelf, c), newTestBook(shelf, c)
+	refresh(t, there)
+	rate(t, here, draft(1, "small", 0))
+	rate(t, here, draft(2, "small", 1))
+	refresh(t, here)
+	refresh(t, there)
+	if a, b := here.For("ws_1"), there.For("ws_1"); a.Version == "" || a.Version != b.Version {
+		t.Errorf("here %+v, there %+v", a, b)
+	}
+	shelf.erase("ws_1", requestID(1))
+	refresh(t, there)
+	if got := there.For("ws_1").Abilities["small"].Ratings; got != 1 {
+		t.Errorf("after erasing %d ratings count", got)
+	}
+}
+
+func TestAnOlderCopyOfTheStoreIsReadAnew(t *testing.T) {
+	t.Parallel()
+	c, shelf := &clock{t: start}, newShelf()
+	b := newTestBook(shelf, c)
+	for i := range 3 {
+		r := draft(i, "small", 0)
+		r.WorkspaceID = fmt.Sprint("ws_", i)
+		rate(t, b, r)
+	}
+	refresh(t, b)
+	older := newShelf()
+	b.store = older
+	rate(t, newTestBook(older, c), draft(7, "large", 1))
+	refresh(t, b)
+	if b.For("ws_2") != nil || b.For("ws_1").Abilities["large"] == nil {
+		t.Errorf("workspaces of the other store are still there: %v, %v", b.For("ws_2"), b.For("ws_1"))
+	}
+}
+
+func TestAStoreThatIsAwayCostsNothing(t *testing.T) {
+	t.Parallel()
+	c, shelf := &clock{t: start}, newShelf()
+	b := newTestBook(shelf, c)
+	rate(t, b, draft(1, "small", 0))
+	refresh(t, b)
+	before := b.For("ws_1")
+	shelf.fail = errors.New("away")
+	c.move(48 * time.Hour)
+	for what, err := range map[string]error{
+		"refresh": b.Refresh(t.Context()), "recompute": b.Recompute(t.Context()), "reset": b.Reset(t.Context(), "ws_1", ""),
+	} {
+		if !errors.Is(err, shelf.fail) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if _, err := b.Rate(t.Context(), draft(2, "small", 0)); !errors.Is(err, shelf.fail) {
+		t.Errorf("rate: %v", err)
+	}
+	if b.For("ws_1") != before {
+		t.Error("the corrections are gone")
+	}
+	shelf.fail = nil
+	refresh(t, b)
+	if b.For("ws_1") == before {
+		t.Error("the corrections stay old when the store is back")
+	}
+}
+
+func TestARefreshThatBrokeOffIsMadeUpFor(t *testing.T) {
+	t.Parallel()
+	c, shelf := &clock{t: start}, newShelf()
+	b := newTestBook(shelf, c)
+	rate(t, b, draft(1, "small", 0))
+	refresh(t, b)
+	before := b.For("ws_1")
+	c.move(48 * time.Hour)
+	shelf.unread = errors.New("broke off")
+	if err := b.Refresh(t.Context()); !errors.Is(err, shelf.unread) || b.For("ws_1") != before {
+		t.Errorf("%v; corrections are %+v", err, b.For("ws_1"))
+	}
+	shelf.unread = nil
+	refresh(t, b)
+	if b.For("ws_1").Version == before.Version {
+		t.Error("the day's change was forgotten")
+	}
+}
+
+func TestRecomputeFollowsTheBase(t *testing.T) {
+	t.Parallel()
+	c := &clock{t: start}
+	base := bases["small"]
+	b := NewBook(newShelf(), Options{Predictor: "p1", Now: c.now, Base: func(string) (predict.Ability, bool) { return base, true }})
+	rate(t, b, draft(1, "small", 0))
+	refresh(t, b)
+	base = bases["large"]
+	if err := b.Recompute(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(base.Vector, b.For("ws_1").Abilities["small"].Base); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,98 @@
+package feedback
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/predict"
+)
+
+func twoShifts() *Corrections {
+	return &Corrections{Abilities: map[string]*Shift{
+		"small": {Base: bases["small"].Vector, Corrected: predict.Ability{Vector: []float64{0.75, 1.25, -0.5}, Spread: 0.2, Source: "benchmarks"}, Ratings: 7},
+		"large": {Base: []float64{1, 1, 1}, Corrected: predict.Ability{Vector: []float64{0.5, 1, 1.25}, Spread: 0.1, Source: "trained"}, Ratings: 9},
+	}}
+}
+
+func TestCorrectionIsAppliedToTheCallersBase(t *testing.T) {
+	t.Parallel()
+	small, large, other := bases["small"], bases["large"], predict.Ability{Vector: []float64{1, 2}}
+	for _, c := range []struct {
+		name        string
+		corrections *Corrections
+		model       string
+		base, want  *predict.Ability
+	}{
+		{"none at all", nil, "small", &small, &small},
+		{"no ability", twoShifts(), "small", nil, nil},
+		{"none for this model", twoShifts(), "medium", &small, &small},
+		{"the base it was computed from", twoShifts(), "small", &small, &twoShifts().Abilities["small"].Corrected},
+		{"another base moves by as much", twoShifts(), "large", &large, &predict.Ability{Vector: []float64{1, 0.5, 0.5}, Spread: 0.1, Source: "trained"}},
+		{"other skills", twoShifts(), "small", &other, &other},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(c.want, c.corrections.Ability(c.model, c.base)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	if small.Vector[0] != 0.5 || large.Vector[0] != 1.5 {
+		t.Error("a base was changed")
+	}
+}
+
+func TestCorrectionsAreKeptWhole(t *testing.T) {
+	t.Parallel()
+	made := twoShifts()
+	if err := made.seal(); err != nil {
+		t.Fatal(err)
+	}
+	body, err := made.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Decode(body)
+	if diff := cmp.Diff(made, got); err != nil || diff != "" || got.Version == "" {
+		t.Error(err, diff)
+	}
+	made.Abilities["small"].Corrected.Vector[0] += 1e-9
+	if err := made.seal(); err != nil || made.Version == got.Version {
+		t.Errorf("another correction has the same version %s, %v", made.Version, err)
+	}
+	var none *Corrections
+	body, err = none.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err = Decode(body); err != nil || got.Version != "" || len(got.Abilities) > 0 {
+		t.Errorf("no corrections come back as %+v, %v", got, err)
+	}
+	for _, broken := range []string{"", "[]", `{"a": null}`, `{"a": {"base": [1], "ability": {"vector": []}}}`} {
+		if _, err := Decode([]byte(broken)); err == nil {
+			t.Errorf("%s is accepted", broken)
+		}
+	}
+}
+
+func TestRatingsWeighHalfAfterAHalfLife(t *testing.T) {
+	t.Parallel()
+	d := decay{halfLife: 30 * 24 * time.Hour, today: dayOf(start)}
+	for days, want := range map[int]float64{0: 1, -1: 1, 30: 0.5, 60: 0.25, 15: math.Sqrt(0.5)} {
+		if got := d.weight(d.today.AddDate(0, 0, -days)); math.Abs(got-want) > 1e-12 {
+			t.Errorf("after %d days a rating weighs %v, want %v", days, got, want)
+		}
+	}
+}
+
+// Looking up a correction is on the way of every request.
+func TestAbilityAllocatesNothing(t *testing.T) {
+	base := bases["small"]
+	corrections := twoShifts()
+	if n := testing.AllocsPerRun(100, func() { corrections.Ability("small", &base) }); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

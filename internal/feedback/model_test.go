@@ -1,0 +1,145 @@
+package feedback
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"fairlead/internal/predict"
+)
+
+// naive computes corrections from a plain list of ratings, the newest last.
+func naive(ratings []Rating, today time.Time) map[string]predict.Ability {
+	byModel := map[string][]predict.Label{}
+	for i := len(ratings) - 1; i >= 0; i-- {
+		r := ratings[i]
+		weight := 1.0
+		if r.Time.Before(today) {
+			weight = decay{halfLife: defaultHalfLife, today: today}.weight(r.Time)
+		}
+		byModel[r.Model] = append(byModel[r.Model], predict.Label{Skills: r.Skills, Score: r.Score, Weight: weight})
+	}
+	abilities := map[string]predict.Ability{}
+	for model, labels := range byModel {
+		abilities[model] = predict.Update(bases[model], labels)
+	}
+	return abilities
+}
+
+// TestBooksAgreeWithAPlainList lets two replicas rate, reset, erase and refresh in any order.
+func TestBooksAgreeWithAPlainList(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		c, shelf := &clock{t: start}, newShelf()
+		books := []*Book{newTestBook(shelf, c), newTestBook(shelf, c)}
+		var list []Rating
+		without := func(drop func(Rating) bool) {
+			var kept []Rating
+			for _, r := range list {
+				if !drop(r) {
+					kept = append(kept, r)
+				}
+			}
+			list = kept
+		}
+		book := func(rt *rapid.T) *Book { return books[rapid.IntRange(0, 1).Draw(rt, "replica")] }
+		tick := func() { c.move(time.Millisecond) } // so that no two changes have one time
+		rt.Repeat(map[string]func(*rapid.T){
+			"rate": func(rt *rapid.T) {
+				tick()
+				r := draft(rapid.IntRange(0, 9).Draw(rt, "request"), rapid.SampledFrom([]string{"small", "large"}).Draw(rt, "model"), rapid.Float64Range(0, 1).Draw(rt, "score"))
+				saved := rate(t, book(rt), r)
+				without(func(old Rating) bool { return old.RequestID == r.RequestID })
+				list = append(list, saved)
+			},
+			"reset": func(rt *rapid.T) {
+				tick()
+				model := rapid.SampledFrom([]string{"", "small"}).Draw(rt, "model")
+				if err := book(rt).Reset(t.Context(), "ws_1", model); err != nil {
+					rt.Fatal(err)
+				}
+				without(func(r Rating) bool { return model == "" || r.Model == model })
+			},
+			"erase": func(rt *rapid.T) {
+				request := requestID(rapid.IntRange(0, 9).Draw(rt, "request"))
+				shelf.erase("ws_1", request)
+				without(func(r Rating) bool { return r.RequestID == request })
+			},
+			"time passes": func(rt *rapid.T) {
+				c.move(time.Duration(rapid.IntRange(1, 100).Draw(rt, "hours")) * time.Hour)
+			},
+			"": func(rt *rapid.T) {
+				want := naive(list, dayOf(c.now()))
+				for i, b := range books {
+					refresh(t, b)
+					got := map[string]predict.Ability{}
+					if corrections := b.For("ws_1"); corrections != nil {
+						for model, s := range corrections.Abilities {
+							got[model] = s.Corrected
+						}
+					}
+					if diff := cmp.Diff(want, got); diff != "" {
+						rt.Fatalf("replica %d: %s", i, diff)
+					}
+				}
+			},
+		})
+	})
+}
+
+// TestReadingNeverMeetsWriting is for the race detector; at the end nothing may be lost.
+func TestReadingNeverMeetsWriting(t *testing.T) {
+	t.Parallel()
+	c, shelf := &clock{t: start}, newShelf()
+	b := newTestBook(shelf, c)
+	const writers, each = 4, 25
+	var all sync.WaitGroup
+	for w := range writers {
+		all.Go(func() {
+			for i := range each {
+				c.move(settle / 3)
+				r := draft(w*each+i, "small", 0)
+				r.WorkspaceID = fmt.Sprint("ws_", w%2)
+				if _, err := b.Rate(t.Context(), r); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		all.Go(func() {
+			for range each {
+				chance(b, "ws_1", "small")
+				if _, err := b.Summary(t.Context(), "ws_0"); err != nil {
+					t.Error(err)
+				}
+				if err := b.Refresh(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	refresh(t, b)
+	for _, ws := range []string{"ws_0", "ws_1"} {
+		if got := b.For(ws).Abilities["small"].Ratings; got != writers*each/2 {
+			t.Errorf("%s: %d ratings count, want %d", ws, got, writers*each/2)
+		}
+	}
+}
+
+// BenchmarkCompute is what one workspace's new rating costs when it has as many as count.
+func BenchmarkCompute(b *testing.B) {
+	c, shelf := &clock{t: start}, newShelf()
+	book := newTestBook(shelf, c)
+	for i := range maxCounted {
+		rate(b, book, draft(i, "small", float64(i%2)))
+	}
+	for b.Loop() {
+		if _, err := book.compute(b.Context(), "ws_1"); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

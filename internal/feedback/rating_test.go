@@ -1,0 +1,130 @@
+package feedback
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/llm"
+)
+
+func TestLabelsStandForScores(t *testing.T) {
+	t.Parallel()
+	half := 0.5
+	for _, c := range []struct {
+		name  string
+		score *float64
+		label string
+		want  float64
+		kept  string
+		param string // of the refusal
+	}{
+		{name: "a number", score: &half, want: 0.5},
+		{name: "good", label: "good", want: 1, kept: "good"},
+		{name: "thumbs in any spelling", label: " Thumbs-Down", want: 0, kept: "thumbs_down"},
+		{name: "a picture", label: "👍", want: 1, kept: "👍"},
+		{name: "in between", label: "NEUTRAL", want: 0.5, kept: "neutral"},
+		{name: "both", score: &half, label: "good", param: "label"},
+		{name: "neither", param: "score"},
+		{name: "a word that is not known", label: "meh", param: "label"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			score, kept, err := ScoreOf(c.score, c.label)
+			if param := paramOf(err); param != c.param || score != c.want || kept != c.kept {
+				t.Errorf("got %v %q, %v", score, kept, err)
+			}
+		})
+	}
+	_, _, err := ScoreOf(nil, "meh")
+	for _, label := range Labels() {
+		if score, _, known := ScoreOf(nil, label); known != nil || score < 0 || score > 1 {
+			t.Errorf("%s gives %v, %v", label, score, known)
+		}
+		if !strings.Contains(err.Error(), label) {
+			t.Errorf("the refusal does not name %s: %v", label, err)
+		}
+	}
+}
+
+// paramOf is the field that an error blames, "defect" when it blames the caller's code.
+func paramOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	if e := llm.AsError(err); e.Kind == llm.InvalidRequest {
+		return e.Param
+	}
+	return "defect"
+}
+
+func TestWrongRatingsAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		change func(*Rating)
+		want   string
+	}{
+		{"right", func(*Rating) {}, ""},
+		{"by a person", func(r *Rating) { r.KeyID, r.AccountID, r.Source = "", "acc_1", FromDashboard }, ""},
+		{"longest comment", func(r *Rating) { r.Comment = strings.Repeat("x", 500) }, ""},
+		{"comment too long", func(r *Rating) { r.Comment = strings.Repeat("x", 501) }, "comment"},
+		{"no request", func(r *Rating) { r.RequestID = "" }, "request_id"},
+		{"some other id", func(r *Rating) { r.RequestID = strings.Replace(r.RequestID, "req", "key", 1) }, "request_id"},
+		{"id with a long front", func(r *Rating) { r.RequestID = "req_" + r.RequestID }, "request_id"},
+		{"score above", func(r *Rating) { r.Score = 1.01 }, "score"},
+		{"score below", func(r *Rating) { r.Score = -0.01 }, "score"},
+		{"score is no number", func(r *Rating) { r.Score = math.NaN() }, "score"},
+		{"nobody served", func(r *Rating) { r.Model = "" }, "request_id"},
+		{"no workspace", func(r *Rating) { r.WorkspaceID = "" }, "defect"},
+		{"unknown source", func(r *Rating) { r.Source = "rumour" }, "defect"},
+		{"signal from a person", func(r *Rating) { r.Signal = Refusal }, "defect"},
+		{"unknown signal", func(r *Rating) { r.Signal = "smell" }, "defect"},
+		{"source signal without one", func(r *Rating) { r.Source = FromSignal }, "defect"},
+		{"nobody rates", func(r *Rating) { r.KeyID = "" }, "defect"},
+		{"two rate", func(r *Rating) { r.AccountID = "acc_1" }, "defect"},
+		{"endless skill", func(r *Rating) { r.Skills = []float64{math.Inf(1)} }, "defect"},
+		{"too many skills", func(r *Rating) { r.Skills = make([]float64, 257) }, "defect"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r := draft(1, "small", 1)
+			c.change(&r)
+			shelf := newShelf()
+			_, err := newTestBook(shelf, &clock{t: start}).Rate(t.Context(), r)
+			if got := paramOf(err); got != c.want {
+				t.Errorf("blames %q, want %q: %v", got, c.want, err)
+			}
+			if saved := len(shelf.ratings); (saved == 1) != (c.want == "") {
+				t.Errorf("%d ratings are saved", saved)
+			}
+		})
+	}
+}
+
+func TestRatersAreToldApart(t *testing.T) {
+	t.Parallel()
+	var got []string
+	for _, r := range []Rating{
+		{Source: FromAPI, KeyID: "key_1"},
+		{Source: FromDashboard, AccountID: "acc_1"},
+		{Source: FromSignal, Signal: Retry, KeyID: "key_1"},
+	} {
+		got = append(got, r.Rater())
+	}
+	if diff := cmp.Diff([]string{"key:key_1", "account:acc_1", "signal:retry"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestStrangeTextBecomesStorable(t *testing.T) {
+	t.Parallel()
+	r := draft(1, "small", 1)
+	r.Comment = "nul\x00 and \xff"
+	saved := rate(t, newTestBook(newShelf(), &clock{t: start}), r)
+	if saved.Comment != "nul and �" {
+		t.Errorf("the comment is %q", saved.Comment)
+	}
+}

@@ -1,0 +1,211 @@
+package feedback
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"fairlead/internal/id"
+	"fairlead/internal/predict"
+)
+
+var start = time.Date(2026, 3, 14, 9, 26, 53, 0, time.UTC)
+
+// shelf is a store in memory.
+type shelf struct {
+	mu       sync.Mutex
+	ratings  map[[3]string]Rating // by workspace, request and rater
+	resets   map[[2]string]time.Time
+	changes  map[string]int64
+	revision int64
+	reads    int   // of a workspace's ratings
+	fail     error // what every call returns
+	unread   error // what reading ratings returns
+}
+
+func newShelf() *shelf {
+	return &shelf{ratings: map[[3]string]Rating{}, resets: map[[2]string]time.Time{}, changes: map[string]int64{}}
+}
+
+func (s *shelf) changed(workspaceID string) {
+	s.revision++
+	s.changes[workspaceID] = s.revision
+}
+
+func (s *shelf) Revisions(context.Context) (map[string]int64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return map[string]int64{Topic: s.revision, "keys": 99}, s.fail
+}
+
+func (s *shelf) SaveRating(_ context.Context, r Rating) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fail != nil {
+		return s.fail
+	}
+	s.ratings[[3]string{r.WorkspaceID, r.RequestID, r.Rater()}] = r
+	s.changed(r.WorkspaceID)
+	return nil
+}
+
+func (s *shelf) SaveSignals(_ context.Context, signals []Rating) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range signals {
+		s.ratings[[3]string{r.WorkspaceID, r.RequestID, r.Rater()}] = r
+	}
+	return s.fail
+}
+
+func (s *shelf) ResetFeedback(_ context.Context, workspaceID, model string, at time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.resets[[2]string{workspaceID, model}] = at
+	s.changed(workspaceID)
+	return s.fail
+}
+
+func (s *shelf) ChangedFeedback(_ context.Context, after int64) ([]string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var found []string
+	for workspaceID, revision := range s.changes {
+		if revision > after {
+			found = append(found, workspaceID)
+		}
+	}
+	return found, s.fail
+}
+
+func (s *shelf) CountedRatings(_ context.Context, workspaceID string, limit int, visit func(string, []Rating) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reads++
+	if err := cmp.Or(s.fail, s.unread); err != nil {
+		return err
+	}
+	byModel := map[string][]Rating{}
+	for _, r := range s.ratings {
+		reset := s.resets[[2]string{workspaceID, ""}]
+		if own := s.resets[[2]string{workspaceID, r.Model}]; own.After(reset) {
+			reset = own
+		}
+		if r.WorkspaceID == workspaceID && r.Source != FromSignal && r.Time.After(reset) {
+			byModel[r.Model] = append(byModel[r.Model], r)
+		}
+	}
+	for _, model := range slices.Sorted(maps.Keys(byModel)) {
+		ratings := byModel[model]
+		slices.SortFunc(ratings, func(a, b Rating) int {
+			return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(b.ID, a.ID))
+		})
+		if err := visit(model, ratings[:min(limit, len(ratings))]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *shelf) SignalCounts(_ context.Context, workspaceID string, since time.Time) ([]SignalCount, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	counts := map[SignalCount]int64{}
+	for _, r := range s.ratings {
+		if r.WorkspaceID == workspaceID && r.Source == FromSignal && !r.Time.Before(since) {
+			counts[SignalCount{Model: r.Model, Task: r.Task, Signal: r.Signal}]++
+		}
+	}
+	all := []SignalCount{}
+	for c, n := range counts {
+		c.Count = n
+		all = append(all, c)
+	}
+	slices.SortFunc(all, func(a, b SignalCount) int {
+		return cmp.Or(cmp.Compare(a.Model, b.Model), cmp.Compare(a.Task, b.Task), cmp.Compare(a.Signal, b.Signal))
+	})
+	return all, s.fail
+}
+
+// erase deletes what was said about a request, as deleting the request does.
+func (s *shelf) erase(workspaceID, requestID string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.ratings, func(k [3]string, _ Rating) bool { return k[0] == workspaceID && k[1] == requestID })
+	s.changed(workspaceID)
+}
+
+// clock is a time that tests move.
+type clock struct {
+	mu sync.Mutex
+	t  time.Time
+}
+
+func (c *clock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.t
+}
+
+func (c *clock) move(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.t = c.t.Add(d)
+}
+
+// bases are the abilities before any correction.
+var bases = map[string]predict.Ability{
+	"small": {Vector: []float64{0.5, 1, -0.5}, Spread: 0.6, Source: "benchmarks"},
+	"large": {Vector: []float64{1.5, 0.5, 0.25}, Spread: 0.3, Source: "trained"},
+}
+
+func baseOf(model string) (predict.Ability, bool) {
+	a, ok := bases[model]
+	return a, ok
+}
+
+func newTestBook(store Store, c *clock) *Book {
+	return NewBook(store, Options{Base: baseOf, Predictor: "p1", Now: c.now})
+}
+
+// requestID is a different one for each number.
+func requestID(n int) string {
+	floor := id.Floor("req", start)
+	return fmt.Sprintf("%s%08d", floor[:len(floor)-8], n)
+}
+
+// draft is a rating before it is stamped.
+func draft(n int, model string, score float64) Rating {
+	return Rating{
+		RequestID: requestID(n), WorkspaceID: "ws_1", KeyID: "key_1", Score: score, Source: FromAPI,
+		Model: model, Task: predict.Code, Skills: []float64{0.4, 0.2}, Predictor: "p1",
+	}
+}
+
+func rate(t testing.TB, b *Book, r Rating) Rating {
+	t.Helper()
+	saved, err := b.Rate(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return saved
+}
+
+func refresh(t testing.TB, b *Book) {
+	t.Helper()
+	if err := b.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// chance is what a book predicts of a code prompt.
+func chance(b *Book, workspaceID, model string) float64 {
+	base := bases[model]
+	sketch := predict.Sketch{Skills: []float64{0.4, 0.2}}
+	return predict.Chance(&sketch, b.For(workspaceID).Ability(model, &base)).Chance
+}

@@ -1,0 +1,102 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"fairlead/internal/account"
+	"fairlead/internal/rulebook"
+)
+
+var _ rulebook.Store = (*DB)(nil)
+
+const policyColumns = `p.number, p.hash, p.source, p.note, p.created_by, p.created_at`
+
+func scanPolicies(row scanner, more ...any) (rulebook.Version, error) {
+	var v rulebook.Version
+	var created int64
+	err := row.Scan(append([]any{&v.Number, &v.Hash, &v.Source, &v.Note, &v.CreatedBy, &created}, more...)...)
+	v.CreatedAt = fromMillis(created)
+	return v, one(err)
+}
+
+// ChangedPolicies visits the newest version of every workspace whose policies changed after the revision.
+func (db *DB) ChangedPolicies(ctx context.Context, after int64, visit func(workspaceID string, v rulebook.Version) error) error {
+	const q = `select ` + policyColumns + `, p.workspace_id from policy_versions p where p.revision > $1
+		and p.number = (select max(n.number) from policy_versions n where n.workspace_id = p.workspace_id) order by p.revision`
+	rows, err := db.query(ctx, q, after)
+	if err != nil {
+		return fmt.Errorf("read changed policies: %w", err)
+	}
+	defer func() { _ = rows.Close() }() // its error is that of the reading, which Err tells
+	for rows.Next() {
+		var workspaceID string
+		v, err := scanPolicies(rows, &workspaceID)
+		if err != nil {
+			return fmt.Errorf("read changed policies: %w", err)
+		}
+		if err := visit(workspaceID, v); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// AddPolicies writes the next version, or returns rulebook.ErrConflict when basedOn is not the newest.
+func (db *DB) AddPolicies(ctx context.Context, workspaceID string, basedOn int64, draft rulebook.Version) (rulebook.Version, error) {
+	err := db.inTx(ctx, func(tx *sql.Tx) error {
+		revision, err := bumped(ctx, tx, rulebook.Topic)
+		if err != nil {
+			return err
+		}
+		var newest int64
+		if err := tx.QueryRowContext(ctx, `select coalesce(max(number), 0) from policy_versions where workspace_id = $1`, workspaceID).Scan(&newest); err != nil {
+			return err
+		}
+		if newest != basedOn {
+			return rulebook.ErrConflict
+		}
+		draft.Number = newest + 1
+		const q = `insert into policy_versions (workspace_id, number, hash, source, note, created_by, created_at, revision)
+			values ($1, $2, $3, $4, $5, $6, $7, $8)`
+		_, err = tx.ExecContext(ctx, q, workspaceID, draft.Number, draft.Hash, draft.Source, draft.Note, draft.CreatedBy, millis(draft.CreatedAt), revision)
+		return err
+	})
+	if err != nil {
+		return rulebook.Version{}, fmt.Errorf("save policies: %w", err)
+	}
+	draft.CreatedAt = fromMillis(millis(draft.CreatedAt)) // as it will be read
+	return draft, nil
+}
+
+// PolicyVersions lists the versions of a workspace, newest first, without their text.
+func (db *DB) PolicyVersions(ctx context.Context, workspaceID string) ([]rulebook.Version, error) {
+	ctx, cancel := db.bounded(ctx)
+	defer cancel()
+	const q = `select p.number, p.hash, '', p.note, p.created_by, p.created_at from policy_versions p
+		where p.workspace_id = $1 order by p.number desc`
+	rows, err := db.query(ctx, q, workspaceID)
+	all, err := collect(rows, err, func(row scanner) (rulebook.Version, error) { return scanPolicies(row) })
+	if err != nil {
+		return nil, fmt.Errorf("list versions of policies: %w", err)
+	}
+	return all, nil
+}
+
+// PolicyVersion returns one version, the newest for number 0, or rulebook.ErrNotFound.
+func (db *DB) PolicyVersion(ctx context.Context, workspaceID string, number int64) (rulebook.Version, error) {
+	ctx, cancel := db.bounded(ctx)
+	defer cancel()
+	const q = `select ` + policyColumns + ` from policy_versions p
+		where p.workspace_id = $1 and ($2 = 0 or p.number = $2) order by p.number desc limit 1`
+	v, err := scanPolicies(db.queryRow(ctx, q, workspaceID, number))
+	if errors.Is(err, account.ErrNotFound) {
+		return v, rulebook.ErrNotFound
+	}
+	if err != nil {
+		return v, fmt.Errorf("read version %d of the policies: %w", number, err)
+	}
+	return v, nil
+}

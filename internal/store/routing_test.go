@@ -1,0 +1,17 @@
+package store_test
+
+import (
+	"testing"
+
+	"fairlead/internal/store/storetest"
+)
+
+func TestRoutingInSQLite(t *testing.T) {
+	t.Parallel()
+	storetest.Routing(t, openSQLite)
+}
+
+func TestRoutingInPostgres(t *testing.T) {
+	t.Parallel()
+	storetest.Routing(t, openPostgres)
+}

@@ -1,0 +1,237 @@
+package storetest
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/account"
+	"fairlead/internal/feedback"
+	"fairlead/internal/predict"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/store"
+)
+
+func enrolment(w account.Workspace) account.Enrolment {
+	return account.Enrolment{Account: person(w.Name), Workspace: w, Event: event("", "account.register")}
+}
+
+// rated is a rating with every field set that a rating by key has.
+func rated(workspace, requestID string, at time.Time, score float64) feedback.Rating {
+	return feedback.Rating{
+		ID: fmt.Sprintf("rat_%08d", serial.Add(1)), RequestID: requestID, WorkspaceID: workspace, KeyID: "key_1",
+		Time: at, Score: score, Label: "good", Comment: "it's 100%_ right ä€😀", Source: feedback.FromAPI,
+		Model: "small-b", Task: predict.Code, Skills: []float64{0.125, -1.5, 0}, Predictor: "p1",
+	}
+}
+
+func signalled(workspace, requestID string, at time.Time, s feedback.Signal) feedback.Rating {
+	r := rated(workspace, requestID, at, 0)
+	r.KeyID, r.Label, r.Comment, r.Source, r.Signal = "", "", "", feedback.FromSignal, s
+	return r
+}
+
+// countedIn returns the ratings that count, by model.
+func countedIn(t *testing.T, db *store.DB, workspace string, limit int) map[string][]feedback.Rating {
+	t.Helper()
+	found := map[string][]feedback.Rating{}
+	must(t, db.CountedRatings(t.Context(), workspace, limit, func(model string, ratings []feedback.Rating) error {
+		found[model] = ratings
+		return nil
+	}))
+	return found
+}
+
+// moved reports whether a change of the workspace's ratings is to be heard of.
+func moved(t *testing.T, db *store.DB, workspace string, do func()) bool {
+	t.Helper()
+	before, err := db.Revisions(t.Context())
+	must(t, err)
+	do()
+	changed, err := db.ChangedFeedback(t.Context(), before[feedback.Topic])
+	must(t, err)
+	return slices.Contains(changed, workspace)
+}
+
+func ratingsReadBack(t *testing.T, db *store.DB) {
+	ctx, ws, other := t.Context(), newTenant(t, db), newTenant(t, db)
+	one, two, three := entryID(now), entryID(now), entryID(now)
+	byKey, byPerson := rated(ws, one, now, 1), rated(ws, one, now.Add(time.Second), 0.25)
+	byPerson.KeyID, byPerson.AccountID, byPerson.Source, byPerson.Skills = "", "acc_ann", feedback.FromDashboard, nil
+	third, foreign := rated(ws, two, now, 0), rated(other, one, now, 0)
+	if !moved(t, db, ws, func() {
+		for _, r := range []feedback.Rating{byKey, byPerson, third, foreign} {
+			must(t, db.SaveRating(ctx, r))
+		}
+	}) {
+		t.Error("nobody heard of the ratings")
+	}
+
+	of, err := db.FeedbackOf(ctx, ws, one)
+	must(t, err)
+	page, err := db.FeedbackOfAll(ctx, ws, []string{two, three, one})
+	must(t, err)
+
+	if diff := cmp.Diff([]feedback.Rating{byKey, byPerson}, of); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(map[string][]feedback.Rating{one: {byKey, byPerson}, two: {third}}, page); diff != "" {
+		t.Error(diff)
+	}
+	if none, err := db.FeedbackOfAll(ctx, ws, nil); err != nil || len(none) > 0 {
+		t.Errorf("feedback of nothing is %v, %v", none, err)
+	}
+	if err := db.SaveRating(ctx, rated("ws_nobody", one, now, 1)); err == nil {
+		t.Error("a rating in a workspace that is not there was saved")
+	}
+}
+
+func laterRatingReplaces(t *testing.T, db *store.DB) {
+	ctx, ws := t.Context(), newTenant(t, db)
+	request := entryID(now)
+	first, later := rated(ws, request, now, 1), rated(ws, request, now.Add(time.Minute), 0)
+	later.Label, later.Comment, later.Model, later.Task, later.Skills, later.Predictor = "bad", "", "large-a", predict.Maths, []float64{1}, "p2"
+	otherKey := rated(ws, request, now, 0.5)
+	otherKey.KeyID = "key_2"
+	for _, r := range []feedback.Rating{first, otherKey, later} {
+		must(t, db.SaveRating(ctx, r))
+	}
+
+	got, err := db.FeedbackOf(ctx, ws, request)
+
+	must(t, err)
+	if diff := cmp.Diff([]feedback.Rating{otherKey, later}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func signalsCountApart(t *testing.T, db *store.DB) {
+	ctx, ws := t.Context(), newTenant(t, db)
+	request, second := entryID(now), entryID(now)
+	cut := signalled(ws, request, now, feedback.Truncation)
+	again := cut
+	again.ID, again.Time = "rat_again", now.Add(time.Second)
+	signals := []feedback.Rating{
+		cut, signalled(ws, request, now, feedback.Refusal), signalled(ws, second, now, feedback.Refusal), again,
+		signalled(ws, entryID(now), now.Add(-time.Hour), feedback.Retry),
+	}
+	if moved(t, db, ws, func() {
+		must(t, db.SaveSignals(ctx, signals))
+		must(t, db.SaveSignals(ctx, signals))
+	}) {
+		t.Error("a signal counts as a change of ratings")
+	}
+
+	counts, err := db.SignalCounts(ctx, ws, now)
+	must(t, err)
+	of, err := db.FeedbackOf(ctx, ws, request)
+	must(t, err)
+
+	want := []feedback.SignalCount{
+		{Model: "small-b", Task: predict.Code, Signal: feedback.Refusal, Count: 2},
+		{Model: "small-b", Task: predict.Code, Signal: feedback.Truncation, Count: 1},
+	}
+	if diff := cmp.Diff(want, counts); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]feedback.Rating{cut, signals[1]}, of); diff != "" {
+		t.Error(diff)
+	}
+	if found := countedIn(t, db, ws, 10); len(found) > 0 {
+		t.Errorf("signals count as ratings: %v", found)
+	}
+}
+
+func newestRatingsCount(t *testing.T, db *store.DB) {
+	ctx, ws := t.Context(), newTenant(t, db)
+	want := map[string][]feedback.Rating{}
+	for _, model := range []string{"small-b", "large_a", "ä%'"} {
+		for age := range 5 {
+			r := rated(ws, entryID(now), now.Add(time.Duration(-age)*time.Minute), 1)
+			r.Model = model
+			must(t, db.SaveRating(ctx, r))
+			if age < 3 {
+				want[model] = append(want[model], r)
+			}
+		}
+	}
+
+	if diff := cmp.Diff(want, countedIn(t, db, ws, 3)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func resetRatings(t *testing.T, db *store.DB) {
+	ctx, ws := t.Context(), newTenant(t, db)
+	request := entryID(now)
+	rate := func(model string, minutes int) feedback.Rating {
+		r := rated(ws, entryID(now), now.Add(time.Duration(minutes)*time.Minute), 1)
+		r.Model = model
+		must(t, db.SaveRating(ctx, r))
+		return r
+	}
+	old := rated(ws, request, now, 1)
+	must(t, db.SaveRating(ctx, old))
+	large := rate("large-a", 0)
+	if !moved(t, db, ws, func() { must(t, db.ResetFeedback(ctx, ws, "small-b", now.Add(time.Minute))) }) {
+		t.Error("nobody heard of the reset")
+	}
+	if diff := cmp.Diff(map[string][]feedback.Rating{"large-a": {large}}, countedIn(t, db, ws, 10)); diff != "" {
+		t.Error(diff)
+	}
+	must(t, db.ResetFeedback(ctx, ws, "", now.Add(2*time.Minute)))
+	newer := rate("small-b", 3)
+	if diff := cmp.Diff(map[string][]feedback.Rating{"small-b": {newer}}, countedIn(t, db, ws, 10)); diff != "" {
+		t.Error(diff)
+	}
+	kept, err := db.FeedbackOf(ctx, ws, request)
+	must(t, err)
+	if diff := cmp.Diff([]feedback.Rating{old}, kept); diff != "" {
+		t.Errorf("a rating that counts no longer is not kept: %s", diff)
+	}
+}
+
+func ratingsGoWithRequests(t *testing.T, db *store.DB) {
+	ctx, ws := t.Context(), newTenant(t, db)
+	erased, kept := sample(ws, now), sample(ws, now)
+	erased.Session, kept.Session = "gone", "stays"
+	write(t, db, erased, kept)
+	for _, e := range []requestlog.Entry{erased, kept} {
+		must(t, db.SaveRating(ctx, rated(ws, e.ID, now, 1)))
+		must(t, db.SaveSignals(ctx, []feedback.Rating{signalled(ws, e.ID, now, feedback.Refusal)}))
+	}
+
+	heard := moved(t, db, ws, func() {
+		_, err := db.DeleteEntries(ctx, requestlog.Filter{WorkspaceID: ws, Session: []string{"gone"}}, false)
+		must(t, err)
+	})
+
+	left, err := db.FeedbackOfAll(ctx, ws, []string{erased.ID, kept.ID})
+	must(t, err)
+	if !heard || len(left) != 1 || len(left[kept.ID]) != 2 {
+		t.Errorf("after erasing (heard of it: %t) there is %v", heard, left)
+	}
+}
+
+func leftRatingsExpire(t *testing.T, open func(testing.TB) *store.DB) {
+	ctx, db := t.Context(), open(t)
+	ws := newTenant(t, db)
+	const day = 24 * time.Hour
+	logged, old, recent := sample(ws, now.Add(-40*day)), entryID(now.Add(-31*day)), entryID(now.Add(-29*day))
+	write(t, db, logged)
+	for _, request := range []string{logged.ID, old, recent} {
+		must(t, db.SaveRating(ctx, rated(ws, request, now, 1)))
+	}
+
+	_, err := db.Expire(ctx, now, store.Retention{Entries: 30 * day})
+	must(t, err)
+
+	left, err := db.FeedbackOfAll(ctx, ws, []string{logged.ID, old, recent})
+	must(t, err)
+	if len(left) != 1 || len(left[recent]) != 1 {
+		t.Errorf("after expiry there is %v", left)
+	}
+}

@@ -1,0 +1,226 @@
+package storetest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/rulebook"
+	"fairlead/internal/store"
+)
+
+// Routing runs the cases of policies, feedback and kept versions. open returns a new, empty database.
+func Routing(t *testing.T, open func(t testing.TB) *store.DB) {
+	t.Helper()
+	db := open(t)
+	for _, name := range []string{"ann", "bob"} {
+		enrol(t, db, name)
+	}
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, *store.DB)
+	}{
+		{"VersionsOfPoliciesReadBackWhole", policiesReadBack},
+		{"OneOfManyEditorsWins", oneEditorWins},
+		{"ChangedPoliciesAreTheNewest", changedPoliciesAreNewest},
+		{"PoliciesNeedAWorkspace", policiesNeedWorkspace},
+		{"RatingsReadBackWhole", ratingsReadBack},
+		{"LaterRatingReplacesEarlier", laterRatingReplaces},
+		{"SignalsCountApart", signalsCountApart},
+		{"NewestRatingsCount", newestRatingsCount},
+		{"ResetRatingsCountNoLonger", resetRatings},
+		{"RatingsGoWithTheirRequests", ratingsGoWithRequests},
+		{"VersionsAreKeptOnce", versionsAreKept},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			test.run(t, db)
+		})
+	}
+	t.Run("LeftRatingsExpire", func(t *testing.T) {
+		t.Parallel()
+		leftRatingsExpire(t, open)
+	})
+	t.Run("VersionsExpireAfterTheirRequests", func(t *testing.T) {
+		t.Parallel()
+		versionsExpire(t, open)
+	})
+}
+
+// newTenant makes a workspace that exists.
+func newTenant(t *testing.T, db *store.DB) string {
+	t.Helper()
+	w := tenant(fmt.Sprint("tenant", serial.Add(1)), now)
+	_, err := db.Enrol(t.Context(), enrolment(w))
+	must(t, err)
+	return w.ID
+}
+
+func draft(source string) rulebook.Version {
+	return rulebook.Version{Hash: "hash of " + source, Source: source, Note: "why it's so: ä€😀", CreatedBy: "acc_ann", CreatedAt: now}
+}
+
+func policiesReadBack(t *testing.T, db *store.DB) {
+	ctx, ws, other := t.Context(), newTenant(t, db), newTenant(t, db)
+	var want []rulebook.Version
+	for i, source := range []string{"policies: []\n", "policies:\n  - name: \"it's\"\n"} {
+		v, err := db.AddPolicies(ctx, ws, int64(i), draft(source))
+		must(t, err)
+		want = append(want, v)
+	}
+
+	newest, err := db.PolicyVersion(ctx, ws, 0)
+	must(t, err)
+	first, err := db.PolicyVersion(ctx, ws, 1)
+	must(t, err)
+	all, err := db.PolicyVersions(ctx, ws)
+	must(t, err)
+
+	wanted := draft("policies: []\n")
+	wanted.Number = 1
+	if diff := cmp.Diff([]rulebook.Version{wanted, want[1]}, []rulebook.Version{first, newest}); diff != "" {
+		t.Error(diff)
+	}
+	inList := []rulebook.Version{want[1], want[0]}
+	inList[0].Source, inList[1].Source = "", ""
+	if diff := cmp.Diff(inList, all); diff != "" {
+		t.Error(diff)
+	}
+	for _, missing := range []struct {
+		ws     string
+		number int64
+	}{{ws, 3}, {other, 0}, {other, 1}, {"ws_nobody", 0}, {"nul\x00", 0}} {
+		if _, err := db.PolicyVersion(ctx, missing.ws, missing.number); !errors.Is(err, rulebook.ErrNotFound) {
+			t.Errorf("version %d of %q: %v", missing.number, missing.ws, err)
+		}
+	}
+}
+
+func oneEditorWins(t *testing.T, db *store.DB) {
+	ctx, ws := t.Context(), newTenant(t, db)
+	const editors = 6
+	results := make([]error, editors)
+	var all sync.WaitGroup
+	for i := range editors {
+		all.Go(func() { _, results[i] = db.AddPolicies(ctx, ws, 0, draft(fmt.Sprint(i))) })
+	}
+	all.Wait()
+
+	won := 0
+	for _, err := range results {
+		if err == nil {
+			won++
+		} else if !errors.Is(err, rulebook.ErrConflict) {
+			t.Error(err)
+		}
+	}
+	if _, err := db.AddPolicies(ctx, ws, 2, draft("from the future")); won != 1 || !errors.Is(err, rulebook.ErrConflict) {
+		t.Errorf("%d editors won; basing on a version that is not there: %v", won, err)
+	}
+	versions, err := db.PolicyVersions(ctx, ws)
+	if err != nil || len(versions) != 1 || versions[0].Number != 1 {
+		t.Errorf("versions are %+v, %v", versions, err)
+	}
+}
+
+func changedPoliciesAreNewest(t *testing.T, db *store.DB) {
+	ctx, ws, other := t.Context(), newTenant(t, db), newTenant(t, db)
+	heard := func(after int64) map[string]string {
+		found := map[string]string{}
+		must(t, db.ChangedPolicies(ctx, after, func(workspaceID string, v rulebook.Version) error {
+			if workspaceID == ws || workspaceID == other {
+				found[workspaceID] = v.Source
+			}
+			return nil
+		}))
+		return found
+	}
+	for i, source := range []string{"a", "b"} {
+		_, err := db.AddPolicies(ctx, ws, int64(i), draft(source))
+		must(t, err)
+	}
+	before, err := db.Revisions(ctx)
+	must(t, err)
+	_, err = db.AddPolicies(ctx, other, 0, draft("c"))
+	must(t, err)
+
+	if diff := cmp.Diff(map[string]string{ws: "b", other: "c"}, heard(0)); diff != "" {
+		t.Error(diff)
+	}
+	if got := heard(before[rulebook.Topic]); got[other] != "c" {
+		t.Errorf("after the revision before the change: %v", got)
+	}
+	after, err := db.Revisions(ctx)
+	must(t, err)
+	if got := heard(after[rulebook.Topic]); len(got) > 0 {
+		t.Errorf("after the newest revision: %v", got)
+	}
+	stop := errors.New("enough")
+	if err := db.ChangedPolicies(ctx, 0, func(string, rulebook.Version) error { return stop }); !errors.Is(err, stop) {
+		t.Errorf("an error of the visitor came back as %v", err)
+	}
+}
+
+func policiesNeedWorkspace(t *testing.T, db *store.DB) {
+	if _, err := db.AddPolicies(t.Context(), "ws_nobody", 0, draft("x")); err == nil {
+		t.Error("policies of a workspace that is not there were saved")
+	}
+}
+
+func versionsAreKept(t *testing.T, db *store.DB) {
+	ctx := t.Context()
+	for _, body := range [][]byte{[]byte("short"), bytes.Repeat([]byte("long "), 10_000), {}} {
+		version := fmt.Sprint("v", len(body))
+		must(t, db.KeepVersion(ctx, "snapshot", version, body))
+		must(t, db.KeepVersion(ctx, "snapshot", version, []byte("another body under the same version")))
+
+		got, err := db.KeptVersion(ctx, "snapshot", version)
+
+		if err != nil || !bytes.Equal(got, body) {
+			t.Errorf("%d bytes come back as %d, %v", len(body), len(got), err)
+		}
+	}
+	for _, missing := range [][2]string{{"policies", "v5"}, {"snapshot", "v6"}} {
+		if _, err := db.KeptVersion(ctx, missing[0], missing[1]); !errors.Is(err, store.ErrNoVersion) {
+			t.Errorf("%s %s: %v", missing[0], missing[1], err)
+		}
+	}
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			if err := db.KeepVersion(ctx, "abilities", "together", []byte("same")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// versionsExpire keeps versions at the suite's now and asks later.
+func versionsExpire(t *testing.T, open func(testing.TB) *store.DB) {
+	ctx, db := t.Context(), open(t)
+	const day = 24 * time.Hour
+	must(t, db.KeepVersion(ctx, "policies", "old", []byte("x")))
+	for _, step := range []struct {
+		name string
+		at   time.Duration // after the last use
+		keep store.Retention
+		want bool
+	}{
+		{"kept for always", 1000 * day, store.Retention{}, true},
+		{"as long as the last request that may name it", 31 * day, store.Retention{Entries: 30 * day}, true},
+		{"bodies do not matter", 31 * day, store.Retention{Entries: 30 * day, Bodies: day}, true},
+		{"no longer", 33 * day, store.Retention{Entries: 30 * day}, false},
+	} {
+		_, err := db.Expire(ctx, now.Add(step.at), step.keep)
+		must(t, err)
+		if _, err := db.KeptVersion(ctx, "policies", "old"); (err == nil) != step.want {
+			t.Errorf("%s: %v", step.name, err)
+		}
+	}
+}
