@@ -2,10 +2,11 @@ package store
 
 import (
 	"bytes"
-	"compress/flate"
 	"fmt"
 	"io"
 	"sync"
+
+	"github.com/klauspost/compress/flate"
 )
 
 // packMin is the length from which compressing is worth its fixed cost.
@@ -65,9 +66,10 @@ func (p *packer) unpack(b []byte) ([]byte, error) {
 	if err := r.(flate.Resetter).Reset(bytes.NewReader(b[1:]), nil); err != nil {
 		return nil, fmt.Errorf("uncompress: %w", err)
 	}
-	out, err := io.ReadAll(r)
-	if err != nil {
+	var out bytes.Buffer
+	out.Grow(8 * len(b)) // about what such texts come to
+	if _, err := out.ReadFrom(r); err != nil {
 		return nil, fmt.Errorf("uncompress: %w", err)
 	}
-	return out, nil
+	return out.Bytes(), nil
 }
