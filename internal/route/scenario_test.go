@@ -17,6 +17,8 @@ import (
 	"fairlead/internal/catalog"
 	"fairlead/internal/llm"
 	"fairlead/internal/money"
+	"fairlead/internal/policy"
+	"fairlead/internal/predict"
 	"fairlead/internal/provider"
 )
 
@@ -46,6 +48,8 @@ func runScenario(t *testing.T, file string) {
 	var snap *Snapshot
 	states := map[string]State{}
 	var in Input
+	warm := map[string]Warmth{}
+	var policies *policy.Set
 	changed := false
 	for i, part := range archive.Files {
 		text := string(part.Data)
@@ -54,10 +58,17 @@ func runScenario(t *testing.T, file string) {
 			snap = readTargets(t, text)
 		case "health":
 			states = readHealth(t, text)
+		case "warm":
+			warm = readWarm(t, text)
+		case "policies":
+			policies = readPolicies(t, part.Data)
 		case "request":
 			in = readRequest(t, text)
 		case "plan":
-			d, err := Decide(in, snap, func(id string) State { return states[id] })
+			d, err := Decide(in, snap, Circumstances{
+				State: func(id string) State { return states[id] }, Warm: func(t *provider.Target, _ int64) Warmth { return warm[t.ID()] },
+				Policies: policies,
+			})
 			got := plan(d, err)
 			if *update && got != text {
 				archive.Files[i].Data, changed = []byte(got), true
@@ -111,7 +122,7 @@ func readTargets(t *testing.T, text string) *Snapshot {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return NewSnapshot(cat, order)
+	return NewSnapshot(cat, order, nil)
 }
 
 func readTargetWord(t *testing.T, target *provider.Target, name, value string) {
@@ -128,6 +139,14 @@ func readTargetWord(t *testing.T, target *provider.Target, name, value string) {
 		price().Input = money.PerMillion(number(t, value))
 	case "out":
 		price().Output = money.PerMillion(number(t, value))
+	case "cache_read":
+		rate := money.PerMillion(number(t, value))
+		price().CacheRead = &rate
+	case "cache_write":
+		rate := money.PerMillion(number(t, value))
+		price().CacheWrite = &rate
+	case "tags":
+		target.Tags = strings.Split(value, "+")
 	case "quality":
 		m.Quality = number(t, value)
 	case "context":
@@ -199,6 +218,42 @@ func readHealth(t *testing.T, text string) map[string]State {
 	return states
 }
 
+// readWarm reads lines such as "alpha/big read=8000 caches".
+func readWarm(t *testing.T, text string) map[string]Warmth {
+	t.Helper()
+	all := map[string]Warmth{}
+	for line := range strings.Lines(text) {
+		words := strings.Fields(line)
+		if len(words) == 0 {
+			continue
+		}
+		var w Warmth
+		for _, word := range words[1:] {
+			switch name, value, _ := strings.Cut(word, "="); name {
+			case "read":
+				w.Read = int64(number(t, value))
+			case "write":
+				w.Write = int64(number(t, value))
+			case "caches":
+				w.Caches = true
+			default:
+				t.Fatalf("unknown word %q of warmth", word)
+			}
+		}
+		all[words[0]] = w
+	}
+	return all
+}
+
+func readPolicies(t *testing.T, text []byte) *policy.Set {
+	t.Helper()
+	set, problems := policy.Parse("test", text, policy.World{Open: true})
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	return set
+}
+
 // readRequest reads words such as model=auto tokens=1000 needs=tools only=alpha,beta.
 func readRequest(t *testing.T, text string) Input {
 	t.Helper()
@@ -211,6 +266,18 @@ func readRequest(t *testing.T, text string) Input {
 		switch name {
 		case "model":
 			in.Model = value
+		case "task":
+			in.Sketch.Task = predict.Task(value)
+		case "turns":
+			in.Turns = int(number(t, value))
+		case "last":
+			in.Last = value
+		case "team":
+			in.Key = policy.Key{ID: "key_1", Name: "ci", Tags: map[string]string{"team": value}}
+		case "explore":
+			in.Explore = number(t, value)
+		case "draw":
+			in.Draw = number(t, value)
 		case "image_urls":
 			in.ImageURLs = int(number(t, value))
 		case "best_effort":
@@ -288,7 +355,7 @@ func plan(d *Decision, err error) string {
 	}
 	for _, c := range d.Candidates {
 		if c.Excluded != nil {
-			fmt.Fprintf(&b, "excluded %s: %s, %s\n", c.Target, c.Excluded.Code, c.Excluded.Reason)
+			fmt.Fprintf(&b, "excluded %s: %s, %s\n", c.Target, c.Excluded.Code, c.Excluded.Reason())
 		}
 	}
 	if e, ok := errors.AsType[*llm.Error](err); ok {
@@ -296,6 +363,22 @@ func plan(d *Decision, err error) string {
 		return b.String()
 	}
 	fmt.Fprintf(&b, "decision %s\n", d.Kind)
+	if d.Policy != "" {
+		fmt.Fprintf(&b, "policy %s instead of %s\n", d.Policy, d.Alone)
+	}
+	for i := range d.Policies {
+		if hit := &d.Policies[i]; hit.Matched {
+			fmt.Fprintf(&b, "matched %s: %s\n", hit.Name, hit.Effect())
+		} else {
+			fmt.Fprintf(&b, "skipped %s: %s\n", hit.Name, hit.Reason())
+		}
+	}
+	if d.Stay != nil {
+		fmt.Fprintf(&b, "stayed at %s: switching to %s would cost $%s\n", d.Stay.Target, d.Stay.Else, d.Stay.Switch)
+	}
+	if d.Explored {
+		fmt.Fprintf(&b, "explored\n")
+	}
 	if d.Baseline != nil {
 		fmt.Fprintf(&b, "baseline %s (%s)\n", d.Baseline.Model, d.Baseline.Source)
 	}

@@ -3,32 +3,87 @@ package route
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"fairlead/internal/catalog"
 	"fairlead/internal/llm"
+	"fairlead/internal/predict"
 	"fairlead/internal/provider"
 )
 
 // Router names the version of the deciding rules; a decision carries it.
-const Router = "prior-1"
+const Router = "utility-1"
 
-// Snapshot is one view of targets and prices. It never changes: a reload makes a new one.
+// Predictor says what models can do.
+type Predictor interface {
+	// Ability is a model's, from what is known by its name, its benchmark scores or a figure for its quality.
+	Ability(m *catalog.Model) predict.Ability
+}
+
+// Snapshot is one view of targets, prices and abilities. It never changes: a reload makes a new one.
 type Snapshot struct {
 	Catalog   *catalog.Catalog
 	Providers []*provider.Provider
 
+	version string
 	targets []*provider.Target // sorted by ID, so that the order of configuration decides nothing
+	seats   []seat             // the same, with what deciding needs to know at once
+	models  []contender
+	index   map[string]int // of models, by name
 	byModel map[string][]*provider.Target
 	byName  map[string]*provider.Provider
+	races   sync.Pool
+	cards   atomic.Pointer[cards]
 }
 
-// NewSnapshot collects the targets of the providers.
-func NewSnapshot(cat *catalog.Catalog, providers []*provider.Provider) *Snapshot {
+// cards are the prices in force at a moment, by place of the target. Those of the latest moment asked for are kept: most
+// requests of a second need the same.
+type cards struct {
+	at   time.Time
+	list []*catalog.Price
+}
+
+// cardsAt returns the prices in force at a moment.
+func (s *Snapshot) cardsAt(at time.Time) []*catalog.Price {
+	if latest := s.cards.Load(); latest != nil && latest.at.Equal(at) {
+		return latest.list
+	}
+	fresh := &cards{at: at, list: make([]*catalog.Price, len(s.seats))}
+	for i := range s.seats {
+		if price := s.seats[i].target.Price; price != nil {
+			fresh.list[i] = price.At(at)
+		}
+	}
+	s.cards.Store(fresh)
+	return fresh.list
+}
+
+type seat struct {
+	target *provider.Target
+	id     string
+	model  int
+}
+
+// contender is a model that some provider offers.
+type contender struct {
+	model   *catalog.Model
+	ability predict.Ability
+}
+
+// NewSnapshot collects the targets of the providers. Without a predictor a model is as good as its quality says.
+func NewSnapshot(cat *catalog.Catalog, providers []*provider.Provider, p Predictor) *Snapshot {
+	if p == nil {
+		p = byQuality{}
+	}
 	s := &Snapshot{
 		Catalog:   cat,
 		Providers: providers,
+		index:     map[string]int{},
 		byModel:   map[string][]*provider.Target{},
 		byName:    map[string]*provider.Provider{},
 	}
@@ -38,9 +93,35 @@ func NewSnapshot(cat *catalog.Catalog, providers []*provider.Provider) *Snapshot
 	}
 	slices.SortFunc(s.targets, func(a, b *provider.Target) int { return cmp.Compare(a.ID(), b.ID()) })
 	for _, t := range s.targets {
-		s.byModel[t.Model.Name] = append(s.byModel[t.Model.Name], t)
+		name := t.Model.Name
+		if _, known := s.index[name]; !known {
+			s.index[name] = len(s.models)
+			s.models = append(s.models, contender{model: t.Model, ability: p.Ability(t.Model)})
+		}
+		s.byModel[name] = append(s.byModel[name], t)
+		s.seats = append(s.seats, seat{target: t, id: t.ID(), model: s.index[name]})
 	}
+	s.version = s.hash()
 	return s
+}
+
+// byQuality knows nothing but the catalog's figure.
+type byQuality struct{}
+
+// Ability has the same chance at every prompt.
+func (byQuality) Ability(m *catalog.Model) predict.Ability {
+	quality := cmp.Or(m.Quality, 0.4)
+	quality = min(max(quality, 0.01), 0.99)
+	return predict.Ability{Vector: []float64{math.Log(quality / (1 - quality))}, Source: "quality"}
+}
+
+// Ability is what the snapshot takes a model to be able to do.
+func (s *Snapshot) Ability(model string) (predict.Ability, bool) {
+	i, ok := s.index[model]
+	if !ok {
+		return predict.Ability{}, false
+	}
+	return s.models[i].ability, true
 }
 
 // Provider returns the provider of this name.

@@ -1,0 +1,55 @@
+package route
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/catalog"
+	"fairlead/internal/llm"
+	"fairlead/internal/policy"
+	"fairlead/internal/provider"
+)
+
+// What policies keep out of the field still decides where the router alone would have gone.
+func TestADecisionRecordsWhatItSawBesideItsCandidates(t *testing.T) {
+	t.Parallel()
+	known, err := catalog.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &provider.Provider{Name: "p"}
+	for _, name := range []string{"a", "b", "c"} {
+		p.Targets = append(p.Targets, &provider.Target{Provider: "p", Model: &catalog.Model{Name: name, Op: llm.Chat}, Price: &catalog.Price{Input: 1e9, Output: 1e9}})
+	}
+	snap := NewSnapshot(known, []*provider.Provider{p}, nil)
+	pin, problems := policy.Parse("test", []byte("policies: [{name: pin, pin: c}]"), policy.World{Open: true})
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	slow := State{Latency: 7 * time.Second}
+	c := Circumstances{
+		State: func(target string) State {
+			if target == "p/a" {
+				return State{Open: true}
+			}
+			return slow
+		},
+		Warm:     func(*provider.Target, int64) Warmth { return Warmth{Read: 5} },
+		Policies: pin,
+	}
+
+	d, err := Decide(Input{Op: llm.Chat, Model: "auto", InputTokens: 10}, snap, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	want := []Sighting{{Target: "p/a", Seen: State{Open: true}, Warm: Warmth{Read: 5}}, {Target: "p/b", Seen: slow, Warm: Warmth{Read: 5}}}
+	if diff := cmp.Diff(want, d.Aside); diff != "" {
+		t.Error(diff)
+	}
+	if got := d.Candidates[0]; got.Seen != slow || got.Warm.Read != 5 || d.Alone != "p/b" {
+		t.Errorf("%+v, alone it would go to %s", got, d.Alone)
+	}
+}

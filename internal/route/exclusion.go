@@ -1,0 +1,99 @@
+package route
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"fairlead/internal/llm"
+)
+
+// Reason is a code for why a candidate is excluded.
+type Reason string
+
+// The reasons for which a candidate is excluded.
+const (
+	LacksAbility    Reason = "lacks_ability"
+	ContextTooSmall Reason = "context_too_small"
+	OutputTooLarge  Reason = "output_too_large"
+	Retired         Reason = "retired"
+	KeyForbids      Reason = "key_forbids"
+	PolicyForbids   Reason = "policy_forbids"
+	NotRequested    Reason = "not_requested"
+	ProviderIgnored Reason = "provider_ignored"
+	TooDear         Reason = "too_dear"
+	PriceUnknown    Reason = "price_unknown"
+	CircuitOpen     Reason = "circuit_open"
+	Resting         Reason = "credential_resting"
+	CollectsData    Reason = "collects_data"
+	KeepsData       Reason = "keeps_data"
+	WrongDimensions Reason = "wrong_dimensions"
+	NotPinned       Reason = "not_pinned"
+	Unsupported     Reason = "unsupported_field"
+)
+
+// Exclusion says why a candidate is out. Its words are put together only when somebody reads them: most decisions exclude
+// many candidates, and few are looked at.
+type Exclusion struct {
+	Code Reason
+
+	words  string // a sentence, or its form for one of the others
+	who    string
+	why    string
+	a, b   int64
+	dollar float64
+	lacks  llm.Abilities
+}
+
+// NewExclusion returns an exclusion in given words.
+func NewExclusion(code Reason, words string) Exclusion { return Exclusion{Code: code, words: words} }
+
+// Reason says it in words.
+func (x *Exclusion) Reason() string {
+	switch {
+	case x.why != "":
+		return fmt.Sprintf(x.words, x.who, x.why)
+	case x.lacks != 0 && x.who != "":
+		return fmt.Sprintf(x.words, x.who, strings.Join(x.lacks.Names(), ", "))
+	case x.lacks != 0:
+		return fmt.Sprintf(x.words, strings.Join(x.lacks.Names(), ", "))
+	case x.dollar != 0:
+		return fmt.Sprintf(x.words, x.dollar)
+	case x.Code == Resting && x.a != 0:
+		return fmt.Sprintf(x.words, x.who, time.Duration(x.a).Round(100*time.Millisecond))
+	case x.b != 0:
+		return fmt.Sprintf(x.words, x.a, x.b)
+	case x.a != 0:
+		return fmt.Sprintf(x.words, x.a)
+	case x.who != "":
+		return fmt.Sprintf(x.words, x.who)
+	}
+	return x.words
+}
+
+// exclusionJSON is an exclusion as it is stored and shown.
+type exclusionJSON struct {
+	Code   Reason `json:"code"`
+	Reason string `json:"reason"`
+}
+
+// MarshalJSON writes code and words.
+func (x Exclusion) MarshalJSON() ([]byte, error) {
+	return json.Marshal(exclusionJSON{x.Code, x.Reason()})
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (x *Exclusion) UnmarshalJSON(data []byte) error {
+	var stored exclusionJSON
+	if err := json.Unmarshal(data, &stored); err != nil {
+		return err
+	}
+	*x = NewExclusion(stored.Code, stored.Reason)
+	return nil
+}
+
+// Equal reports whether both say the same.
+func (x Exclusion) Equal(other Exclusion) bool {
+	return x.Code == other.Code && x.Reason() == other.Reason()
+}

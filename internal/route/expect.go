@@ -1,0 +1,112 @@
+package route
+
+import (
+	"fairlead/internal/catalog"
+	"fairlead/internal/llm"
+	"fairlead/internal/money"
+	"fairlead/internal/predict"
+	"fairlead/internal/provider"
+	"fairlead/internal/token"
+)
+
+// answer is how many tokens an ordinary answer to a task has, and how many of thought precede it where a model thinks.
+// The figures are round ones from everyday traffic: they matter for comparing prices, and the bill counts the real ones.
+type answer struct{ visible, thought int64 }
+
+var answers = map[predict.Task]answer{
+	predict.Chat:        {350, 500},
+	predict.Code:        {700, 2000},
+	predict.Maths:       {450, 2500},
+	predict.Reasoning:   {450, 2500},
+	predict.Knowledge:   {150, 700},
+	predict.Translation: {0, 300}, // the answer is about as long as the prompt
+	predict.Extraction:  {200, 400},
+	predict.ToolUse:     {120, 400},
+	predict.Vision:      {250, 600},
+	predict.LongContext: {500, 1000},
+	"":                  {400, 1100},
+}
+
+// horizon is the most turns that a conversation is expected to go on: as many as it has had, up to this.
+const horizon = 8
+
+// expectation is what a request is expected to use and cost at a target.
+type expectation struct {
+	usage               llm.Usage
+	cost, ahead         money.Amount
+	coldCost, coldAhead money.Amount // if nothing of the prompt were in a cache
+}
+
+// expect prices the request at a target: what is warm at the cached price, and a conversation with what reading it again
+// will cost in the turns to come.
+func expect(in *Input, one *runner) expectation {
+	x := expectation{usage: expectedUsage(in, one.target, one.prompt)}
+	cold, w := x.usage, one.Warm
+	x.usage.CacheRead = min(w.Read, x.usage.Input)
+	x.usage.CacheWrite = min(w.Write, x.usage.Input-x.usage.CacheRead)
+	if w.Long {
+		x.usage.CacheWriteLong = x.usage.CacheWrite
+	}
+	x.usage.Input -= x.usage.CacheRead + x.usage.CacheWrite
+	price := one.card
+	if price == nil {
+		return x
+	}
+	x.cost, x.coldCost = price.Cost(x.usage), price.Cost(cold)
+	turns := min(in.Turns, horizon)
+	if turns == 0 {
+		return x
+	}
+	again := llm.Usage{Input: one.prompt}
+	x.coldAhead = times(price.Cost(again), turns)
+	if w.Caches {
+		again = llm.Usage{CacheRead: one.prompt}
+	}
+	x.ahead = times(price.Cost(again), turns)
+	return x
+}
+
+func times(a money.Amount, n int) (sum money.Amount) {
+	for range n {
+		sum = sum.Add(a)
+	}
+	return sum
+}
+
+// ExpectedUsage is what the request is expected to use at the target.
+func ExpectedUsage(in Input, t *provider.Target) llm.Usage {
+	return expectedUsage(&in, t, InputTokens(in, t.Model))
+}
+
+func expectedUsage(in *Input, t *provider.Target, prompt int64) llm.Usage {
+	u := llm.Usage{Input: prompt}
+	if in.Op == llm.Embed || in.Op == llm.Moderate {
+		return u // nothing is written
+	}
+	if in.Sketch.Task == predict.Translation {
+		u.Output = prompt + prompt/10
+	} else {
+		u.Output = answers[in.Sketch.Task].visible
+	}
+	if t.Model.Abilities.Has(llm.Reasoning) {
+		u.Output += answers[in.Sketch.Task].thought
+	}
+	if in.MaxOutput > 0 {
+		u.Output = min(u.Output, in.MaxOutput)
+	}
+	u.Output *= int64(max(in.Choices, 1))
+	return u
+}
+
+// InputTokens estimates the prompt for a model, whose vocabulary decides how many tokens a text is. An input without its
+// text has the figure that it was given.
+func InputTokens(in Input, m *catalog.Model) int64 { return inputTokens(&in, m) }
+
+func inputTokens(in *Input, m *catalog.Model) int64 {
+	if in.Text.Empty() && len(in.ImageSizes) == 0 {
+		return in.InputTokens
+	}
+	return token.Model{Vendor: m.Vendor, Name: m.Name}.Prompt(token.Prompt{
+		Text: in.Text, Messages: in.Messages, Tools: in.Needs.Has(llm.Tools), Images: in.Images, Sizes: in.ImageSizes,
+	})
+}

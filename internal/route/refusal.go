@@ -1,0 +1,58 @@
+package route
+
+import (
+	"slices"
+	"time"
+
+	"fairlead/internal/llm"
+)
+
+// refusal turns a field with nobody left into the error that fits the reasons.
+func (r *race) refusal() error {
+	out := slices.Concat(r.out, r.ranked)
+	excluded := make([]map[string]any, 0, len(out))
+	count := map[Reason]int{}
+	for _, one := range out {
+		count[one.Excluded.Code]++
+		if len(excluded) < 50 {
+			excluded = append(excluded, map[string]any{"target": one.id, "code": one.Excluded.Code, "reason": one.Excluded.Reason()})
+		}
+	}
+	all := func(codes ...Reason) bool {
+		n := 0
+		for _, code := range codes {
+			n += count[code]
+		}
+		return n == len(out)
+	}
+	switch {
+	case all(ContextTooSmall, OutputTooLarge):
+		return llm.Errorf(llm.ContextTooLong,
+			"The request needs about %d tokens, which is beyond the maximum context length of every model it may use (context_length_exceeded). Shorten the messages or lower max_tokens.",
+			r.in.InputTokens+r.in.MaxOutput).With("excluded", excluded)
+	case all(KeyForbids):
+		e := llm.Errorf(llm.ModelNotAllowed, "This API key may not use model %q. Use one of the key's allowed models, or change them in API key settings.", r.in.Model)
+		e.Param = "model"
+		return e.With("allowed_models", r.in.AllowedModels)
+	case count[CircuitOpen]+count[Resting] > 0:
+		e := llm.Errorf(llm.NoTargetReady, "Every provider that could serve this request is failing or resting at the moment. Repeat it in a few seconds.").With("excluded", excluded)
+		e.RetryAfter = 3 * time.Second
+		return e
+	}
+	return llm.Errorf(llm.NoRoute, "No model can serve this request under its conditions: %s. See details.excluded and relax one of them.", mainReason(out)).
+		With("excluded", excluded)
+}
+
+// mainReason is the most frequent reason in words.
+func mainReason(out []*runner) string {
+	count := map[string]int{}
+	best := ""
+	for _, one := range out {
+		text := one.Excluded.Reason()
+		count[text]++
+		if best == "" || count[text] > count[best] {
+			best = text
+		}
+	}
+	return best
+}

@@ -1,0 +1,192 @@
+package route
+
+import (
+	"encoding/json"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/policy"
+	"fairlead/internal/provider"
+)
+
+// rules are what policies make of one request. The zero value rules nothing.
+type rules struct {
+	policy.Outcome
+}
+
+// noRules are what the router follows alone.
+var noRules rules
+
+// govern evaluates the policies and notes them on the decision. A denial is an error.
+func govern(d *Decision, set *policy.Set) (*rules, error) {
+	if set.Len() == 0 {
+		return &noRules, nil
+	}
+	facts := factsOf(&d.Input)
+	r := &rules{set.Evaluate(facts)}
+	d.Policies = make([]PolicyHit, len(r.Hits))
+	for i, hit := range r.Hits {
+		d.Policies[i] = PolicyHit{Name: hit.Name, Source: hit.Source, Matched: hit.Matched, hit: &r.Hits[i], facts: facts}
+	}
+	d.MaxOutput, d.HideText = r.MaxOutput.Value, r.LogBodies.IsSet()
+	if r.Deny != nil {
+		d.Policy = r.Deny.Policy
+		return nil, llm.Errorf(llm.PolicyRejected, "%s", r.Deny.Message).With("policy", r.Deny.Policy)
+	}
+	return r, nil
+}
+
+// factsOf is what conditions can see of a request.
+func factsOf(in *Input) *policy.Facts {
+	f := &policy.Facts{
+		Request: policy.Request{
+			Model: in.Model, Auto: IsAuto(in.Model), Op: in.Op, Format: in.Format, Source: "key",
+			Task: in.Sketch.Task, Language: in.Sketch.Language, Tokens: in.InputTokens, MaxOutput: in.MaxOutput,
+			Messages: in.Messages, Images: in.Images, Choices: in.Choices, Needs: in.Needs, Stream: in.Stream,
+			Objective: in.Objective.Name, EndUser: in.EndUser, Session: in.Controls.SessionID, Metadata: in.Metadata, Tags: in.Tags,
+		},
+		Key: in.Key, Workspace: in.Workspace, Time: policy.Time{At: in.At},
+	}
+	if in.Key.ID == "" {
+		f.Request.Source = "playground"
+	}
+	return f
+}
+
+// shapes reports whether the rules can change the choice.
+func (r *rules) shapes() bool {
+	return r.Pin.IsSet() || r.Objective.IsSet() || r.MaxCost.IsSet() || len(r.Prefer) > 0 || r.Narrows()
+}
+
+func (r *rules) pin() string { return r.Pin.Value }
+
+// objective is the policies' where they name one: theirs is the operator's word.
+func (r *rules) objective(asked Objective) Objective {
+	if !r.Objective.IsSet() {
+		return asked
+	}
+	if named, ok := NamedObjective(r.Objective.Value.Name); ok {
+		return named
+	}
+	return Objective{Name: "number", Tradeoff: r.Objective.Value.Tradeoff}
+}
+
+// forbid returns why policies keep a target away.
+func (r *rules) forbid(one *runner) Exclusion {
+	if !r.Narrows() {
+		return Exclusion{}
+	}
+	if x := r.Excludes(one.Provider, one.Model, one.target.Tags); x != nil {
+		return Exclusion{Code: PolicyForbids, words: "policy %s: %s", who: x.Policy, why: x.Reason}
+	}
+	return Exclusion{}
+}
+
+// tooDear holds a target to the highest cost that policies allow.
+func (r *rules) tooDear(one *runner) Exclusion {
+	if !r.MaxCost.IsSet() || one.Price == nil || *one.Price <= r.MaxCost.Value {
+		return Exclusion{}
+	}
+	return Exclusion{
+		Code: PolicyForbids, words: "policy %s: %s", who: r.MaxCost.Policy,
+		why: "the expected cost is above max_cost_usd " + r.MaxCost.Value.String(),
+	}
+}
+
+// liking is the place of a target among the preferences.
+func (r *rules) liking(t *provider.Target) int {
+	if len(r.Prefer) == 0 {
+		return 0
+	}
+	return r.Rank(t.Provider, t.Model.Name)
+}
+
+// baseline puts the policies' between the caller's and the others.
+func (r *rules) baseline(hint Baseline) Baseline {
+	if r.Baseline.IsSet() && hint.Source != "header" {
+		return Baseline{Model: r.Baseline.Value, Source: "policy"}
+	}
+	return hint
+}
+
+// reason names the policy by which another target was chosen than this one.
+func (r *rules) reason(alone *runner) string {
+	if r.Pin.IsSet() {
+		return r.Pin.Policy
+	}
+	if r.Narrows() {
+		if x := r.Excludes(alone.Provider, alone.Model, alone.target.Tags); x != nil {
+			return x.Policy
+		}
+	}
+	switch {
+	case r.MaxCost.IsSet() && alone.Price != nil && *alone.Price > r.MaxCost.Value:
+		return r.MaxCost.Policy
+	case len(r.Prefer) > 0:
+		return r.Prefer[0].Policy
+	case r.Objective.IsSet():
+		return r.Objective.Policy
+	}
+	return ""
+}
+
+// PolicyHit is one policy's part in a decision. Its words are put together when somebody reads them.
+type PolicyHit struct {
+	Name    string
+	Source  string // instance or workspace
+	Matched bool
+
+	effect, reason string // as read from a log
+	hit            *policy.Hit
+	facts          *policy.Facts
+}
+
+// Effect says what a matching policy does.
+func (h *PolicyHit) Effect() string {
+	if h.hit != nil {
+		return h.hit.Effect()
+	}
+	return h.effect
+}
+
+// Reason says which condition of a skipped policy failed.
+func (h *PolicyHit) Reason() string {
+	if h.hit != nil {
+		return h.hit.Reason(h.facts)
+	}
+	return h.reason
+}
+
+// NewPolicyHit is a hit in given words.
+func NewPolicyHit(name, source string, matched bool, effect, reason string) PolicyHit {
+	return PolicyHit{Name: name, Source: source, Matched: matched, effect: effect, reason: reason}
+}
+
+// policyHitJSON is a hit as it is stored and shown.
+type policyHitJSON struct {
+	Name    string `json:"name"`
+	Source  string `json:"source,omitempty"`
+	Matched bool   `json:"matched"`
+	Effect  string `json:"effect,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+}
+
+// MarshalJSON writes the hit in words.
+func (h PolicyHit) MarshalJSON() ([]byte, error) {
+	return json.Marshal(policyHitJSON{h.Name, h.Source, h.Matched, h.Effect(), h.Reason()})
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (h *PolicyHit) UnmarshalJSON(data []byte) error {
+	var stored policyHitJSON
+	if err := json.Unmarshal(data, &stored); err != nil {
+		return err
+	}
+	*h = NewPolicyHit(stored.Name, stored.Source, stored.Matched, stored.Effect, stored.Reason)
+	return nil
+}
+
+// Equal reports whether both say the same.
+func (h PolicyHit) Equal(other PolicyHit) bool {
+	return h.Name == other.Name && h.Source == other.Source && h.Matched == other.Matched &&
+		h.Effect() == other.Effect() && h.Reason() == other.Reason()
+}
