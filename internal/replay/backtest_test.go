@@ -1,0 +1,489 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"fairlead/internal/catalog"
+	"fairlead/internal/id"
+	"fairlead/internal/llm"
+	"fairlead/internal/money"
+	"fairlead/internal/policy"
+	"fairlead/internal/predict"
+	"fairlead/internal/provider"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
+)
+
+// trio has a small, a middle and a large model at two providers each; a price of 1, 4 and 16 dollars for a million tokens
+// in and out.
+func trio(t testing.TB) *route.Snapshot {
+	t.Helper()
+	vectors := abilities{}
+	var providers []*provider.Provider
+	for _, name := range []string{"east", "west"} {
+		p := &provider.Provider{Name: name}
+		for i, model := range []string{"small", "middle", "large"} {
+			rate := money.PerMillion(math.Pow(4, float64(i)))
+			if name == "west" {
+				rate = rate * 11 / 10 // so that east comes first
+			}
+			price := &catalog.Price{Input: rate, Output: rate, CacheRead: new(rate / 10)}
+			p.Targets = append(p.Targets, &provider.Target{
+				Provider: name, Upstream: model, Price: price,
+				Model: &catalog.Model{Name: model, Op: llm.Chat, Context: 128_000, Abilities: llm.Tools},
+			})
+			vectors[model] = predict.Ability{Vector: []float64{float64(i) - 1, 1}}
+		}
+		providers = append(providers, p)
+	}
+	return route.NewSnapshot(knownModels(t), providers, vectors)
+}
+
+func chanceOf(place int, difficulty float64) float64 {
+	return 1 / (1 + math.Exp(-(float64(place) - 1 + difficulty)))
+}
+
+// asked is a request for auto: simple ones go to the small model, hard ones to the large.
+func asked(n int, tradeoff float64) route.Input {
+	return route.Input{
+		Op: llm.Chat, Model: "auto", Objective: route.Objective{Name: "number", Tradeoff: tradeoff}, Predictor: predictor, Choices: 1,
+		InputTokens: 100, At: noon.Add(-time.Duration(n) * time.Minute), Sketch: predict.Sketch{Task: predict.Chat, Skills: []float64{0.5}},
+	}
+}
+
+// logged is the entry of a request that was decided under no policies and served by its first choice.
+func logged(t testing.TB, n int, in route.Input, snap *route.Snapshot, c route.Circumstances) requestlog.Entry {
+	t.Helper()
+	d, err := route.Decide(in, snap, c)
+	at := noon.Add(-time.Duration(n) * time.Minute)
+	e := requestlog.Entry{ID: id.Floor("req", at), Time: at, Decision: d}
+	if err == nil {
+		first := d.Plan[0]
+		e.Model, e.Provider, e.Usage = first.Model.Name, first.Provider, llm.Usage{Input: 1000, Output: 500}
+		e.Cost = new(first.Price.Cost(e.Usage))
+		e.BaselineCost = amount("0.024")
+	}
+	return e
+}
+
+func run(t testing.TB, source Source, o Options) *Report {
+	t.Helper()
+	r, err := Run(t.Context(), source, o, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+var roughly = cmpopts.EquateApprox(0, 1e-9)
+
+func TestBacktestOfADraft(t *testing.T) {
+	t.Parallel()
+	snap := trio(t)
+	var source traffic
+	for n, tradeoff := range []float64{0, 0, 0, 1} { // three to the small model, one to the large
+		e := logged(t, n, asked(n, tradeoff), snap, route.Circumstances{})
+		source = append(source, row(t, &e))
+	}
+	draft := Rules{Snapshot: snap, Policies: parse(t, snap, `
+policies:
+  - {name: better, when: "time.hour == 11", pin: middle}
+  - {name: never, when: "time.hour == 3", deny: "No."}
+  - {name: off, enabled: false, deny: "No."}
+  - {name: everywhere, exclude: {models: [large]}}
+`)}
+
+	got := run(t, source, Options{Live: Rules{Snapshot: snap}, Draft: &draft, Predictor: predictor})
+
+	// At noon nothing is pinned; after it two small ones are, and so is the large one.
+	change := func(n int, from, to string, before, after string, chances ...float64) Change {
+		at := noon.Add(-time.Duration(n) * time.Minute)
+		return Change{
+			RequestID: id.Floor("req", at), Time: at, From: from, To: to, CostBefore: amount(before), CostAfter: amount(after),
+			ChanceBefore: &chances[0], ChanceAfter: &chances[1], Policy: "better",
+		}
+	}
+	small, middle, large := chanceOf(0, 0.5), chanceOf(1, 0.5), chanceOf(2, 0.5)
+	down := change(3, "east/large", "east/middle", "0.024", "0.006", large, middle)
+	up2, up1 := change(2, "east/small", "east/middle", "0.0015", "0.006", small, middle), change(1, "east/small", "east/middle", "0.0015", "0.006", small, middle)
+	steps := []float64{0, middle - small, middle - small, middle - large}
+	var m mean
+	for _, s := range steps {
+		m.add(s)
+	}
+	low, high := m.interval()
+	want := Comparison{
+		Changed: 3, Unchanged: 1, Refused: []Refusal{},
+		Routes: []Flow{
+			{From: "small", To: "middle", Requests: 2, Priced: 2, Change: *amount("0.009")},
+			{From: "large", To: "middle", Requests: 1, Priced: 1, Change: *amount("-0.018")},
+		},
+		Cost: Costs{
+			Priced: 4, Coverage: 1, Before: *amount("0.0285"), After: *amount("0.0195"), Change: *amount("-0.009"),
+			Baseline: amount("0.096"), Based: 4,
+		},
+		Quality: Quality{
+			Requests: 4, Before: (3*small + large) / 4, After: (small + 3*middle) / 4, Change: (middle-small)/2 + (middle-large)/4, Low: low, High: high,
+		},
+		ByCost:    []Change{down, up1, up2},
+		ByQuality: []Change{up1, up2, down},
+	}
+	if diff := cmp.Diff(want, got.Logged, roughly); diff != "" {
+		t.Errorf("against the log: %s", diff)
+	}
+	if diff := cmp.Diff(&want, got.InLive, roughly); diff != "" {
+		t.Errorf("against what is in force: %s", diff)
+	}
+	wantPolicies := []PolicyFigures{
+		{Name: "better", Source: "workspace", Matched: 3, Decided: 3, Priced: 3, Saved: *amount("0.009")},
+		{Name: "never", Source: "workspace"},
+		{Name: "everywhere", Source: "workspace", Matched: 4},
+	}
+	if diff := cmp.Diff(wantPolicies, got.Policies); diff != "" {
+		t.Errorf("policies: %s", diff)
+	}
+	if got.Considered != 4 || got.Decided != 4 || got.Same || got.Limited || !got.To.Equal(noon) || !got.From.Equal(noon.Add(-3*time.Minute)) {
+		t.Errorf("%+v", got)
+	}
+}
+
+// An instance and a workspace may use the same name.
+func TestPoliciesOfOneNameAreToldApart(t *testing.T) {
+	t.Parallel()
+	snap := trio(t)
+	e := logged(t, 0, asked(0, 0), snap, route.Circumstances{})
+	joined := policy.Join(parse(t, snap, "policies: [{name: same, pin: large}]"), parse(t, snap, "policies: [{name: same, objective: cost}]"))
+
+	got := run(t, traffic{row(t, &e)}, Options{Live: Rules{Snapshot: snap}, Draft: &Rules{Snapshot: snap, Policies: joined}, Predictor: predictor})
+
+	want := []PolicyFigures{
+		{Name: "same", Source: "workspace", Matched: 1, Decided: 1, Priced: 1, Saved: *amount("-0.0225")},
+		{Name: "same", Source: "workspace", Matched: 1},
+	}
+	if diff := cmp.Diff(want, got.Policies); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestDeniedRequestsAreCountedByPolicy(t *testing.T) {
+	t.Parallel()
+	snap := trio(t)
+	var source traffic
+	for n := range 5 {
+		e := logged(t, n, asked(n, 0), snap, route.Circumstances{})
+		source = append(source, row(t, &e))
+	}
+	refused := logged(t, 5, asked(5, 0), snap, route.Circumstances{Policies: parse(t, snap, `policies: [{name: "no", deny: "No."}]`)})
+	source = append(source, row(t, &refused))
+	draft := Rules{Snapshot: snap, Policies: parse(t, snap, `
+policies:
+  - {name: stop, when: "time.at >= timestamp('2026-11-15T11:59:00Z')", deny: "No."}
+  - {name: nothing-left, when: "time.at >= timestamp('2026-11-15T11:58:00Z')", allow: {models: [small]}, exclude: {models: [small]}}
+`)}
+
+	got := run(t, source, Options{Live: Rules{Snapshot: snap}, Draft: &draft, Predictor: predictor})
+
+	want := []Refusal{{Code: "POLICY_REJECTED", Policy: "stop", Requests: 2}, {Code: "NO_ROUTE", Requests: 1}}
+	if diff := cmp.Diff(want, got.Logged.Refused); diff != "" {
+		t.Error(diff)
+	}
+	flows := []Flow{{From: "small", Requests: 3}, {To: "small", Requests: 1}}
+	if diff := cmp.Diff(flows, got.Logged.Routes); diff != "" {
+		t.Error(diff)
+	}
+	if got.Logged.Accepted != 1 || got.Logged.Unchanged != 2 || got.Policies[0].Denied != 2 || got.Logged.Cost.Priced != 2 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestAnObjectiveIsTried(t *testing.T) {
+	t.Parallel()
+	snap := trio(t)
+	auto := logged(t, 0, asked(0, 0), snap, route.Circumstances{})
+	explicit := asked(1, 0)
+	explicit.Model = "small"
+	named := logged(t, 1, explicit, snap, route.Circumstances{})
+	source := traffic{row(t, &auto), row(t, &named)}
+	best := route.Objective{Name: "quality", Tradeoff: 1}
+
+	got := run(t, source, Options{Live: Rules{Snapshot: snap}, Draft: &Rules{Snapshot: snap, Objective: &best}, Predictor: predictor, All: true})
+
+	if got.Logged.Changed != 1 || got.Logged.Unchanged != 1 || got.Logged.Routes[0].To != "large" {
+		t.Errorf("%+v", got.Logged)
+	}
+	if diff := cmp.Diff(&best, got.Draft.Objective); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestRequestsThatCannotBeDecidedAnew(t *testing.T) {
+	t.Parallel()
+	snap := trio(t)
+	change := func(n int, change func(*requestlog.Entry)) Row {
+		e := logged(t, n, asked(n, 0), snap, route.Circumstances{})
+		change(&e)
+		return row(t, &e)
+	}
+	source := traffic{
+		change(0, func(*requestlog.Entry) {}),
+		change(1, func(e *requestlog.Entry) { e.Decision = nil }),
+		change(2, func(e *requestlog.Entry) { e.Decision.Input.Model = "small" }),
+		change(3, func(e *requestlog.Entry) { e.Decision.Input.Op = llm.Embed }),
+		change(4, func(e *requestlog.Entry) { e.Decision.Input.Op = llm.Moderate }),
+		change(5, func(e *requestlog.Entry) { e.Decision.Input.Predictor = "older" }),
+		change(6, func(e *requestlog.Entry) { e.Decision.Input.Predictor = "older" }),
+		{ID: "req_1", Trace: func([]byte) ([]byte, error) { return nil, errors.New("broken") }},
+	}
+	for _, test := range []struct {
+		all     bool
+		decided int64
+		want    map[Reason]int64
+	}{
+		{false, 1, map[Reason]int64{NoTrace: 1, Explicit: 1, Embeddings: 1, Moderations: 1, OtherPredictor: 2, Unreadable: 1}},
+		{true, 4, map[Reason]int64{NoTrace: 1, OtherPredictor: 2, Unreadable: 1}},
+	} {
+		t.Run(fmt.Sprint("all ", test.all), func(t *testing.T) {
+			t.Parallel()
+			got := run(t, source, Options{Live: Rules{Snapshot: snap}, Predictor: predictor, All: test.all})
+			skipped := map[Reason]int64{}
+			for _, s := range got.Skipped {
+				skipped[s.Reason] = s.Requests
+				if s.Words == "" || s.Words == string(s.Reason) {
+					t.Errorf("%s has no words", s.Reason)
+				}
+			}
+			if diff := cmp.Diff(test.want, skipped); diff != "" {
+				t.Error(diff)
+			}
+			if got.Considered != 8 || got.Decided != test.decided || !got.Same || got.InLive != nil {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
+
+func TestCircumstancesAreThoseThatWereRecorded(t *testing.T) {
+	t.Parallel()
+	snap := trio(t)
+	down := route.Circumstances{
+		State: func(target string) route.State { return route.State{Open: target == "east/small"} },
+	}
+	e := logged(t, 0, asked(0, 0), snap, down)
+	source := traffic{row(t, &e)}
+
+	as := run(t, source, Options{Live: Rules{Snapshot: snap}, Predictor: predictor})
+	ready := run(t, source, Options{Live: Rules{Snapshot: snap}, Predictor: predictor, Ready: true})
+
+	if as.Logged.Unchanged != 1 || ready.Logged.Moved != 1 {
+		t.Errorf("as recorded %+v, all ready %+v", as.Logged, ready.Logged)
+	}
+	if change := ready.Logged.ByCost[0]; change.From != "west/small" || change.To != "east/small" {
+		t.Errorf("%+v", change)
+	}
+}
+
+func TestWarmPromptsArePricedAsWarm(t *testing.T) {
+	t.Parallel()
+	snap := trio(t)
+	warm := route.Circumstances{Warm: func(target *provider.Target, _ int64) route.Warmth {
+		if target.ID() == "east/large" {
+			return route.Warmth{Read: 60}
+		}
+		return route.Warmth{}
+	}}
+	e := logged(t, 0, asked(0, 0), snap, warm)
+	draft := Rules{Snapshot: snap, Policies: parse(t, snap, `policies: [{name: up, pin: east/large}]`)}
+
+	got := run(t, traffic{row(t, &e)}, Options{Live: Rules{Snapshot: snap}, Draft: &draft, Predictor: predictor})
+
+	// 1440 tokens at 16 dollars a million and 60 from the cache at a tenth of it.
+	if want := *amount("0.023136"); got.Logged.Cost.After != want {
+		t.Errorf("after is %s, want %s", got.Logged.Cost.After, want)
+	}
+}
+
+func TestAModelThatIsGoneIsComparedAsItWas(t *testing.T) {
+	t.Parallel()
+	then := trio(t)
+	e := logged(t, 0, asked(0, 1), then, route.Circumstances{})
+	east, _ := then.Provider("east")
+	vectors := abilities{}
+	for _, name := range []string{"small", "middle"} {
+		vectors[name], _ = then.Ability(name)
+	}
+	now := route.NewSnapshot(then.Catalog, []*provider.Provider{{Name: "east", Targets: east.Targets[:2]}}, vectors)
+
+	got := run(t, traffic{row(t, &e)}, Options{Live: Rules{Snapshot: now}, Predictor: predictor})
+
+	change := got.Logged.ByQuality[0]
+	if change.From != "east/large" || change.To != "east/middle" || math.Abs(*change.ChanceBefore-chanceOf(2, 0.5)) > 1e-6 {
+		t.Errorf("%+v", change)
+	}
+	if got.Logged.Routes[0].From != "large" || got.Logged.Cost.Priced != 1 {
+		t.Errorf("%+v", got.Logged)
+	}
+}
+
+func TestUnknownCostsAreLeftOutAndSaid(t *testing.T) {
+	t.Parallel()
+	snap := trio(t)
+	priced, unpriced := logged(t, 0, asked(0, 0), snap, route.Circumstances{}), logged(t, 1, asked(1, 0), snap, route.Circumstances{})
+	unpriced.Cost = nil
+
+	got := run(t, traffic{row(t, &priced), row(t, &unpriced)}, Options{Live: Rules{Snapshot: snap}, Predictor: predictor})
+
+	if c := got.Logged.Cost; c.Priced != 1 || c.Coverage != 0.5 || c.Before != *priced.Cost || c.After != *priced.Cost {
+		t.Errorf("%+v", c)
+	}
+}
+
+// TestReportsAreTheSameWhoeverWorks adds the same traffic up with one worker and with many.
+func TestReportsAreTheSameWhoeverWorks(t *testing.T) {
+	t.Parallel()
+	m := newMaker(t, 11)
+	snap := m.snapshot(12, 3)
+	policies := m.policies(snap)
+	var source traffic
+	for i := range 3 * pageSize / 2 {
+		c := m.circumstances(snap)
+		d, _ := route.Decide(m.input(snap), snap, c)
+		e := m.entry(i, d, snap)
+		source = append(source, row(t, &e))
+	}
+	o := Options{Live: Rules{Snapshot: snap}, Draft: &Rules{Snapshot: snap, Policies: policies}, Predictor: predictor, All: true, Workers: 1}
+	want := run(t, source, o)
+
+	o.Workers = 7
+	got := run(t, source, o)
+
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if want.Logged.Changed == 0 || want.Logged.Unchanged == 0 || len(want.Logged.ByCost) != 20 {
+		t.Errorf("nothing to compare: %+v", want)
+	}
+	if n := sum(want.Logged); n != want.Decided {
+		t.Errorf("%d requests are told of, %d were decided", n, want.Decided)
+	}
+}
+
+func sum(c Comparison) int64 {
+	n := c.Changed + c.Moved + c.Unchanged + c.Accepted
+	for _, r := range c.Refused {
+		n += r.Requests
+	}
+	return n
+}
+
+func TestALimitTakesTheNewest(t *testing.T) {
+	t.Parallel()
+	snap := trio(t)
+	var source traffic
+	for n := range 9 {
+		e := logged(t, n, asked(n, 0), snap, route.Circumstances{})
+		source = append(source, row(t, &e))
+	}
+	var told []Progress
+	got, err := Run(t.Context(), source, Options{Live: Rules{Snapshot: snap}, Predictor: predictor, Limit: 4, Total: 9}, func(p Progress) { told = append(told, p) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Considered != 4 || !got.Limited || !got.From.Equal(noon.Add(-3*time.Minute)) {
+		t.Errorf("%+v", got)
+	}
+	if diff := cmp.Diff([]Progress{{Done: 4, Total: 9}}, told); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestABacktestCanBeBrokenOff(t *testing.T) {
+	t.Parallel()
+	snap := trio(t)
+	var source traffic
+	for n := range 4 * pageSize {
+		e := logged(t, 0, asked(0, 0), snap, route.Circumstances{})
+		e.ID = fmt.Sprintf("req_%06d", n)
+		source = append(source, row(t, &e))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+
+	got, err := Run(ctx, source, Options{Live: Rules{Snapshot: snap}, Predictor: predictor}, func(Progress) { cancel() })
+
+	if !errors.Is(err, context.Canceled) || got.Considered == 0 || got.Considered == int64(len(source)) {
+		t.Errorf("%d requests, %v", got.Considered, err)
+	}
+}
+
+func TestManyFlowsAreJoined(t *testing.T) {
+	t.Parallel()
+	v := newVersus(3)
+	for i := range 30 {
+		from, to := fmt.Sprintf("from-%02d", i), fmt.Sprintf("to-%02d", i)
+		for range 31 - i {
+			v.add(&result{id: from}, &choice{target: "p/" + from, model: from, cost: amount("1")}, &choice{target: "p/" + to, model: to, cost: amount("3")})
+		}
+	}
+	got := v.comparison().Routes
+	last := got[len(got)-1]
+	if len(got) != mostFlows+1 || got[0].Requests != 31 || last.From != Others || last.Requests != 65 || last.Change != *amount("130") {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestTheLargestChangesAreKept(t *testing.T) {
+	t.Parallel()
+	m := newMaker(t, 5)
+	kept := largest{most: 10}
+	var all []weighted
+	for i := range 1000 {
+		one := weighted{float64(m.IntN(200) - 100), Change{RequestID: fmt.Sprintf("req_%04d", i)}}
+		kept.add(one.weight, &one.Change)
+		if one.weight != 0 {
+			all = append(all, one)
+		}
+	}
+	slices.SortFunc(all, func(a, b weighted) int { return order(&a, &b) })
+	var want []Change
+	for _, one := range all[:10] {
+		want = append(want, one.Change)
+	}
+	if diff := cmp.Diff(want, kept.list()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestIntervals(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name               string
+		values             []float64
+		average, low, high float64
+	}{
+		{"nothing", nil, 0, 0, 0},
+		{"one", []float64{0.2}, 0.2, 0.2, 0.2},
+		{"all the same", []float64{0.2, 0.2, 0.2}, 0.2, 0.2, 0.2},
+		{"two", []float64{0, 1}, 0.5, 0.5 - 1.959963984540054*0.5, 0.5 + 1.959963984540054*0.5},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			var m mean
+			for _, v := range test.values {
+				m.add(v)
+			}
+			low, high := m.interval()
+			if diff := cmp.Diff([]float64{test.average, test.low, test.high}, []float64{m.average, low, high}, cmpopts.EquateApprox(0, 1e-12)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

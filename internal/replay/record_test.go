@@ -1,0 +1,162 @@
+package replay
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/money"
+	"fairlead/internal/route"
+)
+
+// TestARecordIsWhatTheWholeEntrySays compares the quick reading with the thorough one.
+func TestARecordIsWhatTheWholeEntrySays(t *testing.T) {
+	t.Parallel()
+	m := newMaker(t, 3)
+	snap := m.snapshot(8, 3)
+	policies := m.policies(snap)
+	var got record
+	for i := range 500 {
+		c := m.circumstances(snap)
+		c.Policies = policies
+		d, _ := route.Decide(m.input(snap), snap, c)
+		e := m.entry(i, d, snap)
+		one := row(t, &e)
+
+		if err := got.read(&one); err != nil {
+			t.Fatal(err)
+		}
+
+		want := recordOf(stored(t, d))
+		want.id, want.at, want.usage, want.cost, want.baseline = e.ID, e.Time, e.Usage, e.Cost, e.BaselineCost
+		if e.Model != "" {
+			want.served = e.Provider + "/" + e.Model
+		}
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(record{}, sighting{}), cmpopts.IgnoreFields(record{}, "room", "names")); diff != "" {
+			t.Fatalf("request %d: %s", i, diff)
+		}
+	}
+}
+
+func recordOf(d *route.Decision) record {
+	r := record{in: d.Input, seen: sightings{}}
+	for _, c := range d.Candidates {
+		if c.Rank == 1 {
+			r.chosen = c.Target
+		}
+		r.seen[c.Target] = sighting{
+			state: c.Seen, warm: c.Warm, quality: c.Quality,
+			rated: c.Rank > 0 || c.Excluded.Code == route.CircuitOpen || c.Excluded.Code == route.Resting,
+		}
+	}
+	for _, s := range d.Aside {
+		one := r.seen[s.Target]
+		one.state, one.warm = s.Seen, s.Warm
+		r.seen[s.Target] = one
+	}
+	return r
+}
+
+func TestWhatIsNoRecordIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		summary, trace string
+		wanted         bool
+	}{
+		"a record":              {`{"usage":{"input":3}}`, `{"trace":{"input":{"op":"chat"},"candidates":[]}}`, true},
+		"null costs":            {`{"cost_usd":null,"baseline_cost_usd":null}`, `{"trace":{"input":{},"candidates":null}}`, true},
+		"no trace":              {`{}`, `{"bill":{}}`, false},
+		"a null trace":          {`{}`, `{"trace":null}`, false},
+		"an empty trace":        {`{}`, ``, false},
+		"an input that is none": {`{}`, `{"trace":{"input":[],"candidates":[]}}`, false},
+		"a cost that is none":   {`{"cost_usd":"much"}`, `{"trace":{"input":{}}}`, false},
+		"a usage that is none":  {`{"usage":7}`, `{"trace":{"input":{}}}`, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var r record
+			err := r.read(&Row{ID: "req_1", Summary: []byte(test.summary), Trace: func([]byte) ([]byte, error) { return []byte(test.trace), nil }})
+			if (err == nil) != test.wanted {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+func FuzzRecord(f *testing.F) {
+	f.Add([]byte(`{"model":"a","provider":"b","usage":{"input":1},"cost_usd":"0.1"}`), []byte(`{"trace":{"input":{"op":"chat"},"candidates":[{"target":"b/a","rank":1,"seen":{"open":true}}],"aside":[{"target":"x"}]}}`))
+	f.Fuzz(func(t *testing.T, summary, trace []byte) {
+		var r record
+		err := r.read(&Row{ID: "req_1", Summary: summary, Trace: func([]byte) ([]byte, error) { return trace, nil }})
+		if err == nil && !bytes.Contains(trace, []byte(`"`)) {
+			t.Errorf("a record was read out of %q", trace)
+		}
+	})
+}
+
+// FuzzScanner compares where values end with what encoding/json says.
+func FuzzScanner(f *testing.F) {
+	for _, text := range []string{`{"a":[1,{"b":"\\\"}"}],"c":null}`, `[]`, `"x"`, `-1.5e3`, ` { "a" : [ ] } `, `{"a"`, `{,}`, `[1,`, `"\u00e4"`} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		s := &scanner{text: text}
+		s.skip()
+		if s.at > len(text) || (json.Valid(text) && (s.err != nil || s.next() != 0)) {
+			t.Fatalf("stopped at %d of %d: %v", s.at, len(text), s.err)
+		}
+		var members map[string]json.RawMessage
+		if json.Unmarshal(text, &members) != nil || !utf8.Valid(text) {
+			return
+		}
+		s = &scanner{text: text}
+		got := map[string]string{}
+		for in := s.enter('{'); in && s.more('}'); {
+			name := string(s.name())
+			got[name] = string(s.value())
+		}
+		if s.err != nil || len(got) != len(members) {
+			t.Fatalf("%v: %q", s.err, got)
+		}
+		for name, value := range members {
+			if got[name] != string(value) {
+				t.Errorf("%q is %q, want %q", name, got[name], value)
+			}
+		}
+	})
+}
+
+func TestUsageElsewhere(t *testing.T) {
+	t.Parallel()
+	used := llm.Usage{Input: 1000, CacheRead: 500, CacheWrite: 100, Output: 70, Reasoning: 20, AudioInput: 900, ServiceTier: "flex"}
+	for _, test := range []struct {
+		name string
+		warm route.Warmth
+		want llm.Usage
+	}{
+		{"nothing is known", route.Warmth{}, llm.Usage{Input: 1600, Output: 70, Reasoning: 20, AudioInput: 900}},
+		{"some is warm", route.Warmth{Read: 600}, llm.Usage{Input: 1000, CacheRead: 600, Output: 70, Reasoning: 20, AudioInput: 900}},
+		{"more is warm than was asked", route.Warmth{Read: 5000, Write: 9}, llm.Usage{CacheRead: 1600, Output: 70, Reasoning: 20}},
+		{"the rest is written", route.Warmth{Read: 600, Write: 5000, Long: true}, llm.Usage{CacheRead: 600, CacheWrite: 1000, CacheWriteLong: 1000, Output: 70, Reasoning: 20}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(test.want, elsewhere(used, test.warm)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func amount(dollars string) *money.Amount {
+	a, err := money.Parse(dollars)
+	if err != nil {
+		panic(err)
+	}
+	return &a
+}

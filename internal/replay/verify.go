@@ -1,0 +1,207 @@
+package replay
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"fairlead/internal/predict"
+	"fairlead/internal/provider"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
+)
+
+// Verification says whether a logged decision comes out the same when it is computed again.
+type Verification struct {
+	Same        bool         `json:"same"`
+	Sketched    bool         `json:"sketched"` // what the prompt asks for was computed again too, from the stored text
+	Differences []Difference `json:"differences"`
+	Missing     []string     `json:"missing"` // what it would take to compute the decision again exactly
+}
+
+// Difference is something that comes out otherwise.
+type Difference struct {
+	What       string `json:"what"`
+	Logged     string `json:"logged"`
+	Recomputed string `json:"recomputed"`
+}
+
+// Verify computes the decision of an entry again in the world it was made in, from nothing but its record, and compares.
+// sketch is what the predictor that saw the prompt makes of the stored text now; nil where there is no such text.
+func Verify(e *requestlog.Entry, w World, sketch *predict.Sketch) Verification {
+	v := Verification{Differences: []Difference{}, Missing: []string{}}
+	if e.Decision == nil {
+		v.Missing = append(v.Missing, "the request was refused before a decision was made")
+		return v
+	}
+	if len(w.Missing) > 0 {
+		v.Missing = append(v.Missing, w.Missing...)
+		return v
+	}
+	logged := e.Decision
+	again, _ := route.Decide(logged.Input, w.Snapshot, Recorded(logged, &w.Rules)) // a refusal has its candidates too
+	c := comparer{logged: logged, again: again}
+	c.decision()
+	if sketch != nil {
+		v.Sketched = true
+		c.text("sketch of the prompt", sketchText(&logged.Input.Sketch), sketchText(sketch))
+	}
+	v.Differences = append(v.Differences, c.differences...)
+	v.Same = len(v.Differences) == 0
+	if !v.Same && logged.Versions.Catalog != w.Catalog {
+		v.Missing = append(v.Missing, fmt.Sprintf("catalog %s: names were looked up in %s", named(logged.Versions.Catalog), named(w.Catalog)))
+	}
+	return v
+}
+
+// Recorded are the circumstances that a decision has recorded, under the rules given.
+func Recorded(d *route.Decision, by *Rules) route.Circumstances {
+	seen := make(map[string]route.Sighting, len(d.Candidates))
+	for i := range d.Candidates {
+		c := &d.Candidates[i]
+		seen[c.Target] = route.Sighting{Seen: c.Seen, Warm: c.Warm}
+	}
+	for _, s := range d.Aside {
+		seen[s.Target] = s
+	}
+	return route.Circumstances{
+		State:    func(target string) route.State { return seen[target].Seen },
+		Warm:     func(t *provider.Target, _ int64) route.Warmth { return seen[t.ID()].Warm },
+		Policies: by.Policies, Corrections: by.Corrections, Feedback: by.Feedback,
+	}
+}
+
+// comparer collects what differs between two decisions.
+type comparer struct {
+	logged, again *route.Decision
+	differences   []Difference
+}
+
+func (c *comparer) text(what, logged, again string) {
+	if logged != again {
+		c.differences = append(c.differences, Difference{what, logged, again})
+	}
+}
+
+func (c *comparer) decision() {
+	a, b := c.logged, c.again
+	c.text("kind", string(a.Kind), string(b.Kind))
+	c.text("plan", planText(a), planText(b))
+	c.text("aim", aimText(a.Aim), aimText(b.Aim))
+	c.text("policy", a.Policy, b.Policy)
+	c.text("choice without policies", a.Alone, b.Alone)
+	c.text("baseline", baselineText(a.Baseline), baselineText(b.Baseline))
+	c.text("runner-up", a.RunnerUp, b.RunnerUp)
+	c.text("margin", number(a.Margin), number(b.Margin))
+	c.text("stay", stayText(a.Stay), stayText(b.Stay))
+	c.text("explored", strconv.FormatBool(a.Explored), strconv.FormatBool(b.Explored))
+	c.text("bound on output", strconv.FormatInt(a.MaxOutput, 10), strconv.FormatInt(b.MaxOutput, 10))
+	c.text("hidden text", strconv.FormatBool(a.HideText), strconv.FormatBool(b.HideText))
+	c.policies()
+	c.candidates()
+}
+
+func (c *comparer) policies() {
+	a, b := c.logged.Policies, c.again.Policies
+	for i := range max(len(a), len(b)) {
+		var before, after string
+		if i < len(a) {
+			before = hitText(&a[i])
+		}
+		if i < len(b) {
+			after = hitText(&b[i])
+		}
+		c.text(fmt.Sprintf("policy %d", i+1), before, after)
+	}
+}
+
+func (c *comparer) candidates() {
+	after := make(map[string]*route.Candidate, len(c.again.Candidates))
+	for i := range c.again.Candidates {
+		after[c.again.Candidates[i].Target] = &c.again.Candidates[i]
+	}
+	for i := range c.logged.Candidates {
+		one := &c.logged.Candidates[i]
+		other := after[one.Target]
+		delete(after, one.Target)
+		if other == nil {
+			c.text("candidate "+one.Target, "considered", "not considered")
+			continue
+		}
+		c.text("exclusion of "+one.Target, exclusionText(one), exclusionText(other))
+		c.text("score of "+one.Target, number(one.Score), number(other.Score))
+		if !sameParts(one, other) {
+			c.text("parts of "+one.Target, partsText(one), partsText(other))
+		}
+	}
+	for _, target := range slices.Sorted(maps.Keys(after)) {
+		c.text("candidate "+target, "not considered", "considered")
+	}
+}
+
+func planText(d *route.Decision) string {
+	var targets []string
+	for i := range d.Candidates {
+		if d.Candidates[i].Rank > 0 {
+			targets = append(targets, d.Candidates[i].Target)
+		}
+	}
+	return strings.Join(targets, ", ")
+}
+
+func aimText(a route.Aim) string { return number(a.Chance) + " of " + number(a.Best) }
+
+func baselineText(b *route.Baseline) string {
+	if b == nil {
+		return ""
+	}
+	return b.Model + " (" + b.Source + ")"
+}
+
+func stayText(s *route.Stay) string {
+	if s == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s rather than %s, switching costs %s", s.Target, s.Else, s.Switch)
+}
+
+func hitText(h *route.PolicyHit) string {
+	if h.Matched {
+		return h.Name + " matched: " + h.Effect()
+	}
+	return h.Name + " skipped: " + h.Reason()
+}
+
+func exclusionText(c *route.Candidate) string {
+	if c.Excluded == nil {
+		return ""
+	}
+	return string(c.Excluded.Code) + ": " + c.Excluded.Reason()
+}
+
+// sameParts is quick: most decisions are the same.
+func sameParts(a, b *route.Candidate) bool {
+	if (a.Price == nil) != (b.Price == nil) || a.Price != nil && *a.Price != *b.Price {
+		return false
+	}
+	return a.Quality == b.Quality && a.Spread == b.Spread && a.Cost == b.Cost && a.Speed == b.Speed && a.Ahead == b.Ahead &&
+		a.Output == b.Output && a.Latency == b.Latency && a.Propensity == b.Propensity
+}
+
+// partsText writes what a score is made of.
+func partsText(c *route.Candidate) string {
+	price := "unknown"
+	if c.Price != nil {
+		price = c.Price.String()
+	}
+	return fmt.Sprintf("chance %s ± %s, cheapness %s, speed %s, expected cost %s, ahead %s, output %d, %d ms, propensity %s",
+		number(c.Quality), number(c.Spread), number(c.Cost), number(c.Speed), price, c.Ahead, c.Output, c.Latency, number(c.Propensity))
+}
+
+func sketchText(s *predict.Sketch) string {
+	return fmt.Sprintf("%s %s, known %s, skills %v", s.Task, s.Language, number(s.Known), s.Skills)
+}
+
+func number(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }

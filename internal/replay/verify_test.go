@@ -1,0 +1,226 @@
+package replay
+
+import (
+	"flag"
+	"fmt"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
+)
+
+// requests is how many decisions the property is checked on.
+var requests = flag.Int("requests", 5_000, "how many random decisions are verified")
+
+// TestEveryDecisionIsComputedAgain stores random decisions as the log does and computes them again from the archive.
+func TestEveryDecisionIsComputedAgain(t *testing.T) {
+	t.Parallel()
+	const perWorld = 250
+	worlds := max(1, *requests/perWorld)
+	seen := make([]map[string]int, runtime.GOMAXPROCS(0))
+	var all sync.WaitGroup
+	for part := range seen {
+		seen[part] = map[string]int{}
+		all.Go(func() {
+			for world := part; world < worlds; world += len(seen) {
+				verifyWorld(t, uint64(world), perWorld, seen[part])
+			}
+		})
+	}
+	all.Wait()
+
+	for _, kind := range []string{"expected", "fallback", "policy", "refused", "denied", "stay", "explored", "aside", "excluded", "corrected", "hidden"} {
+		n := 0
+		for _, counts := range seen {
+			n += counts[kind]
+		}
+		if n == 0 {
+			t.Errorf("no decision was of the kind %s: the property says less than it should", kind)
+		}
+	}
+}
+
+func verifyWorld(t *testing.T, seed uint64, n int, seen map[string]int) {
+	t.Helper()
+	m := newMaker(t, seed)
+	snap := m.snapshot(3+m.IntN(6), 1+m.IntN(3))
+	policies, corrections := m.policies(snap), m.corrections(snap)
+	archive := shelf{}
+	if err := Keep(t.Context(), archive, snap, policies, corrections); err != nil {
+		t.Error(err)
+		return
+	}
+	library := NewLibrary(archive, m.catalog, nil)
+	for i := range n {
+		c := m.circumstances(snap)
+		c.Policies = policies
+		if corrections.Version != "" {
+			c.Corrections, c.Feedback = corrections, corrections.Version
+		}
+		d, err := route.Decide(m.input(snap), snap, c)
+		note(seen, d, err)
+		e := requestlog.Entry{Decision: stored(t, d)}
+
+		got := Verify(&e, library.World(t.Context(), e.Decision.Versions), &e.Decision.Input.Sketch)
+
+		if !got.Same || !got.Sketched {
+			t.Errorf("world %d, request %d: %+v", seed, i, got)
+			return
+		}
+	}
+}
+
+// note counts what kinds of decisions there were.
+func note(seen map[string]int, d *route.Decision, err error) {
+	is := func(kind string, applies bool) {
+		if applies {
+			seen[kind]++
+		}
+	}
+	is(string(d.Kind), err == nil)
+	is("denied", err != nil && len(d.Candidates) == 0 && d.Policy != "")
+	is("refused", err != nil && len(d.Candidates) > 0)
+	is("stay", d.Stay != nil)
+	is("explored", d.Explored)
+	is("aside", len(d.Aside) > 0)
+	is("corrected", d.Versions.Feedback != "")
+	is("hidden", d.HideText)
+	for i := range d.Candidates {
+		is("excluded", d.Candidates[i].Excluded != nil)
+	}
+}
+
+// decided is a decision with several candidates, policies and something of everything, and the world it was made in.
+func decided(t *testing.T) (*requestlog.Entry, World) {
+	t.Helper()
+	for seed := uint64(0); ; seed++ {
+		m := newMaker(t, seed)
+		snap := m.snapshot(8, 3)
+		policies, archive := m.policies(snap), shelf{}
+		if err := Keep(t.Context(), archive, snap, policies, nil); err != nil {
+			t.Fatal(err)
+		}
+		c := m.circumstances(snap)
+		c.Policies = policies
+		d, err := route.Decide(m.input(snap), snap, c)
+		if err == nil && d.Kind == route.Policy && len(d.Plan) > 2 && d.Candidates[len(d.Candidates)-1].Excluded != nil && d.Baseline != nil {
+			e := &requestlog.Entry{ID: "req_1", Decision: stored(t, d)}
+			return e, NewLibrary(archive, m.catalog, nil).World(t.Context(), d.Versions)
+		}
+	}
+}
+
+func TestWhatWasChangedInARecordIsFound(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name   string
+		change func(*route.Decision)
+		what   string // the first difference, %s is the first candidate
+	}{
+		{"nothing", func(*route.Decision) {}, ""},
+		{"the time it took", func(d *route.Decision) { d.Micros += 100 }, ""},
+		{"kind", func(d *route.Decision) { d.Kind = route.Fallback }, "kind"},
+		{"order", func(d *route.Decision) { d.Candidates[0], d.Candidates[1] = d.Candidates[1], d.Candidates[0] }, "plan"},
+		{"score", func(d *route.Decision) { d.Candidates[0].Score += 1e-6 }, "score of %s"},
+		{"chance", func(d *route.Decision) { d.Candidates[0].Quality += 1e-6 }, "parts of %s"},
+		{"price", func(d *route.Decision) { d.Candidates[0].Price = nil }, "parts of %s"},
+		{"exclusion", func(d *route.Decision) { d.Candidates[len(d.Candidates)-1].Excluded = nil }, "exclusion of %[2]s"},
+		{"a candidate left out", func(d *route.Decision) { d.Candidates = d.Candidates[:len(d.Candidates)-1] }, "candidate %[2]s"},
+		{"a candidate made up", func(d *route.Decision) { d.Candidates[len(d.Candidates)-1].Target = "no/body" }, "candidate no/body"},
+		{"baseline", func(d *route.Decision) { d.Baseline.Model = "another" }, "baseline"},
+		{"policy", func(d *route.Decision) { d.Policy = "another" }, "policy"},
+		{"choice without policies", func(d *route.Decision) { d.Alone = "another" }, "choice without policies"},
+		{"hit", func(d *route.Decision) { d.Policies[0].Matched = !d.Policies[0].Matched }, "policy 1"},
+		{"a hit left out", func(d *route.Decision) { d.Policies = d.Policies[1:] }, "policy 1"},
+		{"stay", func(d *route.Decision) { d.Stay = &route.Stay{Target: "a", Else: "b"} }, "stay"},
+		{"objective", func(d *route.Decision) { d.Aim.Best = 0.123 }, "aim"},
+		{"bound", func(d *route.Decision) { d.MaxOutput = 77 }, "bound on output"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			e, world := decided(t)
+			want := test.what
+			if want != "" {
+				list := e.Decision.Candidates
+				want = fmt.Sprintf(want+"%.0[1]s%.0[2]s", list[0].Target, list[len(list)-1].Target)
+			}
+			test.change(e.Decision)
+
+			got := Verify(e, world, nil)
+
+			first := ""
+			if len(got.Differences) > 0 {
+				first = got.Differences[0].What
+			}
+			if first != want || got.Same != (want == "") {
+				t.Errorf("the first difference is %q, want %q: %+v", first, want, got)
+			}
+		})
+	}
+}
+
+func TestAnotherSketchOfTheTextIsADifference(t *testing.T) {
+	t.Parallel()
+	e, world := decided(t)
+	other := e.Decision.Input.Sketch
+	other.Known += 0.001
+
+	got := Verify(e, world, &other)
+
+	if got.Same || len(got.Differences) != 1 || got.Differences[0].What != "sketch of the prompt" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestWhatIsMissingIsSaid(t *testing.T) {
+	t.Parallel()
+	m := newMaker(t, 1)
+	snap := m.snapshot(4, 2)
+	policies := parse(t, snap, "policies: [{name: cheap, objective: cost}]")
+	archive := shelf{}
+	if err := Keep(t.Context(), archive, snap, policies, nil); err != nil {
+		t.Fatal(err)
+	}
+	whole := route.Versions{Router: route.Router, Snapshot: snap.Version(), Policy: policies.Version()}
+	with := func(change func(*route.Versions)) route.Versions {
+		v := whole
+		change(&v)
+		return v
+	}
+	for _, test := range []struct {
+		name     string
+		versions route.Versions
+		want     []string
+	}{
+		{"nothing", whole, nil},
+		{"router", with(func(v *route.Versions) { v.Router = "utility-0" }), []string{"router utility-0 made this decision, and this program has " + route.Router}},
+		{"snapshot", with(func(v *route.Versions) { v.Snapshot = "gone" }), []string{"targets, prices and abilities of version gone: this version is not kept"}},
+		{"no snapshot named", with(func(v *route.Versions) { v.Snapshot = "" }), []string{"targets, prices and abilities of version unknown: this version is not kept"}},
+		{"policies", with(func(v *route.Versions) { v.Policy = "gone" }), []string{"policies of version gone: this version is not kept"}},
+		{"feedback", with(func(v *route.Versions) { v.Feedback = "gone" }), []string{"corrections by feedback of version gone: this version is not kept"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			world := NewLibrary(archive, m.catalog, nil).World(t.Context(), test.versions)
+			if diff := cmp.Diff(test.want, world.Missing); diff != "" {
+				t.Error(diff)
+			}
+			got := Verify(&requestlog.Entry{Decision: &route.Decision{}}, world, nil)
+			if len(test.want) > 0 && (got.Same || len(got.Differences) > 0 || cmp.Diff(test.want, got.Missing) != "") {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
+
+func TestARefusalWithoutATraceCannotBeVerified(t *testing.T) {
+	t.Parallel()
+	got := Verify(&requestlog.Entry{}, World{}, nil)
+	if got.Same || len(got.Missing) != 1 {
+		t.Errorf("%+v", got)
+	}
+}

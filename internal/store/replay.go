@@ -1,0 +1,82 @@
+package store
+
+import (
+	"bytes"
+	"compress/flate"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"fairlead/internal/replay"
+	"fairlead/internal/requestlog"
+)
+
+// Traced returns a page of matching entries older than the id before, newest first, with their traces still packed. next
+// is where the following page begins; it is empty at the end.
+func (db *DB) Traced(ctx context.Context, f requestlog.Filter, before string, limit int) (rows []replay.Row, next string, err error) {
+	ctx, cancel := db.bounded(ctx)
+	defer cancel()
+	ids, err := db.newest(ctx, &f, requestlog.Page{Before: before}, limit)
+	unfinished, partial := errors.AsType[*requestlog.UnfinishedError](err)
+	if err != nil && !partial {
+		return nil, "", slow(ctx, fmt.Errorf("list requests: %w", err))
+	}
+	if rows, err = db.traces(ctx, f.WorkspaceID, ids); err != nil {
+		return nil, "", slow(ctx, fmt.Errorf("read traces: %w", err))
+	}
+	switch {
+	case partial:
+		next = unfinished.Before
+	case len(ids) >= limit:
+		next = ids[len(ids)-1]
+	}
+	return rows, next, nil
+}
+
+// traces reads details in the order of the ids. One deleted in the meantime is left out.
+func (db *DB) traces(ctx context.Context, workspaceID string, ids []string) ([]replay.Row, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	q := `select d.request_id, d.summary, d.trace from details d where d.workspace_id = $1 and d.request_id in (` + list(2, len(ids)) + `)`
+	found, err := db.query(ctx, q, append([]any{workspaceID}, anys(ids)...)...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = found.Close() }()
+	byID := make(map[string]replay.Row, len(ids))
+	for found.Next() {
+		var row replay.Row
+		var packed []byte
+		if err := found.Scan(&row.ID, &row.Summary, &packed); err != nil {
+			return nil, err
+		}
+		row.Trace = func(room []byte) ([]byte, error) { return db.packer.append(room, packed) }
+		byID[row.ID] = row
+	}
+	rows := make([]replay.Row, 0, len(ids))
+	for _, id := range ids {
+		if row, ok := byID[id]; ok {
+			rows = append(rows, row)
+		}
+	}
+	return rows, found.Err()
+}
+
+// append is unpack into room that is there already: whoever reads many traces needs no more than the longest.
+func (p *packer) append(room, b []byte) ([]byte, error) {
+	if len(b) == 0 || b[0] == packedPlain {
+		return append(room, b[min(1, len(b)):]...), nil
+	}
+	r := p.readers.Get().(io.ReadCloser)
+	defer p.readers.Put(r)
+	if err := r.(flate.Resetter).Reset(bytes.NewReader(b[1:]), nil); err != nil {
+		return nil, fmt.Errorf("uncompress: %w", err)
+	}
+	out := bytes.NewBuffer(room)
+	if _, err := out.ReadFrom(r); err != nil {
+		return nil, fmt.Errorf("uncompress: %w", err)
+	}
+	return out.Bytes(), nil
+}

@@ -1,0 +1,17 @@
+package store_test
+
+import (
+	"testing"
+
+	"fairlead/internal/store/storetest"
+)
+
+func TestReplayInSQLite(t *testing.T) {
+	t.Parallel()
+	storetest.Replay(t, openSQLite)
+}
+
+func TestReplayInPostgres(t *testing.T) {
+	t.Parallel()
+	storetest.Replay(t, openPostgres)
+}
