@@ -58,7 +58,7 @@ func (x *exchange) bill(t *provider.Target, u llm.Usage) {
 		return
 	}
 	if price := x.snap.Price(e.BaselineModel); price != nil {
-		bill := price.At(x.start).Bill(u)
+		bill := price.At(x.start).Bill(x.baselineUsage(u))
 		e.BaselineBill, e.BaselineCost = &bill, &bill.Total
 	}
 }

@@ -23,8 +23,8 @@ func billed(req llm.Request) (*exchange, *provider.Target) {
 	price = price.Followed(&catalog.Price{Input: money.PerMillion(100), Output: money.PerMillion(100), Source: "later"}, until)
 	t := &provider.Target{Provider: "p", Model: &catalog.Model{Name: "m", Op: llm.Chat, MaxOutput: 1000}, Upstream: "m", Price: price}
 	x := &exchange{
-		op: llm.Chat, start: until.Add(-time.Second), req: &req, entry: &requestlog.Entry{BaselineModel: "m"},
-		snap: route.NewSnapshot(nil, []*provider.Provider{{Name: "p", Targets: []*provider.Target{t}}}),
+		op: llm.Chat, start: until.Add(-time.Second), req: &req, entry: &requestlog.Entry{Model: "m", BaselineModel: "m"},
+		snap: route.NewSnapshot(nil, []*provider.Provider{{Name: "p", Targets: []*provider.Target{t}}}, nil),
 	}
 	return x, t
 }

@@ -13,6 +13,7 @@ import (
 	"fairlead/internal/ledger"
 	"fairlead/internal/limit"
 	"fairlead/internal/llm"
+	"fairlead/internal/prefix"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
 	"fairlead/internal/token"
@@ -70,7 +71,13 @@ type Parts struct {
 	Logger   *slog.Logger
 	Settings Settings
 	Snapshot *route.Snapshot
-	Draw     func() float64 // a random number from 0 to 1, for jitter
+	Draw     func() float64 // a random number from 0 to 1, for jitter and exploration
+
+	// What routing knows besides. Without them prompts are all alike, nothing is ruled, rated or warm.
+	Predictor Predictor
+	Policies  Policies
+	Feedback  Feedback
+	Prefixes  prefix.Store
 }
 
 // Gateway serves the model API.
@@ -88,6 +95,7 @@ type Settings struct {
 	DefaultModel  string // the baseline where nobody names one
 	AllowBrowsers bool
 	AllowUnpriced bool
+	Explore       float64 // share of `auto` requests that take another model than the best
 	LogBodies     bool
 	BodyLimit     int64 // stored text per request and per answer
 
@@ -107,6 +115,18 @@ type Settings struct {
 // New returns a gateway that serves p.Snapshot with p.Settings.
 func New(p Parts) *Gateway {
 	g := &Gateway{Parts: p, counter: token.NewCounter()}
+	if g.Predictor == nil {
+		g.Predictor = nobody{}
+	}
+	if g.Policies == nil {
+		g.Policies = noPolicies{}
+	}
+	if g.Feedback == nil {
+		g.Feedback = noFeedback{}
+	}
+	if g.Prefixes == nil {
+		g.Prefixes = nobody{}
+	}
 	g.inflight.init()
 	g.Update(p.Settings, p.Snapshot)
 	return g

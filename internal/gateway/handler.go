@@ -32,6 +32,8 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	switch {
+	case path == "/feedback":
+		g.method(w, r, requestID, http.MethodPost, func() { g.rate(w, r, requestID) })
 	case path == "/models":
 		g.method(w, r, requestID, http.MethodGet, func() { g.listModels(w, r, requestID) })
 	case strings.HasPrefix(path, "/models/"):
@@ -117,7 +119,7 @@ func (g *Gateway) handle(w http.ResponseWriter, r *http.Request, requestID strin
 	if err != nil {
 		g.fail(r.Context(), x, llm.AsError(err))
 	}
-	if x.begun || x.grant != nil {
+	if (x.begun || x.grant != nil) && !x.dry {
 		g.Observe(x.entry)
 	}
 }
@@ -143,6 +145,7 @@ func (g *Gateway) newExchange(w http.ResponseWriter, r *http.Request, requestID 
 		settings: settings,
 		snap:     g.snapshot.Load(),
 		counter:  g.counter,
+		dry:      r.Header.Get("X-Fairlead-Dry-Run") == "true",
 		w: &client{
 			w: w, rc: http.NewResponseController(w), format: route.Format, patient: settings.Reader,
 			trace: r.Header.Get("X-Fairlead-Trace") == "full",
@@ -159,7 +162,7 @@ func (g *Gateway) newExchange(w http.ResponseWriter, r *http.Request, requestID 
 func (g *Gateway) fail(ctx context.Context, x *exchange, e *llm.Error) {
 	g.logDefect(ctx, x.entry.ID, e)
 	started := x.w.hush()
-	if x.grant != nil {
+	if x.grant != nil && !x.dry {
 		x.conclude(e, started)
 		if err := g.record(x); err != nil {
 			e = llm.AsError(err)

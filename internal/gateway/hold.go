@@ -20,7 +20,10 @@ func (g *Gateway) hold(ctx context.Context, x *exchange) (*ledger.Hold, error) {
 	if err == nil || !writes(x.op) || x.req.MaxOutput > 0 || llm.AsError(err).Kind != llm.BudgetExceeded {
 		return hold, err
 	}
-	x.maxOutput = x.affordable(g.left(budgets))
+	affordable := x.affordable(g.left(budgets))
+	if x.maxOutput == 0 || affordable < x.maxOutput { // a policy may allow less
+		x.maxOutput = affordable
+	}
 	if x.maxOutput < leastOutput {
 		return nil, err
 	}

@@ -2,40 +2,52 @@ package gateway
 
 import (
 	"cmp"
+	"context"
 	"net/http"
 	"time"
 
 	"fairlead/internal/account"
 	"fairlead/internal/llm"
+	"fairlead/internal/policy"
+	"fairlead/internal/prefix"
+	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
 )
 
-// Explain decides on a request as the gateway would now, and calls nobody. Where there is no target it returns the
-// decision with an *llm.Error.
-func (g *Gateway) Explain(grant *account.Grant, req *llm.Request, tradeoff string) (*route.Decision, error) {
+// Explain decides on a request as the gateway would now, and calls nobody. A draft stands in for the policies in force
+// where it is not nil. Where there is no target it returns the decision with an *llm.Error.
+func (g *Gateway) Explain(ctx context.Context, grant *account.Grant, req *llm.Request, tradeoff string, draft *policy.Set) (*route.Decision, error) {
 	h := http.Header{}
 	h.Set("X-Fairlead-Tradeoff", tradeoff)
 	req.Measure()
-	in, err := input(grant, req, h, g.settings.Load())
+	x := &exchange{
+		op: req.Op, r: &http.Request{Header: h}, start: time.Now(), settings: g.settings.Load(), snap: g.snapshot.Load(), grant: grant, req: req,
+		entry: &requestlog.Entry{WorkspaceID: grant.Workspace.ID, KeyID: grant.Key.ID, Tags: grant.Key.Tags},
+	}
+	policies := g.Policies.For(grant.Workspace.ID)
+	if draft != nil {
+		policies = draft
+	}
+	in, err := g.input(x, policies)
 	if err != nil {
 		return nil, err
 	}
-	began := time.Now()
-	d, err := route.Decide(in, g.snapshot.Load(), g.Health.State)
-	d.Micros = time.Since(began).Microseconds()
-	return d, err
+	view := g.Prefixes.Lookup(ctx, grant.Workspace.ID, prefix.Build(req, estimate(req)), x.start)
+	err = x.plan(in, g.circumstances(grant.Workspace.ID, policies, view))
+	return x.decision, err
 }
 
 // input is everything about the request that the decision depends on.
-func input(grant *account.Grant, req *llm.Request, h http.Header, s *Settings) (route.Input, error) {
-	key := grant.Key
-	objective, err := route.ParseObjective(req.Model, h.Get("X-Fairlead-Tradeoff"))
+func (g *Gateway) input(x *exchange, policies *policy.Set) (route.Input, error) {
+	req, key, workspace := x.req, x.grant.Key, x.grant.Workspace
+	objective, err := route.ParseObjective(req.Model, x.r.Header.Get("X-Fairlead-Tradeoff"))
 	if err != nil {
 		return route.Input{}, err
 	}
-	return route.Input{
-		At:            time.Now().UTC().Truncate(time.Second),
+	in := route.Input{
+		At:            x.start.UTC().Truncate(time.Second),
 		Op:            req.Op,
+		Format:        req.Format,
 		Model:         req.Model,
 		Objective:     objective,
 		InputTokens:   estimate(req),
@@ -53,10 +65,27 @@ func input(grant *account.Grant, req *llm.Request, h http.Header, s *Settings) (
 		TokenInput:    req.TokenIDs > 0,
 		Controls:      req.Controls,
 		AllowedModels: key.AllowedModels,
-		AllowUnpriced: s.AllowUnpriced || key.AllowUnpriced,
-		Baseline:      baselineHint(grant, h, s),
-		PinnedEmbed:   grant.Workspace.PinnedEmbed,
-	}, nil
+		AllowUnpriced: x.settings.AllowUnpriced || key.AllowUnpriced,
+		Baseline:      baselineHint(x.grant, x.r.Header, x.settings),
+		PinnedEmbed:   workspace.PinnedEmbed,
+		Turns:         max(req.Answers, x.view.Turns()),
+		Last:          x.view.Last(),
+		Workspace:     policy.Workspace{ID: workspace.ID, Name: workspace.Name},
+		EndUser:       req.EndUser,
+		Metadata:      req.Metadata,
+		Tags:          x.entry.Tags,
+	}
+	if x.entry.KeyID != "" {
+		in.Key = policy.Key{ID: key.ID, Name: key.Name, Tags: key.Tags}
+	}
+	auto := route.IsAuto(req.Model)
+	if auto || policies.Len() > 0 {
+		in.Sketch, in.Predictor = g.sketch(req), g.Predictor.Version()
+	}
+	if auto && x.settings.Explore > 0 {
+		in.Explore, in.Draw = x.settings.Explore, g.Draw()
+	}
+	return in, nil
 }
 
 // baselineHint is the first named of: the request's header, the key's baseline, the workspace's and the instance's

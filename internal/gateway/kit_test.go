@@ -25,6 +25,7 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/mockprovider"
 	"fairlead/internal/money"
+	"fairlead/internal/prefix"
 	"fairlead/internal/provider"
 	"fairlead/internal/provider/compatible"
 	"fairlead/internal/requestlog"
@@ -43,6 +44,9 @@ type kit struct {
 	pins        *fakePins
 	ledger      *ledger.Memory
 	settings    gateway.Settings
+	policies    gateway.Policies
+	feedback    gateway.Feedback
+	prefixes    prefix.Store
 	snapshot    *route.Snapshot
 	url         string
 	client      *http.Client
@@ -65,7 +69,7 @@ func newKit(t *testing.T, adjust ...func(*kit)) *kit {
 	k.snapshot = route.NewSnapshot(defaultCatalog(t), []*provider.Provider{
 		k.provider("alpha", k.alpha, target("large", 2, 8), target("small", 0.1, 0.4)),
 		k.provider("beta", k.beta, target("large", 3, 9), embedding("embed", 0.02), moderating("judge")),
-	})
+	}, nil)
 	k.ledger = ledger.New(ledger.Options{
 		Spent: func(context.Context, string, time.Time) (money.Amount, error) { return 0, nil }, Now: time.Now,
 	})
@@ -75,6 +79,7 @@ func newKit(t *testing.T, adjust ...func(*kit)) *kit {
 		Egress:  egress.New(egress.Options{AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}),
 		Observe: func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {},
 		Logger: slog.New(slog.DiscardHandler), Settings: k.settings, Snapshot: k.snapshot, Draw: func() float64 { return 0.5 },
+		Policies: k.policies, Feedback: k.feedback, Prefixes: k.prefixes,
 	})
 	server := httptest.NewServer(k.gateway)
 	t.Cleanup(server.Close)

@@ -109,6 +109,13 @@ func (x *exchange) bodyState() requestlog.BodyState {
 	return requestlog.BodyStored
 }
 
+// hideText forgets the text that a policy wants kept out of the log.
+func (x *exchange) hideText() {
+	if x.storesText() {
+		x.entry.BodyState, x.entry.Preview, x.entry.Body = requestlog.BodyOffPolicy, "", requestlog.Body{}
+	}
+}
+
 // keepAnswer adds a piece of the answer to what is stored, up to the limit.
 func (x *exchange) keepAnswer(data []byte) {
 	body := &x.entry.Body

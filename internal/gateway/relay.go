@@ -26,6 +26,8 @@ func (g *Gateway) relay(x *exchange, ans *answer, settle func()) error {
 	}
 	x.entry.Finish, x.entry.ServedAs = t.finish, t.model
 	x.bill(ans.target, t.usage(x, ans.target))
+	x.entry.Signals = x.signals(t.finish)
+	g.remember(x, ans.target, x.entry.Usage)
 	ans.finish(nil, x.entry.Usage)
 	settle()
 	x.entry.Outcome, x.entry.Status = requestlog.OK, 200

@@ -34,7 +34,7 @@ func simulated(t *testing.T) *kit {
 		provider.Settings{BaseURL: "http://simulator.invalid/v1", Targets: targets},
 	)
 	p.Simulated, p.Transport = true, mockprovider.Transport(sim)
-	k.snapshot = route.NewSnapshot(defaultCatalog(t), []*provider.Provider{k.provider("alpha", k.alpha, target("large", 2, 8)), p})
+	k.snapshot = route.NewSnapshot(defaultCatalog(t), []*provider.Provider{k.provider("alpha", k.alpha, target("large", 2, 8)), p}, nil)
 	k.gateway.Update(k.settings, k.snapshot)
 	return k
 }

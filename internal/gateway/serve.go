@@ -9,6 +9,8 @@ import (
 	"fairlead/internal/ledger"
 	"fairlead/internal/limit"
 	"fairlead/internal/llm"
+	"fairlead/internal/policy"
+	"fairlead/internal/prefix"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
 	"fairlead/internal/token"
@@ -27,6 +29,8 @@ type exchange struct {
 	snap      *route.Snapshot // one view of targets and prices until the end
 	grant     *account.Grant
 	req       *llm.Request
+	digest    prefix.Digest // of the conversation
+	view      prefix.View   // what is warm of it
 	decision  *route.Decision
 	maxOutput int64 // what budgets leave room for, where the caller sets no bound
 	entry     *requestlog.Entry
@@ -34,6 +38,7 @@ type exchange struct {
 	upstream  time.Duration // spent waiting for providers, in attempts that have ended
 	waiting   time.Time     // since when the attempt under way has been; zero when there is none
 	begun     bool          // the log knows of it
+	dry       bool          // the caller wants the decision and no answer
 }
 
 // serve answers one request. Read it top to bottom: it is the life of a request.
@@ -58,6 +63,9 @@ func (g *Gateway) serve(ctx context.Context, x *exchange) error {
 	defer slot.Release()
 	if err := g.decide(ctx, x); err != nil {
 		return err
+	}
+	if x.dry {
+		return x.dryRun()
 	}
 	hold, err := g.hold(ctx, x)
 	if err != nil {
@@ -88,32 +96,48 @@ func settle(x *exchange, hold *ledger.Hold, slot *limit.Slot) {
 
 // decide plans the request and, for embeddings, fixes the workspace's model on first use.
 func (g *Gateway) decide(ctx context.Context, x *exchange) error {
-	in, err := input(x.grant, x.req, x.r.Header, x.settings)
+	if x.op == llm.Chat {
+		x.digest = prefix.Build(x.req, estimate(x.req))
+		x.view = g.Prefixes.Lookup(ctx, x.grant.Workspace.ID, x.digest, x.start)
+	}
+	policies := g.Policies.For(x.grant.Workspace.ID)
+	in, err := g.input(x, policies)
 	if err != nil {
 		return err
 	}
-	began := time.Now()
-	d, err := route.Decide(in, x.snap, g.Health.State)
-	d.Micros = time.Since(began).Microseconds()
-	x.decision = d
-	x.entry.Decision = d
-	x.entry.Versions = d.Versions
-	if err != nil {
+	if err := x.plan(in, g.circumstances(x.grant.Workspace.ID, policies, x.view)); err != nil {
 		return err
-	}
-	x.entry.Simulated = d.Plan[0].Simulated // the kind of the decision is the matter of whoever serves
-	if d.Baseline != nil {
-		x.entry.BaselineModel, x.entry.BaselineSource = d.Baseline.Model, d.Baseline.Source
 	}
 	if in.Op == llm.Embed && route.IsAuto(in.Model) && in.PinnedEmbed == "" {
-		return g.pin(ctx, x)
+		return g.pin(ctx, x, policies)
 	}
 	return nil
 }
 
+// plan decides, and notes on the entry what was decided.
+func (x *exchange) plan(in route.Input, c route.Circumstances) error {
+	began := time.Now()
+	d, err := route.Decide(in, x.snap, c)
+	d.Micros = time.Since(began).Microseconds()
+	x.decision = d
+	e := x.entry
+	e.Decision, e.Versions, e.Policy = d, d.Versions, d.Policy
+	if d.HideText {
+		x.hideText()
+	}
+	if err != nil {
+		return err
+	}
+	e.Simulated = d.Plan[0].Simulated // the kind of the decision is the matter of whoever serves
+	if d.Baseline != nil {
+		e.BaselineModel, e.BaselineSource = d.Baseline.Model, d.Baseline.Source
+	}
+	return x.limitOutput(d.MaxOutput)
+}
+
 // pin makes the model just chosen the workspace's embedding model. Another request may have been first: then its choice
 // holds, and the decision is made again.
-func (g *Gateway) pin(ctx context.Context, x *exchange) error {
+func (g *Gateway) pin(ctx context.Context, x *exchange, policies *policy.Set) error {
 	chosen := x.decision.Plan[0].Model.Name
 	pinned, err := g.Pins.PinEmbedding(ctx, x.grant.Workspace.ID, chosen)
 	if err != nil {
@@ -124,9 +148,7 @@ func (g *Gateway) pin(ctx context.Context, x *exchange) error {
 	}
 	in := x.decision.Input
 	in.PinnedEmbed = pinned
-	d, err := route.Decide(in, x.snap, g.Health.State)
-	x.decision, x.entry.Decision = d, d
-	return err
+	return x.plan(in, g.circumstances(x.grant.Workspace.ID, policies, x.view))
 }
 
 // begin puts the request on record before the first provider hears of it.

@@ -426,7 +426,7 @@ func TestExplainCallsNobody(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := k.gateway.Explain(k.keys.grant, req, "1")
+	d, err := k.gateway.Explain(t.Context(), k.keys.grant, req, "1", nil)
 	if err != nil || d.Kind != route.Expected || d.Plan[0].Model.Name != "large" {
 		t.Errorf("decision %+v, %v", d, err)
 	}

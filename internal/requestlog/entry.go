@@ -54,6 +54,7 @@ type Entry struct {
 	Simulated bool     `json:"simulated,omitempty"`
 	Policy    string   `json:"policy,omitempty"` // that shaped the decision
 	Warnings  []string `json:"warnings,omitempty"`
+	Signals   []string `json:"signals,omitempty"` // what the answer shows by itself: truncation, refusal, retry
 
 	DecisionKind route.Kind      `json:"decision,omitempty"`
 	Decision     *route.Decision `json:"trace,omitempty"`
@@ -125,14 +126,15 @@ type BodyState string
 
 // The states of a stored body.
 const (
-	BodyStored   BodyState = "stored"
-	BodyOff      BodyState = "off" // storing is off for the workspace or the instance
-	BodyOffKey   BodyState = "off_for_key"
-	BodyRefused  BodyState = "refused_by_request"
-	BodyExpired  BodyState = "expired"
-	BodyTooLarge BodyState = "too_large"
-	BodyWithheld BodyState = "withheld" // the redaction rules took too long for it
-	BodyNone     BodyState = "none"     // the request failed before there was one
+	BodyStored    BodyState = "stored"
+	BodyOff       BodyState = "off" // storing is off for the workspace or the instance
+	BodyOffKey    BodyState = "off_for_key"
+	BodyOffPolicy BodyState = "off_by_policy"
+	BodyRefused   BodyState = "refused_by_request"
+	BodyExpired   BodyState = "expired"
+	BodyTooLarge  BodyState = "too_large"
+	BodyWithheld  BodyState = "withheld" // the redaction rules took too long for it
+	BodyNone      BodyState = "none"     // the request failed before there was one
 )
 
 // Body is the text of request and answer. Response holds the bytes of a whole answer, or the events of a stream

@@ -1,0 +1,40 @@
+package gateway
+
+import (
+	"slices"
+	"strconv"
+)
+
+// outputMembers are the members of a body that bound the answer, in any format.
+var outputMembers = []string{"max_tokens", "max_completion_tokens", "max_output_tokens"}
+
+// limitOutput holds the answer to what a policy allows. A caller who sets no bound gets this one by way of the adapter; in
+// the body of one who sets a higher bound the number is replaced.
+func (x *exchange) limitOutput(most int64) error {
+	if most == 0 {
+		return nil
+	}
+	if x.req.MaxOutput == 0 {
+		x.maxOutput = most
+	}
+	if x.req.MaxOutput <= most {
+		return nil
+	}
+	body, from := make([]byte, 0, len(x.req.Body)), 0
+	for _, f := range x.req.Fields {
+		if slices.Contains(outputMembers, f.Name) {
+			body = append(body, x.req.Body[from:f.Value]...)
+			body = strconv.AppendInt(body, most, 10)
+			from = f.End
+		}
+	}
+	body = append(body, x.req.Body[from:]...)
+	req, err := x.format.DecodeRequest(x.op, body)
+	if err != nil {
+		return err
+	}
+	req.Measure()
+	req.Controls.SessionID, req.Beta = x.req.Controls.SessionID, x.req.Beta
+	x.req = req
+	return nil
+}

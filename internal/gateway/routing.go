@@ -1,0 +1,142 @@
+package gateway
+
+import (
+	"context"
+	"time"
+
+	"fairlead/internal/feedback"
+	"fairlead/internal/llm"
+	"fairlead/internal/policy"
+	"fairlead/internal/predict"
+	"fairlead/internal/prefix"
+	"fairlead/internal/provider"
+	"fairlead/internal/route"
+)
+
+// Predictor says what prompts ask for.
+type Predictor interface {
+	Sketch(predict.Prompt) predict.Sketch
+	Version() string
+}
+
+// Policies are the rules in force.
+type Policies interface {
+	// For returns a workspace's, with the instance's before them; nil when there are none.
+	For(workspaceID string) *policy.Set
+}
+
+// Feedback is what is said about answers.
+type Feedback interface {
+	// For returns what a workspace's ratings make of models; nil when nothing.
+	For(workspaceID string) *feedback.Corrections
+	// Rate takes a rating of a request of the workspace. The error is an *llm.Error where the rater is to blame.
+	Rate(ctx context.Context, r feedback.Rating) (feedback.Rating, error)
+}
+
+// sketchBytes is how much of a text is looked at to see what it asks for.
+const sketchBytes = 12 << 10
+
+// sketch says what the prompt asks for. Only `auto` and policies look at it, and only for conversations.
+func (g *Gateway) sketch(req *llm.Request) predict.Sketch {
+	if !writes(req.Op) {
+		return predict.Sketch{}
+	}
+	return g.Predictor.Sketch(predict.Prompt{
+		Text: req.Asked.Text(sketchBytes), System: req.Instructed.Text(sketchBytes / 4),
+		Tools: req.Needs.Has(llm.Tools), Images: req.Images > 0, JSON: req.Needs&(llm.JSONMode|llm.JSONSchema) != 0,
+		Messages: req.Messages, Tokens: estimate(req),
+	})
+}
+
+// circumstances are what a decision depends on beside the request and the snapshot.
+func (g *Gateway) circumstances(workspaceID string, policies *policy.Set, view prefix.View) route.Circumstances {
+	c := route.Circumstances{State: g.Health.State, Policies: policies, Warm: warmth(view)}
+	if corrections := g.Feedback.For(workspaceID); corrections != nil {
+		c.Corrections, c.Feedback = corrections, corrections.Version
+	}
+	return c
+}
+
+// warmth says what targets have warm of a prompt.
+func warmth(view prefix.View) func(*provider.Target, int64) route.Warmth {
+	return func(t *provider.Target, prompt int64) route.Warmth {
+		rules := cacheRules(t)
+		w := view.Warm(t.ID(), rules)
+		u := w.Usage(prompt)
+		return route.Warmth{
+			Read: u.CacheRead, Write: u.CacheWrite, Long: u.CacheWriteLong > 0,
+			Caches: w.Prompt >= max(rules.Minimum, 1) && rules.Reach != prefix.Nothing && (rules.Reach != prefix.Marks || w.Tokens+w.Writes > 0),
+		}
+	}
+}
+
+func cacheRules(t *provider.Target) prefix.Rules {
+	if t.Price == nil {
+		return prefix.Rules{}
+	}
+	return prefix.For(t.Vendor, t.Model.Name, t.Price)
+}
+
+// remember notes what the target has now read of the conversation, and what the baseline would have.
+func (g *Gateway) remember(x *exchange, t *provider.Target, u llm.Usage) {
+	if x.op != llm.Chat {
+		return
+	}
+	g.Prefixes.Record(x.entry.WorkspaceID, x.digest, t.ID(), cacheRules(t), u, x.start)
+	if model := x.entry.BaselineModel; model != "" {
+		g.Prefixes.Record(x.entry.WorkspaceID, x.digest, prefix.Baseline(model), x.baselineRules(), u, x.start)
+	}
+}
+
+func (x *exchange) baselineRules() prefix.Rules {
+	price := x.snap.Price(x.entry.BaselineModel)
+	if price == nil {
+		return prefix.Rules{}
+	}
+	vendor := ""
+	if m, ok := x.snap.Catalog.Model(x.entry.BaselineModel); ok {
+		vendor = m.Home
+	}
+	return prefix.For(vendor, x.entry.BaselineModel, price)
+}
+
+// baselineUsage is what the baseline would have used: the same tokens, of the prompt as much from its cache as it would
+// have had there, and no less than was really read from one.
+func (x *exchange) baselineUsage(u llm.Usage) llm.Usage {
+	if x.op != llm.Chat || x.entry.Model == x.entry.BaselineModel {
+		return u
+	}
+	own := x.view.Warm(prefix.Baseline(x.entry.BaselineModel), x.baselineRules()).Usage(u.Prompt())
+	would := u
+	would.CacheRead = max(u.CacheRead, own.CacheRead)
+	would.CacheWrite = min(own.CacheWrite, u.Prompt()-would.CacheRead)
+	would.CacheWriteLong = min(own.CacheWriteLong, would.CacheWrite)
+	would.Input = u.Prompt() - would.CacheRead - would.CacheWrite
+	would.AudioInput = min(u.AudioInput, would.Input)
+	return would
+}
+
+// nobody stands in for the parts of routing that a gateway was not given.
+type nobody struct{}
+
+func (nobody) Sketch(predict.Prompt) predict.Sketch                                     { return predict.Sketch{} }
+func (nobody) Version() string                                                          { return "" }
+func (nobody) Record(string, prefix.Digest, string, prefix.Rules, llm.Usage, time.Time) {}
+
+func (nobody) Lookup(context.Context, string, prefix.Digest, time.Time) prefix.View {
+	return prefix.View{}
+}
+
+// noPolicies rule nothing.
+type noPolicies struct{}
+
+func (noPolicies) For(string) *policy.Set { return nil }
+
+// noFeedback has heard nothing, and takes nothing.
+type noFeedback struct{}
+
+func (noFeedback) For(string) *feedback.Corrections { return nil }
+
+func (noFeedback) Rate(context.Context, feedback.Rating) (feedback.Rating, error) {
+	return feedback.Rating{}, llm.Errorf(llm.NotFound, "This gateway takes no feedback.")
+}

@@ -1,0 +1,240 @@
+package gateway_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"fairlead/internal/feedback"
+	"fairlead/internal/llm"
+	"fairlead/internal/mockprovider"
+	"fairlead/internal/policy"
+	"fairlead/internal/prefix"
+	"fairlead/internal/requestlog"
+)
+
+// ruled is a kit under policies.
+func ruled(t *testing.T, source string, adjust ...func(*kit)) *kit {
+	t.Helper()
+	set, problems := policy.Parse("workspace", []byte(source), policy.World{Open: true})
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	return newKit(t, append(adjust, func(k *kit) { k.policies = fixedPolicies{set} })...)
+}
+
+type fixedPolicies struct{ set *policy.Set }
+
+func (f fixedPolicies) For(string) *policy.Set { return f.set }
+
+func TestPolicyRefusesInItsOwnWords(t *testing.T) {
+	t.Parallel()
+	k := ruled(t, `policies: [{name: closed, when: 'key.name == "ci"', deny: "Closed until Monday."}]`)
+
+	got := k.post("/chat/completions", hello)
+
+	body := got.json(t)
+	details, _ := body["details"].(map[string]any)
+	if got.status != 403 || body["code"] != "POLICY_REJECTED" || body["error"] != "Closed until Monday." || details["policy"] != "closed" || details["origin"] != "policy" {
+		t.Fatalf("%d %s", got.status, got.body)
+	}
+	e := k.entry()
+	if e.Outcome != requestlog.Rejected || e.Policy != "closed" || e.DecisionKind != "" || len(k.alpha.Calls()) != 0 {
+		t.Errorf("entry %+v after %d calls", e, len(k.alpha.Calls()))
+	}
+}
+
+func TestPolicyPinsAndIsNamed(t *testing.T) {
+	t.Parallel()
+	k := ruled(t, `policies: [{name: thrift, pin: small}]`)
+
+	got := k.post("/chat/completions", withModel("auto:quality"))
+
+	e := k.entry()
+	if got.header.Get("X-Fairlead-Decision") != "policy" || got.header.Get("X-Fairlead-Policy") != "thrift" || e.Model != "small" || e.Policy != "thrift" {
+		t.Errorf("headers %v, entry of %s by %q", got.header, e.Model, e.Policy)
+	}
+	if e.Decision.Alone == "" || e.Decision.Alone == "alpha/small" {
+		t.Errorf("alone the router would have chosen %q", e.Decision.Alone)
+	}
+}
+
+func TestPolicyKeepsTextsOutOfTheLog(t *testing.T) {
+	t.Parallel()
+	k := ruled(t, `policies: [{name: quiet, log_bodies: false}]`)
+
+	k.post("/chat/completions", hello)
+
+	if e := k.entry(); e.BodyState != requestlog.BodyOffPolicy || len(e.Body.Request)+len(e.Body.Response) != 0 || e.Preview != "" {
+		t.Errorf("state %s, text %q, preview %q", e.BodyState, e.Body.Request, e.Preview)
+	}
+}
+
+func TestPolicyBoundsTheAnswer(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct{ asked, want string }{
+		"no bound":      {``, `"max_tokens":100`},
+		"a higher one":  {`"max_tokens":5000,`, `"max_tokens":100`},
+		"a lower one":   {`"max_tokens":50,`, `"max_tokens":50`},
+		"by other name": {`"max_completion_tokens":5000,`, `"max_completion_tokens":100`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := ruled(t, `policies: [{name: short, max_output_tokens: 100}]`)
+			got := k.post("/chat/completions", strings.Replace(hello, `{`, `{`+tc.asked, 1))
+			if got.status != 200 {
+				t.Fatalf("%d %s", got.status, got.body)
+			}
+			if sent := string(k.alpha.Calls()[0].Body); !strings.Contains(sent, tc.want) || strings.Contains(sent, "5000") {
+				t.Errorf("sent %s, want %s", sent, tc.want)
+			}
+		})
+	}
+}
+
+func TestDryRunDecidesAndCallsNobody(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+
+	got := k.post("/chat/completions", withModel("auto"), "X-Fairlead-Dry-Run", "true")
+
+	body := got.json(t)
+	decision, _ := body["decision"].(map[string]any)
+	if got.status != 200 || body["object"] != "fairlead.decision" || decision["kind"] != "expected" || decision["candidates"] == nil {
+		t.Fatalf("%d %s", got.status, got.body)
+	}
+	if len(k.alpha.Calls())+len(k.beta.Calls())+len(k.log.ended)+len(k.log.begun) != 0 {
+		t.Error("a dry run left traces")
+	}
+	if refused := k.post("/chat/completions", withModel("nothing"), "X-Fairlead-Dry-Run", "true"); refused.code(t) != "MODEL_NOT_FOUND" || len(k.log.ended) != 0 {
+		t.Errorf("%d %s", refused.status, refused.body)
+	}
+}
+
+// fakeFeedback takes every rating.
+type fakeFeedback struct{ taken []feedback.Rating }
+
+func (*fakeFeedback) For(string) *feedback.Corrections { return nil }
+
+func (f *fakeFeedback) Rate(_ context.Context, r feedback.Rating) (feedback.Rating, error) {
+	if r.RequestID == "req_unknown" {
+		return r, llm.Errorf(llm.NotFound, "There is no such request.")
+	}
+	f.taken = append(f.taken, r)
+	r.ID, r.Model = "rat_1", "large"
+	return r, nil
+}
+
+func TestFeedbackIsTakenAndChecked(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		body   string
+		status int
+		code   string
+		score  float64
+	}{
+		"a score":         {`{"request_id":"req_1","score":0.25}`, 200, "", 0.25},
+		"a label":         {`{"request_id":"req_1","label":"good","comment":"nice"}`, 200, "", 1},
+		"neither":         {`{"request_id":"req_1"}`, 400, "INVALID_REQUEST", 0},
+		"unknown label":   {`{"request_id":"req_1","label":"meh?"}`, 400, "INVALID_REQUEST", 0},
+		"no JSON":         {`{"request_id":`, 400, "INVALID_JSON", 0},
+		"unknown member":  {`{"request_id":"req_1","score":1,"stars":5}`, 400, "INVALID_JSON", 0},
+		"unknown request": {`{"request_id":"req_unknown","score":1}`, 404, "NOT_FOUND", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			book := &fakeFeedback{}
+			k := newKit(t, func(k *kit) { k.feedback = book })
+			got := k.post("/feedback", tc.body)
+			if got.status != tc.status {
+				t.Fatalf("%d %s", got.status, got.body)
+			}
+			if tc.code != "" {
+				if got.code(t) != tc.code {
+					t.Errorf("code %s, want %s", got.code(t), tc.code)
+				}
+				return
+			}
+			if len(book.taken) != 1 || book.taken[0].Score != tc.score || book.taken[0].WorkspaceID != "ws_1" || book.taken[0].KeyID != "key_1" {
+				t.Errorf("taken %+v", book.taken)
+			}
+		})
+	}
+	k := newKit(t)
+	if got := k.post("/feedback", `{}`, "Authorization", "Bearer bad"); got.status != 401 {
+		t.Errorf("a wrong key gets %d", got.status)
+	}
+}
+
+// talk is a conversation of so many turns with a long beginning.
+func talk(model string, turns int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `{"model":%q,"messages":[{"role":"system","content":%q}`, model, strings.Repeat("Always answer in full sentences. ", 400))
+	for i := range turns {
+		if i > 0 {
+			fmt.Fprintf(&b, `,{"role":"assistant","content":"answer %d"}`, i)
+		}
+		fmt.Fprintf(&b, `,{"role":"user","content":"question %d"}`, i+1)
+	}
+	return b.String() + `]}`
+}
+
+func TestConversationIsWarmWhereItWas(t *testing.T) {
+	t.Parallel()
+	k := newKit(t, func(k *kit) { k.prefixes = prefix.NewMemory(1000) })
+	for _, target := range k.snapshot.Targets() {
+		if target.Price != nil {
+			cached := target.Price.Input / 10
+			target.Price.CacheRead, target.Vendor = &cached, "openai"
+		}
+	}
+	first := k.post("/chat/completions", talk("large", 1))
+	if first.status != 200 {
+		t.Fatal(first.body)
+	}
+	before := k.entry()
+	k.post("/chat/completions", talk("large", 2))
+	after := k.entry()
+
+	served := before.Provider + "/" + before.Model
+	if after.Decision.Input.Last != served || after.Decision.Input.Turns != 1 {
+		t.Errorf("turns %d, last %q; want 1 and %s", after.Decision.Input.Turns, after.Decision.Input.Last, served)
+	}
+	for _, c := range after.Decision.Candidates {
+		if (c.Warm.Read > 1000) != (c.Target == served) {
+			t.Errorf("%s has %d tokens warm, served was %s", c.Target, c.Warm.Read, served)
+		}
+	}
+	if cold := before.Decision.Candidates[0].Price; *after.Decision.Candidates[0].Price >= *cold {
+		t.Errorf("the second turn is expected to cost %s, the first %s", after.Decision.Candidates[0].Price, cold)
+	}
+}
+
+func TestBaselineHasACacheOfItsOwn(t *testing.T) {
+	t.Parallel()
+	k := newKit(t, func(k *kit) {
+		k.prefixes = prefix.NewMemory(1000)
+		k.settings.DefaultModel = "large"
+	})
+	cached := k.snapshot.Targets()[0].Price.Input / 10
+	for _, target := range k.snapshot.Targets() {
+		if target.Model.Name == "large" {
+			target.Price.CacheRead, target.Vendor = &cached, "openai"
+		}
+	}
+	k.alpha.Always(mockprovider.Behaviour{Usage: `{"prompt_tokens":3000,"completion_tokens":10,"total_tokens":3010}`})
+	k.post("/chat/completions", talk("auto:cost", 1))
+	first := k.entry()
+	k.post("/chat/completions", talk("auto:cost", 2))
+	second := k.entry()
+	if first.Model != "small" || second.Model != "small" {
+		t.Fatalf("served by %s and %s", first.Model, second.Model)
+	}
+	if *second.BaselineCost >= *first.BaselineCost {
+		t.Errorf("the baseline would have cost %s with its prompt warm and %s without", second.BaselineCost, first.BaselineCost)
+	}
+	if saved, _ := second.Saved(); saved != second.BaselineCost.Sub(*second.Cost) {
+		t.Errorf("saved %s", saved)
+	}
+}
