@@ -28,6 +28,7 @@ var checks = map[string]func(name, text string) *fault{
 	"ability":    checkAbility,
 	"credential": checkCredential,
 	"redact":     checkRedact,
+	"tag":        checkTag,
 }
 
 func checkListen(name, text string) *fault {
@@ -147,6 +148,21 @@ func checkAbility(name, text string) *fault {
 	}
 	known := (^llm.Abilities(0)).Names()
 	return &fault{code: NotAllowed, message: fmt.Sprintf("%s: no ability is called %s", name, quote(text)), suggestion: spelling.Closest(text, known), fix: "use " + strings.Join(known, ", ")}
+}
+
+// ownTags are made from facts, so that a policy can rely on them. What is local only the operator may know.
+var ownTags = map[string]string{
+	"zdr":          "set zero_retention: true instead",
+	"collects":     "set collects: true instead",
+	"simulated":    "leave it out: the simulator has it",
+	"open_weights": "leave it out: models whose weights are published have it",
+}
+
+func checkTag(name, text string) *fault {
+	if fix := ownTags[text]; fix != "" {
+		return &fault{code: NotAllowed, message: fmt.Sprintf("%s: %s comes by itself", name, quote(text)), fix: fix}
+	}
+	return checkSlug(name, text)
 }
 
 func checkRedact(name, text string) *fault {

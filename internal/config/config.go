@@ -28,6 +28,8 @@ type Config struct {
 	Simulator             string     `yaml:"simulator" doc:"auto: only when there is no other provider; on; off." enum:"auto,on,off"`
 	Models                []Model    `yaml:"models" reload:"true" doc:"Overrides of catalog models, wherever they run."`
 	Catalog               Catalog    `yaml:"catalog" reload:"true" doc:"Keeping prices current from a list that others publish."`
+	Routing               Routing    `yaml:"routing" reload:"true" doc:"What auto learns from ratings."`
+	Policies              Policies   `yaml:"policies" reload:"true" doc:"Rules that hold for every workspace, in order, before its own: what to refuse, pin, allow, exclude or prefer, and when. Taken as they are written: ${NAME} is not replaced in them."`
 	Timeouts              Timeouts   `yaml:"timeouts" reload:"true" doc:"How long to wait for a provider."`
 	Retries               Retries    `yaml:"retries" reload:"true" doc:"How often a request is tried."`
 	Breaker               Breaker    `yaml:"breaker" reload:"true" doc:"When a failing target is left alone."`
@@ -58,6 +60,7 @@ type Provider struct {
 	Concurrent    int               `yaml:"concurrent" min:"0" max:"1000000" doc:"Most requests at a time; 0 for no cap."`
 	Collects      bool              `yaml:"collects" doc:"The provider may keep or train on what it is sent."`
 	ZeroRetention bool              `yaml:"zero_retention" doc:"The provider keeps nothing of what it is sent."`
+	Tags          []string          `yaml:"tags" check:"tag" doc:"What policies may select its targets by, such as eu or internal; zdr, collects, local, simulated and open_weights come by themselves."`
 	Disabled      bool              `yaml:"disabled" doc:"Leave the provider out without deleting its section."`
 }
 
@@ -88,6 +91,12 @@ type Catalog struct {
 	Refresh time.Duration `yaml:"refresh" doc:"How often the list is read, such as 24h; 0 for never."`
 	From    string        `yaml:"from" doc:"Which list." enum:"models.dev,litellm"`
 	URL     string        `yaml:"url" check:"url" doc:"Where it is; where it is published when left out."`
+}
+
+// Routing says how auto makes use of ratings.
+type Routing struct {
+	Explore  float64       `yaml:"explore" min:"0" max:"0.5" doc:"Share of auto requests that try another model than the best, so that ratings come to cover it too; 0 for none."`
+	HalfLife time.Duration `yaml:"half_life" check:"positive" doc:"After how long a rating counts half."`
 }
 
 // Timeouts bound the waiting for a provider. In a model, zero inherits.

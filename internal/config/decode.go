@@ -17,16 +17,14 @@ const mostNodes = 50_000
 type decoder struct {
 	*loader
 	source Origin // of everything it reads; nodes of a file add their own line
+	text   string // of the file
+	root   *yaml.Node
 	nodes  int
 }
 
 // value reads n into v. An empty value keeps what was there before.
 func (d *decoder) value(n *yaml.Node, v reflect.Value, f field, path string) {
-	d.nodes++
-	if d.nodes > mostNodes {
-		if d.nodes == mostNodes+1 {
-			d.report(path, d.place(n), fault{code: TooLarge, message: "the file stands for too much, counting what its aliases repeat", fix: "write fewer aliases"})
-		}
+	if !d.count(n, path) {
 		return
 	}
 	if n.Kind == yaml.AliasNode {
@@ -39,6 +37,8 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, f field, path string) {
 		d.origins[path] = d.place(n) // of a section only as part of a list: elsewhere each field has its own
 	}
 	switch {
+	case v.Type() == policiesType:
+		d.policies(n, v, f, path)
 	case v.Kind() == reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
 		d.scalar(n, v.Elem(), f, path)
@@ -51,6 +51,15 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, f field, path string) {
 	default:
 		d.scalar(n, v, f, path)
 	}
+}
+
+// count reports whether there is room for one more value.
+func (d *decoder) count(n *yaml.Node, path string) bool {
+	d.nodes++
+	if d.nodes == mostNodes+1 {
+		d.report(path, d.place(n), fault{code: TooLarge, message: "the file stands for too much, counting what its aliases repeat", fix: "write fewer aliases"})
+	}
+	return d.nodes <= mostNodes
 }
 
 func (d *decoder) section(n *yaml.Node, v reflect.Value, name, path string) {

@@ -27,6 +27,7 @@ func Default() Config {
 		Breaker: Breaker{Failures: 5, ProbeAfter: 3 * time.Second},
 		Rescue:  "continue",
 		Catalog: Catalog{From: "models.dev"},
+		Routing: Routing{HalfLife: 30 * day},
 		Limits: Limits{
 			Body:       32 * MiB,
 			Buffered:   512 * MiB,

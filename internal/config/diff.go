@@ -25,6 +25,9 @@ func differences(a, b reflect.Value, path string) []string {
 		}
 		return changed
 	}
+	if a.Type() == policiesType && samePolicies(a.String(), b.String()) {
+		return nil
+	}
 	bothEmpty := a.Kind() == reflect.Slice && a.Len() == 0 && b.Len() == 0
 	if bothEmpty || reflect.DeepEqual(a.Interface(), b.Interface()) {
 		return nil

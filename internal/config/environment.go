@@ -57,7 +57,7 @@ func (l *loader) assign(s setting, text string, o Origin) {
 	v := lookUp(reflect.ValueOf(&l.config).Elem(), s.path)
 	delete(l.damaged, s.path) // what the layers below said does not matter any more
 	switch {
-	case isStructs(s.field.typ):
+	case isStructs(s.field.typ), s.field.typ == policiesType:
 		l.assignYAML(s, v, text, o)
 	case v.Kind() == reflect.Slice:
 		l.assignList(s, v, text, o)

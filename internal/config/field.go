@@ -10,6 +10,7 @@ import (
 var (
 	durationType = reflect.TypeFor[time.Duration]()
 	sizeType     = reflect.TypeFor[Size]()
+	policiesType = reflect.TypeFor[Policies]()
 )
 
 // field is one field of a configuration struct, as its tags describe it.

@@ -25,6 +25,11 @@ func FuzzLoad(f *testing.F) {
 		f.Add([]byte(section(archive, FileName)))
 	}
 	f.Add([]byte("a: &a [*a]"))
+	f.Add([]byte("policies: &a [*a]"))
+	f.Add([]byte(policiesExample))
+	f.Add([]byte(`{"listen": ":1", "policies": [{"name": "a", "deny": "x"}], "rescue": "off"}`))
+	f.Add([]byte("policies:\n? [a, b]\n: c\n"))
+	f.Add([]byte("policies:\n- !!binary aGk=\n- {? {a: b} : [1, ~, -.5, \"x\\x00\"]}\n"))
 	f.Add([]byte("providers: &p\n  - {name: x, models: *p}"))
 	f.Add([]byte("\xff\xfel\x00:\x00 \x001\x00"))
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -52,6 +57,9 @@ func printsWell(t *testing.T, loaded *Loaded) {
 	}
 	if _, wrong, _ := parse([]byte(b.String())); wrong != nil {
 		t.Fatalf("what is printed is not YAML: %s\n%s", wrong.message, b.String())
+	}
+	if _, wrong, _ := parse([]byte(loaded.Config.Policies)); wrong != nil {
+		t.Fatalf("the policies are not YAML: %s\n%s", wrong.message, loaded.Config.Policies)
 	}
 }
 

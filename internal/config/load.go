@@ -137,13 +137,14 @@ func (l *loader) read(path string) ([]byte, bool) {
 
 func (l *loader) file(text []byte) {
 	l.lines = strings.Split(string(text), "\n")
-	d := &decoder{loader: l, source: Origin{Kind: FromFile, Source: l.path}}
+	d := &decoder{loader: l, source: Origin{Kind: FromFile, Source: l.path}, text: string(text)}
 	root, wrong, line := parse(text)
 	if wrong != nil {
 		l.report("", Origin{Kind: FromFile, Source: l.path, Line: line}, *wrong)
 		return
 	}
 	if root != nil {
+		d.root = root
 		d.value(root, reflect.ValueOf(&l.config).Elem(), field{}, "")
 	}
 }
@@ -201,7 +202,7 @@ func (l *loader) report(path string, o Origin, wrong fault) {
 		l.problems.file = l.path
 	}
 	l.problems.List = append(l.problems.List, Problem{
-		Path: path, Source: o.Source, Line: o.Line, Column: o.Column, width: o.width,
+		Path: path, Source: o.Source, Line: o.Line, Column: o.Column, Width: o.width,
 		Message: wrong.message, Suggestion: wrong.suggestion, Fix: wrong.fix, Code: wrong.code,
 	})
 }

@@ -75,11 +75,13 @@ func (p *printer) field(v reflect.Value, f field, path string, depth int) {
 	}
 	origin := originOf(p.origins, path).String()
 	switch {
+	case f.typ == policiesType && v.Len() > 0:
+		p.policies(v.String(), f.name, path, depth)
+	case v.Kind() == reflect.Slice && v.Len() == 0, f.typ == policiesType:
+		p.add(depth, f.name+": []", origin)
 	case v.Kind() == reflect.Struct:
 		p.add(depth, f.name+":", "")
 		p.section(v, path, depth+1)
-	case v.Kind() == reflect.Slice && v.Len() == 0:
-		p.add(depth, f.name+": []", origin)
 	case isStructs(f.typ):
 		p.add(depth, f.name+":", "")
 		for i := range v.Len() {

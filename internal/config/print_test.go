@@ -68,6 +68,10 @@ catalog:
   refresh: 0s                                              # default
   from: models.dev                                         # default
   url: ""                                                  # default
+routing:
+  explore: 0                                               # default
+  half_life: 30d                                           # default
+policies: []                                               # default
 timeouts:
   connect: 5s                                              # default
   first_token: 10s                                         # default

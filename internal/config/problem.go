@@ -35,13 +35,13 @@ type Problem struct {
 	Source     string // name of the file, variable or flag
 	Line       int    // in the file; 0 when there is none
 	Column     int    // counted in characters from 1; 0 when not known
+	Width      int    // characters to mark from there
 	Message    string // one line, no full stop
 	Suggestion string // what was probably meant, or ""
 	Fix        string // what to do
 	Code       Code
 
 	excerpt string // the line of the file, secrets hidden
-	width   int    // characters to mark
 }
 
 // String is the problem in one line.
@@ -96,7 +96,7 @@ func (p Problem) writeExcerpt(b *strings.Builder, hint string) {
 		return
 	}
 	length := len([]rune(p.excerpt))
-	width := max(1, min(p.width, length-p.Column+1))
+	width := max(1, min(p.Width, length-p.Column+1))
 	marks := strings.Repeat(" ", p.Column-1) + strings.Repeat("^", width)
 	fmt.Fprintf(b, "%s | %s\n", strings.Repeat(" ", len(number)), strings.TrimRight(marks+" "+hint, " "))
 }

@@ -53,6 +53,8 @@ func (s *schemaWriter) shape(f field, value reflect.Value) map[string]any {
 		t = t.Elem()
 	}
 	switch {
+	case t == policiesType:
+		return s.policies()
 	case t.Kind() == reflect.Struct:
 		return s.section(value)
 	case isStructs(t):

@@ -18,7 +18,7 @@ func (r *renderer) settings() {
 		r.limits().MaxTokens = n
 	}
 	if r.conv.MaxOutput == 0 && r.o.MaxOutput > 0 {
-		r.warn("maxTokens set to %d: the budget pays for no more", r.o.MaxOutput)
+		r.warn("maxTokens set to %d: a budget or a policy allows no more", r.o.MaxOutput)
 	}
 	r.sampling()
 	r.stop()

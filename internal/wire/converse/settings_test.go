@@ -52,6 +52,14 @@ func TestInferenceConfig(t *testing.T) {
 	}
 }
 
+func TestABoundThatTheCallerDidNotSetIsTold(t *testing.T) {
+	t.Parallel()
+	_, warnings := render(t, asked(func(*llm.Conversation) {}), RenderOptions{MaxOutput: 5}, "inferenceConfig")
+	if diff := cmp.Diff([]string{"maxTokens set to 5: a budget or a policy allows no more"}, warnings); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestThinkingIsAskedForAsTheModelKnowsIt(t *testing.T) {
 	t.Parallel()
 	adaptive := Dialect{Thinking: ThinkAdaptive, Efforts: []string{"low", "medium", "high", "max"}, Force: ForceNamed}

@@ -1,0 +1,179 @@
+package config
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"gopkg.in/yaml.v3"
+
+	"fairlead/internal/policy"
+)
+
+const policiesExample = `listen: 127.0.0.1:8080
+master_key: 0123456789abcdef0123456789abcdef # secret
+# who may do what
+policies:
+  - name: inside      # stays here
+    when: |
+      request.task == "code"
+      # a comment of the condition
+    deny: "Stays ${HOME}."
+
+  - {name: cheap, objective: 0.3, prefer: [gpt-*, "a:b"], max_cost_usd: 0.02}
+
+# store: postgres://user:secret@host/db
+rescue: off
+`
+
+func TestPoliciesKeepTheirLinesAndNothingElse(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ text, want string }{
+		"a section among others": {policiesExample, strings.Repeat("\n", 3) + `policies:
+  - name: inside      # stays here
+    when: |
+      request.task == "code"
+      # a comment of the condition
+    deny: "Stays ${HOME}."
+
+  - {name: cheap, objective: 0.3, prefer: [gpt-*, "a:b"], max_cost_usd: 0.02}
+`},
+		"the last section":             {"listen: :1\npolicies:\n- name: a\n", "\npolicies:\n- name: a\n"},
+		"a comment that is text":       {"policies:\n- when: |\n    x\n    # y\nlisten: :1\n", "policies:\n- when: |\n    x\n    # y\n\n"},
+		"on one line":                  {"policies: [{name: a}]\nlisten: :1\n", "policies: [{name: a}]\n"},
+		"over lines, as flow":          {"policies: [\n  {name: a},\n]\nlisten: :1\n", "policies: [\n  {name: a},\n]\n"},
+		"with line ends of others":     {"listen: :1\r\npolicies:\r\n- name: a\r\nrescue: off\r\n", "\npolicies:\r\n- name: a\r\n"},
+		"among braces":                 {`{listen: ":1", policies: [{name: a}], rescue: off}`, `{              policies: [{name: a}], }` + "\n"},
+		"last among braces":            {`{listen: ":1", policies: [{name: a}]}`, `{              policies: [{name: a}]}` + "\n"},
+		"behind letters of all kinds":  {`{default_model: "m", data_dir: "/ü/ö", policies: [{name: a}]}`, `{                                      policies: [{name: a}]}` + "\n"},
+		"first among braces":           {`{policies: [{name: a}], rescue: off}`, `{policies: [{name: a}], }` + "\n"},
+		"as JSON over lines":           {"{\n\t\"listen\": \":1\",\n\t\"policies\": [\n\t\t{\"name\": \"a\"}\n\t],\n\t\"rescue\": \"off\"\n}\n", "{\n\n \"policies\": [\n\t\t{\"name\": \"a\"}\n\t],\n\t}\n"},
+		"with an alias of its own":     {"policies:\n- {name: a, prefer: &p [x]}\n- {name: b, prefer: *p}\n", "policies:\n- {name: a, prefer: &p [x]}\n- {name: b, prefer: *p}\n"},
+		"an empty list":                {"policies: []\n", ""},
+		"nothing":                      {"policies:\nlisten: :1\n", ""},
+		"an anchor that others repeat": {"policies:\n- {name: &n a}\nproviders:\n- {name: *n, base_url: 'http://a/v1'}\n", "policies:\n- {name: &n a}\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := string(mustLoad(t, Options{Path: write(t, c.text)}).Config.Policies)
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestPoliciesFromTheEnvironment(t *testing.T) {
+	t.Parallel()
+	loaded := mustLoad(t, Options{
+		Path: write(t, "policies: [{name: a, deny: x}]\n"),
+		Env:  []string{`FAIRLEAD_POLICIES=[{name: b, deny: "y z"}]`},
+	})
+	var got struct{ Policies []map[string]string }
+	if err := yaml.Unmarshal([]byte(loaded.Config.Policies), &got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]map[string]string{{"name": "b", "deny": "y z"}}, got.Policies); diff != "" {
+		t.Error(diff)
+	}
+	report := loaded.Refuse([]Problem{{Path: "policies[0].deny", Line: 1, Column: 3, Message: "no", Fix: "write yes", Code: "E2034"}})
+	want := "error: FAIRLEAD_POLICIES: no\n  fix: write yes        [E2034]\n"
+	if diff := cmp.Diff(want, report.Pretty()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestRefusedPoliciesAreShownWhereTheyStand(t *testing.T) {
+	t.Parallel()
+	loaded := mustLoad(t, Options{Path: write(t, policiesExample)})
+	report := loaded.Refuse([]Problem{
+		{Path: "policies[1].objective", Line: 11, Column: 18, Width: 9, Message: "the second", Suggestion: "goal", Fix: "correct it", Code: "E2031"},
+		{Path: "policies[0].when", Line: 7, Column: 7, Width: 12, Message: "the first", Fix: "correct the condition", Code: "E2041"},
+		{Line: 1, Column: 1, Width: 1, Message: "too many", Fix: "write fewer", Code: "E2001"},
+	})
+	want := `error: FILE line 5: too many
+  fix: write fewer        [E2001]
+
+error: FILE line 7: the first
+   7 |       request.task == "code"
+     |       ^^^^^^^^^^^^
+  fix: correct the condition        [E2041]
+
+error: FILE line 11: the second
+  11 |   - {name: cheap, objective: 0.3, prefer: [gpt-*, "a:b"], max_cost_usd: 0.02}
+     |                  ^^^^^^^^^ did you mean "goal"?
+  fix: correct it        [E2031]
+
+3 problems: correct them, then run  fairlead config check --config FILE
+`
+	if diff := cmp.Diff(want, strings.ReplaceAll(report.Pretty(), loaded.Path, "FILE")); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestPrintedPoliciesAreReadBack(t *testing.T) {
+	t.Parallel()
+	loaded := mustLoad(t, Options{Path: write(t, policiesExample)})
+	var b strings.Builder
+	if err := loaded.Print(&b, true); err != nil {
+		t.Fatal(err)
+	}
+	_, printed, _ := strings.Cut(strings.ReplaceAll(b.String(), loaded.Path, "FILE"), "\npolicies:")
+	printed, _, _ = strings.Cut(printed, "timeouts:")
+	want := `
+  - name: inside              # FILE:5
+    when: "request.task == \"code\"\n# a comment of the condition\n"  # FILE:6
+    deny: "Stays ${HOME}."    # FILE:9
+  - name: cheap               # FILE:11
+    objective: 0.3            # FILE:11
+    prefer: ["gpt-*", "a:b"]  # FILE:11
+    max_cost_usd: 0.02        # FILE:11
+`
+	if diff := cmp.Diff(want, printed); diff != "" {
+		t.Error(diff)
+	}
+	b.Reset()
+	loaded.Config.MasterKey = ""
+	if err := loaded.Print(&b, false); err != nil {
+		t.Fatal(err)
+	}
+	again := mustLoad(t, Options{Path: write(t, strings.Replace(b.String(), "master_key: \"\"\n", "", 1))})
+	if diff := cmp.Diff(listOf(t, loaded.Config.Policies), listOf(t, again.Config.Policies)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func listOf(t *testing.T, document Policies) []map[string]any {
+	t.Helper()
+	var read struct{ Policies []map[string]any }
+	if err := yaml.Unmarshal([]byte(document), &read); err != nil {
+		t.Fatal(err)
+	}
+	return read.Policies
+}
+
+// The schema lists the fields that a policy really has.
+func TestSchemaOfPoliciesIsComplete(t *testing.T) {
+	t.Parallel()
+	for of, schema := range map[reflect.Type]map[string]any{
+		reflect.TypeFor[policy.Policy]():   policySchema(),
+		reflect.TypeFor[policy.Selector](): selectorSchema(),
+	} {
+		var want []string
+		for f := range of.Fields() {
+			name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+			want = append(want, name)
+		}
+		var got []string
+		for name := range schema["properties"].(map[string]any) {
+			got = append(got, name)
+		}
+		slices.Sort(want)
+		slices.Sort(got)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", of.Name(), diff)
+		}
+	}
+}
