@@ -172,7 +172,7 @@ func (g *generator) decision(cost *money.Amount) *route.Decision {
 		if i < 12 {
 			c.Rank, c.Score, c.Cost, c.Speed, c.Price, c.Latency = i+1, 0.9-float64(i)/50, g.rnd.Float64(), 0.31, cost, int64(t.quick)
 		} else {
-			c.Excluded = &route.Exclusion{Code: route.LacksAbility, Reason: "The model has no " + strings.ToLower(t.model) + "."}
+			c.Excluded = new(route.NewExclusion(route.LacksAbility, "The model has no "+strings.ToLower(t.model)+"."))
 		}
 		d.Candidates = append(d.Candidates, c)
 	}

@@ -39,6 +39,7 @@ type API struct {
 	origins    *http.CrossOriginProtection
 	tails      atomic.Int64 // open event streams
 	sampling   atomic.Bool  // sample traffic is being made
+	backtests  *backtests
 }
 
 // New builds the admin API. It answers every path under /api/.
@@ -52,6 +53,9 @@ func New(p Parts) (*API, error) {
 	return a, nil
 }
 
+// Close ends what still runs for somebody who asked for it, and waits for that.
+func (a *API) Close() { a.backtests.close() }
+
 // build registers every operation; the parts are not touched before the first request.
 func build(p Parts) *API {
 	if p.Now == nil {
@@ -60,7 +64,7 @@ func build(p Parts) *API {
 	if p.Log == nil {
 		p.Log = slog.New(slog.DiscardHandler)
 	}
-	a := &API{Parts: p, mux: http.NewServeMux()}
+	a := &API{Parts: p, mux: http.NewServeMux(), backtests: newBacktests()}
 	a.huma = huma.NewAPI(a.config(), humago.NewAdapter(a.mux, prefix))
 	a.registerSession()
 	a.registerRegistration()
@@ -83,6 +87,13 @@ func build(p Parts) *API {
 	a.registerSettings()
 	a.registerAudit()
 	a.registerExplain()
+	a.registerPolicies()
+	a.registerPolicyVersions()
+	a.registerPolicyTrial()
+	a.registerPolicyTraffic()
+	a.registerBacktests()
+	a.registerVerify()
+	a.registerFeedback()
 	a.registerPlayground()
 	a.registerSamples()
 	a.finishSchemas()

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"fairlead/internal/requestlog"
+	"fairlead/internal/rulebook"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -26,6 +27,10 @@ type site struct {
 	log   *entryLog
 	fleet *fleet
 	feed  *requestlog.Feed
+	shelf *policyShelf
+	books *rulebook.Book
+	past  *replayer
+	rated *ratings
 	lines *bytes.Buffer // what was logged
 }
 
@@ -41,6 +46,7 @@ func newSite(t *testing.T, change ...func(*Parts)) *site {
 		t.Fatal(err)
 	}
 	s.api = api
+	t.Cleanup(api.Close)
 	return s
 }
 
@@ -48,6 +54,8 @@ func newSite(t *testing.T, change ...func(*Parts)) *site {
 func (s *site) furnish() Parts {
 	s.world, s.fleet, s.feed, s.lines = newWorld(), &fleet{enabled: map[string]bool{"acme": true}}, requestlog.NewFeed(), &bytes.Buffer{}
 	s.log = &entryLog{bodies: map[string]requestlog.Body{}, groups: map[string][]requestlog.Group{}}
+	s.shelf, s.past, s.rated = &policyShelf{versions: map[string][]rulebook.Version{}}, &replayer{}, &ratings{log: s.log}
+	s.books = rulebook.New(s.shelf, nil, namesOfAcme(), func() time.Time { return s.world.now })
 	return Parts{
 		Transcript: func(format string, body requestlog.Body) (request, response []byte) {
 			if format != "messages" {
@@ -58,7 +66,7 @@ func (s *site) furnish() Parts {
 		People: s.world, Workspaces: s.world, Keys: s.world, Keyring: s.world, Audit: s.world, Notes: s.world,
 		Requests: s.log, Live: s.feed, Eraser: s.log, Spending: s.world, Fleet: s.fleet, Prober: s.fleet, Credentials: s.fleet, Switch: s.fleet,
 		Prices: s.fleet, Names: s.world,
-		Explainer: explainer{}, Instance: s.world, Now: func() time.Time { return s.world.now },
+		Explainer: explainer{s.log}, Rulebook: s.books, Replayer: s.past, Feedback: s.rated, Instance: s.world, Now: func() time.Time { return s.world.now },
 		Log: slog.New(slog.NewTextHandler(s.lines, nil)),
 	}
 }

@@ -25,6 +25,7 @@ type explainInput struct {
 		KeyID    string          `json:"key_id,omitempty" maxLength:"64" doc:"Key whose rules apply; none when absent."`
 		Tradeoff string          `json:"tradeoff,omitempty" maxLength:"20" doc:"As x-fairlead-tradeoff: 0 cheapest, 1 best."`
 		Request  json.RawMessage `json:"request" doc:"The body as a client would send it."`
+		Draft    *string         `json:"draft,omitempty" maxLength:"65536" doc:"Policies as YAML, tried in place of the workspace's own."`
 	}
 }
 
@@ -36,22 +37,45 @@ func (a *API) registerExplain() {
 }
 
 func (a *API) explainRoute(ctx context.Context, c *call, in *explainInput) (*output[Explanation], error) {
-	if in.Body.KeyID != "" {
-		if _, err := a.Keys.Key(ctx, c.workspaceID, in.Body.KeyID); err != nil {
+	q := ExplainQuery{
+		WorkspaceID: c.workspaceID, KeyID: in.Body.KeyID, Endpoint: in.Body.Endpoint, Body: in.Body.Request, Tradeoff: in.Body.Tradeoff,
+	}
+	if err := a.knownKey(ctx, c.workspaceID, q.KeyID); err != nil {
+		return nil, err
+	}
+	if in.Body.Draft != nil {
+		var err error
+		if q.Draft, err = a.draft("draft", *in.Body.Draft); err != nil {
 			return nil, err
 		}
 	}
-	decision, err := a.Explainer.Explain(ctx, ExplainQuery{
-		WorkspaceID: c.workspaceID, KeyID: in.Body.KeyID, Endpoint: in.Body.Endpoint, Body: in.Body.Request, Tradeoff: in.Body.Tradeoff,
-	})
+	answer, err := a.explained(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	return &output[Explanation]{answer}, nil
+}
+
+// knownKey refuses the id of a key that the workspace does not have; empty is none.
+func (a *API) knownKey(ctx context.Context, workspaceID, keyID string) error {
+	if keyID == "" {
+		return nil
+	}
+	_, err := a.Keys.Key(ctx, workspaceID, keyID)
+	return err
+}
+
+// explained decides. That a request would be refused is an answer; only what keeps from deciding is an error.
+func (a *API) explained(ctx context.Context, q ExplainQuery) (Explanation, error) {
+	decision, err := a.Explainer.Explain(ctx, q)
 	answer := Explanation{Decision: decision}
 	if err == nil {
-		return &output[Explanation]{answer}, nil
+		return answer, nil
 	}
 	fault, ok := errors.AsType[*llm.Error](err)
 	if !ok || decision == nil || fault.Status() >= http.StatusInternalServerError {
-		return nil, err
+		return Explanation{}, err
 	}
 	answer.Refusal = &Failure{Code: fault.Kind.Code(), Message: fault.Message, Origin: string(fault.Kind.Origin())}
-	return &output[Explanation]{answer}, nil
+	return answer, nil
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"fairlead/internal/catalog"
+	"fairlead/internal/policy"
 	"fairlead/internal/provider"
 	"fairlead/internal/route"
 )
@@ -125,5 +126,7 @@ type ExplainQuery struct {
 	KeyID       string // whose rules apply; empty for none
 	Endpoint    string // chat/completions or embeddings
 	Body        []byte
-	Tradeoff    string // as x-fairlead-tradeoff gives it; empty for none
+	Tradeoff    string      // as x-fairlead-tradeoff gives it; empty for none
+	Draft       *policy.Set // in place of the policies in force, those of the instance included; nil for those in force
+	RequestID   string      // a logged request, instead of a body; requestlog.ErrNotFound for an unknown one
 }

@@ -124,6 +124,9 @@ func TestSettingsHideTheMachineFromOthers(t *testing.T) {
 	s := newSite(t)
 	var mine, theirs SettingsView
 	s.call("GET", "/settings", "", as("acc_viewer")).want(200).into(&mine)
+	if mine.PredictorVersion != "p-1" || mine.Policies != 2 {
+		t.Errorf("%+v", mine)
+	}
 	if mine.ConfigSource != "/etc/fairlead/fairlead.yaml" || *mine.Storage.DatabaseBytes != 1000 || mine.Storage.FreeBytes != nil || *mine.EntryRetentionMS != 86_400_000 {
 		t.Errorf("%+v", mine)
 	}

@@ -30,6 +30,9 @@ type Parts struct {
 	Prices      Prices
 	Names       Names
 	Explainer   Explainer
+	Rulebook    Rulebook
+	Replayer    Replayer
+	Feedback    Feedback
 	Playground  Playground
 	Samples     Samples
 	Instance    Instance

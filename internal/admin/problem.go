@@ -16,6 +16,7 @@ import (
 	"fairlead/internal/account"
 	"fairlead/internal/llm"
 	"fairlead/internal/requestlog"
+	"fairlead/internal/rulebook"
 )
 
 // problem carries an llm.Error through huma, which asks errors for their status.
@@ -32,6 +33,14 @@ type Problem struct {
 	Param      string `json:"param" doc:"The field, such as budget.amount_usd."`
 	Message    string `json:"message" doc:"What is wrong with it."`
 	Suggestion string `json:"suggestion,omitempty" doc:"The name that was probably meant."`
+
+	// Where in a document of policies it is.
+	Line   int    `json:"line,omitempty" doc:"Of a document of policies, from 1."`
+	Column int    `json:"column,omitempty" doc:"In characters, from 1."`
+	Width  int    `json:"width,omitempty" doc:"Characters to mark."`
+	Path   string `json:"path,omitempty" doc:"The place in the document, such as policies[2].when."`
+	Hint   string `json:"hint,omitempty" doc:"What was probably meant, or what to write."`
+	Code   string `json:"code,omitempty" doc:"Kind of problem, to be looked up." example:"E2031"`
 }
 
 // explain turns what the packages below return into what a caller is told.
@@ -40,7 +49,7 @@ func explain(err error) *llm.Error {
 	switch {
 	case ok:
 		return known
-	case errors.Is(err, account.ErrNotFound), errors.Is(err, requestlog.ErrNotFound):
+	case errors.Is(err, account.ErrNotFound), errors.Is(err, requestlog.ErrNotFound), errors.Is(err, rulebook.ErrNotFound):
 		return notFound()
 	case errors.Is(err, requestlog.ErrTooSlow):
 		return &llm.Error{Kind: llm.InvalidRequest, Message: "The search took too long. Choose a shorter range of time or a narrower filter.", Param: "from", Err: err}

@@ -69,7 +69,7 @@ type RequestCount struct {
 
 // RequestBody holds the texts of a request, or says why they are not there.
 type RequestBody struct {
-	State    string  `json:"state" enum:"stored,off,off_for_key,refused_by_request,expired,too_large,withheld,none"`
+	State    string  `json:"state" enum:"stored,off,off_for_key,off_by_policy,refused_by_request,expired,too_large,withheld,none"`
 	Reason   *string `json:"reason" doc:"Why the texts are not there, as a sentence; null when they are."`
 	Request  *string `json:"request" doc:"The request body as the client sent it."`
 	Response *string `json:"response" doc:"The answer as the client got it; for a stream, its events joined by newlines."`
@@ -205,13 +205,14 @@ func (a *API) getRequestBody(ctx context.Context, c *call, in *requestPath) (*ou
 
 func absentBody(state requestlog.BodyState) *output[RequestBody] {
 	reasons := map[requestlog.BodyState]string{
-		requestlog.BodyOff:      "Storing texts is off for this workspace. Settings → Data turns it on for later requests.",
-		requestlog.BodyOffKey:   "Storing texts is off for the key that sent this request.",
-		requestlog.BodyRefused:  "The request asked not to be stored (x-fairlead-log-body: false).",
-		requestlog.BodyExpired:  "The texts are older than the retention of texts and are deleted.",
-		requestlog.BodyTooLarge: "The texts were larger than what is stored.",
-		requestlog.BodyWithheld: "The workspace's redaction rules took too long for these texts, so they were not stored.",
-		requestlog.BodyNone:     "The request failed before there was a text to store.",
+		requestlog.BodyOff:       "Storing texts is off for this workspace. Settings → Data turns it on for later requests.",
+		requestlog.BodyOffKey:    "Storing texts is off for the key that sent this request.",
+		requestlog.BodyOffPolicy: "A policy keeps the texts of such requests out of the log.",
+		requestlog.BodyRefused:   "The request asked not to be stored (x-fairlead-log-body: false).",
+		requestlog.BodyExpired:   "The texts are older than the retention of texts and are deleted.",
+		requestlog.BodyTooLarge:  "The texts were larger than what is stored.",
+		requestlog.BodyWithheld:  "The workspace's redaction rules took too long for these texts, so they were not stored.",
+		requestlog.BodyNone:      "The request failed before there was a text to store.",
 	}
 	if reasons[state] == "" {
 		state = requestlog.BodyNone

@@ -188,7 +188,7 @@ func TestBodySaysWhyItIsAbsent(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for _, state := range []requestlog.BodyState{
-		requestlog.BodyOff, requestlog.BodyOffKey, requestlog.BodyRefused, requestlog.BodyExpired,
+		requestlog.BodyOff, requestlog.BodyOffKey, requestlog.BodyOffPolicy, requestlog.BodyRefused, requestlog.BodyExpired,
 		requestlog.BodyTooLarge, requestlog.BodyWithheld, requestlog.BodyNone,
 	} {
 		s := newSite(t)

@@ -10,6 +10,8 @@ import (
 
 	"fairlead/internal/llm"
 	"fairlead/internal/money"
+	"fairlead/internal/replay"
+	"fairlead/internal/route"
 )
 
 // OpenAPI is the document of the admin API, the same bytes for the same code: docs/openapi.json.
@@ -32,7 +34,25 @@ func (a *API) config() huma.Config {
 	registry := c.Components.Schemas
 	registry.RegisterTypeAlias(reflect.TypeFor[money.Amount](), reflect.TypeFor[dollars]())
 	registry.RegisterTypeAlias(reflect.TypeFor[llm.Abilities](), reflect.TypeFor[[]string]())
+	registry.RegisterTypeAlias(reflect.TypeFor[route.Exclusion](), reflect.TypeFor[Exclusion]())
+	registry.RegisterTypeAlias(reflect.TypeFor[route.PolicyHit](), reflect.TypeFor[PolicyHit]())
+	registry.RegisterTypeAlias(reflect.TypeFor[replay.Report](), reflect.TypeFor[BacktestReport]())
 	return c
+}
+
+// Exclusion documents route.Exclusion.
+type Exclusion struct {
+	Code   route.Reason `json:"code"`
+	Reason string       `json:"reason" doc:"The same in words."`
+}
+
+// PolicyHit documents route.PolicyHit.
+type PolicyHit struct {
+	Name    string `json:"name"`
+	Source  string `json:"source,omitempty" doc:"instance or workspace"`
+	Matched bool   `json:"matched"`
+	Effect  string `json:"effect,omitempty" doc:"What a matching policy does."`
+	Reason  string `json:"reason,omitempty" doc:"Which condition of a skipped policy failed."`
 }
 
 // dollars documents money.Amount.

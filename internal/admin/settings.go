@@ -27,6 +27,9 @@ type Facts struct {
 	Limits         InstanceLimits
 	Catalog        string // version
 	Router         string // version
+	Predictor      string // version
+	Policies       int    // of the instance, that are evaluated
+	PoliciesClosed string // why workspaces cannot change their policies here; empty when they can
 }
 
 // InstanceLimits bound what one process takes.
@@ -66,6 +69,8 @@ type SettingsView struct {
 	Redaction        RedactionFacts `json:"redaction"`
 	CatalogVersion   string         `json:"catalog_version"`
 	RouterVersion    string         `json:"router_version"`
+	PredictorVersion string         `json:"predictor_version"`
+	Policies         int            `json:"instance_policies" doc:"How many policies of the instance are evaluated before those of the workspace."`
 	Limits           LimitsView     `json:"limits"`
 	Storage          StorageView    `json:"storage"`
 }
@@ -104,6 +109,7 @@ func (a *API) getSettings(ctx context.Context, c *call, _ *struct{}) (*output[Se
 		Store: f.Store, DefaultModel: text(f.DefaultModel), LogBodies: f.LogBodies,
 		EntryRetentionMS: millis(f.EntryRetention), BodyRetentionMS: millis(f.BodyRetention),
 		Redaction: redactionFacts(f.Redact), CatalogVersion: f.Catalog, RouterVersion: f.Router,
+		PredictorVersion: f.Predictor, Policies: f.Policies,
 		Limits: LimitsView{
 			BodyBytes: f.Limits.BodyBytes, AnswerBytes: f.Limits.AnswerBytes, StoredBytes: f.Limits.StoredBytes,
 			Concurrent: f.Limits.Concurrent, Attempts: f.Limits.Attempts, TotalMS: millis(f.Limits.Total),

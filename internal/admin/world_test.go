@@ -43,6 +43,8 @@ type world struct {
 	secrets     map[string]string // secret -> key id
 	invitations map[string][]account.Invitation
 	events      []account.AuditEvent
+	noted       []note
+	closed      string // why policies cannot be changed
 	touched     []string
 	ended       []string // tokens
 	names       map[string]string
@@ -57,6 +59,12 @@ type world struct {
 	redact      []string
 	disk        DiskUse
 	samples     []StorageSample
+}
+
+// note is a change as the audit log was told of it.
+type note struct {
+	Action, Object string
+	Before, After  any
 }
 
 func newWorld() *world {
@@ -330,7 +338,8 @@ func (w *world) Audit(_ context.Context, workspaceID, _ string, limit int) ([]ac
 	return list, nil
 }
 
-func (w *world) Note(_ context.Context, by account.Actor, action, object string, _, after any) error {
+func (w *world) Note(_ context.Context, by account.Actor, action, object string, before, after any) error {
+	w.noted = append(w.noted, note{action, object, before, after})
 	w.events = append(w.events, account.AuditEvent{
 		ID: fmt.Sprintf("aud_%d", len(w.events)), WorkspaceID: by.WorkspaceID, At: w.now, Actor: by.AccountID, Action: action, Object: object,
 		After: fmt.Appendf(nil, "%q", fmt.Sprint(after)),
@@ -357,6 +366,7 @@ func (w *world) Facts() Facts {
 	return Facts{
 		Version: "1.2.3", Registration: account.RegistrationLoopback, ConfigSource: "/etc/fairlead/fairlead.yaml", ConfigFile: "/etc/fairlead/fairlead.yaml", Store: "sqlite",
 		StartedAt: noon, LogBodies: true, EntryRetention: 24 * time.Hour, Redact: w.redact, Limits: InstanceLimits{BodyBytes: 1, Total: time.Minute},
+		Predictor: "p-1", Policies: 2, PoliciesClosed: w.closed,
 	}
 }
 
@@ -454,14 +464,29 @@ func (f *fleet) SetEnabled(_ context.Context, name string, enabled bool) error {
 	return nil
 }
 
-// explainer decides for one model.
-type explainer struct{}
+// explainer decides for one model, unless a draft pins another or refuses.
+type explainer struct{ log *entryLog }
 
-func (explainer) Explain(_ context.Context, q ExplainQuery) (*route.Decision, error) {
+func (x explainer) Explain(ctx context.Context, q ExplainQuery) (*route.Decision, error) {
+	if q.RequestID != "" {
+		e, err := x.log.Entry(ctx, q.WorkspaceID, q.RequestID)
+		if err != nil {
+			return nil, err
+		}
+		q.Body = []byte("model " + e.Requested)
+	}
 	if !strings.Contains(string(q.Body), "model") {
 		return nil, &llm.Error{Kind: llm.InvalidRequest, Message: "model is required", Param: "model"}
 	}
 	d := &route.Decision{Kind: route.Expected, Candidates: []route.Candidate{{Target: "acme/gpt", Model: "gpt", Provider: "acme", Rank: 1}}}
+	for _, p := range q.Draft.Policies() {
+		if p.Deny != "" {
+			return d, llm.Errorf(llm.PolicyRejected, "%s", p.Deny)
+		}
+		if p.Pin != "" {
+			d.Kind, d.Policy, d.Candidates[0].Target = route.Policy, p.Name, "acme/"+p.Pin
+		}
+	}
 	if strings.Contains(string(q.Body), "odd") {
 		return d, llm.Errorf(llm.NoRoute, "No model is left.")
 	}

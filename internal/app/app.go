@@ -19,17 +19,23 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"fairlead/internal/account"
 	"fairlead/internal/admin"
 	"fairlead/internal/config"
 	"fairlead/internal/egress"
+	"fairlead/internal/feedback"
 	"fairlead/internal/gateway"
 	"fairlead/internal/health"
 	"fairlead/internal/ledger"
 	"fairlead/internal/limit"
 	"fairlead/internal/llm"
 	"fairlead/internal/mockprovider"
+	"fairlead/internal/predict"
+	"fairlead/internal/prefix"
 	"fairlead/internal/requestlog"
+	"fairlead/internal/rulebook"
 	"fairlead/internal/spool"
 	"fairlead/internal/store"
 	"fairlead/internal/telemetry"
@@ -80,8 +86,16 @@ type App struct {
 	egress                  *egress.Client
 	health                  *health.Tracker
 	ledger                  *ledger.Memory
+	predictor               *predict.Predictor
+	rules                   *rulebook.Book
+	feedback                *feedback.Book
+	prefixes                prefix.Store
+	shared                  *prefix.Shared // prefixes, where replicas share them
+	redis                   *redis.Client  // nil without one
+	keeper                  *keeper
+	signals                 *signals
 	gateway                 *gateway.Gateway
-	admin                   http.Handler
+	admin                   *admin.API
 	dashboard               http.Handler
 	metrics                 *telemetry.Metrics
 	simulator               *mockprovider.Simulator
@@ -284,8 +298,14 @@ func (a *App) openGateway(ctx context.Context, c config.Config) (err error) {
 	if c.Detect {
 		a.local = findLocal(ctx)
 	}
-	f, err := a.build(ctx, c)
+	if a.predictor, err = predict.Embedded(); err != nil {
+		return fmt.Errorf("read the predictor: %w", err)
+	}
+	f, err := a.build(ctx, a.loaded())
 	if err != nil {
+		return err
+	}
+	if err := a.openRouting(ctx, c, f); err != nil {
 		return err
 	}
 	a.egress = egress.New(f.egressOptions(c))
@@ -297,6 +317,7 @@ func (a *App) openGateway(ctx context.Context, c config.Config) (err error) {
 		Retries: health.NewRetryBudget(time.Now),
 		Egress:  a.egress, Log: a.spool, Pins: a.accounts, Observe: a.observe, Started: a.observeStart,
 		Logger: a.log, Settings: gatewaySettings(c), Snapshot: f.snapshot(), Draw: rand.Float64,
+		Predictor: a.predictor, Policies: a.rules, Feedback: ratings{a}, Prefixes: a.prefixes,
 	})
 	a.keyring.OnRevoke(a.gateway.Revoke)
 	a.adopt(f)
@@ -314,7 +335,8 @@ func (a *App) adopt(f *fleet) {
 }
 
 // build assembles the fleet from configuration, vault and what was found on loopback.
-func (a *App) build(ctx context.Context, c config.Config) (*fleet, error) {
+func (a *App) build(ctx context.Context, loaded *config.Loaded) (*fleet, error) {
+	c := loaded.Config
 	secrets, err := a.vaultCredentials(ctx)
 	if err != nil {
 		return nil, err
@@ -327,10 +349,15 @@ func (a *App) build(ctx context.Context, c config.Config) (*fleet, error) {
 	if err != nil {
 		return nil, err
 	}
-	return builder{
-		config: c, version: a.version, env: a.options.Env, vault: secrets, disabled: disabled, local: a.local, simulator: a.simulator, book: book,
+	f, err := builder{
+		config: c, version: a.version, env: a.options.Env, vault: secrets, disabled: disabled, local: a.local, simulator: a.simulator, book: book, predictor: abilities{a.predictor},
 		fetch: &http.Client{Transport: fetcher(func(r *http.Request) (*http.Response, error) { return a.egress.Do(r) })},
 	}.assemble()
+	if err != nil {
+		return nil, err
+	}
+	f.policies, err = a.instancePolicies(loaded, f)
+	return f, err
 }
 
 // fetcher makes calls by a function that is there once calls are made.
@@ -341,7 +368,7 @@ func (f fetcher) RoundTrip(r *http.Request) (*http.Response, error) { return f(r
 
 func gatewaySettings(c config.Config) gateway.Settings {
 	return gateway.Settings{
-		DefaultModel: c.DefaultModel, AllowBrowsers: c.AllowBrowsers, AllowUnpriced: c.AllowUnpriced,
+		DefaultModel: c.DefaultModel, AllowBrowsers: c.AllowBrowsers, AllowUnpriced: c.AllowUnpriced, Explore: c.Routing.Explore,
 		LogBodies: c.Log.Bodies, BodyLimit: int64(c.Log.BodyLimit),
 		MaxBody: int64(c.Limits.Body), MaxBuffered: int64(c.Limits.Buffered), MaxConcurrent: c.Limits.Concurrent,
 		Attempts: c.Retries.Attempts, Backoff: c.Retries.Backoff, Idle: c.Timeouts.Idle, Total: c.Timeouts.Total,

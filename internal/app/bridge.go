@@ -25,6 +25,7 @@ func (a *App) adminParts() admin.Parts {
 	return admin.Parts{
 		People: a.accounts, Workspaces: a.accounts, Keys: a.accounts, Keyring: a.keyring, Audit: a.accounts, Notes: a.accounts,
 		Requests: a.db, Live: a.feed, Eraser: eraser{a}, Spending: b, Fleet: b, Prober: b, Credentials: b, Switch: b, Prices: b, Names: a.db, Explainer: b, Playground: b, Samples: sampler{a}, Instance: b,
+		Rulebook: a.rules, Replayer: b, Feedback: ratings{a},
 		Transcript: transcript, Unreachable: store.Unreachable, PublicURL: a.loaded().Config.PublicURL, Log: a.log, Now: time.Now,
 	}
 }
@@ -140,6 +141,9 @@ func (b bridge) ResetCircuits(_ context.Context, name string) error {
 
 // Explain decides as the gateway would, and calls nobody.
 func (b bridge) Explain(ctx context.Context, q admin.ExplainQuery) (*route.Decision, error) {
+	if q.RequestID != "" {
+		return b.explainLogged(ctx, q)
+	}
 	op := llm.Chat
 	if q.Endpoint == "embeddings" {
 		op = llm.Embed
@@ -160,7 +164,7 @@ func (b bridge) Explain(ctx context.Context, q admin.ExplainQuery) (*route.Decis
 		}
 		grant.Key = &key
 	}
-	return b.app.gateway.Explain(grant, req, q.Tradeoff)
+	return b.app.gateway.Explain(ctx, grant, req, q.Tradeoff, q.Draft)
 }
 
 // ServeAs answers a chat request of a person who is signed in.
@@ -195,6 +199,7 @@ func (b bridge) Facts() admin.Facts {
 			Attempts: int64(c.Retries.Attempts), Total: c.Timeouts.Total, StoredBytes: int64(c.Log.BodyLimit),
 		},
 		Catalog: b.app.fleet.Load().catalog.Version(), Router: route.Router,
+		Predictor: b.app.predictor.Version(), Policies: b.app.rules.Instance().Len(),
 	}
 }
 

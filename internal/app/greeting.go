@@ -18,7 +18,7 @@ func (a *App) greet(w io.Writer, took time.Duration) {
 	line("config", a.configText())
 	line("data", a.dataText())
 	line("providers", a.providersText())
-	line("policies", "0 – routing on score only          baseline  "+a.baselineText())
+	line("policies", fmt.Sprintf("%-34s baseline  %s", a.policiesText(), a.baselineText()))
 	base, others := a.addresses()
 	line("API", base+"/proxy/v1")
 	line("dashboard", base+alsoAt(others))
@@ -42,6 +42,14 @@ func (a *App) dataText() string {
 		text += " (new)"
 	}
 	return text
+}
+
+// policiesText counts the instance's policies: those of workspaces are their own matter.
+func (a *App) policiesText() string {
+	if n := a.rules.Instance().Len(); n > 0 {
+		return fmt.Sprintf("%d from the configuration", n)
+	}
+	return "0 – routing on score only"
 }
 
 func (a *App) baselineText() string {

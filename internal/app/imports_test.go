@@ -17,18 +17,19 @@ import (
 // layers say who may import whom: a package may import what stands below it, and of its own line only what beside
 // says. A new package adds its name here, or is matched by a /* already.
 var layers = [][]string{
-	{"cmd/fairlead"},
+	{"cmd/fairlead", "train/features"},
 	{"internal/app", "web"},
 	{"internal/gateway", "internal/admin"},
 	{"internal/store", "internal/spool"},
+	{"internal/replay"},
 	{
 		"internal/account", "internal/ledger", "internal/requestlog", "internal/health", "internal/limit", "internal/vault",
-		"internal/egress", "internal/config", "internal/telemetry", "internal/mockprovider",
+		"internal/egress", "internal/config", "internal/telemetry", "internal/mockprovider", "internal/prefix", "internal/feedback", "internal/rulebook",
 	},
 	{"internal/provider/*"},
 	{"internal/route", "internal/policy", "internal/wire", "internal/wire/*", "internal/provider"},
-	{"internal/catalog/importer"},
-	{"internal/catalog", "internal/token", "internal/redact"},
+	{"internal/catalog/importer", "internal/predict/protocol"},
+	{"internal/catalog", "internal/token", "internal/redact", "internal/predict"},
 	{"internal/llm", "internal/money", "internal/id", "internal/spelling"},
 }
 
@@ -36,8 +37,7 @@ var layers = [][]string{
 var beside = map[string][]string{
 	"internal/app":       {"web"},
 	"internal/telemetry": {"internal/requestlog"},
-	"internal/route":     {"internal/provider"},
-	"internal/policy":    {"internal/provider"},
+	"internal/route":     {"internal/provider", "internal/policy"}, // deciding evaluates the policies
 	"internal/wire/*":    {"internal/wire", "internal/wire/sse", "internal/wire/fault", "internal/wire/show", "internal/wire/strict"},
 	"internal/catalog":   {},
 }
@@ -61,14 +61,14 @@ var never = map[string][]string{
 
 // pure packages get time and draws as arguments: they touch no network, disk, clock or randomness.
 var pure = []string{
-	"internal/route", "internal/policy", "internal/catalog", "internal/catalog/importer", "internal/token", "internal/redact", "internal/wire",
+	"internal/route", "internal/policy", "internal/catalog", "internal/catalog/importer", "internal/token", "internal/redact", "internal/predict", "internal/wire",
 	"internal/wire/*", "internal/llm", "internal/money",
 }
 
 var impure = []string{"os", "os/exec", "net", "net/http", "math/rand", "math/rand/v2", "crypto/rand", "database/sql"}
 
 // testOnly are packages that exist for tests: only tests and each other may import them.
-var testOnly = []string{"internal/store/storetest", "internal/store/pgtest", "internal/provider/providertest", "internal/limit/limittest"}
+var testOnly = []string{"internal/store/storetest", "internal/store/pgtest", "internal/provider/providertest", "internal/limit/limittest", "internal/prefix/prefixtest"}
 
 // environment readers: everybody else is told what it needs to know.
 var mayReadEnvironment = []string{"cmd/fairlead", "internal/config"}

@@ -16,6 +16,7 @@ import (
 	"fairlead/internal/config"
 	"fairlead/internal/egress"
 	"fairlead/internal/mockprovider"
+	"fairlead/internal/predict"
 	"fairlead/internal/provider"
 	"fairlead/internal/store"
 	"fairlead/internal/vault"
@@ -29,14 +30,15 @@ type Instance struct {
 	Store    *store.DB
 	Accounts *account.Service
 
-	vault *vault.Vault
+	loaded *config.Loaded
+	vault  *vault.Vault
 }
 
 // OpenInstance opens the data directory, which is made when it is missing, and the store.
 func OpenInstance(ctx context.Context, loaded *config.Loaded) (*Instance, error) {
 	c := loaded.Config
 	_, err := os.Stat(c.DataDir)
-	i := &Instance{Config: c, New: errors.Is(err, fs.ErrNotExist)}
+	i := &Instance{Config: c, New: errors.Is(err, fs.ErrNotExist), loaded: loaded}
 	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("make data directory: %w", err)
 	}
@@ -88,7 +90,11 @@ func (i *Instance) Fleet(ctx context.Context, env func(string) string, version s
 	if i.Config.Detect {
 		a.local = findLocal(ctx)
 	}
-	f, err := a.build(ctx, i.Config)
+	var err error
+	if a.predictor, err = predict.Embedded(); err != nil {
+		return nil, fmt.Errorf("read the predictor: %w", err)
+	}
+	f, err := a.build(ctx, i.loaded)
 	if err != nil {
 		return nil, err
 	}

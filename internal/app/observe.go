@@ -16,6 +16,7 @@ import (
 // observe hears of every finished request: log line, metrics and live rows all come from its entry.
 func (a *App) observe(e *requestlog.Entry) {
 	a.metrics.Observe(e)
+	a.keeper.note(e)
 	telemetry.LogEntry(a.log, e)
 	a.feed.Publish(requestlog.Update{Entry: a.redaction.shown(e)})
 }

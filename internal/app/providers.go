@@ -17,6 +17,7 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/mockprovider"
 	"fairlead/internal/money"
+	"fairlead/internal/policy"
 	"fairlead/internal/provider"
 	"fairlead/internal/provider/compatible"
 	"fairlead/internal/route"
@@ -31,6 +32,8 @@ type fleet struct {
 	sources   map[string]string    // provider -> where it comes from: file, env, detected, simulator
 	priced    map[string]bool      // targets whose price was set in the dashboard
 	hosts     []string             // that configuration or detection names: they may be private
+	routes    *route.Snapshot
+	policies  *policy.Set // of the instance
 }
 
 // credentials are those kept in the vault, by provider.
@@ -59,6 +62,7 @@ func (b builder) assemble() (*fleet, error) {
 	if b.config.Simulator == "on" || (b.config.Simulator == "auto" && len(f.providers) == 0) {
 		b.add(f, b.simulated(), "simulator", "")
 	}
+	f.routes = route.NewSnapshot(f.catalog, f.providers, b.predictor)
 	return f, nil
 }
 
@@ -73,12 +77,14 @@ type builder struct {
 	simulator *mockprovider.Simulator
 	fetch     *http.Client  // for the token services of vendors that have one
 	book      *catalog.Book // imported prices and those set by hand
+	predictor route.Predictor
 }
 
 // add takes a provider into the fleet and lets calls reach the address that was named for it, or notes that it is
 // switched off.
 func (b builder) add(f *fleet, p *provider.Provider, source, address string) {
 	f.sources[p.Name] = source
+	label(p)
 	if slices.Contains(b.disabled, p.Name) {
 		f.off = append(f.off, p)
 		return
@@ -222,7 +228,7 @@ func (b builder) simulated() *provider.Provider {
 	var targets []*provider.Target
 	for i, o := range b.simulator.Offers() {
 		targets = append(targets, &provider.Target{
-			Provider: mockprovider.Provider, Model: &models[i], Upstream: o.Upstream, Price: o.Price,
+			Provider: mockprovider.Provider, Vendor: mockprovider.Provider, Model: &models[i], Upstream: o.Upstream, Price: o.Price,
 			FirstToken: b.firstToken(&models[i], config.Provider{}), Simulated: true,
 		})
 	}
@@ -248,8 +254,8 @@ func (b builder) targets(f *fleet, name string, offers []catalog.Offer, p config
 		}
 		seen[model.Name] = true
 		list = append(list, &provider.Target{
-			Provider: name, Model: model, Upstream: o.Upstream, Price: o.Price,
-			FirstToken: b.firstToken(model, p), ZeroRetention: p.ZeroRetention,
+			Provider: name, Vendor: cmp.Or(p.Vendor, name), Model: model, Upstream: o.Upstream, Price: o.Price,
+			FirstToken: b.firstToken(model, p), ZeroRetention: p.ZeroRetention, Tags: p.Tags,
 		})
 	}
 	return list
@@ -351,7 +357,7 @@ func rate(dollars *float64) *money.Rate {
 }
 
 // snapshot is the router's view of the fleet.
-func (f *fleet) snapshot() *route.Snapshot { return route.NewSnapshot(f.catalog, f.providers) }
+func (f *fleet) snapshot() *route.Snapshot { return f.routes }
 
 // egressOptions say where calls may go: public addresses, what the operator allows, and what configuration names.
 func (f *fleet) egressOptions(c config.Config) egress.Options {

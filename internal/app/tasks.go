@@ -28,6 +28,7 @@ func (a *App) start(ctx context.Context) {
 	a.tasks.Go(func() { a.listenForReloads(ctx) })
 	a.tasks.Go(func() { a.keepPrices(ctx) })
 	a.tasks.Go(func() { a.watchPrices(ctx) })
+	a.startRouting(ctx)
 	if path := a.loaded().Path; path != "" {
 		a.tasks.Go(func() {
 			a.report("watch configuration", config.Watch(ctx, path, func() { a.reload(ctx, "the file changed") }))
@@ -38,6 +39,7 @@ func (a *App) start(ctx context.Context) {
 // prepare makes an entry ready for the database, away from the request's own path.
 func (a *App) prepare(e *requestlog.Entry) {
 	assembleAnswer(e)
+	a.signals.note(e)
 	a.redaction.prepare(e)
 }
 
@@ -90,15 +92,17 @@ func (a *App) reload(ctx context.Context, why string) {
 
 // apply puts a configuration in force. Requests under way keep what they began with.
 func (a *App) apply(ctx context.Context, next *config.Loaded) error {
-	f, err := a.build(ctx, next.Config)
+	f, err := a.build(ctx, next)
 	if err != nil {
 		return err
 	}
 	a.config.Store(next)
 	a.egress.Update(f.egressOptions(next.Config))
 	a.health.Configure(next.Config.Breaker.Failures, next.Config.Breaker.ProbeAfter)
+	a.rules.SetInstance(f.policies, f.world())
 	a.gateway.Update(gatewaySettings(next.Config), f.snapshot())
 	a.adopt(f)
+	a.report("correct abilities", a.feedback.Recompute(ctx))
 	return nil
 }
 
@@ -115,6 +119,7 @@ func (a *App) stop(ctx context.Context) error {
 	if a.adminListener != nil {
 		err = errors.Join(err, a.adminListener.stop(hangUp))
 	}
+	a.admin.Close()
 	flush, done := context.WithTimeout(ctx, 5*time.Second) // a client that does not hang up must not use it up
 	defer done()
 	if flushErr := a.spool.Flush(flush); flushErr != nil {
@@ -133,6 +138,9 @@ func (a *App) close() error {
 	}
 	if a.egress != nil {
 		a.egress.Close()
+	}
+	if a.redis != nil {
+		errs = append(errs, a.redis.Close())
 	}
 	if a.db != nil {
 		errs = append(errs, a.db.Close())

@@ -61,6 +61,7 @@ func TestBadFileOnReloadIsRefused(t *testing.T) {
 		{"no YAML", "providers: [\n", "line"},
 		{"too large", good + "# " + strings.Repeat("x", 2<<20) + "\n", "larger"},
 		{"a short secret", good + "master_key: abc\n", "master_key"},
+		{"a policy for a model of nobody", good + "policies: [{name: mine, pin: no-such-model}]\n", `no model is called \"no-such-model\"`},
 	} {
 		t.Run(bad.name, func(t *testing.T) {
 			refusals := strings.Count(g.Log(), "configuration refused")
@@ -77,5 +78,25 @@ func TestBadFileOnReloadIsRefused(t *testing.T) {
 	g.SetConfig(t, strings.ReplaceAll(good, "name: small", "name: renamed"))
 	harness.Eventually(t, "a good file is taken again", func() bool {
 		return g.Call(t, harness.Request{Key: k, Body: chat("renamed")}).Status == http.StatusOK
+	})
+}
+
+func TestPoliciesOfTheFileTakeEffectOnReload(t *testing.T) {
+	t.Parallel()
+	_, url := harness.Upstream(t)
+	good := config(t, url)
+	g := harness.Start(t, harness.Options{Config: good})
+	k := g.Key(t)
+	wantOK(t, g.Call(t, harness.Request{Key: k, Body: chat(small)}))
+
+	g.SetConfig(t, good+"policies:\n  - name: closed\n    when: request.model == \""+small+"\"\n    deny: \"Closed for today.\"\n")
+	harness.Eventually(t, "the policy refuses", func() bool {
+		return g.Call(t, harness.Request{Key: k, Body: chat(small)}).Status == http.StatusForbidden
+	})
+	wantError(t, g.Call(t, harness.Request{Key: k, Body: chat(small)}), http.StatusForbidden, "POLICY_REJECTED")
+
+	g.SetConfig(t, good)
+	harness.Eventually(t, "the policy is gone", func() bool {
+		return g.Call(t, harness.Request{Key: k, Body: chat(small)}).Status == http.StatusOK
 	})
 }

@@ -137,6 +137,45 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/backtests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the workspace's backtests, newest first */
+        get: operations["list-backtests"];
+        put?: never;
+        /**
+         * Decide the traffic of the past anew, under a draft or another objective
+         * @description Selects requests by the same parameters as list-requests, of the last seven days when from is absent. It only reads the log, and calls no provider. At most two run at a time in a workspace. Results stay with the process that ran them for an hour, the newest twenty of them.
+         */
+        post: operations["start-backtest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/backtests/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get how far a backtest is, or what it found */
+        get: operations["get-backtest"];
+        put?: never;
+        post?: never;
+        /** Cancel a backtest that runs; one that has ended is left as it is */
+        delete: operations["cancel-backtest"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/instance/workspaces/{id}/budget": {
         parameters: {
             query?: never;
@@ -312,6 +351,158 @@ export interface paths {
          * @description Answers as POST /proxy/v1/chat/completions does, headers included, for whoever is signed in.
          */
         post: operations["playground-chat"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/policies": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the policies in force, with what an editor needs to know */
+        get: operations["get-policies"];
+        /**
+         * Save the workspace's policies as a new version
+         * @description In force at once here, and within seconds at other replicas. Policies with problems are refused with details.problems, each with line and column. When somebody else saved meanwhile, details.version is the newest version.
+         */
+        put: operations["save-policies"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/policies/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check policies without saving them
+         * @description Takes YAML, or a list of policies that is turned into YAML first. What is wrong is in the answer, with line and column.
+         */
+        post: operations["check-policies"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/policies/diff": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Compare two versions of the workspace's policies */
+        get: operations["diff-policies"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/policies/dry-run": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Decide on requests under a draft of policies and under those in force
+         * @description Nothing is sent, saved or logged. A draft with problems is refused as save-policies refuses it.
+         */
+        post: operations["try-policies"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/policies/hits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get what each policy did to the requests of a period
+         * @description From roll-ups. Requests of the playground are left out, as in the overview.
+         */
+        get: operations["get-policy-hits"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/policies/rollback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Save an earlier version as a new one
+         * @description What it names must exist today; otherwise it is refused as save-policies refuses it.
+         */
+        post: operations["roll-back-policies"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/policies/versions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the versions of the workspace's policies, newest first */
+        get: operations["list-policy-versions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/policies/versions/{n}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get one version of the workspace's policies */
+        get: operations["get-policy-version"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -599,6 +790,47 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/requests/{id}/feedback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get what was said about the answer */
+        get: operations["get-request-feedback"];
+        put?: never;
+        /**
+         * Say how good the answer was
+         * @description Replaces what the same person said before. Ratings correct what the router expects of models in this workspace.
+         */
+        post: operations["rate-request"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/requests/{id}/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Compute the decision of a request again and compare it with the log
+         * @description By the targets, prices, policies and corrections of then. Nothing is sent anywhere.
+         */
+        get: operations["verify-request"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/routing/explain": {
         parameters: {
             query?: never;
@@ -610,6 +842,43 @@ export interface paths {
         put?: never;
         /** Decide on a request without sending it anywhere */
         post: operations["explain-route"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/routing/feedback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get what the workspace's ratings make of models */
+        get: operations["get-feedback"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/routing/feedback/reset": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Let the ratings so far count no longer
+         * @description Those of one model, or all. They stay readable at their requests; later ratings count.
+         */
+        post: operations["reset-feedback"];
         delete?: never;
         options?: never;
         head?: never;
@@ -838,6 +1107,12 @@ export interface components {
             /** @description The provider's API key. */
             secret: string;
         };
+        Aim: {
+            /** Format: double */
+            best: number;
+            /** Format: double */
+            chance: number;
+        };
         AttemptView: {
             /** Format: int64 */
             bytes: number;
@@ -910,6 +1185,264 @@ export interface components {
             /** @description Pass it as before to get the next page; null when this is the last one. */
             before: string | null;
             events: components["schemas"]["AuditEntry"][];
+        };
+        Backtest: {
+            /** @description A draft of policies is tried. */
+            draft: boolean;
+            /** Format: date-time */
+            ended_at: string | null;
+            /** @description Why it failed. */
+            error?: components["schemas"]["Failure"];
+            /** @description The filters as they stand in an address. */
+            filter: string;
+            /** Format: date-time */
+            from: string;
+            id: string;
+            /** Format: int64 */
+            limit: number;
+            /** @description In place of what requests ask for; null when that is left to them. */
+            objective: string | null;
+            progress: components["schemas"]["BacktestProgress"];
+            /** @description What it found; of a cancelled one as far as it came. It covers cost and routing, and says nothing about the answers beyond what the predictor expects. */
+            report?: components["schemas"]["BacktestReport"];
+            /** Format: date-time */
+            started_at: string;
+            /** @enum {string} */
+            state: "running" | "done" | "failed" | "cancelled";
+            /** Format: date-time */
+            to: string;
+        };
+        BacktestChange: {
+            /** Format: double */
+            chance_after: number | null;
+            /** Format: double */
+            chance_before: number | null;
+            /** @example 12.5 */
+            cost_after_usd: string | null;
+            /** @example 12.5 */
+            cost_before_usd: string | null;
+            /** @description provider/model. */
+            from: string;
+            /** @description Of the draft, that makes the choice. */
+            policy?: string;
+            request_id: string;
+            /** Format: date-time */
+            time: string;
+            to: string;
+        };
+        BacktestComparison: {
+            /**
+             * Format: int64
+             * @description That were refused and are not.
+             */
+            accepted: number;
+            /**
+             * Format: int64
+             * @description Requests that go to another model.
+             */
+            changed: number;
+            cost: components["schemas"]["BacktestCost"];
+            largest_by_cost: components["schemas"]["BacktestChange"][];
+            largest_by_quality: components["schemas"]["BacktestChange"][];
+            /**
+             * Format: int64
+             * @description That go to the same model at another provider.
+             */
+            moved: number;
+            quality: components["schemas"]["BacktestQuality"];
+            /** @description That are refused and were not, most frequent first. */
+            refused: components["schemas"]["BacktestRefusal"][];
+            /** @description From model to model where they differ, most frequent first, the rest as one. */
+            routes: components["schemas"]["BacktestRoute"][];
+            /**
+             * Format: int64
+             * @description That go to the same target.
+             */
+            unchanged: number;
+        };
+        BacktestCost: {
+            /**
+             * @description For as many tokens: another model might have written more or less.
+             * @example 12.5
+             */
+            after_usd: string;
+            /**
+             * Format: int64
+             * @description Of the priced ones, those whose baseline cost is known and counted.
+             */
+            baseline_known: number;
+            /** @example 12.5 */
+            baseline_usd?: string;
+            /** @example 12.5 */
+            before_usd: string;
+            /**
+             * @description After less before.
+             * @example 12.5
+             */
+            change_usd: string;
+            /**
+             * Format: double
+             * @description Their share of the requests that were served before and would be now, 0 to 1.
+             */
+            coverage: number;
+            /**
+             * Format: int64
+             * @description Requests whose costs are known on both sides: only they count.
+             */
+            priced: number;
+        };
+        BacktestList: {
+            /** @description Newest first, without their reports. */
+            backtests: components["schemas"]["Backtest"][];
+        };
+        BacktestPolicy: {
+            /**
+             * Format: int64
+             * @description Requests that it sends elsewhere than the router alone would.
+             */
+            decided: number;
+            /** Format: int64 */
+            denied: number;
+            /** Format: int64 */
+            matched: number;
+            name: string;
+            /**
+             * Format: int64
+             * @description Of the decided ones, those whose costs are known on both sides.
+             */
+            priced: number;
+            /**
+             * @description The router's own choice less the policy's, for the same tokens; may be negative.
+             * @example 12.5
+             */
+            saved_usd: string;
+            /** @description instance or workspace */
+            source?: string;
+        };
+        BacktestProgress: {
+            /**
+             * Format: int64
+             * @description Requests looked at.
+             */
+            done: number;
+            /**
+             * Format: double
+             * @description Requests a second.
+             */
+            rate: number | null;
+            /**
+             * Format: double
+             * @description About; null when not known.
+             */
+            seconds_left: number | null;
+            /**
+             * Format: int64
+             * @description Null when not known, or not yet.
+             */
+            total: number | null;
+        };
+        BacktestQuality: {
+            /** Format: double */
+            after: number;
+            /**
+             * Format: double
+             * @description Mean predicted chance of a good answer, 0 to 1.
+             */
+            before: number;
+            /**
+             * Format: double
+             * @description Mean of after less before.
+             */
+            change: number;
+            /** Format: double */
+            high: number;
+            /**
+             * Format: double
+             * @description The 95 % interval of that mean.
+             */
+            low: number;
+            /**
+             * Format: int64
+             * @description Requests with a predicted chance on both sides.
+             */
+            requests: number;
+        };
+        BacktestRefusal: {
+            /** @description As clients are told. */
+            code: string;
+            /** @description That refuses. */
+            policy?: string;
+            /** Format: int64 */
+            requests: number;
+        };
+        BacktestReport: {
+            /**
+             * Format: int64
+             * @description Requests that the filter selects.
+             */
+            considered: number;
+            /**
+             * Format: int64
+             * @description Of these, decided anew.
+             */
+            decided: number;
+            /** @description What was decided by. */
+            draft: components["schemas"]["BacktestRules"];
+            /**
+             * Format: date-time
+             * @description When the oldest of the requests came in; absent without any.
+             */
+            from?: string;
+            /** @description There are older ones that the limit left out. */
+            limited: boolean;
+            /** @description What is in force. */
+            live: components["schemas"]["BacktestRules"];
+            /** @description Of the draft, in the order of evaluation. */
+            policies: components["schemas"]["BacktestPolicy"][];
+            /** @description There is no draft: both are what is in force. */
+            same: boolean;
+            /** @description The others by reason, most frequent first. */
+            skipped: components["schemas"]["BacktestSkip"][];
+            /**
+             * Format: date-time
+             * @description When the newest of the requests came in.
+             */
+            to?: string;
+            /** @description The draft against what is in force; absent without a draft. */
+            versus_live?: components["schemas"]["BacktestComparison"];
+            /** @description The draft against what was really chosen. */
+            versus_logged: components["schemas"]["BacktestComparison"];
+        };
+        BacktestRoute: {
+            /**
+             * @description Negative when it becomes cheaper.
+             * @example 12.5
+             */
+            change_usd: string;
+            /** @description Model; empty for a refusal, * where many rare routes are taken together. */
+            from: string;
+            /**
+             * Format: int64
+             * @description Of these, requests whose costs are known on both sides.
+             */
+            priced: number;
+            /** Format: int64 */
+            requests: number;
+            /** @description Likewise. */
+            to: string;
+        };
+        BacktestRules: {
+            /** @description In place of what requests ask for. */
+            objective?: components["schemas"]["Objective"];
+            versions: components["schemas"]["Versions"];
+        };
+        BacktestSkip: {
+            /** @description no_trace, explicit_model, embeddings, moderations, other_predictor or unreadable. */
+            reason: string;
+            /** Format: int64 */
+            requests: number;
+            /** @description The same in words. */
+            words: string;
         };
         Baseline: {
             model: string;
@@ -995,6 +1528,8 @@ export interface components {
             zone?: string;
         };
         Candidate: {
+            /** @example 12.5 */
+            ahead_usd?: string;
             /** Format: double */
             cost: number;
             excluded?: components["schemas"]["Exclusion"];
@@ -1002,7 +1537,11 @@ export interface components {
             expected_cost_usd?: string;
             /** Format: int64 */
             expected_ms?: number;
+            /** Format: int64 */
+            expected_output?: number;
             model: string;
+            /** Format: double */
+            propensity?: number;
             provider: string;
             /** Format: double */
             quality: number;
@@ -1010,13 +1549,23 @@ export interface components {
             rank?: number;
             /** Format: double */
             score: number;
+            seen?: components["schemas"]["State"];
             /** Format: double */
             speed: number;
+            /** Format: double */
+            spread?: number;
             target: string;
+            warm?: components["schemas"]["Warmth"];
         };
         ChangePasswordInputBody: {
             new_password: string;
             old_password: string;
+        };
+        CheckPoliciesInputBody: {
+            /** @description The same as a form has them, instead. */
+            policies?: components["schemas"]["Policy"][];
+            /** @description The policies as YAML. */
+            source?: string;
         };
         Controls: {
             models?: string[];
@@ -1078,20 +1627,52 @@ export interface components {
             zone: string;
         };
         Decision: {
+            aim?: components["schemas"]["Aim"];
+            alone?: string;
+            aside?: components["schemas"]["Sighting"][];
             baseline?: components["schemas"]["Baseline"];
             candidates: components["schemas"]["Candidate"][];
+            explored?: boolean;
+            hide_text?: boolean;
             input: components["schemas"]["Input"];
             kind: string;
             /** Format: double */
             margin?: number;
             /** Format: int64 */
+            max_output?: number;
+            /** Format: int64 */
             micros: number;
             policies: components["schemas"]["PolicyHit"][];
+            policy?: string;
             runner_up?: string;
+            stay?: components["schemas"]["Stay"];
             versions: components["schemas"]["Versions"];
         };
         DeleteAccountInputBody: {
             password: string;
+        };
+        DiffLine: {
+            /**
+             * @description A gap stands for lines that are left out.
+             * @enum {string}
+             */
+            kind: "same" | "removed" | "added" | "gap";
+            /**
+             * Format: int64
+             * @description Line in the later text; null for one that was removed.
+             */
+            new_line: number | null;
+            /**
+             * Format: int64
+             * @description Line in the earlier text; null for one that was added.
+             */
+            old_line: number | null;
+            text: string;
+        };
+        Difference: {
+            logged: string;
+            recomputed: string;
+            what: string;
         };
         EndedSessions: {
             /** Format: int64 */
@@ -1128,9 +1709,12 @@ export interface components {
         };
         Exclusion: {
             code: string;
+            /** @description The same in words. */
             reason: string;
         };
         ExplainInputBody: {
+            /** @description Policies as YAML, tried in place of the workspace's own. */
+            draft?: string;
             /**
              * @default chat/completions
              * @enum {string}
@@ -1172,6 +1756,16 @@ export interface components {
             message: string;
             /** @enum {string} */
             origin: "client" | "gateway" | "policy" | "provider";
+        };
+        FeedbackSummary: {
+            /** @description Words that a rating can be given by, the best first. */
+            labels: string[];
+            /** @description What ratings say, by model. */
+            models: components["schemas"]["ModelFeedback"][];
+            /** @description What answers showed by themselves in the last 30 days. It corrects nothing. */
+            signals: components["schemas"]["SignalCount"][];
+            /** @description Of the corrections, as decisions carry it; empty without any. */
+            version: string;
         };
         FigureBin: {
             /**
@@ -1504,6 +2098,12 @@ export interface components {
             controls?: components["schemas"]["Controls"];
             /** Format: int64 */
             dimensions?: number;
+            /** Format: double */
+            draw?: number;
+            end_user?: string;
+            /** Format: double */
+            explore?: number;
+            format?: string;
             image_sizes?: components["schemas"]["Image"][];
             /** Format: int64 */
             image_urls?: number;
@@ -1511,19 +2111,42 @@ export interface components {
             images?: number;
             /** Format: int64 */
             input_tokens: number;
+            key?: components["schemas"]["Key"];
+            last?: string;
             /** Format: int64 */
             max_output?: number;
             /** Format: int64 */
             messages?: number;
+            metadata?: {
+                [key: string]: string;
+            };
             model: string;
             needs: string[];
             objective: components["schemas"]["Objective"];
             op: string;
             pinned_embedding?: string;
+            predictor?: string;
             sampling?: string[];
+            sketch?: components["schemas"]["Sketch"];
             stream: boolean;
+            tags?: {
+                [key: string]: string;
+            };
             text?: components["schemas"]["Text"];
             token_input?: boolean;
+            /** Format: int64 */
+            turns?: number;
+            workspace?: components["schemas"]["Workspace"];
+        };
+        InstancePolicies: {
+            /** @description The file they come from, for those who run the gateway; null when there is none. */
+            file: string | null;
+            /** @description In the order of evaluation, with those that are switched off. */
+            policies: components["schemas"]["Policy"][];
+            /** @description The policies as YAML. */
+            source: string;
+            /** @description Hash of what they say; empty without policies. */
+            version: string;
         };
         InvitationList: {
             invitations: components["schemas"]["InvitationView"][];
@@ -1542,6 +2165,13 @@ export interface components {
         Joined: {
             role: string;
             workspace_id: string;
+        };
+        Key: {
+            id?: string;
+            name?: string;
+            tags?: {
+                [key: string]: string;
+            };
         };
         KeyLimits: {
             /** Format: int64 */
@@ -1667,6 +2297,19 @@ export interface components {
             /** @enum {string} */
             role: "owner" | "admin" | "developer" | "viewer";
         };
+        ModelFeedback: {
+            /** @description False without ratings that count, and for a model that is not here any more. */
+            corrected: boolean;
+            model: string;
+            /**
+             * Format: int64
+             * @description Ratings that count no longer, because another predictor saw their prompts, or none.
+             */
+            outdated: number;
+            /** @description By what prompts ask for. */
+            tasks: components["schemas"]["TaskFeedback"][];
+            total: components["schemas"]["RatingFigures"];
+        };
         ModelList: {
             models: components["schemas"]["ModelView"][];
         };
@@ -1786,11 +2429,223 @@ export interface components {
             /** Format: date-time */
             to: string;
         };
+        Policy: {
+            allow?: components["schemas"]["Selector"];
+            baseline?: string;
+            deny?: string;
+            description?: string;
+            enabled?: boolean;
+            exclude?: components["schemas"]["Selector"];
+            log_bodies?: boolean;
+            /** @example 12.5 */
+            max_cost_usd?: string;
+            /** Format: int64 */
+            max_output_tokens?: number;
+            name: string;
+            objective?: string;
+            pin?: string;
+            prefer?: string[];
+            when?: string;
+        };
+        PolicyBook: {
+            /** @description Whether the caller may save the workspace's policies. */
+            editable: boolean;
+            /** @description Names that conditions can use. */
+            fields: components["schemas"]["PolicyField"][];
+            /** @description They come first, and what they decide no policy of a workspace can undo. */
+            instance: components["schemas"]["InstancePolicies"];
+            /** @description What effects can name. */
+            names: components["schemas"]["PolicyNames"];
+            /** @description Why not, as a sentence; null when editable. */
+            reason: string | null;
+            workspace: components["schemas"]["WorkspacePolicies"];
+        };
+        PolicyCheck: {
+            /** @description What differs from the newest version, line by line. */
+            diff: components["schemas"]["DiffLine"][];
+            /** @description Of what they say; equal to that of the version in force when they say the same. Empty with problems and without policies. */
+            hash: string;
+            /** @description They could be saved. */
+            ok: boolean;
+            /** @description As they were understood; none when there are problems. */
+            policies: components["schemas"]["Policy"][];
+            /** @description Everything that is wrong, in the order of the document. */
+            problems: components["schemas"]["PolicyProblem"][];
+            /** @description The policies as well laid out YAML; with problems, the document that line and column speak of. */
+            source: string;
+        };
+        PolicyDiff: {
+            /** Format: int64 */
+            from: number;
+            /** @description The same, line by line. */
+            lines: components["schemas"]["DiffLine"][];
+            /** @description In the unified form; empty when nothing differs. */
+            text: string;
+            /** Format: int64 */
+            to: number;
+        };
+        PolicyField: {
+            doc: string;
+            /** @example request.task */
+            name: string;
+            /** @description text, number, true or false, texts by name, time. */
+            type: string;
+            /** @description All that it can be, where that is a closed list. */
+            values: string[];
+        };
         PolicyHit: {
+            /** @description What a matching policy does. */
             effect?: string;
             matched: boolean;
             name: string;
+            /** @description Which condition of a skipped policy failed. */
             reason?: string;
+            /** @description instance or workspace */
+            source?: string;
+        };
+        PolicyHits: {
+            /**
+             * @description What the compared requests would have cost.
+             * @example 12.5
+             */
+            baseline_cost_usd: string;
+            /**
+             * Format: int64
+             * @description Requests with a known cost and a known baseline cost: what saved covers.
+             */
+            compared: number;
+            /** @example 12.5 */
+            cost_usd: string;
+            /**
+             * Format: int64
+             * @description Refused requests among them.
+             */
+            denied: number;
+            enabled: boolean;
+            name: string;
+            /**
+             * Format: int64
+             * @description Requests with a known cost.
+             */
+            priced: number;
+            /** Format: int64 */
+            requests: number;
+            /** Format: double */
+            saved_percent: number | null;
+            /**
+             * @description Baseline cost less cost, over the compared requests; may be negative.
+             * @example 12.5
+             */
+            saved_usd: string;
+            /**
+             * Format: double
+             * @description Of all requests.
+             */
+            share_percent: number | null;
+            /**
+             * @description Whose policy it is; gone when it is in force no more.
+             * @enum {string}
+             */
+            source: "instance" | "workspace" | "gone";
+        };
+        PolicyNames: {
+            models: string[];
+            providers: string[];
+            tags: string[];
+            /** @description provider/model. */
+            targets: string[];
+        };
+        PolicyProblem: {
+            /**
+             * @description Kind of problem, to be looked up.
+             * @example E2031
+             */
+            code: string;
+            /**
+             * Format: int64
+             * @description In characters, from 1.
+             */
+            column: number;
+            /** @description What was probably meant, or what to write; may be empty. */
+            hint: string;
+            /**
+             * Format: int64
+             * @description From 1.
+             */
+            line: number;
+            /** @description One line without a full stop. */
+            message: string;
+            /** @description Such as policies[2].when. */
+            path: string;
+            /** @description Name of the policy; empty where none is meant. */
+            policy: string;
+            /**
+             * Format: int64
+             * @description Characters to mark, at least 1.
+             */
+            width: number;
+        };
+        PolicyTraffic: {
+            /** Format: date-time */
+            from: string;
+            /** @description Those in force in the order of evaluation, then those that are gone. */
+            policies: components["schemas"]["PolicyHits"][];
+            /**
+             * Format: int64
+             * @description All requests of the period.
+             */
+            requests: number;
+            /** Format: date-time */
+            to: string;
+        };
+        PolicyTrial: {
+            /** @description The newest requests under the draft, beside what was chosen and what would be chosen now; absent unless asked for. */
+            recent?: components["schemas"]["BacktestReport"];
+            /** @description The request of the call first, then the logged ones in the order of request_ids. */
+            trials: components["schemas"]["TrialView"][];
+        };
+        PolicyVersion: {
+            /** @description Of what the policies say, however the text is laid out. */
+            hash: string;
+            /** @description Why it was changed. */
+            note: string;
+            /** Format: date-time */
+            saved_at: string | null;
+            /** @description Id of an account or a key. */
+            saved_by: string | null;
+            /** @description What to show for them: an email address or a key's name, where known. */
+            saved_by_label: string | null;
+            /**
+             * Format: int64
+             * @description From 1; 0 before the first.
+             */
+            version: number;
+        };
+        PolicyVersionList: {
+            /** @description Newest first; the first is in force. */
+            versions: components["schemas"]["PolicyVersion"][];
+        };
+        PolicyVersionText: {
+            /** @description Of what the policies say, however the text is laid out. */
+            hash: string;
+            /** @description Why it was changed. */
+            note: string;
+            policies: components["schemas"]["Policy"][];
+            /** @description What keeps it from being saved again today: things it names that are gone. */
+            problems: components["schemas"]["PolicyProblem"][];
+            /** Format: date-time */
+            saved_at: string | null;
+            /** @description Id of an account or a key. */
+            saved_by: string | null;
+            /** @description What to show for them: an email address or a key's name, where known. */
+            saved_by_label: string | null;
+            /** @description The YAML as it was saved. */
+            source: string;
+            /**
+             * Format: int64
+             * @description From 1; 0 before the first.
+             */
+            version: number;
         };
         PriceInput: {
             /** @example 12.5 */
@@ -1837,16 +2692,40 @@ export interface components {
         };
         Problem: {
             /**
+             * @description Kind of problem, to be looked up.
+             * @example E2031
+             */
+            code?: string;
+            /**
+             * Format: int64
+             * @description In characters, from 1.
+             */
+            column?: number;
+            /** @description What was probably meant, or what to write. */
+            hint?: string;
+            /**
              * @description Which part of the request is meant.
              * @enum {string}
              */
             in: "body" | "query" | "path" | "header";
+            /**
+             * Format: int64
+             * @description Of a document of policies, from 1.
+             */
+            line?: number;
             /** @description What is wrong with it. */
             message: string;
             /** @description The field, such as budget.amount_usd. */
             param: string;
+            /** @description The place in the document, such as policies[2].when. */
+            path?: string;
             /** @description The name that was probably meant. */
             suggestion?: string;
+            /**
+             * Format: int64
+             * @description Characters to mark.
+             */
+            width?: number;
         };
         ProviderList: {
             providers: components["schemas"]["ProviderView"][];
@@ -1899,6 +2778,76 @@ export interface components {
             require_parameters?: boolean;
             sort?: string;
             zdr?: boolean;
+        };
+        RateRequestInputBody: {
+            comment?: string;
+            /** @description A word instead, such as good, ok or bad. */
+            label?: string;
+            /**
+             * Format: double
+             * @description 0 useless, 1 good.
+             */
+            score?: number;
+        };
+        RatingFigures: {
+            /**
+             * Format: double
+             * @description And with it.
+             */
+            after: number | null;
+            /**
+             * Format: double
+             * @description Mean chance of a good answer that was predicted without the correction; null without one.
+             */
+            before: number | null;
+            /** Format: date-time */
+            newest: string | null;
+            /** Format: int64 */
+            ratings: number;
+            /**
+             * Format: double
+             * @description Their mean; null without ratings.
+             */
+            score: number | null;
+            /**
+             * Format: double
+             * @description What the correction changes: after less before.
+             */
+            shift: number | null;
+        };
+        RatingList: {
+            /** @description Oldest first. */
+            ratings: components["schemas"]["RatingView"][];
+        };
+        RatingView: {
+            account_id: string | null;
+            /** Format: date-time */
+            at: string;
+            /** @description Null for those who may not read texts. */
+            comment: string | null;
+            id: string;
+            key_id: string | null;
+            /** @description The word that the score was given by, where there was one. */
+            label: string | null;
+            /** @description The caller gave it; rating again replaces it. */
+            mine: boolean;
+            /** @description That served the request. */
+            model: string;
+            request_id: string;
+            /**
+             * Format: double
+             * @description 0 useless, 1 good.
+             */
+            score: number;
+            /** @description schema_violation, refusal, truncation or retry. */
+            signal: string | null;
+            /**
+             * @description signal: nobody said so, the answer or what the client did next shows it.
+             * @enum {string}
+             */
+            source: "api" | "dashboard" | "signal";
+            /** @description What the prompt asks for, as the predictor saw it; empty when it did not look. */
+            task: string;
         };
         RedactionBuiltinRule: {
             /** @description What it finds. */
@@ -1963,7 +2912,7 @@ export interface components {
             /** @description The answer as the client got it; for a stream, its events joined by newlines. */
             response: string | null;
             /** @enum {string} */
-            state: "stored" | "off" | "off_for_key" | "refused_by_request" | "expired" | "too_large" | "withheld" | "none";
+            state: "stored" | "off" | "off_for_key" | "off_by_policy" | "refused_by_request" | "expired" | "too_large" | "withheld" | "none";
             /** @description response is a list of events. */
             streamed: boolean;
         };
@@ -2176,6 +3125,24 @@ export interface components {
              */
             ttft_ms: number | null;
         };
+        ResetFeedbackInputBody: {
+            /** @description The model whose ratings are meant; all when absent. */
+            model?: string;
+        };
+        RollBackInputBody: {
+            /**
+             * Format: int64
+             * @description The newest version that the caller knows; refused when there is a newer one. Absent to go back in any case.
+             */
+            based_on?: number;
+            /** @description Why; that it goes back is said when absent. */
+            note?: string;
+            /**
+             * Format: int64
+             * @description The version to go back to.
+             */
+            version: number;
+        };
         RotateKeyInputBody: {
             /**
              * Format: int64
@@ -2196,6 +3163,22 @@ export interface components {
             done: number;
             /** Format: int64 */
             total: number;
+        };
+        SavePoliciesInputBody: {
+            /**
+             * Format: int64
+             * @description The version that was edited; 0 when there was none.
+             */
+            based_on: number;
+            /** @description Why it is changed. */
+            note?: string;
+            /** @description The policies as YAML. */
+            source: string;
+        };
+        Selector: {
+            models?: string[];
+            providers?: string[];
+            tags?: string[];
         };
         ServerView: {
             /** @description Address under which clients reach the gateway; empty when it is not set. */
@@ -2238,9 +3221,15 @@ export interface components {
              * @description null for ever.
              */
             entry_retention_ms: number | null;
+            /**
+             * Format: int64
+             * @description How many policies of the instance are evaluated before those of the workspace.
+             */
+            instance_policies: number;
             limits: components["schemas"]["LimitsView"];
             /** @description Whether the instance stores texts at all. */
             log_bodies: boolean;
+            predictor_version: string;
             redaction: components["schemas"]["RedactionFacts"];
             /** @enum {string} */
             registration: "loopback" | "invitation" | "open";
@@ -2252,6 +3241,53 @@ export interface components {
             /** @description sqlite or postgres. */
             store: string;
             version: string;
+        };
+        Sighting: {
+            seen?: components["schemas"]["State"];
+            target: string;
+            warm?: components["schemas"]["Warmth"];
+        };
+        SignalCount: {
+            /** Format: int64 */
+            count: number;
+            model: string;
+            /** @enum {string} */
+            signal: "schema_violation" | "refusal" | "truncation" | "retry";
+            task: string;
+        };
+        Sketch: {
+            /** Format: double */
+            known: number;
+            language?: string;
+            skills: number[];
+            task: string;
+        };
+        StartBacktestInputBody: {
+            /**
+             * Format: int64
+             * @description Most requests to look at, the newest ones.
+             * @default 50000
+             */
+            limit: number;
+            /** @description cost, quality, speed, or a number from 0 (cheapest) to 1 (best), for all requests for auto; their own when absent. */
+            objective?: string;
+            /** @description Draft of the workspace's policies as YAML; those in force when absent. */
+            source?: string;
+        };
+        State: {
+            /** Format: int64 */
+            latency_ns?: number;
+            open?: boolean;
+            /** Format: int64 */
+            resting_ns?: number;
+            /** Format: double */
+            tokens_per_second?: number;
+        };
+        Stay: {
+            else: string;
+            /** @example 12.5 */
+            switch_usd: string;
+            target: string;
         };
         StorageForecast: {
             /**
@@ -2362,6 +3398,38 @@ export interface components {
             /** @description The name the provider knows the model by. */
             upstream: string;
         };
+        TaskFeedback: {
+            /**
+             * Format: double
+             * @description And with it.
+             */
+            after: number | null;
+            /**
+             * Format: double
+             * @description Mean chance of a good answer that was predicted without the correction; null without one.
+             */
+            before: number | null;
+            /** Format: date-time */
+            newest: string | null;
+            /** Format: int64 */
+            ratings: number;
+            /**
+             * Format: double
+             * @description Their mean; null without ratings.
+             */
+            score: number | null;
+            /**
+             * Format: double
+             * @description What the correction changes: after less before.
+             */
+            shift: number | null;
+            task: string;
+            /**
+             * @description The correction in words.
+             * @example +0.06 on code, 214 ratings
+             */
+            words: string;
+        };
         TestRedactionInputBody: {
             /** @description The rules to try; those in force when absent. */
             rules?: components["schemas"]["RedactionView"];
@@ -2398,6 +3466,39 @@ export interface components {
             output: number;
             /** Format: int64 */
             reasoning: number;
+        };
+        TrialView: {
+            /** @description The draft chooses another target, or refuses what is served, or serves what is refused. */
+            changed: boolean;
+            /** @description Under the draft. */
+            draft: components["schemas"]["Explanation"];
+            /** @description Under the policies in force. */
+            live: components["schemas"]["Explanation"];
+            /** @description The logged request; null for the one in the call. */
+            request_id: string | null;
+        };
+        TryPoliciesInputBody: {
+            /**
+             * @description Of request.
+             * @default chat/completions
+             * @enum {string}
+             */
+            endpoint: "chat/completions" | "embeddings";
+            /** @description Key whose rules apply to request; none when absent. */
+            key_id?: string;
+            /**
+             * Format: int64
+             * @description How many of the newest requests to compare as well.
+             */
+            recent?: number;
+            /** @description A body as a client would send it. */
+            request?: unknown;
+            /** @description Logged requests. They are decided by what was seen of them then, at the targets and prices of today. */
+            request_ids?: string[];
+            /** @description The draft as YAML, in place of the workspace's own policies. */
+            source: string;
+            /** @description Of request, as x-fairlead-tradeoff: 0 cheapest, 1 best. */
+            tradeoff?: string;
         };
         UpdateAccountInputBody: {
             name?: string;
@@ -2446,10 +3547,37 @@ export interface components {
             /** @description null takes the instance's rules; empty lists turn redaction off. */
             redaction?: components["schemas"]["RedactionView"] | null;
         };
+        Verification: {
+            /** @description What comes out otherwise. */
+            differences: components["schemas"]["Difference"][];
+            /** @description What the decision was made from and is not kept any more, as sentences. */
+            missing: string[];
+            /** @description It could be computed again at all; if not, missing says why. */
+            recomputed: boolean;
+            /** @description Everything comes out as it was logged. */
+            same: boolean;
+            /** @description What the prompt asks for was computed again too, from the stored text. */
+            sketched: boolean;
+        };
         Versions: {
             catalog: string;
+            feedback?: string;
             policy?: string;
+            predictor?: string;
             router: string;
+            snapshot?: string;
+        };
+        Warmth: {
+            caches?: boolean;
+            long?: boolean;
+            /** Format: int64 */
+            read?: number;
+            /** Format: int64 */
+            write?: number;
+        };
+        Workspace: {
+            id?: string;
+            name?: string;
         };
         WorkspaceBudgetInputBody: {
             /** @description Must be given; null removes it. */
@@ -2457,6 +3585,29 @@ export interface components {
         };
         WorkspaceList: {
             workspaces: components["schemas"]["MembershipView"][];
+        };
+        WorkspacePolicies: {
+            /** @description Of what the policies say, however the text is laid out. */
+            hash: string;
+            /** @description Why it was changed. */
+            note: string;
+            /** @description In the order of evaluation, with those that are switched off. */
+            policies: components["schemas"]["Policy"][];
+            /** @description What of it is not in force any more, because what it names is gone. */
+            problems: components["schemas"]["PolicyProblem"][];
+            /** Format: date-time */
+            saved_at: string | null;
+            /** @description Id of an account or a key. */
+            saved_by: string | null;
+            /** @description What to show for them: an email address or a key's name, where known. */
+            saved_by_label: string | null;
+            /** @description The YAML as it was saved, comments included; empty before the first version. */
+            source: string;
+            /**
+             * Format: int64
+             * @description From 1; 0 before the first.
+             */
+            version: number;
         };
         WorkspaceView: {
             /**
@@ -2763,6 +3914,196 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AuditPage"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "list-backtests": {
+        parameters: {
+            query?: {
+                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                workspace?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BacktestList"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "start-backtest": {
+        parameters: {
+            query?: {
+                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                workspace?: string;
+                /** @description Start, inclusive: RFC 3339, or relative such as now-24h. */
+                from?: string;
+                /** @description End, exclusive: RFC 3339, or relative such as now. */
+                to?: string;
+                /** @description Request ids. */
+                id?: string;
+                /** @description expected, fallback, policy. */
+                decision?: string;
+                /** @description ok, client_error, upstream_error, rejected, cancelled, partial, interrupted, gateway_error. */
+                outcome?: string;
+                /** @description HTTP statuses. */
+                status?: string;
+                /** @description Models that served. */
+                model?: string;
+                /** @description Models as callers asked for them. */
+                requested?: string;
+                /** @description Providers that served. */
+                provider?: string;
+                /** @description Policies that shaped the decision. */
+                policy?: string;
+                /** @description Key ids. */
+                key?: string;
+                /** @description name=value, or name for any value. */
+                tag?: string;
+                /** @description Session ids. */
+                session?: string;
+                /** @description End users as callers named them. */
+                user?: string;
+                /** @description true or false. */
+                stream?: string;
+                /** @description Dollars. */
+                min_cost?: string;
+                /** @description Dollars. */
+                max_cost?: string;
+                /** @description Milliseconds, or a duration such as 2s. */
+                min_latency?: string;
+                /** @description Milliseconds, or a duration such as 2s. */
+                max_latency?: string;
+                /** @description Dollars; may be negative. */
+                min_saved?: string;
+                /** @description Dollars; may be negative. max_saved=0 finds negative savings. */
+                max_saved?: string;
+                /** @description true for requests whose cost is unknown. */
+                unpriced?: string;
+                /** @description true or false; both when absent. */
+                simulated?: string;
+                /** @description How requests came in: by an API key, or from the dashboard's playground; all when absent. */
+                source?: "key" | "playground" | "all";
+                /** @description A filter by name; the other parameters refine it. */
+                preset?: "errors" | "fallbacks" | "policy" | "expensive" | "slowest" | "negative_savings" | "unpriced";
+                /** @description Text searched literally in previews, ids and errors. Needs the permission to read texts. */
+                q?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StartBacktestInputBody"];
+            };
+        };
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Backtest"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "get-backtest": {
+        parameters: {
+            query?: {
+                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                workspace?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Backtest id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Backtest"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "cancel-backtest": {
+        parameters: {
+            query?: {
+                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                workspace?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Backtest id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Backtest"];
                 };
             };
             /** @description Error */
@@ -3246,6 +4587,321 @@ export interface operations {
                 content: {
                     "application/json": Record<string, never>;
                     "text/event-stream": string;
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "get-policies": {
+        parameters: {
+            query?: {
+                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                workspace?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PolicyBook"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "save-policies": {
+        parameters: {
+            query?: {
+                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                workspace?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SavePoliciesInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkspacePolicies"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "check-policies": {
+        parameters: {
+            query?: {
+                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                workspace?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CheckPoliciesInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PolicyCheck"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "diff-policies": {
+        parameters: {
+            query?: {
+                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                workspace?: string;
+                /** @description Number of the earlier version; 0 or absent for nothing at all. */
+                from?: number;
+                /** @description Number of the later version; 0 or absent for the newest. */
+                to?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PolicyDiff"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "try-policies": {
+        parameters: {
+            query?: {
+                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                workspace?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TryPoliciesInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PolicyTrial"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "get-policy-hits": {
+        parameters: {
+            query?: {
+                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                workspace?: string;
+                /** @description Start, inclusive: RFC 3339, or relative such as now-24h. */
+                from?: string;
+                /** @description End, exclusive: RFC 3339, or relative such as now. */
+                to?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PolicyTraffic"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "roll-back-policies": {
+        parameters: {
+            query?: {
+                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                workspace?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RollBackInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkspacePolicies"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "list-policy-versions": {
+        parameters: {
+            query?: {
+                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                workspace?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PolicyVersionList"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "get-policy-version": {
+        parameters: {
+            query?: {
+                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                workspace?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Number of the version. */
+                n: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PolicyVersionText"];
                 };
             };
             /** @description Error */
@@ -4179,6 +5835,115 @@ export interface operations {
             };
         };
     };
+    "get-request-feedback": {
+        parameters: {
+            query?: {
+                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                workspace?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Request id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RatingList"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "rate-request": {
+        parameters: {
+            query?: {
+                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                workspace?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Request id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RateRequestInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RatingView"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "verify-request": {
+        parameters: {
+            query?: {
+                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                workspace?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Request id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Verification"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     "explain-route": {
         parameters: {
             query?: {
@@ -4202,6 +5967,74 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Explanation"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "get-feedback": {
+        parameters: {
+            query?: {
+                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                workspace?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FeedbackSummary"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    "reset-feedback": {
+        parameters: {
+            query?: {
+                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                workspace?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ResetFeedbackInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FeedbackSummary"];
                 };
             };
             /** @description Error */

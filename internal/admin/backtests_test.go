@@ -1,0 +1,275 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/replay"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
+)
+
+// begin starts a backtest.
+func (s *site) begin(path, body string) Backtest {
+	s.Helper()
+	var got Backtest
+	s.call("POST", path, body, as("acc_viewer")).want(http.StatusAccepted).into(&got)
+	return got
+}
+
+func (s *site) backtest(id string) Backtest {
+	s.Helper()
+	var got Backtest
+	s.call("GET", "/backtests/"+id, "", as("acc_viewer")).want(200).into(&got)
+	return got
+}
+
+// settled waits until the job has ended.
+func (s *site) settled(id string) Backtest {
+	s.Helper()
+	job := s.api.backtests.find(home, id, s.world.now)
+	if job == nil {
+		s.Fatalf("no backtest %s", id)
+	}
+	<-job.ended
+	return s.backtest(id)
+}
+
+func TestABacktestRunsToItsReport(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.log.entries = []requestlog.Entry{entry("req_1", home), entry("req_2", home), entry("req_3", abroad)}
+	begun := s.begin("/backtests?model=gpt&from=now-48h", body("source", closing, "objective", "0.25", "limit", 10))
+	if !strings.HasPrefix(begun.ID, "bt_") || !begun.Draft || *begun.Objective != "0.25" || begun.Limit != 10 {
+		t.Errorf("%+v", begun)
+	}
+	got := s.settled(begun.ID)
+	if got.State != "done" || got.EndedAt == nil || got.Report.Considered != 7 || got.Error != nil || got.Filter != "from=now-48h&model=gpt" {
+		t.Errorf("%+v", got)
+	}
+	q := s.past.queries[0]
+	want := requestlog.Filter{WorkspaceID: home, Model: []string{"gpt"}, From: noon.Add(-48 * time.Hour), To: noon}
+	if diff := cmp.Diff(want, q.Filter); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(&route.Objective{Name: "number", Tradeoff: 0.25}, q.Objective); diff != "" || q.Draft.Len() != 1 || q.Limit != 10 {
+		t.Errorf("%s %+v", diff, q)
+	}
+	var list BacktestList
+	s.call("GET", "/backtests", "", as("acc_viewer")).want(200).into(&list)
+	if len(list.Backtests) != 1 || list.Backtests[0].Report != nil {
+		t.Errorf("%+v", list)
+	}
+	if len(s.world.noted) != 0 {
+		t.Error("a backtest changes nothing, but the audit log tells of one")
+	}
+}
+
+func TestABacktestWithoutADraftTriesWhatIsInForce(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.settled(s.begin("/backtests", `{}`).ID)
+	q := s.past.queries[0]
+	if q.Draft != nil || q.Objective != nil || q.Limit != 50_000 || !q.Filter.From.Equal(noon.Add(-backtestSpan)) || !q.Filter.To.Equal(noon) {
+		t.Errorf("%+v", q)
+	}
+}
+
+func TestProgressTellsHowLongItWillTake(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for range 8 {
+		s.log.entries = append(s.log.entries, entry("req_1", home))
+	}
+	for i := range s.log.entries {
+		s.log.entries[i].Time = noon.Add(-time.Hour)
+	}
+	s.past.hold, s.past.tells = make(chan struct{}), []replay.Progress{{Done: 2}}
+	begun := s.begin("/backtests", `{}`)
+	var at BacktestProgress
+	for at.Done == 0 { // the job runs beside
+		at = s.backtest(begun.ID).Progress
+	}
+	s.later(4 * time.Second)
+	want := BacktestProgress{Done: 2, Total: new(int64(8)), Rate: new(0.5), SecondsLeft: new(12.0)}
+	if diff := cmp.Diff(want, s.backtest(begun.ID).Progress); diff != "" {
+		t.Error(diff)
+	}
+	close(s.past.hold)
+	done := s.settled(begun.ID)
+	s.later(time.Minute)
+	if p := s.backtest(begun.ID).Progress; p.SecondsLeft != nil || *p.Rate != *done.Progress.Rate {
+		t.Errorf("the clock goes on after the end: %+v", p)
+	}
+}
+
+func TestABacktestCanBeCancelled(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.past.hold = make(chan struct{})
+	begun := s.begin("/backtests", `{}`)
+	s.call("DELETE", "/backtests/"+begun.ID, "", as(stranger)).refused(http.StatusNotFound, "NOT_FOUND")
+	if s.backtest(begun.ID).State != "running" {
+		t.Fatal("not running")
+	}
+	for range 2 { // the second time changes nothing
+		var got Backtest
+		s.call("DELETE", "/backtests/"+begun.ID, "", as("acc_viewer")).want(200).into(&got)
+		if got.State != "cancelled" || got.Report == nil || got.Error != nil {
+			t.Errorf("%+v", got)
+		}
+	}
+}
+
+func TestTwoBacktestsRunAtATimeInAWorkspace(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.past.hold = make(chan struct{})
+	first := s.begin("/backtests", `{}`)
+	s.begin("/backtests", `{}`)
+	s.call("POST", "/backtests", `{}`, as("acc_viewer")).refused(http.StatusConflict, "CONFLICT")
+	s.call("POST", "/backtests", `{}`, as(stranger)).want(http.StatusAccepted)
+	s.call("DELETE", "/backtests/"+first.ID, "", as("acc_viewer")).want(200)
+	s.begin("/backtests", `{}`)
+}
+
+func TestAFailedBacktestSaysSoAndIsLogged(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.past.fails = errDisk
+	got := s.settled(s.begin("/backtests", `{}`).ID)
+	if got.State != "failed" || got.Error == nil || got.Error.Code != "INTERNAL_ERROR" || strings.Contains(got.Error.Message, "secret-path") {
+		t.Errorf("%+v", got.Error)
+	}
+	if !strings.Contains(s.lines.String(), "backtest failed") {
+		t.Errorf("logged %q", s.lines)
+	}
+}
+
+func TestBacktestsAreForgotten(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	var ids []string
+	for range backtestsKept + 2 {
+		ids = append(ids, s.settled(s.begin("/backtests", `{}`).ID).ID)
+		s.later(time.Second)
+	}
+	count := func() int {
+		t.Helper()
+		var list BacktestList
+		s.call("GET", "/backtests", "", as("acc_viewer")).want(200).into(&list)
+		return len(list.Backtests)
+	}
+	if n := count(); n != backtestsKept {
+		t.Errorf("%d are kept", n)
+	}
+	s.call("GET", "/backtests/"+ids[0], "", as("acc_viewer")).refused(http.StatusNotFound, "NOT_FOUND")
+	s.later(backtestKept)
+	if n := count(); n != 0 {
+		t.Errorf("%d are kept after an hour", n)
+	}
+}
+
+func TestClosingEndsBacktests(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.past.hold = make(chan struct{})
+	begun := s.begin("/backtests", `{}`)
+	s.api.Close()
+	if got := s.backtest(begun.ID); got.State != "cancelled" {
+		t.Errorf("%+v", got)
+	}
+	s.call("POST", "/backtests", `{}`, as("acc_viewer")).refused(http.StatusServiceUnavailable, "SERVER_SHUTDOWN")
+}
+
+func TestABacktestOutlivesTheCallThatStartedIt(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.past.hold = make(chan struct{})
+	ctx, leave := context.WithCancel(t.Context())
+	var begun Backtest
+	s.call("POST", "/backtests", `{}`, as("acc_viewer"), func(r *http.Request) { *r = *r.WithContext(ctx) }).want(http.StatusAccepted).into(&begun)
+	leave()
+	close(s.past.hold)
+	if got := s.settled(begun.ID); got.State != "done" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestBacktestsAreRefused(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for _, c := range []struct{ path, body, param string }{
+		{"/backtests", `{"objective":"cheap"}`, "objective"},
+		{"/backtests", `{"objective":"1.5"}`, "objective"},
+		{"/backtests", `{"limit":0}`, "limit"},
+		{"/backtests?from=now&to=now-1h", `{}`, "to"},
+		{"/backtests?from=now", `{}`, "from"},
+		{"/backtests?modle=gpt", `{}`, "modle"},
+	} {
+		e := s.call("POST", c.path, c.body, as("acc_viewer")).refused(http.StatusBadRequest, "INVALID_REQUEST")
+		if e.Details.Param != c.param {
+			t.Errorf("%s %s: %+v", c.path, c.body, e)
+		}
+	}
+	s.call("POST", "/backtests?q=secret", `{}`, as("acc_viewer")).refused(http.StatusForbidden, "PERMISSION_DENIED") // a search would tell what texts say
+	if len(s.past.queries) != 0 {
+		t.Error("done all the same")
+	}
+}
+
+// TestReportsAreAsDocumented compares the members of what is sent with the types that document them.
+func TestReportsAreAsDocumented(t *testing.T) {
+	t.Parallel()
+	if diff := cmp.Diff(members(reflect.TypeFor[replay.Report]()), members(reflect.TypeFor[BacktestReport]())); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func members(t reflect.Type) map[string]any {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct || t == reflect.TypeFor[time.Time]() {
+		return nil
+	}
+	m := map[string]any{}
+	for f := range t.Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		m[name] = members(f.Type)
+	}
+	return m
+}
+
+func TestVerifyTellsWhatComesOutOtherwise(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.log.entries = append(s.log.entries, entry("req_home", home))
+	verify := func(v replay.Verification) Verification {
+		t.Helper()
+		s.past.verified = v
+		var got Verification
+		s.call("GET", "/requests/req_home/verify", "", as("acc_viewer")).want(200).into(&got)
+		return got
+	}
+	if got := verify(replay.Verification{Same: true}); !got.Same || !got.Recomputed {
+		t.Errorf("%+v", got)
+	}
+	other := verify(replay.Verification{Differences: []replay.Difference{{What: "plan", Logged: "a", Recomputed: "b"}}})
+	if diff := cmp.Diff(Verification{Recomputed: true, Differences: []Difference{{"plan", "a", "b"}}, Missing: []string{}}, other); diff != "" {
+		t.Error(diff)
+	}
+	lost := verify(replay.Verification{Missing: []string{"policies of version x: gone"}})
+	if lost.Same || lost.Recomputed || len(lost.Missing) != 1 {
+		t.Errorf("%+v", lost)
+	}
+	s.past.fails = errors.New("x")
+	s.call("GET", "/requests/req_home/verify", "", as("acc_viewer")).refused(http.StatusInternalServerError, "INTERNAL_ERROR")
+}

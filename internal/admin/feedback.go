@@ -1,0 +1,140 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"fairlead/internal/account"
+	"fairlead/internal/feedback"
+)
+
+// Feedback is what is said about answers.
+type Feedback interface {
+	// Rate takes a rating of a request of the workspace, in place of an earlier one by the same rater. The error is an
+	// *llm.Error where the rater is to blame.
+	Rate(ctx context.Context, r feedback.Rating) (feedback.Rating, error)
+	// Of returns what was said about a request, signals too, oldest first.
+	Of(ctx context.Context, workspaceID, requestID string) ([]feedback.Rating, error)
+	// Summary tells what a workspace's feedback comes to.
+	Summary(ctx context.Context, workspaceID string) (feedback.Summary, error)
+	// Reset lets the ratings that there are count no longer: those of one model, or all when it is empty.
+	Reset(ctx context.Context, workspaceID, model string) error
+}
+
+// RatingView is what somebody, or the answer itself, says about one answer.
+type RatingView struct {
+	ID        string    `json:"id"`
+	RequestID string    `json:"request_id"`
+	At        time.Time `json:"at"`
+	Score     float64   `json:"score" doc:"0 useless, 1 good."`
+	Label     *string   `json:"label" doc:"The word that the score was given by, where there was one."`
+	Comment   *string   `json:"comment" doc:"Null for those who may not read texts."`
+	Source    string    `json:"source" enum:"api,dashboard,signal" doc:"signal: nobody said so, the answer or what the client did next shows it."`
+	Signal    *string   `json:"signal" doc:"schema_violation, refusal, truncation or retry."`
+	KeyID     *string   `json:"key_id"`
+	AccountID *string   `json:"account_id"`
+	Mine      bool      `json:"mine" doc:"The caller gave it; rating again replaces it."`
+	Model     string    `json:"model" doc:"That served the request."`
+	Task      string    `json:"task" doc:"What the prompt asks for, as the predictor saw it; empty when it did not look."`
+}
+
+// RatingList holds what was said about a request.
+type RatingList struct {
+	Ratings []RatingView `json:"ratings" doc:"Oldest first."`
+}
+
+func (a *API) registerFeedback() {
+	register(a, account.UsePlayground, huma.Operation{
+		OperationID: "rate-request", Method: http.MethodPost, Path: "/requests/{id}/feedback", Tags: []string{"requests"},
+		Summary:     "Say how good the answer was",
+		Description: "Replaces what the same person said before. Ratings correct what the router expects of models in this workspace.",
+	}, a.rateRequest)
+	register(a, account.ReadRequests, huma.Operation{
+		OperationID: "get-request-feedback", Method: http.MethodGet, Path: "/requests/{id}/feedback", Tags: []string{"requests"},
+		Summary: "Get what was said about the answer",
+	}, a.getRequestFeedback)
+	a.registerFeedbackSummary()
+}
+
+type rateRequestInput struct {
+	ID   string `path:"id" maxLength:"64" doc:"Request id."`
+	Body struct {
+		Score   *float64 `json:"score,omitempty" minimum:"0" maximum:"1" doc:"0 useless, 1 good."`
+		Label   string   `json:"label,omitempty" maxLength:"50" doc:"A word instead, such as good, ok or bad."`
+		Comment string   `json:"comment,omitempty" maxLength:"500"`
+	}
+}
+
+func (a *API) rateRequest(ctx context.Context, c *call, in *rateRequestInput) (*output[RatingView], error) {
+	score, label, err := feedback.ScoreOf(in.Body.Score, in.Body.Label)
+	if err != nil {
+		return nil, err
+	}
+	given := feedback.Rating{
+		RequestID: in.ID, WorkspaceID: c.workspaceID, AccountID: c.actor.AccountID, KeyID: c.actor.KeyID,
+		Score: score, Label: label, Comment: in.Body.Comment, Source: feedback.FromDashboard,
+	}
+	before, err := a.earlierRating(ctx, &given)
+	if err != nil {
+		return nil, err
+	}
+	saved, err := a.Feedback.Rate(ctx, given)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.Notes.Note(ctx, c.actor, "request.rate", in.ID, before, notedRating{Score: saved.Score, Label: saved.Label}); err != nil {
+		return nil, err
+	}
+	return &output[RatingView]{ratingView(&saved, c.actor)}, nil
+}
+
+// notedRating is a rating as the audit log shows it; the comment stays with the request.
+type notedRating struct {
+	Score float64 `json:"score"`
+	Label string  `json:"label,omitempty"`
+}
+
+// earlierRating is what the same rater said before; nil when nothing.
+func (a *API) earlierRating(ctx context.Context, r *feedback.Rating) (any, error) {
+	ratings, err := a.Feedback.Of(ctx, r.WorkspaceID, r.RequestID)
+	if err != nil {
+		return nil, err
+	}
+	for i := range ratings {
+		if ratings[i].Rater() == r.Rater() {
+			return notedRating{Score: ratings[i].Score, Label: ratings[i].Label}, nil
+		}
+	}
+	return nil, nil
+}
+
+func (a *API) getRequestFeedback(ctx context.Context, c *call, in *requestPath) (*output[RatingList], error) {
+	if _, err := a.entry(ctx, c.workspaceID, in.ID); err != nil {
+		return nil, err
+	}
+	ratings, err := a.Feedback.Of(ctx, c.workspaceID, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	list := RatingList{Ratings: make([]RatingView, len(ratings))}
+	for i := range ratings {
+		list.Ratings[i] = ratingView(&ratings[i], c.actor)
+	}
+	return &output[RatingList]{list}, nil
+}
+
+func ratingView(r *feedback.Rating, by account.Actor) RatingView {
+	v := RatingView{
+		ID: r.ID, RequestID: r.RequestID, At: r.Time.UTC(), Score: r.Score, Label: text(r.Label), Comment: text(r.Comment),
+		Source: string(r.Source), Signal: text(string(r.Signal)), KeyID: text(r.KeyID), AccountID: text(r.AccountID),
+		Mine:  r.Source != feedback.FromSignal && r.AccountID == by.AccountID && r.KeyID == by.KeyID,
+		Model: r.Model, Task: string(r.Task),
+	}
+	if !by.May(account.ReadBodies) {
+		v.Comment = nil // it may quote the answer
+	}
+	return v
+}

@@ -1,0 +1,136 @@
+package admin
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/feedback"
+)
+
+func TestAnAnswerIsRatedAndRatedAgain(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.log.entries = append(s.log.entries, entry("req_home", home))
+	rate := func(body string) RatingView {
+		t.Helper()
+		var got RatingView
+		s.call("POST", "/requests/req_home/feedback", body, as("acc_developer")).want(200).into(&got)
+		return got
+	}
+	first := rate(`{"label":"thumbs up","comment":"as it should be"}`)
+	want := RatingView{
+		ID: "rat_1", RequestID: "req_home", At: noon, Score: 1, Label: new("thumbs_up"), Comment: new("as it should be"), Source: "dashboard",
+		AccountID: new("acc_developer"), Mine: true, Model: s.log.entries[0].Model, Task: "code",
+	}
+	if diff := cmp.Diff(want, first); diff != "" {
+		t.Error(diff)
+	}
+	if second := rate(`{"score":0.25}`); second.Score != 0.25 || second.Label != nil {
+		t.Errorf("%+v", second)
+	}
+	good, worse := notedRating{Score: 1, Label: "thumbs_up"}, notedRating{Score: 0.25}
+	if diff := cmp.Diff([]note{{"request.rate", "req_home", nil, good}, {"request.rate", "req_home", good, worse}}, s.world.noted); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestRatingsAreRefused(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.log.entries = append(s.log.entries, entry("req_home", home))
+	for body, param := range map[string]string{
+		`{}`:                         "score",
+		`{"score":1.5}`:              "score",
+		`{"score":1,"label":"good"}`: "label",
+		`{"label":"splendid"}`:       "label",
+	} {
+		e := s.call("POST", "/requests/req_home/feedback", body, as("acc_owner")).refused(http.StatusBadRequest, "INVALID_REQUEST")
+		if e.Details.Param != param {
+			t.Errorf("%s: %+v", body, e)
+		}
+	}
+	s.call("POST", "/requests/req_other/feedback", `{"score":1}`, as("acc_owner")).refused(http.StatusNotFound, "NOT_FOUND")
+	if len(s.rated.given) != 0 || len(s.world.noted) != 0 {
+		t.Error("rated all the same")
+	}
+}
+
+func TestFeedbackOfARequestHidesCommentsFromViewers(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.log.entries = append(s.log.entries, entry("req_home", home))
+	s.rated.given = []feedback.Rating{
+		{ID: "rat_1", RequestID: "req_home", WorkspaceID: home, KeyID: "key_inference", Time: noon, Score: 0, Comment: "it said: secret", Source: feedback.FromAPI},
+		{ID: "rat_2", RequestID: "req_home", WorkspaceID: home, Time: noon, Source: feedback.FromSignal, Signal: feedback.Retry},
+	}
+	read := func(who string) []RatingView {
+		t.Helper()
+		var list RatingList
+		s.call("GET", "/requests/req_home/feedback", "", as(who)).want(200).into(&list)
+		return list.Ratings
+	}
+	got := read("acc_developer")
+	if len(got) != 2 || *got[0].Comment != "it said: secret" || *got[0].KeyID != "key_inference" || *got[1].Signal != "retry" || got[0].Mine || got[1].Mine {
+		t.Errorf("%+v", got)
+	}
+	if got := read("acc_viewer"); got[0].Comment != nil {
+		t.Error("a viewer reads comments")
+	}
+	s.call("GET", "/requests/req_none/feedback", "", as("acc_viewer")).refused(http.StatusNotFound, "NOT_FOUND")
+}
+
+func TestTheSummaryTellsWhatRatingsCorrect(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	code := feedback.Figures{Ratings: 214, Score: 0.75, Before: 0.5, After: 0.5625, Newest: noon}
+	s.rated.summary = feedback.Summary{
+		Version: "abc",
+		Models: []feedback.ModelSummary{
+			{Model: "gpt", Corrected: true, Total: code, Tasks: []feedback.TaskFigures{{Task: "code", Figures: code}}},
+			{Model: "old", Outdated: 3},
+			{Model: "left", Total: feedback.Figures{Ratings: 1, Score: 1, Newest: noon}},
+		},
+		Signals: []feedback.SignalCount{{Model: "gpt", Task: "code", Signal: feedback.Truncation, Count: 4}},
+	}
+	var got FeedbackSummary
+	s.call("GET", "/routing/feedback", "", as("acc_viewer")).want(200).into(&got)
+	figures := RatingFigures{Ratings: 214, Score: new(0.75), Before: new(0.5), After: new(0.5625), Shift: new(0.0625), Newest: new(noon)}
+	want := FeedbackSummary{
+		Version: "abc",
+		Models: []ModelFeedback{
+			{Model: "gpt", Corrected: true, Total: figures, Tasks: []TaskFeedback{{Task: "code", Words: "+0.06 on code, 214 ratings", RatingFigures: figures}}},
+			{Model: "old", Outdated: 3, Tasks: []TaskFeedback{}},
+			{Model: "left", Total: RatingFigures{Ratings: 1, Score: new(1.0), Newest: new(noon)}, Tasks: []TaskFeedback{}},
+		},
+		Signals: []SignalCount{{Model: "gpt", Task: "code", Signal: "truncation", Count: 4}},
+		Labels:  feedback.Labels(),
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestFeedbackIsReset(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	rated := feedback.Summary{Models: []feedback.ModelSummary{
+		{Model: "gpt", Outdated: 1, Total: feedback.Figures{Ratings: 4}}, {Model: "odd", Total: feedback.Figures{Ratings: 2}},
+	}}
+	s.rated.summary = rated
+	s.call("POST", "/routing/feedback/reset", `{"model":"none"}`, as("acc_admin")).refused(http.StatusNotFound, "NOT_FOUND")
+	s.call("POST", "/routing/feedback/reset", `{"model":"gpt"}`, as("acc_admin")).want(200)
+	s.rated.summary = rated
+	s.call("POST", "/routing/feedback/reset", `{}`, as("acc_admin")).want(200)
+	if diff := cmp.Diff([]string{home + " gpt", home + " "}, s.rated.resets); diff != "" {
+		t.Error(diff)
+	}
+	want := []note{
+		{"feedback.reset", "gpt", resetRatings{map[string]int{"gpt": 5}}, nil},
+		{"feedback.reset", "feedback", resetRatings{map[string]int{"gpt": 5, "odd": 2}}, nil},
+	}
+	if diff := cmp.Diff(want, s.world.noted); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,163 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"fairlead/internal/account"
+	"fairlead/internal/feedback"
+	"fairlead/internal/llm"
+)
+
+// FeedbackSummary is what the workspace's feedback comes to.
+type FeedbackSummary struct {
+	Version string          `json:"version" doc:"Of the corrections, as decisions carry it; empty without any."`
+	Models  []ModelFeedback `json:"models" doc:"What ratings say, by model."`
+	Signals []SignalCount   `json:"signals" doc:"What answers showed by themselves in the last 30 days. It corrects nothing."`
+	Labels  []string        `json:"labels" doc:"Words that a rating can be given by, the best first."`
+}
+
+// ModelFeedback is what ratings say about one model.
+type ModelFeedback struct {
+	Model     string         `json:"model"`
+	Corrected bool           `json:"corrected" doc:"False without ratings that count, and for a model that is not here any more."`
+	Outdated  int            `json:"outdated" doc:"Ratings that count no longer, because another predictor saw their prompts, or none."`
+	Total     RatingFigures  `json:"total"`
+	Tasks     []TaskFeedback `json:"tasks" doc:"By what prompts ask for."`
+}
+
+// TaskFeedback is what ratings say about one model at one kind of work.
+type TaskFeedback struct {
+	Task  string `json:"task"`
+	Words string `json:"words" doc:"The correction in words." example:"+0.06 on code, 214 ratings"`
+	RatingFigures
+}
+
+// RatingFigures sum up ratings that count.
+type RatingFigures struct {
+	Ratings int        `json:"ratings"`
+	Score   *float64   `json:"score" doc:"Their mean; null without ratings."`
+	Before  *float64   `json:"before" doc:"Mean chance of a good answer that was predicted without the correction; null without one."`
+	After   *float64   `json:"after" doc:"And with it."`
+	Shift   *float64   `json:"shift" doc:"What the correction changes: after less before."`
+	Newest  *time.Time `json:"newest"`
+}
+
+// SignalCount says how often a model's answers gave a signal.
+type SignalCount struct {
+	Model  string `json:"model"`
+	Task   string `json:"task"`
+	Signal string `json:"signal" enum:"schema_violation,refusal,truncation,retry"`
+	Count  int64  `json:"count"`
+}
+
+func (a *API) registerFeedbackSummary() {
+	tags := []string{"routing"}
+	register(a, account.ReadPolicies, huma.Operation{
+		OperationID: "get-feedback", Method: http.MethodGet, Path: "/routing/feedback", Tags: tags,
+		Summary: "Get what the workspace's ratings make of models",
+	}, a.getFeedback)
+	register(a, account.ManagePolicies, huma.Operation{
+		OperationID: "reset-feedback", Method: http.MethodPost, Path: "/routing/feedback/reset", Tags: tags,
+		Summary:     "Let the ratings so far count no longer",
+		Description: "Those of one model, or all. They stay readable at their requests; later ratings count.",
+	}, a.resetFeedback)
+}
+
+func (a *API) getFeedback(ctx context.Context, c *call, _ *struct{}) (*output[FeedbackSummary], error) {
+	sum, err := a.Feedback.Summary(ctx, c.workspaceID)
+	if err != nil {
+		return nil, err
+	}
+	return &output[FeedbackSummary]{feedbackSummary(&sum)}, nil
+}
+
+type resetFeedbackInput struct {
+	Body struct {
+		Model string `json:"model,omitempty" maxLength:"200" doc:"The model whose ratings are meant; all when absent."`
+	}
+}
+
+func (a *API) resetFeedback(ctx context.Context, c *call, in *resetFeedbackInput) (*output[FeedbackSummary], error) {
+	if !storable(in.Body.Model) {
+		return nil, invalid("body", "model", "is not text")
+	}
+	before, err := a.Feedback.Summary(ctx, c.workspaceID)
+	if err != nil {
+		return nil, err
+	}
+	counted := countedRatings(&before, in.Body.Model)
+	if in.Body.Model != "" && counted == nil {
+		return nil, llm.Errorf(llm.NotFound, "There are no ratings of this model in this workspace.")
+	}
+	if err := a.Feedback.Reset(ctx, c.workspaceID, in.Body.Model); err != nil {
+		return nil, err
+	}
+	object := "feedback"
+	if in.Body.Model != "" {
+		object = in.Body.Model
+	}
+	if err := a.Notes.Note(ctx, c.actor, "feedback.reset", object, resetRatings{counted}, nil); err != nil {
+		return nil, err
+	}
+	return a.getFeedback(ctx, c, nil)
+}
+
+// resetRatings is what the audit log shows of a reset.
+type resetRatings struct {
+	Ratings map[string]int `json:"ratings"` // by model
+}
+
+// countedRatings are how many ratings there are of each model; nil for a model without any.
+func countedRatings(s *feedback.Summary, model string) map[string]int {
+	var counts map[string]int
+	for i := range s.Models {
+		if m := &s.Models[i]; model == "" || m.Model == model {
+			if counts == nil {
+				counts = map[string]int{}
+			}
+			counts[m.Model] = m.Total.Ratings + m.Outdated
+		}
+	}
+	return counts
+}
+
+func feedbackSummary(s *feedback.Summary) FeedbackSummary {
+	v := FeedbackSummary{
+		Version: s.Version, Models: make([]ModelFeedback, len(s.Models)), Signals: make([]SignalCount, len(s.Signals)), Labels: feedback.Labels(),
+	}
+	for i := range s.Models {
+		v.Models[i] = modelFeedback(&s.Models[i])
+	}
+	for i, n := range s.Signals {
+		v.Signals[i] = SignalCount{Model: n.Model, Task: string(n.Task), Signal: string(n.Signal), Count: n.Count}
+	}
+	return v
+}
+
+func modelFeedback(m *feedback.ModelSummary) ModelFeedback {
+	v := ModelFeedback{
+		Model: m.Model, Corrected: m.Corrected, Outdated: m.Outdated,
+		Total: ratingFigures(m.Total, m.Corrected), Tasks: make([]TaskFeedback, len(m.Tasks)),
+	}
+	for i, t := range m.Tasks {
+		v.Tasks[i] = TaskFeedback{Task: string(t.Task), Words: t.String(), RatingFigures: ratingFigures(t.Figures, m.Corrected)}
+	}
+	return v
+}
+
+// ratingFigures tell nothing where there is nothing: a mean of no ratings is none.
+func ratingFigures(f feedback.Figures, corrected bool) RatingFigures {
+	v := RatingFigures{Ratings: f.Ratings, Newest: moment(f.Newest)}
+	if f.Ratings == 0 {
+		return v
+	}
+	v.Score = &f.Score
+	if corrected {
+		v.Before, v.After, v.Shift = &f.Before, &f.After, new(f.Shift())
+	}
+	return v
+}

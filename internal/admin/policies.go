@@ -1,0 +1,283 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"fairlead/internal/account"
+	"fairlead/internal/llm"
+	"fairlead/internal/policy"
+	"fairlead/internal/rulebook"
+)
+
+// Rulebook keeps the policies of the instance and of workspaces; rulebook.Book does it.
+type Rulebook interface {
+	// Instance returns the policies that hold for every workspace; nil for none.
+	Instance() *policy.Set
+	// Own returns a workspace's own policies as they are in force; nil for none.
+	Own(workspaceID string) *policy.Set
+	// World says what exists for policies to name.
+	World() policy.World
+	// Problems says which of a workspace's policies are not wholly in force, because what they name is gone.
+	Problems(workspaceID string) []policy.Problem
+	// Save makes a text the newest version, or returns problems instead. rulebook.ErrConflict when basedOn is not the
+	// newest. A text that is in force already makes no new version.
+	Save(ctx context.Context, workspaceID, source string, basedOn int64, note, by string) (rulebook.Version, []policy.Problem, error)
+	// Versions lists the versions of a workspace, newest first, without their text.
+	Versions(ctx context.Context, workspaceID string) ([]rulebook.Version, error)
+	// Version returns one version, the newest for number 0, or rulebook.ErrNotFound.
+	Version(ctx context.Context, workspaceID string, number int64) (rulebook.Version, error)
+}
+
+// workspaceSet is what the policies of a workspace are called in traces.
+const workspaceSet = "workspace"
+
+// PolicyBook is everything the page of policies shows.
+type PolicyBook struct {
+	Instance  InstancePolicies  `json:"instance" doc:"They come first, and what they decide no policy of a workspace can undo."`
+	Workspace WorkspacePolicies `json:"workspace"`
+	Fields    []PolicyField     `json:"fields" doc:"Names that conditions can use."`
+	Names     PolicyNames       `json:"names" doc:"What effects can name."`
+	Editable  bool              `json:"editable" doc:"Whether the caller may save the workspace's policies."`
+	Reason    *string           `json:"reason" doc:"Why not, as a sentence; null when editable."`
+}
+
+// InstancePolicies are those of the configuration file. They cannot be changed here.
+type InstancePolicies struct {
+	Source   string          `json:"source" doc:"The policies as YAML."`
+	Policies []policy.Policy `json:"policies" doc:"In the order of evaluation, with those that are switched off."`
+	Version  string          `json:"version" doc:"Hash of what they say; empty without policies."`
+	File     *string         `json:"file" doc:"The file they come from, for those who run the gateway; null when there is none."`
+}
+
+// WorkspacePolicies are a workspace's own, in their newest version.
+type WorkspacePolicies struct {
+	PolicyVersion
+	Source   string          `json:"source" doc:"The YAML as it was saved, comments included; empty before the first version."`
+	Policies []policy.Policy `json:"policies" doc:"In the order of evaluation, with those that are switched off."`
+	Problems []PolicyProblem `json:"problems" doc:"What of it is not in force any more, because what it names is gone."`
+}
+
+// PolicyVersion says who saved what when.
+type PolicyVersion struct {
+	Version int64      `json:"version" doc:"From 1; 0 before the first."`
+	Hash    string     `json:"hash" doc:"Of what the policies say, however the text is laid out."`
+	SavedAt *time.Time `json:"saved_at"`
+	SavedBy *string    `json:"saved_by" doc:"Id of an account or a key."`
+	Label   *string    `json:"saved_by_label" doc:"What to show for them: an email address or a key's name, where known."`
+	Note    string     `json:"note" doc:"Why it was changed."`
+}
+
+// PolicyField is a name that conditions can use.
+type PolicyField struct {
+	Name   string   `json:"name" example:"request.task"`
+	Type   string   `json:"type" doc:"text, number, true or false, texts by name, time."`
+	Doc    string   `json:"doc"`
+	Values []string `json:"values" doc:"All that it can be, where that is a closed list."`
+}
+
+// PolicyNames are what effects can name.
+type PolicyNames struct {
+	Models    []string `json:"models"`
+	Providers []string `json:"providers"`
+	Targets   []string `json:"targets" doc:"provider/model."`
+	Tags      []string `json:"tags"`
+}
+
+func (a *API) registerPolicies() {
+	tags := []string{"routing"}
+	register(a, account.ReadPolicies, huma.Operation{
+		OperationID: "get-policies", Method: http.MethodGet, Path: "/policies", Tags: tags,
+		Summary: "Get the policies in force, with what an editor needs to know",
+	}, a.getPolicies)
+	register(a, account.ReadPolicies, huma.Operation{
+		OperationID: "check-policies", Method: http.MethodPost, Path: "/policies/check", Tags: tags,
+		Summary:     "Check policies without saving them",
+		Description: "Takes YAML, or a list of policies that is turned into YAML first. What is wrong is in the answer, with line and column.",
+	}, a.checkPolicies)
+	register(a, account.ManagePolicies, huma.Operation{
+		OperationID: "save-policies", Method: http.MethodPut, Path: "/policies", Tags: tags,
+		Summary: "Save the workspace's policies as a new version",
+		Description: "In force at once here, and within seconds at other replicas. Policies with problems are refused with details.problems, " +
+			"each with line and column. When somebody else saved meanwhile, details.version is the newest version.",
+	}, a.savePolicies)
+}
+
+func (a *API) getPolicies(ctx context.Context, c *call, _ *struct{}) (*output[PolicyBook], error) {
+	own, err := a.workspacePolicies(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	world := a.Rulebook.World()
+	book := PolicyBook{
+		Instance: a.instancePolicies(c), Workspace: own, Fields: policyFields(),
+		Names: PolicyNames{Models: sorted(world.Models), Providers: sorted(world.Providers), Targets: sorted(world.Targets), Tags: sorted(world.Tags)},
+	}
+	book.Reason = text(a.policiesClosed(c))
+	book.Editable = book.Reason == nil
+	return &output[PolicyBook]{book}, nil
+}
+
+func sorted(names []string) []string {
+	list := slices.Clone(names)
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+func policyFields() []PolicyField {
+	fields := policy.Fields()
+	list := make([]PolicyField, len(fields))
+	for i, f := range fields {
+		list[i] = PolicyField{Name: f.Name, Type: f.Type, Doc: f.Doc, Values: f.Values}
+	}
+	return list
+}
+
+// policiesClosed says why the caller cannot save policies; empty when they can.
+func (a *API) policiesClosed(c *call) string {
+	if !c.actor.May(account.ManagePolicies) {
+		return explain(refused(c.actor, account.ManagePolicies)).Message
+	}
+	return a.Instance.Facts().PoliciesClosed
+}
+
+// instancePolicies writes them anew: the file that they stand in holds more than policies.
+func (a *API) instancePolicies(c *call) InstancePolicies {
+	set := a.Rulebook.Instance()
+	v := InstancePolicies{Policies: set.Policies(), Version: set.Version()}
+	if len(v.Policies) == 0 {
+		return v
+	}
+	v.Source = string(policy.Format(v.Policies))
+	if c.actor.Operator {
+		v.File = text(a.Instance.Facts().ConfigFile)
+	}
+	return v
+}
+
+func (a *API) workspacePolicies(ctx context.Context, c *call) (WorkspacePolicies, error) {
+	newest, err := a.newestPolicies(ctx, c.workspaceID)
+	if err != nil {
+		return WorkspacePolicies{}, err
+	}
+	versions, err := a.policyVersions(ctx, c, []rulebook.Version{newest})
+	if err != nil {
+		return WorkspacePolicies{}, err
+	}
+	return WorkspacePolicies{
+		PolicyVersion: versions[0], Source: newest.Source, Policies: a.written(newest.Source),
+		Problems: policyProblems(a.Rulebook.Problems(c.workspaceID)),
+	}, nil
+}
+
+// newestPolicies returns the version with number 0 while there is none.
+func (a *API) newestPolicies(ctx context.Context, workspaceID string) (rulebook.Version, error) {
+	v, err := a.Rulebook.Version(ctx, workspaceID, 0)
+	if errors.Is(err, rulebook.ErrNotFound) {
+		return rulebook.Version{}, nil
+	}
+	return v, err
+}
+
+// written are the policies of a text that was right when it was saved, whether what it names still exists or not.
+func (a *API) written(source string) []policy.Policy {
+	world := a.Rulebook.World()
+	world.Open = true
+	set, _ := policy.Parse(workspaceSet, []byte(source), world)
+	return set.Policies()
+}
+
+// policyVersions shows versions with the names of those who saved them.
+func (a *API) policyVersions(ctx context.Context, c *call, versions []rulebook.Version) ([]PolicyVersion, error) {
+	events := make([]account.AuditEvent, len(versions))
+	for i := range versions {
+		events[i].Actor = versions[i].CreatedBy
+	}
+	names, err := a.actorNames(ctx, c, events)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]PolicyVersion, len(versions))
+	for i, v := range versions {
+		list[i] = PolicyVersion{
+			Version: v.Number, Hash: v.Hash, SavedAt: moment(v.CreatedAt), SavedBy: text(v.CreatedBy),
+			Label: text(cmp.Or(names[v.CreatedBy], v.CreatedBy)), Note: v.Note,
+		}
+	}
+	return list, nil
+}
+
+type savePoliciesInput struct {
+	Body struct {
+		Source  string `json:"source" maxLength:"65536" doc:"The policies as YAML."`
+		BasedOn int64  `json:"based_on" minimum:"0" doc:"The version that was edited; 0 when there was none."`
+		Note    string `json:"note,omitempty" maxLength:"500" doc:"Why it is changed."`
+	}
+}
+
+func (a *API) savePolicies(ctx context.Context, c *call, in *savePoliciesInput) (*output[WorkspacePolicies], error) {
+	return a.replacePolicies(ctx, c, "policies.save", in.Body.Source, in.Body.BasedOn, in.Body.Note)
+}
+
+// replacePolicies saves a text, notes that in the audit log, and returns what is in force afterwards.
+func (a *API) replacePolicies(ctx context.Context, c *call, action, source string, basedOn int64, note string) (*output[WorkspacePolicies], error) {
+	if closed := a.policiesClosed(c); closed != "" {
+		return nil, llm.Errorf(llm.Conflict, "%s", closed)
+	}
+	before, err := a.newestPolicies(ctx, c.workspaceID)
+	if err != nil {
+		return nil, err
+	}
+	saved, problems, err := a.Rulebook.Save(ctx, c.workspaceID, source, basedOn, note, cmp.Or(c.actor.AccountID, c.actor.KeyID))
+	if errors.Is(err, rulebook.ErrConflict) {
+		return nil, a.outrun(ctx, c.workspaceID, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(problems) > 0 {
+		return nil, invalidPolicies("source", problems)
+	}
+	if saved.Number != before.Number {
+		if err := a.Notes.Note(ctx, c.actor, action, "policies", notedPolicies(before), notedPolicies(saved)); err != nil {
+			return nil, err
+		}
+	}
+	view, err := a.workspacePolicies(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return &output[WorkspacePolicies]{view}, nil
+}
+
+// outrun tells somebody that another was faster, and how far they are now.
+func (a *API) outrun(ctx context.Context, workspaceID string, cause error) error {
+	newest, err := a.newestPolicies(ctx, workspaceID)
+	if err != nil {
+		return err
+	}
+	e := llm.Errorf(llm.Conflict, "The policies were changed in the meantime: the newest version is %d. Compare it with yours and save again.", newest.Number).
+		With("version", newest.Number)
+	e.Err = cause
+	return e
+}
+
+// notedVersion is a version as the audit log shows it; the text stays in the list of versions.
+type notedVersion struct {
+	Version int64  `json:"version"`
+	Hash    string `json:"hash"`
+	Note    string `json:"note,omitempty"`
+}
+
+func notedPolicies(v rulebook.Version) any {
+	if v.Number == 0 {
+		return nil
+	}
+	return notedVersion{Version: v.Number, Hash: v.Hash, Note: v.Note}
+}

@@ -1,0 +1,377 @@
+package admin
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/policy"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/rulebook"
+)
+
+const (
+	pinned  = "policies:\n  - name: pinned # why not\n    when: request.tokens < 2000\n    pin: gpt\n"
+	closing = "policies:\n  - name: closed\n    deny: \"Not today.\"\n"
+	broken  = "policies:\n  - name: pinned\n    modle: gpt\n"
+)
+
+// body writes a JSON object of names and values.
+func body(pairs ...any) string {
+	m := map[string]any{}
+	for i := 0; i < len(pairs); i += 2 {
+		m[pairs[i].(string)] = pairs[i+1]
+	}
+	text, err := json.Marshal(m)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+// save makes a version and returns what is in force afterwards.
+func (s *site) save(source string, basedOn int64) WorkspacePolicies {
+	s.Helper()
+	var got WorkspacePolicies
+	s.call("PUT", "/policies", body("source", source, "based_on", basedOn, "note", "because"), as("acc_admin")).want(200).into(&got)
+	return got
+}
+
+func TestPoliciesAreShownWithWhatAnEditorNeeds(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.instanceRules("policies:\n  - {name: house, exclude: {tags: [eu]}}\n")
+	var book PolicyBook
+	s.call("GET", "/policies", "", as("acc_viewer")).want(200).into(&book)
+
+	if book.Workspace.Version != 0 || book.Workspace.SavedAt != nil || book.Workspace.Source != "" || len(book.Workspace.Policies) != 0 {
+		t.Errorf("before the first version: %+v", book.Workspace)
+	}
+	if book.Instance.Policies[0].Name != "house" || book.Instance.Version == "" || !strings.Contains(book.Instance.Source, "name: house") {
+		t.Errorf("%+v", book.Instance)
+	}
+	if book.Instance.File == nil || *book.Instance.File != "/etc/fairlead/fairlead.yaml" {
+		t.Errorf("file %v", book.Instance.File)
+	}
+	want := PolicyNames{Models: []string{"gpt", "odd"}, Providers: []string{"acme"}, Targets: []string{"acme/gpt", "acme/odd"}, Tags: []string{"eu"}}
+	if diff := cmp.Diff(want, book.Names); diff != "" {
+		t.Error(diff)
+	}
+	if len(book.Fields) != len(policy.Fields()) || book.Fields[0].Doc == "" {
+		t.Errorf("%d fields", len(book.Fields))
+	}
+}
+
+func TestPoliciesSayWhetherTheyCanBeEdited(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	ask := func(caller with) PolicyBook {
+		t.Helper()
+		var book PolicyBook
+		s.call("GET", "/policies", "", caller).want(200).into(&book)
+		return book
+	}
+	if book := ask(as("acc_admin")); !book.Editable || book.Reason != nil {
+		t.Errorf("an admin: %+v", book.Reason)
+	}
+	if book := ask(as("acc_developer")); book.Editable || !strings.Contains(*book.Reason, "manage_policies") {
+		t.Errorf("a developer: %+v", book)
+	}
+	if book := ask(as(stranger)); book.Instance.File != nil {
+		t.Error("the path of the file is shown to others than the operator")
+	}
+	s.world.closed = "They are kept in policies.yaml."
+	if book := ask(as("acc_admin")); book.Editable || *book.Reason != s.world.closed {
+		t.Errorf("closed: %+v", book)
+	}
+	e := s.call("PUT", "/policies", body("source", pinned, "based_on", 0), as("acc_admin")).refused(http.StatusConflict, "CONFLICT")
+	if e.Error != s.world.closed || len(s.shelf.versions) != 0 {
+		t.Errorf("%s, %d saved", e.Error, len(s.shelf.versions))
+	}
+}
+
+func TestCheckTellsEveryProblemWithItsPlace(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	var got PolicyCheck
+	s.call("POST", "/policies/check", body("source", broken), as("acc_viewer")).want(200).into(&got)
+	want := PolicyCheck{
+		Problems: []PolicyProblem{{
+			Line: 3, Column: 5, Width: 5, Path: "policies[0].modle", Policy: "pinned", Code: string(policy.UnknownField),
+			Message: `unknown field "modle"`, Hint: got.Problems[0].Hint,
+		}},
+		Policies: []policy.Policy{}, Source: broken,
+		Diff: []DiffLine{
+			{Kind: "added", New: new(1), Text: "policies:"}, {Kind: "added", New: new(2), Text: "  - name: pinned"}, {Kind: "added", New: new(3), Text: "    modle: gpt"},
+		},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestCheckTurnsAFormIntoYAML(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	var form, source PolicyCheck
+	s.call("POST", "/policies/check", `{"policies":[{"name":"pinned","when":"request.tokens < 2000","pin":"gpt"}]}`, as("acc_viewer")).want(200).into(&form)
+	s.call("POST", "/policies/check", body("source", pinned), as("acc_viewer")).want(200).into(&source)
+	if !form.OK || form.Hash == "" || form.Hash != source.Hash || form.Source != source.Source {
+		t.Errorf("form: %+v\nsource: %+v", form, source)
+	}
+	var wrong PolicyCheck
+	s.call("POST", "/policies/check", `{"policies":[{"name":"a","pin":"gtp"}]}`, as("acc_viewer")).want(200).into(&wrong)
+	if wrong.OK || wrong.Problems[0].Path != "policies[0].pin" || wrong.Problems[0].Line != 3 {
+		t.Errorf("%+v", wrong)
+	}
+	var none PolicyCheck
+	s.call("POST", "/policies/check", `{"policies":[]}`, as("acc_viewer")).want(200).into(&none)
+	if !none.OK || none.Hash != "" {
+		t.Errorf("%+v", none)
+	}
+	for _, bad := range []string{`{}`, `{"source":"","policies":[]}`} {
+		s.call("POST", "/policies/check", bad, as("acc_viewer")).refused(http.StatusBadRequest, "INVALID_REQUEST")
+	}
+	if len(s.shelf.versions) != 0 || len(s.world.noted) != 0 {
+		t.Error("checking left something behind")
+	}
+}
+
+func TestSavingMakesAVersionInForceAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.later(time.Hour)
+	got := s.save(pinned, 0)
+	want := WorkspacePolicies{
+		PolicyVersion: PolicyVersion{
+			Version: 1, Hash: s.books.Own(home).Version(), SavedAt: new(s.world.now), SavedBy: new("acc_admin"), Label: new("admin@example.com"), Note: "because",
+		},
+		Source: pinned, Policies: []policy.Policy{{Name: "pinned", When: "request.tokens < 2000", Pin: "gpt"}}, Problems: []PolicyProblem{},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if s.books.For(abroad).Len() != 0 {
+		t.Error("it is in force elsewhere")
+	}
+	s.save(pinned, 1) // what is in force already
+	s.save(closing, 1)
+	first := notedVersion{Version: 1, Hash: want.Hash, Note: "because"}
+	second := notedVersion{Version: 2, Hash: s.books.Own(home).Version(), Note: "because"}
+	if diff := cmp.Diff([]note{{"policies.save", "policies", nil, first}, {"policies.save", "policies", first, second}}, s.world.noted); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestBrokenPoliciesAreRefusedWithLineAndColumn(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for _, c := range []struct{ method, path, param, body string }{
+		{"PUT", "/policies", "source", body("source", broken, "based_on", 0)},
+		{"POST", "/policies/dry-run", "source", body("source", broken, "recent", 5)},
+		{"POST", "/backtests", "source", body("source", broken)},
+		{"POST", "/routing/explain", "draft", body("draft", broken, "request", map[string]any{"model": "auto"})},
+	} {
+		e := s.call(c.method, c.path, c.body, as("acc_admin")).refused(http.StatusBadRequest, "INVALID_REQUEST")
+		if len(e.Details.Problems) != 1 || e.Details.Param != c.param {
+			t.Fatalf("%s: %+v", c.path, e)
+		}
+		p := e.Details.Problems[0]
+		want := Problem{
+			In: "body", Param: c.param, Message: `unknown field "modle"`, Line: 3, Column: 5, Width: 5,
+			Path: "policies[0].modle", Hint: p.Hint, Code: string(policy.UnknownField),
+		}
+		if diff := cmp.Diff(want, p); diff != "" {
+			t.Errorf("%s: %s", c.path, diff)
+		}
+	}
+	if len(s.shelf.versions) != 0 || len(s.past.queries) != 0 {
+		t.Error("done all the same")
+	}
+}
+
+func TestSavingOverSomebodyElseIsAConflict(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.save(pinned, 0)
+	s.save(closing, 1)
+	for _, c := range []struct{ method, path, body string }{
+		{"PUT", "/policies", body("source", "policies: []", "based_on", 1)},
+		{"POST", "/policies/rollback", `{"version":1,"based_on":1}`},
+	} {
+		got := s.call(c.method, c.path, c.body, as("acc_admin"))
+		got.refused(http.StatusConflict, "CONFLICT")
+		var e struct {
+			Details struct {
+				Version int64 `json:"version"`
+			} `json:"details"`
+		}
+		got.into(&e)
+		if e.Details.Version != 2 {
+			t.Errorf("%s: %s", c.path, got.Body)
+		}
+	}
+	if n := len(s.shelf.versions[home]); n != 2 {
+		t.Errorf("%d versions", n)
+	}
+}
+
+func TestVersionsCanBeReadComparedAndRestored(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.save(pinned, 0)
+	s.save(pinned+"  - name: closed\n    deny: \"Not today.\"\n", 1)
+
+	var list PolicyVersionList
+	s.call("GET", "/policies/versions", "", as("acc_viewer")).want(200).into(&list)
+	if len(list.Versions) != 2 || list.Versions[0].Version != 2 || *list.Versions[1].Label != "admin@example.com" {
+		t.Errorf("%+v", list)
+	}
+	var one PolicyVersionText
+	s.call("GET", "/policies/versions/1", "", as("acc_viewer")).want(200).into(&one)
+	if one.Source != pinned || one.Policies[0].Pin != "gpt" || len(one.Problems) != 0 {
+		t.Errorf("%+v", one)
+	}
+	var diff PolicyDiff
+	s.call("GET", "/policies/diff?from=1&to=2", "", as("acc_viewer")).want(200).into(&diff)
+	want := []DiffLine{
+		{Kind: "gap"},
+		{Kind: "same", Old: new(2), New: new(2), Text: "  - name: pinned # why not"},
+		{Kind: "same", Old: new(3), New: new(3), Text: "    when: request.tokens < 2000"},
+		{Kind: "same", Old: new(4), New: new(4), Text: "    pin: gpt"},
+		{Kind: "added", New: new(5), Text: "  - name: closed"},
+		{Kind: "added", New: new(6), Text: `    deny: "Not today."`},
+	}
+	if d := cmp.Diff(want, diff.Lines); d != "" || !strings.Contains(diff.Text, "+  - name: closed") {
+		t.Errorf("%s\n%s", d, diff.Text)
+	}
+	var all PolicyDiff
+	s.call("GET", "/policies/diff", "", as("acc_viewer")).want(200).into(&all)
+	if all.From != 0 || all.To != 2 || len(all.Lines) != 6 {
+		t.Errorf("from nothing to the newest: %+v", all)
+	}
+	var back WorkspacePolicies
+	s.call("POST", "/policies/rollback", `{"version":1}`, as("acc_admin")).want(200).into(&back)
+	if back.Version != 3 || back.Source != pinned || back.Note != "back to version 1" {
+		t.Errorf("%+v", back)
+	}
+	if d := cmp.Diff([]string{"policies.save policies", "policies.save policies", "policies.rollback policies"}, actions(t, s)); d != "" {
+		t.Error(d)
+	}
+	for _, path := range []string{"/policies/versions/9", "/policies/diff?from=9", "/policies/diff?to=9"} {
+		s.call("GET", path, "", as("acc_viewer")).refused(http.StatusNotFound, "NOT_FOUND")
+	}
+	s.call("GET", "/policies/versions/2", "", as(stranger)).refused(http.StatusNotFound, "NOT_FOUND")
+	s.call("POST", "/policies/rollback", `{"version":9}`, as("acc_admin")).refused(http.StatusNotFound, "NOT_FOUND")
+}
+
+func TestPoliciesThatNameWhatIsGoneSaySo(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.save(pinned, 0)
+	names := namesOfAcme()
+	names.Models, names.Targets = []string{"odd"}, []string{"acme/odd"}
+	s.books.SetInstance(nil, names)
+
+	var book PolicyBook
+	s.call("GET", "/policies", "", as("acc_viewer")).want(200).into(&book)
+	if len(book.Workspace.Problems) != 1 || book.Workspace.Problems[0].Line != 4 || book.Workspace.Policies[0].Pin != "gpt" {
+		t.Errorf("%+v", book.Workspace)
+	}
+	var one PolicyVersionText
+	s.call("GET", "/policies/versions/1", "", as("acc_viewer")).want(200).into(&one)
+	if len(one.Problems) != 1 || one.Problems[0].Code != string(policy.UnknownName) {
+		t.Errorf("%+v", one.Problems)
+	}
+}
+
+func TestPolicyHitsJoinRollUpsAndPoliciesInForce(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.instanceRules("policies:\n  - {name: house, exclude: {tags: [eu]}}\n")
+	s.save("policies:\n  - {name: quiet, enabled: false, pin: gpt}\n  - {name: pinned, pin: gpt}\n", 0)
+	s.log.groups = map[string][]requestlog.Group{
+		"": {{Figures: requestlog.Figures{Requests: 200}}},
+		"policy": {
+			{Name: "", Figures: requestlog.Figures{Requests: 150}},
+			{Name: "pinned", Figures: requestlog.Figures{Requests: 40, Rejected: 4, Priced: 30, Compared: 20, Cost: 3e9, ComparedCost: 2e9, BaselineCost: 8e9}},
+			{Name: "once", Figures: requestlog.Figures{Requests: 10}},
+		},
+	}
+	var got PolicyTraffic
+	s.call("GET", "/policies/hits?from=now-7d", "", as("acc_viewer")).want(200).into(&got)
+	want := PolicyTraffic{
+		From: noon.AddDate(0, 0, -7), To: noon, Requests: 200,
+		Policies: []PolicyHits{
+			{Name: "house", Source: "instance", Enabled: true, SharePercent: new(0.0)},
+			{Name: "quiet", Source: "workspace", SharePercent: new(0.0)},
+			{
+				Name: "pinned", Source: "workspace", Enabled: true, Requests: 40, SharePercent: new(20.0), Denied: 4, Priced: 30, Compared: 20,
+				Cost: 3e9, BaselineCost: 8e9, Saved: 6e9, SavedPercent: new(75.0),
+			},
+			{Name: "once", Source: "gone", Requests: 10, SharePercent: new(5.0)},
+		},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	for _, q := range s.log.queries {
+		if q.WorkspaceID != home || q.Source != requestlog.SourceKey {
+			t.Errorf("asked %+v", q)
+		}
+	}
+	s.call("GET", "/policies/hits?from=now&to=now-1h", "", as("acc_viewer")).refused(http.StatusBadRequest, "INVALID_REQUEST")
+}
+
+func TestDiffOfLongTextsHasGaps(t *testing.T) {
+	t.Parallel()
+	before := strings.Repeat("x\n", 20)
+	after := "a\n" + before + "@@ -1,1 +1,1 @@\n"
+	kinds := ""
+	for _, line := range diffLines(policy.Diff([]byte(before), []byte(after))) {
+		kinds += line.Kind[:1]
+	}
+	if kinds != "asss"+"gsssa" {
+		t.Error(kinds)
+	}
+}
+
+// FuzzDiffLines looks for texts whose comparison loses a line or numbers it wrongly.
+func FuzzDiffLines(f *testing.F) {
+	f.Add(pinned, closing)
+	f.Add("", "@@ -1,1 +1,1 @@\n")
+	f.Add("a\n\nb", "a\n-\n+\nb\n")
+	f.Fuzz(func(t *testing.T, before, after string) {
+		old, fresh := textLines(before), textLines(after)
+		for _, line := range diffLines(policy.Diff([]byte(before), []byte(after))) {
+			if line.Old != nil && old[*line.Old-1] != line.Text || line.New != nil && fresh[*line.New-1] != line.Text {
+				t.Errorf("%+v is not the line of that number", line)
+			}
+			if (line.Kind == "gap") != (line.Old == nil && line.New == nil) {
+				t.Errorf("%+v", line)
+			}
+		}
+	})
+}
+
+func textLines(text string) []string { return strings.Split(strings.TrimSuffix(text, "\n"), "\n") }
+
+func TestVersionsOfKeysAreNamed(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.shelf.versions[home] = []rulebook.Version{{Number: 1, Source: pinned, CreatedBy: "key_manage", CreatedAt: noon}, {Number: 2, Source: pinned, CreatedBy: "acc_left", CreatedAt: noon}}
+	var list PolicyVersionList
+	s.call("GET", "/policies/versions", "", as("acc_viewer")).want(200).into(&list)
+	if *list.Versions[1].Label != "key_manage" || *list.Versions[0].Label != "acc_left" {
+		t.Errorf("%+v", list)
+	}
+	var saved WorkspacePolicies
+	s.call("PUT", "/policies", body("source", closing, "based_on", 2), key("fl_manage")).want(200).into(&saved)
+	if *saved.SavedBy != "key_manage" {
+		t.Errorf("%+v", saved)
+	}
+}

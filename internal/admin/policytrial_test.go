@@ -1,0 +1,97 @@
+package admin
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/requestlog"
+)
+
+func TestADraftIsTriedBesideWhatIsInForce(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	logged := entry("req_home", home)
+	logged.Requested = "auto"
+	s.log.entries = append(s.log.entries, logged)
+	try := func(source string) PolicyTrial {
+		t.Helper()
+		var got PolicyTrial
+		s.call("POST", "/policies/dry-run", body("source", source, "request", map[string]any{"model": "auto"}, "request_ids", []string{"req_home"}), as("acc_viewer")).
+			want(200).into(&got)
+		return got
+	}
+	same := try("policies: []")
+	if len(same.Trials) != 2 || same.Trials[0].Changed || same.Trials[0].RequestID != nil || *same.Trials[1].RequestID != "req_home" || same.Recent != nil {
+		t.Errorf("%+v", same)
+	}
+	moved := try("policies:\n  - {name: pinned, pin: odd}\n").Trials[0]
+	if !moved.Changed || moved.Live.choice() != "acme/gpt" || moved.Draft.choice() != "acme/odd" || moved.Draft.Decision.Policy != "pinned" {
+		t.Errorf("%+v", moved)
+	}
+	refused := try(closing).Trials[1]
+	if !refused.Changed || refused.Draft.Refusal == nil || refused.Draft.Refusal.Code != "POLICY_REJECTED" || refused.Live.Refusal != nil {
+		t.Errorf("%+v", refused)
+	}
+	if len(s.shelf.versions) != 0 || len(s.world.noted) != 0 {
+		t.Error("a dry run left something behind")
+	}
+}
+
+func TestTheInstancesPoliciesStandBeforeADraft(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.instanceRules("policies:\n  - {name: house, pin: gpt}\n")
+	s.call("POST", "/policies/dry-run", body("source", "policies:\n  - {name: own, prefer: [odd]}\n", "recent", 20), as("acc_viewer")).want(200)
+	names := []string{}
+	for _, p := range s.past.queries[0].Draft.Policies() {
+		names = append(names, p.Name)
+	}
+	if diff := cmp.Diff([]string{"house", "own"}, names); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestADraftIsTriedOnRecentTraffic(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	var got PolicyTrial
+	s.call("POST", "/policies/dry-run", body("source", "", "recent", 200), as("acc_viewer")).want(200).into(&got)
+	if got.Recent == nil || got.Recent.Considered != 7 || len(got.Trials) != 0 {
+		t.Errorf("%+v", got)
+	}
+	q := s.past.queries[0]
+	if diff := cmp.Diff(requestlog.Filter{WorkspaceID: home, From: noon.Add(-trialSpan), To: noon}, q.Filter); diff != "" || q.Limit != 200 {
+		t.Errorf("limit %d, %s", q.Limit, diff)
+	}
+	if q.Draft == nil || q.Draft.Len() != 0 {
+		t.Error("a draft without policies is taken for none")
+	}
+}
+
+func TestDryRunsAreRefusedWithoutARequest(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for body, code := range map[string]string{
+		`{"source":""}`:                                             "INVALID_REQUEST",
+		`{"source":"","recent":201}`:                                "INVALID_REQUEST",
+		`{"source":"","request":{}}`:                                "INVALID_REQUEST",
+		`{"source":"","request_ids":["req_nobody"]}`:                "NOT_FOUND",
+		`{"source":"","request":{"model":"a"},"key_id":"key_else"}`: "NOT_FOUND",
+	} {
+		got := s.call("POST", "/policies/dry-run", body, as("acc_viewer"))
+		if got.fault().Code != code {
+			t.Errorf("%s: %s", body, got.Body)
+		}
+	}
+}
+
+func TestExplainTriesADraft(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	var got Explanation
+	s.call("POST", "/routing/explain", body("draft", closing, "request", map[string]any{"model": "auto"}), as("acc_viewer")).want(200).into(&got)
+	if got.Refusal == nil || got.Refusal.Origin != "policy" {
+		t.Errorf("%+v", got)
+	}
+}

@@ -1,0 +1,176 @@
+package admin
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"fairlead/internal/feedback"
+	"fairlead/internal/llm"
+	"fairlead/internal/policy"
+	"fairlead/internal/replay"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/rulebook"
+)
+
+// namesOfAcme are what policies can name here.
+func namesOfAcme() policy.World {
+	return policy.World{
+		Models: []string{"odd", "gpt"}, Providers: []string{"acme"}, Targets: []string{"acme/odd", "acme/gpt"}, Tags: []string{"eu"},
+	}
+}
+
+// instanceRules puts policies of the instance in force.
+func (s *site) instanceRules(source string) {
+	s.Helper()
+	set, problems := policy.Parse("instance", []byte(source), namesOfAcme())
+	if len(problems) > 0 {
+		s.Fatal(problems)
+	}
+	s.books.SetInstance(set, namesOfAcme())
+}
+
+// policyShelf keeps versions of policies in memory.
+type policyShelf struct {
+	mu       sync.Mutex
+	revision int64
+	versions map[string][]rulebook.Version // oldest first
+}
+
+func (s *policyShelf) Revisions(context.Context) (map[string]int64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return map[string]int64{rulebook.Topic: s.revision}, nil
+}
+
+func (s *policyShelf) ChangedPolicies(_ context.Context, _ int64, visit func(string, rulebook.Version) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for workspaceID, versions := range s.versions {
+		if err := visit(workspaceID, versions[len(versions)-1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *policyShelf) AddPolicies(_ context.Context, workspaceID string, basedOn int64, draft rulebook.Version) (rulebook.Version, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if basedOn != int64(len(s.versions[workspaceID])) {
+		return rulebook.Version{}, rulebook.ErrConflict
+	}
+	s.revision++
+	draft.Number = basedOn + 1
+	s.versions[workspaceID] = append(s.versions[workspaceID], draft)
+	return draft, nil
+}
+
+func (s *policyShelf) PolicyVersions(_ context.Context, workspaceID string) ([]rulebook.Version, error) {
+	list := slices.Clone(s.versions[workspaceID])
+	slices.Reverse(list)
+	for i := range list {
+		list[i].Source = ""
+	}
+	return list, nil
+}
+
+func (s *policyShelf) PolicyVersion(_ context.Context, workspaceID string, number int64) (rulebook.Version, error) {
+	versions := s.versions[workspaceID]
+	if number == 0 {
+		number = int64(len(versions))
+	}
+	if number < 1 || number > int64(len(versions)) {
+		return rulebook.Version{}, rulebook.ErrNotFound
+	}
+	return versions[number-1], nil
+}
+
+// replayer answers as it is told to.
+type replayer struct {
+	mu       sync.Mutex
+	queries  []BacktestQuery
+	hold     chan struct{} // a backtest waits until it is closed; nil for not at all
+	tells    []replay.Progress
+	fails    error
+	report   *replay.Report
+	verified replay.Verification
+}
+
+func (r *replayer) Backtest(ctx context.Context, q BacktestQuery, told func(replay.Progress)) (*replay.Report, error) {
+	r.mu.Lock()
+	r.queries = append(r.queries, q)
+	r.mu.Unlock()
+	for _, p := range r.tells {
+		told(p)
+	}
+	report := r.report
+	if report == nil {
+		report = &replay.Report{Considered: 7, Logged: replay.Comparison{ByCost: []replay.Change{{RequestID: "req_1", Time: noon}}}}
+	}
+	if r.hold != nil {
+		select {
+		case <-r.hold:
+		case <-ctx.Done():
+			return report, ctx.Err()
+		}
+	}
+	return report, r.fails
+}
+
+func (r *replayer) Verify(context.Context, *requestlog.Entry) (replay.Verification, error) {
+	return r.verified, r.fails
+}
+
+// ratings keeps what was said about requests in memory.
+type ratings struct {
+	log     *entryLog
+	given   []feedback.Rating
+	summary feedback.Summary
+	resets  []string
+}
+
+func (r *ratings) Rate(ctx context.Context, given feedback.Rating) (feedback.Rating, error) {
+	e, err := r.log.Entry(ctx, given.WorkspaceID, given.RequestID)
+	if err != nil {
+		return given, llm.Errorf(llm.NotFound, "There is no such request.")
+	}
+	given.ID, given.Time, given.Model, given.Task = "rat_1", noon, e.Model, "code"
+	r.given = slices.DeleteFunc(r.given, func(old feedback.Rating) bool {
+		return old.RequestID == given.RequestID && old.Rater() == given.Rater()
+	})
+	r.given = append(r.given, given)
+	return given, nil
+}
+
+func (r *ratings) Of(_ context.Context, workspaceID, requestID string) ([]feedback.Rating, error) {
+	list := []feedback.Rating{}
+	for _, one := range r.given {
+		if one.WorkspaceID == workspaceID && one.RequestID == requestID {
+			list = append(list, one)
+		}
+	}
+	return list, nil
+}
+
+func (r *ratings) Summary(context.Context, string) (feedback.Summary, error) { return r.summary, nil }
+
+func (r *ratings) Reset(_ context.Context, workspaceID, model string) error {
+	r.resets = append(r.resets, workspaceID+" "+model)
+	r.summary = feedback.Summary{}
+	return nil
+}
+
+func actions(t *testing.T, s *site) []string {
+	t.Helper()
+	list := []string{}
+	for _, n := range s.world.noted {
+		list = append(list, n.Action+" "+n.Object)
+	}
+	return list
+}
+
+// later moves the clock of the site.
+func (s *site) later(d time.Duration) { s.world.now = s.world.now.Add(d) }

@@ -1,0 +1,208 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"fairlead/internal/account"
+	"fairlead/internal/admin"
+	"fairlead/internal/feedback"
+	"fairlead/internal/gateway"
+	"fairlead/internal/health"
+	"fairlead/internal/llm"
+	"fairlead/internal/mockprovider"
+	"fairlead/internal/policy"
+	"fairlead/internal/predict"
+	"fairlead/internal/prefix"
+	"fairlead/internal/replay"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
+	"fairlead/internal/rulebook"
+)
+
+// Routing is what a server with this configuration, environment and store would decide by. What a running one has seen of
+// its providers, it does not know: to it every circuit is closed, and no prompt is warm.
+type Routing struct {
+	Rules *rulebook.Book
+
+	app *App
+}
+
+// Routing puts together what decisions depend on. Credentials that cannot be opened are reported to log and left out.
+func (i *Instance) Routing(ctx context.Context, env func(string) string, version string, log *slog.Logger) (*Routing, error) {
+	a := &App{
+		options: Options{Env: env}, version: version, log: log, db: i.Store, vault: i.vault, accounts: i.Accounts,
+		simulator: mockprovider.NewSimulator(mockprovider.Options{}),
+	}
+	a.config.Store(i.loaded)
+	if i.Config.Detect {
+		a.local = findLocal(ctx)
+	}
+	var err error
+	if a.predictor, err = predict.Embedded(); err != nil {
+		return nil, fmt.Errorf("read the predictor: %w", err)
+	}
+	f, err := a.build(ctx, i.loaded)
+	if err != nil {
+		return nil, err
+	}
+	if f.policies, err = readPolicies(i.loaded, f.world()); err != nil {
+		return nil, err
+	}
+	if err := a.openRules(ctx, f); err != nil {
+		return nil, err
+	}
+	c := i.Config
+	a.gateway = gateway.New(gateway.Parts{
+		Health: health.New(health.Options{Failures: c.Breaker.Failures, ProbeAfter: c.Breaker.ProbeAfter}), Logger: log,
+		Settings: gatewaySettings(c), Snapshot: f.snapshot(), Draw: func() float64 { return 1 }, // nothing is explored
+		Predictor: a.predictor, Policies: a.rules, Feedback: ratings{a}, Prefixes: prefix.NewMemory(1),
+	})
+	return &Routing{Rules: a.rules, app: a}, nil
+}
+
+// openRules reads policies and ratings once.
+func (a *App) openRules(ctx context.Context, f *fleet) error {
+	a.fleet.Store(f)
+	a.rules = rulebook.New(a.db, f.policies, f.world(), nil)
+	if err := a.rules.Reload(ctx); err != nil {
+		return fmt.Errorf("read policies: %w", err)
+	}
+	a.feedback = feedback.NewBook(a.db, feedback.Options{
+		Base: f.snapshot().Ability, Predictor: a.predictor.Version(), HalfLife: a.loaded().Config.Routing.HalfLife,
+	})
+	if err := a.feedback.Refresh(ctx); err != nil {
+		return fmt.Errorf("read ratings: %w", err)
+	}
+	return nil
+}
+
+// draftSet is what policies that are tried are called in decisions.
+const draftSet = "draft"
+
+// Draft reads policies that might become a workspace's. Those of the instance come before them, as they always do.
+func (r *Routing) Draft(source []byte) (*policy.Set, []policy.Problem) {
+	set, problems := policy.Parse(draftSet, source, r.Rules.World())
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	joined := policy.Join(r.Rules.Instance(), set)
+	if joined == nil {
+		joined = set // a draft without policies is one all the same
+	}
+	return joined, nil
+}
+
+// Explain decides on a request, and calls nobody. Where there is no target it returns the decision with an *llm.Error.
+func (r *Routing) Explain(ctx context.Context, q admin.ExplainQuery) (*route.Decision, error) {
+	return bridge{r.app}.Explain(ctx, q)
+}
+
+// Backtest is how stored traffic of a workspace is decided anew: by a draft of policies, or with an objective in place of
+// the requests' own, or by what is in force when both are nil. The caller says which requests.
+func (r *Routing) Backtest(workspaceID string, draft *policy.Set, objective *route.Objective) replay.Options {
+	o := replay.Options{Live: r.app.inForce(workspaceID, nil), Predictor: r.app.predictor.Version()}
+	if draft != nil || objective != nil {
+		tried := r.app.inForce(workspaceID, draft)
+		tried.Objective = objective
+		o.Draft = &tried
+	}
+	return o
+}
+
+// Verify computes a logged decision again in the world it was made in. Where the text is stored as it came, it sees again
+// what the prompt asks for.
+func (r *Routing) Verify(ctx context.Context, e *requestlog.Entry, body requestlog.Body) replay.Verification {
+	var versions route.Versions
+	if e.Decision != nil {
+		versions = e.Decision.Versions
+	}
+	library := replay.NewLibrary(r.app.db, r.app.fleet.Load().catalog, time.LoadLocation)
+	return replay.Verify(e, library.World(ctx, versions), r.sketch(ctx, e, body.Request))
+}
+
+// redacted is how a place begins where something was taken out of a stored text.
+const redacted = "[redacted: "
+
+// sketch is what the predictor sees in a stored request; nil when it is not the one that saw it, or the text not the same.
+func (r *Routing) sketch(ctx context.Context, e *requestlog.Entry, text []byte) *predict.Sketch {
+	if e.Decision == nil || len(text) == 0 || bytes.Contains(text, []byte(redacted)) {
+		return nil
+	}
+	in := &e.Decision.Input
+	if in.Predictor == "" || in.Predictor != r.app.predictor.Version() {
+		return nil
+	}
+	for _, one := range routes() {
+		if one.Op != in.Op || one.Format.Name() != in.Format {
+			continue
+		}
+		req, err := one.Format.DecodeRequest(in.Op, text)
+		if err != nil {
+			return nil
+		}
+		return r.seen(ctx, req)
+	}
+	return nil
+}
+
+// seen is what the gateway sees in a request for auto.
+func (r *Routing) seen(ctx context.Context, req *llm.Request) *predict.Sketch {
+	req.Model = "auto"
+	d, _ := r.app.gateway.Explain(ctx, &account.Grant{Key: &account.Key{}, Workspace: &account.Workspace{}}, req, "", nil) // a refusal has its input too
+	if d == nil {
+		return nil
+	}
+	return &d.Input.Sketch
+}
+
+// commandLine is who changed policies on the machine itself.
+const commandLine = "command line"
+
+// Apply saves a text as the newest version of a workspace's policies, and notes that in the audit log. It returns problems
+// instead when the text has any, and rulebook.ErrConflict when basedOn is not the newest version.
+func (r *Routing) Apply(ctx context.Context, workspaceID, source string, basedOn int64, note string) (rulebook.Version, []policy.Problem, error) {
+	return r.change(ctx, workspaceID, "policies.save", func() (rulebook.Version, []policy.Problem, error) {
+		return r.Rules.Save(ctx, workspaceID, source, basedOn, note, commandLine)
+	})
+}
+
+// RollBack saves an earlier version of a workspace's policies as a new one, and notes that in the audit log.
+func (r *Routing) RollBack(ctx context.Context, workspaceID string, number int64) (rulebook.Version, []policy.Problem, error) {
+	return r.change(ctx, workspaceID, "policies.rollback", func() (rulebook.Version, []policy.Problem, error) {
+		return r.Rules.Rollback(ctx, workspaceID, number, commandLine)
+	})
+}
+
+func (r *Routing) change(ctx context.Context, workspaceID, action string, save func() (rulebook.Version, []policy.Problem, error)) (rulebook.Version, []policy.Problem, error) {
+	before, err := r.Newest(ctx, workspaceID)
+	if err != nil {
+		return rulebook.Version{}, nil, err
+	}
+	saved, problems, err := save()
+	if err != nil || len(problems) > 0 || saved.Number == before.Number {
+		return saved, problems, err
+	}
+	return saved, nil, r.app.accounts.Note(ctx, account.CommandLine(workspaceID), action, "policies", noted(before), noted(saved))
+}
+
+// Newest returns the version in force, or one with the number 0 while there is none.
+func (r *Routing) Newest(ctx context.Context, workspaceID string) (rulebook.Version, error) {
+	v, err := r.Rules.Version(ctx, workspaceID, 0)
+	if errors.Is(err, rulebook.ErrNotFound) {
+		return rulebook.Version{}, nil
+	}
+	return v, err
+}
+
+// noted is a version as the audit log shows it; nil for none.
+func noted(v rulebook.Version) any {
+	if v.Number == 0 {
+		return nil
+	}
+	return map[string]any{"version": v.Number, "hash": v.Hash, "note": v.Note}
+}

@@ -1,0 +1,142 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	_ "time/tzdata" // policies name time zones, and containers often know none
+
+	"fairlead/internal/config"
+	"fairlead/internal/mockprovider"
+	"fairlead/internal/policy"
+)
+
+// instanceSet is what the policies of the configuration are called in decisions.
+const instanceSet = "instance"
+
+// world says what policies may name: every model, vendor and offer that the catalog knows, whether its provider is set up
+// or not, and what this instance has besides. A rule against a provider stays right while the provider has no credential.
+func (f *fleet) world() policy.World {
+	w := policy.World{Canonical: f.canonical, Tags: slices.Clone(derivedTags), Zone: time.LoadLocation}
+	for _, m := range f.catalog.Models() {
+		w.Models = append(w.Models, m.Name)
+	}
+	for _, v := range vendors() {
+		w.Providers = append(w.Providers, v.Name)
+		for _, o := range f.catalog.Offers(v.Name) {
+			w.Targets = append(w.Targets, v.Name+"/"+o.Model)
+		}
+	}
+	for _, p := range slices.Concat(f.providers, f.off) {
+		w.Providers = append(w.Providers, p.Name)
+		for _, t := range p.Targets {
+			w.Models, w.Targets, w.Tags = append(w.Models, t.Model.Name), append(w.Targets, t.ID()), append(w.Tags, t.Tags...)
+		}
+	}
+	for _, list := range []*[]string{&w.Models, &w.Providers, &w.Targets, &w.Tags} {
+		slices.Sort(*list)
+		*list = slices.Compact(*list)
+	}
+	return w
+}
+
+// canonical finds a model by any of its names.
+func (f *fleet) canonical(name string) (string, bool) {
+	m, ok := f.catalog.Model(name)
+	if !ok {
+		return "", false
+	}
+	return m.Name, true
+}
+
+// World says what policies may name.
+func (f *Fleet) World() policy.World { return f.fleet.world() }
+
+// instancePolicies reads the policies of a configuration. Those of the configuration in force were checked when it came
+// into force: what they name may be gone since, switched off or without a credential, and is no reason to refuse a fleet.
+func (a *App) instancePolicies(loaded *config.Loaded, f *fleet) (*policy.Set, error) {
+	w := f.world()
+	w.Open = a.fleet.Load() != nil && loaded == a.loaded()
+	return readPolicies(loaded, w)
+}
+
+// readPolicies reads the policies of a configuration; nil when there are none. The error is a *config.Problems.
+func readPolicies(loaded *config.Loaded, w policy.World) (*policy.Set, error) {
+	text := string(loaded.Config.Policies)
+	if text == "" {
+		return nil, nil //nolint:nilnil // the nil Set has no policies
+	}
+	if _, problems := policy.Parse(instanceSet, []byte(text), w); len(problems) > 0 {
+		return nil, refusal(loaded, problems)
+	}
+	// Once it is right, nobody needs the lines of the file: the text is kept and shown as a document of its own.
+	set, problems := policy.Parse(instanceSet, []byte(strings.TrimLeft(text, "\n")), w)
+	if len(problems) > 0 {
+		return nil, refusal(loaded, problems)
+	}
+	return set, nil
+}
+
+// refusal is what is wrong with policies, as problems of the configuration that holds them.
+func refusal(loaded *config.Loaded, problems []policy.Problem) error {
+	list := make([]config.Problem, len(problems))
+	for i, p := range problems {
+		message := p.Message
+		if p.Policy != "" {
+			message = fmt.Sprintf("policy %q: %s", p.Policy, p.Message)
+		}
+		suggestion, fix := advice(p)
+		list[i] = config.Problem{
+			Path: p.Path, Line: p.Line, Column: p.Column, Width: p.Width,
+			Message: message, Suggestion: suggestion, Fix: fix, Code: config.Code(p.Code),
+		}
+	}
+	return loaded.Refuse(list)
+}
+
+// advice takes the word that was probably meant out of a hint; any other hint says how to mend it.
+func advice(p policy.Problem) (suggestion, fix string) {
+	what := map[policy.Code]string{
+		policy.UnknownField: "correct the field", policy.UnknownName: "correct the name", policy.NoEffect: "give the policy an effect",
+		policy.BadSyntax: "correct the condition", policy.UnknownVariable: "correct the condition",
+		policy.WrongCondition: "correct the condition", policy.TooCostly: "correct the condition",
+	}
+	fix = cmp.Or(what[p.Code], "correct it")
+	if word, ok := strings.CutPrefix(p.Hint, `did you mean "`); ok && strings.HasSuffix(word, `"?`) {
+		return strings.TrimSuffix(word, `"?`), fix
+	}
+	if p.Hint != "" {
+		fix += ": " + p.Hint
+	}
+	return "", fix
+}
+
+// CheckPolicies says what is wrong with the policies of a configuration, without a store: the error is a *config.Problems
+// then.
+func CheckPolicies(ctx context.Context, loaded *config.Loaded, env func(string) string) error {
+	if loaded.Config.Policies == "" {
+		return nil
+	}
+	f, err := preview(ctx, loaded.Config, env)
+	if err != nil {
+		return err
+	}
+	_, err = readPolicies(loaded, f.world())
+	return err
+}
+
+// preview is the fleet that a server with this configuration would have, as far as that is known without its store.
+func preview(ctx context.Context, c config.Config, env func(string) string) (*fleet, error) {
+	book, err := bookOf(c).read()
+	if err != nil {
+		return nil, err
+	}
+	b := builder{config: c, env: env, simulator: mockprovider.NewSimulator(mockprovider.Options{}), book: book}
+	if c.Detect {
+		b.local = findLocal(ctx)
+	}
+	return b.assemble()
+}

@@ -1,0 +1,123 @@
+package app
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/feedback"
+	"fairlead/internal/id"
+	"fairlead/internal/llm"
+	"fairlead/internal/predict"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
+	"fairlead/internal/spool"
+)
+
+// ratedApp has what rating needs: a log, a spool before it, and a book of ratings.
+func ratedApp(t *testing.T) (*App, string) {
+	t.Helper()
+	i := openInstance(t, instanceConfig(t))
+	w, err := i.Workspace(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &App{db: i.Store}
+	if a.spool, err = spool.Open(filepath.Join(t.TempDir(), "spool"), spool.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	a.feedback = feedback.NewBook(a.db, feedback.Options{
+		Base:      func(string) (predict.Ability, bool) { return predict.Ability{Vector: []float64{0, 1}, Spread: 1}, true },
+		Predictor: "p-1",
+	})
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- a.spool.Run(ctx, a.db, spool.RunOptions{}) }()
+	t.Cleanup(func() {
+		cancel()
+		<-ended
+		if err := a.spool.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return a, w.ID
+}
+
+func servedEntry(workspaceID string, at time.Time) requestlog.Entry {
+	return requestlog.Entry{
+		ID: id.New("req", at), WorkspaceID: workspaceID, KeyID: "key_1", Time: at, Endpoint: "chat/completions", Requested: "auto",
+		Model: "gpt", Provider: "acme", Outcome: requestlog.OK, Status: 200, DecisionKind: route.Expected,
+		Decision: &route.Decision{Kind: route.Expected, Input: route.Input{
+			Op: llm.Chat, Model: "auto", Predictor: "p-1", Sketch: predict.Sketch{Task: predict.Code, Skills: []float64{0.5}},
+		}},
+	}
+}
+
+func TestARatingKnowsWhatWasAsked(t *testing.T) {
+	t.Parallel()
+	a, workspaceID := ratedApp(t)
+	old, fresh := servedEntry(workspaceID, time.Now().Add(-time.Hour)), servedEntry(workspaceID, time.Now())
+	if err := a.db.WriteEntries(t.Context(), []requestlog.Entry{old}); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.spool.End(&fresh); err != nil { // answered a moment ago, and on its way to the log
+		t.Fatal(err)
+	}
+	for _, e := range []requestlog.Entry{old, fresh} {
+		given := feedback.Rating{RequestID: e.ID, WorkspaceID: workspaceID, KeyID: "key_1", Score: 1, Label: "good", Source: feedback.FromAPI}
+		got, err := ratings{a}.Rate(t.Context(), given)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := given
+		want.ID, want.Time, want.Model, want.Task, want.Skills, want.Predictor = got.ID, got.Time, "gpt", predict.Code, []float64{0.5}, "p-1"
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+		said, err := ratings{a}.Of(t.Context(), workspaceID, e.ID)
+		if err != nil || len(said) != 1 || said[0].Score != 1 {
+			t.Errorf("%+v, %v", said, err)
+		}
+	}
+	if err := a.feedback.Recompute(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	sum, err := ratings{a}.Summary(t.Context(), workspaceID)
+	if err != nil || len(sum.Models) != 1 || sum.Models[0].Total.Ratings != 2 || a.feedback.For(workspaceID) == nil {
+		t.Errorf("%+v, %v", sum, err)
+	}
+	if err := (ratings{a}).Reset(t.Context(), workspaceID, ""); err != nil {
+		t.Fatal(err)
+	}
+	if c := (ratings{a}).For(workspaceID); c != nil && c.Version != "" {
+		t.Errorf("%+v is left after a reset", c)
+	}
+}
+
+func TestRatingsOfUnknownRequestsAreRefused(t *testing.T) {
+	t.Parallel()
+	a, workspaceID := ratedApp(t)
+	known := servedEntry(workspaceID, time.Now().Add(-time.Hour))
+	if err := a.db.WriteEntries(t.Context(), []requestlog.Entry{known}); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		workspaceID, requestID string
+		kind                   llm.Kind
+	}{
+		"unknown":           {workspaceID, id.New("req", time.Now().Add(-time.Hour)), llm.NotFound},
+		"of another":        {"ws_other", known.ID, llm.NotFound},
+		"no id at all":      {workspaceID, "nonsense", llm.InvalidRequest},
+		"of something else": {workspaceID, id.New("key", time.Now().Add(-time.Hour)), llm.NotFound},
+	} {
+		_, err := a.Rate(t.Context(), feedback.Rating{
+			RequestID: c.requestID, WorkspaceID: c.workspaceID, KeyID: "key_1", Score: 1, Source: feedback.FromAPI,
+		})
+		if e := llm.AsError(err); e.Kind != c.kind || e.Param != "request_id" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,118 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/tidwall/gjson"
+
+	"fairlead/internal/feedback"
+	"fairlead/internal/llm"
+	"fairlead/internal/requestlog"
+)
+
+// signalPause is how long signals are gathered before they are written together.
+const signalPause = time.Second
+
+// signals gathers what answers show by themselves.
+type signals struct {
+	waiting chan feedback.Rating
+	write   func(context.Context, []feedback.Rating) error
+	report  func(error)
+}
+
+func newSignals(write func(context.Context, []feedback.Rating) error, report func(error)) *signals {
+	return &signals{waiting: make(chan feedback.Rating, 1024), write: write, report: report}
+}
+
+// note takes the signals of an entry. They are hints: when more come than can be written, the rest is let go.
+func (s *signals) note(e *requestlog.Entry) {
+	if e.Decision == nil || e.KeyID == requestlog.SampleKey {
+		return
+	}
+	found := e.Signals
+	if violates(e) {
+		found = append(found[:len(found):len(found)], string(feedback.SchemaViolation))
+	}
+	for _, name := range found {
+		r := feedback.Rating{
+			RequestID: e.ID, WorkspaceID: e.WorkspaceID, Source: feedback.FromSignal, Signal: feedback.Signal(name), Model: e.Model,
+			Task: e.Decision.Input.Sketch.Task, Skills: e.Decision.Input.Sketch.Skills, Predictor: e.Decision.Input.Predictor,
+		}
+		select {
+		case s.waiting <- r:
+		default:
+		}
+	}
+}
+
+// run writes what was gathered until ctx ends.
+func (s *signals) run(ctx context.Context) {
+	tick := time.NewTicker(signalPause)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if batch := s.gathered(); len(batch) > 0 {
+			s.report(s.write(ctx, batch))
+		}
+	}
+}
+
+func (s *signals) gathered() []feedback.Rating {
+	var batch []feedback.Rating
+	for {
+		select {
+		case r := <-s.waiting:
+			batch = append(batch, r)
+		default:
+			return batch
+		}
+	}
+}
+
+// violates reports whether an answer that should be JSON is none, or is not of the schema that was asked for. Only stored
+// answers that came to their proper end are looked at.
+func violates(e *requestlog.Entry) bool {
+	if e.Outcome != requestlog.OK || e.Finish != "stop" || e.Decision.Input.Needs&(llm.JSONMode|llm.JSONSchema) == 0 || e.Body.Streamed {
+		return false
+	}
+	request, response := e.Body.Request, e.Body.Response
+	if e.Format != "chat" {
+		request, response = transcript(e.Format, e.Body)
+	}
+	content := gjson.GetBytes(response, "choices.0.message.content")
+	if len(request) == 0 || content.Type != gjson.String {
+		return false
+	}
+	var value any
+	if json.Unmarshal([]byte(content.String()), &value) != nil {
+		return true
+	}
+	schema := gjson.GetBytes(request, "response_format.json_schema.schema")
+	if !schema.IsObject() {
+		return false
+	}
+	return !conforms(value, schema.Raw)
+}
+
+// conforms reports whether a value is of a schema. A schema that cannot be read is the caller's matter.
+func conforms(value any, schema string) bool {
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader([]byte(schema)))
+	if err != nil {
+		return true
+	}
+	compiler := jsonschema.NewCompiler()
+	compiler.UseLoader(jsonschema.SchemeURLLoader{}) // nothing is fetched
+	if compiler.AddResource("schema.json", document) != nil {
+		return true
+	}
+	compiled, err := compiler.Compile("schema.json")
+	return err != nil || compiled.Validate(value) == nil
+}

@@ -1,0 +1,60 @@
+package app
+
+import (
+	"context"
+	"testing"
+
+	"fairlead/internal/feedback"
+	"fairlead/internal/llm"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
+)
+
+func TestAnswersThatBreakTheirSchemaAreNoticed(t *testing.T) {
+	t.Parallel()
+	const schema = `{"response_format":{"type":"json_schema","json_schema":{"name":"x","schema":{"type":"object","properties":{"age":{"type":"integer"}},"required":["age"]}}}}`
+	for name, tc := range map[string]struct {
+		request, content string
+		needs            llm.Abilities
+		finish           string
+		want             bool
+	}{
+		"as asked":                {schema, `{\"age\":3}`, llm.JSONSchema, "stop", false},
+		"a member is missing":     {schema, `{}`, llm.JSONSchema, "stop", true},
+		"a member of other type":  {schema, `{\"age\":\"three\"}`, llm.JSONSchema, "stop", true},
+		"no JSON":                 {schema, `Sure! Here it is`, llm.JSONSchema, "stop", true},
+		"cut off":                 {schema, `{\"age\":`, llm.JSONSchema, "length", false},
+		"JSON of no schema":       {`{"response_format":{"type":"json_object"}}`, `[1]`, llm.JSONMode, "stop", false},
+		"nothing was asked":       {`{}`, `Hello`, 0, "stop", false},
+		"a schema that is broken": {`{"response_format":{"json_schema":{"schema":{"type":7}}}}`, `{}`, llm.JSONSchema, "stop", false},
+		"a schema from elsewhere": {`{"response_format":{"json_schema":{"schema":{"$ref":"http://127.0.0.1/x"}}}}`, `{}`, llm.JSONSchema, "stop", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := &requestlog.Entry{
+				Format: "chat", Outcome: requestlog.OK, Finish: tc.finish,
+				Decision: &route.Decision{Input: route.Input{Needs: tc.needs}},
+				Body:     requestlog.Body{Request: []byte(tc.request), Response: []byte(`{"choices":[{"message":{"content":"` + tc.content + `"}}]}`)},
+			}
+			if got := violates(e); got != tc.want {
+				t.Errorf("violates: %v, want %v", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestSignalsAreGatheredAndBounded(t *testing.T) {
+	t.Parallel()
+	s := newSignals(func(context.Context, []feedback.Rating) error { return nil }, func(error) {})
+	e := &requestlog.Entry{ID: "req_1", WorkspaceID: "ws_1", Model: "m", Signals: []string{"truncation"}, Decision: &route.Decision{}}
+	for range 5000 {
+		s.note(e)
+	}
+	got := s.gathered()
+	if len(got) != cap(s.waiting) || got[0].Signal != feedback.Truncation || got[0].Model != "m" || got[0].Source != feedback.FromSignal {
+		t.Errorf("%d signals, the first %+v", len(got), got[0])
+	}
+	if rest := s.gathered(); len(rest) != 0 {
+		t.Errorf("%d are left", len(rest))
+	}
+}
