@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"gopkg.in/yaml.v3"
 
+	"fairlead/internal/app"
 	"fairlead/internal/config"
 )
 
@@ -24,11 +25,14 @@ func newConfigCheck(c *console, o *options) *cobra.Command {
 		Use: "check [FILE]", Short: "Look for problems in the configuration; exit code 3 when there are any", Args: maybeArg("the path of a file"),
 		Example: `  fairlead config check
   fairlead config check /etc/fairlead/fairlead.yaml`,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				o.config = args[0]
 			}
 			loaded, err := o.load(c, o.flags())
+			if err == nil {
+				err = app.CheckPolicies(cmd.Context(), loaded, c.getenv)
+			}
 			if problems, ok := errors.AsType[*config.Problems](err); ok {
 				return showProblems(c, o, problems)
 			}

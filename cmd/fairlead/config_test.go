@@ -43,6 +43,37 @@ func TestCheckConfiguration(t *testing.T) {
 	}
 }
 
+func TestCheckPoliciesOfTheConfiguration(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	path := filepath.Join(t.TempDir(), "fairlead.yaml")
+	write := func(text string) {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("providers:\n  - {name: openai, api_keys: [sk-0123456789abcdef], tags: [eu]}\npolicies:\n  - {name: in-europe, allow: {tags: [eu, local]}}\n")
+	out, _ := l.run(exitDone, "config", "check", path)
+	mustContain(t, out, path+": fine")
+
+	write("master_key: short # 0123456789\npolicies:\n  - {name: cheap, pin: gtp-4.1}\n")
+	out, _ = l.run(exitProblems, "config", "check", path)
+	mustContain(t, out, "master_key has 5 characters")
+
+	write("listen: 127.0.0.1:1\npolicies:\n  - name: cheap\n    when: request.tsk == \"code\"\n    allow: {tags: [eu]}\n")
+	out, _ = l.run(exitProblems, "config", "check", path)
+	mustContain(t, out, path+` line 4: policy "cheap": request has no field "tsk"`, "   4 |     when: request.tsk == \"code\"\n     |                   ^^^ did you mean \"task\"?\n",
+		path+` line 5: policy "cheap": `, "2 problems: correct them, then run  fairlead config check --config "+path)
+	out, _ = l.run(exitProblems, "config", "check", path, "--json")
+	rows := lines(t, out)
+	if len(rows) != 2 || rows[0]["line"] != 4.0 || rows[0]["column"] != 19.0 || rows[0]["path"] != "policies[0].when" || rows[0]["suggestion"] != "task" {
+		t.Errorf("JSON: %s", out)
+	}
+	if _, errStat := os.Stat(l.dir); errStat == nil {
+		t.Error("checking made a data directory")
+	}
+}
+
 func TestPrintConfiguration(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)

@@ -41,12 +41,12 @@ func served0() requestlog.Entry {
 			Candidates: []route.Candidate{
 				{Target: "provider-x/small-b", Provider: "provider-x", Model: "small-b", Rank: 1, Score: 0.8123, Quality: 0.7, Cost: 0.95, Speed: 0.61, Price: nano(360_000), Latency: 900},
 				{Target: "provider-y/large-a", Provider: "provider-y", Model: "large-a", Rank: 2, Score: 0.7811, Quality: 0.92, Cost: 0.62, Speed: 0.4, Price: nano(7_200_000), Latency: 2400},
-				{Target: "local/tiny", Provider: "local", Model: "tiny", Excluded: &route.Exclusion{Code: route.LacksAbility, Reason: "it cannot do tools"}},
-				{Target: "provider-z/small-b", Provider: "provider-z", Model: "small-b", Excluded: &route.Exclusion{Code: route.CircuitOpen, Reason: "its circuit is open after repeated failures"}},
+				{Target: "local/tiny", Provider: "local", Model: "tiny", Excluded: new(route.NewExclusion(route.LacksAbility, "it cannot do tools"))},
+				{Target: "provider-z/small-b", Provider: "provider-z", Model: "small-b", Excluded: new(route.NewExclusion(route.CircuitOpen, "its circuit is open after repeated failures"))},
 			},
 			Baseline: &route.Baseline{Model: "large-a", Source: "default"},
 			RunnerUp: "provider-y/large-a", Margin: 0.0312,
-			Policies: []route.PolicyHit{{Name: "night", Reason: "time.hour < 6"}},
+			Policies: []route.PolicyHit{route.NewPolicyHit("night", "", false, "", "time.hour < 6")},
 			Versions: route.Versions{Router: "prior-1", Catalog: "c91d73960d7b"}, Micros: 27,
 		},
 		Attempts: []requestlog.Attempt{{

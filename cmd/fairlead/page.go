@@ -94,9 +94,9 @@ func features(in *route.Input) string {
 
 func policyText(hit route.PolicyHit) string {
 	if hit.Matched {
-		return strings.TrimSuffix(hit.Name+" matched: "+hit.Effect, ": ")
+		return strings.TrimSuffix(hit.Name+" matched: "+hit.Effect(), ": ")
 	}
-	return strings.TrimSuffix(hit.Name+" skipped: "+hit.Reason, ": ")
+	return strings.TrimSuffix(hit.Name+" skipped: "+hit.Reason(), ": ")
 }
 
 func candidates(e *requestlog.Entry, d *route.Decision) *table {
@@ -113,7 +113,7 @@ func candidates(e *requestlog.Entry, d *route.Decision) *table {
 	}}
 	for _, c := range d.Candidates {
 		if c.Excluded != nil {
-			t.add(cell{unknown, faint}, cell{c.Target, faint}, cell{"excluded: " + c.Excluded.Reason + " (" + string(c.Excluded.Code) + ")", faint})
+			t.add(cell{unknown, faint}, cell{c.Target, faint}, cell{"excluded: " + c.Excluded.Reason() + " (" + string(c.Excluded.Code) + ")", faint})
 			continue
 		}
 		mark := cell{}

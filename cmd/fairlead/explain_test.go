@@ -1,0 +1,122 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/predict"
+	"fairlead/internal/route"
+)
+
+// explained0 is a decision with something of everything.
+func explained0() *route.Decision {
+	d := *served0().Decision
+	d.Kind, d.Policy, d.Alone = route.Policy, "cheap", "provider-y/large-a"
+	d.Input.Sketch = predict.Sketch{Task: predict.Code, Language: "en", Known: 0.81}
+	d.Input.Turns, d.Input.Last = 3, "provider-x/small-b"
+	d.Aim = route.Aim{Best: 0.92, Chance: 0.874}
+	d.MaxOutput, d.HideText = 500, true
+	d.Candidates = append([]route.Candidate{}, d.Candidates...)
+	d.Candidates[0].Spread, d.Candidates[0].Output, d.Candidates[0].Warm = 0.04, 350, route.Warmth{Read: 1800}
+	d.Policies = []route.PolicyHit{
+		route.NewPolicyHit("cheap", "workspace", true, "objective cost", ""),
+		route.NewPolicyHit("night", "workspace", false, "", "time.hour < 6 is false (time.hour is 12)"),
+	}
+	d.Stay = &route.Stay{Target: "provider-x/small-b", Else: "provider-y/large-a", Switch: 4_200_000}
+	d.Versions = route.Versions{Router: "utility-1", Catalog: "c91d73960d7b", Predictor: "p-1", Policy: "57ff86d50bba"}
+	return &d
+}
+
+func TestExplanationInWords(t *testing.T) {
+	t.Parallel()
+	p := &page{width: 120}
+	p.explanation(explained0(), nil)
+	golden(t, "explain.txt", p.String())
+}
+
+func TestExplanationOfARefusal(t *testing.T) {
+	t.Parallel()
+	d := explained0()
+	d.Policy, d.Candidates, d.Baseline, d.RunnerUp, d.Stay = "no-code", nil, nil, "", nil
+	p := &page{width: 120}
+	p.explanation(d, llm.Errorf(llm.PolicyRejected, "Code stays inside."))
+	text := p.String()
+	mustContain(t, text, "Refused (POLICY_REJECTED): Code stays inside. That is what policy no-code says.")
+	if strings.Contains(text, "Candidates") || strings.Contains(text, "Choice") {
+		t.Errorf("there is nothing to choose:\n%s", text)
+	}
+}
+
+func TestExplainDecidesWithoutCalling(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	out, _ := l.run(exitDone, "explain", "--prompt", "Translate into German: good morning")
+	mustContain(t, out, "Would go to simulator/", "expected route", "Seen", "Candidates", "RANK", "baseline")
+
+	body := l.file("request.json", `{"model":"auto:quality","messages":[{"role":"user","content":"Hello"}],"tools":[{"type":"function","function":{"name":"f"}}]}`)
+	out, _ = l.run(exitDone, "explain", body, "--json")
+	got := lines(t, out)[0]
+	input := got["decision"].(map[string]any)["input"].(map[string]any)
+	if input["model"] != "auto:quality" || input["objective"].(map[string]any)["name"] != "quality" {
+		t.Errorf("%v", input)
+	}
+
+	l.console.in = strings.NewReader(`{"model":"sim-small","messages":[{"role":"user","content":"Hello"}]}`)
+	out, _ = l.run(exitDone, "explain", "-")
+	mustContain(t, out, "Would go to simulator/sim-small", "the model that the caller named")
+}
+
+func TestExplainTriesADraft(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	draft := l.file("draft.yaml", "policies:\n  - name: halt\n    deny: Not today.\n")
+	out, _ := l.run(exitDone, "explain", "--prompt", "hi", "--policies", draft)
+	mustContain(t, out, "Refused (POLICY_REJECTED): Not today. That is what policy halt says.", "matched     halt: deny")
+
+	out, _ = l.run(exitDone, "explain", "--prompt", "hi", "--policies", draft, "--json")
+	got := lines(t, out)[0]
+	if got["refusal"].(map[string]any)["code"] != "POLICY_REJECTED" || got["decision"] == nil {
+		t.Errorf("%v", got)
+	}
+
+	wrong := l.file("wrong.yaml", "policies:\n  - name: halt\n    denny: Not today.\n")
+	out, err := l.run(exitProblems, "explain", "--prompt", "hi", "--policies", wrong)
+	mustContain(t, err, `unknown field "denny"`, `did you mean "deny"?`, "[E2031]")
+	if out != "" {
+		t.Errorf("stdout: %s", out)
+	}
+}
+
+func TestExplainByTheRulesOfAKey(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.run(exitDone, "keys", "create", "--name", "ci", "--models", "sim-small")
+	out, _ := l.run(exitDone, "explain", "--prompt", "hi", "--key", "ci")
+	mustContain(t, out, "Would go to simulator/sim-small", "key_forbids")
+	_, err := l.run(exitFailed, "explain", "--prompt", "hi", "--key", "cy")
+	mustContain(t, err, `there is no key "cy"`, `did you mean "ci"?`)
+}
+
+func TestExplainRefusesWhatIsNoRequest(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name string
+		args []string
+		want string
+		code int
+	}{
+		{"nothing", nil, "a request is missing", exitUsage},
+		{"both", []string{"a.json", "--prompt", "b"}, "both a file and --prompt are given", exitUsage},
+		{"a model without a prompt", []string{"a.json", "--model", "b"}, "--model belongs to --prompt", exitUsage},
+		{"no such file", []string{"nowhere.json"}, "nowhere.json", exitFailed},
+		{"an objective that is none", []string{"--prompt", "x", "--model", "auto:fun"}, "asks for an objective that does not exist", exitUsage},
+		{"no such model", []string{"--prompt", "x", "--model", "nobody-9"}, `Model \"nobody-9\" is not known`, exitDone},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			out, err := newLab(t).run(test.code, append([]string{"explain"}, test.args...)...)
+			mustContain(t, strings.ReplaceAll(out+err, `\"`, `"`), strings.ReplaceAll(test.want, `\"`, `"`))
+		})
+	}
+}
