@@ -38,7 +38,8 @@ def sources(m):
 def figures(m):
     lines = [
         "## Figures", "", "Area under the recovered quality gap (APGR; random is 0.5) of ranking prompts by the difference of the two chances.",
-        "Five folds by group of near-duplicate questions: a prompt is judged by a predictor that saw no prompt of its group.", "",
+        "Five folds by group of near-duplicate questions: neither the lanes nor the abilities that judge a prompt saw a prompt of its group.",
+        "The pooled figure mixes 300 prompts of each trained source that has both models of the first pair.", "",
         "| source: strong / weak | float | int8, as shipped |", "|---|---|---|",
     ]
     for k, v in m["cross_validated"].items():
@@ -62,7 +63,8 @@ def out_of_family(m):
 
 def cold(m):
     lines = [
-        "## Models never seen", "", "Both models of a pair known by benchmark means alone, then with 100 outcomes of the source as feedback.", "",
+        "## Models never seen", "", "Both models of a pair known by benchmark means alone (of subjects and kinds where leaderboards show them), with a prior that has",
+        "not seen them; then with 100 outcomes of the source as feedback.", "",
         "| pair | trained | benchmark means | with 100 labels |", "|---|---|---|---|",
     ]
     for k, v in list(m["cold_start"]["pairs"].items()) + [("mean", m["cold_start"]["mean"])]:

@@ -1,41 +1,39 @@
 """Honest figures: every prediction is for a prompt whose group was not trained on."""
-import copy
-
 import numpy as np
 
 import data
 import protocol
-from ability import from_means, newton, sigmoid, with_one
-from router import Router, chance
+from ability import Prior, from_means, newton, sigmoid, with_one
+from ridge import ridge
+from router import chance
 
 
 class Set:
-    """The trained rows as arrays, with their places in the design."""
+    """The trained rows as arrays."""
 
-    def __init__(self, rows, places):
-        self.rows, self.places = rows, places
+    def __init__(self, rows):
+        self.rows = rows
         self.y, self.mask, self.models = data.outcomes(rows)
         self.family = np.array([data.FAMILIES.index(r["family"]) for r in rows])
         self.group = np.array([r["group"] for r in rows])
+        self.source = np.array([r["source"] for r in rows])
         self.index = {m: j for j, m in enumerate(self.models)}
 
-    def router(self, design, use, settings, fold, names=data.FAMILIES):
-        family = np.array([names.index(data.FAMILIES[f]) if data.FAMILIES[f] in names else -1 for f in self.family])
-        rows = [r for r, u in zip(self.rows, use) if u]
-        r = Router(design, self.places[use], family[use], rows, self.y[use], self.mask[use], names, settings, fold[use])
-        return r.learn_abilities(self.y[use], self.mask[use])
+    def table(self, out):
+        return protocol.Table(self.rows, self.y, self.mask, self.models, out)
 
 
-def cross_validate(design, s, settings, seed, count=5):
-    """Predictions out of fold, and the routers with what they were not trained on."""
-    fold, inner = data.folds(s.rows, count, seed), data.folds(s.rows, settings["inner"], seed + 1)
-    out, parts = np.zeros(s.y.shape), []
-    for f in range(count):
-        r = s.router(design, fold != f, settings, inner)
-        z = r.skills(r.lanes(s.places[fold == f]))
-        out[fold == f] = chance(z, r.prior.a)
-        parts.append((r, fold == f, z))
-    return out, parts
+def cross_validate(s, z, fold, settings, z8=None):
+    """Predictions out of fold. z are skills from lanes that did not see the fold of the row; the abilities do not see it
+    either. Returns them with the priors, and the predictions for z8, the same skills from weights of one byte."""
+    out, out8, priors = np.zeros(s.y.shape), np.zeros(s.y.shape), []
+    for f in range(settings["folds"]):
+        held = fold == f
+        seen = z[~held], s.y[~held], s.mask[~held]
+        able = Prior(*seen, **settings["abilities"]).a
+        out[held], out8[held] = chance(z[held], able), chance(z8[held], able)
+        priors.append((Prior(*seen, **settings["prior"]), held))
+    return out, out8, priors
 
 
 def figures(table, pairs):
@@ -60,96 +58,102 @@ def calibration(s, out, bins=10):
     return got
 
 
-def leave_family_out(design, s, settings, seed):
-    """For each family: predictions by a router that never saw it, on its pairs and on many pairs of models."""
-    got, inner = {}, data.folds(s.rows, settings["inner"], seed + 1)
+def leave_family_out(design, s, lanes):
+    """For each family: predictions by a predictor that never saw it, on its pairs and on many pairs of models.
+
+    The joint lanes and the family scores are learned anew without the family; the lanes of the other families never saw it,
+    except those of kindred families, which are left out."""
+    got, settings, j, o = {}, lanes.settings, len(lanes.joint), len(lanes.own)
+    target, weight, penalty = lanes.teach(s.rows, s.y, s.mask, s.family)
+    shared = list(range(j)) + list(range(j + o, target.shape[1]))
     for f, name in enumerate(data.FAMILIES):
         held = s.family == f
         use = ~held & ~np.isin(s.group, s.group[held])
-        r = s.router(design, use, settings, inner, [n for n in data.FAMILIES if n != name])
-        u = r.lanes(s.places[held])
+        w, v, c = ridge(design, target[:, shared], weight[:, shared] * use[:, None], penalty[shared], settings["rounds"])
+        u, inner = design.apply(lanes.w, lanes.v, lanes.c), lanes.inner.copy()
+        anew = np.zeros_like(u)
+        anew[:, shared] = design.apply(w, v, c)
+        u[:, shared] = lanes.adjust(anew, True)[:, shared]
+        for values in (u, inner):
+            values[:, j + o + f] = -9  # no score for what is not known
+            for i, (part, _, own) in enumerate(lanes.own):
+                if own != f and part[f] > 0:
+                    values[:, j + i] = 0
+        prior = Prior(lanes.skills(inner[use]), s.y[use], s.mask[use], **settings["abilities"])
         out = np.zeros(s.y.shape)
-        out[held] = chance(r.skills(u), r.prior.a)
-        table = protocol.Table(s.rows, s.y, s.mask, s.models, out)
+        out[held] = chance(lanes.skills(u[held]), prior.a)
+        table = s.table(out)
         table.clean &= held
-        sources = sorted({row["source"] for row, h in zip(s.rows, held) if h})
-        many = [table.many(source) for source in sources]
-        got[name] = {"pairs": {k: round(v, 4) for k, v in table.pairs(protocol.PAIRS).items()}, "many": round(float(np.nanmean(many)), 4), "known": round(float(r.known(u).mean()), 3)}
+        many = [table.many(source) for source in np.unique(s.source[held])]
+        got[name] = {
+            "pairs": {k: round(v, 4) for k, v in table.pairs(protocol.PAIRS).items()}, "many": round(float(np.nanmean(many)), 4),
+            "known": round(float(lanes.known(u[held]).mean()), 3),
+        }
     return got
 
 
-def judge(router, s, rows, places):
+def judge(s, rows, z, known, abilities):
     """Sources never trained on."""
     y, mask = np.zeros((len(rows), len(s.models)), np.float32), np.zeros((len(rows), len(s.models)), np.float32)
     for i, row in enumerate(rows):
         for m, v in row["scores"].items():
             if m in s.index:
                 y[i, s.index[m]], mask[i, s.index[m]] = v, 1
-    u = router.lanes(places)
-    out = chance(router.skills(u), router.prior.a)
+    out = chance(z, abilities)
     table = protocol.Table(rows, y, mask, s.models, out)
     got = {k: round(v, 4) for k, v in table.pairs(protocol.JUDGED_PAIRS).items()}
-    known = router.known(u)
     source = np.array([r["source"] for r in rows])
     return got, {k: round(float(known[source == k].mean()), 3) for k in np.unique(source)}, out
 
 
 def benchmark(row):
-    return row["task"] if row["source"] == "llmrouter_ulab" else row["source"]
+    """What a mean is published of: the source, or its subjects and kinds where leaderboards show them."""
+    if row["source"] == "llmrouter_ulab":
+        return row["task"]
+    return row["source"] + "/" + row["task"] if row["source"] in ("mmlu_pro", "bfcl") else row["source"]
 
 
-def cold_start(s, parts, labels=100, seed=0):
-    """APGR of pairs when both abilities come from benchmark means alone, and with some outcomes of the source besides."""
+def cold_start(s, z, priors, labels=100, seed=0):
+    """Predictions for pairs when both abilities come from benchmark means alone, and with some outcomes of the source."""
     rng = np.random.default_rng(seed)
     keys = np.array([benchmark(r) for r in s.rows])
-    source = np.array([r["source"] for r in s.rows])
     cold, warm = np.full(s.y.shape, np.nan), np.full(s.y.shape, np.nan)
-    for place, strong, weak in protocol.PAIRS:
-        for r, held, z in parts:
-            here = np.zeros(len(s.rows), bool)
-            here[np.flatnonzero(held)] = True
-            here &= source == place
-            zz = with_one(z[source[held] == place])
+    one = with_one(z)
+    for place, *pair in protocol.PAIRS:
+        if not all(m in s.index for m in pair):
+            continue
+        for prior, held in priors:
+            here, train = held & (s.source == place), np.flatnonzero(~held)
             others = np.ones(len(s.models), bool)
-            others[[s.index[strong], s.index[weak]]] = False
-            mean, cov = r.prior.moments(others)
-            inner = with_one(r.skills(r.inner))
-            train = np.flatnonzero(~held)
-            for m in (strong, weak):
-                j = s.index[m]
-                targets = means_of(s, keys, train, inner, j, rng)
-                a, c = from_means(mean, cov, targets)
-                cold[here, j] = sigmoid(zz @ a)
-                local = np.flatnonzero((s.mask[train, j] > 0) & (source[train] == place))
+            others[[s.index[m] for m in pair]] = False
+            mean, cov = prior.moments(others)
+            for j in (s.index[m] for m in pair):
+                a, c = from_means(mean, cov, means_of(s, keys, train, one, j, rng))
+                cold[here, j] = sigmoid(one[here] @ a)
+                local = train[(s.mask[train, j] > 0) & (s.source[train] == place)]
                 pick = rng.choice(local, min(labels, len(local)), replace=False)
-                b, _ = newton(inner[pick], s.y[train[pick], j], np.ones(len(pick)), a, np.linalg.inv(c), a)
-                warm[here, j] = sigmoid(zz @ b)
-        yield place, strong, weak, cold, warm
+                b, _ = newton(one[pick], s.y[pick, j], np.ones(len(pick)), a, np.linalg.inv(c), a)
+                warm[here, j] = sigmoid(one[here] @ b)
+        yield (place, *pair), cold, warm
 
 
-def means_of(s, keys, train, inner, j, rng, noise=0.12):
+def means_of(s, keys, train, one, j, rng, noise=0.3):
     """The benchmark means of a model as targets: skills of sampled prompts, weights, mean, noise of its logit."""
     got = []
     for key in np.unique(keys[train]):
-        at = np.flatnonzero((keys[train] == key) & (s.mask[train, j] > 0))
+        at = train[(keys[train] == key) & (s.mask[train, j] > 0)]
         if len(at) >= 30:
             pick = rng.choice(at, min(64, len(at)), replace=False)
-            got.append((inner[pick], np.full(len(pick), 1 / len(pick)), float(s.y[train[at], j].mean()), noise))
+            got.append((one[pick], np.full(len(pick), 1 / len(pick)), float(s.y[at, j].mean()), noise))
     return got
 
 
-def cold_figures(s, parts, trained):
+def cold_figures(s, z, priors, trained):
     got = {}
-    for place, strong, weak, cold, warm in cold_start(s, parts):
-        row = [protocol.Table(s.rows, s.y, s.mask, s.models, c).pairs([(place, strong, weak)]) for c in (trained, cold, warm)]
-        name = f"{place}:{strong}/{weak}"
+    for pair, cold, warm in cold_start(s, z, priors):
+        name = f"{pair[0]}:{pair[1]}/{pair[2]}"
+        row = [s.table(c).pairs([pair]) for c in (trained, cold, warm)]
         if all(name in r for r in row):
             got[name] = dict(zip(("trained", "cold", "cold_100_labels"), (round(r[name], 4) for r in row)))
     mean = {k: round(float(np.mean([v[k] for v in got.values()])), 4) for k in ("trained", "cold", "cold_100_labels")} if got else {}
     return {"pairs": got, "mean": mean}
-
-
-def copy_settings(settings, **changes):
-    s = copy.deepcopy(settings)
-    s.update(changes)
-    return s

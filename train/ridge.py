@@ -17,9 +17,8 @@ def host(a):
 class Design:
     """Features of all rows on the device. Dense ones are standardised, kept within three deviations and weighed by gain."""
 
-    def __init__(self, x, dense, gain, base):
-        """base are the rows that the standardisation is taken from."""
-        mean, std = dense[base].mean(0), dense[base].std(0)
+    def __init__(self, x, dense, gain):
+        mean, std = dense.mean(0), dense.std(0)
         self.mean, self.std, self.gain = mean, np.where(std > 1e-4, std, 1.0), gain
         d = np.clip((dense - self.mean) / self.std, -3, 3) * gain / np.sqrt(dense.shape[1])
         self.x = sparse.csr_matrix(x)

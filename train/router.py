@@ -1,84 +1,86 @@
-"""The whole predictor as one value: learned from some rows, applied to others."""
+"""The whole predictor as one value: learned from rows, applied to others."""
 import numpy as np
 
 import targets
-from ability import Prior, with_one
+from ability import with_one
+from artefact import CLIP, quantise
 from ridge import ridge
 
 SETTINGS = {
-    "buckets": 81920, "inner": 5, "gain": 1.0, "rounds": 40,
-    "joint": 100.0, "label": 3.0, "reliable": 6.0,
+    "buckets": 81920, "folds": 5, "gain": 1.0, "rounds": 40, "joint": 100.0, "label": 3.0, "reliable": 6.0,
     "own": {"mmlu": 20.0, "mmlu_pro": 15.0, "gsm": 50.0, "math": 60.0, "logic": 10.0, "tools": 10.0, "code": 10.0, "qa": 100.0, "common": 30.0},
-    "sharpness": 12.0, "known": [-9.0, 12.0],
+    "sharpness": 12.0, "known": [-9.0, 12.0], 
+    # The prior that is shipped is strict: models that only benchmarks are known of lean on it. Models with outcomes do not need it.
+    "prior": {"rounds": 16, "width": 0.2, "strength": 30.0}, "abilities": {"rounds": 8, "width": 0.5, "strength": 8.0},
 }
 
 
-class Router:
-    """Learned from the rows `at`: y and mask are rows by models, family numbers refer to names."""
+class Lanes:
+    """Weights of the lanes: joint ones, own ones of each family, then the scores of the families."""
 
-    def __init__(self, design, at, family, rows, y, mask, names, settings=SETTINGS, fold=None):
-        s = self.settings = settings
-        self.design, self.names = design, names
-        joint, own = targets.lanes(names)
-        self.joint, self.own = joint, own
-        self.heads = [f for _, _, f in own]
-        target, weight, penalty = self.teach(rows, y, mask, family)
-        self.n = design.d.shape[0]
-        # Cross-fitted lanes: the abilities must see values as honest as those of new prompts.
-        inner = np.zeros((len(at), target.shape[1]), np.float32)
-        if fold is not None:
-            for f in range(s["inner"]):
-                w = self.solve(at, target, weight * (fold != f)[:, None], penalty)
-                inner[fold == f] = self.design_rows(w, at[fold == f])
-        self.w, self.v, self.c = self.solve(at, target, weight, penalty)
-        if fold is None:
-            inner = self.design_rows((self.w, self.v, self.c), at)
-        self.scale_lanes(inner, family)
-        self.inner = inner
-        label = self.split(inner)[2]
-        # How high a family scores its own prompts: a prompt that scores much less is unlike all of them.
-        self.typical = np.array([np.median(label[family == f, f]) for f in range(len(names))])
-        self.family_mean = np.full(len(names), 1 / len(names))
+    def __init__(self, names, settings):
+        self.names, self.settings = names, settings
+        self.joint, self.own = targets.lanes(names)
+        self.heads = [f for _, _, f in self.own]
 
     def teach(self, rows, y, mask, family):
+        """What each lane is taught: target and weight of each row, and its penalty."""
         s, k = self.settings, len(self.names)
         t, count = targets.per_source(rows, y, mask)
         t, count = targets.share_groups(rows, t, count, family)
         reliable = count / (count + s["reliable"])
-        cols, weights, pen = [], [], []
         size = np.bincount(family, weights=reliable, minlength=k)
+        even = (1 / np.sqrt(np.maximum(size, 1)))[family]  # large families must not drown the small ones in the joint lanes
+        target, weight, penalty = [], [], []
         for part, j, own in self.joint + self.own:
-            balance = 1.0 if own >= 0 else (1 / np.sqrt(np.maximum(size, 1)))[family]
-            cols.append(t[:, j])
-            weights.append(part[family] * reliable * balance)
-            pen.append(s["own"][self.names[own]] if own >= 0 else s["joint"])
+            target.append(t[:, j])
+            weight.append(part[family] * reliable * (1.0 if own >= 0 else even))
+            penalty.append(s["own"][self.names[own]] if own >= 0 else s["joint"])
         for f in range(k):
-            cols.append((family == f).astype(np.float32))
-            weights.append(np.ones(len(rows)))
-            pen.append(s["label"])
-        weight = np.stack(weights, 1)
-        return np.stack(cols, 1), weight, np.array(pen) * weight.max(0) / weight.sum(0)
+            target.append(family == f)
+            weight.append(np.ones(len(rows)))
+            penalty.append(s["label"])
+        weight = np.stack(weight, 1).astype(np.float32)
+        return np.stack(target, 1).astype(np.float32), weight, np.array(penalty) * weight.max(0) / weight.sum(0)
 
-    def solve(self, at, target, weight, penalty):
-        full_t, full_w = np.zeros((self.n, target.shape[1]), np.float32), np.zeros((self.n, target.shape[1]), np.float32)
-        full_t[at], full_w[at] = target, weight
-        return ridge(self.design, full_t, full_w, penalty, self.settings["rounds"])
+    def learn(self, design, rows, y, mask, family, fold):
+        """Learns the lanes; inner holds their values for the rows from weights that did not see the row's fold."""
+        self.design, self.family = design, family
+        target, weight, penalty = self.teach(rows, y, mask, family)
+        solve = lambda use: ridge(design, target, weight * use[:, None], penalty, self.settings["rounds"])
+        inner, inner8 = np.zeros(target.shape, np.float32), np.zeros(target.shape, np.float32)
+        parts = []
+        for f in range(self.settings["folds"]):
+            part = w, v, c = solve(fold != f)
+            inner[fold == f] = design.apply(w, v, c)[fold == f]
+            parts.append(part)
+        self.w, self.v, self.c = solve(np.ones(len(rows)))
+        self.shift, self.scale = self.spread(inner)
+        self.w, self.v, self.c = self.adjust(self.w), self.adjust(self.v), self.adjust(self.c, True)
+        self.inner = self.adjust(inner, True)
+        for f, (w, v, c) in enumerate(parts):
+            table, scale = quantise(self.adjust(w))
+            inner8[fold == f] = design.apply((table.astype(np.float32) - 128) * scale, self.adjust(v), self.adjust(c, True))[fold == f]
+        self.inner8 = inner8
+        label = self.split(self.inner)[2]
+        # How high a family scores its own prompts: a prompt that scores much less is unlike all of them.
+        self.typical = np.array([np.median(label[family == f, f]) for f in range(len(self.names))])
+        return self
 
-    def design_rows(self, wvc, at):
-        return self.design.apply(*wvc)[at]
-
-    def scale_lanes(self, inner, family):
-        """Own and joint lanes get mean zero and deviation one over the rows they were taught with."""
+    def spread(self, inner):
+        """Mean and deviation of joint and own lanes over the rows they were taught with; the scores stay as they are."""
+        shift, scale = np.zeros(inner.shape[1]), np.ones(inner.shape[1])
         for j, (part, _, own) in enumerate(self.joint + self.own):
-            inside = family == own if own >= 0 else part[family] > 0
-            mean, std = inner[inside, j].mean(), inner[inside, j].std() + 1e-6
-            inner[:, j] = (inner[:, j] - mean) / std
-            self.w[:, j] /= std
-            self.v[:, j] /= std
-            self.c[j] = (self.c[j] - mean) / std
+            inside = self.family == own if own >= 0 else part[self.family] > 0
+            shift[j], scale[j] = inner[inside, j].mean(), inner[inside, j].std() + 1e-6
+        return shift, scale
 
-    def lanes(self, at):
-        return self.design_rows((self.w, self.v, self.c), at)
+    def adjust(self, a, shifted=False):
+        """Standardised lanes, then strong and weak as their mean and their difference: models differ little in the latter."""
+        a = ((a - self.shift) if shifted else a) / self.scale
+        for s in targets.strong_lanes(self.joint + self.own):
+            a[..., s], a[..., s + 1] = (a[..., s] + a[..., s + 1]) / 2, a[..., s] - a[..., s + 1]
+        return a.astype(np.float32)
 
     def split(self, u):
         j, o = len(self.joint), len(self.own)
@@ -92,16 +94,11 @@ class Router:
         best = label.argmax(1)
         return 1 / (1 + np.exp(-(k[0] + k[1] * label[np.arange(len(u)), best] / self.typical[best])))
 
-    def skills(self, u, known=None):
+    def skills(self, u):
         joint, own, _, share = self.split(u)
-        known = self.known(u) if known is None else known
-        known = np.broadcast_to(np.asarray(known, float).reshape(-1, 1), (len(u), 1))
-        level = known * share + (1 - known) * self.family_mean
-        return np.concatenate([np.clip(joint, -4, 4), level, known * share[:, self.heads] * np.clip(own, -4, 4)], 1)
-
-    def learn_abilities(self, y, mask):
-        self.prior = Prior(self.skills(self.inner), y, mask)
-        return self
+        known = self.known(u)[:, None]
+        level = known * share + (1 - known) / len(self.names)
+        return np.concatenate([np.clip(joint, -CLIP, CLIP), level, known * share[:, self.heads] * np.clip(own, -CLIP, CLIP)], 1)
 
 
 def chance(z, ability):

@@ -64,3 +64,8 @@ def lanes(names):
                     part[names.index(other)] = weight
             own.append((part, TARGET[k], f))
     return joint, own
+
+
+def strong_lanes(lanes):
+    """The lanes of strong models that a lane of weak ones for the same prompts follows."""
+    return [i for i in range(len(lanes) - 1) if lanes[i][1] == 0 and lanes[i + 1][1] == 1 and lanes[i][2] == lanes[i + 1][2]]

@@ -23,9 +23,9 @@ import data
 import evaluation
 import golden
 import protocol
-from ability import with_one
+from ability import Prior, with_one
 from ridge import Design, xp
-from router import SETTINGS
+from router import SETTINGS, Lanes
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
@@ -40,25 +40,27 @@ def main():
         rng = np.random.RandomState(SEED)
         rows = [r for r in rows if rng.rand() < args.sample]
     binary = args.features or build_features()
-    features = data.features([r["prompt"] for r in rows], binary)
-    trained = np.flatnonzero([r["family"] is not None for r in rows])
-    judged = np.flatnonzero([r["family"] is None for r in rows])
-    x = features.matrix(SETTINGS["buckets"])
-    design = Design(x, features.dense, SETTINGS["gain"], trained)
-    s = evaluation.Set([rows[i] for i in trained], trained)
+    trained, judged = [r for r in rows if r["family"]], [r for r in rows if not r["family"]]
+    features = data.features([r["prompt"] for r in trained], binary)
+    design = Design(features.matrix(SETTINGS["buckets"]), features.dense, SETTINGS["gain"])
+    s = evaluation.Set(trained)
+    fold = data.folds(s.rows, SETTINGS["folds"], SEED)
     say(start, f"{len(trained)} prompts to train on, {len(judged)} to judge by, {len(s.models)} models")
 
-    router = s.router(design, np.ones(len(trained), bool), SETTINGS, data.folds(s.rows, SETTINGS["inner"], SEED + 1))
-    q = artefact.Quantised(router)
-    ship(q, s, router)
+    lanes = Lanes(data.FAMILIES, SETTINGS).learn(design, s.rows, s.y, s.mask, s.family, fold)
+    say(start, "lanes learned")
+    z = np.round(lanes.skills(lanes.inner8), 3)
+    able, prior = Prior(z, s.y, s.mask, **SETTINGS["abilities"]), Prior(z, s.y, s.mask, **SETTINGS["prior"])
+    q = artefact.Quantised(lanes)
+    ship(q, s, z, able, prior)
     write_golden(q, binary)
     say(start, "artefact written")
     if args.only_artefact:
         return
-    metrics = evaluate(args, start, design, s, router, q, x, features, rows, judged)
+    metrics = evaluate(args, start, design, s, lanes, z, fold, able, q, judged, binary)
     metrics |= {
         "seed": SEED, "data": digests, "settings": SETTINGS, "prompts": len(trained), "models": len(s.models),
-        "outcomes": int(s.mask.sum()), "sources": {k: int(v) for k, v in zip(*np.unique([r["source"] for r in s.rows], return_counts=True))},
+        "outcomes": int(s.mask.sum()), "sources": {k: int(v) for k, v in zip(*np.unique(s.source, return_counts=True))},
         "versions": {"python": platform.python_version(), "numpy": np.__version__, "scipy": scipy.__version__, "arrays": xp.__name__},
         "artefact_bytes": os.path.getsize(path_of("internal/predict/data/predictor.bin")),
     }
@@ -96,14 +98,12 @@ def build_features():
     return binary
 
 
-def ship(q, s, router):
+def ship(q, s, z, able, prior):
     """Writes the artefact: lanes, abilities with their spread, the prior and the anchors."""
-    z = np.round(router.skills(router.inner), 3)
     general = with_one(z[np.random.default_rng(SEED).choice(len(z), min(400, len(z)), replace=False)])
-    spread = np.sqrt(np.einsum("ik,mkl,il->m", general, router.prior.c, general) / len(general))
+    spread = np.sqrt(np.einsum("ik,mkl,il->m", general, able.c, general, optimize=True) / len(general))
     artefact.write(
-        path_of("internal/predict/data/predictor.bin"), "skills-1", q, s.models, router.prior.a, spread,
-        router.prior.mean, router.prior.cov, anchors(s, z, router.prior.a),
+        path_of("internal/predict/data/predictor.bin"), "skills-1", q, s.models, able.a, spread, prior.mean, prior.cov, anchors(s, z, able.a),
     )
 
 
@@ -134,39 +134,40 @@ def benchmark_names(r):
     return fixed.get(r["source"]) or [other.get(r["task"], r["task"])]
 
 
+def apply(q, prompts, binary):
+    """Skills and familiarity of prompts, as the Go code computes them."""
+    f = data.features(prompts, binary)
+    u = q.values(f.matrix(SETTINGS["buckets"]), f.dense)
+    return np.round(q.lanes.skills(u), 3), np.round(q.lanes.known(u), 3)
+
+
 def write_golden(q, binary):
-    f = data.features(golden.TEXTS, binary)
-    skills, known = q.skills(f.matrix(SETTINGS["buckets"]), f.dense)
-    cases = [{"text": t, "skills": z.tolist(), "known": float(k)} for t, z, k in zip(golden.TEXTS, skills, known)]
+    cases = [{"text": t, "skills": z.tolist(), "known": float(k)} for t, z, k in zip(golden.TEXTS, *apply(q, golden.TEXTS, binary))]
     with open(path_of("internal/predict/testdata/golden.json"), "w") as out:
         json.dump(cases, out, ensure_ascii=False, indent=1)
         out.write("\n")
 
 
-def evaluate(args, start, design, s, router, q, x, features, rows, judged):
-    out, parts = evaluation.cross_validate(design, s, SETTINGS, SEED)
-    table = protocol.Table(s.rows, s.y, s.mask, s.models, out)
-    metrics = {"cross_validated": evaluation.figures(table, protocol.PAIRS), "calibration": evaluation.calibration(s, out)}
+def evaluate(args, start, design, s, lanes, z8, fold, able, q, judged, binary):
+    z = lanes.skills(lanes.inner)
+    out, out8, priors = evaluation.cross_validate(s, z, fold, SETTINGS, z8)
+    metrics = {
+        "cross_validated": evaluation.figures(s.table(out), protocol.PAIRS), "cross_validated_int8": evaluation.figures(s.table(out8), protocol.PAIRS),
+        "calibration": evaluation.calibration(s, out8),
+    }
     say(start, json.dumps(metrics["cross_validated"]))
-    quantised = np.zeros_like(out)
-    for r, held, _ in parts:
-        at = s.places[held]
-        quantised[held] = evaluation.chance(artefact.Quantised(r).skills(x[at], features.dense[at])[0], r.prior.a)
-    metrics["cross_validated_int8"] = evaluation.figures(protocol.Table(s.rows, s.y, s.mask, s.models, quantised), protocol.PAIRS)
     say(start, "int8 " + json.dumps(metrics["cross_validated_int8"]))
-    metrics["cold_start"] = evaluation.cold_figures(s, parts, out)
+    metrics["cold_start"] = evaluation.cold_figures(s, z, priors, out)
     say(start, "cold " + json.dumps(metrics["cold_start"]))
-    predictions = {}
-    if len(judged):
-        kept = [rows[i] for i in judged]
-        metrics["judged"], metrics["judged_known"], chances = evaluation.judge(router, s, kept, judged)
+    predictions = {r["id"]: c for r, c in zip(s.rows, out8)}
+    if judged:
+        metrics["judged"], metrics["judged_known"], chances = evaluation.judge(s, judged, *apply(q, [r["prompt"] for r in judged], binary), able.a)
         say(start, "judged " + json.dumps(metrics["judged"]) + json.dumps(metrics["judged_known"]))
-        predictions |= {r["id"]: c for r, c in zip(kept, chances)}
-    metrics["leave_family_out"] = evaluation.leave_family_out(design, s, SETTINGS, SEED)
-    say(start, "left out " + json.dumps(metrics["leave_family_out"]))
+        predictions |= {r["id"]: c for r, c in zip(judged, chances)}
     if args.predictions:
-        predictions |= {r["id"]: c for r, c in zip(s.rows, quantised)}
         save(args.predictions, s, predictions)
+    metrics["leave_family_out"] = evaluation.leave_family_out(design, s, lanes)
+    say(start, "left out " + json.dumps(metrics["leave_family_out"]))
     return metrics
 
 

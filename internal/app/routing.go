@@ -93,7 +93,11 @@ func (p abilities) Ability(m *catalog.Model) predict.Ability {
 	for i, b := range m.Benchmarks {
 		scores[i] = predict.Score{Benchmark: b.Name, Value: b.Value}
 	}
-	return p.predictor.Ability(m.Name, scores, m.Quality)
+	name := m.Name
+	if m.QualitySource == catalog.OverrideSource {
+		name = "" // the operator's word counts for more than what was learned of the name
+	}
+	return p.predictor.Ability(name, scores, m.Quality)
 }
 
 // keeper keeps the versions that logged decisions were computed from, so that they can be computed again.

@@ -78,9 +78,11 @@ func (o *gaugeOnce) of(p *Predictor) *gauge {
 
 // gauge turns scores into abilities.
 type gauge struct {
-	prior   belief
-	anchors map[string][]Anchor
-	general []Anchor // of the benchmarks that ask a bit of everything
+	prior    belief
+	pools    map[string]*pool // by folded name of the benchmark
+	families map[string]*pool
+	general  []Anchor // of the families that ask a bit of everything
+	typical  []Anchor // some of these
 }
 
 func newGauge(p *Predictor) *gauge {
@@ -90,29 +92,34 @@ func newGauge(p *Predictor) *gauge {
 	for i := range n {
 		copy(covariance.v[i*n:(i+1)*n], prior.Covariance[i])
 	}
-	g := &gauge{prior: belief{prior.Mean, covariance.factor().inverse()}, anchors: map[string][]Anchor{}}
+	g := &gauge{prior: belief{prior.Mean, covariance.factor().inverse()}, pools: map[string]*pool{}, families: map[string]*pool{}}
 	for _, name := range p.Benchmarks() {
-		g.anchors[folded(name)] = p.Anchors(name)
+		g.pools[folded(name)] = &pool{thinned(p.Anchors(name))}
 	}
 	for name, prompts := range probes {
 		g.addProbes(p, folded(name), prompts)
 	}
+	for name := range families {
+		g.families[name] = &pool{g.family(name)}
+	}
 	for _, name := range generalFamilies {
-		g.general = append(g.general, g.family(name)...)
+		g.general = append(g.general, g.families[name].anchors...)
 	}
 	g.general = normalised(g.general)
+	g.typical = thinned(g.general)
 	return g
 }
 
 // addProbes makes anchors of prompts, for a benchmark the artefact has none of.
 func (g *gauge) addProbes(p *Predictor, name string, prompts []string) {
-	if len(g.anchors[name]) > 0 {
+	if g.pools[name] != nil {
 		return
 	}
-	for _, text := range prompts {
-		sketch := p.Sketch(Prompt{Text: text})
-		g.anchors[name] = append(g.anchors[name], Anchor{Skills: sketch.Skills, Weight: 1 / float64(len(prompts))})
+	anchors := make([]Anchor, len(prompts))
+	for i, text := range prompts {
+		anchors[i] = Anchor{Skills: p.Sketch(Prompt{Text: text}).Skills, Weight: 1 / float64(len(prompts))}
 	}
+	g.pools[name] = &pool{anchors}
 }
 
 // family is the anchors of a family of benchmarks, weighing one together. It is every anchor there is when the artefact
@@ -120,15 +127,31 @@ func (g *gauge) addProbes(p *Predictor, name string, prompts []string) {
 func (g *gauge) family(name string) []Anchor {
 	var list []Anchor
 	for _, benchmark := range families[name].benchmarks {
-		list = append(list, g.anchors[folded(benchmark)]...)
+		if p := g.pools[folded(benchmark)]; p != nil {
+			list = append(list, p.anchors...)
+		}
 	}
-	if len(list) > 0 {
-		return normalised(list)
+	if len(list) == 0 {
+		for _, benchmark := range sortedKeys(g.pools) {
+			list = append(list, g.pools[benchmark].anchors...)
+		}
 	}
-	for _, benchmark := range sortedKeys(g.anchors) {
-		list = append(list, g.anchors[benchmark]...)
+	return thinned(list)
+}
+
+// mostAnchors is enough for a mean.
+const mostAnchors = 32
+
+// thinned keeps anchors at even steps, with the weights normalised.
+func thinned(anchors []Anchor) []Anchor {
+	if len(anchors) <= mostAnchors {
+		return normalised(anchors)
 	}
-	return normalised(list)
+	kept := make([]Anchor, mostAnchors)
+	for i := range kept {
+		kept[i] = anchors[i*len(anchors)/mostAnchors]
+	}
+	return normalised(kept)
 }
 
 // normalised scales the weights so that they sum to one.

@@ -17,7 +17,7 @@ type family struct {
 
 // families were fitted together with the boards below: one common strength for each model, a centre and a slope for each
 // benchmark, by alternating least squares over 2,700 published figures and the mean outcomes of the training data, linked
-// by the fourteen models that have both. For code and facts the training data has only small models, so their slopes are set by hand to the usual ones.
+// by the fifteen models that have both. For code and facts the training data has only small models, so their slopes are set by hand to the usual ones.
 var families = map[string]family{
 	"mmlu":        {[]string{"mmlu", "routellm_mmlu", "mmlu_redux", "zeroeval_mmlu_redux"}, 1.90, 1.00},
 	"mmlu_pro":    {[]string{"mmlu_pro"}, 1.12, 1.18},
@@ -162,8 +162,8 @@ func (g *gauge) target(name string, value float64) target {
 		name = other
 	}
 	if _, published := boards[name]; !published {
-		if anchors := g.direct(name); anchors != nil {
-			return target{anchors, logit(value), directNoise}
+		if p := g.direct(name); p != nil {
+			return target{[]*pool{p}, logit(value), directNoise}
 		}
 	}
 	b, ok := boards[name]
@@ -173,22 +173,22 @@ func (g *gauge) target(name string, value float64) target {
 	return g.equated(b, value)
 }
 
-// direct is the anchors of a benchmark the predictor knows by this name, or of the family that it belongs to.
-func (g *gauge) direct(name string) []Anchor {
-	if anchors := g.anchors[name]; len(anchors) > 0 {
-		return anchors
+// direct is the pool of a benchmark the predictor knows by this name, or of the family that it belongs to.
+func (g *gauge) direct(name string) *pool {
+	if p := g.pools[name]; p != nil {
+		return p
 	}
 	for _, prefix := range []string{"routellm", "zeroeval", "routerbench", "gemini", "routerdc7", "llmrouterulab", "ulab"} {
-		if rest, ok := strings.CutPrefix(name, prefix); ok && len(g.anchors[rest]) > 0 {
-			return g.anchors[rest]
+		if rest, ok := strings.CutPrefix(name, prefix); ok && g.pools[rest] != nil {
+			return g.pools[rest]
 		}
 	}
 	if family, ok := directNames[name]; ok {
-		return g.family(family)
+		return g.families[family]
 	}
 	for _, f := range sortedKeys(families) {
 		if slices.ContainsFunc(families[f].benchmarks, func(b string) bool { return folded(b) == name }) {
-			return g.family(f)
+			return g.families[f]
 		}
 	}
 	return nil
@@ -202,9 +202,8 @@ func (g *gauge) equated(b board, value float64) target {
 	perStrength := (expected(b.families, strength+step) - expected(b.families, strength-step)) / (2 * step)
 	t.noise = max(b.noise/b.slope*perStrength, directNoise)
 	for _, name := range b.families {
-		t.anchors = append(t.anchors, g.family(name)...)
+		t.pools = append(t.pools, g.families[name])
 	}
-	t.anchors = normalised(t.anchors)
 	return t
 }
 

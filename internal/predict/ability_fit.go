@@ -4,14 +4,20 @@ import "math"
 
 const (
 	fitRounds  = 30
+	fitClose   = 1e-4
 	worstScore = 3 // standard deviations beyond which a score pulls no harder: one absurd figure must not bend the rest
 )
 
-// target is a score as the fit sees it: the mean chance over anchors should be this.
-type target struct {
+// pool is anchors that are always asked together. Targets share pools, so that each is computed once in a step.
+type pool struct {
 	anchors []Anchor
-	logit   float64 // of the mean chance
-	noise   float64 // standard deviation of that logit
+}
+
+// target is a score as the fit sees it: the mean chance over these pools, each weighing the same, should be this.
+type target struct {
+	pools []*pool
+	logit float64 // of the mean chance
+	noise float64 // standard deviation of that logit
 }
 
 // belief is what is thought of a model before its scores are seen.
@@ -32,7 +38,7 @@ func (g *gauge) fit(b belief, targets []target, source string) Ability {
 			break
 		}
 		vector, last = next, misfit
-		if largest(step) < enoughClose {
+		if largest(step) < fitClose {
 			break
 		}
 	}
@@ -62,8 +68,9 @@ func (b belief) misfit(vector []float64, targets []target) float64 {
 		away[k] = vector[k] - b.mean[k]
 	}
 	sum := dot(away, b.precision.times(away)) / 2
+	means := map[*pool]float64{}
 	for _, t := range targets {
-		r := math.Abs(unboundedLogit(meanChance(t.anchors, vector))-t.logit) / t.noise
+		r := math.Abs(unboundedLogit(t.mean(means, vector))-t.logit) / t.noise
 		if r > worstScore {
 			sum += worstScore * (r - worstScore/2.0)
 		} else {
@@ -71,6 +78,20 @@ func (b belief) misfit(vector []float64, targets []target) float64 {
 		}
 	}
 	return sum
+}
+
+// mean chance of a target; means has those of the pools seen before.
+func (t target) mean(means map[*pool]float64, vector []float64) float64 {
+	sum := 0.0
+	for _, p := range t.pools {
+		m, seen := means[p]
+		if !seen {
+			m = meanChance(p.anchors, vector)
+			means[p] = m
+		}
+		sum += m
+	}
+	return sum / float64(len(t.pools))
 }
 
 // slope is the downhill direction of the misfit and its curvature.
@@ -83,9 +104,10 @@ func (b belief) slope(vector []float64, targets []target) ([]float64, square) {
 	gradient := b.precision.times(away)
 	curvature := newSquare(n)
 	copy(curvature.v, b.precision.v)
+	sheets := map[*pool]*sheet{}
 	row := make([]float64, n)
 	for _, t := range targets {
-		mean := t.derivative(vector, row)
+		mean := t.derivative(sheets, vector, row)
 		r := (unboundedLogit(mean) - t.logit) / t.noise
 		weight := 1 / (t.noise * t.noise)
 		if math.Abs(r) > worstScore {
@@ -99,20 +121,44 @@ func (b belief) slope(vector []float64, targets []target) ([]float64, square) {
 	return gradient, curvature
 }
 
-// derivative fills the row with how the logit of the mean chance changes with the vector, and returns the mean.
-func (t target) derivative(vector, row []float64) float64 {
-	clear(row)
-	mean := 0.0
-	for _, a := range t.anchors {
+// sheet is the mean chance of a pool and how it changes with the vector.
+type sheet struct {
+	mean float64
+	row  []float64
+}
+
+func newSheet(p *pool, vector []float64) *sheet {
+	s := &sheet{row: make([]float64, len(vector))}
+	for _, a := range p.anchors {
 		chance := sigmoid(vector[0] + dot(a.Skills, vector[1:]))
-		mean += a.Weight * chance
+		s.mean += a.Weight * chance
 		w := a.Weight * chance * (1 - chance)
-		row[0] += w
+		s.row[0] += w
 		for k, z := range a.Skills {
-			row[k+1] += w * z
+			s.row[k+1] += w * z
 		}
 	}
-	scale := 1 / max(mean*(1-mean), 1e-9)
+	return s
+}
+
+// derivative fills the row with how the logit of the mean chance changes with the vector, and returns the mean.
+func (t target) derivative(sheets map[*pool]*sheet, vector, row []float64) float64 {
+	clear(row)
+	mean := 0.0
+	for _, p := range t.pools {
+		s := sheets[p]
+		if s == nil {
+			s = newSheet(p, vector)
+			sheets[p] = s
+		}
+		mean += s.mean
+		for k, v := range s.row {
+			row[k] += v
+		}
+	}
+	count := float64(len(t.pools))
+	mean /= count
+	scale := 1 / (count * max(mean*(1-mean), 1e-9))
 	for k := range row {
 		row[k] *= scale
 	}
@@ -124,7 +170,7 @@ func (g *gauge) spread(curvature square) float64 {
 	factor := curvature.factor()
 	row := make([]float64, curvature.n)
 	sum := 0.0
-	for _, a := range g.general {
+	for _, a := range g.typical {
 		row[0] = 1
 		copy(row[1:], a.Skills)
 		sum += a.Weight * squaredLength(factor.half(row))

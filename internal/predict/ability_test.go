@@ -44,7 +44,7 @@ func small() *Predictor {
 }
 
 func on(p *Predictor, family string, a Ability) float64 {
-	return meanChance(p.gauges.of(p).family(family), a.Vector)
+	return meanChance(p.gauges.of(p).families[family].anchors, a.Vector)
 }
 
 func TestATrainedModelIsKnownByAllItsNames(t *testing.T) {
@@ -235,6 +235,17 @@ func TestMoreScoresMakeSurer(t *testing.T) {
 	}
 }
 
+func TestTheSameScoresMakeTheSameAbility(t *testing.T) {
+	t.Parallel()
+	scores := []Score{{"aa_index", 0.3}, {"gpqa_diamond", 0.7}, {"mbpp", 0.6}, {"tau2", 0.5}, {"house quiz", 0.4}}
+	want := small().Ability("", scores, 0)
+	for range 20 {
+		if diff := cmp.Diff(want, small().Ability("", scores, 0)); diff != "" {
+			t.Fatal(diff)
+		}
+	}
+}
+
 func TestAFlatPriorStillFits(t *testing.T) {
 	t.Parallel()
 	p := small()
@@ -256,7 +267,7 @@ func TestEveryFamilyHasAnchors(t *testing.T) {
 	p := small()
 	for name := range families {
 		sum := 0.0
-		for _, a := range p.gauges.of(p).family(name) {
+		for _, a := range p.gauges.of(p).families[name].anchors {
 			sum += a.Weight
 		}
 		if math.Abs(sum-1) > 1e-9 {

@@ -27,7 +27,7 @@ const (
 func (p *Predictor) Sketch(prompt Prompt) Sketch {
 	s := Sketch{Task: TaskOf(prompt), Language: LanguageOf(prompt.Text)}
 	s.Ease = easeOf(s.Task, prompt.Text)
-	d := p.desks.Get().(*desk) //nolint:errcheck // the pool holds nothing else
+	d := p.desks.Get().(*desk)
 	s.Skills, s.Known = p.net.skills(d, prompt.Text)
 	p.desks.Put(d)
 	return s
@@ -82,7 +82,7 @@ func (n *net) distinct(d *desk, list []uint32) []uint32 {
 		bucket := uint64(h>>4) * uint64(n.buckets) >> 28
 		word := d.seen[bucket/64]
 		d.seen[bucket/64] = word | 1<<(bucket%64)
-		d.rows[count] = uint32(bucket) //nolint:gosec // below the number of buckets
+		d.rows[count] = uint32(bucket)
 		count += int(^word >> (bucket % 64) & 1)
 	}
 	return d.rows[:count]

@@ -46,7 +46,7 @@ func newWords() *words {
 	w := &words{}
 	for k, list := range kinds() {
 		for word := range strings.FieldsSeq(list) {
-			w.add(hashWord(word), uint8(k)) //nolint:gosec // kindCount is far below 256
+			w.add(hashWord(word), uint8(k))
 		}
 	}
 	return w

@@ -46,13 +46,13 @@ func run(in io.Reader, out io.Writer) error {
 func write(w io.Writer, reader *predict.Reader, prompt string) error {
 	var row []uint32
 	dense := reader.Read(prompt, func(block int, hash uint32) {
-		row = append(row, uint32(block)<<28|hash>>4) //nolint:gosec // a block fits four bits
+		row = append(row, uint32(block)<<28|hash>>4)
 	})
 	floats := make([]float32, 0, len(dense))
 	for _, v := range dense {
 		floats = append(floats, float32(v))
 	}
-	for _, v := range []any{uint32(len(row)), uint32(len(floats)), floats, row} { //nolint:gosec // a prompt has far fewer n-grams
+	for _, v := range []any{uint32(len(row)), uint32(len(floats)), floats, row} {
 		if err := binary.Write(w, binary.LittleEndian, v); err != nil {
 			return err
 		}

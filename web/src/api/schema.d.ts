@@ -3257,6 +3257,8 @@ export interface components {
         };
         Sketch: {
             /** Format: double */
+            ease?: number;
+            /** Format: double */
             known: number;
             language?: string;
             skills: number[];
