@@ -371,7 +371,7 @@ func gatewaySettings(c config.Config) gateway.Settings {
 		DefaultModel: c.DefaultModel, AllowBrowsers: c.AllowBrowsers, AllowUnpriced: c.AllowUnpriced, Explore: c.Routing.Explore,
 		LogBodies: c.Log.Bodies, BodyLimit: int64(c.Log.BodyLimit),
 		MaxBody: int64(c.Limits.Body), MaxBuffered: int64(c.Limits.Buffered), MaxConcurrent: c.Limits.Concurrent,
-		Attempts: c.Retries.Attempts, Backoff: c.Retries.Backoff, Idle: c.Timeouts.Idle, Total: c.Timeouts.Total,
+		Rescue: c.Rescue == "continue", Attempts: c.Retries.Attempts, Backoff: c.Retries.Backoff, Idle: c.Timeouts.Idle, Total: c.Timeouts.Total,
 		Hold: 10 * time.Second, Ping: 15 * time.Second, Reader: time.Minute,
 	}
 }

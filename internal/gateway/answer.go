@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/money"
 	"fairlead/internal/provider"
 	"fairlead/internal/requestlog"
 )
@@ -27,14 +28,24 @@ type answer struct {
 	next     func() (llm.Event, error, bool)
 	stop     func()
 	pending  []llm.Event // up to and with the first content
+	seam     *seam       // to what another answer has said; nil for an answer of its own
 	began    time.Time
 	index    int // of the attempt in the entry
 	probe    bool
+	speaking bool // something came that is content
 	whole    bool // read to its proper end
 	done     bool
 }
 
 func (a *answer) attempt() *requestlog.Attempt { return &a.exchange.entry.Attempts[a.index] }
+
+// continues makes the call one that goes on with another answer.
+func (a *answer) continues(c *continuation) {
+	a.seam = c.client.seam
+	a.seam.alive = a.heard
+	a.call.Request, a.call.Client, a.call.MaxOutput = c.request, c.client, c.maxOutput
+	a.call.Joins, a.call.Prefilled = true, a.seam.prefilled
+}
 
 // read collects events until one carries content: the point of no return.
 func (a *answer) read(e provider.Exchange, resp *http.Response) error {
@@ -52,9 +63,19 @@ func (a *answer) read(e provider.Exchange, resp *http.Response) error {
 			break
 		}
 	}
+	a.heard()
+	return nil
+}
+
+// heard notes a sign of life. From the first on it is silence that ends the call.
+func (a *answer) heard() {
+	if a.speaking {
+		a.timer.Reset(a.exchange.settings.Idle)
+		return
+	}
+	a.speaking = true
 	a.attempt().FirstToken = time.Since(a.began)
 	a.watchSilence()
-	return nil
 }
 
 // keep copies an event so that it outlives the next one.
@@ -88,7 +109,7 @@ func (a *answer) events() iter.Seq2[llm.Event, error] {
 				yield(llm.Event{}, a.translate(err))
 				return
 			}
-			a.timer.Reset(a.exchange.settings.Idle)
+			a.heard()
 			if !yield(ev, nil) {
 				return
 			}
@@ -102,9 +123,11 @@ func (a *answer) fail(err error) error {
 	e := llm.AsError(err)
 	attempt := a.attempt()
 	attempt.Duration = time.Since(a.began)
-	attempt.Class, attempt.Message, attempt.RetryAfter = e.Kind, e.Message, e.RetryAfter
-	if !a.exchange.storesText() {
-		attempt.Message = "" // a provider may quote the prompt
+	attempt.RetryAfter = e.RetryAfter
+	a.blame(e)
+	if a.seam != nil && a.speaking { // the client has nothing of it, but somebody pays for it
+		u := a.exchange.ownCount(a.target, a.unseen())
+		attempt.Usage, attempt.Cost = &u, a.exchange.priced(a.target, u)
 	}
 	a.exchange.waited(attempt.Duration)
 	a.report(e, 0)
@@ -112,15 +135,32 @@ func (a *answer) fail(err error) error {
 	return err
 }
 
-// finish notes a call that answered, wholly or in part.
-func (a *answer) finish(e *llm.Error, u llm.Usage) {
+// blame notes why the call failed.
+func (a *answer) blame(e *llm.Error) {
+	attempt := a.attempt()
+	attempt.Class, attempt.Message = e.Kind, e.Message
+	if !a.exchange.storesText() {
+		attempt.Message = "" // a provider may quote the prompt
+	}
+}
+
+// unseen is how many tokens the target has said before the seam.
+func (a *answer) unseen() int64 {
+	if a.seam == nil {
+		return 0
+	}
+	return tokens(a.target.Model).Output(a.seam.unseen.ascii, a.seam.unseen.other, a.exchange.req.Text)
+}
+
+// finish notes a call that answered, wholly or in part, and what it cost.
+func (a *answer) finish(e *llm.Error, u llm.Usage, cost *money.Amount) {
 	attempt := a.attempt()
 	attempt.Duration = time.Since(a.began)
 	attempt.Usage = &u
-	attempt.Cost = a.exchange.entry.Cost
+	attempt.Cost = cost
 	a.whole = e == nil
 	if e != nil {
-		attempt.Class, attempt.Message = e.Kind, e.Message
+		a.blame(e)
 	}
 	a.exchange.waited(attempt.Duration)
 	a.report(e, u.Output)

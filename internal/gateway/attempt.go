@@ -33,7 +33,7 @@ func (g *Gateway) attempt(ctx context.Context, x *exchange) (*answer, error) {
 	plan, tries := x.decision.Plan, 0
 	for i := 0; i < len(plan) && tries < x.settings.Attempts; {
 		last := i+1 == len(plan) || tries+1 == x.settings.Attempts
-		ans, err := g.try(ctx, x, plan[i], last)
+		ans, err := g.try(ctx, x, plan[i], last, nil)
 		if err == nil {
 			served(x, ans.target)
 			return ans, nil
@@ -73,7 +73,7 @@ func (x *exchange) abandon(ctx context.Context, t *provider.Target) *llm.Error {
 	e := x.ended(ctx)
 	if e.Kind == llm.ClientCancelled && len(x.entry.Attempts) > 0 {
 		served(x, t)
-		x.bill(t, x.ownCount(t, 0))
+		_ = x.bill(t, x.ownCount(t, 0))
 	}
 	return e
 }
@@ -156,8 +156,9 @@ func (g *Gateway) pause(ctx context.Context, x *exchange, t *provider.Target, e 
 // errNotTried marks a target that was passed over without a call.
 var errNotTried = errors.New("not tried")
 
-// try makes one call and reads its answer up to the first content.
-func (g *Gateway) try(ctx context.Context, x *exchange, t *provider.Target, last bool) (*answer, error) {
+// try makes one call and reads its answer up to the first content that the client is to see. With c it goes on with an answer
+// that broke.
+func (g *Gateway) try(ctx context.Context, x *exchange, t *provider.Target, last bool, c *continuation) (*answer, error) {
 	p, _ := x.snap.Provider(t.Provider)
 	credential, err := g.credential(p)
 	if err != nil {
@@ -181,6 +182,9 @@ func (g *Gateway) try(ctx context.Context, x *exchange, t *provider.Target, last
 		gateway: g, exchange: x, target: t, probe: probe, began: x.waiting,
 		index: len(x.entry.Attempts) - 1, cancel: cancel, free: free, ctx: ctx,
 		call: &provider.Call{Target: t, Secret: credential.Secret, Request: x.req, Client: x.format, MaxOutput: x.maxOutput},
+	}
+	if c != nil {
+		a.continues(c)
 	}
 	if !last {
 		limit := t.FirstToken

@@ -251,7 +251,7 @@ func TestAStreamCutAfterItsFirstTokenEndsWithAnError(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			k := newKit(t, func(k *kit) { k.settings.Idle = 100 * time.Millisecond })
+			k := newKit(t, func(k *kit) { k.settings.Rescue, k.settings.Idle = false, 100*time.Millisecond })
 			k.alpha.Always(b)
 
 			got := k.post("/chat/completions", streaming("large"))

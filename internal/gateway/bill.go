@@ -3,16 +3,19 @@ package gateway
 import (
 	"cmp"
 
+	"fairlead/internal/catalog"
 	"fairlead/internal/llm"
+	"fairlead/internal/money"
 	"fairlead/internal/provider"
 )
 
 // usage is what the provider reported, where that can be true; else our own count of what was sent and delivered.
-func (t *tally) usage(x *exchange, target *provider.Target) llm.Usage {
-	if t.reported != nil && plausible(*t.reported, x.req, target) {
+func (t *tally) usage(ans *answer) llm.Usage {
+	x, target := ans.exchange, ans.target
+	if t.reported != nil && plausible(*t.reported, ans.call.Request, target) {
 		return *t.reported
 	}
-	return x.ownCount(target, tokens(target.Model).Output(t.ascii, t.nonASCII, x.req.Text))
+	return x.ownCount(target, tokens(target.Model).Output(t.ascii, t.nonASCII, x.req.Text)+ans.unseen())
 }
 
 // ownCount is what we make of a request whose provider tells no usage. Moderations are mostly free and not metered: where no
@@ -21,7 +24,7 @@ func (x *exchange) ownCount(t *provider.Target, output int64) llm.Usage {
 	if x.op == llm.Moderate && (t.Price == nil || t.Price.At(x.start).Input == 0) {
 		return llm.Usage{}
 	}
-	return llm.Usage{Input: x.promptTokens(t), Output: output, Estimated: true}
+	return llm.Usage{Input: x.promptTokens(t) + x.given, Output: output, Estimated: true}
 }
 
 // plausible refuses figures that cannot be: negative ones, an unread prompt, more tokens than the prompt has bytes
@@ -45,20 +48,50 @@ func plausible(u llm.Usage, req *llm.Request, t *provider.Target) bool {
 	return u.Output <= cmp.Or(t.Model.MaxOutput, anyModel)*int64(max(req.Choices, 1))+1
 }
 
-// bill prices the usage at the target and at the baseline. What has no price stays unknown.
-func (x *exchange) bill(t *provider.Target, u llm.Usage) {
+// bill prices the usage at the target and at the baseline, and returns what the attempt alone has cost. What has no price
+// stays unknown.
+func (x *exchange) bill(t *provider.Target, u llm.Usage) *money.Amount {
 	e := x.entry
 	e.Usage = u
 	u.ServiceTier = cmp.Or(u.ServiceTier, x.req.ServiceTier) // what was served; else what was asked for
+	own := x.priced(t, u)
 	if t.Price != nil {
 		bill := t.Price.At(x.start).Bill(u)
+		x.spent.onto(&bill)
 		e.Bill, e.Cost = &bill, &bill.Total
 	}
 	if e.BaselineModel == "" {
-		return
+		return own
 	}
 	if price := x.snap.Price(e.BaselineModel); price != nil {
-		bill := price.At(x.start).Bill(x.baselineUsage(u))
+		bill := price.At(x.start).Bill(x.baselineUsage(x.undivided(u)))
 		e.BaselineBill, e.BaselineCost = &bill, &bill.Total
 	}
+	return own
+}
+
+// priced is what the usage costs at the target; nil when that is not known.
+func (x *exchange) priced(t *provider.Target, u llm.Usage) *money.Amount {
+	if t.Price == nil {
+		return nil
+	}
+	cost := t.Price.At(x.start).Cost(u)
+	return &cost
+}
+
+// onto adds a row for the attempts that broke to the bill of the one that went on.
+func (s spending) onto(bill *catalog.Bill) {
+	if s.cost == 0 && s.tokens == 0 {
+		return
+	}
+	bill.Rows = append(bill.Rows, catalog.Row{Class: "broken_attempts", Tokens: s.tokens, Amount: s.cost})
+	bill.Total = bill.Total.Add(s.cost)
+}
+
+// undivided is the usage of the same answer in one piece: what the target was given of it as input is output.
+func (x *exchange) undivided(u llm.Usage) llm.Usage {
+	n := min(x.given, u.Input)
+	u.Input -= n
+	u.Output += n
+	return u
 }

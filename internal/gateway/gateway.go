@@ -103,6 +103,7 @@ type Settings struct {
 	MaxBuffered   int64
 	MaxConcurrent int
 
+	Rescue   bool // streams that break after their first token go on at another target
 	Attempts int
 	Backoff  time.Duration
 	Idle     time.Duration

@@ -31,6 +31,8 @@ import (
 	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
 	"fairlead/internal/wire/chat"
+	"fairlead/internal/wire/messages"
+	"fairlead/internal/wire/responses"
 )
 
 // kit is a gateway in front of two mock providers: alpha offers large and small, beta offers large, embed and judge, and
@@ -50,6 +52,7 @@ type kit struct {
 	snapshot    *route.Snapshot
 	url         string
 	client      *http.Client
+	inside      bool // no ports: everything happens in the process, so that the test's clock may stand still
 }
 
 func newKit(t *testing.T, adjust ...func(*kit)) *kit {
@@ -59,7 +62,7 @@ func newKit(t *testing.T, adjust ...func(*kit)) *kit {
 		keys: newFakeKeys(), log: &fakeLog{ended: make(chan *requestlog.Entry, 100)}, pins: &fakePins{},
 		settings: gateway.Settings{
 			LogBodies: true, BodyLimit: 1 << 20, MaxBody: 1 << 20, MaxBuffered: 8 << 20, MaxConcurrent: 100,
-			Attempts: 3, Backoff: time.Millisecond, Idle: 5 * time.Second, Total: time.Minute,
+			Rescue: true, Attempts: 3, Backoff: time.Millisecond, Idle: 5 * time.Second, Total: time.Minute,
 			Hold: 10 * time.Second, Ping: 15 * time.Second, Reader: time.Minute,
 		},
 	}
@@ -81,6 +84,9 @@ func newKit(t *testing.T, adjust ...func(*kit)) *kit {
 		Logger: slog.New(slog.DiscardHandler), Settings: k.settings, Snapshot: k.snapshot, Draw: func() float64 { return 0.5 },
 		Policies: k.policies, Feedback: k.feedback, Prefixes: k.prefixes,
 	})
+	if k.inside {
+		return k
+	}
 	server := httptest.NewServer(k.gateway)
 	t.Cleanup(server.Close)
 	k.url, k.client = server.URL, server.Client()
@@ -93,17 +99,22 @@ func routes() []gateway.Route {
 		{Path: "/embeddings", Op: llm.Embed, Format: chat.Format{}},
 		{Path: "/completions", Op: llm.Complete, Format: chat.Format{}},
 		{Path: "/moderations", Op: llm.Moderate, Format: chat.Format{}},
+		{Path: "/messages", Op: llm.Chat, Format: messages.Format{}},
+		{Path: "/responses", Op: llm.Chat, Format: responses.Format{}},
 	}
 }
 
 func defaultCatalog(t *testing.T) *catalog.Catalog {
 	t.Helper()
-	cat, err := catalog.Default()
+	cat, err := readCatalog()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return cat
 }
+
+// readCatalog reads the tables once for all tests: nobody changes a catalog.
+var readCatalog = sync.OnceValues(catalog.Default)
 
 func target(name string, in, out float64) *provider.Target {
 	return &provider.Target{
@@ -128,21 +139,31 @@ func moderating(name string) *provider.Target {
 
 // provider serves a mock on a port of its own.
 func (k *kit) provider(name string, mock *mockprovider.Mock, targets ...*provider.Target) *provider.Provider {
-	server := httptest.NewServer(mock)
-	k.Cleanup(server.Close)
+	url := "http://" + name + ".invalid"
+	if !k.inside {
+		server := httptest.NewServer(mock)
+		k.Cleanup(server.Close)
+		url = server.URL
+	}
 	for _, t := range targets {
 		t.Provider = name
 	}
-	row := compatible.Row{Name: name, ChatPath: "/chat/completions", EmbedPath: "/embeddings", ModelsPath: "/models"}
+	row := compatible.Row{
+		Name: name, ChatPath: "/chat/completions", EmbedPath: "/embeddings", ModelsPath: "/models", Prefill: compatible.PlainPrefill,
+	}
 	if name == "beta" {
 		row.CompletePath, row.ModeratePath = "/completions", "/moderations"
 	}
-	return compatible.New(
+	p := compatible.New(
 		row,
 		provider.Settings{
-			BaseURL: server.URL + "/v1", Targets: targets,
+			BaseURL: url + "/v1", Targets: targets,
 			Credentials: []provider.Credential{{ID: name + "#1", Secret: "sk-provider-secret-" + name, Source: "test"}},
 		})
+	if k.inside {
+		p.Transport = mockprovider.Transport(mock)
+	}
+	return p
 }
 
 // answer is what a client got.
@@ -190,6 +211,11 @@ func (k *kit) request(method, path, body string, headers ...string) *http.Reques
 
 func (k *kit) do(req *http.Request) answer {
 	k.Helper()
+	if k.inside {
+		w := httptest.NewRecorder()
+		k.gateway.ServeHTTP(w, req)
+		return answer{w.Code, w.Header(), w.Body.String()}
+	}
 	resp, err := k.client.Do(req)
 	if err != nil {
 		k.Fatal(err)

@@ -20,15 +20,12 @@ func (x *exchange) limitOutput(most int64) error {
 	if x.req.MaxOutput <= most {
 		return nil
 	}
-	body, from := make([]byte, 0, len(x.req.Body)), 0
-	for _, f := range x.req.Fields {
-		if slices.Contains(outputMembers, f.Name) {
-			body = append(body, x.req.Body[from:f.Value]...)
-			body = strconv.AppendInt(body, most, 10)
-			from = f.End
+	body := x.req.Replace(func(name string, _ []byte) []byte {
+		if slices.Contains(outputMembers, name) {
+			return strconv.AppendInt(nil, most, 10)
 		}
-	}
-	body = append(body, x.req.Body[from:]...)
+		return nil
+	})
 	req, err := x.format.DecodeRequest(x.op, body)
 	if err != nil {
 		return err

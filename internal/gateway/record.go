@@ -116,15 +116,30 @@ func (x *exchange) hideText() {
 	}
 }
 
-// keepAnswer adds a piece of the answer to what is stored, up to the limit.
+// keepAnswer adds a piece of the answer to what is kept, up to the limit: for the log, or to go on with it should it break.
 func (x *exchange) keepAnswer(data []byte) {
-	body := &x.entry.Body
-	if !x.storesText() || int64(len(body.Response)+len(data)) > x.settings.BodyLimit {
+	into, limit := &x.sent, int64(rescueBytes)
+	switch {
+	case x.storesText():
+		into, limit = &x.entry.Body.Response, x.settings.BodyLimit
+		x.entry.Body.Streamed = x.req.Stream
+	case !x.rescuable():
 		return
 	}
-	body.Streamed = x.req.Stream
-	if body.Streamed && len(body.Response) > 0 {
-		body.Response = append(body.Response, '\n')
+	if int64(len(*into)+len(data)) > limit {
+		x.forgotten = true
+		return
 	}
-	body.Response = append(body.Response, data...)
+	if x.req.Stream && len(*into) > 0 {
+		*into = append(*into, '\n')
+	}
+	*into = append(*into, data...)
+}
+
+// kept is the answer so far.
+func (x *exchange) kept() []byte {
+	if x.storesText() {
+		return x.entry.Body.Response
+	}
+	return x.sent
 }

@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"context"
+	"slices"
 	"time"
 
 	"fairlead/internal/llm"
@@ -8,27 +10,33 @@ import (
 )
 
 // relay hands the answer's events to the client. Charging and recording come before the last byte.
-func (g *Gateway) relay(x *exchange, ans *answer, settle func()) error {
-	x.entry.Warnings = ans.call.Warnings
+func (g *Gateway) relay(ctx context.Context, x *exchange, ans *answer, settle func()) error {
+	defer ans.close()
+	ans.warn()
 	var t tally
+	var usage llm.Event // comes last, and is nobody's business where the answer broke
 	for ev, err := range ans.events() {
 		if err == nil {
 			t.add(ev)
+			if ev.Bare {
+				usage = keep(ev)
+				continue
+			}
 			err = x.deliver(ev)
 		}
 		if err != nil {
-			e := llm.AsError(err)
-			x.bill(ans.target, t.usage(x, ans.target))
-			ans.finish(e, x.entry.Usage)
-			settle()
-			return e
+			return g.broke(ctx, x, ans, &t, llm.AsError(err), settle)
 		}
 	}
+	if err := x.deliver(usage); err != nil {
+		return g.broke(ctx, x, ans, &t, llm.AsError(err), settle)
+	}
+	ans.warn()
 	x.entry.Finish, x.entry.ServedAs = t.finish, t.model
-	x.bill(ans.target, t.usage(x, ans.target))
+	cost := x.bill(ans.target, t.usage(ans))
 	x.entry.Signals = x.signals(t.finish)
 	g.remember(x, ans.target, x.entry.Usage)
-	ans.finish(nil, x.entry.Usage)
+	ans.finish(nil, x.entry.Usage, cost)
 	settle()
 	x.entry.Outcome, x.entry.Status = requestlog.OK, 200
 	if err := g.record(x); err != nil {
@@ -37,9 +45,32 @@ func (g *Gateway) relay(x *exchange, ans *answer, settle func()) error {
 	return x.w.end(x)
 }
 
+// broke ends an answer that is not complete, or has another target go on with it.
+func (g *Gateway) broke(ctx context.Context, x *exchange, ans *answer, t *tally, e *llm.Error, settle func()) error {
+	ans.warn()
+	cost := x.bill(ans.target, t.usage(ans))
+	ans.finish(e, x.entry.Usage, cost)
+	ans.close()
+	if t.finish != "" {
+		settle()
+		return e
+	}
+	next, err := g.rescue(ctx, x, ans, e)
+	if err != nil {
+		settle()
+		return err
+	}
+	return g.relay(ctx, x, next, settle)
+}
+
+// warn notes on the entry what had to change so that the target took the request, and what was left out of its answer.
+func (a *answer) warn() {
+	a.exchange.entry.Warnings = slices.Concat(a.exchange.warned, a.call.Warnings)
+}
+
 // deliver passes one event on and keeps a copy for the log.
 func (x *exchange) deliver(ev llm.Event) error {
-	if ev.Bare && !x.req.IncludeUsage {
+	if ev.Data == nil || ev.Bare && !x.req.IncludeUsage {
 		return nil
 	}
 	if x.entry.TTFT == 0 && ev.Content {

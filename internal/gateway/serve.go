@@ -38,6 +38,11 @@ type exchange struct {
 	upstream  time.Duration // spent waiting for providers, in attempts that have ended
 	waiting   time.Time     // since when the attempt under way has been; zero when there is none
 	begun     bool          // the log knows of it
+	sent      []byte        // the stream so far, where the log keeps no text
+	forgotten bool          // not all of the stream so far was kept
+	spent     spending      // on attempts that delivered a part and broke
+	given     int64         // tokens of the answer that the target was given as its beginning
+	warned    []string      // of attempts that broke
 	dry       bool          // the caller wants the decision and no answer
 }
 
@@ -82,16 +87,15 @@ func (g *Gateway) serve(ctx context.Context, x *exchange) error {
 		settle(x, hold, slot) // a client that left has a prompt to pay for; a failure has nothing
 		return err
 	}
-	defer ans.close()
-	return g.relay(x, ans, func() { settle(x, hold, slot) })
+	return g.relay(ctx, x, ans, func() { settle(x, hold, slot) })
 }
 
 // settle charges what the entry says the request cost and used.
 func settle(x *exchange, hold *ledger.Hold, slot *limit.Slot) {
 	if x.entry.Cost != nil {
-		hold.Settle(*x.entry.Cost)
+		hold.Settle(x.entry.Cost.Sub(x.spent.cost)) // what broke before was charged when another target went on
 	}
-	slot.Settle(x.entry.Usage.Total())
+	slot.Settle(x.entry.Usage.Total() + x.spent.tokens)
 }
 
 // decide plans the request and, for embeddings, fixes the workspace's model on first use.

@@ -132,7 +132,7 @@ func TestEveryRefusalHasItsStatusCodeAndShape(t *testing.T) {
 		{"content type", nil, func(k *kit) answer { return k.post("/chat/completions", hello, "Content-Type", "text/plain") }, 415, "UNSUPPORTED_MEDIA_TYPE", true},
 		{"compressed", nil, func(k *kit) answer { return k.post("/chat/completions", hello, "Content-Encoding", "gzip") }, 415, "UNSUPPORTED_MEDIA_TYPE", true},
 		{"too large", func(k *kit) { k.settings.MaxBody = 10 }, func(k *kit) answer { return k.post("/chat/completions", hello) }, 413, "PAYLOAD_TOO_LARGE", true},
-		{"unknown path", nil, func(k *kit) answer { return k.post("/responses", hello) }, 404, "NOT_FOUND", false},
+		{"unknown path", nil, func(k *kit) answer { return k.post("/nothing", hello) }, 404, "NOT_FOUND", false},
 		{"wrong method", nil, func(k *kit) answer { return k.do(k.request(http.MethodGet, "/chat/completions", "")) }, 405, "METHOD_NOT_ALLOWED", false},
 		{"unknown model", nil, func(k *kit) answer { return k.post("/chat/completions", withModel("larg")) }, 404, "MODEL_NOT_FOUND", true},
 		{"unknown objective", nil, func(k *kit) answer { return k.post("/chat/completions", withModel("auto:fun")) }, 400, "INVALID_REQUEST", true},

@@ -22,11 +22,12 @@ const (
 	Logprobs
 	ManyChoices
 	Reasoning
+	Prefill // goes on with a text that is given as the beginning of its own answer
 )
 
 var abilityNames = []string{
 	"tools", "parallel_tools", "vision", "audio_in", "audio_out", "files",
-	"json_mode", "json_schema", "logprobs", "many_choices", "reasoning",
+	"json_mode", "json_schema", "logprobs", "many_choices", "reasoning", "prefill",
 }
 
 // Has reports whether every ability of want is in the set.

@@ -59,6 +59,7 @@ const (
 	UpstreamInvalid       Kind = "refused"         // 4xx that is the client's own fault: passed on
 	UpstreamContext       Kind = "context_length"  // the prompt does not fit this model: another may hold it
 	UpstreamContentPolicy Kind = "content_policy"  // refused by the provider's content rules: passed on
+	Deviated              Kind = "deviated"        // an answer that should have gone on with another one said something else
 	CannotExpress         Kind = "cannot_express"  // the provider's format has no place for what the request says: another may
 )
 
@@ -130,6 +131,7 @@ var kinds = map[Kind]kindFacts{
 	UpstreamInvalid:       {"PROVIDER_UPSTREAM_ERROR", 400, FromClient, false, false},
 	UpstreamContext:       {"CONTEXT_TOO_LONG", 400, FromClient, false, true},
 	UpstreamContentPolicy: {"PROVIDER_UPSTREAM_ERROR", 400, FromClient, false, false},
+	Deviated:              {"PROVIDER_UPSTREAM_ERROR", 502, FromGateway, true, false}, // no answer has to repeat another
 	CannotExpress:         {"NO_ROUTE", 400, FromClient, false, true},
 
 	SignInRequired:   {"SIGN_IN_REQUIRED", 401, FromClient, false, false},

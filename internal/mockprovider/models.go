@@ -42,7 +42,7 @@ func profiles() []profile {
 			quality: 0.93, input: 5, output: 25, cached: 0.5, firstToken: 900 * ms, perSecond: 55,
 		},
 		{
-			name: "sim-large", op: llm.Chat, context: 1_047_576, maxOutput: 32_768, abilities: common | llm.Vision | llm.Logprobs,
+			name: "sim-large", op: llm.Chat, context: 1_047_576, maxOutput: 32_768, abilities: common | llm.Vision | llm.Logprobs | llm.Prefill,
 			quality: 0.86, input: 2, output: 8, cached: 0.5, firstToken: 550 * ms, perSecond: 85,
 		},
 		{
@@ -58,7 +58,7 @@ func profiles() []profile {
 			quality: 0.7, input: 0.3, output: 1.2, cached: 0.075, firstToken: 480 * ms, perSecond: 95,
 		},
 		{
-			name: "sim-small", op: llm.Chat, context: 128_000, maxOutput: 16_384, abilities: common | llm.Logprobs,
+			name: "sim-small", op: llm.Chat, context: 128_000, maxOutput: 16_384, abilities: common | llm.Logprobs | llm.Prefill,
 			quality: 0.66, input: 0.1, output: 0.4, cached: 0.025, firstToken: 300 * ms, perSecond: 160,
 		},
 		{

@@ -109,6 +109,11 @@ type Call struct {
 	Request *llm.Request
 	// Client is the format that the request came in, for an adapter that speaks another one.
 	Client Client
+	// Joins says that Client.Answer is to write the answer even where the provider speaks the caller's format: it goes on with
+	// one that broke.
+	Joins bool
+	// Prefilled says that the last message is the beginning of the answer, which the model is to go on with.
+	Prefilled bool
 	// MaxOutput bounds the answer of a request that has no bound of its own; 0 for none.
 	MaxOutput int64
 	Warnings  []string // what the adapter had to change so that the target takes the request; the adapter adds to it

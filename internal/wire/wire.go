@@ -30,3 +30,22 @@ type Format interface {
 	// model is the name the client is told. An error among the pieces is passed on and ends the events.
 	Answer(req *llm.Request, model string, pieces iter.Seq2[llm.Piece, error]) iter.Seq2[llm.Event, error]
 }
+
+// Resumer is a format whose streams can go on after they broke: what has gone out stays, and what follows is told as if the
+// same answer had never stopped.
+type Resumer interface {
+	// Prefill returns the request with text added to its conversation as how the assistant's answer begins. most bounds what
+	// may follow it, where the request itself sets a bound; 0 leaves that as it is.
+	Prefill(req *llm.Request, text string, most int64) (*llm.Request, error)
+	// Resume reads the events of a stream that have gone out, one JSON document a line. ok is false where nothing can follow
+	// them: the answer has ended, or it said something besides plain text.
+	Resume(req *llm.Request, sent []byte) (rest Rest, ok bool)
+}
+
+// Rest is an answer on its way that has stopped.
+type Rest struct {
+	Text string // what it has said
+	// Answer writes what follows, as Format.Answer writes a whole: with the id, the date, the model and the numbering of what
+	// has gone out. It is called once.
+	Answer func(pieces iter.Seq2[llm.Piece, error]) iter.Seq2[llm.Event, error]
+}

@@ -41,6 +41,7 @@ func Cases() []Case {
 		{"F19", "failure before the first token", fallbackBeforeFirstToken},
 		{"F20", "every target fails before the first token", allFail},
 		{"F21", "cut after the first token", cutStream},
+		{"F21r", "cut after the first token, and rescued", rescuedStream},
 		{"F22", "the client leaves", clientLeaves},
 		{"F23", "event streams in every form", eventCorpus},
 		{"F24", "a silent provider", silentProvider},

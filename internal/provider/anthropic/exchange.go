@@ -89,7 +89,7 @@ func (e conversation) Events(c *provider.Call, resp *http.Response) iter.Seq2[ll
 		MaxLine: e.settings.MaxLine, MaxAnswer: e.settings.MaxAnswer,
 		Warn: func(what string) { c.Warn("%s", what) },
 	}
-	if c.Request.Format == messages.Name {
+	if c.Request.Format == messages.Name && !c.Joins {
 		return messages.Events(resp.Body, messages.EventOptions{Reading: reading, Model: c.Target.Model.Name})
 	}
 	m := find(c.Target)

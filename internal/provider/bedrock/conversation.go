@@ -39,10 +39,15 @@ func (e conversation) NewRequest(ctx context.Context, c *provider.Call) (*http.R
 
 // seals are the providers whose seals on thinking are good here: our own, and for Anthropic's models Anthropic's.
 func seals(t *provider.Target) []string {
-	if strings.Contains(t.Upstream, "claude") || strings.Contains(t.Model.Name, "claude") {
+	if isClaude(t) {
 		return []string{t.Provider, name, "anthropic"}
 	}
 	return []string{t.Provider}
+}
+
+// isClaude reports whether the model is Anthropic's.
+func isClaude(t *provider.Target) bool {
+	return strings.Contains(t.Upstream, "claude") || strings.Contains(t.Model.Name, "claude")
 }
 
 func (e conversation) Events(c *provider.Call, resp *http.Response) iter.Seq2[llm.Event, error] {

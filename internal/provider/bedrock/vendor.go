@@ -66,6 +66,11 @@ func New(s provider.Settings) *provider.Provider {
 	}
 	for _, t := range p.Targets {
 		t.InlineMedia = true
+		if !isClaude(t) { // of the others it is not known
+			model := *t.Model
+			model.Abilities &^= llm.Prefill
+			t.Model, t.Lacks = &model, t.Lacks|llm.Prefill
+		}
 		if t.Model.Op == llm.Embed {
 			t.EmbedBatch = embedderOf(t.Upstream).most
 		}

@@ -15,6 +15,7 @@ import (
 func (r Row) chatEdit(c *provider.Call) chat.Edit {
 	a := adaptation{row: r, call: c, edit: chat.Edit{Model: c.Target.Upstream, Rename: map[string]string{}}}
 	a.streamUsage()
+	a.edit.Prefix = c.Prefilled && r.Prefill == MarkedPrefill
 	if r.Asks.NineCharCallIDs {
 		a.edit.CallID = chat.NineCharID
 	}

@@ -39,7 +39,7 @@ func (e conversation) Events(c *provider.Call, resp *http.Response) iter.Seq2[ll
 		UsagePath: e.row.Answer.UsageAt, ReasoningOnTop: e.row.Answer.ReasoningOnTop,
 		Warn: func(what string) { c.Warn("%s", what) },
 	})
-	if c.Request.Format == chat.Name {
+	if c.Request.Format == chat.Name && !c.Joins {
 		return events
 	}
 	return c.Client.Answer(c.Request, c.Target.Model.Name, sealedBy(c.Target.Provider, chat.Pieces(events)))

@@ -29,7 +29,7 @@ var first = []Row{
 	{
 		Name: "mistral", Title: "Mistral AI", BaseURL: "https://api.mistral.ai/v1", Env: []string{"MISTRAL_API_KEY"},
 		ChatPath: chatPath, EmbedPath: embedPath, ModelsPath: modelsPath, ModeratePath: moderatePath,
-		Lacks: llm.Logprobs | llm.ManyChoices | llm.AudioOut,
+		Lacks: llm.Logprobs | llm.ManyChoices | llm.AudioOut, Prefill: MarkedPrefill,
 		Asks: Asks{
 			MaxTokensOnly: true, NoStreamOptions: true, NoBase64: true, NoTokenIDs: true, // usage comes in the last chunk anyway
 			NineCharCallIDs: true,

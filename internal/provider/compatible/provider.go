@@ -19,7 +19,7 @@ func New(row Row, s provider.Settings) *provider.Provider {
 	p := &provider.Provider{
 		Name: cmp.Or(s.Name, row.Name), Title: row.Title, BaseURL: base,
 		Credentials: s.Credentials, ModelsPath: row.ModelsPath, Authorize: row.authorize,
-		Targets: s.Narrowed(row.Lacks, row.Collects),
+		Targets: s.Narrowed(row.lacks(), row.Collects),
 	}
 	call := caller{row: row, settings: s}
 	if row.ChatPath != "" {
@@ -41,6 +41,14 @@ func New(row Row, s provider.Settings) *provider.Provider {
 		p.Moderate = moderation{call.at(base + row.ModeratePath)}
 	}
 	return p
+}
+
+// lacks is what the vendor serves no model with.
+func (r Row) lacks() llm.Abilities {
+	if r.Prefill == NoPrefill {
+		return r.Lacks | llm.Prefill
+	}
+	return r.Lacks
 }
 
 // authorize presents the secret; a local server without one gets none.

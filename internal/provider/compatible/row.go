@@ -33,11 +33,22 @@ type Row struct {
 
 	EmbedBatch int // most inputs that one embeddings call takes; 0 for no bound that clients meet
 
-	Lacks  llm.Abilities // what it serves no model with
-	Asks   Asks
-	Takes  chat.Takes // beyond what all vendors take; it matters to callers who speak another format
-	Answer Answer
+	Lacks   llm.Abilities // what it serves no model with
+	Asks    Asks
+	Prefill Prefill    // how a model that can go on with its own message is told to
+	Takes   chat.Takes // beyond what all vendors take; it matters to callers who speak another format
+	Answer  Answer
 }
+
+// Prefill is how a vendor is told that the last message is the beginning of the answer.
+type Prefill string
+
+// The ways of a prefill.
+const (
+	NoPrefill     Prefill = ""       // it takes the message for a finished one, or refuses it
+	PlainPrefill  Prefill = "plain"  // by the message being the assistant's
+	MarkedPrefill Prefill = "marked" // by `prefix: true` in the message
+)
 
 // Asks is what must change in a request before the vendor takes it. Names are those of top-level members.
 type Asks struct {
@@ -89,5 +100,6 @@ func Plain(name, title string) provider.Vendor {
 	return Row{
 		Name: name, Title: title,
 		ChatPath: chatPath, EmbedPath: embedPath, CompletePath: completePath, ModeratePath: moderatePath, ModelsPath: modelsPath,
+		Prefill: PlainPrefill,
 	}.Vendor()
 }

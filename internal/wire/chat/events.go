@@ -123,6 +123,10 @@ func (a *answer) stream(events *sse.Reader, yield func(llm.Event, error) bool) {
 			a.close(yield, a.complete(err == nil))
 			return
 		}
+		if err != nil && a.finished() {
+			a.close(yield, nil) // a break after the last word takes nothing from the answer
+			return
+		}
 		if err == nil {
 			err = a.grown(len(in.Data))
 		} else {
@@ -236,6 +240,9 @@ func (a *answer) note(data []byte) {
 		a.created = bytes.Clone(a.c.created)
 	}
 }
+
+// finished reports whether every choice has said why it ended.
+func (a *answer) finished() bool { return !a.ended.empty() && a.ended == a.seen }
 
 // complete is nil when the stream may end here. said tells whether the provider itself called it the end.
 func (a *answer) complete(said bool) error {

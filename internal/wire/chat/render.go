@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"bytes"
 	"slices"
 
 	"fairlead/internal/llm"
@@ -13,6 +14,9 @@ type Edit struct {
 	Drop         []string          // top-level members to leave out
 	Rename       map[string]string // top-level members to call by another name
 	Set          []Member          // top-level members to replace, or to append
+
+	// Prefix marks the last message, which is the assistant's, as the beginning of the answer: some vendors want to be told.
+	Prefix bool
 
 	// CallID gives the id that the provider takes for the id of a tool call; nil keeps them all.
 	CallID func(id string) string
@@ -123,7 +127,7 @@ func (r *renderer) field(f llm.Field) {
 	switch {
 	case name == "model" && r.edit.Model != "":
 		r.out = appendQuoted(r.out, r.edit.Model)
-	case name == "messages" && (r.edit.CallID != nil || r.req.Sealed):
+	case name == "messages" && (r.edit.CallID != nil || r.req.Sealed || r.edit.Prefix):
 		r.messages(value)
 	case name == "stream_options" && r.edit.IncludeUsage && r.req.Stream:
 		r.out = appendWithUsage(r.out, value)
@@ -137,11 +141,23 @@ func (r *renderer) messages(value []byte) {
 	if r.req.Sealed {
 		value = withoutSeals(value)
 	}
+	if r.edit.Prefix {
+		value = withPrefix(value)
+	}
 	if r.edit.CallID == nil {
 		r.out = append(r.out, value...)
 		return
 	}
 	r.out = appendWithCallIDs(r.out, value, r.edit.CallID)
+}
+
+// withPrefix returns the list of messages with a mark in its last one.
+func withPrefix(messages []byte) []byte {
+	end := bytes.LastIndexByte(messages, '}')
+	if end < 0 {
+		return messages
+	}
+	return slices.Concat(bytes.TrimRight(messages[:end], " \t\r\n"), []byte(`,"prefix":true`), messages[end:])
 }
 
 // appended writes the members that the caller's body does not have.

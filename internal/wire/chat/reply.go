@@ -16,8 +16,12 @@ import (
 // Answer writes an answer given in our own words: chunks for a stream, one event for a whole answer. Usage comes once, at
 // the end. An answer that ends before the finish of a choice is llm.UpstreamCut.
 func (f Format) Answer(req *llm.Request, model string, pieces iter.Seq2[llm.Piece, error]) iter.Seq2[llm.Event, error] {
+	return newReply(f, req, model).write(pieces)
+}
+
+// write writes the pieces as they come.
+func (w *reply) write(pieces iter.Seq2[llm.Piece, error]) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
-		w := newReply(f, req, model)
 		for p, err := range pieces {
 			if err == nil {
 				err = w.take(&p)

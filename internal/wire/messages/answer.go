@@ -12,9 +12,14 @@ import (
 // Answer writes an answer given in our own words as this format does: many events for a stream, one for a whole answer.
 // An error among the pieces is passed on and ends the events; what was used until then comes before it.
 func (Format) Answer(req *llm.Request, model string, pieces iter.Seq2[llm.Piece, error]) iter.Seq2[llm.Event, error] {
+	a := &answer{model: model, stream: req.Stream, fallbackID: idOf(req), current: -1, calls: map[int]int{}}
+	return a.write(pieces)
+}
+
+// write writes the pieces as they come.
+func (a *answer) write(pieces iter.Seq2[llm.Piece, error]) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
-		a := answer{model: model, stream: req.Stream, fallbackID: idOf(req), current: -1, calls: map[int]int{}}
-		if req.Stream {
+		if a.stream {
 			a.emit = func(ev llm.Event) bool { return yield(ev, nil) }
 		} else {
 			a.emit = func(llm.Event) bool { return true }
@@ -40,7 +45,7 @@ func (Format) Answer(req *llm.Request, model string, pieces iter.Seq2[llm.Piece,
 		switch {
 		case a.finish == "":
 			yield(llm.Event{}, cut())
-		case req.Stream:
+		case a.stream:
 			a.end()
 		default:
 			yield(a.whole(), nil)
@@ -86,7 +91,10 @@ func (a *answer) take(p llm.Piece) error {
 	}
 	switch p.Kind {
 	case llm.BeginPiece:
-		a.id, a.reported = p.ID, p.Model
+		a.reported = p.Model
+		if !a.started {
+			a.id = p.ID
+		}
 	case llm.UsagePiece:
 		a.usage = p.Usage
 	case llm.FinishPiece:

@@ -41,9 +41,9 @@ type passage struct {
 	gone   bool // nobody listens any more
 	counts counts
 
-	ascii, other        int    // bytes of what was said
-	reported            string // the model name that the provider tells
-	began, done, ending bool
+	ascii, other int    // bytes of what was said
+	reported     string // the model name that the provider tells
+	began, done  bool
 }
 
 func (p *passage) read(r io.Reader) error {
@@ -68,7 +68,7 @@ func (p *passage) read(r io.Reader) error {
 		return nil
 	case !p.began:
 		return malformed("The provider's answer holds no message.")
-	case !p.ending:
+	case !p.finished:
 		return cut()
 	}
 	p.pass(llm.Event{Name: "message_stop", Data: []byte(`{"type":"message_stop"}`), Model: p.reported})
@@ -99,11 +99,11 @@ func (p *passage) take(f frame) (bool, error) {
 		ev.Usage = p.total()
 		if reason := f.v.Get("delta.stop_reason").String(); reason != "" {
 			ev.Finish = finishReason(reason)
-			p.ending = true
+			p.finished = true
 		}
 	case "message_stop":
 		p.done = true
-		if !p.ending {
+		if !p.finished {
 			return false, cut()
 		}
 	}

@@ -174,7 +174,7 @@ func (p *pieces) begin(message gjson.Result) {
 
 func (p *pieces) note(v gjson.Result) {
 	if reason := v.Get("stop_reason").String(); reason != "" {
-		p.finish = finishReason(reason)
+		p.finish, p.finished = finishReason(reason), true
 	}
 	if stop := v.Get("stop_sequence").String(); stop != "" {
 		p.stop = stop

@@ -34,9 +34,10 @@ type Reading struct {
 
 // source reads an answer frame by frame. It knows how answers come, not what they mean.
 type source struct {
-	o    Reading
-	size int64
-	bad  int
+	o        Reading
+	size     int64
+	bad      int
+	finished bool // the reason why the answer ended has come
 }
 
 func newSource(o Reading) *source {
@@ -120,8 +121,8 @@ type frame struct {
 func (s *source) frames(events *sse.Reader, take func(frame) (bool, error)) error {
 	for {
 		in, err := events.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
+		if errors.Is(err, io.EOF) || err != nil && s.finished {
+			return nil // a break after the last word takes nothing from the answer
 		}
 		if err != nil {
 			return failure(err)

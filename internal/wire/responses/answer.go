@@ -14,8 +14,12 @@ import (
 // Answer writes an answer given in our own words: events for a stream, one for a whole answer. The format knows one choice;
 // others are left out. An answer that ends before its finish is llm.UpstreamCut.
 func (f Format) Answer(req *llm.Request, model string, pieces iter.Seq2[llm.Piece, error]) iter.Seq2[llm.Event, error] {
+	return newWriter(f, req, model).write(pieces)
+}
+
+// write writes the pieces as they come.
+func (w *writer) write(pieces iter.Seq2[llm.Piece, error]) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
-		w := newWriter(f, req, model)
 		for p, err := range pieces {
 			if err == nil {
 				err = w.take(&p)

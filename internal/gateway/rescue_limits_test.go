@@ -1,0 +1,264 @@
+package gateway_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/tidwall/gjson"
+
+	"fairlead/internal/account"
+	"fairlead/internal/gateway"
+	"fairlead/internal/llm"
+	"fairlead/internal/mockprovider"
+	"fairlead/internal/money"
+	"fairlead/internal/requestlog"
+)
+
+func TestSomeAnswersDoNotGoOn(t *testing.T) {
+	t.Parallel()
+	const head = `{"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[`
+	reasoned := head + `{"index":0,"delta":{"reasoning_content":"hm"},"finish_reason":null}]}`
+	called := head + `{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"f","arguments":"{\"a"}}]},"finish_reason":null}]}`
+	policy := `{"error":{"message":"flagged","code":"content_policy_violation","type":"invalid_request_error"}}`
+	cut := func(events ...string) mockprovider.Behaviour {
+		return mockprovider.Behaviour{Events: events, CutAfter: len(events), NoDone: true}
+	}
+	cases := map[string]struct {
+		body  string
+		first mockprovider.Behaviour
+	}{
+		"inside a tool call":              {"", cut(chunk("some"), called)},
+		"after reasoning":                 {"", cut(reasoned, chunk("some"))},
+		"refused for what it says":        {"", mockprovider.Behaviour{Events: []string{chunk("some"), policy}, NoDone: true}},
+		"one of several answers":          {`{"model":"large","n":2,"stream":true,"messages":[{"role":"user","content":"hello"}]}`, cut(chunk("some"))},
+		"with log probabilities":          {`{"model":"large","logprobs":true,"stream":true,"messages":[{"role":"user","content":"hello"}]}`, cut(chunk("some"))},
+		"one that refused before it came": {"", cut(chunk("some"), head+`{"index":0,"delta":{"refusal":"no"},"finish_reason":null}]}`)},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := newKit(t)
+			k.prefills("alpha", "beta")
+			k.alpha.Always(c.first)
+			body := c.body
+			if body == "" {
+				body = streaming("large")
+			}
+
+			got := k.post("/chat/completions", body)
+
+			if !got.failed() || got.whole() || len(k.beta.Calls()) > 0 || len(k.alpha.Calls()) != 1 {
+				t.Errorf("%d and %d calls: %s", len(k.alpha.Calls()), len(k.beta.Calls()), got.body)
+			}
+			if e := k.entry(); e.Outcome != requestlog.Partial || *e.Cost == 0 {
+				t.Errorf("outcome %s, cost %s", e.Outcome, e.Cost)
+			}
+		})
+	}
+}
+
+func TestABreakAfterTheFinishTakesNothingFromTheAnswer(t *testing.T) {
+	t.Parallel()
+	stopped := strings.Replace(chunk(""), `"finish_reason":null`, `"finish_reason":"stop"`, 1)
+	for name, b := range map[string]mockprovider.Behaviour{
+		"cut":    {Events: []string{chunk("some"), stopped}, CutAfter: 2, NoDone: true},
+		"no end": {Events: []string{chunk("some"), stopped}, NoDone: true},
+		"silent": {Events: []string{chunk("some"), stopped}, SilentAfter: 2},
+	} {
+		for path, body := range map[string]string{
+			"/chat/completions": streaming("large"),
+			"/messages":         `{"model":"large","max_tokens":100,"stream":true,"messages":[{"role":"user","content":"hello"}]}`,
+			"/responses":        `{"model":"large","stream":true,"input":"hello"}`,
+		} {
+			t.Run(name+path, func(t *testing.T) {
+				t.Parallel()
+				k := newKit(t, func(k *kit) { k.settings.Idle = 100 * time.Millisecond })
+				k.alpha.Always(b)
+
+				got := k.post(path, body)
+
+				if got.said() != "some" || !got.whole() || got.failed() || len(k.beta.Calls()) > 0 {
+					t.Errorf("said %q: %s", got.said(), got.body)
+				}
+				if e := k.entry(); e.Outcome != requestlog.OK || e.Finish != "stop" || len(e.Attempts) != 1 || e.Attempts[0].Class != "" {
+					t.Errorf("outcome %s, attempts %v", e.Outcome, classes(e))
+				}
+			})
+		}
+	}
+}
+
+func TestRescueCanBeSwitchedOff(t *testing.T) {
+	t.Parallel()
+	k := newKit(t, func(k *kit) { k.settings.Rescue = false })
+	k.prefills("alpha", "beta")
+	k.alpha.Always(cutAfterTwo())
+
+	got := k.post("/chat/completions", streaming("large"))
+
+	if got.said() != "one two " || !got.failed() || len(k.beta.Calls()) > 0 {
+		t.Errorf("%d calls: %s", len(k.beta.Calls()), got.body)
+	}
+}
+
+func TestStructuredAnswersAreRestartedNotPrefilled(t *testing.T) {
+	t.Parallel()
+	for name, more := range map[string]string{
+		"JSON":                 `"response_format":{"type":"json_object"},"messages":[{"role":"user","content":"hello"}]`,
+		"a thinking model":     `"reasoning_effort":"low","messages":[{"role":"user","content":"hello"}]`,
+		"a prefill of its own": `"messages":[{"role":"user","content":"hello"},{"role":"assistant","content":"zero "}]`,
+		"no room left":         `"max_tokens":1,"messages":[{"role":"user","content":"hello"}]`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := newKit(t)
+			k.prefills("alpha", "beta")
+			for _, target := range k.snapshot.Targets() {
+				target.Model.Abilities |= llm.Reasoning
+			}
+			k.alpha.Always(cutAfterTwo())
+			k.beta.Always(mockprovider.Behaviour{Text: []string{"one two three"}})
+			body := `{"model":"large","stream":true,` + more + `}`
+
+			got := k.post("/chat/completions", body)
+
+			if got.said() != "one two three" || !got.whole() {
+				t.Fatalf("said %q: %s", got.said(), got.body)
+			}
+			asked := func(m *mockprovider.Mock) string { return gjson.GetBytes(m.Calls()[0].Body, "messages").Raw }
+			if asked(k.alpha) != asked(k.beta) {
+				t.Errorf("beta was asked with %s", asked(k.beta))
+			}
+		})
+	}
+}
+
+func TestTheCallersBoundHoldsForTheWholeAnswer(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	k.prefills("beta")
+	k.alpha.Always(cutAfterTwo())
+	k.beta.Always(mockprovider.Behaviour{Text: []string{" three"}})
+
+	k.post("/chat/completions", `{"model":"large","stream":true,"max_tokens":100,"messages":[{"role":"user","content":"hello"}]}`)
+
+	if left := gjson.GetBytes(k.beta.Calls()[0].Body, "max_tokens").Int(); left >= 100 || left < 90 {
+		t.Errorf("beta may write %d tokens more", left)
+	}
+}
+
+func TestAnswersTooLongToKeepDoNotGoOn(t *testing.T) {
+	t.Parallel()
+	k := newKit(t, func(k *kit) { k.settings.BodyLimit = 600 })
+	k.alpha.Always(cutAfterTwo())
+	k.beta.Always(mockprovider.Behaviour{Text: []string{"one two three"}})
+
+	got := k.post("/chat/completions", streaming("large"))
+
+	if !got.failed() || len(k.beta.Calls()) > 0 {
+		t.Errorf("said %q: %s", got.said(), got.body)
+	}
+}
+
+func TestABudgetThatBearsOneAnswerPaysForNoSecond(t *testing.T) {
+	t.Parallel()
+	k := newKit(t, func(k *kit) { k.inside = true })
+	budget := &account.Budget{Amount: money.Dollar, Period: account.Monthly}
+	k.keys.grant.Key.Budget = budget
+	k.prefills("beta")
+	k.alpha.Always(mockprovider.Behaviour{Text: []string{"one ", "two "}, CutAfter: 3, Before: func(*mockprovider.Call) {
+		budget.Amount = k.ledger.Status(gateway.Budgets(k.keys.grant)[0]).Held // and not a cent more
+	}})
+	k.beta.Always(mockprovider.Behaviour{Text: []string{" three"}})
+
+	got := k.post("/chat/completions", `{"model":"large","stream":true,"max_tokens":1080,"messages":[{"role":"user","content":"hello"}]}`)
+
+	if got.status != 200 || !got.failed() || len(k.beta.Calls()) > 0 {
+		t.Fatalf("status %d, %d calls: %s", got.status, len(k.beta.Calls()), got.body)
+	}
+	for _, b := range gateway.Budgets(k.keys.grant) {
+		if s := k.ledger.Status(b); s.Held != 0 || s.Spent != *k.entry().Cost {
+			t.Errorf("%s spent, %s held", s.Spent, s.Held)
+		}
+	}
+}
+
+func TestTheDeadlineEndsARescue(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(t, func(k *kit) { k.inside, k.settings.Total = true, 20*time.Second })
+		k.prefills("beta")
+		k.alpha.Always(cutAfterTwo())
+		k.beta.Always(mockprovider.Behaviour{Silent: true})
+		began := time.Now()
+
+		got := k.post("/chat/completions", streaming("large"))
+
+		if took := time.Since(began); took != 20*time.Second || !got.failed() || got.whole() || !strings.Contains(got.body, "PROVIDER_TIMEOUT") {
+			t.Errorf("after %s: %s", took, got.body)
+		}
+		if e := k.entry(); e.Outcome != requestlog.Partial || *e.Cost != *e.Attempts[0].Cost {
+			t.Errorf("outcome %s, cost %s", e.Outcome, e.Cost)
+		}
+	})
+}
+
+func TestSilenceBreaksAnAnswerAndAnotherGoesOn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(t, func(k *kit) { k.inside = true })
+		k.alpha.Always(mockprovider.Behaviour{Text: []string{"one ", "two ", "three"}, SilentAfter: 3})
+		// A restart takes its time to come to what is new: as long as it speaks, no limit ends it.
+		k.beta.Always(mockprovider.Behaviour{Text: []string{"o", "n", "e", " ", "t", "w", "o", " ", "three"}, BeforeEvent: func(_ *mockprovider.Call, i int) {
+			if i < 10 {
+				time.Sleep(4 * time.Second)
+			}
+		}})
+		for _, target := range k.snapshot.Targets() {
+			target.FirstToken = 9 * time.Second
+		}
+
+		got := k.post("/chat/completions", `{"model":"large","models":["small"],"stream":true,"messages":[{"role":"user","content":"hello"}]}`)
+
+		if got.said() != "one two three" || !got.whole() {
+			t.Fatalf("said %q: %s", got.said(), got.body)
+		}
+		if diff := cmp.Diff([]string{"alpha timeout", "beta"}, classes(k.entry())); diff != "" {
+			t.Error(diff)
+		}
+		if n := strings.Count(got.body, ": waiting"); n < 2 {
+			t.Errorf("%d comments broke the silence", n)
+		}
+	})
+}
+
+func TestAClientThatLeavesStopsTheRescue(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	k.alpha.Always(cutAfterTwo())
+	k.beta.Always(mockprovider.Behaviour{Silent: true})
+	req := k.request(http.MethodPost, "/chat/completions", streaming("large"))
+	resp, err := k.client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	call, err := k.beta.Await(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	_ = resp.Body.Close() // that is leaving
+
+	select {
+	case <-call.Gone():
+	case <-time.After(time.Second):
+		t.Fatal("the second call was not closed within a second")
+	}
+	if e := k.entry(); e.Outcome != requestlog.Cancelled || *e.Cost == 0 || e.Usage.Output == 0 || len(e.Attempts) != 2 {
+		t.Errorf("outcome %s, cost %s, usage %+v, attempts %v", e.Outcome, e.Cost, e.Usage, classes(e))
+	}
+}

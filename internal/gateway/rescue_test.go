@@ -1,0 +1,469 @@
+package gateway_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/tidwall/gjson"
+	"pgregory.net/rapid"
+
+	"fairlead/internal/account"
+	"fairlead/internal/gateway"
+	"fairlead/internal/llm"
+	"fairlead/internal/mockprovider"
+	"fairlead/internal/money"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
+)
+
+// prefills makes the models of a provider go on with a text that they are given.
+
+func (k *kit) prefills(names ...string) {
+	for _, t := range k.snapshot.Targets() {
+		if slices.Contains(names, t.Provider) {
+			t.Model.Abilities |= llm.Prefill
+		}
+	}
+}
+
+// said is the text of a stream in any of the formats.
+
+func (a answer) said() string {
+	var text strings.Builder
+	for block := range strings.SplitSeq(a.body, "\n\n") {
+		_, data, _ := strings.Cut(block, "data: ")
+		v := gjson.Parse(data)
+		text.WriteString(v.Get("choices.0.delta.content").String())
+		text.WriteString(v.Get("delta.text").String())
+		if v.Get("type").String() == "response.output_text.delta" {
+			text.WriteString(v.Get("delta").String())
+		}
+	}
+	return text.String()
+}
+
+// whole reports whether the stream ended as if complete.
+
+func (a answer) whole() bool {
+	return strings.HasSuffix(a.body, "data: [DONE]\n\n") || strings.Contains(a.body, `"type":"message_stop"`) || strings.Contains(a.body, `"type":"response.completed"`)
+}
+
+// failed reports whether the stream ended with an error event.
+
+func (a answer) failed() bool {
+	events := strings.Split(strings.TrimSpace(a.body), "\n\n")
+	return strings.Contains(events[len(events)-1], `"request_id":"req_`)
+}
+
+// heads are the different things that chunks say about the answer as a whole.
+
+func (a answer) heads(t *testing.T) []string {
+	t.Helper()
+	var heads []string
+	for _, data := range a.events() {
+		var head struct {
+			ID      string
+			Created int64
+			Model   string
+		}
+		if data == "[DONE]" {
+			continue
+		}
+		if err := json.Unmarshal([]byte(data), &head); err != nil {
+			t.Fatal(err)
+		}
+		heads = append(heads, fmt.Sprint(head))
+	}
+	return slices.Compact(heads)
+}
+
+func classes(e *requestlog.Entry) []string {
+	var all []string
+	for _, a := range e.Attempts {
+		all = append(all, strings.TrimSpace(a.Provider+" "+string(a.Class)))
+	}
+	return all
+}
+
+// cutAfterTwo breaks after the role and two words.
+
+func cutAfterTwo() mockprovider.Behaviour {
+	return mockprovider.Behaviour{Text: []string{"one ", "two ", "three"}, CutAfter: 3}
+}
+
+func TestATargetGoesOnWithABrokenAnswer(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	k.prefills("beta")
+	k.alpha.Always(cutAfterTwo())
+	k.beta.Always(mockprovider.Behaviour{Text: []string{" three ", "four"}})
+
+	got := k.post("/chat/completions", `{"model":"large","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"count"}]}`)
+
+	if got.said() != "one two three four" || !got.whole() || got.failed() {
+		t.Fatalf("status %d: %s", got.status, got.body)
+	}
+	if heads := got.heads(t); len(heads) != 1 || !strings.HasSuffix(heads[0], " large}") {
+		t.Errorf("chunks differ in id, date or model: %v", heads)
+	}
+	if strings.Count(got.body, `"role":"assistant"`) != 1 || strings.Count(got.body, `"finish_reason":"stop"`) != 1 || strings.Count(got.body, `"usage":{`) != 1 {
+		t.Errorf("not one role, one finish and one usage: %s", got.body)
+	}
+	asked := gjson.GetBytes(k.beta.Calls()[0].Body, "messages")
+	if asked.Get("#").Int() != 2 || asked.Get("1.role").String() != "assistant" || asked.Get("1.content").String() != "one two" {
+		t.Errorf("beta was asked with %s", asked.Raw)
+	}
+	e := k.entry()
+	if e.Outcome != requestlog.OK || e.DecisionKind != route.Fallback || e.Provider != "beta" || e.Finish != "stop" {
+		t.Errorf("entry %s, %s, %s, %s", e.Outcome, e.DecisionKind, e.Provider, e.Finish)
+	}
+	if diff := cmp.Diff([]string{"alpha cut", "beta"}, classes(e)); diff != "" {
+		t.Error(diff)
+	}
+	if len(e.Warnings) != 1 || !strings.HasPrefix(e.Warnings[0], "continued by beta/large after ") {
+		t.Errorf("warnings %q", e.Warnings)
+	}
+	if !strings.Contains(string(e.Body.Response), "four") {
+		t.Errorf("the log keeps %s", e.Body.Response)
+	}
+}
+
+func TestEveryAttemptOfABrokenAnswerIsPaidFor(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	k.keys.grant.Key.Budget = &account.Budget{Amount: money.Dollar, Period: account.Monthly}
+	k.prefills("beta")
+	k.alpha.Always(cutAfterTwo())
+	k.beta.Always(mockprovider.Behaviour{Text: []string{" three"}, Usage: `{"prompt_tokens":1000,"completion_tokens":500,"total_tokens":1500}`})
+
+	got := k.post("/chat/completions", streaming("large"))
+
+	e := k.entry()
+	first, second := e.Attempts[0], e.Attempts[1]
+	if !got.whole() || first.Usage == nil || !first.Usage.Estimated || first.Usage.Input == 0 || first.Usage.Output == 0 || *first.Cost == 0 {
+		t.Fatalf("the broken attempt used %+v for %s: %s", first.Usage, first.Cost, got.body)
+	}
+	if want := money.Amount(7_500_000); e.Usage.Input != 1000 || e.Usage.Output != 500 || *second.Cost != want {
+		t.Errorf("the second attempt used %+v for %s, want %s", e.Usage, second.Cost, want)
+	}
+	if *e.Cost != first.Cost.Add(*second.Cost) {
+		t.Errorf("the request cost %s: %s and %s", e.Cost, first.Cost, second.Cost)
+	}
+	var rows money.Amount
+	for _, row := range e.Bill.Rows {
+		rows = rows.Add(row.Amount)
+	}
+	if rows != *e.Cost || e.Bill.Total != *e.Cost || e.Bill.Rows[len(e.Bill.Rows)-1].Class != "broken_attempts" {
+		t.Errorf("bill %+v", e.Bill)
+	}
+	for _, b := range gateway.Budgets(k.keys.grant) {
+		if s := k.ledger.Status(b); s.Spent != *e.Cost || s.Held != 0 {
+			t.Errorf("%s spent, %s held, the request cost %s", s.Spent, s.Held, e.Cost)
+		}
+	}
+}
+
+func TestARefusedPrefillIsFollowedByARestart(t *testing.T) {
+	t.Parallel()
+	refusal := mockprovider.Behaviour{Status: 400, Body: []byte(`{"error":{"message":"This model does not support assistant message prefill.","type":"invalid_request_error"}}`)}
+	for name, second := range map[string]mockprovider.Behaviour{
+		"refused by status":   refusal,
+		"not taken up at all": {Text: []string{"three", " four"}}, // without the space that was spared
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := newKit(t)
+			k.prefills("beta")
+			k.alpha.Always(cutAfterTwo())
+			k.beta.Then(second, mockprovider.Behaviour{Text: []string{"one two", " three ", "four"}})
+
+			got := k.post("/chat/completions", streaming("large"), "X-Fairlead-Trace", "full")
+
+			if got.said() != "one two three four" || !got.whole() || len(got.heads(t)) != 1 {
+				t.Fatalf("status %d: %s", got.status, got.body)
+			}
+			if strings.Contains(got.body, "does not support") {
+				t.Errorf("the refusal is shown: %s", got.body)
+			}
+			if again := gjson.GetBytes(k.beta.Calls()[1].Body, "messages.#").Int(); again != 1 {
+				t.Errorf("the restart was asked with %d messages", again)
+			}
+			e := k.entry()
+			if got := classes(e); len(got) != 3 || got[2] != "beta" {
+				t.Errorf("attempts %v", got)
+			}
+		})
+	}
+}
+
+func TestARestartShowsOnlyWhatIsNew(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		text []string
+		want string
+	}{
+		"longer":          {[]string{"one two three ", "four"}, "one two three four"},
+		"exactly as long": {[]string{"one ", "two "}, "one two "},
+		"in single bytes": {strings.Split("one two three", ""), "one two three"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := newKit(t)
+			k.alpha.Always(cutAfterTwo())
+			k.beta.Always(mockprovider.Behaviour{Text: c.text})
+
+			got := k.post("/chat/completions", streaming("large"))
+
+			if got.said() != c.want || !got.whole() || len(got.heads(t)) != 1 {
+				t.Fatalf("said %q: %s", got.said(), got.body)
+			}
+			if asked := gjson.GetBytes(k.beta.Calls()[0].Body, "messages.#").Int(); asked != 1 {
+				t.Errorf("beta was asked with %d messages", asked)
+			}
+			if e := k.entry(); e.Outcome != requestlog.OK || len(e.Warnings) != 1 || !strings.HasSuffix(e.Warnings[0], "which gave the same answer") {
+				t.Errorf("outcome %s, warnings %q", e.Outcome, e.Warnings)
+			}
+		})
+	}
+}
+
+func TestARestartThatDeviatesEndsWithTheError(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string][]string{
+		"another text":       {"uno due tre"},
+		"another word":       {"one ", "too ", "three"},
+		"a shorter text":     {"one "},
+		"other white space":  {"one two\nthree"},
+		"nothing whatsoever": {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := newKit(t)
+			k.alpha.Always(cutAfterTwo())
+			k.beta.Always(mockprovider.Behaviour{Text: text})
+
+			got := k.post("/chat/completions", streaming("large"))
+
+			if got.said() != "one two " || got.whole() || !got.failed() || strings.Contains(got.body, "[DONE]") {
+				t.Fatalf("said %q: %s", got.said(), got.body)
+			}
+			e := k.entry()
+			if e.Outcome != requestlog.Partial || e.Provider != "alpha" {
+				t.Errorf("outcome %s of %s", e.Outcome, e.Provider)
+			}
+			if diff := cmp.Diff([]string{"alpha cut", "beta deviated"}, classes(e)); diff != "" {
+				t.Error(diff)
+			}
+			if e.Attempts[1].Usage == nil || *e.Cost != *e.Attempts[0].Cost {
+				t.Errorf("the client pays %s for attempts %+v", e.Cost, e.Attempts)
+			}
+		})
+	}
+}
+
+func TestAContinuationMayBreakToo(t *testing.T) {
+	t.Parallel()
+	second := mockprovider.Behaviour{Text: []string{" three ", "four ", "five"}, CutAfter: 3}
+	cases := map[string]struct {
+		third mockprovider.Behaviour
+		want  string
+		whole bool
+	}{
+		"and be continued again": {mockprovider.Behaviour{Text: []string{" five"}}, "one two three four five", true},
+		"and again":              {mockprovider.Behaviour{Text: []string{" five ", "six", "seven"}, CutAfter: 3}, "one two three four five six", false},
+		"and find nobody":        {mockprovider.Fail(500), "one two three four ", false},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := newKit(t)
+			k.prefills("alpha", "beta")
+			k.alpha.Always(cutAfterTwo())
+			k.beta.Then(second, c.third, mockprovider.Behaviour{Text: []string{"never"}})
+
+			got := k.post("/chat/completions", streaming("large"))
+
+			if got.said() != c.want || got.whole() != c.whole || got.failed() == c.whole || len(got.heads(t)) > 2 {
+				t.Fatalf("said %q: %s", got.said(), got.body)
+			}
+			if e := k.entry(); len(e.Attempts) != 3 {
+				t.Errorf("attempts %v", classes(e))
+			}
+		})
+	}
+}
+
+func TestAnotherTargetIsTriedWhenTheFirstCannotGoOn(t *testing.T) {
+	t.Parallel()
+	k := newKit(t, func(k *kit) { k.settings.Attempts = 4 })
+	k.prefills("beta")
+	k.alpha.For("large-2026", cutAfterTwo())
+	k.beta.Always(mockprovider.Fail(503))
+	k.alpha.For("small-2026", mockprovider.Behaviour{Text: []string{"one two three"}})
+
+	got := k.post("/chat/completions", `{"model":"large","models":["small"],"stream":true,"messages":[{"role":"user","content":"hello"}]}`)
+
+	if got.said() != "one two three" || !got.whole() {
+		t.Fatalf("said %q: %s", got.said(), got.body)
+	}
+	if diff := cmp.Diff([]string{"alpha cut", "beta overload", "alpha"}, classes(k.entry())); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestTheSameTargetGoesOnWhenNobodyElseIsLeft(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	k.prefills("alpha")
+	k.alpha.Then(cutAfterTwo(), mockprovider.Behaviour{Text: []string{" three"}})
+
+	got := k.post("/chat/completions", streaming("small"))
+
+	if got.said() != "one two three" || !got.whole() {
+		t.Fatalf("said %q: %s", got.said(), got.body)
+	}
+	if e := k.entry(); e.DecisionKind != route.Expected || len(e.Attempts) != 2 {
+		t.Errorf("decision %s, attempts %v", e.DecisionKind, classes(e))
+	}
+}
+
+func TestRescueNeedsNoStoredText(t *testing.T) {
+	t.Parallel()
+	k := newKit(t, func(k *kit) { k.settings.LogBodies = false })
+	k.prefills("beta")
+	k.alpha.Always(cutAfterTwo())
+	k.beta.Always(mockprovider.Behaviour{Text: []string{" three"}})
+
+	got := k.post("/chat/completions", streaming("large"))
+
+	if got.said() != "one two three" || !got.whole() {
+		t.Fatalf("said %q: %s", got.said(), got.body)
+	}
+	e := k.entry()
+	if text, err := json.Marshal(e); err != nil || len(e.Body.Response) > 0 || strings.Contains(string(text), "three") {
+		t.Errorf("%v: the entry holds text: %s %s", err, text, e.Body.Response)
+	}
+}
+
+func TestOtherFormatsGoOnToo(t *testing.T) {
+	t.Parallel()
+	bodies := map[string]string{
+		"/messages":  `{"model":"large","max_tokens":100,"stream":true,"messages":[{"role":"user","content":"hello"}]}`,
+		"/responses": `{"model":"large","stream":true,"input":"hello"}`,
+	}
+	for path, body := range bodies {
+		for name, second := range map[string]mockprovider.Behaviour{
+			"prefill": {Text: []string{" three"}},
+			"restart": {Text: []string{"one two ", "three"}},
+			"deviate": {Text: []string{"uno"}},
+		} {
+			t.Run(path+" "+name, func(t *testing.T) {
+				t.Parallel()
+				k := newKit(t)
+				if name == "prefill" {
+					k.prefills("beta")
+				}
+				k.alpha.Always(cutAfterTwo())
+				k.beta.Always(second)
+
+				got := k.post(path, body)
+
+				if name == "deviate" {
+					if got.said() != "one two " || got.whole() || !got.failed() {
+						t.Errorf("said %q: %s", got.said(), got.body)
+					}
+					return
+				}
+				if got.said() != "one two three" || !got.whole() || got.failed() {
+					t.Fatalf("said %q: %s", got.said(), got.body)
+				}
+				if k.entry().DecisionKind != route.Fallback {
+					t.Error("not a fallback")
+				}
+				if path == "/responses" && !strings.Contains(got.body, `"text":"one two three"`) {
+					t.Errorf("the end does not tell the whole text: %s", got.body)
+				}
+				for i, data := range got.data() {
+					if n := gjson.Get(data, "sequence_number"); n.Exists() && n.Int() != int64(i) {
+						t.Errorf("event %d has number %d", i, n.Int())
+					}
+				}
+			})
+		}
+	}
+}
+
+// data are the data of events with or without names.
+
+func (a answer) data() []string {
+	var all []string
+	for block := range strings.SplitSeq(a.body, "\n\n") {
+		if _, data, ok := strings.Cut(block, "data: "); ok {
+			all = append(all, data)
+		}
+	}
+	return all
+}
+
+// drawText is a text of few words, so that two of them often begin alike.
+
+func drawText(t *rapid.T, label string) []string {
+	return rapid.SliceOfN(rapid.SampledFrom([]string{"one ", "two ", "é", "\n", "a \"b\" "}), 1, 6).Draw(t, label)
+}
+
+func TestTheClientGetsOneAnswerOrAnError(t *testing.T) {
+	t.Parallel()
+	prefilled, repeated, ended := 0, 0, 0
+	rapid.Check(t, func(rt *rapid.T) {
+		first, second := drawText(rt, "first"), drawText(rt, "second")
+		if rapid.Bool().Draw(rt, "the same model") {
+			second = first
+		}
+		cut := rapid.IntRange(2, len(first)+1).Draw(rt, "events before the cut")
+		prefills := rapid.Bool().Draw(rt, "beta goes on with texts")
+		k := newKit(t, func(k *kit) { k.inside, k.settings.Attempts = true, 2 })
+		if prefills {
+			k.prefills("beta")
+		}
+		k.alpha.Always(mockprovider.Behaviour{Text: first, CutAfter: cut})
+		k.beta.Always(mockprovider.Behaviour{Text: second})
+
+		got := k.post("/chat/completions", streaming("large"))
+
+		e := k.entry()
+		delivered, other := strings.Join(first[:cut-1], ""), strings.Join(second, "")
+		switch {
+		case got.status != 200 || got.whole() == got.failed():
+			rt.Fatalf("status %d: %s", got.status, got.body)
+		case got.failed() && (got.said() != delivered || e.Outcome != requestlog.Partial):
+			rt.Fatalf("ended with an error after %q, %q had been said; outcome %s", got.said(), delivered, e.Outcome)
+		case got.whole() && got.said() != other && (!prefills || !continuation(delivered, other, got.said())):
+			rt.Fatalf("%q is neither %q nor %q with %q behind it", got.said(), other, delivered, other)
+		}
+		switch {
+		case len(e.Attempts) != 2:
+			rt.Fatalf("attempts %v", classes(e))
+		case got.failed():
+			ended++
+		case prefills:
+			prefilled++
+		default:
+			repeated++
+		}
+	})
+	if min(prefilled, repeated, ended) == 0 {
+		t.Errorf("%d went on, %d were repeated, %d ended with an error: one of these was never tried", prefilled, repeated, ended)
+	}
+}
+
+// continuation reports whether all is said and then says, less what says repeats of the end of said.
+
+func continuation(said, says, all string) bool {
+	rest, ok := strings.CutPrefix(all, said)
+	repeated, ends := strings.CutSuffix(says, rest)
+	return ok && ends && strings.HasSuffix(said, repeated)
+}

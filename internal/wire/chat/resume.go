@@ -1,0 +1,94 @@
+package chat
+
+import (
+	"bytes"
+	"encoding/json"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/wire"
+)
+
+var _ wire.Resumer = Format{}
+
+// Prefill returns the request with text as how the assistant's answer begins.
+func (f Format) Prefill(req *llm.Request, text string, most int64) (*llm.Request, error) {
+	var message objectWriter
+	message.open()
+	message.text("role", "assistant")
+	message.text("content", text)
+	message.close()
+	return f.DecodeRequest(req.Op, req.Replace(func(name string, value []byte) []byte {
+		switch {
+		case name == "messages":
+			end := bytes.LastIndexByte(value, ']')
+			return slices.Concat(bytes.TrimRight(value[:end], " \t\r\n"), []byte{','}, message.out, value[end:])
+		case (name == "max_tokens" || name == "max_completion_tokens") && most > 0 && string(value) != "null":
+			return strconv.AppendInt(nil, most, 10)
+		}
+		return nil
+	}))
+}
+
+// Resume reads the chunks of a stream that broke. What follows has neither log probabilities nor sound, so that an answer with
+// them does not go on.
+func (f Format) Resume(req *llm.Request, sent []byte) (wire.Rest, bool) {
+	if req.Op != llm.Chat || req.Needs&(llm.Logprobs|llm.AudioOut) != 0 {
+		return wire.Rest{}, false
+	}
+	text, ok := saidOnly(sent)
+	if !ok {
+		return wire.Rest{}, false
+	}
+	w := newReply(f, req, "")
+	w.readHead(sent)
+	w.choices = []*told{{}}
+	return wire.Rest{Text: text, Answer: w.write}, true
+}
+
+// saidOnly is what a stream has said so far; false when that is not all of it.
+func saidOnly(sent []byte) (string, bool) {
+	var said strings.Builder
+	for p, err := range Pieces(lines(sent)) {
+		switch {
+		case err != nil:
+			return "", false
+		case p.Kind == llm.BeginPiece, p.Kind == llm.UsagePiece:
+		case p.Kind == llm.TextPiece && p.Choice == 0:
+			said.WriteString(p.Text)
+		default:
+			return "", false
+		}
+	}
+	return said.String(), said.Len() > 0
+}
+
+func lines(sent []byte) iter.Seq2[llm.Event, error] {
+	return func(yield func(llm.Event, error) bool) {
+		for line := range bytes.Lines(sent) {
+			if line = bytes.TrimSpace(line); len(line) > 0 && !yield(llm.Event{Data: line}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// readHead takes over what all chunks have in common.
+func (w *reply) readHead(sent []byte) {
+	w.begun = true
+	for ev := range lines(sent) {
+		var head struct {
+			ID      string      `json:"id"`
+			Created json.Number `json:"created"`
+			Model   string      `json:"model"`
+		}
+		if json.Unmarshal(ev.Data, &head) == nil && head.ID != "" {
+			w.id, w.model = head.ID, head.Model
+			w.created, _ = head.Created.Int64() // one that is no number has no date
+			return
+		}
+	}
+}

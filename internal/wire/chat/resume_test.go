@@ -1,0 +1,156 @@
+package chat
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"fairlead/internal/llm"
+)
+
+// sentLines is how the gateway keeps what has gone out.
+func sentLines(events []llm.Event) []byte {
+	var lines [][]byte
+	for _, ev := range events {
+		lines = append(lines, ev.Data)
+	}
+	return bytes.Join(lines, []byte("\n"))
+}
+
+func TestAnswersGoOnAsIfTheyHadNeverStopped(t *testing.T) {
+	t.Parallel()
+	req := chatRequest(t, true, "")
+	rapid.Check(t, func(t *rapid.T) {
+		texts := rapid.SliceOfN(rapid.StringN(1, 10, -1), 1, 8).Draw(t, "texts")
+		n := rapid.IntRange(1, len(texts)).Draw(t, "told before the break")
+		pieces := []llm.Piece{{Kind: llm.BeginPiece, ID: "msg_1", Model: "real"}}
+		said := ""
+		for i, text := range texts {
+			pieces = append(pieces, llm.Piece{Kind: llm.TextPiece, Text: text})
+			if i < n {
+				said += text
+			}
+		}
+		pieces = append(pieces,
+			llm.Piece{Kind: llm.CallPiece, Call: &llm.ToolCall{ID: "call_1", Name: "look", Arguments: "{}"}},
+			llm.Piece{Kind: llm.FinishPiece, Finish: "tool_calls"},
+			llm.Piece{Kind: llm.UsagePiece, Usage: &llm.Usage{Input: 3, Output: 4}})
+		whole, err := answered(dated.Answer(req, "m", sequence(pieces, nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := whole[:n+1] // with the role
+
+		rest, ok := Format{}.Resume(req, sentLines(before))
+
+		if !ok || rest.Text != said {
+			t.Fatalf("%q was read back as %q (%t)", said, rest.Text, ok)
+		}
+		after := append([]llm.Piece{{Kind: llm.BeginPiece, ID: "another", Model: "real"}}, pieces[n+1:]...)
+		got, err := answered(rest.Answer(sequence(after, nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(whole[n+1:], got); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestNothingFollowsWhatIsNotPlainText(t *testing.T) {
+	t.Parallel()
+	const head = `{"id":"a","created":7,"model":"m","choices":[`
+	said := head + `{"index":0,"delta":{"content":"x"}}]}`
+	for name, c := range map[string]struct {
+		more string
+		sent string
+	}{
+		"nothing yet":       {"", head + `{"index":0,"delta":{"role":"assistant","content":""}}]}`},
+		"reasoning":         {"", head + `{"index":0,"delta":{"reasoning_content":"hm"}}]}` + "\n" + said},
+		"a refusal":         {"", said + "\n" + head + `{"index":0,"delta":{"refusal":"no"}}]}`},
+		"a tool call":       {"", said + "\n" + head + `{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"f","arguments":"{"}}]}}]}`},
+		"a finish":          {"", said + "\n" + head + `{"index":0,"delta":{},"finish_reason":"stop"}]}`},
+		"another choice":    {"", said + "\n" + head + `{"index":1,"delta":{"content":"y"}}]}`},
+		"half an event":     {"", said + "\n" + head},
+		"log probabilities": {`,"logprobs":true`, said},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if rest, ok := (Format{}).Resume(chatRequest(t, true, c.more), []byte(c.sent)); ok {
+				t.Errorf("goes on after %q", rest.Text)
+			}
+		})
+	}
+}
+
+func TestWhatFollowsKeepsTheProvidersOwnHead(t *testing.T) {
+	t.Parallel()
+	sent := `{"id":"odd id","created":17,"model":"told","choices":[{"index":0,"delta":{"content":"x"}}]}`
+
+	rest, ok := dated.Resume(chatRequest(t, true, ""), []byte(sent))
+	if !ok {
+		t.Fatal("does not go on")
+	}
+	got, err := answered(rest.Answer(sequence([]llm.Piece{{Kind: llm.TextPiece, Text: "y"}, {Kind: llm.FinishPiece}}, nil)))
+
+	want := `{"id":"odd id","object":"chat.completion.chunk","created":17,"model":"told","choices":[{"index":0,"delta":{"content":"y"},"logprobs":null,"finish_reason":null}]}`
+	if err != nil || string(got[0].Data) != want {
+		t.Errorf("%v: %s", err, got[0].Data)
+	}
+}
+
+func TestPrefillAddsTheBeginningOfTheAnswer(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		more, want string
+		most       int64
+	}{
+		"no bound": {"", `{"model":"m","messages":[{"role":"user","content":"x"},{"role":"assistant","content":"so\u000a\"far\""}],"stream":true}`, 5},
+		"a bound": {
+			`,"max_tokens":9,"max_completion_tokens":null`,
+			`{"model":"m","messages":[{"role":"user","content":"x"},{"role":"assistant","content":"so\u000a\"far\""}],"max_tokens":5,"max_completion_tokens":null,"stream":true}`, 5,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			req := chatRequest(t, true, c.more)
+			before := string(req.Body)
+
+			got, err := Format{}.Prefill(req, "so\n\"far\"", c.most)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, string(got.Body)); diff != "" || string(req.Body) != before {
+				t.Errorf("%s; the request itself is %s", diff, req.Body)
+			}
+			if got.Answers != 1 || got.Messages != 2 {
+				t.Errorf("described as %d messages, %d answers", got.Messages, got.Answers)
+			}
+		})
+	}
+}
+
+func TestAPrefixIsMarkedForVendorsThatAsk(t *testing.T) {
+	t.Parallel()
+	req, err := Format{}.Prefill(chatRequest(t, false, ""), "so", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"model":"m","messages":[{"role":"user","content":"x"},{"role":"assistant","content":"so","prefix":true}]}`
+	if got := string(Render(req, Edit{Prefix: true})); got != want {
+		t.Errorf("got %s", got)
+	}
+}
+
+func FuzzResume(f *testing.F) {
+	f.Add([]byte(`{"id":"a","created":7,"model":"m","choices":[{"index":0,"delta":{"content":"x"}}]}`))
+	f.Add([]byte("\n{}\n[]\nnull"))
+	req := &llm.Request{Op: llm.Chat, Stream: true}
+	f.Fuzz(func(t *testing.T, sent []byte) {
+		if rest, ok := (Format{}).Resume(req, sent); ok && rest.Text == "" {
+			t.Error("goes on after nothing")
+		}
+	})
+}

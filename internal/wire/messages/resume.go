@@ -1,0 +1,72 @@
+package messages
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/wire"
+)
+
+var _ wire.Resumer = Format{}
+
+// Prefill returns the request with text as how the assistant's answer begins.
+func (f Format) Prefill(req *llm.Request, text string, most int64) (*llm.Request, error) {
+	var message object
+	message.open()
+	message.str("role", string(llm.Assistant))
+	message.str("content", text)
+	message.close()
+	return f.DecodeRequest(req.Op, req.Replace(func(name string, value []byte) []byte {
+		switch {
+		case name == "messages":
+			end := bytes.LastIndexByte(value, ']')
+			return slices.Concat(bytes.TrimRight(value[:end], " \t\r\n"), []byte{','}, message.out, value[end:])
+		case name == "max_tokens" && most > 0:
+			return strconv.AppendInt(nil, most, 10)
+		}
+		return nil
+	}))
+}
+
+// Resume reads the events of a stream that broke. It goes on where its last block of text is still open.
+func (Format) Resume(_ *llm.Request, sent []byte) (wire.Rest, bool) {
+	a := &answer{started: true, current: -1, stream: true, calls: map[int]int{}}
+	var said strings.Builder
+	for line := range bytes.Lines(sent) {
+		if !a.retell(gjson.ParseBytes(line), &said) {
+			return wire.Rest{}, false
+		}
+	}
+	if a.current < 0 || said.Len() == 0 {
+		return wire.Rest{}, false
+	}
+	return wire.Rest{Text: said.String(), Answer: a.write}, true
+}
+
+// retell takes in an event that has gone out; false for one that nothing can follow.
+func (a *answer) retell(v gjson.Result, said *strings.Builder) bool {
+	block, delta := v.Get("content_block"), v.Get("delta")
+	switch v.Get("type").String() {
+	case "message_start":
+		a.id, a.model = v.Get("message.id").String(), v.Get("message.model").String()
+	case "content_block_start":
+		a.current = len(a.blocks)
+		a.blocks = append(a.blocks, &content{kind: "text"})
+		said.WriteString(block.Get("text").String())
+		return block.Get("type").String() == "text" && v.Get("index").Int() == int64(a.current)
+	case "content_block_delta":
+		said.WriteString(delta.Get("text").String())
+		return delta.Get("type").String() == "text_delta" && v.Get("index").Int() == int64(a.current)
+	case "content_block_stop":
+		a.current = -1
+	case "ping":
+	default:
+		return false
+	}
+	return true
+}

@@ -1,0 +1,120 @@
+package messages
+
+import (
+	"bytes"
+	"iter"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"fairlead/internal/llm"
+)
+
+// eventsOf collects the events of an answer with their data copied.
+func eventsOf(t rapid.TB, events iter.Seq2[llm.Event, error]) []llm.Event {
+	t.Helper()
+	var all []llm.Event
+	for ev, err := range events {
+		if err != nil {
+			t.Fatal(err)
+		}
+		ev.Data, ev.Usage = bytes.Clone(ev.Data), nil // what is used so far is counted anew
+		all = append(all, ev)
+	}
+	return all
+}
+
+func TestAnswersGoOnAsIfTheyHadNeverStopped(t *testing.T) {
+	t.Parallel()
+	req := &llm.Request{Op: llm.Chat, Stream: true, Body: []byte("{}")}
+	rapid.Check(t, func(t *rapid.T) {
+		texts := rapid.SliceOfN(rapid.StringN(1, 10, -1), 1, 8).Draw(t, "texts")
+		n := rapid.IntRange(1, len(texts)).Draw(t, "told before the break")
+		pieces := []llm.Piece{{Kind: llm.BeginPiece, ID: "msg_1", Model: "real"}}
+		for _, text := range texts {
+			pieces = append(pieces, llm.Piece{Kind: llm.TextPiece, Text: text})
+		}
+		pieces = append(pieces,
+			llm.Piece{Kind: llm.CallPiece, Call: &llm.ToolCall{ID: "call_1", Name: "look", Arguments: "{}"}},
+			llm.Piece{Kind: llm.FinishPiece, Finish: "tool_calls"},
+			llm.Piece{Kind: llm.UsagePiece, Usage: &llm.Usage{Input: 3, Output: 4}})
+		whole := eventsOf(t, Format{}.Answer(req, "m", seq(pieces, nil)))
+		n += 2 // message_start and content_block_start
+		var sent [][]byte
+		for _, ev := range whole[:n] {
+			sent = append(sent, ev.Data)
+		}
+
+		rest, ok := Format{}.Resume(req, bytes.Join(sent, []byte("\n")))
+
+		if want := strings.Join(texts[:n-2], ""); !ok || rest.Text != want {
+			t.Fatalf("%q was read back as %q (%t)", want, rest.Text, ok)
+		}
+		after := append([]llm.Piece{{Kind: llm.BeginPiece, ID: "another", Model: "real"}}, pieces[n-1:]...)
+		if diff := cmp.Diff(whole[n:], eventsOf(t, rest.Answer(seq(after, nil)))); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestNothingFollowsWhatIsNotPlainText(t *testing.T) {
+	t.Parallel()
+	const (
+		start = `{"type":"message_start","message":{"id":"msg_1","model":"m"}}` + "\n"
+		open  = `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}` + "\n"
+		text  = `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"x"}}` + "\n"
+		stop  = `{"type":"content_block_stop","index":0}` + "\n"
+	)
+	if _, ok := (Format{}).Resume(nil, []byte(start+open+`{"type":"ping"}`+"\n"+text)); !ok {
+		t.Error("does not go on with a text")
+	}
+	for name, sent := range map[string]string{
+		"nothing yet":       start + open,
+		"a closed block":    start + open + text + stop,
+		"thinking":          start + `{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":""}}`,
+		"a tool call":       start + open + text + stop + `{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"t","name":"f","input":{}}}`,
+		"arguments":         start + open + text + `{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{"}}`,
+		"citations":         start + open + text + `{"type":"content_block_delta","index":0,"delta":{"type":"citations_delta","citation":{}}}`,
+		"a finish":          start + open + text + `{"type":"message_delta","delta":{"stop_reason":"end_turn"}}`,
+		"half an event":     start + open + text + `{"type":"content_bl`,
+		"an unknown event":  start + open + text + `{"type":"news"}`,
+		"a block not begun": start + text,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if rest, ok := (Format{}).Resume(nil, []byte(sent)); ok {
+				t.Errorf("goes on after %q", rest.Text)
+			}
+		})
+	}
+}
+
+func TestPrefillAddsTheBeginningOfTheAnswer(t *testing.T) {
+	t.Parallel()
+	req, err := Format{}.DecodeRequest(llm.Chat, []byte(`{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"x"} ],"stream":true}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	got, err := Format{}.Prefill(req, `so "far"`, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	want := `{"model":"m","max_tokens":5,"messages":[{"role":"user","content":"x"},{"role":"assistant","content":"so \"far\""}],"stream":true}`
+	if string(got.Body) != want || got.MaxOutput != 5 {
+		t.Errorf("%d: %s", got.MaxOutput, got.Body)
+	}
+}
+
+func FuzzResume(f *testing.F) {
+	f.Add([]byte(`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"x"}}`))
+	f.Add([]byte("\n{}\n[]\nnull"))
+	f.Fuzz(func(t *testing.T, sent []byte) {
+		if rest, ok := (Format{}).Resume(nil, sent); ok && rest.Text == "" {
+			t.Error("goes on after nothing")
+		}
+	})
+}

@@ -1,0 +1,76 @@
+package responses
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+
+	"github.com/tidwall/gjson"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/wire"
+)
+
+var _ wire.Resumer = Format{}
+
+// Prefill returns the request with text as how the assistant's answer begins.
+func (f Format) Prefill(req *llm.Request, text string, most int64) (*llm.Request, error) {
+	said := encode(map[string]any{
+		"type": "message", "role": "assistant", "content": []any{map[string]any{"type": "output_text", "text": text}},
+	})
+	return f.DecodeRequest(req.Op, req.Replace(func(name string, value []byte) []byte {
+		switch {
+		case name == "input" && value[0] == '"':
+			return slices.Concat([]byte(`[{"role":"user","content":`), value, []byte(`},`), said, []byte(`]`))
+		case name == "input":
+			end := bytes.LastIndexByte(value, ']')
+			return slices.Concat(bytes.TrimRight(value[:end], " \t\r\n"), []byte{','}, said, value[end:])
+		case name == "max_output_tokens" && most > 0 && string(value) != "null":
+			return strconv.AppendInt(nil, most, 10)
+		}
+		return nil
+	}))
+}
+
+// Resume reads the events of a stream that broke. It goes on where all that it has told is one text.
+func (f Format) Resume(req *llm.Request, sent []byte) (wire.Rest, bool) {
+	w := newWriter(f, req, "")
+	w.begun, w.started = true, true
+	it := &item{kind: messageItem, status: "in_progress"}
+	for line := range bytes.Lines(sent) {
+		if !w.retell(it, gjson.ParseBytes(line)) {
+			return wire.Rest{}, false
+		}
+	}
+	if it.id == "" || len(it.parts) == 0 || it.parts[0].text.Len() == 0 {
+		return wire.Rest{}, false
+	}
+	w.items = []*item{it}
+	return wire.Rest{Text: it.parts[0].text.String(), Answer: w.write}, true
+}
+
+// retell takes in an event that has gone out; false for one that nothing can follow.
+func (w *writer) retell(it *item, v gjson.Result) bool {
+	w.sequence = int(v.Get("sequence_number").Int()) + 1
+	switch v.Get("type").String() {
+	case "response.created":
+		w.response.ID, w.response.Model = v.Get("response.id").String(), v.Get("response.model").String()
+		w.response.CreatedAt = v.Get("response.created_at").Int()
+	case "response.in_progress":
+	case "response.output_item.added":
+		first := it.id == ""
+		it.id = v.Get("item.id").String()
+		return first && v.Get("item.type").String() == messageItem
+	case "response.content_part.added":
+		it.parts = append(it.parts, &part{})
+		return len(it.parts) == 1 && v.Get("part.type").String() == "output_text"
+	case "response.output_text.delta":
+		if len(it.parts) == 0 {
+			return false
+		}
+		it.parts[0].text.WriteString(v.Get("delta").String())
+	default:
+		return false
+	}
+	return true
+}

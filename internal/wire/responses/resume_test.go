@@ -1,0 +1,126 @@
+package responses
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"fairlead/internal/llm"
+)
+
+func TestAnswersGoOnAsIfTheyHadNeverStopped(t *testing.T) {
+	t.Parallel()
+	req, err := Format{}.DecodeRequest(llm.Chat, []byte(`{"model":"m","input":"x","stream":true}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		texts := rapid.SliceOfN(rapid.StringN(1, 10, -1), 1, 8).Draw(t, "texts")
+		n := rapid.IntRange(1, len(texts)).Draw(t, "told before the break")
+		pieces := []llm.Piece{{Kind: llm.BeginPiece, ID: "msg_1", Model: "real"}}
+		for _, text := range texts {
+			pieces = append(pieces, llm.Piece{Kind: llm.TextPiece, Text: text})
+		}
+		pieces = append(pieces,
+			llm.Piece{Kind: llm.CallPiece, Call: &llm.ToolCall{ID: "call_1", Name: "look", Arguments: "{}"}},
+			llm.Piece{Kind: llm.FinishPiece, Finish: "tool_calls"},
+			llm.Piece{Kind: llm.UsagePiece, Usage: &llm.Usage{Input: 3, Output: 4}})
+		whole, err := answered(dated.Answer(req, "m", sequence(pieces, nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		const opening = 4 // created, in_progress, the item and its part
+		var sent [][]byte
+		for _, ev := range whole[:n+opening] {
+			sent = append(sent, ev.Data)
+		}
+
+		rest, ok := dated.Resume(req, bytes.Join(sent, []byte("\n")))
+
+		if want := strings.Join(texts[:n], ""); !ok || rest.Text != want {
+			t.Fatalf("%q was read back as %q (%t)", want, rest.Text, ok)
+		}
+		after := append([]llm.Piece{{Kind: llm.BeginPiece, ID: "another", Model: "real"}}, pieces[n+1:]...)
+		got, err := answered(rest.Answer(sequence(after, nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(whole[n+opening:], got); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestNothingFollowsWhatIsNotPlainText(t *testing.T) {
+	t.Parallel()
+	const (
+		start = `{"type":"response.created","sequence_number":0,"response":{"id":"resp_1","created_at":7,"model":"m"}}` + "\n"
+		item  = `{"type":"response.output_item.added","sequence_number":1,"item":{"id":"msg_1","type":"message"}}` + "\n"
+		part  = `{"type":"response.content_part.added","sequence_number":2,"part":{"type":"output_text"}}` + "\n"
+		text  = `{"type":"response.output_text.delta","sequence_number":3,"delta":"x"}` + "\n"
+	)
+	req := &llm.Request{Op: llm.Chat, Stream: true}
+	if _, ok := (Format{}).Resume(req, []byte(start+item+part+text)); !ok {
+		t.Error("does not go on with a text")
+	}
+	for name, sent := range map[string]string{
+		"nothing yet":     start + item + part,
+		"reasoning":       start + `{"type":"response.output_item.added","item":{"id":"rs_1","type":"reasoning"}}`,
+		"a tool call":     start + item + part + text + `{"type":"response.output_item.added","item":{"id":"fc_1","type":"function_call"}}`,
+		"a refusal":       start + item + `{"type":"response.content_part.added","part":{"type":"refusal"}}`,
+		"a closed text":   start + item + part + text + `{"type":"response.output_text.done","text":"x"}`,
+		"a finish":        start + item + part + text + `{"type":"response.completed"}`,
+		"half an event":   start + item + part + text + `{"type":"resp`,
+		"text of no part": start + item + text,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if rest, ok := (Format{}).Resume(req, []byte(sent)); ok {
+				t.Errorf("goes on after %q", rest.Text)
+			}
+		})
+	}
+}
+
+func TestPrefillAddsTheBeginningOfTheAnswer(t *testing.T) {
+	t.Parallel()
+	for name, body := range map[string]string{
+		"a text":  `{"model":"m","input":"x","max_output_tokens":99}`,
+		"a list":  `{"model":"m","input":[{"role":"user","content":"x"} ],"max_output_tokens":99}`,
+		"no most": `{"model":"m","input":"x","max_output_tokens":50}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			req, err := Format{}.DecodeRequest(llm.Chat, []byte(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := Format{}.Prefill(req, "so \"far\"", 50)
+			if err != nil {
+				t.Fatal(err)
+			}
+			conv, err := Format{}.Conversation(got)
+			want := []llm.Message{
+				{Role: llm.User, Parts: []llm.Part{{Kind: llm.TextPart, Text: "x"}}},
+				{Role: llm.Assistant, Parts: []llm.Part{{Kind: llm.TextPart, Text: "so \"far\""}}},
+			}
+			if diff := cmp.Diff(want, conv.Messages); err != nil || diff != "" || got.MaxOutput != 50 {
+				t.Errorf("%v, at most %d: %s", err, got.MaxOutput, diff)
+			}
+		})
+	}
+}
+
+func FuzzResume(f *testing.F) {
+	f.Add([]byte(`{"type":"response.output_text.delta","sequence_number":3,"delta":"x"}`))
+	f.Add([]byte("\n{}\n[]\nnull"))
+	req := &llm.Request{Op: llm.Chat, Stream: true}
+	f.Fuzz(func(t *testing.T, sent []byte) {
+		if rest, ok := (Format{}).Resume(req, sent); ok && rest.Text == "" {
+			t.Error("goes on after nothing")
+		}
+	})
+}

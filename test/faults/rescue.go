@@ -1,0 +1,101 @@
+package faults
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"fairlead/internal/mockprovider"
+	"fairlead/test/harness"
+)
+
+// breaks are the ways in which a stream ends after "one two".
+func breaks() map[string]mockprovider.Behaviour {
+	said := []string{roleChunk, textChunk("one"), textChunk(" two")}
+	return map[string]mockprovider.Behaviour{
+		"cut":                {Text: []string{"one", " two", " three"}, CutAfter: 3},
+		"reset":              {Handler: cutBy(true)},
+		"end without finish": {Events: said, NoDone: true},
+		"error event":        {Events: append(slices.Clone(said), errorData), NoDone: true},
+		"silence":            {Text: []string{"one", " two", " three"}, SilentAfter: 3},
+	}
+}
+
+// rescuedStream is F21 with rescue: another provider goes on with the very text, or the stream ends with an error; never as a
+// text that nobody said.
+func rescuedStream(t *testing.T, _ Size) string {
+	alpha, alphaURL := harness.Upstream(t)
+	beta, betaURL := harness.Upstream(t)
+	cheap, dear := harness.Provider{Name: "alpha", BaseURL: alphaURL}, harness.Provider{Name: "beta", BaseURL: betaURL}
+	able, plain := harness.Chat("able", 0.4, 1.6, 0.5), harness.Chat("plain", 0.4, 1.6, 0.5)
+	able.Abilities = []string{"tools", "prefill"}
+	cheap.Models = []harness.Model{able, plain}
+	dear.Models = []harness.Model{harness.Chat("able", 0.8, 3.2, 0.5), harness.Chat("plain", 0.8, 3.2, 0.5)}
+	g := harness.Start(t, harness.Options{Config: harness.Config(t, []harness.Provider{cheap, dear}, "breaker: {failures: 1000}", "timeouts: {idle: 300ms}")})
+	k := g.Key(t)
+	warm(t, g, k, "plain", 150) // retries are a share of the traffic
+
+	refusal := mockprovider.Behaviour{Status: 400, Body: []byte(`{"error":{"message":"This model does not support assistant message prefill.","type":"invalid_request_error"}}`)}
+	again := mockprovider.Behaviour{Text: []string{"one two", " three", " four"}}
+	answers := map[string]struct {
+		model string
+		says  []mockprovider.Behaviour
+		text  string
+	}{
+		"prefill":         {"able", []mockprovider.Behaviour{{Text: []string{" three", " four"}}}, "one two three four"},
+		"prefill refused": {"able", []mockprovider.Behaviour{refusal, again}, "one two three four"},
+		"restart":         {"plain", []mockprovider.Behaviour{again}, "one two three four"},
+		"another text":    {"plain", []mockprovider.Behaviour{{Text: []string{"eins zwei drei"}}}, ""},
+	}
+	rescued, ended := 0, 0
+	var slowest time.Duration
+	for cause, broken := range breaks() {
+		for name, c := range answers {
+			alpha.Then(broken)
+			beta.Then(c.says...)
+			began := time.Now()
+			resp := g.Open(t, harness.Request{Key: k, Body: chat(c.model, streaming)})
+			e := readEvents(resp.Body)
+			_ = resp.Body.Close()
+			slowest = max(slowest, time.Since(began))
+			what := cause + ", " + name
+			entry := g.Entry(t, resp.Header.Get("X-Request-Id"))
+			if strings.Contains(strings.Join(e.data, ""), "prefill") {
+				t.Errorf("%s: the client sees the refusal: %v", what, e.data)
+			}
+			if c.text == "" {
+				ended++
+				if e.text() != "one two" || e.done() || e.failed() == "" || entry.Outcome != "partial" {
+					t.Errorf("%s: text %q, outcome %s, events %v", what, e.text(), entry.Outcome, e.data)
+				}
+				continue
+			}
+			rescued++
+			if e.text() != c.text || !e.done() || entry.Outcome != "ok" || entry.Decision != "fallback" || entry.Provider != "beta" {
+				t.Errorf("%s: text %q, outcome %s %s by %s, events %v", what, e.text(), entry.Outcome, entry.Decision, entry.Provider, e.data)
+			}
+			if ids := answerIDs(e); len(ids) != 1 {
+				t.Errorf("%s: the chunks are of answers %v", what, ids)
+			}
+			if entry.Cost == nil || nano(t, *entry.Cost) <= 0 {
+				t.Errorf("%s: cost %v", what, entry.Cost)
+			}
+		}
+	}
+	return fmt.Sprintf("%d rescued, %d ended with the error, the slowest after %s", rescued, ended, slowest.Round(10*time.Millisecond))
+}
+
+// answerIDs are the different ids that the chunks carry.
+func answerIDs(e events) []string {
+	var ids []string
+	for _, data := range e.data {
+		var chunk struct{ ID string }
+		if json.Unmarshal([]byte(data), &chunk) == nil && !slices.Contains(ids, chunk.ID) {
+			ids = append(ids, chunk.ID)
+		}
+	}
+	return ids
+}
