@@ -4,6 +4,7 @@ import type { Page } from "@playwright/test";
 
 import { root } from "../support/binary";
 import { Client, owner } from "../support/client";
+import { editorOf, write } from "../support/editor";
 import { expect, prepare, test } from "../support/fixtures";
 import { Gateway } from "../support/gateway";
 import { navigation } from "../support/pages";
@@ -11,6 +12,21 @@ import { nearlySpend, sampleBehaviour, sampleConfig, sampleKeys, samplePast, sam
 import { Upstream } from "../support/upstream";
 
 const folder = `${root}/test-results/screenshots`;
+
+const samplePolicies = `policies:
+  - name: replies
+    description: Replies to customers are short.
+    when: request.tags["feature"] == "replies" && request.auto
+    max_output_tokens: 1500
+    objective: cost
+  - name: no-flagship
+    when: key.tags["team"] == "search"
+    exclude: {models: [gpt-6-sol]}
+  - name: confidential
+    enabled: false
+    when: key.tags["data"] == "confidential"
+    log_bodies: false
+`;
 
 const looks = [
   { name: "light", use: { colorScheme: "light", viewport: { width: 1280, height: 800 } } },
@@ -35,6 +51,10 @@ test("pictures of every page", async ({ browser, watch }) => {
     expect(ids).toMatchObject({ fallback: expect.stringMatching(/^req_/), usual: expect.stringMatching(/^req_/) });
     await client.logged(ids.fallback ?? "", ids.usual ?? "");
     await nearlySpend(client, keys[0]?.id ?? "");
+    await client.call("PUT", "/policies", { source: samplePolicies, based_on: 0, note: "shop traffic first" });
+    for (const id of Object.values(ids)) {
+      await client.call("POST", `/requests/${id}/feedback`, { score: 1, comment: "to the point" });
+    }
 
     for (const look of looks) {
       const context = await browser.newContext({ ...look.use, reducedMotion: "reduce", timezoneId: "UTC", locale: "en-US" });
@@ -48,6 +68,7 @@ test("pictures of every page", async ({ browser, watch }) => {
         await expect(page.getByRole("heading", { level: 1, name: title })).toBeVisible();
         await shoot(file);
       }
+      await policies(page, gateway.url, shoot);
       for (const [name, id] of Object.entries(ids)) {
         await page.goto(`${gateway.url}/requests/${id}`);
         await page.getByRole("button", { name: "Show the texts" }).click();
@@ -79,6 +100,36 @@ test("pictures of every page", async ({ browser, watch }) => {
     await Promise.all(started.map((upstream) => upstream.kill()));
   }
 });
+
+/** Takes pictures of a draft: with a problem, in a dry run and in a backtest; and of what ratings say. */
+async function policies(page: Page, url: string, shoot: (name: string) => Promise<void>): Promise<void> {
+  await page.goto(`${url}/routing/policies`);
+  await expect(editorOf(page)).toContainText("name: replies");
+  await page.getByRole("button", { name: "1. replies" }).click();
+  await shoot("policies-form");
+  await write(page, "name: replies\npin: gpt-5-mni");
+  await expect(page.getByRole("status", { name: "Problems" })).toBeVisible();
+  await shoot("policies-problem");
+  await write(page, 'name: replies\nwhen: request.auto\nobjective: quality', "name: cap\nmax_cost_usd: 0.05");
+  await page.getByText("Dry run", { exact: true }).click();
+  await page.getByRole("button", { name: "Decide" }).click();
+  await expect(page.getByRole("button", { name: "Show both traces" })).toBeVisible();
+  await shoot("policies-dry-run");
+  await page.getByRole("button", { name: "Show both traces" }).click();
+  await expect(page.getByRole("dialog").getByRole("heading", { name: "Draft", exact: true })).toBeVisible();
+  await shoot("policies-traces");
+  await page.keyboard.press("Escape");
+  await page.getByRole("tab", { name: "Backtest" }).click();
+  await page.getByRole("button", { name: "Run the backtest" }).click();
+  await expect(page.getByRole("heading", { name: "The largest changes" })).toBeVisible();
+  await shoot("policies-backtest");
+  await page.goto("about:blank"); // the draft is dropped
+  for (const tab of ["versions", "ratings"]) {
+    await page.goto(`${url}/routing/policies?tab=${tab}`);
+    await expect(page.getByRole("tab", { selected: true })).toBeVisible();
+    await shoot(`policies-${tab}`);
+  }
+}
 
 /** Waits until nothing is loading and the charts are drawn. */
 async function settled(page: Page): Promise<void> {

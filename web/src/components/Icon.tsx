@@ -4,6 +4,8 @@ const paths = {
     "M12 8v5m0 3.5v.01M10.3 3.9 2.4 17.5A2 2 0 0 0 4.1 20.5h15.8a2 2 0 0 0 1.7-3L13.7 3.9a2 2 0 0 0-3.4 0Z",
   archive: "M4 7h16M5 7v12h14V7M3 4h18v3H3zM10 11h4",
   arrowRight: "M5 12h14m-6-6 6 6-6 6",
+  arrowDown: "M12 5v14m-6-6 6 6 6-6",
+  arrowUp: "M12 19V5m-6 6 6-6 6 6",
   ban: "M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18ZM5.6 5.6l12.8 12.8",
   book: "M4 5a2 2 0 0 1 2-2h13v16H6a2 2 0 0 0-2 2zM4 19a2 2 0 0 0 2 2h13M8 7h7",
   check: "m5 12.5 4.5 4.5L19 7.5",
@@ -23,6 +25,7 @@ const paths = {
   edit: "M4 20h4L19 9l-4-4L4 16zM13 7l4 4",
   external: "M14 4h6v6M20 4l-9 9M18 14v6H4V6h6",
   filter: "M3 5h18l-7 8v6l-4 2v-8z",
+  grip: "M9 6h.01M9 12h.01M9 18h.01M15 6h.01M15 12h.01M15 18h.01",
   history: "M4 4v5h5M4.6 9A8.5 8.5 0 1 1 3.5 13M12 8v4l3 2",
   home: "m3 11 9-8 9 8M5 9.5V20h14V9.5M10 20v-6h4v6",
   key: "M15.5 13a5 5 0 1 0-4.6-3L3 18v3h4v-3h3v-3l1.5-1.5M16 8h.01",
@@ -46,6 +49,10 @@ const paths = {
   stop: "M6 6h12v12H6z",
   sun: "M12 16a4 4 0 1 0 0-8 4 4 0 0 0 0 8ZM12 2v2m0 16v2M4.9 4.900l1.4 1.400m11.4 11.4 1.4 1.400M2 12h2m16 0h2M4.9 19.100l1.4-1.400M17.7 6.300l1.4-1.4",
   swap: "M4 8h14l-4-4M20 16H6l4 4",
+  thumbDown:
+    "M17 14V4H7.500a2 2 0 0 0-2 1.600l-1.300 6A2 2 0 0 0 6.200 14H10v4.500a2.500 2.500 0 0 0 2.500 2.500L17 14Zm0 0h3V4h-3",
+  thumbUp:
+    "M7 10v10h9.500a2 2 0 0 0 2-1.600l1.300-6A2 2 0 0 0 17.800 10H14V5.500A2.500 2.500 0 0 0 11.500 3L7 10Zm0 0H4v10h3",
   trash: "M4 6h16M9 6V4h6v2M6 6l1 15h10l1-15M10 10v7M14 10v7",
   user: "M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8ZM4 21c0-4 3.5-7 8-7s8 3 8 7",
   users:
@@ -65,7 +72,7 @@ export function Icon({ name, size = 16 }: { name: IconName; size?: number }) {
       viewBox="0 0 24 24"
       fill="none"
       stroke="currentColor"
-      strokeWidth={name === "dots" ? 3 : 1.8}
+      strokeWidth={name === "dots" || name === "grip" ? 3 : 1.8}
       strokeLinecap="round"
       strokeLinejoin="round"
       aria-hidden="true"

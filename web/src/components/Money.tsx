@@ -20,6 +20,7 @@ export function Money({ amount, why = "The cost is unknown: the model has no pri
         span
         inherit
         ff="monospace"
+        style={{ whiteSpace: "nowrap" }}
         c={amount == null ? "dimmed" : undefined}
         tabIndex={amount == null ? 0 : undefined}
       >

@@ -1,7 +1,8 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, test } from "vitest";
 
 import {
   formatBytes,
+  formatChance,
   formatChange,
   formatCount,
   formatDuration,
@@ -71,4 +72,16 @@ describe("numbers for people", () => {
     ]);
     expect([812, 4200, 1_300_000_000].map((n) => formatBytes(n))).toEqual(["812 B", "4.2 KB", "1.3 GB"]);
   });
+});
+
+test.each([
+  [0.5, "0.50"],
+  [0.9949, "0.99"],
+  [0.998, "> 0.99"],
+  [1, "1.00"],
+  [0.003, "< 0.01"],
+  [0, "0.00"],
+  [null, "—"],
+])("formatChance(%s)", (chance, expected) => {
+  expect(formatChance(chance)).toBe(expected);
 });

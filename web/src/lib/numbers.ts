@@ -91,3 +91,14 @@ export function formatBytes(bytes: number | null | undefined): string {
   }
   return unit === 0 ? `${formatCount(value)} B` : `${value.toFixed(1)} ${units[unit]}`;
 }
+
+/** Writes a chance from 0 to 1. One that is not certain never reads so. */
+export function formatChance(chance: number | null | undefined): string {
+  if (chance == null) {
+    return unknown;
+  }
+  if (chance < 1 && chance >= 0.995) {
+    return "> 0.99";
+  }
+  return chance > 0 && chance < 0.005 ? "< 0.01" : chance.toFixed(2);
+}

@@ -24,4 +24,8 @@ window.ResizeObserver = class {
   disconnect(): void {}
 };
 
+Object.defineProperty(document, "fonts", {
+  value: { addEventListener: () => undefined, removeEventListener: () => undefined },
+});
+
 Element.prototype.scrollIntoView = () => undefined;

@@ -66,6 +66,10 @@ const actions: Record<string, string> = {
   "price.set": "set a price",
   "price.delete": "removed a price",
   "account.sessions": "signed other browsers out",
+  "policies.save": "changed the policies",
+  "policies.rollback": "rolled the policies back",
+  "request.rate": "rated an answer",
+  "feedback.reset": "reset ratings",
 };
 
 /** Writes an action in words; one that is not known stays as it is. */

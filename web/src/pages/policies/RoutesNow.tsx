@@ -1,35 +1,54 @@
-import { Anchor, Paper, SimpleGrid, Text } from "@mantine/core";
-import type { ReactNode } from "react";
+import { Anchor, SimpleGrid } from "@mantine/core";
 
 import type { Schema } from "../../api/client";
+import { Figure } from "../../components/Figure";
 import { PageLink } from "../../components/PageLink";
+import { Time } from "../../components/Time";
 
 interface Props {
   settings: Schema["SettingsView"];
   workspace: Schema["WorkspaceView"];
+  book: Schema["PolicyBook"];
 }
 
-/** What decides at the moment: the router alone. */
-export function RoutesNow({ settings, workspace }: Props) {
+/** What decides at the moment. */
+export function RoutesNow({ settings, workspace, book }: Props) {
+  const own = book.workspace;
   return (
-    <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }} spacing="sm">
-      <Fact label="Policies" value="none">
-        Routing is on score only.
-      </Fact>
-      <Fact label="Router" value={settings.router_version}>
-        Catalog {settings.catalog_version}.
-      </Fact>
-      <Fact label="Objective" value="auto (0.5)">
-        Balanced, unless a request says auto:cost, auto:quality, auto:speed or x-fairlead-tradeoff.
-      </Fact>
-      <Fact label="Baseline" value={baseline(settings, workspace)}>
+    <SimpleGrid cols={{ base: 2, md: 4 }} spacing="sm" mb="lg">
+      <Figure label="Policies in force" value={policyWords(book)}>
+        {own.version > 0 ? (
+          <>
+            Version {own.version} by {own.saved_by_label ?? "somebody"}, <Time at={own.saved_at} as="age" />
+            {own.note && `: ${own.note}`}
+          </>
+        ) : (
+          "Nothing was saved yet."
+        )}
+      </Figure>
+      <Figure label="Router" value={settings.router_version}>
+        Predictor {settings.predictor_version || "none"}, catalog {settings.catalog_version}.
+      </Figure>
+      <Figure label="Objective" value="auto (0.5)">
+        Balanced, unless a request or a policy says otherwise.
+      </Figure>
+      <Figure label="Baseline" value={baseline(settings, workspace)}>
         {baselineWords(settings, workspace)}{" "}
         <Anchor component={PageLink} to="/settings/account" size="xs" underline="always">
           Change
         </Anchor>
-      </Fact>
+      </Figure>
     </SimpleGrid>
   );
+}
+
+function policyWords({ instance, workspace }: Schema["PolicyBook"]): string {
+  const on = (policies: Schema["Policy"][]) => policies.filter((policy) => policy.enabled !== false).length;
+  const [above, own] = [on(instance.policies), on(workspace.policies)];
+  if (above + own === 0) {
+    return "none";
+  }
+  return above > 0 ? `${own}, and ${above} of the instance` : String(own);
 }
 
 function baseline(settings: Schema["SettingsView"], workspace: Schema["WorkspaceView"]): string {
@@ -43,20 +62,4 @@ function baselineWords(settings: Schema["SettingsView"], workspace: Schema["Work
   return settings.default_model
     ? "The gateway’s default model, where caller and key name none."
     : "No default model is set; for each request the dearest model that could serve it.";
-}
-
-function Fact({ label, value, children }: { label: string; value: string; children: ReactNode }) {
-  return (
-    <Paper withBorder p="sm">
-      <Text size="xs" c="dimmed" fw={600}>
-        {label}
-      </Text>
-      <Text fw={600} truncate title={value}>
-        {value}
-      </Text>
-      <Text size="xs" c="dimmed">
-        {children}
-      </Text>
-    </Paper>
-  );
 }

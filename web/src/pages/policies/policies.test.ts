@@ -17,3 +17,15 @@ test.each(["[]", "null", "3", '"text"'])("%s is no body", (text) => {
 test("what is no JSON is told with its place", () => {
   expect(readBody('{\n  "model": "auto",\n}').problem).toMatch(/not JSON.*(line 3|position)/s);
 });
+
+test("a plain prompt is asked of auto", () => {
+  expect(readBody("Write a poem.\nAbout rain.").body).toEqual({
+    model: "auto",
+    messages: [{ role: "user", content: "Write a poem.\nAbout rain." }],
+  });
+  expect(readBody("3 apples and 4 pears").body).toMatchObject({ model: "auto" });
+});
+
+test("nothing is neither a body nor a mistake", () => {
+  expect(readBody("  \n")).toEqual({});
+});

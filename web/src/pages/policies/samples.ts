@@ -91,8 +91,14 @@ export const samples: Sample[] = [
   },
 ];
 
-/** Reads a pasted body, or says where it is no JSON. */
+/** Reads a pasted body, or says where it is no JSON. What does not look like JSON is a prompt for auto. */
 export function readBody(text: string): { body?: object; problem?: string } {
+  if (text.trim() === "") {
+    return {};
+  }
+  if (!/^\s*([[{"]|-?\d+\s*$|(null|true|false)\s*$)/.test(text)) {
+    return { body: { model: "auto", messages: [{ role: "user", content: text }] } };
+  }
   try {
     const body: unknown = JSON.parse(text);
     return typeof body === "object" && body !== null && !Array.isArray(body)

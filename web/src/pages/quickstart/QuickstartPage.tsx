@@ -4,6 +4,7 @@ import { type ReactNode, useState } from "react";
 
 import { api, must, type Schema } from "../../api/client";
 import { keysQuery, providersQuery } from "../../api/queries";
+import { policiesQuery } from "../../api/routing";
 import { useTail } from "../../api/live";
 import { CopyButton } from "../../components/CopyButton";
 import { ErrorPanel } from "../../components/ErrorPanel";
@@ -13,7 +14,7 @@ import { SampleButton } from "../samples/SampleButton";
 import { Section } from "../../components/Section";
 import { Snippets } from "../../components/Snippets";
 import { Time } from "../../components/Time";
-import { plural } from "../../lib/numbers";
+import { formatCount, plural } from "../../lib/numbers";
 import { useSession } from "../../lib/session";
 import { baseUrlOf, firstBody } from "../../lib/snippets";
 import { PageLink } from "../../components/PageLink";
@@ -38,6 +39,7 @@ export function QuickstartPage() {
             call={{ baseUrl, key: secret, endpoint: "chat/completions", body: firstBody }}
           />
         </RequestStep>
+        <PolicyStep />
       </Stack>
       <Reference baseUrl={baseUrl} />
     </>
@@ -213,6 +215,27 @@ function RequestStep({ children }: { children: ReactNode }) {
           </Text>
         </Group>
       )}
+    </Step>
+  );
+}
+
+function PolicyStep() {
+  const { may } = useSession();
+  const { data } = useQuery({ ...policiesQuery, enabled: may("read_policies") });
+  const count = (data?.workspace.policies.length ?? 0) + (data?.instance.policies.length ?? 0);
+  if (!may("read_policies")) {
+    return null;
+  }
+  return (
+    <Step number={4} done={count > 0} title="The first policy">
+      <Text size="sm">
+        {count > 0
+          ? `${count === 1 ? "There is 1 policy" : `There are ${formatCount(count)} policies`}. A dry run says what a change would do before it is saved.`
+          : "Until there is one, the router chooses by score alone. A policy pins, prefers, leaves out or refuses models, or sets a limit."}{" "}
+        <Anchor component={PageLink} to="/routing/policies">
+          Policies
+        </Anchor>
+      </Text>
     </Step>
   );
 }

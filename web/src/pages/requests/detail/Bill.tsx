@@ -7,7 +7,7 @@ import { useZone } from "../../../lib/preferences";
 import { priceOrigin } from "../../../lib/prices";
 import { formatDay } from "../../../lib/time";
 import classes from "./detail.module.css";
-import { baselineWords } from "./Trace";
+import { baselineWords } from "./trace";
 
 type Detail = Schema["RequestDetail"];
 
@@ -17,6 +17,7 @@ const labels: Record<string, string> = {
   cache_read: "cache read",
   cache_write: "cache write",
   cache_write_1h: "cache write, 1 h",
+  broken_attempts: "attempts that broke off",
   output: "output",
   output_audio: "audio output",
   request: "per-request fee",

@@ -24,8 +24,10 @@ export function Metadata({ request: r }: { request: Schema["RequestDetail"] }) {
     ["trace id", r.trace_id && <Copied key="trace" text={r.trace_id} />],
     ["bytes in, out", `${formatBytes(r.bytes_in)}, ${formatBytes(r.bytes_out)}`],
     ["router", r.versions.router],
+    ["predictor", r.versions.predictor],
     ["catalog", r.versions.catalog],
     ["policies", r.versions.policy],
+    ["ratings", r.versions.feedback],
   ];
   return (
     <Table fz="sm" verticalSpacing={4} aria-label="Metadata">

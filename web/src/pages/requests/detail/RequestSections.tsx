@@ -8,8 +8,10 @@ import { Attempts } from "./Attempts";
 import { Bill } from "./Bill";
 import { Messages } from "./Messages";
 import { Metadata } from "./Metadata";
+import { Rating } from "./Rating";
 import { Trace } from "./Trace";
 import { Verdict } from "./Verdict";
+import { Verify } from "./Verify";
 
 /** All there is to know of a request: one scroll with an index. */
 export function RequestSections({ request }: { request: Schema["RequestDetail"] }) {
@@ -23,6 +25,7 @@ export function RequestSections({ request }: { request: Schema["RequestDetail"] 
   return (
     <>
       <Verdict request={request} />
+      <Rating request={request} />
       <Actions request={request} />
       <Group gap="md" mb="lg" component="nav" aria-label="Sections">
         {sections.map(({ id, title }) => (
@@ -54,5 +57,10 @@ function RoutingTrace({ request }: { request: Schema["RequestDetail"] }) {
       </Text>
     );
   }
-  return <Trace trace={request.trace} attempts={request.attempts} />;
+  return (
+    <>
+      <Trace trace={request.trace} attempts={request.attempts} />
+      <Verify id={request.id} />
+    </>
+  );
 }

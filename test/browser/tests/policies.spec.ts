@@ -1,0 +1,160 @@
+import { Client } from "../support/client";
+import { editorOf, documentOf, save, write } from "../support/editor";
+import { expect, expectAccessible, prepare, test, useWorld } from "../support/fixtures";
+
+const world = useWorld({
+  config: `
+policies:
+  - name: short-answers
+    description: For everybody.
+    when: request.source == "key"
+    max_output_tokens: 5000
+`,
+});
+
+const own = ["name: one\npin: sim-small", "name: two\nobjective: cost", "name: three\nlog_bodies: false"];
+
+async function newest(): Promise<{ version: number; source: string }> {
+  return (await world.client.call<{ workspace: { version: number; source: string } }>("GET", "/policies")).workspace;
+}
+
+/** Makes these the policies in force, whatever was before. */
+async function inForce(...policies: string[]): Promise<void> {
+  const { version } = await newest();
+  await world.client.call("PUT", "/policies", { source: documentOf(policies), based_on: version, note: "for a test" });
+}
+
+test.beforeEach(async ({ page }) => {
+  await inForce(...own);
+  await page.goto(`${world.gateway.url}/routing/policies`);
+  await expect(editorOf(page)).toContainText("name: three");
+});
+
+test("policies of the instance come first and are only to be read", async ({ page }) => {
+  const instance = page.getByRole("region", { name: "Of the instance" });
+  await expect(instance).toContainText(world.gateway.config);
+  const policy = instance.getByRole("listitem", { name: "short-answers" });
+  await expect(policy).toContainText("if the source is key");
+  await expect(policy).toContainText("answers of at most 5,000 tokens");
+  await expect(policy.getByRole("button")).toHaveCount(0);
+  await expect(policy.getByRole("switch")).toHaveCount(0);
+});
+
+test("form and text edit one document", async ({ page }) => {
+  await page.getByRole("button", { name: "1. one" }).click();
+  const form = page.getByRole("listitem", { name: "one" });
+  await form.getByRole("textbox", { name: "Condition" }).fill('request.task == "code"');
+  await expect(editorOf(page)).toContainText('when: request.task == "code"');
+  await form.getByRole("button", { name: "Add a comparison" }).click();
+  await form.getByRole("combobox", { name: "Value" }).click();
+  await page.getByRole("option", { name: "maths" }).click();
+  await form.getByRole("button", { name: "Add", exact: true }).click();
+  await expect(editorOf(page)).toContainText('request.task == "code" && request.task == "maths"');
+  await form.getByRole("combobox", { name: "Pin one model" }).or(form.getByRole("textbox", { name: "Pin one model" })).fill("sim-smal");
+  await expect(form.getByText(/no model is called "sim-smal"/).first()).toBeVisible();
+  await expect(page.getByRole("button", { name: "Save…" })).toBeDisabled();
+  await page.keyboard.press("Tab"); // closes the list of names
+  await expectAccessible(page);
+
+  await write(page, "name: fresh\ndeny: Not here.");
+  await expect(page.getByRole("listitem", { name: "fresh" })).toContainText("refuses: “Not here.”");
+  await expect(page.getByRole("listitem", { name: "one" })).toHaveCount(0);
+  await write(page, "name: fresh\ndenny: Not here.");
+  await expect(page.getByText("The text has problems. The list shows what it said before")).toBeVisible();
+});
+
+test("completion offers the names of fields and models", async ({ page }) => {
+  const editor = editorOf(page);
+  await editor.click();
+  await page.keyboard.press("Control+End");
+  await page.keyboard.type("  - name: four\npi");
+  await page.getByRole("option", { name: /^pin/ }).click();
+  await page.keyboard.type("sim-fl");
+  await page.getByRole("option", { name: /^sim-flagship/ }).first().click();
+  await expect(editor).toContainText("pin: sim-flagship");
+  await expect(page.getByRole("listitem", { name: "four" })).toContainText("pins sim-flagship");
+});
+
+test("policies move by dragging, by keys and by the menu", async ({ page }) => {
+  const names = page.getByRole("region", { name: "Of this workspace" }).getByRole("listitem");
+  const order = async (...expected: string[]) => {
+    await expect(names).toHaveCount(expected.length);
+    await expect(names).toContainText(expected.map((name, i) => `${i + 1}. ${name}`));
+    await expect(editorOf(page)).toContainText(new RegExp(expected.map((name) => `name: ${name}`).join("[^]*")));
+  };
+  await page.getByRole("button", { name: /^Move three/ }).dragTo(names.first(), { targetPosition: { x: 40, y: 4 } });
+  await order("three", "one", "two");
+  await page.getByRole("button", { name: /^Move three/ }).focus();
+  await page.keyboard.press("Alt+ArrowDown");
+  await order("one", "three", "two");
+  await expect(page.getByText("three is now 2 of 3")).toBeAttached();
+  await expect(page.getByRole("button", { name: /^Move three/ })).toBeFocused();
+  await page.getByRole("button", { name: "More for two" }).click();
+  await page.getByRole("menuitem", { name: "Move up" }).click();
+  await order("one", "two", "three");
+  await page.getByRole("switch", { name: "two is on" }).press("Space");
+  await expect(editorOf(page)).toContainText("enabled: false");
+  await page.getByRole("button", { name: "More for one" }).click();
+  await page.getByRole("menuitem", { name: "Delete" }).click();
+  await order("two", "three");
+  await save(page, "shorter");
+  expect((await newest()).source).not.toContain("name: one");
+});
+
+test("unsaved changes are guarded", async ({ page }) => {
+  await write(page, "name: mine\npin: sim-nano");
+  await page.getByRole("link", { name: "Models" }).first().click();
+  const question = page.getByRole("dialog", { name: "Leave without saving?" });
+  await question.getByRole("button", { name: "Cancel" }).click();
+  await expect(editorOf(page)).toContainText("name: mine");
+  await page.getByRole("tab", { name: "Versions" }).click();
+  await page.getByRole("tab", { name: "Policies", exact: true }).click(); // tabs lose nothing
+  await expect(editorOf(page)).toContainText("name: mine");
+  const asked = page.waitForEvent("dialog");
+  await page.evaluate(() => void setTimeout(() => location.reload(), 0));
+  await (await asked).dismiss();
+  await expect(editorOf(page)).toContainText("name: mine");
+  await page.getByRole("link", { name: "Models" }).first().click();
+  await question.getByRole("button", { name: "Leave" }).click();
+  await expect(page.getByRole("heading", { level: 1, name: "Models" })).toBeVisible();
+});
+
+test("when somebody saves meanwhile, both changes are shown", async ({ page, watch }) => {
+  watch.allow(/409/);
+  await write(page, "name: mine\npin: sim-nano");
+  await inForce("name: theirs\npin: sim-large");
+  const { version } = await newest();
+  await page.getByRole("button", { name: "Save…" }).click();
+  const dialog = page.getByRole("dialog", { name: "Save the policies" });
+  await dialog.getByRole("button", { name: /^Save as version/ }).click();
+  await expect(dialog.getByText("Somebody saved meanwhile")).toBeVisible();
+  await expect(dialog.getByRole("region", { name: "Their changes" })).toContainText("name: theirs");
+  await expectAccessible(page);
+  await dialog.getByRole("tab", { name: /^Yours/ }).click();
+  await expect(dialog.getByRole("region", { name: "Your changes" })).toContainText("name: mine");
+  await dialog.getByRole("button", { name: `Load version ${version}, drop mine` }).click();
+  await expect(editorOf(page)).toContainText("name: theirs");
+  await expect(page.getByRole("region", { name: "Unsaved changes" })).toHaveCount(0);
+});
+
+test("who may only read sees everything closed, and can try", async ({ browser, watch }) => {
+  const { token } = await world.client.call<{ token: string }>("POST", "/workspace/invitations", { role: "viewer" });
+  const viewer = await new Client(world.gateway.url).register({ name: "Vi", email: "vi@example.com", password: "correct horse battery", invitation: token });
+  const context = await browser.newContext();
+  await prepare(context, watch);
+  await viewer.enter(context);
+  const page = await context.newPage();
+  await page.goto(`${world.gateway.url}/routing/policies`);
+  await expect(page.getByText("The policies are closed here")).toBeVisible();
+  await expect(page.getByRole("listitem", { name: "one" }).getByRole("button")).toHaveCount(0);
+  await expect(page.getByRole("button", { name: "Add a policy" })).toHaveCount(0);
+  await expect(editorOf(page)).toHaveAttribute("contenteditable", "false");
+  await expectAccessible(page);
+  await page.getByText("Dry run", { exact: true }).click();
+  await page.getByRole("button", { name: "Decide" }).click();
+  await expect(page.getByText("simulator/sim-small", { exact: true })).toBeVisible();
+  await page.getByRole("tab", { name: "Backtest" }).click();
+  await page.getByRole("button", { name: "Run the backtest" }).click();
+  await expect(page.getByText("No request in this range matches.")).toBeVisible();
+  await context.close();
+});

@@ -1,0 +1,82 @@
+import { Anchor, SegmentedControl, Table, Text } from "@mantine/core";
+import { useState } from "react";
+
+import type { Schema } from "../../api/client";
+import { Money } from "../../components/Money";
+import { PageLink } from "../../components/PageLink";
+import { Section } from "../../components/Section";
+import { Time } from "../../components/Time";
+import { formatChance } from "../../lib/numbers";
+import classes from "./policies.module.css";
+
+type Change = Schema["BacktestChange"];
+
+/** The requests that change the most, each with the way to it. */
+export function LargestChanges({ compared }: { compared: Schema["BacktestComparison"] }) {
+  const [by, setBy] = useState<"cost" | "quality">("cost");
+  const changes = by === "cost" ? compared.largest_by_cost : compared.largest_by_quality;
+  return (
+    <Section
+      title="The largest changes"
+      actions={
+        <SegmentedControl
+          size="xs"
+          aria-label="Largest by"
+          value={by}
+          onChange={(value) => setBy(value as "cost" | "quality")}
+          data={[
+            { value: "cost", label: "By cost" },
+            { value: "quality", label: "By quality" },
+          ]}
+        />
+      }
+    >
+      {changes.length === 0 ? (
+        <Text size="sm" c="dimmed">
+          Nothing changes.
+        </Text>
+      ) : (
+        <div className={classes.scroll} role="region" aria-label="Table of changes" tabIndex={0}>
+          <Table fz="sm" aria-label="Largest changes">
+            <Table.Thead>
+              <Table.Tr>
+                <Table.Th>Request</Table.Th>
+                <Table.Th>From</Table.Th>
+                <Table.Th>To</Table.Th>
+                <Table.Th ta="right">Cost</Table.Th>
+                <Table.Th ta="right">Chance</Table.Th>
+                <Table.Th>Policy</Table.Th>
+              </Table.Tr>
+            </Table.Thead>
+            <Table.Tbody>
+              {changes.map((change) => (
+                <Row key={change.request_id} change={change} />
+              ))}
+            </Table.Tbody>
+          </Table>
+        </div>
+      )}
+    </Section>
+  );
+}
+
+function Row({ change: c }: { change: Change }) {
+  return (
+    <Table.Tr>
+      <Table.Td style={{ whiteSpace: "nowrap" }}>
+        <Anchor component={PageLink} to="/requests/$id" params={{ id: c.request_id }} size="sm">
+          <Time at={c.time} />
+        </Anchor>
+      </Table.Td>
+      <Table.Td>{c.from || "refused"}</Table.Td>
+      <Table.Td>{c.to || "refused"}</Table.Td>
+      <Table.Td ta="right" style={{ whiteSpace: "nowrap" }}>
+        <Money amount={c.cost_before_usd} /> → <Money amount={c.cost_after_usd} />
+      </Table.Td>
+      <Table.Td ta="right" ff="monospace" style={{ whiteSpace: "nowrap" }}>
+        {formatChance(c.chance_before)} → {formatChance(c.chance_after)}
+      </Table.Td>
+      <Table.Td>{c.policy ?? "–"}</Table.Td>
+    </Table.Tr>
+  );
+}

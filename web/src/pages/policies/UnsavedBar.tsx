@@ -1,0 +1,56 @@
+import { Button, Group, Paper, Text } from "@mantine/core";
+
+import { Icon } from "../../components/Icon";
+import { plural } from "../../lib/numbers";
+import { type Draft, isDirty, isReadable, isReady } from "./draft";
+import classes from "./policies.module.css";
+
+interface Props {
+  draft: Draft;
+  /** Somebody else saved a newer version than the one that was edited. */
+  newer: boolean;
+  onSave: () => void;
+  onDiscard: () => void;
+}
+
+/** Says that there is something to save, and why it cannot be saved yet. */
+export function UnsavedBar({ draft, newer, onSave, onDiscard }: Props) {
+  if (!isDirty(draft)) {
+    return null;
+  }
+  const problems = draft.check?.problems.length ?? 0;
+  const state = problems
+    ? `${plural(problems, "problem")} to solve before it can be saved.`
+    : draft.check || !isReadable(draft)
+      ? ""
+      : "Checking…";
+  return (
+    <Paper
+      withBorder
+      shadow="md"
+      p="xs"
+      mt="md"
+      className={classes.unsaved}
+      role="region"
+      aria-label="Unsaved changes"
+    >
+      <Group gap="xs" justify="space-between">
+        <Group gap={6} wrap="nowrap">
+          <Icon name={problems ? "alert" : "edit"} size={16} />
+          <Text size="sm">
+            <strong>Unsaved changes.</strong> {newer && "Somebody saved a newer version meanwhile. "}
+            {state}
+          </Text>
+        </Group>
+        <Group gap="xs">
+          <Button size="xs" variant="default" onClick={onDiscard}>
+            Discard
+          </Button>
+          <Button size="xs" disabled={!isReady(draft)} onClick={onSave}>
+            Save…
+          </Button>
+        </Group>
+      </Group>
+    </Paper>
+  );
+}

@@ -1,0 +1,214 @@
+import { screen, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { describe, expect, it, test, vi } from "vitest";
+
+import type { Schema } from "../../api/client";
+import type { Policy } from "../../api/routing";
+import { renderPart } from "../../lib/testRender";
+import { Condition } from "./Condition";
+import { comparison } from "./ConditionField";
+import { DiffView, diffCount } from "./DiffView";
+import { Matrix } from "./Matrix";
+import { matrixOf, signed } from "./matrix";
+import { PolicyForm } from "./PolicyForm";
+import { PolicyList } from "./PolicyList";
+
+describe("Condition", () => {
+  it("is in words where it has simple ones, with its values standing out", () => {
+    const { container } = renderPart(
+      <p>
+        <Condition when={'request.task == "code"'} />
+      </p>,
+    );
+    expect(container.querySelector("p")?.textContent).toBe("if task is code");
+    expect(container.querySelector("em")?.textContent).toBe("code");
+  });
+
+  it("is as it is written otherwise", () => {
+    const { container } = renderPart(<Condition when={"size(key.tags) > 2"} />);
+    expect(container.querySelector("code")?.textContent).toBe("size(key.tags) > 2");
+  });
+
+  it("says that a policy without one always applies", () => {
+    renderPart(<Condition when={undefined} />);
+    expect(screen.getByText("always")).toBeTruthy();
+  });
+});
+
+describe("DiffView", () => {
+  const lines: Schema["DiffLine"][] = [
+    { kind: "gap", old_line: null, new_line: null, text: "" },
+    { kind: "same", old_line: 4, new_line: 4, text: "  - name: a" },
+    { kind: "removed", old_line: 5, new_line: null, text: "    pin: x" },
+    { kind: "added", old_line: null, new_line: 5, text: "    pin: y" },
+    { kind: "added", old_line: null, new_line: 6, text: "    baseline: x" },
+  ];
+
+  it("marks lines by signs and words, not by colour alone", () => {
+    renderPart(<DiffView lines={lines} label="Changes" />);
+    const rows = within(screen.getByRole("region", { name: "Changes" })).getAllByRole("row");
+    expect(rows.map((row) => row.textContent)).toEqual([
+      "⋯ unchanged lines",
+      "44    - name: a",
+      "5− removed:     pin: x",
+      "5+ added:     pin: y",
+      "6+ added:     baseline: x",
+    ]);
+  });
+
+  it("counts what changed, and says when nothing did", () => {
+    expect(diffCount(lines)).toBe("2 lines added, 1 removed");
+    renderPart(<DiffView lines={[]} label="Changes" />);
+    expect(screen.getByText("Nothing differs.")).toBeTruthy();
+  });
+});
+
+describe("Matrix", () => {
+  const route = (from: string, to: string, requests: number) => ({
+    from,
+    to,
+    requests,
+    priced: requests,
+    change_usd: "0",
+  });
+  const routes = [
+    route("big", "small", 40),
+    route("mid", "small", 10),
+    route("big", "", 3),
+    route("*", "*", 7),
+  ];
+
+  it("puts the models with the most requests first", () => {
+    const matrix = matrixOf(routes);
+    expect([matrix.from, matrix.to, matrix.most]).toEqual([["big", "mid"], ["small", ""], 40]);
+    expect(matrix.at("big", "")?.requests).toBe(3);
+    expect(matrix.at("mid", "")).toBeUndefined();
+    expect(matrix.rest?.requests).toBe(7);
+  });
+
+  it("shows each number in its row and column, darker the more", () => {
+    renderPart(<Matrix routes={routes} />);
+    const rows = screen.getAllByRole("row");
+    expect(rows.map((row) => [...row.children].map((cell) => cell.textContent))).toEqual([
+      ["from ↓ to →", "small", "refused"],
+      ["big", "40", "3"],
+      ["mid", "10", ""],
+    ]);
+    expect(screen.getByText("40").style.getPropertyValue("--share")).toBe("1");
+    expect(screen.getByText("10").style.getPropertyValue("--share")).toBe("0.25");
+    expect(screen.getByText("And 7 on rarer routes.")).toBeTruthy();
+  });
+
+  it("says when nothing goes elsewhere", () => {
+    renderPart(<Matrix routes={[]} />);
+    expect(screen.getByText("No request goes to another model.")).toBeTruthy();
+  });
+});
+
+test("a change of the chance carries its sign", () => {
+  expect([0.0123, -0.2, 0.0001, 0].map((value) => signed(value))).toEqual([
+    "+0.012",
+    "−0.200",
+    "±0.000",
+    "±0.000",
+  ]);
+});
+
+test("a comparison is written by the type of its field", () => {
+  const field = (name: string, type: string) => ({ name, type, doc: "", values: [] });
+  expect(comparison(field("request.task", "text"), "", "==", 'a"b')).toBe('request.task == "a\\"b"');
+  expect(comparison(field("request.tokens", "number"), "", ">=", "5")).toBe("request.tokens >= 5");
+  expect(comparison(field("key.tags", "texts by name"), "team", "!=", "x")).toBe('key.tags["team"] != "x"');
+  expect(comparison(field("request.auto", "true or false"), "", "!=", "true")).toBe("!request.auto");
+});
+
+describe("PolicyList", () => {
+  const policies: Policy[] = [
+    { name: "one", pin: "a" },
+    { name: "two", objective: "cost", enabled: false },
+  ];
+
+  function show(onChange = vi.fn()) {
+    renderPart(
+      <PolicyList
+        policies={policies}
+        hits={undefined}
+        source="workspace"
+        editing={{
+          problems: undefined,
+          opened: undefined,
+          onOpen: () => undefined,
+          onChange,
+          form: () => null,
+        }}
+      />,
+    );
+    return onChange;
+  }
+
+  it("moves by keys and says where to", async () => {
+    const onChange = show();
+    const user = userEvent.setup();
+    screen.getByRole("button", { name: /^Move two/ }).focus();
+    await user.keyboard("{Alt>}{ArrowUp}{/Alt}");
+    expect(onChange).toHaveBeenCalledWith([policies[1], policies[0]]);
+    expect(screen.getByRole("status").textContent).toBe("two is now 1 of 2");
+  });
+
+  it("does not move over the end", async () => {
+    const onChange = show();
+    const user = userEvent.setup();
+    screen.getByRole("button", { name: /^Move two/ }).focus();
+    await user.keyboard("{Alt>}{ArrowDown}{/Alt}");
+    expect(onChange).not.toHaveBeenCalled();
+  });
+
+  it("switches policies on and off", async () => {
+    const onChange = show();
+    const user = userEvent.setup();
+    await user.click(screen.getByRole("switch", { name: "one is on" }));
+    expect(onChange).toHaveBeenLastCalledWith([{ name: "one", pin: "a", enabled: false }, policies[1]]);
+    await user.click(screen.getByRole("switch", { name: "two is on" }));
+    expect(onChange).toHaveBeenLastCalledWith([policies[0], { name: "two", objective: "cost" }]);
+  });
+
+  it("has nothing to change where it is only to be read", () => {
+    renderPart(<PolicyList policies={policies} hits={undefined} source="instance" />);
+    expect(screen.queryAllByRole("button")).toEqual([]);
+    expect(screen.queryAllByRole("switch")).toEqual([]);
+    expect(screen.getByText("off")).toBeTruthy();
+  });
+});
+
+describe("PolicyForm", () => {
+  const book = { fields: [], names: { models: ["big"], providers: [], targets: [], tags: [] } };
+
+  it("adds effects, but nothing beside a refusal", async () => {
+    const onChange = vi.fn();
+    const user = userEvent.setup();
+    const { rerender } = renderPart(
+      <PolicyForm policy={{ name: "a" }} book={book} problems={{}} onChange={onChange} />,
+    );
+    await user.click(screen.getByRole("button", { name: "Add an effect" }));
+    await user.click(await screen.findByRole("menuitem", { name: "Refuse the request" }));
+    expect(onChange).toHaveBeenCalledWith({ name: "a", deny: "" });
+    rerender(<></>);
+    renderPart(
+      <PolicyForm policy={{ name: "a", deny: "No." }} book={book} problems={{}} onChange={onChange} />,
+    );
+    expect(screen.getByRole<HTMLButtonElement>("button", { name: "Add an effect" }).disabled).toBe(true);
+  });
+
+  it("puts each problem beside its field", () => {
+    renderPart(
+      <PolicyForm
+        policy={{ name: "A", pin: "bg" }}
+        book={book}
+        problems={{ name: "not well-formed", pin: 'no model is called "bg"' }}
+        onChange={() => undefined}
+      />,
+    );
+    expect(screen.getByRole("textbox", { name: "Name" }).getAttribute("aria-invalid")).toBe("true");
+    expect(screen.getByText('no model is called "bg"')).toBeTruthy();
+  });
+});

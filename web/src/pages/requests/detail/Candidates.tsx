@@ -1,0 +1,144 @@
+import { Table, Text, Tooltip } from "@mantine/core";
+
+import type { Schema } from "../../../api/client";
+import { Icon } from "../../../components/Icon";
+import { Money } from "../../../components/Money";
+import { formatCount, formatDuration, formatPercent } from "../../../lib/numbers";
+import classes from "./detail.module.css";
+import { Differs } from "./Differs";
+import { candidateDiffers, chanceWords, markOf } from "./trace";
+
+type Decision = Schema["Decision"];
+type Candidate = Schema["Candidate"];
+
+interface Props {
+  trace: Decision;
+  attempts: Schema["AttemptView"][];
+  against?: Decision;
+  name?: string;
+}
+
+const columns: [label: string, hint: string][] = [
+  ["Score", "What decides: the higher, the better."],
+  ["Chance", "Predicted chance of a good answer, with one standard deviation."],
+  ["Cost", "Cheapness from 0 to 1, as it enters the score."],
+  ["Speed", "Speed from 0 to 1, as it enters the score."],
+  [
+    "Expected cost",
+    "For this prompt, with what the provider has in its cache, and an answer of the usual length.",
+  ],
+  ["Warm", "Tokens of the prompt that the provider is expected to have in its cache."],
+  ["Expected", "Time until the answer is there."],
+];
+
+/** Every target that was considered: ranked with the parts of its score, or excluded with the reason. */
+export function Candidates({ trace, attempts, against, name }: Props) {
+  const eligible = trace.candidates.filter((c) => !c.excluded);
+  const excluded = trace.candidates.filter((c) => c.excluded);
+  const explored = eligible.some((c) => c.propensity);
+  return (
+    <div
+      className={classes.scroll}
+      tabIndex={0}
+      role="region"
+      aria-label={name ? `Table of candidates: ${name}` : "Table of candidates"}
+    >
+      <Table fz="sm" verticalSpacing={4} horizontalSpacing={6}>
+        <Table.Thead>
+          <Table.Tr>
+            {["#", "Model", "Provider"].map((word) => (
+              <Table.Th key={word}>{word}</Table.Th>
+            ))}
+            {columns.map(([label, hint]) => (
+              <Table.Th key={label} ta="right" className={classes.nowrap}>
+                <Tooltip label={hint}>
+                  <span tabIndex={0}>{label}</span>
+                </Tooltip>
+              </Table.Th>
+            ))}
+            <Table.Th>Result</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {eligible.map((c) => (
+            <Eligible
+              key={c.target}
+              candidate={c}
+              attempts={attempts}
+              drawn={explored}
+              differs={candidateDiffers(c, against)}
+            />
+          ))}
+          {excluded.map((c) => (
+            <Excluded key={c.target} candidate={c} differs={candidateDiffers(c, against)} />
+          ))}
+        </Table.Tbody>
+      </Table>
+    </div>
+  );
+}
+
+interface EligibleProps {
+  candidate: Candidate;
+  attempts: Schema["AttemptView"][];
+  /** The choice could have been drawn. */
+  drawn: boolean;
+  differs: boolean;
+}
+
+function Eligible({ candidate: c, attempts, drawn, differs }: EligibleProps) {
+  const mark = markOf(c, attempts);
+  return (
+    <Table.Tr fw={c.rank === 1 ? 600 : undefined} className={differs ? classes.differs : undefined}>
+      <Table.Td>{c.rank}</Table.Td>
+      <Table.Td className={classes.nowrap}>
+        {c.model}
+        {differs && <Differs />}
+      </Table.Td>
+      <Table.Td>{c.provider}</Table.Td>
+      <Figure text={c.score.toFixed(3)} />
+      <Figure text={chanceWords(c)} />
+      <Figure text={c.cost.toFixed(3)} />
+      <Figure text={c.speed.toFixed(3)} />
+      <Table.Td ta="right">
+        <Money amount={c.expected_cost_usd} paid />
+      </Table.Td>
+      <Figure text={c.warm?.read ? formatCount(c.warm.read) : "–"} />
+      <Figure text={formatDuration(c.expected_ms || null)} />
+      <Table.Td className={classes.nowrap}>
+        <Text size="xs" c="dimmed" span>
+          {mark}
+          {drawn && c.propensity ? ` drawn with ${formatPercent(100 * c.propensity)}` : ""}
+        </Text>
+      </Table.Td>
+    </Table.Tr>
+  );
+}
+
+function Excluded({ candidate: c, differs }: { candidate: Candidate; differs: boolean }) {
+  return (
+    <Table.Tr c="dimmed" className={differs ? classes.differs : undefined}>
+      <Table.Td>–</Table.Td>
+      <Table.Td className={classes.nowrap}>
+        {c.model}
+        {differs && <Differs />}
+      </Table.Td>
+      <Table.Td>{c.provider}</Table.Td>
+      <Table.Td colSpan={8}>
+        <Tooltip label={c.excluded?.code}>
+          <span>
+            <Icon name="ban" size={12} /> excluded: {c.excluded?.reason}
+          </span>
+        </Tooltip>
+      </Table.Td>
+    </Table.Tr>
+  );
+}
+
+function Figure({ text }: { text: string }) {
+  return (
+    <Table.Td ta="right" ff="monospace" className={classes.nowrap}>
+      {text}
+    </Table.Td>
+  );
+}

@@ -1,0 +1,154 @@
+import { ActionIcon, Button, Group, Stack, Text, Textarea, Tooltip } from "@mantine/core";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+
+import type { Schema } from "../../../api/client";
+import { feedbackQuery, rateRequest, requestFeedbackQuery } from "../../../api/routing";
+import { ErrorPanel } from "../../../components/ErrorPanel";
+import { Icon } from "../../../components/Icon";
+import { Time } from "../../../components/Time";
+import { useSession } from "../../../lib/session";
+
+type Given = Schema["RatingView"];
+
+/** Thumbs for the answer of a request, as they were given. Ratings teach the router what to expect of models. */
+export function Rating({ request }: { request: Schema["RequestDetail"] }) {
+  const { may } = useSession();
+  const { data } = useQuery(requestFeedbackQuery(request.id));
+  const queryClient = useQueryClient();
+  const rate = useMutation({
+    mutationFn: (rating: { score: number; comment?: string }) => rateRequest(request.id, rating),
+    onSuccess: async () => {
+      void queryClient.invalidateQueries({ queryKey: feedbackQuery.queryKey });
+      await queryClient.invalidateQueries({ queryKey: requestFeedbackQuery(request.id).queryKey });
+    },
+  });
+  const ratings = data?.ratings ?? [];
+  const mine = ratings.find((rating) => rating.mine);
+  if (request.model === null || (!may("use_playground") && ratings.length === 0)) {
+    return null;
+  }
+  return (
+    <Stack gap={6} mb="md" role="group" aria-label="Rating">
+      {may("use_playground") && (
+        <Thumbs
+          mine={mine}
+          pending={rate.isPending}
+          onRate={(score) => rate.mutate({ score, comment: mine?.comment ?? undefined })}
+        />
+      )}
+      {mine && (
+        <Comment
+          key={mine.comment}
+          mine={mine}
+          onSave={(comment) => rate.mutate({ score: mine.score, comment })}
+        />
+      )}
+      <Others ratings={ratings.filter((rating) => rating !== mine)} />
+      {rate.error && <ErrorPanel what="The rating was not taken" error={rate.error} />}
+    </Stack>
+  );
+}
+
+interface ThumbsProps {
+  mine: Given | undefined;
+  pending: boolean;
+  onRate: (score: number) => void;
+}
+
+function Thumbs({ mine, pending, onRate }: ThumbsProps) {
+  const thumbs = [
+    { score: 1, label: "Good answer", icon: "thumbUp" as const, colour: "green" },
+    { score: 0, label: "Bad answer", icon: "thumbDown" as const, colour: "red" },
+  ];
+  return (
+    <Group gap={6}>
+      <Text size="sm">Was the answer good?</Text>
+      {thumbs.map(({ score, label, icon, colour }) => {
+        const given = mine !== undefined && (score === 1 ? mine.score >= 0.5 : mine.score < 0.5);
+        return (
+          <Tooltip key={label} label={label}>
+            <ActionIcon
+              variant={given ? "outline" : "default"}
+              color={given ? colour : "gray"}
+              aria-label={label}
+              aria-pressed={given}
+              disabled={pending}
+              onClick={() => onRate(score)}
+            >
+              <Icon name={icon} size={16} />
+            </ActionIcon>
+          </Tooltip>
+        );
+      })}
+      <Text size="xs" c="dimmed" role="status">
+        {mine ? `You rated it ${mine.score >= 0.5 ? "good" : "bad"}.` : "Ratings teach the router."}
+      </Text>
+    </Group>
+  );
+}
+
+function Comment({ mine, onSave }: { mine: Given; onSave: (comment: string) => void }) {
+  const [text, setText] = useState(mine.comment ?? "");
+  const [open, setOpen] = useState(false);
+  if (!open) {
+    return (
+      <Group gap={6}>
+        {mine.comment && (
+          <Text size="sm" style={{ overflowWrap: "anywhere" }}>
+            “{mine.comment}”
+          </Text>
+        )}
+        <Button size="compact-xs" variant="subtle" onClick={() => setOpen(true)}>
+          {mine.comment ? "Change the comment" : "Add a comment"}
+        </Button>
+      </Group>
+    );
+  }
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        onSave(text.trim());
+        setOpen(false);
+      }}
+    >
+      <Group gap="xs" align="flex-end" maw={640}>
+        <Textarea
+          size="xs"
+          flex={1}
+          label="Comment"
+          autosize
+          minRows={1}
+          maxLength={500}
+          autoFocus
+          value={text}
+          onChange={(event) => setText(event.currentTarget.value)}
+        />
+        <Button size="xs" type="submit">
+          Save
+        </Button>
+      </Group>
+    </form>
+  );
+}
+
+const signals: Record<string, string> = {
+  schema_violation: "the answer breaks the JSON schema",
+  refusal: "the model refused",
+  truncation: "the answer was cut off",
+  retry: "the same prompt came again at once",
+};
+
+/** What others, and the answer itself, say. */
+function Others({ ratings }: { ratings: Given[] }) {
+  return ratings.map((rating) => (
+    <Text key={rating.id} size="xs" c="dimmed">
+      {rating.source === "signal"
+        ? `Signal: ${signals[rating.signal ?? ""] ?? rating.signal}`
+        : `Rated ${rating.label ?? (rating.score >= 0.5 ? "good" : "bad")} ${rating.source === "api" ? "through the API" : "by somebody else"}`}{" "}
+      · <Time at={rating.at} as="age" />
+      {rating.comment && `: “${rating.comment}”`}
+    </Text>
+  ));
+}
