@@ -67,7 +67,7 @@ screenshots: build ## pictures of every page of the dashboard, in test-results/s
 
 bench: build ## what a request costs, beside a minimal reverse proxy in the same run; the hot steps alone; the log at size
 	$(GO) run ./bench
-	$(GO) test -run '^$$' -bench . -benchmem ./internal/token ./internal/route ./internal/wire/chat ./internal/spool ./internal/store
+	$(GO) test -run '^$$' -bench . -benchmem ./internal/token ./internal/predict ./internal/policy ./internal/prefix ./internal/route ./internal/replay ./internal/wire/chat ./internal/spool ./internal/store
 	$(MAKE) bench-log
 
 bench-log: ## what the dashboard's pages ask of a million stored requests, on both databases
