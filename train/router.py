@@ -9,7 +9,7 @@ from ridge import ridge
 SETTINGS = {
     "buckets": 81920, "folds": 5, "gain": 1.0, "rounds": 40, "joint": 100.0, "label": 3.0, "reliable": 6.0,
     "own": {"mmlu": 20.0, "mmlu_pro": 15.0, "gsm": 50.0, "math": 60.0, "logic": 10.0, "tools": 10.0, "code": 10.0, "qa": 100.0, "common": 30.0},
-    "sharpness": 12.0, "known": [-9.0, 12.0], 
+    "sharpness": 12.0, "known": [-9.0, 12.0, 0.3],
     # The prior that is shipped is strict: models that only benchmarks are known of lean on it. Models with outcomes do not need it.
     "prior": {"rounds": 16, "width": 0.2, "strength": 30.0}, "abilities": {"rounds": 8, "width": 0.5, "strength": 8.0},
 }
@@ -89,16 +89,18 @@ class Lanes:
         return u[:, :j], u[:, j : j + o], label, e / e.sum(1, keepdims=True)
 
     def known(self, u):
+        """How like the prompts learned from: nothing at all below a limit, because the order of what little is left misleads."""
         k = self.settings["known"]
         label = self.split(u)[2]
         best = label.argmax(1)
-        return 1 / (1 + np.exp(-(k[0] + k[1] * label[np.arange(len(u)), best] / self.typical[best])))
+        known = 1 / (1 + np.exp(-(k[0] + k[1] * label[np.arange(len(u)), best] / self.typical[best])))
+        return np.where(known < k[2], 0, known)
 
     def skills(self, u):
         joint, own, _, share = self.split(u)
         known = self.known(u)[:, None]
         level = known * share + (1 - known) / len(self.names)
-        return np.concatenate([np.clip(joint, -CLIP, CLIP), level, known * share[:, self.heads] * np.clip(own, -CLIP, CLIP)], 1)
+        return np.concatenate([(known > 0) * np.clip(joint, -CLIP, CLIP), level, known * share[:, self.heads] * np.clip(own, -CLIP, CLIP)], 1)
 
 
 def chance(z, ability):

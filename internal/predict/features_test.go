@@ -2,6 +2,7 @@ package predict
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -108,12 +109,13 @@ func TestLongTextsAreSampled(t *testing.T) {
 func TestSampleSeesHeadMiddleAndTail(t *testing.T) {
 	t.Parallel()
 	filler := strings.Repeat("filler text ", 2000)
-	plain := embeddedPredictor(t).Sketch(Prompt{Text: filler + filler}).Skills
+	seen := func(text string) []float64 { return slices.Clone(NewReader().Read(text, func(int, uint32) {})) }
+	plain := seen(filler + filler)
 	for name, text := range map[string]string{
 		"head": "Solve the equation for x. " + filler + filler,
 		"tail": filler + filler + " Solve the equation for x.",
 	} {
-		if cmp.Equal(plain, embeddedPredictor(t).Sketch(Prompt{Text: text}).Skills) {
+		if cmp.Equal(plain, seen(text)) {
 			t.Errorf("a question at the %s changes nothing", name)
 		}
 	}

@@ -18,7 +18,7 @@ type net struct {
 	denseMean, denseScale []float64
 	sharpness, clip       float64   // of the family scores; of the lanes
 	typical               []float64 // the score that a family gives to prompts of its own
-	knownWeights          []float64 // offset and slope over the best family score, as a part of the typical one
+	knownWeights          []float64 // offset and slope over the best family score, as a part of the typical one, and the least
 }
 
 // header describes the sections that follow it.
@@ -82,7 +82,7 @@ func (f *file) check() error {
 		return fmt.Errorf("%w: it was made for %d dense features, the code counts %d: train again", errArtefact, f.Dense, denseCount)
 	case f.Lanes != lanes || skills > lanes:
 		return fmt.Errorf("%w: %d lanes for %d skills, the code sums %d", errArtefact, f.Lanes, skills, lanes)
-	case f.Shared < 0 || len(f.Families) == 0 || len(f.KnownWeights) != 2 || len(f.Typical) != len(f.Families) || f.Clip <= 0 || f.Sharpness <= 0:
+	case f.Shared < 0 || len(f.Families) == 0 || len(f.KnownWeights) != 3 || len(f.Typical) != len(f.Families) || f.Clip <= 0 || f.Sharpness <= 0:
 		return fmt.Errorf("%w: the header lacks a part", errArtefact)
 	case f.Buckets <= 0 || f.Buckets > 1<<24:
 		return fmt.Errorf("%w: %d buckets", errArtefact, f.Buckets)

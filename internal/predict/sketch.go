@@ -133,7 +133,12 @@ func (n *net) join(sums []float64) ([]float64, float64) {
 	known := n.known(families)
 	n.softmax(families)
 	skills := make([]float64, 0, n.shared+n.families+len(n.heads))
-	skills = append(skills, shared...)
+	for _, u := range shared {
+		if known == 0 {
+			u = 0
+		}
+		skills = append(skills, u)
+	}
 	for _, part := range families {
 		skills = append(skills, known*part+(1-known)/float64(n.families))
 	}
@@ -154,7 +159,11 @@ func (n *net) known(scores []float64) float64 {
 			best = f
 		}
 	}
-	return sigmoid(n.knownWeights[0] + n.knownWeights[1]*scores[best]/n.typical[best])
+	known := sigmoid(n.knownWeights[0] + n.knownWeights[1]*scores[best]/n.typical[best])
+	if known < n.knownWeights[2] {
+		return 0 // the order of what little is left would mislead
+	}
+	return known
 }
 
 // softmax turns the scores of the families into shares that sum to one.
