@@ -7,6 +7,7 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/redact"
 	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
 	"fairlead/internal/wire/chat"
 )
 
@@ -28,11 +29,28 @@ func redactTexts(p *redact.Pass, e *requestlog.Entry) {
 	for i := range e.Attempts {
 		e.Attempts[i].Message = p.Text(e.Attempts[i].Message)
 	}
-	if e.Decision != nil && e.Decision.Input.Controls.SessionID != "" {
-		decision := *e.Decision
-		decision.Input.Controls.SessionID = e.Session
-		e.Decision = &decision
+	if e.Decision != nil {
+		e.Decision = redactDecision(e, p.Text)
 	}
+}
+
+// redactDecision takes what the decision keeps of the caller's texts from the entry, which is redacted already, and
+// redacts the words of policies that were skipped: they say what was seen.
+func redactDecision(e *requestlog.Entry, text func(string) string) *route.Decision {
+	decision := *e.Decision
+	in := &decision.Input
+	in.Controls.SessionID, in.EndUser, in.Metadata, in.Tags = e.Session, e.EndUser, e.Metadata, e.Tags
+	in.Key.Tags = maps.Clone(in.Key.Tags)
+	for name, value := range in.Key.Tags {
+		in.Key.Tags[name] = text(value)
+	}
+	decision.Policies = slices.Clone(decision.Policies)
+	for i := range decision.Policies {
+		if hit := &decision.Policies[i]; !hit.Matched {
+			*hit = route.NewPolicyHit(hit.Name, hit.Source, false, "", text(hit.Reason()))
+		}
+	}
+	return &decision
 }
 
 func redactValues(p *redact.Pass, values map[string]string) map[string]string {
@@ -99,8 +117,6 @@ func withhold(e *requestlog.Entry) {
 		e.Attempts[i].Message = ""
 	}
 	if e.Decision != nil {
-		decision := *e.Decision
-		decision.Input.Controls.SessionID = ""
-		e.Decision = &decision
+		e.Decision = redactDecision(e, func(string) string { return "" })
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"fairlead/internal/account"
 	"fairlead/internal/llm"
+	"fairlead/internal/policy"
 	"fairlead/internal/redact"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
@@ -36,7 +37,13 @@ func leaky() requestlog.Entry {
 		Session: "of " + address, EndUser: address, Tags: map[string]string{"who": address, "team": "search"}, Metadata: map[string]string{"by": address},
 		Warnings: []string{"dropped " + address}, Error: &requestlog.Failure{Code: "X", Message: "said " + address},
 		Attempts: []requestlog.Attempt{{Message: "no " + address}, {}},
-		Decision: &route.Decision{Input: route.Input{Controls: llm.Controls{SessionID: "of " + address}}},
+		Decision: &route.Decision{
+			Input: route.Input{
+				Controls: llm.Controls{SessionID: "of " + address}, EndUser: address, Metadata: map[string]string{"by": address},
+				Tags: map[string]string{"who": address}, Key: policy.Key{Tags: map[string]string{"owner": address}},
+			},
+			Policies: []route.PolicyHit{route.NewPolicyHit("p", "workspace", false, "", `request.end_user is "`+address+`"`)},
+		},
 		Preview:  "I am " + address,
 		Body: requestlog.Body{
 			Request:  []byte(`{"model":"auto","messages":[{"role":"user","content":"I am ` + address + `"}],"user":"` + address + `"}`),

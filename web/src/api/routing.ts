@@ -120,6 +120,7 @@ export function rateRequest(id: string, rating: { score: number; comment?: strin
 export const feedbackQuery = queryOptions({
   queryKey: ["feedback"],
   queryFn: () => must(api.GET("/routing/feedback")),
+  refetchInterval: 5_000, // corrections follow ratings after some seconds
 });
 
 /** Lets the ratings so far count no longer: those of one model, or all. */
