@@ -40,11 +40,11 @@ func leaky() requestlog.Entry {
 		Decision: &route.Decision{
 			Input: route.Input{
 				Controls: llm.Controls{SessionID: "of " + address}, EndUser: address, Metadata: map[string]string{"by": address},
-				Tags: map[string]string{"who": address}, Key: policy.Key{Tags: map[string]string{"owner": address}},
+				Tags: map[string]string{"who": address, "team": "search"}, Key: policy.Key{Tags: map[string]string{"owner": address}},
 			},
 			Policies: []route.PolicyHit{route.NewPolicyHit("p", "workspace", false, "", `request.end_user is "`+address+`"`)},
 		},
-		Preview:  "I am " + address,
+		Preview: "I am " + address,
 		Body: requestlog.Body{
 			Request:  []byte(`{"model":"auto","messages":[{"role":"user","content":"I am ` + address + `"}],"user":"` + address + `"}`),
 			Response: []byte(`{"choices":[{"message":{"content":"Hello ann\u0040example.com"}}]}`),
