@@ -271,6 +271,9 @@ func (s *Service) changeKey(ctx context.Context, by Actor, keyID, action string,
 		return Key{}, told(err, "key", "change a key")
 	}
 	s.changed(ctx)
+	if ending, ok := endingOf(&key); ok && (action == "key.revoke" || action == "key.rotate") {
+		s.ended(ctx, ending)
+	}
 	return key, nil
 }
 

@@ -60,7 +60,8 @@ type Keyring struct {
 	wake     chan struct{} // asks Run for a poll
 	onRevoke []func(keyID string)
 
-	uses useBook
+	ended endings
+	uses  useBook
 }
 
 // Grant is what a valid key gives: the key and its workspace. Both are shared and must not be changed.
@@ -96,7 +97,8 @@ func NewKeyring(store KeyStore, masterKey []byte, o KeyringOptions) (*Keyring, e
 	return r, nil
 }
 
-// OnRevoke adds a function that hears of every key that has been revoked, so that its running streams can be ended.
+// OnRevoke adds a function that hears of every key that has been revoked, or rotated so that its secrets ended at once: its
+// running requests can be ended then.
 // It must return quickly. Add it before Run.
 func (r *Keyring) OnRevoke(hear func(keyID string)) {
 	r.mu.Lock()
@@ -151,7 +153,8 @@ func (r *Keyring) Authenticate(h http.Header) (*Grant, error) {
 func (r *Keyring) grant(found *slot) (*Grant, error) {
 	now := r.now()
 	key := found.key
-	if !key.RevokedAt.IsZero() {
+	ending, ended := r.ended.of(key, found.position)
+	if !key.RevokedAt.IsZero() || (ended && ending.Before.IsZero()) {
 		return nil, llm.Errorf(llm.RevokedAPIKey, "This API key was revoked. Create a new one in the dashboard under API keys.")
 	}
 	if !key.ExpiresAt.IsZero() && !now.Before(key.ExpiresAt) {
@@ -159,6 +162,9 @@ func (r *Keyring) grant(found *slot) (*Grant, error) {
 	}
 	if end := key.secretEnd(found.position, found.firstUses.at); !end.IsZero() && !now.Before(end) {
 		return nil, llm.Errorf(llm.ExpiredAPIKey, "This API key was rotated, and its older secret ended on %s. Use the new one.", end.UTC().Format(time.RFC3339))
+	}
+	if ended {
+		return nil, llm.Errorf(llm.ExpiredAPIKey, "This API key was rotated, and its older secret ended on %s. Use the new one.", ending.Before.UTC().Format(time.RFC3339))
 	}
 	if key.Secrets[found.position].UsedAt.IsZero() && found.firstUses.mark(found.position, now) {
 		r.uses.first(key.ID, SecretUse{Hash: found.hash(), At: now})
@@ -249,6 +255,17 @@ func (r *Keyring) await() error {
 	}
 	return nil
 }
+
+// End takes at once what another replica says has ended. The store is asked to say more.
+func (r *Keyring) End(e Ending) {
+	if r.ended.add(e) {
+		r.tell([]string{e.KeyID})
+	}
+	r.nudge()
+}
+
+// Nudge asks for a look at the store: somebody says that there are changes.
+func (r *Keyring) Nudge() { r.nudge() }
 
 func (r *Keyring) nudge() {
 	select {

@@ -105,8 +105,9 @@ func (e edits) shard(x *keyIndex, number int) map[keyHash]*slot {
 	return shard
 }
 
-// put replaces a key with all its secrets, and reports whether it is revoked now and was not before.
-func (x *keyIndex) put(e edits, key *Key) (revoked bool) {
+// put replaces a key with all its secrets, and reports whether it is revoked now and was not before, or has lost the secret
+// that it had.
+func (x *keyIndex) put(e edits, key *Key) (ended bool) {
 	old := x.byID[key.ID]
 	uses := make(firstUses, len(key.Secrets))
 	if old != nil {
@@ -123,7 +124,17 @@ func (x *keyIndex) put(e edits, key *Key) (revoked bool) {
 	} else {
 		x.byID[key.ID] = last
 	}
-	return old != nil && old.key.RevokedAt.IsZero() && !key.RevokedAt.IsZero()
+	return old != nil && endsNow(old.key, key)
+}
+
+// endsNow reports whether a change ended what was valid: the whole key, or every secret but a new one.
+func endsNow(old, key *Key) bool {
+	if !old.RevokedAt.IsZero() {
+		return false
+	}
+	ending, ended := endingOf(key)
+	before, was := endingOf(old)
+	return ended && (!was || !ending.Before.Equal(before.Before))
 }
 
 // remove takes the old secrets out, and carries over first uses that are not in the store yet.

@@ -20,6 +20,7 @@ type modelKey struct {
 
 type modelSecret struct {
 	text     string
+	made     time.Time
 	ends     time.Time     // zero for never
 	afterUse time.Duration // 0 for not so
 }
@@ -65,9 +66,22 @@ func (m *keyringModel) pick(t *rapid.T) string {
 	return rapid.SampledFrom(slices.Sorted(maps.Keys(m.current))).Draw(t, "key")
 }
 
+// cut lists the secrets that a rotation without grace has ended, where nothing older than the newest one is left.
+func (k modelKey) cut() []string {
+	var ended []string
+	newest := k.secrets[len(k.secrets)-1]
+	for _, s := range k.secrets[:len(k.secrets)-1] {
+		if s.ends.IsZero() || s.ends.After(newest.made) {
+			return nil
+		}
+		ended = append(ended, s.text)
+	}
+	return ended
+}
+
 func (m *keyringModel) create(*rapid.T) {
 	keyID, text := m.shelf.add(nil)
-	m.current[keyID] = modelKey{secrets: []modelSecret{{text: text}}}
+	m.current[keyID] = modelKey{secrets: []modelSecret{{text: text, made: m.now}}}
 }
 
 func (m *keyringModel) rotate(t *rapid.T) {
@@ -95,7 +109,7 @@ func (m *keyringModel) rotate(t *rapid.T) {
 			}
 		}
 	}
-	k.secrets = append(k.secrets, modelSecret{text: text})
+	k.secrets = append(k.secrets, modelSecret{text: text, made: m.now})
 	k.secrets = k.secrets[max(0, len(k.secrets)-maxSecrets):]
 	m.current[keyID] = k
 }
@@ -121,7 +135,7 @@ func (m *keyringModel) setEnd(t *rapid.T) {
 
 func (m *keyringModel) poll(t *rapid.T) {
 	for keyID, k := range m.current {
-		if old, known := m.seen[keyID]; known && !old.revoked && k.revoked {
+		if old, known := m.seen[keyID]; known && !old.revoked && (k.revoked || (k.cut() != nil && !slices.Equal(k.cut(), old.cut()))) {
 			m.revoked[keyID]++
 		}
 	}

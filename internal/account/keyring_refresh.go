@@ -82,11 +82,14 @@ func (r *Keyring) takeInto(ctx context.Context, index *keyIndex, revisions map[s
 	}
 	changes := edits{}
 	for _, key := range keys {
-		if index.put(changes, key) {
+		if index.put(changes, key) && !r.ended.knows(key) {
 			revoked = append(revoked, key.ID)
 		}
 	}
 	index.publish(changes)
+	for _, key := range keys {
+		r.ended.drop(key)
+	}
 	index.keys, index.spaces = revisions[topicKeys], revisions[topicWorkspaces]
 	return revoked, nil
 }

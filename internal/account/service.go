@@ -29,11 +29,12 @@ const (
 
 // Options adjusts a Service.
 type Options struct {
-	MasterKey    []byte                // 32 bytes or more; keyed hashes are derived from it
-	Now          func() time.Time      // time.Now when nil
-	Registration string                // RegistrationLoopback when empty
-	HashSlots    int                   // password hashes at once; 8 when 0
-	Changed      func(context.Context) // called after keys or workspaces changed, so that a Keyring of this process looks at once
+	MasterKey    []byte                        // 32 bytes or more; keyed hashes are derived from it
+	Now          func() time.Time              // time.Now when nil
+	Registration string                        // RegistrationLoopback when empty
+	HashSlots    int                           // password hashes at once; 8 when 0
+	Changed      func(context.Context)         // called after keys or workspaces changed, so that a Keyring of this process looks at once
+	Ended        func(context.Context, Ending) // called after a key was revoked or rotated without grace, so that other replicas hear of it
 }
 
 // Service does everything that people do with accounts, workspaces and keys. Whether they may is decided by its
@@ -44,6 +45,7 @@ type Service struct {
 	registration string
 	hasher       *hasher
 	changed      func(context.Context)
+	ended        func(context.Context, Ending)
 	setup        *setupCode
 	first        atomic.Pointer[string] // id of the oldest workspace, which never changes once there is one
 
@@ -52,7 +54,7 @@ type Service struct {
 
 // New makes a service. The master key must have 32 bytes or more.
 func New(store Store, o Options) (*Service, error) {
-	s := &Service{store: store, clock: o.Now, registration: o.Registration, changed: o.Changed}
+	s := &Service{store: store, clock: o.Now, registration: o.Registration, changed: o.Changed, ended: o.Ended}
 	for purpose, hash := range map[string]*keyedHash{
 		"keys": &s.keyHash, "sessions": &s.sessionHash, "invitations": &s.invitationHash, "guesses": &s.guessHash,
 	} {
@@ -73,6 +75,9 @@ func New(store Store, o Options) (*Service, error) {
 	}
 	if s.changed == nil {
 		s.changed = func(context.Context) {}
+	}
+	if s.ended == nil {
+		s.ended = func(context.Context, Ending) {}
 	}
 	if o.HashSlots <= 0 {
 		o.HashSlots = 8

@@ -85,7 +85,9 @@ type App struct {
 	vault                   *vault.Vault
 	egress                  *egress.Client
 	health                  *health.Tracker
-	ledger                  *ledger.Memory
+	ledger                  ledger.Ledger
+	limits                  limit.Limiter
+	fellows                 *fellows // nil without Redis
 	predictor               *predict.Predictor
 	rules                   *rulebook.Book
 	feedback                *feedback.Book
@@ -254,6 +256,7 @@ func (a *App) openAccounts(ctx context.Context, c config.Config) (err error) {
 	if a.accounts, err = account.New(a.db, account.Options{
 		MasterKey: a.master, Registration: c.Registration,
 		Changed: func(ctx context.Context) { a.report("read keys", a.keyring.Refresh(ctx)) },
+		Ended:   a.tellEnd,
 	}); err != nil {
 		return err
 	}
@@ -310,10 +313,12 @@ func (a *App) openGateway(ctx context.Context, c config.Config) (err error) {
 	}
 	a.egress = egress.New(f.egressOptions(c))
 	a.health = health.New(health.Options{Failures: c.Breaker.Failures, ProbeAfter: c.Breaker.ProbeAfter})
-	a.ledger = ledger.New(ledger.Options{Spent: a.spent, OnWarn: a.warnBudget})
+	if err := a.openReplicas(ctx, c); err != nil {
+		return err
+	}
 	a.metrics = telemetry.NewMetrics(telemetry.Build{Version: a.version}, a.gauges())
 	a.gateway = gateway.New(gateway.Parts{
-		Routes: routes(), Batches: chat.Format{}, Keys: a.keyring, Limits: limit.NewMemory(time.Now), Ledger: a.ledger, Health: a.health,
+		Routes: routes(), Batches: chat.Format{}, Keys: a.keyring, Limits: a.limits, Ledger: a.ledger, Health: a.health,
 		Retries: health.NewRetryBudget(time.Now),
 		Egress:  a.egress, Log: a.spool, Pins: a.accounts, Observe: a.observe, Started: a.observeStart,
 		Logger: a.log, Settings: gatewaySettings(c), Snapshot: f.snapshot(), Draw: rand.Float64,

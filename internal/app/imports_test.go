@@ -29,7 +29,7 @@ var layers = [][]string{
 	{"internal/provider/*"},
 	{"internal/route", "internal/policy", "internal/wire", "internal/wire/*", "internal/provider"},
 	{"internal/catalog/importer", "internal/predict/protocol"},
-	{"internal/catalog", "internal/token", "internal/redact", "internal/predict"},
+	{"internal/catalog", "internal/token", "internal/redact", "internal/predict", "internal/replica"},
 	{"internal/llm", "internal/money", "internal/id", "internal/spelling"},
 }
 
@@ -68,7 +68,7 @@ var pure = []string{
 var impure = []string{"os", "os/exec", "net", "net/http", "math/rand", "math/rand/v2", "crypto/rand", "database/sql"}
 
 // testOnly are packages that exist for tests: only tests and each other may import them.
-var testOnly = []string{"internal/store/storetest", "internal/store/pgtest", "internal/provider/providertest", "internal/limit/limittest", "internal/prefix/prefixtest"}
+var testOnly = []string{"internal/store/storetest", "internal/store/pgtest", "internal/provider/providertest", "internal/limit/limittest", "internal/prefix/prefixtest", "internal/replica/redistest"}
 
 // environment readers: everybody else is told what it needs to know.
 var mayReadEnvironment = []string{"cmd/fairlead", "internal/config"}

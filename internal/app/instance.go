@@ -56,7 +56,7 @@ func OpenInstance(ctx context.Context, loaded *config.Loaded) (*Instance, error)
 }
 
 func (i *Instance) openAccounts(master []byte) (err error) {
-	if i.Accounts, err = account.New(i.Store, account.Options{MasterKey: master, Registration: i.Config.Registration}); err != nil {
+	if i.Accounts, err = account.New(i.Store, account.Options{MasterKey: master, Registration: i.Config.Registration, Ended: i.tellEnd}); err != nil {
 		return err
 	}
 	i.vault, err = vault.New(i.Store, master, nil)

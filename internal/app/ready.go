@@ -23,6 +23,9 @@ func (a *App) checks() []check {
 	stale := a.keyring.Stale()
 	known := stale < keysOutliveStore
 	list = append(list, check{Name: "keys", OK: known, Note: note(stale > 10*time.Second, "the database has been away for "+stale.Round(time.Second).String())})
+	if redis, ok := a.redisCheck(); ok {
+		list = append(list, redis)
+	}
 	usable := len(a.gateway.Targets().Targets()) > 0
 	return append(list, check{Name: "providers", OK: usable, Note: note(!usable, "no provider offers a model")})
 }

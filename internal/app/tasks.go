@@ -21,7 +21,7 @@ func (a *App) start(ctx context.Context) {
 	a.endTasks = cancel
 	a.tasks.Go(func() { a.keyring.Run(ctx) })
 	a.tasks.Go(func() {
-		a.report("deliver entries", a.spool.Run(ctx, a.db, spool.RunOptions{Prepare: a.prepare}))
+		a.report("deliver entries", a.spool.Run(ctx, a.db, spool.RunOptions{Prepare: a.prepare, OnDelivered: a.delivered}))
 	})
 	a.tasks.Go(func() { a.expire(ctx) })
 	a.tasks.Go(func() { a.measure(ctx) })
@@ -29,6 +29,7 @@ func (a *App) start(ctx context.Context) {
 	a.tasks.Go(func() { a.keepPrices(ctx) })
 	a.tasks.Go(func() { a.watchPrices(ctx) })
 	a.startRouting(ctx)
+	a.startReplicas(ctx)
 	if path := a.loaded().Path; path != "" {
 		a.tasks.Go(func() {
 			a.report("watch configuration", config.Watch(ctx, path, func() { a.reload(ctx, "the file changed") }))
@@ -141,6 +142,9 @@ func (a *App) close() error {
 	}
 	if a.redis != nil {
 		errs = append(errs, a.redis.Close())
+	}
+	if a.fellows != nil {
+		errs = append(errs, a.fellows.client.Close())
 	}
 	if a.db != nil {
 		errs = append(errs, a.db.Close())

@@ -11,7 +11,7 @@ import (
 	"fairlead/internal/money"
 )
 
-// Options set up a Memory.
+// Options set up a ledger.
 type Options struct {
 	// Spent sums what was charged on a budget since a moment (zero for ever), by the time of the request. It must
 	// include entries that are still on their way to the database.
@@ -36,8 +36,7 @@ type Memory struct {
 	zones   map[string]*time.Location
 }
 
-// New makes a ledger that starts from what Spent says.
-func New(o Options) *Memory {
+func (o Options) withDefaults() Options {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -50,7 +49,12 @@ func New(o Options) *Memory {
 	if o.MaxIdle == 0 {
 		o.MaxIdle = 100_000
 	}
-	return &Memory{o: o, budgets: map[string]*window{}, zones: map[string]*time.Location{}}
+	return o
+}
+
+// New makes a ledger that starts from what Spent says.
+func New(o Options) *Memory {
+	return &Memory{o: o.withDefaults(), budgets: map[string]*window{}, zones: map[string]*time.Location{}}
 }
 
 // Hold implements Ledger.
@@ -236,10 +240,5 @@ func (m *Memory) loadFailure(w *window) error {
 	if w.failure == nil {
 		return nil
 	}
-	return &llm.Error{
-		Kind:       llm.LedgerUnavailable,
-		Message:    "What has been spent of the budget cannot be read right now. Repeat the request in a few seconds.",
-		RetryAfter: 2 * time.Second,
-		Err:        w.failure,
-	}
+	return unknownSpending(w.failure)
 }

@@ -31,6 +31,25 @@ func refuse(b *Budget, s Status, amount money.Amount, zone *time.Location) *llm.
 	return e
 }
 
+// unknownSpending is the answer where nobody can say what is left.
+func unknownSpending(cause error) *llm.Error {
+	return &llm.Error{
+		Kind:       llm.LedgerUnavailable,
+		Message:    "What has been spent of the budget cannot be read right now. Repeat the request in a few seconds.",
+		RetryAfter: 2 * time.Second,
+		Err:        cause,
+	}
+}
+
+// keptForOthers is the answer where others may spend the rest, and have not said that they will not.
+func keptForOthers() *llm.Error {
+	return &llm.Error{
+		Kind:       llm.LedgerUnavailable,
+		Message:    "The rest of the budget is kept for other gateways at the moment. Repeat the request in a second.",
+		RetryAfter: time.Second,
+	}
+}
+
 // describe names the owner, where its budget is set, and what else one can do.
 func describe(b *Budget) (owner, place, advice string) {
 	if strings.HasPrefix(b.ID, "ws:") {

@@ -2,6 +2,7 @@ package limit
 
 import (
 	"math"
+	"slices"
 	"time"
 )
 
@@ -94,4 +95,38 @@ func (r *ring) freed(at, need int64, now time.Duration) time.Duration {
 		}
 	}
 	return Window
+}
+
+// ages lists the seconds in which something was counted, as age in seconds, requests and tokens.
+func (c *counts) ages() []any {
+	var all []any
+	for age := range min(buckets, c.at+1) {
+		if requests, tokens := c.requests.of(c.at-age), c.tokens.of(c.at-age); requests > 0 || tokens > 0 {
+			all = append(all, age, requests, min(tokens, mostCounted))
+		}
+	}
+	return all
+}
+
+// copy is the counts as they are now.
+func (c *counts) copy() counts {
+	was := *c
+	was.requests.slots, was.tokens.slots = slices.Clone(c.requests.slots), slices.Clone(c.tokens.slots)
+	return was
+}
+
+// subtract takes away what an earlier copy holds and is still in the window.
+func (c *counts) subtract(was *counts) {
+	was.advance(c.at)
+	for age := range min(buckets, c.at+1) {
+		c.requests.takeBack(c.at, c.at-age, was.requests.of(c.at-age))
+		c.tokens.takeBack(c.at, c.at-age, was.tokens.of(c.at-age))
+	}
+}
+
+func (r *ring) of(second int64) int64 {
+	if r.slots == nil {
+		return 0
+	}
+	return r.slots[second%buckets]
 }

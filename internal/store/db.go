@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // DB is an open database. It is safe for concurrent use.
@@ -23,6 +25,8 @@ type DB struct {
 	now     func() time.Time
 	timeout time.Duration
 	packer  *packer
+
+	connection *pgx.ConnConfig // for a connection apart from the pool; nil for SQLite
 
 	walLimit int64        // size from which SQLite's write-ahead file is emptied
 	walNext  atomic.Int64 // size at which that is tried next

@@ -20,6 +20,7 @@ func (db *DB) openPostgres(dsn string, connections int) error {
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = 5 * time.Second
 	}
+	db.connection = config.Copy()
 	// A read that runs out of time is ended on the server too, instead of going on there for nobody.
 	config.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler {
 		return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: time.Second}

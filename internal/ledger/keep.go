@@ -1,0 +1,127 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"fairlead/internal/replica"
+)
+
+func (s *Shared) nudge() {
+	select {
+	case s.wake <- struct{}{}:
+	default: // somebody is on it
+	}
+}
+
+// Run tells Redis of settlements as they come, and looks after our purses while it is away, until ctx ends; then it tells the
+// rest.
+func (s *Shared) Run(ctx context.Context) {
+	tick := time.NewTicker(s.askEvery / 4)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			s.flush(context.WithoutCancel(ctx))
+			return
+		case <-s.wake:
+			s.flush(ctx)
+		case <-tick.C:
+			s.fillPurses(ctx)
+		}
+	}
+}
+
+// flush tells every settlement that is waiting. What cannot be told now is written with the next heartbeat.
+func (s *Shared) flush(ctx context.Context) {
+	if !s.link.State().Ready {
+		return
+	}
+	for _, t := range s.list(func(t *tab) bool { return t.free > 0 || t.cost > 0 }) {
+		if errors.Is(s.tell(ctx, t), replica.ErrAway) {
+			return
+		}
+	}
+}
+
+// sync comes with each heartbeat: it writes what Redis does not know, and hears what has changed.
+func (s *Shared) sync(ctx context.Context, state replica.State) {
+	now := s.o.Now()
+	s.mu.Lock()
+	s.beats = time.Now()
+	s.mu.Unlock()
+	for _, t := range s.list(func(t *tab) bool { return t.wantsLook(state, now) }) {
+		if err := s.syncOne(ctx, t); errors.Is(err, replica.ErrAway) || ctx.Err() != nil {
+			return
+		}
+		s.mu.Lock()
+		t.epoch, t.looked = state.Epoch, now
+		s.mu.Unlock()
+	}
+	s.watch(ctx, state.Epoch)
+}
+
+// wantsLook says that the budget is in use, or that what Redis has of it may be wrong: it may have lost what we told it
+// while the database may lack our charges, or another replica may have taken a new base.
+func (t *tab) wantsLook(state replica.State, now time.Time) bool {
+	inUse := !t.idle() || t.purse > 0 || t.returned || now.Sub(t.used) < purseFor
+	lost := t.epoch != state.Epoch && t.log.sum > 0
+	stale := t.charged > 0 && (t.rough || now.Sub(t.looked).Abs() > lookEvery)
+	return inUse || lost || stale
+}
+
+// syncOne looks at one budget, and mends what it finds.
+func (s *Shared) syncOne(ctx context.Context, t *tab) error {
+	const most = 4
+	for range most {
+		s.mu.Lock()
+		keys := []string{s.link.Members(), s.key(t)}
+		args := []any{s.link.ID(), s.link.Lease().Milliseconds(), spanOf(&t.budget), millis(t.start)}
+		s.mu.Unlock()
+		reply, err := s.call(ctx, lookScript, keys, args)
+		if err != nil {
+			return err
+		}
+		switch textOf(reply, 0) {
+		case "load":
+			if err := s.open(ctx, t, ""); err != nil {
+				return err
+			}
+			continue
+		case "ahead":
+			s.follow(t, time.UnixMilli(int64(amountOf(reply, 1))))
+			continue
+		}
+		if done, err := s.mend(ctx, t, reply); done || err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mend brings our part of a budget up to date, and reports whether nothing remains to be done.
+func (s *Shared) mend(ctx context.Context, t *tab, reply []any) (bool, error) {
+	born := textOf(reply, 3)
+	s.mu.Lock()
+	differs := t.born != born || t.unsure || textOf(reply, 4) != strconv.FormatInt(t.generation, 10)
+	if !differs {
+		t.hear(amountOf(reply, 1), amountOf(reply, 2))
+	}
+	recount := t.rough && s.link.Now().Sub(bornTime(born)) > recountAfter
+	renew := !t.renewed.Equal(s.beats) // the purse, once with each heartbeat, and again where it has become smaller
+	t.renewed = s.beats
+	again := renew || t.returned
+	s.mu.Unlock()
+	switch {
+	case differs || again:
+		return false, s.put(ctx, t, born)
+	case recount:
+		s.mu.Lock()
+		t.rough = false // whoever comes first takes the new base
+		s.mu.Unlock()
+		return false, s.open(ctx, t, born)
+	}
+	return true, s.tell(ctx, t)
+}

@@ -1,0 +1,157 @@
+package ledger
+
+import "github.com/redis/go-redis/v9"
+
+// A budget in Redis is a hash: `span` (period and zone), `start` of its window, `base` (what the ledger in the database said),
+// `born` (when it was asked), `limit` (as it was when somebody last asked), `wanted` (when somebody last
+// needed what is kept for others), and for each replica r what it has charged since (`s:r`), what it holds (`h:r`), what is kept for
+// it to spend without Redis (`p:r`) and the generation of these (`g:r`). Every replica writes its own fields only: steps add to them, and whoever is not sure that a
+// step was taken writes all anew under the next generation, which makes steps that are still on their way void.
+//
+// Sums are whole nano-dollars; comparisons are exact up to nine million dollars.
+const scriptHead = `
+local KEEP = 172800000
+local t = redis.call('TIME')
+local clock = t[1] * 1000 + math.floor(t[2] / 1000)
+local function text(n) return string.format('%.0f', n) end
+local function load(key)
+  local fields, all = redis.call('HGETALL', key), {}
+  for i = 1, #fields, 2 do all[fields[i]] = fields[i + 1] end
+  return all
+end
+-- touched notes that the sums of a budget have changed, for the others to look at
+local function touched(active, id) redis.call('ZADD', active, text(clock), id) end
+local function living(members, me, r, lease)
+  if r == me then return true end
+  local beat = redis.call('ZSCORE', members, r)
+  return beat and tonumber(beat) >= clock - lease
+end
+local function sums(key, all, members, me, lease)
+  local spent, held, kept = tonumber(all.base), 0, 0
+  for field, value in pairs(all) do
+    local kind, r = string.sub(field, 1, 2), string.sub(field, 3)
+    if kind == 's:' then spent = spent + tonumber(value) end
+    if kind == 'h:' or kind == 'p:' then
+      if not living(members, me, r, lease) then
+        redis.call('HDEL', key, field, 'g:' .. r)
+      elseif kind == 'h:' then
+        held = held + tonumber(value)
+      elseif r ~= me then
+        kept = kept + tonumber(value)
+      end
+    end
+  end
+  return spent, held, kept
+end
+`
+
+// holdScript reserves an amount on all budgets or on none. KEYS: the set of replicas, the set of active budgets, then the
+// budgets. ARGV: replica, lease, amount, and for each budget id, span, start, generation, born, limit (below 0 for none).
+var holdScript = redis.NewScript(scriptHead + `
+local me, lease, amount = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+local reply = {'held'}
+for i = 3, #KEYS do
+  local at = 5 + (i - 3) * 6
+  local span, start, generation, born, limit = ARGV[at], tonumber(ARGV[at + 1]), ARGV[at + 2], ARGV[at + 3], tonumber(ARGV[at + 4])
+  local all = load(KEYS[i])
+  if not all.born or all.span ~= span or tonumber(all.start) < start then return {'load', i - 3} end
+  if tonumber(all.start) > start then return {'ahead', i - 3, all.start} end
+  if all.born ~= born or all['g:' .. me] ~= generation then return {'unknown', i - 3, all.born} end
+  if all.limit ~= ARGV[at + 4] then redis.call('HSET', KEYS[i], 'limit', ARGV[at + 4]) end
+  local spent, held, kept = sums(KEYS[i], all, KEYS[1], me, lease)
+  if limit >= 0 and (spent + held >= limit or spent + held + amount > limit) then
+    return {'refused', i - 3, text(spent), text(held)}
+  end
+  if limit >= 0 and spent + held + kept + amount > limit then
+    redis.call('HSET', KEYS[i], 'wanted', text(clock))
+    return {'kept', i - 3, text(spent), text(held)}
+  end
+  reply[#reply + 1] = text(spent)
+  reply[#reply + 1] = text(held + amount)
+end
+for i = 3, #KEYS do
+  redis.call('HINCRBY', KEYS[i], 'h:' .. me, ARGV[3])
+  redis.call('PEXPIRE', KEYS[i], KEEP)
+  touched(KEYS[2], ARGV[4 + (i - 3) * 6])
+end
+return reply
+`)
+
+// settleScript frees what was held and charges the cost. KEYS: set of replicas, set of active budgets, budget.
+// ARGV: replica, lease, id, born, generation, freed, cost.
+var settleScript = redis.NewScript(scriptHead + `
+local me, lease = ARGV[1], tonumber(ARGV[2])
+local all = load(KEYS[3])
+if all.born ~= ARGV[4] or all['g:' .. me] ~= ARGV[5] then return {'unknown'} end
+all['h:' .. me] = redis.call('HINCRBY', KEYS[3], 'h:' .. me, '-' .. ARGV[6])
+all['s:' .. me] = redis.call('HINCRBY', KEYS[3], 's:' .. me, ARGV[7])
+touched(KEYS[2], ARGV[3])
+local spent, held = sums(KEYS[3], all, KEYS[1], me, lease)
+return {'settled', text(spent), text(held)}
+`)
+
+// putScript writes a replica's own fields and gives it a purse: a part of what is left, while that is much and nobody needs it. What it says it has in its
+// purse stays kept for it until it says otherwise, because it may not hear the answer. KEYS: set of replicas, set of active
+// budgets, budget. ARGV: replica, lease, id, born, generation, charged, held, purse, limit (below 0 for no purse).
+var putScript = redis.NewScript(scriptHead + `
+local me, lease = ARGV[1], tonumber(ARGV[2])
+local all = load(KEYS[3])
+if all.born ~= ARGV[4] then return {'changed'} end
+redis.call('HSET', KEYS[3], 'g:' .. me, ARGV[5], 's:' .. me, ARGV[6], 'h:' .. me, ARGV[7])
+redis.call('PEXPIRE', KEYS[3], KEEP)
+touched(KEYS[2], ARGV[3])
+all['s:' .. me], all['h:' .. me] = ARGV[6], ARGV[7]
+local spent, held, kept = sums(KEYS[3], all, KEYS[1], me, lease)
+local limit, purse = math.min(tonumber(ARGV[9]), tonumber(all.limit or ARGV[9])), 0
+local left = limit - spent - held - kept
+local wanted = clock - tonumber(all.wanted or '0') < 5000
+if limit > 0 and left >= limit / 4 and not wanted then purse = math.floor(left / (4 * math.max(redis.call('ZCARD', KEYS[1]), 1))) end
+redis.call('HSET', KEYS[3], 'p:' .. me, text(math.max(purse, tonumber(ARGV[8]))))
+return {'put', text(spent), text(held), text(purse)}
+`)
+
+// openScript begins a budget's window with what the database says was spent, unless another replica has done so. What
+// others hold counts on, unless their window has ended; what they charged they tell anew, each for itself, because only they
+// know what the base does not include: until then the old sums of those that live count beside it. KEYS: set of replicas,
+// budget. ARGV: replica, lease, span, start, base, born, and the born that it replaces, empty for none.
+var openScript = redis.NewScript(scriptHead + `
+local all = load(KEYS[2])
+local same = all.span == ARGV[3]
+local ended = same and tonumber(all.start) < tonumber(ARGV[4])
+if all.born and same and not ended and all.born ~= ARGV[7] then return 0 end
+for field in pairs(all) do
+  local kind, r = string.sub(field, 1, 2), string.sub(field, 3)
+  local stale = not same or ended or not living(KEYS[1], ARGV[1], r, tonumber(ARGV[2]))
+  if (kind == 's:' and stale) or ((kind == 'h:' or kind == 'p:') and ended) then redis.call('HDEL', KEYS[2], field) end
+end
+redis.call('HSET', KEYS[2], 'span', ARGV[3], 'start', ARGV[4], 'base', ARGV[5], 'born', ARGV[6])
+redis.call('PEXPIRE', KEYS[2], KEEP)
+return 1
+`)
+
+// lookScript tells what is spent and held. KEYS: set of replicas, budget. ARGV: replica, lease, span, start.
+var lookScript = redis.NewScript(scriptHead + `
+local all = load(KEYS[2])
+if not all.born then return {'load'} end
+if all.span == ARGV[3] and tonumber(all.start) < tonumber(ARGV[4]) then return {'load'} end
+if all.span == ARGV[3] and all.start ~= ARGV[4] then return {'ahead', all.start} end
+local spent, held = sums(KEYS[2], all, KEYS[1], ARGV[1], tonumber(ARGV[2]))
+return {'seen', text(spent), text(held), all.born, all['g:' .. ARGV[1]] or ''}
+`)
+
+// watchScript tells the sums of the budgets that have changed since a moment, the oldest change first. KEYS: set of replicas, set
+// of active budgets. ARGV: replica, lease, the moment, most, what the keys of budgets begin with.
+var watchScript = redis.NewScript(scriptHead + `
+redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', text(clock - 3600000))
+local ids = redis.call('ZRANGEBYSCORE', KEYS[2], ARGV[3], '+inf', 'WITHSCORES', 'LIMIT', 0, ARGV[4])
+local reply = {}
+for i = 1, #ids, 2 do
+  local key = ARGV[5] .. ids[i]
+  local all = load(key)
+  if all.born then
+    local spent, held = sums(key, all, KEYS[1], ARGV[1], tonumber(ARGV[2]))
+    for _, v in ipairs({ids[i], ids[i + 1], all.span, all.start, all.born, text(spent), text(held)}) do reply[#reply + 1] = v end
+  end
+end
+return {#ids / 2, reply}
+`)

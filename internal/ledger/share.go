@@ -1,0 +1,130 @@
+package ledger
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/money"
+)
+
+const (
+	// shareOf is the part of its share that a replica takes at a time while Redis is away. What others spend is seen one
+	// look at the database later; with a quarter, what is left never runs out before it is seen to.
+	shareOf = 4
+	// askEvery is how often the database is asked, long enough for entries to have arrived there.
+	askEvery = 2 * time.Second
+)
+
+// share says when we last looked what we may spend of a budget by ourselves, in one outage.
+type share struct {
+	outage int64
+	asked  time.Time // when the database was asked; zero for not yet
+}
+
+// holdPurse reserves from what is kept for us of each budget.
+func (s *Shared) holdPurse(ctx context.Context, budgets []Budget, amount money.Amount) (*Hold, error) {
+	tabs, err := s.tabs(budgets)
+	if err != nil {
+		return nil, err
+	}
+	if state := s.link.State(); !state.Ready && time.Since(state.Since) > s.askEvery {
+		for _, t := range tabs {
+			if err := s.fill(ctx, t, state.Outage, state.Replicas); err != nil {
+				return nil, err
+			}
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range tabs {
+		left := t.left()
+		if t.budget.WarnOnly || (t.known && left > 0 && amount <= min(left, t.purse)) {
+			continue
+		}
+		if t.known && (left <= 0 || amount > left) {
+			return nil, refuse(&t.budget, t.status(t.budget.Amount), amount, t.zone)
+		}
+		return nil, &llm.Error{
+			Kind:       llm.LedgerUnavailable,
+			Message:    "The shared record of budgets is away, and this gateway has used its share of this one for now. Repeat the request in a few seconds.",
+			RetryAfter: askEvery,
+		}
+	}
+	marks := make([]mark, len(tabs))
+	for i, t := range tabs {
+		marks[i] = mark{t.rolls, t.generation}
+		t.held, t.all, t.unsure = t.held.Add(amount), t.all.Add(amount), true
+		t.purse = max(t.purse.Sub(amount), 0)
+	}
+	return s.newHold(tabs, marks, amount), nil
+}
+
+// fill takes a share of what the database says is left, once that can be relied on: when Redis has been away for so long
+// that entries from before have arrived. It is called again and again in an outage. Where nothing is known, nothing is spent.
+func (s *Shared) fill(ctx context.Context, t *tab, outage int64, replicas int) error {
+	s.mu.Lock()
+	asked := t.share.outage == outage && time.Since(t.share.asked) < s.askEvery
+	if !asked {
+		t.share = share{outage: outage, asked: time.Now()} // others need not ask as well
+	}
+	known := t.known
+	s.mu.Unlock()
+	if asked && known {
+		return nil
+	}
+	got, err := s.load(ctx, t)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil {
+		if t.known {
+			return nil // what is kept for us is ours, and no more
+		}
+		return err
+	}
+	t.takeDatabase(got)
+	parts := money.Amount(1)
+	if replicas > 1 {
+		parts = money.Amount(replicas * shareOf)
+	}
+	t.purse = max(t.purse, max(t.left(), 0)/parts)
+	return nil
+}
+
+// takeDatabase takes in what the database and our own spool say was spent. It never lowers what we know of: others' charges
+// may still be on their way.
+func (t *tab) takeDatabase(got loaded) {
+	switch {
+	case !got.start.Equal(t.start): // another window has begun
+	case !t.known:
+		t.spent, t.cost, t.all, t.known = got.spent, 0, t.held, true
+	default:
+		t.spent = max(t.spent, got.spent.Sub(t.cost))
+	}
+}
+
+// fillPurses looks after the budgets that are in use while Redis is away.
+func (s *Shared) fillPurses(ctx context.Context) {
+	state := s.link.State()
+	if state.Ready || time.Since(state.Since) <= s.askEvery {
+		return
+	}
+	now := s.o.Now()
+	for _, t := range s.list(func(t *tab) bool { return t.known && now.Sub(t.used) < purseFor }) {
+		_ = s.fill(ctx, t, state.Outage, state.Replicas) // it is asked again
+	}
+}
+
+// list returns the tabs that match.
+func (s *Shared) list(match func(*tab) bool) []*tab {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var found []*tab
+	for _, t := range s.budgets {
+		if match(t) {
+			found = append(found, t)
+		}
+	}
+	return slices.Clip(found)
+}

@@ -1,0 +1,440 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/money"
+	"fairlead/internal/replica"
+	"fairlead/internal/replica/redistest"
+)
+
+func TestMain(m *testing.M) {
+	code := redistest.Main(m)
+	if err := goleak.Find(); code == 0 && err != nil {
+		_, _ = os.Stderr.WriteString(err.Error() + "\n")
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// deployment is some replicas with one Redis and one database.
+type deployment struct {
+	server  *redistest.Server
+	cuts    []*cut
+	links   []*replica.Link
+	ledgers []*Shared
+
+	mu      sync.Mutex
+	charged map[string]money.Amount
+	away    bool
+}
+
+var errDatabase = errors.New("the database is away")
+
+func newDeployment(t *testing.T, n int) *deployment {
+	t.Helper()
+	d := &deployment{server: redistest.Own(t), charged: map[string]money.Amount{}}
+	for range n {
+		client, way := d.server.Client(t), &cut{}
+		client.AddHook(way)
+		d.cuts = append(d.cuts, way)
+		link := replica.NewLink(client, replica.Options{Budget: 5 * time.Second, Settling: time.Nanosecond})
+		d.links = append(d.links, link)
+		s := NewShared(link, Options{Spent: d.spent, LoadRetry: time.Nanosecond})
+		s.patience = 50 * time.Millisecond
+		d.ledgers = append(d.ledgers, s)
+	}
+	d.beat(t)
+	return d
+}
+
+func (d *deployment) spent(_ context.Context, id string, _ time.Time) (money.Amount, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.away {
+		return 0, errDatabase
+	}
+	return d.charged[id], nil
+}
+
+// settle charges a hold and brings its entry to the database.
+func (d *deployment) settle(i int, h *Hold, b Budget, cost money.Amount) {
+	h.Settle(cost)
+	d.mu.Lock()
+	d.charged[b.ID] += cost
+	d.mu.Unlock()
+	d.ledgers[i].Delivered(b.ID, time.Now(), cost)
+	d.ledgers[i].flush(context.Background())
+}
+
+func (d *deployment) beat(t *testing.T) {
+	t.Helper()
+	for range 2 {
+		for _, l := range d.links {
+			if !l.AwaitReady(t.Context(), 10*time.Second) {
+				t.Fatal("Redis does not answer")
+			}
+		}
+	}
+}
+
+func (d *deployment) hold(t *testing.T, i int, b Budget, amount money.Amount) *Hold {
+	t.Helper()
+	h, err := d.ledgers[i].Hold(t.Context(), []Budget{b}, amount)
+	if err != nil {
+		t.Fatalf("replica %d: %v", i, err)
+	}
+	return h
+}
+
+func (d *deployment) refuses(t *testing.T, i int, kind llm.Kind, b Budget, amount money.Amount) {
+	t.Helper()
+	_, err := d.ledgers[i].Hold(t.Context(), []Budget{b}, amount)
+	if e, ok := errors.AsType[*llm.Error](err); !ok || e.Kind != kind {
+		t.Fatalf("replica %d: %v, want %s", i, err, kind)
+	}
+}
+
+func total(amount money.Amount) Budget {
+	return Budget{ID: "key:key_1", Name: "ci", Amount: amount, Period: Total}
+}
+
+func TestThousandAtOnceOverThreeReplicas(t *testing.T) {
+	t.Parallel()
+	d := newDeployment(t, 3)
+	b, ws := total(10*cent), Budget{ID: "ws:ws_1", Name: "Acme", Amount: money.Dollar, Period: Monthly}
+	ctx, cancel := context.WithCancel(t.Context())
+	var running, all sync.WaitGroup
+	for i := range d.ledgers {
+		d.ledgers[i].patience = 5 * time.Second // a busy machine is not what is tested
+		running.Go(func() { d.ledgers[i].Run(ctx) })
+		running.Go(func() { d.links[i].Run(ctx) })
+	}
+	var admitted atomic.Int64
+	for n := range 1000 {
+		all.Go(func() {
+			h, err := d.ledgers[n%3].Hold(t.Context(), []Budget{b, ws}, cent/10)
+			if err == nil {
+				admitted.Add(1)
+				h.Settle(cent / 10)
+				h.Settle(cent) // only the first counts
+			}
+		})
+	}
+	all.Wait()
+	cancel()
+	running.Wait()
+	d.beat(t)
+	for i := range d.ledgers {
+		s, w := d.ledgers[i].Status(b), d.ledgers[i].Status(ws)
+		if admitted.Load() != 100 || s.Spent != 10*cent || s.Held != 0 || w.Spent != 10*cent || w.Held != 0 {
+			t.Errorf("admitted %d; replica %d: %+v and %+v", admitted.Load(), i, s, w)
+		}
+	}
+}
+
+func TestHoldsOfACrashedReplicaEndWithItsLease(t *testing.T) {
+	t.Parallel()
+	d := newDeployment(t, 2)
+	b := total(money.Dollar)
+	d.settle(0, d.hold(t, 0, b, 10*cent), b, 10*cent)
+	d.hold(t, 0, b, 80*cent) // never settled
+	d.refuses(t, 1, llm.BudgetExceeded, b, 20*cent)
+	if err := d.server.Client(t).ZRem(t.Context(), d.links[0].Members(), d.links[0].ID()).Err(); err != nil { // its lease has ended
+		t.Fatal(err)
+	}
+	d.hold(t, 1, b, 90*cent).Release()
+	d.refuses(t, 1, llm.BudgetExceeded, b, 91*cent) // what it charged stays charged
+}
+
+// A step whose outcome is not known is written anew, and counts once.
+func TestLostAnswersAreCountedOnce(t *testing.T) {
+	t.Parallel()
+	d := newDeployment(t, 2)
+	b := total(money.Dollar)
+	h := d.hold(t, 0, b, 10*cent)
+	tab := d.ledgers[0].budgets[b.ID]
+	tab.unsure = true // as if the answer had been lost
+	second := d.hold(t, 0, b, 10*cent)
+	h.Settle(7 * cent)
+	d.ledgers[0].flush(t.Context())
+	tab.unsure = true
+	d.ledgers[0].flush(t.Context())
+	second.Settle(cent)
+	d.beat(t)
+	d.hold(t, 1, b, 0).Release()
+	if s := d.ledgers[1].Status(b); s.Spent != 8*cent || s.Held != 0 {
+		t.Errorf("the other replica sees %s spent and %s held, want 0.08 and nothing", s.Spent, s.Held)
+	}
+}
+
+func TestLosingRedisNeverLowersSpending(t *testing.T) {
+	t.Parallel()
+	d := newDeployment(t, 3)
+	b := total(money.Dollar)
+	for i := range 3 {
+		d.settle(i, d.hold(t, i, b, 20*cent), b, 20*cent)
+	}
+	d.beat(t)
+	open := d.hold(t, 1, b, 30*cent)
+	d.server.Kill()
+	d.server.Start(t)
+	d.beat(t)
+	d.refuses(t, 0, llm.BudgetExceeded, b, 11*cent)
+	open.Release()
+	d.ledgers[1].flush(t.Context())
+	for i := range d.ledgers { // charges of the last moment may count twice for a while, never less than once
+		if s := d.ledgers[i].Status(b); s.Spent < 60*cent {
+			t.Errorf("replica %d knows of %s, spent were 0.60", i, s.Spent)
+		}
+	}
+}
+
+// Without Redis each replica has what was kept for it, then shares of what the database says is left; without both, no more.
+func TestPursesWhileRedisIsAway(t *testing.T) {
+	t.Parallel()
+	d := newDeployment(t, 2)
+	b := total(money.Dollar)
+	for i := range 2 {
+		d.settle(i, d.hold(t, i, b, cent), b, cent)
+	}
+	d.beat(t)
+	d.server.Kill()
+	spent := 2 * cent
+	use := func() (n int) {
+		for range 1000 {
+			for i := range 2 {
+				h, err := d.ledgers[i].Hold(t.Context(), []Budget{b}, cent)
+				if err != nil {
+					continue
+				}
+				d.settle(i, h, b, cent)
+				spent += cent
+				n++
+			}
+			if spent > money.Dollar {
+				t.Fatalf("spent %s of a dollar", spent)
+			}
+		}
+		return n
+	}
+	for i := range d.ledgers {
+		d.ledgers[i].patience = time.Nanosecond
+	}
+	first := use()
+	if first < 10 || first > 30 {
+		t.Errorf("%d requests by what was kept, want about an eighth of the rest each", first)
+	}
+	d.refuses(t, 0, llm.LedgerUnavailable, b, cent)
+
+	for i := range d.ledgers {
+		d.ledgers[i].askEvery = time.Nanosecond // as if it had been away for long
+	}
+	if n := use(); n == 0 || spent > money.Dollar {
+		t.Errorf("%d more by shares of what the database says, %s in all", n, spent)
+	}
+	d.mu.Lock()
+	d.away = true
+	d.mu.Unlock()
+	unknown := Budget{ID: "key:other", Name: "other", Amount: money.Dollar, Period: Total}
+	d.refuses(t, 0, llm.LedgerUnavailable, unknown, cent)
+
+	d.mu.Lock()
+	d.away = false
+	d.mu.Unlock()
+	d.server.Start(t)
+	d.beat(t)
+	for i := range d.ledgers {
+		if s := d.ledgers[i].Status(b); s.Spent < spent {
+			t.Errorf("replica %d knows of %s after the return, spent were %s", i, s.Spent, spent)
+		}
+	}
+}
+
+func TestWhatIsKeptForOthersComesBack(t *testing.T) {
+	t.Parallel()
+	d := newDeployment(t, 2)
+	b := total(money.Dollar)
+	for i := range 2 {
+		d.hold(t, i, b, 0).Release()
+	}
+	d.beat(t) // both have a purse now
+	if d.ledgers[0].budgets[b.ID].purse == 0 || d.ledgers[1].budgets[b.ID].purse == 0 {
+		t.Fatal("nothing is kept for a replica")
+	}
+	d.hold(t, 0, b, 70*cent)
+	d.ledgers[0].patience = time.Nanosecond
+	d.refuses(t, 0, llm.LedgerUnavailable, b, 30*cent) // a part is kept for the other, who hears that it is needed
+	d.beat(t)
+	d.hold(t, 0, b, 30*cent)
+	d.refuses(t, 1, llm.BudgetExceeded, b, 1)
+}
+
+// One replica is cut off, perhaps in the middle of a word. It spends what is kept for it, the other all the rest: together no
+// more than the budget.
+func TestOneReplicaIsCutOff(t *testing.T) {
+	t.Parallel()
+	for name, deaf := range map[string]bool{"between calls": false, "before an answer": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newDeployment(t, 2)
+			b := total(money.Dollar)
+			for i := range 2 {
+				d.ledgers[i].patience = time.Nanosecond
+				d.hold(t, i, b, 0).Release()
+			}
+			d.beat(t)
+			if d.ledgers[0].budgets[b.ID].purse < 5*cent {
+				t.Fatal("nothing is kept for the replica that will be cut off")
+			}
+			spent := money.Amount(0)
+			use := func(i int) {
+				for range 200 {
+					if h, err := d.ledgers[i].Hold(t.Context(), []Budget{b}, cent); err == nil {
+						h.Settle(cent)
+						d.ledgers[i].flush(t.Context())
+						spent += cent
+					}
+				}
+			}
+			use(1) // up to what is kept for the other
+			if deaf {
+				d.cuts[0].deaf.Store(true) // it is told that it has a smaller purse, and does not hear it
+				one := d.ledgers[0].budgets[b.ID]
+				if err := d.ledgers[0].put(t.Context(), one, one.born); !errors.Is(err, replica.ErrAway) {
+					t.Fatal(err)
+				}
+			}
+			d.cuts[0].deaf.Store(false)
+			d.cuts[0].down.Store(true)
+			if d.links[0].Beat(t.Context()) == nil {
+				t.Fatal("a heartbeat was answered by nobody")
+			}
+			use(1)
+			use(0)
+			if spent > money.Dollar || spent < 80*cent {
+				t.Errorf("spent %s of a dollar", spent)
+			}
+		})
+	}
+}
+
+// A charge that is not in the database yet is not forgotten with Redis, whoever asks the database.
+func TestChargesOnTheirWaySurviveALoss(t *testing.T) {
+	t.Parallel()
+	d := newDeployment(t, 3)
+	b := total(money.Dollar)
+	d.hold(t, 0, b, 0).Release() // it will be the first to ask
+	d.hold(t, 2, b, 60*cent).Settle(60 * cent)
+	d.ledgers[2].flush(t.Context())
+	d.server.Kill()
+	d.server.Start(t)
+	d.beat(t)
+	d.refuses(t, 0, llm.BudgetExceeded, b, 50*cent)
+}
+
+// A step from before everything was written anew comes too late.
+func TestAStepOfAnOlderGenerationIsVoid(t *testing.T) {
+	t.Parallel()
+	d := newDeployment(t, 1)
+	b := total(money.Dollar)
+	d.hold(t, 0, b, cent)
+	s, one := d.ledgers[0], d.ledgers[0].budgets[b.ID]
+	if err := s.put(t.Context(), one, one.born); err != nil {
+		t.Fatal(err)
+	}
+	tabs := []*tab{one}
+	one.generation--
+	got, err := s.ask(t.Context(), tabs, cent)
+	one.generation++
+	if err != nil || got.word != "unknown" {
+		t.Errorf("a hold of an older generation is answered %q, %v", got.word, err)
+	}
+	one.free, one.generation = cent, one.generation-1
+	err = s.tell(t.Context(), one)
+	one.generation++
+	if err != nil || !one.unsure {
+		t.Errorf("a settlement of an older generation was taken: %v", err)
+	}
+}
+
+func TestEditsOfASharedBudget(t *testing.T) {
+	t.Parallel()
+	d := newDeployment(t, 2)
+	b := total(money.Dollar)
+	d.charged[b.ID] = 40 * cent
+	d.hold(t, 0, b, 0).Release()
+	d.hold(t, 1, b, 20*cent)
+	b.Amount = 50 * cent
+	d.refuses(t, 0, llm.BudgetExceeded, b, 1)
+	b.Amount, b.Period = 70*cent, Monthly // the hold counts on, and what was spent is asked for
+	d.beat(t)
+	d.hold(t, 0, b, 10*cent).Release()
+	d.ledgers[0].flush(t.Context())
+	d.refuses(t, 0, llm.BudgetExceeded, b, 11*cent)
+	d.refuses(t, 1, llm.BudgetExceeded, b, 11*cent)
+}
+
+func TestClocksThatDifferShareAWindow(t *testing.T) {
+	t.Parallel()
+	d := newDeployment(t, 2)
+	b := Budget{ID: "key:key_1", Name: "ci", Amount: money.Dollar, Period: Daily}
+	early, late := at(t, "2026-11-30T23:59:00Z"), at(t, "2026-12-01T00:01:00Z")
+	d.ledgers[0].o.Now, d.ledgers[1].o.Now = func() time.Time { return late }, func() time.Time { return early }
+	d.hold(t, 1, b, 30*cent).Release()
+	d.hold(t, 0, b, 60*cent) // the day has begun here
+	d.refuses(t, 1, llm.BudgetExceeded, b, 50*cent)
+	if s := d.ledgers[1].Status(b); !s.Start.Equal(at(t, "2026-12-01T00:00:00Z")) {
+		t.Errorf("the replica that is behind is in the window from %s", s.Start)
+	}
+}
+
+func TestASharedWarningComesOnce(t *testing.T) {
+	t.Parallel()
+	d := newDeployment(t, 2)
+	var warned atomic.Int64
+	for i := range d.ledgers {
+		d.ledgers[i].o.OnWarn = func(Budget, Status) { warned.Add(1) }
+	}
+	b := Budget{ID: "key:key_1", Name: "ci", Amount: money.Dollar, Period: Total, WarnPercent: 50, WarnOnly: true}
+	for n := range 12 {
+		d.settle(n%2, d.hold(t, n%2, b, 10*cent), b, 10*cent) // 1.20 in all: never refused
+		d.beat(t)
+	}
+	if warned.Load() != 1 {
+		t.Errorf("warned %d times", warned.Load())
+	}
+}
+
+func BenchmarkSharedHoldSettle(b *testing.B) {
+	link := replica.NewLink(redistest.Client(b), replica.Options{Namespace: redistest.Namespace(), Budget: 5 * time.Second, Settling: time.Nanosecond})
+	s := NewShared(link, Options{Spent: nothingSpent})
+	if !link.AwaitReady(b.Context(), 10*time.Second) {
+		b.Fatal("Redis does not answer")
+	}
+	ctx, cancel := context.WithCancel(b.Context())
+	var running sync.WaitGroup
+	running.Go(func() { s.Run(ctx) })
+	defer running.Wait()
+	defer cancel()
+	budgets := []Budget{{ID: "key:1", Amount: money.Max, Period: Monthly}, {ID: "ws:1", Amount: money.Max, Period: Total}}
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			h, err := s.Hold(b.Context(), budgets, 10)
+			if err != nil {
+				b.Fatal(err)
+			}
+			h.Settle(5)
+		}
+	})
+}

@@ -1,0 +1,220 @@
+package limit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"fairlead/internal/replica"
+)
+
+// returnTime is how young an outage is whose end is waited for before a request is refused by the share alone: it may have
+// been this machine that was slow.
+const returnTime = 250 * time.Millisecond
+
+// mostCounted is the largest number that the scripts count with: larger ones fill a window as well.
+const mostCounted = 1<<53 - 1
+
+// Redis is a Limiter that replicas share: Memory's windows in Redis, one call for each step. While Redis does not answer
+// in time, this replica admits its share of what is left.
+type Redis struct {
+	link  *replica.Link
+	now   func() time.Time // nil for Redis's own clock
+	views *views
+}
+
+// NewRedis makes a limiter by way of a link, which must be running. It reads time from now; where that is nil, the counts
+// in Redis go by Redis's clock, and no replica's matters.
+func NewRedis(link *replica.Link, now func() time.Time) *Redis {
+	local := now
+	if local == nil {
+		local = time.Now
+	}
+	r := &Redis{link: link, now: now, views: newViews(local)}
+	link.OnBeat(r.sync)
+	return r
+}
+
+// Take implements Limiter.
+func (r *Redis) Take(ctx context.Context, id string, l Limits, tokens int64) (*Slot, error) {
+	if l.RequestsPerMinute <= 0 && l.TokensPerMinute <= 0 && l.Concurrent <= 0 {
+		return NewSlot(nil), nil
+	}
+	tokens = min(max(tokens, 0), mostCounted)
+	if l.TokensPerMinute > 0 && tokens > l.TokensPerMinute {
+		return nil, RefuseTooLarge(Refusal{TokensPerMinute, l.TokensPerMinute, r.views.used(id)}, tokens)
+	}
+	defer r.views.asking(id)()
+	slot, err := r.take(ctx, id, l, tokens)
+	if !errors.Is(err, replica.ErrAway) {
+		return slot, err
+	}
+	slot, refusal := r.share(id, l, tokens)
+	if refusal == nil || !r.awaitReturn(ctx) {
+		return slot, refusal
+	}
+	if slot, err = r.take(ctx, id, l, tokens); errors.Is(err, replica.ErrAway) {
+		return nil, refusal
+	}
+	return slot, err
+}
+
+// awaitReturn waits while an outage is young, and says whether it is over.
+func (r *Redis) awaitReturn(ctx context.Context) bool {
+	for {
+		state := r.link.State()
+		if state.Ready || time.Since(state.Since) > returnTime {
+			return state.Ready
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(returnTime / 10):
+		}
+	}
+}
+
+// take asks Redis. The error is replica.ErrAway where it does not answer in time.
+func (r *Redis) take(ctx context.Context, id string, l Limits, tokens int64) (*Slot, error) {
+	state := r.link.State()
+	if !state.Ready {
+		return nil, replica.ErrAway
+	}
+	var reply []any
+	err := r.link.Do(ctx, func(ctx context.Context, c redis.Scripter) (err error) {
+		reply, err = takeScript.Run(ctx, c, []string{r.counts(id), r.running(id), r.link.Members()}, r.micros(),
+			bound(l.RequestsPerMinute), bound(l.TokensPerMinute), bound(l.Concurrent), tokens, r.link.ID(), r.link.Lease().Milliseconds()).Slice()
+		if err == nil && len(reply) != 6 {
+			err = fmt.Errorf("take: an answer of %d parts", len(reply))
+		}
+		return err
+	})
+	if err != nil {
+		r.views.unsure(id) // it may have been counted all the same
+		return nil, err
+	}
+	requests, used := number(reply[4]), number(reply[5])
+	if reply[0] != int64(1) {
+		r.views.heard(id, requests, used)
+		name, _ := reply[1].(string)
+		wait := time.Duration(number(reply[3])) * time.Microsecond
+		return nil, Refuse(Refusal{name, l.of(name), number(reply[2])}, wait)
+	}
+	born, _ := reply[1].(string)
+	r.views.took(id, state.Epoch, tokens, requests, used)
+	g := &redisGrant{limiter: r, id: id, limits: l, tokens: tokens, born: born, taken: number(reply[2])}
+	return NewSlot(g), nil
+}
+
+// of is the limit of the name.
+func (l Limits) of(name string) int64 {
+	switch name {
+	case Concurrent:
+		return l.Concurrent
+	case TokensPerMinute:
+		return l.TokensPerMinute
+	default:
+		return l.RequestsPerMinute
+	}
+}
+
+// redisGrant remembers where an admitted request was counted.
+type redisGrant struct {
+	limiter *Redis
+	id      string
+	limits  Limits
+	tokens  int64
+	born    string // names the window in Redis; empty where only this replica counted it
+	taken   int64  // the second of that window
+}
+
+// Settle implements Grant. Tokens that nobody limits are not worth a call.
+func (g *redisGrant) Settle(tokens int64) {
+	if g.limits.TokensPerMinute <= 0 {
+		return
+	}
+	tokens = min(tokens, mostCounted)
+	r := g.limiter
+	if !r.link.State().Ready {
+		r.views.settleAway(g.id, tokens-g.tokens)
+		return
+	}
+	var reply []any
+	err := r.link.Do(context.Background(), func(ctx context.Context, c redis.Scripter) (err error) {
+		reply, err = settleScript.Run(ctx, c, []string{r.counts(g.id)}, r.micros(), g.born, g.taken, g.tokens, tokens).Slice()
+		if err == nil && len(reply) != 2 {
+			err = fmt.Errorf("settle: an answer of %d parts", len(reply))
+		}
+		return err
+	})
+	if err != nil {
+		r.views.settleAway(g.id, tokens-g.tokens)
+		return
+	}
+	r.views.settled(g.id, tokens-g.tokens, number(reply[0]), number(reply[1]))
+}
+
+// Release implements Grant. Concurrency that nobody limits is not worth a call.
+func (g *redisGrant) Release() {
+	r := g.limiter
+	r.views.released(g.id)
+	if g.limits.Concurrent <= 0 {
+		return
+	}
+	if !r.link.State().Ready || g.born == "" {
+		r.views.unsure(g.id)
+		return
+	}
+	err := r.link.Do(context.Background(), func(ctx context.Context, c redis.Scripter) error {
+		return releaseScript.Run(ctx, c, []string{r.running(g.id)}, r.link.ID()).Err()
+	})
+	if err != nil {
+		r.views.unsure(g.id)
+	}
+}
+
+// sync tells Redis what it missed, and hears what the other replicas admitted, of every id in use here.
+func (r *Redis) sync(ctx context.Context, s replica.State) {
+	for _, one := range r.views.reports(s.Epoch) {
+		var reply []any
+		err := r.link.Do(ctx, func(ctx context.Context, c redis.Scripter) (err error) {
+			args := append([]any{r.micros(), r.link.ID(), one.running}, one.missed...)
+			reply, err = lookScript.Run(ctx, c, []string{r.counts(one.id), r.running(one.id)}, args...).Slice()
+			if err == nil && len(reply) != 2 {
+				err = fmt.Errorf("look: an answer of %d parts", len(reply))
+			}
+			return err
+		})
+		if err != nil || ctx.Err() != nil {
+			return // the next heartbeat tries again
+		}
+		r.views.told(&one, s.Ready, number(reply[0]), number(reply[1]))
+	}
+}
+
+func (r *Redis) counts(id string) string  { return r.link.Key("limit", id) }
+func (r *Redis) running(id string) string { return r.link.Key("running", id) }
+
+// micros is the time for the scripts; 0 lets them take Redis's own.
+func (r *Redis) micros() int64 {
+	if r.now == nil {
+		return 0
+	}
+	return r.now().UnixMicro()
+}
+
+func bound(limit int64) int64 { return min(max(limit, 0), mostCounted) }
+
+// number reads what a script writes as text.
+func number(v any) int64 {
+	text, _ := v.(string)
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}

@@ -1,0 +1,249 @@
+package limit_test
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"fairlead/internal/limit"
+	"fairlead/internal/limit/limittest"
+	"fairlead/internal/replica"
+	"fairlead/internal/replica/redistest"
+)
+
+func TestMain(m *testing.M) { os.Exit(redistest.Main(m)) }
+
+// newLink makes a replica that has met Redis. A busy machine is not what is tested: calls may take their time.
+func newLink(t testing.TB, client *redis.Client, namespace string) *replica.Link {
+	t.Helper()
+	return replica.NewLink(client, replica.Options{Namespace: namespace, Budget: 5 * time.Second, Settling: time.Nanosecond})
+}
+
+func join(t testing.TB, links ...*replica.Link) {
+	t.Helper()
+	for _, link := range links {
+		if !link.AwaitReady(t.Context(), 10*time.Second) {
+			t.Fatal("Redis does not answer")
+		}
+	}
+}
+
+func TestRedis(t *testing.T) {
+	t.Parallel()
+	client := redistest.Client(t)
+	limittest.Run(t, func(t *testing.T, c *limittest.Clock) limit.Limiter {
+		link := newLink(t, client, redistest.Namespace())
+		limiter := limit.NewRedis(link, c.Now)
+		join(t, link)
+		return limiter
+	}, 0)
+}
+
+// fleet is some replicas with one Redis.
+type fleet struct {
+	links    []*replica.Link
+	limiters []*limit.Redis
+}
+
+func newFleet(t *testing.T, n int, client func() *redis.Client, now func() time.Time) fleet {
+	t.Helper()
+	var f fleet
+	namespace := redistest.Namespace()
+	for range n {
+		link := newLink(t, client(), namespace)
+		f.links, f.limiters = append(f.links, link), append(f.limiters, limit.NewRedis(link, now))
+	}
+	join(t, f.links...)
+	join(t, f.links...) // now all have seen each other
+	return f
+}
+
+func (f fleet) admitted(t *testing.T, l limit.Limits, tries int) int {
+	t.Helper()
+	n := 0
+	for i := range tries {
+		if slot, err := f.limiters[i%len(f.limiters)].Take(t.Context(), "key", l, 0); err == nil {
+			slot.Release()
+			n++
+		}
+	}
+	return n
+}
+
+func TestReplicasShareALimitByRedis(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, 3, func() *redis.Client { return redistest.Client(t) }, nil)
+	if n := f.admitted(t, limit.Limits{RequestsPerMinute: 100}, 400); n != 100 {
+		t.Errorf("three replicas admitted %d in all, want 100", n)
+	}
+}
+
+func TestConcurrencyOfADeadReplicaEnds(t *testing.T) {
+	t.Parallel()
+	client, namespace := redistest.Client(t), redistest.Namespace()
+	links := []*replica.Link{newLink(t, client, namespace), newLink(t, client, namespace)}
+	dying, other := limit.NewRedis(links[0], nil), limit.NewRedis(links[1], nil)
+	join(t, links...)
+	l := limit.Limits{Concurrent: 1}
+	if _, err := dying.Take(t.Context(), "key", l, 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.Take(t.Context(), "key", l, 0); err == nil {
+		t.Error("admitted beside a request of another replica")
+	}
+	if err := client.ZRem(t.Context(), links[0].Members(), links[0].ID()).Err(); err != nil { // its lease has ended
+		t.Fatal(err)
+	}
+	if _, err := other.Take(t.Context(), "key", l, 0); err != nil {
+		t.Errorf("the place of a dead replica: %v", err)
+	}
+}
+
+// Redis dies in the middle of the minute, and comes back with nothing: at no time is more than the limit admitted.
+func TestSharesWhileRedisIsAway(t *testing.T) {
+	t.Parallel()
+	const perMinute = 600
+	for _, before := range []int{0, 90, 300, 600} {
+		t.Run(fmt.Sprint(before, " before"), func(t *testing.T) {
+			t.Parallel()
+			server := redistest.Own(t)
+			f := newFleet(t, 3, func() *redis.Client { return server.Client(t) }, nil)
+			l := limit.Limits{RequestsPerMinute: perMinute}
+			total := f.admitted(t, l, before)
+			join(t, f.links...) // a heartbeat: what others admitted is heard
+
+			server.Kill()
+			total += f.admitted(t, l, 2*perMinute)
+			const most = perMinute * 11 / 10
+			if total > most || total < perMinute*9/10 && before > 0 {
+				t.Errorf("%d admitted with Redis away, want at most %d and about %d", total, most, perMinute)
+			}
+			server.Start(t)
+			join(t, f.links...)
+			join(t, f.links...)
+			if total += f.admitted(t, l, 2*perMinute); total > most || total < perMinute*9/10 {
+				t.Errorf("%d admitted in all after Redis came back empty, want %d", total, perMinute)
+			}
+		})
+	}
+}
+
+// A key that one replica alone has used up gives the others a tenth at most.
+func TestUnknownUseIsNotTrusted(t *testing.T) {
+	t.Parallel()
+	server := redistest.Own(t)
+	f := newFleet(t, 3, func() *redis.Client { return server.Client(t) }, nil)
+	l := limit.Limits{RequestsPerMinute: 300}
+	only := fleet{f.links[:1], f.limiters[:1]}
+	total := only.admitted(t, l, 400)
+	server.Kill()
+	if total += f.admitted(t, l, 1000); total > 330 {
+		t.Errorf("%d admitted, want at most 330", total)
+	}
+}
+
+func TestConcurrencyAndTokensAwayFromRedis(t *testing.T) {
+	t.Parallel()
+	server := redistest.Own(t)
+	f := newFleet(t, 2, func() *redis.Client { return server.Client(t) }, nil)
+	server.Kill()
+	l := limit.Limits{Concurrent: 5}
+	var slots []*limit.Slot
+	for range 5 {
+		if slot, err := f.limiters[0].Take(t.Context(), "running", l, 0); err == nil {
+			slots = append(slots, slot)
+		}
+	}
+	if len(slots) != 2 {
+		t.Errorf("%d run at a time, want half of 5", len(slots))
+	}
+	for _, slot := range slots {
+		slot.Release()
+	}
+	if _, err := f.limiters[0].Take(t.Context(), "running", l, 0); err != nil {
+		t.Errorf("after a release: %v", err)
+	}
+
+	l = limit.Limits{TokensPerMinute: 1000}
+	slot, err := f.limiters[0].Take(t.Context(), "tokens", l, 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slot.Settle(60) // half of the tenth that is trusted is 50
+	if _, err := f.limiters[0].Take(t.Context(), "tokens", l, 1); err == nil {
+		t.Error("admitted beyond the share of tokens")
+	}
+}
+
+// What ran when Redis went away is counted right when it is back.
+func TestConcurrencyIsRightAfterAnOutage(t *testing.T) {
+	t.Parallel()
+	server := redistest.Own(t)
+	f := newFleet(t, 2, func() *redis.Client { return server.Client(t) }, nil)
+	l := limit.Limits{Concurrent: 2}
+	ended, err := f.limiters[0].Take(t.Context(), "key", l, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.limiters[1].Take(t.Context(), "key", l, 0); err != nil {
+		t.Fatal(err)
+	}
+	server.Kill()
+	ended.Release()
+	server.Start(t)
+	join(t, f.links...)
+	join(t, f.links...)
+	if _, err := f.limiters[0].Take(t.Context(), "key", l, 0); err != nil {
+		t.Errorf("one runs, two may: %v", err)
+	}
+	if _, err := f.limiters[0].Take(t.Context(), "key", l, 0); err == nil {
+		t.Error("a third runs")
+	}
+}
+
+func TestManyAtOnceOverReplicas(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, 3, func() *redis.Client { return redistest.Client(t) }, nil)
+	l := limit.Limits{RequestsPerMinute: 50, TokensPerMinute: 1e6, Concurrent: 1000}
+	var mu sync.Mutex
+	admitted := 0
+	var all sync.WaitGroup
+	for i := range 300 {
+		all.Go(func() {
+			slot, err := f.limiters[i%3].Take(t.Context(), "key", l, 10)
+			if err != nil {
+				return
+			}
+			slot.Settle(12)
+			slot.Release()
+			mu.Lock()
+			defer mu.Unlock()
+			admitted++
+		})
+	}
+	all.Wait()
+	if admitted != 50 {
+		t.Errorf("admitted %d, want 50", admitted)
+	}
+}
+
+func BenchmarkRedisTake(b *testing.B) {
+	link := newLink(b, redistest.Client(b), redistest.Namespace())
+	limiter := limit.NewRedis(link, nil)
+	join(b, link)
+	l := limit.Limits{RequestsPerMinute: 1e12}
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		for i := 0; pb.Next(); i++ {
+			slot, err := limiter.Take(b.Context(), fmt.Sprint("key", i%8), l, 100)
+			if err != nil {
+				b.Fatal(err)
+			}
+			slot.Release()
+		}
+	})
+}

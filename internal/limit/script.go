@@ -1,0 +1,155 @@
+package limit
+
+import "github.com/redis/go-redis/v9"
+
+// The scripts count as Memory does: one-second slots of a minute and their sums, under one key for each id. Numbers of a
+// window stay below 2^53, where Lua counts exactly. `read` moves the window on: a clock that steps back counts as no time.
+const scriptHead = `
+local SLOTS = 61
+local KEEP = 180000
+local MOST = 9007199254740991
+local function text(n) return string.format('%.0f', n) end
+local t = redis.call('TIME')
+local server = t[1] * 1000000 + t[2]
+local now = tonumber(ARGV[1])
+if now == 0 then now = server end
+
+local function read(key)
+  local h = redis.call('HMGET', key, 'raw', 'elapsed', 'at', 'requests', 'tokens', 'born')
+  if not h[6] then -- it begins a minute after nothing, so that whatever happened in the last one has its slot
+    return {key = key, elapsed = SLOTS * 1000000, at = SLOTS, requests = 0, tokens = 0, born = text(server), fresh = true}
+  end
+  local w = {key = key, elapsed = tonumber(h[2]), at = tonumber(h[3]), requests = tonumber(h[4]), tokens = tonumber(h[5]), born = h[6]}
+  w.elapsed = w.elapsed + math.max(now - tonumber(h[1]), 0)
+  local second = math.floor(w.elapsed / 1000000)
+  local gone = {}
+  if w.requests > 0 or w.tokens > 0 then
+    for s = w.at + 1, math.min(second, w.at + SLOTS) do
+      gone[#gone + 1] = 'r' .. (s % SLOTS)
+      gone[#gone + 1] = 't' .. (s % SLOTS)
+    end
+  end
+  if #gone > 0 then
+    local values = redis.call('HMGET', key, unpack(gone))
+    for i = 1, #gone, 2 do
+      w.requests = w.requests - (tonumber(values[i] or '0') or 0)
+      w.tokens = w.tokens - (tonumber(values[i + 1] or '0') or 0)
+    end
+    redis.call('HDEL', key, unpack(gone))
+  end
+  w.at = second
+  return w
+end
+
+local function add(w, kind, second, n)
+  local sum = kind == 'r' and 'requests' or 'tokens'
+  n = math.min(n, MOST - w[sum])
+  if n <= 0 then return end
+  redis.call('HINCRBY', w.key, kind .. (second % SLOTS), text(n))
+  w[sum] = w[sum] + n
+end
+
+local function write(w)
+  redis.call('HSET', w.key, 'raw', text(now), 'elapsed', text(w.elapsed), 'at', text(w.at),
+    'requests', text(w.requests), 'tokens', text(w.tokens), 'born', w.born)
+  redis.call('PEXPIRE', w.key, KEEP)
+end
+`
+
+// takeScript admits a request or says what stands in the way. A replica that has not been heard for a lease has nothing
+// running any more.
+var takeScript = redis.NewScript(scriptHead + `
+local perMinute, tokensPerMinute, concurrent = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local tokens, replica, lease = tonumber(ARGV[5]), ARGV[6], tonumber(ARGV[7])
+local w = read(KEYS[1])
+
+local function freed(kind, need)
+  local fields = {}
+  for s = w.at - SLOTS + 1, w.at do fields[#fields + 1] = kind .. ((s + SLOTS) % SLOTS) end
+  local values = redis.call('HMGET', w.key, unpack(fields))
+  for i = 1, #fields do
+    need = need - (tonumber(values[i] or '0') or 0)
+    if need <= 0 then return (w.at - SLOTS + i + SLOTS) * 1000000 - w.elapsed end
+  end
+  return 60000000
+end
+
+local function refuse(name, used, wait)
+  write(w)
+  return {0, name, text(used), text(wait), text(w.requests), text(w.tokens)}
+end
+
+if concurrent > 0 then
+  local running = 0
+  local all = redis.call('HGETALL', KEYS[2])
+  for i = 1, #all, 2 do
+    local beat = redis.call('ZSCORE', KEYS[3], all[i])
+    if all[i] ~= replica and (not beat or tonumber(beat) < server / 1000 - lease) then
+      redis.call('HDEL', KEYS[2], all[i])
+    else
+      running = running + tonumber(all[i + 1])
+    end
+  end
+  if running >= concurrent then return refuse('concurrent', running, 1000000) end
+end
+if perMinute > 0 and w.requests >= perMinute then
+  return refuse('requests_per_minute', w.requests, freed('r', w.requests - perMinute + 1))
+end
+if tokensPerMinute > 0 and w.tokens > tokensPerMinute - tokens then
+  return refuse('tokens_per_minute', w.tokens, freed('t', w.tokens - (tokensPerMinute - tokens)))
+end
+add(w, 'r', w.at, 1)
+add(w, 't', w.at, tokens)
+write(w)
+if concurrent > 0 then
+  redis.call('HINCRBY', KEYS[2], replica, 1)
+  redis.call('PEXPIRE', KEYS[2], 86400000)
+end
+return {1, w.born, text(w.at), '', text(w.requests), text(w.tokens)}
+`)
+
+// settleScript replaces an estimate by what was counted: too much is taken back where it was counted, too little is
+// counted now.
+var settleScript = redis.NewScript(scriptHead + `
+local born, taken, estimate, actual = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+local w = read(KEYS[1])
+if actual > estimate then
+  add(w, 't', w.at, actual - estimate)
+elseif w.born == born and w.at - taken < SLOTS then
+  local field = 't' .. (taken % SLOTS)
+  local n = math.min(estimate - actual, tonumber(redis.call('HGET', w.key, field) or '0') or 0)
+  if n > 0 then
+    redis.call('HINCRBY', w.key, field, text(-n))
+    w.tokens = w.tokens - n
+  end
+end
+write(w)
+return {text(w.requests), text(w.tokens)}
+`)
+
+// releaseScript ends one request of a replica.
+var releaseScript = redis.NewScript(`
+if redis.call('HINCRBY', KEYS[1], ARGV[1], -1) <= 0 then redis.call('HDEL', KEYS[1], ARGV[1]) end
+return 1
+`)
+
+// lookScript tells the sums. It takes in what was admitted while Redis was away, given as ages in seconds with counts,
+// and where asked to sets how many requests this replica has running.
+var lookScript = redis.NewScript(scriptHead + `
+local replica, running = ARGV[2], tonumber(ARGV[3])
+local w = read(KEYS[1])
+for i = 4, #ARGV, 3 do
+  local age = tonumber(ARGV[i])
+  if age < SLOTS then
+    add(w, 'r', w.at - age, tonumber(ARGV[i + 1]))
+    add(w, 't', w.at - age, tonumber(ARGV[i + 2]))
+  end
+end
+if not w.fresh or #ARGV > 3 then write(w) end
+if running == 0 then redis.call('HDEL', KEYS[2], replica) end
+if running > 0 then
+  redis.call('HSET', KEYS[2], replica, ARGV[3])
+  redis.call('PEXPIRE', KEYS[2], 86400000)
+end
+return {text(w.requests), text(w.tokens)}
+`)

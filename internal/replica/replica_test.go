@@ -1,0 +1,233 @@
+package replica_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/goleak"
+
+	"fairlead/internal/replica"
+	"fairlead/internal/replica/redistest"
+)
+
+func TestMain(m *testing.M) {
+	code := redistest.Main(m)
+	if err := goleak.Find(); code == 0 && err != nil {
+		_, _ = os.Stderr.WriteString(err.Error() + "\n")
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func ping(ctx context.Context, c redis.Scripter) error {
+	return c.(*redis.Client).Ping(ctx).Err()
+}
+
+// options let a busy machine take its time.
+func options(namespace string) replica.Options {
+	return replica.Options{Namespace: namespace, Budget: 5 * time.Second, Settling: time.Nanosecond}
+}
+
+func mustJoin(t *testing.T, links ...*replica.Link) {
+	t.Helper()
+	for _, l := range links {
+		if !l.AwaitReady(t.Context(), 10*time.Second) {
+			t.Fatal("Redis does not answer")
+		}
+	}
+}
+
+func TestReplicasCountEachOther(t *testing.T) {
+	t.Parallel()
+	client, namespace := redistest.Client(t), redistest.Namespace()
+	a, b := replica.NewLink(client, options(namespace)), replica.NewLink(client, options(namespace))
+	stranger := replica.NewLink(client, options(redistest.Namespace()))
+	mustJoin(t, a, b, stranger, a)
+	if a.State().Replicas != 2 || b.State().Replicas != 2 || stranger.State().Replicas != 1 {
+		t.Errorf("%d, %d and %d replicas seen, want 2, 2 and 1", a.State().Replicas, b.State().Replicas, stranger.State().Replicas)
+	}
+	if a.State().Epoch != b.State().Epoch || a.State().Epoch == "" {
+		t.Errorf("epochs %q and %q of one Redis", a.State().Epoch, b.State().Epoch)
+	}
+}
+
+func TestALeavingReplicaIsNotCounted(t *testing.T) {
+	t.Parallel()
+	client, namespace := redistest.Client(t), redistest.Namespace()
+	stays, leaves := replica.NewLink(client, options(namespace)), replica.NewLink(client, options(namespace))
+	mustJoin(t, stays, leaves)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	leaves.Run(ctx)
+	mustJoin(t, stays)
+	if n := stays.State().Replicas; n != 1 {
+		t.Errorf("%d replicas seen after one left", n)
+	}
+}
+
+func TestADeadReplicaIsForgottenAfterItsLease(t *testing.T) {
+	t.Parallel()
+	client, namespace := redistest.Client(t), redistest.Namespace()
+	living, dead := replica.NewLink(client, options(namespace)), replica.NewLink(client, options(namespace))
+	mustJoin(t, living, dead)
+	long := time.Now().Add(-living.Lease() - time.Minute).UnixMilli()
+	if err := client.ZAdd(t.Context(), living.Members(), redis.Z{Score: float64(long), Member: dead.ID()}).Err(); err != nil {
+		t.Fatal(err)
+	}
+	mustJoin(t, living)
+	if n := living.State().Replicas; n != 1 {
+		t.Errorf("%d replicas seen, want the living one", n)
+	}
+}
+
+// Redis is killed and comes back with nothing: calls end at once meanwhile, and hooks run before it is relied on.
+func TestRedisGoesAndComesBack(t *testing.T) {
+	t.Parallel()
+	server := redistest.Own(t)
+	var mu sync.Mutex
+	var told []error
+	o := options("")
+	o.Report = func(err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		told = append(told, err)
+	}
+	link := replica.NewLink(server.Client(t), o)
+	var hooks []bool
+	link.OnBeat(func(_ context.Context, s replica.State) { hooks = append(hooks, s.Up && link.State().Ready) })
+	if err := link.Do(t.Context(), ping); !errors.Is(err, replica.ErrAway) {
+		t.Errorf("before the first heartbeat: %v", err)
+	}
+	mustJoin(t, link)
+	before := link.State()
+	if err := link.Do(t.Context(), ping); err != nil {
+		t.Error(err)
+	}
+
+	server.Kill()
+	if err := link.Do(t.Context(), ping); !errors.Is(err, replica.ErrAway) {
+		t.Errorf("a call to nobody: %v", err)
+	}
+	during := link.State()
+	if during.Up || during.Ready || during.Outage == before.Outage || during.Replicas != before.Replicas {
+		t.Errorf("after its end the state is %+v, was %+v", during, before)
+	}
+	if link.Beat(t.Context()) == nil {
+		t.Error("a heartbeat was answered by nobody")
+	}
+	server.Start(t)
+	mustJoin(t, link)
+	if after := link.State(); after.Epoch == before.Epoch || after.Outage != during.Outage {
+		t.Errorf("after its return the state is %+v, was %+v", after, before)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if len(told) < 3 || told[0] != nil || told[1] == nil || told[len(told)-1] != nil {
+		t.Errorf("told %v, want that it came, went and came back", told)
+	}
+	if hooks[0] {
+		t.Error("Redis was relied on before the hooks had run")
+	}
+}
+
+// An empty Redis is not relied on before every replica had the time to tell it what it knows.
+func TestAnEmptyRedisMustSettle(t *testing.T) {
+	t.Parallel()
+	o := options(redistest.Namespace())
+	o.Settling = time.Hour
+	link := replica.NewLink(redistest.Client(t), o)
+	if err := link.Beat(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if s := link.State(); !s.Up || s.Ready {
+		t.Errorf("the state is %+v, want up and not ready", s)
+	}
+}
+
+func TestASlowRedisCountsAsAway(t *testing.T) {
+	t.Parallel()
+	server := redistest.Own(t)
+	o := options("")
+	o.Budget = 100 * time.Millisecond
+	link := replica.NewLink(server.Client(t), o)
+	mustJoin(t, link)
+	server.Signal(t, syscall.SIGSTOP)
+	defer server.Signal(t, syscall.SIGCONT)
+	began := time.Now()
+	for range 20 {
+		if err := link.Do(t.Context(), ping); !errors.Is(err, replica.ErrAway) {
+			t.Errorf("a call to a stuck Redis: %v", err)
+		}
+	}
+	if took := time.Since(began); took > time.Second || link.State().Up {
+		t.Errorf("20 calls took %s; up: %v", took, link.State().Up)
+	}
+}
+
+func TestTheClockIsRedis(t *testing.T) {
+	t.Parallel()
+	link := replica.NewLink(redistest.Client(t), options(redistest.Namespace()))
+	mustJoin(t, link)
+	if off := time.Since(link.Now()).Abs(); off > 5*time.Second {
+		t.Errorf("the clock of a Redis on this machine is off by %s", off)
+	}
+	fixed := time.Unix(1_700_000_000, 0)
+	o := options(redistest.Namespace())
+	o.Now = func() time.Time { return fixed }
+	if got := replica.NewLink(redistest.Client(t), o).Now(); !got.Equal(fixed) {
+		t.Errorf("the clock says %s, want %s", got, fixed)
+	}
+}
+
+func TestMessagesReachEveryReplica(t *testing.T) {
+	t.Parallel()
+	server := redistest.Own(t)
+	links := []*replica.Link{replica.NewLink(server.Client(t), options("")), replica.NewLink(server.Client(t), options(""))}
+	ctx, cancel := context.WithCancel(t.Context())
+	var listening sync.WaitGroup
+	heard := make([]chan string, len(links))
+	for i, l := range links {
+		heard[i] = make(chan string, 10)
+		listening.Go(func() { l.Listen(ctx, func(m string) { heard[i] <- m }) })
+	}
+	defer listening.Wait()
+	defer cancel()
+	expect := func(want string) {
+		t.Helper()
+		for i := range heard {
+			select {
+			case got := <-heard[i]:
+				if got != want {
+					t.Errorf("replica %d heard %q, want %q", i, got, want)
+				}
+			case <-time.After(10 * time.Second):
+				t.Fatalf("replica %d heard nothing, want %q", i, want)
+			}
+		}
+	}
+	expect("") // it listens now
+	if err := links[0].Publish(t.Context(), "one"); err != nil {
+		t.Fatal(err)
+	}
+	expect("one")
+	server.Kill()
+	if links[0].Publish(t.Context(), "lost") == nil {
+		t.Error("nobody took the message, and that is no error")
+	}
+	server.Start(t)
+	expect("") // something may have been missed
+}
+
+func TestABadAddressIsNotRepeated(t *testing.T) {
+	t.Parallel()
+	_, err := replica.Client("http://user:secret@host/0")
+	if err == nil || errors.Unwrap(err) != nil {
+		t.Errorf("a bad address gives %v", err)
+	}
+}
