@@ -9,7 +9,7 @@ if [ ${#packages[@]} -gt 0 ]; then
 fi
 
 # The fault catalogue and the soak have targets of their own; so have the tests in other languages.
-mapfile -t blackbox < <(go list ./test/... 2>/dev/null | grep -Ev '/(faults|soak|sdk|browser)(/|$)' || true)
+mapfile -t blackbox < <(go list ./test/... 2>/dev/null | grep -Ev '/faults$|/(soak|sdk|browser)(/|$)' || true)
 if [ ${#blackbox[@]} -gt 0 ]; then
 	FAIRLEAD_TEST_BINARY="$PWD/bin/fairlead" go test -count=1 -timeout 15m "${blackbox[@]}"
 fi

@@ -1,6 +1,7 @@
 package blackbox
 
 import (
+	"slices"
 	"testing"
 
 	"fairlead/test/faults"
@@ -14,5 +15,14 @@ func TestFaults(t *testing.T) {
 			t.Parallel()
 			t.Logf("%s: %s", c.Name, c.Run(t, faults.Fast))
 		})
+	}
+}
+
+func TestEveryFaultOfTheCatalogueHasACase(t *testing.T) {
+	t.Parallel()
+	for _, id := range faults.Missing() {
+		if !slices.Contains(faults.Pending(), id) {
+			t.Errorf("%s has no case", id)
+		}
 	}
 }

@@ -1,23 +1,19 @@
 package faults
 
 import (
+	"cmp"
 	"fmt"
 	"os"
-	"sync/atomic"
 	"testing"
 	"time"
+
+	"fairlead/internal/store/pgtest"
 )
 
-var passed, failed atomic.Int64
+func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// TestMain prints the sum of the catalogue after its lines.
-func TestMain(m *testing.M) {
-	code := m.Run()
-	_, _ = fmt.Fprintf(os.Stdout, "%d passed, %d failed\n", passed.Load(), failed.Load())
-	os.Exit(code)
-}
-
-// TestCatalogue runs every case in full, or in its fast form with -short, one after the other: they measure.
+// TestCatalogue runs every case in full, or in its fast form with -short, one after the other: they measure. `make faults`
+// runs it once for each case, so that one which hangs or ends the process takes no other with it.
 func TestCatalogue(t *testing.T) { //nolint:paralleltest // the cases share the machine's two cores
 	size := Full
 	if testing.Short() {
@@ -27,12 +23,17 @@ func TestCatalogue(t *testing.T) { //nolint:paralleltest // the cases share the 
 		t.Run(c.ID, func(t *testing.T) {
 			began, figure := time.Now(), ""
 			t.Cleanup(func() {
-				word, count := "ok  ", &passed
-				if t.Failed() {
-					word, count = "FAIL", &failed
+				r := Result{ID: c.ID, Name: c.Name, Verdict: Pass, Figure: figure, Took: time.Since(began)}
+				switch {
+				case t.Failed():
+					r.Verdict, r.Figure = Fail, cmp.Or(figure, "ended before it measured anything")
+				case t.Skipped(): // a fault that was not tried has not been survived
+					r.Verdict, r.Figure = Fail, "was skipped"
 				}
-				count.Add(1)
-				_, _ = fmt.Fprintf(os.Stdout, "%s %s %-42s %s (%s)\n", c.ID, word, c.Name, figure, time.Since(began).Round(100*time.Millisecond))
+				_, _ = fmt.Fprintln(os.Stdout, r)
+				if err := r.hand(); err != nil {
+					t.Error(err)
+				}
 			})
 			figure = c.Run(t, size)
 		})

@@ -1,0 +1,53 @@
+package faults
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// count is how many faults the catalogue names: F01 to F61.
+const count = 61
+
+// Missing lists the faults of the catalogue that have no case, so that none is absent without a word. A case such as
+// F21r is one more form of its fault and does not stand for it.
+func Missing() []string {
+	var missing []string
+	for n := range count {
+		id := fmt.Sprintf("F%02d", n+1)
+		if !slices.ContainsFunc(Cases(), func(c Case) bool { return c.ID == id }) {
+			missing = append(missing, id)
+		}
+	}
+	return missing
+}
+
+// Pending are the faults whose case is still to be written; a test fails for any other that is missing.
+func Pending() []string {
+	return strings.Fields(`F02 F03 F04 F06 F08 F09 F11 F12 F13 F14 F15 F18 F27 F28 F30 F32 F34 F35 F36 F37 F39 F40 F41 F45 F47 F48
+		F49 F50 F51 F52 F53 F54 F56 F57 F58 F60 F61`)
+}
+
+// Total is how long the whole catalogue may take.
+const Total = 60 * time.Minute
+
+// Bound is how long a case may take in its full form before it is ended and counts as failed. Two minutes are several
+// times what most take; those that must wait for something, or repeat it often, have a bound of their own.
+func Bound(id string) time.Duration {
+	long := map[string]time.Duration{
+		"F01": 5 * time.Minute, // twenty kills and restarts
+		"F03": 5 * time.Minute, // a minute without the database, and a minute to catch up
+		"F09": 4 * time.Minute, // two hundred power cuts
+		"F36": 5 * time.Minute, // three minutes of a slow Redis
+		"F39": 4 * time.Minute, // a million samples
+		"F47": 6 * time.Minute,
+		"F48": 4 * time.Minute, // a minute of overload, before and after it the usual load
+		"F60": 4 * time.Minute, // a kill at every statement
+		"F61": 8 * time.Minute, // two clean builds
+	}
+	if bound, ok := long[id]; ok {
+		return bound
+	}
+	return 2 * time.Minute
+}

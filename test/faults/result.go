@@ -1,0 +1,47 @@
+package faults
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"time"
+)
+
+// ResultVariable names the environment variable with the file into which a run of one case writes its result.
+const ResultVariable = "FAIRLEAD_FAULT_RESULT"
+
+// Verdict is how a case ended.
+type Verdict string
+
+// The verdicts.
+const (
+	Pass Verdict = "pass"
+	Fail Verdict = "fail"
+)
+
+// Result is what a case has shown.
+type Result struct {
+	ID      string        `json:"id"`
+	Name    string        `json:"name"`
+	Verdict Verdict       `json:"verdict"`
+	Figure  string        `json:"figure"` // what was measured, or why there is no figure
+	Took    time.Duration `json:"took"`
+}
+
+// String is the result in one line.
+func (r Result) String() string {
+	return fmt.Sprintf("%-4s  %s  %7s  %s: %s", r.ID, r.Verdict, r.Took.Round(100*time.Millisecond), r.Name, r.Figure)
+}
+
+// hand writes the result to whoever has started this process for it.
+func (r Result) hand() error {
+	path := os.Getenv(ResultVariable)
+	if path == "" {
+		return nil
+	}
+	data, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, data, 0o600)
+}

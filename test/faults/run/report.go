@@ -1,0 +1,101 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"time"
+
+	"fairlead/test/faults"
+)
+
+// report prints results as they come and keeps the table of them.
+type report struct {
+	out     io.Writer
+	path    string
+	about   string
+	results []faults.Result
+	missing []string
+}
+
+func newReport(out io.Writer, path, about string) *report {
+	return &report{out: out, path: path, about: about}
+}
+
+// add prints a result, of a failed one also the end of what it said, and writes the table: an interrupted run has one too.
+func (r *report) add(result faults.Result, output []byte) error {
+	r.results = append(r.results, result)
+	fmt.Fprintln(r.out, result)
+	if result.Verdict == faults.Fail {
+		fmt.Fprint(r.out, indent(output))
+	}
+	return os.WriteFile(r.path, r.table(), 0o600)
+}
+
+// end prints what is missing and the sum, and returns how many failed.
+func (r *report) end() (failed int, err error) {
+	for _, id := range r.missing {
+		fmt.Fprintf(r.out, "%-4s  missing\n", id)
+	}
+	passed, failed := r.sum()
+	fmt.Fprintf(r.out, "%d passed, %d failed\n", passed, failed)
+	return failed, os.WriteFile(r.path, r.table(), 0o600)
+}
+
+func (r *report) sum() (passed, failed int) {
+	for _, result := range r.results {
+		if result.Verdict == faults.Pass {
+			passed++
+		} else {
+			failed++
+		}
+	}
+	return passed, failed
+}
+
+// table is the report in Markdown.
+func (r *report) table() []byte {
+	var b bytes.Buffer
+	passed, failed := r.sum()
+	fmt.Fprintf(&b, "%s\n\n%d passed, %d failed", r.about, passed, failed)
+	if len(r.missing) > 0 {
+		fmt.Fprintf(&b, ", missing: %s", strings.Join(r.missing, " "))
+	}
+	fmt.Fprint(&b, "\n\n| fault | what happens | | figures | time |\n|---|---|---|---|---:|\n")
+	for _, result := range r.results {
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", result.ID, cell(result.Name), result.Verdict, cell(result.Figure), result.Took.Round(100*time.Millisecond))
+	}
+	return b.Bytes()
+}
+
+// cell is text that cannot leave its cell of a table.
+func cell(text string) string {
+	return strings.NewReplacer("|", `\|`, "\n", " ").Replace(text)
+}
+
+// indent is the end of what a case said.
+func indent(output []byte) string {
+	const most = 40
+	lines := strings.Split(strings.TrimRight(string(output), "\n"), "\n")
+	if len(lines) > most {
+		lines = append([]string{"…"}, lines[len(lines)-most:]...)
+	}
+	return "      " + strings.Join(lines, "\n      ") + "\n"
+}
+
+// machine says what the figures are of.
+func machine(ctx context.Context, root string) string {
+	cmd := exec.CommandContext(ctx, "git", "describe", "--tags", "--always", "--dirty")
+	cmd.Dir = root
+	version, err := cmd.Output()
+	if err != nil {
+		version = []byte("an unknown commit") // a source archive has none
+	}
+	return fmt.Sprintf("Of %s on %s, %d cores, %s/%s, %s.", bytes.TrimSpace(version), time.Now().UTC().Format(time.DateOnly), runtime.NumCPU(), runtime.GOOS,
+		runtime.GOARCH, runtime.Version())
+}
