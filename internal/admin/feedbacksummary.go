@@ -24,7 +24,7 @@ type FeedbackSummary struct {
 type ModelFeedback struct {
 	Model     string         `json:"model"`
 	Corrected bool           `json:"corrected" doc:"False without ratings that count, and for a model that is not here any more."`
-	Outdated  int            `json:"outdated" doc:"Ratings that count no longer, because another predictor saw their prompts, or none."`
+	Outdated  int            `json:"outdated" doc:"Ratings that do not count, because another predictor saw their prompts, or none did and the text was not stored."`
 	Total     RatingFigures  `json:"total"`
 	Tasks     []TaskFeedback `json:"tasks" doc:"By what prompts ask for."`
 }

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +12,6 @@ import (
 	"fairlead/internal/feedback"
 	"fairlead/internal/gateway"
 	"fairlead/internal/health"
-	"fairlead/internal/llm"
 	"fairlead/internal/mockprovider"
 	"fairlead/internal/policy"
 	"fairlead/internal/predict"
@@ -122,42 +120,7 @@ func (r *Routing) Verify(ctx context.Context, e *requestlog.Entry, body requestl
 		versions = e.Decision.Versions
 	}
 	library := replay.NewLibrary(r.app.db, r.app.fleet.Load().catalog, time.LoadLocation)
-	return replay.Verify(e, library.World(ctx, versions), r.sketch(ctx, e, body.Request))
-}
-
-// redacted is how a place begins where something was taken out of a stored text.
-const redacted = "[redacted: "
-
-// sketch is what the predictor sees in a stored request; nil when it is not the one that saw it, or the text not the same.
-func (r *Routing) sketch(ctx context.Context, e *requestlog.Entry, text []byte) *predict.Sketch {
-	if e.Decision == nil || len(text) == 0 || bytes.Contains(text, []byte(redacted)) {
-		return nil
-	}
-	in := &e.Decision.Input
-	if in.Predictor == "" || in.Predictor != r.app.predictor.Version() {
-		return nil
-	}
-	for _, one := range routes() {
-		if one.Op != in.Op || one.Format.Name() != in.Format {
-			continue
-		}
-		req, err := one.Format.DecodeRequest(in.Op, text)
-		if err != nil {
-			return nil
-		}
-		return r.seen(ctx, req)
-	}
-	return nil
-}
-
-// seen is what the gateway sees in a request for auto.
-func (r *Routing) seen(ctx context.Context, req *llm.Request) *predict.Sketch {
-	req.Model = "auto"
-	d, _ := r.app.gateway.Explain(ctx, &account.Grant{Key: &account.Key{}, Workspace: &account.Workspace{}}, req, "", nil) // a refusal has its input too
-	if d == nil {
-		return nil
-	}
-	return &d.Input.Sketch
+	return replay.Verify(e, library.World(ctx, versions), r.app.sketchAgain(ctx, e, body.Request))
 }
 
 // commandLine is who changed policies on the machine itself.

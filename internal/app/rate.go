@@ -60,10 +60,8 @@ func (a *App) Rate(ctx context.Context, r feedback.Rating) (feedback.Rating, err
 		return r, err
 	}
 	r.Model = e.Model
-	if e.Decision != nil {
-		in := &e.Decision.Input
-		r.Task, r.Skills, r.Predictor = in.Sketch.Task, in.Sketch.Skills, in.Predictor
-	}
+	sketch, by := a.sketchNow(ctx, &e)
+	r.Task, r.Skills, r.Predictor = sketch.Task, sketch.Skills, by
 	return a.feedback.Rate(ctx, r)
 }
 

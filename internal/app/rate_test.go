@@ -26,6 +26,9 @@ func ratedApp(t *testing.T) (*App, string) {
 		t.Fatal(err)
 	}
 	a := &App{db: i.Store}
+	if a.predictor, err = predict.Embedded(); err != nil {
+		t.Fatal(err)
+	}
 	if a.spool, err = spool.Open(filepath.Join(t.TempDir(), "spool"), spool.Options{}); err != nil {
 		t.Fatal(err)
 	}
@@ -94,6 +97,44 @@ func TestARatingKnowsWhatWasAsked(t *testing.T) {
 	}
 	if c := (ratings{a}).For(workspaceID); c != nil && c.Version != "" {
 		t.Errorf("%+v is left after a reset", c)
+	}
+}
+
+// A request that names its model is routed without a look at its prompt; a rating of it counts all the same.
+func TestARatingOfANamedModelCounts(t *testing.T) {
+	t.Parallel()
+	b, workspaceID := routedBridge(t)
+	chosen := logRequest(t, b, workspaceID)
+	text := `{"model":"` + chosen.Model + `","messages":[{"role":"user","content":"Write a sorting function in Go."}]}`
+	for name, c := range map[string]struct {
+		stored    string
+		predictor string
+	}{
+		"stored":     {text, b.app.predictor.Version()},
+		"redacted":   {`{"messages":[{"role":"user","content":"` + redacted + `email]"}]}`, ""},
+		"not stored": {"", ""},
+	} {
+		e := chosen
+		e.ID, e.Requested, e.Body.Request = id.New("req", e.Time), e.Model, []byte(c.stored)
+		if e.BodyState = requestlog.BodyOff; c.stored != "" {
+			e.BodyState = requestlog.BodyStored
+		}
+		e.Decision = &route.Decision{Kind: route.Expected, Input: route.Input{Op: llm.Chat, Format: "chat", Model: e.Model}}
+		if err := b.app.db.WriteEntries(t.Context(), []requestlog.Entry{e}); err != nil {
+			t.Fatal(err)
+		}
+		got, err := b.app.Rate(t.Context(), feedback.Rating{
+			RequestID: e.ID, WorkspaceID: workspaceID, KeyID: "key_1", Score: 1, Label: "good", Source: feedback.FromAPI,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Predictor != c.predictor {
+			t.Errorf("%s: seen by %q, want %q", name, got.Predictor, c.predictor)
+		}
+		if c.predictor != "" && (got.Task != chosen.Decision.Input.Sketch.Task || !cmp.Equal(got.Skills, chosen.Decision.Input.Sketch.Skills)) {
+			t.Errorf("%s: %s %v is not what auto sees in the same prompt", name, got.Task, got.Skills)
+		}
 	}
 }
 

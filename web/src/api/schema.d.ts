@@ -2303,7 +2303,7 @@ export interface components {
             model: string;
             /**
              * Format: int64
-             * @description Ratings that count no longer, because another predictor saw their prompts, or none.
+             * @description Ratings that do not count, because another predictor saw their prompts, or none did and the text was not stored.
              */
             outdated: number;
             /** @description By what prompts ask for. */
