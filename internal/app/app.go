@@ -204,11 +204,11 @@ func (a *App) listen(ctx context.Context, c config.Config) (err error) {
 		}
 		cert = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
 	}
-	a.listener, err = listen(ctx, c.Listen, cert, a.log, starting())
+	a.listener, err = listen(ctx, c.Listen, cert, c.Headers, a.log, starting())
 	if err != nil || c.AdminListen == "" {
 		return err
 	}
-	a.adminListener, err = listen(ctx, c.AdminListen, nil, a.log, starting())
+	a.adminListener, err = listen(ctx, c.AdminListen, nil, c.Headers, a.log, starting())
 	return err
 }
 
@@ -377,7 +377,7 @@ func gatewaySettings(c config.Config) gateway.Settings {
 		LogBodies: c.Log.Bodies, BodyLimit: int64(c.Log.BodyLimit),
 		MaxBody: int64(c.Limits.Body), MaxBuffered: int64(c.Limits.Buffered), MaxConcurrent: c.Limits.Concurrent,
 		Rescue: c.Rescue == "continue", Attempts: c.Retries.Attempts, Backoff: c.Retries.Backoff, Idle: c.Timeouts.Idle, Total: c.Timeouts.Total,
-		Hold: 10 * time.Second, Ping: 15 * time.Second, Reader: time.Minute,
+		Hold: 10 * time.Second, Ping: 15 * time.Second, ReadPause: c.Limits.ReadPause, BodyPause: c.Limits.BodyPause,
 	}
 }
 

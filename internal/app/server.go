@@ -30,7 +30,7 @@ type listener struct {
 }
 
 // listen opens the address and answers with h until another handler is set.
-func listen(ctx context.Context, address string, cert *tls.Config, log *slog.Logger, h http.Handler) (*listener, error) {
+func listen(ctx context.Context, address string, cert *tls.Config, headers config.Headers, log *slog.Logger, h http.Handler) (*listener, error) {
 	var lc net.ListenConfig
 	ln, err := lc.Listen(ctx, "tcp", address)
 	if err != nil {
@@ -45,14 +45,32 @@ func listen(ctx context.Context, address string, cert *tls.Config, log *slog.Log
 	l.server = &http.Server{
 		Handler:           http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*l.handler.Load()).ServeHTTP(w, r) }),
 		BaseContext:       func(net.Listener) context.Context { return base },
-		ReadHeaderTimeout: 10 * time.Second,
+		ConnContext:       bounded,
+		ReadHeaderTimeout: headers.Time,
 		ReadTimeout:       5 * time.Minute, // a body of the largest size over a slow line
 		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
+		MaxHeaderBytes:    max(1, int(headers.Size)-headerSlack),
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 	go func() { l.failed <- l.server.Serve(ln) }()
 	return l, nil
+}
+
+// headerSlack is what net/http allows beyond the bound that it is given.
+const headerSlack = 4096
+
+// unread is how much of an answer the system takes for a client that does not read. Left alone it would take megabytes.
+const unread = 256 << 10
+
+// bounded limits what a connection holds on its way to a client.
+func bounded(ctx context.Context, conn net.Conn) context.Context {
+	if secure, ok := conn.(*tls.Conn); ok {
+		conn = secure.NetConn()
+	}
+	if plain, ok := conn.(*net.TCPConn); ok {
+		_ = plain.SetWriteBuffer(unread) // a connection that has just broken says so when it is read
+	}
+	return ctx
 }
 
 func (l *listener) serve(h http.Handler) { l.handler.Store(&h) }

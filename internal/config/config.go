@@ -34,6 +34,7 @@ type Config struct {
 	Retries               Retries    `yaml:"retries" reload:"true" doc:"How often a request is tried."`
 	Breaker               Breaker    `yaml:"breaker" reload:"true" doc:"When a failing target is left alone."`
 	Rescue                string     `yaml:"rescue" reload:"true" doc:"What to do when a stream breaks after its first token: continue, or off." enum:"continue,off"`
+	Headers               Headers    `yaml:"headers" doc:"Bounds on the headers of a request, on every listener."`
 	Limits                Limits     `yaml:"limits" reload:"true" doc:"Bounds on what clients may send and on what is done at once."`
 	Log                   Log        `yaml:"log" reload:"true" doc:"What is kept of requests, and how the process writes its own lines."`
 	Spool                 Spool      `yaml:"spool" doc:"The local queue in front of the database."`
@@ -120,13 +121,21 @@ type Breaker struct {
 	ProbeAfter time.Duration `yaml:"probe_after" check:"positive" doc:"How long an open circuit waits before one probe."`
 }
 
+// Headers bound the headers of a request.
+type Headers struct {
+	Size Size          `yaml:"size" min:"4096" max:"16777216" doc:"Most bytes of headers, at least 4KiB."`
+	Time time.Duration `yaml:"time" check:"positive" doc:"How long a client may take to send them."`
+}
+
 // Limits bound what a client may send and how much is done at once.
 type Limits struct {
-	Body       Size `yaml:"body" min:"1" doc:"Largest request body."`
-	Buffered   Size `yaml:"buffered" min:"1" doc:"Request bodies held at a time, in all."`
-	Answer     Size `yaml:"answer" min:"1" doc:"Largest provider answer."`
-	EventLine  Size `yaml:"event_line" min:"1" doc:"Longest line of an event stream."`
-	Concurrent int  `yaml:"concurrent" min:"1" max:"1000000" doc:"Most model requests at a time; beyond that OVERLOADED."`
+	Body       Size          `yaml:"body" min:"1" doc:"Largest request body."`
+	Buffered   Size          `yaml:"buffered" min:"1" doc:"Request bodies held at a time, in all; one workspace may hold half of it, and always one body."`
+	Answer     Size          `yaml:"answer" min:"1" doc:"Largest provider answer."`
+	EventLine  Size          `yaml:"event_line" min:"1" doc:"Longest line of an event stream."`
+	Concurrent int           `yaml:"concurrent" min:"1" max:"1000000" doc:"Most model requests at a time; beyond that OVERLOADED."`
+	BodyPause  time.Duration `yaml:"body_pause" check:"positive" doc:"How long a client may pause while it sends a body."`
+	ReadPause  time.Duration `yaml:"read_pause" check:"positive" doc:"How long a client may stop reading an answer before it is cut off."`
 }
 
 // Log says what is kept of requests, and how the process writes its own lines.

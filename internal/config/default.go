@@ -28,12 +28,15 @@ func Default() Config {
 		Rescue:  "continue",
 		Catalog: Catalog{From: "models.dev"},
 		Routing: Routing{HalfLife: 30 * day},
+		Headers: Headers{Size: 64 * KiB, Time: 10 * time.Second},
 		Limits: Limits{
 			Body:       32 * MiB,
 			Buffered:   512 * MiB,
 			Answer:     64 * MiB,
 			EventLine:  16 * MiB,
 			Concurrent: 4096,
+			BodyPause:  15 * time.Second,
+			ReadPause:  time.Minute,
 		},
 		Log: Log{
 			Bodies:         true,

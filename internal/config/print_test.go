@@ -85,12 +85,17 @@ breaker:
   failures: 5                                              # default
   probe_after: 3s                                          # default
 rescue: continue                                           # default
+headers:
+  size: 64KiB                                              # default
+  time: 10s                                                # default
 limits:
   body: 32MiB                                              # default
   buffered: 512MiB                                         # default
   answer: 64MiB                                            # default
   event_line: 16MiB                                        # default
   concurrent: 4096                                         # default
+  body_pause: 15s                                          # default
+  read_pause: 1m                                           # default
 log:
   bodies: true                                             # default
   body_limit: 1MiB                                         # default

@@ -96,10 +96,12 @@ func (a *answer) watchSilence() {
 func (a *answer) events() iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
 		for _, ev := range a.pending {
+			a.timer.Stop() // a client that reads slowly is not the provider's silence
 			if !yield(ev, nil) {
 				return
 			}
 		}
+		a.timer.Reset(a.exchange.settings.Idle)
 		for {
 			ev, err, more := a.next()
 			if !more {
@@ -109,10 +111,11 @@ func (a *answer) events() iter.Seq2[llm.Event, error] {
 				yield(llm.Event{}, a.translate(err))
 				return
 			}
-			a.heard()
+			a.timer.Stop()
 			if !yield(ev, nil) {
 				return
 			}
+			a.timer.Reset(a.exchange.settings.Idle)
 		}
 	}
 }

@@ -4,14 +4,19 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"os"
 	"slices"
 	"time"
 
 	"fairlead/internal/llm"
 )
 
-// chunkedStart is what a body of unannounced length is first taken to need.
-const chunkedStart = 64 << 10
+const (
+	// bodyStart is the room that a body gets before it has shown that it comes: announcing a large one costs nothing.
+	bodyStart = 64 << 10
+	// bodyTime is how long a body may take in all: one of the largest size over a slow line.
+	bodyTime = 5 * time.Minute
+)
 
 // readBody reads the body whole: answering while it still arrives loses streams in net/http. Every byte of buffer counts
 // against what all requests may hold together, until release.
@@ -23,32 +28,53 @@ func (g *Gateway) readBody(x *exchange) (body []byte, release func(), err error)
 	if r.ContentLength > limit {
 		return nil, nil, tooLarge(limit)
 	}
-	b := buffer{gateway: g, most: x.settings.MaxBuffered}
-	if err := b.grow(max(r.ContentLength+1, 1)); err != nil { // one more byte sees the end without growing
-		return nil, nil, err
-	}
-	if err := b.fill(http.MaxBytesReader(x.w.w, r.Body, limit)); err != nil {
+	b := buffer{shelf: &g.bodies, workspace: x.grant.Workspace.ID, most: x.settings.MaxBuffered, length: r.ContentLength}
+	if err := b.fill(&patientReader{http.MaxBytesReader(x.w.w, r.Body, limit), x}); err != nil {
 		b.release()
 		return nil, nil, readError(err, limit)
 	}
+	_ = x.w.rc.SetReadDeadline(time.Time{}) // not every connection has one
 	return b.bytes, b.release, nil
+}
+
+// patientReader allows a client its pauses while it sends, up to a time for the whole.
+type patientReader struct {
+	io.Reader
+	x *exchange
+}
+
+func (p *patientReader) Read(b []byte) (int, error) {
+	pause := p.x.settings.BodyPause
+	until, last := time.Now().Add(pause), p.x.start.Add(bodyTime)
+	if until.After(last) {
+		until = last
+	}
+	_ = p.x.w.rc.SetReadDeadline(until) // not every connection has one
+	n, err := p.Reader.Read(b)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return n, llm.Errorf(llm.InvalidRequest, "The request body did not arrive: the client stopped sending for %s, or took longer than %s in all. Send it in one go.", pause, bodyTime)
+	}
+	return n, err
 }
 
 // buffer holds one body and its share of the memory for bodies.
 type buffer struct {
-	gateway *Gateway
-	most    int64 // that all bodies may hold
-	held    int64
-	bytes   []byte
+	shelf     *shelf
+	workspace string
+	most      int64 // that all bodies may hold
+	length    int64 // as announced; below zero when it was not
+	held      int64
+	bytes     []byte
 }
 
-// grow makes room for at least n bytes more, where the memory for bodies allows.
-func (b *buffer) grow(n int64) error {
-	if len(b.bytes) == 0 && n == 1 {
-		n = chunkedStart
+// grow makes room for more, where the memory for bodies allows: a little at first, then all that was announced, or twice
+// as much where nothing was.
+func (b *buffer) grow() error {
+	n := max(int64(len(b.bytes)), bodyStart)
+	if rest := b.length + 1 - int64(len(b.bytes)); rest > 0 && (len(b.bytes) > 0 || rest < n) {
+		n = rest // one more byte sees the end without growing
 	}
-	if b.gateway.buffered.Add(n) > b.most {
-		b.gateway.buffered.Add(-n)
+	if !b.shelf.take(b.workspace, n, b.held, b.most) {
 		e := llm.Errorf(llm.Overloaded, "The gateway holds as many request bodies as it may at a time. Repeat the request in a second.")
 		e.RetryAfter = time.Second
 		return e
@@ -62,7 +88,7 @@ func (b *buffer) grow(n int64) error {
 func (b *buffer) fill(r io.Reader) error {
 	for {
 		if len(b.bytes) == cap(b.bytes) {
-			if err := b.grow(int64(len(b.bytes))); err != nil {
+			if err := b.grow(); err != nil {
 				return err
 			}
 		}
@@ -77,4 +103,4 @@ func (b *buffer) fill(r io.Reader) error {
 	}
 }
 
-func (b *buffer) release() { b.gateway.buffered.Add(-b.held) }
+func (b *buffer) release() { b.shelf.give(b.workspace, b.held) }

@@ -3,6 +3,7 @@ package gateway
 import (
 	"bytes"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -117,11 +118,8 @@ func (c *client) endWhole(x *exchange) error {
 	x.describe(h)
 	h.Set("Content-Type", "application/json")
 	h.Set("Content-Length", strconv.Itoa(len(data)))
-	c.allowTime()
 	c.w.WriteHeader(http.StatusOK)
-	n, err := c.w.Write(data)
-	c.bytes += int64(n)
-	return err
+	return c.send(data)
 }
 
 // fail tells the client of an error: by status where nothing has gone out, else by the stream's last event.
@@ -176,13 +174,26 @@ func (c *client) startStream() {
 }
 
 func (c *client) flush() error {
-	c.allowTime()
-	n, err := c.w.Write(c.buf.Bytes())
-	c.bytes += int64(n)
-	if err != nil {
+	if err := c.send(c.buf.Bytes()); err != nil {
 		return err
 	}
 	return c.rc.Flush()
+}
+
+// sendSize is how much the client must read of a long answer to be given time for more.
+const sendSize = 64 << 10
+
+// send writes in pieces, so that a client that reads slowly, but reads, is not taken for one that has stopped.
+func (c *client) send(data []byte) error {
+	for piece := range slices.Chunk(data, sendSize) {
+		c.allowTime()
+		n, err := c.w.Write(piece)
+		c.bytes += int64(n)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // allowTime gives the client its time to read what is written next.

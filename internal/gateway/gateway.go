@@ -86,7 +86,7 @@ type Gateway struct {
 	settings atomic.Pointer[Settings]
 	snapshot atomic.Pointer[route.Snapshot]
 	inflight inflight
-	buffered atomic.Int64 // bytes of request bodies held
+	bodies   shelf
 	counter  *token.Counter
 }
 
@@ -110,7 +110,9 @@ type Settings struct {
 	Total    time.Duration
 	Hold     time.Duration // how long headers wait for the first token
 	Ping     time.Duration // longest silence towards the client
-	Reader   time.Duration // how long a client may stop reading
+
+	BodyPause time.Duration // how long a client may pause while it sends
+	ReadPause time.Duration // how long a client may stop reading
 }
 
 // New returns a gateway that serves p.Snapshot with p.Settings.

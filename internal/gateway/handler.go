@@ -147,7 +147,7 @@ func (g *Gateway) newExchange(w http.ResponseWriter, r *http.Request, requestID 
 		counter:  g.counter,
 		dry:      r.Header.Get("X-Fairlead-Dry-Run") == "true",
 		w: &client{
-			w: w, rc: http.NewResponseController(w), format: route.Format, patient: settings.Reader,
+			w: w, rc: http.NewResponseController(w), format: route.Format, patient: settings.ReadPause,
 			trace: r.Header.Get("X-Fairlead-Trace") == "full",
 		},
 		entry: &requestlog.Entry{

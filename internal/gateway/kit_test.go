@@ -63,7 +63,7 @@ func newKit(t *testing.T, adjust ...func(*kit)) *kit {
 		settings: gateway.Settings{
 			LogBodies: true, BodyLimit: 1 << 20, MaxBody: 1 << 20, MaxBuffered: 8 << 20, MaxConcurrent: 100,
 			Rescue: true, Attempts: 3, Backoff: time.Millisecond, Idle: 5 * time.Second, Total: time.Minute,
-			Hold: 10 * time.Second, Ping: 15 * time.Second, Reader: time.Minute,
+			Hold: 10 * time.Second, Ping: 15 * time.Second, ReadPause: time.Minute, BodyPause: time.Minute,
 		},
 	}
 	for _, f := range adjust {
