@@ -276,6 +276,7 @@ func (a *answer) open(ctx context.Context, p *provider.Provider) error {
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return exchange.Failure(a.call, resp)
 	}
+	resp.Body = conceal(resp.Body, a.call.Secret)
 	return a.read(exchange, resp)
 }
 

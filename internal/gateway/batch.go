@@ -74,6 +74,7 @@ func (g *Gateway) embed(ctx context.Context, p *provider.Provider, call *provide
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return llm.Event{}, p.Embed.Failure(call, resp)
 	}
+	resp.Body = conceal(resp.Body, call.Secret)
 	for ev, err := range p.Embed.Events(call, resp) {
 		return keep(ev), err
 	}
