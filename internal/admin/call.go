@@ -230,7 +230,7 @@ func (a *API) visitor(r *http.Request) account.Visitor {
 	forwarded := r.Header.Get("X-Forwarded-For")
 	// A proxy on this machine makes everybody look local, and a page elsewhere can make a browser call us under a name
 	// of its own: neither is a visitor at the machine itself.
-	v.Loopback = err == nil && peer.Addr().Unmap().IsLoopback() && localName(r.Host) &&
+	v.Loopback = err == nil && peer.Addr().Unmap().IsLoopback() && LocalName(r.Host) &&
 		forwarded == "" && r.Header.Get("Forwarded") == "" && r.Header.Get("X-Forwarded-Proto") == ""
 	if a.TrustProxy && forwarded != "" {
 		hops := strings.Split(forwarded, ",")
@@ -239,8 +239,8 @@ func (a *API) visitor(r *http.Request) account.Visitor {
 	return v
 }
 
-// localName reports whether a Host header names this machine.
-func localName(host string) bool {
+// LocalName reports whether a Host header names this machine.
+func LocalName(host string) bool {
 	name := (&url.URL{Host: host}).Hostname()
 	if addr, err := netip.ParseAddr(name); err == nil {
 		return addr.Unmap().IsLoopback()

@@ -79,8 +79,8 @@ type TargetHealthView struct {
 	NextProbe    *time.Time `json:"next_probe"`
 	TTFTMS       *int64     `json:"ttft_ms" doc:"Usual time to the first token."`
 	TokensPS     *float64   `json:"tokens_per_second"`
-	Calls        int64      `json:"calls" doc:"Recent calls."`
-	ErrorPercent *float64   `json:"error_percent" doc:"Of the recent calls."`
+	Calls        int64      `json:"calls" doc:"Recent calls of all workspaces; 0 for those who do not run the gateway."`
+	ErrorPercent *float64   `json:"error_percent" doc:"Of the recent calls; null for those who do not run the gateway."`
 }
 
 // ModelList holds every model.
@@ -105,6 +105,9 @@ func (a *API) listModels(ctx context.Context, c *call, _ *struct{}) (*output[Mod
 	list := ModelList{Models: make([]ModelView, 0, len(models))}
 	for i := range models {
 		v := modelView(&models[i])
+		if !c.actor.Operator {
+			hideCalls(v.Targets)
+		}
 		v.Traffic = traffic[v.Name]
 		v.SharePercent = share(v.Traffic.Requests, requests)
 		list.Models = append(list.Models, v)
@@ -152,6 +155,14 @@ func targetViews(targets []TargetState) []TargetView {
 		})
 	}
 	return list
+}
+
+// hideCalls takes out what counts the calls of every workspace. Whether a circuit is open, and how fast a target is,
+// everybody may know: decisions are explained by it.
+func hideCalls(targets []TargetView) {
+	for i := range targets {
+		targets[i].Health.Calls, targets[i].Health.ErrorPercent = 0, nil
+	}
 }
 
 func healthView(h TargetHealth) TargetHealthView {

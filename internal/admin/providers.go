@@ -95,6 +95,10 @@ func (a *API) listProviders(ctx context.Context, c *call, _ *struct{}) (*output[
 		v := providerView(&providers[i])
 		if !c.actor.Operator { // how the gateway reaches a provider is the matter of whoever runs it
 			v.BaseURL, v.Credentials, v.Headroom = "", []CredentialView{}, nil
+			hideCalls(v.Targets)
+			if v.Health == "ok" && traffic[v.Name].Attempts == 0 {
+				v.Health = "unknown" // only others have called it
+			}
 		}
 		v.Traffic = traffic[v.Name]
 		v.SharePercent = share(v.Traffic.Requests, requests)

@@ -41,7 +41,8 @@ func (a *App) openDev(ctx context.Context) error {
 // signIn gives a page that is opened without a session the developer's.
 func (a *App) signIn(w http.ResponseWriter, r *http.Request) {
 	from, err := netip.ParseAddrPort(r.RemoteAddr)
-	if a.devToken == "" || err != nil || !from.Addr().Unmap().IsLoopback() {
+	// A page elsewhere can make a browser call us under a name of its own, and would read the answer.
+	if a.devToken == "" || err != nil || !from.Addr().Unmap().IsLoopback() || !admin.LocalName(r.Host) {
 		return
 	}
 	if _, err := r.Cookie(admin.SessionCookie); err == nil {

@@ -3360,14 +3360,14 @@ export interface components {
         TargetHealthView: {
             /**
              * Format: int64
-             * @description Recent calls.
+             * @description Recent calls of all workspaces; 0 for those who do not run the gateway.
              */
             calls: number;
             /** @enum {string} */
             circuit: "closed" | "half_open" | "open";
             /**
              * Format: double
-             * @description Of the recent calls.
+             * @description Of the recent calls; null for those who do not run the gateway.
              */
             error_percent: number | null;
             /** Format: date-time */
