@@ -26,7 +26,7 @@ func (a *App) adminParts() admin.Parts {
 		People: a.accounts, Workspaces: a.accounts, Keys: a.accounts, Keyring: a.keyring, Audit: a.accounts, Notes: a.accounts,
 		Requests: a.db, Live: a.feed, Eraser: eraser{a}, Spending: b, Fleet: b, Prober: b, Credentials: b, Switch: b, Prices: b, Names: a.db, Explainer: b, Playground: b, Samples: sampler{a}, Instance: b,
 		Rulebook: a.rules, Replayer: b, Feedback: ratings{a},
-		Transcript: transcript, Unreachable: store.Unreachable, PublicURL: a.loaded().Config.PublicURL, Log: a.log, Now: time.Now,
+		Transcript: transcript, Unreachable: store.Unreachable, PublicURL: a.loaded().Config.PublicURL, TrustProxy: a.loaded().Config.TrustProxy, Log: a.log, Now: time.Now,
 	}
 }
 

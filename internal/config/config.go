@@ -14,6 +14,7 @@ type Config struct {
 	Listen                string     `yaml:"listen" check:"listen" doc:"Address of the public listener: model API, dashboard, admin API."`
 	AdminListen           string     `yaml:"admin_listen" check:"listen" doc:"Address of a second listener for metrics; empty for none."`
 	PublicURL             string     `yaml:"public_url" check:"url" doc:"Address under which clients reach the gateway, for links; guessed when empty."`
+	TrustProxy            bool       `yaml:"trust_proxy" doc:"Believe X-Forwarded-Proto and the last X-Forwarded-For. Only behind a balancer that sets both itself and that nobody can go around."`
 	DataDir               string     `yaml:"data_dir" doc:"Directory of the database, the spool and the master key. When empty: $STATE_DIRECTORY, $XDG_DATA_HOME/fairlead, ~/.local/share/fairlead or /var/lib/fairlead, the first that the environment allows."`
 	Store                 string     `yaml:"store" check:"store" secret:"url" doc:"sqlite, or the address of a PostgreSQL database."`
 	Redis                 string     `yaml:"redis" check:"redis" secret:"url" doc:"Address of a Redis for shared limits; empty for none."`

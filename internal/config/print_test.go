@@ -36,6 +36,7 @@ func TestPrintShowsEveryValueAndItsOrigin(t *testing.T) {
 	want := `listen: :0                                                 # --listen
 admin_listen: ""                                           # default
 public_url: ""                                             # default
+trust_proxy: false                                         # default
 data_dir: /home/pat/.local/share/fairlead                  # default
 store: "postgres://user:[secret]@host/db?sslmode=disable"  # FILE:1
 redis: ""                                                  # default

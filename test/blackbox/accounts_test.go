@@ -108,6 +108,27 @@ func TestSessionCookieIsOutOfReach(t *testing.T) {
 	wantError(t, p.call(t, "GET", "/keys", ""), http.StatusUnauthorized, "SIGN_IN_REQUIRED")
 }
 
+func TestSessionCookieIsSecureBehindATrustedBalancer(t *testing.T) {
+	t.Parallel()
+	for setting, want := range map[string]bool{"trust_proxy: true": true, "trust_proxy: false": false} {
+		t.Run(setting, func(t *testing.T) {
+			t.Parallel()
+			g := harness.Start(t, harness.Options{Config: setting})
+			register(t, g, "ann@example.com")
+			signed := g.Call(t, harness.Request{
+				Path: "/api/v1/session", Body: `{"email":"ann@example.com","password":` + quote(password) + `}`,
+				Header: http.Header{"X-Forwarded-Proto": {"https"}, "X-Forwarded-For": {"203.0.113.7"}},
+			})
+			if signed.Status != http.StatusCreated {
+				t.Fatalf("sign-in: %d\n%s", signed.Status, signed.Body)
+			}
+			if p := signedIn(t, g, signed); p.cookie.Secure != want {
+				t.Errorf("secure is %v", p.cookie.Secure)
+			}
+		})
+	}
+}
+
 func TestPasswordChangeEndsOtherSessions(t *testing.T) {
 	t.Parallel()
 	g := harness.Start(t, harness.Options{})
