@@ -15,7 +15,7 @@ LINT_VERSION := 2.8.0
 # Black-box tests and benchmarks build the binary or start services; they run apart from the package tests.
 UNIT_PACKAGES = $(shell $(GO) list ./... | grep -Ev '^fairlead/(test|bench)(/|$$)')
 
-.PHONY: help run build web test check check-web fmt fmt-check vet lint unit integration sdk browser screenshots bench bench-log faults soak generate setup clean
+.PHONY: help run build web test check check-web fmt fmt-check vet lint unit integration sdk browser screenshots bench bench-quick bench-log faults soak generate setup clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -65,10 +65,15 @@ browser: build ## dashboard tests in a real browser
 screenshots: build ## pictures of every page of the dashboard, in test-results/screenshots
 	test/browser/screenshots.sh
 
-bench: build ## what a request costs, beside a minimal reverse proxy in the same run; the hot steps alone; the log at size
+bench: build ## what a request costs, beside nginx in the same run; the hot steps alone; the log at size
+	@scripts/setup-test.sh nginx
 	$(GO) run ./bench
 	$(GO) test -run '^$$' -bench . -benchmem ./internal/token ./internal/predict ./internal/policy ./internal/prefix ./internal/route ./internal/replay ./internal/wire/chat ./internal/spool ./internal/store
 	$(MAKE) bench-log
+
+bench-quick: build ## what a request costs beside nginx, in a few minutes
+	@scripts/setup-test.sh nginx
+	$(GO) run ./bench -quick
 
 bench-log: ## what the dashboard's pages ask of a million stored requests, on both databases
 	$(GO) run ./bench/log -store sqlite

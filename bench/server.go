@@ -7,167 +7,233 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
+
+	"fairlead/bench/load"
+	"fairlead/bench/mock"
+)
+
+// The servers of a comparison.
+const (
+	direct   = "direct"
+	nginx    = "nginx"
+	floor    = "floor"
+	fairlead = "fairlead"
 )
 
 // server is one thing to measure.
 type server struct {
-	name string
-	url  string // of the chat endpoint
-	key  string
-	pid  int // 0 for the direct line
+	name  string
+	base  string // what /chat/completions stands below
+	model string
+	key   string
+	pid   int // 0 for the direct line
 }
 
-// startServers starts the mock upstream, the minimal proxy and Fairlead in front of it. stop ends what was started.
-func startServers(ctx context.Context, binary, dir string) (servers []*server, stop func() error, err error) {
-	var running []*exec.Cmd
-	stop = func() error {
-		var errs []error
-		for _, cmd := range running {
-			errs = append(errs, cmd.Process.Signal(os.Interrupt))
-			_ = cmd.Wait() // how it ended does not matter any more
+func (s *server) target() load.Target {
+	t := load.Target{Name: s.name, BaseURL: s.base, Path: "/chat/completions", Model: s.model, PID: s.pid}
+	if s.key != "" {
+		t.Headers = map[string]string{"Authorization": "Bearer " + s.key}
+	}
+	return t
+}
+
+// child is a process that this run has started.
+type child struct {
+	cmd  *exec.Cmd
+	done chan struct{}
+}
+
+// start runs a command until stopAll. Its output is handed to read, which returns when the process is ready.
+func (b *bench) start(cmd *exec.Cmd, read func(*bufio.Reader) error) error {
+	out, in, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	if cmd.Stderr == nil {
+		cmd.Stderr = in
+	} else {
+		cmd.Stdout = in
+	}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start %s: %w", cmd.Path, err)
+	}
+	_ = in.Close() // the process has its own
+	c := &child{cmd: cmd, done: make(chan struct{})}
+	b.running = append(b.running, c)
+	reader := bufio.NewReader(out)
+	err = read(reader)
+	go func() {
+		defer close(c.done)
+		_, _ = io.Copy(io.Discard, reader) // log lines cost what they cost in production; nobody reads them here
+		_ = cmd.Wait()                     // how it ended does not matter any more
+		_ = out.Close()
+	}()
+	return err
+}
+
+func (b *bench) stopAll() {
+	for _, c := range b.running {
+		_ = c.cmd.Process.Signal(os.Interrupt)
+		select {
+		case <-c.done:
+		case <-time.After(8 * time.Second):
+			_ = c.cmd.Process.Kill()
+			<-c.done
 		}
-		return errors.Join(errs...)
 	}
-	self, err := os.Executable()
+	b.running = nil
+}
+
+// startAll starts the mock upstream and every server in front of it.
+func (b *bench) startAll(ctx context.Context) ([]*server, error) {
+	up, err := b.startUpstream(ctx)
 	if err != nil {
-		return nil, stop, err
+		return nil, err
 	}
-	upstream, address, err := startSelf(ctx, self, "upstream")
+	proxy, err := b.startNginx(ctx, up)
 	if err != nil {
-		return nil, stop, err
+		return nil, err
 	}
-	running = append(running, upstream)
-	floor, floorAddress, err := startSelf(ctx, self, "floor", address)
+	address, pid, err := b.startSelf(ctx, "floor", up)
 	if err != nil {
-		return nil, stop, err
+		return nil, err
 	}
-	running = append(running, floor)
-	gateway, err := startGateway(ctx, binary, dir, address)
+	gateway, err := b.startGateway(ctx, up, deployment{models: 2, policies: 1})
 	if err != nil {
-		return nil, stop, err
+		return nil, err
 	}
-	running = append(running, gateway.cmd)
+	time.Sleep(2 * time.Second) // for what they do at first to be over
 	return []*server{
-		{name: "direct", url: "http://" + address + "/v1/chat/completions"},
-		{name: "floor", url: "http://" + floorAddress + "/v1/chat/completions", key: "bench", pid: floor.Process.Pid},
-		{name: "fairlead", url: gateway.url + "/chat/completions", key: gateway.key, pid: gateway.cmd.Process.Pid},
-	}, stop, nil
+		{name: direct, base: "http://" + up + "/v1", model: "auto"},
+		proxy,
+		{name: floor, base: "http://" + address + "/v1", model: "auto", key: "bench", pid: pid},
+		gateway,
+	}, nil
+}
+
+func (b *bench) startUpstream(ctx context.Context) (string, error) {
+	address, pid, err := b.startSelf(ctx, "upstream")
+	b.up = &server{name: "upstream", base: "http://" + address, pid: pid}
+	return address, err
 }
 
 // startSelf runs this program as one of its servers, which prints its address first.
-func startSelf(ctx context.Context, self string, args ...string) (*exec.Cmd, string, error) {
+func (b *bench) startSelf(ctx context.Context, args ...string) (address string, pid int, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", 0, err
+	}
 	cmd := exec.CommandContext(ctx, self, args...)
 	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
+	if args[0] == "upstream" {
+		cmd.Env = append(os.Environ(), "GOMAXPROCS=1")
+	}
+	err = b.start(cmd, func(r *bufio.Reader) error {
+		line, err := r.ReadString('\n')
+		address = strings.TrimSpace(line)
+		return err
+	})
 	if err != nil {
-		return nil, "", err
+		return "", 0, err
 	}
-	if err := cmd.Start(); err != nil {
-		return nil, "", err
-	}
-	line, err := bufio.NewReader(out).ReadString('\n')
-	return cmd, strings.TrimSpace(line), err
+	return address, cmd.Process.Pid, nil
 }
 
-type gatewayProcess struct {
-	cmd      *exec.Cmd
-	url, key string
+const nginxConfig = `worker_processes 2;
+daemon off;
+pid %[1]s/pid;
+error_log %[1]s/error.log;
+worker_rlimit_nofile 40000;
+events { worker_connections 20000; }
+http {
+  access_log off;
+  client_body_temp_path %[1]s/a; proxy_temp_path %[1]s/b; fastcgi_temp_path %[1]s/c; uwsgi_temp_path %[1]s/d; scgi_temp_path %[1]s/e;
+  client_max_body_size 64m;
+  client_body_buffer_size 1m;
+  keepalive_requests 1000000000;
+  upstream mock { server %[2]s; keepalive 512; keepalive_requests 1000000000; }
+  server {
+    listen %[3]s;
+    location / { proxy_pass http://mock; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_buffering off; proxy_read_timeout 600s; }
+  }
+}
+`
+
+// startNginx starts the reference with nothing but a pass to the upstream: no key check, no log.
+func (b *bench) startNginx(ctx context.Context, up string) (*server, error) {
+	dir, err := os.MkdirTemp(b.dir, "nginx-")
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(b.dir, 0o755); err != nil { // its workers are another user
+		return nil, err
+	}
+	address, err := freeAddress(ctx)
+	if err != nil {
+		return nil, err
+	}
+	file := filepath.Join(dir, "nginx.conf")
+	if err := os.WriteFile(file, fmt.Appendf(nil, nginxConfig, dir, up, address), 0o600); err != nil {
+		return nil, err
+	}
+	path, err := exec.LookPath("nginx")
+	if err != nil {
+		path = "/usr/sbin/nginx" // not on everybody's path
+	}
+	cmd := exec.CommandContext(ctx, path, "-c", file)
+	if err := b.start(cmd, func(*bufio.Reader) error { return waitFor(ctx, address) }); err != nil {
+		return nil, err
+	}
+	return &server{name: nginx, base: "http://" + address + "/v1", model: "auto", pid: cmd.Process.Pid}, nil
 }
 
-// startGateway starts Fairlead with everything at its defaults: authentication, routing, log with bodies, metrics.
-func startGateway(ctx context.Context, binary, dir, upstream string) (*gatewayProcess, error) {
-	config := filepath.Join(dir, "fairlead.yaml")
-	text := fmt.Sprintf(`listen: 127.0.0.1:0
-detect: false
-providers:
-  - name: mock
-    base_url: http://%s/v1
-    api_keys: [bench]
-    models:
-      - {name: large, input_per_mtok: 2, output_per_mtok: 8, context: 1000000, quality: 0.9}
-      - {name: small, input_per_mtok: 0.1, output_per_mtok: 0.4, context: 1000000, quality: 0.6}
-`, upstream)
-	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-		return nil, err
-	}
-	data := dataDir(dir)
-	key, err := makeKey(ctx, binary, config, data)
+func freeAddress(ctx context.Context) (string, error) {
+	var lc net.ListenConfig
+	ln, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	cmd := exec.CommandContext(ctx, binary, "serve", "--config", config, "--data-dir", data, "--log-level", "info")
-	cmd.Env = []string{"HOME=" + dir}
-	logs, err := cmd.StderrPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	reader := bufio.NewReader(logs)
-	url, err := readReady(reader)
-	if err != nil {
-		return nil, err
-	}
-	go discard(reader) // its log lines cost it what they cost in production; nobody reads them here
-	return &gatewayProcess{cmd: cmd, url: url, key: key}, nil
+	return ln.Addr().String(), ln.Close()
 }
 
-func discard(r *bufio.Reader) {
-	for {
-		if _, err := r.ReadSlice('\n'); err != nil && !errors.Is(err, bufio.ErrBufferFull) {
-			return
+func waitFor(ctx context.Context, address string) error {
+	var d net.Dialer
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		conn, err := d.DialContext(ctx, "tcp", address)
+		if err == nil {
+			return conn.Close()
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("wait for %s: %w", address, err)
 		}
 	}
 }
 
-func makeKey(ctx context.Context, binary, config, data string) (string, error) {
-	out, err := exec.CommandContext(ctx, binary, "keys", "create", "--name", "bench", "--json", "--config", config, "--data-dir", data).Output()
+// configure tells the upstream how to answer from now on.
+func (b *bench) configure(ctx context.Context, c mock.Config) error {
+	body, err := json.Marshal(c)
 	if err != nil {
-		return "", fmt.Errorf("make a key: %w", err)
+		return err
 	}
-	var made struct {
-		Key string `json:"key"`
-	}
-	return made.Key, json.Unmarshal(out, &made)
-}
-
-// readReady waits for the log line that tells where the gateway listens.
-func readReady(logs *bufio.Reader) (string, error) {
-	for {
-		line, err := logs.ReadBytes('\n')
-		if err != nil {
-			return "", fmt.Errorf("the gateway ended before it was ready: %w", err)
-		}
-		var ready struct {
-			Msg string `json:"msg"`
-			API string `json:"api"`
-		}
-		if json.Unmarshal(line, &ready) == nil && ready.Msg == "ready" {
-			return ready.API, nil
-		}
-	}
-}
-
-// cpuTime is what the process has used, in user and system mode.
-func cpuTime(pid int) (time.Duration, error) {
-	if pid == 0 {
-		return 0, nil
-	}
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, b.up.base+"/_mock/config", bytes.NewReader(body))
 	if err != nil {
-		return 0, err
+		return err
 	}
-	// The second field is the name in parentheses, which may hold spaces; user and system time are the 14th and 15th.
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	user, errUser := strconv.ParseInt(fields[11], 10, 64)
-	system, errSystem := strconv.ParseInt(fields[12], 10, 64)
-	const tick = 10 * time.Millisecond // Linux reports hundredths of a second, whatever its timer does
-	return time.Duration(user+system) * tick, errors.Join(errUser, errSystem)
+	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return errors.New("the upstream refuses its configuration: " + resp.Status)
+	}
+	return nil
 }

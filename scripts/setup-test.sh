@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs what the tests need and the machine lacks: PostgreSQL, Redis, Chromium, Python with venv. Does nothing when all is there.
+# Installs what the tests need and the machine lacks: PostgreSQL, Redis, Chromium, Python with venv, and the packages named as
+# arguments. Does nothing when all is there.
 set -euo pipefail
 
 missing=()
@@ -7,6 +8,9 @@ compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || command -v initdb >/
 command -v redis-server >/dev/null || command -v valkey-server >/dev/null || missing+=(redis-server)
 command -v chromium >/dev/null || missing+=(chromium)
 python3 -c 'import ensurepip' 2>/dev/null || missing+=(python3 python3-venv)
+for tool in "$@"; do
+	PATH=$PATH:/usr/sbin command -v "$tool" >/dev/null || missing+=("$tool")
+done
 [ ${#missing[@]} -eq 0 ] && exit 0
 
 how="apt-get install --no-install-recommends ${missing[*]}"

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"fairlead/bench/load"
+	"fairlead/bench/proc"
+)
+
+// bench is one run.
+type bench struct {
+	plan
+	dir     string
+	out     io.Writer
+	running []*child
+	up      *server
+}
+
+// results are the slices of each workload on each server.
+type results map[string]map[string][]load.Result
+
+func (r results) add(workload, server string, one load.Result) {
+	if r[workload] == nil {
+		r[workload] = map[string][]load.Result{}
+	}
+	r[workload][server] = append(r[workload][server], one)
+}
+
+// compare puts every server to every workload in turn and prints one table.
+func (b *bench) compare(ctx context.Context) error {
+	servers, err := b.startAll(ctx)
+	if err != nil {
+		return err
+	}
+	got, memory := results{}, map[string]memory{}
+	for _, s := range servers {
+		memory[s.name] = memoryOf(s)
+	}
+	for _, w := range b.workloads() {
+		if w.spec.Hold {
+			continue
+		}
+		for round := range b.rounds {
+			for i := range servers {
+				s := servers[(i+round)%len(servers)] // another one goes first each round
+				if err := b.slice1(ctx, s, w, got); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	if len(b.only) == 0 {
+		if err := b.loadLong(ctx, servers, memory); err != nil {
+			return err
+		}
+	}
+	b.stopAll()
+	if err := b.holdAll(ctx, got); err != nil {
+		return err
+	}
+	b.report(got, memory)
+	return nil
+}
+
+func (b *bench) slice1(ctx context.Context, s *server, w workload, got results) error {
+	if err := b.configure(ctx, w.upstream); err != nil {
+		return err
+	}
+	one, err := load.Run(ctx, s.target(), w.spec)
+	if err != nil {
+		return fmt.Errorf("%s on %s: %w", w.name, s.name, err)
+	}
+	fmt.Fprintf(b.out, "%-11s %-9s %7.0f req/s %8.1f µs CPU  p50 %7.0f p99 %7.0f µs  errors %d %v\n",
+		w.name, s.name, one.RPS, one.CPUMicrosPerReq, one.Latency.P50, one.Latency.P99, one.Errors, one.ErrorsBy)
+	got.add(w.name, s.name, one)
+	return nil
+}
+
+// holdAll opens many slow streams on each server, started afresh so that memory an earlier workload left does not hide it.
+func (b *bench) holdAll(ctx context.Context, got results) error {
+	for _, w := range b.workloads() {
+		if !w.spec.Hold {
+			continue
+		}
+		servers, err := b.startAll(ctx)
+		if err != nil {
+			return err
+		}
+		for _, s := range servers {
+			if s.pid == 0 {
+				continue
+			}
+			if err := b.slice1(ctx, s, w, got); err != nil {
+				return err
+			}
+		}
+		b.stopAll()
+	}
+	return nil
+}
+
+// memory is what a server holds: at rest, and under load for a while.
+type memory struct{ idle, middle, loaded int64 }
+
+func memoryOf(s *server) memory {
+	if s.pid == 0 {
+		return memory{}
+	}
+	pids, err := proc.Tree([]int{s.pid})
+	if err != nil {
+		return memory{}
+	}
+	u, _ := proc.Sample(pids) // one that has ended is noticed by the load
+	return memory{idle: u.RSS}
+}
+
+// loadLong reads memory in the middle and at the end of a long load: where it is flat the two are alike.
+func (b *bench) loadLong(ctx context.Context, servers []*server, of map[string]memory) error {
+	for _, s := range servers {
+		if s.name != fairlead {
+			continue
+		}
+		spec := load.Spec{PromptBytes: 1 << 10, Concurrency: 32, Warmup: time.Second, Duration: b.soak / 2}
+		first, err := load.Run(ctx, s.target(), spec)
+		if err != nil {
+			return err
+		}
+		second, err := load.Run(ctx, s.target(), spec)
+		if err != nil {
+			return err
+		}
+		m := of[s.name]
+		m.middle, m.loaded = first.RSSEnd, second.RSSEnd
+		of[s.name] = m
+	}
+	return nil
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// deployment is how much a gateway has to look after.
+type deployment struct{ models, policies, keys int }
+
+// startGateway starts Fairlead as it comes: authentication, limits and a budget, `auto` with the learned predictor,
+// policies, the log with bodies, log lines and metrics.
+func (b *bench) startGateway(ctx context.Context, up string, d deployment) (*server, error) {
+	dir, err := os.MkdirTemp(b.dir, "fairlead-")
+	if err != nil {
+		return nil, err
+	}
+	config, data := filepath.Join(dir, "fairlead.yaml"), filepath.Join(dir, "data")
+	if err := os.WriteFile(config, []byte(d.config(up)), 0o600); err != nil {
+		return nil, err
+	}
+	for range d.keys {
+		if _, err := b.makeKey(ctx, config, data); err != nil {
+			return nil, err
+		}
+	}
+	key, err := b.makeKey(ctx, config, data, "--rpm", "100000000", "--tpm", "1000000000000", "--budget", "1000000", "--tags", "team=bench")
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, b.binary, "serve", "--config", config, "--data-dir", data)
+	cmd.Env = []string{"HOME=" + dir}
+	var api string
+	err = b.start(cmd, func(r *bufio.Reader) error {
+		api, err = readReady(r)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &server{name: fairlead, base: api, model: "auto", key: key, pid: cmd.Process.Pid}, nil
+}
+
+func (d deployment) config(up string) string {
+	var s strings.Builder
+	fmt.Fprintf(&s, "listen: 127.0.0.1:0\ndetect: false\nproviders:\n  - name: mock\n    base_url: http://%s/v1\n    api_keys: [bench]\n    models:\n", up)
+	for i := range d.models {
+		fmt.Fprintf(&s, "      - {name: model-%d, upstream: %q, input_per_mtok: %.2f, output_per_mtok: %.2f, context: 1000000, quality: %.2f}\n",
+			i, "mock", 0.1+float64(i)/10, 0.4+float64(i)/3, 0.5+0.4*float64(i+1)/float64(d.models))
+	}
+	if d.policies > 0 {
+		s.WriteString("policies:\n")
+	}
+	for i := range d.policies {
+		fmt.Fprintf(&s, "  - name: rule-%d\n    when: request.task == \"code\" && key.tags[\"team\"] == \"infra-%d\"\n    deny: Not here.\n", i, i)
+	}
+	return s.String()
+}
+
+func (b *bench) makeKey(ctx context.Context, config, data string, flags ...string) (string, error) {
+	args := append([]string{"keys", "create", "--name", "bench", "--json", "--config", config, "--data-dir", data}, flags...)
+	out, err := exec.CommandContext(ctx, b.binary, args...).Output()
+	if err != nil {
+		return "", fmt.Errorf("make a key: %w", err)
+	}
+	var made struct {
+		Key string `json:"key"`
+	}
+	return made.Key, json.Unmarshal(out, &made)
+}
+
+// readReady waits for the log line that tells where the gateway listens.
+func readReady(logs *bufio.Reader) (string, error) {
+	for {
+		line, err := logs.ReadBytes('\n')
+		if err != nil {
+			return "", fmt.Errorf("the gateway ended before it was ready: %w", err)
+		}
+		var ready struct {
+			Msg string `json:"msg"`
+			API string `json:"api"`
+		}
+		if json.Unmarshal(line, &ready) == nil && ready.Msg == "ready" {
+			return ready.API, nil
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"text/tabwriter"
+
+	"fairlead/bench/load"
+)
+
+// figure is a row of the table: what was found, and the bounds that it must and might keep.
+type figure struct {
+	name          string
+	value         float64
+	unit          string
+	must, stretch float64
+	atLeast       bool // the bounds are lower ones
+}
+
+func (f figure) mark() string {
+	meets := func(bound float64) bool {
+		if f.atLeast {
+			return f.value >= bound
+		}
+		return f.value <= bound
+	}
+	switch {
+	case meets(f.stretch):
+		return "stretch"
+	case meets(f.must):
+		return "must"
+	}
+	return "missed"
+}
+
+// report prints the table of figures with their bounds.
+func (b *bench) report(got results, of map[string]memory) {
+	cpu := func(r load.Result) float64 { return r.CPUMicrosPerReq }
+	rate := func(r load.Result) float64 { return r.RPS }
+	p50 := func(r load.Result) float64 { return r.Latency.P50 }
+	p99 := func(r load.Result) float64 { return r.Latency.P99 }
+	first := func(r load.Result) float64 {
+		if r.TTFT == nil {
+			return 0
+		}
+		return r.TTFT.P99
+	}
+	ratio := func(w string, v func(load.Result) float64) float64 {
+		return median(got[w][fairlead], v) / median(got[w][nginx], v)
+	}
+	added := func(w string, v func(load.Result) float64) float64 {
+		return median(got[w][fairlead], v) - median(got[w][direct], v)
+	}
+	var rows []figure
+	add := func(w string, f ...figure) {
+		if len(got[w]) > 0 {
+			rows = append(rows, f...)
+		}
+	}
+	add("chat-1k", figure{"CPU per request, 1 KB, of nginx's", ratio("chat-1k", cpu), "×", 4, 2.5, false})
+	add("chat-10k", figure{"CPU per request, 10 KB, of nginx's", ratio("chat-10k", cpu), "×", 4, 2.5, false})
+	add("chat-100k", figure{"CPU per request, 100 KB, of nginx's", ratio("chat-100k", cpu), "×", 3, 2, false})
+	add("stream-200", figure{"CPU per stream of 50 chunks, of nginx's", ratio("stream-200", cpu), "×", 1.8, 1.3, false})
+	add("one-caller", figure{"latency added, one caller, p50", added("one-caller", p50), "µs", 100, 60, false},
+		figure{"latency added, one caller, p99", added("one-caller", p99), "µs", 250, 120, false})
+	add("chat-1k", figure{"throughput, 64 callers, of nginx's", ratio("chat-1k", rate), "×", .45, .65, true})
+	add("stream-200", figure{"first chunk added, 200 streams, p99", added("stream-200", first), "µs", 1000, 400, false})
+	perStream := median(got["hold"][fairlead], func(r load.Result) float64 {
+		return float64(r.RSSEnd-r.RSSBefore) / 1024 / float64(max(r.Open, 1))
+	})
+	add("hold", figure{"memory per open stream", perStream, "KB", 40, 16, false})
+	rows = append(rows, figure{"memory at rest", mebibytes(of[fairlead].idle), "MiB", 40, 25, false})
+	if m := of[fairlead]; m.loaded > 0 {
+		rows = append(rows, figure{"memory in the middle of a load by 32 callers", mebibytes(m.middle), "MiB", 90, 50, false},
+			figure{"memory at its end", mebibytes(m.loaded), "MiB", 90, 50, false})
+	}
+	fmt.Fprintln(b.out)
+	t := tabwriter.NewWriter(b.out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(t, "figure\tfound\tmust\tstretch\t")
+	for _, f := range rows {
+		fmt.Fprintf(t, "%s\t%.2f %s\t%g\t%g\t%s\n", f.name, f.value, f.unit, f.must, f.stretch, f.mark())
+	}
+	_ = t.Flush()
+	b.reportCPU(got)
+}
+
+// reportCPU prints the CPU time per request of every server, for those who want more than ratios.
+func (b *bench) reportCPU(got results) {
+	t := tabwriter.NewWriter(b.out, 0, 4, 2, ' ', 0)
+	fmt.Fprintf(t, "\nCPU µs per request\t%s\t%s\t%s\n", nginx, floor, fairlead)
+	for _, w := range b.workloads() {
+		if w.spec.Hold || len(got[w.name]) == 0 {
+			continue
+		}
+		fmt.Fprintf(t, "%s", w.name)
+		for _, name := range []string{nginx, floor, fairlead} {
+			fmt.Fprintf(t, "\t%.1f", median(got[w.name][name], func(r load.Result) float64 { return r.CPUMicrosPerReq }))
+		}
+		fmt.Fprintln(t)
+	}
+	_ = t.Flush()
+}
+
+func mebibytes(n int64) float64 { return float64(n) / (1 << 20) }
+
+func median(list []load.Result, of func(load.Result) float64) float64 {
+	values := make([]float64, 0, len(list))
+	for _, r := range list {
+		values = append(values, of(r))
+	}
+	if len(values) == 0 {
+		return 0
+	}
+	slices.Sort(values)
+	if n := len(values); n%2 == 0 {
+		return (values[n/2-1] + values[n/2]) / 2
+	}
+	return values[len(values)/2]
+}

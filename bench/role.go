@@ -1,0 +1,78 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+
+	"fairlead/bench/mock"
+)
+
+// serveUpstream is a provider that costs next to nothing.
+func serveUpstream(ctx context.Context, out io.Writer) error {
+	s, err := mock.New(mock.Default())
+	if err != nil {
+		return err
+	}
+	ln, err := listen(ctx, out)
+	if err != nil {
+		return err
+	}
+	stop := context.AfterFunc(ctx, func() { s.Close(); _ = ln.Close() })
+	defer stop()
+	return s.Serve(ln)
+}
+
+// serveFloor is what Go's own parts cost: a key check, the body read whole, and the standard library's reverse proxy.
+func serveFloor(ctx context.Context, args []string, out io.Writer) error {
+	if len(args) != 1 {
+		return errors.New("floor needs the address of the upstream")
+	}
+	target := &url.URL{Scheme: "http", Host: args[0]}
+	proxy := &httputil.ReverseProxy{
+		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target) },
+		Transport:     &http.Transport{MaxIdleConnsPerHost: 512, DisableCompression: true},
+		FlushInterval: -1,
+		ErrorLog:      log.New(io.Discard, "", 0), // callers leave when their time is up
+	}
+	ln, err := listen(ctx, out)
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer bench" {
+			http.Error(w, "who are you?", http.StatusUnauthorized)
+			return
+		}
+		// Answering while the body still arrives makes net/http close it under the transport and lose short streams.
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		proxy.ServeHTTP(w, r)
+	})}
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
+	defer stop()
+	if err := server.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// listen prints the address that it listens on.
+func listen(ctx context.Context, out io.Writer) (net.Listener, error) {
+	var lc net.ListenConfig
+	ln, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err == nil {
+		fmt.Fprintln(out, ln.Addr())
+	}
+	return ln, err
+}
