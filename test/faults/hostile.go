@@ -1,0 +1,17 @@
+package faults
+
+// hostile lists the cases about hostile input, accounts, the dashboard's side, secrets and the release. Those that show a
+// promise and have no number of their own in the catalogue have the promise's.
+func hostile() []Case {
+	return []Case{
+		{"F41", "slow headers", slowHeaders},
+		{"F42", "large bodies", largeBodies},
+		{"F43", "compressed and endless bodies", bombs},
+		{"F44", "hostile JSON", hostileJSON},
+		{"F46", "headers in both directions", headerHygiene},
+		{"F55", "control characters and formulas", controlCharacters},
+		{"F59", "bad configuration on reload", badReload},
+		{"P11r", "slow readers", slowReaders},
+		{"P11w", "slow writers", slowWriters},
+	}
+}

@@ -1,0 +1,108 @@
+package faults
+
+import (
+	"encoding/json"
+	"net/http"
+	"testing"
+
+	"fairlead/test/harness"
+)
+
+const password = "canary-correct-horse-battery"
+
+// person is somebody signed in to the dashboard.
+type person struct {
+	gateway   *harness.Gateway
+	id        string
+	email     string
+	token     string // of the session
+	workspace string
+}
+
+// register makes an account and signs in. more are further members of the registration.
+func register(t testing.TB, g *harness.Gateway, email string, more ...string) person {
+	t.Helper()
+	body := `{"email":` + quote(email) + `,"password":` + quote(password)
+	for _, member := range more {
+		body += "," + member
+	}
+	a := g.Call(t, harness.Request{Path: "/api/v1/registration", Body: body + "}"})
+	if a.Status != http.StatusCreated {
+		t.Fatalf("register %s: %d %s", email, a.Status, a.Body)
+	}
+	return signedIn(t, g, a)
+}
+
+func signIn(t testing.TB, g *harness.Gateway, email, secret string) harness.Answer {
+	t.Helper()
+	return g.Call(t, harness.Request{Path: "/api/v1/session", Body: `{"email":` + quote(email) + `,"password":` + quote(secret) + `}`})
+}
+
+// signedIn reads who an answer has signed in.
+func signedIn(t testing.TB, g *harness.Gateway, a harness.Answer) person {
+	t.Helper()
+	cookie := sessionCookie(t, a)
+	var view struct {
+		Account    struct{ ID, Email string }
+		Workspaces []struct{ ID string }
+	}
+	harness.Decode(t, a.Body, &view)
+	if len(view.Workspaces) == 0 {
+		t.Fatalf("the account has no workspace: %s", a.Body)
+	}
+	return person{g, view.Account.ID, view.Account.Email, cookie.Value, view.Workspaces[0].ID}
+}
+
+func sessionCookie(t testing.TB, a harness.Answer) *http.Cookie {
+	t.Helper()
+	cookies := (&http.Response{Header: a.Header}).Cookies()
+	if len(cookies) != 1 || cookies[0].Name != cookieName {
+		t.Fatalf("the answer sets %v", cookies)
+	}
+	return cookies[0]
+}
+
+const cookieName = "fairlead_session"
+
+func (p person) cookie() http.Header { return http.Header{"Cookie": {cookieName + "=" + p.token}} }
+
+// call makes a call of the admin API; more are headers besides the cookie.
+func (p person) call(t testing.TB, method, path, body string) harness.Answer {
+	t.Helper()
+	return p.gateway.Call(t, harness.Request{Method: method, Path: "/api/v1" + path, Body: body, Header: p.cookie()})
+}
+
+// key makes an API key in the dashboard; members are those of the request besides the name.
+func (p person) key(t testing.TB, members ...string) key {
+	t.Helper()
+	body := `{"name":"made in the dashboard"`
+	for _, member := range members {
+		body += "," + member
+	}
+	a := p.call(t, http.MethodPost, "/keys", body+"}")
+	if a.Status != http.StatusCreated {
+		t.Fatalf("make a key: %d %s", a.Status, a.Body)
+	}
+	var made struct{ ID, Name, Secret string }
+	harness.Decode(t, a.Body, &made)
+	return key{ID: made.ID, Name: made.Name, Text: made.Secret}
+}
+
+// join adds somebody to the person's workspace.
+func (p person) join(t testing.TB, email, role string) person {
+	t.Helper()
+	a := p.call(t, http.MethodPost, "/workspace/invitations", `{"role":`+quote(role)+`}`)
+	var made struct{ Token string }
+	if harness.Decode(t, a.Body, &made); made.Token == "" {
+		t.Fatalf("invite: %d %s", a.Status, a.Body)
+	}
+	return register(t, p.gateway, email, `"invitation":`+quote(made.Token))
+}
+
+func quote(text string) string {
+	data, err := json.Marshal(text)
+	if err != nil {
+		panic(err) // a string always has a JSON form
+	}
+	return string(data)
+}

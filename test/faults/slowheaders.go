@@ -1,0 +1,110 @@
+package faults
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"fairlead/test/harness"
+)
+
+// slowHeaders is F41: connections that never finish their headers cost little, end soon, and disturb nobody.
+func slowHeaders(t *testing.T, size Size) string {
+	allowed := time.Duration(size.of(2, 10)) * time.Second
+	n, note := descriptors(t, size.of(300, 10_000))
+	g, _ := single(t, fmt.Sprintf("headers: {time: %s}", allowed))
+	k := g.Key(t)
+	quiet := quantile(ordinary(t, g, k, size.of(50, 300)), 0.99)
+	stop := watchMemory(t, g)
+
+	var wait sync.WaitGroup
+	var mu sync.Mutex
+	var longest time.Duration
+	conns := make([]net.Conn, n)
+	for i := range n {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(g.URL(), "http://"))
+		if err != nil {
+			t.Fatalf("connection %d: %v", i, err)
+		}
+		conns[i] = conn
+		began := time.Now()
+		_ = conn.SetDeadline(began.Add(allowed + 30*time.Second)) // the case itself is bounded
+		_, _ = io.WriteString(conn, "POST /proxy/v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nX-Slow: ")
+		wait.Go(func() {
+			_, err := io.Copy(io.Discard, conn)
+			mu.Lock()
+			defer mu.Unlock()
+			if longest = max(longest, time.Since(began)); err != nil && time.Since(began) > allowed+20*time.Second {
+				t.Errorf("connection %d was not cut: %v", i, err)
+			}
+		})
+	}
+	dripping := make(chan struct{})
+	wait.Go(func() { drip(conns, dripping) })
+	busy := ordinary(t, g, k, size.of(50, 300))
+	time.AfterFunc(allowed, func() { close(dripping) }) // a byte in time never buys more time
+	wait.Wait()
+	for _, conn := range conns {
+		_ = conn.Close()
+	}
+	peak, p99 := stop(), quantile(busy, 0.99)
+	if peak > 512<<20 {
+		t.Errorf("memory rose to %s", mib(peak))
+	}
+	if longest > allowed+2*time.Second {
+		t.Errorf("the last connection was cut after %s", longest)
+	}
+	if size == Full && p99 > 2*quiet+10*time.Millisecond {
+		t.Errorf("others took %s, without the fault %s", p99, quiet)
+	}
+	return fmt.Sprintf("%d connections%s, the last cut after %s, memory ≤ %s; others p99 %s (quiet %s)",
+		n, note, longest.Round(10*time.Millisecond), mib(peak), p99.Round(time.Millisecond), quiet.Round(time.Millisecond))
+}
+
+// drip sends each connection a byte of its header now and then.
+func drip(conns []net.Conn, done <-chan struct{}) {
+	for {
+		for _, conn := range conns {
+			_, _ = conn.Write([]byte("x")) // it may be cut already
+		}
+		select {
+		case <-done:
+			return
+		case <-time.After(500 * time.Millisecond):
+		}
+	}
+}
+
+// descriptors is how many connections this process may hold, of those wanted.
+func descriptors(t *testing.T, wanted int) (n int, note string) {
+	t.Helper()
+	const others = 500
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	if limit.Cur >= uint64(wanted+others) {
+		return wanted, ""
+	}
+	return int(limit.Cur) - others, fmt.Sprintf(" (of %d, because %d files may be open)", wanted, limit.Cur)
+}
+
+// ordinary makes requests one after the other and returns how long each took.
+func ordinary(t testing.TB, g *harness.Gateway, key string, n int) []time.Duration {
+	t.Helper()
+	took := make([]time.Duration, n)
+	for i := range took {
+		began := time.Now()
+		if a := g.Call(t, harness.Request{Key: key, Body: chat("m")}); a.Status != http.StatusOK {
+			t.Errorf("an ordinary request: %d %s", a.Status, clip(a.Body))
+		}
+		took[i] = time.Since(began)
+	}
+	return took
+}
