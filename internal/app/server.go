@@ -43,7 +43,7 @@ func listen(ctx context.Context, address string, cert *tls.Config, headers confi
 	l := &listener{Listener: ln, failed: make(chan error, 1), hangUp: hangUp}
 	l.handler.Store(&h)
 	l.server = &http.Server{
-		Handler:           http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*l.handler.Load()).ServeHTTP(w, r) }),
+		Handler:           http.HandlerFunc(l.answer),
 		BaseContext:       func(net.Listener) context.Context { return base },
 		ConnContext:       bounded,
 		ReadHeaderTimeout: headers.Time,
@@ -71,6 +71,16 @@ func bounded(ctx context.Context, conn net.Conn) context.Context {
 		_ = plain.SetWriteBuffer(unread) // a connection that has just broken says so when it is read
 	}
 	return ctx
+}
+
+// answer hands a request to the handler in force. A connection ends with a request that comes in chunks: net/http does not
+// tell whether it had a length as well, and then whoever stands before us may have seen it end elsewhere, and take what
+// follows for a part of it.
+func (l *listener) answer(w http.ResponseWriter, r *http.Request) {
+	if len(r.TransferEncoding) > 0 {
+		w.Header().Set("Connection", "close")
+	}
+	(*l.handler.Load()).ServeHTTP(w, r)
 }
 
 func (l *listener) serve(h http.Handler) { l.handler.Store(&h) }

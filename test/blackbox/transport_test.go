@@ -75,7 +75,11 @@ func TestChunkedBodies(t *testing.T) {
 		t.Errorf("the provider got %s", got.Body)
 	}
 
-	// The connection serves on, and a body without an end is refused before it ends.
+	// A body without an end is refused before it ends. It needs another connection: one ends with a body in chunks.
+	if _, err := w.in.ReadByte(); err == nil {
+		t.Error("the connection goes on after a body in chunks")
+	}
+	w = dial(t, g)
 	w.send(head+"Transfer-Encoding: chunked\r\n\r\n", k)
 	filler := strings.Repeat("a", 1<<10)
 	for range 80 {

@@ -8,6 +8,7 @@ func hostile() []Case {
 		{"F42", "large bodies", largeBodies},
 		{"F43", "compressed and endless bodies", bombs},
 		{"F44", "hostile JSON", hostileJSON},
+		{"F45", "request smuggling", smuggling},
 		{"F46", "headers in both directions", headerHygiene},
 		{"F55", "control characters and formulas", controlCharacters},
 		{"F59", "bad configuration on reload", badReload},
