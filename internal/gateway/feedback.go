@@ -45,6 +45,9 @@ func (g *Gateway) takeRating(w http.ResponseWriter, r *http.Request) (feedback.R
 	if err != nil {
 		return feedback.Rating{}, err
 	}
+	if err := mayInfer(grant); err != nil { // a rating changes what is chosen
+		return feedback.Rating{}, err
+	}
 	if err := checkMedia(r.Header); err != nil {
 		return feedback.Rating{}, err
 	}

@@ -64,6 +64,11 @@ func (g *Gateway) byKey(x *exchange) error {
 	e := x.entry
 	e.WorkspaceID, e.KeyID, e.KeyName, e.Tags = grant.Workspace.ID, grant.Key.ID, grant.Key.Name, tags(grant.Key.Tags, x.r.Header)
 	g.Keys.Touch(grant.Key.ID, e.Client, x.start)
+	return mayInfer(grant)
+}
+
+// mayInfer refuses keys that are not for the model API.
+func mayInfer(grant *account.Grant) error {
 	if !slices.Contains(grant.Key.Scopes, account.Inference) {
 		return llm.Errorf(llm.ScopeDenied, "Key %q may not call models: it lacks the scope inference. Add the scope in API key settings, or use another key.", grant.Key.Name)
 	}

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"compress/zlib"
+	"encoding/base64"
 	"fmt"
 	"io"
 	"net"
@@ -136,7 +137,7 @@ func bombs(t *testing.T, size Size) string {
 	if n := len(mock.Calls()); n != 0 {
 		t.Errorf("%d compressed requests reached the provider", n)
 	}
-	for _, coding := range []string{"gzip", "deflate"} {
+	for _, coding := range []string{"gzip", "deflate", "br", "zstd", "gzip, gzip"} {
 		for _, body := range []string{chat("m"), chat("m", streaming)} {
 			mock.Then(mockprovider.Behaviour{Body: compressed(coding, large), Header: map[string]string{"Content-Encoding": coding, "Content-Type": "application/json"}})
 			wantError(t, "an answer in "+coding, g.Call(t, harness.Request{Key: k, Body: body}), http.StatusBadGateway, "PROVIDER_UPSTREAM_ERROR")
@@ -166,10 +167,28 @@ func bombs(t *testing.T, size Size) string {
 	if a := g.Call(t, harness.Request{Key: k, Body: chat("m")}); a.Status != http.StatusOK {
 		t.Errorf("afterwards: %d", a.Status)
 	}
-	return fmt.Sprintf("refused in 5 codings, memory %+d MiB; an endless answer ended with 502, memory %+d MiB", bombed>>20, grown>>20)
+	return fmt.Sprintf("refused in 5 codings both ways, memory %+d MiB; an endless answer ended with 502, memory %+d MiB", bombed>>20, grown>>20)
 }
 
-// compressed is so many MiB of zeros in a coding; those that the standard library cannot write are mere bytes.
+// brotliZeros are 256 MiB of zeros.
+const brotliZeros = "z///f/gnAOKxQCD3/p/////wTwDEYQGA7v0/////4Z8AiMMiAN37f/7//8M/ARCHBQC69//8//+HfwIgDgsAdO//+f//D/8EQBwWAOje//P//x/+CYA4LADQvf/n//8//BMAcVgAoHv/z///" +
+	"f/gnAOKwAED3/p/////wTwDEYQGA7v0/////4Z8AiMMCAN37f/7//8M/ARCHBQC69//8//+HfwIgDgsAdO//+f//D/8EQBwWAOje//P//x/+CYA4LADQvf/P//9//BMAcVgAoHv/Dw=="
+
+// zstdZeros is so many MiB of zeros: a frame of blocks that repeat one byte.
+func zstdZeros(size int) []byte {
+	frame := []byte{0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x58} // a window of 2 MiB, no length, no checksum
+	const block = 128 << 10
+	for i := range size * (1 << 20) / block {
+		header := uint32(block)<<3 | 1<<1 // repeats a byte
+		if i == size*(1<<20)/block-1 {
+			header |= 1 // the last one
+		}
+		frame = append(frame, byte(header), byte(header>>8), byte(header>>16), 0)
+	}
+	return frame
+}
+
+// compressed is so many MiB of zeros in a coding; in brotli always 256.
 func compressed(coding string, size int) []byte {
 	var b bytes.Buffer
 	var w io.WriteCloser
@@ -178,8 +197,16 @@ func compressed(coding string, size int) []byte {
 		w = gzip.NewWriter(&b)
 	case "deflate":
 		w = zlib.NewWriter(&b)
+	case "br":
+		data, err := base64.StdEncoding.DecodeString(brotliZeros)
+		if err != nil {
+			panic(err) // it is a constant
+		}
+		return data
+	case "zstd":
+		return zstdZeros(size)
 	default:
-		return bytes.Repeat([]byte{0}, 1<<10)
+		panic("no such coding: " + coding)
 	}
 	zeros := make([]byte, 1<<20)
 	for range size {

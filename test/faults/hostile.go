@@ -10,6 +10,7 @@ func hostile() []Case {
 		{"F44", "hostile JSON", hostileJSON},
 		{"F45", "request smuggling", smuggling},
 		{"F46", "headers in both directions", headerHygiene},
+		{"F49", "everybody at every route", everybodysRights},
 		{"F55", "control characters and formulas", controlCharacters},
 		{"F59", "bad configuration on reload", badReload},
 		{"P11r", "slow readers", slowReaders},

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -31,12 +32,23 @@ func headerHygiene(t *testing.T, _ Size) string {
 		"Cf-Ray": "canary", "Via": "canary", "X-Powered-By": "canary", "Www-Authenticate": "canary", "Alt-Svc": "canary",
 	}
 	mock.Always(mockprovider.Behaviour{Header: theirs})
-	for name, body := range map[string]string{"whole": chat("m"), "stream": chat("m", streaming)} {
-		a := g.Call(t, harness.Request{Key: k, Body: body, Header: mine})
+	for name, r := range map[string]harness.Request{
+		"whole":    {Body: chat("m")},
+		"stream":   {Body: chat("m", streaming)},
+		"messages": {Path: "/proxy/v1/messages", Body: chat("m", `"max_tokens":10`)},
+		"response": {Path: "/proxy/v1/responses", Body: `{"model":"m","input":"Hello"}`},
+	} {
+		r.Key, r.Header = k, mine
+		a := g.Call(t, r)
 		if a.Status != http.StatusOK {
 			t.Fatalf("%s: %d %s", name, a.Status, clip(a.Body))
 		}
 		noCanary(t, name+" answer", a.Header)
+		for header := range a.Header {
+			if !strings.HasPrefix(header, "X-Fairlead-") && !slices.Contains(ours, header) {
+				t.Errorf("%s: the client got the header %s", name, header)
+			}
+		}
 		if a.Header.Get("Set-Cookie") != "" || a.Header.Get("Server") != "" || a.Header.Get("Access-Control-Allow-Origin") != "" {
 			t.Errorf("%s: the client got %v", name, a.Header)
 		}
@@ -59,6 +71,11 @@ func headerHygiene(t *testing.T, _ Size) string {
 		}
 	}
 	return fmt.Sprintf("%d headers of the client and %d of the provider kept apart", len(mine), len(theirs))
+}
+
+// ours are the headers that answers of the model API have, besides those that say what was decided.
+var ours = []string{
+	"Cache-Control", "Connection", "Content-Length", "Content-Type", "Date", "Request-Id", "Retry-After", "X-Accel-Buffering", "X-Request-Id", "X-Should-Retry",
 }
 
 func noCanary(t *testing.T, what string, h http.Header) {
@@ -89,7 +106,8 @@ func controlCharacters(t *testing.T, _ Size) string {
 			`{"model":` + string(quoted) + `,"messages":[{"role":"user","content":` + string(quoted) + `}]}`,
 		} {
 			sent++
-			if a := g.Call(t, harness.Request{Key: k, Body: body}); a.Status >= 500 {
+			mock.Then(mockprovider.Behaviour{Status: 400, Body: []byte(`{"error":{"message":` + string(quoted) + `,"code":` + string(quoted) + `}}`)})
+			if a := g.Call(t, harness.Request{Key: k, Body: body, Header: told(text)}); a.Status >= 500 {
 				t.Errorf("%q: %d %s", text, a.Status, clip(a.Body))
 			}
 		}
@@ -121,12 +139,23 @@ func controlCharacters(t *testing.T, _ Size) string {
 	return fmt.Sprintf("%d requests, one line each; %d cells without a formula", sent, cells)
 }
 
+// told puts a text into the headers that the log keeps, as far as a header can hold it.
+func told(text string) http.Header {
+	fit := strings.Map(func(r rune) rune {
+		if r == '\r' || r == '\n' || r == 0 || r < ' ' && r != '\t' || r == 0x7f {
+			return -1 // no client library sends them
+		}
+		return r
+	}, text)
+	return http.Header{"User-Agent": {fit}, "X-Fairlead-Tags": {"note=" + fit}, "X-Fairlead-Session": {fit}, "Traceparent": {fit}}
+}
+
 // neutral reads the export as a spreadsheet would, and counts cells.
 func neutral(t *testing.T, g *harness.Gateway, reader string) int {
 	t.Helper()
 	a := g.Call(t, harness.Request{
 		Method: http.MethodGet, Key: reader,
-		Path: "/api/v1/requests/export?format=csv&columns=id,requested_model,session,end_user,error_message,preview,client",
+		Path: "/api/v1/requests/export?format=csv&columns=id,requested_model,session,end_user,error_code,error_message,tags,key_name,preview,client,finish_reason,model",
 	})
 	rows, err := csv.NewReader(strings.NewReader(string(a.Body))).ReadAll()
 	if err != nil || len(rows) < 2 {
