@@ -44,6 +44,11 @@ func (o options) fill(ctx context.Context, db *store.DB, out io.Writer) error {
 		}
 		wall, busy = wall+time.Since(start), busy+cpuTime()-cpu
 	}
+	for more := true; more; { // the gateway does so every second
+		if more, err = db.FoldRollups(ctx); err != nil {
+			return err
+		}
+	}
 	usage, err = db.Usage(ctx)
 	if err != nil && !errors.Is(err, requestlog.ErrTooSlow) {
 		return err

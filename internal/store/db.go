@@ -27,6 +27,9 @@ type DB struct {
 	packer  *packer
 
 	connection *pgx.ConnConfig // for a connection apart from the pool; nil for SQLite
+	silence    atomic.Int64    // nanoseconds that PostgreSQL may take to say anything
+	days       *dayBook
+	kept       atomic.Pointer[keeping] // nil until Retain is called
 
 	walLimit int64        // size from which SQLite's write-ahead file is emptied
 	walNext  atomic.Int64 // size at which that is tried next
@@ -53,15 +56,17 @@ func Open(ctx context.Context, dsn, dataDir string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
+	db.silence.Store(int64(migrateSilence))
 	if err := db.migrate(ctx, embedded()); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
+	db.silence.Store(int64(usualSilence))
 	return db, nil
 }
 
 // connect opens the database as it is, without looking at its schema.
 func connect(dsn, dataDir string, o Options) (*DB, error) {
-	db := &DB{now: o.Now, timeout: o.StatementTimeout, packer: newPacker()}
+	db := &DB{now: o.Now, timeout: o.StatementTimeout, packer: newPacker(), days: newDayBook()}
 	if db.now == nil {
 		db.now = time.Now
 	}

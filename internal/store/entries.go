@@ -61,7 +61,7 @@ func (db *DB) entryIDs(ctx context.Context, f *requestlog.Filter, p requestlog.P
 
 // newest lists ids in order of time, newest first unless the page is one of a tail.
 func (db *DB) newest(ctx context.Context, f *requestlog.Filter, p requestlog.Page, limit int) ([]string, error) {
-	timeless, b := within(f, p)
+	timeless, b := db.within(f, p)
 	if !b.descending || walked(&timeless) {
 		q, args := db.listing(&timeless, b, limit)
 		return db.texts(ctx, q, args)
@@ -107,9 +107,12 @@ func (db *DB) summaries(ctx context.Context, workspaceID string, ids []string) (
 		if err := rows.Scan(&id, &preview, &state, &summary); err != nil {
 			return nil, err
 		}
-		if byID[id], err = readEntry(preview, state, summary, nil); err != nil {
+		e, err := readEntry(preview, state, summary, nil)
+		if err != nil {
 			return nil, fmt.Errorf("entry %s: %w", id, err)
 		}
+		db.hide(&e)
+		byID[id] = e
 	}
 	entries := make([]requestlog.Entry, 0, len(ids))
 	for _, id := range ids {
@@ -142,6 +145,9 @@ func readEntry(preview, state, summary string, details []byte) (requestlog.Entry
 func (db *DB) Entry(ctx context.Context, workspaceID, id string) (requestlog.Entry, error) {
 	ctx, cancel := db.bounded(ctx)
 	defer cancel()
+	if id < db.entriesKept() {
+		return requestlog.Entry{}, requestlog.ErrNotFound
+	}
 	const q = `select r.preview, r.body_state, d.summary, d.trace from requests r
 		join details d on d.workspace_id = r.workspace_id and d.request_id = r.id where r.workspace_id = $1 and r.id = $2`
 	var preview, state, summary string
@@ -153,13 +159,18 @@ func (db *DB) Entry(ctx context.Context, workspaceID, id string) (requestlog.Ent
 	if err != nil {
 		return requestlog.Entry{}, fmt.Errorf("read request %s: %w", id, err)
 	}
-	return readEntry(preview, state, summary, details)
+	e, err := readEntry(preview, state, summary, details)
+	db.hide(&e)
+	return e, err
 }
 
 // EntryBody returns the stored bodies, or requestlog.ErrNotFound when none are stored.
 func (db *DB) EntryBody(ctx context.Context, workspaceID, id string) (requestlog.Body, error) {
 	ctx, cancel := db.bounded(ctx)
 	defer cancel()
+	if id < max(db.entriesKept(), db.bodiesKept()) {
+		return requestlog.Body{}, requestlog.ErrNotFound
+	}
 	const q = `select b.request, b.response, b.streamed from bodies b
 		join requests r on r.workspace_id = b.workspace_id and r.id = b.request_id
 		where b.workspace_id = $1 and b.request_id = $2 and r.body_state = 'stored'`
@@ -189,7 +200,7 @@ const countTime = 600 * time.Millisecond
 func (db *DB) Count(ctx context.Context, f requestlog.Filter, limit int) (int, error) {
 	ctx, cancel := db.bounded(ctx)
 	defer cancel()
-	timeless, b := within(&f, requestlog.Page{})
+	timeless, b := db.within(&f, requestlog.Page{})
 	total := 0
 	count := func(ctx context.Context, b bounds) (bool, error) {
 		q, args := db.counting(&timeless, b, limit-total)

@@ -26,25 +26,23 @@ type Expired struct {
 }
 
 // Expire deletes the entries and bodies that are past their retention: the workspace's own, or else the given one.
-// The ledger and the roll-ups of hours and days stay. It works in small steps and may be ended between them.
+// The ledger and the roll-ups of hours and days stay. It works in small steps and may be ended between them. In PostgreSQL
+// what is kept longest goes with its whole day, and is hidden until then.
 func (db *DB) Expire(ctx context.Context, now time.Time, defaults Retention) (Expired, error) {
 	var total Expired
-	own, err := db.retentions(ctx)
-	if err != nil {
+	if err := db.Retain(ctx, now, defaults); err != nil {
 		return total, err
 	}
-	for workspace := ""; ; {
-		workspace, err = db.nextWorkspace(ctx, workspace)
-		if err != nil || workspace == "" {
+	kept := db.kept.Load()
+	err := db.dropDays(ctx, kept, &total)
+	for workspace := ""; err == nil; {
+		if workspace, err = db.nextWorkspace(ctx, workspace); err != nil || workspace == "" {
 			break
 		}
-		keep := own[workspace].or(defaults)
-		if err = db.expireWorkspace(ctx, workspace, now, keep, &total); err != nil {
-			break
-		}
+		err = db.expireWorkspace(ctx, workspace, now, kept.rows(workspace), &total)
 	}
 	if err == nil {
-		err = db.expireRatings(ctx, now, own, defaults)
+		err = db.expireRatings(ctx, now, kept.own, defaults)
 	}
 	if err == nil {
 		err = db.expireVersions(ctx, now, defaults)
@@ -72,16 +70,20 @@ func (r Retention) or(defaults Retention) Retention {
 // LongestRetention is how long the workspace that keeps most keeps it; 0 is for always.
 func (db *DB) LongestRetention(ctx context.Context, defaults Retention) (Retention, error) {
 	own, err := db.retentions(ctx)
-	longest := defaults
+	return longest(own, defaults), err
+}
+
+func longest(own map[string]Retention, defaults Retention) Retention {
+	most := defaults
 	for _, r := range own {
 		if r = r.or(defaults); defaults.Entries > 0 {
-			longest.Entries = max(longest.Entries, r.Entries)
+			most.Entries = max(most.Entries, r.Entries)
 		}
 		if defaults.Bodies > 0 {
-			longest.Bodies = max(longest.Bodies, r.Bodies)
+			most.Bodies = max(most.Bodies, r.Bodies)
 		}
 	}
-	return longest, err
+	return most
 }
 
 // retentions returns the workspaces that have a retention of their own.
@@ -160,10 +162,12 @@ func (db *DB) inBatches(ctx context.Context, fn func(*sql.Tx) (int, error)) (int
 	}
 }
 
+// markExpired takes the previews out of entries and says that their texts are gone.
+const markExpired = `update requests set preview = '', body_state = case body_state when 'stored' then 'expired' else body_state end where workspace_id = $1 and id in (%s)`
+
 // expireBodies deletes texts and previews, and marks their entries.
 func expireBodies(ctx context.Context, tx *sql.Tx, workspace string, ids []string) error {
-	return forIDs(ctx, tx, workspace, ids,
-		`update requests set preview = '', body_state = case body_state when 'stored' then 'expired' else body_state end where workspace_id = $1 and id in (%s)`,
+	return forIDs(ctx, tx, workspace, ids, markExpired,
 		`delete from bodies where workspace_id = $1 and request_id in (%s)`)
 }
 
@@ -203,6 +207,11 @@ func (db *DB) expireRollups(ctx context.Context, now time.Time) error {
 				return err
 			}
 			if n, err = res.RowsAffected(); err != nil {
+				return err
+			}
+		}
+		if db.dialect == dialectPostgres {
+			if _, err := db.exec(ctx, `delete from rollup_waiting where unit = $1 and id < $2`, u.table, bound); err != nil {
 				return err
 			}
 		}
@@ -247,6 +256,11 @@ func onlySimulated(f *requestlog.Filter) bool {
 
 func (db *DB) deleteSimulatedFigures(ctx context.Context, workspace string) error {
 	return db.inTx(ctx, func(tx *sql.Tx) error {
+		if db.dialect == dialectPostgres { // first, so that nothing of it is folded in afterwards
+			if _, err := tx.ExecContext(ctx, `delete from rollup_waiting where workspace_id = $1 and simulated = 1`, workspace); err != nil {
+				return err
+			}
+		}
 		for _, u := range []unit{minutes, hours, days} {
 			if _, err := tx.ExecContext(ctx, `delete from `+u.table+` where workspace_id = $1 and simulated = 1`, workspace); err != nil {
 				return err

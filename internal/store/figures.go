@@ -101,8 +101,7 @@ func (db *DB) segmentFigures(ctx context.Context, f *requestlog.RollupFilter, by
 	if f.Source != "" {
 		w.and("playground = %s", flag(f.Source == requestlog.SourcePlayground))
 	}
-	columns := slices.Concat([]string{"start", "key_id", "model", "provider", "policy"}, rollupCounts, rollupHistograms)
-	rows, err := db.query(ctx, fmt.Sprintf("select %s from %s where %s", strings.Join(columns, ","), s.unit.table, w), w.args...)
+	rows, err := db.query(ctx, db.rollupSelect(s.unit, w), w.args...)
 	if err != nil {
 		return err
 	}
@@ -110,20 +109,35 @@ func (db *DB) segmentFigures(ctx context.Context, f *requestlog.RollupFilter, by
 	for rows.Next() {
 		var r figureRow
 		var start int64
-		var latency, ttft string
-		f := &r.sums.Figures
-		if err := rows.Scan(&start, &r.key, &r.model, &r.provider, &r.policy,
-			&f.Requests, &f.Served, &f.Attempts, &f.Failed, &f.Errors, &f.Rejected, &f.Expected, &f.Fallbacks, &f.Policies, &f.Priced, &f.Compared,
-			&f.Cost, &f.ComparedCost, &f.BaselineCost, &f.InputTokens, &f.CachedTokens, &f.OutputTokens, &latency, &ttft); err != nil {
-			return err
-		}
-		if err := mergeHistograms(&r.sums, latency, ttft); err != nil {
+		if err := scanSums(rows, &r.sums, &start, &r.key, &r.model, &r.provider, &r.policy); err != nil {
 			return err
 		}
 		r.start = fromMillis(start)
 		fn(&r)
 	}
 	return rows.Err()
+}
+
+// scanSums reads a row that begins with some columns of the caller's and ends with all counts and histograms.
+func scanSums(row scanner, s *requestlog.Sums, first ...any) error {
+	var latency, ttft string
+	f := &s.Figures
+	if err := row.Scan(append(first,
+		&f.Requests, &f.Served, &f.Attempts, &f.Failed, &f.Errors, &f.Rejected, &f.Expected, &f.Fallbacks, &f.Policies, &f.Priced, &f.Compared,
+		&f.Cost, &f.ComparedCost, &f.BaselineCost, &f.InputTokens, &f.CachedTokens, &f.OutputTokens, &latency, &ttft)...); err != nil {
+		return err
+	}
+	return mergeHistograms(s, latency, ttft)
+}
+
+// rollupSelect makes the statement that reads the rows of a roll-up table, and those that wait to be folded in.
+func (db *DB) rollupSelect(u unit, w *where) string {
+	columns := strings.Join(slices.Concat([]string{"start", "key_id", "model", "provider", "policy"}, rollupCounts, rollupHistograms), ",")
+	q := fmt.Sprintf("select %s from %s where %s", columns, u.table, w)
+	if db.dialect == dialectPostgres {
+		q += fmt.Sprintf(" union all select %s from rollup_waiting where unit = '%s' and %s", columns, u.table, w)
+	}
+	return q
 }
 
 // Series sums entries up in buckets of a minute, an hour or a day, without gaps. Minutes are kept for two days: a span

@@ -35,6 +35,9 @@ func TestEarlierRollupsGetTheirGrains(t *testing.T) {
 		if err := db.WriteEntries(t.Context(), []requestlog.Entry{entry}); err != nil {
 			t.Fatal(err)
 		}
+		if more, err := db.FoldRollups(t.Context()); more || err != nil {
+			t.Fatal(more, err)
+		}
 
 		for g, want := range map[grain]map[string]int64{
 			grainTotal: {"": 16}, grainModel: {"small": 11, "large": 5}, grainKey: {"key_a": 11, "key_b": 5}, grainProvider: {"": 16}, grainPolicy: {"": 16},
@@ -109,6 +112,9 @@ func TestEarlierRollupsKnowPlaygroundAndServed(t *testing.T) {
 		}
 		if err := db.WriteEntries(t.Context(), []requestlog.Entry{entry}); err != nil {
 			t.Fatal(err)
+		}
+		if more, err := db.FoldRollups(t.Context()); more || err != nil {
+			t.Fatal(more, err)
 		}
 
 		for source, want := range map[string][3]any{

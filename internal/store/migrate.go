@@ -156,12 +156,13 @@ func readMigrations(files fs.FS) ([]migration, error) {
 	return steps, nil
 }
 
-// split cuts a file into statements, which end with a semicolon at the end of a line. A line "-- only: postgres" (or
-// sqlite) before a statement restricts it to that dialect; other comments are dropped.
+// split cuts a file into statements, which end with a semicolon at the end of a line that is not between two $$. A line
+// "-- only: postgres" (or sqlite) before a statement restricts it to that dialect; other comments are dropped.
 func split(text string) []statement {
 	var out []statement
 	var current statement
 	var lines []string
+	quoted := false
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, " \t\r\n")
 		if comment, ok := strings.CutPrefix(strings.TrimSpace(line), "--"); ok {
@@ -171,6 +172,13 @@ func split(text string) []statement {
 			continue
 		}
 		if line == "" {
+			continue
+		}
+		if strings.Count(line, "$$")%2 == 1 {
+			quoted = !quoted
+		}
+		if quoted {
+			lines = append(lines, line)
 			continue
 		}
 		last, ends := strings.CutSuffix(line, ";")

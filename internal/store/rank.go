@@ -26,7 +26,7 @@ func (db *DB) greatest(ctx context.Context, f *requestlog.Filter, column string,
 // few reports whether a filter has conditions that leave so few entries that all of them can be sorted. What has none
 // of the greatest values would otherwise be found only after passing over all who have.
 func (db *DB) few(ctx context.Context, f *requestlog.Filter) (bool, error) {
-	timeless, b := within(f, requestlog.Page{})
+	timeless, b := db.within(f, requestlog.Page{})
 	if len(timeless.Values()) == 0 || !walked(&timeless) {
 		return false, nil
 	}
@@ -59,5 +59,8 @@ func ofClass(column string, c int) string {
 func (db *DB) ranking(f *requestlog.Filter, column, cond string, limit int) (string, []any) {
 	w := &where{}
 	db.match(w, f)
+	if kept := db.entriesKept(); kept != "" {
+		w.and("r.id >= %s", kept)
+	}
 	return fmt.Sprintf("select r.id from requests r where %[1]s and %[3]s order by r.%[2]s desc, r.id desc limit %[4]d", w, column, cond, limit), w.args
 }

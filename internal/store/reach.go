@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
+	"io"
 	"net"
 	"net/url"
 
@@ -17,7 +19,12 @@ func Unreachable(err error) bool {
 	if _, ok := errors.AsType[net.Error](err); ok {
 		return true
 	}
-	return hasState(err, "57P03", "53300") || errors.Is(err, context.DeadlineExceeded) // starting up, too many connections
+	for _, broken := range []error{context.DeadlineExceeded, io.EOF, io.ErrUnexpectedEOF, driver.ErrBadConn, net.ErrClosed} {
+		if errors.Is(err, broken) {
+			return true
+		}
+	}
+	return hasState(err, "57P01", "57P02", "57P03", "53300") // shutting down, crashed, starting up, too many connections
 }
 
 // Redact is a database address without its password.

@@ -155,17 +155,17 @@ var (
 	rollupHistograms = []string{"latency", "ttft"}
 )
 
-// rollupLock is the key of the advisory lock under which replicas change roll-ups one after the other.
-const rollupLock = 0x726f6c6c757073
-
-// writeRollups adds the sums of a batch. Counts are added by the database; histograms are read, merged and written
-// back, which is safe because only one transaction at a time gets here.
+// writeRollups adds the sums of a batch. In PostgreSQL they wait for the replica that folds them in.
 func (db *DB) writeRollups(ctx context.Context, tx *sql.Tx, sums rollups) error {
 	if db.dialect == dialectPostgres {
-		if _, err := tx.ExecContext(ctx, `select pg_advisory_xact_lock($1)`, rollupLock); err != nil {
-			return fmt.Errorf("wait for other roll-ups: %w", err)
-		}
+		return putWaiting(ctx, tx, sums)
 	}
+	return db.mergeRollups(ctx, tx, sums)
+}
+
+// mergeRollups adds sums to the tables. Counts are added by the database; histograms are read, merged and written back,
+// which is safe because only one transaction at a time gets here.
+func (db *DB) mergeRollups(ctx context.Context, tx *sql.Tx, sums rollups) error {
 	for _, u := range []unit{minutes, hours, days} {
 		byID := make(map[string]*requestlog.Sums, len(sums[u]))
 		keys := make(map[string]rollupKey, len(sums[u]))

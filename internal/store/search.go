@@ -14,10 +14,10 @@ import (
 
 // within takes the span of time out of a filter, and joins it with where a page begins. One bound on each side is all
 // that a database walks by; a second one it would only check, row by row.
-func within(f *requestlog.Filter, p requestlog.Page) (requestlog.Filter, bounds) {
-	b := bounds{high: p.Before, after: p.After, descending: p.After == ""}
+func (db *DB) within(f *requestlog.Filter, p requestlog.Page) (requestlog.Filter, bounds) {
+	b := bounds{low: db.entriesKept(), high: p.Before, after: p.After, descending: p.After == ""}
 	if !f.From.IsZero() {
-		b.low = floorID(f.From)
+		b.low = max(b.low, floorID(f.From))
 	}
 	if !f.To.IsZero() {
 		if to := floorID(f.To); b.high == "" || to < b.high {

@@ -27,7 +27,12 @@ func (db *DB) Spent(ctx context.Context, kind, id string, since time.Time) (mone
 func (db *DB) Spending(ctx context.Context, workspaceID string, since time.Time) (map[string]money.Amount, error) {
 	ctx, cancel := db.bounded(ctx)
 	defer cancel()
-	const q = `select key_id, cast(sum(cost) as bigint) from rollup_hours where workspace_id = $1 and grain = 'key' and start >= $2 group by key_id`
+	const where = ` where workspace_id = $1 and grain = 'key' and start >= $2`
+	from := `select key_id, cost from rollup_hours` + where
+	if db.dialect == dialectPostgres {
+		from += ` union all select key_id, cost from rollup_waiting` + where + ` and unit = 'rollup_hours'`
+	}
+	q := `select key_id, cast(sum(cost) as bigint) from (` + from + `) spent group by key_id`
 	rows, err := db.query(ctx, q, workspaceID, millis(hours.floor(since)))
 	if err != nil {
 		return nil, fmt.Errorf("read spending by key: %w", err)

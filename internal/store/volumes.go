@@ -29,7 +29,7 @@ func (db *DB) Volumes(ctx context.Context, q requestlog.VolumeQuery) ([]requestl
 	}
 	ctx, cancel := db.bounded(ctx)
 	defer cancel()
-	timeless, b := within(&q.Filter, requestlog.Page{})
+	timeless, b := db.within(&q.Filter, requestlog.Page{})
 	all := volumes{}
 	cut, next := cutter(&q)
 	err := db.search(ctx, q.WorkspaceID, b, q.Within, func(ctx context.Context, part bounds) (bool, error) {

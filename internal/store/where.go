@@ -155,6 +155,9 @@ func (db *DB) matchText(w *where, text string) {
 	for i, column := range columns {
 		parts[i] = fmt.Sprintf(`%s %s %s escape '\'`, column, db.dialect.like(), pattern)
 	}
+	if kept := db.bodiesKept(); kept != "" { // an expired text must not be found either
+		parts[0] = "(" + parts[0] + " and r.id >= " + w.arg(kept) + ")"
+	}
 	w.conds = append(w.conds, "("+strings.Join(parts, " or ")+")")
 }
 

@@ -51,6 +51,7 @@ func (db *DB) WriteEntries(ctx context.Context, entries []requestlog.Entry) erro
 	if err != nil || len(records) == 0 {
 		return err
 	}
+	db.prepareDays(ctx, records)
 	if err := db.inTx(ctx, func(tx *sql.Tx) error { return db.writeRecords(ctx, tx, records) }); err != nil {
 		return fmt.Errorf("write %d entries: %w", len(records), err)
 	}
