@@ -165,7 +165,7 @@ func (a *App) open(ctx context.Context) error {
 	if err := a.openStore(ctx, c); err != nil {
 		return err
 	}
-	if err := a.openAccounts(ctx, c); err != nil {
+	if err := a.patiently(ctx, func() error { return a.openAccounts(ctx, c) }); err != nil {
 		return err
 	}
 	if err := a.openGateway(ctx, c); err != nil {
@@ -212,18 +212,23 @@ func (a *App) listen(ctx context.Context, c config.Config) (err error) {
 	return err
 }
 
-// openStore waits for the database: a process that runs but is not ready is easier to operate than one that ends.
+// openStore waits for the database.
 func (a *App) openStore(ctx context.Context, c config.Config) error {
 	a.storeName = storeName(c)
 	_, statErr := os.Stat(a.storeName)
 	a.storeNew = errors.Is(statErr, os.ErrNotExist) && c.Store == "sqlite"
+	return a.patiently(ctx, func() (err error) {
+		a.db, err = store.Open(ctx, c.Store, c.DataDir, store.Options{})
+		return err
+	})
+}
+
+// patiently repeats a step of the start for as long as the database is away: a process that runs but is not ready is easier
+// to operate than one that ends.
+func (a *App) patiently(ctx context.Context, step func() error) error {
 	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
-		db, err := store.Open(ctx, c.Store, c.DataDir, store.Options{})
-		if err == nil {
-			a.db = db
-			return nil
-		}
-		if c.Store == "sqlite" || !store.Unreachable(err) {
+		err := step()
+		if err == nil || a.loaded().Config.Store == "sqlite" || !store.Unreachable(err) {
 			return err
 		}
 		a.log.WarnContext(ctx, "the database does not answer yet", "error", err.Error())
@@ -304,11 +309,13 @@ func (a *App) openGateway(ctx context.Context, c config.Config) (err error) {
 	if a.predictor, err = predict.Embedded(); err != nil {
 		return fmt.Errorf("read the predictor: %w", err)
 	}
-	f, err := a.build(ctx, a.loaded())
-	if err != nil {
-		return err
-	}
-	if err := a.openRouting(ctx, c, f); err != nil {
+	var f *fleet
+	if err := a.patiently(ctx, func() (err error) {
+		if f, err = a.build(ctx, a.loaded()); err != nil {
+			return err
+		}
+		return a.openRouting(ctx, c, f)
+	}); err != nil {
 		return err
 	}
 	a.egress = egress.New(f.egressOptions(c))

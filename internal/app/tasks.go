@@ -9,7 +9,6 @@ import (
 	"fairlead/internal/config"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/spool"
-	"fairlead/internal/store"
 )
 
 // drainTime is how long requests under way may go on after the signal to stop.
@@ -23,8 +22,8 @@ func (a *App) start(ctx context.Context) {
 	a.tasks.Go(func() {
 		a.report("deliver entries", a.spool.Run(ctx, a.db, spool.RunOptions{Prepare: a.prepare, OnDelivered: a.delivered}))
 	})
-	a.tasks.Go(func() { a.expire(ctx) })
-	a.tasks.Go(func() { a.measure(ctx) })
+	a.tasks.Go(func() { a.retain(ctx) })
+	a.tasks.Go(func() { a.db.Lead(ctx, a.lead) })
 	a.tasks.Go(func() { a.listenForReloads(ctx) })
 	a.tasks.Go(func() { a.keepPrices(ctx) })
 	a.tasks.Go(func() { a.watchPrices(ctx) })
@@ -42,22 +41,6 @@ func (a *App) prepare(e *requestlog.Entry) {
 	assembleAnswer(e)
 	a.signals.note(e)
 	a.redaction.prepare(e)
-}
-
-// expire deletes what is past its retention, a little at a time.
-func (a *App) expire(ctx context.Context) {
-	tick := time.NewTicker(time.Minute)
-	defer tick.Stop()
-	for {
-		log := a.loaded().Config.Log
-		_, err := a.db.Expire(ctx, time.Now(), store.Retention{Entries: log.EntryRetention, Bodies: log.BodyRetention})
-		a.report("expire entries", err)
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-	}
 }
 
 func (a *App) listenForReloads(ctx context.Context) {
