@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"fairlead/internal/llm"
@@ -62,9 +63,8 @@ func (db *DB) entryIDs(ctx context.Context, f *requestlog.Filter, p requestlog.P
 // newest lists ids in order of time, newest first unless the page is one of a tail.
 func (db *DB) newest(ctx context.Context, f *requestlog.Filter, p requestlog.Page, limit int) ([]string, error) {
 	timeless, b := db.within(f, p)
-	if !b.descending || walked(&timeless) {
-		q, args := db.listing(&timeless, b, limit)
-		return db.texts(ctx, q, args)
+	if !b.descending || db.walked(&timeless) {
+		return db.walk(ctx, &timeless, b, limit)
 	}
 	var all []string
 	err := db.search(ctx, f.WorkspaceID, b, p.Within, func(ctx context.Context, b bounds) (bool, error) {
@@ -95,8 +95,11 @@ func (db *DB) summaries(ctx context.Context, workspaceID string, ids []string) (
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	q := summaryColumns + ` where r.workspace_id = $1 and r.id in (` + list(2, len(ids)) + `)`
-	rows, err := db.query(ctx, q, append([]any{workspaceID}, anys(ids)...)...)
+	// The bounds say the same again, for both tables: PostgreSQL then plans for the days of these ids alone.
+	q := summaryColumns + fmt.Sprintf(` where r.workspace_id = $1 and r.id in (%s) and r.id between $%[2]d and $%[3]d and d.request_id between $%[2]d and $%[3]d`,
+		list(2, len(ids)), len(ids)+2, len(ids)+3)
+	args := append([]any{workspaceID}, anys(ids)...)
+	rows, err := db.query(ctx, q, append(args, slices.Min(ids), slices.Max(ids))...)
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +152,7 @@ func (db *DB) Entry(ctx context.Context, workspaceID, id string) (requestlog.Ent
 		return requestlog.Entry{}, requestlog.ErrNotFound
 	}
 	const q = `select r.preview, r.body_state, d.summary, d.trace from requests r
-		join details d on d.workspace_id = r.workspace_id and d.request_id = r.id where r.workspace_id = $1 and r.id = $2`
+		join details d on d.workspace_id = r.workspace_id and d.request_id = r.id where r.workspace_id = $1 and r.id = $2 and d.request_id = $2`
 	var preview, state, summary string
 	var packed []byte
 	if err := db.queryRow(ctx, q, workspaceID, id).Scan(&preview, &state, &summary, &packed); err != nil {
@@ -173,7 +176,7 @@ func (db *DB) EntryBody(ctx context.Context, workspaceID, id string) (requestlog
 	}
 	const q = `select b.request, b.response, b.streamed from bodies b
 		join requests r on r.workspace_id = b.workspace_id and r.id = b.request_id
-		where b.workspace_id = $1 and b.request_id = $2 and r.body_state = 'stored'`
+		where b.workspace_id = $1 and b.request_id = $2 and r.id = $2 and r.body_state = 'stored'`
 	var body requestlog.Body
 	var streamed int
 	if err := db.queryRow(ctx, q, workspaceID, id).Scan(&body.Request, &body.Response, &streamed); err != nil {
@@ -210,7 +213,7 @@ func (db *DB) Count(ctx context.Context, f requestlog.Filter, limit int) (int, e
 		return total >= limit, err
 	}
 	var err error
-	if walked(&timeless) {
+	if db.walked(&timeless) {
 		_, err = count(ctx, b)
 	} else {
 		err = db.search(ctx, f.WorkspaceID, b, countTime, count)

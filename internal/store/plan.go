@@ -11,9 +11,10 @@ import (
 // part is one index to walk in order of ids. A listing by several values of a column walks one index range per value
 // and merges them, because no index is in order of ids across values.
 type part struct {
-	from string // tables, with requests as r
-	id   string // the column that the index is ordered by
-	cond string
+	from  string // tables, with requests as r
+	id    string // the column that the index is ordered by
+	cond  string
+	class bool // one of the classes of a figure
 }
 
 const (
@@ -26,7 +27,7 @@ const (
 // The statement contains all other conditions of the filter besides.
 func parts(w *where, f *requestlog.Filter) []part {
 	if len(f.ID) > 0 {
-		return []part{{fromRequests, "r.id", ""}}
+		return []part{{from: fromRequests, id: "r.id"}}
 	}
 	if len(f.Tag) > 0 {
 		return tagParts(w, f.Tag)
@@ -37,7 +38,7 @@ func parts(w *where, f *requestlog.Filter) []part {
 		}
 		var out []part
 		for _, v := range c.values {
-			out = append(out, part{fromRequests, "r.id", c.column + " = " + w.arg(requestlog.Term(v))})
+			out = append(out, part{from: fromRequests, id: "r.id", cond: c.column + " = " + w.arg(requestlog.Term(v))})
 		}
 		return out
 	}
@@ -48,7 +49,7 @@ func parts(w *where, f *requestlog.Filter) []part {
 func tagParts(w *where, tags []string) []part {
 	var out []part
 	for _, tag := range tags {
-		out = append(out, part{fromTags, "g.request_id", "g.workspace_id = $1 and g.tag = " + w.arg(requestlog.Term(tag)) +
+		out = append(out, part{from: fromTags, id: "g.request_id", cond: "g.workspace_id = $1 and g.tag = " + w.arg(requestlog.Term(tag)) +
 			" and r.workspace_id = g.workspace_id and r.id = g.request_id"})
 	}
 	return out
@@ -61,11 +62,11 @@ func figureParts(f *requestlog.Filter) []part {
 	case len(f.Status) > 0 && !slices.Contains(f.Status, usualStatus):
 		var out []part
 		for _, status := range f.Status {
-			out = append(out, part{fromRequests, "r.id", fmt.Sprintf("r.status = %d", status)})
+			out = append(out, part{from: fromRequests, id: "r.id", cond: fmt.Sprintf("r.status = %d", status)})
 		}
 		return out
 	case f.Unpriced:
-		return []part{{fromRequests, "r.id", ""}}
+		return []part{{from: fromRequests, id: "r.id"}}
 	case f.MinCost != nil || f.MaxCost != nil:
 		return classParts("r.cost_class", number(f.MinCost), number(f.MaxCost))
 	case f.MinSaved != nil || f.MaxSaved != nil:
@@ -73,7 +74,7 @@ func figureParts(f *requestlog.Filter) []part {
 	case f.MinLatency > 0 || f.MaxLatency > 0:
 		return classParts("r.latency_class", positive(f.MinLatency), positive(f.MaxLatency))
 	}
-	return []part{{fromRequests, "r.id", ""}}
+	return []part{{from: fromRequests, id: "r.id"}}
 }
 
 // classParts walks every class that lies within the bounds.
@@ -87,10 +88,10 @@ func classParts(column string, low, high *int64) []part {
 	}
 	var out []part
 	for c := first; c <= last; c++ {
-		out = append(out, part{fromRequests, "r.id", fmt.Sprintf("%s = %d and %s is not null", column, c, column)})
+		out = append(out, part{from: fromRequests, id: "r.id", cond: fmt.Sprintf("%s = %d and %s is not null", column, c, column), class: true})
 	}
 	if len(out) == 0 { // the bounds exclude each other
-		return []part{{fromRequests, "r.id", "1 = 0"}}
+		return []part{{from: fromRequests, id: "r.id", cond: "1 = 0"}}
 	}
 	return out
 }
@@ -111,8 +112,15 @@ func (db *DB) listing(f *requestlog.Filter, b bounds, limit int) (string, []any)
 	}
 	db.match(w, &rest)
 	var selects []string
-	for _, p := range parts(w, f) {
+	all := parts(w, f)
+	if db.dialect == dialectPostgres && len(f.Status) == 0 && len(all) > 1 && all[0].class {
+		all = []part{{from: fromRequests, id: "r.id"}}
+	}
+	for _, p := range all {
 		conds := append(b.conds(w, p.id), w.String())
+		if p.from == fromTags && db.dialect == dialectPostgres {
+			conds = append(conds, b.conds(w, "r.id")...) // so that no other days of requests are looked at
+		}
 		if p.cond != "" {
 			conds = append(conds, p.cond)
 		}
