@@ -1,0 +1,175 @@
+package limit
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// waiting is how many wait for a place.
+func (p *Places) waiting() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.queue)
+}
+
+func TestPlacesAreBounded(t *testing.T) {
+	t.Parallel()
+	var p Places
+	for i := range 6 {
+		if got := p.Take(t.Context(), "a", 4, 0); got != (i < 4) {
+			t.Errorf("place %d of four: %v", i+1, got)
+		}
+	}
+	p.Leave("a")
+	if !p.Take(t.Context(), "a", 4, 0) || p.Running() != 4 {
+		t.Errorf("a place that was given back is not taken: %d", p.Running())
+	}
+}
+
+func TestAFloodLeavesPlacesToOthers(t *testing.T) {
+	t.Parallel()
+	p := Places{Reserve: true}
+	flood := func(id string) (n int) {
+		for p.Take(t.Context(), id, 100, 0) {
+			n++
+		}
+		return n
+	}
+	if a := flood("a"); a != 75 {
+		t.Errorf("one alone took %d of 100", a)
+	}
+	if b := flood("b"); b < 15 {
+		t.Errorf("the second found %d places", b)
+	}
+	if c := flood("c"); c < 3 {
+		t.Errorf("the third found %d places", c)
+	}
+}
+
+func TestOneAloneHasAllPlacesUntilSomebodyComes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var p Places
+		for range 8 {
+			if !p.Take(t.Context(), "a", 8, 0) {
+				t.Fatal("one alone does not get all places")
+			}
+		}
+		if p.Take(t.Context(), "b", 8, 0) {
+			t.Fatal("a ninth place")
+		}
+		for range 3 {
+			p.Leave("a")
+		}
+		if p.Take(t.Context(), "a", 8, 0); p.held["a"] != 6 {
+			t.Errorf("a has %d places, want six", p.held["a"])
+		}
+		if p.Take(t.Context(), "a", 8, 0) {
+			t.Error("a flood takes what is left for another that was just there")
+		}
+		if !p.Take(t.Context(), "b", 8, 0) {
+			t.Error("the other finds no place")
+		}
+		time.Sleep(aloneFor + time.Second)
+		if !p.Take(t.Context(), "b", 8, 0) {
+			t.Error("nobody came for long, and a place stays empty")
+		}
+	})
+}
+
+func TestWhoHasTheFewestGetsThePlaceThatIsGivenBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var p Places
+		for range 4 {
+			p.Take(t.Context(), "a", 4, 0)
+		}
+		order := make(chan string, 10)
+		wait := func(id string) {
+			go func() {
+				if p.Take(t.Context(), id, 4, time.Second) {
+					order <- id
+				}
+			}()
+			synctest.Wait()
+		}
+		for _, id := range []string{"a", "a", "a", "b"} {
+			wait(id)
+		}
+		p.Leave("a")
+		synctest.Wait()
+		if got := <-order; got != "b" {
+			t.Errorf("%s was first", got)
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if len(order) != 0 || p.waiting() != 0 {
+			t.Errorf("%d took a place that nobody gave back; %d wait for ever", len(order), p.waiting())
+		}
+	})
+}
+
+func TestWaitingEndsWithTheRequest(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var p Places
+		p.Take(t.Context(), "a", 1, 0)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		defer cancel()
+		began := time.Now()
+		if p.Take(ctx, "b", 1, time.Hour) || time.Since(began) != 10*time.Millisecond {
+			t.Errorf("waited %s", time.Since(began))
+		}
+		for range 2 * leastQueue {
+			go p.Take(t.Context(), "b", 1, time.Second)
+		}
+		synctest.Wait()
+		if n := p.waiting(); n != leastQueue {
+			t.Errorf("%d wait", n)
+		}
+		time.Sleep(time.Second)
+	})
+}
+
+// Whatever comes and goes: never more than there are, never a count below zero, and nothing is left at the end.
+func TestPlacesKeepCount(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		p := Places{Reserve: rapid.Bool().Draw(t, "reserve")}
+		size := rapid.IntRange(1, 12).Draw(t, "size")
+		var taken []string
+		for range rapid.IntRange(0, 80).Draw(t, "steps") {
+			id := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "id")
+			if rapid.Bool().Draw(t, "enter") {
+				if p.Take(context.Background(), id, size, 0) {
+					taken = append(taken, id)
+				}
+			} else if len(taken) > 0 {
+				p.Leave(taken[0])
+				taken = taken[1:]
+			}
+			if p.running != len(taken) || p.running > size {
+				t.Fatalf("%d running, %d taken of %d", p.running, len(taken), size)
+			}
+		}
+		for _, id := range taken {
+			p.Leave(id)
+		}
+		if p.running != 0 || len(p.held) != 0 {
+			t.Fatalf("%d running, %v held", p.running, p.held)
+		}
+	})
+}
+
+func BenchmarkPlaces(b *testing.B) {
+	var p Places
+	b.ReportAllocs()
+	for b.Loop() {
+		p.Take(b.Context(), "a", 100, 0)
+		p.Leave("a")
+	}
+}
