@@ -85,6 +85,7 @@ type App struct {
 	vault                   *vault.Vault
 	egress                  *egress.Client
 	health                  *health.Tracker
+	pressure                *limit.Pressure
 	ledger                  ledger.Ledger
 	limits                  limit.Limiter
 	fellows                 *fellows // nil without Redis
@@ -319,13 +320,15 @@ func (a *App) openGateway(ctx context.Context, c config.Config) (err error) {
 		return err
 	}
 	a.egress = egress.New(f.egressOptions(c))
-	a.health = health.New(health.Options{Failures: c.Breaker.Failures, ProbeAfter: c.Breaker.ProbeAfter})
+	a.health = health.New(health.Options{Failures: c.Breaker.Failures, ProbeAfter: c.Breaker.ProbeAfter, Tell: a.tellHint})
+	a.pressure = &limit.Pressure{}
+	a.pressure.Configure(c.Limits.ShedAfter)
 	if err := a.openReplicas(ctx, c); err != nil {
 		return err
 	}
 	a.metrics = telemetry.NewMetrics(telemetry.Build{Version: a.version}, a.gauges())
 	a.gateway = gateway.New(gateway.Parts{
-		Routes: routes(), Batches: chat.Format{}, Keys: a.keyring, Limits: a.limits, Ledger: a.ledger, Health: a.health,
+		Routes: routes(), Batches: chat.Format{}, Keys: a.keyring, Limits: a.limits, Pressure: a.pressure, Ledger: a.ledger, Health: a.health,
 		Retries: health.NewRetryBudget(time.Now),
 		Egress:  a.egress, Log: a.spool, Pins: a.accounts, Observe: a.observe, Started: a.observeStart,
 		Logger: a.log, Settings: gatewaySettings(c), Snapshot: f.snapshot(), Draw: rand.Float64,
@@ -384,6 +387,7 @@ func gatewaySettings(c config.Config) gateway.Settings {
 		LogBodies: c.Log.Bodies, BodyLimit: int64(c.Log.BodyLimit),
 		MaxBody: int64(c.Limits.Body), MaxBuffered: int64(c.Limits.Buffered), MaxConcurrent: c.Limits.Concurrent,
 		Rescue: c.Rescue == "continue", Attempts: c.Retries.Attempts, Backoff: c.Retries.Backoff, Idle: c.Timeouts.Idle, Total: c.Timeouts.Total,
+		Hedge: c.Hedging.Enabled, HedgeAfter: c.Hedging.After, PlaceWait: c.Limits.Wait,
 		Hold: 10 * time.Second, Ping: 15 * time.Second, ReadPause: c.Limits.ReadPause, BodyPause: c.Limits.BodyPause,
 	}
 }

@@ -85,6 +85,7 @@ type builder struct {
 func (b builder) add(f *fleet, p *provider.Provider, source, address string) {
 	f.sources[p.Name] = source
 	label(p)
+	p.Concurrent = cmp.Or(p.Concurrent, max(1, b.config.Limits.Concurrent*3/4))
 	if slices.Contains(b.disabled, p.Name) {
 		f.off = append(f.off, p)
 		return
@@ -140,9 +141,7 @@ func (b builder) fromFile(f *fleet, p config.Provider) *provider.Provider {
 	s.Credentials = slices.Concat(secrets, b.vault[p.Name])
 	s.Targets = b.targets(f, p.Name, offers, p)
 	built := v.New(s)
-	if p.Concurrent > 0 {
-		built.Slots = make(chan struct{}, p.Concurrent)
-	}
+	built.Concurrent = p.Concurrent
 	return built
 }
 
@@ -229,7 +228,7 @@ func (b builder) simulated() *provider.Provider {
 	for i, o := range b.simulator.Offers() {
 		targets = append(targets, &provider.Target{
 			Provider: mockprovider.Provider, Vendor: mockprovider.Provider, Model: &models[i], Upstream: o.Upstream, Price: o.Price,
-			FirstToken: b.firstToken(&models[i], config.Provider{}), Simulated: true,
+			FirstToken: b.firstToken(&models[i], config.Provider{}), Waits: b.waits(&models[i], config.Provider{}), Simulated: true,
 		})
 	}
 	s := b.settings(mockprovider.Provider, "http://simulator.invalid/v1")
@@ -255,7 +254,7 @@ func (b builder) targets(f *fleet, name string, offers []catalog.Offer, p config
 		seen[model.Name] = true
 		list = append(list, &provider.Target{
 			Provider: name, Vendor: cmp.Or(p.Vendor, name), Model: model, Upstream: o.Upstream, Price: o.Price,
-			FirstToken: b.firstToken(model, p), ZeroRetention: p.ZeroRetention, Tags: p.Tags,
+			FirstToken: b.firstToken(model, p), Waits: b.waits(model, p), ZeroRetention: p.ZeroRetention, Tags: p.Tags,
 		})
 	}
 	return list
@@ -273,19 +272,46 @@ func localModel(cat *catalog.Catalog, name string) *catalog.Model {
 	return &m
 }
 
-// firstToken is how long a model's first token may take, by the provider's own setting, the model's, or the kind of model.
-func (b builder) firstToken(m *catalog.Model, p config.Provider) time.Duration {
+// timeouts are the waiting times that hold for a model at a provider, the most particular first: the model's at the
+// provider, the model's anywhere, the provider's.
+func (b builder) timeouts(m *catalog.Model, p config.Provider) []config.Timeouts {
+	var list []config.Timeouts
 	for _, models := range [][]config.Model{p.Models, b.config.Models} {
 		for _, one := range models {
-			if one.Name == m.Name && one.Timeouts.FirstToken > 0 {
-				return one.Timeouts.FirstToken
+			if one.Name == m.Name {
+				list = append(list, one.Timeouts)
 			}
 		}
 	}
-	if m.Abilities.Has(llm.Reasoning) {
-		return b.config.Timeouts.FirstTokenReasoning
+	return append(list, p.Timeouts)
+}
+
+// firstToken is how long a model's first token may take: by what is set for it, or by the kind of model.
+func (b builder) firstToken(m *catalog.Model, p config.Provider) time.Duration {
+	reasons := m.Abilities.Has(llm.Reasoning)
+	list := b.timeouts(m, p)
+	for i, t := range append(list, b.config.Timeouts) {
+		general := i >= len(list)-1 // not for this model alone: it may know better of those that think
+		switch {
+		case reasons && t.FirstTokenReasoning > 0:
+			return t.FirstTokenReasoning
+		case t.FirstToken > 0 && (!reasons || !general):
+			return t.FirstToken
+		}
 	}
 	return b.config.Timeouts.FirstToken
+}
+
+// waits are the other waiting times for a model at a provider; what is set for all is the gateway's matter.
+func (b builder) waits(m *catalog.Model, p config.Provider) provider.Waits {
+	w := provider.Waits{Headers: b.config.Timeouts.Headers}
+	list := b.timeouts(m, p)
+	slices.Reverse(list) // so that the most particular has the last word
+	for _, t := range list {
+		w.Connect, w.Headers = cmp.Or(t.Connect, w.Connect), cmp.Or(t.Headers, w.Headers)
+		w.Idle, w.Total = cmp.Or(t.Idle, w.Idle), cmp.Or(t.Total, w.Total)
+	}
+	return w
 }
 
 // pricedInFile reports whether the configuration file prices a model at a provider, or wherever it is offered.

@@ -11,6 +11,7 @@ import (
 
 	"fairlead/internal/account"
 	"fairlead/internal/config"
+	"fairlead/internal/health"
 	"fairlead/internal/ledger"
 	"fairlead/internal/limit"
 	"fairlead/internal/replica"
@@ -21,6 +22,7 @@ const (
 	joinTime        = 2 * time.Second  // how long a start waits until Redis may be relied on
 	complainEvery   = 10 * time.Second // about a Redis that comes and goes
 	countEvery      = 5 * time.Second
+	hintQueue       = 256
 	replicasSetting = "replicas"
 )
 
@@ -29,6 +31,7 @@ type fellows struct {
 	client     *redis.Client
 	link       *replica.Link
 	ledger     *ledger.Shared
+	hints      chan health.Hint // on their way to the others
 	complained atomic.Int64
 }
 
@@ -44,7 +47,7 @@ func (a *App) openReplicas(ctx context.Context, c config.Config) error {
 	if err != nil {
 		return err
 	}
-	f := &fellows{client: client}
+	f := &fellows{client: client, hints: make(chan health.Hint, hintQueue)}
 	f.link = replica.NewLink(client, replica.Options{Seen: a.lastSeen(ctx), Report: func(err error) { a.reportRedis(f, err) }})
 	f.ledger = ledger.NewShared(f.link, budgets)
 	a.fellows, a.limits, a.ledger = f, limit.NewRedis(f.link, nil), f.ledger
@@ -98,6 +101,34 @@ func (a *App) startReplicas(ctx context.Context) {
 	a.tasks.Go(func() { f.ledger.Run(ctx) })
 	a.tasks.Go(func() { f.link.Listen(ctx, a.hear) })
 	a.tasks.Go(func() { a.keepCount(ctx) })
+	a.tasks.Go(func() { f.sendHints(ctx) })
+}
+
+// tellHint passes on to the other replicas what this one has found out about a provider. It never waits: a hint that finds
+// no room is one of many.
+func (a *App) tellHint(h health.Hint) {
+	if a.fellows == nil {
+		return
+	}
+	select {
+	case a.fellows.hints <- h:
+	default:
+	}
+}
+
+// sendHints tells the other replicas while Redis is there. They find out by themselves when it is not.
+func (f *fellows) sendHints(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case h := <-f.hints:
+			message, err := h.Message()
+			if err == nil && f.link.State().Up {
+				_ = f.link.Publish(ctx, message) // only a hint
+			}
+		}
+	}
 }
 
 // delivered hears of entries that have arrived in the database.
@@ -115,6 +146,10 @@ func (a *App) delivered(entries []requestlog.Entry) {
 
 // hear takes a message of another replica in.
 func (a *App) hear(message string) {
+	if hint, err := health.ParseHint(message); err == nil {
+		a.health.Hear(hint)
+		return
+	}
 	ending, err := account.ParseEnding(message)
 	if err != nil { // also the empty one: something may have been missed
 		a.keyring.Nudge()

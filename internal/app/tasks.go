@@ -27,6 +27,7 @@ func (a *App) start(ctx context.Context) {
 	a.tasks.Go(func() { a.listenForReloads(ctx) })
 	a.tasks.Go(func() { a.keepPrices(ctx) })
 	a.tasks.Go(func() { a.watchPrices(ctx) })
+	a.tasks.Go(func() { a.pressure.Run(ctx) })
 	a.startRouting(ctx)
 	a.startReplicas(ctx)
 	if path := a.loaded().Path; path != "" {
@@ -83,6 +84,7 @@ func (a *App) apply(ctx context.Context, next *config.Loaded) error {
 	a.config.Store(next)
 	a.egress.Update(f.egressOptions(next.Config))
 	a.health.Configure(next.Config.Breaker.Failures, next.Config.Breaker.ProbeAfter)
+	a.pressure.Configure(next.Config.Limits.ShedAfter)
 	a.rules.SetInstance(f.policies, f.world())
 	a.gateway.Update(gatewaySettings(next.Config), f.snapshot())
 	a.adopt(f)

@@ -122,10 +122,13 @@ func (l *loader) setOne(a, b string) string {
 	return b
 }
 
-// checkTimeouts: zero inherits in a model; here there is nothing to inherit from.
+// checkTimeouts: zero inherits in a provider or model; here there is nothing to inherit from, and the headers' alone may be
+// zero: the first token's covers them.
 func (l *loader) checkTimeouts() {
 	visit(reflect.ValueOf(&l.config.Timeouts).Elem(), "timeouts", func(path string, f field, v reflect.Value) {
-		f.check = "positive"
+		if f.name != "headers" {
+			f.check = "positive"
+		}
 		l.checkDuration(path, f, time.Duration(v.Int()))
 	})
 }

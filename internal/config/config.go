@@ -32,6 +32,7 @@ type Config struct {
 	Routing               Routing    `yaml:"routing" reload:"true" doc:"What auto learns from ratings."`
 	Policies              Policies   `yaml:"policies" reload:"true" doc:"Rules that hold for every workspace, in order, before its own: what to refuse, pin, allow, exclude or prefer, and when. Taken as they are written: ${NAME} is not replaced in them."`
 	Timeouts              Timeouts   `yaml:"timeouts" reload:"true" doc:"How long to wait for a provider."`
+	Hedging               Hedging    `yaml:"hedging" reload:"true" doc:"Asking a second target when the first keeps silent."`
 	Retries               Retries    `yaml:"retries" reload:"true" doc:"How often a request is tried."`
 	Breaker               Breaker    `yaml:"breaker" reload:"true" doc:"When a failing target is left alone."`
 	Rescue                string     `yaml:"rescue" reload:"true" doc:"What to do when a stream breaks after its first token: continue, or off." enum:"continue,off"`
@@ -59,7 +60,8 @@ type Provider struct {
 	Headers       map[string]string `yaml:"headers" doc:"More headers to send." secret:"true"`
 	Catalog       *bool             `yaml:"catalog" doc:"Offer the catalog's models of this vendor; default true when models is empty, else false."`
 	Models        []Model           `yaml:"models" doc:"Models it offers, with what the catalog does not know of them."`
-	Concurrent    int               `yaml:"concurrent" min:"0" max:"1000000" doc:"Most requests at a time; 0 for no cap."`
+	Timeouts      Timeouts          `yaml:"timeouts" doc:"Waiting times for this provider's models; what is left out is inherited."`
+	Concurrent    int               `yaml:"concurrent" min:"0" max:"1000000" doc:"Most requests at a time, shared out fairly among the keys; 0 for three quarters of limits.concurrent, so that a slow provider leaves room for the others."`
 	Collects      bool              `yaml:"collects" doc:"The provider may keep or train on what it is sent."`
 	ZeroRetention bool              `yaml:"zero_retention" doc:"The provider keeps nothing of what it is sent."`
 	Tags          []string          `yaml:"tags" check:"tag" doc:"What policies may select its targets by, such as eu or internal; zdr, collects, local, simulated and open_weights come by themselves."`
@@ -101,19 +103,26 @@ type Routing struct {
 	HalfLife time.Duration `yaml:"half_life" check:"positive" doc:"After how long a rating counts half."`
 }
 
-// Timeouts bound the waiting for a provider. In a model, zero inherits.
+// Timeouts bound the waiting for a provider. In a provider or a model, zero inherits.
 type Timeouts struct {
 	Connect             time.Duration `yaml:"connect" doc:"Until the connection is ready."`
+	Headers             time.Duration `yaml:"headers" doc:"Until a stream's status; 0 for as long as the first token may take."`
 	FirstToken          time.Duration `yaml:"first_token" doc:"While another target remains; the last one has the whole deadline."`
 	FirstTokenReasoning time.Duration `yaml:"first_token_reasoning" doc:"The same for reasoning models."`
 	Idle                time.Duration `yaml:"idle" doc:"Longest silence within a stream."`
-	Total               time.Duration `yaml:"total" doc:"Deadline over all attempts."`
+	Total               time.Duration `yaml:"total" doc:"Deadline over all attempts; of a model, for requests that it is the first choice for."`
 }
 
 // Retries bound how often a request is tried.
 type Retries struct {
 	Attempts int           `yaml:"attempts" min:"1" max:"10" doc:"Most attempts for one request."`
 	Backoff  time.Duration `yaml:"backoff" check:"positive" doc:"First wait before the same target is tried again; doubled and jittered after that."`
+}
+
+// Hedging says whether and when a second target is asked while the first keeps silent.
+type Hedging struct {
+	Enabled bool          `yaml:"enabled" doc:"Ask a second target when the first keeps silent; whoever has content first answers. The other call is ended, and paid for by whoever runs the gateway."`
+	After   time.Duration `yaml:"after" doc:"How long the first may keep silent; 0 for streams as long as 95 % of its recent first tokens took, and for whole answers no second target."`
 }
 
 // Breaker says when a failing target is left alone.
@@ -134,7 +143,9 @@ type Limits struct {
 	Buffered   Size          `yaml:"buffered" min:"1" doc:"Request bodies held at a time, in all; one workspace may hold half of it, and always one body."`
 	Answer     Size          `yaml:"answer" min:"1" doc:"Largest provider answer."`
 	EventLine  Size          `yaml:"event_line" min:"1" doc:"Longest line of an event stream."`
-	Concurrent int           `yaml:"concurrent" min:"1" max:"1000000" doc:"Most model requests at a time; beyond that OVERLOADED."`
+	Concurrent int           `yaml:"concurrent" min:"1" max:"1000000" doc:"Most model requests at a time; beyond that OVERLOADED. One key alone has three quarters of them, so that others find room."`
+	Wait       time.Duration `yaml:"wait" doc:"How long a request waits for a place at a provider that is at its cap, where it has no other target."`
+	ShedAfter  time.Duration `yaml:"shed_after" doc:"Requests of the busiest keys are refused with OVERLOADED while work waits longer than this for a processor; 0 for never."`
 	BodyPause  time.Duration `yaml:"body_pause" check:"positive" doc:"How long a client may pause while it sends a body."`
 	ReadPause  time.Duration `yaml:"read_pause" check:"positive" doc:"How long a client may stop reading an answer before it is cut off."`
 }

@@ -35,6 +35,8 @@ func Default() Config {
 			Answer:     64 * MiB,
 			EventLine:  16 * MiB,
 			Concurrent: 4096,
+			Wait:       25 * time.Millisecond,
+			ShedAfter:  25 * time.Millisecond,
 			BodyPause:  15 * time.Second,
 			ReadPause:  time.Minute,
 		},

@@ -75,10 +75,14 @@ routing:
 policies: []                                               # default
 timeouts:
   connect: 5s                                              # default
+  headers: 0s                                              # default
   first_token: 10s                                         # default
   first_token_reasoning: 1m                                # default
   idle: 30s                                                # default
   total: 1h30m                                             # FAIRLEAD_TIMEOUTS_TOTAL
+hedging:
+  enabled: false                                           # default
+  after: 0s                                                # default
 retries:
   attempts: 3                                              # default
   backoff: 250ms                                           # default
@@ -95,6 +99,8 @@ limits:
   answer: 64MiB                                            # default
   event_line: 16MiB                                        # default
   concurrent: 4096                                         # default
+  wait: 25ms                                               # default
+  shed_after: 25ms                                         # default
   body_pause: 15s                                          # default
   read_pause: 1m                                           # default
 log:

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"fairlead/internal/limit"
 	"fairlead/internal/llm"
 	"fairlead/internal/money"
 	"fairlead/internal/provider"
@@ -19,25 +21,31 @@ type answer struct {
 	gateway  *Gateway
 	exchange *exchange
 	target   *provider.Target
+	provider *provider.Provider
 	call     *provider.Call
 	ctx      context.Context //nolint:containedctx // the call's own, cancelled when the answer is given up
 	cancel   context.CancelCauseFunc
-	timer    *time.Timer // gives the call up: first for the first token, then for silence
-	free     func()      // leaves the provider's place
+	timer    *time.Timer   // gives the call up: first for the first token, then for silence
+	places   *limit.Places // one of which it has; nil where the provider has no cap
 	body     io.ReadCloser
 	next     func() (llm.Event, error, bool)
 	stop     func()
 	pending  []llm.Event // up to and with the first content
 	seam     *seam       // to what another answer has said; nil for an answer of its own
 	began    time.Time
-	index    int // of the attempt in the entry
+	note     requestlog.Attempt // what is known of the attempt
+	index    int                // of it in the entry
 	probe    bool
 	speaking bool // something came that is content
 	whole    bool // read to its proper end
 	done     bool
 }
 
-func (a *answer) attempt() *requestlog.Attempt { return &a.exchange.entry.Attempts[a.index] }
+// attempt is what is known of the call. While it runs that is its own: two may run side by side.
+func (a *answer) attempt() *requestlog.Attempt { return &a.note }
+
+// save puts what is known of the call on the entry, once it has ended.
+func (a *answer) save() { a.exchange.entry.Attempts[a.index] = a.note }
 
 // continues makes the call one that goes on with another answer.
 func (a *answer) continues(c *continuation) {
@@ -70,7 +78,7 @@ func (a *answer) read(e provider.Exchange, resp *http.Response) error {
 // heard notes a sign of life. From the first on it is silence that ends the call.
 func (a *answer) heard() {
 	if a.speaking {
-		a.timer.Reset(a.exchange.settings.Idle)
+		a.timer.Reset(a.idle())
 		return
 	}
 	a.speaking = true
@@ -89,8 +97,11 @@ func (a *answer) watchSilence() {
 	if a.timer != nil && !a.timer.Stop() {
 		return // the first-token limit fired at this very moment: the next read will say so
 	}
-	a.timer = time.AfterFunc(a.exchange.settings.Idle, func() { a.cancel(errIdle) })
+	a.timer = time.AfterFunc(a.idle(), func() { a.cancel(errIdle) })
 }
+
+// idle is the longest silence within the answer.
+func (a *answer) idle() time.Duration { return cmp.Or(a.target.Waits.Idle, a.exchange.settings.Idle) }
 
 // events yields the answer from its beginning.
 func (a *answer) events() iter.Seq2[llm.Event, error] {
@@ -128,14 +139,29 @@ func (a *answer) fail(err error) error {
 	attempt.Duration = time.Since(a.began)
 	attempt.RetryAfter = e.RetryAfter
 	a.blame(e)
-	if a.seam != nil && a.speaking { // the client has nothing of it, but somebody pays for it
-		u := a.exchange.ownCount(a.target, a.unseen())
-		attempt.Usage, attempt.Cost = &u, a.exchange.priced(a.target, u)
-	}
-	a.exchange.waited(attempt.Duration)
+	a.price()
+	a.exchange.waited()
 	a.report(e, 0)
+	a.save()
 	a.close()
 	return err
+}
+
+// price notes what a call has cost that the client has nothing of: somebody pays for it all the same.
+func (a *answer) price() {
+	if a.seam != nil && a.speaking {
+		a.cost(a.exchange.ownCount(a.target, a.unseen()))
+		return
+	}
+	for _, ev := range a.pending {
+		if ev.Usage != nil && plausible(*ev.Usage, a.call.Request, a.target) {
+			a.cost(*ev.Usage)
+		}
+	}
+}
+
+func (a *answer) cost(u llm.Usage) {
+	a.note.Usage, a.note.Cost = &u, a.exchange.priced(a.target, u)
 }
 
 // blame notes why the call failed.
@@ -165,15 +191,20 @@ func (a *answer) finish(e *llm.Error, u llm.Usage, cost *money.Amount) {
 	if e != nil {
 		a.blame(e)
 	}
-	a.exchange.waited(attempt.Duration)
+	a.exchange.waited()
 	a.report(e, u.Output)
+	a.save()
 }
 
 // translate says what an error of the call means: ours to give it up, the client's to leave, or the provider's failure.
 func (a *answer) translate(err error) error {
 	switch cause := context.Cause(a.ctx); {
 	case cause == nil:
-	case errors.Is(cause, errFirstToken), errors.Is(cause, errIdle):
+	case errors.Is(cause, errConnect):
+		return &llm.Error{Kind: llm.UpstreamConnect, Message: cause.Error(), Err: err}
+	case errors.Is(cause, errOutrun):
+		return &llm.Error{Kind: llm.Outrun, Message: cause.Error(), Err: err}
+	case errors.Is(cause, errFirstToken), errors.Is(cause, errIdle), errors.Is(cause, errHeaders):
 		return &llm.Error{Kind: llm.UpstreamTimeout, Message: cause.Error(), Err: err}
 	default:
 		return a.exchange.ended(a.ctx)
@@ -203,7 +234,7 @@ func (a *answer) close() {
 	if a.body != nil {
 		_ = a.body.Close() // the answer is done with: nothing is left to go wrong
 	}
-	a.free()
+	a.places.Leave(a.exchange.grant.Key.ID)
 }
 
 // drain reads what follows the end of an answer, so that its connection can be used again. The client has everything by
@@ -219,6 +250,11 @@ const (
 	drainBytes = 1 << 10
 )
 
+// total is the deadline over all attempts: the first choice's own, or the gateway's.
+func (x *exchange) total() time.Duration {
+	return cmp.Or(x.decision.Plan[0].Waits.Total, x.settings.Total)
+}
+
 // ended says why the request's own context is over: its deadline, the client's leaving, or a reason we gave.
 func (x *exchange) ended(ctx context.Context) *llm.Error {
 	cause := context.Cause(ctx)
@@ -226,7 +262,7 @@ func (x *exchange) ended(ctx context.Context) *llm.Error {
 		return e
 	}
 	if errors.Is(cause, errDeadline) {
-		return llm.Errorf(llm.UpstreamTimeout, "The request's deadline of %s passed before a provider had answered. Repeat it, or raise timeouts.total.", x.settings.Total).
+		return llm.Errorf(llm.UpstreamTimeout, "The request's deadline of %s passed before a provider had answered. Repeat it, or raise timeouts.total.", x.total()).
 			With("attempts", attempts(x))
 	}
 	return &llm.Error{Kind: llm.ClientCancelled, Message: "The client closed the connection before the answer was complete.", Err: cause}

@@ -59,6 +59,7 @@ type Parts struct {
 	Routes   []Route // what is served below Prefix, besides models
 	Keys     Keys
 	Limits   limit.Limiter
+	Pressure *limit.Pressure // nil for none
 	Ledger   ledger.Ledger
 	Health   Health
 	Retries  Retries
@@ -86,6 +87,7 @@ type Gateway struct {
 	settings atomic.Pointer[Settings]
 	snapshot atomic.Pointer[route.Snapshot]
 	inflight inflight
+	rooms    rooms
 	bodies   shelf
 	counter  *token.Counter
 }
@@ -102,14 +104,19 @@ type Settings struct {
 	MaxBody       int64
 	MaxBuffered   int64
 	MaxConcurrent int
+	PlaceWait     time.Duration // how long a request waits for a place at a provider that is at its cap
 
 	Rescue   bool // streams that break after their first token go on at another target
 	Attempts int
 	Backoff  time.Duration
-	Idle     time.Duration
-	Total    time.Duration
-	Hold     time.Duration // how long headers wait for the first token
-	Ping     time.Duration // longest silence towards the client
+
+	Hedge      bool          // a second target is asked where the first keeps silent
+	HedgeAfter time.Duration // for so long; 0 for longer than it usually does
+
+	Idle  time.Duration
+	Total time.Duration
+	Hold  time.Duration // how long headers wait for the first token
+	Ping  time.Duration // longest silence towards the client
 
 	BodyPause time.Duration // how long a client may pause while it sends
 	ReadPause time.Duration // how long a client may stop reading
@@ -129,6 +136,9 @@ func New(p Parts) *Gateway {
 	}
 	if g.Prefixes == nil {
 		g.Prefixes = nobody{}
+	}
+	if g.Pressure == nil {
+		g.Pressure = &limit.Pressure{}
 	}
 	g.inflight.init()
 	g.Update(p.Settings, p.Snapshot)

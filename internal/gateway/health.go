@@ -11,11 +11,15 @@ import (
 type Health interface {
 	// State is what routing should know of a target.
 	State(target string) route.State
-	// Admit asks whether a call to the target may be made now, which may be the last that could serve the request; probe says
-	// that it is the one test of an open circuit.
-	Admit(target string, last bool) (probe, ok bool)
-	// Pick chooses a credential that is not resting; wait tells how long all of them rest.
-	Pick(provider string, credentials []string) (id string, wait time.Duration)
+	// Admit asks whether a call to the target may be made now, which may be the last that could serve the request, and with
+	// which of its provider's credentials.
+	Admit(target string, credentials []string, last bool) (health.Pass, bool)
+	// Spare reports whether the target may be tried at once with another credential than the one that failed.
+	Spare(target string, credentials []string, failed string) bool
+	// Wait is how long until one of the credentials may be used.
+	Wait(credentials []string) time.Duration
+	// FirstToken is how long the target's first tokens have taken of late, all but the slowest twentieth; 0 when not known.
+	FirstToken(target string) time.Duration
 	// Report tells how a call went.
 	Report(r health.Report)
 }

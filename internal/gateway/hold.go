@@ -95,15 +95,7 @@ func (x *exchange) outputFor(t *provider.Target, prompt llm.Usage, amount money.
 }
 
 // dearest is the most that any target of the plan can charge for the request.
-func (x *exchange) dearest() money.Amount {
-	var most money.Amount
-	for _, t := range x.decision.Plan {
-		if t.Price != nil {
-			most = max(most, x.mostCost(t, x.mostUsage(t)))
-		}
-	}
-	return most
-}
+func (x *exchange) dearest() money.Amount { return x.dearestOf(x.decision.Plan) }
 
 // mostCost is the most that the usage can cost at a target: the service tier that was asked for may not be the one that
 // is served.

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"fairlead/internal/limit"
 	"fairlead/internal/llm"
 )
 
@@ -12,6 +13,7 @@ import (
 type inflight struct {
 	mu      sync.Mutex
 	running map[*flight]struct{}
+	places  limit.Places
 	closing bool
 	idle    chan struct{} // closed when closing and nothing runs
 }
@@ -24,19 +26,18 @@ type flight struct {
 func (f *inflight) init() {
 	f.running = map[*flight]struct{}{}
 	f.idle = make(chan struct{})
+	f.places.Reserve = true
 }
 
-// enter admits one request, or refuses it while draining or at the cap.
+// enter admits one request, or refuses it while draining, at the cap, or where its key has more than a fair share.
 func (f *inflight) enter(ctx context.Context, key string, s *Settings) (context.Context, func(), error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closing {
 		return nil, nil, shutdownError()
 	}
-	if len(f.running) >= s.MaxConcurrent {
-		e := llm.Errorf(llm.Overloaded, "The gateway runs as many requests as it may at a time. Repeat the request in a second.")
-		e.RetryAfter = time.Second
-		return nil, nil, e
+	if !f.places.Take(ctx, key, s.MaxConcurrent, 0) {
+		return nil, nil, overloaded("The gateway runs as many requests as it may at a time. Repeat the request in a second.")
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	one := &flight{key: key, cancel: cancel}
@@ -46,6 +47,7 @@ func (f *inflight) enter(ctx context.Context, key string, s *Settings) (context.
 
 func (f *inflight) leave(one *flight) {
 	one.cancel(nil)
+	f.places.Leave(one.key)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.running, one)
@@ -98,6 +100,13 @@ func (f *inflight) drain(ctx context.Context) {
 	}
 	f.mu.Unlock()
 	<-f.idle
+}
+
+// overloaded is the error for a request that is shed: soon there may be room.
+func overloaded(message string) error {
+	e := llm.Errorf(llm.Overloaded, "%s", message)
+	e.RetryAfter = time.Second
+	return e
 }
 
 func shutdownError() error {

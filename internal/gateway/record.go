@@ -26,10 +26,19 @@ func (x *exchange) overhead() time.Duration {
 	return max(0, time.Since(x.start)-spent)
 }
 
+// wait notes that an attempt has begun.
+func (x *exchange) wait(at time.Time) {
+	if x.calls++; x.calls == 1 {
+		x.waiting = at
+	}
+}
+
 // waited notes that an attempt has ended.
-func (x *exchange) waited(d time.Duration) {
-	x.upstream += d
-	x.waiting = time.Time{}
+func (x *exchange) waited() {
+	if x.calls--; x.calls == 0 {
+		x.upstream += time.Since(x.waiting)
+		x.waiting = time.Time{}
+	}
 }
 
 // conclude notes on the entry how the request failed.

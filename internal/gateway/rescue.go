@@ -51,7 +51,7 @@ func (g *Gateway) rescue(ctx context.Context, x *exchange, broken *answer, e *ll
 	switch {
 	case next != nil:
 		x.goOn(broken, next)
-		paid.Settle(broken.cost())
+		paid.Settle(broken.paid())
 		return next, nil
 	case ctx.Err() != nil:
 		return nil, x.ended(ctx)
@@ -95,7 +95,7 @@ func (x *exchange) resume() (wire.Rest, bool) {
 
 // reserve sets aside what the broken attempt cost: what the request holds is for the one that goes on.
 func (g *Gateway) reserve(ctx context.Context, x *exchange, broken *answer) (*ledger.Hold, error) {
-	return g.Ledger.Hold(ctx, Budgets(x.grant), broken.cost())
+	return g.Ledger.Hold(ctx, Budgets(x.grant), broken.paid())
 }
 
 // ways lists what may be tried: first the targets that can go on with a text, then those that would answer anew. When nobody
@@ -121,7 +121,7 @@ func (x *exchange) ways(said string, broken *answer, e *llm.Error) []way {
 // tried reports whether the target has had its attempt.
 func (x *exchange) tried(t *provider.Target) bool {
 	for _, a := range x.entry.Attempts {
-		if a.Provider == t.Provider && a.Model == t.Model.Name {
+		if a.Provider == t.Provider && a.Model == t.Model.Name && a.Class != llm.Outrun {
 			return true
 		}
 	}
@@ -238,11 +238,11 @@ type spending struct {
 
 func (s *spending) add(broken *answer) {
 	s.tokens += broken.attempt().Usage.Total()
-	s.cost = s.cost.Add(broken.cost())
+	s.cost = s.cost.Add(broken.paid())
 }
 
-// cost is what the attempt has cost; nothing where that is not known.
-func (a *answer) cost() money.Amount {
+// paid is what the attempt has cost; nothing where that is not known.
+func (a *answer) paid() money.Amount {
 	if cost := a.attempt().Cost; cost != nil {
 		return *cost
 	}

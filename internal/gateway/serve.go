@@ -36,7 +36,8 @@ type exchange struct {
 	entry     *requestlog.Entry
 	counter   *token.Counter
 	upstream  time.Duration // spent waiting for providers, in attempts that have ended
-	waiting   time.Time     // since when the attempt under way has been; zero when there is none
+	waiting   time.Time     // since when attempts have been under way; zero when there are none
+	calls     int           // under way
 	begun     bool          // the log knows of it
 	sent      []byte        // the stream so far, where the log keeps no text
 	forgotten bool          // not all of the stream so far was kept
@@ -50,6 +51,9 @@ type exchange struct {
 func (g *Gateway) serve(ctx context.Context, x *exchange) error {
 	if err := x.identify(x); err != nil {
 		return err
+	}
+	if !g.Pressure.Admit(x.grant.Key.ID) {
+		return overloaded("The gateway has more to do than it can, and this key asks for the most. Repeat the request in a second.")
 	}
 	ctx, leave, err := g.inflight.enter(ctx, x.grant.Key.ID, x.settings)
 	if err != nil {
@@ -80,7 +84,7 @@ func (g *Gateway) serve(ctx context.Context, x *exchange) error {
 	if err := g.begin(x); err != nil {
 		return err
 	}
-	ctx, stop := context.WithTimeoutCause(ctx, x.settings.Total, errDeadline)
+	ctx, stop := context.WithTimeoutCause(ctx, x.total(), errDeadline)
 	defer stop()
 	ans, err := g.attempt(ctx, x)
 	if err != nil {

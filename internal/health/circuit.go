@@ -8,10 +8,13 @@ const (
 	rampFailures = 2                // consecutive failures that open a circuit again while traffic returns
 	rampStart    = 0.10             // share let through in the first second after an outage
 	rampSpan     = 10 * time.Second // after which all of it is
+	rampSpread   = 2 * time.Second  // over which those come that had to wait for the first second to end
+	hintSpan     = 15 * time.Second // how long another replica's word counts
 )
 
-// circuit is the breaker of one target. The zero value is closed.
+// circuit is the breaker of one target with one credential. The zero value is closed.
 type circuit struct {
+	credential  string // empty where the provider needs none
 	open        bool
 	reason      string
 	openings    int       // in a row, without recovering fully in between
@@ -19,6 +22,8 @@ type circuit struct {
 	probing     time.Time // when the probe under way was let through; zero when there is none
 	recovered   time.Time // when it was closed by a probe; zero when traffic is whole again
 	credit      float64   // of the ramp: an attempt is let through for each whole one
+	waved       bool      // one that had no other target was let through in the first second
+	hinted      time.Time // until then one failure is enough: another replica has seen more of them
 	consecutive int
 	calls       [recentCalls]call
 	next        int
@@ -29,24 +34,33 @@ type call struct {
 	failed bool
 }
 
-// admit lets an attempt through or not, and says whether it is a probe.
-func (c *circuit) admit(o *Options, now time.Time, last bool) (probe, ok bool) {
+// admit lets an attempt through or not, and says whether it is a probe. While traffic returns, one that has no other target
+// is told how long to wait instead of being refused: light traffic passes at once, a flood is spread out.
+func (c *circuit) admit(o *Options, now time.Time, last bool) (p Pass, ok bool) {
 	if c.open {
 		if !c.sendable(o, now) {
-			return false, false
+			return Pass{}, false
 		}
 		c.probing = now
-		return true, true
+		return Pass{Probe: true}, true
 	}
 	share := c.share(now)
-	if share >= 1 || last {
-		return false, true
+	if share >= 1 {
+		return Pass{}, true
 	}
-	if c.credit += share; c.credit < 1 {
-		return false, false
+	if c.credit += share; c.credit >= 1 {
+		c.credit--
+		return Pass{}, true
 	}
-	c.credit--
-	return false, true
+	if !last {
+		return Pass{}, false
+	}
+	early := time.Second - now.Sub(c.recovered)
+	if early <= 0 || !c.waved {
+		c.waved = true
+		return Pass{}, true
+	}
+	return Pass{Delay: early + time.Duration(o.Random()*float64(rampSpread))}, true
 }
 
 // sendable says whether an attempt has a chance to be admitted: the circuit is closed, or due for a probe.
@@ -54,8 +68,12 @@ func (c *circuit) sendable(o *Options, now time.Time) bool {
 	if !c.open {
 		return true
 	}
-	busy := !c.probing.IsZero() && now.Sub(c.probing) < o.ProbeTimeout
-	return !busy && !now.Before(c.nextProbe)
+	return !c.busy(o, now) && !now.Before(c.nextProbe)
+}
+
+// busy says whether a probe is under way that may still answer.
+func (c *circuit) busy(o *Options, now time.Time) bool {
+	return !c.probing.IsZero() && now.Sub(c.probing) < o.ProbeTimeout
 }
 
 // share is how much of the traffic is let through: a tenth in the first second after an outage, all of it after ten.
@@ -86,7 +104,7 @@ func (c *circuit) report(o *Options, now time.Time, v verdict, probe bool, why s
 	}
 	switch v {
 	case served:
-		c.consecutive = 0
+		c.consecutive, c.hinted = 0, time.Time{}
 		if c.recovered.IsZero() {
 			c.openings = 0
 		}
@@ -108,14 +126,17 @@ func (c *circuit) reportProbe(o *Options, now time.Time, v verdict, why string) 
 	case failed:
 		c.trip(o, now, why)
 	case served, answered:
-		*c = circuit{recovered: now, openings: c.openings}
+		*c = circuit{credential: c.credential, recovered: now, openings: c.openings}
 	case silent: // it said nothing: the next attempt may probe
 	}
 }
 
 // tripped says whether the failures are enough to open the circuit.
 func (c *circuit) tripped(o *Options, now time.Time) bool {
-	if c.consecutive >= o.Failures || (!c.recovered.IsZero() && c.consecutive >= rampFailures) {
+	switch {
+	case c.consecutive >= o.Failures, now.Before(c.hinted):
+		return true
+	case !c.recovered.IsZero() && c.consecutive >= rampFailures:
 		return true
 	}
 	bad := 0
@@ -140,7 +161,7 @@ func (c *circuit) trip(o *Options, now time.Time, why string) {
 	}
 	wait = min(wait, max(o.MaxProbe, o.ProbeAfter))
 	wait -= time.Duration(o.Random() * 0.2 * float64(wait))
-	*c = circuit{open: true, reason: why, openings: c.openings + 1, nextProbe: now.Add(wait)}
+	*c = circuit{credential: c.credential, open: true, reason: why, openings: c.openings + 1, nextProbe: now.Add(wait)}
 }
 
 // describe names the state for pages.

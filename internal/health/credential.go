@@ -31,28 +31,41 @@ type ring struct {
 	next int
 }
 
-// Pick chooses the next of a provider's credentials that does not rest. When all rest, id is empty and wait says how
-// long until the first may be used; with no ids at all both are zero.
-func (t *Tracker) Pick(provider string, ids []string) (id string, wait time.Duration) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	r := t.providers[provider]
+// ringOf notes which credentials a provider has.
+func (t *Tracker) ringOf(targetID string, ids []string) *ring {
+	name := providerOf(targetID)
+	r := t.providers[name]
 	if r == nil {
 		r = &ring{}
-		t.providers[provider] = r
+		t.providers[name] = r
 	}
 	if !slices.Equal(r.ids, ids) {
 		r.ids = slices.Clone(ids)
 	}
+	return r
+}
+
+// Spare reports whether a target may be tried at once with another credential than the one that failed.
+func (t *Tracker) Spare(targetID string, credentials []string, failed string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	now := t.now()
-	for i := range ids {
-		id := ids[(r.next+i)%len(ids)]
-		if c := t.credentials[id]; c == nil || !now.Before(c.until) {
-			r.next = (r.next + i + 1) % len(ids)
-			return id, 0
-		}
-	}
-	return "", t.resting(ids, now)
+	tg := t.target(targetID, now)
+	return slices.ContainsFunc(credentials, func(id string) bool {
+		return id != failed && t.awake(id, now) && tg.sendable(&t.o, id, now)
+	})
+}
+
+// Wait is how long until one of the credentials may be used; 0 when one may, or there are none.
+func (t *Tracker) Wait(credentials []string) time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.resting(credentials, t.now())
+}
+
+func (t *Tracker) awake(id string, now time.Time) bool {
+	c := t.credentials[id]
+	return c == nil || !now.Before(c.until)
 }
 
 // Rest leaves a credential alone for a while, at most five minutes. Resting again extends it, never shortens it.
@@ -67,11 +80,10 @@ func (t *Tracker) Rest(credentialID string, d time.Duration) {
 func (t *Tracker) resting(ids []string, now time.Time) time.Duration {
 	shortest := time.Duration(-1)
 	for _, id := range ids {
-		c := t.credentials[id]
-		if c == nil || !now.Before(c.until) {
+		if t.awake(id, now) {
 			return 0
 		}
-		if left := c.until.Sub(now); shortest < 0 || left < shortest {
+		if left := t.credentials[id].until.Sub(now); shortest < 0 || left < shortest {
 			shortest = left
 		}
 	}

@@ -21,13 +21,13 @@ func TestPickTakesTurns(t *testing.T) {
 	tr := tracker()
 	var got []string
 	for range 4 {
-		id, _ := tr.Pick("openai", two)
+		id, _ := tr.pick("openai", two)
 		got = append(got, id)
 	}
 	if diff := cmp.Diff([]string{"openai#1", "openai#2", "openai#1", "openai#2"}, got); diff != "" {
 		t.Error(diff)
 	}
-	if id, wait := tr.Pick("ollama", nil); id != "" || wait != 0 {
+	if id, wait := tr.pick("ollama", nil); id != "" || wait != 0 {
 		t.Errorf("a provider without credentials: %q, %v", id, wait)
 	}
 }
@@ -47,12 +47,12 @@ func TestCredentialRestsAsLongAsAsked(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				tr := tracker()
 				tr.Report(limited(tt.asked))
-				id, wait := tr.Pick("openai", two[:1])
+				id, wait := tr.pick("openai", two[:1])
 				if id != "" || wait != tt.want || tr.State(here).Resting != tt.want || tr.State(here).Open {
 					t.Errorf("Pick = %q, %v; state %+v; want a rest of %v", id, wait, tr.State(here), tt.want)
 				}
 				time.Sleep(tt.want)
-				if id, _ := tr.Pick("openai", two[:1]); id != "openai#1" {
+				if id, _ := tr.pick("openai", two[:1]); id != "openai#1" {
 					t.Error("still resting")
 				}
 			})
@@ -65,7 +65,7 @@ func TestOthersServeWhileOneRests(t *testing.T) {
 	tr := tracker()
 	tr.Report(limited(time.Minute))
 	for range 4 {
-		if id, _ := tr.Pick("openai", two); id != "openai#2" {
+		if id, _ := tr.pick("openai", two); id != "openai#2" {
 			t.Errorf("picked %q", id)
 		}
 	}
@@ -83,11 +83,11 @@ func TestSecondRateLimitExtends(t *testing.T) {
 		tr.Report(limited(10 * time.Second))
 		tr.Report(limited(time.Second)) // never shortens
 		tr.Rest("openai#1", time.Second)
-		if _, wait := tr.Pick("openai", two[:1]); wait != 10*time.Second {
+		if _, wait := tr.pick("openai", two[:1]); wait != 10*time.Second {
 			t.Errorf("rests %v more, want 10 s", wait)
 		}
 		tr.Rest("openai#1", time.Hour)
-		if _, wait := tr.Pick("openai", two[:1]); wait != 5*time.Minute {
+		if _, wait := tr.pick("openai", two[:1]); wait != 5*time.Minute {
 			t.Errorf("rests %v, want five minutes at most", wait)
 		}
 	})
@@ -100,7 +100,7 @@ func TestUnnamedRestsGrowOncePerRest(t *testing.T) {
 		var got []time.Duration
 		for range 8 {
 			tr.repeat(100, limited(0)) // a hundred were under way
-			_, wait := tr.Pick("openai", two[:1])
+			_, wait := tr.pick("openai", two[:1])
 			got = append(got, wait/time.Second)
 			time.Sleep(wait)
 		}
@@ -109,7 +109,7 @@ func TestUnnamedRestsGrowOncePerRest(t *testing.T) {
 		}
 		tr.Report(Report{Target: here, Credential: "openai#1"})
 		tr.Report(limited(0))
-		if _, wait := tr.Pick("openai", two[:1]); wait != time.Second {
+		if _, wait := tr.pick("openai", two[:1]); wait != time.Second {
 			t.Errorf("rest of %v after a success", wait)
 		}
 	})
@@ -120,7 +120,7 @@ func TestRefusedCredentialIsSetAsideWithAnAlert(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tr := tracker()
 		refused := Report{Target: here, Credential: "openai#1", Err: fail(llm.UpstreamAuth)}
-		tr.Pick("openai", two)
+		tr.pick("openai", two)
 		tr.Report(refused)
 		want := []CredentialHealth{{ID: "openai#1", Until: time.Now().Add(time.Minute), Reason: "credential", Alert: true}}
 		if diff := cmp.Diff(want, tr.Credentials()); diff != "" {
@@ -128,7 +128,7 @@ func TestRefusedCredentialIsSetAsideWithAnAlert(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		tr.Report(refused)
-		if _, wait := tr.Pick("openai", two[:1]); wait != 2*time.Minute {
+		if _, wait := tr.pick("openai", two[:1]); wait != 2*time.Minute {
 			t.Errorf("second rest %v, want two minutes", wait)
 		}
 		time.Sleep(2 * time.Minute)

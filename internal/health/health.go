@@ -20,9 +20,10 @@ type Options struct {
 	Failures     int           // consecutive failures that open a circuit; 5
 	ProbeAfter   time.Duration // how long an open circuit first waits before a probe; 3 s
 	MaxProbe     time.Duration // how long that grows while probes fail; 5 s, so that a target that is well again is soon in use
-	ProbeTimeout time.Duration // after which a probe that was never reported is taken for lost; 60 s
+	ProbeTimeout time.Duration // after which a probe that has said nothing does not hold up the next; 5 s, for the same reason
 	Now          func() time.Time
 	Random       func() float64 // from 0 up to 1, for jitter
+	Tell         func(Hint)     // hears what other replicas might want to know; it must not wait, nor call the tracker
 }
 
 func (o Options) withDefaults() Options {
@@ -36,7 +37,7 @@ func (o Options) withDefaults() Options {
 		o.MaxProbe = 5 * time.Second
 	}
 	if o.ProbeTimeout <= 0 {
-		o.ProbeTimeout = time.Minute
+		o.ProbeTimeout = 5 * time.Second
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -44,11 +45,17 @@ func (o Options) withDefaults() Options {
 	if o.Random == nil {
 		o.Random = rand.Float64
 	}
+	if o.Tell == nil {
+		o.Tell = func(Hint) {}
+	}
 	return o
 }
 
 // maxIdle is how many targets or credentials are kept before those unused for a day are forgotten.
 const maxIdle = 4096
+
+// maxCircuits bounds the circuits of one target.
+const maxCircuits = 256
 
 // Tracker keeps the health of targets and credentials. Its methods may be called from any goroutine.
 type Tracker struct {
@@ -73,12 +80,52 @@ func New(o Options) *Tracker {
 	}
 }
 
-// target is what is known about one target.
+// target is what is known about one target. A credential has a circuit of its own at each: one account of a provider may
+// be failing while another is served.
 type target struct {
-	circuit circuit
-	speed   speed
-	used    time.Time
-	lastErr *LastError
+	circuits []*circuit // by the credentials that were used; few
+	speed    speed
+	used     time.Time
+	lastErr  *LastError
+}
+
+// circuit returns the one of a credential, which is made where there is none.
+func (tg *target) circuit(credential string) *circuit {
+	if c := tg.find(credential); c != nil {
+		return c
+	}
+	if len(tg.circuits) >= maxCircuits { // of credentials that were replaced long ago
+		tg.circuits = nil
+	}
+	c := &circuit{credential: credential}
+	tg.circuits = append(tg.circuits, c)
+	return c
+}
+
+func (tg *target) find(credential string) *circuit {
+	for _, c := range tg.circuits {
+		if c.credential == credential {
+			return c
+		}
+	}
+	return nil
+}
+
+// sendable says whether an attempt with the credential has a chance to be admitted. One probe at a time is for all of them:
+// the provider is the same.
+func (tg *target) sendable(o *Options, credential string, now time.Time) bool {
+	c := tg.find(credential)
+	return c == nil || !c.open || (c.sendable(o, now) && !tg.probing(o, now))
+}
+
+// probing says whether a probe is under way.
+func (tg *target) probing(o *Options, now time.Time) bool {
+	for _, c := range tg.circuits {
+		if c.open && c.busy(o, now) {
+			return true
+		}
+	}
+	return false
 }
 
 // Report says how one attempt went. Every admitted attempt is reported once, a probe's cancellation too.
@@ -126,10 +173,26 @@ func (t *Tracker) Report(r Report) {
 	if v == failed {
 		tg.lastErr = &LastError{Time: now, Class: r.Err.Kind, Status: r.Err.UpstreamStatus, Message: r.Err.Message}
 	}
-	tg.circuit.report(&t.o, now, v, r.Probe, reason(r.Err))
+	c := tg.circuit(r.Credential)
+	wasOpen := c.open
+	c.report(&t.o, now, v, r.Probe, reason(r.Err))
 	tg.speed.report(now, v, r)
+	if c.open && !wasOpen {
+		t.o.Tell(Hint{Target: r.Target, Credential: r.Credential})
+	}
 	if r.Credential != "" {
-		t.credential(r.Credential, now).report(now, r.Err)
+		t.reportCredential(now, r)
+	}
+}
+
+// reportCredential takes in what an attempt's end says about its credential. That one was refused stays between this replica
+// and its configuration: another may have a newer secret by the same name.
+func (t *Tracker) reportCredential(now time.Time, r Report) {
+	c := t.credential(r.Credential, now)
+	before := c.until
+	c.report(now, r.Err)
+	if r.Err != nil && r.Err.Kind == llm.UpstreamRateLimited && c.until.Sub(before) >= leastHint {
+		t.o.Tell(Hint{Credential: r.Credential, Rest: c.until.Sub(now)})
 	}
 }
 
@@ -140,14 +203,46 @@ func reason(e *llm.Error) string {
 	return string(e.Kind)
 }
 
-// Admit asks to send one attempt to a target. While its circuit is open one probe at a time is let through; after an
-// outage traffic returns step by step, unless the target is the last that could serve the request: then refusing it would
-// spare nobody. A probe must be reported as one.
-func (t *Tracker) Admit(targetID string, last bool) (probe, ok bool) {
+// Pass is the leave to make an attempt, or what stands in its way.
+type Pass struct {
+	Credential string        // to use; empty where the provider needs none
+	Probe      bool          // the attempt is the one test of an open circuit, and must be reported as one
+	Delay      time.Duration // after which to ask again: traffic is returning after an outage
+	Resting    time.Duration // for a refusal: how long every credential rests; 0 when it is for an open circuit
+}
+
+// Admit asks to send one attempt to a target, and chooses the credential: those that rest or whose circuit is open are
+// passed over, the others take turns. While a circuit is open one probe at a time is let through; after an outage traffic
+// returns step by step.
+func (t *Tracker) Admit(targetID string, credentials []string, last bool) (Pass, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := t.now()
-	return t.target(targetID, now).circuit.admit(&t.o, now, last)
+	tg := t.target(targetID, now)
+	if len(credentials) == 0 {
+		return tg.circuit("").admit(&t.o, now, last)
+	}
+	r := t.ringOf(targetID, credentials)
+	waiting := Pass{}
+	for i := range credentials {
+		id := credentials[(r.next+i)%len(credentials)]
+		if !t.awake(id, now) || !tg.sendable(&t.o, id, now) {
+			continue
+		}
+		p, ok := tg.circuit(id).admit(&t.o, now, last)
+		p.Credential = id
+		switch {
+		case ok && p.Delay == 0:
+			r.next = (r.next + i + 1) % len(credentials)
+			return p, true
+		case ok:
+			waiting = p
+		}
+	}
+	if waiting.Delay > 0 {
+		return waiting, true
+	}
+	return Pass{Resting: t.resting(credentials, now)}, false
 }
 
 // State says what routing needs to know about a target.
@@ -159,24 +254,37 @@ func (t *Tracker) States(now time.Time) func(targetID string) route.State {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		var s route.State
-		if tg := t.targets[targetID]; tg != nil {
-			s.Open = !tg.circuit.sendable(&t.o, now)
-			s.Latency, s.TokensPS = tg.speed.observed(now)
-		}
-		if p := t.providers[providerOf(targetID)]; p != nil {
+		tg, p := t.targets[targetID], t.providers[providerOf(targetID)]
+		if p != nil {
 			s.Resting = t.resting(p.ids, now)
+		}
+		if tg != nil {
+			s.Open = s.Resting == 0 && !t.usable(tg, p, now)
+			s.Latency, s.TokensPS = tg.speed.observed(now)
 		}
 		return s
 	}
 }
 
-// Reset closes a target's circuit at once, as an operator wishes.
+// usable says whether an attempt at the target has a chance, with one of the provider's credentials that does not rest.
+func (t *Tracker) usable(tg *target, p *ring, now time.Time) bool {
+	if p == nil || len(p.ids) == 0 {
+		return tg.sendable(&t.o, "", now)
+	}
+	for _, id := range p.ids {
+		if t.awake(id, now) && tg.sendable(&t.o, id, now) {
+			return true
+		}
+	}
+	return false
+}
+
+// Reset closes a target's circuits at once, as an operator wishes.
 func (t *Tracker) Reset(targetID string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if tg := t.targets[targetID]; tg != nil {
-		tg.circuit = circuit{}
-		tg.lastErr = nil
+		tg.circuits, tg.lastErr = nil, nil
 	}
 }
 
@@ -223,6 +331,34 @@ type TargetHealth struct {
 	Alerts []string `json:"alerts,omitempty"`
 }
 
+// describe names the state of the circuit that is best off: where one credential is served, the target is in use.
+func (tg *target) describe(h *TargetHealth, p *ring, now time.Time) {
+	best := &circuit{}
+	for i, c := range tg.inUse(p) {
+		if i == 0 || c.share(now) > best.share(now) || (c.open && best.open && c.nextProbe.Before(best.nextProbe)) {
+			best = c
+		}
+	}
+	h.Share = best.share(now)
+	h.Circuit, h.Reason, h.NextProbe = best.describe(now)
+}
+
+// inUse are the circuits of the credentials that the provider has now. One that has not been used yet is closed.
+func (tg *target) inUse(p *ring) []*circuit {
+	if p == nil || len(p.ids) == 0 {
+		return tg.circuits
+	}
+	var list []*circuit
+	for _, id := range p.ids {
+		if c := tg.find(id); c != nil {
+			list = append(list, c)
+		} else {
+			list = append(list, &circuit{})
+		}
+	}
+	return list
+}
+
 // Snapshot lists every target that was used, by name.
 func (t *Tracker) Snapshot() []TargetHealth {
 	t.mu.Lock()
@@ -231,8 +367,8 @@ func (t *Tracker) Snapshot() []TargetHealth {
 	all := make([]TargetHealth, 0, len(t.targets))
 	for _, id := range slices.Sorted(maps.Keys(t.targets)) {
 		tg := t.targets[id]
-		h := TargetHealth{Target: id, LastError: tg.lastErr, Share: tg.circuit.share(now)}
-		h.Circuit, h.Reason, h.NextProbe = tg.circuit.describe(now)
+		h := TargetHealth{Target: id, LastError: tg.lastErr}
+		tg.describe(&h, t.providers[providerOf(id)], now)
 		h.ErrorRate, h.TTFT = tg.speed.errorRate(now), tg.speed.medianTTFT(now)
 		h.Calls, h.Failures = int64(math.Round(tg.speed.calls)), int64(math.Round(tg.speed.failures))
 		_, h.TokensPS = tg.speed.observed(now)

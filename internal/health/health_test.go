@@ -26,6 +26,18 @@ func (t *Tracker) repeat(n int, r Report) {
 	}
 }
 
+// admit asks for an attempt at a target whose provider needs no credential.
+func (t *Tracker) admit(target string, last bool) (probe, ok bool) {
+	p, ok := t.Admit(target, nil, last)
+	return p.Probe, ok
+}
+
+// pick asks for an attempt with one of the credentials, and returns which, or how long all of them rest.
+func (t *Tracker) pick(provider string, ids []string) (id string, wait time.Duration) {
+	p, _ := t.Admit(provider+"/gpt-4.1", ids, false)
+	return p.Credential, p.Resting
+}
+
 func TestOnlyTheProvidersOwnFailuresOpenTheCircuit(t *testing.T) {
 	t.Parallel()
 	counts := map[llm.Kind]bool{
@@ -46,22 +58,22 @@ func TestCircuitOpensAndProbesOneAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tr := tracker()
 		tr.repeat(4, Report{Target: here, Err: fail(llm.UpstreamServer)})
-		if _, ok := tr.Admit(here, false); !ok {
+		if _, ok := tr.admit(here, false); !ok {
 			t.Fatal("open after four failures")
 		}
 		tr.Report(Report{Target: here, Err: fail(llm.UpstreamServer)})
-		if _, ok := tr.Admit(here, false); ok || !tr.State(here).Open {
+		if _, ok := tr.admit(here, false); ok || !tr.State(here).Open {
 			t.Fatal("closed after five failures")
 		}
 		time.Sleep(3 * time.Second)
-		if probe, ok := tr.Admit(here, false); !probe || !ok {
+		if probe, ok := tr.admit(here, false); !probe || !ok {
 			t.Fatal("no probe after three seconds")
 		}
-		if _, ok := tr.Admit(here, false); ok || !tr.State(here).Open {
+		if _, ok := tr.admit(here, false); ok || !tr.State(here).Open {
 			t.Error("a second probe at the same time")
 		}
 		tr.Report(Report{Target: here, Err: fail(llm.ClientCancelled), Probe: true})
-		if probe, ok := tr.Admit(here, false); !probe || !ok {
+		if probe, ok := tr.admit(here, false); !probe || !ok {
 			t.Error("a cancelled probe blocks the next")
 		}
 		tr.Report(Report{Target: here, TTFT: time.Second, Probe: true})
@@ -77,10 +89,14 @@ func TestLostProbeDoesNotBlockForEver(t *testing.T) {
 		tr := tracker()
 		tr.repeat(5, Report{Target: here, Err: fail(llm.UpstreamServer)})
 		time.Sleep(3 * time.Second)
-		tr.Admit(here, false)
-		time.Sleep(time.Minute)
-		if probe, ok := tr.Admit(here, false); !probe || !ok {
-			t.Error("no probe a minute after one was lost")
+		tr.admit(here, false)
+		time.Sleep(5*time.Second - 1)
+		if _, ok := tr.admit(here, false); ok {
+			t.Error("a second probe while the first may still answer")
+		}
+		time.Sleep(1)
+		if probe, ok := tr.admit(here, false); !probe || !ok {
+			t.Error("no probe five seconds after one was lost")
 		}
 	})
 }
@@ -96,7 +112,7 @@ func TestHalfOfTwentyCallsOpenTheCircuit(t *testing.T) {
 				tr.Report(Report{Target: here, Err: fail(llm.UpstreamTimeout)})
 				time.Sleep(span)
 			}
-			if got := tr.targets[here].circuit.open; got != want {
+			if got := tr.targets[here].circuit("").open; got != want {
 				t.Errorf("one failure every %v: open %v, want %v", 2*span, got, want)
 			}
 		}
@@ -111,7 +127,7 @@ func TestProbesGrowRarer(t *testing.T) {
 		began := time.Now()
 		var at []time.Duration
 		for time.Since(began) < 3*time.Minute {
-			if probe, ok := tr.Admit(here, false); ok {
+			if probe, ok := tr.admit(here, false); ok {
 				at = append(at, time.Since(began))
 				tr.Report(Report{Target: here, Err: fail(llm.UpstreamConnect), Probe: probe})
 			}
@@ -145,13 +161,13 @@ func TestTrafficReturnsStepByStep(t *testing.T) {
 		tr := tracker()
 		tr.repeat(5, Report{Target: here, Err: fail(llm.UpstreamServer)})
 		time.Sleep(3 * time.Second)
-		tr.Admit(here, false)
+		tr.admit(here, false)
 		tr.Report(Report{Target: here, Probe: true})
 		var admitted []int
 		for range 12 {
 			n := 0
 			for range 1000 {
-				if _, ok := tr.Admit(here, false); ok {
+				if _, ok := tr.admit(here, false); ok {
 					n++
 					tr.Report(Report{Target: here})
 				}
@@ -171,15 +187,15 @@ func TestFailingWhileTrafficReturnsOpensAgain(t *testing.T) {
 		tr := tracker()
 		tr.repeat(5, Report{Target: here, Err: fail(llm.UpstreamServer)})
 		time.Sleep(3 * time.Second)
-		tr.Admit(here, false)
+		tr.admit(here, false)
 		tr.Report(Report{Target: here, Probe: true})
 		tr.repeat(2, Report{Target: here, Err: fail(llm.UpstreamServer)})
 		time.Sleep(5 * time.Second)
-		if _, ok := tr.Admit(here, false); ok {
+		if _, ok := tr.admit(here, false); ok {
 			t.Error("the second opening is as short as the first")
 		}
 		time.Sleep(time.Second)
-		if probe, _ := tr.Admit(here, false); !probe {
+		if probe, _ := tr.admit(here, false); !probe {
 			t.Error("no probe after six seconds")
 		}
 	})
@@ -191,7 +207,7 @@ func TestResetClosesAtOnce(t *testing.T) {
 	tr.repeat(5, Report{Target: here, Err: fail(llm.UpstreamServer)})
 	tr.Reset(here)
 	tr.Reset("unknown/target")
-	if probe, ok := tr.Admit(here, false); probe || !ok {
+	if probe, ok := tr.admit(here, false); probe || !ok {
 		t.Error("still open after a reset")
 	}
 }
@@ -203,7 +219,7 @@ func TestStateAndSnapshot(t *testing.T) {
 		if got := tr.State(here); got != (route.State{}) {
 			t.Errorf("unknown target: %+v", got)
 		}
-		tr.Pick("openai", []string{"openai#1"})
+		tr.pick("openai", []string{"openai#1"})
 		for _, ms := range []time.Duration{100, 100, 600} {
 			tr.Report(Report{Target: here, Credential: "openai#1", TTFT: ms * time.Millisecond, Duration: ms*time.Millisecond + 2*time.Second, OutputTokens: 100})
 		}
@@ -241,8 +257,8 @@ func TestManyAtOnce(t *testing.T) {
 		wg.Go(func() {
 			for i := range 500 {
 				budget.Request()
-				id, _ := tr.Pick("openai", []string{"a", "b"})
-				probe, ok := tr.Admit(here, false)
+				id, _ := tr.pick("openai", []string{"a", "b"})
+				probe, ok := tr.admit(here, false)
 				if !ok {
 					budget.AllowRetry()
 					continue
@@ -281,8 +297,8 @@ func BenchmarkAdmitStateReport(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		_ = tr.State(here)
-		id, _ := tr.Pick("openai", ids)
-		probe, _ := tr.Admit(here, false)
+		id, _ := tr.pick("openai", ids)
+		probe, _ := tr.admit(here, false)
 		tr.Report(Report{Target: here, Credential: id, TTFT: time.Millisecond, Duration: time.Second, OutputTokens: 10, Probe: probe})
 	}
 }
@@ -301,18 +317,18 @@ func TestTheLastTargetIsNotHeldBackAfterAnOutage(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	h := New(Options{Failures: 1, ProbeAfter: time.Second, Now: func() time.Time { return now }, Random: func() float64 { return 0 }})
 	h.Report(Report{Target: "a/m", Err: &llm.Error{Kind: llm.UpstreamServer}})
-	if _, ok := h.Admit("a/m", true); ok {
+	if _, ok := h.admit("a/m", true); ok {
 		t.Fatal("an open circuit let an attempt through")
 	}
 	now = now.Add(time.Second)
-	if probe, ok := h.Admit("a/m", true); !ok || !probe {
+	if probe, ok := h.admit("a/m", true); !ok || !probe {
 		t.Fatal("no probe was let through")
 	}
 	h.Report(Report{Target: "a/m", Probe: true, TTFT: time.Millisecond, Duration: time.Second})
-	if _, ok := h.Admit("a/m", false); ok {
+	if _, ok := h.admit("a/m", false); ok {
 		t.Error("all traffic came back at once although another target was there")
 	}
-	if _, ok := h.Admit("a/m", true); !ok {
+	if _, ok := h.admit("a/m", true); !ok {
 		t.Error("the only target was held back")
 	}
 }

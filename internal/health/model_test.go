@@ -36,12 +36,12 @@ type breakerModel struct {
 	probed  time.Time
 }
 
-func (m *breakerModel) circuit() *circuit { return &m.tracker.target(here, m.now).circuit }
+func (m *breakerModel) circuit() *circuit { return m.tracker.target(here, m.now).circuit("") }
 
 func (m *breakerModel) admit(t *rapid.T) {
 	c := *m.circuit()
 	sendable := !m.tracker.State(here).Open
-	probe, ok := m.tracker.Admit(here, false)
+	probe, ok := m.tracker.admit(here, false)
 	switch {
 	case probe && !ok, probe != (c.open && ok):
 		t.Fatalf("open %v: probe %v, ok %v", c.open, probe, ok)
@@ -55,7 +55,7 @@ func (m *breakerModel) admit(t *rapid.T) {
 	}
 	if probe {
 		m.probes++
-		if m.probes > 1 && m.now.Sub(m.probed) < time.Minute {
+		if m.probes > 1 && m.now.Sub(m.probed) < 5*time.Second {
 			t.Fatal("two probes at a time")
 		}
 		m.probes, m.probed = 1, m.now
@@ -90,7 +90,7 @@ func (m *breakerModel) report(t *rapid.T) {
 func (m *breakerModel) recovers(t *rapid.T) {
 	for range 2000 {
 		m.now = m.now.Add(100 * time.Millisecond)
-		if probe, ok := m.tracker.Admit(here, false); ok {
+		if probe, ok := m.tracker.admit(here, false); ok {
 			m.tracker.Report(Report{Target: here, Probe: probe})
 		}
 	}

@@ -89,16 +89,41 @@ func (s *speed) errorRate(now time.Time) float64 {
 	return s.failures / s.calls
 }
 
-func (s *speed) medianTTFT(now time.Time) time.Duration {
-	recent := make([]time.Duration, 0, samples)
-	for _, one := range s.ring {
-		if !one.at.IsZero() && now.Sub(one.at) <= forgetAfter {
-			recent = append(recent, one.ttft)
-		}
+// leastSamples is how many first-token times make a slow one tell something.
+const leastSamples = 8
+
+// FirstToken is how long the target's first tokens have taken of late, all but the slowest twentieth; 0 when too few were
+// seen to say.
+func (t *Tracker) FirstToken(targetID string) time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	tg := t.targets[targetID]
+	if tg == nil {
+		return 0
 	}
+	var space [samples]time.Duration
+	recent := tg.speed.recent(t.now(), space[:0])
+	if len(recent) < leastSamples {
+		return 0
+	}
+	return recent[(len(recent)-1)*95/100]
+}
+
+func (s *speed) medianTTFT(now time.Time) time.Duration {
+	recent := s.recent(now, make([]time.Duration, 0, samples))
 	if len(recent) == 0 {
 		return 0
 	}
-	slices.Sort(recent)
 	return recent[(len(recent)-1)/2]
+}
+
+// recent are the first-token times of late, shortest first, in the space given.
+func (s *speed) recent(now time.Time, space []time.Duration) []time.Duration {
+	for _, one := range s.ring {
+		if !one.at.IsZero() && now.Sub(one.at) <= forgetAfter {
+			space = append(space, one.ttft)
+		}
+	}
+	slices.Sort(space)
+	return space
 }

@@ -60,6 +60,7 @@ const (
 	UpstreamContext       Kind = "context_length"  // the prompt does not fit this model: another may hold it
 	UpstreamContentPolicy Kind = "content_policy"  // refused by the provider's content rules: passed on
 	Deviated              Kind = "deviated"        // an answer that should have gone on with another one said something else
+	Outrun                Kind = "outrun"          // given up because another target, asked besides, answered first
 	CannotExpress         Kind = "cannot_express"  // the provider's format has no place for what the request says: another may
 )
 
@@ -132,6 +133,7 @@ var kinds = map[Kind]kindFacts{
 	UpstreamContext:       {"CONTEXT_TOO_LONG", 400, FromClient, false, true},
 	UpstreamContentPolicy: {"PROVIDER_UPSTREAM_ERROR", 400, FromClient, false, false},
 	Deviated:              {"PROVIDER_UPSTREAM_ERROR", 502, FromGateway, true, false}, // no answer has to repeat another
+	Outrun:                {"PROVIDER_UPSTREAM_ERROR", 502, FromGateway, true, false}, // nobody is told: another has answered
 	CannotExpress:         {"NO_ROUTE", 400, FromClient, false, true},
 
 	SignInRequired:   {"SIGN_IN_REQUIRED", 401, FromClient, false, false},

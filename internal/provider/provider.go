@@ -23,6 +23,7 @@ type Target struct {
 	Upstream   string         // the name the provider knows the model by
 	Price      *catalog.Price // nil when unknown
 	FirstToken time.Duration  // how long the first token may take while another target remains
+	Waits      Waits          // for it alone
 	Simulated  bool
 	Collects   bool     // the provider may keep or train on what it is sent
 	Tags       []string // what policies may select it by
@@ -33,6 +34,14 @@ type Target struct {
 	Completes   bool // its chat models answer bare prompts too (legacy completions)
 	// ZeroRetention providers are marked by the operator as keeping nothing of what they are sent.
 	ZeroRetention bool
+}
+
+// Waits bound the waiting for one target; what is zero is as the gateway has it.
+type Waits struct {
+	Connect time.Duration // until the connection is ready
+	Headers time.Duration // until the status of a stream
+	Idle    time.Duration // longest silence within an answer
+	Total   time.Duration // deadline of requests that the target is the first choice for
 }
 
 // ID names the target as people write it: provider/model.
@@ -59,9 +68,9 @@ type Provider struct {
 	Authorize   func(h http.Header, secret string)
 	// Login exchanges a credential for the short-lived token that is presented in its place. It is called before every
 	// call, so it keeps what it got; it is safe for concurrent use. nil when the secret itself is presented.
-	Login     func(ctx context.Context, secret string) (string, error)
-	Transport http.RoundTripper // nil for the network
-	Slots     chan struct{}     // as many places as requests may run at a time; nil for no cap
+	Login      func(ctx context.Context, secret string) (string, error)
+	Transport  http.RoundTripper // nil for the network
+	Concurrent int               // most requests at a time; 0 for no cap
 }
 
 // Exchange returns how the provider does op, or nil.

@@ -163,6 +163,7 @@ type Attempt struct {
 	Usage      *llm.Usage    `json:"usage,omitempty"`
 	Cost       *money.Amount `json:"cost_usd,omitempty"`
 	Bytes      int64         `json:"bytes"`
+	Hedge      bool          `json:"hedge,omitempty"` // made beside another one that kept silent
 }
 
 // Failed reports whether the attempt failed by the provider's doing. That a client left, or sent what no provider takes,

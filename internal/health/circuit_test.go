@@ -1,0 +1,97 @@
+package health
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"fairlead/internal/llm"
+)
+
+func TestEachCredentialHasItsOwnCircuitAtATarget(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tr := tracker()
+		tr.pick("openai", two)
+		tr.repeat(5, Report{Target: here, Credential: "openai#1", Err: fail(llm.UpstreamServer)})
+		for range 4 {
+			if id, _ := tr.pick("openai", two); id != "openai#2" {
+				t.Errorf("picked %q", id)
+			}
+		}
+		if tr.State(here).Open || tr.Snapshot()[0].Circuit != "closed" {
+			t.Error("the target counts as open although a credential is served")
+		}
+		if p, ok := tr.Admit("openai/other", two[:1], false); !ok || p.Credential != "openai#1" {
+			t.Error("another model of the provider is left alone too")
+		}
+		tr.repeat(5, Report{Target: here, Credential: "openai#2", Err: fail(llm.UpstreamServer)})
+		if _, ok := tr.Admit(here, two, true); ok || !tr.State(here).Open || tr.Snapshot()[0].Circuit != "open" {
+			t.Error("in use although both circuits are open")
+		}
+		time.Sleep(3 * time.Second)
+		first, ok := tr.Admit(here, two, false)
+		if _, second := tr.Admit(here, two, false); !ok || !first.Probe || second {
+			t.Error("not exactly one probe at a time for both credentials")
+		}
+		tr.Report(Report{Target: here, Credential: first.Credential, Probe: true})
+		second, ok := tr.Admit(here, two, true)
+		if !ok || !second.Probe || second.Credential == first.Credential {
+			t.Errorf("the other credential is not probed: %+v", second)
+		}
+	})
+}
+
+func TestARestingAndABrokenCredentialLeaveNone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tr := tracker()
+		tr.pick("openai", two)
+		tr.repeat(5, Report{Target: here, Credential: "openai#1", Err: fail(llm.UpstreamServer)})
+		tr.Rest("openai#2", time.Minute)
+		if s := tr.State(here); !s.Open || s.Resting != 0 {
+			t.Errorf("state %+v", s)
+		}
+		if tr.Spare(here, two, "openai#1") || tr.Spare(here, two, "openai#2") {
+			t.Error("there is a spare credential")
+		}
+	})
+}
+
+func TestSpareIsAnotherUsableCredential(t *testing.T) {
+	t.Parallel()
+	tr := tracker()
+	if !tr.Spare(here, two, "openai#1") || tr.Spare(here, two[:1], "openai#1") || tr.Spare(here, nil, "") {
+		t.Error("a spare credential is another one")
+	}
+}
+
+// A flood at the only target comes back in the order that P8 promises: a tenth in the first second, and nobody is refused.
+func TestTheOnlyTargetGetsItsTrafficBackOverAFewSeconds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		draw := 0.0
+		tr := New(Options{Random: func() float64 { draw += 0.37; return draw - float64(int(draw)) }})
+		tr.repeat(5, Report{Target: here, Err: fail(llm.UpstreamServer)})
+		time.Sleep(4 * time.Second)
+		if p, ok := tr.Admit(here, nil, true); !ok || !p.Probe {
+			t.Fatal("no probe")
+		}
+		tr.Report(Report{Target: here, Probe: true})
+		var arrivals [6]int
+		began := time.Now()
+		for range 2000 { // four seconds at 500 a second
+			p, ok := tr.Admit(here, nil, true)
+			if !ok {
+				t.Fatal("refused")
+			}
+			if at := (time.Since(began) + p.Delay) / time.Second; at < 6 {
+				arrivals[at]++
+			}
+			time.Sleep(2 * time.Millisecond)
+		}
+		if arrivals[0] > 52 || arrivals[0] < 45 || arrivals[1] > 760 || arrivals[2] > 760 {
+			t.Errorf("calls in each second: %v", arrivals)
+		}
+	})
+}

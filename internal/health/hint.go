@@ -1,0 +1,73 @@
+package health
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"fairlead/internal/llm"
+)
+
+// Hint is what one replica tells the others about a provider. Those who hear it need not believe it: an open circuit makes
+// them quicker to open their own, a resting credential rests with them too, and both pass by themselves.
+type Hint struct {
+	Target     string        `json:"target,omitempty"` // whose circuit has opened; empty where only a credential rests
+	Credential string        `json:"credential,omitempty"`
+	Rest       time.Duration `json:"rest_ns,omitempty"` // how long the credential is to rest from now on
+}
+
+// leastHint is the shortest rest worth telling of.
+const leastHint = 500 * time.Millisecond
+
+// Message is the hint as text.
+func (h Hint) Message() (string, error) {
+	text, err := json.Marshal(struct {
+		Hint Hint `json:"hint"`
+	}{h})
+	if err != nil {
+		return "", fmt.Errorf("write a hint: %w", err)
+	}
+	return string(text), nil
+}
+
+// ParseHint reads what Message writes.
+func ParseHint(message string) (Hint, error) {
+	var m struct {
+		Hint Hint `json:"hint"`
+	}
+	if err := json.Unmarshal([]byte(message), &m); err != nil {
+		return Hint{}, fmt.Errorf("read a hint: %w", err)
+	}
+	if m.Hint.Target == "" && m.Hint.Rest <= 0 {
+		return Hint{}, errors.New("read a hint: it says nothing")
+	}
+	return m.Hint, nil
+}
+
+// Hear takes a hint of another replica in. Only what has been used here is looked at, so that a stranger's words cannot fill
+// the memory; and nothing that is heard is told on.
+func (t *Tracker) Hear(h Hint) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := t.now()
+	if h.Rest > 0 && t.knows(h.Credential) {
+		t.credential(h.Credential, now).rest(now, min(h.Rest, longestRest), string(llm.UpstreamRateLimited))
+	}
+	if tg := t.targets[h.Target]; tg != nil {
+		if c := tg.find(h.Credential); c != nil && !c.open {
+			c.hinted = now.Add(hintSpan)
+		}
+	}
+}
+
+// knows reports whether a provider that was used here has the credential.
+func (t *Tracker) knows(credentialID string) bool {
+	for _, p := range t.providers {
+		if slices.Contains(p.ids, credentialID) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,113 @@
+package health
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/llm"
+)
+
+// told is a tracker with what it told.
+func told(t *testing.T) (*Tracker, *[]Hint) {
+	t.Helper()
+	hints := &[]Hint{}
+	return New(Options{Random: func() float64 { return 0 }, Tell: func(h Hint) { *hints = append(*hints, h) }}), hints
+}
+
+func TestOpenCircuitsAndRestsAreTold(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tr, hints := told(t)
+		tr.repeat(10, Report{Target: here, Credential: "openai#1", Err: fail(llm.UpstreamServer)})
+		tr.repeat(3, limited(20*time.Second)) // three were under way
+		tr.Report(limited(0))
+		tr.Report(Report{Target: here, Credential: "openai#2", Err: fail(llm.UpstreamAuth)})
+		want := []Hint{{Target: here, Credential: "openai#1"}, {Credential: "openai#1", Rest: 20 * time.Second}}
+		if diff := cmp.Diff(want, *hints); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestAHintedCircuitOpensAtTheNextFailure(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for name, test := range map[string]struct {
+			prepare func(*Tracker)
+			want    bool
+		}{
+			"at once":           {func(*Tracker) {}, true},
+			"a success between": {func(tr *Tracker) { tr.Report(Report{Target: here, Credential: "openai#1"}) }, false},
+			"long ago":          {func(*Tracker) { time.Sleep(hintSpan) }, false},
+		} {
+			tr, hints := told(t)
+			tr.Report(Report{Target: here, Credential: "openai#1"})
+			tr.Hear(Hint{Target: here, Credential: "openai#1"})
+			if tr.State(here).Open {
+				t.Errorf("%s: a hint alone opened the circuit", name)
+			}
+			test.prepare(tr)
+			tr.Report(Report{Target: here, Credential: "openai#1", Err: fail(llm.UpstreamConnect)})
+			if got := tr.targets[here].circuit("openai#1").open; got != test.want {
+				t.Errorf("%s: open %v after one failure, want %v", name, got, test.want)
+			}
+			if test.want && len(*hints) != 1 {
+				t.Errorf("%s: told %v", name, *hints)
+			}
+		}
+	})
+}
+
+func TestAHeardRestIsKeptAndNotToldOn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tr, hints := told(t)
+		tr.Hear(Hint{Credential: "openai#1", Rest: time.Minute}) // nobody here has used it
+		tr.pick("openai", two)
+		if tr.Wait(two[:1]) != 0 || len(tr.credentials) != 0 {
+			t.Error("a credential that nobody has is remembered")
+		}
+		tr.Hear(Hint{Credential: "openai#1", Rest: 20 * time.Hour})
+		if wait := tr.Wait(two[:1]); wait != longestRest || len(*hints) != 0 {
+			t.Errorf("rests %s, told %v", wait, *hints)
+		}
+	})
+}
+
+func TestHintsTravelAsText(t *testing.T) {
+	t.Parallel()
+	for _, want := range []Hint{{Target: here, Credential: "openai#1"}, {Target: "ollama/m"}, {Credential: "a#1", Rest: time.Second}} {
+		text, err := want.Message()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := ParseHint(text)
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Error(err, diff)
+		}
+	}
+	for _, text := range []string{"", "null", `{"key":"key_1"}`, `{"hint":{}}`, `{"hint":{"credential":"a","rest_ns":-1}}`, `{"hint":{"rest_ns":"x"}}`} {
+		if h, err := ParseHint(text); err == nil {
+			t.Errorf("%q was read as %+v", text, h)
+		}
+	}
+}
+
+func FuzzParseHint(f *testing.F) {
+	f.Add(`{"hint":{"target":"a/m","credential":"a#1","rest_ns":5}}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		h, err := ParseHint(text)
+		if err != nil {
+			return
+		}
+		tr := tracker()
+		tr.pick("openai", two)
+		tr.Hear(h)
+		if wait := tr.Wait(two); wait > longestRest {
+			t.Fatalf("rests %s", wait)
+		}
+	})
+}
