@@ -86,6 +86,7 @@ type RequestDetail struct {
 	Versions       route.Versions    `json:"versions"`
 	BytesIn        int64             `json:"bytes_in"`
 	BytesOut       int64             `json:"bytes_out"`
+	OperatorCost   *money.Amount     `json:"operator_cost_usd,omitempty" doc:"What all attempts have cost, those included that the client does not pay for; left out when not known."`
 	BodyState      string            `json:"body_state" doc:"stored, or why the texts are not there."`
 }
 
@@ -107,6 +108,7 @@ type AttemptView struct {
 	Tokens       *Tokens       `json:"tokens,omitempty"`
 	Cost         *money.Amount `json:"cost_usd" nullable:"true"`
 	Bytes        int64         `json:"bytes"`
+	Hedge        bool          `json:"hedge,omitempty" doc:"Made beside another attempt that kept silent; whoever had content first served."`
 }
 
 // BillView prices a request row by row; the rows sum to the total exactly.
@@ -162,6 +164,7 @@ func requestDetail(e *requestlog.Entry, by account.Actor) RequestDetail {
 		Metadata: e.Metadata, Warnings: e.Warnings, ServedAs: text(e.ServedAs), TraceID: text(e.TraceID),
 		Versions: e.Versions, BytesIn: e.BytesIn, BytesOut: e.BytesOut, BodyState: string(e.BodyState),
 	}
+	d.OperatorCost = e.OperatorCost()
 	for i := range e.Attempts {
 		d.Tries = append(d.Tries, attemptView(&e.Attempts[i]))
 	}
@@ -173,7 +176,7 @@ func attemptView(t *requestlog.Attempt) AttemptView {
 		Provider: t.Provider, Model: t.Model, Upstream: t.Upstream, Credential: t.Credential,
 		StartMS: t.Start.Milliseconds(), ConnectMS: millis(t.Connect), HeadersMS: millis(t.Headers),
 		FirstTokenMS: millis(t.FirstToken), DurationMS: t.Duration.Milliseconds(), Status: positive(t.Status),
-		Class: text(string(t.Class)), Message: text(t.Message), RetryAfterMS: millis(t.RetryAfter), Cost: t.Cost, Bytes: t.Bytes,
+		Class: text(string(t.Class)), Message: text(t.Message), RetryAfterMS: millis(t.RetryAfter), Cost: t.Cost, Bytes: t.Bytes, Hedge: t.Hedge,
 	}
 	if t.Usage != nil {
 		v.Tokens = new(tokens(*t.Usage))

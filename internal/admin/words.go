@@ -22,6 +22,7 @@ var did = map[llm.Kind]string{
 	llm.UpstreamInvalid:       "refused the request",
 	llm.UpstreamContext:       "could not hold a prompt of this length",
 	llm.UpstreamContentPolicy: "refused the content",
+	llm.Outrun:                "was slower than the target asked besides",
 }
 
 // words is what a class of failure means; what is no class is said as it is.

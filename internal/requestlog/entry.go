@@ -96,6 +96,19 @@ func (e *Entry) Saved() (saved money.Amount, ok bool) {
 	return e.BaselineCost.Sub(*e.Cost), true
 }
 
+// OperatorCost is what all attempts have cost, those included that the client does not pay for; nil when none is known.
+func (e *Entry) OperatorCost() *money.Amount {
+	var sum *money.Amount
+	for i := range e.Attempts {
+		if cost := e.Attempts[i].Cost; cost != nil && sum == nil {
+			sum = new(*cost)
+		} else if cost != nil {
+			*sum = sum.Add(*cost)
+		}
+	}
+	return sum
+}
+
 // Served reports whether a target served the request. One that was refused, or that every target failed, has a latency
 // too, but it says nothing about models.
 func (e *Entry) Served() bool { return e.Model != "" }

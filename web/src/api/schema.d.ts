@@ -1130,6 +1130,8 @@ export interface components {
             first_token_ms: number | null;
             /** Format: int64 */
             headers_ms: number | null;
+            /** @description Made beside another attempt that kept silent; whoever had content first served. */
+            hedge?: boolean;
             message: string | null;
             model: string;
             provider: string;
@@ -2971,6 +2973,11 @@ export interface components {
             };
             /** @description The model that served. */
             model: string | null;
+            /**
+             * @description What all attempts have cost, those included that the client does not pay for; left out when not known.
+             * @example 12.5
+             */
+            operator_cost_usd?: string;
             /** @description How it ended: ok, client_error, upstream_error, rejected, cancelled, partial, interrupted or gateway_error. */
             outcome: string | null;
             /**

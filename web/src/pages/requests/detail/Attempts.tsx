@@ -52,6 +52,7 @@ function AttemptRow({ attempt, span, number, alone }: RowProps) {
             {attempt.upstream !== attempt.model && ` (${attempt.upstream})`}
           </Text>
           <Text size="sm" c="dimmed">
+            {attempt.hedge && "asked besides · "}
             {failed ? attempt.class : "served"}
             {attempt.status !== null && ` · status ${attempt.status}`}
           </Text>
