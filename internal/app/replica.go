@@ -48,6 +48,7 @@ func (a *App) openReplicas(ctx context.Context, c config.Config) error {
 		return err
 	}
 	f := &fellows{client: client, hints: make(chan health.Hint, hintQueue)}
+	budgets.Now = a.now
 	f.link = replica.NewLink(client, replica.Options{Seen: a.lastSeen(ctx), Report: func(err error) { a.reportRedis(f, err) }})
 	f.ledger = ledger.NewShared(f.link, budgets)
 	a.fellows, a.limits, a.ledger = f, limit.NewRedis(f.link, nil), f.ledger
@@ -97,8 +98,7 @@ func (a *App) startReplicas(ctx context.Context) {
 	if f == nil {
 		return
 	}
-	a.tasks.Go(func() { f.link.Run(ctx) })
-	a.tasks.Go(func() { f.ledger.Run(ctx) })
+	a.tasks.Go(func() { f.run(ctx) })
 	a.tasks.Go(func() { f.link.Listen(ctx, a.hear) })
 	a.tasks.Go(func() { a.keepCount(ctx) })
 	a.tasks.Go(func() { f.sendHints(ctx) })
@@ -129,6 +129,26 @@ func (f *fellows) sendHints(ctx context.Context) {
 			}
 		}
 	}
+}
+
+// run keeps the heart beating until the ledger has told its last settlements: what a replica says that has signed off counts
+// no more.
+func (f *fellows) run(ctx context.Context) {
+	beating, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var heart sync.WaitGroup
+	heart.Go(func() { f.link.Run(beating) })
+	f.ledger.Run(ctx)
+	stop()
+	heart.Wait()
+}
+
+// now is the time by Redis's clock, which is the same for all replicas, or by this machine's where there is none. Budgets and
+// keys end by it.
+func (a *App) now() time.Time {
+	if a.fellows == nil {
+		return time.Now()
+	}
+	return a.fellows.link.Now()
 }
 
 // delivered hears of entries that have arrived in the database.

@@ -24,7 +24,7 @@ func (s *Shared) Run(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
-			s.flush(context.WithoutCancel(ctx))
+			s.tellLast(context.WithoutCancel(ctx))
 			return
 		case <-s.wake:
 			s.flush(ctx)
@@ -34,12 +34,27 @@ func (s *Shared) Run(ctx context.Context) {
 	}
 }
 
+// tellLast tells the rest before this process ends: what is not told now, Redis hears never. It tries again where an answer was
+// late, but a Redis that is away does not keep the process.
+func (s *Shared) tellLast(ctx context.Context) {
+	const tries = 5
+	for range tries {
+		s.flush(ctx)
+		if len(s.list(untold)) == 0 || !s.link.State().Up || !pause(ctx, s.patience/tries) {
+			return
+		}
+	}
+}
+
+// untold says that Redis lacks a settlement.
+func untold(t *tab) bool { return t.free > 0 || t.cost > 0 }
+
 // flush tells every settlement that is waiting. What cannot be told now is written with the next heartbeat.
 func (s *Shared) flush(ctx context.Context) {
 	if !s.link.State().Ready {
 		return
 	}
-	for _, t := range s.list(func(t *tab) bool { return t.free > 0 || t.cost > 0 }) {
+	for _, t := range s.list(untold) {
 		if errors.Is(s.tell(ctx, t), replica.ErrAway) {
 			return
 		}

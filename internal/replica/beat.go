@@ -13,13 +13,19 @@ import (
 )
 
 // beat registers a replica, forgets the dead ones and tells how many live, by Redis's own clock. The epoch is named by
-// whoever finds none.
+// whoever finds none. Whoever finds nobody alive, itself included, lets the epoch settle anew: all of them were cut off for
+// longer than a lease, and what the others hold counts again only when they have said so.
 var beat = redis.NewScript(`
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
-redis.call('ZADD', KEYS[1], string.format('%.0f', now), ARGV[1])
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', now - ARGV[2]))
-redis.call('SETNX', KEYS[2], ARGV[3] .. ' ' .. string.format('%.0f', now))
+local epoch = redis.call('GET', KEYS[2])
+if not epoch then
+  redis.call('SET', KEYS[2], ARGV[3] .. ' ' .. string.format('%.0f', now))
+elseif redis.call('ZCARD', KEYS[1]) == 0 then
+  redis.call('SET', KEYS[2], string.match(epoch, '^%S+') .. ' ' .. string.format('%.0f', now))
+end
+redis.call('ZADD', KEYS[1], string.format('%.0f', now), ARGV[1])
 return {redis.call('ZCARD', KEYS[1]), redis.call('GET', KEYS[2]), string.format('%.0f', now)}
 `)
 
@@ -105,7 +111,7 @@ func (l *Link) ask(ctx context.Context) (State, error) {
 	if took > l.o.Budget && !l.state.Load().Up {
 		return State{}, fmt.Errorf("heartbeat took %s: %w", took.Round(time.Millisecond), ErrAway)
 	}
-	return l.read(reply, began.Add(took/2))
+	return l.read(reply, began.Add(took/2)) // Redis read its clock about halfway
 }
 
 func (l *Link) read(reply []any, at time.Time) (State, error) {
@@ -127,7 +133,7 @@ func (l *Link) read(reply []any, at time.Time) (State, error) {
 	age := time.Duration(now-start) * time.Millisecond
 	return State{
 		Up: true, Ready: age >= l.o.Settling || age < 0, // a clock that was set back says nothing
-		Epoch: epoch, Replicas: max(int(count), 1), offset: time.UnixMilli(now).Sub(at),
+		Epoch: epoch, Replicas: max(int(count), 1), clock: time.UnixMilli(now), read: at,
 	}, nil
 }
 

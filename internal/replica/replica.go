@@ -82,7 +82,8 @@ type State struct {
 	Replicas int           // that were last seen, this one included
 	Outage   int64         // counts the times that Redis went away
 	Since    time.Time     // of the outage; of the start before the first contact
-	offset   time.Duration // of Redis's clock from ours
+	clock    time.Time     // what Redis's clock said,
+	read     time.Time     // and when that was by ours; zero before the first contact
 }
 
 // NewLink makes a link by way of a client, which stays the caller's to close. It is down until the first heartbeat.
@@ -130,7 +131,11 @@ func (l *Link) Now() time.Time {
 	if l.o.Now != nil {
 		return l.o.Now()
 	}
-	return time.Now().Add(l.state.Load().offset)
+	state := l.state.Load()
+	if state.read.IsZero() {
+		return time.Now()
+	}
+	return state.clock.Add(time.Since(state.read)) // time that has passed: a clock that is set, here, is not heard
 }
 
 // OnBeat adds a function that is called after every heartbeat that was answered, also while Redis is not relied on
@@ -147,13 +152,17 @@ const (
 	// silence is how many budgets long no call may be answered before Redis counts as away. A machine that is busy for a
 	// moment is late with all of them.
 	silence = 3
+	// mostWaits is how many budgets long a call waits for its turn while others are answered.
+	mostWaits = 50
 )
 
 // Do makes a call that a request waits for, and returns ErrAway where it is not answered within the budget, or where
 // Redis has been away and is not back. The client that leaves does not end it: its count must have a known outcome. One call
 // that is late does not make Redis count as away: State says whether it does.
 func (l *Link) Do(ctx context.Context, call func(context.Context, redis.Scripter) error) error {
-	l.places <- struct{}{}
+	if !l.enter() {
+		return ErrAway
+	}
 	defer func() { <-l.places }()
 	if !l.state.Load().Up {
 		return ErrAway
@@ -166,11 +175,47 @@ func (l *Link) Do(ctx context.Context, call func(context.Context, redis.Scripter
 		l.waiting.Store(0)
 		return nil
 	}
-	since := time.Duration(l.waiting.Load())
-	if ctx.Err() == nil || (since > 0 && time.Since(l.born)-since > silence*l.o.Budget) {
+	if ctx.Err() == nil || l.silent() > silence*l.o.Budget {
 		l.lose(err)
 	}
 	return fmt.Errorf("%w: %w", ErrAway, err)
+}
+
+// enter takes a place among the calls under way. While Redis answers, it is waited for; when Redis has said nothing for a
+// whole budget, waiting and calling would take the request twice as long as it may.
+func (l *Link) enter() bool {
+	select {
+	case l.places <- struct{}{}:
+		return true
+	default:
+	}
+	timer := time.NewTimer(l.o.Budget)
+	defer timer.Stop()
+	for range mostWaits {
+		select {
+		case l.places <- struct{}{}:
+			if l.silent() < l.o.Budget {
+				return true
+			}
+			<-l.places
+			return false
+		case <-timer.C:
+			if l.silent() >= l.o.Budget {
+				return false
+			}
+			timer.Reset(l.o.Budget)
+		}
+	}
+	return false
+}
+
+// silent is how long calls have been under way without any being answered.
+func (l *Link) silent() time.Duration {
+	since := time.Duration(l.waiting.Load())
+	if since == 0 {
+		return 0
+	}
+	return time.Since(l.born) - since
 }
 
 // lose notes that Redis does not answer. The next heartbeat that is answered ends it.

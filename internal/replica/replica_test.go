@@ -150,6 +150,65 @@ func TestAnEmptyRedisMustSettle(t *testing.T) {
 	}
 }
 
+// All replicas were cut off for longer than a lease. What each of them holds counts as free until it has said otherwise, so the first
+// to be back waits for the others.
+func TestWhoComesBackFirstWaitsForTheOthers(t *testing.T) {
+	t.Parallel()
+	client, namespace := redistest.Client(t), redistest.Namespace()
+	o := options(namespace)
+	o.Settling = 200 * time.Millisecond
+	a, b := replica.NewLink(client, o), replica.NewLink(client, o)
+	mustJoin(t, a, b)
+	epoch := a.State().Epoch
+	if err := client.Del(t.Context(), a.Members()).Err(); err != nil { // their leases have ended
+		t.Fatal(err)
+	}
+	if err := a.Beat(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if s := a.State(); s.Ready || !s.Up || s.Epoch != epoch {
+		t.Errorf("the first to be back relies on Redis: %+v", s)
+	}
+	if err := b.Beat(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	mustJoin(t, a, b)
+	if s := b.State(); s.Epoch != epoch || s.Replicas != 2 {
+		t.Errorf("nothing was lost, and the state is %+v", s)
+	}
+}
+
+// Many calls wait for few places. A Redis that falls silent keeps none of them longer than one call may take.
+func TestWaitingForATurnIsPartOfTheCall(t *testing.T) {
+	t.Parallel()
+	server := redistest.Own(t)
+	o := options("")
+	o.Budget = 500 * time.Millisecond
+	link := replica.NewLink(server.Client(t), o)
+	mustJoin(t, link)
+	server.Signal(t, syscall.SIGSTOP)
+	defer server.Signal(t, syscall.SIGCONT)
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	var longest time.Duration
+	began := time.Now()
+	for range 200 {
+		all.Go(func() {
+			err := link.Do(t.Context(), ping)
+			mu.Lock()
+			defer mu.Unlock()
+			longest = max(longest, time.Since(began))
+			if !errors.Is(err, replica.ErrAway) {
+				t.Errorf("a call to a stuck Redis: %v", err)
+			}
+		})
+	}
+	all.Wait()
+	if longest >= 2*o.Budget {
+		t.Errorf("a call took %s where %s are allowed", longest, o.Budget)
+	}
+}
+
 func TestASlowRedisCountsAsAway(t *testing.T) {
 	t.Parallel()
 	server := redistest.Own(t)
