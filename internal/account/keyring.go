@@ -30,7 +30,7 @@ const (
 
 // KeyringOptions adjusts a Keyring. The zero value is right for a server.
 type KeyringOptions struct {
-	Now      func() time.Time
+	Now      func() time.Time // by which keys end; this machine's clock when nil
 	Poll     time.Duration // how often changes are looked for; 250 ms when 0
 	MaxStale time.Duration // how long keys are good without the store; 15 min when 0
 	Flush    time.Duration // how often uses are recorded; 10 s when 0
@@ -112,7 +112,7 @@ func (r *Keyring) Stale() time.Duration {
 	if last == nil {
 		return 1<<63 - 1
 	}
-	return max(0, r.now().Sub(*last))
+	return max(0, time.Since(*last)) // time that has passed: r.now is for the ends of keys
 }
 
 // Len is the number of secrets that the keyring knows.
@@ -239,7 +239,7 @@ func (r *Keyring) await() error {
 		e.RetryAfter = time.Second
 		return e
 	}
-	asked := r.now()
+	asked := time.Now()
 	r.mu.Lock()
 	polled := r.next
 	r.mu.Unlock()

@@ -26,7 +26,7 @@ const (
 func (r *Keyring) Refresh(ctx context.Context) error {
 	r.refreshMu.Lock()
 	defer r.refreshMu.Unlock()
-	began := r.now()
+	began := time.Now()
 	revisions, err := r.revisions(ctx)
 	if err != nil {
 		return err

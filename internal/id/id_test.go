@@ -130,3 +130,19 @@ func FuzzTime(f *testing.F) {
 		}
 	})
 }
+
+// Replicas whose clocks differ, or step back, may draw ids for the same moment; they stay apart.
+func TestIDsStayApartWhenTheClockStepsBack(t *testing.T) {
+	t.Parallel()
+	start := time.UnixMilli(1_793_707_200_000)
+	seen := map[string]bool{}
+	for _, skew := range []time.Duration{0, 5 * time.Minute, -5 * time.Minute, -time.Hour} {
+		for round := range 10_000 {
+			made := New("req", start.Add(skew).Add(time.Duration(round%10)*time.Millisecond))
+			if seen[made] {
+				t.Fatalf("%s was made twice", made)
+			}
+			seen[made] = true
+		}
+	}
+}

@@ -1,0 +1,34 @@
+package account
+
+import (
+	"testing"
+	"time"
+
+	"fairlead/internal/llm"
+)
+
+// Keys end by the clock that replicas share. That it steps, back by an hour or on by five minutes, makes no key stale, and
+// brings back nothing that was ended by hand.
+func TestKeysEndByTheClockThatIsGiven(t *testing.T) {
+	t.Parallel()
+	shelf := newShelf(t)
+	end := time.Date(2026, 11, 3, 12, 0, 0, 0, time.UTC)
+	_, ends := shelf.add(func(k *Key) { k.ExpiresAt = end })
+	_, stays := shelf.add(nil)
+	_, revoked := shelf.add(func(k *Key) { k.RevokedAt = end.Add(-time.Minute) })
+	now := end.Add(-time.Second)
+	ring := loaded(t, shelf, KeyringOptions{Now: func() time.Time { return now }})
+	for _, step := range []struct {
+		by   time.Duration
+		want llm.Kind
+	}{{0, ""}, {time.Second, llm.ExpiredAPIKey}, {5 * time.Minute, llm.ExpiredAPIKey}, {-10 * time.Minute, ""}, {-time.Hour, ""}, {3 * time.Hour, llm.ExpiredAPIKey}} {
+		now = now.Add(step.by)
+		got := []llm.Kind{answer(ring, withKey(ends)), answer(ring, withKey(stays)), answer(ring, withKey(revoked))}
+		if got[0] != step.want || got[1] != "" || got[2] != llm.RevokedAPIKey {
+			t.Errorf("at %s: %q, want %q, valid and revoked", now, got, step.want)
+		}
+		if ring.Stale() > time.Minute {
+			t.Errorf("at %s the keys are %s old", now, ring.Stale())
+		}
+	}
+}
