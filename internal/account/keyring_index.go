@@ -1,6 +1,7 @@
 package account
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"maps"
 	"sync"
@@ -134,7 +135,14 @@ func endsNow(old, key *Key) bool {
 	}
 	ending, ended := endingOf(key)
 	before, was := endingOf(old)
-	return ended && (!was || !ending.Before.Equal(before.Before))
+	return ended && (!was || !ending.Before.Equal(before.Before) || !bytes.Equal(old.newestHash(), key.newestHash())) // twice within the clock's grain
+}
+
+func (k *Key) newestHash() []byte {
+	if len(k.Secrets) == 0 {
+		return nil
+	}
+	return k.Secrets[len(k.Secrets)-1].Hash
 }
 
 // remove takes the old secrets out, and carries over first uses that are not in the store yet.
