@@ -261,7 +261,11 @@ func (s *Shared) Status(b Budget) Status {
 	if err != nil {
 		return Status{}
 	}
-	return newTab(&b, zone, now).status(b.Amount)
+	t = newTab(&b, zone, now)
+	if seen, ok := s.sights[b.ID]; ok && seen.of(t) { // only others use it
+		t.hear(seen.spent, seen.held)
+	}
+	return t.status(b.Amount)
 }
 
 // tabs returns the tabs of the budgets in a fixed order, in their present windows.

@@ -398,6 +398,59 @@ func TestClocksThatDifferShareAWindow(t *testing.T) {
 	}
 }
 
+// A replica that has not used a budget tells all the same where it stands: people look at any of them.
+func TestStatusOfABudgetThatOnlyOthersUse(t *testing.T) {
+	t.Parallel()
+	d := newDeployment(t, 2)
+	b := total(money.Dollar)
+	d.settle(0, d.hold(t, 0, b, 30*cent), b, 20*cent)
+	d.hold(t, 0, b, 10*cent)
+	d.beat(t)
+	if s := d.ledgers[1].Status(b); !s.Loaded || s.Spent != 20*cent || s.Held != 10*cent {
+		t.Errorf("the other replica says %+v", s)
+	}
+}
+
+// Clocks five minutes before and behind, and one that is set back by an hour in the middle: the replicas share one window, and what
+// is spent of the budget in it is spent once.
+func TestClocksThatStepKeepASharedBudget(t *testing.T) {
+	t.Parallel()
+	d := newDeployment(t, 3)
+	b := Budget{ID: "key:key_1", Name: "ci", Amount: money.Dollar, Period: Daily}
+	skews := []time.Duration{5 * time.Minute, -5 * time.Minute, 0}
+	now := at(t, "2026-11-30T23:52:00Z")
+	for i := range d.ledgers {
+		d.ledgers[i].o.Now = func() time.Time { return now.Add(skews[i]) }
+	}
+	spend := func() (cents int) {
+		for i := range 300 {
+			if h, err := d.ledgers[i%3].Hold(t.Context(), []Budget{b}, cent); err == nil {
+				d.settle(i%3, h, b, cent)
+				cents++
+			}
+		}
+		return cents
+	}
+	if n := spend(); n > 100 || n < 60 { // a part may be kept for others for a moment
+		t.Errorf("%d cents of a dollar were spent", n)
+	}
+	now = now.Add(20 * time.Minute) // the new day has begun for all
+	d.mu.Lock()
+	d.charged[b.ID] = 0 // by the database's sum since its beginning
+	d.mu.Unlock()
+	first := spend()
+	skews[0] -= time.Hour
+	d.beat(t)
+	if n := first + spend(); n > 100 || first < 60 {
+		t.Errorf("%d cents of a dollar were spent in the new day, %d of them before a clock was set back", n, first)
+	}
+	for i := range d.ledgers {
+		if s := d.ledgers[i].Status(b); s.Held != 0 || !s.Start.Equal(at(t, "2026-12-01T00:00:00Z")) {
+			t.Errorf("replica %d is in the window from %s with %s held", i, s.Start, s.Held)
+		}
+	}
+}
+
 func TestASharedWarningComesOnce(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, 2)

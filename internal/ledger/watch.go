@@ -19,6 +19,9 @@ type sight struct {
 	spent, held money.Amount
 }
 
+// of says whether it is of the window that a tab is in.
+func (s sight) of(t *tab) bool { return spanOf(&t.budget) == s.span && millis(t.start) == s.start }
+
 // watched says up to where changes have been heard.
 type watched struct {
 	epoch string
@@ -76,7 +79,7 @@ func (s *Shared) see(id, born string, seen sight) {
 		return
 	}
 	delete(s.sights, id)
-	if spanOf(&t.budget) != seen.span || millis(t.start) != seen.start {
+	if !seen.of(t) {
 		s.sights[id] = seen // of a window that this replica has not entered
 		return
 	}
@@ -88,7 +91,7 @@ func (s *Shared) see(id, born string, seen sight) {
 // recall gives a tab what was heard of its window before it was used here. The caller holds the lock.
 func (s *Shared) recall(t *tab) {
 	seen, ok := s.sights[t.budget.ID]
-	if !ok || spanOf(&t.budget) != seen.span || millis(t.start) != seen.start {
+	if !ok || !seen.of(t) {
 		return
 	}
 	delete(s.sights, t.budget.ID)
