@@ -3,6 +3,7 @@ package gateway
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"fairlead/internal/account"
 	"fairlead/internal/ledger"
@@ -54,6 +55,11 @@ func Budgets(grant *account.Grant) []ledger.Budget {
 	add("key:"+grant.Key.ID, `Key "`+grant.Key.Name+`"`, grant.Key.Budget)
 	add("ws:"+grant.Workspace.ID, `Workspace "`+grant.Workspace.Name+`"`, grant.Workspace.Budget)
 	return all
+}
+
+// bounded reports whether a budget can refuse the request.
+func bounded(grant *account.Grant) bool {
+	return slices.ContainsFunc(Budgets(grant), func(b ledger.Budget) bool { return !b.WarnOnly })
 }
 
 // left is what the tightest budget still bears.

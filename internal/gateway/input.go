@@ -65,7 +65,7 @@ func (g *Gateway) input(x *exchange, policies *policy.Set) (route.Input, error) 
 		TokenInput:    req.TokenIDs > 0,
 		Controls:      req.Controls,
 		AllowedModels: key.AllowedModels,
-		AllowUnpriced: x.settings.AllowUnpriced || key.AllowUnpriced,
+		AllowUnpriced: (x.settings.AllowUnpriced || key.AllowUnpriced) && !bounded(x.grant), // a budget cannot hold what nobody can price
 		Baseline:      baselineHint(x.grant, x.r.Header, x.settings),
 		PinnedEmbed:   workspace.PinnedEmbed,
 		Turns:         max(req.Answers, x.view.Turns()),
