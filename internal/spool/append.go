@@ -77,10 +77,11 @@ func (s *Spool) Begin(e *requestlog.Entry) error {
 // the entry is then kept in memory without its bodies and written when the disk recovers, unless End is repeated first.
 //
 // Bodies are left out when there is no room for them; the entry of a request that has begun is written in any case.
+// What the entry points to must not change from here on: delivery reads it.
 func (s *Spool) End(e *requestlog.Entry) error {
 	b := buffers.Get().(*bytes.Buffer)
 	defer giveBack(b)
-	rec, err := encodeWhole(b, e, s.salt)
+	rec, written, err := encodeWhole(b, e, s.salt)
 	if err != nil {
 		return unavailable(err)
 	}
@@ -92,7 +93,7 @@ func (s *Spool) End(e *requestlog.Entry) error {
 	if !s.fits(int64(len(rec)), e.ID) {
 		s.mu.Unlock()
 		b.Reset()
-		if rec, err = encodeWhole(b, withoutBodies(e), s.salt); err != nil {
+		if rec, written, err = encodeWhole(b, withoutBodies(e), s.salt); err != nil {
 			return unavailable(err)
 		}
 		s.mu.Lock()
@@ -105,6 +106,7 @@ func (s *Spool) End(e *requestlog.Entry) error {
 		begun.ending = true
 	}
 	batch := s.put(rec, op{kind: endKind, id: e.ID})
+	s.recent.add(written)
 	s.mu.Unlock()
 	if err := s.wait(batch); err != nil {
 		s.keepLate(e)
@@ -122,17 +124,19 @@ func (s *Spool) fits(size int64, id string) bool {
 	return s.used+size+s.room*int64(others) <= s.o.Limit
 }
 
-// encodeWhole never loses an entry over a part of it that cannot be encoded, such as a score that is no number.
-func encodeWhole(b *bytes.Buffer, e *requestlog.Entry, salt uint32) ([]byte, error) {
+// encodeWhole never loses an entry over a part of it that cannot be encoded, such as a score that is no number. It returns
+// what it has encoded.
+func encodeWhole(b *bytes.Buffer, e *requestlog.Entry, salt uint32) ([]byte, *requestlog.Entry, error) {
 	rec, err := encodeEnd(b, e, salt)
 	if err == nil || e.Decision == nil {
-		return rec, err
+		return rec, e, err
 	}
 	plain := *e
 	plain.Decision = nil
 	plain.Warnings = append(append([]string{}, e.Warnings...), "the decision could not be recorded: "+err.Error())
 	b.Reset()
-	return encodeEnd(b, &plain, salt)
+	rec, err = encodeEnd(b, &plain, salt)
+	return rec, &plain, err
 }
 
 func withoutBodies(e *requestlog.Entry) *requestlog.Entry {
@@ -255,6 +259,7 @@ func (s *Spool) commitEnd(id string) {
 func (s *Spool) rollBack(b *batch) {
 	s.used -= int64(len(b.buf))
 	for _, o := range b.ops {
+		s.recent.forget(o.id)
 		begun := s.begun[o.id]
 		switch {
 		case begun == nil:
@@ -268,7 +273,7 @@ func (s *Spool) rollBack(b *batch) {
 
 // keepLate keeps an entry that could not be written, for when the disk recovers.
 func (s *Spool) keepLate(e *requestlog.Entry) {
-	rec, err := encodeWhole(new(bytes.Buffer), withoutBodies(e), s.salt)
+	rec, _, err := encodeWhole(new(bytes.Buffer), withoutBodies(e), s.salt)
 	if err != nil {
 		return
 	}

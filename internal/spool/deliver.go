@@ -229,6 +229,9 @@ func (s *Spool) setOldest(t time.Time) {
 func (s *Spool) advance(p piece) {
 	s.mu.Lock()
 	s.pos = p.next
+	for i := range p.entries {
+		s.recent.forget(p.entries[i].ID)
+	}
 	s.backlog = max(s.backlog-int64(p.count()), 0)
 	if !p.next.before(s.end()) {
 		s.backlog = 0 // what damage took is not waited for

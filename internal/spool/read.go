@@ -102,8 +102,8 @@ func (s *Spool) collect(seg *segment, b []byte, from int64, last bool, limit int
 		if r.kind != endKind {
 			return true
 		}
-		var e requestlog.Entry
-		if err := decodeEnd(r.rest, &e); err != nil {
+		e, err := s.decode(r)
+		if err != nil {
 			p.broken = append(p.broken, unreadable{r.id, r.rest, err})
 		} else {
 			p.entries = append(p.entries, e)

@@ -154,13 +154,18 @@ func encodeEnd(b *bytes.Buffer, e *requestlog.Entry, salt uint32) ([]byte, error
 
 // decodeEnd reads an end record's entry. The bodies share memory with the record.
 func decodeEnd(rest []byte, e *requestlog.Entry) error {
-	meta, rest, ok := cutSized(rest)
-	if !ok || len(rest) < 1 {
+	meta, bodies, ok := cutSized(rest)
+	if !ok || len(bodies) < 1 {
 		return errCorrupt
 	}
 	if err := json.Unmarshal(meta, e); err != nil {
 		return err
 	}
+	return decodeBody(bodies, e)
+}
+
+// decodeBody reads what follows the entry itself.
+func decodeBody(rest []byte, e *requestlog.Entry) error {
 	e.Body.Streamed = rest[0]&streamedFlag != 0
 	request, response, ok := cutSized(rest[1:])
 	if !ok {

@@ -76,6 +76,7 @@ type Spool struct {
 	used     int64              // bytes on disk and in batches
 	begun    map[string]*begun  // requests that have begun and not ended
 	late     map[string][]byte  // records of ends that could not be written
+	recent   recent             // ended entries that delivery need not decode
 	lateSize int64              // bytes in late
 	failure  error              // why the disk does not take entries at present
 	newNames bool               // the directory has names that are not synced
@@ -111,6 +112,7 @@ func Open(dir string, o Options) (*Spool, error) {
 		next:     1,
 		begun:    map[string]*begun{},
 		late:     map[string][]byte{},
+		recent:   recent{},
 		progress: make(chan struct{}),
 		wake:     make(chan struct{}, 1),
 		stop:     make(chan struct{}),
