@@ -39,7 +39,7 @@ func (in inserter) text(rows int) string {
 
 // insert writes the rows.
 func (in inserter) insert(ctx context.Context, tx *sql.Tx, d dialect, rows [][]any) error {
-	return in.each(ctx, tx, d, rows, func(stmt *sql.Stmt, args []any) error {
+	return in.each(ctx, tx, d, rows, func(ctx context.Context, stmt *sql.Stmt, args []any) error {
 		_, err := stmt.ExecContext(ctx, args...)
 		return err
 	})
@@ -53,7 +53,7 @@ func (in inserter) insertFresh(ctx context.Context, tx *sql.Tx, d dialect, rows 
 	}
 	in.suffix += " returning id"
 	var all []string
-	err := in.each(ctx, tx, d, rows, func(stmt *sql.Stmt, args []any) error {
+	err := in.each(ctx, tx, d, rows, func(ctx context.Context, stmt *sql.Stmt, args []any) error {
 		result, err := stmt.QueryContext(ctx, args...)
 		if err != nil {
 			return err
@@ -69,7 +69,7 @@ func (in inserter) insertFresh(ctx context.Context, tx *sql.Tx, d dialect, rows 
 func (in inserter) insertCounting(ctx context.Context, tx *sql.Tx, d dialect, rows [][]any) ([]string, error) {
 	id := slices.Index(in.columns, "id")
 	all := make([]string, 0, len(rows))
-	err := in.each(ctx, tx, d, rows, func(stmt *sql.Stmt, args []any) error {
+	err := in.each(ctx, tx, d, rows, func(ctx context.Context, stmt *sql.Stmt, args []any) error {
 		res, err := stmt.ExecContext(ctx, args...)
 		if err != nil {
 			return err
@@ -84,10 +84,10 @@ func (in inserter) insertCounting(ctx context.Context, tx *sql.Tx, d dialect, ro
 }
 
 // each calls fn with a prepared statement and the arguments of each group of rows.
-func (in inserter) each(ctx context.Context, tx *sql.Tx, d dialect, rows [][]any, fn func(*sql.Stmt, []any) error) error {
+func (in inserter) each(ctx context.Context, tx *sql.Tx, d dialect, rows [][]any, fn func(context.Context, *sql.Stmt, []any) error) error {
 	for len(rows) > 0 {
 		n := min(d.rowsPerStatement(), len(rows))
-		if err := in.prepared(ctx, tx, n, &rows, fn); err != nil {
+		if err := in.prepared(ctx, tx, d, n, &rows, fn); err != nil {
 			return fmt.Errorf("insert into %s: %w", in.table, err)
 		}
 	}
@@ -95,7 +95,7 @@ func (in inserter) each(ctx context.Context, tx *sql.Tx, d dialect, rows [][]any
 }
 
 // prepared consumes as many whole groups of n rows as there are.
-func (in inserter) prepared(ctx context.Context, tx *sql.Tx, n int, rows *[][]any, fn func(*sql.Stmt, []any) error) (err error) {
+func (in inserter) prepared(ctx context.Context, tx *sql.Tx, d dialect, n int, rows *[][]any, fn func(context.Context, *sql.Stmt, []any) error) (err error) {
 	stmt, err := tx.PrepareContext(ctx, in.text(n))
 	if err != nil {
 		return err
@@ -108,9 +108,21 @@ func (in inserter) prepared(ctx context.Context, tx *sql.Tx, n int, rows *[][]an
 			args = append(args, row...)
 		}
 		*rows = (*rows)[n:]
-		if err := fn(stmt, args); err != nil {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := fn(d.brief(ctx), stmt, args); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// brief is the context of a statement that writes a row or a few. For each that can end SQLite's driver starts a goroutine,
+// which costs as much as the row; between two rows is early enough to stop.
+func (d dialect) brief(ctx context.Context) context.Context {
+	if d == dialectSQLite {
+		return context.WithoutCancel(ctx)
+	}
+	return ctx
 }
