@@ -61,7 +61,7 @@ type Client struct {
 type settings struct {
 	options   Options
 	guard     guard
-	transport *http.Transport
+	transport *transport
 }
 
 // New returns a client with these options.
@@ -126,7 +126,7 @@ func newSettings(o Options) *settings {
 	o.AllowHosts = slices.Clone(o.AllowHosts)
 	g := newGuard(o)
 	d := &dialer{guard: g, timeout: connectTimeout(o), resolver: o.Resolver}
-	return &settings{options: o, guard: g, transport: newTransport(o, d)}
+	return &settings{options: o, guard: g, transport: newLean(o, d, newTransport(o, d))}
 }
 
 func newTransport(o Options, d *dialer) *http.Transport {
