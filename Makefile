@@ -83,8 +83,8 @@ faults: build ## the fault catalogue against the real binary, with real services
 	$(GO) build -o bin/faults ./test/faults/run
 	FAIRLEAD_TEST_BINARY=$(CURDIR)/bin/fairlead scripts/with-services.sh bin/faults -only '$(ONLY)'
 
-soak: build ## half an hour of load, watching memory, goroutines and files
-	@if [ -d test/soak ]; then scripts/with-services.sh $(GO) test -count=1 -timeout 90m -tags soak ./test/soak/... ; else echo 'there are no soak tests yet'; fi
+soak: build ## half an hour of load, watching memory, goroutines and files; MINUTES=3 for less
+	FAIRLEAD_TEST_BINARY=$(CURDIR)/bin/fairlead FAIRLEAD_SOAK_MINUTES=$(or $(MINUTES),30) $(GO) test -v -count=1 -timeout 120m -run Soak ./test/soak
 
 generate: ## write docs/openapi.json, docs/config.schema.json and what is made from them
 	$(GO) test ./internal/admin -count=1 -run TestOpenAPIDocumentIsCurrent -update

@@ -55,6 +55,7 @@ func Cases() []Case {
 		{"F31", "a refused credential", refusedCredential},
 		{"F33", "revocation", revocation},
 		{"F38", "junk keys", junkKeys},
+		{"F47", "the usual load for a long time", steadyLoad},
 	})
 }
 

@@ -16,6 +16,7 @@ const patience = 20 * time.Second
 
 // Options are what a gateway is started with. The zero value starts one with nothing but its simulator.
 type Options struct {
+	Binary   string   // path of the gateway; what Binary says when empty
 	Config   string   // text of the configuration file; empty for none. Config makes one
 	Env      []string // NAME=value, added to a clean environment; detecting providers is off unless set here
 	Args     []string // more arguments of serve
@@ -58,7 +59,10 @@ func Start(t testing.TB, o Options) *Gateway {
 // prepare lays out the files of a gateway.
 func prepare(t testing.TB, o Options) *Gateway {
 	t.Helper()
-	g := &Gateway{options: o, binary: Binary(t), home: t.TempDir(), DataDir: o.DataDir, address: o.Listen}
+	g := &Gateway{options: o, binary: o.Binary, home: t.TempDir(), DataDir: o.DataDir, address: o.Listen}
+	if g.binary == "" {
+		g.binary = Binary(t)
+	}
 	if g.DataDir == "" {
 		g.DataDir = filepath.Join(g.home, "data")
 	}

@@ -1,0 +1,20 @@
+package faults
+
+import (
+	"testing"
+	"time"
+
+	"fairlead/test/soak"
+)
+
+// steadyLoad is F47 for three minutes, in which only the peak of the memory, goroutines and files can be judged; `make
+// soak` runs all thirty, judges the slope, and runs the race detector.
+func steadyLoad(t *testing.T, size Size) string {
+	plan := soak.Usual(3 * time.Minute)
+	if size == Fast {
+		plan = soak.Plan{For: 3 * time.Second, Rate: 100, Streams: 20}
+	}
+	r := soak.Run(t, plan)
+	r.Judge(t)
+	return r.String() + " (three minutes of it: the slope is judged by make soak)"
+}

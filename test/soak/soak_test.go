@@ -1,0 +1,104 @@
+package soak
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"fairlead/test/harness"
+)
+
+// TestSoak runs for as many minutes as FAIRLEAD_SOAK_MINUTES says: `make soak` sets it.
+func TestSoak(t *testing.T) { //nolint:paralleltest // it measures
+	r := Run(t, Usual(minutes(t)))
+	_, _ = fmt.Fprintln(os.Stdout, r)
+	r.Judge(t)
+}
+
+// TestSoakWithRaceDetector runs for a sixth of that time at a fifth of the load: the detector makes everything several
+// times slower, and what it looks for does not depend on the rate.
+func TestSoakWithRaceDetector(t *testing.T) { //nolint:paralleltest // it measures
+	d := minutes(t) / 6
+	binary := filepath.Join(t.TempDir(), "fairlead-race")
+	root, err := harness.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	build := exec.CommandContext(t.Context(), "go", "build", "-race", "-o", binary, "./cmd/fairlead")
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build with the race detector: %v\n%s", err, out)
+	}
+	r := Run(t, Plan{For: d, Rate: 100, Streams: 40, Binary: binary})
+	_, _ = fmt.Fprintln(os.Stdout, "with the race detector:", r)
+	r.Memory = Course{} // the detector's own memory grows with all that was ever touched
+	r.Judge(t)
+}
+
+func minutes(t *testing.T) time.Duration {
+	t.Helper()
+	text := os.Getenv("FAIRLEAD_SOAK_MINUTES")
+	if text == "" {
+		t.Skip("FAIRLEAD_SOAK_MINUTES is not set; make soak sets it")
+	}
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || n <= 0 {
+		t.Fatalf("FAIRLEAD_SOAK_MINUTES=%q is no number of minutes", text)
+	}
+	return time.Duration(n * float64(time.Minute))
+}
+
+func TestSlopeIsFoundInNoise(t *testing.T) {
+	t.Parallel()
+	for _, want := range []float64{0, 2, -3} {
+		var s samples
+		for i := range 600 {
+			at := time.Duration(i) * time.Second
+			sawtooth := float64(i % 7)
+			s.add(at, 100+want*at.Minutes()+sawtooth)
+		}
+		if got := s.course(); math.Abs(got.Slope-want) > got.Doubt+0.05 || got.Doubt > 0.5 {
+			t.Errorf("slope %.3f ± %.3f, want %v", got.Slope, got.Doubt, want)
+		}
+	}
+}
+
+func TestJudgeSeesWhatGrows(t *testing.T) {
+	t.Parallel()
+	flat := Course{Early: 100, Late: 100, Most: 101}
+	fine := Report{Plan: Usual(30 * time.Minute), Traffic: Traffic{Requests: 10}, Memory: flat, Goroutines: flat, Files: flat}
+	for name, change := range map[string]func(*Report){
+		"memory":         func(r *Report) { r.Memory.Slope, r.Memory.Doubt = 1<<20, 1<<19 },
+		"goroutines":     func(r *Report) { r.Goroutines.Late = 120 },
+		"files":          func(r *Report) { r.Files.Late = 120 },
+		"failed request": func(r *Report) { r.Failed = 1 },
+		"no request":     func(r *Report) { r.Requests = 0 },
+		"race":           func(r *Report) { r.Log = "WARNING: DATA RACE" },
+		"peak":           func(r *Report) { r.Plan.For, r.Memory.Most = time.Minute, 600<<20 },
+	} {
+		r := fine
+		change(&r)
+		verdict := &verdict{TB: t}
+		if r.Judge(verdict); !verdict.failed {
+			t.Errorf("%s was not seen", name)
+		}
+	}
+	verdict := &verdict{TB: t}
+	fine.Memory.Slope = 1<<20 - 1
+	if fine.Judge(verdict); verdict.failed {
+		t.Error("a soak that is fine was failed")
+	}
+}
+
+// verdict notes a failure in place of failing the test.
+type verdict struct {
+	testing.TB
+	failed bool
+}
+
+func (v *verdict) Errorf(string, ...any) { v.failed = true }
