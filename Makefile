@@ -11,11 +11,13 @@ LDFLAGS  := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 TOOLS    := $(CURDIR)/bin/tools
 LINT     := $(TOOLS)/golangci-lint
 LINT_VERSION := 2.8.0
+HELM     := $(TOOLS)/helm
+HELM_VERSION := 3.19.0
 
 # Black-box tests and benchmarks build the binary or start services; they run apart from the package tests.
 UNIT_PACKAGES = $(shell $(GO) list ./... | grep -Ev '^fairlead/(test|bench)(/|$$)')
 
-.PHONY: help run build web test check check-web fmt fmt-check vet lint unit integration sdk browser screenshots bench bench-quick bench-log faults soak generate setup clean
+.PHONY: help run build web test check check-web fmt fmt-check vet lint unit integration deploy-check sdk browser screenshots bench bench-quick bench-log faults soak generate setup clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +57,9 @@ unit: ## package tests with the race detector
 
 integration: build ## store, limits and black-box tests with a real Postgres and Redis
 	scripts/with-services.sh scripts/integration.sh
+
+deploy-check: $(HELM) ## image, compose file and chart: well-formed, pinned, without secrets, and naming settings that exist
+	$(GO) test -count=1 ./test/deploy
 
 sdk: build ## tests with the official client libraries
 	FAIRLEAD_TEST_BINARY=$(CURDIR)/bin/fairlead test/sdk/run.sh
@@ -104,3 +109,7 @@ $(LINT):
 	else \
 		GOBIN=$(TOOLS) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$(LINT_VERSION); \
 	fi
+
+$(HELM):
+	@mkdir -p $(TOOLS)
+	GOBIN=$(TOOLS) $(GO) install helm.sh/helm/v3/cmd/helm@v$(HELM_VERSION)

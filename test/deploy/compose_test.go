@@ -1,0 +1,248 @@
+package deploy
+
+import (
+	"maps"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gopkg.in/yaml.v3"
+)
+
+type compose struct {
+	Services map[string]service
+	Volumes  map[string]any
+	Networks map[string]struct{ Internal bool }
+	Configs  map[string]struct{ File string }
+	Secrets  map[string]struct{ File string }
+}
+
+type service struct {
+	Image       string
+	User        string
+	Restart     string
+	ReadOnly    bool `yaml:"read_only"`
+	Ports       []string
+	Volumes     []string
+	Networks    []string
+	Secrets     []string
+	Environment map[string]string
+	Configs     []struct{ Source, Target string }
+	CapDrop     []string       `yaml:"cap_drop"`
+	SecurityOpt []string       `yaml:"security_opt"`
+	Grace       time.Duration  `yaml:"stop_grace_period"`
+	DependsOn   any            `yaml:"depends_on"`
+	Healthcheck map[string]any `yaml:"healthcheck"`
+}
+
+// variable is how compose reads the environment; with :? it refuses to go on without.
+var variable = regexp.MustCompile(`\$\{([A-Z_]+)(:\?[^}]+)?\}`)
+
+// readCompose reads the file as compose does with these variables.
+func readCompose(t *testing.T, env map[string]string) compose {
+	t.Helper()
+	text := variable.ReplaceAllStringFunc(read(t, "deploy", "compose", "compose.yaml"), func(match string) string {
+		m := variable.FindStringSubmatch(match)
+		if m[2] == "" {
+			t.Errorf("%s may be unset: write ${%s:?…}", m[1], m[1])
+		}
+		return env[m[1]]
+	})
+	var c compose
+	if err := yaml.Unmarshal([]byte(text), &c); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func usual(t *testing.T) compose {
+	t.Helper()
+	return readCompose(t, map[string]string{"FAIRLEAD_IMAGE": "fairlead:1.2.3", "FAIRLEAD_DOMAIN": "models.example.com"})
+}
+
+func replicas(c compose) map[string]service {
+	list := map[string]service{}
+	for name, s := range c.Services {
+		if strings.HasPrefix(name, "fairlead-") {
+			list[name] = s
+		}
+	}
+	return list
+}
+
+func TestComposeServicesAreHardened(t *testing.T) {
+	t.Parallel()
+	c := usual(t)
+	for name, s := range c.Services {
+		wantPinned(t, s.Image)
+		if len(s.Healthcheck) == 0 || s.Restart != "unless-stopped" || !slices.Contains(s.SecurityOpt, "no-new-privileges:true") {
+			t.Errorf("%s has no health check, no restart, or may gain privileges", name)
+		}
+		if name != "postgres" && (!s.ReadOnly || !slices.Equal(s.CapDrop, []string{"ALL"})) { // its own start-up changes owners
+			t.Errorf("%s can write to its image or has capabilities", name)
+		}
+		if len(s.Ports) > 0 && name != "balancer" {
+			t.Errorf("%s can be reached from outside", name)
+		}
+		for variable, value := range s.Environment {
+			if regexp.MustCompile(`(?i)password|secret|token|key`).MatchString(variable) && !strings.HasPrefix(value, "/run/secrets/") {
+				t.Errorf("%s: %s is not read from a file", name, variable)
+			}
+		}
+	}
+	for _, name := range []string{"postgres", "valkey"} {
+		if !slices.Equal(c.Services[name].Networks, []string{"back"}) || !c.Networks["back"].Internal {
+			t.Errorf("%s is not on the inner network alone", name)
+		}
+	}
+}
+
+func TestComposeReplicasHaveSpoolsOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	c := usual(t)
+	seen := map[string]string{}
+	for name, s := range replicas(c) {
+		if len(s.Volumes) != 1 || !strings.HasSuffix(s.Volumes[0], ":/var/lib/fairlead") {
+			t.Errorf("%s keeps its spool in %v", name, s.Volumes)
+			continue
+		}
+		volume, _, _ := strings.Cut(s.Volumes[0], ":")
+		if other, taken := seen[volume]; taken {
+			t.Errorf("%s and %s share %s: a data directory belongs to one process", name, other, volume)
+		}
+		if _, ok := c.Volumes[volume]; !ok {
+			t.Errorf("%s: there is no volume %s", name, volume)
+		}
+		seen[volume] = name
+		if s.User != "65532:65532" || s.Grace <= 45*time.Second {
+			t.Errorf("%s runs as %s and has %s to end: it drains for 30 s and delivers for 10 s", name, s.User, s.Grace)
+		}
+	}
+	if len(seen) != 3 {
+		t.Errorf("there are %d replicas", len(seen))
+	}
+}
+
+func TestComposeNamesWhatExists(t *testing.T) {
+	t.Parallel()
+	c := usual(t)
+	for name, s := range c.Services {
+		for _, secret := range s.Secrets {
+			if c.Secrets[secret].File == "" {
+				t.Errorf("%s: there is no secret %s", name, secret)
+			}
+		}
+		for _, one := range s.Configs {
+			if _, err := os.Stat(filepath.Join(root(t), "deploy", "compose", c.Configs[one.Source].File)); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		for _, network := range s.Networks {
+			if _, ok := c.Networks[network]; !ok {
+				t.Errorf("%s: there is no network %s", name, network)
+			}
+		}
+	}
+}
+
+// Without the image's name and the domain compose refuses; there is no default to forget.
+func TestComposeAsksForWhatIsNotSet(t *testing.T) {
+	t.Parallel()
+	names := map[string]bool{}
+	for _, m := range variable.FindAllStringSubmatch(read(t, "deploy", "compose", "compose.yaml"), -1) {
+		names[m[1]] = m[2] != ""
+	}
+	if !names["FAIRLEAD_IMAGE"] || !names["FAIRLEAD_DOMAIN"] {
+		t.Errorf("not asked for: %v", names)
+	}
+}
+
+// The secrets that the script makes, the files that the services mount and the settings that read them fit together.
+func TestComposeSecretsFitTheConfiguration(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	script := filepath.Join(dir, "make-secrets.sh")
+	if err := os.WriteFile(script, []byte(read(t, "deploy", "compose", "make-secrets.sh")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	made := makeSecrets(t, script)
+	if again := makeSecrets(t, script); !maps.Equal(made, again) {
+		t.Error("made a second time, the secrets are others")
+	}
+	c := usual(t)
+	for name := range c.Secrets {
+		if len(made[name]) < 32 {
+			t.Errorf("the secret %s has %d characters", name, len(made[name]))
+		}
+	}
+	for name, s := range replicas(c) {
+		mounted := map[string]string{}
+		for _, secret := range s.Secrets {
+			mounted["/run/secrets/"+secret] = made[secret]
+		}
+		wantSettings(t, s.Environment)
+		loaded := loadConfig(t, read(t, "deploy", "compose", "fairlead.yaml"), mounted, "FAIRLEAD_PUBLIC_URL="+s.Environment["FAIRLEAD_PUBLIC_URL"])
+		if len(loaded.Warnings) > 0 || loaded.Config.PublicURL != "https://models.example.com" || !loaded.Config.TrustProxy {
+			t.Errorf("%s: %v %+v", name, loaded.Warnings, loaded.Config)
+		}
+		wantHost(t, c, loaded.Config.Store, "postgres", made["postgres_password"])
+		wantHost(t, c, loaded.Config.Redis, "valkey", made["redis_password"])
+	}
+}
+
+func makeSecrets(t *testing.T, script string) map[string]string {
+	t.Helper()
+	if out, err := exec.CommandContext(t.Context(), "sh", script).CombinedOutput(); err != nil {
+		t.Fatalf("make-secrets.sh: %v\n%s", err, out)
+	}
+	dir := filepath.Join(filepath.Dir(script), "secrets")
+	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("others may look into the folder of the secrets: %v %v", info, err)
+	}
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := map[string]string{}
+	for _, file := range files {
+		data, err := os.ReadFile(filepath.Join(dir, file.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		made[file.Name()] = string(data)
+	}
+	return made
+}
+
+// wantHost checks that an address leads to a service of the file with its password.
+func wantHost(t *testing.T, c compose, address, name, password string) {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	given, _ := u.User.Password()
+	if _, ok := c.Services[u.Hostname()]; !ok || u.Hostname() != name || given != password {
+		t.Errorf("%s leads to %s", name, u.Redacted())
+	}
+}
+
+func TestBalancerKnowsEveryReplicaAndAsksWhetherItIsReady(t *testing.T) {
+	t.Parallel()
+	text := read(t, "deploy", "compose", "Caddyfile")
+	for name := range replicas(usual(t)) {
+		if !strings.Contains(text, name+":8080") {
+			t.Errorf("the balancer does not know %s", name)
+		}
+	}
+	settings := regexp.MustCompile(`(?m)^\s*#.*$`).ReplaceAllString(text, "")
+	if !strings.Contains(settings, "health_uri /readyz") || strings.Contains(settings, "flush_interval") {
+		t.Error("the balancer must ask /readyz, and must not keep the gateway working for clients that have left")
+	}
+}

@@ -1,0 +1,103 @@
+// Package deploy checks what is under deploy/ without a cluster or a container: that every file is well-formed, that every
+// setting in it exists, that images are pinned, and that nothing comes with a secret.
+package deploy
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"fairlead/internal/config"
+	"fairlead/test/harness"
+)
+
+// read returns a file of the repository.
+func read(t *testing.T, path ...string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(append([]string{root(t)}, path...)...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func root(t *testing.T) string {
+	t.Helper()
+	dir, err := harness.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// secretFile is a setting that is read from a file.
+var secretFile = regexp.MustCompile(`file:(/run/secrets/\S+)`)
+
+// loadConfig checks a configuration file as the gateway would, with the secrets it names in a directory of the test.
+func loadConfig(t *testing.T, text string, secrets map[string]string, env ...string) *config.Loaded {
+	t.Helper()
+	dir := t.TempDir()
+	text = secretFile.ReplaceAllStringFunc(text, func(match string) string {
+		path := strings.TrimPrefix(match, "file:")
+		secret, ok := secrets[path]
+		if !ok {
+			t.Errorf("the configuration reads %s, which nobody mounts", path)
+		}
+		name := filepath.Join(dir, filepath.Base(path))
+		if err := os.WriteFile(name, []byte(secret), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return "file:" + name
+	})
+	path := filepath.Join(dir, config.FileName)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	loaded, err := config.Load(config.Options{Path: path, Env: env})
+	if err != nil {
+		t.Fatalf("the configuration is refused: %v\n%s", err, text)
+	}
+	return loaded
+}
+
+// wantSettings fails for every FAIRLEAD_ variable that is no setting.
+func wantSettings(t *testing.T, env map[string]string) {
+	t.Helper()
+	for name, value := range env {
+		if !strings.HasPrefix(name, "FAIRLEAD_") || name == "FAIRLEAD_CONFIG" {
+			continue
+		}
+		loaded, err := config.Load(config.Options{Dirs: []string{}, Env: []string{name + "=" + value}})
+		if err != nil {
+			t.Errorf("%s=%s is refused: %v", name, value, err)
+			continue
+		}
+		if len(loaded.Origins) != 1 {
+			t.Errorf("%s is no setting", name)
+		}
+	}
+}
+
+// pinned is an image whose version does not move: a full version or a digest.
+var pinned = regexp.MustCompile(`^[a-z0-9./-]+(:v?\d+\.\d+(\.\d+)?(-[a-z0-9.-]+)?|@sha256:[0-9a-f]{64})$`)
+
+func wantPinned(t *testing.T, image string) {
+	t.Helper()
+	if !pinned.MatchString(image) {
+		t.Errorf("the image %s is not pinned to a version", image)
+	}
+}
+
+func TestPinnedImagesAreToldFromOthers(t *testing.T) {
+	t.Parallel()
+	for image, want := range map[string]bool{
+		"postgres:17.6-alpine": true, "valkey/valkey:8.1.3-alpine": true, "fairlead@sha256:" + strings.Repeat("a", 64): true,
+		"postgres": false, "postgres:latest": false, "postgres:17": false, "caddy:alpine": false,
+	} {
+		if pinned.MatchString(image) != want {
+			t.Errorf("%s: pinned is not %v", image, want)
+		}
+	}
+}
