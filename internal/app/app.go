@@ -252,7 +252,7 @@ func storeName(c config.Config) string {
 func (a *App) openAccounts(ctx context.Context, c config.Config) (err error) {
 	if a.keyring, err = account.NewKeyring(a.db, a.master, account.KeyringOptions{
 		Now: a.now, MaxStale: keysOutliveStore,
-		Report:   func(err error) { a.report("read keys", err) },
+		Report: func(err error) { a.report("read keys", err) },
 	}); err != nil {
 		return err
 	}

@@ -32,6 +32,7 @@ type fellows struct {
 	link       *replica.Link
 	ledger     *ledger.Shared
 	hints      chan health.Hint // on their way to the others
+	reach      reach
 	complained atomic.Int64
 }
 
@@ -48,7 +49,7 @@ func (a *App) openReplicas(ctx context.Context, c config.Config) error {
 		return err
 	}
 	f := &fellows{client: client, hints: make(chan health.Hint, hintQueue)}
-	budgets.Now = a.now
+	budgets.Now, budgets.Elsewhere = a.now, a.reachedElsewhere
 	f.link = replica.NewLink(client, replica.Options{Seen: a.lastSeen(ctx), Report: func(err error) { a.reportRedis(f, err) }})
 	f.ledger = ledger.NewShared(f.link, budgets)
 	a.fellows, a.limits, a.ledger = f, limit.NewRedis(f.link, nil), f.ledger
@@ -102,6 +103,9 @@ func (a *App) startReplicas(ctx context.Context) {
 	a.tasks.Go(func() { f.link.Listen(ctx, a.hear) })
 	a.tasks.Go(func() { a.keepCount(ctx) })
 	a.tasks.Go(func() { f.sendHints(ctx) })
+	if a.loaded().Config.Store != "sqlite" { // which nobody else reads
+		a.tasks.Go(func() { a.showReach(ctx) })
+	}
 }
 
 // tellHint passes on to the other replicas what this one has found out about a provider. It never waits: a hint that finds

@@ -19,6 +19,9 @@ type Options struct {
 	Now   func() time.Time
 	// OnWarn hears once per window that a budget's warning level is passed. It is called outside of any lock.
 	OnWarn func(b Budget, s Status)
+	// Elsewhere reports whether another replica has Redis while this one has not, so that they do not spend the same rest. Only
+	// Shared asks; nil for never.
+	Elsewhere func(ctx context.Context) (bool, error)
 	// LoadTimeout bounds one call of Spent; default 2 s.
 	LoadTimeout time.Duration
 	// LoadRetry is how long a failed Spent is answered with its failure, so that an outage is not hammered; default 1 s.

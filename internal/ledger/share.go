@@ -7,6 +7,7 @@ import (
 
 	"fairlead/internal/llm"
 	"fairlead/internal/money"
+	"fairlead/internal/replica"
 )
 
 const (
@@ -31,7 +32,10 @@ func (s *Shared) holdPurse(ctx context.Context, budgets []Budget, amount money.A
 	}
 	if state := s.link.State(); !state.Ready && time.Since(state.Since) > s.askEvery {
 		for _, t := range tabs {
-			if err := s.fill(ctx, t, state.Outage, state.Replicas); err != nil {
+			if s.isKnown(t) {
+				continue // it is looked after in the background: no request waits for the database
+			}
+			if err := s.fill(ctx, t, state); err != nil {
 				return nil, err
 			}
 		}
@@ -61,20 +65,31 @@ func (s *Shared) holdPurse(ctx context.Context, budgets []Budget, amount money.A
 	return s.newHold(tabs, marks, amount), nil
 }
 
-// fill takes a share of what the database says is left, once that can be relied on: when Redis has been away for so long
-// that entries from before have arrived. It is called again and again in an outage. Where nothing is known, nothing is spent.
-func (s *Shared) fill(ctx context.Context, t *tab, outage int64, replicas int) error {
+func (s *Shared) isKnown(t *tab) bool {
 	s.mu.Lock()
-	asked := t.share.outage == outage && time.Since(t.share.asked) < s.askEvery
+	defer s.mu.Unlock()
+	return t.known
+}
+
+// fill takes a share of what the database says is left, once that can be relied on: when Redis has been away for so long
+// that entries from before have arrived, and for everybody. It is called again and again in an outage. Where nothing is known,
+// nothing is spent.
+func (s *Shared) fill(ctx context.Context, t *tab, state replica.State) error {
+	s.mu.Lock()
+	asked := t.share.outage == state.Outage && time.Since(t.share.asked) < s.askEvery
 	if !asked {
-		t.share = share{outage: outage, asked: time.Now()} // others need not ask as well
+		t.share = share{outage: state.Outage, asked: time.Now()} // others need not ask as well
 	}
 	known := t.known
 	s.mu.Unlock()
 	if asked && known {
 		return nil
 	}
-	got, err := s.load(ctx, t)
+	alone, err := s.cutOffAlone(ctx)
+	var got loaded
+	if err == nil {
+		got, err = s.load(ctx, t)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil {
@@ -84,12 +99,37 @@ func (s *Shared) fill(ctx context.Context, t *tab, outage int64, replicas int) e
 		return err
 	}
 	t.takeDatabase(got)
+	if alone {
+		t.keepWhileLeased(state.Since, s.link.Lease())
+		return nil
+	}
 	parts := money.Amount(1)
-	if replicas > 1 {
-		parts = money.Amount(replicas * shareOf)
+	if state.Replicas > 1 {
+		parts = money.Amount(state.Replicas * shareOf)
 	}
 	t.purse = max(t.purse, max(t.left(), 0)/parts)
 	return nil
+}
+
+// cutOffAlone says that others have Redis and spend what is left there.
+func (s *Shared) cutOffAlone(ctx context.Context) (bool, error) {
+	if s.o.Elsewhere == nil {
+		return false, nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.o.LoadTimeout)
+	defer cancel()
+	alone, err := s.o.Elsewhere(ctx)
+	if err != nil {
+		return false, unknownSpending(err)
+	}
+	return alone, nil
+}
+
+// keepWhileLeased lets our purse go before those who have Redis take us for dead and spend it.
+func (t *tab) keepWhileLeased(since time.Time, lease time.Duration) {
+	if time.Since(since) > lease*3/4 {
+		t.purse = 0
+	}
 }
 
 // takeDatabase takes in what the database and our own spool say was spent. It never lowers what we know of: others' charges
@@ -112,7 +152,7 @@ func (s *Shared) fillPurses(ctx context.Context) {
 	}
 	now := s.o.Now()
 	for _, t := range s.list(func(t *tab) bool { return t.known && now.Sub(t.used) < purseFor }) {
-		_ = s.fill(ctx, t, state.Outage, state.Replicas) // it is asked again
+		_ = s.fill(ctx, t, state) // it is asked again
 	}
 }
 

@@ -213,6 +213,7 @@ func TestPursesWhileRedisIsAway(t *testing.T) {
 	use := func() (n int) {
 		for range 1000 {
 			for i := range 2 {
+				d.ledgers[i].fillPurses(t.Context())
 				h, err := d.ledgers[i].Hold(t.Context(), []Budget{b}, cent)
 				if err != nil {
 					continue
@@ -325,6 +326,49 @@ func TestOneReplicaIsCutOff(t *testing.T) {
 				t.Errorf("spent %s of a dollar", spent)
 			}
 		})
+	}
+}
+
+// One replica is cut off from Redis for long, and reaches the database. The others spend what is left in Redis, where nobody sees
+// what it does: it takes no share of that, and after its lease not even what was kept for it.
+func TestOneReplicaIsCutOffForLong(t *testing.T) {
+	t.Parallel()
+	d := newDeployment(t, 2)
+	b := total(money.Dollar)
+	spent := money.Amount(0)
+	use := func(i int) {
+		for range 200 {
+			d.ledgers[i].fillPurses(t.Context())
+			if h, err := d.ledgers[i].Hold(t.Context(), []Budget{b}, cent); err == nil {
+				d.settle(i, h, b, cent)
+				spent += cent
+			}
+		}
+	}
+	for i := range 2 {
+		d.ledgers[i].patience, d.ledgers[i].askEvery = time.Nanosecond, time.Nanosecond
+		d.ledgers[i].o.Elsewhere = func(context.Context) (bool, error) { return true, nil }
+		d.hold(t, i, b, 0).Release()
+	}
+	d.beat(t)
+	cutOff := d.ledgers[0].budgets[b.ID]
+	if cutOff.purse < 5*cent {
+		t.Fatal("nothing is kept for the replica that will be cut off")
+	}
+	d.cuts[0].down.Store(true)
+	if d.links[0].Beat(t.Context()) == nil {
+		t.Fatal("a heartbeat was answered by nobody")
+	}
+	use(0)
+	alone := spent
+	use(1)
+	if spent > money.Dollar || alone == 0 || alone > 20*cent {
+		t.Errorf("spent %s of a dollar, %s of it while cut off", spent, alone)
+	}
+	cutOff.purse = 5 * cent
+	cutOff.keepWhileLeased(time.Now().Add(-d.links[0].Lease()), d.links[0].Lease())
+	if cutOff.purse != 0 {
+		t.Error("what was kept is spent after the lease")
 	}
 }
 
