@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Installs what the tests need and the machine lacks: PostgreSQL, Redis, Chromium, Python with venv, and the packages named as
+# Installs what the tests need and the machine lacks: PostgreSQL, Redis, strace, Chromium, Python with venv, and the packages named as
 # arguments. Does nothing when all is there.
 set -euo pipefail
 
 missing=()
 compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || command -v initdb >/dev/null || missing+=(postgresql)
 command -v redis-server >/dev/null || command -v valkey-server >/dev/null || missing+=(redis-server)
+command -v strace >/dev/null || missing+=(strace)
 command -v chromium >/dev/null || missing+=(chromium)
 python3 -c 'import ensurepip' 2>/dev/null || missing+=(python3 python3-venv)
 for tool in "$@"; do

@@ -24,6 +24,9 @@ func Unreachable(err error) bool {
 			return true
 		}
 	}
+	if pgconn.SafeToRetry(err) { // the connection broke before anything was sent
+		return true
+	}
 	return hasState(err, "57P01", "57P02", "57P03", "53300") // shutting down, crashed, starting up, too many connections
 }
 

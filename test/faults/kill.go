@@ -27,6 +27,8 @@ type transcript struct {
 	status   int
 	complete bool // the answer came to its proper end
 	unsent   bool // there was nobody to connect to, or nobody yet who could tell whose key it is
+
+	began, ended time.Time
 }
 
 // load is traffic that goes on whatever happens to the gateway.
@@ -70,7 +72,9 @@ func (l *load) send(ctx context.Context, body string) transcript {
 	t := transcript{session: fmt.Sprintf("load-%d", l.number.Add(1))}
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
+	t.began = time.Now()
 	l.exchange(ctx, &t, body)
+	t.ended = time.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.seen = append(l.seen, t)

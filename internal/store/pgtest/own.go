@@ -1,0 +1,118 @@
+//go:build unix
+
+package pgtest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Owned is a PostgreSQL of a test's own, which can be stopped, killed and started again with its data.
+type Owned struct {
+	bin, dir string
+	port     int
+	cred     *syscall.Credential
+
+	running *os.Process
+	done    chan struct{} // closed when it has ended
+}
+
+// Own prepares a server, which Start starts. It is gone at the end of the test. Without PostgreSQL the test fails in CI
+// and is skipped elsewhere.
+func Own(t testing.TB) *Owned {
+	t.Helper()
+	bin, err := binaries()
+	if errors.Is(err, errMissing) && os.Getenv("CI") != "true" {
+		t.Skip(err)
+	}
+	check(t, err)
+	dir, err := os.MkdirTemp("", "pgtest")
+	check(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	cred, err := owner(dir)
+	check(t, err)
+	out, err := command(cred, dir, filepath.Join(bin, "initdb"), "-D", filepath.Join(dir, "data"), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync", "--locale=C.UTF-8").CombinedOutput()
+	if err != nil {
+		t.Fatalf("initdb: %v: %s", err, out)
+	}
+	port, err := freePort()
+	check(t, err)
+	o := &Owned{bin: bin, dir: dir, port: port, cred: cred}
+	t.Cleanup(func() {
+		if o.running != nil {
+			o.Signal(t, syscall.SIGCONT)
+			o.Stop(t)
+		}
+	})
+	return o
+}
+
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Address is where it listens, or will.
+func (o *Owned) Address() string { return "127.0.0.1:" + strconv.Itoa(o.port) }
+
+// DSN is the address of its database.
+func (o *Owned) DSN() string { return DSN(o.Address()) }
+
+// DSN is the address of the database behind a TCP address that leads to an owned server.
+func DSN(address string) string {
+	return "postgres://postgres@" + address + "/postgres?sslmode=disable"
+}
+
+// Start starts it and waits until it answers.
+func (o *Owned) Start(t testing.TB) {
+	t.Helper()
+	cmd := command(o.cred, o.dir, filepath.Join(o.bin, "postgres"), "-D", filepath.Join(o.dir, "data"), "-p", strconv.Itoa(o.port), "-h", "127.0.0.1", "-k", o.dir,
+		"-c", "fsync=off", "-c", "max_connections=200")
+	cmd.SysProcAttr.Setpgid = true // so that a signal reaches all its processes
+	begun := make(chan error)
+	done := make(chan struct{})
+	go func() {
+		runtime.LockOSThread() // it ends with the thread that started it
+		defer runtime.UnlockOSThread()
+		defer close(done)
+		err := cmd.Start()
+		begun <- err
+		if err == nil {
+			_ = cmd.Wait() // how it ends is the test's own doing
+		}
+	}()
+	check(t, <-begun)
+	o.running, o.done = cmd.Process, done
+	check(t, (&server{dsn: o.DSN()}).wait())
+}
+
+// Stop ends it as an operator would who does not wait for clients.
+func (o *Owned) Stop(t testing.TB) {
+	t.Helper()
+	check(t, o.running.Signal(syscall.SIGINT))
+	select {
+	case <-o.done:
+	case <-time.After(30 * time.Second):
+		t.Error("PostgreSQL does not stop")
+		o.Signal(t, syscall.SIGKILL)
+		<-o.done
+	}
+	o.running = nil
+}
+
+// Signal sends a signal to all its processes: SIGSTOP makes it hang, SIGCONT go on.
+func (o *Owned) Signal(t testing.TB, s syscall.Signal) {
+	t.Helper()
+	if err := syscall.Kill(-o.running.Pid, s); err != nil {
+		t.Error(fmt.Errorf("signal PostgreSQL: %w", err))
+	}
+}

@@ -1,0 +1,158 @@
+package faults
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"fairlead/test/harness"
+)
+
+// databaseAway is F03: with PostgreSQL stopped, hung or slow under load nothing fails, and every entry arrives afterwards, in
+// order and once.
+func databaseAway(t *testing.T, size Size) string {
+	d := newDatabase(t)
+	d.Start(t)
+	g := harness.Start(t, harness.Options{Config: d.config(t, size.of(10, 40))})
+	reader, k := g.Key(t, "--scopes", "read"), newKey(t, g, "--budget", "100000", "--period", "total")
+	l := &load{gateway: g, client: client(t), key: k.Text}
+	l.send(t.Context(), chat("plain")) // the budget is known from now on
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	l.start(ctx, size.of(50, 500), size.of(10, 200))
+	ready := watchReadiness(ctx, t, g)
+	time.Sleep(time.Second) // until everything is under way
+
+	db := d.open(t)
+	var figures []string
+	for _, fault := range []struct {
+		name  string
+		lasts time.Duration
+		begin func() (mend func())
+	}{
+		{"stopped", time.Duration(size.of(4, 60)) * time.Second, func() func() {
+			d.Stop(t)
+			return func() { d.Start(t) }
+		}},
+		{"hung", time.Duration(size.of(3, 30)) * time.Second, func() func() { return d.hang(t) }},
+		{"slow", time.Duration(size.of(2, 20)) * time.Second, func() func() { return d.slow(t, 500*time.Millisecond) }},
+	} {
+		mend := fault.begin()
+		time.Sleep(fault.lasts) // an outage is a matter of real time
+		mend()
+		back := time.Now()
+		before := d.stored(t, db)
+		within(t, 5*time.Second, fault.name+": entries arrive again", func() bool { return d.stored(t, db) > before })
+		figures = append(figures, fmt.Sprintf("%s %s: first after %.1f s", fault.name, fault.lasts, time.Since(back).Seconds()))
+	}
+	stop()
+	l.running.Wait()
+	late := within(t, time.Minute, "all entries have arrived", func() bool { return metric(t, g, reader, "fairlead_spool_entries") == 0 })
+	failed := 0
+	for _, s := range l.seen {
+		if !s.complete || s.status != http.StatusOK {
+			if failed++; failed < 5 {
+				t.Errorf("with the database away: %+v", s)
+			}
+		}
+	}
+	if n := <-ready; n > 0 {
+		t.Errorf("readyz said %d times that known keys would not be served", n)
+	}
+	verdict := judge(t, l.seen, export(t, g, reader))
+	verdict.checkSums(t, spendingOf(t, g, reader, k.ID))
+	checkOrder(t, db, l.seen)
+	return fmt.Sprintf("%s; %d failed; %s; all there %.1f s after the load", verdict, failed, strings.Join(figures, ", "), late.Seconds())
+}
+
+// watchReadiness counts how often readyz was not 200, until the context ends.
+func watchReadiness(ctx context.Context, t testing.TB, g *harness.Gateway) <-chan int {
+	t.Helper()
+	counted := make(chan int, 1)
+	go func() {
+		n := 0
+		for wait(ctx, 200*time.Millisecond) {
+			if readiness(t, g) != http.StatusOK {
+				n++
+			}
+		}
+		counted <- n
+	}()
+	return counted
+}
+
+// checkOrder looks at the transactions that entries came with: one that ended before another began must not come after it.
+func checkOrder(t *testing.T, db *sql.DB, seen []transcript) {
+	t.Helper()
+	known := map[string]transcript{}
+	for _, s := range seen {
+		known[s.id] = s
+	}
+	rows, err := db.QueryContext(t.Context(), `select id, xmin::text::bigint from requests order by 2`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = rows.Close() }()
+	var latest, before time.Time // the latest beginning in this transaction, and in all before it
+	last, wrong := int64(0), 0
+	for rows.Next() {
+		var id string
+		var transaction int64
+		if err := rows.Scan(&id, &transaction); err != nil {
+			t.Fatal(err)
+		}
+		if transaction != last {
+			last, before = transaction, latest
+		}
+		s, ok := known[id]
+		if ok && s.ended.Before(before) {
+			wrong++
+		}
+		if ok && s.began.After(latest) {
+			latest = s.began
+		}
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	if wrong > 0 {
+		t.Errorf("%d entries came after those of requests that began later than they ended", wrong)
+	}
+}
+
+// databaseAbsent is F04: a start without its database lives, says that it is not ready, and becomes so by itself.
+func databaseAbsent(t *testing.T, size Size) string {
+	d := newDatabase(t)
+	g := harness.Start(t, harness.Options{Config: d.config(t, 1), Early: true})
+	absent := time.Duration(size.of(1, 10)) * time.Second
+	checkStarting(t, g, "absent", absent)
+
+	mend := d.hang(t)
+	d.Start(t)
+	checkStarting(t, g, "hung", absent)
+	mend()
+	took := within(t, 5*time.Second, "ready after the database appeared", func() bool { return readiness(t, g) == http.StatusOK })
+	k := g.Key(t)
+	if a := g.Call(t, harness.Request{Key: k, Body: chat("plain")}); a.Status != http.StatusOK {
+		t.Errorf("the first request: %d %s", a.Status, clip(a.Body))
+	}
+	return fmt.Sprintf("absent and hung for %s each; ready %.1f s after it answered", absent, took.Seconds())
+}
+
+// checkStarting watches a gateway that waits for its database.
+func checkStarting(t *testing.T, g *harness.Gateway, what string, lasts time.Duration) {
+	t.Helper()
+	for deadline := time.Now().Add(lasts); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		if a := g.Call(t, harness.Request{Method: http.MethodGet, Path: "/livez"}); a.Status != http.StatusOK {
+			t.Fatalf("%s: livez %d", what, a.Status)
+		}
+		if status := readiness(t, g); status != http.StatusServiceUnavailable {
+			t.Fatalf("%s: readyz %d", what, status)
+		}
+		wantError(t, what, g.Call(t, harness.Request{Key: "fl_x", Body: chat("plain")}), http.StatusServiceUnavailable, "LEDGER_UNAVAILABLE")
+	}
+}

@@ -1,0 +1,114 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"fairlead/internal/replica/redistest"
+	"fairlead/test/harness"
+)
+
+// replicaKilled is F02: of two replicas on PostgreSQL and Redis one is killed. The other notices nothing, the records are
+// complete once the killed one is back, what it held is free, and its periodic work goes on.
+func replicaKilled(t *testing.T, size Size) string {
+	d := newDatabase(t)
+	d.Start(t)
+	config := d.config(t, size.of(10, 40), "redis: "+redistest.Own(t).URL())
+	var pair []*harness.Gateway
+	for range 2 {
+		pair = append(pair, harness.Start(t, harness.Options{Config: config}))
+	}
+	reader, k := pair[0].Key(t, "--scopes", "read"), newKey(t, pair[0], "--budget", "100000", "--period", "total")
+	var loads []*load
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	for _, g := range pair {
+		harness.Eventually(t, "the key is known", func() bool {
+			return g.Call(t, harness.Request{Key: k.Text, Body: chat("plain")}).Status == http.StatusOK
+		})
+		l := &load{gateway: g, client: client(t), key: k.Text}
+		l.start(ctx, size.of(40, 250), size.of(8, 100))
+		loads = append(loads, l)
+	}
+	time.Sleep(time.Duration(size.of(2, 5)) * time.Second) // until everything is under way
+
+	doomed := 0
+	if leads(pair[1]) {
+		doomed = 1 // the one whose work another must take over
+	}
+	survivor := 1 - doomed
+	pair[doomed].Kill(t)
+	killed := time.Now()
+	time.Sleep(time.Duration(size.of(2, 10)) * time.Second) // the other goes on alone
+	within(t, 20*time.Second, "the other does the periodic work", func() bool { return leads(pair[survivor]) })
+	taken := time.Since(killed)
+	stop()
+	for _, l := range loads {
+		l.running.Wait()
+	}
+	within(t, time.Minute-time.Since(killed), "what the killed one held is free", func() bool {
+		return nano(t, spendingOf(t, pair[survivor], reader, k.ID).Budget.Held) == 0
+	})
+	freed := time.Since(killed)
+
+	pair[doomed].Restart(t)
+	for _, g := range pair {
+		settled(t, g, reader)
+	}
+	failed := 0
+	for _, s := range loads[survivor].seen {
+		if !s.complete || s.status != http.StatusOK {
+			failed++
+			t.Errorf("the other replica: %+v", s)
+		}
+	}
+	for i := range loads { // sessions are numbered by each load
+		for j := range loads[i].seen {
+			loads[i].seen[j].session = ""
+		}
+	}
+	rows := slices.DeleteFunc(export(t, pair[survivor], reader), func(r row) bool { return r.Session == "" }) // the first ones, that waited for the key
+	verdict := judgeByID(t, slices.Concat(loads[0].seen, loads[1].seen), rows)
+	return fmt.Sprintf("%s; the other: %d failed of %d; holds free %.1f s and the work taken over %.1f s after the kill",
+		verdict, failed, len(loads[survivor].seen), freed.Seconds(), taken.Seconds())
+}
+
+// leads says whether a gateway has been elected.
+func leads(g *harness.Gateway) bool { return strings.Contains(g.Log(), "does the periodic work now") }
+
+// judgeByID compares what clients of several replicas saw with what the log says, by the ids that answers carried.
+func judgeByID(t *testing.T, seen []transcript, rows []row) verdict {
+	t.Helper()
+	var v verdict
+	log := map[string]int{}
+	for _, r := range rows {
+		log[r.ID]++
+		if r.Outcome == "interrupted" {
+			v.interrupted++
+		}
+	}
+	for _, s := range seen {
+		if s.complete {
+			v.complete++
+		} else if !s.unsent {
+			v.cut++
+		}
+		if s.id == "" {
+			continue
+		}
+		if log[s.id] == 0 {
+			v.lost++
+			t.Errorf("%+v is not in the log", s)
+		}
+		v.twice += max(0, log[s.id]-1)
+	}
+	if v.twice > 0 || len(rows) > v.complete+v.cut {
+		t.Errorf("%d entries are in the log twice; %d entries of %d requests", v.twice, len(rows), v.complete+v.cut)
+	}
+	return v
+}
