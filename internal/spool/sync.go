@@ -7,7 +7,7 @@ import (
 
 // keep syncs what was written, and tries again when the disk has failed.
 func (s *Spool) keep() {
-	tick := time.NewTicker(s.o.SyncEvery)
+	tick := time.NewTicker(s.o.SyncEvery / 2) // a sync takes time too, and what is written after it began waits for the next
 	defer tick.Stop()
 	for {
 		select {

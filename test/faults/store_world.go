@@ -26,6 +26,7 @@ func stores() []Case {
 		{"F04", "the database absent at start", databaseAbsent},
 		{"F06", "the disk refuses writes and syncs", diskFails},
 		{"F08", "a hundred writers, readers and commands", manyWriters},
+		{"F09", "the power goes", powerCut},
 		{"F60", "migration killed at each statement", migrationKilled},
 	}
 }
