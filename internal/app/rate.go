@@ -16,6 +16,7 @@ const (
 	freshRequest = time.Minute            // how old a request may be that is still on its way to the log
 	arrivalTime  = 2 * time.Second        // how long it is waited for
 	arrivalPause = 100 * time.Millisecond // between two looks
+	rateTime     = 10 * time.Second       // what taking a rating may take, the waiting included
 )
 
 // ratings is what is said about answers, as the gateway and the admin API want to see it.
@@ -28,6 +29,8 @@ func (r ratings) For(workspaceID string) *feedback.Corrections {
 
 // Rate takes a rating of a request of the workspace.
 func (r ratings) Rate(ctx context.Context, given feedback.Rating) (feedback.Rating, error) {
+	ctx, cancel := context.WithTimeout(ctx, rateTime)
+	defer cancel()
 	return r.app.Rate(ctx, given)
 }
 
