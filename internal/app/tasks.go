@@ -9,6 +9,7 @@ import (
 	"fairlead/internal/config"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/spool"
+	"fairlead/internal/store"
 )
 
 // drainTime is how long requests under way may go on after the signal to stop.
@@ -20,7 +21,7 @@ func (a *App) start(ctx context.Context) {
 	a.endTasks = cancel
 	a.tasks.Go(func() { a.keyring.Run(ctx) })
 	a.tasks.Go(func() {
-		a.report("deliver entries", a.spool.Run(ctx, a.db, spool.RunOptions{Prepare: a.prepare, OnDelivered: a.delivered}))
+		a.report("deliver entries", a.spool.Run(ctx, a.db, spool.RunOptions{Away: store.Away, Prepare: a.prepare, OnDelivered: a.delivered}))
 	})
 	a.tasks.Go(func() { a.retain(ctx) })
 	a.tasks.Go(func() { a.db.Lead(ctx, a.lead) })

@@ -16,6 +16,7 @@ type RunOptions struct {
 	Timeout     time.Duration                    // of one write; 30 s
 	Backoff     time.Duration                    // first wait after a failed write, doubled up to MaxBackoff; 100 ms
 	MaxBackoff  time.Duration                    // 2 s
+	Away        func(error) bool                 // whether a failure says that the writer is away, and nothing of the entries; nil for never
 	Prepare     func(*requestlog.Entry)          // called with each entry before it is written; may change it
 	OnDelivered func(entries []requestlog.Entry) // called with what the writer took
 }
@@ -35,6 +36,9 @@ func (o RunOptions) withDefaults() RunOptions {
 	}
 	if o.MaxBackoff <= 0 {
 		o.MaxBackoff = 2 * time.Second
+	}
+	if o.Away == nil {
+		o.Away = func(error) bool { return false }
 	}
 	return o
 }
@@ -128,7 +132,7 @@ func (d *delivery) deliver(ctx context.Context, entries []requestlog.Entry) erro
 			d.o.Prepare(&entries[i])
 		}
 	}
-	wait := d.o.Backoff
+	wait, refused := d.o.Backoff, 0
 	for tries := 1; ; tries++ {
 		err := d.write(ctx, entries)
 		if err == nil {
@@ -141,7 +145,11 @@ func (d *delivery) deliver(ctx context.Context, entries []requestlog.Entry) erro
 		if tries == 1 || tries%30 == 0 {
 			d.spool.o.Log.Error("spool: entries cannot be delivered; they stay in the queue", "entries", len(entries), "tries", tries, "error", err)
 		}
-		if tries > 2 {
+		// One by one they would lose their order, so that is done only when it may be an entry's own fault.
+		if !d.o.Away(err) {
+			refused++
+		}
+		if refused > 2 && !d.o.Away(err) {
 			entries = d.isolate(ctx, entries)
 		}
 		if len(entries) == 0 {

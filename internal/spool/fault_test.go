@@ -341,3 +341,33 @@ func FuzzParse(f *testing.F) {
 		_ = decodeEnd(data, &e)
 	})
 }
+
+// A writer that comes back while its entries were being looked at one by one would get them out of order.
+func TestOutageKeepsTheOrderWhenItEndsAtAnyWrite(t *testing.T) {
+	t.Parallel()
+	for back := range 12 {
+		synctest.Test(t, func(t *testing.T) {
+			away := errors.New("connection refused")
+			s, db := open(t, newMemFS(), Options{}), newDatabase()
+			writes := 0
+			db.set(func([]requestlog.Entry) error {
+				if writes++; writes <= back {
+					return away
+				}
+				return nil
+			})
+			var want []string
+			for i := range 8 {
+				want = append(want, fmt.Sprintf("req_%d", i))
+				mustRecord(t, s, want[i])
+			}
+			stop := running(t, s, db, RunOptions{Away: func(err error) bool { return errors.Is(err, away) }})
+			must(t, s.Flush(t.Context()))
+			stop()
+			must(t, s.Close())
+			if diff := cmp.Diff(want, db.ids()); diff != "" {
+				t.Errorf("back after %d writes: %s", back, diff)
+			}
+		})
+	}
+}

@@ -7,8 +7,11 @@ import (
 	"io"
 	"net"
 	"net/url"
+	"slices"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // Unreachable reports whether opening failed because the database is not there or not up yet: waiting may help.
@@ -28,6 +31,20 @@ func Unreachable(err error) bool {
 		return true
 	}
 	return hasState(err, "57P01", "57P02", "57P03", "53300") // shutting down, crashed, starting up, too many connections
+}
+
+// Away reports whether writing failed for a reason of the database's own, such as being gone, full or busy: what was to be
+// written is not to blame.
+func Away(err error) bool {
+	if Unreachable(err) || mayRepeat(err) {
+		return true
+	}
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		class := e.Code[:min(2, len(e.Code))] // connections, resources, an operator, the system, a read-only server
+		return slices.Contains([]string{"08", "53", "57", "58"}, class) || e.Code == "25006"
+	}
+	e, ok := errors.AsType[*sqlite.Error](err)
+	return ok && slices.Contains([]int{sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_NOMEM}, e.Code()&0xff)
 }
 
 // Redact is a database address without its password.

@@ -21,7 +21,7 @@ func (d dialect) rowsPerStatement() int {
 	if d == dialectSQLite {
 		return 1
 	}
-	return 200
+	return 1000
 }
 
 func (in inserter) text(rows int) string {

@@ -39,7 +39,7 @@ func databaseAway(t *testing.T, size Size) string {
 			return func() { d.Start(t) }
 		}},
 		{"hung", time.Duration(size.of(3, 30)) * time.Second, func() func() { return d.hang(t) }},
-		{"slow", time.Duration(size.of(2, 20)) * time.Second, func() func() { return d.slow(t, 500*time.Millisecond) }},
+		{"slow", time.Duration(size.of(2, 20)) * time.Second, func() func() { return d.slow(t, 50*time.Millisecond) }},
 	} {
 		mend := fault.begin()
 		time.Sleep(fault.lasts) // an outage is a matter of real time

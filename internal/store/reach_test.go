@@ -1,0 +1,32 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+func TestAwayIsNobodysFaultButTheDatabases(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		err  error
+		away bool
+	}{
+		{context.DeadlineExceeded, true},
+		{&pgconn.ConnectError{}, true},
+		{&pgconn.PgError{Code: "57P01"}, true},
+		{&pgconn.PgError{Code: "53100"}, true},
+		{&pgconn.PgError{Code: "40P01"}, true},
+		{&pgconn.PgError{Code: "25006"}, true},
+		{&pgconn.PgError{Code: "22021"}, false}, // a byte that no text may have
+		{&pgconn.PgError{}, false},
+		{errors.New("something else"), false},
+	} {
+		if got := Away(fmt.Errorf("write 2 entries: %w", test.err)); got != test.away {
+			t.Errorf("%v: away is %v", test.err, got)
+		}
+	}
+}
