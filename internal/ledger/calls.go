@@ -83,7 +83,7 @@ func (s *Shared) readHold(reply []any, tabs []*tab, marks []mark, amount money.A
 		a.at = min(max(int(at), 0), len(tabs)-1)
 	}
 	switch a.word {
-	case "refused", "kept":
+	case "refused", "rough", "kept":
 		tabs[a.at].hear(amountOf(reply, 2), amountOf(reply, 3))
 	case "ahead":
 		a.start = time.UnixMilli(int64(amountOf(reply, 2)))
@@ -133,7 +133,7 @@ func (s *Shared) put(ctx context.Context, t *tab, born string) error {
 	keys := []string{s.link.Members(), s.active(), s.key(t)}
 	args := []any{
 		s.link.ID(), s.link.Lease().Milliseconds(), t.budget.ID, born, t.generation,
-		int64(charged), int64(t.held), int64(purse), limit,
+		int64(charged), int64(t.held), int64(purse), limit, rough,
 	}
 	s.mu.Unlock()
 	reply, err := s.call(ctx, putScript, keys, args)

@@ -50,6 +50,15 @@ func keptForOthers() *llm.Error {
 	}
 }
 
+// countedAnew is the answer where the budget seems to be used up, but something may have been counted twice after a loss.
+func countedAnew() *llm.Error {
+	return &llm.Error{
+		Kind:       llm.LedgerUnavailable,
+		Message:    "What has been spent of the budget is being counted anew. Repeat the request in a few seconds.",
+		RetryAfter: recountAfter / 2,
+	}
+}
+
 // describe names the owner, where its budget is set, and what else one can do.
 func describe(b *Budget) (owner, place, advice string) {
 	if strings.HasPrefix(b.ID, "ws:") {

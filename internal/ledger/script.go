@@ -5,7 +5,7 @@ import "github.com/redis/go-redis/v9"
 // A budget in Redis is a hash: `span` (period and zone), `start` of its window, `base` (what the ledger in the database said),
 // `born` (when it was asked), `limit` (as it was when somebody last asked), `wanted` (when somebody last
 // needed what is kept for others), and for each replica r what it has charged since (`s:r`), what it holds (`h:r`), what is kept for
-// it to spend without Redis (`p:r`) and the generation of these (`g:r`). Every replica writes its own fields only: steps add to them, and whoever is not sure that a
+// it to spend without Redis (`p:r`), whether what it charged may be counted twice (`r:r`), and the generation of these (`g:r`). Every replica writes its own fields only: steps add to them, and whoever is not sure that a
 // step was taken writes all anew under the next generation, which makes steps that are still on their way void.
 //
 // Sums are whole nano-dollars; comparisons are exact up to nine million dollars.
@@ -27,10 +27,11 @@ local function living(members, me, r, lease)
   return beat and tonumber(beat) >= clock - lease
 end
 local function sums(key, all, members, me, lease)
-  local spent, held, kept = tonumber(all.base), 0, 0
+  local spent, held, kept, rough = tonumber(all.base), 0, 0, false
   for field, value in pairs(all) do
     local kind, r = string.sub(field, 1, 2), string.sub(field, 3)
     if kind == 's:' then spent = spent + tonumber(value) end
+    if kind == 'r:' and value == '1' and living(members, me, r, lease) then rough = true end
     if kind == 'h:' or kind == 'p:' then
       if not living(members, me, r, lease) then
         redis.call('HDEL', key, field, 'g:' .. r)
@@ -41,7 +42,7 @@ local function sums(key, all, members, me, lease)
       end
     end
   end
-  return spent, held, kept
+  return spent, held, kept, rough
 end
 `
 
@@ -58,9 +59,9 @@ for i = 3, #KEYS do
   if tonumber(all.start) > start then return {'ahead', i - 3, all.start} end
   if all.born ~= born or all['g:' .. me] ~= generation then return {'unknown', i - 3, all.born} end
   if all.limit ~= ARGV[at + 4] then redis.call('HSET', KEYS[i], 'limit', ARGV[at + 4]) end
-  local spent, held, kept = sums(KEYS[i], all, KEYS[1], me, lease)
+  local spent, held, kept, rough = sums(KEYS[i], all, KEYS[1], me, lease)
   if limit >= 0 and (spent + held >= limit or spent + held + amount > limit) then
-    return {'refused', i - 3, text(spent), text(held)}
+    return {rough and 'rough' or 'refused', i - 3, text(spent), text(held)}
   end
   if limit >= 0 and spent + held + kept + amount > limit then
     redis.call('HSET', KEYS[i], 'wanted', text(clock))
@@ -92,12 +93,13 @@ return {'settled', text(spent), text(held)}
 
 // putScript writes a replica's own fields and gives it a purse: a part of what is left, while that is much and nobody needs it. What it says it has in its
 // purse stays kept for it until it says otherwise, because it may not hear the answer. KEYS: set of replicas, set of active
-// budgets, budget. ARGV: replica, lease, id, born, generation, charged, held, purse, limit (below 0 for no purse).
+// budgets, budget. ARGV: replica, lease, id, born, generation, charged, held, purse, limit (below 0 for no purse), whether
+// charged is rough.
 var putScript = redis.NewScript(scriptHead + `
 local me, lease = ARGV[1], tonumber(ARGV[2])
 local all = load(KEYS[3])
 if all.born ~= ARGV[4] then return {'changed'} end
-redis.call('HSET', KEYS[3], 'g:' .. me, ARGV[5], 's:' .. me, ARGV[6], 'h:' .. me, ARGV[7])
+redis.call('HSET', KEYS[3], 'g:' .. me, ARGV[5], 's:' .. me, ARGV[6], 'h:' .. me, ARGV[7], 'r:' .. me, ARGV[10])
 redis.call('PEXPIRE', KEYS[3], KEEP)
 touched(KEYS[2], ARGV[3])
 all['s:' .. me], all['h:' .. me] = ARGV[6], ARGV[7]
@@ -112,7 +114,7 @@ return {'put', text(spent), text(held), text(purse)}
 
 // openScript begins a budget's window with what the database says was spent, unless another replica has done so. What
 // others hold counts on, unless their window has ended; what they charged they tell anew, each for itself, because only they
-// know what the base does not include: until then the old sums of those that live count beside it. KEYS: set of replicas,
+// know what the base does not include: until then the old sums of those that live count beside it, roughly. KEYS: set of replicas,
 // budget. ARGV: replica, lease, span, start, base, born, and the born that it replaces, empty for none.
 var openScript = redis.NewScript(scriptHead + `
 local all = load(KEYS[2])
@@ -122,6 +124,7 @@ if all.born and same and not ended and all.born ~= ARGV[7] then return 0 end
 for field in pairs(all) do
   local kind, r = string.sub(field, 1, 2), string.sub(field, 3)
   local stale = not same or ended or not living(KEYS[1], ARGV[1], r, tonumber(ARGV[2]))
+  if kind == 's:' and not stale then redis.call('HSET', KEYS[2], 'r:' .. r, '1') end
   if (kind == 's:' and stale) or ((kind == 'h:' or kind == 'p:') and ended) then redis.call('HDEL', KEYS[2], field) end
 end
 redis.call('HSET', KEYS[2], 'span', ARGV[3], 'start', ARGV[4], 'base', ARGV[5], 'born', ARGV[6])

@@ -157,6 +157,8 @@ func (s *Shared) tryHold(ctx context.Context, budgets []Budget, amount money.Amo
 		defer s.mu.Unlock()
 		t := tabs[answer.at]
 		return nil, false, refuse(&t.budget, t.status(t.budget.Amount), amount, t.zone)
+	case "rough":
+		return nil, false, countedAnew()
 	case "kept":
 		return nil, true, errors.Join(errKept, s.giveBack(ctx, tabs[answer.at]))
 	case "load":
