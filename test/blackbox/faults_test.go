@@ -11,10 +11,22 @@ import (
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for _, c := range faults.Cases() {
+		if faults.Alone(c.ID) {
+			continue
+		}
 		t.Run(c.ID, func(t *testing.T) {
 			t.Parallel()
 			t.Logf("%s: %s", c.Name, c.Run(t, faults.Fast))
 		})
+	}
+}
+
+// TestFaultsAlone runs those of the catalogue that have the machine for themselves.
+func TestFaultsAlone(t *testing.T) { //nolint:paralleltest // they measure
+	for _, c := range faults.Cases() {
+		if faults.Alone(c.ID) {
+			t.Run(c.ID, func(t *testing.T) { t.Logf("%s: %s", c.Name, c.Run(t, faults.Fast)) })
+		}
 	}
 }
 

@@ -150,6 +150,19 @@ func together(atOnce, n int, do func(i int)) {
 	wait.Wait()
 }
 
+// awaited waits until something holds, at most so long, and returns how long it took.
+func awaited(t testing.TB, most time.Duration, what string, holds func() bool) time.Duration {
+	t.Helper()
+	began := time.Now()
+	for !holds() {
+		if time.Since(began) > most {
+			t.Fatalf("waited %s in vain until %s", most, what)
+		}
+		time.Sleep(50 * time.Millisecond) // another process cannot be watched with a fake clock
+	}
+	return time.Since(began)
+}
+
 // metric reads one figure of the process from its metrics.
 func metric(t testing.TB, g *harness.Gateway, key, name string) float64 {
 	t.Helper()

@@ -1,6 +1,4 @@
-// Package replicas tests three gateways with one PostgreSQL and one Redis, all of them real processes: what must hold over
-// all of them together, and while Redis is away. Each function tries one promise, hard or fast, and returns what it measured.
-package replicas
+package faults
 
 import (
 	"context"
@@ -9,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,28 +20,64 @@ import (
 	"fairlead/test/harness"
 )
 
+// replicaCases are those of several gateways with one PostgreSQL and one Redis, all of them real processes.
+func replicaCases() []Case {
+	return []Case{
+		{"F11", "many at once on a small budget, replicas", sharedBudget},
+		{"F15r", "edits during load, replicas", editsOverReplicas},
+		{"F33r", "revocation over replicas", revocationEverywhere},
+		{"F35", "Redis killed under load", redisKilled},
+		{"F36", "a slow Redis", redisSlow},
+		{"F37", "a rate over replicas", sharedRate},
+		{"P03", "a crashed replica's holds", crashedHolds},
+		{"P10", "Redis gone in the middle of a budget", budgetWithoutRedis},
+		{"P10b", "both stores gone", bothStoresGone},
+		{"P10c", "one replica cut off from Redis", oneCutOff},
+		{"P18", "rolling restart under load", rollingRestart},
+	}
+}
+
+// Alone reports whether a case measures so many processes that it must not run beside others.
+func Alone(id string) bool {
+	return slices.ContainsFunc(replicaCases(), func(c Case) bool { return c.ID == id })
+}
+
 const replicas = 3
 
 // world is the deployment.
 type world struct {
 	gateways []*harness.Gateway
 	database []*harness.Forward // each gateway's way to PostgreSQL
+	toRedis  []*harness.Forward // and to Redis, where they go apart
 	redis    *redistest.Server  // nil without one
 	mock     *mockprovider.Mock
 	client   *http.Client
+
+	restarting atomic.Bool // a connection may be closed just when a request is sent on it
 }
 
-// start runs three gateways. Each reaches PostgreSQL by a way of its own, which can be cut.
-func start(t *testing.T, withRedis bool) *world {
+// setting says what is unusual about a world.
+type setting struct {
+	noRedis bool
+	apart   bool                                      // each gateway has a way to Redis of its own, which can be cut
+	toRedis func(t *testing.T, address string) string // a way to Redis, by the address of the server
+}
+
+// startReplicas runs three gateways. Each reaches PostgreSQL by a way of its own, which can be cut.
+func startReplicas(t *testing.T, s setting) *world {
 	t.Helper()
 	mock, upstream := harness.Upstream(t)
 	fee := harness.Chat("fee", 0, 0, 0.5)
 	fee.PerRequest = new(0.001)
 	lines := []string{"master_key: " + strings.Repeat("0123456789abcdef", 4), "timeouts: {idle: 60s}", "log: {bodies: false, level: warn}"}
-	w := &world{mock: mock, client: newClient(t)}
-	if withRedis {
+	w, redis := &world{mock: mock, client: client(t)}, ""
+	if !s.noRedis {
 		w.redis = redistest.Own(t)
-		lines = append(lines, "redis: "+w.redis.URL())
+		address := w.redis.URL()
+		if s.toRedis != nil {
+			address = s.toRedis(t, address)
+		}
+		redis = address
 	}
 	address, err := url.Parse(pgtest.Start(t))
 	if err != nil {
@@ -55,41 +90,47 @@ func start(t *testing.T, withRedis bool) *world {
 		through := *address
 		through.Host = way.Address()
 		g := harness.Start(t, harness.Options{
-			Config: harness.Config(t, []harness.Provider{{Name: "alpha", BaseURL: upstream, Models: models}}, append(lines, "store: "+through.String())...),
+			Config: harness.Config(t, []harness.Provider{{Name: "alpha", BaseURL: upstream, Models: models}}, append(lines, "store: "+through.String(), w.redisLine(t, redis, s.apart))...),
 			Listen: harness.FreeAddress(t), Early: true, // a log without its first lines does not tell the address
 		})
-		harness.Eventually(t, "the gateway is ready", func() bool {
-			return g.Call(t, harness.Request{Method: http.MethodGet, Path: "/readyz"}).Status == http.StatusOK
-		})
 		w.gateways, w.database = append(w.gateways, g), append(w.database, way)
+		w.untilReady(t, len(w.gateways)-1)
 	}
 	return w
 }
 
-func newClient(t testing.TB) *http.Client {
+// redisLine is the line of the configuration with the next gateway's way to Redis.
+func (w *world) redisLine(t *testing.T, address string, apart bool) string {
 	t.Helper()
-	transport := &http.Transport{MaxIdleConnsPerHost: 1000, DisableCompression: true}
-	t.Cleanup(transport.CloseIdleConnections)
-	return &http.Client{Transport: transport}
+	if address == "" {
+		return ""
+	}
+	target, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if apart {
+		way := harness.NewForward(t, target.Host)
+		way.Up(t)
+		target.Host = way.Address()
+		w.toRedis = append(w.toRedis, way)
+	}
+	return "redis: " + target.String()
 }
 
-// key is an API key as the command line tells it.
-type key struct {
-	ID   string `json:"id"`
-	Text string `json:"key"`
+// untilReady waits until a replica serves, with Redis where there is one.
+func (w *world) untilReady(t *testing.T, i int) {
+	t.Helper()
+	harness.Eventually(t, "the gateway is ready", func() bool {
+		a := w.gateways[i].Call(t, harness.Request{Method: http.MethodGet, Path: "/readyz"})
+		return a.Status == http.StatusOK && !strings.Contains(string(a.Body), "shares")
+	})
 }
-
-var keyNumber atomic.Int64
 
 // newKey makes a key and waits until every replica knows it.
 func (w *world) newKey(t *testing.T, flags ...string) key {
 	t.Helper()
-	stdout, stderr, code := w.gateways[0].CLI(t, append([]string{"keys", "create", "--name", fmt.Sprintf("k%d", keyNumber.Add(1)), "--json"}, flags...)...)
-	if code != 0 {
-		t.Fatalf("make a key: %d\n%s", code, stderr)
-	}
-	var k key
-	harness.Decode(t, []byte(stdout), &k)
+	k := newKey(t, w.gateways[0], flags...)
 	for i := range w.gateways {
 		harness.Eventually(t, "the key is known", func() bool { return w.accepts(t, i, k) })
 	}
@@ -103,58 +144,70 @@ func (w *world) accepts(t *testing.T, i int, k key) bool {
 	return status != http.StatusUnauthorized
 }
 
-func chat(model string, more ...string) string {
-	members := append([]string{`"model":"` + model + `"`, `"messages":[{"role":"user","content":"Hello"}]`, `"max_tokens":10`}, more...)
-	return "{" + strings.Join(members, ",") + "}"
+// short is a request for a short answer.
+func short(model string, more ...string) string {
+	return chat(model, append([]string{`"max_tokens":10`}, more...)...)
 }
 
-// post sends a request to a replica and returns status, error code and how long it took. A broken connection fails the test.
-func (w *world) post(t *testing.T, i int, k key, body string) (status int, code string, took time.Duration) {
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+// reply is what came of one request.
+type reply struct {
+	status int
+	code   string // of the error; "served" when there was none
+	took   time.Duration
+	unsent bool // there was nobody to connect to
+}
+
+// send makes a request to a replica. A connection that breaks fails the test, unless replicas are restarted and nothing of an
+// answer came.
+func (w *world) send(t *testing.T, i int, k key, body string) reply {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.gateways[i].BaseURL()+"/chat/completions", strings.NewReader(body))
+	req, err := post(ctx, w.gateways[i], k.Text, body)
 	if err != nil {
 		t.Error(err)
-		return 0, "", 0
+		return reply{}
 	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Authorization", "Bearer "+k.Text)
 	began := time.Now()
 	resp, err := w.client.Do(req)
+	if unconnected(err) || (err != nil && w.restarting.Load()) {
+		return reply{unsent: true, code: "unsent"}
+	}
 	if err != nil {
 		t.Errorf("replica %d: %v", i, err)
-		return 0, "", time.Since(began)
+		return reply{code: "broken"}
 	}
 	defer resp.Body.Close()
 	data, err := io.ReadAll(resp.Body)
-	if err != nil {
+	r := reply{status: resp.StatusCode, code: "served", took: time.Since(began)}
+	var f failure
+	switch {
+	case err != nil:
 		t.Errorf("replica %d: %v", i, err)
+		r.code = "broken"
+	case r.status != http.StatusOK && json.Unmarshal(data, &f) != nil:
+		t.Errorf("replica %d: %d %s", i, r.status, clip(data))
+		r.code = "unreadable"
+	case r.status != http.StatusOK:
+		r.code = f.Code
 	}
-	var failure struct{ Code string }
-	if resp.StatusCode != http.StatusOK && json.Unmarshal(data, &failure) != nil {
-		t.Errorf("replica %d: %d %s", i, resp.StatusCode, data)
-	}
-	return resp.StatusCode, failure.Code, time.Since(began)
+	return r
 }
 
-// tally counts answers by their code; those of served requests have none.
+// tally counts answers by their code.
 type tally struct {
 	mu    sync.Mutex
 	codes map[string]int
 	took  []time.Duration
 }
 
-func (c *tally) add(status int, code string, took time.Duration) {
+func (c *tally) add(r reply) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.codes == nil {
 		c.codes = map[string]int{}
 	}
-	if status == http.StatusOK {
-		code = "served"
-	}
-	c.codes[code]++
-	c.took = append(c.took, took)
+	c.codes[r.code]++
+	c.took = append(c.took, r.took)
 }
 
 func (c *tally) of(code string) int {
@@ -169,11 +222,7 @@ func (c *tally) others(expected ...string) []string {
 	defer c.mu.Unlock()
 	var list []string
 	for code, n := range c.codes {
-		known := false
-		for _, e := range expected {
-			known = known || e == code
-		}
-		if !known {
+		if !slices.Contains(expected, code) {
 			list = append(list, fmt.Sprintf("%d %s", n, code))
 		}
 	}
@@ -184,23 +233,23 @@ func (c *tally) others(expected ...string) []string {
 func (w *world) atOnce(t *testing.T, width, n int, k key, body string) *tally {
 	t.Helper()
 	var c tally
-	var next atomic.Int64
-	var all sync.WaitGroup
-	for range min(width, n) {
-		all.Go(func() {
-			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
-				c.add(w.post(t, int(i)%replicas, k, body))
-			}
-		})
-	}
-	all.Wait()
+	together(width, n, func(i int) { c.add(w.send(t, i%replicas, k, body)) })
 	return &c
 }
 
-// pick is the number for the size.
-func pick(full bool, fast, whole int) int {
-	if full {
-		return whole
+// pace sends requests at a pace over all replicas until ctx ends, and waits for the last answer.
+func (w *world) pace(ctx context.Context, t *testing.T, every time.Duration, k key, body string) *tally {
+	var c tally
+	var all sync.WaitGroup
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for i := 0; ; i++ {
+		select {
+		case <-ctx.Done():
+			all.Wait()
+			return &c
+		case <-tick.C:
+			all.Go(func() { c.add(w.send(t, i%replicas, k, body)) }) //nolint:contextcheck // requests under way end by themselves
+		}
 	}
-	return fast
 }

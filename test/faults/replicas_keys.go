@@ -1,8 +1,7 @@
-package replicas
+package faults
 
 import (
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -13,43 +12,28 @@ import (
 	"fairlead/test/harness"
 )
 
-// untilRedis waits until a replica says that Redis is in use, and returns how long after a moment that was.
-func (w *world) untilRedis(t *testing.T, i int, since time.Time) time.Duration {
-	t.Helper()
-	harness.Eventually(t, "Redis is in use again", func() bool {
-		body := string(w.gateways[i].Call(t, harness.Request{Method: http.MethodGet, Path: "/readyz"}).Body)
-		return strings.Contains(body, `"redis"`) && !strings.Contains(body, "shares")
-	})
-	return time.Since(since)
-}
-
-// Revocation is F33 over replicas: a key that is revoked at one is refused at all within a second, and its running streams
-// end; the same for a key that is rotated without grace. Replicas hear of it through PostgreSQL, or Redis where that is all they can
-// reach.
-func Revocation(t *testing.T, full bool) string {
+// revocationEverywhere is F33 over replicas: a key that is revoked at one is refused at all within a second, and its running
+// streams end within ten; the same for a key that is rotated without grace. Replicas hear of it through PostgreSQL, or Redis
+// where that is all they can reach.
+func revocationEverywhere(t *testing.T, size Size) string {
 	var figures []string
+	with, without := startReplicas(t, setting{}), startReplicas(t, setting{noRedis: true})
 	for _, c := range []struct {
-		name          string
-		redis, noBase bool
-		end           func(*world, *testing.T, key)
+		name   string
+		world  *world
+		noBase bool
+		end    func(*world, *testing.T, key)
 	}{
-		{"revoked, without Redis", false, false, revokeByCommand},
-		{"revoked, with Redis", true, false, revokeByCommand},
-		{"revoked, two replicas without the database", true, true, revokeByAPI},
-		{"rotated, two replicas without the database", true, true, rotateByAPI},
+		{"PostgreSQL alone", without, false, revokeByCommand},
+		{"both", with, false, revokeByCommand},
+		{"Redis alone", with, true, revokeByAPI},
+		{"Redis alone, rotated", with, true, rotateByAPI},
 	} {
-		w := start(t, c.redis)
-		refused, ended := w.endEverywhere(t, pick(full, 2, 20), c.noBase, c.end)
-		if refused > time.Second || ended > time.Second {
+		refused, ended := c.world.endEverywhere(t, size.of(2, 20), c.noBase, c.end)
+		if refused > time.Second || ended > 10*time.Second {
 			t.Errorf("%s: refused after %s, streams ended after %s", c.name, refused, ended)
 		}
-		figures = append(figures, fmt.Sprintf("%s: refused after %s, streams ended after %s", c.name, refused.Round(time.Millisecond), ended.Round(time.Millisecond)))
-		for i := range w.gateways {
-			w.database[i].Down()
-		}
-		if !full && c.noBase {
-			break
-		}
+		figures = append(figures, fmt.Sprintf("%s: %s, streams %s", c.name, refused.Round(time.Millisecond), ended.Round(time.Millisecond)))
 	}
 	return strings.Join(figures, "; ")
 }
@@ -58,19 +42,18 @@ func Revocation(t *testing.T, full bool) string {
 func (w *world) endEverywhere(t *testing.T, streams int, noBase bool, end func(*world, *testing.T, key)) (refused, ended time.Duration) {
 	t.Helper()
 	w.mock.Always(mockprovider.Behaviour{Text: []string{"one", " two", " three"}, SilentAfter: 3})
-	k := w.newKey(t)
+	k, other := w.newKey(t), w.newKey(t)
 	var reading sync.WaitGroup
 	for i := range w.gateways {
 		for range streams {
-			resp := w.gateways[i].Open(t, harness.Request{Key: k.Text, Body: chat("m", `"stream":true`)})
+			resp := w.gateways[i].Open(t, harness.Request{Key: k.Text, Body: short("m", streaming)})
 			if resp.StatusCode != http.StatusOK {
 				t.Fatalf("replica %d: %d", i, resp.StatusCode)
 			}
 			reading.Go(func() {
 				defer resp.Body.Close()
-				text, _ := io.ReadAll(resp.Body) // it is cut off
-				if strings.Contains(string(text), "[DONE]") || !strings.Contains(string(text), "REVOKED_API_KEY") {
-					t.Errorf("a stream of the ended key ended with %q", text)
+				if e := readEvents(resp.Body); e.done() || e.failed() != "REVOKED_API_KEY" {
+					t.Errorf("a stream of the ended key ended with %v", e.data)
 				}
 			})
 		}
@@ -78,12 +61,13 @@ func (w *world) endEverywhere(t *testing.T, streams int, noBase bool, end func(*
 	if noBase {
 		for _, way := range w.database[1:] {
 			way.Down()
+			defer way.Up(t)
 		}
 	}
 	end(w, t, k)
 	began := time.Now()
-	var all sync.WaitGroup
 	took := make([]time.Duration, replicas)
+	var all sync.WaitGroup
 	for i := range w.gateways {
 		all.Go(func() {
 			for w.accepts(t, i, k) && time.Since(began) < 20*time.Second {
@@ -94,7 +78,13 @@ func (w *world) endEverywhere(t *testing.T, streams int, noBase bool, end func(*
 	}
 	all.Wait()
 	reading.Wait()
-	return max(took[0], took[1], took[2]), time.Since(began)
+	ended = time.Since(began)
+	for i := range w.gateways {
+		if !w.accepts(t, i, other) {
+			t.Errorf("replica %d refuses a key that nobody ended", i)
+		}
+	}
+	return max(took[0], took[1], took[2]), ended
 }
 
 func revokeByCommand(w *world, t *testing.T, k key) {
