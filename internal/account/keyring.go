@@ -31,10 +31,10 @@ const (
 // KeyringOptions adjusts a Keyring. The zero value is right for a server.
 type KeyringOptions struct {
 	Now      func() time.Time // by which keys end; this machine's clock when nil
-	Poll     time.Duration // how often changes are looked for; 250 ms when 0
-	MaxStale time.Duration // how long keys are good without the store; 15 min when 0
-	Flush    time.Duration // how often uses are recorded; 10 s when 0
-	Report   func(error)   // hears of the store's errors, once for each change from well to unwell; may be nil
+	Poll     time.Duration    // how often changes are looked for; 250 ms when 0
+	MaxStale time.Duration    // how long keys are good without the store; 15 min when 0
+	Flush    time.Duration    // how often uses are recorded; 10 s when 0
+	Report   func(error)      // hears of the store's errors, once for each change from well to unwell; may be nil
 }
 
 // Keyring is the proxy's view of all keys, in memory. Authenticate never waits for the store, except for a key that

@@ -76,14 +76,14 @@ type Link struct {
 
 // State is what a Link knows at a moment. It is never changed.
 type State struct {
-	Up       bool          // the last call was answered in time
-	Ready    bool          // and what is in Redis may be relied on
-	Epoch    string        // names the life of Redis's data: another one means that everything was lost
-	Replicas int           // that were last seen, this one included
-	Outage   int64         // counts the times that Redis went away
-	Since    time.Time     // of the outage; of the start before the first contact
-	clock    time.Time     // what Redis's clock said,
-	read     time.Time     // and when that was by ours; zero before the first contact
+	Up       bool      // the last call was answered in time
+	Ready    bool      // and what is in Redis may be relied on
+	Epoch    string    // names the life of Redis's data: another one means that everything was lost
+	Replicas int       // that were last seen, this one included
+	Outage   int64     // counts the times that Redis went away
+	Since    time.Time // of the outage; of the start before the first contact
+	clock    time.Time // what Redis's clock said,
+	read     time.Time // and when that was by ours; zero before the first contact
 }
 
 // NewLink makes a link by way of a client, which stays the caller's to close. It is down until the first heartbeat.
