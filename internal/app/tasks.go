@@ -31,9 +31,9 @@ func (a *App) start(ctx context.Context) {
 	a.tasks.Go(func() { a.pressure.Run(ctx) })
 	a.startRouting(ctx)
 	a.startReplicas(ctx)
-	if path := a.loaded().Path; path != "" {
+	if loaded := a.loaded(); loaded.Path != "" {
 		a.tasks.Go(func() {
-			a.report("watch configuration", config.Watch(ctx, path, func() { a.reload(ctx, "the file changed") }))
+			a.report("watch configuration", loaded.Watch(ctx, func() { a.reload(ctx, "the file changed") }))
 		})
 	}
 }

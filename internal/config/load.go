@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -37,13 +38,16 @@ type Loaded struct {
 	Path     string            // of the file; "" when there was none
 	Origins  map[string]Origin // by path; a path that is not in it has its default
 	Warnings []string          // what was ignored though it was probably meant
+
+	sum [sha256.Size]byte // of the file's text
 }
 
 // Load reads defaults, file, environment and flags, each over the one before, and checks the result.
 // The error is a *Problems with everything that is wrong.
 func Load(o Options) (*Loaded, error) {
 	l := newLoader(o)
-	if text, ok := l.find(o); ok {
+	text, ok := l.find(o)
+	if ok {
 		l.file(text)
 	}
 	l.environment()
@@ -55,7 +59,7 @@ func Load(o Options) (*Loaded, error) {
 		l.problems.sort()
 		return nil, &l.problems
 	}
-	return &Loaded{Config: l.config, Path: l.path, Origins: l.origins, Warnings: l.warnings}, nil
+	return &Loaded{Config: l.config, Path: l.path, Origins: l.origins, Warnings: l.warnings, sum: sha256.Sum256(text)}, nil
 }
 
 // Origin says where the value at a path came from.

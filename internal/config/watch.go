@@ -14,14 +14,21 @@ import (
 // settle is how long the file must be left alone before a change counts: editors write in several steps.
 const settle = 200 * time.Millisecond
 
-// Watch calls onChange each time the content of the file at path has changed, until ctx ends; it returns nil then.
-// It watches directories, not the file: editors replace it, and clusters swap a link somewhere on the way to it.
-// A file that is gone or cannot be read is no change: the configuration in use stays.
-func Watch(ctx context.Context, path string, onChange func()) error {
-	return WatchUpTo(ctx, path, largestFile, onChange)
+// Watch calls onChange each time the content of the file is no longer what was loaded, or has changed since, until ctx
+// ends; it returns nil then. The first look is at once: a start may take long, and who changes the file meanwhile means it.
+func (l *Loaded) Watch(ctx context.Context, onChange func()) error {
+	w, err := newWatcher(l.Path)
+	if err != nil {
+		return err
+	}
+	w.last = l.sum
+	w.look(onChange)
+	return w.run(ctx, settle, onChange)
 }
 
-// WatchUpTo is Watch for files of up to limit bytes.
+// WatchUpTo calls onChange each time the content of the file at path, of up to limit bytes, has changed, until ctx ends;
+// it returns nil then. It watches directories, not the file: editors replace it, and clusters swap a link somewhere on
+// the way to it. A file that is gone or cannot be read is no change: what is in use stays.
 func WatchUpTo(ctx context.Context, path string, limit int64, onChange func()) error {
 	w, err := newWatcher(path)
 	if err != nil {

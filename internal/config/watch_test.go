@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -144,7 +145,7 @@ func TestWatchLeavesTheSameContentAlone(t *testing.T) {
 
 func TestWatchNeedsADirectory(t *testing.T) {
 	t.Parallel()
-	if err := Watch(context.Background(), filepath.Join(t.TempDir(), "no", FileName), func() {}); err == nil {
+	if err := (&Loaded{Path: filepath.Join(t.TempDir(), "no", FileName)}).Watch(context.Background(), func() {}); err == nil {
 		t.Error("no error")
 	}
 }
@@ -153,7 +154,32 @@ func TestWatchEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := Watch(ctx, write(t, ""), func() {}); err != nil {
+	if err := (&Loaded{Path: write(t, "")}).Watch(ctx, func() {}); err != nil {
 		t.Error(err)
+	}
+}
+
+// Between reading the file and watching it lies the whole start, which waits for the database.
+func TestWatchSeesAChangeMadeDuringTheStart(t *testing.T) {
+	t.Parallel()
+	for name, later := range map[string]string{"changed": "listen: :2", "too large": "#" + strings.Repeat("x", largestFile), "unchanged": "listen: :1"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := write(t, "listen: :1")
+			loaded, err := Load(Options{Path: path})
+			if err != nil {
+				t.Fatal(err)
+			}
+			put(t, path, later)
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel() // only the first look
+			seen := false
+			if err := loaded.Watch(ctx, func() { seen = true }); err != nil {
+				t.Fatal(err)
+			}
+			if want := name != "unchanged"; seen != want {
+				t.Errorf("seen: %v, want %v", seen, want)
+			}
+		})
 	}
 }
