@@ -17,7 +17,7 @@ HELM_VERSION := 3.19.0
 # Black-box tests and benchmarks build the binary or start services; they run apart from the package tests.
 UNIT_PACKAGES = $(shell $(GO) list ./... | grep -Ev '^fairlead/(test|bench)(/|$$)')
 
-.PHONY: help run build web test check check-web fmt fmt-check vet lint unit integration deploy-check sdk browser screenshots bench bench-quick bench-log faults soak generate setup clean
+.PHONY: help run build web test check check-web fmt fmt-check vet lint unit integration deploy-check sdk browser screenshots bench bench-quick bench-log faults faults-table soak generate setup clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -87,6 +87,9 @@ bench-log: ## what the dashboard's pages ask of a million stored requests, on bo
 faults: build ## the fault catalogue against the real binary, with real services; ONLY=F03,F21 for some of it
 	$(GO) build -o bin/faults ./test/faults/run
 	FAIRLEAD_TEST_BINARY=$(CURDIR)/bin/fairlead scripts/with-services.sh bin/faults -only '$(ONLY)'
+
+faults-table: ## put the table of the last make faults into docs/reliability.md
+	scripts/faults-table.sh
 
 soak: build ## half an hour of load, watching memory, goroutines and files; MINUTES=3 for less
 	FAIRLEAD_TEST_BINARY=$(CURDIR)/bin/fairlead FAIRLEAD_SOAK_MINUTES=$(or $(MINUTES),30) $(GO) test -v -count=1 -timeout 120m -run Soak ./test/soak

@@ -1,0 +1,54 @@
+package deploy
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"fairlead/test/faults"
+)
+
+var (
+	link   = regexp.MustCompile(`\]\(([^)#]+)[^)]*\)`)
+	target = regexp.MustCompile("`make ([a-z-]+)")
+)
+
+// The pages about reliability name targets and files that exist.
+func TestPagesNameWhatExists(t *testing.T) {
+	t.Parallel()
+	makefile := read(t, "Makefile")
+	for _, page := range []string{"docs/reliability.md", "docs/guides/upgrade.md", "deploy/README.md"} {
+		text := read(t, page)
+		for _, m := range link.FindAllStringSubmatch(text, -1) {
+			if _, err := os.Stat(filepath.Join(root(t), filepath.Dir(page), m[1])); err != nil {
+				t.Errorf("%s: %v", page, err)
+			}
+		}
+		for _, m := range target.FindAllStringSubmatch(text, -1) {
+			if !regexp.MustCompile(`(?m)^` + m[1] + `:`).MatchString(makefile) {
+				t.Errorf("%s names make %s, which does not exist", page, m[1])
+			}
+		}
+	}
+}
+
+// The table of figures is one that the catalogue has made: each of its rows is a case that exists.
+func TestTableOfFiguresNamesCasesThatExist(t *testing.T) {
+	t.Parallel()
+	_, rest, found := strings.Cut(read(t, "docs", "reliability.md"), "<!-- figures: made by make faults-table -->\n")
+	table, _, ends := strings.Cut(rest, "<!-- end of figures -->")
+	if !found || !ends {
+		t.Fatal("the marks around the table are gone")
+	}
+	known := map[string]bool{}
+	for _, c := range faults.Cases() {
+		known[c.ID] = true
+	}
+	for _, m := range regexp.MustCompile(`(?m)^\| (F\d\d\S*) \|`).FindAllStringSubmatch(table, -1) {
+		if !known[m[1]] {
+			t.Errorf("the table has %s, which is no case", m[1])
+		}
+	}
+}
