@@ -20,6 +20,7 @@ type Plan struct {
 	Rate    int    // plain requests a second
 	Streams int    // streams open at any time
 	Binary  string // the gateway; the usual one when empty
+	Setting string // one more line of its configuration
 }
 
 // Usual is the load at which promises are measured, for this long.
@@ -52,7 +53,7 @@ func Run(t testing.TB, p Plan) Report {
 	// A line for each request would fill the memory of whoever reads them; without lines it does not say that it is ready.
 	g := harness.Start(t, harness.Options{Binary: p.Binary, Early: true, Config: harness.Config(t, []harness.Provider{{
 		Name: "alpha", BaseURL: upstream + "/v1", Models: []harness.Model{harness.Chat("steady", 0.4, 1.6, 0.5)},
-	}}, "log: {level: warn}")})
+	}}, "log: {level: warn}", p.Setting)})
 	harness.Eventually(t, "the gateway is ready", func() bool {
 		return g.Call(t, harness.Request{Method: http.MethodGet, Path: "/readyz"}).Status == http.StatusOK
 	})
