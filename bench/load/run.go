@@ -84,7 +84,7 @@ type run struct {
 	delay          hist.H
 	good, bad      atomic.Uint64
 	bytes, chunks  atomic.Int64
-	open           atomic.Int64
+	open, sent     atomic.Int64
 	stop           atomic.Bool
 	deadline       time.Time
 	mu             sync.Mutex
@@ -133,6 +133,7 @@ func Run(ctx context.Context, t Target, s Spec) (Result, error) {
 		deadline:       time.Now().Add(s.Warmup + s.Duration + 15*time.Second),
 		readBufferSize: 16 << 10,
 	}
+	r.sent.Store(time.Now().UnixMicro() % 9_000_000_000) // other prompts than those of the run before
 	if s.Hold {
 		r.readBufferSize = 2 << 10
 	}
@@ -275,7 +276,8 @@ func (r *run) work(ctx context.Context, i int, arrivals <-chan time.Time) {
 		time.Sleep(r.spec.Warmup * 3 / 4 * time.Duration(i) / time.Duration(r.spec.Concurrency))
 	}
 	var c net.Conn
-	x := exchange{run: r, in: h1.NewReader(nil, r.readBufferSize)}
+	x := exchange{run: r, in: h1.NewReader(nil, r.readBufferSize), request: bytes.Clone(r.request)}
+	x.serial = x.request[bytes.Index(x.request, []byte(serial))+len("no "):][:len("0000000000")]
 	defer func() {
 		if c != nil {
 			r.drop(c)
@@ -324,6 +326,8 @@ func reason(err error) string {
 type exchange struct {
 	*run
 	in       *h1.Reader
+	request  []byte // of its own
+	serial   []byte // the part of it that differs from one to the next
 	from     time.Time
 	line     []byte // a line that has not ended yet
 	events   int
@@ -332,6 +336,7 @@ type exchange struct {
 
 func (x *exchange) do(c net.Conn, from time.Time) (reusable bool) {
 	x.from, x.line, x.events, x.finished = from, x.line[:0], 0, false
+	copy(x.serial, fmt.Sprintf("%010d", x.sent.Add(1)))
 	if _, err := c.Write(x.request); err != nil {
 		x.fail("write: " + reason(err))
 		return false
