@@ -30,7 +30,7 @@ var layers = [][]string{
 	{"internal/route", "internal/policy", "internal/wire", "internal/wire/*", "internal/provider"},
 	{"internal/catalog/importer", "internal/predict/protocol"},
 	{"internal/catalog", "internal/token", "internal/redact", "internal/predict", "internal/replica"},
-	{"internal/llm", "internal/money", "internal/id", "internal/spelling"},
+	{"internal/llm", "internal/money", "internal/id", "internal/spelling", "internal/scribe"},
 }
 
 // beside says which packages of its own line a package may import.
@@ -51,6 +51,7 @@ var only = map[string][]string{
 	"internal/money":          {},
 	"internal/id":             {},
 	"internal/spelling":       {},
+	"internal/scribe":         {},
 }
 
 // never says which packages must not import these, though they stand below.

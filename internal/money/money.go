@@ -93,16 +93,9 @@ func (r Rate) Dollars() float64 { return float64(r) / float64(Dollar) }
 
 // String writes the exact amount in dollars with no needless zeros: "0.00031", "12.5", "-3".
 func (a Amount) String() string {
-	n := uint64(a)
-	sign := ""
-	if a < 0 {
-		sign, n = "-", uint64(-a)
-	}
-	whole, frac := n/uint64(Dollar), n%uint64(Dollar)
-	if frac == 0 {
-		return sign + strconv.FormatUint(whole, 10)
-	}
-	return sign + strconv.FormatUint(whole, 10) + "." + strings.TrimRight(fmt.Sprintf("%09d", frac), "0")
+	var room [24]byte
+	text, _ := a.AppendText(room[:0]) // never fails
+	return string(text)
 }
 
 // Display writes the amount for people, with its sign: two decimals from one dollar on, else four significant digits, so
@@ -155,6 +148,29 @@ func Parse(s string) (Amount, error) {
 		return -Amount(n), nil
 	}
 	return Amount(n), nil
+}
+
+// AppendText appends what String writes.
+func (a Amount) AppendText(to []byte) ([]byte, error) {
+	n := uint64(a)
+	if a < 0 {
+		to, n = append(to, '-'), -n
+	}
+	to = strconv.AppendUint(to, n/uint64(Dollar), 10)
+	frac := n % uint64(Dollar)
+	if frac == 0 {
+		return to, nil
+	}
+	end := len(to) + 1
+	to = append(to, ".000000000"...)
+	for i := 8; i >= 0; i-- {
+		to[end+i] = byte('0' + frac%10)
+		frac /= 10
+	}
+	for to[len(to)-1] == '0' {
+		to = to[:len(to)-1]
+	}
+	return to, nil
 }
 
 // MarshalJSON writes the amount as a text of dollars, because JSON numbers lose digits in common readers.

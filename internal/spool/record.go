@@ -10,6 +10,7 @@ import (
 
 	"fairlead/internal/llm"
 	"fairlead/internal/requestlog"
+	"fairlead/internal/scribe"
 )
 
 // A record is: magic (4 bytes), length of the payload (4), checksum (4), kind (1), payload. A payload begins with the
@@ -20,6 +21,9 @@ const (
 	headerSize = 13
 	maxPayload = 256 << 20
 )
+
+// entries writes them as encoding/json reads them.
+var entries = scribe.For[requestlog.Entry]()
 
 var (
 	magic      = []byte("FLR\x01")
@@ -123,9 +127,11 @@ func encodeBegin(b *bytes.Buffer, e *requestlog.Entry, salt uint32) ([]byte, err
 		Preview: e.Preview, Session: e.Session, EndUser: e.EndUser, Tags: e.Tags, Client: e.Client, IP: e.IP,
 		TraceID: e.TraceID, Versions: e.Versions, BytesIn: e.BytesIn, Simulated: e.Simulated,
 	}
-	if err := json.NewEncoder(b).Encode(&short); err != nil {
+	text, err := entries.Append(b.AvailableBuffer(), &short)
+	if err != nil {
 		return nil, err
 	}
+	b.Write(text)
 	return seal(b.Bytes(), beginKind, salt), nil
 }
 
@@ -136,9 +142,11 @@ func encodeEnd(b *bytes.Buffer, e *requestlog.Entry, salt uint32) ([]byte, error
 	var number [4]byte
 	at := b.Len()
 	b.Write(number[:])
-	if err := json.NewEncoder(b).Encode(e); err != nil {
+	text, err := entries.Append(b.AvailableBuffer(), e)
+	if err != nil {
 		return nil, err
 	}
+	b.Write(text)
 	binary.LittleEndian.PutUint32(b.Bytes()[at:], uint32(b.Len()-at-4))
 	var flags byte
 	if e.Body.Streamed {

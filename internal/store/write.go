@@ -3,13 +3,13 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"math/bits"
 
 	"fairlead/internal/catalog"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
+	"fairlead/internal/scribe"
 )
 
 var (
@@ -33,6 +33,12 @@ type trace struct {
 	Bill         *catalog.Bill   `json:"bill,omitempty"`
 	BaselineBill *catalog.Bill   `json:"baseline_bill,omitempty"`
 }
+
+// What is stored is written by these, and read by encoding/json.
+var (
+	summaries = scribe.For[requestlog.Entry]()
+	traces    = scribe.For[trace]()
+)
 
 // record is an entry made ready for writing, before any lock is taken.
 type record struct {
@@ -89,11 +95,11 @@ func (db *DB) record(e *requestlog.Entry) (record, error) {
 	r := record{entry: e, request: requestRow(e)}
 	summary := *e
 	summary.Decision, summary.Bill, summary.BaselineBill, summary.Preview = nil, nil, nil, ""
-	text, err := json.Marshal(&summary)
+	text, err := summaries.Append(nil, &summary)
 	if err != nil {
 		return r, err
 	}
-	details, err := json.Marshal(trace{e.Decision, e.Bill, e.BaselineBill})
+	details, err := traces.Append(nil, &trace{e.Decision, e.Bill, e.BaselineBill})
 	if err != nil {
 		return r, err
 	}

@@ -1,0 +1,88 @@
+package spool
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
+)
+
+// Whatever an entry will have in it one day is written as encoding/json would.
+func TestEntriesAreWrittenAsEncodingJSONWould(t *testing.T) {
+	t.Parallel()
+	full := requestlog.Entry{}
+	fill(reflect.ValueOf(&full).Elem(), 3)
+	full.Decision.Candidates[0].Excluded = new(route.NewExclusion("because", "for a reason"))
+	full.Decision.Policies = []route.PolicyHit{route.NewPolicyHit("a", "instance", true, "deny", "")}
+	for name, e := range map[string]requestlog.Entry{"empty": {}, "full": full, "usual": *entry("req_1")} {
+		want, err := json.Marshal(&e)
+		must(t, err)
+		got, err := entries.Append(nil, &e)
+		must(t, err)
+		var w, g any
+		must(t, json.Unmarshal(want, &w))
+		must(t, json.Unmarshal(got, &g))
+		if diff := cmp.Diff(w, g); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// fill sets everything to something.
+func fill(v reflect.Value, n int) {
+	if v.Type() == reflect.TypeFor[time.Time]() {
+		v.Set(reflect.ValueOf(time.Date(2026, 11, 15, 12, 0, 0, 123, time.UTC)))
+		return
+	}
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString("text")
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		v.SetInt(int64(n))
+	case reflect.Uint, reflect.Uint32, reflect.Uint64:
+		v.SetUint(uint64(n))
+	case reflect.Float64:
+		v.SetFloat(float64(n) / 7)
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem(), n)
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+		fill(v.Index(0), n)
+		fill(v.Index(1), n+1)
+	case reflect.Map:
+		v.Set(reflect.ValueOf(map[string]string{"b": "2", "a": "1"}))
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if f := v.Type().Field(i); f.IsExported() && f.Name != "Plan" {
+				fill(v.Field(i), n+i)
+			}
+		}
+	default:
+	}
+}
+
+func BenchmarkEncodeEntry(b *testing.B) {
+	e := requestlog.Entry{}
+	fill(reflect.ValueOf(&e).Elem(), 3)
+	b.Run("scribe", func(b *testing.B) {
+		var out []byte
+		b.ReportAllocs()
+		for b.Loop() {
+			out, _ = entries.Append(out[:0], &e)
+		}
+	})
+	b.Run("encoding", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			_, _ = json.Marshal(&e)
+		}
+	})
+}
