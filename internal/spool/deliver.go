@@ -12,7 +12,7 @@ import (
 // RunOptions set up delivery; zero values are replaced by the defaults named.
 type RunOptions struct {
 	Batch       int                              // most entries in one write; 500
-	Linger      time.Duration                    // how long a short batch waits for more; 100 ms
+	Linger      time.Duration                    // how long a short batch waits for more; 400 ms
 	Timeout     time.Duration                    // of one write; 30 s
 	Backoff     time.Duration                    // first wait after a failed write, doubled up to MaxBackoff; 100 ms
 	MaxBackoff  time.Duration                    // 2 s
@@ -26,7 +26,7 @@ func (o RunOptions) withDefaults() RunOptions {
 		o.Batch = 500
 	}
 	if o.Linger <= 0 {
-		o.Linger = 100 * time.Millisecond
+		o.Linger = 400 * time.Millisecond
 	}
 	if o.Timeout <= 0 {
 		o.Timeout = 30 * time.Second
