@@ -81,8 +81,9 @@ func (db *DB) records(entries []requestlog.Entry) ([]record, error) {
 		}
 	}
 	records := make([]record, len(chosen))
+	var text []byte
 	for i, e := range chosen {
-		r, err := db.record(e)
+		r, err := db.record(e, &text)
 		if err != nil {
 			return nil, fmt.Errorf("prepare entry %s: %w", e.ID, err)
 		}
@@ -91,19 +92,20 @@ func (db *DB) records(entries []requestlog.Entry) ([]record, error) {
 	return records, nil
 }
 
-func (db *DB) record(e *requestlog.Entry) (record, error) {
+// record prepares one entry. The texts of one after the other are written into the same room.
+func (db *DB) record(e *requestlog.Entry, room *[]byte) (record, error) {
 	r := record{entry: e, request: requestRow(e)}
 	summary := *e
 	summary.Decision, summary.Bill, summary.BaselineBill, summary.Preview = nil, nil, nil, ""
-	text, err := summaries.Append(nil, &summary)
+	text, err := summaries.Append((*room)[:0], &summary)
 	if err != nil {
 		return r, err
 	}
-	details, err := traces.Append(nil, &trace{e.Decision, e.Bill, e.BaselineBill})
-	if err != nil {
+	r.detail = []any{e.WorkspaceID, e.ID, string(text), nil}
+	if *room, err = traces.Append(text[:0], &trace{e.Decision, e.Bill, e.BaselineBill}); err != nil {
 		return r, err
 	}
-	r.detail = []any{e.WorkspaceID, e.ID, string(text), db.packer.pack(details)}
+	r.detail[3] = db.packer.pack(*room)
 	stored := e.BodyState == requestlog.BodyStored
 	switch {
 	case stored:
