@@ -173,7 +173,7 @@ func address(u *url.URL) string {
 }
 
 const (
-	readBuffer  = 4 << 10
+	readBuffer  = 2 << 10 // for headers and the lengths of chunks; larger reads go past it
 	writeBuffer = 64 << 10
 )
 
