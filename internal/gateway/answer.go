@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"fairlead/internal/egress"
 	"fairlead/internal/limit"
 	"fairlead/internal/llm"
 	"fairlead/internal/money"
@@ -25,8 +26,9 @@ type answer struct {
 	call     *provider.Call
 	ctx      context.Context //nolint:containedctx // the call's own, cancelled when the answer is given up
 	cancel   context.CancelCauseFunc
-	timer    *time.Timer   // gives the call up: first for the first token, then for silence
-	places   *limit.Places // one of which it has; nil where the provider has no cap
+	timer    *time.Timer    // gives the call up: first for the first token, then for silence
+	places   *limit.Places  // one of which it has; nil where the provider has no cap
+	timing   *egress.Timing // of the call; nil before it is made
 	body     io.ReadCloser
 	next     func() (llm.Event, error, bool)
 	stop     func()

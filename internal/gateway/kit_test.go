@@ -250,11 +250,12 @@ func streaming(model string) string {
 
 // fakeKeys knows the key "good" and what the test makes of it.
 type fakeKeys struct {
-	grant *account.Grant
+	grant  *account.Grant
+	others map[string]*account.Grant // by their keys
 }
 
 func newFakeKeys() *fakeKeys {
-	return &fakeKeys{&account.Grant{
+	return &fakeKeys{grant: &account.Grant{
 		Key:       &account.Key{ID: "key_1", WorkspaceID: "ws_1", Name: "ci", Scopes: []account.Scope{account.Inference}},
 		Workspace: &account.Workspace{ID: "ws_1", Name: "Home", LogBodies: true},
 	}}
@@ -267,6 +268,9 @@ func (f *fakeKeys) Authenticate(h http.Header) (*account.Grant, error) {
 	case "":
 		return nil, llm.Errorf(llm.MissingAPIKey, "Send an API key.")
 	default:
+		if grant := f.others[token]; grant != nil {
+			return grant, nil
+		}
 		return nil, llm.Errorf(llm.InvalidAPIKey, "The API key is not valid.")
 	}
 }

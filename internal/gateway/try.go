@@ -146,6 +146,7 @@ func (a *answer) open() error {
 		return llm.Errorf(llm.CannotExpress, "%s does not offer %s.", p.Name, a.exchange.op)
 	}
 	ctx, timing := egress.Trace(a.ctx)
+	a.timing = timing
 	inTime := a.watchStart(timing)
 	defer inTime()
 	if p.Login != nil {

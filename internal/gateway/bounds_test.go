@@ -1,0 +1,164 @@
+package gateway_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/account"
+	"fairlead/internal/llm"
+	"fairlead/internal/mockprovider"
+	"fairlead/internal/provider"
+)
+
+// waits sets the waiting times of every target.
+func (k *kit) waits(w provider.Waits) {
+	for _, t := range k.snapshot.Targets() {
+		t.Waits = w
+	}
+}
+
+func TestATargetHasItsOwnWaitingTimes(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		waits  provider.Waits
+		alpha  mockprovider.Behaviour
+		body   string
+		want   []string
+		within time.Duration
+	}{
+		"no status in time":   {provider.Waits{Headers: time.Second}, mockprovider.Behaviour{Silent: true}, streaming("large"), []string{"alpha timeout", "beta"}, time.Second},
+		"a whole one is late": {provider.Waits{Headers: time.Second}, slow(2*time.Second, "alpha"), hello, []string{"alpha"}, 2 * time.Second},
+		"silence":             {provider.Waits{Idle: 2 * time.Second}, mockprovider.Behaviour{Text: []string{"a", "b"}, SilentAfter: 2}, streaming("large"), []string{"alpha timeout", "beta deviated"}, 2 * time.Second},
+		"the whole request":   {provider.Waits{Total: 3 * time.Second}, mockprovider.Behaviour{Silent: true}, streaming("small"), []string{"alpha timeout"}, 3 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				k := newKit(t, func(k *kit) { k.inside = true })
+				k.waits(test.waits)
+				k.alpha.Always(test.alpha)
+				k.post("/chat/completions", test.body)
+				e := k.entry()
+				if diff := cmp.Diff(test.want, classes(e)); diff != "" || e.Latency < test.within || e.Latency > test.within+100*time.Millisecond {
+					t.Errorf("after %s: %s", e.Latency, diff)
+				}
+				time.Sleep(10 * time.Second)
+			})
+		})
+	}
+}
+
+func TestATargetHasItsOwnTimeToConnect(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(t, func(k *kit) { k.inside = true })
+		k.waits(provider.Waits{Connect: time.Second})
+		p, _ := k.snapshot.Provider("alpha")
+		p.Login = func(ctx context.Context, _ string) (string, error) { // never comes so far as to connect
+			<-ctx.Done()
+			return "", ctx.Err()
+		}
+		k.post("/chat/completions", streaming("large"))
+		e := k.entry()
+		if diff := cmp.Diff([]string{"alpha connect", "beta"}, classes(e)); diff != "" || e.Latency > 1100*time.Millisecond {
+			t.Errorf("after %s: %s", e.Latency, diff)
+		}
+	})
+}
+
+func TestAProviderAtItsCapIsPassedOver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(t, func(k *kit) { k.inside, k.settings.PlaceWait = true, 25*time.Millisecond })
+		k.cap("alpha", 2)
+		k.alpha.Always(slow(time.Minute, "alpha"))
+		for range 2 {
+			go k.post("/chat/completions", withModel("large"))
+		}
+		synctest.Wait()
+
+		began := time.Now()
+		got := k.post("/chat/completions", withModel("large"))
+		if got.status != 200 || got.header.Get("X-Fairlead-Provider") != "beta" || time.Since(began) > time.Millisecond {
+			t.Errorf("%d by %q after %s", got.status, got.header.Get("X-Fairlead-Provider"), time.Since(began))
+		}
+		began = time.Now()
+		got = k.post("/chat/completions", withModel("small")) // at alpha alone
+		if got.status != 503 || got.header.Get("Retry-After") == "" || time.Since(began) > 30*time.Millisecond {
+			t.Errorf("%d after %s: %s", got.status, time.Since(began), got.body)
+		}
+		time.Sleep(50 * time.Second)
+		go func() { // a place is given back while it waits
+			time.Sleep(10*time.Second - 10*time.Millisecond)
+			k.alpha.Always(mockprovider.Behaviour{})
+			if got := k.post("/chat/completions", withModel("small")); got.status != 200 {
+				t.Errorf("%d: %s", got.status, got.body)
+			}
+		}()
+		time.Sleep(2 * time.Minute)
+	})
+}
+
+// cap bounds how many requests a provider has at a time.
+func (k *kit) cap(name string, n int) {
+	k.Helper()
+	p, ok := k.snapshot.Provider(name)
+	if !ok {
+		k.Fatalf("there is no %s", name)
+	}
+	p.Concurrent = n
+}
+
+// Of a provider's places one key's flood leaves some to another that has been there.
+func TestAFloodAtAProviderLeavesRoomForOtherKeys(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(t, func(k *kit) { k.inside = true })
+		k.cap("alpha", 8)
+		other := *k.keys.grant.Key
+		other.ID = "key_2"
+		k.keys.others = map[string]*account.Grant{"other": {Key: &other, Workspace: k.keys.grant.Workspace}}
+		k.post("/chat/completions", withModel("small"), "Authorization", "Bearer other")
+		k.alpha.Always(slow(10*time.Second, "alpha"))
+		refused := 0
+		done := make(chan int, 20)
+		for range 20 {
+			go func() { done <- k.post("/chat/completions", withModel("small")).status }()
+		}
+		synctest.Wait()
+		running := k.alpha.Open()
+		got := k.post("/chat/completions", withModel("small"), "Authorization", "Bearer other")
+		for range 20 {
+			if <-done == 503 {
+				refused++
+			}
+		}
+		if got.status != 200 || running != 6 || refused != 14 {
+			t.Errorf("the other key got %d while %d of the flood ran and %d were refused", got.status, running, refused)
+		}
+	})
+}
+
+func TestUsageOfAFailedAttemptIsTheOperatorsMatter(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	k.alpha.Always(mockprovider.Behaviour{Events: []string{
+		`{"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[],"usage":{"prompt_tokens":9,"completion_tokens":5,"total_tokens":14}}`,
+		`{"error":{"message":"lost it","type":"server_error"}}`,
+	}})
+	k.post("/chat/completions", streaming("large"))
+	e := k.entry()
+	if diff := cmp.Diff([]string{"alpha server_error", "beta"}, classes(e)); diff != "" {
+		t.Fatal(diff)
+	}
+	if e.Attempts[0].Cost == nil || *e.Cost != *e.Attempts[1].Cost || *e.OperatorCost() != *e.Cost+*e.Attempts[0].Cost {
+		t.Errorf("the client pays %v, the attempts cost %v and %v", e.Cost, e.Attempts[0].Cost, e.Attempts[1].Cost)
+	}
+	if e.Attempts[0].Class != llm.UpstreamServer {
+		t.Errorf("attempts %+v", e.Attempts)
+	}
+}

@@ -1,0 +1,212 @@
+package gateway_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/account"
+	"fairlead/internal/ledger"
+	"fairlead/internal/llm"
+	"fairlead/internal/mockprovider"
+	"fairlead/internal/money"
+	"fairlead/internal/requestlog"
+)
+
+// hedged is a kit that asks a second target after a tenth of a second.
+func hedged(t *testing.T, adjust ...func(*kit)) *kit {
+	t.Helper()
+	return newKit(t, append(adjust, func(k *kit) {
+		k.inside, k.settings.Hedge, k.settings.HedgeAfter = true, true, 100*time.Millisecond
+	})...)
+}
+
+// slow answers after d.
+func slow(d time.Duration, text ...string) mockprovider.Behaviour {
+	return mockprovider.Behaviour{Text: text, Before: func(*mockprovider.Call) { time.Sleep(d) }}
+}
+
+func TestASilentTargetIsOutrunByTheNext(t *testing.T) {
+	t.Parallel()
+	for mode, body := range map[string]string{"whole": hello, "stream": streaming("large")} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				k := hedged(t)
+				k.alpha.Always(slow(5*time.Second, "alpha speaks"))
+				k.beta.Always(mockprovider.Behaviour{Text: []string{"beta ", "speaks"}})
+
+				got := k.post("/chat/completions", body)
+
+				if got.status != 200 || !strings.Contains(got.body, "speaks") || strings.Contains(got.body, "alpha") || got.header.Get("X-Fairlead-Attempts") != "2" {
+					t.Fatalf("status %d, headers %v: %s", got.status, got.header, got.body)
+				}
+				e := k.entry()
+				if e.Latency > 200*time.Millisecond || e.Outcome != requestlog.OK || e.Provider != "beta" {
+					t.Errorf("%s by %s after %s", e.Outcome, e.Provider, e.Latency)
+				}
+				if diff := cmp.Diff([]string{"alpha outrun", "beta"}, classes(e)); diff != "" || e.Attempts[0].Hedge || !e.Attempts[1].Hedge {
+					t.Errorf("attempts %+v", e.Attempts)
+				}
+				lost, won := e.Attempts[0], e.Attempts[1]
+				if lost.Cost == nil || *lost.Cost == 0 || !lost.Usage.Estimated || *e.Cost != *won.Cost || *e.OperatorCost() != *lost.Cost+*won.Cost {
+					t.Errorf("the client pays %v for %v and %v, the operator %v", e.Cost, lost.Cost, won.Cost, e.OperatorCost())
+				}
+				if e.Overhead > 50*time.Millisecond {
+					t.Errorf("overhead %s", e.Overhead)
+				}
+				time.Sleep(10 * time.Second) // until the mock has noticed that its caller left
+			})
+		})
+	}
+}
+
+func TestTheFirstTargetMayStillWin(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		k := hedged(t)
+		k.alpha.Always(slow(200*time.Millisecond, "alpha speaks"))
+		k.beta.Always(slow(5*time.Second, "beta speaks"))
+
+		got := k.post("/chat/completions", streaming("large"))
+
+		e := k.entry()
+		if got.status != 200 || e.Provider != "alpha" || e.DecisionKind != "expected" {
+			t.Errorf("%d by %s, %s", got.status, e.Provider, e.DecisionKind)
+		}
+		if diff := cmp.Diff([]string{"alpha", "beta outrun"}, classes(e)); diff != "" {
+			t.Error(diff)
+		}
+		time.Sleep(10 * time.Second)
+	})
+}
+
+func TestAFastTargetIsNotHedged(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		k := hedged(t)
+		k.post("/chat/completions", streaming("large"))
+		if e := k.entry(); len(e.Attempts) != 1 || len(k.beta.Calls()) != 0 {
+			t.Errorf("attempts %+v", e.Attempts)
+		}
+	})
+}
+
+func TestWhenOneOfTwoFailsTheOtherAnswers(t *testing.T) {
+	t.Parallel()
+	late := mockprovider.Fail(500)
+	late.Before = func(*mockprovider.Call) { time.Sleep(200 * time.Millisecond) }
+	for name, test := range map[string]struct {
+		alpha, beta mockprovider.Behaviour
+		want        []string
+		status      int
+	}{
+		"the first":  {late, slow(time.Second, "beta"), []string{"alpha server_error", "beta"}, 200},
+		"the second": {slow(time.Second, "alpha"), mockprovider.Fail(503), []string{"alpha", "beta overload"}, 200},
+		"both":       {late, late, []string{"alpha server_error", "beta server_error", "beta server_error"}, 502},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				k := hedged(t)
+				k.alpha.Always(test.alpha)
+				k.beta.Always(test.beta)
+				got := k.post("/chat/completions", streaming("large"))
+				if diff := cmp.Diff(test.want, classes(k.entry())); diff != "" || got.status != test.status {
+					t.Errorf("status %d: %s", got.status, diff)
+				}
+				time.Sleep(10 * time.Second)
+			})
+		})
+	}
+}
+
+// The client pays for one answer, but while both calls run the budget bears both.
+func TestABudgetThatBearsOneAnswerIsNotHedged(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		budget money.Amount
+		calls  int
+	}{"for one": {80_000_000, 0}, "for both": {200_000_000, 1}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				k := hedged(t)
+				k.keys.grant.Key.Budget = &account.Budget{Amount: test.budget, Period: "total"}
+				k.alpha.Always(slow(time.Second, "alpha"))
+				got := k.post("/chat/completions", strings.Replace(hello, "{", `{"max_tokens":8000,`, 1))
+				if n := len(k.beta.Calls()); got.status != 200 || n != test.calls {
+					t.Errorf("status %d, %d calls besides: %s", got.status, n, got.body)
+				}
+				e := k.entry()
+				s := k.ledger.Status(ledger.Budget{ID: "key:key_1", Amount: test.budget, Period: ledger.Total})
+				if s.Held != 0 || s.Spent != *e.Cost {
+					t.Errorf("held %s, spent %s, the request cost %s", s.Held, s.Spent, e.Cost)
+				}
+				time.Sleep(10 * time.Second)
+			})
+		})
+	}
+}
+
+func TestAClientThatLeavesEndsBothCalls(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		k := hedged(t, func(k *kit) { k.settings.Total = time.Second })
+		k.alpha.Always(mockprovider.Behaviour{Silent: true})
+		k.beta.Always(mockprovider.Behaviour{Silent: true})
+		got := k.post("/chat/completions", streaming("large"))
+		if e := k.entry(); got.status != 504 || len(e.Attempts) != 2 || e.Latency > 1100*time.Millisecond {
+			t.Errorf("status %d after %s, attempts %+v", got.status, e.Latency, e.Attempts)
+		}
+		if k.alpha.Open()+k.beta.Open() != 0 {
+			t.Error("a call goes on")
+		}
+	})
+}
+
+func TestHedgesAreRetriesToTheBudgetOfRetries(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		k := hedged(t)
+		k.alpha.Always(slow(300*time.Millisecond, "alpha"))
+		k.beta.Always(mockprovider.Behaviour{Silent: true})
+		for range 30 {
+			k.post("/chat/completions", streaming("large"))
+			k.entry()
+		}
+		if n := len(k.beta.Calls()); n != 10 {
+			t.Errorf("%d of 30 requests were hedged, want the floor of ten", n)
+		}
+		time.Sleep(10 * time.Second)
+	})
+}
+
+func TestTheUsualFirstTokenSaysWhenToHedge(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		k := hedged(t)
+		k.settings.HedgeAfter = 0
+		k.gateway.Update(k.settings, k.snapshot)
+		k.alpha.Always(slow(300*time.Millisecond, "alpha"))
+		for range 8 {
+			k.post("/chat/completions", streaming("large"))
+			if e := k.entry(); len(e.Attempts) != 1 {
+				t.Fatalf("attempts %+v", e.Attempts)
+			}
+		}
+		k.alpha.Always(slow(5*time.Second, "alpha"))
+		k.post("/chat/completions", streaming("large"))
+		e := k.entry()
+		if len(e.Attempts) != 2 || e.Attempts[1].Start < 290*time.Millisecond || e.Attempts[1].Start > 350*time.Millisecond {
+			t.Errorf("attempts %+v", e.Attempts)
+		}
+		if e.Attempts[0].Class != llm.Outrun {
+			t.Errorf("attempts %+v", e.Attempts)
+		}
+		time.Sleep(10 * time.Second)
+	})
+}
