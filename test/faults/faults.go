@@ -40,6 +40,8 @@ func Cases() []Case {
 		{"F05", "spool full while the database is away", spoolFull},
 		{"F07", "SIGTERM under load", stopUnderLoad},
 		{"F10", "many at once on a small budget", budgetRace},
+		{"F13", "every class of failure, and what it costs", failedCharges},
+		{"F14", "a failure after usage, and a lost hedge", paidTwice},
 		{"F16", "absurd limits in requests", absurdLimits},
 		{"F17", "no budget on every billable route", noBudget},
 		{"F19", "failure before the first token", fallbackBeforeFirstToken},
@@ -51,11 +53,19 @@ func Cases() []Case {
 		{"F24", "a silent provider", silentProvider},
 		{"F25", "a 200 that is no answer", noAnswer},
 		{"F26", "goroutines and files after mixed traffic", noLeaks},
+		{"F27", "one provider down", oneDown},
+		{"F28", "every provider down", allDown},
 		{"F29", "429 in every form", retryAfterForms},
+		{"F30", "one tenant's bad requests", badRequests},
 		{"F31", "a refused credential", refusedCredential},
+		{"F32", "a slow provider", slowProvider},
+		{"F32m", "an upstream that misbehaves, in every way", misbehaving},
+		{"F32p", "a target that refuses a prefill", prefillRefused},
 		{"F33", "revocation", revocation},
 		{"F38", "junk keys", junkKeys},
 		{"F47", "the usual load for a long time", steadyLoad},
+		{"F48", "more load than there is capacity", overload},
+		{"F48k", "a flood of one key", floodOfOne},
 	})
 }
 

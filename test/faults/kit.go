@@ -285,3 +285,12 @@ func quantile(all []time.Duration, share float64) time.Duration {
 	sorted := slices.Sorted(slices.Values(all))
 	return sorted[min(len(sorted)-1, int(share*float64(len(sorted))))]
 }
+
+// readAll is the body of a request to a provider.
+func readAll(r *http.Request) string {
+	data, err := io.ReadAll(r.Body)
+	if err != nil {
+		return ""
+	}
+	return string(data)
+}

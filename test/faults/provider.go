@@ -50,6 +50,7 @@ func retryAfterForms(t *testing.T, _ Size) string {
 		{"long", mockprovider.Fail(429, "Retry-After", "36000"), 290 * time.Second, 300 * time.Second},
 		{"absurd", mockprovider.Fail(429, "Retry-After", "999999999999"), 0, 300 * time.Second},
 		{"negative", mockprovider.Fail(429, "Retry-After", "-5"), 0, 300 * time.Second},
+		{"resets", mockprovider.Fail(429, "X-Ratelimit-Reset-Requests", "2m10s", "X-Ratelimit-Remaining-Requests", "0", "X-Ratelimit-Reset-Tokens", "6ms"), 120 * time.Second, 131 * time.Second},
 		{"body", mockprovider.Behaviour{Status: 429, Body: []byte(`{"error":{"message":"Rate limit reached. Please try again in 25s.","type":"tokens"}}`)}, 23 * time.Second, 26 * time.Second},
 	}
 	var providers []harness.Provider
@@ -67,6 +68,13 @@ func retryAfterForms(t *testing.T, _ Size) string {
 	for _, f := range forms {
 		backup.Models = append(backup.Models, harness.Chat("m-"+f.name, 4, 16, 0.5))
 	}
+	anthropic, reset := "m-anthropic", time.Now().Add(45*time.Second).UTC().Format(time.RFC3339)
+	messages, messagesURL := harness.Upstream(t)
+	messages.Always(mockprovider.Fail(429, "Anthropic-Ratelimit-Requests-Remaining", "0", "Anthropic-Ratelimit-Requests-Reset", reset))
+	providers = append(providers, harness.Provider{
+		Name: "anthropic", Format: "messages", BaseURL: messagesURL, APIKeys: []string{"sk-ant-0123456789"}, Models: []harness.Model{harness.Chat(anthropic, 0.4, 1.6, 0.5)},
+	})
+	backup.Models = append(backup.Models, harness.Chat(anthropic, 4, 16, 0.5))
 	g := harness.Start(t, harness.Options{Config: harness.Config(t, append(providers, backup))})
 	k, manager := g.Key(t), g.Key(t, "--scopes", "manage")
 	warm(t, g, k, "fine", 100)
@@ -84,7 +92,45 @@ func retryAfterForms(t *testing.T, _ Size) string {
 			t.Errorf("%s: a resting credential was used %d times more", f.name, n-1)
 		}
 	}
-	return fmt.Sprintf("%d forms obeyed, none beyond 5 min", len(forms))
+	if a := g.Call(t, harness.Request{Key: k, Body: chat(anthropic)}); a.Header.Get("X-Fairlead-Provider") != "backup" {
+		t.Errorf("anthropic: %d %s", a.Status, clip(a.Body))
+	}
+	if left := time.Until(resting(t, g, manager)["anthropic#1"]); left < 30*time.Second || left > 46*time.Second {
+		t.Errorf("anthropic: rests for %s, want until its reset", left)
+	}
+	extended := secondRateLimit(t)
+	return fmt.Sprintf("%d forms obeyed, none beyond 5 min; a second one extends to %s", len(forms)+1, extended.Round(time.Second))
+}
+
+// secondRateLimit has two calls under way that are both told to wait: the later word extends the rest.
+func secondRateLimit(t *testing.T) time.Duration {
+	t.Helper()
+	mock, url := harness.Upstream(t)
+	both := make(chan struct{})
+	late := mockprovider.Fail(429, "Retry-After", "60")
+	late.Before = func(*mockprovider.Call) { <-both }
+	mock.For("m", late, mockprovider.Fail(429, "Retry-After", "10"))
+	g := harness.Start(t, harness.Options{Config: harness.Config(t, []harness.Provider{{
+		Name: "alpha", BaseURL: url, APIKeys: []string{"sk-alpha-0123456789"}, Models: []harness.Model{harness.Chat("m", 0.4, 1.6, 0.5)},
+	}})})
+	k, manager := g.Key(t), g.Key(t, "--scopes", "manage")
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		g.Call(t, harness.Request{Key: k, Body: chat("m")})
+	}()
+	if _, err := mock.Await(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	g.Call(t, harness.Request{Key: k, Body: chat("m")})
+	first := time.Until(resting(t, g, manager)["alpha#1"])
+	close(both)
+	<-done
+	second := time.Until(resting(t, g, manager)["alpha#1"])
+	if first > 11*time.Second || second < 55*time.Second {
+		t.Errorf("rests for %s, then for %s", first, second)
+	}
+	return second
 }
 
 // refusedCredential is F31: a credential that the provider refuses is put aside, and the others serve.

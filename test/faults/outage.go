@@ -1,0 +1,199 @@
+package faults
+
+import (
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"fairlead/internal/mockprovider"
+	"fairlead/test/harness"
+)
+
+// twins starts a gateway with two providers of one model that can be switched off; alpha is the cheaper.
+func twins(t *testing.T, more ...string) (g *harness.Gateway, alpha, beta *upstream) {
+	t.Helper()
+	alpha, beta = &upstream{answers: paced(20)}, &upstream{answers: paced(20)}
+	return harness.Start(t, harness.Options{Config: harness.Config(t, []harness.Provider{
+		{Name: "alpha", BaseURL: harness.Serve(t, alpha) + "/v1", Models: []harness.Model{harness.Chat("plain", 0.4, 1.6, 0.5)}},
+		{Name: "beta", BaseURL: harness.Serve(t, beta) + "/v1", Models: []harness.Model{harness.Chat("plain", 0.8, 3.2, 0.5)}},
+	}, more...)}), alpha, beta
+}
+
+// oneDown is F27: while one provider fails the other serves, and the failing one is left alone until it is well again.
+func oneDown(t *testing.T, size Size) string {
+	g, alpha, _ := twins(t)
+	k := g.Key(t)
+	rate, outage := size.of(80, 500), time.Duration(size.of(5, 30))*time.Second
+	before, after := 2*time.Second, time.Duration(size.of(6, 40))*time.Second
+	var began, ended time.Time
+	time.AfterFunc(before, func() { began = time.Now(); alpha.set(true) })
+	var switched sync.WaitGroup
+	switched.Add(1)
+	time.AfterFunc(before+outage, func() { defer switched.Done(); ended = time.Now(); alpha.set(false) })
+	var streams sync.WaitGroup
+	for range size.of(0, 200) {
+		streams.Go(func() {
+			for start := time.Now(); time.Since(start) < before+outage; {
+				var s shot
+				s.send(t.Context(), http.DefaultClient, g, k, chat("plain", streaming)) //nolint:forbidigo // its connections are shared on purpose
+			}
+		})
+	}
+	all := fire(t, g, k, chat("plain"), rate, before+outage+after)
+	switched.Wait()
+	streams.Wait()
+
+	good := len(times(all, answered))
+	if share := float64(good) / float64(len(all)); share < 0.999 {
+		t.Errorf("%d of %d requests were served", good, len(all))
+	}
+	tries := alpha.between(began.Add(2*time.Second), ended)
+	asked := len(times(all, func(s shot) bool { return s.sent > before+2*time.Second && s.sent < before+outage }))
+	if tries*20 > asked {
+		t.Errorf("two seconds into the outage %d of %d requests still tried the provider", tries, asked)
+	}
+	back := alpha.first(ended)
+	if back.IsZero() || back.Sub(ended) > 5*time.Second+200*time.Millisecond {
+		t.Fatalf("the provider was tried again at %s, it was well from %s on", back, ended)
+	}
+	firstSecond := alpha.between(back, back.Add(time.Second))
+	if firstSecond > rate/10+2 {
+		t.Errorf("%d of %d requests a second came back in the first second", firstSecond, rate)
+	}
+	figure := fmt.Sprintf("%d of %d served, %d of %d tried it, back after %s with %d/s", good, len(all), tries, asked, back.Sub(ended).Round(10*time.Millisecond), firstSecond)
+	if size == Full {
+		late := alpha.between(back.Add(30*time.Second), back.Add(31*time.Second))
+		if late < rate*9/10 {
+			t.Errorf("30 s after it was back it has %d of %d requests a second", late, rate)
+		}
+		figure += fmt.Sprintf(", %d/s after 30 s", late)
+	}
+	return figure
+}
+
+// allDown is F28: when nobody can answer the client hears so at once, and providers are not asked again and again.
+func allDown(t *testing.T, size Size) string {
+	g, alpha, beta := twins(t, "retries: {backoff: 20ms}")
+	k := g.Key(t)
+	rate, d := size.of(200, 500), time.Duration(size.of(5, 30))*time.Second
+	fire(t, g, k, chat("plain"), rate, time.Second)
+	alpha.set(true)
+	beta.set(true)
+	began := time.Now()
+	all := fire(t, g, k, chat("plain"), rate, d)
+
+	attempts := alpha.between(began, time.Now()) + beta.between(began, time.Now())
+	if 10*attempts > 12*len(all) {
+		t.Errorf("%d attempts for %d requests", attempts, len(all))
+	}
+	p99 := quantile(times(all, func(shot) bool { return true }), 0.99)
+	if p99 > 100*time.Millisecond {
+		t.Errorf("p99 is %s", p99)
+	}
+	refused := 0
+	for _, s := range all {
+		if s.status == http.StatusServiceUnavailable && s.retryAfter != "" {
+			refused++
+		} else if s.status != http.StatusBadGateway || s.sent > 2*time.Second && s.status != http.StatusBadGateway {
+			t.Errorf("after %s: %d %s", s.sent, s.status, s.code)
+		}
+	}
+	if refused*10 < len(all)*9 {
+		t.Errorf("%d of %d were told to come back", refused, len(all))
+	}
+	return fmt.Sprintf("%d of %d told 503 with Retry-After, p99 %s, %d attempts", refused, len(all), p99.Round(time.Millisecond), attempts)
+}
+
+// badRequests is F30: what a tenant sends wrong is no failure of the provider.
+func badRequests(t *testing.T, size Size) string {
+	mock, url := harness.Upstream(t)
+	refusals := []mockprovider.Behaviour{
+		mockprovider.Fail(400), mockprovider.Fail(422), mockprovider.Fail(413),
+		{Status: 400, Body: []byte(`{"error":{"message":"This model's maximum context length is 10 tokens","code":"context_length_exceeded"}}`)},
+		{Status: 400, Body: []byte(`{"error":{"message":"flagged","code":"content_policy_violation"}}`)},
+	}
+	g := harness.Start(t, harness.Options{Config: harness.Config(t, []harness.Provider{{
+		Name: "alpha", BaseURL: url, APIKeys: []string{"sk-alpha-0123456789"}, Models: []harness.Model{harness.Chat("m", 0.4, 1.6, 0.5)},
+	}})})
+	bad, good := g.Key(t), g.Key(t)
+	n := size.of(500, 10_000)
+	for i, refusal := range refusals {
+		mock.Always(refusal)
+		together(8, n/len(refusals), func(int) {
+			if a := g.Call(t, harness.Request{Key: bad, Body: chat("m")}); a.Status < 400 || a.Status > 499 {
+				t.Errorf("refusal %d: %d %s", i, a.Status, clip(a.Body))
+			}
+		})
+	}
+	mock.Always(mockprovider.Behaviour{})
+	calls := len(mock.Calls())
+	if calls != n {
+		t.Errorf("%d calls for %d bad requests", calls, n)
+	}
+	began := time.Now()
+	for range 20 {
+		if a := g.Call(t, harness.Request{Key: good, Body: chat("m")}); a.Status != http.StatusOK {
+			t.Errorf("another tenant: %d %s", a.Status, clip(a.Body))
+		}
+	}
+	return fmt.Sprintf("%d refused, then another tenant served 20 of 20 within %s", n, time.Since(began).Round(time.Millisecond))
+}
+
+// slowProvider is F32: a provider that takes half a minute keeps its cap, and the others' requests do not notice.
+func slowProvider(t *testing.T, size Size) string {
+	const cap = 20
+	slow, slowURL := harness.Upstream(t)
+	slow.Always(mockprovider.Behaviour{Before: func(c *mockprovider.Call) {
+		select {
+		case <-c.Gone():
+		case <-time.After(30 * time.Second):
+		}
+	}})
+	quick := harness.Serve(t, paced(1))
+	config := harness.Config(t, []harness.Provider{
+		{Name: "slow", BaseURL: slowURL, Concurrent: cap, Models: []harness.Model{harness.Chat("slow", 0.4, 1.6, 0.5), harness.Chat("hurried", 0.4, 1.6, 0.5)}},
+		{Name: "quick", BaseURL: quick + "/v1", Models: []harness.Model{harness.Chat("plain", 0.4, 1.6, 0.5)}},
+	}, "models: [{name: hurried, timeouts: {total: 5s}}]")
+	g := harness.Start(t, harness.Options{Config: config})
+	k, flood := g.Key(t), g.Key(t)
+	rate, d := size.of(60, 300), time.Duration(size.of(2, 20))*time.Second
+	calm := quantile(times(fire(t, g, k, chat("plain"), rate, d), answered), 0.99)
+
+	began := time.Now()
+	hurried := g.Call(t, harness.Request{Key: k, Body: chat("hurried")})
+	ended := time.Since(began)
+	wantError(t, "a deadline of 5 s", hurried, http.StatusGatewayTimeout, "PROVIDER_TIMEOUT")
+	if ended > 5100*time.Millisecond {
+		t.Errorf("a deadline of 5 s ended after %s", ended)
+	}
+
+	var flooded []shot
+	var most int64
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		flooded = fire(t, g, flood, chat("slow"), size.of(100, 200), time.Second)
+	}()
+	time.AfterFunc(time.Second, func() { most = slow.Open() })
+	all := fire(t, g, k, chat("plain"), rate, d)
+	if slow.Open() > most {
+		most = slow.Open()
+	}
+	if most > cap || most < cap*3/4 {
+		t.Errorf("%d calls at once at a provider with a cap of %d", most, cap)
+	}
+	good, p99 := len(times(all, answered)), quantile(times(all, answered), 0.99)
+	if good != len(all) || p99 > 2*calm+10*time.Millisecond {
+		t.Errorf("%d of %d others were served, p99 %s, %s without the fault", good, len(all), p99, calm)
+	}
+	g.Kill(t) // nobody waits for the rest of half a minute
+	<-done
+	shed := times(flooded, func(s shot) bool { return s.status == http.StatusServiceUnavailable && s.retryAfter != "" })
+	if len(shed) < len(flooded)/2 {
+		t.Errorf("%d of %d were shed", len(shed), len(flooded))
+	}
+	return fmt.Sprintf("at most %d at once, others' p99 %s (calm %s), 5 s deadline ended after %s, shed within %s", most,
+		p99.Round(time.Millisecond), calm.Round(time.Millisecond), ended.Round(time.Millisecond), quantile(shed, 0.99).Round(time.Millisecond))
+}

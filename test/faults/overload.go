@@ -1,0 +1,214 @@
+package faults
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"fairlead/test/harness"
+)
+
+// gun sends more requests than a gateway can answer, with as little work as it can: it shares the machine's processors with
+// the gateway. Each connection sends one request after the other, each request when its turn has come.
+type gun struct {
+	address string
+	request []byte
+
+	mu   sync.Mutex
+	seen []shot
+	late atomic.Int64 // turns that no connection was free for
+}
+
+func newGun(t testing.TB, g *harness.Gateway, key, body string) *gun {
+	t.Helper()
+	address := strings.TrimPrefix(g.URL(), "http://")
+	return &gun{address: address, request: fmt.Appendf(nil,
+		"POST /proxy/v1/chat/completions HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s",
+		address, key, len(body), body)}
+}
+
+// fire sends at a rate for a while; a rate of 0 sends on every connection as fast as answers come.
+func (n *gun) fire(t testing.TB, connections, rate int, d time.Duration) []shot {
+	t.Helper()
+	n.seen = nil
+	began := time.Now()
+	turns := make(chan struct{}, connections)
+	var running sync.WaitGroup
+	for range connections {
+		running.Go(func() { n.work(t, began, d, turns, rate == 0) })
+	}
+	n.pace(rate, began, d, turns)
+	close(turns)
+	running.Wait()
+	return n.seen
+}
+
+// pace gives turns: in small bunches, because a timer for each would be work too.
+func (n *gun) pace(rate int, began time.Time, d time.Duration, turns chan<- struct{}) {
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for given := 0; time.Since(began) < d; <-tick.C {
+		for ; given < int(time.Since(began).Seconds()*float64(rate)); given++ {
+			select {
+			case turns <- struct{}{}:
+			default:
+				n.late.Add(1)
+			}
+		}
+	}
+}
+
+func (n *gun) work(t testing.TB, began time.Time, d time.Duration, turns <-chan struct{}, always bool) {
+	conn, err := net.Dial("tcp", n.address)
+	if err != nil {
+		t.Errorf("connect: %v", err)
+		return
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(began.Add(d + 30*time.Second)) // a connection that has no deadlines has none
+	in := bufio.NewReader(conn)
+	var mine []shot
+	for always && time.Since(began) < d || !always && turn(turns) {
+		s := shot{sent: time.Since(began)}
+		if _, err := conn.Write(n.request); err != nil {
+			break
+		}
+		resp, err := http.ReadResponse(in, nil)
+		if err != nil {
+			break
+		}
+		_, err = io.Copy(io.Discard, resp.Body)
+		_ = resp.Body.Close()
+		s.took, s.status, s.code, s.retryAfter = time.Since(began)-s.sent, resp.StatusCode, resp.Header.Get("X-Fairlead-Error-Code"), resp.Header.Get("Retry-After")
+		mine = append(mine, s)
+		if err != nil {
+			break
+		}
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.seen = append(n.seen, mine...)
+}
+
+func turn(turns <-chan struct{}) bool {
+	_, ok := <-turns
+	return ok
+}
+
+func shed(s shot) bool {
+	return s.status == http.StatusServiceUnavailable && s.code == "OVERLOADED" && s.retryAfter != ""
+}
+
+// plain starts a gateway in front of one provider that answers in 50 ms.
+func plain(t *testing.T, more ...string) *harness.Gateway {
+	t.Helper()
+	return harness.Start(t, harness.Options{Config: harness.Config(t, []harness.Provider{{
+		Name: "alpha", BaseURL: harness.Serve(t, paced(20)) + "/v1", Models: []harness.Model{harness.Chat("plain", 0.4, 1.6, 0.5)},
+	}}, more...)})
+}
+
+// capacity is how many requests a second a gateway answers when it is asked for about as many as it can.
+func capacity(t *testing.T, n *gun, d time.Duration) int {
+	t.Helper()
+	best := 0
+	for _, connections := range []int{16, 32, 64, 128} {
+		good := len(times(n.fire(t, connections, 0, d), answered))
+		best = max(best, int(float64(good)/d.Seconds()))
+	}
+	return best
+}
+
+// overload is F48, its first part: past its capacity a gateway goes on answering as many as it can, refuses the others at
+// once, and is itself again soon after.
+func overload(t *testing.T, size Size) string {
+	g := plain(t)
+	k, reader := g.Key(t), g.Key(t, "--scopes", "read")
+	n := newGun(t, g, k, chat("plain"))
+	d := time.Duration(size.of(4, 60)) * time.Second
+	able := capacity(t, n, time.Duration(size.of(1, 5))*time.Second)
+	calm := fire(t, g, k, chat("plain"), 20, 2*time.Second)
+
+	watched := make(chan []time.Duration)
+	go func() { watched <- watchAdmin(t, g, reader, d) }()
+	all := n.fire(t, size.of(600, 2000), max(size.of(0, 2500), 3*able), d)
+	good, refused := times(all, answered), times(all, shed)
+	goodput := int(float64(len(good)) / d.Seconds())
+	if len(good)+len(refused) != len(all) {
+		for _, s := range all {
+			if !answered(s) && !shed(s) {
+				t.Errorf("after %s: %d %s", s.sent, s.status, s.code)
+				break
+			}
+		}
+	}
+	if goodput*10 < able*9 {
+		t.Errorf("%d a second were answered under overload, %d are possible", goodput, able)
+	}
+	p99 := quantile(refused, 0.99)
+	if p99 > 50*time.Millisecond {
+		t.Errorf("p99 of %d refusals is %s", len(refused), p99)
+	}
+	admin := <-watched
+	time.Sleep(time.Duration(size.of(3, 10)) * time.Second) // it must be itself again by then
+	after := fire(t, g, k, chat("plain"), 20, 2*time.Second)
+	was, is := quantile(times(calm, answered), 0.99), quantile(times(after, answered), 0.99)
+	if len(times(after, answered)) != len(after) || is > 2*was+10*time.Millisecond {
+		t.Errorf("afterwards %d of %d were answered, p99 %s, before %s", len(times(after, answered)), len(after), is, was)
+	}
+	return fmt.Sprintf("%d/s of %d/s possible, %d shed with p99 %s, admin p99 %s; afterwards p99 %s (before %s)",
+		goodput, able, len(refused), p99.Round(time.Millisecond), quantile(admin, 0.99).Round(time.Millisecond), is.Round(time.Millisecond), was.Round(time.Millisecond))
+}
+
+// watchAdmin asks for health and a page of the admin API while others are shed.
+func watchAdmin(t testing.TB, g *harness.Gateway, reader string, d time.Duration) []time.Duration {
+	var took []time.Duration
+	for began := time.Now(); time.Since(began) < d; time.Sleep(100 * time.Millisecond) {
+		for _, path := range []string{"/health", "/readyz", "/api/v1/providers"} {
+			asked := time.Now()
+			if a := g.Call(t, harness.Request{Method: http.MethodGet, Path: path, Key: reader}); a.Status != http.StatusOK {
+				t.Errorf("%s under overload: %d %s", path, a.Status, clip(a.Body))
+			}
+			took = append(took, time.Since(asked))
+		}
+	}
+	return took
+}
+
+// floodOfOne is F48, its second part: one key's flood does not keep another key out.
+func floodOfOne(t *testing.T, size Size) string {
+	g := plain(t, "limits: {concurrent: 64}")
+	a, b := g.Key(t), g.Key(t)
+	d := time.Duration(size.of(4, 60)) * time.Second
+	calm := fire(t, g, b, chat("plain"), 20, d/2)
+
+	n := newGun(t, g, a, chat("plain"))
+	var flood []shot
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		flood = n.fire(t, 200, size.of(1000, 2500), d)
+	}()
+	during := fire(t, g, b, chat("plain"), 20, d-200*time.Millisecond)
+	<-done
+	good := len(times(during, answered))
+	was, is := quantile(times(calm, answered), 0.99), quantile(times(during, answered), 0.99)
+	if good != len(during) {
+		t.Errorf("%d of %d requests of the other key were answered", good, len(during))
+	}
+	if is > 2*was+10*time.Millisecond {
+		t.Errorf("the other key's p99 is %s, %s without the flood", is, was)
+	}
+	refused := times(flood, shed)
+	if len(refused) == 0 {
+		t.Error("nothing of the flood was refused")
+	}
+	return fmt.Sprintf("the other key %d of %d, p99 %s (calm %s); of the flood %d answered and %d shed with p99 %s", good, len(during),
+		is.Round(time.Millisecond), was.Round(time.Millisecond), len(times(flood, answered)), len(refused), quantile(refused, 0.99).Round(time.Millisecond))
+}
