@@ -42,7 +42,11 @@ func (g *Gateway) relay(ctx context.Context, x *exchange, ans *answer, settle fu
 	if err := g.record(x); err != nil {
 		return err
 	}
-	return x.w.end(x)
+	if err := x.w.end(x); err != nil {
+		// The entry is on disk and stays as it is. Whether the last bytes were read is not for us to know.
+		g.Logger.DebugContext(ctx, "the client left with the last bytes on the way", "request_id", x.entry.ID, "error", err.Error())
+	}
+	return nil
 }
 
 // broke ends an answer that is not complete, or has another target go on with it.
