@@ -138,5 +138,23 @@ func (s *Shared) mend(ctx context.Context, t *tab, reply []any) (bool, error) {
 		s.mu.Unlock()
 		return false, s.open(ctx, t, born)
 	}
+	if textOf(reply, 5) != "" {
+		s.adopt(ctx, t, born)
+	}
 	return true, s.tell(ctx, t)
+}
+
+// adopt frees what is kept for dead replicas. What the database has beyond the sums in Redis they spent of it while they were cut
+// off. Where the database is away, it stays kept.
+func (s *Shared) adopt(ctx context.Context, t *tab, born string) {
+	got, err := s.load(ctx, t)
+	if err != nil {
+		return
+	}
+	s.mu.Lock()
+	spent := got.spent.Add(t.missing(got.at.Add(-deliveryMargin), true))
+	keys := []string{s.link.Members(), s.key(t)}
+	args := []any{s.link.ID(), s.link.Lease().Milliseconds(), born, int64(spent)}
+	s.mu.Unlock()
+	_, _ = s.call(ctx, adoptScript, keys, args) // the next heartbeat tries again
 }

@@ -8,6 +8,9 @@ import "github.com/redis/go-redis/v9"
 // it to spend without Redis (`p:r`), whether what it charged may be counted twice (`r:r`), and the generation of these (`g:r`). Every replica writes its own fields only: steps add to them, and whoever is not sure that a
 // step was taken writes all anew under the next generation, which makes steps that are still on their way void.
 //
+// What a dead replica held is free. What was kept for it may have been spent, because it was only cut off: it stays kept until the
+// database was asked.
+//
 // Sums are whole nano-dollars; comparisons are exact up to nine million dollars.
 const scriptHead = `
 local KEEP = 172800000
@@ -27,22 +30,24 @@ local function living(members, me, r, lease)
   return beat and tonumber(beat) >= clock - lease
 end
 local function sums(key, all, members, me, lease)
-  local spent, held, kept, rough = tonumber(all.base), 0, 0, false
+  local spent, held, kept, rough, orphan = tonumber(all.base), 0, 0, false, false
   for field, value in pairs(all) do
     local kind, r = string.sub(field, 1, 2), string.sub(field, 3)
     if kind == 's:' then spent = spent + tonumber(value) end
     if kind == 'r:' and value == '1' and living(members, me, r, lease) then rough = true end
-    if kind == 'h:' or kind == 'p:' then
-      if not living(members, me, r, lease) then
-        redis.call('HDEL', key, field, 'g:' .. r)
-      elseif kind == 'h:' then
+    if kind == 'h:' then
+      if living(members, me, r, lease) then
         held = held + tonumber(value)
-      elseif r ~= me then
-        kept = kept + tonumber(value)
+      else
+        redis.call('HDEL', key, field, 'g:' .. r)
       end
     end
+    if kind == 'p:' and r ~= me then
+      kept = kept + tonumber(value)
+      orphan = orphan or (tonumber(value) > 0 and not living(members, me, r, lease))
+    end
   end
-  return spent, held, kept, rough
+  return spent, held, kept, rough, orphan
 end
 `
 
@@ -123,23 +128,44 @@ local ended = same and tonumber(all.start) < tonumber(ARGV[4])
 if all.born and same and not ended and all.born ~= ARGV[7] then return 0 end
 for field in pairs(all) do
   local kind, r = string.sub(field, 1, 2), string.sub(field, 3)
-  local stale = not same or ended or not living(KEYS[1], ARGV[1], r, tonumber(ARGV[2]))
+  local dead = not living(KEYS[1], ARGV[1], r, tonumber(ARGV[2]))
+  local stale = not same or ended or dead
   if kind == 's:' and not stale then redis.call('HSET', KEYS[2], 'r:' .. r, '1') end
-  if (kind == 's:' and stale) or ((kind == 'h:' or kind == 'p:') and ended) then redis.call('HDEL', KEYS[2], field) end
+  if (kind == 's:' and stale) or (kind == 'h:' and ended) or (kind == 'p:' and (ended or dead)) then redis.call('HDEL', KEYS[2], field) end
 end
 redis.call('HSET', KEYS[2], 'span', ARGV[3], 'start', ARGV[4], 'base', ARGV[5], 'born', ARGV[6])
 redis.call('PEXPIRE', KEYS[2], KEEP)
 return 1
 `)
 
-// lookScript tells what is spent and held. KEYS: set of replicas, budget. ARGV: replica, lease, span, start.
+// lookScript tells what is spent and held, and whether something is kept for a replica that is dead. KEYS: set of replicas,
+// budget. ARGV: replica, lease, span, start.
 var lookScript = redis.NewScript(scriptHead + `
 local all = load(KEYS[2])
 if not all.born then return {'load'} end
 if all.span == ARGV[3] and tonumber(all.start) < tonumber(ARGV[4]) then return {'load'} end
 if all.span == ARGV[3] and all.start ~= ARGV[4] then return {'ahead', all.start} end
-local spent, held = sums(KEYS[2], all, KEYS[1], ARGV[1], tonumber(ARGV[2]))
-return {'seen', text(spent), text(held), all.born, all['g:' .. ARGV[1]] or ''}
+local spent, held, _, _, orphan = sums(KEYS[2], all, KEYS[1], ARGV[1], tonumber(ARGV[2]))
+return {'seen', text(spent), text(held), all.born, all['g:' .. ARGV[1]] or '', orphan and '1' or ''}
+`)
+
+// adoptScript frees what is kept for dead replicas, less what the database says was spent beyond the sums. KEYS: set of replicas,
+// budget. ARGV: replica, lease, born, what was spent.
+var adoptScript = redis.NewScript(scriptHead + `
+local me, lease = ARGV[1], tonumber(ARGV[2])
+local all = load(KEYS[2])
+if all.born ~= ARGV[3] then return {'changed'} end
+local unseen = tonumber(ARGV[4]) - sums(KEYS[2], all, KEYS[1], me, lease)
+for field, value in pairs(all) do
+  local kind, r = string.sub(field, 1, 2), string.sub(field, 3)
+  if kind == 'p:' and not living(KEYS[1], me, r, lease) then
+    local n = math.max(math.min(unseen, tonumber(value)), 0)
+    if n > 0 then redis.call('HINCRBY', KEYS[2], 's:' .. r, text(n)) end
+    unseen = unseen - n
+    redis.call('HDEL', KEYS[2], field)
+  end
+end
+return {'adopted'}
 `)
 
 // watchScript tells the sums of the budgets that have changed since a moment, the oldest change first. KEYS: set of replicas, set
