@@ -61,7 +61,7 @@ func packageTest(t *testing.T, folder string, names []string, flags ...string) s
 // ledgerModel is F12: reserve, settle, cancel, fail, crash and retry in any order, beside a model; ten million smallest
 // charges are exact. The ledger that replicas share does the same over a real Redis that loses answers and data.
 func ledgerModel(t *testing.T, size Size) string {
-	alone, shared := size.of(300, 100_000), size.of(5, 500)
+	alone, shared := size.of(300, 20_000), size.of(5, 150)
 	packageTest(t, "internal/ledger", []string{"TestLedgerAgainstModel", "TestSmallestChargesAreExact", "TestAbsurdAmountsNeverMakeRoom"}, fmt.Sprintf("-rapid.checks=%d", alone))
 	packageTest(t, "internal/ledger", []string{"TestSharedLedgerAgainstModel", "TestLostAnswersAreCountedOnce"}, fmt.Sprintf("-rapid.checks=%d", shared))
 	return fmt.Sprintf("%d histories of one ledger and %d of a shared one; 10^7 smallest charges exact", alone, shared)

@@ -35,15 +35,19 @@ const Total = 60 * time.Minute
 // times what most take; those that must wait for something, or repeat it often, have a bound of their own.
 func Bound(id string) time.Duration {
 	long := map[string]time.Duration{
-		"F01": 5 * time.Minute, // twenty kills and restarts
-		"F03": 5 * time.Minute, // a minute without the database, and a minute to catch up
-		"F09": 4 * time.Minute, // two hundred power cuts
-		"F36": 5 * time.Minute, // three minutes of a slow Redis
-		"F39": 4 * time.Minute, // a million samples
-		"F47": 6 * time.Minute,
-		"F48": 4 * time.Minute, // a minute of overload, before and after it the usual load
-		"F60": 4 * time.Minute, // a kill at every statement
-		"F61": 8 * time.Minute, // two clean builds
+		"F01":  5 * time.Minute, // twenty kills and restarts
+		"F03":  5 * time.Minute, // a minute without the database, and a minute to catch up
+		"F09":  4 * time.Minute, // two hundred power cuts
+		"F12":  5 * time.Minute, // many histories, those of replicas over a real Redis
+		"F15r": 4 * time.Minute, // a thousand edits
+		"F34":  4 * time.Minute, // a thousand rounds
+		"F36":  5 * time.Minute, // three minutes of a slow Redis
+		"F39":  4 * time.Minute, // a million samples
+		"F40":  4 * time.Minute, // tests of five packages are built
+		"F47":  6 * time.Minute,
+		"F48":  4 * time.Minute, // a minute of overload, before and after it the usual load
+		"F60":  4 * time.Minute, // a kill at every statement
+		"F61":  8 * time.Minute, // two clean builds
 	}
 	if bound, ok := long[id]; ok {
 		return bound
