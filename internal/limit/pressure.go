@@ -3,6 +3,7 @@ package limit
 import (
 	"context"
 	"math"
+	"runtime"
 	"runtime/metrics"
 	"sync"
 	"sync/atomic"
@@ -15,11 +16,14 @@ const (
 	calmTicks    = 20   // without a need to shed, after which nothing is counted any more
 	pressHard    = 0.75 // of what the busiest id had, while work still waits
 	easeUp       = 1.05 // of it, once it does not
+	slowest      = 0.90 // the share of the work that waits no longer than what is looked at
+	busy         = 0.40 // of the processors' time, from which on the process has much to do
 )
 
 // Pressure sheds requests when the process has more work than its processors can do: those of the busiest ids first, so
 // that somebody else's flood costs nobody more than waiting. It goes by how long work that could run waits for a
-// processor. Its methods may be called from any goroutine.
+// processor while the process itself keeps the processors busy: what other processes take away is no load that shedding
+// would lift. Its methods may be called from any goroutine.
 type Pressure struct {
 	bound atomic.Int64 // how long work may wait; 0 for ever
 	quota atomic.Int64 // requests of one id between two ticks; 0 for any number
@@ -104,13 +108,20 @@ func (p *Pressure) Run(ctx context.Context) {
 	defer tick.Stop()
 	var w waits
 	w.read()
+	worked, at := processorTime(), time.Now()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			p.Tick(w.read())
 		}
+		waited := w.read()
+		now, span := processorTime(), time.Since(at)
+		if float64(now-worked) < busy*float64(span)*float64(runtime.GOMAXPROCS(0)) {
+			waited = 0
+		}
+		worked, at = now, at.Add(span)
+		p.Tick(waited)
 	}
 }
 
@@ -120,7 +131,8 @@ type waits struct {
 	before []uint64
 }
 
-// read is the median since the last reading; 0 where there is none.
+// read is how long all but the slowest tenth have waited since the last reading. Many of them are woken by their neighbours
+// and run at once, however long the queue: it is the slow ones that tell of it.
 func (w *waits) read() time.Duration {
 	w.sample[0].Name = "/sched/latencies:seconds"
 	metrics.Read(w.sample[:])
@@ -135,14 +147,13 @@ func (w *waits) read() time.Duration {
 	for i, n := range h.Counts {
 		total += n - w.before[i]
 	}
-	var median time.Duration
+	var long float64
 	for i, n := range h.Counts {
-		seen += n - w.before[i]
-		if 2*seen > total {
-			median = time.Duration(h.Buckets[i] * float64(time.Second))
+		if seen += n - w.before[i]; float64(seen) > slowest*float64(total) {
+			long = h.Buckets[i]
 			break
 		}
 	}
 	copy(w.before, h.Counts)
-	return max(median, 0)
+	return time.Duration(max(long, 0) * float64(time.Second))
 }
