@@ -2,13 +2,16 @@ package app
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead/internal/catalog"
 	"fairlead/internal/config"
+	"fairlead/internal/llm"
 	"fairlead/internal/mockprovider"
 	"fairlead/internal/money"
+	"fairlead/internal/provider"
 	"fairlead/internal/provider/compatible"
 )
 
@@ -90,5 +93,37 @@ func TestPricesSetByHandHoldWhereTheFileSaysNone(t *testing.T) {
 	}
 	if !pricedInFile(c, "house", "two") || pricedInFile(c, "house", "one") || pricedInFile(c, "nobody", "two") {
 		t.Error("what the file prices is not known")
+	}
+}
+
+func TestTheClosestWaitingTimeCounts(t *testing.T) {
+	t.Parallel()
+	c := config.Default()
+	c.Timeouts.Headers = 20 * time.Second
+	c.Models = []config.Model{{Name: "one", Timeouts: config.Timeouts{Idle: 3 * time.Second, FirstToken: 4 * time.Second}}}
+	house := config.Provider{
+		Name: "house", Timeouts: config.Timeouts{Connect: time.Second, Idle: 9 * time.Second, FirstToken: 8 * time.Second},
+		Models: []config.Model{{Name: "one", Timeouts: config.Timeouts{FirstToken: 2 * time.Second, Total: time.Minute}}},
+	}
+	b := builder{config: c}
+	one, two := &catalog.Model{Name: "one"}, &catalog.Model{Name: "two"}
+	thinking := &catalog.Model{Name: "two", Abilities: llm.Reasoning}
+	for name, test := range map[string]struct {
+		model      *catalog.Model
+		provider   config.Provider
+		firstToken time.Duration
+		waits      provider.Waits
+	}{
+		"a model at its provider":     {one, house, 2 * time.Second, provider.Waits{Connect: time.Second, Headers: 20 * time.Second, Idle: 3 * time.Second, Total: time.Minute}},
+		"the model elsewhere":         {one, config.Provider{}, 4 * time.Second, provider.Waits{Headers: 20 * time.Second, Idle: 3 * time.Second}},
+		"another model":               {two, house, 8 * time.Second, provider.Waits{Connect: time.Second, Headers: 20 * time.Second, Idle: 9 * time.Second}},
+		"another that thinks":         {thinking, house, time.Minute, provider.Waits{Connect: time.Second, Headers: 20 * time.Second, Idle: 9 * time.Second}},
+		"nothing set":                 {two, config.Provider{}, 10 * time.Second, provider.Waits{Headers: 20 * time.Second}},
+		"nothing set, and it thinks":  {thinking, config.Provider{}, time.Minute, provider.Waits{Headers: 20 * time.Second}},
+		"a model that thinks, by set": {&catalog.Model{Name: "one", Abilities: llm.Reasoning}, house, 2 * time.Second, provider.Waits{Connect: time.Second, Headers: 20 * time.Second, Idle: 3 * time.Second, Total: time.Minute}},
+	} {
+		if diff := cmp.Diff(test.waits, b.waits(test.model, test.provider)); diff != "" || b.firstToken(test.model, test.provider) != test.firstToken {
+			t.Errorf("%s: first token %s, want %s; %s", name, b.firstToken(test.model, test.provider), test.firstToken, diff)
+		}
 	}
 }

@@ -61,9 +61,9 @@ func misbehaving(t *testing.T, _ Size) string {
 	list := mischiefs()
 	g, slowest := mischiefWorld(t, list), time.Duration(0)
 	k := g.Key(t)
-	warm(t, g, k, "fine", 300)
 	tried := 0
 	for _, m := range list {
+		warm(t, g, k, "fine", 60)
 		for _, alone := range []bool{false, true} {
 			for _, stream := range []bool{true, false} {
 				if m.streams && !stream {
@@ -74,6 +74,7 @@ func misbehaving(t *testing.T, _ Size) string {
 			}
 		}
 	}
+	warm(t, g, k, "fine", 60)
 	recovers(t, g, k)
 	if slowest > 6*time.Second {
 		t.Errorf("the slowest took %s", slowest)

@@ -89,14 +89,14 @@ func allDown(t *testing.T, size Size) string {
 		t.Errorf("%d attempts for %d requests", attempts, len(all))
 	}
 	p99 := quantile(times(all, func(shot) bool { return true }), 0.99)
-	if p99 > 100*time.Millisecond {
+	if size.strict() && p99 > 100*time.Millisecond {
 		t.Errorf("p99 is %s", p99)
 	}
 	refused := 0
 	for _, s := range all {
 		if s.status == http.StatusServiceUnavailable && s.retryAfter != "" {
 			refused++
-		} else if s.status != http.StatusBadGateway || s.sent > 2*time.Second && s.status != http.StatusBadGateway {
+		} else if s.status != http.StatusBadGateway { // of a probe, or from before the circuits opened
 			t.Errorf("after %s: %d %s", s.sent, s.status, s.code)
 		}
 	}
@@ -185,7 +185,7 @@ func slowProvider(t *testing.T, size Size) string {
 		t.Errorf("%d calls at once at a provider with a cap of %d", most, cap)
 	}
 	good, p99 := len(times(all, answered)), quantile(times(all, answered), 0.99)
-	if good != len(all) || p99 > 2*calm+10*time.Millisecond {
+	if good != len(all) || size.strict() && p99 > 2*calm+10*time.Millisecond {
 		t.Errorf("%d of %d others were served, p99 %s, %s without the fault", good, len(all), p99, calm)
 	}
 	g.Kill(t) // nobody waits for the rest of half a minute

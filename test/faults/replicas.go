@@ -25,6 +25,7 @@ func replicaCases() []Case {
 	return []Case{
 		{"F11", "many at once on a small budget, replicas", sharedBudget},
 		{"F15r", "edits during load, replicas", editsOverReplicas},
+		{"F27r", "a failing target, told to the others", hintsOverReplicas},
 		{"F33r", "revocation over replicas", revocationEverywhere},
 		{"F35", "Redis killed under load", redisKilled},
 		{"F36", "a slow Redis", redisSlow},
