@@ -24,7 +24,7 @@ func databaseAway(t *testing.T, size Size) string {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	l.start(ctx, size.of(50, 500), size.of(10, 200))
-	ready := watchReadiness(ctx, t, g)
+	ready := watchReadiness(t, g, ctx.Done())
 	time.Sleep(time.Second) // until everything is under way
 
 	db := d.open(t)
@@ -69,18 +69,24 @@ func databaseAway(t *testing.T, size Size) string {
 	return fmt.Sprintf("%s; %d failed; %s; all there %.1f s after the load", verdict, failed, strings.Join(figures, ", "), late.Seconds())
 }
 
-// watchReadiness counts how often readyz was not 200, until the context ends.
-func watchReadiness(ctx context.Context, t testing.TB, g *harness.Gateway) <-chan int {
+// watchReadiness counts how often readyz was not 200, until the end.
+func watchReadiness(t testing.TB, g *harness.Gateway, end <-chan struct{}) <-chan int {
 	t.Helper()
 	counted := make(chan int, 1)
 	go func() {
-		n := 0
-		for wait(ctx, 200*time.Millisecond) {
+		tick := time.NewTicker(200 * time.Millisecond)
+		defer tick.Stop()
+		for n := 0; ; {
+			select {
+			case <-end:
+				counted <- n
+				return
+			case <-tick.C:
+			}
 			if readiness(t, g) != http.StatusOK {
 				n++
 			}
 		}
-		counted <- n
 	}()
 	return counted
 }
