@@ -25,8 +25,9 @@ type transcript struct {
 	session  string // tells the request apart also where no answer came
 	id       string // as the answer's header gave it; empty when none came
 	status   int
-	complete bool // the answer came to its proper end
-	unsent   bool // there was nobody to connect to, or nobody yet who could tell whose key it is
+	code     string // of the error, where it was one
+	complete bool   // the answer came to its proper end
+	unsent   bool   // there was nobody to connect to, or nobody yet who could tell whose key it is
 
 	began, ended time.Time
 }
@@ -94,7 +95,7 @@ func (l *load) exchange(ctx context.Context, t *transcript, body string) {
 		return
 	}
 	defer resp.Body.Close()
-	t.id, t.status = resp.Header.Get("X-Request-Id"), resp.StatusCode
+	t.id, t.status, t.code = resp.Header.Get("X-Request-Id"), resp.StatusCode, resp.Header.Get("X-Fairlead-Error-Code")
 	data, err := io.ReadAll(resp.Body)
 	streamed := resp.Header.Get("Content-Type") != "application/json"
 	t.complete = err == nil && (!streamed || bytes.HasSuffix(data, []byte("data: [DONE]\n\n")))
