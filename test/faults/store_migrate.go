@@ -2,6 +2,7 @@ package faults
 
 import (
 	"context"
+	"database/sql"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -21,12 +22,13 @@ import (
 func migrationKilled(t *testing.T, size Size) string {
 	d := newDatabase(t)
 	d.Start(t)
-	kills := killAtStatements(t, d, size.of(12, 1))
+	whole := freshDatabase(t, d, "whole")
+	harness.Start(t, harness.Options{Config: d.configOf(t, whole)}).Stop(t)
+	kills := killAtStatements(t, d, migrations(t, d.openNamed(t, whole)), size.of(12, 1))
 	lite := killSQLite(t, size.of(3, 25))
 
-	applied := migrations(t, d)
-	three := freshDatabase(t, d)
-	config := strings.Replace(d.config(t, 1), "/postgres?", "/"+three+"?", 1)
+	applied := migrations(t, d.open(t))
+	config := d.configOf(t, freshDatabase(t, d, "three"))
 	var all sync.WaitGroup
 	for range 3 {
 		g := harness.Start(t, harness.Options{Config: config, Early: true})
@@ -47,13 +49,17 @@ func migrationKilled(t *testing.T, size Size) string {
 }
 
 // killAtStatements starts gateways on one database and kills each a few statements further on. Where a migration was completed
-// it goes back to the statements before the next one. It returns the number of kills.
-func killAtStatements(t *testing.T, d *database, stride int) int {
+// it goes back to the statements before the next one, until all of them are there. It returns the number of kills.
+func killAtStatements(t *testing.T, d *database, all, stride int) int {
 	t.Helper()
 	const preamble = 6 // statements before the first of a migration
-	kills, done := 0, -1
+	kills, done, db := 0, -1, d.open(t)
 	for at := 1; ; at += stride {
-		if now := migrations(t, d); now > done {
+		now := migrations(t, db)
+		if now == all {
+			break
+		}
+		if now > done {
 			done, at = now, min(at, preamble)
 		}
 		counter := countStatements(t, d.Address(), int64(at))
@@ -72,21 +78,27 @@ func killAtStatements(t *testing.T, d *database, stride int) int {
 }
 
 // migrations is how many are recorded; none where there is not even the table.
-func migrations(t *testing.T, d *database) (n int) {
+func migrations(t *testing.T, db *sql.DB) (n int) {
 	t.Helper()
-	if err := d.open(t).QueryRowContext(t.Context(), `select count(*) from migrations`).Scan(&n); err != nil {
+	if err := db.QueryRowContext(t.Context(), `select count(*) from migrations`).Scan(&n); err != nil {
 		return 0
 	}
 	return n
 }
 
 // freshDatabase makes another database on the server and returns its name.
-func freshDatabase(t *testing.T, d *database) string {
+func freshDatabase(t *testing.T, d *database, name string) string {
 	t.Helper()
-	if _, err := d.open(t).ExecContext(t.Context(), `create database three`); err != nil {
+	if _, err := d.open(t).ExecContext(t.Context(), `create database `+name); err != nil {
 		t.Fatal(err)
 	}
-	return "three"
+	return name
+}
+
+// configOf is a configuration with another database of the server.
+func (d *database) configOf(t *testing.T, name string) string {
+	t.Helper()
+	return strings.Replace(d.config(t, 1), "/postgres?", "/"+name+"?", 1)
 }
 
 // killSQLite kills gateways at moments of their first start, and starts them again.

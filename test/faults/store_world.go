@@ -85,7 +85,13 @@ func (d *database) poison(t testing.TB, toxic, name string) (mend func()) {
 // open connects to the database itself, past the way that the gateway goes.
 func (d *database) open(t testing.TB) *sql.DB {
 	t.Helper()
-	db, err := sql.Open("pgx", d.DSN())
+	return d.openNamed(t, "postgres")
+}
+
+// openNamed connects to another database of the server.
+func (d *database) openNamed(t testing.TB, name string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("pgx", strings.Replace(d.DSN(), "/postgres?", "/"+name+"?", 1))
 	if err != nil {
 		t.Fatal(err)
 	}
