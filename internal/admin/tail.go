@@ -19,6 +19,7 @@ const (
 	tailBatch     = 250 * time.Millisecond // between two batches, so that a page repaints at most four times a second
 	tailCounts    = 5 * time.Second        // between two batches that only count
 	tailHeartbeat = 15 * time.Second
+	tailCheck     = time.Second // how long somebody who may no longer watch is still told
 	tailStall     = time.Minute // a reader that takes longer is cut
 	tailBacklog   = 500         // requests told to somebody who comes back
 	maxTails      = 256         // at a time
@@ -141,7 +142,7 @@ func (t *tail) run(ctx context.Context, s *requestlog.Subscription, backlog []re
 		if err != nil {
 			return err
 		}
-		if now := t.api.Now(); now.Sub(checked) >= tailHeartbeat {
+		if now := t.api.Now(); now.Sub(checked) >= tailCheck {
 			checked = now
 			if err := t.recheck(); err != nil {
 				return t.end(ctx, err)

@@ -185,6 +185,7 @@ func refuse(w http.ResponseWriter, e *llm.Error) {
 	h.Set("X-Fairlead-Error-Code", e.Kind.Code())
 	h.Set("X-Should-Retry", strconv.FormatBool(e.Retryable()))
 	h.Set("Content-Type", "application/json")
+	h.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(e.Status())
 	_, _ = w.Write(e.Body(requestID)) // the client may be gone
 }

@@ -15,6 +15,7 @@ import (
 func writeError(w http.ResponseWriter, e *llm.Error, body []byte) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
+	h.Set("X-Content-Type-Options", "nosniff") // errors quote what callers wrote
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	h.Set("X-Fairlead-Error-Code", e.Kind.Code())
 	h.Set("X-Should-Retry", strconv.FormatBool(e.Retryable()))

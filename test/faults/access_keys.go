@@ -148,7 +148,7 @@ func (s *site) foreignIDs(t *testing.T, ops []operation) int {
 	return len(comparisons) + 1
 }
 
-const filterPath = "/requests?key_id=ID"
+const filterPath = "/requests?key=ID"
 
 // unharmed checks that nothing of the owner's was changed from elsewhere.
 func (s *site) unharmed(t *testing.T) {
