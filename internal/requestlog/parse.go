@@ -105,7 +105,11 @@ func outcomes() []string {
 // terms reads values between commas; a backslash makes the next character ordinary.
 func terms(field func(*Filter) *[]string, allowed ...string) parser {
 	return func(f *Filter, _ *Page, value string, _ time.Time) error {
-		for _, v := range splitList(value) {
+		values := splitList(value)
+		if len(values) == 0 && value != "" { // a filter that says nothing would select everything
+			return fmt.Errorf("%q names nothing", value)
+		}
+		for _, v := range values {
 			if len(allowed) > 0 && !slices.Contains(allowed, v) {
 				return fmt.Errorf("%q is not one of %s", v, strings.Join(allowed, ", "))
 			}
@@ -135,6 +139,9 @@ func splitList(s string) []string {
 		default:
 			current.WriteRune(r)
 		}
+	}
+	if escaped { // it stands before nothing, and so for itself
+		current.WriteRune('\\')
 	}
 	return slices.DeleteFunc(append(out, current.String()), func(v string) bool { return v == "" })
 }

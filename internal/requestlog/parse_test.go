@@ -49,6 +49,7 @@ func TestParseFilterNamesTheMistake(t *testing.T) {
 	for query, test := range map[string]struct{ param, says string }{
 		"modl=x":                             {"modl", `did you mean "model"`},
 		"min_coast=1":                        {"min_coast", `did you mean "min_cost"`},
+		"session=,":                          {"session", "names nothing"},
 		"decision=lucky":                     {"decision", "expected, fallback, policy"},
 		"outcome=good":                       {"outcome", "upstream_error"},
 		"status=abc":                         {"status", "abc"},

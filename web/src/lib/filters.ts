@@ -97,7 +97,7 @@ export function splitList(text: string | undefined): string[] {
   for (let i = 0; i < (text ?? "").length; i++) {
     const c = (text ?? "")[i];
     if (c === "\\") {
-      current += (text ?? "")[++i] ?? "";
+      current += (text ?? "")[++i] ?? c; // at the end it stands for itself
     } else if (c === ",") {
       values.push(current);
       current = "";
