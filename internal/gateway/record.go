@@ -50,6 +50,10 @@ func (x *exchange) conclude(e *llm.Error, started bool) {
 	if !x.storesText() && e.Kind.FromUpstream() {
 		entry.Error.Message = "" // a provider may quote the prompt
 	}
+	refused := x.req == nil && (e.Kind == llm.InvalidJSON || e.Kind == llm.InvalidRequest)
+	if refused && x.bodyState() != requestlog.BodyStored { // the sentence may quote what was wrong
+		entry.Error.Message = "The request was refused for what it says; its text is not kept, and neither is what was said about it."
+	}
 	if started {
 		entry.Status = 200 // that is what went out before the stream broke
 		if entry.Outcome != requestlog.Cancelled {
@@ -112,7 +116,7 @@ func (x *exchange) bodyState() requestlog.BodyState {
 		return requestlog.BodyOffKey
 	case key.LogBodies == nil && !workspace.LogBodies:
 		return requestlog.BodyOff
-	case int64(len(x.req.Body)) > x.settings.BodyLimit:
+	case x.req != nil && int64(len(x.req.Body)) > x.settings.BodyLimit:
 		return requestlog.BodyTooLarge
 	}
 	return requestlog.BodyStored
