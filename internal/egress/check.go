@@ -76,7 +76,8 @@ func (s *settings) checkHost(ctx context.Context, u *url.URL) (private bool, err
 }
 
 func (s *settings) resolve(ctx context.Context, host string) []netip.Addr {
-	if strings.EqualFold(host, "localhost") || strings.HasSuffix(strings.ToLower(host), ".localhost") {
+	name := strings.ToLower(strings.TrimSuffix(host, "."))
+	if name == "localhost" || strings.HasSuffix(name, ".localhost") {
 		return []netip.Addr{netip.MustParseAddr("127.0.0.1")}
 	}
 	resolver := s.options.Resolver
