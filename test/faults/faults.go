@@ -35,7 +35,7 @@ type Case struct {
 
 // Cases lists the catalogue in its order.
 func Cases() []Case {
-	return inOrder(hostile(), stores(), accountingCases(), replicaCases(), []Case{
+	return inOrder(hostileCases(), storeCases(), accountingCases(), replicaCases(), []Case{
 		{"F01", "kill -9 under load", killUnderLoad},
 		{"F05", "spool full while the database is away", spoolFull},
 		{"F07", "SIGTERM under load", stopUnderLoad},

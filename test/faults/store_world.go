@@ -18,8 +18,8 @@ import (
 	"fairlead/test/harness"
 )
 
-// stores lists the cases of databases and disks.
-func stores() []Case {
+// storeCases lists the cases of databases and disks.
+func storeCases() []Case {
 	return []Case{
 		{"F02", "kill -9 one of two replicas", replicaKilled},
 		{"F03", "the database stopped, hung, slow", databaseAway},

@@ -1,0 +1,79 @@
+package faults
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"fairlead/internal/mockprovider"
+	"fairlead/test/harness"
+)
+
+// tenants is P13: nothing that one workspace does shows in another.
+func tenants(t *testing.T, size Size) string {
+	g, mock := single(t, "breaker: {failures: 3}", "retries: {attempts: 1}")
+	ann := register(t, g, "ann@example.com") // she runs the gateway
+	bob := register(t, g, "bob@example.com")
+	eve := register(t, g, "eve-canary@example.com", `"workspace":"canary workspace"`, `"name":"canary person"`)
+	his := bob.key(t, `"scopes":["inference","read"]`)
+	before := views(t, bob, his)
+
+	k := eve.key(t, `"tags":{"canary":"canary"}`)
+	n := size.of(40, 400)
+	together(8, n, func(i int) {
+		body := strings.Replace(chat("m", `"user":"canary-user"`, `"session_id":"canary-session"`, `"metadata":{"canary":"canary"}`), "Hello", "canary prompt", 1)
+		if i%10 == 0 {
+			body = chat("canary-model")
+		}
+		g.Call(t, harness.Request{Key: k.Text, Body: body, Header: http.Header{"User-Agent": {"canary-agent"}}})
+	})
+	mock.Then(mockprovider.Fail(400), mockprovider.Fail(500))
+	for range 2 {
+		g.Call(t, harness.Request{Key: k.Text, Body: chat("m")})
+	}
+	eve.call(t, http.MethodPut, "/policies", `{"source":"policies: []","based_on":0}`)
+	eve.call(t, http.MethodPost, "/backtests", `{}`)
+	settled(t, g, g.Key(t, "--scopes", "read"))
+
+	after := views(t, bob, his)
+	for path, was := range before {
+		if is := after[path]; is != was {
+			t.Errorf("%s changed by what another workspace did:\nwas %s\nis  %s", path, clip([]byte(was)), clip([]byte(is)))
+		}
+		if strings.Contains(after[path], "canary") {
+			t.Errorf("%s tells of another workspace: %s", path, after[path])
+		}
+	}
+	if a := ann.call(t, http.MethodGet, "/requests?q=canary", ""); strings.Contains(string(a.Body), "canary") {
+		t.Errorf("whoever runs the gateway reads what others wrote: %s", clip(a.Body))
+	}
+	return fmt.Sprintf("%d views of one workspace the same before and after %d requests of another", len(before), n+2)
+}
+
+// passing is what changes in an answer by itself: times, ids of calls, and how fast a target is, which everybody may know.
+var passing = regexp.MustCompile(`"(time|at|from|to|start|last_used_at|seen_at|expires_at|ttft_ms|tokens_per_second|uptime_s|generated_at|created_at|now)":("[^"]*"|[0-9.]+|null)|(adm|req)_[0-9A-Z]{26}|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z`)
+
+// views reads everything that a person and a key of theirs can read.
+func views(t *testing.T, p person, k key) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for _, op := range operations(t, p.gateway) {
+		if op.method != http.MethodGet || strings.Contains(op.path, "{") || strings.HasSuffix(op.path, "/tail") {
+			continue
+		}
+		switch op.path {
+		case "/requests/export":
+			op.path += "?format=jsonl"
+		case "/policies/diff":
+			continue // needs two versions
+		case "/settings":
+			continue // sizes of the store, which everybody's requests make grow
+		}
+		all[op.path] = passing.ReplaceAllString(string(p.call(t, http.MethodGet, op.path, "").Body), "-")
+	}
+	a := p.gateway.Call(t, harness.Request{Method: http.MethodGet, Path: "/proxy/v1/models", Key: k.Text})
+	all["/proxy/v1/models"] = passing.ReplaceAllString(string(a.Body), "-")
+	return all
+}

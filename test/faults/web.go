@@ -1,0 +1,188 @@
+package faults
+
+import (
+	"bufio"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"fairlead/test/harness"
+)
+
+// sessions is F53: a session is new at each sign-in, out of reach of scripts and of other sites, and ends with the password.
+func sessions(t *testing.T, _ Size) string {
+	g, _ := single(t)
+	ann := register(t, g, "ann@example.com")
+
+	// A session that somebody else has planted gains nothing.
+	planted := strings.Repeat("A", len(ann.token))
+	a := g.Call(t, harness.Request{
+		Path: "/api/v1/session", Body: `{"email":"ann@example.com","password":` + quote(password) + `}`,
+		Header: http.Header{"Cookie": {cookieName + "=" + planted}},
+	})
+	c := sessionCookie(t, a)
+	if c.Value == planted || c.Value == ann.token || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.Domain != "" {
+		t.Errorf("the cookie of a new session is %v", c)
+	}
+	if got := (person{gateway: g, token: planted}).call(t, http.MethodGet, "/keys", ""); got.Status != http.StatusUnauthorized {
+		t.Errorf("the planted session: %d", got.Status)
+	}
+
+	// Every session, and what it watches, ends with the password.
+	others := []person{signedIn(t, g, a)}
+	for range 3 {
+		others = append(others, signedIn(t, g, signIn(t, g, ann.email, password)))
+	}
+	watching := g.Open(t, harness.Request{Method: http.MethodGet, Path: "/api/v1/requests/tail", Header: others[0].cookie()})
+	defer watching.Body.Close()
+	changed := ann.call(t, http.MethodPost, "/account/password", `{"old_password":`+quote(password)+`,"new_password":"another-long-password-7"}`)
+	at := time.Now()
+	if changed.Status >= 300 {
+		t.Fatalf("change the password: %d %s", changed.Status, changed.Body)
+	}
+	for i, p := range append(others, ann) {
+		if got := p.call(t, http.MethodGet, "/keys", ""); got.Status != http.StatusUnauthorized {
+			t.Errorf("session %d outlives the password: %d", i, got.Status)
+		}
+	}
+	ended := time.Since(at)
+	now := signedIn(t, g, g.Call(t, harness.Request{Path: "/api/v1/session", Body: `{"email":"ann@example.com","password":"another-long-password-7"}`}))
+	told := watch(t, g, now, watching)
+	if ended > time.Second {
+		t.Errorf("sessions ended after %s", ended)
+	}
+	refused := otherSites(t, g, now)
+	return fmt.Sprintf("5 sessions ended within %s, a live view told %d requests after that; %d changes from other sites refused, 0 by GET", ended.Round(time.Millisecond), told, refused)
+}
+
+// watch makes requests and counts those that a view of an ended session is told of, a second after its end.
+func watch(t *testing.T, g *harness.Gateway, p person, watching *http.Response) int {
+	t.Helper()
+	k := p.key(t).Text
+	time.Sleep(1100 * time.Millisecond) // the second that it may take
+	began := time.Now()
+	for range 5 {
+		g.Call(t, harness.Request{Key: k, Body: chat("m")})
+	}
+	told, ended := 0, make(chan struct{})
+	go func() {
+		defer close(ended)
+		for lines := bufio.NewScanner(watching.Body); lines.Scan(); {
+			if strings.HasPrefix(lines.Text(), "event: requests") {
+				told++
+			}
+		}
+	}()
+	select {
+	case <-ended:
+	case <-time.After(20 * time.Second):
+		t.Errorf("a view of an ended session is still open after %s", time.Since(began))
+		return 0
+	}
+	if told > 0 {
+		t.Errorf("a view of an ended session was told of requests %d times", told)
+	}
+	return told
+}
+
+// otherSites tries every change as a page elsewhere would make it.
+func otherSites(t *testing.T, g *harness.Gateway, p person) int {
+	t.Helper()
+	n := 0
+	for _, op := range operations(t, g) {
+		if op.method == http.MethodGet {
+			continue
+		}
+		path := "/api/v1" + pathParam.ReplaceAllString(op.path, "1") + "?nonsense=1"
+		for _, from := range []http.Header{
+			{"Origin": {"https://evil.example"}}, {"Origin": {"null"}}, {"Sec-Fetch-Site": {"cross-site"}}, {"Sec-Fetch-Site": {"same-site"}},
+			{"Origin": {"http://127.0.0.1:1"}}, {"Origin": {g.URL() + ".evil.example"}}, {"Origin": {"https" + strings.TrimPrefix(g.URL(), "http") + "@evil.example"}},
+		} {
+			n++
+			from.Set("Cookie", cookieName+"="+p.token)
+			a := g.Call(t, harness.Request{Method: op.method, Path: path, Body: "{}", Header: from})
+			wantError(t, op.method+" "+op.path+" from elsewhere", a, http.StatusForbidden, "CROSS_ORIGIN")
+			if a.Header.Get("Access-Control-Allow-Origin") != "" {
+				t.Errorf("%s allows other origins", op.path)
+			}
+		}
+		// A GET that names another method stays a GET.
+		before := p.call(t, http.MethodGet, "/audit", "").Body
+		h := p.cookie()
+		for _, name := range []string{"X-Http-Method-Override", "X-Http-Method", "X-Method-Override"} {
+			h.Set(name, op.method)
+		}
+		g.Call(t, harness.Request{Method: http.MethodGet, Path: strings.TrimSuffix(path, "?nonsense=1"), Header: h, Body: "{}"})
+		if after := p.call(t, http.MethodGet, "/audit", "").Body; string(before) != string(after) {
+			t.Errorf("GET %s changed something", op.path)
+		}
+	}
+	return n
+}
+
+// pageFences is F54: no address leads elsewhere, and every page has its fences.
+func pageFences(t *testing.T, _ Size) string {
+	g := harness.Start(t, harness.Options{})
+	c := client(t)
+	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	corpus := []string{
+		"https://evil.example", "//evil.example", "///evil.example", `/\evil.example`, `\\evil.example`, "/%2f/evil.example", "/%5cevil.example", "https:evil.example", "http:/evil.example",
+		"javascript:alert(1)", "data:text/html,x", "/\tevil.example", "/\n/evil.example", "%0d%0aLocation:%20https://evil.example", "/@evil.example", "//evil.example/%2e%2e", "/..//evil.example", "https://localhost@evil.example", "\u2025//evil.example",
+	}
+	asked, pages := 0, 0
+	check := func(raw string) {
+		asked++
+		u, err := url.Parse(g.URL())
+		if err != nil {
+			t.Fatal(err)
+		}
+		u.Opaque = raw
+		resp, err := c.Do((&http.Request{Method: http.MethodGet, URL: u, Header: http.Header{}, Host: u.Host}).WithContext(t.Context()))
+		if err != nil {
+			t.Fatalf("%q: %v", raw, err)
+		}
+		defer resp.Body.Close()
+		if resp.StatusCode >= 300 && resp.StatusCode < 400 || resp.Header.Get("Location") != "" || resp.Header.Get("Refresh") != "" {
+			t.Errorf("%q leads to %q", raw, resp.Header.Get("Location"))
+		}
+		if resp.Header.Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%q (%d): no nosniff", raw, resp.StatusCode)
+		}
+		if !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html") {
+			return
+		}
+		pages++
+		fenced(t, raw, resp.Header)
+	}
+	for _, page := range []string{"/", "/sign-in", "/register", "/welcome", "/requests", "/settings", "/playground", "/quickstart", "/routing", "/providers", "/requests/req_1", "/nothing", "/favicon.svg", "/api/v1/session", "/api/openapi.json"} {
+		check(page)
+		for _, next := range corpus {
+			for _, name := range []string{"next", "redirect", "return_to", "url"} {
+				check(page + "?" + name + "=" + url.QueryEscape(next))
+			}
+		}
+	}
+	for _, raw := range []string{"//evil.example", "//evil.example/%2f..", "/%2f%2fevil.example", "/%5cevil.example", "/requests//evil.example", "/requests/../..//evil.example", "/api//evil.example", "/.//evil.example"} {
+		check(raw)
+	}
+	return fmt.Sprintf("%d addresses, none leads elsewhere; %d pages with all fences", asked, pages)
+}
+
+func fenced(t *testing.T, page string, h http.Header) {
+	t.Helper()
+	policy := h.Get("Content-Security-Policy")
+	for _, part := range []string{"default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'", "connect-src 'self'"} {
+		if !strings.Contains(policy, part) {
+			t.Errorf("%s: the policy lacks %s: %s", page, part, policy)
+		}
+	}
+	if strings.Contains(policy, "unsafe") || strings.Contains(policy, "http") || strings.Contains(policy, "*") {
+		t.Errorf("%s: the policy allows too much: %s", page, policy)
+	}
+	if h.Get("X-Frame-Options") != "DENY" || h.Get("Referrer-Policy") != "no-referrer" {
+		t.Errorf("%s: frames %q, referrer %q", page, h.Get("X-Frame-Options"), h.Get("Referrer-Policy"))
+	}
+}
