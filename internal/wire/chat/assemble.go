@@ -17,29 +17,26 @@ const bareObject = "text_completion"
 // streamed is a chunk as Assemble reads it. Values stay raw: text is joined without decoding it, so that an escaped pair
 // that was split between two chunks is whole again.
 type streamed struct {
-	ID          json.RawMessage `json:"id"`
-	Object      string          `json:"object"`
-	Created     json.RawMessage `json:"created"`
-	Model       json.RawMessage `json:"model"`
-	Usage       json.RawMessage `json:"usage"`
-	Tier        json.RawMessage `json:"service_tier"`
-	Fingerprint json.RawMessage `json:"system_fingerprint"`
-	Choices     []struct {
-		Index   int             `json:"index"`
-		Finish  json.RawMessage `json:"finish_reason"`
-		Message json.RawMessage `json:"message"`
-		Text    json.RawMessage `json:"text"` // of an answer to a bare prompt
-		Delta   *struct {
-			Role             json.RawMessage `json:"role"`
-			Content          json.RawMessage `json:"content"`
-			ReasoningContent json.RawMessage `json:"reasoning_content"`
-			Reasoning        json.RawMessage `json:"reasoning"`
-			Blocks           rawList         `json:"thinking_blocks"`
-			Refusal          json.RawMessage `json:"refusal"`
-			FunctionCall     *streamedFunc   `json:"function_call"`
-			ToolCalls        []streamedCall  `json:"tool_calls"`
-		} `json:"delta"`
-	} `json:"choices"`
+	ID, Created, Model, Usage, Tier, Fingerprint json.RawMessage
+
+	Object  string
+	Choices []streamedChoice
+}
+
+type streamedChoice struct {
+	Index   int
+	Finish  json.RawMessage
+	Message json.RawMessage
+	Text    json.RawMessage // of an answer to a bare prompt
+	Delta   *streamedDelta
+}
+
+type streamedDelta struct {
+	Role, Content, ReasoningContent, Reasoning, Refusal json.RawMessage
+
+	Blocks       rawList
+	FunctionCall *streamedFunc
+	ToolCalls    []streamedCall
 }
 
 type streamedCall struct {
@@ -122,13 +119,13 @@ type joinedAnswer struct {
 // comes back as it is.
 func Assemble(events []byte) ([]byte, error) {
 	var one streamed
-	if err := json.Unmarshal(events, &one); err == nil && len(one.Choices) > 0 && one.Choices[0].Message != nil {
+	if err := one.read(events); err == nil && len(one.Choices) > 0 && one.Choices[0].Message != nil {
 		return bytes.TrimSpace(events), nil
 	}
 	var a joinedAnswer
 	for line := range bytes.Lines(events) {
 		var chunk streamed
-		if err := json.Unmarshal(line, &chunk); err != nil || chunk.Choices == nil {
+		if err := chunk.read(line); err != nil || chunk.Choices == nil {
 			continue // what a cut left, or the error that ended the stream
 		}
 		a.add(&chunk)
