@@ -1,7 +1,6 @@
 package blackbox
 
 import (
-	"slices"
 	"testing"
 
 	"fairlead/test/faults"
@@ -33,8 +32,6 @@ func TestFaultsAlone(t *testing.T) { //nolint:paralleltest // they measure
 func TestEveryFaultOfTheCatalogueHasACase(t *testing.T) {
 	t.Parallel()
 	for _, id := range faults.Missing() {
-		if !slices.Contains(faults.Pending(), id) {
-			t.Errorf("%s has no case", id)
-		}
+		t.Errorf("%s has no case", id)
 	}
 }

@@ -129,10 +129,15 @@ func echoes(t *testing.T, g *harness.Gateway, mock *mockprovider.Mock, k string)
 		stream bool
 	}{
 		{400, `{"error":{"message":"bad key SECRET","type":"SECRET","code":"SECRET"}}`, false},
-		{500, `SECRET`, false}, {200, `<html>SECRET`, false}, {200, whole, false},
+		{500, `SECRET`, false},
+		{200, `<html>SECRET`, false},
+		{200, whole, false},
 		{200, event + `data: {"id":"x","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n", true},
-		{200, event + `data: {"error":{"message":"SECRET is over its quota"}}` + "\n\n", true}, {200, `data: {"error":{"message":"SECRET"}}` + "\n\n", true}, {200, "data: SECRET\n\n", true},
-		{429, `{"error":"SECRET"}`, false}, {401, `{"error":{"message":"Incorrect API key provided: SECRET"}}`, false}, // these two make credentials rest
+		{200, event + `data: {"error":{"message":"SECRET is over its quota"}}` + "\n\n", true},
+		{200, `data: {"error":{"message":"SECRET"}}` + "\n\n", true},
+		{200, "data: SECRET\n\n", true},
+		{429, `{"error":"SECRET"}`, false},
+		{401, `{"error":{"message":"Incorrect API key provided: SECRET"}}`, false}, // these two make credentials rest
 	} {
 		for range 2 { // for each credential
 			mock.Always(echo(b.status, b.form))

@@ -3,7 +3,6 @@ package faults
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -21,11 +20,6 @@ func Missing() []string {
 		}
 	}
 	return missing
-}
-
-// Pending are the faults whose case is still to be written; a test fails for any other that is missing.
-func Pending() []string {
-	return strings.Fields(`F02 F03 F04 F06 F08 F09 F13 F14 F27 F28 F30 F32 F41 F45 F48 F49 F50 F51 F52 F53 F54 F56 F57 F58 F60 F61`)
 }
 
 // Total is how long the whole catalogue may take.

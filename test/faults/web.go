@@ -98,8 +98,13 @@ func otherSites(t *testing.T, g *harness.Gateway, p person) int {
 		}
 		path := "/api/v1" + pathParam.ReplaceAllString(op.path, "1") + "?nonsense=1"
 		for _, from := range []http.Header{
-			{"Origin": {"https://evil.example"}}, {"Origin": {"null"}}, {"Sec-Fetch-Site": {"cross-site"}}, {"Sec-Fetch-Site": {"same-site"}},
-			{"Origin": {"http://127.0.0.1:1"}}, {"Origin": {g.URL() + ".evil.example"}}, {"Origin": {"https" + strings.TrimPrefix(g.URL(), "http") + "@evil.example"}},
+			{"Origin": {"https://evil.example"}},
+			{"Origin": {"null"}},
+			{"Sec-Fetch-Site": {"cross-site"}},
+			{"Sec-Fetch-Site": {"same-site"}},
+			{"Origin": {"http://127.0.0.1:1"}},
+			{"Origin": {g.URL() + ".evil.example"}},
+			{"Origin": {"https" + strings.TrimPrefix(g.URL(), "http") + "@evil.example"}},
 		} {
 			n++
 			from.Set("Cookie", cookieName+"="+p.token)
