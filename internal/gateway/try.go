@@ -78,7 +78,7 @@ func (x *exchange) firstToken(t *provider.Target) time.Duration {
 // occupy takes one of the provider's places. It waits a moment for one where there is no other target to go to.
 func (g *Gateway) occupy(ctx context.Context, x *exchange, p *provider.Provider, last bool) (*limit.Places, error) {
 	if p.Concurrent == 0 {
-		return nil, nil //nolint:nilnil // nil is a bound that nobody set, and may be left like another
+		return nil, nil // no bound: nothing is taken, and leaving it does nothing
 	}
 	var wait time.Duration
 	if last {

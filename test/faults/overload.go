@@ -66,7 +66,7 @@ func (n *gun) pace(rate int, began time.Time, d time.Duration, turns chan<- stru
 }
 
 func (n *gun) work(t testing.TB, began time.Time, d time.Duration, turns <-chan struct{}, always bool) {
-	conn, err := net.Dial("tcp", n.address)
+	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", n.address)
 	if err != nil {
 		t.Errorf("connect: %v", err)
 		return
