@@ -204,29 +204,41 @@ func (c *client) allowTime() {
 // describe sets the headers that say what was chosen and what it costs.
 func (x *exchange) describe(h http.Header) {
 	e := x.entry
-	h.Set("X-Fairlead-Decision", string(e.DecisionKind))
-	h.Set("X-Fairlead-Model", e.Model)
-	h.Set("X-Fairlead-Provider", e.Provider)
-	h.Set("X-Fairlead-Attempts", strconv.Itoa(len(e.Attempts)))
+	set := headers{h, make([]string, 0, 11)}
+	set.text("X-Fairlead-Decision", string(e.DecisionKind))
+	set.text("X-Fairlead-Model", e.Model)
+	set.text("X-Fairlead-Provider", e.Provider)
+	set.text("X-Fairlead-Attempts", strconv.Itoa(len(e.Attempts)))
 	if e.Policy != "" {
-		h.Set("X-Fairlead-Policy", headerText(e.Policy))
+		set.text("X-Fairlead-Policy", headerText(e.Policy))
 	}
 	if e.BaselineModel != "" {
-		h.Set("X-Fairlead-Baseline-Model", e.BaselineModel)
+		set.text("X-Fairlead-Baseline-Model", e.BaselineModel)
 	}
 	if e.Cost != nil {
-		h.Set("X-Fairlead-Cost", e.Cost.String())
+		set.text("X-Fairlead-Cost", e.Cost.String())
 	}
 	if e.BaselineCost != nil {
-		h.Set("X-Fairlead-Baseline-Cost", e.BaselineCost.String())
+		set.text("X-Fairlead-Baseline-Cost", e.BaselineCost.String())
 	}
 	if e.Simulated {
-		h.Set("X-Fairlead-Simulated", "true")
+		set.text("X-Fairlead-Simulated", "true")
 	}
 	if len(e.Warnings) > 0 {
-		h.Set("X-Fairlead-Warnings", headerText(strings.Join(e.Warnings, "; ")))
+		set.text("X-Fairlead-Warnings", headerText(strings.Join(e.Warnings, "; ")))
 	}
-	h.Set("X-Fairlead-Overhead-Us", strconv.FormatInt(x.overhead().Microseconds(), 10))
+	set.text("X-Fairlead-Overhead-Us", strconv.FormatInt(x.overhead().Microseconds(), 10))
+}
+
+// headers sets many fields with room for all their values in one piece. Names must be in their canonical form.
+type headers struct {
+	to   http.Header
+	room []string
+}
+
+func (s *headers) text(name, value string) {
+	s.room = append(s.room, value)
+	s.to[name] = s.room[len(s.room)-1 : len(s.room) : len(s.room)]
 }
 
 // headerText makes a text fit for a header: printable ASCII, of bounded length.

@@ -1,0 +1,139 @@
+package gateway_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"fairlead/internal/gateway"
+	"fairlead/internal/health"
+	"fairlead/internal/ledger"
+	"fairlead/internal/limit"
+	"fairlead/internal/money"
+	"fairlead/internal/provider"
+	"fairlead/internal/provider/compatible"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
+)
+
+// What one request may allocate in the gateway and the formats, with a provider and a client that cost nothing. Whoever
+// brings it down writes the new number here; whoever needs more says why. The race detector makes pools forget.
+const (
+	allocsWhole  = 160
+	allocsStream = 190 // 50 chunks
+	racing       = 12
+)
+
+func TestARequestAllocatesNoMoreThanRecorded(t *testing.T) { //nolint:paralleltest // counts what the process allocates
+	for name, c := range map[string]struct {
+		stream bool
+		most   float64
+	}{"whole": {false, allocsWhole}, "stream": {true, allocsStream}} {
+		t.Run(name, func(t *testing.T) {
+			ask := asker(t, c.stream)
+			if got := testing.AllocsPerRun(200, ask); got > c.most+racing || got < c.most/2 {
+				t.Errorf("a request makes %.0f allocations, %.0f are recorded", got, c.most)
+			}
+		})
+	}
+}
+
+func BenchmarkRequest(b *testing.B) {
+	for name, stream := range map[string]bool{"whole": false, "stream": true} {
+		b.Run(name, func(b *testing.B) {
+			ask := asker(b, stream)
+			b.ReportAllocs()
+			for b.Loop() {
+				ask()
+			}
+		})
+	}
+}
+
+// asker sends the same request again and again to a gateway whose provider says the same again and again.
+func asker(t testing.TB, stream bool) func() {
+	t.Helper()
+	says, media := `{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"Aye."},"finish_reason":"stop"}],`+
+		`"usage":{"prompt_tokens":250,"completion_tokens":3,"total_tokens":253}}`, "application/json"
+	body := `{"model":"auto","messages":[{"role":"user","content":"` + strings.Repeat("Heave the line, all hands. ", 40) + `"}]}`
+	if stream {
+		const chunk = `data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":"Aye. "},"finish_reason":null}]}` + "\n\n"
+		says, media = strings.Repeat(chunk, 49)+strings.Replace(chunk, "null", `"stop"`, 1)+"data: [DONE]\n\n", "text/event-stream"
+		body = strings.Replace(body, `"model"`, `"stream":true,"model"`, 1)
+	}
+	g := silentGateway(t, canned{says, media})
+	return func() {
+		req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, gateway.Prefix+"/chat/completions", strings.NewReader(body))
+		req.Header.Set("Authorization", "Bearer good")
+		req.Header.Set("Content-Type", "application/json")
+		w := &sink{header: http.Header{}}
+		g.ServeHTTP(w, req)
+		if w.status != http.StatusOK {
+			t.Fatalf("status %d", w.status)
+		}
+	}
+}
+
+// silentGateway has one provider and keeps nothing.
+func silentGateway(t testing.TB, says http.RoundTripper) *gateway.Gateway {
+	t.Helper()
+	cat, err := readCatalog()
+	if err != nil {
+		t.Fatal(err)
+	}
+	targets := []*provider.Target{target("large", 2, 8), target("small", 0.1, 0.4)}
+	for _, one := range targets {
+		one.Provider = "alpha"
+	}
+	p := compatible.New(compatible.Row{Name: "alpha", ChatPath: "/chat/completions"}, provider.Settings{
+		BaseURL: "http://alpha.invalid/v1", Targets: targets, Credentials: []provider.Credential{{ID: "alpha#1", Secret: "s", Source: "test"}},
+	})
+	p.Transport = says
+	return gateway.New(gateway.Parts{
+		Routes: routes(), Keys: newFakeKeys(), Limits: limit.NewMemory(time.Now), Health: health.New(health.Options{}),
+		Ledger: ledger.New(ledger.Options{
+			Spent: func(context.Context, string, time.Time) (money.Amount, error) { return 0, nil }, Now: time.Now,
+		}),
+		Retries: health.NewRetryBudget(time.Now), Log: noLog{}, Logger: slog.New(slog.DiscardHandler),
+		Observe: func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {}, Draw: func() float64 { return 0.5 },
+		Snapshot: route.NewSnapshot(cat, []*provider.Provider{p}, nil),
+		Settings: gateway.Settings{
+			LogBodies: true, BodyLimit: 1 << 20, MaxBody: 1 << 20, MaxBuffered: 8 << 20, MaxConcurrent: 100, Attempts: 3,
+			Idle: 5 * time.Second, Total: time.Minute, Hold: 10 * time.Second, Ping: 15 * time.Second, Reader: time.Minute,
+		},
+	})
+}
+
+// noLog keeps no entries.
+type noLog struct{}
+
+func (noLog) Begin(*requestlog.Entry) error { return nil }
+func (noLog) End(*requestlog.Entry) error   { return nil }
+
+// canned is a provider that says the same to everybody.
+type canned struct{ says, media string }
+
+func (c canned) RoundTrip(req *http.Request) (*http.Response, error) {
+	return &http.Response{
+		StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: req,
+		Header: http.Header{"Content-Type": {c.media}}, Body: io.NopCloser(strings.NewReader(c.says)), ContentLength: -1,
+	}, nil
+}
+
+// sink is a client that reads nothing.
+type sink struct {
+	header http.Header
+	status int
+}
+
+func (s *sink) Header() http.Header         { return s.header }
+func (s *sink) Write(p []byte) (int, error) { return len(p), nil }
+func (s *sink) WriteHeader(status int)      { s.status = status }
+func (s *sink) FlushError() error           { return nil }
+
+func (s *sink) SetWriteDeadline(time.Time) error { return nil }
