@@ -1,6 +1,8 @@
 """Abilities of models given the skills of prompts: an empirical-Bayes prior, and the fit of a model to benchmark means."""
 import numpy as np
 
+EASE = 1  # where in an ability the weight of ease stands: one for every model
+
 
 def sigmoid(v):
     return 1 / (1 + np.exp(-np.clip(v, -30, 30)))
@@ -29,7 +31,8 @@ class Prior:
         one, k = with_one(z), z.shape[1] + 1
         self.rows = [np.flatnonzero(mask[:, j] > 0) for j in range(y.shape[1])]
         self.strength, self.width = strength, width
-        mean, cov = np.zeros(k), np.eye(k)
+        mean, cov = np.eye(k)[EASE], np.eye(k)
+        cov[EASE, EASE] = 1e-4
         self.a, self.c = np.zeros((y.shape[1], k)), np.repeat(np.eye(k)[None], y.shape[1], 0)
         for _ in range(rounds):
             precision = np.linalg.inv(cov)
@@ -42,6 +45,7 @@ class Prior:
         mean = self.a[use].mean(0)
         away = self.a[use] - mean
         cov = (self.c[use].sum(0) + away.T @ away + self.strength * self.width**2 * np.eye(len(mean))) / (use.sum() + self.strength)
+        mean[EASE], cov[EASE], cov[:, EASE], cov[EASE, EASE] = 1, 0, 0, 1e-4
         return mean, cov
 
 

@@ -4,7 +4,7 @@ import struct
 
 import numpy as np
 
-MAGIC = b"FLPRED02"
+MAGIC = b"FLPRED03"
 CLIP = 4.0
 
 
@@ -48,7 +48,7 @@ def write(path, name, q, models, abilities, spreads, prior_mean, prior_cov, anch
         where[key] = {"offset": at, "length": len(data)}
         at += len(data)
     header = json.dumps({
-        "name": name, "buckets": r.settings["buckets"], "lanes": len(q.offset) + pad, "shared": len(r.joint), "families": r.names,
+        "name": name, "buckets": r.settings["buckets"], "blocks": r.settings["blocks"], "lanes": len(q.offset) + pad, "shared": len(r.joint), "families": r.names,
         "heads": r.heads, "dense": len(q.mean), "sharpness": r.settings["sharpness"], "known": r.settings["known"], "typical": r.typical.tolist(), "clip": CLIP,
         "models": models, "anchors": [{"name": k, "count": len(w)} for k, (_, w) in anchors.items()], "sections": where,
     }, separators=(",", ":")).encode()

@@ -54,15 +54,15 @@ class Features:
     def __init__(self, dense, row, hashes):
         self.dense, self.row, self.hashes = dense, row, hashes
 
-    def matrix(self, buckets):
-        """The normalised presence of each bucket: within a row each block has length one."""
+    def matrix(self, buckets, blocks):
+        """The normalised presence of each bucket: within a row each block has the length that blocks says."""
         n = len(self.dense)
         block = (self.hashes >> 28).astype(np.int64)
         bucket = (self.hashes & 0xFFFFFFF).astype(np.int64) * buckets >> 28
         key = np.unique((self.row * BLOCKS + block) * buckets + bucket)  # a bucket counts once in its block
         rb = key // buckets
         size = np.bincount(rb, minlength=n * BLOCKS)
-        value = 1 / np.sqrt(size[rb])
+        value = np.array(blocks)[rb % BLOCKS] / np.sqrt(size[rb])
         return sp.csr_matrix((value.astype(np.float32), (rb // BLOCKS, key % buckets)), shape=(n, buckets))
 
 

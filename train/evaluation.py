@@ -38,7 +38,7 @@ def cross_validate(s, z, fold, settings, z8=None):
 
 def figures(table, pairs):
     got = {k: round(v, 4) for k, v in table.pairs(pairs).items()}
-    got["pooled"] = round(table.pooled(pairs), 4)
+    got["pooled"] = round(protocol.pooled(table.draws(pairs)), 4)
     return got
 
 
@@ -69,7 +69,7 @@ def leave_family_out(design, s, lanes):
     for f, name in enumerate(data.FAMILIES):
         held = s.family == f
         use = ~held & ~np.isin(s.group, s.group[held])
-        w, v, c = ridge(design, target[:, shared], weight[:, shared] * use[:, None], penalty[shared], settings["rounds"])
+        w, v, c = ridge(design, target[:, shared], weight[:, shared] * use[:, None], penalty[shared], lanes.hashed()[shared], settings["rounds"])
         u, inner = design.apply(lanes.w, lanes.v, lanes.c), lanes.inner.copy()
         anew = np.zeros_like(u)
         anew[:, shared] = design.apply(w, v, c)
@@ -99,11 +99,10 @@ def judge(s, rows, z, known, abilities):
         for m, v in row["scores"].items():
             if m in s.index:
                 y[i, s.index[m]], mask[i, s.index[m]] = v, 1
-    out = chance(z, abilities)
-    table = protocol.Table(rows, y, mask, s.models, out)
+    table = protocol.Table(rows, y, mask, s.models, chance(z, abilities))
     got = {k: round(v, 4) for k, v in table.pairs(protocol.JUDGED_PAIRS).items()}
     source = np.array([r["source"] for r in rows])
-    return got, {k: round(float(known[source == k].mean()), 3) for k in np.unique(source)}, out
+    return got, {k: round(float(known[source == k].mean()), 3) for k in np.unique(source)}, table
 
 
 def benchmark(row):

@@ -57,13 +57,14 @@ class Table:
                 out[f"{source}:{strong}/{weak}"] = apgr(*got[1:])
         return out
 
-    def pooled(self, pairs, seed=0, most=300):
+    def draws(self, pairs, most=300, seed=0):
+        """Up to so many prompts of each source with the first pair: what the pooled figure is of."""
         rng, parts = np.random.RandomState(seed), []
         for source, strong, weak in pairs:
             got = self.pick(source, strong, weak)
             if got is not None and strong == G4 and source not in NOT_POOLED:
                 parts.append(np.array(got[1:])[:, rng.permutation(len(got[1]))[:most]])
-        return apgr(*np.concatenate(parts, 1)) if parts else float("nan")
+        return parts
 
     def many(self, source, limit=40, seed=0):
         """Mean APGR over many pairs of a source with a gap of 8 points or more: steadier than any single pair."""
@@ -78,6 +79,10 @@ class Table:
             ok = at[(self.mask[at, a] > 0) & (self.mask[at, b] > 0)]
             got.append(apgr(self.chance[ok, a] - self.chance[ok, b], self.y[ok, a], self.y[ok, b]))
         return float(np.mean(got)) if got else float("nan")
+
+
+def pooled(parts):
+    return apgr(*np.concatenate(parts, 1)) if parts else float("nan")
 
 
 def hull(points):

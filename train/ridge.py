@@ -32,21 +32,22 @@ class Design:
         return host(self.forward(xp.asarray(w), xp.asarray(v))) + c
 
 
-def ridge(design, target, weight, penalty, rounds=40):
+def ridge(design, target, weight, penalty, hashed, rounds=40):
     """Weights w (hashed), v (dense) and offsets c (lanes) that make the weighted squared error small.
 
-    target and weight are rows by lanes; penalty is one number for each lane, relative to the sum of its weights."""
+    target and weight are rows by lanes; penalty is one number for each lane, relative to the sum of its weights; hashed is 0 for
+    lanes that read the counted features alone."""
     sums = np.maximum(weight.sum(0), 1e-9)
     mean = (weight * target).sum(0) / sums
     s = xp.asarray((weight / sums).astype(np.float32))
     t = xp.asarray((target - mean).astype(np.float32))
-    l = xp.asarray(np.asarray(penalty, np.float32))
+    l, hashed = xp.asarray(np.asarray(penalty, np.float32)), xp.asarray(np.asarray(hashed, np.float32))
     k = target.shape[1]
     w, v = xp.zeros((design.x.shape[1], k), xp.float32), xp.zeros((design.d.shape[1], k), xp.float32)
     c = xp.zeros((1, k), xp.float32)
 
     def back(r):
-        return design.xt @ r, design.d.T @ r, r.sum(0, keepdims=True)
+        return design.xt @ r * hashed, design.d.T @ r, r.sum(0, keepdims=True)
 
     def dot(a, b):
         return sum((x * y).sum(0) for x, y in zip(a, b))

@@ -7,9 +7,10 @@ from artefact import CLIP, quantise
 from ridge import ridge
 
 SETTINGS = {
-    "buckets": 81920, "folds": 5, "gain": 1.0, "rounds": 40, "joint": 100.0, "label": 3.0, "reliable": 6.0,
+    "buckets": 81920, "blocks": [1.0, 1.5, 1.0, 0.5], "folds": 5, "gain": 1.0, "rounds": 40, "joint": 10.0, "label": 3.0, "reliable": 2.0,
     "own": {"mmlu": 20.0, "mmlu_pro": 15.0, "gsm": 50.0, "math": 60.0, "logic": 10.0, "tools": 10.0, "code": 10.0, "qa": 100.0, "common": 30.0},
-    "sharpness": 12.0, "known": [-9.0, 12.0, 0.3],
+    # A prompt unlike all families is taken by its ease alone: so many logits for a standard deviation.
+    "ease": 1.0, "sharpness": 12.0, "known": [-18.0, 20.0, 0.3], "low": 0.15,
     # The prior that is shipped is strict: models that only benchmarks are known of lean on it. Models with outcomes do not need it.
     "prior": {"rounds": 16, "width": 0.2, "strength": 30.0}, "abilities": {"rounds": 8, "width": 0.5, "strength": 8.0},
 }
@@ -27,6 +28,7 @@ class Lanes:
         """What each lane is taught: target and weight of each row, and its penalty."""
         s, k = self.settings, len(self.names)
         t, count = targets.per_source(rows, y, mask)
+        pair = count == 2
         t, count = targets.share_groups(rows, t, count, family)
         reliable = count / (count + s["reliable"])
         size = np.bincount(family, weights=reliable, minlength=k)
@@ -34,7 +36,7 @@ class Lanes:
         target, weight, penalty = [], [], []
         for part, j, own in self.joint + self.own:
             target.append(t[:, j])
-            weight.append(part[family] * reliable * (1.0 if own >= 0 else even))
+            weight.append(part[family] * (pair if j in targets.PAIR else reliable * (1.0 if own >= 0 else even)))
             penalty.append(s["own"][self.names[own]] if own >= 0 else s["joint"])
         for f in range(k):
             target.append(family == f)
@@ -43,11 +45,15 @@ class Lanes:
         weight = np.stack(weight, 1).astype(np.float32)
         return np.stack(target, 1).astype(np.float32), weight, np.array(penalty) * weight.max(0) / weight.sum(0)
 
+    def hashed(self):
+        """Words tell families apart; what makes a prompt hard in one family and in the next is in the counts."""
+        return np.arange(len(self.joint) + len(self.own) + len(self.names)) >= len(self.joint)
+
     def learn(self, design, rows, y, mask, family, fold):
         """Learns the lanes; inner holds their values for the rows from weights that did not see the row's fold."""
         self.design, self.family = design, family
         target, weight, penalty = self.teach(rows, y, mask, family)
-        solve = lambda use: ridge(design, target, weight * use[:, None], penalty, self.settings["rounds"])
+        solve = lambda use: ridge(design, target, weight * use[:, None], penalty, self.hashed(), self.settings["rounds"])
         inner, inner8 = np.zeros(target.shape, np.float32), np.zeros(target.shape, np.float32)
         parts = []
         for f in range(self.settings["folds"]):
@@ -63,8 +69,8 @@ class Lanes:
             inner8[fold == f] = design.apply((table.astype(np.float32) - 128) * scale, self.adjust(v), self.adjust(c, True))[fold == f]
         self.inner8 = inner8
         label = self.split(self.inner)[2]
-        # How high a family scores its own prompts: a prompt that scores much less is unlike all of them.
-        self.typical = np.array([np.median(label[family == f, f]) for f in range(len(self.names))])
+        # How high a family scores its own prompts at least, nearly always: a prompt that scores less is unlike all of them.
+        self.typical = np.array([np.quantile(label[family == f, f], self.settings["low"]) for f in range(len(self.names))])
         return self
 
     def spread(self, inner):
@@ -76,8 +82,10 @@ class Lanes:
         return shift, scale
 
     def adjust(self, a, shifted=False):
-        """Standardised lanes, then strong and weak as their mean and their difference: models differ little in the latter."""
+        """Standardised lanes, then strong and weak as their mean and their difference: models differ little in the latter.
+        The lane of all families is in logits."""
         a = ((a - self.shift) if shifted else a) / self.scale
+        a[..., : len(self.joint)] *= self.settings["ease"]
         for s in targets.strong_lanes(self.joint + self.own):
             a[..., s], a[..., s + 1] = (a[..., s] + a[..., s + 1]) / 2, a[..., s] - a[..., s + 1]
         return a.astype(np.float32)
@@ -100,7 +108,7 @@ class Lanes:
         joint, own, _, share = self.split(u)
         known = self.known(u)[:, None]
         level = known * share + (1 - known) / len(self.names)
-        return np.concatenate([(known > 0) * np.clip(joint, -CLIP, CLIP), level, known * share[:, self.heads] * np.clip(own, -CLIP, CLIP)], 1)
+        return np.concatenate([(1 - known) * np.clip(joint, -CLIP, CLIP), level, known * share[:, self.heads] * np.clip(own, -CLIP, CLIP)], 1)
 
 
 def chance(z, ability):

@@ -3,12 +3,14 @@ main directions in which models of a source differ."""
 import numpy as np
 
 # Lanes of single families: s and w are the means of the stronger and the weaker half of the models, digits are further
-# directions of difference between models, capitals are s and w learned from kindred families too.
+# directions of difference between models, capitals are s and w learned from kindred families too. x and y are s and w of sources
+# that recorded a single pair: in the mean with dozens of models what tells these two apart is lost.
 OWN = {
-    "mmlu": "swSW", "mmlu_pro": "sw23", "gsm": "sw2SW", "math": "sw2", "logic": "sw2", "tools": "sw23", "code": "sw", "qa": "sw", "common": "sw",
+    "mmlu": "sw", "mmlu_pro": "sw23", "gsm": "sw2SWxy", "math": "sw2", "logic": "sw2", "tools": "sw23", "code": "sw", "qa": "sw", "common": "sw",
 }
-KINDRED = {"mmlu": {"mmlu_pro": 0.3, "common": 0.3}, "gsm": {"math": 0.5, "mmlu_pro": 0.1}}
-TARGET = {"s": 0, "w": 1, "2": 2, "3": 3, "S": 0, "W": 1}
+KINDRED = {"gsm": {"math": 0.5, "mmlu_pro": 0.1}}
+TARGET = {"s": 0, "w": 1, "2": 2, "3": 3, "S": 0, "W": 1, "x": 5, "y": 6}
+EASE, PAIR = 4, (5, 6)  # the mean of s and w; s and w as the source alone has them
 
 
 def per_source(rows, y, mask):
@@ -38,7 +40,8 @@ def per_source(rows, y, mask):
 
 
 def share_groups(rows, target, count, family):
-    """Averages s and w over the rows of a family that ask the same question, the ones with more outcomes counting more."""
+    """Averages s and w over the rows of a family that ask the same question, the ones with more outcomes counting more. Appends
+    their mean, and what they were before."""
     out, total = target.copy(), count.copy()
     keys = {}
     for i, r in enumerate(rows):
@@ -48,13 +51,12 @@ def share_groups(rows, target, count, family):
             c = count[at]
             out[at, :2] = (target[at, :2] * c[:, None]).sum(0) / c.sum()
             total[at] = c.sum()
-    return out, total
+    return np.concatenate([out, out[:, :2].mean(1, keepdims=True), target[:, :2]], 1), total
 
 
 def lanes(names):
-    """The lanes as (share of each family in the teaching, target, own family or -1): first those of all families."""
-    everywhere = np.ones(len(names))
-    joint = [(everywhere, 0, -1), (everywhere, 1, -1)]
+    """The lanes as (share of each family in the teaching, target, own family or -1): first the one of all families."""
+    joint = [(np.ones(len(names)), EASE, -1)]
     own = []
     for f, name in enumerate(names):
         for k in OWN[name]:
@@ -67,5 +69,5 @@ def lanes(names):
 
 
 def strong_lanes(lanes):
-    """The lanes of strong models that a lane of weak ones for the same prompts follows."""
-    return [i for i in range(len(lanes) - 1) if lanes[i][1] == 0 and lanes[i + 1][1] == 1 and lanes[i][2] == lanes[i + 1][2]]
+    """The lanes of strong models; a lane of weak ones for the same prompts follows each."""
+    return [i for i, lane in enumerate(lanes) if lane[1] in (0, PAIR[0])]

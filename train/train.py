@@ -42,7 +42,7 @@ def main():
     binary = args.features or build_features()
     trained, judged = [r for r in rows if r["family"]], [r for r in rows if not r["family"]]
     features = data.features([r["prompt"] for r in trained], binary)
-    design = Design(features.matrix(SETTINGS["buckets"]), features.dense, SETTINGS["gain"])
+    design = Design(features.matrix(SETTINGS["buckets"], SETTINGS["blocks"]), features.dense, SETTINGS["gain"])
     s = evaluation.Set(trained)
     fold = data.folds(s.rows, SETTINGS["folds"], SEED)
     say(start, f"{len(trained)} prompts to train on, {len(judged)} to judge by, {len(s.models)} models")
@@ -137,7 +137,7 @@ def benchmark_names(r):
 def apply(q, prompts, binary):
     """Skills and familiarity of prompts, as the Go code computes them."""
     f = data.features(prompts, binary)
-    u = q.values(f.matrix(SETTINGS["buckets"]), f.dense)
+    u = q.values(f.matrix(SETTINGS["buckets"], SETTINGS["blocks"]), f.dense)
     return np.round(q.lanes.skills(u), 3), np.round(q.lanes.known(u), 3)
 
 
@@ -161,9 +161,11 @@ def evaluate(args, start, design, s, lanes, z8, fold, able, q, judged, binary):
     say(start, "cold " + json.dumps(metrics["cold_start"]))
     predictions = {r["id"]: c for r, c in zip(s.rows, out8)}
     if judged:
-        metrics["judged"], metrics["judged_known"], chances = evaluation.judge(s, judged, *apply(q, [r["prompt"] for r in judged], binary), able.a)
+        metrics["judged"], metrics["judged_known"], table = evaluation.judge(s, judged, *apply(q, [r["prompt"] for r in judged], binary), able.a)
         say(start, "judged " + json.dumps(metrics["judged"]) + json.dumps(metrics["judged_known"]))
-        predictions |= {r["id"]: c for r, c in zip(judged, chances)}
+        predictions |= {r["id"]: c for r, c in zip(judged, table.chance)}
+        both = s.table(out8).draws(protocol.PAIRS) + table.draws(protocol.JUDGED_PAIRS)
+        metrics["pooled_with_judged"] = round(protocol.pooled(both), 4)
     if args.predictions:
         save(args.predictions, s, predictions)
     metrics["leave_family_out"] = evaluation.leave_family_out(design, s, lanes)

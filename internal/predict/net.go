@@ -9,15 +9,16 @@ import (
 
 // net is the learned part that turns text into skills.
 type net struct {
-	buckets               int // rows of the table
-	shared, families      int // skills that every family uses, and the number of families
+	buckets               int       // rows of the table
+	blocks                []float64 // how much each block weighs
+	shared, families      int       // skills of prompts that are of no family, and the number of families
 	heads                 []int
 	table                 []byte    // buckets × lanes
 	scale, offset         []float64 // of each lane
 	dense                 []float64 // denseCount × lanes
 	denseMean, denseScale []float64
 	sharpness, clip       float64   // of the family scores; of the lanes
-	typical               []float64 // the score that a family gives to prompts of its own
+	typical               []float64 // the least score that a family gives to nearly all prompts of its own
 	knownWeights          []float64 // offset and slope over the best family score, as a part of the typical one, and the least
 }
 
@@ -25,6 +26,7 @@ type net struct {
 type header struct {
 	Name         string             `json:"name"`
 	Buckets      int                `json:"buckets"`
+	Blocks       []float64          `json:"blocks"`
 	Lanes        int                `json:"lanes"`
 	Shared       int                `json:"shared"`
 	Families     []string           `json:"families"`
@@ -50,7 +52,7 @@ type section struct {
 	Length int `json:"length"` // in bytes
 }
 
-const magic = "FLPRED02"
+const magic = "FLPRED03"
 
 // file is an artefact with its header read.
 type file struct {
@@ -82,7 +84,7 @@ func (f *file) check() error {
 		return fmt.Errorf("%w: it was made for %d dense features, the code counts %d: train again", errArtefact, f.Dense, denseCount)
 	case f.Lanes != lanes || skills > lanes:
 		return fmt.Errorf("%w: %d lanes for %d skills, the code sums %d", errArtefact, f.Lanes, skills, lanes)
-	case f.Shared < 0 || len(f.Families) == 0 || len(f.KnownWeights) != 3 || len(f.Typical) != len(f.Families) || f.Clip <= 0 || f.Sharpness <= 0:
+	case f.Shared < 0 || len(f.Families) == 0 || len(f.Blocks) != blockCount || len(f.KnownWeights) != 3 || len(f.Typical) != len(f.Families) || f.Clip <= 0 || f.Sharpness <= 0:
 		return fmt.Errorf("%w: the header lacks a part", errArtefact)
 	case f.Buckets <= 0 || f.Buckets > 1<<24:
 		return fmt.Errorf("%w: %d buckets", errArtefact, f.Buckets)
@@ -128,7 +130,7 @@ func (f *file) floats(name string, count int) ([]float64, error) {
 // readNet reads what turns text into skills.
 func (f *file) readNet() (*net, error) {
 	n := &net{
-		buckets: f.Buckets, shared: f.Shared, families: len(f.Families), heads: f.Heads,
+		buckets: f.Buckets, blocks: f.Blocks, shared: f.Shared, families: len(f.Families), heads: f.Heads,
 		sharpness: f.Sharpness, clip: f.Clip, typical: f.Typical, knownWeights: f.KnownWeights,
 	}
 	var err error

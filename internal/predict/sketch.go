@@ -44,8 +44,8 @@ func (n *net) newDesk(table *words) *desk {
 func (n *net) skills(d *desk, text string) ([]float64, float64) {
 	d.x.read(text)
 	d.out = [lanes]float64{}
-	for _, list := range d.x.hashes {
-		n.block(d, list)
+	for b, list := range d.x.hashes {
+		n.block(d, list, n.blocks[b])
 	}
 	for l := range d.out {
 		d.out[l] *= n.scale[l]
@@ -54,8 +54,8 @@ func (n *net) skills(d *desk, text string) ([]float64, float64) {
 	return n.join(d.out[:])
 }
 
-// block adds the mean weight of the distinct buckets of a block, times the root of their number.
-func (n *net) block(d *desk, list []uint32) {
+// block adds the mean weight of the distinct buckets of a block, times the root of their number and the weight of the block.
+func (n *net) block(d *desk, list []uint32, weight float64) {
 	rows := n.distinct(d, list)
 	if len(rows) == 0 {
 		return
@@ -67,7 +67,7 @@ func (n *net) block(d *desk, list []uint32) {
 		}
 		d.flush()
 	}
-	root := 1 / math.Sqrt(float64(len(rows)))
+	root := weight / math.Sqrt(float64(len(rows)))
 	for l, sum := range d.sums {
 		d.out[l] += root * float64(sum-int64(weightBias*len(rows)))
 	}
@@ -123,7 +123,8 @@ func (n *net) addDense(d *desk) {
 }
 
 // join makes skills of the lanes: the shared ones, the share of each family in the prompt, and the heads of each family
-// times its share. A prompt unlike those learned from keeps the shared ones only, and is of all families alike.
+// times its share. A prompt unlike those learned from has the shared ones only, and is of all families alike; one of a known
+// family has none of them: its heads know better.
 func (n *net) join(sums []float64) ([]float64, float64) {
 	levels, families := sums[:n.shared+len(n.heads)], sums[n.shared+len(n.heads):][:n.families]
 	for l := range levels {
@@ -134,10 +135,7 @@ func (n *net) join(sums []float64) ([]float64, float64) {
 	n.softmax(families)
 	skills := make([]float64, 0, n.shared+n.families+len(n.heads))
 	for _, u := range shared {
-		if known == 0 {
-			u = 0
-		}
-		skills = append(skills, u)
+		skills = append(skills, (1-known)*u)
 	}
 	for _, part := range families {
 		skills = append(skills, known*part+(1-known)/float64(n.families))
@@ -151,7 +149,7 @@ func (n *net) join(sums []float64) ([]float64, float64) {
 	return skills, math.Round(known*1000) / 1000
 }
 
-// known is low where no family gives the prompt about the score it gives to its own.
+// known is low where no family gives the prompt a score that it gives to its own.
 func (n *net) known(scores []float64) float64 {
 	best := 0
 	for f, s := range scores {
