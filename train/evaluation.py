@@ -37,9 +37,7 @@ def cross_validate(s, z, fold, settings, z8=None):
 
 
 def figures(table, pairs):
-    got = {k: round(v, 4) for k, v in table.pairs(pairs).items()}
-    got["pooled"] = round(protocol.pooled(table.draws(pairs)), 4)
-    return got
+    return {k: round(v, 4) for k, v in table.pairs(pairs).items()}
 
 
 def calibration(s, out, bins=10):

@@ -57,14 +57,10 @@ class Table:
                 out[f"{source}:{strong}/{weak}"] = apgr(*got[1:])
         return out
 
-    def draws(self, pairs, most=300, seed=0):
-        """Up to so many prompts of each source with the first pair: what the pooled figure is of."""
-        rng, parts = np.random.RandomState(seed), []
-        for source, strong, weak in pairs:
-            got = self.pick(source, strong, weak)
-            if got is not None and strong == G4 and source not in NOT_POOLED:
-                parts.append(np.array(got[1:])[:, rng.permutation(len(got[1]))[:most]])
-        return parts
+    def first_pair(self, pairs):
+        """Score, strong and weak outcomes of each source with the first pair: what the pooled figure mixes."""
+        got = [self.pick(source, strong, weak) for source, strong, weak in pairs if strong == G4 and source not in NOT_POOLED]
+        return [np.array(g[1:]) for g in got if g is not None]
 
     def many(self, source, limit=40, seed=0):
         """Mean APGR over many pairs of a source with a gap of 8 points or more: steadier than any single pair."""
@@ -81,8 +77,13 @@ class Table:
         return float(np.mean(got)) if got else float("nan")
 
 
-def pooled(parts):
-    return apgr(*np.concatenate(parts, 1)) if parts else float("nan")
+def pooled(parts, most=300, draws=60):
+    """Mean and deviation of the APGR of mixtures, each of so many prompts of every part: a single draw is a matter of luck."""
+    got = []
+    for seed in range(draws if parts else 0):
+        rng = np.random.RandomState(seed)
+        got.append(apgr(*np.concatenate([p[:, rng.permutation(p.shape[1])[:most]] for p in parts], 1)))
+    return {"sources": len(parts), "mean": round(float(np.mean(got)), 4), "deviation": round(float(np.std(got)), 4)} if got else {}
 
 
 def hull(points):

@@ -159,13 +159,14 @@ def evaluate(args, start, design, s, lanes, z8, fold, able, q, judged, binary):
     say(start, "int8 " + json.dumps(metrics["cross_validated_int8"]))
     metrics["cold_start"] = evaluation.cold_figures(s, z, priors, out)
     say(start, "cold " + json.dumps(metrics["cold_start"]))
+    parts = s.table(out8).first_pair(protocol.PAIRS)
+    metrics["pooled"] = {"trained": protocol.pooled(parts)}
     predictions = {r["id"]: c for r, c in zip(s.rows, out8)}
     if judged:
         metrics["judged"], metrics["judged_known"], table = evaluation.judge(s, judged, *apply(q, [r["prompt"] for r in judged], binary), able.a)
         say(start, "judged " + json.dumps(metrics["judged"]) + json.dumps(metrics["judged_known"]))
         predictions |= {r["id"]: c for r, c in zip(judged, table.chance)}
-        both = s.table(out8).draws(protocol.PAIRS) + table.draws(protocol.JUDGED_PAIRS)
-        metrics["pooled_with_judged"] = round(protocol.pooled(both), 4)
+        metrics["pooled"]["with_judged"] = protocol.pooled(parts + table.first_pair(protocol.JUDGED_PAIRS))
     if args.predictions:
         save(args.predictions, s, predictions)
     metrics["leave_family_out"] = evaluation.leave_family_out(design, s, lanes)
