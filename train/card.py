@@ -112,6 +112,7 @@ def limits(m):
         "## Limits", "",
         "- The prompts are single questions with answers that can be checked, nearly all in English. Conversation, style, translation and",
         "  agents were not trained on: there the sketch says a low `known`, and the chances go to the mean of all families.",
+        "- Short texts look like short questions: even a line of noise can pass for a known family.",
         "- Within one family the text says little more than how hard a question is; most of the gain over several models is in knowing the family.",
         "- The models are of 2023 and 2024. Newer ones get their abilities from published benchmarks.",
         "- Whether an agent will solve a repository task cannot be told from its text.",

@@ -102,6 +102,7 @@ func TestParseRefusesWhatItCannotUse(t *testing.T) {
 		{"other features", swap(fmt.Sprintf(`"dense":%d`, denseCount), fmt.Sprintf(`"dense":%d`, denseCount-1)), "train again"},
 		{"a short body", embedded[:len(embedded)-1], "section anchors"},
 		{"more buckets than bytes", swap(`"buckets":8`, `"buckets":9`), "section table"},
+		{"a block without a weight", swap(`"blocks":[1.0,`, `"blocks":[    `), "lacks a part"},
 		{"a family of nowhere", swap(`"heads":[0`, `"heads":[9`), "belongs to family 9"},
 	} {
 		_, err := Parse(c.data)

@@ -112,6 +112,23 @@ func TestKnownTellsTheTrainedFromTheStrange(t *testing.T) {
 	}
 }
 
+// Nothing tells models apart on what is unlike everything learned from, but what looks hard is hard for all of them.
+func TestStrangeAndHardIsHardForAll(t *testing.T) {
+	t.Parallel()
+	p := embeddedPredictor(t)
+	easy := p.Sketch(Prompt{Text: strings.Repeat("qzx vvk jjw ", 30)})
+	hard := p.Sketch(Prompt{Text: strings.Repeat("qzx vvk 37.5 jjw 1204 (zzk) ", 40)})
+	if easy.Known != 0 || hard.Known != 0 {
+		t.Fatalf("known: %v and %v, want nothing", easy.Known, hard.Known)
+	}
+	for _, model := range p.Models() {
+		a, _ := p.Known(model)
+		if one, two := Chance(&easy, &a).Chance, Chance(&hard, &a).Chance; one <= two {
+			t.Errorf("%s: %.3f on the easy one, %.3f on the hard one", model, one, two)
+		}
+	}
+}
+
 func FuzzSketch(f *testing.F) {
 	p := embeddedPredictor(f)
 	for _, text := range []string{"", "a", "\xff\xfe", "Wie spät ist es?", "日本語の文章", strings.Repeat("x", 20000), "\n- A) 1\n(B) 2\n\t12. 3"} {
