@@ -104,7 +104,7 @@ func silentGateway(t testing.TB, says http.RoundTripper) *gateway.Gateway {
 		Snapshot: route.NewSnapshot(cat, []*provider.Provider{p}, nil),
 		Settings: gateway.Settings{
 			LogBodies: true, BodyLimit: 1 << 20, MaxBody: 1 << 20, MaxBuffered: 8 << 20, MaxConcurrent: 100, Attempts: 3,
-			Idle: 5 * time.Second, Total: time.Minute, Hold: 10 * time.Second, Ping: 15 * time.Second, Reader: time.Minute,
+			Idle: 5 * time.Second, Total: time.Minute, Hold: 10 * time.Second, Ping: 15 * time.Second, ReadPause: time.Minute, BodyPause: time.Minute,
 		},
 	})
 }
