@@ -2,34 +2,53 @@ package spool
 
 import "fairlead/internal/requestlog"
 
-// recentLimit is how many entries are kept in memory besides the disk: two batches and what ends while they are written.
-const recentLimit = 1024
+// recentBytes is how much memory entries may take besides the disk, by a rough measure. Delivery falls behind when requests
+// come as fast as they can, and decoding would make it fall behind further.
+const recentBytes = 16 << 20
 
 // recent holds the latest ended entries, by id, without their bodies, so that delivery does not decode what this process has
 // just encoded. It is a shortcut only: whatever is not in it is read from the disk. The spool's lock guards it.
-type recent map[string]*requestlog.Entry
+type recent struct {
+	entries map[string]*requestlog.Entry
+	bytes   int
+}
 
 // add keeps an entry while there is room. One that ends a second time is left to the disk, which has both.
-func (r recent) add(e *requestlog.Entry) {
-	if _, twice := r[e.ID]; twice {
-		delete(r, e.ID)
+func (r *recent) add(e *requestlog.Entry) {
+	if r.entries[e.ID] != nil {
+		r.forget(e.ID)
 		return
 	}
-	if len(r) >= recentLimit {
+	if r.bytes+weight(e) > recentBytes {
 		return
 	}
 	light := *e
 	light.Body = requestlog.Body{}
 	light.Time = e.Time.Round(0) // as it would come back from the disk: without the monotonic clock
-	r[e.ID] = &light
+	r.entries[e.ID] = &light
+	r.bytes += weight(&light)
 }
 
-func (r recent) forget(id string) { delete(r, id) }
+func (r *recent) forget(id string) {
+	if e := r.entries[id]; e != nil {
+		r.bytes -= weight(e)
+		delete(r.entries, id)
+	}
+}
+
+// weight is about what an entry takes without its bodies. Most of it is what was considered.
+func weight(e *requestlog.Entry) int {
+	const entry, candidate = 3 << 10, 400
+	if e.Decision == nil {
+		return entry
+	}
+	return entry + candidate*len(e.Decision.Candidates)
+}
 
 // decode reads an end record's entry, from memory where it is still there.
 func (s *Spool) decode(r record) (requestlog.Entry, error) {
 	s.mu.Lock()
-	known := s.recent[r.id]
+	known := s.recent.entries[r.id]
 	s.mu.Unlock()
 	var e requestlog.Entry
 	if known == nil {

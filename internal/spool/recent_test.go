@@ -15,10 +15,10 @@ func TestEntriesFromMemoryAreAsOnDisk(t *testing.T) {
 
 	quick, err := s.read(position{}, 10)
 	must(t, err)
-	if len(s.recent) != 2 {
-		t.Fatalf("%d entries are in memory, want 2", len(s.recent))
+	if len(s.recent.entries) != 2 {
+		t.Fatalf("%d entries are in memory, want 2", len(s.recent.entries))
 	}
-	clear(s.recent)
+	clear(s.recent.entries)
 	slow, err := s.read(position{}, 10)
 	must(t, err)
 
@@ -30,15 +30,16 @@ func TestEntriesFromMemoryAreAsOnDisk(t *testing.T) {
 func TestMemoryOfEntriesIsBoundedAndGivenBack(t *testing.T) {
 	t.Parallel()
 	s := open(t, newMemFS(), Options{})
-	for i := range recentLimit + 10 {
+	most := recentBytes / weight(entry("req"))
+	for i := range most + 10 {
 		must(t, s.End(entry(fmt.Sprintf("req_%05d", i))))
 	}
-	if len(s.recent) != recentLimit {
-		t.Errorf("%d entries are in memory, want %d", len(s.recent), recentLimit)
+	if len(s.recent.entries) != most || s.recent.bytes > recentBytes {
+		t.Errorf("%d entries are in memory, want %d", len(s.recent.entries), most)
 	}
 	db := newDatabase()
 	drain(t, s, db)
-	if len(s.recent) != 0 || len(db.ids()) != recentLimit+10 {
-		t.Errorf("%d entries are left in memory, %d arrived", len(s.recent), len(db.ids()))
+	if len(s.recent.entries) != 0 || s.recent.bytes != 0 || len(db.ids()) != most+10 {
+		t.Errorf("%d entries are left in memory, %d arrived", len(s.recent.entries), len(db.ids()))
 	}
 }
