@@ -33,7 +33,7 @@ func (g *Gateway) race(ctx context.Context, x *exchange, i int, last bool) (ans 
 		return nil, i, err
 	}
 	ends := make(chan opened, 2) // room for both: neither call ever waits to be heard
-	go first.openBeside(ends)
+	go first.openBeside(ends)    //nolint:contextcheck // an answer has the context of its own call
 	timer := time.NewTimer(after)
 	defer timer.Stop()
 	select {
@@ -47,8 +47,8 @@ func (g *Gateway) race(ctx context.Context, x *exchange, i int, last bool) (ans 
 		ans, err = (<-ends).result()
 		return ans, i, err
 	}
-	defer hold.Release() // the client pays for one answer
-	go second.openBeside(ends)
+	defer hold.Release()       // the client pays for one answer
+	go second.openBeside(ends) //nolint:contextcheck // as above
 	ans, err = decide(first, second, ends)
 	return ans, at, err
 }

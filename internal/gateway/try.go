@@ -29,7 +29,7 @@ func (g *Gateway) try(ctx context.Context, x *exchange, t *provider.Target, last
 	if err != nil {
 		return nil, err
 	}
-	if err := a.open(); err != nil {
+	if err := a.open(); err != nil { //nolint:contextcheck // an answer has the context of its own call
 		return nil, a.fail(err)
 	}
 	return a, nil

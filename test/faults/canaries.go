@@ -70,10 +70,11 @@ func canariesIn(t *testing.T, name, dsn string) (files, answered int) {
 		answers = append(answers, p.call(t, http.MethodGet, "/requests/"+e.ID, ""), p.call(t, http.MethodGet, "/requests/"+e.ID+"/body", ""))
 	}
 	answers = append(answers, g.Call(t, harness.Request{Method: http.MethodGet, Path: "/metrics", Key: reader}))
-	said := g.Log()
+	var said strings.Builder
+	said.WriteString(g.Log())
 	for _, args := range [][]string{{"keys", "list", "--json"}, {"providers", "list", "--json"}, {"config", "print"}, {"requests", "list", "--json"}} {
 		stdout, stderr, _ := g.CLI(t, args...)
-		said += stdout + stderr
+		said.WriteString(stdout + stderr)
 	}
 	if dsn == "" {
 		backUp(t, g)
@@ -96,7 +97,7 @@ func canariesIn(t *testing.T, name, dsn string) (files, answered int) {
 				t.Errorf("%s: the %s is in answer %d: %d %s", name, what, i, a.Status, clip(a.Body))
 			}
 		}
-		if strings.Contains(said+g.Log(), secret) {
+		if strings.Contains(said.String()+g.Log(), secret) {
 			t.Errorf("%s: the %s is in the log or on the command line", name, what)
 		}
 	}

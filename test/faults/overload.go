@@ -71,7 +71,7 @@ func (n *gun) work(t testing.TB, began time.Time, d time.Duration, turns <-chan 
 		t.Errorf("connect: %v", err)
 		return
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	_ = conn.SetDeadline(began.Add(d + 30*time.Second)) // a connection that has no deadlines has none
 	in := bufio.NewReader(conn)
 	var mine []shot

@@ -3,6 +3,7 @@ package faults
 import (
 	"encoding/json"
 	"net/http"
+	"strings"
 	"testing"
 
 	"fairlead/test/harness"
@@ -22,11 +23,8 @@ type person struct {
 // register makes an account and signs in. more are further members of the registration.
 func register(t testing.TB, g *harness.Gateway, email string, more ...string) person {
 	t.Helper()
-	body := `{"email":` + quote(email) + `,"password":` + quote(password)
-	for _, member := range more {
-		body += "," + member
-	}
-	a := g.Call(t, harness.Request{Path: "/api/v1/registration", Body: body + "}"})
+	members := append([]string{`"email":` + quote(email), `"password":` + quote(password)}, more...)
+	a := g.Call(t, harness.Request{Path: "/api/v1/registration", Body: "{" + strings.Join(members, ",") + "}"})
 	if a.Status != http.StatusCreated {
 		t.Fatalf("register %s: %d %s", email, a.Status, a.Body)
 	}
@@ -75,11 +73,8 @@ func (p person) call(t testing.TB, method, path, body string) harness.Answer {
 // key makes an API key in the dashboard; members are those of the request besides the name.
 func (p person) key(t testing.TB, members ...string) key {
 	t.Helper()
-	body := `{"name":"made in the dashboard"`
-	for _, member := range members {
-		body += "," + member
-	}
-	a := p.call(t, http.MethodPost, "/keys", body+"}")
+	members = append([]string{`"name":"made in the dashboard"`}, members...)
+	a := p.call(t, http.MethodPost, "/keys", "{"+strings.Join(members, ",")+"}")
 	if a.Status != http.StatusCreated {
 		t.Fatalf("make a key: %d %s", a.Status, a.Body)
 	}

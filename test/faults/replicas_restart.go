@@ -35,7 +35,7 @@ func rollingRestart(t *testing.T, size Size) string {
 	for lane := range size.of(6, 30) {
 		loading.Go(func() {
 			for i := lane; ctx.Err() == nil; i++ {
-				moves, ok := w.insist(t, i, k)
+				moves, ok := w.insist(t, i, k) //nolint:contextcheck // a request that has begun is seen to its end
 				moved.Add(int64(moves))
 				if ok {
 					served.Add(1)

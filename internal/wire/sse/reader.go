@@ -13,7 +13,7 @@ import (
 const DefaultMaxLine = 16 << 20
 
 const (
-	firstBuffer = 1 << 10 // most events are shorter; ten thousand open streams have one each
+	firstBuffer = 1 << 10  // most events are shorter; ten thousand open streams have one each
 	keepBuffer  = 64 << 10 // a bigger buffer is given back once its event is done
 )
 
