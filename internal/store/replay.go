@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/klauspost/compress/s2"
+
 	"fairlead/internal/replay"
 	"fairlead/internal/requestlog"
 )
@@ -68,6 +70,13 @@ func (db *DB) traces(ctx context.Context, workspaceID string, ids []string) ([]r
 func (p *packer) append(room, b []byte) ([]byte, error) {
 	if len(b) == 0 || b[0] == packedPlain {
 		return append(room, b[min(1, len(b)):]...), nil
+	}
+	if b[0] == packedQuick {
+		out, err := s2.Decode(room[len(room):cap(room)], b[1:])
+		if err != nil {
+			return nil, fmt.Errorf("uncompress: %w", err)
+		}
+		return append(room, out...), nil // copies only where there was no room
 	}
 	r := p.readers.Get().(io.ReadCloser)
 	defer p.readers.Put(r)

@@ -105,7 +105,7 @@ func (db *DB) record(e *requestlog.Entry, room *[]byte) (record, error) {
 	if *room, err = traces.Append(text[:0], &trace{e.Decision, e.Bill, e.BaselineBill}); err != nil {
 		return r, err
 	}
-	r.detail[3] = db.packer.pack(*room)
+	r.detail[3] = db.packer.packQuick(*room)
 	stored := e.BodyState == requestlog.BodyStored
 	switch {
 	case stored:
