@@ -114,7 +114,7 @@ func (a *answer) events() iter.Seq2[llm.Event, error] {
 				return
 			}
 		}
-		a.timer.Reset(a.exchange.settings.Idle)
+		a.timer.Reset(a.idle())
 		for {
 			ev, err, more := a.next()
 			if !more {
@@ -128,7 +128,7 @@ func (a *answer) events() iter.Seq2[llm.Event, error] {
 			if !yield(ev, nil) {
 				return
 			}
-			a.timer.Reset(a.exchange.settings.Idle)
+			a.timer.Reset(a.idle())
 		}
 	}
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -20,7 +21,7 @@ func TestMigrationsLeaveTheReleaseBeforeWorking(t *testing.T) {
 	t.Parallel()
 	for _, step := range embedded() {
 		for _, s := range step.statements {
-			if what := breaks(s.text); what != "" {
+			if what := breaks(s.text); what != "" && !replaced(step, s.text) {
 				t.Errorf("%s %s: %s", step.name, what, s.text)
 			}
 		}
@@ -44,6 +45,17 @@ func TestBreakingStatementsAreSeen(t *testing.T) {
 			t.Errorf("%q breaks: %v, want %v", text, got, want)
 		}
 	}
+}
+
+var aside = regexp.MustCompile(`(?i)^alter table (\S+) rename to \S+$`)
+
+// replaced reports whether a statement puts a table aside that the same step makes anew, with its columns and its key: the
+// release before finds all that it knows.
+func replaced(step migration, text string) bool {
+	name := aside.FindStringSubmatch(text)
+	return name != nil && slices.ContainsFunc(step.statements, func(s statement) bool {
+		return strings.HasPrefix(s.text, "create table "+name[1]+" (like "+name[1]+"_before including defaults, primary key")
+	})
 }
 
 // breaks says what a statement does to the release before; nothing when that goes on working.
