@@ -6,11 +6,11 @@ import (
 	"fairlead/test/faults"
 )
 
-// TestFaults runs the fault catalogue in its fast form.
+// TestFaults runs most of the fault catalogue in its fast form.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for _, c := range faults.Cases() {
-		if faults.Alone(c.ID) {
+		if faults.Alone(c.ID) || faults.Seldom(c.ID) {
 			continue
 		}
 		t.Run(c.ID, func(t *testing.T) {
@@ -23,7 +23,7 @@ func TestFaults(t *testing.T) {
 // TestFaultsAlone runs those of the catalogue that have the machine for themselves.
 func TestFaultsAlone(t *testing.T) { //nolint:paralleltest // they measure
 	for _, c := range faults.Cases() {
-		if faults.Alone(c.ID) {
+		if faults.Alone(c.ID) && !faults.Seldom(c.ID) {
 			t.Run(c.ID, func(t *testing.T) { t.Logf("%s: %s", c.Name, c.Run(t, faults.Fast)) })
 		}
 	}

@@ -22,6 +22,12 @@ func Missing() []string {
 	return missing
 }
 
+// Seldom reports whether a case is left to `make faults`: those that repeat tests of packages, and those that take long
+// however small they are.
+func Seldom(id string) bool {
+	return slices.Contains([]string{"F02", "F12", "F40", "F48", "P10b", "P10c"}, id)
+}
+
 // Total is how long the whole catalogue may take.
 const Total = 60 * time.Minute
 
