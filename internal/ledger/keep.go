@@ -41,7 +41,21 @@ func (s *Shared) tellLast(ctx context.Context) {
 	for range tries {
 		s.flush(ctx)
 		if len(s.list(untold)) == 0 || !s.link.State().Up || !pause(ctx, s.patience/tries) {
-			return
+			break
+		}
+	}
+	s.emptyPurses(ctx)
+}
+
+// emptyPurses frees what was kept for us to spend without Redis: a process that ends in order has told all that it spent, so that
+// nobody needs to ask the database about it.
+func (s *Shared) emptyPurses(ctx context.Context) {
+	s.mu.Lock()
+	s.ending = true
+	s.mu.Unlock()
+	for _, t := range s.list(func(t *tab) bool { return !untold(t) && t.held == 0 }) {
+		if _, err := s.call(ctx, emptyScript, []string{s.key(t)}, []any{s.link.ID()}); err != nil {
+			return // it stays kept until others find us dead
 		}
 	}
 }
@@ -66,7 +80,11 @@ func (s *Shared) sync(ctx context.Context, state replica.State) {
 	now := s.o.Now()
 	s.mu.Lock()
 	s.beats = time.Now()
+	ending := s.ending
 	s.mu.Unlock()
+	if ending {
+		return
+	}
 	for _, t := range s.list(func(t *tab) bool { return t.wantsLook(state, now) }) {
 		if err := s.syncOne(ctx, t); errors.Is(err, replica.ErrAway) || ctx.Err() != nil {
 			return
@@ -145,14 +163,19 @@ func (s *Shared) mend(ctx context.Context, t *tab, reply []any) (bool, error) {
 }
 
 // adopt frees what is kept for dead replicas. What the database has beyond the sums in Redis they spent of it while they were cut
-// off. Where the database is away, it stays kept.
+// off. Where the database is away, it stays kept; so it does where we have charged something just now, which the database may
+// have or lack.
 func (s *Shared) adopt(ctx context.Context, t *tab, born string) {
 	got, err := s.load(ctx, t)
 	if err != nil {
 		return
 	}
 	s.mu.Lock()
-	spent := got.spent.Add(t.missing(got.at.Add(-deliveryMargin), true))
+	if t.missing(got.at.Add(-deliveryMargin), true) > 0 {
+		s.mu.Unlock()
+		return
+	}
+	spent := got.spent
 	keys := []string{s.link.Members(), s.key(t)}
 	args := []any{s.link.ID(), s.link.Lease().Milliseconds(), born, int64(spent)}
 	s.mu.Unlock()

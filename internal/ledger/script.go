@@ -168,6 +168,12 @@ end
 return {'adopted'}
 `)
 
+// emptyScript frees what is kept for a replica that ends. KEYS: budget. ARGV: replica.
+var emptyScript = redis.NewScript(`
+redis.call('HDEL', KEYS[1], 'p:' .. ARGV[1])
+return {'free'}
+`)
+
 // watchScript tells the sums of the budgets that have changed since a moment, the oldest change first. KEYS: set of replicas, set
 // of active budgets. ARGV: replica, lease, the moment, most, what the keys of budgets begin with.
 var watchScript = redis.NewScript(scriptHead + `

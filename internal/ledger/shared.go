@@ -41,6 +41,7 @@ type Shared struct {
 	sights  map[string]sight // of budgets that only others use
 	zones   map[string]*time.Location
 
+	ending  bool      // nothing is kept for us any more
 	beats   time.Time // the last heartbeat
 	watched watched   // the heartbeat's own
 }
