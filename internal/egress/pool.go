@@ -5,6 +5,9 @@ import (
 	"time"
 )
 
+// pruneEvery is how often idle connections are looked at.
+const pruneEvery = 5 * time.Second
+
 // pool keeps connections that no call uses.
 type pool struct {
 	mu     sync.Mutex
@@ -50,30 +53,33 @@ func (p *pool) put(c *conn) bool {
 	c.idle, c.forget, c.release = time.Now(), nil, nil
 	p.idle[c.key] = append(p.idle[c.key], c)
 	if p.timer == nil {
-		p.timer = time.AfterFunc(idleTimeout, p.prune)
+		p.timer = time.AfterFunc(pruneEvery, p.prune)
 	}
 	return true
 }
 
-// prune closes what has idled for too long; the host may have closed it long ago.
+// prune closes what has idled for too long, and what the host has closed: nobody else looks at a connection that is not used.
 func (p *pool) prune() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.timer = nil
 	left := 0
 	for key, list := range p.idle {
-		young := 0
-		for young < len(list) && time.Since(list[young].idle) >= idleTimeout {
-			_ = list[young].Close()
-			young++
+		var alive []*conn
+		for _, c := range list {
+			if time.Since(c.idle) < idleTimeout && quiet(c.raw) {
+				alive = append(alive, c)
+				continue
+			}
+			_ = c.Close()
 		}
-		left += len(list) - young
-		if p.idle[key] = append([]*conn(nil), list[young:]...); young == len(list) {
+		left += len(alive)
+		if p.idle[key] = alive; alive == nil {
 			delete(p.idle, key)
 		}
 	}
 	if left > 0 && !p.closed {
-		p.timer = time.AfterFunc(idleTimeout/2, p.prune)
+		p.timer = time.AfterFunc(pruneEvery, p.prune)
 	}
 }
 
