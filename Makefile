@@ -31,7 +31,7 @@ build: web ## build bin/fairlead, static, with the dashboard inside
 web: # the dashboard, when its source is there
 	@if [ -f web/package.json ]; then scripts/build-web.sh; fi
 
-test: setup check integration sdk browser ## everything CI runs, in order
+test: setup check integration deploy-check sdk browser ## everything CI runs, in order
 # Packages that use services run once, in full, with the services.
 test: UNIT_PACKAGES = $(shell $(GO) list ./... | grep -Ev '^fairlead/(test|bench)(/|$$)' | grep -vxFf <(scripts/service-packages.sh; echo none))
 

@@ -8,9 +8,9 @@ go test -race -timeout 10m "${packages[@]}"
 # Every history of a property of the store needs a database of its own: a third of the usual number of them.
 go test -race -timeout 10m ./internal/store -rapid.checks=33
 
-# The fault catalogue has a target of its own; so have the tests in other languages. Of the soak only the arithmetic runs here,
-# and of the chart nothing where helm is not installed: make deploy-check installs it.
-mapfile -t blackbox < <(go list ./test/... 2>/dev/null | grep -Ev '/faults$|/(sdk|browser)(/|$)' || true)
+# The fault catalogue has a target of its own; so have the tests in other languages and those of deploy/, which need helm. Of the
+# soak only the arithmetic runs here.
+mapfile -t blackbox < <(go list ./test/... 2>/dev/null | grep -Ev '/(faults|deploy)$|/(sdk|browser)(/|$)' || true)
 if [ ${#blackbox[@]} -gt 0 ]; then
 	FAIRLEAD_TEST_BINARY="$PWD/bin/fairlead" go test -count=1 -timeout 15m "${blackbox[@]}"
 fi

@@ -50,7 +50,7 @@ func helm(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	tool := filepath.Join(root(t), "bin", "tools", "helm")
 	if _, err := os.Stat(tool); err != nil {
-		t.Skip("helm is not installed; make deploy-check installs it")
+		t.Fatal("helm is not installed; make deploy-check installs it")
 	}
 	cmd := exec.CommandContext(t.Context(), tool, args...)
 	home := t.TempDir()
