@@ -21,7 +21,9 @@ func (a *App) start(ctx context.Context) {
 	a.endTasks = cancel
 	a.tasks.Go(func() { a.keyring.Run(ctx) })
 	a.tasks.Go(func() {
-		a.report("deliver entries", a.spool.Run(ctx, a.db, spool.RunOptions{Away: store.Away, Prepare: a.prepare, OnDelivered: a.delivered}))
+		a.report("deliver entries", a.spool.Run(ctx, a.db, spool.RunOptions{
+			Busy: a.pressure.Pressed, Away: store.Away, Prepare: a.prepare, OnDelivered: a.delivered,
+		}))
 	})
 	a.tasks.Go(func() { a.retain(ctx) })
 	a.tasks.Go(func() { a.db.Lead(ctx, a.lead) })

@@ -56,6 +56,9 @@ func (p *Pressure) Admit(id string) bool {
 	return true
 }
 
+// Pressed reports whether requests are being shed, or were a moment ago.
+func (p *Pressure) Pressed() bool { return p.quota.Load() != 0 }
+
 // Tick takes in how long work has waited of late, and sets what one id may have until the next tick.
 func (p *Pressure) Tick(waited time.Duration) {
 	p.mu.Lock()

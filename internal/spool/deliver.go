@@ -16,6 +16,7 @@ type RunOptions struct {
 	Timeout     time.Duration                    // of one write; 30 s
 	Backoff     time.Duration                    // first wait after a failed write, doubled up to MaxBackoff; 100 ms
 	MaxBackoff  time.Duration                    // 2 s
+	Busy        func() bool                      // whether requests need the processors more; nil for never
 	Away        func(error) bool                 // whether a failure says that the writer is away, and nothing of the entries; nil for never
 	Prepare     func(*requestlog.Entry)          // called with each entry before it is written; may change it
 	OnDelivered func(entries []requestlog.Entry) // called with what the writer took
@@ -37,6 +38,9 @@ func (o RunOptions) withDefaults() RunOptions {
 	if o.MaxBackoff <= 0 {
 		o.MaxBackoff = 2 * time.Second
 	}
+	if o.Busy == nil {
+		o.Busy = func() bool { return false }
+	}
 	if o.Away == nil {
 		o.Away = func(error) bool { return false }
 	}
@@ -51,6 +55,9 @@ func (s *Spool) Run(ctx context.Context, w requestlog.Writer, o RunOptions) erro
 		return err
 	}
 	for {
+		if err := d.makeWay(ctx); err != nil {
+			return err
+		}
 		more, err := d.step(ctx)
 		if err != nil {
 			return err
@@ -93,6 +100,17 @@ func (d *delivery) deliverOrphans(ctx context.Context) error {
 		s.announce()
 		s.mu.Unlock()
 	}
+}
+
+// makeWay waits while requests need the processors more: entries can wait. It does so only while the queue has much room left
+// and nobody waits for what is in it.
+func (d *delivery) makeWay(ctx context.Context) error {
+	for d.o.Busy() && d.spool.roomy() {
+		if err := d.sleep(ctx, d.o.Linger); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // step delivers one batch and says whether there may be more.
@@ -225,6 +243,13 @@ func (s *Spool) hurry(batch int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.flushing > 0 || s.backlog >= int64(batch)
+}
+
+// roomy says whether the queue is far from full and nobody waits for it to be empty.
+func (s *Spool) roomy() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.flushing == 0 && s.used < s.o.Limit/4
 }
 
 func (s *Spool) setOldest(t time.Time) {

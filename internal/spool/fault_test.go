@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -222,6 +223,39 @@ func TestWriterOutageKeepsOrderAndCatchesUp(t *testing.T) {
 		}
 		if s.Stats().Rejected != 0 {
 			t.Error("an outage put entries aside")
+		}
+		stop()
+		must(t, s.Close())
+	})
+}
+
+func TestDeliveryMakesWayForRequests(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, db := open(t, newMemFS(), Options{Limit: 64 << 10}), newDatabase()
+		var busy atomic.Bool
+		busy.Store(true)
+		stop := running(t, s, db, RunOptions{Busy: busy.Load})
+		mustRecord(t, s, "req_1")
+		time.Sleep(time.Minute)
+		if got := db.ids(); len(got) > 0 {
+			t.Errorf("delivered while requests needed the processors: %v", got)
+		}
+		must(t, s.Flush(t.Context())) // somebody waits for it
+		mustRecord(t, s, "req_2")
+		busy.Store(false)
+		time.Sleep(time.Second)
+		if diff := cmp.Diff([]string{"req_1", "req_2"}, db.ids()); diff != "" {
+			t.Error(diff)
+		}
+		busy.Store(true)
+		time.Sleep(time.Second)
+		for i := 3; s.roomy(); i++ {
+			mustRecord(t, s, fmt.Sprintf("req_%d", i))
+		}
+		time.Sleep(time.Second)
+		if st := s.Stats(); st.Bytes >= 64<<10/4 {
+			t.Errorf("%d bytes wait in a queue of 64 KiB, and nothing is delivered", st.Bytes)
 		}
 		stop()
 		must(t, s.Close())
