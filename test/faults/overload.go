@@ -150,7 +150,8 @@ func overload(t *testing.T, size Size) string {
 
 	watched := make(chan []time.Duration)
 	go func() { watched <- watchAdmin(t, g, reader, d) }()
-	all := n.fire(t, size.of(600, 2000), max(size.of(0, 2500), 3*able), d)
+	rate := max(size.of(3*able, 2500), able*3/2) // five times the usual load, or more where that is none too much
+	all := n.fire(t, size.of(600, 2000), rate, d)
 	good, refused := times(all, answered), times(all, shed)
 	goodput := int(float64(len(good)) / d.Seconds())
 	if len(good)+len(refused) != len(all) {

@@ -67,16 +67,20 @@ func slowHeaders(t *testing.T, size Size) string {
 		n, note, longest.Round(10*time.Millisecond), mib(peak), p99.Round(time.Millisecond), quiet.Round(time.Millisecond))
 }
 
-// drip sends each connection a byte of its header now and then.
+// drip sends each connection a byte of its header every two seconds, one after the other: many slow clients are not in step.
 func drip(conns []net.Conn, done <-chan struct{}) {
-	for {
-		for _, conn := range conns {
-			_, _ = conn.Write([]byte("x")) // it may be cut already
-		}
+	const every, slice = 2 * time.Second, 10 * time.Millisecond
+	tick := time.NewTicker(slice)
+	defer tick.Stop()
+	began := time.Now()
+	for sent := 0; ; {
 		select {
 		case <-done:
 			return
-		case <-time.After(500 * time.Millisecond):
+		case <-tick.C:
+		}
+		for due := int(time.Since(began) * time.Duration(len(conns)) / every); sent < due; sent++ {
+			_, _ = conns[sent%len(conns)].Write([]byte("x")) // it may be cut already
 		}
 	}
 }
