@@ -2,9 +2,11 @@ package limit
 
 import (
 	"context"
+	"maps"
 	"math"
 	"runtime"
 	"runtime/metrics"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,10 +14,13 @@ import (
 
 const (
 	pressureTick = 100 * time.Millisecond
-	lateTicks    = 3    // in a row, before anything is shed: a busy moment is none of an overload
+	lateTicks    = 5    // in a row, before anything is shed: a busy moment is none of an overload
+	stillLate    = 2    // in a row, before more is shed
 	calmTicks    = 20   // without a need to shed, after which nothing is counted any more
-	pressHard    = 0.75 // of what the busiest id had, while work still waits
-	easeUp       = 1.05 // of it, once it does not
+	leaveAtLeast = 0.05 // of what is done in a tick, so that what waits gets less
+	leaveAtMost  = 0.50 // when work waits four times as long as it may
+	easeUp       = 1.03 // of the quota, once work does not wait
+	memory       = 0.8  // of what was done before, in the mean of what is done
 	slowest      = 0.90 // the share of the work that waits no longer than what is looked at
 	busy         = 0.40 // of the processors' time, from which on the process has much to do
 )
@@ -23,70 +28,108 @@ const (
 // Pressure sheds requests when the process has more work than its processors can do: those of the busiest ids first, so
 // that somebody else's flood costs nobody more than waiting. It goes by how long work that could run waits for a
 // processor while the process itself keeps the processors busy: what other processes take away is no load that shedding
-// would lift. Its methods may be called from any goroutine.
+// would lift. As many as are done are let in, less a part for what waits already. Its methods may be called from any goroutine.
 type Pressure struct {
 	bound atomic.Int64 // how long work may wait; 0 for ever
 	quota atomic.Int64 // requests of one id between two ticks; 0 for any number
+	done  atomic.Int64 // requests since the last tick
 
-	mu     sync.Mutex
-	counts map[string]int64 // of this tick; nil while nothing is counted
-	shed   int64            // in this tick
-	late   int
-	calm   int
+	mu    sync.Mutex
+	asked map[string]int64 // in this tick; nil while nothing is counted
+	shed  int64            // in this tick
+	late  int              // ticks
+	calm  int              // ticks
+	able  float64          // what can be done in a tick
 }
 
 // Configure sets how long work may wait for a processor before requests are shed; 0 for never.
 func (p *Pressure) Configure(bound time.Duration) { p.bound.Store(int64(bound)) }
 
-// Admit reports whether a request of id may come in. While there is no pressure it costs next to nothing.
+// Admit reports whether a request of id may come in; then Done must be called. While there is no pressure it costs next to
+// nothing.
 func (p *Pressure) Admit(id string) bool {
 	if p.quota.Load() == 0 {
 		return true
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.counts == nil {
+	if p.asked == nil {
 		return true
 	}
-	if p.counts[id] >= p.quota.Load() {
+	p.asked[id]++
+	if p.asked[id] > p.quota.Load() {
 		p.shed++
 		return false
 	}
-	p.counts[id]++
 	return true
 }
+
+// Done tells that a request which was let in is over.
+func (p *Pressure) Done() { p.done.Add(1) }
 
 // Pressed reports whether requests are being shed, or were a moment ago.
 func (p *Pressure) Pressed() bool { return p.quota.Load() != 0 }
 
-// Tick takes in how long work has waited of late, and sets what one id may have until the next tick.
+// Tick takes in how long work has waited of late, and sets what one id may have until the next tick. Once it sheds it aims at
+// half the bound, so that what is refused is refused soon.
 func (p *Pressure) Tick(waited time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	bound := time.Duration(p.bound.Load())
-	p.late = p.lateAgain(bound > 0 && waited > bound)
+	bound, done := time.Duration(p.bound.Load()), float64(p.done.Swap(0))
+	if p.asked != nil {
+		bound /= 2
+	}
+	if bound == 0 || waited <= bound {
+		p.late = 0
+	} else {
+		p.late++
+	}
+	p.learn(done)
 	switch {
-	case p.counts == nil && p.late < lateTicks:
+	case p.asked == nil && p.late < lateTicks:
 		return
-	case p.counts == nil:
-		p.quota.Store(math.MaxInt64) // how much the ids ask for is not known yet
+	case p.asked == nil: // how much is asked for is not known yet
+		p.quota.Store(math.MaxInt64)
+	case p.late >= stillLate:
+		p.quota.Store(p.share((1 - leave(waited, bound)) * p.able))
 	case p.late > 0:
-		p.quota.Store(max(1, int64(pressHard*float64(p.busiest()))))
 	case p.eased(bound):
-		p.counts = nil
+		p.asked = nil
 		p.quota.Store(0)
 		return
 	default:
 		p.quota.Store(int64(min(float64(p.quota.Load())*easeUp+1, math.MaxInt64/2)))
 	}
-	p.counts, p.shed = map[string]int64{}, 0
+	p.asked, p.shed = map[string]int64{}, 0
 }
 
-func (p *Pressure) lateAgain(late bool) int {
-	if !late {
-		return 0
+// learn takes in how much was done while there was enough to do. Where requests were shed, more might have been done.
+func (p *Pressure) learn(done float64) {
+	switch {
+	case p.late == 0:
+	case p.able == 0:
+		p.able = done
+	case p.shed == 0 || done > p.able:
+		p.able = memory*p.able + (1-memory)*done
 	}
-	return p.late + 1
+}
+
+// leave is the part of what could be done that is left for what waits: the more, the longer that waits.
+func leave(waited, bound time.Duration) float64 {
+	return min(leaveAtMost, leaveAtLeast+(leaveAtMost-leaveAtLeast)*float64(waited-bound)/float64(3*bound))
+}
+
+// share is the quota with which all ids together get a number of requests, if they ask for as much as in this tick.
+func (p *Pressure) share(number float64) int64 {
+	asked := slices.Sorted(maps.Values(p.asked))
+	for i, n := range asked { // who asks for less than an even share leaves the rest to the others
+		even := number / float64(len(asked)-i)
+		if float64(n) > even {
+			return max(1, int64(even))
+		}
+		number -= float64(n)
+	}
+	return math.MaxInt64 // nobody asks for more
 }
 
 // eased reports whether nothing had to be shed for long enough.
@@ -95,14 +138,6 @@ func (p *Pressure) eased(bound time.Duration) bool {
 		p.calm = 0
 	}
 	return bound == 0 || p.calm >= calmTicks
-}
-
-func (p *Pressure) busiest() int64 {
-	var most int64
-	for _, n := range p.counts {
-		most = max(most, n)
-	}
-	return most
 }
 
 // Run watches the processors until ctx ends.

@@ -8,30 +8,32 @@ import (
 	"time"
 )
 
-// world asks for some requests of each id in every tick, and works as long as there are few.
+// world asks for some requests of each id in every tick, and does as many as it can: what is let in beyond that waits.
 type world struct {
 	pressure Pressure
-	capacity int64 // admitted requests a tick, beyond which work waits
+	capacity int64 // requests a tick
+	waiting  int64
+	done     int64 // in all
 	asked    map[string]int64
 	admitted map[string]int64
 }
 
 func (w *world) tick() {
 	w.admitted = map[string]int64{}
-	var total int64
 	for id, n := range w.asked {
 		for range n {
 			if w.pressure.Admit(id) {
 				w.admitted[id]++
-				total++
+				w.waiting++
 			}
 		}
 	}
-	waited := time.Millisecond
-	if total > w.capacity {
-		waited = 100 * time.Millisecond
+	done := min(w.waiting, w.capacity)
+	for range done {
+		w.pressure.Done()
 	}
-	w.pressure.Tick(waited)
+	w.waiting, w.done = w.waiting-done, w.done+done
+	w.pressure.Tick(pressureTick * time.Duration(w.waiting) / time.Duration(w.capacity))
 }
 
 func (w *world) ticks(n int) {
@@ -50,7 +52,7 @@ func TestNothingIsShedWithoutPressure(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
 	w.ticks(50)
-	if w.admitted["a"] != 60 || w.admitted["b"] != 10 || w.pressure.counts != nil {
+	if w.admitted["a"] != 60 || w.admitted["b"] != 10 || w.pressure.asked != nil {
 		t.Errorf("admitted %v", w.admitted)
 	}
 }
@@ -73,16 +75,33 @@ func TestAFloodIsShedAndTheOthersAreNot(t *testing.T) {
 	w := newWorld()
 	w.asked["a"] = 1000
 	w.ticks(20)
-	var sum int64
-	for range 100 {
+	w.done = 0
+	for range 300 {
 		w.tick()
-		sum += w.admitted["a"] + w.admitted["b"]
 		if w.admitted["b"] != 10 {
 			t.Fatalf("admitted %v", w.admitted)
 		}
 	}
-	if sum < 100*w.capacity*8/10 || sum > 100*w.capacity*11/10 {
-		t.Errorf("%d requests a tick were let in where %d are possible", sum/100, w.capacity)
+	if w.done < 300*w.capacity*9/10 {
+		t.Errorf("%d requests a tick were done where %d are possible", w.done/300, w.capacity)
+	}
+	if most := w.capacity / 2; w.waiting > most {
+		t.Errorf("%d requests wait, more than %d", w.waiting, most)
+	}
+}
+
+func TestTwoFloodsShareWhatIsPossible(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.asked["a"], w.asked["c"] = 1000, 200
+	w.ticks(300)
+	var a, b, c int64
+	for range 100 {
+		w.tick()
+		a, b, c = a+w.admitted["a"], b+w.admitted["b"], c+w.admitted["c"]
+	}
+	if a != c || b != 1000 || a < 3500 || a > 5000 {
+		t.Errorf("in a hundred ticks %d, %d and %d were let in", a, b, c)
 	}
 }
 
@@ -92,8 +111,8 @@ func TestAllIsLetInAgainAfterAnOverload(t *testing.T) {
 	w.asked["a"] = 1000
 	w.ticks(50)
 	w.asked["a"] = 60
-	w.ticks(50) // five seconds
-	if w.admitted["a"] != 60 || w.pressure.counts != nil || w.pressure.quota.Load() != 0 {
+	w.ticks(100) // ten seconds
+	if w.admitted["a"] != 60 || w.pressure.asked != nil || w.pressure.quota.Load() != 0 {
 		t.Errorf("admitted %v, a quota of %d", w.admitted, w.pressure.quota.Load())
 	}
 }
