@@ -30,8 +30,7 @@ type answer struct {
 	places   *limit.Places  // one of which it has; nil where the provider has no cap
 	timing   *egress.Timing // of the call; nil before it is made
 	body     io.ReadCloser
-	next     func() (llm.Event, error, bool)
-	stop     func()
+	stream   llm.Stream
 	pending  []llm.Event // up to and with the first content
 	seam     *seam       // to what another answer has said; nil for an answer of its own
 	began    time.Time
@@ -59,19 +58,20 @@ func (a *answer) continues(c *continuation) {
 
 // read collects events until one carries content: the point of no return.
 func (a *answer) read(e provider.Exchange, resp *http.Response) error {
-	a.next, a.stop = iter.Pull2(e.Events(a.call, resp))
+	a.stream = e.Events(a.call, resp)
 	for {
-		ev, err, more := a.next()
+		ev, ok, err := a.stream.Next()
 		if err != nil {
 			return err
 		}
-		if !more {
+		if !ok {
 			break // an answer without content, but with its finish: an empty one is still an answer
 		}
-		a.pending = append(a.pending, keep(ev))
 		if ev.Content {
+			a.pending = append(a.pending, ev) // as it is: it is passed on before the next one is asked for
 			break
 		}
+		a.pending = append(a.pending, keep(ev))
 	}
 	a.heard()
 	return nil
@@ -116,12 +116,11 @@ func (a *answer) events() iter.Seq2[llm.Event, error] {
 		}
 		a.timer.Reset(a.idle())
 		for {
-			ev, err, more := a.next()
-			if !more {
-				return
-			}
+			ev, ok, err := a.stream.Next()
 			if err != nil {
 				yield(llm.Event{}, a.translate(err))
+			}
+			if !ok {
 				return
 			}
 			a.timer.Stop()
@@ -226,8 +225,8 @@ func (a *answer) close() {
 	if a.timer != nil {
 		a.timer.Stop()
 	}
-	if a.stop != nil {
-		a.stop()
+	if a.stream != nil {
+		a.stream.Close()
 	}
 	if a.whole && a.body != nil {
 		a.drain()

@@ -54,8 +54,7 @@ func (a *answer) openBatches(ctx context.Context, p *provider.Provider) error {
 	}
 	a.attempt().Status = http.StatusOK
 	a.call.Warn("sent in %d parts: %s takes at most %d inputs at a time", len(parts), p.Name, a.target.EmbedBatch)
-	a.pending = []llm.Event{whole}
-	a.next = func() (llm.Event, error, bool) { return llm.Event{}, nil, false }
+	a.stream = llm.Single(whole, nil)
 	a.watchSilence()
 	return nil
 }
@@ -75,8 +74,11 @@ func (g *Gateway) embed(ctx context.Context, p *provider.Provider, call *provide
 		return llm.Event{}, p.Embed.Failure(call, resp)
 	}
 	resp.Body = conceal(resp.Body, call.Secret)
-	for ev, err := range p.Embed.Events(call, resp) {
-		return keep(ev), err
+	stream := p.Embed.Events(call, resp)
+	defer stream.Close()
+	ev, ok, err := stream.Next()
+	if err == nil && !ok {
+		err = &llm.Error{Kind: llm.UpstreamMalformed, Message: fmt.Sprintf("%s sent an empty answer", p.Name)}
 	}
-	return llm.Event{}, &llm.Error{Kind: llm.UpstreamMalformed, Message: fmt.Sprintf("%s sent an empty answer", p.Name)}
+	return keep(ev), err
 }

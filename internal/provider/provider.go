@@ -165,9 +165,9 @@ type Client interface {
 type Exchange interface {
 	// NewRequest builds the HTTP request. It sets its own headers only: nothing of the client's travels on.
 	NewRequest(ctx context.Context, c *Call) (*http.Request, error)
-	// Events reads a 2xx answer, whole or streamed, in order. The last pair may hold an *llm.Error, after which it ends.
-	// An answer that ends before its finish is such an error (llm.UpstreamCut), never a clean end.
-	Events(c *Call, resp *http.Response) iter.Seq2[llm.Event, error]
+	// Events reads a 2xx answer, whole or streamed, in order. An answer that ends before its finish is an error
+	// (llm.UpstreamCut), never a clean end.
+	Events(c *Call, resp *http.Response) llm.Stream
 	// Failure classifies an answer that is not 2xx. It may read a bounded part of the body.
 	Failure(c *Call, resp *http.Response) *llm.Error
 }

@@ -201,7 +201,7 @@ func TestSameFormatPassesEvents(t *testing.T) {
 	resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(stream))}
 	defer resp.Body.Close()
 	var got []string
-	for ev, err := range p.Chat.Events(call, resp) {
+	for ev, err := range llm.All(p.Chat.Events(call, resp)) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,7 +3,6 @@ package anthropic
 import (
 	"bytes"
 	"context"
-	"iter"
 	"net/http"
 	"regexp"
 	"time"
@@ -83,19 +82,19 @@ func (m model) signer(t *provider.Target) string {
 	return t.Provider
 }
 
-func (e conversation) Events(c *provider.Call, resp *http.Response) iter.Seq2[llm.Event, error] {
+func (e conversation) Events(c *provider.Call, resp *http.Response) llm.Stream {
 	reading := messages.Reading{
 		Stream: c.Request.Stream, ContentType: resp.Header.Get("Content-Type"),
 		MaxLine: e.settings.MaxLine, MaxAnswer: e.settings.MaxAnswer,
 		Warn: func(what string) { c.Warn("%s", what) },
 	}
 	if c.Request.Format == messages.Name && !c.Joins {
-		return messages.Events(resp.Body, messages.EventOptions{Reading: reading, Model: c.Target.Model.Name})
+		return llm.Pull(messages.Events(resp.Body, messages.EventOptions{Reading: reading, Model: c.Target.Model.Name}))
 	}
 	m := find(c.Target)
 	o := messages.PieceOptions{Reading: reading, Signer: m.signer(c.Target)}
 	o.SchemaTool, o.CustomTools = m.special(c)
-	return c.Client.Answer(c.Request, c.Target.Model.Name, messages.Pieces(resp.Body, o))
+	return llm.Pull(c.Client.Answer(c.Request, c.Target.Model.Name, messages.Pieces(resp.Body, o)))
 }
 
 // special names the tools whose calls are not what they seem. Few requests have any, so only those that may are read again.

@@ -2,7 +2,6 @@ package bedrock
 
 import (
 	"context"
-	"iter"
 	"net/http"
 	"strings"
 
@@ -50,16 +49,16 @@ func isClaude(t *provider.Target) bool {
 	return strings.Contains(t.Upstream, "claude") || strings.Contains(t.Model.Name, "claude")
 }
 
-func (e conversation) Events(c *provider.Call, resp *http.Response) iter.Seq2[llm.Event, error] {
+func (e conversation) Events(c *provider.Call, resp *http.Response) llm.Stream {
 	plan, err := planOf(c)
 	if err != nil {
-		return func(yield func(llm.Event, error) bool) { yield(llm.Event{}, err) }
+		return llm.Single(llm.Event{}, err)
 	}
-	return c.Client.Answer(c.Request, c.Target.Model.Name, converse.Pieces(resp.Body, converse.PieceOptions{
+	return llm.Pull(c.Client.Answer(c.Request, c.Target.Model.Name, converse.Pieces(resp.Body, converse.PieceOptions{
 		Plan: plan, ID: resp.Header.Get("X-Amzn-Requestid"), Provider: c.Target.Provider,
 		MaxMessage: e.settings.MaxLine, MaxAnswer: e.settings.MaxAnswer,
 		Warn: func(what string) { c.Warn("%s", what) },
-	}))
+	})))
 }
 
 // planOf is the plan that the request was written by. Without tools and schemas there is nothing to remember.

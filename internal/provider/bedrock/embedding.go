@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"net/http"
 	"strconv"
 	"strings"
@@ -69,8 +68,8 @@ func (e embedding) NewRequest(ctx context.Context, c *provider.Call) (*http.Requ
 	return e.post(ctx, c, "invoke", body, provider.AcceptJSON)
 }
 
-func (e embedding) Events(c *provider.Call, resp *http.Response) iter.Seq2[llm.Event, error] {
-	return func(yield func(llm.Event, error) bool) { yield(e.vectors(c, resp)) }
+func (e embedding) Events(c *provider.Call, resp *http.Response) llm.Stream {
+	return llm.Single(e.vectors(c, resp))
 }
 
 func (e embedding) vectors(c *provider.Call, resp *http.Response) (llm.Event, error) {

@@ -276,7 +276,7 @@ func TestVectorsThatDoNotArrive(t *testing.T) {
 		"too much":            {strings.NewReader(strings.Repeat(" ", 101)), llm.UpstreamMalformed},
 	} {
 		resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(tc.body)}
-		for _, err := range p.Embed.Events(&provider.Call{Target: target, Request: req}, resp) {
+		for _, err := range llm.All(p.Embed.Events(&provider.Call{Target: target, Request: req}, resp)) {
 			if e := llm.AsError(err); err == nil || e.Kind != tc.kind {
 				t.Errorf("%s: %v", name, err)
 			}

@@ -2,7 +2,6 @@ package compatible
 
 import (
 	"context"
-	"iter"
 	"net/http"
 
 	"fairlead/internal/llm"
@@ -32,17 +31,17 @@ func (e conversation) NewRequest(ctx context.Context, c *provider.Call) (*http.R
 	return e.newRequest(ctx, c.Secret, chat.Render(own.Request, edit), accept)
 }
 
-func (e conversation) Events(c *provider.Call, resp *http.Response) iter.Seq2[llm.Event, error] {
-	events := chat.Events(resp.Body, chat.EventOptions{
+func (e conversation) Events(c *provider.Call, resp *http.Response) llm.Stream {
+	answer := chat.Read(resp.Body, chat.EventOptions{
 		Stream: c.Request.Stream, ContentType: resp.Header.Get("Content-Type"), Model: c.Target.Model.Name,
 		MaxLine: e.settings.MaxLine, MaxAnswer: e.settings.MaxAnswer, SizeHint: resp.ContentLength,
 		UsagePath: e.row.Answer.UsageAt, ReasoningOnTop: e.row.Answer.ReasoningOnTop,
 		Warn: func(what string) { c.Warn("%s", what) },
 	})
 	if c.Request.Format == chat.Name && !c.Joins {
-		return events
+		return answer
 	}
-	return c.Client.Answer(c.Request, c.Target.Model.Name, sealedBy(c.Target.Provider, chat.Pieces(events)))
+	return llm.Pull(c.Client.Answer(c.Request, c.Target.Model.Name, sealedBy(c.Target.Provider, chat.Pieces(llm.All(answer)))))
 }
 
 // embedding is how a vendor embeds texts.
@@ -57,13 +56,11 @@ func (e embedding) NewRequest(ctx context.Context, c *provider.Call) (*http.Requ
 	return e.newRequest(ctx, c.Secret, chat.Render(c.Request, e.row.embedEdit(c)), provider.AcceptJSON)
 }
 
-func (e embedding) Events(c *provider.Call, resp *http.Response) iter.Seq2[llm.Event, error] {
-	return func(yield func(llm.Event, error) bool) {
-		yield(chat.Embedding(resp.Body, chat.EmbedOptions{
-			Inputs: c.Request.Inputs, Base64: c.Request.Base64, Model: c.Target.Model.Name,
-			ContentType: resp.Header.Get("Content-Type"), MaxAnswer: e.settings.MaxAnswer, SizeHint: resp.ContentLength,
-		}))
-	}
+func (e embedding) Events(c *provider.Call, resp *http.Response) llm.Stream {
+	return llm.Single(chat.Embedding(resp.Body, chat.EmbedOptions{
+		Inputs: c.Request.Inputs, Base64: c.Request.Base64, Model: c.Target.Model.Name,
+		ContentType: resp.Header.Get("Content-Type"), MaxAnswer: e.settings.MaxAnswer, SizeHint: resp.ContentLength,
+	}))
 }
 
 // prompting is how a vendor answers bare prompts.
@@ -79,8 +76,8 @@ func (e prompting) NewRequest(ctx context.Context, c *provider.Call) (*http.Requ
 	return e.newRequest(ctx, c.Secret, chat.Render(c.Request, e.row.promptEdit(c)), accept)
 }
 
-func (e prompting) Events(c *provider.Call, resp *http.Response) iter.Seq2[llm.Event, error] {
-	return chat.Events(resp.Body, chat.EventOptions{
+func (e prompting) Events(c *provider.Call, resp *http.Response) llm.Stream {
+	return chat.Read(resp.Body, chat.EventOptions{
 		Stream: c.Request.Stream, Bare: true, ContentType: resp.Header.Get("Content-Type"), Model: c.Target.Model.Name,
 		MaxLine: e.settings.MaxLine, MaxAnswer: e.settings.MaxAnswer, SizeHint: resp.ContentLength,
 		UsagePath: e.row.Answer.UsageAt, ReasoningOnTop: e.row.Answer.ReasoningOnTop,
@@ -97,11 +94,9 @@ func (e moderation) NewRequest(ctx context.Context, c *provider.Call) (*http.Req
 	return e.newRequest(ctx, c.Secret, chat.Render(c.Request, e.row.moderateEdit(c)), provider.AcceptJSON)
 }
 
-func (e moderation) Events(c *provider.Call, resp *http.Response) iter.Seq2[llm.Event, error] {
-	return func(yield func(llm.Event, error) bool) {
-		yield(chat.Moderation(resp.Body, chat.ModerationOptions{
-			Inputs: c.Request.Inputs, Model: c.Target.Model.Name,
-			ContentType: resp.Header.Get("Content-Type"), MaxAnswer: e.settings.MaxAnswer, SizeHint: resp.ContentLength,
-		}))
-	}
+func (e moderation) Events(c *provider.Call, resp *http.Response) llm.Stream {
+	return llm.Single(chat.Moderation(resp.Body, chat.ModerationOptions{
+		Inputs: c.Request.Inputs, Model: c.Target.Model.Name,
+		ContentType: resp.Header.Get("Content-Type"), MaxAnswer: e.settings.MaxAnswer, SizeHint: resp.ContentLength,
+	}))
 }

@@ -288,7 +288,7 @@ func TestLengthOfAWholeAnswerSavesCopies(t *testing.T) {
 		body := &reads{Reader: strings.NewReader(tc.answer)}
 		resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(body), ContentLength: int64(len(tc.answer))}
 		call := &provider.Call{Target: &provider.Target{Model: &catalog.Model{Name: "m", Op: op}}, Request: request(t, op, tc.request)}
-		for _, err := range New(row, provider.Settings{}).Exchange(op).Events(call, resp) {
+		for _, err := range llm.All(New(row, provider.Settings{}).Exchange(op).Events(call, resp)) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -304,7 +304,7 @@ func TestContentTypeOfNonsenseIsTold(t *testing.T) {
 	for op, body := range map[llm.Op]string{llm.Chat: `{"model":"m","messages":[{"role":"user","content":"x"}]}`, llm.Embed: `{"model":"m","input":"x"}`} {
 		resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/html"}}, Body: io.NopCloser(strings.NewReader("<html>"))}
 		call := &provider.Call{Target: &provider.Target{Model: &catalog.Model{Name: "m", Op: op}}, Request: request(t, op, body)}
-		for _, err := range New(row, provider.Settings{}).Exchange(op).Events(call, resp) {
+		for _, err := range llm.All(New(row, provider.Settings{}).Exchange(op).Events(call, resp)) {
 			if err == nil || !strings.Contains(llm.AsError(err).Message, "text/html") {
 				t.Errorf("%s: %v", op, err)
 			}
@@ -320,7 +320,7 @@ func TestWarningsOfAStreamAreBounded(t *testing.T) {
 		Target:  &provider.Target{Model: &catalog.Model{Name: "m", Op: llm.Chat}},
 		Request: request(t, llm.Chat, `{"model":"m","stream":true,"messages":[{"role":"user","content":"x"}]}`),
 	}
-	for range New(row, provider.Settings{}).Chat.Events(call, resp) {
+	for range llm.All(New(row, provider.Settings{}).Chat.Events(call, resp)) {
 		continue
 	}
 	if len(call.Warnings) != provider.MaxWarnings {

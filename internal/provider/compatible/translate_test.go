@@ -107,7 +107,7 @@ func TestAnswersAreToldInTheCallersFormat(t *testing.T) {
 	var got []llm.Piece
 	call := foreignCall(another{got: &got}, &catalog.Model{Name: "m", Op: llm.Chat}, true)
 	resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(stream))}
-	for ev, err := range New(row, provider.Settings{}).Chat.Events(call, resp) {
+	for ev, err := range llm.All(New(row, provider.Settings{}).Chat.Events(call, resp)) {
 		if err != nil || string(ev.Data) != "m" {
 			t.Fatalf("%s, %v", ev.Data, err)
 		}
@@ -149,7 +149,7 @@ func TestResponsesReachAChatProvider(t *testing.T) {
 	}
 	const answer = `{"id":"c","choices":[{"message":{"content":"done"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2}}`
 	resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(answer))}
-	for ev, err := range exchange.Events(call, resp) {
+	for ev, err := range llm.All(exchange.Events(call, resp)) {
 		if err != nil || !strings.Contains(string(ev.Data), `"text":"done"`) || ev.Finish != "stop" || ev.Usage == nil {
 			t.Errorf("%s, %v", ev.Data, err)
 		}

@@ -136,7 +136,7 @@ func TestServiceTierOfTheAnswerIsTold(t *testing.T) {
 	const body = `{"candidates":[{"content":{"parts":[{"text":"a"}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":1,"candidatesTokenCount":1}}`
 	resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{"X-Gemini-Service-Tier": {"standard"}}, Body: io.NopCloser(strings.NewReader(body))}
 	tier := ""
-	for ev, err := range p.Chat.Events(call, resp) {
+	for ev, err := range llm.All(p.Chat.Events(call, resp)) {
 		if err != nil {
 			t.Fatal(err)
 		}

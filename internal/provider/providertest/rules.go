@@ -79,7 +79,7 @@ func judge(exchange provider.Exchange, call *provider.Call, status int, body str
 func read(exchange provider.Exchange, call *provider.Call, body string) (content, failed bool) {
 	resp := answer(http.StatusOK, body)
 	defer resp.Body.Close()
-	for ev, err := range exchange.Events(call, resp) {
+	for ev, err := range llm.All(exchange.Events(call, resp)) {
 		content = content || ev.Content
 		failed = failed || err != nil
 	}

@@ -227,7 +227,7 @@ func (s *suite) read(t *testing.T, request string, raw []byte, through func(io.R
 	}
 	var events []event
 	var failure error
-	for ev, err := range exchange.Events(call, resp) {
+	for ev, err := range llm.All(exchange.Events(call, resp)) {
 		if err != nil {
 			failure = err
 			continue

@@ -3,7 +3,6 @@ package vertex
 import (
 	"bytes"
 	"context"
-	"iter"
 	"net/http"
 	"net/url"
 
@@ -72,12 +71,12 @@ func (e conversation) NewRequest(ctx context.Context, c *provider.Call) (*http.R
 	return e.post(ctx, c, "generateContent", body, provider.AcceptJSON)
 }
 
-func (e conversation) Events(c *provider.Call, resp *http.Response) iter.Seq2[llm.Event, error] {
-	return c.Client.Answer(c.Request, c.Target.Model.Name, gemini.Pieces(resp.Body, gemini.PieceOptions{
+func (e conversation) Events(c *provider.Call, resp *http.Response) llm.Stream {
+	return llm.Pull(c.Client.Answer(c.Request, c.Target.Model.Name, gemini.Pieces(resp.Body, gemini.PieceOptions{
 		Stream: c.Request.Stream, ContentType: resp.Header.Get("Content-Type"), Provider: e.name,
 		MaxLine: e.settings.MaxLine, MaxAnswer: e.settings.MaxAnswer, SizeHint: resp.ContentLength,
 		Custom: c.CustomTool(), Warn: func(what string) { c.Warn("%s", what) },
-	}))
+	})))
 }
 
 // embedding is how texts are embedded.
@@ -97,15 +96,12 @@ func (e embedding) NewRequest(ctx context.Context, c *provider.Call) (*http.Requ
 	return e.post(ctx, c, "predict", body, provider.AcceptJSON)
 }
 
-func (e embedding) Events(c *provider.Call, resp *http.Response) iter.Seq2[llm.Event, error] {
-	return func(yield func(llm.Event, error) bool) {
-		vectors, err := gemini.Vectors(resp.Body, gemini.VectorOptions{
-			Inputs: c.Request.Inputs, ContentType: resp.Header.Get("Content-Type"), MaxAnswer: e.settings.MaxAnswer, SizeHint: resp.ContentLength,
-		})
-		if err != nil {
-			yield(llm.Event{}, err)
-			return
-		}
-		yield(chat.WriteVectors(c.Request, c.Target.Model.Name, vectors))
+func (e embedding) Events(c *provider.Call, resp *http.Response) llm.Stream {
+	vectors, err := gemini.Vectors(resp.Body, gemini.VectorOptions{
+		Inputs: c.Request.Inputs, ContentType: resp.Header.Get("Content-Type"), MaxAnswer: e.settings.MaxAnswer, SizeHint: resp.ContentLength,
+	})
+	if err != nil {
+		return llm.Single(llm.Event{}, err)
 	}
+	return llm.Single(chat.WriteVectors(c.Request, c.Target.Model.Name, vectors))
 }

@@ -34,7 +34,7 @@ type vector struct {
 // Embedding reads a provider's embeddings answer: one vector for each input, in order, in the caller's encoding. Numbers
 // are not touched unless the encoding differs.
 func Embedding(r io.Reader, o EmbedOptions) (llm.Event, error) {
-	a := newAnswer(EventOptions{Model: o.Model, ContentType: o.ContentType, MaxAnswer: o.MaxAnswer, SizeHint: o.SizeHint})
+	a := newAnswer(r, EventOptions{Model: o.Model, ContentType: o.ContentType, MaxAnswer: o.MaxAnswer, SizeHint: o.SizeHint})
 	data, err := a.readAll(r)
 	if err != nil {
 		return llm.Event{}, err

@@ -36,33 +36,16 @@ type EventOptions struct {
 	Warn func(string)
 }
 
-// Events reads a provider's 2xx answer. What arrives decides how it is read: a whole answer to a streaming request becomes
-// an equivalent stream. Usage comes once, at the end, in an event of its own. The last pair may hold an *llm.Error, or
-// an error that wraps the end of the request's context.
-func Events(r io.Reader, o EventOptions) iter.Seq2[llm.Event, error] {
-	return func(yield func(llm.Event, error) bool) {
-		a := newAnswer(o)
-		if !o.Stream {
-			a.single(r, yield)
-			return
-		}
-		events := sse.NewReader(r, o.MaxLine)
-		first, err := events.First()
-		switch {
-		case errors.Is(err, io.EOF):
-			yield(llm.Event{}, malformed("The provider sent an empty answer."))
-		case err != nil:
-			yield(llm.Event{}, a.readError(err))
-		case first == '{' || first == '[':
-			a.split(events.Rest(), yield)
-		default:
-			a.stream(events, yield)
-		}
-	}
-}
+// Read reads a provider's 2xx answer. What arrives decides how it is read: a whole answer to a streaming request becomes
+// an equivalent stream. Usage comes once, at the end, in an event of its own.
+func Read(r io.Reader, o EventOptions) llm.Stream { return newAnswer(r, o) }
+
+// Events is what Read reads, as a sequence.
+func Events(r io.Reader, o EventOptions) iter.Seq2[llm.Event, error] { return llm.All(Read(r, o)) }
 
 // answer is the state of reading one answer.
 type answer struct {
+	from  io.Reader
 	o     EventOptions
 	model []byte // quoted; empty to keep the provider's
 	c     chunk
@@ -77,13 +60,19 @@ type answer struct {
 	seen, ended choiceSet
 	usage       *llm.Usage // the latest; its event waits in held for the end
 	held        []byte
+
+	events *sse.Reader // of an answer that is a stream
+	pieces [][]byte    // not yet handed out, of a whole answer that is to be one
+	whole  bool        // it is such an answer
+	over   bool
+	err    error // why the answer is not complete, once it is over
 }
 
-func newAnswer(o EventOptions) *answer {
+func newAnswer(r io.Reader, o EventOptions) *answer {
 	if o.MaxAnswer <= 0 {
 		o.MaxAnswer = DefaultMaxAnswer
 	}
-	a := &answer{o: o}
+	a := &answer{from: r, o: o}
 	a.c.fields = make([]llm.Field, 0, 12)
 	a.c.bare = o.Bare
 	a.c.outer, a.c.inner, _ = strings.Cut(o.UsagePath, ".")
@@ -115,34 +104,73 @@ func (a *answer) warn(format string, args ...any) {
 	}
 }
 
-// stream reads events until the provider ends the stream or breaks it.
-func (a *answer) stream(events *sse.Reader, yield func(llm.Event, error) bool) {
-	for {
-		in, err := events.Next()
-		if errors.Is(err, io.EOF) || err == nil && bytes.Equal(bytes.TrimSpace(in.Data), done) {
-			a.close(yield, a.complete(err == nil))
-			return
+// Next returns the next event. At the end comes the usage, if any was told.
+func (a *answer) Next() (llm.Event, bool, error) {
+	for !a.over {
+		ev, ok, err := a.step()
+		if ok {
+			return ev, true, nil
 		}
-		if err != nil && a.finished() {
-			a.close(yield, nil) // a break after the last word takes nothing from the answer
-			return
-		}
-		if err == nil {
-			err = a.grown(len(in.Data))
-		} else {
-			err = a.readError(err)
-		}
-		if err != nil {
-			a.close(yield, err)
-			return
-		}
-		if in.Unterminated && a.c.scan(in.Data) != nil {
-			continue // half a chunk: the end of the stream comes next
-		}
-		if !a.take(in, yield) {
-			return
+		a.err = err
+		if a.over = a.over || err != nil; a.over && a.usage != nil {
+			return llm.Event{Data: a.held, Bare: true, Usage: a.usage, Model: a.reported}, true, nil
 		}
 	}
+	return llm.Event{}, false, a.err
+}
+
+// Close does nothing: reading is over when nobody asks any more.
+func (a *answer) Close() {}
+
+// step reads on. It reports false where that makes no event.
+func (a *answer) step() (llm.Event, bool, error) {
+	switch {
+	case a.events != nil:
+		return a.streamed()
+	case a.whole:
+		return a.piece()
+	case a.o.Stream:
+		return llm.Event{}, false, a.begin()
+	}
+	return a.single()
+}
+
+// begin finds out what answers a request that wanted a stream.
+func (a *answer) begin() error {
+	events := sse.NewReader(a.from, a.o.MaxLine)
+	first, err := events.First()
+	switch {
+	case errors.Is(err, io.EOF):
+		return malformed("The provider sent an empty answer.")
+	case err != nil:
+		return a.readError(err)
+	case first == '{' || first == '[':
+		return a.split(events.Rest())
+	}
+	a.events = events
+	return nil
+}
+
+// streamed reads one event of the stream, until the provider ends or breaks it.
+func (a *answer) streamed() (llm.Event, bool, error) {
+	in, err := a.events.Next()
+	switch {
+	case errors.Is(err, io.EOF) || err == nil && bytes.Equal(bytes.TrimSpace(in.Data), done):
+		a.over = true
+		return llm.Event{}, false, a.complete(err == nil)
+	case err != nil && a.finished():
+		a.over = true // a break after the last word takes nothing from the answer
+		return llm.Event{}, false, nil
+	case err != nil:
+		return llm.Event{}, false, a.readError(err)
+	}
+	if err := a.grown(len(in.Data)); err != nil {
+		return llm.Event{}, false, err
+	}
+	if in.Unterminated && a.c.scan(in.Data) != nil {
+		return llm.Event{}, false, nil // half a chunk: the end of the stream comes next
+	}
+	return a.take(in)
 }
 
 func (a *answer) grown(n int) error {
@@ -153,21 +181,17 @@ func (a *answer) grown(n int) error {
 	return nil
 }
 
-// take hands on one event of the stream. It reports false when reading is over.
-func (a *answer) take(in sse.Event, yield func(llm.Event, error) bool) bool {
+// take makes an event of one that came. It reports false where there is nothing to pass on.
+func (a *answer) take(in sse.Event) (llm.Event, bool, error) {
 	if len(in.Data) == 0 {
-		return true
+		return llm.Event{}, false, nil
 	}
 	oneLineJSON(in.Data)
 	ev, ok, err := a.event(in.Data)
 	if err == nil && string(in.Name) == "error" && a.c.choices < 0 {
-		ok, err = false, fault.Inside(in.Data)
+		return llm.Event{}, false, fault.Inside(in.Data)
 	}
-	if err != nil {
-		a.close(yield, err)
-		return false
-	}
-	return !ok || yield(ev, nil)
+	return ev, ok, err
 }
 
 // oneLineJSON turns line ends between the tokens of JSON into spaces: many clients read a stream line by line.
@@ -253,16 +277,4 @@ func (a *answer) complete(said bool) error {
 		return &llm.Error{Kind: llm.UpstreamCut, Message: "The provider's stream ended before the answer was complete."}
 	}
 	return nil
-}
-
-// close ends the events: usage if any came, and then the error if there is one.
-func (a *answer) close(yield func(llm.Event, error) bool, err error) {
-	if a.usage != nil {
-		if !yield(llm.Event{Data: a.held, Bare: true, Usage: a.usage, Model: a.reported}, nil) {
-			return
-		}
-	}
-	if err != nil {
-		yield(llm.Event{}, err)
-	}
 }

@@ -20,7 +20,7 @@ type ModerationOptions struct {
 // Moderation reads a provider's moderations answer. Only the model's name changes in it. Most providers tell no usage:
 // then the event has none.
 func Moderation(r io.Reader, o ModerationOptions) (llm.Event, error) {
-	a := newAnswer(EventOptions{Model: o.Model, ContentType: o.ContentType, MaxAnswer: o.MaxAnswer, SizeHint: o.SizeHint})
+	a := newAnswer(r, EventOptions{Model: o.Model, ContentType: o.ContentType, MaxAnswer: o.MaxAnswer, SizeHint: o.SizeHint})
 	data, err := a.readAll(r)
 	if err != nil {
 		return llm.Event{}, err

@@ -39,8 +39,8 @@ func (a *answer) readAll(r io.Reader) ([]byte, error) {
 	}
 }
 
-// whole reads and checks an answer that is one JSON document.
-func (a *answer) whole(r io.Reader) ([]byte, error) {
+// document reads and checks an answer that is one JSON document.
+func (a *answer) document(r io.Reader) ([]byte, error) {
 	data, err := a.readAll(r)
 	if err != nil {
 		return nil, err
@@ -71,41 +71,46 @@ func (a *answer) contentType() string {
 }
 
 // single reads the answer to a request that wanted no stream.
-func (a *answer) single(r io.Reader, yield func(llm.Event, error) bool) {
-	data, err := a.whole(r)
+func (a *answer) single() (llm.Event, bool, error) {
+	data, err := a.document(a.from)
 	if err != nil {
-		yield(llm.Event{}, err)
-		return
+		return llm.Event{}, false, err
 	}
+	a.over = true
 	ev := a.describe(a.rewrite(data, false))
 	ev.Content = true
 	ev.Usage = a.tell()
-	yield(ev, nil)
+	return ev, true, nil
 }
 
 // split reads a whole answer to a request that wanted a stream, and makes the chunks that would have come.
-func (a *answer) split(r io.Reader, yield func(llm.Event, error) bool) {
-	data, err := a.whole(r)
+func (a *answer) split(r io.Reader) error {
+	data, err := a.document(r)
 	if err != nil {
-		yield(llm.Event{}, err)
-		return
+		return err
 	}
 	a.warn("the provider answered a streaming request in one piece")
 	if a.id == nil {
 		a.created = bytes.Clone(a.c.created)
 	}
-	pieces := a.pieces(data)
+	a.pieces, a.whole = a.divide(data), true
 	a.c.whole = false
-	for _, piece := range pieces {
-		if !a.take(sse.Event{Data: piece}, yield) {
-			return
-		}
-	}
-	a.close(yield, a.complete(true))
+	return nil
 }
 
-// pieces makes the chunks of a whole answer.
-func (a *answer) pieces(data []byte) [][]byte {
+// piece hands out the next chunk of a whole answer.
+func (a *answer) piece() (llm.Event, bool, error) {
+	if len(a.pieces) == 0 {
+		a.over = true
+		return llm.Event{}, false, a.complete(true)
+	}
+	piece := a.pieces[0]
+	a.pieces = a.pieces[1:]
+	return a.take(sse.Event{Data: piece})
+}
+
+// divide makes the chunks of a whole answer.
+func (a *answer) divide(data []byte) [][]byte {
 	s := scanner{b: data}
 	var pieces [][]byte
 	var usage []byte

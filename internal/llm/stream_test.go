@@ -1,0 +1,97 @@
+package llm_test
+
+import (
+	"errors"
+	"iter"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/llm"
+)
+
+var errBroke = errors.New("broke")
+
+// spoken is a sequence of events named so, with an error at its end where one is given.
+func spoken(err error, names ...string) iter.Seq2[llm.Event, error] {
+	return func(yield func(llm.Event, error) bool) {
+		for _, name := range names {
+			if !yield(llm.Event{Name: name}, nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(llm.Event{}, err)
+		}
+	}
+}
+
+func TestAStreamIsWhatItsSequenceIs(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		stream llm.Stream
+		want   []string
+		err    error
+	}{
+		"complete":         {llm.Pull(spoken(nil, "a", "b")), []string{"a", "b"}, nil},
+		"broken":           {llm.Pull(spoken(errBroke, "a")), []string{"a"}, errBroke},
+		"empty":            {llm.Pull(spoken(nil)), nil, nil},
+		"one event":        {llm.Single(llm.Event{Name: "a"}, nil), []string{"a"}, nil},
+		"none but a fault": {llm.Single(llm.Event{}, errBroke), nil, errBroke},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got []string
+			var failed error
+			for ev, err := range llm.All(c.stream) {
+				if err != nil {
+					failed = err
+					continue
+				}
+				got = append(got, ev.Name)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" || !errors.Is(failed, c.err) {
+				t.Errorf("the events differ (-want +got):\n%s error %v, want %v", diff, failed, c.err)
+			}
+		})
+	}
+}
+
+func TestTheEndOfAStreamStaysTheEnd(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		stream llm.Stream
+		err    error
+	}{
+		"pulled": {llm.Pull(spoken(nil, "a")), nil},
+		"broken": {llm.Pull(spoken(errBroke, "a")), errBroke},
+		"single": {llm.Single(llm.Event{Name: "a"}, nil), nil},
+	} {
+		if _, ok, err := c.stream.Next(); !ok || err != nil {
+			t.Fatalf("%s: the first event is not there: %v", name, err)
+		}
+		for range 3 {
+			if _, ok, err := c.stream.Next(); ok || !errors.Is(err, c.err) {
+				t.Errorf("%s: after the end comes another event, or the error %v instead of %v", name, err, c.err)
+			}
+		}
+		c.stream.Close()
+	}
+}
+
+func TestClosingAStreamEndsItsSequence(t *testing.T) {
+	t.Parallel()
+	ended := false
+	stream := llm.Pull(func(yield func(llm.Event, error) bool) {
+		defer func() { ended = true }()
+		for yield(llm.Event{}, nil) {
+		}
+	})
+	if _, ok, _ := stream.Next(); !ok {
+		t.Fatal("there is no first event")
+	}
+	stream.Close()
+	if !ended {
+		t.Error("the sequence still waits to go on")
+	}
+}
