@@ -64,6 +64,7 @@ func (c *conn) exchange(req *http.Request) (*http.Response, error) {
 		return nil, errors.Join(written, err)
 	}
 	c.head.left = -1
+	resp.Request = nil // it has been written: an answer that takes minutes need not keep its text
 	whole := &body{ReadCloser: resp.Body, ctx: ctx, conn: c, keep: written == nil && !resp.Close && !req.Close && resp.StatusCode != http.StatusSwitchingProtocols}
 	resp.Body = whole
 	if whole.ReadCloser == http.NoBody {

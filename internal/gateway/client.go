@@ -31,6 +31,7 @@ type client struct {
 	timer   *time.Timer
 	silence time.Duration
 	patient time.Duration // how long the client may stop reading
+	until   time.Time     // it has time for what was written last
 	bytes   int64
 }
 
@@ -60,7 +61,7 @@ func (c *client) event(x *exchange, ev llm.Event) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.stream {
-		c.whole = append([]byte(nil), ev.Data...)
+		c.whole = ev.Data // the log has the same bytes: nobody changes them
 		return nil
 	}
 	if c.trace && (ev.Finish != "" || len(c.held) > 0) {
@@ -196,10 +197,19 @@ func (c *client) send(data []byte) error {
 	return nil
 }
 
-// allowTime gives the client its time to read what is written next.
+// allowTime gives the client its time to read what is written next. A stream has many pieces: the deadline is moved once a
+// part of it has passed, not for each of them.
 func (c *client) allowTime() {
-	_ = c.rc.SetWriteDeadline(time.Now().Add(c.patient)) // not every writer has deadlines
+	now := time.Now()
+	if c.until.Sub(now) > c.patient-c.patient/patientParts {
+		return
+	}
+	c.until = now.Add(c.patient)
+	_ = c.rc.SetWriteDeadline(c.until) // not every writer has deadlines
 }
+
+// patientParts is the part of its time that a client may get less than promised.
+const patientParts = 16
 
 // describe sets the headers that say what was chosen and what it costs.
 func (x *exchange) describe(h http.Header) {

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"fairlead/internal/llm"
@@ -142,6 +143,13 @@ func (x *exchange) keepAnswer(data []byte) {
 	if int64(len(*into)+len(data)) > limit {
 		x.forgotten = true
 		return
+	}
+	if !x.w.stream && len(*into) == 0 {
+		*into = slices.Clip(data)
+		return
+	}
+	if len(*into)+len(data) >= cap(*into) {
+		*into = slices.Grow(*into, len(*into)+len(data)+1) // twice as much: streams are long, and each growth is garbage
 	}
 	if x.req.Stream && len(*into) > 0 {
 		*into = append(*into, '\n')

@@ -72,13 +72,16 @@ func (a *answer) warn() {
 	a.exchange.entry.Warnings = slices.Concat(a.exchange.warned, a.call.Warnings)
 }
 
-// deliver passes one event on and keeps a copy for the log.
+// deliver passes one event on and keeps a copy for the log. Of a whole answer there is one copy, for the client and the log.
 func (x *exchange) deliver(ev llm.Event) error {
 	if ev.Data == nil || ev.Bare && !x.req.IncludeUsage {
 		return nil
 	}
 	if x.entry.TTFT == 0 && ev.Content {
 		x.entry.TTFT = time.Since(x.start)
+	}
+	if !x.w.stream {
+		ev = keep(ev)
 	}
 	x.keepAnswer(ev.Data)
 	if err := x.w.event(x, ev); err != nil {

@@ -186,6 +186,9 @@ func checkMedia(h http.Header) error {
 	if encoding := h.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return llm.Errorf(llm.UnsupportedMediaType, "Content-Encoding %q is not taken. Send the body uncompressed.", shorten(encoding))
 	}
+	if h.Get("Content-Type") == "application/json" {
+		return nil // as nearly everybody writes it
+	}
 	media, _, err := mime.ParseMediaType(h.Get("Content-Type"))
 	if err == nil && (media == "application/json" || strings.HasSuffix(media, "+json")) {
 		return nil
@@ -204,9 +207,13 @@ func address(r *http.Request) string {
 
 // traceID is the trace that a traceparent header names.
 func traceID(r *http.Request) string {
-	parts := strings.Split(r.Header.Get("Traceparent"), "-")
-	if len(parts) == 4 && len(parts[1]) == 32 {
-		return parts[1]
+	header := r.Header.Get("Traceparent")
+	if strings.Count(header, "-") != 3 {
+		return ""
+	}
+	_, rest, _ := strings.Cut(header, "-")
+	if id, _, _ := strings.Cut(rest, "-"); len(id) == 32 {
+		return id
 	}
 	return ""
 }
