@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -27,7 +28,6 @@ type client struct {
 	closed  bool
 	whole   []byte
 	held    []llm.Event // the finish and what follows, waiting for the trace
-	buf     bytes.Buffer
 	timer   *time.Timer
 	silence time.Duration
 	patient time.Duration // how long the client may stop reading
@@ -50,9 +50,10 @@ func (c *client) ping() {
 		return
 	}
 	c.startStream()
-	c.buf.Reset()
-	c.buf.WriteString(": waiting\n\n")
-	_ = c.flush() // a client that is gone is noticed by its request's context
+	_ = c.emit(func(w io.Writer) error { // a client that is gone is noticed by its request's context
+		_, err := io.WriteString(w, ": waiting\n\n")
+		return err
+	})
 	c.timer.Reset(c.silence)
 }
 
@@ -76,14 +77,10 @@ func (c *client) event(x *exchange, ev llm.Event) error {
 
 func (c *client) write(ev llm.Event) error {
 	c.startStream()
-	c.buf.Reset()
-	if err := c.format.WriteEvent(&c.buf, ev); err != nil {
-		return err
-	}
 	if c.timer != nil {
 		c.timer.Reset(c.silence)
 	}
-	return c.flush()
+	return c.emit(func(w io.Writer) error { return c.format.WriteEvent(w, ev) })
 }
 
 // end completes the answer.
@@ -103,11 +100,7 @@ func (c *client) end(x *exchange) error {
 		}
 	}
 	c.startStream()
-	c.buf.Reset()
-	if err := c.format.WriteEnd(&c.buf); err != nil {
-		return err
-	}
-	return c.flush()
+	return c.emit(c.format.WriteEnd)
 }
 
 func (c *client) endWhole(x *exchange) error {
@@ -130,10 +123,9 @@ func (c *client) fail(e *llm.Error, body []byte) {
 	defer c.close()
 	c.allowTime()
 	if c.started {
-		c.buf.Reset()
-		if err := c.format.WriteError(&c.buf, body); err == nil {
-			_ = c.flush() // the last thing we can say; nobody may be left to hear it
-		}
+		_ = c.emit(func(w io.Writer) error { // the last thing we can say; nobody may be left to hear it
+			return c.format.WriteError(w, body)
+		})
 		return
 	}
 	writeError(c.w, e, body)
@@ -174,8 +166,25 @@ func (c *client) startStream() {
 	c.w.WriteHeader(http.StatusOK)
 }
 
-func (c *client) flush() error {
-	if err := c.send(c.buf.Bytes()); err != nil {
+// frames are the buffers that events are framed in. Few are framed at a time, however many streams are open.
+var frames = sync.Pool{New: func() any { return &bytes.Buffer{} }}
+
+// largestFrame is the most room that a buffer is kept with.
+const largestFrame = 64 << 10
+
+// emit sends one event at once.
+func (c *client) emit(write func(io.Writer) error) error {
+	buf := frames.Get().(*bytes.Buffer)
+	defer func() {
+		if buf.Cap() <= largestFrame {
+			frames.Put(buf)
+		}
+	}()
+	buf.Reset()
+	if err := write(buf); err != nil {
+		return err
+	}
+	if err := c.send(buf.Bytes()); err != nil {
 		return err
 	}
 	return c.rc.Flush()

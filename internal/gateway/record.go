@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"encoding/json"
-	"slices"
 	"time"
 
 	"fairlead/internal/llm"
@@ -15,6 +14,9 @@ func (g *Gateway) record(x *exchange) error {
 	e.Latency = time.Since(x.start)
 	e.Overhead = x.overhead()
 	e.BytesOut = x.w.size()
+	if x.storesText() {
+		e.Body.Response = x.kept.text()
+	}
 	return g.Log.End(e)
 }
 
@@ -132,35 +134,23 @@ func (x *exchange) hideText() {
 
 // keepAnswer adds a piece of the answer to what is kept, up to the limit: for the log, or to go on with it should it break.
 func (x *exchange) keepAnswer(data []byte) {
-	into, limit := &x.sent, int64(rescueBytes)
+	limit := int64(rescueBytes)
 	switch {
 	case x.storesText():
-		into, limit = &x.entry.Body.Response, x.settings.BodyLimit
+		limit = x.settings.BodyLimit
 		x.entry.Body.Streamed = x.req.Stream
 	case !x.rescuable():
 		return
 	}
-	if int64(len(*into)+len(data)) > limit {
+	switch {
+	case int64(x.kept.size+len(data)) > limit:
 		x.forgotten = true
-		return
+	case !x.w.stream:
+		x.kept.adopt(data)
+	default:
+		if x.kept.size > 0 {
+			x.kept.add('\n')
+		}
+		x.kept.add(data...)
 	}
-	if !x.w.stream && len(*into) == 0 {
-		*into = slices.Clip(data)
-		return
-	}
-	if len(*into)+len(data) >= cap(*into) {
-		*into = slices.Grow(*into, len(*into)+len(data)+1) // twice as much: streams are long, and each growth is garbage
-	}
-	if x.req.Stream && len(*into) > 0 {
-		*into = append(*into, '\n')
-	}
-	*into = append(*into, data...)
-}
-
-// kept is the answer so far.
-func (x *exchange) kept() []byte {
-	if x.storesText() {
-		return x.entry.Body.Response
-	}
-	return x.sent
 }

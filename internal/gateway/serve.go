@@ -39,8 +39,8 @@ type exchange struct {
 	waiting   time.Time     // since when attempts have been under way; zero when there are none
 	calls     int           // under way
 	begun     bool          // the log knows of it
-	sent      []byte        // the stream so far, where the log keeps no text
-	forgotten bool          // not all of the stream so far was kept
+	kept      scroll        // the answer so far, as far as it is kept
+	forgotten bool          // not all of it was
 	spent     spending      // on attempts that delivered a part and broke
 	given     int64         // tokens of the answer that the target was given as its beginning
 	warned    []string      // of attempts that broke

@@ -168,7 +168,7 @@ func (a *answer) streamed() (llm.Event, bool, error) {
 		return llm.Event{}, false, err
 	}
 	if in.Unterminated && a.c.scan(in.Data) != nil {
-		return llm.Event{}, false, nil // half a chunk: the end of the stream comes next
+		in.Data = nil // half a chunk: the end of the stream comes next
 	}
 	return a.take(in)
 }
