@@ -30,7 +30,9 @@ func (t *tally) read(text string, weight float64) {
 			t.word(word[:min(length, longestWord)], length, weight)
 			length = 0
 		}
-		t.mark(text, i, b, weight)
+		if b != ' ' {
+			t.mark(text, i, b, weight)
+		}
 	}
 	if t.foreign {
 		t.phrases(text, weight)
