@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -30,6 +31,9 @@ type DB struct {
 	silence    atomic.Int64    // nanoseconds that PostgreSQL may take to say anything
 	days       *dayBook
 	kept       atomic.Pointer[keeping] // nil until Retain is called
+
+	preparing sync.Mutex
+	prepared  sync.Map // statements that SQLite has ready, by their text
 
 	walLimit int64        // size from which SQLite's write-ahead file is emptied
 	walNext  atomic.Int64 // size at which that is tried next

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"fairlead/internal/feedback"
@@ -14,10 +15,10 @@ var _ feedback.Store = (*DB)(nil)
 
 var insertRatings = inserter{
 	table: "ratings",
-	columns: []string{
-		"workspace_id", "request_id", "rater", "id", "key_id", "account_id", "at", "score", "label", "comment", "source", "signal",
-		"model", "task", "skills", "predictor",
-	},
+	fields: slices.Concat(
+		textFields("workspace_id", "request_id", "rater", "id", "key_id", "account_id"), numberFields("at"), realFields("score"),
+		textFields("label", "comment", "source", "signal", "model", "task", "skills", "predictor"),
+	),
 }
 
 // replaceRating is what a later rating by the same rater does to the earlier one.
@@ -48,7 +49,8 @@ func (db *DB) SaveRating(ctx context.Context, r feedback.Rating) error {
 		if err := ratingsChanged(ctx, tx, r.WorkspaceID); err != nil {
 			return err
 		}
-		return in.insert(ctx, tx, db.dialect, [][]any{row})
+		_, err := db.insert(ctx, tx, in, [][]any{row})
+		return err
 	}); err != nil {
 		return fmt.Errorf("save rating of %s: %w", r.RequestID, err)
 	}
@@ -66,8 +68,11 @@ func (db *DB) SaveSignals(ctx context.Context, signals []feedback.Rating) error 
 		rows[i] = row
 	}
 	in := insertRatings
-	in.suffix = "on conflict do nothing"
-	if err := db.inTx(ctx, func(tx *sql.Tx) error { return in.insert(ctx, tx, db.dialect, rows) }); err != nil {
+	in.suffix = leaveExisting
+	if err := db.inTx(ctx, func(tx *sql.Tx) error {
+		_, err := db.insert(ctx, tx, in, rows)
+		return err
+	}); err != nil {
 		return fmt.Errorf("save %d signals: %w", len(signals), err)
 	}
 	return nil

@@ -104,33 +104,58 @@ func (k rollupKey) id() string {
 // rollups are the sums of a batch, by table and key.
 type rollups map[unit]map[rollupKey]*requestlog.Sums
 
-// add counts an entry in every table that still keeps its time. An attempt counts at the model and the provider that
-// were tried, which need not be those that served.
-func (r rollups) add(e *requestlog.Entry, now time.Time) {
+// tally sums up a batch by every dimension and the minute, and by how many tables keep its time. What goes into the tables is
+// made from it: that is far less work than counting each entry wherever it belongs.
+type tally map[tallyKey]*requestlog.Sums
+
+type tallyKey struct {
+	rollupKey
+	tables int // the first so many of longKept
+}
+
+// longKept are the tables, those that keep their rows longest first.
+var longKept = []unit{days, hours, minutes}
+
+// add counts an entry. An attempt counts at the model and the provider that were tried, which need not be those that served.
+func (t tally) add(e *requestlog.Entry, now time.Time) {
 	at := e.Stamp()
-	key := rollupKey{
-		workspace: e.WorkspaceID, key: requestlog.Term(e.KeyID), model: requestlog.Term(e.Model), provider: requestlog.Term(e.Provider),
-		policy: requestlog.Term(e.Policy), simulated: e.Simulated, playground: e.Source() == requestlog.SourcePlayground,
+	key := tallyKey{rollupKey: rollupKey{
+		workspace: e.WorkspaceID, grain: grainAll, key: requestlog.Term(e.KeyID), model: requestlog.Term(e.Model), provider: requestlog.Term(e.Provider),
+		policy: requestlog.Term(e.Policy), simulated: e.Simulated, playground: e.Source() == requestlog.SourcePlayground, start: minutes.floor(at).UnixMilli(),
+	}}
+	for key.tables < len(longKept) && !at.Before(longKept[key.tables].horizon(now)) {
+		key.tables++
 	}
-	for _, u := range []unit{minutes, hours, days} {
-		if at.Before(u.horizon(now)) {
-			continue
-		}
-		key.start = u.floor(at).UnixMilli()
-		for _, g := range grains {
-			r.sums(u, key.of(g)).Add(e)
-		}
-		for i := range e.Attempts {
-			r.addAttempt(u, key, &e.Attempts[i])
-		}
+	t.sums(key).Add(e)
+	for i := range e.Attempts {
+		a := &e.Attempts[i]
+		key.model, key.provider = requestlog.Term(a.Model), requestlog.Term(a.Provider)
+		t.sums(key).AddAttempt(a)
 	}
 }
 
-func (r rollups) addAttempt(u unit, key rollupKey, a *requestlog.Attempt) {
-	key.model, key.provider = requestlog.Term(a.Model), requestlog.Term(a.Provider)
-	for _, g := range grains {
-		r.sums(u, key.of(g)).AddAttempt(a)
+func (t tally) sums(key tallyKey) *requestlog.Sums {
+	sums := t[key]
+	if sums == nil {
+		sums = &requestlog.Sums{}
+		t[key] = sums
 	}
+	return sums
+}
+
+// rollups spreads the sums over tables and grains.
+func (t tally) rollups() rollups {
+	r := rollups{}
+	for key, sums := range t {
+		at := time.UnixMilli(key.start)
+		for _, u := range longKept[:key.tables] {
+			key.start = u.floor(at).UnixMilli()
+			for _, g := range grains {
+				r.sums(u, key.of(g)).Merge(sums)
+			}
+		}
+	}
+	return r
 }
 
 // sums returns the sums of one row, empty ones when there are none yet.
@@ -147,18 +172,21 @@ func (r rollups) sums(u unit, key rollupKey) *requestlog.Sums {
 }
 
 var (
-	rollupDimensions = []string{"id", "workspace_id", "grain", "start", "key_id", "model", "provider", "policy", "simulated", "playground"}
-	rollupCounts     = []string{
+	rollupCounts = []string{
 		"requests", "served", "attempts", "failed_attempts", "errors", "rejected", "expected", "fallbacks", "policies", "priced", "compared",
 		"cost", "compared_cost", "baseline_cost", "input_tokens", "cached_tokens", "output_tokens",
 	}
 	rollupHistograms = []string{"latency", "ttft"}
+	rollupFields     = slices.Concat(
+		textFields("id", "workspace_id", "grain"), numberFields("start"), textFields("key_id", "model", "provider", "policy"),
+		numberFields("simulated", "playground"), numberFields(rollupCounts...), textFields(rollupHistograms...),
+	)
 )
 
 // writeRollups adds the sums of a batch. In PostgreSQL they wait for the replica that folds them in.
 func (db *DB) writeRollups(ctx context.Context, tx *sql.Tx, sums rollups) error {
 	if db.dialect == dialectPostgres {
-		return putWaiting(ctx, tx, sums)
+		return db.putWaiting(ctx, tx, sums)
 	}
 	return db.mergeRollups(ctx, tx, sums)
 }
@@ -181,7 +209,7 @@ func (db *DB) mergeRollups(ctx context.Context, tx *sql.Tx, sums rollups) error 
 		for i, id := range ids {
 			rows[i] = rollupRow(id, keys[id], byID[id])
 		}
-		if err := u.inserter().insert(ctx, tx, db.dialect, rows); err != nil {
+		if _, err := db.insert(ctx, tx, u.inserter(), rows); err != nil {
 			return err
 		}
 	}
@@ -240,9 +268,9 @@ func (u unit) inserter() inserter {
 		sets = append(sets, h+" = excluded."+h)
 	}
 	return inserter{
-		table:   u.table,
-		columns: slices.Concat(rollupDimensions, rollupCounts, rollupHistograms),
-		suffix:  "on conflict (id) do update set " + strings.Join(sets, ", "),
+		table:  u.table,
+		fields: rollupFields,
+		suffix: "on conflict (id) do update set " + strings.Join(sets, ", "),
 	}
 }
 

@@ -17,17 +17,18 @@ const rollupLock = 0x726f6c6c757073
 // foldRows is how many waiting rows one transaction folds in.
 const foldRows = 2000
 
-var insertWaiting = inserter{table: "rollup_waiting", columns: slices.Concat([]string{"unit"}, rollupDimensions, rollupCounts, rollupHistograms)}
+var insertWaiting = inserter{table: "rollup_waiting", fields: slices.Concat(textFields("unit"), rollupFields)}
 
 // putWaiting writes the sums of a batch where they wait, in the transaction of the batch.
-func putWaiting(ctx context.Context, tx *sql.Tx, sums rollups) error {
+func (db *DB) putWaiting(ctx context.Context, tx *sql.Tx, sums rollups) error {
 	var rows [][]any
 	for _, u := range []unit{minutes, hours, days} {
 		for key, s := range sums[u] {
 			rows = append(rows, append([]any{u.table}, rollupRow(key.id(), key, s)...))
 		}
 	}
-	return insertWaiting.insert(ctx, tx, dialectPostgres, rows)
+	_, err := db.insert(ctx, tx, insertWaiting, rows)
+	return err
 }
 
 // FoldRollups adds sums that wait to the roll-ups, and says whether more are waiting. Whoever reads sees each of them once,
@@ -59,7 +60,7 @@ func takeWaiting(ctx context.Context, tx *sql.Tx) (rollups, int, error) {
 	for _, u := range []unit{minutes, hours, days} {
 		units[u.table] = u
 	}
-	columns := slices.Concat([]string{"unit"}, rollupDimensions[1:], rollupCounts, rollupHistograms)
+	columns := append([]string{"unit"}, names(rollupFields)[1:]...)
 	rows, err := tx.QueryContext(ctx, fmt.Sprintf(`delete from rollup_waiting where number in (select number from rollup_waiting order by number limit %d) returning %s`,
 		foldRows, strings.Join(columns, ",")))
 	if err != nil {

@@ -3,126 +3,188 @@ package store
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
+
+	"github.com/jackc/pgx/v5/pgtype"
 )
+
+// field is a column that rows are written to, with its type in PostgreSQL.
+type field struct{ name, kind string }
+
+func textFields(names ...string) []field   { return fieldsOf("text", names) }
+func numberFields(names ...string) []field { return fieldsOf("bigint", names) }
+func realFields(names ...string) []field   { return fieldsOf("double precision", names) }
+func bytesFields(names ...string) []field  { return fieldsOf("bytea", names) }
+
+func fieldsOf(kind string, names []string) []field {
+	out := make([]field, len(names))
+	for i, name := range names {
+		out[i] = field{name, kind}
+	}
+	return out
+}
+
+func names(fields []field) []string {
+	out := make([]string, len(fields))
+	for i, f := range fields {
+		out[i] = f.name
+	}
+	return out
+}
 
 // inserter writes many rows into one table, several with each statement.
 type inserter struct {
-	table   string
-	columns []string
-	suffix  string // what comes after the values
+	table  string
+	fields []field
+	suffix string // what comes after the values
 }
 
-// rowsPerStatement saves PostgreSQL round trips. SQLite has none, and prepares short statements faster.
-func (d dialect) rowsPerStatement() int {
-	if d == dialectSQLite {
-		return 1
-	}
-	return 1000
-}
+const (
+	// sqliteRows are written by one statement: its cursors stay open from one row to the next.
+	sqliteRows = 20
+	// postgresRows and postgresBytes are what one statement takes at most. A column is one array, which has to fit into memory
+	// there several times over.
+	postgresRows  = 1000
+	postgresBytes = 16 << 20
+)
 
-func (in inserter) text(rows int) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "insert into %s (%s) values ", in.table, strings.Join(in.columns, ","))
-	for i := range rows {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString("(" + list(1+i*len(in.columns), len(in.columns)) + ")")
-	}
-	b.WriteString(" " + in.suffix)
-	return b.String()
-}
-
-// insert writes the rows.
-func (in inserter) insert(ctx context.Context, tx *sql.Tx, d dialect, rows [][]any) error {
-	return in.each(ctx, tx, d, rows, func(ctx context.Context, stmt *sql.Stmt, args []any) error {
-		_, err := stmt.ExecContext(ctx, args...)
-		return err
-	})
-}
-
-// insertFresh writes the rows that are not there yet, and returns the ids of those, which are in the column named id.
-func (in inserter) insertFresh(ctx context.Context, tx *sql.Tx, d dialect, rows [][]any) ([]string, error) {
-	in.suffix = "on conflict do nothing"
-	if d.rowsPerStatement() == 1 {
-		return in.insertCounting(ctx, tx, d, rows)
-	}
-	in.suffix += " returning id"
-	var all []string
-	err := in.each(ctx, tx, d, rows, func(ctx context.Context, stmt *sql.Stmt, args []any) error {
-		result, err := stmt.QueryContext(ctx, args...)
-		if err != nil {
-			return err
-		}
-		texts, err := scanColumn[string](result)
-		all = append(all, texts...)
-		return err
-	})
-	return all, err
-}
-
-// insertCounting is insertFresh one row at a time: counting is quicker than reading a result for each row.
-func (in inserter) insertCounting(ctx context.Context, tx *sql.Tx, d dialect, rows [][]any) ([]string, error) {
-	id := slices.Index(in.columns, "id")
-	all := make([]string, 0, len(rows))
-	err := in.each(ctx, tx, d, rows, func(ctx context.Context, stmt *sql.Stmt, args []any) error {
-		res, err := stmt.ExecContext(ctx, args...)
-		if err != nil {
-			return err
-		}
-		n, err := res.RowsAffected()
-		if n > 0 {
-			all = append(all, args[id].(string))
-		}
-		return err
-	})
-	return all, err
-}
-
-// each calls fn with a prepared statement and the arguments of each group of rows.
-func (in inserter) each(ctx context.Context, tx *sql.Tx, d dialect, rows [][]any, fn func(context.Context, *sql.Stmt, []any) error) error {
+// insert writes the rows and returns how many that were: an inserter may leave out those that are there.
+func (db *DB) insert(ctx context.Context, tx *sql.Tx, in inserter, rows [][]any) (written int64, err error) {
 	for len(rows) > 0 {
-		n := min(d.rowsPerStatement(), len(rows))
-		if err := in.prepared(ctx, tx, d, n, &rows, fn); err != nil {
-			return fmt.Errorf("insert into %s: %w", in.table, err)
+		n := in.group(db.dialect, rows)
+		res, err := db.insertGroup(ctx, tx, in, rows[:n])
+		if err != nil {
+			return written, fmt.Errorf("insert into %s: %w", in.table, err)
 		}
+		affected, err := res.RowsAffected()
+		if err != nil {
+			return written, err
+		}
+		written += affected
+		rows = rows[n:]
 	}
-	return nil
+	return written, nil
 }
 
-// prepared consumes as many whole groups of n rows as there are.
-func (in inserter) prepared(ctx context.Context, tx *sql.Tx, d dialect, n int, rows *[][]any, fn func(context.Context, *sql.Stmt, []any) error) (err error) {
-	stmt, err := tx.PrepareContext(ctx, in.text(n))
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, stmt.Close()) }()
-	args := make([]any, 0, n*len(in.columns))
-	for len(*rows) >= n {
-		args = args[:0]
-		for _, row := range (*rows)[:n] {
-			args = append(args, row...)
-		}
-		*rows = (*rows)[n:]
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := fn(d.brief(ctx), stmt, args); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// brief is the context of a statement that writes a row or a few. For each that can end SQLite's driver starts a goroutine,
-// which costs as much as the row; between two rows is early enough to stop.
-func (d dialect) brief(ctx context.Context) context.Context {
+// group is how many of the rows go into the next statement.
+func (in inserter) group(d dialect, rows [][]any) int {
 	if d == dialectSQLite {
-		return context.WithoutCancel(ctx)
+		if len(rows) < sqliteRows {
+			return 1
+		}
+		return sqliteRows
 	}
-	return ctx
+	size := 0
+	for n, row := range rows[:min(len(rows), postgresRows)] {
+		if size += length(row); size > postgresBytes && n > 0 {
+			return n
+		}
+	}
+	return min(len(rows), postgresRows)
 }
+
+// length is about how many bytes a row has.
+func length(row []any) int {
+	n := 0
+	for _, value := range row {
+		switch v := value.(type) {
+		case string:
+			n += len(v)
+		case []byte:
+			n += len(v)
+		}
+	}
+	return n
+}
+
+func (db *DB) insertGroup(ctx context.Context, tx *sql.Tx, in inserter, rows [][]any) (sql.Result, error) {
+	if db.dialect == dialectPostgres {
+		return tx.ExecContext(ctx, in.arrays(), columnsOf(rows, len(in.fields))...)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	args := make([]any, 0, len(rows)*len(in.fields))
+	for _, row := range rows {
+		args = append(args, row...)
+	}
+	q := in.values(len(rows))
+	// For each statement that can end, SQLite's driver starts a goroutine; between two statements is early enough to stop.
+	ctx = context.WithoutCancel(ctx)
+	if stmt, ok := db.prepared.Load(q); ok {
+		return tx.StmtContext(ctx, stmt.(*sql.Stmt)).ExecContext(ctx, args...) //nolint:sqlclosecheck // it is closed with the database
+	}
+	return tx.ExecContext(ctx, q, args...)
+}
+
+// prepare makes the statements of a batch ready once for SQLite, where that takes longer than a row. It is done before a
+// transaction has the only connection. PostgreSQL's driver does so by itself.
+func (db *DB) prepare(ctx context.Context) error {
+	if db.dialect != dialectSQLite {
+		return nil
+	}
+	db.preparing.Lock()
+	defer db.preparing.Unlock()
+	for _, in := range []inserter{insertRequests, insertDetails, insertBodies, insertTags, insertLedger, minutes.inserter(), hours.inserter(), days.inserter()} {
+		for _, rows := range []int{1, sqliteRows} {
+			q := in.values(rows)
+			if _, ok := db.prepared.Load(q); ok {
+				continue
+			}
+			stmt, err := db.write.PrepareContext(ctx, q)
+			if err != nil {
+				return fmt.Errorf("prepare to insert into %s: %w", in.table, err)
+			}
+			db.prepared.Store(q, stmt)
+		}
+	}
+	return nil
+}
+
+// values is the statement for SQLite, which takes the rows one after the other.
+func (in inserter) values(rows int) string {
+	row := "(" + strings.TrimSuffix(strings.Repeat("?,", len(in.fields)), ",") + ")"
+	return in.into() + "values " + strings.TrimSuffix(strings.Repeat(row+",", rows), ",") + " " + in.suffix
+}
+
+// arrays is the statement for PostgreSQL, which takes one array for each column: its text does not depend on the number of
+// rows, so that the server plans it once for a connection.
+func (in inserter) arrays() string {
+	marks := make([]string, len(in.fields))
+	for i, f := range in.fields {
+		marks[i] = fmt.Sprintf("$%d::%s[]", i+1, f.kind)
+	}
+	return in.into() + "select * from unnest(" + strings.Join(marks, ",") + ") " + in.suffix
+}
+
+func (in inserter) into() string {
+	return "insert into " + in.table + " (" + strings.Join(names(in.fields), ",") + ") "
+}
+
+// arrayOf is one column of rows, as an array that pgx writes without a copy.
+type arrayOf struct {
+	rows  [][]any
+	place int
+}
+
+var _ pgtype.ArrayGetter = arrayOf{}
+
+func columnsOf(rows [][]any, n int) []any {
+	out := make([]any, n)
+	for i := range out {
+		out[i] = arrayOf{rows, i}
+	}
+	return out
+}
+
+// Dimensions says how long the array is.
+func (a arrayOf) Dimensions() []pgtype.ArrayDimension {
+	return []pgtype.ArrayDimension{{Length: int32(len(a.rows)), LowerBound: 1}}
+}
+
+// Index returns an element.
+func (a arrayOf) Index(i int) any { return a.rows[i][a.place] }
+
+// IndexType returns a value of the elements' type.
+func (a arrayOf) IndexType() any { return a.rows[0][a.place] }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"math/bits"
+	"slices"
 
 	"fairlead/internal/catalog"
 	"fairlead/internal/requestlog"
@@ -15,17 +16,21 @@ import (
 var (
 	insertRequests = inserter{
 		table: "requests",
-		columns: []string{
-			"workspace_id", "id", "key_id", "requested", "model", "provider", "policy", "decision", "outcome",
-			"status", "stream", "simulated", "latency", "latency_class", "cost", "cost_class", "saved", "saved_class",
-			"session", "end_user", "preview", "failure", "body_state",
-		},
+		fields: slices.Concat(
+			textFields("workspace_id", "id", "key_id", "requested", "model", "provider", "policy", "decision", "outcome"),
+			numberFields("status", "stream", "simulated", "latency", "latency_class", "cost", "cost_class", "saved", "saved_class"),
+			textFields("session", "end_user", "preview", "failure", "body_state"),
+		),
+		suffix: leaveExisting,
 	}
-	insertDetails = inserter{table: "details", columns: []string{"workspace_id", "request_id", "summary", "trace"}, suffix: "on conflict do nothing"}
-	insertBodies  = inserter{table: "bodies", columns: []string{"workspace_id", "request_id", "request", "response", "streamed"}, suffix: "on conflict do nothing"}
-	insertTags    = inserter{table: "tags", columns: []string{"workspace_id", "tag", "request_id"}, suffix: "on conflict do nothing"}
-	insertLedger  = inserter{table: "ledger", columns: []string{"request_id", "workspace_id", "key_id", "at", "amount"}, suffix: "on conflict do nothing"}
+	insertDetails = inserter{"details", slices.Concat(textFields("workspace_id", "request_id", "summary"), bytesFields("trace")), leaveExisting}
+	insertBodies  = inserter{"bodies", slices.Concat(textFields("workspace_id", "request_id"), bytesFields("request", "response"), numberFields("streamed")), leaveExisting}
+	insertTags    = inserter{"tags", textFields("workspace_id", "tag", "request_id"), leaveExisting}
+	insertLedger  = inserter{"ledger", slices.Concat(textFields("request_id", "workspace_id", "key_id"), numberFields("at", "amount")), leaveExisting}
 )
+
+// leaveExisting lets a row that is there already be as it is.
+const leaveExisting = "on conflict do nothing"
 
 // trace is the part of an entry that only its own page shows.
 type trace struct {
@@ -58,6 +63,9 @@ func (db *DB) WriteEntries(ctx context.Context, entries []requestlog.Entry) erro
 		return err
 	}
 	db.prepareDays(ctx, records)
+	if err := db.prepare(ctx); err != nil {
+		return fmt.Errorf("write %d entries: %w", len(records), err)
+	}
 	if err := db.inTx(ctx, func(tx *sql.Tx) error { return db.writeRecords(ctx, tx, records) }); err != nil {
 		return fmt.Errorf("write %d entries: %w", len(records), err)
 	}
@@ -162,7 +170,7 @@ func (db *DB) writeRecords(ctx context.Context, tx *sql.Tx, records []record) er
 		return err
 	}
 	var details, bodies, tags, ledger [][]any
-	sums := rollups{}
+	sums, now := tally{}, db.now()
 	for _, r := range fresh {
 		details = append(details, r.detail)
 		if r.body != nil {
@@ -172,17 +180,17 @@ func (db *DB) writeRecords(ctx context.Context, tx *sql.Tx, records []record) er
 		if r.ledger != nil {
 			ledger = append(ledger, r.ledger)
 		}
-		sums.add(r.entry, db.now())
+		sums.add(r.entry, now)
 	}
 	for _, part := range []struct {
 		in   inserter
 		rows [][]any
 	}{{insertDetails, details}, {insertBodies, bodies}, {insertTags, tags}, {insertLedger, ledger}} {
-		if err := part.in.insert(ctx, tx, db.dialect, part.rows); err != nil {
+		if _, err := db.insert(ctx, tx, part.in, part.rows); err != nil {
 			return err
 		}
 	}
-	return db.writeRollups(ctx, tx, sums)
+	return db.writeRollups(ctx, tx, sums.rollups())
 }
 
 // insertFresh inserts the rows of the requests table and returns the records that were not there before.
@@ -191,12 +199,13 @@ func (db *DB) insertFresh(ctx context.Context, tx *sql.Tx, records []record) ([]
 	for i, r := range records {
 		rows[i] = r.request
 	}
-	ids, err := insertRequests.insertFresh(ctx, tx, db.dialect, rows)
-	if err != nil {
-		return nil, err
+	insert := db.insertNumbered
+	if db.dialect == dialectPostgres {
+		insert = db.insertReturning
 	}
-	if len(ids) == len(records) {
-		return records, nil
+	ids, all, err := insert(ctx, tx, rows)
+	if err != nil || all {
+		return records, err
 	}
 	inserted := make(map[string]bool, len(ids))
 	for _, id := range ids {
@@ -209,4 +218,34 @@ func (db *DB) insertFresh(ctx context.Context, tx *sql.Tx, records []record) ([]
 		}
 	}
 	return fresh, nil
+}
+
+// insertNumbered inserts requests into SQLite, and says which ones are new unless all are. SQLite numbers its rows: nobody else
+// writes meanwhile, so the new ones have the greatest numbers, and need to be read only where some were there before.
+func (db *DB) insertNumbered(ctx context.Context, tx *sql.Tx, rows [][]any) (ids []string, all bool, err error) {
+	var last int64
+	if err := tx.QueryRowContext(ctx, `select coalesce(max(rowid), 0) from requests`).Scan(&last); err != nil {
+		return nil, false, err
+	}
+	n, err := db.insert(ctx, tx, insertRequests, rows)
+	if err != nil || int(n) == len(rows) {
+		return nil, true, err
+	}
+	ids, err = column[string](ctx, tx, `select id from requests where rowid > $1`, last)
+	return ids, false, err
+}
+
+// insertReturning inserts requests into PostgreSQL, and says which ones are new.
+func (db *DB) insertReturning(ctx context.Context, tx *sql.Tx, rows [][]any) (ids []string, all bool, err error) {
+	total := len(rows)
+	q := insertRequests.arrays() + " returning id"
+	for len(rows) > 0 {
+		n := insertRequests.group(db.dialect, rows)
+		some, err := column[string](ctx, tx, q, columnsOf(rows[:n], len(insertRequests.fields))...)
+		if err != nil {
+			return nil, false, fmt.Errorf("insert into requests: %w", err)
+		}
+		ids, rows = append(ids, some...), rows[n:]
+	}
+	return ids, len(ids) == total, nil
 }

@@ -94,6 +94,40 @@ func writingAgainChangesNothing(t *testing.T, db *store.DB) {
 	}
 }
 
+// batchesMayOverlap writes more entries than one statement takes, some of which are there already.
+func batchesMayOverlap(t *testing.T, db *store.DB) {
+	ctx, ws := t.Context(), newWorkspace()
+	all := make([]requestlog.Entry, 97)
+	var there []requestlog.Entry
+	for i := range all {
+		all[i] = sample(ws, now.Add(-time.Duration(i)*time.Second))
+		if i%3 == 0 {
+			there = append(there, all[i])
+		}
+	}
+	write(t, db, there...)
+
+	write(t, db, all...)
+	write(t, db, all...)
+
+	n, err := db.Count(ctx, requestlog.Filter{WorkspaceID: ws, Tag: []string{"team=search"}}, 1000)
+	must(t, err)
+	groups, err := db.Breakdown(ctx, requestlog.BreakdownQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws}})
+	must(t, err)
+	spent, err := db.Spent(ctx, "workspace", ws, time.Time{})
+	must(t, err)
+	if want := *amountOf("0.03007"); n != len(all) || len(groups) != 1 || groups[0].Requests != int64(len(all)) || groups[0].Cost != want || spent != want {
+		t.Errorf("%d entries, spent %s, figures %+v", n, spent, groups)
+	}
+	for _, e := range all {
+		body, err := db.EntryBody(ctx, ws, e.ID)
+		must(t, err)
+		if diff := cmp.Diff(e.Body, body); diff != "" {
+			t.Errorf("%s: %s", e.ID, diff)
+		}
+	}
+}
+
 func interruptedNeverReplacesComplete(t *testing.T, db *store.DB) {
 	ctx, ws := t.Context(), newWorkspace()
 	earlier, within := sample(ws, now), sample(ws, now)

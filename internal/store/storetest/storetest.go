@@ -17,6 +17,7 @@ func Run(t *testing.T, open func(t testing.TB) *store.DB) {
 	}{
 		{"WrittenEntriesReadBackWhole", writtenEntriesReadBackWhole},
 		{"WritingAgainChangesNothing", writingAgainChangesNothing},
+		{"BatchesMayOverlap", batchesMayOverlap},
 		{"InterruptedNeverReplacesComplete", interruptedNeverReplacesComplete},
 		{"StrangeTextIsStored", strangeTextIsStored},
 		{"WorkspacesDoNotMeet", workspacesDoNotMeet},

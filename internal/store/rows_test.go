@@ -1,0 +1,35 @@
+package store
+
+import (
+	"strings"
+	"testing"
+)
+
+// A column travels as one array: many large bodies at once would be more than a server takes.
+func TestLargeRowsGoInSeveralStatements(t *testing.T) {
+	t.Parallel()
+	rows := func(n, size int) [][]any {
+		out := make([][]any, n)
+		for i := range out {
+			out[i] = []any{"ws", "req", make([]byte, size/2), []byte(strings.Repeat("x", size/2)), 0}
+		}
+		return out
+	}
+	for _, test := range []struct {
+		name    string
+		dialect dialect
+		rows    [][]any
+		want    int
+	}{
+		{"small ones go together", dialectPostgres, rows(500, 2000), 500},
+		{"not too many", dialectPostgres, rows(postgresRows+1, 10), postgresRows},
+		{"not too much", dialectPostgres, rows(20, 1<<20), 15},
+		{"one that is too large goes alone", dialectPostgres, rows(2, postgresBytes+2), 1},
+		{"a whole group", dialectSQLite, rows(sqliteRows+1, 10), sqliteRows},
+		{"what is less than a group", dialectSQLite, rows(sqliteRows-1, 10), 1},
+	} {
+		if got := insertBodies.group(test.dialect, test.rows); got != test.want {
+			t.Errorf("%s: %d rows in a statement, want %d", test.name, got, test.want)
+		}
+	}
+}
