@@ -176,9 +176,11 @@ func deleteEntries(ctx context.Context, tx *sql.Tx, workspace string, ids []stri
 	if err := deleteRatings(ctx, tx, workspace, ids); err != nil {
 		return err
 	}
+	if err := deleteTags(ctx, tx, workspace, ids); err != nil {
+		return err
+	}
 	return forIDs(ctx, tx, workspace, ids,
 		`delete from bodies where workspace_id = $1 and request_id in (%s)`,
-		`delete from tags where workspace_id = $1 and request_id in (%s)`,
 		`delete from details where workspace_id = $1 and request_id in (%s)`,
 		`delete from requests where workspace_id = $1 and id in (%s)`)
 }

@@ -69,7 +69,7 @@ func figureParts(f *requestlog.Filter) []part {
 		return []part{{from: fromRequests, id: "r.id"}}
 	case f.MinCost != nil || f.MaxCost != nil:
 		return classParts("r.cost_class", number(f.MinCost), number(f.MaxCost))
-	case f.MinSaved != nil || f.MaxSaved != nil:
+	case onlyLosses(f):
 		return classParts("r.saved_class", number(f.MinSaved), number(f.MaxSaved))
 	case f.MinLatency > 0 || f.MaxLatency > 0:
 		return classParts("r.latency_class", positive(f.MinLatency), positive(f.MaxLatency))

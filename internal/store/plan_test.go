@@ -25,6 +25,7 @@ func TestEveryFilterWalksAnIndexInOrder(t *testing.T) {
 		"ids":              {requestlog.Filter{ID: two}, "sqlite_autoindex_requests_1"},
 		"models":           {requestlog.Filter{Model: two}, "requests_model"},
 		"requested":        {requestlog.Filter{Requested: two}, "requests_requested"},
+		"usual requested":  {requestlog.Filter{Requested: []string{"auto"}}, "sqlite_autoindex_requests_1"},
 		"providers":        {requestlog.Filter{Provider: two}, "requests_provider"},
 		"keys":             {requestlog.Filter{Key: two}, "requests_key"},
 		"policies":         {requestlog.Filter{Policy: two}, "requests_policy"},
@@ -38,8 +39,9 @@ func TestEveryFilterWalksAnIndexInOrder(t *testing.T) {
 		"unpriced":         {requestlog.Filter{Unpriced: true}, "requests_unpriced"},
 		"dear":             {requestlog.Filter{MinCost: new(money.Dollar)}, "requests_cost"},
 		"negative savings": {requestlog.Filter{MaxSaved: new(money.Amount(-1))}, "requests_saved"},
+		"savings":          {requestlog.Filter{MinSaved: new(money.Dollar)}, "sqlite_autoindex_requests_1"},
 		"slow":             {requestlog.Filter{MinLatency: time.Second}, "requests_latency"},
-		"streams":          {requestlog.Filter{Stream: new(true)}, "requests_stream"},
+		"streams":          {requestlog.Filter{Stream: new(true)}, "sqlite_autoindex_requests_1"},
 		"simulated":        {requestlog.Filter{Simulated: new(true)}, "requests_simulated"},
 		"playground":       {requestlog.Filter{Source: requestlog.SourcePlayground}, "requests_key"},
 		"by keys":          {requestlog.Filter{Source: requestlog.SourceKey}, "requests_"}, // in order of ids, or counting only

@@ -142,10 +142,11 @@ func (db *DB) prepare(ctx context.Context) error {
 	return nil
 }
 
-// values is the statement for SQLite, which takes the rows one after the other.
+// values is the statement for SQLite, which takes the rows one after the other. A row that it refuses ends the transaction, so
+// what the statement did before need not be undone, and nothing is kept for that.
 func (in inserter) values(rows int) string {
 	row := "(" + strings.TrimSuffix(strings.Repeat("?,", len(in.fields)), ",") + ")"
-	return in.into() + "values " + strings.TrimSuffix(strings.Repeat(row+",", rows), ",") + " " + in.suffix
+	return "insert or fail" + in.into() + "values " + strings.TrimSuffix(strings.Repeat(row+",", rows), ",") + " " + in.suffix
 }
 
 // arrays is the statement for PostgreSQL, which takes one array for each column: its text does not depend on the number of
@@ -155,11 +156,11 @@ func (in inserter) arrays() string {
 	for i, f := range in.fields {
 		marks[i] = fmt.Sprintf("$%d::%s[]", i+1, f.kind)
 	}
-	return in.into() + "select * from unnest(" + strings.Join(marks, ",") + ") " + in.suffix
+	return "insert" + in.into() + "select * from unnest(" + strings.Join(marks, ",") + ") " + in.suffix
 }
 
 func (in inserter) into() string {
-	return "insert into " + in.table + " (" + strings.Join(names(in.fields), ",") + ") "
+	return " into " + in.table + " (" + strings.Join(names(in.fields), ",") + ") "
 }
 
 // arrayOf is one column of rows, as an array that pgx writes without a copy.

@@ -40,7 +40,8 @@ func (db *DB) walked(f *requestlog.Filter) bool {
 		return false
 	}
 	return !slices.Contains(f.Outcome, string(requestlog.OK)) && !slices.Contains(f.Decision, string(route.Expected)) &&
-		!slices.Contains(f.Status, usualStatus) && (f.Simulated == nil || *f.Simulated)
+		!slices.Contains(f.Status, usualStatus) && !slices.Contains(f.Requested, usualName) && (f.Simulated == nil || *f.Simulated) &&
+		f.Stream == nil && (f.MinSaved == nil && f.MaxSaved == nil || onlyLosses(f))
 }
 
 const (

@@ -83,6 +83,9 @@ func (db *DB) match(w *where, f *requestlog.Filter) {
 // usualStatus is the status that the index leaves out.
 const usualStatus = http.StatusOK
 
+// usualName is the name that most requests ask for, and that the index leaves out.
+const usualName = "auto"
+
 // termCondition is "column is one of values". A partial index leaves out the value that most rows have in common; it is
 // used only where the statement says that this value is not wanted.
 type termCondition struct {
@@ -103,7 +106,7 @@ func termConditions(f *requestlog.Filter) []termCondition {
 		{column: "r.decision", values: f.Decision, partial: true, common: string(route.Expected)},
 		{column: "r.key_id", values: f.Key},
 		{column: "r.key_id", values: keyless(f)},
-		{column: "r.requested", values: f.Requested},
+		{column: "r.requested", values: f.Requested, partial: true, common: usualName},
 		{column: "r.model", values: f.Model},
 		{column: "r.provider", values: f.Provider},
 	}
@@ -138,6 +141,9 @@ func (db *DB) matchRest(w *where, f *requestlog.Filter) {
 	between(w, "latency", positive(f.MinLatency), positive(f.MaxLatency))
 	between(w, "cost", number(f.MinCost), number(f.MaxCost))
 	between(w, "saved", number(f.MinSaved), number(f.MaxSaved))
+	if onlyLosses(f) {
+		w.conds = append(w.conds, losses)
+	}
 	if f.Q != "" {
 		db.matchText(w, requestlog.Fold(f.Q))
 	}
@@ -188,6 +194,11 @@ func between(w *where, column string, low, high *int64) {
 		w.and("r."+column+"_class <= %s", class(*high))
 	}
 }
+
+// losses is what the index by savings has: the requests that cost more than their baseline.
+const losses = "r.saved_class < 0"
+
+func onlyLosses(f *requestlog.Filter) bool { return f.MaxSaved != nil && *f.MaxSaved < 0 }
 
 func positive(d time.Duration) *int64 {
 	if d <= 0 {
