@@ -89,7 +89,7 @@ func (e conversation) Events(c *provider.Call, resp *http.Response) llm.Stream {
 		Warn: func(what string) { c.Warn("%s", what) },
 	}
 	if c.Request.Format == messages.Name && !c.Joins {
-		return llm.Pull(messages.Events(resp.Body, messages.EventOptions{Reading: reading, Model: c.Target.Model.Name}))
+		return messages.Read(resp.Body, messages.EventOptions{Reading: reading, Model: c.Target.Model.Name})
 	}
 	m := find(c.Target)
 	o := messages.PieceOptions{Reading: reading, Signer: m.signer(c.Target)}

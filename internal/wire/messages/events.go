@@ -17,40 +17,69 @@ type EventOptions struct {
 	Model string // the name that the client is told; empty keeps the provider's
 }
 
-// Events reads a provider's 2xx answer for a caller of the same format: the provider's events as they came, with the
-// model's name replaced. A whole answer to a streaming request becomes the equivalent stream. The last pair may hold an
-// *llm.Error, or an error that wraps the end of the request's context.
-func Events(r io.Reader, o EventOptions) iter.Seq2[llm.Event, error] {
-	return func(yield func(llm.Event, error) bool) {
-		p := passage{source: newSource(o.Reading), model: o.Model, yield: yield}
-		err := p.read(r)
-		if err == nil || p.gone {
-			return
-		}
-		if usage := running(p.counts.usage(), p.ascii, p.other); usage == nil || p.pass(llm.Event{Bare: true, Usage: usage, Model: p.reported}) {
-			yield(llm.Event{}, err)
-		}
-	}
+// Read reads a provider's 2xx answer for a caller of the same format: the provider's events as they came, with the
+// model's name replaced. A whole answer to a streaming request becomes the equivalent stream.
+func Read(r io.Reader, o EventOptions) llm.Stream {
+	return &passage{source: newSource(o.Reading), from: r, model: o.Model}
 }
+
+// Events is what Read reads, as a sequence.
+func Events(r io.Reader, o EventOptions) iter.Seq2[llm.Event, error] { return llm.All(Read(r, o)) }
 
 // passage is the state of passing one answer on.
 type passage struct {
 	*source
+	from   io.Reader
 	model  string
-	yield  func(llm.Event, error) bool
-	gone   bool // nobody listens any more
 	counts counts
+
+	events *sse.Reader // of an answer that is a stream
+	pieces []llm.Event // not yet handed out, of a whole answer that is to be one
+	split  bool        // it is such an answer
 
 	ascii, other int    // bytes of what was said
 	reported     string // the model name that the provider tells
-	began, done  bool
+	began, over  bool
+	err          error // why the answer is not complete, once it is over
 }
 
-func (p *passage) read(r io.Reader) error {
-	if !p.o.Stream {
-		return p.single(r)
+// Next returns the next event. Before an answer breaks off comes what it has used so far, if that is known.
+func (p *passage) Next() (llm.Event, bool, error) {
+	for !p.over {
+		ev, ok, err := p.step()
+		if ok {
+			return ev, true, nil
+		}
+		if err == nil {
+			continue
+		}
+		p.over, p.err = true, err
+		if usage := running(p.counts.usage(), p.ascii, p.other); usage != nil {
+			return llm.Event{Bare: true, Usage: usage, Model: p.reported}, true, nil
+		}
 	}
-	events := sse.NewReader(r, p.o.MaxLine)
+	return llm.Event{}, false, p.err
+}
+
+// Close does nothing: reading is over when nobody asks any more.
+func (p *passage) Close() {}
+
+// step reads on. It reports false where that makes no event.
+func (p *passage) step() (llm.Event, bool, error) {
+	switch {
+	case p.events != nil:
+		return p.streamed()
+	case p.split:
+		return p.piece()
+	case p.o.Stream:
+		return llm.Event{}, false, p.begin()
+	}
+	return p.single()
+}
+
+// begin finds out what answers a request that wanted a stream.
+func (p *passage) begin() error {
+	events := sse.NewReader(p.from, p.o.MaxLine)
 	first, err := events.First()
 	switch {
 	case errors.Is(err, io.EOF):
@@ -58,30 +87,33 @@ func (p *passage) read(r io.Reader) error {
 	case err != nil:
 		return failure(err)
 	case first == '{' || first == '[':
-		return p.split(events.Rest())
+		return p.divide(events.Rest())
 	}
-	if err := p.frames(events, p.take); err != nil {
-		return err
-	}
-	switch {
-	case p.gone || p.done:
-		return nil
-	case !p.began:
-		return malformed("The provider's answer holds no message.")
-	case !p.finished:
-		return cut()
-	}
-	p.pass(llm.Event{Name: "message_stop", Data: []byte(`{"type":"message_stop"}`), Model: p.reported})
+	p.events = events
 	return nil
 }
 
-func (p *passage) pass(ev llm.Event) bool {
-	p.gone = p.gone || !p.yield(ev, nil)
-	return !p.gone
+// streamed passes on one event of the stream. One that the provider closes without saying so ends as if it had.
+func (p *passage) streamed() (llm.Event, bool, error) {
+	f, more, err := p.next(p.events)
+	if err != nil {
+		return llm.Event{}, false, err
+	}
+	if more {
+		return p.take(f)
+	}
+	switch {
+	case !p.began:
+		return llm.Event{}, false, malformed("The provider's answer holds no message.")
+	case !p.finished:
+		return llm.Event{}, false, cut()
+	}
+	p.over = true
+	return llm.Event{Name: "message_stop", Data: []byte(`{"type":"message_stop"}`), Model: p.reported}, true, nil
 }
 
-// take passes one event on; false ends the stream.
-func (p *passage) take(f frame) (bool, error) {
+// take passes one event on.
+func (p *passage) take(f frame) (llm.Event, bool, error) {
 	ev := llm.Event{Name: f.name, Data: f.data}
 	switch f.name {
 	case "message_start":
@@ -102,10 +134,10 @@ func (p *passage) take(f frame) (bool, error) {
 			p.finished = true
 		}
 	case "message_stop":
-		p.done = true
 		if !p.finished {
-			return false, cut()
+			return llm.Event{}, false, cut()
 		}
+		p.over = true
 	}
 	ev.Model = p.reported
 	if ev.Content {
@@ -113,7 +145,7 @@ func (p *passage) take(f frame) (bool, error) {
 		p.other += ev.NonASCIIBytes
 		ev.Usage = running(p.counts.usage(), p.ascii, p.other)
 	}
-	return p.pass(ev) && !p.done, nil
+	return ev, true, nil
 }
 
 // renamed returns data with our model name in the place of the provider's.
@@ -151,11 +183,12 @@ func count(ev *llm.Event, v gjson.Result) {
 }
 
 // single passes on the answer to a request that wanted no stream.
-func (p *passage) single(r io.Reader) error {
-	message, data, err := p.whole(r)
+func (p *passage) single() (llm.Event, bool, error) {
+	message, data, err := p.whole(p.from)
 	if err != nil {
-		return err
+		return llm.Event{}, false, err
 	}
+	p.over = true
 	ev := p.describe(message)
 	ev.Data = p.renamed(data, message.Get("model"))
 	message.Get("content").ForEach(func(_, block gjson.Result) bool {
@@ -164,8 +197,7 @@ func (p *passage) single(r io.Reader) error {
 	})
 	p.ascii, p.other = ev.ASCIIBytes, ev.NonASCIIBytes
 	ev.Usage, ev.Content = p.total(), true
-	p.pass(ev)
-	return nil
+	return ev, true, nil
 }
 
 func (p *passage) describe(message gjson.Result) llm.Event {
@@ -182,8 +214,8 @@ func (p *passage) total() *llm.Usage {
 	return running(p.counts.usage(), p.ascii, p.other)
 }
 
-// split makes the stream that a whole answer stands for.
-func (p *passage) split(r io.Reader) error {
+// divide makes the stream that a whole answer stands for.
+func (p *passage) divide(r io.Reader) error {
 	message, data, err := p.whole(r)
 	if err != nil {
 		return err
@@ -202,9 +234,19 @@ func (p *passage) split(r io.Reader) error {
 		}
 		p.ascii += ev.ASCIIBytes
 		p.other += ev.NonASCIIBytes
-		if !p.pass(ev) {
-			return nil
-		}
+		p.pieces = append(p.pieces, ev)
 	}
+	p.split = true
 	return nil
+}
+
+// piece passes on the next event of a whole answer.
+func (p *passage) piece() (llm.Event, bool, error) {
+	if len(p.pieces) == 0 {
+		p.over = true
+		return llm.Event{}, false, nil
+	}
+	ev := p.pieces[0]
+	p.pieces = p.pieces[1:]
+	return ev, true, nil
 }

@@ -120,25 +120,31 @@ type frame struct {
 // stopped; it is nil when the provider closed it.
 func (s *source) frames(events *sse.Reader, take func(frame) (bool, error)) error {
 	for {
-		in, err := events.Next()
-		if errors.Is(err, io.EOF) || err != nil && s.finished {
-			return nil // a break after the last word takes nothing from the answer
-		}
-		if err != nil {
-			return failure(err)
-		}
-		if err := s.grown(len(in.Data)); err != nil {
+		f, ok, err := s.next(events)
+		if err != nil || !ok {
 			return err
-		}
-		f, ok, err := s.frame(in)
-		if err != nil {
-			return err
-		}
-		if !ok {
-			continue
 		}
 		if more, err := take(f); err != nil || !more {
 			return err
+		}
+	}
+}
+
+// next reads on to the next event that is a JSON object; false when the provider has closed the stream.
+func (s *source) next(events *sse.Reader) (frame, bool, error) {
+	for {
+		in, err := events.Next()
+		if errors.Is(err, io.EOF) || err != nil && s.finished {
+			return frame{}, false, nil // a break after the last word takes nothing from the answer
+		}
+		if err != nil {
+			return frame{}, false, failure(err)
+		}
+		if err := s.grown(len(in.Data)); err != nil {
+			return frame{}, false, err
+		}
+		if f, ok, err := s.frame(in); err != nil || ok {
+			return f, ok, err
 		}
 	}
 }
