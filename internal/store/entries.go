@@ -98,6 +98,9 @@ func (db *DB) summaries(ctx context.Context, workspaceID string, ids []string) (
 	// The bounds say the same again, for both tables: PostgreSQL then plans for the days of these ids alone.
 	q := summaryColumns + fmt.Sprintf(` where r.workspace_id = $1 and r.id in (%s) and r.id between $%[2]d and $%[3]d and d.request_id between $%[2]d and $%[3]d`,
 		list(2, len(ids)), len(ids)+2, len(ids)+3)
+	if db.dialect == dialectPostgres { // and it reads these details alone, instead of all between them
+		q += fmt.Sprintf(` and d.workspace_id = $1 and d.request_id in (%s)`, list(2, len(ids)))
+	}
 	args := append([]any{workspaceID}, anys(ids)...)
 	rows, err := db.query(ctx, q, append(args, slices.Min(ids), slices.Max(ids))...)
 	if err != nil {

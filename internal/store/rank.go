@@ -37,13 +37,14 @@ func (db *DB) few(ctx context.Context, f *requestlog.Filter) (bool, error) {
 }
 
 // greatestByClass goes through the classes from the top, so that only the rows of the last one it needs are sorted in vain.
+// PostgreSQL does so within one statement, and plans for every day there is only once.
 func (db *DB) greatestByClass(ctx context.Context, f *requestlog.Filter, column string, limit int) ([]string, error) {
+	if db.dialect == dialectPostgres {
+		q, args := db.ranking(f, column+"_class desc, r."+column, fmt.Sprintf("r.%s_class is not null", column), limit)
+		return db.texts(ctx, q, args)
+	}
 	var all []string
-	for c := maxClass; len(all) < limit; c-- {
-		var err error
-		if c, err = db.nextClass(ctx, f, column, c); err != nil || c < 0 {
-			return all, err
-		}
+	for c := maxClass; c >= 0 && len(all) < limit; c-- {
 		q, args := db.ranking(f, column, ofClass(column, c), limit-len(all))
 		some, err := db.texts(ctx, q, args)
 		if err != nil {
@@ -52,21 +53,6 @@ func (db *DB) greatestByClass(ctx context.Context, f *requestlog.Filter, column 
 		all = append(all, some...)
 	}
 	return all, nil
-}
-
-// nextClass is the greatest class up to c that may have entries; negative when there is none. SQLite looks at an empty class
-// as fast as it would look for the next one; PostgreSQL would look at every day for each of them.
-func (db *DB) nextClass(ctx context.Context, f *requestlog.Filter, column string, c int) (int, error) {
-	if db.dialect != dialectPostgres || c < 0 {
-		return c, nil
-	}
-	_, b := db.within(f, requestlog.Page{})
-	w := &where{}
-	w.and("r.workspace_id = %s", f.WorkspaceID)
-	w.conds = append(w.conds, b.conds(w, "r.id")...)
-	q := fmt.Sprintf(`select coalesce(max(r.%[1]s_class), -1) from requests r where %[2]s and r.%[1]s_class <= %[3]d and r.%[1]s_class is not null`, column, w, c)
-	err := db.queryRow(ctx, q, w.args...).Scan(&c)
-	return c, err
 }
 
 // ofClass selects one class, in the words of the index.
