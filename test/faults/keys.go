@@ -58,7 +58,6 @@ func junkKeys(t *testing.T, size Size) string {
 	packageTest(t, "internal/account", []string{"TestJunkMakesNoLookUp", "TestUnknownKeysShareFewPolls"})
 	g, _ := single(t)
 	k := g.Key(t)
-	c := client(t)
 	measure := func(n int) []time.Duration {
 		var took []time.Duration
 		for range n {
@@ -78,29 +77,20 @@ func junkKeys(t *testing.T, size Size) string {
 	for i := range junk {
 		junk[i] = junkKey(draw, k, i)
 	}
-	began := time.Now()
-	n, most := size.of(3_000, 100_000), size.of(2_000, 10_000)
+	d := time.Duration(size.of(2, 10)) * time.Second
 	var busy []time.Duration
 	var beside sync.WaitGroup
 	beside.Go(func() { busy = measure(size.of(20, 300)) })
-	together(16, n, func(i int) {
-		time.Sleep(time.Until(began.Add(time.Duration(i) * time.Second / time.Duration(most)))) // another process has no fake clock
-		req, err := post(t.Context(), g, junk[i%len(junk)], chat("m"))
-		if err != nil {
-			t.Error(err)
-			return
+	all := newGun(t, g, chat("m"), junk...).fire(t, 16, size.of(1_500, 10_000), d)
+	for _, s := range all {
+		if s.status != http.StatusUnauthorized {
+			t.Errorf("a made-up key: %d %s", s.status, s.code)
 		}
-		resp, err := c.Do(req)
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		defer resp.Body.Close()
-		if resp.StatusCode != http.StatusUnauthorized {
-			t.Errorf("key %q: %d", junk[i%len(junk)], resp.StatusCode)
-		}
-	})
-	rate := float64(n) / time.Since(began).Seconds()
+	}
+	rate := float64(len(all)) / d.Seconds()
+	if rate < 100 {
+		t.Errorf("only %.0f a second were sent", rate)
+	}
 	beside.Wait()
 	grown := resident(t, g) - before
 	if grown > 32<<20 {

@@ -12,13 +12,14 @@ import (
 	"fairlead/test/harness"
 )
 
-// twins starts a gateway with two providers of one model that can be switched off; alpha is the cheaper.
+// twins starts a gateway with two providers of one model that can be switched off; alpha is so much cheaper that it is
+// preferred, however slow it was when last seen.
 func twins(t *testing.T, more ...string) (g *harness.Gateway, alpha, beta *upstream) {
 	t.Helper()
 	alpha, beta = &upstream{answers: paced(20)}, &upstream{answers: paced(20)}
 	return harness.Start(t, harness.Options{Config: harness.Config(t, []harness.Provider{
 		{Name: "alpha", BaseURL: harness.Serve(t, alpha) + "/v1", Models: []harness.Model{harness.Chat("plain", 0.4, 1.6, 0.5)}},
-		{Name: "beta", BaseURL: harness.Serve(t, beta) + "/v1", Models: []harness.Model{harness.Chat("plain", 0.8, 3.2, 0.5)}},
+		{Name: "beta", BaseURL: harness.Serve(t, beta) + "/v1", Models: []harness.Model{harness.Chat("plain", 20, 80, 0.5)}},
 	}, more...)}), alpha, beta
 }
 

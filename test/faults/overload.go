@@ -18,20 +18,24 @@ import (
 // gun sends more requests than a gateway can answer, with as little work as it can: it shares the machine's processors with
 // the gateway. Each connection sends one request after the other, each request when its turn has come.
 type gun struct {
-	address string
-	request []byte
+	address  string
+	requests [][]byte // sent in turn
+	next     atomic.Int64
 
 	mu   sync.Mutex
 	seen []shot
 	late atomic.Int64 // turns that no connection was free for
 }
 
-func newGun(t testing.TB, g *harness.Gateway, key, body string) *gun {
+func newGun(t testing.TB, g *harness.Gateway, body string, keys ...string) *gun {
 	t.Helper()
-	address := strings.TrimPrefix(g.URL(), "http://")
-	return &gun{address: address, request: fmt.Appendf(nil,
-		"POST /proxy/v1/chat/completions HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s",
-		address, key, len(body), body)}
+	n := &gun{address: strings.TrimPrefix(g.URL(), "http://")}
+	for _, key := range keys {
+		n.requests = append(n.requests, fmt.Appendf(nil,
+			"POST /proxy/v1/chat/completions HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s",
+			n.address, key, len(body), body))
+	}
+	return n
 }
 
 // fire sends at a rate for a while; a rate of 0 sends on every connection as fast as answers come.
@@ -79,7 +83,7 @@ func (n *gun) work(t testing.TB, began time.Time, d time.Duration, turns <-chan 
 	var mine []shot
 	for always && time.Since(began) < d || !always && turn(turns) {
 		s := shot{sent: time.Since(began)}
-		if _, err := conn.Write(n.request); err != nil {
+		if _, err := conn.Write(n.requests[int(n.next.Add(1))%len(n.requests)]); err != nil {
 			break
 		}
 		resp, err := http.ReadResponse(in, nil)
@@ -145,7 +149,7 @@ func (s Size) strict() bool { return s == Full }
 func overload(t *testing.T, size Size) string {
 	g := plain(t, size.cap())
 	k, reader := g.Key(t), g.Key(t, "--scopes", "read")
-	n := newGun(t, g, k, chat("plain"))
+	n := newGun(t, g, chat("plain"), k)
 	d := time.Duration(size.of(4, 60)) * time.Second
 	able := capacity(t, n, time.Duration(size.of(1, 5))*time.Second)
 	calm := fire(t, g, k, chat("plain"), 20, 2*time.Second)
@@ -221,7 +225,7 @@ func floodOfOne(t *testing.T, size Size) string {
 	d := time.Duration(size.of(4, 60)) * time.Second
 	calm := fire(t, g, b, chat("plain"), 20, d/2)
 
-	n := newGun(t, g, a, chat("plain"))
+	n := newGun(t, g, chat("plain"), a)
 	var flood []shot
 	done := make(chan struct{})
 	go func() {
