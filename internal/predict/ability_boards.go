@@ -139,7 +139,14 @@ var directNames = map[string]string{
 const (
 	directNoise  = 0.2 // of a score on a benchmark the predictor knows: the anchors stand for prompts, not for these
 	unknownNoise = 2.0 // of a score on a benchmark nobody knows
+	scorePrompts = 200 // a score on a benchmark the predictor knows is heard as the mean of so many prompts
 )
+
+// scoreNoise is how far the logit of such a score may be off: near 0 and 1 a few prompts move it far.
+func scoreNoise(value float64) float64 {
+	chance := sigmoid(logit(value))
+	return math.Sqrt(directNoise*directNoise + 1/(scorePrompts*chance*(1-chance)))
+}
 
 // targets says what each score means. A score that means nothing is left out.
 func (g *gauge) targets(scores []Score) []target {
@@ -163,7 +170,7 @@ func (g *gauge) target(name string, value float64) target {
 	}
 	if _, published := boards[name]; !published {
 		if p := g.direct(name); p != nil {
-			return target{[]*pool{p}, logit(value), directNoise}
+			return target{[]*pool{p}, logit(value), scoreNoise(value)}
 		}
 	}
 	b, ok := boards[name]

@@ -129,6 +129,19 @@ func TestAScoreOnAKnownBenchmarkIsReached(t *testing.T) {
 	}
 }
 
+// Of two scores that disagree, the one near 1 is heard less: a few prompts more or less move its logit far.
+func TestAScoreNearOneSaysLittle(t *testing.T) {
+	t.Parallel()
+	p := small()
+	got := logit(on(p, "code", p.Ability("", []Score{{"mbpp", 0.995}, {"humaneval", 0.7}}, 0)))
+	if between := (logit(0.995) + logit(0.7)) / 2; got > between-1 {
+		t.Errorf("the fit has the logit %.2f; halfway is %.2f", got, between)
+	}
+	if high, low := scoreNoise(0.99), scoreNoise(0.01); math.Abs(high-low) > 1e-9 || high < 2*scoreNoise(0.5) || math.IsInf(scoreNoise(1), 0) {
+		t.Errorf("the noise is %.2f at 0.99, %.2f at 0.01, %.2f at 0.5, %.2f at 1", high, low, scoreNoise(0.5), scoreNoise(1))
+	}
+}
+
 func TestSkillsComeFromTheirOwnBenchmarks(t *testing.T) {
 	t.Parallel()
 	p := small()
