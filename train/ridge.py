@@ -1,4 +1,6 @@
 """Ridge regression of many targets at once on hashed and dense features, by conjugate gradients."""
+import copy
+
 import numpy as np
 
 try:  # the same code on a graphics card, where there is one
@@ -25,6 +27,13 @@ class Design:
         self.xt = self.x.T.tocsr()
         self.d = xp.asarray(d.astype(np.float32))
 
+    def only(self, rows):
+        """The same of some rows."""
+        part = copy.copy(self)
+        part.x, part.d = self.x[rows], self.d[rows]
+        part.xt = part.x.T.tocsr()
+        return part
+
     def forward(self, w, v):
         return self.x @ w + self.d @ v
 
@@ -36,12 +45,26 @@ def ridge(design, target, weight, penalty, hashed, rounds=40):
     """Weights w (hashed), v (dense) and offsets c (lanes) that make the weighted squared error small.
 
     target and weight are rows by lanes; penalty is one number for each lane, relative to the sum of its weights; hashed is 0 for
-    lanes that read the counted features alone."""
+    lanes that read the counted features alone. Lanes taught by the same rows are learned together, from these rows alone."""
+    k, penalty, hashed = target.shape[1], np.asarray(penalty, np.float32), np.asarray(hashed, np.float32)
+    w, v, c = np.zeros((design.x.shape[1], k), np.float32), np.zeros((design.d.shape[1], k), np.float32), np.zeros(k)
+    groups = {}
+    for j in range(k):
+        groups.setdefault(np.packbits(weight[:, j] > 0).tobytes(), []).append(j)
+    for at in groups.values():
+        rows = np.flatnonzero(weight[:, at[0]] > 0)
+        lanes = np.ix_(rows, at)
+        w[:, at], v[:, at], c[at] = descend(design.only(rows), target[lanes], weight[lanes], penalty[at], hashed[at], rounds)
+    return w, v, c
+
+
+def descend(design, target, weight, penalty, hashed, rounds):
+    """The conjugate gradients of ridge, for lanes that share all rows."""
     sums = np.maximum(weight.sum(0), 1e-9)
     mean = (weight * target).sum(0) / sums
     s = xp.asarray((weight / sums).astype(np.float32))
     t = xp.asarray((target - mean).astype(np.float32))
-    l, hashed = xp.asarray(np.asarray(penalty, np.float32)), xp.asarray(np.asarray(hashed, np.float32))
+    l, hashed = xp.asarray(penalty), xp.asarray(hashed)
     k = target.shape[1]
     w, v = xp.zeros((design.x.shape[1], k), xp.float32), xp.zeros((design.d.shape[1], k), xp.float32)
     c = xp.zeros((1, k), xp.float32)
