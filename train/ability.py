@@ -1,6 +1,7 @@
 """Abilities of models given the skills of prompts: an empirical-Bayes prior, and the fit of a model to benchmark means."""
 import numpy as np
 
+LOOKS = 5  # rounds that look at the outcomes, besides the last: between them the abilities hardly move
 EASE = 1  # where in an ability the weight of ease stands: one for every model
 
 
@@ -24,29 +25,61 @@ def newton(z, y, w, mean, precision, start, rounds=4):
     return a, np.linalg.inv(h)
 
 
-class Prior:
-    """Mean and covariance of abilities, learned by expectation and maximisation over the models."""
+def curvature(z, y, a):
+    """The likelihood of outcomes near an ability, as a parabola: its matrix, and its slope at zero."""
+    p = sigmoid(z @ a)
+    h = (z * (p * (1 - p) + 1e-9)[:, None]).T @ z
+    return h.astype(float), h @ a + z.T @ (y - p)
 
-    def __init__(self, z, y, mask, rounds=8, tempering=1.0, strength=8.0, width=0.5):
-        one, k = with_one(z), z.shape[1] + 1
-        self.rows = [np.flatnonzero(mask[:, j] > 0) for j in range(y.shape[1])]
-        self.strength, self.width = strength, width
+
+class Prior:
+    """Mean and covariance of abilities, learned by expectation and maximisation over the models.
+
+    The covariance is drawn to what so many more models (strength) would have: as far apart in their levels as the others, with
+    weights on the lanes that follow the level as lean says, give or take width; without lean, width alone."""
+
+    def __init__(self, z, y, mask, lean=None, rounds=8, strength=8.0, width=0.5):
+        one, k = with_one(z).astype(np.float32), z.shape[1] + 1
+        self.strength, self.width, self.lean = strength, width, lean
+        rows = [np.flatnonzero(mask[:, j] > 0) for j in range(y.shape[1])]
         mean, cov = np.eye(k)[EASE], np.eye(k)
         cov[EASE, EASE] = 1e-4
-        self.a, self.c = np.zeros((y.shape[1], k)), np.repeat(np.eye(k)[None], y.shape[1], 0)
-        for _ in range(rounds):
+        self.a = np.zeros((y.shape[1], k))
+        for r in range(rounds):
+            if r < LOOKS or r == rounds - 1:
+                h, b = map(np.array, zip(*(curvature(one[at], y[at, j], self.a[j].astype(np.float32)) for j, at in enumerate(rows))))
             precision = np.linalg.inv(cov)
-            for j, at in enumerate(self.rows):
-                self.a[j], self.c[j] = newton(one[at], y[at, j], np.full(len(at), tempering), mean, precision, self.a[j], 2)
-            mean, cov = self.moments(np.ones(y.shape[1], bool))
+            self.c = np.linalg.inv(h + precision)
+            step = np.einsum("mkl,ml->mk", self.c, b + precision @ mean) - self.a
+            self.a += step * np.minimum(1, 4 / np.maximum(1e-9, np.abs(step).max(1, keepdims=True)))
+            mean, cov = self.moments(np.ones(len(rows), bool))
         self.mean, self.cov = mean, cov
 
     def moments(self, use):
-        mean = self.a[use].mean(0)
+        mean, n = self.a[use].mean(0), use.sum()
         away = self.a[use] - mean
-        cov = (self.c[use].sum(0) + away.T @ away + self.strength * self.width**2 * np.eye(len(mean))) / (use.sum() + self.strength)
+        seen = (self.c[use].sum(0) + away.T @ away) / n
+        cov = (n * seen + self.strength * self.supposed(seen)) / (n + self.strength)
         mean[EASE], cov[EASE], cov[:, EASE], cov[EASE, EASE] = 1, 0, 0, 1e-4
         return mean, cov
+
+    def supposed(self, seen):
+        """The covariance of the supposed models, given that of those seen."""
+        eye = np.eye(len(seen))
+        if self.lean is None:
+            return self.width**2 * eye
+        level = self.lean.any(0)
+        follow = eye + self.lean
+        return follow @ (seen * np.outer(level, level)) @ follow.T + self.width**2 * np.diag(~level)
+
+
+BOUNDS = 0.005, 0.995  # of a benchmark mean
+
+
+def noise_of(mean, direct=0.2, prompts=200):
+    """How far the logit of a benchmark mean may be off, as the Go code takes it: near 0 and 1 a few prompts move it far."""
+    m = np.clip(mean, *BOUNDS)
+    return np.sqrt(direct**2 + 1 / (prompts * m * (1 - m)))
 
 
 def from_means(prior_mean, prior_cov, targets, rounds=20):
@@ -59,7 +92,7 @@ def from_means(prior_mean, prior_cov, targets, rounds=20):
             p = sigmoid(z @ a)
             m = np.clip(w @ p, 1e-4, 1 - 1e-4)
             row = z.T @ (w * p * (1 - p)) / (m * (1 - m))
-            goal = np.clip(mean, 0.005, 0.995)
+            goal = np.clip(mean, *BOUNDS)
             r = np.log(goal / (1 - goal)) - np.log(m / (1 - m))
             h += np.outer(row, row) / noise**2
             g += row * r / noise**2

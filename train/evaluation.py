@@ -3,7 +3,7 @@ import numpy as np
 
 import data
 import protocol
-from ability import Prior, from_means, newton, sigmoid, with_one
+from ability import Prior, from_means, newton, noise_of, sigmoid, with_one
 from ridge import ridge
 from router import chance
 
@@ -23,7 +23,7 @@ class Set:
         return protocol.Table(self.rows, self.y, self.mask, self.models, out)
 
 
-def cross_validate(s, z, fold, settings, z8=None):
+def cross_validate(s, z, fold, settings, lean, z8):
     """Predictions out of fold. z are skills from lanes that did not see the fold of the row; the abilities do not see it
     either. Returns them with the priors, and the predictions for z8, the same skills from weights of one byte."""
     out, out8, priors = np.zeros(s.y.shape), np.zeros(s.y.shape), []
@@ -32,7 +32,7 @@ def cross_validate(s, z, fold, settings, z8=None):
         seen = z[~held], s.y[~held], s.mask[~held]
         able = Prior(*seen, **settings["abilities"]).a
         out[held], out8[held] = chance(z[held], able), chance(z8[held], able)
-        priors.append((Prior(*seen, **settings["prior"]), held))
+        priors.append((Prior(*seen, lean, **settings["prior"]), held))
     return out, out8, priors
 
 
@@ -110,11 +110,12 @@ def benchmark(row):
     return row["source"] + "/" + row["task"] if row["source"] in ("mmlu_pro", "bfcl") else row["source"]
 
 
-def cold_start(s, z, priors, labels=100, seed=0):
-    """Predictions for pairs when both abilities come from benchmark means alone, and with some outcomes of the source."""
+def cold_start(s, z, priors, labels=100, draws=5, weight=0.5, seed=0):
+    """Predictions for pairs when both abilities come from benchmark means alone, and with some outcomes of the source, drawn several
+    times. An outcome weighs less than one: what is known of the model is surer than the spread of the prior says."""
     rng = np.random.default_rng(seed)
     keys = np.array([benchmark(r) for r in s.rows])
-    cold, warm = np.full(s.y.shape, np.nan), np.full(s.y.shape, np.nan)
+    cold, warm = np.full(s.y.shape, np.nan), np.full((draws, *s.y.shape), np.nan)
     one = with_one(z)
     for place, *pair in protocol.PAIRS:
         if not all(m in s.index for m in pair):
@@ -125,23 +126,30 @@ def cold_start(s, z, priors, labels=100, seed=0):
             others[[s.index[m] for m in pair]] = False
             mean, cov = prior.moments(others)
             for j in (s.index[m] for m in pair):
-                a, c = from_means(mean, cov, means_of(s, keys, train, one, j, rng))
+                a, c = from_means(mean, cov, means_of(s, keys, train, one, j, one @ mean))
                 cold[here, j] = sigmoid(one[here] @ a)
                 local = train[(s.mask[train, j] > 0) & (s.source[train] == place)]
-                pick = rng.choice(local, min(labels, len(local)), replace=False)
-                b, _ = newton(one[pick], s.y[pick, j], np.ones(len(pick)), a, np.linalg.inv(c), a)
-                warm[here, j] = sigmoid(one[here] @ b)
+                for d in range(draws):
+                    pick = rng.choice(local, min(labels, len(local)), replace=False)
+                    b, _ = newton(one[pick], s.y[pick, j], np.full(len(pick), weight), a, np.linalg.inv(c), a)
+                    warm[d, here, j] = sigmoid(one[here] @ b)
         yield (place, *pair), cold, warm
 
 
-def means_of(s, keys, train, one, j, rng, noise=0.3):
-    """The benchmark means of a model as targets: skills of sampled prompts, weights, mean, noise of its logit."""
+def slices(at, level, count):
+    """So many of the rows, one of each slice from hard to easy."""
+    at, count = at[np.argsort(level[at], kind="stable")], min(count, len(at))
+    return at[((np.arange(count) + 0.5) * len(at) / count).astype(int)]
+
+
+def means_of(s, keys, train, one, j, level, count=48):
+    """The benchmark means of a model as targets: skills of typical prompts, weights, mean, noise of its logit."""
     got = []
     for key in np.unique(keys[train]):
         at = train[(keys[train] == key) & (s.mask[train, j] > 0)]
         if len(at) >= 30:
-            pick = rng.choice(at, min(64, len(at)), replace=False)
-            got.append((one[pick], np.full(len(pick), 1 / len(pick)), float(s.y[at, j].mean()), noise))
+            pick, mean = slices(at, level, count), float(s.y[at, j].mean())
+            got.append((one[pick], np.full(len(pick), 1 / len(pick)), mean, noise_of(mean)))
     return got
 
 
@@ -149,8 +157,8 @@ def cold_figures(s, z, priors, trained):
     got = {}
     for pair, cold, warm in cold_start(s, z, priors):
         name = f"{pair[0]}:{pair[1]}/{pair[2]}"
-        row = [s.table(c).pairs([pair]) for c in (trained, cold, warm)]
-        if all(name in r for r in row):
-            got[name] = dict(zip(("trained", "cold", "cold_100_labels"), (round(r[name], 4) for r in row)))
+        row = [s.table(c).pairs([pair]).get(name) for c in (trained, cold, *warm)]
+        if None not in row:
+            got[name] = dict(zip(("trained", "cold", "cold_100_labels"), (round(float(v), 4) for v in (row[0], row[1], np.mean(row[2:])))))
     mean = {k: round(float(np.mean([v[k] for v in got.values()])), 4) for k in ("trained", "cold", "cold_100_labels")} if got else {}
     return {"pairs": got, "mean": mean}

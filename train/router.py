@@ -10,9 +10,13 @@ SETTINGS = {
     "buckets": 81920, "blocks": [1.0, 1.5, 1.0, 0.5], "folds": 5, "gain": 1.0, "rounds": 40, "joint": 10.0, "label": 3.0, "reliable": 2.0,
     "own": {"mmlu": 20.0, "mmlu_pro": 15.0, "gsm": 50.0, "math": 60.0, "logic": 10.0, "tools": 10.0, "code": 10.0, "qa": 100.0, "common": 30.0},
     # A prompt unlike all families is taken by its ease alone: so many logits for a standard deviation.
-    "ease": 1.0, "sharpness": 12.0, "known": [-18.0, 20.0, 0.3], "low": 0.15,
+    "ease": 1.0, "sharpness": 12.0, "known": [-18.0, 20.0, 0.3],
+    # The share of its own prompts that a family may call unlike it. MMLU is the broadest: its prompts are the least like each other.
+    "low": {"mmlu": 0.05, "mmlu_pro": 0.15, "gsm": 0.15, "math": 0.15, "logic": 0.15, "tools": 0.15, "code": 0.15, "qa": 0.15, "common": 0.15},
+    # How far the weight on the difference of strong and weak models goes from the one to the other.
+    "lean": 0.5,
     # The prior that is shipped is strict: models that only benchmarks are known of lean on it. Models with outcomes do not need it.
-    "prior": {"rounds": 16, "width": 0.2, "strength": 30.0}, "abilities": {"rounds": 8, "width": 0.5, "strength": 8.0},
+    "prior": {"rounds": 16, "width": 0.1, "strength": 30.0}, "abilities": {"rounds": 8, "width": 0.5, "strength": 8.0},
 }
 
 
@@ -27,7 +31,7 @@ class Lanes:
     def teach(self, rows, y, mask, family):
         """What each lane is taught: target and weight of each row, and its penalty."""
         s, k = self.settings, len(self.names)
-        t, count = targets.per_source(rows, y, mask)
+        t, count, apart = targets.per_source(rows, y, mask)
         pair = count == 2
         t, count = targets.share_groups(rows, t, count, family)
         reliable = count / (count + s["reliable"])
@@ -43,7 +47,18 @@ class Lanes:
             weight.append(np.ones(len(rows)))
             penalty.append(s["label"])
         weight = np.stack(weight, 1).astype(np.float32)
+        self.apart = (weight * apart[:, None]).sum(0) / weight.sum(0)
         return np.stack(target, 1).astype(np.float32), weight, np.array(penalty) * weight.max(0) / weight.sum(0)
+
+    def lean(self):
+        """How the weight of a model on the difference of strong and weak follows its level (rows are abilities, columns the levels):
+        a model as strong as those that taught the one lane leans on that one, and on the other when it is as weak as the others."""
+        first = 1 + len(self.joint) + len(self.names)
+        got = np.zeros((first + len(self.own),) * 2)
+        for i in targets.strong_lanes(self.own):
+            level = 1 + len(self.joint) + self.own[i][2]
+            got[first + i + 1, [0, level]] = self.settings["lean"] / self.apart[len(self.joint) + i]
+        return got
 
     def hashed(self):
         """Words tell families apart; what makes a prompt hard in one family and in the next is in the counts."""
@@ -70,7 +85,7 @@ class Lanes:
         self.inner8 = inner8
         label = self.split(self.inner)[2]
         # How high a family scores its own prompts at least, nearly always: a prompt that scores less is unlike all of them.
-        self.typical = np.array([np.quantile(label[family == f, f], self.settings["low"]) for f in range(len(self.names))])
+        self.typical = np.array([np.quantile(label[family == f, f], self.settings["low"][name]) for f, name in enumerate(self.names)])
         return self
 
     def spread(self, inner):

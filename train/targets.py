@@ -6,17 +6,18 @@ import numpy as np
 # directions of difference between models, capitals are s and w learned from kindred families too. x and y are s and w of sources
 # that recorded a single pair: in the mean with dozens of models what tells these two apart is lost.
 OWN = {
-    "mmlu": "sw", "mmlu_pro": "sw23", "gsm": "sw2SWxy", "math": "sw2", "logic": "sw2", "tools": "sw23", "code": "sw", "qa": "sw", "common": "sw",
+    "mmlu": "SW", "mmlu_pro": "sw23", "gsm": "sw2SWxy", "math": "sw2", "logic": "sw2", "tools": "sw23", "code": "sw", "qa": "sw", "common": "sw",
 }
-KINDRED = {"gsm": {"math": 0.5, "mmlu_pro": 0.1}}
+KINDRED = {"gsm": {"math": 0.5, "mmlu_pro": 0.1}, "mmlu": {"mmlu_pro": 0.1}}
 TARGET = {"s": 0, "w": 1, "2": 2, "3": 3, "S": 0, "W": 1, "x": 5, "y": 6}
 EASE, PAIR = 4, (5, 6)  # the mean of s and w; s and w as the source alone has them
 
 
 def per_source(rows, y, mask):
-    """Targets s, w, 2, 3 for each row, relative to its source and task, and how many outcomes stand behind them."""
+    """Targets s, w, 2, 3 for each row, relative to its source and task, how many outcomes stand behind them, and how many logits
+    lie between the stronger and the weaker models."""
     n = len(rows)
-    out, count = np.zeros((n, 4), np.float32), np.zeros(n, np.float32)
+    out, count, apart = np.zeros((n, 4), np.float32), np.zeros(n, np.float32), np.zeros(n)
     keys = np.array([r["source"] + ("/" + r["task"] if r["source"] == "llmrouter_ulab" else "") for r in rows])
     for key in np.unique(keys):
         at = np.flatnonzero(keys == key)
@@ -27,6 +28,8 @@ def per_source(rows, y, mask):
         order = np.argsort(-col, kind="stable")
         half = len(order) // 2
         strong, weak = order[:half], order[half:]
+        logit = np.log(np.clip(col, 0.02, 0.98) / (1 - np.clip(col, 0.02, 0.98)))
+        apart[at] = logit[strong].mean() - logit[weak].mean()
         for j, part in enumerate((strong, weak)):
             out[at, j] = away[:, part].sum(1) / np.maximum(mm[:, part].sum(1), 1)
         rest = away.copy()
@@ -36,7 +39,7 @@ def per_source(rows, y, mask):
             u, sv, _ = np.linalg.svd(rest, full_matrices=False)
             out[at, 2:] = u[:, :2] * sv[:2] / np.sqrt(len(cols))
         count[at] = len(cols)
-    return out, count
+    return out, count, apart
 
 
 def share_groups(rows, target, count, family):

@@ -50,7 +50,7 @@ def main():
     lanes = Lanes(data.FAMILIES, SETTINGS).learn(design, s.rows, s.y, s.mask, s.family, fold)
     say(start, "lanes learned")
     z = np.round(lanes.skills(lanes.inner8), 3)
-    able, prior = Prior(z, s.y, s.mask, **SETTINGS["abilities"]), Prior(z, s.y, s.mask, **SETTINGS["prior"])
+    able, prior = Prior(z, s.y, s.mask, **SETTINGS["abilities"]), Prior(z, s.y, s.mask, lanes.lean(), **SETTINGS["prior"])
     q = artefact.Quantised(lanes)
     ship(q, s, z, able, prior)
     write_golden(q, binary)
@@ -116,11 +116,8 @@ def anchors(s, z, abilities):
             names.setdefault(name, []).append(i)
     got = {}
     for name in sorted(names):
-        at = np.array(names[name])
-        at = at[np.argsort(level[at], kind="stable")]
-        count = min(len(at), 24 if "/" in name else 48)
-        pick = at[((np.arange(count) + 0.5) * len(at) / count).astype(int)]
-        got[name] = z[pick], np.full(count, 1 / count)
+        pick = evaluation.slices(np.array(names[name]), level, 24 if "/" in name else 48)
+        got[name] = z[pick], np.full(len(pick), 1 / len(pick))
     return got
 
 
@@ -150,7 +147,7 @@ def write_golden(q, binary):
 
 def evaluate(args, start, design, s, lanes, z8, fold, able, q, judged, binary):
     z = lanes.skills(lanes.inner)
-    out, out8, priors = evaluation.cross_validate(s, z, fold, SETTINGS, z8)
+    out, out8, priors = evaluation.cross_validate(s, z, fold, SETTINGS, lanes.lean(), z8)
     metrics = {
         "cross_validated": evaluation.figures(s.table(out), protocol.PAIRS), "cross_validated_int8": evaluation.figures(s.table(out8), protocol.PAIRS),
         "calibration": evaluation.calibration(s, out8),
