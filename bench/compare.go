@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"fairlead/bench/load"
-	"fairlead/bench/proc"
 )
 
 // bench is one run.
@@ -16,7 +15,6 @@ type bench struct {
 	dir     string
 	out     io.Writer
 	running []*child
-	up      *server
 }
 
 // results are the slices of each workload on each server.
@@ -66,15 +64,12 @@ func (b *bench) compare(ctx context.Context) error {
 }
 
 func (b *bench) slice1(ctx context.Context, s *server, w workload, got results) error {
-	if err := b.configure(ctx, w.upstream); err != nil {
-		return err
-	}
-	one, err := load.Run(ctx, s.target(), w.spec)
+	one, err := load.Run(ctx, s.at, w.spec)
 	if err != nil {
 		return fmt.Errorf("%s on %s: %w", w.name, s.name, err)
 	}
-	fmt.Fprintf(b.out, "%-11s %-9s %7.0f req/s %8.1f µs CPU  p50 %7.0f p99 %7.0f µs  errors %d %v\n",
-		w.name, s.name, one.RPS, one.CPUMicrosPerReq, one.Latency.P50, one.Latency.P99, one.Errors, one.ErrorsBy)
+	fmt.Fprintf(b.out, "%-11s %-9s %7.0f req/s %8.1f µs CPU  p50 %7.0f p99 %7.0f µs  failures %v\n",
+		w.name, s.name, one.Rate(), micros(one.Each(one.CPU)), micros(one.P50), micros(one.P99), one.Failures)
 	got.add(w.name, s.name, one)
 	return nil
 }
@@ -90,7 +85,7 @@ func (b *bench) holdAll(ctx context.Context, got results) error {
 			return err
 		}
 		for _, s := range servers {
-			if s.pid == 0 {
+			if s.name == direct {
 				continue
 			}
 			if err := b.slice1(ctx, s, w, got); err != nil {
@@ -106,15 +101,8 @@ func (b *bench) holdAll(ctx context.Context, got results) error {
 type memory struct{ idle, middle, loaded int64 }
 
 func memoryOf(s *server) memory {
-	if s.pid == 0 {
-		return memory{}
-	}
-	pids, err := proc.Tree([]int{s.pid})
-	if err != nil {
-		return memory{}
-	}
-	u, _ := proc.Sample(pids) // one that has ended is noticed by the load
-	return memory{idle: u.RSS}
+	u, _ := load.UsageOf(s.at.PID) // one that has ended is noticed by the load
+	return memory{idle: u.Memory}
 }
 
 // loadLong reads memory in the middle and at the end of a long load: where it is flat the two are alike.
@@ -123,17 +111,17 @@ func (b *bench) loadLong(ctx context.Context, servers []*server, of map[string]m
 		if s.name != fairlead {
 			continue
 		}
-		spec := load.Spec{PromptBytes: 1 << 10, Concurrency: 32, Warmup: time.Second, Duration: b.soak / 2}
-		first, err := load.Run(ctx, s.target(), spec)
+		spec := load.Spec{Prompt: 1 << 10, Callers: 32, Warmup: time.Second, Duration: b.soak / 2}
+		first, err := load.Run(ctx, s.at, spec)
 		if err != nil {
 			return err
 		}
-		second, err := load.Run(ctx, s.target(), spec)
+		second, err := load.Run(ctx, s.at, spec)
 		if err != nil {
 			return err
 		}
 		m := of[s.name]
-		m.middle, m.loaded = first.RSSEnd, second.RSSEnd
+		m.middle, m.loaded = first.After, second.After
 		of[s.name] = m
 	}
 	return nil

@@ -5,10 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"fairlead/bench/load"
 )
 
 // deployment is how much a gateway has to look after.
@@ -44,7 +47,11 @@ func (b *bench) startGateway(ctx context.Context, up string, d deployment) (*ser
 	if err != nil {
 		return nil, err
 	}
-	return &server{name: fairlead, base: api, model: "auto", key: key, pid: cmd.Process.Pid}, nil
+	base, err := url.Parse(api)
+	if err != nil {
+		return nil, err
+	}
+	return &server{fairlead, load.Target{Address: base.Host, Path: base.Path + "/chat/completions", Model: "auto", Key: key, PID: cmd.Process.Pid}}, nil
 }
 
 func (d deployment) config(up string) string {

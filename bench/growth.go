@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"fairlead/bench/load"
-	"fairlead/bench/mock"
 )
 
 // grow measures what a request costs Fairlead as one thing grows and all else stays.
@@ -18,11 +17,8 @@ func (b *bench) grow(ctx context.Context, what string) error {
 	if !ok {
 		return fmt.Errorf("%q does not grow here; prompt, models, policies, keys and log do", what)
 	}
-	up, err := b.startUpstream(ctx)
+	up, err := b.startSelf(ctx, "upstream")
 	if err != nil {
-		return err
-	}
-	if err := b.configure(ctx, mock.Default()); err != nil {
 		return err
 	}
 	fmt.Fprintf(b.out, "%-10s %12s %8s\n", what, "CPU µs", "req/s")
@@ -38,7 +34,7 @@ func (b *bench) grow(ctx context.Context, what string) error {
 			d.keys = n
 		}
 		if gateway == nil || slices.Contains([]string{"models", "policies", "keys"}, what) {
-			if gateway, err = b.startGateway(ctx, up, d); err != nil {
+			if gateway, err = b.startGateway(ctx, up.at.Address, d); err != nil {
 				return err
 			}
 		}
@@ -51,14 +47,14 @@ func (b *bench) grow(ctx context.Context, what string) error {
 				return err
 			}
 		}
-		one, err := load.Run(ctx, gateway.target(), load.Spec{PromptBytes: size, Concurrency: 16, Warmup: b.warmup, Duration: b.slice})
+		one, err := load.Run(ctx, gateway.at, load.Spec{Prompt: size, Callers: 16, Warmup: b.warmup, Duration: b.slice})
 		if err != nil {
 			return err
 		}
 		if one.Requests == 0 {
-			return fmt.Errorf("nothing was answered: %v", one.ErrorsBy)
+			return fmt.Errorf("nothing was answered: %v", one.Failures)
 		}
-		fmt.Fprintf(b.out, "%-10s %12.1f %8.0f\n", fmt.Sprint(n)+strings.Repeat(" KB", btoi(what == "prompt")), one.CPUMicrosPerReq, one.RPS)
+		fmt.Fprintf(b.out, "%-10s %12.1f %8.0f\n", fmt.Sprint(n)+strings.Repeat(" KB", btoi(what == "prompt")), micros(one.Each(one.CPU)), one.Rate())
 	}
 	return nil
 }
@@ -66,14 +62,14 @@ func (b *bench) grow(ctx context.Context, what string) error {
 // fill sends requests until the log has about n more.
 func (b *bench) fill(ctx context.Context, s *server, n int) error {
 	for sent := 0; sent < n; {
-		one, err := load.Run(ctx, s.target(), load.Spec{PromptBytes: 1 << 10, Concurrency: 32, Duration: b.slice})
+		one, err := load.Run(ctx, s.at, load.Spec{Prompt: 1 << 10, Callers: 32, Duration: b.slice})
 		if err != nil {
 			return err
 		}
 		if one.Requests == 0 {
-			return fmt.Errorf("nothing was answered: %v", one.ErrorsBy)
+			return fmt.Errorf("nothing was answered: %v", one.Failures)
 		}
-		sent += int(one.Requests)
+		sent += one.Requests
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"text/tabwriter"
+	"time"
 
 	"fairlead/bench/load"
 )
@@ -35,16 +36,9 @@ func (f figure) mark() string {
 
 // report prints the table of figures with their bounds.
 func (b *bench) report(got results, of map[string]memory) {
-	cpu := func(r load.Result) float64 { return r.CPUMicrosPerReq }
-	rate := func(r load.Result) float64 { return r.RPS }
-	p50 := func(r load.Result) float64 { return r.Latency.P50 }
-	p99 := func(r load.Result) float64 { return r.Latency.P99 }
-	first := func(r load.Result) float64 {
-		if r.TTFT == nil {
-			return 0
-		}
-		return r.TTFT.P99
-	}
+	p50 := func(r load.Result) float64 { return micros(r.P50) }
+	p99 := func(r load.Result) float64 { return micros(r.P99) }
+	first := func(r load.Result) float64 { return micros(r.FirstP99) }
 	ratio := func(w string, v func(load.Result) float64) float64 {
 		return median(got[w][fairlead], v) / median(got[w][nginx], v)
 	}
@@ -63,10 +57,10 @@ func (b *bench) report(got results, of map[string]memory) {
 	add("stream-200", figure{"CPU per stream of 50 chunks, of nginx's", ratio("stream-200", cpu), "×", 1.8, 1.3, false})
 	add("one-caller", figure{"latency added, one caller, p50", added("one-caller", p50), "µs", 100, 60, false},
 		figure{"latency added, one caller, p99", added("one-caller", p99), "µs", 250, 120, false})
-	add("chat-1k", figure{"throughput, 64 callers, of nginx's", ratio("chat-1k", rate), "×", .45, .65, true})
+	add("chat-1k", figure{"throughput, 64 callers, of nginx's", ratio("chat-1k", load.Result.Rate), "×", .45, .65, true})
 	add("stream-200", figure{"first chunk added, 200 streams, p99", added("stream-200", first), "µs", 1000, 400, false})
 	perStream := median(got["hold"][fairlead], func(r load.Result) float64 {
-		return float64(r.RSSEnd-r.RSSBefore) / 1024 / float64(max(r.Open, 1))
+		return float64(r.After-r.Before) / 1024 / float64(max(r.Open, 1))
 	})
 	add("hold", figure{"memory per open stream", perStream, "KB", 40, 16, false})
 	rows = append(rows, figure{"memory at rest", mebibytes(of[fairlead].idle), "MiB", 40, 25, false})
@@ -84,22 +78,28 @@ func (b *bench) report(got results, of map[string]memory) {
 	b.reportCPU(got)
 }
 
-// reportCPU prints the CPU time per request of every server, for those who want more than ratios.
+// reportCPU prints the CPU time per request of every server, for those who want more than ratios, and what measuring it costs:
+// the callers' and the upstream's own when there is nothing between them.
 func (b *bench) reportCPU(got results) {
 	t := tabwriter.NewWriter(b.out, 0, 4, 2, ' ', 0)
-	fmt.Fprintf(t, "\nCPU µs per request\t%s\t%s\t%s\n", nginx, floor, fairlead)
+	fmt.Fprintf(t, "\nCPU µs per request\tcallers\tupstream\t%s\t%s\t%s\n", nginx, floor, fairlead)
 	for _, w := range b.workloads() {
 		if w.spec.Hold || len(got[w.name]) == 0 {
 			continue
 		}
-		fmt.Fprintf(t, "%s", w.name)
-		for _, name := range []string{nginx, floor, fairlead} {
-			fmt.Fprintf(t, "\t%.1f", median(got[w.name][name], func(r load.Result) float64 { return r.CPUMicrosPerReq }))
+		own := func(r load.Result) float64 { return micros(r.Each(r.Own)) }
+		fmt.Fprintf(t, "%s\t%.1f", w.name, median(got[w.name][direct], own))
+		for _, name := range []string{direct, nginx, floor, fairlead} {
+			fmt.Fprintf(t, "\t%.1f", median(got[w.name][name], cpu))
 		}
 		fmt.Fprintln(t)
 	}
 	_ = t.Flush()
 }
+
+func cpu(r load.Result) float64 { return micros(r.Each(r.CPU)) }
+
+func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
 func mebibytes(n int64) float64 { return float64(n) / (1 << 20) }
 

@@ -12,22 +12,16 @@ import (
 	"net/http/httputil"
 	"net/url"
 
-	"fairlead/bench/mock"
+	"fairlead/bench/upstream"
 )
 
 // serveUpstream is a provider that costs next to nothing.
 func serveUpstream(ctx context.Context, out io.Writer) error {
-	s, err := mock.New(mock.Default())
-	if err != nil {
-		return err
-	}
 	ln, err := listen(ctx, out)
 	if err != nil {
 		return err
 	}
-	stop := context.AfterFunc(ctx, func() { s.Close(); _ = ln.Close() })
-	defer stop()
-	return s.Serve(ln)
+	return upstream.Serve(ctx, ln)
 }
 
 // serveFloor is what Go's own parts cost: a key check, the body read whole, and the standard library's reverse proxy.

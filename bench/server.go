@@ -2,14 +2,10 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,7 +13,6 @@ import (
 	"time"
 
 	"fairlead/bench/load"
-	"fairlead/bench/mock"
 )
 
 // The servers of a comparison.
@@ -30,19 +25,13 @@ const (
 
 // server is one thing to measure.
 type server struct {
-	name  string
-	base  string // what /chat/completions stands below
-	model string
-	key   string
-	pid   int // 0 for the direct line
+	name string
+	at   load.Target
 }
 
-func (s *server) target() load.Target {
-	t := load.Target{Name: s.name, BaseURL: s.base, Path: "/chat/completions", Model: s.model, PID: s.pid}
-	if s.key != "" {
-		t.Headers = map[string]string{"Authorization": "Bearer " + s.key}
-	}
-	return t
+// plain is a server that hands everything to the upstream, where one key is as good as another.
+func plain(name, address string, pid int) *server {
+	return &server{name, load.Target{Address: address, Path: "/v1/chat/completions", Model: "auto", Key: "bench", PID: pid}}
 }
 
 // child is a process that this run has started.
@@ -94,57 +83,48 @@ func (b *bench) stopAll() {
 
 // startAll starts the mock upstream and every server in front of it.
 func (b *bench) startAll(ctx context.Context) ([]*server, error) {
-	up, err := b.startUpstream(ctx)
+	up, err := b.startSelf(ctx, "upstream")
 	if err != nil {
 		return nil, err
 	}
-	proxy, err := b.startNginx(ctx, up)
+	up.name = direct
+	proxy, err := b.startNginx(ctx, up.at.Address)
 	if err != nil {
 		return nil, err
 	}
-	address, pid, err := b.startSelf(ctx, "floor", up)
+	least, err := b.startSelf(ctx, "floor", up.at.Address)
 	if err != nil {
 		return nil, err
 	}
-	gateway, err := b.startGateway(ctx, up, deployment{models: 2, policies: 1})
+	gateway, err := b.startGateway(ctx, up.at.Address, deployment{models: 2, policies: 1})
 	if err != nil {
 		return nil, err
 	}
 	time.Sleep(2 * time.Second) // for what they do at first to be over
-	return []*server{
-		{name: direct, base: "http://" + up + "/v1", model: "auto"},
-		proxy,
-		{name: floor, base: "http://" + address + "/v1", model: "auto", key: "bench", pid: pid},
-		gateway,
-	}, nil
-}
-
-func (b *bench) startUpstream(ctx context.Context) (string, error) {
-	address, pid, err := b.startSelf(ctx, "upstream")
-	b.up = &server{name: "upstream", base: "http://" + address, pid: pid}
-	return address, err
+	return []*server{up, proxy, least, gateway}, nil
 }
 
 // startSelf runs this program as one of its servers, which prints its address first.
-func (b *bench) startSelf(ctx context.Context, args ...string) (address string, pid int, err error) {
+func (b *bench) startSelf(ctx context.Context, args ...string) (*server, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return "", 0, err
+		return nil, err
 	}
 	cmd := exec.CommandContext(ctx, self, args...)
 	cmd.Stderr = os.Stderr
 	if args[0] == "upstream" {
 		cmd.Env = append(os.Environ(), "GOMAXPROCS=1")
 	}
+	var address string
 	err = b.start(cmd, func(r *bufio.Reader) error {
 		line, err := r.ReadString('\n')
 		address = strings.TrimSpace(line)
 		return err
 	})
 	if err != nil {
-		return "", 0, err
+		return nil, err
 	}
-	return address, cmd.Process.Pid, nil
+	return plain(args[0], address, cmd.Process.Pid), nil
 }
 
 const nginxConfig = `worker_processes 2;
@@ -192,7 +172,7 @@ func (b *bench) startNginx(ctx context.Context, up string) (*server, error) {
 	if err := b.start(cmd, func(*bufio.Reader) error { return waitFor(ctx, address) }); err != nil {
 		return nil, err
 	}
-	return &server{name: nginx, base: "http://" + address + "/v1", model: "auto", pid: cmd.Process.Pid}, nil
+	return plain(nginx, address, cmd.Process.Pid), nil
 }
 
 func freeAddress(ctx context.Context) (string, error) {
@@ -215,25 +195,4 @@ func waitFor(ctx context.Context, address string) error {
 			return fmt.Errorf("wait for %s: %w", address, err)
 		}
 	}
-}
-
-// configure tells the upstream how to answer from now on.
-func (b *bench) configure(ctx context.Context, c mock.Config) error {
-	body, err := json.Marshal(c)
-	if err != nil {
-		return err
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, b.up.base+"/_mock/config", bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return errors.New("the upstream refuses its configuration: " + resp.Status)
-	}
-	return nil
 }

@@ -5,33 +5,33 @@ import (
 	"time"
 
 	"fairlead/bench/load"
-	"fairlead/bench/mock"
+	"fairlead/bench/upstream"
 )
 
-// workload is a kind of traffic, and how the upstream answers it.
+// workload is a kind of traffic.
 type workload struct {
-	name     string
-	spec     load.Spec
-	upstream mock.Config
+	name string
+	spec load.Spec
 }
 
 // workloads are what every server is put to. Prompts have the escapes and the multi-byte characters of real ones.
 func (p plan) workloads() []workload {
-	of := func(name string, s load.Spec, chunks, first, gap int) workload {
-		s.Warmup, s.Duration = p.warmup, p.slice
-		up := mock.Default()
-		up.Chunks, up.TTFTMS, up.GapMS = chunks, first, gap
-		return workload{name, s, up}
+	of := func(name string, callers, prompt int) workload {
+		return workload{name, load.Spec{Callers: callers, Prompt: prompt, Warmup: p.warmup, Duration: p.slice}}
 	}
-	held := of("hold", load.Spec{Stream: true, Hold: true, PromptBytes: 1 << 10, Concurrency: p.open}, 1<<30, 200, 1000)
+	streaming := func(w workload, pace upstream.Pace) workload {
+		w.spec.Stream, w.spec.Preface = true, pace.String()
+		return w
+	}
+	held := streaming(of("hold", p.open, 1<<10), upstream.Pace{First: 200 * time.Millisecond, Gap: time.Second, Chunks: 1 << 30})
+	held.spec.Hold, held.spec.Duration = true, p.hold
 	held.spec.Warmup = time.Duration(p.open)*1500*time.Microsecond + 4*time.Second
-	held.spec.Duration = p.hold
 	all := []workload{
-		of("one-caller", load.Spec{PromptBytes: 1 << 10, Concurrency: 1}, 0, 0, 0),
-		of("chat-1k", load.Spec{PromptBytes: 1 << 10, Concurrency: 64}, 0, 0, 0),
-		of("chat-10k", load.Spec{PromptBytes: 10 << 10, Concurrency: 64}, 0, 0, 0),
-		of("chat-100k", load.Spec{PromptBytes: 100 << 10, Concurrency: 32}, 0, 0, 0),
-		of("stream-200", load.Spec{PromptBytes: 1 << 10, Concurrency: 200, Stream: true}, 50, 50, 20),
+		of("one-caller", 1, 1<<10),
+		of("chat-1k", 64, 1<<10),
+		of("chat-10k", 64, 10<<10),
+		of("chat-100k", 32, 100<<10),
+		streaming(of("stream-200", 200, 1<<10), upstream.Pace{First: 50 * time.Millisecond, Gap: 20 * time.Millisecond, Chunks: 50}),
 		held,
 	}
 	if len(p.only) == 0 {

@@ -1,107 +1,131 @@
 package load
 
 import (
-	"context"
 	"encoding/json"
-	"net"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
-	"fairlead/bench/mock"
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
 )
 
-func upstream(t *testing.T, c mock.Config) (*mock.Server, Target) {
+// serve starts a server and tells how to reach it.
+func serve(t *testing.T, answer http.HandlerFunc) Target {
 	t.Helper()
-	s, err := mock.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	go s.Serve(l)
-	t.Cleanup(func() { l.Close(); s.Close() })
-	return s, Target{
-		Name: "mock", BaseURL: "http://" + l.Addr().String(), Model: "m", PID: os.Getpid(),
-		Headers: map[string]string{"Authorization": "Bearer k"},
-	}
+	server := httptest.NewServer(answer)
+	t.Cleanup(func() {
+		server.Close()
+		goleak.VerifyNone(t)
+	})
+	return Target{Address: server.Listener.Addr().String(), Path: "/chat", Model: "m", Key: "k", PID: os.Getpid()}
 }
 
-func TestBody(t *testing.T) {
-	for _, n := range []int{1 << 10, 10 << 10, 100 << 10} {
-		b := Body("m", n, true)
-		if !json.Valid(b) {
-			t.Errorf("%d: not JSON", n)
-		}
-		if len(b) < n || len(b) > n+n/5+300 {
-			t.Errorf("%d: %d bytes", n, len(b))
-		}
-	}
+// measured is a run that has begun.
+func measured(t Target, s Spec) *run {
+	r := &run{Target: t, Spec: s}
+	r.measuring.Store(true)
+	return r
 }
 
-func TestClosedAndOpenLoop(t *testing.T) {
-	s, target := upstream(t, mock.Default())
-	for name, spec := range map[string]Spec{
-		"closed": {Concurrency: 4, PromptBytes: 1 << 10},
-		"open":   {Concurrency: 16, PromptBytes: 1 << 10, Rate: 500},
-		"stream": {Concurrency: 4, PromptBytes: 10 << 10, Stream: true},
-	} {
-		spec.Warmup, spec.Duration = 50*time.Millisecond, 300*time.Millisecond
-		res, err := Run(context.Background(), target, spec)
-		if err != nil {
-			t.Fatal(name, err)
+func TestNoRequestIsSentTwice(t *testing.T) {
+	seen := map[string]bool{}
+	r := measured(serve(t, func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil || !json.Valid(body) || r.URL.Path != "/chat" || r.Header.Get("Authorization") != "Bearer k" {
+			t.Errorf("%v %s %s", err, r.URL, body)
 		}
-		if res.Errors != 0 || res.Requests < 50 || res.Latency.P50 <= 0 || res.CPUSeconds <= 0 || res.RSSMax <= 0 {
-			t.Errorf("%s: %+v", name, res)
-		}
-		if spec.Rate > 0 && (res.RPS < 250 || res.RPS > 750) {
-			t.Errorf("%s: %v requests a second", name, res.RPS)
-		}
-		if spec.Stream && (res.TTFT.Count == 0 || res.Chunks < 20 || res.ChunkDelay.P50 <= 0) {
-			t.Errorf("%s: %+v", name, res)
-		}
-	}
-	if st := s.Stats(); st.Failures != 0 {
-		t.Errorf("%+v", st)
-	}
-}
+		seen[string(body)] = true
+		fmt.Fprint(w, `{"usage":{}}`)
+	}), Spec{Prompt: 1000})
+	callers := []*caller{newCaller(r), newCaller(r)}
 
-func TestErrorsAreCounted(t *testing.T) {
-	for _, kind := range []string{mock.Fail500, mock.Fail429, mock.FailCut} {
-		for _, stream := range []bool{false, true} {
-			c := mock.Default()
-			c.FailEvery, c.FailKind = 4, kind
-			_, target := upstream(t, c)
-			res, err := Run(context.Background(), target, Spec{Concurrency: 2, PromptBytes: 100, Stream: stream, Duration: 200 * time.Millisecond})
-			if err != nil {
+	for range 3 {
+		for _, c := range callers {
+			if err := c.call(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if share := float64(res.Errors) / float64(res.Errors+res.Requests); share < .2 || share > .3 {
-				t.Errorf("%s stream=%v: %v of requests failed: %v", kind, stream, share, res.ErrorsBy)
+		}
+	}
+
+	var got Result
+	for _, c := range callers {
+		c.drop()
+	}
+	got.sum(callers)
+	if len(seen) != 6 || got.Requests != 6 || len(got.Failures) > 0 || got.P50 <= 0 || got.P99 < got.P50 {
+		t.Errorf("%d different requests: %+v", len(seen), got)
+	}
+}
+
+func TestFailuresAreNoAnswers(t *testing.T) {
+	for name, answer := range map[string]http.HandlerFunc{
+		"status 503":                  func(w http.ResponseWriter, _ *http.Request) { http.Error(w, `"usage":`, http.StatusServiceUnavailable) },
+		"an answer that is not whole": func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"usage":{}}`) }, // of a stream
+		"unexpected EOF": func(w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprint(w, "data: one\n\n")
+			_ = http.NewResponseController(w).Flush()
+			panic(http.ErrAbortHandler)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCaller(measured(serve(t, answer), Spec{Prompt: 100, Stream: true}))
+			if err := c.call(t.Context()); err != nil {
+				c.fail(cause(err))
 			}
+			c.drop()
+			if diff := cmp.Diff(map[string]int{name: 1}, c.failures); diff != "" || len(c.took) > 0 {
+				t.Errorf("took %v, %s", c.took, diff)
+			}
+		})
+	}
+}
+
+func TestHeldStreamsAreOpenUntilTheEnd(t *testing.T) {
+	target := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, "data: one\n\n")
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	})
+	got, err := Run(t.Context(), target, Spec{Callers: 8, Prompt: 100, Stream: true, Hold: true, Warmup: time.Second, Duration: time.Millisecond})
+	if err != nil || got.Open != 8 || len(got.Failures) > 0 || got.Before <= 0 || got.After <= 0 || got.CPU <= 0 || got.Own <= 0 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestPromptsHaveTheSizeThatIsAskedFor(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int{1 << 10, 10 << 10, 100 << 10} {
+		b := body("m", Spec{Prompt: size, Stream: true, Preface: "first of all, "})
+		if !json.Valid([]byte(b)) || len(b) < size || len(b) > size+size/5+300 {
+			t.Errorf("%d: %d bytes", size, len(b))
+		}
+		if strings.Count(b, serial) != 1 || !strings.Contains(b, `"content":"first of all, `) {
+			t.Errorf("%d: %.200s", size, b)
 		}
 	}
 }
 
-func TestHold(t *testing.T) {
-	c := mock.Default()
-	c.Chunks, c.GapMS = 10_000, 20
-	s, target := upstream(t, c)
-	res, err := Run(context.Background(), target, Spec{
-		Concurrency: 50, PromptBytes: 100, Stream: true, Hold: true,
-		Warmup: 200 * time.Millisecond, Duration: 400 * time.Millisecond,
-	})
-	if err != nil {
-		t.Fatal(err)
+func TestQuantile(t *testing.T) {
+	t.Parallel()
+	var list []time.Duration
+	if got := quantile(list, 50); got != 0 {
+		t.Errorf("%d of nothing", got)
 	}
-	if res.Open != 50 || res.Errors != 0 || res.Chunks < 50*10 || res.TTFT.Count != 50 {
-		t.Errorf("%+v", res)
+	for i := range 200 {
+		list = append(list, time.Duration(i+1))
 	}
-	for end := time.Now().Add(3 * time.Second); s.Stats().ActiveStreams > 0; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("streams still open: %+v", s.Stats())
+	for percent, want := range map[int]time.Duration{1: 2, 50: 100, 99: 198, 100: 200} {
+		if got := quantile(list, percent); got != want {
+			t.Errorf("%d of 100: %d, want %d", percent, got, want)
 		}
+	}
+	if got := quantile(list[:1], 50); got != 1 {
+		t.Errorf("%d of one", got)
 	}
 }

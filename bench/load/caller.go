@@ -1,0 +1,149 @@
+package load
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	"fairlead/bench/http1"
+)
+
+// caller sends one request after the other over a connection of its own.
+type caller struct {
+	*run
+	in       *http1.Reader
+	conn     net.Conn    // nil when the next request needs a new one
+	forget   func() bool // the connection, when the run ends
+	request  []byte
+	serialAt []byte // in the request
+	answer   []byte
+	took     []time.Duration // until the last byte
+	first    []time.Duration // until the first byte of the body
+	failures map[string]int
+}
+
+func newCaller(r *run) *caller {
+	buffer := 16 << 10
+	if r.Hold {
+		buffer = 4 << 10 // there are many of them
+	}
+	c := &caller{run: r, in: http1.NewReader(nil, buffer), request: request(r.Target, r.Spec), failures: map[string]int{}}
+	at := bytes.LastIndex(c.request, []byte(serial))
+	c.serialAt = c.request[at : at : at+len(serial)]
+	return c
+}
+
+// work calls until the run is over; of those that hold, one starts after the other.
+func (c *caller) work(ctx context.Context, i int) {
+	if c.Hold {
+		sleep(ctx, c.Warmup*3/4*time.Duration(i)/time.Duration(c.Callers))
+	}
+	defer c.drop()
+	for ctx.Err() == nil && !c.over.Load() {
+		if err := c.call(ctx); err != nil && !c.over.Load() {
+			c.fail(cause(err))
+			c.drop()
+			sleep(ctx, 10*time.Millisecond) // one that refuses should not be asked all the time
+		}
+	}
+}
+
+// dial makes a connection that ends with the run at the latest.
+func (c *caller) dial(ctx context.Context) error {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", c.Address)
+	if err != nil {
+		return err
+	}
+	c.conn, c.forget = conn, context.AfterFunc(ctx, func() { _ = conn.Close() })
+	c.in.Reset(conn)
+	return nil
+}
+
+func (c *caller) drop() {
+	if c.conn != nil {
+		c.forget()
+		_ = c.conn.Close()
+		c.conn = nil
+	}
+}
+
+// call sends a request, over a new connection if need be, and reads its answer.
+func (c *caller) call(ctx context.Context) error {
+	began := time.Now()
+	if c.conn == nil {
+		if err := c.dial(ctx); err != nil {
+			return err
+		}
+	}
+	_ = fmt.Appendf(c.serialAt, "%0*d", len(serial), c.sent.Add(1)%1e10)
+	if _, err := c.conn.Write(c.request); err != nil {
+		return err
+	}
+	status, last, err := c.in.Head()
+	if err != nil {
+		return err
+	}
+	if err := c.read(began); err != nil {
+		return err
+	}
+	switch {
+	case status != http.StatusOK:
+		c.fail("status " + strconv.Itoa(status))
+	case !c.whole():
+		c.fail("an answer that is not whole")
+	case c.measuring.Load():
+		c.took = append(c.took, time.Since(began))
+	}
+	if last {
+		c.drop()
+	}
+	return nil
+}
+
+// read takes in the body of an answer.
+func (c *caller) read(began time.Time) error {
+	c.open.Add(1)
+	defer c.open.Add(-1)
+	c.answer = c.answer[:0]
+	part, err := c.in.Part()
+	if c.Stream && err == nil && c.measuring.Load() {
+		c.first = append(c.first, time.Since(began))
+	}
+	for ; err == nil; part, err = c.in.Part() {
+		if !c.Hold {
+			c.answer = append(c.answer, part...)
+		}
+	}
+	if !errors.Is(err, io.EOF) {
+		return err
+	}
+	return nil
+}
+
+// whole tells whether the answer has what comes last in it.
+func (c *caller) whole() bool {
+	if c.Stream && !bytes.HasSuffix(c.answer, []byte("data: [DONE]\n\n")) {
+		return false
+	}
+	return bytes.Contains(c.answer, []byte(`"usage":`))
+}
+
+func (c *caller) fail(what string) {
+	if c.measuring.Load() || c.Hold {
+		c.failures[what]++
+	}
+}
+
+// cause is an error without the addresses in it, which would make every one another.
+func cause(err error) string {
+	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
+		err = inner
+	}
+	return err.Error()
+}

@@ -1,0 +1,56 @@
+package load
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+)
+
+// serial is where a request differs from every other one.
+const serial = "0000000000"
+
+// request is a whole request as it goes over the connection.
+func request(t Target, s Spec) []byte {
+	body := body(t.Model, s)
+	return fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s",
+		t.Path, t.Address, t.Key, len(body), body)
+}
+
+// body is a conversation with about as much text as the spec asks for. The last message tells the serial.
+func body(model string, s Spec) string {
+	const usual = 5000 // bytes of a question and its answer in a long conversation
+	count := 2 * max(1, s.Prompt/usual)
+	roles := [2]string{"assistant", "user"}
+	words := rand.New(rand.NewPCG(1, uint64(s.Prompt))) // the same every time
+	messages := []string{message("system", s.Preface+text(words, s.Prompt/count))}
+	for i := 1; i < count; i++ {
+		start := ""
+		if i == count-1 {
+			start = serial + ". "
+		}
+		messages = append(messages, message(roles[i%2], start+text(words, s.Prompt/count)))
+	}
+	stream := ""
+	if s.Stream {
+		stream = `,"stream":true,"stream_options":{"include_usage":true}`
+	}
+	return fmt.Sprintf(`{"model":%q,"messages":[%s],"temperature":0.7,"max_tokens":1024%s}`, model, strings.Join(messages, ","), stream)
+}
+
+func message(role, content string) string {
+	return fmt.Sprintf(`{"role":%q,"content":"%s"}`, role, content)
+}
+
+// text has the quotes, escapes and characters of several bytes that prompts have, as they stand in JSON.
+func text(words *rand.Rand, size int) string {
+	some := [...]string{
+		"please", "explain", "why", "this", "test", "fails", "on", "my", "machine", "only", "when", "the", "cache", "is", "cold", "and",
+		`\"really\"`, `\n`, `\n\n* `, `C:\\Users\\me`, "déjà", "über", "{\\\"a\\\": 1}", "[0, 1]", "https://example.com/?a=b", "for", "i++;", "→", "it's", "42%", "SELECT", "(sic)",
+	}
+	var b strings.Builder
+	for b.Len() < size {
+		b.WriteString(some[words.IntN(len(some))])
+		b.WriteByte(' ')
+	}
+	return b.String()
+}

@@ -1,0 +1,36 @@
+package load
+
+import (
+	"os/exec"
+	"testing"
+	"time"
+)
+
+func TestUsageCountsChildren(t *testing.T) {
+	t.Parallel()
+	// A shell that does nothing but wait for one that counts: the work is the child's.
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", "sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; echo done; read x'; true")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := out.Read(make([]byte, 4)); err != nil {
+		t.Fatal(err)
+	}
+	used, err := UsageOf(cmd.Process.Pid)
+	_ = in.Close()
+	_ = cmd.Wait()
+	if err != nil || used.CPU < 5*time.Millisecond || used.CPU > time.Minute || used.Memory < 1<<20 {
+		t.Errorf("%+v, %v", used, err)
+	}
+	if _, err := UsageOf(cmd.Process.Pid); err == nil {
+		t.Error("no error for a process that is gone")
+	}
+}

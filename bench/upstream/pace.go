@@ -1,0 +1,51 @@
+package upstream
+
+import (
+	"bytes"
+	"fmt"
+	"time"
+)
+
+// Pace is how an answer streams.
+type Pace struct {
+	First  time.Duration // before the first chunk
+	Gap    time.Duration // between chunks
+	Chunks int           // with text in them
+}
+
+// mark stands around a pace. No prompt that asks for a whole answer has it, which makes looking for it cheap.
+const mark = '~'
+
+// String is the text for a prompt to begin with.
+func (p Pace) String() string {
+	return fmt.Sprintf("%c%d %d %d%[1]c ", mark, p.First, p.Gap, p.Chunks)
+}
+
+// wish is what a request says about its pace, put together from the parts that its body comes in.
+type wish struct {
+	text []byte // between the marks, so far
+	open bool   // the second mark is still to come
+}
+
+func (w *wish) read(part []byte) {
+	if !w.open && len(w.text) == 0 {
+		var found bool
+		if _, part, found = bytes.Cut(part, []byte{mark}); !found {
+			return
+		}
+		w.open = true
+	}
+	if w.open {
+		text, _, closed := bytes.Cut(part, []byte{mark})
+		w.text, w.open = append(w.text, text...), !closed
+	}
+}
+
+// pace is what was wished for; false for a whole answer.
+func (w *wish) pace() (p Pace, streams bool) {
+	if len(w.text) == 0 {
+		return Pace{}, false
+	}
+	n, _ := fmt.Sscanf(string(w.text), "%d %d %d", &p.First, &p.Gap, &p.Chunks)
+	return p, n == 3
+}

@@ -1,0 +1,78 @@
+// Package upstream is a model provider for measurements: it costs next to nothing, because what it says is made up in advance
+// and it reads no more of a request than the pace its prompt asks for. To anything else it answers whole and at once.
+package upstream
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"time"
+
+	"fairlead/bench/http1"
+)
+
+// Serve answers everybody until ctx ends. Conversations that are under way then go on until their clients hang up.
+func Serve(ctx context.Context, ln net.Listener) error {
+	stop := context.AfterFunc(ctx, func() { _ = ln.Close() })
+	defer stop()
+	say := compose()
+	for {
+		conn, err := ln.Accept()
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		go say.converse(conn)
+	}
+}
+
+// converse answers the requests of one connection.
+func (s *script) converse(conn net.Conn) {
+	defer func() { _ = conn.Close() }()
+	in := http1.NewReader(conn, 16<<10)
+	for {
+		_, last, err := in.Head()
+		if err != nil {
+			return
+		}
+		var w wish
+		part, err := in.Part()
+		for ; err == nil; part, err = in.Part() {
+			w.read(part)
+		}
+		if !errors.Is(err, io.EOF) {
+			return
+		}
+		if err := s.answer(conn, &w); err != nil || last {
+			return
+		}
+	}
+}
+
+func (s *script) answer(to io.Writer, w *wish) error {
+	if p, streams := w.pace(); streams {
+		return s.stream(to, p)
+	}
+	_, err := to.Write(s.whole)
+	return err
+}
+
+func (s *script) stream(to io.Writer, p Pace) error {
+	time.Sleep(p.First)
+	if _, err := to.Write(s.opening); err != nil {
+		return err
+	}
+	for i := range p.Chunks {
+		if i > 0 {
+			time.Sleep(p.Gap)
+		}
+		if _, err := to.Write(s.chunk); err != nil {
+			return err // the client has left
+		}
+	}
+	_, err := to.Write(s.ending)
+	return err
+}

@@ -1,0 +1,93 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// serve starts an upstream, for the test to ask.
+func serve(t *testing.T) (ask func(body string) (*http.Response, string)) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	ln, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error)
+	go func() { served <- Serve(ctx, ln) }()
+	client := &http.Client{Transport: &http.Transport{}}
+	t.Cleanup(func() {
+		client.CloseIdleConnections()
+		stop()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+		goleak.VerifyNone(t)
+	})
+	return func(body string) (*http.Response, string) {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+ln.Addr().String()+"/v1/chat/completions", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = resp.Body.Close() }()
+		text, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp, string(text)
+	}
+}
+
+func TestAnswersAreWellFormed(t *testing.T) {
+	ask := serve(t)
+	for range 2 { // the second one on the same connection
+		resp, whole := ask(`{"messages":[{"content":"hello"}]}`)
+		if resp.StatusCode != http.StatusOK || !json.Valid([]byte(whole)) || len(whole) < 1400 || len(whole) > 1800 {
+			t.Errorf("%s, %d bytes: %s", resp.Status, len(whole), whole)
+		}
+	}
+	resp, stream := ask(`{"messages":[{"content":"` + Pace{First: time.Microsecond, Gap: time.Microsecond, Chunks: 7}.String() + `hello"}]}`)
+	events := strings.Split(strings.TrimSuffix(stream, "\n\n"), "\n\n")
+	if resp.Header.Get("Content-Type") != "text/event-stream" || len(events) != 1+7+3 || events[10] != "data: [DONE]" {
+		t.Errorf("%v %q", resp.Header, events)
+	}
+	for _, e := range events[:10] {
+		if data, ok := strings.CutPrefix(e, "data: "); !ok || !json.Valid([]byte(data)) {
+			t.Errorf("event %q", e)
+		}
+	}
+}
+
+func TestAPaceIsFoundWhereverTheBodyIsCut(t *testing.T) {
+	t.Parallel()
+	want := Pace{First: 50 * time.Millisecond, Gap: time.Second, Chunks: 12}
+	body := `{"content":"` + want.String() + `and a prompt"}`
+	for i := range body {
+		for j := i; j < len(body); j++ {
+			var w wish
+			for _, part := range []string{body[:i], body[i:j], body[j:]} {
+				w.read([]byte(part))
+			}
+			if got, streams := w.pace(); got != want || !streams {
+				t.Fatalf("cut at %d and %d: %+v", i, j, got)
+			}
+		}
+	}
+	var none wish
+	none.read([]byte(`{"content":"1 2 3"}`))
+	if got, streams := none.pace(); streams {
+		t.Errorf("%+v of a prompt without one", got)
+	}
+}
