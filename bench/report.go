@@ -18,24 +18,32 @@ type figure struct {
 	atLeast       bool // the bounds are lower ones
 }
 
-func (f figure) mark() string {
-	meets := func(bound float64) bool {
-		if f.atLeast {
-			return f.value >= bound
-		}
-		return f.value <= bound
+// against tells a bound and whether it is met.
+func (f figure) against(bound float64) string {
+	sign, met := "≤", f.value <= bound
+	if f.atLeast {
+		sign, met = "≥", f.value >= bound
 	}
-	switch {
-	case meets(f.stretch):
-		return "stretch"
-	case meets(f.must):
-		return "must"
+	if met {
+		return fmt.Sprintf("%s %g met", sign, bound)
 	}
-	return "missed"
+	return fmt.Sprintf("%s %g missed", sign, bound)
 }
 
-// report prints the table of figures with their bounds.
+// report prints the figures with their bounds, met or missed.
 func (b *bench) report(got results, of map[string]memory) {
+	fmt.Fprintln(b.out)
+	t := tabwriter.NewWriter(b.out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(t, "figure\tfound\tmust\tstretch")
+	for _, f := range figures(got, of) {
+		fmt.Fprintf(t, "%s\t%.2f %s\t%s\t%s\n", f.name, f.value, f.unit, f.against(f.must), f.against(f.stretch))
+	}
+	_ = t.Flush()
+	b.reportCPU(got)
+}
+
+// figures are those that the results tell.
+func figures(got results, of map[string]memory) []figure {
 	p50 := func(r load.Result) float64 { return micros(r.P50) }
 	p99 := func(r load.Result) float64 { return micros(r.P99) }
 	first := func(r load.Result) float64 { return micros(r.FirstP99) }
@@ -68,14 +76,7 @@ func (b *bench) report(got results, of map[string]memory) {
 		rows = append(rows, figure{"memory in the middle of a load by 32 callers", mebibytes(m.middle), "MiB", 90, 50, false},
 			figure{"memory at its end", mebibytes(m.loaded), "MiB", 90, 50, false})
 	}
-	fmt.Fprintln(b.out)
-	t := tabwriter.NewWriter(b.out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(t, "figure\tfound\tmust\tstretch\t")
-	for _, f := range rows {
-		fmt.Fprintf(t, "%s\t%.2f %s\t%g\t%g\t%s\n", f.name, f.value, f.unit, f.must, f.stretch, f.mark())
-	}
-	_ = t.Flush()
-	b.reportCPU(got)
+	return rows
 }
 
 // reportCPU prints the CPU time per request of every server, for those who want more than ratios, and what measuring it costs:
