@@ -29,7 +29,7 @@ func (r results) add(workload, server string, one load.Result) {
 
 // compare puts every server to every workload in turn and prints one table.
 func (b *bench) compare(ctx context.Context) error {
-	servers, err := b.startAll(ctx)
+	servers, err := b.startAll(ctx, deployment{models: 2, policies: 1})
 	if err != nil {
 		return err
 	}
@@ -68,6 +68,11 @@ func (b *bench) slice1(ctx context.Context, s *server, w workload, got results) 
 	if err != nil {
 		return fmt.Errorf("%s on %s: %w", w.name, s.name, err)
 	}
+	if w.spec.Hold {
+		fmt.Fprintf(b.out, "%-11s %-9s %7d open %8.1f KB each  failures %v\n", w.name, s.name, one.Open, perStream(one), one.Failures)
+		got.add(w.name, s.name, one)
+		return nil
+	}
 	fmt.Fprintf(b.out, "%-11s %-9s %7.0f req/s %8.1f µs CPU  p50 %7.0f p99 %7.0f µs  failures %v\n",
 		w.name, s.name, one.Rate(), micros(one.Each(one.CPU)), micros(one.P50), micros(one.P99), one.Failures)
 	got.add(w.name, s.name, one)
@@ -80,7 +85,7 @@ func (b *bench) holdAll(ctx context.Context, got results) error {
 		if !w.spec.Hold {
 			continue
 		}
-		servers, err := b.startAll(ctx)
+		servers, err := b.startAll(ctx, deployment{models: 2, policies: 1, concurrent: 2 * b.open}) // one key has a share of them
 		if err != nil {
 			return err
 		}

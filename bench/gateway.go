@@ -15,7 +15,10 @@ import (
 )
 
 // deployment is how much a gateway has to look after.
-type deployment struct{ models, policies, keys int }
+type deployment struct {
+	models, policies, keys int
+	concurrent             int // requests at a time, however long work waits; 0 for the usual bounds
+}
 
 // startGateway starts Fairlead as it comes: authentication, limits and a budget, `auto` with the learned predictor,
 // policies, the log with bodies, log lines and metrics.
@@ -60,6 +63,9 @@ func (d deployment) config(up string) string {
 	for i := range d.models {
 		fmt.Fprintf(&s, "      - {name: model-%d, upstream: %q, input_per_mtok: %.2f, output_per_mtok: %.2f, context: 1000000, quality: %.2f}\n",
 			i, "mock", 0.1+float64(i)/10, 0.4+float64(i)/3, 0.5+0.4*float64(i+1)/float64(d.models))
+	}
+	if d.concurrent > 0 {
+		fmt.Fprintf(&s, "limits: {concurrent: %d, shed_after: 0s}\n", d.concurrent)
 	}
 	if d.policies > 0 {
 		s.WriteString("policies:\n")

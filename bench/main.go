@@ -20,6 +20,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 func main() {
@@ -44,6 +46,15 @@ type plan struct {
 	soak   time.Duration // load before memory is read
 }
 
+// manyStreams is ten thousand where a process may have two files for each of them.
+func manyStreams() int {
+	var files unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &files); err != nil {
+		return 1000
+	}
+	return int(min(10_000, files.Max/2-200))
+}
+
 // run measures, or plays one of the servers when the first argument names it.
 func run(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) > 0 {
@@ -54,7 +65,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 			return serveFloor(ctx, args[1:], out)
 		}
 	}
-	p := plan{rounds: 4, slice: 5 * time.Second, warmup: 1500 * time.Millisecond, hold: 15 * time.Second, open: 9800, soak: 5 * time.Minute}
+	p := plan{rounds: 4, slice: 5 * time.Second, warmup: 1500 * time.Millisecond, hold: 15 * time.Second, open: manyStreams(), soak: 5 * time.Minute}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.StringVar(&p.binary, "fairlead", "bin/fairlead", "path of the binary to measure")
 	only := flags.String("only", "", "workloads to run, with commas between; all of them when empty")

@@ -67,10 +67,8 @@ func figures(got results, of map[string]memory) []figure {
 		figure{"latency added, one caller, p99", added("one-caller", p99), "µs", 250, 120, false})
 	add("chat-1k", figure{"throughput, 64 callers, of nginx's", ratio("chat-1k", load.Result.Rate), "×", .45, .65, true})
 	add("stream-200", figure{"first chunk added, 200 streams, p99", added("stream-200", first), "µs", 1000, 400, false})
-	perStream := median(got["hold"][fairlead], func(r load.Result) float64 {
-		return float64(r.After-r.Before) / 1024 / float64(max(r.Open, 1))
-	})
-	add("hold", figure{"memory per open stream", perStream, "KB", 40, 16, false})
+	open := median(got["hold"][fairlead], func(r load.Result) float64 { return float64(r.Open) })
+	add("hold", figure{fmt.Sprintf("memory per open stream, %.0f open", open), median(got["hold"][fairlead], perStream), "KB", 40, 16, false})
 	rows = append(rows, figure{"memory at rest", mebibytes(of[fairlead].idle), "MiB", 40, 25, false})
 	if m := of[fairlead]; m.loaded > 0 {
 		rows = append(rows, figure{"memory in the middle of a load by 32 callers", mebibytes(m.middle), "MiB", 90, 50, false},
@@ -101,6 +99,11 @@ func (b *bench) reportCPU(got results) {
 func cpu(r load.Result) float64 { return micros(r.Each(r.CPU)) }
 
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
+
+// perStream is the memory in KB that an open stream takes.
+func perStream(r load.Result) float64 {
+	return float64(r.After-r.Before) / 1024 / float64(max(r.Open, 1))
+}
 
 func mebibytes(n int64) float64 { return float64(n) / (1 << 20) }
 

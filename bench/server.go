@@ -82,7 +82,7 @@ func (b *bench) stopAll() {
 }
 
 // startAll starts the mock upstream and every server in front of it.
-func (b *bench) startAll(ctx context.Context) ([]*server, error) {
+func (b *bench) startAll(ctx context.Context, d deployment) ([]*server, error) {
 	up, err := b.startSelf(ctx, "upstream")
 	if err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func (b *bench) startAll(ctx context.Context) ([]*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	gateway, err := b.startGateway(ctx, up.at.Address, deployment{models: 2, policies: 1})
+	gateway, err := b.startGateway(ctx, up.at.Address, d)
 	if err != nil {
 		return nil, err
 	}
