@@ -59,7 +59,11 @@ func (b *bench) compare(ctx context.Context) error {
 	if err := b.holdAll(ctx, got); err != nil {
 		return err
 	}
-	b.report(got, memory)
+	more, err := b.measureSteps(ctx)
+	if err != nil {
+		return err
+	}
+	b.report(got, append(figures(got, memory), more...))
 	return nil
 }
 

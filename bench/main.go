@@ -37,7 +37,8 @@ func main() {
 // plan is how much is measured.
 type plan struct {
 	binary string
-	only   []string // workloads; empty for all
+	full   bool     // with what callers do not see
+	only   []string // workloads and steps; empty for all
 	rounds int
 	slice  time.Duration
 	warmup time.Duration
@@ -65,11 +66,11 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 			return serveFloor(ctx, args[1:], out)
 		}
 	}
-	p := plan{rounds: 4, slice: 5 * time.Second, warmup: 1500 * time.Millisecond, hold: 15 * time.Second, open: manyStreams(), soak: 5 * time.Minute}
+	p := plan{full: true, rounds: 4, slice: 5 * time.Second, warmup: 1500 * time.Millisecond, hold: 15 * time.Second, open: manyStreams(), soak: 5 * time.Minute}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.StringVar(&p.binary, "fairlead", "bin/fairlead", "path of the binary to measure")
-	only := flags.String("only", "", "workloads to run, with commas between; all of them when empty")
-	quick := flags.Bool("quick", false, "fewer and shorter rounds, fewer open streams")
+	only := flags.String("only", "", "what to measure, with commas between: one-caller, chat-1k, chat-10k, chat-100k, stream-200, hold, decide, log-sqlite, log-postgres")
+	quick := flags.Bool("quick", false, "fewer and shorter rounds, fewer open streams, nothing but what callers see")
 	growth := flags.String("growth", "", "measure Fairlead alone as something grows: prompt, models, policies, keys or log")
 	if err := flags.Parse(args); err != nil {
 		return err

@@ -31,11 +31,11 @@ func (f figure) against(bound float64) string {
 }
 
 // report prints the figures with their bounds, met or missed.
-func (b *bench) report(got results, of map[string]memory) {
+func (b *bench) report(got results, rows []figure) {
 	fmt.Fprintln(b.out)
 	t := tabwriter.NewWriter(b.out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(t, "figure\tfound\tmust\tstretch")
-	for _, f := range figures(got, of) {
+	for _, f := range rows {
 		fmt.Fprintf(t, "%s\t%.2f %s\t%s\t%s\n", f.name, f.value, f.unit, f.against(f.must), f.against(f.stretch))
 	}
 	_ = t.Flush()

@@ -19,7 +19,7 @@ func TestEveryBoundHasItsMark(t *testing.T) {
 	var out bytes.Buffer
 
 	b := &bench{out: &out}
-	b.report(got, map[string]memory{fairlead: {idle: 50 << 20}})
+	b.report(got, figures(got, map[string]memory{fairlead: {idle: 50 << 20}}))
 
 	for _, want := range []string{
 		"CPU per request, 1 KB, of nginx's 3.00 × ≤ 4 met ≤ 2.5 missed",

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// step is a figure that a Go benchmark tells, of something that a request needs but a caller does not see.
+type step struct {
+	name    string // for -only
+	pkg     string
+	bench   string
+	metric  string
+	bounded figure // without its value
+}
+
+func (p plan) steps() []step {
+	const perCPU = "entries/cpu-s" // of one core when nothing else wants it
+	all := []step{
+		{"decide", "./internal/route", "Decide/candidates=60/policies=20", "p99-µs", figure{name: "routing decision, 60 candidates, p99", unit: "µs", must: 250, stretch: 60}},
+		{"log-sqlite", "./internal/store", "WriteEntriesSQLite", perCPU, figure{name: "log entries for a CPU second, SQLite", must: 5000, stretch: 15_000, atLeast: true}},
+		{"log-postgres", "./internal/store", "WriteEntriesPostgres", perCPU, figure{name: "log entries for a CPU second, PostgreSQL", must: 10_000, stretch: 15_000, atLeast: true}},
+	}
+	if p.full && len(p.only) == 0 {
+		return all
+	}
+	return slices.DeleteFunc(all, func(s step) bool { return !slices.Contains(p.only, s.name) })
+}
+
+// measureSteps runs the benchmarks, each a few times for its best: what else the machine does only ever makes them slower. One that cannot run here, as without PostgreSQL, is told and left out.
+func (b *bench) measureSteps(ctx context.Context) ([]figure, error) {
+	var found []figure
+	for _, s := range b.steps() {
+		args := []string{"test", "-run", "^$", "-cpu", "1", "-count", "3", "-bench", exactly("Benchmark" + s.bench), s.pkg}
+		out, err := exec.CommandContext(ctx, "go", args...).CombinedOutput()
+		if ctx.Err() != nil {
+			return found, ctx.Err()
+		}
+		f, values := s.bounded, metrics(string(out), s.metric)
+		if err != nil || len(values) == 0 {
+			fmt.Fprintf(b.out, "%s is not measured: %v\n%s", s.name, err, out)
+			continue
+		}
+		f.value = slices.Min(values)
+		if f.atLeast {
+			f.value = slices.Max(values)
+		}
+		fmt.Fprintf(b.out, "%-12s %.0f %s\n", s.name, values, s.metric)
+		found = append(found, f)
+	}
+	return found, nil
+}
+
+// exactly is the pattern of one benchmark, with an end for every part of its name.
+func exactly(name string) string {
+	return "^" + strings.ReplaceAll(name, "/", "$/^") + "$"
+}
+
+// metrics finds the values in front of a unit in the output of a benchmark.
+func metrics(output, unit string) (values []float64) {
+	for line := range strings.Lines(output) {
+		fields := strings.Fields(line)
+		at := slices.Index(fields, unit)
+		if at < 1 || !strings.HasPrefix(line, "Benchmark") {
+			continue
+		}
+		if value, err := strconv.ParseFloat(fields[at-1], 64); err == nil {
+			values = append(values, value)
+		}
+	}
+	return values
+}

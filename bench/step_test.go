@@ -1,0 +1,26 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestMetricsOfABenchmark(t *testing.T) {
+	t.Parallel()
+	const output = "goos: linux\nin p99-µs as always\nBenchmarkDecide/candidates=60 \t 1000\t 88000 ns/op\t 81.5 p50-µs\t 143.2 p99-µs\n" +
+		"BenchmarkDecide/candidates=60 \t 900\t 89000 ns/op\t 82.5 p50-µs\t 151 p99-µs\nPASS\n"
+	if diff := cmp.Diff([]float64{143.2, 151}, metrics(output, "p99-µs")); diff != "" {
+		t.Error(diff)
+	}
+	if got := metrics(output, "entries/s"); len(got) > 0 {
+		t.Errorf("%v of something that is not there", got)
+	}
+}
+
+func TestPatternOfOneBenchmark(t *testing.T) {
+	t.Parallel()
+	if got := exactly("BenchmarkDecide/candidates=6/policies=2"); got != "^BenchmarkDecide$/^candidates=6$/^policies=2$" {
+		t.Error(got)
+	}
+}
