@@ -12,7 +12,7 @@ import (
 func TestEveryBoundHasItsMark(t *testing.T) {
 	t.Parallel()
 	of := func(cpu time.Duration, requests int) []load.Result {
-		slice := load.Result{Took: time.Second, Requests: requests, CPU: cpu * time.Duration(requests)}
+		slice := load.Result{Took: time.Second, Requests: requests, Answers: float64(requests), CPU: cpu * time.Duration(requests)}
 		return []load.Result{slice, slice}
 	}
 	got := results{"chat-1k": {nginx: of(20*time.Microsecond, 9000), fairlead: of(60*time.Microsecond, 6000)}}

@@ -25,6 +25,8 @@ type caller struct {
 	answer   []byte
 	took     []time.Duration // until the last byte
 	first    []time.Duration // until the first byte of the body
+	bytes    int             // of answers, while it was measured
+	size     int             // of a whole answer
 	failures map[string]int
 }
 
@@ -39,10 +41,10 @@ func newCaller(r *run) *caller {
 	return c
 }
 
-// work calls until the run is over; of those that hold, one starts after the other.
+// work calls until the run is over, from the moment on that is the i-th caller's.
 func (c *caller) work(ctx context.Context, i int) {
-	if c.Hold {
-		sleep(ctx, c.Warmup*3/4*time.Duration(i)/time.Duration(c.Callers))
+	if c.Spread > 0 {
+		sleep(ctx, c.Spread*time.Duration(i)/time.Duration(c.Callers))
 	}
 	defer c.drop()
 	for ctx.Err() == nil && !c.over.Load() {
@@ -89,7 +91,7 @@ func (c *caller) call(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := c.read(began); err != nil {
+	if err := c.read(began, status == http.StatusOK); err != nil {
 		return err
 	}
 	switch {
@@ -97,8 +99,11 @@ func (c *caller) call(ctx context.Context) error {
 		c.fail("status " + strconv.Itoa(status))
 	case !c.whole():
 		c.fail("an answer that is not whole")
-	case c.measuring.Load():
-		c.took = append(c.took, time.Since(began))
+	default:
+		c.size = len(c.answer)
+		if c.measuring.Load() {
+			c.took = append(c.took, time.Since(began))
+		}
 	}
 	if last {
 		c.drop()
@@ -106,16 +111,19 @@ func (c *caller) call(ctx context.Context) error {
 	return nil
 }
 
-// read takes in the body of an answer.
-func (c *caller) read(began time.Time) error {
+// read takes in the body of an answer; good is one that counts.
+func (c *caller) read(began time.Time, good bool) error {
 	c.open.Add(1)
 	defer c.open.Add(-1)
 	c.answer = c.answer[:0]
 	part, err := c.in.Part()
-	if c.Stream && err == nil && c.measuring.Load() {
+	if c.Stream && good && err == nil && c.measuring.Load() {
 		c.first = append(c.first, time.Since(began))
 	}
 	for ; err == nil; part, err = c.in.Part() {
+		if good && c.measuring.Load() {
+			c.bytes += len(part)
+		}
 		if !c.Hold {
 			c.answer = append(c.answer, part...)
 		}

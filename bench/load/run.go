@@ -4,6 +4,7 @@ package load
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"slices"
 	"sync"
@@ -26,16 +27,17 @@ type Spec struct {
 	Prompt   int // bytes of text
 	Stream   bool
 	Preface  string        // what the prompt begins with
-	Warmup   time.Duration // not measured
+	Spread   time.Duration // at the start, over which callers come one after the other
+	Warmup   time.Duration // not measured; the spread is part of it
 	Duration time.Duration
-	// Hold is for answers without end: callers come one after the other during the warm-up and are hung up on when it is over.
-	Hold bool
+	Hold     bool // answers have no end, and are hung up on when the time is over
 }
 
 // Result is what happened between warm-up and end.
 type Result struct {
 	Took          time.Duration // from one to the other
 	Requests      int           // that were answered whole
+	Answers       float64       // that came, with the parts of those that did not begin or end in this time
 	P50, P99      time.Duration
 	FirstP99      time.Duration // until the answer began
 	CPU, Own      time.Duration // of the target and of this process
@@ -47,8 +49,10 @@ type Result struct {
 // Rate is how many requests were answered in a second.
 func (r Result) Rate() float64 { return float64(r.Requests) / r.Took.Seconds() }
 
-// Each is the share of one request.
-func (r Result) Each(of time.Duration) time.Duration { return of / time.Duration(max(r.Requests, 1)) }
+// Each is the share of one answer.
+func (r Result) Each(of time.Duration) time.Duration {
+	return time.Duration(float64(of) / max(r.Answers, 1))
+}
 
 // run is what the callers of a run share.
 type run struct {
@@ -85,6 +89,9 @@ func Run(ctx context.Context, t Target, s Spec) (Result, error) {
 	running.Wait()
 	res.Before = idle.Memory
 	res.sum(callers)
+	if err == nil && !s.Hold && res.Answers == 0 {
+		err = fmt.Errorf("nothing was answered: %v", res.Failures)
+	}
 	return res, err
 }
 
@@ -120,9 +127,11 @@ func (r *run) usage() (target, own Usage, err error) {
 // sum puts together what the callers have seen.
 func (r *Result) sum(callers []*caller) {
 	var took, first []time.Duration
+	var size, bytes int
 	r.Failures = map[string]int{}
 	for _, c := range callers {
 		took, first = append(took, c.took...), append(first, c.first...)
+		size, bytes = max(size, c.size), bytes+c.bytes
 		for what, n := range c.failures {
 			r.Failures[what] += n
 		}
@@ -130,6 +139,9 @@ func (r *Result) sum(callers []*caller) {
 	slices.Sort(took)
 	slices.Sort(first)
 	r.Requests = len(took)
+	if size > 0 {
+		r.Answers = float64(bytes) / float64(size)
+	}
 	r.P50, r.P99, r.FirstP99 = quantile(took, 50), quantile(took, 99), quantile(first, 99)
 }
 

@@ -58,7 +58,7 @@ func TestNoRequestIsSentTwice(t *testing.T) {
 		c.drop()
 	}
 	got.sum(callers)
-	if len(seen) != 6 || got.Requests != 6 || len(got.Failures) > 0 || got.P50 <= 0 || got.P99 < got.P50 {
+	if len(seen) != 6 || got.Requests != 6 || got.Answers != 6 || len(got.Failures) > 0 || got.P50 <= 0 || got.P99 < got.P50 {
 		t.Errorf("%d different requests: %+v", len(seen), got)
 	}
 }
@@ -92,7 +92,7 @@ func TestHeldStreamsAreOpenUntilTheEnd(t *testing.T) {
 		_ = http.NewResponseController(w).Flush()
 		<-r.Context().Done()
 	})
-	got, err := Run(t.Context(), target, Spec{Callers: 8, Prompt: 100, Stream: true, Hold: true, Warmup: time.Second, Duration: time.Millisecond})
+	got, err := Run(t.Context(), target, Spec{Callers: 8, Prompt: 100, Stream: true, Hold: true, Spread: 100 * time.Millisecond, Warmup: time.Second, Duration: time.Millisecond})
 	if err != nil || got.Open != 8 || len(got.Failures) > 0 || got.Before <= 0 || got.After <= 0 || got.CPU <= 0 || got.Own <= 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
