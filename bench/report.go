@@ -80,6 +80,9 @@ func figures(got results, of map[string]memory) []figure {
 // reportCPU prints the CPU time per request of every server, for those who want more than ratios, and what measuring it costs:
 // the callers' and the upstream's own when there is nothing between them.
 func (b *bench) reportCPU(got results) {
+	if len(got) == 0 {
+		return
+	}
 	t := tabwriter.NewWriter(b.out, 0, 4, 2, ' ', 0)
 	fmt.Fprintf(t, "\nCPU µs per request\tcallers\tupstream\t%s\t%s\t%s\n", nginx, floor, fairlead)
 	for _, w := range b.workloads() {

@@ -41,6 +41,9 @@ func (r *Reader) Head() (status int, last bool, err error) {
 	for {
 		line, err := r.line()
 		if err != nil || len(line) == 0 {
+			if r.chunked {
+				r.left = 0 // a length beside chunks says nothing
+			}
 			return status, last, err
 		}
 		name, value, _ := bytes.Cut(line, []byte(":"))

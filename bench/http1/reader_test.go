@@ -41,7 +41,7 @@ func TestMessagesFollowEachOther(t *testing.T) {
 	t.Parallel()
 	const long = "longer than the buffer that it is read with"
 	in := "POST /v1 HTTP/1.1\r\nHost: h\r\nContent-LENGTH: 43\r\n\r\n" + long +
-		"HTTP/1.1 200 OK\r\ntransfer-encoding: Chunked\r\n\r\n3\r\nabc\r\nA;x=1\r\n0123456789\r\n0\r\nTrailer: t\r\n\r\n" +
+		"HTTP/1.1 200 OK\r\ntransfer-encoding: Chunked\r\nContent-Length: 3\r\n\r\n3\r\nabc\r\nA;x=1\r\n0123456789\r\n0\r\nTrailer: t\r\n\r\n" +
 		"HTTP/1.1 204\r\n\r\n" +
 		"HTTP/1.1 503 Not Now\r\nContent-Length: 0\r\nConnection: Close\r\n\r\n"
 	want := []message{{Body: long}, {Status: 200, Body: "abc0123456789"}, {Status: 204}, {Status: 503, Last: true}}
@@ -74,4 +74,19 @@ func TestAMessageThatIsNotWholeIsNoMessage(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}
+}
+
+func FuzzReader(f *testing.F) {
+	f.Add("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n")
+	f.Add("POST / HTTP/1.1\r\nContent-Length: 2\r\n\r\nab")
+	f.Fuzz(func(t *testing.T, in string) {
+		all, err := readAll(strings.NewReader(in)) // ends
+		size := 0
+		for _, m := range all {
+			size += len(m.Body)
+		}
+		if err == nil || size > len(in) {
+			t.Errorf("%d bytes of %d, %v", size, len(in), err)
+		}
+	})
 }
