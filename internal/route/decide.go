@@ -64,6 +64,7 @@ func (d *Decision) credit(r *race) {
 	if alone.enter() != nil {
 		return
 	}
+	copy(alone.chance, r.chance) // no policy changes what a model can do
 	alone.run()
 	d.Aside = r.aside(alone)
 	if len(alone.ready) == 0 || alone.ready[0].id == r.ready[0].id {
@@ -169,7 +170,9 @@ func (r *race) run() {
 			r.ready = append(r.ready, one)
 		}
 	}
-	r.sort(r.ready) // once more: who is not to be had lends its model no rank
+	if len(r.ready) < len(r.ranked) {
+		r.sort(r.ready) // once more: who is not to be had lends its model no rank
+	}
 	r.bound()
 }
 

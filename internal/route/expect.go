@@ -52,7 +52,10 @@ func expect(in *Input, one *runner) expectation {
 	if price == nil {
 		return x
 	}
-	x.cost, x.coldCost = price.Cost(x.usage), price.Cost(cold)
+	x.cost = price.Cost(x.usage)
+	if x.coldCost = x.cost; x.usage != cold {
+		x.coldCost = price.Cost(cold)
+	}
 	turns := min(in.Turns, horizon)
 	if turns == 0 {
 		return x

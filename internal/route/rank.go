@@ -14,15 +14,19 @@ import (
 func (r *race) sort(runners []*runner) {
 	best := r.bestOfModels(runners)
 	slices.SortFunc(runners, func(a, b *runner) int {
-		return cmp.Or(
-			cmp.Compare(a.place, b.place),
-			cmp.Compare(a.wish, b.wish),
-			cmp.Compare(a.liked, b.liked),
-			cmp.Compare(best[a.model], best[b.model]),
-			cmp.Compare(a.Model, b.Model),
-			cmp.Compare(a.penalty, b.penalty),
-			cmp.Compare(a.id, b.id),
-		)
+		switch { // one after the other: most of them differ early, and names take long to compare
+		case a.place != b.place:
+			return a.place - b.place
+		case a.wish != b.wish:
+			return a.wish - b.wish
+		case a.liked != b.liked:
+			return a.liked - b.liked
+		case best[a.model] != best[b.model]:
+			return cmp.Compare(best[a.model], best[b.model])
+		case a.model != b.model:
+			return cmp.Compare(a.Model, b.Model)
+		}
+		return cmp.Or(cmp.Compare(a.penalty, b.penalty), cmp.Compare(a.id, b.id))
 	})
 }
 
