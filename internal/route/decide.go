@@ -64,14 +64,19 @@ func (d *Decision) credit(r *race) {
 	if alone.enter() != nil {
 		return
 	}
-	copy(alone.chance, r.chance) // no policy changes what a model can do
-	alone.run()
+	copy(alone.chance, r.chance) // no policy changes what a model can do, nor how it reads
+	copy(alone.prompt, r.prompt)
+	alone.judge()
 	d.Aside = r.aside(alone)
-	if len(alone.ready) == 0 || alone.ready[0].id == r.ready[0].id {
+	if len(alone.ready) == 0 {
 		return
 	}
-	if d.Policy = r.rules.reason(alone.ready[0]); d.Policy != "" {
-		d.Kind, d.Alone = Policy, alone.ready[0].id
+	first := alone.first(alone.ready)
+	if first.id == r.ready[0].id {
+		return
+	}
+	if d.Policy = r.rules.reason(first); d.Policy != "" {
+		d.Kind, d.Alone = Policy, first.id
 	}
 }
 
@@ -110,6 +115,7 @@ type race struct {
 
 	field  []runner
 	chance []estimate // by model; computed on first use
+	prompt []int64    // tokens, by model; computed on first use
 	best   []float64  // by model; see bestOfModels
 	ranked []*runner  // in order, those that cannot serve just now too
 	ready  []*runner  // of ranked: those that can
@@ -123,7 +129,7 @@ type race struct {
 func (s *Snapshot) race(in *Input, c *Circumstances, rules *rules) *race {
 	r, ok := s.races.Get().(*race)
 	if !ok {
-		r = &race{snap: s, chance: make([]estimate, len(s.models)), best: make([]float64, len(s.models))}
+		r = &race{snap: s, chance: make([]estimate, len(s.models)), prompt: make([]int64, len(s.models)), best: make([]float64, len(s.models))}
 	}
 	r.in, r.c, r.rules, r.objective = in, c, rules, rules.objective(in.Objective)
 	r.weights = weigh(in, r.objective)
@@ -134,6 +140,7 @@ func (s *Snapshot) race(in *Input, c *Circumstances, rules *rules) *race {
 func (s *Snapshot) over(r *race) {
 	clear(r.field) // so that it holds on to nothing
 	clear(r.chance)
+	clear(r.prompt)
 	r.in, r.c, r.rules, r.reason, r.amount, r.aim = nil, nil, nil, nil, nil, Aim{}
 	r.field, r.ranked, r.ready, r.out = r.field[:0], r.ranked[:0], r.ready[:0], r.out[:0]
 	s.races.Put(r)
@@ -141,12 +148,24 @@ func (s *Snapshot) over(r *race) {
 
 // run checks, scores and sorts the field.
 func (r *race) run() {
+	r.judge()
+	r.sort(r.ranked)
+	if len(r.ready) == len(r.ranked) {
+		copy(r.ready, r.ranked)
+	} else {
+		r.sort(r.ready) // by themselves: who is not to be had lends its model no rank
+	}
+	r.bound()
+}
+
+// judge checks and scores the field.
+func (r *race) judge() {
 	n := len(r.field)
 	r.reason, r.amount = make([]Exclusion, 0, n), make([]money.Amount, n)
 	r.aim = r.aimFor()
 	for i := range r.field {
 		one := &r.field[i]
-		one.prompt = inputTokens(r.in, one.target.Model)
+		one.prompt = r.promptFor(one)
 		if x := r.barred(one); x.Code != "" {
 			r.exclude(one, x)
 			r.out = append(r.out, one)
@@ -159,21 +178,13 @@ func (r *race) run() {
 			r.out = append(r.out, one)
 			continue
 		}
+		r.ranked = append(r.ranked, one)
 		if x := unready(one.target, one.Seen); x.Code != "" {
 			r.exclude(one, x)
+			continue
 		}
-		r.ranked = append(r.ranked, one)
+		r.ready = append(r.ready, one)
 	}
-	r.sort(r.ranked)
-	for _, one := range r.ranked {
-		if one.ready() {
-			r.ready = append(r.ready, one)
-		}
-	}
-	if len(r.ready) < len(r.ranked) {
-		r.sort(r.ready) // once more: who is not to be had lends its model no rank
-	}
-	r.bound()
 }
 
 // barred returns why the target can never serve the request.

@@ -86,13 +86,13 @@ func expectedUsage(in *Input, t *provider.Target, prompt int64) llm.Usage {
 	if in.Op == llm.Embed || in.Op == llm.Moderate {
 		return u // nothing is written
 	}
+	usual := answers[in.Sketch.Task]
+	u.Output = usual.visible
 	if in.Sketch.Task == predict.Translation {
 		u.Output = prompt + prompt/10
-	} else {
-		u.Output = answers[in.Sketch.Task].visible
 	}
 	if t.Model.Abilities.Has(llm.Reasoning) {
-		u.Output += answers[in.Sketch.Task].thought
+		u.Output += usual.thought
 	}
 	if in.MaxOutput > 0 {
 		u.Output = min(u.Output, in.MaxOutput)
@@ -104,6 +104,15 @@ func expectedUsage(in *Input, t *provider.Target, prompt int64) llm.Usage {
 // InputTokens estimates the prompt for a model, whose vocabulary decides how many tokens a text is. An input without its
 // text has the figure that it was given.
 func InputTokens(in Input, m *catalog.Model) int64 { return inputTokens(&in, m) }
+
+// promptFor is how many tokens the prompt has for a runner's model.
+func (r *race) promptFor(one *runner) int64 {
+	n := &r.prompt[one.model]
+	if *n == 0 {
+		*n = inputTokens(r.in, one.target.Model)
+	}
+	return *n
+}
 
 func inputTokens(in *Input, m *catalog.Model) int64 {
 	if in.Text.Empty() && len(in.ImageSizes) == 0 {

@@ -11,10 +11,16 @@ import (
 
 // sort orders runners by the caller's own order of models and providers first, then by what policies prefer, then by
 // score, the targets of one model together so that another provider of the same model is tried before another model.
-func (r *race) sort(runners []*runner) {
+func (r *race) sort(runners []*runner) { slices.SortFunc(runners, r.order(runners)) }
+
+// first is the one that sorting would put first.
+func (r *race) first(runners []*runner) *runner { return slices.MinFunc(runners, r.order(runners)) }
+
+// order compares runners one property after the other: most differ early, and names take long to compare.
+func (r *race) order(runners []*runner) func(a, b *runner) int {
 	best := r.bestOfModels(runners)
-	slices.SortFunc(runners, func(a, b *runner) int {
-		switch { // one after the other: most of them differ early, and names take long to compare
+	return func(a, b *runner) int {
+		switch {
 		case a.place != b.place:
 			return a.place - b.place
 		case a.wish != b.wish:
@@ -27,7 +33,7 @@ func (r *race) sort(runners []*runner) {
 			return cmp.Compare(a.Model, b.Model)
 		}
 		return cmp.Or(cmp.Compare(a.penalty, b.penalty), cmp.Compare(a.id, b.id))
-	})
+	}
 }
 
 // bestOfModels is the smallest penalty that a target of each model has.
