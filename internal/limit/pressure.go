@@ -90,6 +90,7 @@ func (p *Pressure) Tick(waited time.Duration) {
 		return
 	case p.asked == nil: // how much is asked for is not known yet
 		p.quota.Store(math.MaxInt64)
+		p.calm = 0
 	case p.late >= stillLate:
 		p.quota.Store(p.share((1 - leave(waited, bound)) * p.able))
 	case p.late > 0:
