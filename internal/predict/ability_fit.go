@@ -43,7 +43,7 @@ func (g *gauge) fit(b belief, targets []target, source string) Ability {
 		}
 	}
 	_, curvature := b.slope(vector, targets)
-	return Ability{Vector: vector, Spread: g.spread(curvature), Source: source}
+	return Ability{Vector: vector, Spread: g.spread(curvature), Source: source, Precision: curvature.v}
 }
 
 // search takes the step, or the part of it that helps; nil when none does.
@@ -63,10 +63,7 @@ func (b belief) search(vector, step []float64, targets []target, last float64) (
 // misfit is what the fit makes small: half the squared distances from the belief and from the targets, each in its own
 // standard deviation, the far ones counted by their distance only.
 func (b belief) misfit(vector []float64, targets []target) float64 {
-	away := make([]float64, len(vector))
-	for k := range away {
-		away[k] = vector[k] - b.mean[k]
-	}
+	away := difference(vector, b.mean)
 	sum := dot(away, b.precision.times(away)) / 2
 	means := map[*pool]float64{}
 	for _, t := range targets {
@@ -97,11 +94,7 @@ func (t target) mean(means map[*pool]float64, vector []float64) float64 {
 // slope is the downhill direction of the misfit and its curvature.
 func (b belief) slope(vector []float64, targets []target) ([]float64, square) {
 	n := len(vector)
-	away := make([]float64, n)
-	for k := range away {
-		away[k] = b.mean[k] - vector[k]
-	}
-	gradient := b.precision.times(away)
+	gradient := b.precision.times(difference(b.mean, vector))
 	curvature := newSquare(n)
 	copy(curvature.v, b.precision.v)
 	sheets := map[*pool]*sheet{}

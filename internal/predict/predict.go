@@ -32,6 +32,10 @@ type Ability struct {
 	Vector []float64 `json:"vector"` // the intercept, then one weight for each skill
 	Spread float64   `json:"spread"` // standard deviation of the logit: how unsure the vector itself is
 	Source string    `json:"source"` // trained, benchmarks, prior, quality
+
+	// Precision is how sure each part of a fitted vector is and how the parts depend on each other: the inverse of its
+	// covariance, row by row, the lower half. Ratings are weighed against it. Chances do not need it, so it is not kept.
+	Precision []float64 `json:"-"`
 }
 
 // Estimate is a chance with its uncertainty.

@@ -10,15 +10,17 @@ type Label struct {
 }
 
 const (
-	leastSpread  = 0.5 // however sure a vector is elsewhere, a workspace's traffic may differ by this
-	skillsShare  = 0.2 // of the variance that ratings may explain by skills; the rest is the intercept's
+	levelSpread  = 0.2 // by how much a workspace may find a model better or worse in everything than its fit says
+	leastSpread  = 0.5 // the same for a vector of which only the spread is known
+	skillsShare  = 0.2 // of the variance of such a one that ratings may explain by skills; the rest is the intercept's
 	updateRounds = 12
 	enoughClose  = 1e-5
 	spreadOver   = 100 // labels that the new spread is measured at
 )
 
-// Update corrects an ability by ratings: the most probable vector given both. The intercept moves first; the weights of
-// skills are held closer to what they were, so that they move only when many ratings agree. Without ratings nothing changes.
+// Update corrects an ability by ratings: the most probable vector given both. A fitted vector moves where its fit was
+// unsure, and as a whole; of another one the intercept moves first, and the weights of skills are held closer to what they
+// were, so that they move only when many ratings agree. Without ratings nothing changes.
 func Update(prior Ability, labels []Label) Ability {
 	labels = usable(prior, labels)
 	if len(labels) == 0 {
@@ -52,44 +54,67 @@ func usable(prior Ability, labels []Label) []Label {
 type update struct {
 	start     []float64
 	vector    []float64
-	precision []float64 // of the prior, by dimension
+	precision square // of the prior, whole
 	rows      [][]float64
 	labels    []Label
 	weight    float64 // of all labels
 }
 
 func newUpdate(prior Ability, labels []Label) *update {
-	u := &update{
-		start: prior.Vector, vector: append([]float64(nil), prior.Vector...),
-		precision: make([]float64, len(prior.Vector)), labels: labels,
-	}
-	size := 0.0 // mean squared length of the skills, by which their scale does not matter
+	u := &update{start: prior.Vector, vector: append([]float64(nil), prior.Vector...), labels: labels}
 	flat := make([]float64, len(labels)*len(prior.Vector))
 	for i, l := range labels {
 		row := flat[i*len(prior.Vector) : (i+1)*len(prior.Vector)]
 		row[0] = 1
 		copy(row[1:], l.Skills)
 		u.rows = append(u.rows, row)
-		size += l.Weight * dot(l.Skills, l.Skills)
 		u.weight += l.Weight
 	}
-	size = max(size/u.weight, 1e-6)
-	variance := math.Pow(max(prior.Spread, leastSpread), 2)
-	u.precision[0] = 1 / (variance * (1 - skillsShare))
-	for k := 1; k < len(u.precision); k++ {
-		u.precision[k] = size / (variance * skillsShare)
+	if n := len(prior.Vector); len(prior.Precision) == n*n {
+		u.precision = loosened(square{n, prior.Precision})
+	} else {
+		u.precision = u.supposed(prior.Spread)
 	}
 	return u
 }
 
+// loosened is the precision when the intercept may differ by levelSpread more. Only the lower half of m is read.
+func loosened(m square) square {
+	free := square{m.n, append([]float64(nil), m.v...)}
+	first := make([]float64, m.n)
+	for i := range first {
+		first[i] = m.at(i, 0)
+	}
+	free.addOuter(first, -1/(1/(levelSpread*levelSpread)+first[0]))
+	for i := range free.n {
+		for j := range i {
+			free.v[j*free.n+i] = free.at(i, j)
+		}
+	}
+	return free
+}
+
+// supposed is the precision of a vector of which only the spread is known.
+func (u *update) supposed(spread float64) square {
+	size := 0.0 // mean squared length of the skills, by which their scale does not matter
+	for _, l := range u.labels {
+		size += l.Weight * dot(l.Skills, l.Skills)
+	}
+	size = max(size/u.weight, 1e-6)
+	variance := math.Pow(max(spread, leastSpread), 2)
+	m := newSquare(len(u.vector))
+	for k := range u.vector {
+		m.v[k*m.n+k] = size / (variance * skillsShare)
+	}
+	m.v[0] = 1 / (variance * (1 - skillsShare))
+	return m
+}
+
 // slope is the gradient of the log posterior and its negative curvature.
 func (u *update) slope() ([]float64, square) {
-	gradient := make([]float64, len(u.vector))
+	gradient := u.precision.times(difference(u.start, u.vector))
 	curvature := newSquare(len(u.vector))
-	for k, p := range u.precision {
-		gradient[k] = p * (u.start[k] - u.vector[k])
-		curvature.v[k*curvature.n+k] = p
-	}
+	copy(curvature.v, u.precision.v)
 	for i, l := range u.labels {
 		chance := sigmoid(dot(u.rows[i], u.vector))
 		pull := l.Weight * (l.Score - chance)
@@ -102,11 +127,8 @@ func (u *update) slope() ([]float64, square) {
 }
 
 func (u *update) objective(vector []float64) float64 {
-	sum := 0.0
-	for k, p := range u.precision {
-		d := vector[k] - u.start[k]
-		sum -= p * d * d / 2
-	}
+	away := difference(vector, u.start)
+	sum := -dot(away, u.precision.times(away)) / 2
 	for i, l := range u.labels {
 		x := dot(u.rows[i], vector)
 		sum += l.Weight * (l.Score*x - softplus(x))
@@ -131,13 +153,11 @@ func (u *update) move(step []float64) {
 
 // shrink is by how much the labels narrow the spread of the logit where they are.
 func (u *update) shrink(curvature square) float64 {
-	factor := curvature.factor()
+	wide, narrow := u.precision.factor(), curvature.factor()
 	before, after := 0.0, 0.0
 	for i := 0; i < len(u.rows); i += 1 + len(u.rows)/spreadOver {
-		after += u.labels[i].Weight * squaredLength(factor.half(u.rows[i]))
-		for k, x := range u.rows[i] {
-			before += u.labels[i].Weight * x * x / u.precision[k]
-		}
+		before += u.labels[i].Weight * squaredLength(wide.half(u.rows[i]))
+		after += u.labels[i].Weight * squaredLength(narrow.half(u.rows[i]))
 	}
 	return math.Sqrt(min(1, after/before))
 }
@@ -147,6 +167,14 @@ func softplus(x float64) float64 {
 		return x
 	}
 	return math.Log1p(math.Exp(x))
+}
+
+func difference(a, b []float64) []float64 {
+	d := make([]float64, len(a))
+	for k := range d {
+		d[k] = a[k] - b[k]
+	}
+	return d
 }
 
 func squaredLength(x []float64) float64 { return dot(x, x) }

@@ -1,0 +1,102 @@
+package predict
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// stranger is a trained model as one who knows only its scores sees it: the fit, and the vector that it should find.
+func stranger(p *Predictor, name string) (fitted Ability, truth []float64) {
+	a, _ := p.Known(name)
+	var scores []Score
+	for _, benchmark := range []string{"mmlu", "mmlu_pro", "gsm8k", "math_l5", "bfcl", "mbpp", "zebra_grid"} {
+		scores = append(scores, Score{benchmark, meanChance(p.Anchors(benchmark), a.Vector)})
+	}
+	return p.Ability("", scores, 0), a.Vector
+}
+
+// rated are answers of a model to prompts of a benchmark.
+func rated(p *Predictor, r *rand.Rand, benchmark string, n int, truth []float64) []Label {
+	labels, anchors := make([]Label, n), p.Anchors(benchmark)
+	for i := range labels {
+		z := anchors[r.IntN(len(anchors))].Skills
+		labels[i] = Label{Skills: z, Weight: 1}
+		if r.Float64() < sigmoid(truth[0]+dot(z, truth[1:])) {
+			labels[i].Score = 1
+		}
+	}
+	return labels
+}
+
+// misjudged is the squared error of the logits over the prompts of a benchmark.
+func misjudged(p *Predictor, benchmark string, a Ability, truth []float64) float64 {
+	away, sum := difference(a.Vector, truth), 0.0
+	for _, x := range p.Anchors(benchmark) {
+		sum += x.Weight * math.Pow(away[0]+dot(x.Skills, away[1:]), 2)
+	}
+	return sum
+}
+
+// A hundred ratings say little more of a model's level than its scores do, and less of other kinds of prompts.
+func TestAHundredRatingsDoNotSpoilAFit(t *testing.T) {
+	t.Parallel()
+	p, err := Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(17, 1))
+	var before, after, elsewhereBefore, elsewhereAfter float64
+	for _, name := range p.Models() {
+		fitted, truth := stranger(p, name)
+		for _, benchmark := range []string{"mmlu", "gsm8k", "bfcl"} {
+			got := Update(fitted, rated(p, r, benchmark, 100, truth))
+			before += misjudged(p, benchmark, fitted, truth)
+			after += misjudged(p, benchmark, got, truth)
+			for _, other := range []string{"mbpp", "zebra_grid", "mmlu_pro"} {
+				elsewhereBefore += misjudged(p, other, fitted, truth)
+				elsewhereAfter += misjudged(p, other, got, truth)
+			}
+		}
+	}
+	if after > 0.85*before || elsewhereAfter > elsewhereBefore {
+		t.Errorf("the squared error goes from %.2f to %.2f where it was rated, from %.2f to %.2f elsewhere", before, after, elsewhereBefore, elsewhereAfter)
+	}
+}
+
+func TestHundredsOfRatingsOverruleAFit(t *testing.T) {
+	t.Parallel()
+	p, err := Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, off := range []float64{-2, 1.5} {
+		fitted, truth := stranger(p, "gpt-4o-mini-2024-07-18")
+		truth = append([]float64(nil), truth...)
+		truth[0] += off
+		got := Update(fitted, rated(p, rand.New(rand.NewPCG(5, 1)), "mmlu", 400, truth))
+		want, before, after := meanChance(p.Anchors("mmlu"), truth), meanChance(p.Anchors("mmlu"), fitted.Vector), meanChance(p.Anchors("mmlu"), got.Vector)
+		if moved := (after - before) / (want - before); moved < 0.75 || moved > 1.15 || got.Spread > fitted.Spread/1.2 {
+			t.Errorf("by %v: mean chance from %.3f to %.3f, want %.3f; spread %.3f after %.3f", off, before, after, want, got.Spread, fitted.Spread)
+		}
+	}
+}
+
+// The figures of the model card are made by train/ability.py, which has to do what Update does.
+func TestUpdateIsWhatTheModelCardJudges(t *testing.T) {
+	t.Parallel()
+	fitted := Ability{Vector: []float64{0.3, 1, -0.2}, Spread: 0.6, Precision: []float64{4, 0, 0, 1, 9, 0, -0.5, 2, 6}}
+	skills := [][]float64{{0.5, -1}, {-1, 0.25}, {2, 0}, {0.1, 0.7}}
+	scores := []float64{1, 0, 1, 0.25, 0, 0, 1, 1, 1, 0}
+	var labels []Label
+	for i := range 20 {
+		labels = append(labels, Label{Skills: skills[i%4], Score: scores[i%10], Weight: 1})
+	}
+	want := []float64{-0.00543639, 0.99988182, -0.41245095}
+	if diff := cmp.Diff(want, Update(fitted, labels).Vector, cmpopts.EquateApprox(0, 1e-7)); diff != "" {
+		t.Error(diff)
+	}
+}
