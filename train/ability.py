@@ -99,3 +99,13 @@ def from_means(prior_mean, prior_cov, targets, rounds=20):
         step = np.linalg.solve(h, g)
         a = a + step * min(1, 2 / max(1e-9, np.abs(step).max()))
     return a, np.linalg.inv(h)
+
+
+LEVEL = 0.2  # by how much a workspace may find a model better or worse in everything than what was known says
+
+
+def corrected(a, cov, z, y):
+    """A fitted ability after ratings, as the Go code corrects it."""
+    wide = cov.copy()
+    wide[0, 0] += LEVEL**2
+    return newton(z, y, np.ones(len(y)), a, np.linalg.inv(wide), a, rounds=8)[0]

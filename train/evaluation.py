@@ -3,7 +3,7 @@ import numpy as np
 
 import data
 import protocol
-from ability import Prior, from_means, newton, noise_of, sigmoid, with_one
+from ability import Prior, corrected, from_means, noise_of, sigmoid, with_one
 from ridge import ridge
 from router import chance
 
@@ -110,9 +110,12 @@ def benchmark(row):
     return row["source"] + "/" + row["task"] if row["source"] in ("mmlu_pro", "bfcl") else row["source"]
 
 
-def cold_start(s, z, priors, labels=100, draws=5, weight=0.5, seed=0):
-    """Predictions for pairs when both abilities come from benchmark means alone, and with some outcomes of the source, drawn several
-    times. An outcome weighs less than one: what is known of the model is surer than the spread of the prior says."""
+def cold_start(s, z, priors, labels=100, draws=5, seed=0):
+    """Predictions for pairs when both abilities come from benchmark means alone, and corrected by some outcomes of the source as the Go
+    code corrects them, drawn several times.
+
+    A draw is the same for all folds: a workspace has one correction of a model, and levels that differ by fold would shuffle the ranking
+    of all prompts. The prompts that were drawn are not judged, nor those of their groups: their predictions are not numbers."""
     rng = np.random.default_rng(seed)
     keys = np.array([benchmark(r) for r in s.rows])
     cold, warm = np.full(s.y.shape, np.nan), np.full((draws, *s.y.shape), np.nan)
@@ -120,19 +123,21 @@ def cold_start(s, z, priors, labels=100, draws=5, weight=0.5, seed=0):
     for place, *pair in protocol.PAIRS:
         if not all(m in s.index for m in pair):
             continue
+        js = [s.index[m] for m in pair]
+        local = np.flatnonzero((s.source == place) & (s.mask[:, js] > 0).all(1))
+        picks = [rng.choice(local, min(labels, len(local) // 2), replace=False) for _ in range(draws)]
+        others = np.ones(len(s.models), bool)
+        others[js] = False
         for prior, held in priors:
             here, train = held & (s.source == place), np.flatnonzero(~held)
-            others = np.ones(len(s.models), bool)
-            others[[s.index[m] for m in pair]] = False
             mean, cov = prior.moments(others)
-            for j in (s.index[m] for m in pair):
+            for j in js:
                 a, c = from_means(mean, cov, means_of(s, keys, train, one, j, one @ mean))
                 cold[here, j] = sigmoid(one[here] @ a)
-                local = train[(s.mask[train, j] > 0) & (s.source[train] == place)]
-                for d in range(draws):
-                    pick = rng.choice(local, min(labels, len(local)), replace=False)
-                    b, _ = newton(one[pick], s.y[pick, j], np.full(len(pick), weight), a, np.linalg.inv(c), a)
-                    warm[d, here, j] = sigmoid(one[here] @ b)
+                for d, pick in enumerate(picks):
+                    warm[d, here, j] = sigmoid(one[here] @ corrected(a, c, one[pick], s.y[pick, j]))
+        for d, pick in enumerate(picks):
+            warm[d][np.ix_(np.isin(s.group, s.group[pick]), js)] = np.nan
         yield (place, *pair), cold, warm
 
 
@@ -154,11 +159,23 @@ def means_of(s, keys, train, one, j, level, count=48):
 
 
 def cold_figures(s, z, priors, trained):
+    """Of each pair: trained, cold, corrected by labels, and cold on the prompts that the last is judged by."""
     got = {}
     for pair, cold, warm in cold_start(s, z, priors):
-        name = f"{pair[0]}:{pair[1]}/{pair[2]}"
-        row = [s.table(c).pairs([pair]).get(name) for c in (trained, cold, *warm)]
-        if None not in row:
-            got[name] = dict(zip(("trained", "cold", "cold_100_labels"), (round(float(v), 4) for v in (row[0], row[1], np.mean(row[2:])))))
-    mean = {k: round(float(np.mean([v[k] for v in got.values()])), 4) for k in ("trained", "cold", "cold_100_labels")} if got else {}
+        js = [s.index[m] for m in pair[1:]]
+        rest = [np.where(np.isnan(w), np.nan, cold) for w in warm]
+        row = [[recovered(s, c, pair, js) for c in some] for some in ([trained], [cold], warm, rest)]
+        if all(v is not None for some in row for v in some):
+            got[f"{pair[0]}:{pair[1]}/{pair[2]}"] = {k: round(float(np.mean(v)), 4) for k, v in zip(COLD, row)}
+    mean = {k: round(float(np.mean([v[k] for v in got.values()])), 4) for k in COLD} if got else {}
     return {"pairs": got, "mean": mean}
+
+
+COLD = "trained", "cold", "cold_100_labels", "cold_same_prompts"
+
+
+def recovered(s, chances, pair, js):
+    """The figure of a pair over the prompts with predictions; None when they are too few."""
+    table = s.table(chances)
+    table.clean &= ~np.isnan(chances[:, js]).any(1)
+    return next(iter(table.pairs([pair]).values()), None)
