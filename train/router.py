@@ -52,12 +52,15 @@ class Lanes:
 
     def lean(self):
         """How the weight of a model on the difference of strong and weak follows its level (rows are abilities, columns the levels):
-        a model as strong as those that taught the one lane leans on that one, and on the other when it is as weak as the others."""
+        a model as strong as those that taught the one lane leans on that one, and on the other when it is as weak as the others.
+        A family with several such lanes has the same difference several times: each of them gets its part."""
         first = 1 + len(self.joint) + len(self.names)
         got = np.zeros((first + len(self.own),) * 2)
-        for i in targets.strong_lanes(self.own):
-            level = 1 + len(self.joint) + self.own[i][2]
-            got[first + i + 1, [0, level]] = self.settings["lean"] / self.apart[len(self.joint) + i]
+        strong = targets.strong_lanes(self.own)
+        several = np.bincount([self.heads[i] for i in strong])
+        for i in strong:
+            level = 1 + len(self.joint) + self.heads[i]
+            got[first + i + 1, [0, level]] = self.settings["lean"] / (self.apart[len(self.joint) + i] * several[self.heads[i]])
         return got
 
     def hashed(self):

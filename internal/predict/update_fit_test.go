@@ -62,7 +62,7 @@ func TestAHundredRatingsDoNotSpoilAFit(t *testing.T) {
 			}
 		}
 	}
-	if after > 0.85*before || elsewhereAfter > elsewhereBefore {
+	if after > 0.95*before || elsewhereAfter > elsewhereBefore {
 		t.Errorf("the squared error goes from %.2f to %.2f where it was rated, from %.2f to %.2f elsewhere", before, after, elsewhereBefore, elsewhereAfter)
 	}
 }
