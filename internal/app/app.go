@@ -85,7 +85,7 @@ type App struct {
 	vault                   *vault.Vault
 	egress                  *egress.Client
 	health                  *health.Tracker
-	pressure                *limit.Pressure
+	turns                   *limit.Turns
 	ledger                  ledger.Ledger
 	limits                  limit.Limiter
 	fellows                 *fellows // nil without Redis
@@ -322,14 +322,14 @@ func (a *App) openGateway(ctx context.Context, c config.Config) (err error) {
 	}
 	a.egress = egress.New(f.egressOptions(c))
 	a.health = health.New(health.Options{Failures: c.Breaker.Failures, ProbeAfter: c.Breaker.ProbeAfter, Tell: a.tellHint})
-	a.pressure = &limit.Pressure{}
-	a.pressure.Configure(c.Limits.ShedAfter)
+	a.turns = &limit.Turns{}
+	a.turns.Configure(c.Limits.ShedAfter)
 	if err := a.openReplicas(ctx, c); err != nil {
 		return err
 	}
 	a.metrics = telemetry.NewMetrics(telemetry.Build{Version: a.version}, a.gauges())
 	a.gateway = gateway.New(gateway.Parts{
-		Routes: routes(), Batches: chat.Format{}, Keys: a.keyring, Limits: a.limits, Pressure: a.pressure, Ledger: a.ledger, Health: a.health,
+		Routes: routes(), Batches: chat.Format{}, Keys: a.keyring, Limits: a.limits, Turns: a.turns, Ledger: a.ledger, Health: a.health,
 		Retries: health.NewRetryBudget(time.Now),
 		Egress:  a.egress, Log: a.spool, Pins: pins{a.accounts}, Observe: a.observe, Started: a.observeStart,
 		Logger: a.log, Settings: gatewaySettings(c), Snapshot: f.snapshot(), Draw: rand.Float64,

@@ -22,7 +22,7 @@ func (a *App) start(ctx context.Context) {
 	a.tasks.Go(func() { a.keyring.Run(ctx) })
 	a.tasks.Go(func() {
 		a.report("deliver entries", a.spool.Run(ctx, a.db, spool.RunOptions{
-			Busy: a.pressure.Pressed, Away: store.Away, Prepare: a.prepare, OnDelivered: a.delivered,
+			Busy: a.turns.Pressed, Away: store.Away, Prepare: a.prepare, OnDelivered: a.delivered,
 		}))
 	})
 	a.tasks.Go(func() { a.retain(ctx) })
@@ -30,7 +30,6 @@ func (a *App) start(ctx context.Context) {
 	a.tasks.Go(func() { a.listenForReloads(ctx) })
 	a.tasks.Go(func() { a.keepPrices(ctx) })
 	a.tasks.Go(func() { a.watchPrices(ctx) })
-	a.tasks.Go(func() { a.pressure.Run(ctx) })
 	a.startRouting(ctx)
 	a.startReplicas(ctx)
 	if loaded := a.loaded(); loaded.Path != "" {
@@ -87,7 +86,7 @@ func (a *App) apply(ctx context.Context, next *config.Loaded) error {
 	a.config.Store(next)
 	a.egress.Update(f.egressOptions(next.Config))
 	a.health.Configure(next.Config.Breaker.Failures, next.Config.Breaker.ProbeAfter)
-	a.pressure.Configure(next.Config.Limits.ShedAfter)
+	a.turns.Configure(next.Config.Limits.ShedAfter)
 	a.rules.SetInstance(f.policies, f.world())
 	a.gateway.Update(gatewaySettings(next.Config), f.snapshot())
 	a.adopt(f)

@@ -145,7 +145,7 @@ type Limits struct {
 	EventLine  Size          `yaml:"event_line" min:"1" doc:"Longest line of an event stream."`
 	Concurrent int           `yaml:"concurrent" min:"1" max:"1000000" doc:"Most model requests at a time; beyond that OVERLOADED. One key alone has three quarters of them, so that others find room."`
 	Wait       time.Duration `yaml:"wait" doc:"How long a request waits for a place at a provider that is at its cap, where it has no other target."`
-	ShedAfter  time.Duration `yaml:"shed_after" doc:"Requests of the busiest keys are refused with OVERLOADED while work waits longer than this for a processor; 0 for never."`
+	ShedAfter  time.Duration `yaml:"shed_after" doc:"Under overload requests of the busiest keys are refused with OVERLOADED where they would wait longer than this for a processor; 0 for never."`
 	BodyPause  time.Duration `yaml:"body_pause" check:"positive" doc:"How long a client may pause while it sends a body."`
 	ReadPause  time.Duration `yaml:"read_pause" check:"positive" doc:"How long a client may stop reading an answer before it is cut off."`
 }

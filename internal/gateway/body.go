@@ -14,6 +14,8 @@ import (
 const (
 	// bodyStart is the room that a body gets before it has shown that it comes: announcing a large one costs nothing.
 	bodyStart = 64 << 10
+	// largeBody is what takes more than a moment to decode.
+	largeBody = 1 << 20
 	// bodyTime is how long a body may take in all: one of the largest size over a slow line.
 	bodyTime = 5 * time.Minute
 )

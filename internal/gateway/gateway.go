@@ -59,7 +59,7 @@ type Parts struct {
 	Routes   []Route // what is served below Prefix, besides models
 	Keys     Keys
 	Limits   limit.Limiter
-	Pressure *limit.Pressure // nil for none
+	Turns    *limit.Turns // nil for none
 	Ledger   ledger.Ledger
 	Health   Health
 	Retries  Retries
@@ -137,8 +137,8 @@ func New(p Parts) *Gateway {
 	if g.Prefixes == nil {
 		g.Prefixes = nobody{}
 	}
-	if g.Pressure == nil {
-		g.Pressure = &limit.Pressure{}
+	if g.Turns == nil {
+		g.Turns = &limit.Turns{}
 	}
 	g.inflight.init()
 	g.Update(p.Settings, p.Snapshot)

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -124,12 +125,11 @@ func (g *Gateway) readRequest(x *exchange) (release func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	req, err := x.format.DecodeRequest(x.op, body)
+	req, err := g.decode(x, body)
 	if err != nil {
 		release()
 		return nil, err
 	}
-	req.Measure()
 	x.req = req
 	e := x.entry
 	e.BytesIn, e.Requested, e.Stream = int64(len(body)), req.Model, req.Stream
@@ -144,6 +144,24 @@ func (g *Gateway) readRequest(x *exchange) (release func(), err error) {
 		x.w.keepAlive(x.settings.Hold, x.settings.Ping)
 	}
 	return release, nil
+}
+
+// decode makes sense of a body when its turn has come: this is where a request may find that the processors have more to do
+// than they can. A large one goes without a turn: the others would wait for it.
+func (g *Gateway) decode(x *exchange, body []byte) (*llm.Request, error) {
+	if len(body) < largeBody {
+		if !g.Turns.Take(x.grant.Key.ID) {
+			return nil, overloaded("The gateway has more to do than it can. Repeat the request in a second.")
+		}
+		defer g.Turns.Give()
+		runtime.Gosched() // a turn lasts as long as whatever could run before has run: that is what the others wait for
+	}
+	req, err := x.format.DecodeRequest(x.op, body)
+	if err != nil {
+		return nil, err
+	}
+	req.Measure()
+	return req, nil
 }
 
 // session is what the caller calls the conversation, in any of the ways that agents do.

@@ -52,10 +52,6 @@ func (g *Gateway) serve(ctx context.Context, x *exchange) error {
 	if err := x.identify(x); err != nil {
 		return err
 	}
-	if !g.Pressure.Admit(x.grant.Key.ID) {
-		return overloaded("The gateway has more to do than it can, and this key asks for the most. Repeat the request in a second.")
-	}
-	defer g.Pressure.Done()
 	ctx, leave, err := g.inflight.enter(ctx, x.grant.Key.ID, x.settings)
 	if err != nil {
 		return err

@@ -1,0 +1,134 @@
+package limit
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// turnsEach is how many turns there are at a time for each processor.
+	turnsEach = 4
+	// standing is for how long somebody must have waited, one or another, before anybody is refused. What comes and goes faster
+	// is a busy moment, which is over sooner if everybody waits for it.
+	standing = 250 * time.Millisecond
+	// remembered is how long an overload is thought to go on.
+	remembered = 2 * time.Second
+	// turnSpan is the time in which turns are counted.
+	turnSpan = 100 * time.Millisecond
+)
+
+// Turns lets requests onto the processors by turns, so that what is too much waits where it can be seen, and not inside the
+// runtime, where it would hold up everything else. Ids take turns one after the other, however many requests each has
+// waiting: somebody else's flood costs nobody more than a moment. When there is always somebody waiting, only as many may as
+// have their turn soon, and the others are refused at once. Its methods may be called from any goroutine.
+type Turns struct {
+	bound   atomic.Int64 // how long one may wait under overload; 0 for no turns at all
+	refused atomic.Int64 // when somebody was refused last, in Unix nanoseconds
+
+	mu      sync.Mutex
+	size    int
+	taken   int
+	waiting int
+	since   time.Time // since when somebody has been waiting, one or another
+	lines   map[string][]chan<- struct{}
+	ids     []string // with a line, in the order of their turns
+	counted time.Time
+	count   int     // turns since then
+	rate    float64 // turns a second, in the span before
+}
+
+// Configure sets how long a request may wait for its turn under overload; 0 for no turns at all.
+func (t *Turns) Configure(bound time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.size = turnsEach * runtime.GOMAXPROCS(0)
+	t.bound.Store(int64(bound))
+}
+
+// Take waits for the turn of a request of id, or reports that there is no turn to wait for. After its turn comes Give, without
+// having waited for anything but a processor in between.
+func (t *Turns) Take(id string) bool {
+	t.mu.Lock()
+	if t.taken < t.size || t.bound.Load() == 0 {
+		t.taken++
+		t.count++
+		t.mu.Unlock()
+		return true
+	}
+	now := time.Now()
+	if t.crowded(id, now) {
+		t.refused.Store(now.UnixNano())
+		t.mu.Unlock()
+		return false
+	}
+	called := t.join(id)
+	t.mu.Unlock()
+	<-called
+	return true
+}
+
+// Give passes the turn on to whoever is next.
+func (t *Turns) Give() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.taken--
+	for t.taken < t.size && t.waiting > 0 {
+		t.taken++
+		t.count++
+		t.waiting--
+		close(t.next())
+	}
+}
+
+// Pressed reports whether requests are being refused, or were a moment ago.
+func (t *Turns) Pressed() bool {
+	last := t.refused.Load()
+	return last != 0 && time.Since(time.Unix(0, last)) < remembered
+}
+
+// crowded reports whether there is an overload in which one more of id would wait too long: as many wait as have their turn
+// within the bound, and id has its share of them.
+func (t *Turns) crowded(id string, now time.Time) bool {
+	if span := now.Sub(t.counted); span >= turnSpan {
+		t.rate = float64(t.count) / span.Seconds()
+		t.counted, t.count = now, 0
+	}
+	if t.waiting == 0 {
+		t.since = now
+	}
+	if now.Sub(t.since) < standing && !t.Pressed() {
+		return false
+	}
+	room := t.rate * time.Duration(t.bound.Load()).Seconds()
+	return float64(t.waiting) >= room && float64(len(t.lines[id])*len(t.ids)) >= room
+}
+
+// join puts a request at the end of its id's line.
+func (t *Turns) join(id string) <-chan struct{} {
+	if t.lines == nil {
+		t.lines = map[string][]chan<- struct{}{}
+	}
+	if len(t.lines[id]) == 0 {
+		t.ids = append(t.ids, id)
+	}
+	called := make(chan struct{})
+	t.lines[id] = append(t.lines[id], called)
+	t.waiting++
+	return called
+}
+
+// next is the first in the line of the id whose turn it is. Somebody waits.
+func (t *Turns) next() chan<- struct{} {
+	id := t.ids[0]
+	line := t.lines[id]
+	t.ids = t.ids[1:]
+	if len(line) == 1 {
+		delete(t.lines, id)
+	} else {
+		t.lines[id] = line[1:]
+		t.ids = append(t.ids, id)
+	}
+	return line[0]
+}
