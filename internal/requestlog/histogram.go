@@ -36,12 +36,47 @@ func (h *Histogram) Add(d time.Duration) {
 	h.addCount(bucketCount{bucket(d), 1}, 0)
 }
 
-// Merge adds the counts of another histogram.
+// Merge adds the counts of another histogram. Room for all of its buckets that are new is made in one go, and filled from the
+// end, so that every count moves once.
 func (h *Histogram) Merge(other Histogram) {
+	fresh := h.lacks(other)
+	if fresh == 0 {
+		at := 0
+		for _, c := range other.counts {
+			at = h.addCount(c, at)
+		}
+		return
+	}
+	own, theirs := len(h.counts), len(other.counts)
+	h.counts = slices.Grow(h.counts, fresh)[:own+fresh]
+	for to := own + fresh - 1; theirs > 0; to-- {
+		switch c := other.counts[theirs-1]; {
+		case own > 0 && h.counts[own-1].bucket > c.bucket:
+			h.counts[to] = h.counts[own-1]
+			own--
+		case own > 0 && h.counts[own-1].bucket == c.bucket:
+			h.counts[to] = bucketCount{c.bucket, c.n + h.counts[own-1].n}
+			own--
+			theirs--
+		default:
+			h.counts[to] = c
+			theirs--
+		}
+	}
+}
+
+// lacks is how many buckets of another histogram this one does not have.
+func (h *Histogram) lacks(other Histogram) (n int) {
 	at := 0
 	for _, c := range other.counts {
-		at = h.addCount(c, at)
+		for at < len(h.counts) && h.counts[at].bucket < c.bucket {
+			at++
+		}
+		if at == len(h.counts) || h.counts[at].bucket != c.bucket {
+			n++
+		}
 	}
+	return n
 }
 
 // addCount adds to a bucket that is found at a place or after it, and returns where that is.
@@ -97,7 +132,7 @@ func (h *Histogram) String() string {
 
 // ParseHistogram reads what String writes. Texts joined by a space read as the histograms' sum.
 func ParseHistogram(s string) (Histogram, error) {
-	var h Histogram
+	h := Histogram{make([]bucketCount, 0, strings.Count(s, ":"))}
 	last := 0
 	for pair := range strings.FieldsSeq(s) {
 		left, right, _ := strings.Cut(pair, ":")

@@ -26,6 +26,7 @@ type DB struct {
 	now     func() time.Time
 	timeout time.Duration
 	packer  *packer
+	rooms   sync.Pool // of *room
 
 	connection *pgx.ConnConfig // for a connection apart from the pool; nil for SQLite
 	silence    atomic.Int64    // nanoseconds that PostgreSQL may take to say anything
@@ -70,7 +71,7 @@ func Open(ctx context.Context, dsn, dataDir string, o Options) (*DB, error) {
 
 // connect opens the database as it is, without looking at its schema.
 func connect(dsn, dataDir string, o Options) (*DB, error) {
-	db := &DB{now: o.Now, timeout: o.StatementTimeout, packer: newPacker(), days: newDayBook()}
+	db := &DB{now: o.Now, timeout: o.StatementTimeout, packer: newPacker(), days: newDayBook(), rooms: sync.Pool{New: func() any { return &room{} }}}
 	if db.now == nil {
 		db.now = time.Now
 	}

@@ -13,13 +13,14 @@ import (
 
 var _ feedback.Store = (*DB)(nil)
 
-var insertRatings = inserter{
-	table: "ratings",
-	fields: slices.Concat(
+var (
+	ratingFields = slices.Concat(
 		textFields("workspace_id", "request_id", "rater", "id", "key_id", "account_id"), numberFields("at"), realFields("score"),
 		textFields("label", "comment", "source", "signal", "model", "task", "skills", "predictor"),
-	),
-}
+	)
+	insertRatings = newInserter("ratings", ratingFields, replaceRating)
+	insertSignals = newInserter("ratings", ratingFields, leaveExisting)
+)
 
 // replaceRating is what a later rating by the same rater does to the earlier one.
 const replaceRating = `on conflict (workspace_id, request_id, rater) do update set id = excluded.id, at = excluded.at,
@@ -43,13 +44,11 @@ func (db *DB) SaveRating(ctx context.Context, r feedback.Rating) error {
 	if err != nil {
 		return fmt.Errorf("save rating of %s: %w", r.RequestID, err)
 	}
-	in := insertRatings
-	in.suffix = replaceRating
 	if err := db.inTx(ctx, func(tx *sql.Tx) error {
 		if err := ratingsChanged(ctx, tx, r.WorkspaceID); err != nil {
 			return err
 		}
-		_, err := db.insert(ctx, tx, in, [][]any{row})
+		_, err := db.insert(ctx, tx, insertRatings, [][]any{row})
 		return err
 	}); err != nil {
 		return fmt.Errorf("save rating of %s: %w", r.RequestID, err)
@@ -67,10 +66,8 @@ func (db *DB) SaveSignals(ctx context.Context, signals []feedback.Rating) error 
 		}
 		rows[i] = row
 	}
-	in := insertRatings
-	in.suffix = leaveExisting
 	if err := db.inTx(ctx, func(tx *sql.Tx) error {
-		_, err := db.insert(ctx, tx, in, rows)
+		_, err := db.insert(ctx, tx, insertSignals, rows)
 		return err
 	}); err != nil {
 		return fmt.Errorf("save %d signals: %w", len(signals), err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/klauspost/compress/flate"
@@ -41,29 +42,34 @@ func (p *packer) pack(b []byte) []byte {
 	if b == nil {
 		return nil
 	}
+	return p.appendPacked(nil, b)
+}
+
+// appendPacked appends b, compressed.
+func (p *packer) appendPacked(to, b []byte) []byte {
 	if len(b) < packMin {
-		return append([]byte{packedPlain}, b...)
+		return append(append(to, packedPlain), b...)
 	}
-	var out bytes.Buffer
+	out := bytes.NewBuffer(to)
 	out.Grow(len(b)/3 + 64)
 	out.WriteByte(packedDeflate)
 	w := p.writers.Get().(*flate.Writer)
 	defer p.writers.Put(w)
-	w.Reset(&out)
+	w.Reset(out)
 	_, _ = w.Write(b) // writing to memory cannot go wrong
 	_ = w.Close()
 	return out.Bytes()
 }
 
-// packQuick compresses b for a tenth of the cost. Traces repeat themselves, so that it makes them nearly as small; prose
-// would be half as long again.
-func (p *packer) packQuick(b []byte) []byte {
+// appendQuick appends b, compressed for a tenth of the cost. Traces repeat themselves, so that it makes them nearly as small;
+// prose would be half as long again.
+func (p *packer) appendQuick(to, b []byte) []byte {
 	if len(b) < packMin {
-		return p.pack(b)
+		return p.appendPacked(to, b)
 	}
-	out := make([]byte, 1+s2.MaxEncodedLen(len(b)))
-	out[0] = packedQuick
-	return out[:1+len(s2.Encode(out[1:], b))]
+	to = append(to, packedQuick)
+	to = slices.Grow(to, s2.MaxEncodedLen(len(b)))
+	return to[:len(to)+len(s2.Encode(to[len(to):cap(to)], b))]
 }
 
 // unpack reverses both.

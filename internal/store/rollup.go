@@ -209,7 +209,7 @@ func (db *DB) mergeRollups(ctx context.Context, tx *sql.Tx, sums rollups) error 
 		for i, id := range ids {
 			rows[i] = rollupRow(id, keys[id], byID[id])
 		}
-		if _, err := db.insert(ctx, tx, u.inserter(), rows); err != nil {
+		if _, err := db.insert(ctx, tx, insertRollups[u], rows); err != nil {
 			return err
 		}
 	}
@@ -258,8 +258,11 @@ func mergeHistograms(s *requestlog.Sums, latency, ttft string) error {
 	return nil
 }
 
+// insertRollups are the inserters of the tables.
+var insertRollups = map[unit]*inserter{minutes: minutes.inserter(), hours: hours.inserter(), days: days.inserter()}
+
 // inserter adds to the counts of a row that exists, and replaces its histograms.
-func (u unit) inserter() inserter {
+func (u unit) inserter() *inserter {
 	sets := make([]string, 0, len(rollupCounts)+len(rollupHistograms))
 	for _, c := range rollupCounts {
 		sets = append(sets, fmt.Sprintf("%s = %s.%s + excluded.%s", c, u.table, c, c))
@@ -267,11 +270,7 @@ func (u unit) inserter() inserter {
 	for _, h := range rollupHistograms {
 		sets = append(sets, h+" = excluded."+h)
 	}
-	return inserter{
-		table:  u.table,
-		fields: rollupFields,
-		suffix: "on conflict (id) do update set " + strings.Join(sets, ", "),
-	}
+	return newInserter(u.table, rollupFields, "on conflict (id) do update set "+strings.Join(sets, ", "))
 }
 
 func rollupRow(id string, k rollupKey, s *requestlog.Sums) []any {

@@ -17,7 +17,7 @@ const rollupLock = 0x726f6c6c757073
 // foldRows is how many waiting rows one transaction folds in.
 const foldRows = 2000
 
-var insertWaiting = inserter{table: "rollup_waiting", fields: slices.Concat(textFields("unit"), rollupFields)}
+var insertWaiting = newInserter("rollup_waiting", slices.Concat(textFields("unit"), rollupFields), "")
 
 // putWaiting writes the sums of a batch where they wait, in the transaction of the batch.
 func (db *DB) putWaiting(ctx context.Context, tx *sql.Tx, sums rollups) error {

@@ -33,11 +33,19 @@ func names(fields []field) []string {
 	return out
 }
 
-// inserter writes many rows into one table, several with each statement.
+// inserter writes many rows into one table, several with each statement. Its statements are put together once.
 type inserter struct {
 	table  string
 	fields []field
-	suffix string // what comes after the values
+	one    string // statement for a row in SQLite
+	many   string // … for sqliteRows of them
+	arrays string // statement for any number of rows in PostgreSQL
+}
+
+// newInserter makes an inserter; suffix is what comes after the values.
+func newInserter(table string, fields []field, suffix string) *inserter {
+	into := " into " + table + " (" + strings.Join(names(fields), ",") + ") "
+	return &inserter{table, fields, rowsText(into, len(fields), 1, suffix), rowsText(into, len(fields), sqliteRows, suffix), arraysText(into, fields, suffix)}
 }
 
 const (
@@ -50,10 +58,12 @@ const (
 )
 
 // insert writes the rows and returns how many that were: an inserter may leave out those that are there.
-func (db *DB) insert(ctx context.Context, tx *sql.Tx, in inserter, rows [][]any) (written int64, err error) {
+func (db *DB) insert(ctx context.Context, tx *sql.Tx, in *inserter, rows [][]any) (written int64, err error) {
+	var args []any // of one statement after the other
 	for len(rows) > 0 {
 		n := in.group(db.dialect, rows)
-		res, err := db.insertGroup(ctx, tx, in, rows[:n])
+		args = in.args(db.dialect, args[:0], rows[:n])
+		res, err := db.insertGroup(ctx, tx, in.text(db.dialect, n), args)
 		if err != nil {
 			return written, fmt.Errorf("insert into %s: %w", in.table, err)
 		}
@@ -68,7 +78,7 @@ func (db *DB) insert(ctx context.Context, tx *sql.Tx, in inserter, rows [][]any)
 }
 
 // group is how many of the rows go into the next statement.
-func (in inserter) group(d dialect, rows [][]any) int {
+func (in *inserter) group(d dialect, rows [][]any) int {
 	if d == dialectSQLite {
 		if len(rows) < sqliteRows {
 			return 1
@@ -98,18 +108,35 @@ func length(row []any) int {
 	return n
 }
 
-func (db *DB) insertGroup(ctx context.Context, tx *sql.Tx, in inserter, rows [][]any) (sql.Result, error) {
+// text is the statement for so many rows.
+func (in *inserter) text(d dialect, rows int) string {
+	switch {
+	case d == dialectPostgres:
+		return in.arrays
+	case rows == 1:
+		return in.one
+	}
+	return in.many
+}
+
+// args appends the arguments of the statement for some rows.
+func (in *inserter) args(d dialect, to []any, rows [][]any) []any {
+	if d == dialectPostgres {
+		return columnsOf(rows, len(in.fields))
+	}
+	for _, row := range rows {
+		to = append(to, row...)
+	}
+	return to
+}
+
+func (db *DB) insertGroup(ctx context.Context, tx *sql.Tx, q string, args []any) (sql.Result, error) {
 	if db.dialect == dialectPostgres {
-		return tx.ExecContext(ctx, in.arrays(), columnsOf(rows, len(in.fields))...)
+		return tx.ExecContext(ctx, q, args...)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	args := make([]any, 0, len(rows)*len(in.fields))
-	for _, row := range rows {
-		args = append(args, row...)
-	}
-	q := in.values(len(rows))
 	// For each statement that can end, SQLite's driver starts a goroutine; between two statements is early enough to stop.
 	ctx = context.WithoutCancel(ctx)
 	if stmt, ok := db.prepared.Load(q); ok {
@@ -126,9 +153,8 @@ func (db *DB) prepare(ctx context.Context) error {
 	}
 	db.preparing.Lock()
 	defer db.preparing.Unlock()
-	for _, in := range []inserter{insertRequests, insertDetails, insertBodies, insertTags, insertLedger, minutes.inserter(), hours.inserter(), days.inserter()} {
-		for _, rows := range []int{1, sqliteRows} {
-			q := in.values(rows)
+	for _, in := range []*inserter{insertRequests, insertDetails, insertBodies, insertTags, insertLedger, insertRollups[minutes], insertRollups[hours], insertRollups[days]} {
+		for _, q := range []string{in.one, in.many} {
 			if _, ok := db.prepared.Load(q); ok {
 				continue
 			}
@@ -142,25 +168,21 @@ func (db *DB) prepare(ctx context.Context) error {
 	return nil
 }
 
-// values is the statement for SQLite, which takes the rows one after the other. A row that it refuses ends the transaction, so
+// rowsText is a statement for SQLite, which takes the rows one after the other. A row that it refuses ends the transaction, so
 // what the statement did before need not be undone, and nothing is kept for that.
-func (in inserter) values(rows int) string {
-	row := "(" + strings.TrimSuffix(strings.Repeat("?,", len(in.fields)), ",") + ")"
-	return "insert or fail" + in.into() + "values " + strings.TrimSuffix(strings.Repeat(row+",", rows), ",") + " " + in.suffix
+func rowsText(into string, fields, rows int, suffix string) string {
+	row := "(" + strings.TrimSuffix(strings.Repeat("?,", fields), ",") + ")"
+	return "insert or fail" + into + "values " + strings.TrimSuffix(strings.Repeat(row+",", rows), ",") + " " + suffix
 }
 
-// arrays is the statement for PostgreSQL, which takes one array for each column: its text does not depend on the number of
+// arraysText is a statement for PostgreSQL, which takes one array for each column: its text does not depend on the number of
 // rows, so that the server plans it once for a connection.
-func (in inserter) arrays() string {
-	marks := make([]string, len(in.fields))
-	for i, f := range in.fields {
+func arraysText(into string, fields []field, suffix string) string {
+	marks := make([]string, len(fields))
+	for i, f := range fields {
 		marks[i] = fmt.Sprintf("$%d::%s[]", i+1, f.kind)
 	}
-	return "insert" + in.into() + "select * from unnest(" + strings.Join(marks, ",") + ") " + in.suffix
-}
-
-func (in inserter) into() string {
-	return " into " + in.table + " (" + strings.Join(names(in.fields), ",") + ") "
+	return "insert" + into + "select * from unnest(" + strings.Join(marks, ",") + ") " + suffix
 }
 
 // arrayOf is one column of rows, as an array that pgx writes without a copy.

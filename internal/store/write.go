@@ -14,19 +14,17 @@ import (
 )
 
 var (
-	insertRequests = inserter{
-		table: "requests",
-		fields: slices.Concat(
+	insertRequests = newInserter("requests",
+		slices.Concat(
 			textFields("workspace_id", "id", "key_id", "requested", "model", "provider", "policy", "decision", "outcome"),
 			numberFields("status", "stream", "simulated", "latency", "latency_class", "cost", "cost_class", "saved", "saved_class"),
 			textFields("session", "end_user", "preview", "failure", "body_state"),
 		),
-		suffix: leaveExisting,
-	}
-	insertDetails = inserter{"details", slices.Concat(textFields("workspace_id", "request_id", "summary"), bytesFields("trace")), leaveExisting}
-	insertBodies  = inserter{"bodies", slices.Concat(textFields("workspace_id", "request_id"), bytesFields("request", "response"), numberFields("streamed")), leaveExisting}
-	insertTags    = inserter{"tags", textFields("workspace_id", "tag", "request_id"), leaveExisting}
-	insertLedger  = inserter{"ledger", slices.Concat(textFields("request_id", "workspace_id", "key_id"), numberFields("at", "amount")), leaveExisting}
+		leaveExisting)
+	insertDetails = newInserter("details", slices.Concat(textFields("workspace_id", "request_id", "summary"), bytesFields("trace")), leaveExisting)
+	insertBodies  = newInserter("bodies", slices.Concat(textFields("workspace_id", "request_id"), bytesFields("request", "response"), numberFields("streamed")), leaveExisting)
+	insertTags    = newInserter("tags", textFields("workspace_id", "tag", "request_id"), leaveExisting)
+	insertLedger  = newInserter("ledger", slices.Concat(textFields("request_id", "workspace_id", "key_id"), numberFields("at", "amount")), leaveExisting)
 )
 
 // leaveExisting lets a row that is there already be as it is.
@@ -58,7 +56,9 @@ type record struct {
 // WriteEntries stores a batch with its ledger rows and roll-ups in one transaction. An entry that exists already is
 // left as it is and counted no second time, so a batch whose fate is unknown can be written again.
 func (db *DB) WriteEntries(ctx context.Context, entries []requestlog.Entry) error {
-	records, err := db.records(entries)
+	room := db.rooms.Get().(*room)
+	defer db.giveBack(room)
+	records, err := db.records(entries, room)
 	if err != nil || len(records) == 0 {
 		return err
 	}
@@ -73,7 +73,7 @@ func (db *DB) WriteEntries(ctx context.Context, entries []requestlog.Entry) erro
 }
 
 // records prepares each entry once. Of two with the same id a complete one wins over an interrupted one.
-func (db *DB) records(entries []requestlog.Entry) ([]record, error) {
+func (db *DB) records(entries []requestlog.Entry, room *room) ([]record, error) {
 	place := make(map[[2]string]int, len(entries))
 	chosen := make([]*requestlog.Entry, 0, len(entries))
 	for i := range entries {
@@ -89,9 +89,8 @@ func (db *DB) records(entries []requestlog.Entry) ([]record, error) {
 		}
 	}
 	records := make([]record, len(chosen))
-	var text []byte
 	for i, e := range chosen {
-		r, err := db.record(e, &text)
+		r, err := db.record(e, room)
 		if err != nil {
 			return nil, fmt.Errorf("prepare entry %s: %w", e.ID, err)
 		}
@@ -100,24 +99,50 @@ func (db *DB) records(entries []requestlog.Entry) ([]record, error) {
 	return records, nil
 }
 
-// record prepares one entry. The texts of one after the other are written into the same room.
-func (db *DB) record(e *requestlog.Entry, room *[]byte) (record, error) {
+// room is the memory that the texts of a batch are made in, used again by the next one.
+type room struct {
+	text   []byte // of one record after the other
+	packed []byte // of all records
+}
+
+// largestRoom is the most memory that is kept from one batch to the next.
+const largestRoom = 4 << 20
+
+func (db *DB) giveBack(r *room) {
+	if cap(r.packed) <= largestRoom && cap(r.text) <= largestRoom {
+		r.packed = r.packed[:0]
+		db.rooms.Put(r)
+	}
+}
+
+// pack makes a text ready for storage; nil stays nil.
+func (r *room) pack(b []byte, how func(to, b []byte) []byte) []byte {
+	if b == nil {
+		return nil
+	}
+	from := len(r.packed)
+	r.packed = how(r.packed, b)
+	return r.packed[from:len(r.packed):len(r.packed)]
+}
+
+// record prepares one entry. What it has in the room is good until the batch is written.
+func (db *DB) record(e *requestlog.Entry, room *room) (record, error) {
 	r := record{entry: e, request: requestRow(e)}
 	summary := *e
 	summary.Decision, summary.Bill, summary.BaselineBill, summary.Preview = nil, nil, nil, ""
-	text, err := summaries.Append((*room)[:0], &summary)
+	text, err := summaries.Append(room.text[:0], &summary)
 	if err != nil {
 		return r, err
 	}
 	r.detail = []any{e.WorkspaceID, e.ID, string(text), nil}
-	if *room, err = traces.Append(text[:0], &trace{e.Decision, e.Bill, e.BaselineBill}); err != nil {
+	if room.text, err = traces.Append(text[:0], &trace{e.Decision, e.Bill, e.BaselineBill}); err != nil {
 		return r, err
 	}
-	r.detail[3] = db.packer.packQuick(*room)
-	stored := e.BodyState == requestlog.BodyStored
+	r.detail[3] = room.pack(room.text, db.packer.appendQuick)
 	switch {
-	case stored:
-		r.body = []any{e.WorkspaceID, e.ID, db.packer.pack(e.Body.Request), db.packer.pack(e.Body.Response), flag(e.Body.Streamed)}
+	case e.BodyState == requestlog.BodyStored:
+		request, response := room.pack(e.Body.Request, db.packer.appendPacked), room.pack(e.Body.Response, db.packer.appendPacked)
+		r.body = []any{e.WorkspaceID, e.ID, request, response, flag(e.Body.Streamed)}
 	case e.Preview != "":
 		r.body = []any{e.WorkspaceID, e.ID, []byte(nil), []byte(nil), 0}
 	}
@@ -183,7 +208,7 @@ func (db *DB) writeRecords(ctx context.Context, tx *sql.Tx, records []record) er
 		sums.add(r.entry, now)
 	}
 	for _, part := range []struct {
-		in   inserter
+		in   *inserter
 		rows [][]any
 	}{{insertDetails, details}, {insertBodies, bodies}, {insertTags, tags}, {insertLedger, ledger}} {
 		if _, err := db.insert(ctx, tx, part.in, part.rows); err != nil {
@@ -238,7 +263,7 @@ func (db *DB) insertNumbered(ctx context.Context, tx *sql.Tx, rows [][]any) (ids
 // insertReturning inserts requests into PostgreSQL, and says which ones are new.
 func (db *DB) insertReturning(ctx context.Context, tx *sql.Tx, rows [][]any) (ids []string, all bool, err error) {
 	total := len(rows)
-	q := insertRequests.arrays() + " returning id"
+	q := insertRequests.arrays + " returning id"
 	for len(rows) > 0 {
 		n := insertRequests.group(db.dialect, rows)
 		some, err := column[string](ctx, tx, q, columnsOf(rows[:n], len(insertRequests.fields))...)
