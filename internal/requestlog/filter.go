@@ -86,7 +86,8 @@ type Reader interface {
 
 // Writer stores entries. Writing the same entry again changes nothing.
 type Writer interface {
-	// WriteEntries stores a batch with its ledger rows and roll-ups in one transaction.
+	// WriteEntries stores a batch with its ledger rows and roll-ups in one transaction. The entries are the caller's: their bodies
+	// are written over once it has returned.
 	WriteEntries(ctx context.Context, entries []Entry) error
 }
 

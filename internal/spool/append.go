@@ -34,7 +34,10 @@ type op struct {
 	carry bool // a begin written again so that an old segment can go
 }
 
-func newBatch(buf []byte) *batch { return &batch{buf: buf, done: make(chan struct{})} }
+// newBatch makes a batch in the memory of one that is written.
+func newBatch(buf []byte, ops []op) *batch {
+	return &batch{buf: buf[:0], ops: ops[:0], done: make(chan struct{})}
+}
 
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
@@ -48,9 +51,9 @@ func giveBack(b *bytes.Buffer) {
 // Begin records that a request is about to be dispatched. When it returns nil the beginning survives the process, and
 // there is room for the end. Otherwise the error is an *llm.Error of kind LedgerUnavailable.
 func (s *Spool) Begin(e *requestlog.Entry) error {
-	var b bytes.Buffer
-	b.Grow(768)
-	rec, err := encodeBegin(&b, e, s.salt)
+	b := buffers.Get().(*bytes.Buffer)
+	defer giveBack(b)
+	rec, err := encodeBegin(b, e, s.salt)
 	if err != nil {
 		return unavailable(err)
 	}
@@ -63,7 +66,7 @@ func (s *Spool) Begin(e *requestlog.Entry) error {
 		s.mu.Unlock()
 		return err
 	}
-	s.begun[e.ID] = &begun{record: rec}
+	s.begun[e.ID] = &begun{record: bytes.Clone(rec)}
 	batch := s.put(rec, op{kind: beginKind, id: e.ID})
 	s.mu.Unlock()
 	if err := s.wait(batch); err != nil {
@@ -177,7 +180,7 @@ func (s *Spool) wait(b *batch) error {
 func (s *Spool) write() {
 	s.mu.Lock()
 	b := s.batch
-	s.batch, s.spare = newBatch(s.spare), nil
+	s.batch, s.spare, s.spareOps = newBatch(s.spare, s.spareOps), nil, nil
 	seg := s.active
 	s.mu.Unlock()
 
@@ -194,8 +197,10 @@ func (s *Spool) write() {
 		s.rollBack(b)
 	}
 	if cap(b.buf) <= keepBuffer {
-		s.spare, b.buf = b.buf[:0], nil
+		s.spare, b.buf = b.buf, nil
 	}
+	clear(b.ops) // of ids that nobody needs
+	s.spareOps, b.ops = b.ops, nil
 	s.mu.Unlock()
 	if b.err != nil {
 		s.abandon(b.err)

@@ -79,6 +79,7 @@ type delivery struct {
 	good    *requestlog.Entry // one that the writer took
 	strikes map[string]int    // refusals of an entry while the writer took others
 	rounds  int               // of isolating
+	piece   piece             // being delivered
 }
 
 // deliverOrphans delivers the requests that an earlier process cut off.
@@ -119,8 +120,9 @@ func (d *delivery) step(ctx context.Context) (more bool, err error) {
 	s.mu.Lock()
 	from := s.pos
 	s.mu.Unlock()
-	p, err := s.read(from, d.o.Batch)
-	if err != nil {
+	p := &d.piece
+	defer p.empty()
+	if err := s.read(p, from, d.o.Batch); err != nil {
 		s.o.Log.Error("spool: entries cannot be read", "error", err)
 		return true, d.sleep(ctx, d.o.MaxBackoff)
 	}
@@ -259,7 +261,7 @@ func (s *Spool) setOldest(t time.Time) {
 }
 
 // advance makes the position pass a delivered piece. Losing the position file only means delivering again.
-func (s *Spool) advance(p piece) {
+func (s *Spool) advance(p *piece) {
 	s.mu.Lock()
 	s.pos = p.next
 	for i := range p.entries {

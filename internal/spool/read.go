@@ -4,14 +4,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"sync"
 
 	"fairlead/internal/requestlog"
 )
 
 const (
-	chunkSize  = 1 << 20
+	chunkSize  = 256 << 10
 	batchBytes = 8 << 20 // a batch ends here, however few entries it has
 )
+
+// chunks are used again by one read after the other.
+var chunks = sync.Pool{New: func() any { return new([chunkSize]byte) }}
 
 // unreadable is a whole record whose entry cannot be understood.
 type unreadable struct {
@@ -20,43 +25,65 @@ type unreadable struct {
 	err  error
 }
 
-// piece is what one read brings: entries in order, and where to go on.
+// piece is what one read brings: entries in order, and where to go on. The bodies are in the chunks, and are good until the next
+// read into the same piece.
 type piece struct {
 	entries []requestlog.Entry
 	broken  []unreadable
 	next    position
+	chunks  []*[chunkSize]byte
 }
 
 func (p *piece) count() int { return len(p.entries) + len(p.broken) }
 
-// read collects up to limit ended entries from a position on. An empty piece whose next is the position itself means
-// that there is nothing more.
-func (s *Spool) read(from position, limit int) (piece, error) {
-	p := piece{next: from}
+// room returns memory to read into.
+func (p *piece) room(size int64) []byte {
+	if size > chunkSize || size < chunkSize/8 { // few are as long as a chunk, and a little needs none
+		return make([]byte, size)
+	}
+	chunk := chunks.Get().(*[chunkSize]byte)
+	p.chunks = append(p.chunks, chunk)
+	return chunk[:size]
+}
+
+// empty makes the piece ready for the next read.
+func (p *piece) empty() {
+	for _, chunk := range p.chunks {
+		chunks.Put(chunk)
+	}
+	clear(p.entries)
+	p.entries, p.broken, p.chunks = p.entries[:0], nil, p.chunks[:0]
+}
+
+// read collects up to limit ended entries from a position on, in place of what the piece had. An empty piece whose next is the
+// position itself means that there is nothing more.
+func (s *Spool) read(p *piece, from position, limit int) error {
+	p.empty()
+	p.next = from
 	bytes := int64(0)
 	for p.count() < limit && bytes < batchBytes {
 		seg, size, sealed := s.segmentAt(p.next)
 		if seg == nil {
-			return p, nil
+			return nil
 		}
 		if seg.number > p.next.segment {
 			p.next = position{seg.number, 0}
 		}
 		if p.next.offset >= size {
 			if !sealed {
-				return p, nil
+				return nil
 			}
 			p.next = position{seg.number + 1, 0}
 			continue
 		}
-		end, err := s.readChunk(seg, p.next.offset, size, limit, &p)
+		end, err := s.readChunk(seg, p.next.offset, size, limit, p)
 		if err != nil {
-			return p, err
+			return err
 		}
 		bytes += end - p.next.offset
 		p.next.offset = end
 	}
-	return p, nil
+	return nil
 }
 
 // segmentAt returns the segment that a position is in, or the one after it.
@@ -77,7 +104,7 @@ func (s *Spool) readChunk(seg *segment, from, size int64, limit int, p *piece) (
 	want := int64(chunkSize)
 	for {
 		want = min(want, size-from)
-		b := make([]byte, want)
+		b := p.room(want)
 		if _, err := seg.file.ReadAt(b, from); err != nil && !errors.Is(err, io.EOF) {
 			return from, fmt.Errorf("read spool segment %s: %w", seg.name, err)
 		}
@@ -102,11 +129,11 @@ func (s *Spool) collect(seg *segment, b []byte, from int64, last bool, limit int
 		if r.kind != endKind {
 			return true
 		}
-		e, err := s.decode(r)
-		if err != nil {
-			p.broken = append(p.broken, unreadable{r.id, r.rest, err})
-		} else {
-			p.entries = append(p.entries, e)
+		n := len(p.entries)
+		p.entries = slices.Grow(p.entries, 1)[:n+1]
+		if err := s.decode(r, &p.entries[n]); err != nil {
+			p.entries[n] = requestlog.Entry{}
+			p.entries, p.broken = p.entries[:n], append(p.broken, unreadable{r.id, r.rest, err})
 		}
 		return p.count() < limit
 	})
@@ -120,9 +147,10 @@ func (s *Spool) Pending(f func(e *requestlog.Entry)) error {
 	s.mu.Lock()
 	at := s.pos
 	s.mu.Unlock()
+	var p piece
+	defer p.empty()
 	for {
-		p, err := s.read(at, 500)
-		if err != nil {
+		if err := s.read(&p, at, 500); err != nil {
 			return err
 		}
 		if p.next == at {

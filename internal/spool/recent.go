@@ -46,19 +46,17 @@ func weight(e *requestlog.Entry) int {
 }
 
 // decode reads an end record's entry, from memory where it is still there.
-func (s *Spool) decode(r record) (requestlog.Entry, error) {
+func (s *Spool) decode(r record, e *requestlog.Entry) error {
 	s.mu.Lock()
 	known := s.recent.entries[r.id]
 	s.mu.Unlock()
-	var e requestlog.Entry
 	if known == nil {
-		err := decodeEnd(r.rest, &e)
-		return e, err
+		return decodeEnd(r.rest, e)
 	}
 	_, bodies, ok := cutSized(r.rest)
 	if !ok || len(bodies) < 1 {
-		return e, errCorrupt
+		return errCorrupt
 	}
-	e = *known
-	return e, decodeBody(bodies, &e)
+	*e = *known
+	return decodeBody(bodies, e)
 }

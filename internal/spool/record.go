@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"time"
 
 	"fairlead/internal/llm"
 	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
 	"fairlead/internal/scribe"
 )
 
@@ -22,8 +24,35 @@ const (
 	maxPayload = 256 << 20
 )
 
-// entries writes them as encoding/json reads them.
-var entries = scribe.For[requestlog.Entry]()
+// What is recorded is written by these, and read by encoding/json.
+var (
+	entries    = scribe.For[requestlog.Entry]()
+	beginnings = scribe.For[beginning]()
+)
+
+// beginning is what an interrupted entry needs to say, by the names that an entry has for it.
+type beginning struct {
+	ID          string            `json:"id"`
+	WorkspaceID string            `json:"workspace_id"`
+	KeyID       string            `json:"key_id,omitempty"`
+	KeyName     string            `json:"key_name,omitempty"`
+	AccountID   string            `json:"account_id,omitempty"`
+	Time        time.Time         `json:"time"`
+	Endpoint    string            `json:"endpoint"`
+	Format      string            `json:"format"`
+	Stream      bool              `json:"stream"`
+	Requested   string            `json:"requested_model"`
+	Preview     string            `json:"preview,omitempty"`
+	Session     string            `json:"session,omitempty"`
+	EndUser     string            `json:"end_user,omitempty"`
+	Tags        map[string]string `json:"tags,omitempty"`
+	Client      string            `json:"client,omitempty"`
+	IP          string            `json:"ip,omitempty"`
+	TraceID     string            `json:"trace_id,omitempty"`
+	Versions    route.Versions    `json:"versions"`
+	BytesIn     int64             `json:"bytes_in"`
+	Simulated   bool              `json:"simulated,omitempty"`
+}
 
 var (
 	magic      = []byte("FLR\x01")
@@ -116,18 +145,18 @@ func seal(b []byte, k kind, salt uint32) []byte {
 	return b
 }
 
-// encodeBegin keeps what an interrupted entry needs to say.
+// encodeBegin writes a begin record.
 func encodeBegin(b *bytes.Buffer, e *requestlog.Entry, salt uint32) ([]byte, error) {
 	if err := begin(b, e.ID); err != nil {
 		return nil, err
 	}
-	short := requestlog.Entry{
+	short := beginning{
 		ID: e.ID, WorkspaceID: e.WorkspaceID, KeyID: e.KeyID, KeyName: e.KeyName, AccountID: e.AccountID,
 		Time: e.Time, Endpoint: e.Endpoint, Format: e.Format, Stream: e.Stream, Requested: e.Requested,
 		Preview: e.Preview, Session: e.Session, EndUser: e.EndUser, Tags: e.Tags, Client: e.Client, IP: e.IP,
 		TraceID: e.TraceID, Versions: e.Versions, BytesIn: e.BytesIn, Simulated: e.Simulated,
 	}
-	text, err := entries.Append(b.AvailableBuffer(), &short)
+	text, err := beginnings.Append(b.AvailableBuffer(), &short)
 	if err != nil {
 		return nil, err
 	}

@@ -70,6 +70,7 @@ type Spool struct {
 	closed   bool
 	batch    *batch             // being filled
 	spare    []byte             // buffer for the next batch
+	spareOps []op               // the same for its meaning
 	segments []*segment         // oldest first
 	active   *segment           // the last one while it still grows
 	next     uint64             // number of the next segment
@@ -108,7 +109,7 @@ func Open(dir string, o Options) (*Spool, error) {
 		salt:     newSalt(),
 		room:     min(max(o.Limit/1024, 2<<10), 16<<10),
 		turn:     make(chan struct{}, 1),
-		batch:    newBatch(nil),
+		batch:    newBatch(nil, nil),
 		next:     1,
 		begun:    map[string]*begun{},
 		late:     map[string][]byte{},
@@ -144,7 +145,7 @@ func (s *Spool) Close() error {
 		s.closed = true
 		waiting := s.batch
 		waiting.err = errClosed
-		s.batch = newBatch(nil)
+		s.batch = newBatch(nil, nil)
 		s.mu.Unlock()
 		close(waiting.done)
 		s.closeFiles()
