@@ -14,48 +14,77 @@ func LogEntry(logger *slog.Logger, e *requestlog.Entry) {
 	if !logger.Enabled(context.Background(), slog.LevelInfo) {
 		return
 	}
-	attrs := make([]slog.Attr, 0, 28)
-	add := func(a slog.Attr) { attrs = append(attrs, a) }
-	text := func(name, value string) {
-		if value != "" {
-			add(slog.String(name, short(value)))
-		}
+	if h, ok := logger.Handler().(*jsonHandler); ok {
+		h.lines.writeEntry(e)
+		return
 	}
-	text("id", e.ID)
-	text("workspace", e.WorkspaceID)
-	text("key", e.KeyID)
-	text("account", e.AccountID)
-	text("endpoint", e.Endpoint)
-	text("outcome", string(e.Outcome))
-	add(slog.Int("status", e.Status))
+	attrs := make(attrs, 0, 28)
+	describe(&attrs, e)
+	logger.LogAttrs(context.Background(), slog.LevelInfo, entryMessage, attrs...)
+}
+
+// entryMessage is what the line of a request says first.
+const entryMessage = "request"
+
+// members are what a line says, one after the other.
+type members interface {
+	text(name, value string) // nothing for an empty one
+	number(name string, n int64)
+	decimal(name string, f float64)
+	truth(name string, b bool)
+	amount(name string, a *money.Amount) // nothing for an unknown one
+}
+
+// describe tells what the line of an entry says.
+func describe(m members, e *requestlog.Entry) {
+	m.text("id", e.ID)
+	m.text("workspace", e.WorkspaceID)
+	m.text("key", e.KeyID)
+	m.text("account", e.AccountID)
+	m.text("endpoint", e.Endpoint)
+	m.text("outcome", string(e.Outcome))
+	m.number("status", int64(e.Status))
 	if e.Error != nil {
-		text("code", e.Error.Code)
-		text("origin", string(e.Error.Origin))
+		m.text("code", e.Error.Code)
+		m.text("origin", string(e.Error.Origin))
 	}
-	text("requested", e.Requested)
-	text("model", e.Model)
-	text("provider", e.Provider)
-	text("decision", string(e.DecisionKind))
-	text("policy", e.Policy)
-	add(slog.Bool("stream", e.Stream))
+	m.text("requested", e.Requested)
+	m.text("model", e.Model)
+	m.text("provider", e.Provider)
+	m.text("decision", string(e.DecisionKind))
+	m.text("policy", e.Policy)
+	m.truth("stream", e.Stream)
 	if e.Simulated {
-		add(slog.Bool("simulated", true))
+		m.truth("simulated", true)
 	}
-	add(slog.Int("attempts", len(e.Attempts)))
-	add(slog.Float64("latency_ms", milliseconds(e.Latency)))
-	add(slog.Float64("ttft_ms", milliseconds(e.TTFT)))
-	add(slog.Int64("overhead_us", e.Overhead.Microseconds()))
-	add(slog.Int64("tokens_in", e.Usage.Prompt()))
-	add(slog.Int64("tokens_out", e.Usage.Output))
-	amount := func(name string, a *money.Amount) {
-		if a != nil {
-			add(slog.String(name, a.String()))
-		}
+	m.number("attempts", int64(len(e.Attempts)))
+	m.decimal("latency_ms", milliseconds(e.Latency))
+	m.decimal("ttft_ms", milliseconds(e.TTFT))
+	m.number("overhead_us", e.Overhead.Microseconds())
+	m.number("tokens_in", e.Usage.Prompt())
+	m.number("tokens_out", e.Usage.Output)
+	m.amount("cost_usd", e.Cost)
+	m.amount("baseline_cost_usd", e.BaselineCost)
+	m.text("trace", e.TraceID)
+}
+
+// attrs are the members of a line that slog writes.
+type attrs []slog.Attr
+
+func (a *attrs) text(name, value string) {
+	if value != "" {
+		*a = append(*a, slog.String(name, short(value)))
 	}
-	amount("cost_usd", e.Cost)
-	amount("baseline_cost_usd", e.BaselineCost)
-	text("trace", e.TraceID)
-	logger.LogAttrs(context.Background(), slog.LevelInfo, "request", attrs...)
+}
+
+func (a *attrs) number(name string, n int64)    { *a = append(*a, slog.Int64(name, n)) }
+func (a *attrs) decimal(name string, f float64) { *a = append(*a, slog.Float64(name, f)) }
+func (a *attrs) truth(name string, b bool)      { *a = append(*a, slog.Bool(name, b)) }
+
+func (a *attrs) amount(name string, amount *money.Amount) {
+	if amount != nil {
+		*a = append(*a, slog.String(name, amount.String()))
+	}
 }
 
 // short bounds what a caller can put into a line by naming a model a megabyte long.

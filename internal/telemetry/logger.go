@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -16,7 +17,7 @@ func NewLogger(w io.Writer, json bool, level slog.Leveler) *slog.Logger {
 	options := &slog.HandlerOptions{Level: level, ReplaceAttr: mask}
 	lines := &lineWriter{w: w}
 	if json {
-		return slog.New(slog.NewJSONHandler(lines, options))
+		return slog.New(&jsonHandler{slog.NewJSONHandler(lines, options), lines})
 	}
 	return slog.New(slog.NewTextHandler(lines, options))
 }
@@ -45,10 +46,15 @@ func mask(_ []string, a slog.Attr) slog.Attr {
 }
 
 // lineWriter is the last step before the output: whatever a handler lets through is escaped here. A handler calls
-// Write once per record.
-type lineWriter struct{ w io.Writer }
+// Write once per record, one at a time for all writers.
+type lineWriter struct {
+	mu sync.Mutex
+	w  io.Writer
+}
 
 func (l *lineWriter) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	body := line
 	if n := len(body); n > 0 && body[n-1] == '\n' {
 		body = body[:n-1]

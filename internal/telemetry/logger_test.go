@@ -96,7 +96,7 @@ func (brokenPipe) Write([]byte) (int, error) { return 0, errPipe }
 func TestLineWriterReportsErrors(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{"plain\n", "with \x00\n"} {
-		if n, err := (&lineWriter{brokenPipe{}}).Write([]byte(line)); n != 0 || !errors.Is(err, errPipe) {
+		if n, err := (&lineWriter{w: brokenPipe{}}).Write([]byte(line)); n != 0 || !errors.Is(err, errPipe) {
 			t.Errorf("%q: %d, %v", line, n, err)
 		}
 	}

@@ -94,9 +94,12 @@ func (m *Metrics) Observe(e *requestlog.Entry) {
 }
 
 func (m *Metrics) observeUsage(u llm.Usage, provider, model string) {
-	for class, n := range map[string]int64{"input": u.Input, "cache_read": u.CacheRead, "cache_write": u.CacheWrite, "output": u.Output} {
-		if n > 0 {
-			m.tokens.WithLabelValues(provider, model, class).Add(float64(n))
+	for _, one := range [...]struct {
+		class  string
+		tokens int64
+	}{{"input", u.Input}, {"cache_read", u.CacheRead}, {"cache_write", u.CacheWrite}, {"output", u.Output}} {
+		if one.tokens > 0 {
+			m.tokens.WithLabelValues(provider, model, one.class).Add(float64(one.tokens))
 		}
 	}
 	if u.Reasoning > 0 {
