@@ -86,6 +86,21 @@ type Entry struct {
 
 	BodyState BodyState `json:"body_state"`
 	Body      Body      `json:"-"` // kept apart from the rest
+	Recorded  Recorded  `json:"-"` // what need not be written as JSON again
+}
+
+// Recorded is a decision as JSON. It is good for as long as an entry has that very decision: whoever changes one makes another.
+type Recorded struct {
+	Decision *route.Decision
+	JSON     []byte
+}
+
+// DecisionJSON is the entry's decision as it was recorded; nil where it was not.
+func (e *Entry) DecisionJSON() []byte {
+	if e.Decision == nil || e.Recorded.Decision != e.Decision {
+		return nil
+	}
+	return e.Recorded.JSON
 }
 
 // Saved is the baseline cost less the cost; ok is false when either is unknown.

@@ -8,6 +8,7 @@ import (
 
 // member is one member of an object.
 type member struct {
+	label  string
 	name   []byte // with quotes, colon and the comma before
 	offset uintptr
 	write  encoder
@@ -16,24 +17,32 @@ type member struct {
 
 func structEncoder(t reflect.Type) encoder {
 	members := membersOf(t)
-	return func(w *writer, p pointer) {
-		start := len(w.out)
-		for i := range members {
-			m := &members[i]
-			at := unsafe.Add(p, m.offset)
-			if m.absent != nil && m.absent(at) {
-				continue
-			}
-			w.out = append(w.out, m.name...)
-			m.write(w, at)
+	return func(w *writer, p pointer) { w.object(members, p, "") }
+}
+
+// object writes the members, and tells where the value of the noted one lies.
+func (w *writer) object(members []member, p pointer, noted string) (from, to int) {
+	start := len(w.out)
+	for i := range members {
+		m := &members[i]
+		at := unsafe.Add(p, m.offset)
+		if m.absent != nil && m.absent(at) {
+			continue
 		}
-		if len(w.out) == start {
-			w.out = append(w.out, "{}"...)
-			return
+		w.out = append(w.out, m.name...)
+		value := len(w.out)
+		m.write(w, at)
+		if m.label == noted {
+			from, to = value, len(w.out)
 		}
-		w.out[start] = '{' // instead of the first comma
-		w.out = append(w.out, '}')
 	}
+	if len(w.out) == start {
+		w.out = append(w.out, "{}"...)
+		return from, to
+	}
+	w.out[start] = '{' // instead of the first comma
+	w.out = append(w.out, '}')
+	return from, to
 }
 
 func membersOf(t reflect.Type) []member {
@@ -47,7 +56,7 @@ func membersOf(t reflect.Type) []member {
 		if name == "" {
 			name = f.Name
 		}
-		m := member{name: []byte(`,"` + name + `":`), offset: f.Offset, write: encoderOf(f.Type)}
+		m := member{label: name, name: []byte(`,"` + name + `":`), offset: f.Offset, write: encoderOf(f.Type)}
 		for option := range strings.SplitSeq(options, ",") {
 			switch option {
 			case "omitempty":

@@ -9,16 +9,34 @@ import (
 )
 
 // Scribe writes values of one type.
-type Scribe[T any] struct{ write encoder }
+type Scribe[T any] struct {
+	write   encoder
+	members []member // of a struct
+}
 
 // For works out how the type is written. Types that contain themselves are not for it.
-func For[T any]() Scribe[T] { return Scribe[T]{encoderOf(reflect.TypeFor[T]())} }
+func For[T any]() Scribe[T] {
+	t := reflect.TypeFor[T]()
+	s := Scribe[T]{write: encoderOf(t)}
+	if t.Kind() == reflect.Struct {
+		s.members = membersOf(t)
+	}
+	return s
+}
 
 // Append appends the JSON of a value. An error is a number that JSON has no word for, or a part that cannot write itself.
 func (s Scribe[T]) Append(to []byte, v *T) ([]byte, error) {
 	w := writer{out: to}
 	s.write(&w, pointer(v))
 	return w.out, w.err
+}
+
+// AppendNoting is Append for a struct, and tells where in the text the value of one of its members lies; nowhere when that is
+// left out.
+func (s Scribe[T]) AppendNoting(to []byte, v *T, name string) (out []byte, from, end int, err error) {
+	w := writer{out: to}
+	from, end = w.object(s.members, pointer(v), name)
+	return w.out, from, end, w.err
 }
 
 // writer is a text under way.

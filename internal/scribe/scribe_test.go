@@ -97,6 +97,21 @@ func TestItWritesWhatEncodingJSONWrites(t *testing.T) {
 	})
 }
 
+func TestItTellsWhereAMemberLies(t *testing.T) {
+	t.Parallel()
+	s := sample{Word: "word", Always: nested{Flag: true, Ratio: 0.5}, Tags: map[string]string{"always": `"always":`}}
+	plain, err := For[sample]().Append([]byte("x"), &s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"always": `{"flag":true,"ratio":0.5}`, "word": `"word"`, "pointer": "", "flag": ""} {
+		text, from, to, err := For[sample]().AppendNoting([]byte("x"), &s, name)
+		if err != nil || string(text) != string(plain) || string(text[from:to]) != want {
+			t.Errorf("%s is %s, want %s: %v", name, text[from:to], want, err)
+		}
+	}
+}
+
 func read(t *rapid.T, data []byte) (v any) {
 	if err := json.Unmarshal(data, &v); err != nil {
 		t.Fatalf("%s: %v", data, err)

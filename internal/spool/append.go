@@ -84,7 +84,7 @@ func (s *Spool) Begin(e *requestlog.Entry) error {
 func (s *Spool) End(e *requestlog.Entry) error {
 	b := buffers.Get().(*bytes.Buffer)
 	defer giveBack(b)
-	rec, written, err := encodeWhole(b, e, s.salt)
+	rec, err := encodeWhole(b, e, s.salt)
 	if err != nil {
 		return unavailable(err)
 	}
@@ -93,14 +93,14 @@ func (s *Spool) End(e *requestlog.Entry) error {
 		s.mu.Unlock()
 		return unavailable(errClosed)
 	}
-	if !s.fits(int64(len(rec)), e.ID) {
+	if !s.fits(int64(len(rec.bytes)), e.ID) {
 		s.mu.Unlock()
 		b.Reset()
-		if rec, written, err = encodeWhole(b, withoutBodies(e), s.salt); err != nil {
+		if rec, err = encodeWhole(b, withoutBodies(e), s.salt); err != nil {
 			return unavailable(err)
 		}
 		s.mu.Lock()
-		if s.begun[e.ID] == nil && !s.fits(int64(len(rec)), e.ID) {
+		if s.begun[e.ID] == nil && !s.fits(int64(len(rec.bytes)), e.ID) {
 			s.mu.Unlock()
 			return full()
 		}
@@ -108,8 +108,8 @@ func (s *Spool) End(e *requestlog.Entry) error {
 	if begun := s.begun[e.ID]; begun != nil {
 		begun.ending = true
 	}
-	batch := s.put(rec, op{kind: endKind, id: e.ID})
-	s.recent.add(written)
+	batch := s.put(rec.bytes, op{kind: endKind, id: e.ID})
+	s.recent.add(rec.entry, rec.decision)
 	s.mu.Unlock()
 	if err := s.wait(batch); err != nil {
 		s.keepLate(e)
@@ -127,19 +127,25 @@ func (s *Spool) fits(size int64, id string) bool {
 	return s.used+size+s.room*int64(others) <= s.o.Limit
 }
 
-// encodeWhole never loses an entry over a part of it that cannot be encoded, such as a score that is no number. It returns
-// what it has encoded.
-func encodeWhole(b *bytes.Buffer, e *requestlog.Entry, salt uint32) ([]byte, *requestlog.Entry, error) {
-	rec, err := encodeEnd(b, e, salt)
+// endRecord is an end as it is written.
+type endRecord struct {
+	bytes    []byte
+	entry    *requestlog.Entry // what it says
+	decision span              // where it says that
+}
+
+// encodeWhole never loses an entry over a part of it that cannot be encoded, such as a score that is no number.
+func encodeWhole(b *bytes.Buffer, e *requestlog.Entry, salt uint32) (endRecord, error) {
+	text, decision, err := encodeEnd(b, e, salt)
 	if err == nil || e.Decision == nil {
-		return rec, e, err
+		return endRecord{text, e, decision}, err
 	}
 	plain := *e
 	plain.Decision = nil
 	plain.Warnings = append(append([]string{}, e.Warnings...), "the decision could not be recorded: "+err.Error())
 	b.Reset()
-	rec, err = encodeEnd(b, &plain, salt)
-	return rec, &plain, err
+	text, decision, err = encodeEnd(b, &plain, salt)
+	return endRecord{text, &plain, decision}, err
 }
 
 func withoutBodies(e *requestlog.Entry) *requestlog.Entry {
@@ -278,19 +284,19 @@ func (s *Spool) rollBack(b *batch) {
 
 // keepLate keeps an entry that could not be written, for when the disk recovers.
 func (s *Spool) keepLate(e *requestlog.Entry) {
-	rec, _, err := encodeWhole(new(bytes.Buffer), withoutBodies(e), s.salt)
+	rec, err := encodeWhole(new(bytes.Buffer), withoutBodies(e), s.salt)
 	if err != nil {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.dropLate(e.ID)
-	if s.lateSize+int64(len(rec)) > lateLimit {
+	if s.lateSize+int64(len(rec.bytes)) > lateLimit {
 		s.o.Log.Error("spool: too many entries wait in memory for the disk; one that has begun will show as interrupted after a restart", "request_id", e.ID)
 		return
 	}
-	s.late[e.ID] = rec
-	s.lateSize += int64(len(rec))
+	s.late[e.ID] = rec.bytes
+	s.lateSize += int64(len(rec.bytes))
 }
 
 func (s *Spool) dropLate(id string) {

@@ -101,7 +101,7 @@ func TestDamageCostsOneRecord(t *testing.T) {
 func TestBodyNeverPassesForARecord(t *testing.T) {
 	t.Parallel()
 	var forged bytes.Buffer
-	rec, err := encodeEnd(&forged, entry("req_forged"), 0)
+	rec, _, err := encodeEnd(&forged, entry("req_forged"), 0)
 	must(t, err)
 	fs := newMemFS()
 	s := open(t, fs, Options{})
@@ -348,7 +348,7 @@ func TestRecordThatCannotBeUnderstoodIsPutAside(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	var b bytes.Buffer
-	rec, err := encodeEnd(&b, entry("req_1"), 7)
+	rec, _, err := encodeEnd(&b, entry("req_1"), 7)
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -9,12 +9,21 @@ const recentBytes = 16 << 20
 // recent holds the latest ended entries, by id, without their bodies, so that delivery does not decode what this process has
 // just encoded. It is a shortcut only: whatever is not in it is read from the disk. The spool's lock guards it.
 type recent struct {
-	entries map[string]*requestlog.Entry
+	entries map[string]*ended
 	bytes   int
 }
 
+// ended is an entry, and where in the JSON of its record the decision lies.
+type ended struct {
+	requestlog.Entry
+	decision span
+}
+
+// span is a part of a text.
+type span struct{ from, to int }
+
 // add keeps an entry while there is room. One that ends a second time is left to the disk, which has both.
-func (r *recent) add(e *requestlog.Entry) {
+func (r *recent) add(e *requestlog.Entry, decision span) {
 	if r.entries[e.ID] != nil {
 		r.forget(e.ID)
 		return
@@ -22,16 +31,16 @@ func (r *recent) add(e *requestlog.Entry) {
 	if r.bytes+weight(e) > recentBytes {
 		return
 	}
-	light := *e
+	light := &ended{*e, decision}
 	light.Body = requestlog.Body{}
 	light.Time = e.Time.Round(0) // as it would come back from the disk: without the monotonic clock
-	r.entries[e.ID] = &light
-	r.bytes += weight(&light)
+	r.entries[e.ID] = light
+	r.bytes += weight(&light.Entry)
 }
 
 func (r *recent) forget(id string) {
 	if e := r.entries[id]; e != nil {
-		r.bytes -= weight(e)
+		r.bytes -= weight(&e.Entry)
 		delete(r.entries, id)
 	}
 }
@@ -53,10 +62,13 @@ func (s *Spool) decode(r record, e *requestlog.Entry) error {
 	if known == nil {
 		return decodeEnd(r.rest, e)
 	}
-	_, bodies, ok := cutSized(r.rest)
-	if !ok || len(bodies) < 1 {
+	meta, bodies, ok := cutSized(r.rest)
+	if !ok || len(bodies) < 1 || known.decision.to > len(meta) {
 		return errCorrupt
 	}
-	*e = *known
+	*e = known.Entry
+	if e.Decision != nil {
+		e.Recorded = requestlog.Recorded{Decision: e.Decision, JSON: meta[known.decision.from:known.decision.to]}
+	}
 	return decodeBody(bodies, e)
 }

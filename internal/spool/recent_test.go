@@ -1,17 +1,26 @@
 package spool
 
 import (
+	"encoding/json"
 	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
 )
 
 func TestEntriesFromMemoryAreAsOnDisk(t *testing.T) {
 	t.Parallel()
 	s := open(t, newMemFS(), Options{})
 	mustRecord(t, s, "req_1")
-	must(t, s.End(entry("req_2")))
+	decided := entry("req_2")
+	decided.Decision = &route.Decision{
+		Kind: route.Expected, Margin: 0.5, Candidates: []route.Candidate{{Target: "p/m"}},
+		Policies: []route.PolicyHit{route.NewPolicyHit("rule", "", false, "", `a == "b" is false`)},
+	}
+	must(t, s.End(decided))
 
 	var quick, slow piece
 	must(t, s.read(&quick, position{}, 10))
@@ -21,6 +30,12 @@ func TestEntriesFromMemoryAreAsOnDisk(t *testing.T) {
 	clear(s.recent.entries)
 	must(t, s.read(&slow, position{}, 10))
 
+	var decision *route.Decision
+	must(t, json.Unmarshal(quick.entries[1].DecisionJSON(), &decision))
+	if diff := cmp.Diff(slow.entries[1].Decision, decision); diff != "" || decision == nil {
+		t.Errorf("the decision was recorded as %v: %s", decision, diff)
+	}
+	quick.entries[1].Recorded = requestlog.Recorded{} // the rest is as on the disk
 	if diff := cmp.Diff(slow.entries, quick.entries); diff != "" {
 		t.Error(diff)
 	}

@@ -164,16 +164,17 @@ func encodeBegin(b *bytes.Buffer, e *requestlog.Entry, salt uint32) ([]byte, err
 	return seal(b.Bytes(), beginKind, salt), nil
 }
 
-func encodeEnd(b *bytes.Buffer, e *requestlog.Entry, salt uint32) ([]byte, error) {
+// encodeEnd writes an end record, and tells where in its JSON the decision lies.
+func encodeEnd(b *bytes.Buffer, e *requestlog.Entry, salt uint32) ([]byte, span, error) {
 	if err := begin(b, e.ID); err != nil {
-		return nil, err
+		return nil, span{}, err
 	}
 	var number [4]byte
 	at := b.Len()
 	b.Write(number[:])
-	text, err := entries.Append(b.AvailableBuffer(), e)
+	text, from, to, err := entries.AppendNoting(b.AvailableBuffer(), e, "trace")
 	if err != nil {
-		return nil, err
+		return nil, span{}, err
 	}
 	b.Write(text)
 	binary.LittleEndian.PutUint32(b.Bytes()[at:], uint32(b.Len()-at-4))
@@ -186,7 +187,7 @@ func encodeEnd(b *bytes.Buffer, e *requestlog.Entry, salt uint32) ([]byte, error
 	b.Write(number[:])
 	b.Write(e.Body.Request)
 	b.Write(e.Body.Response)
-	return seal(b.Bytes(), endKind, salt), nil
+	return seal(b.Bytes(), endKind, salt), span{from, to}, nil
 }
 
 // decodeEnd reads an end record's entry. The bodies share memory with the record.

@@ -113,7 +113,7 @@ func Open(dir string, o Options) (*Spool, error) {
 		next:     1,
 		begun:    map[string]*begun{},
 		late:     map[string][]byte{},
-		recent:   recent{entries: map[string]*requestlog.Entry{}},
+		recent:   recent{entries: map[string]*ended{}},
 		progress: make(chan struct{}),
 		wake:     make(chan struct{}, 1),
 		stop:     make(chan struct{}),

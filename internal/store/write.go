@@ -135,7 +135,7 @@ func (db *DB) record(e *requestlog.Entry, room *room) (record, error) {
 		return r, err
 	}
 	r.detail = []any{e.WorkspaceID, e.ID, string(text), nil}
-	if room.text, err = traces.Append(text[:0], &trace{e.Decision, e.Bill, e.BaselineBill}); err != nil {
+	if room.text, err = appendTrace(text[:0], e); err != nil {
 		return r, err
 	}
 	r.detail[3] = room.pack(room.text, db.packer.appendQuick)
@@ -153,6 +153,22 @@ func (db *DB) record(e *requestlog.Entry, room *room) (record, error) {
 		r.ledger = []any{e.ID, e.WorkspaceID, e.KeyID, e.Time.UnixMilli(), int64(*e.Cost)}
 	}
 	return r, nil
+}
+
+// appendTrace appends the JSON of an entry's trace, with the decision as it was recorded where that is at hand.
+func appendTrace(to []byte, e *requestlog.Entry) ([]byte, error) {
+	decision := e.DecisionJSON()
+	if decision == nil {
+		return traces.Append(to, &trace{e.Decision, e.Bill, e.BaselineBill})
+	}
+	to = append(append(to, `{"trace":`...), decision...)
+	end := len(to)
+	to, err := traces.Append(to, &trace{nil, e.Bill, e.BaselineBill})
+	if string(to[end:]) == "{}" {
+		return append(to[:end], '}'), err
+	}
+	to[end] = ',' // it goes on
+	return to, err
 }
 
 func requestRow(e *requestlog.Entry) []any {

@@ -1,0 +1,54 @@
+package store
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/catalog"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
+)
+
+// A decision that was recorded is taken as it is, in the same text as one that is written anew.
+func TestTraceOfARecordedDecision(t *testing.T) {
+	t.Parallel()
+	decision := &route.Decision{Kind: route.Expected, Margin: 0.5, Candidates: []route.Candidate{{Target: "p/m"}}}
+	for name, e := range map[string]requestlog.Entry{
+		"alone":      {Decision: decision},
+		"with bills": {Decision: decision, Bill: &catalog.Bill{Total: 1}, BaselineBill: &catalog.Bill{Total: 2}},
+		"none":       {Bill: &catalog.Bill{Total: 1}},
+	} {
+		want, err := appendTrace([]byte("x"), &e)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		text, from, to, err := traces.AppendNoting(nil, &trace{Decision: e.Decision}, "trace")
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		e.Recorded = requestlog.Recorded{Decision: e.Decision, JSON: text[from:to]}
+		got, err := appendTrace([]byte("x"), &e)
+		if diff := cmp.Diff(string(want), string(got)); diff != "" || err != nil {
+			t.Errorf("%s: %s %v", name, diff, err)
+		}
+	}
+}
+
+// What redaction makes of a decision must never be replaced by what was recorded before.
+func TestAnotherDecisionIsWrittenAnew(t *testing.T) {
+	t.Parallel()
+	recorded := &route.Decision{Alone: "secret"}
+	e := requestlog.Entry{Decision: recorded, Recorded: requestlog.Recorded{Decision: recorded, JSON: []byte(`{"alone":"secret"}`)}}
+	changed := *recorded
+	changed.Alone = "[redacted]"
+	e.Decision = &changed
+	want, err := traces.Append(nil, &trace{Decision: &changed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := appendTrace(nil, &e)
+	if diff := cmp.Diff(string(want), string(got)); diff != "" || err != nil {
+		t.Errorf("%s %v", diff, err)
+	}
+}
