@@ -45,13 +45,38 @@ func (p *Price) Bill(u llm.Usage) Bill {
 	return bill
 }
 
-// Cost is the total of Bill, without the rows.
+// Cost is the total of Bill.
 func (p *Price) Cost(u llm.Usage) money.Amount {
-	var total money.Amount
-	for _, row := range p.rows(u) {
-		total = total.Add(row.Amount)
+	rates := p.Rates(u.Prompt(), u.ServiceTier)
+	return rates.Cost(&u)
+}
+
+// Rates are those of one card, with one for every class of tokens. Routing prices several usages at each candidate of each
+// request: it takes the rates once, and needs no rows.
+type Rates struct {
+	Input, AudioInput, CacheRead, CacheWrite, CacheWriteLong, Output, AudioOutput money.Rate
+	PerRequest                                                                    money.Amount
+}
+
+// Rates are what holds for prompts of this length in a service tier. Classes without a rate of their own have that of the
+// ordinary tokens of their kind.
+func (p *Price) Rates(prompt int64, service string) Rates {
+	card := p.card(prompt, service)
+	write := or(card.CacheWrite, card.Input)
+	return Rates{
+		Input: card.Input, AudioInput: or(card.AudioInput, card.Input), CacheRead: or(card.CacheRead, card.Input),
+		CacheWrite: write, CacheWriteLong: or(card.CacheWriteLong, write),
+		Output: card.Output, AudioOutput: or(card.AudioOutput, card.Output), PerRequest: p.PerRequest,
 	}
-	return total.Add(p.PerRequest)
+}
+
+// Cost is what the usage comes to at these rates.
+func (r *Rates) Cost(u *llm.Usage) money.Amount {
+	audioIn, audioOut, long := parts(u)
+	total := r.Input.Cost(u.Input - audioIn).Add(r.AudioInput.Cost(audioIn))
+	total = total.Add(r.CacheRead.Cost(u.CacheRead)).Add(r.CacheWrite.Cost(u.CacheWrite - long)).Add(r.CacheWriteLong.Cost(long))
+	total = total.Add(r.Output.Cost(u.Output - audioOut)).Add(r.AudioOutput.Cost(audioOut))
+	return total.Add(r.PerRequest)
 }
 
 // optional classes are left out of a bill where there is nothing of them.
@@ -59,21 +84,25 @@ func optional(class string) bool {
 	return class == "input_audio" || class == "cache_write_1h" || class == "output_audio"
 }
 
-// rows splits the usage into classes that exclude each other. Parts are taken from their whole, and never more of them
-// than the whole has: a provider that reports more audio than input is wrong about the audio.
+// rows splits the usage into classes that exclude each other.
 func (p *Price) rows(u llm.Usage) [7]Row {
-	card := p.card(u)
-	audioIn, audioOut, long := part(u.AudioInput, u.Input), part(u.AudioOutput, u.Output), part(u.CacheWriteLong, u.CacheWrite)
-	write := or(card.CacheWrite, card.Input)
+	rates := p.Rates(u.Prompt(), u.ServiceTier)
+	audioIn, audioOut, long := parts(&u)
 	return [7]Row{
-		row("input", u.Input-audioIn, card.Input),
-		row("input_audio", audioIn, or(card.AudioInput, card.Input)),
-		row("cache_read", u.CacheRead, or(card.CacheRead, card.Input)),
-		row("cache_write", u.CacheWrite-long, write),
-		row("cache_write_1h", long, or(card.CacheWriteLong, write)),
-		row("output", u.Output-audioOut, card.Output),
-		row("output_audio", audioOut, or(card.AudioOutput, card.Output)),
+		row("input", u.Input-audioIn, rates.Input),
+		row("input_audio", audioIn, rates.AudioInput),
+		row("cache_read", u.CacheRead, rates.CacheRead),
+		row("cache_write", u.CacheWrite-long, rates.CacheWrite),
+		row("cache_write_1h", long, rates.CacheWriteLong),
+		row("output", u.Output-audioOut, rates.Output),
+		row("output_audio", audioOut, rates.AudioOutput),
 	}
+}
+
+// parts are the counts that belong to another one. Never more of them are taken than the whole has: a provider that reports
+// more audio than input is wrong about the audio.
+func parts(u *llm.Usage) (audioIn, audioOut, long int64) {
+	return part(u.AudioInput, u.Input), part(u.AudioOutput, u.Output), part(u.CacheWriteLong, u.CacheWrite)
 }
 
 func row(class string, tokens int64, rate money.Rate) Row {
@@ -83,13 +112,13 @@ func row(class string, tokens int64, rate money.Rate) Row {
 func part(n, whole int64) int64 { return min(max(n, 0), max(whole, 0)) }
 
 // card chooses the rates by the length of the prompt, and then by the service tier.
-func (p *Price) card(u llm.Usage) Tier {
+func (p *Price) card(prompt int64, service string) Tier {
 	card := p.Base()
-	if tier := p.tier(u.Prompt()); tier != nil {
+	if tier := p.tier(prompt); tier != nil {
 		card = *tier
 	}
-	if service := p.service(u.ServiceTier); service != nil {
-		card = card.times(service.Factor)
+	if s := p.service(service); s != nil {
+		card = card.times(s.Factor)
 	}
 	return card
 }
