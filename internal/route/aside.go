@@ -8,24 +8,84 @@ type Sighting struct {
 	Warm   Warmth `json:"warm,omitzero"`
 }
 
+// credit runs the race without policies, and names the policy that made the choice another one.
+func (d *Decision) credit(r *race) {
+	alone := r.snap.race(r.in, r.c, &noRules)
+	defer r.snap.over(alone)
+	copy(alone.chance, r.chance) // no policy changes what a model can do, nor how it reads
+	copy(alone.prompt, r.prompt)
+	if !alone.repeat(r) {
+		return
+	}
+	d.Aside = r.aside(alone)
+	if len(alone.ready) == 0 {
+		return
+	}
+	first := alone.first(alone.ready)
+	if first.Target == r.ready[0].Target {
+		return
+	}
+	if d.Policy = r.rules.reason(first); d.Policy != "" {
+		d.Kind, d.Alone = Policy, first.Target
+	}
+}
+
+// repeat judges the field that there is without policies. It reports false where there is none.
+func (r *race) repeat(governed *race) bool {
+	if governed.rules.pin() != "" { // policies named the field
+		if r.enter() != nil {
+			return false
+		}
+		r.judge()
+		return true
+	}
+	r.aim = r.aimFor()
+	same := r.weights == governed.weights && r.aim == governed.aim
+	r.field = append(r.field, governed.field...)
+	var x Exclusion
+	for i := range r.field {
+		one := &r.field[i]
+		if !one.able {
+			continue
+		}
+		one.liked = 0
+		switch {
+		case !one.scored:
+			r.score(one)
+		case !same:
+			r.rate(one)
+		}
+		if !unready(one, &x) {
+			r.ready = append(r.ready, one)
+		}
+	}
+	return true
+}
+
 // aside lists what the race without policies saw that the candidates of the race with them do not tell.
 func (r *race) aside(alone *race) []Sighting {
 	var list []Sighting
 	for i := range alone.field {
 		one := &alone.field[i]
-		if (one.Seen == State{} && one.Warm == Warmth{}) || r.saw(one) {
+		if (one.Seen == State{} && one.Warm == Warmth{}) || r.saw(one, i) {
 			continue
 		}
-		list = append(list, Sighting{Target: one.id, Seen: one.Seen, Warm: one.Warm})
+		list = append(list, Sighting{Target: one.Target, Seen: one.Seen, Warm: one.Warm})
 	}
 	return list
 }
 
-func (r *race) saw(other *runner) bool {
+// saw reports whether this race saw the same of the target, which is likely to have the same place in both.
+func (r *race) saw(other *runner, place int) bool {
+	if place < len(r.field) && r.field[place].target == other.target {
+		return r.field[place].sees(other)
+	}
 	for i := range r.field {
 		if one := &r.field[i]; one.target == other.target {
-			return one.Seen == other.Seen && one.Warm == other.Warm
+			return one.sees(other)
 		}
 	}
 	return false
 }
+
+func (r *runner) sees(other *runner) bool { return r.Seen == other.Seen && r.Warm == other.Warm }

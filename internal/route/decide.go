@@ -3,7 +3,6 @@ package route
 import (
 	"math"
 
-	"fairlead/internal/catalog"
 	"fairlead/internal/llm"
 	"fairlead/internal/money"
 	"fairlead/internal/provider"
@@ -42,7 +41,7 @@ func Decide(in Input, snap *Snapshot, c Circumstances) (*Decision, error) {
 	d.Candidates = r.results()
 	d.Plan = r.plan()
 	if len(r.ready) > 1 {
-		d.RunnerUp = r.ready[1].id
+		d.RunnerUp = r.ready[1].Target
 		d.Margin = round(r.ready[0].Score - r.ready[1].Score)
 	}
 	d.Stay = r.stay()
@@ -57,48 +56,32 @@ func versions(in Input, snap *Snapshot, c *Circumstances) Versions {
 	}
 }
 
-// credit runs the race without policies, and names the policy that made the choice another one.
-func (d *Decision) credit(r *race) {
-	alone := r.snap.race(r.in, r.c, &noRules)
-	defer r.snap.over(alone)
-	if alone.enter() != nil {
-		return
-	}
-	copy(alone.chance, r.chance) // no policy changes what a model can do, nor how it reads
-	copy(alone.prompt, r.prompt)
-	alone.judge()
-	d.Aside = r.aside(alone)
-	if len(alone.ready) == 0 {
-		return
-	}
-	first := alone.first(alone.ready)
-	if first.id == r.ready[0].id {
-		return
-	}
-	if d.Policy = r.rules.reason(first); d.Policy != "" {
-		d.Kind, d.Alone = Policy, first.id
-	}
-}
-
 // runner is a target in the race: what is known of it, and how it does.
 type runner struct {
-	Candidate
-	target  *provider.Target
-	id      string
-	model   int   // its model's place in the snapshot
-	prompt  int64 // tokens that the prompt has for this model
-	card    *catalog.Price
-	place   int  // 0 for the model asked for, then the fallbacks in the order given
-	named   bool // the caller or a policy named this model: their word counts for more than our table of abilities
-	wish    int  // the place of its provider in the caller's order
-	liked   int  // the first preference of policies that it meets
-	penalty float64
-	cold    float64      // penalty if nothing of the prompt were in anybody's cache
+	Candidate // as the decision shows it; without the price and the reason, which it points at
+	target    *provider.Target
+	model     int   // its model's place in the snapshot
+	prompt    int64 // tokens that the prompt has for this model
+	card      *card
+	place     int  // 0 for the model asked for, then the fallbacks in the order given
+	named     bool // the caller or a policy named this model: their word counts for more than our table of abilities
+	able      bool // nothing but policies keeps it from serving the request
+	scored    bool
+	wish      int // the place of its provider in the caller's order
+	liked     int // the first preference of policies that it meets
+	why       *Exclusion
+
+	cost    money.Amount // now; only where it has a price
 	total   money.Amount // now and in turns to come
 	totalIf money.Amount // the same if nothing were in a cache
+	delay   float64      // in doublings, as it enters the penalty
+	rest    float64      // of the penalty, but for the cost
+	penalty float64
 }
 
-func (r *runner) ready() bool { return r.Excluded == nil }
+func (r *runner) ready() bool { return r.why == nil }
+
+func (r *runner) priced() bool { return r.scored && r.target.Price != nil }
 
 // entrant is what the checks look at.
 type entrant = runner
@@ -112,6 +95,7 @@ type race struct {
 	objective Objective
 	weights   weights
 	aim       Aim
+	usual     answer
 
 	field  []runner
 	chance []estimate // by model; computed on first use
@@ -120,9 +104,7 @@ type race struct {
 	ranked []*runner  // in order, those that cannot serve just now too
 	ready  []*runner  // of ranked: those that can
 	out    []*runner
-
-	reason []Exclusion // room for as many as there are runners; the candidates point into it
-	amount []money.Amount
+	why    []Exclusion // that runners point into
 }
 
 // race begins one.
@@ -132,17 +114,18 @@ func (s *Snapshot) race(in *Input, c *Circumstances, rules *rules) *race {
 		r = &race{snap: s, chance: make([]estimate, len(s.models)), prompt: make([]int64, len(s.models)), best: make([]float64, len(s.models))}
 	}
 	r.in, r.c, r.rules, r.objective = in, c, rules, rules.objective(in.Objective)
-	r.weights = weigh(in, r.objective)
+	r.weights, r.usual = weigh(in, r.objective), answers[in.Sketch.Task]
 	return r
 }
 
 // over lets the next race have the lists of this one.
 func (s *Snapshot) over(r *race) {
 	clear(r.field) // so that it holds on to nothing
+	clear(r.why)
 	clear(r.chance)
 	clear(r.prompt)
-	r.in, r.c, r.rules, r.reason, r.amount, r.aim = nil, nil, nil, nil, nil, Aim{}
-	r.field, r.ranked, r.ready, r.out = r.field[:0], r.ranked[:0], r.ready[:0], r.out[:0]
+	r.in, r.c, r.rules, r.aim = nil, nil, nil, Aim{}
+	r.field, r.ranked, r.ready, r.out, r.why = r.field[:0], r.ranked[:0], r.ready[:0], r.out[:0], r.why[:0]
 	s.races.Put(r)
 }
 
@@ -160,26 +143,17 @@ func (r *race) run() {
 
 // judge checks and scores the field.
 func (r *race) judge() {
-	n := len(r.field)
-	r.reason, r.amount = make([]Exclusion, 0, n), make([]money.Amount, n)
 	r.aim = r.aimFor()
+	var x Exclusion
 	for i := range r.field {
 		one := &r.field[i]
-		one.prompt = r.promptFor(one)
-		if x := r.barred(one); x.Code != "" {
-			r.exclude(one, x)
-			r.out = append(r.out, one)
-			continue
-		}
-		one.Seen = r.c.state(one.id)
-		r.score(one, &r.amount[i])
-		if x := r.rules.tooDear(one); x.Code != "" {
+		if !r.admits(one, &x) {
 			r.exclude(one, x)
 			r.out = append(r.out, one)
 			continue
 		}
 		r.ranked = append(r.ranked, one)
-		if x := unready(one.target, one.Seen); x.Code != "" {
+		if unready(one, &x) {
 			r.exclude(one, x)
 			continue
 		}
@@ -187,35 +161,65 @@ func (r *race) judge() {
 	}
 }
 
-// barred returns why the target can never serve the request.
-func (r *race) barred(one *runner) Exclusion {
-	if x := exclude(r.in, one); x.Code != "" {
-		return x
+// admits reports whether the target could ever serve the request, and scores it. It writes the reason where it could not.
+func (r *race) admits(one *runner, x *Exclusion) bool {
+	one.prompt = r.promptFor(one)
+	if exclude(r.in, one, x) {
+		return false
 	}
-	return r.rules.forbid(one)
+	one.able = true
+	if r.rules.forbid(one, x) {
+		return false
+	}
+	r.score(one)
+	return !r.rules.tooDear(one, x)
 }
 
 func (r *race) exclude(one *runner, x Exclusion) {
-	r.reason = append(r.reason, x)
-	one.Excluded = &r.reason[len(r.reason)-1]
+	r.why = append(r.why, x)
+	one.why = &r.why[len(r.why)-1] // stays good when the list moves: nobody changes a reason
 }
 
 // results are the candidates as the decision shows them: the plan in order, then what is excluded.
 func (r *race) results() []Candidate {
-	all := make([]Candidate, 0, len(r.field))
+	list := newListing(len(r.field), len(r.why))
 	for i, one := range r.ready {
 		one.Rank = i + 1
-		all = append(all, one.Candidate)
+		list.add(one)
 	}
 	for _, one := range r.out {
-		all = append(all, one.Candidate)
+		list.add(one)
 	}
 	for _, one := range r.ranked {
-		if !one.ready() && (one.Excluded.Code == CircuitOpen || one.Excluded.Code == Resting) {
-			all = append(all, one.Candidate)
+		if !one.ready() && (one.why.Code == CircuitOpen || one.why.Code == Resting) {
+			list.add(one)
 		}
 	}
-	return all
+	return list.candidates
+}
+
+// listing collects candidates in memory that outlives the race: three pieces, however many there are.
+type listing struct {
+	candidates []Candidate
+	prices     []money.Amount
+	reasons    []Exclusion
+}
+
+func newListing(candidates, reasons int) *listing {
+	return &listing{make([]Candidate, 0, candidates), make([]money.Amount, 0, candidates), make([]Exclusion, 0, reasons)}
+}
+
+func (l *listing) add(one *runner) {
+	l.candidates = append(l.candidates, one.Candidate)
+	c := &l.candidates[len(l.candidates)-1]
+	if one.priced() {
+		l.prices = append(l.prices, one.cost)
+		c.Price = &l.prices[len(l.prices)-1]
+	}
+	if one.why != nil {
+		l.reasons = append(l.reasons, *one.why)
+		c.Excluded = &l.reasons[len(l.reasons)-1]
+	}
 }
 
 func (r *race) plan() []*provider.Target {

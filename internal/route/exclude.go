@@ -8,47 +8,44 @@ import (
 	"fairlead/internal/provider"
 )
 
-// exclude returns why the target can never serve the request; its code is empty when it can.
-func exclude(in *Input, e *entrant) Exclusion {
-	for _, check := range []func(*Input, *entrant) Exclusion{operation, retired, permission, wishes, format, abilities, size, vector, price} {
-		if x := check(in, e); x.Code != "" {
-			return x
-		}
-	}
-	return Exclusion{}
+// exclude reports whether the target can never serve the request. Every target is asked about in every request, and most
+// pass: so each check only answers yes or no, and writes why where it is yes.
+func exclude(in *Input, e *entrant, why *Exclusion) bool {
+	return operation(in, e, why) || retired(in, e, why) || permission(in, e, why) || wishes(in, e, why) || format(in, e, why) ||
+		abilities(in, e, why) || size(in, e, why) || vector(in, e, why) || price(in, e, why)
 }
 
-// unready returns why the target cannot serve just now; its code is empty when it can.
-func unready(t *provider.Target, s State) Exclusion {
-	if s.Open {
-		return Exclusion{Code: CircuitOpen, words: "its circuit is open after repeated failures"}
+// unready reports whether the target cannot serve just now, and writes why.
+func unready(one *runner, why *Exclusion) bool {
+	if one.Seen.Open {
+		return why.is(Exclusion{Code: CircuitOpen, words: "its circuit is open after repeated failures"})
 	}
-	if s.Resting > 0 {
-		return Exclusion{Code: Resting, words: "%s asked us to wait; ready in %s", who: t.Provider, a: int64(s.Resting)}
+	if one.Seen.Resting > 0 {
+		return why.is(Exclusion{Code: Resting, words: "%s asked us to wait; ready in %s", who: one.Provider, a: int64(one.Seen.Resting)})
 	}
-	return Exclusion{}
+	return false
 }
 
-func operation(in *Input, e *entrant) Exclusion {
+func operation(in *Input, e *entrant, why *Exclusion) bool {
 	if !e.target.Serves(in.Op) {
-		return Exclusion{Code: LacksAbility, words: "it is a model for %s", who: string(e.target.Model.Op)}
+		return why.is(Exclusion{Code: LacksAbility, words: "it is a model for %s", who: string(e.target.Model.Op)})
 	}
-	return Exclusion{}
+	return false
 }
 
 // retired keeps auto away from models that their vendor is about to switch off; whoever names one knows why.
-func retired(_ *Input, e *entrant) Exclusion {
+func retired(_ *Input, e *entrant, why *Exclusion) bool {
 	if e.target.Model.Deprecated && !e.named {
-		return Exclusion{Code: Retired, words: "its vendor has announced its end"}
+		return why.is(Exclusion{Code: Retired, words: "its vendor has announced its end"})
 	}
-	return Exclusion{}
+	return false
 }
 
-func permission(in *Input, e *entrant) Exclusion {
+func permission(in *Input, e *entrant, why *Exclusion) bool {
 	if Allowed(in.AllowedModels, e.target) {
-		return Exclusion{}
+		return false
 	}
-	return Exclusion{Code: KeyForbids, words: "the key's allowed models do not include it"}
+	return why.is(Exclusion{Code: KeyForbids, words: "the key's allowed models do not include it"})
 }
 
 // Allowed reports whether a list of allowed models (names, provider/model, or prefixes ending in *) admits the target.
@@ -81,23 +78,23 @@ func matches(pattern, name string) bool {
 	return pattern == name
 }
 
-func wishes(in *Input, e *entrant) Exclusion {
+func wishes(in *Input, e *entrant, why *Exclusion) bool {
 	w, t := &in.Controls.Provider, e.target
 	switch {
 	case len(w.Only) > 0 && !slices.Contains(w.Only, t.Provider):
-		return Exclusion{Code: NotRequested, words: "provider.only does not list %s", who: t.Provider}
+		return why.is(Exclusion{Code: NotRequested, words: "provider.only does not list %s", who: t.Provider})
 	case slices.Contains(w.Ignore, t.Provider):
-		return Exclusion{Code: ProviderIgnored, words: "provider.ignore lists %s", who: t.Provider}
+		return why.is(Exclusion{Code: ProviderIgnored, words: "provider.ignore lists %s", who: t.Provider})
 	case w.NoFallbacks && len(w.Order) > 0 && !slices.Contains(w.Order, t.Provider):
-		return Exclusion{Code: NotRequested, words: "provider.order does not list %s, and fallbacks are not allowed", who: t.Provider}
+		return why.is(Exclusion{Code: NotRequested, words: "provider.order does not list %s, and fallbacks are not allowed", who: t.Provider})
 	case w.DenyCollection && t.Collects:
-		return Exclusion{Code: CollectsData, words: "%s may keep or train on what it is sent", who: t.Provider}
+		return why.is(Exclusion{Code: CollectsData, words: "%s may keep or train on what it is sent", who: t.Provider})
 	case w.ZeroRetention && !t.ZeroRetention:
-		return Exclusion{Code: KeepsData, words: "%s is not marked as keeping nothing", who: t.Provider}
+		return why.is(Exclusion{Code: KeepsData, words: "%s is not marked as keeping nothing", who: t.Provider})
 	case w.RequireParameters && t.Model.FixedSampling && len(in.Sampling) > 0:
-		return Exclusion{Code: Unsupported, words: "it ignores %s", who: strings.Join(in.Sampling, ", ")}
+		return why.is(Exclusion{Code: Unsupported, words: "it ignores %s", who: strings.Join(in.Sampling, ", ")})
 	}
-	return Exclusion{}
+	return false
 }
 
 // shapes are the needs whose loss a caller may accept: the answer is another, but it is one.
@@ -105,22 +102,22 @@ const shapes = llm.Tools | llm.ParallelTools | llm.JSONMode | llm.JSONSchema
 
 // format leaves out who cannot be told what the request says, named or not: it would be lost on the way. With best_effort
 // tools and schemas may be, and the adapter warns of it.
-func format(in *Input, e *entrant) Exclusion {
+func format(in *Input, e *entrant, why *Exclusion) bool {
 	carried := llm.Tools | llm.Vision | llm.AudioIn | llm.AudioOut | llm.Files | llm.JSONMode | llm.JSONSchema
 	if in.Controls.Provider.BestEffort {
 		carried &^= shapes
 	}
 	if missing := in.Needs & carried & e.target.Lacks; missing != 0 {
-		return Exclusion{Code: LacksAbility, words: "%s cannot be sent %s", who: e.target.Provider, lacks: missing}
+		return why.is(Exclusion{Code: LacksAbility, words: "%s cannot be sent %s", who: e.target.Provider, lacks: missing})
 	}
 	if in.ImageURLs > 0 && e.target.InlineMedia {
-		return Exclusion{Code: LacksAbility, words: "%s takes images by their bytes, not by URL", who: e.target.Provider}
+		return why.is(Exclusion{Code: LacksAbility, words: "%s takes images by their bytes, not by URL", who: e.target.Provider})
 	}
-	return Exclusion{}
+	return false
 }
 
 // abilities trusts a caller who names a model: our table may be behind, and the provider answers for itself.
-func abilities(in *Input, e *entrant) Exclusion {
+func abilities(in *Input, e *entrant, why *Exclusion) bool {
 	needs := in.Needs &^ llm.ManyChoices &^ llm.Logprobs &^ llm.Reasoning &^ llm.ParallelTools
 	switch w := &in.Controls.Provider; {
 	case w.RequireParameters:
@@ -130,13 +127,13 @@ func abilities(in *Input, e *entrant) Exclusion {
 	}
 	missing := e.target.Model.Abilities.Missing(needs)
 	if missing == 0 || (e.named && !in.Controls.Provider.RequireParameters) {
-		return Exclusion{}
+		return false
 	}
-	return Exclusion{Code: LacksAbility, words: "it lacks %s", lacks: missing}
+	return why.is(Exclusion{Code: LacksAbility, words: "it lacks %s", lacks: missing})
 }
 
 // size leaves named models alone unless the prompt is far beyond them: our count is an estimate.
-func size(in *Input, e *entrant) Exclusion {
+func size(in *Input, e *entrant, why *Exclusion) bool {
 	m := e.target.Model
 	about := e.prompt
 	need := about
@@ -144,15 +141,15 @@ func size(in *Input, e *entrant) Exclusion {
 		need = need * 6 / 10
 	}
 	if m.MaxInput > 0 && need > m.MaxInput {
-		return Exclusion{Code: ContextTooSmall, words: "about %d prompt tokens are more than the %d it takes", a: about, b: m.MaxInput}
+		return why.is(Exclusion{Code: ContextTooSmall, words: "about %d prompt tokens are more than the %d it takes", a: about, b: m.MaxInput})
 	}
 	if m.Context > 0 && need+outputWithin(in, e) > m.Context {
-		return Exclusion{Code: ContextTooSmall, words: "about %d tokens do not fit its window of %d", a: about + in.MaxOutput, b: m.Context}
+		return why.is(Exclusion{Code: ContextTooSmall, words: "about %d tokens do not fit its window of %d", a: about + in.MaxOutput, b: m.Context})
 	}
 	if !e.named && m.MaxOutput > 0 && in.MaxOutput > m.MaxOutput {
-		return Exclusion{Code: OutputTooLarge, words: "it writes at most %d tokens", a: m.MaxOutput}
+		return why.is(Exclusion{Code: OutputTooLarge, words: "it writes at most %d tokens", a: m.MaxOutput})
 	}
-	return Exclusion{}
+	return false
 }
 
 func outputWithin(in *Input, e *entrant) int64 {
@@ -162,38 +159,38 @@ func outputWithin(in *Input, e *entrant) int64 {
 	return in.MaxOutput
 }
 
-func vector(in *Input, e *entrant) Exclusion {
+func vector(in *Input, e *entrant, why *Exclusion) bool {
 	if in.Op != llm.Embed || e.named {
-		return Exclusion{}
+		return false
 	}
 	m := e.target.Model
 	if in.PinnedEmbed != "" && m.Name != in.PinnedEmbed {
-		return Exclusion{Code: NotPinned, words: "the workspace's embedding model is %s", who: in.PinnedEmbed}
+		return why.is(Exclusion{Code: NotPinned, words: "the workspace's embedding model is %s", who: in.PinnedEmbed})
 	}
 	if in.Dimensions > 0 && len(m.Dimensions) > 0 && in.Dimensions > slices.Max(m.Dimensions) {
-		return Exclusion{Code: WrongDimensions, words: "its vectors have at most %d dimensions", a: slices.Max(m.Dimensions)}
+		return why.is(Exclusion{Code: WrongDimensions, words: "its vectors have at most %d dimensions", a: slices.Max(m.Dimensions)})
 	}
-	return Exclusion{}
+	return false
 }
 
-func price(in *Input, e *entrant) Exclusion {
+func price(in *Input, e *entrant, why *Exclusion) bool {
 	p := e.target.Price
 	if p == nil {
 		if e.named && in.AllowUnpriced {
-			return Exclusion{}
+			return false
 		}
-		return Exclusion{Code: PriceUnknown, words: "its price is unknown; set one in the configuration, or allow_unpriced for callers who name it"}
+		return why.is(Exclusion{Code: PriceUnknown, words: "its price is unknown; set one in the configuration, or allow_unpriced for callers who name it"})
 	}
 	limit := in.Controls.Provider.MaxPrice
 	if limit == nil {
-		return Exclusion{}
+		return false
 	}
-	p = e.card
+	p = e.card.price
 	if limit.Prompt != nil && p.Input.Dollars() > *limit.Prompt {
-		return Exclusion{Code: TooDear, words: "its prompt price of $%g per million tokens is above max_price", dollar: p.Input.Dollars()}
+		return why.is(Exclusion{Code: TooDear, words: "its prompt price of $%g per million tokens is above max_price", dollar: p.Input.Dollars()})
 	}
 	if limit.Completion != nil && p.Output.Dollars() > *limit.Completion {
-		return Exclusion{Code: TooDear, words: "its completion price of $%g per million tokens is above max_price", dollar: p.Output.Dollars()}
+		return why.is(Exclusion{Code: TooDear, words: "its completion price of $%g per million tokens is above max_price", dollar: p.Output.Dollars()})
 	}
-	return Exclusion{}
+	return false
 }

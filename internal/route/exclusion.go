@@ -49,6 +49,12 @@ type Exclusion struct {
 // NewExclusion returns an exclusion in given words.
 func NewExclusion(code Reason, words string) Exclusion { return Exclusion{Code: code, words: words} }
 
+// is writes down a reason, and reports that there is one.
+func (x *Exclusion) is(reason Exclusion) bool {
+	*x = reason
+	return true
+}
+
 // Reason says it in words.
 func (x *Exclusion) Reason() string {
 	switch {

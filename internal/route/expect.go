@@ -30,43 +30,44 @@ var answers = map[predict.Task]answer{
 // horizon is the most turns that a conversation is expected to go on: as many as it has had, up to this.
 const horizon = 8
 
-// expectation is what a request is expected to use and cost at a target.
-type expectation struct {
-	usage               llm.Usage
-	cost, ahead         money.Amount
-	coldCost, coldAhead money.Amount // if nothing of the prompt were in a cache
-}
-
 // expect prices the request at a target: what is warm at the cached price, and a conversation with what reading it again
 // will cost in the turns to come.
-func expect(in *Input, one *runner) expectation {
-	x := expectation{usage: expectedUsage(in, one.target, one.prompt)}
-	cold, w := x.usage, one.Warm
-	x.usage.CacheRead = min(w.Read, x.usage.Input)
-	x.usage.CacheWrite = min(w.Write, x.usage.Input-x.usage.CacheRead)
-	if w.Long {
-		x.usage.CacheWriteLong = x.usage.CacheWrite
+func (r *race) expect(one *runner) {
+	cold := r.usual.usage(r.in, one.target, one.prompt)
+	one.Output = cold.Output
+	if one.card.price == nil {
+		return
 	}
-	x.usage.Input -= x.usage.CacheRead + x.usage.CacheWrite
-	price := one.card
-	if price == nil {
-		return x
+	rates := one.card.ratesFor(one.prompt)
+	coldCost := rates.Cost(&cold)
+	one.cost = coldCost
+	if one.Warm.Read != 0 || one.Warm.Write != 0 {
+		warm := one.Warm.usage(cold)
+		one.cost = rates.Cost(&warm)
 	}
-	x.cost = price.Cost(x.usage)
-	if x.coldCost = x.cost; x.usage != cold {
-		x.coldCost = price.Cost(cold)
-	}
-	turns := min(in.Turns, horizon)
+	one.total, one.totalIf = one.cost, coldCost
+	turns := min(r.in.Turns, horizon)
 	if turns == 0 {
-		return x
+		return
 	}
 	again := llm.Usage{Input: one.prompt}
-	x.coldAhead = times(price.Cost(again), turns)
-	if w.Caches {
+	coldAhead := times(rates.Cost(&again), turns)
+	if one.Ahead = coldAhead; one.Warm.Caches {
 		again = llm.Usage{CacheRead: one.prompt}
+		one.Ahead = times(rates.Cost(&again), turns)
 	}
-	x.ahead = times(price.Cost(again), turns)
-	return x
+	one.total, one.totalIf = one.cost.Add(one.Ahead), coldCost.Add(coldAhead)
+}
+
+// usage is what a request uses of which this is warm.
+func (w *Warmth) usage(u llm.Usage) llm.Usage {
+	u.CacheRead = min(w.Read, u.Input)
+	u.CacheWrite = min(w.Write, u.Input-u.CacheRead)
+	if w.Long {
+		u.CacheWriteLong = u.CacheWrite
+	}
+	u.Input -= u.CacheRead + u.CacheWrite
+	return u
 }
 
 func times(a money.Amount, n int) (sum money.Amount) {
@@ -78,21 +79,21 @@ func times(a money.Amount, n int) (sum money.Amount) {
 
 // ExpectedUsage is what the request is expected to use at the target.
 func ExpectedUsage(in Input, t *provider.Target) llm.Usage {
-	return expectedUsage(&in, t, InputTokens(in, t.Model))
+	return answers[in.Sketch.Task].usage(&in, t, InputTokens(in, t.Model))
 }
 
-func expectedUsage(in *Input, t *provider.Target, prompt int64) llm.Usage {
+// usage is what a request of this many tokens uses at a target, if its answer is as usual.
+func (a answer) usage(in *Input, t *provider.Target, prompt int64) llm.Usage {
 	u := llm.Usage{Input: prompt}
 	if in.Op == llm.Embed || in.Op == llm.Moderate {
 		return u // nothing is written
 	}
-	usual := answers[in.Sketch.Task]
-	u.Output = usual.visible
+	u.Output = a.visible
 	if in.Sketch.Task == predict.Translation {
 		u.Output = prompt + prompt/10
 	}
 	if t.Model.Abilities.Has(llm.Reasoning) {
-		u.Output += usual.thought
+		u.Output += a.thought
 	}
 	if in.MaxOutput > 0 {
 		u.Output = min(u.Output, in.MaxOutput)

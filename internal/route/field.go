@@ -32,8 +32,7 @@ func (r *race) enterAll() error {
 	cards := r.snap.cardsAt(r.in.At)
 	for i := range r.snap.seats {
 		if seat := &r.snap.seats[i]; seat.target.Serves(r.in.Op) {
-			r.add(seat.target, seat.id, seat.model, 0, false)
-			r.field[len(r.field)-1].card = cards[i]
+			r.add(seat, &cards[i], 0, false)
 		}
 	}
 	if len(r.field) == 0 {
@@ -56,20 +55,19 @@ func (r *race) enterNamed(names []string, bounded bool) error {
 		}
 		for _, t := range targets {
 			if !slices.ContainsFunc(r.field, func(one runner) bool { return one.target == t }) {
-				r.add(t, t.ID(), r.snap.index[t.Model.Name], place, true)
-				if t.Price != nil {
-					r.field[len(r.field)-1].card = t.Price.At(r.in.At)
-				}
+				card := newCard(t, r.in.At)
+				r.add(&seat{target: t, id: t.ID(), model: r.snap.index[t.Model.Name]}, &card, place, true)
 			}
 		}
 	}
 	return nil
 }
 
-func (r *race) add(t *provider.Target, id string, model, place int, named bool) {
+func (r *race) add(s *seat, c *card, place int, named bool) {
+	t := s.target
 	r.field = append(r.field, runner{
-		Candidate: Candidate{Target: id, Model: t.Model.Name, Provider: t.Provider},
-		target:    t, id: id, model: model, place: place, named: named,
+		Candidate: Candidate{Target: s.id, Model: t.Model.Name, Provider: t.Provider},
+		target:    t, model: s.model, card: c, place: place, named: named,
 		wish:  wished(r.in, t),
 		liked: r.rules.liking(t),
 	})

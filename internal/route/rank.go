@@ -32,7 +32,7 @@ func (r *race) order(runners []*runner) func(a, b *runner) int {
 		case a.model != b.model:
 			return cmp.Compare(a.Model, b.Model)
 		}
-		return cmp.Or(cmp.Compare(a.penalty, b.penalty), cmp.Compare(a.id, b.id))
+		return cmp.Or(cmp.Compare(a.penalty, b.penalty), cmp.Compare(a.Target, b.Target))
 	}
 }
 
@@ -54,16 +54,24 @@ func (r *race) stay() *Stay {
 	if chosen.Warm.Read == 0 {
 		return nil
 	}
-	other := chosen
+	other, least := chosen, r.cold(chosen)
 	for _, one := range r.ready[1:] {
-		if one.place == chosen.place && one.wish == chosen.wish && one.liked == chosen.liked && one.cold < other.cold {
-			other = one
+		if one.place != chosen.place || one.wish != chosen.wish || one.liked != chosen.liked {
+			continue
+		}
+		if cold := r.cold(one); cold < least {
+			other, least = one, cold
 		}
 	}
 	if other == chosen || other.total <= chosen.total {
 		return nil
 	}
-	return &Stay{Target: chosen.id, Else: other.id, Switch: other.total.Sub(chosen.total)}
+	return &Stay{Target: chosen.Target, Else: other.Target, Switch: other.total.Sub(chosen.total)}
+}
+
+// cold is the penalty if nothing of the prompt were in anybody's cache.
+func (r *race) cold(one *runner) float64 {
+	return one.rest + r.weights.cost*doublings(one.totalIf.Dollars(), leastCost)
 }
 
 // baseline is the first that applies: what caller, policy, key or workspace name, else the priciest eligible candidate.
@@ -83,17 +91,17 @@ func (r *race) baseline() *Baseline {
 		eligible = r.ready // another model's vectors are no alternative
 	}
 	dearest := slices.MaxFunc(eligible, func(a, b *runner) int {
-		return cmp.Or(cmp.Compare(priceOf(a), priceOf(b)), -cmp.Compare(a.id, b.id))
+		return cmp.Or(cmp.Compare(priceOf(a), priceOf(b)), -cmp.Compare(a.Target, b.Target))
 	})
-	if dearest.Price == nil {
+	if !dearest.priced() {
 		return nil
 	}
 	return &Baseline{Model: dearest.Model, Source: "priciest"}
 }
 
 func priceOf(r *runner) money.Amount {
-	if r.Price == nil {
+	if !r.priced() {
 		return -1
 	}
-	return *r.Price
+	return r.cost
 }

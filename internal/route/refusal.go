@@ -13,9 +13,9 @@ func (r *race) refusal() error {
 	excluded := make([]map[string]any, 0, len(out))
 	count := map[Reason]int{}
 	for _, one := range out {
-		count[one.Excluded.Code]++
+		count[one.why.Code]++
 		if len(excluded) < 50 {
-			excluded = append(excluded, map[string]any{"target": one.id, "code": one.Excluded.Code, "reason": one.Excluded.Reason()})
+			excluded = append(excluded, map[string]any{"target": one.Target, "code": one.why.Code, "reason": one.why.Reason()})
 		}
 	}
 	all := func(codes ...Reason) bool {
@@ -48,7 +48,7 @@ func mainReason(out []*runner) string {
 	count := map[string]int{}
 	best := ""
 	for _, one := range out {
-		text := one.Excluded.Reason()
+		text := one.why.Reason()
 		count[text]++
 		if best == "" || count[text] > count[best] {
 			best = text

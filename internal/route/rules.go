@@ -11,6 +11,7 @@ import (
 // rules are what policies make of one request. The zero value rules nothing.
 type rules struct {
 	policy.Outcome
+	dear string // what is said of all targets that cost too much
 }
 
 // noRules are what the router follows alone.
@@ -22,7 +23,7 @@ func govern(d *Decision, set *policy.Set) (*rules, error) {
 		return &noRules, nil
 	}
 	facts := factsOf(&d.Input)
-	r := &rules{set.Evaluate(facts)}
+	r := &rules{Outcome: set.Evaluate(facts)}
 	d.Policies = make([]PolicyHit, len(r.Hits))
 	for i, hit := range r.Hits {
 		d.Policies[i] = PolicyHit{Name: hit.Name, Source: hit.Source, Matched: hit.Matched, hit: &r.Hits[i], facts: facts}
@@ -70,26 +71,29 @@ func (r *rules) objective(asked Objective) Objective {
 	return Objective{Name: "number", Tradeoff: r.Objective.Value.Tradeoff}
 }
 
-// forbid returns why policies keep a target away.
-func (r *rules) forbid(one *runner) Exclusion {
+// forbid reports whether policies keep a target away, and writes why.
+func (r *rules) forbid(one *runner, why *Exclusion) bool {
 	if !r.Narrows() {
-		return Exclusion{}
+		return false
 	}
-	if x := r.Excludes(one.Provider, one.Model, one.target.Tags); x != nil {
-		return Exclusion{Code: PolicyForbids, words: "policy %s: %s", who: x.Policy, why: x.Reason}
-	}
-	return Exclusion{}
+	x := r.Excludes(one.Provider, one.Model, one.target.Tags)
+	return x != nil && why.is(Exclusion{Code: PolicyForbids, words: "policy %s: %s", who: x.Policy, why: x.Reason})
 }
 
-// tooDear holds a target to the highest cost that policies allow.
-func (r *rules) tooDear(one *runner) Exclusion {
-	if !r.MaxCost.IsSet() || one.Price == nil || *one.Price <= r.MaxCost.Value {
-		return Exclusion{}
+// tooDear holds a target to the highest cost that policies allow, and writes why it does not keep to it.
+func (r *rules) tooDear(one *runner, why *Exclusion) bool {
+	if !r.above(one) {
+		return false
 	}
-	return Exclusion{
-		Code: PolicyForbids, words: "policy %s: %s", who: r.MaxCost.Policy,
-		why: "the expected cost is above max_cost_usd " + r.MaxCost.Value.String(),
+	if r.dear == "" {
+		r.dear = "the expected cost is above max_cost_usd " + r.MaxCost.Value.String()
 	}
+	return why.is(Exclusion{Code: PolicyForbids, words: "policy %s: %s", who: r.MaxCost.Policy, why: r.dear})
+}
+
+// above reports whether a target costs more than policies allow.
+func (r *rules) above(one *runner) bool {
+	return r.MaxCost.IsSet() && one.priced() && one.cost > r.MaxCost.Value
 }
 
 // liking is the place of a target among the preferences.
@@ -119,7 +123,7 @@ func (r *rules) reason(alone *runner) string {
 		}
 	}
 	switch {
-	case r.MaxCost.IsSet() && alone.Price != nil && *alone.Price > r.MaxCost.Value:
+	case r.above(alone):
 		return r.MaxCost.Policy
 	case len(r.Prefer) > 0:
 		return r.Prefer[0].Policy

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"fairlead/internal/catalog"
 	"fairlead/internal/llm"
@@ -39,28 +38,6 @@ type Snapshot struct {
 	byName  map[string]*provider.Provider
 	races   sync.Pool
 	cards   atomic.Pointer[cards]
-}
-
-// cards are the prices in force at a moment, by place of the target. Those of the latest moment asked for are kept: most
-// requests of a second need the same.
-type cards struct {
-	at   time.Time
-	list []*catalog.Price
-}
-
-// cardsAt returns the prices in force at a moment.
-func (s *Snapshot) cardsAt(at time.Time) []*catalog.Price {
-	if latest := s.cards.Load(); latest != nil && latest.at.Equal(at) {
-		return latest.list
-	}
-	fresh := &cards{at: at, list: make([]*catalog.Price, len(s.seats))}
-	for i := range s.seats {
-		if price := s.seats[i].target.Price; price != nil {
-			fresh.list[i] = price.At(at)
-		}
-	}
-	s.cards.Store(fresh)
-	return fresh.list
 }
 
 type seat struct {

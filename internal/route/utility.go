@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"fairlead/internal/llm"
-	"fairlead/internal/money"
 	"fairlead/internal/predict"
 )
 
@@ -86,15 +85,13 @@ func (r *race) chanceOf(model int) predict.Estimate {
 
 // score fills in the parts and the penalty. Nothing in it depends on the other candidates, so that taking a loser out of
 // the field never changes the winner.
-func (r *race) score(one *runner, price *money.Amount) {
+func (r *race) score(one *runner) {
+	one.scored = true
+	one.Seen = r.c.state(one.Target)
 	one.Warm = r.c.warm(one.target, one.prompt)
-	x := expect(r.in, one)
-	one.Output = x.usage.Output
-	if one.target.Price != nil {
-		*price = x.cost
-		one.Price, one.Ahead = price, x.ahead
-		one.total, one.totalIf = x.cost.Add(x.ahead), x.coldCost.Add(x.coldAhead)
-		one.Cost = round(1 - scale(x.cost.Dollars(), leastCost, 1))
+	r.expect(one)
+	if one.priced() {
+		one.Cost = round(1 - costs.of(one.cost.Dollars()))
 	}
 	if r.in.Op == llm.Chat || r.in.Op == llm.Complete {
 		chance := r.chanceOf(one.model)
@@ -102,23 +99,41 @@ func (r *race) score(one *runner, price *money.Amount) {
 	}
 	latency := expectedLatency(one.Seen, one.Output)
 	one.Latency = latency.Milliseconds()
-	one.Speed = round(1 - scale(latency.Seconds(), leastLatency, 100))
+	one.Speed = round(1 - waits.of(latency.Seconds()))
+	one.delay = doublings(latency.Seconds(), leastLatency)
+	r.rate(one)
+}
+
+// rate weighs the parts.
+func (r *race) rate(one *runner) {
 	w := &r.weights
-	rest := w.quality*100*max(0, r.aim.Chance-one.Quality) + w.speed*doublings(latency.Seconds(), leastLatency)
-	one.penalty = rest + w.cost*doublings(one.total.Dollars(), leastCost)
-	one.cold = rest + w.cost*doublings(one.totalIf.Dollars(), leastCost)
+	one.rest = w.quality*100*max(0, r.aim.Chance-one.Quality) + w.speed*one.delay
+	one.penalty = one.rest + w.cost*doublings(one.total.Dollars(), leastCost)
 	one.Score = round(1 - one.penalty/(20*(w.cost+w.quality+w.speed)))
 }
 
 // doublings is how often least must be doubled to get v.
 func doublings(v, least float64) float64 { return math.Log2(max(v, least) / least) }
 
-// scale maps a positive quantity between low and high to 0..1 by its logarithm.
-func scale(v, low, high float64) float64 {
-	if v <= low {
+// scale maps positive quantities to 0..1 by their logarithm.
+type scale struct {
+	low  float64
+	span float64 // logarithm of how many times as much the high end is
+}
+
+func newScale(low, high float64) scale { return scale{low, math.Log(high / low)} }
+
+var (
+	costs = newScale(leastCost, 1)
+	waits = newScale(leastLatency, 100)
+)
+
+// of is the place of a quantity on the scale.
+func (s *scale) of(v float64) float64 {
+	if v <= s.low {
 		return 0
 	}
-	return min(1, math.Log(v/low)/math.Log(high/low))
+	return min(1, math.Log(v/s.low)/s.span)
 }
 
 func expectedLatency(s State, output int64) time.Duration {
