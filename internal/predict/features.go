@@ -3,6 +3,7 @@ package predict
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 	"unicode"
 	"unicode/utf8"
 )
@@ -84,41 +85,75 @@ func runeStart(text string, at int) int {
 
 // normalise appends the normal form of a part and counts what the form loses.
 func (s *survey) normalise(dst []byte, part string) []byte {
-	lineStart := true
-	for i := 0; i < len(part); {
-		c := part[i]
-		if c >= utf8.RuneSelf {
-			r, size := utf8.DecodeRuneInString(part[i:])
-			i += size
+	for lineStart := true; part != ""; {
+		if part[0] >= utf8.RuneSelf {
+			r, size := utf8.DecodeRuneInString(part)
 			s.rune(r)
 			dst = utf8.AppendRune(dst, unicode.ToLower(r))
-			lineStart = false
+			part, lineStart = part[size:], false
 			continue
 		}
 		if lineStart {
-			s.line(part[i:])
+			s.line(part)
 		}
-		i++
-		lineStart = c == '\n'
-		switch {
-		case c >= 'A' && c <= 'Z':
-			s.upper++
-			c += 'a' - 'A'
-		case c >= '0' && c <= '9':
-			c = '0'
-		case c <= ' ':
-			if c == '\n' {
-				s.lines++
-			}
-			if dst[len(dst)-1] == ' ' {
-				continue
-			}
-			c = ' '
-		}
-		s.bytes[c]++
-		dst = append(dst, c)
+		var n int
+		dst, n = s.plain(dst, part)
+		lineStart = part[n-1] == '\n'
+		part = part[n:]
 	}
 	return dst
+}
+
+// plain appends the normal form of the ASCII that a part begins with, up to the end of the line, and returns how much it
+// was. It does not ask where words end, which cannot be foretold: a space is written always, and over the last one where
+// there are several.
+func (s *survey) plain(dst []byte, part string) ([]byte, int) {
+	end := len(dst)
+	space := normals[dst[end-1]].space
+	dst = slices.Grow(dst, len(part))[:end+len(part)]
+	for i := range len(part) {
+		c := part[i]
+		if c >= utf8.RuneSelf {
+			return dst[:end], i
+		}
+		one := &normals[c]
+		dst[end] = one.byte
+		end += int(1 - one.space&space)
+		space = one.space
+		s.upper += int(one.upper)
+		s.bytes[one.byte&(utf8.RuneSelf-1)]++
+		if c == '\n' {
+			s.lines++
+			return dst[:end], i + 1
+		}
+	}
+	return dst[:end], len(part)
+}
+
+// normals says what the normal form has for each byte of ASCII, and of what class that is. Bytes of the normal form are
+// their own.
+var normals = makeNormals()
+
+type normal struct {
+	byte, class  byte
+	space, upper byte // 1 for a space, and for a capital
+}
+
+func makeNormals() (table [256]normal) {
+	for i := range table {
+		one := normal{byte: byte(i)}
+		switch c := byte(i); {
+		case c >= 'A' && c <= 'Z':
+			one = normal{byte: c + 'a' - 'A', upper: 1}
+		case c >= '0' && c <= '9':
+			one.byte = '0'
+		case c <= ' ':
+			one = normal{byte: ' ', space: 1}
+		}
+		one.class = byteClass(one.byte)
+		table[i] = one
+	}
+	return table
 }
 
 const (
@@ -130,10 +165,10 @@ const (
 
 // grams takes every run of four bytes of the normal form.
 func (x *extract) grams() {
-	buf, list := x.normal, x.hashes[blockFour]
-	for len(buf) >= 4 {
+	buf := x.normal
+	list := slices.Grow(x.hashes[blockFour], len(buf))
+	for ; len(buf) >= 4; buf = buf[1:] {
 		list = append(list, binary.LittleEndian.Uint32(buf)*fourPrime)
-		buf = buf[1:]
 	}
 	x.hashes[blockFour] = list
 }
@@ -143,13 +178,13 @@ func (x *extract) wordsAndPairs(look *survey) {
 	buf, single, pairs := x.normal, x.hashes[blockWord], x.hashes[blockPair]
 	before := uint32(0)
 	for i := 0; i < len(buf); {
-		class := byteClass(buf[i])
+		class := normals[buf[i]].class
 		if class != byteLetter && class != byteDigit {
 			i++
 			continue
 		}
 		start, h := i, uint32(wordBasis)
-		for i < len(buf) && byteClass(buf[i]) == class {
+		for i < len(buf) && normals[buf[i]].class == class {
 			h = (h ^ uint32(buf[i])) * wordPrime
 			i++
 		}
@@ -187,7 +222,7 @@ func mix(h uint32) uint32 {
 }
 
 // byteClass is what a byte of the normal form is. Letters beyond ASCII are bytes of letters.
-func byteClass(c byte) int {
+func byteClass(c byte) uint8 {
 	switch {
 	case c >= 'a' && c <= 'z', c >= utf8.RuneSelf, c == '\'':
 		return byteLetter
@@ -199,7 +234,20 @@ func byteClass(c byte) int {
 	return byteSign
 }
 
-func logCount(n int) float64 { return math.Log1p(float64(n)) }
+// logCount is the logarithm of one more. Most counts are small.
+func logCount(n int) float64 {
+	if n < len(logCounts) {
+		return logCounts[n]
+	}
+	return math.Log1p(float64(n))
+}
+
+var logCounts = func() (table [64]float64) {
+	for n := range table {
+		table[n] = math.Log1p(float64(n))
+	}
+	return table
+}()
 
 func share(part, whole int) float64 {
 	if whole == 0 {

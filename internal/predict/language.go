@@ -35,7 +35,7 @@ type scripts struct {
 func (s *scripts) read(text string) (ascii int) {
 	for i := 0; i < len(text); {
 		if b := text[i]; b < utf8.RuneSelf {
-			if b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' {
+			if b|0x20 >= 'a' && b|0x20 <= 'z' {
 				ascii++
 			}
 			i++
@@ -130,7 +130,7 @@ func (s *scripts) language() string {
 var latin = []string{"en", "de", "fr", "es", "it", "pt", "nl", "pl", "tr", "sv", "da", "vi", "id", "cs", "ro", "fi"}
 
 // stopWords are the languages a frequent small word belongs to, as bits.
-var stopWords = gatherStopWords(map[string]string{
+var stopWords = newLexicon(gatherStopWords(map[string]string{
 	"en": "the of and to in is that for it with as was on are this be by from or an at not have you what how which can if do your write following please",
 	"de": "der die das und ist nicht ein eine einen zu mit auf für von den dem im sich auch wie was ich wir sie es bitte als aus bei oder kann einem einer",
 	"fr": "le la les des et est une un du que dans pour pas qui sur avec ce par au plus sont nous vous je il elle comment quelle quel cette mais ou où",
@@ -147,7 +147,7 @@ var stopWords = gatherStopWords(map[string]string{
 	"cs": "a v na se je že to s z do o jak co pro jsou by ale jako od nebo který která není prosím",
 	"ro": "și de la în un o este care cu pe nu să mai din pentru ce cum sunt au fi sau",
 	"fi": "ja on ei se että oli hän mutta ovat kun niin kuin mitä tai minä voi ole miten tämä jos",
-})
+}))
 
 func gatherStopWords(lists map[string]string) map[string]uint32 {
 	table := map[string]uint32{}
@@ -164,29 +164,20 @@ func byStopWords(text string) string {
 	var word [longestWord]byte
 	var hits [32]float64
 	var found [32]int
-	words, length := 0, 0
-	for i := 0; i <= len(text); i++ {
-		b := byte(' ')
-		if i < len(text) {
-			b = text[i]
-		}
-		if isWordByte(b) {
-			if length < longestWord {
-				word[length] = lower(b, word[:length])
-			}
-			length++
+	words := 0
+	for i := 0; i < len(text); i++ { // over the byte behind a word too
+		length, _ := foldWord(&word, text[i:])
+		i += length
+		if length < 2 || length > longestWord { // single letters are names of things in every language
 			continue
 		}
-		if length > 1 && length <= longestWord { // single letters are names of things in every language
-			words++
-			set := stopWords[string(word[:length])]
-			part := 1 / float64(max(1, bits.OnesCount32(set)))
-			for ; set != 0; set &= set - 1 {
-				hits[bits.TrailingZeros32(set)] += part
-				found[bits.TrailingZeros32(set)]++
-			}
+		words++
+		set, _ := stopWords.find(word[:length])
+		part := 1 / float64(max(1, bits.OnesCount32(set)))
+		for ; set != 0; set &= set - 1 {
+			hits[bits.TrailingZeros32(set)] += part
+			found[bits.TrailingZeros32(set)]++
 		}
-		length = 0
 	}
 	best := 0
 	for i := range latin {

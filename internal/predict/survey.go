@@ -84,7 +84,7 @@ func (s *survey) rune(r rune) {
 }
 
 // word counts a word or a number of this many bytes.
-func (s *survey) word(class, size int) {
+func (s *survey) word(class uint8, size int) {
 	if class == byteDigit {
 		s.digitRuns++
 		s.digitMax = max(s.digitMax, size)
@@ -216,7 +216,7 @@ func (x *extract) fill(s *survey, length int) {
 func (s *survey) signs() int {
 	sum := 0
 	for c, n := range s.bytes {
-		if byteClass(byte(c)) == byteSign {
+		if normals[c].class == byteSign {
 			sum += n
 		}
 	}

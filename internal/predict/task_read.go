@@ -2,59 +2,29 @@ package predict
 
 import "strings"
 
-// longestWord bounds the words that are looked up; no sign is longer.
-const longestWord = 24
-
 // read adds the signs of a piece of text, each counted with a weight.
 func (t *tally) read(text string, weight float64) {
 	var word [longestWord]byte
-	length := 0
 	t.fresh = true
 	t.bytes += len(text)
-	for i := 0; i <= len(text); i++ {
-		b := byte(' ')
-		if i < len(text) {
-			b = text[i]
-		}
-		if b >= 0x80 {
-			t.foreign = true
-		}
-		if isWordByte(b) {
-			if length < longestWord {
-				word[length] = lower(b, word[:length])
-			}
-			length++
+	for i := 0; i < len(text); {
+		if length, foreign := foldWord(&word, text[i:]); length > 0 {
+			t.foreign = t.foreign || foreign
+			t.word(word[:min(length, longestWord)], length, weight)
+			i += length
 			continue
 		}
-		if length > 0 {
-			t.word(word[:min(length, longestWord)], length, weight)
-			length = 0
+		if text[i] != ' ' {
+			t.mark(text, i, text[i], weight)
 		}
-		if b != ' ' {
-			t.mark(text, i, b, weight)
-		}
+		i++
 	}
 	if t.foreign {
 		t.phrases(text, weight)
 	}
 }
 
-func isWordByte(b byte) bool {
-	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b >= 0x80 || b == '_'
-}
-
 func isSpace(b byte) bool { return b == ' ' || b == '\n' || b == '\t' || b == '\r' }
-
-// lower folds ASCII, and the letters of Western Europe, whose second byte tells their case.
-func lower(b byte, before []byte) byte {
-	if b >= 'A' && b <= 'Z' {
-		return b + 'a' - 'A'
-	}
-	if n := len(before); n > 0 && before[n-1] == 0xC3 && b >= 0x80 && b <= 0x9E {
-		return b + 0x20
-	}
-	return b
-}
 
 // word adds what one word says.
 func (t *tally) word(w []byte, length int, weight float64) {
@@ -73,10 +43,10 @@ func (t *tally) word(w []byte, length int, weight float64) {
 	if w[0] == '_' && length < 4 {
 		t.blank = true
 	}
-	if length > longestWord || length < 2 || !likely[sieveAt(w[0], w[length-1], length)] {
+	if length > longestWord || length < 2 {
 		return
 	}
-	s, ok := signs[string(w)]
+	s, ok := signs.find(w)
 	if !ok {
 		return
 	}

@@ -10,7 +10,7 @@ type sign struct {
 
 // signs are words in lower case. Weights are about how often the word stands in prompts of the task and not in others: one
 // word of weight one is enough to decide.
-var signs = gather([]signGroup{
+var signs = newLexicon(gather([]signGroup{
 	{sign{kind: kindTranslation, weight: 1.5}, `translate translation translator translating übersetze übersetzen übersetzung traduis traduire traduction traduisez
 		traduce traducir traducción traduza traduzir tradução traduci tradurre traduzione vertaal vertalen vertaling przetłumacz tłumaczenie çevir çeviri terjemahkan
 		переведи Переведи переведите Переведите перевод Перевод перевести dịch översätt oversæt oversett přelož traducere`},
@@ -43,24 +43,7 @@ var signs = gather([]signGroup{
 	{sign{kind: kindChat, weight: 1}, `poem story essay haiku letter blog tweet lyrics song slogan brainstorm joke recipe suggest recommend recommendations advice tips roleplay pretend
 		imagine feel feeling hello hi hey thanks gedicht geschichte poème histoire poema historia cuento стих стихотворение рассказ`},
 	{sign{kind: kindChat, weight: 0.6}, `write draft compose ideas help please my me i'm we our opinion think schreibe écris escribe escreva scrivi напиши Напиши`},
-})
-
-// likely tells most words that are no sign without looking them up.
-var likely = sift(signs)
-
-func sift(table map[string]sign) *[4096]bool {
-	var sieve [4096]bool
-	for word := range table {
-		if len(word) > 1 {
-			sieve[sieveAt(word[0], word[len(word)-1], len(word))] = true
-		}
-	}
-	return &sieve
-}
-
-func sieveAt(first, last byte, length int) int {
-	return (int(first)*37 + int(last)*11 + length*401) & 4095
-}
+}))
 
 type signGroup struct {
 	sign  sign
