@@ -121,7 +121,9 @@ func (s *survey) plain(dst []byte, part string) ([]byte, int) {
 		end += int(1 - one.space&space)
 		space = one.space
 		s.upper += int(one.upper)
-		s.bytes[one.byte&(utf8.RuneSelf-1)]++
+		if one.counted {
+			s.bytes[c]++
+		}
 		if c == '\n' {
 			s.lines++
 			return dst[:end], i + 1
@@ -137,6 +139,7 @@ var normals = makeNormals()
 type normal struct {
 	byte, class  byte
 	space, upper byte // 1 for a space, and for a capital
+	counted      bool // how many there are is a feature
 }
 
 func makeNormals() (table [256]normal) {
@@ -151,6 +154,7 @@ func makeNormals() (table [256]normal) {
 			one = normal{byte: ' ', space: 1}
 		}
 		one.class = byteClass(one.byte)
+		one.counted = i < utf8.RuneSelf && (one.class == byteSign || i == '\'')
 		table[i] = one
 	}
 	return table

@@ -6,6 +6,7 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/money"
 	"fairlead/internal/provider"
+	"fairlead/internal/token"
 )
 
 // Decide plans one request. It returns a decision also with an error, so that the refusal can be explained.
@@ -59,6 +60,7 @@ func versions(in Input, snap *Snapshot, c *Circumstances) Versions {
 // runner is a target in the race: what is known of it, and how it does.
 type runner struct {
 	Candidate // as the decision shows it; without the price and the reason, which it points at
+	seat      *seat
 	target    *provider.Target
 	model     int   // its model's place in the snapshot
 	prompt    int64 // tokens that the prompt has for this model
@@ -96,6 +98,8 @@ type race struct {
 	weights   weights
 	aim       Aim
 	usual     answer
+	meter     token.Meter // of the prompt
+	measured  bool        // the meter has read it
 
 	field  []runner
 	chance []estimate // by model; computed on first use
@@ -124,7 +128,7 @@ func (s *Snapshot) over(r *race) {
 	clear(r.why)
 	clear(r.chance)
 	clear(r.prompt)
-	r.in, r.c, r.rules, r.aim = nil, nil, nil, Aim{}
+	r.in, r.c, r.rules, r.aim, r.meter, r.measured = nil, nil, nil, Aim{}, token.Meter{}, false
 	r.field, r.ranked, r.ready, r.out, r.why = r.field[:0], r.ranked[:0], r.ready[:0], r.out[:0], r.why[:0]
 	s.races.Put(r)
 }

@@ -104,22 +104,38 @@ func (a answer) usage(in *Input, t *provider.Target, prompt int64) llm.Usage {
 
 // InputTokens estimates the prompt for a model, whose vocabulary decides how many tokens a text is. An input without its
 // text has the figure that it was given.
-func InputTokens(in Input, m *catalog.Model) int64 { return inputTokens(&in, m) }
+func InputTokens(in Input, m *catalog.Model) int64 {
+	if !in.measurable() {
+		return in.InputTokens
+	}
+	return token.Model{Vendor: m.Vendor, Name: m.Name}.Prompt(in.prompt())
+}
 
 // promptFor is how many tokens the prompt has for a runner's model.
 func (r *race) promptFor(one *runner) int64 {
 	n := &r.prompt[one.model]
 	if *n == 0 {
-		*n = inputTokens(r.in, one.target.Model)
+		*n = r.tokens(&one.seat.vocabulary)
 	}
 	return *n
 }
 
-func inputTokens(in *Input, m *catalog.Model) int64 {
-	if in.Text.Empty() && len(in.ImageSizes) == 0 {
-		return in.InputTokens
+// tokens is what InputTokens is for a model of this vocabulary.
+func (r *race) tokens(v *token.Vocabulary) int64 {
+	if r.measured {
+		return r.meter.Prompt(v)
 	}
-	return token.Model{Vendor: m.Vendor, Name: m.Name}.Prompt(token.Prompt{
-		Text: in.Text, Messages: in.Messages, Tools: in.Needs.Has(llm.Tools), Images: in.Images, Sizes: in.ImageSizes,
-	})
+	if !r.in.measurable() {
+		return r.in.InputTokens
+	}
+	r.meter.Read(r.in.prompt())
+	r.measured = true
+	return r.meter.Prompt(v)
+}
+
+// measurable reports whether the input has what a prompt's length can be estimated from.
+func (in *Input) measurable() bool { return !in.Text.Empty() || len(in.ImageSizes) > 0 }
+
+func (in *Input) prompt() token.Prompt {
+	return token.Prompt{Text: in.Text, Messages: in.Messages, Tools: in.Needs.Has(llm.Tools), Images: in.Images, Sizes: in.ImageSizes}
 }

@@ -55,8 +55,8 @@ func (r *race) enterNamed(names []string, bounded bool) error {
 		}
 		for _, t := range targets {
 			if !slices.ContainsFunc(r.field, func(one runner) bool { return one.target == t }) {
-				card := newCard(t, r.in.At)
-				r.add(&seat{target: t, id: t.ID(), model: r.snap.index[t.Model.Name]}, &card, place, true)
+				seat, card := r.snap.newSeat(t), newCard(t, r.in.At)
+				r.add(&seat, &card, place, true)
 			}
 		}
 	}
@@ -67,7 +67,7 @@ func (r *race) add(s *seat, c *card, place int, named bool) {
 	t := s.target
 	r.field = append(r.field, runner{
 		Candidate: Candidate{Target: s.id, Model: t.Model.Name, Provider: t.Provider},
-		target:    t, model: s.model, card: c, place: place, named: named,
+		seat:      s, target: t, model: s.model, card: c, place: place, named: named,
 		wish:  wished(r.in, t),
 		liked: r.rules.liking(t),
 	})

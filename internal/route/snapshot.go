@@ -13,6 +13,7 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/predict"
 	"fairlead/internal/provider"
+	"fairlead/internal/token"
 )
 
 // Router names the version of the deciding rules; a decision carries it.
@@ -41,9 +42,15 @@ type Snapshot struct {
 }
 
 type seat struct {
-	target *provider.Target
-	id     string
-	model  int
+	target     *provider.Target
+	id         string
+	model      int // its place in the snapshot
+	vocabulary token.Vocabulary
+}
+
+func (s *Snapshot) newSeat(t *provider.Target) seat {
+	vocabulary := token.Model{Vendor: t.Model.Vendor, Name: t.Model.Name}.Vocabulary()
+	return seat{target: t, id: t.ID(), model: s.index[t.Model.Name], vocabulary: vocabulary}
 }
 
 // contender is a model that some provider offers.
@@ -76,7 +83,7 @@ func NewSnapshot(cat *catalog.Catalog, providers []*provider.Provider, p Predict
 			s.models = append(s.models, contender{model: t.Model, ability: p.Ability(t.Model)})
 		}
 		s.byModel[name] = append(s.byModel[name], t)
-		s.seats = append(s.seats, seat{target: t, id: t.ID(), model: s.index[name]})
+		s.seats = append(s.seats, s.newSeat(t))
 	}
 	s.version = s.hash()
 	return s

@@ -68,5 +68,5 @@ func streak(s string) (longest int) {
 func (c *Counter) Prompt(m Model, p Prompt, texts ...string) (tokens int64, ok bool) {
 	family, _ := m.family()
 	n, ok := c.Text(m, texts...)
-	return n + m.beside(family, p), ok
+	return n + m.beside(family, &p), ok
 }

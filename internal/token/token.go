@@ -44,11 +44,11 @@ const (
 // Prompt estimates the tokens of a prompt; none has fewer than one.
 func (m Model) Prompt(p Prompt) int64 {
 	f, margin := m.family()
-	return max(1, count(f, margin, p.Text)+m.beside(f, p))
+	return max(1, count(f, margin, p.Text)+m.beside(f, &p))
 }
 
 // beside is everything but the text.
-func (m Model) beside(f Family, p Prompt) int64 {
+func (m Model) beside(f Family, p *Prompt) int64 {
 	n := p.TokenIDs
 	if p.Messages > 0 {
 		n += int64(p.Messages)*perMessage + perPrompt
@@ -73,11 +73,7 @@ func (m Model) Text(t llm.Text) int64 {
 
 func count(f Family, margin float64, t llm.Text) int64 {
 	features := Features(t)
-	var sum float64
-	for i, w := range weights[f] {
-		sum += features[i] * w
-	}
-	return int64(math.Ceil(sum * margin))
+	return raised(weighed(f, &features), margin)
 }
 
 // Most bounds the tokens of a prompt: the estimate is short by a third at worst, and no text has more tokens than bytes.
@@ -87,7 +83,7 @@ func (m Model) Most(p Prompt) int64 {
 	if p.Text.Empty() {
 		text = int64(p.Bytes)
 	}
-	return min(text, int64(p.Bytes)) + m.beside(f, p) + int64(p.Messages)*perMessage + 16
+	return min(text, int64(p.Bytes)) + m.beside(f, &p) + int64(p.Messages)*perMessage + 16
 }
 
 // Output estimates the tokens of answer text from its bytes. What is outside ASCII is taken for the scripts that the prompt
