@@ -47,6 +47,9 @@ func (o RunOptions) withDefaults() RunOptions {
 	return o
 }
 
+// longestRest is how long delivery rests at most between two batches while requests need the processors.
+const longestRest = 500 * time.Millisecond
+
 // Run delivers entries to the writer until the context ends. It is called once at a time. A failing writer is tried
 // again for ever; an entry that the writer refuses again and again while it takes others is put aside.
 func (s *Spool) Run(ctx context.Context, w requestlog.Writer, o RunOptions) error {
@@ -54,14 +57,16 @@ func (s *Spool) Run(ctx context.Context, w requestlog.Writer, o RunOptions) erro
 	if err := d.deliverOrphans(ctx); err != nil {
 		return err
 	}
-	for {
-		if err := d.makeWay(ctx); err != nil {
+	for worked := time.Duration(0); ; {
+		if err := d.makeWay(ctx, worked); err != nil {
 			return err
 		}
+		began := time.Now()
 		more, err := d.step(ctx)
 		if err != nil {
 			return err
 		}
+		worked = time.Since(began)
 		s.trim()
 		if more || s.sealIdle() {
 			continue
@@ -103,13 +108,16 @@ func (d *delivery) deliverOrphans(ctx context.Context) error {
 	}
 }
 
-// makeWay waits while requests need the processors more: entries can wait. It does so only while the queue has much room left
-// and nobody waits for what is in it.
-func (d *delivery) makeWay(ctx context.Context) error {
+// makeWay waits while requests need the processors more: entries can wait. Once the queue has no longer much room left it works
+// for the part of the time that the queue is full, and nobody who waits for an empty queue waits for this.
+func (d *delivery) makeWay(ctx context.Context, worked time.Duration) error {
 	for d.o.Busy() && d.spool.roomy() {
 		if err := d.sleep(ctx, d.o.Linger); err != nil {
 			return err
 		}
+	}
+	if full := d.spool.fullness(); worked > 0 && full > 0 && d.o.Busy() {
+		return d.sleep(ctx, min(time.Duration(float64(worked)*(1-full)/full), longestRest))
 	}
 	return nil
 }
@@ -252,6 +260,16 @@ func (s *Spool) roomy() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.flushing == 0 && s.used < s.o.Limit/4
+}
+
+// fullness is the part of the queue that is used, and 1 when somebody waits for it to be empty.
+func (s *Spool) fullness() float64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.flushing > 0 {
+		return 1
+	}
+	return min(float64(s.used)/float64(s.o.Limit), 1)
 }
 
 func (s *Spool) setOldest(t time.Time) {
