@@ -88,9 +88,11 @@ func (a *answer) heard() {
 	a.watchSilence()
 }
 
-// keep copies an event so that it outlives the next one.
+// keep copies an event where that is needed for it to outlive the next one.
 func keep(ev llm.Event) llm.Event {
-	ev.Data = append([]byte(nil), ev.Data...)
+	if !ev.Own {
+		ev.Data, ev.Own = append([]byte(nil), ev.Data...), true
+	}
 	return ev
 }
 

@@ -47,8 +47,8 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // named gives a request its id and tells the client, by both names that client libraries look for.
 func named(w http.ResponseWriter) string {
 	requestID := id.New("req", time.Now())
-	w.Header().Set("X-Request-Id", requestID)
-	w.Header().Set("Request-Id", requestID)
+	h, value := w.Header(), []string{requestID}
+	h["X-Request-Id"], h["Request-Id"] = value, value // as Set would, with one value for both
 	return requestID
 }
 

@@ -115,6 +115,7 @@ type MaxPrice struct {
 type Event struct {
 	Name    string // of the event, in formats that name them
 	Data    []byte // in the client's wire format, ready to be framed; valid until the next event is asked for
+	Own     bool   // Data is nobody else's, and stays valid
 	Content bool   // carries text, reasoning, refusal, audio or a piece of a tool call: the first one is the point of no return
 	Bare    bool   // carries nothing but usage: dropped when the caller did not ask for it
 	Finish  string // why an answer ended, as the chat format names it; empty while it goes on

@@ -3,7 +3,6 @@ package scribe
 import (
 	"encoding"
 	"encoding/json"
-	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -155,8 +154,14 @@ func writeTexts(w *writer, p pointer) {
 		w.out = append(w.out, "null"...)
 		return
 	}
+	var room [8]string // most maps have few
+	names := room[:0]
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.Sort(names)
 	w.out = append(w.out, '{')
-	for i, name := range slices.Sorted(maps.Keys(m)) {
+	for i, name := range names {
 		if i > 0 {
 			w.out = append(w.out, ',')
 		}
@@ -184,9 +189,41 @@ func (w *writer) float(f float64) {
 		w.fail("JSON has no number %v", f)
 		return
 	}
+	if w.short(f) {
+		return
+	}
 	format := byte('f')
 	if abs := math.Abs(f); abs != 0 && (abs < 1e-6 || abs >= 1e21) {
 		format = 'e'
 	}
 	w.out = strconv.AppendFloat(w.out, f, format, -1, 64)
+}
+
+// short writes a number with at most six decimals, which most of ours have, and tells whether it is one. Up to fifteen digits
+// no other text of that length stands for the same number, so that it is the shortest one.
+func (w *writer) short(f float64) bool {
+	const decimals, most = 1e6, 1e15
+	scaled := math.Round(f * decimals)
+	if math.Abs(scaled) >= most || scaled/decimals != f || scaled == 0 { // minus nought has a sign
+		return false
+	}
+	n := int64(scaled)
+	if n < 0 {
+		w.out = append(w.out, '-')
+		n = -n
+	}
+	w.out = strconv.AppendInt(w.out, n/decimals, 10)
+	rest := n % decimals
+	if rest == 0 {
+		return true
+	}
+	w.out = append(w.out, ".000000"...)
+	for i := len(w.out) - 1; rest > 0; i-- {
+		w.out[i] = byte('0' + rest%10)
+		rest /= 10
+	}
+	for w.out[len(w.out)-1] == '0' {
+		w.out = w.out[:len(w.out)-1]
+	}
+	return true
 }

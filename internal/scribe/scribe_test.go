@@ -119,6 +119,29 @@ func read(t *rapid.T, data []byte) (v any) {
 	return v
 }
 
+func TestNumbersAreAsEncodingJSONWritesThem(t *testing.T) {
+	t.Parallel()
+	ours := For[float64]()
+	check := func(t interface{ Errorf(string, ...any) }, f float64) {
+		want, err := json.Marshal(f)
+		got, errOurs := ours.Append(nil, &f)
+		a, b := 0.0, 0.0
+		if err != nil || errOurs != nil || json.Unmarshal(got, &a) != nil || json.Unmarshal(want, &b) != nil || a != b || a != f {
+			t.Errorf("%v is written as %s, want %s", f, got, want)
+		}
+		if abs := math.Abs(f); abs >= 1e-6 && abs < 1e21 && string(got) != string(want) { // exponents may differ in their zeros
+			t.Errorf("%v is written as %s, want %s", f, got, want)
+		}
+	}
+	for _, f := range []float64{0, math.Copysign(0, -1), 1, -1, 0.1, -0.000001, 0.0000001, 123456.789012, 0.88239, 0.838271, 999999999.999999, 1e9, 1e15, 1e21, 5e-324, math.MaxFloat64} {
+		check(t, f)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		check(t, rapid.Float64().Draw(t, "any"))
+		check(t, float64(rapid.Int64Range(-1e13, 1e13).Draw(t, "parts"))/math.Pow10(rapid.IntRange(0, 8).Draw(t, "decimals")))
+	})
+}
+
 func TestWhatIsNoNumberIsAnError(t *testing.T) {
 	t.Parallel()
 	for _, f := range []float64{math.NaN(), math.Inf(1)} {

@@ -88,6 +88,7 @@ func (db *DB) records(entries []requestlog.Entry, room *room) ([]record, error) 
 			chosen[at] = e
 		}
 	}
+	room.grow(chosen)
 	records := make([]record, len(chosen))
 	for i, e := range chosen {
 		r, err := db.record(e, room)
@@ -113,6 +114,23 @@ func (db *DB) giveBack(r *room) {
 		r.packed = r.packed[:0]
 		db.rooms.Put(r)
 	}
+}
+
+// grow makes room for about what the entries come to.
+func (r *room) grow(entries []*requestlog.Entry) {
+	const trace = 2 << 10
+	n := 0
+	for _, e := range entries {
+		n += trace
+		for _, body := range [][]byte{e.Body.Request, e.Body.Response} {
+			if len(body) < packMin {
+				n += len(body) + 1
+			} else {
+				n += len(body) / 3
+			}
+		}
+	}
+	r.packed = slices.Grow(r.packed, n)
 }
 
 // pack makes a text ready for storage; nil stays nil.

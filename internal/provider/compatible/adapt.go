@@ -181,11 +181,11 @@ func (a *adaptation) values() {
 		if slices.Contains(a.edit.Drop, f.Name) {
 			continue
 		}
-		value := string(a.value(f.Name))
-		if same, ok := a.row.Asks.Values[f.Name][value]; ok {
+		value := a.value(f.Name)
+		if same, ok := a.row.Asks.Values[f.Name][string(value)]; ok {
 			a.edit.Set = append(a.edit.Set, chat.Member{Name: f.Name, Value: []byte(same)})
 		}
-		if weaker, ok := a.row.Asks.Weaker[f.Name][value]; ok {
+		if weaker, ok := a.row.Asks.Weaker[f.Name][string(value)]; ok {
 			a.edit.Set = append(a.edit.Set, chat.Member{Name: f.Name, Value: []byte(weaker)})
 			a.warn("%s was sent as %s: %s does not know %s.", f.Name, weaker, a.row.Title, value)
 		}

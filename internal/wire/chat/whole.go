@@ -78,7 +78,7 @@ func (a *answer) single() (llm.Event, bool, error) {
 	}
 	a.over = true
 	ev := a.describe(a.rewrite(data, false))
-	ev.Content = true
+	ev.Content, ev.Own = true, true // nothing is read after it
 	ev.Usage = a.tell()
 	return ev, true, nil
 }
