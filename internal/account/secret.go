@@ -6,6 +6,8 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"fmt"
+	"hash"
+	"sync"
 )
 
 // minMasterKey is the least number of bytes that keyed hashes are derived from.
@@ -36,7 +38,8 @@ func randomText(alphabet string, n int) string {
 }
 
 // keyedHash hashes secrets of one purpose so that a copy of the database is not enough to test guesses.
-type keyedHash struct{ key []byte }
+// Hashes that are ready with the key are used again.
+type keyedHash struct{ ready *sync.Pool }
 
 func newKeyedHash(masterKey []byte, purpose string) (keyedHash, error) {
 	if len(masterKey) < minMasterKey {
@@ -46,11 +49,13 @@ func newKeyedHash(masterKey []byte, purpose string) (keyedHash, error) {
 	if err != nil {
 		return keyedHash{}, fmt.Errorf("derive the key for %s: %w", purpose, err)
 	}
-	return keyedHash{key}, nil
+	return keyedHash{&sync.Pool{New: func() any { return hmac.New(sha256.New, key) }}}, nil
 }
 
 func (h keyedHash) sum(secret string) [sha256.Size]byte {
-	mac := hmac.New(sha256.New, h.key)
+	mac := h.ready.Get().(hash.Hash)
+	defer h.ready.Put(mac)
+	mac.Reset()
 	_, _ = mac.Write([]byte(secret)) // a hash takes everything
 	var sum [sha256.Size]byte
 	mac.Sum(sum[:0])

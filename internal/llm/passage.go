@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"strings"
+	"sync"
 )
 
 // Passage is a text of a request. It is read only when somebody wants it: most of what a decoder finds nobody looks at.
@@ -52,8 +53,18 @@ func (p Passage) plain(raw []byte) string {
 	if !p.escaped {
 		return string(raw)
 	}
-	return string(unescape(make([]byte, 0, len(raw)), raw))
+	if len(raw) > plainRoom {
+		return string(unescape(make([]byte, 0, len(raw)), raw))
+	}
+	room := plainRooms.Get().(*[plainRoom]byte)
+	defer plainRooms.Put(room)
+	return string(unescape(room[:0], raw)) // which is never longer
 }
+
+// plainRoom is the length up to which texts share the room that they have on their way to a string.
+const plainRoom = 16 << 10
+
+var plainRooms = sync.Pool{New: func() any { return new([plainRoom]byte) }}
 
 // cut says where the beginning of a text of a size ends and its end begins.
 func cut(size, limit int) (head, tail int) {

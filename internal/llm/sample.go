@@ -122,10 +122,11 @@ type tally struct {
 
 // add measures a text as it stands in JSON. Its beginning may be cut.
 func (t *tally) add(raw []byte, weight float64, cut bool) {
-	var buffer [2 * sampleWindow]byte
 	text := raw
 	if bytes.IndexByte(raw, '\\') >= 0 {
-		text = unescape(buffer[:0], raw)
+		room := plainRooms.Get().(*[plainRoom]byte)
+		defer plainRooms.Put(room)
+		text = unescape(room[:0], raw)
 	}
 	var one Text
 	one.measure(unsafe.String(unsafe.SliceData(text), len(text)), cut) // read and forgotten: no copy is needed
@@ -139,8 +140,11 @@ func (t *tally) add(raw []byte, weight float64, cut bool) {
 func unescape(dst, raw []byte) []byte {
 	for len(raw) > 0 {
 		if raw[0] != '\\' {
-			dst = append(dst, raw[0])
-			raw = raw[1:]
+			n := bytes.IndexByte(raw, '\\')
+			if n < 0 {
+				n = len(raw)
+			}
+			dst, raw = append(dst, raw[:n]...), raw[n:]
 			continue
 		}
 		if len(raw) < 2 || raw[1] == 'u' && len(raw) < len(`\u0000`) {

@@ -102,8 +102,9 @@ func (db *DB) records(entries []requestlog.Entry, room *room) ([]record, error) 
 
 // room is the memory that the texts of a batch are made in, used again by the next one.
 type room struct {
-	text   []byte // of one record after the other
-	packed []byte // of all records
+	summary requestlog.Entry // of one record after the other, as are the texts
+	text    []byte
+	packed  []byte // of all records
 }
 
 // largestRoom is the most memory that is kept from one batch to the next.
@@ -111,7 +112,7 @@ const largestRoom = 4 << 20
 
 func (db *DB) giveBack(r *room) {
 	if cap(r.packed) <= largestRoom && cap(r.text) <= largestRoom {
-		r.packed = r.packed[:0]
+		r.packed, r.summary = r.packed[:0], requestlog.Entry{}
 		db.rooms.Put(r)
 	}
 }
@@ -146,9 +147,10 @@ func (r *room) pack(b []byte, how func(to, b []byte) []byte) []byte {
 // record prepares one entry. What it has in the room is good until the batch is written.
 func (db *DB) record(e *requestlog.Entry, room *room) (record, error) {
 	r := record{entry: e, request: requestRow(e)}
-	summary := *e
+	summary := &room.summary
+	*summary = *e
 	summary.Decision, summary.Bill, summary.BaselineBill, summary.Preview = nil, nil, nil, ""
-	text, err := summaries.Append(room.text[:0], &summary)
+	text, err := summaries.Append(room.text[:0], summary)
 	if err != nil {
 		return r, err
 	}
