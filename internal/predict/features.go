@@ -108,28 +108,26 @@ func (s *survey) normalise(dst []byte, part string) []byte {
 // was. It does not ask where words end, which cannot be foretold: a space is written always, and over the last one where
 // there are several.
 func (s *survey) plain(dst []byte, part string) ([]byte, int) {
-	end := len(dst)
+	end, upper, i := len(dst), 0, 0
 	space := normals[dst[end-1]].space
 	dst = slices.Grow(dst, len(part))[:end+len(part)]
-	for i := range len(part) {
-		c := part[i]
-		if c >= utf8.RuneSelf {
-			return dst[:end], i
-		}
-		one := &normals[c]
+	for ; i < len(part) && part[i] < utf8.RuneSelf; i++ {
+		one := &normals[part[i]]
 		dst[end] = one.byte
 		end += int(1 - one.space&space)
 		space = one.space
-		s.upper += int(one.upper)
+		upper += int(one.upper)
 		if one.counted {
-			s.bytes[c]++
+			s.bytes[part[i]]++
 		}
-		if c == '\n' {
+		if part[i] == '\n' {
 			s.lines++
-			return dst[:end], i + 1
+			i++
+			break
 		}
 	}
-	return dst[:end], len(part)
+	s.upper += upper
+	return dst[:end], i
 }
 
 // normals says what the normal form has for each byte of ASCII, and of what class that is. Bytes of the normal form are
