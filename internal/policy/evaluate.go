@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"slices"
+
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/interpreter"
 
@@ -16,20 +18,24 @@ import (
 //   - preferences are joined, those of earlier policies first.
 //
 // A condition that cannot be computed does not hold.
-func (s *Set) Evaluate(f *Facts) Outcome {
+func (s *Set) Evaluate(f *Facts) Outcome { return s.EvaluateInto(f, nil) }
+
+// EvaluateInto is Evaluate with room for the hits, which are appended to it. Who copies what it needs of them can use the
+// room again.
+func (s *Set) EvaluateInto(f *Facts, room []Hit) Outcome {
 	if s == nil || len(s.rules) == 0 {
 		return Outcome{}
 	}
 	run := s.start(f)
 	defer s.finish(run)
-	o := Outcome{Hits: make([]Hit, 0, len(s.rules))}
+	o := Outcome{Hits: slices.Grow(room, len(s.rules))}
 	for _, r := range s.rules {
-		hit := Hit{Name: r.name, Source: r.source, rule: r}
-		hit.failed, hit.Matched = run.holds(r)
-		if hit.Matched {
-			hit.overruled = s.apply(&o, r)
+		verdict := Verdict{rule: r}
+		verdict.failed, verdict.matched = run.holds(r)
+		if verdict.matched {
+			verdict.overruled = s.apply(&o, r)
 		}
-		o.Hits = append(o.Hits, hit)
+		o.Hits = append(o.Hits, Hit{r.name, r.source, verdict.matched, verdict})
 		if o.Deny != nil {
 			break
 		}
@@ -63,11 +69,11 @@ func (s *Set) finish(r run) {
 }
 
 // holds returns whether every condition of the rule holds, or the first one that does not.
-func (r run) holds(of *rule) (failed int, ok bool) {
+func (r run) holds(of *rule) (failed int32, ok bool) {
 	for i := range of.when {
 		value, _, err := of.when[i].program.Eval(r.frame)
 		if err != nil || value != types.True {
-			return i, false
+			return int32(i), false
 		}
 	}
 	return 0, true

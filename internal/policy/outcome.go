@@ -87,18 +87,26 @@ type Hit struct {
 	Name    string
 	Source  string // name of the set it belongs to
 	Matched bool
-
-	rule      *rule
-	failed    int     // the conjunct that did not hold
-	overruled effects // of the effects: those that an earlier policy had decided
+	Verdict
 }
 
+// Verdict is why a policy matched or not. It can say so in words, for those who read them. The zero Verdict is nobody's.
+type Verdict struct {
+	rule      *rule
+	failed    int32   // the conjunct that did not hold
+	overruled effects // of the effects: those that an earlier policy had decided
+	matched   bool
+}
+
+// IsZero reports whether it is nobody's.
+func (v Verdict) IsZero() bool { return v.rule == nil }
+
 // Effect says in words what a matching policy does. It is empty for one that was skipped.
-func (h Hit) Effect() string {
-	if !h.Matched {
+func (v Verdict) Effect() string {
+	if !v.matched {
 		return ""
 	}
-	return h.rule.effect(h.overruled)
+	return v.rule.effect(v.overruled)
 }
 
 // Reason says which condition failed and what was seen, such as
@@ -106,9 +114,9 @@ func (h Hit) Effect() string {
 //	request.task == "code" is false (request.task is "chat")
 //
 // for the facts of the evaluation. It is empty for a policy that matched.
-func (h Hit) Reason(f *Facts) string {
-	if h.Matched {
+func (v Verdict) Reason(f *Facts) string {
+	if v.matched {
 		return ""
 	}
-	return h.rule.reason(h.failed, f)
+	return v.rule.reason(int(v.failed), f)
 }

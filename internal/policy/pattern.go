@@ -11,8 +11,8 @@ type Pattern string
 
 // Match reports whether the pattern stands for the name.
 func (p Pattern) Match(name string) bool {
-	if start, ok := strings.CutSuffix(string(p), "*"); ok {
-		return strings.HasPrefix(name, start)
+	if last := len(p) - 1; last >= 0 && p[last] == '*' {
+		return strings.HasPrefix(name, string(p[:last]))
 	}
 	return string(p) == name
 }
@@ -71,13 +71,28 @@ func (m *matcher) seal(policy string) {
 	}
 }
 
-// find returns the place of the first pattern that matches, or -1.
-func (l *patternList) find(match func(Pattern) bool) int { return slices.IndexFunc(l.patterns, match) }
+// target returns the place of the first pattern that stands for the target, or -1.
+func (l *patternList) target(provider, model string) int {
+	for i, p := range l.patterns {
+		if p.MatchTarget(provider, model) {
+			return i
+		}
+	}
+	return -1
+}
+
+// any returns the place of the first pattern that stands for one of the names, or -1.
+func (l *patternList) any(names ...string) int {
+	for i, p := range l.patterns {
+		if slices.ContainsFunc(names, p.Match) {
+			return i
+		}
+	}
+	return -1
+}
 
 func (m *matcher) places(provider, model string, tags []string) (ofModel, ofProvider, ofTag int) {
-	return m.models.find(func(p Pattern) bool { return p.MatchTarget(provider, model) }),
-		m.providers.find(func(p Pattern) bool { return p.Match(provider) }),
-		m.tags.find(func(p Pattern) bool { return slices.ContainsFunc(tags, p.Match) })
+	return m.models.target(provider, model), m.providers.any(provider), m.tags.any(tags...)
 }
 
 // excluded says what of the target the selector names. One list is enough.

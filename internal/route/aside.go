@@ -10,8 +10,9 @@ type Sighting struct {
 
 // credit runs the race without policies, and names the policy that made the choice another one.
 func (d *Decision) credit(r *race) {
-	alone := r.snap.race(r.in, r.c, &noRules)
+	alone := r.snap.race(r.in, r.c)
 	defer r.snap.over(alone)
+	alone.follow(&noRules)
 	copy(alone.chance, r.chance) // no policy changes what a model can do, nor how it reads
 	copy(alone.prompt, r.prompt)
 	if !alone.repeat(r) {

@@ -5,6 +5,7 @@ import (
 
 	"fairlead/internal/llm"
 	"fairlead/internal/money"
+	"fairlead/internal/policy"
 	"fairlead/internal/provider"
 	"fairlead/internal/token"
 )
@@ -17,12 +18,11 @@ func Decide(in Input, snap *Snapshot, c Circumstances) (*Decision, error) {
 		Policies: []PolicyHit{},
 		Versions: versions(in, snap, &c),
 	}
-	rules, err := govern(d, c.Policies)
-	if err != nil {
+	r := snap.race(&d.Input, &c)
+	defer snap.over(r)
+	if err := r.govern(d, c.Policies); err != nil {
 		return d, err
 	}
-	r := snap.race(&d.Input, &c, rules)
-	defer snap.over(r)
 	if err := r.enter(); err != nil {
 		return d, err
 	}
@@ -34,7 +34,7 @@ func Decide(in Input, snap *Snapshot, c Circumstances) (*Decision, error) {
 	if !r.ranked[0].ready() {
 		d.Kind = Fallback // the first choice is not to be had at the moment
 	}
-	if rules.shapes() {
+	if r.rules.shapes() {
 		d.credit(r)
 	}
 	d.Explored = r.explore()
@@ -94,6 +94,8 @@ type race struct {
 	snap      *Snapshot
 	c         *Circumstances
 	rules     *rules
+	own       rules // that policies made for this race
+	hits      []policy.Hit
 	objective Objective
 	weights   weights
 	aim       Aim
@@ -112,23 +114,23 @@ type race struct {
 }
 
 // race begins one.
-func (s *Snapshot) race(in *Input, c *Circumstances, rules *rules) *race {
+func (s *Snapshot) race(in *Input, c *Circumstances) *race {
 	r, ok := s.races.Get().(*race)
 	if !ok {
 		r = &race{snap: s, chance: make([]estimate, len(s.models)), prompt: make([]int64, len(s.models)), best: make([]float64, len(s.models))}
 	}
-	r.in, r.c, r.rules, r.objective = in, c, rules, rules.objective(in.Objective)
-	r.weights, r.usual = weigh(in, r.objective), answers[in.Sketch.Task]
+	r.in, r.c, r.usual = in, c, answers[in.Sketch.Task]
 	return r
 }
 
 // over lets the next race have the lists of this one.
 func (s *Snapshot) over(r *race) {
 	clear(r.field) // so that it holds on to nothing
+	clear(r.hits)
 	clear(r.why)
 	clear(r.chance)
 	clear(r.prompt)
-	r.in, r.c, r.rules, r.aim, r.meter, r.measured = nil, nil, nil, Aim{}, token.Meter{}, false
+	r.in, r.c, r.rules, r.own, r.aim, r.meter, r.measured = nil, nil, nil, rules{}, Aim{}, token.Meter{}, false
 	r.field, r.ranked, r.ready, r.out, r.why = r.field[:0], r.ranked[:0], r.ready[:0], r.out[:0], r.why[:0]
 	s.races.Put(r)
 }
@@ -256,4 +258,10 @@ func (r *race) bound() {
 	r.ready = keep
 }
 
-func round(f float64) float64 { return math.Round(f*1e6) / 1e6 }
+// round keeps six digits behind the point of a finite number. It is math.Round without its branches, which cannot be
+// foretold: a half and more of what Trunc leaves over counts one.
+func round(f float64) float64 {
+	f *= 1e6
+	whole := math.Trunc(f)
+	return (whole + math.Trunc(2*(f-whole))) / 1e6
+}

@@ -18,22 +18,32 @@ type rules struct {
 var noRules rules
 
 // govern evaluates the policies and notes them on the decision. A denial is an error.
-func govern(d *Decision, set *policy.Set) (*rules, error) {
+func (r *race) govern(d *Decision, set *policy.Set) error {
 	if set.Len() == 0 {
-		return &noRules, nil
+		r.follow(&noRules)
+		return nil
 	}
 	facts := factsOf(&d.Input)
-	r := &rules{Outcome: set.Evaluate(facts)}
-	d.Policies = make([]PolicyHit, len(r.Hits))
-	for i, hit := range r.Hits {
-		d.Policies[i] = PolicyHit{Name: hit.Name, Source: hit.Source, Matched: hit.Matched, hit: &r.Hits[i], facts: facts}
+	r.own.Outcome = set.EvaluateInto(facts, r.hits[:0])
+	r.hits = r.own.Hits
+	d.Policies = make([]PolicyHit, len(r.hits))
+	for i := range r.hits {
+		hit := &r.hits[i]
+		d.Policies[i] = PolicyHit{Name: hit.Name, Source: hit.Source, Matched: hit.Matched, verdict: hit.Verdict, facts: facts}
 	}
-	d.MaxOutput, d.HideText = r.MaxOutput.Value, r.LogBodies.IsSet()
-	if r.Deny != nil {
-		d.Policy = r.Deny.Policy
-		return nil, llm.Errorf(llm.PolicyRejected, "%s", r.Deny.Message).With("policy", r.Deny.Policy)
+	d.MaxOutput, d.HideText = r.own.MaxOutput.Value, r.own.LogBodies.IsSet()
+	if deny := r.own.Deny; deny != nil {
+		d.Policy = deny.Policy
+		return llm.Errorf(llm.PolicyRejected, "%s", deny.Message).With("policy", deny.Policy)
 	}
-	return r, nil
+	r.follow(&r.own)
+	return nil
+}
+
+// follow lets rules say what the race is about.
+func (r *race) follow(rules *rules) {
+	r.rules, r.objective = rules, rules.objective(r.in.Objective)
+	r.weights = weigh(r.in, r.objective)
 }
 
 // factsOf is what conditions can see of a request.
@@ -139,30 +149,39 @@ type PolicyHit struct {
 	Source  string // instance or workspace
 	Matched bool
 
-	effect, reason string // as read from a log
-	hit            *policy.Hit
-	facts          *policy.Facts
+	verdict policy.Verdict
+	facts   *policy.Facts // that it was about
+	said    *said         // as read from a log
 }
+
+// said is a hit in words.
+type said struct{ effect, reason string }
 
 // Effect says what a matching policy does.
 func (h *PolicyHit) Effect() string {
-	if h.hit != nil {
-		return h.hit.Effect()
+	switch {
+	case !h.verdict.IsZero():
+		return h.verdict.Effect()
+	case h.said != nil:
+		return h.said.effect
 	}
-	return h.effect
+	return ""
 }
 
 // Reason says which condition of a skipped policy failed.
 func (h *PolicyHit) Reason() string {
-	if h.hit != nil {
-		return h.hit.Reason(h.facts)
+	switch {
+	case !h.verdict.IsZero():
+		return h.verdict.Reason(h.facts)
+	case h.said != nil:
+		return h.said.reason
 	}
-	return h.reason
+	return ""
 }
 
 // NewPolicyHit is a hit in given words.
 func NewPolicyHit(name, source string, matched bool, effect, reason string) PolicyHit {
-	return PolicyHit{Name: name, Source: source, Matched: matched, effect: effect, reason: reason}
+	return PolicyHit{Name: name, Source: source, Matched: matched, said: &said{effect, reason}}
 }
 
 // policyHitJSON is a hit as it is stored and shown.
