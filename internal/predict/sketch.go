@@ -71,17 +71,19 @@ func (n *net) block(d *desk, list []uint32, weight float64) {
 	}
 }
 
-// distinct lists the buckets of the hashes, each once, and leaves the table of those seen empty again. It has no branches:
+// distinct lists the buckets of the hashes, each once, and leaves the table of those seen empty again. It jumps nowhere:
 // whether a bucket is new cannot be foretold.
 func (n *net) distinct(d *desk, list []uint32) []uint32 {
 	d.rows = slices.Grow(d.rows[:0], len(list))[:len(list)]
 	rows, seen, buckets, count := d.rows, d.seen, uint64(n.buckets), 0
 	for _, h := range list {
 		bucket := uint64(h>>4) * buckets >> 28
-		word := seen[bucket/64]
-		seen[bucket/64] = word | 1<<(bucket%64)
+		word, bit := &seen[bucket/64], uint64(1)<<(bucket%64)
 		rows[count] = uint32(bucket)
-		count += int(^word >> (bucket % 64) & 1)
+		if *word&bit == 0 { // without a jump in machine code
+			count++
+		}
+		*word |= bit
 	}
 	rows = rows[:count]
 	for _, bucket := range rows { // most of the table has not been touched
@@ -128,20 +130,22 @@ func (d *desk) flush() {
 }
 
 // addDense adds what the counted features say, each kept within three standard deviations of what was learned from.
-// It sums four lanes at a time, which then stay in registers.
+// It sums eight lanes at a time, which then stay in registers.
 func (n *net) addDense(d *desk) {
 	x := &d.x.dense
 	for i, v := range x {
 		x[i] = min(max((v-n.denseMean[i])/n.denseScale[i], -3), 3)
 	}
-	for l := 0; l < lanes; l += 4 {
-		out, offset := d.out[l:l+4:l+4], n.offset[l:l+4:l+4]
-		a, b, c, e := out[0]+offset[0], out[1]+offset[1], out[2]+offset[2], out[3]+offset[3]
+	for l := 0; l < lanes; l += 8 {
+		s, o := (*[8]float64)(d.out[l:]), (*[8]float64)(n.offset[l:])
+		s0, s1, s2, s3 := s[0]+o[0], s[1]+o[1], s[2]+o[2], s[3]+o[3]
+		s4, s5, s6, s7 := s[4]+o[4], s[5]+o[5], s[6]+o[6], s[7]+o[7]
 		for i, v := range x {
-			w := n.dense[i*lanes+l:][:4:4]
-			a, b, c, e = a+v*w[0], b+v*w[1], c+v*w[2], e+v*w[3]
+			w := (*[8]float64)(n.dense[i*lanes+l:])
+			s0, s1, s2, s3 = s0+v*w[0], s1+v*w[1], s2+v*w[2], s3+v*w[3]
+			s4, s5, s6, s7 = s4+v*w[4], s5+v*w[5], s6+v*w[6], s7+v*w[7]
 		}
-		out[0], out[1], out[2], out[3] = a, b, c, e
+		*s = [8]float64{s0, s1, s2, s3, s4, s5, s6, s7}
 	}
 }
 
