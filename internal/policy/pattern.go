@@ -81,10 +81,20 @@ func (l *patternList) target(provider, model string) int {
 	return -1
 }
 
-// any returns the place of the first pattern that stands for one of the names, or -1.
-func (l *patternList) any(names ...string) int {
+// name returns the place of the first pattern that stands for the name, or -1.
+func (l *patternList) name(name string) int {
 	for i, p := range l.patterns {
-		if slices.ContainsFunc(names, p.Match) {
+		if p.Match(name) {
+			return i
+		}
+	}
+	return -1
+}
+
+// tag returns the place of the first pattern that stands for one of the tags, or -1.
+func (l *patternList) tag(tags []string) int {
+	for i, p := range l.patterns {
+		if slices.ContainsFunc(tags, p.Match) {
 			return i
 		}
 	}
@@ -92,7 +102,7 @@ func (l *patternList) any(names ...string) int {
 }
 
 func (m *matcher) places(provider, model string, tags []string) (ofModel, ofProvider, ofTag int) {
-	return m.models.target(provider, model), m.providers.any(provider), m.tags.any(tags...)
+	return m.models.target(provider, model), m.providers.name(provider), m.tags.tag(tags)
 }
 
 // excluded says what of the target the selector names. One list is enough.

@@ -29,11 +29,12 @@ func newCard(t *provider.Target, at time.Time) card {
 }
 
 // ratesFor are the rates for a prompt of this many tokens.
-func (c *card) ratesFor(prompt int64) catalog.Rates {
+func (c *card) ratesFor(prompt int64) *catalog.Rates {
 	if prompt <= c.upTo {
-		return c.rates
+		return &c.rates
 	}
-	return c.price.Rates(prompt, "")
+	rates := c.price.Rates(prompt, "")
+	return &rates
 }
 
 // cards are the prices in force at a moment, by place of the target. Those of the latest moment asked for are kept: most

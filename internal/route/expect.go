@@ -33,17 +33,17 @@ const horizon = 8
 // expect prices the request at a target: what is warm at the cached price, and a conversation with what reading it again
 // will cost in the turns to come.
 func (r *race) expect(one *runner) {
-	cold := r.usual.usage(r.in, one.target, one.prompt)
-	one.Output = cold.Output
+	u := llm.Usage{Input: one.prompt, Output: r.usual.output(r.in, one.target, one.prompt)}
+	one.Output = u.Output
 	if one.card.price == nil {
 		return
 	}
 	rates := one.card.ratesFor(one.prompt)
-	coldCost := rates.Cost(&cold)
+	coldCost := rates.Cost(&u)
 	one.cost = coldCost
 	if one.Warm.Read != 0 || one.Warm.Write != 0 {
-		warm := one.Warm.usage(cold)
-		one.cost = rates.Cost(&warm)
+		one.Warm.enter(&u)
+		one.cost = rates.Cost(&u)
 	}
 	one.total, one.totalIf = one.cost, coldCost
 	turns := min(r.in.Turns, horizon)
@@ -59,15 +59,14 @@ func (r *race) expect(one *runner) {
 	one.total, one.totalIf = one.cost.Add(one.Ahead), coldCost.Add(coldAhead)
 }
 
-// usage is what a request uses of which this is warm.
-func (w *Warmth) usage(u llm.Usage) llm.Usage {
+// enter counts of fresh input what a cache does.
+func (w *Warmth) enter(u *llm.Usage) {
 	u.CacheRead = min(w.Read, u.Input)
 	u.CacheWrite = min(w.Write, u.Input-u.CacheRead)
 	if w.Long {
 		u.CacheWriteLong = u.CacheWrite
 	}
 	u.Input -= u.CacheRead + u.CacheWrite
-	return u
 }
 
 func times(a money.Amount, n int) (sum money.Amount) {
@@ -79,27 +78,26 @@ func times(a money.Amount, n int) (sum money.Amount) {
 
 // ExpectedUsage is what the request is expected to use at the target.
 func ExpectedUsage(in Input, t *provider.Target) llm.Usage {
-	return answers[in.Sketch.Task].usage(&in, t, InputTokens(in, t.Model))
+	prompt := InputTokens(in, t.Model)
+	return llm.Usage{Input: prompt, Output: answers[in.Sketch.Task].output(&in, t, prompt)}
 }
 
-// usage is what a request of this many tokens uses at a target, if its answer is as usual.
-func (a answer) usage(in *Input, t *provider.Target, prompt int64) llm.Usage {
-	u := llm.Usage{Input: prompt}
+// output is how much is written in answer to a prompt of so many tokens, if all is as usual.
+func (a answer) output(in *Input, t *provider.Target, prompt int64) int64 {
 	if in.Op == llm.Embed || in.Op == llm.Moderate {
-		return u // nothing is written
+		return 0
 	}
-	u.Output = a.visible
+	n := a.visible
 	if in.Sketch.Task == predict.Translation {
-		u.Output = prompt + prompt/10
+		n = prompt + prompt/10
 	}
 	if t.Model.Abilities.Has(llm.Reasoning) {
-		u.Output += a.thought
+		n += a.thought
 	}
 	if in.MaxOutput > 0 {
-		u.Output = min(u.Output, in.MaxOutput)
+		n = min(n, in.MaxOutput)
 	}
-	u.Output *= int64(max(in.Choices, 1))
-	return u
+	return n * int64(max(in.Choices, 1))
 }
 
 // InputTokens estimates the prompt for a model, whose vocabulary decides how many tokens a text is. An input without its
