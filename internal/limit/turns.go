@@ -9,7 +9,7 @@ import (
 
 const (
 	// turnsEach is how many turns there are at a time for each processor.
-	turnsEach = 4
+	turnsEach = 2
 	// standing is for how long somebody must have waited, one or another, before anybody is refused. What comes and goes faster
 	// is a busy moment, which is over sooner if everybody waits for it.
 	standing = 250 * time.Millisecond

@@ -259,7 +259,7 @@ func (s *Spool) hurry(batch int) bool {
 func (s *Spool) roomy() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.flushing == 0 && s.used < s.o.Limit/4
+	return s.flushing == 0 && s.used < s.o.Limit/2
 }
 
 // fullness is the part of the queue that is used, and 1 when somebody waits for it to be empty.

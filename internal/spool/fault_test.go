@@ -254,7 +254,7 @@ func TestDeliveryMakesWayForRequests(t *testing.T) {
 			mustRecord(t, s, fmt.Sprintf("req_%d", i))
 		}
 		time.Sleep(time.Second)
-		if st := s.Stats(); st.Bytes >= 64<<10/4 {
+		if st := s.Stats(); st.Bytes >= 64<<10/2 {
 			t.Errorf("%d bytes wait in a queue of 64 KiB, and nothing is delivered", st.Bytes)
 		}
 		stop()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strconv"
 	"syscall"
 
@@ -41,6 +42,7 @@ func apart() error {
 			return err
 		}
 	}
+	runtime.GOMAXPROCS(all.Count())
 	return unix.SchedSetaffinity(0, &first)
 }
 
