@@ -8,6 +8,20 @@ type Sighting struct {
 	Warm   Warmth `json:"warm,omitzero"`
 }
 
+// swayed reports whether policies did anything to the race. Where they did not, it is the race without them: policies that
+// match and keep nobody out are the usual case.
+func (r *race) swayed() bool {
+	if r.rules.pin() != "" || len(r.rules.Prefer) > 0 || r.weights != weigh(r.in, r.in.Objective) {
+		return true
+	}
+	for i := range r.why {
+		if r.why[i].Code == PolicyForbids {
+			return true
+		}
+	}
+	return false
+}
+
 // credit runs the race without policies, and names the policy that made the choice another one.
 func (d *Decision) credit(r *race) {
 	alone := r.snap.race(r.in, r.c)

@@ -34,7 +34,7 @@ func Decide(in Input, snap *Snapshot, c Circumstances) (*Decision, error) {
 	if !r.ranked[0].ready() {
 		d.Kind = Fallback // the first choice is not to be had at the moment
 	}
-	if r.rules.shapes() {
+	if r.rules.shapes() && r.swayed() {
 		d.credit(r)
 	}
 	d.Explored = r.explore()
