@@ -126,7 +126,7 @@ func Run(ctx context.Context, o Options) error {
 	if !o.Quiet {
 		a.announce(time.Since(began))
 	}
-	settleMemory(memoryFiles)
+	boundMemory(memoryFiles)
 	a.start(ctx)
 	select {
 	case <-ctx.Done():

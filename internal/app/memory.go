@@ -1,25 +1,41 @@
 package app
 
 import (
+	"context"
 	"math"
 	"os"
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // memoryFiles say how much memory the process's group may use, in the two versions of control groups.
 var memoryFiles = []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}
 
-// settleMemory gives back what starting up has left behind, and tells the collector of the limit that the process runs
-// under, so that it works harder before the system ends the process. Who sets GOMEMLIMIT knows better.
-func settleMemory(files []string) {
+// settled is how long after the start all that starting up does has been done.
+const settled = 3 * time.Second
+
+// boundMemory tells the collector of the limit that the process runs under, so that it works harder before the system ends the
+// process. Who sets GOMEMLIMIT knows better.
+func boundMemory(files []string) {
 	if debug.SetMemoryLimit(-1) == math.MaxInt64 {
 		if limit := memoryLimit(files); limit > 0 {
 			debug.SetMemoryLimit(limit / 10 * 9)
 		}
 	}
-	debug.FreeOSMemory()
+}
+
+// settleMemory gives back what starting up has left behind, on the heap and of the program itself, once it is over.
+func settleMemory(ctx context.Context) {
+	timer := time.NewTimer(settled)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+		debug.FreeOSMemory()
+		releaseProgram()
+	}
 }
 
 // memoryLimit is the first that a file names; 0 for none.

@@ -19,6 +19,7 @@ const drainTime = 30 * time.Second
 func (a *App) start(ctx context.Context) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // they end after the last request, not at the signal
 	a.endTasks = cancel
+	a.tasks.Go(func() { settleMemory(ctx) })
 	a.tasks.Go(func() { a.keyring.Run(ctx) })
 	a.tasks.Go(func() {
 		a.report("deliver entries", a.spool.Run(ctx, a.db, spool.RunOptions{
