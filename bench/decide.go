@@ -23,10 +23,11 @@ func (b *bench) measureDecision(ctx context.Context) (figure, error) {
 		return figure{}, err
 	}
 	var p99s []float64
+	client := &http.Client{}
 	for range 3 {
 		took := make([]time.Duration, decisions)
 		for i := range took {
-			if took[i], err = decide(ctx, g, prose(uint64(i))); err != nil {
+			if took[i], err = decide(ctx, client, g, prose(uint64(i))); err != nil {
 				return figure{}, err
 			}
 		}
@@ -39,7 +40,7 @@ func (b *bench) measureDecision(ctx context.Context) (figure, error) {
 }
 
 // decide has one decision made, and returns how long it took.
-func decide(ctx context.Context, s *server, prompt string) (time.Duration, error) {
+func decide(ctx context.Context, client *http.Client, s *server, prompt string) (time.Duration, error) {
 	body := fmt.Sprintf(`{"model":"auto","messages":[{"role":"user","content":%q}]}`, prompt)
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+s.at.Address+s.at.Path, strings.NewReader(body))
 	if err != nil {
@@ -48,7 +49,7 @@ func decide(ctx context.Context, s *server, prompt string) (time.Duration, error
 	for name, value := range map[string]string{"Authorization": "Bearer " + s.at.Key, "Content-Type": "application/json", "X-Fairlead-Dry-Run": "true"} {
 		r.Header.Set(name, value)
 	}
-	resp, err := http.DefaultClient.Do(r)
+	resp, err := client.Do(r)
 	if err != nil {
 		return 0, err
 	}
