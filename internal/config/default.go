@@ -36,7 +36,7 @@ func Default() Config {
 			EventLine:  16 * MiB,
 			Concurrent: 4096,
 			Wait:       25 * time.Millisecond,
-			ShedAfter:  20 * time.Millisecond,
+			ShedAfter:  100 * time.Millisecond,
 			BodyPause:  15 * time.Second,
 			ReadPause:  time.Minute,
 		},

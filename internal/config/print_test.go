@@ -100,7 +100,7 @@ limits:
   event_line: 16MiB                                        # default
   concurrent: 4096                                         # default
   wait: 25ms                                               # default
-  shed_after: 20ms                                         # default
+  shed_after: 100ms                                        # default
   body_pause: 15s                                          # default
   read_pause: 1m                                           # default
 log:

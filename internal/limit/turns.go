@@ -10,13 +10,17 @@ import (
 const (
 	// turnsEach is how many turns there are at a time for each processor.
 	turnsEach = 2
+	// roomEach is how many may wait for each processor in any case: a few who always have a request under way are no overload.
+	roomEach = 64
 	// standing is for how long somebody must have waited, one or another, before anybody is refused. What comes and goes faster
 	// is a busy moment, which is over sooner if everybody waits for it.
 	standing = 250 * time.Millisecond
 	// remembered is how long an overload is thought to go on.
 	remembered = 2 * time.Second
-	// turnSpan is the time in which turns are counted.
+	// turnSpan is the time in which turns are counted, and keptRate what remains of a count after another span: the processors
+	// may have been somebody else's in it.
 	turnSpan = 100 * time.Millisecond
+	keptRate = 0.9
 )
 
 // Turns lets requests onto the processors by turns, so that what is too much waits where it can be seen, and not inside the
@@ -36,7 +40,7 @@ type Turns struct {
 	ids     []string // with a line, in the order of their turns
 	counted time.Time
 	count   int     // turns since then
-	rate    float64 // turns a second, in the span before
+	rate    float64 // turns a second of late, at its best
 }
 
 // Configure sets how long a request may wait for its turn under overload; 0 for no turns at all.
@@ -92,7 +96,7 @@ func (t *Turns) Pressed() bool {
 // within the bound, and id has its share of them.
 func (t *Turns) crowded(id string, now time.Time) bool {
 	if span := now.Sub(t.counted); span >= turnSpan {
-		t.rate = float64(t.count) / span.Seconds()
+		t.rate = max(float64(t.count)/span.Seconds(), keptRate*t.rate)
 		t.counted, t.count = now, 0
 	}
 	if t.waiting == 0 {
@@ -101,7 +105,7 @@ func (t *Turns) crowded(id string, now time.Time) bool {
 	if now.Sub(t.since) < standing && !t.Pressed() {
 		return false
 	}
-	room := t.rate * time.Duration(t.bound.Load()).Seconds()
+	room := max(t.rate*time.Duration(t.bound.Load()).Seconds(), roomEach/turnsEach*float64(t.size))
 	return float64(t.waiting) >= room && float64(len(t.lines[id])*len(t.ids)) >= room
 }
 
