@@ -144,8 +144,8 @@ func plain(t *testing.T, more ...string) *harness.Gateway {
 	return harness.Start(t, harness.Options{Config: plainConfig(t, harness.Serve(t, paced(20)), more...)})
 }
 
-// lone starts a gateway that has a processor to itself, in front of a provider that takes nearly nothing of the others.
-func lone(t *testing.T) *harness.Gateway {
+// leanly starts a gateway in front of a provider that takes nearly nothing of the processors that they share.
+func leanly(t *testing.T) *harness.Gateway {
 	t.Helper()
 	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -158,7 +158,7 @@ func lone(t *testing.T) *harness.Gateway {
 		}
 	})
 	t.Cleanup(serving.Wait)
-	return harness.Start(t, harness.Options{Apart: true, Config: plainConfig(t, "http://"+ln.Addr().String())})
+	return harness.Start(t, harness.Options{Config: plainConfig(t, "http://"+ln.Addr().String())})
 }
 
 func plainConfig(t *testing.T, provider string, more ...string) string {
@@ -188,7 +188,7 @@ func (s Size) strict() bool { return s == Full }
 func overload(t *testing.T, size Size) string {
 	var g *harness.Gateway
 	if size == Full {
-		g = lone(t)
+		g = leanly(t)
 	} else {
 		g = plain(t, "limits: {concurrent: 60}") // a bound that it meets for certain, whatever the machine can do
 	}

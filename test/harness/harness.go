@@ -23,7 +23,6 @@ type Options struct {
 	DataDir  string   // a fresh one when empty
 	Listen   string   // 127.0.0.1 and a free port when empty
 	Terminal bool     // standard output is a terminal: people's text instead of JSON lines
-	Apart    bool     // it has one processor to itself; this process keeps to the others from then on
 	Early    bool     // do not wait until it is ready, only until it answers at all
 }
 

@@ -10,8 +10,6 @@ import (
 
 func dieWithParent() *syscall.SysProcAttr { return nil }
 
-func apart() error { return errors.New("processors are given on Linux only") }
-
 func openTerminal() (ours, theirs *os.File, err error) {
 	return nil, nil, errors.New("terminals are opened on Linux only")
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -99,8 +98,9 @@ func (g *Gateway) launch(args []string) (*process, error) {
 	begun := make(chan error)
 	go func() {
 		// The child dies with the thread that started it, so this one must outlive it.
-		runtime.LockOSThread() // and it is not unlocked: nobody else shall have its processor
-		err := g.begin(cmd)
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
 		started()
 		begun <- err
 		if err != nil {
@@ -115,16 +115,6 @@ func (g *Gateway) launch(args []string) (*process, error) {
 		close(p.done)
 	}()
 	return p, <-begun
-}
-
-// begin starts the process, from the thread that it is called on.
-func (g *Gateway) begin(cmd *exec.Cmd) error {
-	if g.options.Apart {
-		if err := apart(); err != nil {
-			return fmt.Errorf("give the gateway a processor: %w", err)
-		}
-	}
-	return cmd.Start()
 }
 
 // stdout is where the process's standard output can be read; started is called once it runs.
