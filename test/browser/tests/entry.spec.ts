@@ -26,6 +26,7 @@ test("an empty gateway registers the first account on every address, then asks t
   await page.getByRole("button", { name: "Create account" }).click();
   await expect(page.getByRole("heading", { name: "Quickstart" })).toBeVisible();
 
+  await page.goto("about:blank"); // an open page would go on asking, without its session
   await context.clearCookies();
   await page.goto(`${gateway.url}/settings/keys?state=all`);
   await expect(page.getByText("Sign in to go on to the page you asked for.")).toBeVisible();
