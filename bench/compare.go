@@ -9,6 +9,9 @@ import (
 	"fairlead/bench/load"
 )
 
+// startUp is after how long all servers have done what they do once.
+const startUp = 6 * time.Second
+
 // bench is one run.
 type bench struct {
 	plan
@@ -34,6 +37,11 @@ func (b *bench) compare(ctx context.Context) error {
 		return err
 	}
 	got, memory := results{}, map[string]memory{}
+	select { // at rest is what comes after starting up
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(startUp):
+	}
 	for _, s := range servers {
 		memory[s.name] = memoryOf(s)
 	}
