@@ -34,7 +34,7 @@ func (p plan) steps() []step {
 // makes them slower. One that cannot run here, as without PostgreSQL, is told and left out.
 func (b *bench) measureSteps(ctx context.Context) ([]figure, error) {
 	var found []figure
-	if len(b.only) == 0 || slices.Contains(b.only, "decide") {
+	if b.full && len(b.only) == 0 || slices.Contains(b.only, "decide") {
 		f, err := b.measureDecision(ctx)
 		if err != nil {
 			return nil, err

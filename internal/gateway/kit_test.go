@@ -49,6 +49,7 @@ type kit struct {
 	policies    gateway.Policies
 	feedback    gateway.Feedback
 	prefixes    prefix.Store
+	turns       *limit.Turns
 	snapshot    *route.Snapshot
 	url         string
 	client      *http.Client
@@ -82,7 +83,7 @@ func newKit(t *testing.T, adjust ...func(*kit)) *kit {
 		Egress:  egress.New(egress.Options{AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}),
 		Observe: func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {},
 		Logger: slog.New(slog.DiscardHandler), Settings: k.settings, Snapshot: k.snapshot, Draw: func() float64 { return 0.5 },
-		Policies: k.policies, Feedback: k.feedback, Prefixes: k.prefixes,
+		Policies: k.policies, Feedback: k.feedback, Prefixes: k.prefixes, Turns: k.turns,
 	})
 	if k.inside {
 		return k
