@@ -1,12 +1,14 @@
 package spool
 
 import (
+	"bytes"
 	"encoding/json"
 	"reflect"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
@@ -30,6 +32,31 @@ func TestEntriesAreWrittenAsEncodingJSONWould(t *testing.T) {
 		if diff := cmp.Diff(w, g); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
+	}
+}
+
+// What a begin says is a part of an entry, by the same names: begins that were whole entries, as they once were, are read alike.
+func TestBeginsAreReadAsTheEntriesThatTheyOnceWere(t *testing.T) {
+	t.Parallel()
+	var full beginning
+	fill(reflect.ValueOf(&full).Elem(), 3)
+	short, err := beginnings.Append(nil, &full)
+	must(t, err)
+	var e requestlog.Entry
+	strict := json.NewDecoder(bytes.NewReader(short))
+	strict.DisallowUnknownFields()
+	must(t, strict.Decode(&e))
+	whole, err := entries.Append(nil, &e)
+	must(t, err)
+	now, err := interrupted(short)
+	must(t, err)
+	once, err := interrupted(whole)
+	must(t, err)
+	if diff := cmp.Diff(once, now, cmpopts.EquateEmpty()); diff != "" {
+		t.Error(diff)
+	}
+	if now.Versions == (route.Versions{}) || now.Requested == "" || now.Time.IsZero() || len(now.Tags) == 0 {
+		t.Errorf("something is lost: %+v", now)
 	}
 }
 
