@@ -24,7 +24,7 @@ var layers = [][]string{
 	{"internal/replay"},
 	{
 		"internal/account", "internal/ledger", "internal/requestlog", "internal/health", "internal/limit", "internal/vault",
-		"internal/egress", "internal/config", "internal/telemetry", "internal/mockprovider", "internal/prefix", "internal/feedback", "internal/rulebook",
+		"internal/egress", "internal/ingress", "internal/config", "internal/telemetry", "internal/mockprovider", "internal/prefix", "internal/feedback", "internal/rulebook",
 	},
 	{"internal/provider/*"},
 	{"internal/route", "internal/policy", "internal/wire", "internal/wire/*", "internal/provider"},

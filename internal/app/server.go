@@ -17,13 +17,14 @@ import (
 	"fairlead/internal/account"
 	"fairlead/internal/config"
 	"fairlead/internal/id"
+	"fairlead/internal/ingress"
 	"fairlead/internal/llm"
 )
 
 // listener is one address we answer on. Its handler is swapped once everything stands.
 type listener struct {
 	net.Listener
-	server  *http.Server
+	server  *ingress.Server
 	handler atomic.Pointer[http.Handler]
 	failed  chan error
 	hangUp  context.CancelFunc // ends what still runs on its connections, such as live tails
@@ -42,44 +43,23 @@ func listen(ctx context.Context, address string, cert *tls.Config, headers confi
 	base, hangUp := context.WithCancel(context.WithoutCancel(ctx))
 	l := &listener{Listener: ln, failed: make(chan error, 1), hangUp: hangUp}
 	l.handler.Store(&h)
-	l.server = &http.Server{
-		Handler:           http.HandlerFunc(l.answer),
-		BaseContext:       func(net.Listener) context.Context { return base },
-		ConnContext:       bounded,
-		ReadHeaderTimeout: headers.Time,
-		ReadTimeout:       5 * time.Minute, // a body of the largest size over a slow line
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    max(1, int(headers.Size)-headerSlack),
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
-	}
-	go func() { l.failed <- l.server.Serve(ln) }()
+	l.server = ingress.New(ingress.Options{
+		Handler:    http.HandlerFunc(l.answer),
+		Refuse:     refuseMessage,
+		Context:    func() context.Context { return base },
+		HeaderSize: int(headers.Size),
+		HeaderTime: headers.Time,
+		BodyTime:   5 * time.Minute, // one of the largest size over a slow line
+		IdleTime:   2 * time.Minute,
+		Unread:     256 << 10,
+		Logger:     log,
+	})
+	go func() { l.failed <- l.server.Serve(ln) }() //nolint:contextcheck // connections have the listener's own
 	return l, nil
 }
 
-// headerSlack is what net/http allows beyond the bound that it is given.
-const headerSlack = 4096
-
-// unread is how much of an answer the system takes for a client that does not read. Left alone it would take megabytes.
-const unread = 256 << 10
-
-// bounded limits what a connection holds on its way to a client.
-func bounded(ctx context.Context, conn net.Conn) context.Context {
-	if secure, ok := conn.(*tls.Conn); ok {
-		conn = secure.NetConn()
-	}
-	if plain, ok := conn.(*net.TCPConn); ok {
-		_ = plain.SetWriteBuffer(unread) // a connection that has just broken says so when it is read
-	}
-	return ctx
-}
-
-// answer hands a request to the handler in force. A connection ends with a request that comes in chunks: net/http does not
-// tell whether it had a length as well, and then whoever stands before us may have seen it end elsewhere, and take what
-// follows for a part of it.
+// answer hands a request to the handler in force.
 func (l *listener) answer(w http.ResponseWriter, r *http.Request) {
-	if len(r.TransferEncoding) > 0 {
-		w.Header().Set("Connection", "close")
-	}
 	(*l.handler.Load()).ServeHTTP(w, r)
 }
 
@@ -177,8 +157,15 @@ func starting() http.Handler {
 	})
 }
 
+// refuseMessage answers what is no request of HTTP, in the same shape as all errors.
+func refuseMessage(w http.ResponseWriter, status int, why string) {
+	refuseWith(w, status, llm.Errorf(llm.InvalidRequest, "%s", why))
+}
+
 // refuse answers with an error outside of the model and admin APIs, in the same shape.
-func refuse(w http.ResponseWriter, e *llm.Error) {
+func refuse(w http.ResponseWriter, e *llm.Error) { refuseWith(w, e.Status(), e) }
+
+func refuseWith(w http.ResponseWriter, status int, e *llm.Error) {
 	requestID := id.New("req", time.Now())
 	h := w.Header()
 	h.Set("X-Request-Id", requestID)
@@ -186,7 +173,7 @@ func refuse(w http.ResponseWriter, e *llm.Error) {
 	h.Set("X-Should-Retry", strconv.FormatBool(e.Retryable()))
 	h.Set("Content-Type", "application/json")
 	h.Set("X-Content-Type-Options", "nosniff")
-	w.WriteHeader(e.Status())
+	w.WriteHeader(status)
 	_, _ = w.Write(e.Body(requestID)) // the client may be gone
 }
 
