@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -154,7 +153,7 @@ func (g *Gateway) decode(x *exchange, body []byte) (*llm.Request, error) {
 			return nil, overloaded("The gateway has more to do than it can. Repeat the request in a second.")
 		}
 		defer g.Turns.Give()
-		runtime.Gosched() // a turn lasts as long as whatever could run before has run: that is what the others wait for
+		g.Turns.Settle()
 	}
 	req, err := x.format.DecodeRequest(x.op, body)
 	if err != nil {

@@ -33,6 +33,7 @@ type Turns struct {
 
 	mu      sync.Mutex
 	size    int
+	rounds  []*round // that nobody waits for
 	taken   int
 	waiting int
 	since   time.Time // since when somebody has been waiting, one or another
@@ -71,6 +72,32 @@ func (t *Turns) Take(id string) bool {
 	t.mu.Unlock()
 	<-called
 	return true
+}
+
+// Settle is for whoever has a turn: it returns when whatever could run before has run. That is what the others wait for.
+func (t *Turns) Settle() {
+	t.mu.Lock()
+	if t.waiting == 0 {
+		t.mu.Unlock()
+		runtime.Gosched() // the poller comes round often enough
+		return
+	}
+	var r *round
+	if n := len(t.rounds); n > 0 {
+		r, t.rounds = t.rounds[n-1], t.rounds[:n-1]
+	}
+	t.mu.Unlock()
+	if r == nil {
+		var err error
+		if r, err = newRound(); err != nil {
+			runtime.Gosched() // no file is left: the next best
+			return
+		}
+	}
+	r.wait()
+	t.mu.Lock()
+	t.rounds = append(t.rounds, r) // as many as there are turns
+	t.mu.Unlock()
 }
 
 // Give passes the turn on to whoever is next.
