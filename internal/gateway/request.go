@@ -153,7 +153,6 @@ func (g *Gateway) decode(x *exchange, body []byte) (*llm.Request, error) {
 			return nil, overloaded("The gateway has more to do than it can. Repeat the request in a second.")
 		}
 		defer g.Turns.Give()
-		g.Turns.Settle()
 	}
 	req, err := x.format.DecodeRequest(x.op, body)
 	if err != nil {

@@ -17,6 +17,12 @@ const (
 	standing = 250 * time.Millisecond
 	// remembered is how long an overload is thought to go on.
 	remembered = 2 * time.Second
+	// pollEvery is how long the network may go unseen while there is a line.
+	pollEvery = 2 * time.Millisecond
+	// stalled is when no turn has begun for so long. Refusing alone keeps the processors busy then, and for every few refusals
+	// one of those who wait goes on at once.
+	stalled      = 10 * time.Millisecond
+	refusalsEach = 4
 	// turnSpan is the time in which turns are counted, and keptRate what remains of a count after another span: the processors
 	// may have been somebody else's in it.
 	turnSpan = 100 * time.Millisecond
@@ -33,11 +39,15 @@ type Turns struct {
 
 	mu      sync.Mutex
 	size    int
-	rounds  []*round // that nobody waits for
+	poller  poller
+	polled  time.Time     // when the poller had come round
+	settled time.Time     // when a turn began in earnest
+	round   chan struct{} // closed when it has again; nil while nobody waits for that
 	taken   int
 	waiting int
+	owed    int       // refusals since somebody was let go on for them
 	since   time.Time // since when somebody has been waiting, one or another
-	lines   map[string][]chan<- struct{}
+	lines   map[string][]chan<- bool
 	ids     []string // with a line, in the order of their turns
 	counted time.Time
 	count   int     // turns since then
@@ -52,52 +62,67 @@ func (t *Turns) Configure(bound time.Duration) {
 	t.bound.Store(int64(bound))
 }
 
-// Take waits for the turn of a request of id, or reports that there is no turn to wait for. After its turn comes Give, without
-// having waited for anything but a processor in between.
+// Take waits for the turn of a request of id, or reports that there is no turn to wait for. A turn begins when whatever could run
+// before has run; after it comes Give, without having waited for anything but a processor in between.
 func (t *Turns) Take(id string) bool {
 	t.mu.Lock()
 	if t.taken < t.size || t.bound.Load() == 0 {
 		t.taken++
 		t.count++
 		t.mu.Unlock()
+		t.settle()
 		return true
 	}
 	now := time.Now()
 	if t.crowded(id, now) {
-		t.refused.Store(now.UnixNano())
+		t.refuse(now)
 		t.mu.Unlock()
 		return false
 	}
 	called := t.join(id)
 	t.mu.Unlock()
-	<-called
+	if hurry := <-called; !hurry {
+		t.settle()
+	}
 	return true
 }
 
-// Settle is for whoever has a turn: it returns when whatever could run before has run. That is what the others wait for.
-func (t *Turns) Settle() {
+// refuse notes that somebody was refused, and lets somebody else go on for every few of them.
+func (t *Turns) refuse(now time.Time) {
+	t.refused.Store(now.UnixNano())
+	if t.owed++; t.owed >= refusalsEach && t.waiting > 0 && now.Sub(t.settled) > stalled {
+		t.owed = 0
+		t.call(true)
+	}
+}
+
+// settle returns when whatever could run before has run. That is what the others wait for. While they do, the poller must come
+// round every now and then, and for that nobody with a turn may go on meanwhile.
+func (t *Turns) settle() {
 	t.mu.Lock()
-	if t.waiting == 0 {
+	now := time.Now()
+	switch {
+	case t.waiting == 0 || t.round == nil && now.Sub(t.polled) < pollEvery:
 		t.mu.Unlock()
-		runtime.Gosched() // the poller comes round often enough
-		return
+		runtime.Gosched()
+		t.mu.Lock()
+		t.settled = time.Now()
+		t.mu.Unlock()
+	case t.round != nil:
+		round := t.round
+		t.mu.Unlock()
+		<-round
+	default:
+		round := make(chan struct{})
+		t.round = round
+		t.mu.Unlock()
+		t.poller.comeRound()
+		t.mu.Lock()
+		t.round, t.polled = nil, time.Now()
+		t.settled = t.polled
+		t.mu.Unlock()
+		close(round)
 	}
-	var r *round
-	if n := len(t.rounds); n > 0 {
-		r, t.rounds = t.rounds[n-1], t.rounds[:n-1]
-	}
-	t.mu.Unlock()
-	if r == nil {
-		var err error
-		if r, err = newRound(); err != nil {
-			runtime.Gosched() // no file is left: the next best
-			return
-		}
-	}
-	r.wait()
-	t.mu.Lock()
-	t.rounds = append(t.rounds, r) // as many as there are turns
-	t.mu.Unlock()
 }
 
 // Give passes the turn on to whoever is next.
@@ -106,11 +131,16 @@ func (t *Turns) Give() {
 	defer t.mu.Unlock()
 	t.taken--
 	for t.taken < t.size && t.waiting > 0 {
-		t.taken++
-		t.count++
-		t.waiting--
-		close(t.next())
+		t.call(false)
 	}
+}
+
+// call gives the turn to whoever is next, who waits for the others to have run unless there is a hurry.
+func (t *Turns) call(hurry bool) {
+	t.taken++
+	t.count++
+	t.waiting--
+	t.next() <- hurry
 }
 
 // Pressed reports whether requests are being refused, or were a moment ago.
@@ -137,21 +167,21 @@ func (t *Turns) crowded(id string, now time.Time) bool {
 }
 
 // join puts a request at the end of its id's line.
-func (t *Turns) join(id string) <-chan struct{} {
+func (t *Turns) join(id string) <-chan bool {
 	if t.lines == nil {
-		t.lines = map[string][]chan<- struct{}{}
+		t.lines = map[string][]chan<- bool{}
 	}
 	if len(t.lines[id]) == 0 {
 		t.ids = append(t.ids, id)
 	}
-	called := make(chan struct{})
+	called := make(chan bool, 1)
 	t.lines[id] = append(t.lines[id], called)
 	t.waiting++
 	return called
 }
 
 // next is the first in the line of the id whose turn it is. Somebody waits.
-func (t *Turns) next() chan<- struct{} {
+func (t *Turns) next() chan<- bool {
 	id := t.ids[0]
 	line := t.lines[id]
 	t.ids = t.ids[1:]

@@ -171,3 +171,33 @@ func BenchmarkTurnWithoutALine(b *testing.B) {
 		t.Give()
 	}
 }
+
+func TestRefusingDoesNotKeepEverybodyWaiting(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd()
+		for range c.turns.size {
+			c.turns.Take("a") // and never give it back, as if everything else ran first
+		}
+		var went sync.WaitGroup
+		for range 2 * roomEach * turnsEach { // more than may wait
+			went.Go(func() { c.one("a") })
+		}
+		time.Sleep(2 * standing)
+		synctest.Wait()
+		waiting := c.turns.waiting
+		for range 3 * refusalsEach {
+			if c.turns.Take("a") {
+				t.Fatal("somebody was let in who should have been refused")
+			}
+		}
+		synctest.Wait()
+		if gone := waiting - c.turns.waiting; gone != 3 {
+			t.Errorf("for %d refusals %d of those who waited went on", 3*refusalsEach, gone)
+		}
+		for range c.turns.size {
+			c.turns.Give()
+		}
+		went.Wait()
+	})
+}
