@@ -118,6 +118,20 @@ func (tg *target) sendable(o *Options, credential string, now time.Time) bool {
 	return c == nil || !c.open || (c.sendable(o, now) && !tg.probing(o, now))
 }
 
+// down says whether the target is in an outage: the circuits of all the provider's credentials are open.
+func (tg *target) down(p *ring) bool {
+	if p == nil || len(p.ids) == 0 {
+		c := tg.find("")
+		return c != nil && c.open
+	}
+	for _, id := range p.ids {
+		if c := tg.find(id); c == nil || !c.open {
+			return false
+		}
+	}
+	return true
+}
+
 // probing says whether a probe is under way.
 func (tg *target) probing(o *Options, now time.Time) bool {
 	for _, c := range tg.circuits {
@@ -173,10 +187,14 @@ func (t *Tracker) Report(r Report) {
 	if v == failed {
 		tg.lastErr = &LastError{Time: now, Class: r.Err.Kind, Status: r.Err.UpstreamStatus, Message: r.Err.Message}
 	}
-	c := tg.circuit(r.Credential)
-	wasOpen := c.open
+	c, p := tg.circuit(r.Credential), t.providers[providerOf(r.Target)]
+	wasOpen, wasDown := c.open, tg.down(p)
 	c.report(&t.o, now, v, r.Probe, reason(r.Err))
-	tg.speed.report(now, v, r)
+	if wasDown && !tg.down(p) {
+		tg.speed.resume(now)
+	}
+	stale := !r.Probe && (wasOpen || now.Add(-r.Duration).Before(tg.speed.back))
+	tg.speed.report(now, v, r, stale)
 	if c.open && !wasOpen {
 		t.o.Tell(Hint{Target: r.Target, Credential: r.Credential})
 	}
@@ -260,7 +278,7 @@ func (t *Tracker) States(now time.Time) func(targetID string) route.State {
 		}
 		if tg != nil {
 			s.Open = s.Resting == 0 && !t.usable(tg, p, now)
-			s.Latency, s.TokensPS = tg.speed.observed(now)
+			s.Latency, s.TokensPS = tg.speed.observed(now, tg.down(p))
 		}
 		return s
 	}
@@ -284,6 +302,9 @@ func (t *Tracker) Reset(targetID string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if tg := t.targets[targetID]; tg != nil {
+		if tg.down(t.providers[providerOf(targetID)]) {
+			tg.speed.resume(t.now())
+		}
 		tg.circuits, tg.lastErr = nil, nil
 	}
 }
@@ -368,11 +389,12 @@ func (t *Tracker) Snapshot() []TargetHealth {
 	for _, id := range slices.Sorted(maps.Keys(t.targets)) {
 		tg := t.targets[id]
 		h := TargetHealth{Target: id, LastError: tg.lastErr}
-		tg.describe(&h, t.providers[providerOf(id)], now)
+		p := t.providers[providerOf(id)]
+		tg.describe(&h, p, now)
 		h.ErrorRate, h.TTFT = tg.speed.errorRate(now), tg.speed.medianTTFT(now)
 		h.Calls, h.Failures = int64(math.Round(tg.speed.calls)), int64(math.Round(tg.speed.failures))
-		_, h.TokensPS = tg.speed.observed(now)
-		if p := t.providers[providerOf(id)]; p != nil {
+		_, h.TokensPS = tg.speed.observed(now, tg.down(p))
+		if p != nil {
 			h.Alerts = t.alerts(p.ids)
 		}
 		all = append(all, h)

@@ -8,19 +8,25 @@ import (
 
 const (
 	forgetAfter = 10 * time.Minute // a speed that nobody has seen for so long is not known any more
-	smoothing   = 0.2              // weight of a new observation
+	presentPace = 5 * time.Second  // over which the present speed is taken
+	usualPace   = 5 * time.Minute  // over which the usual one is
+	settling    = 20 * time.Second // how long a target that is back is taken to be as fast as usual
 	samples     = 64               // first-token times kept for the median
 	halfLife    = time.Minute      // of calls and failures in the error rate
 	shortest    = 10 * time.Millisecond
 )
 
 // speed is how fast and how reliably a target has answered of late.
+//
+// An outage says nothing about speed. What the last answers before it and the first ones after it were like would else decide
+// whether the target is asked again, and whoever is not asked cannot show that it is fast: so from the moment its circuit opens
+// until it has settled, it is taken to be as fast as usual.
 type speed struct {
-	ttft     time.Duration
-	tokensPS float64
-	seen     time.Time // last answer
-	ring     [samples]sample
-	next     int
+	present, usual pace
+	seen           time.Time // last answer or failure
+	back           time.Time // end of the last outage
+	ring           [samples]sample
+	next           int
 
 	calls, failures float64 // decayed
 	counted         time.Time
@@ -31,45 +37,52 @@ type sample struct {
 	ttft time.Duration
 }
 
-func (s *speed) report(now time.Time, v verdict, r Report) {
-	if v == served || v == failed {
-		s.decay(now)
-		s.calls++
-		if v == failed {
-			s.failures++
-		}
-	}
-	if v != served {
+// report takes in the end of an attempt. A stale one tells nothing about speed: the target was broken while it was under way.
+func (s *speed) report(now time.Time, v verdict, r Report, stale bool) {
+	if v != served && v != failed {
 		return
 	}
+	s.decay(now)
+	s.calls++
+	if v == failed {
+		s.failures++
+	}
 	if now.Sub(s.seen) > forgetAfter {
-		s.ttft, s.tokensPS = 0, 0
+		s.present, s.usual = pace{}, pace{}
 	}
 	s.seen = now
-	if r.OutputTokens > 1 && r.Duration-r.TTFT >= shortest {
-		s.tokensPS = smooth(s.tokensPS, float64(r.OutputTokens)/(r.Duration-r.TTFT).Seconds())
+	if v == served && !stale {
+		s.learn(now, r)
 	}
-	if r.TTFT <= 0 {
-		return // an answer in one piece tells how fast it was written, not when it began
-	}
-	s.ring[s.next%samples] = sample{now, r.TTFT}
-	s.next++
-	s.ttft = time.Duration(smooth(float64(s.ttft), float64(r.TTFT)))
 }
 
-func smooth(old, observed float64) float64 {
-	if old == 0 {
-		return observed
+// learn takes in an answer.
+func (s *speed) learn(now time.Time, r Report) {
+	s.present.add(now, r, presentPace)
+	if !s.unsettled(now) {
+		s.usual.add(now, r, usualPace)
 	}
-	return old + smoothing*(observed-old)
+	if r.TTFT > 0 {
+		s.ring[s.next%samples] = sample{now, r.TTFT}
+		s.next++
+	}
 }
 
-// observed is the smoothed time to the first token and the writing speed; zero when not seen of late.
-func (s *speed) observed(now time.Time) (time.Duration, float64) {
+// resume begins anew after an outage.
+func (s *speed) resume(now time.Time) { s.present, s.back = pace{}, now }
+
+func (s *speed) unsettled(now time.Time) bool { return now.Sub(s.back) < settling }
+
+// observed is the time to the first token and the writing speed to expect; zero when not seen of late.
+func (s *speed) observed(now time.Time, down bool) (time.Duration, float64) {
 	if now.Sub(s.seen) > forgetAfter {
 		return 0, 0
 	}
-	return s.ttft, s.tokensPS
+	a, b := &s.present, &s.usual
+	if down || s.unsettled(now) {
+		a, b = b, a
+	}
+	return time.Duration(a.ttft.or(&b.ttft)), a.tokensPS.or(&b.tokensPS)
 }
 
 func (s *speed) decay(now time.Time) {

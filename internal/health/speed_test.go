@@ -1,0 +1,148 @@
+package health
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"fairlead/internal/llm"
+)
+
+// answer reports that the target has answered, begun so long ago.
+func (t *Tracker) answer(ttft, duration time.Duration) {
+	t.Report(Report{Target: here, TTFT: ttft, Duration: duration})
+}
+
+// answers reports one a second for a while.
+func (t *Tracker) answers(ttft, span time.Duration) {
+	for ; span > 0; span -= time.Second {
+		time.Sleep(time.Second)
+		t.answer(ttft, ttft)
+	}
+}
+
+// mended lets an outage's probe through when it is due, and reports that it was answered.
+func (t *Tracker) mended(test *testing.T, ttft time.Duration) {
+	test.Helper()
+	time.Sleep(3 * time.Second)
+	if probe, ok := t.admit(here, false); !ok || !probe {
+		test.Fatal("no probe was let through")
+	}
+	t.Report(Report{Target: here, TTFT: ttft, Duration: ttft, Probe: true})
+}
+
+func TestAnswersThatAnOutageHeldUpTellNothingAboutSpeed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tr := tracker()
+		tr.answers(100*time.Millisecond, 10*time.Second)
+		tr.repeat(5, Report{Target: here, Err: fail(llm.UpstreamServer)})
+		tr.answer(30*time.Second, 30*time.Second)
+		if got := tr.State(here).Latency; got != 100*time.Millisecond {
+			t.Errorf("after an answer that was under way when it broke: %s", got)
+		}
+		tr.mended(t, 100*time.Millisecond)
+		time.Sleep(settling)
+		tr.answer(time.Minute, time.Minute)
+		if got := tr.State(here).Latency; got != 100*time.Millisecond {
+			t.Errorf("after an answer that began before the outage and ended after it: %s", got)
+		}
+	})
+}
+
+func TestATargetThatIsBackIsTakenToBeAsFastAsUsual(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tr := tracker()
+		tr.answers(100*time.Millisecond, 5*time.Minute)
+		tr.answers(5*time.Second, 10*time.Second)
+		if got := tr.State(here).Latency; got < 3*time.Second {
+			t.Errorf("slow for ten seconds: %s", got)
+		}
+		tr.repeat(5, Report{Target: here, Err: fail(llm.UpstreamServer)})
+		usual := tr.State(here).Latency
+		if usual > 300*time.Millisecond {
+			t.Errorf("broken: %s", usual)
+		}
+		tr.mended(t, 5*time.Second)
+		tr.answers(5*time.Second, settling-time.Second)
+		if got := tr.State(here).Latency; got != usual {
+			t.Errorf("slow while it settles: %s, usual was %s", got, usual)
+		}
+		tr.answers(5*time.Second, time.Second)
+		if got := tr.State(here).Latency; got < 4*time.Second {
+			t.Errorf("slow after that too: %s", got)
+		}
+	})
+}
+
+func TestSpeedIsSeenAnewAfterAnOutage(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name string
+		end  func(*testing.T, *Tracker)
+	}{
+		{"by a probe", func(t *testing.T, tr *Tracker) { tr.mended(t, 100*time.Millisecond) }},
+		{"by an operator", func(_ *testing.T, tr *Tracker) {
+			tr.Reset(here)
+			time.Sleep(time.Second)
+			tr.answer(100*time.Millisecond, 100*time.Millisecond)
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				tr := tracker()
+				tr.answers(5*time.Second, 20*time.Second)
+				tr.repeat(5, Report{Target: here, Err: fail(llm.UpstreamServer)})
+				test.end(t, tr)
+				time.Sleep(settling)
+				if got := tr.State(here).Latency; got != 100*time.Millisecond {
+					t.Errorf("the only answer since then took 100ms, and it is taken for %s", got)
+				}
+			})
+		})
+	}
+}
+
+// One account of a provider may be broken for days while another is served: its target has no outage.
+func TestOneBrokenCredentialIsNoOutage(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tr := tracker()
+		tr.pick("openai", []string{"a", "b"})
+		tr.repeat(5, Report{Target: here, Credential: "a", Err: fail(llm.UpstreamServer)})
+		for _, ttft := range []time.Duration{100 * time.Millisecond, 5 * time.Second} {
+			for range 60 {
+				time.Sleep(time.Second)
+				tr.Report(Report{Target: here, Credential: "b", TTFT: ttft, Duration: ttft})
+			}
+			if got := tr.State(here).Latency; got < ttft*9/10 || got > ttft {
+				t.Errorf("a minute of %s: %s", ttft, got)
+			}
+		}
+	})
+}
+
+func TestAMomentsAnswersAreNotTheWholeSpan(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_700_000_000, 0)
+	var m mean
+	for range 500 { // five seconds
+		now = now.Add(10 * time.Millisecond)
+		m.add(now, 100, 5*time.Second)
+	}
+	for range 500 { // at once
+		m.add(now, 10, 5*time.Second)
+	}
+	if m.value < 50 {
+		t.Errorf("500 values at once made %v of 100", m.value)
+	}
+	for range 1000 {
+		now = now.Add(10 * time.Millisecond)
+		m.add(now, 10, 5*time.Second)
+	}
+	if m.value > 25 {
+		t.Errorf("10 seconds of 10 made %v", m.value)
+	}
+}
