@@ -2,6 +2,7 @@ package faults
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -26,7 +27,6 @@ type gun struct {
 
 	mu   sync.Mutex
 	seen []shot
-	late atomic.Int64 // turns that no connection was free for
 }
 
 func newGun(t testing.TB, g *harness.Gateway, body string, keys ...string) *gun {
@@ -56,8 +56,8 @@ func (n *gun) fire(t testing.TB, connections, rate int, d time.Duration) []shot 
 	return n.seen
 }
 
-// pace gives turns: in small bunches, because a timer for each would be work too. Turns that it had no processor for are left
-// out: all of them at once would be another load than the one that is meant.
+// pace gives turns: in small bunches, because a timer for each would be work too. Turns that it had no processor for, or that no
+// connection is free for, are left out: all of them at once would be another load than the one that is meant.
 func (n *gun) pace(rate int, began time.Time, d time.Duration, turns chan<- struct{}) {
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
@@ -66,37 +66,64 @@ func (n *gun) pace(rate int, began time.Time, d time.Duration, turns chan<- stru
 		for given = max(given, due-rate/100); given < due; given++ {
 			select {
 			case turns <- struct{}{}:
-			default:
-				n.late.Add(1)
+			default: // no connection is free
 			}
 		}
 	}
 }
 
+// work sends on one connection. A request whose answer cannot be read is counted as one without an answer, and the next goes
+// out on a new connection.
 func (n *gun) work(t testing.TB, began time.Time, d time.Duration, turns <-chan struct{}, always bool) {
-	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", n.address)
+	var mine []shot
+	defer func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.seen = append(n.seen, mine...)
+	}()
+	l, err := n.connect(t.Context(), began.Add(d+30*time.Second))
+	for err == nil && (always && time.Since(began) < d || !always && turn(turns)) {
+		s := shot{sent: time.Since(began)}
+		ok := l.exchange(&s, n.requests[int(n.next.Add(1))%len(n.requests)])
+		s.took = time.Since(began) - s.sent
+		mine = append(mine, s)
+		if !ok {
+			_ = l.conn.Close()
+			l, err = n.connect(t.Context(), began.Add(d+30*time.Second))
+		}
+	}
 	if err != nil {
 		t.Errorf("connect: %v", err)
 		return
 	}
-	defer func() { _ = conn.Close() }()
-	_ = conn.SetDeadline(began.Add(d + 30*time.Second)) // a connection that has no deadlines has none
-	in := bufio.NewReader(conn)
-	var mine []shot
-	for always && time.Since(began) < d || !always && turn(turns) {
-		s := shot{sent: time.Since(began)}
-		if _, err := conn.Write(n.requests[int(n.next.Add(1))%len(n.requests)]); err != nil {
-			break
-		}
-		if err := s.read(in); err != nil {
-			break
-		}
-		s.took = time.Since(began) - s.sent
-		mine = append(mine, s)
+	_ = l.conn.Close()
+}
+
+// line is a connection of the gun.
+type line struct {
+	conn net.Conn
+	in   *bufio.Reader
+}
+
+func (n *gun) connect(ctx context.Context, until time.Time) (line, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", n.address)
+	if err != nil {
+		return line{}, err
 	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.seen = append(n.seen, mine...)
+	_ = conn.SetDeadline(until) // a connection that has no deadlines has none
+	return line{conn, bufio.NewReader(conn)}, nil
+}
+
+// exchange sends a request and reads its answer. It reports whether the connection can be used again.
+func (l line) exchange(s *shot, request []byte) bool {
+	_, err := l.conn.Write(request)
+	if err == nil {
+		err = s.read(l.in)
+	}
+	if err != nil {
+		s.status = 0 // half an answer is none
+	}
+	return err == nil
 }
 
 // read reads an answer whose length is told, and looks at the few headers that matter.
@@ -132,6 +159,16 @@ func (s *shot) read(in *bufio.Reader) error {
 func turn(turns <-chan struct{}) bool {
 	_, ok := <-turns
 	return ok
+}
+
+// unanswered is how many requests had no answer. None of them may be left without.
+func unanswered(t testing.TB, all []shot) int {
+	t.Helper()
+	n := len(times(all, func(s shot) bool { return s.status == 0 }))
+	if n > 0 {
+		t.Errorf("%d of %d requests had no answer", n, len(all))
+	}
+	return n
 }
 
 func shed(s shot) bool {
@@ -173,7 +210,9 @@ func capacity(t *testing.T, n *gun, d time.Duration) int {
 	t.Helper()
 	best := 0
 	for _, connections := range []int{32, 64, 128, 256, 1024} {
-		good := len(times(n.fire(t, connections, 0, d), answered))
+		all := n.fire(t, connections, 0, d)
+		unanswered(t, all)
+		good := len(times(all, answered))
 		best = max(best, int(float64(good)/d.Seconds()))
 	}
 	return best
@@ -202,11 +241,11 @@ func overload(t *testing.T, size Size) string {
 	go func() { watched <- watchAdmin(t, g, reader, d) }()
 	rate := size.of(3*able, 2500) // five times the usual load
 	all := n.fire(t, size.of(600, 2000), rate, d)
-	good, refused := times(all, answered), times(all, shed)
+	good, refused, lost := times(all, answered), times(all, shed), unanswered(t, all)
 	goodput := int(float64(len(good)) / d.Seconds())
-	if len(good)+len(refused) != len(all) {
+	if len(good)+len(refused)+lost != len(all) {
 		for _, s := range all {
-			if !answered(s) && !shed(s) {
+			if !answered(s) && !shed(s) && s.status != 0 {
 				t.Errorf("after %s: %d %s", s.sent, s.status, s.code)
 				break
 			}
@@ -229,8 +268,8 @@ func overload(t *testing.T, size Size) string {
 	if len(times(after, answered)) != len(after) || size.strict() && is > 2*was+10*time.Millisecond {
 		t.Errorf("afterwards %d of %d were answered, p99 %s, before %s", len(times(after, answered)), len(after), is, was)
 	}
-	return fmt.Sprintf("of %d/s %d/s answered where %d/s are possible, %d shed with p50 %s p99 %s, admin p99 %s; afterwards p99 %s (before %s)",
-		rate, goodput, able, len(refused), quantile(refused, 0.5).Round(time.Millisecond), p99.Round(time.Millisecond), quantile(admin, 0.99).Round(time.Millisecond), is.Round(time.Millisecond), was.Round(time.Millisecond)) + beyond(t, n, size, able)
+	return fmt.Sprintf("of %d/s %d/s answered where %d/s are possible, %d shed with p50 %s p99 %s, %d unanswered, admin p99 %s; afterwards p99 %s (before %s)",
+		rate, goodput, able, len(refused), quantile(refused, 0.5).Round(time.Millisecond), p99.Round(time.Millisecond), lost, quantile(admin, 0.99).Round(time.Millisecond), is.Round(time.Millisecond), was.Round(time.Millisecond)) + beyond(t, n, size, able)
 }
 
 // beyond tells what happens past what is possible: one and a half times and three times as much. It is a figure and no promise:
@@ -245,8 +284,8 @@ func beyond(t *testing.T, n *gun, size Size, able int) string {
 	for _, rate := range []int{able * 3 / 2, 3 * able} {
 		all := n.fire(t, 2000, rate, d)
 		good, refused := times(all, answered), times(all, shed)
-		fmt.Fprintf(&text, "; of %d/s %.0f/s answered, shed with p50 %s and p99 %s", rate, float64(len(good))/d.Seconds(),
-			quantile(refused, 0.5).Round(time.Millisecond), quantile(refused, 0.99).Round(time.Millisecond))
+		fmt.Fprintf(&text, "; of %d/s %.0f/s sent and %.0f/s answered, shed with p50 %s and p99 %s, %d unanswered", rate, float64(len(all))/d.Seconds(), float64(len(good))/d.Seconds(),
+			quantile(refused, 0.5).Round(time.Millisecond), quantile(refused, 0.99).Round(time.Millisecond), unanswered(t, all))
 	}
 	return text.String()
 }
@@ -294,6 +333,6 @@ func floodOfOne(t *testing.T, size Size) string {
 	if len(refused) == 0 {
 		t.Error("nothing of the flood was refused")
 	}
-	return fmt.Sprintf("the other key %d of %d, p99 %s (calm %s); of the flood %d answered and %d shed with p99 %s", good, len(during),
-		is.Round(time.Millisecond), was.Round(time.Millisecond), len(times(flood, answered)), len(refused), quantile(refused, 0.99).Round(time.Millisecond))
+	return fmt.Sprintf("the other key %d of %d, p99 %s (calm %s); of the flood %d answered and %d shed with p99 %s, %d unanswered", good, len(during),
+		is.Round(time.Millisecond), was.Round(time.Millisecond), len(times(flood, answered)), len(refused), quantile(refused, 0.99).Round(time.Millisecond), unanswered(t, flood))
 }
