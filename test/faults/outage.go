@@ -12,20 +12,19 @@ import (
 	"fairlead/test/harness"
 )
 
-// twins starts a gateway with two providers of one model that can be switched off; alpha is so much cheaper that it is
-// preferred, however slow it was when last seen.
+// twins starts a gateway with two providers of one model that can be switched off; alpha is the cheaper.
 func twins(t *testing.T, more ...string) (g *harness.Gateway, alpha, beta *upstream) {
 	t.Helper()
 	alpha, beta = &upstream{answers: paced(20)}, &upstream{answers: paced(20)}
 	return harness.Start(t, harness.Options{Config: harness.Config(t, []harness.Provider{
 		{Name: "alpha", BaseURL: harness.Serve(t, alpha) + "/v1", Models: []harness.Model{harness.Chat("plain", 0.4, 1.6, 0.5)}},
-		{Name: "beta", BaseURL: harness.Serve(t, beta) + "/v1", Models: []harness.Model{harness.Chat("plain", 20, 80, 0.5)}},
+		{Name: "beta", BaseURL: harness.Serve(t, beta) + "/v1", Models: []harness.Model{harness.Chat("plain", 0.8, 3.2, 0.5)}},
 	}, more...)}), alpha, beta
 }
 
 // oneDown is F27: while one provider fails the other serves, and the failing one is left alone until it is well again.
 func oneDown(t *testing.T, size Size) string {
-	g, alpha, _ := twins(t)
+	g, alpha, beta := twins(t)
 	k := g.Key(t)
 	rate, outage := size.of(80, 500), time.Duration(size.of(5, 30))*time.Second
 	before, after := 2*time.Second, time.Duration(size.of(6, 40))*time.Second
@@ -76,7 +75,8 @@ func oneDown(t *testing.T, size Size) string {
 		if late < rate*9/10 {
 			t.Errorf("30 s after it was back it has %d of %d requests a second", late, rate)
 		}
-		figure += fmt.Sprintf(", %d/s after 30 s", late)
+		other := beta.between(back.Add(30*time.Second), back.Add(31*time.Second))
+		figure += fmt.Sprintf(", %d/s after 30 s and %d/s at the other", late, other)
 	}
 	return figure
 }
