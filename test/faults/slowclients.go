@@ -139,10 +139,9 @@ func slowWriters(t *testing.T, size Size) string {
 	ann, bob := register(t, g, "ann@example.com"), register(t, g, "bob@example.com")
 	hers, his := ann.key(t).Text, bob.key(t).Text
 
-	n := size.of(40, 60) // as many as there is room for: the others would be refused at once
+	const n = 400 // more than there is room for
 	began := time.Now()
-	var given atomic.Int64
-	var last atomic.Int64
+	var given, refused, last atomic.Int64
 	together(n, n, func(i int) {
 		conn, in := rawPost(t, g, hers, limit)
 		if i%2 == 0 { // half of them have begun
@@ -153,15 +152,26 @@ func slowWriters(t *testing.T, size Size) string {
 			t.Errorf("a body that does not come: %v", err)
 			return
 		}
-		wantError(t, "a body that does not come", a, http.StatusBadRequest, "INVALID_REQUEST")
 		if _, err := in.ReadByte(); err == nil {
 			t.Error("the connection of an unfinished body goes on")
 		}
+		if a.Status == http.StatusServiceUnavailable { // there is no room for it
+			wantError(t, "a body that there is no room for", a, http.StatusServiceUnavailable, "OVERLOADED")
+			if took := time.Since(began); size.strict() && took > pause/2 {
+				t.Errorf("there is no room for a body, and it was refused after %s", took)
+			}
+			refused.Add(1)
+			return
+		}
+		wantError(t, "a body that does not come", a, http.StatusBadRequest, "INVALID_REQUEST")
 		given.Add(1)
 		last.Store(max(last.Load(), int64(time.Since(began))))
 	})
 	if took := time.Duration(last.Load()); took > pause+2*time.Second {
 		t.Errorf("unfinished bodies were given up after %s", took)
+	}
+	if given.Load() < 40 {
+		t.Errorf("of %d unfinished bodies only %d found room", n, given.Load())
 	}
 
 	// Bodies that were sent but for a byte: half the memory at most, and somebody else's body finds room.
@@ -201,7 +211,8 @@ func slowWriters(t *testing.T, size Size) string {
 	if calls := len(mock.Calls()); calls != 2 {
 		t.Errorf("%d calls reached the provider, want 2", calls)
 	}
-	return fmt.Sprintf("%d unfinished bodies given up within %s; one workspace held %d of 8 places, another was served", given.Load(), time.Duration(last.Load()).Round(10*time.Millisecond), held.Load())
+	return fmt.Sprintf("of %d unfinished bodies %d given up within %s, %d refused at once; one workspace held %d of 8 places, another was served", n, given.Load(),
+		time.Duration(last.Load()).Round(10*time.Millisecond), refused.Load(), held.Load())
 }
 
 // hold sends a body but for its last byte, a little at a time once most is there, until ctx ends. It counts while it is held.
