@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"fairlead/internal/llm"
@@ -87,38 +86,19 @@ func (db *DB) texts(ctx context.Context, q string, args []any) ([]string, error)
 	return scanColumn[string](rows)
 }
 
-const summaryColumns = `select r.id, r.preview, r.body_state, d.summary from requests r
-	join details d on d.workspace_id = r.workspace_id and d.request_id = r.id`
-
 // summaries reads entries without traces, in the order of the ids. One deleted in the meantime is left out.
 func (db *DB) summaries(ctx context.Context, workspaceID string, ids []string) ([]requestlog.Entry, error) {
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	// The bounds say the same again, for both tables: PostgreSQL then plans for the days of these ids alone.
-	q := summaryColumns + fmt.Sprintf(` where r.workspace_id = $1 and r.id in (%s) and r.id between $%[2]d and $%[3]d and d.request_id between $%[2]d and $%[3]d`,
-		list(2, len(ids)), len(ids)+2, len(ids)+3)
-	if db.dialect == dialectPostgres { // and it reads these details alone, instead of all between them
-		q += fmt.Sprintf(` and d.workspace_id = $1 and d.request_id in (%s)`, list(2, len(ids)))
-	}
-	args := append([]any{workspaceID}, anys(ids)...)
-	rows, err := db.query(ctx, q, append(args, slices.Min(ids), slices.Max(ids))...)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
 	byID := make(map[string]requestlog.Entry, len(ids))
-	for rows.Next() {
-		var id, preview, state, summary string
-		if err := rows.Scan(&id, &preview, &state, &summary); err != nil {
-			return nil, err
-		}
-		e, err := readEntry(preview, state, summary, nil)
+	if err := db.eachDetail(ctx, db.read, detailParts{request: true}, workspaceID, ids, func(d detail) error {
+		e, err := readEntry(d, nil)
 		if err != nil {
-			return nil, fmt.Errorf("entry %s: %w", id, err)
+			return err
 		}
 		db.hide(&e)
-		byID[id] = e
+		byID[d.id] = e
+		return nil
+	}); err != nil {
+		return nil, err
 	}
 	entries := make([]requestlog.Entry, 0, len(ids))
 	for _, id := range ids {
@@ -126,21 +106,21 @@ func (db *DB) summaries(ctx context.Context, workspaceID string, ids []string) (
 			entries = append(entries, e)
 		}
 	}
-	return entries, rows.Err()
+	return entries, nil
 }
 
 // readEntry puts an entry together. What changes after it was written is kept outside the summary.
-func readEntry(preview, state, summary string, details []byte) (requestlog.Entry, error) {
+func readEntry(d detail, traceText []byte) (requestlog.Entry, error) {
 	var e requestlog.Entry
-	if err := json.Unmarshal([]byte(summary), &e); err != nil {
+	if err := json.Unmarshal(d.summary, &e); err != nil {
 		return e, err
 	}
-	e.Preview, e.BodyState = preview, requestlog.BodyState(state)
-	if details == nil {
+	e.Preview, e.BodyState = d.preview, requestlog.BodyState(d.state)
+	if traceText == nil {
 		return e, nil
 	}
 	var t trace
-	if err := json.Unmarshal(details, &t); err != nil {
+	if err := json.Unmarshal(traceText, &t); err != nil {
 		return e, err
 	}
 	e.Decision, e.Bill, e.BaselineBill = t.Decision, t.Bill, t.BaselineBill
@@ -154,20 +134,24 @@ func (db *DB) Entry(ctx context.Context, workspaceID, id string) (requestlog.Ent
 	if id < db.entriesKept() {
 		return requestlog.Entry{}, requestlog.ErrNotFound
 	}
-	const q = `select r.preview, r.body_state, d.summary, d.trace from requests r
-		join details d on d.workspace_id = r.workspace_id and d.request_id = r.id where r.workspace_id = $1 and r.id = $2 and d.request_id = $2`
-	var preview, state, summary string
-	var packed []byte
-	if err := db.queryRow(ctx, q, workspaceID, id).Scan(&preview, &state, &summary, &packed); err != nil {
-		return requestlog.Entry{}, notFound(fmt.Errorf("read request: %w", err))
+	var e requestlog.Entry
+	found := false
+	if err := db.eachDetail(ctx, db.read, detailParts{request: true, trace: true}, workspaceID, []string{id}, func(d detail) error {
+		text, err := d.trace(nil)
+		if err != nil {
+			return err
+		}
+		found = true
+		e, err = readEntry(d, text)
+		return err
+	}); err != nil {
+		return e, fmt.Errorf("read request: %w", err)
 	}
-	details, err := db.packer.unpack(packed)
-	if err != nil {
-		return requestlog.Entry{}, fmt.Errorf("read request %s: %w", id, err)
+	if !found {
+		return e, requestlog.ErrNotFound
 	}
-	e, err := readEntry(preview, state, summary, details)
 	db.hide(&e)
-	return e, err
+	return e, nil
 }
 
 // EntryBody returns the stored bodies, or requestlog.ErrNotFound when none are stored.
@@ -177,19 +161,42 @@ func (db *DB) EntryBody(ctx context.Context, workspaceID, id string) (requestlog
 	if id < max(db.entriesKept(), db.bodiesKept()) {
 		return requestlog.Body{}, requestlog.ErrNotFound
 	}
+	if db.dialect == dialectSQLite {
+		return db.packedBody(ctx, workspaceID, id)
+	}
 	const q = `select b.request, b.response, b.streamed from bodies b
 		join requests r on r.workspace_id = b.workspace_id and r.id = b.request_id
 		where b.workspace_id = $1 and b.request_id = $2 and r.id = $2 and r.body_state = 'stored'`
-	var body requestlog.Body
+	var request, response []byte
 	var streamed int
-	if err := db.queryRow(ctx, q, workspaceID, id).Scan(&body.Request, &body.Response, &streamed); err != nil {
+	if err := db.queryRow(ctx, q, workspaceID, id).Scan(&request, &response, &streamed); err != nil {
 		return requestlog.Body{}, notFound(fmt.Errorf("read body: %w", err))
 	}
-	body.Streamed = streamed == 1
-	var errRequest, errResponse error
-	body.Request, errRequest = db.packer.unpack(body.Request)
-	body.Response, errResponse = db.packer.unpack(body.Response)
-	return body, errors.Join(errRequest, errResponse)
+	return db.packer.body(request, response, streamed == 1)
+}
+
+// packedBody reads bodies from SQLite, where they are in packs, or in rows that were written before there were packs.
+func (db *DB) packedBody(ctx context.Context, workspaceID, id string) (requestlog.Body, error) {
+	q := `select b.request, b.response, b.streamed, r.place - p.number, p.content from requests r
+		left join bodies b on r.place is null and b.workspace_id = r.workspace_id and b.request_id = r.id` + fmt.Sprintf(inPack, "packed_bodies") +
+		` where r.workspace_id = $1 and r.id = $2 and r.body_state = 'stored' and (b.streamed is not null or p.number is not null)`
+	var request, response, content []byte
+	var streamed, slot sql.NullInt64
+	if err := db.queryRow(ctx, q, workspaceID, id).Scan(&request, &response, &streamed, &slot, &content); err != nil {
+		return requestlog.Body{}, notFound(fmt.Errorf("read body: %w", err))
+	}
+	if streamed.Valid {
+		return db.packer.body(request, response, streamed.Int64 == 1)
+	}
+	all, err := db.packer.slots(content)
+	if err != nil {
+		return requestlog.Body{}, fmt.Errorf("read body: %w", err)
+	}
+	text := all.at(slot.Int64)
+	if len(text) == 0 {
+		return requestlog.Body{}, requestlog.ErrNotFound
+	}
+	return db.packer.slotBody(text)
 }
 
 func notFound(err error) error {

@@ -121,7 +121,7 @@ func (db *DB) expireWorkspace(ctx context.Context, workspace string, now time.Ti
 			if err != nil {
 				return 0, err
 			}
-			return len(ids), deleteEntries(ctx, tx, workspace, ids)
+			return len(ids), db.deleteEntries(ctx, tx, workspace, ids)
 		})
 		total.Entries += n
 		if err != nil {
@@ -139,6 +139,11 @@ func (db *DB) expireWorkspace(ctx context.Context, workspace string, now time.Ti
 		}
 		return len(ids), expireBodies(ctx, tx, workspace, ids)
 	})
+	total.Bodies += n
+	if err != nil || db.dialect != dialectSQLite {
+		return err
+	}
+	n, err = db.expirePacked(ctx, workspace, floorID(now.Add(-keep.Bodies)))
 	total.Bodies += n
 	return err
 }
@@ -172,11 +177,14 @@ func expireBodies(ctx context.Context, tx *sql.Tx, workspace string, ids []strin
 }
 
 // deleteEntries deletes entries with everything of theirs except the ledger.
-func deleteEntries(ctx context.Context, tx *sql.Tx, workspace string, ids []string) error {
+func (db *DB) deleteEntries(ctx context.Context, tx *sql.Tx, workspace string, ids []string) error {
 	if err := deleteRatings(ctx, tx, workspace, ids); err != nil {
 		return err
 	}
-	if err := deleteTags(ctx, tx, workspace, ids); err != nil {
+	if err := db.deleteTags(ctx, tx, workspace, ids); err != nil {
+		return err
+	}
+	if err := db.emptyPlaces(ctx, tx, workspace, ids); err != nil {
 		return err
 	}
 	return forIDs(ctx, tx, workspace, ids,
@@ -239,7 +247,7 @@ func (db *DB) DeleteEntries(ctx context.Context, f requestlog.Filter, dryRun boo
 		if err != nil {
 			return 0, err
 		}
-		return len(ids), deleteEntries(ctx, tx, f.WorkspaceID, ids)
+		return len(ids), db.deleteEntries(ctx, tx, f.WorkspaceID, ids)
 	})
 	if err == nil && onlySimulated(&f) {
 		err = db.deleteSimulatedFigures(ctx, f.WorkspaceID)

@@ -38,24 +38,12 @@ func (db *DB) Traced(ctx context.Context, f requestlog.Filter, before string, li
 
 // traces reads details in the order of the ids. One deleted in the meantime is left out.
 func (db *DB) traces(ctx context.Context, workspaceID string, ids []string) ([]replay.Row, error) {
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	q := `select d.request_id, d.summary, d.trace from details d where d.workspace_id = $1 and d.request_id in (` + list(2, len(ids)) + `)`
-	found, err := db.query(ctx, q, append([]any{workspaceID}, anys(ids)...)...)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = found.Close() }()
 	byID := make(map[string]replay.Row, len(ids))
-	for found.Next() {
-		var row replay.Row
-		var packed []byte
-		if err := found.Scan(&row.ID, &row.Summary, &packed); err != nil {
-			return nil, err
-		}
-		row.Trace = func(room []byte) ([]byte, error) { return db.packer.append(room, packed) }
-		byID[row.ID] = row
+	if err := db.eachDetail(ctx, db.read, detailParts{trace: true}, workspaceID, ids, func(d detail) error {
+		byID[d.id] = replay.Row{ID: d.id, Summary: d.summary, Trace: d.trace}
+		return nil
+	}); err != nil {
+		return nil, err
 	}
 	rows := make([]replay.Row, 0, len(ids))
 	for _, id := range ids {
@@ -63,7 +51,7 @@ func (db *DB) traces(ctx context.Context, workspaceID string, ids []string) ([]r
 			rows = append(rows, row)
 		}
 	}
-	return rows, found.Err()
+	return rows, nil
 }
 
 // append is unpack into room that is there already: whoever reads many traces needs no more than the longest.

@@ -153,7 +153,7 @@ func (db *DB) prepare(ctx context.Context) error {
 	}
 	db.preparing.Lock()
 	defer db.preparing.Unlock()
-	for _, in := range []*inserter{insertRequests, insertDetails, insertBodies, insertTags, insertLedger, insertRollups[minutes], insertRollups[hours], insertRollups[days]} {
+	for _, in := range []*inserter{insertPlaced, insertPacks, insertPackedBodies, insertTags, insertLedger, insertRollups[minutes], insertRollups[hours], insertRollups[days]} {
 		for _, q := range []string{in.one, in.many} {
 			if _, ok := db.prepared.Load(q); ok {
 				continue

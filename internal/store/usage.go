@@ -23,7 +23,11 @@ func (db *DB) Usage(ctx context.Context) (Usage, error) {
 	defer cancel()
 	var u Usage
 	var oldest string
-	const q = `select (select count(*) from requests), (select count(*) from bodies), coalesce((select min(id) from requests), '')`
+	bodies := `(select count(*) from bodies)`
+	if db.dialect == dialectSQLite {
+		bodies += ` + (select coalesce(sum(held), 0) from packed_bodies)`
+	}
+	q := `select (select count(*) from requests), ` + bodies + `, coalesce((select min(id) from requests), '')`
 	if err := db.queryRow(ctx, q).Scan(&u.Entries, &u.Bodies, &oldest); err != nil {
 		return u, slow(ctx, fmt.Errorf("count what is stored: %w", err))
 	}

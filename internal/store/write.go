@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+	"strings"
 
 	"fairlead/internal/catalog"
 	"fairlead/internal/requestlog"
@@ -14,13 +15,14 @@ import (
 )
 
 var (
-	insertRequests = newInserter("requests",
-		slices.Concat(
-			textFields("workspace_id", "id", "key_id", "requested", "model", "provider", "policy", "decision", "outcome"),
-			numberFields("status", "stream", "simulated", "latency", "latency_class", "cost", "cost_class", "saved", "saved_class"),
-			textFields("session", "end_user", "preview", "failure", "body_state"),
-		),
-		leaveExisting)
+	requestFields = slices.Concat(
+		textFields("workspace_id", "id", "key_id", "requested", "model", "provider", "policy", "decision", "outcome"),
+		numberFields("status", "stream", "simulated", "latency", "latency_class", "cost", "cost_class", "saved", "saved_class"),
+		textFields("session", "end_user", "preview", "failure", "body_state"),
+	)
+	insertRequests = newInserter("requests", requestFields, leaveExisting)
+	// insertPlaced is for SQLite, where details and bodies are in packs.
+	insertPlaced  = newInserter("requests", slices.Concat(requestFields, numberFields("place")), leaveExisting)
 	insertDetails = newInserter("details", slices.Concat(textFields("workspace_id", "request_id", "summary"), bytesFields("trace")), leaveExisting)
 	insertBodies  = newInserter("bodies", slices.Concat(textFields("workspace_id", "request_id"), bytesFields("request", "response"), numberFields("streamed")), leaveExisting)
 	insertTags    = newInserter("tags", textFields("workspace_id", "tag", "request_id"), leaveExisting)
@@ -47,10 +49,16 @@ var (
 type record struct {
 	entry   *requestlog.Entry
 	request []any
-	detail  []any
+	detail  []any // nil for SQLite, as is body: both are in the batch's packs
 	body    []any // nil when there is none
 	tags    [][]any
 	ledger  []any // nil when the cost is not known, or nobody's
+}
+
+// batch is what one transaction writes.
+type batch struct {
+	records []record
+	packs   []pack // of SQLite: the records in their order, some at a time
 }
 
 // WriteEntries stores a batch with its ledger rows and roll-ups in one transaction. An entry that exists already is
@@ -58,22 +66,47 @@ type record struct {
 func (db *DB) WriteEntries(ctx context.Context, entries []requestlog.Entry) error {
 	room := db.rooms.Get().(*room)
 	defer db.giveBack(room)
-	records, err := db.records(entries, room)
-	if err != nil || len(records) == 0 {
+	b, err := db.batch(entries, room)
+	if err != nil || len(b.records) == 0 {
 		return err
 	}
-	db.prepareDays(ctx, records)
+	db.prepareDays(ctx, b.records)
 	if err := db.prepare(ctx); err != nil {
-		return fmt.Errorf("write %d entries: %w", len(records), err)
+		return fmt.Errorf("write %d entries: %w", len(b.records), err)
 	}
-	if err := db.inTx(ctx, func(tx *sql.Tx) error { return db.writeRecords(ctx, tx, records) }); err != nil {
-		return fmt.Errorf("write %d entries: %w", len(records), err)
+	if err := db.inTx(ctx, func(tx *sql.Tx) error { return db.writeBatch(ctx, tx, b) }); err != nil {
+		return fmt.Errorf("write %d entries: %w", len(b.records), err)
 	}
 	return nil
 }
 
-// records prepares each entry once. Of two with the same id a complete one wins over an interrupted one.
-func (db *DB) records(entries []requestlog.Entry, room *room) ([]record, error) {
+// batch prepares each entry once.
+func (db *DB) batch(entries []requestlog.Entry, room *room) (batch, error) {
+	chosen := distinct(entries)
+	var b batch
+	if db.dialect == dialectSQLite { // a pack has entries of one workspace
+		slices.SortStableFunc(chosen, func(a, b *requestlog.Entry) int { return strings.Compare(a.WorkspaceID, b.WorkspaceID) })
+		packs, err := db.packs(chosen, room)
+		if err != nil {
+			return b, err
+		}
+		b.packs = packs
+	} else {
+		room.grow(chosen)
+	}
+	b.records = make([]record, len(chosen))
+	for i, e := range chosen {
+		r, err := db.record(e, room)
+		if err != nil {
+			return b, fmt.Errorf("prepare entry %s: %w", e.ID, err)
+		}
+		b.records[i] = r
+	}
+	return b, nil
+}
+
+// distinct leaves out entries that come twice. Of two with the same id a complete one wins over an interrupted one.
+func distinct(entries []requestlog.Entry) []*requestlog.Entry {
 	place := make(map[[2]string]int, len(entries))
 	chosen := make([]*requestlog.Entry, 0, len(entries))
 	for i := range entries {
@@ -88,75 +121,36 @@ func (db *DB) records(entries []requestlog.Entry, room *room) ([]record, error) 
 			chosen[at] = e
 		}
 	}
-	room.grow(chosen)
-	records := make([]record, len(chosen))
-	for i, e := range chosen {
-		r, err := db.record(e, room)
-		if err != nil {
-			return nil, fmt.Errorf("prepare entry %s: %w", e.ID, err)
-		}
-		records[i] = r
-	}
-	return records, nil
-}
-
-// room is the memory that the texts of a batch are made in, used again by the next one.
-type room struct {
-	summary requestlog.Entry // of one record after the other, as are the texts
-	text    []byte
-	packed  []byte // of all records
-}
-
-// largestRoom is the most memory that is kept from one batch to the next.
-const largestRoom = 4 << 20
-
-func (db *DB) giveBack(r *room) {
-	if cap(r.packed) <= largestRoom && cap(r.text) <= largestRoom {
-		r.packed, r.summary = r.packed[:0], requestlog.Entry{}
-		db.rooms.Put(r)
-	}
-}
-
-// grow makes room for about what the entries come to.
-func (r *room) grow(entries []*requestlog.Entry) {
-	const trace = 2 << 10
-	n := 0
-	for _, e := range entries {
-		n += trace
-		for _, body := range [][]byte{e.Body.Request, e.Body.Response} {
-			if len(body) < packMin {
-				n += len(body) + 1
-			} else {
-				n += len(body) / 3
-			}
-		}
-	}
-	r.packed = slices.Grow(r.packed, n)
-}
-
-// pack makes a text ready for storage; nil stays nil.
-func (r *room) pack(b []byte, how func(to, b []byte) []byte) []byte {
-	if b == nil {
-		return nil
-	}
-	from := len(r.packed)
-	r.packed = how(r.packed, b)
-	return r.packed[from:len(r.packed):len(r.packed)]
+	return chosen
 }
 
 // record prepares one entry. What it has in the room is good until the batch is written.
 func (db *DB) record(e *requestlog.Entry, room *room) (record, error) {
 	r := record{entry: e, request: requestRow(e)}
-	summary := &room.summary
-	*summary = *e
-	summary.Decision, summary.Bill, summary.BaselineBill, summary.Preview = nil, nil, nil, ""
-	text, err := summaries.Append(room.text[:0], summary)
+	if db.dialect == dialectPostgres {
+		if err := db.ownRows(&r, room); err != nil {
+			return r, err
+		}
+	}
+	for _, term := range e.TagTerms() {
+		r.tags = append(r.tags, []any{e.WorkspaceID, term, e.ID})
+	}
+	if e.Cost != nil && e.KeyID != requestlog.SampleKey { // sample traffic spends nobody's budget
+		r.ledger = []any{e.ID, e.WorkspaceID, e.KeyID, e.Time.UnixMilli(), int64(*e.Cost)}
+	}
+	return r, nil
+}
+
+// ownRows makes the rows of an entry that has rows of its own for details and bodies.
+func (db *DB) ownRows(r *record, room *room) error {
+	e := r.entry
+	text, err := room.appendSummary(room.text[:0], e)
 	if err != nil {
-		return r, err
+		return err
 	}
 	r.detail = []any{e.WorkspaceID, e.ID, string(text), nil}
 	if room.text, err = appendTrace(text[:0], e); err != nil {
-		return r, err
+		return err
 	}
 	r.detail[3] = room.pack(room.text, db.packer.appendQuick)
 	switch {
@@ -166,13 +160,7 @@ func (db *DB) record(e *requestlog.Entry, room *room) (record, error) {
 	case e.Preview != "":
 		r.body = []any{e.WorkspaceID, e.ID, []byte(nil), []byte(nil), 0}
 	}
-	for _, term := range e.TagTerms() {
-		r.tags = append(r.tags, []any{e.WorkspaceID, term, e.ID})
-	}
-	if e.Cost != nil && e.KeyID != requestlog.SampleKey { // sample traffic spends nobody's budget
-		r.ledger = []any{e.ID, e.WorkspaceID, e.KeyID, e.Time.UnixMilli(), int64(*e.Cost)}
-	}
-	return r, nil
+	return nil
 }
 
 // appendTrace appends the JSON of an entry's trace, with the decision as it was recorded where that is at hand.
@@ -204,6 +192,7 @@ func requestRow(e *requestlog.Entry) []any {
 		requestlog.Term(e.Provider), requestlog.Term(e.Policy), string(e.DecisionKind), string(e.Outcome),
 		e.Status, flag(e.Stream), flag(e.Simulated), int64(e.Latency), class(int64(e.Latency)), cost, costClass, saved, savedClass,
 		requestlog.Term(e.Session), requestlog.Term(e.EndUser), e.PreviewText(), e.FailureText(), string(e.BodyState),
+		nil, // its place among packs, which only writing knows
 	}
 }
 
@@ -225,88 +214,86 @@ func flag(b bool) int {
 	return 0
 }
 
-func (db *DB) writeRecords(ctx context.Context, tx *sql.Tx, records []record) error {
-	fresh, err := db.insertFresh(ctx, tx, records)
+func (db *DB) writeBatch(ctx context.Context, tx *sql.Tx, b batch) error {
+	insert := db.insertPacking
+	if db.dialect == dialectPostgres {
+		insert = db.insertOwn
+	}
+	fresh, err := insert(ctx, tx, b)
 	if err != nil || len(fresh) == 0 {
 		return err
 	}
-	var details, bodies, tags, ledger [][]any
+	var tags, ledger [][]any
 	sums, now := tally{}, db.now()
 	for _, r := range fresh {
-		details = append(details, r.detail)
-		if r.body != nil {
-			bodies = append(bodies, r.body)
-		}
 		tags = append(tags, r.tags...)
 		if r.ledger != nil {
 			ledger = append(ledger, r.ledger)
 		}
 		sums.add(r.entry, now)
 	}
-	for _, part := range []struct {
-		in   *inserter
-		rows [][]any
-	}{{insertDetails, details}, {insertBodies, bodies}, {insertTags, tags}, {insertLedger, ledger}} {
-		if _, err := db.insert(ctx, tx, part.in, part.rows); err != nil {
-			return err
-		}
+	if _, err := db.insert(ctx, tx, insertTags, tags); err != nil {
+		return err
+	}
+	if _, err := db.insert(ctx, tx, insertLedger, ledger); err != nil {
+		return err
 	}
 	return db.writeRollups(ctx, tx, sums.rollups())
 }
 
-// insertFresh inserts the rows of the requests table and returns the records that were not there before.
-func (db *DB) insertFresh(ctx context.Context, tx *sql.Tx, records []record) ([]record, error) {
-	rows := make([][]any, len(records))
-	for i, r := range records {
+// insertOwn inserts requests with their details and bodies, and returns the records that were not there before.
+func (db *DB) insertOwn(ctx context.Context, tx *sql.Tx, b batch) ([]record, error) {
+	rows := make([][]any, len(b.records))
+	for i, r := range b.records {
 		rows[i] = r.request
 	}
-	insert := db.insertNumbered
-	if db.dialect == dialectPostgres {
-		insert = db.insertReturning
+	ids, err := db.insertReturning(ctx, tx, rows)
+	if err != nil {
+		return nil, err
 	}
-	ids, all, err := insert(ctx, tx, rows)
-	if err != nil || all {
-		return records, err
-	}
-	inserted := make(map[string]bool, len(ids))
-	for _, id := range ids {
-		inserted[id] = true
-	}
-	var fresh []record
-	for _, r := range records {
-		if inserted[r.entry.ID] {
-			fresh = append(fresh, r)
+	fresh := b.among(ids)
+	var details, bodies [][]any
+	for _, r := range fresh {
+		details = append(details, r.detail)
+		if r.body != nil {
+			bodies = append(bodies, r.body)
 		}
 	}
-	return fresh, nil
+	if _, err := db.insert(ctx, tx, insertDetails, details); err != nil {
+		return nil, err
+	}
+	_, err = db.insert(ctx, tx, insertBodies, bodies)
+	return fresh, err
 }
 
-// insertNumbered inserts requests into SQLite, and says which ones are new unless all are. SQLite numbers its rows: nobody else
-// writes meanwhile, so the new ones have the greatest numbers, and need to be read only where some were there before.
-func (db *DB) insertNumbered(ctx context.Context, tx *sql.Tx, rows [][]any) (ids []string, all bool, err error) {
-	var last int64
-	if err := tx.QueryRowContext(ctx, `select coalesce(max(rowid), 0) from requests`).Scan(&last); err != nil {
-		return nil, false, err
+// among is the records that have one of the ids.
+func (b batch) among(ids []string) []record {
+	if len(ids) == len(b.records) {
+		return b.records
 	}
-	n, err := db.insert(ctx, tx, insertRequests, rows)
-	if err != nil || int(n) == len(rows) {
-		return nil, true, err
+	wanted := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		wanted[id] = true
 	}
-	ids, err = column[string](ctx, tx, `select id from requests where rowid > $1`, last)
-	return ids, false, err
+	var some []record
+	for _, r := range b.records {
+		if wanted[r.entry.ID] {
+			some = append(some, r)
+		}
+	}
+	return some
 }
 
 // insertReturning inserts requests into PostgreSQL, and says which ones are new.
-func (db *DB) insertReturning(ctx context.Context, tx *sql.Tx, rows [][]any) (ids []string, all bool, err error) {
-	total := len(rows)
+func (db *DB) insertReturning(ctx context.Context, tx *sql.Tx, rows [][]any) (ids []string, err error) {
 	q := insertRequests.arrays + " returning id"
 	for len(rows) > 0 {
 		n := insertRequests.group(db.dialect, rows)
 		some, err := column[string](ctx, tx, q, columnsOf(rows[:n], len(insertRequests.fields))...)
 		if err != nil {
-			return nil, false, fmt.Errorf("insert into requests: %w", err)
+			return nil, fmt.Errorf("insert into requests: %w", err)
 		}
 		ids, rows = append(ids, some...), rows[n:]
 	}
-	return ids, len(ids) == total, nil
+	return ids, nil
 }
