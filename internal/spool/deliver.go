@@ -11,7 +11,7 @@ import (
 
 // RunOptions set up delivery; zero values are replaced by the defaults named.
 type RunOptions struct {
-	Batch       int                              // most entries in one write; 500
+	Batch       int                              // most entries in one write; 1,000
 	Linger      time.Duration                    // how long a short batch waits for more; 400 ms
 	Timeout     time.Duration                    // of one write; 30 s
 	Backoff     time.Duration                    // first wait after a failed write, doubled up to MaxBackoff; 100 ms
@@ -24,7 +24,7 @@ type RunOptions struct {
 
 func (o RunOptions) withDefaults() RunOptions {
 	if o.Batch <= 0 {
-		o.Batch = 500
+		o.Batch = 1000
 	}
 	if o.Linger <= 0 {
 		o.Linger = 400 * time.Millisecond
@@ -68,10 +68,13 @@ func (s *Spool) Run(ctx context.Context, w requestlog.Writer, o RunOptions) erro
 		}
 		worked = time.Since(began)
 		s.trim()
-		if more || s.sealIdle() {
-			continue
+		switch {
+		case more:
+			err = d.gather(ctx)
+		case !s.sealIdle():
+			err = d.idle(ctx)
 		}
-		if err := d.idle(ctx); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -85,6 +88,7 @@ type delivery struct {
 	strikes map[string]int    // refusals of an entry while the writer took others
 	rounds  int               // of isolating
 	piece   piece             // being delivered
+	full    bool              // whether the latest one left something behind
 }
 
 // deliverOrphans delivers the requests that an earlier process cut off.
@@ -134,6 +138,7 @@ func (d *delivery) step(ctx context.Context) (more bool, err error) {
 		s.o.Log.Error("spool: entries cannot be read", "error", err)
 		return true, d.sleep(ctx, d.o.MaxBackoff)
 	}
+	d.full = p.full
 	if p.next == from {
 		return false, nil
 	}
@@ -230,22 +235,39 @@ func (d *delivery) idle(ctx context.Context) error {
 		return nil
 	case <-s.wake:
 	}
-	if s.hurry(d.o.Batch) {
+	return d.linger(ctx)
+}
+
+// gather waits for more when what came in the meantime is little: in a steady stream every batch would be as small as the one before it
+// was quick, and most of what a small one costs does not depend on its size.
+func (d *delivery) gather(ctx context.Context) error {
+	if d.full || d.spool.waiting() == 0 {
 		return nil
 	}
-	timer.Reset(d.o.Linger)
-	for {
+	return d.linger(ctx)
+}
+
+// linger waits until a batch is full, or somebody waits for it, or it has waited long enough.
+func (d *delivery) linger(ctx context.Context) error {
+	timer := time.NewTimer(d.o.Linger)
+	defer timer.Stop()
+	for !d.spool.hurry(d.o.Batch) {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-timer.C:
 			return nil
-		case <-s.wake:
-			if s.hurry(d.o.Batch) {
-				return nil
-			}
+		case <-d.spool.wake:
 		}
 	}
+	return nil
+}
+
+// waiting is how many ended entries are not delivered.
+func (s *Spool) waiting() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.backlog
 }
 
 // hurry says whether a batch is full, or somebody waits for it.

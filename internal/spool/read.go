@@ -31,6 +31,7 @@ type piece struct {
 	entries []requestlog.Entry
 	broken  []unreadable
 	next    position
+	full    bool // there may be more
 	chunks  []*[chunkSize]byte
 }
 
@@ -59,7 +60,7 @@ func (p *piece) empty() {
 // position itself means that there is nothing more.
 func (s *Spool) read(p *piece, from position, limit int) error {
 	p.empty()
-	p.next = from
+	p.next, p.full = from, false
 	bytes := int64(0)
 	for p.count() < limit && bytes < batchBytes {
 		seg, size, sealed := s.segmentAt(p.next)
@@ -83,6 +84,7 @@ func (s *Spool) read(p *piece, from position, limit int) error {
 		bytes += end - p.next.offset
 		p.next.offset = end
 	}
+	p.full = true
 	return nil
 }
 

@@ -187,6 +187,50 @@ func TestManyCallersShareWrites(t *testing.T) {
 	}
 }
 
+// TestASteadyStreamIsWrittenInLargeBatches writes entries one after the other: each batch waits for its time, whatever came while the
+// one before it was written.
+func TestASteadyStreamIsWrittenInLargeBatches(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, db := open(t, newMemFS(), Options{}), newDatabase()
+		db.fail = func([]requestlog.Entry) error {
+			time.Sleep(20 * time.Millisecond)
+			return nil
+		}
+		stop := running(t, s, db, RunOptions{Linger: 200 * time.Millisecond})
+		for i := range 1000 { // ten seconds
+			mustRecord(t, s, fmt.Sprintf("req_%d", i))
+			time.Sleep(10 * time.Millisecond)
+		}
+		time.Sleep(time.Second)
+		if n := len(db.ids()); n != 1000 || db.writes > 60 {
+			t.Errorf("%d entries in %d writes, want 1000 in at most 60", n, db.writes)
+		}
+		stop()
+		must(t, s.Close())
+	})
+}
+
+// TestLargeEntriesAreNotWaitedFor has more bytes behind than one batch takes.
+func TestLargeEntriesAreNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, db := open(t, newMemFS(), Options{}), newDatabase()
+		for i := range 20 {
+			e := entry(fmt.Sprintf("req_%d", i))
+			e.Body.Request = bytes.Repeat([]byte("x"), 1<<20)
+			must(t, errors.Join(s.Begin(e), s.End(e)))
+		}
+		stop := running(t, s, db, RunOptions{Linger: time.Minute})
+		time.Sleep(time.Second)
+		if n := len(db.ids()); n != 20 || db.writes < 3 {
+			t.Errorf("%d of 20 entries in %d writes within a second", n, db.writes)
+		}
+		stop()
+		must(t, s.Close())
+	})
+}
+
 func TestCutOffRequestsAppearOnceAsInterrupted(t *testing.T) {
 	t.Parallel()
 	fs, db := newMemFS(), newDatabase()
