@@ -202,7 +202,7 @@ func (db *DB) mergeRollups(ctx context.Context, tx *sql.Tx, sums rollups) error 
 			byID[id], keys[id] = s, key
 		}
 		ids := slices.Sorted(maps.Keys(byID))
-		if err := mergeStored(ctx, tx, u, ids, byID); err != nil {
+		if err := db.mergeStored(ctx, tx, u, ids, byID); err != nil {
 			return fmt.Errorf("read roll-ups: %w", err)
 		}
 		rows := make([][]any, len(ids))
@@ -216,21 +216,33 @@ func (db *DB) mergeRollups(ctx context.Context, tx *sql.Tx, sums rollups) error 
 	return nil
 }
 
+// mergeRows is how many rows one statement reads.
+const mergeRows = 50
+
+// selecting is the statement that reads the histograms of mergeRows rows.
+func (u unit) selecting() string {
+	return `select id, latency, ttft from ` + u.table + ` where id in (` + list(1, mergeRows) + `)`
+}
+
 // mergeStored adds the histograms that the table has to those of the batch.
-func mergeStored(ctx context.Context, tx *sql.Tx, u unit, ids []string, byID map[string]*requestlog.Sums) error {
-	for some := range slices.Chunk(ids, 200) {
-		if err := mergeSome(ctx, tx, u, some, byID); err != nil {
+func (db *DB) mergeStored(ctx context.Context, tx *sql.Tx, u unit, ids []string, byID map[string]*requestlog.Sums) error {
+	args := make([]any, mergeRows)
+	for some := range slices.Chunk(ids, mergeRows) {
+		for i := range args { // the statement stays as it is: where it asks for fewer, it asks for one of them again
+			args[i] = some[min(i, len(some)-1)]
+		}
+		rows, err := db.queryPrepared(ctx, tx, u.selecting(), args)
+		if err != nil {
+			return err
+		}
+		if err := mergeSome(rows, byID); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func mergeSome(ctx context.Context, tx *sql.Tx, u unit, ids []string, byID map[string]*requestlog.Sums) error {
-	rows, err := tx.QueryContext(ctx, `select id, latency, ttft from `+u.table+` where id in (`+list(1, len(ids))+`)`, anys(ids)...)
-	if err != nil {
-		return err
-	}
+func mergeSome(rows *sql.Rows, byID map[string]*requestlog.Sums) error {
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		var id, latency, ttft string

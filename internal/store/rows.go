@@ -153,19 +153,40 @@ func (db *DB) prepare(ctx context.Context) error {
 	}
 	db.preparing.Lock()
 	defer db.preparing.Unlock()
-	for _, in := range []*inserter{insertPlaced, insertPacks, insertPackedBodies, insertTags, insertLedger, insertRollups[minutes], insertRollups[hours], insertRollups[days]} {
-		for _, q := range []string{in.one, in.many} {
-			if _, ok := db.prepared.Load(q); ok {
-				continue
-			}
-			stmt, err := db.write.PrepareContext(ctx, q)
-			if err != nil {
-				return fmt.Errorf("prepare to insert into %s: %w", in.table, err)
-			}
-			db.prepared.Store(q, stmt)
+	for _, q := range batchTexts {
+		if _, ok := db.prepared.Load(q); ok {
+			continue
 		}
+		stmt, err := db.write.PrepareContext(ctx, q)
+		if err != nil {
+			return fmt.Errorf("prepare to write: %w", err)
+		}
+		db.prepared.Store(q, stmt)
 	}
 	return nil
+}
+
+// batchTexts are the statements of a batch in SQLite.
+var batchTexts = textsOfBatch()
+
+func textsOfBatch() []string {
+	var all []string
+	for _, in := range []*inserter{insertPlaced, insertPacks, insertPackedBodies, insertTags, insertLedger, insertRollups[minutes], insertRollups[hours], insertRollups[days]} {
+		all = append(all, in.one, in.many)
+	}
+	for _, u := range []unit{minutes, hours, days} {
+		all = append(all, u.selecting())
+	}
+	return all
+}
+
+// queryPrepared reads with a statement that SQLite has ready.
+func (db *DB) queryPrepared(ctx context.Context, tx *sql.Tx, q string, args []any) (*sql.Rows, error) {
+	if stmt, ok := db.prepared.Load(q); ok {
+		ctx = context.WithoutCancel(ctx)                                        // as in insertGroup
+		return tx.StmtContext(ctx, stmt.(*sql.Stmt)).QueryContext(ctx, args...) //nolint:sqlclosecheck // it is closed with the database
+	}
+	return tx.QueryContext(ctx, q, args...)
 }
 
 // rowsText is a statement for SQLite, which takes the rows one after the other. A row that it refuses ends the transaction, so
