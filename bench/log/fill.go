@@ -15,7 +15,7 @@ import (
 )
 
 // batch is how many entries are written at a time; the spool delivers about as many under load.
-const batch = 500
+const batch = 1000
 
 // fill writes the requests and says how fast that was. A kept database is used as it is.
 func (o options) fill(ctx context.Context, db *store.DB, out io.Writer) error {

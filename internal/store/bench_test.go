@@ -3,6 +3,7 @@
 package store_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"syscall"
@@ -18,8 +19,9 @@ import (
 	"fairlead/internal/store"
 )
 
-// benchEntry is an entry of usual size: a decision among a dozen targets, two kilobytes of body.
-func benchEntry(i int, at time.Time) requestlog.Entry {
+// benchEntry is an entry of usual size, as the spool hands it on: a decision among a dozen targets that was recorded, two kilobytes of body.
+func benchEntry(b *testing.B, i int, at time.Time) requestlog.Entry {
+	b.Helper()
 	cost, baseline := money.Amount(310_000+i%977*1000), money.Amount(941_000)
 	decision := &route.Decision{Kind: route.Expected}
 	for c := range 12 {
@@ -28,8 +30,13 @@ func benchEntry(i int, at time.Time) requestlog.Entry {
 			Rank: c + 1, Score: 0.9 - float64(c)/100, Quality: 0.71, Cost: 0.42, Speed: 0.3, Price: &cost, Latency: 420,
 		})
 	}
+	recorded, err := json.Marshal(decision)
+	if err != nil {
+		b.Fatal(err)
+	}
 	return requestlog.Entry{
-		ID: id.New("req", at), WorkspaceID: "ws_01JCX5T4M5D9X0Q3W8Z6F2V7RB", KeyID: fmt.Sprintf("key_01JCX5T4M5D9X0Q3W8Z6F2V7%02d", i%10), KeyName: "ci",
+		Recorded: requestlog.Recorded{Decision: decision, JSON: recorded},
+		ID:       id.New("req", at), WorkspaceID: "ws_01JCX5T4M5D9X0Q3W8Z6F2V7RB", KeyID: fmt.Sprintf("key_01JCX5T4M5D9X0Q3W8Z6F2V7%02d", i%10), KeyName: "ci",
 		Time: at, Latency: time.Duration(300+i%1000) * time.Millisecond, TTFT: time.Duration(100+i%300) * time.Millisecond,
 		Endpoint: "chat/completions", Format: "chat", Requested: "auto", Model: fmt.Sprintf("model-%d", i%5), Provider: fmt.Sprintf("provider-%d", i%3),
 		DecisionKind: route.Expected, Decision: decision, Attempts: []requestlog.Attempt{{Provider: "provider-1", Model: "model-1", Status: 200}},
@@ -46,7 +53,7 @@ func benchEntry(i int, at time.Time) requestlog.Entry {
 
 func benchmarkWrite(b *testing.B, db *store.DB) {
 	b.Helper()
-	const batch = 500
+	const batch = 1000 // what the spool delivers at a time under load
 	at := time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 	var n int
 	var busy time.Duration
@@ -55,7 +62,7 @@ func benchmarkWrite(b *testing.B, db *store.DB) {
 		entries := make([]requestlog.Entry, batch)
 		for i := range entries {
 			at = at.Add(time.Millisecond)
-			entries[i] = benchEntry(n, at)
+			entries[i] = benchEntry(b, n, at)
 			n++
 		}
 		before := cpuTime(b)
