@@ -11,12 +11,12 @@ import (
 type detail struct {
 	id, preview, state string
 	summary            []byte
-	trace              func(room []byte) ([]byte, error) // appends the JSON of the trace; it may be called later
+	trace              func(room []byte) ([]byte, error) // appends the JSON of the trace where that was read; it may be called later
 }
 
-// detailParts says what is read of entries. SQLite has all of it in one place; PostgreSQL leaves the rest where it is.
+// detailParts says what is read of entries.
 type detailParts struct {
-	request bool // preview and state of the bodies
+	request bool // preview and state of the bodies; SQLite reads them always
 	trace   bool
 }
 
@@ -45,7 +45,7 @@ func (db *DB) eachDetail(ctx context.Context, from querier, parts detailParts, w
 		if err != nil {
 			return err
 		}
-		if d.summary == nil {
+		if len(d.summary) == 0 {
 			continue // its pack is without it: it is being deleted
 		}
 		if err := fn(d); err != nil {
@@ -59,22 +59,22 @@ func (db *DB) eachDetail(ctx context.Context, from querier, parts detailParts, w
 // before there were packs.
 func (db *DB) detailing(parts detailParts, workspaceID string, ids []string) (string, []any) {
 	args, marks := append([]any{workspaceID}, anys(ids)...), list(2, len(ids))
+	trace, traces := "null", "null"
+	if parts.trace {
+		trace, traces = "d.trace", "p.traces"
+	}
 	if db.dialect == dialectSQLite {
-		return `select r.id, r.preview, r.body_state, d.summary, d.trace, r.place - p.number, p.number, p.content from requests r
-			left join details d on r.place is null and d.workspace_id = r.workspace_id and d.request_id = r.id` + fmt.Sprintf(inPack, "packs") +
+		return fmt.Sprintf(`select r.id, r.preview, r.body_state, d.summary, %s, r.place - p.number, p.number, p.summaries, %s from requests r
+			left join details d on r.place is null and d.workspace_id = r.workspace_id and d.request_id = r.id`, trace, traces) + fmt.Sprintf(inPack, "packs") +
 			` where r.workspace_id = $1 and r.id in (` + marks + `)`, args
 	}
-	trace := "null"
-	if parts.trace {
-		trace = "d.trace"
-	}
 	if !parts.request {
-		return fmt.Sprintf(`select d.request_id, '', '', d.summary, %s, null, null, null from details d
+		return fmt.Sprintf(`select d.request_id, '', '', d.summary, %s, null, null, null, null from details d
 			where d.workspace_id = $1 and d.request_id in (%s)`, trace, marks), args
 	}
 	// The bounds say the same again, for both tables: PostgreSQL then plans for the days of these ids alone. And it reads these
 	// details alone, instead of all between them.
-	q := fmt.Sprintf(`select r.id, r.preview, r.body_state, d.summary, %s, null, null, null from requests r
+	q := fmt.Sprintf(`select r.id, r.preview, r.body_state, d.summary, %s, null, null, null, null from requests r
 		join details d on d.workspace_id = r.workspace_id and d.request_id = r.id
 		where r.workspace_id = $1 and r.id in (%[2]s) and r.id between $%[3]d and $%[4]d and d.request_id between $%[3]d and $%[4]d
 		and d.workspace_id = $1 and d.request_id in (%[2]s)`, trace, marks, len(ids)+2, len(ids)+3)
@@ -83,17 +83,17 @@ func (db *DB) detailing(parts detailParts, workspaceID string, ids []string) (st
 
 // packCache reads details, and keeps the pack of the latest one: the next is often in the same.
 type packCache struct {
-	packer *packer
-	number sql.NullInt64
-	slots  slots
+	packer            *packer
+	number            sql.NullInt64
+	summaries, traces slots
 }
 
 func (c *packCache) scan(row scanner) (detail, error) {
 	var d detail
 	var own []byte
 	var slot, number sql.NullInt64
-	var content sql.RawBytes
-	if err := row.Scan(&d.id, &d.preview, &d.state, &d.summary, &own, &slot, &number, &content); err != nil {
+	var summaries, traces sql.RawBytes
+	if err := row.Scan(&d.id, &d.preview, &d.state, &d.summary, &own, &slot, &number, &summaries, &traces); err != nil {
 		return d, err
 	}
 	if !number.Valid {
@@ -101,17 +101,20 @@ func (c *packCache) scan(row scanner) (detail, error) {
 		return d, nil
 	}
 	if number != c.number {
-		all, err := c.packer.slots(content)
-		if err != nil {
+		if err := c.read(number, summaries, traces); err != nil {
 			return d, err
 		}
-		c.number, c.slots = number, all
 	}
-	text := c.slots.at(slot.Int64)
-	if len(text) == 0 {
-		return d, nil
+	trace := c.traces.at(slot.Int64)
+	d.summary, d.trace = c.summaries.at(slot.Int64), func(room []byte) ([]byte, error) { return append(room, trace...), nil }
+	return d, nil
+}
+
+func (c *packCache) read(number sql.NullInt64, summaries, traces []byte) (err error) {
+	c.number = number
+	if c.summaries, err = c.packer.slots(summaries); err != nil {
+		return err
 	}
-	summary, trace, err := cutSized(text)
-	d.summary, d.trace = summary, func(room []byte) ([]byte, error) { return append(room, trace...), nil }
-	return d, err
+	c.traces, err = c.packer.slots(traces)
+	return err
 }

@@ -18,7 +18,8 @@ const (
 type pack struct {
 	workspace string
 	size      int
-	details   []byte
+	summaries []byte
+	traces    []byte
 	bodies    bodyPack
 }
 
@@ -29,8 +30,8 @@ type bodyPack struct {
 	oldest  string // least id among those who hold a text
 }
 
-// slots are the entries of a pack. One that is empty belongs to no entry any more. A slot of details is the summary, with its
-// length, and the trace; one of bodies begins with the entry's id.
+// slots are the entries of a pack. One that is empty belongs to no entry any more. One of bodies
+// begins with the entry's id.
 type slots [][]byte
 
 var errPack = errors.New("a pack of entries is damaged")
@@ -109,12 +110,14 @@ func (s slots) clear(gone func(i int) bool) {
 
 // without is a pack less the entries that are gone.
 func (p pack) without(packer *packer, gone func(i int) bool) (pack, error) {
-	details, err := packer.slots(p.details)
-	if err != nil {
-		return p, err
+	for _, content := range []*[]byte{&p.summaries, &p.traces} {
+		all, err := packer.slots(*content)
+		if err != nil {
+			return p, err
+		}
+		all.clear(gone)
+		*content = packer.packed(all)
 	}
-	details.clear(gone)
-	p.details = packer.packed(details)
 	if p.bodies.held == 0 {
 		return p, nil
 	}

@@ -37,7 +37,7 @@ func (db *DB) expireSome(ctx context.Context, tx *sql.Tx, workspace, before stri
 	}
 	var ids []string
 	for _, number := range numbers {
-		_, all, err := db.packAt(ctx, tx, "packed_bodies", number)
+		_, all, err := db.packAt(ctx, tx, "packed_bodies", "content", number)
 		if err != nil {
 			return 0, 0, err
 		}
@@ -71,36 +71,39 @@ func (db *DB) emptyPlaces(ctx context.Context, tx *sql.Tx, workspace string, ids
 		return err
 	}
 	slices.Sort(places)
-	if err := db.emptyIn(ctx, tx, "packs", places, db.putDetails); err != nil {
-		return err
+	for _, column := range []string{"summaries", "traces"} {
+		put := func(number int64, all slots) error { return db.putDetails(ctx, tx, column, number, all) }
+		if err := db.emptyIn(ctx, tx, "packs", column, places, put); err != nil {
+			return err
+		}
 	}
-	return db.emptyIn(ctx, tx, "packed_bodies", places, db.putBodies)
+	return db.emptyIn(ctx, tx, "packed_bodies", "content", places, func(number int64, all slots) error { return db.putBodies(ctx, tx, number, all) })
 }
 
-// emptyIn empties the slots at places, which are in order, in the packs of a table.
-func (db *DB) emptyIn(ctx context.Context, tx *sql.Tx, table string, places []int64, put func(context.Context, *sql.Tx, int64, slots) error) error {
+// emptyIn empties the slots at places, which are in order, in a column of packs.
+func (db *DB) emptyIn(ctx context.Context, tx *sql.Tx, table, column string, places []int64, put func(number int64, all slots) error) error {
 	for len(places) > 0 {
-		number, all, err := db.packAt(ctx, tx, table, places[0])
+		number, all, err := db.packAt(ctx, tx, table, column, places[0])
 		if err != nil {
 			return err
 		}
-		if all == nil { // its texts have expired
+		if all == nil { // its texts have expired, or the whole pack is deleted
 			places = places[1:]
 			continue
 		}
 		for len(places) > 0 && places[0]-number < int64(len(all)) {
 			all[places[0]-number], places = nil, places[1:]
 		}
-		if err := put(ctx, tx, number, all); err != nil {
+		if err := put(number, all); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// packAt reads the pack of a table that a place belongs to; nil when there is none.
-func (db *DB) packAt(ctx context.Context, tx *sql.Tx, table string, place int64) (number int64, all slots, err error) {
-	q := fmt.Sprintf(`select number, content from %[1]s where number = (select max(number) from %[1]s where number <= $1) and $1 < number + size`, table)
+// packAt reads a column of the pack that a place belongs to; nil when there is none.
+func (db *DB) packAt(ctx context.Context, tx *sql.Tx, table, column string, place int64) (number int64, all slots, err error) {
+	q := fmt.Sprintf(`select number, %[2]s from %[1]s where number = (select max(number) from %[1]s where number <= $1) and $1 < number + size`, table, column)
 	var content []byte
 	if err := tx.QueryRowContext(ctx, q, place).Scan(&number, &content); err != nil {
 		if errors.Is(err, sql.ErrNoRows) {
@@ -114,14 +117,14 @@ func (db *DB) packAt(ctx context.Context, tx *sql.Tx, table string, place int64)
 	return number, all, nil
 }
 
-// putDetails writes a pack of details back; one that is empty is deleted.
-func (db *DB) putDetails(ctx context.Context, tx *sql.Tx, number int64, all slots) error {
+// putDetails writes a column of a pack back; a pack that is empty is deleted.
+func (db *DB) putDetails(ctx context.Context, tx *sql.Tx, column string, number int64, all slots) error {
 	content := db.packer.packed(all)
 	if content == nil {
 		_, err := tx.ExecContext(ctx, `delete from packs where number = $1`, number)
 		return err
 	}
-	_, err := tx.ExecContext(ctx, `update packs set content = $2 where number = $1`, number, content)
+	_, err := tx.ExecContext(ctx, `update packs set `+column+` = $2 where number = $1`, number, content)
 	return err
 }
 

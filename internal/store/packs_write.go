@@ -10,7 +10,7 @@ import (
 )
 
 var (
-	insertPacks        = newInserter("packs", slices.Concat(numberFields("number", "size"), bytesFields("content")), "")
+	insertPacks        = newInserter("packs", slices.Concat(numberFields("number", "size"), bytesFields("summaries", "traces")), "")
 	insertPackedBodies = newInserter("packed_bodies",
 		slices.Concat(numberFields("number", "size"), textFields("workspace_id", "oldest"), numberFields("held"), bytesFields("content")), "")
 )
@@ -43,7 +43,7 @@ func nextPack(entries []*requestlog.Entry) int {
 
 func (db *DB) pack(entries []*requestlog.Entry, room *room) (pack, error) {
 	p := pack{workspace: entries[0].WorkspaceID, size: len(entries)}
-	room.details, room.bodies = room.details[:0], room.bodies[:0]
+	room.summaries, room.traces, room.bodies = room.summaries[:0], room.traces[:0], room.bodies[:0]
 	for _, e := range entries {
 		if err := room.addDetails(e); err != nil {
 			return p, fmt.Errorf("prepare entry %s: %w", e.ID, err)
@@ -52,22 +52,22 @@ func (db *DB) pack(entries []*requestlog.Entry, room *room) (pack, error) {
 			p.bodies.hold(e.ID)
 		}
 	}
-	p.details = room.pack(room.details, db.packer.appendQuick)
+	p.summaries, p.traces = room.pack(room.summaries, db.packer.appendQuick), room.pack(room.traces, db.packer.appendQuick)
 	if p.bodies.held > 0 {
 		p.bodies.content = room.pack(room.bodies, db.packer.appendQuick)
 	}
 	return p, nil
 }
 
-// addDetails adds a slot with an entry's summary and its trace.
+// addDetails adds slots with an entry's summary and its trace.
 func (r *room) addDetails(e *requestlog.Entry) (err error) {
 	if r.text, err = r.appendSummary(r.text[:0], e); err != nil {
 		return err
 	}
-	if r.slot, err = appendTrace(appendSized(r.slot[:0], r.text), e); err != nil {
+	if r.slot, err = appendTrace(r.slot[:0], e); err != nil {
 		return err
 	}
-	r.details = appendSized(r.details, r.slot)
+	r.summaries, r.traces = appendSized(r.summaries, r.text), appendSized(r.traces, r.slot)
 	return nil
 }
 
@@ -148,8 +148,8 @@ func (b batch) fresh(packer *packer, first int64, places []int64) (batch, error)
 func (db *DB) insertPacked(ctx context.Context, tx *sql.Tx, packs []pack, place int64) error {
 	details, bodies := make([][]any, 0, len(packs)), make([][]any, 0, len(packs))
 	for _, p := range packs {
-		if len(p.details) > 0 {
-			details = append(details, []any{place, p.size, p.details})
+		if len(p.summaries) > 0 {
+			details = append(details, []any{place, p.size, p.summaries, p.traces})
 		}
 		if p.bodies.held > 0 {
 			bodies = append(bodies, []any{place, p.size, p.workspace, p.bodies.oldest, p.bodies.held, p.bodies.content})

@@ -8,19 +8,20 @@ import (
 
 // room is the memory that the texts of a batch are made in, used again by the next one.
 type room struct {
-	summary requestlog.Entry // of one record after the other, as are the texts
-	text    []byte
-	slot    []byte // of one record after the other
-	details []byte // of one pack after the other
-	bodies  []byte
-	packed  []byte // of all records
+	summary   requestlog.Entry // of one record after the other, as are the texts
+	text      []byte
+	slot      []byte
+	summaries []byte // of one pack after the other
+	traces    []byte
+	bodies    []byte
+	packed    []byte // of all records
 }
 
 // largestRoom is the most memory that is kept from one batch to the next.
 const largestRoom = 4 << 20
 
 func (db *DB) giveBack(r *room) {
-	if max(cap(r.packed), cap(r.text), cap(r.slot), cap(r.details), cap(r.bodies)) <= largestRoom {
+	if max(cap(r.packed), cap(r.text), cap(r.slot), cap(r.summaries), cap(r.traces), cap(r.bodies)) <= largestRoom {
 		r.packed, r.summary = r.packed[:0], requestlog.Entry{}
 		db.rooms.Put(r)
 	}
