@@ -108,6 +108,9 @@ func (x *exchange) dearest() money.Amount { return x.dearestOf(x.decision.Plan) 
 func (x *exchange) mostCost(t *provider.Target, u llm.Usage) money.Amount {
 	card := t.Price.At(x.start)
 	cost := card.Cost(u)
+	if x.req.ServiceTier == u.ServiceTier {
+		return cost
+	}
 	u.ServiceTier = x.req.ServiceTier
 	return max(cost, card.Cost(u))
 }
@@ -117,15 +120,16 @@ func (x *exchange) mostCost(t *provider.Target, u llm.Usage) money.Amount {
 func (x *exchange) mostUsage(t *provider.Target) llm.Usage {
 	req := x.req
 	prompt := tokens(t.Model).Most(token.PromptOf(req))
-	var u llm.Usage
+	u := llm.Usage{Input: prompt}
+	most := x.mostCost(t, u)
 	for _, way := range []llm.Usage{
-		{Input: prompt}, {CacheWrite: prompt}, {CacheWrite: prompt, CacheWriteLong: prompt}, {Input: prompt, AudioInput: prompt},
+		{CacheWrite: prompt}, {CacheWrite: prompt, CacheWriteLong: prompt}, {Input: prompt, AudioInput: prompt},
 	} {
 		if way.AudioInput > 0 && !req.Needs.Has(llm.AudioIn) {
 			continue
 		}
-		if u.Prompt() == 0 || x.mostCost(t, way) > x.mostCost(t, u) {
-			u = way
+		if cost := x.mostCost(t, way); cost > most {
+			u, most = way, cost
 		}
 	}
 	if !writes(req.Op) {

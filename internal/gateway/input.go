@@ -22,7 +22,8 @@ func (g *Gateway) Explain(ctx context.Context, grant *account.Grant, req *llm.Re
 	req.Measure()
 	x := &exchange{
 		op: req.Op, r: &http.Request{Header: h}, start: time.Now(), settings: g.settings.Load(), snap: g.snapshot.Load(), grant: grant, req: req,
-		entry: &requestlog.Entry{WorkspaceID: grant.Workspace.ID, KeyID: grant.Key.ID, Tags: grant.Key.Tags},
+		entry:  &requestlog.Entry{WorkspaceID: grant.Workspace.ID, KeyID: grant.Key.ID, Tags: grant.Key.Tags},
+		length: estimate(req),
 	}
 	policies := g.Policies.For(grant.Workspace.ID)
 	if draft != nil {
@@ -32,7 +33,7 @@ func (g *Gateway) Explain(ctx context.Context, grant *account.Grant, req *llm.Re
 	if err != nil {
 		return nil, err
 	}
-	view := g.Prefixes.Lookup(ctx, grant.Workspace.ID, prefix.Build(req, estimate(req)), x.start)
+	view := g.Prefixes.Lookup(ctx, grant.Workspace.ID, prefix.Build(req, x.length), x.start)
 	err = x.plan(in, g.circumstances(grant.Workspace.ID, policies, view))
 	return x.decision, err
 }
@@ -50,7 +51,7 @@ func (g *Gateway) input(x *exchange, policies *policy.Set) (route.Input, error) 
 		Format:        req.Format,
 		Model:         req.Model,
 		Objective:     objective,
-		InputTokens:   estimate(req),
+		InputTokens:   x.length,
 		Text:          req.Text,
 		ImageSizes:    req.ImageSizes,
 		MaxOutput:     req.MaxOutput,
@@ -80,7 +81,7 @@ func (g *Gateway) input(x *exchange, policies *policy.Set) (route.Input, error) 
 	}
 	auto := route.IsAuto(req.Model)
 	if auto || policies.Len() > 0 {
-		in.Sketch, in.Predictor = g.sketch(req), g.Predictor.Version()
+		in.Sketch, in.Predictor = g.sketch(x), g.Predictor.Version()
 	}
 	if auto && x.settings.Explore > 0 {
 		in.Explore, in.Draw = x.settings.Explore, g.Draw()

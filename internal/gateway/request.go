@@ -129,7 +129,7 @@ func (g *Gateway) readRequest(x *exchange) (release func(), err error) {
 		release()
 		return nil, err
 	}
-	x.req = req
+	x.req, x.length = req, estimate(req)
 	e := x.entry
 	e.BytesIn, e.Requested, e.Stream = int64(len(body)), req.Model, req.Stream
 	e.EndUser, e.Metadata = req.EndUser, req.Metadata

@@ -37,14 +37,15 @@ type Feedback interface {
 const sketchBytes = 12 << 10
 
 // sketch says what the prompt asks for. Only `auto` and policies look at it, and only for conversations.
-func (g *Gateway) sketch(req *llm.Request) predict.Sketch {
+func (g *Gateway) sketch(x *exchange) predict.Sketch {
+	req := x.req
 	if !writes(req.Op) {
 		return predict.Sketch{}
 	}
 	return g.Predictor.Sketch(predict.Prompt{
 		Text: req.Asked.Text(sketchBytes), System: req.Instructed.Text(sketchBytes / 4),
 		Tools: req.Needs.Has(llm.Tools), Images: req.Images > 0, JSON: req.Needs&(llm.JSONMode|llm.JSONSchema) != 0,
-		Messages: req.Messages, Tokens: estimate(req),
+		Messages: req.Messages, Tokens: x.length,
 	})
 }
 

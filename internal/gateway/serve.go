@@ -29,6 +29,7 @@ type exchange struct {
 	snap      *route.Snapshot // one view of targets and prices until the end
 	grant     *account.Grant
 	req       *llm.Request
+	length    int64         // of the prompt in tokens, for no model in particular
 	digest    prefix.Digest // of the conversation
 	view      prefix.View   // what is warm of it
 	decision  *route.Decision
@@ -62,7 +63,7 @@ func (g *Gateway) serve(ctx context.Context, x *exchange) error {
 		return err
 	}
 	defer release()
-	slot, err := g.Limits.Take(ctx, x.grant.Key.ID, limit.Limits(x.grant.Key.Limits), estimate(x.req))
+	slot, err := g.Limits.Take(ctx, x.grant.Key.ID, limit.Limits(x.grant.Key.Limits), x.length)
 	if err != nil {
 		return err
 	}
@@ -102,7 +103,7 @@ func settle(x *exchange, hold *ledger.Hold, slot *limit.Slot) {
 // decide plans the request and, for embeddings, fixes the workspace's model on first use.
 func (g *Gateway) decide(ctx context.Context, x *exchange) error {
 	if x.op == llm.Chat {
-		x.digest = prefix.Build(x.req, estimate(x.req))
+		x.digest = prefix.Build(x.req, x.length)
 		x.view = g.Prefixes.Lookup(ctx, x.grant.Workspace.ID, x.digest, x.start)
 	}
 	policies := g.Policies.For(x.grant.Workspace.ID)
