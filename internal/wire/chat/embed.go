@@ -35,10 +35,11 @@ type vector struct {
 // are not touched unless the encoding differs.
 func Embedding(r io.Reader, o EmbedOptions) (llm.Event, error) {
 	a := newAnswer(r, EventOptions{Model: o.Model, ContentType: o.ContentType, MaxAnswer: o.MaxAnswer, SizeHint: o.SizeHint})
-	data, err := a.readAll(r)
+	data, err := a.readAll(r, nil)
 	if err != nil {
 		return llm.Event{}, err
 	}
+	data = withoutMark(data)
 	if err := a.c.scan(data); err != nil {
 		return llm.Event{}, &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's answer is not a JSON object" + a.contentType() + ".", Err: err}
 	}

@@ -38,7 +38,7 @@ type EventOptions struct {
 
 // Read reads a provider's 2xx answer. What arrives decides how it is read: a whole answer to a streaming request becomes
 // an equivalent stream. Usage comes once, at the end, in an event of its own.
-func Read(r io.Reader, o EventOptions) llm.Stream { return newAnswer(r, o) }
+func Read(r io.Reader, o EventOptions) llm.Stream { return &reading{answer: newAnswer(r, o)} }
 
 // Events is what Read reads, as a sequence.
 func Events(r io.Reader, o EventOptions) iter.Seq2[llm.Event, error] { return llm.All(Read(r, o)) }
@@ -61,9 +61,10 @@ type answer struct {
 	usage       *llm.Usage // the latest; its event waits in held for the end
 	held        []byte
 
-	events *sse.Reader // of an answer that is a stream
-	pieces [][]byte    // not yet handed out, of a whole answer that is to be one
-	whole  bool        // it is such an answer
+	events sse.Reader // of an answer that is a stream
+	framed bool       // it is such an answer
+	pieces [][]byte   // not yet handed out, of a whole answer that is to be one
+	whole  bool       // it is such an answer
 	over   bool
 	err    error // why the answer is not complete, once it is over
 }
@@ -72,12 +73,12 @@ func newAnswer(r io.Reader, o EventOptions) *answer {
 	if o.MaxAnswer <= 0 {
 		o.MaxAnswer = DefaultMaxAnswer
 	}
-	a := &answer{from: r, o: o}
-	a.c.fields = make([]llm.Field, 0, 12)
+	a := spares.Get().(*answer)
+	a.from, a.o = r, o
 	a.c.bare = o.Bare
 	a.c.outer, a.c.inner, _ = strings.Cut(o.UsagePath, ".")
 	if o.Model != "" {
-		a.model = appendQuoted(nil, o.Model)
+		a.model = appendQuoted(a.model, o.Model)
 	}
 	return a
 }
@@ -119,13 +120,10 @@ func (a *answer) Next() (llm.Event, bool, error) {
 	return llm.Event{}, false, a.err
 }
 
-// Close does nothing: reading is over when nobody asks any more.
-func (a *answer) Close() {}
-
 // step reads on. It reports false where that makes no event.
 func (a *answer) step() (llm.Event, bool, error) {
 	switch {
-	case a.events != nil:
+	case a.framed:
 		return a.streamed()
 	case a.whole:
 		return a.piece()
@@ -137,17 +135,17 @@ func (a *answer) step() (llm.Event, bool, error) {
 
 // begin finds out what answers a request that wanted a stream.
 func (a *answer) begin() error {
-	events := sse.NewReader(a.from, a.o.MaxLine)
-	first, err := events.First()
+	a.events.Reset(a.from, a.o.MaxLine)
+	first, err := a.events.First()
 	switch {
 	case errors.Is(err, io.EOF):
 		return malformed("The provider sent an empty answer.")
 	case err != nil:
 		return a.readError(err)
 	case first == '{' || first == '[':
-		return a.split(events.Rest())
+		return a.split(a.events.Rest())
 	}
-	a.events = events
+	a.framed = true
 	return nil
 }
 

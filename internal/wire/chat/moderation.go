@@ -21,10 +21,11 @@ type ModerationOptions struct {
 // then the event has none.
 func Moderation(r io.Reader, o ModerationOptions) (llm.Event, error) {
 	a := newAnswer(r, EventOptions{Model: o.Model, ContentType: o.ContentType, MaxAnswer: o.MaxAnswer, SizeHint: o.SizeHint})
-	data, err := a.readAll(r)
+	data, err := a.readAll(r, nil)
 	if err != nil {
 		return llm.Event{}, err
 	}
+	data = withoutMark(data)
 	if err := a.c.scan(data); err != nil {
 		return llm.Event{}, &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's answer is not a JSON object" + a.contentType() + ".", Err: err}
 	}

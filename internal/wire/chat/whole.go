@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"sync"
 
 	"fairlead/internal/llm"
 	"fairlead/internal/wire/fault"
@@ -12,15 +13,23 @@ import (
 	"fairlead/internal/wire/sse"
 )
 
-const firstRead = 4 << 10
+const (
+	firstRead   = 4 << 10
+	largestRoom = 64 << 10 // that is kept
+)
 
-// readAll reads an answer up to its bound.
-func (a *answer) readAll(r io.Reader) ([]byte, error) {
+// rooms are where whole answers are read to. What is passed on is a copy of them, with our name for the model.
+var rooms = sync.Pool{New: func() any { return new([]byte) }}
+
+// readAll reads an answer up to its bound, into buf as far as there is room.
+func (a *answer) readAll(r io.Reader, buf []byte) ([]byte, error) {
 	size := int64(firstRead)
 	if a.o.SizeHint > 0 && a.o.SizeHint <= a.o.MaxAnswer {
 		size = a.o.SizeHint + 1 // room to see the end without growing
 	}
-	buf := make([]byte, 0, size)
+	if int64(cap(buf)) < size {
+		buf = make([]byte, 0, size)
+	}
 	for {
 		n, err := r.Read(buf[len(buf):cap(buf)])
 		buf = buf[:len(buf)+n]
@@ -28,7 +37,7 @@ func (a *answer) readAll(r io.Reader) ([]byte, error) {
 			return nil, malformed(fmt.Sprintf("The provider's answer is larger than %d bytes.", a.o.MaxAnswer))
 		}
 		if err == io.EOF {
-			return bytes.TrimPrefix(buf, []byte("\xef\xbb\xbf")), nil
+			return buf, nil
 		}
 		if err != nil {
 			return nil, a.readError(err)
@@ -39,14 +48,13 @@ func (a *answer) readAll(r io.Reader) ([]byte, error) {
 	}
 }
 
-// document reads and checks an answer that is one JSON document.
-func (a *answer) document(r io.Reader) ([]byte, error) {
-	data, err := a.readAll(r)
-	if err != nil {
-		return nil, err
-	}
+// withoutMark leaves a byte order mark out.
+func withoutMark(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) }
+
+// document checks an answer that is one JSON document. Where the provider writes it in a way of its own it comes back mended.
+func (a *answer) document(data []byte) ([]byte, error) {
 	a.c.whole = true
-	data, err = a.c.read(data)
+	data, err := a.c.read(withoutMark(data))
 	switch c := &a.c; {
 	case len(bytes.TrimSpace(data)) == 0:
 		return nil, malformed("The provider sent an empty answer.")
@@ -72,20 +80,35 @@ func (a *answer) contentType() string {
 
 // single reads the answer to a request that wanted no stream.
 func (a *answer) single() (llm.Event, bool, error) {
-	data, err := a.document(a.from)
+	room := rooms.Get().(*[]byte)
+	read, err := a.readAll(a.from, (*room)[:0])
+	if err != nil {
+		return llm.Event{}, false, err
+	}
+	data, err := a.document(read)
 	if err != nil {
 		return llm.Event{}, false, err
 	}
 	a.over = true
+	a.out = nil // for the event to have bytes of its own
 	ev := a.describe(a.rewrite(data, false))
 	ev.Content, ev.Own = true, true // nothing is read after it
 	ev.Usage = a.tell()
+	a.out, a.c = nil, chunk{fields: a.c.fields[:0]} // the room is for the next answer
+	if cap(read) <= largestRoom {
+		*room = read
+		rooms.Put(room)
+	}
 	return ev, true, nil
 }
 
 // split reads a whole answer to a request that wanted a stream, and makes the chunks that would have come.
 func (a *answer) split(r io.Reader) error {
-	data, err := a.document(r)
+	read, err := a.readAll(r, nil)
+	if err != nil {
+		return err
+	}
+	data, err := a.document(read)
 	if err != nil {
 		return err
 	}

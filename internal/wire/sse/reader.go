@@ -15,6 +15,7 @@ const DefaultMaxLine = 16 << 20
 const (
 	firstBuffer = 1 << 10  // most events are shorter; ten thousand open streams have one each
 	keepBuffer  = 64 << 10 // a bigger buffer is given back once its event is done
+	resetBuffer = 4 << 10  // a bigger buffer is given back when the reader gets another stream
 )
 
 // ErrTooLong means that a line, or the data of one event, is longer than allowed.
@@ -53,10 +54,24 @@ type Reader struct {
 
 // NewReader reads events from src. Lines longer than maxLine are refused with ErrTooLong; 0 means DefaultMaxLine.
 func NewReader(src io.Reader, maxLine int) *Reader {
+	r := &Reader{}
+	r.Reset(src, maxLine)
+	return r
+}
+
+// Reset makes the reader one for src, as NewReader would. It keeps its buffers where they are small.
+func (r *Reader) Reset(src io.Reader, maxLine int) {
 	if maxLine <= 0 {
 		maxLine = DefaultMaxLine
 	}
-	return &Reader{src: src, maxLine: maxLine}
+	*r = Reader{src: src, maxLine: maxLine, buf: emptied(r.buf), name: emptied(r.name), joined: emptied(r.joined)}
+}
+
+func emptied(b []byte) []byte {
+	if cap(b) > resetBuffer {
+		return nil
+	}
+	return b[:0]
 }
 
 // First returns the first byte of the stream that is neither white space nor part of a byte order mark, without
