@@ -15,13 +15,20 @@ import (
 // safe: encoderOf pairs them, and nothing else makes them.
 type pointer = unsafe.Pointer
 
-// encoder writes the value at a place.
-type encoder func(*writer, pointer)
+// encoder appends the value at a place. The text is handed through from one to the next, and not kept in the writer: that
+// leaves it in registers.
+type encoder func(w *writer, out []byte, p pointer) []byte
+
+// Appender is a value that appends its own JSON, where encoding/json would have it marshal itself.
+type Appender interface {
+	AppendJSON(to []byte) ([]byte, error)
+}
 
 var (
-	marshalerType = reflect.TypeFor[json.Marshaler]()
-	appenderType  = reflect.TypeFor[encoding.TextAppender]()
-	timeType      = reflect.TypeFor[time.Time]()
+	appenderType     = reflect.TypeFor[Appender]()
+	textAppenderType = reflect.TypeFor[encoding.TextAppender]()
+	marshalerType    = reflect.TypeFor[json.Marshaler]()
+	timeType         = reflect.TypeFor[time.Time]()
 )
 
 // encoderOf works out how a type is written.
@@ -33,20 +40,22 @@ func encoderOf(t reflect.Type) encoder {
 		return pointerEncoder(t)
 	case t.Implements(appenderType):
 		return appenderEncoder(t)
+	case t.Implements(textAppenderType):
+		return textEncoder(t)
 	case t.Implements(marshalerType), reflect.PointerTo(t).Implements(marshalerType):
 		return marshalerEncoder(t)
 	}
 	switch t.Kind() {
 	case reflect.String:
-		return func(w *writer, p pointer) { w.text(*(*string)(p)) }
+		return func(_ *writer, out []byte, p pointer) []byte { return appendText(out, *(*string)(p)) }
 	case reflect.Bool:
-		return func(w *writer, p pointer) { w.out = strconv.AppendBool(w.out, *(*bool)(p)) }
+		return func(_ *writer, out []byte, p pointer) []byte { return strconv.AppendBool(out, *(*bool)(p)) }
 	case reflect.Int, reflect.Int64:
-		return func(w *writer, p pointer) { w.out = strconv.AppendInt(w.out, *(*int64)(p), 10) }
+		return func(_ *writer, out []byte, p pointer) []byte { return strconv.AppendInt(out, *(*int64)(p), 10) }
 	case reflect.Int32:
-		return func(w *writer, p pointer) { w.out = strconv.AppendInt(w.out, int64(*(*int32)(p)), 10) }
+		return func(_ *writer, out []byte, p pointer) []byte { return strconv.AppendInt(out, int64(*(*int32)(p)), 10) }
 	case reflect.Float64:
-		return func(w *writer, p pointer) { w.float(*(*float64)(p)) }
+		return func(w *writer, out []byte, p pointer) []byte { return w.float(out, *(*float64)(p)) }
 	case reflect.Struct:
 		return structEncoder(t)
 	case reflect.Slice:
@@ -66,50 +75,57 @@ func encoderOf(t reflect.Type) encoder {
 
 // anyEncoder leaves a type that is rare in records to encoding/json.
 func anyEncoder(t reflect.Type) encoder {
-	return func(w *writer, p pointer) {
+	return func(w *writer, out []byte, p pointer) []byte {
 		data, err := json.Marshal(reflect.NewAt(t, p).Interface())
 		if err != nil {
 			w.fail("write %s: %w", t, err)
-			return
 		}
-		w.out = append(w.out, data...)
+		return append(out, data...)
 	}
 }
 
-// marshalerEncoder has a value write itself. Records are made of our own types, whose JSON needs no checking.
+// appenderEncoder has a value append itself. Records are made of our own types, whose JSON needs no checking.
+func appenderEncoder(t reflect.Type) encoder {
+	return func(w *writer, out []byte, p pointer) []byte {
+		more, err := reflect.NewAt(t, p).Interface().(Appender).AppendJSON(out)
+		if err != nil {
+			w.fail("write %s: %w", t, err)
+			return out
+		}
+		return more
+	}
+}
+
+// marshalerEncoder has a value write itself.
 func marshalerEncoder(t reflect.Type) encoder {
-	return func(w *writer, p pointer) {
+	return func(w *writer, out []byte, p pointer) []byte {
 		data, err := reflect.NewAt(t, p).Interface().(json.Marshaler).MarshalJSON()
 		if err != nil {
 			w.fail("write %s: %w", t, err)
-			return
 		}
-		w.out = append(w.out, data...)
+		return append(out, data...)
 	}
 }
 
-// appenderEncoder has a value append its text, which must need no escapes.
-func appenderEncoder(t reflect.Type) encoder {
-	return func(w *writer, p pointer) {
-		w.out = append(w.out, '"')
-		out, err := reflect.NewAt(t, p).Interface().(encoding.TextAppender).AppendText(w.out)
+// textEncoder has a value append its text, which must need no escapes.
+func textEncoder(t reflect.Type) encoder {
+	return func(w *writer, out []byte, p pointer) []byte {
+		more, err := reflect.NewAt(t, p).Interface().(encoding.TextAppender).AppendText(append(out, '"'))
 		if err != nil {
 			w.fail("write %s: %w", t, err)
-			return
+			return out
 		}
-		w.out = out
-		w.out = append(w.out, '"')
+		return append(more, '"')
 	}
 }
 
 func pointerEncoder(t reflect.Type) encoder {
 	of := encoderOf(t.Elem())
-	return func(w *writer, p pointer) {
+	return func(w *writer, out []byte, p pointer) []byte {
 		if at := *(*pointer)(p); at != nil {
-			of(w, at)
-			return
+			return of(w, out, at)
 		}
-		w.out = append(w.out, "null"...)
+		return append(out, "null"...)
 	}
 }
 
@@ -122,37 +138,35 @@ type sliceHeader struct {
 
 func sliceEncoder(t reflect.Type) encoder {
 	of, size := encoderOf(t.Elem()), t.Elem().Size()
-	return func(w *writer, p pointer) {
+	return func(w *writer, out []byte, p pointer) []byte {
 		h := (*sliceHeader)(p)
 		if h.data == nil {
-			w.out = append(w.out, "null"...)
-			return
+			return append(out, "null"...)
 		}
-		w.list(of, h.data, h.len, size)
+		return w.list(out, of, h.data, h.len, size)
 	}
 }
 
 func arrayEncoder(t reflect.Type) encoder {
 	of, n, size := encoderOf(t.Elem()), t.Len(), t.Elem().Size()
-	return func(w *writer, p pointer) { w.list(of, p, n, size) }
+	return func(w *writer, out []byte, p pointer) []byte { return w.list(out, of, p, n, size) }
 }
 
-func (w *writer) list(of encoder, at pointer, n int, size uintptr) {
-	w.out = append(w.out, '[')
+func (w *writer) list(out []byte, of encoder, at pointer, n int, size uintptr) []byte {
+	out = append(out, '[')
 	for i := range n {
 		if i > 0 {
-			w.out = append(w.out, ',')
+			out = append(out, ',')
 		}
-		of(w, unsafe.Add(at, uintptr(i)*size))
+		out = of(w, out, unsafe.Add(at, uintptr(i)*size))
 	}
-	w.out = append(w.out, ']')
+	return append(out, ']')
 }
 
-func writeTexts(w *writer, p pointer) {
+func writeTexts(_ *writer, out []byte, p pointer) []byte {
 	m := *(*map[string]string)(p)
 	if m == nil {
-		w.out = append(w.out, "null"...)
-		return
+		return append(out, "null"...)
 	}
 	var room [8]string // most maps have few
 	names := room[:0]
@@ -160,70 +174,67 @@ func writeTexts(w *writer, p pointer) {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	w.out = append(w.out, '{')
+	out = append(out, '{')
 	for i, name := range names {
 		if i > 0 {
-			w.out = append(w.out, ',')
+			out = append(out, ',')
 		}
-		w.text(name)
-		w.out = append(w.out, ':')
-		w.text(m[name])
+		out = append(appendText(out, name), ':')
+		out = appendText(out, m[name])
 	}
-	w.out = append(w.out, '}')
+	return append(out, '}')
 }
 
-func writeTime(w *writer, p pointer) {
-	w.out = append(w.out, '"')
-	out, err := (*time.Time)(p).AppendText(w.out)
+func writeTime(w *writer, out []byte, p pointer) []byte {
+	more, err := (*time.Time)(p).AppendText(append(out, '"'))
 	if err != nil {
 		w.fail("write a time: %w", err)
-		return
+		return out
 	}
-	w.out = out
-	w.out = append(w.out, '"')
+	return append(more, '"')
 }
 
 // float writes as encoding/json does: without an exponent where that is not long.
-func (w *writer) float(f float64) {
+func (w *writer) float(out []byte, f float64) []byte {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		w.fail("JSON has no number %v", f)
-		return
+		return out
 	}
-	if w.short(f) {
-		return
+	if short, ok := appendShort(out, f); ok {
+		return short
 	}
 	format := byte('f')
 	if abs := math.Abs(f); abs != 0 && (abs < 1e-6 || abs >= 1e21) {
 		format = 'e'
 	}
-	w.out = strconv.AppendFloat(w.out, f, format, -1, 64)
+	return strconv.AppendFloat(out, f, format, -1, 64)
 }
 
-// short writes a number with at most six decimals, which most of ours have, and tells whether it is one. Up to fifteen digits
-// no other text of that length stands for the same number, so that it is the shortest one.
-func (w *writer) short(f float64) bool {
+// appendShort writes a number with at most six decimals, which most of ours have, and tells whether it is one. Up to fifteen
+// digits no other text of that length stands for the same number, so that it is the shortest one.
+func appendShort(out []byte, f float64) ([]byte, bool) {
 	const decimals, most = 1e6, 1e15
 	scaled := math.Round(f * decimals)
 	if math.Abs(scaled) >= most || scaled/decimals != f || scaled == 0 { // minus nought has a sign
-		return false
+		return out, false
 	}
 	n := int64(scaled)
 	if n < 0 {
-		w.out = append(w.out, '-')
+		out = append(out, '-')
 		n = -n
 	}
-	w.out = strconv.AppendInt(w.out, n/decimals, 10)
+	out = strconv.AppendInt(out, n/decimals, 10)
 	rest := n % decimals
 	if rest == 0 {
-		return true
+		return out, true
 	}
-	w.out = append(w.out, ".000000"...)
-	for i := len(w.out) - 1; rest > 0; i-- {
-		w.out[i] = byte('0' + rest%10)
+	out = append(out, ".000000"...)
+	for i := len(out) - 1; rest > 0; i-- {
+		out[i] = byte('0' + rest%10)
 		rest /= 10
 	}
-	for w.out[len(w.out)-1] == '0' {
-		w.out = w.out[:len(w.out)-1]
+	for out[len(out)-1] == '0' {
+		out = out[:len(out)-1]
 	}
-	return true
+	return out, true
 }

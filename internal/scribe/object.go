@@ -17,32 +17,33 @@ type member struct {
 
 func structEncoder(t reflect.Type) encoder {
 	members := membersOf(t)
-	return func(w *writer, p pointer) { w.object(members, p, "") }
+	return func(w *writer, out []byte, p pointer) []byte {
+		out, _, _ = w.object(out, members, p, "")
+		return out
+	}
 }
 
 // object writes the members, and tells where the value of the noted one lies.
-func (w *writer) object(members []member, p pointer, noted string) (from, to int) {
-	start := len(w.out)
+func (w *writer) object(out []byte, members []member, p pointer, noted string) (text []byte, from, to int) {
+	start := len(out)
 	for i := range members {
 		m := &members[i]
 		at := unsafe.Add(p, m.offset)
 		if m.absent != nil && m.absent(at) {
 			continue
 		}
-		w.out = append(w.out, m.name...)
-		value := len(w.out)
-		m.write(w, at)
+		out = append(out, m.name...)
+		value := len(out)
+		out = m.write(w, out, at)
 		if m.label == noted {
-			from, to = value, len(w.out)
+			from, to = value, len(out)
 		}
 	}
-	if len(w.out) == start {
-		w.out = append(w.out, "{}"...)
-		return from, to
+	if len(out) == start {
+		return append(out, "{}"...), from, to
 	}
-	w.out[start] = '{' // instead of the first comma
-	w.out = append(w.out, '}')
-	return from, to
+	out[start] = '{' // instead of the first comma
+	return append(out, '}'), from, to
 }
 
 func membersOf(t reflect.Type) []member {

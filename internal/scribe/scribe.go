@@ -26,24 +26,21 @@ func For[T any]() Scribe[T] {
 
 // Append appends the JSON of a value. An error is a number that JSON has no word for, or a part that cannot write itself.
 func (s Scribe[T]) Append(to []byte, v *T) ([]byte, error) {
-	w := writer{out: to}
-	s.write(&w, pointer(v))
-	return w.out, w.err
+	var w writer
+	out := s.write(&w, to, pointer(v))
+	return out, w.err
 }
 
 // AppendNoting is Append for a struct, and tells where in the text the value of one of its members lies; nowhere when that is
 // left out.
 func (s Scribe[T]) AppendNoting(to []byte, v *T, name string) (out []byte, from, end int, err error) {
-	w := writer{out: to}
-	from, end = w.object(s.members, pointer(v), name)
-	return w.out, from, end, w.err
+	var w writer
+	out, from, end = w.object(to, s.members, pointer(v), name)
+	return out, from, end, w.err
 }
 
-// writer is a text under way.
-type writer struct {
-	out []byte
-	err error
-}
+// writer keeps what went wrong with a text under way.
+type writer struct{ err error }
 
 func (w *writer) fail(format string, args ...any) {
 	if w.err == nil {

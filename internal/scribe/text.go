@@ -4,9 +4,8 @@ import "unicode/utf8"
 
 const hex = "0123456789abcdef"
 
-// text writes a string: what JSON must have escaped is, and what is no UTF-8 becomes the sign for that.
-func (w *writer) text(s string) {
-	out := w.out
+// appendText writes a string: what JSON must have escaped is, and what is no UTF-8 becomes the sign for that.
+func appendText(out []byte, s string) []byte {
 	out = append(out, '"')
 	from := 0
 	for i := 0; i < len(s); {
@@ -28,7 +27,7 @@ func (w *writer) text(s string) {
 		}
 		i += size
 	}
-	w.out = append(append(out, s[from:]...), '"')
+	return append(append(out, s[from:]...), '"')
 }
 
 func escape(out []byte, c byte) []byte {

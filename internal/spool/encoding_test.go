@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"fairlead/internal/money"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
 )
@@ -96,9 +97,42 @@ func fill(v reflect.Value, n int) {
 	}
 }
 
+// decided is the entry of a request for auto with six candidates.
+func decided() *requestlog.Entry {
+	e := entry("req_1")
+	d := &route.Decision{
+		Kind: route.Expected, Policies: []route.PolicyHit{route.NewPolicyHit("rule", "instance", false, "", `request.task == "code" is false (request.task is "chat")`)},
+		Versions: route.Versions{Router: "1", Catalog: "2026-11-01", Snapshot: "0123456789ab", Predictor: "p1"}, RunnerUp: "mock/model-1", Margin: 0.012345,
+	}
+	d.Input = route.Input{Op: "chat", Format: "chat", Model: "auto", InputTokens: 261, Choices: 1, Messages: 1, At: time.Unix(1763200000, 0).UTC()}
+	d.Input.Sketch.Task, d.Input.Sketch.Language = "chat", "en"
+	for i := range 28 {
+		d.Input.Text.Counts[i] = int32(i * i)
+		d.Input.Sketch.Skills = append(d.Input.Sketch.Skills, float64(i*37-200)/1000)
+	}
+	for i := range 6 {
+		price := money.Amount(123_450 * (i + 1))
+		d.Candidates = append(d.Candidates, route.Candidate{
+			Target: "mock/model-1", Model: "model-1", Provider: "mock", Rank: i + 1, Score: 0.654321 - float64(i)/50, Quality: 0.7 + float64(i)/100,
+			Spread: 0.071234, Cost: 0.912345, Speed: 0.5, Price: &price, Output: 320, Latency: 812, Seen: route.State{Latency: 12345678, TokensPS: 87.5},
+		})
+	}
+	e.Decision = d
+	return e
+}
+
 func BenchmarkEncodeEntry(b *testing.B) {
 	e := requestlog.Entry{}
 	fill(reflect.ValueOf(&e).Elem(), 3)
+	b.Run("usual", func(b *testing.B) {
+		e := decided()
+		var out []byte
+		b.ReportAllocs()
+		for b.Loop() {
+			out, _ = entries.Append(out[:0], e)
+		}
+		b.ReportMetric(float64(len(out)), "bytes")
+	})
 	b.Run("scribe", func(b *testing.B) {
 		var out []byte
 		b.ReportAllocs()
