@@ -2,6 +2,7 @@ package llm
 
 import (
 	"bytes"
+	"slices"
 	"unicode/utf16"
 	"unicode/utf8"
 	"unsafe"
@@ -9,6 +10,7 @@ import (
 
 const (
 	sampleSpans   = 40
+	fewSpans      = 4
 	sampleWindows = 64
 	sampleWindow  = 64      // bytes
 	wholeSample   = 4 << 10 // bytes of a prompt that is measured whole
@@ -18,17 +20,18 @@ const (
 // walks a body without decoding its strings has no time to count what they consist of; Request.Measure does that later, and
 // looks at parts of a long prompt only. The zero value is empty.
 type Sample struct {
-	spans [sampleSpans]span
-	count int32
-	shift uint8 // texts are remembered that hold a byte whose place in all texts is a multiple of 1<<shift
-	at    int32 // where in all texts the next one begins
+	spans []span // at most sampleSpans; most requests have few texts
+	shift uint8  // texts are remembered that hold a byte whose place in all texts is a multiple of 1<<shift
+	at    int32  // where in all texts the next one begins
 }
 
 // span is a text in the body.
 type span struct{ start, end, at int32 }
 
 // Equal reports whether both have taken in the same.
-func (s Sample) Equal(other Sample) bool { return s == other }
+func (s Sample) Equal(other Sample) bool {
+	return slices.Equal(s.spans, other.spans) && s.shift == other.shift && s.at == other.at
+}
 
 // Add takes in the text body[start:end], as it stands in JSON without its quotes.
 func (s *Sample) Add(start, end int) {
@@ -37,14 +40,16 @@ func (s *Sample) Add(start, end int) {
 	if !one.holds(s.shift) {
 		return
 	}
-	if s.count == sampleSpans {
+	if len(s.spans) == sampleSpans {
 		s.thin()
 		if !one.holds(s.shift) {
 			return
 		}
 	}
-	s.spans[s.count] = one
-	s.count++
+	if s.spans == nil {
+		s.spans = make([]span, 0, fewSpans)
+	}
+	s.spans = append(s.spans, one)
 }
 
 // holds reports whether a multiple of 1<<shift lies in the span: long texts have a better chance than short ones.
@@ -66,18 +71,18 @@ func (s *Sample) thin() {
 			kept = append(kept, one)
 		}
 	}
-	s.count = int32(len(kept))
+	s.spans = kept
 }
 
 // Measure fills Text from the sample that the decoder took. It does nothing where the decoder counted the text itself.
 func (r *Request) Measure() {
 	s, all := &r.Sample, r.ASCIIBytes+r.NonASCIIBytes
-	if s.count == 0 || all == 0 {
+	if len(s.spans) == 0 || all == 0 {
 		return
 	}
 	var sum tally
 	if s.shift == 0 && s.at <= wholeSample {
-		for _, one := range s.spans[:s.count] {
+		for _, one := range s.spans {
 			sum.add(r.Body[one.start:one.end], 1, false)
 		}
 	} else {
@@ -97,7 +102,7 @@ func (s *Sample) windows(body []byte, sum *tally) {
 	for s.at>>shift > sampleWindows {
 		shift++ // fewer windows, where few texts are long
 	}
-	for _, one := range s.spans[:s.count] {
+	for _, one := range s.spans {
 		size := one.end - one.start
 		for at := one.first(shift); at < one.at+size; at += 1 << shift {
 			width := min(size, sampleWindow)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"fairlead/internal/llm"
@@ -42,7 +43,8 @@ type problem struct{ param, message string }
 // DecodeRequest checks a request strictly and describes it. It refuses what two parsers may read
 // differently, checks the types of what routing, limits and money need, and leaves everything else to the provider.
 func (Format) DecodeRequest(op llm.Op, body []byte) (*llm.Request, error) {
-	var keys [24][]byte
+	keys := keyRooms.Get().(*keyRoom)
+	defer keys.giveBack()
 	d := decoder{
 		scanner: scanner{b: body, strict: true, keys: keys[:0]},
 		req:     &llm.Request{Op: op, Format: Name, Body: body, Choices: 1},
@@ -59,6 +61,16 @@ func (Format) DecodeRequest(op llm.Op, body []byte) (*llm.Request, error) {
 	return d.req, nil
 }
 
+// keyRoom is where the keys of the objects that are open are noted, as long as they are few.
+type keyRoom [24][]byte
+
+var keyRooms = sync.Pool{New: func() any { return new(keyRoom) }}
+
+func (k *keyRoom) giveBack() {
+	clear(k[:]) // they are parts of the body
+	keyRooms.Put(k)
+}
+
 func (d *decoder) request(op llm.Op) {
 	switch d.peek() {
 	case '{':
@@ -72,7 +84,7 @@ func (d *decoder) request(op llm.Op) {
 		d.problem("", "The body must be a JSON object.")
 		return
 	}
-	d.req.Fields = make([]llm.Field, 0, 16)
+	d.req.Fields = make([]llm.Field, 0, 8)
 	for key := range d.members {
 		at := d.at
 		d.peek()
@@ -143,7 +155,7 @@ func (d *decoder) finish(op llm.Op) {
 		r.EndUser = d.safetyIdentifier
 	}
 	if !d.previewText.empty() && len(d.problems) == 0 {
-		r.Preview = preview(d.b[d.previewText.start:d.previewText.end], llm.PreviewBytes)
+		r.Preview = preview(d.b[d.previewText.start:d.previewText.end])
 		r.Asked = llm.RawPassage(d.b[d.previewText.start:d.previewText.end])
 	}
 }

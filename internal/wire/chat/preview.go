@@ -8,10 +8,11 @@ import (
 )
 
 // preview makes one harmless line of the beginning of a raw JSON string.
-func preview(raw []byte, limit int) string {
+func preview(raw []byte) string {
 	raw = trimBlank(raw)
-	text := unescape(make([]byte, 0, limit+utf8.UTFMax), raw, limit+utf8.UTFMax)
-	return show.Cut(show.OneLine(string(text)), limit)
+	var room [llm.PreviewBytes + 2*utf8.UTFMax]byte
+	text := unescape(room[:0], raw, llm.PreviewBytes+utf8.UTFMax)
+	return show.Cut(show.OneLine(string(text)), llm.PreviewBytes)
 }
 
 // lookahead is how much of a text is edited beyond what a preview shows, so that something to be edited which begins in

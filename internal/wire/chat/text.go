@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math/bits"
 	"unicode/utf16"
@@ -149,8 +150,11 @@ func (s *scanner) decoded(t text) []byte {
 func unescape(dst, raw []byte, limit int) []byte {
 	for len(raw) > 0 && len(dst) < limit {
 		if raw[0] != '\\' {
-			dst = append(dst, raw[0])
-			raw = raw[1:]
+			plain := raw[:min(len(raw), limit-len(dst))]
+			if n := bytes.IndexByte(plain, '\\'); n >= 0 {
+				plain = plain[:n]
+			}
+			dst, raw = append(dst, plain...), raw[len(plain):]
 			continue
 		}
 		if raw[1] != 'u' {
