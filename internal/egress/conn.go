@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptrace"
 	"sync/atomic"
 	"time"
 )
@@ -53,13 +52,11 @@ func (c *conn) exchange(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
 	c.ended.Store(false)
 	c.forget = context.AfterFunc(ctx, c.wake)
-	trace := httptrace.ContextClientTrace(ctx)
+	t := timing(ctx)
 	written := c.write(req)
-	if trace != nil && trace.WroteRequest != nil {
-		trace.WroteRequest(httptrace.WroteRequestInfo{Err: written})
-	}
+	t.hasWritten()
 	// A host may answer and hang up before it has read everything: what it says is worth more than that.
-	resp, err := c.readHead(req, trace)
+	resp, err := c.readHead(req, t)
 	if err != nil {
 		return nil, errors.Join(written, err)
 	}
@@ -89,14 +86,12 @@ func (c *conn) write(req *http.Request) error {
 }
 
 // readHead skips the informational answers before the real one.
-func (c *conn) readHead(req *http.Request, trace *httptrace.ClientTrace) (*http.Response, error) {
+func (c *conn) readHead(req *http.Request, t *Timing) (*http.Response, error) {
 	c.head.from, c.head.left = c.Conn, maxHeaderBytes
 	if _, err := c.reader.Peek(1); err != nil {
 		return nil, err
 	}
-	if trace != nil && trace.GotFirstResponseByte != nil {
-		trace.GotFirstResponseByte()
-	}
+	t.gotFirstByte()
 	for {
 		resp, err := http.ReadResponse(c.reader, req)
 		if err != nil {

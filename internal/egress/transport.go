@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
 	"sync"
 	"time"
@@ -50,7 +49,7 @@ func (t *transport) CloseIdleConnections() {
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	key := req.URL.Scheme + "|" + req.URL.Host
 	if t.proxied || t.choseHTTP2(key) {
-		return t.classic.RoundTrip(req)
+		return t.classic.RoundTrip(Traced(req))
 	}
 	release, err := t.enter(req.Context(), key)
 	if err != nil {
@@ -63,7 +62,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	if c == nil {
 		release()
-		return t.classic.RoundTrip(req)
+		return t.classic.RoundTrip(Traced(req))
 	}
 	c.release = release
 	resp, err := c.exchange(req)
@@ -114,7 +113,7 @@ func (t *transport) enter(ctx context.Context, key string) (release func(), err 
 // connection is one that idles, or else a new one. It is nil where the host turns out to choose HTTP/2.
 func (t *transport) connection(req *http.Request, key string) (*conn, error) {
 	if c := t.pool.take(key); c != nil {
-		gotConn(req.Context(), true)
+		timing(req.Context()).gotConn(true)
 		return c, nil
 	}
 	raw, err := t.dial(req.Context(), "tcp", address(req.URL))
@@ -138,7 +137,7 @@ func (t *transport) connection(req *http.Request, key string) (*conn, error) {
 		c.Conn = secure
 	}
 	c.reader = bufio.NewReaderSize(&c.head, readBuffer)
-	gotConn(req.Context(), false)
+	timing(req.Context()).gotConn(false)
 	return c, nil
 }
 
@@ -152,12 +151,6 @@ func (t *transport) handshake(ctx context.Context, raw net.Conn, host string) (*
 		return nil, fmt.Errorf("secure the connection: %w", err)
 	}
 	return secure, nil
-}
-
-func gotConn(ctx context.Context, reused bool) {
-	if trace := httptrace.ContextClientTrace(ctx); trace != nil && trace.GotConn != nil {
-		trace.GotConn(httptrace.GotConnInfo{Reused: reused})
-	}
 }
 
 // address is where to connect: the port is always there.
