@@ -30,7 +30,8 @@ type Bill struct {
 // ones of their kind cost. Usage of a service tier that the price does not know is priced as ordinary, and the card
 // says so.
 func (p *Price) Bill(u llm.Usage) Bill {
-	bill := Bill{Source: p.Source, AsOf: p.AsOf, Card: p.cardName(u)}
+	const usual = 4 // rows
+	bill := Bill{Rows: make([]Row, 0, usual), Source: p.Source, AsOf: p.AsOf, Card: p.cardName(u)}
 	for _, row := range p.rows(u) {
 		if row.Tokens == 0 && optional(row.Class) {
 			continue

@@ -63,7 +63,7 @@ func (x *exchange) bill(t *provider.Target, u llm.Usage) *money.Amount {
 	if e.BaselineModel == "" {
 		return own
 	}
-	if price := x.snap.Price(e.BaselineModel); price != nil {
+	if price := x.baselinePrice(); price != nil {
 		bill := price.At(x.start).Bill(x.baselineUsage(x.undivided(u)))
 		e.BaselineBill, e.BaselineCost = &bill, &bill.Total
 	}

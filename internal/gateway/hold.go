@@ -3,7 +3,6 @@ package gateway
 import (
 	"cmp"
 	"context"
-	"slices"
 
 	"fairlead/internal/account"
 	"fairlead/internal/ledger"
@@ -44,23 +43,27 @@ const (
 // Budgets are those that a request must fit: the key's and the workspace's.
 func Budgets(grant *account.Grant) []ledger.Budget {
 	var all []ledger.Budget
-	add := func(id, name string, b *account.Budget) {
-		if b != nil {
-			all = append(all, ledger.Budget{
-				ID: id, Name: name, Amount: b.Amount, Period: ledger.Period(b.Period), Zone: b.Zone,
-				WarnPercent: b.WarnPercent, WarnOnly: b.WarnOnly,
-			})
-		}
+	if b := grant.Key.Budget; b != nil {
+		all = append(all, budget("key:"+grant.Key.ID, `Key "`+grant.Key.Name+`"`, b))
 	}
-	add("key:"+grant.Key.ID, `Key "`+grant.Key.Name+`"`, grant.Key.Budget)
-	add("ws:"+grant.Workspace.ID, `Workspace "`+grant.Workspace.Name+`"`, grant.Workspace.Budget)
+	if b := grant.Workspace.Budget; b != nil {
+		all = append(all, budget("ws:"+grant.Workspace.ID, `Workspace "`+grant.Workspace.Name+`"`, b))
+	}
 	return all
+}
+
+func budget(id, name string, b *account.Budget) ledger.Budget {
+	return ledger.Budget{
+		ID: id, Name: name, Amount: b.Amount, Period: ledger.Period(b.Period), Zone: b.Zone, WarnPercent: b.WarnPercent, WarnOnly: b.WarnOnly,
+	}
 }
 
 // bounded reports whether a budget can refuse the request.
 func bounded(grant *account.Grant) bool {
-	return slices.ContainsFunc(Budgets(grant), func(b ledger.Budget) bool { return !b.WarnOnly })
+	return refuses(grant.Key.Budget) || refuses(grant.Workspace.Budget)
 }
+
+func refuses(b *account.Budget) bool { return b != nil && !b.WarnOnly }
 
 // left is what the tightest budget still bears.
 func (g *Gateway) left(budgets []ledger.Budget) money.Amount {

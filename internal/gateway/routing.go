@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"fairlead/internal/catalog"
 	"fairlead/internal/feedback"
 	"fairlead/internal/llm"
 	"fairlead/internal/policy"
@@ -89,16 +90,33 @@ func (g *Gateway) remember(x *exchange, t *provider.Target, u llm.Usage) {
 	}
 }
 
+// yardstick is what the baseline charges and how its cache works, looked up when it is needed and then kept: it takes a look
+// at every target of the model, and at all names that a model may have.
+type yardstick struct {
+	price  *catalog.Price // nil when unknown
+	rules  prefix.Rules
+	priced bool
+	ruled  bool
+}
+
+func (x *exchange) baselinePrice() *catalog.Price {
+	if y := &x.yardstick; !y.priced {
+		y.price, y.priced = x.snap.Price(x.entry.BaselineModel), true
+	}
+	return x.yardstick.price
+}
+
 func (x *exchange) baselineRules() prefix.Rules {
-	price := x.snap.Price(x.entry.BaselineModel)
-	if price == nil {
-		return prefix.Rules{}
+	price, y := x.baselinePrice(), &x.yardstick
+	if price == nil || y.ruled {
+		return y.rules
 	}
 	vendor := ""
 	if m, ok := x.snap.Catalog.Model(x.entry.BaselineModel); ok {
 		vendor = m.Home
 	}
-	return prefix.For(vendor, x.entry.BaselineModel, price)
+	y.rules, y.ruled = prefix.For(vendor, x.entry.BaselineModel, price), true
+	return y.rules
 }
 
 // baselineUsage is what the baseline would have used: the same tokens, of the prompt as much from its cache as it would

@@ -33,7 +33,8 @@ type exchange struct {
 	digest    prefix.Digest // of the conversation
 	view      prefix.View   // what is warm of it
 	decision  *route.Decision
-	maxOutput int64 // what budgets leave room for, where the caller sets no bound
+	yardstick yardstick // the baseline
+	maxOutput int64     // what budgets leave room for, where the caller sets no bound
 	entry     *requestlog.Entry
 	counter   *token.Counter
 	upstream  time.Duration // spent waiting for providers, in attempts that have ended
