@@ -32,7 +32,8 @@ type Keys interface {
 type Log interface {
 	// Begin records that a request is about to be dispatched; without an End it will appear as interrupted.
 	Begin(e *requestlog.Entry) error
-	// End records the whole entry. When it returns nil the entry survives the death of the process.
+	// End records the whole entry. When it returns nil the entry survives the death of the process. It keeps nothing of the
+	// answer's text then, which is used for another one.
 	End(e *requestlog.Entry) error
 }
 

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"encoding/json"
+	"sync"
 	"time"
 
 	"fairlead/internal/llm"
@@ -14,11 +15,28 @@ func (g *Gateway) record(x *exchange) error {
 	e.Latency = time.Since(x.start)
 	e.Overhead = x.overhead()
 	e.BytesOut = x.w.size()
-	if x.storesText() {
-		e.Body.Response = x.kept.text()
+	if !x.storesText() {
+		return g.Log.End(e)
 	}
-	return g.Log.End(e)
+	room := answerRooms.Get().(*[]byte)
+	e.Body.Response = x.kept.text((*room)[:0])
+	if err := g.Log.End(e); err != nil {
+		return err // the text is needed again when the failure is recorded
+	}
+	if x.kept.parts != nil {
+		*room, e.Body.Response = e.Body.Response, nil // the log has it
+		x.kept.forget()
+	}
+	if cap(*room) <= largestAnswerRoom {
+		answerRooms.Put(room)
+	}
+	return nil
 }
+
+// answerRooms are where the parts of a streamed answer are put together for the log.
+var answerRooms = sync.Pool{New: func() any { return new([]byte) }}
+
+const largestAnswerRoom = 64 << 10
 
 // overhead is what we added: the time so far less the time spent on providers.
 func (x *exchange) overhead() time.Duration {

@@ -90,7 +90,7 @@ func (x *exchange) resume() (wire.Rest, bool) {
 	if !ok {
 		return wire.Rest{}, false
 	}
-	return format.Resume(x.req, x.kept.text())
+	return format.Resume(x.req, x.kept.text(nil))
 }
 
 // reserve sets aside what the broken attempt cost: what the request holds is for the one that goes on.

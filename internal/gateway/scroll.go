@@ -1,35 +1,55 @@
 package gateway
 
-import "slices"
+import "sync"
 
-// scrollPart is the least room that a scroll grows by.
+// scrollPart is the room that a scroll grows by.
 const scrollPart = 1 << 10
+
+// blanks are parts of scrolls that nobody needs any more.
+var blanks = sync.Pool{New: func() any { return new([scrollPart]byte) }}
 
 // scroll keeps the text of an answer as it comes. What it has is never copied to make room for more, and little room is to
 // spare: very many streams may be open, and each has one.
 type scroll struct {
-	parts [][]byte
+	whole []byte // a text that came in one piece; the parts are empty then
+	parts []*[scrollPart]byte
 	size  int
 }
 
 // add appends a copy of data.
 func (s *scroll) add(data ...byte) {
-	last := len(s.parts) - 1
-	if last < 0 || cap(s.parts[last])-len(s.parts[last]) < len(data) {
-		s.parts = append(s.parts, make([]byte, 0, max(scrollPart, len(data), s.size/4)))
-		last++
+	for len(data) > 0 {
+		at := s.size % scrollPart
+		if at == 0 {
+			s.parts = append(s.parts, blanks.Get().(*[scrollPart]byte))
+		}
+		n := copy(s.parts[len(s.parts)-1][at:], data)
+		data = data[n:]
+		s.size += n
 	}
-	s.parts[last] = append(s.parts[last], data...)
-	s.size += len(data)
 }
 
 // adopt makes data the text, without a copy. Nobody may change it from here on.
-func (s *scroll) adopt(data []byte) { s.parts, s.size = [][]byte{data}, len(data) }
+func (s *scroll) adopt(data []byte) { s.whole, s.size = data, len(data) }
 
-// text is all of it, in one piece that nothing added later changes.
-func (s *scroll) text() []byte {
-	if len(s.parts) == 1 {
-		return slices.Clip(s.parts[0])
+// text is all of it in one piece: as it came, or written to room.
+func (s *scroll) text(room []byte) []byte {
+	if s.parts == nil {
+		return s.whole
 	}
-	return slices.Concat(s.parts...)
+	left := s.size
+	for _, part := range s.parts {
+		n := min(left, scrollPart)
+		room = append(room, part[:n]...)
+		left -= n
+	}
+	return room
+}
+
+// forget empties the scroll. Other ones are written on what it was written on.
+func (s *scroll) forget() {
+	for _, part := range s.parts {
+		blanks.Put(part)
+	}
+	*s = scroll{}
 }
