@@ -9,6 +9,7 @@ import (
 
 const (
 	keepBuffer = 1 << 20  // larger buffers are given back
+	mostSpare  = 256      // begins whose memory is kept; each is about a kilobyte
 	lateLimit  = 16 << 20 // bytes of ends kept in memory while the disk does not take them
 )
 
@@ -17,6 +18,25 @@ type begun struct {
 	segment *segment // of its latest begin; nil until that is written
 	record  []byte
 	ending  bool // its end is in a batch
+}
+
+// newBegun keeps a begin record, in the memory of one that is not needed any more. The caller holds the lock.
+func (s *Spool) newBegun(rec []byte) *begun {
+	b := &begun{}
+	if last := len(s.spent) - 1; last >= 0 {
+		b = s.spent[last]
+		s.spent = s.spent[:last]
+	}
+	*b = begun{record: append(b.record[:0], rec...)}
+	return b
+}
+
+// forgetBegun lets the next request have the memory of a begin. The caller holds the lock.
+func (s *Spool) forgetBegun(id string, b *begun) {
+	delete(s.begun, id)
+	if len(s.spent) < mostSpare {
+		s.spent = append(s.spent, b)
+	}
 }
 
 // batch is what is written in one go. Callers add to it while the one before it is being written.
@@ -66,7 +86,7 @@ func (s *Spool) Begin(e *requestlog.Entry) error {
 		s.mu.Unlock()
 		return err
 	}
-	s.begun[e.ID] = &begun{record: bytes.Clone(rec)}
+	s.begun[e.ID] = s.newBegun(rec)
 	batch := s.put(rec, op{kind: beginKind, id: e.ID})
 	s.mu.Unlock()
 	if err := s.wait(batch); err != nil {
@@ -256,7 +276,7 @@ func (s *Spool) moveBegin(b *begun, seg *segment) {
 func (s *Spool) commitEnd(id string) {
 	if b := s.begun[id]; b != nil {
 		b.segment.open--
-		delete(s.begun, id)
+		s.forgetBegun(id, b)
 	}
 	s.dropLate(id)
 	if s.backlog == 0 {
@@ -277,7 +297,7 @@ func (s *Spool) rollBack(b *batch) {
 		case o.kind == endKind:
 			begun.ending = false
 		case o.kind == beginKind && !o.carry:
-			delete(s.begun, o.id)
+			s.forgetBegun(o.id, begun)
 		}
 	}
 }

@@ -71,6 +71,7 @@ type Spool struct {
 	batch    *batch             // being filled
 	spare    []byte             // buffer for the next batch
 	spareOps []op               // the same for its meaning
+	spent    []*begun           // begins of requests that have ended, for those to come
 	segments []*segment         // oldest first
 	active   *segment           // the last one while it still grows
 	next     uint64             // number of the next segment
