@@ -24,12 +24,13 @@ type Feed struct {
 	mu      sync.Mutex
 	subs    map[*Subscription]struct{}
 	recent  []Update // finished, oldest first
-	running map[string]Update
+	running map[string]*Update
+	spare   []*Update // that nothing runs in, for what begins next
 }
 
 // NewFeed makes a feed without subscribers.
 func NewFeed() *Feed {
-	return &Feed{subs: map[*Subscription]struct{}{}, running: map[string]Update{}}
+	return &Feed{subs: map[*Subscription]struct{}{}, running: map[string]*Update{}}
 }
 
 // Publish tells all subscribers whose filter the entry matches. It does not block.
@@ -45,16 +46,35 @@ func (f *Feed) Publish(u Update) {
 
 func (f *Feed) remember(u Update) {
 	if u.Running {
-		if len(f.running) < feedRunning {
-			f.running[u.Entry.ID] = u
-		}
+		f.begin(u)
 		return
 	}
-	delete(f.running, u.Entry.ID)
+	if began := f.running[u.Entry.ID]; began != nil {
+		delete(f.running, u.Entry.ID)
+		*began = Update{} // of what it points to
+		f.spare = append(f.spare, began)
+	}
 	if len(f.recent) == feedRecent {
 		f.recent = slices.Delete(f.recent, 0, feedRecent/4) // seldom, so that most publishing moves nothing
 	}
 	f.recent = append(f.recent, u)
+}
+
+// begin remembers a request that runs, while those are not too many.
+func (f *Feed) begin(u Update) {
+	if len(f.running) >= feedRunning {
+		return
+	}
+	one := f.running[u.Entry.ID]
+	if last := len(f.spare) - 1; one == nil && last >= 0 {
+		one = f.spare[last]
+		f.spare = f.spare[:last]
+	}
+	if one == nil {
+		one = &Update{}
+	}
+	*one = u
+	f.running[u.Entry.ID] = one
 }
 
 // Subscribe watches entries that match the filter until ctx ends. With an id, what was finished after that entry and
@@ -69,7 +89,7 @@ func (f *Feed) Subscribe(ctx context.Context, filter Filter, afterID string) *Su
 		}
 	}
 	for _, u := range f.running {
-		s.offer(u)
+		s.offer(*u)
 	}
 	f.subs[s] = struct{}{}
 	context.AfterFunc(ctx, func() {
