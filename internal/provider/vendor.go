@@ -81,9 +81,8 @@ func (s Settings) Post(ctx context.Context, url string, body []byte, accept stri
 	if err != nil {
 		return nil, err
 	}
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Accept", accept)
-	r.Header.Set("User-Agent", cmp.Or(s.UserAgent, "fairlead"))
+	values := [...]string{"application/json", accept, cmp.Or(s.UserAgent, "fairlead")} // as Set would, in one piece
+	r.Header["Content-Type"], r.Header["Accept"], r.Header["User-Agent"] = values[0:1:1], values[1:2:2], values[2:3:3]
 	for name, value := range s.Headers {
 		r.Header.Set(name, value)
 	}

@@ -51,14 +51,17 @@ func (r Row) lacks() llm.Abilities {
 	return r.Lacks
 }
 
+// authHeader is the header that presents the secret.
+func (r Row) authHeader() string { return cmp.Or(r.Auth, "Authorization") }
+
 // authorize presents the secret; a local server without one gets none.
 func (r Row) authorize(h http.Header, secret string) {
 	switch {
 	case secret == "":
 	case r.Auth == "":
-		h.Set("Authorization", "Bearer "+secret)
+		h.Set(r.authHeader(), "Bearer "+secret)
 	default:
-		h.Set(r.Auth, secret)
+		h.Set(r.authHeader(), secret)
 	}
 }
 
@@ -79,12 +82,8 @@ func (c caller) newRequest(ctx context.Context, secret string, body []byte, acce
 	if err != nil {
 		return nil, err
 	}
-	h := http.Header{}
-	c.row.authorize(h, secret)
-	for name := range h {
-		if r.Header.Get(name) == "" { // the operator's own header wins
-			r.Header[name] = h[name]
-		}
+	if r.Header.Get(c.row.authHeader()) == "" { // the operator's own header wins
+		c.row.authorize(r.Header, secret)
 	}
 	return r, nil
 }
