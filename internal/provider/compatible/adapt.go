@@ -12,7 +12,7 @@ import (
 )
 
 // chatEdit says what must change in a conversation so that the vendor and its model take it, and warns of what is lost.
-func (r Row) chatEdit(c *provider.Call) chat.Edit {
+func (r *Row) chatEdit(c *provider.Call) chat.Edit {
 	a := adaptation{row: r, call: c, edit: chat.Edit{Model: c.Target.Upstream, Rename: map[string]string{}}}
 	a.streamUsage()
 	a.edit.Prefix = c.Prefilled && r.Prefill == MarkedPrefill
@@ -47,7 +47,7 @@ func (a *adaptation) shape() {
 }
 
 // embedEdit is chatEdit for embeddings.
-func (r Row) embedEdit(c *provider.Call) chat.Edit {
+func (r *Row) embedEdit(c *provider.Call) chat.Edit {
 	a := adaptation{row: r, call: c, edit: chat.Edit{Model: c.Target.Upstream, Rename: map[string]string{}}}
 	if r.Asks.NoBase64 {
 		a.edit.Drop = append(a.edit.Drop, "encoding_format") // without it every vendor sends numbers
@@ -57,7 +57,7 @@ func (r Row) embedEdit(c *provider.Call) chat.Edit {
 }
 
 // promptEdit is chatEdit for bare prompts. Whatever the model, their limit is called max_tokens.
-func (r Row) promptEdit(c *provider.Call) chat.Edit {
+func (r *Row) promptEdit(c *provider.Call) chat.Edit {
 	a := adaptation{row: r, call: c, edit: chat.Edit{Model: c.Target.Upstream, Rename: map[string]string{}}}
 	a.streamUsage()
 	if c.MaxOutput > 0 {
@@ -69,14 +69,14 @@ func (r Row) promptEdit(c *provider.Call) chat.Edit {
 }
 
 // moderateEdit is chatEdit for moderations.
-func (r Row) moderateEdit(c *provider.Call) chat.Edit {
+func (r *Row) moderateEdit(c *provider.Call) chat.Edit {
 	a := adaptation{row: r, call: c, edit: chat.Edit{Model: c.Target.Upstream, Rename: map[string]string{}}}
 	a.members()
 	return a.edit
 }
 
 type adaptation struct {
-	row  Row
+	row  *Row
 	call *provider.Call
 	edit chat.Edit
 }

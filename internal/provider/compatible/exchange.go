@@ -10,7 +10,7 @@ import (
 )
 
 // conversation is how a vendor answers conversations.
-type conversation struct{ caller }
+type conversation struct{ *caller }
 
 var _ provider.Exchange = conversation{}
 
@@ -45,7 +45,7 @@ func (e conversation) Events(c *provider.Call, resp *http.Response) llm.Stream {
 }
 
 // embedding is how a vendor embeds texts.
-type embedding struct{ caller }
+type embedding struct{ *caller }
 
 var _ provider.Exchange = embedding{}
 
@@ -64,7 +64,7 @@ func (e embedding) Events(c *provider.Call, resp *http.Response) llm.Stream {
 }
 
 // prompting is how a vendor answers bare prompts.
-type prompting struct{ caller }
+type prompting struct{ *caller }
 
 var _ provider.Exchange = prompting{}
 
@@ -86,7 +86,7 @@ func (e prompting) Events(c *provider.Call, resp *http.Response) llm.Stream {
 }
 
 // moderation is how a vendor judges texts.
-type moderation struct{ caller }
+type moderation struct{ *caller }
 
 var _ provider.Exchange = moderation{}
 

@@ -72,12 +72,12 @@ type caller struct {
 	url      string
 }
 
-func (c caller) at(url string) caller {
+func (c caller) at(url string) *caller {
 	c.url = url
-	return c
+	return &c
 }
 
-func (c caller) newRequest(ctx context.Context, secret string, body []byte, accept string) (*http.Request, error) {
+func (c *caller) newRequest(ctx context.Context, secret string, body []byte, accept string) (*http.Request, error) {
 	r, err := c.settings.Post(ctx, c.url, body, accept)
 	if err != nil {
 		return nil, err
@@ -89,6 +89,6 @@ func (c caller) newRequest(ctx context.Context, secret string, body []byte, acce
 }
 
 // Failure classifies an answer that is not 2xx.
-func (c caller) Failure(call *provider.Call, resp *http.Response) *llm.Error {
+func (c *caller) Failure(call *provider.Call, resp *http.Response) *llm.Error {
 	return fault.Failure(resp.StatusCode, resp.Header, provider.FailureBody(call, resp), c.settings.Clock()())
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // translated is the call of a caller who speaks another format, as if it had come in the chat format.
-func (r Row) translated(c *provider.Call) (*provider.Call, error) {
+func (r *Row) translated(c *provider.Call) (*provider.Call, error) {
 	conv, err := c.Client.Conversation(c.Request)
 	if err != nil {
 		return nil, err
