@@ -24,8 +24,8 @@ import (
 // What one request may allocate in the gateway and the formats, with a provider and a client that cost nothing. Whoever
 // brings it down writes the new number here; whoever needs more says why.
 const (
-	allocsWhole  = 153
-	allocsStream = 180 // 50 chunks
+	allocsWhole  = 123
+	allocsStream = 141 // 50 chunks
 )
 
 func TestARequestAllocatesNoMoreThanRecorded(t *testing.T) { //nolint:paralleltest // counts what the process allocates
@@ -66,10 +66,12 @@ func asker(t testing.TB, stream bool) func() {
 		body = strings.Replace(body, `"model"`, `"stream":true,"model"`, 1)
 	}
 	g := silentGateway(t, canned{says, media})
+	same := httptest.NewRequestWithContext(t.Context(), http.MethodPost, gateway.Prefix+"/chat/completions", strings.NewReader(body))
+	same.Header.Set("Authorization", "Bearer good")
+	same.Header.Set("Content-Type", "application/json")
 	return func() {
-		req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, gateway.Prefix+"/chat/completions", strings.NewReader(body))
-		req.Header.Set("Authorization", "Bearer good")
-		req.Header.Set("Content-Type", "application/json")
+		req := same.WithContext(t.Context()) // reading a request is the server's matter
+		req.Body = io.NopCloser(strings.NewReader(body))
 		w := &sink{header: http.Header{}}
 		g.ServeHTTP(w, req)
 		if w.status != http.StatusOK {
@@ -136,3 +138,4 @@ func (s *sink) WriteHeader(status int)      { s.status = status }
 func (s *sink) FlushError() error           { return nil }
 
 func (s *sink) SetWriteDeadline(time.Time) error { return nil }
+func (s *sink) SetReadDeadline(time.Time) error  { return nil }
