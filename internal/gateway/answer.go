@@ -243,8 +243,8 @@ func (a *answer) close() {
 // drain reads what follows the end of an answer, so that its connection can be used again. The client has everything by
 // now; a provider that does not end its answer costs the connection and nothing else.
 func (a *answer) drain() {
-	timer := time.AfterFunc(drainTime, func() { a.cancel(nil) })
-	defer timer.Stop()
+	a.timer.Reset(drainTime)
+	defer a.timer.Stop()
 	_, _ = io.CopyN(io.Discard, a.body, drainBytes)
 }
 

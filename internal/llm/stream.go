@@ -8,7 +8,7 @@ type Stream interface {
 	// then says why it is not complete: an *Error, or one that wraps the end of the request's context. An end stays the end,
 	// however often it is asked for.
 	Next() (ev Event, ok bool, err error)
-	// Close ends the reading, wherever it is.
+	// Close ends the reading, wherever it is. Bytes of events that are not their own may be used for another answer then.
 	Close()
 }
 
