@@ -3,6 +3,7 @@ package prefix
 import (
 	"context"
 	"math/bits"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,19 +16,22 @@ import (
 const DefaultLinks = 200_000
 
 const (
-	ways       = 8  // links that share a bucket
-	slots      = 7  // targets that a link remembers
-	stripes    = 64 // locks
+	ways       = 8   // links that share a bucket
+	slots      = 7   // targets that a link remembers
+	stripes    = 64  // locks
+	fewBuckets = 512 // that a memory begins with at most
 	idle       = time.Hour
 	maxTurns   = 1<<16 - 1
 	longestTTL = 48 * time.Hour
 )
 
-// Memory is a Store within one process, of a fixed size that is taken as it fills. Links live in small buckets; a full
-// bucket forgets the link that was used least lately.
+// Memory is a Store within one process. Links live in small buckets. Where one is full of links that still tell something,
+// the number of buckets doubles, up to a bound; from there on a full bucket forgets the link that was used least lately.
 type Memory struct {
 	names   *names
-	buckets []bucket
+	few     int      // buckets that it began with
+	most    int      // that it may have, but for less than few
+	buckets []bucket // changed by whoever has all locks
 	locks   [stripes]struct {
 		sync.Mutex
 		_ [56]byte // one lock a cache line
@@ -54,7 +58,12 @@ func NewMemory(links int) *Memory {
 	if links <= 0 {
 		links = DefaultLinks
 	}
-	return &Memory{names: newNames(), buckets: make([]bucket, (links+ways-1)/ways)}
+	most := (links + ways - 1) / ways
+	few := most
+	for few > fewBuckets {
+		few = (few + 1) / 2
+	}
+	return &Memory{names: newNames(), few: few, most: most, buckets: make([]bucket, few)}
 }
 
 // place is where a link is kept.
@@ -180,10 +189,52 @@ type note struct {
 
 // bucketOf returns a link's bucket with its lock held.
 func (m *Memory) bucketOf(p place) (*bucket, *sync.Mutex) {
-	i, _ := bits.Mul64(p.key, uint64(len(m.buckets)))
-	lock := &m.locks[i%stripes].Mutex
+	lock := &m.locks[bucketAt(p.key, m.few)%stripes].Mutex // all that comes of a first bucket has its lock
 	lock.Lock()
-	return &m.buckets[i], lock
+	return &m.buckets[bucketAt(p.key, len(m.buckets))], lock
+}
+
+// bucketAt is the bucket of a key among so many. Among twice as many it is one of the two in its place.
+func bucketAt(key uint64, of int) int {
+	i, _ := bits.Mul64(key, uint64(of))
+	return int(i)
+}
+
+// grow doubles the number of buckets, unless somebody else has. It takes milliseconds at most, a few times in all.
+func (m *Memory) grow(from int) {
+	for i := range m.locks {
+		m.locks[i].Lock()
+		defer m.locks[i].Unlock()
+	}
+	if len(m.buckets) != from {
+		return
+	}
+	fresh := make([]bucket, 2*from)
+	for i := range m.buckets {
+		b := &m.buckets[i]
+		for k, key := range b.keys {
+			if key != 0 {
+				fresh[bucketAt(key, len(fresh))].add(key, b.entries[k])
+			}
+		}
+	}
+	m.buckets = fresh
+}
+
+// add puts an entry in a free place.
+func (b *bucket) add(key uint64, e entry) {
+	i := slices.Index(b.keys[:], 0)
+	b.keys[i], b.entries[i] = key, e
+}
+
+// crowded reports whether a link has no place and would take that of one that still tells something.
+func (b *bucket) crowded(p place, now uint32) bool {
+	for i := range b.keys {
+		if b.rank(i, now) < live {
+			return false
+		}
+	}
+	return b.at(p) == nil
 }
 
 func (m *Memory) get(p place) (entry, bool) {
@@ -207,9 +258,15 @@ func (b *bucket) at(p place) *entry {
 
 // put writes a note. A link that would stay empty gets no place.
 func (m *Memory) put(p place, n note) {
+	room := n.turn > 0 || n.until > 0 && !n.refresh
 	b, lock := m.bucketOf(p)
+	if size := len(m.buckets); room && size < m.most && b.crowded(p, n.at) {
+		lock.Unlock()
+		m.grow(size)
+		b, lock = m.bucketOf(p)
+	}
 	defer lock.Unlock()
-	e := b.find(p, n.at, n.turn > 0 || n.until > 0 && !n.refresh)
+	e := b.find(p, n.at, room)
 	if e == nil {
 		return
 	}
@@ -246,8 +303,11 @@ func (b *bucket) rank(i int, now uint32) uint64 {
 	case !b.entries[i].live(now):
 		return 1
 	}
-	return 2 + uint64(b.entries[i].seen)
+	return live + uint64(b.entries[i].seen)
 }
+
+// live is the least rank of a link that still tells something.
+const live = 2
 
 // live reports whether the entry still tells anything.
 func (e *entry) live(now uint32) bool {

@@ -342,6 +342,33 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
+func TestMemoryGrowsWithUse(t *testing.T) {
+	t.Parallel()
+	m := NewMemory(0)
+	few, used := len(m.buckets), uint64(20_000)
+	if few*int(unsafe.Sizeof(bucket{})) > 512<<10 {
+		t.Errorf("it begins with %d buckets", few)
+	}
+	var all sync.WaitGroup
+	for worker := range uint64(4) {
+		all.Go(func() {
+			for i := worker; i < used; i += 4 {
+				m.Record("ws", chain(i<<20, 2000), "p/m", openAI, llm.Usage{Estimated: true}, noon)
+			}
+		})
+	}
+	all.Wait()
+	kept := 0
+	for i := range used {
+		if look(m, chain(i<<20, 2000), noon).Warm("p/m", openAI).Held > 0 {
+			kept++
+		}
+	}
+	if grown := len(m.buckets); kept < int(used)*999/1000 || grown <= few || grown > m.most+few {
+		t.Errorf("%d of %d links kept in %d buckets, after %d", kept, used, grown, few)
+	}
+}
+
 func TestMoreTargetsThanPlaces(t *testing.T) {
 	t.Parallel()
 	m, d := NewMemory(100), chain(1, 2000)
