@@ -91,6 +91,9 @@ func (a *answer) single() (llm.Event, bool, error) {
 	}
 	a.over = true
 	a.out = nil // for the event to have bytes of its own
+	if len(a.c.fields) == 0 {
+		data = bytes.Clone(data) // there is nothing to write anew, and the room is another answer's next
+	}
 	ev := a.describe(a.rewrite(data, false))
 	ev.Content, ev.Own = true, true // nothing is read after it
 	ev.Usage = a.tell()
