@@ -22,7 +22,7 @@ const (
 	// stalled is when no turn has begun for so long. Refusing alone keeps the processors busy then, and for every few refusals
 	// one of those who wait goes on at once.
 	stalled      = 10 * time.Millisecond
-	refusalsEach = 4
+	refusalsEach = 16
 	// turnSpan is the time in which turns are counted, and keptRate what remains of a count after another span: the processors
 	// may have been somebody else's in it.
 	turnSpan = 100 * time.Millisecond
