@@ -278,22 +278,24 @@ func TestAClientThatLeavesEndsItsRequest(t *testing.T) {
 
 func TestAClientThatWaitsIsNotTakenForGone(t *testing.T) {
 	t.Parallel()
-	release := make(chan bool)
-	s, ln := start(t, options(func(w http.ResponseWriter, r *http.Request) {
+	begun, release := make(chan bool, 2), make(chan bool)
+	s, ln := start(t, options(func(http.ResponseWriter, *http.Request) {
+		begun <- true
 		<-release
-		_, _ = fmt.Fprint(w, r.Context().Err())
 	}))
 	c := dial(t, ln)
 	c.send("%s", get("/")+get("/next")) // what it has said besides is for later
-	for s.ticks.Load() < 4 {
-		time.Sleep(pace / 10) // the watcher has a real clock, as the connections have
+	<-begun
+	requests := s.opened(s.ticks.Load()+2, nil)
+	if len(requests) != 1 {
+		t.Fatalf("%d requests are watched", len(requests))
+	}
+	if which := gone(requests); len(which) > 0 {
+		t.Error("a client that waits for its answer is taken for gone")
 	}
 	close(release)
-	for range 2 {
-		if _, text := c.receive("GET"); text != "<nil>" {
-			t.Errorf("got %s", text)
-		}
-	}
+	c.receive("GET")
+	c.receive("GET")
 }
 
 func TestAPanicEndsItsConnectionOnly(t *testing.T) {
