@@ -292,11 +292,14 @@ const (
 	lingered  = 1 << 20
 )
 
-// linger lets a client that is still sending read its answer: closing at once would take that from it.
+// linger lets a client that is still sending read its answer: closing at once would take that from it. One that sends very much is
+// not read to the end, but neither cut off before it has had the time.
 func (c *conn) linger() {
 	if half, ok := c.wire.(interface{ CloseWrite() error }); !ok || half.CloseWrite() != nil {
 		return
 	}
 	c.in.until = time.Now().Add(lingering)
-	_, _ = io.CopyN(io.Discard, &c.in, lingered) // whatever it says
+	if n, _ := io.CopyN(io.Discard, &c.in, lingered); n == lingered { // whatever it says
+		time.Sleep(time.Until(c.in.until))
+	}
 }

@@ -128,6 +128,22 @@ func TestUnreadBodiesNeverBecomeRequests(t *testing.T) {
 	}
 }
 
+func TestAClientThatStillSendsReadsItsAnswer(t *testing.T) {
+	t.Parallel()
+	_, ln := start(t, options(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusRequestEntityTooLarge) }))
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	for range 5 {
+		resp, err := client.Post("http://"+ln.Addr().String(), "text/plain", strings.NewReader(strings.Repeat("x", 32<<20)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode != http.StatusRequestEntityTooLarge {
+			t.Errorf("got %d", resp.StatusCode)
+		}
+	}
+}
+
 func TestABodyThatWasPassedOverCannotBeReadOn(t *testing.T) {
 	t.Parallel()
 	seen := make(chan error, 1)
