@@ -37,8 +37,8 @@ type API struct {
 	operations []Operation
 	document   func() ([]byte, error) // made when first asked for
 	origins    *http.CrossOriginProtection
-	tails      atomic.Int64 // open event streams
-	sampling   atomic.Bool  // sample traffic is being made
+	tails      atomic.Int64  // open event streams
+	sampling   chan struct{} // holds one while sample traffic is made
 	backtests  *backtests
 }
 
@@ -64,7 +64,7 @@ func build(p Parts) *API {
 	if p.Log == nil {
 		p.Log = slog.New(slog.DiscardHandler)
 	}
-	a := &API{Parts: p, mux: http.NewServeMux(), backtests: newBacktests()}
+	a := &API{Parts: p, mux: http.NewServeMux(), sampling: make(chan struct{}, 1), backtests: newBacktests()}
 	a.huma = huma.NewAPI(a.config(), humago.NewAdapter(a.mux, prefix))
 	a.registerSession()
 	a.registerRegistration()

@@ -18,6 +18,7 @@ import (
 const (
 	samplesTime  = 2 * time.Minute  // bounds one run of sample traffic
 	samplesStall = 10 * time.Second // a reader that takes longer for an event is gone
+	samplesWait  = time.Second      // within which a run ends whose caller has hung up
 )
 
 // Samples sends made-up requests through the model API, where the simulator answers them.
@@ -52,16 +53,27 @@ func (a *API) createSamples(ctx context.Context, c *call, _ *struct{}) (*huma.St
 	if a.Samples == nil || !a.Samples.Available() {
 		return nil, llm.Errorf(llm.Conflict, "The simulator does not serve here, so nobody would answer sample requests without cost. Set simulator: \"on\" in the configuration to have it beside other providers.")
 	}
-	if !a.sampling.CompareAndSwap(false, true) {
+	if !a.beginSampling(ctx) {
 		return nil, llm.Errorf(llm.Conflict, "Sample traffic is being created already. Wait for it, or stop it where it was started.")
 	}
 	return &huma.StreamResponse{Body: func(out huma.Context) {
-		defer a.sampling.Store(false)
+		defer func() { <-a.sampling }()
 		out.SetHeader("Content-Type", "text/event-stream")
 		out.SetHeader("X-Accel-Buffering", "no")
 		out.SetStatus(http.StatusOK)
 		a.sendSamples(ctx, c, out)
 	}}, nil
+}
+
+// beginSampling waits a moment for a run that somebody has just stopped: that they have left is seen a little later.
+func (a *API) beginSampling(ctx context.Context) bool {
+	select {
+	case a.sampling <- struct{}{}:
+		return true
+	case <-time.After(samplesWait):
+	case <-ctx.Done():
+	}
+	return false
 }
 
 // sendSamples runs to the end or until the caller leaves, and notes what was done in either case.

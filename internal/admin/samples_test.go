@@ -91,6 +91,27 @@ func TestSampleTrafficRunsOnceAtATimeAndEndsWhenItsCallerLeaves(t *testing.T) {
 	}
 }
 
+func TestARunFollowsOneThatWasJustStopped(t *testing.T) {
+	t.Parallel()
+	run := &samples{available: true, next: make(chan struct{})}
+	s := newSite(t, withSamples(run))
+	ctx, leave := context.WithCancel(t.Context())
+	r := httptest.NewRequestWithContext(ctx, "POST", prefix+"/samples", nil)
+	as("acc_owner")(r)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.api.ServeHTTP(&stream{header: http.Header{}}, r)
+	}()
+	run.next <- struct{}{} // it has begun
+	go func() {
+		leave() // which is seen when the next run is asked for already, or a little before
+		<-done
+		close(run.next)
+	}()
+	s.call("POST", "/samples", "", as("acc_owner")).want(http.StatusOK)
+}
+
 func TestSampleTrafficNeedsTheSimulator(t *testing.T) {
 	t.Parallel()
 	for name, run := range map[string]func(*Parts){"none": func(*Parts) {}, "away": withSamples(&samples{})} {
