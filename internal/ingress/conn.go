@@ -55,7 +55,7 @@ func (c *conn) serve() {
 		return
 	}
 	defer func() { _ = c.wire.Close() }() // the client has what it will get
-	for fresh := true; c.next(fresh); fresh = false {
+	for fresh := true; c.next(fresh) && !c.server.stopping.Load(); fresh = false {
 	}
 }
 

@@ -366,6 +366,21 @@ func TestShutdownLetsAnswersEnd(t *testing.T) {
 	}
 }
 
+func TestShutdownRightAfterAnAnswerWaitsForNothing(t *testing.T) {
+	t.Parallel()
+	for range 200 {
+		s, ln := start(t, options(echo))
+		c := dial(t, ln)
+		c.send("%s", get("/"))
+		c.receive("GET")
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		if err := s.Shutdown(ctx); err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+	}
+}
+
 func TestTLSAndHTTP2(t *testing.T) {
 	t.Parallel()
 	lender := httptest.NewTLSServer(nil) // has a certificate that its client trusts

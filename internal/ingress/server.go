@@ -100,8 +100,12 @@ func (s *Server) open(ln net.Listener) bool {
 func (s *Server) accept(raw net.Conn) {
 	c := newConn(s, raw)
 	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopping.Load() {
+		_ = raw.Close() // it came too late
+		return
+	}
 	s.conns[c] = struct{}{}
-	s.mu.Unlock()
 	go c.serve()
 }
 
