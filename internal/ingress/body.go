@@ -10,15 +10,15 @@ import (
 // body is what follows a head. It is read by the goroutine that answers.
 type body struct {
 	conn    *conn
-	left    int64     // where the length is known
+	left    int64     // where the length is known; -1 else
 	chunks  io.Reader // where it is not
 	expects bool
 	err     error // why there is no more
 }
 
 func newBody(c *conn, m *message) *body {
-	b := &body{conn: c, left: m.length, expects: m.expects}
-	if m.length < 0 {
+	b := &body{conn: c, left: m.request.ContentLength, expects: m.expects}
+	if b.left < 0 {
 		b.chunks = httputil.NewChunkedReader(&c.in)
 	}
 	return b

@@ -91,12 +91,12 @@ func (c *conn) next(fresh bool) bool {
 	defer cancel()
 	r := m.request.WithContext(ctx)
 	r.RemoteAddr, r.TLS, r.Body = c.remote, c.secure, http.NoBody
-	a := &answer{conn: c, request: r, header: c.header, last: m.last}
-	if m.length != 0 {
+	a := &answer{conn: c, request: r, header: c.header, last: r.Close}
+	if r.ContentLength != 0 {
 		a.body = newBody(c, &m)
 		r.Body = a.body
 	}
-	c.begin(cancel, m.length == 0)
+	c.begin(cancel, r.ContentLength == 0)
 	defer c.done()
 	if !c.handle(a, r) {
 		return false
@@ -133,7 +133,7 @@ func (c *conn) readMessage(fresh bool) (m message, err error) {
 	if m, err = parse(text, lines); err != nil {
 		return m, err
 	}
-	if m.length > int64(len(c.in.pending())) || m.length < 0 {
+	if length := m.request.ContentLength; length < 0 || length > int64(len(c.in.pending())) {
 		c.in.until = time.Now().Add(c.server.BodyTime)
 	}
 	return m, nil

@@ -41,12 +41,11 @@ func headEnd(b []byte) (end, lines int, err error) {
 	}
 }
 
-// message is a request's head, made sense of.
+// message is a request's head, made sense of. Its Close says that the connection ends with its answer, its ContentLength is -1 when
+// the body comes in chunks.
 type message struct {
 	request http.Request
-	length  int64 // of the body; -1 when it comes in chunks
-	expects bool  // the client waits to be told that it may send the body
-	last    bool  // the connection ends with its answer
+	expects bool // the client waits to be told that it may send the body
 }
 
 // parse reads a head of this many lines. Names and values are parts of its text.
@@ -64,9 +63,8 @@ func parse(head string, lines int) (m message, err error) {
 	if err := m.readFraming(); err != nil {
 		return m, err
 	}
-	h := m.request.Header
-	m.last = m.length < 0 || m.request.ProtoMinor == 0 || hasToken(h["Connection"], "close")
-	m.request.Close = m.last
+	r := &m.request
+	r.Close = r.ContentLength < 0 || r.ProtoMinor == 0 || hasToken(r.Header["Connection"], "close")
 	return m, m.readExpect()
 }
 
@@ -157,13 +155,13 @@ func (m *message) readFraming() error {
 			return refuse(http.StatusNotImplemented, "Of transfer encodings only chunked is understood, in HTTP/1.1.")
 		}
 		delete(r.Header, "Transfer-Encoding")
-		m.length, r.ContentLength, r.TransferEncoding = -1, -1, []string{"chunked"}
+		r.ContentLength, r.TransferEncoding = -1, []string{"chunked"}
 	case len(lengths) > 0:
 		n, ok := parseLength(lengths[0])
 		if len(lengths) > 1 || !ok {
 			return malformed("A request has one Content-Length: a whole number of bytes.")
 		}
-		m.length, r.ContentLength = n, n
+		r.ContentLength = n
 	}
 	return nil
 }
@@ -176,7 +174,7 @@ func (m *message) readExpect() error {
 	if len(expects) > 1 || !strings.EqualFold(expects[0], "100-continue") {
 		return refuse(http.StatusExpectationFailed, "Of expectations only 100-continue is understood.")
 	}
-	m.expects = m.length != 0 && m.request.ProtoMinor > 0
+	m.expects = m.request.ContentLength != 0 && m.request.ProtoMinor > 0
 	return nil
 }
 

@@ -131,7 +131,7 @@ func FuzzParse(f *testing.F) {
 		if diff := cmp.Diff([]any{want.Method, want.RequestURI, want.URL.String(), want.Host, want.Proto, want.ContentLength, want.TransferEncoding, want.Header}, got); diff != "" {
 			t.Fatalf("read otherwise (-net/http, +ours):\n%s", diff)
 		}
-		if want.Close && !m.last {
+		if want.Close && !m.request.Close {
 			t.Fatal("net/http would close the connection")
 		}
 		compareBodies(t, &m, data[end:], want, theirs)
@@ -145,7 +145,7 @@ func compareBodies(t *testing.T, m *message, rest []byte, want *http.Request, th
 	m.expects = false                                                                                                 // nobody is there to be told
 	got, gotErr := io.ReadAll(newBody(c, m))
 	text, err := io.ReadAll(want.Body)
-	if m.length < 0 { // they read the trailer as well, and may not like it: then we have read no more than they
+	if m.request.ContentLength < 0 { // they read the trailer as well, and may not like it: then we have read no more than they
 		if gotErr == nil && !bytes.Equal(got, text) || err == nil && gotErr != nil {
 			t.Fatalf("chunks: %q, %v; net/http %q, %v", got, gotErr, text, err)
 		}
@@ -155,7 +155,7 @@ func compareBodies(t *testing.T, m *message, rest []byte, want *http.Request, th
 		t.Fatalf("body %q, %v; net/http %q, %v", got, gotErr, text, err)
 	}
 	after, _ := io.ReadAll(theirs)
-	if !m.last && !bytes.Equal(c.in.pending(), after) {
+	if !m.request.Close && !bytes.Equal(c.in.pending(), after) {
 		t.Fatalf("the next request begins with %q; net/http %q", c.in.pending(), after)
 	}
 }
