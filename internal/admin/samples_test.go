@@ -68,15 +68,7 @@ func TestSampleTrafficRunsOnceAtATimeAndEndsWhenItsCallerLeaves(t *testing.T) {
 	t.Parallel()
 	run := &samples{available: true, next: make(chan struct{})}
 	s := newSite(t, withSamples(run))
-	ctx, leave := context.WithCancel(t.Context())
-	r := httptest.NewRequestWithContext(ctx, "POST", prefix+"/samples", nil)
-	as("acc_owner")(r)
-	w, done := &stream{header: http.Header{}}, make(chan struct{})
-	go func() {
-		defer close(done)
-		s.api.ServeHTTP(w, r)
-	}()
-	run.next <- struct{}{} // it has begun
+	w, leave, done := begin(t, s, run)
 	e := s.call("POST", "/samples", "", as("acc_admin")).refused(http.StatusConflict, "CONFLICT")
 	if !strings.Contains(e.Error, "being created already") {
 		t.Error(e.Error)
@@ -91,19 +83,26 @@ func TestSampleTrafficRunsOnceAtATimeAndEndsWhenItsCallerLeaves(t *testing.T) {
 	}
 }
 
+// begin starts a run and returns when it has begun. Its caller leaves when told to; done is closed when it is over.
+func begin(t *testing.T, s *site, run *samples) (w *stream, leave func(), done chan struct{}) {
+	t.Helper()
+	ctx, leave := context.WithCancel(t.Context())
+	r := httptest.NewRequestWithContext(ctx, "POST", prefix+"/samples", nil)
+	as("acc_owner")(r)
+	w, done = &stream{header: http.Header{}}, make(chan struct{})
+	go func() {
+		defer close(done)
+		s.api.ServeHTTP(w, r)
+	}()
+	run.next <- struct{}{}
+	return w, leave, done
+}
+
 func TestARunFollowsOneThatWasJustStopped(t *testing.T) {
 	t.Parallel()
 	run := &samples{available: true, next: make(chan struct{})}
 	s := newSite(t, withSamples(run))
-	ctx, leave := context.WithCancel(t.Context())
-	r := httptest.NewRequestWithContext(ctx, "POST", prefix+"/samples", nil)
-	as("acc_owner")(r)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		s.api.ServeHTTP(&stream{header: http.Header{}}, r)
-	}()
-	run.next <- struct{}{} // it has begun
+	_, leave, done := begin(t, s, run)
 	go func() {
 		leave() // which is seen when the next run is asked for already, or a little before
 		<-done
