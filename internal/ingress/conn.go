@@ -287,19 +287,24 @@ func (c *conn) send(p []byte) error {
 	return err
 }
 
+// How long a client is heard out that was answered before it had sent everything.
 const (
-	lingering = 500 * time.Millisecond
-	lingered  = 1 << 20
+	lingering     = 5 * time.Second
+	lingeringStop = 500 * time.Millisecond // when the server waits to stop
 )
 
-// linger lets a client that is still sending read its answer: closing at once would take that from it. One that sends very much is
-// not read to the end, but neither cut off before it has had the time.
+// linger lets a client that is still sending read its answer: closing at once would take that from it, and one that is not read
+// cannot finish. A stop need not wait for that.
 func (c *conn) linger() {
 	if half, ok := c.wire.(interface{ CloseWrite() error }); !ok || half.CloseWrite() != nil {
 		return
 	}
+	c.mu.Lock()
+	c.active = false
+	c.mu.Unlock()
 	c.in.until = time.Now().Add(lingering)
-	if n, _ := io.CopyN(io.Discard, &c.in, lingered); n == lingered { // whatever it says
-		time.Sleep(time.Until(c.in.until))
+	if c.server.stopping.Load() {
+		c.in.until = time.Now().Add(lingeringStop)
 	}
+	_, _ = io.Copy(io.Discard, &c.in) // whatever it says
 }

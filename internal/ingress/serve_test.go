@@ -128,19 +128,13 @@ func TestUnreadBodiesNeverBecomeRequests(t *testing.T) {
 	}
 }
 
-func TestAClientThatStillSendsReadsItsAnswer(t *testing.T) {
+func TestAClientThatSendsEverythingFirstReadsItsAnswer(t *testing.T) {
 	t.Parallel()
 	_, ln := start(t, options(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusRequestEntityTooLarge) }))
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	for range 5 {
-		resp, err := client.Post("http://"+ln.Addr().String(), "text/plain", strings.NewReader(strings.Repeat("x", 32<<20)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = resp.Body.Close()
-		if resp.StatusCode != http.StatusRequestEntityTooLarge {
-			t.Errorf("got %d", resp.StatusCode)
-		}
+	c, body := dial(t, ln), strings.Repeat("x", 32<<20)
+	c.send("POST / HTTP/1.1\r\nHost: here\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	if resp, _ := c.receive("POST"); resp.StatusCode != http.StatusRequestEntityTooLarge {
+		t.Errorf("got %d", resp.StatusCode)
 	}
 }
 
@@ -378,6 +372,20 @@ func TestShutdownRightAfterAnAnswerWaitsForNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		cancel()
+	}
+}
+
+func TestShutdownDoesNotWaitForWhoWasAnsweredAndStillSends(t *testing.T) {
+	t.Parallel()
+	srv, ln := start(t, options(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusRequestEntityTooLarge) }))
+	c := dial(t, ln)
+	c.send("%s", "POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 30000000\r\n\r\nabc")
+	c.receive("POST")
+	c.closed() // for writing: the server listens on
+	ctx, cancel := context.WithTimeout(t.Context(), lingering/2)
+	defer cancel()
+	if err := srv.Shutdown(ctx); err != nil {
+		t.Errorf("the stop took longer than %s: %v", lingering/2, err)
 	}
 }
 

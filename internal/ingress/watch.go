@@ -6,8 +6,8 @@ import (
 )
 
 // pace is how often the watcher looks. A request is looked at from its second tick on, so a client that has left is seen
-// within half a second, and most requests are over before.
-const pace = 250 * time.Millisecond
+// within a fifth of a second, and most short requests are over before.
+const pace = 100 * time.Millisecond
 
 // open is a request that is being answered, while its client should have nothing to say.
 type open struct {

