@@ -10,14 +10,16 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"fairlead/bench/load"
 )
 
 // deployment is how much a gateway has to look after.
 type deployment struct {
-	models, policies, keys int
-	concurrent             int // requests at a time, however long work waits; 0 for the usual bounds
+	models, policies int
+	keys, entries    int // that it has besides the one that is used, and from before
+	concurrent       int // requests at a time, however long work waits; 0 for the usual bounds
 }
 
 // startGateway starts Fairlead as it comes: authentication, limits and a budget, `auto` with the learned predictor,
@@ -31,19 +33,42 @@ func (b *bench) startGateway(ctx context.Context, up string, d deployment) (*ser
 	if err := os.WriteFile(config, []byte(d.config(up)), 0o600); err != nil {
 		return nil, err
 	}
-	for range d.keys {
-		if _, err := b.makeKey(ctx, config, data); err != nil {
-			return nil, err
-		}
-	}
 	key, err := b.makeKey(ctx, config, data, "--rpm", "100000000", "--tpm", "1000000000000", "--budget", "1000000", "--tags", "team=bench")
 	if err != nil {
 		return nil, err
 	}
+	if d.keys > 0 {
+		if err := multiply(ctx, data, "keys", d.keys); err != nil {
+			return nil, err
+		}
+	}
+	if d.entries > 0 {
+		if err := b.fill(ctx, config, data, key, d.entries); err != nil {
+			return nil, err
+		}
+	}
+	return b.serve(ctx, config, data, key)
+}
+
+// fill makes a log of so many requests.
+func (b *bench) fill(ctx context.Context, config, data, key string, n int) error {
+	gateway, err := b.serve(ctx, config, data, key)
+	if err != nil {
+		return err
+	}
+	if _, err := load.Run(ctx, gateway.at, load.Spec{Prompt: 1 << 10, Callers: 4, Duration: time.Second}); err != nil {
+		return err
+	}
+	b.stopLast()
+	return multiply(ctx, data, "requests", n)
+}
+
+// serve starts Fairlead on a folder of its own.
+func (b *bench) serve(ctx context.Context, config, data, key string) (*server, error) {
 	cmd := exec.CommandContext(ctx, b.binary, "serve", "--config", config, "--data-dir", data)
-	cmd.Env = []string{"HOME=" + dir}
+	cmd.Env = []string{"HOME=" + filepath.Dir(config)}
 	var api string
-	err = b.start(cmd, func(r *bufio.Reader) error {
+	err := b.start(cmd, func(r *bufio.Reader) (err error) {
 		api, err = readReady(r)
 		return err
 	})

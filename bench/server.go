@@ -69,16 +69,23 @@ func (b *bench) start(cmd *exec.Cmd, read func(*bufio.Reader) error) error {
 }
 
 func (b *bench) stopAll() {
-	for _, c := range b.running {
-		_ = c.cmd.Process.Signal(os.Interrupt)
-		select {
-		case <-c.done:
-		case <-time.After(8 * time.Second):
-			_ = c.cmd.Process.Kill()
-			<-c.done
-		}
+	for len(b.running) > 0 {
+		b.stopLast()
 	}
-	b.running = nil
+}
+
+// stopLast stops what was started last.
+func (b *bench) stopLast() {
+	last := len(b.running) - 1
+	c := b.running[last]
+	b.running = b.running[:last]
+	_ = c.cmd.Process.Signal(os.Interrupt)
+	select {
+	case <-c.done:
+	case <-time.After(8 * time.Second):
+		_ = c.cmd.Process.Kill()
+		<-c.done
+	}
 }
 
 // startAll starts the mock upstream and every server in front of it.

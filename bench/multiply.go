@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver "sqlite"
+
+	"fairlead/internal/id"
+)
+
+// multiply adds copies of what is stored in a data folder until there are so many keys, or requests, more. No gateway may run on it.
+func multiply(ctx context.Context, data, what string, n int) (err error) {
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(data, "fairlead.db"))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	if what == "keys" {
+		if err := copyRows(ctx, db, "keys", n, map[string]string{"id": `'key_' || printf('%026d', i)`}); err != nil {
+			return err
+		}
+		return copyRows(ctx, db, "key_secrets", n, map[string]string{"hash": "randomblob(32)", "key_id": `'key_' || printf('%026d', i)`})
+	}
+	before := time.Now().Add(-time.Hour)
+	first := id.Floor("req", before)
+	return copyRows(ctx, db, "requests", n, map[string]string{
+		"id": fmt.Sprintf(`'%s' || printf('%%016d', i)`, first[:len(first)-16]), "time": fmt.Sprint(before.UnixMilli()),
+		"session": `'s-' || (i / 8)`, "cost": "abs(random()) % 1000000", "latency": "abs(random()) % 1000000",
+	})
+}
+
+// copyRows adds n copies of the table's newest row, with columns of their own as told.
+func copyRows(ctx context.Context, db *sql.DB, table string, n int, own map[string]string) error {
+	rows, err := db.QueryContext(ctx, `select name from pragma_table_info($1)`, table)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }() // its error is that of the reading, which Err tells
+	var columns, values []string
+	for rows.Next() {
+		var column string
+		if err := rows.Scan(&column); err != nil {
+			return err
+		}
+		columns = append(columns, column)
+		value, ok := own[column]
+		if !ok {
+			value = "c." + column
+		}
+		values = append(values, value)
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	q := fmt.Sprintf(`with recursive numbers (i) as (select 1 union all select i + 1 from numbers where i < $1)
+		insert into %[1]s (%[2]s) select %[3]s from numbers, (select * from %[1]s order by rowid desc limit 1) c`,
+		table, strings.Join(columns, ", "), strings.Join(values, ", "))
+	if _, err := db.ExecContext(ctx, q, n); err != nil {
+		return fmt.Errorf("add %d rows to %s: %w", n, table, err)
+	}
+	return nil
+}
