@@ -47,30 +47,50 @@ func BenchmarkServe(b *testing.B) {
 
 func exchange(b *testing.B, ln net.Listener) {
 	b.Helper()
-	conn, err := net.Dial("tcp", ln.Addr().String())
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer func() { _ = conn.Close() }()
-	in := bufio.NewReader(conn)
-	size := answerSize(b, conn, in)
+	ask := asker(b, ln)
 	b.ReportAllocs()
 	for b.Loop() {
-		_, _ = io.WriteString(conn, chat)
+		ask()
+	}
+}
+
+// asker sends one request for each call, on one connection, and waits for its answer.
+func asker(tb testing.TB, ln net.Listener) (ask func()) {
+	tb.Helper()
+	conn, err := net.Dial("tcp", ln.Addr().String())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = conn.Close() })
+	in, request := bufio.NewReader(conn), []byte(chat)
+	size := answerSize(tb, conn, in)
+	return func() {
+		_, _ = conn.Write(request)
 		if _, err := in.Discard(size); err != nil {
-			b.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 }
 
+// What one request may allocate in the server, the handler's own five among them. Whoever brings it down writes the new number here.
+const allocsEach = 17
+
+func TestARequestAllocatesNoMoreThanRecorded(t *testing.T) { //nolint:paralleltest // counts what the process allocates
+	const slack = 4 // a collection empties the pools, and the race detector makes them forget one thing in four
+	_, ln := start(t, options(reply))
+	if got := testing.AllocsPerRun(200, asker(t, ln)); got > allocsEach+slack || got < allocsEach/2 {
+		t.Errorf("a request makes %.0f allocations, %d are recorded", got, allocsEach)
+	}
+}
+
 // answerSize is how long every answer is.
-func answerSize(b *testing.B, conn net.Conn, in *bufio.Reader) (size int) {
-	b.Helper()
+func answerSize(tb testing.TB, conn net.Conn, in *bufio.Reader) (size int) {
+	tb.Helper()
 	_, _ = io.WriteString(conn, chat)
 	for size = 1500; ; {
 		line, err := in.ReadString('\n')
 		if err != nil {
-			b.Fatal(err)
+			tb.Fatal(err)
 		}
 		if size += len(line); line == "\r\n" {
 			_, _ = in.Discard(1500)
