@@ -37,7 +37,11 @@ func redactTexts(p *redact.Pass, e *requestlog.Entry) {
 // redactDecision takes what the decision keeps of the caller's texts from the entry, which is redacted already, and
 // redacts the words of policies that were skipped: they say what was seen.
 func redactDecision(e *requestlog.Entry, text func(string) string) *route.Decision {
-	decision := *e.Decision
+	whole, err := e.WholeDecision()
+	if err != nil {
+		return nil // what cannot be read cannot be redacted
+	}
+	decision := *whole
 	in := &decision.Input
 	in.Controls.SessionID, in.EndUser, in.Metadata, in.Tags = e.Session, e.EndUser, e.Metadata, e.Tags
 	in.Key.Tags = maps.Clone(in.Key.Tags)

@@ -88,6 +88,22 @@ func TestPreparedEntriesHoldNothingThatARuleFinds(t *testing.T) {
 	}
 }
 
+func TestADecisionIsRedactedWhole(t *testing.T) {
+	t.Parallel()
+	e := leaky()
+	e.Decision.Candidates = []route.Candidate{{Target: "p/m"}}
+	text, err := json.Marshal(e.Decision)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Decision.Candidates = nil
+	e.Recorded = requestlog.Recorded{Decision: e.Decision, JSON: text, Short: true}
+	newTestRedaction(nil, "email").prepare(&e)
+	if text := everythingOf(t, &e); strings.Contains(text, "ann") || len(e.Decision.Candidates) != 1 || e.DecisionJSON() != nil {
+		t.Error(text)
+	}
+}
+
 func TestEntriesWithoutRulesStayAsTheyAre(t *testing.T) {
 	t.Parallel()
 	for name, r := range map[string]*redaction{

@@ -3,6 +3,8 @@
 package requestlog
 
 import (
+	"encoding/json"
+	"fmt"
 	"time"
 
 	"fairlead/internal/catalog"
@@ -89,10 +91,12 @@ type Entry struct {
 	Recorded  Recorded  `json:"-"` // what need not be written as JSON again
 }
 
-// Recorded is a decision as JSON. It is good for as long as an entry has that very decision: whoever changes one makes another.
+// Recorded is a decision as JSON. It is good for as long as an entry has that very decision: whoever changes one makes another, out of
+// the whole one.
 type Recorded struct {
 	Decision *route.Decision
 	JSON     []byte
+	Short    bool // the decision itself lacks its candidates
 }
 
 // DecisionJSON is the entry's decision as it was recorded; nil where it was not.
@@ -101,6 +105,19 @@ func (e *Entry) DecisionJSON() []byte {
 		return nil
 	}
 	return e.Recorded.JSON
+}
+
+// WholeDecision is the entry's decision with all of its candidates; nil when it has none.
+func (e *Entry) WholeDecision() (*route.Decision, error) {
+	text := e.DecisionJSON()
+	if text == nil || !e.Recorded.Short {
+		return e.Decision, nil
+	}
+	d := new(route.Decision)
+	if err := json.Unmarshal(text, d); err != nil {
+		return nil, fmt.Errorf("decision of %s: %w", e.ID, err)
+	}
+	return d, nil
 }
 
 // Saved is the baseline cost less the cost; ok is false when either is unknown.

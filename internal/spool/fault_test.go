@@ -276,7 +276,9 @@ func TestPoisonedEntryIsPutAside(t *testing.T) {
 			return nil
 		})
 		for _, id := range []string{"req_bad1", "req_bad2", "req_bad3", "req_bad4", "req_1", "req_2"} {
-			mustRecord(t, s, id)
+			e := entry(id)
+			e.Decision = manyConsidered()
+			must(t, s.End(e))
 		}
 		stop := running(t, s, db, RunOptions{})
 		time.Sleep(30 * time.Second)
@@ -292,7 +294,7 @@ func TestPoisonedEntryIsPutAside(t *testing.T) {
 			t.Error(diff)
 		}
 		lines := strings.Split(strings.TrimSpace(string(fs.files[rejectedName].data)), "\n")
-		if len(lines) != 4 || s.Stats().Rejected != 4 || !strings.Contains(lines[0], "invalid byte sequence") {
+		if len(lines) != 4 || s.Stats().Rejected != 4 || !strings.Contains(lines[0], "invalid byte sequence") || !strings.Contains(lines[0], fmt.Sprintf("p/m-%d", manyCandidates)) {
 			t.Errorf("rejected: %q", lines)
 		}
 	})

@@ -61,7 +61,11 @@ func (d *delivery) strike(e requestlog.Entry, cause error) (aside bool) {
 	if d.strikes[e.ID] < maxStrikes {
 		return false
 	}
-	err := d.spool.reject(rejection{ID: e.ID, Entry: &e, Request: e.Body.Request, Response: e.Body.Response, Reason: cause.Error()})
+	var err error
+	if e.Decision, err = e.WholeDecision(); err != nil {
+		d.spool.o.Log.Error("spool: an entry is put aside without its decision", "request_id", e.ID, "error", err)
+	}
+	err = d.spool.reject(rejection{ID: e.ID, Entry: &e, Request: e.Body.Request, Response: e.Body.Response, Reason: cause.Error()})
 	if err != nil {
 		d.spool.o.Log.Error("spool: an entry cannot be put aside", "request_id", e.ID, "error", err)
 		return false

@@ -2,6 +2,9 @@ package spool
 
 import "fairlead/internal/requestlog"
 
+// manyCandidates is from how many on they are left to the disk: they would be most of an entry, and most readers do without.
+const manyCandidates = 32
+
 // recentBytes is how much memory entries may take besides the disk, by a rough measure. Delivery falls behind when requests
 // come as fast as they can, and decoding would make it fall behind further.
 const recentBytes = 16 << 20
@@ -17,6 +20,7 @@ type recent struct {
 type ended struct {
 	requestlog.Entry
 	decision span
+	short    bool // without the candidates
 }
 
 // span is a part of a text.
@@ -28,11 +32,16 @@ func (r *recent) add(e *requestlog.Entry, decision span) {
 		r.forget(e.ID)
 		return
 	}
-	if r.bytes+weight(e) > recentBytes {
+	light := &ended{Entry: *e, decision: decision}
+	light.Body = requestlog.Body{}
+	if d := e.Decision; d != nil && len(d.Candidates) > manyCandidates {
+		short := *d
+		short.Candidates = nil
+		light.Decision, light.short = &short, true
+	}
+	if r.bytes+weight(&light.Entry) > recentBytes {
 		return
 	}
-	light := &ended{*e, decision}
-	light.Body = requestlog.Body{}
 	light.Time = e.Time.Round(0) // as it would come back from the disk: without the monotonic clock
 	r.entries[e.ID] = light
 	r.bytes += weight(&light.Entry)
@@ -68,7 +77,7 @@ func (s *Spool) decode(r record, e *requestlog.Entry) error {
 	}
 	*e = known.Entry
 	if e.Decision != nil {
-		e.Recorded = requestlog.Recorded{Decision: e.Decision, JSON: meta[known.decision.from:known.decision.to]}
+		e.Recorded = requestlog.Recorded{Decision: e.Decision, JSON: meta[known.decision.from:known.decision.to], Short: known.short}
 	}
 	return decodeBody(bodies, e)
 }

@@ -21,11 +21,17 @@ func TestEntriesFromMemoryAreAsOnDisk(t *testing.T) {
 		Policies: []route.PolicyHit{route.NewPolicyHit("rule", "", false, "", `a == "b" is false`)},
 	}
 	must(t, s.End(decided))
+	many := entry("req_3")
+	many.Decision = manyConsidered()
+	must(t, s.End(many))
 
 	var quick, slow piece
 	must(t, s.read(&quick, position{}, 10))
-	if len(s.recent.entries) != 2 {
-		t.Fatalf("%d entries are in memory, want 2", len(s.recent.entries))
+	if len(s.recent.entries) != 3 {
+		t.Fatalf("%d entries are in memory, want 3", len(s.recent.entries))
+	}
+	if most := weight(&s.recent.entries["req_3"].Entry); most > weight(decided) {
+		t.Errorf("an entry with many candidates takes %d bytes of memory", most)
 	}
 	clear(s.recent.entries)
 	must(t, s.read(&slow, position{}, 10))
@@ -35,10 +41,24 @@ func TestEntriesFromMemoryAreAsOnDisk(t *testing.T) {
 	if diff := cmp.Diff(slow.entries[1].Decision, decision); diff != "" || decision == nil {
 		t.Errorf("the decision was recorded as %v: %s", decision, diff)
 	}
-	quick.entries[1].Recorded = requestlog.Recorded{} // the rest is as on the disk
+	for i := range quick.entries { // the rest is as on the disk
+		e := &quick.entries[i]
+		whole, err := e.WholeDecision()
+		must(t, err)
+		e.Decision, e.Recorded = whole, requestlog.Recorded{}
+	}
 	if diff := cmp.Diff(slow.entries, quick.entries); diff != "" {
 		t.Error(diff)
 	}
+}
+
+// manyConsidered is a decision with more candidates than memory keeps.
+func manyConsidered() *route.Decision {
+	d := &route.Decision{Kind: route.Expected}
+	for i := range manyCandidates + 1 {
+		d.Candidates = append(d.Candidates, route.Candidate{Target: fmt.Sprintf("p/m-%d", i)})
+	}
+	return d
 }
 
 func TestMemoryOfEntriesIsBoundedAndGivenBack(t *testing.T) {
