@@ -43,20 +43,18 @@ func (r *keyRow) asSecret() account.Secret {
 	return s
 }
 
-func (r *keyRow) asKey() (*account.Key, error) {
+// asKey makes the key, with what it has alike with others that were read before.
+func (r *keyRow) asKey(same *alike) (_ *account.Key, err error) {
 	k := r.key
-	for scope := range strings.SplitSeq(r.scopes, ",") {
-		k.Scopes = append(k.Scopes, account.Scope(scope))
+	k.WorkspaceID, k.CreatedBy = same.text(k.WorkspaceID), same.text(k.CreatedBy)
+	if k.Scopes, err = once(same.scopes, r.scopes, splitScopes); err != nil {
+		return nil, err
 	}
-	if r.models != "" {
-		if err := json.Unmarshal([]byte(r.models), &k.AllowedModels); err != nil {
-			return nil, fmt.Errorf("read the models of key %s: %w", k.ID, err)
-		}
+	if k.AllowedModels, err = once(same.models, r.models, fromJSON[[]string]); err != nil {
+		return nil, fmt.Errorf("read the models of key %s: %w", k.ID, err)
 	}
-	if r.tags != "" {
-		if err := json.Unmarshal([]byte(r.tags), &k.Tags); err != nil {
-			return nil, fmt.Errorf("read the tags of key %s: %w", k.ID, err)
-		}
+	if k.Tags, err = once(same.tags, r.tags, fromJSON[map[string]string]); err != nil {
+		return nil, fmt.Errorf("read the tags of key %s: %w", k.ID, err)
 	}
 	if r.logBodies.Valid {
 		logBodies := r.logBodies.Int64 != 0
@@ -64,15 +62,64 @@ func (r *keyRow) asKey() (*account.Key, error) {
 	}
 	k.AllowUnpriced = r.unpriced != 0
 	k.CreatedAt, k.ExpiresAt, k.RevokedAt, k.LastUsedAt = fromMillis(r.created), fromMillis(r.expires), fromMillis(r.revoked), fromMillis(r.lastUsed)
-	var err error
-	k.Budget, err = fromBudget(r.budget)
+	k.Budget, err = once(same.budgets, r.budget, fromBudget)
 	return &k, err
+}
+
+// alike is what many keys have in common, by its text: a million keys of some teams need not each hold tags and a budget of their
+// own. Whoever reads keys changes none of it.
+type alike struct {
+	scopes  map[string][]account.Scope
+	models  map[string][]string
+	tags    map[string]map[string]string
+	budgets map[string]*account.Budget
+	texts   map[string]string
+}
+
+func newAlike() *alike {
+	return &alike{
+		scopes: map[string][]account.Scope{}, models: map[string][]string{}, tags: map[string]map[string]string{},
+		budgets: map[string]*account.Budget{}, texts: map[string]string{},
+	}
+}
+
+func (a *alike) text(text string) string {
+	same, _ := once(a.texts, text, func(text string) (string, error) { return text, nil }) // which cannot fail
+	return same
+}
+
+// once reads a text, unless it was read before.
+func once[T any](known map[string]T, text string, read func(string) (T, error)) (T, error) {
+	if value, ok := known[text]; ok {
+		return value, nil
+	}
+	value, err := read(text)
+	if err == nil {
+		known[text] = value
+	}
+	return value, err
+}
+
+func splitScopes(text string) (scopes []account.Scope, _ error) {
+	for scope := range strings.SplitSeq(text, ",") {
+		scopes = append(scopes, account.Scope(scope))
+	}
+	return scopes, nil
+}
+
+// fromJSON reads a value; none when the text is empty.
+func fromJSON[T any](text string) (value T, err error) {
+	if text != "" {
+		err = json.Unmarshal([]byte(text), &value)
+	}
+	return value, err
 }
 
 // visitKeys gathers the rows of each key and passes it on.
 func visitKeys(rows *sql.Rows, visit func(*account.Key) error) (err error) {
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	var current *account.Key
+	same := newAlike()
 	for rows.Next() {
 		var r keyRow
 		if err := r.scan(rows); err != nil {
@@ -87,7 +134,7 @@ func visitKeys(rows *sql.Rows, visit func(*account.Key) error) (err error) {
 				return err
 			}
 		}
-		if current, err = r.asKey(); err != nil {
+		if current, err = r.asKey(same); err != nil {
 			return err
 		}
 		current.Secrets = []account.Secret{r.asSecret()}
