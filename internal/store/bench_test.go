@@ -5,6 +5,8 @@ package store_test
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -51,18 +53,49 @@ func benchEntry(b *testing.B, i int, at time.Time) requestlog.Entry {
 	}
 }
 
-func benchmarkWrite(b *testing.B, db *store.DB) {
+// prose is what the documentation says, over and over: text as people write it compresses far less than what repeats itself.
+func prose(b *testing.B) func(n int) []byte {
 	b.Helper()
-	const batch = 1000 // what the spool delivers at a time under load
+	files, err := filepath.Glob("../../docs/*/*.md")
+	if err != nil || len(files) == 0 {
+		b.Fatalf("no documentation: %v", err)
+	}
+	var all []byte
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			b.Fatal(err)
+		}
+		all = append(all, text...)
+	}
+	at := 0
+	return func(n int) []byte {
+		text := make([]byte, 0, n)
+		for len(text) < n {
+			part := all[at:min(at+n-len(text), len(all))]
+			text, at = append(text, part...), (at+len(part))%len(all)
+		}
+		return text
+	}
+}
+
+// benchmarkWrite writes batches as the spool delivers them under load. The bodies are those of benchEntry, or prose of a length.
+func benchmarkWrite(b *testing.B, db *store.DB, body int) {
+	b.Helper()
+	const entriesAtMost, bytesAtMost, answer = 1000, 8 << 20, 1 << 10
+	text := prose(b)
 	at := time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 	var n int
 	var busy time.Duration
 	for b.Loop() {
 		b.StopTimer()
-		entries := make([]requestlog.Entry, batch)
+		entries := make([]requestlog.Entry, min(entriesAtMost, bytesAtMost/(body+answer)))
 		for i := range entries {
 			at = at.Add(time.Millisecond)
 			entries[i] = benchEntry(b, n, at)
+			if body > 0 {
+				entries[i].Body = requestlog.Body{Request: text(body), Response: text(answer)}
+			}
 			n++
 		}
 		before := cpuTime(b)
@@ -88,5 +121,12 @@ func cpuTime(b *testing.B) time.Duration {
 	return time.Duration(use.Utime.Nano() + use.Stime.Nano())
 }
 
-func BenchmarkWriteEntriesSQLite(b *testing.B)   { benchmarkWrite(b, openSQLite(b)) }
-func BenchmarkWriteEntriesPostgres(b *testing.B) { benchmarkWrite(b, openPostgres(b)) }
+func BenchmarkWriteEntriesSQLite(b *testing.B)   { benchmarkWrite(b, openSQLite(b), 0) }
+func BenchmarkWriteEntriesPostgres(b *testing.B) { benchmarkWrite(b, openPostgres(b), 0) }
+
+// BenchmarkWriteBodiesSQLite is for what long bodies cost.
+func BenchmarkWriteBodiesSQLite(b *testing.B) {
+	for _, size := range []int{10 << 10, 100 << 10} {
+		b.Run(fmt.Sprintf("%dKB", size>>10), func(b *testing.B) { benchmarkWrite(b, openSQLite(b), size) })
+	}
+}
