@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"compress/flate"
 	"strings"
 	"testing"
 )
@@ -10,19 +11,51 @@ func TestWhatIsPackedComesBack(t *testing.T) {
 	t.Parallel()
 	p := newPacker()
 	for _, text := range []string{"x", "short", strings.Repeat("a trace that repeats itself ", 200), strings.Repeat("\x00\xff", 4096)} {
-		for name, pack := range map[string]func(to, b []byte) []byte{"appendPacked": p.appendPacked, "appendQuick": p.appendQuick} {
-			before := []byte("before")
-			packed, ok := bytes.CutPrefix(pack(before, []byte(text)), before)
-			if !ok {
-				t.Errorf("%s changed what was there before", name)
-			}
-			got, err := p.unpack(packed)
-			if err != nil || !bytes.Equal(got, []byte(text)) {
-				t.Errorf("%s of %d bytes came back as %d: %v", name, len(text), len(got), err)
-			}
-			if len(text) > packMin && len(packed) > len(text)/4 {
-				t.Errorf("%s made %d bytes of %d", name, len(packed), len(text))
-			}
+		before := []byte("before")
+		packed, ok := bytes.CutPrefix(p.appendPacked(before, []byte(text)), before)
+		if !ok {
+			t.Error("what was there before is changed")
+		}
+		if len(text) > packMin && len(packed) > len(text)/4 {
+			t.Errorf("%d bytes were made of %d", len(packed), len(text))
+		}
+		checkUnpacked(t, p, packed, text)
+	}
+}
+
+func TestDeflatedTextsAreRead(t *testing.T) {
+	t.Parallel()
+	p := newPacker()
+	for _, text := range []string{"short", strings.Repeat("a body that was written before ", 3000)} {
+		checkUnpacked(t, p, deflated(t, text), text)
+	}
+}
+
+// deflated is a text as bodies were packed before.
+func deflated(t *testing.T, text string) []byte {
+	t.Helper()
+	packed := bytes.NewBuffer([]byte{packedDeflate})
+	w, err := flate.NewWriter(packed, flate.BestSpeed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return packed.Bytes()
+}
+
+func checkUnpacked(t *testing.T, p *packer, packed []byte, want string) {
+	t.Helper()
+	if got, err := p.unpack(packed); err != nil || string(got) != want {
+		t.Errorf("%d bytes came back as %d: %v", len(want), len(got), err)
+	}
+	for _, room := range [][]byte{[]byte("before"), append(make([]byte, 0, 2*len(want)+6), "before"...)} {
+		if got, err := p.append(room, packed); err != nil || string(got) != "before"+want {
+			t.Errorf("%d bytes came back as %d in a room of %d: %v", len(want), len(got), cap(room), err)
 		}
 	}
 }
@@ -30,7 +63,9 @@ func TestWhatIsPackedComesBack(t *testing.T) {
 func TestDamageIsAnError(t *testing.T) {
 	t.Parallel()
 	p := newPacker()
-	if _, err := p.unpack([]byte{packedQuick, 0xff, 0xff, 0xff}); err == nil {
-		t.Error("damage was read")
+	for _, packed := range [][]byte{{packedQuick, 0xff, 0xff, 0xff}, {packedQuick, 9, 0}, {packedQuick}, {packedDeflate, 0xff, 0xff}} {
+		if _, err := p.unpack(packed); err == nil {
+			t.Errorf("%x was read", packed)
+		}
 	}
 }

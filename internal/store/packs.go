@@ -41,6 +41,12 @@ func appendSized(to, part []byte) []byte {
 	return append(binary.AppendUvarint(to, uint64(len(part))), part...)
 }
 
+// sizedLen is how long a part with its length before it is.
+func sizedLen(n int) int {
+	var width [binary.MaxVarintLen64]byte
+	return binary.PutUvarint(width[:], uint64(n)) + n
+}
+
 // cutSized takes a part off that has its length before it.
 func cutSized(b []byte) (part, rest []byte, err error) {
 	n, width := binary.Uvarint(b)
@@ -60,7 +66,7 @@ func (p *packer) packed(all slots) []byte {
 	for _, slot := range all {
 		raw = appendSized(raw, slot)
 	}
-	return p.appendQuick(nil, raw)
+	return p.appendPacked(nil, raw)
 }
 
 // slots reads a pack. What it returns is in memory of its own.

@@ -192,6 +192,57 @@ func TestEntriesFromBeforePacksAreRead(t *testing.T) {
 	}
 }
 
+// TestDeflatedBodiesAreReadFromPacks has a pack as it was written when each body was compressed by itself, and the pack again.
+func TestDeflatedBodiesAreReadFromPacks(t *testing.T) {
+	t.Parallel()
+	db := openFile(t, t.TempDir())
+	stays, goes := storedEntry("ws", "stays", time.Now()), storedEntry("ws", "goes", time.Now())
+	writeAll(t, db, stays, goes)
+	var before slots
+	for _, e := range []requestlog.Entry{stays, goes} {
+		slot := append(appendSized(nil, []byte(e.ID)), 1)
+		slot = appendSized(slot, append([]byte{packedPlain}, e.Body.Request...))
+		before = append(before, appendSized(slot, deflated(t, string(e.Body.Response))))
+	}
+	if _, err := db.exec(t.Context(), `update packed_bodies set content = $1`, db.packer.packed(before)); err != nil {
+		t.Fatal(err)
+	}
+
+	checkStored(t, db, stays)
+	checkStored(t, db, goes)
+	if n, err := db.DeleteEntries(t.Context(), requestlog.Filter{WorkspaceID: "ws", ID: []string{goes.ID}}, false); n != 1 || err != nil {
+		t.Fatalf("%d deleted, %v", n, err)
+	}
+	checkStored(t, db, stays)
+	checkGone(t, db, goes)
+}
+
+// TestBodiesOfAnyLengthComeBack tells a text that is empty from one that is not there, and has lengths on both sides of what takes a byte more to say.
+func TestBodiesOfAnyLengthComeBack(t *testing.T) {
+	t.Parallel()
+	db := openFile(t, t.TempDir())
+	var all []requestlog.Entry
+	for _, body := range []requestlog.Body{
+		{},
+		{Request: []byte{}},
+		{Response: []byte{}},
+		{Request: []byte("x"), Response: []byte(strings.Repeat("y", 126))},
+		{Request: []byte(strings.Repeat("x", 127)), Response: []byte(strings.Repeat("y", 1<<14-2))},
+		{Request: []byte(strings.Repeat("x", 1<<14-1))},
+		{Response: []byte(strings.Repeat("many answers ", 1<<18))},
+	} {
+		e := storedEntry("ws", fmt.Sprint(len(all)), time.Now())
+		e.Body = body
+		all = append(all, e)
+	}
+
+	writeAll(t, db, all...)
+
+	for _, e := range all {
+		checkStored(t, db, e)
+	}
+}
+
 // writeBeforePacks writes an entry in the form that it had before there were packs.
 func writeBeforePacks(t *testing.T, db *DB, e requestlog.Entry) {
 	t.Helper()

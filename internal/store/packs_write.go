@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/binary"
 	"fmt"
 	"slices"
 
@@ -48,13 +49,13 @@ func (db *DB) pack(entries []*requestlog.Entry, room *room) (pack, error) {
 		if err := room.addDetails(e); err != nil {
 			return p, fmt.Errorf("prepare entry %s: %w", e.ID, err)
 		}
-		if room.addBody(db.packer, e) {
+		if room.addBody(e) {
 			p.bodies.hold(e.ID)
 		}
 	}
-	p.summaries, p.traces = room.pack(room.summaries, db.packer.appendQuick), room.pack(room.traces, db.packer.appendQuick)
+	p.summaries, p.traces = room.pack(db.packer, room.summaries), room.pack(db.packer, room.traces)
 	if p.bodies.held > 0 {
-		p.bodies.content = room.pack(room.bodies, db.packer.appendQuick)
+		p.bodies.content = room.pack(db.packer, room.bodies)
 	}
 	return p, nil
 }
@@ -71,23 +72,38 @@ func (r *room) addDetails(e *requestlog.Entry) (err error) {
 	return nil
 }
 
-// addBody adds a slot with an entry's texts, and says whether it holds any.
-func (r *room) addBody(packer *packer, e *requestlog.Entry) bool {
+// addBody adds a slot with an entry's texts, and says whether it holds any. They are compressed with their pack, and neither before nor
+// again: those of one conversation repeat each other.
+func (r *room) addBody(e *requestlog.Entry) bool {
 	stored := e.BodyState == requestlog.BodyStored
 	if !stored && e.Preview == "" {
 		r.bodies = appendSized(r.bodies, nil)
 		return false
 	}
-	r.slot = append(appendSized(r.slot[:0], []byte(e.ID)), byte(flag(stored && e.Body.Streamed)))
-	for _, body := range [][]byte{e.Body.Request, e.Body.Response} {
-		r.text = r.text[:0]
-		if stored && body != nil {
-			r.text = packer.appendPacked(r.text, body)
-		}
-		r.slot = appendSized(r.slot, r.text)
+	var request, response []byte
+	if stored {
+		request, response = e.Body.Request, e.Body.Response
 	}
-	r.bodies = appendSized(r.bodies, r.slot)
+	r.slot = append(appendSized(r.slot[:0], []byte(e.ID)), byte(flag(stored && e.Body.Streamed)))
+	r.bodies = binary.AppendUvarint(r.bodies, uint64(len(r.slot)+plainLen(request)+plainLen(response)))
+	r.bodies = appendPlain(appendPlain(append(r.bodies, r.slot...), request), response)
 	return true
+}
+
+// appendPlain appends a text of a slot, packed as it is; nil stays nil.
+func appendPlain(to, text []byte) []byte {
+	if text == nil {
+		return appendSized(to, nil)
+	}
+	return append(append(binary.AppendUvarint(to, uint64(1+len(text))), packedPlain), text...)
+}
+
+// plainLen is how much appendPlain appends.
+func plainLen(text []byte) int {
+	if text == nil {
+		return sizedLen(0)
+	}
+	return sizedLen(1 + len(text))
 }
 
 // insertPacking inserts requests and the packs of a batch, and returns the records that were not there before. SQLite numbers its

@@ -1,14 +1,9 @@
 package store
 
 import (
-	"bytes"
-	"compress/flate"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-
-	"github.com/klauspost/compress/s2"
 
 	"fairlead/internal/replay"
 	"fairlead/internal/requestlog"
@@ -52,28 +47,4 @@ func (db *DB) traces(ctx context.Context, workspaceID string, ids []string) ([]r
 		}
 	}
 	return rows, nil
-}
-
-// append is unpack into room that is there already: whoever reads many traces needs no more than the longest.
-func (p *packer) append(room, b []byte) ([]byte, error) {
-	if len(b) == 0 || b[0] == packedPlain {
-		return append(room, b[min(1, len(b)):]...), nil
-	}
-	if b[0] == packedQuick {
-		out, err := s2.Decode(room[len(room):cap(room)], b[1:])
-		if err != nil {
-			return nil, fmt.Errorf("uncompress: %w", err)
-		}
-		return append(room, out...), nil // copies only where there was no room
-	}
-	r := p.readers.Get().(io.ReadCloser)
-	defer p.readers.Put(r)
-	if err := r.(flate.Resetter).Reset(bytes.NewReader(b[1:]), nil); err != nil {
-		return nil, fmt.Errorf("uncompress: %w", err)
-	}
-	out := bytes.NewBuffer(room)
-	if _, err := out.ReadFrom(r); err != nil {
-		return nil, fmt.Errorf("uncompress: %w", err)
-	}
-	return out.Bytes(), nil
 }

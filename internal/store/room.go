@@ -37,7 +37,7 @@ func (r *room) grow(entries []*requestlog.Entry) {
 			if len(body) < packMin {
 				n += len(body) + 1
 			} else {
-				n += len(body) / 3
+				n += len(body) * 2 / 3
 			}
 		}
 	}
@@ -45,12 +45,12 @@ func (r *room) grow(entries []*requestlog.Entry) {
 }
 
 // pack makes a text ready for storage; nil stays nil.
-func (r *room) pack(b []byte, how func(to, b []byte) []byte) []byte {
+func (r *room) pack(packer *packer, b []byte) []byte {
 	if b == nil {
 		return nil
 	}
 	from := len(r.packed)
-	r.packed = how(r.packed, b)
+	r.packed = packer.appendPacked(r.packed, b)
 	return r.packed[from:len(r.packed):len(r.packed)]
 }
 

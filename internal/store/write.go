@@ -152,10 +152,10 @@ func (db *DB) ownRows(r *record, room *room) error {
 	if room.text, err = appendTrace(text[:0], e); err != nil {
 		return err
 	}
-	r.detail[3] = room.pack(room.text, db.packer.appendQuick)
+	r.detail[3] = room.pack(db.packer, room.text)
 	switch {
 	case e.BodyState == requestlog.BodyStored:
-		request, response := room.pack(e.Body.Request, db.packer.appendPacked), room.pack(e.Body.Response, db.packer.appendPacked)
+		request, response := room.pack(db.packer, e.Body.Request), room.pack(db.packer, e.Body.Response)
 		r.body = []any{e.WorkspaceID, e.ID, request, response, flag(e.Body.Streamed)}
 	case e.Preview != "":
 		r.body = []any{e.WorkspaceID, e.ID, []byte(nil), []byte(nil), 0}
