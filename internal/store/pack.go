@@ -44,9 +44,12 @@ func (p *packer) appendPacked(to, b []byte) []byte {
 	if len(b) < packMin {
 		return append(append(to, packedPlain), b...)
 	}
-	to = append(slices.Grow(to, 1+s2.MaxEncodedLen(len(b))), packedQuick)
+	to = append(slices.Grow(to, maxPacked(len(b))), packedQuick)
 	return to[:len(to)+len(s2.Encode(to[len(to):cap(to)], b))]
 }
+
+// maxPacked is how long a text of n bytes is at most when it is packed.
+func maxPacked(n int) int { return 1 + max(n, s2.MaxEncodedLen(n)) }
 
 // unpack reverses pack. A text that is stored as it is stays where it is.
 func (p *packer) unpack(b []byte) ([]byte, error) {

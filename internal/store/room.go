@@ -1,10 +1,6 @@
 package store
 
-import (
-	"slices"
-
-	"fairlead/internal/requestlog"
-)
+import "fairlead/internal/requestlog"
 
 // room is the memory that the texts of a batch are made in, used again by the next one.
 type room struct {
@@ -14,34 +10,35 @@ type room struct {
 	summaries []byte // of one pack after the other
 	traces    []byte
 	bodies    []byte
-	packed    []byte // of all records
+	blocks    [][]byte // what is packed, of all records
+	filling   int      // the block that is being filled
 }
 
-// largestRoom is the most memory that is kept from one batch to the next.
-const largestRoom = 4 << 20
+const (
+	// largestRoom is the most memory that is kept from one batch to the next.
+	largestRoom = 8 << 20
+	// smallestBlock and largestBlock are how long blocks are, unless one text needs more. A block that is full stays where it is: growing it
+	// would copy what it has.
+	smallestBlock = 64 << 10
+	largestBlock  = 1 << 20
+)
 
+// giveBack keeps the room for the next batch, as far as it is not too large.
 func (db *DB) giveBack(r *room) {
-	if max(cap(r.packed), cap(r.text), cap(r.slot), cap(r.summaries), cap(r.traces), cap(r.bodies)) <= largestRoom {
-		r.packed, r.summary = r.packed[:0], requestlog.Entry{}
-		db.rooms.Put(r)
+	kept := cap(r.text) + cap(r.slot) + cap(r.summaries) + cap(r.traces) + cap(r.bodies)
+	if kept > largestRoom {
+		return
 	}
-}
-
-// grow makes room for about what the entries come to.
-func (r *room) grow(entries []*requestlog.Entry) {
-	const trace = 2 << 10
-	n := 0
-	for _, e := range entries {
-		n += trace
-		for _, body := range [][]byte{e.Body.Request, e.Body.Response} {
-			if len(body) < packMin {
-				n += len(body) + 1
-			} else {
-				n += len(body) * 2 / 3
-			}
+	for i, block := range r.blocks {
+		if kept += cap(block); kept > largestRoom {
+			clear(r.blocks[i:])
+			r.blocks = r.blocks[:i]
+			break
 		}
+		r.blocks[i] = block[:0]
 	}
-	r.packed = slices.Grow(r.packed, n)
+	r.summary, r.filling = requestlog.Entry{}, 0
+	db.rooms.Put(r)
 }
 
 // pack makes a text ready for storage; nil stays nil.
@@ -49,9 +46,22 @@ func (r *room) pack(packer *packer, b []byte) []byte {
 	if b == nil {
 		return nil
 	}
-	from := len(r.packed)
-	r.packed = packer.appendPacked(r.packed, b)
-	return r.packed[from:len(r.packed):len(r.packed)]
+	block := r.block(maxPacked(len(b)))
+	from := len(*block)
+	*block = packer.appendPacked(*block, b)
+	return (*block)[from:len(*block):len(*block)]
+}
+
+// block returns one that has room for n bytes more.
+func (r *room) block(n int) *[]byte {
+	for ; r.filling < len(r.blocks); r.filling++ {
+		if block := r.blocks[r.filling]; cap(block)-len(block) >= n {
+			return &r.blocks[r.filling]
+		}
+	}
+	usual := min(smallestBlock<<min(len(r.blocks), 8), largestBlock)
+	r.blocks = append(r.blocks, make([]byte, 0, max(n, usual)))
+	return &r.blocks[r.filling]
 }
 
 // appendSummary appends the JSON of an entry without what changes later, and what only its own page shows.

@@ -91,8 +91,6 @@ func (db *DB) batch(entries []requestlog.Entry, room *room) (batch, error) {
 			return b, err
 		}
 		b.packs = packs
-	} else {
-		room.grow(chosen)
 	}
 	b.records = make([]record, len(chosen))
 	for i, e := range chosen {
