@@ -16,7 +16,7 @@ func TestOnlyWhatCannotHaveChangedIsReleased(t *testing.T) {
 7ffd00000000-7ffd00002000 r-xp 00000000 00:00 0 [vdso]
 nonsense r-xp 0 0 0 /opt/fair lead/bin
 `, "/opt/fair lead/bin")
-	want := []span{{0x400000, 0x1ae4000}, {0x1ae4000, 0x3d63000}}
+	want := []span{{0x400000, 0x1ae4000, true}, {0x1ae4000, 0x3d63000, false}}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(span{})); diff != "" {
 		t.Error(diff)
 	}
