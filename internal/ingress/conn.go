@@ -80,25 +80,16 @@ func (c *conn) shake() bool {
 	return true
 }
 
-// next answers one request and reports whether another may follow.
+// next answers one request and reports whether another may follow. What it calls may wait for as long as a stream is open, so it
+// keeps little on the stack itself.
 func (c *conn) next(fresh bool) bool {
-	m, err := c.readMessage(fresh)
-	if err != nil {
-		c.refuse(err)
+	a, cancel := c.receive(fresh)
+	if a == nil {
 		return false
 	}
-	ctx, cancel := context.WithCancel(c.server.Context())
 	defer cancel()
-	r := m.request.WithContext(ctx)
-	r.RemoteAddr, r.TLS, r.Body = c.remote, c.secure, http.NoBody
-	a := &answer{conn: c, request: r, header: c.header, last: r.Close}
-	if r.ContentLength != 0 {
-		a.body = newBody(c, &m)
-		r.Body = a.body
-	}
-	c.begin(cancel, r.ContentLength == 0)
 	defer c.done()
-	if !c.handle(a, r) {
+	if !c.handle(a, a.request) {
 		return false
 	}
 	again := a.finish()
@@ -110,6 +101,25 @@ func (c *conn) next(fresh bool) bool {
 		}
 	}
 	return again
+}
+
+// receive waits for a request and makes its answer ready; nil where none comes. The request's context ends with the function.
+func (c *conn) receive(fresh bool) (*answer, context.CancelFunc) {
+	m, err := c.readMessage(fresh)
+	if err != nil {
+		c.refuse(err)
+		return nil, nil
+	}
+	ctx, cancel := context.WithCancel(c.server.Context())
+	r := m.request.WithContext(ctx)
+	r.RemoteAddr, r.TLS, r.Body = c.remote, c.secure, http.NoBody
+	a := &answer{conn: c, request: r, header: c.header, last: r.Close}
+	if r.ContentLength != 0 {
+		a.body = newBody(c, &m)
+		r.Body = a.body
+	}
+	c.begin(cancel, r.ContentLength == 0)
+	return a, cancel
 }
 
 // handle runs the handler. One that panics ends the connection and nothing else.
