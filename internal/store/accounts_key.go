@@ -50,10 +50,10 @@ func (r *keyRow) asKey(same *alike) (_ *account.Key, err error) {
 	if k.Scopes, err = once(same.scopes, r.scopes, splitScopes); err != nil {
 		return nil, err
 	}
-	if k.AllowedModels, err = once(same.models, r.models, fromJSON[[]string]); err != nil {
+	if k.AllowedModels, err = once(same.models, r.models, fromText[[]string]); err != nil {
 		return nil, fmt.Errorf("read the models of key %s: %w", k.ID, err)
 	}
-	if k.Tags, err = once(same.tags, r.tags, fromJSON[map[string]string]); err != nil {
+	if k.Tags, err = once(same.tags, r.tags, fromText[map[string]string]); err != nil {
 		return nil, fmt.Errorf("read the tags of key %s: %w", k.ID, err)
 	}
 	if r.logBodies.Valid {
@@ -105,14 +105,6 @@ func splitScopes(text string) (scopes []account.Scope, _ error) {
 		scopes = append(scopes, account.Scope(scope))
 	}
 	return scopes, nil
-}
-
-// fromJSON reads a value; none when the text is empty.
-func fromJSON[T any](text string) (value T, err error) {
-	if text != "" {
-		err = json.Unmarshal([]byte(text), &value)
-	}
-	return value, err
 }
 
 // visitKeys gathers the rows of each key and passes it on.

@@ -27,7 +27,7 @@ func scanWorkspace(row scanner, more ...any) (account.Workspace, error) {
 	}
 	w.LogBodies, w.CreatedAt = logBodies != 0, fromMillis(created)
 	w.EntryRetention, w.BodyRetention = fromSpan(entries), fromSpan(bodies)
-	if w.Redaction, err = fromText[redact.Rules](redaction); err != nil {
+	if w.Redaction, err = fromText[*redact.Rules](redaction); err != nil {
 		return w, fmt.Errorf("read redaction rules: %w", err)
 	}
 	w.Budget, err = fromBudget(budget)
@@ -36,20 +36,19 @@ func scanWorkspace(row scanner, more ...any) (account.Workspace, error) {
 
 // fromBudget reads what textOf wrote; empty is no budget.
 func fromBudget(text string) (*account.Budget, error) {
-	b, err := fromText[account.Budget](text)
+	b, err := fromText[*account.Budget](text)
 	if err != nil {
 		return nil, fmt.Errorf("read a budget: %w", err)
 	}
 	return b, nil
 }
 
-// fromText reads what textOf wrote; empty is nil.
-func fromText[T any](text string) (*T, error) {
-	if text == "" {
-		return nil, nil
+// fromText reads a value from its JSON; none when the text is empty.
+func fromText[T any](text string) (value T, err error) {
+	if text != "" {
+		err = json.Unmarshal([]byte(text), &value)
 	}
-	v := new(T)
-	return v, json.Unmarshal([]byte(text), v)
+	return value, err
 }
 
 // textOf is the JSON of a value; empty for none.
