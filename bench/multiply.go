@@ -27,11 +27,10 @@ func multiply(ctx context.Context, data, what string, n int) (err error) {
 		}
 		return copyRows(ctx, db, "key_secrets", n, map[string]string{"hash": "randomblob(32)", "key_id": `'key_' || printf('%026d', i)`})
 	}
-	before := time.Now().Add(-time.Hour)
-	first := id.Floor("req", before)
+	first := id.Floor("req", time.Now().Add(-time.Hour))
 	return copyRows(ctx, db, "requests", n, map[string]string{
-		"id": fmt.Sprintf(`'%s' || printf('%%016d', i)`, first[:len(first)-16]), "time": fmt.Sprint(before.UnixMilli()),
-		"session": `'s-' || (i / 8)`, "cost": "abs(random()) % 1000000", "latency": "abs(random()) % 1000000",
+		"id": fmt.Sprintf(`'%s' || printf('%%016d', i)`, first[:len(first)-16]), "session": `'s-' || (i / 8)`,
+		"cost": "abs(random()) % 1000000", "cost_class": "abs(random()) % 8", "latency": "abs(random()) % 1000000", "latency_class": "abs(random()) % 8",
 	})
 }
 
@@ -43,6 +42,7 @@ func copyRows(ctx context.Context, db *sql.DB, table string, n int, own map[stri
 	}
 	defer func() { _ = rows.Close() }() // its error is that of the reading, which Err tells
 	var columns, values []string
+	var found int
 	for rows.Next() {
 		var column string
 		if err := rows.Scan(&column); err != nil {
@@ -50,13 +50,18 @@ func copyRows(ctx context.Context, db *sql.DB, table string, n int, own map[stri
 		}
 		columns = append(columns, column)
 		value, ok := own[column]
-		if !ok {
+		if ok {
+			found++
+		} else {
 			value = "c." + column
 		}
 		values = append(values, value)
 	}
 	if err := rows.Err(); err != nil {
 		return err
+	}
+	if found != len(own) {
+		return fmt.Errorf("%s has the columns %v, not all of those that are to differ", table, columns)
 	}
 	q := fmt.Sprintf(`with recursive numbers (i) as (select 1 union all select i + 1 from numbers where i < $1)
 		insert into %[1]s (%[2]s) select %[3]s from numbers, (select * from %[1]s order by rowid desc limit 1) c`,
