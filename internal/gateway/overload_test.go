@@ -20,14 +20,14 @@ func TestUnderOverloadARequestIsRefusedAndRecorded(t *testing.T) {
 		k.turns.Configure(time.Millisecond)
 		processors := runtime.GOMAXPROCS(0)
 		for range 2 * processors {
-			k.turns.Take("key_flood")
+			k.turns.Take("key_flood", 1000)
 		}
 		var waiting sync.WaitGroup
 		for range 64 * processors {
-			waiting.Go(func() { k.turns.Take("key_flood") })
+			waiting.Go(func() { k.turns.Take("key_flood", 1000) })
 		}
 		for range 64 * processors { // the request's own key has its share of the line as well
-			waiting.Go(func() { k.turns.Take("key_1") })
+			waiting.Go(func() { k.turns.Take("key_1", 1000) })
 		}
 		time.Sleep(300 * time.Millisecond)
 

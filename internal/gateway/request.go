@@ -149,7 +149,7 @@ func (g *Gateway) readRequest(x *exchange) (release func(), err error) {
 // than they can. A large one goes without a turn: the others would wait for it.
 func (g *Gateway) decode(x *exchange, body []byte) (*llm.Request, error) {
 	if len(body) < largeBody {
-		if !g.Turns.Take(x.grant.Key.ID) {
+		if !g.Turns.Take(x.grant.Key.ID, g.inflight.count()) {
 			return nil, overloaded("The gateway has more to do than it can. Repeat the request in a second.")
 		}
 		defer g.Turns.Give()

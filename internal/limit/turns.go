@@ -63,14 +63,18 @@ func (t *Turns) Configure(bound time.Duration) {
 }
 
 // Take waits for the turn of a request of id, or reports that there is no turn to wait for. A turn begins when whatever could run
-// before has run; after it comes Give, without having waited for anything but a processor in between.
-func (t *Turns) Take(id string) bool {
+// before has run, which is at once where no more requests are under way, this one among them, than there are processors. After it
+// comes Give, without having waited for anything but a processor in between.
+func (t *Turns) Take(id string, underWay int) bool {
 	t.mu.Lock()
 	if t.taken < t.size || t.bound.Load() == 0 {
 		t.taken++
 		t.count++
+		few := underWay*turnsEach <= t.size
 		t.mu.Unlock()
-		t.settle()
+		if !few {
+			t.settle()
+		}
 		return true
 	}
 	now := time.Now()

@@ -12,6 +12,7 @@ const (
 	patience = 20 * time.Millisecond
 	// work is how long a turn takes, so that four at a time are 4,000 a second.
 	work = time.Millisecond
+	many = 1000 // requests under way
 )
 
 // crowd asks for turns and counts what it gets.
@@ -44,7 +45,7 @@ func (c *crowd) ask(id string, rate int, d time.Duration) {
 
 func (c *crowd) one(id string) {
 	came := time.Now()
-	ok := c.turns.Take(id)
+	ok := c.turns.Take(id, many)
 	waited := time.Since(came)
 	if ok {
 		time.Sleep(work)
@@ -162,12 +163,24 @@ func TestNothingIsLeftOfALine(t *testing.T) {
 	})
 }
 
+func TestFewRequestsDoNotYieldToOneAnother(t *testing.T) {
+	t.Parallel()
+	for underWay, yields := range map[int]bool{1: false, 2: false, 3: true} {
+		u := newCrowd().turns // two processors
+		u.Take("a", underWay)
+		u.Give()
+		if got := !u.settled.IsZero(); got != yields {
+			t.Errorf("with %d requests under way one yields: %t", underWay, got)
+		}
+	}
+}
+
 func BenchmarkTurnWithoutALine(b *testing.B) {
 	var t Turns
 	t.Configure(patience)
 	b.ReportAllocs()
 	for b.Loop() {
-		t.Take("a")
+		t.Take("a", many)
 		t.Give()
 	}
 }
@@ -177,7 +190,7 @@ func TestRefusingDoesNotKeepEverybodyWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd()
 		for range c.turns.size {
-			c.turns.Take("a") // and never give it back, as if everything else ran first
+			c.turns.Take("a", many) // and never give it back, as if everything else ran first
 		}
 		var went sync.WaitGroup
 		for range 2 * roomEach * turnsEach { // more than may wait
@@ -187,7 +200,7 @@ func TestRefusingDoesNotKeepEverybodyWaiting(t *testing.T) {
 		synctest.Wait()
 		waiting := c.turns.waiting
 		for range 3 * refusalsEach {
-			if c.turns.Take("a") {
+			if c.turns.Take("a", many) {
 				t.Fatal("somebody was let in who should have been refused")
 			}
 		}

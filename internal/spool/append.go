@@ -283,7 +283,9 @@ func (s *Spool) commitEnd(id string) {
 		s.oldest = s.o.Now()
 	}
 	s.backlog++
-	s.poke()
+	if s.backlog >= s.wanted {
+		s.poke()
+	}
 }
 
 // rollBack forgets a batch that was not written. The caller holds the lock.

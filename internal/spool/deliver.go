@@ -226,6 +226,9 @@ func (d *delivery) sleep(ctx context.Context, span time.Duration) error {
 // idle waits until there is something to deliver and, when that is little, a moment longer for more.
 func (d *delivery) idle(ctx context.Context) error {
 	s := d.spool
+	if s.want(1) {
+		return d.linger(ctx)
+	}
 	timer := time.NewTimer(s.o.IdleAfter)
 	defer timer.Stop()
 	select {
@@ -251,7 +254,7 @@ func (d *delivery) gather(ctx context.Context) error {
 func (d *delivery) linger(ctx context.Context) error {
 	timer := time.NewTimer(d.o.Linger)
 	defer timer.Stop()
-	for !d.spool.hurry(d.o.Batch) {
+	for !d.spool.want(d.o.Batch) && !d.spool.hurry() {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -270,11 +273,20 @@ func (s *Spool) waiting() int64 {
 	return s.backlog
 }
 
-// hurry says whether a batch is full, or somebody waits for it.
-func (s *Spool) hurry(batch int) bool {
+// want says whether so many ended entries are not delivered. If not, delivery is woken as soon as they are: to be woken for
+// every one of them costs a request more than some of its own steps.
+func (s *Spool) want(entries int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.flushing > 0 || s.backlog >= int64(batch)
+	s.wanted = int64(entries)
+	return s.backlog >= s.wanted
+}
+
+// hurry says whether somebody waits for what is there.
+func (s *Spool) hurry() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.flushing > 0
 }
 
 // roomy says whether the queue is far from full and nobody waits for it to be empty.

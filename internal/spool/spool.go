@@ -85,13 +85,14 @@ type Spool struct {
 	orphans  []requestlog.Entry // interrupted requests of an earlier process, until delivered
 	pos      position           // everything before it is delivered
 	backlog  int64              // ended entries from pos on
+	wanted   int64              // how many of them delivery waits for
 	oldest   time.Time          // end of the first of them
 	rejected int64
 	corrupt  int64
 	flushing int
 	progress chan struct{} // closed and replaced when something was delivered
 
-	wake    chan struct{} // says that there is something to deliver
+	wake    chan struct{} // says that there is as much to deliver as is wanted, or somebody who waits for it
 	posFile File
 	stop    chan struct{}
 	stopped sync.WaitGroup
