@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/google/cel-go/cel"
@@ -142,31 +143,38 @@ func children(e ast.Expr) []ast.Expr {
 	}
 }
 
-// reason says that a conjunct does not hold, and what it saw.
-func (r *rule) reason(failed int, f *Facts) string {
-	c := r.when[failed]
-	a := newActivation(r.names)
-	a.reset(scope{f, r.zones})
-	text := c.text + " is false"
-	if value, _, err := c.program.Eval(a); err != nil {
-		text = c.text + " cannot be computed: " + strings.TrimSpace(err.Error())
-	} else if value == types.True {
-		text = c.text + " is true" // these are not the facts of the evaluation
+// reason says that a conjunct does not hold, or why it cannot be computed, and what it saw.
+func (r *rule) reason(v Verdict, f *Facts) string {
+	c, from := &r.when[v.failed], scope{f, r.zones}
+	text := append(make([]byte, 0, len(c.text)+longestShown), c.text...)
+	if v.broken {
+		text = append(text, " cannot be computed"+r.failure(c, from)...)
+	} else {
+		text = append(text, " is false"...)
 	}
-	var seen []string
+	before, end := " (", ""
 	for _, read := range c.reads {
 		if !read.whole {
-			seen = append(seen, read.text+" is "+show(read.value(a)))
+			text = append(append(append(text, before...), read.text...), " is "...)
+			text = appendShown(text, read.value(r.names, from))
+			before, end = ", ", ")"
 		}
 	}
-	if len(seen) > 0 {
-		text += " (" + strings.Join(seen, ", ") + ")"
-	}
-	return text
+	return string(append(text, end...))
 }
 
-func (r reading) value(a *activation) ref.Val {
-	value := a.value(r.slot)
+// failure says why a conjunct cannot be computed.
+func (r *rule) failure(c *conjunct, from scope) string {
+	a := newActivation(r.names)
+	a.reset(from)
+	if _, _, err := c.program.Eval(a); err != nil {
+		return ": " + strings.TrimSpace(err.Error())
+	}
+	return ""
+}
+
+func (r reading) value(n *names, from scope) ref.Val {
+	value := n.list[r.slot].get(from)
 	if m, ok := value.(interface{ Get(ref.Val) ref.Val }); ok && r.keyed {
 		return m.Get(types.String(r.key))
 	}
@@ -176,29 +184,38 @@ func (r reading) value(a *activation) ref.Val {
 // longestShown is how much of a value a reason quotes.
 const longestShown = 60
 
-// show writes a value for people.
-func show(v ref.Val) string {
+// appendShown writes a value for people.
+func appendShown(to []byte, v ref.Val) []byte {
 	switch v := v.(type) {
 	case types.String:
-		return fmt.Sprintf("%q", shorten(string(v)))
+		return strconv.AppendQuote(to, shorten(string(v)))
 	case types.Timestamp:
-		return v.UTC().Format("2006-01-02T15:04:05Z")
+		return v.UTC().AppendFormat(to, "2006-01-02T15:04:05Z")
+	case types.Int:
+		return strconv.AppendInt(to, int64(v), 10)
 	case *labels:
-		if len(v.texts) == 0 {
-			return "empty"
-		}
-		var pairs []string
-		for keys := v.Iterator(); keys.HasNext() == types.True; {
-			key := keys.Next()
-			pairs = append(pairs, fmt.Sprintf("%s=%s", key.Value(), v.Get(key).Value()))
-		}
-		return shorten(strings.Join(pairs, " "))
+		return append(to, v.shown()...)
 	default:
-		return fmt.Sprint(v.Value())
+		return fmt.Append(to, v.Value())
 	}
 }
 
+func (l *labels) shown() string {
+	if len(l.texts) == 0 {
+		return "empty"
+	}
+	var pairs []string
+	for keys := l.Iterator(); keys.HasNext() == types.True; {
+		key := keys.Next()
+		pairs = append(pairs, fmt.Sprintf("%s=%s", key.Value(), l.Get(key).Value()))
+	}
+	return shorten(strings.Join(pairs, " "))
+}
+
 func shorten(text string) string {
+	if len(text) <= longestShown {
+		return text
+	}
 	runes := []rune(text)
 	if len(runes) <= longestShown {
 		return text

@@ -30,8 +30,7 @@ func (s *Set) EvaluateInto(f *Facts, room []Hit) Outcome {
 	defer s.finish(run)
 	o := Outcome{Hits: slices.Grow(room, len(s.rules))}
 	for _, r := range s.rules {
-		verdict := Verdict{rule: r}
-		verdict.failed, verdict.matched = run.holds(r)
+		verdict := run.judge(r)
 		if verdict.matched {
 			verdict.overruled = s.apply(&o, r)
 		}
@@ -68,15 +67,15 @@ func (s *Set) finish(r run) {
 	s.pool.Put(r.activation)
 }
 
-// holds returns whether every condition of the rule holds, or the first one that does not.
-func (r run) holds(of *rule) (failed int32, ok bool) {
+// judge says whether every condition of the rule holds, or which is the first one that does not.
+func (r run) judge(of *rule) Verdict {
 	for i := range of.when {
 		value, _, err := of.when[i].program.Eval(r.frame)
 		if err != nil || value != types.True {
-			return int32(i), false
+			return Verdict{rule: of, failed: int32(i), broken: err != nil}
 		}
 	}
-	return 0, true
+	return Verdict{rule: of, matched: true}
 }
 
 // apply adds the effects of a matching rule, and returns those that came too late.

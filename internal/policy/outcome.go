@@ -96,6 +96,7 @@ type Verdict struct {
 	failed    int32   // the conjunct that did not hold
 	overruled effects // of the effects: those that an earlier policy had decided
 	matched   bool
+	broken    bool // the conjunct cannot be computed
 }
 
 // IsZero reports whether it is nobody's.
@@ -118,5 +119,5 @@ func (v Verdict) Reason(f *Facts) string {
 	if v.matched {
 		return ""
 	}
-	return v.rule.reason(int(v.failed), f)
+	return v.rule.reason(v, f)
 }
