@@ -38,8 +38,9 @@ func TestMostUsageIsAboveTheEstimate(t *testing.T) {
 		t.Fatal(err)
 	}
 	req.Measure()
-	m := &catalog.Model{Vendor: "Google", Name: "gemini-2.5-pro"}
-	if most, about := tokens(m).Most(token.PromptOf(req)), tokens(m).Prompt(token.PromptOf(req)); most <= about {
+	model := tokens(&catalog.Model{Vendor: "Google", Name: "gemini-2.5-pro"})
+	v, meter := model.Vocabulary(), token.NewMeter(token.PromptOf(req))
+	if most, about := meter.Most(&v), model.Prompt(token.PromptOf(req)); most <= about {
 		t.Errorf("at most %d, but about %d", most, about)
 	}
 }

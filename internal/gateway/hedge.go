@@ -11,6 +11,7 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/money"
 	"fairlead/internal/provider"
+	"fairlead/internal/token"
 )
 
 // errOutrun ends the call that was slower than the one asked besides it.
@@ -164,9 +165,10 @@ func (a *answer) heardTokens() int64 {
 
 // dearestOf is the most that one of the targets can charge for the request.
 func (x *exchange) dearestOf(targets []*provider.Target) (most money.Amount) {
+	meter := token.NewMeter(token.PromptOf(x.req))
 	for _, t := range targets {
 		if t.Price != nil {
-			most = max(most, x.mostCost(t, x.mostUsage(t)))
+			most = max(most, x.mostCost(t, x.mostUsage(t, &meter)))
 		}
 	}
 	return most

@@ -79,11 +79,12 @@ func (g *Gateway) left(budgets []ledger.Budget) money.Amount {
 // affordable is how many tokens of answer an amount pays for at the dearest target of the plan.
 func (x *exchange) affordable(amount money.Amount) int64 {
 	var tokens int64 = unboundedOutput
+	meter := token.NewMeter(token.PromptOf(x.req))
 	for _, t := range x.decision.Plan {
 		if t.Price == nil {
 			continue
 		}
-		usage := x.mostUsage(t)
+		usage := x.mostUsage(t, &meter)
 		usage.Output = 0
 		rest := amount.Sub(x.mostCost(t, usage))
 		tokens = min(tokens, x.outputFor(t, usage, rest)/int64(max(x.req.Choices, 1)))
@@ -118,22 +119,21 @@ func (x *exchange) mostCost(t *provider.Target, u llm.Usage) money.Amount {
 	return max(cost, card.Cost(u))
 }
 
-// mostUsage bounds what the request can use at a target: writing to the cache for an hour, or listening, is the dearest way
-// to read a prompt.
-func (x *exchange) mostUsage(t *provider.Target) llm.Usage {
-	req := x.req
-	prompt := tokens(t.Model).Most(token.PromptOf(req))
-	u := llm.Usage{Input: prompt}
-	most := x.mostCost(t, u)
-	for _, way := range []llm.Usage{
-		{CacheWrite: prompt}, {CacheWrite: prompt, CacheWriteLong: prompt}, {Input: prompt, AudioInput: prompt},
-	} {
-		if way.AudioInput > 0 && !req.Needs.Has(llm.AudioIn) {
-			continue
-		}
-		if cost := x.mostCost(t, way); cost > most {
-			u, most = way, cost
-		}
+// mostUsage bounds what the request can use at a target that has a price: writing to the cache for an hour, or listening, may be
+// the dearest way to read a prompt.
+func (x *exchange) mostUsage(t *provider.Target, meter *token.Meter) llm.Usage {
+	req, vocabulary := x.req, tokens(t.Model).Vocabulary()
+	prompt := meter.Most(&vocabulary)
+	rates := t.Price.At(x.start).Rates(prompt, "") // a service tier makes all of them dearer alike
+	u, most := llm.Usage{Input: prompt}, rates.Input
+	if rates.CacheWrite > most {
+		u, most = llm.Usage{CacheWrite: prompt}, rates.CacheWrite
+	}
+	if rates.CacheWriteLong > most {
+		u, most = llm.Usage{CacheWrite: prompt, CacheWriteLong: prompt}, rates.CacheWriteLong
+	}
+	if rates.AudioInput > most && req.Needs.Has(llm.AudioIn) {
+		u = llm.Usage{Input: prompt, AudioInput: prompt}
 	}
 	if !writes(req.Op) {
 		return u

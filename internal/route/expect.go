@@ -126,8 +126,7 @@ func (r *race) tokens(v *token.Vocabulary) int64 {
 	if !r.in.measurable() {
 		return r.in.InputTokens
 	}
-	r.meter.Read(r.in.prompt())
-	r.measured = true
+	r.meter, r.measured = token.NewMeter(r.in.prompt()), true
 	return r.meter.Prompt(v)
 }
 

@@ -31,15 +31,30 @@ type Meter struct {
 	summed   [len(families)]bool
 }
 
-// Read begins with a prompt.
-func (m *Meter) Read(p Prompt) { *m = Meter{prompt: p, features: Features(p.Text)} }
+// NewMeter makes a meter of a prompt.
+func NewMeter(p Prompt) Meter { return Meter{prompt: p, features: Features(p.Text)} }
 
 // Prompt estimates the tokens of the prompt in a vocabulary; none has fewer than one.
 func (m *Meter) Prompt(v *Vocabulary) int64 {
+	return max(1, m.text(v)+v.model.beside(v.family, &m.prompt))
+}
+
+// Most bounds the tokens of the prompt: the estimate is short by a third at worst, and no text has more tokens than bytes.
+func (m *Meter) Most(v *Vocabulary) int64 {
+	p := &m.prompt
+	text := m.text(v) * 3 / 2
+	if p.Text.Empty() {
+		text = int64(p.Bytes)
+	}
+	return min(text, int64(p.Bytes)) + v.model.beside(v.family, p) + int64(p.Messages)*perMessage + 16
+}
+
+// text estimates the tokens of the text.
+func (m *Meter) text(v *Vocabulary) int64 {
 	if !m.summed[v.place] {
 		m.sums[v.place], m.summed[v.place] = weighed(v.family, &m.features), true
 	}
-	return max(1, raised(m.sums[v.place], v.margin)+v.model.beside(v.family, &m.prompt))
+	return raised(m.sums[v.place], v.margin)
 }
 
 // weighed is the sum of the features times their weights.

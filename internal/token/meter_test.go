@@ -13,8 +13,7 @@ func TestMeterSaysWhatEachModelSaysItself(t *testing.T) {
 	}
 	p := Prompt{Messages: 3, Tools: true, Images: 2, Sizes: []llm.Image{{Width: 800, Height: 600}}}
 	p.Text.Add("How many of the 12 boxes hold more than 3 rote Bälle? 数える aGVsbG8gd29ybGQ=")
-	var meter Meter
-	meter.Read(p)
+	meter := NewMeter(p)
 	for _, m := range []Model{
 		{"OpenAI", "gpt-5"},
 		{"OpenAI", "gpt-4"},

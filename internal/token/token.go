@@ -76,16 +76,6 @@ func count(f Family, margin float64, t llm.Text) int64 {
 	return raised(weighed(f, &features), margin)
 }
 
-// Most bounds the tokens of a prompt: the estimate is short by a third at worst, and no text has more tokens than bytes.
-func (m Model) Most(p Prompt) int64 {
-	f, margin := m.family()
-	text := count(f, margin, p.Text) * 3 / 2
-	if p.Text.Empty() {
-		text = int64(p.Bytes)
-	}
-	return min(text, int64(p.Bytes)) + m.beside(f, &p) + int64(p.Messages)*perMessage + 16
-}
-
 // Output estimates the tokens of answer text from its bytes. What is outside ASCII is taken for the scripts that the prompt
 // is written in.
 func (m Model) Output(ascii, nonASCII int64, prompt llm.Text) int64 {
