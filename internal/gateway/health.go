@@ -9,8 +9,8 @@ import (
 
 // Health knows how targets and credentials fare.
 type Health interface {
-	// State is what routing should know of a target.
-	State(target string) route.State
+	// States says of each target what routing should know of it at a moment.
+	States(now time.Time) func(target string) route.State
 	// Admit asks whether a call to the target may be made now, which may be the last that could serve the request, and with
 	// which of its provider's credentials.
 	Admit(target string, credentials []string, last bool) (health.Pass, bool)

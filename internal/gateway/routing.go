@@ -52,7 +52,7 @@ func (g *Gateway) sketch(x *exchange) predict.Sketch {
 
 // circumstances are what a decision depends on beside the request and the snapshot.
 func (g *Gateway) circumstances(workspaceID string, policies *policy.Set, view prefix.View) route.Circumstances {
-	c := route.Circumstances{State: g.Health.State, Policies: policies, Warm: warmth(view)}
+	c := route.Circumstances{State: g.Health.States(time.Now()), Policies: policies, Warm: warmth(view)}
 	if corrections := g.Feedback.For(workspaceID); corrections != nil {
 		c.Corrections, c.Feedback = corrections, corrections.Version
 	}

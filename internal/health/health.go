@@ -263,10 +263,7 @@ func (t *Tracker) Admit(targetID string, credentials []string, last bool) (Pass,
 	return Pass{Resting: t.resting(credentials, now)}, false
 }
 
-// State says what routing needs to know about a target.
-func (t *Tracker) State(targetID string) route.State { return t.States(t.now())(targetID) }
-
-// States returns a function that says the state of targets at one moment.
+// States says of each target what routing needs to know about it at one moment.
 func (t *Tracker) States(now time.Time) func(targetID string) route.State {
 	return func(targetID string) route.State {
 		t.mu.Lock()

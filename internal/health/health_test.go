@@ -14,6 +14,9 @@ import (
 
 const here = "openai/gpt-4.1"
 
+// State is the target's state now.
+func (t *Tracker) State(target string) route.State { return t.States(t.now())(target) }
+
 func tracker() *Tracker {
 	return New(Options{MaxProbe: 30 * time.Second, Random: func() float64 { return 0 }})
 }
