@@ -22,6 +22,7 @@ func assembleAnswer(e *requestlog.Entry) {
 	if !e.Body.Streamed {
 		return
 	}
+	e.Body.Unfold()
 	if whole, err := assemble(e.Format, e.Body.Response); err == nil {
 		e.Body.Response, e.Body.Streamed = whole, false
 	}

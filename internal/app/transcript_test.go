@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"encoding/json"
 	"iter"
 	"strings"
@@ -93,6 +94,17 @@ var foreign = map[string]struct {
 	responses.Name: {responses.Format{}, `{"model":"m","instructions":"be brief","input":"how cold?"}`},
 }
 
+// fold writes the events of an answer as the gateway hands them to the log.
+func fold(b *requestlog.Body) {
+	var f requestlog.Folder
+	var folded []byte
+	for event := range bytes.SplitSeq(b.Response, []byte("\n")) {
+		head, news := f.Fold(event)
+		folded = append(append(folded, head...), news...)
+	}
+	b.Response, b.Folded = folded, true
+}
+
 func TestTranscriptTellsOtherFormatsInChat(t *testing.T) {
 	t.Parallel()
 	want := heard{Content: "It is 12 °C.", Calls: []string{`look{"at":1}`}, Finish: "tool_calls"}
@@ -103,6 +115,7 @@ func TestTranscriptTellsOtherFormatsInChat(t *testing.T) {
 				Request: []byte(tc.request), Response: stored(t, tc.format, said()), Streamed: true,
 			}}
 			_, streamed := transcript(name, e.Body)
+			fold(&e.Body)
 			assembleAnswer(&e)
 			request, whole := transcript(name, e.Body)
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -52,6 +53,31 @@ func TestStreamIsPassedOnAndEnds(t *testing.T) {
 	}
 	if !strings.Contains(string(k.alpha.Calls()[0].Body), `"include_usage":true`) {
 		t.Error("the provider was not asked for usage")
+	}
+}
+
+// TestALongStreamIsKeptByItsText: what may be kept is counted by the text, not by the events that it comes in.
+func TestALongStreamIsKeptByItsText(t *testing.T) {
+	t.Parallel()
+	words := slices.Repeat([]string{"heave ", "the ", "line "}, 500) // some 8 KB in 350 KB of events
+	for name, c := range map[string]struct {
+		limit int64
+		whole bool
+	}{"fits": {16 << 10, true}, "does not fit": {4 << 10, false}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := newKit(t, func(k *kit) { k.settings.BodyLimit = c.limit })
+			k.alpha.Always(mockprovider.Behaviour{Text: words})
+
+			k.post("/chat/completions", streaming("large"))
+
+			e := k.entry()
+			kept := strings.Count(string(e.Body.Response), "heave ")
+			told := slices.ContainsFunc(e.Warnings, func(w string) bool { return strings.Contains(w, "only the beginning") })
+			if whole := kept == 500; whole != c.whole || told == c.whole || kept == 0 {
+				t.Errorf("%d of 500 are kept in %d bytes, warnings %q", kept, len(e.Body.Response), e.Warnings)
+			}
+		})
 	}
 }
 

@@ -301,6 +301,7 @@ func (f *fakeLog) End(e *requestlog.Entry) error {
 	}
 	kept := *e
 	kept.Body.Request, kept.Body.Response = bytes.Clone(e.Body.Request), bytes.Clone(e.Body.Response)
+	kept.Body.Unfold()
 	f.ended <- &kept
 	return nil
 }

@@ -151,24 +151,39 @@ func (x *exchange) hideText() {
 }
 
 // keepAnswer adds a piece of the answer to what is kept, up to the limit: for the log, or to go on with it should it break.
-func (x *exchange) keepAnswer(data []byte) {
+func (x *exchange) keepAnswer(ev llm.Event) {
 	limit := int64(rescueBytes)
 	switch {
+	case x.forgotten:
+		return
 	case x.storesText():
 		limit = x.settings.BodyLimit
-		x.entry.Body.Streamed = x.req.Stream
+		x.entry.Body.Streamed, x.entry.Body.Folded = x.req.Stream, x.w.stream
 	case !x.rescuable():
 		return
 	}
-	switch {
-	case int64(x.kept.size+len(data)) > limit:
-		x.forgotten = true
-	case !x.w.stream:
-		x.kept.adopt(data)
-	default:
-		if x.kept.size > 0 {
-			x.kept.add('\n')
+	x.said += int64(ev.ASCIIBytes + ev.NonASCIIBytes) // in a stream that repeats itself there is little to keep for much text
+	if !x.w.stream {
+		if !x.forgets(len(ev.Data), limit, "nothing") {
+			x.kept.adopt(ev.Data)
 		}
-		x.kept.add(data...)
+		return
 	}
+	head, news := x.kept.folder.Fold(ev.Data)
+	if !x.forgets(x.kept.size+len(head)+len(news), limit, "only the beginning") {
+		x.kept.add(head...)
+		x.kept.add(news...)
+	}
+}
+
+// forgets reports whether so much, or the text in it, is more than may be kept. From then on nothing is.
+func (x *exchange) forgets(size int, limit int64, left string) bool {
+	if max(int64(size), x.said) <= limit {
+		return false
+	}
+	x.forgotten = true
+	if x.storesText() {
+		x.warned = append(x.warned, "the log has "+left+" of the answer, which is longer than log.body_limit")
+	}
+	return true
 }

@@ -83,7 +83,7 @@ func (x *exchange) deliver(ev llm.Event) error {
 	if !x.w.stream {
 		ev = keep(ev)
 	}
-	x.keepAnswer(ev.Data)
+	x.keepAnswer(ev)
 	if err := x.w.event(x, ev); err != nil {
 		return &llm.Error{Kind: llm.ClientCancelled, Message: "The client stopped reading the answer.", Err: err}
 	}

@@ -10,6 +10,7 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/money"
 	"fairlead/internal/provider"
+	"fairlead/internal/requestlog"
 	"fairlead/internal/wire"
 )
 
@@ -90,7 +91,9 @@ func (x *exchange) resume() (wire.Rest, bool) {
 	if !ok {
 		return wire.Rest{}, false
 	}
-	return format.Resume(x.req, x.kept.text(nil))
+	sent := requestlog.Body{Response: x.kept.text(nil), Folded: true}
+	sent.Unfold()
+	return format.Resume(x.req, sent.Response)
 }
 
 // reserve sets aside what the broken attempt cost: what the request holds is for the one that goes on.

@@ -153,7 +153,7 @@ func TestTheCallersBoundHoldsForTheWholeAnswer(t *testing.T) {
 
 func TestAnswersTooLongToKeepDoNotGoOn(t *testing.T) {
 	t.Parallel()
-	k := newKit(t, func(k *kit) { k.settings.BodyLimit = 600 })
+	k := newKit(t, func(k *kit) { k.settings.BodyLimit = 256 })
 	k.alpha.Always(cutAfterTwo())
 	k.beta.Always(mockprovider.Behaviour{Text: []string{"one two three"}})
 

@@ -1,6 +1,10 @@
 package gateway
 
-import "sync"
+import (
+	"sync"
+
+	"fairlead/internal/requestlog"
+)
 
 // scrollPart is the room that a scroll grows by.
 const scrollPart = 1 << 10
@@ -11,9 +15,10 @@ var blanks = sync.Pool{New: func() any { return new([scrollPart]byte) }}
 // scroll keeps the text of an answer as it comes. What it has is never copied to make room for more, and little room is to
 // spare: very many streams may be open, and each has one.
 type scroll struct {
-	whole []byte // a text that came in one piece; the parts are empty then
-	parts []*[scrollPart]byte
-	size  int
+	whole  []byte // a text that came in one piece; the parts are empty then
+	parts  []*[scrollPart]byte
+	size   int
+	folder requestlog.Folder // of events
 }
 
 // add appends a copy of data.

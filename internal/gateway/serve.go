@@ -42,10 +42,11 @@ type exchange struct {
 	calls     int           // under way
 	begun     bool          // the log knows of it
 	kept      scroll        // the answer so far, as far as it is kept
+	said      int64         // bytes of its text
 	forgotten bool          // not all of it was
 	spent     spending      // on attempts that delivered a part and broke
 	given     int64         // tokens of the answer that the target was given as its beginning
-	warned    []string      // of attempts that broke
+	warned    []string      // of attempts that broke, and of the answer
 	dry       bool          // the caller wants the decision and no answer
 }
 

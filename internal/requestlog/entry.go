@@ -182,12 +182,13 @@ const (
 	BodyNone      BodyState = "none"     // the request failed before there was one
 )
 
-// Body is the text of request and answer. Response holds the bytes of a whole answer, or the events of a stream
-// joined by newlines until they are assembled.
+// Body is the text of request and answer. Response holds the bytes of a whole answer, or the events of a stream until they are
+// assembled: joined by newlines, or as a Folder writes them.
 type Body struct {
 	Request  []byte
 	Response []byte
 	Streamed bool // Response is still a list of events
+	Folded   bool // they are as a Folder wrote them
 }
 
 // Attempt is one try at one target.

@@ -67,7 +67,11 @@ const (
 	noteKind  kind = 3 // carries nothing: it proves that the disk takes writes
 )
 
-const streamedFlag = 1
+// What is said of a body.
+const (
+	streamedFlag = 1 << iota
+	foldedFlag
+)
 
 var (
 	errTorn    = errors.New("record is incomplete")
@@ -180,7 +184,10 @@ func encodeEnd(b *bytes.Buffer, e *requestlog.Entry, salt uint32) ([]byte, span,
 	binary.LittleEndian.PutUint32(b.Bytes()[at:], uint32(b.Len()-at-4))
 	var flags byte
 	if e.Body.Streamed {
-		flags = streamedFlag
+		flags |= streamedFlag
+	}
+	if e.Body.Folded {
+		flags |= foldedFlag
 	}
 	b.WriteByte(flags)
 	binary.LittleEndian.PutUint32(number[:], uint32(len(e.Body.Request)))
@@ -204,7 +211,7 @@ func decodeEnd(rest []byte, e *requestlog.Entry) error {
 
 // decodeBody reads what follows the entry itself.
 func decodeBody(rest []byte, e *requestlog.Entry) error {
-	e.Body.Streamed = rest[0]&streamedFlag != 0
+	e.Body.Streamed, e.Body.Folded = rest[0]&streamedFlag != 0, rest[0]&foldedFlag != 0
 	request, response, ok := cutSized(rest[1:])
 	if !ok {
 		return errCorrupt

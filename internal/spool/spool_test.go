@@ -74,7 +74,7 @@ func entry(id string) *requestlog.Entry {
 		Endpoint: "chat/completions", Format: "chat", Requested: "auto", Model: "m", Provider: "p",
 		Outcome: requestlog.OK, Status: 200, Cost: &cost, Attempts: []requestlog.Attempt{{Provider: "p", Model: "m"}},
 		Usage: llm.Usage{Input: 10, Output: 5}, BodyState: requestlog.BodyStored,
-		Body: requestlog.Body{Request: []byte(`{"model":"auto"}`), Response: []byte("data: \xff\x00\n" + id), Streamed: true},
+		Body: requestlog.Body{Request: []byte(`{"model":"auto"}`), Response: []byte("data: \xff\x00\n" + id), Streamed: true, Folded: true},
 	}
 }
 

@@ -1,0 +1,70 @@
+package requestlog
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func folded(events ...[]byte) []byte {
+	var f Folder
+	var out []byte
+	for _, event := range events {
+		head, news := f.Fold(event)
+		out = append(append(out, head...), news...)
+	}
+	return out
+}
+
+func TestUnfoldGivesWhatWasFolded(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		// Few different letters, so that events share beginnings and ends of every length, also those that overlap.
+		event := rapid.SliceOfN(rapid.SampledFrom([]byte("ab")), 0, 40)
+		events := rapid.SliceOfN(event, 1, 8).Draw(t, "events")
+		b := Body{Response: folded(events...), Folded: true}
+		b.Unfold()
+		if want := bytes.Join(events, []byte("\n")); len(events[0]) > 0 && !bytes.Equal(b.Response, want) || b.Folded {
+			t.Fatalf("%q became %q", want, b.Response)
+		}
+	})
+}
+
+func TestAFoldedStreamIsHardlyLongerThanItsText(t *testing.T) {
+	t.Parallel()
+	var events [][]byte
+	text := 0
+	for i := range 1000 {
+		word := fmt.Sprintf("word%d ", i)
+		text += len(word)
+		events = append(events, fmt.Appendf(nil, `{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":%q},"finish_reason":null}]}`, word))
+	}
+	if size := len(folded(events...)); size > text+4*len(events) {
+		t.Errorf("%d bytes of text in %d of events became %d", text, len(bytes.Join(events, nil)), size)
+	}
+}
+
+func TestUnfoldStopsWhereNothingMakesSense(t *testing.T) {
+	t.Parallel()
+	lines := []byte("one two\none too\none to")
+	whole := folded(bytes.Split(lines, []byte("\n"))...)
+	for cut := range whole {
+		b := Body{Response: slices.Clone(whole[:cut]), Folded: true}
+		b.Unfold()
+		if !bytes.HasPrefix(lines, b.Response) {
+			t.Errorf("of %d bytes came %q", cut, b.Response)
+		}
+	}
+}
+
+func FuzzUnfold(f *testing.F) {
+	f.Add(folded([]byte("one two"), []byte("one too")))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if len(data) < 200 { // a few bytes may stand for very many events that are all alike
+			unfold(data)
+		}
+	})
+}
