@@ -53,7 +53,7 @@ lint: $(LINT) ## run the linters
 	$(LINT) run ./...
 
 unit: ## package tests with the race detector
-	$(GO) test -race -timeout 10m $(UNIT_PACKAGES)
+	scripts/race-test.sh $(UNIT_PACKAGES)
 
 integration: build ## store, limits and black-box tests with a real Postgres and Redis
 	scripts/with-services.sh scripts/integration.sh

@@ -4,9 +4,9 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 mapfile -t packages < <(scripts/service-packages.sh | grep -vx 'fairlead/internal/store')
-go test -race -timeout 10m "${packages[@]}"
+scripts/race-test.sh "${packages[@]}"
 # Every history of a property of the store needs a database of its own: a third of the usual number of them.
-go test -race -timeout 10m ./internal/store -rapid.checks=33
+scripts/race-test.sh ./internal/store -rapid.checks=33
 
 # The fault catalogue has a target of its own; so have the tests in other languages and those of deploy/, which need helm. Of the
 # soak only the arithmetic runs here.
