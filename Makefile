@@ -14,6 +14,11 @@ LINT_VERSION := 2.8.0
 HELM     := $(TOOLS)/helm
 HELM_VERSION := 3.19.0
 
+# Linters, tools and tests are built with the binary's own flags, so that each package is compiled once, and once more for the race
+# detector.
+export CGO_ENABLED := 0
+export GOFLAGS     := $(GOFLAGS) -trimpath
+
 # Black-box tests and benchmarks build the binary or start services; they run apart from the package tests.
 UNIT_PACKAGES = $(shell $(GO) list ./... | grep -Ev '^fairlead/(test|bench)(/|$$)')
 
@@ -26,7 +31,7 @@ run: build ## build everything and start the gateway with its embedded defaults
 	./bin/fairlead serve
 
 build: web ## build bin/fairlead, static, with the dashboard inside
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/fairlead ./cmd/fairlead
+	$(GO) build -ldflags '$(LDFLAGS)' -o bin/fairlead ./cmd/fairlead
 
 web: # the dashboard, when its source is there
 	@if [ -f web/package.json ]; then scripts/build-web.sh; fi

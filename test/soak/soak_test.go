@@ -30,7 +30,7 @@ func TestSoakWithRaceDetector(t *testing.T) { //nolint:paralleltest // it measur
 		t.Fatal(err)
 	}
 	build := exec.CommandContext(t.Context(), "go", "build", "-race", "-o", binary, "./cmd/fairlead")
-	build.Dir = root
+	build.Dir, build.Env = root, append(os.Environ(), "CGO_ENABLED=1") // the detector needs it
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build with the race detector: %v\n%s", err, out)
 	}
