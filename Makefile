@@ -102,7 +102,7 @@ soak: build ## half an hour of load, watching memory, goroutines and files; MINU
 generate: ## write docs/openapi.json, docs/config.schema.json and what is made from them
 	$(GO) test ./internal/admin -count=1 -run TestOpenAPIDocumentIsCurrent -update
 	$(GO) test ./internal/config -count=1 -run TestSchemaDocumentIsCurrent -update
-	@if [ -f web/package.json ]; then cd web && npm ci --no-audit --no-fund && npm run --if-present generate; fi
+	@if [ -f web/package.json ]; then scripts/install-web.sh && cd web && npm run --if-present generate; fi
 
 setup: # what the tests need besides Go and Node
 	@scripts/setup-test.sh

@@ -11,5 +11,5 @@ if ! command -v npm >/dev/null; then
 	echo 'error: the dashboard needs Node.js 20.19 or newer with npm' >&2
 	exit 1
 fi
-npm ci --no-audit --no-fund
+../scripts/install-web.sh
 npm run build

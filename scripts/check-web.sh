@@ -3,8 +3,5 @@
 set -euo pipefail
 cd "$(dirname "$0")/../web"
 
-if [ ! -d node_modules ] || [ package-lock.json -nt node_modules ]; then
-	npm ci --no-audit --no-fund
-	touch node_modules
-fi
+../scripts/install-web.sh
 npm run --silent check
