@@ -44,11 +44,11 @@ var errHashForm = errors.New("stored password hash is not in the known form")
 type hasher struct {
 	slots   chan struct{}
 	waiting atomic.Int64
-	dummy   string // hash of nobody's password, so that unknown accounts cost the same work
+	dummy   string // a hash that no password has, so that unknown accounts cost the same work
 }
 
 func newHasher(slots int) *hasher {
-	return &hasher{slots: make(chan struct{}, slots), dummy: argonHash(rand.Text())}
+	return &hasher{slots: make(chan struct{}, slots), dummy: argonText(randomBytes(argonSalt), randomBytes(argonKey))}
 }
 
 // acquire waits for a slot; the caller gives it back by calling release.
@@ -92,12 +92,21 @@ func (h *hasher) hash(ctx context.Context, password string) (string, error) {
 }
 
 func argonHash(password string) string {
-	var salt [argonSalt]byte
-	_, _ = rand.Read(salt[:]) // never fails: crypto/rand ends the process instead
-	sum := argon2.IDKey([]byte(password), salt[:], argonPasses, argonMemory, argonLanes, argonKey)
+	salt := randomBytes(argonSalt)
+	return argonText(salt, argon2.IDKey([]byte(password), salt, argonPasses, argonMemory, argonLanes, argonKey))
+}
+
+// argonText is the form in which a hash is stored.
+func argonText(salt, sum []byte) string {
 	b64 := base64.RawStdEncoding
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version,
-		argonMemory, argonPasses, argonLanes, b64.EncodeToString(salt[:]), b64.EncodeToString(sum))
+		argonMemory, argonPasses, argonLanes, b64.EncodeToString(salt), b64.EncodeToString(sum))
+}
+
+func randomBytes(n int) []byte {
+	b := make([]byte, n)
+	_, _ = rand.Read(b) // never fails: crypto/rand ends the process instead
+	return b
 }
 
 // argonMatches computes the hash with the stored salt and cost and compares in constant time.
