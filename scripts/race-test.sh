@@ -3,6 +3,6 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# SQLite is C turned into Go, with memory of its own: the detector finds nothing in it and makes it six times slower. The driver above it
-# is watched like all else.
+# SQLite is C turned into Go, with memory of its own, and is as it comes: under the detector it would be most of the time that these
+# tests take. The driver above it is watched like all else.
 exec env CGO_ENABLED=1 go test -race -gcflags=modernc.org/sqlite/lib=-race=false -timeout 10m "$@"
