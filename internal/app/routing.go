@@ -19,7 +19,7 @@ import (
 )
 
 // warmLinks bounds what is remembered of conversations: about 64 bytes each.
-const warmLinks = 200_000
+const warmLinks = 100_000
 
 // freshness is how old policies and ratings that another process wrote may be.
 const freshness = 5 * time.Second

@@ -3,6 +3,7 @@ package prefix
 import (
 	"context"
 	"math/bits"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -13,7 +14,7 @@ import (
 )
 
 // DefaultLinks is how many links a Memory holds when nothing else is said: 64 bytes each.
-const DefaultLinks = 200_000
+const DefaultLinks = 100_000
 
 const (
 	ways       = 8   // links that share a bucket
@@ -31,7 +32,9 @@ type Memory struct {
 	names   *names
 	few     int      // buckets that it began with
 	most    int      // that it may have, but for less than few
-	buckets []bucket // changed by whoever has all locks
+	buckets []bucket // in memory of their own; changed by whoever has all locks
+	free    func()   // gives it back
+	dropped runtime.Cleanup
 	locks   [stripes]struct {
 		sync.Mutex
 		_ [56]byte // one lock a cache line
@@ -63,7 +66,19 @@ func NewMemory(links int) *Memory {
 	for few > fewBuckets {
 		few = (few + 1) / 2
 	}
-	return &Memory{names: newNames(), few: few, most: most, buckets: make([]bucket, few)}
+	m := &Memory{names: newNames(), few: few, most: most}
+	m.use(newBuckets(few))
+	return m
+}
+
+// use makes these the buckets. They are given back when others come in their place, or with the memory.
+func (m *Memory) use(buckets []bucket, free func()) {
+	if m.free != nil {
+		m.dropped.Stop()
+		m.free()
+	}
+	m.buckets, m.free = buckets, free
+	m.dropped = runtime.AddCleanup(m, func(free func()) { free() }, free)
 }
 
 // place is where a link is kept.
@@ -209,7 +224,7 @@ func (m *Memory) grow(from int) {
 	if len(m.buckets) != from {
 		return
 	}
-	fresh := make([]bucket, 2*from)
+	fresh, free := newBuckets(2 * from)
 	for i := range m.buckets {
 		b := &m.buckets[i]
 		for k, key := range b.keys {
@@ -218,7 +233,7 @@ func (m *Memory) grow(from int) {
 			}
 		}
 	}
-	m.buckets = fresh
+	m.use(fresh, free)
 }
 
 // add puts an entry in a free place.
