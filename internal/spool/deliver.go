@@ -206,6 +206,7 @@ func (d *delivery) took(entries []requestlog.Entry) {
 		return
 	}
 	d.good = withoutBodies(&entries[len(entries)-1])
+	d.good.Recorded = requestlog.Recorded{} // that text is gone with the next read
 	if d.o.OnDelivered != nil {
 		d.o.OnDelivered(entries)
 	}

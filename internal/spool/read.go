@@ -25,26 +25,48 @@ type unreadable struct {
 	err  error
 }
 
-// piece is what one read brings: entries in order, and where to go on. The bodies are in the chunks, and are good until the next
-// read into the same piece.
+// piece is what one read brings: entries in order, and where to go on. What entries point to is in the chunks, and is good until the
+// next read into the same piece.
 type piece struct {
 	entries []requestlog.Entry
 	broken  []unreadable
 	next    position
 	full    bool // there may be more
+	reading *[chunkSize]byte
+	rest    []byte // of the last chunk, for what is kept
 	chunks  []*[chunkSize]byte
+	shared  bool // what was read stays where it is
 }
 
 func (p *piece) count() int { return len(p.entries) + len(p.broken) }
 
 // room returns memory to read into.
 func (p *piece) room(size int64) []byte {
-	if size > chunkSize || size < chunkSize/8 { // few are as long as a chunk, and a little needs none
+	if p.shared = size > chunkSize || size < chunkSize/8; p.shared { // few are as long as a chunk, and a little needs none
 		return make([]byte, size)
 	}
-	chunk := chunks.Get().(*[chunkSize]byte)
-	p.chunks = append(p.chunks, chunk)
-	return chunk[:size]
+	if p.reading == nil {
+		p.reading = chunks.Get().(*[chunkSize]byte)
+	}
+	return p.reading[:size]
+}
+
+// keep makes a text last that was read. Most are copied out of the chunk, so that the next read has it again: what entries need is half
+// of what was recorded of them. For a long one the chunk is kept, and with it what else is in it.
+func (p *piece) keep(text []byte) []byte {
+	switch {
+	case p.shared || text == nil:
+		return text
+	case len(text) > chunkSize/8:
+		p.chunks, p.reading, p.shared = append(p.chunks, p.reading), nil, true
+		return text
+	case len(text) > cap(p.rest)-len(p.rest):
+		chunk := chunks.Get().(*[chunkSize]byte)
+		p.chunks, p.rest = append(p.chunks, chunk), chunk[:0]
+	}
+	from := len(p.rest)
+	p.rest = append(p.rest, text...)
+	return p.rest[from:len(p.rest):len(p.rest)]
 }
 
 // empty makes the piece ready for the next read.
@@ -52,8 +74,11 @@ func (p *piece) empty() {
 	for _, chunk := range p.chunks {
 		chunks.Put(chunk)
 	}
+	if p.reading != nil {
+		chunks.Put(p.reading)
+	}
 	clear(p.entries)
-	p.entries, p.broken, p.chunks = p.entries[:0], nil, p.chunks[:0]
+	p.entries, p.broken, p.reading, p.rest, p.chunks = p.entries[:0], nil, nil, nil, p.chunks[:0]
 }
 
 // read collects up to limit ended entries from a position on, in place of what the piece had. An empty piece whose next is the
@@ -135,8 +160,11 @@ func (s *Spool) collect(seg *segment, b []byte, from int64, last bool, limit int
 		p.entries = slices.Grow(p.entries, 1)[:n+1]
 		if err := s.decode(r, &p.entries[n]); err != nil {
 			p.entries[n] = requestlog.Entry{}
-			p.entries, p.broken = p.entries[:n], append(p.broken, unreadable{r.id, r.rest, err})
+			p.entries, p.broken = p.entries[:n], append(p.broken, unreadable{r.id, p.keep(r.rest), err})
+			return p.count() < limit
 		}
+		e := &p.entries[n]
+		e.Body.Request, e.Body.Response, e.Recorded.JSON = p.keep(e.Body.Request), p.keep(e.Body.Response), p.keep(e.Recorded.JSON)
 		return p.count() < limit
 	})
 }

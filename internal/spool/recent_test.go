@@ -1,8 +1,11 @@
 package spool
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -75,5 +78,53 @@ func TestMemoryOfEntriesIsBoundedAndGivenBack(t *testing.T) {
 	drain(t, s, db)
 	if len(s.recent.entries) != 0 || s.recent.bytes != 0 || len(db.ids()) != most+10 {
 		t.Errorf("%d entries are left in memory, %d arrived", len(s.recent.entries), len(db.ids()))
+	}
+}
+
+// What is read of the disk goes again once the entries have what they need of it: a batch is large, and all of it is held at once.
+func TestABatchHoldsLittleMoreThanItsEntriesNeed(t *testing.T) {
+	t.Parallel()
+	s := open(t, newMemFS(), Options{})
+	const n, size = 400, 1 << 10
+	for i := range n {
+		e := entry(fmt.Sprintf("req_%03d", i))
+		e.Warnings = []string{strings.Repeat("w", 4*size)} // decoded, or in memory anyway
+		e.BodyState, e.Body = requestlog.BodyStored, requestlog.Body{Request: bytes.Repeat([]byte{byte(i)}, size), Response: bytes.Repeat([]byte{byte(i >> 4)}, size)}
+		must(t, s.End(e))
+	}
+	var p piece
+	must(t, s.read(&p, position{}, n))
+	for i := range p.entries {
+		body := p.entries[i].Body
+		if !bytes.Equal(body.Request, bytes.Repeat([]byte{byte(i)}, size)) || !bytes.Equal(body.Response, bytes.Repeat([]byte{byte(i >> 4)}, size)) {
+			t.Fatalf("entry %d has the texts of another one", i)
+		}
+	}
+	if most := 2*n*size/chunkSize + 1; len(p.entries) != n || len(p.chunks) > most {
+		t.Errorf("%d entries are in %d chunks, want %d in %d at most", len(p.entries), len(p.chunks), n, most)
+	}
+}
+
+// Long texts stay where they were read, and those between them are not lost.
+func TestLongAndShortTextsInOneBatch(t *testing.T) {
+	t.Parallel()
+	s := open(t, newMemFS(), Options{})
+	sizes := []int{10, chunkSize / 4, 10, chunkSize/8 + 1, 2 * chunkSize, 10, chunkSize / 2, 2000, 30_000, 10}
+	for i, size := range slices.Repeat(sizes, 4) {
+		e := entry(fmt.Sprintf("req_%03d", i))
+		e.BodyState, e.Body = requestlog.BodyStored, requestlog.Body{Request: bytes.Repeat([]byte{byte(i)}, size), Response: []byte{byte(i)}}
+		must(t, s.End(e))
+	}
+	var p piece
+	for range 2 { // the second time in the memory of the first
+		must(t, s.read(&p, position{}, 1000))
+		if len(p.entries) != 4*len(sizes) {
+			t.Fatalf("%d entries", len(p.entries))
+		}
+		for i, e := range p.entries {
+			if want := bytes.Repeat([]byte{byte(i)}, sizes[i%len(sizes)]); !bytes.Equal(e.Body.Request, want) || !bytes.Equal(e.Body.Response, want[:1]) {
+				t.Errorf("entry %d does not have its texts", i)
+			}
+		}
 	}
 }
