@@ -29,3 +29,15 @@ func TestAProgramThatWasReleasedRunsOn(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 }
+
+func TestConstantsComeBackByParts(t *testing.T) {
+	t.Parallel()
+	got := span{from: 0, to: 3*partSize + 4096}.everyOther()
+	if diff := cmp.Diff([]span{{0, partSize, false}, {2 * partSize, 3 * partSize, false}}, got, cmp.AllowUnexported(span{})); diff != "" {
+		t.Error(diff)
+	}
+	got = span{from: partSize, to: partSize + 4096}.everyOther()
+	if diff := cmp.Diff([]span{{partSize, partSize + 4096, false}}, got, cmp.AllowUnexported(span{})); diff != "" {
+		t.Error(diff)
+	}
+}
