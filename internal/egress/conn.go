@@ -31,9 +31,13 @@ type conn struct {
 type headLimit struct {
 	from io.Reader
 	left int64 // negative for no bound
+	err  error // that a read ended with: whoever waited may not have asked for it
 }
 
 func (h *headLimit) Read(p []byte) (int, error) {
+	if h.err != nil {
+		return 0, h.err
+	}
 	if h.left == 0 {
 		return 0, errHeadTooLarge
 	}
@@ -44,6 +48,7 @@ func (h *headLimit) Read(p []byte) (int, error) {
 	if h.left > 0 {
 		h.left -= int64(n)
 	}
+	h.err = err
 	return n, err
 }
 
@@ -139,6 +144,13 @@ func (b *body) Read(p []byte) (int, error) {
 	}
 	b.finish(err)
 	return n, err
+}
+
+// Wait returns when there is something to read, or an end.
+func (b *body) Wait() {
+	if b.err == nil {
+		_, _ = b.conn.reader.Peek(1) // what went wrong is said to the next read
+	}
 }
 
 // Close never reads on: a stream may have no end.

@@ -276,3 +276,25 @@ func BenchmarkCall(b *testing.B) {
 		}
 	}
 }
+
+// failing says once why it fails; after that it looks as if it had ended.
+type failing struct{ err error }
+
+func (f *failing) Read([]byte) (int, error) {
+	err := f.err
+	f.err = io.EOF
+	return 0, err
+}
+
+// A connection that breaks while it is waited for must not pass for one that has ended.
+func TestWhatWaitingHitIsSaidToTheReader(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("reset by the host")
+	c := &conn{head: headLimit{from: &failing{broken}, left: -1}}
+	c.reader = bufio.NewReader(&c.head)
+	b := &body{ReadCloser: io.NopCloser(c.reader), ctx: t.Context(), conn: c}
+	b.Wait()
+	if _, err := c.reader.ReadByte(); !errors.Is(err, broken) {
+		t.Errorf("after waiting: %v, want %v", err, broken)
+	}
+}

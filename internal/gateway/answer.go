@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"iter"
 	"net/http"
 	"time"
 
@@ -32,6 +31,7 @@ type answer struct {
 	body     io.ReadCloser
 	stream   llm.Stream
 	pending  []llm.Event // up to and with the first content
+	usage    llm.Event   // comes last, and is nobody's business where the answer broke
 	seam     *seam       // to what another answer has said; nil for an answer of its own
 	began    time.Time
 	note     requestlog.Attempt // what is known of the attempt
@@ -107,30 +107,11 @@ func (a *answer) watchSilence() {
 // idle is the longest silence within the answer.
 func (a *answer) idle() time.Duration { return cmp.Or(a.target.Waits.Idle, a.exchange.settings.Idle) }
 
-// events yields the answer from its beginning.
-func (a *answer) events() iter.Seq2[llm.Event, error] {
-	return func(yield func(llm.Event, error) bool) {
-		for _, ev := range a.pending {
-			a.timer.Stop() // a client that reads slowly is not the provider's silence
-			if !yield(ev, nil) {
-				return
-			}
-		}
-		a.timer.Reset(a.idle())
-		for {
-			ev, ok, err := a.stream.Next()
-			if err != nil {
-				yield(llm.Event{}, a.translate(err))
-			}
-			if !ok {
-				return
-			}
-			a.timer.Stop()
-			if !yield(ev, nil) {
-				return
-			}
-			a.timer.Reset(a.idle())
-		}
+// wait returns when the answer may go on, or has ended. Silence is watched from here on.
+func (a *answer) wait() {
+	a.timer.Reset(a.idle())
+	if stream, ok := a.stream.(llm.Waiter); ok {
+		stream.Wait()
 	}
 }
 

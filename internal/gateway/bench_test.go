@@ -56,7 +56,7 @@ func BenchmarkDeliver(b *testing.B) {
 	ev := llm.Event{Content: true, Data: []byte(`{"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":"Aye. "},"finish_reason":null}]}`)}
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := x.deliver(ev); err != nil {
+		if err := x.deliver(&ev); err != nil {
 			b.Fatal(err)
 		}
 		if x.kept.size > 8<<10 {

@@ -58,7 +58,7 @@ func (c *client) ping() {
 }
 
 // event passes one piece on.
-func (c *client) event(x *exchange, ev llm.Event) error {
+func (c *client) event(x *exchange, ev *llm.Event) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.stream {
@@ -66,13 +66,13 @@ func (c *client) event(x *exchange, ev llm.Event) error {
 		return nil
 	}
 	if c.trace && (ev.Finish != "" || len(c.held) > 0) {
-		c.held = append(c.held, keep(ev))
+		c.held = append(c.held, keep(*ev))
 		return nil
 	}
 	if !c.started {
 		x.describe(c.w.Header())
 	}
-	return c.write(ev)
+	return c.write(*ev)
 }
 
 func (c *client) write(ev llm.Event) error {

@@ -3,6 +3,8 @@ package gateway
 import (
 	"bytes"
 	"io"
+
+	"fairlead/internal/llm"
 )
 
 // leastSecret is how long a credential is that is looked for: shorter ones would be found in ordinary text.
@@ -35,6 +37,13 @@ func (c *concealed) Read(p []byte) (int, error) {
 		return n, nil
 	}
 	return c.fill(p)
+}
+
+// Wait returns when there is something to read, or an end.
+func (c *concealed) Wait() {
+	if from, ok := c.body.(llm.Waiter); ok && len(c.ready) == 0 && c.err == nil {
+		from.Wait()
+	}
 }
 
 // readLittle serves a reader whose buffer has no room for a credential.

@@ -23,21 +23,33 @@ const Prefix = "/proxy/v1"
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	requestID := named(w)
 	path := strings.TrimSuffix(strings.TrimPrefix(fold(r.URL.Path), Prefix), "/")
-	if i := slices.IndexFunc(g.Routes, func(one Route) bool { return one.Path == path }); i >= 0 {
-		serve := func() { g.handle(w, r, requestID, g.Routes[i], g.byKey) }
-		if g.Routes[i].Op == llm.Count {
-			serve = func() { g.countTokens(w, r, requestID, g.Routes[i]) }
-		}
-		g.method(w, r, requestID, http.MethodPost, serve)
-		return
+	i := slices.IndexFunc(g.Routes, func(one Route) bool { return one.Path == path })
+	switch {
+	case i < 0:
+		g.serveOther(w, r, requestID, path)
+	case !g.takes(w, r, requestID, http.MethodPost):
+	case g.Routes[i].Op == llm.Count:
+		g.countTokens(w, r, requestID, g.Routes[i])
+	default:
+		g.handle(w, r, requestID, g.Routes[i], g.byKey)
 	}
+}
+
+// serveOther answers what is no model's matter.
+func (g *Gateway) serveOther(w http.ResponseWriter, r *http.Request, requestID, path string) {
 	switch {
 	case path == "/feedback":
-		g.method(w, r, requestID, http.MethodPost, func() { g.rate(w, r, requestID) })
+		if g.takes(w, r, requestID, http.MethodPost) {
+			g.rate(w, r, requestID)
+		}
 	case path == "/models":
-		g.method(w, r, requestID, http.MethodGet, func() { g.listModels(w, r, requestID) })
+		if g.takes(w, r, requestID, http.MethodGet) {
+			g.listModels(w, r, requestID)
+		}
 	case strings.HasPrefix(path, "/models/"):
-		g.method(w, r, requestID, http.MethodGet, func() { g.showModel(w, r, requestID, strings.TrimPrefix(path, "/models/")) })
+		if g.takes(w, r, requestID, http.MethodGet) {
+			g.showModel(w, r, requestID, strings.TrimPrefix(path, "/models/"))
+		}
 	default:
 		g.refuse(w, r, requestID, llm.Errorf(llm.NotFound,
 			"There is no %s here. The model API has %s and models below %s.", shorten(r.URL.Path), g.paths(), Prefix))
@@ -91,17 +103,18 @@ func shorten(s string) string {
 	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
-// method lets only the right method pass. HEAD goes with GET; a preflight is refused as a browser's call.
-func (g *Gateway) method(w http.ResponseWriter, r *http.Request, requestID, want string, serve func()) {
+// takes lets only the right method pass, and refuses the others. HEAD goes with GET; a preflight is refused as a browser's call.
+func (g *Gateway) takes(w http.ResponseWriter, r *http.Request, requestID, want string) bool {
 	switch {
 	case r.Method == want, want == http.MethodGet && r.Method == http.MethodHead:
-		serve()
+		return true
 	case r.Method == http.MethodOptions && r.Header.Get("Origin") != "":
 		g.refuse(w, r, requestID, browserRefused())
 	default:
 		w.Header().Set("Allow", want)
 		g.refuse(w, r, requestID, llm.Errorf(llm.MethodNotAllowed, "%s does not take %s. Use %s.", shorten(r.URL.Path), shorten(r.Method), want))
 	}
+	return false
 }
 
 // refuse answers a request that never became an exchange.

@@ -157,8 +157,8 @@ func (a *answer) outrun() {
 // heardTokens is how much of the answer had come.
 func (a *answer) heardTokens() int64 {
 	var t tally
-	for _, ev := range a.pending {
-		t.add(ev)
+	for i := range a.pending {
+		t.add(&a.pending[i])
 	}
 	return tokens(a.target.Model).Output(t.ascii, t.nonASCII, a.exchange.req.Text)
 }

@@ -151,7 +151,7 @@ func (x *exchange) hideText() {
 }
 
 // keepAnswer adds a piece of the answer to what is kept, up to the limit: for the log, or to go on with it should it break.
-func (x *exchange) keepAnswer(ev llm.Event) {
+func (x *exchange) keepAnswer(ev *llm.Event) {
 	limit := int64(rescueBytes)
 	switch {
 	case x.forgotten:

@@ -14,23 +14,14 @@ func (g *Gateway) relay(ctx context.Context, x *exchange, ans *answer, settle fu
 	defer ans.close()
 	ans.warn()
 	var t tally
-	var usage llm.Event // comes last, and is nobody's business where the answer broke
-	for ev, err := range ans.events() {
-		if err == nil {
-			t.add(ev)
-			if ev.Bare {
-				usage = keep(ev)
-				continue
-			}
-			err = x.deliver(ev)
-		}
-		if err != nil {
-			return g.broke(ctx, x, ans, &t, llm.AsError(err), settle)
-		}
-	}
-	if err := x.deliver(usage); err != nil {
+	if err := x.pass(ans, &t); err != nil {
 		return g.broke(ctx, x, ans, &t, llm.AsError(err), settle)
 	}
+	return g.complete(ctx, x, ans, &t, settle)
+}
+
+// complete ends an answer that has come to its end.
+func (g *Gateway) complete(ctx context.Context, x *exchange, ans *answer, t *tally, settle func()) error {
 	ans.warn()
 	x.entry.Finish, x.entry.ServedAs = t.finish, t.model
 	cost := x.bill(ans.target, t.usage(ans))
@@ -47,6 +38,45 @@ func (g *Gateway) relay(ctx context.Context, x *exchange, ans *answer, settle fu
 		g.Logger.DebugContext(ctx, "the client left with the last bytes on the way", "request_id", x.entry.ID, "error", err.Error())
 	}
 	return nil
+}
+
+// pass hands an answer on, from its beginning. Nearly all the time that a stream is open is spent waiting here.
+func (x *exchange) pass(ans *answer, t *tally) error {
+	ans.timer.Stop() // a client that reads slowly is not the provider's silence
+	for i := range ans.pending {
+		if err := x.take(ans, t, &ans.pending[i]); err != nil {
+			return err
+		}
+	}
+	for {
+		ans.wait()
+		if more, err := x.passOne(ans, t); !more || err != nil {
+			return err
+		}
+	}
+}
+
+// passOne hands on one event, and after the last one the usage.
+func (x *exchange) passOne(ans *answer, t *tally) (more bool, err error) {
+	ev, ok, err := ans.stream.Next()
+	switch {
+	case err != nil:
+		return false, ans.translate(err)
+	case !ok:
+		return false, x.deliver(&ans.usage)
+	}
+	ans.timer.Stop()
+	return true, x.take(ans, t, &ev)
+}
+
+// take counts an event, and delivers it unless it is the usage.
+func (x *exchange) take(ans *answer, t *tally, ev *llm.Event) error {
+	t.add(ev)
+	if ev.Bare {
+		ans.usage = keep(*ev)
+		return nil
+	}
+	return x.deliver(ev)
 }
 
 // broke ends an answer that is not complete, or has another target go on with it.
@@ -73,15 +103,16 @@ func (a *answer) warn() {
 }
 
 // deliver passes one event on and keeps a copy for the log. Of a whole answer there is one copy, for the client and the log.
-func (x *exchange) deliver(ev llm.Event) error {
+func (x *exchange) deliver(ev *llm.Event) error {
 	if ev.Data == nil || ev.Bare && !x.req.IncludeUsage {
 		return nil
 	}
 	if x.entry.TTFT == 0 && ev.Content {
 		x.entry.TTFT = time.Since(x.start)
 	}
-	if !x.w.stream {
-		ev = keep(ev)
+	if !x.w.stream && !ev.Own {
+		own := keep(*ev)
+		ev = &own
 	}
 	x.keepAnswer(ev)
 	if err := x.w.event(x, ev); err != nil {
@@ -98,7 +129,7 @@ type tally struct {
 	ascii, nonASCII int64
 }
 
-func (t *tally) add(ev llm.Event) {
+func (t *tally) add(ev *llm.Event) {
 	t.ascii += int64(ev.ASCIIBytes)
 	t.nonASCII += int64(ev.NonASCIIBytes)
 	if ev.Usage != nil {

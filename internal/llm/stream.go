@@ -12,6 +12,11 @@ type Stream interface {
 	Close()
 }
 
+// Waiter is a Stream, or what one is read from, that can be waited for: Wait returns when reading on may bring something, or an end,
+// and at once where that is not known. Very many answers are waited for at the same time. Whoever waits here, and not within Next, has
+// less on its stack meanwhile.
+type Waiter interface{ Wait() }
+
 // Pull makes a stream of a sequence. The sequence runs as a coroutine beside its reader and has a stack of its own.
 func Pull(events iter.Seq2[Event, error]) Stream {
 	next, stop := iter.Pull2(events)

@@ -23,6 +23,13 @@ func (r *reading) Next() (llm.Event, bool, error) {
 	return r.answer.Next()
 }
 
+// Wait returns when there may be another event.
+func (r *reading) Wait() {
+	if r.answer != nil && r.framed && !r.over {
+		r.events.Wait()
+	}
+}
+
 // Close ends the reading. What the answer was read with serves another one from here on.
 func (r *reading) Close() {
 	if r.answer == nil {

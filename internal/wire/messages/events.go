@@ -61,6 +61,13 @@ func (p *passage) Next() (llm.Event, bool, error) {
 	return llm.Event{}, false, p.err
 }
 
+// Wait returns when there may be another event.
+func (p *passage) Wait() {
+	if p.events != nil && !p.over {
+		p.events.Wait()
+	}
+}
+
 // Close does nothing: reading is over when nobody asks any more.
 func (p *passage) Close() {}
 

@@ -107,6 +107,13 @@ type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
+// Wait returns when there may be more to read. What was read may hold an event: then it returns at once.
+func (r *Reader) Wait() {
+	if from, ok := r.src.(interface{ Wait() }); ok && r.pos == len(r.buf) && r.err == nil {
+		from.Wait()
+	}
+}
+
 // Next returns the next event that has data. It returns io.EOF at the end of the stream and every other error of
 // the source as it is; what came before such an error without its empty line is dropped.
 func (r *Reader) Next() (Event, error) {

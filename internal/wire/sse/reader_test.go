@@ -301,3 +301,34 @@ func BenchmarkReader(b *testing.B) {
 		})
 	}
 }
+
+// patient is a source that counts how often it was waited for.
+type patient struct {
+	parts []string
+	waits int
+}
+
+func (p *patient) Wait() { p.waits++ }
+
+func (p *patient) Read(b []byte) (int, error) {
+	if len(p.parts) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(b, p.parts[0])
+	p.parts = p.parts[1:]
+	return n, nil
+}
+
+// A source that nothing will come from for a while must not keep an event back that has come already.
+func TestNobodyWaitsForWhatIsThere(t *testing.T) {
+	t.Parallel()
+	src := &patient{parts: []string{"data: 1\n\ndata: 2\n\n", "data: 3\n", "\n"}}
+	r := NewReader(src, 0)
+	for i, want := range []int{1, 1, 2, 3, 3} { // the third event needs a second read, which Next makes; at the end nothing is left to wait for
+		r.Wait()
+		if src.waits != want {
+			t.Errorf("before event %d the source was waited for %d times, want %d", i+1, src.waits, want)
+		}
+		_, _ = r.Next() // the last ones are ends
+	}
+}
