@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"fairlead/bench/load"
@@ -58,12 +59,12 @@ func (b *bench) compare(ctx context.Context) error {
 			}
 		}
 	}
-	if len(b.only) == 0 {
-		if err := b.loadLong(ctx, servers, memory); err != nil {
+	b.stopAll()
+	if len(b.only) == 0 || slices.Contains(b.only, "memory") {
+		if err := b.loadLong(ctx, memory); err != nil {
 			return err
 		}
 	}
-	b.stopAll()
 	if err := b.holdAll(ctx, got); err != nil {
 		return err
 	}
@@ -122,24 +123,26 @@ func memoryOf(s *server) memory {
 	return memory{idle: u.Memory}
 }
 
-// loadLong reads memory in the middle and at the end of a long load: where it is flat the two are alike.
-func (b *bench) loadLong(ctx context.Context, servers []*server, of map[string]memory) error {
-	for _, s := range servers {
-		if s.name != fairlead {
-			continue
-		}
-		spec := load.Spec{Prompt: 1 << 10, Callers: 32, Warmup: time.Second, Duration: b.soak / 2}
-		first, err := load.Run(ctx, s.at, spec)
-		if err != nil {
-			return err
-		}
-		second, err := load.Run(ctx, s.at, spec)
-		if err != nil {
-			return err
-		}
-		m := of[s.name]
-		m.middle, m.loaded = first.After, second.After
-		of[s.name] = m
+// loadLong reads memory in the middle and at the end of a long load: where it is flat the two are alike. Fairlead is started afresh,
+// because earlier workloads leave memory behind.
+func (b *bench) loadLong(ctx context.Context, of map[string]memory) error {
+	servers, err := b.startAll(ctx, deployment{models: 2, policies: 1})
+	if err != nil {
+		return err
 	}
+	defer b.stopAll()
+	gateway := servers[slices.IndexFunc(servers, func(s *server) bool { return s.name == fairlead })]
+	spec := load.Spec{Prompt: 1 << 10, Callers: 32, Warmup: time.Second, Duration: b.soak / 2}
+	first, err := load.Run(ctx, gateway.at, spec)
+	if err != nil {
+		return err
+	}
+	second, err := load.Run(ctx, gateway.at, spec)
+	if err != nil {
+		return err
+	}
+	m := of[fairlead]
+	m.middle, m.loaded = first.After, second.After
+	of[fairlead] = m
 	return nil
 }
