@@ -10,8 +10,8 @@ import (
 
 // releaseProgram lets go of what starting up has read of the program's own file: it is two thirds of the memory that the process
 // has at rest. What runs from then on comes back as it is used, and constants by small parts: large pages would bring two
-// megabytes for a word. The advice that tells these apart is about dumps of memory, which have no such pages anyway. Instructions may have large ones, which run faster. It is only advice: what the system does not take
-// changes nothing.
+// megabytes for a word. The advice that tells these apart is about dumps of memory, which have no such pages anyway.
+// Instructions may have large ones, which run faster. It is only advice: what the system does not take changes nothing.
 func releaseProgram() {
 	own, err := os.Readlink("/proc/self/exe")
 	if err != nil {

@@ -59,8 +59,8 @@ func createPrivate(path string) error {
 // (secure_delete), and its pages are given back by Expire. A commit is on disk when it returns (synchronous full):
 // the spool forgets a batch once it is stored here, and batches make the syncs few. Checkpoints wait for twelve thousand
 // pages, which is less than walLimit: a batch changes about a thousand, and many of them again and again. Keys grow with time, so writing touches
-// the ends of its tables and indexes only, and needs no large cache: with 16, 4 and 2 MiB as many entries are written for a CPU second. A page in it takes twice its
-// size, because the allocator under SQLite hands out powers of two.
+// the ends of its tables and indexes only, and needs no large cache: with 16, 4 and 2 MiB as many entries are written for a CPU
+// second. A page in it takes twice its size, because the allocator under SQLite hands out powers of two.
 var (
 	writerPragmas = []string{
 		busyTimeout, "auto_vacuum(incremental)", "journal_mode(wal)", "synchronous(full)",
