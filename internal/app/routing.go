@@ -18,9 +18,6 @@ import (
 	"fairlead/internal/rulebook"
 )
 
-// warmLinks bounds what is remembered of conversations: about 64 bytes each.
-const warmLinks = 100_000
-
 // freshness is how old policies and ratings that another process wrote may be.
 const freshness = 5 * time.Second
 
@@ -45,7 +42,7 @@ func (a *App) openRouting(ctx context.Context, c config.Config, f *fleet) error 
 
 // openPrefixes remembers conversations in this process, and tells other replicas by way of Redis where there is one.
 func (a *App) openPrefixes(c config.Config) error {
-	memory := prefix.NewMemory(warmLinks)
+	memory := prefix.NewMemory(prefix.DefaultLinks)
 	a.prefixes = memory
 	if c.Redis == "" {
 		return nil
