@@ -12,10 +12,16 @@ import (
 // usage is what the provider reported, where that can be true; else our own count of what was sent and delivered.
 func (t *tally) usage(ans *answer) llm.Usage {
 	x, target := ans.exchange, ans.target
-	if t.reported != nil && plausible(*t.reported, ans.call.Request, target) {
+	if t.reported != nil && plausible(*t.reported, ans.call.Request, target) && t.accountedFor(t.reported.Output) {
 		return *t.reported
 	}
 	return x.ownCount(target, tokens(target.Model).Output(t.ascii, t.nonASCII, x.req.Text)+ans.unseen())
+}
+
+// accountedFor reports whether so many tokens can be the text that came: those of no vocabulary are longer.
+func (t *tally) accountedFor(output int64) bool {
+	const longestToken = 128 // bytes
+	return output*longestToken >= t.ascii+t.nonASCII
 }
 
 // ownCount is what we make of a request whose provider tells no usage. Moderations are mostly free and not metered: where no

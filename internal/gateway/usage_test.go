@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -19,8 +20,6 @@ func TestUsageIsTakenAsToldOrCountedByUs(t *testing.T) {
 	}{
 		// 11 × 2/M = 22000; 3 × 8/M = 24000
 		"told": {`{"prompt_tokens":11,"completion_tokens":3,"total_tokens":14}`, 46_000},
-		// 11 × 2/M = 22000
-		"nothing written": {`{"prompt_tokens":11,"completion_tokens":0,"total_tokens":11}`, 22_000},
 		// 11 × 2/M = 22000; 8000 × 8/M = 64000000
 		"all that the model can write": {`{"prompt_tokens":11,"completion_tokens":8000,"total_tokens":8011}`, 64_022_000},
 		// 20000 × 2/M = 40000000; 3 × 8/M = 24000
@@ -34,6 +33,7 @@ func TestUsageIsTakenAsToldOrCountedByUs(t *testing.T) {
 		"a prompt that nobody read":         {`{"prompt_tokens":0,"completion_tokens":3,"total_tokens":3}`, 0},
 		"a negative prompt":                 {`{"prompt_tokens":-11,"completion_tokens":3,"total_tokens":-8}`, 0},
 		"a negative output":                 {`{"prompt_tokens":11,"completion_tokens":-3,"total_tokens":8}`, 0},
+		"no output, where there is some":    {`{"prompt_tokens":11,"completion_tokens":0,"total_tokens":11}`, 0},
 		"a negative part":                   {`{"prompt_tokens":11,"completion_tokens":3,"prompt_tokens_details":{"cached_tokens":-4}}`, 0},
 		"half a token":                      {`{"prompt_tokens":11.5,"completion_tokens":3,"total_tokens":14.5}`, 0},
 		"a prompt beyond the context":       {`{"prompt_tokens":100001,"completion_tokens":3,"total_tokens":100004}`, 0},
@@ -55,6 +55,38 @@ func TestUsageIsTakenAsToldOrCountedByUs(t *testing.T) {
 				checkCost(t, e, tc.want)
 				if tc.want == 0 && e.Usage.Output == 0 {
 					t.Error("we count no output")
+				}
+			})
+		}
+	}
+}
+
+// An answer of 1280 bytes can be ten tokens, since some are as long as that, and no fewer.
+func TestOutputIsNoLessThanWhatCame(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		text string
+		told int64
+		want int64 // 0 where our own count must stand
+	}{
+		"nothing":           {"", 0, 0},
+		"as few as can be":  {strings.Repeat("All hands. ", 128)[:1280], 10, 10},
+		"fewer than can be": {strings.Repeat("All hands. ", 128)[:1280], 9, 0},
+		"more than we see":  {"Aye.", 500, 500},
+	} {
+		for kind, body := range map[string]string{"whole": hello, "streamed": streaming("large")} {
+			t.Run(name+", "+kind, func(t *testing.T) {
+				t.Parallel()
+				k := newKit(t)
+				k.alpha.Always(mockprovider.Behaviour{Text: []string{tc.text}, Usage: fmt.Sprintf(`{"prompt_tokens":11,"completion_tokens":%d}`, tc.told)})
+				k.beta.Always(mockprovider.Fail(503))
+				k.post("/chat/completions", body)
+				got := k.entry().Usage
+				if told := tc.want > 0 || tc.text == ""; got.Estimated == told || told && got.Output != tc.want {
+					t.Errorf("%+v, want %d as told (0: our own count)", got, tc.want)
+				}
+				if got.Estimated && got.Output < 100 {
+					t.Errorf("we count %d tokens in %d bytes", got.Output, len(tc.text))
 				}
 			})
 		}
