@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"sync"
 
 	"fairlead/bench/upstream"
 )
@@ -30,11 +31,11 @@ func serveFloor(ctx context.Context, args []string, out io.Writer) error {
 		return errors.New("floor needs the address of the upstream")
 	}
 	target := &url.URL{Scheme: "http", Host: args[0]}
-	proxy := &httputil.ReverseProxy{
-		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target) },
-		Transport:     &http.Transport{MaxIdleConnsPerHost: 512, DisableCompression: true},
-		FlushInterval: -1,
-		ErrorLog:      log.New(io.Discard, "", 0), // callers leave when their time is up
+	proxy := &httputil.ReverseProxy{ // which flushes event streams by itself; told to flush, it would write whole answers in two pieces
+		Rewrite:    func(r *httputil.ProxyRequest) { r.SetURL(target) },
+		Transport:  &http.Transport{MaxIdleConnsPerHost: 1 << 14, DisableCompression: true},
+		BufferPool: new(copyBuffers),
+		ErrorLog:   log.New(io.Discard, "", 0), // callers leave when their time is up
 	}
 	ln, err := listen(ctx, out)
 	if err != nil {
@@ -60,6 +61,18 @@ func serveFloor(ctx context.Context, args []string, out io.Writer) error {
 	}
 	return nil
 }
+
+// copyBuffers are what answers pass through.
+type copyBuffers struct{ pool sync.Pool }
+
+func (c *copyBuffers) Get() []byte {
+	if b, ok := c.pool.Get().(*[]byte); ok {
+		return *b
+	}
+	return make([]byte, 16<<10)
+}
+
+func (c *copyBuffers) Put(b []byte) { c.pool.Put(&b) }
 
 // listen prints the address that it listens on.
 func listen(ctx context.Context, out io.Writer) (net.Listener, error) {
