@@ -126,7 +126,8 @@ func (b *builder) options(req *llm.Request) {
 	if !ok {
 		return
 	}
-	for key, one := range members(value) {
+	wishes := object{value, 0}
+	for key, one, ok := wishes.next(); ok; key, one, ok = wishes.next() {
 		switch string(key) {
 		case `"ttl"`:
 			b.digest.Keep = lifetime(one.raw)
@@ -159,15 +160,13 @@ func (b *builder) head(name string, raw []byte) {
 		b.mark = max(b.mark, mark)
 		raw = text
 	}
-	for element := range elements(raw) {
-		b.element(element)
-	}
+	each(raw, func(at int) int { return b.element(raw, at) })
 }
 
 // list takes in the messages.
 func (b *builder) list(raw []byte) {
-	for element := range elements(raw) {
-		said := authorOf(element)
+	each(raw, func(at int) int {
+		said := authorOf(raw, at)
 		if said != instructions || len(b.digest.Links) > 0 {
 			b.end() // the head is complete
 		}
@@ -175,12 +174,13 @@ func (b *builder) list(raw []byte) {
 			b.digest.Previous = len(b.digest.Links) - 1
 		}
 		b.talking = said == answer
-		b.element(element)
+		end := b.element(raw, at)
 		b.pending = true
 		if said != instructions || len(b.digest.Links) > 0 {
 			b.end()
 		}
-	}
+		return end
+	})
 }
 
 // end makes a link of what was taken in since the last one.

@@ -9,10 +9,10 @@ const (
 	answer               // the model's own, from an earlier turn
 )
 
-// authorOf tells whose a message is.
-func authorOf(raw []byte) speaker {
-	kind := other
-	for key, one := range members(raw) {
+// authorOf tells whose the message is that begins at a place. Mostly its first member says so.
+func authorOf(raw []byte, at int) speaker {
+	kind, message := other, object{raw, at}
+	for key, one, ok := message.next(); ok; key, one, ok = message.next() {
 		switch string(key) {
 		case `"role"`:
 			switch string(one.raw) {
@@ -32,12 +32,11 @@ func authorOf(raw []byte) speaker {
 	return kind
 }
 
-// element takes in one message, one tool or one block of instructions. Cache marks are taken out first: callers move them
-// from turn to turn, and what the model reads stays the same.
-func (b *builder) element(raw []byte) {
-	found := false
-	for key, one := range members(raw) {
-		found = true
+// element takes in the message, tool or block of instructions that begins at a place, and returns where it ends. Cache marks are
+// taken out first: callers move them from turn to turn, and what the model reads stays the same.
+func (b *builder) element(raw []byte, at int) (end int) {
+	message := object{raw, at}
+	for key, one, ok := message.next(); ok; key, one, ok = message.next() {
 		if isMark(key) {
 			b.mark = max(b.mark, markOf(one.raw))
 			continue
@@ -54,10 +53,13 @@ func (b *builder) element(raw []byte) {
 		}
 		b.take(one)
 	}
-	if !found { // a bare text, a list of token ids
-		b.take(read(raw, space(raw, 0)))
+	if end = message.end(); message.i == at { // a bare text, a list of token ids
+		var bare value
+		bare, end = whole(raw, at)
+		b.take(bare)
 	}
 	b.write([]byte{0}) // so that two messages differ from one with the members of both
+	return end
 }
 
 // take takes in a value without its marks.
@@ -105,22 +107,20 @@ func soleText(raw []byte) (text []byte, mark Mark, ok bool) {
 	if len(raw) == 0 || raw[0] != '[' {
 		return nil, Unmarked, false
 	}
-	parts := 0
-	for part := range elements(raw) {
-		if parts++; parts > 1 {
+	part := object{raw, 1}
+	for key, one, ok := part.next(); ok; key, one, ok = part.next() {
+		switch {
+		case string(key) == `"type"` && plainText(one.raw):
+		case string(key) == `"text"` && len(one.raw) > 1 && one.raw[0] == '"':
+			text = one.raw
+		case isMark(key):
+			mark = markOf(one.raw)
+		default:
 			return nil, Unmarked, false
 		}
-		for key, one := range members(part) {
-			switch {
-			case string(key) == `"type"` && plainText(one.raw):
-			case string(key) == `"text"` && len(one.raw) > 1 && one.raw[0] == '"':
-				text = one.raw
-			case isMark(key):
-				mark = markOf(one.raw)
-			default:
-				return nil, Unmarked, false
-			}
-		}
+	}
+	if after := space(raw, part.end()); after < len(raw) && raw[after] == ',' { // there is another one
+		return nil, Unmarked, false
 	}
 	return text, mark, text != nil
 }

@@ -1,9 +1,6 @@
 package prefix
 
-import (
-	"bytes"
-	"iter"
-)
+import "bytes"
 
 // The functions here walk JSON that a wire format has checked already. On anything else they end early, never beyond the
 // bytes they were given.
@@ -119,52 +116,62 @@ func read(b []byte, i int) value {
 	return v
 }
 
-// elements are the elements of an array; anything else is one element.
-func elements(raw []byte) iter.Seq[[]byte] {
-	return func(yield func([]byte) bool) {
-		i := space(raw, 0)
-		if i >= len(raw) || raw[i] != '[' {
-			yield(raw)
+// whole returns the value that begins at i without the space after it, and where it ends.
+func whole(b []byte, i int) (v value, end int) {
+	v = read(b, i)
+	end = i + len(v.raw)
+	v.raw = bytes.TrimRight(v.raw, " \t\r\n")
+	return v, end
+}
+
+// each has the elements of an array taken in, each where it begins; anything else is one element. Taking one in tells where it
+// ends, so that nobody looks for its end before.
+func each(raw []byte, take func(at int) (end int)) {
+	i := space(raw, 0)
+	if i >= len(raw) || raw[i] != '[' {
+		take(i)
+		return
+	}
+	for i = space(raw, i+1); i < len(raw) && raw[i] != ']'; i = space(raw, i) {
+		end := take(i)
+		if end <= i {
 			return
 		}
-		for i = space(raw, i+1); i < len(raw) && raw[i] != ']'; i = space(raw, i) {
-			one := read(raw, i)
-			if len(one.raw) == 0 || !yield(bytes.TrimRight(one.raw, " \t\r\n")) {
-				return
-			}
-			i = space(raw, i+len(one.raw))
-			if i < len(raw) && raw[i] == ',' {
-				i++
-			}
+		if i = space(raw, end); i < len(raw) && raw[i] == ',' {
+			i++
 		}
 	}
 }
 
-// members are the members of an object, keys with their quotes.
-func members(raw []byte) iter.Seq2[[]byte, value] {
-	return func(yield func([]byte, value) bool) {
-		i := space(raw, 0)
-		if i >= len(raw) || raw[i] != '{' {
-			return
-		}
-		for i = space(raw, i+1); i < len(raw) && raw[i] == '"'; i = space(raw, i) {
-			end := text(raw, i)
-			key := raw[i:end]
-			i = space(raw, end)
-			if i >= len(raw) || raw[i] != ':' {
-				return
-			}
-			i = space(raw, i+1)
-			one := read(raw, i)
-			i += len(one.raw)
-			one.raw = bytes.TrimRight(one.raw, " \t\r\n")
-			if len(one.raw) == 0 || !yield(key, one) {
-				return
-			}
-			i = space(raw, i)
-			if i < len(raw) && raw[i] == ',' {
-				i = space(raw, i+1)
-			}
-		}
+// object walks over the members of an object, which may stand in something longer. i is where it begins, then where the latest
+// member ended.
+type object struct {
+	b []byte
+	i int
+}
+
+// next returns the next member, its key with the quotes; ok is false when there is none, or where there is no object.
+func (o *object) next() (key []byte, v value, ok bool) {
+	b, i := o.b, space(o.b, o.i)
+	if i >= len(b) || b[i] != '{' && b[i] != ',' {
+		return nil, value{}, false
 	}
+	if i = space(b, i+1); i >= len(b) || b[i] != '"' {
+		return nil, value{}, false
+	}
+	end := text(b, i)
+	key = b[i:end]
+	if i = space(b, end); i >= len(b) || b[i] != ':' {
+		return nil, value{}, false
+	}
+	v, o.i = whole(b, space(b, i+1))
+	return key, v, len(v.raw) > 0
+}
+
+// end returns where the object ends, once there is no next member.
+func (o *object) end() int {
+	if i := space(o.b, o.i); i < len(o.b) && o.b[i] == '}' {
+		return i + 1
+	}
+	return len(o.b)
 }
