@@ -19,7 +19,9 @@ type conn struct {
 	raw      net.Conn // without
 	pool     *pool
 	key      string
-	reader   *bufio.Reader
+	reader   bufio.Reader  // of head; empty while the connection has no buffer
+	room     *bufio.Reader // whose buffer it has; nil for none
+	bare     bare          // to wait without one
 	head     headLimit
 	idle     time.Time // since when
 	release  func()    // leaves the host's place
@@ -93,12 +95,13 @@ func (c *conn) write(req *http.Request) error {
 // readHead skips the informational answers before the real one.
 func (c *conn) readHead(req *http.Request, t *Timing) (*http.Response, error) {
 	c.head.from, c.head.left = c.Conn, maxHeaderBytes
+	c.takeRoom()
 	if _, err := c.reader.Peek(1); err != nil {
 		return nil, err
 	}
 	t.gotFirstByte()
 	for {
-		resp, err := http.ReadResponse(c.reader, req)
+		resp, err := http.ReadResponse(&c.reader, req)
 		if err != nil {
 			return nil, err
 		}
@@ -109,6 +112,35 @@ func (c *conn) readHead(req *http.Request, t *Timing) (*http.Response, error) {
 	}
 }
 
+// takeRoom gives the connection a buffer, where it has none.
+func (c *conn) takeRoom() {
+	if c.room == nil {
+		c.room = readers.Get().(*bufio.Reader)
+		c.reader = *c.room
+		c.reader.Reset(&c.head)
+	}
+}
+
+// leaveRoom lets another connection have the buffer, unless there is something in it.
+func (c *conn) leaveRoom() {
+	if c.room == nil || c.reader.Buffered() > 0 {
+		return
+	}
+	*c.room = c.reader
+	c.room.Reset(nil)
+	readers.Put(c.room)
+	c.reader, c.room = bufio.Reader{}, nil
+}
+
+// await returns when there is something to read, or an end. Very many connections may be open, each with an answer that comes a word
+// at a time: while nothing comes they have no buffer, as far as that can be done.
+func (c *conn) await() {
+	if c.leaveRoom(); c.room == nil && !c.bare.wait() {
+		c.takeRoom()
+		_, _ = c.reader.Peek(1) // what went wrong is said to the next read
+	}
+}
+
 // end gives the connection to the next call, or closes it.
 func (c *conn) end(keep bool) {
 	if c.ended.Swap(true) {
@@ -116,6 +148,9 @@ func (c *conn) end(keep bool) {
 	}
 	still := c.forget == nil || c.forget() // else the call was given up, and the connection has a deadline in the past
 	release := c.release
+	if keep { // else somebody may still read
+		c.leaveRoom()
+	}
 	if !keep || !still || c.reader.Buffered() > 0 || !c.pool.put(c) {
 		_ = c.Close() // nothing is left to go wrong
 	}
@@ -135,6 +170,7 @@ func (b *body) Read(p []byte) (int, error) {
 	if b.err != nil {
 		return 0, b.err
 	}
+	b.conn.takeRoom()
 	n, err := b.ReadCloser.Read(p)
 	if err == nil {
 		return n, nil
@@ -149,7 +185,7 @@ func (b *body) Read(p []byte) (int, error) {
 // Wait returns when there is something to read, or an end.
 func (b *body) Wait() {
 	if b.err == nil {
-		_, _ = b.conn.reader.Peek(1) // what went wrong is said to the next read
+		b.conn.await()
 	}
 }
 

@@ -136,7 +136,7 @@ func (t *transport) connection(req *http.Request, key string) (*conn, error) {
 		}
 		c.Conn = secure
 	}
-	c.reader = bufio.NewReaderSize(&c.head, readBuffer)
+	c.bare = bareOf(c)
 	timing(req.Context()).gotConn(false)
 	return c, nil
 }
@@ -169,6 +169,9 @@ const (
 	readBuffer  = 2 << 10 // for headers and the lengths of chunks; larger reads go past it
 	writeBuffer = 64 << 10
 )
+
+// readers are those of connections that have nothing to read at the moment.
+var readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, readBuffer) }}
 
 // writers are large because a request is written in one go, and few because only those that write need one.
 var writers = sync.Pool{New: func() any { return bufio.NewWriterSize(io.Discard, writeBuffer) }}

@@ -291,8 +291,8 @@ func TestWhatWaitingHitIsSaidToTheReader(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("reset by the host")
 	c := &conn{head: headLimit{from: &failing{broken}, left: -1}}
-	c.reader = bufio.NewReader(&c.head)
-	b := &body{ReadCloser: io.NopCloser(c.reader), ctx: t.Context(), conn: c}
+	c.takeRoom()
+	b := &body{ReadCloser: io.NopCloser(&c.reader), ctx: t.Context(), conn: c}
 	b.Wait()
 	if _, err := c.reader.ReadByte(); !errors.Is(err, broken) {
 		t.Errorf("after waiting: %v, want %v", err, broken)
