@@ -14,7 +14,7 @@ type Stream interface {
 
 // Waiter is a Stream, or what one is read from, that can be waited for: Wait returns when reading on may bring something, or an end,
 // and at once where that is not known. Very many answers are waited for at the same time. Whoever waits here, and not within Next, has
-// less on its stack meanwhile.
+// less on its stack meanwhile, and nothing that only an event at hand needs: the one before is over, as it is when the next is asked for.
 type Waiter interface{ Wait() }
 
 // Pull makes a stream of a sequence. The sequence runs as a coroutine beside its reader and has a stack of its own.

@@ -4,7 +4,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-// chunk is what one pass over a chunk, or over a whole answer, has found. It is used again for every chunk.
+// chunk is what one pass over a chunk, or over a whole answer, has found. It is used again for every chunk, of whichever answer.
 type chunk struct {
 	whole  bool   // read message instead of delta
 	bare   bool   // a choice says its text itself: the answer to a bare prompt
@@ -27,6 +27,8 @@ type chunk struct {
 	seen, ended  choiceSet
 	odd          []correction // what the provider writes in a way of its own
 	lost         bool         // a part of the content has no place in the format
+
+	out []byte // the event that was made of it
 }
 
 // choiceSet holds the indexes of choices; the format allows 128.
@@ -59,7 +61,7 @@ func (c *chunk) read(data []byte) ([]byte, error) {
 
 // scan reads data. An error means that it is no JSON object.
 func (c *chunk) scan(data []byte) error {
-	*c = chunk{whole: c.whole, bare: c.bare, outer: c.outer, inner: c.inner, fields: c.fields[:0], odd: c.odd[:0], choices: -1}
+	*c = chunk{whole: c.whole, bare: c.bare, outer: c.outer, inner: c.inner, fields: c.fields[:0], odd: c.odd[:0], out: c.out, choices: -1}
 	s := scanner{b: data}
 	if s.peek() != '{' {
 		s.fail("an object is expected")

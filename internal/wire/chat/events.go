@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"strings"
 
 	"fairlead/internal/llm"
 	"fairlead/internal/wire/fault"
@@ -48,8 +47,7 @@ type answer struct {
 	from  io.Reader
 	o     EventOptions
 	model []byte // quoted; empty to keep the provider's
-	c     chunk
-	out   []byte // the event handed out
+	c     *chunk // the one at hand; nil while there is none
 	size  int64
 	bad   int
 	lost  bool // told that a part of the content was left out
@@ -75,8 +73,7 @@ func newAnswer(r io.Reader, o EventOptions) *answer {
 	}
 	a := spares.Get().(*answer)
 	a.from, a.o = r, o
-	a.c.bare = o.Bare
-	a.c.outer, a.c.inner, _ = strings.Cut(o.UsagePath, ".")
+	a.takeChunk()
 	if o.Model != "" {
 		a.model = appendQuoted(a.model, o.Model)
 	}
@@ -107,6 +104,9 @@ func (a *answer) warn(format string, args ...any) {
 
 // Next returns the next event. At the end comes the usage, if any was told.
 func (a *answer) Next() (llm.Event, bool, error) {
+	if a.c == nil {
+		a.takeChunk()
+	}
 	for !a.over {
 		ev, ok, err := a.step()
 		if ok {
@@ -205,7 +205,7 @@ func oneLineJSON(data []byte) {
 
 // event makes an event of one chunk; false when there is nothing to pass on.
 func (a *answer) event(data []byte) (llm.Event, bool, error) {
-	c := &a.c
+	c := a.c
 	data, err := c.read(data)
 	if err != nil {
 		a.bad++

@@ -255,3 +255,55 @@ func FuzzEvents(f *testing.F) {
 		}
 	})
 }
+
+// paced is a source of one piece for each read that can be waited for.
+type paced struct {
+	pieces []string
+	wait   func()
+}
+
+func (p *paced) Wait() { p.wait() }
+
+func (p *paced) Read(b []byte) (int, error) {
+	if len(p.pieces) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(b, p.pieces[0])
+	p.pieces = p.pieces[1:]
+	return n, nil
+}
+
+// Whatever an answer gives away while it waits, the answers that are read in between use.
+func TestAnswersThatWaitShareWhatTheyAreReadWith(t *testing.T) {
+	t.Parallel()
+	const chunk = `data: {"model":"theirs","choices":[{"index":0,"delta":{"content":"%s%d"},"finish_reason":%s}]}` + "\n\n"
+	const want = `{"model":"ours","choices":[{"index":0,"delta":{"content":"%s%d"},"finish_reason":%s}]}`
+	var streams []*reading
+	names := []string{"a", "b", "c"}
+	for _, name := range names {
+		src := &paced{}
+		for i, finish := range []string{"null", "null", `"stop"`} {
+			src.pieces = append(src.pieces, fmt.Sprintf(chunk, name, i, finish))
+		}
+		stream := Read(src, EventOptions{Stream: true, Model: "ours"}).(*reading)
+		defer stream.Close()
+		src.wait = func() {
+			if stream.c != nil {
+				t.Error("an answer has a chunk at hand while it waits")
+			}
+		}
+		streams = append(streams, stream)
+	}
+	for i, finish := range []string{"null", "null", `"stop"`} {
+		for n, stream := range streams {
+			stream.Wait()
+			ev, ok, err := stream.Next()
+			if !ok || err != nil || string(ev.Data) != fmt.Sprintf(want, names[n], i, finish) {
+				t.Errorf("event %d of %s: %s, %v, %v", i, names[n], ev.Data, ok, err)
+			}
+		}
+		for _, stream := range streams {
+			stream.Wait()
+		}
+	}
+}

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"errors"
+	"strings"
 	"sync"
 
 	"fairlead/internal/llm"
@@ -23,9 +24,10 @@ func (r *reading) Next() (llm.Event, bool, error) {
 	return r.answer.Next()
 }
 
-// Wait returns when there may be another event.
+// Wait returns when there may be another event. Until then the answer holds no more than it needs to go on.
 func (r *reading) Wait() {
-	if r.answer != nil && r.framed && !r.over {
+	if r.answer != nil && r.framed && !r.over && r.events.Drained() {
+		r.leaveChunk()
 		r.events.Wait()
 	}
 }
@@ -45,19 +47,36 @@ func (r *reading) Close() {
 }
 
 // spares are answers that nobody reads: the room that they have is of use to the next.
-var spares = sync.Pool{New: func() any { return &answer{c: chunk{fields: make([]llm.Field, 0, 12)}} }}
+var spares = sync.Pool{New: func() any { return &answer{} }}
+
+// chunks are those that no answer has at hand. Very many streams may be open, and few of them have one at a time.
+var chunks = sync.Pool{New: func() any { return &chunk{fields: make([]llm.Field, 0, 12)} }}
 
 // largestKept is the most room that an answer leaves to the next: very many streams may be open, and most events are short.
 const largestKept = 4 << 10
 
 // reset forgets everything but the room.
 func (a *answer) reset() {
-	clear(a.c.fields)
-	clear(a.c.odd)
+	a.leaveChunk()
 	a.events.Reset(nil, 0)
-	*a = answer{
-		model: a.model[:0], out: emptied(a.out), held: emptied(a.held), events: a.events,
-		c: chunk{fields: a.c.fields[:0], odd: a.c.odd[:0]},
+	*a = answer{model: a.model[:0], held: emptied(a.held), events: a.events}
+}
+
+// takeChunk gives the answer a chunk to read into.
+func (a *answer) takeChunk() {
+	a.c = chunks.Get().(*chunk)
+	a.c.bare = a.o.Bare
+	a.c.outer, a.c.inner, _ = strings.Cut(a.o.UsagePath, ".")
+}
+
+// leaveChunk lets another answer have the chunk, and the room that its event was written to.
+func (a *answer) leaveChunk() {
+	if c := a.c; c != nil {
+		a.c = nil
+		clear(c.fields)
+		clear(c.odd)
+		*c = chunk{fields: c.fields[:0], odd: c.odd[:0], out: emptied(c.out)}
+		chunks.Put(c)
 	}
 }
 

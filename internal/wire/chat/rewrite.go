@@ -13,7 +13,7 @@ func (a *answer) rewrite(data []byte, cutUsage bool) []byte {
 	if len(fields) == 0 {
 		return data
 	}
-	out := slices.Grow(a.out[:0], len(data)+len(`"model":,`)+len(a.model))
+	out := slices.Grow(a.c.out[:0], len(data)+len(`"model":,`)+len(a.model))
 	out = append(out, data[:fields[0].KeyStart]...)
 	written := false
 	if !a.c.hasModel && len(a.model) > 0 {
@@ -38,7 +38,7 @@ func (a *answer) rewrite(data []byte, cutUsage bool) []byte {
 		out = append(out, data[f.KeyStart:f.End]...)
 	}
 	out = append(out, data[fields[len(fields)-1].End:]...)
-	a.out = out
+	a.c.out = out
 	return out
 }
 
@@ -58,7 +58,7 @@ func (a *answer) tell() *llm.Usage {
 
 // hold keeps the chunk's usage for the end of the stream, because clients add up what comes twice.
 func (a *answer) hold(data []byte) *llm.Usage {
-	c, usage := &a.c, a.tell()
+	c, usage := a.c, a.tell()
 	if usage == nil {
 		return nil
 	}

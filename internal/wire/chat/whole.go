@@ -55,7 +55,7 @@ func withoutMark(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\xe
 func (a *answer) document(data []byte) ([]byte, error) {
 	a.c.whole = true
 	data, err := a.c.read(withoutMark(data))
-	switch c := &a.c; {
+	switch c := a.c; {
 	case len(bytes.TrimSpace(data)) == 0:
 		return nil, malformed("The provider sent an empty answer.")
 	case err != nil:
@@ -90,14 +90,14 @@ func (a *answer) single() (llm.Event, bool, error) {
 		return llm.Event{}, false, err
 	}
 	a.over = true
-	a.out = nil // for the event to have bytes of its own
+	a.c.out = nil // for the event to have bytes of its own
 	if len(a.c.fields) == 0 {
 		data = bytes.Clone(data) // there is nothing to write anew, and the room is another answer's next
 	}
 	ev := a.describe(a.rewrite(data, false))
 	ev.Content, ev.Own = true, true // nothing is read after it
 	ev.Usage = a.tell()
-	a.out, a.c = nil, chunk{fields: a.c.fields[:0]} // the room is for the next answer
+	a.c.out = nil // whoever has the event keeps it
 	if cap(read) <= largestRoom {
 		*room = read
 		rooms.Put(room)

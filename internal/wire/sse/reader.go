@@ -7,16 +7,22 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 )
 
 // DefaultMaxLine bounds a line, and the joined data of one event, unless the caller says otherwise.
 const DefaultMaxLine = 16 << 20
 
 const (
-	firstBuffer = 1 << 10  // most events are shorter; ten thousand open streams have one each
+	firstBuffer = 1 << 10  // most events are shorter
 	keepBuffer  = 64 << 10 // a bigger buffer is given back once its event is done
-	resetBuffer = 4 << 10  // a bigger buffer is given back when the reader gets another stream
+	resetBuffer = 4 << 10  // a bigger buffer is not for other readers
 )
+
+// rooms are buffers that no reader has anything in. Ten thousand streams may be open, and few of them have an event at a time.
+var rooms = sync.Pool{New: func() any { return &room{make([]byte, 0, firstBuffer)} }}
+
+type room struct{ bytes []byte }
 
 // ErrTooLong means that a line, or the data of one event, is longer than allowed.
 var ErrTooLong = errors.New("event stream line is too long")
@@ -37,6 +43,7 @@ type Reader struct {
 	src     io.Reader
 	maxLine int
 
+	room *room // where the first buffer is from; nil while there is none
 	buf  []byte
 	pos  int // start of the line being read
 	scan int // bytes before it hold no line end
@@ -59,12 +66,13 @@ func NewReader(src io.Reader, maxLine int) *Reader {
 	return r
 }
 
-// Reset makes the reader one for src, as NewReader would. It keeps its buffers where they are small.
+// Reset makes the reader one for src, as NewReader would. What was read before is not valid any more.
 func (r *Reader) Reset(src io.Reader, maxLine int) {
 	if maxLine <= 0 {
 		maxLine = DefaultMaxLine
 	}
-	*r = Reader{src: src, maxLine: maxLine, buf: emptied(r.buf), name: emptied(r.name), joined: emptied(r.joined)}
+	r.leaveRoom()
+	*r = Reader{src: src, maxLine: maxLine, name: emptied(r.name), joined: emptied(r.joined)}
 }
 
 func emptied(b []byte) []byte {
@@ -107,11 +115,25 @@ type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-// Wait returns when there may be more to read. What was read may hold an event: then it returns at once.
+// Drained reports whether all that was read has been handed out, so that Wait waits.
+func (r *Reader) Drained() bool { return r.pos == len(r.buf) && r.err == nil }
+
+// Wait returns when there may be more to read. What was read may hold an event: then it returns at once. While it waits the
+// reader has no buffer.
 func (r *Reader) Wait() {
-	if from, ok := r.src.(interface{ Wait() }); ok && r.pos == len(r.buf) && r.err == nil {
+	if from, ok := r.src.(interface{ Wait() }); ok && r.Drained() {
+		r.leaveRoom()
 		from.Wait()
 	}
+}
+
+// leaveRoom lets another reader have the buffer, which has nothing in it that is still needed.
+func (r *Reader) leaveRoom() {
+	if r.room != nil && cap(r.buf) <= resetBuffer {
+		r.room.bytes = r.buf[:0]
+		rooms.Put(r.room)
+	}
+	r.room, r.buf, r.pos, r.scan = nil, nil, 0, 0
 }
 
 // Next returns the next event that has data. It returns io.EOF at the end of the stream and every other error of
@@ -299,9 +321,13 @@ func (r *Reader) makeRoom() {
 	if need := len(r.buf) - from; need > size/2 || size == 0 {
 		size = max(firstBuffer, 2*size)
 	}
-	if size == cap(r.buf) {
+	switch {
+	case size == cap(r.buf):
 		r.buf = r.buf[:copy(r.buf, r.buf[from:])]
-	} else {
+	case r.room == nil:
+		r.room = rooms.Get().(*room)
+		r.buf = r.room.bytes
+	default:
 		r.buf = append(make([]byte, 0, size), r.buf[from:]...)
 	}
 	r.pos -= from

@@ -332,3 +332,51 @@ func TestNobodyWaitsForWhatIsThere(t *testing.T) {
 		_, _ = r.Next() // the last ones are ends
 	}
 }
+
+// slow is a source of one piece at a time that can be waited for.
+type slow struct {
+	pieces []string
+	wait   func()
+}
+
+func (s *slow) Wait() { s.wait() }
+
+func (s *slow) Read(p []byte) (int, error) {
+	if len(s.pieces) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, s.pieces[0])
+	if s.pieces[0] = s.pieces[0][n:]; s.pieces[0] == "" {
+		s.pieces = s.pieces[1:]
+	}
+	return n, nil
+}
+
+func TestAReaderThatWaitsHasNoBuffer(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 3*firstBuffer)
+	src := &slow{pieces: []string{"data: one\n\n", "data: two\n\ndata: th", "ree\n\n", "data: " + long + "\n\n", "data: last\n\n"}}
+	r := NewReader(src, 0)
+	waited := 0
+	src.wait = func() {
+		waited++
+		if r.room != nil || r.buf != nil {
+			t.Error("it has a buffer while it waits")
+		}
+	}
+	var got []string
+	for {
+		r.Wait()
+		ev, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		got = append(got, string(ev.Data))
+	}
+	if diff := cmp.Diff([]string{"one", "two", "three", long, "last"}, got); diff != "" {
+		t.Error(diff)
+	}
+	if waited != 5 { // not with a part of an event at hand; and once for the end
+		t.Errorf("it has waited %d times", waited)
+	}
+}
