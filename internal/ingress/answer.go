@@ -43,7 +43,12 @@ type answer struct {
 }
 
 // Header is what the head will say, until WriteHeader.
-func (a *answer) Header() http.Header { return a.header }
+func (a *answer) Header() http.Header {
+	if a.header == nil {
+		a.header = http.Header{}
+	}
+	return a.header
+}
 
 // WriteHeader settles the status and the headers. Informational answers are not sent.
 func (a *answer) WriteHeader(status int) {
@@ -217,6 +222,7 @@ func (a *answer) FlushError() error {
 	}
 	if a.framing == undecided {
 		a.decide(nil, false)
+		a.header, a.conn.header = nil, nil // the rest may take long, and what they say is on its way
 	}
 	a.note(a.conn.send(nil))
 	return a.err

@@ -24,7 +24,7 @@ type conn struct {
 	secure *tls.ConnectionState
 	in     intake
 	out    *output     // nil when nothing is to be written
-	header http.Header // of the answer, cleared for the next
+	header http.Header // of the latest answer, cleared for the next; nil for none
 
 	writeUntil time.Time // a write that waits does so until then
 	writeArmed time.Time // what the connection was told last
@@ -45,7 +45,7 @@ func newConn(s *Server, wire net.Conn) *conn {
 	if plain, ok := raw.(*net.TCPConn); ok && s.Unread > 0 {
 		_ = plain.SetWriteBuffer(s.Unread) // a connection that has just broken says so when it is read
 	}
-	return &conn{server: s, raw: raw, wire: wire, fd: number(raw), remote: raw.RemoteAddr().String(), in: intake{conn: wire}, header: http.Header{}}
+	return &conn{server: s, raw: raw, wire: wire, fd: number(raw), remote: raw.RemoteAddr().String(), in: intake{conn: wire}}
 }
 
 // serve answers requests until the connection ends.
@@ -93,6 +93,7 @@ func (c *conn) next(fresh bool) bool {
 		return false
 	}
 	again := a.finish()
+	c.header = a.header
 	clear(c.header)
 	if a.body != nil {
 		_ = a.body.Close() // whoever still has it reads no further
@@ -249,7 +250,7 @@ func (c *conn) refuse(err error) {
 	}
 	c.in.use(len(c.in.pending()))
 	c.writeUntil = time.Now().Add(time.Second)
-	a := &answer{conn: c, request: &http.Request{Method: http.MethodGet}, header: http.Header{}, last: true}
+	a := &answer{conn: c, request: &http.Request{Method: http.MethodGet}, last: true}
 	c.server.Refuse(a, r.status, r.why)
 	a.finish()
 	c.linger()

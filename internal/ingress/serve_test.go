@@ -558,3 +558,30 @@ func TestManyClientsAtATime(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+// An answer that comes in pieces has no headers any more once they are sent; what a handler says there later is lost, and not the
+// next answer's.
+func TestHeadersOfAStreamEndWithItsHead(t *testing.T) {
+	t.Parallel()
+	_, ln := start(t, options(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/stream" {
+			w.Header().Set("X-First", "yes")
+			_ = http.NewResponseController(w).Flush()
+			w.Header().Set("X-Late", "yes")
+		}
+		_, _ = io.WriteString(w, "aye")
+	}))
+	c := dial(t, ln)
+	for _, path := range []string{"/stream", "/whole", "/stream"} {
+		c.send("GET %s HTTP/1.1\r\nHost: h\r\n\r\n", path)
+		resp, err := http.ReadResponse(c.in, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(resp.Body)
+		first, late := resp.Header.Get("X-First"), resp.Header.Get("X-Late")
+		if string(text) != "aye" || err != nil || (first == "yes") != (path == "/stream") || late != "" {
+			t.Errorf("%s: %q, %v, first %q, late %q", path, text, err, first, late)
+		}
+	}
+}
