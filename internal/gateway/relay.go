@@ -48,6 +48,7 @@ func (x *exchange) pass(ans *answer, t *tally) error {
 			return err
 		}
 	}
+	ans.pending = nil // the client has it, and what follows may take long
 	for {
 		ans.wait()
 		if more, err := x.passOne(ans, t); !more || err != nil {

@@ -7,7 +7,7 @@ import (
 )
 
 // scrollPart is the room that a scroll grows by.
-const scrollPart = 1 << 10
+const scrollPart = 512
 
 // blanks are parts of scrolls that nobody needs any more.
 var blanks = sync.Pool{New: func() any { return new([scrollPart]byte) }}

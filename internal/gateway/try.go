@@ -179,7 +179,9 @@ func (a *answer) open() error {
 		return exchange.Failure(a.call, resp)
 	}
 	resp.Body = conceal(resp.Body, a.call.Secret)
-	return a.read(exchange, resp)
+	err = a.read(exchange, resp)
+	resp.Header = nil // they have been read, and its body keeps the answer for as long as it is open
+	return err
 }
 
 func (g *Gateway) send(p *provider.Provider, req *http.Request) (*http.Response, error) {
