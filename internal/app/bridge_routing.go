@@ -42,7 +42,7 @@ func (b bridge) explainLogged(ctx context.Context, q admin.ExplainQuery) (*route
 		in.Sketch = predict.Sketch{Task: in.Sketch.Task, Language: in.Sketch.Language}
 	}
 	rules := b.app.inForce(q.WorkspaceID, q.Draft)
-	return route.Decide(in, rules.Snapshot, replay.Recorded(e.Decision, &rules))
+	return route.Decide(&in, rules.Snapshot, replay.Recorded(e.Decision, &rules))
 }
 
 // routing is the view that commands and the admin API share.

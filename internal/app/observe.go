@@ -23,9 +23,9 @@ func (a *App) observe(e *requestlog.Entry) {
 
 // observeStart hears of every request that is sent to a provider.
 func (a *App) observeStart(e *requestlog.Entry) {
-	begun := *e
+	begun := a.redaction.shown(e)
 	begun.Attempts = nil // still being written
-	a.feed.Publish(requestlog.Update{Entry: a.redaction.shown(&begun), Running: true})
+	a.feed.Publish(requestlog.Update{Entry: begun, Running: true})
 }
 
 // spent sums what a budget was charged: what still waits in the spool is looked at before the database, so that an entry

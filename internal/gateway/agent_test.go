@@ -77,7 +77,7 @@ func replayAgent(t *testing.T, seed uint64, tradeoff float64, aware bool) play {
 		if aware {
 			c.Warm, in.Turns, in.Last = warmth(view), max(turn.Request.Answers, view.Turns()), view.Last()
 		}
-		d, err := route.Decide(in, snap, c)
+		d, err := route.Decide(&in, snap, c)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"fairlead/internal/account"
 	"fairlead/internal/llm"
 	"fairlead/internal/policy"
+	"fairlead/internal/predict"
 	"fairlead/internal/prefix"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
@@ -29,23 +30,23 @@ func (g *Gateway) Explain(ctx context.Context, grant *account.Grant, req *llm.Re
 	if draft != nil {
 		policies = draft
 	}
-	in, err := g.input(x, policies)
-	if err != nil {
+	var in route.Input
+	if err := g.input(x, policies, g.sketch(x, policies), &in); err != nil {
 		return nil, err
 	}
 	view := g.Prefixes.Lookup(ctx, grant.Workspace.ID, prefix.Build(req, x.length), x.start)
-	err = x.plan(in, g.circumstances(grant.Workspace.ID, policies, view))
+	err := x.plan(&in, g.circumstances(grant.Workspace.ID, policies, view))
 	return x.decision, err
 }
 
-// input is everything about the request that the decision depends on.
-func (g *Gateway) input(x *exchange, policies *policy.Set) (route.Input, error) {
+// input writes down everything about the request that the decision depends on.
+func (g *Gateway) input(x *exchange, policies *policy.Set, sketch predict.Sketch, in *route.Input) error {
 	req, key, workspace := x.req, x.grant.Key, x.grant.Workspace
 	objective, err := route.ParseObjective(req.Model, x.r.Header.Get("X-Fairlead-Tradeoff"))
 	if err != nil {
-		return route.Input{}, err
+		return err
 	}
-	in := route.Input{
+	*in = route.Input{
 		At:            x.start.UTC().Truncate(time.Second),
 		Op:            req.Op,
 		Format:        req.Format,
@@ -75,18 +76,18 @@ func (g *Gateway) input(x *exchange, policies *policy.Set) (route.Input, error) 
 		EndUser:       req.EndUser,
 		Metadata:      req.Metadata,
 		Tags:          x.entry.Tags,
+		Sketch:        sketch,
 	}
 	if x.entry.KeyID != "" {
 		in.Key = policy.Key{ID: key.ID, Name: key.Name, Tags: key.Tags}
 	}
-	auto := route.IsAuto(req.Model)
-	if auto || policies.Len() > 0 {
-		in.Sketch, in.Predictor = g.sketch(x), g.Predictor.Version()
+	if x.sketched(policies) {
+		in.Predictor = g.Predictor.Version()
 	}
-	if auto && x.settings.Explore > 0 {
+	if route.IsAuto(req.Model) && x.settings.Explore > 0 {
 		in.Explore, in.Draw = x.settings.Explore, g.Draw()
 	}
-	return in, nil
+	return nil
 }
 
 // baselineHint is the first named of: the request's header, the key's baseline, the workspace's and the instance's

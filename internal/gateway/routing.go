@@ -38,9 +38,9 @@ type Feedback interface {
 const sketchBytes = 12 << 10
 
 // sketch says what the prompt asks for. Only `auto` and policies look at it, and only for conversations.
-func (g *Gateway) sketch(x *exchange) predict.Sketch {
+func (g *Gateway) sketch(x *exchange, policies *policy.Set) predict.Sketch {
 	req := x.req
-	if !writes(req.Op) {
+	if !x.sketched(policies) || !writes(req.Op) {
 		return predict.Sketch{}
 	}
 	return g.Predictor.Sketch(predict.Prompt{
@@ -48,6 +48,11 @@ func (g *Gateway) sketch(x *exchange) predict.Sketch {
 		Tools: req.Needs.Has(llm.Tools), Images: req.Images > 0, JSON: req.Needs&(llm.JSONMode|llm.JSONSchema) != 0,
 		Messages: req.Messages, Tokens: x.length,
 	})
+}
+
+// sketched reports whether the decision depends on what the prompt is like.
+func (x *exchange) sketched(policies *policy.Set) bool {
+	return route.IsAuto(x.req.Model) || policies.Len() > 0
 }
 
 // circumstances are what a decision depends on beside the request and the snapshot.

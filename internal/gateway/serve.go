@@ -10,6 +10,7 @@ import (
 	"fairlead/internal/limit"
 	"fairlead/internal/llm"
 	"fairlead/internal/policy"
+	"fairlead/internal/predict"
 	"fairlead/internal/prefix"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
@@ -109,21 +110,28 @@ func (g *Gateway) decide(ctx context.Context, x *exchange) error {
 		x.view = g.Prefixes.Lookup(ctx, x.grant.Workspace.ID, x.digest, x.start)
 	}
 	policies := g.Policies.For(x.grant.Workspace.ID)
-	in, err := g.input(x, policies)
-	if err != nil {
+	if err := g.planRequest(x, policies, g.sketch(x, policies)); err != nil {
 		return err
 	}
-	if err := x.plan(in, g.circumstances(x.grant.Workspace.ID, policies, x.view)); err != nil {
-		return err
-	}
+	in := &x.decision.Input
 	if in.Op == llm.Embed && route.IsAuto(in.Model) && in.PinnedEmbed == "" {
 		return g.pin(ctx, x, policies)
 	}
 	return nil
 }
 
+// planRequest plans the request as it came. The sketch of its prompt is made before, and not on top of the input: a stack that has once
+// grown stays large until the next collection, and streams that open meanwhile would each have one.
+func (g *Gateway) planRequest(x *exchange, policies *policy.Set, s predict.Sketch) error {
+	var in route.Input
+	if err := g.input(x, policies, s, &in); err != nil {
+		return err
+	}
+	return x.plan(&in, g.circumstances(x.grant.Workspace.ID, policies, x.view))
+}
+
 // plan decides, and notes on the entry what was decided.
-func (x *exchange) plan(in route.Input, c route.Circumstances) error {
+func (x *exchange) plan(in *route.Input, c route.Circumstances) error {
 	began := time.Now()
 	d, err := route.Decide(in, x.snap, c)
 	d.Micros = time.Since(began).Microseconds()
@@ -156,7 +164,7 @@ func (g *Gateway) pin(ctx context.Context, x *exchange, policies *policy.Set) er
 	}
 	in := x.decision.Input
 	in.PinnedEmbed = pinned
-	return x.plan(in, g.circumstances(x.grant.Workspace.ID, policies, x.view))
+	return x.plan(&in, g.circumstances(x.grant.Workspace.ID, policies, x.view))
 }
 
 // begin puts the request on record before the first provider hears of it.

@@ -63,7 +63,7 @@ func asked(n int, tradeoff float64) route.Input {
 // logged is the entry of a request that was decided under no policies and served by its first choice.
 func logged(t testing.TB, n int, in route.Input, snap *route.Snapshot, c route.Circumstances) requestlog.Entry {
 	t.Helper()
-	d, err := route.Decide(in, snap, c)
+	d, err := route.Decide(&in, snap, c)
 	at := noon.Add(-time.Duration(n) * time.Minute)
 	e := requestlog.Entry{ID: id.Floor("req", at), Time: at, Decision: d}
 	if err == nil {
@@ -355,7 +355,7 @@ func TestReportsAreTheSameWhoeverWorks(t *testing.T) {
 	var source traffic
 	for i := range 3 * pageSize / 2 {
 		c := m.circumstances(snap)
-		d, _ := route.Decide(m.input(snap), snap, c)
+		d, _ := route.Decide(new(m.input(snap)), snap, c)
 		e := m.entry(i, d, snap)
 		source = append(source, row(t, &e))
 	}

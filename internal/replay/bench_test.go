@@ -72,7 +72,7 @@ func stock(b *testing.B, targets, n int) (*route.Snapshot, traffic) {
 	for len(source) < n {
 		in := m.input(snap)
 		c := m.circumstances(snap)
-		d, err := route.Decide(in, snap, c)
+		d, err := route.Decide(&in, snap, c)
 		if err != nil || !route.IsAuto(in.Model) || in.Op != "chat" || len(d.Candidates) < targets*8/10 { // some serve embeddings
 			continue
 		}

@@ -24,7 +24,7 @@ func TestARecordIsWhatTheWholeEntrySays(t *testing.T) {
 	for i := range 500 {
 		c := m.circumstances(snap)
 		c.Policies = policies
-		d, _ := route.Decide(m.input(snap), snap, c)
+		d, _ := route.Decide(new(m.input(snap)), snap, c)
 		e := m.entry(i, d, snap)
 		one := row(t, &e)
 

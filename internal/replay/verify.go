@@ -41,7 +41,7 @@ func Verify(e *requestlog.Entry, w World, sketch *predict.Sketch) Verification {
 		return v
 	}
 	logged := e.Decision
-	again, _ := route.Decide(logged.Input, w.Snapshot, Recorded(logged, &w.Rules)) // a refusal has its candidates too
+	again, _ := route.Decide(&logged.Input, w.Snapshot, Recorded(logged, &w.Rules)) // a refusal has its candidates too
 	c := comparer{logged: logged, again: again}
 	c.decision()
 	if sketch != nil {

@@ -61,7 +61,7 @@ func verifyWorld(t *testing.T, seed uint64, n int, seen map[string]int) {
 		if corrections.Version != "" {
 			c.Corrections, c.Feedback = corrections, corrections.Version
 		}
-		d, err := route.Decide(m.input(snap), snap, c)
+		d, err := route.Decide(new(m.input(snap)), snap, c)
 		note(seen, d, err)
 		e := requestlog.Entry{Decision: stored(t, d)}
 
@@ -106,7 +106,7 @@ func decided(t *testing.T) (*requestlog.Entry, World) {
 		}
 		c := m.circumstances(snap)
 		c.Policies = policies
-		d, err := route.Decide(m.input(snap), snap, c)
+		d, err := route.Decide(new(m.input(snap)), snap, c)
 		if err == nil && d.Kind == route.Policy && len(d.Plan) > 2 && d.Candidates[len(d.Candidates)-1].Excluded != nil && d.Baseline != nil {
 			e := &requestlog.Entry{ID: "req_1", Decision: stored(t, d)}
 			return e, NewLibrary(archive, m.catalog, nil).World(t.Context(), d.Versions)

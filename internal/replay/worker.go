@@ -110,7 +110,7 @@ func (w *worker) choose(by *Rules) choice {
 	if by.Objective != nil && route.IsAuto(in.Model) {
 		in.Objective = *by.Objective
 	}
-	d, err := route.Decide(in, by.Snapshot, route.Circumstances{
+	d, err := route.Decide(&in, by.Snapshot, route.Circumstances{
 		State: w.state, Warm: w.warm, Policies: by.Policies, Corrections: by.Corrections, Feedback: by.Feedback,
 	})
 	c := choice{policy: d.Policy, versions: d.Versions}

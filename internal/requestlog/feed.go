@@ -38,13 +38,13 @@ func (f *Feed) Publish(u Update) {
 	u.Entry.Decision, u.Entry.Bill, u.Entry.BaselineBill, u.Entry.Body = nil, nil, nil, Body{}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.remember(u)
+	f.remember(&u)
 	for s := range f.subs {
-		s.offer(u)
+		s.offer(&u)
 	}
 }
 
-func (f *Feed) remember(u Update) {
+func (f *Feed) remember(u *Update) {
 	if u.Running {
 		f.begin(u)
 		return
@@ -57,11 +57,11 @@ func (f *Feed) remember(u Update) {
 	if len(f.recent) == feedRecent {
 		f.recent = slices.Delete(f.recent, 0, feedRecent/4) // seldom, so that most publishing moves nothing
 	}
-	f.recent = append(f.recent, u)
+	f.recent = append(f.recent, *u)
 }
 
 // begin remembers a request that runs, while those are not too many.
-func (f *Feed) begin(u Update) {
+func (f *Feed) begin(u *Update) {
 	if len(f.running) >= feedRunning {
 		return
 	}
@@ -73,7 +73,7 @@ func (f *Feed) begin(u Update) {
 	if one == nil {
 		one = &Update{}
 	}
-	*one = u
+	*one = *u
 	f.running[u.Entry.ID] = one
 }
 
@@ -85,11 +85,11 @@ func (f *Feed) Subscribe(ctx context.Context, filter Filter, afterID string) *Su
 	defer f.mu.Unlock()
 	if afterID != "" {
 		for _, u := range f.since(afterID) {
-			s.offer(u)
+			s.offer(&u)
 		}
 	}
 	for _, u := range f.running {
-		s.offer(*u)
+		s.offer(u)
 	}
 	f.subs[s] = struct{}{}
 	context.AfterFunc(ctx, func() {
@@ -125,13 +125,13 @@ type Subscription struct {
 }
 
 // offer puts an update in the buffer, or counts it as lost when the buffer is full.
-func (s *Subscription) offer(u Update) {
+func (s *Subscription) offer(u *Update) {
 	if !s.filter.Match(&u.Entry) {
 		return
 	}
 	s.mu.Lock()
 	if len(s.waiting) < feedBuffer {
-		s.waiting = append(s.waiting, u)
+		s.waiting = append(s.waiting, *u)
 	} else {
 		s.lost++
 	}

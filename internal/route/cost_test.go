@@ -101,7 +101,7 @@ func rulesOf(t testing.TB, n int) *policy.Set {
 func (b *busy) decide(t testing.TB) *route.Decision {
 	in := b.in
 	in.Sketch, in.Predictor = b.predictor.Sketch(b.prompt), b.predictor.Version()
-	d, err := route.Decide(in, b.snap, b.c)
+	d, err := route.Decide(&in, b.snap, b.c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,11 +10,11 @@ import (
 	"fairlead/internal/token"
 )
 
-// Decide plans one request. It returns a decision also with an error, so that the refusal can be explained.
-func Decide(in Input, snap *Snapshot, c Circumstances) (*Decision, error) {
+// Decide plans one request, of which the decision has a copy. It returns a decision also with an error, so that the refusal can be explained.
+func Decide(in *Input, snap *Snapshot, c Circumstances) (*Decision, error) {
 	d := &Decision{
 		Kind:     Expected,
-		Input:    in,
+		Input:    *in,
 		Policies: []PolicyHit{},
 		Versions: versions(in, snap, &c),
 	}
@@ -50,7 +50,7 @@ func Decide(in Input, snap *Snapshot, c Circumstances) (*Decision, error) {
 	return d, nil
 }
 
-func versions(in Input, snap *Snapshot, c *Circumstances) Versions {
+func versions(in *Input, snap *Snapshot, c *Circumstances) Versions {
 	return Versions{
 		Router: Router, Catalog: snap.Catalog.Version(), Snapshot: snap.version, Predictor: in.Predictor,
 		Policy: c.Policies.Version(), Feedback: c.Feedback,

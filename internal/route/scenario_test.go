@@ -65,7 +65,7 @@ func runScenario(t *testing.T, file string) {
 		case "request":
 			in = readRequest(t, text)
 		case "plan":
-			d, err := Decide(in, snap, Circumstances{
+			d, err := Decide(&in, snap, Circumstances{
 				State: func(id string) State { return states[id] }, Warm: func(t *provider.Target, _ int64) Warmth { return warm[t.ID()] },
 				Policies: policies,
 			})
