@@ -5,4 +5,4 @@ cd "$(dirname "$0")/.."
 
 # SQLite is C turned into Go, with memory of its own, and is as it comes: under the detector it would be most of the time that these
 # tests take. The driver above it is watched like all else.
-exec env CGO_ENABLED=1 go test -race -gcflags=modernc.org/sqlite/lib=-race=false -timeout 10m "$@"
+exec env CGO_ENABLED=1 go test -race -gcflags=all=-dwarf=false -gcflags='modernc.org/sqlite/lib=-race=false -dwarf=false' -timeout 10m "$@"
