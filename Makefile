@@ -16,13 +16,14 @@ HELM_VERSION := 3.19.0
 
 # Linters, tools and tests are built with the binary's own flags, so that each package is compiled once, and once more for the race
 # detector. What vet says, it says once. Nobody debugs what is built here: leaving the debugger's tables out saves a tenth of compiling.
+BUILD_FLAGS := -trimpath -vet=off -gcflags=all=-dwarf=false
 export CGO_ENABLED := 0
-export GOFLAGS     := $(GOFLAGS) -trimpath -vet=off -gcflags=all=-dwarf=false
+export GOFLAGS     := $(filter-out $(BUILD_FLAGS),$(GOFLAGS)) $(BUILD_FLAGS)
 
 # Black-box tests and benchmarks build the binary or start services; they run apart from the package tests.
 UNIT_PACKAGES = $(shell $(GO) list ./... | grep -Ev '^fairlead/(test|bench)(/|$$)')
 
-.PHONY: help run build web test check check-web fmt fmt-check vet lint unit integration deploy-check sdk browser screenshots bench bench-quick bench-log faults faults-table soak generate setup clean
+.PHONY: help run build web test check check-web fmt fmt-check vet lint unit unit-rest integration services blackbox fetch ahead deploy-check sdk browser screenshots bench bench-quick bench-log faults faults-table soak generate setup clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,9 +37,22 @@ build: web ## build bin/fairlead, static, with the dashboard inside
 web: # the dashboard, when its source is there
 	@if [ -f web/package.json ]; then scripts/build-web.sh; fi
 
-test: setup check integration deploy-check sdk browser ## everything CI runs, in order
-# Packages that use services run once, in full, with the services.
-test: UNIT_PACKAGES = $(shell $(GO) list ./... | grep -Ev '^fairlead/(test|bench)(/|$$)' | grep -vxFf <(scripts/service-packages.sh; echo none))
+# The quick part first, and beside it the dashboard and what comes over the network; then what needs services, and beside it what is
+# compiled for later. The tests of the binary measure, and have the machine for themselves. The clients mostly wait, as browsers do.
+test: ## everything CI runs
+	@scripts/lanes.sh 'fmt-check vet lint unit-rest' 'setup check-web fetch'
+	@scripts/lanes.sh services ahead
+	@scripts/lanes.sh 'build blackbox'
+	@scripts/lanes.sh browser 'sdk deploy-check'
+
+fetch: # the modules and packages of what is tested later
+	$(GO) mod download
+	test/sdk/setup.sh
+	cd test/browser && . ./setup.sh
+
+# Tests run beside it, and come first.
+ahead: $(HELM) # what later steps would compile
+	cd test/sdk/go && nice $(GO) build -o /dev/null .
 
 check: fmt-check vet lint unit check-web ## formatting, vet, lint and the package tests, of the dashboard too: no services needed
 
@@ -61,8 +75,17 @@ lint: $(LINT) ## run the linters
 unit: ## package tests with the race detector
 	scripts/race-test.sh $(UNIT_PACKAGES)
 
-integration: build ## store, limits and black-box tests with a real Postgres and Redis
-	scripts/with-services.sh scripts/integration.sh
+# Packages that use services run once, in full, with the services.
+unit-rest: UNIT_PACKAGES = $(shell $(GO) list ./... | grep -Ev '^fairlead/(test|bench)(/|$$)' | grep -vxFf <(scripts/service-packages.sh; echo none))
+unit-rest: unit
+
+integration: services blackbox ## store, limits and black-box tests with a real Postgres and Redis
+
+services:
+	scripts/with-services.sh scripts/service-tests.sh
+
+blackbox: build
+	scripts/with-services.sh scripts/blackbox.sh
 
 deploy-check: $(HELM) ## image, compose file and chart: well-formed, pinned, without secrets, and naming settings that exist
 	$(GO) test -count=1 ./test/deploy
@@ -121,4 +144,4 @@ $(LINT):
 
 $(HELM):
 	@mkdir -p $(TOOLS)
-	GOBIN=$(TOOLS) $(GO) install helm.sh/helm/v3/cmd/helm@v$(HELM_VERSION)
+	GOBIN=$(TOOLS) nice $(GO) install helm.sh/helm/v3/cmd/helm@v$(HELM_VERSION)

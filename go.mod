@@ -2,6 +2,8 @@ module fairlead
 
 go 1.26.0
 
+ignore node_modules
+
 require (
 	cel.dev/expr v0.25.1 // indirect
 	github.com/Shopify/toxiproxy/v2 v2.5.0
