@@ -256,6 +256,12 @@ func (r *Reader) ready() bool {
 		}
 		r.started = true
 	}
+	r.dropLF()
+	return true
+}
+
+// dropLF drops the LF after a CR, once it is there.
+func (r *Reader) dropLF() {
 	if r.skipLF && r.pos < len(r.buf) {
 		if r.buf[r.pos] == '\n' {
 			r.pos++
@@ -263,13 +269,13 @@ func (r *Reader) ready() bool {
 		}
 		r.skipLF = false
 	}
-	return true
 }
 
 func (r *Reader) cut(end int) ([]byte, error) {
 	line := r.buf[r.pos:end]
 	r.skipLF = r.buf[end] == '\r'
 	r.pos, r.scan = end+1, end+1
+	r.dropLF() // at once where it can be: it would be taken for the beginning of something
 	if len(line) > r.maxLine {
 		return nil, fmt.Errorf("%w: it exceeds %d bytes", ErrTooLong, r.maxLine)
 	}

@@ -322,14 +322,16 @@ func (p *patient) Read(b []byte) (int, error) {
 // A source that nothing will come from for a while must not keep an event back that has come already.
 func TestNobodyWaitsForWhatIsThere(t *testing.T) {
 	t.Parallel()
-	src := &patient{parts: []string{"data: 1\n\ndata: 2\n\n", "data: 3\n", "\n"}}
-	r := NewReader(src, 0)
-	for i, want := range []int{1, 1, 2, 3, 3} { // the third event needs a second read, which Next makes; at the end nothing is left to wait for
-		r.Wait()
-		if src.waits != want {
-			t.Errorf("before event %d the source was waited for %d times, want %d", i+1, src.waits, want)
+	for _, end := range []string{"\n", "\r\n"} {
+		src := &patient{parts: []string{"data: 1" + end + end + "data: 2" + end + end, "data: 3" + end, end}}
+		r := NewReader(src, 0)
+		for i, want := range []int{1, 1, 2, 3, 3} { // the third event needs a second read, which Next makes; at the end nothing is left to wait for
+			r.Wait()
+			if src.waits != want {
+				t.Errorf("with %q, before event %d the source was waited for %d times, want %d", end, i+1, src.waits, want)
+			}
+			_, _ = r.Next() // the last ones are ends
 		}
-		_, _ = r.Next() // the last ones are ends
 	}
 }
 
