@@ -35,6 +35,7 @@ type API struct {
 	mux        *http.ServeMux
 	huma       huma.API
 	operations []Operation
+	ready      func()                 // registers the operations, once
 	document   func() ([]byte, error) // made when first asked for
 	origins    *http.CrossOriginProtection
 	tails      atomic.Int64  // open event streams
@@ -56,7 +57,8 @@ func New(p Parts) (*API, error) {
 // Close ends what still runs for somebody who asked for it, and waits for that.
 func (a *API) Close() { a.backtests.close() }
 
-// build registers every operation; the parts are not touched before the first request.
+// build makes an API that registers its operations when it is first called: their schemas take megabytes, and many a gateway only serves
+// models.
 func build(p Parts) *API {
 	if p.Now == nil {
 		p.Now = time.Now
@@ -64,7 +66,14 @@ func build(p Parts) *API {
 	if p.Log == nil {
 		p.Log = slog.New(slog.DiscardHandler)
 	}
-	a := &API{Parts: p, mux: http.NewServeMux(), sampling: make(chan struct{}, 1), backtests: newBacktests()}
+	a := &API{Parts: p, sampling: make(chan struct{}, 1), backtests: newBacktests()}
+	a.ready = sync.OnceFunc(a.register)
+	return a
+}
+
+// register registers every operation.
+func (a *API) register() {
+	a.mux = http.NewServeMux()
 	a.huma = huma.NewAPI(a.config(), humago.NewAdapter(a.mux, prefix))
 	a.registerSession()
 	a.registerRegistration()
@@ -97,7 +106,6 @@ func build(p Parts) *API {
 	a.registerPlayground()
 	a.registerSamples()
 	a.finishSchemas()
-	return a
 }
 
 // ServeHTTP answers one call.
@@ -109,6 +117,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
 	defer a.catch(out, r)
+	a.ready()
 	a.serve(out, r)
 }
 

@@ -92,6 +92,7 @@ func walk(v any, visit func(map[string]any)) {
 func TestEveryOperationIsDocumented(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
+	s.api.ready()
 	for path, item := range s.api.huma.OpenAPI().Paths {
 		for _, op := range []*huma.Operation{item.Get, item.Post, item.Put, item.Patch, item.Delete} {
 			if op == nil {

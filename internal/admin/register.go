@@ -28,7 +28,10 @@ type Operation struct {
 }
 
 // Operations lists every operation in the order of registration.
-func (a *API) Operations() []Operation { return slices.Clone(a.operations) }
+func (a *API) Operations() []Operation {
+	a.ready()
+	return slices.Clone(a.operations)
+}
 
 // output is an answer with a body.
 type output[T any] struct{ Body T }

@@ -133,6 +133,7 @@ func neverNull(s *huma.Schema) {
 
 // openAPI writes the document with sorted names, so that a change shows as a small difference.
 func (a *API) openAPI() ([]byte, error) {
+	a.ready()
 	raw, err := json.Marshal(a.huma.OpenAPI())
 	if err != nil {
 		return nil, fmt.Errorf("encode OpenAPI document: %w", err)
