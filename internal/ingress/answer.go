@@ -222,7 +222,7 @@ func (a *answer) FlushError() error {
 	}
 	if a.framing == undecided {
 		a.decide(nil, false)
-		a.header, a.conn.header = nil, nil // the rest may take long, and what they say is on its way
+		a.header = nil // the rest may take long, and what they say is on its way
 	}
 	a.note(a.conn.send(nil))
 	return a.err

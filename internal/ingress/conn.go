@@ -24,7 +24,7 @@ type conn struct {
 	secure *tls.ConnectionState
 	in     intake
 	out    *output     // nil when nothing is to be written
-	header http.Header // of the latest answer, cleared for the next; nil for none
+	header http.Header // emptied by the latest answer, for the next; nil while one has it
 
 	writeUntil time.Time // a write that waits does so until then
 	writeArmed time.Time // what the connection was told last
@@ -115,6 +115,7 @@ func (c *conn) receive(fresh bool) (*answer, context.CancelFunc) {
 	r := m.request.WithContext(ctx)
 	r.RemoteAddr, r.TLS, r.Body = c.remote, c.secure, http.NoBody
 	a := &answer{conn: c, request: r, header: c.header, last: r.Close}
+	c.header = nil
 	if r.ContentLength != 0 {
 		a.body = newBody(c, &m)
 		r.Body = a.body

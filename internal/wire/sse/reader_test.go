@@ -302,33 +302,20 @@ func BenchmarkReader(b *testing.B) {
 	}
 }
 
-// patient is a source that counts how often it was waited for.
-type patient struct {
-	parts []string
-	waits int
-}
-
-func (p *patient) Wait() { p.waits++ }
-
-func (p *patient) Read(b []byte) (int, error) {
-	if len(p.parts) == 0 {
-		return 0, io.EOF
-	}
-	n := copy(b, p.parts[0])
-	p.parts = p.parts[1:]
-	return n, nil
-}
-
 // A source that nothing will come from for a while must not keep an event back that has come already.
 func TestNobodyWaitsForWhatIsThere(t *testing.T) {
 	t.Parallel()
 	for _, end := range []string{"\n", "\r\n"} {
-		src := &patient{parts: []string{"data: 1" + end + end + "data: 2" + end + end, "data: 3" + end, end}}
+		waits := 0
+		src := &slow{
+			pieces: []string{"data: 1" + end + end + "data: 2" + end + end, "data: 3" + end, end},
+			wait:   func() { waits++ },
+		}
 		r := NewReader(src, 0)
 		for i, want := range []int{1, 1, 2, 3, 3} { // the third event needs a second read, which Next makes; at the end nothing is left to wait for
 			r.Wait()
-			if src.waits != want {
-				t.Errorf("with %q, before event %d the source was waited for %d times, want %d", end, i+1, src.waits, want)
+			if waits != want {
+				t.Errorf("with %q, before event %d the source was waited for %d times, want %d", end, i+1, waits, want)
 			}
 			_, _ = r.Next() // the last ones are ends
 		}
