@@ -173,7 +173,7 @@ func (a *App) open(ctx context.Context) error {
 	if err := a.openGateway(ctx, c); err != nil {
 		return err
 	}
-	if err := a.openAdmin(); err != nil { //nolint:contextcheck // its handlers take the context of their request
+	if err := a.openAdmin(); err != nil {
 		return err
 	}
 	a.listener.serve(a.public())
