@@ -68,14 +68,15 @@ func (a *App) reload(ctx context.Context, why string) {
 		return
 	}
 	changed, restart := config.Diff(&a.loaded().Config, &next.Config)
-	if len(restart) > 0 {
-		a.log.Warn("these settings need a restart to take effect", "settings", restart)
-	}
+	config.KeepUntilRestart(&a.loaded().Config, &next.Config)
 	if err := a.apply(ctx, next); err != nil {
 		a.log.Error("configuration refused, the old one stays", "why", why, "error", err.Error())
 		return
 	}
 	a.log.Info("configuration reloaded", "why", why, "changed", changed)
+	if len(restart) > 0 {
+		a.log.Warn("these settings need a restart to take effect", "settings", restart)
+	}
 }
 
 // apply puts a configuration in force. Requests under way keep what they began with.

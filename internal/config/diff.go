@@ -16,6 +16,17 @@ func Diff(before, after *Config) (reloadable, needRestart []string) {
 	return reloadable, needRestart
 }
 
+// KeepUntilRestart gives a configuration that is read while another runs the values of that one where a change needs a restart: what is
+// shown, measured and built by them goes on to agree with what was opened by them.
+func KeepUntilRestart(running, next *Config) {
+	a, b := reflect.ValueOf(running).Elem(), reflect.ValueOf(next).Elem()
+	for _, f := range fieldsOf(a.Type()) {
+		if !f.reload {
+			b.Field(f.index).Set(a.Field(f.index))
+		}
+	}
+}
+
 // differences lists what differs at and below a path; a list that differs is one difference.
 func differences(a, b reflect.Value, path string) []string {
 	if a.Kind() == reflect.Struct {

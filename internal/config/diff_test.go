@@ -40,3 +40,16 @@ func TestDiffSaysWhatNeedsARestart(t *testing.T) {
 		})
 	}
 }
+
+func TestWhatNeedsARestartStaysAsItIs(t *testing.T) {
+	t.Parallel()
+	running, next := Default(), Default()
+	next.Store, next.Simulator, next.Spool.Limit = "postgres://h/d", "off", MiB
+	next.Rescue, next.Limits.Body = "off", 1
+	want := Default()
+	want.Rescue, want.Limits.Body = "off", 1
+	KeepUntilRestart(&running, &next)
+	if diff := cmp.Diff(want, next); diff != "" {
+		t.Error(diff)
+	}
+}

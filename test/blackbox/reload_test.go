@@ -100,3 +100,25 @@ func TestPoliciesOfTheFileTakeEffectOnReload(t *testing.T) {
 		return g.Call(t, harness.Request{Key: k, Body: chat(small)}).Status == http.StatusOK
 	})
 }
+
+func TestWhatNeedsARestartWaitsForIt(t *testing.T) {
+	t.Parallel()
+	_, url := harness.Upstream(t)
+	good := config(t, url)
+	g := harness.Start(t, harness.Options{Config: good + "simulator: \"on\"\n"})
+	k := g.Key(t)
+	for _, reload := range []string{"simulator: \"off\"\n", "simulator: \"off\"\n# the same again\n"} {
+		told := strings.Count(g.Log(), `"settings":["simulator"]`)
+		g.SetConfig(t, good+reload)
+		harness.Eventually(t, "a restart is asked for", func() bool { return strings.Count(g.Log(), `"settings":["simulator"]`) > told })
+		wantOK(t, g.Call(t, harness.Request{Key: k, Body: chat("sim-nano")}))
+	}
+	for _, reload := range []string{"simulator: \"on\"\n", "simulator: \"on\"\n# the same again\n"} {
+		read := strings.Count(g.Log(), "configuration reloaded")
+		g.SetConfig(t, good+reload)
+		harness.Eventually(t, "the file is read", func() bool { return strings.Count(g.Log(), "configuration reloaded") > read })
+	}
+	if n := strings.Count(g.Log(), `"settings":["simulator"]`); n != 2 {
+		t.Errorf("a restart was asked for %d times, also when the file said again what holds", n)
+	}
+}
