@@ -66,6 +66,7 @@ type App struct {
 	version string
 	started time.Time
 	log     *slog.Logger
+	level   slog.LevelVar // of log
 	config  atomic.Pointer[config.Loaded]
 	fleet   atomic.Pointer[fleet]
 	local   []localServer
@@ -117,7 +118,9 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	a := &App{options: o, version: o.Version, started: began, log: newLogger(o, loaded.Config.Log)}
+	a := &App{options: o, version: o.Version, started: began}
+	a.log = newLogger(o, loaded.Config.Log, &a.level)
+	a.setLevel(loaded.Config.Log)
 	a.config.Store(loaded)
 	a.sizes.Store(&[]admin.StorageSample{})
 	if err := a.open(ctx); err != nil {
@@ -137,13 +140,15 @@ func Run(ctx context.Context, o Options) error {
 }
 
 // newLogger writes text on a terminal and JSON lines elsewhere, unless the configuration says which.
-func newLogger(o Options, c config.Log) *slog.Logger {
-	level, err := telemetry.ParseLevel(c.Level)
-	if err != nil {
-		level = slog.LevelInfo // config has refused unknown names
-	}
+func newLogger(o Options, c config.Log, level slog.Leveler) *slog.Logger {
 	asJSON := c.Format == "json" || (c.Format != "text" && !o.Terminal)
 	return telemetry.NewLogger(o.Err, asJSON, level)
+}
+
+func (a *App) setLevel(c config.Log) {
+	if level, err := telemetry.ParseLevel(c.Level); err == nil { // config has refused unknown names
+		a.level.Set(level)
+	}
 }
 
 func ignoreClosed(err error) error {

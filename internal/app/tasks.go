@@ -86,6 +86,7 @@ func (a *App) apply(ctx context.Context, next *config.Loaded) error {
 		return err
 	}
 	a.config.Store(next)
+	a.setLevel(next.Config.Log)
 	a.egress.Update(f.egressOptions(next.Config))
 	a.health.Configure(next.Config.Breaker.Failures, next.Config.Breaker.ProbeAfter)
 	a.turns.Configure(next.Config.Limits.ShedAfter)

@@ -9,7 +9,8 @@ import "time"
 //
 // The tags are the single source of the loader, the checks, the JSON Schema and the printed form: doc says what the
 // field does, enum, min, max and check say what it may hold, secret:"true" that its value is never shown, secret:"url"
-// that the password inside it is not, and reload:"true" that a change takes effect without a restart.
+// that the password inside it is not, and reload:"true" that a change takes effect without a restart, but for what says
+// reload:"false" inside.
 type Config struct {
 	Listen                string     `yaml:"listen" check:"listen" doc:"Address of the public listener: model API, dashboard, admin API."`
 	AdminListen           string     `yaml:"admin_listen" check:"listen" doc:"Address of a second listener for metrics; empty for none."`
@@ -158,7 +159,7 @@ type Log struct {
 	BodyRetention  time.Duration `yaml:"body_retention" check:"positive" doc:"How long the text of requests and answers is kept."`
 	Redact         []string      `yaml:"redact" check:"redact" doc:"What is taken out of stored texts where a workspace sets nothing: names of built-in rules."`
 	Level          string        `yaml:"level" doc:"Least severity of the process's own log lines." enum:"debug,info,warn,error"`
-	Format         string        `yaml:"format" doc:"Form of the process's own log lines; auto is text on a terminal, else json." enum:"auto,text,json"`
+	Format         string        `yaml:"format" reload:"false" doc:"Form of the process's own log lines; auto is text on a terminal, else json." enum:"auto,text,json"`
 }
 
 // Spool is the local queue in front of the database.

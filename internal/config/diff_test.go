@@ -24,6 +24,7 @@ func TestDiffSaysWhatNeedsARestart(t *testing.T) {
 		"the listener":        {func(c *Config) { c.Listen = ":1" }, nil, []string{"listen"}},
 		"the spool":           {func(c *Config) { c.Spool.Limit = MiB; c.Spool.Strict = true }, nil, []string{"spool.limit", "spool.strict"}},
 		"some of both":        {func(c *Config) { c.Rescue = "off"; c.Store = "postgres://h/d" }, []string{"rescue"}, []string{"store"}},
+		"the log's lines":     {func(c *Config) { c.Log.Level = "debug"; c.Log.Format = "text" }, []string{"log.level"}, []string{"log.format"}},
 		"limits and log":      {func(c *Config) { c.Limits.Body = 1; c.Log.Bodies = false }, []string{"limits.body", "log.bodies"}, nil},
 		"what is allowed":     {func(c *Config) { c.AllowBrowsers = true; c.AllowPrivateUpstreams = []string{"::1/128"} }, []string{"allow_browsers", "allow_private_upstreams"}, nil},
 		"retries and breaker": {func(c *Config) { c.Retries.Attempts = 1; c.Breaker.Failures = 1 }, []string{"retries.attempts", "breaker.failures"}, nil},
@@ -46,8 +47,9 @@ func TestWhatNeedsARestartStaysAsItIs(t *testing.T) {
 	running, next := Default(), Default()
 	next.Store, next.Simulator, next.Spool.Limit = "postgres://h/d", "off", MiB
 	next.Rescue, next.Limits.Body = "off", 1
+	next.Log.Format, next.Log.Level = "text", "debug"
 	want := Default()
-	want.Rescue, want.Limits.Body = "off", 1
+	want.Rescue, want.Limits.Body, want.Log.Level = "off", 1, "debug"
 	KeepUntilRestart(&running, &next)
 	if diff := cmp.Diff(want, next); diff != "" {
 		t.Error(diff)

@@ -31,7 +31,7 @@ type field struct {
 var tables = addTables(map[reflect.Type][]field{}, reflect.TypeFor[Config]())
 
 func addTables(to map[reflect.Type][]field, t reflect.Type) map[reflect.Type][]field {
-	to[t] = readFields(t)
+	to[t] = readFields(t, t != reflect.TypeFor[Config]())
 	for _, f := range to[t] {
 		section := f.typ
 		if isStructs(section) {
@@ -46,7 +46,8 @@ func addTables(to map[reflect.Type][]field, t reflect.Type) map[reflect.Type][]f
 
 func fieldsOf(t reflect.Type) []field { return tables[t] }
 
-func readFields(t reflect.Type) []field {
+// readFields reads the tags of a section. Inside of one a field is reloaded where the section is, unless it says that it is not.
+func readFields(t reflect.Type, inside bool) []field {
 	fields := make([]field, 0, t.NumField())
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -59,7 +60,7 @@ func readFields(t reflect.Type) []field {
 			secret: f.Tag.Get("secret"),
 			lowest: f.Tag.Get("min"),
 			most:   f.Tag.Get("max"),
-			reload: f.Tag.Get("reload") == "true",
+			reload: f.Tag.Get("reload") == "true" || inside && f.Tag.Get("reload") != "false",
 		}
 		if enum := f.Tag.Get("enum"); enum != "" {
 			one.enum = strings.Split(enum, ",")

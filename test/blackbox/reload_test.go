@@ -122,3 +122,19 @@ func TestWhatNeedsARestartWaitsForIt(t *testing.T) {
 		t.Errorf("a restart was asked for %d times, also when the file said again what holds", n)
 	}
 }
+
+func TestTheLevelOfTheLogTakesEffectOnReload(t *testing.T) {
+	t.Parallel()
+	_, url := harness.Upstream(t)
+	good := config(t, url)
+	g := harness.Start(t, harness.Options{Config: good + "log: {level: info}\n"})
+	k := g.Key(t)
+	g.SetConfig(t, good+"log: {level: warn, format: text}\n")
+	harness.Eventually(t, "a restart is asked for", func() bool { return strings.Contains(g.Log(), `"settings":["log.format"]`) })
+	wantOK(t, g.Call(t, harness.Request{Key: k, Body: chat(small)}))
+	g.SetConfig(t, good+"log: {level: info}\n")
+	harness.Eventually(t, "lines of this level are back", func() bool { return strings.Contains(g.Log(), "configuration reloaded") })
+	if strings.Contains(g.Log(), `"msg":"request"`) {
+		t.Errorf("a request was logged while only warnings were asked for:\n%s", g.Log())
+	}
+}
