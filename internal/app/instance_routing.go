@@ -71,7 +71,7 @@ func (a *App) openRules(ctx context.Context, f *fleet) error {
 		return fmt.Errorf("read policies: %w", err)
 	}
 	a.feedback = feedback.NewBook(a.db, feedback.Options{
-		Base: f.snapshot().Ability, Predictor: a.predictor.Version(), HalfLife: a.loaded().Config.Routing.HalfLife,
+		Base: f.snapshot().Ability, Predictor: a.predictor.Version(), HalfLife: a.halfLife,
 	})
 	if err := a.feedback.Refresh(ctx); err != nil {
 		return fmt.Errorf("read ratings: %w", err)

@@ -29,7 +29,7 @@ func (a *App) openRouting(ctx context.Context, c config.Config, f *fleet) error 
 	}
 	a.feedback = feedback.NewBook(a.db, feedback.Options{
 		Base: func(model string) (predict.Ability, bool) { return a.fleet.Load().snapshot().Ability(model) }, Predictor: a.predictor.Version(),
-		HalfLife: c.Routing.HalfLife,
+		HalfLife: a.halfLife,
 	})
 	a.fleet.Store(f)
 	if err := a.feedback.Refresh(ctx); err != nil {
@@ -39,6 +39,9 @@ func (a *App) openRouting(ctx context.Context, c config.Config, f *fleet) error 
 	a.keeper = &keeper{app: a, kept: map[string]time.Time{}, wanted: make(chan *requestlog.Entry, 64)}
 	return a.openPrefixes(c)
 }
+
+// halfLife is after how long a rating counts half under the configuration in force.
+func (a *App) halfLife() time.Duration { return a.loaded().Config.Routing.HalfLife }
 
 // openPrefixes remembers conversations in this process, and tells other replicas by way of Redis where there is one.
 func (a *App) openPrefixes(c config.Config) error {

@@ -33,7 +33,8 @@ type Options struct {
 	// Predictor is the version that sees prompts now.
 	Predictor string
 	Now       func() time.Time // time.Now when nil
-	HalfLife  time.Duration    // after which a rating weighs half; 30 days when 0
+	// HalfLife is after how long a rating weighs half, at the time of a Recompute; 30 days when nil.
+	HalfLife func() time.Duration
 }
 
 // Book takes ratings and keeps the corrections that they call for. Reading corrections never waits for anything.
@@ -60,8 +61,8 @@ func NewBook(store Store, o Options) *Book {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.HalfLife <= 0 {
-		o.HalfLife = defaultHalfLife
+	if o.HalfLife == nil {
+		o.HalfLife = func() time.Duration { return defaultHalfLife }
 	}
 	b := &Book{store: store, options: o}
 	b.spaces.Store(&map[string]*space{})

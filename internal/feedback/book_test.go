@@ -325,3 +325,24 @@ func TestRecomputeFollowsTheBase(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestRecomputeFollowsTheHalfLife(t *testing.T) {
+	t.Parallel()
+	c := &clock{t: start}
+	halfLife := 30 * 24 * time.Hour
+	b := NewBook(newShelf(), Options{Predictor: "p1", Now: c.now, Base: baseOf, HalfLife: func() time.Duration { return halfLife }})
+	without := chance(b, "ws_1", "small")
+	for i := range 40 {
+		rate(t, b, draft(i, "small", 0))
+	}
+	c.move(30 * 24 * time.Hour)
+	refresh(t, b)
+	long := chance(b, "ws_1", "small")
+	halfLife = 24 * time.Hour
+	if err := b.Recompute(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if short := chance(b, "ws_1", "small"); short < long+0.05 || short > without {
+		t.Errorf("ratings of a month ago leave a chance of %.3f with a half-life of a day, %.3f with one of a month, %.3f without them", short, long, without)
+	}
+}

@@ -125,7 +125,7 @@ func (b *Book) correct(model string, ratings []Rating) *Shift {
 	if !ok || len(ratings) == 0 {
 		return nil
 	}
-	d := decay{halfLife: b.options.HalfLife, today: b.day}
+	d := decay{halfLife: b.options.HalfLife(), today: b.day}
 	return &Shift{
 		Base: slices.Clone(base.Vector), Ratings: len(ratings),
 		Corrected: predict.Update(base, d.labels(ratings)),
