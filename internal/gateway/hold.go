@@ -44,10 +44,10 @@ const (
 func Budgets(grant *account.Grant) []ledger.Budget {
 	var all []ledger.Budget
 	if b := grant.Key.Budget; b != nil {
-		all = append(all, budget("key:"+grant.Key.ID, `Key "`+grant.Key.Name+`"`, b))
+		all = append(all, budget("key:"+grant.Key.ID, grant.Key.Name, b))
 	}
 	if b := grant.Workspace.Budget; b != nil {
-		all = append(all, budget("ws:"+grant.Workspace.ID, `Workspace "`+grant.Workspace.Name+`"`, b))
+		all = append(all, budget("ws:"+grant.Workspace.ID, grant.Workspace.Name, b))
 	}
 	return all
 }

@@ -398,6 +398,20 @@ func TestABudgetIsNeverOvershot(t *testing.T) {
 	}
 }
 
+func TestARefusalNamesWhoseBudgetItIs(t *testing.T) {
+	t.Parallel()
+	spent := &account.Budget{Amount: 1, Period: account.Daily}
+	for want, adjust := range map[string]func(*kit){
+		`Key "ci" has `:         func(k *kit) { k.keys.grant.Key.Budget = spent },
+		`Workspace "Home" has `: func(k *kit) { k.keys.grant.Workspace.Budget = spent },
+	} {
+		got, _ := newKit(t, adjust).post("/chat/completions", hello).json(t)["error"].(string)
+		if !strings.HasPrefix(got, want) {
+			t.Errorf("the refusal says %q, want it to begin with %q", got, want)
+		}
+	}
+}
+
 func TestABudgetBoundsAnAnswerThatTheCallerDoesNot(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
