@@ -47,6 +47,10 @@ func plausible(u llm.Usage, req *llm.Request, t *provider.Target) bool {
 	if req.Needs.Has(llm.Files) || req.ImageURLs > 0 { // what the provider fetched itself has no bytes here
 		most = max(most, t.Model.Context)
 	}
+	if req.Hosted { // the prompt is read again after each tool, with what it has found
+		const rounds = 10
+		most = max(most, t.Model.Context*rounds)
+	}
 	if u.Prompt() > most {
 		return false
 	}

@@ -97,20 +97,28 @@ func TestUsageOfWhatTheProviderFetchedIsTakenAsTold(t *testing.T) {
 	t.Parallel()
 	const told, beyond = `{"prompt_tokens":60000,"completion_tokens":3,"total_tokens":60003}`, `{"prompt_tokens":100001,"completion_tokens":3,"total_tokens":100004}`
 	const file = `{"model":"large","messages":[{"role":"user","content":[{"type":"file","file":{"file_id":"file-1"}}]}]}`
+	const search = `{"model":"large","web_search_options":{},"messages":[{"role":"user","content":"hello"}]}`
+	const claude = `{"model":"large","max_tokens":9,"tools":[{"type":"web_search_20250305","name":"web_search"}],"messages":[{"role":"user","content":"hello"}]}`
 	for name, tc := range map[string]struct {
-		usage string
-		want  money.Amount
+		path, body, usage string
+		want              money.Amount
 	}{
 		// 60000 × 2/M = 120000000; 3 × 8/M = 24000
-		"a long file":        {told, 120_024_000},
-		"beyond the context": {beyond, 0},
+		"a long file":        {"/chat/completions", file, told, 120_024_000},
+		"beyond the context": {"/chat/completions", file, beyond, 0},
+		// 100001 × 2/M = 200002000; 3 × 8/M = 24000
+		"what a search has found, read several times":  {"/chat/completions", search, beyond, 200_026_000},
+		"no search, though it could be asked for":      {"/chat/completions", strings.Replace(search, "{}", "null", 1), told, 0},
+		"beyond what any search can find":              {"/chat/completions", search, `{"prompt_tokens":2000000,"completion_tokens":3}`, 0},
+		"what a tool of the messages format has found": {"/messages", claude, told, 120_024_000},
+		"a tool that the caller runs":                  {"/messages", strings.Replace(claude, "web_search_20250305", "custom", 1), told, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			k := newKit(t)
 			k.alpha.Always(mockprovider.Behaviour{Usage: tc.usage})
 			k.beta.Always(mockprovider.Fail(503))
-			k.post("/chat/completions", file)
+			k.post(tc.path, tc.body)
 			checkCost(t, k.entry(), tc.want)
 		})
 	}

@@ -28,6 +28,7 @@ type Request struct {
 	MaxOutput    int64 // output tokens the caller allows; 0 when not given
 	Choices      int   // answers asked for (n), at least 1
 	Needs        Abilities
+	Hosted       bool     // the provider may run tools itself: what they find becomes part of the prompt
 	Sampling     []string // sampling fields present that some models refuse: temperature, top_p, ...
 
 	Messages      int

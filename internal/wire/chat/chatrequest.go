@@ -30,6 +30,8 @@ func (d *decoder) chat(name string) {
 		d.maxCompletion = d.whole(name, maxTokens)
 	case "tools", "functions":
 		d.tools(name)
+	case "web_search_options", "search_parameters", "plugins":
+		r.Hosted = r.Hosted || d.kind() != 'n'
 	case "parallel_tool_calls":
 		d.need(d.boolean(name), llm.ParallelTools)
 	case "response_format":

@@ -23,7 +23,7 @@ var fieldNames = fieldTable(map[string]bool{
 	"seed": false, "stop": false, "tool_choice": false, "function_call": false, "audio": false,
 	"verbosity": false, "prediction": false, "prompt_cache_key": false, "store": false, "top_k": false,
 	"min_p": false, "repetition_penalty": false, "chat_template_kwargs": false, "web_search_options": false,
-	"echo": false,
+	"search_parameters": false, "plugins": false, "echo": false,
 })
 
 type fieldName struct {

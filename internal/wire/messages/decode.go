@@ -79,6 +79,8 @@ func (d *decoder) member(name string, v gjson.Result) {
 		d.system(v)
 	case "tools":
 		d.tools(v)
+	case "mcp_servers":
+		r.Hosted = true
 	case "tool_choice":
 		d.is(name, v, v.IsObject(), "an object")
 	case "thinking":

@@ -35,6 +35,7 @@ func (d *decoder) tools(v gjson.Result) {
 	v.ForEach(func(_, tool gjson.Result) bool {
 		d.is("tools["+strconv.Itoa(n)+"]", tool, tool.IsObject(), "an object")
 		d.req.Needs |= llm.Tools
+		d.req.Hosted = d.req.Hosted || hosted(tool.Get("type").String())
 		d.counted(tool)
 		n++
 		return true
