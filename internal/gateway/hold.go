@@ -124,6 +124,9 @@ func (x *exchange) mostCost(t *provider.Target, u llm.Usage) money.Amount {
 func (x *exchange) mostUsage(t *provider.Target, meter *token.Meter) llm.Usage {
 	req, vocabulary := x.req, tokens(t.Model).Vocabulary()
 	prompt := meter.Most(&vocabulary)
+	if req.Hosted || req.Needs.Has(llm.Files) { // what the provider reads itself has no bytes here, and fills the window at most
+		prompt = max(prompt, t.Model.Context)
+	}
 	rates := t.Price.At(x.start).Rates(prompt, "") // a service tier makes all of them dearer alike
 	u, most := llm.Usage{Input: prompt}, rates.Input
 	if rates.CacheWrite > most {

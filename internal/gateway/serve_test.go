@@ -398,6 +398,22 @@ func TestABudgetIsNeverOvershot(t *testing.T) {
 	}
 }
 
+func TestABudgetBearsWhatTheProviderReadsItself(t *testing.T) {
+	t.Parallel()
+	for name, body := range map[string]string{
+		"a file":            `{"model":"large","max_tokens":9,"messages":[{"role":"user","content":[{"type":"file","file":{"file_id":"file-1"}}]}]}`,
+		"what a tool finds": `{"model":"large","max_tokens":9,"web_search_options":{},"messages":[{"role":"user","content":"hello"}]}`,
+	} {
+		for amount, want := range map[money.Amount]int{money.Dollar / 10: 402, money.Dollar: 200} { // a full window costs $0.20 and more
+			k := newKit(t)
+			k.keys.grant.Key.Budget = &account.Budget{Amount: amount, Period: account.Daily}
+			if got := k.post("/chat/completions", body); got.status != want {
+				t.Errorf("%s, of %s: %d %s", name, amount, got.status, got.body)
+			}
+		}
+	}
+}
+
 func TestARefusalNamesWhoseBudgetItIs(t *testing.T) {
 	t.Parallel()
 	spent := &account.Budget{Amount: 1, Period: account.Daily}
