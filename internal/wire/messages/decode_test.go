@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/tidwall/gjson"
 
 	"fairlead/internal/llm"
 )
@@ -132,6 +133,7 @@ func FuzzDecodeRequest(f *testing.F) {
 		`{"model":"a","max_tokens":1,"messages":[{"role":"user","content":"x"}]}`,
 		`{"model":"a","max_tokens":1,"system":[{"type":"text","text":"s","cache_control":{"type":"ephemeral"}}],"messages":[{"role":"assistant","content":[{"type":"thinking","thinking":"t","signature":"fairlead.e30"},{"type":"tool_use","id":"fl2_YQ","name":"n","input":{"a":[1]}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"fl2_YQ","content":"x","is_error":true},{"type":"document","source":{"type":"text","data":"d"}}]}],"tools":[{"name":"n"},{"type":"web_search_20250305","name":"w"}],"tool_choice":{"type":"tool","name":"n"},"output_config":{"effort":"low","format":{"type":"json_schema","schema":{"type":"object","properties":{"a":{"minimum":1}}}}}}`,
 		`{"model":1,"provider":{"max_price":{"prompt":"x"}}}`,
+		`{"model":"a","max_tokens":1,"messages":[{"role":"assistant","content":[{"type":"thinking","signature":"fairlead."}]}]}`,
 	} {
 		f.Add([]byte(seed))
 	}
@@ -156,7 +158,10 @@ func FuzzDecodeRequest(f *testing.F) {
 				t.Fatalf("%s\nwas written as\n%s\nwhich is refused: %v", body, out, err)
 			}
 		}
-		out, _ := Rewrite(req, Edit{Model: "m", Signer: "x"})
+		out, lost := Rewrite(req, Edit{Model: "m", Signer: "x"})
+		if lost && gjson.GetBytes(out, "messages.#").Int() == 0 {
+			return // another's thinking was all that was said: the provider refuses what is left
+		}
 		if again, err := (Format{}).DecodeRequest(llm.Chat, out); err != nil || again.Model != "m" {
 			t.Fatalf("%s\nwas edited to\n%s: %v", body, out, err)
 		}
