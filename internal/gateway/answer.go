@@ -124,6 +124,9 @@ func (a *answer) fail(err error) error {
 	attempt.RetryAfter = e.RetryAfter
 	a.blame(e)
 	a.price()
+	if e.Kind == llm.ClientCancelled {
+		a.priceSent()
+	}
 	a.exchange.waited()
 	a.report(e, 0)
 	a.save()
@@ -141,6 +144,13 @@ func (a *answer) price() {
 		if ev.Usage != nil && plausible(*ev.Usage, a.call.Request, a.target) {
 			a.cost(*ev.Usage)
 		}
+	}
+}
+
+// priceSent notes what a call has cost that was well until it was given up: once it was sent, the provider has read it.
+func (a *answer) priceSent() {
+	if a.note.Usage == nil && a.timing != nil && !a.timing.Connected().IsZero() {
+		a.cost(a.exchange.ownCount(a.target, a.heardTokens()))
 	}
 }
 

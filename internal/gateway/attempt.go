@@ -64,13 +64,15 @@ func (g *Gateway) attempt(ctx context.Context, x *exchange) (*answer, error) {
 	return nil, exhausted(x)
 }
 
-// abandon ends a request whose time is over before any content came. Where the client left, the provider has read the
-// prompt by then, and charges for it.
+// abandon ends a request whose time is over before any content came. Where the client left a target that had read the prompt,
+// it pays for that.
 func (x *exchange) abandon(ctx context.Context, t *provider.Target) *llm.Error {
 	e := x.ended(ctx)
-	if e.Kind == llm.ClientCancelled && len(x.entry.Attempts) > 0 {
-		served(x, t)
-		_ = x.bill(t, x.ownCount(t, 0))
+	if n := len(x.entry.Attempts); n > 0 && e.Kind == llm.ClientCancelled {
+		if left := &x.entry.Attempts[n-1]; left.Class == llm.ClientCancelled && left.Usage != nil {
+			served(x, t)
+			_ = x.bill(t, *left.Usage)
+		}
 	}
 	return e
 }

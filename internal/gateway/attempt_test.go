@@ -354,7 +354,10 @@ func TestAClientThatLeavesStopsTheWork(t *testing.T) {
 				t.Errorf("outcome %s, attempts %+v", e.Outcome, e.Attempts)
 			}
 			if e.Cost == nil || *e.Cost == 0 || e.Usage.Input == 0 || (e.Usage.Output > 0) != c.relayed {
-				t.Errorf("cost %v, usage %+v", e.Cost, e.Usage)
+				t.Fatalf("cost %v, usage %+v", e.Cost, e.Usage)
+			}
+			if paid := e.OperatorCost(); paid == nil || *paid != *e.Cost {
+				t.Errorf("the client pays %v, whoever runs the gateway %v", e.Cost, paid)
 			}
 		})
 	}

@@ -145,9 +145,7 @@ func (a *answer) outrun() {
 	e := &llm.Error{Kind: llm.Outrun, Message: errOutrun.Error()}
 	a.blame(e)
 	a.price()
-	if a.note.Usage == nil && a.timing != nil && !a.timing.Connected().IsZero() { // it was sent: the provider has read it
-		a.cost(a.exchange.ownCount(a.target, a.heardTokens()))
-	}
+	a.priceSent()
 	a.exchange.waited()
 	a.report(e, 0)
 	a.save()
