@@ -61,6 +61,9 @@ func (g *Gateway) attempt(ctx context.Context, x *exchange) (*answer, error) {
 		}
 		i = next
 	}
+	if ctx.Err() != nil {
+		return nil, x.ended(ctx) // in a pause between two attempts
+	}
 	return nil, exhausted(x)
 }
 

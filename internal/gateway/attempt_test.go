@@ -5,10 +5,12 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"fairlead/internal/llm"
@@ -361,6 +363,24 @@ func TestAClientThatLeavesStopsTheWork(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestAClientThatLeavesBetweenAttemptsHasLeft(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(t, func(k *kit) { k.inside, k.settings.Backoff = true, 2*time.Second })
+		k.alpha.Always(mockprovider.Fail(500))
+		ctx, leave := context.WithCancel(t.Context())
+		go k.gateway.ServeHTTP(httptest.NewRecorder(), k.request(http.MethodPost, "/chat/completions", strings.Replace(hello, "large", "small", 1)).WithContext(ctx))
+		synctest.Wait() // the provider has failed, and is to be tried again
+		leave()
+
+		e := k.entry()
+
+		if e.Outcome != requestlog.Cancelled || len(e.Attempts) != 1 || e.Cost != nil {
+			t.Errorf("outcome %s, cost %v, attempts %+v", e.Outcome, e.Cost, e.Attempts)
+		}
+	})
 }
 
 func TestARevokedKeyEndsItsStreams(t *testing.T) {
