@@ -28,7 +28,7 @@ type answer struct {
 	timer    *time.Timer    // gives the call up: first for the first token, then for silence
 	places   *limit.Places  // one of which it has; nil where the provider has no cap
 	timing   *egress.Timing // of the call; nil before it is made
-	body     io.ReadCloser
+	body     received
 	stream   llm.Stream
 	pending  []llm.Event // up to and with the first content
 	usage    llm.Event   // comes last, and is nobody's business where the answer broke
@@ -46,7 +46,10 @@ type answer struct {
 func (a *answer) attempt() *requestlog.Attempt { return &a.note }
 
 // save puts what is known of the call on the entry, once it has ended.
-func (a *answer) save() { a.exchange.entry.Attempts[a.index] = a.note }
+func (a *answer) save() {
+	a.note.Bytes = a.body.bytes
+	a.exchange.entry.Attempts[a.index] = a.note
+}
 
 // continues makes the call one that goes on with another answer.
 func (a *answer) continues(c *continuation) {
@@ -221,11 +224,11 @@ func (a *answer) close() {
 	if a.stream != nil {
 		a.stream.Close()
 	}
-	if a.whole && a.body != nil {
+	if a.whole && a.body.from != nil {
 		a.drain()
 	}
 	a.cancel(nil)
-	if a.body != nil {
+	if a.body.from != nil {
 		_ = a.body.Close() // the answer is done with: nothing is left to go wrong
 	}
 	a.places.Leave(a.exchange.grant.Key.ID)
@@ -236,7 +239,7 @@ func (a *answer) close() {
 func (a *answer) drain() {
 	a.timer.Reset(drainTime)
 	defer a.timer.Stop()
-	_, _ = io.CopyN(io.Discard, a.body, drainBytes)
+	_, _ = io.CopyN(io.Discard, &a.body, drainBytes)
 }
 
 const (

@@ -168,7 +168,8 @@ func (a *answer) open() error {
 		return err
 	}
 	inTime()
-	a.body = resp.Body
+	a.body.from = resp.Body
+	resp.Body = &a.body
 	attempt := a.attempt()
 	attempt.Status = resp.StatusCode
 	attempt.Headers = time.Since(a.began)
