@@ -40,8 +40,12 @@ func (d *Decision) credit(r *race) {
 	if first.Target == r.ready[0].Target {
 		return
 	}
-	if d.Policy = r.rules.reason(first); d.Policy != "" {
-		d.Kind, d.Alone = Policy, first.Target
+	if d.Policy = r.rules.reason(first); d.Policy == "" {
+		return
+	}
+	d.Alone = first.Target
+	if d.Kind != Fallback { // where both apply, the failure is told first
+		d.Kind = Policy
 	}
 }
 
