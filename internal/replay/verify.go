@@ -42,6 +42,9 @@ func Verify(e *requestlog.Entry, w World, sketch *predict.Sketch) Verification {
 	}
 	logged := e.Decision
 	again, _ := route.Decide(&logged.Input, w.Snapshot, Recorded(logged, &w.Rules)) // a refusal has its candidates too
+	if fellBack(e, again) {
+		again.Kind = route.Fallback // as the record says since another target answered
+	}
 	c := comparer{logged: logged, again: again}
 	c.decision()
 	if sketch != nil {
@@ -54,6 +57,11 @@ func Verify(e *requestlog.Entry, w World, sketch *predict.Sketch) Verification {
 		v.Missing = append(v.Missing, fmt.Sprintf("catalog %s: names were looked up in %s", named(logged.Versions.Catalog), named(w.Catalog)))
 	}
 	return v
+}
+
+// fellBack reports whether another target than the first choice served the request.
+func fellBack(e *requestlog.Entry, d *route.Decision) bool {
+	return e.Served() && len(d.Plan) > 0 && d.Plan[0].ID() != e.Provider+"/"+e.Model
 }
 
 // Recorded are the circumstances that a decision has recorded, under the rules given.

@@ -163,6 +163,19 @@ func TestWhatWasChangedInARecordIsFound(t *testing.T) {
 	}
 }
 
+func TestARequestThatFellBackIsVerified(t *testing.T) {
+	t.Parallel()
+	e, world := decided(t)
+	e.Model, e.Provider = e.Decision.Candidates[1].Model, e.Decision.Candidates[1].Provider
+	e.Decision.Kind = route.Fallback // as the gateway notes when the second target answers
+
+	got := Verify(e, world, nil)
+
+	if !got.Same {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestAnotherSketchOfTheTextIsADifference(t *testing.T) {
 	t.Parallel()
 	e, world := decided(t)
