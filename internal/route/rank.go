@@ -71,7 +71,7 @@ func (r *race) stay() *Stay {
 
 // cold is the penalty if nothing of the prompt were in anybody's cache.
 func (r *race) cold(one *runner) float64 {
-	return one.rest + r.weights.cost*doublings(one.totalIf.Dollars(), leastCost)
+	return one.rest + r.weights.price(one.totalIf)
 }
 
 // baseline is the first that applies: what caller, policy, key or workspace name, else the priciest eligible candidate.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/money"
 	"fairlead/internal/predict"
 )
 
@@ -16,11 +17,15 @@ const (
 	unseenTokensPS = 60.0
 )
 
-// The scales of cost and waiting begin here: less makes no difference.
+// The scales of cost and waiting begin here: less makes no difference to anybody who also weighs quality.
 const (
 	leastCost    = 1e-6 // dollars
 	leastLatency = 0.1  // seconds
 )
+
+// leastAmount is the least that can be billed, in dollars. Where providers of one model are compared every amount counts: a
+// short text costs less than leastCost to embed, and there are many of them.
+const leastAmount = 1e-9
 
 // weights say what the parts of the penalty count. The unit is a doubling of the price: a target loses against another
 // one that is the same but half as dear by weights.cost.
@@ -29,6 +34,7 @@ type weights struct {
 	quality float64 // of one percentage point below the aim
 	speed   float64 // of a doubling of the time to the last token
 	aim     float64 // share of the best model's chance that is aimed at
+	least   float64 // dollars: amounts below it are all the same
 }
 
 // weigh turns the objective into weights. A trade-off t aims at the share 1-(1-t)^4.32 of the best model's expected
@@ -36,19 +42,19 @@ type weights struct {
 func weigh(in *Input, o Objective) weights {
 	switch in.Controls.Provider.Sort {
 	case "price":
-		return weights{cost: 1}
+		return weights{cost: 1, least: leastAmount}
 	case "latency", "throughput":
-		return weights{speed: 1}
+		return weights{speed: 1, least: leastCost}
 	}
 	if in.Op == llm.Embed || in.Op == llm.Moderate || !IsAuto(in.Model) {
-		return weights{cost: 1, speed: 0.25} // the model is given: only providers differ
+		return weights{cost: 1, speed: 0.25, least: leastAmount} // the model is given: only providers differ
 	}
 	if o.Name == "speed" {
-		return weights{cost: 0.1, quality: 0.2, speed: 1, aim: 0.8}
+		return weights{cost: 0.1, quality: 0.2, speed: 1, aim: 0.8, least: leastCost}
 	}
 	const most = 1000 // doublings a point: nobody pays so much, so that only quality counts
 	t := o.Tradeoff
-	return weights{cost: 1, quality: min(most, t/max(1-t, 1e-9)), speed: 0.1, aim: 1 - math.Pow(1-t, math.Log2(20))}
+	return weights{cost: 1, quality: min(most, t/max(1-t, 1e-9)), speed: 0.1, aim: 1 - math.Pow(1-t, math.Log2(20)), least: leastCost}
 }
 
 // aimFor is the quality looked for. The best model is the best of all that are configured, whether or not this request may
@@ -108,8 +114,13 @@ func (r *race) score(one *runner) {
 func (r *race) rate(one *runner) {
 	w := &r.weights
 	one.rest = w.quality*100*max(0, r.aim.Chance-one.Quality) + w.speed*one.delay
-	one.penalty = one.rest + w.cost*doublings(one.total.Dollars(), leastCost)
-	one.Score = round(1 - one.penalty/(20*(w.cost+w.quality+w.speed)))
+	one.penalty = one.rest + w.price(one.total)
+	one.Score = round(min(1, 1-one.penalty/(20*(w.cost+w.quality+w.speed))))
+}
+
+// price is what an amount counts: nothing at leastCost, less than that below it.
+func (w *weights) price(a money.Amount) float64 {
+	return w.cost * math.Log2(max(a.Dollars(), w.least)/leastCost)
 }
 
 // doublings is how often least must be doubled to get v.
