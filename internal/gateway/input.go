@@ -63,6 +63,7 @@ func (g *Gateway) input(x *exchange, policies *policy.Set, sketch predict.Sketch
 		Messages:      req.Messages,
 		Images:        req.Images,
 		ImageURLs:     req.ImageURLs,
+		Longest:       req.Longest,
 		Dimensions:    req.Dimensions,
 		TokenInput:    req.TokenIDs > 0,
 		Controls:      req.Controls,

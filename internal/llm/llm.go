@@ -44,10 +44,11 @@ type Request struct {
 	Answers       int     // messages of the assistant
 	Sealed        bool    // messages carry seals of other providers, which our own answers have put there
 
-	Inputs      int   // embeddings: number of inputs
-	TokenIDs    int64 // embeddings: token ids given instead of text
-	Dimensions  int64 // embeddings: vector size asked for; 0 when not given
-	Base64      bool  // embeddings: the caller wants base64 vectors
+	Inputs      int     // embeddings: number of inputs
+	Longest     float64 // where there are several inputs, each read by itself: the share of the longest in all of them
+	TokenIDs    int64   // embeddings: token ids given instead of text
+	Dimensions  int64   // embeddings: vector size asked for; 0 when not given
+	Base64      bool    // embeddings: the caller wants base64 vectors
 	Controls    Controls
 	EndUser     string            // the caller's own end-user name (`user`, `safety_identifier`)
 	Metadata    map[string]string // the caller's labels

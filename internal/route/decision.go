@@ -124,6 +124,7 @@ type Input struct {
 	Messages      int            `json:"messages,omitempty"`
 	Images        int            `json:"images,omitempty"`
 	ImageURLs     int            `json:"image_urls,omitempty"`
+	Longest       float64        `json:"longest,omitempty"` // of several inputs: the share of the longest one, which a window must hold
 	Dimensions    int64          `json:"dimensions,omitempty"`
 	TokenInput    bool           `json:"token_input,omitempty"`
 	Controls      llm.Controls   `json:"controls,omitzero"`

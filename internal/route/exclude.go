@@ -1,6 +1,7 @@
 package route
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -135,7 +136,7 @@ func abilities(in *Input, e *entrant, why *Exclusion) bool {
 // size leaves named models alone unless the prompt is far beyond them: our count is an estimate.
 func size(in *Input, e *entrant, why *Exclusion) bool {
 	m := e.target.Model
-	about := e.prompt
+	about := in.longest(e.prompt)
 	need := about
 	if e.named {
 		need = need * 6 / 10
@@ -150,6 +151,14 @@ func size(in *Input, e *entrant, why *Exclusion) bool {
 		return why.is(Exclusion{Code: OutputTooLarge, words: "it writes at most %d tokens", a: m.MaxOutput})
 	}
 	return false
+}
+
+// longest is how much of a prompt must fit a window: of several inputs each is read by itself.
+func (in *Input) longest(prompt int64) int64 {
+	if in.Longest == 0 {
+		return prompt
+	}
+	return int64(math.Ceil(in.Longest * float64(prompt)))
 }
 
 func outputWithin(in *Input, e *entrant) int64 {

@@ -310,6 +310,8 @@ func readRequest(t *testing.T, text string) Input {
 			in.PinnedEmbed = value
 		case "dimensions":
 			in.Dimensions = int64(number(t, value))
+		case "longest":
+			in.Longest = number(t, value)
 		case "allowed":
 			in.AllowedModels = list
 		case "allow_unpriced":

@@ -34,6 +34,7 @@ type decoder struct {
 	model, messages, input    bool // seen with a value
 	maxTokens, maxCompletion  int64
 	bestOf                    int64
+	longest                   int // of the inputs: bytes, or token ids
 	previewText               text
 	safetyIdentifier, endUser string
 }
@@ -149,7 +150,7 @@ func (d *decoder) finish(op llm.Op) {
 		// Every prompt is answered so often, and answers that are not shown are paid for too.
 		r.Choices = max(r.Choices, int(d.bestOf)) * max(r.Inputs, 1)
 	}
-	r.ASCIIBytes, r.NonASCIIBytes = d.ascii, d.other
+	r.ASCIIBytes, r.NonASCIIBytes, r.Longest = d.ascii, d.other, d.longestShare()
 	r.EndUser = d.endUser
 	if r.EndUser == "" {
 		r.EndUser = d.safetyIdentifier

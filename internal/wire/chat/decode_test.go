@@ -375,9 +375,9 @@ func TestDecodeEmbeddings(t *testing.T) {
 		want llm.Request
 	}{
 		"a text":         {`{"model":"e","input":"héllo","encoding_format":"base64","dimensions":256,"user":"u"}`, llm.Request{Model: "e", Inputs: 1, ASCIIBytes: 4, NonASCIIBytes: 2, Base64: true, Dimensions: 256, Preview: "héllo", EndUser: "u"}},
-		"texts":          {`{"model":"e","input":["a","","bc"],"encoding_format":null,"dimensions":null}`, llm.Request{Model: "e", Inputs: 3, ASCIIBytes: 3, Preview: "a"}},
+		"texts":          {`{"model":"e","input":["a","","bc"],"encoding_format":null,"dimensions":null}`, llm.Request{Model: "e", Inputs: 3, Longest: 2.0 / 3, ASCIIBytes: 3, Preview: "a"}},
 		"token ids":      {`{"model":"e","input":[1,2,300],"encoding_format":"float"}`, llm.Request{Model: "e", Inputs: 1, TokenIDs: 3}},
-		"token id lists": {`{"model":"e","input":[[1,2],[3]]}`, llm.Request{Model: "e", Inputs: 2, TokenIDs: 3}},
+		"token id lists": {`{"model":"e","input":[[1,2],[3]]}`, llm.Request{Model: "e", Inputs: 2, Longest: 2.0 / 3, TokenIDs: 3}},
 		"chat fields mean nothing here": {
 			`{"model":"e","input":"a","stream":"x","n":0}`, llm.Request{Model: "e", Inputs: 1, ASCIIBytes: 1, Preview: "a"},
 		},

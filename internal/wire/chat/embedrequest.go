@@ -40,6 +40,7 @@ func (d *decoder) inputText() text {
 	if d.previewText.empty() {
 		d.previewText = t
 	}
+	d.longest = max(d.longest, t.ascii+t.other)
 	return t
 }
 
@@ -89,9 +90,18 @@ func (d *decoder) inputElement(kind byte) bool {
 			ids++
 			good = good && d.kind() == '0' && d.tokenID()
 		}
+		d.longest = max(d.longest, ids)
 		return good && ids > 0
 	}
 	return false
+}
+
+// longestShare is how much of all inputs the longest one is; 0 where there is only one.
+func (d *decoder) longestShare() float64 {
+	if all := d.ascii + d.other + int(d.req.TokenIDs); d.req.Inputs > 1 && all > 0 {
+		return float64(d.longest) / float64(all)
+	}
+	return 0
 }
 
 func (d *decoder) tokenID() bool {

@@ -19,14 +19,14 @@ func TestDecodePrompts(t *testing.T) {
 	}{
 		"a text":         {`{"model":"p","prompt":"héllo","user":"u"}`, llm.Request{Model: "p", Inputs: 1, Choices: 1, ASCIIBytes: 4, NonASCIIBytes: 2, Preview: "héllo", EndUser: "u"}},
 		"an empty text":  {`{"model":"p","prompt":""}`, llm.Request{Model: "p", Inputs: 1, Choices: 1}},
-		"texts":          {`{"model":"p","prompt":["a","bc"]}`, llm.Request{Model: "p", Inputs: 2, Choices: 2, ASCIIBytes: 3, Preview: "a"}},
+		"texts":          {`{"model":"p","prompt":["a","bc"]}`, llm.Request{Model: "p", Inputs: 2, Longest: 2.0 / 3, Choices: 2, ASCIIBytes: 3, Preview: "a"}},
 		"token ids":      {`{"model":"p","prompt":[1,2,300]}`, llm.Request{Model: "p", Inputs: 1, Choices: 1, TokenIDs: 3}},
-		"token id lists": {`{"model":"p","prompt":[[1,2],[3]]}`, llm.Request{Model: "p", Inputs: 2, Choices: 2, TokenIDs: 3}},
+		"token id lists": {`{"model":"p","prompt":[[1,2],[3]]}`, llm.Request{Model: "p", Inputs: 2, Longest: 2.0 / 3, Choices: 2, TokenIDs: 3}},
 		"a suffix is read too": {
 			`{"model":"p","prompt":"ab","suffix":"cde"}`, llm.Request{Model: "p", Inputs: 1, Choices: 1, ASCIIBytes: 5, Preview: "ab"},
 		},
 		"every prompt is answered n times": {
-			`{"model":"p","prompt":["a","b"],"n":3}`, llm.Request{Model: "p", Inputs: 2, Choices: 6, ASCIIBytes: 2, Preview: "a", Needs: llm.ManyChoices},
+			`{"model":"p","prompt":["a","b"],"n":3}`, llm.Request{Model: "p", Inputs: 2, Longest: 0.5, Choices: 6, ASCIIBytes: 2, Preview: "a", Needs: llm.ManyChoices},
 		},
 		"answers that are not shown count": {
 			`{"best_of":5,"model":"p","n":2,"prompt":"a"}`, llm.Request{Model: "p", Inputs: 1, Choices: 5, ASCIIBytes: 1, Preview: "a", Needs: llm.ManyChoices},
@@ -97,7 +97,7 @@ func TestDecodeModerations(t *testing.T) {
 		want llm.Request
 	}{
 		"a text":      {`{"model":"m","input":"héllo"}`, llm.Request{Model: "m", Inputs: 1, ASCIIBytes: 4, NonASCIIBytes: 2, Preview: "héllo"}},
-		"texts":       {`{"model":"m","input":["a","","bc"]}`, llm.Request{Model: "m", Inputs: 3, ASCIIBytes: 3, Preview: "a"}},
+		"texts":       {`{"model":"m","input":["a","","bc"]}`, llm.Request{Model: "m", Inputs: 3, Longest: 2.0 / 3, ASCIIBytes: 3, Preview: "a"}},
 		"no model":    {`{"input":"a"}`, llm.Request{Model: DefaultModeration, Inputs: 1, ASCIIBytes: 1, Preview: "a"}},
 		"a null":      {`{"model":null,"input":"a"}`, llm.Request{Model: DefaultModeration, Inputs: 1, ASCIIBytes: 1, Preview: "a"}},
 		"auto":        {`{"model":"auto","input":"a"}`, llm.Request{Model: "auto", Inputs: 1, ASCIIBytes: 1, Preview: "a"}},
