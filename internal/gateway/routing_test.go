@@ -112,6 +112,17 @@ func TestDryRunDecidesAndCallsNobody(t *testing.T) {
 	}
 }
 
+func TestDryRunFixesNoEmbeddingModel(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+
+	got := k.post("/embeddings", `{"model":"auto","input":"a"}`, "X-Fairlead-Dry-Run", "true")
+
+	if got.status != 200 || k.pins.model != "" {
+		t.Errorf("%d, pinned %q", got.status, k.pins.model)
+	}
+}
+
 // fakeFeedback takes every rating.
 type fakeFeedback struct{ taken []feedback.Rating }
 

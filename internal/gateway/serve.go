@@ -114,7 +114,7 @@ func (g *Gateway) decide(ctx context.Context, x *exchange) error {
 		return err
 	}
 	in := &x.decision.Input
-	if in.Op == llm.Embed && route.IsAuto(in.Model) && in.PinnedEmbed == "" {
+	if in.Op == llm.Embed && route.IsAuto(in.Model) && in.PinnedEmbed == "" && !x.dry {
 		return g.pin(ctx, x, policies)
 	}
 	return nil
