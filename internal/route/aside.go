@@ -11,7 +11,7 @@ type Sighting struct {
 // swayed reports whether policies did anything to the race. Where they did not, it is the race without them: policies that
 // match and keep nobody out are the usual case.
 func (r *race) swayed() bool {
-	if r.rules.pin() != "" || len(r.rules.Prefer) > 0 || r.weights != weigh(r.in, r.in.Objective) {
+	if r.rules.pin() != "" || len(r.rules.Prefer) > 0 || r.most != r.in.MaxOutput || r.weights != weigh(r.in, r.in.Objective) {
 		return true
 	}
 	for i := range r.why {
@@ -51,7 +51,7 @@ func (d *Decision) credit(r *race) {
 
 // repeat judges the field that there is without policies. It reports false where there is none.
 func (r *race) repeat(governed *race) bool {
-	if governed.rules.pin() != "" { // policies named the field
+	if governed.rules.pin() != "" || governed.most != r.most { // policies named the field, or made answers shorter
 		if r.enter() != nil {
 			return false
 		}

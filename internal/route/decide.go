@@ -100,6 +100,7 @@ type race struct {
 	weights   weights
 	aim       Aim
 	usual     answer
+	most      int64       // tokens that the answer may have by caller and policies; 0 for no bound
 	meter     token.Meter // of the prompt
 	measured  bool        // the meter has read it
 
@@ -170,7 +171,7 @@ func (r *race) judge() {
 // admits reports whether the target could ever serve the request, and scores it. It writes the reason where it could not.
 func (r *race) admits(one *runner, x *Exclusion) bool {
 	one.prompt = r.promptFor(one)
-	if exclude(r.in, one, x) {
+	if exclude(r.in, one, r.room(), x) {
 		return false
 	}
 	one.able = true
@@ -180,6 +181,9 @@ func (r *race) admits(one *runner, x *Exclusion) bool {
 	r.score(one)
 	return !r.rules.tooDear(one, x)
 }
+
+// room is what a window must have left for the answer: what the caller asks for, as far as policies let it.
+func (r *race) room() int64 { return min(r.in.MaxOutput, r.most) }
 
 func (r *race) exclude(one *runner, x Exclusion) {
 	r.why = append(r.why, x)

@@ -11,9 +11,9 @@ import (
 
 // exclude reports whether the target can never serve the request. Every target is asked about in every request, and most
 // pass: so each check only answers yes or no, and writes why where it is yes.
-func exclude(in *Input, e *entrant, why *Exclusion) bool {
+func exclude(in *Input, e *entrant, room int64, why *Exclusion) bool {
 	return operation(in, e, why) || retired(in, e, why) || permission(in, e, why) || wishes(in, e, why) || format(in, e, why) ||
-		abilities(in, e, why) || size(in, e, why) || vector(in, e, why) || price(in, e, why)
+		abilities(in, e, why) || size(in, e, room, why) || vector(in, e, why) || price(in, e, why)
 }
 
 // unready reports whether the target cannot serve just now, and writes why.
@@ -134,20 +134,21 @@ func abilities(in *Input, e *entrant, why *Exclusion) bool {
 }
 
 // size leaves named models alone unless the prompt is far beyond them: our count is an estimate.
-func size(in *Input, e *entrant, why *Exclusion) bool {
+func size(in *Input, e *entrant, room int64, why *Exclusion) bool {
 	m := e.target.Model
 	about := in.longest(e.prompt)
-	need := about
+	prompt, need := about, about+room
 	if e.named {
-		need = need * 6 / 10
+		prompt = about * 6 / 10
+		need = prompt
 	}
-	if m.MaxInput > 0 && need > m.MaxInput {
+	if m.MaxInput > 0 && prompt > m.MaxInput {
 		return why.is(Exclusion{Code: ContextTooSmall, words: "about %d prompt tokens are more than the %d it takes", a: about, b: m.MaxInput})
 	}
-	if m.Context > 0 && need+outputWithin(in, e) > m.Context {
-		return why.is(Exclusion{Code: ContextTooSmall, words: "about %d tokens do not fit its window of %d", a: about + in.MaxOutput, b: m.Context})
+	if m.Context > 0 && need > m.Context {
+		return why.is(Exclusion{Code: ContextTooSmall, words: "about %d tokens do not fit its window of %d", a: about + room, b: m.Context})
 	}
-	if !e.named && m.MaxOutput > 0 && in.MaxOutput > m.MaxOutput {
+	if !e.named && m.MaxOutput > 0 && room > m.MaxOutput {
 		return why.is(Exclusion{Code: OutputTooLarge, words: "it writes at most %d tokens", a: m.MaxOutput})
 	}
 	return false
@@ -159,13 +160,6 @@ func (in *Input) longest(prompt int64) int64 {
 		return prompt
 	}
 	return int64(math.Ceil(in.Longest * float64(prompt)))
-}
-
-func outputWithin(in *Input, e *entrant) int64 {
-	if e.named {
-		return 0
-	}
-	return in.MaxOutput
 }
 
 func vector(in *Input, e *entrant, why *Exclusion) bool {

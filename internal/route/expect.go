@@ -33,7 +33,7 @@ const horizon = 8
 // expect prices the request at a target: what is warm at the cached price, and a conversation with what reading it again
 // will cost in the turns to come.
 func (r *race) expect(one *runner) {
-	u := llm.Usage{Input: one.prompt, Output: r.usual.output(r.in, one.target, one.prompt)}
+	u := llm.Usage{Input: one.prompt, Output: r.usual.output(r.in, one.target, one.prompt, r.most)}
 	one.Output = u.Output
 	if one.card.price == nil {
 		return
@@ -79,11 +79,11 @@ func times(a money.Amount, n int) (sum money.Amount) {
 // ExpectedUsage is what the request is expected to use at the target.
 func ExpectedUsage(in Input, t *provider.Target) llm.Usage {
 	prompt := InputTokens(in, t.Model)
-	return llm.Usage{Input: prompt, Output: answers[in.Sketch.Task].output(&in, t, prompt)}
+	return llm.Usage{Input: prompt, Output: answers[in.Sketch.Task].output(&in, t, prompt, in.MaxOutput)}
 }
 
-// output is how much is written in answer to a prompt of so many tokens, if all is as usual.
-func (a answer) output(in *Input, t *provider.Target, prompt int64) int64 {
+// output is how much is written in answer to a prompt of so many tokens, if all is as usual; at most is the bound, where it is not 0.
+func (a answer) output(in *Input, t *provider.Target, prompt, most int64) int64 {
 	if in.Op == llm.Embed || in.Op == llm.Moderate {
 		return 0
 	}
@@ -94,8 +94,8 @@ func (a answer) output(in *Input, t *provider.Target, prompt int64) int64 {
 	if t.Model.Abilities.Has(llm.Reasoning) {
 		n += a.thought
 	}
-	if in.MaxOutput > 0 {
-		n = min(n, in.MaxOutput)
+	if most > 0 {
+		n = min(n, most)
 	}
 	return n * int64(max(in.Choices, 1))
 }

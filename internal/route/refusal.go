@@ -29,7 +29,7 @@ func (r *race) refusal() error {
 	case all(ContextTooSmall, OutputTooLarge):
 		return llm.Errorf(llm.ContextTooLong,
 			"The request needs about %d tokens, which is beyond the maximum context length of every model it may use (context_length_exceeded). Shorten the messages or lower max_tokens.",
-			r.in.InputTokens+r.in.MaxOutput).With("excluded", excluded)
+			r.in.InputTokens+r.room()).With("excluded", excluded)
 	case all(KeyForbids):
 		e := llm.Errorf(llm.ModelNotAllowed, "This API key may not use model %q. Use one of the key's allowed models, or change them in API key settings.", r.in.Model)
 		e.Param = "model"

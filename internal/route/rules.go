@@ -45,6 +45,7 @@ func (r *race) govern(d *Decision, set *policy.Set) error {
 func (r *race) follow(rules *rules) {
 	r.rules, r.objective = rules, rules.objective(r.in.Objective)
 	r.weights = weigh(r.in, r.objective)
+	r.most = rules.bound(r.in.MaxOutput)
 }
 
 // factsOf is what conditions can see of a request.
@@ -66,7 +67,15 @@ func factsOf(in *Input) *policy.Facts {
 
 // shapes reports whether the rules can change the choice.
 func (r *rules) shapes() bool {
-	return r.Pin.IsSet() || r.Objective.IsSet() || r.MaxCost.IsSet() || len(r.Prefer) > 0 || r.Narrows()
+	return r.Pin.IsSet() || r.Objective.IsSet() || r.MaxCost.IsSet() || r.MaxOutput.IsSet() || len(r.Prefer) > 0 || r.Narrows()
+}
+
+// bound is the lower of the bounds that caller and policies set to the answer; 0 where neither does.
+func (r *rules) bound(asked int64) int64 {
+	if !r.MaxOutput.IsSet() || asked > 0 && asked < r.MaxOutput.Value {
+		return asked
+	}
+	return r.MaxOutput.Value
 }
 
 func (r *rules) pin() string { return r.Pin.Value }
@@ -141,7 +150,7 @@ func (r *rules) reason(alone *runner) string {
 	case r.Objective.IsSet():
 		return r.Objective.Policy
 	}
-	return ""
+	return r.MaxOutput.Policy // a short answer has another price
 }
 
 // PolicyHit is one policy's part in a decision. Its words are put together when somebody reads them.
