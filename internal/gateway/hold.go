@@ -141,7 +141,7 @@ func (x *exchange) mostUsage(t *provider.Target, meter *token.Meter) llm.Usage {
 	if !writes(req.Op) {
 		return u
 	}
-	return x.answering(u, cmp.Or(req.MaxOutput, x.maxOutput, t.Model.MaxOutput, unboundedOutput)*int64(max(req.Choices, 1)))
+	return x.answering(u, cmp.Or(req.MaxOutput, x.mostAt(t), t.Model.MaxOutput, unboundedOutput)*int64(max(req.Choices, 1)))
 }
 
 // answering adds an answer to the usage, spoken where the caller asks for that.

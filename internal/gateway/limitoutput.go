@@ -3,6 +3,8 @@ package gateway
 import (
 	"slices"
 	"strconv"
+
+	"fairlead/internal/provider"
 )
 
 // outputMembers are the members of a body that bound the answer, in any format.
@@ -34,4 +36,13 @@ func (x *exchange) limitOutput(most int64) error {
 	req.Controls.SessionID, req.Beta = x.req.Controls.SessionID, x.req.Beta
 	x.req = req
 	return nil
+}
+
+// mostAt is the bound on an answer that has none of its own, at a target. A provider refuses a bound above what its model
+// writes.
+func (x *exchange) mostAt(t *provider.Target) int64 {
+	if most := t.Model.MaxOutput; most > 0 {
+		return min(x.maxOutput, most)
+	}
+	return x.maxOutput
 }

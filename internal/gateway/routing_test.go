@@ -93,6 +93,17 @@ func TestPolicyBoundsTheAnswer(t *testing.T) {
 	}
 }
 
+func TestPolicyBoundsTheAnswerByNoMoreThanTheModelWrites(t *testing.T) {
+	t.Parallel()
+	k := ruled(t, `policies: [{name: generous, max_output_tokens: 50000}]`)
+
+	got := k.post("/chat/completions", hello)
+
+	if sent := string(k.alpha.Calls()[0].Body); got.status != 200 || !strings.Contains(sent, `"max_tokens":8000`) {
+		t.Errorf("%d, sent %s", got.status, sent)
+	}
+}
+
 func TestDryRunDecidesAndCallsNobody(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)

@@ -51,7 +51,7 @@ func (g *Gateway) prepare(ctx context.Context, x *exchange, t *provider.Target, 
 	a := &answer{
 		gateway: g, exchange: x, target: t, provider: p, probe: pass.Probe, began: time.Now(),
 		index: len(x.entry.Attempts), cancel: cancel, places: places, ctx: ctx,
-		call: &provider.Call{Target: t, Secret: secret(p, pass.Credential), Request: x.req, Client: x.format, MaxOutput: x.maxOutput},
+		call: &provider.Call{Target: t, Secret: secret(p, pass.Credential), Request: x.req, Client: x.format, MaxOutput: x.mostAt(t)},
 		note: requestlog.Attempt{
 			Provider: t.Provider, Model: t.Model.Name, Upstream: t.Upstream, Credential: pass.Credential, Start: time.Since(x.start),
 		},
