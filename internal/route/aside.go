@@ -1,5 +1,7 @@
 package route
 
+import "cmp"
+
 // Sighting is what was seen of a target that policies kept out of the field. The router's choice without policies depends
 // on it, and so does computing a decision again.
 type Sighting struct {
@@ -29,22 +31,15 @@ func (d *Decision) credit(r *race) {
 	alone.follow(&noRules)
 	copy(alone.chance, r.chance) // no policy changes what a model can do, nor how it reads
 	copy(alone.prompt, r.prompt)
-	if !alone.repeat(r) {
-		return
+	if alone.repeat(r) {
+		d.Aside = r.aside(alone)
 	}
-	d.Aside = r.aside(alone)
-	if len(alone.ready) == 0 {
-		return
+	if len(alone.ready) == 0 { // only a pin or a bound on the answer lets a request in that has nowhere to go
+		d.Policy = cmp.Or(r.rules.Pin.Policy, r.rules.MaxOutput.Policy)
+	} else if first := alone.first(alone.ready); first.Target != r.ready[0].Target {
+		d.Policy, d.Alone = r.rules.reason(first), first.Target
 	}
-	first := alone.first(alone.ready)
-	if first.Target == r.ready[0].Target {
-		return
-	}
-	if d.Policy = r.rules.reason(first); d.Policy == "" {
-		return
-	}
-	d.Alone = first.Target
-	if d.Kind != Fallback { // where both apply, the failure is told first
+	if d.Policy != "" && d.Kind != Fallback { // where both apply, the failure is told first
 		d.Kind = Policy
 	}
 }

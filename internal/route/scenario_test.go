@@ -365,8 +365,11 @@ func plan(d *Decision, err error) string {
 		return b.String()
 	}
 	fmt.Fprintf(&b, "decision %s\n", d.Kind)
-	if d.Policy != "" {
+	switch {
+	case d.Alone != "":
 		fmt.Fprintf(&b, "policy %s instead of %s\n", d.Policy, d.Alone)
+	case d.Policy != "":
+		fmt.Fprintf(&b, "policy %s instead of a refusal\n", d.Policy)
 	}
 	for i := range d.Policies {
 		if hit := &d.Policies[i]; hit.Matched {
