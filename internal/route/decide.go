@@ -66,7 +66,8 @@ type runner struct {
 	prompt    int64 // tokens that the prompt has for this model
 	card      *card
 	place     int  // 0 for the model asked for, then the fallbacks in the order given
-	named     bool // the caller or a policy named this model: their word counts for more than our table of abilities
+	named     bool // the caller or a policy named this model
+	trusted   bool // and left no choice: their word counts for more than our table of abilities
 	able      bool // nothing but policies keeps it from serving the request
 	scored    bool
 	wish      int // the place of its provider in the caller's order

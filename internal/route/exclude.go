@@ -117,7 +117,8 @@ func format(in *Input, e *entrant, why *Exclusion) bool {
 	return false
 }
 
-// abilities trusts a caller who names a model: our table may be behind, and the provider answers for itself.
+// abilities trusts a caller who names a model: our table may be behind, and the provider answers for itself. A field to choose
+// from is another matter: there are others in it.
 func abilities(in *Input, e *entrant, why *Exclusion) bool {
 	needs := in.Needs &^ llm.ManyChoices &^ llm.Logprobs &^ llm.Reasoning &^ llm.ParallelTools
 	switch w := &in.Controls.Provider; {
@@ -127,7 +128,7 @@ func abilities(in *Input, e *entrant, why *Exclusion) bool {
 		needs &^= shapes
 	}
 	missing := e.target.Model.Abilities.Missing(needs)
-	if missing == 0 || (e.named && !in.Controls.Provider.RequireParameters) {
+	if missing == 0 || (e.trusted && !in.Controls.Provider.RequireParameters) {
 		return false
 	}
 	return why.is(Exclusion{Code: LacksAbility, words: "it lacks %s", lacks: missing})
@@ -138,7 +139,7 @@ func size(in *Input, e *entrant, room int64, why *Exclusion) bool {
 	m := e.target.Model
 	about := in.longest(e.prompt)
 	prompt, need := about, about+room
-	if e.named {
+	if e.trusted {
 		prompt = about * 6 / 10
 		need = prompt
 	}
@@ -148,7 +149,7 @@ func size(in *Input, e *entrant, room int64, why *Exclusion) bool {
 	if m.Context > 0 && need > m.Context {
 		return why.is(Exclusion{Code: ContextTooSmall, words: "about %d tokens do not fit its window of %d", a: about + room, b: m.Context})
 	}
-	if !e.named && m.MaxOutput > 0 && room > m.MaxOutput {
+	if !e.trusted && m.MaxOutput > 0 && room > m.MaxOutput {
 		return why.is(Exclusion{Code: OutputTooLarge, words: "it writes at most %d tokens", a: m.MaxOutput})
 	}
 	return false
@@ -179,7 +180,7 @@ func vector(in *Input, e *entrant, why *Exclusion) bool {
 func price(in *Input, e *entrant, why *Exclusion) bool {
 	p := e.target.Price
 	if p == nil {
-		if e.named && in.AllowUnpriced {
+		if e.trusted && in.AllowUnpriced {
 			return false
 		}
 		return why.is(Exclusion{Code: PriceUnknown, words: "its price is unknown; set one in the configuration, or allow_unpriced for callers who name it"})

@@ -57,6 +57,7 @@ func (r *race) enterNamed(names []string, bounded bool) error {
 			if !slices.ContainsFunc(r.field, func(one runner) bool { return one.target == t }) {
 				seat, card := r.snap.newSeat(t), newCard(t, r.in.At)
 				r.add(&seat, &card, place, true)
+				r.field[len(r.field)-1].trusted = !bounded
 			}
 		}
 	}
