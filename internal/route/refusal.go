@@ -18,19 +18,13 @@ func (r *race) refusal() error {
 			excluded = append(excluded, map[string]any{"target": one.Target, "code": one.why.Code, "reason": one.why.Reason()})
 		}
 	}
-	all := func(codes ...Reason) bool {
-		n := 0
-		for _, code := range codes {
-			n += count[code]
-		}
-		return n == len(out)
-	}
+	need := r.beyond(out)
 	switch {
-	case all(ContextTooSmall, OutputTooLarge):
+	case need > 0 && count[CircuitOpen]+count[Resting] == 0:
 		return llm.Errorf(llm.ContextTooLong,
 			"The request needs about %d tokens, which is beyond the maximum context length of every model it may use (context_length_exceeded). Shorten the messages or lower max_tokens.",
-			r.in.InputTokens+r.room()).With("excluded", excluded)
-	case all(KeyForbids):
+			need).With("excluded", excluded)
+	case count[KeyForbids] == len(out):
 		e := llm.Errorf(llm.ModelNotAllowed, "This API key may not use model %q. Use one of the key's allowed models, or change them in API key settings.", r.in.Model)
 		e.Param = "model"
 		return e.With("allowed_models", r.in.AllowedModels)
@@ -41,6 +35,20 @@ func (r *race) refusal() error {
 	}
 	return llm.Errorf(llm.NoRoute, "No model can serve this request under its conditions: %s. See details.excluded and relax one of them.", mainReason(out)).
 		With("excluded", excluded)
+}
+
+// beyond is how many tokens the request has, by the least count, where a target is out for nothing but its length: a shorter one
+// would be served. It is 0 where there is no such target.
+func (r *race) beyond(out []*runner) (need int64) {
+	for _, one := range out {
+		if one.why.Code != ContextTooSmall && one.why.Code != OutputTooLarge || r.rules.forbid(one, &Exclusion{}) {
+			continue
+		}
+		if n := r.in.longest(one.prompt) + r.room(); need == 0 || n < need {
+			need = n
+		}
+	}
+	return need
 }
 
 // mainReason is the most frequent reason in words.
