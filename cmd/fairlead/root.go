@@ -84,7 +84,7 @@ func (o *options) flags() map[string]string {
 
 // load reads the configuration as this command line has it.
 func (o *options) load(c *console, flags map[string]string) (*config.Loaded, error) {
-	loaded, err := config.Load(config.Options{Path: o.config, Env: c.env, Flags: flags, Vendors: app.VendorNames()})
+	loaded, err := config.Load(config.Options{Path: o.config, Env: c.env, Flags: flags, Vendors: app.VendorNames(), Missing: app.MissingAddress})
 	if problems, ok := errors.AsType[*config.Problems](err); ok && onlyFlags(problems) {
 		return nil, &usageError{err}
 	}

@@ -1,9 +1,12 @@
 package app
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 	"time"
 
+	"fairlead/internal/config"
 	"fairlead/internal/gateway"
 	"fairlead/internal/llm"
 	"fairlead/internal/provider"
@@ -55,6 +58,25 @@ func VendorNames() []string {
 		names = append(names, v.Name)
 	}
 	return names
+}
+
+// MissingAddress says what to add to a provider of the file so that it has an address; "" when it has one.
+func MissingAddress(p config.Provider, lookup func(string) string) string {
+	v := vendor(p)
+	address, _ := v.Address(lookup)
+	if made := v.New(provider.Settings{BaseURL: cmp.Or(p.BaseURL, address), Options: p.Options}); strings.Contains(made.BaseURL, "://") && !strings.Contains(made.BaseURL, "{") {
+		return ""
+	}
+	ways := []string{"add base_url: https://host/v1"}
+	if v.Place != "" {
+		ways = append(ways, v.Place)
+	}
+	if _, rest, found := strings.Cut(v.BaseURL, "{"); found {
+		variable, _, _ := strings.Cut(rest, "}")
+		variable, _, _ = strings.Cut(variable, "|")
+		ways = append(ways, "or set "+variable)
+	}
+	return strings.Join(ways, ", ")
 }
 
 // findVendor returns the vendor of this name.

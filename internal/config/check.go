@@ -16,11 +16,11 @@ import (
 const shortestMasterKey = 32
 
 // check looks at what the values mean, one by one from their tags and then together.
-func (l *loader) check(vendors []string) {
+func (l *loader) check(o Options) {
 	visit(reflect.ValueOf(&l.config).Elem(), "", l.checkField)
 	l.checkServer()
 	l.checkTimeouts()
-	l.checkProviders(vendors)
+	l.checkProviders(o)
 	l.checkModels("models", l.config.Models)
 }
 
@@ -133,12 +133,13 @@ func (l *loader) checkTimeouts() {
 	})
 }
 
-func (l *loader) checkProviders(vendors []string) {
+func (l *loader) checkProviders(o Options) {
 	seen := map[string]string{}
 	for i, p := range l.config.Providers {
 		path := at("providers", i)
 		l.checkName(path, "provider", p.Name, seen)
-		l.checkVendor(path, p, vendors)
+		l.checkVendor(path, p, o.Vendors)
+		l.checkAddress(path, p, o)
 		l.checkModels(join(path, "models"), p.Models)
 	}
 }
@@ -160,6 +161,17 @@ func (l *loader) checkVendor(path string, p Provider, vendors []string) {
 			suggestion: spelling.Closest(p.Name, vendors),
 			fix:        "add base_url: https://host/v1, or name a known vendor",
 		})
+	}
+}
+
+// checkAddress: some vendors are at an address that depends on a region or an account.
+func (l *loader) checkAddress(path string, p Provider, o Options) {
+	if o.Missing == nil || p.Disabled || !slices.Contains(o.Vendors, cmp.Or(p.Vendor, p.Name)) || l.damaged[join(path, "base_url")] || l.damaged[join(path, "format")] {
+		return
+	}
+	lookup := func(name string) string { return l.environ[name] }
+	if fix := o.Missing(p, lookup); fix != "" {
+		l.complain(join(path, "name"), fault{code: MissingField, message: fmt.Sprintf("provider %s has no address", quote(p.Name)), fix: fix})
 	}
 }
 

@@ -38,7 +38,7 @@ func FuzzLoad(f *testing.F) {
 		l.readFile = func(string, int64) ([]byte, error) { return nil, os.ErrNotExist }
 		l.file(text)
 		l.finishPaths()
-		l.check([]string{"openai"})
+		l.check(Options{Vendors: []string{"openai"}})
 		if len(l.problems.List) == 0 {
 			printsWell(t, &Loaded{Config: l.config, Origins: l.origins, Path: FileName})
 			return

@@ -30,6 +30,8 @@ type Options struct {
 	Flags   map[string]string // path of a field -> value; these win over everything
 	Dirs    []string          // to look for FileName in; nil for the usual three
 	Vendors []string          // known vendors of providers; nil leaves vendors unchecked
+	// Missing says what to add to a provider of a known vendor that has no address without it; "" when it has one. It may be nil.
+	Missing func(p Provider, lookup func(string) string) string
 }
 
 // Loaded is a checked configuration and where each of its values came from.
@@ -53,7 +55,7 @@ func Load(o Options) (*Loaded, error) {
 	l.environment()
 	l.flags(o.Flags)
 	l.finishPaths()
-	l.check(o.Vendors)
+	l.check(o)
 	if len(l.problems.List) > 0 {
 		l.addExcerpts()
 		l.problems.sort()

@@ -18,6 +18,7 @@ type Vendor struct {
 	Title   string   // as people call it
 	Format  string   // the wire format it speaks: chat, messages, gemini, converse
 	BaseURL string   // {NAME} stands for the value of an environment variable, {A|B} for the first that is set; empty when it must be configured
+	Place   string   // what to write into the file to say where it is, other than base_url; empty for nothing
 	URLEnv  string   // the variable that replaces BaseURL, where the vendor's own tools know one
 	Env     []string // variables that hold its key, the usual one first
 

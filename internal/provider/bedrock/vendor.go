@@ -35,6 +35,7 @@ const (
 var Vendor = provider.Vendor{
 	Name: name, Title: title, Format: converse.Name,
 	BaseURL: "https://bedrock-runtime.{AWS_REGION|AWS_DEFAULT_REGION}.amazonaws.com",
+	Place:   "options: {region: eu-central-1}",
 	URLEnv:  "AWS_ENDPOINT_URL_BEDROCK_RUNTIME",
 	Env:     []string{"AWS_BEARER_TOKEN_BEDROCK"},
 	Ambient: ambient,
