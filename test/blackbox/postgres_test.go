@@ -3,6 +3,7 @@ package blackbox
 import (
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -80,6 +81,7 @@ func TestPostgresMayComeLater(t *testing.T) {
 	// It may also go for a while: known keys are served, and what happened meanwhile arrives later.
 	forward.Down()
 	without := wantOK(t, g.Call(t, harness.Request{Key: k, Body: chat(small)}))
+	harness.Eventually(t, "the log says that entries wait", func() bool { return strings.Contains(g.Log(), "entries cannot be delivered; they stay in the queue") })
 	wantOK(t, g.Call(t, harness.Request{Method: "GET", Path: "/readyz"}))
 	forward.Up(t)
 	reader := g.Key(t, "--scopes", "read")

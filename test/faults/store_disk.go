@@ -73,6 +73,9 @@ func failingDisk(t *testing.T, size Size, name, inject, config string) string {
 	if status := readiness(t, g); status != http.StatusServiceUnavailable {
 		t.Errorf("%s: readyz is %d while requests are refused", name, status)
 	}
+	if !strings.Contains(g.Log(), "the disk does not take entries") {
+		t.Errorf("%s: the log does not say why requests are refused", name)
+	}
 	if len(ids) != during {
 		t.Errorf("%s: %d requests were served that cannot be recorded", name, len(ids)-during)
 	}
