@@ -56,11 +56,12 @@ func newHealth(c *console, o *options) *cobra.Command {
 }
 
 // ownURL is where a server with this configuration is found on the machine itself. Whether the configuration is in
-// order is the matter of another command.
+// order is the matter of another command: a server that runs has refused what is not, and goes on.
 func (o *options) ownURL(c *console) string {
 	loaded, err := o.load(c, o.flags())
 	if err != nil {
-		return listenURL(config.Default())
+		c.say(o, "warning: the configuration has problems; see  fairlead config check")
+		return listenURL(config.Readable(o.sources(c, o.flags())))
 	}
 	return listenURL(loaded.Config)
 }

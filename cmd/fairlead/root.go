@@ -84,11 +84,16 @@ func (o *options) flags() map[string]string {
 
 // load reads the configuration as this command line has it.
 func (o *options) load(c *console, flags map[string]string) (*config.Loaded, error) {
-	loaded, err := config.Load(config.Options{Path: o.config, Env: c.env, Flags: flags, Vendors: app.VendorNames(), Missing: app.MissingAddress})
+	loaded, err := config.Load(o.sources(c, flags))
 	if problems, ok := errors.AsType[*config.Problems](err); ok && onlyFlags(problems) {
 		return nil, &usageError{err}
 	}
 	return loaded, err
+}
+
+// sources are where the configuration of this command line comes from.
+func (o *options) sources(c *console, flags map[string]string) config.Options {
+	return config.Options{Path: o.config, Env: c.env, Flags: flags, Vendors: app.VendorNames(), Missing: app.MissingAddress}
 }
 
 // onlyFlags reports whether nothing but this command line is wrong.

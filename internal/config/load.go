@@ -48,13 +48,7 @@ type Loaded struct {
 // The error is a *Problems with everything that is wrong.
 func Load(o Options) (*Loaded, error) {
 	l := newLoader(o)
-	text, ok := l.find(o)
-	if ok {
-		l.file(text)
-	}
-	l.environment()
-	l.flags(o.Flags)
-	l.finishPaths()
+	text := l.take(o)
 	l.check(o)
 	if len(l.problems.List) > 0 {
 		l.addExcerpts()
@@ -62,6 +56,26 @@ func Load(o Options) (*Loaded, error) {
 		return nil, &l.problems
 	}
 	return &Loaded{Config: l.config, Path: l.path, Origins: l.origins, Warnings: l.warnings, sum: sha256.Sum256(text)}, nil
+}
+
+// Readable is a configuration as far as it can be read, for whoever looks for a server that runs with the one before: what is wrong in it
+// has its default.
+func Readable(o Options) Config {
+	l := newLoader(o)
+	l.take(o)
+	return l.config
+}
+
+// take reads file, environment and flags over the defaults, and returns the text of the file.
+func (l *loader) take(o Options) []byte {
+	text, ok := l.find(o)
+	if ok {
+		l.file(text)
+	}
+	l.environment()
+	l.flags(o.Flags)
+	l.finishPaths()
+	return text
 }
 
 // Origin says where the value at a path came from.
