@@ -10,6 +10,7 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/store"
+	"fairlead/internal/vault"
 )
 
 // usageError is a command line that cannot be understood.
@@ -87,6 +88,8 @@ func fixText(err error) string {
 	switch {
 	case errors.Is(err, requestlog.ErrTooSlow):
 		return "add --from now-1h or another filter"
+	case errors.Is(err, vault.ErrOtherKey):
+		return "put master.key from the backup into the data directory, or set master_key to the one that was used"
 	case errors.Is(err, store.ErrLocked):
 		return "stop that server, or give this one another --data-dir"
 	}

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes the secrets of the compose file, once: what is there stays as it is. Keep a copy of secrets/ in a safe place: without
-# master_key no stored key, password or credential can be used again.
+# master_key no stored key and no credential can be used again.
 set -eu
 cd "$(dirname "$0")"
 umask 077

@@ -256,6 +256,9 @@ func storeName(c config.Config) string {
 }
 
 func (a *App) openAccounts(ctx context.Context, c config.Config) (err error) {
+	if err := vault.Confirm(ctx, a.db, a.master); err != nil {
+		return err
+	}
 	if a.keyring, err = account.NewKeyring(a.db, a.master, account.KeyringOptions{
 		Now: a.now, MaxStale: keysOutliveStore,
 		Report: func(err error) { a.report("read keys", err) },

@@ -49,7 +49,7 @@ func OpenInstance(ctx context.Context, loaded *config.Loaded) (*Instance, error)
 	if i.Store, err = store.Open(ctx, c.Store, c.DataDir, store.Options{Connections: 2}); err != nil {
 		return nil, err
 	}
-	if err := i.openAccounts(master); err != nil {
+	if err := errors.Join(vault.Confirm(ctx, i.Store, master), i.openAccounts(master)); err != nil {
 		return nil, errors.Join(err, i.Close())
 	}
 	return i, nil

@@ -27,6 +27,15 @@ func (db *DB) SetSetting(ctx context.Context, name, value string) error {
 	return nil
 }
 
+// KeepSetting keeps a small piece of instance state unless there is one by that name, and returns what stands: of several processes
+// that write it at the same moment, all read the same.
+func (db *DB) KeepSetting(ctx context.Context, name, value string) (string, error) {
+	if _, err := db.exec(ctx, `insert into settings (name, value) values ($1, $2) on conflict (name) do nothing`, name, value); err != nil {
+		return "", fmt.Errorf("keep setting %s: %w", name, err)
+	}
+	return db.Setting(ctx, name)
+}
+
 // Revisions returns how often each topic has changed. The running server compares them from time to time, and so
 // notices what the command line and other replicas changed.
 func (db *DB) Revisions(ctx context.Context) (map[string]int64, error) {

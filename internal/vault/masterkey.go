@@ -1,7 +1,11 @@
 package vault
 
 import (
+	"context"
+	"crypto/hkdf"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -35,6 +39,33 @@ func LoadOrCreateMasterKey(dataDir, configured string) ([]byte, error) {
 		return nil, fmt.Errorf("make the master key: %w", err)
 	}
 	return readMasterKey(path) // of two processes that made one, both read the same
+}
+
+// ErrOtherKey says that what is in the database was protected with another master key.
+var ErrOtherKey = errors.New("the database was made with another master key, so no API key and no credential in it would work")
+
+// Settings keeps small pieces of state beside what the master key protects.
+type Settings interface {
+	// KeepSetting keeps a value unless there is one, and returns what stands.
+	KeepSetting(ctx context.Context, name, value string) (string, error)
+}
+
+// Confirm returns ErrOtherKey for a master key that is not the one that the database was made with. The database knows it by a mark
+// from which it cannot be told.
+func Confirm(ctx context.Context, s Settings, masterKey []byte) error {
+	mark, err := hkdf.Key(sha256.New, masterKey, nil, "fairlead/vault/mark", 16)
+	if err != nil {
+		return fmt.Errorf("derive the master key's mark: %w", err)
+	}
+	text := hex.EncodeToString(mark)
+	kept, err := s.KeepSetting(ctx, "master_key_mark", text)
+	if err != nil {
+		return fmt.Errorf("compare the master key with the database: %w", err)
+	}
+	if kept != text {
+		return ErrOtherKey
+	}
+	return nil
 }
 
 func readMasterKey(path string) ([]byte, error) {

@@ -105,6 +105,22 @@ func TestOneServerPerDataDirectory(t *testing.T) {
 	wantOK(t, g.Call(t, harness.Request{Method: "GET", Path: "/readyz"}))
 }
 
+func TestAnotherMasterKeyIsRefused(t *testing.T) {
+	t.Parallel()
+	g := harness.Start(t, harness.Options{})
+	g.Key(t)
+	g.Stop(t)
+	if err := os.Remove(filepath.Join(g.DataDir, "master.key")); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"serve", "--listen", "127.0.0.1:0"}, {"keys", "list"}} {
+		_, stderr, code := harness.CLI(t, harness.Options{DataDir: g.DataDir}, args...)
+		if code != 1 || !strings.Contains(stderr, "another master key") || !strings.Contains(stderr, "fix: put master.key from the backup") {
+			t.Errorf("%v without the master key ended with %d\n%s", args, code, stderr)
+		}
+	}
+}
+
 func TestPortInUseIsSaidPlainly(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -365,6 +365,13 @@ func settingsAreKept(t *testing.T, db *store.DB) {
 	ctx, name := t.Context(), fmt.Sprintf("setting%d", serial.Add(1))
 	before, err := db.Setting(ctx, name)
 	must(t, err)
+	first, err := db.KeepSetting(ctx, name+"-kept", "one")
+	must(t, err)
+	second, err := db.KeepSetting(ctx, name+"-kept", "two")
+	must(t, err)
+	if first != "one" || second != "one" {
+		t.Errorf("what is kept once reads %q and then %q", first, second)
+	}
 	must(t, db.SetSetting(ctx, name, "one"))
 	must(t, db.SetSetting(ctx, name, "two"))
 
