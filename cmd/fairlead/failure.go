@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 
 	"fairlead/internal/config"
 	"fairlead/internal/llm"
@@ -90,6 +91,8 @@ func fixText(err error) string {
 		return "add --from now-1h or another filter"
 	case errors.Is(err, vault.ErrOtherKey):
 		return "put master.key from the backup into the data directory, or set master_key to the one that was used"
+	case errors.Is(err, syscall.EADDRINUSE):
+		return "stop what listens there, or choose another address:  --listen,  or admin_listen in the configuration"
 	case errors.Is(err, store.ErrLocked):
 		return "stop that server, or give this one another --data-dir"
 	}

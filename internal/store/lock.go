@@ -23,7 +23,7 @@ func Lock(dataDir string) (release func() error, err error) {
 	}
 	if err := lockFile(f); err != nil {
 		_ = f.Close()
-		return nil, fmt.Errorf("lock %s: %w; stop that server, or give this one another --data-dir (%w)", path, ErrLocked, err)
+		return nil, fmt.Errorf("lock %s: %w (%w)", path, ErrLocked, err)
 	}
 	return f.Close, nil
 }

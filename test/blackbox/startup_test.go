@@ -132,7 +132,7 @@ func TestPortInUseIsSaidPlainly(t *testing.T) {
 
 	_, stderr, code := harness.CLI(t, harness.Options{}, "serve", "--listen", address)
 
-	if code != 1 || !strings.Contains(stderr, address) || !strings.Contains(stderr, "in use") {
+	if code != 1 || !strings.Contains(stderr, address) || !strings.Contains(stderr, "in use") || !strings.Contains(stderr, "fix: ") {
 		t.Errorf("ended with %d\n%s", code, stderr)
 	}
 }
