@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"time"
 
 	"fairlead/internal/account"
 	"fairlead/internal/admin"
@@ -49,10 +50,21 @@ func OpenInstance(ctx context.Context, loaded *config.Loaded) (*Instance, error)
 	if i.Store, err = store.Open(ctx, c.Store, c.DataDir, store.Options{Connections: 2}); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(vault.Confirm(ctx, i.Store, master), i.openAccounts(master)); err != nil {
+	if err := i.prepare(ctx, master); err != nil {
 		return nil, errors.Join(err, i.Close())
 	}
 	return i, nil
+}
+
+// prepare compares the master key with the store's, and hides what is past its retention, as a server does.
+func (i *Instance) prepare(ctx context.Context, master []byte) error {
+	if err := vault.Confirm(ctx, i.Store, master); err != nil {
+		return err
+	}
+	if err := i.Store.Retain(ctx, time.Now(), retention(i.Config.Log)); err != nil {
+		return fmt.Errorf("read retentions: %w", err)
+	}
+	return i.openAccounts(master)
 }
 
 func (i *Instance) openAccounts(master []byte) (err error) {

@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"fairlead/internal/id"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/store"
 	"fairlead/internal/store/pgtest"
 	"fairlead/test/harness"
 )
@@ -44,6 +47,38 @@ func TestPostgresKeepsKeysAndEntries(t *testing.T) {
 	})
 	if took := time.Since(revoked); took > second {
 		t.Errorf("refused after %s", took)
+	}
+}
+
+func TestPostgresHidesWhatIsPastItsRetentionUntilItsDayGoes(t *testing.T) {
+	t.Parallel()
+	dsn := pgtest.Start(t)
+	g := harness.Start(t, harness.Options{Config: config(t, "http://127.0.0.1:1/v1", "store: "+dsn, "log: {entry_retention: 2d, body_retention: 2d}")})
+	stdout, _, _ := g.CLI(t, "keys", "create", "--name", "reader", "--scopes", "read", "--json")
+	var key struct {
+		Key       string `json:"key"`
+		Workspace string `json:"workspace_id"`
+	}
+	harness.Decode(t, []byte(stdout), &key)
+	db, err := store.Open(t.Context(), dsn, t.TempDir(), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close() //nolint:errcheck // the test is over
+	var entries []requestlog.Entry
+	for _, age := range []time.Duration{47 * time.Hour, 48*time.Hour + time.Minute} {
+		at := time.Now().Add(-age)
+		entries = append(entries, requestlog.Entry{ID: id.New("req", at), Time: at, WorkspaceID: key.Workspace, Outcome: requestlog.OK, Status: http.StatusOK})
+	}
+	if err := db.WriteEntries(t.Context(), entries); err != nil {
+		t.Fatal(err)
+	}
+	listed, _, _ := g.CLI(t, "requests", "list", "--json")
+	answer := wantOK(t, g.Call(t, harness.Request{Method: "GET", Path: "/api/v1/requests", Key: key.Key}))
+	for where, text := range map[string]string{"command line": listed, "API": string(answer.Body)} {
+		if !strings.Contains(text, entries[0].ID) || strings.Contains(text, entries[1].ID) {
+			t.Errorf("of entries that are 47 and 48 hours old the %s shows\n%s", where, text)
+		}
 	}
 }
 
