@@ -121,6 +121,34 @@ func TestAnotherMasterKeyIsRefused(t *testing.T) {
 	}
 }
 
+func TestDamageInTheSpoolIsSaid(t *testing.T) {
+	t.Parallel()
+	g, _ := serve(t)
+	key := g.Key(t)
+	for range 2 {
+		wantOK(t, g.Call(t, harness.Request{Key: key, Body: chat(small)}))
+	}
+	g.Kill(t)
+	segments, err := filepath.Glob(filepath.Join(g.DataDir, "spool", "*.log"))
+	if err != nil || len(segments) == 0 {
+		t.Fatalf("the spool has no segment: %v", err)
+	}
+	text, err := os.ReadFile(segments[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	text[len(text)/3] ^= 0xff
+	if err := os.WriteFile(segments[0], text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	g.Restart(t)
+
+	if !strings.Contains(g.Log(), "damaged records are stepped over") {
+		t.Errorf("the log does not tell of the damage\n%s", g.Log())
+	}
+}
+
 func TestPortInUseIsSaidPlainly(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
