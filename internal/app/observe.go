@@ -28,15 +28,16 @@ func (a *App) observeStart(e *requestlog.Entry) {
 	a.feed.Publish(requestlog.Update{Entry: begun, Running: true})
 }
 
-// spent sums what a budget was charged: what still waits in the spool is looked at before the database, so that an entry
-// on its way is counted twice rather than not at all.
+// spent sums what a budget was charged: what waits in the spool, and what has arrived in the database besides. The spool is looked at
+// first, so that an entry on its way is not missed; it may have arrived by then, or even before a crash, and counts once all the same.
 func (a *App) spent(ctx context.Context, budgetID string, since time.Time) (money.Amount, error) {
 	kind, owner, _ := strings.Cut(budgetID, ":")
 	var waiting money.Amount
+	var ids []string
 	err := a.spool.Pending(func(e *requestlog.Entry) {
 		ours := e.KeyID == owner || (kind == "ws" && e.WorkspaceID == owner)
 		if ours && e.KeyID != requestlog.SampleKey && e.Cost != nil && !e.Time.Before(since) {
-			waiting = waiting.Add(*e.Cost)
+			waiting, ids = waiting.Add(*e.Cost), append(ids, e.ID)
 		}
 	})
 	if err != nil {
@@ -45,7 +46,7 @@ func (a *App) spent(ctx context.Context, budgetID string, since time.Time) (mone
 	if kind == "ws" {
 		kind = "workspace"
 	}
-	stored, err := a.db.Spent(ctx, kind, owner, since)
+	stored, err := a.db.Spent(ctx, kind, owner, since, ids...)
 	if err != nil {
 		return 0, fmt.Errorf("sum spending of %s: %w", budgetID, err)
 	}

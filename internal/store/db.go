@@ -156,6 +156,16 @@ func (db *DB) tryTx(ctx context.Context, fn func(*sql.Tx) error) error {
 	return nil
 }
 
+// inSnapshot runs fn in a transaction that only reads, and in which nothing changes between two statements.
+func (db *DB) inSnapshot(ctx context.Context, fn func(*sql.Tx) error) error {
+	tx, err := db.read.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	defer func() { _ = tx.Rollback() }() // nothing was changed
+	return fn(tx)
+}
+
 // bounded limits how long a read made for a person may take.
 func (db *DB) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, db.timeout)

@@ -2,21 +2,41 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
+	"slices"
 	"time"
 
 	"fairlead/internal/money"
 )
 
-// Spent returns what a key or a workspace (kind) has spent since a moment, from the ledger.
-func (db *DB) Spent(ctx context.Context, kind, id string, since time.Time) (money.Amount, error) {
+// Spent returns what a key or a workspace (kind) has spent since a moment, from the ledger. Requests of it that are named count
+// for nothing: whoever knows what they cost counts them itself, whether they have arrived or not.
+func (db *DB) Spent(ctx context.Context, kind, id string, since time.Time, except ...string) (money.Amount, error) {
 	column, ok := map[string]string{"key": "key_id", "workspace": "workspace_id"}[kind]
 	if !ok {
 		return 0, fmt.Errorf("read what %s %s spent: only keys and workspaces spend", kind, id)
 	}
+	const sum = `select cast(coalesce(sum(amount), 0) as bigint) from ledger where `
 	var spent money.Amount
-	q := `select cast(coalesce(sum(amount), 0) as bigint) from ledger where ` + column + ` = $1 and at >= $2`
-	if err := db.queryRow(ctx, q, id, millis(since)).Scan(&spent); err != nil {
+	err := db.inSnapshot(ctx, func(tx *sql.Tx) error {
+		if err := tx.QueryRowContext(ctx, sum+column+` = $1 and at >= $2`, id, millis(since)).Scan(&spent); err != nil {
+			return err
+		}
+		for some := range slices.Chunk(except, 500) {
+			args := []any{millis(since)}
+			for _, requestID := range some {
+				args = append(args, requestID)
+			}
+			var known money.Amount
+			if err := tx.QueryRowContext(ctx, sum+`at >= $1 and request_id in (`+list(2, len(some))+`)`, args...).Scan(&known); err != nil {
+				return err
+			}
+			spent = spent.Sub(known)
+		}
+		return nil
+	})
+	if err != nil {
 		return 0, fmt.Errorf("read what %s %s spent: %w", kind, id, err)
 	}
 	return spent, nil

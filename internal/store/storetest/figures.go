@@ -401,6 +401,7 @@ func figuresRefuseWhatTheyCannotDo(t *testing.T, db *store.DB) {
 func spendingComesFromTheLedger(t *testing.T, db *store.DB) {
 	ctx, ws := t.Context(), newWorkspace()
 	one, two := ws+"_key1", ws+"_key2"
+	var written []string
 	for _, spend := range []struct {
 		key  string
 		age  time.Duration
@@ -409,10 +410,11 @@ func spendingComesFromTheLedger(t *testing.T, db *store.DB) {
 		e := sample(ws, now.Add(-spend.age))
 		e.KeyID, e.Cost = spend.key, spend.cost
 		write(t, db, e)
+		written = append(written, e.ID)
 	}
-	spent := func(kind, id string, since time.Time) string {
+	spent := func(kind, id string, since time.Time, except ...string) string {
 		t.Helper()
-		a, err := db.Spent(ctx, kind, id, since)
+		a, err := db.Spent(ctx, kind, id, since, except...)
 		must(t, err)
 		return a.String()
 	}
@@ -420,8 +422,10 @@ func spendingComesFromTheLedger(t *testing.T, db *store.DB) {
 
 	got := []string{
 		spent("key", one, day), spent("key", one, time.Time{}), spent("key", two, day), spent("workspace", ws, day), spent("key", "nobody", day),
+		spent("key", one, day, written[0]), spent("key", one, time.Time{}, written[0], "req_elsewhere"), spent("key", one, day, written[1]),
+		spent("workspace", ws, day, slices.Concat(slices.Repeat([]string{"req_elsewhere"}, 700), written[2:])...),
 	}
-	if diff := gocmp.Diff([]string{"0.25", "4.25", "0.000000001", "0.250000001", "0"}, got); diff != "" {
+	if diff := gocmp.Diff([]string{"0.25", "4.25", "0.000000001", "0.250000001", "0", "0", "4", "0.25", "0.25"}, got); diff != "" {
 		t.Error(diff)
 	}
 	byKey, err := db.Spending(ctx, ws, day)
