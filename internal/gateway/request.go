@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"fairlead/internal/account"
@@ -210,6 +211,17 @@ func checkMedia(h http.Header) error {
 		return nil
 	}
 	return llm.Errorf(llm.UnsupportedMediaType, "Content-Type %q is not JSON. Send the body with Content-Type: application/json.", shorten(h.Get("Content-Type")))
+}
+
+// switched reports whether a header is there to switch something. What is not clearly the other way counts too: who writes False, 0
+// or no neither wants to pay for a dry run nor to have a text stored.
+func switched(h http.Header, name string, to bool) bool {
+	said := h.Get(name)
+	if said == "" {
+		return false
+	}
+	means, err := strconv.ParseBool(said)
+	return err != nil || means == to
 }
 
 // address is where the request came from, without the port.

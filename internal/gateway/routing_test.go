@@ -134,6 +134,17 @@ func TestDryRunFixesNoEmbeddingModel(t *testing.T) {
 	}
 }
 
+func TestADryRunIsHeardInAnySpelling(t *testing.T) {
+	t.Parallel()
+	for said, dry := range map[string]bool{"true": true, "True": true, "1": true, "yes": true, "false": false, "0": false, "": false} {
+		k := newKit(t)
+		k.post("/chat/completions", withModel("large"), "X-Fairlead-Dry-Run", said)
+		if called := len(k.alpha.Calls()) > 0; called == dry {
+			t.Errorf("X-Fairlead-Dry-Run: %s: a provider was called: %t", said, called)
+		}
+	}
+}
+
 // fakeFeedback takes every rating.
 type fakeFeedback struct{ taken []feedback.Rating }
 

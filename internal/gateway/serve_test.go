@@ -348,11 +348,13 @@ func TestTextIsNotKeptWhereThatIsOff(t *testing.T) {
 		header []string
 		want   requestlog.BodyState
 	}{
-		"instance":  {func(k *kit) { k.settings.LogBodies = false }, nil, requestlog.BodyOff},
-		"workspace": {func(k *kit) { k.keys.grant.Workspace.LogBodies = false }, nil, requestlog.BodyOff},
-		"key":       {func(k *kit) { k.keys.grant.Key.LogBodies = &off }, nil, requestlog.BodyOffKey},
-		"request":   {func(*kit) {}, []string{"X-Fairlead-Log-Body", "false"}, requestlog.BodyRefused},
-		"too large": {func(k *kit) { k.settings.BodyLimit = 5 }, nil, requestlog.BodyTooLarge},
+		"instance":                     {func(k *kit) { k.settings.LogBodies = false }, nil, requestlog.BodyOff},
+		"workspace":                    {func(k *kit) { k.keys.grant.Workspace.LogBodies = false }, nil, requestlog.BodyOff},
+		"key":                          {func(k *kit) { k.keys.grant.Key.LogBodies = &off }, nil, requestlog.BodyOffKey},
+		"request":                      {func(*kit) {}, []string{"X-Fairlead-Log-Body", "false"}, requestlog.BodyRefused},
+		"request, as Python writes it": {func(*kit) {}, []string{"X-Fairlead-Log-Body", "False"}, requestlog.BodyRefused},
+		"request, in words":            {func(*kit) {}, []string{"X-Fairlead-Log-Body", "no"}, requestlog.BodyRefused},
+		"too large":                    {func(k *kit) { k.settings.BodyLimit = 5 }, nil, requestlog.BodyTooLarge},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
