@@ -64,6 +64,8 @@ func (a *answer) document(data []byte) ([]byte, error) {
 		return nil, fault.Inside(c.fault)
 	case c.choices <= 0:
 		return nil, malformed("The provider's answer holds no choices.")
+	case !c.spoken && c.finish != "content_filter": // some leave out what was filtered
+		return nil, malformed("The provider's answer holds no message.")
 	case c.finish == "error":
 		return nil, &llm.Error{Kind: llm.UpstreamServer, Message: "The provider stopped answering because of an error of its own."}
 	}
