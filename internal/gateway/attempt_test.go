@@ -223,6 +223,9 @@ func TestWhenAllFailTheStatusSaysHow(t *testing.T) {
 				t.Fatalf("got %d %s, want %d %s: %s", got.status, got.code(t), c.status, c.code, got.body)
 			}
 			checkErrorShape(t, got)
+			if advised := strings.Contains(got.body, "Repeat the request"); advised != (got.header.Get("X-Should-Retry") == "true") {
+				t.Errorf("x-should-retry is %s, and the message says: %s", got.header.Get("X-Should-Retry"), got.body)
+			}
 			if n := len(k.alpha.Calls()); n != c.calls {
 				t.Errorf("%d calls, want %d", n, c.calls)
 			}

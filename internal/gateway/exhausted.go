@@ -40,10 +40,21 @@ func exhausted(x *exchange) *llm.Error {
 		}
 		told = append(told, fmt.Sprintf("%s/%s %s", a.Provider, a.Model, sentence(a)))
 	}
-	e := llm.Errorf(kind, "No provider could answer: %s. Repeat the request, or allow more fallbacks.", strings.Join(told, "; "))
+	e := llm.Errorf(kind, "No provider could answer: %s. %s", strings.Join(told, "; "), advice(kind))
 	e.RetryAfter = wait
 	e.UpstreamStatus = tried[len(tried)-1].Status
 	return e.With("attempts", attempts(x))
+}
+
+// advice is what the caller can do after failures of one kind: repeating is none where it does not help.
+func advice(kind llm.Kind) string {
+	switch {
+	case kind == llm.UpstreamContext:
+		return "Send less, or allow a model with a larger window."
+	case !kind.Retryable():
+		return "Change the request, or allow more fallbacks."
+	}
+	return "Repeat the request, or allow more fallbacks."
 }
 
 func sentence(a requestlog.Attempt) string {
