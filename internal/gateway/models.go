@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fairlead/internal/account"
+	"fairlead/internal/catalog"
 	"fairlead/internal/llm"
 	"fairlead/internal/provider"
 	"fairlead/internal/route"
@@ -55,11 +56,20 @@ func (g *Gateway) showModel(w http.ResponseWriter, r *http.Request, requestID, n
 	i := slices.IndexFunc(models, func(m modelInfo) bool { return m.ID == canonical })
 	if i < 0 {
 		e := llm.Errorf(llm.ModelNotFound, "Model %q is not on offer for this key. GET %s/models lists what is.", shorten(name), Prefix)
-		g.refuse(w, r, requestID, e.With("suggestions", snap.Suggest(name)))
+		g.refuse(w, r, requestID, e.With("suggestions", nearest(models, name)))
 		return
 	}
 	models[i].ID = name
 	writeJSON(w, r, models[i])
+}
+
+// nearest are the names of what is on offer that are near to a name.
+func nearest(models []modelInfo, name string) []string {
+	names := make([]string, 0, len(models))
+	for i := range models {
+		names = append(names, models[i].ID)
+	}
+	return catalog.Nearest(name, names, 5)
 }
 
 // reader authenticates a call that lists models.

@@ -335,7 +335,7 @@ func TestModelsAreListedForTheKey(t *testing.T) {
 	if one := k.do(k.request(http.MethodGet, "/models/small", "")); one.status != 200 || one.json(t)["id"] != "small" {
 		t.Errorf("GET models/small: %d %s", one.status, one.body)
 	}
-	if foreign := k.do(k.request(http.MethodGet, "/models/large", "")); foreign.status != 404 || foreign.code(t) != "MODEL_NOT_FOUND" {
+	if foreign := k.do(k.request(http.MethodGet, "/models/large", "")); foreign.status != 404 || foreign.code(t) != "MODEL_NOT_FOUND" || !strings.Contains(foreign.body, `"suggestions":[]`) {
 		t.Errorf("GET models/large: %d %s", foreign.status, foreign.body)
 	}
 }
