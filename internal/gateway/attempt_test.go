@@ -240,6 +240,23 @@ func TestWhenAllFailTheStatusSaysHow(t *testing.T) {
 	}
 }
 
+func TestWhoeverComesWhileAllRestHearsHowLong(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(t, func(k *kit) { k.inside = true })
+		k.alpha.Always(mockprovider.Fail(429, "Retry-After", "30"))
+		var w *httptest.ResponseRecorder
+		for range 2 { // the second finds its only target resting
+			w = httptest.NewRecorder()
+			k.gateway.ServeHTTP(w, k.request(http.MethodPost, "/chat/completions", withModel("small")))
+		}
+
+		if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") != "30" {
+			t.Errorf("%d, Retry-After %q: %s", w.Code, w.Header().Get("Retry-After"), w.Body)
+		}
+	})
+}
+
 func TestOnlyTheLastTargetHasTheWholeDeadline(t *testing.T) {
 	t.Parallel()
 	k := newKit(t, func(k *kit) { k.settings.Total = 10 * time.Second })

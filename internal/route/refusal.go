@@ -30,7 +30,7 @@ func (r *race) refusal() error {
 		return e.With("allowed_models", r.in.AllowedModels)
 	case count[CircuitOpen]+count[Resting] > 0:
 		e := llm.Errorf(llm.NoTargetReady, "Every provider that could serve this request is failing or resting at the moment. Repeat it in a few seconds.").With("excluded", excluded)
-		e.RetryAfter = 3 * time.Second
+		e.RetryAfter = ready(out)
 		return e
 	}
 	return llm.Errorf(llm.NoRoute, "No model can serve this request under its conditions: %s. See details.excluded and relax one of them.", mainReason(out)).
@@ -49,6 +49,20 @@ func (r *race) beyond(out []*runner) (need int64) {
 		}
 	}
 	return need
+}
+
+// ready is when the first of the targets may be called again; a circuit lets somebody try within seconds.
+func ready(out []*runner) time.Duration {
+	least := time.Hour
+	for _, one := range out {
+		if one.why.Code == CircuitOpen {
+			least = min(least, 3*time.Second)
+		}
+		if one.why.Code == Resting {
+			least = min(least, one.Seen.Resting)
+		}
+	}
+	return least
 }
 
 // mainReason is the most frequent reason in words.
