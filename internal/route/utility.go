@@ -17,14 +17,13 @@ const (
 	unseenTokensPS = 60.0
 )
 
-// The scales of cost and waiting begin here: less makes no difference to anybody who also weighs quality.
+// The scales of cost and waiting begin here: less makes little difference, or none.
 const (
 	leastCost    = 1e-6 // dollars
 	leastLatency = 0.1  // seconds
 )
 
-// leastAmount is the least that can be billed, in dollars. Where providers of one model are compared every amount counts: a
-// short text costs less than leastCost to embed, and there are many of them.
+// leastAmount is the least that can be billed, in dollars.
 const leastAmount = 1e-9
 
 // weights say what the parts of the penalty count. The unit is a doubling of the price: a target loses against another
@@ -34,7 +33,7 @@ type weights struct {
 	quality float64 // of one percentage point below the aim
 	speed   float64 // of a doubling of the time to the last token
 	aim     float64 // share of the best model's chance that is aimed at
-	least   float64 // dollars: amounts below it are all the same
+	fine    bool    // amounts below leastCost count like those above it
 }
 
 // weigh turns the objective into weights. A trade-off t aims at the share 1-(1-t)^4.32 of the best model's expected
@@ -42,19 +41,19 @@ type weights struct {
 func weigh(in *Input, o Objective) weights {
 	switch in.Controls.Provider.Sort {
 	case "price":
-		return weights{cost: 1, least: leastAmount}
+		return weights{cost: 1}
 	case "latency", "throughput":
-		return weights{speed: 1, least: leastCost}
+		return weights{speed: 1}
 	}
 	if in.Op == llm.Embed || in.Op == llm.Moderate || !IsAuto(in.Model) {
-		return weights{cost: 1, speed: 0.25, least: leastAmount} // the model is given: only providers differ
+		return weights{cost: 1, speed: 0.25, fine: true} // the model is given: only providers differ
 	}
 	if o.Name == "speed" {
-		return weights{cost: 0.1, quality: 0.2, speed: 1, aim: 0.8, least: leastCost}
+		return weights{cost: 0.1, quality: 0.2, speed: 1, aim: 0.8}
 	}
 	const most = 1000 // doublings a point: nobody pays so much, so that only quality counts
 	t := o.Tradeoff
-	return weights{cost: 1, quality: min(most, t/max(1-t, 1e-9)), speed: 0.1, aim: 1 - math.Pow(1-t, math.Log2(20)), least: leastCost}
+	return weights{cost: 1, quality: min(most, t/max(1-t, 1e-9)), speed: 0.1, aim: 1 - math.Pow(1-t, math.Log2(20))}
 }
 
 // aimFor is the quality looked for. The best model is the best of all that are configured, whether or not this request may
@@ -118,9 +117,15 @@ func (r *race) rate(one *runner) {
 	one.Score = round(min(1, 1-one.penalty/(20*(w.cost+w.quality+w.speed))))
 }
 
-// price is what an amount counts: nothing at leastCost, less than that below it.
+// price is what an amount counts, in doublings of leastCost. Below that the scale goes on straight: less is still less, but what
+// is free is not better than everything. Providers of one model are told apart by doublings there too: a short text costs less
+// to embed, and there are many of them.
 func (w *weights) price(a money.Amount) float64 {
-	return w.cost * math.Log2(max(a.Dollars(), w.least)/leastCost)
+	v := a.Dollars() / leastCost
+	if v < 1 && !w.fine {
+		return w.cost * (v - 1) * math.Log2E
+	}
+	return w.cost * math.Log2(max(v, leastAmount/leastCost))
 }
 
 // doublings is how often least must be doubled to get v.
