@@ -30,12 +30,8 @@ func (g *Gateway) Explain(ctx context.Context, grant *account.Grant, req *llm.Re
 	if draft != nil {
 		policies = draft
 	}
-	var in route.Input
-	if err := g.input(x, policies, g.sketch(x, policies), &in); err != nil {
-		return nil, err
-	}
-	view := g.Prefixes.Lookup(ctx, grant.Workspace.ID, prefix.Build(req, x.length), x.start)
-	err := x.plan(&in, g.circumstances(grant.Workspace.ID, policies, view))
+	x.view = g.Prefixes.Lookup(ctx, grant.Workspace.ID, prefix.Build(req, x.length), x.start)
+	err := g.planRequest(x, policies, g.sketch(x, policies))
 	return x.decision, err
 }
 

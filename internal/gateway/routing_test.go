@@ -93,6 +93,21 @@ func TestPolicyBoundsTheAnswer(t *testing.T) {
 	}
 }
 
+func TestExplainUnderAPolicyThatBoundsTheAnswer(t *testing.T) {
+	t.Parallel()
+	k := ruled(t, `policies: [{name: short, max_output_tokens: 100}]`)
+	req, err := k.decode(strings.Replace(hello, `{`, `{"max_tokens":5000,`, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	d, err := k.gateway.Explain(t.Context(), k.keys.grant, req, "", nil)
+
+	if err != nil || d.MaxOutput != 100 {
+		t.Errorf("decision %+v, %v", d, err)
+	}
+}
+
 func TestPolicyBoundsTheAnswerByNoMoreThanTheModelWrites(t *testing.T) {
 	t.Parallel()
 	k := ruled(t, `policies: [{name: generous, max_output_tokens: 50000}]`)
@@ -233,6 +248,13 @@ func TestConversationIsWarmWhereItWas(t *testing.T) {
 	served := before.Provider + "/" + before.Model
 	if after.Decision.Input.Last != served || after.Decision.Input.Turns != 1 {
 		t.Errorf("turns %d, last %q; want 1 and %s", after.Decision.Input.Turns, after.Decision.Input.Last, served)
+	}
+	req, err := k.decode(talk("large", 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d, err := k.gateway.Explain(t.Context(), k.keys.grant, req, "", nil); err != nil || d.Input.Last != served {
+		t.Errorf("explained with the last target %q, %v; want %s", d.Input.Last, err, served)
 	}
 	for _, c := range after.Decision.Candidates {
 		if (c.Warm.Read > 1000) != (c.Target == served) {

@@ -115,9 +115,11 @@ func (g *Gateway) decide(ctx context.Context, x *exchange) error {
 	}
 	in := &x.decision.Input
 	if in.Op == llm.Embed && route.IsAuto(in.Model) && in.PinnedEmbed == "" && !x.dry {
-		return g.pin(ctx, x, policies)
+		if err := g.pin(ctx, x, policies); err != nil {
+			return err
+		}
 	}
-	return nil
+	return x.limitOutput(x.decision.MaxOutput)
 }
 
 // planRequest plans the request as it came. The sketch of its prompt is made before, and not on top of the input: a stack that has once
@@ -148,7 +150,7 @@ func (x *exchange) plan(in *route.Input, c route.Circumstances) error {
 	if d.Baseline != nil {
 		e.BaselineModel, e.BaselineSource = d.Baseline.Model, d.Baseline.Source
 	}
-	return x.limitOutput(d.MaxOutput)
+	return nil
 }
 
 // pin makes the model just chosen the workspace's embedding model. Another request may have been first: then its choice
