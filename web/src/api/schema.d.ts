@@ -2115,6 +2115,8 @@ export interface components {
             input_tokens: number;
             key?: components["schemas"]["Key"];
             last?: string;
+            /** Format: double */
+            longest?: number;
             /** Format: int64 */
             max_output?: number;
             /** Format: int64 */
