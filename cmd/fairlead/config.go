@@ -30,14 +30,18 @@ func newConfigCheck(c *console, o *options) *cobra.Command {
 				o.config = args[0]
 			}
 			loaded, err := o.load(c, o.flags())
+			warning := ""
 			if err == nil {
-				err = app.CheckPolicies(cmd.Context(), loaded, c.getenv)
+				warning, err = app.Check(cmd.Context(), loaded, c.getenv)
 			}
 			if problems, ok := errors.AsType[*config.Problems](err); ok {
 				return showProblems(c, o, problems)
 			}
 			if err != nil {
 				return err
+			}
+			if warning != "" {
+				c.say(o, "warning: %s", clean(warning))
 			}
 			return showFine(c, o, loaded)
 		},

@@ -43,6 +43,24 @@ func TestCheckConfiguration(t *testing.T) {
 	}
 }
 
+func TestCheckDoubtsABaselineThatNobodyKnows(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	path := filepath.Join(t.TempDir(), "fairlead.yaml")
+	for model, want := range map[string]string{
+		"gpt-4.1": "", "openai/gpt-4.1": "", "house-70b": "",
+		"gtp-4.1": "warning: default_model: no model is called \"gtp-4.1\", so savings are unknown; did you mean \"gpt-4.1\"?\n",
+	} {
+		text := "default_model: " + model + "\nproviders:\n  - {name: openai, api_keys: [sk-0123456789abcdef]}\n  - {name: house, base_url: \"http://127.0.0.1:1/v1\", models: [{name: house-70b}]}\n"
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, told := l.run(exitDone, "config", "check", path); told != want {
+			t.Errorf("%s: %q, want %q", model, told, want)
+		}
+	}
+}
+
 func TestCheckPoliciesOfTheConfiguration(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)

@@ -130,6 +130,7 @@ func Run(ctx context.Context, o Options) error {
 		a.announce(time.Since(began))
 	}
 	boundMemory(memoryFiles)
+	a.warnBaseline()
 	a.start(ctx)
 	select {
 	case <-ctx.Done():
@@ -137,6 +138,12 @@ func Run(ctx context.Context, o Options) error {
 		a.listener.failed <- err // stop waits for it too
 	}
 	return errors.Join(ignoreClosed(err), a.stop(ctx))
+}
+
+func (a *App) warnBaseline() {
+	if text := a.fleet.Load().doubtBaseline(a.loaded().Config.DefaultModel); text != "" {
+		a.log.Warn(text)
+	}
 }
 
 // newLogger writes text on a terminal and JSON lines elsewhere, unless the configuration says which.

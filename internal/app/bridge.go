@@ -85,8 +85,9 @@ func (f *fleet) state(p *provider.Provider) admin.ProviderState {
 }
 
 // Known reports whether a name means a model that is on offer, or at least in the catalog.
-func (b bridge) Known(name string) (bool, []string) {
-	snap := b.app.gateway.Targets()
+func (b bridge) Known(name string) (bool, []string) { return known(b.app.gateway.Targets(), name) }
+
+func known(snap *route.Snapshot, name string) (bool, []string) {
 	if len(snap.Named(name)) > 0 {
 		return true, nil
 	}

@@ -114,18 +114,35 @@ func advice(p policy.Problem) (suggestion, fix string) {
 	return "", fix
 }
 
-// CheckPolicies says what is wrong with the policies of a configuration, without a store: the error is a *config.Problems
-// then.
-func CheckPolicies(ctx context.Context, loaded *config.Loaded, env func(string) string) error {
-	if loaded.Config.Policies == "" {
-		return nil
+// Check says what is wrong with the names in a configuration, and what may be, without a store: the error is a *config.Problems where
+// policies are wrong.
+func Check(ctx context.Context, loaded *config.Loaded, env func(string) string) (warning string, err error) {
+	if loaded.Config.Policies == "" && loaded.Config.DefaultModel == "" {
+		return "", nil
 	}
 	f, err := preview(ctx, loaded.Config, env)
 	if err != nil {
-		return err
+		return "", err
 	}
 	_, err = readPolicies(loaded, f.world())
-	return err
+	return f.doubtBaseline(loaded.Config.DefaultModel), err
+}
+
+// doubtBaseline says that no model has the name that default_model has. It is no reason to refuse the configuration: a server on this
+// machine may be off for the moment.
+func (f *fleet) doubtBaseline(name string) string {
+	if name == "" {
+		return ""
+	}
+	ok, near := known(f.snapshot(), name)
+	if ok {
+		return ""
+	}
+	text := fmt.Sprintf("default_model: no model is called %q, so savings are unknown", name)
+	if len(near) > 0 {
+		text += fmt.Sprintf("; did you mean %q?", near[0])
+	}
+	return text
 }
 
 // preview is the fleet that a server with this configuration would have, as far as that is known without its store.

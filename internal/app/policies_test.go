@@ -129,7 +129,7 @@ error: FILE line 10: policy "ours": no model is called "house/our-modle"
 	if diff := cmp.Diff(want, strings.ReplaceAll(problems.Pretty(), loaded.Path, "FILE")); diff != "" {
 		t.Error(diff)
 	}
-	if err := CheckPolicies(t.Context(), loaded, func(string) string { return "" }); err == nil || err.Error() != problems.Error() {
+	if _, err := Check(t.Context(), loaded, func(string) string { return "" }); err == nil || err.Error() != problems.Error() {
 		t.Errorf("checked without a store: %v", err)
 	}
 }

@@ -74,6 +74,7 @@ func (a *App) reload(ctx context.Context, why string) {
 		return
 	}
 	a.log.Info("configuration reloaded", "why", why, "changed", changed)
+	a.warnBaseline()
 	if len(restart) > 0 {
 		a.log.Warn("these settings need a restart to take effect", "settings", restart)
 	}

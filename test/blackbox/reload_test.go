@@ -123,6 +123,18 @@ func TestWhatNeedsARestartWaitsForIt(t *testing.T) {
 	}
 }
 
+func TestABaselineThatNobodyKnowsIsDoubted(t *testing.T) {
+	t.Parallel()
+	_, url := harness.Upstream(t)
+	good := config(t, url)
+	g := harness.Start(t, harness.Options{Config: good + "default_model: " + small + "\n"})
+	if strings.Contains(g.Log(), "default_model") {
+		t.Errorf("a model that is on offer is doubted:\n%s", g.Log())
+	}
+	g.SetConfig(t, good+"default_model: no-such-model\n")
+	harness.Eventually(t, "the log doubts it", func() bool { return strings.Contains(g.Log(), `default_model: no model is called`) })
+}
+
 func TestTheLevelOfTheLogTakesEffectOnReload(t *testing.T) {
 	t.Parallel()
 	_, url := harness.Upstream(t)
