@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 )
@@ -68,7 +69,8 @@ func (c *conn) shake() bool {
 	ctx, cancel := context.WithTimeout(c.server.Context(), c.server.HeaderTime)
 	defer cancel()
 	if err := secure.HandshakeContext(ctx); err != nil {
-		_ = c.wire.Close() // there is nothing to say it on
+		c.refusePlain(err)
+		_ = c.wire.Close()
 		return false
 	}
 	state := secure.ConnectionState()
@@ -79,6 +81,18 @@ func (c *conn) shake() bool {
 	c.secure = &state
 	return true
 }
+
+// refusePlain answers a client that speaks http where https is spoken. To others that fail to secure their connection there is nothing to
+// say it on.
+func (c *conn) refusePlain(err error) {
+	plain, ok := errors.AsType[tls.RecordHeaderError](err)
+	if ok && plain.Conn != nil && slices.Contains(requestStarts, string(plain.RecordHeader[:])) {
+		newConn(c.server, plain.Conn).refuse(malformed("This address speaks https: write https:// in front of it."))
+	}
+}
+
+// requestStarts are the first bytes of requests, as many as a record of TLS has in front.
+var requestStarts = []string{"GET /", "HEAD ", "POST ", "PUT /", "PATCH", "DELET", "OPTIO"}
 
 // next answers one request and reports whether another may follow. What it calls may wait for as long as a stream is open, so it
 // keeps little on the stack itself.

@@ -419,6 +419,34 @@ func TestTLSAndHTTP2(t *testing.T) {
 	}
 }
 
+func TestHTTPWhereHTTPSIsSpokenIsToldSo(t *testing.T) {
+	t.Parallel()
+	lender := httptest.NewTLSServer(nil) // has a certificate
+	defer lender.Close()
+	var lc net.ListenConfig
+	plain, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := options(func(http.ResponseWriter, *http.Request) { t.Error("the handler was called") })
+	serve(t, o, tls.NewListener(plain, &tls.Config{Certificates: lender.TLS.Certificates}))
+	for _, sent := range []string{"GET / HTTP/1.1\r\nHost: a\r\n\r\n", "POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}", "SSH-2.0-x\r\n"} {
+		c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", plain.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(c, sent); err != nil {
+			t.Fatal(err)
+		}
+		text, _ := io.ReadAll(c)
+		_ = c.Close()
+		told := strings.HasPrefix(string(text), "HTTP/1.1 400 ") && strings.Contains(string(text), "write https://")
+		if isHTTP := !strings.HasPrefix(sent, "SSH"); told != isHTTP {
+			t.Errorf("%q is answered with %q", sent, text)
+		}
+	}
+}
+
 // handlers answer in every way that ours do. Each is put to net/http's server as well.
 var handlers = map[string]http.HandlerFunc{
 	"nothing":           func(http.ResponseWriter, *http.Request) {},
