@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,8 +13,10 @@ import (
 	"fairlead/internal/app"
 	"fairlead/internal/catalog"
 	"fairlead/internal/llm"
+	"fairlead/internal/mockprovider"
 	"fairlead/internal/money"
 	"fairlead/internal/requestlog"
+	"fairlead/internal/spelling"
 )
 
 // priceFlags are a price as the command line has it, in dollars per million tokens.
@@ -88,6 +91,9 @@ func (f *priceFlags) moment(now time.Time) (time.Time, error) {
 }
 
 func (f *priceFlags) set(ctx context.Context, c *console, o *options, i *app.Instance, provider, model string, at time.Time) error {
+	if err := knownProvider(i, provider); err != nil {
+		return err
+	}
 	prices, err := i.Prices()
 	if err != nil {
 		return err
@@ -105,6 +111,22 @@ func (f *priceFlags) set(ctx context.Context, c *console, o *options, i *app.Ins
 		return err
 	}
 	return priceSet(c, o, i, provider, model, at)
+}
+
+// knownProvider refuses the name of a provider that cannot be: its price would never count.
+func knownProvider(i *app.Instance, name string) error {
+	names := append(app.VendorNames(), mockprovider.Provider)
+	for _, p := range i.Config.Providers {
+		names = append(names, p.Name)
+	}
+	if slices.Contains(names, name) {
+		return nil
+	}
+	fix := "see  fairlead providers list"
+	if near := spelling.Closest(name, names); near != "" {
+		fix = fmt.Sprintf("did you mean %q?", near)
+	}
+	return usage(fix, "there is no provider %q", clean(name))
 }
 
 // price reads the rates. What is not given stays as it is where a price is known already, and input and output do too.
