@@ -14,9 +14,6 @@ import (
 	"fairlead/internal/route"
 )
 
-// facetRows bounds the values listed for one facet.
-const facetRows = 100
-
 // Facets are the values that requests can be filtered by, with how many there are of each.
 type Facets struct {
 	Decision []Facet `json:"decision"`
@@ -112,9 +109,9 @@ func outcomeFacets(f FigureSet) []Facet {
 }
 
 func facets(groups []FigureGroup) []Facet {
-	list := make([]Facet, 0, min(len(groups), facetRows))
+	list := make([]Facet, 0, len(groups))
 	for _, g := range groups {
-		if g.Name != "" && g.Requests > 0 && len(list) < facetRows { // what was tried and never served selects nothing
+		if g.Name != "" && g.Requests > 0 { // what was tried and never served selects nothing
 			list = append(list, Facet{Value: g.Name, Label: g.Label, Count: new(g.Requests)})
 		}
 	}

@@ -130,7 +130,7 @@ type FigureGroup struct {
 	FigureSet
 }
 
-// Breakdowns are the same figures by each dimension.
+// Breakdowns are the same figures by each dimension, for those with the most requests.
 type Breakdowns struct {
 	Model    []FigureGroup `json:"model"`
 	Provider []FigureGroup `json:"provider"`
@@ -146,8 +146,8 @@ func (a *API) registerOverview() {
 	}, a.getOverview)
 }
 
-// breakdownRows bounds each breakdown.
-const breakdownRows = 50
+// breakdownRows bounds each breakdown, and so the values of a facet.
+const breakdownRows = 200
 
 func (a *API) getOverview(ctx context.Context, c *call, in *overviewInput) (*output[Overview], error) {
 	now := a.Now()

@@ -256,3 +256,18 @@ func TestDaysFollowTheZoneAsFarAsFiguresDo(t *testing.T) {
 		s.call("GET", "/overview?zone="+zone, "", as("acc_viewer")).refused(http.StatusBadRequest, "INVALID_REQUEST")
 	}
 }
+
+func TestFacetsListEveryKeyThatABreakdownHas(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for i := range 120 {
+		s.log.groups["key"] = append(s.log.groups["key"], requestlog.Group{Name: fmt.Sprintf("key_%d", i), Figures: requestlog.Figures{Requests: 1}})
+	}
+
+	var got Facets
+	s.call("GET", "/requests/facets?from=now-1h", "", as("acc_viewer")).want(200).into(&got)
+
+	if len(got.Key) != 120 {
+		t.Errorf("%d of 120 keys can be filtered by", len(got.Key))
+	}
+}

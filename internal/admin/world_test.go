@@ -586,7 +586,8 @@ func (l *entryLog) Series(_ context.Context, q requestlog.SeriesQuery) ([]reques
 
 func (l *entryLog) Breakdown(_ context.Context, q requestlog.BreakdownQuery) ([]requestlog.Group, error) {
 	l.queries = append(l.queries, q)
-	return l.groups[q.By], nil
+	groups := l.groups[q.By]
+	return groups[:min(len(groups), cmp.Or(q.Limit, len(groups)))], nil
 }
 
 func (l *entryLog) DeleteEntries(ctx context.Context, f requestlog.Filter, dryRun bool) (int64, error) {

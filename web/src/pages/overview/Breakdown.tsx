@@ -7,8 +7,8 @@ import { EmptyState } from "../../components/EmptyState";
 import { Money } from "../../components/Money";
 import { ShareBar } from "../../components/ShareBar";
 import { joinList, type Filters, type Search } from "../../lib/filters";
-import { formatCount, formatDuration, formatPercent } from "../../lib/numbers";
-import { type Dimension, dimensions } from "./figures";
+import { formatCount, formatDuration, formatPercent, plural } from "../../lib/numbers";
+import { type Dimension, dimensions, unlisted } from "./figures";
 import classes from "./overview.module.css";
 
 type Group = Schema["FigureGroup"];
@@ -30,6 +30,8 @@ const nameless: Record<Dimension, string> = {
 
 interface Props {
   breakdowns: Schema["Breakdowns"];
+  /** All requests, listed or not. */
+  requests: number;
   dimension: Dimension;
   onDimension: (dimension: Dimension) => void;
   searchFor: (more?: Filters) => Search;
@@ -37,8 +39,9 @@ interface Props {
 }
 
 /** The same figures by model, provider, key or policy; each row opens its requests. */
-export function Breakdown({ breakdowns, dimension, onDimension, searchFor, onOpen }: Props) {
+export function Breakdown({ breakdowns, requests, dimension, onDimension, searchFor, onOpen }: Props) {
   const rows = breakdowns[dimension];
+  const rest = unlisted(rows, requests);
   const searchOf = (group: Group) => searchFor({ [dimension]: joinList([group.name]) });
   return (
     <Paper withBorder p="md" component="section" aria-label="Breakdown" className={classes.breakdown}>
@@ -71,6 +74,12 @@ export function Breakdown({ breakdowns, dimension, onDimension, searchFor, onOpe
           </Tabs.Panel>
         ))}
       </Tabs>
+      {rest > 0 && (
+        <Text size="xs" c="dimmed" mt="xs">
+          The {formatCount(rows.length)} with the most requests are listed; {plural(rest, "request")} more{" "}
+          {rest === 1 ? "is" : "are"} not among them.
+        </Text>
+      )}
     </Paper>
   );
 }
@@ -217,7 +226,7 @@ function phoneRow(g: Group, dimension: Dimension) {
     ),
     bottom: (
       <>
-        <Text span size="xs" c="dimmed">
+        <Text span size="xs" c="dimmed" truncate>
           {formatCount(g.requests)} requests · {formatPercent(g.share_percent)} ·{" "}
           {formatPercent(g.error_percent)} errors
         </Text>

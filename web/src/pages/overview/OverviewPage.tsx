@@ -182,6 +182,7 @@ function Figures({
       />
       <Breakdown
         breakdowns={overview.breakdowns}
+        requests={overview.current.requests}
         dimension={dimension}
         onDimension={(by) => change({ by: by === "model" ? undefined : by })}
         searchFor={searchFor}

@@ -103,6 +103,11 @@ export function knownShare(part: number, whole: number): string {
   return formatPercent(Math.min(99.9, (100 * part) / whole));
 }
 
+/** How many requests no row of a breakdown counts: it lists only those with the most. */
+export function unlisted(rows: Schema["FigureGroup"][], requests: number): number {
+  return Math.max(0, requests - rows.reduce((sum, row) => sum + row.requests, 0));
+}
+
 /** The filter values that the breakdown shows, as the filter bar wants them. */
 export function facetsOf(breakdowns: Schema["Breakdowns"]): Schema["Facets"] {
   const values = (groups: Schema["FigureGroup"][]) =>

@@ -5,6 +5,7 @@ import {
   changeText,
   coverageText,
   facetsOf,
+  unlisted,
   type Figures,
   figureFilters,
   rateText,
@@ -92,6 +93,11 @@ describe("filters", () => {
       from: "now-24h",
       to: undefined,
     });
+  });
+
+  it("counts the requests that no row of a breakdown counts", () => {
+    const rows = [{ requests: 7 }, { requests: 2 }] as never[];
+    expect([unlisted(rows, 12), unlisted(rows, 9), unlisted([], 0)]).toEqual([3, 0, 0]);
   });
 
   it("offers the values of the breakdown that have a name", () => {
