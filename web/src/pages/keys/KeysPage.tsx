@@ -11,9 +11,10 @@ import {
   Tooltip,
 } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { useMemo, useState } from "react";
 
 import type { Schema } from "../../api/client";
+import { membersQuery } from "../../api/manage";
 import { keysQuery } from "../../api/queries";
 import { type Column, DataTable } from "../../components/DataTable";
 import { EmptyState } from "../../components/EmptyState";
@@ -28,7 +29,7 @@ import { formatMoney } from "../../lib/money";
 import { useSearchParams } from "../../lib/search";
 import { useSession } from "../../lib/session";
 import { CreateKeyDialog, EditKeyDialog, RevokeKeyDialog, RotateKeyDialog } from "./KeyDialogs";
-import { graceSecrets, keyHint, limitWords } from "./keyState";
+import { graceSecrets, keyHint, limitWords, makerOf } from "./keyState";
 import { SecretDialog } from "./SecretDialog";
 import { PageLink } from "../../components/PageLink";
 
@@ -54,12 +55,16 @@ export function KeysPage() {
     setRotating(undefined);
     setCreated(key);
   };
-  const acts: Acts = {
-    onEdit: setEditing,
-    onRotate: setRotating,
-    onRevoke: setRevoking,
-    mayChange: (key) => may("manage_keys") || (may("manage_own_keys") && key.created_by === account.id),
-  };
+  const [all, own] = [may("manage_keys"), may("manage_own_keys")];
+  const acts = useMemo<Acts>(
+    () => ({
+      onEdit: setEditing,
+      onRotate: setRotating,
+      onRevoke: setRevoking,
+      mayChange: (key) => all || (own && key.created_by === account.id),
+    }),
+    [all, own, account.id],
+  );
   return (
     <>
       <PageHeader
@@ -89,6 +94,9 @@ export function KeysPage() {
 
 function KeyList({ state, onState, acts }: { state: string; onState: (state: string) => void; acts: Acts }) {
   const { data, error, isPending, isFetching, refetch } = useQuery(keysQuery);
+  const { data: people } = useQuery(membersQuery);
+  // The same columns at every render: a dialog that opens over hundreds of keys draws none of them again.
+  const shape = useMemo(() => columns(acts, people?.members), [acts, people]);
   if (error) {
     return <ErrorPanel what="The keys could not be loaded" error={error} onRetry={() => void refetch()} />;
   }
@@ -118,7 +126,7 @@ function KeyList({ state, onState, acts }: { state: string; onState: (state: str
         <DataTable
           label="API keys"
           rows={shown}
-          columns={columns(acts)}
+          columns={shape}
           rowKey={(key) => key.id}
           dimmed={isFetching && !data}
           phone={(key) => ({
@@ -159,7 +167,7 @@ function NoKeys({ state }: { state: string }) {
   );
 }
 
-function columns(acts: Acts): Column<KeyView>[] {
+function columns(acts: Acts, members: Schema["MemberView"][] | undefined): Column<KeyView>[] {
   return [
     {
       id: "name",
@@ -167,14 +175,26 @@ function columns(acts: Acts): Column<KeyView>[] {
       sort: (key) => key.name,
       render: (key) => (
         <>
-          <Text size="sm" fw={600} truncate maw={220}>
+          <Text size="sm" fw={600} truncate maw={180}>
             {key.name}
           </Text>
           <KeyHints target={key} />
         </>
       ),
     },
-    { id: "state", label: "State", render: (key) => <StateOf target={key} /> },
+    {
+      id: "state",
+      label: "State",
+      render: (key) => (
+        <>
+          <StateOf target={key} />
+          <Text size="xs" c="dimmed">
+            {key.expires_at ? "until " : "never expires"}
+            {key.expires_at && <Time at={key.expires_at} as="day" />}
+          </Text>
+        </>
+      ),
+    },
     { id: "scopes", label: "Scopes", render: (key) => <Scopes target={key} /> },
     { id: "limits", label: "Limits", render: (key) => <Limits target={key} /> },
     { id: "budget", label: "Budget", render: (key) => <Budget target={key} /> },
@@ -193,7 +213,7 @@ function columns(acts: Acts): Column<KeyView>[] {
         <>
           <Time at={key.last_used_at} as="age" none="never" />
           {key.last_used_by && (
-            <Text size="xs" c="dimmed" truncate maw={150}>
+            <Text size="xs" c="dimmed" truncate maw={110}>
               {key.last_used_by}
             </Text>
           )}
@@ -207,9 +227,8 @@ function columns(acts: Acts): Column<KeyView>[] {
       render: (key) => (
         <>
           <Time at={key.created_at} as="day" />
-          <Text size="xs" c="dimmed">
-            {key.expires_at ? "expires " : "never expires"}
-            {key.expires_at && <Time at={key.expires_at} as="day" />}
+          <Text size="xs" c="dimmed" truncate maw={110}>
+            {makerOf(key, members)}
           </Text>
         </>
       ),
@@ -262,8 +281,8 @@ function Scopes({ target }: { target: KeyView }) {
           </Badge>
         ))}
       </Group>
-      <Tooltip label={target.allowed_models.join(", ")} disabled={target.allowed_models.length < 2}>
-        <Text size="xs" c="dimmed" truncate maw={160}>
+      <Tooltip label={target.allowed_models.join(", ")} disabled={target.allowed_models.length === 0}>
+        <Text size="xs" c="dimmed" truncate maw={130}>
           {target.allowed_models.length === 0 ? "all models" : target.allowed_models.join(", ")}
         </Text>
       </Tooltip>

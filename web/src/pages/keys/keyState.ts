@@ -32,3 +32,12 @@ export function limitWords(limits: Schema["KeyLimits"]): string[] {
   }
   return words;
 }
+
+/** Says who made a key: nothing while the members are not known. */
+export function makerOf(key: KeyView, members: Schema["MemberView"][] | undefined): string {
+  if (!key.created_by) {
+    return "on the command line";
+  }
+  const maker = members?.find((member) => member.account_id === key.created_by);
+  return maker ? `by ${maker.name || maker.email}` : members ? "by a former member" : "";
+}

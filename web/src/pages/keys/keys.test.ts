@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import type { Schema } from "../../api/client";
 import { createBody, draftOf, emptyDraft, updateBody } from "./keyDraft";
-import { graceSecrets, keyHint, limitWords, usedLately } from "./keyState";
+import { graceSecrets, keyHint, limitWords, makerOf, usedLately } from "./keyState";
 
 const now = Date.parse("2026-11-03T12:00:00Z");
 
@@ -76,5 +76,14 @@ describe("what a key shows", () => {
 
   it("leaves out limits of nought: they are none", () => {
     expect(limitWords(key.limits)).toEqual(["60 requests/min"]);
+  });
+
+  it("says who made a key, and nothing while that is not known", () => {
+    const ada = { account_id: "acc_1", name: "Ada", email: "ada@example.com" } as Schema["MemberView"];
+    const by = (id: string | null) => ({ ...key, created_by: id });
+    expect(makerOf(by("acc_1"), [ada])).toBe("by Ada");
+    expect(makerOf(by("acc_2"), [ada])).toBe("by a former member");
+    expect(makerOf(by("acc_1"), undefined)).toBe("");
+    expect(makerOf(by(null), undefined)).toBe("on the command line");
   });
 });
