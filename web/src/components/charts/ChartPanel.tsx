@@ -8,6 +8,9 @@ import classes from "./charts.module.css";
 /** The height of every chart, in pixels. */
 export const chartHeight = 230;
 
+/** Room for half of the highest label of an axis, which is pushed below its line otherwise. */
+export const chartMargin = { top: 13 };
+
 interface Props {
   title: string;
   /** What the patterns and lines mean. */

@@ -6,7 +6,7 @@ import { useId, useRef } from "react";
 import { formatCount } from "../../lib/numbers";
 import { useZone } from "../../lib/preferences";
 import { formatBucket } from "../../lib/time";
-import { chartHeight } from "./ChartPanel";
+import { chartHeight, chartMargin } from "./ChartPanel";
 import classes from "./charts.module.css";
 import { ChartTooltip } from "./ChartTooltip";
 import { decisionLooks, type DecisionPoint, decisionPoints } from "./decisions";
@@ -53,7 +53,7 @@ export default function DecisionChart({ series, stepMs, onZoom, onPick }: Props)
       })}
       xAxisProps={{ tickFormatter: (at: string) => formatBucket(at, stepMs, zone), minTickGap: 40 }}
       yAxisProps={{ width: 48, allowDecimals: false }}
-      barChartProps={handlers}
+      barChartProps={{ ...handlers, margin: chartMargin }}
       referenceAreas={selection && [{ x1: selection.from, x2: selection.to, color: "var(--fl-expected)" }]}
       tooltipProps={{
         content: ({ payload }) => (

@@ -7,7 +7,7 @@ import { formatMoney } from "../../lib/money";
 import { formatCount } from "../../lib/numbers";
 import { useZone } from "../../lib/preferences";
 import { formatBucket } from "../../lib/time";
-import { chartHeight } from "./ChartPanel";
+import { chartHeight, chartMargin } from "./ChartPanel";
 import classes from "./charts.module.css";
 import { ChartTooltip } from "./ChartTooltip";
 import { Pattern } from "./patterns";
@@ -53,7 +53,7 @@ export default function SpendChart({ series, stepMs, onZoom, onPick }: Props) {
       })}
       xAxisProps={{ tickFormatter: (at: string) => formatBucket(at, stepMs, zone), minTickGap: 40 }}
       yAxisProps={{ width: 64 }}
-      composedChartProps={{ ...handlers, style: { cursor: "crosshair" } }}
+      composedChartProps={{ ...handlers, margin: chartMargin, style: { cursor: "crosshair" } }}
       referenceAreas={selection && [{ x1: selection.from, x2: selection.to, color: "var(--fl-spend)" }]}
       tooltipProps={{
         content: ({ payload }) => (

@@ -106,6 +106,7 @@ describe("axes", () => {
     [0, "0"],
     [35, "35"],
     [1200, "1.2K"],
+    [1350, "1.35K"],
     [3_000_000, "3M"],
   ])("writes %d as %s", (n, text) => expect(axisCount(n)).toBe(text));
 

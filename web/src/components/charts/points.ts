@@ -68,11 +68,11 @@ const units: [number, string][] = [
   [1e3, "K"],
 ];
 
-/** Writes a number for an axis: 950, 1.2K, 3M. */
+/** Writes a number for an axis: 950, 1.2K, 1.35K, 3M. A quarter of a round number is written whole. */
 export function axisCount(n: number): string {
   for (const [size, unit] of units) {
     if (Math.abs(n) >= size) {
-      return `${trim((n / size).toFixed(1))}${unit}`;
+      return `${trim((n / size).toFixed(2))}${unit}`;
     }
   }
   return trim(n.toFixed(1));
