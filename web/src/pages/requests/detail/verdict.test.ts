@@ -37,6 +37,7 @@ describe("the verdict", () => {
     expect(text({ cost_usd: null, saved_percent: null })).toContain("at an unknown cost.");
     expect(text({ cost_usd: "0" })).toContain("for free");
     expect(text({ saved_percent: -12 })).toContain("12 % more than large-a");
+    expect(text({ saved_percent: -1404.5 })).toContain(", 1,405 % more than large-a");
   });
 
   it("names the attempt that failed, or the target that was out", () => {
@@ -78,7 +79,11 @@ describe("the verdict", () => {
       "Rejected after 412 ms by a budget: Key “ci” has used its budget.",
     );
     expect(text({ outcome: "upstream_error", error: undefined })).toContain(
-      "Failed at the providers after 412 ms and 0 attempts.",
+      "Failed after 412 ms, before any attempt. The candidates below say why",
+    );
+    const attempts = [{ provider: "p", model: "m", class: "overload" }] as Detail["attempts"];
+    expect(text({ outcome: "upstream_error", error: undefined, attempts })).toContain(
+      "Failed at the providers after 412 ms and 1 attempt. The attempts below say",
     );
   });
 });

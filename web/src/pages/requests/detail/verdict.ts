@@ -1,6 +1,6 @@
 import type { Schema } from "../../../api/client";
 import { formatMoney, parseNano } from "../../../lib/money";
-import { formatLatency, plural } from "../../../lib/numbers";
+import { formatCount, formatLatency, plural } from "../../../lib/numbers";
 
 type Detail = Schema["RequestDetail"];
 
@@ -50,12 +50,12 @@ function savedOf(r: Detail): Part[] {
   if (r.saved_percent === null || r.baseline_model === null) {
     return [];
   }
-  const percent = Math.round(r.saved_percent);
+  const dearer = Math.round(-r.saved_percent); // rounded as the list does
   const base: Part[] = [{ name: r.baseline_model }, ` (${formatMoney(r.baseline_cost_usd)})`];
-  if (percent === 0) {
+  if (dearer === 0) {
     return [", as much as ", ...base];
   }
-  return [`, ${Math.abs(percent)} % ${percent > 0 ? "less" : "more"} than `, ...base];
+  return [`, ${formatCount(Math.abs(dearer))} % ${dearer < 0 ? "less" : "more"} than `, ...base];
 }
 
 function routeOf(r: Detail): Part[] {
@@ -100,7 +100,9 @@ function ending(r: Detail): string {
     case "rejected":
       return `Rejected after ${after} by ${rejecter(r)}`;
     case "upstream_error":
-      return `Failed at the providers after ${after} and ${plural(r.attempts.length, "attempt")}`;
+      return r.attempts.length === 0
+        ? `Failed after ${after}, before any attempt`
+        : `Failed at the providers after ${after} and ${plural(r.attempts.length, "attempt")}`;
     case "cancelled":
       return `Cancelled: the client left after ${after}`;
     case "partial":
@@ -125,7 +127,9 @@ function rejecter(r: Detail): string {
 function adviceOf(r: Detail): string {
   switch (r.outcome) {
     case "upstream_error":
-      return "The attempts below say what each provider answered; Providers tests them.";
+      return r.attempts.length === 0
+        ? "The candidates below say why each one was out; Providers tests them."
+        : "The attempts below say what each provider answered; Providers tests them.";
     case "interrupted":
       return "Repeat the request.";
     case "gateway_error":
