@@ -53,10 +53,11 @@ describe("numbers for people", () => {
   });
 
   it("keeps small shares apart from nought", () => {
-    expect([0, 65.14, 0.04, -3, null].map((p) => formatPercent(p))).toEqual([
+    expect([0, 65.14, 0.04, -0.04, -3, null].map((p) => formatPercent(p))).toEqual([
       "0.0 %",
       "65.1 %",
       "< 0.1 %",
+      "> −0.1 %",
       "−3.0 %",
       "—",
     ]);

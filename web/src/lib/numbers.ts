@@ -49,7 +49,7 @@ export function formatPercent(percent: number | null | undefined, digits = 1): s
   }
   const least = 10 ** -digits;
   if (percent !== 0 && Math.abs(percent) < least) {
-    return `${percent < 0 ? "−" : ""}< ${least} %`;
+    return percent < 0 ? `> −${least} %` : `< ${least} %`;
   }
   return `${percent.toFixed(digits).replace("-", "−")} %`;
 }

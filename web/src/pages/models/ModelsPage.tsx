@@ -168,7 +168,7 @@ function phoneRow(m: Model) {
     ),
     bottom: (
       <>
-        <Text span size="xs" c="dimmed">
+        <Text span size="xs" c="dimmed" truncate>
           {formatPercent(m.share_percent)} · {formatCount(m.traffic.requests)} requests
         </Text>
         {isUnpriced(m) ? (
