@@ -91,7 +91,7 @@ function Eligible({ candidate: c, attempts, drawn, differs }: EligibleProps) {
   return (
     <Table.Tr fw={c.rank === 1 ? 600 : undefined} className={differs ? classes.differs : undefined}>
       <Table.Td>{c.rank}</Table.Td>
-      <Table.Td className={classes.nowrap}>
+      <Table.Td className={classes.model}>
         {c.model}
         {differs && <Differs />}
       </Table.Td>
@@ -119,7 +119,7 @@ function Excluded({ candidate: c, differs }: { candidate: Candidate; differs: bo
   return (
     <Table.Tr c="dimmed" className={differs ? classes.differs : undefined}>
       <Table.Td>–</Table.Td>
-      <Table.Td className={classes.nowrap}>
+      <Table.Td className={classes.model}>
         {c.model}
         {differs && <Differs />}
       </Table.Td>

@@ -64,6 +64,12 @@ describe("answerMessages", () => {
     ]);
   });
 
+  it("counts the vectors of an embedding", () => {
+    const labels = (data: unknown[]) => answerMessages(JSON.stringify({ data }), false)?.[0]?.parts;
+    expect(labels([{}])).toEqual([{ kind: "other", label: "1 vector" }]);
+    expect(labels([{}, {}])).toEqual([{ kind: "other", label: "2 vectors" }]);
+  });
+
   it("reads a whole answer, also one that a stream was stored as", () => {
     const whole = JSON.stringify({ choices: [{ message: { role: "assistant", content: "Hi" } }] });
     for (const streamed of [false, true]) {

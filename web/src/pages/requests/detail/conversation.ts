@@ -1,3 +1,5 @@
+import { plural } from "../../../lib/numbers";
+
 /** One message of a conversation, in parts that can be shown. */
 export interface Message {
   role: string;
@@ -42,7 +44,7 @@ export function answerMessages(text: string | null, streamed: boolean): Message[
       );
   }
   if (Array.isArray(body["data"])) {
-    return [{ role: "answer", parts: [{ kind: "other", label: `${body["data"].length} vectors` }] }];
+    return [{ role: "answer", parts: [{ kind: "other", label: plural(body["data"].length, "vector") }] }];
   }
   return undefined;
 }
