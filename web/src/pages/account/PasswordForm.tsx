@@ -8,6 +8,7 @@ import { browsersQuery } from "../../api/manage";
 import { registrationQuery, sessionQuery } from "../../api/queries";
 import { ErrorPanel } from "../../components/ErrorPanel";
 import { notifyDone } from "../../lib/notify";
+import { plural } from "../../lib/numbers";
 import { useSession } from "../../lib/session";
 
 /** Changes the password; every other browser is signed out by it. */
@@ -47,12 +48,12 @@ export function PasswordForm() {
         />
         <PasswordInput
           label="New password"
-          description={`At least ${least} characters. Other browsers are signed out; API keys stay.`}
+          description={`${least > 0 ? `At least ${least} characters. ` : ""}Other browsers are signed out; API keys stay.`}
           required
           autoComplete="new-password"
           value={next}
           onChange={(event) => setNext(event.currentTarget.value)}
-          error={bad ?? (short ? `${least - next.length} more characters` : undefined)}
+          error={bad ?? (short ? plural(least - next.length, "more character") : undefined)}
           visibilityToggleButtonProps={show}
         />
         {error && !wrong && !bad && <ErrorPanel what="The password was not changed" error={error} />}

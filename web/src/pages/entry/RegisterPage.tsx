@@ -10,6 +10,7 @@ import { ErrorPanel } from "../../components/ErrorPanel";
 import { PanelSkeleton } from "../../components/Loading";
 import { EntryFrame } from "./EntryFrame";
 import { PageLink } from "../../components/PageLink";
+import { plural } from "../../lib/numbers";
 import { useGo } from "../../lib/search";
 
 /**
@@ -156,7 +157,7 @@ function RegisterForm({ state, invitation, code: printed }: FormProps) {
           onChange={(event) => setPassword(event.currentTarget.value)}
           error={
             problems["password"] ??
-            (tooShort ? `${state.min_password_length - password.length} more characters` : undefined)
+            (tooShort ? plural(state.min_password_length - password.length, "more character") : undefined)
           }
           visibilityToggleButtonProps={{ "aria-label": "Show the password" }}
         />
