@@ -11,6 +11,13 @@ import {
   Tooltip,
 } from "@mantine/core";
 
+/** Goes on in the page where what opened a dialog is gone, as the row of a revoked key is. */
+function keepFocus(): void {
+  if (document.activeElement === document.body) {
+    document.getElementById("main")?.focus({ preventScroll: true });
+  }
+}
+
 /** The look of the dashboard: Mantine's, with the colours that miss enough contrast made darker or lighter. */
 export const theme = createTheme({
   primaryColor: "cyan",
@@ -42,6 +49,7 @@ export const theme = createTheme({
     Modal: Modal.extend({
       defaultProps: {
         centered: true,
+        onExitTransitionEnd: keepFocus,
         closeButtonProps: { "aria-label": "Close" },
         attributes: { header: { role: "none" } },
       },

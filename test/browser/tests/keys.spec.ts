@@ -19,6 +19,7 @@ async function storedSecret(page: Page): Promise<string> {
   expect(secret).toMatch(/^fl_[0-9A-Za-z]{30,}$/);
   await page.getByRole("button", { name: "I have stored the key" }).click();
   await expect(page.getByRole("dialog")).toHaveCount(0);
+  await expect(page.locator("body")).not.toBeFocused();
   return secret;
 }
 
@@ -90,6 +91,7 @@ test("a rotated key's old secret works through its grace, a revoked one is refus
   await revoke.click();
   await expect(page.getByText("Revoked “worker”.")).toBeVisible();
   await expect(row(page, "worker")).toHaveCount(0);
+  await expect(page.getByRole("main")).toBeFocused(); // the button that opened the dialog is gone with its row
 
   const refused = await client.send({ key: last, body: chat("sim-nano") });
   expect(refused.status).toBe(401);
