@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -116,16 +115,27 @@ func (a *App) serveProbe(w http.ResponseWriter, r *http.Request) {
 
 // serveMetrics shows metrics to a key that may read. The admin listener shows them without.
 func (a *App) serveMetrics(w http.ResponseWriter, r *http.Request) {
-	grant, err := a.keyring.Authenticate(r.Header)
-	if err != nil {
+	if err := a.admitToMetrics(r); err != nil {
 		refuse(w, llm.AsError(err))
 		return
 	}
-	if !mayRead(grant) {
-		refuse(w, llm.Errorf(llm.ScopeDenied, "Metrics need a key with the scope read. Add the scope in API key settings, or read them on the admin listener."))
-		return
-	}
 	a.metrics.Handler().ServeHTTP(w, r)
+}
+
+// admitToMetrics lets keys through whose people run the gateway: metrics count the requests and the money of every workspace.
+func (a *App) admitToMetrics(r *http.Request) error {
+	grant, err := a.keyring.Authenticate(r.Header)
+	if err != nil {
+		return err
+	}
+	actor, err := a.accounts.KeyActor(r.Context(), grant.Key)
+	if err != nil {
+		return err
+	}
+	if !actor.Operator || !actor.May(account.ReadFigures) {
+		return llm.Errorf(llm.ScopeDenied, "Metrics need a key with the scope read, of the workspace that runs the gateway. Or read them on the admin listener.")
+	}
+	return nil
 }
 
 // private routes the paths of the admin listener.
@@ -186,9 +196,4 @@ func (a *App) serveSchema(w http.ResponseWriter, _ *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/schema+json")
 	_, _ = w.Write(schema) // a reader that left needs no answer
-}
-
-// mayRead reports whether a key may read through the admin API.
-func mayRead(grant *account.Grant) bool {
-	return slices.Contains(grant.Key.Scopes, account.Read) || slices.Contains(grant.Key.Scopes, account.Manage)
 }

@@ -61,6 +61,19 @@ func TestMetricsNeedAKeyOrTheirOwnListener(t *testing.T) {
 	}
 }
 
+// Metrics count what every workspace does, so only the one that runs the gateway may read them.
+func TestMetricsAreNotForOtherWorkspaces(t *testing.T) {
+	t.Parallel()
+	g, _ := serve(t, "registration: open")
+	register(t, g, "ann@example.com")
+	tenant := register(t, g, "ben@example.com")
+	for _, scope := range []string{"read", "manage"} {
+		var made struct{ Secret string }
+		harness.Decode(t, tenant.call(t, "POST", "/keys", `{"name":"watch","scopes":["`+scope+`"]}`).Body, &made)
+		wantError(t, g.Call(t, harness.Request{Method: "GET", Path: "/metrics", Key: made.Secret}), http.StatusForbidden, "SCOPE_DENIED")
+	}
+}
+
 // Labels come only from configured names, whatever callers send.
 func TestCallersCannotMakeSeries(t *testing.T) {
 	t.Parallel()
