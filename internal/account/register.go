@@ -95,7 +95,10 @@ func (s *Service) admit(ctx context.Context, r Registration) (admission, error) 
 		return admission{first: true}, nil
 	}
 	switch {
-	case r.Invitation != "":
+	case r.Invitation != "": // looked up first: an invented one must not tell which addresses have accounts
+		if _, err := s.Invitation(ctx, r.Invitation); err != nil {
+			return admission{}, err
+		}
 		return admission{invitation: s.invitationHash.bytes(r.Invitation)}, nil
 	case s.registration == RegistrationLoopback && r.Loopback:
 		return admission{}, nil

@@ -63,6 +63,16 @@ func TestWhoMayRegister(t *testing.T) {
 	}
 }
 
+func TestAnInventedInvitationTellsNothingOfAccounts(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, "invitation")
+	f.register("known@example.com")
+	for _, email := range []string{"known@example.com", "unknown@example.com"} {
+		_, _, err := f.Register(f.ctx, account.Registration{Email: email, Password: password, Invitation: "invented", Visitor: distant})
+		f.refused(err, llm.NotFound, "invitation")
+	}
+}
+
 func TestTheFirstAccountFromElsewhereNeedsTheSetupCode(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, "open") // open registration does not open the first account
