@@ -247,6 +247,11 @@ func TestFailuresAreClassified(t *testing.T) {
 	secure := httptest.NewTLSServer(http.NotFoundHandler())
 	secure.Config.ErrorLog = nil
 	t.Cleanup(secure.Close)
+	babbling, _ := script(t, func(conn net.Conn, _ int64) {
+		heard(conn)
+		_, _ = io.WriteString(conn, "220 mail.example ESMTP\r\n")
+		_ = conn.Close()
+	})
 	tests := []struct {
 		name, url string
 		deadline  time.Duration
@@ -255,6 +260,7 @@ func TestFailuresAreClassified(t *testing.T) {
 	}{
 		{"refused", "http://" + refused, 0, llm.UpstreamConnect, "refused the connection"},
 		{"cut", cut.URL, 0, llm.UpstreamConnect, "closed the connection"},
+		{"another protocol", babbling, 0, llm.UpstreamConnect, "is not HTTP"},
 		{"deadline", silent.URL, 50 * time.Millisecond, llm.UpstreamTimeout, "in time"},
 		{"unknown certificate", secure.URL, 0, llm.UpstreamConnect, "secure connection"},
 		{"TLS to a plain port", "https://" + strings.TrimPrefix(cut.URL, "http://"), 0, llm.UpstreamConnect, "secure connection"},

@@ -38,8 +38,10 @@ func failure(req *http.Request, err error) error {
 		e.Message = fmt.Sprintf("The provider at %s closed the connection before it answered.", host)
 	case isTLS(err):
 		e.Message = fmt.Sprintf("No secure connection to the provider at %s: its certificate or TLS settings were not accepted.", host)
-	default:
+	case isNetwork(err):
 		e.Message = fmt.Sprintf("The provider at %s could not be reached.", host)
+	default:
+		e.Message = fmt.Sprintf("What the provider at %s answered is not HTTP, or its headers are larger than allowed.", host)
 	}
 	return e
 }
@@ -74,6 +76,11 @@ func timedOut(req *http.Request, err error) bool {
 	}
 	netErr, ok := errors.AsType[net.Error](err)
 	return ok && netErr.Timeout()
+}
+
+func isNetwork(err error) bool {
+	_, ok := errors.AsType[*net.OpError](err)
+	return ok
 }
 
 func isDNS(err error) bool {
