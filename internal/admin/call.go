@@ -227,16 +227,24 @@ func storable(s string) bool { return utf8.ValidString(s) && !strings.ContainsRu
 func (a *API) visitor(r *http.Request) account.Visitor {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	v := account.Visitor{Client: r.UserAgent(), IP: peer.Addr().Unmap().String()}
-	forwarded := r.Header.Get("X-Forwarded-For")
 	// A proxy on this machine makes everybody look local, and a page elsewhere can make a browser call us under a name
 	// of its own: neither is a visitor at the machine itself.
-	v.Loopback = err == nil && peer.Addr().Unmap().IsLoopback() && LocalName(r.Host) &&
-		forwarded == "" && r.Header.Get("Forwarded") == "" && r.Header.Get("X-Forwarded-Proto") == ""
-	if a.TrustProxy && forwarded != "" {
-		hops := strings.Split(forwarded, ",")
-		v.IP = strings.TrimSpace(hops[len(hops)-1]) // the hop our own proxy wrote; those before are the client's to invent
+	v.Loopback = err == nil && peer.Addr().Unmap().IsLoopback() && LocalName(r.Host) && !relayed(r.Header)
+	if hops := r.Header.Values("X-Forwarded-For"); a.TrustProxy && len(hops) > 0 {
+		last := hops[len(hops)-1] // some proxies add to the line that came, others add a line
+		if hop := strings.TrimSpace(last[strings.LastIndexByte(last, ',')+1:]); hop != "" {
+			v.IP = hop // which our own proxy wrote; those before are the client's to invent
+		}
 	}
 	return v
+}
+
+// relayed reports whether a proxy has left its mark. An empty line is one too: a client may have sent it so that the proxy's own comes
+// second.
+func relayed(h http.Header) bool {
+	return slices.ContainsFunc([]string{"X-Forwarded-For", "X-Forwarded-Proto", "X-Real-Ip", "Forwarded", "Via"}, func(name string) bool {
+		return len(h.Values(name)) > 0
+	})
 }
 
 // LocalName reports whether a Host header names this machine.

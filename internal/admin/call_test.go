@@ -2,6 +2,7 @@ package admin
 
 import (
 	"crypto/tls"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -109,7 +110,7 @@ func TestVisitorAtTheMachineItself(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
 		name, remote, host string
-		headers            map[string]string
+		headers            http.Header
 		trust, local       bool
 		ip                 string
 	}{
@@ -118,18 +119,21 @@ func TestVisitorAtTheMachineItself(t *testing.T) {
 		{"mapped", "[::ffff:127.0.0.1]:5000", "127.0.0.1", nil, false, true, "127.0.0.1"},
 		{"from elsewhere", "192.0.2.7:5000", "localhost", nil, false, false, "192.0.2.7"},
 		{"a name that was bent to this machine", "127.0.0.1:5000", "rebind.example", nil, false, false, "127.0.0.1"},
-		{"through a proxy here", "127.0.0.1:5000", "localhost", map[string]string{"X-Forwarded-For": "198.51.100.1"}, false, false, "127.0.0.1"},
-		{"through a trusted proxy", "127.0.0.1:5000", "localhost", map[string]string{"X-Forwarded-For": "10.9.9.9, 198.51.100.1"}, true, false, "198.51.100.1"},
-		{"forwarded", "127.0.0.1:5000", "localhost", map[string]string{"Forwarded": "for=198.51.100.1"}, false, false, "127.0.0.1"},
+		{"through a proxy here", "127.0.0.1:5000", "localhost", http.Header{"X-Forwarded-For": {"198.51.100.1"}}, false, false, "127.0.0.1"},
+		{"through a trusted proxy", "127.0.0.1:5000", "localhost", http.Header{"X-Forwarded-For": {"10.9.9.9, 198.51.100.1"}}, true, false, "198.51.100.1"},
+		{"a proxy that adds a line of its own", "127.0.0.1:5000", "localhost", http.Header{"X-Forwarded-For": {"10.9.9.9", "198.51.100.1"}}, true, false, "198.51.100.1"},
+		{"an empty line before the proxy's", "127.0.0.1:5000", "localhost", http.Header{"X-Forwarded-For": {"", "198.51.100.1"}}, false, false, "127.0.0.1"},
+		{"an empty line alone", "127.0.0.1:5000", "localhost", http.Header{"X-Forwarded-For": {""}}, true, false, "127.0.0.1"},
+		{"by another name", "127.0.0.1:5000", "localhost", http.Header{"X-Real-Ip": {"198.51.100.1"}}, false, false, "127.0.0.1"},
+		{"a proxy that tells only itself", "127.0.0.1:5000", "localhost", http.Header{"Via": {"1.1 proxy"}}, false, false, "127.0.0.1"},
+		{"forwarded", "127.0.0.1:5000", "localhost", http.Header{"Forwarded": {"for=198.51.100.1"}}, false, false, "127.0.0.1"},
 	}
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			r := httptest.NewRequestWithContext(t.Context(), "GET", "/", nil)
 			r.RemoteAddr, r.Host = tc.remote, tc.host
-			for name, value := range tc.headers {
-				r.Header.Set(name, value)
-			}
+			maps.Copy(r.Header, tc.headers)
 			a := &API{Parts: Parts{TrustProxy: tc.trust}}
 			if got := a.visitor(r); got.Loopback != tc.local || got.IP != tc.ip {
 				t.Errorf("%+v", got)
