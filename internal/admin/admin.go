@@ -13,7 +13,6 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -38,7 +37,7 @@ type API struct {
 	ready      func()                 // registers the operations, once
 	document   func() ([]byte, error) // made when first asked for
 	origins    *http.CrossOriginProtection
-	tails      atomic.Int64  // open event streams
+	tails      tails
 	sampling   chan struct{} // holds one while sample traffic is made
 	backtests  *backtests
 }
@@ -66,7 +65,7 @@ func build(p Parts) *API {
 	if p.Log == nil {
 		p.Log = slog.New(slog.DiscardHandler)
 	}
-	a := &API{Parts: p, sampling: make(chan struct{}, 1), backtests: newBacktests()}
+	a := &API{Parts: p, tails: tails{each: map[string]int{}}, sampling: make(chan struct{}, 1), backtests: newBacktests()}
 	a.ready = sync.OnceFunc(a.register)
 	return a
 }

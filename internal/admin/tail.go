@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -23,6 +24,7 @@ const (
 	tailStall     = time.Minute // a reader that takes longer is cut
 	tailBacklog   = 500         // requests told to somebody who comes back
 	maxTails      = 256         // at a time
+	maxTailsEach  = 64          // of one workspace, so that none keeps the others from watching
 )
 
 // TailBatch is what is new since the batch before.
@@ -67,17 +69,16 @@ func (a *API) tailRequests(ctx context.Context, c *call, in *tailInput) (*huma.S
 	if in.Rows == "none" {
 		in.After = "" // what was missed is told by whatever the count makes the reader load again
 	}
-	if a.tails.Add(1) > maxTails {
-		a.tails.Add(-1)
+	if !a.tails.enter(c.workspaceID) {
 		return nil, llm.Errorf(llm.Overloaded, "Too many pages are watching at the moment. Close some, or try again later.")
 	}
 	backlog, err := a.backlog(ctx, f, in.After)
 	if err != nil {
-		a.tails.Add(-1)
+		a.tails.leave(c.workspaceID)
 		return nil, err
 	}
 	return &huma.StreamResponse{Body: func(out huma.Context) {
-		defer a.tails.Add(-1)
+		defer a.tails.leave(c.workspaceID)
 		out.SetHeader("Content-Type", "text/event-stream")
 		out.SetHeader("X-Accel-Buffering", "no") // proxies must not hold events back
 		out.SetStatus(http.StatusOK)
@@ -91,6 +92,34 @@ func (a *API) tailRequests(ctx context.Context, c *call, in *tailInput) (*huma.S
 			a.Log.WarnContext(ctx, "tail ended", "request_id", c.requestID, "error", err)
 		}
 	}}, nil
+}
+
+// tails counts the open event streams of each workspace.
+type tails struct {
+	mu   sync.Mutex
+	all  int
+	each map[string]int
+}
+
+// enter takes a place, if there is one.
+func (t *tails) enter(workspaceID string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.all >= maxTails || t.each[workspaceID] >= maxTailsEach {
+		return false
+	}
+	t.all++
+	t.each[workspaceID]++
+	return true
+}
+
+func (t *tails) leave(workspaceID string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.all--
+	if t.each[workspaceID]--; t.each[workspaceID] == 0 {
+		delete(t.each, workspaceID)
+	}
 }
 
 // backlog lists what was stored after the id, oldest first.
@@ -171,10 +200,16 @@ func (t *tail) next(ctx context.Context, s *requestlog.Subscription) ([]requestl
 	return nil, 0, t.write(": still here\n\n")
 }
 
-// recheck asks again whether the caller may watch: sessions end, keys are revoked and members removed meanwhile.
+// recheck asks again whether the caller may watch, and what: sessions end, keys are revoked, members removed or given another role
+// meanwhile.
 func (t *tail) recheck() error {
 	again := &call{humaContext: t.call.humaContext, query: t.call.query, visitor: t.call.visitor}
-	return t.api.admit(t.call.request, again, account.ReadRequests)
+	if err := t.api.admit(t.call.request, again, account.ReadRequests); err != nil {
+		return err
+	}
+	t.call.actor = again.actor
+	_, _, err := t.api.filter(again)
+	return err
 }
 
 // end tells why there is nothing more to come.

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fairlead/internal/account"
 	"fairlead/internal/requestlog"
 )
 
@@ -221,8 +223,33 @@ func TestTailEndsWithTheRights(t *testing.T) {
 		if !strings.Contains(got, "event: error\ndata: {\"error\":") || !strings.Contains(got, "SIGN_IN_REQUIRED") {
 			t.Errorf("%q", got)
 		}
-		if s.api.tails.Load() != 0 {
+		if s.api.tails.all != 0 || len(s.api.tails.each) != 0 {
 			t.Error("it still counts as open")
+		}
+	})
+}
+
+// A role that does not read texts holds for streams that are open, too.
+func TestTailShowsWhatTheRoleAllowsNow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := liveSite(t)
+		rows, search := watch(t, s, ""), watch(t, s, "?q=secret")
+		s.world.mu.Lock()
+		for i := range s.world.members[home] {
+			s.world.members[home][i].Role = account.Viewer
+		}
+		s.world.mu.Unlock()
+		time.Sleep(tailCheck)
+		asked := done("req_1")
+		asked.Entry.Preview = "secret"
+		s.feed.Publish(asked)
+		time.Sleep(time.Second)
+		if got := rows.take(); !strings.Contains(got, "req_1") || strings.Contains(got, "secret") {
+			t.Errorf("%q", got)
+		}
+		if got := search.take(); strings.Contains(got, "req_1") || !strings.Contains(got, "PERMISSION_DENIED") {
+			t.Errorf("%q", got)
 		}
 	})
 }
@@ -230,10 +257,20 @@ func TestTailEndsWithTheRights(t *testing.T) {
 func TestTailsAreBounded(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.api.tails.Store(maxTails)
+	for range maxTailsEach {
+		s.api.tails.enter(home)
+	}
 	s.call("GET", "/requests/tail", "", as("acc_owner")).refused(http.StatusServiceUnavailable, "OVERLOADED")
-	if s.api.tails.Load() != maxTails {
+	if s.api.tails.all != maxTailsEach {
 		t.Error("the refused one is counted")
+	}
+	for i := range maxTails - maxTailsEach {
+		if !s.api.tails.enter(fmt.Sprint(i)) {
+			t.Fatal("one workspace keeps the others from watching")
+		}
+	}
+	if s.api.tails.enter("one more") {
+		t.Error("there is no bound for all")
 	}
 }
 
