@@ -121,6 +121,9 @@ type createKeyInput struct {
 
 func (a *API) createKey(ctx context.Context, c *call, in *createKeyInput) (*output[NewKey], error) {
 	b := &in.Body
+	if err := checkEnd(b.ExpiresAt); err != nil {
+		return nil, err
+	}
 	draft := account.KeyDraft{
 		Name: b.Name, Scopes: scopes(b.Scopes), AllowedModels: b.AllowedModels, Limits: account.Limits(b.Limits),
 		Budget: b.Budget.budget(), Baseline: b.Baseline, LogBodies: b.LogBodies, ErrorFormat: b.ErrorFormat,
@@ -132,6 +135,14 @@ func (a *API) createKey(ctx context.Context, c *call, in *createKeyInput) (*outp
 		return nil, err
 	}
 	return &output[NewKey]{NewKey{KeyView: a.keyView(&key, spendings{}), Secret: secret}}, nil
+}
+
+// checkEnd refuses the one moment that would be taken for never: whoever means that says nothing, or null.
+func checkEnd(at *time.Time) error {
+	if at != nil && at.IsZero() {
+		return invalid("body", "expires_at", "lies in the past; leave it out, or send null, for never")
+	}
+	return nil
 }
 
 type updateKeyInput struct {
@@ -153,6 +164,9 @@ type updateKeyInput struct {
 
 func (a *API) updateKey(ctx context.Context, c *call, in *updateKeyInput) (*output[KeyView], error) {
 	b := &in.Body
+	if err := checkEnd(b.ExpiresAt.Value); err != nil {
+		return nil, err
+	}
 	change := account.KeyChange{
 		Name: b.Name, AllowedModels: b.AllowedModels, Budget: budgetChange(b.Budget), Baseline: b.Baseline.orZero(),
 		ErrorFormat: b.ErrorFormat.orZero(), AllowUnpriced: b.AllowUnpriced, Tags: b.Tags, ExpiresAt: b.ExpiresAt.orZero(),

@@ -63,6 +63,18 @@ func TestNewKeyIsShownOnce(t *testing.T) {
 	}
 }
 
+// The zero time is how account writes never: sent by somebody it is a time that is over.
+func TestNoTimeIsTakenForNever(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for method, path := range map[string]string{"POST": "/keys", "PATCH": "/keys/key_read"} {
+		got := s.call(method, path, `{"name":"x","expires_at":"0001-01-01T00:00:00Z"}`, as("acc_owner"))
+		if e := got.refused(http.StatusBadRequest, "INVALID_REQUEST"); e.Details.Param != "expires_at" {
+			t.Errorf("%s: %+v", method, e.Details)
+		}
+	}
+}
+
 func TestKeyChangeTellsNullFromAbsent(t *testing.T) {
 	t.Parallel()
 	var none *account.Budget
