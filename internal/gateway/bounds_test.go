@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -160,5 +161,18 @@ func TestUsageOfAFailedAttemptIsTheOperatorsMatter(t *testing.T) {
 	}
 	if e.Attempts[0].Class != llm.UpstreamServer {
 		t.Errorf("attempts %+v", e.Attempts)
+	}
+}
+
+// What a provider calls its model and why it stopped are short, whatever it says; so is a baseline that nobody has heard of.
+func TestWhatOthersNameIsKeptShort(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 100_000)
+	k := newKit(t)
+	k.alpha.Always(mockprovider.Behaviour{Body: []byte(`{"id":"1","object":"chat.completion","created":1,"model":"` + long + `","choices":[{"index":0,` +
+		`"message":{"role":"assistant","content":"Aye."},"finish_reason":"` + long + `"}],"usage":{"prompt_tokens":11,"completion_tokens":3,"total_tokens":14}}`)})
+	k.post("/chat/completions", hello, "X-Fairlead-Baseline", long[:10_000])
+	if e := k.entry(); e.Finish == "" || len(e.Finish) > 300 || e.ServedAs == "" || len(e.ServedAs) > 300 || len(e.BaselineModel) > 300 {
+		t.Errorf("%d bytes of finish, %d of model, %d of baseline; %+v", len(e.Finish), len(e.ServedAs), len(e.BaselineModel), e.Error)
 	}
 }

@@ -95,8 +95,13 @@ func fold(path string) string {
 	return path
 }
 
-func shorten(s string) string {
-	const most = 80
+// shorten bounds what somebody else says and an entry keeps.
+func shorten(s string) string { return shortenTo(s, 80) }
+
+// shortenName does so with the name of a model; none that is known is longer.
+func shortenName(s string) string { return shortenTo(s, 256) }
+
+func shortenTo(s string, most int) string {
 	if len(s) <= most {
 		return s
 	}

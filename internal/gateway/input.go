@@ -91,7 +91,7 @@ func (g *Gateway) input(x *exchange, policies *policy.Set, sketch predict.Sketch
 // default model.
 func baselineHint(grant *account.Grant, h http.Header, s *Settings) route.Baseline {
 	named := []route.Baseline{
-		{Model: h.Get("X-Fairlead-Baseline"), Source: "header"},
+		{Model: shortenName(h.Get("X-Fairlead-Baseline")), Source: "header"},
 		{Model: grant.Key.Baseline, Source: "key"},
 		{Model: cmp.Or(grant.Workspace.DefaultModel, s.DefaultModel), Source: "default"},
 	}

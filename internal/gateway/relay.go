@@ -23,7 +23,7 @@ func (g *Gateway) relay(ctx context.Context, x *exchange, ans *answer, settle fu
 // complete ends an answer that has come to its end.
 func (g *Gateway) complete(ctx context.Context, x *exchange, ans *answer, t *tally, settle func()) error {
 	ans.warn()
-	x.entry.Finish, x.entry.ServedAs = t.finish, t.model
+	x.entry.Finish, x.entry.ServedAs = shorten(t.finish), shortenName(t.model)
 	cost := x.bill(ans.target, t.usage(ans))
 	x.entry.Signals = x.signals(t.finish)
 	g.remember(x, ans.target, x.entry.Usage)
