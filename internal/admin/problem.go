@@ -139,6 +139,8 @@ func (a *API) fromHuma(ctx huma.Context, m *huma.ErrorModel) *llm.Error {
 			}
 		}
 		return invalid("body", "", "a JSON body is required")
+	case http.StatusInternalServerError: // huma's one defect is a body that breaks off or whose chunks are malformed
+		return llm.Errorf(llm.InvalidRequest, "The body did not arrive whole.")
 	case http.StatusUnprocessableEntity:
 		return invalidAll(a.problems(ctx.Operation(), m.Errors))
 	}

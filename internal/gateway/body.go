@@ -33,7 +33,7 @@ func (g *Gateway) readBody(x *exchange) (body []byte, release func(), err error)
 	b := buffer{shelf: &g.bodies, workspace: x.grant.Workspace.ID, most: x.settings.MaxBuffered, length: r.ContentLength}
 	if err := b.fill(&patientReader{http.MaxBytesReader(x.w.w, r.Body, limit), x}); err != nil {
 		b.release()
-		return nil, nil, readError(err, limit)
+		return nil, nil, readError(r, err, limit)
 	}
 	_ = x.w.rc.SetReadDeadline(time.Time{}) // not every connection has one
 	return b.bytes, b.release, nil

@@ -186,8 +186,8 @@ func (g *Gateway) fail(ctx context.Context, x *exchange, e *llm.Error) {
 			e = llm.AsError(err)
 		}
 	}
-	if e.Kind == llm.ClientCancelled {
-		return
+	if e.Kind == llm.ClientCancelled && started {
+		return // else it is told: one that only sends no more still reads, and no word would be a 200
 	}
 	body := errorBody(x.r, x.grant, e, x.entry.ID)
 	if x.w.trace && x.decision != nil {

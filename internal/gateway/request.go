@@ -3,6 +3,7 @@ package gateway
 import (
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"mime"
 	"net"
@@ -176,14 +177,18 @@ func session(req *llm.Request, h http.Header) string {
 	return ""
 }
 
-func readError(err error, limit int64) error {
+// readError says why a body could not be read. What neither the connection nor its end explains was not sent as HTTP has it.
+func readError(r *http.Request, err error, limit int64) error {
 	if e, ok := errors.AsType[*llm.Error](err); ok {
 		return e
 	}
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return tooLarge(limit)
 	}
-	return &llm.Error{Kind: llm.ClientCancelled, Message: "The client closed the connection before the request was complete.", Err: err}
+	if _, broken := errors.AsType[net.Error](err); broken || errors.Is(err, io.ErrUnexpectedEOF) || r.Context().Err() != nil {
+		return &llm.Error{Kind: llm.ClientCancelled, Message: "The client stopped sending before the request was complete.", Err: err}
+	}
+	return &llm.Error{Kind: llm.InvalidRequest, Message: "The body cannot be read: its chunks are malformed.", Err: err}
 }
 
 func tooLarge(limit int64) error {

@@ -33,7 +33,7 @@ const (
 	NoRoute              Kind = "no_route"
 	RateLimited          Kind = "rate_limited"
 	BudgetExceeded       Kind = "budget_exceeded"
-	ClientCancelled      Kind = "client_cancelled" // in the log only: nobody is left to read it
+	ClientCancelled      Kind = "client_cancelled" // mostly for the log: only a client that has stopped sending, and not reading, is left to hear of it
 )
 
 // What we did.

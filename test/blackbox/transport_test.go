@@ -188,3 +188,38 @@ func TestMalformedRequestsReachNobody(t *testing.T) {
 		})
 	}
 }
+
+// A request that did not come whole, or not as HTTP has it, is answered with an error: an answer without a word would be a success.
+func TestBrokenBodiesAreNoSuccess(t *testing.T) {
+	t.Parallel()
+	g, mock := serve(t)
+	k := g.Key(t)
+	body := chat(small)
+	model := "POST /proxy/v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAuthorization: Bearer " + k + "\r\n"
+	admin := "POST /api/v1/session HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+	cut := fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body)+1, body)
+	cases := []struct {
+		name, text string
+		status     int
+		code       string
+	}{
+		{"a chunk's length is no number", model + "Transfer-Encoding: chunked\r\n\r\nzz\r\n" + body, 400, "INVALID_REQUEST"},
+		{"a chunk is longer than it says", model + "Transfer-Encoding: chunked\r\n\r\n2\r\n" + body + "\r\n0\r\n\r\n", 400, "INVALID_REQUEST"},
+		{"a body breaks off", model + cut, 499, "CLIENT_CANCELLED"},
+		{"chunks break off", model + "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n", 499, "CLIENT_CANCELLED"},
+		{"the admin API: a chunk's length is no number", admin + "Transfer-Encoding: chunked\r\n\r\nzz\r\n{}", 400, "INVALID_REQUEST"},
+		{"the admin API: a body breaks off", admin + cut, 400, "INVALID_REQUEST"},
+	}
+	for _, tc := range cases {
+		w := dial(t, g)
+		w.send("%s", tc.text)
+		if err := w.conn.(*net.TCPConn).CloseWrite(); err != nil {
+			t.Fatal(err)
+		}
+		t.Log(tc.name)
+		wantError(t, w.answer("POST"), tc.status, tc.code)
+	}
+	if n := len(mock.Calls()); n != 0 {
+		t.Errorf("the provider was called %d times", n)
+	}
+}

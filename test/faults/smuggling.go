@@ -54,6 +54,9 @@ func smuggling(t *testing.T, _ Size) string {
 			t.Errorf("a request reached the provider twice: %s", clip(call.Body))
 		}
 	}
+	if served.Load() != int64(len(seen)) {
+		t.Errorf("%d shapes were answered with 200, and %d of them served", served.Load(), len(seen))
+	}
 	bled := unreadBodies(t, g, k)
 	if n := len(mock.Calls()) - len(seen); n != doubles {
 		t.Errorf("%d calls came of unread bodies", n-doubles)
