@@ -14,7 +14,7 @@ type AuditEvent struct {
 	ID          string
 	WorkspaceID string // empty for what belongs to an account alone
 	At          time.Time
-	Actor       string // id of an account or a key, or "command line"
+	Actor       string // id of an account or a key, or "command line", or "operator"
 	Action      string // such as "key.create"
 	Object      string // id of what was changed
 	Before      json.RawMessage
@@ -53,6 +53,22 @@ func (s *Service) event(by Actor, action, object string, before, after any) Audi
 		ID: id.New("aud", now), WorkspaceID: by.WorkspaceID, At: now,
 		Actor: by.name(), Action: action, Object: object, Before: facts(before), After: facts(after),
 	}
+}
+
+// operator is the actor's name for changes that whoever runs the gateway makes in somebody else's workspace, whose people need not
+// know them.
+const operator = "operator"
+
+// in is the event as the log of the workspace has it.
+func (e AuditEvent) in(workspaceID string) AuditEvent {
+	if e.WorkspaceID == workspaceID {
+		return e
+	}
+	e.ID, e.WorkspaceID = id.New("aud", e.At), workspaceID
+	if e.Actor != commandLine {
+		e.Actor = operator
+	}
+	return e
 }
 
 // facts writes what the log shows of an object; nil stays empty.

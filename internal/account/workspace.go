@@ -110,20 +110,25 @@ func (s *Service) UpdateWorkspace(ctx context.Context, by Actor, workspaceID str
 	if err := c.check(); err != nil {
 		return Workspace{}, err
 	}
-	event := by
-	event.WorkspaceID = workspaceID
+	var event AuditEvent
 	w, err := s.store.ChangeWorkspace(ctx, workspaceID, func(w *Workspace) (AuditEvent, error) {
 		before := workspaceFacts(*w)
 		if c.Budget != nil && !by.May(ManageInstance) && !stricter(w.Budget, *c.Budget) {
 			return AuditEvent{}, denied("Only whoever runs this gateway can raise or remove the budget of a workspace.")
 		}
 		c.apply(w)
-		return s.event(event, "workspace.update", workspaceID, before, workspaceFacts(*w)), nil
+		event = s.event(by, "workspace.update", workspaceID, before, workspaceFacts(*w))
+		return event.in(workspaceID), nil
 	})
 	if err != nil {
 		return Workspace{}, told(err, "workspace", "change a workspace")
 	}
 	s.changed(ctx)
+	if by.WorkspaceID != workspaceID { // there it says that the operator did it, here who that was
+		if err := s.store.WriteAudit(ctx, event); err != nil {
+			return Workspace{}, fmt.Errorf("note the change of another workspace: %w", err)
+		}
+	}
 	return w, nil
 }
 

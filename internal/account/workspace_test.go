@@ -77,6 +77,23 @@ func TestOnlyTheOperatorLoosensBudgets(t *testing.T) {
 	f.must(err)
 }
 
+// The people of a workspace see that the operator changed it, and not who that is; the operator's own log says who it was.
+func TestTheOperatorHasNoNameInOtherWorkspaces(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, "open")
+	boss, tenant := f.owner("ann@example.com"), f.owner("bob@example.com")
+	f.clock.pass(time.Second)
+	_, err := f.UpdateWorkspace(f.ctx, boss, tenant.WorkspaceID, account.WorkspaceChange{Budget: new(&account.Budget{Amount: money.Dollar, Period: account.Monthly})})
+	f.must(err)
+	for workspaceID, want := range map[string]string{tenant.WorkspaceID: "operator", boss.WorkspaceID: boss.AccountID} {
+		events, err := f.Audit(f.ctx, workspaceID, "", 1)
+		f.must(err)
+		if e := events[0]; e.Actor != want || e.Action != "workspace.update" || e.Object != tenant.WorkspaceID || len(e.After) == 0 {
+			t.Errorf("%s: %+v", workspaceID, e)
+		}
+	}
+}
+
 func TestTheEmbeddingModelIsPinnedOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, "loopback")

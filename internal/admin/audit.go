@@ -18,7 +18,7 @@ import (
 type AuditEntry struct {
 	ID     string          `json:"id"`
 	At     time.Time       `json:"at"`
-	Actor  string          `json:"actor" doc:"Id of an account or a key, or command line."`
+	Actor  string          `json:"actor" doc:"Id of an account or a key; command line, or operator for whoever runs the gateway."`
 	Label  string          `json:"actor_label" doc:"What to show for the actor: an email address or a key's name, where known."`
 	Action string          `json:"action" example:"key.create"`
 	Object string          `json:"object" doc:"Id of what was changed."`

@@ -1167,7 +1167,7 @@ export interface components {
         AuditEntry: {
             /** @example key.create */
             action: string;
-            /** @description Id of an account or a key, or command line. */
+            /** @description Id of an account or a key; command line, or operator for whoever runs the gateway. */
             actor: string;
             /** @description What to show for the actor: an email address or a key's name, where known. */
             actor_label: string;
