@@ -225,11 +225,7 @@ func storable(s string) bool { return utf8.ValidString(s) && !strings.ContainsRu
 
 // visitor says where a call comes from.
 func (a *API) visitor(r *http.Request) account.Visitor {
-	peer, err := netip.ParseAddrPort(r.RemoteAddr)
-	v := account.Visitor{Client: r.UserAgent(), IP: peer.Addr().Unmap().String()}
-	// A proxy on this machine makes everybody look local, and a page elsewhere can make a browser call us under a name
-	// of its own: neither is a visitor at the machine itself.
-	v.Loopback = err == nil && peer.Addr().Unmap().IsLoopback() && LocalName(r.Host) && !relayed(r.Header)
+	v := account.Visitor{Client: r.UserAgent(), IP: peer(r).String(), Loopback: AtTheMachine(r)}
 	if hops := r.Header.Values("X-Forwarded-For"); a.TrustProxy && len(hops) > 0 {
 		last := hops[len(hops)-1] // some proxies add to the line that came, others add a line
 		if hop := strings.TrimSpace(last[strings.LastIndexByte(last, ',')+1:]); hop != "" {
@@ -237,6 +233,18 @@ func (a *API) visitor(r *http.Request) account.Visitor {
 		}
 	}
 	return v
+}
+
+// AtTheMachine reports whether a call was made on this very machine. A proxy on it makes everybody look local, and a page
+// elsewhere can make a browser call us under a name of its own: neither counts.
+func AtTheMachine(r *http.Request) bool {
+	return peer(r).IsLoopback() && localName(r.Host) && !relayed(r.Header)
+}
+
+// peer is the address at the other end of the connection.
+func peer(r *http.Request) netip.Addr {
+	from, _ := netip.ParseAddrPort(r.RemoteAddr) // one that cannot be read is nobody's
+	return from.Addr().Unmap()
 }
 
 // relayed reports whether a proxy has left its mark. An empty line is one too: a client may have sent it so that the proxy's own comes
@@ -247,8 +255,8 @@ func relayed(h http.Header) bool {
 	})
 }
 
-// LocalName reports whether a Host header names this machine.
-func LocalName(host string) bool {
+// localName reports whether a Host header names this machine.
+func localName(host string) bool {
 	name := (&url.URL{Host: host}).Hostname()
 	if addr, err := netip.ParseAddr(name); err == nil {
 		return addr.Unmap().IsLoopback()

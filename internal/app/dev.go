@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/netip"
 
 	"fairlead/internal/account"
 	"fairlead/internal/admin"
@@ -40,9 +39,7 @@ func (a *App) openDev(ctx context.Context) error {
 
 // signIn gives a page that is opened without a session the developer's.
 func (a *App) signIn(w http.ResponseWriter, r *http.Request) {
-	from, err := netip.ParseAddrPort(r.RemoteAddr)
-	// A page elsewhere can make a browser call us under a name of its own, and would read the answer.
-	if a.devToken == "" || err != nil || !from.Addr().Unmap().IsLoopback() || !admin.LocalName(r.Host) {
+	if a.devToken == "" || !admin.AtTheMachine(r) {
 		return
 	}
 	if _, err := r.Cookie(admin.SessionCookie); err == nil {
