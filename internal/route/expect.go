@@ -1,7 +1,6 @@
 package route
 
 import (
-	"fairlead/internal/catalog"
 	"fairlead/internal/llm"
 	"fairlead/internal/money"
 	"fairlead/internal/predict"
@@ -76,12 +75,6 @@ func times(a money.Amount, n int) (sum money.Amount) {
 	return sum
 }
 
-// ExpectedUsage is what the request is expected to use at the target.
-func ExpectedUsage(in Input, t *provider.Target) llm.Usage {
-	prompt := InputTokens(in, t.Model)
-	return llm.Usage{Input: prompt, Output: answers[in.Sketch.Task].output(&in, t, prompt, in.MaxOutput)}
-}
-
 // output is how much is written in answer to a prompt of so many tokens, if all is as usual; at most is the bound, where it is not 0.
 func (a answer) output(in *Input, t *provider.Target, prompt, most int64) int64 {
 	if in.Op == llm.Embed || in.Op == llm.Moderate {
@@ -100,15 +93,6 @@ func (a answer) output(in *Input, t *provider.Target, prompt, most int64) int64 
 	return n * int64(max(in.Choices, 1))
 }
 
-// InputTokens estimates the prompt for a model, whose vocabulary decides how many tokens a text is. An input without its
-// text has the figure that it was given.
-func InputTokens(in Input, m *catalog.Model) int64 {
-	if !in.measurable() {
-		return in.InputTokens
-	}
-	return token.Model{Vendor: m.Vendor, Name: m.Name}.Prompt(in.prompt())
-}
-
 // promptFor is how many tokens the prompt has for a runner's model.
 func (r *race) promptFor(one *runner) int64 {
 	n := &r.prompt[one.model]
@@ -118,7 +102,8 @@ func (r *race) promptFor(one *runner) int64 {
 	return *n
 }
 
-// tokens is what InputTokens is for a model of this vocabulary.
+// tokens estimates the prompt for models of this vocabulary, which decides how many tokens a text is. An input without its text has
+// the figure that it was given.
 func (r *race) tokens(v *token.Vocabulary) int64 {
 	if r.measured {
 		return r.meter.Prompt(v)

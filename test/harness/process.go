@@ -231,12 +231,6 @@ func (g *Gateway) PID(t testing.TB) int {
 	return g.running(t).cmd.Process.Pid
 }
 
-// Done is closed when the process has ended.
-func (g *Gateway) Done(t testing.TB) <-chan struct{} {
-	t.Helper()
-	return g.running(t).done
-}
-
 func (g *Gateway) running(t testing.TB) *process {
 	t.Helper()
 	g.mu.Lock()

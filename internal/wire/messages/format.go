@@ -6,7 +6,6 @@ package messages
 import (
 	"bytes"
 	"io"
-	"strconv"
 
 	"github.com/tidwall/gjson"
 
@@ -57,11 +56,6 @@ func (Format) Attach(data []byte, name string, value []byte) []byte {
 	w.raw(name, value)
 	w.close()
 	return w.out
-}
-
-// CountTokens is the answer to a request that only wants its tokens counted.
-func CountTokens(n int64) []byte {
-	return append(strconv.AppendInt([]byte(`{"input_tokens":`), n, 10), '}')
 }
 
 // ErrorBody is our error object in the shape that clients of this format read, with our own fields behind it.

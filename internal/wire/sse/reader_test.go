@@ -222,25 +222,12 @@ func TestWriteDataIsReadBack(t *testing.T) {
 	}
 }
 
-func TestWriteComment(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{"ping": ": ping\n\n", "a\r\nb": ": a\n: b\n\n", "": "\n"} {
-		var buf bytes.Buffer
-		if err := WriteComment(&buf, text); err != nil || buf.String() != want {
-			t.Errorf("%q became %q, %v; want %q", text, buf.String(), err, want)
-		}
-	}
-}
-
 func TestWriteStopsAtTheFirstError(t *testing.T) {
 	t.Parallel()
 	for _, payload := range []string{"a", "a\nb"} {
 		if err := WriteData(brokenWriter{}, []byte(payload)); err == nil {
 			t.Errorf("%q: no error", payload)
 		}
-	}
-	if err := WriteComment(brokenWriter{}, "ping"); err == nil {
-		t.Error("comment: no error")
 	}
 }
 

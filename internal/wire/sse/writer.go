@@ -1,13 +1,9 @@
 package sse
 
-import (
-	"bytes"
-	"io"
-)
+import "io"
 
 var (
 	dataField = []byte("data: ")
-	comment   = []byte(": ")
 	lineFeed  = []byte("\n")
 	eventEnd  = []byte("\n\n")
 )
@@ -29,16 +25,6 @@ func WriteData(w io.Writer, payload []byte) error {
 		payload = payload[n+1:]
 	}
 	return write(w, dataField, payload, eventEnd)
-}
-
-// WriteComment writes text as a comment, which keeps a silent connection alive and which readers ignore.
-func WriteComment(w io.Writer, text string) error {
-	for line := range bytes.FieldsFuncSeq([]byte(text), func(r rune) bool { return r == '\r' || r == '\n' }) {
-		if err := write(w, comment, line, lineFeed); err != nil {
-			return err
-		}
-	}
-	return write(w, lineFeed)
 }
 
 func write(w io.Writer, parts ...[]byte) error {
