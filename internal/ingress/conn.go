@@ -170,9 +170,9 @@ func (c *conn) readMessage(fresh bool) (m message, err error) {
 func (c *conn) readHead(fresh bool) (text string, lines int, err error) {
 	limit, begun := c.server.HeaderSize, false
 	c.in.until = c.patience(fresh)
-	for {
+	for head := (search{}); ; {
 		pending := c.in.pending()
-		end, lines, err := headEnd(pending)
+		end, err := head.end(pending)
 		switch {
 		case err != nil:
 			return "", 0, err
@@ -183,7 +183,7 @@ func (c *conn) readHead(fresh bool) (text string, lines int, err error) {
 		case end > 0:
 			text := string(pending[:end])
 			c.in.use(end)
-			return text, lines, nil
+			return text, head.lines, nil
 		case len(pending) > 0 && !begun && !fresh:
 			c.in.until = time.Now().Add(c.server.HeaderTime)
 		}

@@ -23,21 +23,32 @@ func refuse(status int, why string, args ...any) *refusal {
 
 func malformed(why string, args ...any) *refusal { return refuse(http.StatusBadRequest, why, args...) }
 
-// headEnd finds where a head ends, its empty line included, and how many lines it has before that. The end is 0 while it has
-// not come yet. Lines end with CRLF and nothing else: whoever stands before us may see more or fewer of them otherwise.
-func headEnd(b []byte) (end, lines int, err error) {
+// search is for the end of a head, which comes in pieces. What was looked at is not looked at again: it would cost a client little to
+// make us look at the same lines very often.
+type search struct {
+	line  int // where the present line begins
+	seen  int // what was looked at
+	lines int // before the present one
+}
+
+// end is where the head ends that b begins with, its empty line included, and 0 while that has not come yet. Lines end with CRLF and
+// nothing else: whoever stands before us may see more or fewer of them otherwise.
+func (s *search) end(b []byte) (int, error) {
 	for {
-		i := bytes.IndexByte(b[end:], '\n')
+		i := bytes.IndexByte(b[s.seen:], '\n')
 		if i < 0 {
-			return 0, lines, nil
+			s.seen = len(b)
+			return 0, nil
 		}
-		if i == 0 || b[end+i-1] != '\r' {
-			return 0, 0, malformed("A line of the request's head does not end with CRLF.")
+		at := s.seen + i
+		if at == s.line || b[at-1] != '\r' {
+			return 0, malformed("A line of the request's head does not end with CRLF.")
 		}
-		if end += i + 1; i == 1 {
-			return end, lines, nil
+		if s.seen = at + 1; at == s.line+1 {
+			return s.seen, nil
 		}
-		lines++
+		s.line = s.seen
+		s.lines++
 	}
 }
 
