@@ -113,7 +113,10 @@ func (c *client) endWhole(x *exchange) error {
 	h.Set("Content-Type", "application/json")
 	h.Set("Content-Length", strconv.Itoa(len(data)))
 	c.w.WriteHeader(http.StatusOK)
-	return c.send(data)
+	if err := c.send(data); err != nil {
+		return err
+	}
+	return c.rc.Flush() // what is left to do is not for the client to wait for
 }
 
 // fail tells the client of an error: by status where nothing has gone out, else by the stream's last event.

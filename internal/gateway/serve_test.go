@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -376,6 +377,26 @@ func TestTextIsNotKeptWhereThatIsOff(t *testing.T) {
 				t.Errorf("the entry holds the text: %s", text)
 			}
 		})
+	}
+}
+
+func TestAClientHasItsAnswerBeforeAnybodyIsToldOfIt(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	answered := make(chan struct{})
+	k.gateway.Observe = func(*requestlog.Entry) {
+		select {
+		case <-answered:
+		case <-time.After(10 * time.Second):
+			t.Error("the client waits for what is done with the entry")
+		}
+	}
+
+	got := k.post("/chat/completions", hello)
+	close(answered)
+
+	if got.status != http.StatusOK {
+		t.Errorf("%d %s", got.status, got.body)
 	}
 }
 
