@@ -11,7 +11,7 @@ import (
 // growing is what may become more, and in which steps.
 var growing = map[string][]int{
 	"prompt": {1, 4, 16, 64, 256, 1024}, "models": {10, 30, 100, 300, 1000}, "policies": {0, 10, 50, 200},
-	"keys": {10, 1_000, 100_000, 1_000_000}, "log": {10_000, 100_000, 1_000_000},
+	"keys": {10, 1_000, 100_000, 1_000_000}, "log": {10_000, 100_000, 1_000_000, 10_000_000},
 }
 
 // grow measures what a request costs Fairlead as one thing grows and all else stays, and a small case again at the end: where that
