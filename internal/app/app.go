@@ -142,7 +142,7 @@ func Run(ctx context.Context, o Options) error {
 
 func (a *App) warnBaseline() {
 	if text := a.fleet.Load().doubtBaseline(a.loaded().Config.DefaultModel); text != "" {
-		a.log.Warn(text)
+		a.log.Warn("the configuration is doubtful", "why", text)
 	}
 }
 

@@ -64,7 +64,7 @@ func TestPostgresHidesWhatIsPastItsRetentionUntilItsDayGoes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close() //nolint:errcheck // the test is over
+	defer db.Close()
 	var entries []requestlog.Entry
 	for _, age := range []time.Duration{47 * time.Hour, 48*time.Hour + time.Minute} {
 		at := time.Now().Add(-age)
