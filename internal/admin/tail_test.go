@@ -223,6 +223,8 @@ func TestTailEndsWithTheRights(t *testing.T) {
 		if !strings.Contains(got, "event: error\ndata: {\"error\":") || !strings.Contains(got, "SIGN_IN_REQUIRED") {
 			t.Errorf("%q", got)
 		}
+		s.api.tails.mu.Lock()
+		defer s.api.tails.mu.Unlock()
 		if s.api.tails.all != 0 || len(s.api.tails.each) != 0 {
 			t.Error("it still counts as open")
 		}
