@@ -87,7 +87,7 @@ services:
 blackbox: build
 	scripts/with-services.sh scripts/blackbox.sh
 
-deploy-check: $(HELM) ## image, compose file and chart: well-formed, pinned, without secrets, and naming settings that exist
+deploy-check: $(HELM) ## image, systemd unit, compose file and chart: well-formed, pinned, without secrets, and naming settings that exist
 	$(GO) test -count=1 ./test/deploy
 
 sdk: build ## tests with the official client libraries

@@ -1,0 +1,112 @@
+package deploy
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"fairlead/internal/config"
+)
+
+// unit has the values of each directive of the systemd unit, in order, by section and name.
+func unit(t *testing.T) map[string][]string {
+	t.Helper()
+	directives, section := map[string][]string{}, ""
+	for line := range strings.Lines(read(t, "deploy", "systemd", "fairlead.service")) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		if strings.HasPrefix(line, "[") {
+			section = strings.Trim(line, "[]") + "."
+			continue
+		}
+		name, value, ok := strings.Cut(line, "=")
+		if !ok {
+			t.Errorf("%q is no directive", line)
+		}
+		directives[section+name] = append(directives[section+name], value)
+	}
+	return directives
+}
+
+func wantDirectives(t *testing.T, want map[string][]string) {
+	t.Helper()
+	got := unit(t)
+	for name, values := range want {
+		if !slices.Equal(got[name], values) {
+			t.Errorf("%s is %q, not %q", name, got[name], values)
+		}
+	}
+}
+
+func TestUnitStartsReloadsAndEndsTheGateway(t *testing.T) {
+	t.Parallel()
+	wantDirectives(t, map[string][]string{
+		"Service.Type":       {"exec"},
+		"Service.ExecStart":  {"/usr/local/bin/fairlead serve"},
+		"Service.ExecReload": {"/usr/local/bin/fairlead config check", "/bin/kill -HUP $MAINPID"},
+		"Service.Restart":    {"on-failure"},
+		"Install.WantedBy":   {"multi-user.target"},
+	})
+	seconds, err := strconv.Atoi(strings.Join(unit(t)["Service.TimeoutStopSec"], " "))
+	if err != nil || time.Duration(seconds)*time.Second <= 45*time.Second {
+		t.Errorf("it has %d s to end: it drains for 30 s and delivers for 10 s (%v)", seconds, err)
+	}
+}
+
+func TestUnitIsHardened(t *testing.T) {
+	t.Parallel()
+	want := map[string][]string{
+		"Service.User":                    {"fairlead"},
+		"Service.StateDirectoryMode":      {"0700"},
+		"Service.UMask":                   {"0077"},
+		"Service.ProtectSystem":           {"strict"},
+		"Service.CapabilityBoundingSet":   {""},
+		"Service.AmbientCapabilities":     {""},
+		"Service.ProtectProc":             {"invisible"},
+		"Service.RestrictAddressFamilies": {"AF_INET AF_INET6 AF_UNIX AF_NETLINK"},
+		"Service.SystemCallArchitectures": {"native"},
+		"Service.SystemCallFilter":        {"@system-service", "~@privileged @resources"},
+		"Service.ReadWritePaths":          nil,
+		"Service.Environment":             nil, // a secret in a unit can be read by everybody
+	}
+	for _, name := range []string{
+		"ProtectHome", "PrivateTmp", "PrivateDevices", "NoNewPrivileges", "RestrictSUIDSGID", "RestrictNamespaces", "RestrictRealtime",
+		"LockPersonality", "MemoryDenyWriteExecute", "ProtectClock", "ProtectControlGroups", "ProtectHostname", "ProtectKernelLogs",
+		"ProtectKernelModules", "ProtectKernelTunables",
+	} {
+		want["Service."+name] = []string{"yes"}
+	}
+	wantDirectives(t, want)
+}
+
+// The gateway keeps its data where the unit lets it write, without being told.
+func TestUnitsStateIsTheDataDirectory(t *testing.T) {
+	t.Parallel()
+	state := "/var/lib/" + strings.Join(unit(t)["Service.StateDirectory"], " ")
+	loaded, err := config.Load(config.Options{Dirs: []string{}, Env: []string{"STATE_DIRECTORY=" + state}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if loaded.Config.DataDir != "/var/lib/fairlead" {
+		t.Errorf("data is in %s", loaded.Config.DataDir)
+	}
+}
+
+// The page about the unit reads the master key from where systemd puts the credential that it loads.
+func TestPageReadsTheCredentialThatTheUnitLoads(t *testing.T) {
+	t.Parallel()
+	page := read(t, "deploy", "README.md")
+	loads := regexp.MustCompile(`(?m)^LoadCredential=([a-z_-]+):/\S+$`).FindStringSubmatch(page)
+	if loads == nil {
+		t.Fatal("the page loads no credential")
+	}
+	setting := "master_key: file:/run/credentials/fairlead.service/" + loads[1] + "\n"
+	if !strings.Contains(page, setting) {
+		t.Errorf("the page does not say %s", setting)
+	}
+}
