@@ -136,6 +136,8 @@ func show(v reflect.Value, f field) string {
 		return strconv.FormatFloat(v.Float(), 'f', -1, 64)
 	case v.Kind() == reflect.Bool:
 		return strconv.FormatBool(v.Bool())
+	case f.secret == "true" && v.Len() == 0:
+		return "null" // an empty secret is refused, because it is an accident
 	case f.secret == "true":
 		return yamlText(Mask(v.String()))
 	case f.secret == "url":
