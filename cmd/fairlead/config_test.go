@@ -92,6 +92,19 @@ func TestCheckPoliciesOfTheConfiguration(t *testing.T) {
 	}
 }
 
+func TestCheckTheCertificateOfTheConfiguration(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	path := filepath.Join(t.TempDir(), "fairlead.yaml")
+	if err := os.WriteFile(path, []byte("tls:\n  cert: /nowhere/cert.pem\n  key: /nowhere/key.pem\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, _ := l.run(exitProblems, "config", "check", path)
+	mustContain(t, out, path+" line 2: tls.cert: the file /nowhere/cert.pem does not exist", "fix: ")
+	_, told := l.run(exitFailed, "serve", "--config", path, "--listen", "127.0.0.1:0")
+	mustContain(t, told, path+" line 2: tls.cert: the file /nowhere/cert.pem does not exist", "fix: ")
+}
+
 func TestPrintConfiguration(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)

@@ -211,12 +211,12 @@ func (a *App) openData(c config.Config) error {
 
 func (a *App) listen(ctx context.Context, c config.Config) (err error) {
 	var cert *tls.Config
-	if c.TLS.Cert != "" {
-		pair, err := tls.LoadX509KeyPair(c.TLS.Cert, c.TLS.Key)
-		if err != nil {
-			return fmt.Errorf("load TLS certificate: %w", err)
-		}
-		cert = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
+	pair, err := a.loaded().Certificate()
+	if err != nil {
+		return err
+	}
+	if pair != nil {
+		cert = &tls.Config{Certificates: []tls.Certificate{*pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
 	}
 	a.listener, err = listen(ctx, c.Listen, cert, c.Headers, a.log, starting())
 	if err != nil || c.AdminListen == "" {

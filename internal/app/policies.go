@@ -114,9 +114,12 @@ func advice(p policy.Problem) (suggestion, fix string) {
 	return "", fix
 }
 
-// Check says what is wrong with the names in a configuration, and what may be, without a store: the error is a *config.Problems where
-// policies are wrong.
+// Check says what is wrong with the certificate and the names in a configuration, and what may be, without a store: the error is a
+// *config.Problems where the certificate or policies are wrong.
 func Check(ctx context.Context, loaded *config.Loaded, env func(string) string) (warning string, err error) {
+	if _, err := loaded.Certificate(); err != nil {
+		return "", err
+	}
 	if loaded.Config.Policies == "" && loaded.Config.DefaultModel == "" {
 		return "", nil
 	}

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/redis/go-redis/v9"
+
 	"fairlead/internal/llm"
 	"fairlead/internal/redact"
 	"fairlead/internal/spelling"
@@ -95,11 +97,23 @@ func checkStore(name, text string) *fault {
 }
 
 func checkRedis(name, text string) *fault {
+	bad := func(why, fix string) *fault { return &fault{code: BadValue, message: name + " " + why, fix: fix} }
 	u, err := url.Parse(text)
-	if err == nil && ((u.Scheme == "redis" || u.Scheme == "rediss") && u.Hostname() != "" || u.Scheme == "unix" && u.Path != "") {
-		return nil
+	if err != nil || (u.Scheme != "redis" && u.Scheme != "rediss" || u.Hostname() == "") && (u.Scheme != "unix" || u.Path == "") {
+		return bad("is not the address of a Redis", "write redis://host:6379/0, rediss:// for TLS")
 	}
-	return &fault{code: BadValue, message: name + " is not the address of a Redis", fix: "write redis://host:6379/0, rediss:// for TLS"}
+	if port, err := strconv.ParseUint(u.Port(), 10, 16); u.Port() != "" && (err != nil || port == 0) {
+		return bad(fmt.Sprintf("has a port that is none: %s", quote(u.Port())), "write a port from 1 to 65535")
+	}
+	if database := strings.Trim(u.Path, "/"); u.Scheme != "unix" && database != "" {
+		if _, err := strconv.ParseUint(database, 10, 31); err != nil {
+			return bad(fmt.Sprintf("must end with the number of a database, not %s", quote(database)), "write redis://host:6379/0, rediss:// for TLS")
+		}
+	}
+	if _, err := redis.ParseURL(text); err != nil { // it would repeat what may be a password
+		return bad("has a parameter that is unknown or has no such value", "correct or remove what follows the ?")
+	}
+	return nil
 }
 
 func checkCIDR(name, text string) *fault {
