@@ -17,9 +17,9 @@ const shortestMasterKey = 32
 
 // check looks at what the values mean, one by one from their tags and then together.
 func (l *loader) check(o Options) {
+	l.checkTimeouts() // first: it asks for more than the tags do
 	visit(reflect.ValueOf(&l.config).Elem(), "", l.checkField)
 	l.checkServer()
-	l.checkTimeouts()
 	l.checkProviders(o)
 	l.checkModels("models", l.config.Models)
 }
@@ -61,8 +61,12 @@ func (l *loader) checkField(path string, f field, v reflect.Value) {
 }
 
 func (l *loader) checkDuration(path string, f field, d time.Duration) {
+	want := "0 or longer"
+	if f.check == "positive" {
+		want = "longer than 0"
+	}
 	if d < 0 || (d == 0 && f.check == "positive") {
-		l.complain(path, fault{code: OutOfRange, message: fmt.Sprintf("%s must be longer than 0, not %s", f.name, FormatDuration(d)), fix: "write a duration such as 10s"})
+		l.complain(path, fault{code: OutOfRange, message: fmt.Sprintf("%s must be %s, not %s", f.name, want, FormatDuration(d)), fix: "write a duration such as 10s"})
 	}
 }
 
