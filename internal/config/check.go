@@ -110,12 +110,26 @@ func (l *loader) checkServer() {
 		}
 		l.complain(set, fault{code: Contradictory, message: "tls needs both cert and key", fix: "set both, or neither"})
 	}
-	if n := len([]rune(c.MasterKey)); c.MasterKey != "" && n < shortestMasterKey {
-		l.complain("master_key", fault{code: WeakSecret, message: fmt.Sprintf("master_key has %d characters and needs %d or more", n, shortestMasterKey), fix: "make one with  openssl rand -hex 32"})
-	}
+	l.checkMasterKey()
 	if c.Limits.Buffered < c.Limits.Body && c.Limits.Buffered > 0 {
 		l.complain(l.setOne("limits.buffered", "limits.body"), fault{code: Contradictory, message: fmt.Sprintf("limits.buffered (%s) is less than limits.body (%s), so the largest request would never be taken", c.Limits.Buffered, c.Limits.Body), fix: "raise limits.buffered or lower limits.body"})
 	}
+}
+
+func (l *loader) checkMasterKey() {
+	key := l.config.MasterKey
+	wrong := ""
+	switch n := len([]rune(key)); {
+	case key == "":
+		return // one is made
+	case strings.TrimSpace(key) == "":
+		wrong = "master_key is blank"
+	case n < shortestMasterKey:
+		wrong = fmt.Sprintf("master_key has %d characters and needs %d or more", n, shortestMasterKey)
+	default:
+		return
+	}
+	l.complain("master_key", fault{code: WeakSecret, message: wrong, fix: "make one with  openssl rand -hex 32"})
 }
 
 // setOne is the path of the two that somebody has set, to show a contradiction where it can be mended.
