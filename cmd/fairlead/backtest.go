@@ -86,6 +86,7 @@ func (r *routingCommands) backtestFilter(cmd *cobra.Command, f backtestFlags) (r
 			values[strings.ReplaceAll(flag.Name, "-", "_")] = *given
 		}
 	})
+	instead := map[string]string{} // flags that stand for others here
 	for _, end := range []struct{ flag, text, name, usual string }{{"since", f.since, "from", backtestSpan}, {"until", f.until, "to", ""}} {
 		if end.text != "" && len(values[end.name]) > 0 {
 			return requestlog.Filter{}, usage("leave one of the two out", "both --%s and --%s are given", end.flag, end.name)
@@ -95,11 +96,12 @@ func (r *routingCommands) backtestFilter(cmd *cobra.Command, f backtestFlags) (r
 				text = end.usual
 			}
 			values.Set(end.name, ago(text))
+			instead[end.name] = end.flag
 		}
 	}
 	filter, _, err := requestlog.ParseFilter(values, r.console.now())
 	if err != nil {
-		return filter, asUsage(err)
+		return filter, ofFlag(err, instead)
 	}
 	if filter.To.IsZero() {
 		filter.To = r.console.now() // what comes in meanwhile is not part of it

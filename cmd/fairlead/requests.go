@@ -1,7 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"net/url"
 	"reflect"
 	"slices"
@@ -13,6 +16,7 @@ import (
 	"fairlead/internal/account"
 	"fairlead/internal/admin"
 	"fairlead/internal/app"
+	"fairlead/internal/llm"
 	"fairlead/internal/requestlog"
 )
 
@@ -109,7 +113,21 @@ func (r *requestCommands) filter(cmd *cobra.Command) (requestlog.Filter, request
 		}
 	})
 	filter, page, err := requestlog.ParseFilter(values, r.console.now())
-	return filter, page, asUsage(err)
+	return filter, page, ofFlag(err, nil)
+}
+
+// ofFlag is an error about a parameter of the API as one about the flag that stands for it: that of its name, unless others says another.
+func ofFlag(err error, others map[string]string) error {
+	e, ok := errors.AsType[*llm.Error](err)
+	if !ok {
+		return err
+	}
+	why, ok := strings.CutPrefix(e.Message, "Parameter "+e.Param+": ")
+	if !ok {
+		return asUsage(err)
+	}
+	flag := cmp.Or(others[e.Param], strings.ReplaceAll(e.Param, "_", "-"))
+	return &usageError{fmt.Errorf("--%s: %s", flag, strings.TrimSuffix(why, "."))}
 }
 
 // keyIDs lets --key name keys as people do. What is no key's name stays as it is: a deleted key has entries still.

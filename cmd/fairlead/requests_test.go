@@ -99,6 +99,20 @@ func TestRequestFilters(t *testing.T) {
 	}
 }
 
+func TestFiltersThatCannotBeReadAreNamedAsFlags(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	for line, want := range map[string]string{
+		"--from 3x":                         `error: --from: "3x" is not a time such as`,
+		"--min-cost x":                      `error: --min-cost: "x" is not an amount`,
+		"--limit 9999":                      `error: --limit: "9999" is not a number from 1 to 200` + "\n",
+		"--from 2026-11-08 --to 2026-11-01": "error: --to: it lies before the start\n",
+	} {
+		_, err := l.run(exitUsage, append([]string{"requests", "list"}, strings.Fields(line)...)...)
+		mustContain(t, err, want)
+	}
+}
+
 func TestKeysAreFilteredByNameToo(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)

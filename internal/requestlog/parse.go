@@ -83,7 +83,7 @@ func ParseFilter(values url.Values, now time.Time) (Filter, Page, error) {
 		p.Sort = cmp.Or(p.Sort, page.Sort)
 	}
 	if !f.From.IsZero() && !f.To.IsZero() && f.To.Before(f.From) {
-		return f, p, invalid("to", "Parameter to: it lies before from.")
+		return f, p, invalid("to", "Parameter to: it lies before the start.")
 	}
 	return f, p, nil
 }

@@ -62,7 +62,7 @@ func TestParseFilterNamesTheMistake(t *testing.T) {
 		"from=yesterday":                     {"from", "now-24h"},
 		"from=now-99999999999999d":           {"from", "now-24h"},
 		"to=now-1x":                          {"to", "now-24h"},
-		"from=now&to=now-1h":                 {"to", "before from"},
+		"from=now&to=now-1h":                 {"to", "before the start"},
 		"limit=201":                          {"limit", "200"},
 		"limit=0":                            {"limit", "200"},
 		"sort=colour":                        {"sort", "latency"},
