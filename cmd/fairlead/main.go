@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 	_ "time/tzdata" // budgets follow zones, also where the machine has no table of them
 )
 
@@ -28,10 +29,31 @@ const (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx, newConsole(), os.Args[1:])
+	c := newConsole()
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	ctx, stop := context.WithCancel(context.Background())
+	go heed(signals, stop, func() {
+		fmt.Fprintln(c.err, "interrupted again: ended at once, without waiting for what was under way")
+		os.Exit(exitInterrupted)
+	})
+	os.Exit(run(ctx, c, os.Args[1:]))
+}
+
+// sameGesture is how long signals count as one: a terminal signals a whole group, and what started us may pass that on.
+const sameGesture = time.Second
+
+// heed stops with the first signal, and ends at once with one that comes while that takes its time.
+func heed(signals <-chan os.Signal, stop, end func()) {
+	<-signals
 	stop()
-	os.Exit(code)
+	for first := time.Now(); ; {
+		<-signals
+		if time.Since(first) >= sameGesture {
+			end()
+			return
+		}
+	}
 }
 
 // run executes one command line and returns its exit code.

@@ -56,6 +56,29 @@ func TestStopLetsRequestsUnderWayFinish(t *testing.T) {
 	}
 }
 
+// Whoever asks again does not want to wait. Signals that follow each other closely are one.
+func TestASecondSignalEndsWithoutDraining(t *testing.T) {
+	t.Parallel()
+	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
+		g, mock := serve(t)
+		behaviour, _ := pause(t, 2, "one", " two")
+		mock.Always(behaviour)
+		open(t, g, harness.Request{Key: g.Key(t), Body: chat(small, streaming)}).next()
+		harness.Eventually(t, "it ends", func() bool {
+			g.Signal(t, signal)
+			select {
+			case <-g.Done(t):
+				return true
+			default:
+				return false
+			}
+		})
+		if code := g.ExitCode(t); code != 130 || !strings.Contains(g.Log(), "interrupted again: ended at once") {
+			t.Errorf("after %v it ended with %d", signal, code)
+		}
+	}
+}
+
 func TestIdleServerStopsAtOnce(t *testing.T) {
 	t.Parallel()
 	g, _ := serve(t)

@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -27,6 +28,7 @@ type process struct {
 	ready chan string   // the address it listens on, once
 	done  chan struct{} // closed when it has ended and all its output is read
 	err   error         // of its end; read after done
+	asked atomic.Bool   // to end
 }
 
 // start runs the binary and waits until it serves.
@@ -186,11 +188,13 @@ func (g *Gateway) await(t testing.TB, p *process, path string) {
 	})
 }
 
-// Stop asks the process to end and expects that it drains and exits with 0.
+// Stop asks the process to end, unless it was asked before, and expects that it drains and exits with 0.
 func (g *Gateway) Stop(t testing.TB) {
 	t.Helper()
-	g.Signal(t, syscall.SIGTERM)
 	p := g.running(t)
+	if !p.asked.Load() { // asked again it would not drain
+		g.Signal(t, syscall.SIGTERM)
+	}
 	select {
 	case <-p.done:
 	case <-time.After(stopTime):
@@ -220,7 +224,11 @@ func (g *Gateway) Restart(t testing.TB) {
 // Signal sends the process a signal.
 func (g *Gateway) Signal(t testing.TB, s os.Signal) {
 	t.Helper()
-	if err := g.running(t).cmd.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
+	p := g.running(t)
+	if s == syscall.SIGTERM || s == os.Interrupt {
+		p.asked.Store(true)
+	}
+	if err := p.cmd.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		t.Fatalf("signal the gateway: %v", err)
 	}
 }
@@ -229,6 +237,20 @@ func (g *Gateway) Signal(t testing.TB, s os.Signal) {
 func (g *Gateway) PID(t testing.TB) int {
 	t.Helper()
 	return g.running(t).cmd.Process.Pid
+}
+
+// Done is closed when the process has ended.
+func (g *Gateway) Done(t testing.TB) <-chan struct{} {
+	t.Helper()
+	return g.running(t).done
+}
+
+// ExitCode waits until the process has ended.
+func (g *Gateway) ExitCode(t testing.TB) int {
+	t.Helper()
+	p := g.running(t)
+	<-p.done
+	return p.cmd.ProcessState.ExitCode()
 }
 
 func (g *Gateway) running(t testing.TB) *process {
