@@ -98,6 +98,16 @@ func TestExplainByTheRulesOfAKey(t *testing.T) {
 	mustContain(t, err, `there is no key "cy"`, `did you mean "ci"?`)
 }
 
+func TestExplainRefusesABodyThatIsNoneWithOneCode(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	for body, want := range map[string]string{"": "the body is empty", "{": "not valid JSON", "[]": "must be a JSON object", "{}": `"model" is missing`} {
+		l.console.in = strings.NewReader(body)
+		_, err := l.run(exitUsage, "explain", "-")
+		mustContain(t, err, want)
+	}
+}
+
 func TestExplainRefusesWhatIsNoRequest(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -52,7 +52,7 @@ func usage(fix, format string, args ...any) error {
 
 // asUsage makes an error that is about what was asked for a usage error.
 func asUsage(err error) error {
-	if e, ok := errors.AsType[*llm.Error](err); ok && e.Kind == llm.InvalidRequest {
+	if e, ok := errors.AsType[*llm.Error](err); ok && (e.Kind == llm.InvalidRequest || e.Kind == llm.InvalidJSON) {
 		return &usageError{err}
 	}
 	return err
