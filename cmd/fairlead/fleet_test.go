@@ -181,6 +181,21 @@ func TestTestProviders(t *testing.T) {
 	l.runContext(ctx, exitInterrupted, "providers", "test")
 }
 
+// There is no call to Bedrock that costs nothing: that is not its failure.
+func TestAProviderThatListsNoModelsIsNotTested(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.configure("providers: [{name: bedrock, options: {region: eu-central-1}, api_keys: [bedrock-0123456789abcdef]}]\n")
+	out, err := l.run(exitDone, "providers", "test")
+	if rows := squeeze(out); len(rows) != 2 || !regexp.MustCompile(`^bedrock  not tested  —  —  .* lists no models`).MatchString(rows[1]) || strings.Contains(err, "failed") {
+		t.Errorf("%s%s", out, err)
+	}
+	out, _ = l.run(exitDone, "providers", "test", "bedrock", "--json")
+	if row := lines(t, out)[0]; row["tested"] != false || row["ok"] != false {
+		t.Errorf("JSON: %s", out)
+	}
+}
+
 func TestNoProvidersToTest(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)

@@ -105,6 +105,7 @@ func viewProvider(p *admin.ProviderState) providerView {
 type testView struct {
 	Name      string   `json:"name"`
 	OK        bool     `json:"ok"`
+	Tested    bool     `json:"tested"`
 	LatencyMS int64    `json:"latency_ms"`
 	Status    int      `json:"status"`
 	Models    []string `json:"models"`
@@ -114,7 +115,8 @@ type testView struct {
 func newProvidersTest(c *console, o *options) *cobra.Command {
 	return &cobra.Command{
 		Use: "test [NAME]", Short: "Make one cheap call to each provider, or to one", Args: maybeArg("a provider's name"),
-		Long: "Make one cheap call to each provider, or to one: its latency, the models it says it has, and what is wrong. Exit code 3 when one fails.",
+		Long: "Make one cheap call to each provider, or to one: its latency, the models it says it has, and what is wrong. Exit code 3 when one fails.\n" +
+			"One that lists no models, such as Amazon Bedrock, is not tested: every call to it costs something.",
 		Example: `  fairlead providers test
   fairlead providers test openai`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -177,11 +179,11 @@ func testProviders(ctx context.Context, c *console, o *options, fleet tester, na
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if !result.OK {
+		if !result.OK && !result.Untested {
 			failed++
 		}
 		if o.json {
-			view := testView{name, result.OK, result.Latency.Milliseconds(), result.Status, result.Models, result.Error}
+			view := testView{name, result.OK, !result.Untested, result.Latency.Milliseconds(), result.Status, result.Models, result.Error}
 			if err := c.writeJSON(view); err != nil {
 				return err
 			}
@@ -204,7 +206,10 @@ func testProviders(ctx context.Context, c *console, o *options, fleet tester, na
 func addResult(t *table, name string, r admin.ProbeResult) {
 	result, found := cell{"ok", green}, count(int64(len(r.Models)))
 	text := r.Error
-	if !r.OK {
+	switch {
+	case r.Untested:
+		result, found = cell{"not tested", yellow}, unknown
+	case !r.OK:
 		result, found = cell{"failed", red}, unknown
 		if r.Status > 0 {
 			text = fmt.Sprintf("%d: %s", r.Status, text)

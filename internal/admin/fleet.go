@@ -85,11 +85,12 @@ type Prober interface {
 
 // ProbeResult is what a test of a provider found.
 type ProbeResult struct {
-	OK      bool
-	Latency time.Duration
-	Status  int      // the provider's; 0 when none came
-	Models  []string // that the provider says it has
-	Error   string   // exactly what went wrong, without secrets
+	OK       bool
+	Untested bool // there is no call that costs nothing; Error says why
+	Latency  time.Duration
+	Status   int      // the provider's; 0 when none came
+	Models   []string // that the provider says it has
+	Error    string   // exactly what went wrong, without secrets
 }
 
 // Credentials adds and removes the credentials that are kept in the vault. Those of environment and file are fixed.

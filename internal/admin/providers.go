@@ -53,6 +53,7 @@ type ProviderList struct {
 // ProviderTest is what a test call found.
 type ProviderTest struct {
 	OK        bool     `json:"ok"`
+	Tested    bool     `json:"tested" doc:"False where there is no call that costs nothing, because the provider lists no models: that is no failure."`
 	LatencyMS *int64   `json:"latency_ms"`
 	Status    *int     `json:"status" doc:"The provider's HTTP status; null when none came."`
 	Models    []string `json:"models" doc:"Models that the provider says it has."`
@@ -145,7 +146,7 @@ func (a *API) testProvider(ctx context.Context, _ *call, in *ProviderPath) (*out
 		return nil, err
 	}
 	return &output[ProviderTest]{ProviderTest{
-		OK: result.OK, LatencyMS: millis(result.Latency), Status: positive(result.Status), Models: result.Models, Error: text(result.Error),
+		OK: result.OK, Tested: !result.Untested, LatencyMS: millis(result.Latency), Status: positive(result.Status), Models: result.Models, Error: text(result.Error),
 	}}, nil
 }
 

@@ -24,7 +24,7 @@ func testProvider(ctx context.Context, client *egress.Client, p *provider.Provid
 		return admin.ProbeResult{Error: "its address cannot be read: " + err.Error()}
 	}
 	if p.ModelsPath == "" {
-		return admin.ProbeResult{Error: p.Title + " lists no models, so there is no call that costs nothing. Send it a request in the playground."}
+		return admin.ProbeResult{Untested: true, Error: p.Title + " lists no models, so there is no call that costs nothing. Send it a request in the playground."}
 	}
 	if len(p.Credentials) > 0 && p.Authorize != nil {
 		secret := p.Credentials[0].Secret

@@ -2747,6 +2747,8 @@ export interface components {
              * @description The provider's HTTP status; null when none came.
              */
             status: number | null;
+            /** @description False where there is no call that costs nothing, because the provider lists no models: that is no failure. */
+            tested: boolean;
         };
         ProviderView: {
             /** @description Empty for those who do not run the gateway, like credentials. */

@@ -22,15 +22,16 @@ export function TestResult({ title, result, error, onClose }: Props) {
   if (!result) {
     return null;
   }
+  const failed = result.tested && !result.ok;
   return (
     <Alert
-      color={result.ok ? "green" : "red"}
+      color={result.ok ? "green" : failed ? "red" : "yellow"}
       variant="outline"
       role="status"
       icon={<Icon name={result.ok ? "check" : "alert"} size={18} />}
       title={
         <>
-          {result.ok ? "The test passed" : "The test failed"}
+          {result.ok ? "The test passed" : failed ? "The test failed" : "Not tested"}
           {result.ok && result.latency_ms != null && ` in ${formatDuration(result.latency_ms)}`}
         </>
       }
@@ -42,7 +43,7 @@ export function TestResult({ title, result, error, onClose }: Props) {
         <Text size="sm" flex={1} miw={0} style={{ overflowWrap: "anywhere" }}>
           {testText(result)}
         </Text>
-        {!result.ok && <CopyButton text={testText(result)} label="Copy error" />}
+        {failed && <CopyButton text={testText(result)} label="Copy error" />}
       </Group>
       {result.models.length > 0 && (
         <Spoiler maxHeight={48} showLabel="All models" hideLabel="Fewer" mt={4}>

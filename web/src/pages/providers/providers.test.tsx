@@ -118,19 +118,48 @@ describe("credentials", () => {
 
 describe("tests of providers", () => {
   it("tells what was found, or exactly what went wrong", () => {
-    expect(testText({ ok: true, latency_ms: 80, status: 200, models: ["a"], error: null })).toBe(
-      "Answered with 1 model.",
-    );
     expect(
-      testText({ ok: false, latency_ms: 80, status: 401, models: [], error: "Incorrect API key." }),
+      testText({ ok: true, tested: true, latency_ms: 80, status: 200, models: ["a"], error: null }),
+    ).toBe("Answered with 1 model.");
+    expect(
+      testText({
+        ok: false,
+        tested: true,
+        latency_ms: 80,
+        status: 401,
+        models: [],
+        error: "Incorrect API key.",
+      }),
     ).toBe("Incorrect API key. (status 401)");
-    expect(testText({ ok: false, latency_ms: null, status: null, models: [], error: null })).toBe(
-      "No reason was given.",
-    );
+    expect(
+      testText({ ok: false, tested: true, latency_ms: null, status: null, models: [], error: null }),
+    ).toBe("No reason was given.");
+  });
+
+  it("does not call it a failure where there is nothing to test", () => {
+    const result = {
+      ok: false,
+      tested: false,
+      latency_ms: null,
+      status: null,
+      models: [],
+      error: "Amazon Bedrock lists no models.",
+    };
+    show(<TestResult title="bedrock" result={result} error={null} onClose={vi.fn()} />);
+    expect(screen.getByText("Not tested")).toBeTruthy();
+    expect(screen.getByText("Amazon Bedrock lists no models.")).toBeTruthy();
+    expect(screen.queryByText(/failed/)).toBeNull();
   });
 
   it("shows the models and the latency of a test that passed", () => {
-    const result = { ok: true, latency_ms: 81, status: 200, models: ["acme-large"], error: null };
+    const result = {
+      ok: true,
+      tested: true,
+      latency_ms: 81,
+      status: 200,
+      models: ["acme-large"],
+      error: null,
+    };
     show(<TestResult title="acme" result={result} error={null} onClose={vi.fn()} />);
     expect(screen.getByText(/passed in 81 ms/)).toBeTruthy();
     expect(screen.getByText("acme-large")).toBeTruthy();
