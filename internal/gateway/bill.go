@@ -2,12 +2,17 @@ package gateway
 
 import (
 	"cmp"
+	"math"
+	"slices"
 
 	"fairlead/internal/catalog"
 	"fairlead/internal/llm"
 	"fairlead/internal/money"
 	"fairlead/internal/provider"
 )
+
+// longestToken is how many bytes a token has at most, in any vocabulary.
+const longestToken = 128
 
 // usage is what the provider reported, where that can be true; else our own count of what was sent and delivered.
 func (t *tally) usage(ans *answer) llm.Usage {
@@ -20,7 +25,6 @@ func (t *tally) usage(ans *answer) llm.Usage {
 
 // accountedFor reports whether so many tokens can be the text that came: those of no vocabulary are longer.
 func (t *tally) accountedFor(output int64) bool {
-	const longestToken = 128 // bytes
 	return output*longestToken >= t.ascii+t.nonASCII
 }
 
@@ -33,13 +37,13 @@ func (x *exchange) ownCount(t *provider.Target, output int64) llm.Usage {
 	return llm.Usage{Input: x.promptTokens(t) + x.given, Output: output, Estimated: true}
 }
 
-// plausible refuses figures that cannot be: negative ones, an unread prompt, more tokens than the prompt has bytes
+// plausible refuses figures that cannot be: negative ones, a prompt that was not read, more tokens than the prompt has bytes
 // (with room for what providers add), more output than the model can write.
 func plausible(u llm.Usage, req *llm.Request, t *provider.Target) bool {
 	if min(u.Input, u.CacheRead, u.CacheWrite, u.Output, u.Reasoning, u.CacheWriteLong, u.AudioInput, u.AudioOutput) < 0 {
 		return false
 	}
-	if u.Prompt() == 0 && len(req.Body) > 0 {
+	if u.Prompt() == 0 && len(req.Body) > 0 || u.Prompt() < leastPrompt(req, t.Model) {
 		return false
 	}
 	const added = 20_000 // system prompts, tool framing and image tokens that our count does not see
@@ -56,6 +60,18 @@ func plausible(u llm.Usage, req *llm.Request, t *provider.Target) bool {
 	}
 	const anyModel = 1_000_000
 	return u.Output <= cmp.Or(t.Model.MaxOutput, anyModel)*int64(max(req.Choices, 1))+1
+}
+
+// leastPrompt is how many tokens the text of a prompt is at least. What is beyond a model's window may be cut off, and a window
+// that we do not know may be small. Where the provider may leave out what it was sent, such as results of tools and tools to be
+// searched for, there is no telling.
+func leastPrompt(req *llm.Request, m *catalog.Model) int64 {
+	edited := func(f llm.Field) bool { return f.Name == "context_management" }
+	if req.Hosted || slices.ContainsFunc(req.Fields, edited) {
+		return 0
+	}
+	const smallWindow = 512
+	return min(int64(req.ASCIIBytes+req.NonASCIIBytes)/longestToken, cmp.Or(m.Context, smallWindow), cmp.Or(m.MaxInput, math.MaxInt64))
 }
 
 // bill prices the usage at the target and at the baseline, and returns what the attempt alone has cost. What has no price

@@ -88,3 +88,18 @@ func TestHoldCoversTheDearestWayToUseATarget(t *testing.T) {
 		})
 	}
 }
+
+func TestWhatIsBeyondAWindowNeedNotHaveBeenRead(t *testing.T) {
+	t.Parallel()
+	req := &llm.Request{ASCIIBytes: 1_000_000, NonASCIIBytes: 24_000}
+	for want, m := range map[int64]catalog.Model{
+		8000: {Context: 200_000},
+		4096: {Context: 4096},
+		2048: {Context: 4096, MaxInput: 2048},
+		512:  {},
+	} {
+		if got := leastPrompt(req, &m); got != want {
+			t.Errorf("%d tokens at least, want %d", got, want)
+		}
+	}
+}

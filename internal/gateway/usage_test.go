@@ -93,6 +93,46 @@ func TestOutputIsNoLessThanWhatCame(t *testing.T) {
 	}
 }
 
+// A prompt of 12800 bytes can be a hundred tokens, cached or not, and no fewer; what is no text can be any number of them.
+func TestPromptIsNoLessThanItsText(t *testing.T) {
+	t.Parallel()
+	text := strings.Repeat("All hands. ", 1200)[:12800]
+	say := func(content string) string {
+		return `{"model":"large","messages":[{"role":"user","content":` + content + `}]`
+	}
+	tool := func(kind string) string {
+		return `{"model":"large","max_tokens":9,"tools":[{"type":"` + kind + `","name":"t","description":"` + text + `"}],"messages":[{"role":"user","content":"hello"}]}`
+	}
+	for name, tc := range map[string]struct {
+		path, body   string
+		told, cached int64
+		counted      bool // by us
+	}{
+		"as few as can be":       {"/chat/completions", say(`"`+text+`"`) + "}", 100, 0, false},
+		"fewer than can be":      {"/chat/completions", say(`"`+text+`"`) + "}", 99, 0, true},
+		"cached":                 {"/chat/completions", say(`"`+text+`"`) + "}", 100, 90, false},
+		"messages":               {"/messages", say(`"`+text+`"`) + `,"max_tokens":9}`, 99, 0, true},
+		"left out by request":    {"/messages", say(`"`+text+`"`) + `,"max_tokens":9,"context_management":{"edits":[]}}`, 99, 0, false},
+		"a tool of the caller":   {"/messages", tool("custom"), 99, 0, true},
+		"tools to be looked for": {"/messages", tool("tool_search_tool_regex_20251119"), 99, 0, false},
+		"a file":                 {"/chat/completions", say(`[{"type":"file","file":{"file_data":"data:application/pdf;base64,`+strings.Repeat("QUJD", 3200)+`"}}]`) + "}", 5, 0, false},
+		"a picture":              {"/chat/completions", say(`[{"type":"image_url","image_url":{"url":"data:image/png;base64,`+strings.Repeat("QUJD", 3200)+`"}}]`) + "}", 5, 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := newKit(t)
+			usage := fmt.Sprintf(`{"prompt_tokens":%d,"completion_tokens":3,"prompt_tokens_details":{"cached_tokens":%d}}`, tc.told, tc.cached)
+			k.alpha.Always(mockprovider.Behaviour{Usage: usage})
+			k.beta.Always(mockprovider.Fail(503))
+			k.post(tc.path, tc.body)
+			got := k.entry().Usage
+			if got.Estimated != tc.counted || !tc.counted && got.Prompt() != tc.told || tc.counted && got.Prompt() < 1000 {
+				t.Errorf("%+v, told %d", got, tc.told)
+			}
+		})
+	}
+}
+
 func TestUsageOfWhatTheProviderFetchedIsTakenAsTold(t *testing.T) {
 	t.Parallel()
 	const told, beyond = `{"prompt_tokens":60000,"completion_tokens":3,"total_tokens":60003}`, `{"prompt_tokens":100001,"completion_tokens":3,"total_tokens":100004}`
