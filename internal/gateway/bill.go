@@ -16,11 +16,15 @@ const longestToken = 128
 
 // usage is what the provider reported, where that can be true; else our own count of what was sent and delivered.
 func (t *tally) usage(ans *answer) llm.Usage {
-	x, target := ans.exchange, ans.target
-	if t.reported != nil && plausible(*t.reported, ans.call.Request, target) && t.accountedFor(t.reported.Output) {
+	if t.reported != nil && plausible(*t.reported, ans.call.Request, ans.target) && t.accountedFor(t.reported.Output) {
 		return *t.reported
 	}
-	return x.ownCount(target, tokens(target.Model).Output(t.ascii, t.nonASCII, x.req.Text)+ans.unseen())
+	return ans.Count(t.ascii, t.nonASCII)
+}
+
+// Count is our own count of an answer with so much text.
+func (a *answer) Count(ascii, nonASCII int64) llm.Usage {
+	return a.exchange.ownCount(a.target, tokens(a.target.Model).Output(ascii, nonASCII, a.exchange.req.Text)+a.unseen())
 }
 
 // accountedFor reports whether so many tokens can be the text that came: those of no vocabulary are longer.

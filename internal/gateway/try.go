@@ -56,6 +56,7 @@ func (g *Gateway) prepare(ctx context.Context, x *exchange, t *provider.Target, 
 			Provider: t.Provider, Model: t.Model.Name, Upstream: t.Upstream, Credential: pass.Credential, Start: time.Since(x.start),
 		},
 	}
+	a.call.Counter = a
 	x.entry.Attempts = append(x.entry.Attempts, a.note)
 	x.wait(a.began)
 	if c != nil {

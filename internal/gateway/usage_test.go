@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tidwall/gjson"
+
 	"fairlead/internal/mockprovider"
 	"fairlead/internal/money"
 	"fairlead/internal/requestlog"
@@ -58,6 +60,42 @@ func TestUsageIsTakenAsToldOrCountedByUs(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// Where a provider tells no usage, clients whose format has a place for it are told what is on record.
+func TestClientsAreToldOurOwnCount(t *testing.T) {
+	t.Parallel()
+	const asked = `{"model":"large","max_tokens":99,"messages":[{"role":"user","content":"hello"}]`
+	for name, tc := range map[string]struct {
+		path, body, want string
+		in, out          string // patterns of gjson in the last event that has usage
+	}{
+		"chat":             {"/chat/completions", asked + `,"stream":true,"stream_options":{"include_usage":true}}`, `"choices":[],"usage"`, "usage.prompt_tokens", "usage.completion_tokens"},
+		"bare prompts":     {"/completions", `{"model":"large","prompt":"hello","stream":true,"stream_options":{"include_usage":true}}`, `"choices":[],"usage"`, "usage.prompt_tokens", "usage.completion_tokens"},
+		"messages":         {"/messages", asked + `,"stream":true}`, "message_delta", "usage.input_tokens", "usage.output_tokens"},
+		"messages, whole":  {"/messages", asked + `}`, `"usage"`, "usage.input_tokens", "usage.output_tokens"},
+		"responses":        {"/responses", `{"model":"large","input":"hello","stream":true}`, "response.completed", "response.usage.input_tokens", "response.usage.output_tokens"},
+		"responses, whole": {"/responses", `{"model":"large","input":"hello"}`, `"usage"`, "usage.input_tokens", "usage.output_tokens"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := newKit(t)
+			for _, m := range []*mockprovider.Mock{k.alpha, k.beta} {
+				m.Always(mockprovider.Behaviour{Usage: "none"})
+			}
+			answer := k.post(tc.path, tc.body)
+			e := k.entry()
+			var told string
+			for line := range strings.Lines(answer.body) {
+				if data := strings.TrimPrefix(line, "data: "); strings.Contains(data, tc.want) {
+					told = data
+				}
+			}
+			if !e.Usage.Estimated || e.Usage.Output == 0 || gjson.Get(told, tc.in).Int() != e.Usage.Input || gjson.Get(told, tc.out).Int() != e.Usage.Output {
+				t.Errorf("told %s, on record %+v:\n%s", told, e.Usage, answer.body)
+			}
+		})
 	}
 }
 

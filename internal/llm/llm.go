@@ -80,6 +80,11 @@ func (r *Request) AddImage(i Image) {
 	}
 }
 
+// Counter counts the tokens of an answer by the bytes of its text, and of what it answers.
+type Counter interface {
+	Count(ascii, nonASCII int64) Usage
+}
+
 // Field is one top-level member of a JSON body: Name is unescaped, and Body[KeyStart:End] spans key and value.
 type Field struct {
 	Name                 string

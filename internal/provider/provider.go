@@ -125,7 +125,9 @@ type Call struct {
 	Prefilled bool
 	// MaxOutput bounds the answer of a request that has no bound of its own; 0 for none.
 	MaxOutput int64
-	Warnings  []string // what the adapter had to change so that the target takes the request; the adapter adds to it
+	// Counter counts an answer whose provider tells no usage, for callers who are told it. It may be nil.
+	Counter  llm.Counter
+	Warnings []string // what the adapter had to change so that the target takes the request; the adapter adds to it
 }
 
 // Warn notes what had to change. What says so is a sentence for the caller.

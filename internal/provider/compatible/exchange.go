@@ -33,7 +33,7 @@ func (e conversation) NewRequest(ctx context.Context, c *provider.Call) (*http.R
 
 func (e conversation) Events(c *provider.Call, resp *http.Response) llm.Stream {
 	answer := chat.Read(resp.Body, chat.EventOptions{
-		Stream: c.Request.Stream, ContentType: resp.Header.Get("Content-Type"), Model: c.Target.Model.Name,
+		Stream: c.Request.Stream, Counter: counter(c), ContentType: resp.Header.Get("Content-Type"), Model: c.Target.Model.Name,
 		MaxLine: e.settings.MaxLine, MaxAnswer: e.settings.MaxAnswer, SizeHint: resp.ContentLength,
 		UsagePath: e.row.Answer.UsageAt, ReasoningOnTop: e.row.Answer.ReasoningOnTop,
 		Warn: func(what string) { c.Warn("%s", what) },
@@ -42,6 +42,14 @@ func (e conversation) Events(c *provider.Call, resp *http.Response) llm.Stream {
 		return answer
 	}
 	return llm.Pull(c.Client.Answer(c.Request, c.Target.Model.Name, sealedBy(c.Target.Provider, chat.Pieces(llm.All(answer)))))
+}
+
+// counter counts the answer where its provider does not. What goes on with another answer is counted where the two are joined.
+func counter(c *provider.Call) llm.Counter {
+	if c.Joins {
+		return nil
+	}
+	return c.Counter
 }
 
 // embedding is how a vendor embeds texts.
@@ -78,7 +86,7 @@ func (e prompting) NewRequest(ctx context.Context, c *provider.Call) (*http.Requ
 
 func (e prompting) Events(c *provider.Call, resp *http.Response) llm.Stream {
 	return chat.Read(resp.Body, chat.EventOptions{
-		Stream: c.Request.Stream, Bare: true, ContentType: resp.Header.Get("Content-Type"), Model: c.Target.Model.Name,
+		Stream: c.Request.Stream, Counter: counter(c), Bare: true, ContentType: resp.Header.Get("Content-Type"), Model: c.Target.Model.Name,
 		MaxLine: e.settings.MaxLine, MaxAnswer: e.settings.MaxAnswer, SizeHint: resp.ContentLength,
 		UsagePath: e.row.Answer.UsageAt, ReasoningOnTop: e.row.Answer.ReasoningOnTop,
 		Warn: func(what string) { c.Warn("%s", what) },

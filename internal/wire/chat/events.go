@@ -31,6 +31,8 @@ type EventOptions struct {
 	UsagePath      string // where else usage may be, such as "x_groq.usage"
 	ReasoningOnTop bool   // completion_tokens leaves reasoning tokens out
 
+	// Counter counts an answer that comes without usage. It may be nil: then there is none.
+	Counter llm.Counter
 	// Warn hears of what was mended or left out. It may be nil.
 	Warn func(string)
 }
@@ -58,6 +60,8 @@ type answer struct {
 	seen, ended choiceSet
 	usage       *llm.Usage // the latest; its event waits in held for the end
 	held        []byte
+
+	ascii, other int64 // bytes of text so far
 
 	events sse.Reader // of an answer that is a stream
 	framed bool       // it is such an answer
@@ -102,7 +106,7 @@ func (a *answer) warn(format string, args ...any) {
 	}
 }
 
-// Next returns the next event. At the end comes the usage, if any was told.
+// Next returns the next event. At the end comes the usage, if any was told or there is who counts.
 func (a *answer) Next() (llm.Event, bool, error) {
 	if a.c == nil {
 		a.takeChunk()
@@ -113,6 +117,9 @@ func (a *answer) Next() (llm.Event, bool, error) {
 			return ev, true, nil
 		}
 		a.err = err
+		if a.over && err == nil {
+			a.count()
+		}
 		if a.over = a.over || err != nil; a.over && a.usage != nil {
 			return llm.Event{Data: a.held, Bare: true, Usage: a.usage, Model: a.reported}, true, nil
 		}
@@ -233,8 +240,26 @@ func (a *answer) event(data []byte) (llm.Event, bool, error) {
 	return ev, true, nil
 }
 
+// count makes up for usage that a stream did not tell.
+func (a *answer) count() {
+	if a.usage = a.toldOrCounted(a.usage); a.usage != nil && len(a.held) == 0 {
+		a.held = a.appendChunk(a.held, `"choices":[],"usage":`, UsageJSON(*a.usage))
+	}
+}
+
+// toldOrCounted is what was told, if anything; else what our own count makes of the answer, where there is one.
+func (a *answer) toldOrCounted(told *llm.Usage) *llm.Usage {
+	if told != nil || a.o.Counter == nil {
+		return told
+	}
+	usage := a.o.Counter.Count(a.ascii, a.other)
+	return &usage
+}
+
 // describe makes an event with these bytes out of what the scan found.
 func (a *answer) describe(data []byte) llm.Event {
+	a.ascii += int64(a.c.ascii)
+	a.other += int64(a.c.other)
 	return llm.Event{
 		Data: data, Content: a.c.content, Finish: a.c.finish, Model: a.reported,
 		ASCIIBytes: a.c.ascii, NonASCIIBytes: a.c.other,

@@ -98,7 +98,7 @@ func (a *answer) single() (llm.Event, bool, error) {
 	}
 	ev := a.describe(a.rewrite(data, false))
 	ev.Content, ev.Own = true, true // nothing is read after it
-	ev.Usage = a.tell()
+	ev.Usage = a.toldOrCounted(a.tell())
 	a.c.out = nil // whoever has the event keeps it
 	if cap(read) <= largestRoom {
 		*room = read
