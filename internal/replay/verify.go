@@ -186,6 +186,9 @@ func exclusionText(c *route.Candidate) string {
 	if c.Excluded == nil {
 		return ""
 	}
+	if c.Excluded.Code == route.Resting {
+		return string(route.Resting) // how long is what was seen, and older records say it in other words
+	}
 	return string(c.Excluded.Code) + ": " + c.Excluded.Reason()
 }
 

@@ -4,8 +4,10 @@ import (
 	"flag"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -168,6 +170,23 @@ func TestARequestThatFellBackIsVerified(t *testing.T) {
 	e, world := decided(t)
 	e.Model, e.Provider = e.Decision.Candidates[1].Model, e.Decision.Candidates[1].Provider
 	e.Decision.Kind = route.Fallback // as the gateway notes when the second target answers
+
+	got := Verify(e, world, nil)
+
+	if !got.Same {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestARestInOtherWordsIsVerified(t *testing.T) {
+	t.Parallel()
+	e, world := decided(t)
+	tired := e.Decision.Candidates[0].Target
+	e.Decision.Candidates[0].Seen.Resting = 20 * time.Second
+	again, _ := route.Decide(&e.Decision.Input, world.Snapshot, Recorded(e.Decision, &world.Rules))
+	i := slices.IndexFunc(again.Candidates, func(c route.Candidate) bool { return c.Target == tired && c.Excluded != nil })
+	again.Candidates[i].Excluded = new(route.NewExclusion(route.Resting, "p asked us to wait; ready in 20s")) // as it was said before
+	e.Decision = stored(t, again)
 
 	got := Verify(e, world, nil)
 

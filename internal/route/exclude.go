@@ -22,7 +22,7 @@ func unready(one *runner, why *Exclusion) bool {
 		return why.is(Exclusion{Code: CircuitOpen, words: "its circuit is open after repeated failures"})
 	}
 	if one.Seen.Resting > 0 {
-		return why.is(Exclusion{Code: Resting, words: "%s asked us to wait; ready in %s", who: one.Provider, a: int64(one.Seen.Resting)})
+		return why.is(Exclusion{Code: Resting, words: "every credential of %s rests; ready in %s", who: one.Provider, a: int64(one.Seen.Resting)})
 	}
 	return false
 }
