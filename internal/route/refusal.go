@@ -1,6 +1,8 @@
 package route
 
 import (
+	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -29,8 +31,9 @@ func (r *race) refusal() error {
 		e.Param = "model"
 		return e.With("allowed_models", r.in.AllowedModels)
 	case count[CircuitOpen]+count[Resting] > 0:
-		e := llm.Errorf(llm.NoTargetReady, "Every provider that could serve this request is failing or resting at the moment. Repeat it in a few seconds.").With("excluded", excluded)
-		e.RetryAfter = ready(out)
+		wait := ready(out)
+		e := llm.Errorf(llm.NoTargetReady, "Every provider that could serve this request is failing or resting at the moment. Repeat it in %s.", inWords(wait)).With("excluded", excluded)
+		e.RetryAfter = wait
 		return e
 	}
 	return llm.Errorf(llm.NoRoute, "No model can serve this request under its conditions: %s. See details.excluded and relax one of them.", mainReason(out)).
@@ -63,6 +66,17 @@ func ready(out []*runner) time.Duration {
 		}
 	}
 	return least
+}
+
+// inWords tells a wait to people, and never less of it than there is.
+func inWords(wait time.Duration) string {
+	if minutes := math.Ceil(wait.Minutes()); minutes > 2 {
+		return fmt.Sprintf("%.0f minutes", minutes)
+	}
+	if seconds := math.Ceil(wait.Seconds()); seconds > 5 {
+		return fmt.Sprintf("%.0f seconds", seconds)
+	}
+	return "a few seconds"
 }
 
 // mainReason is the most frequent reason in words.
