@@ -33,6 +33,7 @@ type client struct {
 	patient time.Duration // how long the client may stop reading
 	until   time.Time     // it has time for what was written last
 	bytes   int64
+	events  int // that have gone out
 }
 
 // keepAlive starts the clock that ends silence: headers go out after hold, then a comment every ping.
@@ -77,6 +78,7 @@ func (c *client) event(x *exchange, ev *llm.Event) error {
 
 func (c *client) write(ev llm.Event) error {
 	c.startStream()
+	c.events++
 	if c.timer != nil {
 		c.timer.Reset(c.silence)
 	}
@@ -127,7 +129,7 @@ func (c *client) fail(e *llm.Error, body []byte) {
 	c.allowTime()
 	if c.started {
 		_ = c.emit(func(w io.Writer) error { // the last thing we can say; nobody may be left to hear it
-			return c.format.WriteError(w, body)
+			return c.format.WriteError(w, body, c.events)
 		})
 		return
 	}

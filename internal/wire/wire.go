@@ -19,8 +19,8 @@ type Format interface {
 	WriteEvent(w io.Writer, ev llm.Event) error
 	// WriteEnd ends a stream that is complete.
 	WriteEnd(w io.Writer) error
-	// WriteError ends a stream that is not: body is the error object as JSON.
-	WriteError(w io.Writer, body []byte) error
+	// WriteError ends a stream that is not: body is the error object as JSON, after so many events.
+	WriteError(w io.Writer, body []byte, after int) error
 	// Attach adds a top-level member to an answer or event. value is JSON.
 	Attach(data []byte, name string, value []byte) []byte
 

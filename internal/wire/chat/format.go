@@ -36,7 +36,7 @@ func (Format) WriteEvent(w io.Writer, ev llm.Event) error { return sse.WriteData
 func (Format) WriteEnd(w io.Writer) error { return sse.WriteData(w, done) }
 
 // WriteError ends a stream that is not complete. Nothing follows it: [DONE] would say that the answer is whole.
-func (Format) WriteError(w io.Writer, body []byte) error { return sse.WriteData(w, body) }
+func (Format) WriteError(w io.Writer, body []byte, _ int) error { return sse.WriteData(w, body) }
 
 // Attach adds a top-level member at the end of an answer or event. value is JSON. What is no object comes back as it is.
 func (Format) Attach(data []byte, name string, value []byte) []byte {

@@ -219,7 +219,7 @@ func TestFraming(t *testing.T) {
 	var buf bytes.Buffer
 	f := Format{}
 	for _, err := range []error{
-		f.WriteEvent(&buf, llm.Event{Data: []byte(`{"id":"1"}`)}), f.WriteError(&buf, []byte(`{"error":"x"}`)), f.WriteEnd(&buf),
+		f.WriteEvent(&buf, llm.Event{Data: []byte(`{"id":"1"}`)}), f.WriteError(&buf, []byte(`{"error":"x"}`), 1), f.WriteEnd(&buf),
 	} {
 		if err != nil {
 			t.Fatal(err)

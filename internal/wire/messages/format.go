@@ -32,7 +32,7 @@ func (Format) WriteEvent(w io.Writer, ev llm.Event) error { return writeNamed(w,
 func (Format) WriteEnd(io.Writer) error { return nil }
 
 // WriteError ends a stream that is not complete with the error event that clients of this format know.
-func (Format) WriteError(w io.Writer, body []byte) error {
+func (Format) WriteError(w io.Writer, body []byte, _ int) error {
 	return writeNamed(w, "error", ErrorBody(body))
 }
 

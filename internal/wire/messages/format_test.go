@@ -21,7 +21,7 @@ func TestFraming(t *testing.T) {
 		t.Fatal(err)
 	}
 	body := (&llm.Error{Kind: llm.UpstreamRateLimited, Message: "slow <down>"}).Body("req_1")
-	if err := f.WriteError(&b, body); err != nil {
+	if err := f.WriteError(&b, body, 1); err != nil {
 		t.Fatal(err)
 	}
 	want := "event: ping\ndata: {\"type\":\"ping\"}\n\n" +

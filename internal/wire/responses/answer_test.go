@@ -256,7 +256,7 @@ func TestErrorsKeepOurFields(t *testing.T) {
 	e.Param = "p"
 	for name, body := range map[string][]byte{"flat": e.Body("req_1"), "nested": e.OpenAIBody("req_1")} {
 		var out bytes.Buffer
-		if err := dated.WriteError(&out, body); err != nil {
+		if err := dated.WriteError(&out, body, 7); err != nil {
 			t.Fatal(err)
 		}
 		data, ok := strings.CutPrefix(out.String(), "event: error\ndata: ")
@@ -267,7 +267,7 @@ func TestErrorsKeepOurFields(t *testing.T) {
 		if err := json.Unmarshal([]byte(data), &got); err != nil {
 			t.Fatal(err)
 		}
-		if got["type"] != "error" || got["message"] != "The stream broke." || got["code"] != "PROVIDER_UPSTREAM_ERROR" || got["param"] != "p" || got["details"] == nil || got["sequence_number"] == nil {
+		if got["type"] != "error" || got["message"] != "The stream broke." || got["code"] != "PROVIDER_UPSTREAM_ERROR" || got["param"] != "p" || got["details"] == nil || got["sequence_number"] != 7.0 {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

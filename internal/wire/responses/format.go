@@ -36,13 +36,13 @@ func (Format) WriteEvent(w io.Writer, ev llm.Event) error { return writeNamed(w,
 func (Format) WriteEnd(io.Writer) error { return nil }
 
 // WriteError ends a stream that is not complete. The event is the format's own with the members of our error object.
-func (Format) WriteError(w io.Writer, body []byte) error {
-	return writeNamed(w, "error", errorEvent(body))
+func (Format) WriteError(w io.Writer, body []byte, after int) error {
+	return writeNamed(w, "error", errorEvent(body, after))
 }
 
 // errorEvent is our error object with the members of the format's error event behind it. The order matters: several clients
 // know an error by how the data begins.
-func errorEvent(body []byte) []byte {
+func errorEvent(body []byte, number int) []byte {
 	ours := gjson.ParseBytes(body)
 	message := ours.Get("error")
 	if message.IsObject() {
@@ -52,7 +52,7 @@ func errorEvent(body []byte) []byte {
 	for _, m := range []struct {
 		name  string
 		value any
-	}{{"type", "error"}, {"message", message.String()}, {"param", param.Value()}, {"sequence_number", 0}} {
+	}{{"type", "error"}, {"message", message.String()}, {"param", param.Value()}, {"sequence_number", number}} {
 		body = attach(body, m.name, encode(m.value))
 	}
 	return body
