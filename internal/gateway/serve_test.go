@@ -341,6 +341,20 @@ func TestModelsAreListedForTheKey(t *testing.T) {
 	}
 }
 
+func TestAModelOfOneProviderIsShownAsThatProvidersOwn(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	for name, want := range map[string]string{"large": `"providers":["alpha","beta"]`, "beta/large": `"owned_by":"beta"`, "alpha/large": `"providers":["alpha"]`} {
+		if got := k.do(k.request(http.MethodGet, "/models/"+name, "")); got.status != 200 || got.json(t)["id"] != name || !strings.Contains(got.body, want) {
+			t.Errorf("GET models/%s: %d %s, want %s", name, got.status, got.body, want)
+		}
+	}
+	k.keys.grant.Key.AllowedModels = []string{"alpha/large"}
+	if got := k.do(k.request(http.MethodGet, "/models/beta/large", "")); got.status != 404 || !strings.Contains(got.body, `"suggestions":["large"]`) {
+		t.Errorf("GET models/beta/large with a key for alpha: %d %s", got.status, got.body)
+	}
+}
+
 func TestTextIsNotKeptWhereThatIsOff(t *testing.T) {
 	t.Parallel()
 	off := false
