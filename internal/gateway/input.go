@@ -20,6 +20,7 @@ import (
 func (g *Gateway) Explain(ctx context.Context, grant *account.Grant, req *llm.Request, tradeoff string, draft *policy.Set) (*route.Decision, error) {
 	h := http.Header{}
 	h.Set("X-Fairlead-Tradeoff", tradeoff)
+	req.Model = route.AsAuto(req.Model)
 	req.Measure()
 	x := &exchange{
 		op: req.Op, r: &http.Request{Header: h}, start: time.Now(), settings: g.settings.Load(), snap: g.snapshot.Load(), grant: grant, req: req,

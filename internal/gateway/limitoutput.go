@@ -33,7 +33,7 @@ func (x *exchange) limitOutput(most int64) error {
 		return err
 	}
 	req.Measure()
-	req.Controls.SessionID, req.Beta = x.req.Controls.SessionID, x.req.Beta
+	req.Model, req.Controls.SessionID, req.Beta = x.req.Model, x.req.Controls.SessionID, x.req.Beta
 	x.req = req
 	return nil
 }

@@ -48,8 +48,8 @@ func (g *Gateway) showModel(w http.ResponseWriter, r *http.Request, requestID, n
 		return
 	}
 	snap := g.snapshot.Load()
-	canonical := name
-	if !route.IsAuto(name) {
+	canonical := route.AsAuto(name)
+	if !route.IsAuto(canonical) {
 		canonical = snap.Canonical(name)
 	}
 	models := offered(grant, snap.Named(name)) // of one provider, where the name says which

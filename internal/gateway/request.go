@@ -16,6 +16,7 @@ import (
 	"fairlead/internal/account"
 	"fairlead/internal/llm"
 	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
 )
 
 // admitOrigin refuses calls that a web page made: a key inside a page belongs to everybody who opens it.
@@ -160,6 +161,7 @@ func (g *Gateway) decode(x *exchange, body []byte) (*llm.Request, error) {
 	if err != nil {
 		return nil, err
 	}
+	req.Model = route.AsAuto(req.Model)
 	req.Measure()
 	return req, nil
 }

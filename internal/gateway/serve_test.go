@@ -16,6 +16,7 @@ import (
 	"fairlead/internal/money"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
+	"fairlead/internal/wire/chat"
 )
 
 func TestWholeAnswerSaysWhatServedAndWhatItCost(t *testing.T) {
@@ -338,6 +339,27 @@ func TestModelsAreListedForTheKey(t *testing.T) {
 	}
 	if foreign := k.do(k.request(http.MethodGet, "/models/large", "")); foreign.status != 404 || foreign.code(t) != "MODEL_NOT_FOUND" || !strings.Contains(foreign.body, `"suggestions":[]`) {
 		t.Errorf("GET models/large: %d %s", foreign.status, foreign.body)
+	}
+}
+
+func TestAutoIsHeardInAnyCase(t *testing.T) {
+	t.Parallel()
+	for asked, want := range map[string]string{"AUTO": "auto", "Auto:Cost": "auto:cost"} {
+		k := newKit(t)
+		got := k.post("/chat/completions", withModel(asked))
+		if e := k.entry(); got.status != 200 || e.Requested != want {
+			t.Errorf("%s: %d %s, on record as %q", asked, got.status, got.body, e.Requested)
+		}
+		if got := k.do(k.request(http.MethodGet, "/models/"+asked, "")); got.status != 200 || got.json(t)["kind"] != "auto" {
+			t.Errorf("GET models/%s: %d %s", asked, got.status, got.body)
+		}
+		req, err := chat.Format{}.DecodeRequest(llm.Chat, []byte(withModel(asked)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d, err := k.gateway.Explain(t.Context(), k.keys.grant, req, "", nil); err != nil || d.Input.Model != want {
+			t.Errorf("explain %s: %v, %v", asked, d, err)
+		}
 	}
 }
 

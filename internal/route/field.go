@@ -12,6 +12,14 @@ import (
 // IsAuto reports whether a model name leaves the choice to the router.
 func IsAuto(name string) bool { return name == "auto" || strings.HasPrefix(name, "auto:") }
 
+// AsAuto writes auto and its objectives as we do, since names of models are heard in any case. Other names come back as they are.
+func AsAuto(name string) string {
+	if lower := strings.ToLower(name); IsAuto(lower) {
+		return lower
+	}
+	return name
+}
+
 // enter collects the targets that the request's model names mean. A pin stands in for what the caller asked for.
 func (r *race) enter() error {
 	if pin := r.rules.pin(); pin != "" {
