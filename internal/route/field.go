@@ -50,11 +50,12 @@ func (r *race) enterAll() error {
 	return nil
 }
 
-// enterNamed collects the targets of the names in order. With auto in front the names only bound the choice.
+// enterNamed collects the targets of the names in order. With auto in front the names only bound the choice: their order means
+// nothing, and it is enough to know one of them.
 func (r *race) enterNamed(names []string, bounded bool) error {
 	for i, name := range names {
 		targets := r.snap.Named(name)
-		if len(targets) == 0 && i == 0 {
+		if len(targets) == 0 && i == 0 && !bounded {
 			return notFound(r.snap, name)
 		}
 		place := i
@@ -68,6 +69,9 @@ func (r *race) enterNamed(names []string, bounded bool) error {
 				r.field[len(r.field)-1].trusted = !bounded
 			}
 		}
+	}
+	if len(r.field) == 0 {
+		return notFound(r.snap, names[0])
 	}
 	return nil
 }
