@@ -296,7 +296,7 @@ func (a *answer) complete(said bool) error {
 	switch {
 	case a.seen.empty() && !said:
 		return malformed("The provider's answer holds no choices.")
-	case said && a.ended.empty(), !said && a.ended != a.seen:
+	case !a.finished():
 		return &llm.Error{Kind: llm.UpstreamCut, Message: "The provider's stream ended before the answer was complete."}
 	}
 	return nil
