@@ -135,6 +135,12 @@ func TestPiecesOfAStream(t *testing.T) {
 			[]llm.Piece{begin, read1, {Kind: llm.FinishPiece, Finish: "stop", StopSequence: "END"}, read1},
 			"", 0,
 		},
+		"a reason that nobody knows": {
+			stream(start, `{"type":"message_delta","delta":{"stop_reason":"tired"},"usage":{"output_tokens":1}}`, stop),
+			PieceOptions{},
+			[]llm.Piece{begin, read1, {Kind: llm.FinishPiece, Finish: "stop"}, read1},
+			"", 0,
+		},
 		"usage without sense": {
 			stream(`{"type":"message_start","message":{"id":"msg_1","model":"claude-1","usage":{"input_tokens":-1}}}`, endTurn, stop),
 			PieceOptions{},

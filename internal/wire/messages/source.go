@@ -186,19 +186,19 @@ func oneLine(data []byte) {
 	}
 }
 
-// finishReason names the reason as the chat format does.
+// finishReason names the reason as the chat format does, whose list is closed: a reason that is new to us is an end like others.
 func finishReason(reason string) string {
 	switch reason {
-	case "end_turn", "stop_sequence", "pause_turn":
-		return "stop"
+	case "":
+		return ""
 	case "max_tokens", "model_context_window_exceeded":
 		return "length"
 	case "tool_use":
 		return "tool_calls"
 	case "refusal":
 		return "content_filter"
-	default:
-		return reason
+	default: // end_turn, stop_sequence, pause_turn
+		return "stop"
 	}
 }
 
