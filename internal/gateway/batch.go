@@ -34,18 +34,22 @@ func (a *answer) openBatches(ctx context.Context, p *provider.Provider) error {
 	if err != nil {
 		return err
 	}
-	parts := make([]llm.Event, len(requests))
+	parts, bodies := make([]llm.Event, len(requests)), make([]received, len(requests))
 	calls, ctx := errgroup.WithContext(ctx)
 	calls.SetLimit(batchCalls)
 	for i, req := range requests {
 		calls.Go(func() (err error) {
 			call := *a.call
 			call.Request, call.Warnings = req, nil
-			parts[i], err = a.gateway.embed(ctx, p, &call)
+			parts[i], err = a.gateway.embed(ctx, p, &call, &bodies[i])
 			return err
 		})
 	}
-	if err := calls.Wait(); err != nil {
+	err = calls.Wait()
+	for i := range bodies {
+		a.body.bytes += bodies[i].bytes
+	}
+	if err != nil {
 		return err
 	}
 	whole, err := a.gateway.Batches.Join(a.call.Request, parts)
@@ -59,8 +63,8 @@ func (a *answer) openBatches(ctx context.Context, p *provider.Provider) error {
 	return nil
 }
 
-// embed makes one embeddings call and reads its answer.
-func (g *Gateway) embed(ctx context.Context, p *provider.Provider, call *provider.Call) (llm.Event, error) {
+// embed makes one embeddings call and reads its answer, whose bytes body counts.
+func (g *Gateway) embed(ctx context.Context, p *provider.Provider, call *provider.Call, body *received) (llm.Event, error) {
 	req, err := p.Embed.NewRequest(ctx, call)
 	if err != nil {
 		return llm.Event{}, err
@@ -70,6 +74,8 @@ func (g *Gateway) embed(ctx context.Context, p *provider.Provider, call *provide
 		return llm.Event{}, err
 	}
 	defer func() { _ = resp.Body.Close() }() // what matters of it has been read
+	body.from = resp.Body
+	resp.Body = body
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return llm.Event{}, p.Embed.Failure(call, resp)
 	}

@@ -539,6 +539,9 @@ func TestManyInputsAreSentInPartsAndJoinedInOrder(t *testing.T) {
 
 	got := k.post("/embeddings", `{"model":"embed","input":["one","two","three","four","five"]}`)
 
+	if n := k.entry().Attempts[0].Bytes; n < int64(len(got.body)) {
+		t.Errorf("%d bytes came, and the client got %d", n, len(got.body))
+	}
 	var list struct {
 		Data []struct {
 			Index     int
