@@ -30,7 +30,6 @@ import (
 	"fairlead/internal/health"
 	"fairlead/internal/ledger"
 	"fairlead/internal/limit"
-	"fairlead/internal/llm"
 	"fairlead/internal/mockprovider"
 	"fairlead/internal/predict"
 	"fairlead/internal/prefix"
@@ -414,9 +413,7 @@ func (a *App) openAdmin() error {
 		return fmt.Errorf("build admin API: %w", err)
 	}
 	a.admin = api
-	a.dashboard = web.Handler(a.version, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		refuse(w, llm.Errorf(llm.NotFound, "There is nothing at this address."))
-	}))
+	a.dashboard = web.Handler(a.version, http.HandlerFunc(nowhere))
 	return nil
 }
 

@@ -75,6 +75,11 @@ func (l *listener) stop(ctx context.Context) error {
 	return err
 }
 
+// nowhere answers for what nobody serves. Many a client looks for the model API below /v1.
+func nowhere(w http.ResponseWriter, _ *http.Request) {
+	refuse(w, llm.Errorf(llm.NotFound, "There is nothing at this address. The model API is below /proxy/v1."))
+}
+
 // public routes the paths of the public listener. Unknown ones below /proxy and /api stay JSON; everything else is the
 // dashboard's.
 func (a *App) public() http.Handler {
@@ -92,7 +97,7 @@ func (a *App) public() http.Handler {
 		case path == "/api", strings.HasPrefix(path, "/api/"):
 			a.admin.ServeHTTP(w, r)
 		case path == "/proxy", strings.HasPrefix(path, "/proxy/"):
-			refuse(w, llm.Errorf(llm.NotFound, "There is nothing at this address. The model API is below /proxy/v1."))
+			nowhere(w, r)
 		default:
 			a.signIn(w, r)
 			a.dashboard.ServeHTTP(w, r)

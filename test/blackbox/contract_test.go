@@ -117,6 +117,18 @@ func TestEveryOtherPathAnswersWithTheErrorObject(t *testing.T) {
 	}
 }
 
+func TestWhoLooksForTheModelAPIElsewhereIsToldWhereItIs(t *testing.T) {
+	t.Parallel()
+	g, _ := serve(t)
+	for _, path := range []string{"/v1/chat/completions", "/chat/completions", "/proxy/chat/completions"} {
+		a := g.Call(t, harness.Request{Method: "POST", Path: path, Body: "{}"})
+		wantError(t, a, 404, "NOT_FOUND")
+		if !strings.Contains(string(a.Body), "below /proxy/v1.") {
+			t.Errorf("POST %s: %s", path, a.Body)
+		}
+	}
+}
+
 func TestErrorsOfProvidersKeepTheirMeaning(t *testing.T) {
 	t.Parallel()
 	g, mock := serve(t, "retries: {attempts: 1}", "breaker: {failures: 100}")
