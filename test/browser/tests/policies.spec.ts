@@ -1,4 +1,6 @@
-import { Client } from "../support/client";
+import type { Page } from "@playwright/test";
+
+import { Client, owner } from "../support/client";
 import { editorOf, documentOf, save, write } from "../support/editor";
 import { expect, expectAccessible, prepare, test, useWorld } from "../support/fixtures";
 
@@ -168,3 +170,30 @@ test("who may only read sees everything closed, and can try", async ({ browser, 
   await expect(page.getByText("No request in this range matches.")).toBeVisible();
   await context.close();
 });
+
+test("a draft outlives the session that ends while it is written, and no sign-out", async ({ page, context, watch }) => {
+  watch.allow(/\b401\b/);
+  const person = new Client(world.gateway.url);
+  await person.call("POST", "/session", { email: owner.email, password: owner.password });
+  await person.enter(context);
+  await page.reload();
+  await write(page, "name: mine\npin: sim-nano");
+  await person.call("DELETE", "/session");
+  await page.getByRole("tab", { name: "Versions" }).click(); // asks the gateway something
+  await signIn(page);
+  await page.getByRole("tab", { name: "Policies", exact: true }).click();
+  await expect(editorOf(page)).toContainText("name: mine");
+  await expect(page.getByRole("button", { name: "Save…" })).toBeEnabled();
+
+  await page.getByRole("button", { name: "Menu" }).click();
+  await page.getByRole("menuitem", { name: "Sign out" }).click();
+  await signIn(page);
+  await page.getByRole("tab", { name: "Policies", exact: true }).click();
+  await expect(editorOf(page)).toContainText("name: three");
+});
+
+async function signIn(page: Page): Promise<void> {
+  await page.getByRole("textbox", { name: "Email" }).fill(owner.email);
+  await page.getByLabel(/^Password/).fill(owner.password);
+  await page.getByRole("button", { name: "Sign in" }).click();
+}

@@ -10,8 +10,10 @@ import { Icon } from "../../components/Icon";
 import { PanelSkeleton, RowsSkeleton } from "../../components/Loading";
 import { PageHeader } from "../../components/PageHeader";
 import { useSearchParams } from "../../lib/search";
+import { useSession } from "../../lib/session";
 import { BacktestTab } from "./BacktestTab";
 import { isDirty, isReady } from "./draft";
+import { draftName, dropDraft } from "./keptDraft";
 import { PolicyDesk } from "./PolicyDesk";
 import { Ratings } from "./Ratings";
 import { RoutesNow } from "./RoutesNow";
@@ -23,6 +25,8 @@ export function PoliciesPage() {
   const book = useQuery(policiesQuery);
   const settings = useQuery(settingsQuery);
   const workspace = useQuery(workspaceQuery);
+  const session = useSession();
+  const name = draftName(session.account.id, session.workspace.id);
   return (
     <>
       <PageHeader title="Policies" description="Ordered rules for which model may serve a request." />
@@ -38,14 +42,19 @@ export function PoliciesPage() {
       ) : (
         !book.error && !settings.error && !workspace.error && <PanelSkeleton height={96} />
       )}
-      {book.data ? <Content book={book.data} /> : !book.error && <RowsSkeleton rows={6} height={60} />}
+      {book.data ? (
+        <Content key={name} name={name} book={book.data} />
+      ) : (
+        !book.error && <RowsSkeleton rows={6} height={60} />
+      )}
     </>
   );
 }
 
-function Content({ book }: { book: Schema["PolicyBook"] }) {
+/** The name is that of the draft: another workspace has another one. */
+function Content({ name, book }: { name: string; book: Schema["PolicyBook"] }) {
   const [search, change] = useSearchParams();
-  const { draft, change: edit, failure } = useDraft(book.workspace);
+  const { draft, change: edit, failure } = useDraft(book.workspace, name);
   const dirty = isDirty(draft);
   const guard = useGuard(dirty);
   return (
@@ -90,7 +99,10 @@ function Content({ book }: { book: Schema["PolicyBook"] }) {
         opened={guard.status === "blocked"}
         title="Leave without saving?"
         action="Leave"
-        onConfirm={() => guard.proceed?.()}
+        onConfirm={() => {
+          dropDraft(name);
+          guard.proceed?.();
+        }}
         onClose={() => guard.reset?.()}
       >
         The changes to the policies are not saved. Leaving drops them.

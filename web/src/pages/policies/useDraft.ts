@@ -4,17 +4,24 @@ import { type Dispatch, useEffect, useReducer } from "react";
 import type { Schema } from "../../api/client";
 import { checkPolicies } from "../../api/routing";
 import { type Action, type Draft, draftOf, isDirty, isReadable, reduce, writtenBy } from "./draft";
+import { dropDraft, keepDraft, keptDraft } from "./keptDraft";
 
 const pauseMs = 300;
 
-/** A draft of the workspace's policies. Every edit is checked by the gateway after a pause. */
-export function useDraft(held: Schema["WorkspacePolicies"]): {
+/**
+ * A draft of the workspace's policies. Every edit is checked by the gateway after a pause, and kept under the name, in
+ * case the session ends before it is saved.
+ */
+export function useDraft(
+  held: Schema["WorkspacePolicies"],
+  name: string,
+): {
   draft: Draft;
   change: Dispatch<Action>;
   /** Why the last edit could not be checked. */
   failure: unknown;
 } {
-  const [draft, change] = useReducer(reduce, held, (first) => draftOf(first));
+  const [draft, change] = useReducer(reduce, held, (first) => keptDraft(name) ?? draftOf(first));
   const [failure, fail] = useReducer((_: unknown, next: unknown) => next, undefined);
   const { edit } = draft;
   useEffect(() => {
@@ -44,6 +51,13 @@ export function useDraft(held: Schema["WorkspacePolicies"]): {
       change({ type: "reset", held });
     }
   }, [outdated, held]);
+  useEffect(() => (isDirty(draft) ? keepDraft(name, draft) : dropDraft(name)), [name, draft]);
+  useEffect(() => {
+    // Whoever closes or reloads the page was asked, and drops the draft.
+    const drop = () => dropDraft(name);
+    window.addEventListener("pagehide", drop);
+    return () => window.removeEventListener("pagehide", drop);
+  }, [name]);
   return { draft, change, failure };
 }
 

@@ -9,6 +9,7 @@ import { ErrorPanel } from "../../components/ErrorPanel";
 import { PanelSkeleton } from "../../components/Loading";
 import { type Session, SessionProvider } from "../../lib/session";
 import { storeText, useStoredText } from "../../lib/stored";
+import { dropDrafts } from "../policies/keptDraft";
 import { Shell } from "./Shell";
 
 const RegisterPage = lazy(() => import("../entry/RegisterPage").then((m) => ({ default: m.RegisterPage })));
@@ -86,6 +87,7 @@ function useSessionOf(data: Schema["SessionView"]): Session | undefined {
     return undefined;
   }
   const forget = async () => {
+    dropDrafts();
     storeText("workspace", "");
     queryClient.removeQueries({ predicate: (query) => query.queryKey[0] !== "session" });
     await queryClient.invalidateQueries({ queryKey: sessionQuery.queryKey });
