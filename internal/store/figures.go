@@ -142,7 +142,7 @@ func (db *DB) rollupSelect(u unit, w *where) string {
 
 // Series sums entries up in buckets of a minute, an hour or a day, without gaps. Minutes are kept for two days: a span
 // that begins earlier has hours instead. Days of another zone than UTC are summed up from hours, as long as those are
-// kept. Without From the series begins with the first request.
+// kept. With more buckets than a series may have, as without From, it begins with the first request.
 func (db *DB) Series(ctx context.Context, q requestlog.SeriesQuery) ([]requestlog.Bucket, error) {
 	ctx, cancel := db.bounded(ctx)
 	defer cancel()
@@ -160,12 +160,9 @@ func (db *DB) Series(ctx context.Context, q requestlog.SeriesQuery) ([]requestlo
 		cut = func(t time.Time) time.Time { return requestlog.DayStart(t, q.Zone) }
 		next = func(t time.Time) time.Time { return requestlog.NextDay(t, q.Zone) }
 	}
-	if !q.From.IsZero() && to.Sub(from) > maxBuckets*width {
-		return nil, &llm.Error{Kind: llm.InvalidRequest, Param: "step", Message: fmt.Sprintf("More than %d buckets; choose a longer step or a shorter range.", maxBuckets)}
-	}
 	sums := map[time.Time]*requestlog.Sums{}
 	first := from
-	if q.From.IsZero() {
+	if to.Sub(from) > maxBuckets*width {
 		first = to
 	}
 	err := db.eachFigure(ctx, &q.RollupFilter, grainTotal, segments(from, to, db.now(), units), func(r *figureRow) {
@@ -181,7 +178,15 @@ func (db *DB) Series(ctx context.Context, q requestlog.SeriesQuery) ([]requestlo
 	if err != nil {
 		return nil, slow(ctx, fmt.Errorf("read figures over time: %w", err))
 	}
+	if to.Sub(first) > maxBuckets*width {
+		return nil, tooManyBuckets()
+	}
 	return fill(sums, cut(first), to, next), nil
+}
+
+// tooManyBuckets refuses a range with requests in more buckets than an answer may have.
+func tooManyBuckets() error {
+	return &llm.Error{Kind: llm.InvalidRequest, Param: "from", Message: fmt.Sprintf("More than %d buckets; choose a shorter range.", maxBuckets)}
 }
 
 // fill returns every bucket from first to last; those without requests have zeros.

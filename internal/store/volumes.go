@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"fairlead/internal/id"
-	"fairlead/internal/llm"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
 )
@@ -21,12 +20,19 @@ func (v volumes) at(start time.Time) *requestlog.Volume {
 	return v[start]
 }
 
-// Volumes counts matching entries in buckets of time. It reads the entries themselves, because roll-ups do not know most
-// of what a filter can ask for.
-func (db *DB) Volumes(ctx context.Context, q requestlog.VolumeQuery) ([]requestlog.Volume, error) {
-	if q.Step <= 0 || q.From.IsZero() || q.To.Sub(q.From) > maxBuckets*q.Step {
-		return nil, &llm.Error{Kind: llm.InvalidRequest, Param: "from", Message: fmt.Sprintf("More than %d buckets; choose a shorter range.", maxBuckets)}
+// first is the start of the first bucket; without any, the end.
+func (v volumes) first(end time.Time) time.Time {
+	for start := range v {
+		if start.Before(end) {
+			end = start
+		}
 	}
+	return end
+}
+
+// Volumes counts matching entries in buckets of time. It reads the entries themselves, because roll-ups do not know most
+// of what a filter can ask for. Like a series, it begins with the first entry when there would be too many buckets.
+func (db *DB) Volumes(ctx context.Context, q requestlog.VolumeQuery) ([]requestlog.Volume, error) {
 	ctx, cancel := db.bounded(ctx)
 	defer cancel()
 	timeless, b := db.within(&q.Filter, requestlog.Page{})
@@ -48,8 +54,15 @@ func (db *DB) Volumes(ctx context.Context, q requestlog.VolumeQuery) ([]requestl
 	if err != nil {
 		err = slow(ctx, fmt.Errorf("count requests over time: %w", err))
 	}
+	first := q.From
+	if q.To.Sub(first) > maxBuckets*q.Step {
+		first = all.first(q.To)
+	}
+	if q.To.Sub(first) > maxBuckets*q.Step {
+		return nil, tooManyBuckets()
+	}
 	var out []requestlog.Volume
-	for at := cut(q.From); at.Before(q.To); at = next(at) {
+	for at := cut(first); at.Before(q.To); at = next(at) {
 		out = append(out, *all.at(at))
 	}
 	return out, err

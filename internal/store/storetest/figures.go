@@ -288,7 +288,7 @@ func volumesTellWhatTheyLeftOut(t *testing.T, db *store.DB) {
 			t.Errorf("%s is counted after %v", v.Start, unfinished.Before)
 		}
 	}
-	q.Step = time.Second
+	q.Step, q.Within = time.Second, time.Minute
 	if _, err := db.Volumes(t.Context(), q); err == nil {
 		t.Error("any number of buckets is made")
 	}
@@ -307,6 +307,12 @@ func seriesHasNoGaps(t *testing.T, db *store.DB) {
 		{
 			"days from the first request on",
 			requestlog.SeriesQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws}, Step: 24 * time.Hour},
+			time.Date(2026, 11, 11, 0, 0, 0, 0, time.UTC),
+			[]int64{2, 0, 0, 0, 1},
+		},
+		{
+			"days from the first request on, for there would be too many",
+			requestlog.SeriesQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws, From: now.AddDate(-30, 0, 0), To: now.Add(time.Minute)}, Step: 24 * time.Hour},
 			time.Date(2026, 11, 11, 0, 0, 0, 0, time.UTC),
 			[]int64{2, 0, 0, 0, 1},
 		},
@@ -334,6 +340,23 @@ func seriesHasNoGaps(t *testing.T, db *store.DB) {
 		} else if !got[0].Start.Equal(test.first) {
 			t.Errorf("%s: begins at %s, want %s", test.name, got[0].Start, test.first)
 		}
+	}
+}
+
+func volumesOfALongRangeBeginWithTheFirstEntry(t *testing.T, db *store.DB) {
+	ws := newWorkspace()
+	q := requestlog.VolumeQuery{Filter: requestlog.Filter{WorkspaceID: ws, From: now.AddDate(-30, 0, 0), To: now.Add(time.Minute)}, Step: 24 * time.Hour, Within: time.Minute}
+	for _, want := range [][]int64{{0}, {1, 0, 1}} {
+		got, err := db.Volumes(t.Context(), q)
+		must(t, err)
+		var requests []int64
+		for _, v := range got {
+			requests = append(requests, v.Requests)
+		}
+		if diff := gocmp.Diff(want, requests); diff != "" {
+			t.Error(diff)
+		}
+		write(t, db, sample(ws, now.Add(-48*time.Hour)), sample(ws, now))
 	}
 }
 
@@ -388,10 +411,11 @@ func daysBeginWhereTheZoneSays(t *testing.T, db *store.DB) {
 
 func figuresRefuseWhatTheyCannotDo(t *testing.T, db *store.DB) {
 	ws := newWorkspace()
+	write(t, db, sample(ws, now.AddDate(0, 0, -150)))
 	_, tooMany := db.Series(t.Context(), requestlog.SeriesQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws, From: now.AddDate(-9, 0, 0)}, Step: time.Hour})
 	_, unknown := db.Breakdown(t.Context(), requestlog.BreakdownQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws}, By: "colour"})
 
-	for param, err := range map[string]error{"step": tooMany, "by": unknown} {
+	for param, err := range map[string]error{"from": tooMany, "by": unknown} {
 		if e, ok := errors.AsType[*llm.Error](err); !ok || e.Kind != llm.InvalidRequest || e.Param != param {
 			t.Errorf("%s: %v, want an invalid request", param, err)
 		}

@@ -31,6 +31,7 @@ func Run(t *testing.T, open func(t testing.TB) *store.DB) {
 		{"FailedAttemptsCountWhereTheyWereMade", failedAttemptsCountWhereTheyWereMade},
 		{"VolumesCountAnyFilter", volumesCountAnyFilter},
 		{"VolumesTellWhatTheyLeftOut", volumesTellWhatTheyLeftOut},
+		{"VolumesOfALongRangeBeginWithTheFirstEntry", volumesOfALongRangeBeginWithTheFirstEntry},
 		{"SeriesHasNoGaps", seriesHasNoGaps},
 		{"DaysBeginWhereTheZoneSays", daysBeginWhereTheZoneSays},
 		{"FiguresRefuseWhatTheyCannotDo", figuresRefuseWhatTheyCannotDo},
