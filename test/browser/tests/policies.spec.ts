@@ -160,6 +160,8 @@ test("who may only read sees everything closed, and can try", async ({ browser, 
   await expect(page.getByText("The policies are closed here")).toBeVisible();
   await expect(page.getByRole("listitem", { name: "one" }).getByRole("button")).toHaveCount(0);
   await expect(page.getByRole("button", { name: "Add a policy" })).toHaveCount(0);
+  await expect(page.getByText("the dearest model that could serve it")).toBeVisible();
+  await expect(page.getByRole("link", { name: "Change" })).toHaveCount(0);
   await expect(editorOf(page)).toHaveAttribute("contenteditable", "false");
   await expectAccessible(page);
   await page.getByText("Dry run", { exact: true }).click();

@@ -4,6 +4,7 @@ import type { Schema } from "../../api/client";
 import { Figure } from "../../components/Figure";
 import { PageLink } from "../../components/PageLink";
 import { Time } from "../../components/Time";
+import { useSession } from "../../lib/session";
 
 interface Props {
   settings: Schema["SettingsView"];
@@ -14,6 +15,7 @@ interface Props {
 /** What decides at the moment. */
 export function RoutesNow({ settings, workspace, book }: Props) {
   const own = book.workspace;
+  const { may } = useSession();
   return (
     <SimpleGrid cols={{ base: 2, md: 4 }} spacing="sm" mb="lg">
       <Figure label="Policies in force" value={policyWords(book)}>
@@ -34,9 +36,11 @@ export function RoutesNow({ settings, workspace, book }: Props) {
       </Figure>
       <Figure label="Baseline" value={baseline(settings, workspace)}>
         {baselineWords(settings, workspace)}{" "}
-        <Anchor component={PageLink} to="/settings/account" size="xs" underline="always">
-          Change
-        </Anchor>
+        {may("manage_workspace") && (
+          <Anchor component={PageLink} to="/settings/account" size="xs" underline="always">
+            Change
+          </Anchor>
+        )}
       </Figure>
     </SimpleGrid>
   );

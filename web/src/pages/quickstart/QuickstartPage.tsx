@@ -106,7 +106,7 @@ function ProviderStep() {
 }
 
 function KeyStep({ secret, onCreated }: { secret?: string; onCreated: (secret: string) => void }) {
-  const { may } = useSession();
+  const mayCreate = useSession().may("manage_own_keys");
   const queryClient = useQueryClient();
   const { data } = useQuery(keysQuery);
   const active = data?.keys.filter((key) => key.state === "active") ?? [];
@@ -129,10 +129,11 @@ function KeyStep({ secret, onCreated }: { secret?: string; onCreated: (secret: s
         <Group gap="sm">
           <Text size="sm">
             {active.length > 0
-              ? `There ${active.length === 1 ? "is" : "are"} ${plural(active.length, "key")}. A new one can be filled into the snippets below.`
+              ? `There ${active.length === 1 ? "is" : "are"} ${plural(active.length, "key")}.`
               : "Servers call the model API with a key of this workspace."}
+            {active.length > 0 && mayCreate && " A new one can be filled into the snippets below."}
           </Text>
-          {may("manage_own_keys") && (
+          {mayCreate && (
             <Button
               size="xs"
               loading={create.isPending}
