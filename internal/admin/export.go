@@ -27,6 +27,7 @@ type exportInput struct {
 	Filters
 	Format  string `query:"format" enum:"csv,jsonl" default:"csv"`
 	Columns string `query:"columns" maxLength:"1000" doc:"Columns in order, joined by commas; a usual set when absent." example:"id,time,model,cost_usd"`
+	Zone    string `query:"zone" maxLength:"100" doc:"IANA name of the zone that times are written in; UTC when absent." example:"Europe/Paris"`
 }
 
 func (a *API) registerExport() {
@@ -51,6 +52,10 @@ func (a *API) exportRequests(ctx context.Context, c *call, in *exportInput) (*hu
 	if err != nil {
 		return nil, err
 	}
+	zone, err := ZoneChoice{in.Zone}.location()
+	if err != nil {
+		return nil, err
+	}
 	if f.To.IsZero() {
 		f.To = a.Now() // what arrives meanwhile is not part of it
 	}
@@ -62,7 +67,7 @@ func (a *API) exportRequests(ctx context.Context, c *call, in *exportInput) (*hu
 		out.SetHeader("Content-Type", map[string]string{"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}[in.Format])
 		out.SetHeader("Content-Disposition", `attachment; filename="requests.`+in.Format+`"`)
 		out.SetStatus(http.StatusOK)
-		if err := a.export(ctx, c.actor, f, first, next, newSheet(in.Format, out.BodyWriter(), chosen)); err != nil {
+		if err := a.export(ctx, c.actor, f, first, next, inZone(zone, newSheet(in.Format, out.BodyWriter(), chosen))); err != nil {
 			a.Log.WarnContext(ctx, "export ended early", "request_id", c.requestID, "error", err)
 			panic(http.ErrAbortHandler) // cut, so that a part is not taken for the whole
 		}
@@ -133,6 +138,25 @@ func newSheet(format string, w io.Writer, columns []column) sheet {
 		return &lineSheet{w: w, columns: columns}
 	}
 	return &csvSheet{out: w, w: csv.NewWriter(w), columns: columns}
+}
+
+// zonedSheet writes times as they are in a zone.
+type zonedSheet struct {
+	sheet
+	zone *time.Location
+}
+
+// inZone makes a sheet write its times in a zone; nil is UTC, which they are in.
+func inZone(zone *time.Location, s sheet) sheet {
+	if zone == nil {
+		return s
+	}
+	return zonedSheet{s, zone}
+}
+
+func (s zonedSheet) row(r *RequestRow) error {
+	r.Time = r.Time.In(s.zone)
+	return s.sheet.row(r)
 }
 
 // csvSheet writes CSV with a line of names on top.

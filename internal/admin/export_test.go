@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -48,6 +49,27 @@ func TestCSVNeutralisesWhatASpreadsheetWouldRun(t *testing.T) {
 	if diff := cmp.Diff([]string{"id", "end_user", "saved_usd", "tags"}, rows[0]); diff != "" {
 		t.Error(diff)
 	}
+}
+
+func TestExportWritesTimesInTheZone(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for i, at := range []string{"2026-10-25T00:30:00Z", "2026-10-25T01:30:00Z"} { // clocks go back between them
+		e := entry(numbered(i), home)
+		e.Time, _ = time.Parse(time.RFC3339, at)
+		s.log.entries = append(s.log.entries, e)
+	}
+	for zone, want := range map[string]string{
+		"":              "time\n2026-10-25T01:30:00Z\n2026-10-25T00:30:00Z\n",
+		"UTC":           "time\n2026-10-25T01:30:00Z\n2026-10-25T00:30:00Z\n",
+		"Europe/Berlin": "time\n2026-10-25T02:30:00+01:00\n2026-10-25T02:30:00+02:00\n",
+	} {
+		got := s.call("GET", "/requests/export?columns=time&from=2026-10-24T00:00:00Z&zone="+zone, "", as("acc_viewer")).want(200)
+		if diff := cmp.Diff(want, got.Body.String()); diff != "" {
+			t.Errorf("%q: %s", zone, diff)
+		}
+	}
+	s.call("GET", "/requests/export?zone=Mars", "", as("acc_viewer")).want(400)
 }
 
 func TestExportHoldsEveryMatchAcrossPages(t *testing.T) {

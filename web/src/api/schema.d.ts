@@ -5525,6 +5525,8 @@ export interface operations {
                 format?: "csv" | "jsonl";
                 /** @description Columns in order, joined by commas; a usual set when absent. */
                 columns?: string;
+                /** @description IANA name of the zone that times are written in; UTC when absent. */
+                zone?: string;
             };
             header?: never;
             path?: never;

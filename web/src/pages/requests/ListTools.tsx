@@ -3,10 +3,11 @@ import { ActionIcon, Button, Checkbox, Group, Menu, Popover, Stack, Tooltip } fr
 import { CopyButton } from "../../components/CopyButton";
 import { Icon } from "../../components/Icon";
 import { cliCommand, type Filters } from "../../lib/filters";
-import { useDensity } from "../../lib/preferences";
+import { useDensity, useZone } from "../../lib/preferences";
 import type { Range } from "../../lib/range";
 import { stringifySearch } from "../../lib/search";
 import { storedText } from "../../lib/stored";
+import { zoneName } from "../../lib/time";
 import { chosenColumns, requestColumns, usualColumns } from "./columns";
 
 /** Chooses the columns and their order. */
@@ -102,10 +103,11 @@ export function exportUrl(
   filters: Filters,
   range: Range,
   columns: string[],
+  zone: string | undefined,
 ): string {
   const names = chosenColumns(columns).flatMap((column) => column.exported);
   const all = [...new Set(["id", ...names])].join(",");
-  return `/api/v1/requests/export${stringifySearch({ ...filters, ...range, workspace: storedText("workspace"), format, columns: all })}`;
+  return `/api/v1/requests/export${stringifySearch({ ...filters, ...range, workspace: storedText("workspace"), zone, format, columns: all })}`;
 }
 
 interface ExportProps {
@@ -118,6 +120,8 @@ interface ExportProps {
 
 /** Exports what the filter selects, or copies the command that lists it. */
 export function ExportMenu({ filters, range, columns, opened, onChange }: ExportProps) {
+  const [zone] = useZone();
+  const url = (format: "csv" | "jsonl") => exportUrl(format, filters, range, columns, zoneName(zone));
   return (
     <Menu position="bottom-end" opened={opened} onChange={onChange}>
       <Menu.Target>
@@ -126,10 +130,10 @@ export function ExportMenu({ filters, range, columns, opened, onChange }: Export
         </Button>
       </Menu.Target>
       <Menu.Dropdown>
-        <Menu.Item component="a" href={exportUrl("csv", filters, range, columns)} download>
+        <Menu.Item component="a" href={url("csv")} download>
           CSV with these columns
         </Menu.Item>
-        <Menu.Item component="a" href={exportUrl("jsonl", filters, range, columns)} download>
+        <Menu.Item component="a" href={url("jsonl")} download>
           JSON lines with these columns
         </Menu.Item>
         <Menu.Divider />
