@@ -44,15 +44,24 @@ func newHealth(c *console, o *options) *cobra.Command {
 			if own {
 				address = o.ownURL(c)
 			}
-			u, err := url.Parse(address)
-			if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-				return usage("write it as http://127.0.0.1:8080", "--url: %q is not an address", address)
+			u, err := parseAddress(address)
+			if err != nil {
+				return err
 			}
 			return askHealth(cmd.Context(), c, o, u, own)
 		},
 	}
 	cmd.Flags().StringVar(&address, "url", "", "address of the server (default the configured one, http://127.0.0.1:8080)")
 	return cmd
+}
+
+// parseAddress reads what --url says.
+func parseAddress(address string) (*url.URL, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		return nil, usage("write it as http://127.0.0.1:8080", "--url: %q is not an address", address)
+	}
+	return u, nil
 }
 
 // ownURL is where a server with this configuration is found on the machine itself. Whether the configuration is in
@@ -67,29 +76,37 @@ func (o *options) ownURL(c *console) string {
 }
 
 func askHealth(ctx context.Context, c *console, o *options, u *url.URL, own bool) error {
+	status, state, err := askReady(ctx, u, own)
+	if err != nil {
+		return err
+	}
+	return tellHealth(c, o, status, state)
+}
+
+// askReady asks a server whether it is ready; own says that it is the one of this machine and configuration.
+func askReady(ctx context.Context, u *url.URL, own bool) (status int, state readiness, err error) {
 	ctx, cancel := context.WithTimeout(ctx, healthTime)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.JoinPath("/readyz").String(), nil)
 	if err != nil {
-		return err
+		return 0, state, err
 	}
 	// The certificate of our own listener is made for its public name, not for loopback.
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: own && isLoopback(u)}}
 	defer transport.CloseIdleConnections()
 	resp, err := transport.RoundTrip(req)
 	if err != nil {
-		return withFix(fmt.Errorf("nothing answers at %s: %w", u.Redacted(), unwrapNet(err)), "start it with  fairlead serve,  or name its address with --url")
+		return 0, state, withFix(fmt.Errorf("nothing answers at %s: %w", u.Redacted(), unwrapNet(err)), "start it with  fairlead serve,  or name its address with --url")
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
 	if err != nil {
-		return fmt.Errorf("read the answer: %w", err)
+		return 0, state, fmt.Errorf("read the answer: %w", err)
 	}
-	var state readiness
 	if err := json.Unmarshal(body, &state); err != nil || state.Status == "" {
-		return fmt.Errorf("%s answers with status %d, but not as fairlead does", u.Redacted(), resp.StatusCode)
+		return 0, state, fmt.Errorf("%s answers with status %d, but not as fairlead does", u.Redacted(), resp.StatusCode)
 	}
-	return tellHealth(c, o, resp.StatusCode, state)
+	return resp.StatusCode, state, nil
 }
 
 // unwrapNet leaves out the parts of a network error that repeat the address.
@@ -102,13 +119,7 @@ func unwrapNet(err error) error {
 
 func tellHealth(c *console, o *options, status int, state readiness) error {
 	ready := status == http.StatusOK
-	var bad []string
-	for _, check := range state.Checks {
-		if !check.OK {
-			bad = append(bad, strings.TrimSuffix(check.Name+": "+check.Note, ": "))
-		}
-	}
-	text := strings.TrimSuffix(state.Status+" – "+strings.Join(bad, ", "), " – ")
+	text := state.String()
 	var err error
 	if o.json {
 		err = c.writeJSON(state)
@@ -119,6 +130,17 @@ func tellHealth(c *console, o *options, status int, state readiness) error {
 		return &shownError{errors.New(text)}
 	}
 	return err
+}
+
+// String is the state in one line, with the checks that failed.
+func (r readiness) String() string {
+	var bad []string
+	for _, check := range r.Checks {
+		if !check.OK {
+			bad = append(bad, strings.TrimSuffix(check.Name+": "+check.Note, ": "))
+		}
+	}
+	return strings.TrimSuffix(r.Status+" – "+strings.Join(bad, ", "), " – ")
 }
 
 func isLoopback(u *url.URL) bool {

@@ -50,7 +50,7 @@ func newRoot(c *console) *cobra.Command {
 	root.SetGlobalNormalizationFunc(dashes)
 	o.register(root.PersistentFlags())
 	root.AddCommand(
-		newServe(c, o), newInit(c, o), newKeys(c, o), newRequests(c, o), newModels(c, o), newProviders(c, o), newAdmin(c, o),
+		newServe(c, o), newInit(c, o), newDoctor(c, o), newKeys(c, o), newRequests(c, o), newModels(c, o), newProviders(c, o), newAdmin(c, o),
 		newConfig(c, o), newHealth(c, o), newRouter(c, o),
 		newExplain(c, o), newVerify(c, o), newBacktest(c, o), newPolicies(c, o), newOpenAPI(c), newCompletion(c), newVersion(c, o),
 	)

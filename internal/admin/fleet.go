@@ -88,9 +88,11 @@ type ProbeResult struct {
 	OK       bool
 	Untested bool // there is no call that costs nothing; Error says why
 	Latency  time.Duration
-	Status   int      // the provider's; 0 when none came
-	Models   []string // that the provider says it has
-	Error    string   // exactly what went wrong, without secrets
+	Status   int       // the provider's; 0 when none came
+	Models   []string  // that the provider says it has
+	Error    string    // exactly what went wrong, without secrets
+	Cause    error     // why no answer came; nil where one did
+	Clock    time.Time // of the provider, when it answered; zero when it does not tell
 }
 
 // Credentials adds and removes the credentials that are kept in the vault. Those of environment and file are fixed.

@@ -110,7 +110,8 @@ func (i *Instance) Fleet(ctx context.Context, env func(string) string, version s
 	if err != nil {
 		return nil, err
 	}
-	return &Fleet{fleet: f, egress: egress.New(f.egressOptions(i.Config))}, nil
+	a.egress = egress.New(f.egressOptions(i.Config)) // also for the logins of its providers
+	return &Fleet{fleet: f, egress: a.egress}, nil
 }
 
 // Close lets go of the connections that tests have opened.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -123,7 +124,7 @@ func Check(ctx context.Context, loaded *config.Loaded, env func(string) string) 
 	if loaded.Config.Policies == "" && loaded.Config.DefaultModel == "" {
 		return "", nil
 	}
-	f, err := preview(ctx, loaded.Config, env)
+	f, err := preview(ctx, loaded.Config, env, nil)
 	if err != nil {
 		return "", err
 	}
@@ -148,13 +149,14 @@ func (f *fleet) doubtBaseline(name string) string {
 	return text
 }
 
-// preview is the fleet that a server with this configuration would have, as far as that is known without its store.
-func preview(ctx context.Context, c config.Config, env func(string) string) (*fleet, error) {
+// preview is the fleet that a server with this configuration would have, as far as that is known without its store. Without
+// fetch its providers cannot log in.
+func preview(ctx context.Context, c config.Config, env func(string) string, fetch *http.Client) (*fleet, error) {
 	book, err := bookOf(c).read()
 	if err != nil {
 		return nil, err
 	}
-	b := builder{config: c, env: env, simulator: mockprovider.NewSimulator(mockprovider.Options{}), book: book}
+	b := builder{config: c, env: env, simulator: mockprovider.NewSimulator(mockprovider.Options{}), book: book, fetch: fetch}
 	if c.Detect {
 		b.local = findLocal(ctx)
 	}

@@ -38,10 +38,10 @@ func testProvider(ctx context.Context, client *egress.Client, p *provider.Provid
 	began := time.Now()
 	resp, err := send(client, p, req)
 	if err != nil {
-		return admin.ProbeResult{Latency: time.Since(began), Error: llm.AsError(err).Message}
+		return admin.ProbeResult{Latency: time.Since(began), Error: llm.AsError(err).Message, Cause: err}
 	}
 	defer resp.Body.Close()
-	result := admin.ProbeResult{Latency: time.Since(began), Status: resp.StatusCode, OK: resp.StatusCode == http.StatusOK}
+	result := admin.ProbeResult{Latency: time.Since(began), Status: resp.StatusCode, OK: resp.StatusCode == http.StatusOK, Clock: clockOf(resp)}
 	if !result.OK {
 		result.Error = p.Chat.Failure(&provider.Call{Secret: firstSecret(p)}, resp).Message
 		return result
@@ -64,4 +64,13 @@ func firstSecret(p *provider.Provider) string {
 		return ""
 	}
 	return p.Credentials[0].Secret
+}
+
+// clockOf is the time that the sender of an answer has; zero when it does not tell.
+func clockOf(resp *http.Response) time.Time {
+	at, err := http.ParseTime(resp.Header.Get("Date"))
+	if err != nil {
+		return time.Time{}
+	}
+	return at
 }

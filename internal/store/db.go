@@ -69,6 +69,15 @@ func Open(ctx context.Context, dsn, dataDir string, o Options) (*DB, error) {
 	return db, nil
 }
 
+// Reach says why the database that dsn names does not answer; nil when it does. Its schema stays as it is.
+func Reach(ctx context.Context, dsn, dataDir string) error {
+	db, err := connect(dsn, dataDir, Options{Connections: 1})
+	if err != nil {
+		return err
+	}
+	return errors.Join(db.Ping(ctx), db.Close())
+}
+
 // connect opens the database as it is, without looking at its schema.
 func connect(dsn, dataDir string, o Options) (*DB, error) {
 	db := &DB{now: o.Now, timeout: o.StatementTimeout, packer: newPacker(), days: newDayBook(), rooms: sync.Pool{New: func() any { return &room{} }}}
