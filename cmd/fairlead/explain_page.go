@@ -60,7 +60,7 @@ func outcome(d *route.Decision, refusal *llm.Error) string {
 	if d.Alone != "" {
 		text += "; without policies it would go to " + d.Alone
 	}
-	return fmt.Sprintf("%s. Expected to cost %s.", text, paid(first.Price))
+	return fmt.Sprintf("%s. Expected to cost %s.", text, costing(paid(first.Price)))
 }
 
 func (p *page) seen(d *route.Decision) {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/money"
 	"fairlead/internal/predict"
 	"fairlead/internal/route"
 )
@@ -33,6 +34,15 @@ func TestExplanationInWords(t *testing.T) {
 	p := &page{width: 120}
 	p.explanation(explained0(), nil)
 	golden(t, "explain.txt", p.String())
+}
+
+func TestWhatIsFreeIsExpectedToCostNothing(t *testing.T) {
+	t.Parallel()
+	d := explained0()
+	d.Candidates[0].Price = new(money.Amount)
+	p := &page{width: 120}
+	p.explanation(d, nil)
+	mustContain(t, p.String(), "Expected to cost nothing.")
 }
 
 func TestExplanationOfARefusal(t *testing.T) {

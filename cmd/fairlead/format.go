@@ -39,6 +39,14 @@ func paid(a *money.Amount) string {
 	return amount(a)
 }
 
+// costing is paid or rate inside a sentence: what is free costs nothing.
+func costing(text string) string {
+	if text == "free" {
+		return "nothing"
+	}
+	return text
+}
+
 // rate writes a price per million tokens.
 func rate(r *money.Rate) string {
 	switch {

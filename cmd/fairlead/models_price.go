@@ -222,7 +222,7 @@ func priceSet(c *console, o *options, i *app.Instance, provider, model string, a
 		return c.write(provider + "/" + model + " has no price now\n")
 	}
 	card := offer.Price.During(laterOf(c.now(), at))
-	text := fmt.Sprintf("%s/%s costs %s in, %s out per million tokens (%s)", clean(provider), clean(model), rate(&card.Input), rate(&card.Output), card.Source)
+	text := fmt.Sprintf("%s/%s costs %s in, %s out per million tokens (%s)", clean(provider), clean(model), costing(rate(&card.Input)), costing(rate(&card.Output)), card.Source)
 	if at.After(c.now()) {
 		text += " from " + dayOr(at)
 	}

@@ -100,6 +100,8 @@ func TestSetAndTakeBackAPrice(t *testing.T) {
 	mustContain(t, out, "costs $1.50 in, $7.00 out", "from 2027-01-01")
 	out, _ = l.run(exitDone, "models", "show", "gpt-4.1")
 	golden(t, "model_history.txt", out)
+	out, _ = l.run(exitDone, "models", "price", "openai/gpt-4.1-mini", "--input", "0", "--output", "0")
+	mustContain(t, out, "openai/gpt-4.1-mini costs nothing in, nothing out per million tokens (override)")
 	l.console.now = func() time.Time { return noon.Add(2 * time.Hour) }
 	out, _ = l.run(exitDone, "models", "price", "openai/gpt-4.1", "--remove", "--json")
 	if row := lines(t, out)[0]["price"].(map[string]any); row["input_per_mtok_usd"] != "2" || len(row["history"].([]any)) != 3 {
