@@ -1,4 +1,4 @@
-import { owner } from "../support/client";
+import { Client, owner } from "../support/client";
 import { Gateway } from "../support/gateway";
 import { expect, expectAccessible, test } from "../support/fixtures";
 
@@ -55,4 +55,32 @@ test("unknown addresses are not found: a page within the dashboard, JSON outside
   }
   await page.goto(`${gateway.url}/settings/nothing`);
   await expect(page.getByRole("heading", { name: "Sign in" })).toBeVisible();
+});
+
+test("who signs in after another account sees nothing that it has read", async ({ page, watch }) => {
+  watch.allow(/\b401\b/);
+  const ada = new Client(gateway.url);
+  await ada.call("POST", "/session", { email: owner.email, password: owner.password });
+  await ada.key("of ada alone");
+  const bob = { name: "Bob", email: "bob@example.com", password: "correct horse battery", workspace: "Bobs" };
+  await new Client(gateway.url).register(bob);
+  const signIn = async (email: string, password: string) => {
+    await page.getByRole("textbox", { name: "Email" }).fill(email);
+    await page.getByLabel(/^Password/).fill(password);
+    await page.getByRole("button", { name: "Sign in" }).click();
+  };
+  await page.goto(`${gateway.url}/settings/keys`);
+  await signIn(owner.email, owner.password);
+  await expect(page.getByText("of ada alone")).toBeVisible();
+  await page.evaluate(() => fetch("/api/v1/session", { method: "DELETE" }));
+  await page.getByRole("link", { name: "Models" }).first().click(); // asks the gateway something
+  await expect(page.getByRole("heading", { name: "Sign in" })).toBeVisible();
+
+  // The list is never answered: whatever is shown was read before.
+  await page.route("**/api/v1/keys*", () => undefined);
+  await signIn(bob.email, bob.password);
+  await page.getByRole("link", { name: "API keys" }).first().click();
+  await expect(page.getByRole("heading", { level: 1, name: "API keys" })).toBeVisible();
+  await expect(page.getByRole("button", { name: "Workspace Bobs" })).toBeVisible();
+  await expect(page.getByText("of ada alone")).toHaveCount(0);
 });

@@ -1,7 +1,7 @@
 import { Container } from "@mantine/core";
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { type QueryClient, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Navigate, useLocation } from "@tanstack/react-router";
-import { lazy, Suspense, useEffect } from "react";
+import { lazy, Suspense, useEffect, useLayoutEffect, useState } from "react";
 
 import { api, type Schema, signedOutEvent } from "../../api/client";
 import { sessionQuery } from "../../api/queries";
@@ -28,6 +28,7 @@ const entries = ["/sign-in", "/register", "/welcome"];
 export function Gate() {
   const queryClient = useQueryClient();
   const { data, error, refetch } = useQuery(sessionQuery);
+  const own = useOwn(data?.account?.id);
   useEffect(() => {
     const ask = () => void queryClient.invalidateQueries({ queryKey: sessionQuery.queryKey });
     window.addEventListener(signedOutEvent, ask);
@@ -40,7 +41,27 @@ export function Gate() {
       </Container>
     );
   }
-  return <Suspense fallback={<PanelSkeleton height={400} />}>{data && <Inside data={data} />}</Suspense>;
+  return (
+    <Suspense fallback={<PanelSkeleton height={400} />}>{data && own && <Inside data={data} />}</Suspense>
+  );
+}
+
+/** Whether everything that was read is the account's own: what another one has read is forgotten first. */
+function useOwn(account: string | undefined): boolean {
+  const queryClient = useQueryClient();
+  const [reader, setReader] = useState(account);
+  useLayoutEffect(() => {
+    if (reader !== account) {
+      forgetRead(queryClient);
+      // eslint-disable-next-line react-hooks/set-state-in-effect -- nothing is shown until it is forgotten
+      setReader(account);
+    }
+  }, [queryClient, reader, account]);
+  return reader === account;
+}
+
+function forgetRead(queryClient: QueryClient): void {
+  queryClient.removeQueries({ predicate: (query) => query.queryKey[0] !== "session" });
 }
 
 function Inside({ data }: { data: Schema["SessionView"] }) {
@@ -77,8 +98,8 @@ function useSessionOf(data: Schema["SessionView"]): Session | undefined {
   const queryClient = useQueryClient();
   const entered = useStoredText("workspace");
   const workspace = data.workspaces.find((w) => w.id === entered) ?? data.workspaces[0];
-  useEffect(() => {
-    // A workspace that the person has left would be refused with every call.
+  useLayoutEffect(() => {
+    // A workspace that the person has left, or never was in, would be refused with every call; the pages' come later.
     if (data.account && workspace && entered && workspace.id !== entered) {
       storeText("workspace", workspace.id);
     }
@@ -89,7 +110,7 @@ function useSessionOf(data: Schema["SessionView"]): Session | undefined {
   const forget = async () => {
     dropDrafts();
     storeText("workspace", "");
-    queryClient.removeQueries({ predicate: (query) => query.queryKey[0] !== "session" });
+    forgetRead(queryClient);
     await queryClient.invalidateQueries({ queryKey: sessionQuery.queryKey });
   };
   return {
