@@ -118,7 +118,7 @@ func (l *loader) checkServer() {
 
 func (l *loader) checkMasterKey() {
 	key := l.config.MasterKey
-	wrong := ""
+	var wrong string
 	switch n := len([]rune(key)); {
 	case key == "":
 		return // one is made
