@@ -17,7 +17,7 @@ import (
 )
 
 // Router names the version of the deciding rules; a decision carries it.
-const Router = "utility-1"
+const Router = "utility-2"
 
 // Predictor says what models can do.
 type Predictor interface {
