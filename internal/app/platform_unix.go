@@ -16,5 +16,6 @@ func diskBytes(dir string) (free, total int64) {
 	if err := unix.Statfs(dir, &s); err != nil {
 		return -1, -1
 	}
-	return int64(s.Bavail) * s.Bsize, int64(s.Blocks) * s.Bsize
+	size := int64(uint64(s.Bsize)) // systems differ in the type of it
+	return int64(s.Bavail) * size, int64(s.Blocks) * size
 }
