@@ -220,8 +220,8 @@ func checkMedia(h http.Header) error {
 	return llm.Errorf(llm.UnsupportedMediaType, "Content-Type %q is not JSON. Send the body with Content-Type: application/json.", shorten(h.Get("Content-Type")))
 }
 
-// switched reports whether a header is there to switch something. What is not clearly the other way counts too: who writes False, 0
-// or no neither wants to pay for a dry run nor to have a text stored.
+// switched reports whether a header is there to switch something. What is not clearly the other way counts too: in doubt nobody is
+// charged for what was to be a dry run, and no text is stored.
 func switched(h http.Header, name string, to bool) bool {
 	said := h.Get(name)
 	if said == "" {
