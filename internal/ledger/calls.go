@@ -27,6 +27,7 @@ type answer struct {
 	start time.Time
 	born  string
 	marks []mark // of the tabs, when it was asked
+	kept  []int  // positions of the budgets whose rest is kept for other replicas
 }
 
 // ask tries to reserve on all tabs in one call. The steps of a tab go to Redis side by side, but never beside its being
@@ -85,6 +86,11 @@ func (s *Shared) readHold(reply []any, tabs []*tab, marks []mark, amount money.A
 	switch a.word {
 	case "refused", "rough", "kept":
 		tabs[a.at].hear(amountOf(reply, 2), amountOf(reply, 3))
+		for i := range len(reply) - 4 {
+			if at, ok := reply[4+i].(int64); ok && int(at) < len(tabs) {
+				a.kept = append(a.kept, int(at))
+			}
+		}
 	case "ahead":
 		a.start = time.UnixMilli(int64(amountOf(reply, 2)))
 	case "unknown":

@@ -51,11 +51,14 @@ local function sums(key, all, members, me, lease)
 end
 `
 
-// holdScript reserves an amount on all budgets or on none. KEYS: the set of replicas, the set of active budgets, then the
-// budgets. ARGV: replica, lease, amount, and for each budget id, span, start, generation, born, limit (below 0 for none).
+// holdScript reserves an amount on all budgets or on none. When the money that other replicas keep stands in the way, the script
+// marks every such budget as wanted, so that the other replicas return all of it with one heartbeat. KEYS: the set of replicas, the
+// set of active budgets, then the budgets. ARGV: replica, lease, amount, and for each budget id, span, start, generation, born,
+// limit (below 0 for none). A refusal replies with its word and the budget's position, spent and held; `kept` adds the positions of
+// all budgets with kept money in the way.
 var holdScript = redis.NewScript(scriptHead + `
 local me, lease, amount = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
-local reply = {'held'}
+local reply, refused, kept_reply = {'held'}, nil, nil
 for i = 3, #KEYS do
   local at = 5 + (i - 3) * 6
   local span, start, generation, born, limit = ARGV[at], tonumber(ARGV[at + 1]), ARGV[at + 2], ARGV[at + 3], tonumber(ARGV[at + 4])
@@ -66,15 +69,16 @@ for i = 3, #KEYS do
   if all.limit ~= ARGV[at + 4] then redis.call('HSET', KEYS[i], 'limit', ARGV[at + 4]) end
   local spent, held, kept, rough = sums(KEYS[i], all, KEYS[1], me, lease)
   if limit >= 0 and (spent + held >= limit or spent + held + amount > limit) then
-    return {rough and 'rough' or 'refused', i - 3, text(spent), text(held)}
-  end
-  if limit >= 0 and spent + held + kept + amount > limit then
+    refused = refused or {rough and 'rough' or 'refused', i - 3, text(spent), text(held)}
+  elseif limit >= 0 and spent + held + kept + amount > limit then
     redis.call('HSET', KEYS[i], 'wanted', text(clock))
-    return {'kept', i - 3, text(spent), text(held)}
+    kept_reply = kept_reply or {'kept', i - 3, text(spent), text(held)}
+    kept_reply[#kept_reply + 1] = i - 3
   end
   reply[#reply + 1] = text(spent)
   reply[#reply + 1] = text(held + amount)
 end
+if refused or kept_reply then return refused or kept_reply end
 for i = 3, #KEYS do
   redis.call('HINCRBY', KEYS[i], 'h:' .. me, ARGV[3])
   redis.call('PEXPIRE', KEYS[i], KEEP)

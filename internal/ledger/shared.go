@@ -161,7 +161,12 @@ func (s *Shared) tryHold(ctx context.Context, budgets []Budget, amount money.Amo
 	case "rough":
 		return nil, false, countedAnew()
 	case "kept":
-		return nil, true, errors.Join(errKept, s.giveBack(ctx, tabs[answer.at]))
+		for _, i := range answer.kept {
+			if err := s.giveBack(ctx, tabs[i]); err != nil {
+				return nil, true, err
+			}
+		}
+		return nil, true, errKept
 	case "load":
 		return nil, true, s.open(ctx, tabs[answer.at], "")
 	case "ahead":

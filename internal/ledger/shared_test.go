@@ -288,6 +288,27 @@ func TestWhatIsKeptForOthersComesBack(t *testing.T) {
 
 // One replica is cut off, perhaps in the middle of a word. It spends what is kept for it, the other all the rest: together no
 // more than the budget.
+// A hold may be short on both of its budgets because of money that another replica keeps. One heartbeat must return the money of
+// both: found by TestSharedLedgerAgainstModel with seed 17651678617853182069.
+func TestOneHeartbeatFreesTheMoneyKeptOnEveryBudget(t *testing.T) {
+	t.Parallel()
+	d := newDeployment(t, 3)
+	k := Budget{ID: "key:key_1", Name: "ci", Amount: 50, Period: Weekly}
+	ws := Budget{ID: "ws:ws_1", Name: "Acme", Amount: 1000, Period: Total}
+	if _, err := d.ledgers[0].Hold(t.Context(), []Budget{k, ws}, 36); err != nil {
+		t.Fatal(err)
+	}
+	ws.Amount = 47 // an edit that only replica 1 has seen
+	d.ledgers[1].patience = time.Nanosecond
+	if _, err := d.ledgers[1].Hold(t.Context(), []Budget{k, ws}, 11); llm.AsError(err).Kind != llm.LedgerUnavailable {
+		t.Fatalf("Hold: %v, want the rest to be kept for replica 0 at first", err)
+	}
+	d.beat(t)
+	if _, err := d.ledgers[1].Hold(t.Context(), []Budget{k, ws}, 11); err != nil {
+		t.Errorf("Hold after a heartbeat: %v, want 11 of the 14 and 11 that are left", err)
+	}
+}
+
 func TestOneReplicaIsCutOff(t *testing.T) {
 	t.Parallel()
 	for name, deaf := range map[string]bool{"between calls": false, "before an answer": true} {
