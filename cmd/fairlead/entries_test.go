@@ -74,7 +74,8 @@ func fellBack() requestlog.Entry {
 		},
 		e.Attempts[0],
 	}
-	e.Attempts[1].Start = 32 * time.Millisecond
+	e.Attempts[1].Start, e.Attempts[1].Wait = 1429*time.Millisecond, 1397*time.Millisecond
+	e.Wait = e.Attempts[1].Wait
 	e.BaselineModel, e.BaselineSource, e.BaselineCost, e.BaselineBill = "tiny", "caller", nano(100_000), nil
 	e.Warnings = []string{"top_k was left out: provider-x does not know it"}
 	e.Usage.Estimated = true

@@ -163,6 +163,9 @@ func (p *page) attempts(e *requestlog.Entry) {
 	for i := range e.Attempts {
 		a := &e.Attempts[i]
 		text := a.Message
+		if a.Wait > 0 {
+			text = strings.TrimSpace("waited " + lasted(a.Wait) + " before this attempt. " + text)
+		}
 		if a.RetryAfter > 0 {
 			text = strings.TrimSpace(text + " (asked us to wait " + lasted(a.RetryAfter) + ")")
 		}
@@ -170,7 +173,8 @@ func (p *page) attempts(e *requestlog.Entry) {
 			p.paragraph(fmt.Sprintf("%d: %s", i+1, text), 2)
 		}
 	}
-	p.paragraph("gateway overhead "+lasted(e.Overhead), 2)
+	p.paragraph(fmt.Sprintf("total %s: gateway overhead %s, waiting %s, attempts %s",
+		lasted(e.Latency), lasted(e.Overhead), lasted(e.Wait), lasted(e.Latency-e.Overhead-e.Wait)), 2)
 }
 
 func (p *page) metadata(e *requestlog.Entry) {

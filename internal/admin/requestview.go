@@ -42,6 +42,7 @@ type RequestRow struct {
 	LatencyMS  *int64 `json:"latency_ms"`
 	TTFTMS     *int64 `json:"ttft_ms" doc:"Time to the first content."`
 	OverheadUS *int64 `json:"overhead_us" doc:"Microseconds of the latency that were the gateway's own."`
+	WaitMS     *int64 `json:"wait_ms" doc:"Time spent waiting for a provider without an attempt in flight: backoff between attempts, a provider slot, returning traffic after an outage. Overhead, waiting and the time in attempts add up to the latency."`
 
 	KeyID     *string           `json:"key_id"`
 	KeyName   *string           `json:"key_name"`
@@ -97,6 +98,7 @@ type AttemptView struct {
 	Upstream     string        `json:"upstream" doc:"The name the provider knows the model by."`
 	Credential   string        `json:"credential" doc:"Which credential was used; never the secret."`
 	StartMS      int64         `json:"start_ms"`
+	WaitMS       int64         `json:"wait_ms" doc:"Time spent waiting directly before the attempt: backoff, a provider slot, returning traffic after an outage."`
 	ConnectMS    *int64        `json:"connect_ms"`
 	HeadersMS    *int64        `json:"headers_ms"`
 	FirstTokenMS *int64        `json:"first_token_ms"`
@@ -144,6 +146,7 @@ func requestRow(e *requestlog.Entry, by account.Actor) RequestRow {
 	}
 	if e.Latency > 0 {
 		row.OverheadUS = new(e.Overhead.Microseconds())
+		row.WaitMS = new(e.Wait.Milliseconds())
 	}
 	if e.Error != nil {
 		row.Error = &Failure{Code: e.Error.Code, Message: e.Error.Message, Origin: string(e.Error.Origin)}
@@ -174,7 +177,7 @@ func requestDetail(e *requestlog.Entry, by account.Actor) RequestDetail {
 func attemptView(t *requestlog.Attempt) AttemptView {
 	v := AttemptView{
 		Provider: t.Provider, Model: t.Model, Upstream: t.Upstream, Credential: t.Credential,
-		StartMS: t.Start.Milliseconds(), ConnectMS: millis(t.Connect), HeadersMS: millis(t.Headers),
+		StartMS: t.Start.Milliseconds(), WaitMS: t.Wait.Milliseconds(), ConnectMS: millis(t.Connect), HeadersMS: millis(t.Headers),
 		FirstTokenMS: millis(t.FirstToken), DurationMS: t.Duration.Milliseconds(), Status: positive(t.Status),
 		Class: text(string(t.Class)), Message: text(t.Message), RetryAfterMS: millis(t.RetryAfter), Cost: t.Cost, Bytes: t.Bytes, Hedge: t.Hedge,
 	}

@@ -228,7 +228,7 @@ const patientParts = 16
 // describe sets the headers that say what was chosen and what it costs.
 func (x *exchange) describe(h http.Header) {
 	e := x.entry
-	set := headers{h, make([]string, 0, 11)}
+	set := headers{h, make([]string, 0, 12)}
 	set.text("X-Fairlead-Decision", string(e.DecisionKind))
 	set.text("X-Fairlead-Model", e.Model)
 	set.text("X-Fairlead-Provider", e.Provider)
@@ -252,6 +252,9 @@ func (x *exchange) describe(h http.Header) {
 		set.text("X-Fairlead-Warnings", headerText(strings.Join(e.Warnings, "; ")))
 	}
 	set.text("X-Fairlead-Overhead-Us", strconv.FormatInt(x.overhead().Microseconds(), 10))
+	if e.Wait > 0 {
+		set.text("X-Fairlead-Wait-Us", strconv.FormatInt(e.Wait.Microseconds(), 10))
+	}
 }
 
 // headers sets many fields with room for all their values in one piece. Names must be in their canonical form.

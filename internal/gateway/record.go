@@ -38,9 +38,9 @@ var answerRooms = sync.Pool{New: func() any { return new([]byte) }}
 
 const largestAnswerRoom = 64 << 10
 
-// overhead is what we added: the time so far less the time spent on providers.
+// overhead is what we added: the time so far less the time in attempts and the time spent waiting for providers.
 func (x *exchange) overhead() time.Duration {
-	spent := x.upstream
+	spent := x.upstream + x.entry.Wait
 	if !x.waiting.IsZero() {
 		spent += time.Since(x.waiting)
 	}
@@ -61,6 +61,17 @@ func (x *exchange) waited() {
 		x.waiting = time.Time{}
 	}
 }
+
+// blocked records the time since a moment as waiting. Time with an attempt in flight belongs to the attempt.
+func (x *exchange) blocked(since time.Time) {
+	if d := time.Since(since); x.calls == 0 && d >= leastWait {
+		x.entry.Wait += d
+		x.paused += d
+	}
+}
+
+// leastWait is the shortest time that counts as waiting. Less is the cost of taking a lock.
+const leastWait = 100 * time.Microsecond
 
 // conclude notes on the entry how the request failed.
 func (x *exchange) conclude(e *llm.Error, started bool) {

@@ -41,6 +41,7 @@ type exchange struct {
 	upstream  time.Duration // spent waiting for providers, in attempts that have ended
 	waiting   time.Time     // since when attempts have been under way; zero when there are none
 	calls     int           // under way
+	paused    time.Duration // waiting since the last attempt ended, for the record of the next one
 	begun     bool          // the log knows of it
 	kept      scroll        // the answer so far, as far as it is kept
 	said      int64         // bytes of its text

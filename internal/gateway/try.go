@@ -57,6 +57,7 @@ func (g *Gateway) prepare(ctx context.Context, x *exchange, t *provider.Target, 
 		},
 	}
 	a.call.Counter = a
+	a.note.Wait, x.paused = x.paused, 0
 	x.entry.Attempts = append(x.entry.Attempts, a.note)
 	x.wait(a.began)
 	if c != nil {
@@ -86,6 +87,7 @@ func (g *Gateway) occupy(ctx context.Context, x *exchange, p *provider.Provider,
 		wait = x.settings.PlaceWait
 	}
 	places := g.rooms.of(p.Name)
+	defer x.blocked(time.Now())
 	if !places.Take(ctx, x.grant.Key.ID, p.Concurrent, wait) {
 		return nil, notTried("%s is at its cap of %d requests at a time", p.Name, p.Concurrent)
 	}
@@ -113,9 +115,9 @@ func (g *Gateway) admit(ctx context.Context, x *exchange, p *provider.Provider, 
 func (x *exchange) sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
+	defer x.blocked(time.Now())
 	select {
 	case <-timer.C:
-		x.upstream += d // no work of ours
 		return true
 	case <-ctx.Done():
 		return false

@@ -44,7 +44,10 @@ type Entry struct {
 	Time     time.Time     `json:"time"`
 	Latency  time.Duration `json:"latency_ns"`  // from first byte in to last byte out
 	TTFT     time.Duration `json:"ttft_ns"`     // to the first content out
-	Overhead time.Duration `json:"overhead_ns"` // latency less the time spent waiting for providers
+	Overhead time.Duration `json:"overhead_ns"` // latency less the time in attempts and less Wait
+	// Wait is the time without an attempt in flight that was spent waiting for a provider: the sum of the attempts' Wait, and
+	// a wait after the last attempt.
+	Wait time.Duration `json:"wait_ns,omitempty"`
 
 	Endpoint  string   `json:"endpoint"` // such as "chat/completions"
 	Format    string   `json:"format"`
@@ -197,7 +200,9 @@ type Attempt struct {
 	Model      string        `json:"model"`
 	Upstream   string        `json:"upstream"`
 	Credential string        `json:"credential,omitempty"`
-	Start      time.Duration `json:"start_ns"`   // after the request's start
+	Start      time.Duration `json:"start_ns"` // after the request's start
+	// Wait is the time spent waiting before the attempt: backoff, a provider slot, returning traffic after an outage.
+	Wait       time.Duration `json:"wait_ns,omitempty"`
 	Connect    time.Duration `json:"connect_ns"` // until the connection was ready
 	Headers    time.Duration `json:"headers_ns"` // until the answer's headers
 	FirstToken time.Duration `json:"first_token_ns"`

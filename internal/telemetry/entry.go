@@ -61,6 +61,9 @@ func describe(m members, e *requestlog.Entry) {
 	m.decimal("latency_ms", milliseconds(e.Latency))
 	m.decimal("ttft_ms", milliseconds(e.TTFT))
 	m.number("overhead_us", e.Overhead.Microseconds())
+	if e.Wait > 0 {
+		m.decimal("wait_ms", milliseconds(e.Wait))
+	}
 	m.number("tokens_in", e.Usage.Prompt())
 	m.number("tokens_out", e.Usage.Output)
 	m.amount("cost_usd", e.Cost)
