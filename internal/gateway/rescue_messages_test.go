@@ -165,23 +165,3 @@ func TestMessagesGoOnBetweenProvidersOfTheirOwnFormat(t *testing.T) {
 		})
 	}
 }
-
-func TestAMalformedEventIsLeftOutWithAWarning(t *testing.T) {
-	t.Parallel()
-	for path, body := range map[string]string{"/messages": wantsMessages, "/chat/completions": streaming("large")} {
-		t.Run(path, func(t *testing.T) {
-			t.Parallel()
-			frames := []string{another, opened, delta("one "), `{"type":"content_bl`, delta("two"), closed, ended, stopped}
-			k := newMessagesKit(t, &script{frames: frames}, &script{}, false)
-
-			got := k.post(path, body)
-
-			if got.said() != "one two" || !got.whole() {
-				t.Fatalf("status %d: %s", got.status, got.body)
-			}
-			if e := k.entry(); len(e.Warnings) != 1 || !strings.Contains(e.Warnings[0], "left out an event") {
-				t.Errorf("warnings %q", e.Warnings)
-			}
-		})
-	}
-}

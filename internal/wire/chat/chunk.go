@@ -59,7 +59,8 @@ func (c *chunk) read(data []byte) ([]byte, error) {
 	return data, err
 }
 
-// scan reads data. An error means that it is no JSON object.
+// scan reads data. An error means that data is not a JSON object, or that its choices are not a list of objects: text may be in them
+// that cannot be found.
 func (c *chunk) scan(data []byte) error {
 	*c = chunk{whole: c.whole, bare: c.bare, outer: c.outer, inner: c.inner, fields: c.fields[:0], odd: c.odd[:0], out: c.out, choices: -1}
 	s := scanner{b: data}
@@ -134,15 +135,21 @@ func (c *chunk) nestedUsage(s *scanner) {
 }
 
 func (c *chunk) list(s *scanner) {
+	if s.null() {
+		return
+	}
 	if s.kind() != '[' {
+		s.fail("choices must be a list")
 		return
 	}
 	c.choices = 0
 	for range s.elements {
 		c.choices++
-		if s.kind() == '{' {
-			c.choice(s)
+		if s.kind() != '{' {
+			s.fail("a choice must be an object")
+			return
 		}
+		c.choice(s)
 	}
 }
 
@@ -208,7 +215,11 @@ func finishReason(reason []byte) string {
 
 // delta reads what a choice says. Text is counted; anything that the client could show is content.
 func (c *chunk) delta(s *scanner) {
+	if s.null() {
+		return
+	}
 	if s.kind() != '{' {
+		s.fail("what a choice says must be an object")
 		return
 	}
 	c.spoken = true

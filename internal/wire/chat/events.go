@@ -13,11 +13,8 @@ import (
 	"fairlead/internal/wire/sse"
 )
 
-// Defaults of EventOptions.
-const (
-	DefaultMaxAnswer = 64 << 20
-	maxMalformed     = 10
-)
+// DefaultMaxAnswer is the default of EventOptions.MaxAnswer.
+const DefaultMaxAnswer = 64 << 20
 
 // EventOptions says how a provider's answer is to be read.
 type EventOptions struct {
@@ -51,7 +48,6 @@ type answer struct {
 	model []byte // quoted; empty to keep the provider's
 	c     *chunk // the one at hand; nil while there is none
 	size  int64
-	bad   int
 	lost  bool // told that a part of the content was left out
 
 	reported    string // the model name that the provider tells
@@ -214,13 +210,13 @@ func oneLineJSON(data []byte) {
 func (a *answer) event(data []byte) (llm.Event, bool, error) {
 	c := a.c
 	data, err := c.read(data)
-	if err != nil {
-		a.bad++
-		a.warn("left out an event that is not a JSON object: %v", err)
-		if a.bad > maxMalformed {
-			return llm.Event{}, false, &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider sent too many events that are not JSON.", Err: err}
-		}
+	switch {
+	case err != nil && a.finished():
+		a.over = true // the text is complete: like a connection that breaks after the finish
+		a.warn("ignored the rest of the stream after its finish, from an event that cannot be read: %v", err)
 		return llm.Event{}, false, nil
+	case err != nil: // never skipped: it may hold text
+		return llm.Event{}, false, &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider sent an event that cannot be read.", Err: err}
 	}
 	if c.fault != nil {
 		return llm.Event{}, false, fault.Inside(c.fault)

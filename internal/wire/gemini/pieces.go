@@ -20,7 +20,6 @@ import (
 // Bounds of an answer.
 const (
 	DefaultMaxAnswer = 64 << 20
-	maxMalformed     = 10
 	maxChoices       = 128
 )
 
@@ -62,7 +61,6 @@ type answer struct {
 	yield func(llm.Piece, error) bool
 
 	size    int64
-	bad     int
 	lost    bool // told that a part of the content was left out
 	began   bool
 	id      string
@@ -191,12 +189,8 @@ func (a *answer) event(in sse.Event) error {
 		if string(in.Name) == "error" || data[0] == '[' {
 			return fault.Inside(data)
 		}
-		a.bad++
-		a.warn("left out an event that is not a JSON object: " + show.Cut(show.OneLine(err.Error()), 200))
-		if a.bad > maxMalformed {
-			return &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider sent too many events that are not JSON.", Err: err}
-		}
-		return nil
+		// Never skipped: it may hold text, also after a finish, because some events of this format each have one.
+		return &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider sent an event that cannot be read.", Err: err}
 	}
 	return a.take(data, &got)
 }

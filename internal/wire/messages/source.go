@@ -15,11 +15,8 @@ import (
 	"fairlead/internal/wire/sse"
 )
 
-// Defaults of Reading.
-const (
-	DefaultMaxAnswer = 64 << 20
-	maxMalformed     = 10
-)
+// DefaultMaxAnswer is the default of Reading.MaxAnswer.
+const DefaultMaxAnswer = 64 << 20
 
 // Reading says how a provider's answer arrives.
 type Reading struct {
@@ -36,7 +33,6 @@ type Reading struct {
 type source struct {
 	o        Reading
 	size     int64
-	bad      int
 	finished bool // the reason why the answer ended has come
 }
 
@@ -109,6 +105,9 @@ func isFault(v gjson.Result) bool {
 	return v.Get("type").String() == "error" || v.Get("error").IsObject()
 }
 
+// errUnreadable marks an event that is not a JSON object. It is never skipped: it may hold text.
+var errUnreadable = errors.New("event is not a JSON object")
+
 // frame is one event of a stream.
 type frame struct {
 	name string
@@ -143,7 +142,11 @@ func (s *source) next(events *sse.Reader) (frame, bool, error) {
 		if err := s.grown(len(in.Data)); err != nil {
 			return frame{}, false, err
 		}
-		if f, ok, err := s.frame(in); err != nil || ok {
+		f, ok, err := s.frame(in)
+		if s.finished && errors.Is(err, errUnreadable) {
+			return frame{}, false, nil // the text is complete: like a connection that breaks after the finish
+		}
+		if err != nil || ok {
 			return f, ok, err
 		}
 	}
@@ -160,12 +163,7 @@ func (s *source) frame(in sse.Event) (frame, bool, error) {
 		if in.Unterminated {
 			return frame{}, false, nil // half an event: the end of the stream comes next
 		}
-		s.bad++
-		s.warn("left out an event that is not a JSON object")
-		if s.bad > maxMalformed {
-			return frame{}, false, malformed("The provider sent too many events that are not JSON.")
-		}
-		return frame{}, false, nil
+		return frame{}, false, &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider sent an event that cannot be read.", Err: errUnreadable}
 	}
 	if kind := f.v.Get("type").String(); kind != "" {
 		f.name = kind
