@@ -15,9 +15,9 @@ import (
 // Everything secret goes in; none of it is in any file of the database, in the audit log or in an error.
 func TestSecretsAreNowhereAtRest(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, "loopback")
+	f := newFixture(t, "invitation")
 	const canary, replacement, credential = "canary-password-one", "canary-password-two", "sk-canary-credential-1234567890"
-	ann, session, err := f.Register(f.ctx, account.Registration{Email: "ann@example.com", Password: canary, Visitor: local})
+	ann, session, err := f.Register(f.ctx, account.Registration{Email: "ann@example.com", Password: canary, SetupCode: f.setupCode(), Visitor: local})
 	f.must(err)
 	owner := f.actor(ann.ID, f.home(ann.ID).ID)
 	_, invitation, err := f.Invite(f.ctx, owner, account.Viewer)

@@ -17,7 +17,7 @@ import (
 
 func TestKeySettingsAreChecked(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, "loopback")
+	f := newFixture(t, "invitation")
 	owner := f.owner("ann@example.com")
 	tests := []struct {
 		name  string
@@ -51,7 +51,7 @@ func TestKeySettingsAreChecked(t *testing.T) {
 
 func TestTheLifeOfAKey(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, "loopback")
+	f := newFixture(t, "invitation")
 	owner := f.owner("ann@example.com")
 	f.clock.pass(time.Second)
 	key, text, err := f.CreateKey(f.ctx, owner, account.KeyDraft{Name: "ci"})
@@ -115,7 +115,7 @@ func TestTheLifeOfAKey(t *testing.T) {
 
 func TestGracesAreBounded(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, "loopback")
+	f := newFixture(t, "invitation")
 	owner := f.owner("ann@example.com")
 	key, _, err := f.CreateKey(f.ctx, owner, account.KeyDraft{Name: "ci"})
 	f.must(err)
@@ -144,7 +144,7 @@ func TestGracesAreBounded(t *testing.T) {
 
 func TestForeignKeysAnswerAsUnknownOnes(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, "loopback")
+	f := newFixture(t, "invitation")
 	ann, bob := f.owner("ann@example.com"), f.owner("bob@example.com")
 	key, _, err := f.CreateKey(f.ctx, ann, account.KeyDraft{Name: "ci"})
 	f.must(err)
@@ -165,7 +165,7 @@ func TestForeignKeysAnswerAsUnknownOnes(t *testing.T) {
 
 func TestNobodyGrantsMoreThanTheyHave(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, "loopback")
+	f := newFixture(t, "invitation")
 	owner := f.owner("owner@example.com")
 	developer := f.member(owner, "developer@example.com", account.Developer)
 	other := f.member(owner, "other@example.com", account.Developer)
@@ -199,7 +199,7 @@ func TestNobodyGrantsMoreThanTheyHave(t *testing.T) {
 
 func TestKeysMadeByAKeyStayWithinIt(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, "loopback")
+	f := newFixture(t, "invitation")
 	owner := f.owner("owner@example.com")
 	make := func(d account.KeyDraft) account.Actor {
 		t.Helper()
@@ -265,7 +265,7 @@ func TestKeysMadeByAKeyStayWithinIt(t *testing.T) {
 // What is made through the service works at the keyring at once, and what is revoked does not.
 func TestServiceAndKeyringAgree(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, "loopback")
+	f := newFixture(t, "invitation")
 	ring, err := account.NewKeyring(f.db, master, account.KeyringOptions{Now: f.clock.now})
 	f.must(err)
 	f.Service, err = account.New(f.db, account.Options{MasterKey: master, Now: f.clock.now, Changed: func(ctx context.Context) { f.must(ring.Refresh(ctx)) }})

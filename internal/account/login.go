@@ -78,3 +78,9 @@ func (s *Service) verify(ctx context.Context, email, password string, wrong func
 	}
 	return account, nil
 }
+
+func tooManyGuesses(wait time.Duration) error {
+	e := llm.Errorf(llm.RateLimited, "Too many attempts. Wait a while and try again.")
+	e.RetryAfter = max(wait, time.Second)
+	return e
+}

@@ -16,8 +16,8 @@ import (
 
 func TestLogin(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, "loopback")
-	a, registered, err := f.Register(f.ctx, account.Registration{Email: "ann@example.com", Password: password, Visitor: local})
+	f := newFixture(t, "invitation")
+	a, registered, err := f.Register(f.ctx, account.Registration{Email: "ann@example.com", Password: password, SetupCode: f.setupCode(), Visitor: local})
 	f.must(err)
 	_, token, err := f.Login(f.ctx, " Ann@Example.COM", password, account.Visitor{IP: "203.0.113.9", Client: strings.Repeat("é", 300) + "\x00\n"})
 	f.must(err)
@@ -38,7 +38,7 @@ func TestLogin(t *testing.T) {
 // Known and unknown addresses give the same answer and use up guesses alike; see also the next test for the work done.
 func TestGuessesAreBoundedPerAddress(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, "loopback")
+	f := newFixture(t, "invitation")
 	f.register("known@example.com")
 	for _, email := range []string{"known@example.com", "unknown@example.com", "nul\x00\xff@example.com"} {
 		var answers []string
@@ -74,7 +74,7 @@ func slicesRepeat(s string, n int) []string {
 
 func TestGuessesAtOnceAreBoundedToo(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, "loopback")
+	f := newFixture(t, "invitation")
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	kinds := map[llm.Kind]int{}
@@ -94,7 +94,7 @@ func TestGuessesAtOnceAreBoundedToo(t *testing.T) {
 
 func TestRightPasswordsAreNoGuesses(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, "loopback")
+	f := newFixture(t, "invitation")
 	f.register("ann@example.com")
 	for i := range 12 {
 		if _, _, err := f.Login(f.ctx, "ann@example.com", password, distant); err != nil {
@@ -105,7 +105,7 @@ func TestRightPasswordsAreNoGuesses(t *testing.T) {
 
 func TestSessionsEnd(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, "loopback")
+	f := newFixture(t, "invitation")
 	const day = 24 * time.Hour
 	start := func() string {
 		t.Helper()
@@ -166,8 +166,8 @@ func TestSessionsEnd(t *testing.T) {
 
 func TestSeenIsWrittenAtMostOnceAMinute(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, "loopback")
-	_, token, err := f.Register(f.ctx, account.Registration{Email: "ann@example.com", Password: password, Visitor: local})
+	f := newFixture(t, "invitation")
+	_, token, err := f.Register(f.ctx, account.Registration{Email: "ann@example.com", Password: password, SetupCode: f.setupCode(), Visitor: local})
 	f.must(err)
 	start := f.clock.now()
 	for range 59 {
@@ -188,8 +188,8 @@ func TestSeenIsWrittenAtMostOnceAMinute(t *testing.T) {
 
 func TestAPasswordTakesAllSessionsWithIt(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, "loopback")
-	a, first, err := f.Register(f.ctx, account.Registration{Email: "ann@example.com", Password: password, Visitor: local})
+	f := newFixture(t, "invitation")
+	a, first, err := f.Register(f.ctx, account.Registration{Email: "ann@example.com", Password: password, SetupCode: f.setupCode(), Visitor: local})
 	f.must(err)
 	_, err = f.ChangePassword(f.ctx, a.ID, "wrong password", "another long one", distant)
 	f.refused(err, llm.WrongCredentials, "old_password")
@@ -216,7 +216,7 @@ func TestAPasswordTakesAllSessionsWithIt(t *testing.T) {
 // Logins that race with a change of the password leave no session of the old one.
 func TestNoSessionOutlivesItsPassword(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, "loopback")
+	f := newFixture(t, "invitation")
 	a := f.register("ann@example.com")
 	var all sync.WaitGroup
 	tokens := make([]string, 6)
@@ -238,7 +238,7 @@ func TestNoSessionOutlivesItsPassword(t *testing.T) {
 
 func TestProfile(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, "loopback")
+	f := newFixture(t, "invitation")
 	a := f.register("ann@example.com")
 	name, zone, bad := "Ann", "America/New_York", "Mars/Olympus"
 	_, err := f.UpdateAccount(f.ctx, a.ID, account.ProfileChange{TimeZone: &bad})

@@ -20,7 +20,7 @@ type Registration struct {
 	Password   string
 	Name       string
 	Workspace  string // name of the workspace to create; made from the person's name when empty
-	SetupCode  string // for the first account, when it is not made on the machine itself
+	SetupCode  string // required for the first account
 	Invitation string // token of an invitation
 	Visitor
 }
@@ -32,7 +32,7 @@ const (
 )
 
 // Register makes an account with its workspace, or joins the invitation's, and signs it in. The very first account
-// is made on the machine itself or with the setup code, and takes over the workspace that command-line keys are in.
+// requires the setup code and takes over the workspace of the keys that were created on the command line.
 func (s *Service) Register(ctx context.Context, r Registration) (Account, string, error) {
 	account, err := s.draftAccount(r)
 	if err != nil {
@@ -87,10 +87,8 @@ func (s *Service) admit(ctx context.Context, r Registration) (admission, error) 
 		return admission{}, fmt.Errorf("look for accounts: %w", err)
 	}
 	if !has {
-		if !r.Loopback {
-			if err := s.setup.check(r.SetupCode, s.now()); err != nil {
-				return admission{}, err
-			}
+		if err := s.setup.check(r.SetupCode, s.now()); err != nil {
+			return admission{}, err
 		}
 		return admission{first: true}, nil
 	}
@@ -100,12 +98,10 @@ func (s *Service) admit(ctx context.Context, r Registration) (admission, error) 
 			return admission{}, err
 		}
 		return admission{invitation: s.invitationHash.bytes(r.Invitation)}, nil
-	case s.registration == RegistrationLoopback && r.Loopback:
-		return admission{}, nil
 	case s.registration == RegistrationOpen:
-		return admission{unpaid: !r.Loopback}, nil
+		return admission{unpaid: true}, nil
 	}
-	return admission{}, denied("Registration needs an invitation here. Ask a member of a workspace for a link.")
+	return admission{}, denied("Registration requires an invitation. Ask a member of a workspace for an invitation link.")
 }
 
 func (s *Service) draftAccount(r Registration) (Account, error) {

@@ -22,16 +22,15 @@ var (
 
 // Who may register once there is an account.
 const (
-	RegistrationLoopback   = "loopback"   // visitors on the machine itself, others by invitation
 	RegistrationInvitation = "invitation" // by invitation only
-	RegistrationOpen       = "open"       // everybody
+	RegistrationOpen       = "open"       // without an invitation
 )
 
 // Options adjusts a Service.
 type Options struct {
 	MasterKey    []byte                        // 32 bytes or more; keyed hashes are derived from it
 	Now          func() time.Time              // time.Now when nil
-	Registration string                        // RegistrationLoopback when empty
+	Registration string                        // RegistrationInvitation when empty
 	HashSlots    int                           // password hashes at once; 8 when 0
 	Changed      func(context.Context)         // called after keys or workspaces changed, so that a Keyring of this process looks at once
 	Ended        func(context.Context, Ending) // called after a key was revoked or rotated without grace, so that other replicas hear of it
@@ -65,10 +64,10 @@ func New(store Store, o Options) (*Service, error) {
 	}
 	switch s.registration {
 	case "":
-		s.registration = RegistrationLoopback
-	case RegistrationLoopback, RegistrationInvitation, RegistrationOpen:
+		s.registration = RegistrationInvitation
+	case RegistrationInvitation, RegistrationOpen:
 	default:
-		return nil, fmt.Errorf("start accounts: unknown registration %q; known are loopback, invitation, open", o.Registration)
+		return nil, fmt.Errorf("start accounts: unknown registration %q; use invitation or open", o.Registration)
 	}
 	if s.clock == nil {
 		s.clock = time.Now
@@ -92,9 +91,8 @@ func (s *Service) now() time.Time { return s.clock().UTC().Truncate(time.Millise
 
 // Visitor is where a call of the admin API comes from.
 type Visitor struct {
-	IP       string
-	Client   string // the browser, as it names itself
-	Loopback bool   // the connection comes from the machine itself
+	IP     string
+	Client string // User-Agent header
 }
 
 const maxClient = 200 // bytes kept of what a client calls itself

@@ -15,7 +15,7 @@ const password = "correct horse battery"
 
 var (
 	master  = []byte("0123456789abcdef0123456789abcdef")
-	local   = account.Visitor{IP: "127.0.0.1", Client: "Firefox", Loopback: true}
+	local   = account.Visitor{IP: "127.0.0.1", Client: "Firefox"}
 	distant = account.Visitor{IP: "203.0.113.9", Client: "Chrome"}
 )
 
@@ -83,10 +83,25 @@ func (f *fixture) refused(err error, kind llm.Kind, param ...string) {
 	}
 }
 
-// register makes an account on the machine itself.
+// setupCode returns a new code for the first account.
+func (f *fixture) setupCode() string {
+	f.t.Helper()
+	code, _, _, err := f.SetupCode(f.ctx)
+	f.must(err)
+	return code
+}
+
+// register creates an account with its own workspace: the first one with the setup code, others on the command line.
 func (f *fixture) register(email string) account.Account {
 	f.t.Helper()
-	a, _, err := f.Register(f.ctx, account.Registration{Email: email, Password: password, Visitor: local})
+	code, _, first, err := f.SetupCode(f.ctx)
+	f.must(err)
+	if !first {
+		a, err := f.CreateAccount(f.ctx, email, password, "")
+		f.must(err)
+		return a
+	}
+	a, _, err := f.Register(f.ctx, account.Registration{Email: email, Password: password, SetupCode: code, Visitor: local})
 	f.must(err)
 	return a
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/subtle"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -11,23 +12,22 @@ import (
 	"fairlead/internal/llm"
 )
 
-// The one-time code for the first account: 40 random bits, and so few guesses that an hour is nowhere near enough.
+// The one-time code for the first account has 80 random bits. That is too many to guess within its lifetime, so
+// attempts are not counted: a count would let strangers lock the operator out.
 const (
-	setupAlphabet = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ" // nothing that looks like something else, 32 in all
-	setupLength   = 8
+	setupAlphabet = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ" // 32 characters that are not mistaken for each other
+	setupLength   = 16
+	setupGroup    = 4 // characters between dashes
 	setupLife     = time.Hour
-	setupGuesses  = 10
-	setupWindow   = time.Minute
 )
 
-// setupCode holds the hash of the code that allows the first registration from another machine.
+// setupCode holds the hash of the code that the first registration requires.
 type setupCode struct {
 	hash keyedHash
 
 	mu      sync.Mutex
-	sum     []byte // nil when there is none
+	sum     []byte // nil without a valid code
 	expires time.Time
-	guesses []time.Time // the last ones within the window
 }
 
 func newSetupCode(hash keyedHash) *setupCode { return &setupCode{hash: hash} }
@@ -38,24 +38,21 @@ func (c *setupCode) renew(now time.Time) (code string, expires time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.sum, c.expires = c.hash.bytes("setup "+text), now.Add(setupLife)
-	return text[:4] + "-" + text[4:], c.expires
+	groups := []string{}
+	for group := range slices.Chunk([]byte(text), setupGroup) {
+		groups = append(groups, string(group))
+	}
+	return strings.Join(groups, "-"), c.expires
 }
 
-// check compares in constant time and counts the guess.
+// check compares the code in constant time.
 func (c *setupCode) check(code string, now time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for len(c.guesses) > 0 && now.Sub(c.guesses[0]) >= setupWindow {
-		c.guesses = c.guesses[1:]
-	}
-	if len(c.guesses) >= setupGuesses {
-		return tooManyGuesses(setupWindow - now.Sub(c.guesses[0]))
-	}
-	c.guesses = append(c.guesses, now)
 	text := strings.ToUpper(strings.ReplaceAll(strings.TrimSpace(code), "-", ""))
 	same := subtle.ConstantTimeCompare(c.sum, c.hash.bytes("setup "+text)) == 1
 	if !same || !now.Before(c.expires) {
-		return llm.Errorf(llm.WrongCredentials, "The setup code is wrong or over. Take the newest one from where the gateway was started, or run: fairlead admin create")
+		return llm.Errorf(llm.WrongCredentials, "The setup code is missing, wrong or expired. Open the link that the gateway printed when it last started, or run: fairlead admin create")
 	}
 	return nil
 }
@@ -65,12 +62,6 @@ func (c *setupCode) use() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.sum = nil
-}
-
-func tooManyGuesses(wait time.Duration) error {
-	e := llm.Errorf(llm.RateLimited, "Too many attempts. Wait a while and try again.")
-	e.RetryAfter = max(wait, time.Second)
-	return e
 }
 
 // SetupCode makes a new one-time code for the first account and voids the one before. It is needed only while there

@@ -16,7 +16,7 @@ import (
 
 func TestWorkspaceSettings(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, "loopback")
+	f := newFixture(t, "invitation")
 	owner := f.owner("ann@example.com")
 	for param, change := range map[string]account.WorkspaceChange{
 		"name":                        {Name: new(" ")},
@@ -96,7 +96,7 @@ func TestTheOperatorHasNoNameInOtherWorkspaces(t *testing.T) {
 
 func TestTheEmbeddingModelIsPinnedOnce(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, "loopback")
+	f := newFixture(t, "invitation")
 	w, err := f.FirstWorkspace(f.ctx)
 	f.must(err)
 	var all sync.WaitGroup
@@ -118,7 +118,7 @@ func TestTheEmbeddingModelIsPinnedOnce(t *testing.T) {
 
 func TestMembers(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, "loopback")
+	f := newFixture(t, "invitation")
 	owner := f.owner("owner@example.com")
 	admin := f.member(owner, "admin@example.com", account.Admin)
 	developer := f.member(admin, "developer@example.com", account.Developer)
@@ -157,7 +157,7 @@ func TestMembers(t *testing.T) {
 
 func TestInvitations(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, "loopback")
+	f := newFixture(t, "invitation")
 	owner, guest := f.owner("owner@example.com"), f.owner("guest@example.com")
 	invitation, token, err := f.Invite(f.ctx, owner, account.Viewer)
 	f.must(err)

@@ -223,43 +223,15 @@ func checkParams(c *call) error {
 
 func storable(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
 
-// visitor says where a call comes from.
+// visitor returns the address and client of a request, for the list of sessions. Neither is a credential.
 func (a *API) visitor(r *http.Request) account.Visitor {
-	v := account.Visitor{Client: r.UserAgent(), IP: peer(r).String(), Loopback: AtTheMachine(r)}
+	from, _ := netip.ParseAddrPort(r.RemoteAddr) // the zero address when it cannot be parsed
+	v := account.Visitor{Client: r.UserAgent(), IP: from.Addr().Unmap().String()}
 	if hops := r.Header.Values("X-Forwarded-For"); a.TrustProxy && len(hops) > 0 {
-		last := hops[len(hops)-1] // some proxies add to the line that came, others add a line
+		last := hops[len(hops)-1] // some proxies append to the header, others add a second one
 		if hop := strings.TrimSpace(last[strings.LastIndexByte(last, ',')+1:]); hop != "" {
-			v.IP = hop // which our own proxy wrote; those before are the client's to invent
+			v.IP = hop // written by our own proxy; earlier hops are claims of the client
 		}
 	}
 	return v
-}
-
-// AtTheMachine reports whether a call was made on this very machine. A proxy on it makes everybody look local, and a page
-// elsewhere can make a browser call us under a name of its own: neither counts.
-func AtTheMachine(r *http.Request) bool {
-	return peer(r).IsLoopback() && localName(r.Host) && !relayed(r.Header)
-}
-
-// peer is the address at the other end of the connection.
-func peer(r *http.Request) netip.Addr {
-	from, _ := netip.ParseAddrPort(r.RemoteAddr) // one that cannot be read is nobody's
-	return from.Addr().Unmap()
-}
-
-// relayed reports whether a proxy has left its mark. An empty line is one too: a client may have sent it so that the proxy's own comes
-// second.
-func relayed(h http.Header) bool {
-	return slices.ContainsFunc([]string{"X-Forwarded-For", "X-Forwarded-Proto", "X-Real-Ip", "Forwarded", "Via"}, func(name string) bool {
-		return len(h.Values(name)) > 0
-	})
-}
-
-// localName reports whether a Host header names this machine.
-func localName(host string) bool {
-	name := (&url.URL{Host: host}).Hostname()
-	if addr, err := netip.ParseAddr(name); err == nil {
-		return addr.Unmap().IsLoopback()
-	}
-	return name == "localhost" || strings.HasSuffix(name, ".localhost")
 }

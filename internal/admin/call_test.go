@@ -2,7 +2,6 @@ package admin
 
 import (
 	"crypto/tls"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -106,36 +105,32 @@ func TestSignOutEndsSessionAndCookie(t *testing.T) {
 	s.call("DELETE", "/session", "").want(http.StatusNoContent)
 }
 
-func TestVisitorAtTheMachineItself(t *testing.T) {
+func TestVisitorAddressTrustsOnlyConfiguredProxies(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
-		name, remote, host string
-		headers            http.Header
-		trust, local       bool
-		ip                 string
+		name, remote string
+		hops         []string
+		trust        bool
+		ip           string
 	}{
-		{"local", "127.0.0.1:5000", "localhost:8080", nil, false, true, "127.0.0.1"},
-		{"local v6", "[::1]:5000", "[::1]:8080", nil, false, true, "::1"},
-		{"mapped", "[::ffff:127.0.0.1]:5000", "127.0.0.1", nil, false, true, "127.0.0.1"},
-		{"from elsewhere", "192.0.2.7:5000", "localhost", nil, false, false, "192.0.2.7"},
-		{"a name that was bent to this machine", "127.0.0.1:5000", "rebind.example", nil, false, false, "127.0.0.1"},
-		{"through a proxy here", "127.0.0.1:5000", "localhost", http.Header{"X-Forwarded-For": {"198.51.100.1"}}, false, false, "127.0.0.1"},
-		{"through a trusted proxy", "127.0.0.1:5000", "localhost", http.Header{"X-Forwarded-For": {"10.9.9.9, 198.51.100.1"}}, true, false, "198.51.100.1"},
-		{"a proxy that adds a line of its own", "127.0.0.1:5000", "localhost", http.Header{"X-Forwarded-For": {"10.9.9.9", "198.51.100.1"}}, true, false, "198.51.100.1"},
-		{"an empty line before the proxy's", "127.0.0.1:5000", "localhost", http.Header{"X-Forwarded-For": {"", "198.51.100.1"}}, false, false, "127.0.0.1"},
-		{"an empty line alone", "127.0.0.1:5000", "localhost", http.Header{"X-Forwarded-For": {""}}, true, false, "127.0.0.1"},
-		{"by another name", "127.0.0.1:5000", "localhost", http.Header{"X-Real-Ip": {"198.51.100.1"}}, false, false, "127.0.0.1"},
-		{"a proxy that tells only itself", "127.0.0.1:5000", "localhost", http.Header{"Via": {"1.1 proxy"}}, false, false, "127.0.0.1"},
-		{"forwarded", "127.0.0.1:5000", "localhost", http.Header{"Forwarded": {"for=198.51.100.1"}}, false, false, "127.0.0.1"},
+		{"direct", "127.0.0.1:5000", nil, false, "127.0.0.1"},
+		{"IPv6", "[::1]:5000", nil, false, "::1"},
+		{"IPv4 mapped to IPv6", "[::ffff:127.0.0.1]:5000", nil, false, "127.0.0.1"},
+		{"untrusted proxy", "127.0.0.1:5000", []string{"198.51.100.1"}, false, "127.0.0.1"},
+		{"trusted proxy", "127.0.0.1:5000", []string{"10.9.9.9, 198.51.100.1"}, true, "198.51.100.1"},
+		{"trusted proxy that adds a header", "127.0.0.1:5000", []string{"10.9.9.9", "198.51.100.1"}, true, "198.51.100.1"},
+		{"empty header", "127.0.0.1:5000", []string{""}, true, "127.0.0.1"},
 	}
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			r := httptest.NewRequestWithContext(t.Context(), "GET", "/", nil)
-			r.RemoteAddr, r.Host = tc.remote, tc.host
-			maps.Copy(r.Header, tc.headers)
+			r.RemoteAddr = tc.remote
+			if tc.hops != nil {
+				r.Header["X-Forwarded-For"] = tc.hops
+			}
 			a := &API{Parts: Parts{TrustProxy: tc.trust}}
-			if got := a.visitor(r); got.Loopback != tc.local || got.IP != tc.ip {
+			if got := a.visitor(r); got.IP != tc.ip {
 				t.Errorf("%+v", got)
 			}
 		})

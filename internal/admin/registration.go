@@ -9,11 +9,11 @@ import (
 	"fairlead/internal/account"
 )
 
-// RegistrationState says what this visitor needs to register.
+// RegistrationState reports what registration requires.
 type RegistrationState struct {
 	SetupNeeded       bool   `json:"setup_needed" doc:"There is no account yet: the next one runs the gateway."`
 	SetupCodeNeeded   bool   `json:"setup_code_needed" doc:"The first account needs the code that the gateway printed when it started."`
-	Mode              string `json:"mode" enum:"loopback,invitation,open"`
+	Mode              string `json:"mode" enum:"invitation,open"`
 	InvitationNeeded  bool   `json:"invitation_needed"`
 	MinPasswordLength int    `json:"min_password_length"`
 }
@@ -25,7 +25,7 @@ func (a *API) registerRegistration() {
 	tags := []string{"session"}
 	register(a, Public, huma.Operation{
 		OperationID: "get-registration", Method: http.MethodGet, Path: "/registration", Tags: tags,
-		Summary: "Say what is needed to register from here",
+		Summary: "Report what registration requires",
 	}, a.getRegistration)
 	register(a, Public, huma.Operation{
 		OperationID: "create-registration", Method: http.MethodPost, Path: "/registration", Tags: tags,
@@ -33,16 +33,15 @@ func (a *API) registerRegistration() {
 	}, a.createRegistration)
 }
 
-func (a *API) getRegistration(ctx context.Context, c *call, _ *struct{}) (*output[RegistrationState], error) {
+func (a *API) getRegistration(ctx context.Context, _ *call, _ *struct{}) (*output[RegistrationState], error) {
 	setup, err := a.People.SetupNeeded(ctx)
 	if err != nil {
 		return nil, err
 	}
 	mode := a.Instance.Facts().Registration
-	open := mode == account.RegistrationOpen || (mode == account.RegistrationLoopback && c.visitor.Loopback)
 	return &output[RegistrationState]{RegistrationState{
-		SetupNeeded: setup, SetupCodeNeeded: setup && !c.visitor.Loopback, Mode: mode,
-		InvitationNeeded: !setup && !open, MinPasswordLength: minPassword,
+		SetupNeeded: setup, SetupCodeNeeded: setup, Mode: mode,
+		InvitationNeeded: !setup && mode != account.RegistrationOpen, MinPasswordLength: minPassword,
 	}}, nil
 }
 

@@ -36,7 +36,7 @@ type ServerView struct {
 	Version      string    `json:"version"`
 	Simulated    bool      `json:"simulated" doc:"Only the simulator serves: answers and costs are made up."`
 	Samples      bool      `json:"samples" doc:"The simulator serves, so sample traffic can be made."`
-	Registration string    `json:"registration" enum:"loopback,invitation,open" doc:"Who may register after the first account."`
+	Registration string    `json:"registration" enum:"invitation,open" doc:"Who may register after the first account."`
 	SetupNeeded  bool      `json:"setup_needed" doc:"There is no account yet: show registration."`
 	PublicURL    string    `json:"public_url" doc:"Address under which clients reach the gateway; empty when it is not set."`
 	Time         time.Time `json:"time"`

@@ -1,7 +1,9 @@
 package admin
 
 import (
+	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"testing"
 
@@ -57,33 +59,44 @@ func TestWrongPasswordSetsNoCookie(t *testing.T) {
 	}
 }
 
-func TestRegistrationSaysWhatIsNeeded(t *testing.T) {
+// Requests that a reverse proxy on this machine, or a client that claims to be local, may send. None is a credential.
+var localClaims = map[string]with{
+	"another machine":          func(r *http.Request) { r.RemoteAddr = "192.0.2.1:9" },
+	"loopback peer":            func(r *http.Request) { r.RemoteAddr, r.Host = "127.0.0.1:9", "gateway.example" },
+	"loopback peer and host":   func(r *http.Request) { r.RemoteAddr, r.Host = "127.0.0.1:9", "localhost" },
+	"IPv6 loopback":            func(r *http.Request) { r.RemoteAddr, r.Host = "[::1]:9", "[::1]:8080" },
+	"Host: localhost":          func(r *http.Request) { r.RemoteAddr, r.Host = "192.0.2.1:9", "localhost:8080" },
+	"X-Forwarded-For loopback": header("X-Forwarded-For", "127.0.0.1"),
+	"X-Forwarded-Host":         header("X-Forwarded-Host", "localhost"),
+	"X-Real-Ip":                header("X-Real-Ip", "127.0.0.1"),
+	"Forwarded":                header("Forwarded", "for=127.0.0.1;host=localhost"),
+}
+
+func TestLoopbackIsNoCredential(t *testing.T) {
 	t.Parallel()
-	local := func(r *http.Request) { r.RemoteAddr, r.Host = "127.0.0.1:9", "localhost" }
-	remote := func(r *http.Request) { r.RemoteAddr = "192.0.2.1:9" }
-	cases := []struct {
-		name  string
-		empty bool
-		from  with
-		want  RegistrationState
-	}{
-		{"first, here", true, local, RegistrationState{SetupNeeded: true}},
-		{"first, elsewhere", true, remote, RegistrationState{SetupNeeded: true, SetupCodeNeeded: true}},
-		{"later, here", false, local, RegistrationState{}},
-		{"later, elsewhere", false, remote, RegistrationState{InvitationNeeded: true}},
-	}
-	for _, tc := range cases {
-		t.Run(tc.name, func(t *testing.T) {
-			t.Parallel()
-			s := newSite(t)
-			s.world.noPeople = tc.empty
-			var got RegistrationState
-			s.call("GET", "/registration", "", tc.from).want(200).into(&got)
-			tc.want.Mode, tc.want.MinPasswordLength = "loopback", 10
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Error(diff)
-			}
-		})
+	for claim, from := range localClaims {
+		for _, empty := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, empty store %v", claim, empty), func(t *testing.T) {
+				t.Parallel()
+				s := newSite(t, func(p *Parts) { p.TrustProxy = true })
+				s.world.noPeople = empty
+				var got RegistrationState
+				s.call("GET", "/registration", "", from).want(200).into(&got)
+				want := RegistrationState{SetupNeeded: empty, SetupCodeNeeded: empty, InvitationNeeded: !empty, Mode: "invitation", MinPasswordLength: 10}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Error(diff)
+				}
+				for _, op := range s.api.Operations() {
+					if op.Permission == Public {
+						continue
+					}
+					path := regexp.MustCompile(`{[^}]*}`).ReplaceAllString(op.Path, "x")
+					if answer := s.call(op.Method, path, "", from); answer.Code != http.StatusUnauthorized {
+						t.Errorf("%s %s: %d", op.Method, op.Path, answer.Code)
+					}
+				}
+			})
+		}
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 type Facts struct {
 	Version        string
 	Simulated      bool   // only the simulator serves
-	Registration   string // loopback, invitation, open
+	Registration   string // invitation or open
 	ConfigSource   string // path of the file, or "defaults and environment"
 	ConfigFile     string // path of the file; empty when there is none
 	Store          string // sqlite or postgres
@@ -59,7 +59,7 @@ type SettingsView struct {
 	Version          string         `json:"version"`
 	StartedAt        time.Time      `json:"started_at"`
 	Simulated        bool           `json:"simulated"`
-	Registration     string         `json:"registration" enum:"loopback,invitation,open"`
+	Registration     string         `json:"registration" enum:"invitation,open"`
 	ConfigSource     string         `json:"config_source" doc:"Path of the configuration file, or that there is none."`
 	Store            string         `json:"store" doc:"sqlite or postgres."`
 	DefaultModel     *string        `json:"default_model" doc:"The instance's baseline."`

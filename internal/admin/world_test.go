@@ -364,7 +364,7 @@ func (w *world) BudgetUse(context.Context, string) (map[string]BudgetUse, error)
 
 func (w *world) Facts() Facts {
 	return Facts{
-		Version: "1.2.3", Registration: account.RegistrationLoopback, ConfigSource: "/etc/fairlead/fairlead.yaml", ConfigFile: "/etc/fairlead/fairlead.yaml", Store: "sqlite",
+		Version: "1.2.3", Registration: account.RegistrationInvitation, ConfigSource: "/etc/fairlead/fairlead.yaml", ConfigFile: "/etc/fairlead/fairlead.yaml", Store: "sqlite",
 		StartedAt: noon, LogBodies: true, EntryRetention: 24 * time.Hour, Redact: w.redact, Limits: InstanceLimits{BodyBytes: 1, Total: time.Minute},
 		Predictor: "p-1", Policies: 2, PoliciesClosed: w.closed,
 	}

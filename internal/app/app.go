@@ -187,7 +187,7 @@ func (a *App) open(ctx context.Context) error {
 	if err := a.openAdmin(); err != nil {
 		return err
 	}
-	a.listener.serve(a.public())
+	a.listener.serve(a.devOnly(a.public()))
 	if a.adminListener != nil {
 		a.adminListener.serve(a.private())
 	}
@@ -287,14 +287,12 @@ func (a *App) openAccounts(ctx context.Context, c config.Config) (err error) {
 	if a.options.Dev {
 		return a.openDev(ctx)
 	}
-	if !isLoopback(a.listener.Addr()) {
-		code, _, needed, err := a.accounts.SetupCode(ctx)
-		if err != nil {
-			return fmt.Errorf("make setup code: %w", err)
-		}
-		if needed {
-			a.setupCode = code
-		}
+	code, _, needed, err := a.accounts.SetupCode(ctx)
+	if err != nil {
+		return fmt.Errorf("create setup code: %w", err)
+	}
+	if needed {
+		a.setupCode = code
 	}
 	return nil
 }
@@ -427,6 +425,6 @@ func (a *App) announce(took time.Duration) {
 	a.log.Info("ready", "version", a.version, "listen", a.listener.Addr().String(), "api", base+"/proxy/v1", "dashboard", base,
 		"config", a.configText(), "data", a.storeName, "providers", a.providersText(), "ms", took.Milliseconds())
 	if a.setupCode != "" {
-		a.log.Info("no account yet: open the link to make the first one", "setup", a.setupText())
+		a.log.Info("no account yet, open the setup link to create the first one", "setup", a.setupText())
 	}
 }

@@ -6,6 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
 
 	"fairlead/internal/account"
 	"fairlead/internal/admin"
@@ -18,7 +22,7 @@ const devEmail = "dev@localhost"
 // openDev makes the account for trying out and signs it in. Its password is new with each start and told to nobody.
 func (a *App) openDev(ctx context.Context) error {
 	if !isLoopback(a.listener.Addr()) {
-		return fmt.Errorf("--dev signs everybody in who can reach the address, so it listens on loopback only, not on %s", a.listener.Addr())
+		return fmt.Errorf("--dev signs in every visitor and must listen on a loopback address, not on %s", a.listener.Addr())
 	}
 	password := rand.Text()
 	if _, err := a.accounts.CreateAccount(ctx, devEmail, password, "Developer"); err != nil {
@@ -29,7 +33,7 @@ func (a *App) openDev(ctx context.Context) error {
 			return fmt.Errorf("open the developer's account: %w", err)
 		}
 	}
-	_, token, err := a.accounts.Login(ctx, devEmail, password, account.Visitor{Client: "serve --dev", Loopback: true})
+	_, token, err := a.accounts.Login(ctx, devEmail, password, account.Visitor{Client: "serve --dev"})
 	if err != nil {
 		return fmt.Errorf("sign the developer in: %w", err)
 	}
@@ -37,9 +41,51 @@ func (a *App) openDev(ctx context.Context) error {
 	return nil
 }
 
-// signIn gives a page that is opened without a session the developer's.
+// devOnly rejects requests that did not come straight from a client on this machine. Development mode signs every
+// visitor in, so it must not be reachable through a proxy or through a name that resolves to loopback.
+func (a *App) devOnly(next http.Handler) http.Handler {
+	if a.devToken == "" {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !direct(r) {
+			refuse(w, llm.Errorf(llm.PermissionDenied, "The gateway runs in development mode and accepts only direct requests to localhost. Start it without --dev to use it through a proxy or another host name."))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// direct reports whether the peer and the Host header are loopback and no proxy header is present. An empty proxy
+// header counts: a client may send one so that the proxy's own comes second.
+func direct(r *http.Request) bool {
+	from, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil || !from.Addr().Unmap().IsLoopback() || !loopbackHost(r.Host) {
+		return false
+	}
+	for name := range r.Header {
+		if strings.HasPrefix(name, "X-Forwarded") || slices.Contains(proxyHeaders, name) {
+			return false
+		}
+	}
+	return true
+}
+
+// proxyHeaders are headers that proxies add, in addition to X-Forwarded-*.
+var proxyHeaders = []string{"Forwarded", "Via", "X-Real-Ip", "X-Client-Ip", "X-Original-Host", "X-Envoy-External-Address", "True-Client-Ip", "Cf-Connecting-Ip"}
+
+// loopbackHost reports whether a Host header names this machine.
+func loopbackHost(host string) bool {
+	name := strings.ToLower((&url.URL{Host: host}).Hostname())
+	if addr, err := netip.ParseAddr(name); err == nil {
+		return addr.Unmap().IsLoopback()
+	}
+	return name == "localhost" || strings.HasSuffix(name, ".localhost")
+}
+
+// signIn sets the developer's session cookie on pages that are opened without one.
 func (a *App) signIn(w http.ResponseWriter, r *http.Request) {
-	if a.devToken == "" || !admin.AtTheMachine(r) {
+	if a.devToken == "" {
 		return
 	}
 	if _, err := r.Cookie(admin.SessionCookie); err == nil {

@@ -82,14 +82,14 @@ func (a *App) providersText() string {
 	return strings.Join(parts, "   ")
 }
 
-// setupText tells how the first account is made, while there is none.
+// setupText is the link that creates the first account. It is empty once an account exists.
 func (a *App) setupText() string {
 	if a.setupCode == "" {
 		return ""
 	}
 	base, others := a.addresses()
 	if len(others) > 0 {
-		base = others[0] // on the machine itself no code is needed
+		base = others[0] // reachable from this machine and from others
 	}
 	return fmt.Sprintf("%s/welcome#%s   first account, valid 1 h   (or: fairlead admin create)", base, a.setupCode)
 }

@@ -21,7 +21,7 @@ type Config struct {
 	Redis                 string     `yaml:"redis" check:"redis" secret:"url" doc:"Address of a Redis for shared limits; empty for none."`
 	MasterKey             string     `yaml:"master_key" doc:"Secret that keys and credentials are protected with, 32 characters or more; made in data_dir when left out." secret:"true"`
 	DefaultModel          string     `yaml:"default_model" check:"model" reload:"true" doc:"The baseline: the model that would be used without routing."`
-	Registration          string     `yaml:"registration" doc:"Who may register after the first account: loopback, invitation or open." enum:"loopback,invitation,open"`
+	Registration          string     `yaml:"registration" doc:"Who may register after the first account: invitation (only with an invitation link) or open." enum:"invitation,open"`
 	AllowBrowsers         bool       `yaml:"allow_browsers" reload:"true" doc:"Accept model API calls made by web pages."`
 	AllowUnpriced         bool       `yaml:"allow_unpriced" reload:"true" doc:"Let callers name models whose price is unknown."`
 	TLS                   TLS        `yaml:"tls" doc:"Certificate of the public listener; without one it speaks plain http."`

@@ -13,7 +13,7 @@ func Default() Config {
 	return Config{
 		Listen:       "127.0.0.1:8080",
 		Store:        "sqlite",
-		Registration: "loopback",
+		Registration: "invitation",
 		Detect:       true,
 		Simulator:    "auto",
 		Timeouts: Timeouts{

@@ -3,7 +3,7 @@ package blackbox
 import (
 	"encoding/json"
 	"net/http"
-	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,14 +21,15 @@ type person struct {
 	workspace string
 }
 
-// register makes an account and signs in.
+// register creates an account with a workspace of its own and signs in.
 func register(t *testing.T, g *harness.Gateway, email string) person {
 	t.Helper()
+	g.CreateAccount(t, email, password)
 	answer := g.Call(t, harness.Request{
-		Path: "/api/v1/registration", Body: `{"email":` + quote(email) + `,"password":` + quote(password) + `}`,
+		Path: "/api/v1/session", Body: `{"email":` + quote(email) + `,"password":` + quote(password) + `}`,
 	})
 	if answer.Status != http.StatusCreated {
-		t.Fatalf("registration: %d\n%s", answer.Status, answer.Body)
+		t.Fatalf("sign in: %d\n%s", answer.Status, answer.Body)
 	}
 	return signedIn(t, g, answer)
 }
@@ -36,15 +37,16 @@ func register(t *testing.T, g *harness.Gateway, email string) person {
 func signedIn(t *testing.T, g *harness.Gateway, answer harness.Answer) person {
 	t.Helper()
 	cookies := (&http.Response{Header: answer.Header}).Cookies()
-	if len(cookies) != 1 {
-		t.Fatalf("%d cookies were set", len(cookies))
+	session := slices.IndexFunc(cookies, func(c *http.Cookie) bool { return c.Name == "fairlead_session" })
+	if session < 0 {
+		t.Fatalf("no session cookie in %v", cookies)
 	}
 	var view struct{ Workspaces []struct{ ID string } }
 	harness.Decode(t, answer.Body, &view)
 	if len(view.Workspaces) != 1 {
 		t.Fatalf("the account has %d workspaces\n%s", len(view.Workspaces), answer.Body)
 	}
-	return person{g, cookies[0], view.Workspaces[0].ID}
+	return person{g, cookies[session], view.Workspaces[0].ID}
 }
 
 func (p person) call(t *testing.T, method, path, body string) harness.Answer {
@@ -144,37 +146,47 @@ func TestPasswordChangeEndsOtherSessions(t *testing.T) {
 	wantError(t, elsewhere.call(t, "GET", "/keys", ""), http.StatusUnauthorized, "SIGN_IN_REQUIRED")
 }
 
-var setupLink = regexp.MustCompile(`welcome#([0-9A-Z]{4}-[0-9A-Z]{4})`)
+// claims are requests as a reverse proxy on this machine passes them on, and clients that claim to be local.
+var claims = map[string]harness.Request{
+	"direct":                {},
+	"Host: localhost":       {Host: "localhost"},
+	"Host: 127.0.0.1":       {Host: "127.0.0.1:8080"},
+	"public host":           {Host: "gateway.example"},
+	"X-Forwarded-For":       {Header: http.Header{"X-Forwarded-For": {"127.0.0.1"}}},
+	"X-Forwarded-Host":      {Header: http.Header{"X-Forwarded-Host": {"localhost"}}},
+	"X-Real-Ip":             {Header: http.Header{"X-Real-Ip": {"127.0.0.1"}}},
+	"Forwarded":             {Header: http.Header{"Forwarded": {"for=127.0.0.1;host=localhost"}}},
+	"everything a proxy is": {Host: "localhost", Header: http.Header{"X-Forwarded-For": {"203.0.113.7"}, "Via": {"1.1 proxy"}}},
+}
 
-// A Host that is not this machine's name makes the visitor one from elsewhere, as a proxy on this machine does.
-func TestFirstAccountFromElsewhereNeedsTheSetupCode(t *testing.T) {
+func TestRegistrationRequiresTheSetupCodeThenAnInvitation(t *testing.T) {
 	t.Parallel()
-	g := harness.Start(t, harness.Options{Listen: "0.0.0.0:0"})
-	var match []string
-	harness.Eventually(t, "the setup code is printed", func() bool {
-		match = setupLink.FindStringSubmatch(g.Log())
-		return match != nil
-	})
-	attempt := func(code string) harness.Answer {
-		return g.Call(t, harness.Request{
-			Path: "/api/v1/registration", Header: http.Header{"X-Forwarded-For": {"203.0.113.7"}},
-			Body: `{"email":"ann@example.com","password":` + quote(password) + `,"setup_code":` + quote(code) + `}`,
+	for _, listen := range []string{"127.0.0.1:0", "0.0.0.0:0"} {
+		t.Run(listen, func(t *testing.T) {
+			t.Parallel()
+			g := harness.Start(t, harness.Options{Listen: listen})
+			attempt := func(claim harness.Request, email, code string) harness.Answer {
+				claim.Path, claim.Body = "/api/v1/registration", `{"email":`+quote(email)+`,"password":`+quote(password)+`,"setup_code":`+quote(code)+`}`
+				return g.Call(t, claim)
+			}
+			for name, claim := range claims {
+				t.Log(name)
+				wantError(t, attempt(claim, "ann@example.com", ""), http.StatusUnauthorized, "WRONG_CREDENTIALS")
+				wantError(t, attempt(claim, "ann@example.com", "AAAA-AAAA-AAAA-AAAA"), http.StatusUnauthorized, "WRONG_CREDENTIALS")
+			}
+			code := g.SetupCode(t)
+			if first := attempt(harness.Request{}, "ann@example.com", code); first.Status != http.StatusCreated {
+				t.Fatalf("the right code: %d\n%s", first.Status, first.Body)
+			}
+			for name, claim := range claims {
+				t.Log(name)
+				wantError(t, attempt(claim, "bob@example.com", code), http.StatusForbidden, "PERMISSION_DENIED")
+			}
+			g.Restart(t)
+			if n := strings.Count(g.Log(), "welcome#"); n != 1 {
+				t.Errorf("%d setup codes were printed, want none after the first account", n)
+			}
 		})
-	}
-
-	wantError(t, attempt(""), http.StatusUnauthorized, "WRONG_CREDENTIALS")
-	wantError(t, attempt("AAAA-AAAA"), http.StatusUnauthorized, "WRONG_CREDENTIALS")
-	if first := attempt(match[1]); first.Status != http.StatusCreated {
-		t.Fatalf("the right code: %d\n%s", first.Status, first.Body)
-	}
-	second := g.Call(t, harness.Request{
-		Path: "/api/v1/registration", Header: http.Header{"X-Forwarded-For": {"203.0.113.7"}},
-		Body: `{"email":"bob@example.com","password":` + quote(password) + `,"setup_code":` + quote(match[1]) + `}`,
-	})
-	wantError(t, second, http.StatusForbidden, "PERMISSION_DENIED")
-	g.Restart(t)
-	if n := strings.Count(g.Log(), "welcome#"); n != 1 {
-		t.Errorf("a setup code was printed %d times; once there is an account none is needed", n)
 	}
 }
 

@@ -59,7 +59,7 @@ func TestStartUpTextIsForPeopleOnATerminal(t *testing.T) {
 		`^  policies   0 – routing on score only +baseline  caller's model$`,
 		`^  API        http://127\.0\.0\.1:\d+/proxy/v1$`,
 		`^  dashboard  http://127\.0\.0\.1:\d+`,
-		`^  setup      http://\S+/welcome#[0-9A-Z]{4}-[0-9A-Z]{4}   first account, valid 1 h   \(or: fairlead admin create\)$`,
+		`^  setup      http://\S+/welcome#[0-9A-Z]{4}(-[0-9A-Z]{4}){3}   first account, valid 1 h   \(or: fairlead admin create\)$`,
 		`^ready in \d+ ms$`,
 	}
 	lines := strings.Split(g.Log(), "\n")

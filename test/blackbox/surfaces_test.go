@@ -64,7 +64,7 @@ func TestMetricsNeedAKeyOrTheirOwnListener(t *testing.T) {
 // Metrics count what every workspace does, so only the one that runs the gateway may read them.
 func TestMetricsAreNotForOtherWorkspaces(t *testing.T) {
 	t.Parallel()
-	g, _ := serve(t, "registration: open")
+	g, _ := serve(t)
 	register(t, g, "ann@example.com")
 	tenant := register(t, g, "ben@example.com")
 	for _, scope := range []string{"read", "manage"} {

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -127,8 +126,6 @@ func (s *site) greedyKeys(t *testing.T) int {
 	return len(tries) + roles
 }
 
-var setupLink = regexp.MustCompile(`welcome#([0-9A-Z]{4}-[0-9A-Z]{4})`)
-
 // safeAsShipped is F51: nothing has a default secret, and what is not for the public is not there.
 func safeAsShipped(t *testing.T, size Size) string {
 	g := harness.Start(t, harness.Options{Listen: "0.0.0.0:0"})
@@ -148,14 +145,13 @@ func safeAsShipped(t *testing.T, size Size) string {
 	first := func(code string) harness.Answer {
 		return g.Call(t, harness.Request{Path: "/api/v1/registration", Header: away, Body: `{"email":"ann@example.com","password":` + quote(password) + `,"setup_code":` + quote(code) + `}`})
 	}
-	var code []string
-	harness.Eventually(t, "the code is printed", func() bool { code = setupLink.FindStringSubmatch(g.Log()); return code != nil })
+	code := g.SetupCode(t)
 	wantError(t, "without the code", first(""), http.StatusUnauthorized, "WRONG_CREDENTIALS")
 	wantError(t, "with another code", first("AAAA-AAAA"), http.StatusUnauthorized, "WRONG_CREDENTIALS")
-	if a := first(code[1]); a.Status != http.StatusCreated {
+	if a := first(code); a.Status != http.StatusCreated {
 		t.Errorf("with the code: %d %s", a.Status, a.Body)
 	}
-	if a := first(code[1]); a.Status < 400 {
+	if a := first(code); a.Status < 400 {
 		t.Errorf("the code was taken twice: %d", a.Status)
 	}
 	closed := 0

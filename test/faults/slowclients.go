@@ -135,7 +135,7 @@ func steadily(t *testing.T, g *harness.Gateway, mock *mockprovider.Mock, k strin
 func slowWriters(t *testing.T, size Size) string {
 	pause := time.Duration(size.of(500, 15_000)) * time.Millisecond
 	const limit = 1 << 20
-	g, mock := single(t, fmt.Sprintf("limits: {body: %d, buffered: %d, body_pause: %s}", limit, 8*limit, pause), "registration: open")
+	g, mock := single(t, fmt.Sprintf("limits: {body: %d, buffered: %d, body_pause: %s}", limit, 8*limit, pause))
 	ann, bob := register(t, g, "ann@example.com"), register(t, g, "bob@example.com")
 	hers, his := ann.key(t).Text, bob.key(t).Text
 

@@ -16,7 +16,9 @@ func tenants(t *testing.T, size Size) string {
 	g, mock := single(t, "breaker: {failures: 3}", "retries: {attempts: 1}")
 	ann := register(t, g, "ann@example.com") // she runs the gateway
 	bob := register(t, g, "bob@example.com")
-	eve := register(t, g, "eve-canary@example.com", `"workspace":"canary workspace"`, `"name":"canary person"`)
+	eve := register(t, g, "eve-canary@example.com")
+	eve.call(t, http.MethodPatch, "/workspace", `{"name":"canary workspace"}`)
+	eve.call(t, http.MethodPatch, "/account", `{"name":"canary person"}`)
 	his := bob.key(t, `"scopes":["inference","read"]`)
 	before := views(t, bob, his)
 

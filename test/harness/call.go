@@ -20,6 +20,7 @@ type Request struct {
 	Path   string // from the root; POSTs without one go to chat completions
 	Key    string // sent as a bearer token when not empty
 	Body   string
+	Host   string      // Host header; the gateway's address when empty
 	Header http.Header // added last
 }
 
@@ -55,6 +56,7 @@ func (g *Gateway) Open(t testing.TB, r Request) *http.Response {
 		req.Header.Set("Authorization", "Bearer "+r.Key)
 	}
 	maps.Copy(req.Header, r.Header)
+	req.Host = cmp.Or(r.Host, req.Host)
 	resp, err := client.Do(req)
 	if err != nil {
 		t.Fatalf("%s %s: %v", req.Method, path, err)

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"regexp"
+	"strings"
 	"sync/atomic"
 	"testing"
 )
@@ -13,21 +15,22 @@ import (
 // CLI runs another command of the binary with the gateway's data directory, configuration and environment.
 func (g *Gateway) CLI(t testing.TB, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
-	return g.run(t, append(args, g.common()...))
+	return g.run(t, "", append(args, g.common()...))
 }
 
 // CLI runs a command of the binary without a gateway: for commands that need none, and for starts that must fail.
 func CLI(t testing.TB, o Options, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	g := prepare(t, o)
-	return g.run(t, append(args, g.common()...))
+	return g.run(t, "", append(args, g.common()...))
 }
 
-func (g *Gateway) run(t testing.TB, args []string) (stdout, stderr string, code int) {
+func (g *Gateway) run(t testing.TB, stdin string, args []string) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, err bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), g.binary, args...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = g.home, g.environment(), &out, &err
+	cmd.Stdin = strings.NewReader(stdin)
 	failure := cmd.Run()
 	if exit, ok := errors.AsType[*exec.ExitError](failure); failure != nil && (!ok || exit.ExitCode() < 0) {
 		t.Fatalf("run %q: %v\n%s", args, failure, err.String())
@@ -48,6 +51,30 @@ func (g *Gateway) Key(t testing.TB, flags ...string) string {
 		t.Fatalf("%q printed no key: %v\n%s", args, err, stdout)
 	}
 	return made.Key
+}
+
+// CreateAccount creates an account on the command line, without a setup code or an invitation. The first account owns the
+// first workspace, every other one a workspace of its own.
+func (g *Gateway) CreateAccount(t testing.TB, email, password string) {
+	t.Helper()
+	args := append([]string{"admin", "create", "--email", email, "--password-stdin"}, g.common()...)
+	if stdout, stderr, code := g.run(t, password+"\n", args); code != 0 {
+		t.Fatalf("%q ended with %d\n%s%s", args, code, stdout, stderr)
+	}
+}
+
+// setupLink is the link for the first account, as the gateway prints it.
+var setupLink = regexp.MustCompile(`/welcome#([0-9A-Z-]+)`)
+
+// SetupCode returns the last setup code that the gateway printed.
+func (g *Gateway) SetupCode(t testing.TB) string {
+	t.Helper()
+	var codes [][]string
+	Eventually(t, "the setup code is printed", func() bool {
+		codes = setupLink.FindAllStringSubmatch(g.Log(), -1)
+		return len(codes) > 0
+	})
+	return codes[len(codes)-1][1]
 }
 
 // keyNumber makes the names of keys different from each other.

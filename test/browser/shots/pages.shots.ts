@@ -42,7 +42,7 @@ test("pictures of every page", async ({ browser, watch }) => {
   const gateway = await Gateway.start({ config: sampleConfig(upstreams) });
   const empty = await Gateway.start();
   try {
-    const client = await new Client(gateway.url).register({ ...owner, workspace: "Northwind" });
+    const client = await new Client(gateway.url).register({ ...owner, workspace: "Northwind", setup_code: await gateway.setupCode() });
     await client.call("POST", "/workspace/invitations", { role: "developer" });
     const keys = await sampleKeys(client);
     await samplePast(gateway, client, keys);

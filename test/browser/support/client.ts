@@ -3,6 +3,16 @@ import type { BrowserContext } from "@playwright/test";
 /** The account that registers first on a gateway. */
 export const owner = { name: "Ada Osei", email: "ada@example.com", password: "correct horse battery" };
 
+/** What a person enters to register. */
+export interface Person {
+  name: string;
+  email: string;
+  password: string;
+  workspace?: string;
+  setup_code?: string;
+  invitation?: string;
+}
+
 /** What a model API call is made with. */
 export interface Call {
   key: string;
@@ -31,9 +41,10 @@ export class Client {
 
   constructor(readonly url: string) {}
 
-  /** Registers the first account, or another one by an invitation. */
-  async register(person: { name: string; email: string; password: string; invitation?: string; workspace?: string } = owner): Promise<this> {
+  /** Registers the first account with the setup code, or another one with an invitation, and signs in. */
+  async register(person: Person): Promise<this> {
     await this.call("POST", "/registration", person);
+    await this.call("POST", "/session", { email: person.email, password: person.password });
     return this;
   }
 
@@ -54,7 +65,8 @@ export class Client {
     if (!response.ok) {
       throw new Error(`${method} ${path}: ${response.status} ${text}`);
     }
-    this.cookie = response.headers.getSetCookie()[0]?.split(";")[0] ?? this.cookie;
+    const session = response.headers.getSetCookie().find((cookie) => cookie.startsWith("fairlead_session="));
+    this.cookie = session?.split(";")[0] ?? this.cookie;
     return (text ? JSON.parse(text) : undefined) as T;
   }
 

@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 
 import { type BrowserContext, expect, type Page, test as base } from "@playwright/test";
 
-import { Client } from "./client";
+import { Client, owner } from "./client";
 import { Gateway, type GatewayOptions } from "./gateway";
 
 export { expect } from "@playwright/test";
@@ -96,7 +96,7 @@ export function useWorld(options: GatewayOptions | (() => Promise<GatewayOptions
   const world = {} as World;
   test.beforeAll(async () => {
     world.gateway = await Gateway.start(typeof options === "function" ? await options() : options);
-    world.client = await new Client(world.gateway.url).register();
+    world.client = await new Client(world.gateway.url).register({ ...owner, setup_code: await world.gateway.setupCode() });
   });
   test.beforeEach(async ({ context }) => {
     await world.client.enter(context);

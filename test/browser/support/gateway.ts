@@ -6,6 +6,7 @@ import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 
 import { binary } from "./binary";
+import { eventually } from "./client";
 
 const run = promisify(execFile);
 
@@ -66,6 +67,16 @@ export class Gateway {
     await ended;
     await work(join(this.home, "data"));
     this.process = (await serve(this.home, this.options, new URL(this.url).host, this.lines)).child;
+  }
+
+  /** The code for the first account, from the link that the gateway printed. */
+  async setupCode(): Promise<string> {
+    let code: string | undefined;
+    await eventually("the setup code is printed", async () => {
+      code = this.lines.map((line) => /welcome#([0-9A-Z-]+)/.exec(line)?.[1]).findLast(Boolean);
+      return code !== undefined;
+    });
+    return code ?? "";
   }
 
   /** The last lines that the process wrote, for a test that failed. */

@@ -7,7 +7,7 @@ test.describe.configure({ mode: "serial" }); // the first test registers
 let gateway: Gateway;
 
 test.beforeAll(async () => {
-  gateway = await Gateway.start();
+  gateway = await Gateway.start({ config: "registration: open\n" });
 });
 
 test.afterAll(async () => {
@@ -20,6 +20,9 @@ test("an empty gateway registers the first account on every address, then asks t
     await expect(page.getByRole("heading", { name: "Create the first account" })).toBeVisible();
   }
   await expectAccessible(page);
+  await expect(page.getByRole("textbox", { name: "Setup code" })).toHaveValue("");
+  await page.goto("about:blank"); // a change of the fragment alone does not load the page
+  await page.goto(`${gateway.url}/welcome#${await gateway.setupCode()}`); // the printed link
   await page.getByRole("textbox", { name: "Name" }).fill(owner.name);
   await page.getByRole("textbox", { name: "Email" }).fill(owner.email);
   await page.getByLabel(/^Password/).fill(owner.password);

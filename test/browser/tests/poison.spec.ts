@@ -31,7 +31,7 @@ providers:
 `,
   });
   client = new Client(gateway.url);
-  await client.register({ ...owner, name: label, workspace: `${label} workspace` });
+  await client.register({ ...owner, name: label, workspace: `${label} workspace`, setup_code: await gateway.setupCode() });
   await client.call("PATCH", "/workspace", { name: `${label} workspace` });
   const key = await client.key(`${label} key`, { tags: { team: label } });
   const headers = { "X-Fairlead-Tags": `from=${label}`, "X-Fairlead-Session": label, "User-Agent": `${label}/1` };
