@@ -10,7 +10,7 @@ import { EmptyState } from "../../components/EmptyState";
 import { Icon } from "../../components/Icon";
 import { Section } from "../../components/Section";
 import { useSession } from "../../lib/session";
-import { type Action, type Draft, formFollows, hasComments, isDirty, problemsAt } from "./draft";
+import { type Action, type Draft, formFollows, isDirty, problemsAt } from "./draft";
 import { DryRun } from "./DryRun";
 import { examples, freeName } from "./examples";
 import { PolicyForm } from "./PolicyForm";
@@ -151,15 +151,6 @@ function Rules({ book, draft, onEdit }: Props) {
             The text has problems. The list shows what it said before, and opens again when they are solved.
           </Alert>
         )}
-        {follows &&
-          draft.by === "text" &&
-          book.editable &&
-          hasComments(draft.source) &&
-          opened !== undefined && (
-            <Alert color="yellow" variant="outline" py={6} mb="xs" icon={<Icon name="alert" size={16} />}>
-              The text has comments. A change here writes it anew, without them; change the text to keep them.
-            </Alert>
-          )}
         {draft.policies.length === 0 ? (
           <Nothing onAdd={book.editable && follows ? add : undefined} />
         ) : (

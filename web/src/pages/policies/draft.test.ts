@@ -6,7 +6,6 @@ import {
   type Draft,
   draftOf,
   formFollows,
-  hasComments,
   isDirty,
   isReadable,
   isReady,
@@ -74,16 +73,29 @@ describe("a draft", () => {
     expect(isReady(draft)).toBe(false);
   });
 
-  it("takes the form at once, and the text follows, with problems too", () => {
-    const policies = [{ name: "a", pin: "nobody" }];
+  it("applies an edit of the form to the text immediately", () => {
+    const policies = [{ name: "a", pin: "unknown" }];
     const changed = after({ type: "form", policies });
-    expect(writtenBy(changed)).toEqual({ policies });
+    expect(changed.source).toBe("policies:\n  - name: a\n    pin: unknown\n");
+    expect(writtenBy(changed)).toEqual({ source: changed.source });
     expect(isDirty(changed)).toBe(true);
     const checked = reduce(changed, { type: "checked", edit: 1, check: invalid("formatted") });
-    expect(checked.source).toBe("formatted");
+    expect(checked.source).toBe(changed.source);
     expect(checked.policies).toEqual(policies);
     expect(formFollows(checked)).toBe(true);
     expect(isReady(checked)).toBe(false);
+  });
+
+  it("drops an edit of the form while the text has other policies", () => {
+    const typed = after({ type: "text", source: "policies:\n  - name: b\n" });
+    expect(reduce(typed, { type: "form", policies: [] })).toBe(typed);
+  });
+
+  it("keeps a field of the form that is not filled in yet", () => {
+    const policies = [{ name: "a", pin: "x", deny: "" }];
+    const changed = after({ type: "form", policies });
+    const checked = reduce(changed, { type: "checked", edit: 1, check: valid(held.source, held.policies) });
+    expect([checked.source, checked.policies]).toEqual([held.source, policies]);
   });
 
   it("does not take an answer to an earlier edit for one to the last", () => {
@@ -120,18 +132,6 @@ describe("a draft", () => {
       false,
       false,
     ]);
-  });
-});
-
-describe("hasComments", () => {
-  it.each([
-    ["policies: [] # none", true],
-    ["# all of them\npolicies: []", true],
-    ["policies:\n  - name: a#b", false],
-    ['    deny: "see issue # 4"', false],
-    ["    deny: 'a # b'", false],
-  ])("%j: %s", (source, expected) => {
-    expect(hasComments(source)).toBe(expected);
   });
 });
 

@@ -1,12 +1,13 @@
 import type { Schema } from "../../api/client";
 import type { Policy, Written } from "../../api/routing";
+import { editDocument } from "./document";
 
 /** What a draft starts from: the newest version. */
 type Held = Pick<Schema["WorkspacePolicies"], "source" | "policies" | "version">;
 
 /**
- * A draft is one document that text and form both edit. What is edited is taken at once; the other side follows when the
- * gateway has checked it.
+ * A draft is one document that text and form both edit. An edit of the form changes the text immediately; an edit of the
+ * text changes the form when the gateway has checked it.
  */
 export interface Draft {
   source: string;
@@ -49,7 +50,7 @@ export function reduce(draft: Draft, action: Action): Draft {
     case "text":
       return { ...draft, source: action.source, by: "text", edit: draft.edit + 1, check: undefined };
     case "form":
-      return { ...draft, policies: action.policies, by: "form", edit: draft.edit + 1, check: undefined };
+      return formEdited(draft, action.policies);
     case "checked":
       return action.edit === draft.edit ? checked(draft, action.check) : draft;
     case "reset":
@@ -59,17 +60,23 @@ export function reduce(draft: Draft, action: Action): Draft {
   }
 }
 
-/** The side that was not edited follows. A text with problems has no policies, so the form stays as it was. */
-function checked(draft: Draft, check: Schema["PolicyCheck"]): Draft {
-  if (draft.by === "form") {
-    return { ...draft, check, source: check.source };
+/** Applies an edit of the form to the text. While the text has other policies than the form, the edit is dropped. */
+function formEdited(draft: Draft, policies: Policy[]): Draft {
+  const source = editDocument(draft.source, draft.policies, policies);
+  if (source === undefined) {
+    return draft;
   }
-  return { ...draft, check, policies: check.ok ? check.policies : draft.policies };
+  return { ...draft, source, policies, by: "form", edit: draft.edit + 1, check: undefined };
 }
 
-/** What is to be checked: the side that was edited. */
+/** Takes the policies of a text that was edited and is valid. The form keeps its fields that are not filled in yet. */
+function checked(draft: Draft, check: Schema["PolicyCheck"]): Draft {
+  return { ...draft, check, policies: draft.by === "text" && check.ok ? check.policies : draft.policies };
+}
+
+/** The document to check. */
 export function writtenBy(draft: Draft): Written {
-  return draft.by === "form" ? { policies: draft.policies } : { source: draft.source };
+  return { source: draft.source };
 }
 
 /** Whether the gateway could read what is written: an amount that is half typed is no number. */
@@ -87,7 +94,7 @@ export function isAmount(text: string | undefined): boolean {
 
 /** Whether there is something to save. */
 export function isDirty(draft: Draft): boolean {
-  return draft.source !== draft.held || (draft.by === "form" && !draft.check);
+  return draft.source !== draft.held;
 }
 
 /** Whether the draft could be saved now. */
@@ -98,11 +105,6 @@ export function isReady(draft: Draft): boolean {
 /** Whether the form stands for the text: not while the text has problems, or is not read yet. */
 export function formFollows(draft: Draft): boolean {
   return draft.by === "form" || draft.check?.ok !== false;
-}
-
-/** Whether a change of the form would lose what only the text has. */
-export function hasComments(source: string): boolean {
-  return source.split("\n").some((line) => /(^|\s)#/.test(line.replace(/"(?:[^"\\]|\\.)*"|'[^']*'/g, "")));
 }
 
 /** The list with one item somewhere else. */
