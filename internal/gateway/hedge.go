@@ -73,7 +73,7 @@ func (g *Gateway) hedgeAfter(x *exchange, i int) time.Duration {
 // second prepares a call to the next target that may be called, where retries and budgets leave room for it; nil where not.
 func (g *Gateway) second(ctx context.Context, x *exchange, i int) (a *answer, at int, hold *ledger.Hold) {
 	plan := x.decision.Plan
-	hold, err := g.Ledger.Hold(ctx, Budgets(x.grant), x.dearestOf(plan[i+1:]))
+	hold, err := g.Ledger.TryHold(ctx, Budgets(x.grant), x.dearestOf(plan[i+1:]))
 	if err != nil {
 		return nil, i, nil
 	}

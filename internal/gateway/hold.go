@@ -12,22 +12,48 @@ import (
 	"fairlead/internal/token"
 )
 
-// hold reserves the most the request can cost on every budget that applies. Where the caller bounds the answer itself,
-// that stands; where not, a budget that cannot bear the longest answer bounds it.
+// hold reserves the maximum cost of the request on every budget that applies. When the caller sets no output limit and a budget
+// has too little left for the longest output, hold lowers the output limit to what the budget can pay. It waits only when the
+// rest of a budget is reserved by other requests.
 func (g *Gateway) hold(ctx context.Context, x *exchange) (*ledger.Hold, error) {
 	budgets := Budgets(x.grant)
-	hold, err := g.Ledger.Hold(ctx, budgets, x.dearest())
-	if err == nil || !writes(x.op) || x.req.MaxOutput > 0 || llm.AsError(err).Kind != llm.BudgetExceeded {
+	if !writes(x.op) || x.req.MaxOutput > 0 {
+		return g.Ledger.Hold(ctx, budgets, x.dearest())
+	}
+	hold, err := g.Ledger.TryHold(ctx, budgets, x.dearest())
+	if !short(err) {
 		return hold, err
 	}
-	affordable := x.affordable(g.left(budgets))
-	if x.maxOutput == 0 || affordable < x.maxOutput { // a policy may allow less
-		x.maxOutput = affordable
+	unlimited := x.maxOutput // 0, or the limit of a policy
+	if x.limitTo(x.affordable(g.left(budgets, true))) {
+		if hold, err := g.Ledger.TryHold(ctx, budgets, x.dearest()); !short(err) {
+			return hold, err
+		}
 	}
-	if x.maxOutput < leastOutput {
+	x.maxOutput = unlimited
+	if llm.AsError(err).Kind == llm.BudgetExceeded && !x.limitTo(x.affordable(g.left(budgets, false))) {
 		return nil, err
 	}
 	return g.Ledger.Hold(ctx, budgets, x.dearest())
+}
+
+// short reports whether a budget has too little left, now or at all.
+func short(err error) bool {
+	if err == nil {
+		return false
+	}
+	kind := llm.AsError(err).Kind
+	return kind == llm.BudgetExceeded || kind == llm.RateLimited
+}
+
+// limitTo lowers the output limit to the affordable number of tokens, and reports whether that is worth asking for. A lower limit
+// that a policy has set stays.
+func (x *exchange) limitTo(affordable int64) bool {
+	if x.maxOutput > 0 && x.maxOutput <= affordable {
+		return true
+	}
+	x.maxOutput = affordable
+	return affordable >= leastOutput
 }
 
 // writes reports whether a model answers op with text of its own, which is paid for.
@@ -65,13 +91,19 @@ func bounded(grant *account.Grant) bool {
 
 func refuses(b *account.Budget) bool { return b != nil && !b.WarnOnly }
 
-// left is what the tightest budget still bears.
-func (g *Gateway) left(budgets []ledger.Budget) money.Amount {
+// left returns what the tightest budget has left, with or without the reservations of other requests.
+func (g *Gateway) left(budgets []ledger.Budget, reserved bool) money.Amount {
 	least := money.Max
 	for _, b := range budgets {
-		if s := g.Ledger.Status(b); !b.WarnOnly && s.Loaded {
-			least = min(least, b.Amount.Sub(s.Spent).Sub(s.Held))
+		s := g.Ledger.Status(b)
+		if b.WarnOnly || !s.Loaded {
+			continue
 		}
+		left := b.Amount.Sub(s.Spent)
+		if reserved {
+			left = left.Sub(s.Held)
+		}
+		least = min(least, left)
 	}
 	return least
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -484,6 +485,38 @@ func TestARefusalNamesWhoseBudgetItIs(t *testing.T) {
 		if !strings.HasPrefix(got, want) {
 			t.Errorf("the refusal says %q, want it to begin with %q", got, want)
 		}
+	}
+}
+
+// Requests with and without an output limit of their own wait for money that other requests have reserved.
+func TestReservedBudgetIsWaitedForAndThenRateLimited(t *testing.T) {
+	t.Parallel()
+	for name, body := range map[string]string{
+		"output limit":    strings.Replace(hello, `"messages"`, `"max_tokens":1000,"messages"`, 1),
+		"no output limit": hello,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				k := newKit(t, func(k *kit) { k.inside = true })
+				k.keys.grant.Key.Budget = &account.Budget{Amount: 100 * money.Dollar / 1000, Period: account.Daily}
+				running, err := k.ledger.Hold(t.Context(), gateway.Budgets(k.keys.grant), 99*money.Dollar/1000)
+				if err != nil {
+					t.Fatal(err)
+				}
+				refused := k.post("/chat/completions", body)
+				if refused.status != 429 || refused.code(t) != "RATE_LIMITED" || refused.header.Get("Retry-After") != "1" || refused.header.Get("X-Should-Retry") != "true" {
+					t.Errorf("got %d %v %s", refused.status, refused.header, refused.body)
+				}
+				served := make(chan answer)
+				go func() { served <- k.post("/chat/completions", body) }()
+				synctest.Wait()
+				running.Settle(money.Dollar / 1000)
+				if got := <-served; got.status != 200 || got.header.Get("X-Fairlead-Warnings") != "" {
+					t.Errorf("got %d %q %s", got.status, got.header.Get("X-Fairlead-Warnings"), got.body)
+				}
+			})
+		})
 	}
 }
 

@@ -84,7 +84,7 @@ func (s *Shared) readHold(reply []any, tabs []*tab, marks []mark, amount money.A
 		a.at = min(max(int(at), 0), len(tabs)-1)
 	}
 	switch a.word {
-	case "refused", "rough", "kept":
+	case "refused", "reserved", "rough", "kept":
 		tabs[a.at].hear(amountOf(reply, 2), amountOf(reply, 3))
 		for i := range len(reply) - 4 {
 			if at, ok := reply[4+i].(int64); ok && int(at) < len(tabs) {
@@ -160,6 +160,7 @@ func (s *Shared) put(ctx context.Context, t *tab, born string) error {
 	t.born, t.rough, t.unsure, t.purse = born, rough, used > 0, max(amountOf(reply, 3)-used, 0)
 	t.returned = t.purse < purse
 	t.hear(amountOf(reply, 1), amountOf(reply, 2))
+	s.queue.released(t.budget.ID)
 	return nil
 }
 
@@ -189,6 +190,7 @@ func (s *Shared) tell(ctx context.Context, t *tab) error {
 	default:
 		t.free, t.cost = t.free-free, t.cost-cost
 		t.hear(amountOf(reply, 1), amountOf(reply, 2))
+		s.queue.released(t.budget.ID)
 	}
 	return err
 }

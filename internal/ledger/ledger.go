@@ -45,10 +45,13 @@ type Status struct {
 
 // Ledger admits spending. Implementations may keep the sums in this process or share them between replicas.
 type Ledger interface {
-	// Hold reserves the amount on all budgets, or on none and returns an *llm.Error: BudgetExceeded, or
-	// LedgerUnavailable when what was spent so far cannot be known. The hold must be settled or released.
-	// The budgets are taken as they are in this call: edits take effect at once and keep what was spent.
+	// Hold reserves the amount on all budgets, or on none and returns an *llm.Error: BudgetExceeded when the money spent leaves too
+	// little, RateLimited when the reservations of other requests do, or LedgerUnavailable when the money spent is unknown. Hold
+	// waits up to two seconds for reservations to end, in the order of the calls. The hold must be settled or released. The
+	// budgets are taken as they are in this call: edits take effect immediately and keep the money spent.
 	Hold(ctx context.Context, budgets []Budget, amount money.Amount) (*Hold, error)
+	// TryHold is Hold without the wait. It also returns RateLimited while other requests wait for one of the budgets.
+	TryHold(ctx context.Context, budgets []Budget, amount money.Amount) (*Hold, error)
 	// Status says where a budget stands without loading anything.
 	Status(b Budget) Status
 }

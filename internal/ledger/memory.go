@@ -32,7 +32,9 @@ type Options struct {
 
 // Memory is a Ledger within one process.
 type Memory struct {
-	o Options
+	o     Options
+	wait  time.Duration // for reserved money
+	queue waitQueue
 
 	mu      sync.Mutex
 	budgets map[string]*window
@@ -57,11 +59,31 @@ func (o Options) withDefaults() Options {
 
 // New makes a ledger that starts from what Spent says.
 func New(o Options) *Memory {
-	return &Memory{o: o.withDefaults(), budgets: map[string]*window{}, zones: map[string]*time.Location{}}
+	return &Memory{o: o.withDefaults(), wait: reservedWait, budgets: map[string]*window{}, zones: map[string]*time.Location{}}
 }
 
 // Hold implements Ledger.
 func (m *Memory) Hold(ctx context.Context, budgets []Budget, amount money.Amount) (*Hold, error) {
+	return m.queue.hold(ctx, budgets, m.wait, 0, func() (*Hold, error) { return m.reserve(ctx, budgets, amount) })
+}
+
+// TryHold implements Ledger.
+func (m *Memory) TryHold(ctx context.Context, budgets []Budget, amount money.Amount) (*Hold, error) {
+	if at := m.queue.occupied(budgets); at >= 0 {
+		m.mu.Lock()
+		zone, err := m.zone(budgets[at].Zone)
+		m.mu.Unlock()
+		if err != nil {
+			return nil, err
+		}
+		return nil, forClient(shortage(&budgets[at], m.Status(budgets[at]), amount, zone))
+	}
+	hold, err := m.reserve(ctx, budgets, amount)
+	return hold, forClient(err)
+}
+
+// reserve makes one attempt, and loads the sums that it needs.
+func (m *Memory) reserve(ctx context.Context, budgets []Budget, amount money.Amount) (*Hold, error) {
 	amount = max(amount, 0)
 	if len(budgets) == 0 {
 		return NewHold(amount, func(money.Amount) {}), nil
@@ -93,10 +115,19 @@ func (m *Memory) tryHold(budgets []Budget, amount money.Amount) (*Hold, *window,
 		}
 		windows[i] = w
 	}
+	var reserved error
 	for i, w := range windows {
-		if !w.fits(amount) {
-			return nil, nil, refuse(&budgets[i], w.status(budgets[i].Amount), amount, w.zone)
+		if w.fits(amount) {
+			continue
 		}
+		err := shortage(&budgets[i], w.status(budgets[i].Amount), amount, w.zone)
+		if _, ok := asReserved(err); !ok {
+			return nil, nil, err
+		}
+		reserved = err
+	}
+	if reserved != nil {
+		return nil, nil, reserved
 	}
 	for _, w := range windows {
 		w.hold(amount)
@@ -121,6 +152,9 @@ func (m *Memory) end(windows []*window, amount, cost money.Amount) {
 		warnings = append(warnings, warning{w.budget, w.status(w.budget.Amount)})
 	}
 	m.mu.Unlock()
+	for _, w := range windows {
+		m.queue.released(w.id)
+	}
 	if m.o.OnWarn == nil {
 		return
 	}

@@ -147,8 +147,9 @@ func TestChargeBelongsToTheWindowOfItsAdmission(t *testing.T) {
 	now := at(t, "2026-11-30T23:59:59Z")
 	m := New(Options{Spent: nothingSpent, Now: func() time.Time { return now }})
 	b := key(money.Dollar)
+	m.wait = 0
 	h := mustHold(t, m, money.Dollar, b)
-	mustRefuse(t, m, llm.BudgetExceeded, cent, b)
+	mustRefuse(t, m, llm.RateLimited, cent, b)
 
 	now = at(t, "2026-12-01T00:00:00Z")
 	fresh := mustHold(t, m, money.Dollar, b)
@@ -171,16 +172,17 @@ func TestEditsTakeEffectAtOnceAndKeepWhatWasSpent(t *testing.T) {
 		Now:   func() time.Time { return now },
 	})
 	b := key(money.Dollar)
+	m.wait = 0
 	h := mustHold(t, m, money.Dollar, b)
-	mustRefuse(t, m, llm.BudgetExceeded, cent, b)
+	mustRefuse(t, m, llm.RateLimited, cent, b)
 	b.Amount = 2 * money.Dollar
 	mustHold(t, m, money.Dollar, b).Release()
 	b.Amount = money.Dollar / 2
-	mustRefuse(t, m, llm.BudgetExceeded, 1, b)
+	mustRefuse(t, m, llm.RateLimited, 1, b)
 
 	b.Amount, b.Period = 2*money.Dollar, Daily
 	open := mustHold(t, m, money.Dollar, b) // the open hold still counts
-	mustRefuse(t, m, llm.BudgetExceeded, cent, b)
+	mustRefuse(t, m, llm.RateLimited, cent, b)
 	h.Settle(money.Dollar)
 	open.Settle(cent)
 	if s := m.Status(b); s.Spent != money.Dollar+cent || s.Held != 0 {

@@ -71,6 +71,7 @@ func (m *model) restart() {
 			return m.spent(id, since, time.Time{}), nil
 		},
 	})
+	m.ledger.wait = 0 // no other goroutine releases a hold
 }
 
 func (m *model) spent(id string, from, to time.Time) money.Amount {
@@ -107,18 +108,25 @@ func (m *model) window(b Budget) (start, end time.Time) {
 func (m *model) hold(t *rapid.T) {
 	amount := money.Amount(rapid.Int64Range(0, 40).Draw(t, "amount"))
 	budgets := []Budget{m.budgets[rapid.IntRange(0, 1).Draw(t, "key")], m.budgets[2]}
-	fits := true
+	var want llm.Kind
 	for _, b := range budgets {
 		start, end := m.window(b)
-		taken := m.spent(b.ID, start, end) + m.held(b, start)
-		fits = fits && taken < b.Amount && taken+amount <= b.Amount
+		spent := m.spent(b.ID, start, end)
+		taken := spent + m.held(b, start)
+		switch {
+		case spent >= b.Amount || spent+amount > b.Amount:
+			want = llm.BudgetExceeded
+		case (taken >= b.Amount || taken+amount > b.Amount) && want == "":
+			want = llm.RateLimited
+		}
 	}
 	h, err := m.ledger.Hold(t.Context(), budgets, amount)
-	if e, refused := errors.AsType[*llm.Error](err); refused && e.Kind != llm.BudgetExceeded {
-		t.Fatal(err)
+	var got llm.Kind
+	if e, refused := errors.AsType[*llm.Error](err); refused {
+		got = e.Kind
 	}
-	if fits != (err == nil) {
-		t.Fatalf("fits: %v, Hold: %v", fits, err)
+	if got != want || (err == nil) != (want == "") {
+		t.Fatalf("Hold: %v, want kind %q", err, want)
 	}
 	if err == nil {
 		m.holds = append(m.holds, &modelHold{h, m.now, budgets, amount})

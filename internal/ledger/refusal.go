@@ -9,26 +9,55 @@ import (
 	"fairlead/internal/money"
 )
 
-// refuse says in one sentence whose budget it is, how large, when it starts anew, and what to do.
-func refuse(b *Budget, s Status, amount money.Amount, zone *time.Location) *llm.Error {
-	owner, place, advice := describe(b)
-	budget := strings.TrimSpace(adjective(b.Period) + " budget of " + b.Amount.Display())
-	if !s.End.IsZero() {
-		budget += fmt.Sprintf(" (resets %s)", s.End.In(zone).Format("2 Jan"))
+// shortage returns the error for an amount that does not fit a budget: a *reservedError when it would fit without the
+// reservations of other requests, and BudgetExceeded otherwise.
+func shortage(b *Budget, s Status, amount money.Amount, zone *time.Location) error {
+	if s.Spent < b.Amount && s.Spent.Add(amount) <= b.Amount {
+		return &reservedError{budgetID: b.ID, err: reserved(b, s, zone)}
 	}
+	return exceeded(b, s, amount, zone)
+}
+
+// exceeded names the budget, its size, when it resets, and what the client can do.
+func exceeded(b *Budget, s Status, amount money.Amount, zone *time.Location) *llm.Error {
+	owner, place, advice := describe(b)
+	budget := describeBudget(b, s, zone)
 	var e *llm.Error
-	left := b.Amount.Sub(s.Spent).Sub(s.Held)
-	if left > 0 {
+	if left := b.Amount.Sub(s.Spent); left > 0 {
 		e = llm.Errorf(llm.BudgetExceeded, "%s has %s left of its %s, and this request may cost up to %s. Allow fewer output tokens, raise the budget in %s%s.",
 			owner, left.Display(), budget, amount.Display(), place, advice)
 	} else {
 		e = llm.Errorf(llm.BudgetExceeded, "%s has used its %s. Raise it in %s%s.", owner, budget, place, advice)
 	}
-	e.Details = map[string]any{"budget_usd": dollars(b.Amount), "spent_usd": dollars(s.Spent), "held_usd": dollars(s.Held)}
-	if !s.End.IsZero() {
-		e.Details["resets_at"] = s.End.UTC().Format(time.RFC3339)
-	}
+	e.Details = budgetDetails(b, s)
 	return e
+}
+
+// reserved is the error for an amount that fits as soon as other requests end.
+func reserved(b *Budget, s Status, zone *time.Location) *llm.Error {
+	owner, place, _ := describe(b)
+	e := llm.Errorf(llm.RateLimited, "%s has spent %s of its %s, and the rest is reserved by requests in progress. Retry in 1 second, allow fewer output tokens or raise the budget in %s.",
+		owner, s.Spent.Display(), describeBudget(b, s, zone), place)
+	e.RetryAfter = time.Second
+	e.Details = budgetDetails(b, s)
+	e.Details["limit"] = map[string]any{"name": "budget", "limit": dollars(b.Amount), "used": dollars(s.Spent.Add(s.Held))}
+	return e
+}
+
+func describeBudget(b *Budget, s Status, zone *time.Location) string {
+	text := strings.TrimSpace(adjective(b.Period) + " budget of " + b.Amount.Display())
+	if !s.End.IsZero() {
+		text += fmt.Sprintf(" (resets %s)", s.End.In(zone).Format("2 Jan"))
+	}
+	return text
+}
+
+func budgetDetails(b *Budget, s Status) map[string]any {
+	details := map[string]any{"budget_usd": dollars(b.Amount), "spent_usd": dollars(s.Spent), "held_usd": dollars(s.Held)}
+	if !s.End.IsZero() {
+		details["resets_at"] = s.End.UTC().Format(time.RFC3339)
+	}
+	return details
 }
 
 // unknownSpending is the answer where nobody can say what is left.

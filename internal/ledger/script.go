@@ -54,11 +54,12 @@ end
 // holdScript reserves an amount on all budgets or on none. When the money that other replicas keep stands in the way, the script
 // marks every such budget as wanted, so that the other replicas return all of it with one heartbeat. KEYS: the set of replicas, the
 // set of active budgets, then the budgets. ARGV: replica, lease, amount, and for each budget id, span, start, generation, born,
-// limit (below 0 for none). A refusal replies with its word and the budget's position, spent and held; `kept` adds the positions of
-// all budgets with kept money in the way.
+// limit (below 0 for none). A refusal replies with its word and the budget's position, spent and held: `refused` when the money
+// spent leaves too little, `reserved` when the holds of other requests do, `kept` when shares of other replicas do, with the
+// positions of all these budgets.
 var holdScript = redis.NewScript(scriptHead + `
 local me, lease, amount = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
-local reply, refused, kept_reply = {'held'}, nil, nil
+local reply, refused, reserved, kept_reply = {'held'}, nil, nil, nil
 for i = 3, #KEYS do
   local at = 5 + (i - 3) * 6
   local span, start, generation, born, limit = ARGV[at], tonumber(ARGV[at + 1]), ARGV[at + 2], ARGV[at + 3], tonumber(ARGV[at + 4])
@@ -68,17 +69,21 @@ for i = 3, #KEYS do
   if all.born ~= born or all['g:' .. me] ~= generation then return {'unknown', i - 3, all.born} end
   if all.limit ~= ARGV[at + 4] then redis.call('HSET', KEYS[i], 'limit', ARGV[at + 4]) end
   local spent, held, kept, rough = sums(KEYS[i], all, KEYS[1], me, lease)
-  if limit >= 0 and (spent + held >= limit or spent + held + amount > limit) then
+  if limit >= 0 and (spent >= limit or spent + amount > limit) then
     refused = refused or {rough and 'rough' or 'refused', i - 3, text(spent), text(held)}
-  elseif limit >= 0 and spent + held + kept + amount > limit then
+  elseif limit >= 0 and (spent + held >= limit or spent + held + kept + amount > limit) then
     redis.call('HSET', KEYS[i], 'wanted', text(clock))
-    kept_reply = kept_reply or {'kept', i - 3, text(spent), text(held)}
-    kept_reply[#kept_reply + 1] = i - 3
+    if spent + held >= limit or spent + held + amount > limit then
+      reserved = reserved or {'reserved', i - 3, text(spent), text(held)}
+    else
+      kept_reply = kept_reply or {'kept', i - 3, text(spent), text(held)}
+      kept_reply[#kept_reply + 1] = i - 3
+    end
   end
   reply[#reply + 1] = text(spent)
   reply[#reply + 1] = text(held + amount)
 end
-if refused or kept_reply then return refused or kept_reply end
+if refused or reserved or kept_reply then return refused or reserved or kept_reply end
 for i = 3, #KEYS do
   redis.call('HINCRBY', KEYS[i], 'h:' .. me, ARGV[3])
   redis.call('PEXPIRE', KEYS[i], KEEP)

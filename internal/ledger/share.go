@@ -42,19 +42,27 @@ func (s *Shared) holdPurse(ctx context.Context, budgets []Budget, amount money.A
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	var short error
 	for _, t := range tabs {
 		left := t.left()
-		if t.budget.WarnOnly || (t.known && left > 0 && amount <= min(left, t.purse)) {
-			continue
+		switch {
+		case t.budget.WarnOnly || (t.known && left > 0 && amount <= min(left, t.purse)):
+		case t.known && (left <= 0 || amount > left):
+			err := shortage(&t.budget, t.status(t.budget.Amount), amount, t.zone)
+			if _, ok := asReserved(err); !ok {
+				return nil, err
+			}
+			short = err
+		case short == nil:
+			short = &llm.Error{
+				Kind:       llm.LedgerUnavailable,
+				Message:    "Redis is unavailable, and this gateway has used its share of the budget for now. Retry in a few seconds.",
+				RetryAfter: askEvery,
+			}
 		}
-		if t.known && (left <= 0 || amount > left) {
-			return nil, refuse(&t.budget, t.status(t.budget.Amount), amount, t.zone)
-		}
-		return nil, &llm.Error{
-			Kind:       llm.LedgerUnavailable,
-			Message:    "The shared record of budgets is away, and this gateway has used its share of this one for now. Repeat the request in a few seconds.",
-			RetryAfter: askEvery,
-		}
+	}
+	if short != nil {
+		return nil, short
 	}
 	marks := make([]mark, len(tabs))
 	for i, t := range tabs {

@@ -30,6 +30,8 @@ type Shared struct {
 	link *replica.Link
 	born time.Time // of this process's charges
 
+	queue    waitQueue
+	wait     time.Duration // how long a request waits for reserved money
 	patience time.Duration // how long a request waits for Redis to come back
 	askEvery time.Duration // how often the database is asked while it is away
 
@@ -49,13 +51,33 @@ type Shared struct {
 // NewShared makes a ledger by way of a link. Run must be running for settlements to be told.
 func NewShared(link *replica.Link, o Options) *Shared {
 	o = o.withDefaults()
-	s := &Shared{o: o, born: o.Now(), patience: returnTime, askEvery: askEvery, link: link, wake: make(chan struct{}, 1), budgets: map[string]*tab{}, sights: map[string]sight{}, zones: map[string]*time.Location{}}
+	s := &Shared{o: o, born: o.Now(), wait: reservedWait, patience: returnTime, askEvery: askEvery, link: link, wake: make(chan struct{}, 1), budgets: map[string]*tab{}, sights: map[string]sight{}, zones: map[string]*time.Location{}}
 	link.OnBeat(s.sync)
 	return s
 }
 
-// Hold implements Ledger.
+// Hold implements Ledger. Other replicas do not report that they have released money, so the first waiting request polls.
 func (s *Shared) Hold(ctx context.Context, budgets []Budget, amount money.Amount) (*Hold, error) {
+	return s.queue.hold(ctx, budgets, s.wait, pollEvery, func() (*Hold, error) { return s.reserve(ctx, budgets, amount) })
+}
+
+// TryHold implements Ledger.
+func (s *Shared) TryHold(ctx context.Context, budgets []Budget, amount money.Amount) (*Hold, error) {
+	if at := s.queue.occupied(budgets); at >= 0 {
+		s.mu.Lock()
+		zone, err := s.zone(budgets[at].Zone)
+		s.mu.Unlock()
+		if err != nil {
+			return nil, err
+		}
+		return nil, forClient(shortage(&budgets[at], s.Status(budgets[at]), amount, zone))
+	}
+	hold, err := s.reserve(ctx, budgets, amount)
+	return hold, forClient(err)
+}
+
+// reserve makes one attempt: in Redis or, while that is unavailable, from this replica's share.
+func (s *Shared) reserve(ctx context.Context, budgets []Budget, amount money.Amount) (*Hold, error) {
 	amount = min(max(amount, 0), mostShared)
 	if len(budgets) == 0 {
 		return NewHold(amount, func(money.Amount) {}), nil
@@ -153,11 +175,11 @@ func (s *Shared) tryHold(ctx context.Context, budgets []Budget, amount money.Amo
 	switch answer.word {
 	case "held":
 		return s.newHold(tabs, answer.marks, amount), false, nil
-	case "refused":
+	case "refused", "reserved":
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		t := tabs[answer.at]
-		return nil, false, refuse(&t.budget, t.status(t.budget.Amount), amount, t.zone)
+		return nil, false, shortage(&t.budget, t.status(t.budget.Amount), amount, t.zone)
 	case "rough":
 		return nil, false, countedAnew()
 	case "kept":
@@ -233,9 +255,11 @@ func (s *Shared) end(tabs []*tab, marks []mark, amount, cost money.Amount) {
 		status Status
 	}
 	var warnings []warning
+	ids := make([]string, len(tabs))
 	at := s.link.Now()
 	s.mu.Lock()
 	for i, t := range tabs {
+		ids[i] = t.budget.ID
 		if t.rolls != marks[i].rolls {
 			continue // its window has ended
 		}
@@ -248,6 +272,11 @@ func (s *Shared) end(tabs []*tab, marks []mark, amount, cost money.Amount) {
 	}
 	s.mu.Unlock()
 	s.nudge()
+	if !s.link.State().Ready { // otherwise the money is free when Redis has the settlement
+		for _, id := range ids {
+			s.queue.released(id)
+		}
+	}
 	if s.o.OnWarn == nil {
 		return
 	}

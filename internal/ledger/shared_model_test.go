@@ -144,6 +144,7 @@ func (m *sharedModel) start(number int) *node {
 			return m.sum(id, since, func(c *nodeCharge) bool { return c.delivered || c.node == number }), nil
 		},
 	})
+	n.ledger.wait = 0                   // no other goroutine releases a hold
 	n.ledger.patience = time.Nanosecond // nobody brings Redis back meanwhile
 	return n
 }
@@ -196,18 +197,22 @@ func (m *sharedModel) hold(t *rapid.T) {
 	n := m.nodes[rapid.IntRange(0, 2).Draw(t, "replica")]
 	amount := money.Amount(rapid.Int64Range(0, 40).Draw(t, "amount"))
 	budgets := []Budget{m.budgets[rapid.IntRange(0, 1).Draw(t, "key")], m.budgets[2]}
-	fits := true
+	fits, exceeded := true, false
 	for _, b := range budgets {
-		taken := m.taken(b)
+		taken, spent := m.taken(b), m.sum(b.ID, m.start0(b), func(*nodeCharge) bool { return true })
 		fits = fits && taken < b.Amount && taken+amount <= b.Amount
+		exceeded = exceeded || spent >= b.Amount || spent+amount > b.Amount
 	}
 	h, err := n.ledger.Hold(t.Context(), budgets, amount)
 	if e, ok := errors.AsType[*llm.Error](err); ok && e.Kind == llm.LedgerUnavailable && !m.cut.down.Load() {
 		m.beat(t) // what was kept for the others comes back with a heartbeat
 		h, err = n.ledger.Hold(t.Context(), budgets, amount)
 	}
-	if e, refused := errors.AsType[*llm.Error](err); err != nil && (!refused || (e.Kind != llm.BudgetExceeded && e.Kind != llm.LedgerUnavailable)) {
+	if e, refused := errors.AsType[*llm.Error](err); err != nil && (!refused || (e.Kind != llm.BudgetExceeded && e.Kind != llm.RateLimited && e.Kind != llm.LedgerUnavailable)) {
 		t.Fatal(err)
+	}
+	if err != nil && m.exact && llm.AsError(err).Kind == llm.BudgetExceeded && !exceeded {
+		t.Fatalf("%d exceeds a budget only with the holds of other requests, but: %v; %s", amount, err, m.describe(budgets))
 	}
 	if err == nil && !fits {
 		t.Fatalf("admitted %d beyond the budget: %s", amount, m.describe(budgets))

@@ -51,6 +51,7 @@ func newDeployment(t *testing.T, n int) *deployment {
 		d.links = append(d.links, link)
 		s := NewShared(link, Options{Spent: d.spent, LoadRetry: time.Nanosecond})
 		s.patience = 50 * time.Millisecond
+		s.wait = 0
 		d.ledgers = append(d.ledgers, s)
 	}
 	d.beat(t)
@@ -148,7 +149,7 @@ func TestHoldsOfACrashedReplicaEndWithItsLease(t *testing.T) {
 	b := total(money.Dollar)
 	d.settle(0, d.hold(t, 0, b, 10*cent), b, 10*cent)
 	d.hold(t, 0, b, 80*cent) // never settled
-	d.refuses(t, 1, llm.BudgetExceeded, b, 20*cent)
+	d.refuses(t, 1, llm.RateLimited, b, 20*cent)
 	if err := d.server.Client(t).ZRem(t.Context(), d.links[0].Members(), d.links[0].ID()).Err(); err != nil { // its lease has ended
 		t.Fatal(err)
 	}
@@ -283,11 +284,9 @@ func TestWhatIsKeptForOthersComesBack(t *testing.T) {
 	d.refuses(t, 0, llm.LedgerUnavailable, b, 30*cent) // a part is kept for the other, who hears that it is needed
 	d.beat(t)
 	d.hold(t, 0, b, 30*cent)
-	d.refuses(t, 1, llm.BudgetExceeded, b, 1)
+	d.refuses(t, 1, llm.RateLimited, b, 1)
 }
 
-// One replica is cut off, perhaps in the middle of a word. It spends what is kept for it, the other all the rest: together no
-// more than the budget.
 // A hold may be short on both of its budgets because of money that another replica keeps. One heartbeat must return the money of
 // both: found by TestSharedLedgerAgainstModel with seed 17651678617853182069.
 func TestOneHeartbeatFreesTheMoneyKeptOnEveryBudget(t *testing.T) {
@@ -309,6 +308,8 @@ func TestOneHeartbeatFreesTheMoneyKeptOnEveryBudget(t *testing.T) {
 	}
 }
 
+// One replica is cut off, perhaps in the middle of a word. It spends what is kept for it, the other all the rest: together no
+// more than the budget.
 func TestOneReplicaIsCutOff(t *testing.T) {
 	t.Parallel()
 	for name, deaf := range map[string]bool{"between calls": false, "before an answer": true} {
@@ -465,13 +466,13 @@ func TestEditsOfASharedBudget(t *testing.T) {
 	d.hold(t, 0, b, 0).Release()
 	d.hold(t, 1, b, 20*cent)
 	b.Amount = 50 * cent
-	d.refuses(t, 0, llm.BudgetExceeded, b, 1)
+	d.refuses(t, 0, llm.RateLimited, b, 1)
 	b.Amount, b.Period = 70*cent, Monthly // the hold counts on, and what was spent is asked for
 	d.beat(t)
 	d.hold(t, 0, b, 10*cent).Release()
 	d.ledgers[0].flush(t.Context())
-	d.refuses(t, 0, llm.BudgetExceeded, b, 11*cent)
-	d.refuses(t, 1, llm.BudgetExceeded, b, 11*cent)
+	d.refuses(t, 0, llm.RateLimited, b, 11*cent)
+	d.refuses(t, 1, llm.RateLimited, b, 11*cent)
 }
 
 func TestClocksThatDifferShareAWindow(t *testing.T) {
@@ -482,7 +483,7 @@ func TestClocksThatDifferShareAWindow(t *testing.T) {
 	d.ledgers[0].o.Now, d.ledgers[1].o.Now = func() time.Time { return late }, func() time.Time { return early }
 	d.hold(t, 1, b, 30*cent).Release()
 	d.hold(t, 0, b, 60*cent) // the day has begun here
-	d.refuses(t, 1, llm.BudgetExceeded, b, 50*cent)
+	d.refuses(t, 1, llm.RateLimited, b, 50*cent)
 	if s := d.ledgers[1].Status(b); !s.Start.Equal(at(t, "2026-12-01T00:00:00Z")) {
 		t.Errorf("the replica that is behind is in the window from %s", s.Start)
 	}

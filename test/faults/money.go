@@ -36,7 +36,7 @@ func budgetRace(t *testing.T, size Size) string {
 		switch resp.StatusCode {
 		case http.StatusOK:
 			served.Add(1)
-		case http.StatusPaymentRequired:
+		case http.StatusPaymentRequired, http.StatusTooManyRequests: // 429 while the rest is only reserved
 			refused.Add(1)
 		default:
 			t.Errorf("status %d", resp.StatusCode)

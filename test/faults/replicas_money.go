@@ -46,7 +46,7 @@ func sharedBudget(t *testing.T, size Size) string {
 	took := time.Since(began)
 
 	served := c.of("served")
-	if others := c.others("served", "BUDGET_EXCEEDED", "LEDGER_UNAVAILABLE"); len(others) > 0 {
+	if others := c.others("served", "BUDGET_EXCEEDED", "RATE_LIMITED", "LEDGER_UNAVAILABLE"); len(others) > 0 {
 		t.Errorf("also %v", others)
 	}
 	if calls := len(w.mock.Calls()); served > allowed+1 || calls != served {
@@ -78,7 +78,7 @@ func budgetWithoutRedis(t *testing.T, size Size) string {
 	during := w.atOnce(t, 30, n, k, short("fee"))
 	alone := during.of("served")
 	served := before.of("served") + alone
-	if others := during.others("served", "BUDGET_EXCEEDED", "LEDGER_UNAVAILABLE"); len(others) > 0 {
+	if others := during.others("served", "BUDGET_EXCEEDED", "RATE_LIMITED", "LEDGER_UNAVAILABLE"); len(others) > 0 {
 		t.Errorf("also %v", others)
 	}
 	if served > allowed+1 || alone == 0 {

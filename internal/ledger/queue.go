@@ -1,0 +1,162 @@
+package ledger
+
+import (
+	"container/list"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"fairlead/internal/llm"
+)
+
+const (
+	// reservedWait is how long a request waits for money that other requests have reserved.
+	reservedWait = 2 * time.Second
+	// pollEvery is how often the first waiting request asks Redis whether another replica has released money.
+	pollEvery = 100 * time.Millisecond
+)
+
+// reservedError is returned by an attempt to hold an amount that would fit if no other request had a reservation.
+type reservedError struct {
+	budgetID string
+	err      *llm.Error // for the client
+}
+
+func (e *reservedError) Error() string { return e.err.Error() }
+func (e *reservedError) Unwrap() error { return e.err }
+
+func asReserved(err error) (*reservedError, bool) { return errors.AsType[*reservedError](err) }
+
+// forClient returns the error that callers of the package receive.
+func forClient(err error) error {
+	if reserved, ok := asReserved(err); ok {
+		return reserved.err
+	}
+	return err
+}
+
+// waitQueue keeps the requests that wait for reserved money, first in first out for each budget. A request waits in the queue of
+// one budget at a time, and only the first request of a queue tries again, so that waiting costs the same for any queue length.
+type waitQueue struct {
+	waiting atomic.Int64 // requests in all queues
+
+	mu       sync.Mutex
+	byBudget map[string]*list.List // of *waiter; no empty lists
+}
+
+// waiter is a request's place in the queue of a budget.
+type waiter struct {
+	budgetID string
+	turn     chan struct{} // receives when the request is first in its queue and may try again
+	element  *list.Element
+}
+
+// occupied returns the position of a budget that requests wait for, or -1.
+func (q *waitQueue) occupied(budgets []Budget) int {
+	if q.waiting.Load() == 0 {
+		return -1
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return slices.IndexFunc(budgets, func(b Budget) bool { return q.byBudget[b.ID] != nil && !b.WarnOnly })
+}
+
+// join appends a request to the queue of a budget.
+func (q *waitQueue) join(budgetID string) *waiter {
+	w := &waiter{budgetID: budgetID, turn: make(chan struct{}, 1)}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.byBudget == nil {
+		q.byBudget = map[string]*list.List{}
+	}
+	l := q.byBudget[budgetID]
+	if l == nil {
+		l = list.New()
+		q.byBudget[budgetID] = l
+		w.turn <- struct{}{} // money may have been released since the failed attempt
+	}
+	w.element = l.PushBack(w)
+	q.waiting.Add(1)
+	return w
+}
+
+// leave removes a request and lets the next one try.
+func (q *waitQueue) leave(w *waiter) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.waiting.Add(-1)
+	l := q.byBudget[w.budgetID]
+	first := l.Front() == w.element
+	l.Remove(w.element)
+	if l.Len() == 0 {
+		delete(q.byBudget, w.budgetID)
+	} else if first {
+		wake(l)
+	}
+}
+
+// released lets the first request that waits for a budget try again.
+func (q *waitQueue) released(budgetID string) {
+	if q.waiting.Load() == 0 {
+		return
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if l := q.byBudget[budgetID]; l != nil {
+		wake(l)
+	}
+}
+
+func wake(l *list.List) {
+	select {
+	case l.Front().Value.(*waiter).turn <- struct{}{}:
+	default: // one signal is pending
+	}
+}
+
+// hold calls try until it holds the amount, fails for another reason than a reservation, or the limit has passed. A request waits
+// behind those that wait for one of its budgets. With poll > 0 the first request of a queue also tries that often. A request that
+// never became the first tries once at the end, because it may be small enough for what is left.
+func (q *waitQueue) hold(ctx context.Context, budgets []Budget, limit, poll time.Duration, try func() (*Hold, error)) (*Hold, error) {
+	var w *waiter
+	if at := q.occupied(budgets); at >= 0 {
+		w = q.join(budgets[at].ID)
+	} else {
+		hold, err := try()
+		reserved, ok := asReserved(err)
+		if !ok {
+			return hold, err
+		}
+		w = q.join(reserved.budgetID)
+	}
+	defer func() { q.leave(w) }()
+	over := time.NewTimer(limit)
+	defer over.Stop()
+	var again <-chan time.Time // nil until the request is the first of its queue
+	for {
+		last := false
+		select {
+		case <-ctx.Done():
+			return nil, &llm.Error{Kind: llm.ClientCancelled, Message: "The client disconnected while waiting for reserved budget.", Err: context.Cause(ctx)}
+		case <-over.C:
+			last = true
+		case <-w.turn:
+		case <-again:
+		}
+		hold, err := try()
+		reserved, ok := asReserved(err)
+		if !ok || last {
+			return hold, forClient(err)
+		}
+		if reserved.budgetID != w.budgetID {
+			q.leave(w)
+			w = q.join(reserved.budgetID)
+			again = nil
+		} else if poll > 0 {
+			again = time.After(poll)
+		}
+	}
+}
