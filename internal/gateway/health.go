@@ -14,6 +14,8 @@ type Health interface {
 	// Admit asks whether a call to the target may be made now, which may be the last that could serve the request, and with
 	// which of its provider's credentials.
 	Admit(target string, credentials []string, last bool) (health.Pass, bool)
+	// Closed reports whether a pass with a delay can be used after the delay.
+	Closed(target string, p health.Pass) bool
 	// Spare reports whether the target may be tried at once with another credential than the one that failed.
 	Spare(target string, credentials []string, failed string) bool
 	// Wait is how long until one of the credentials may be used.

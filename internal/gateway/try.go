@@ -99,8 +99,8 @@ func (g *Gateway) occupy(ctx context.Context, x *exchange, p *provider.Provider,
 func (g *Gateway) admit(ctx context.Context, x *exchange, p *provider.Provider, t *provider.Target, last bool) (health.Pass, error) {
 	ids := credentialIDs(p)
 	pass, ok := g.Health.Admit(t.ID(), ids, last)
-	if ok && pass.Delay > 0 && x.sleep(ctx, pass.Delay) {
-		pass, ok = g.Health.Admit(t.ID(), ids, last)
+	if ok && pass.Delay > 0 {
+		ok = x.sleep(ctx, pass.Delay) && g.Health.Closed(t.ID(), pass)
 	}
 	switch {
 	case ok:

@@ -6,9 +6,6 @@ const (
 	recentCalls  = 20               // over which the share of failures is taken
 	recentSpan   = 10 * time.Second // within which they must lie
 	rampFailures = 2                // consecutive failures that open a circuit again while traffic returns
-	rampStart    = 0.10             // share let through in the first second after an outage
-	rampSpan     = 10 * time.Second // after which all of it is
-	rampSpread   = 2 * time.Second  // over which those come that had to wait for the first second to end
 	hintSpan     = 15 * time.Second // how long another replica's word counts
 )
 
@@ -20,9 +17,9 @@ type circuit struct {
 	openings    int       // in a row, without recovering fully in between
 	nextProbe   time.Time // while open
 	probing     time.Time // when the probe under way was let through; zero when there is none
-	recovered   time.Time // when it was closed by a probe; zero when traffic is whole again
-	credit      float64   // of the ramp: an attempt is let through for each whole one
-	waved       bool      // one that had no other target was let through in the first second
+	traffic     meter     // attempts while closed
+	normal      float64   // attempts a second before the outage; 0 when unknown
+	ramp        ramp      // how traffic returns after an outage
 	hinted      time.Time // until then one failure is enough: another replica has seen more of them
 	consecutive int
 	calls       [recentCalls]call
@@ -34,9 +31,8 @@ type call struct {
 	failed bool
 }
 
-// admit lets an attempt through or not, and says whether it is a probe. While traffic returns, one that has no other target
-// is told how long to wait instead of being refused: light traffic passes at once, a flood is spread out.
-func (c *circuit) admit(o *Options, now time.Time, last bool) (p Pass, ok bool) {
+// admit lets an attempt through or not, and reports whether it is a probe.
+func (c *circuit) admit(o *Options, now time.Time) (p Pass, ok bool) {
 	if c.open {
 		if !c.sendable(o, now) {
 			return Pass{}, false
@@ -44,23 +40,12 @@ func (c *circuit) admit(o *Options, now time.Time, last bool) (p Pass, ok bool) 
 		c.probing = now
 		return Pass{Probe: true}, true
 	}
-	share := c.share(now)
-	if share >= 1 {
+	if c.ramp.over(now) {
+		c.ramp = ramp{}
+		c.traffic.add(now)
 		return Pass{}, true
 	}
-	if c.credit += share; c.credit >= 1 {
-		c.credit--
-		return Pass{}, true
-	}
-	if !last {
-		return Pass{}, false
-	}
-	early := time.Second - now.Sub(c.recovered)
-	if early <= 0 || !c.waved {
-		c.waved = true
-		return Pass{}, true
-	}
-	return Pass{Delay: early + time.Duration(o.Random()*float64(rampSpread))}, true
+	return Pass{}, c.ramp.admit(now)
 }
 
 // sendable says whether an attempt has a chance to be admitted: the circuit is closed, or due for a probe.
@@ -76,19 +61,12 @@ func (c *circuit) busy(o *Options, now time.Time) bool {
 	return !c.probing.IsZero() && now.Sub(c.probing) < o.ProbeTimeout
 }
 
-// share is how much of the traffic is let through: a tenth in the first second after an outage, all of it after ten.
+// share is the part of normal traffic that is let through.
 func (c *circuit) share(now time.Time) float64 {
 	if c.open {
 		return 0
 	}
-	if c.recovered.IsZero() {
-		return 1
-	}
-	since := now.Sub(c.recovered) - time.Second
-	if since < 0 {
-		return rampStart
-	}
-	return min(rampStart+(1-rampStart)*float64(since)/float64(rampSpan-time.Second), 1)
+	return c.ramp.share(now)
 }
 
 // report takes in the end of an attempt.
@@ -99,13 +77,13 @@ func (c *circuit) report(o *Options, now time.Time, v verdict, probe bool, why s
 		}
 		return // attempts from before it opened decide nothing
 	}
-	if c.share(now) >= 1 {
-		c.recovered = time.Time{}
+	if c.ramp.over(now) {
+		c.ramp = ramp{}
 	}
 	switch v {
 	case served:
 		c.consecutive, c.hinted = 0, time.Time{}
-		if c.recovered.IsZero() {
+		if !c.ramp.active() {
 			c.openings = 0
 		}
 	case failed:
@@ -126,7 +104,7 @@ func (c *circuit) reportProbe(o *Options, now time.Time, v verdict, why string) 
 	case failed:
 		c.trip(o, now, why)
 	case served, answered:
-		*c = circuit{credential: c.credential, recovered: now, openings: c.openings}
+		*c = circuit{credential: c.credential, normal: c.normal, ramp: newRamp(now, c.normal), openings: c.openings}
 	case silent: // it said nothing: the next attempt may probe
 	}
 }
@@ -136,7 +114,7 @@ func (c *circuit) tripped(o *Options, now time.Time) bool {
 	switch {
 	case c.consecutive >= o.Failures, now.Before(c.hinted):
 		return true
-	case !c.recovered.IsZero() && c.consecutive >= rampFailures:
+	case c.ramp.active() && c.consecutive >= rampFailures:
 		return true
 	}
 	bad := 0
@@ -161,7 +139,11 @@ func (c *circuit) trip(o *Options, now time.Time, why string) {
 	}
 	wait = min(wait, max(o.MaxProbe, o.ProbeAfter))
 	wait -= time.Duration(o.Random() * 0.2 * float64(wait))
-	*c = circuit{credential: c.credential, open: true, reason: why, openings: c.openings + 1, nextProbe: now.Add(wait)}
+	normal := c.normal
+	if rate, known := c.traffic.rate(now); known {
+		normal = rate
+	}
+	*c = circuit{credential: c.credential, normal: normal, open: true, reason: why, openings: c.openings + 1, nextProbe: now.Add(wait)}
 }
 
 // describe names the state for pages.

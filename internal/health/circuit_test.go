@@ -65,33 +65,3 @@ func TestSpareIsAnotherUsableCredential(t *testing.T) {
 		t.Error("a spare credential is another one")
 	}
 }
-
-// A flood at the only target comes back in the order that P8 promises: a tenth in the first second, and nobody is refused.
-func TestTheOnlyTargetGetsItsTrafficBackOverAFewSeconds(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		draw := 0.0
-		tr := New(Options{Random: func() float64 { draw += 0.37; return draw - float64(int(draw)) }})
-		tr.repeat(5, Report{Target: here, Err: fail(llm.UpstreamServer)})
-		time.Sleep(4 * time.Second)
-		if p, ok := tr.Admit(here, nil, true); !ok || !p.Probe {
-			t.Fatal("no probe")
-		}
-		tr.Report(Report{Target: here, Probe: true})
-		var arrivals [6]int
-		began := time.Now()
-		for range 2000 { // four seconds at 500 a second
-			p, ok := tr.Admit(here, nil, true)
-			if !ok {
-				t.Fatal("refused")
-			}
-			if at := (time.Since(began) + p.Delay) / time.Second; at < 6 {
-				arrivals[at]++
-			}
-			time.Sleep(2 * time.Millisecond)
-		}
-		if arrivals[0] > 52 || arrivals[0] < 45 || arrivals[1] > 760 || arrivals[2] > 760 {
-			t.Errorf("calls in each second: %v", arrivals)
-		}
-	})
-}

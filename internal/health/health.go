@@ -225,7 +225,7 @@ func reason(e *llm.Error) string {
 type Pass struct {
 	Credential string        // to use; empty where the provider needs none
 	Probe      bool          // the attempt is the one test of an open circuit, and must be reported as one
-	Delay      time.Duration // after which to ask again: traffic is returning after an outage
+	Delay      time.Duration // after which the attempt may be sent if Closed still says so: traffic is returning after an outage
 	Resting    time.Duration // for a refusal: how long every credential rests; 0 when it is for an open circuit
 }
 
@@ -238,29 +238,61 @@ func (t *Tracker) Admit(targetID string, credentials []string, last bool) (Pass,
 	now := t.now()
 	tg := t.target(targetID, now)
 	if len(credentials) == 0 {
-		return tg.circuit("").admit(&t.o, now, last)
+		c := tg.circuit("")
+		if p, ok := c.admit(&t.o, now); ok || !last {
+			return p, ok
+		}
+		return reserve([]*circuit{c}, now)
 	}
 	r := t.ringOf(targetID, credentials)
-	waiting := Pass{}
+	var refused []*circuit
 	for i := range credentials {
 		id := credentials[(r.next+i)%len(credentials)]
 		if !t.awake(id, now) || !tg.sendable(&t.o, id, now) {
 			continue
 		}
-		p, ok := tg.circuit(id).admit(&t.o, now, last)
-		p.Credential = id
-		switch {
-		case ok && p.Delay == 0:
+		c := tg.circuit(id)
+		if p, ok := c.admit(&t.o, now); ok {
 			r.next = (r.next + i + 1) % len(credentials)
+			p.Credential = id
 			return p, true
-		case ok:
-			waiting = p
+		}
+		refused = append(refused, c)
+	}
+	if last {
+		if p, ok := reserve(refused, now); ok {
+			return p, true
 		}
 	}
-	if waiting.Delay > 0 {
-		return waiting, true
-	}
 	return Pass{Resting: t.resting(credentials, now)}, false
+}
+
+// reserve gives an attempt without another target a turn at the circuit that has one soonest.
+func reserve(circuits []*circuit, now time.Time) (Pass, bool) {
+	var best *circuit
+	var p Pass
+	for _, c := range circuits {
+		if c.open {
+			continue
+		}
+		if wait, ok := c.ramp.wait(now); ok && (best == nil || wait < p.Delay) {
+			best, p = c, Pass{Credential: c.credential, Delay: wait}
+		}
+	}
+	if best == nil {
+		return Pass{}, false
+	}
+	best.ramp.reserve()
+	return p, true
+}
+
+// Closed reports whether a turn that Admit gave for later can still be taken: the circuit has not opened and the credential is not
+// backing off.
+func (t *Tracker) Closed(targetID string, p Pass) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := t.now()
+	return !t.target(targetID, now).circuit(p.Credential).open && (p.Credential == "" || t.awake(p.Credential, now))
 }
 
 // States says of each target what routing needs to know about it at one moment.

@@ -178,7 +178,7 @@ func TestTrafficReturnsStepByStep(t *testing.T) {
 			}
 			admitted = append(admitted, n)
 		}
-		if admitted[0] > 100 || admitted[0] < 95 || admitted[4] > 500 || admitted[11] != 1000 {
+		if admitted[0] > 100 || admitted[0] < 95 || admitted[1] > 300 || admitted[2] > 600 || admitted[11] != 1000 {
 			t.Errorf("admitted of 1000 in each second: %v", admitted)
 		}
 	})

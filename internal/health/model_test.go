@@ -81,7 +81,7 @@ func (m *breakerModel) report(t *rapid.T) {
 	if c := m.circuit(); !wasOpen && c.open && judge(r.Err) != failed {
 		t.Fatalf("opened by %v", r.Err)
 	}
-	if c := m.circuit(); !c.open && !c.recovered.IsZero() && c.recovered.Equal(m.now) && c.share(m.now) != rampStart {
+	if c := m.circuit(); !c.open && c.ramp.active() && c.ramp.since.Equal(m.now) && c.share(m.now) != rampStart {
 		t.Fatalf("share %v right after an outage", c.share(m.now))
 	}
 }
