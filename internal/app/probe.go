@@ -26,8 +26,8 @@ func testProvider(ctx context.Context, client *egress.Client, p *provider.Provid
 	if p.ModelsPath == "" {
 		return admin.ProbeResult{Untested: true, Error: p.Title + " lists no models, so there is no call that costs nothing. Send it a request in the playground."}
 	}
+	secret := firstSecret(p)
 	if len(p.Credentials) > 0 && p.Authorize != nil {
-		secret := p.Credentials[0].Secret
 		if p.Login != nil {
 			if secret, err = p.Login(ctx, secret); err != nil {
 				return admin.ProbeResult{Error: llm.AsError(err).Message}
@@ -43,7 +43,7 @@ func testProvider(ctx context.Context, client *egress.Client, p *provider.Provid
 	defer resp.Body.Close()
 	result := admin.ProbeResult{Latency: time.Since(began), Status: resp.StatusCode, OK: resp.StatusCode == http.StatusOK, Clock: clockOf(resp)}
 	if !result.OK {
-		result.Error = p.Chat.Failure(&provider.Call{Secret: firstSecret(p)}, resp).Message
+		result.Error = p.Chat.Failure(&provider.Call{Secret: secret, Secrets: p.Secrets(firstSecret(p))}, resp).Message
 		return result
 	}
 	if result.Models, err = decodeModels(resp.Body); err != nil {

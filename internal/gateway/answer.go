@@ -13,6 +13,7 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/money"
 	"fairlead/internal/provider"
+	"fairlead/internal/redact"
 	"fairlead/internal/requestlog"
 )
 
@@ -61,7 +62,7 @@ func (a *answer) continues(c *continuation) {
 
 // read collects events until one carries content: the point of no return.
 func (a *answer) read(e provider.Exchange, resp *http.Response) error {
-	a.stream = e.Events(a.call, resp)
+	a.stream = conceal(e.Events(a.call, resp), secrets(a.call))
 	for {
 		ev, ok, err := a.stream.Next()
 		if err != nil {
@@ -206,8 +207,8 @@ func (a *answer) translate(err error) error {
 	default:
 		return a.exchange.ended(a.ctx)
 	}
-	if e, ok := errors.AsType[*llm.Error](err); ok {
-		return e
+	if _, ok := errors.AsType[*llm.Error](err); ok {
+		return concealError(err, redact.NewMasker(secrets(a.call)...))
 	}
 	return &llm.Error{Kind: llm.UpstreamConnect, Message: "the connection failed", Err: err}
 }

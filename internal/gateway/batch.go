@@ -79,8 +79,7 @@ func (g *Gateway) embed(ctx context.Context, p *provider.Provider, call *provide
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return llm.Event{}, p.Embed.Failure(call, resp)
 	}
-	resp.Body = conceal(resp.Body, call.Secret)
-	stream := p.Embed.Events(call, resp)
+	stream := conceal(p.Embed.Events(call, resp), secrets(call))
 	defer stream.Close()
 	ev, ok, err := stream.Next()
 	if err == nil && !ok {

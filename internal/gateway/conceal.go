@@ -1,111 +1,104 @@
 package gateway
 
 import (
-	"bytes"
-	"io"
+	"errors"
+	"slices"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/provider"
+	"fairlead/internal/redact"
 )
 
-// leastSecret is how long a credential is that is looked for: shorter ones would be found in ordinary text.
-const leastSecret = 8
-
-// conceal returns an answer's body with stars wherever the provider repeats the credential that it was sent. The length
-// stays as it was. A failure's body is short, and its reader takes the credential out by itself.
-func conceal(body io.ReadCloser, secret string) io.ReadCloser {
-	if len(secret) < leastSecret {
-		return body
+// conceal masks the credentials of a call wherever the provider repeats them in its response. The events are masked in the
+// client's format, after everything that joins, decodes or translates the provider's text.
+func conceal(s llm.Stream, secrets []string) llm.Stream {
+	masker := redact.NewMasker(secrets...)
+	if masker == nil {
+		return s
 	}
-	return &concealed{body: body, secret: []byte(secret)}
+	return &concealed{from: s, masker: masker}
+}
+
+// secrets returns the texts that must not appear in the response to a call.
+func secrets(c *provider.Call) []string {
+	if slices.Contains(c.Secrets, c.Secret) {
+		return c.Secrets
+	}
+	return append(c.Secrets, c.Secret) // a token that the credential was exchanged for
 }
 
 type concealed struct {
-	body   io.ReadCloser
-	secret []byte
-	back   []byte // the end of what was read, where it is the beginning of the credential
-	ready  []byte // read and looked through, for a reader that takes little at a time
-	err    error
+	from   llm.Stream
+	masker *redact.Masker
+	held   []llm.Event // end with the beginning of a credential
+	ready  []llm.Event // masked
 }
 
-func (c *concealed) Read(p []byte) (int, error) {
-	if len(p) < 4*len(c.secret) {
-		return c.readLittle(p)
+// Next implements llm.Stream.
+func (c *concealed) Next() (llm.Event, bool, error) {
+	for len(c.ready) == 0 {
+		ev, ok, err := c.from.Next()
+		if !ok {
+			if len(c.held) == 0 {
+				return ev, false, concealError(err, c.masker)
+			}
+			c.release()
+			break
+		}
+		hold := c.masker.Scan(redact.Document{Data: ev.Data, Own: ev.Own})
+		if !hold && len(c.held) == 0 {
+			return c.masked(ev, c.masker.Take()[0]), true, nil
+		}
+		c.held = append(c.held, ev)
+		if !hold {
+			c.release()
+		}
 	}
-	if len(c.ready) > 0 {
-		n := copy(p, c.ready)
-		c.ready = c.ready[n:]
-		return n, nil
-	}
-	return c.fill(p)
+	ev := c.ready[0]
+	c.ready = c.ready[1:]
+	return ev, true, nil
 }
 
-// Wait returns when there is something to read, or an end.
+// release makes the held events ready.
+func (c *concealed) release() {
+	c.ready = c.held
+	for i, d := range c.masker.Take() {
+		c.ready[i] = c.masked(c.ready[i], d)
+	}
+	c.held = nil
+}
+
+func (c *concealed) masked(ev llm.Event, d redact.Document) llm.Event {
+	if ev.Data != nil { // an event without data is not sent
+		ev.Data, ev.Own = d.Data, d.Own
+	}
+	ev.Name, ev.Model, ev.Finish = c.masker.Text(ev.Name), c.masker.Text(ev.Model), c.masker.Text(ev.Finish)
+	return ev
+}
+
+// Wait implements llm.Waiter.
 func (c *concealed) Wait() {
-	if from, ok := c.body.(llm.Waiter); ok && len(c.ready) == 0 && c.err == nil {
+	if from, ok := c.from.(llm.Waiter); ok && len(c.ready) == 0 {
 		from.Wait()
 	}
 }
 
-// readLittle serves a reader whose buffer has no room for a credential.
-func (c *concealed) readLittle(p []byte) (int, error) {
-	if len(p) == 0 {
-		return 0, nil
-	}
-	if len(c.ready) == 0 {
-		room := make([]byte, 8*len(c.secret))
-		n, err := c.fill(room)
-		if err != nil {
-			return 0, err
-		}
-		c.ready = room[:n]
-	}
-	n := copy(p, c.ready)
-	c.ready = c.ready[n:]
-	return n, nil
-}
+// Close implements llm.Stream.
+func (c *concealed) Close() { c.from.Close() }
 
-// fill reads until there is something to give: bytes, or else the error that ended the body.
-func (c *concealed) fill(p []byte) (int, error) {
-	for c.err == nil {
-		had := copy(p, c.back)
-		n, err := c.body.Read(p[had:])
-		c.err = err
-		data := p[:had+n]
-		cover(data, c.secret)
-		keep := 0
-		if err == nil {
-			keep = begun(data, c.secret)
-		}
-		c.back = append(c.back[:0], data[len(data)-keep:]...)
-		if given := len(data) - keep; given > 0 {
-			return given, nil
-		}
+// concealError masks the credentials in what a provider's failure says.
+func concealError(err error, m *redact.Masker) error {
+	if err == nil || m == nil {
+		return err
 	}
-	return 0, c.err
-}
-
-func (c *concealed) Close() error { return c.body.Close() }
-
-// cover writes stars over the secret.
-func cover(data, secret []byte) {
-	for {
-		i := bytes.Index(data, secret)
-		if i < 0 {
-			return
-		}
-		for j := range secret {
-			data[i+j] = '*'
-		}
-		data = data[i+len(secret):]
+	e, ok := errors.AsType[*llm.Error](err)
+	if !ok {
+		return err // of the connection or the context: the provider did not write it
 	}
-}
-
-// begun is how many bytes at the end of data may be the beginning of the secret.
-func begun(data, secret []byte) int {
-	for n := min(len(data), len(secret)-1); n > 0; n-- {
-		if data[len(data)-n] == secret[0] && bytes.HasSuffix(data, secret[:n]) {
-			return n
-		}
+	masked := *e
+	masked.Message, masked.UpstreamCode = m.Text(e.Message), m.Text(e.UpstreamCode)
+	if e.Err != nil && m.Text(e.Err.Error()) != e.Err.Error() {
+		masked.Err = errors.New(m.Text(e.Err.Error()))
 	}
-	return 0
+	return &masked
 }

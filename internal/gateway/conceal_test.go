@@ -1,64 +1,172 @@
-package gateway
+package gateway_test
 
 import (
-	"bytes"
-	"errors"
-	"io"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
-	"testing/iotest"
+
+	"fairlead/internal/mockprovider"
 )
 
-const veiled = "sk-secret-0123456789"
+const alphaSecret = "sk-provider-secret-alpha"
 
-func TestConcealCoversTheSecretHoweverItComes(t *testing.T) {
+// spellings are the ways in which a provider may write its credential into a JSON string.
+var spellings = map[string]func(c byte) string{
+	"plain":   func(c byte) string { return string(c) },
+	"escaped": func(c byte) string { return fmt.Sprintf(`\u%04x`, c) },
+	"first character escaped": func(c byte) string {
+		if c == 's' {
+			return `\u0073`
+		}
+		return string(c)
+	},
+	"escaped twice": func(c byte) string { return fmt.Sprintf(`\\u%04x`, c) },
+}
+
+// spelled returns the credential in pieces of n characters.
+func spelled(spell func(byte) string, n int) (pieces []string) {
+	for part := range slices.Chunk([]byte(alphaSecret), n) {
+		var b strings.Builder
+		for _, c := range part {
+			b.WriteString(spell(c))
+		}
+		pieces = append(pieces, b.String())
+	}
+	return pieces
+}
+
+func TestResponsesNeverContainTheCredential(t *testing.T) {
 	t.Parallel()
-	long := strings.Repeat("s sk sk- sk-secret ", 500)
-	for _, text := range []string{
-		"", "nothing", veiled, veiled + veiled, "a" + veiled + "b", long + veiled + long, "sk-sk-secret-0123456789", veiled[:len(veiled)-1],
-		"sk-secret-012345678" + veiled,
-	} {
-		want := strings.ReplaceAll(text, veiled, strings.Repeat("*", len(veiled)))
-		for name, reader := range map[string]func(io.Reader) io.Reader{
-			"whole": func(r io.Reader) io.Reader { return r }, "bytes": iotest.OneByteReader, "halves": iotest.HalfReader, "with the end": iotest.DataErrReader,
-		} {
-			for _, size := range []int{1, 7, 100, 5000} {
-				body := conceal(io.NopCloser(reader(strings.NewReader(text))), veiled)
-				var got bytes.Buffer
-				_, err := io.CopyBuffer(struct{ io.Writer }{&got}, struct{ io.Reader }{body}, make([]byte, size))
-				if err != nil || got.String() != want {
-					t.Fatalf("%s in steps of %d: got %q, %v; want %q", name, size, got.String(), err, want)
+	const end = `{"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`
+	deltas := map[string]string{
+		"text":      `{"content":"PIECE"}`,
+		"reasoning": `{"reasoning_content":"PIECE"}`,
+		"arguments": `{"tool_calls":[{"index":0,"id":"call_1","type":"function","function":{"name":"f","arguments":"PIECE"}}]}`,
+	}
+	requests := map[string]string{
+		"/chat/completions": streaming("small"),
+		"/messages":         `{"model":"small","max_tokens":100,"stream":true,"messages":[{"role":"user","content":"hello"}]}`,
+		"/responses":        `{"model":"small","stream":true,"input":"hello"}`,
+	}
+	for spelling, spell := range spellings {
+		for kind, delta := range deltas {
+			for _, size := range []int{1, 3, 10, len(alphaSecret)} {
+				var events []string
+				for _, piece := range slices.Concat([]string{"{", "key "}, spelled(spell, size), []string{"}"}) {
+					events = append(events, fmt.Sprintf(`{"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":%s,"finish_reason":null}]}`,
+						strings.Replace(delta, "PIECE", piece, 1)))
+				}
+				for path, request := range requests {
+					t.Run(fmt.Sprintf("%s%s/%s/%s by %d", kind, path, "stream", spelling, size), func(t *testing.T) {
+						t.Parallel()
+						k := newKit(t, func(k *kit) { k.inside = true })
+						k.alpha.Always(mockprovider.Behaviour{Events: append(slices.Clone(events), end)})
+						got := k.post(path, request)
+						k.checkConcealed(got)
+						whole := k.post(path, strings.Replace(request, `"stream":true,`, "", 1))
+						k.checkConcealed(whole)
+					})
 				}
 			}
 		}
 	}
 }
 
-func TestConcealKeepsErrorsAndShortSecrets(t *testing.T) {
+func TestWholeResponsesAndErrorsNeverContainTheCredential(t *testing.T) {
 	t.Parallel()
-	broken := errors.New("broken")
-	body := conceal(io.NopCloser(io.MultiReader(strings.NewReader("text sk-"), iotest.ErrReader(broken))), veiled)
-	if got, err := io.ReadAll(body); string(got) != "text sk-" || !errors.Is(err, broken) {
-		t.Errorf("got %q, %v", got, err)
-	}
-	plain := io.NopCloser(strings.NewReader("key"))
-	if conceal(plain, "key") != plain {
-		t.Error("a short secret is looked for")
+	for spelling, spell := range spellings {
+		text := strings.Join(spelled(spell, 4), "")
+		for name, b := range map[string]mockprovider.Behaviour{
+			"answer":            {Body: []byte(`{"id":"c","object":"chat.completion","model":"TEXT","choices":[{"index":0,"message":{"role":"assistant","content":"key TEXT","tool_calls":[{"id":"TEXT","type":"function","function":{"name":"f","arguments":"{\"key\":\"TEXT\"}"}}]},"finish_reason":"stop"}]}`)},
+			"unknown members":   {Body: []byte(`{"id":"c","object":"chat.completion","model":"m","TEXT":"x","extra":{"key":["TEXT"]},"choices":[{"index":0,"message":{"role":"assistant","content":"x"},"finish_reason":"stop"}]}`)},
+			"error":             {Status: 400, Body: []byte(`{"error":{"message":"bad key TEXT","type":"TEXT","code":"TEXT"}}`)},
+			"text error":        {Status: 500, Body: []byte(`bad key TEXT`)},
+			"error in a 200":    {Body: []byte(`{"error":{"message":"bad key TEXT","code":"TEXT"}}`)},
+			"malformed":         {Body: []byte(`{"TEXT`)},
+			"error in a stream": {Events: []string{`{"id":"c","object":"chat.completion.chunk","model":"m","choices":[{"index":0,"delta":{"content":"x"}}]}`, `{"error":{"message":"TEXT is over its quota","code":"TEXT"}}`}},
+		} {
+			for path, request := range map[string]string{
+				"/chat/completions": `{"model":"small","stream":STREAM,"messages":[{"role":"user","content":"hello"}]}`,
+				"/messages":         `{"model":"small","stream":STREAM,"max_tokens":100,"messages":[{"role":"user","content":"hello"}]}`,
+			} {
+				t.Run(spelling+"/"+name+path, func(t *testing.T) {
+					t.Parallel()
+					k := newKit(t, func(k *kit) { k.inside = true })
+					b.Body = []byte(strings.ReplaceAll(string(b.Body), "TEXT", text))
+					events := slices.Clone(b.Events)
+					for i := range events {
+						events[i] = strings.ReplaceAll(events[i], "TEXT", text)
+					}
+					b.Events = events
+					k.alpha.Always(b)
+					stream := fmt.Sprint(len(events) > 0)
+					k.checkConcealed(k.post(path, strings.Replace(request, "STREAM", stream, 1), "X-Fairlead-Trace", "full"))
+				})
+			}
+		}
 	}
 }
 
-func FuzzConceal(f *testing.F) {
-	f.Add([]byte("a"+veiled+"b"), uint8(3))
-	f.Add([]byte("sk-sk-secret-"), uint8(1))
-	f.Fuzz(func(t *testing.T, data []byte, step uint8) {
-		body := conceal(io.NopCloser(iotest.HalfReader(bytes.NewReader(data))), veiled)
-		var got bytes.Buffer
-		if _, err := io.CopyBuffer(struct{ io.Writer }{&got}, struct{ io.Reader }{body}, make([]byte, int(step)+1)); err != nil {
-			t.Fatal(err)
+// checkConcealed looks for the credential in a response and in the entry of its request.
+func (k *kit) checkConcealed(got answer) {
+	k.Helper()
+	if got.status == 404 || got.status == 403 {
+		k.Fatalf("the provider was not called: %s", got.body)
+	}
+	entry, err := json.Marshal(k.entry())
+	if err != nil {
+		k.Fatal(err)
+	}
+	documents := []string{string(entry)}
+	for line := range strings.Lines(got.body) {
+		documents = append(documents, strings.TrimPrefix(strings.TrimSpace(line), "data: "))
+	}
+	for name, values := range got.header {
+		documents = append(documents, name, strings.Join(values, " "))
+	}
+	joined := map[string]string{}
+	for _, text := range documents {
+		var v any
+		if json.Unmarshal([]byte(text), &v) != nil {
+			v = text
 		}
-		want := bytes.ReplaceAll(data, []byte(veiled), bytes.Repeat([]byte("*"), len(veiled)))
-		if !bytes.Equal(got.Bytes(), want) {
-			t.Fatalf("got %q, want %q", got.Bytes(), want)
+		collect("", v, joined)
+	}
+	for _, path := range slices.Sorted(maps.Keys(joined)) {
+		text := joined[path]
+		for range 3 {
+			if strings.Contains(text, alphaSecret) {
+				k.Errorf("the credential is in %s: %s", path, joined[path])
+			}
+			text = unescaped(text)
 		}
-	})
+	}
+}
+
+// collect concatenates the strings at each path, as a client does with the deltas of a stream.
+func collect(path string, v any, joined map[string]string) {
+	switch v := v.(type) {
+	case string:
+		joined[path] += v
+	case []any:
+		for _, e := range v {
+			collect(path+"[]", e, joined)
+		}
+	case map[string]any:
+		for name, e := range v {
+			joined["names"] += " " + name
+			collect(path+"."+name, e, joined)
+		}
+	}
+}
+
+// unescaped decodes the unicode escapes of a text.
+func unescaped(text string) string {
+	for c := byte(' '); c < 0x7f; c++ {
+		text = strings.ReplaceAll(text, fmt.Sprintf(`\u%04x`, c), string(c))
+	}
+	return text
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/redact"
 	"fairlead/internal/requestlog"
 )
 
@@ -100,6 +101,12 @@ func (g *Gateway) broke(ctx context.Context, x *exchange, ans *answer, t *tally,
 
 // warn notes on the entry what had to change so that the target took the request, and what was left out of its answer.
 func (a *answer) warn() {
+	if len(a.call.Warnings) > 0 { // they may quote the response
+		masker := redact.NewMasker(secrets(a.call)...)
+		for i, w := range a.call.Warnings {
+			a.call.Warnings[i] = masker.Text(w)
+		}
+	}
 	a.exchange.entry.Warnings = slices.Concat(a.exchange.warned, a.call.Warnings)
 }
 

@@ -48,10 +48,11 @@ func (g *Gateway) prepare(ctx context.Context, x *exchange, t *provider.Target, 
 		return nil, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
+	key := secret(p, pass.Credential)
 	a := &answer{
 		gateway: g, exchange: x, target: t, provider: p, probe: pass.Probe, began: time.Now(),
 		index: len(x.entry.Attempts), cancel: cancel, places: places, ctx: ctx,
-		call: &provider.Call{Target: t, Secret: secret(p, pass.Credential), Request: x.req, Client: x.format, MaxOutput: x.mostAt(t)},
+		call: &provider.Call{Target: t, Secret: key, Secrets: p.Secrets(key), Request: x.req, Client: x.format, MaxOutput: x.mostAt(t)},
 		note: requestlog.Attempt{
 			Provider: t.Provider, Model: t.Model.Name, Upstream: t.Upstream, Credential: pass.Credential, Start: time.Since(x.start),
 		},
@@ -182,7 +183,6 @@ func (a *answer) open() error {
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return exchange.Failure(a.call, resp)
 	}
-	resp.Body = conceal(resp.Body, a.call.Secret)
 	err = a.read(exchange, resp)
 	resp.Header = nil // they have been read, and its body keeps the answer for as long as it is open
 	return err

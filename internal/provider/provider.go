@@ -68,9 +68,20 @@ type Provider struct {
 	Authorize   func(h http.Header, secret string)
 	// Login exchanges a credential for the short-lived token that is presented in its place. It is called before every
 	// call, so it keeps what it got; it is safe for concurrent use. nil when the secret itself is presented.
-	Login      func(ctx context.Context, secret string) (string, error)
+	Login func(ctx context.Context, secret string) (string, error)
+	// Parts returns the parts of a credential that are secret by themselves, such as an access key and its session token.
+	// nil when a credential has no parts.
+	Parts      func(secret string) []string
 	Transport  http.RoundTripper // nil for the network
 	Concurrent int               // most requests at a time; 0 for no cap
+}
+
+// Secrets returns a credential and its parts: the texts that must not appear in anything the gateway returns or stores.
+func (p *Provider) Secrets(secret string) []string {
+	if p.Parts == nil {
+		return []string{secret}
+	}
+	return append([]string{secret}, p.Parts(secret)...)
 }
 
 // Exchange returns how the provider does op, or nil.
@@ -114,7 +125,8 @@ func (c Credential) Hint() string {
 // Call is the input of one attempt.
 type Call struct {
 	Target  *Target
-	Secret  string
+	Secret  string   // presented to the provider
+	Secrets []string // masked in responses in addition to Secret
 	Request *llm.Request
 	// Client is the format that the request came in, for an adapter that speaks another one.
 	Client Client

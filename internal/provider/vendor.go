@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/redact"
 )
 
 // Vendor is somebody whose API we know: where it is, what it needs and how a provider of it is made.
@@ -49,6 +50,17 @@ type Settings struct {
 	Now         func() time.Time // time.Now when nil
 	// Fetch makes calls to a vendor's token service; nil for vendors that have none.
 	Fetch *http.Client
+}
+
+// TokenClient returns a copy of Fetch that does not follow redirects: a redirected exchange would send the credential to
+// another host. It returns nil when Fetch is nil.
+func (s Settings) TokenClient() *http.Client {
+	if s.Fetch == nil {
+		return nil
+	}
+	client := *s.Fetch
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &client
 }
 
 // Clock is Now, or the system's clock.
@@ -99,14 +111,12 @@ const (
 // maxFailure bounds what is read of an error's body.
 const maxFailure = 64 << 10
 
-// FailureBody reads what an answer that is not 2xx says. Providers repeat a key that they refuse: it is taken out.
+// FailureBody reads the body of a response that is not 2xx and masks the credentials in it: providers repeat a key that they
+// reject.
 func FailureBody(c *Call, resp *http.Response) []byte {
 	// A body that breaks off says as much as it says: the status classifies the failure.
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxFailure))
-	if c.Secret != "" {
-		body = bytes.ReplaceAll(body, []byte(c.Secret), []byte("[key]"))
-	}
-	return body
+	return redact.Credentials(body, append([]string{c.Secret}, c.Secrets...)...)
 }
 
 // Address is where the vendor is, as the environment has it. It reports false when something it needs is not set.
@@ -150,3 +160,6 @@ func (v Vendor) Key(lookup func(string) string) (secret, source string) {
 
 // MaxWarnings keeps a request with very many unknown members, or an answer with very many faults, from filling the log.
 const MaxWarnings = 12
+
+// Mask replaces the credentials in a response of a token service.
+func Mask(body []byte, secrets ...string) []byte { return redact.Credentials(body, secrets...) }

@@ -51,6 +51,6 @@ func (c caller) post(ctx context.Context, call *provider.Call, action string, bo
 
 // Failure classifies an answer that is not 2xx.
 func (c caller) Failure(call *provider.Call, resp *http.Response) *llm.Error {
-	body := clean(provider.FailureBody(call, resp), call.Secret)
+	body := provider.FailureBody(call, resp)
 	return converse.Failure(resp.StatusCode, resp.Header, body, c.settings.Clock()())
 }

@@ -112,10 +112,12 @@ func TestTheOperatorsOwnHeaderWins(t *testing.T) {
 func TestWhatWasSignedIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	p := New(provider.Settings{BaseURL: "https://b.test", Now: noon})
-	body := `{"message":"The Canonical String should have been 'x-amz-security-token:TOK of AKIDPLAIN' with Xy9"}`
+	body := `{"message":"The Canonical String should have been 'x-amz-security-token:TOK\/0123456789 of AKIDPLAIN' with \u0058y9+abcdef"}`
 	resp := &http.Response{StatusCode: http.StatusForbidden, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body))}
-	e := p.Chat.Failure(newCall(t, "AKIDPLAIN:Xy9:TOK", "m"), resp)
-	if e.Kind != llm.UpstreamAuth || strings.Contains(e.Message, "TOK") || strings.Contains(e.Message, "AKIDPLAIN") || strings.Contains(e.Message, "Xy9") {
+	call := newCall(t, "AKIDPLAIN:Xy9+abcdef:TOK/0123456789", "m")
+	call.Secrets = p.Secrets(call.Secret)
+	e := p.Chat.Failure(call, resp)
+	if e.Kind != llm.UpstreamAuth || strings.Contains(e.Message, "TOK") || strings.Contains(e.Message, "AKIDPLAIN") || strings.Contains(e.Message, "y9") {
 		t.Errorf("%+v", e)
 	}
 }

@@ -63,7 +63,7 @@ func New(s provider.Settings) *provider.Provider {
 	c.region = regionOf(s, c.base)
 	p := &provider.Provider{
 		Name: cmp.Or(s.Name, name), Title: title, BaseURL: c.base, Credentials: s.Credentials, Targets: s.Narrowed(lacks, false),
-		Chat: conversation{c}, Embed: embedding{c}, Authorize: authorize,
+		Chat: conversation{c}, Embed: embedding{c}, Authorize: authorize, Parts: parts,
 	}
 	for _, t := range p.Targets {
 		t.InlineMedia = true
