@@ -67,7 +67,7 @@ type kept struct {
 }
 
 func newLogin(s provider.Settings) *login {
-	return &login{options: s.Options, client: s.Fetch, now: s.Clock(), kept: map[string]*kept{}}
+	return &login{options: s.Options, client: s.TokenClient(), now: s.Clock(), kept: map[string]*kept{}}
 }
 
 // token returns what is presented in place of a secret: a key or a token as it is.
@@ -174,8 +174,8 @@ func unreached(err error) error {
 
 // refused classifies a token service's refusal: whatever is wrong with the sign-in is wrong with our credential.
 func (l *login) refused(resp *http.Response, body []byte, app application) *llm.Error {
-	text := strings.ReplaceAll(string(body), app.secret, "[key]")
-	e := fault.Failure(resp.StatusCode, resp.Header, []byte(text), l.now())
+	body = provider.Mask(body, app.secret)
+	e := fault.Failure(resp.StatusCode, resp.Header, body, l.now())
 	if resp.StatusCode < 500 && e.Kind != llm.UpstreamRateLimited && e.Kind != llm.UpstreamTimeout {
 		e.Kind = llm.UpstreamAuth
 	}

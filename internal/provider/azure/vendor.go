@@ -70,6 +70,10 @@ func New(s provider.Settings) *provider.Provider {
 	p := compatible.New(row, s)
 	p.Chat, p.Embed, p.Complete, p.Authorize = exchange{p.Chat}, exchange{p.Embed}, exchange{p.Complete}, authorize
 	p.Login = newLogin(s).token
+	p.Parts = func(secret string) []string {
+		app, _ := unpack(secret, s.Options)
+		return []string{app.secret}
+	}
 	return p
 }
 

@@ -4,10 +4,13 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/oauth2"
@@ -50,20 +53,42 @@ func read(secret string) credential {
 
 func (c credential) project() string { return cmp.Or(c.ProjectID, c.QuotaProject) }
 
-// fetch asks Google for a token.
-func (c credential) fetch(ctx context.Context, client *http.Client) (*oauth2.Token, error) {
+// parts returns the values of a credential file that are secret by themselves.
+func (c credential) parts() []string { return []string{c.PrivateKey, c.ClientSecret, c.RefreshToken} }
+
+// tokenHosts are the hosts of Google's token service.
+var tokenHosts = []string{"oauth2.googleapis.com", "oauth2.mtls.googleapis.com", "accounts.google.com", "www.googleapis.com"}
+
+// tokenURL returns the address that the credential is exchanged at: the configured one, or the file's own if that is one of
+// Google's. A credential file is entered in the dashboard, so its token_uri must not choose where the credential is sent.
+func (c credential) tokenURL(configured string) (string, error) {
+	switch {
+	case configured != "":
+		return configured, nil
+	case c.TokenURL == "":
+		return tokenURL, nil
+	}
+	u, err := url.Parse(c.TokenURL)
+	if err != nil || u.Scheme != "https" || u.User != nil || !slices.Contains(tokenHosts, u.Host) {
+		return "", errors.New("The token_uri of the Google Cloud credential is not an address of Google's token service. Set options.token_url in the configuration file to use another token service.")
+	}
+	return c.TokenURL, nil
+}
+
+// fetch asks the token service at address for a token.
+func (c credential) fetch(ctx context.Context, client *http.Client, address string) (*oauth2.Token, error) {
 	ctx = context.WithValue(ctx, oauth2.HTTPClient, client)
 	switch c.Type {
 	case serviceAccount:
 		account := jwt.Config{
 			Email: c.Email, PrivateKey: []byte(c.PrivateKey), PrivateKeyID: c.PrivateKeyID,
-			Scopes: []string{scope}, TokenURL: cmp.Or(c.TokenURL, tokenURL),
+			Scopes: []string{scope}, TokenURL: address,
 		}
 		return account.TokenSource(ctx).Token()
 	case authorizedUser:
 		person := oauth2.Config{
 			ClientID: c.ClientID, ClientSecret: c.ClientSecret,
-			Endpoint: oauth2.Endpoint{TokenURL: cmp.Or(c.TokenURL, tokenURL), AuthStyle: oauth2.AuthStyleInParams},
+			Endpoint: oauth2.Endpoint{TokenURL: address, AuthStyle: oauth2.AuthStyleInParams},
 		}
 		return person.TokenSource(ctx, &oauth2.Token{RefreshToken: c.RefreshToken}).Token()
 	}

@@ -28,15 +28,16 @@ const (
 
 // login exchanges credentials for tokens and keeps them.
 type login struct {
-	client *http.Client
-	now    func() time.Time
+	client   *http.Client
+	tokenURL string // of the configuration
+	now      func() time.Time
 
 	mu      sync.Mutex
 	sources map[string]*source // by secret
 }
 
 func newLogin(s provider.Settings) *login {
-	return &login{client: s.Fetch, now: s.Clock(), sources: map[string]*source{}}
+	return &login{client: s.TokenClient(), tokenURL: s.Options[TokenURL], now: s.Clock(), sources: map[string]*source{}}
 }
 
 // token returns what is presented in place of a credential. A secret that is no credential file is a token already.
@@ -52,7 +53,7 @@ func (l *login) source(secret string) *source {
 	defer l.mu.Unlock()
 	s := l.sources[secret]
 	if s == nil {
-		s = &source{credential: read(secret), client: l.client, now: l.now, turn: make(chan struct{}, 1)}
+		s = &source{credential: read(secret), tokenURL: l.tokenURL, client: l.client, now: l.now, turn: make(chan struct{}, 1)}
 		l.sources[secret] = s
 	}
 	return s
@@ -61,6 +62,7 @@ func (l *login) source(secret string) *source {
 // source keeps the token of one credential. Requests that find a good one do not wait for each other.
 type source struct {
 	credential credential
+	tokenURL   string
 	client     *http.Client
 	now        func() time.Time
 
@@ -156,10 +158,14 @@ func (s *source) exchange(ctx context.Context) (*oauth2.Token, error) {
 	if s.client == nil {
 		return nil, errors.New("no client was given for Google's token service")
 	}
+	address, err := s.credential.tokenURL(s.tokenURL)
+	if err != nil {
+		return nil, &llm.Error{Kind: llm.UpstreamAuth, Message: err.Error()}
+	}
 	through := &carrier{ctx: ctx, next: s.client.Transport}
 	client := *s.client
 	client.Transport = through
-	got, err := s.credential.fetch(ctx, &client)
+	got, err := s.credential.fetch(ctx, &client, address)
 	if err != nil {
 		return nil, s.classify(err, through.err)
 	}
@@ -186,7 +192,8 @@ func (s *source) classify(err, network error) error {
 		return &llm.Error{Kind: llm.UpstreamAuth, Message: "The credential for Google Cloud cannot be used.", Err: err}
 	}
 	status := refused.Response.StatusCode
-	e := fault.Failure(status, refused.Response.Header, refused.Body, s.now())
+	body := provider.Mask(refused.Body, s.credential.parts()...)
+	e := fault.Failure(status, refused.Response.Header, body, s.now())
 	if status < 500 && e.Kind != llm.UpstreamRateLimited && e.Kind != llm.UpstreamTimeout {
 		e.Kind = llm.UpstreamAuth
 	}

@@ -73,9 +73,9 @@ func TestCredentialsAreExchanged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	account := `{"type":"service_account","client_email":"a@b.test","token_uri":"https://tokens.test/t","private_key":` + string(key) + `}`
+	account := `{"type":"service_account","client_email":"a@b.test","token_uri":"https://accounts.google.com/o/oauth2/token","private_key":` + string(key) + `}`
 	for name, tc := range map[string]struct{ secret, sent string }{
-		"a service account": {account, "https://tokens.test/t assertion="},
+		"a service account": {account, "https://accounts.google.com/o/oauth2/token assertion="},
 		"a person":          {person, "https://oauth2.googleapis.com/token client_id=id&client_secret=cs&grant_type=refresh_token&refresh_token=rt"},
 	} {
 		service := &tokens{life: 3600}
@@ -86,6 +86,54 @@ func TestCredentialsAreExchanged(t *testing.T) {
 		if sent, _ := service.last.Load().(string); !strings.HasPrefix(sent, tc.sent) {
 			t.Errorf("%s: sent %q", name, sent)
 		}
+	}
+}
+
+func TestCredentialsAreSentToKnownHostsOnly(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{
+		"https://tokens.test/t", "http://oauth2.googleapis.com/token", "https://oauth2.googleapis.com:8443/token", "https://oauth2.googleapis.com.tokens.test/token",
+		"https://user@oauth2.googleapis.com/token", "//oauth2.googleapis.com/token", "https://tokens.test/?oauth2.googleapis.com", "http://169.254.169.254/token", "%",
+	} {
+		service := &tokens{life: 3600}
+		secret := strings.Replace(person, `{`, `{"token_uri":"`+address+`",`, 1)
+		if _, err := service.login()(t.Context(), secret); llm.AsError(err).Kind != llm.UpstreamAuth || service.asked.Load() > 0 {
+			t.Errorf("%s: %d calls, %v", address, service.asked.Load(), err)
+		}
+		configured := Vendor.New(provider.Settings{Fetch: &http.Client{Transport: service}, Options: map[string]string{TokenURL: "https://sts.corp.test/t"}})
+		if _, err := configured.Login(t.Context(), secret); err != nil {
+			t.Errorf("%s: with a configured token service: %v", address, err)
+		}
+		if sent, _ := service.last.Load().(string); !strings.HasPrefix(sent, "https://sts.corp.test/t ") {
+			t.Errorf("%s: sent %q", address, sent)
+		}
+	}
+}
+
+func TestTokenServiceRedirectsAreNotFollowed(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		service := &tokens{answer: func(r *http.Request) (*http.Response, error) {
+			resp := reply(status, "")
+			resp.Header.Set("Location", "https://elsewhere.test/t")
+			resp.Request = r
+			return resp, nil
+		}}
+		if _, err := service.login()(t.Context(), person); err == nil || service.asked.Load() != 1 {
+			t.Errorf("%d: %d calls, %v", status, service.asked.Load(), err)
+		}
+	}
+}
+
+func TestTokenServiceErrorsDoNotRepeatTheCredential(t *testing.T) {
+	t.Parallel()
+	const secret = `{"type":"authorized_user","client_id":"id","client_secret":"cs-0123456789","refresh_token":"rt/0123456789"}`
+	service := &tokens{answer: func(*http.Request) (*http.Response, error) {
+		return reply(http.StatusBadRequest, `{"error":"invalid_grant","error_description":"bad rt\\/0123456789 of \\u0063s-0123456789"}`), nil
+	}}
+	_, err := service.login()(t.Context(), secret)
+	if e := llm.AsError(err); strings.Contains(e.Message, "0123456789") || e.Kind != llm.UpstreamAuth {
+		t.Errorf("%+v", e)
 	}
 }
 

@@ -26,6 +26,7 @@ const (
 const (
 	Project  = "project"
 	Location = "location"
+	TokenURL = "token_url" // where credentials are exchanged, where that is not Google's own token service
 )
 
 // Vendor is Vertex AI. Its address depends on the place, and is told from the settings.
@@ -40,7 +41,7 @@ func New(s provider.Settings) *provider.Provider {
 	call.base, call.err = base(s, call.project)
 	return &provider.Provider{
 		Name: call.name, Title: title, BaseURL: cmp.Or(call.base, s.BaseURL, address), Credentials: s.Credentials,
-		Authorize: authorize, Login: newLogin(s).token, Targets: targets(s),
+		Authorize: authorize, Login: newLogin(s).token, Parts: func(secret string) []string { return read(secret).parts() }, Targets: targets(s),
 		Chat: conversation{call}, Embed: embedding{call},
 	}
 }
