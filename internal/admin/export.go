@@ -1,13 +1,16 @@
 package admin
 
 import (
+	"bytes"
 	"context"
 	"encoding/csv"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -190,12 +193,50 @@ func (s *csvSheet) flush() error {
 	return push(s.out, exportStall)
 }
 
-// neutral keeps a spreadsheet from running a text as a formula.
+// neutral returns text that no spreadsheet runs as a formula. Spreadsheets in many locales split a comma-separated file at
+// semicolons, even within quotes, so a formula is also neutralised behind a semicolon. Control characters are escaped:
+// they could end a row, or control a terminal.
 func neutral(s string) string {
-	if s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {
-		return "'" + s
+	var b strings.Builder
+	starts := true // at the start of a cell
+	for _, r := range s {
+		if starts && strings.ContainsRune("=+-@\t\r\n＝＋－＠", r) {
+			b.WriteByte('\'')
+		}
+		starts = r == ';' || starts && (r == ' ' || r == '"' || r == '\u00a0')
+		writePrintable(&b, r)
 	}
-	return s
+	return b.String()
+}
+
+func writePrintable(b *strings.Builder, r rune) {
+	switch {
+	case r == '\n':
+		b.WriteString(`\n`)
+	case r == '\r':
+		b.WriteString(`\r`)
+	case r == '\t':
+		b.WriteString(`\t`)
+	case isControl(r):
+		fmt.Fprintf(b, `\u%04x`, r)
+	default:
+		b.WriteRune(r)
+	}
+}
+
+// isControl reports whether a character controls a terminal or breaks a line instead of being shown.
+func isControl(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp) }
+
+// escapeControls escapes the control characters that encoding/json leaves in a string: DEL and those above it.
+func escapeControls(encoded []byte) []byte {
+	if bytes.IndexFunc(encoded, isControl) < 0 {
+		return encoded
+	}
+	var b strings.Builder
+	for _, r := range string(encoded) {
+		writePrintable(&b, r)
+	}
+	return []byte(b.String())
 }
 
 // lineSheet writes one JSON object a line, its members in the order of the columns.
@@ -219,7 +260,7 @@ func (s *lineSheet) row(r *RequestRow) error {
 		if err != nil {
 			return err
 		}
-		line = append(line, value...)
+		line = append(line, escapeControls(value)...)
 	}
 	_, err := s.w.Write(append(line, '}', '\n'))
 	return err

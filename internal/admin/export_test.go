@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -42,7 +43,7 @@ func TestCSVNeutralisesWhatASpreadsheetWouldRun(t *testing.T) {
 			}
 		}
 	}
-	want := []string{"'=1+1", "'+1", "'-1", "'@x", "'\tx", "'\rx", "a=b", `he said "x", then`, "two\nlines"}
+	want := []string{"'=1+1", "'+1", "'-1", "'@x", `'\tx`, `'\rx`, "a=b", `he said "x", then`, `two\nlines`}
 	if diff := cmp.Diff(want, users); diff != "" {
 		t.Error(diff)
 	}
@@ -148,13 +149,54 @@ func TestExportColumns(t *testing.T) {
 	}
 }
 
+func TestNeutral(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, text, want string }{
+		{"a formula", "=1+1", "'=1+1"},
+		{"a formula behind a semicolon", "a;=1+1;b;@x", "a;'=1+1;b;'@x"},
+		{"a formula behind a semicolon and quotes", `a; "=1+1"`, `a; "'=1+1"`},
+		{"a formula behind spaces", "  =1+1", "  '=1+1"},
+		{"a full-width formula", "＝1+1", "'＝1+1"},
+		{"a formula on another line", "a\n=1\r\n=2", `a\n=1\r\n=2`},
+		{"terminal sequences", "\x1b[31m\x9b\x00\x7f\u009b\u2028", `\u001b[31m`+"\ufffd"+`\u0000\u007f\u009b\u2028`},
+		{"ordinary text", "a; b - c = d, é 漢", "a; b - c = d, é 漢"},
+	} {
+		if got := neutral(tt.text); got != tt.want {
+			t.Errorf("%s: neutral(%q) = %q, want %q", tt.name, tt.text, got, tt.want)
+		}
+	}
+}
+
+func TestExportHasNoRawControlCharacters(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	e := entry(numbered(1), home)
+	e.EndUser = "a\x1b[2J\u009b\x7f\tb\r\nc"
+	s.log.entries = append(s.log.entries, e)
+	for format, want := range map[string]string{
+		"csv":   `a\u001b[2J\u009b\u007f\tb\r\nc`,
+		"jsonl": `{"end_user":"a\u001b[2J\u009b\u007f\tb\r\nc"}`,
+	} {
+		got := s.call("GET", "/requests/export?columns=end_user&format="+format, "", as("acc_viewer")).want(200).Body.String()
+		if line := strings.TrimPrefix(strings.TrimSuffix(got, "\n"), "end_user\n"); line != want {
+			t.Errorf("%s: %q, want %q", format, line, want)
+		}
+	}
+}
+
 func FuzzNeutral(f *testing.F) {
-	for _, s := range []string{"", "=x", "plain", "\r=", "−1"} {
+	for _, s := range []string{"", "=x", "plain", "\r=", "−1", "a;=b", "a; \"+1", "\n=x", "\u0085@"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		if got := neutral(s); got != "" && strings.ContainsAny(got[:1], "=+-@\t\r") || strings.TrimPrefix(got, "'") != strings.TrimPrefix(s, "'") {
-			t.Errorf("neutral(%q) = %q", s, got)
+		got := neutral(s)
+		if strings.ContainsFunc(got, unicode.IsControl) {
+			t.Errorf("neutral(%q) = %q has control characters", s, got)
+		}
+		for cell := range strings.SplitSeq(got, ";") {
+			if cell = strings.TrimLeft(cell, " \""); cell != "" && strings.ContainsAny(cell[:1], "=+-@") {
+				t.Errorf("neutral(%q) = %q has the formula %q", s, got, cell)
+			}
 		}
 	})
 }
