@@ -5,10 +5,11 @@ import { Icon } from "../../../components/Icon";
 import { Money } from "../../../components/Money";
 import { formatBytes, formatDuration, formatMicros } from "../../../lib/numbers";
 import classes from "./detail.module.css";
+import { timingOf, waitsOf } from "./timing";
 
 type Attempt = Schema["AttemptView"];
 
-/** The attempts in time: one bar each, split into connecting, waiting for the first token, and the answer. */
+/** The attempts in time: one bar each, split into waiting, connecting, the time to the first token, and the answer. */
 export function Attempts({ request }: { request: Schema["RequestDetail"] }) {
   const { attempts } = request;
   if (attempts.length === 0) {
@@ -19,27 +20,55 @@ export function Attempts({ request }: { request: Schema["RequestDetail"] }) {
     );
   }
   const ends = attempts.map((attempt) => attempt.start_ms + attempt.duration_ms);
+  const waits = waitsOf(request);
   const span = Math.max(1, request.latency_ms ?? 0, ...ends);
   return (
     <Stack gap="sm">
-      <Text size="xs" c="dimmed">
-        Of {formatDuration(request.latency_ms)}, {formatMicros(request.overhead_us)} were the gateway’s own.
-      </Text>
+      <Sum request={request} />
       {attempts.map((attempt, i) => (
-        <AttemptRow key={i} attempt={attempt} span={span} number={i + 1} alone={attempts.length === 1} />
+        <AttemptRow
+          key={i}
+          attempt={attempt}
+          wait={waits[i] ?? 0}
+          span={span}
+          number={i + 1}
+          alone={attempts.length === 1}
+        />
       ))}
     </Stack>
   );
 }
 
+/** The total latency and its parts: "Total 599 ms · gateway 425 µs · waiting 440 ms · provider 159 ms". */
+function Sum({ request }: { request: Schema["RequestDetail"] }) {
+  const timing = timingOf(request);
+  if (!timing) {
+    return null;
+  }
+  const { total, gateway, waiting, provider } = timing;
+  const parts = [
+    `Total ${formatDuration(total)}`,
+    `gateway ${formatMicros(Math.round(gateway * 1000))}`,
+    waiting > 0 && `waiting ${formatDuration(Math.round(waiting))}`,
+    `provider ${formatDuration(provider)}`,
+  ];
+  return (
+    <Text size="xs" c="dimmed">
+      {parts.filter(Boolean).join(" · ")}
+    </Text>
+  );
+}
+
 interface RowProps {
   attempt: Attempt;
+  /** Milliseconds spent waiting directly before the attempt. */
+  wait: number;
   span: number;
   number: number;
   alone: boolean;
 }
 
-function AttemptRow({ attempt, span, number, alone }: RowProps) {
+function AttemptRow({ attempt, wait, span, number, alone }: RowProps) {
   const failed = attempt.class !== null;
   return (
     <div>
@@ -67,8 +96,8 @@ function AttemptRow({ attempt, span, number, alone }: RowProps) {
           />
         </Text>
       </Group>
-      <Bar attempt={attempt} span={span} />
-      <Parts attempt={attempt} />
+      <Bar attempt={attempt} wait={wait} span={span} />
+      <Parts attempt={attempt} wait={wait} />
       {attempt.message && (
         <Text size="xs" mt={2} c="red">
           {attempt.message}
@@ -85,7 +114,7 @@ function splits(attempt: Attempt) {
   return { connect, first: Math.max(connect, first), end: Math.max(first, attempt.duration_ms) };
 }
 
-function Bar({ attempt, span }: { attempt: Attempt; span: number }) {
+function Bar({ attempt, wait, span }: Pick<RowProps, "attempt" | "wait" | "span">) {
   const { connect, first, end } = splits(attempt);
   const failed = attempt.class !== null;
   const part = (from: number, to: number, className?: string) =>
@@ -100,6 +129,7 @@ function Bar({ attempt, span }: { attempt: Attempt; span: number }) {
     );
   return (
     <div className={classes.track} aria-hidden>
+      {wait > 0 && part(-wait, 0, classes.between)}
       {part(0, connect, classes.connect)}
       {part(connect, first, failed ? classes.failed : classes.wait)}
       {part(first, end, failed ? classes.failed : classes.stream)}
@@ -107,9 +137,10 @@ function Bar({ attempt, span }: { attempt: Attempt; span: number }) {
   );
 }
 
-function Parts({ attempt }: { attempt: Attempt }) {
+function Parts({ attempt, wait }: Pick<RowProps, "attempt" | "wait">) {
   const { connect, first, end } = splits(attempt);
   const words = [
+    wait > 0 && `waited ${formatDuration(wait)}`,
     `started at ${formatDuration(attempt.start_ms)}`,
     attempt.connect_ms !== null && `connect ${formatDuration(connect)}`,
     attempt.first_token_ms !== null && `first token ${formatDuration(first - connect)}`,

@@ -1,0 +1,58 @@
+import type { Schema } from "../../../api/client";
+
+// Entries of earlier versions have no waiting times, which the API returns as 0. Their waiting time is the time without an
+// attempt in flight. The times are rounded to milliseconds, so a gap of a few of them is not waiting.
+
+const roundingMs = 3;
+
+type Attempt = Pick<Schema["AttemptView"], "start_ms" | "duration_ms"> & { wait_ms?: number | null };
+
+/** The part of a request that its timing is computed from. */
+export interface Timed {
+  latency_ms: number | null;
+  overhead_us: number | null;
+  wait_ms?: number | null;
+  attempts: Attempt[];
+}
+
+/** Where the time of a request went, in milliseconds. The parts add up to the total. */
+export interface Timing {
+  total: number;
+  gateway: number;
+  waiting: number;
+  provider: number;
+}
+
+/** Splits the latency of a request; undefined while it is not known. */
+export function timingOf({ latency_ms, overhead_us, wait_ms, attempts }: Timed): Timing | undefined {
+  if (latency_ms === null) {
+    return undefined;
+  }
+  const total = latency_ms;
+  const provider = Math.min(total, inFlight(attempts));
+  const overhead = Math.min((overhead_us ?? 0) / 1000, total - provider);
+  const gap = total - provider - overhead;
+  const waiting = Math.min(wait_ms || (gap > roundingMs ? gap : 0), total - provider);
+  return { total, provider, waiting, gateway: total - provider - waiting };
+}
+
+/** The time in which at least one attempt was in flight. Attempts overlap when a request is hedged. */
+function inFlight(attempts: Attempt[]): number {
+  let [sum, end] = [0, 0];
+  for (const { start_ms, duration_ms } of [...attempts].sort((a, b) => a.start_ms - b.start_ms)) {
+    const stop = start_ms + duration_ms;
+    sum += Math.max(0, stop - Math.max(start_ms, end));
+    end = Math.max(end, stop);
+  }
+  return sum;
+}
+
+/** The time spent waiting directly before each attempt. */
+export function waitsOf({ overhead_us, wait_ms, attempts }: Timed): number[] {
+  let end = (overhead_us ?? 0) / 1000;
+  return attempts.map((attempt) => {
+    const gap = attempt.start_ms - end;
+    end = Math.max(end, attempt.start_ms + attempt.duration_ms);
+    return wait_ms ? (attempt.wait_ms ?? 0) : gap > roundingMs ? Math.floor(gap) : 0;
+  });
+}
