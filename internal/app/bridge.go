@@ -172,7 +172,7 @@ func (b bridge) Explain(ctx context.Context, q admin.ExplainQuery) (*route.Decis
 func (b bridge) ServeAs(w http.ResponseWriter, r *http.Request, accountID, workspaceID string) {
 	workspace, err := b.app.accounts.Workspace(r.Context(), workspaceID)
 	if err != nil {
-		refuse(w, llm.AsError(err))
+		refuse(w, r, llm.AsError(err))
 		return
 	}
 	b.app.gateway.ServeAs(w, r, &workspace, accountID)

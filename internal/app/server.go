@@ -15,6 +15,7 @@ import (
 
 	"fairlead/internal/account"
 	"fairlead/internal/config"
+	"fairlead/internal/gateway"
 	"fairlead/internal/id"
 	"fairlead/internal/ingress"
 	"fairlead/internal/llm"
@@ -76,8 +77,8 @@ func (l *listener) stop(ctx context.Context) error {
 }
 
 // nowhere answers for what nobody serves. Many a client looks for the model API below /v1.
-func nowhere(w http.ResponseWriter, _ *http.Request) {
-	refuse(w, llm.Errorf(llm.NotFound, "There is nothing at this address. The model API is below /proxy/v1."))
+func nowhere(w http.ResponseWriter, r *http.Request) {
+	refuse(w, r, llm.Errorf(llm.NotFound, "There is nothing at this address. The model API is below /proxy/v1."))
 }
 
 // public routes the paths of the public listener. Unknown ones below /proxy and /api stay JSON; everything else is the
@@ -108,7 +109,7 @@ func (a *App) public() http.Handler {
 func (a *App) serveProbe(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
-		refuse(w, llm.Errorf(llm.MethodNotAllowed, "%s takes GET and HEAD.", r.URL.Path))
+		refuse(w, r, llm.Errorf(llm.MethodNotAllowed, "%s takes GET and HEAD.", r.URL.Path))
 		return
 	}
 	if r.URL.Path == "/readyz" {
@@ -121,7 +122,7 @@ func (a *App) serveProbe(w http.ResponseWriter, r *http.Request) {
 // serveMetrics shows metrics to a key that may read. The admin listener shows them without.
 func (a *App) serveMetrics(w http.ResponseWriter, r *http.Request) {
 	if err := a.admitToMetrics(r); err != nil {
-		refuse(w, llm.AsError(err))
+		refuse(w, r, llm.AsError(err))
 		return
 	}
 	a.metrics.Handler().ServeHTTP(w, r)
@@ -150,8 +151,8 @@ func (a *App) private() http.Handler {
 	mux.HandleFunc("GET /health", serveHealth)
 	mux.HandleFunc("GET /livez", serveHealth)
 	mux.HandleFunc("GET /readyz", a.serveReady)
-	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
-		refuse(w, llm.Errorf(llm.NotFound, "There is nothing at this address. This listener has /metrics, /health and /readyz."))
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		refuse(w, r, llm.Errorf(llm.NotFound, "There is nothing at this address. This listener has /metrics, /health and /readyz."))
 	})
 	return mux
 }
@@ -167,21 +168,24 @@ func starting() http.Handler {
 		default:
 			e := llm.Errorf(llm.LedgerUnavailable, "The gateway is starting: its database does not answer yet. Repeat the request in a second.")
 			w.Header().Set("Retry-After", "1")
-			refuse(w, e)
+			refuse(w, r, e)
 		}
 	})
 }
 
 // refuseMessage answers what is no request of HTTP, in the same shape as all errors.
 func refuseMessage(w http.ResponseWriter, status int, why string) {
-	refuseWith(w, status, llm.Errorf(llm.InvalidRequest, "%s", why))
+	e, requestID := llm.Errorf(llm.InvalidRequest, "%s", why), id.New("req", time.Now())
+	refuseWith(w, status, e, requestID, e.Body(requestID))
 }
 
-// refuse answers with an error outside of the model and admin APIs, in the same shape.
-func refuse(w http.ResponseWriter, e *llm.Error) { refuseWith(w, e.Status(), e) }
-
-func refuseWith(w http.ResponseWriter, status int, e *llm.Error) {
+// refuse answers with an error outside of the model and admin APIs, in the shape that the client can read.
+func refuse(w http.ResponseWriter, r *http.Request, e *llm.Error) {
 	requestID := id.New("req", time.Now())
+	refuseWith(w, e.Status(), e, requestID, gateway.ErrorBody(r, e, requestID))
+}
+
+func refuseWith(w http.ResponseWriter, status int, e *llm.Error, requestID string, body []byte) {
 	h := w.Header()
 	h.Set("X-Request-Id", requestID)
 	h.Set("X-Fairlead-Error-Code", e.Kind.Code())
@@ -189,14 +193,14 @@ func refuseWith(w http.ResponseWriter, status int, e *llm.Error) {
 	h.Set("Content-Type", "application/json")
 	h.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_, _ = w.Write(e.Body(requestID)) // the client may be gone
+	_, _ = w.Write(body) // the client may be gone
 }
 
 // serveSchema shows the JSON Schema of the configuration file, so that editors can point to it.
-func (a *App) serveSchema(w http.ResponseWriter, _ *http.Request) {
+func (a *App) serveSchema(w http.ResponseWriter, r *http.Request) {
 	schema, err := config.Schema()
 	if err != nil {
-		refuse(w, llm.AsError(err))
+		refuse(w, r, llm.AsError(err))
 		return
 	}
 	w.Header().Set("Content-Type", "application/schema+json")

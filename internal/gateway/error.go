@@ -9,6 +9,7 @@ import (
 
 	"fairlead/internal/account"
 	"fairlead/internal/llm"
+	"fairlead/internal/wire"
 )
 
 // writeError answers with the error's status, headers and body.
@@ -40,27 +41,53 @@ func retryAfter(e *llm.Error, status int) int {
 	return int(min(math.Ceil(wait.Seconds()), 60))
 }
 
-// errorBody is the error object in the shape the client can read.
-func errorBody(r *http.Request, grant *account.Grant, e *llm.Error, requestID string) []byte {
-	wanted := r.Header.Get("X-Fairlead-Error-Format")
-	if wanted == "" && grant != nil {
-		wanted = grant.Key.ErrorFormat
-	}
-	if wanted == "openai" || (wanted == "" && needsNested(r.UserAgent())) {
-		return e.OpenAIBody(requestID)
-	}
-	return e.Body(requestID)
+// ErrorBody returns the error object in the shape that the client of r can read, for an error outside the model API.
+func ErrorBody(r *http.Request, e *llm.Error, requestID string) []byte {
+	return errorBody(r, nil, nil, e, requestID)
 }
 
-// needsNested reports whether the client is an official Go SDK that cannot parse a sentence in `error` (from 3.53 on).
-func needsNested(agent string) bool {
-	version, found := strings.CutPrefix(agent, "OpenAI/Go ")
-	if !found {
-		return false
+// errorBody returns the error object in the shape that the client can read. The header X-Fairlead-Error-Format decides; without
+// it the request's format, the key and the client library do, in this order. The default is the flat shape.
+func errorBody(r *http.Request, f wire.Format, grant *account.Grant, e *llm.Error, requestID string) []byte {
+	shaped, hasShape := f.(wire.ErrorFormat)
+	asked := r.Header.Get("X-Fairlead-Error-Format")
+	switch {
+	case asked == "flat":
+		return e.Body(requestID)
+	case asked == "openai":
+		return e.OpenAIBody(requestID)
+	case hasShape:
+		return shaped.ErrorBody(e.Body(requestID))
+	case grant != nil && grant.Key.ErrorFormat == "openai", needsNested(r.UserAgent()):
+		return e.OpenAIBody(requestID)
+	default:
+		return e.Body(requestID)
 	}
-	major, rest, _ := strings.Cut(version, ".")
-	minor, _, _ := strings.Cut(rest, ".")
-	a, errA := strconv.Atoi(major)
-	b, errB := strconv.Atoi(minor)
-	return errA == nil && errB == nil && (a > 3 || (a == 3 && b >= 53))
+}
+
+// needsNested reports whether the client library hides the message of a flat error: openai-go from 3.53 on cannot parse it,
+// openai-python from 3 on and the Vercel AI SDK print only the status.
+func needsNested(agent string) bool {
+	if strings.Contains(agent, "ai-sdk/") {
+		return true
+	}
+	product, version, _ := strings.Cut(agent, " ")
+	major, minor := leadingVersion(version)
+	switch {
+	case product == "OpenAI/Go":
+		return major > 3 || (major == 3 && minor >= 53)
+	case strings.HasSuffix(product, "OpenAI/Python"): // also AsyncOpenAI and AzureOpenAI
+		return major >= 3
+	}
+	return false
+}
+
+// leadingVersion returns the first two numbers of a version; a part that is not a number counts as 0.
+func leadingVersion(version string) (major, minor int) {
+	parts := strings.SplitN(version, ".", 3)
+	major, _ = strconv.Atoi(parts[0])
+	if len(parts) > 1 {
+		minor, _ = strconv.Atoi(parts[1])
+	}
+	return major, minor
 }

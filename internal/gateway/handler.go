@@ -13,6 +13,7 @@ import (
 	"fairlead/internal/id"
 	"fairlead/internal/llm"
 	"fairlead/internal/requestlog"
+	"fairlead/internal/wire"
 )
 
 // Prefix is where the model API lives.
@@ -22,8 +23,8 @@ const Prefix = "/proxy/v1"
 // ends in a slash send them, and a redirect would turn their POST into a GET.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	requestID := named(w)
-	path := strings.TrimSuffix(strings.TrimPrefix(fold(r.URL.Path), Prefix), "/")
-	i := slices.IndexFunc(g.Routes, func(one Route) bool { return one.Path == path })
+	path := endpoint(r.URL.Path)
+	i := g.routeAt(path)
 	switch {
 	case i < 0:
 		g.serveOther(w, r, requestID, path)
@@ -33,6 +34,24 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		g.handle(w, r, requestID, g.Routes[i], g.byKey)
 	}
+}
+
+// endpoint returns the path below Prefix, without a trailing slash.
+func endpoint(path string) string {
+	return strings.TrimSuffix(strings.TrimPrefix(fold(path), Prefix), "/")
+}
+
+// routeAt returns the index of the route with this endpoint, or -1.
+func (g *Gateway) routeAt(endpoint string) int {
+	return slices.IndexFunc(g.Routes, func(one Route) bool { return one.Path == endpoint })
+}
+
+// formatAt returns the format of the route at a path, or nil.
+func (g *Gateway) formatAt(path string) wire.Format {
+	if i := g.routeAt(endpoint(path)); i >= 0 {
+		return g.Routes[i].Format
+	}
+	return nil
 }
 
 // serveOther answers what is no model's matter.
@@ -83,7 +102,7 @@ func (g *Gateway) ServeAs(w http.ResponseWriter, r *http.Request, workspace *acc
 // The endpoint is one of those below Prefix.
 func (g *Gateway) ServeSample(w http.ResponseWriter, r *http.Request, workspace *account.Workspace, name string, models []string) {
 	requestID := named(w)
-	i := max(0, slices.IndexFunc(g.Routes, func(one Route) bool { return one.Path == "/"+name }))
+	i := max(0, g.routeAt("/"+name))
 	g.handle(w, r, requestID, g.Routes[i], bySample(workspace, models))
 }
 
@@ -126,7 +145,7 @@ func (g *Gateway) takes(w http.ResponseWriter, r *http.Request, requestID, want 
 func (g *Gateway) refuse(w http.ResponseWriter, r *http.Request, requestID string, err error) {
 	e := llm.AsError(err)
 	g.logDefect(r.Context(), requestID, e)
-	writeError(w, e, errorBody(r, nil, e, requestID))
+	writeError(w, e, errorBody(r, g.formatAt(r.URL.Path), nil, e, requestID))
 }
 
 // handle runs one request from its entry to its last byte.
@@ -189,7 +208,7 @@ func (g *Gateway) fail(ctx context.Context, x *exchange, e *llm.Error) {
 	if e.Kind == llm.ClientCancelled && started {
 		return // else it is told: one that only sends no more still reads, and no word would be a 200
 	}
-	body := errorBody(x.r, x.grant, e, x.entry.ID)
+	body := errorBody(x.r, x.format, x.grant, e, x.entry.ID)
 	if x.w.trace && x.decision != nil {
 		body = x.format.Attach(body, "fairlead", x.trace())
 	}

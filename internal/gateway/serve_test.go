@@ -219,16 +219,58 @@ func TestErrorShapeFollowsTheClient(t *testing.T) {
 	k := newKit(t)
 	for agent, nested := range map[string]bool{
 		"OpenAI/Go 3.90.0": true, "OpenAI/Go 3.53.0": true, "OpenAI/Go 4.0.0": true, "OpenAI/Go 3.52.1": false,
-		"OpenAI/Python 3.3.0": false, "curl/8": false,
+		"OpenAI/Python 3.3.0": true, "AsyncOpenAI/Python 3.49.0": true, "AsyncAzureOpenAI/Python 4.0.0": true,
+		"OpenAI/Python 2.9.0": false, "OpenAI/Python": false,
+		"ai/7.0.1 ai-sdk/provider-utils/5.0.0 runtime/node.js/20": true, "ai-sdk/openai-compatible/2.0.0": true,
+		"OpenAI/JS 7.53.0": false, "curl/8": false, "": false,
 	} {
-		got := k.post("/chat/completions", hello, "Authorization", "", "User-Agent", agent).json(t)
-		if _, isObject := got["error"].(map[string]any); isObject != nested {
-			t.Errorf("%s got %v", agent, got["error"])
+		for _, path := range []string{"/chat/completions", "/embeddings", "/models/none", "/unknown"} {
+			got := k.post(path, hello, "Authorization", "", "User-Agent", agent).json(t)
+			if _, isObject := got["error"].(map[string]any); isObject != nested {
+				t.Errorf("%s on %s got %v", agent, path, got["error"])
+			}
+			if got["code"] == nil || got["details"] == nil {
+				t.Errorf("%s on %s got no code or details: %v", agent, path, got)
+			}
 		}
 	}
-	asked := k.post("/chat/completions", hello, "Authorization", "", "X-Fairlead-Error-Format", "openai").json(t)
-	if _, ok := asked["error"].(map[string]any); !ok {
-		t.Errorf("asked for the nested shape, got %v", asked["error"])
+}
+
+func TestErrorsOfMessagesHaveAnthropicsShape(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	for name, headers := range map[string][]string{
+		"no key":    {"Authorization", ""},
+		"bad model": {"User-Agent", "OpenAI/Python 3.0.0"},
+	} {
+		got := k.post("/messages", `{"model":"none","max_tokens":5,"messages":[{"role":"user","content":"hi"}]}`, headers...).json(t)
+		inner, _ := got["error"].(map[string]any)
+		if got["type"] != "error" || inner["type"] == nil || inner["message"] == nil || got["code"] == nil || got["details"] == nil {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	flat := k.post("/messages", `{}`, "X-Fairlead-Error-Format", "flat").json(t)
+	if _, isText := flat["error"].(string); !isText {
+		t.Errorf("asked for the flat shape, got %v", flat)
+	}
+}
+
+func TestErrorShapeFollowsTheHeader(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	for _, c := range []struct {
+		asked, agent string
+		nested       bool
+	}{
+		{"openai", "curl/8", true},
+		{"flat", "OpenAI/Go 3.90.0", false},
+		{"unknown", "OpenAI/Go 3.90.0", true},
+		{"unknown", "curl/8", false},
+	} {
+		got := k.post("/chat/completions", hello, "Authorization", "", "User-Agent", c.agent, "X-Fairlead-Error-Format", c.asked).json(t)
+		if _, isObject := got["error"].(map[string]any); isObject != c.nested {
+			t.Errorf("%s asked for %s, got %v", c.agent, c.asked, got["error"])
+		}
 	}
 }
 
@@ -386,13 +428,12 @@ func TestTextIsNotKeptWhereThatIsOff(t *testing.T) {
 		header []string
 		want   requestlog.BodyState
 	}{
-		"instance":                     {func(k *kit) { k.settings.LogBodies = false }, nil, requestlog.BodyOff},
-		"workspace":                    {func(k *kit) { k.keys.grant.Workspace.LogBodies = false }, nil, requestlog.BodyOff},
-		"key":                          {func(k *kit) { k.keys.grant.Key.LogBodies = &off }, nil, requestlog.BodyOffKey},
-		"request":                      {func(*kit) {}, []string{"X-Fairlead-Log-Body", "false"}, requestlog.BodyRefused},
-		"request, as Python writes it": {func(*kit) {}, []string{"X-Fairlead-Log-Body", "False"}, requestlog.BodyRefused},
-		"request, in words":            {func(*kit) {}, []string{"X-Fairlead-Log-Body", "no"}, requestlog.BodyRefused},
-		"too large":                    {func(k *kit) { k.settings.BodyLimit = 5 }, nil, requestlog.BodyTooLarge},
+		"instance":          {func(k *kit) { k.settings.LogBodies = false }, nil, requestlog.BodyOff},
+		"workspace":         {func(k *kit) { k.keys.grant.Workspace.LogBodies = false }, nil, requestlog.BodyOff},
+		"key":               {func(k *kit) { k.keys.grant.Key.LogBodies = &off }, nil, requestlog.BodyOffKey},
+		"request":           {func(*kit) {}, []string{"X-Fairlead-Log-Body", "false"}, requestlog.BodyRefused},
+		"request, in words": {func(*kit) {}, []string{"X-Fairlead-Log-Body", "no"}, requestlog.BodyRefused},
+		"too large":         {func(k *kit) { k.settings.BodyLimit = 5 }, nil, requestlog.BodyTooLarge},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -19,7 +19,7 @@ type Format interface {
 	WriteEvent(w io.Writer, ev llm.Event) error
 	// WriteEnd ends a stream that is complete.
 	WriteEnd(w io.Writer) error
-	// WriteError ends a stream that is not: body is the error object as JSON, after so many events.
+	// WriteError ends an incomplete stream after that many events. body is the error object in the shape the client gets.
 	WriteError(w io.Writer, body []byte, after int) error
 	// Attach adds a top-level member to an answer or event. value is JSON.
 	Attach(data []byte, name string, value []byte) []byte
@@ -29,6 +29,12 @@ type Format interface {
 	// Answer writes an answer given in our own words as this format does: many events for a stream, one for a whole answer.
 	// model is the name the client is told. An error among the pieces is passed on and ends the events.
 	Answer(req *llm.Request, model string, pieces iter.Seq2[llm.Piece, error]) iter.Seq2[llm.Event, error]
+}
+
+// ErrorFormat is implemented by formats whose clients expect an error object of their own shape.
+type ErrorFormat interface {
+	// ErrorBody converts the flat error object, keeping its code and details.
+	ErrorBody(body []byte) []byte
 }
 
 // Resumer is a format whose streams can go on after they broke: what has gone out stays, and what follows is told as if the

@@ -33,7 +33,7 @@ func (Format) WriteEnd(io.Writer) error { return nil }
 
 // WriteError ends a stream that is not complete with the error event that clients of this format know.
 func (Format) WriteError(w io.Writer, body []byte, _ int) error {
-	return writeNamed(w, "error", ErrorBody(body))
+	return writeNamed(w, "error", body)
 }
 
 func writeNamed(w io.Writer, name string, data []byte) error {
@@ -58,14 +58,10 @@ func (Format) Attach(data []byte, name string, value []byte) []byte {
 	return w.out
 }
 
-// ErrorBody is our error object in the shape that clients of this format read, with our own fields behind it.
-func ErrorBody(body []byte) []byte {
+// ErrorBody converts the flat error object to the shape of this format, followed by the code and the details.
+func (Format) ErrorBody(body []byte) []byte {
 	ours := gjson.ParseBytes(body)
-	message := ours.Get("error")
-	if message.IsObject() {
-		message = message.Get("message")
-	}
-	code := ours.Get("code").String()
+	message, code := ours.Get("error"), ours.Get("code").String()
 	var w object
 	w.open()
 	w.str("type", "error")

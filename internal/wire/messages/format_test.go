@@ -21,7 +21,7 @@ func TestFraming(t *testing.T) {
 		t.Fatal(err)
 	}
 	body := (&llm.Error{Kind: llm.UpstreamRateLimited, Message: "slow <down>"}).Body("req_1")
-	if err := f.WriteError(&b, body, 1); err != nil {
+	if err := f.WriteError(&b, f.ErrorBody(body), 1); err != nil {
 		t.Fatal(err)
 	}
 	want := "event: ping\ndata: {\"type\":\"ping\"}\n\n" +
@@ -35,11 +35,9 @@ func TestErrorBodies(t *testing.T) {
 	t.Parallel()
 	for _, kind := range llm.Kinds() {
 		e := &llm.Error{Kind: kind, Message: "why"}
-		for _, body := range [][]byte{e.Body("req_1"), e.OpenAIBody("req_1")} {
-			got := gjson.ParseBytes(ErrorBody(body))
-			if got.Get("error.message").String() != "why" || got.Get("code").String() != kind.Code() || got.Get("details.request_id").String() != "req_1" || got.Get("error.type").String() == "" {
-				t.Errorf("%s: %s", kind, got.Raw)
-			}
+		got := gjson.ParseBytes(Format{}.ErrorBody(e.Body("req_1")))
+		if got.Get("error.message").String() != "why" || got.Get("code").String() != kind.Code() || got.Get("details.request_id").String() != "req_1" || got.Get("error.type").String() == "" {
+			t.Errorf("%s: %s", kind, got.Raw)
 		}
 	}
 	for code, want := range map[string]string{"INVALID_REQUEST": "invalid_request_error", "INVALID_API_KEY": "authentication_error", "OVERLOADED": "overloaded_error", "INTERNAL_ERROR": "api_error"} {
@@ -47,7 +45,7 @@ func TestErrorBodies(t *testing.T) {
 			t.Errorf("%s is a %s", code, got)
 		}
 	}
-	if got := string(ErrorBody([]byte("no JSON"))); !gjson.Valid(got) {
+	if got := string(Format{}.ErrorBody([]byte("no JSON"))); !gjson.Valid(got) {
 		t.Error(got)
 	}
 }

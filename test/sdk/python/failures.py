@@ -21,7 +21,8 @@ def told(error, status, code):
     body = error.response.json()
     equal(sorted(body), ["code", "details", "error"], "members")
     equal(body["code"], code, "code")
-    assert isinstance(body["error"], str) and body["error"]
+    equal(body["error"]["code"], code, "error.code")
+    assert body["error"]["message"] in str(error), str(error)
     equal(body["details"]["request_id"], error.request_id, "details.request_id")
     equal(error.response.headers["x-should-retry"], str(body["details"]["retryable"]).lower(), "x-should-retry")
     return body
