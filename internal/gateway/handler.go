@@ -182,7 +182,6 @@ func (g *Gateway) newExchange(w http.ResponseWriter, r *http.Request, requestID 
 		settings: settings,
 		snap:     g.snapshot.Load(),
 		counter:  g.counter,
-		dry:      switched(r.Header, "X-Fairlead-Dry-Run", true),
 		w: &client{
 			w: w, rc: http.NewResponseController(w), format: route.Format, patient: settings.ReadPause,
 			trace: r.Header.Get("X-Fairlead-Trace") == "full",

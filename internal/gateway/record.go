@@ -140,7 +140,7 @@ func (x *exchange) storesText() bool { return x.entry.BodyState == requestlog.Bo
 func (x *exchange) bodyState() requestlog.BodyState {
 	key, workspace := x.grant.Key, x.grant.Workspace
 	switch {
-	case switched(x.r.Header, "X-Fairlead-Log-Body", false):
+	case x.noText:
 		return requestlog.BodyRefused
 	case !x.settings.LogBodies:
 		return requestlog.BodyOff

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"fairlead/internal/account"
@@ -220,15 +219,37 @@ func checkMedia(h http.Header) error {
 	return llm.Errorf(llm.UnsupportedMediaType, "Content-Type %q is not JSON. Send the body with Content-Type: application/json.", shorten(h.Get("Content-Type")))
 }
 
-// switched reports whether a header is there to switch something. What is not clearly the other way counts too: in doubt nobody is
-// charged for what was to be a dry run, and no text is stored.
-func switched(h http.Header, name string, to bool) bool {
-	said := h.Get(name)
-	if said == "" {
-		return false
+// readFlags reads the headers that switch a dry run on or storing text off. An unclear value is rejected, and no text is stored.
+func (x *exchange) readFlags() error {
+	keepText, err := headerFlag(x.r.Header, "X-Fairlead-Log-Body", true)
+	x.noText = err != nil || !keepText
+	if err != nil {
+		return err
 	}
-	means, err := strconv.ParseBool(said)
-	return err != nil || means == to
+	x.dry, err = headerFlag(x.r.Header, "X-Fairlead-Dry-Run", false)
+	return err
+}
+
+// headerFlag returns the value of a boolean header, or fallback when the header is absent or empty. It returns InvalidRequest for a value
+// that is not a known spelling of true or false, and for a repeated header.
+func headerFlag(h http.Header, name string, fallback bool) (bool, error) {
+	values := h.Values(name)
+	switch len(values) {
+	case 0:
+		return fallback, nil
+	case 1:
+		switch strings.ToLower(strings.TrimSpace(values[0])) {
+		case "":
+			return fallback, nil
+		case "true", "t", "1", "yes", "y", "on":
+			return true, nil
+		case "false", "f", "0", "no", "n", "off":
+			return false, nil
+		}
+	}
+	e := llm.Errorf(llm.InvalidRequest, "Header %s must be true or false, once.", name)
+	e.Param = name
+	return fallback, e
 }
 
 // address is where the request came from, without the port.

@@ -149,13 +149,30 @@ func TestDryRunFixesNoEmbeddingModel(t *testing.T) {
 	}
 }
 
-func TestADryRunIsHeardInAnySpelling(t *testing.T) {
+func TestUnclearFlagsRejectTheRequestAndStoreNoText(t *testing.T) {
 	t.Parallel()
-	for said, dry := range map[string]bool{"true": true, "True": true, "1": true, "yes": true, "false": false, "0": false, "": false} {
+	for _, header := range []string{"X-Fairlead-Dry-Run", "X-Fairlead-Log-Body"} {
 		k := newKit(t)
-		k.post("/chat/completions", withModel("large"), "X-Fairlead-Dry-Run", said)
+		got := k.post("/chat/completions", strings.Replace(hello, "hello", "canary-word", 1), header, "perhaps")
+		if got.status != 400 || got.code(t) != "INVALID_REQUEST" || !strings.Contains(got.body, header) {
+			t.Errorf("%s: %d %s", header, got.status, got.body)
+		}
+		if len(k.alpha.Calls()) != 0 {
+			t.Errorf("%s: a provider was called", header)
+		}
+		if e := k.entry(); e.BodyState == requestlog.BodyStored || e.Preview != "" || len(e.Body.Request) != 0 {
+			t.Errorf("%s: the entry holds text: %+v", header, e)
+		}
+	}
+}
+
+func TestDryRunFollowsItsHeader(t *testing.T) {
+	t.Parallel()
+	for value, dry := range map[string]bool{"yes": true, "no": false} {
+		k := newKit(t)
+		k.post("/chat/completions", withModel("large"), "X-Fairlead-Dry-Run", value)
 		if called := len(k.alpha.Calls()) > 0; called == dry {
-			t.Errorf("X-Fairlead-Dry-Run: %s: a provider was called: %t", said, called)
+			t.Errorf("X-Fairlead-Dry-Run: %s: a provider was called: %t", value, called)
 		}
 	}
 }

@@ -50,11 +50,15 @@ type exchange struct {
 	given     int64         // tokens of the answer that the target was given as its beginning
 	warned    []string      // of attempts that broke, and of the answer
 	dry       bool          // the caller wants the decision and no answer
+	noText    bool          // a header forbids storing the text
 }
 
 // serve answers one request. Read it top to bottom: it is the life of a request.
 func (g *Gateway) serve(ctx context.Context, x *exchange) error {
 	if err := x.identify(x); err != nil {
+		return err
+	}
+	if err := x.readFlags(); err != nil {
 		return err
 	}
 	ctx, leave, err := g.inflight.enter(ctx, x.grant.Key.ID, x.settings)
