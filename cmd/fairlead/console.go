@@ -103,13 +103,13 @@ func (c *console) readLine(ctx context.Context) (string, error) {
 	})
 }
 
-// confirm asks a question that must be answered with yes. Without a terminal nobody is asked, and --yes is needed.
+// confirm asks a question that must be answered with yes. Without a terminal it returns a usage error unless --yes was given.
 func (c *console) confirm(ctx context.Context, o *options, question string) (bool, error) {
 	if o.yes {
 		return true, nil
 	}
 	if !c.asks {
-		return false, usage("repeat the command with --yes", "nobody can be asked %q, because this is not a terminal", question)
+		return false, usage("repeat the command with --yes", "cannot ask for confirmation, because this is not a terminal: %s", question)
 	}
 	fmt.Fprintf(c.err, "%s [y/N] ", question)
 	answer, err := c.readLine(ctx)
@@ -137,9 +137,16 @@ func (c *console) writeJSON(v any) error {
 	return c.write(string(line) + "\n")
 }
 
-// writeTable puts a table out, within the width of the terminal where there is one.
+// writeTable writes a table within the width of the terminal, and reports the columns that do not fit.
 func (c *console) writeTable(o *options, t *table) error {
-	return c.write(strings.Join(t.lines(c.columns(), c.coloured(o)), "\n") + "\n")
+	width := c.columns()
+	if err := c.write(strings.Join(t.lines(width, c.coloured(o)), "\n") + "\n"); err != nil {
+		return err
+	}
+	if hidden := t.hidden(width); len(hidden) > 0 {
+		c.say(o, "hidden at this width: %s; use a wider terminal or --json", strings.Join(hidden, ", "))
+	}
+	return nil
 }
 
 // columns is how wide results may be; 0 for any width.

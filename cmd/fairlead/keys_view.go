@@ -87,13 +87,13 @@ func moment(t time.Time) *time.Time {
 func (k *keyCommands) table(keys []account.Key, now time.Time) *table {
 	t := &table{columns: []column{
 		{title: "NAME", soft: true},
-		{title: "ID"},
+		{title: "ID", hide: 1},
 		{title: "KEY"},
-		{title: "SCOPES"},
-		{title: "LIMITS", soft: true},
-		{title: "BUDGET", right: true},
-		{title: "LAST USED"},
-		{title: "EXPIRES"},
+		{title: "SCOPES", hide: 5},
+		{title: "LIMITS", soft: true, hide: 6},
+		{title: "BUDGET", right: true, hide: 3},
+		{title: "LAST USED", hide: 2},
+		{title: "EXPIRES", hide: 4},
 		{title: "STATE"},
 	}}
 	for i := range keys {

@@ -156,13 +156,13 @@ func listModels(c *console, o *options, f modelFlags, models []offered) error {
 	}
 	t := &table{columns: []column{
 		{title: "MODEL"},
-		{title: "PROVIDERS", soft: true},
-		{title: "CONTEXT", right: true},
+		{title: "PROVIDERS", soft: true, hide: 2},
+		{title: "CONTEXT", right: true, hide: 1},
 		{title: "IN", right: true},
 		{title: "OUT", right: true},
-		{title: "CACHED", right: true},
-		{title: "QUALITY", right: true},
-		{title: "ABILITIES", soft: true},
+		{title: "CACHED", right: true, hide: 4},
+		{title: "QUALITY", right: true, hide: 3},
+		{title: "ABILITIES", soft: true, hide: 5},
 	}}
 	for i := range models {
 		m := &models[i]

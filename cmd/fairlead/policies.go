@@ -69,7 +69,7 @@ func (p *policyCommands) list(from routed) error {
 		return nil
 	}
 	t := &table{columns: []column{
-		{title: "#", right: true}, {title: "POLICY"}, {title: "FROM"}, {title: "STATE"}, {title: "EFFECT", soft: true}, {title: "WHEN", soft: true},
+		{title: "#", right: true}, {title: "POLICY"}, {title: "FROM", hide: 1}, {title: "STATE"}, {title: "EFFECT", soft: true}, {title: "WHEN", soft: true, hide: 2},
 	}}
 	for i := range all {
 		one := &all[i]

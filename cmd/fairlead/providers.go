@@ -62,7 +62,7 @@ func listProviders(c *console, o *options, providers []admin.ProviderState) erro
 		return nil
 	}
 	t := &table{columns: []column{
-		{title: "PROVIDER"}, {title: "SOURCE"}, {title: "BASE URL", soft: true}, {title: "CREDENTIALS", soft: true}, {title: "MODELS", right: true}, {title: "STATE"},
+		{title: "PROVIDER"}, {title: "SOURCE", hide: 2}, {title: "BASE URL", soft: true, hide: 3}, {title: "CREDENTIALS", soft: true, hide: 1}, {title: "MODELS", right: true}, {title: "STATE"},
 	}}
 	for i := range providers {
 		p := &providers[i]
@@ -167,7 +167,7 @@ type tester interface {
 
 func testProviders(ctx context.Context, c *console, o *options, fleet tester, names []string) error {
 	failed := 0
-	t := &table{columns: []column{{title: "PROVIDER"}, {title: "RESULT"}, {title: "LATENCY", right: true}, {title: "MODELS", right: true}, {title: "ERROR"}}}
+	t := &table{columns: []column{{title: "PROVIDER"}, {title: "RESULT"}, {title: "LATENCY", right: true, hide: 2}, {title: "MODELS", right: true, hide: 1}, {title: "ERROR", soft: true}}}
 	for _, name := range names {
 		result, err := fleet.Test(ctx, name)
 		if errors.Is(err, account.ErrNotFound) {

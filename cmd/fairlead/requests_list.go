@@ -3,6 +3,7 @@ package main
 import (
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -71,27 +72,44 @@ func (r *requestCommands) writeRows(entries []requestlog.Entry) error {
 func (r *requestCommands) table() *table {
 	return &table{columns: []column{
 		{title: "ID"},
-		{title: "TIME"},
+		{title: "TIME", hide: 2},
 		{title: "OUTCOME", soft: true},
-		{title: "DECISION", soft: true},
-		{title: "MODEL", soft: true},
-		{title: "PROVIDER", soft: true},
+		{title: "DECISION", soft: true, hide: 4},
+		{title: "MODEL", soft: true, hide: 1},
+		{title: "PROVIDER", soft: true, hide: 7},
 		{title: "COST", right: true},
-		{title: "VS BASE", right: true},
+		{title: "VS BASE", right: true, hide: 3},
 		{title: "LATENCY", right: true},
-		{title: "IN", right: true},
-		{title: "OUT", right: true},
-		{title: "REQUESTED", soft: true},
-		{title: "KEY", soft: true},
+		{title: "IN", right: true, hide: 6},
+		{title: "OUT", right: true, hide: 5},
+		{title: "REQUESTED", soft: true, hide: 9},
+		{title: "KEY", soft: true, hide: 8},
 	}}
 }
 
 func (r *requestCommands) addRow(t *table, e *requestlog.Entry) {
-	t.add(cell{text: e.ID}, cell{text: r.console.at(r.options, e.Time, rowTime)}, outcomeCell(e), decisionCell(e),
+	t.add(cell{text: e.ID}, cell{text: r.rowTime(e.Time)}, outcomeCell(e), decisionCell(e),
 		cell{text: or(e.Model)}, cell{text: providerText(e)}, cell{text: costText(e)}, cell{text: versusBaseline(e)},
 		cell{text: lastedOr(e.Latency)}, cell{text: count(e.Usage.Prompt())}, cell{text: count(e.Usage.Output)},
 		cell{text: or(e.Requested)}, cell{text: or(e.KeyName)})
 }
+
+// rowTime returns when a request came: in a narrow terminal, as ls does, the time of day for today and the date for older ones.
+func (r *requestCommands) rowTime(t time.Time) string {
+	const date = "Jan 02"
+	at := func(t time.Time, layout string) string { return r.console.at(r.options, t, layout) }
+	switch width := r.console.columns(); {
+	case width == 0 || width >= wideEnough:
+		return at(t, rowTime)
+	case at(t, date) == at(r.console.now(), date) && r.console.now().Sub(t) < 24*time.Hour:
+		return at(t, time.TimeOnly)
+	default:
+		return at(t, date)
+	}
+}
+
+// wideEnough is the terminal width from which rows show date and time.
+const wideEnough = 90
 
 func outcomeCell(e *requestlog.Entry) cell {
 	text := string(e.Outcome)

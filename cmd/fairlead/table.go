@@ -5,19 +5,24 @@ import (
 	"unicode"
 )
 
-// column of a table. Soft columns give way when the table is wider than the terminal.
+// column of a table. When the table is wider than the terminal, soft columns are narrowed first. If that is not enough, columns
+// are hidden, the one with the highest value of hide first.
 type column struct {
 	title string
 	right bool // numbers stand right
 	soft  bool
+	hide  int // order of hiding; 0 for a column that always stays
 }
+
+// narrow returns the minimum width of a soft column.
+func (c column) narrow() int { return max(softest, widthOf(c.title)) }
 
 // table is rows under titles: aligned, no borders.
 type table struct {
 	columns []column
 	rows    [][]cell
 	indent  int
-	least   []int // widths that the columns have at least; nil for none
+	least   []int // minimum widths, or hiddenColumn; nil for none
 }
 
 // cell is one text of a table and how it is painted on a terminal with colours.
@@ -40,8 +45,10 @@ const (
 
 const (
 	gap      = 2 // between columns
-	softest  = 8 // what a soft column keeps
+	softest  = 6 // minimum width of a soft column, unless its title is wider
 	ellipsis = "…"
+
+	hiddenColumn = -1 // width of a column that is not shown
 )
 
 // row adds a row of plain texts.
@@ -74,27 +81,16 @@ func (t *table) lines(width int, coloured bool) []string {
 	return lines
 }
 
-// widths are the columns' widths, the widest soft ones narrowed first.
+// widths returns the columns' widths, hiddenColumn for those that do not fit. Soft columns are narrowed, the widest first.
 func (t *table) widths(width int) []int {
-	widths := make([]int, len(t.columns))
-	total := t.indent + gap*(len(t.columns)-1)
-	for i, c := range t.columns {
-		widths[i] = widthOf(c.title)
-		if i < len(t.least) {
-			widths[i] = max(widths[i], t.least[i])
-		}
-		for _, row := range t.rows {
-			runsOn := i == len(row)-1 && i < len(t.columns)-1
-			if i < len(row) && !runsOn {
-				widths[i] = max(widths[i], widthOf(row[i].text))
-			}
-		}
-		total += widths[i]
+	widths := t.naturalWidths()
+	for width > 0 && t.narrowest(widths) > width && t.hideOne(widths) {
 	}
+	total := t.total(widths)
 	for width > 0 && total > width {
 		widest := -1
 		for i, c := range t.columns {
-			if c.soft && widths[i] > softest && (widest < 0 || widths[i] > widths[widest]) {
+			if c.soft && widths[i] > c.narrow() && (widest < 0 || widths[i] > widths[widest]) {
 				widest = i
 			}
 		}
@@ -107,13 +103,87 @@ func (t *table) widths(width int) []int {
 	return widths
 }
 
+// naturalWidths returns the widths that show every cell whole.
+func (t *table) naturalWidths() []int {
+	widths := make([]int, len(t.columns))
+	for i, c := range t.columns {
+		widths[i] = widthOf(c.title)
+		if i < len(t.least) {
+			if t.least[i] == hiddenColumn {
+				widths[i] = hiddenColumn
+				continue
+			}
+			widths[i] = max(widths[i], t.least[i])
+		}
+		for _, row := range t.rows {
+			runsOn := i == len(row)-1 && i < len(t.columns)-1
+			if i < len(row) && !runsOn {
+				widths[i] = max(widths[i], widthOf(row[i].text))
+			}
+		}
+	}
+	return widths
+}
+
+// total returns the width of a line.
+func (t *table) total(widths []int) int {
+	total, shown := t.indent, 0
+	for _, w := range widths {
+		if w != hiddenColumn {
+			total += w
+			shown++
+		}
+	}
+	return total + gap*max(0, shown-1)
+}
+
+// narrowest returns the width of a line whose soft columns are as narrow as possible.
+func (t *table) narrowest(widths []int) int {
+	total := t.total(widths)
+	for i, c := range t.columns {
+		if c.soft && widths[i] > c.narrow() {
+			total -= widths[i] - c.narrow()
+		}
+	}
+	return total
+}
+
+// hideOne hides the next column in the order of hiding. It reports whether there was one.
+func (t *table) hideOne(widths []int) bool {
+	next := -1
+	for i, c := range t.columns {
+		if widths[i] != hiddenColumn && c.hide > 0 && (next < 0 || c.hide > t.columns[next].hide) {
+			next = i
+		}
+	}
+	if next < 0 {
+		return false
+	}
+	widths[next] = hiddenColumn
+	return true
+}
+
+// hidden returns the titles of the columns that do not fit into width.
+func (t *table) hidden(width int) []string {
+	var titles []string
+	for i, w := range t.widths(width) {
+		if w == hiddenColumn {
+			titles = append(titles, t.columns[i].title)
+		}
+	}
+	return titles
+}
+
 // line puts one row together. The last cell of a short row runs on over the columns that it has no cells for.
 func (t *table) line(row []cell, widths []int, width int, coloured bool) string {
 	var b strings.Builder
 	b.WriteString(strings.Repeat(" ", t.indent))
 	used := t.indent
 	for i, c := range row {
-		if i > 0 {
+		if widths[i] == hiddenColumn {
+			continue
+		}
+		if used > t.indent {
 			b.WriteString(strings.Repeat(" ", gap))
 			used += gap
 		}
