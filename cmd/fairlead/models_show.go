@@ -28,8 +28,8 @@ func newModelsShow(c *console, o *options) *cobra.Command {
 }
 
 func showModel(c *console, o *options, fleet *app.Fleet, name string) error {
-	m, ok := fleet.Catalog().Model(name)
-	if !ok {
+	m := findModel(fleet, name)
+	if m == nil {
 		fix := "see  fairlead models list --all"
 		if near := fleet.Catalog().Suggest(name, 3); len(near) > 0 {
 			fix = "did you mean " + strings.Join(near, ", ") + "?"
@@ -44,6 +44,19 @@ func showModel(c *console, o *options, fleet *app.Fleet, name string) error {
 	p := &modelPage{page: page{width: max(cmp.Or(c.columns(), wide), 60), coloured: c.coloured(o)}, now: c.now()}
 	p.show(&one)
 	return c.write(p.String())
+}
+
+// findModel returns a model of the catalog, or one that only the configuration of a provider declares; nil when there is neither.
+func findModel(fleet *app.Fleet, name string) *catalog.Model {
+	if m, ok := fleet.Catalog().Model(name); ok {
+		return m
+	}
+	for _, t := range fleet.Targets() {
+		if t.Model.Name == name {
+			return t.Model
+		}
+	}
+	return nil
 }
 
 // targetsOf lists who offers a model: those of this instance, then those of the catalog.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -77,7 +78,7 @@ func (p *policyCommands) history(versions []rulebook.Version) error {
 		p.console.say(p.options, "the workspace has no policies of its own yet")
 		return nil
 	}
-	t := &table{columns: []column{{title: "VERSION", right: true}, {title: "SAVED"}, {title: "BY", soft: true}, {title: "HASH"}, {title: "NOTE", soft: true}}}
+	t := &table{columns: []column{{title: "VERSION", right: true}, {title: "SAVED"}, {title: "BY", soft: true, hide: 1}, {title: "HASH", hide: 2}, {title: "NOTE", soft: true}}}
 	for i, v := range versions {
 		number := cell{text: strconv.FormatInt(v.Number, 10)}
 		if i == 0 {
@@ -194,11 +195,33 @@ func (p *policyCommands) apply(ctx context.Context, from routed, path string, ba
 	if err != nil {
 		return err
 	}
+	if err := p.confirmEmptying(ctx, from, source); err != nil {
+		return err
+	}
 	saved, problems, err := from.Apply(ctx, from.workspace.ID, string(source), basedOn, note)
 	if len(problems) > 0 {
 		return p.showPolicyProblems(p.console.err, path, source, problems)
 	}
 	return p.saved(before, saved, err)
+}
+
+// confirmEmptying asks before a document without policies replaces one that has some. It ignores a document with problems, which
+// is rejected later. It returns an error unless the answer is yes.
+func (p *policyCommands) confirmEmptying(ctx context.Context, from routed, source []byte) error {
+	current := from.Rules.Own(from.workspace.ID).Policies()
+	set, problems := policy.Parse("workspace", source, from.Rules.World())
+	if len(current) == 0 || len(problems) > 0 || len(set.Policies()) > 0 {
+		return nil
+	}
+	names := make([]string, len(current))
+	for i := range current {
+		names[i] = clean(current[i].Name)
+	}
+	sure, err := p.console.confirm(ctx, p.options, fmt.Sprintf("The document has no policies. Remove %s of workspace %s (%s)?", policies(len(current)), from.workspace.ID, strings.Join(names, ", ")))
+	if err == nil && !sure {
+		err = errors.New("nothing was changed")
+	}
+	return err
 }
 
 // saved tells what is in force now.

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"fairlead/internal/app"
+)
+
+// TestListsKeepTheirMainColumnsAtEveryWidth checks that a narrow terminal never hides what a list is for.
+func TestListsKeepTheirMainColumnsAtEveryWidth(t *testing.T) {
+	t.Parallel()
+	l := seeded(t)
+	l.run(exitDone, "keys", "create", "--name", "a key with a rather long name", "--rpm", "60", "--tpm", "90000", "--budget", "$50", "--period", "week", "--expires", "90d")
+	l.run(exitDone, "keys", "revoke", "a key with a rather long name", "--yes")
+	l.run(exitDone, "policies", "apply", l.file("policies.yaml", firstPolicies))
+	l.console.terminal = true
+	width := 0
+	l.console.width = func() int { return width }
+	for _, c := range []struct {
+		command []string
+		always  []string // titles and cells at 60 columns and more
+		from80  []string
+	}{
+		{[]string{"requests", "list"}, []string{"ID", "OUTCOME", "COST", "LATENCY", "req_01M7FDTBW00000000000000001", "$0.0003200", "412 ms"}, []string{"TIME", "MODEL", "11:00:00"}},
+		{[]string{"keys", "list"}, []string{"NAME", "KEY", "STATE", "revoked", "fl_"}, []string{"LAST USED"}},
+		{[]string{"models", "list"}, []string{"MODEL", "IN", "OUT", "sim-flagship"}, []string{"CONTEXT"}},
+		{[]string{"policies", "list"}, []string{"POLICY", "STATE", "EFFECT", "no-code-outside", "off"}, []string{"FROM"}},
+		{[]string{"policies", "history"}, []string{"VERSION", "SAVED", "NOTE"}, []string{"BY"}},
+		{[]string{"providers", "list"}, []string{"PROVIDER", "MODELS", "STATE", "simulator"}, []string{"CREDENTIALS"}},
+	} {
+		for width = 60; width <= 200; width += 10 {
+			out, stderr := l.run(exitDone, append(slices.Clone(c.command), "--no-color")...)
+			want := slices.Clone(c.always)
+			if width >= 80 {
+				want = append(want, c.from80...)
+			}
+			for _, text := range want {
+				if !strings.Contains(out, text) {
+					t.Errorf("%s at %d columns does not show %q:\n%s", strings.Join(c.command, " "), width, text, out)
+				}
+			}
+			for line := range strings.Lines(out) {
+				if n := widthOf(strings.TrimSuffix(line, "\n")); n > width {
+					t.Errorf("%s at %d columns: a line of %d: %q", strings.Join(c.command, " "), width, n, line)
+				}
+			}
+			if missing := !strings.Contains(out, c.from80[0]); missing != strings.Contains(stderr, c.from80[0]) {
+				t.Errorf("%s at %d columns does not name the hidden columns: %q", strings.Join(c.command, " "), width, stderr)
+			}
+		}
+	}
+}
+
+// TestEveryListedNameIsAccepted checks that names printed by a list command work in the commands that take one.
+func TestEveryListedNameIsAccepted(t *testing.T) {
+	t.Parallel()
+	l := seeded(t)
+	l.console.env = append(l.console.env, "FAIRLEAD_CONFIG="+l.file("fairlead.yaml", `
+providers:
+  - name: house
+    base_url: http://127.0.0.1:9/v1
+    api_keys: [house-key-1]
+    models:
+      - {name: house-model, input_per_mtok: 1, output_per_mtok: 2, context: 8000}
+      - {name: Team/Model:1, input_per_mtok: 1, output_per_mtok: 2, context: 8000}
+`))
+	l.run(exitDone, "keys", "create", "--name", "ci")
+	l.run(exitDone, "policies", "apply", l.file("policies.yaml", "policies:\n  - {name: cheap, objective: cost}\n"))
+	for _, c := range []struct {
+		list  []string
+		field string
+		show  []string
+	}{
+		{[]string{"models", "list"}, "name", []string{"models", "show"}},
+		{[]string{"requests", "list"}, "id", []string{"requests", "show"}},
+		{[]string{"policies", "history"}, "version", []string{"policies", "show"}},
+		{[]string{"keys", "list"}, "id", []string{"keys", "rotate"}},
+	} {
+		out, _ := l.run(exitDone, append(c.list, "--json")...)
+		rows := lines(t, out)
+		if len(rows) == 0 {
+			t.Errorf("%v lists nothing", c.list)
+		}
+		for _, row := range rows {
+			l.run(exitDone, append(slices.Clone(c.show), fmt.Sprint(row[c.field]))...)
+		}
+	}
+}
+
+func TestEveryModelOfTheCatalogIsFound(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	err := withFleet(t.Context(), l.console, &options{quiet: true}, func(fleet *app.Fleet) error {
+		for _, m := range gather(fleet, modelFlags{all: true}, noon) {
+			if findModel(fleet, m.model.Name) == nil {
+				t.Errorf("%s is listed and not found", m.model.Name)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestApplyAsksBeforeItRemovesAllPolicies(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	policies := l.file("policies.yaml", firstPolicies)
+	for name, document := range map[string]string{"empty": "", "comment": "# nothing here\n", "list": "policies: []\n"} {
+		t.Run(name, func(t *testing.T) {
+			l.t = t
+			l.console.asks = false
+			l.run(exitDone, "policies", "apply", policies)
+			empty := l.file(name+".yaml", document)
+
+			_, err := l.run(exitUsage, "policies", "apply", empty)
+			mustContain(t, err, "no-code-outside, nights", "--yes")
+			l.console.asks = true
+			l.console.in = strings.NewReader("n\n")
+			_, err = l.run(exitFailed, "policies", "apply", empty)
+			mustContain(t, err, "nothing was changed")
+			if out, _ := l.run(exitDone, "policies", "show"); out != firstPolicies {
+				t.Errorf("after no:\n%s", out)
+			}
+
+			l.run(exitDone, "policies", "apply", empty, "--yes")
+			if _, err := l.run(exitDone, "policies", "list"); !strings.Contains(err, "no policies") {
+				t.Errorf("after --yes: %s", err)
+			}
+		})
+	}
+}
