@@ -7,6 +7,7 @@ import (
 
 	"fairlead/internal/llm"
 	"fairlead/internal/token"
+	"fairlead/internal/wire/strict"
 )
 
 // chat reads the members of a chat request.
@@ -146,6 +147,7 @@ func (d *decoder) messageList() {
 	d.messages = true
 	for n := range d.elements {
 		d.req.Messages++
+		d.limit(strict.MessageCount(d.req.Messages))
 		if d.kind() != '{' {
 			d.wrong(fmt.Sprintf("messages[%d]", n), "an object")
 			continue

@@ -10,6 +10,7 @@ import (
 
 	"fairlead/internal/llm"
 	"fairlead/internal/wire/show"
+	"fairlead/internal/wire/strict"
 )
 
 // Bounds of what a request may name.
@@ -34,7 +35,8 @@ type decoder struct {
 	model, messages, input    bool // seen with a value
 	maxTokens, maxCompletion  int64
 	bestOf                    int64
-	longest                   int // of the inputs: bytes, or token ids
+	longest                   int    // of the inputs: bytes, or token ids
+	top                       string // the top-level member that is read
 	previewText               text
 	safetyIdentifier, endUser string
 }
@@ -91,6 +93,7 @@ func (d *decoder) request(op llm.Op) {
 		d.peek()
 		start := d.i
 		name := d.field(key)
+		d.top = name
 		switch {
 		case d.common(name):
 		case op == llm.Chat:
@@ -208,6 +211,9 @@ func (d *decoder) unreadable() *llm.Error {
 		key := show.Quote(repeated.key)
 		d.problem(show.Cut(repeated.key, maxLabel), "The key %s appears twice in the same object, and different readers would take different values. Send each key once.", key)
 		return d.refusal()
+	}
+	if over, ok := errors.AsType[*strict.LimitError](d.err); ok {
+		return over.Refuse(d.top)
 	}
 	message := "The body is not valid JSON: " + d.err.Error() + "."
 	if bytes.HasPrefix(d.b, []byte("\xef\xbb\xbf")) {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -14,6 +13,7 @@ import (
 
 	"fairlead/internal/llm"
 	"fairlead/internal/wire/show"
+	"fairlead/internal/wire/strict"
 )
 
 const hello = `"messages":[{"role":"user","content":"hi"}]`
@@ -188,8 +188,8 @@ func TestDecodeRefuses(t *testing.T) {
 		"a short escape":              {request(`"user":"\u12"`), llm.InvalidJSON, ""},
 		"numbers JSON does not know":  {request(`"seed":01`), llm.InvalidJSON, ""},
 		"NaN":                         {request(`"temperature":NaN`), llm.InvalidJSON, ""},
-		"deep nesting":                {request(`"x":` + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000)), llm.InvalidJSON, ""},
-		"deep objects":                {request(`"x":` + strings.Repeat(`{"a":`, 100_000)), llm.InvalidJSON, ""},
+		"deep nesting":                {request(`"x":` + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000)), llm.InvalidRequest, "x"},
+		"deep objects":                {request(`"x":` + strings.Repeat(`{"a":`, 100_000)), llm.InvalidRequest, "x"},
 		"a repeated key":              {`{"model":"a","model":"b",` + hello + `}`, llm.InvalidRequest, "model"},
 		"a repeated key, escaped":     {`{"model":"a","mod\u0065l":"b",` + hello + `}`, llm.InvalidRequest, "model"},
 		"a repeated key below":        {request(`"tools":[{"a":{"b":1,"c":2,"b":3}}]`), llm.InvalidRequest, "b"},
@@ -324,22 +324,18 @@ func TestDecodeFindsRepeatsInLargeObjects(t *testing.T) {
 	}
 }
 
-// hostileBodies are refused before much of them is read: most says how many bytes that may be.
-func hostileBodies() map[string]struct {
-	body string
-	most int
-} {
+// hostileBodies exceed one limit each, in the top-level member param.
+func hostileBodies() map[string]struct{ body, param string } {
 	var keys strings.Builder
-	for i := range 100_000 {
+	for i := range 2 * strict.MaxObjectKeys {
 		fmt.Fprintf(&keys, `"k%06d":0,`, i)
 	}
-	return map[string]struct {
-		body string
-		most int
-	}{
-		"too many keys in one object": {request(`"x":{` + keys.String() + `"z":0}`), 100 + maxObjectKeys*len(`"k000000":0,`)},
-		"too many keys in all":        {request(`"x":[` + strings.Repeat(`{"a":1},`, 500_000) + `1]`), 100 + maxKeys*len(`{"a":1},`)},
-		"too deep":                    {request(`"x":` + strings.Repeat(`[`, 100_000)), 100 + maxDepth},
+	return map[string]struct{ body, param string }{
+		"too many keys in one object": {request(`"x":{` + keys.String() + `"z":0}`), "x"},
+		"too many keys in all":        {request(`"x":[` + strings.Repeat(`{"a":1},`, 2*strict.MaxKeys) + `1]`), "x"},
+		"too many elements":           {request(`"x":[` + strings.Repeat(`1,`, 2*strict.MaxElements) + `1]`), "x"},
+		"too many messages":           {`{"model":"m","messages":[` + strings.Repeat(`{"role":"user"},`, 2*strict.MaxMessages) + `1]}`, "messages"},
+		"too deep":                    {request(`"x":` + strings.Repeat(`[`, 100_000)), "x"},
 	}
 }
 
@@ -347,10 +343,8 @@ func TestDecodeStopsReadingHostileBodies(t *testing.T) {
 	t.Parallel()
 	for name, tc := range hostileBodies() {
 		e := refused(t, llm.Chat, tc.body)
-		_, at, _ := strings.Cut(e.Message, " at byte ")
-		offset, err := strconv.Atoi(strings.TrimSuffix(at, "."))
-		if e.Kind != llm.InvalidJSON || err != nil || offset > tc.most {
-			t.Errorf("%s: %s, want a stop before byte %d", name, e.Message, tc.most)
+		if e.Kind != llm.InvalidRequest || e.Param != tc.param || !strings.Contains(e.Message, "more than") {
+			t.Errorf("%s: %s at %q: %s", name, e.Kind, e.Param, e.Message)
 		}
 	}
 }

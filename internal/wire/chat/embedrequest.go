@@ -107,5 +107,6 @@ func (d *decoder) longestShare() float64 {
 func (d *decoder) tokenID() bool {
 	n, ok := wholeNumber(d.number())
 	d.req.TokenIDs++
+	d.size.Elements-- // it is counted as a token, and stays where it is
 	return ok && n >= 0
 }

@@ -5,15 +5,11 @@ import (
 	"fmt"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/wire/strict"
 )
 
-// Bounds of a request body. They are far above what clients send and far below what would hurt.
-const (
-	maxDepth      = 512
-	maxObjectKeys = 10_000
-	maxKeys       = 250_000
-	linearKeys    = 24 // objects with more keys look for repeats in a map
-)
+// linearKeys is the number of keys above which an object looks for repeats in a map.
+const linearKeys = 24
 
 // scanner walks JSON once, in place. A strict scanner also refuses repeated keys, invalid UTF-8 and documents with
 // absurdly many keys: it reads what clients send. A lenient one reads what providers send, where the bytes matter
@@ -25,9 +21,9 @@ type scanner struct {
 	strict bool
 	err    error
 
-	at   int      // where the key of the member at hand begins, quote included
-	keys [][]byte // the keys of all objects that are open
-	seen int      // keys in the whole document
+	at   int         // where the key of the member at hand begins, quote included
+	keys [][]byte    // the keys of all objects that are open
+	size strict.Size // of the document so far; only a strict scanner counts
 
 	count        bool // add the strings that are read to the text below
 	ascii, other int
@@ -46,6 +42,13 @@ func (e *syntaxError) Error() string { return fmt.Sprintf("%s at byte %d", e.wha
 type repeatedKeyError struct{ key string }
 
 func (e *repeatedKeyError) Error() string { return fmt.Sprintf("the key %q appears twice", e.key) }
+
+// limit fails when a limit is exceeded.
+func (s *scanner) limit(over *strict.LimitError) {
+	if over != nil && s.err == nil {
+		s.err = over
+	}
+}
 
 func (s *scanner) fail(what string) {
 	if s.err == nil {
@@ -202,6 +205,9 @@ func (s *scanner) elements(yield func(n int) bool) {
 		return
 	}
 	for n := 0; s.err == nil; n++ {
+		if s.strict {
+			s.limit(s.size.Element())
+		}
 		s.peek()
 		from := s.i
 		yield(n)
@@ -215,9 +221,7 @@ func (s *scanner) elements(yield func(n int) bool) {
 }
 
 func (s *scanner) open() bool {
-	if s.depth == maxDepth {
-		s.fail(fmt.Sprintf("the JSON is nested deeper than %d levels", maxDepth))
-	}
+	s.limit(strict.Depth(s.depth + 1))
 	if s.err != nil {
 		return false
 	}
@@ -253,10 +257,9 @@ func (s *scanner) more(closing byte) bool {
 
 // remember notes a key of the object whose keys begin at base, and fails when it is there already.
 func (s *scanner) remember(base int, key []byte, many map[string]struct{}) map[string]struct{} {
-	s.seen++
 	count := len(s.keys) - base
-	if count >= maxObjectKeys || s.seen > maxKeys {
-		s.fail("the JSON has too many keys")
+	if over := s.size.Key(count); over != nil {
+		s.limit(over)
 		return many
 	}
 	repeated := false

@@ -114,12 +114,12 @@ func TestCountingNeedsNoLimit(t *testing.T) {
 // Deep and repeated nesting must not cost more than its bytes.
 func TestDeepBodiesAreReadOnce(t *testing.T) {
 	t.Parallel()
-	deep := strings.Repeat(`{"a":`, 5000) + `"` + strings.Repeat("x", 1<<20) + `"` + strings.Repeat("}", 5000)
+	deep := strings.Repeat(`{"a":`, 500) + `"` + strings.Repeat("x", 1<<20) + `"` + strings.Repeat("}", 500)
 	req := decoded(t, `{"model":"a","max_tokens":1,"messages":[{"role":"user","content":[{"type":"tool_use","id":"1","name":"n","input":`+deep+`}]}]}`)
 	if req.ASCIIBytes < 1<<20 {
 		t.Errorf("%d bytes counted", req.ASCIIBytes)
 	}
-	nested := strings.Repeat(`{"type":"tool_result","content":[`, 2000) + strings.Repeat(`]}`, 2000)
+	nested := strings.Repeat(`{"type":"tool_result","content":[`, 250) + strings.Repeat(`]}`, 250)
 	if _, err := (Format{}).Conversation(decoded(t, `{"model":"a","max_tokens":1,"messages":[{"role":"user","content":[`+nested+`]}]}`)); err != nil {
 		t.Error(err)
 	}

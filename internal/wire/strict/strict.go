@@ -17,11 +17,14 @@ import (
 // maxKey bounds what a refusal repeats of a key.
 const maxKey = 512
 
-// Object checks the body and returns its top-level members in order. The error is an *llm.Error of kind InvalidJSON or
+// Object checks the body against the limits and returns its top-level members in order. The error is an *llm.Error of kind InvalidJSON or
 // InvalidRequest that says what is wrong and where.
 func Object(body []byte) ([]llm.Field, error) {
 	if bytes.HasPrefix(body, []byte("\xef\xbb\xbf")) {
 		return nil, unreadable("The body begins with a byte order mark. Send plain UTF-8 without it.")
+	}
+	if _, err := Measure(body); err != nil {
+		return nil, err
 	}
 	d := jsontext.NewDecoder(bytes.NewBuffer(body)) // a Buffer is read in place
 	switch kind := d.PeekKind(); kind {

@@ -1,6 +1,7 @@
 package strict
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -43,7 +44,11 @@ func TestObjectRefuses(t *testing.T) {
 		"a repeated key inside":  {`{"x":[{"a":1,"\u0061":2}]}`, llm.InvalidRequest, "a", "appears twice"},
 		"invalid UTF-8":          {"{\"a\":\"\xff\"}", llm.InvalidJSON, "", "UTF-8"},
 		"a byte order mark":      {"\xef\xbb\xbf{}", llm.InvalidJSON, "", "byte order mark"},
-		"absurd nesting":         {strings.Repeat(`{"a":`, 20_000), llm.InvalidJSON, "", "not valid JSON"},
+		"too many levels":        {strings.Repeat(`{"a":`, MaxDepth+1), llm.InvalidRequest, "a", "more than 512 levels"},
+		"too many keys":          {`{"b":[` + strings.Repeat(`{"a":"]:,"},`, MaxKeys) + `1]}`, llm.InvalidRequest, "b", "more than 250000 keys in all objects"},
+		"too many elements":      {`{"b":1,"c":[` + strings.Repeat(`"\\","\"[",`, MaxElements/2) + `1]}`, llm.InvalidRequest, "c", "more than 500000 elements"},
+		"too many empty lists":   {`{"b":1,"c":[[]` + strings.Repeat(`,[]`, MaxElements/2) + `]}`, llm.InvalidRequest, "c", "more than 500000 elements"},
+		"a wide object":          {`{"w":{` + wide(MaxObjectKeys+1) + `}}`, llm.InvalidRequest, "w", "more than 10000 keys in one object"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -53,6 +58,38 @@ func TestObjectRefuses(t *testing.T) {
 				t.Errorf("got %+v", e)
 			}
 		})
+	}
+}
+
+// wide is the inside of an object with n keys.
+func wide(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `,"k%d":1`, i)
+	}
+	return b.String()[1:]
+}
+
+func TestObjectAcceptsDocumentsUpToTheLimits(t *testing.T) {
+	t.Parallel()
+	for name, body := range map[string]string{
+		"levels":        strings.Repeat(`{"a":`, MaxDepth) + "1" + strings.Repeat(`}`, MaxDepth),
+		"keys":          `{"b":[` + strings.Repeat(`{"a":1},`, MaxKeys-2) + `{"a":1}]}`,
+		"elements":      `{"c":[` + strings.Repeat(`1,`, MaxElements-1) + `1]}`,
+		"a wide object": `{` + wide(MaxObjectKeys) + `}`,
+	} {
+		if _, err := Object([]byte(body)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestLookAlikeFindsOtherSpellings(t *testing.T) {
+	t.Parallel()
+	for key, want := range map[string]string{"Model": "model", "MODEL": "model", "to\u212aen": "token", "model": "", "models": "", "mode": ""} {
+		if got, found := LookAlike(key, "model", "token"); got != want || found != (want != "") {
+			t.Errorf("%q looks like %q, want %q", key, got, want)
+		}
 	}
 }
 
