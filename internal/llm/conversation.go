@@ -30,6 +30,40 @@ type Conversation struct {
 	Unsaid []string
 }
 
+// MaxUnsaid bounds Conversation.Unsaid. Callers are shown far fewer names.
+const MaxUnsaid = 64
+
+// LeaveOut adds a name to Unsaid, once.
+func (c *Conversation) LeaveOut(name string) {
+	if len(c.Unsaid) < MaxUnsaid && !slices.Contains(c.Unsaid, name) {
+		c.Unsaid = append(c.Unsaid, name)
+	}
+}
+
+// Includes returns a function that reports whether Names has a tool.
+func (c ToolChoice) Includes() func(name string) bool {
+	names := make(map[string]bool, len(c.Names))
+	for _, name := range c.Names {
+		names[name] = true
+	}
+	return func(name string) bool { return names[name] }
+}
+
+// CalledTools returns the names of all tools that the messages have calls of, each once, in order.
+func (c *Conversation) CalledTools() []string {
+	var names []string
+	seen := map[string]bool{}
+	for _, m := range c.Messages {
+		for _, p := range m.Parts {
+			if p.Kind == CallPart && !seen[p.Call.Name] {
+				seen[p.Call.Name] = true
+				names = append(names, p.Call.Name)
+			}
+		}
+	}
+	return names
+}
+
 // Role says who speaks. The results of tools are parts of what the user says.
 type Role string
 
@@ -202,16 +236,22 @@ func (c *Conversation) HasCalls() bool {
 // Turns returns the conversation as formats want it that keep instructions apart and let the sides alternate: the
 // instructions of all System messages in order, and the other messages with neighbours of one role joined.
 func (c *Conversation) Turns() (system []Part, turns []Message) {
+	joined := false // the last turn has a list of parts of its own
 	for _, m := range c.Messages {
 		if m.Role == System {
 			system = append(system, m.Parts...)
 			continue
 		}
-		if n := len(turns); n > 0 && turns[n-1].Role == m.Role {
-			turns[n-1].Parts = slices.Concat(turns[n-1].Parts, m.Parts) // the first message keeps its own parts
+		n := len(turns)
+		if n == 0 || turns[n-1].Role != m.Role {
+			turns, joined = append(turns, m), false
 			continue
 		}
-		turns = append(turns, m)
+		last := &turns[n-1]
+		if !joined {
+			last.Parts, joined = slices.Clip(last.Parts), true // append must not write behind the message's own parts
+		}
+		last.Parts = append(last.Parts, m.Parts...)
 	}
 	return system, turns
 }

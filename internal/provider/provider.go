@@ -151,19 +151,20 @@ func (c *Call) Warn(format string, args ...any) {
 
 // CustomTool tells the tools that take free text. The request is read for it once, when the first tool is called.
 func (c *Call) CustomTool() func(name string) bool {
-	names := sync.OnceValue(func() (names []string) {
+	custom := sync.OnceValue(func() map[string]bool {
+		names := map[string]bool{}
 		conv, err := c.Client.Conversation(c.Request)
 		if err != nil {
 			return nil // it was read before, to build the call
 		}
 		for _, t := range conv.Tools {
 			if t.Custom {
-				names = append(names, t.Name)
+				names[t.Name] = true
 			}
 		}
 		return names
 	})
-	return func(name string) bool { return slices.Contains(names(), name) }
+	return func(name string) bool { return custom()[name] }
 }
 
 // Client is what an adapter needs of the caller's format when its own is another.

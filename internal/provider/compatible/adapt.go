@@ -156,15 +156,15 @@ func (a *adaptation) sampling() {
 
 // members leaves out what the vendor refuses and renames what it knows by another name.
 func (a *adaptation) members() {
-	asks := a.row.Asks
+	asks, dropped := a.row.Asks, a.edit.Drop // every name comes once, so what is dropped below need not be looked for
 	for _, f := range a.call.Request.Fields {
-		if slices.Contains(a.edit.Drop, f.Name) || ours(f.Name) {
+		if slices.Contains(dropped, f.Name) || ours(f.Name) {
 			continue
 		}
 		refused := slices.Contains(asks.Drop, f.Name) || (asks.Accepts != nil && !slices.Contains(asks.Accepts, f.Name))
 		if refused {
 			a.edit.Drop = append(a.edit.Drop, f.Name)
-			if !isNull(a.value(f.Name)) {
+			if !isNull(a.call.Request.Body[f.Value:f.End]) {
 				a.warn("%s was left out: %s does not take it.", plain(f.Name), a.row.Title)
 			}
 			continue
@@ -178,10 +178,10 @@ func (a *adaptation) members() {
 // values writes the values that the vendor knows otherwise.
 func (a *adaptation) values() {
 	for _, f := range a.call.Request.Fields {
-		if slices.Contains(a.edit.Drop, f.Name) {
+		if a.row.Asks.Values[f.Name] == nil && a.row.Asks.Weaker[f.Name] == nil || slices.Contains(a.edit.Drop, f.Name) {
 			continue
 		}
-		value := a.value(f.Name)
+		value := a.call.Request.Body[f.Value:f.End]
 		if same, ok := a.row.Asks.Values[f.Name][string(value)]; ok {
 			a.edit.Set = append(a.edit.Set, chat.Member{Name: f.Name, Value: []byte(same)})
 		}

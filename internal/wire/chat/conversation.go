@@ -14,8 +14,8 @@ type reader struct {
 	decoder
 	conv *llm.Conversation
 
-	toolNames map[string]string // by the id of the call
-	pending   []llm.ToolCall    // calls in the old way, without ids, that have no result yet
+	toolNames map[string]string   // by the id of the call
+	pending   map[string][]string // ids of calls in the old way that have no result yet, by the function's name
 }
 
 // quiet are the members that are ours, or that concern the account and the stream and not the conversation. Those that
@@ -33,6 +33,7 @@ func (Format) Conversation(req *llm.Request) (*llm.Conversation, error) {
 			Choices: max(req.Choices, 1), MaxOutput: req.MaxOutput, EndUser: req.EndUser, ServiceTier: req.ServiceTier,
 		},
 		toolNames: map[string]string{},
+		pending:   map[string][]string{},
 	}
 	for _, f := range req.Fields {
 		r.i = f.Value
@@ -116,11 +117,7 @@ func (r *reader) readSampling(name string) bool {
 }
 
 // unsaid notes a member, or a place, that has no words of ours.
-func (r *reader) unsaid(name string) {
-	if !slices.Contains(r.conv.Unsaid, name) {
-		r.conv.Unsaid = append(r.conv.Unsaid, name)
-	}
-}
+func (r *reader) unsaid(name string) { r.conv.LeaveOut(name) }
 
 // figure reads a number as it is written.
 func (r *reader) figure(param string) json.Number {

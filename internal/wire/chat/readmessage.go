@@ -89,7 +89,7 @@ func (r *reader) assistantParts(m map[string]int, where string) []llm.Part {
 			ID:   "call_" + strconv.Itoa(len(r.conv.Messages)), // the old way has none: the message's place tells calls apart
 			Name: r.textOf(call, "name", where+"function_call."), Arguments: r.argumentsOf(call, "arguments", where+"function_call."),
 		}
-		r.pending = append(r.pending, made)
+		r.pending[made.Name] = append(r.pending[made.Name], made.ID)
 		parts = append(parts, llm.Part{Kind: llm.CallPart, Call: &made})
 	}
 	return parts
@@ -184,12 +184,9 @@ func (r *reader) toolMessage(m map[string]int, where string) llm.Message {
 // name.
 func (r *reader) functionMessage(m map[string]int, where string) llm.Message {
 	res := llm.ToolResult{Name: r.textOf(m, "name", where), Parts: r.contentOf(m, where)}
-	for i, call := range slices.Backward(r.pending) {
-		if call.Name == res.Name {
-			res.ID = call.ID
-			r.pending = slices.Delete(r.pending, i, i+1)
-			break
-		}
+	if open := r.pending[res.Name]; len(open) > 0 {
+		last := len(open) - 1
+		res.ID, r.pending[res.Name] = open[last], open[:last]
 	}
 	return result(res)
 }

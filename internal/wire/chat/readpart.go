@@ -2,6 +2,7 @@ package chat
 
 import (
 	"strconv"
+	"strings"
 
 	"fairlead/internal/llm"
 	"fairlead/internal/wire/show"
@@ -115,17 +116,18 @@ func (r *reader) base64(data, param string) string {
 }
 
 // thoughtOf reads a thinking part: a text, or again a list of parts.
-func (r *reader) thoughtOf(m map[string]int, where string) (text string) {
+func (r *reader) thoughtOf(m map[string]int, where string) string {
 	pos, has := m["thinking"]
 	if !has || r.b[pos] != '[' {
 		return r.textOf(m, "thinking", where)
 	}
+	var text strings.Builder
 	r.at(pos, func() {
 		for range r.elements {
 			if inner, ok := r.object(where + "thinking"); ok {
-				text += r.textOf(inner, "text", where+"thinking.")
+				text.WriteString(r.textOf(inner, "text", where+"thinking."))
 			}
 		}
 	})
-	return text
+	return text.String()
 }

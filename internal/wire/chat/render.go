@@ -39,6 +39,12 @@ func Render(req *llm.Request, e Edit) []byte {
 		return body
 	}
 	r := renderer{req: req, edit: e}
+	if len(e.Drop) > linearKeys {
+		r.drop = make(map[string]bool, len(e.Drop))
+		for _, name := range e.Drop {
+			r.drop[name] = true
+		}
+	}
 	r.out = make([]byte, 0, r.size())
 	r.out = append(r.out, body[:fields[0].KeyStart]...)
 	for i, f := range fields {
@@ -58,7 +64,8 @@ type renderer struct {
 	req     *llm.Request
 	edit    Edit
 	out     []byte
-	written int // members so far
+	written int             // members so far
+	drop    map[string]bool // Edit.Drop where it is long, else nil
 }
 
 func (r *renderer) size() int {
@@ -88,6 +95,9 @@ func (r *renderer) dropped(name string) bool {
 }
 
 func (r *renderer) drops(name string) bool {
+	if r.drop != nil {
+		return r.drop[name]
+	}
 	return slices.Contains(r.edit.Drop, name)
 }
 

@@ -31,7 +31,10 @@ type RenderOptions struct {
 // RenderConversation writes a chat request out of a conversation that came in another format. DecodeRequest takes it, and
 // Render edits it like any other. The second result names what the format has no place for.
 func RenderConversation(conv *llm.Conversation, o RenderOptions) (body []byte, leftOut []string) {
-	t := translator{conv: conv, o: o, leftOut: slices.Clone(conv.Unsaid)}
+	t := translator{conv: conv, o: o, leftOut: slices.Clone(conv.Unsaid), chosen: conv.ToolChoice.Includes(), custom: map[string]bool{}}
+	for i := range conv.Tools {
+		t.custom[conv.Tools[i].Name] = t.custom[conv.Tools[i].Name] || conv.Tools[i].Custom
+	}
 	if t.o.Seals == nil {
 		t.o.Seals = func(string) bool { return false }
 	}
@@ -63,11 +66,13 @@ type translator struct {
 	w       objectWriter
 	waiting []llm.Part // what the user says besides results
 	leftOut []string
+	chosen  func(name string) bool // among the tools that the choice names
+	custom  map[string]bool        // names of the tools that take free text
 }
 
 // lose notes what the format has no place for.
 func (t *translator) lose(what string) {
-	if !slices.Contains(t.leftOut, what) {
+	if len(t.leftOut) < llm.MaxUnsaid && !slices.Contains(t.leftOut, what) {
 		t.leftOut = append(t.leftOut, what)
 	}
 }
@@ -118,7 +123,7 @@ func (t *translator) tools() bool {
 // offered reports whether a tool is listed: where the provider cannot be told which ones are allowed, only those are.
 func (t *translator) offered(name string) bool {
 	choice := t.conv.ToolChoice
-	return len(choice.Names) == 0 || t.oneTool() || t.o.Takes.AllowedTools || slices.Contains(choice.Names, name)
+	return len(choice.Names) == 0 || t.oneTool() || t.o.Takes.AllowedTools || t.chosen(name)
 }
 
 // oneTool reports whether the choice is one tool that must be called.
@@ -185,7 +190,7 @@ func (t *translator) toolChoice() {
 
 // toolName names one tool, with its type.
 func (t *translator) toolName(name string) {
-	kind := toolKind(slices.ContainsFunc(t.conv.Tools, func(tool llm.Tool) bool { return tool.Custom && tool.Name == name }))
+	kind := toolKind(t.custom[name])
 	t.w.open()
 	t.w.text("type", kind)
 	t.w.key(kind)

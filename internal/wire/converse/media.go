@@ -127,10 +127,11 @@ func (r *renderer) documentName(name string) string {
 	}, show.Cut(name, maxDocumentName))
 	clean = cmp.Or(strings.Join(strings.Fields(clean), " "), "document")
 	unique := clean
-	for n := 2; r.documents[unique]; n++ {
-		unique = clean + " " + strconv.Itoa(n)
+	for r.documents[unique] > 0 {
+		r.documents[clean]++
+		unique = clean + " " + strconv.Itoa(r.documents[clean])
 	}
-	r.documents[unique] = true
+	r.documents[unique] = 1
 	return unique
 }
 

@@ -22,7 +22,7 @@ type RenderOptions struct {
 // Render writes a conversation as the Converse API takes it. The warnings say what had to change. An error is an
 // *llm.Error of kind InvalidRequest: the conversation holds something that cannot be told.
 func Render(conv *llm.Conversation, o RenderOptions) (body []byte, warnings []string, err error) {
-	r := &renderer{conv: conv, o: o, d: o.Dialect, plan: NewPlan(conv, o.Dialect), documents: map[string]bool{}}
+	r := &renderer{conv: conv, o: o, d: o.Dialect, plan: NewPlan(conv, o.Dialect), documents: map[string]int{}}
 	r.countPoints()
 	r.tools()
 	r.messages()
@@ -45,15 +45,18 @@ type renderer struct {
 	out  request
 
 	warnings     []string
-	instructions []string        // ours, behind the caller's
-	documents    map[string]bool // names given to documents
-	skipPoints   int             // cache points that are too many; counted before the first is written
-	noSampling   bool            // sampling settings are refused together with something else
+	instructions []string       // ours, behind the caller's
+	documents    map[string]int // names given to documents, with the last number that was added to each
+	skipPoints   int            // cache points that are too many; counted before the first is written
+	noSampling   bool           // sampling settings are refused together with something else
 	err          error
 }
 
 // warn says once what had to change.
 func (r *renderer) warn(format string, args ...any) {
+	if len(r.warnings) == show.MaxWarnings {
+		return
+	}
 	if text := fmt.Sprintf(format, args...); !slices.Contains(r.warnings, text) {
 		r.warnings = append(r.warnings, text)
 	}

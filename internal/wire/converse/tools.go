@@ -37,7 +37,8 @@ func (r *renderer) chosen(choice llm.ToolChoice) []llm.Tool {
 	if len(choice.Names) == 0 || named {
 		return r.conv.Tools
 	}
-	return slices.DeleteFunc(slices.Clone(r.conv.Tools), func(t llm.Tool) bool { return !slices.Contains(choice.Names, t.Name) })
+	chosen := choice.Includes()
+	return slices.DeleteFunc(slices.Clone(r.conv.Tools), func(t llm.Tool) bool { return !chosen(t.Name) })
 }
 
 func (r *renderer) tool(t llm.Tool) []tool {
@@ -79,14 +80,7 @@ func objectSchema(schema json.RawMessage) json.RawMessage {
 
 // remembered are the tools that earlier turns called, for a conversation that offers none any more.
 func (r *renderer) remembered() []tool {
-	var names []string
-	for _, m := range r.conv.Messages {
-		for _, p := range m.Parts {
-			if p.Kind == llm.CallPart && !slices.Contains(names, p.Call.Name) {
-				names = append(names, p.Call.Name)
-			}
-		}
-	}
+	names := r.conv.CalledTools()
 	if len(names) == 0 { // results alone
 		names = []string{"earlier_tool"}
 	}

@@ -69,7 +69,7 @@ func (r *renderer) userParts(parts []llm.Part) ([]part, error) {
 func (r *renderer) modelTurn(said []llm.Part) error {
 	turn := modelTurn{renderer: r}
 	if slices.ContainsFunc(said, func(p llm.Part) bool { return p.Kind == llm.CallPart }) {
-		clear(r.order)
+		r.order = map[string]int{} // clearing a map that was large once costs as much as filling it
 	}
 	for _, p := range said {
 		if err := turn.add(p); err != nil {

@@ -61,6 +61,9 @@ func (r *renderer) render() error {
 
 // warn notes a sentence once.
 func (r *renderer) warn(format string, args ...any) {
+	if len(r.warnings) == show.MaxWarnings {
+		return
+	}
 	if said := fmt.Sprintf(format, args...); !slices.Contains(r.warnings, said) {
 		r.warnings = append(r.warnings, said)
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 	"strings"
+
+	"fairlead/internal/wire/show"
 )
 
 // Bounds of a schema once everything it refers to stands in its place.
@@ -35,6 +37,8 @@ type schema struct {
 	Required    []string        `json:"required,omitempty"`
 	Ordering    []string        `json:"propertyOrdering,omitempty"`
 	AnyOf       []*schema       `json:"anyOf,omitempty"`
+
+	at map[string]int // where each of Properties is; built by merge
 }
 
 type property struct {
@@ -87,7 +91,7 @@ func noArguments(raw json.RawMessage) bool {
 // alternatives, constants become enums, and what the subset does not know is dropped. lost says what of weight was.
 // ordered asks for the order of members to be said in so many words, which answers need.
 func convertSchema(raw json.RawMessage, ordered bool) (out json.RawMessage, lost []string, err error) {
-	c := converter{root: raw, ordered: ordered, found: map[string]members{}}
+	c := converter{root: raw, ordered: ordered, found: map[string]map[string]json.RawMessage{}}
 	s := c.convert(raw, nil)
 	if c.err != nil {
 		return nil, nil, c.err
@@ -101,13 +105,13 @@ type converter struct {
 	ordered bool
 	nodes   int
 	work    int
-	found   map[string]members // objects on the way to references, by their pointer
+	found   map[string]map[string]json.RawMessage // members of the objects on the way to references, by the pointer of the object
 	lost    []string
 	err     error
 }
 
 func (c *converter) lose(what string) {
-	if !slices.Contains(c.lost, what) {
+	if len(c.lost) < show.MaxWarnings && !slices.Contains(c.lost, what) {
 		c.lost = append(c.lost, what)
 	}
 }
@@ -339,11 +343,11 @@ func (c *converter) finished(s *schema) *schema {
 	if s.Type == "array" && s.Items == nil {
 		s.Items = &schema{Type: "string"}
 	}
-	names := make([]string, len(s.Properties))
+	names, known := make([]string, len(s.Properties)), make(map[string]bool, len(s.Properties))
 	for i, p := range s.Properties {
-		names[i] = p.name
+		names[i], known[p.name] = p.name, true
 	}
-	s.Required = slices.DeleteFunc(s.Required, func(name string) bool { return !slices.Contains(names, name) })
+	s.Required = slices.DeleteFunc(s.Required, func(name string) bool { return !known[name] })
 	if c.ordered && len(names) > 1 {
 		s.Ordering = names
 	}
@@ -352,13 +356,23 @@ func (c *converter) finished(s *schema) *schema {
 
 // merge adds what another schema demands too.
 func (s *schema) merge(o *schema) {
+	if s.at == nil {
+		s.at = make(map[string]int, len(s.Properties)+len(o.Properties))
+		for i, p := range s.Properties {
+			s.at[p.name] = i
+		}
+	}
 	for _, p := range o.Properties {
-		s.Properties = slices.DeleteFunc(s.Properties, func(q property) bool { return q.name == p.name })
+		if i, has := s.at[p.name]; has {
+			s.Properties[i] = p
+			continue
+		}
+		s.at[p.name] = len(s.Properties)
 		s.Properties = append(s.Properties, p)
 	}
 	s.Required = append(s.Required, o.Required...)
 	rest := *o
-	rest.Properties, rest.Required = s.Properties, s.Required
+	rest.Properties, rest.Required, rest.at = s.Properties, s.Required, s.at
 	rest.Nullable = s.Nullable || o.Nullable
 	if o.Type == "" || o.Type == "string" && s.Type != "" {
 		rest.Type = s.Type // the other said nothing of its own

@@ -14,12 +14,16 @@ func (c *converter) resolve(ref string) (json.RawMessage, bool) {
 	}
 	at, pointer := c.root, ""
 	for _, step := range strings.Split(rest, "/")[1:] {
-		m, known := c.found[pointer]
+		byName, known := c.found[pointer]
 		if !known {
-			m, _ = readMembers(at)
-			c.found[pointer] = m
+			m, _ := readMembers(at)
+			byName = make(map[string]json.RawMessage, len(m))
+			for _, one := range m {
+				byName[one.name] = one.value
+			}
+			c.found[pointer] = byName
 		}
-		if at = m.get(strings.NewReplacer("~1", "/", "~0", "~").Replace(step)); at == nil {
+		if at = byName[strings.NewReplacer("~1", "/", "~0", "~").Replace(step)]; at == nil {
 			return nil, false
 		}
 		pointer += "/" + step

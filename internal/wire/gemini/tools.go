@@ -2,7 +2,6 @@ package gemini
 
 import (
 	"encoding/json"
-	"slices"
 
 	"fairlead/internal/llm"
 	"fairlead/internal/wire/show"
@@ -16,12 +15,14 @@ var customSchema = json.RawMessage(`{"type":"object","properties":{"input":{"typ
 // tools declares what the model may call.
 func (r *renderer) tools() error {
 	var declared []function
+	choice := r.conv.ToolChoice
+	restricted, chosen := choice.Mode == llm.ChoiceAuto && len(choice.Names) > 0, choice.Includes()
 	for _, t := range r.conv.Tools {
 		if t.Hosted != "" {
 			r.warn("the tool %s was left out: it runs at another provider.", show.Quote(t.Hosted))
 			continue
 		}
-		if r.conv.ToolChoice.Mode == llm.ChoiceAuto && len(r.conv.ToolChoice.Names) > 0 && !slices.Contains(r.conv.ToolChoice.Names, t.Name) {
+		if restricted && !chosen(t.Name) {
 			continue // the format restricts a choice only where a tool must be called
 		}
 		f, err := r.function(t)

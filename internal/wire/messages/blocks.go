@@ -2,6 +2,7 @@ package messages
 
 import (
 	"encoding/base64"
+	"strings"
 
 	"github.com/tidwall/gjson"
 
@@ -119,13 +120,15 @@ func (r *reader) media(kind llm.PartKind, v gjson.Result) (llm.Part, bool) {
 	case "text":
 		media.Data = base64.StdEncoding.EncodeToString([]byte(source.Get("data").String()))
 	case "content":
-		text := source.Get("content").String()
-		if source.Get("content").IsArray() {
-			text = ""
-			source.Get("content").ForEach(func(_, block gjson.Result) bool {
-				text += block.Get("text").String()
+		content := source.Get("content")
+		text := content.String()
+		if content.IsArray() {
+			var all strings.Builder
+			content.ForEach(func(_, block gjson.Result) bool {
+				all.WriteString(block.Get("text").String())
 				return true
 			})
+			text = all.String()
 		}
 		return llm.Part{Kind: llm.TextPart, Text: text}, text != ""
 	default:

@@ -80,11 +80,7 @@ func (r *reader) member(name string, v gjson.Result) {
 	}
 }
 
-func (r *reader) unsaid(what string) {
-	if !slices.Contains(r.conv.Unsaid, what) {
-		r.conv.Unsaid = append(r.conv.Unsaid, what)
-	}
-}
+func (r *reader) unsaid(what string) { r.conv.LeaveOut(what) }
 
 // number keeps a number as it is written.
 func number(v gjson.Result) json.Number {

@@ -2,7 +2,6 @@ package messages
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -62,8 +61,9 @@ func (r *renderer) planLength() {
 func (r *renderer) planTools() {
 	p := &r.plan
 	p.choice = r.conv.ToolChoice
+	several, chosen := len(p.choice.Names) > 1 || p.choice.Mode == llm.ChoiceAuto && len(p.choice.Names) > 0, p.choice.Includes()
 	for _, tool := range r.conv.Tools {
-		if several := len(p.choice.Names) > 1 || p.choice.Mode == llm.ChoiceAuto && len(p.choice.Names) > 0; several && !slices.Contains(p.choice.Names, tool.Name) {
+		if several && !chosen(tool.Name) {
 			continue
 		}
 		if tool.Hosted != "" && !hosted(tool.Hosted) {
@@ -89,13 +89,8 @@ func hosted(kind string) bool {
 
 // called makes a definition for every tool that the history has calls of.
 func called(conv *llm.Conversation) (tools []llm.Tool) {
-	for _, m := range conv.Messages {
-		for _, part := range m.Parts {
-			if part.Kind != llm.CallPart || slices.ContainsFunc(tools, func(t llm.Tool) bool { return t.Name == part.Call.Name }) {
-				continue
-			}
-			tools = append(tools, llm.Tool{Name: part.Call.Name})
-		}
+	for _, name := range conv.CalledTools() {
+		tools = append(tools, llm.Tool{Name: name})
 	}
 	return tools
 }
@@ -135,8 +130,12 @@ func SchemaTool(conv *llm.Conversation, t Traits) string {
 	if !wanted || forced || !isObjectSchema(conv.Output.Schema) {
 		return ""
 	}
+	taken := make(map[string]bool, len(conv.Tools))
+	for _, tool := range conv.Tools {
+		taken[tool.Name] = true
+	}
 	name := "answer_in_json"
-	for slices.ContainsFunc(conv.Tools, func(tool llm.Tool) bool { return tool.Name == name }) {
+	for taken[name] {
 		name += "_"
 	}
 	return name

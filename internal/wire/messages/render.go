@@ -83,6 +83,9 @@ type renderer struct {
 }
 
 func (r *renderer) warn(format string, args ...any) {
+	if len(r.warnings) == show.MaxWarnings {
+		return
+	}
 	if warning := fmt.Sprintf(format, args...); !slices.Contains(r.warnings, warning) {
 		r.warnings = append(r.warnings, warning)
 	}

@@ -8,6 +8,9 @@ import (
 	"unicode/utf8"
 )
 
+// MaxWarnings bounds the warnings that a renderer collects for one request. Callers are shown fewer.
+const MaxWarnings = 32
+
 // OneLine puts a space in the place of every Harmful character.
 func OneLine(s string) string {
 	return strings.Map(func(r rune) rune {
