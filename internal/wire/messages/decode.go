@@ -83,19 +83,23 @@ func (d *decoder) member(name string, v gjson.Result) {
 		r.Hosted = true
 	case "tool_choice":
 		d.is(name, v, v.IsObject(), "an object")
+		d.lookAlikes("tool_choice.", v, choiceNames)
 	case "thinking":
+		d.lookAlikes("thinking.", v, thinkingNames)
 		kind := v.Get("type").String()
 		if d.is(name, v, v.IsObject(), "an object") && kind != "disabled" && kind != "between_tools" {
 			r.Needs |= llm.Reasoning
 		}
 	case "output_config":
 		if d.is(name, v, v.IsObject(), "an object") {
+			d.lookAlikes("output_config.", v, outputNames)
 			d.outputFormat(v.Get("format"))
 		}
 	case "output_format":
 		d.outputFormat(v)
 	case "metadata":
 		if d.is(name, v, v.IsObject(), "an object") {
+			d.lookAlikes("metadata.", v, []string{"user_id"})
 			d.label("metadata.user_id", v.Get("user_id"), &r.EndUser)
 		}
 	case "temperature", "top_p", "top_k":
@@ -142,10 +146,18 @@ func (d *decoder) problem(param, format string, args ...any) {
 // lookAlike refuses a key that is one of names in other letters: some providers match keys without regard to case, and
 // would then obey a field that nobody checked.
 func (d *decoder) lookAlike(where, key string, names []string) {
-	for _, name := range names {
-		if key != name && len(key) <= 3*len(name) && strings.EqualFold(key, name) {
-			d.problem(where+show.Cut(key, maxName), "The key %s looks like %q but is written differently. Spell it %q.", show.Quote(key), name, name)
-		}
+	if name, found := strict.LookAlike(key, names...); found {
+		d.problem(where+show.Cut(key, maxName), "The key %s looks like %q but is written differently. Spell it %q.", show.Quote(key), name, name)
+	}
+}
+
+// lookAlikes refuses such keys in an object. where is the object's place, with a dot behind it.
+func (d *decoder) lookAlikes(where string, v gjson.Result, names []string) {
+	if v.IsObject() {
+		v.ForEach(func(key, _ gjson.Result) bool {
+			d.lookAlike(where, key.String(), names)
+			return true
+		})
 	}
 }
 

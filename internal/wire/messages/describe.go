@@ -11,6 +11,7 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/token"
 	"fairlead/internal/wire/show"
+	"fairlead/internal/wire/strict"
 )
 
 // system reads the instructions. They count as a message.
@@ -33,7 +34,9 @@ func (d *decoder) tools(v gjson.Result) {
 	}
 	n := 0
 	v.ForEach(func(_, tool gjson.Result) bool {
-		d.is("tools["+strconv.Itoa(n)+"]", tool, tool.IsObject(), "an object")
+		where := "tools[" + strconv.Itoa(n) + "]"
+		d.is(where, tool, tool.IsObject(), "an object")
+		d.lookAlikes(where+".", tool, toolNames)
 		d.req.Needs |= llm.Tools
 		d.req.Hosted = d.req.Hosted || hosted(tool.Get("type").String())
 		d.counted(tool)
@@ -43,6 +46,7 @@ func (d *decoder) tools(v gjson.Result) {
 }
 
 func (d *decoder) outputFormat(v gjson.Result) {
+	d.lookAlikes("output_config.format.", v, formatNames)
 	if v.Get("type").String() == "json_schema" {
 		d.req.Needs |= llm.JSONSchema
 		d.counted(v)
@@ -55,6 +59,10 @@ func (d *decoder) messages(v gjson.Result) {
 	}
 	n := 0
 	v.ForEach(func(_, message gjson.Result) bool {
+		if over := strict.MessageCount(n + 1); over != nil {
+			d.problem("messages", "%s", over.Sentence())
+			return false
+		}
 		where := "messages[" + strconv.Itoa(n) + "]"
 		if d.is(where, message, message.IsObject(), "an object") {
 			d.message(where+".", message)
@@ -68,13 +76,23 @@ func (d *decoder) messages(v gjson.Result) {
 	}
 }
 
-var messageNames = []string{"role", "content"}
+// The members that are read of objects below the top.
+var (
+	messageNames = []string{"role", "content"}
+	blockNames   = []string{
+		"type", "text", "source", "title", "context", "citations", "thinking", "signature", "data", "id", "name", "input", "tool_use_id",
+		"content", "is_error", "cache_control",
+	}
+	sourceNames   = []string{"type", "media_type", "data", "url", "file_id", "content"}
+	toolNames     = []string{"type", "name", "description", "input_schema", "strict", "cache_control"}
+	choiceNames   = []string{"type", "name", "disable_parallel_tool_use"}
+	thinkingNames = []string{"type", "budget_tokens", "display"}
+	outputNames   = []string{"effort", "format"}
+	formatNames   = []string{"type", "schema"}
+)
 
 func (d *decoder) message(where string, v gjson.Result) {
-	v.ForEach(func(key, _ gjson.Result) bool {
-		d.lookAlike(where, key.String(), messageNames)
-		return true
-	})
+	d.lookAlikes(where, v, messageNames)
 	role := v.Get("role").String()
 	switch role {
 	case "user", "assistant", "system":
@@ -112,6 +130,8 @@ func (d *decoder) content(where string, v gjson.Result, read func(where string, 
 		if !d.is(param, block, block.IsObject(), "an object") {
 			return true
 		}
+		d.lookAlikes(param+".", block, blockNames)
+		d.lookAlikes(param+".source.", block.Get("source"), sourceNames)
 		if !d.is(param+".type", block.Get("type"), block.Get("type").Type == gjson.String, "a string") {
 			return true
 		}

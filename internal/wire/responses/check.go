@@ -34,6 +34,8 @@ type reader struct {
 
 	toolNames map[string]string // by the id of the call
 	callSeals map[string]seal   // by the id of the call
+
+	spoke, called bool // whether the last message has a text, and a tool call
 }
 
 func (r *reader) problem(param, format string, args ...any) {
@@ -71,6 +73,49 @@ func kindOf(v gjson.Result) string {
 func (r *reader) object(param string, v gjson.Result) bool {
 	return r.is(param, v, v.IsObject(), "an object")
 }
+
+// lookAlikes refuses keys of an object that are one of the members we read, in other letters: see strict.LookAlike.
+func (r *reader) lookAlikes(param string, v gjson.Result, names []string) {
+	if !v.IsObject() {
+		return
+	}
+	v.ForEach(func(key, _ gjson.Result) bool {
+		r.lookAlike(param+".", key.String(), names)
+		return true
+	})
+}
+
+func (r *reader) lookAlike(where, key string, names []string) {
+	if name, found := strict.LookAlike(key, names...); found {
+		r.problem(where+show.Cut(key, maxName), "The key %s looks like %q but is written differently. Spell it %q.", show.Quote(key), name, name)
+	}
+}
+
+// The members that are read of each object.
+var (
+	requestNames = []string{
+		"model", "models", "provider", "session_id", "metadata", "stream", "background", "user", "safety_identifier", "service_tier",
+		"instructions", "input", "max_output_tokens", "temperature", "top_p", "parallel_tool_calls", "tools", "tool_choice", "text",
+		"reasoning", "truncation", "include", "previous_response_id", "conversation", "prompt",
+	}
+	providerNames = []string{
+		"order", "only", "ignore", "allow_fallbacks", "require_parameters", "best_effort", "sort", "max_price", "data_collection", "zdr",
+	}
+	priceNames = []string{"prompt", "completion"}
+	itemNames  = []string{
+		"type", "role", "content", "call_id", "name", "arguments", "input", "output", "encrypted_content", "summary",
+	}
+	partNames = []string{
+		"type", "text", "refusal", "image_url", "file_id", "detail", "file_url", "file_data", "filename", "input_audio",
+		"prompt_cache_breakpoint",
+	}
+	audioNames      = []string{"format", "data"}
+	toolMemberNames = []string{"type", "name", "description", "parameters", "strict", "format"}
+	choiceNames     = []string{"type", "name", "mode", "tools"}
+	textNames       = []string{"format", "verbosity"}
+	formatNames     = []string{"type", "name", "description", "schema", "strict"}
+	reasoningNames  = []string{"effort"}
+)
 
 func (r *reader) list(param string, v gjson.Result) []gjson.Result {
 	if !r.is(param, v, v.IsArray(), "a list") {
@@ -176,6 +221,8 @@ func (r *reader) provider(v gjson.Result) {
 		return
 	}
 	yes := func(flag *bool) bool { return flag != nil && *flag }
+	r.lookAlikes("provider", v, providerNames)
+	r.lookAlikes("provider.max_price", v.Get("max_price"), priceNames)
 	w := &r.req.Controls.Provider
 	w.Order = r.names("provider.order", v.Get("order"))
 	w.Only = r.names("provider.only", v.Get("only"))

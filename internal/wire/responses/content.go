@@ -25,19 +25,23 @@ func (r *reader) content(param string, v gjson.Result) []llm.Part {
 		return nil
 	}
 	var parts []llm.Part
-	for n, entry := range v.Array() {
+	n := 0
+	v.ForEach(func(_, entry gjson.Result) bool {
 		where := param + "[" + strconv.Itoa(n) + "]"
+		n++
 		if entry.Type == gjson.Null || !r.object(where, entry) {
 			r.nothing(where, entry)
-			continue
+			return true
 		}
+		r.lookAlikes(where, entry, partNames)
 		if part, ok := r.part(where, entry); ok {
 			if entry.Get("prompt_cache_breakpoint").IsObject() {
 				part.Cache = &llm.CacheMark{}
 			}
 			parts = append(parts, part)
 		}
-	}
+		return true
+	})
 	return parts
 }
 
@@ -53,6 +57,7 @@ func (r *reader) part(param string, v gjson.Result) (llm.Part, bool) {
 		return llm.Part{Kind: llm.FilePart, Media: r.file(param, v)}, true
 	case "input_audio":
 		sound := v.Get("input_audio")
+		r.lookAlikes(param+".input_audio", sound, audioNames)
 		return llm.Part{Kind: llm.AudioPart, Media: &llm.Media{
 			Type: audioType(r.text(param+".input_audio.format", sound.Get("format"))),
 			Data: r.base64(param+".input_audio.data", r.text(param+".input_audio.data", sound.Get("data"))),

@@ -51,6 +51,7 @@ func newReader(req *llm.Request) *reader {
 func (r *reader) read() {
 	var input gjson.Result
 	for _, f := range r.req.Fields {
+		r.lookAlike("", f.Name, requestNames)
 		v := gjson.ParseBytes(r.req.Body[f.Value:f.End])
 		switch {
 		case v.Type == gjson.Null:

@@ -9,6 +9,7 @@ import (
 
 	"fairlead/internal/llm"
 	"fairlead/internal/wire/show"
+	"fairlead/internal/wire/strict"
 )
 
 // input reads what was said so far: a text, or a list of items.
@@ -22,14 +23,22 @@ func (r *reader) input(v gjson.Result) {
 	if !r.is("input", v, v.IsArray(), "a text or a list of items") {
 		return
 	}
-	for n, item := range v.Array() {
+	n := 0
+	v.ForEach(func(_, item gjson.Result) bool {
 		param := "input[" + strconv.Itoa(n) + "]"
+		n++
+		if over := strict.MessageCount(n); over != nil {
+			r.problem("input", "%s", over.Sentence())
+			return false
+		}
 		if item.Type == gjson.Null || !r.object(param, item) {
 			r.nothing(param, item)
-			continue
+			return true
 		}
+		r.lookAlikes(param, item, itemNames)
 		r.item(param, item)
-	}
+		return true
+	})
 }
 
 // nothing refuses a null in the place of an item.
@@ -65,20 +74,18 @@ func (r *reader) item(param string, v gjson.Result) {
 
 // add adds parts to the conversation. What the model said in one turn comes in several items, and is one message.
 func (r *reader) add(role llm.Role, parts ...llm.Part) {
+	speaks := slices.ContainsFunc(parts, func(p llm.Part) bool { return p.Kind == llm.TextPart || p.Kind == llm.RefusalPart })
+	calls := slices.ContainsFunc(parts, func(p llm.Part) bool { return p.Kind == llm.CallPart })
 	last := len(r.conv.Messages) - 1
-	if role == llm.Assistant && last >= 0 && r.conv.Messages[last].Role == role && !spokeLast(r.conv.Messages[last].Parts, parts) {
+	// A text after a message that has a text and no call is another message.
+	again := speaks && r.spoke && !r.called
+	if role == llm.Assistant && last >= 0 && r.conv.Messages[last].Role == role && !again {
 		r.conv.Messages[last].Parts = append(r.conv.Messages[last].Parts, parts...)
+		r.spoke, r.called = r.spoke || speaks, r.called || calls
 		return
 	}
 	r.conv.Messages = append(r.conv.Messages, llm.Message{Role: role, Parts: parts})
-}
-
-// spokeLast reports whether the new parts speak again after a message that spoke and called nothing: then they are another
-// message.
-func spokeLast(before, now []llm.Part) bool {
-	speaks := func(p llm.Part) bool { return p.Kind == llm.TextPart || p.Kind == llm.RefusalPart }
-	calls := func(p llm.Part) bool { return p.Kind == llm.CallPart }
-	return slices.ContainsFunc(now, speaks) && slices.ContainsFunc(before, speaks) && !slices.ContainsFunc(before, calls)
+	r.spoke, r.called = speaks, calls
 }
 
 func (r *reader) message(param string, v gjson.Result) {

@@ -95,6 +95,7 @@ func (r *reader) setting(name string, v gjson.Result) bool {
 		r.textSettings(v)
 	case "reasoning":
 		if r.object(name, v) {
+			r.lookAlikes(name, v, reasoningNames)
 			c.Effort.Level = r.text("reasoning.effort", v.Get("effort"))
 		}
 	case "truncation":
@@ -110,11 +111,7 @@ func (r *reader) setting(name string, v gjson.Result) bool {
 }
 
 // unsaid notes a member that has no words of ours.
-func (r *reader) unsaid(name string) {
-	if !slices.Contains(r.conv.Unsaid, name) {
-		r.conv.Unsaid = append(r.conv.Unsaid, name)
-	}
-}
+func (r *reader) unsaid(name string) { r.conv.LeaveOut(name) }
 
 // include lists what else an answer shall tell. Seals are always told; the rest is about tools that providers run.
 func (r *reader) include(v gjson.Result) {
@@ -129,6 +126,8 @@ func (r *reader) textSettings(v gjson.Result) {
 	if !r.object("text", v) {
 		return
 	}
+	r.lookAlikes("text", v, textNames)
+	r.lookAlikes("text.format", v.Get("format"), formatNames)
 	c := r.conv
 	c.Verbosity = r.text("text.verbosity", v.Get("verbosity"))
 	format := v.Get("format")
@@ -157,6 +156,7 @@ func (r *reader) tool(param string, v gjson.Result) {
 	if !r.is(param, v, v.IsObject(), "an object") {
 		return
 	}
+	r.lookAlikes(param, v, toolMemberNames)
 	tool := llm.Tool{Description: r.text(param+".description", v.Get("description"))}
 	switch kind := r.text(param+".type", v.Get("type")); kind {
 	case "function":
@@ -189,6 +189,7 @@ func (r *reader) toolChoice(v gjson.Result) {
 	if !r.is("tool_choice", v, v.IsObject(), "a string or an object") {
 		return
 	}
+	r.lookAlikes("tool_choice", v, choiceNames)
 	switch v.Get("type").String() {
 	case "function", "custom":
 		*choice = llm.ToolChoice{Mode: llm.ChoiceMust, Names: []string{r.toolName("tool_choice", v)}}
