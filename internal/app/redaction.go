@@ -1,9 +1,11 @@
 package app
 
 import (
+	"bytes"
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"fairlead/internal/account"
@@ -11,43 +13,65 @@ import (
 	"fairlead/internal/requestlog"
 )
 
-// Bounds on the time that rules take. Delivery is shared by all workspaces, so a workspace whose rules are slow is
-// lent time for them, and without any left its texts are not stored: they must not be stored unredacted either.
+// Limits on the time that rules take. All workspaces share the delivery of entries, so a workspace with slow rules has an
+// allowance for them, and the delivery of a batch has another one for waiting. The texts of an entry that is not redacted in time
+// are not stored, because they must not be stored unredacted.
 const (
-	redactEntryTime = 2 * time.Second        // for one entry on its way to the database
-	redactShownTime = 100 * time.Millisecond // for a row of the live view, on the request's own path
-	redactAllowance = 5 * time.Second        // that a workspace may use at once
-	redactRefill    = 4                      // one second more is lent in this many
-	redactFree      = 50 * time.Nanosecond   // a byte, not counted: what all built-in rules need, and as much again
+	redactEntryTime = 2 * time.Second        // one entry
+	redactShownTime = 100 * time.Millisecond // one row of the live view, on the request path
+	redactBatchTime = 250 * time.Millisecond // every batch, whatever is left of the allowance for waiting
+	redactFree      = 50 * time.Nanosecond   // one byte, which is not counted: twice what all built-in rules need
 	redactWarnEvery = time.Minute
 )
 
-// redaction takes out of entries what their workspaces do not want stored.
+// redaction removes from entries what their workspaces do not want stored.
 type redaction struct {
 	workspace func(workspaceID string) *account.Workspace // nil when it is not known
 	standard  func() []string                             // the instance's rules
 	log       *slog.Logger
 	now       func() time.Time
+	waiting   *allowance // time that delivery waits for slow rules
+	workers   sync.WaitGroup
 
 	mu      sync.Mutex
 	tenants map[string]*tenantRules
 }
 
-// tenantRules are the compiled rules of a workspace, and the time it is lent for them.
+// tenantRules are the compiled rules of a workspace.
 type tenantRules struct {
 	own      *redact.Rules // what they were made of; nil for the standard ones
 	standard []string
-	redactor *redact.Redactor // nil when nothing is to be taken out
+	redactor *redact.Redactor // nil when nothing is to be removed
 	broken   bool             // they cannot be compiled
+	usage    *tenantUsage
+}
 
-	mu     sync.Mutex
-	left   time.Duration
-	at     time.Time
-	warned time.Time
+// tenantUsage is what a workspace uses for redaction, under old and new rules alike.
+type tenantUsage struct {
+	*allowance
+	busy   atomic.Bool  // a batch is being redacted, perhaps one whose time is over
+	warned atomic.Int64 // unix nanoseconds
+}
+
+// allowance is an amount of time that is used up and refilled.
+type allowance struct {
+	most   time.Duration
+	refill time.Duration // one second is added in this many
+
+	mu   sync.Mutex
+	left time.Duration
+	at   time.Time
+}
+
+func newAllowance(most time.Duration, refill int, now time.Time) *allowance {
+	return &allowance{most: most, refill: time.Duration(refill), left: most, at: now}
 }
 
 func newRedaction(workspace func(string) *account.Workspace, standard func() []string, log *slog.Logger) *redaction {
-	return &redaction{workspace: workspace, standard: standard, log: log, now: time.Now, tenants: map[string]*tenantRules{}}
+	return &redaction{
+		workspace: workspace, standard: standard, log: log, now: time.Now,
+		waiting: newAllowance(2*time.Second, 10, time.Now()), tenants: map[string]*tenantRules{},
+	}
 }
 
 // of returns the rules that are in force for a workspace. The keyring hands out another workspace when it has changed,
@@ -64,11 +88,11 @@ func (r *redaction) of(workspaceID string) *tenantRules {
 	if t != nil && t.own == own && slices.Equal(t.standard, standard) {
 		return t
 	}
-	left, at := redactAllowance, r.now()
+	usage := &tenantUsage{allowance: newAllowance(5*time.Second, 4, r.now())}
 	if t != nil {
-		left, at = t.allowance() // new rules do not bring new time
+		usage = t.usage // new rules do not bring new time
 	}
-	t = &tenantRules{own: own, standard: standard, left: left, at: at}
+	t = &tenantRules{own: own, standard: standard, usage: usage}
 	rules := redact.Rules{Builtin: standard}
 	if own != nil {
 		rules = *own
@@ -84,29 +108,110 @@ func (r *redaction) of(workspaceID string) *tenantRules {
 	return t
 }
 
-// prepare redacts an entry that is about to be written, or takes its texts away when that takes too long.
-func (r *redaction) prepare(e *requestlog.Entry) {
-	t := r.of(e.WorkspaceID)
-	if t.redactor == nil {
-		if t.broken {
-			withhold(e)
+// prepareBatch redacts the entries of a batch that is about to be written, the workspaces in parallel. Entries that are not ready
+// in time lose their texts.
+func (r *redaction) prepareBatch(entries []requestlog.Entry) {
+	groups := map[*tenantRules][]int{}
+	size, waiting := 0, 0
+	for i := range entries {
+		t := r.of(entries[i].WorkspaceID)
+		switch {
+		case t.broken:
+			withhold(&entries[i])
+		case t.redactor != nil:
+			groups[t] = append(groups[t], i)
+			size += len(entries[i].Body.Request) + len(entries[i].Body.Response)
+			waiting++
 		}
+	}
+	if waiting == 0 {
 		return
 	}
 	began := r.now()
-	end := began.Add(min(redactEntryTime, t.lend(began)))
-	pass := t.redactor.Begin(func() bool { return !r.now().Before(end) })
+	free := redactBatchTime + time.Duration(size)*redactFree
+	timer := time.NewTimer(free + max(r.waiting.lend(began), 0))
+	defer timer.Stop()
+	ready := make(chan redactedEntry, waiting) // workers never block
+	over := &atomic.Bool{}
+	for t, group := range groups {
+		r.startWorker(t, entries, group, ready, over)
+	}
+	done := make([]bool, len(entries))
+	for expired := false; waiting > 0 && !expired; {
+		select {
+		case e := <-ready:
+			entries[e.at], done[e.at] = e.entry, true
+			waiting--
+		case <-timer.C:
+			expired = true
+		}
+	}
+	over.Store(true)
+	r.waiting.spend(r.now().Sub(began) - free)
+	for t, group := range groups {
+		for _, i := range group {
+			if !done[i] {
+				withhold(&entries[i])
+				r.warn(t, entries[i].WorkspaceID)
+			}
+		}
+	}
+}
+
+// redactedEntry is an entry of a batch after redaction.
+type redactedEntry struct {
+	at    int
+	entry requestlog.Entry
+}
+
+// startWorker redacts the entries of one workspace. A worker may outlive its batch by one search in one text, so it has copies of
+// the bodies, and a workspace has one worker at a time: while that one is late, the texts of further entries are not stored.
+func (r *redaction) startWorker(t *tenantRules, entries []requestlog.Entry, group []int, ready chan<- redactedEntry, over *atomic.Bool) {
+	copies := make([]redactedEntry, len(group))
+	for i, at := range group {
+		e := entries[at]
+		e.Body.Request, e.Body.Response, e.Recorded.JSON = bytes.Clone(e.Body.Request), bytes.Clone(e.Body.Response), bytes.Clone(e.Recorded.JSON)
+		copies[i] = redactedEntry{at, e}
+	}
+	if !t.usage.busy.CompareAndSwap(false, true) {
+		for i := range copies {
+			withhold(&copies[i].entry)
+			ready <- copies[i]
+		}
+		r.warn(t, copies[0].entry.WorkspaceID)
+		return
+	}
+	r.workers.Go(func() {
+		defer t.usage.busy.Store(false)
+		for i := range copies {
+			if over.Load() {
+				return
+			}
+			r.redact(t, &copies[i].entry, over.Load)
+			ready <- copies[i]
+		}
+	})
+}
+
+// wait returns when no worker is running.
+func (r *redaction) wait() { r.workers.Wait() }
+
+// redact applies the rules of a workspace to an entry, or removes its texts when that takes too long.
+func (r *redaction) redact(t *tenantRules, e *requestlog.Entry, over func() bool) {
+	began := r.now()
+	end := began.Add(min(redactEntryTime, t.usage.lend(began)))
+	pass := t.redactor.Begin(func() bool { return over() || !r.now().Before(end) })
 	size := time.Duration(len(e.Body.Request) + len(e.Body.Response))
 	redactTexts(pass, e)
 	redactBodies(pass, e)
-	t.spend(r.now().Sub(began) - size*redactFree)
+	t.usage.spend(r.now().Sub(began) - size*redactFree)
 	if pass.Stopped() {
 		withhold(e)
 		r.warn(t, e.WorkspaceID)
 	}
 }
 
-// shown is an entry as the live view may show it. Its bodies do not go there.
+// shown returns an entry as the live view may show it, without its bodies.
 func (r *redaction) shown(e *requestlog.Entry) requestlog.Entry {
 	t := r.of(e.WorkspaceID)
 	copied := *e
@@ -117,46 +222,36 @@ func (r *redaction) shown(e *requestlog.Entry) requestlog.Entry {
 		}
 		return copied
 	}
-	end := r.now().Add(redactShownTime)
+	began := r.now()
+	end := began.Add(min(redactShownTime, t.usage.lend(began)))
 	pass := t.redactor.Begin(func() bool { return !r.now().Before(end) })
 	redactTexts(pass, &copied)
 	copied.Preview = redactPreview(pass, e, nil, e.Body.Request)
+	t.usage.spend(r.now().Sub(began) - time.Duration(len(e.Body.Request))*redactFree)
 	if pass.Stopped() {
 		withhold(&copied)
 	}
 	return copied
 }
 
-// lend is how much time the workspace may use now.
-func (t *tenantRules) lend(now time.Time) time.Duration {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.left = min(redactAllowance, t.left+max(0, now.Sub(t.at))/redactRefill)
-	t.at = now
-	return t.left
+// lend returns how much time may be used now.
+func (a *allowance) lend(now time.Time) time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.left = min(a.most, a.left+max(0, now.Sub(a.at))/a.refill)
+	a.at = now
+	return a.left
 }
 
-func (t *tenantRules) spend(d time.Duration) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.left -= max(0, d)
-}
-
-func (t *tenantRules) allowance() (left time.Duration, at time.Time) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.left, t.at
+func (a *allowance) spend(d time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.left -= max(0, d)
 }
 
 func (r *redaction) warn(t *tenantRules, workspaceID string) {
-	now := r.now()
-	t.mu.Lock()
-	due := now.Sub(t.warned) >= redactWarnEvery
-	if due {
-		t.warned = now
-	}
-	t.mu.Unlock()
-	if due {
-		r.log.Warn("redaction rules are too slow; texts are not stored", "workspace", workspaceID)
+	now, last := r.now().UnixNano(), t.usage.warned.Load()
+	if now-last >= int64(redactWarnEvery) && t.usage.warned.CompareAndSwap(last, now) {
+		r.log.Warn("redaction rules are too slow, texts are not stored", "workspace", workspaceID)
 	}
 }

@@ -3,6 +3,7 @@ package app
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -52,6 +53,13 @@ func leaky() requestlog.Entry {
 	}
 }
 
+func prepareOne(r *redaction, e *requestlog.Entry) {
+	batch := []requestlog.Entry{*e}
+	r.prepareBatch(batch)
+	r.wait()
+	*e = batch[0]
+}
+
 func everythingOf(t *testing.T, e *requestlog.Entry) string {
 	t.Helper()
 	text, err := json.Marshal(e)
@@ -70,7 +78,7 @@ func TestPreparedEntriesHoldNothingThatARuleFinds(t *testing.T) {
 	} {
 		e, before := leaky(), leaky()
 		shared := e.Attempts
-		r.prepare(&e)
+		prepareOne(r, &e)
 		if text := everythingOf(t, &e); strings.Contains(text, "ann") {
 			t.Errorf("%s: %s", name, text)
 		}
@@ -98,7 +106,7 @@ func TestADecisionIsRedactedWhole(t *testing.T) {
 	}
 	e.Decision.Candidates = nil
 	e.Recorded = requestlog.Recorded{Decision: e.Decision, JSON: text, Short: true}
-	newTestRedaction(nil, "email").prepare(&e)
+	prepareOne(newTestRedaction(nil, "email"), &e)
 	if text := everythingOf(t, &e); strings.Contains(text, "ann") || len(e.Decision.Candidates) != 1 || e.DecisionJSON() != nil {
 		t.Error(text)
 	}
@@ -112,7 +120,7 @@ func TestEntriesWithoutRulesStayAsTheyAre(t *testing.T) {
 		"nothing of that kind in it": newTestRedaction(&redact.Rules{Builtin: []string{"iban"}}),
 	} {
 		e := leaky()
-		r.prepare(&e)
+		prepareOne(r, &e)
 		if diff := cmp.Diff(leaky(), e); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
@@ -147,7 +155,7 @@ func TestPreviewsWithoutTheirRequest(t *testing.T) {
 		(strings.Repeat("x", 150) + " " + address)[:llm.PreviewBytes]: "", // cut in the middle
 	} {
 		e := requestlog.Entry{WorkspaceID: "ws_1", Preview: preview, BodyState: requestlog.BodyNone, Attempts: []requestlog.Attempt{}}
-		if r.prepare(&e); e.Preview != want {
+		if prepareOne(r, &e); e.Preview != want {
 			t.Errorf("%q became %q", preview, e.Preview)
 		}
 	}
@@ -157,7 +165,7 @@ func TestARequestThatARuleDisfiguresStillHasItsPreview(t *testing.T) {
 	t.Parallel()
 	r := newTestRedaction(&redact.Rules{Builtin: []string{"email"}, Custom: []redact.Custom{{Name: "x", Pattern: `auto|user`}}})
 	e := leaky()
-	if r.prepare(&e); !strings.HasPrefix(e.Preview, "I am [redacted: email]") || !json.Valid(e.Body.Request) {
+	if prepareOne(r, &e); !strings.HasPrefix(e.Preview, "I am [redacted: email]") || !json.Valid(e.Body.Request) {
 		t.Errorf("%q %s", e.Preview, e.Body.Request)
 	}
 }
@@ -166,7 +174,7 @@ func TestEventsThatMakeNoAnswerAreNotKept(t *testing.T) {
 	t.Parallel()
 	e := leaky()
 	e.Body.Response, e.Body.Streamed = []byte("{\"a\":\"ann@exa\"}\n{\"a\":\"mple.com\"}"), true
-	newTestRedaction(&redact.Rules{Builtin: []string{"email"}}).prepare(&e)
+	prepareOne(newTestRedaction(&redact.Rules{Builtin: []string{"email"}}), &e)
 	if e.Body.Response != nil || e.Body.Streamed {
 		t.Errorf("%s", e.Body.Response)
 	}
@@ -189,21 +197,21 @@ func TestSlowRulesTakeTheTextsAwayAndRecover(t *testing.T) {
 	c := &clock{at: time.Unix(1_700_000_000, 0), step: redactEntryTime}
 	r.now = c.now
 	e := leaky()
-	r.prepare(&e)
+	prepareOne(r, &e)
 	if text := everythingOf(t, &e); strings.Contains(text, "ann") || e.BodyState != requestlog.BodyWithheld || e.Body.Request != nil || e.Error.Code != "X" {
 		t.Errorf("%s", text)
 	}
 	c.step = 0
 	c.at = c.at.Add(-time.Second) // a clock that is put back lends nothing
-	r.of("ws_1").spend(redactAllowance)
+	r.of("ws_1").usage.spend(5 * time.Second)
 	e = leaky()
-	r.prepare(&e)
+	prepareOne(r, &e)
 	if e.BodyState != requestlog.BodyWithheld {
 		t.Error("stored although the workspace has no time left")
 	}
 	c.at = c.at.Add(time.Hour)
 	e = leaky()
-	r.prepare(&e)
+	prepareOne(r, &e)
 	if e.BodyState != requestlog.BodyStored || strings.Contains(everythingOf(t, &e), "ann") {
 		t.Errorf("not well again: %s", everythingOf(t, &e))
 	}
@@ -213,7 +221,7 @@ func TestRulesThatCannotBeUsedKeepTextsOut(t *testing.T) {
 	t.Parallel()
 	r := newTestRedaction(&redact.Rules{Builtin: []string{"of a newer version"}})
 	e := leaky()
-	r.prepare(&e)
+	prepareOne(r, &e)
 	shown := leaky()
 	shown = r.shown(&shown)
 	for _, e := range []requestlog.Entry{e, shown} {
@@ -230,7 +238,7 @@ func TestRulesFollowTheWorkspaceAndTheConfiguration(t *testing.T) {
 	r := newRedaction(func(string) *account.Workspace { return w }, func() []string { return standard }, slog.New(slog.DiscardHandler))
 	stored := func() string {
 		e := leaky()
-		r.prepare(&e)
+		prepareOne(r, &e)
 		return e.EndUser
 	}
 	got := []string{stored()}
@@ -243,5 +251,81 @@ func TestRulesFollowTheWorkspaceAndTheConfiguration(t *testing.T) {
 	want := []string{address, "[redacted: email]", "[redacted: n]@example.com", address}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// slowRules take quadratic time on the text of slowEntry: minutes for the whole of it.
+var slowRules = &redact.Rules{Custom: []redact.Custom{{Name: "slow", Pattern: "a.*b|a"}}}
+
+func slowEntry(workspace string) requestlog.Entry {
+	e := leaky()
+	e.ID, e.WorkspaceID = "req_slow", workspace
+	e.Body.Request = []byte(`{"model":"auto","messages":[{"role":"user","content":"` + strings.Repeat("a", 256<<10) + `"}]}`)
+	return e
+}
+
+const slowTenants = 4
+
+// newSlowRedaction has one workspace with a quick rule, and others with slow ones.
+func newSlowRedaction() *redaction {
+	workspaces := map[string]*account.Workspace{"ws_1": {ID: "ws_1", Redaction: &redact.Rules{Builtin: []string{"email"}}}}
+	for i := range slowTenants {
+		id := fmt.Sprintf("ws_slow_%d", i)
+		workspaces[id] = &account.Workspace{ID: id, Redaction: slowRules}
+	}
+	return newRedaction(func(id string) *account.Workspace { return workspaces[id] }, func() []string { return nil }, slog.New(slog.DiscardHandler))
+}
+
+// prepareSlowBatches returns how long the batches took and the last entry of each, which is of the workspace with the quick rule. It
+// fails where a text is stored that the slow rules had no time for.
+func prepareSlowBatches(t *testing.T, r *redaction, batches int) (took time.Duration, quick []requestlog.Entry) {
+	t.Helper()
+	began := time.Now()
+	for range batches {
+		batch := []requestlog.Entry{}
+		for i := range slowTenants {
+			batch = append(batch, slowEntry(fmt.Sprintf("ws_slow_%d", i)), slowEntry(fmt.Sprintf("ws_slow_%d", i)))
+		}
+		batch = append(batch, leaky())
+		r.prepareBatch(batch)
+		for _, e := range batch[:2*slowTenants] {
+			if text := everythingOf(t, &e); strings.Contains(text, "aaa") || strings.Contains(text, address) || e.BodyState != requestlog.BodyWithheld {
+				t.Fatalf("%s: state %s, %d bytes", e.WorkspaceID, e.BodyState, len(text))
+			}
+		}
+		quick = append(quick, batch[2*slowTenants])
+	}
+	took = time.Since(began)
+	r.wait()
+	return took, quick
+}
+
+// generous is far above the time that is allowed, for a busy machine, and far below the minutes that the rules would take.
+const generous = 30 * time.Second
+
+func TestSlowRulesDoNotKeepTheTextsOfOthersFromTheLog(t *testing.T) {
+	t.Parallel()
+	r := newSlowRedaction()
+	r.waiting = newAllowance(time.Hour, 1, time.Now()) // the slow workspaces use up their own time
+	took, quick := prepareSlowBatches(t, r, 5)
+	if took > generous {
+		t.Errorf("took %s", took)
+	}
+	for _, e := range quick {
+		if e.BodyState != requestlog.BodyStored || strings.Contains(everythingOf(t, &e), address) {
+			t.Errorf("state %s: %s", e.BodyState, everythingOf(t, &e))
+		}
+	}
+}
+
+func TestWaitingForSlowRulesIsBounded(t *testing.T) {
+	t.Parallel()
+	r := newSlowRedaction()
+	for i := range slowTenants {
+		r.of(fmt.Sprintf("ws_slow_%d", i)).usage.allowance = newAllowance(time.Hour, 1, time.Now())
+	}
+	// Ten batches with two entries of two seconds for each workspace: 40 s and more, of which two are waited for.
+	if took, _ := prepareSlowBatches(t, r, 10); took > generous {
+		t.Errorf("took %s", took)
 	}
 }

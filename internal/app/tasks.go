@@ -40,11 +40,13 @@ func (a *App) start(ctx context.Context) {
 	}
 }
 
-// prepare makes an entry ready for the database, away from the request's own path.
-func (a *App) prepare(e *requestlog.Entry) {
-	assembleAnswer(e)
-	a.signals.note(e)
-	a.redaction.prepare(e)
+// prepare makes a batch of entries ready for the database, outside the request path.
+func (a *App) prepare(entries []requestlog.Entry) {
+	for i := range entries {
+		assembleAnswer(&entries[i])
+		a.signals.note(&entries[i])
+	}
+	a.redaction.prepareBatch(entries)
 }
 
 func (a *App) listenForReloads(ctx context.Context) {
@@ -119,6 +121,7 @@ func (a *App) stop(ctx context.Context) error {
 	}
 	a.endTasks()
 	a.tasks.Wait()
+	a.redaction.wait()
 	return errors.Join(err, a.close())
 }
 

@@ -7,6 +7,7 @@
 package redact
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -65,25 +66,34 @@ func New(r Rules) (*Redactor, error) {
 	return x, nil
 }
 
-// matches finds what a pattern matches; that it matches nothing at a place is no find. A pattern that must look far ahead
-// to know that it has matched, such as a.*b|a, can take the square of the text's length for all matches, so they are
-// looked for in rounds, each with twice as many, and in between it is asked whether there is time left.
+// matches finds the non-empty matches of a pattern. A pattern that has to read far ahead for each match, such as a.*b|a, takes
+// quadratic time for all matches, so the finder asks after every match whether there is time left. One search takes time
+// linear in the length of the text.
 func matches(pattern *regexp.Regexp) finder {
 	return func(text string, expired func() bool, found func(start, end int)) {
-		all := pattern.FindAllStringIndex(text, firstRound)
-		for n := firstRound; len(all) == n && !expired(); {
-			n *= 2
-			all = pattern.FindAllStringIndex(text, n)
-		}
-		for _, at := range all {
-			if at[0] < at[1] {
-				found(at[0], at[1])
+		defer func() {
+			if r := recover(); r != nil && r != errExpired {
+				panic(r)
 			}
-		}
+		}()
+		source := []byte(text)
+		// Of the functions of regexp that find all matches, those that replace are the only ones that can be left between two
+		// matches. A match is a part of the source and has its capacity up to the end, which gives its position.
+		pattern.ReplaceAllFunc(source, func(match []byte) []byte {
+			if len(match) > 0 {
+				start := cap(source) - cap(match)
+				found(start, start+len(match))
+			}
+			if expired() {
+				panic(errExpired)
+			}
+			return nil
+		})
 	}
 }
 
-const firstRound = 8
+// errExpired leaves a search whose time is over.
+var errExpired = errors.New("redaction time is over")
 
 // Mark is what stands in the place of something that the rule of this name found.
 func Mark(name string) string { return "[redacted: " + name + "]" }

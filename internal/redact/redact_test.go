@@ -121,6 +121,25 @@ func TestAllMatchesAreFoundHoweverManyTheyAre(t *testing.T) {
 	}
 }
 
+// Each match of this pattern reads to the end of the text, so the time of a pass is bounded only if it is checked between any two
+// matches.
+func TestTimeIsCheckedAfterEveryMatch(t *testing.T) {
+	t.Parallel()
+	const matches = 1000
+	text := strings.Repeat("a", matches)
+	for _, limit := range []int{1, 7, 500, matches + 2} {
+		checks := 0
+		pass := redactor(t, custom("x", "a.*b|a")).Begin(func() bool {
+			checks++
+			return checks >= limit
+		})
+		got := pass.Text(text)
+		if stopped := limit <= matches+1; checks > limit || pass.Stopped() != stopped || stopped != (got == "") {
+			t.Errorf("limit %d: %d checks, stopped: %v, %d bytes", limit, checks, pass.Stopped(), len(got))
+		}
+	}
+}
+
 func TestCheckTellsAllProblemsAtOnce(t *testing.T) {
 	t.Parallel()
 	rules := custom("Bad", `(`, "", `a`, "email", `a`, "bad", ``, "all", `a*`, "long", strings.Repeat("a", 301), "big", `(?:ab?){150}`, "-x", `x`, strings.Repeat("n", 41), "x")

@@ -18,7 +18,7 @@ type RunOptions struct {
 	MaxBackoff  time.Duration                    // 2 s
 	Busy        func() bool                      // whether requests need the processors more; nil for never
 	Away        func(error) bool                 // whether a failure says that the writer is away, and nothing of the entries; nil for never
-	Prepare     func(*requestlog.Entry)          // called with each entry before it is written; may change it
+	Prepare     func(entries []requestlog.Entry) // called with the entries of a batch before they are written; may change them
 	OnDelivered func(entries []requestlog.Entry) // called with what the writer took
 }
 
@@ -161,9 +161,7 @@ func (d *delivery) step(ctx context.Context) (more bool, err error) {
 // deliver returns when every entry is stored or put aside, or with the context's end.
 func (d *delivery) deliver(ctx context.Context, entries []requestlog.Entry) error {
 	if d.o.Prepare != nil {
-		for i := range entries {
-			d.o.Prepare(&entries[i])
-		}
+		d.o.Prepare(entries)
 	}
 	wait, refused := d.o.Backoff, 0
 	for tries := 1; ; tries++ {
