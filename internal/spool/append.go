@@ -49,9 +49,11 @@ type batch struct {
 
 // op is what a record means once it is written.
 type op struct {
-	kind  kind
-	id    string
-	carry bool // a begin written again so that an old segment can go
+	kind      kind
+	id        string
+	carry     bool   // a begin written again so that an old segment can go
+	workspace string // of an end
+	size      int64  // of an end
 }
 
 // newBatch makes a batch in the memory of one that is written.
@@ -82,7 +84,7 @@ func (s *Spool) Begin(e *requestlog.Entry) error {
 		s.mu.Unlock()
 		return nil
 	}
-	if err := s.admit(); err != nil {
+	if err := s.admit(e.WorkspaceID); err != nil {
 		s.mu.Unlock()
 		return err
 	}
@@ -99,7 +101,7 @@ func (s *Spool) Begin(e *requestlog.Entry) error {
 // (and a power cut, when strict) and will be delivered. Otherwise the error is an *llm.Error of kind LedgerUnavailable;
 // the entry is then kept in memory without its bodies and written when the disk recovers, unless End is repeated first.
 //
-// Bodies are left out when there is no room for them; the entry of a request that has begun is written in any case.
+// Bodies are left out when the queue or the workspace's share of it has no space for them; the entry of a request that has begun is written in any case.
 // What the entry points to must not change from here on: delivery reads it.
 func (s *Spool) End(e *requestlog.Entry) error {
 	b := buffers.Get().(*bytes.Buffer)
@@ -113,7 +115,7 @@ func (s *Spool) End(e *requestlog.Entry) error {
 		s.mu.Unlock()
 		return unavailable(errClosed)
 	}
-	if !s.fits(int64(len(rec.bytes)), e.ID) {
+	if size := int64(len(rec.bytes)); !s.fits(size, e.ID) || !s.shares(e.WorkspaceID, size) {
 		s.mu.Unlock()
 		b.Reset()
 		if rec, err = encodeWhole(b, withoutBodies(e), s.salt); err != nil {
@@ -128,7 +130,8 @@ func (s *Spool) End(e *requestlog.Entry) error {
 	if begun := s.begun[e.ID]; begun != nil {
 		begun.ending = true
 	}
-	batch := s.put(rec.bytes, op{kind: endKind, id: e.ID})
+	batch := s.put(rec.bytes, op{kind: endKind, id: e.ID, workspace: e.WorkspaceID, size: int64(len(rec.bytes))})
+	s.addQueued(e.WorkspaceID, int64(len(rec.bytes)))
 	s.recent.add(rec.entry, rec.decision)
 	s.mu.Unlock()
 	if err := s.wait(batch); err != nil {
@@ -293,6 +296,9 @@ func (s *Spool) rollBack(b *batch) {
 	s.used -= int64(len(b.buf))
 	for _, o := range b.ops {
 		s.recent.forget(o.id)
+		if o.kind == endKind {
+			s.addQueued(o.workspace, -o.size)
+		}
 		begun := s.begun[o.id]
 		switch {
 		case begun == nil:

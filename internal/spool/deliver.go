@@ -196,7 +196,11 @@ func (d *delivery) deliver(ctx context.Context, entries []requestlog.Entry) erro
 func (d *delivery) write(ctx context.Context, entries []requestlog.Entry) error {
 	ctx, cancel := context.WithTimeout(ctx, d.o.Timeout)
 	defer cancel()
-	return d.writer.WriteEntries(ctx, entries)
+	err := d.writer.WriteEntries(ctx, entries)
+	d.spool.mu.Lock()
+	defer d.spool.mu.Unlock()
+	d.spool.failing = err != nil
+	return err
 }
 
 func (d *delivery) took(entries []requestlog.Entry) {
@@ -319,8 +323,12 @@ func (s *Spool) advance(p *piece) {
 		s.recent.forget(p.entries[i].ID)
 	}
 	s.backlog = max(s.backlog-int64(p.count()), 0)
+	for workspace, size := range p.sizes {
+		s.addQueued(workspace, -size)
+	}
 	if !p.next.before(s.end()) {
 		s.backlog = 0 // what damage took is not waited for
+		clear(s.queued)
 	}
 	s.announce()
 	s.mu.Unlock()

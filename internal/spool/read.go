@@ -30,6 +30,7 @@ type unreadable struct {
 type piece struct {
 	entries []requestlog.Entry
 	broken  []unreadable
+	sizes   map[string]int64 // of the records, by workspace
 	next    position
 	full    bool // there may be more
 	reading *[chunkSize]byte
@@ -78,6 +79,7 @@ func (p *piece) empty() {
 		chunks.Put(p.reading)
 	}
 	clear(p.entries)
+	clear(p.sizes)
 	p.entries, p.broken, p.reading, p.rest, p.chunks = p.entries[:0], nil, nil, nil, p.chunks[:0]
 }
 
@@ -164,6 +166,10 @@ func (s *Spool) collect(seg *segment, b []byte, from int64, last bool, limit int
 			return p.count() < limit
 		}
 		e := &p.entries[n]
+		if p.sizes == nil {
+			p.sizes = map[string]int64{}
+		}
+		p.sizes[e.WorkspaceID] += int64(headerSize + 1 + len(r.id) + len(r.rest))
 		e.Body.Request, e.Body.Response, e.Recorded.JSON = p.keep(e.Body.Request), p.keep(e.Body.Response), p.keep(e.Recorded.JSON)
 		return p.count() < limit
 	})

@@ -76,6 +76,8 @@ type Spool struct {
 	active   *segment           // the last one while it still grows
 	next     uint64             // number of the next segment
 	used     int64              // bytes on disk and in batches
+	queued   map[string]int64   // bytes of ended entries that are not delivered, by workspace; no zeros
+	failing  bool               // the writer did not take the latest batch
 	begun    map[string]*begun  // requests that have begun and not ended
 	late     map[string][]byte  // records of ends that could not be written
 	recent   recent             // ended entries that delivery need not decode
@@ -113,6 +115,7 @@ func Open(dir string, o Options) (*Spool, error) {
 		turn:     make(chan struct{}, 1),
 		batch:    newBatch(nil, nil),
 		next:     1,
+		queued:   map[string]int64{},
 		begun:    map[string]*begun{},
 		late:     map[string][]byte{},
 		recent:   recent{entries: map[string]*ended{}},
@@ -166,12 +169,21 @@ func (s *Spool) closeFiles() {
 	}
 }
 
-// Ready says why requests would be refused now, or nil.
+// Ready returns the error that a new request would get, or nil. A workspace that has used its share of the queue does not make the
+// gateway unready unless the database is unavailable: other workspaces are served.
 func (s *Spool) Ready() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.admit(); err != nil {
+	if err := s.admit(""); err != nil {
 		return err
+	}
+	if !s.failing {
+		return nil
+	}
+	for workspace := range s.queued {
+		if err := s.admit(workspace); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -207,8 +219,8 @@ func (s *Spool) Stats() Stats {
 // beginRoom is what a begin is taken to need, so that Ready and Begin always agree.
 const beginRoom = 1 << 10
 
-// admit says whether a request may begin. The caller holds the lock.
-func (s *Spool) admit() *llm.Error {
+// admit returns the error for a request of a workspace that may not begin. The caller holds the lock.
+func (s *Spool) admit(workspace string) *llm.Error {
 	if s.closed {
 		return unavailable(errClosed)
 	}
@@ -218,7 +230,32 @@ func (s *Spool) admit() *llm.Error {
 	if s.used+beginRoom+s.room*int64(len(s.begun)+1) > s.o.Limit {
 		return full()
 	}
+	if !s.shares(workspace, beginRoom+s.room) {
+		e := llm.Errorf(llm.LedgerUnavailable, "Too many request records of this workspace are waiting for the database. Retry in 5 seconds.")
+		e.RetryAfter = 5 * time.Second
+		return e
+	}
 	return nil
+}
+
+// queueShare is how many times the free space a workspace may have queued: one workspace can use three quarters of the queue, and
+// each further one three quarters of what the others leave.
+const queueShare = 3
+
+// shares reports whether a workspace may queue so many bytes more. The caller holds the lock.
+func (s *Spool) shares(workspace string, size int64) bool {
+	queued := s.queued[workspace]
+	return queued == 0 || queued+size <= queueShare*(s.o.Limit-s.used-size)
+}
+
+// addQueued counts bytes that a workspace has queued, or no longer has. Entries of an earlier process were never added. The caller
+// holds the lock.
+func (s *Spool) addQueued(workspace string, size int64) {
+	if n := s.queued[workspace] + size; n > 0 {
+		s.queued[workspace] = n
+	} else {
+		delete(s.queued, workspace)
+	}
 }
 
 func full() *llm.Error {

@@ -292,6 +292,43 @@ func TestLimitRefusesBeginsAndKeepsRoomForEnds(t *testing.T) {
 	must(t, s.Begin(entry("req_after")))
 }
 
+// Workspaces that queue as much as they may leave space for one that has nothing queued.
+func TestAWorkspaceCannotFillTheQueue(t *testing.T) {
+	t.Parallel()
+	for _, hogs := range []int{1, 3} {
+		s, db := open(t, newMemFS(), Options{Limit: 4 << 20}), newDatabase()
+		record := func(workspace string, i int) error {
+			e := entry(fmt.Sprintf("req_%s_%d", workspace, i))
+			e.WorkspaceID, e.Body.Request = workspace, bytes.Repeat([]byte("x"), 8<<10)
+			if err := s.Begin(e); err != nil {
+				return err
+			}
+			return s.End(e)
+		}
+		for h := range hogs {
+			var err error
+			for i := 0; err == nil; i++ {
+				err = record(fmt.Sprintf("ws_hog_%d", h), i)
+			}
+			wantUnavailable(t, err)
+		}
+		if err := s.Ready(); err != nil {
+			t.Errorf("%d workspaces: not ready for others: %v", hogs, err)
+		}
+		must(t, record("ws_other", 1))
+		if s.Stats().Bytes < 2<<20 {
+			t.Errorf("%d workspaces: refused with %d bytes queued", hogs, s.Stats().Bytes)
+		}
+
+		drain(t, s, db)
+		must(t, record("ws_hog_0", -1))
+		drain(t, s, db)
+		if len(s.queued) != 0 {
+			t.Errorf("queued: %v after everything is delivered", s.queued)
+		}
+	}
+}
+
 func TestLongStreamDoesNotKeepDeliveredSegments(t *testing.T) {
 	t.Parallel()
 	fs, db := newMemFS(), newDatabase()
