@@ -24,8 +24,6 @@ const (
 	keepAliveIdle     = 5 * time.Second
 	keepAliveInterval = 3 * time.Second
 	keepAliveCount    = 3
-	pingAfter         = 8 * time.Second // silence on an HTTP/2 connection before it is probed
-	pingTimeout       = 5 * time.Second
 )
 
 const (
@@ -131,7 +129,7 @@ func newSettings(o Options) *settings {
 
 func newTransport(o Options, d *dialer) *http.Transport {
 	t := &http.Transport{
-		DialContext:            d.dial,
+		DialContext:            watched(d.dial),
 		ForceAttemptHTTP2:      true,
 		TLSHandshakeTimeout:    connectTimeout(o),
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: o.RootCAs},

@@ -27,6 +27,8 @@ func failure(req *http.Request, err error) error {
 	}
 	e := &llm.Error{Kind: llm.UpstreamConnect, Err: err}
 	switch {
+	case errors.Is(err, errStalled):
+		e.Message = fmt.Sprintf("The connection to the provider at %s stopped responding.", host)
 	case timedOut(req, err):
 		e.Kind = llm.UpstreamTimeout
 		e.Message = fmt.Sprintf("The provider at %s did not answer in time.", host)

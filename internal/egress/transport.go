@@ -22,12 +22,12 @@ type transport struct {
 	connect time.Duration // for the TLS handshake
 	perHost int           // connections per host; 0 for no cap
 	pool    *pool
-	classic *http.Transport
+	classic *http.Transport // the settings of the transports in http2
 	proxied bool
 
-	mu     sync.Mutex
-	hosts2 map[string]bool // that have chosen HTTP/2
-	caps   map[string]chan struct{}
+	mu    sync.Mutex
+	http2 map[string]*http.Transport // by hosts that have chosen HTTP/2 or are behind a proxy; replaced when a connection stalls
+	caps  map[string]chan struct{}
 }
 
 func newLean(o Options, d *dialer, classic *http.Transport) *transport {
@@ -35,21 +35,28 @@ func newLean(o Options, d *dialer, classic *http.Transport) *transport {
 	config.NextProtos = []string{"h2", "http/1.1"}
 	return &transport{
 		dial: d.dial, tls: config, connect: connectTimeout(o), perHost: o.MaxConnsPerHost, pool: newPool(classic.MaxIdleConnsPerHost),
-		classic: classic, proxied: o.Proxy != nil, hosts2: map[string]bool{}, caps: map[string]chan struct{}{},
+		classic: classic, proxied: o.Proxy != nil, http2: map[string]*http.Transport{}, caps: map[string]chan struct{}{},
 	}
 }
 
 // CloseIdleConnections closes connections that no call uses, now and when those that run have ended.
 func (t *transport) CloseIdleConnections() {
 	t.pool.close()
-	t.classic.CloseIdleConnections()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, h := range t.http2 {
+		h.CloseIdleConnections()
+	}
 }
 
 // RoundTrip makes one call.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	key := req.URL.Scheme + "|" + req.URL.Host
-	if t.proxied || t.choseHTTP2(key) {
-		return t.classic.RoundTrip(Traced(req))
+	if t.proxied {
+		t.replaceHTTP2(key, nil)
+	}
+	if h := t.http2Of(key); h != nil {
+		return t.callHTTP2(h, key, req)
 	}
 	release, err := t.enter(req.Context(), key)
 	if err != nil {
@@ -62,7 +69,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	if c == nil {
 		release()
-		return t.classic.RoundTrip(Traced(req))
+		return t.callHTTP2(t.http2Of(key), key, req)
 	}
 	c.release = release
 	resp, err := c.exchange(req)
@@ -84,10 +91,29 @@ func unsent(req *http.Request, err error) error {
 	return err
 }
 
-func (t *transport) choseHTTP2(key string) bool {
+// http2Of returns the transport of a host that has chosen HTTP/2, else nil.
+func (t *transport) http2Of(key string) *http.Transport {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.hosts2[key]
+	return t.http2[key]
+}
+
+// callHTTP2 makes one call over HTTP/2. If its connection stalls, later calls get a new transport and so a new connection, while the
+// calls on the old one give up each in its own time.
+func (t *transport) callHTTP2(h *http.Transport, key string, req *http.Request) (*http.Response, error) {
+	return roundTripWatched(h, Traced(req), func() { t.replaceHTTP2(key, h) })
+}
+
+// replaceHTTP2 gives the host a new transport in the place of old, which is nil for a host that has none yet.
+func (t *transport) replaceHTTP2(key string, old *http.Transport) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.http2[key] == old {
+		t.http2[key] = t.classic.Clone()
+	}
+	if old != nil {
+		old.CloseIdleConnections()
+	}
 }
 
 // enter waits for one of the host's places, where their number is bounded.
@@ -129,9 +155,7 @@ func (t *transport) connection(req *http.Request, key string) (*conn, error) {
 		}
 		if secure.ConnectionState().NegotiatedProtocol == "h2" {
 			_ = raw.Close() // once for each host: net/http makes its own
-			t.mu.Lock()
-			t.hosts2[key] = true
-			t.mu.Unlock()
+			t.replaceHTTP2(key, nil)
 			return nil, nil
 		}
 		c.Conn = secure

@@ -196,7 +196,7 @@ func FuzzAnswers(f *testing.F) {
 			return &canned{says: bytes.NewReader(says), asked: make(chan struct{})}, nil
 		}
 		classic := &http.Transport{DialContext: dial, DisableKeepAlives: true, DisableCompression: true, MaxResponseHeaderBytes: maxHeaderBytes}
-		lean := &transport{dial: dial, pool: newPool(1), classic: classic, hosts2: map[string]bool{}}
+		lean := &transport{dial: dial, pool: newPool(1), classic: classic, http2: map[string]*http.Transport{}}
 		want, got := sketchOf(classic, newRequest(t, "http://host")), sketchOf(lean, newRequest(t, "http://host"))
 		if want != got {
 			t.Errorf("read %q as %s, net/http as %s", says, got, want)

@@ -1,0 +1,193 @@
+package egress
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Many calls share an HTTP/2 connection, so a link that is cut silently stops all of them, and every new call would queue on it. A
+// silent connection is pinged after pingAfter, so a live one is never silent for stallAfter. A call on a connection that is gives up by
+// itself, and later calls use a new connection. The limit varies from call to call, so that waiting calls do not give up together.
+const (
+	pingAfter   = time.Second      // silence before a ping
+	pingTimeout = 10 * time.Second // after which an unanswered ping closes the connection
+	stallAfter  = 3 * time.Second  // silence before a call gives up, on average
+	stallJitter = 0.25             // part of stallAfter that the limit of a call is shorter or longer by at most
+)
+
+// errStalled reports a connection on which nothing arrived, not even the answer to a ping.
+var errStalled = errors.New("the connection stopped responding")
+
+// watchedConn is a connection that records when bytes last arrived.
+type watchedConn struct {
+	net.Conn
+	opened  time.Time
+	arrived atomic.Int64 // nanoseconds after opened
+	stalled atomic.Bool
+}
+
+func (c *watchedConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if n > 0 {
+		c.arrived.Store(int64(time.Since(c.opened)))
+	}
+	return n, err
+}
+
+func (c *watchedConn) lastArrival() time.Time { return c.opened.Add(time.Duration(c.arrived.Load())) }
+
+// watched dials connections that record arrivals.
+func watched(dial func(ctx context.Context, network, address string) (net.Conn, error)) func(context.Context, string, string) (net.Conn, error) {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return &watchedConn{Conn: c, opened: time.Now()}, nil
+	}
+}
+
+// http2Conn returns the connection below c if c carries HTTP/2, else nil: others are not pinged, so silence means nothing there.
+func http2Conn(c net.Conn) *watchedConn {
+	secure, ok := c.(*tls.Conn)
+	if !ok || secure.ConnectionState().NegotiatedProtocol != "h2" {
+		return nil
+	}
+	for {
+		switch below := secure.NetConn().(type) {
+		case *watchedConn:
+			return below
+		case *tls.Conn: // a forward proxy with TLS
+			secure = below
+		default:
+			return nil
+		}
+	}
+}
+
+// stallWatch ends one call when its HTTP/2 connection has stalled.
+type stallWatch struct {
+	limit   time.Duration
+	cancel  context.CancelCauseFunc
+	onStall func() // is called once for a connection
+
+	mu      sync.Mutex
+	conn    *watchedConn
+	from    time.Time // since when the call waits: silence before it is not counted; zero while the request is written
+	timer   *time.Timer
+	stopped bool
+}
+
+// roundTrip makes the call with rt. onStall is called when the call is the first to find its connection stalled.
+func roundTripWatched(rt http.RoundTripper, req *http.Request, onStall func()) (*http.Response, error) {
+	ctx, cancel := context.WithCancelCause(req.Context())
+	w := &stallWatch{
+		limit:  time.Duration((1 + stallJitter*(2*rand.Float64()-1)) * float64(stallAfter)),
+		cancel: cancel, onStall: onStall,
+	}
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn:      func(info httptrace.GotConnInfo) { w.begin(http2Conn(info.Conn)) },
+		WroteRequest: func(httptrace.WroteRequestInfo) { w.wrote() },
+	})
+	resp, err := rt.RoundTrip(req.WithContext(ctx))
+	if err != nil {
+		w.stop()
+		return nil, w.explain(ctx, err)
+	}
+	resp.Body = &watchedBody{ReadCloser: resp.Body, ctx: ctx, watch: w}
+	return resp, nil
+}
+
+// begin watches the connection that the call got. A call that is sent again gets another one.
+func (w *stallWatch) begin(c *watchedConn) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.conn, w.from = c, time.Time{}
+	switch {
+	case w.stopped || c == nil:
+	case w.timer == nil:
+		w.timer = time.AfterFunc(w.limit, w.check)
+	default:
+		w.timer.Reset(w.limit)
+	}
+}
+
+// wrote begins the measurement of silence. Before that a large request may delay pings.
+func (w *stallWatch) wrote() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.from = time.Now()
+}
+
+// check ends the call if its connection has been silent for the limit, and otherwise waits for the rest of it.
+func (w *stallWatch) check() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.stopped || w.conn == nil {
+		return
+	}
+	silence := time.Duration(0)
+	if !w.from.IsZero() {
+		silence = min(time.Since(w.from), time.Since(w.conn.lastArrival()))
+	}
+	if silence < w.limit {
+		w.timer.Reset(w.limit - silence)
+		return
+	}
+	w.stopped = true
+	if w.conn.stalled.CompareAndSwap(false, true) {
+		w.onStall()
+	}
+	w.cancel(errStalled)
+}
+
+// stop ends the watch and releases the call's context.
+func (w *stallWatch) stop() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stopped = true
+	if w.timer != nil {
+		w.timer.Stop()
+	}
+	w.cancel(nil)
+}
+
+// explain returns errStalled for an error of a call that the watch ended, and other errors as they are.
+func (w *stallWatch) explain(ctx context.Context, err error) error {
+	if err != nil && errors.Is(context.Cause(ctx), errStalled) {
+		return errStalled
+	}
+	return err
+}
+
+// watchedBody is the body of a response whose connection is watched until it is closed or ends.
+type watchedBody struct {
+	io.ReadCloser
+	ctx   context.Context //nolint:containedctx // the call's own: why a read failed
+	watch *stallWatch
+}
+
+func (b *watchedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err == nil {
+		return n, nil
+	}
+	err = b.watch.explain(b.ctx, err)
+	b.watch.stop()
+	return n, err
+}
+
+func (b *watchedBody) Close() error {
+	err := b.ReadCloser.Close()
+	b.watch.stop()
+	return err
+}
