@@ -9,13 +9,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlead/internal/account"
+	"fairlead/internal/admin"
 	"fairlead/internal/app"
 	"fairlead/internal/llm"
 )
 
 func newAdmin(c *console, o *options) *cobra.Command {
-	return group("admin", "Create accounts and reset passwords", `  fairlead admin create --email you@example.com
-  fairlead admin reset-password --email you@example.com`, newAdminCreate(c, o), newAdminReset(c, o))
+	return group("admin", "Create accounts, reset passwords and remove members", `  fairlead admin create --email you@example.com
+  fairlead admin reset-password --email you@example.com
+  fairlead admin remove-member --email you@example.com`, newAdminCreate(c, o), newAdminReset(c, o), newAdminRemove(c, o))
 }
 
 // accountView is an account as JSON.
@@ -81,6 +83,54 @@ func newAdminReset(c *console, o *options) *cobra.Command {
 	cmd.Flags().StringVar(&email, "email", "", "email address of the account")
 	passwordFlag(cmd, &stdin)
 	return cmd
+}
+
+// removedView is a removed member as JSON.
+type removedView struct {
+	Email       string             `json:"email"`
+	WorkspaceID string             `json:"workspace_id"`
+	RevokedKeys []admin.RevokedKey `json:"revoked_keys"`
+}
+
+func newAdminRemove(c *console, o *options) *cobra.Command {
+	var email, workspace string
+	var keepKeys bool
+	cmd := &cobra.Command{
+		Use: "remove-member --email EMAIL", Short: "Remove a member from a workspace and revoke the API keys they created", Args: noArgs,
+		Example: `  fairlead admin remove-member --email you@example.com
+  fairlead admin remove-member --email you@example.com --workspace ws_01J… --keep-keys`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := needs(cmd, "email", "--email you@example.com"); err != nil {
+				return err
+			}
+			return withInstance(cmd.Context(), c, o, func(i *app.Instance) error {
+				w, err := i.Workspace(cmd.Context(), workspace)
+				if err != nil {
+					return accountError(err)
+				}
+				revoked, err := i.RemoveMember(cmd.Context(), w.ID, email, keepKeys)
+				if err != nil {
+					return accountError(err)
+				}
+				return tellRemoved(c, o, removedView{Email: email, WorkspaceID: w.ID, RevokedKeys: revoked})
+			})
+		},
+	}
+	cmd.Flags().StringVar(&email, "email", "", "email address of the member")
+	cmd.Flags().StringVar(&workspace, "workspace", "", "workspace id (default the instance's first workspace)")
+	cmd.Flags().BoolVar(&keepKeys, "keep-keys", false, "do not revoke the API keys that the member created")
+	return cmd
+}
+
+func tellRemoved(c *console, o *options, view removedView) error {
+	if o.json {
+		return c.writeJSON(view)
+	}
+	c.say(o, "%s is removed from workspace %s. %d API keys are revoked.", clean(view.Email), view.WorkspaceID, len(view.RevokedKeys))
+	for _, key := range view.RevokedKeys {
+		c.say(o, "  %s  %s", key.ID, clean(key.Name))
+	}
+	return nil
 }
 
 // passwordFlag never takes the password itself: command lines are seen by others and remembered by shells.

@@ -54,6 +54,43 @@ func TestResetPassword(t *testing.T) {
 	mustContain(t, err, "error: There is no such account.", "fix: check the address")
 }
 
+func TestRemoveMemberRevokesAndListsKeys(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.console.in = strings.NewReader("correct horse battery\n")
+	l.run(exitDone, "admin", "create", "--email", "a@example.com", "--password-stdin")
+	i, w := l.open()
+	members, err := i.Accounts.Members(t.Context(), w.ID)
+	if err != nil || len(members) != 1 {
+		t.Fatalf("members %+v, %v", members, err)
+	}
+	owner, err := i.Accounts.Actor(t.Context(), members[0].AccountID, w.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, token, err := i.Accounts.Invite(t.Context(), owner, account.Developer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, _, err := i.Accounts.Register(t.Context(), account.Registration{Email: "b@example.com", Password: "correct horse battery", Invitation: token})
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, _, err := i.Accounts.CreateKey(t.Context(), account.Actor{AccountID: b.ID, WorkspaceID: w.ID, Role: account.Developer}, account.KeyDraft{Name: "ci"})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	_, said := l.run(exitDone, "admin", "remove-member", "--email", "B@example.com")
+
+	mustContain(t, said, "B@example.com is removed from workspace "+w.ID+". 1 API keys are revoked.", key.ID+"  ci")
+	if stored, err := i.Accounts.Key(t.Context(), w.ID, key.ID); err != nil || stored.RevokedAt.IsZero() {
+		t.Errorf("the key is %+v, %v", stored, err)
+	}
+	_, said = l.run(exitFailed, "admin", "remove-member", "--email", "b@example.com")
+	mustContain(t, said, "No member of the workspace has this email address.")
+}
+
 func TestPasswordsAreAskedForTwice(t *testing.T) {
 	t.Parallel()
 	answers := func(texts ...string) func(context.Context) (string, error) {

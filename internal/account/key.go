@@ -53,7 +53,9 @@ const (
 	maxSecrets = 10 // remembered, so that an older one is told that it is over
 )
 
-// CreateKey makes a key in the actor's workspace and returns it with its text, which is shown once and kept nowhere.
+// CreateKey creates a key in the actor's workspace and returns it with its text, which is shown once and not stored. It
+// returns a Conflict when the account has created too many active keys. Keys created by a key count for the account that
+// created the first one.
 func (s *Service) CreateKey(ctx context.Context, by Actor, d KeyDraft) (Key, string, error) {
 	if !by.May(ManageKeys) && !by.May(ManageOwnKeys) {
 		return Key{}, "", denied("You may not create API keys here.")
@@ -87,7 +89,15 @@ func (s *Service) CreateKey(ctx context.Context, by Actor, d KeyDraft) (Key, str
 	text, secret := s.newSecret(now)
 	key.Secrets = []Secret{secret}
 	event := s.event(by, "key.create", key.ID, nil, keyFacts(key))
-	if err := s.store.CreateKey(ctx, key, event); err != nil {
+	most := s.quota.Keys
+	if by.KeyID == "" && by.AccountID == "" { // the command line
+		most = 0
+	}
+	err = s.store.CreateKey(ctx, key, most, event)
+	if errors.Is(err, ErrTooMany) {
+		return Key{}, "", conflict(err, "Your account has %d active API keys, which is the maximum. Revoke keys that are no longer used, or ask the operator to raise accounts.max_keys.", most)
+	}
+	if err != nil {
 		return Key{}, "", fmt.Errorf("create a key: %w", err)
 	}
 	s.changed(ctx)

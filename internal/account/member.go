@@ -26,21 +26,34 @@ func (s *Service) SetRole(ctx context.Context, by Actor, accountID string, role 
 	if !by.mayGrantRole(role) {
 		return denied("You cannot give a role that is above your own.")
 	}
-	return s.changeMember(ctx, by, accountID, role, "member.role")
+	_, err := s.changeMember(ctx, by, accountID, role, false, "member.role")
+	return err
 }
 
-// RemoveMember takes a member out of the workspace; members can also leave by themselves. The last owner stays.
-func (s *Service) RemoveMember(ctx context.Context, by Actor, accountID string) error {
+// RemoveMember removes a member from the workspace and revokes the keys that the member created in it, unless keepKeys
+// is set. It returns the revoked keys. Members can also remove themselves. The last owner cannot be removed.
+func (s *Service) RemoveMember(ctx context.Context, by Actor, accountID string, keepKeys bool) ([]Key, error) {
 	leaving := by.KeyID == "" && by.AccountID == accountID
-	if !leaving && !by.May(ManageMembers) {
-		return denied("You may not remove members.")
+	switch {
+	case !leaving && !by.May(ManageMembers):
+		return nil, denied("You may not remove members.")
+	case keepKeys && !by.May(ManageKeys):
+		return nil, denied("Only members who manage API keys may keep the keys of a member who leaves.")
 	}
-	return s.changeMember(ctx, by, accountID, "", "member.remove")
+	revoked, err := s.changeMember(ctx, by, accountID, "", !keepKeys, "member.remove")
+	if err != nil {
+		return nil, err
+	}
+	s.changed(ctx)
+	for i := range revoked {
+		s.ended(ctx, Ending{KeyID: revoked[i].ID})
+	}
+	return revoked, nil
 }
 
 // changeMember writes a role; the empty one removes.
-func (s *Service) changeMember(ctx context.Context, by Actor, accountID string, role Role, action string) error {
-	err := s.store.ChangeMember(ctx, by.WorkspaceID, accountID, func(m *Member, owners int) (AuditEvent, error) {
+func (s *Service) changeMember(ctx context.Context, by Actor, accountID string, role Role, revokeKeys bool, action string) ([]Key, error) {
+	revoked, err := s.store.ChangeMember(ctx, by.WorkspaceID, accountID, revokeKeys, func(m *Member, owners int) (AuditEvent, error) {
 		if m.Role == role {
 			return AuditEvent{}, nil
 		}
@@ -54,5 +67,5 @@ func (s *Service) changeMember(ctx context.Context, by Actor, accountID string, 
 		m.Role = role
 		return s.event(by, action, accountID, before, memberView{role}), nil
 	})
-	return told(err, "member", "change a member")
+	return revoked, told(err, "member", "change a member")
 }

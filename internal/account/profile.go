@@ -105,8 +105,8 @@ func (s *Service) ResetPassword(ctx context.Context, email, replacement string) 
 	return told(s.store.SetPassword(ctx, account.ID, hash, nil, event), "account", "set a password")
 }
 
-// DeleteAccount removes the person. A workspace with other members must have another owner first; the keys of
-// workspaces that are left without members are revoked.
+// DeleteAccount removes the account. A workspace with other members must have another owner first. The keys that the
+// account created in its workspaces are revoked, and all keys of workspaces that are left without members.
 func (s *Service) DeleteAccount(ctx context.Context, accountID, password string) error {
 	account, err := s.Account(ctx, accountID)
 	if err != nil {

@@ -78,7 +78,7 @@ func (s *Service) CreateAccount(ctx context.Context, email, password, name strin
 type admission struct {
 	first      bool   // there is no account yet
 	invitation []byte // hash of the token
-	unpaid     bool   // a stranger: spends nothing on shared providers until the operator says so
+	open       bool   // open registration: the workspace gets the budget of the quota
 }
 
 func (s *Service) admit(ctx context.Context, r Registration) (admission, error) {
@@ -99,7 +99,7 @@ func (s *Service) admit(ctx context.Context, r Registration) (admission, error) 
 		}
 		return admission{invitation: s.invitationHash.bytes(r.Invitation)}, nil
 	case s.registration == RegistrationOpen:
-		return admission{unpaid: true}, nil
+		return admission{open: true}, nil
 	}
 	return admission{}, denied("Registration requires an invitation. Ask a member of a workspace for an invitation link.")
 }
@@ -136,7 +136,7 @@ func (s *Service) enrolment(account Account, workspace string, a admission) Enro
 	}
 	e := Enrolment{
 		Account: account, First: a.first, Invitation: a.invitation,
-		Workspace: s.draftWorkspace(workspace, a.unpaid),
+		Workspace: s.draftWorkspace(workspace, a.open),
 	}
 	by := Actor{AccountID: account.ID}
 	e.Event = s.event(by, "account.register", account.ID, nil, accountFacts(account))

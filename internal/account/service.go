@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/money"
 )
 
 // Errors of the store that have a meaning of their own.
@@ -18,6 +19,8 @@ var (
 	ErrNotFirst = errors.New("not the first account")
 	// ErrLastOwner says that a workspace would be left without an owner.
 	ErrLastOwner = errors.New("the last owner")
+	// ErrTooMany means that an account has reached the maximum number of objects it may create.
+	ErrTooMany = errors.New("limit reached")
 )
 
 // Who may register once there is an account.
@@ -26,11 +29,19 @@ const (
 	RegistrationOpen       = "open"       // without an invitation
 )
 
+// Quota bounds what one account may create. A zero maximum selects the default.
+type Quota struct {
+	WorkspaceBudget money.Amount // per month, for workspaces created by accounts that do not manage the instance
+	Workspaces      int          // owned by the account; 20 when 0
+	Keys            int          // active keys that the account created; 200 when 0
+}
+
 // Options adjusts a Service.
 type Options struct {
 	MasterKey    []byte                        // 32 bytes or more; keyed hashes are derived from it
 	Now          func() time.Time              // time.Now when nil
 	Registration string                        // RegistrationInvitation when empty
+	Quota        Quota                         // what one account may create
 	HashSlots    int                           // password hashes at once; 8 when 0
 	Changed      func(context.Context)         // called after keys or workspaces changed, so that a Keyring of this process looks at once
 	Ended        func(context.Context, Ending) // called after a key was revoked or rotated without grace, so that other replicas hear of it
@@ -42,6 +53,7 @@ type Service struct {
 	store        Store
 	clock        func() time.Time
 	registration string
+	quota        Quota
 	hasher       *hasher
 	changed      func(context.Context)
 	ended        func(context.Context, Ending)
@@ -53,7 +65,7 @@ type Service struct {
 
 // New makes a service. The master key must have 32 bytes or more.
 func New(store Store, o Options) (*Service, error) {
-	s := &Service{store: store, clock: o.Now, registration: o.Registration, changed: o.Changed, ended: o.Ended}
+	s := &Service{store: store, clock: o.Now, registration: o.Registration, quota: o.Quota, changed: o.Changed, ended: o.Ended}
 	for purpose, hash := range map[string]*keyedHash{
 		"keys": &s.keyHash, "sessions": &s.sessionHash, "invitations": &s.invitationHash, "guesses": &s.guessHash,
 	} {
@@ -77,6 +89,12 @@ func New(store Store, o Options) (*Service, error) {
 	}
 	if s.ended == nil {
 		s.ended = func(context.Context, Ending) {}
+	}
+	if s.quota.Workspaces <= 0 {
+		s.quota.Workspaces = 20
+	}
+	if s.quota.Keys <= 0 {
+		s.quota.Keys = 200
 	}
 	if o.HashSlots <= 0 {
 		o.HashSlots = 8

@@ -138,6 +138,13 @@ func (f *fixture) member(by account.Actor, email string, role account.Role) acco
 	return f.actor(a.ID, by.WorkspaceID)
 }
 
+// remove removes a member and revokes their keys.
+func (f *fixture) remove(by, member account.Actor) error {
+	f.t.Helper()
+	_, err := f.RemoveMember(f.ctx, by, member.AccountID, false)
+	return err
+}
+
 func TestNewRefusesWeakOptions(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]account.Options{

@@ -37,7 +37,8 @@ type PersonStore interface {
 	ChangeAccount(ctx context.Context, accountID string, change func(*Account) (AuditEvent, error)) (Account, error)
 	// SetPassword ends all sessions of the account; next, where there is one, is the only session afterwards.
 	SetPassword(ctx context.Context, accountID, hash string, next *Session, event AuditEvent) error
-	// DeleteAccount ends memberships and sessions, and revokes the keys of workspaces that have no member left.
+	// DeleteAccount ends memberships and sessions. It revokes the keys that the account created in its workspaces, and
+	// all keys of workspaces that have no member left.
 	// ErrLastOwner when other members of a workspace would have no owner.
 	DeleteAccount(ctx context.Context, accountID string, event AuditEvent) error
 	// TakeGuess notes one guess against the subject, unless limit guesses lie within the window that ends at at:
@@ -80,7 +81,8 @@ type WorkspaceStore interface {
 	OldestWorkspace(ctx context.Context) (Workspace, error)
 	// EnsureWorkspace returns the oldest workspace; the draft is written only when there is none.
 	EnsureWorkspace(ctx context.Context, draft Workspace, event AuditEvent) (Workspace, error)
-	CreateWorkspace(ctx context.Context, workspace Workspace, owner Member, event AuditEvent) error
+	// CreateWorkspace returns ErrTooMany when the owner owns most workspaces already.
+	CreateWorkspace(ctx context.Context, workspace Workspace, owner Member, most int, event AuditEvent) error
 	ChangeWorkspace(ctx context.Context, workspaceID string, change func(*Workspace) (AuditEvent, error)) (Workspace, error)
 }
 
@@ -90,7 +92,9 @@ type MemberStore interface {
 	MemberOf(ctx context.Context, workspaceID, accountID string) (Member, error)
 	// ChangeMember writes the role; an empty one removes the member. The function also hears how many owners the
 	// workspace has. Either way the member's open invitations end, because they may promise more than it has now.
-	ChangeMember(ctx context.Context, workspaceID, accountID string, change func(m *Member, owners int) (AuditEvent, error)) error
+	// With revokeKeys, removing a member revokes the active keys that the member created in the workspace, and returns
+	// them.
+	ChangeMember(ctx context.Context, workspaceID, accountID string, revokeKeys bool, change func(m *Member, owners int) (AuditEvent, error)) ([]Key, error)
 	CreateInvitation(ctx context.Context, invitation Invitation, event AuditEvent) error
 	// InvitationsOf returns those that are valid at now.
 	InvitationsOf(ctx context.Context, workspaceID string, now time.Time) ([]Invitation, error)
@@ -103,7 +107,9 @@ type MemberStore interface {
 
 // KeySettings keeps keys for those who manage them.
 type KeySettings interface {
-	CreateKey(ctx context.Context, key Key, event AuditEvent) error
+	// CreateKey returns ErrTooMany when the creator has most active keys already: those of the account in all workspaces,
+	// or those without an account in the key's workspace. Zero is no limit.
+	CreateKey(ctx context.Context, key Key, most int, event AuditEvent) error
 	// KeysOf returns them newest first, with revoked ones.
 	KeysOf(ctx context.Context, workspaceID string) ([]Key, error)
 	// KeyByID returns ErrNotFound for a key of another workspace too.

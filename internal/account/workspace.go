@@ -55,13 +55,13 @@ func span(d time.Duration) string {
 	return d.String()
 }
 
-// draftWorkspace makes a workspace that logs bodies, because the log is there to review requests. An unpaid one
-// spends nothing until the operator gives it a budget.
-func (s *Service) draftWorkspace(name string, unpaid bool) Workspace {
+// draftWorkspace returns a workspace that logs bodies, because the log is there to review requests. A limited one has
+// the budget of the quota until an instance manager sets another.
+func (s *Service) draftWorkspace(name string, limited bool) Workspace {
 	now := s.now()
 	w := Workspace{ID: id.New("ws", now), Name: name, LogBodies: true, CreatedAt: now}
-	if unpaid {
-		w.Budget = &Budget{Amount: 0, Period: Monthly}
+	if limited {
+		w.Budget = &Budget{Amount: s.quota.WorkspaceBudget, Period: Monthly}
 	}
 	return w
 }
@@ -81,8 +81,8 @@ func (s *Service) Workspace(ctx context.Context, workspaceID string) (Workspace,
 	return workspace, told(err, "workspace", "look up a workspace")
 }
 
-// CreateWorkspace makes another workspace, owned by the account. Where strangers may register, only the operator's
-// people get one that may spend.
+// CreateWorkspace creates another workspace, owned by the account. Unless the actor manages the instance, the workspace
+// gets the budget of the quota, which is 0 by default. It returns a Conflict when the account owns too many workspaces.
 func (s *Service) CreateWorkspace(ctx context.Context, by Actor, name string) (Workspace, error) {
 	if by.AccountID == "" || by.KeyID != "" {
 		return Workspace{}, denied("Only a signed-in person can create a workspace.")
@@ -91,11 +91,15 @@ func (s *Service) CreateWorkspace(ctx context.Context, by Actor, name string) (W
 	if err := checkName("name", name); err != nil {
 		return Workspace{}, err
 	}
-	w := s.draftWorkspace(name, s.registration == RegistrationOpen && !by.May(ManageInstance))
+	w := s.draftWorkspace(name, !by.May(ManageInstance))
 	owner := Member{AccountID: by.AccountID, WorkspaceID: w.ID, Role: Owner, JoinedAt: w.CreatedAt}
 	by.WorkspaceID = w.ID
 	event := s.event(by, "workspace.create", w.ID, nil, workspaceFacts(w))
-	if err := s.store.CreateWorkspace(ctx, w, owner, event); err != nil {
+	err := s.store.CreateWorkspace(ctx, w, owner, s.quota.Workspaces, event)
+	if errors.Is(err, ErrTooMany) {
+		return Workspace{}, conflict(err, "Your account owns %d workspaces, which is the maximum. The operator can raise accounts.max_workspaces.", s.quota.Workspaces)
+	}
+	if err != nil {
 		return Workspace{}, fmt.Errorf("create a workspace: %w", err)
 	}
 	s.changed(ctx)

@@ -1,6 +1,8 @@
 package account_test
 
 import (
+	"context"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -55,7 +57,9 @@ func TestOnlyTheOperatorLoosensBudgets(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, "open")
 	operator := f.owner("ann@example.com")
-	a, _, err := f.Register(f.ctx, account.Registration{Email: "bob@example.com", Password: password, Visitor: distant})
+	_, _, err := f.Register(f.ctx, account.Registration{Email: "bob@example.com", Password: password, Visitor: distant})
+	f.must(err)
+	a, err := f.db.AccountByEmail(f.ctx, "bob@example.com")
 	f.must(err)
 	stranger := f.actor(a.ID, f.home(a.ID).ID)
 	raise := account.WorkspaceChange{Budget: new(&account.Budget{Amount: 100 * money.Dollar, Period: account.Monthly})}
@@ -132,16 +136,16 @@ func TestMembers(t *testing.T) {
 	f.refused(f.SetRole(f.ctx, admin, admin.AccountID, account.Owner), llm.PermissionDenied)
 	f.refused(f.SetRole(f.ctx, admin, owner.AccountID, account.Viewer), llm.PermissionDenied)
 	f.refused(f.SetRole(f.ctx, developer, developer.AccountID, account.Admin), llm.PermissionDenied)
-	f.refused(f.RemoveMember(f.ctx, admin, owner.AccountID), llm.PermissionDenied)
-	f.refused(f.RemoveMember(f.ctx, developer, admin.AccountID), llm.PermissionDenied)
+	f.refused(f.remove(admin, owner), llm.PermissionDenied)
+	f.refused(f.remove(developer, admin), llm.PermissionDenied)
 	f.refused(f.SetRole(f.ctx, owner, owner.AccountID, account.Admin), llm.Conflict)
-	f.refused(f.RemoveMember(f.ctx, owner, owner.AccountID), llm.Conflict)
+	f.refused(f.remove(owner, owner), llm.Conflict)
 	f.refused(f.SetRole(f.ctx, owner, "acc_unknown", account.Admin), llm.NotFound)
 	f.refused(f.DeleteAccount(f.ctx, owner.AccountID, password), llm.Conflict)
 
 	f.must(f.SetRole(f.ctx, admin, developer.AccountID, account.Viewer))
 	f.must(f.SetRole(f.ctx, owner, admin.AccountID, account.Owner))
-	f.must(f.RemoveMember(f.ctx, owner, owner.AccountID))
+	f.must(f.remove(owner, owner))
 	members, err := f.Members(f.ctx, owner.WorkspaceID)
 	f.must(err)
 	got := map[string]account.Role{}
@@ -189,5 +193,109 @@ func TestInvitations(t *testing.T) {
 	f.must(err)
 	if member.Role != account.Viewer || member.WorkspaceID != owner.WorkspaceID {
 		t.Errorf("%+v", member)
+	}
+}
+
+func TestOnlyInstanceManagersCreateWorkspacesThatSpend(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{"invitation", "open"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, mode)
+			operator := f.owner("ann@example.com")
+			for _, by := range []account.Actor{
+				f.member(operator, "admin@example.com", account.Admin),
+				f.member(operator, "dev@example.com", account.Developer),
+				f.owner("tenant@example.com"),
+				{AccountID: f.register("alone@example.com").ID}, // without a workspace
+			} {
+				w, err := f.CreateWorkspace(f.ctx, by, "mine")
+				f.must(err)
+				if w.Budget == nil || w.Budget.Amount != 0 || w.Budget.WarnOnly {
+					t.Errorf("%s: budget %+v, want 0", by.Role, w.Budget)
+				}
+			}
+			w, err := f.CreateWorkspace(f.ctx, operator, "team")
+			f.must(err)
+			if w.Budget != nil {
+				t.Errorf("instance manager: budget %+v, want none", w.Budget)
+			}
+		})
+	}
+}
+
+func TestQuotaOfAnAccount(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, "open")
+	service, err := account.New(f.db, account.Options{MasterKey: master, Now: f.clock.now, Registration: "open", Quota: account.Quota{
+		WorkspaceBudget: 5 * money.Dollar, Workspaces: 2, Keys: 2,
+	}})
+	f.must(err)
+	f.Service = service
+	f.owner("ann@example.com")
+	tenant := f.owner("bob@example.com")
+
+	w, err := f.CreateWorkspace(f.ctx, tenant, "second")
+	f.must(err)
+	if w.Budget == nil || w.Budget.Amount != 5*money.Dollar {
+		t.Errorf("budget %+v, want the configured one", w.Budget)
+	}
+	_, err = f.CreateWorkspace(f.ctx, tenant, "third")
+	f.refused(err, llm.Conflict)
+
+	manage, _, err := f.CreateKey(f.ctx, tenant, account.KeyDraft{Name: "one", Scopes: []account.Scope{account.Manage}})
+	f.must(err)
+	byKey := account.Actor{KeyID: manage.ID, WorkspaceID: tenant.WorkspaceID, Scopes: manage.Scopes}
+	_, _, err = f.CreateKey(f.ctx, byKey, account.KeyDraft{Name: "two", Scopes: []account.Scope{account.Read}})
+	f.must(err)
+	for _, by := range []account.Actor{tenant, byKey, f.actor(tenant.AccountID, w.ID)} { // a key and another workspace are no way around
+		_, _, err = f.CreateKey(f.ctx, by, account.KeyDraft{Name: "three", Scopes: []account.Scope{account.Read}})
+		f.refused(err, llm.Conflict)
+	}
+	for range 3 { // the operator's command line has no limit
+		_, _, err = f.CreateKey(f.ctx, account.CommandLine(tenant.WorkspaceID), account.KeyDraft{Name: "ci"})
+		f.must(err)
+	}
+}
+
+func TestRemovingAMemberRevokesTheirKeys(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, "invitation")
+	var endings []string
+	service, err := account.New(f.db, account.Options{
+		MasterKey: master, Now: f.clock.now,
+		Ended: func(_ context.Context, e account.Ending) { endings = append(endings, e.KeyID) },
+	})
+	f.must(err)
+	f.Service = service
+	owner := f.owner("ann@example.com")
+	tests := []struct {
+		name    string
+		by      func(dev account.Actor) account.Actor
+		keep    bool
+		refused bool
+		revoked bool
+	}{
+		{name: "removed", by: func(account.Actor) account.Actor { return owner }, revoked: true},
+		{name: "removed, keys kept", by: func(account.Actor) account.Actor { return owner }, keep: true},
+		{name: "leaves", by: func(dev account.Actor) account.Actor { return dev }, revoked: true},
+		{name: "leaves and may not keep keys", by: func(dev account.Actor) account.Actor { return dev }, keep: true, refused: true},
+	}
+	for i, tt := range tests {
+		dev := f.member(owner, fmt.Sprintf("dev%d@example.com", i), account.Developer)
+		key, _, err := f.CreateKey(f.ctx, dev, account.KeyDraft{Name: "ci"})
+		f.must(err)
+		endings = nil
+		got, err := f.RemoveMember(f.ctx, tt.by(dev), dev.AccountID, tt.keep)
+		if tt.refused {
+			f.refused(err, llm.PermissionDenied)
+			continue
+		}
+		f.must(err)
+		stored, err := f.Key(f.ctx, owner.WorkspaceID, key.ID)
+		f.must(err)
+		if revoked := !stored.RevokedAt.IsZero(); revoked != tt.revoked || (len(got) == 1) != tt.revoked || (len(endings) == 1) != tt.revoked {
+			t.Errorf("%s: revoked %v, returned %d keys, announced %v", tt.name, revoked, len(got), endings)
+		}
 	}
 }

@@ -41,11 +41,11 @@ func (a *API) registerMembers() {
 	}, a.updateMember)
 	register(a, account.ManageMembers, huma.Operation{
 		OperationID: "remove-member", Method: http.MethodDelete, Path: "/workspace/members/{account_id}", Tags: tags,
-		Summary: "Take a member out of the workspace", DefaultStatus: http.StatusNoContent,
+		Summary: "Remove a member from the workspace", Description: "Revokes the API keys that the member created in the workspace, unless keep_keys is set.",
 	}, a.removeMember)
 	register(a, account.ReadWorkspace, huma.Operation{
 		OperationID: "leave-workspace", Method: http.MethodPost, Path: "/workspace/leave", Tags: tags,
-		Summary: "Leave the workspace", DefaultStatus: http.StatusNoContent,
+		Summary: "Leave the workspace", Description: "Revokes the API keys that you created in the workspace, unless keep_keys is set, which requires manage_keys.",
 	}, a.leaveWorkspace)
 }
 
@@ -74,10 +74,44 @@ func (a *API) updateMember(ctx context.Context, c *call, in *updateMemberInput) 
 	return nil, a.Workspaces.SetRole(ctx, c.actor, in.AccountID, account.Role(in.Body.Role))
 }
 
-func (a *API) removeMember(ctx context.Context, c *call, in *MemberPath) (*nothing, error) {
-	return nil, a.Workspaces.RemoveMember(ctx, c.actor, in.AccountID)
+// RemovedMember lists the keys that were revoked with a membership.
+type RemovedMember struct {
+	RevokedKeys []RevokedKey `json:"revoked_keys"`
 }
 
-func (a *API) leaveWorkspace(ctx context.Context, c *call, _ *struct{}) (*nothing, error) {
-	return nil, a.Workspaces.RemoveMember(ctx, c.actor, c.actor.AccountID)
+// RevokedKey names a revoked key.
+type RevokedKey struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
+// KeepKeys is the choice to keep the keys of a removed member. It is exported because huma reads embedded fields only
+// then.
+type KeepKeys struct {
+	KeepKeys bool `query:"keep_keys" doc:"Do not revoke the keys that the member created."`
+}
+
+type removeMemberInput struct {
+	MemberPath
+	KeepKeys
+}
+
+func (a *API) removeMember(ctx context.Context, c *call, in *removeMemberInput) (*output[RemovedMember], error) {
+	return a.endMembership(ctx, c, in.AccountID, in.KeepKeys.KeepKeys)
+}
+
+func (a *API) leaveWorkspace(ctx context.Context, c *call, in *KeepKeys) (*output[RemovedMember], error) {
+	return a.endMembership(ctx, c, c.actor.AccountID, in.KeepKeys)
+}
+
+func (a *API) endMembership(ctx context.Context, c *call, accountID string, keepKeys bool) (*output[RemovedMember], error) {
+	revoked, err := a.Workspaces.RemoveMember(ctx, c.actor, accountID, keepKeys)
+	if err != nil {
+		return nil, err
+	}
+	view := RemovedMember{RevokedKeys: make([]RevokedKey, 0, len(revoked))}
+	for i := range revoked {
+		view.RevokedKeys = append(view.RevokedKeys, RevokedKey{ID: revoked[i].ID, Name: revoked[i].Name})
+	}
+	return &output[RemovedMember]{view}, nil
 }

@@ -74,7 +74,8 @@ type Workspaces interface {
 	UpdateWorkspace(ctx context.Context, by account.Actor, workspaceID string, c account.WorkspaceChange) (account.Workspace, error)
 	Members(ctx context.Context, workspaceID string) ([]account.Member, error)
 	SetRole(ctx context.Context, by account.Actor, accountID string, role account.Role) error
-	RemoveMember(ctx context.Context, by account.Actor, accountID string) error
+	// RemoveMember returns the keys that it revoked.
+	RemoveMember(ctx context.Context, by account.Actor, accountID string, keepKeys bool) ([]account.Key, error)
 	Invitations(ctx context.Context, workspaceID string) ([]account.Invitation, error)
 	Invite(ctx context.Context, by account.Actor, role account.Role) (account.Invitation, string, error)
 	RevokeInvitation(ctx context.Context, by account.Actor, invitationID string) error

@@ -49,7 +49,7 @@ func (a *API) registerAccount() {
 	register(a, SignedIn, huma.Operation{
 		OperationID: "delete-account", Method: http.MethodPost, Path: "/account/delete", Tags: tags,
 		Summary: "Delete one's own account", DefaultStatus: http.StatusNoContent,
-		Description: "A workspace with other members must have another owner first. Keys of workspaces that are left without members are revoked.",
+		Description: "A workspace with other members must have another owner first. The API keys that the account created are revoked, and all keys of workspaces that are left without members.",
 	}, a.deleteAccount)
 	register(a, SignedIn, huma.Operation{
 		OperationID: "change-password", Method: http.MethodPost, Path: "/account/password", Tags: tags,

@@ -96,8 +96,14 @@ func TestMembersAndInvitations(t *testing.T) {
 	}
 	s.call("PATCH", "/workspace/members/acc_viewer", `{"role":"admin"}`, owner).want(http.StatusNoContent)
 	s.call("PATCH", "/workspace/members/acc_viewer", `{"role":"root"}`, owner).refused(http.StatusBadRequest, "INVALID_REQUEST")
-	s.call("DELETE", "/workspace/members/acc_viewer", "", owner).want(http.StatusNoContent)
-	s.call("POST", "/workspace/leave", "", as("acc_viewer")).want(http.StatusNoContent)
+	for query, want := range map[string][]RevokedKey{"": {{ID: "key_of_member", Name: "ci"}}, "?keep_keys=true": {}} {
+		var removed RemovedMember
+		s.call("DELETE", "/workspace/members/acc_viewer"+query, "", owner).want(200).into(&removed)
+		if diff := cmp.Diff(want, removed.RevokedKeys); diff != "" {
+			t.Errorf("%q: %s", query, diff)
+		}
+	}
+	s.call("POST", "/workspace/leave", "", as("acc_viewer")).want(200)
 	var made NewInvitation
 	s.call("POST", "/workspace/invitations", `{"role":"viewer"}`, owner).want(http.StatusCreated).into(&made)
 	if made.Token != "the-token" || made.Role != "viewer" {

@@ -241,11 +241,14 @@ func (w *world) SetRole(_ context.Context, by account.Actor, accountID string, _
 	return w.member(by.WorkspaceID, accountID)
 }
 
-func (w *world) RemoveMember(_ context.Context, by account.Actor, accountID string) error {
+func (w *world) RemoveMember(_ context.Context, by account.Actor, accountID string, keepKeys bool) ([]account.Key, error) {
 	if by.KeyID != "" {
-		return llm.Errorf(llm.PermissionDenied, "You may not remove members.")
+		return nil, llm.Errorf(llm.PermissionDenied, "You may not remove members.")
 	}
-	return w.member(by.WorkspaceID, accountID)
+	if keepKeys {
+		return nil, w.member(by.WorkspaceID, accountID)
+	}
+	return []account.Key{{ID: "key_of_member", Name: "ci"}}, w.member(by.WorkspaceID, accountID)
 }
 
 func (w *world) Invitations(_ context.Context, workspaceID string) ([]account.Invitation, error) {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -31,6 +32,7 @@ import (
 	"fairlead/internal/ledger"
 	"fairlead/internal/limit"
 	"fairlead/internal/mockprovider"
+	"fairlead/internal/money"
 	"fairlead/internal/predict"
 	"fairlead/internal/prefix"
 	"fairlead/internal/requestlog"
@@ -275,7 +277,7 @@ func (a *App) openAccounts(ctx context.Context, c config.Config) (err error) {
 		return fmt.Errorf("load keys: %w", err)
 	}
 	if a.accounts, err = account.New(a.db, account.Options{
-		MasterKey: a.master, Registration: c.Registration,
+		MasterKey: a.master, Registration: c.Registration, Quota: quota(c.Accounts),
 		Changed: func(ctx context.Context) { a.report("read keys", a.keyring.Refresh(ctx)) },
 		Ended:   a.tellEnd,
 	}); err != nil {
@@ -295,6 +297,11 @@ func (a *App) openAccounts(ctx context.Context, c config.Config) (err error) {
 		a.setupCode = code
 	}
 	return nil
+}
+
+// quota converts the configured bounds on accounts.
+func quota(c config.Accounts) account.Quota {
+	return account.Quota{WorkspaceBudget: money.Amount(math.Round(c.WorkspaceBudget * float64(money.Dollar))), Workspaces: c.MaxWorkspaces, Keys: c.MaxKeys}
 }
 
 func isLoopback(address net.Addr) bool {

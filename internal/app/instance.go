@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"fairlead/internal/account"
@@ -16,6 +17,7 @@ import (
 	"fairlead/internal/catalog"
 	"fairlead/internal/config"
 	"fairlead/internal/egress"
+	"fairlead/internal/llm"
 	"fairlead/internal/mockprovider"
 	"fairlead/internal/predict"
 	"fairlead/internal/provider"
@@ -68,7 +70,7 @@ func (i *Instance) prepare(ctx context.Context, master []byte) error {
 }
 
 func (i *Instance) openAccounts(master []byte) (err error) {
-	if i.Accounts, err = account.New(i.Store, account.Options{MasterKey: master, Registration: i.Config.Registration, Ended: i.tellEnd}); err != nil {
+	if i.Accounts, err = account.New(i.Store, account.Options{MasterKey: master, Registration: i.Config.Registration, Quota: quota(i.Config.Accounts), Ended: i.tellEnd}); err != nil {
 		return err
 	}
 	i.vault, err = vault.New(i.Store, master, nil)
@@ -84,6 +86,24 @@ func (i *Instance) Workspace(ctx context.Context, id string) (account.Workspace,
 		return i.Accounts.FirstWorkspace(ctx)
 	}
 	return i.Accounts.Workspace(ctx, id)
+}
+
+// RemoveMember removes the member with the email address from the workspace and returns the revoked keys.
+func (i *Instance) RemoveMember(ctx context.Context, workspaceID, email string, keepKeys bool) ([]admin.RevokedKey, error) {
+	members, err := i.Accounts.Members(ctx, workspaceID)
+	if err != nil {
+		return nil, err
+	}
+	at := slices.IndexFunc(members, func(m account.Member) bool { return strings.EqualFold(m.Email, strings.TrimSpace(email)) })
+	if at < 0 {
+		return nil, llm.Errorf(llm.NotFound, "No member of the workspace has this email address.")
+	}
+	keys, err := i.Accounts.RemoveMember(ctx, account.CommandLine(workspaceID), members[at].AccountID, keepKeys)
+	revoked := make([]admin.RevokedKey, 0, len(keys))
+	for k := range keys {
+		revoked = append(revoked, admin.RevokedKey{ID: keys[k].ID, Name: keys[k].Name})
+	}
+	return revoked, err
 }
 
 // Fleet is the providers and models that a server with this configuration, environment and store would have.

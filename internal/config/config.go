@@ -22,6 +22,7 @@ type Config struct {
 	MasterKey             string     `yaml:"master_key" doc:"Secret that keys and credentials are protected with, 32 characters or more; made in data_dir when left out." secret:"true"`
 	DefaultModel          string     `yaml:"default_model" check:"model" reload:"true" doc:"The baseline: the model that would be used without routing."`
 	Registration          string     `yaml:"registration" doc:"Who may register after the first account: invitation (only with an invitation link) or open." enum:"invitation,open"`
+	Accounts              Accounts   `yaml:"accounts" doc:"Bounds on what one account may create."`
 	AllowBrowsers         bool       `yaml:"allow_browsers" reload:"true" doc:"Accept model API calls made by web pages."`
 	AllowUnpriced         bool       `yaml:"allow_unpriced" reload:"true" doc:"Let callers name models whose price is unknown."`
 	TLS                   TLS        `yaml:"tls" doc:"Certificate of the public listener; without one it speaks plain http."`
@@ -48,6 +49,13 @@ type Config struct {
 type TLS struct {
 	Cert string `yaml:"cert" doc:"Path of the certificate chain in PEM form."`
 	Key  string `yaml:"key" doc:"Path of the private key in PEM form."`
+}
+
+// Accounts bounds what one account may create.
+type Accounts struct {
+	WorkspaceBudget float64 `yaml:"workspace_budget_usd" min:"0" max:"1000000" doc:"Monthly budget in dollars of a new workspace, unless an account that manages the instance creates it."`
+	MaxWorkspaces   int     `yaml:"max_workspaces" min:"1" max:"1000000" doc:"Maximum number of workspaces that one account owns."`
+	MaxKeys         int     `yaml:"max_keys" min:"1" max:"1000000" doc:"Maximum number of active API keys that one account has created, in all workspaces."`
 }
 
 // Provider is one upstream in the file.

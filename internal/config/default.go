@@ -14,6 +14,7 @@ func Default() Config {
 		Listen:       "127.0.0.1:8080",
 		Store:        "sqlite",
 		Registration: "invitation",
+		Accounts:     Accounts{MaxWorkspaces: 20, MaxKeys: 200},
 		Detect:       true,
 		Simulator:    "auto",
 		Timeouts: Timeouts{

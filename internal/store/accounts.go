@@ -119,8 +119,8 @@ func (db *DB) SetPassword(ctx context.Context, accountID, hash string, next *acc
 	})
 }
 
-// DeleteAccount removes a person with sessions and memberships. It returns account.ErrLastOwner when others would be
-// left without an owner, and revokes the keys of workspaces without members.
+// DeleteAccount removes an account with its sessions and memberships. It returns account.ErrLastOwner when others would be
+// left without an owner, and revokes the account's keys and the keys of workspaces without members.
 func (db *DB) DeleteAccount(ctx context.Context, accountID string, event account.AuditEvent) error {
 	return db.inTx(ctx, func(tx *sql.Tx) error {
 		if _, err := bumped(ctx, tx, "workspaces"); err != nil {
@@ -133,10 +133,10 @@ func (db *DB) DeleteAccount(ctx context.Context, accountID string, event account
 		if err := leavable(ctx, tx, accountID); err != nil {
 			return err
 		}
-		const abandoned = `update keys set revoked_at = $2, revision = $3 where revoked_at = 0 and workspace_id in (
-			select m.workspace_id from members m where m.account_id = $1
-			and not exists (select 1 from members o where o.workspace_id = m.workspace_id and o.account_id <> $1))`
-		if _, err := tx.ExecContext(ctx, abandoned, accountID, millis(event.At), revision); err != nil {
+		const ending = `update keys set revoked_at = $2, revision = $3 where revoked_at = 0 and workspace_id in (
+			select m.workspace_id from members m where m.account_id = $1 and (keys.created_by = $1
+			or not exists (select 1 from members o where o.workspace_id = m.workspace_id and o.account_id <> $1)))`
+		if _, err := tx.ExecContext(ctx, ending, accountID, millis(event.At), revision); err != nil {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, `delete from invitations where created_by = $1`, accountID); err != nil {

@@ -169,11 +169,14 @@ func keyArguments(k account.Key, revision int64) ([]any, error) {
 	}, nil
 }
 
-// CreateKey writes a key with its secrets.
-func (db *DB) CreateKey(ctx context.Context, k account.Key, event account.AuditEvent) error {
+// CreateKey writes a key with its secrets. It returns account.ErrTooMany when its creator has most active keys.
+func (db *DB) CreateKey(ctx context.Context, k account.Key, most int, event account.AuditEvent) error {
 	return db.inTx(ctx, func(tx *sql.Tx) error {
-		revision, err := bumped(ctx, tx, "keys")
+		revision, err := bumped(ctx, tx, "keys") // creations wait for each other here, so the count is exact
 		if err != nil {
+			return err
+		}
+		if err := checkKeyCount(ctx, tx, k, most); err != nil {
 			return err
 		}
 		args, err := keyArguments(k, revision)
@@ -191,6 +194,24 @@ func (db *DB) CreateKey(ctx context.Context, k account.Key, event account.AuditE
 		}
 		return writeAudit(ctx, tx, event)
 	})
+}
+
+// checkKeyCount returns account.ErrTooMany when the creator of the key has most active keys. Keys without an account
+// count within their workspace.
+func checkKeyCount(ctx context.Context, tx *sql.Tx, k account.Key, most int) error {
+	if most <= 0 {
+		return nil
+	}
+	const q = `select count(*) from keys where created_by = $1 and (created_by <> '' or workspace_id = $2)
+		and revoked_at = 0 and (expires_at = 0 or expires_at > $3)`
+	var active int
+	if err := tx.QueryRowContext(ctx, q, k.CreatedBy, k.WorkspaceID, millis(k.CreatedAt)).Scan(&active); err != nil {
+		return err
+	}
+	if active >= most {
+		return account.ErrTooMany
+	}
+	return nil
 }
 
 // writeSecrets makes the stored secrets those of the key. First uses are recorded elsewhere and stay.

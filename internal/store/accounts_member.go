@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fairlead/internal/account"
+	"fairlead/internal/id"
 )
 
 const memberRows = `select m.workspace_id, m.account_id, a.email, a.name, m.role, m.joined_at
@@ -32,9 +33,10 @@ func (db *DB) MemberOf(ctx context.Context, workspaceID, accountID string) (acco
 	return scanMember(db.queryRow(ctx, memberRows+` and m.account_id = $2`, workspaceID, accountID))
 }
 
-// ChangeMember writes a role, or removes the member when it is empty, and ends the member's open invitations.
-func (db *DB) ChangeMember(ctx context.Context, workspaceID, accountID string, change func(*account.Member, int) (account.AuditEvent, error)) error {
-	err := db.inTx(ctx, func(tx *sql.Tx) error {
+// ChangeMember writes a role, or removes the member when it is empty, and ends the member's open invitations. With
+// revokeKeys it revokes the keys of a removed member and returns them.
+func (db *DB) ChangeMember(ctx context.Context, workspaceID, accountID string, revokeKeys bool, change func(*account.Member, int) (account.AuditEvent, error)) (revoked []account.Key, err error) {
+	err = db.inTx(ctx, func(tx *sql.Tx) error {
 		if _, err := bumped(ctx, tx, "workspaces"); err != nil { // two owners do not leave at once
 			return err
 		}
@@ -59,9 +61,46 @@ func (db *DB) ChangeMember(ctx context.Context, workspaceID, accountID string, c
 		if _, err := tx.ExecContext(ctx, `delete from invitations where workspace_id = $1 and created_by = $2`, workspaceID, accountID); err != nil {
 			return err
 		}
+		if m.Role == "" && revokeKeys {
+			if revoked, err = revokeKeysOf(ctx, tx, workspaceID, accountID, event); err != nil {
+				return err
+			}
+		}
 		return writeAudit(ctx, tx, event)
 	})
-	return changed(err)
+	return revoked, changed(err)
+}
+
+// revokeKeysOf revokes the keys that the account created in the workspace and writes an audit event for each.
+func revokeKeysOf(ctx context.Context, tx *sql.Tx, workspaceID, accountID string, cause account.AuditEvent) ([]account.Key, error) {
+	revision, err := bumped(ctx, tx, "keys")
+	if err != nil {
+		return nil, err
+	}
+	rows, err := tx.QueryContext(ctx, keyRows+`where k.workspace_id = $1 and k.created_by = $2 and k.revoked_at = 0 order by k.id, s.position`, workspaceID, accountID)
+	if err != nil {
+		return nil, err
+	}
+	revoked := []account.Key{}
+	if err := visitKeys(rows, func(k *account.Key) error {
+		k.RevokedAt = cause.At
+		revoked = append(revoked, *k)
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	const q = `update keys set revoked_at = $3, revision = $4 where workspace_id = $1 and created_by = $2 and revoked_at = 0`
+	if _, err := tx.ExecContext(ctx, q, workspaceID, accountID, millis(cause.At), revision); err != nil {
+		return nil, err
+	}
+	for i := range revoked {
+		event := cause
+		event.ID, event.Action, event.Object, event.Before, event.After = id.New("aud", cause.At), "key.revoke", revoked[i].ID, nil, nil
+		if err := writeAudit(ctx, tx, event); err != nil {
+			return nil, err
+		}
+	}
+	return revoked, nil
 }
 
 func writeRole(ctx context.Context, tx *sql.Tx, m account.Member) error {

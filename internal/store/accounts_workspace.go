@@ -120,12 +120,19 @@ func (db *DB) EnsureWorkspace(ctx context.Context, draft account.Workspace, even
 	return w, err
 }
 
-// CreateWorkspace writes a workspace with its owner.
-func (db *DB) CreateWorkspace(ctx context.Context, w account.Workspace, owner account.Member, event account.AuditEvent) error {
+// CreateWorkspace writes a workspace with its owner. It returns account.ErrTooMany when the owner owns most workspaces.
+func (db *DB) CreateWorkspace(ctx context.Context, w account.Workspace, owner account.Member, most int, event account.AuditEvent) error {
 	return db.inTx(ctx, func(tx *sql.Tx) error {
 		revision, err := bumped(ctx, tx, "workspaces")
 		if err != nil {
 			return err
+		}
+		var owned int
+		if err := tx.QueryRowContext(ctx, `select count(*) from members where account_id = $1 and role = 'owner'`, owner.AccountID).Scan(&owned); err != nil {
+			return err
+		}
+		if owned >= most {
+			return account.ErrTooMany
 		}
 		if err := insertWorkspace(ctx, tx, w, revision); err != nil {
 			return err

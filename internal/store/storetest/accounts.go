@@ -40,6 +40,9 @@ func Accounts(t *testing.T, open func(t testing.TB) *store.DB) {
 		{"UsesNeverUndoARevocation", usesNeverRevive},
 		{"UsesAreRecorded", usesAreRecorded},
 		{"StrangeTextFindsNothing", strangeTextFindsNothing},
+		{"RemovedMembersLoseTheirKeys", removedMembersLoseTheirKeys},
+		{"KeysPerAccountAreBounded", keysPerAccountAreBounded},
+		{"WorkspacesPerAccountAreBounded", workspacesPerAccountAreBounded},
 		{"AuditPages", auditPages},
 		{"CredentialsAreKept", credentialsAreKept},
 	} {
@@ -153,9 +156,9 @@ func accountsChangeAndGo(t *testing.T, db *store.DB) {
 		t.Error(diff)
 	}
 
-	must(t, db.CreateKey(ctx, sampleKey("ws_ann"), event("ws_ann", "key.create")))
+	must(t, db.CreateKey(ctx, sampleKey("ws_ann"), 0, event("ws_ann", "key.create")))
 	key := sampleKey("ws_bob")
-	must(t, db.CreateKey(ctx, key, event("ws_bob", "key.create")))
+	must(t, db.CreateKey(ctx, key, 0, event("ws_bob", "key.create")))
 	must(t, db.DeleteAccount(ctx, "acc_ann", event("", "account.delete")))
 
 	if _, err := db.AccountByID(ctx, "acc_ann"); !errors.Is(err, account.ErrNotFound) {
@@ -265,7 +268,7 @@ func workspacesReadBack(t *testing.T, db *store.DB) {
 		Budget:    &account.Budget{Amount: 5 * money.Dollar, Period: account.Weekly, Zone: "Asia/Tokyo", WarnPercent: 80, WarnOnly: true}, CreatedAt: now.Add(time.Second),
 	}
 	owner := account.Member{AccountID: "acc_ann", WorkspaceID: want.ID, Role: account.Owner, JoinedAt: now}
-	must(t, db.CreateWorkspace(ctx, want, owner, event(want.ID, "workspace.create")))
+	must(t, db.CreateWorkspace(ctx, want, owner, 20, event(want.ID, "workspace.create")))
 	got, err := db.WorkspaceByID(ctx, want.ID)
 	must(t, err)
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -306,7 +309,7 @@ func lastOwnerStays(t *testing.T, db *store.DB) {
 	results := make([]error, 2)
 	for i, accountID := range []string{"acc_ann", "acc_bob"} {
 		all.Go(func() {
-			results[i] = db.ChangeMember(ctx, "ws_ann", accountID, func(m *account.Member, owners int) (account.AuditEvent, error) {
+			_, results[i] = db.ChangeMember(ctx, "ws_ann", accountID, false, func(m *account.Member, owners int) (account.AuditEvent, error) {
 				if owners <= 1 {
 					return account.AuditEvent{}, account.ErrLastOwner
 				}
@@ -391,10 +394,11 @@ func invitationsUsedOnce(t *testing.T, db *store.DB) {
 	}
 	join(t, db, "ws_bob", "acc_ann", account.Admin)
 	invite(t, db, "ws_bob", "acc_ann", "promise", account.Admin)
-	must(t, db.ChangeMember(ctx, "ws_bob", "acc_ann", func(m *account.Member, _ int) (account.AuditEvent, error) {
+	_, err := db.ChangeMember(ctx, "ws_bob", "acc_ann", true, func(m *account.Member, _ int) (account.AuditEvent, error) {
 		m.Role = account.Viewer
 		return event("ws_bob", "member.role"), nil
-	}))
+	})
+	must(t, err)
 	open, err := db.InvitationsOf(ctx, "ws_bob", now)
 	must(t, err)
 	kept, err := db.InvitationsOf(ctx, "ws_ann", now)

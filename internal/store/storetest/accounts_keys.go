@@ -37,8 +37,8 @@ func keysReadBack(t *testing.T, db *store.DB) {
 	enrol(t, db, "ann")
 	full := sampleKey("ws_ann")
 	plain := account.Key{ID: "key_zplain", WorkspaceID: "ws_ann", Name: "plain", Scopes: []account.Scope{account.Inference}, CreatedAt: now, Secrets: sampleKey("").Secrets[:1]}
-	must(t, db.CreateKey(ctx, full, event("ws_ann", "key.create")))
-	must(t, db.CreateKey(ctx, plain, event("ws_ann", "key.create")))
+	must(t, db.CreateKey(ctx, full, 0, event("ws_ann", "key.create")))
+	must(t, db.CreateKey(ctx, plain, 0, event("ws_ann", "key.create")))
 	keys, err := db.KeysOf(ctx, "ws_ann")
 	must(t, err)
 	if diff := cmp.Diff([]account.Key{plain, full}, keys); diff != "" {
@@ -72,7 +72,7 @@ func foreignKeys(t *testing.T, db *store.DB) {
 	enrol(t, db, "ann")
 	enrol(t, db, "bob")
 	key := sampleKey("ws_ann")
-	must(t, db.CreateKey(ctx, key, event("ws_ann", "key.create")))
+	must(t, db.CreateKey(ctx, key, 0, event("ws_ann", "key.create")))
 	called := false
 	change := func(*account.Key) (account.AuditEvent, error) {
 		called = true
@@ -101,7 +101,7 @@ func changedKeysInOrder(t *testing.T, db *store.DB) {
 		all.Go(func() {
 			for range each {
 				key := sampleKey("ws_ann")
-				must(t, db.CreateKey(ctx, key, event("ws_ann", "key.create")))
+				must(t, db.CreateKey(ctx, key, 0, event("ws_ann", "key.create")))
 				_, err := db.ChangeKey(ctx, "ws_ann", key.ID, func(k *account.Key) (account.AuditEvent, error) {
 					k.Name = "changed"
 					return event("ws_ann", "key.update"), nil
@@ -161,7 +161,7 @@ func usesNeverRevive(t *testing.T, db *store.DB) {
 	enrol(t, db, "ann")
 	for round := range 40 {
 		key := sampleKey("ws_ann")
-		must(t, db.CreateKey(ctx, key, event("ws_ann", "key.create")))
+		must(t, db.CreateKey(ctx, key, 0, event("ws_ann", "key.create")))
 		var all sync.WaitGroup
 		all.Go(func() {
 			_, err := db.ChangeKey(ctx, "ws_ann", key.ID, func(k *account.Key) (account.AuditEvent, error) {
@@ -193,7 +193,7 @@ func usesAreRecorded(t *testing.T, db *store.DB) {
 	ctx := t.Context()
 	enrol(t, db, "ann")
 	key := sampleKey("ws_ann")
-	must(t, db.CreateKey(ctx, key, event("ws_ann", "key.create")))
+	must(t, db.CreateKey(ctx, key, 0, event("ws_ann", "key.create")))
 	revision := func() int64 {
 		revisions, err := db.Revisions(ctx)
 		must(t, err)
@@ -233,8 +233,9 @@ func strangeTextFindsNothing(t *testing.T, db *store.DB) {
 		_, keyErr := db.KeyByID(ctx, text, text)
 		_, changeErr := db.ChangeKey(ctx, text, text, nil)
 		_, spaceErr := db.ChangeWorkspace(ctx, text, nil)
+		_, roleErr := db.ChangeMember(ctx, text, text, true, nil)
 		for i, err := range []error{
-			accountErr, emailErr, workspaceErr, memberErr, keyErr, changeErr, spaceErr, db.ChangeMember(ctx, text, text, nil),
+			accountErr, emailErr, workspaceErr, memberErr, keyErr, changeErr, spaceErr, roleErr,
 			db.DeleteInvitation(ctx, text, text, event("", "x")), db.DeleteAccount(ctx, text, event("", "x")), db.SetPassword(ctx, text, "", nil, event("", "x")),
 		} {
 			if !errors.Is(err, account.ErrNotFound) {

@@ -142,7 +142,7 @@ func longestRetentionIsOfAnyWorkspace(t *testing.T, db *store.DB) {
 	long := account.Workspace{ID: ws, Name: "keeps long", EntryRetention: 5000 * time.Hour, BodyRetention: time.Hour, CreatedAt: now}
 	enrol(t, db, "keeper")
 	owner := account.Member{AccountID: "acc_keeper", WorkspaceID: ws, Role: account.Owner, JoinedAt: now}
-	must(t, db.CreateWorkspace(ctx, long, owner, event(ws, "workspace.create")))
+	must(t, db.CreateWorkspace(ctx, long, owner, 20, event(ws, "workspace.create")))
 
 	for _, test := range []struct{ defaults, want store.Retention }{
 		{store.Retention{Entries: 4000 * time.Hour, Bodies: 3000 * time.Hour}, store.Retention{Entries: 5000 * time.Hour, Bodies: 3000 * time.Hour}},

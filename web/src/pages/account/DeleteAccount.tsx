@@ -61,10 +61,8 @@ function DeleteForm({ onClose }: { onClose: () => void }) {
         <List size="sm" spacing={4}>
           <List.Item>You are signed out everywhere, and the account cannot be brought back.</List.Item>
           <List.Item>You leave {workspaces.map((w) => `“${w.name}”`).join(", ")}.</List.Item>
-          <List.Item>
-            A workspace that is left without members stops: its keys are revoked, and what calls with them is
-            refused at once.
-          </List.Item>
+          <List.Item>API keys that you created in these workspaces are revoked immediately.</List.Item>
+          <List.Item>All API keys of a workspace without other members are revoked.</List.Item>
           <List.Item>A workspace with other members must have another owner first.</List.Item>
         </List>
         <PasswordInput

@@ -1,21 +1,19 @@
 import { ActionIcon, Badge, Button, Group, Menu, Text } from "@mantine/core";
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 
-import { api, type Schema } from "../../api/client";
+import type { Schema } from "../../api/client";
 import { membersQuery } from "../../api/manage";
-import { sessionQuery } from "../../api/queries";
-import { ConfirmDialog } from "../../components/ConfirmDialog";
 import { type Column, DataTable } from "../../components/DataTable";
 import { ErrorPanel } from "../../components/ErrorPanel";
 import { Icon } from "../../components/Icon";
 import { RowsSkeleton } from "../../components/Loading";
 import { PageHeader } from "../../components/PageHeader";
 import { Time } from "../../components/Time";
-import { notifyDone } from "../../lib/notify";
 import { useSession } from "../../lib/session";
 import { Invitations } from "./Invitations";
 import { InviteDialog } from "./InviteDialog";
+import { RemoveDialog } from "./RemoveDialog";
 import { RoleDialog } from "./RoleDialog";
 import { mayChange } from "./roles";
 
@@ -160,57 +158,4 @@ function MemberMenu({ member, onRole, onRemove }: MenuProps) {
       </Menu.Dropdown>
     </Menu>
   );
-}
-
-function RemoveDialog({ member, onClose }: { member: Member | undefined; onClose: () => void }) {
-  const { account, workspace } = useSession();
-  const self = member?.account_id === account.id;
-  const remove = useRemove(self, onClose);
-  return (
-    <ConfirmDialog
-      opened={member !== undefined}
-      title={self ? `Leave “${workspace.name}”` : `Remove ${member?.email}`}
-      action={self ? "Leave" : "Remove"}
-      typed={self ? workspace.name : undefined}
-      pending={remove.isPending}
-      error={
-        remove.error && (
-          <ErrorPanel what={self ? "You did not leave" : "The member was not removed"} error={remove.error} />
-        )
-      }
-      onConfirm={() => member && remove.mutate(member)}
-      onClose={() => {
-        remove.reset();
-        onClose();
-      }}
-    >
-      {self
-        ? "You can no longer see this workspace, at once. To come back you need an invitation. Keys that you made go on working."
-        : `${member?.email} can no longer see “${workspace.name}”, at once. Keys that they made go on working: revoke those that should not. Their account stays.`}
-    </ConfirmDialog>
-  );
-}
-
-function useRemove(self: boolean, onDone: () => void) {
-  const queryClient = useQueryClient();
-  return useMutation({
-    mutationFn: async (member: Member) => {
-      if (self) {
-        await api.POST("/workspace/leave");
-      } else {
-        await api.DELETE("/workspace/members/{account_id}", {
-          params: { path: { account_id: member.account_id } },
-        });
-      }
-    },
-    onSuccess: async (_, member) => {
-      await queryClient.invalidateQueries({ queryKey: self ? sessionQuery.queryKey : membersQuery.queryKey });
-      if (self) {
-        // Everything else is of the workspace that was left.
-        await queryClient.resetQueries({ predicate: (query) => query.queryKey[0] !== "session" });
-      }
-      notifyDone(self ? "You have left the workspace." : `${member.email} is no member any more.`);
-      onDone();
-    },
-  });
 }

@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
 
+import type { Schema } from "../../api/client";
+import { activeKeysOf } from "./memberKeys";
 import { grantable, invitationLink, mayChange } from "./roles";
 
 test("nobody gives a role above their own", () => {
@@ -17,4 +19,16 @@ test("an invitation's link keeps the token out of logs", () => {
     "https://gw.example.com/register#invitation=abc",
   );
   expect(invitationLink("", "abc")).toBe(`${location.origin}/register#invitation=abc`);
+});
+
+test("removing a member lists the keys that the member created and that are not revoked", () => {
+  const key = (id: string, created_by: string | null, state: string) => ({ id, created_by, state }) as Schema["KeyView"];
+  const keys = [
+    key("key_active", "acc_1", "active"),
+    key("key_expired", "acc_1", "expired"),
+    key("key_revoked", "acc_1", "revoked"),
+    key("key_other", "acc_2", "active"),
+    key("key_cli", null, "active"),
+  ];
+  expect(activeKeysOf(keys, "acc_1").map((k) => k.id)).toEqual(["key_active", "key_expired"]);
 });

@@ -1,0 +1,156 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"fairlead/internal/account"
+	"fairlead/internal/store"
+)
+
+// keyBy returns a key of the workspace that the account created.
+func keyBy(workspaceID, accountID string) account.Key {
+	key := sampleKey(workspaceID)
+	key.CreatedBy = accountID
+	return key
+}
+
+func removedMembersLoseTheirKeys(t *testing.T, db *store.DB) {
+	enrol(t, db, "ann")
+	enrol(t, db, "bob")
+	join(t, db, "ws_ann", "acc_bob", account.Developer)
+	checkEnd(t, db, "kept", true, func() ([]account.Key, error) { return remove(t, db, false) })
+	join(t, db, "ws_ann", "acc_bob", account.Developer)
+	checkEnd(t, db, "revoked", false, func() ([]account.Key, error) { return remove(t, db, true) })
+	join(t, db, "ws_ann", "acc_bob", account.Developer)
+	checkEnd(t, db, "deleted", false, func() ([]account.Key, error) {
+		return nil, db.DeleteAccount(t.Context(), "acc_bob", event("", "account.delete"))
+	})
+}
+
+// remove removes bob from the workspace of ann.
+func remove(t *testing.T, db *store.DB, revoke bool) ([]account.Key, error) {
+	t.Helper()
+	return db.ChangeMember(t.Context(), "ws_ann", "acc_bob", revoke, func(m *account.Member, _ int) (account.AuditEvent, error) {
+		m.Role = ""
+		return event("ws_ann", "member.remove"), nil
+	})
+}
+
+// checkEnd creates keys, ends the membership of bob and checks which keys are left.
+func checkEnd(t *testing.T, db *store.DB, name string, kept bool, end func() ([]account.Key, error)) {
+	t.Helper()
+	ctx := t.Context()
+	his, hers, old := keyBy("ws_ann", "acc_bob"), keyBy("ws_ann", "acc_ann"), keyBy("ws_ann", "acc_bob")
+	old.RevokedAt = now.Add(-time.Hour)
+	for _, key := range []account.Key{his, hers, old} {
+		must(t, db.CreateKey(ctx, key, 0, event("ws_ann", "key.create")))
+	}
+	before, err := db.Revisions(ctx)
+	must(t, err)
+
+	revoked, err := end()
+	must(t, err)
+
+	after, err := db.Revisions(ctx)
+	must(t, err)
+	stored, err := db.KeyByID(ctx, "ws_ann", his.ID)
+	must(t, err)
+	other, err := db.KeyByID(ctx, "ws_ann", hers.ID)
+	must(t, err)
+	earlier, err := db.KeyByID(ctx, "ws_ann", old.ID)
+	must(t, err)
+	if stored.RevokedAt.IsZero() != kept || !other.RevokedAt.IsZero() || !earlier.RevokedAt.Equal(old.RevokedAt) {
+		t.Errorf("%s: the member's key was revoked at %v, another member's at %v, the revoked one at %v", name, stored.RevokedAt, other.RevokedAt, earlier.RevokedAt)
+	}
+	if !kept && after["keys"] == before["keys"] {
+		t.Errorf("%s: replicas are not notified of the revoked keys", name)
+	}
+	listed := false
+	for _, key := range revoked {
+		listed = listed || key.ID == his.ID
+		if key.CreatedBy != "acc_bob" || key.ID == old.ID {
+			t.Errorf("%s: returned %s", name, key.ID)
+		}
+	}
+	if name != "deleted" && listed == kept {
+		t.Errorf("%s: returned %d keys", name, len(revoked))
+	}
+}
+
+func keysPerAccountAreBounded(t *testing.T, db *store.DB) {
+	ctx := t.Context()
+	enrol(t, db, "ann")
+	enrol(t, db, "bob")
+	join(t, db, "ws_bob", "acc_ann", account.Developer)
+	const most = 3
+	for _, creator := range []string{"acc_ann", ""} {
+		results := make([]error, 8)
+		var all sync.WaitGroup
+		for i := range results {
+			workspaceID := "ws_ann"
+			if creator != "" && i%2 == 0 {
+				workspaceID = "ws_bob" // keys in all workspaces count
+			}
+			key := keyBy(workspaceID, creator)
+			all.Go(func() { results[i] = db.CreateKey(ctx, key, most, event(workspaceID, "key.create")) })
+		}
+		all.Wait()
+		created := 0
+		for _, err := range results {
+			switch {
+			case err == nil:
+				created++
+			case !errors.Is(err, account.ErrTooMany):
+				t.Error(err)
+			}
+		}
+		if created != most {
+			t.Errorf("%q created %d keys, want %d", creator, created, most)
+		}
+	}
+	must(t, db.CreateKey(ctx, keyBy("ws_bob", ""), most, event("ws_bob", "key.create")))
+	must(t, db.CreateKey(ctx, keyBy("ws_ann", "acc_bob"), most, event("ws_ann", "key.create")))
+	keys, err := db.KeysOf(ctx, "ws_ann")
+	must(t, err)
+	for _, key := range keys {
+		if key.CreatedBy != "acc_ann" {
+			continue
+		}
+		_, err := db.ChangeKey(ctx, "ws_ann", key.ID, func(k *account.Key) (account.AuditEvent, error) {
+			k.RevokedAt = now
+			return event("ws_ann", "key.revoke"), nil
+		})
+		must(t, err)
+		must(t, db.CreateKey(ctx, keyBy("ws_ann", "acc_ann"), most, event("ws_ann", "key.create"))) // revoked keys do not count
+		return
+	}
+}
+
+func workspacesPerAccountAreBounded(t *testing.T, db *store.DB) {
+	ctx := t.Context()
+	enrol(t, db, "ann") // owns one workspace
+	results := make([]error, 5)
+	var all sync.WaitGroup
+	for i := range results {
+		w := tenant(fmt.Sprintf("more%d", i), now)
+		owner := account.Member{AccountID: "acc_ann", WorkspaceID: w.ID, Role: account.Owner, JoinedAt: now}
+		all.Go(func() { results[i] = db.CreateWorkspace(ctx, w, owner, 3, event(w.ID, "workspace.create")) })
+	}
+	all.Wait()
+	created := 0
+	for _, err := range results {
+		switch {
+		case err == nil:
+			created++
+		case !errors.Is(err, account.ErrTooMany):
+			t.Error(err)
+		}
+	}
+	if created != 2 {
+		t.Errorf("created %d workspaces in addition to the first, want 2", created)
+	}
+}
