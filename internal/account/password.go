@@ -44,15 +44,27 @@ var errHashForm = errors.New("stored password hash is not in the known form")
 type hasher struct {
 	slots   chan struct{}
 	waiting atomic.Int64
-	dummy   string // a hash that no password has, so that unknown accounts cost the same work
+	busy    func() bool // reports that model requests are being shed; nil for never
+	dummy   string      // a hash that no password has, so that unknown accounts cost the same work
 }
 
-func newHasher(slots int) *hasher {
-	return &hasher{slots: make(chan struct{}, slots), dummy: argonText(randomBytes(argonSalt), randomBytes(argonKey))}
+func newHasher(slots int, busy func() bool) *hasher {
+	return &hasher{slots: make(chan struct{}, slots), busy: busy, dummy: argonText(randomBytes(argonSalt), randomBytes(argonKey))}
 }
 
-// acquire waits for a slot; the caller gives it back by calling release.
+// maxHashSlots bounds the memory of concurrent hashes.
+const maxHashSlots = 8
+
+// hashSlots is the number of concurrent hashes: half of the processors, so that sign-ins leave the other half to model
+// requests.
+func hashSlots(processors int) int { return min(max(processors/2, 1), maxHashSlots) }
+
+// acquire waits for a slot; the caller gives it back by calling release. It returns Overloaded while model requests are
+// being shed, so that sign-ins are shed first.
 func (h *hasher) acquire(ctx context.Context) (release func(), err error) {
+	if h.shedding() {
+		return nil, busy()
+	}
 	release = func() { <-h.slots }
 	select {
 	case h.slots <- struct{}{}:
@@ -67,6 +79,10 @@ func (h *hasher) acquire(ctx context.Context) (release func(), err error) {
 	defer timer.Stop()
 	select {
 	case h.slots <- struct{}{}:
+		if h.shedding() { // since the wait began
+			release()
+			return nil, busy()
+		}
 		return release, nil
 	case <-timer.C:
 		return nil, busy()
@@ -75,8 +91,10 @@ func (h *hasher) acquire(ctx context.Context) (release func(), err error) {
 	}
 }
 
+func (h *hasher) shedding() bool { return h.busy != nil && h.busy() }
+
 func busy() error {
-	e := llm.Errorf(llm.Overloaded, "Too many people are signing in at this moment. Try again in a few seconds.")
+	e := llm.Errorf(llm.Overloaded, "The gateway is too busy to check passwords. Retry in 2 seconds.")
 	e.RetryAfter = 2 * time.Second
 	return e
 }

@@ -3,9 +3,12 @@ package account
 import (
 	"context"
 	"errors"
+	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"fairlead/internal/llm"
 )
@@ -59,7 +62,7 @@ func TestHashesCostEnoughAndMatchOnlyTheirPassword(t *testing.T) {
 func TestUnknownAccountsCostTheSameWork(t *testing.T) {
 	t.Parallel()
 	cost := func(hash string) string { return hash[:strings.LastIndex(hash[:strings.LastIndex(hash, "$")], "$")] }
-	dummy := newHasher(1).dummy
+	dummy := newHasher(1, nil).dummy
 	if cost(dummy) != cost(argonHash("somebody's")) || len(dummy) != len(argonHash("somebody's")) {
 		t.Errorf("the stand-in is %s", cost(dummy))
 	}
@@ -130,6 +133,48 @@ func TestWaitingForASlotEnds(t *testing.T) {
 		}
 		if h.waiting.Load() != 0 {
 			t.Error("somebody is still counted as waiting")
+		}
+	})
+}
+
+func TestHashSlotsLeaveHalfOfTheProcessors(t *testing.T) {
+	t.Parallel()
+	for processors := 1; processors <= 64; processors++ {
+		slots := hashSlots(processors)
+		if slots < 1 || slots > maxHashSlots || (processors > 1 && slots > processors/2) {
+			t.Errorf("%d processors: %d concurrent hashes", processors, slots)
+		}
+	}
+}
+
+func TestSignInsAreShedBeforeModelRequests(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var shedding atomic.Bool
+		h := newHasher(1, shedding.Load)
+		release, err := h.acquire(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		waiting := make(chan error)
+		go func() {
+			_, err := h.acquire(t.Context())
+			waiting <- err
+		}()
+		synctest.Wait()
+		shedding.Store(true)
+		begun := time.Now()
+		_, err = h.acquire(t.Context())
+		if e := llm.AsError(err); e.Kind != llm.Overloaded || e.RetryAfter <= 0 || e.Status() != http.StatusServiceUnavailable || time.Since(begun) != 0 {
+			t.Errorf("new sign-in: %v after %s", err, time.Since(begun))
+		}
+		release()
+		if err := <-waiting; llm.AsError(err).Kind != llm.Overloaded {
+			t.Errorf("waiting sign-in: %v", err)
+		}
+		shedding.Store(false)
+		if _, err := h.acquire(t.Context()); err != nil {
+			t.Errorf("after the overload: %v", err)
 		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -42,7 +43,8 @@ type Options struct {
 	Now          func() time.Time              // time.Now when nil
 	Registration string                        // RegistrationInvitation when empty
 	Quota        Quota                         // what one account may create
-	HashSlots    int                           // password hashes at once; 8 when 0
+	HashSlots    int                           // concurrent password hashes; half of the processors when 0
+	Busy         func() bool                   // reports that model requests are being shed, so that sign-ins are rejected; nil for never
 	Changed      func(context.Context)         // called after keys or workspaces changed, so that a Keyring of this process looks at once
 	Ended        func(context.Context, Ending) // called after a key was revoked or rotated without grace, so that other replicas hear of it
 }
@@ -97,9 +99,9 @@ func New(store Store, o Options) (*Service, error) {
 		s.quota.Keys = 200
 	}
 	if o.HashSlots <= 0 {
-		o.HashSlots = 8
+		o.HashSlots = hashSlots(runtime.GOMAXPROCS(0))
 	}
-	s.hasher = newHasher(o.HashSlots)
+	s.hasher = newHasher(o.HashSlots, o.Busy)
 	s.setup = newSetupCode(s.guessHash)
 	return s, nil
 }

@@ -277,7 +277,7 @@ func (a *App) openAccounts(ctx context.Context, c config.Config) (err error) {
 		return fmt.Errorf("load keys: %w", err)
 	}
 	if a.accounts, err = account.New(a.db, account.Options{
-		MasterKey: a.master, Registration: c.Registration, Quota: quota(c.Accounts),
+		MasterKey: a.master, Registration: c.Registration, Quota: quota(c.Accounts), Busy: a.shedding,
 		Changed: func(ctx context.Context) { a.report("read keys", a.keyring.Refresh(ctx)) },
 		Ended:   a.tellEnd,
 	}); err != nil {
@@ -298,6 +298,9 @@ func (a *App) openAccounts(ctx context.Context, c config.Config) (err error) {
 	}
 	return nil
 }
+
+// shedding reports whether model requests are being rejected because of overload.
+func (a *App) shedding() bool { return a.turns != nil && a.turns.Pressed() }
 
 // quota converts the configured bounds on accounts.
 func quota(c config.Accounts) account.Quota {
