@@ -103,7 +103,8 @@ func bySample(workspace *account.Workspace, models []string) func(*exchange) err
 	}
 }
 
-// tags are the key's, with the request's own added: X-Fairlead-Tags: a=b, c=d.
+// tags returns the key's tags and those of the request: X-Fairlead-Tags: a=b, c=d. Policies and cost reports rely on
+// the key's tags, so a request cannot replace one, nor add one whose name differs only in case or spaces.
 func tags(ofKey map[string]string, h http.Header) map[string]string {
 	header := h.Get("X-Fairlead-Tags")
 	if header == "" {
@@ -111,14 +112,25 @@ func tags(ofKey map[string]string, h http.Header) map[string]string {
 	}
 	all := map[string]string{}
 	maps.Copy(all, ofKey)
+	reserved := map[string]bool{}
+	for name := range ofKey {
+		reserved[tagName(name)] = true
+	}
 	for pair := range strings.SplitSeq(header, ",") {
-		name, value, _ := strings.Cut(strings.TrimSpace(pair), "=")
-		if name != "" && len(all) < 32 {
-			all[shorten(name)] = shorten(value)
+		name, value, _ := strings.Cut(pair, "=")
+		name = shorten(strings.TrimSpace(name))
+		if name != "" && !reserved[tagName(name)] && len(all) < maxTags {
+			all[name] = shorten(strings.TrimSpace(value))
 		}
 	}
 	return all
 }
+
+// maxTags bounds the tags of one request, those of its key included.
+const maxTags = 32
+
+// tagName is the form in which tag names are compared.
+func tagName(name string) string { return strings.ToLower(shorten(strings.TrimSpace(name))) }
 
 // readRequest reads and checks the body. The bytes count against the memory that all requests share until release.
 func (g *Gateway) readRequest(x *exchange) (release func(), err error) {
