@@ -68,7 +68,7 @@ type Tokens struct {
 // Failure is the error that a client was given.
 type Failure struct {
 	Code    string `json:"code"`
-	Message string `json:"message"`
+	Message string `json:"message" doc:"Replaced by a fixed text for callers without read_bodies where it can quote the request."`
 	Origin  string `json:"origin" enum:"client,gateway,policy,provider"`
 }
 
@@ -87,7 +87,7 @@ type RequestDetail struct {
 	Versions       route.Versions    `json:"versions"`
 	BytesIn        int64             `json:"bytes_in"`
 	BytesOut       int64             `json:"bytes_out"`
-	OperatorCost   *money.Amount     `json:"operator_cost_usd,omitempty" doc:"What all attempts have cost, those included that the client does not pay for; left out when not known."`
+	OperatorCost   *money.Amount     `json:"operator_cost_usd,omitempty" doc:"Cost of all attempts, including those that the client does not pay for. Only for callers who manage providers, and absent when unknown."`
 	BodyState      string            `json:"body_state" doc:"stored, or why the texts are not there."`
 }
 
@@ -96,7 +96,7 @@ type AttemptView struct {
 	Provider     string        `json:"provider"`
 	Model        string        `json:"model"`
 	Upstream     string        `json:"upstream" doc:"The name the provider knows the model by."`
-	Credential   string        `json:"credential" doc:"Which credential was used; never the secret."`
+	Credential   string        `json:"credential" doc:"Id of the credential that was used, never the secret. Empty for callers who do not manage providers."`
 	StartMS      int64         `json:"start_ms"`
 	WaitMS       int64         `json:"wait_ms" doc:"Time spent waiting directly before the attempt: backoff, a provider slot, returning traffic after an outage."`
 	ConnectMS    *int64        `json:"connect_ms"`
@@ -105,10 +105,10 @@ type AttemptView struct {
 	DurationMS   int64         `json:"duration_ms"`
 	Status       *int          `json:"status" doc:"The provider's HTTP status; null when none came."`
 	Class        *string       `json:"class" doc:"Class of the failure; null for the attempt that served."`
-	Message      *string       `json:"message"`
+	Message      *string       `json:"message" doc:"Message of the provider. null for callers without read_bodies, because it can quote the request."`
 	RetryAfterMS *int64        `json:"retry_after_ms"`
 	Tokens       *Tokens       `json:"tokens,omitempty"`
-	Cost         *money.Amount `json:"cost_usd" nullable:"true"`
+	Cost         *money.Amount `json:"cost_usd" nullable:"true" doc:"What the attempt cost the operator. null when unknown, and for callers who do not manage providers."`
 	Bytes        int64         `json:"bytes"`
 	Hedge        bool          `json:"hedge,omitempty" doc:"Made beside another attempt that kept silent; whoever had content first served."`
 }
@@ -156,8 +156,22 @@ func requestRow(e *requestlog.Entry, by account.Actor) RequestRow {
 	}
 	if !by.May(account.ReadBodies) {
 		row.Preview = ""
+		if row.Error != nil {
+			row.Error.Message = withoutText(row.Error)
+		}
 	}
 	return row
+}
+
+// withoutText returns the message of a failure without text of the request. Providers quote prompts in their errors, and
+// so do the messages about malformed requests.
+func withoutText(f *Failure) string {
+	switch llm.Origin(f.Origin) {
+	case llm.FromGateway, llm.FromPolicy:
+		return f.Message
+	default:
+		return "Hidden, because it can quote the request and your role does not include read_bodies."
+	}
 }
 
 func requestDetail(e *requestlog.Entry, by account.Actor) RequestDetail {
@@ -167,14 +181,17 @@ func requestDetail(e *requestlog.Entry, by account.Actor) RequestDetail {
 		Metadata: e.Metadata, Warnings: e.Warnings, ServedAs: text(e.ServedAs), TraceID: text(e.TraceID),
 		Versions: e.Versions, BytesIn: e.BytesIn, BytesOut: e.BytesOut, BodyState: string(e.BodyState),
 	}
-	d.OperatorCost = e.OperatorCost()
+	if by.May(account.ManageProviders) {
+		d.OperatorCost = e.OperatorCost()
+	}
 	for i := range e.Attempts {
-		d.Tries = append(d.Tries, attemptView(&e.Attempts[i]))
+		d.Tries = append(d.Tries, attemptView(&e.Attempts[i], by))
 	}
 	return d
 }
 
-func attemptView(t *requestlog.Attempt) AttemptView {
+// attemptView leaves out what concerns only the operator, and text of the request that the actor may not read.
+func attemptView(t *requestlog.Attempt, by account.Actor) AttemptView {
 	v := AttemptView{
 		Provider: t.Provider, Model: t.Model, Upstream: t.Upstream, Credential: t.Credential,
 		StartMS: t.Start.Milliseconds(), WaitMS: t.Wait.Milliseconds(), ConnectMS: millis(t.Connect), HeadersMS: millis(t.Headers),
@@ -183,6 +200,12 @@ func attemptView(t *requestlog.Attempt) AttemptView {
 	}
 	if t.Usage != nil {
 		v.Tokens = new(tokens(*t.Usage))
+	}
+	if !by.May(account.ManageProviders) { // the costs of all attempts add up to the operator's cost
+		v.Credential, v.Cost = "", nil
+	}
+	if !by.May(account.ReadBodies) {
+		v.Message = nil
 	}
 	return v
 }
