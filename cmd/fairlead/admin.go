@@ -15,9 +15,11 @@ import (
 )
 
 func newAdmin(c *console, o *options) *cobra.Command {
-	return group("admin", "Create accounts, reset passwords and remove members", `  fairlead admin create --email you@example.com
+	return group("admin", "Create and unlock accounts, reset passwords and remove members", `  fairlead admin create --email you@example.com
   fairlead admin reset-password --email you@example.com
-  fairlead admin remove-member --email you@example.com`, newAdminCreate(c, o), newAdminReset(c, o), newAdminRemove(c, o))
+  fairlead admin unlock --email you@example.com
+  fairlead admin remove-member --email you@example.com`,
+		newAdminCreate(c, o), newAdminReset(c, o), newAdminUnlock(c, o), newAdminRemove(c, o))
 }
 
 // accountView is an account as JSON.
@@ -82,6 +84,27 @@ func newAdminReset(c *console, o *options) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&email, "email", "", "email address of the account")
 	passwordFlag(cmd, &stdin)
+	return cmd
+}
+
+func newAdminUnlock(c *console, o *options) *cobra.Command {
+	var email string
+	cmd := &cobra.Command{
+		Use: "unlock --email EMAIL", Short: "Allow sign-ins to an account again after too many wrong passwords", Args: noArgs,
+		Example: `  fairlead admin unlock --email you@example.com`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := needs(cmd, "email", "--email you@example.com"); err != nil {
+				return err
+			}
+			return withInstance(cmd.Context(), c, o, func(i *app.Instance) error {
+				if err := i.Accounts.Unlock(cmd.Context(), email); err != nil {
+					return accountError(err)
+				}
+				return tellAccount(c, o, account.Account{Email: email}, "%s can sign in again.")
+			})
+		},
+	}
+	cmd.Flags().StringVar(&email, "email", "", "email address of the account")
 	return cmd
 }
 

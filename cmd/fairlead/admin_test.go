@@ -54,6 +54,31 @@ func TestResetPassword(t *testing.T) {
 	mustContain(t, err, "error: There is no such account.", "fix: check the address")
 }
 
+func TestUnlockAllowsSignInsAgain(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.console.in = strings.NewReader("correct horse battery\n")
+	l.run(exitDone, "admin", "create", "--email", "a@example.com", "--password-stdin")
+	i, _ := l.open()
+	login := func(secret string) error {
+		_, _, err := i.Accounts.Login(t.Context(), "a@example.com", secret, account.Visitor{})
+		return err
+	}
+	for range 10 {
+		_ = login("wrong password") // counted
+	}
+	if login("correct horse battery") == nil {
+		t.Fatal("the account is not locked")
+	}
+	_, said := l.run(exitDone, "admin", "unlock", "--email", "a@example.com")
+	mustContain(t, said, "a@example.com can sign in again.")
+	if err := login("correct horse battery"); err != nil {
+		t.Error(err)
+	}
+	_, said = l.run(exitFailed, "admin", "unlock", "--email", "b@example.com")
+	mustContain(t, said, "fix: check the address")
+}
+
 func TestRemoveMemberRevokesAndListsKeys(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)

@@ -10,7 +10,7 @@ import (
 	"fairlead/internal/llm"
 )
 
-// The bound on guessing a password, per address that was tried, whether or not it has an account.
+// The bound on guessing a password, per email address, whether or not it has an account, and per known device.
 const (
 	guessLimit  = 10
 	guessWindow = 15 * time.Minute
@@ -19,7 +19,7 @@ const (
 // Login checks the password and starts a session. Known and unknown addresses get the same answer after the same work.
 func (s *Service) Login(ctx context.Context, email, password string, v Visitor) (Account, string, error) {
 	email = cut(strings.ToLower(strings.TrimSpace(email)), maxEmail)
-	account, err := s.verify(ctx, email, password, wrongCredentials)
+	account, err := s.verify(ctx, email, password, v.Device, wrongCredentials)
 	if err != nil {
 		return Account{}, "", err
 	}
@@ -39,28 +39,33 @@ func wrongCredentials() error {
 }
 
 // verify takes one guess, checks the password of the address, and gives the guess back when it was right. The slot
-// comes first, so that a flood of guesses waits in memory and not in the database.
-func (s *Service) verify(ctx context.Context, email, password string, wrong func() error) (Account, error) {
+// comes first, so that a flood of guesses waits in memory and not in the database. Guesses from a device that has signed
+// in to the account before are counted separately: strangers cannot use them up.
+func (s *Service) verify(ctx context.Context, email, password, device string, wrong func() error) (Account, error) {
 	release, err := s.hasher.acquire(ctx)
 	if err != nil {
 		return Account{}, err
 	}
 	defer release()
-	subject, at := s.guessHash.bytes("login "+email), s.now()
+	stated := email
+	if hasControl(email) {
+		email = "" // belongs to no account, and is valid in a database query
+	}
+	account, err := s.store.AccountByEmail(ctx, email)
+	known := err == nil
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return Account{}, fmt.Errorf("look up an account: %w", err)
+	}
+	subject, at := s.guessSubject(stated), s.now()
+	if s.knowsDevice(account, device) {
+		subject = s.guessHash.bytes("device " + device)
+	}
 	wait, err := s.store.TakeGuess(ctx, subject, at, guessWindow, guessLimit)
 	if err != nil {
 		return Account{}, fmt.Errorf("count a guess: %w", err)
 	}
 	if wait > 0 {
 		return Account{}, tooManyGuesses(wait)
-	}
-	if hasControl(email) {
-		email = "" // nobody's, and safe to ask the database for
-	}
-	account, err := s.store.AccountByEmail(ctx, email)
-	known := err == nil
-	if err != nil && !errors.Is(err, ErrNotFound) {
-		return Account{}, fmt.Errorf("look up an account: %w", err)
 	}
 	stored := account.PasswordHash
 	if !known {
@@ -77,6 +82,19 @@ func (s *Service) verify(ctx context.Context, email, password string, wrong func
 		return Account{}, fmt.Errorf("count a guess: %w", err)
 	}
 	return account, nil
+}
+
+// guessSubject is the name under which guesses at the password of an address are counted.
+func (s *Service) guessSubject(email string) []byte { return s.guessHash.bytes("login " + email) }
+
+// Unlock allows sign-ins to an account again after too many wrong passwords.
+func (s *Service) Unlock(ctx context.Context, email string) error {
+	account, err := s.store.AccountByEmail(ctx, strings.ToLower(strings.TrimSpace(email)))
+	if err != nil {
+		return told(err, "account", "look up an account")
+	}
+	event := s.event(Actor{}, "account.unlock", account.ID, nil, nil)
+	return told(s.store.ForgetGuesses(ctx, s.guessSubject(account.Email), event), "account", "unlock an account")
 }
 
 func tooManyGuesses(wait time.Duration) error {

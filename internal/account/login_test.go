@@ -251,8 +251,8 @@ func TestProfile(t *testing.T) {
 	if diff := cmp.Diff(changed, stored); diff != "" || stored.Name != name || stored.TimeZone != zone {
 		t.Error(diff)
 	}
-	f.refused(f.DeleteAccount(f.ctx, a.ID, "wrong password"), llm.WrongCredentials, "password")
-	f.must(f.DeleteAccount(f.ctx, a.ID, password))
+	f.refused(f.DeleteAccount(f.ctx, a.ID, "wrong password", local), llm.WrongCredentials, "password")
+	f.must(f.DeleteAccount(f.ctx, a.ID, password, local))
 	if _, err := f.Account(f.ctx, a.ID); !errors.Is(err, account.ErrNotFound) {
 		t.Error(err)
 	}

@@ -67,7 +67,7 @@ func (s *Service) ChangePassword(ctx context.Context, accountID, old, replacemen
 	if err := checkPassword("new_password", replacement, account.Email); err != nil {
 		return "", err
 	}
-	if _, err := s.verify(ctx, account.Email, old, wrongOldPassword); err != nil {
+	if _, err := s.verify(ctx, account.Email, old, v.Device, wrongOldPassword); err != nil {
 		return "", err
 	}
 	hash, err := s.hasher.hash(ctx, replacement)
@@ -88,7 +88,7 @@ func wrongOldPassword() error {
 	return e
 }
 
-// ResetPassword sets a password from the command line and ends all sessions of the account.
+// ResetPassword sets a password from the command line, ends all sessions of the account and unlocks it.
 func (s *Service) ResetPassword(ctx context.Context, email, replacement string) error {
 	account, err := s.store.AccountByEmail(ctx, strings.ToLower(strings.TrimSpace(email)))
 	if err != nil {
@@ -102,12 +102,15 @@ func (s *Service) ResetPassword(ctx context.Context, email, replacement string) 
 		return err
 	}
 	event := s.event(Actor{}, "account.password", account.ID, nil, nil)
-	return told(s.store.SetPassword(ctx, account.ID, hash, nil, event), "account", "set a password")
+	if err := s.store.SetPassword(ctx, account.ID, hash, nil, event); err != nil {
+		return told(err, "account", "set a password")
+	}
+	return s.Unlock(ctx, account.Email)
 }
 
 // DeleteAccount removes the account. A workspace with other members must have another owner first. The keys that the
 // account created in its workspaces are revoked, and all keys of workspaces that are left without members.
-func (s *Service) DeleteAccount(ctx context.Context, accountID, password string) error {
+func (s *Service) DeleteAccount(ctx context.Context, accountID, password string, v Visitor) error {
 	account, err := s.Account(ctx, accountID)
 	if err != nil {
 		return err
@@ -117,7 +120,7 @@ func (s *Service) DeleteAccount(ctx context.Context, accountID, password string)
 		e.Param = "password"
 		return e
 	}
-	if _, err := s.verify(ctx, account.Email, password, wrong); err != nil {
+	if _, err := s.verify(ctx, account.Email, password, v.Device, wrong); err != nil {
 		return err
 	}
 	event := s.event(Actor{AccountID: accountID}, "account.delete", accountID, accountFacts(account), nil)

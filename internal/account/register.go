@@ -31,8 +31,11 @@ const (
 	maxName  = 100
 )
 
-// Register makes an account with its workspace, or joins the invitation's, and signs it in. The very first account
+// Register creates an account with its workspace, or joins the invitation's, and signs it in. The very first account
 // requires the setup code and takes over the workspace of the keys that were created on the command line.
+//
+// Open registration neither signs in nor reports whether the address is taken: it returns no account and no token, and
+// the caller signs in next. Otherwise strangers could find out who has an account.
 func (s *Service) Register(ctx context.Context, r Registration) (Account, string, error) {
 	account, err := s.draftAccount(r)
 	if err != nil {
@@ -45,8 +48,11 @@ func (s *Service) Register(ctx context.Context, r Registration) (Account, string
 	if account.PasswordHash, err = s.hasher.hash(ctx, r.Password); err != nil {
 		return Account{}, "", err
 	}
-	token, session := s.newSession(account.ID, r.Visitor)
 	e := s.enrolment(account, r.Workspace, admission)
+	if admission.open {
+		return Account{}, "", s.enrolSilently(ctx, e)
+	}
+	token, session := s.newSession(account.ID, r.Visitor)
 	e.Session = &session
 	if err := s.enrol(ctx, e); err != nil {
 		return Account{}, "", err
@@ -55,6 +61,21 @@ func (s *Service) Register(ctx context.Context, r Registration) (Account, string
 		s.setup.use()
 	}
 	return account, token, nil
+}
+
+// enrolSilently creates the account unless its address is taken. The caller cannot tell which: the result is the same,
+// and an audit event takes the place of the account, so that either way one transaction is committed.
+func (s *Service) enrolSilently(ctx context.Context, e Enrolment) error {
+	err := s.enrol(ctx, e)
+	if !errors.Is(err, ErrConflict) {
+		return err
+	}
+	e.Event.Action = "account.register_taken"
+	if err := s.store.WriteAudit(ctx, e.Event); err != nil {
+		return fmt.Errorf("record a registration: %w", err)
+	}
+	s.changed(ctx)
+	return nil
 }
 
 // CreateAccount makes an account from the command line, without asking for a code or an invitation.

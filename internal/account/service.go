@@ -62,7 +62,7 @@ type Service struct {
 	setup        *setupCode
 	first        atomic.Pointer[string] // id of the oldest workspace, which never changes once there is one
 
-	keyHash, sessionHash, invitationHash, guessHash keyedHash
+	keyHash, sessionHash, invitationHash, guessHash, deviceHash keyedHash
 }
 
 // New makes a service. The master key must have 32 bytes or more.
@@ -70,6 +70,7 @@ func New(store Store, o Options) (*Service, error) {
 	s := &Service{store: store, clock: o.Now, registration: o.Registration, quota: o.Quota, changed: o.Changed, ended: o.Ended}
 	for purpose, hash := range map[string]*keyedHash{
 		"keys": &s.keyHash, "sessions": &s.sessionHash, "invitations": &s.invitationHash, "guesses": &s.guessHash,
+		"devices": &s.deviceHash,
 	} {
 		var err error
 		if *hash, err = newKeyedHash(o.MasterKey, purpose); err != nil {
@@ -113,6 +114,7 @@ func (s *Service) now() time.Time { return s.clock().UTC().Truncate(time.Millise
 type Visitor struct {
 	IP     string
 	Client string // User-Agent header
+	Device string // token of DeviceToken; empty for an unknown browser
 }
 
 const maxClient = 200 // bytes kept of what a client calls itself

@@ -46,6 +46,8 @@ type PersonStore interface {
 	TakeGuess(ctx context.Context, subject []byte, at time.Time, window time.Duration, limit int) (time.Duration, error)
 	// ReturnGuess forgets the guess that was taken at at.
 	ReturnGuess(ctx context.Context, subject []byte, at time.Time) error
+	// ForgetGuesses forgets all guesses against the subject.
+	ForgetGuesses(ctx context.Context, subject []byte, event AuditEvent) error
 }
 
 // Enrolment is what registering writes in one step: the account, its membership and, where asked, its session.

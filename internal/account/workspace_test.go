@@ -141,7 +141,7 @@ func TestMembers(t *testing.T) {
 	f.refused(f.SetRole(f.ctx, owner, owner.AccountID, account.Admin), llm.Conflict)
 	f.refused(f.remove(owner, owner), llm.Conflict)
 	f.refused(f.SetRole(f.ctx, owner, "acc_unknown", account.Admin), llm.NotFound)
-	f.refused(f.DeleteAccount(f.ctx, owner.AccountID, password), llm.Conflict)
+	f.refused(f.DeleteAccount(f.ctx, owner.AccountID, password, local), llm.Conflict)
 
 	f.must(f.SetRole(f.ctx, admin, developer.AccountID, account.Viewer))
 	f.must(f.SetRole(f.ctx, owner, admin.AccountID, account.Owner))

@@ -17,8 +17,11 @@ import (
 	"fairlead/internal/spelling"
 )
 
-// SessionCookie carries a signed-in browser's token.
-const SessionCookie = "fairlead_session"
+// Cookies of the dashboard.
+const (
+	SessionCookie = "fairlead_session" // token of a signed-in browser
+	DeviceCookie  = "fairlead_device"  // token of a browser that has signed in before
+)
 
 const workspaceParam = "workspace"
 
@@ -227,6 +230,9 @@ func storable(s string) bool { return utf8.ValidString(s) && !strings.ContainsRu
 func (a *API) visitor(r *http.Request) account.Visitor {
 	from, _ := netip.ParseAddrPort(r.RemoteAddr) // the zero address when it cannot be parsed
 	v := account.Visitor{Client: r.UserAgent(), IP: from.Addr().Unmap().String()}
+	if device, err := r.Cookie(DeviceCookie); err == nil {
+		v.Device = device.Value
+	}
 	if hops := r.Header.Values("X-Forwarded-For"); a.TrustProxy && len(hops) > 0 {
 		last := hops[len(hops)-1] // some proxies append to the header, others add a second one
 		if hop := strings.TrimSpace(last[strings.LastIndexByte(last, ',')+1:]); hop != "" {

@@ -79,13 +79,16 @@ func TestCookieFlags(t *testing.T) {
 			s := newSite(t, func(p *Parts) { p.TrustProxy = tc.trust })
 			got := s.call("POST", "/session", `{"email":"owner@example.com","password":"correct horse"}`, tc.with...).want(http.StatusCreated)
 			cookies := got.Result().Cookies()
-			if len(cookies) != 1 {
+			if len(cookies) != 2 || cookies[0].Name != "fairlead_session" || cookies[1].Name != "fairlead_device" {
 				t.Fatalf("cookies: %v", cookies)
 			}
-			c := cookies[0]
-			if c.Name != "fairlead_session" || c.Value != tokenOf("acc_owner") || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.Secure != tc.secure || c.Domain != "" {
-				t.Errorf("%+v", c)
+			for i, value := range []string{tokenOf("acc_owner"), "device-of-acc_owner"} {
+				c := cookies[i]
+				if c.Value != value || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.Secure != tc.secure || c.Domain != "" {
+					t.Errorf("%+v", c)
+				}
 			}
+			c := cookies[0]
 			if strings.Contains(got.Body.String(), c.Value) {
 				t.Error("the token is in the body, where scripts can read it")
 			}

@@ -51,6 +51,7 @@ type Parts struct {
 type People interface {
 	// SetupNeeded reports whether there is no account yet.
 	SetupNeeded(ctx context.Context) (bool, error)
+	// Register returns no token when the new account has to sign in.
 	Register(ctx context.Context, r account.Registration) (account.Account, string, error)
 	Login(ctx context.Context, email, password string, v account.Visitor) (account.Account, string, error)
 	Logout(ctx context.Context, token string) error
@@ -59,7 +60,9 @@ type People interface {
 	EndSession(ctx context.Context, accountID, sessionID string) error
 	UpdateAccount(ctx context.Context, accountID string, c account.ProfileChange) (account.Account, error)
 	ChangePassword(ctx context.Context, accountID, old, replacement string, v account.Visitor) (string, error)
-	DeleteAccount(ctx context.Context, accountID, password string) error
+	DeleteAccount(ctx context.Context, accountID, password string, v account.Visitor) error
+	// DeviceToken returns the token of a browser that has signed in to the account.
+	DeviceToken(a account.Account, presented string) string
 }
 
 // Workspaces is what members do with a workspace; account.Service does it. An id of a workspace where the account is

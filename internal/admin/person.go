@@ -100,10 +100,10 @@ type deleteAccountInput struct {
 }
 
 func (a *API) deleteAccount(ctx context.Context, c *call, in *deleteAccountInput) (*signedOut, error) {
-	if err := a.People.DeleteAccount(ctx, c.account.ID, in.Body.Password); err != nil {
+	if err := a.People.DeleteAccount(ctx, c.account.ID, in.Body.Password, c.visitor); err != nil {
 		return nil, err
 	}
-	return &signedOut{SetCookie: c.cookie("")}, nil
+	return &signedOut{SetCookie: c.cookie(SessionCookie, "", 0)}, nil
 }
 
 type changePasswordInput struct {

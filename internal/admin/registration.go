@@ -29,7 +29,8 @@ func (a *API) registerRegistration() {
 	}, a.getRegistration)
 	register(a, Public, huma.Operation{
 		OperationID: "create-registration", Method: http.MethodPost, Path: "/registration", Tags: tags,
-		Summary: "Register an account and sign in", DefaultStatus: http.StatusCreated,
+		Summary: "Register an account", DefaultStatus: http.StatusCreated,
+		Description: "Signs in, except with open registration without an invitation: then the answer does not tell whether the address has an account already, and signing in is the next call.",
 	}, a.createRegistration)
 }
 
@@ -63,6 +64,10 @@ func (a *API) createRegistration(ctx context.Context, c *call, in *registrationI
 	})
 	if err != nil {
 		return nil, err
+	}
+	if token == "" {
+		view, err := a.sessionView(ctx, c)
+		return &cookieOutput[SessionView]{Body: view}, err
 	}
 	return a.signedIn(ctx, c, token)
 }

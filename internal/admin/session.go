@@ -12,8 +12,11 @@ import (
 	"fairlead/internal/llm"
 )
 
-// sessionLife is how long a browser keeps the cookie; the session itself may end before.
-const sessionLife = 30 * 24 * time.Hour
+// How long a browser keeps its cookies. The session itself may end earlier.
+const (
+	sessionLife = 30 * 24 * time.Hour
+	deviceLife  = 365 * 24 * time.Hour
+)
 
 // SessionView says who is signed in, what they may do where, and what this gateway is.
 type SessionView struct {
@@ -44,7 +47,7 @@ type ServerView struct {
 
 // cookieOutput is an answer that signs in or out.
 type cookieOutput[T any] struct {
-	SetCookie string `header:"Set-Cookie"`
+	SetCookie []string `header:"Set-Cookie"`
 	Body      T
 }
 
@@ -119,7 +122,9 @@ func (a *API) signedIn(ctx context.Context, c *call, token string) (*cookieOutpu
 	if err != nil {
 		return nil, err
 	}
-	return &cookieOutput[SessionView]{SetCookie: c.cookie(token), Body: view}, nil
+	device := a.People.DeviceToken(c.account, c.visitor.Device)
+	cookies := []string{c.cookie(SessionCookie, token, sessionLife), c.cookie(DeviceCookie, device, deviceLife)}
+	return &cookieOutput[SessionView]{SetCookie: cookies, Body: view}, nil
 }
 
 func (a *API) deleteSession(ctx context.Context, c *call, in *cookieInput) (*signedOut, error) {
@@ -128,14 +133,14 @@ func (a *API) deleteSession(ctx context.Context, c *call, in *cookieInput) (*sig
 			return nil, err
 		}
 	}
-	return &signedOut{SetCookie: c.cookie("")}, nil
+	return &signedOut{SetCookie: c.cookie(SessionCookie, "", 0)}, nil
 }
 
-// cookie keeps a session's token where scripts cannot read it; an empty token removes it.
-func (c *call) cookie(token string) string {
+// cookie stores a token where scripts cannot read it; an empty token removes the cookie.
+func (c *call) cookie(name, token string, life time.Duration) string {
 	cookie := http.Cookie{
-		Name: SessionCookie, Value: token, Path: "/", HttpOnly: true, Secure: c.secure, SameSite: http.SameSiteLaxMode,
-		MaxAge: int(sessionLife.Seconds()),
+		Name: name, Value: token, Path: "/", HttpOnly: true, Secure: c.secure, SameSite: http.SameSiteLaxMode,
+		MaxAge: int(life.Seconds()),
 	}
 	if token == "" {
 		cookie.MaxAge = -1

@@ -105,12 +105,32 @@ func TestRegisteringSignsIn(t *testing.T) {
 	s := newSite(t)
 	body := `{"email":"new@example.com","password":"long enough","setup_code":"AAAA-BBBB","invitation":"tok"}`
 	got := s.call("POST", "/registration", body, header("User-Agent", "test/1")).want(http.StatusCreated)
-	if len(got.Result().Cookies()) != 1 {
+	if cookies := got.Result().Cookies(); len(cookies) == 0 || cookies[0].Name != SessionCookie {
 		t.Error("not signed in")
 	}
 	r := s.world.registered
 	if r.Email != "new@example.com" || r.SetupCode != "AAAA-BBBB" || r.Invitation != "tok" || r.Client != "test/1" || r.IP != "192.0.2.1" {
 		t.Errorf("%+v", r)
+	}
+}
+
+func TestOpenRegistrationDoesNotSignIn(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	got := s.call("POST", "/registration", `{"email":"new@example.com","password":"long enough"}`).want(http.StatusCreated)
+	var view SessionView
+	got.into(&view)
+	if view.Account != nil || len(view.Workspaces) != 0 || len(got.Result().Cookies()) != 0 {
+		t.Errorf("%+v, cookies %v", view, got.Result().Cookies())
+	}
+}
+
+func TestDeviceCookieIsPassedOn(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	got := s.call("POST", "/session", `{"email":"owner@example.com","password":"correct horse"}`, header("Cookie", DeviceCookie+"=known")).want(http.StatusCreated)
+	if c := got.Result().Cookies(); len(c) != 2 || c[1].Value != "known" {
+		t.Errorf("cookies %v", c)
 	}
 }
 
@@ -127,7 +147,7 @@ func TestAccountOfOnesOwn(t *testing.T) {
 	if wrong.Details.Param != "old_password" {
 		t.Errorf("%+v", wrong)
 	}
-	if c := s.call("POST", "/account/password", `{"old_password":"correct horse","new_password":"y"}`, me).want(200).Result().Cookies(); len(c) != 1 {
+	if c := s.call("POST", "/account/password", `{"old_password":"correct horse","new_password":"y"}`, me).want(200).Result().Cookies(); len(c) == 0 || c[0].Name != SessionCookie {
 		t.Error("this browser was left without a session")
 	}
 	var list BrowserSessionList

@@ -138,6 +138,16 @@ func (db *DB) ReturnGuess(ctx context.Context, subject []byte, at time.Time) err
 	})
 }
 
+// ForgetGuesses deletes all guesses against the subject.
+func (db *DB) ForgetGuesses(ctx context.Context, subject []byte, event account.AuditEvent) error {
+	return db.inTx(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, `delete from guesses where subject = $1`, subject); err != nil {
+			return err
+		}
+		return writeAudit(ctx, tx, event)
+	})
+}
+
 // lockGuesses returns the noted times, and makes others who guess at the same subject wait for this transaction.
 func lockGuesses(ctx context.Context, tx *sql.Tx, subject []byte) ([]int64, error) {
 	const q = `insert into guesses (subject, times, last_at) values ($1, '', 0)

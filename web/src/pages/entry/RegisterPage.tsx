@@ -35,8 +35,8 @@ export function RegisterPage({ server }: { server: Schema["ServerView"] }) {
   if (data.invitation_needed && !invitation) {
     return (
       <EntryFrame title="Register">
-        <Alert color="yellow" variant="outline" title="An invitation is needed">
-          Ask somebody who has an account here for an invitation, and open its link.
+        <Alert color="yellow" variant="outline" title="Invitation required">
+          Ask a member of a workspace for an invitation link and open it.
         </Alert>
         <Text size="sm" ta="center" mt="md">
           <Anchor component={PageLink} to="/sign-in">
@@ -78,6 +78,13 @@ async function withZone(session: Schema["SessionView"]): Promise<Schema["Session
   return data ? { ...session, account: data } : session;
 }
 
+/** What failed. A wrong password right after open registration means that the address already had another one. */
+function failure(state: Schema["RegistrationState"], error: unknown): string {
+  return !state.setup_code_needed && asApiError(error).code === "WRONG_CREDENTIALS"
+    ? "You are not signed in. If you registered this address before, sign in with its password"
+    : "The account was not created";
+}
+
 interface FormProps {
   state: Schema["RegistrationState"];
   invitation?: string;
@@ -92,8 +99,8 @@ function RegisterForm({ state, invitation, code: printed }: FormProps) {
   const [password, setPassword] = useState("");
   const [code, setCode] = useState(printed);
   const register = useMutation({
-    mutationFn: () =>
-      must(
+    mutationFn: async () => {
+      const session = await must(
         api.POST("/registration", {
           body: {
             name,
@@ -103,7 +110,10 @@ function RegisterForm({ state, invitation, code: printed }: FormProps) {
             setup_code: state.setup_code_needed ? code.trim() : undefined,
           },
         }),
-      ),
+      );
+      // Open registration does not sign in, so that its response does not tell which addresses have accounts.
+      return session.account ? session : must(api.POST("/session", { body: { email, password } }));
+    },
     onSuccess: async (session) => {
       queryClient.setQueryData(sessionQuery.queryKey, await withZone(session));
       await go({ to: "/quickstart" }, true);
@@ -123,7 +133,7 @@ function RegisterForm({ state, invitation, code: printed }: FormProps) {
           <TextInput
             label="Setup code"
             description="The gateway printed it when it started, with a link to this page."
-            placeholder="8F3K-29QX"
+            placeholder="8F3K-29QX-7HMN-4PWD"
             required
             value={code}
             onChange={(event) => setCode(event.currentTarget.value)}
@@ -162,7 +172,7 @@ function RegisterForm({ state, invitation, code: printed }: FormProps) {
           visibilityToggleButtonProps={{ "aria-label": "Show the password" }}
         />
         {register.error && Object.keys(problems).length === 0 && (
-          <ErrorPanel what="The account was not created" error={register.error} />
+          <ErrorPanel what={failure(state, register.error)} error={register.error} />
         )}
         <Button type="submit" loading={register.isPending} disabled={tooShort}>
           Create account

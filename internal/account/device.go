@@ -1,0 +1,32 @@
+package account
+
+import (
+	"crypto/subtle"
+	"encoding/hex"
+	"strings"
+)
+
+// deviceIDLength gives a device about 95 random bits.
+const deviceIDLength = 16
+
+// DeviceToken returns the token that identifies a browser which has signed in to the account: the presented one while it
+// is valid, otherwise a new one. The token is no credential. It only lets the browser's wrong passwords be counted
+// separately from those of strangers. It is not stored, and a new password invalidates it.
+func (s *Service) DeviceToken(a Account, presented string) string {
+	if s.knowsDevice(a, presented) {
+		return presented
+	}
+	id := randomText(base62, deviceIDLength)
+	return id + "." + s.deviceMAC(a, id)
+}
+
+// knowsDevice reports whether the token was issued for the account with its current password.
+func (s *Service) knowsDevice(a Account, token string) bool {
+	id, mac, _ := strings.Cut(token, ".")
+	same := subtle.ConstantTimeCompare([]byte(mac), []byte(s.deviceMAC(a, id))) == 1
+	return same && len(id) == deviceIDLength && a.ID != ""
+}
+
+func (s *Service) deviceMAC(a Account, id string) string {
+	return hex.EncodeToString(s.deviceHash.bytes(id + "\n" + a.ID + "\n" + a.PasswordHash))
+}
