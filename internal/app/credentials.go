@@ -8,6 +8,7 @@ import (
 	"fairlead/internal/account"
 	"fairlead/internal/admin"
 	"fairlead/internal/provider"
+	"fairlead/internal/redact"
 	"fairlead/internal/vault"
 )
 
@@ -23,6 +24,10 @@ func (a *App) vaultCredentials(ctx context.Context) (credentials, error) {
 		secret, err := a.vault.Open(c)
 		if err != nil {
 			a.report("open credential "+c.ID, err)
+			continue
+		}
+		if len(secret) < redact.MinCredential { // stored by a version that accepted it
+			a.report("use credential "+c.ID, fmt.Errorf("it has fewer than %d characters; replace it with a longer one", redact.MinCredential))
 			continue
 		}
 		all[c.Provider] = append(all[c.Provider], provider.Credential{ID: c.ID, Secret: secret, Source: "dashboard"})

@@ -2,6 +2,7 @@ package app
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -20,6 +21,7 @@ import (
 	"fairlead/internal/policy"
 	"fairlead/internal/provider"
 	"fairlead/internal/provider/compatible"
+	"fairlead/internal/redact"
 	"fairlead/internal/route"
 	"fairlead/internal/wire/chat"
 )
@@ -34,6 +36,7 @@ type fleet struct {
 	hosts     []string             // that configuration or detection names: they may be private
 	routes    *route.Snapshot
 	policies  *policy.Set // of the instance
+	rejected  []error     // credentials in the environment that cannot be used
 }
 
 // credentials are those kept in the vault, by provider.
@@ -61,6 +64,9 @@ func (b builder) assemble() (*fleet, error) {
 	}
 	if b.config.Simulator == "on" || (b.config.Simulator == "auto" && len(f.providers) == 0) {
 		b.add(f, b.simulated(), "simulator", "")
+	}
+	if err := errors.Join(f.rejected...); err != nil {
+		return nil, err
 	}
 	f.routes = route.NewSnapshot(f.catalog, f.providers, b.predictor)
 	return f, nil
@@ -126,7 +132,7 @@ func (b builder) fromFile(f *fleet, p config.Provider) *provider.Provider {
 	secrets := secretsOf(p.Name, p.APIKeys, "file")
 	address, _ := v.Address(b.env) // config asks for base_url where there is none
 	if len(p.APIKeys) == 0 && (p.BaseURL == "" || p.BaseURL == address) {
-		secrets = b.fromVariables(p.Name, v) // the vendor's own key goes to the vendor's own address only
+		secrets = b.fromVariables(f, p.Name, v) // the vendor's own key goes to the vendor's own address only
 	}
 	offers := f.catalog.Offers(p.Name)
 	if withCatalog(p) {
@@ -174,7 +180,7 @@ func (b builder) options(v provider.Vendor, ofFile map[string]string) map[string
 // detectEnvironment adds the vendors whose usual variables are set, or whose credentials are in the vault.
 func (b builder) detectEnvironment(f *fleet) {
 	for _, v := range vendors() {
-		secrets := append(b.fromVariables(v.Name, v), b.vault[v.Name]...)
+		secrets := append(b.fromVariables(f, v.Name, v), b.vault[v.Name]...)
 		address, known := v.Address(b.env)
 		if len(secrets) == 0 || !known || f.has(v.Name) {
 			continue
@@ -186,10 +192,15 @@ func (b builder) detectEnvironment(f *fleet) {
 	}
 }
 
-// fromVariables reads a vendor's credential from its usual variables; the first that is set counts.
-func (b builder) fromVariables(name string, v provider.Vendor) []provider.Credential {
+// fromVariables reads a vendor's credential from its usual variables; the first that is set counts. One that is too short is
+// rejected.
+func (b builder) fromVariables(f *fleet, name string, v provider.Vendor) []provider.Credential {
 	secret, variable := v.Key(b.env)
 	if secret = strings.TrimSpace(secret); secret == "" {
+		return nil
+	}
+	if len(secret) < redact.MinCredential {
+		f.rejected = append(f.rejected, fmt.Errorf("%s holds a credential with fewer than %d characters, which cannot be told from ordinary text: set the provider's real key, or unset the variable", variable, redact.MinCredential))
 		return nil
 	}
 	return []provider.Credential{{ID: name + "#1", Secret: secret, Source: "env " + variable}}

@@ -1,6 +1,8 @@
 package app
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -60,6 +62,22 @@ func TestSwitchedOffProvidersKeepWhatIsKnownOfThem(t *testing.T) {
 	}
 	if !f.has("house") || !f.has(local.Name) || f.has("nobody") {
 		t.Error("a provider that is switched off is not known")
+	}
+}
+
+func TestShortCredentialsOfTheEnvironmentAreRejected(t *testing.T) {
+	t.Parallel()
+	c := config.Default()
+	environment := map[string]string{"MISTRAL_API_KEY": "1234567", "OPENAI_API_KEY": "EMPTY", "GROQ_API_KEY": "12345678"}
+	_, err := builder{
+		config: c, env: func(name string) string { return environment[name] },
+		simulator: mockprovider.NewSimulator(mockprovider.Options{}), book: &catalog.Book{},
+	}.assemble()
+	if err == nil || !strings.Contains(err.Error(), "MISTRAL_API_KEY holds a credential with fewer than 8") || !strings.Contains(err.Error(), "OPENAI_API_KEY") || strings.Contains(err.Error(), "GROQ") {
+		t.Errorf("got %v", err)
+	}
+	if strings.Contains(fmt.Sprint(err), "1234567") {
+		t.Errorf("the error shows the credential: %v", err)
 	}
 }
 

@@ -15,13 +15,13 @@ func TestAProviderOfTheFileNeedsAnAddress(t *testing.T) {
 		variable string
 		fix      string // empty when the file is fine
 	}{
-		`{name: bedrock, api_keys: [a]}`:                                                  {fix: "add base_url: https://host/v1, options: {region: eu-central-1}, or set AWS_REGION"},
+		`{name: bedrock, api_keys: [a-0123456]}`:                                          {fix: "add base_url: https://host/v1, options: {region: eu-central-1}, or set AWS_REGION"},
 		`{name: ours, vendor: bedrock}`:                                                   {variable: "AWS_DEFAULT_REGION=eu-west-1"},
 		`{name: bedrock, options: {region: eu-west-1}}`:                                   {},
-		`{name: azure, api_keys: [a]}`:                                                    {fix: "add base_url: https://host/v1, or set AZURE_OPENAI_ENDPOINT"},
+		`{name: azure, api_keys: [a-0123456]}`:                                            {fix: "add base_url: https://host/v1, or set AZURE_OPENAI_ENDPOINT"},
 		`{name: azure, disabled: true}`:                                                   {},
 		`{name: azure, base_url: "https://ours.openai.azure.com/openai/v1"}`:              {},
-		`{name: cloudflare, api_keys: [a]}`:                                               {fix: "add base_url: https://host/v1, or set CLOUDFLARE_ACCOUNT_ID"},
+		`{name: cloudflare, api_keys: [a-0123456]}`:                                       {fix: "add base_url: https://host/v1, or set CLOUDFLARE_ACCOUNT_ID"},
 		`{name: cloudflare}`:                                                              {variable: "CLOUDFLARE_ACCOUNT_ID=ours"},
 		`{name: openai, format: messages}`:                                                {fix: "add base_url: https://host/v1"},
 		`{name: openai, format: messages, base_url: "https://ours.example/v1"}`:           {},

@@ -197,6 +197,12 @@ func checkCredential(name, text string) *fault {
 		return nil
 	case text != strings.TrimSpace(text) || clean(text) != text:
 		return &fault{code: BadValue, message: name + " holds a credential with spaces around it or control characters in it", fix: "remove them"}
+	case len(text) < redact.MinCredential:
+		return &fault{
+			code:    WeakSecret,
+			message: fmt.Sprintf("%s holds a credential with fewer than %d characters, which cannot be told from ordinary text and so cannot be kept out of logs", name, redact.MinCredential),
+			fix:     "use a longer credential, or leave it out if the provider needs none",
+		}
 	}
 	return nil
 }

@@ -152,7 +152,7 @@ func TestLaterLayersWin(t *testing.T) {
 
 func TestListsFromTheEnvironment(t *testing.T) {
 	t.Parallel()
-	path := write(t, "allow_private_upstreams: [127.0.0.0/8]\nproviders:\n  - name: a\n    api_keys: [one, two]\n")
+	path := write(t, "allow_private_upstreams: [127.0.0.0/8]\nproviders:\n  - name: a\n    api_keys: [key-one-1, key-two-2]\n")
 	env := []string{
 		"FAIRLEAD_ALLOW_PRIVATE_UPSTREAMS=10.0.0.0/8, fd00::/8",
 		"FAIRLEAD_PROVIDERS=[{name: b, format: chat, base_url: 'http://127.0.0.1:1/v1'}]",

@@ -14,7 +14,7 @@ providers:
   - name: local
     format: chat
     base_url: http://127.0.0.1:9/v1
-    api_keys: [short, "sk-long-enough-to-show-9xK2"]
+    api_keys: [short-01, "sk-long-enough-to-show-9xK2"]
     headers: {X-Team: a-team-with-a-long-name}
     catalog: false
     models:

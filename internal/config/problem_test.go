@@ -90,7 +90,7 @@ func TestProblemsKeepSecrets(t *testing.T) {
 		"with escapes":                  `master_key: "\x73k-canary-5f1d"` + " # " + "\x20",
 		"block":                         "master_key: |\n  " + secret + "\nlistn: x",
 		"on the line of another":        "providers: [{name: a, api_keys: [" + secret + "], fromat: chat}]",
-		"before another, quoted":        `providers: [{name: a, api_keys: ["` + secret + `", 'b'], fromat: chat}]`,
+		"before another, quoted":        `providers: [{name: a, api_keys: ["` + secret + `", 'b-0123456'], fromat: chat}]`,
 		"a list that is none":           "providers: [{name: a, api_keys: " + secret + "}]",
 		"under a misspelt name":         "providers: [{name: a, api_key: " + secret + "}]",
 		"under a name that is not ours": "openai_token: " + secret,

@@ -163,7 +163,7 @@ func TestSchemaAgreesWithTheLoader(t *testing.T) {
 		if text == "models: [{name: m, quality: 1.1}]" && len(wrong) != 1 {
 			t.Errorf("want one complaint, got %v", wrong)
 		}
-		_, err := Load(Options{Path: write(t, text), Env: []string{"OPENAI_API_KEY=sk"}})
+		_, err := Load(Options{Path: write(t, text), Env: []string{"OPENAI_API_KEY=sk-01234"}})
 		if (err == nil) != fits {
 			t.Errorf("%s\nfits: %t, but the loader says %v", text, fits, err)
 		}

@@ -17,6 +17,7 @@ import (
 
 	"fairlead/internal/id"
 	"fairlead/internal/llm"
+	"fairlead/internal/redact"
 )
 
 var (
@@ -54,7 +55,6 @@ type Vault struct {
 
 // What a credential may be.
 const (
-	minCredential = 4
 	maxCredential = 16 << 10 // service account files are a few kilobytes
 	hintLength    = 4
 )
@@ -114,8 +114,8 @@ func identity(provider, credentialID string) []byte {
 // Add seals and stores a credential of a provider.
 func (v *Vault) Add(ctx context.Context, provider, text, accountID string) (Credential, error) {
 	text = strings.TrimSpace(text)
-	if len(text) < minCredential || len(text) > maxCredential {
-		e := llm.Errorf(llm.InvalidRequest, "A credential has between %d and %d characters.", minCredential, maxCredential)
+	if len(text) < redact.MinCredential || len(text) > maxCredential {
+		e := llm.Errorf(llm.InvalidRequest, "A credential must have between %d and %d characters. A shorter one cannot be told from ordinary text, so it cannot be kept out of responses and logs.", redact.MinCredential, maxCredential)
 		e.Param = "credential"
 		return Credential{}, e
 	}

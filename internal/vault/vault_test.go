@@ -146,7 +146,7 @@ func TestHintsShowLittle(t *testing.T) {
 			t.Errorf("%d characters: hint %q, %v, want %q", len(text), c.Hint, err, want)
 		}
 	}
-	for _, text := range []string{"", " abc ", strings.Repeat("x", 16<<10+1)} {
+	for _, text := range []string{"", " abc ", " 1234567 ", strings.Repeat("x", 16<<10+1)} {
 		if _, err := v.Add(t.Context(), "openai", text, ""); llm.AsError(err).Param != "credential" {
 			t.Errorf("%d characters: %v", len(text), err)
 		}
