@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/checker"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
@@ -40,7 +41,15 @@ func (l *language) plan(checked *cel.Ast) ([]conjunct, error) {
 			return nil, fmt.Errorf("write a condition: %w", err)
 		}
 		part := ast.NewCheckedAST(ast.NewAST(e, tree.SourceInfo()), tree.TypeMap(), tree.ReferenceMap())
-		program, err := l.env.PlanProgram(part, cel.EvalOptions(cel.OptOptimize))
+		cost, err := checker.Cost(part, sizes{})
+		if err != nil {
+			return nil, fmt.Errorf("estimate a condition: %w", err)
+		}
+		options := []cel.ProgramOption{cel.EvalOptions(cel.OptOptimize)}
+		if cost.Max > trackedWork {
+			options = []cel.ProgramOption{cel.EvalOptions(cel.OptOptimize, cel.OptTrackCost), cel.CostLimit(maxRunWork)}
+		}
+		program, err := l.env.PlanProgram(part, options...)
 		if err != nil {
 			return nil, fmt.Errorf("plan a condition: %w", err)
 		}
@@ -147,9 +156,12 @@ func children(e ast.Expr) []ast.Expr {
 func (r *rule) reason(v Verdict, f *Facts) string {
 	c, from := &r.when[v.failed], scope{f, r.zones}
 	text := append(make([]byte, 0, len(c.text)+longestShown), c.text...)
-	if v.broken {
+	switch {
+	case v.overrun:
+		text = append(text, " was not computed: the policies exceeded the bound of their cost"...)
+	case v.broken:
 		text = append(text, " cannot be computed"+r.failure(c, from)...)
-	} else {
+	default:
 		text = append(text, " is false"...)
 	}
 	before, end := " (", ""

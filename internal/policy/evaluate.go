@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/google/cel-go/common/types"
@@ -17,7 +18,8 @@ import (
 //   - restrictions add up: a target must pass every allow and every exclude, and the lowest limit counts;
 //   - preferences are joined, those of earlier policies first.
 //
-// A condition that cannot be computed does not hold.
+// A condition that cannot be computed does not hold. When the conditions together exceed the bound of their cost, the
+// policies that are left apply with their restrictions alone: a denial must not disappear because it is expensive.
 func (s *Set) Evaluate(f *Facts) Outcome { return s.EvaluateInto(f, nil) }
 
 // EvaluateInto is Evaluate with room for the hits, which are appended to it. Who copies what it needs of them can use the
@@ -32,7 +34,11 @@ func (s *Set) EvaluateInto(f *Facts, room []Hit) Outcome {
 	for _, r := range s.rules {
 		verdict := run.judge(r)
 		if verdict.matched {
-			verdict.overruled = s.apply(&o, r)
+			has := r.has
+			if verdict.overrun {
+				has &= restricting
+			}
+			verdict.overruled = s.apply(&o, r, has)
 		}
 		o.Hits = append(o.Hits, Hit{r.name, r.source, verdict.matched, verdict})
 		if o.Deny != nil {
@@ -71,6 +77,9 @@ func (s *Set) finish(r run) {
 func (r run) judge(of *rule) Verdict {
 	for i := range of.when {
 		value, _, err := of.when[i].program.Eval(r.frame)
+		if exceeded(err) {
+			return Verdict{rule: of, failed: int32(i), overrun: true, matched: of.has&restricting != 0}
+		}
 		if err != nil || value != types.True {
 			return Verdict{rule: of, failed: int32(i), broken: err != nil}
 		}
@@ -78,35 +87,44 @@ func (r run) judge(of *rule) Verdict {
 	return Verdict{rule: of, matched: true}
 }
 
-// apply adds the effects of a matching rule, and returns those that came too late.
-func (s *Set) apply(o *Outcome, r *rule) (overruled effects) {
-	if r.has&denies != 0 {
+// exceeded reports whether an evaluation was ended because it cost too much.
+func exceeded(err error) bool {
+	cancelled, ok := errors.AsType[interpreter.EvalCancelledError](err)
+	return ok && cancelled.Cause == interpreter.CostLimitExceeded
+}
+
+// apply adds the effects that a matching rule has, and returns those that came too late.
+func (s *Set) apply(o *Outcome, r *rule, has effects) (overruled effects) {
+	if has&denies != 0 {
 		o.Deny = &Denial{r.name, r.deny}
 		return 0
 	}
-	if r.has&pins != 0 && !first(&o.Pin, r.pin, r.name) {
+	if has&pins != 0 && !first(&o.Pin, r.pin, r.name) {
 		overruled |= pins
 	}
-	if r.has&aims != 0 && !first(&o.Objective, r.objective, r.name) {
+	if has&aims != 0 && !first(&o.Objective, r.objective, r.name) {
 		overruled |= aims
 	}
-	if r.has&compares != 0 && !first(&o.Baseline, r.baseline, r.name) {
+	if has&compares != 0 && !first(&o.Baseline, r.baseline, r.name) {
 		overruled |= compares
 	}
-	if r.has&limitsCost != 0 && !lowest(&o.MaxCost, r.maxCost, r.name) {
+	if has&limitsCost != 0 && !lowest(&o.MaxCost, r.maxCost, r.name) {
 		overruled |= limitsCost
 	}
-	if r.has&limitsOutput != 0 && !lowest(&o.MaxOutput, r.maxOutput, r.name) {
+	if has&limitsOutput != 0 && !lowest(&o.MaxOutput, r.maxOutput, r.name) {
 		overruled |= limitsOutput
 	}
-	if r.has&hidesBodies != 0 && !o.LogBodies.IsSet() {
+	if has&hidesBodies != 0 && !o.LogBodies.IsSet() {
 		o.LogBodies = Setting[bool]{false, r.name}
 	}
-	if r.has&allows != 0 {
+	if has&allows != 0 {
 		o.allow = grow(o.allow, s.allows, r)
 	}
-	if r.has&excludes != 0 {
+	if has&excludes != 0 {
 		o.exclude = grow(o.exclude, s.excludes, r)
+	}
+	if has&prefers == 0 {
+		return overruled
 	}
 	for _, p := range r.prefer {
 		o.Prefer = grow(o.Prefer, s.preferences, Preference{r.name, p})

@@ -154,7 +154,7 @@ func (p *reader) readCondition(n *yaml.Node, path string, policy *Policy, r *rul
 		c.complain(BadSyntax, 0, 1, clean(err.Error()), "")
 	}
 	r.when, r.names = when, p.language.names
-	if len(c.complaints) == 0 {
+	if r.cost = c.cost; len(c.complaints) == 0 {
 		return
 	}
 	places := p.layout.places(n)

@@ -16,8 +16,10 @@ import (
 // that the same facts always give the same answer.
 type labels struct {
 	texts map[string]string
-	seen  []label  // looked up already; a handful, so that a list is quicker than a map
-	few   [4]label // where seen begins
+	seen  []label            // the first entries that were looked up; a list is quicker than a map for a handful
+	few   [4]label           // where seen begins
+	more  map[string]ref.Val // the other entries that were looked up
+	keys  []string           // sorted, once they were iterated over
 }
 
 type label struct {
@@ -42,11 +44,20 @@ func (l *labels) Find(key ref.Val) (ref.Val, bool) {
 			return s.value, true
 		}
 	}
-	value := ref.Val(types.String(text))
-	if l.seen == nil {
-		l.seen = l.few[:0]
+	if value, ok := l.more[string(k)]; ok {
+		return value, true
 	}
-	l.seen = append(l.seen, label{string(k), value})
+	value := ref.Val(types.String(text))
+	switch {
+	case l.seen == nil:
+		l.seen = append(l.few[:0], label{string(k), value})
+	case len(l.seen) < len(l.few):
+		l.seen = append(l.seen, label{string(k), value})
+	case l.more == nil:
+		l.more = map[string]ref.Val{string(k): value}
+	default:
+		l.more[string(k)] = value
+	}
 	return value, true
 }
 
@@ -71,8 +82,10 @@ func (l *labels) Size() ref.Val { return types.Int(len(l.texts)) }
 
 // Iterator goes through the keys in alphabetical order.
 func (l *labels) Iterator() traits.Iterator {
-	keys := slices.Sorted(maps.Keys(l.texts))
-	return types.NewStringList(types.DefaultTypeAdapter, keys).Iterator()
+	if l.keys == nil {
+		l.keys = slices.Sorted(maps.Keys(l.texts))
+	}
+	return types.NewStringList(types.DefaultTypeAdapter, l.keys).Iterator()
 }
 
 // plain is the same as a map of CEL's own.

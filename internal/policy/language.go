@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/checker"
@@ -98,19 +99,39 @@ func textLiteral(e ast.Expr) (string, bool) {
 	return string(s), ok
 }
 
-// maxWork bounds the cost of a condition as CEL estimates it, in its own unit: about a comparison.
-const maxWork = 2000
+// Bounds of the cost of conditions in CEL's own unit, about a comparison.
+const (
+	maxWork         = 5_000               // of one condition
+	maxDocumentWork = 20_000              // of all conditions of a document
+	maxRunWork      = 2 * maxDocumentWork // of one evaluation: the policies of the instance and of a workspace
+	trackedWork     = 50                  // a condition that costs no more is not measured while it is evaluated
+)
 
-// sizes tells CEL how large values can be, so that it can estimate the cost of going through them.
+// The largest values that a request can have. The wire formats, the gateway and package account enforce them.
+const (
+	maxMetadata = 64  // entries of request.metadata
+	maxTags     = 32  // entries of request.tags and key.tags
+	maxLabel    = 512 // bytes of a key or value of these
+	maxText     = 256 // bytes of any other text, such as a model's name
+)
+
+// sizes tells CEL how large values can be, so that it can estimate the cost of iterating over them.
 type sizes struct{}
 
-// EstimateSize returns the bound of a text's length or of a map's or list's entries.
+// EstimateSize returns the bound of a text's length or of the number of entries of a map or list.
 func (sizes) EstimateSize(n checker.AstNode) *checker.SizeEstimate {
+	path := n.Path()
 	switch n.Type().Kind() {
 	case types.StringKind:
-		return &checker.SizeEstimate{Max: 256}
+		if len(path) == 1 {
+			return &checker.SizeEstimate{Max: maxText}
+		}
+		return &checker.SizeEstimate{Max: maxLabel}
 	case types.MapKind, types.ListKind:
-		return &checker.SizeEstimate{Max: 32}
+		if len(path) > 0 && strings.HasSuffix(path[0], ".tags") {
+			return &checker.SizeEstimate{Max: maxTags}
+		}
+		return &checker.SizeEstimate{Max: maxMetadata}
 	default:
 		return nil
 	}

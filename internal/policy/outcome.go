@@ -97,6 +97,7 @@ type Verdict struct {
 	overruled effects // of the effects: those that an earlier policy had decided
 	matched   bool
 	broken    bool // the conjunct cannot be computed
+	overrun   bool // the evaluation exceeded the bound of its cost; restrictions apply
 }
 
 // IsZero reports whether it is nobody's.
@@ -106,6 +107,9 @@ func (v Verdict) IsZero() bool { return v.rule == nil }
 func (v Verdict) Effect() string {
 	if !v.matched {
 		return ""
+	}
+	if v.overrun {
+		return v.rule.effect(v.overruled) + " (restrictions only: the policies exceeded the bound of their cost)"
 	}
 	return v.rule.effect(v.overruled)
 }

@@ -80,6 +80,7 @@ type reader struct {
 	language *language // made when the first condition is met
 	zones    map[string]*time.Location
 	policy   string // that is being read
+	cost     uint64 // estimated maximum of the conditions so far
 	problems []Problem
 }
 
@@ -96,6 +97,7 @@ func (p *reader) set(list *yaml.Node) (*Set, []Problem) {
 		policies = append(policies, policy)
 		if policy.Active() {
 			rules = append(rules, r)
+			p.charge(n, i, r)
 		}
 	}
 	if len(p.problems) > 0 {
@@ -104,6 +106,20 @@ func (p *reader) set(list *yaml.Node) (*Set, []Problem) {
 	s := newSet(p.name, rules, p.zones)
 	s.source, s.policies, s.version = bytes.Clone(p.source), policies, versionOf(policies)
 	return s, nil
+}
+
+// charge adds the cost of a policy to that of the document, and reports the policy that takes it past the bound.
+func (p *reader) charge(n *yaml.Node, i int, r *rule) {
+	before := p.cost
+	if p.cost += min(r.cost, maxWork); before > maxDocumentWork || p.cost <= maxDocumentWork || p.world.Open {
+		return
+	}
+	if name := nameNode(resolved(n)); name != nil {
+		n = name
+	}
+	p.report(n, TooCostly, fmt.Sprintf("policies[%d].when", i),
+		fmt.Sprintf("the conditions of all policies up to this one could take %d steps; at most %d are allowed for the whole document", p.cost, maxDocumentWork),
+		"simplify conditions that iterate over metadata or tags, or use matches and contains")
 }
 
 // elements returns the policies that can be read, and reports names that come twice.

@@ -25,11 +25,16 @@ const (
 	hidesBodies
 )
 
+// restricting are the effects that apply when a condition could not be evaluated within the bound: without them the request
+// could do what the policy forbids.
+const restricting = denies | allows | excludes | limitsCost | limitsOutput | hidesBodies
+
 // rule is an active policy ready for evaluation. Names in it are canonical.
 type rule struct {
 	name      string
 	source    string // name of the set
 	when      []conjunct
+	cost      uint64 // estimated maximum of when
 	has       effects
 	deny      string
 	pin       string
