@@ -273,7 +273,7 @@ func (b builder) targets(f *fleet, name string, offers []catalog.Offer, p config
 
 // localModel describes a model that a local server lists: what the catalog knows under a like name, else common abilities.
 func localModel(cat *catalog.Catalog, name string) *catalog.Model {
-	m := catalog.Model{Name: name, Op: llm.Chat, Abilities: catalog.Common &^ llm.Vision}
+	m := catalog.Model{Name: name, Op: llm.Chat, Abilities: catalog.Common &^ llm.Vision, Assumed: true}
 	if known, ok := cat.Model(name); ok {
 		m = *known
 		m.Name = name

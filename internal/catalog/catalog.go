@@ -16,6 +16,7 @@ type Model struct {
 	MaxInput  int64 // a separate cap on the prompt, where there is one
 	MaxOutput int64 // 0 when unknown
 	Abilities llm.Abilities
+	Assumed   bool // Abilities are a guess: nothing is known about the model
 
 	// FixedSampling models refuse temperature, top_p, penalties, logprobs and logit_bias.
 	FixedSampling bool

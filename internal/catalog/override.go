@@ -86,7 +86,7 @@ func (c *Catalog) described(known *Model, o Override) *Model {
 		m.MaxOutput = o.MaxOutput
 	}
 	if o.Abilities != nil {
-		m.Abilities = *o.Abilities
+		m.Abilities, m.Assumed = *o.Abilities, false
 	}
 	if o.Quality != nil {
 		m.Quality, m.QualitySource = *o.Quality, OverrideSource
@@ -102,7 +102,7 @@ func (c *Catalog) described(known *Model, o Override) *Model {
 // blank is a model of which only the name is known. A name that means a catalog model, such as a dated id, brings the
 // facts of that one.
 func (c *Catalog) blank(o Override) *Model {
-	m := &Model{Name: o.Model, Op: llm.Chat, Abilities: Common}
+	m := &Model{Name: o.Model, Op: llm.Chat, Abilities: Common, Assumed: true}
 	if kin, ok := c.Model(o.Model); ok {
 		*m = *kin
 		m.Name, m.Aliases = o.Model, nil

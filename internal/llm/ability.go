@@ -30,6 +30,16 @@ var abilityNames = []string{
 	"json_mode", "json_schema", "logprobs", "many_choices", "reasoning", "prefill",
 }
 
+// Reasons reports whether a reasoning effort, or a type of thinking, asks for reasoning. Every model can serve the lowest
+// efforts.
+func Reasons(effort string) bool {
+	switch effort {
+	case "", "none", "minimal", "disabled":
+		return false
+	}
+	return true
+}
+
 // Has reports whether every ability of want is in the set.
 func (a Abilities) Has(want Abilities) bool { return a&want == want }
 

@@ -152,10 +152,24 @@ func (r *race) run() {
 // judge checks and scores the field.
 func (r *race) judge() {
 	r.aim = r.aimFor()
+	for i, without := range relaxations {
+		if i > 0 && (len(r.ranked) > 0 || r.in.Needs&without == 0 || r.in.Controls.Provider.RequireParameters) {
+			continue
+		}
+		r.judgeFor(r.in.Needs &^ without)
+	}
+}
+
+// judgeFor checks and scores the field for a request with these needs.
+func (r *race) judgeFor(needs llm.Abilities) {
+	for i := range r.field {
+		r.field[i].why = nil
+	}
+	r.out, r.why = r.out[:0], r.why[:0]
 	var x Exclusion
 	for i := range r.field {
 		one := &r.field[i]
-		if !r.admits(one, &x) {
+		if !r.admits(one, needs, &x) {
 			r.exclude(one, x)
 			r.out = append(r.out, one)
 			continue
@@ -170,9 +184,9 @@ func (r *race) judge() {
 }
 
 // admits reports whether the target could ever serve the request, and scores it. It writes the reason where it could not.
-func (r *race) admits(one *runner, x *Exclusion) bool {
+func (r *race) admits(one *runner, needs llm.Abilities, x *Exclusion) bool {
 	one.prompt = r.promptFor(one)
-	if exclude(r.in, one, r.room(), x) {
+	if exclude(r.in, one, needs, r.room(), x) {
 		return false
 	}
 	one.able = true

@@ -11,9 +11,9 @@ import (
 
 // exclude reports whether the target can never serve the request. Every target is asked about in every request, and most
 // pass: so each check only answers yes or no, and writes why where it is yes.
-func exclude(in *Input, e *entrant, room int64, why *Exclusion) bool {
+func exclude(in *Input, e *entrant, needs llm.Abilities, room int64, why *Exclusion) bool {
 	return operation(in, e, why) || retired(in, e, why) || permission(in, e, why) || wishes(in, e, why) || format(in, e, why) ||
-		abilities(in, e, why) || size(in, e, room, why) || vector(in, e, why) || price(in, e, why)
+		abilities(in, e, needs, why) || size(in, e, room, why) || vector(in, e, why) || price(in, e, why)
 }
 
 // unready reports whether the target cannot serve just now, and writes why.
@@ -117,14 +117,18 @@ func format(in *Input, e *entrant, why *Exclusion) bool {
 	return false
 }
 
-// abilities trusts a caller who names a model: our table may be behind, and the provider answers for itself. A field to choose
-// from is another matter: there are others in it.
-func abilities(in *Input, e *entrant, why *Exclusion) bool {
-	needs := in.Needs &^ llm.ManyChoices &^ llm.Logprobs &^ llm.Reasoning &^ llm.ParallelTools
-	switch w := &in.Controls.Provider; {
-	case w.RequireParameters:
-		needs = in.Needs
-	case w.BestEffort:
+// relaxations are the needs that auto gives up, in this order, when no target has them all: the adapter leaves the field out
+// and warns.
+var relaxations = [...]llm.Abilities{
+	0,
+	llm.ParallelTools | llm.Logprobs,
+	llm.ParallelTools | llm.Logprobs | llm.ManyChoices | llm.Reasoning,
+}
+
+// abilities excludes targets that lack what the request needs. A model that the caller named is trusted: the catalog may be
+// out of date, and the provider decides.
+func abilities(in *Input, e *entrant, needs llm.Abilities, why *Exclusion) bool {
+	if w := &in.Controls.Provider; w.BestEffort && !w.RequireParameters {
 		needs &^= shapes
 	}
 	missing := e.target.Model.Abilities.Missing(needs)

@@ -27,20 +27,28 @@ func (r *Row) chatEdit(c *provider.Call) chat.Edit {
 	return a.edit
 }
 
-// shape leaves out what the vendor has no place for, which only a caller who asked for best effort sends here.
+// shape leaves out the fields that the vendor or the model does not accept. Tools and formats of the response get here only
+// from a caller who asked for best effort.
 func (a *adaptation) shape() {
 	lost := a.call.Request.Needs & a.call.Target.Lacks
+	if model := a.call.Target.Model; !model.Assumed {
+		lost |= model.Abilities.Missing(llm.Reasoning)
+	}
 	for _, part := range []struct {
 		of    llm.Abilities
 		names []string
 	}{
 		{llm.JSONMode | llm.JSONSchema, []string{"response_format"}},
 		{llm.Tools, []string{"tools", "tool_choice", "parallel_tool_calls", "functions", "function_call"}},
+		{llm.Reasoning, []string{"reasoning_effort", "reasoning", "thinking"}},
 	} {
 		for _, name := range part.names {
 			if lost&part.of != 0 && a.value(name) != nil {
 				a.edit.Drop = append(a.edit.Drop, name)
-				a.warn("%s was left out: %s does not take it.", name, a.row.Title)
+				if a.call.Request.Needs&part.of == 0 {
+					continue // it asked for nothing
+				}
+				a.warn("%s was left out: %s does not accept it for %s.", name, a.row.Title, a.call.Target.Model.Name)
 			}
 		}
 	}

@@ -41,7 +41,7 @@ func (d *decoder) chat(name string) {
 		d.modalities()
 	case "reasoning_effort":
 		effort, ok := d.str(name)
-		d.need(ok && effort != "none", llm.Reasoning)
+		d.need(ok && llm.Reasons(effort), llm.Reasoning)
 	case "reasoning", "thinking":
 		d.reasoning()
 	case "logprobs":
@@ -120,24 +120,27 @@ func (d *decoder) modalities() {
 	}
 }
 
-// reasoning reads the objects with which providers turn thinking on; some of them turn it off.
+// reasoning reads the objects with which providers turn reasoning on. Some of them turn it off, and some only ask how it is
+// shown.
 func (d *decoder) reasoning() {
 	if d.kind() != '{' {
 		return
 	}
-	off := false
+	on, off := false, false
 	for key := range d.members {
 		switch string(key) {
 		case "type", "effort":
 			if d.kind() == '"' {
 				value := string(d.decoded(d.text()))
-				off = off || value == "disabled" || value == "none"
+				on, off = on || llm.Reasons(value), off || !llm.Reasons(value)
 			}
 		case "enabled":
-			off = off || d.kind() == 'f'
+			on, off = on || d.kind() == 't', off || d.kind() == 'f'
+		case "max_tokens", "budget_tokens":
+			on = on || d.kind() == '0'
 		}
 	}
-	d.need(!off, llm.Reasoning)
+	d.need(on && !off, llm.Reasoning)
 }
 
 func (d *decoder) messageList() {

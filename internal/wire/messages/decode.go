@@ -87,7 +87,7 @@ func (d *decoder) member(name string, v gjson.Result) {
 	case "thinking":
 		d.lookAlikes("thinking.", v, thinkingNames)
 		kind := v.Get("type").String()
-		if d.is(name, v, v.IsObject(), "an object") && kind != "disabled" && kind != "between_tools" {
+		if d.is(name, v, v.IsObject(), "an object") && kind != "between_tools" && llm.Reasons(kind) {
 			r.Needs |= llm.Reasoning
 		}
 	case "output_config":

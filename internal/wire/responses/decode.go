@@ -98,7 +98,7 @@ func (r *reader) describe() {
 	r.need(conv.Output.Kind == llm.OutputJSON, llm.JSONMode)
 	r.need(conv.Output.Kind == llm.OutputSchema, llm.JSONSchema)
 	r.count(conv.Output.Name, conv.Output.Description, string(conv.Output.Schema))
-	r.need(conv.Effort.Level != "" && conv.Effort.Level != "none", llm.Reasoning)
+	r.need(llm.Reasons(conv.Effort.Level), llm.Reasoning)
 }
 
 func (r *reader) need(yes bool, a llm.Abilities) {
