@@ -2,10 +2,15 @@ package gateway
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
 	"net/http"
 
 	"fairlead/internal/feedback"
 	"fairlead/internal/llm"
+	"fairlead/internal/wire/show"
+	"fairlead/internal/wire/strict"
 )
 
 // maxFeedback bounds the body of a rating.
@@ -51,11 +56,9 @@ func (g *Gateway) takeRating(w http.ResponseWriter, r *http.Request) (feedback.R
 	if err := checkMedia(r.Header); err != nil {
 		return feedback.Rating{}, err
 	}
-	var told rating
-	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxFeedback))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&told); err != nil {
-		return feedback.Rating{}, llm.Errorf(llm.InvalidJSON, `The body is not a rating: %s. Send {"request_id": "req_…", "score": 0 to 1} or {"request_id": "req_…", "label": "good"}.`, err)
+	told, err := decodeRating(http.MaxBytesReader(w, r.Body, maxFeedback))
+	if err != nil {
+		return feedback.Rating{}, err
 	}
 	score, label, err := feedback.ScoreOf(told.Score, told.Label)
 	if err != nil {
@@ -65,4 +68,33 @@ func (g *Gateway) takeRating(w http.ResponseWriter, r *http.Request) (feedback.R
 		RequestID: told.RequestID, WorkspaceID: grant.Workspace.ID, KeyID: grant.Key.ID,
 		Score: score, Label: label, Comment: told.Comment, Source: feedback.FromAPI,
 	})
+}
+
+// decodeRating reads the body of a rating as strictly as model requests are read.
+func decodeRating(r io.Reader) (told rating, err error) {
+	body, err := io.ReadAll(r)
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return rating{}, tooLarge(maxFeedback)
+	}
+	if err != nil {
+		return rating{}, &llm.Error{Kind: llm.ClientCancelled, Message: "The client stopped sending before the request was complete.", Err: err}
+	}
+	fields, err := strict.Object(body)
+	if err != nil {
+		return rating{}, err
+	}
+	into := map[string]any{"request_id": &told.RequestID, "score": &told.Score, "label": &told.Label, "comment": &told.Comment}
+	for _, f := range fields {
+		target, known := into[f.Name]
+		if name, found := strict.LookAlike(f.Name, "request_id", "score", "label", "comment"); found {
+			return rating{}, strict.Refusal(strict.Problem{Param: f.Name, Message: fmt.Sprintf("The key %s looks like %q but is written differently. Spell it %q.", show.Quote(f.Name), name, name)})
+		}
+		if !known {
+			return rating{}, strict.Refusal(strict.Problem{Param: f.Name, Message: fmt.Sprintf("The field %s is unknown. A rating has request_id, score, label and comment.", show.Quote(f.Name))})
+		}
+		if err := json.Unmarshal(body[f.Value:f.End], target); err != nil {
+			return rating{}, strict.Refusal(strict.Problem{Param: f.Name, Message: fmt.Sprintf(`The field %s has the wrong type. Send {"request_id": "req_…", "score": 0 to 1} or {"request_id": "req_…", "label": "good"}.`, f.Name)})
+		}
+	}
+	return told, nil
 }
