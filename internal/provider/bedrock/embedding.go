@@ -14,6 +14,7 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/provider"
 	"fairlead/internal/wire/chat"
+	"fairlead/internal/wire/strict"
 )
 
 // embedding is how texts are embedded: each family of models has a shape of its own.
@@ -80,6 +81,9 @@ func (e embedding) vectors(c *provider.Call, resp *http.Response) (llm.Event, er
 		return llm.Event{}, broken(err)
 	case int64(len(body)) > most:
 		return llm.Event{}, &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's answer is larger than allowed."}
+	}
+	if err := strict.CheckAnswer(body, max(c.Request.Inputs, 1)); err != nil {
+		return llm.Event{}, err
 	}
 	data, tokens, err := embedderOf(c.Target.Upstream).read(body)
 	if err != nil {

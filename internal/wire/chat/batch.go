@@ -60,7 +60,7 @@ func (Format) Join(_ *llm.Request, parts []llm.Event) (llm.Event, error) {
 	var name []byte
 	index := 0
 	for _, part := range parts {
-		vectors, _, _ := readVectors(part.Data)
+		vectors, _, _, _ := readVectors(part.Data, maxInputs) // checked when the part was read
 		for _, v := range vectors {
 			if index > 0 {
 				out = append(out, ',')

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
@@ -47,8 +48,8 @@ func Embedding(r io.Reader, o EmbedOptions) (llm.Event, error) {
 		return llm.Event{}, fault.Inside(a.c.fault)
 	}
 	a.note(data)
-	vectors, from, to := readVectors(data)
-	if err := checkVectors(vectors, o.Inputs); err != nil {
+	vectors, count, from, to := readVectors(data, cmp.Or(o.Inputs, maxInputs))
+	if err := checkVectors(vectors, count, o.Inputs); err != nil {
 		return llm.Event{}, err
 	}
 	ev := llm.Event{Content: true, Model: a.reported}
@@ -69,8 +70,9 @@ func Embedding(r io.Reader, o EmbedOptions) (llm.Event, error) {
 	return ev, nil
 }
 
-// readVectors finds the entries of data, and where the list lies. The document is valid JSON.
-func readVectors(data []byte) (vectors []vector, from, to int) {
+// readVectors finds the entries of data, of which it returns at most most and the number, and where the list lies. The
+// document is valid JSON.
+func readVectors(data []byte, most int) (vectors []vector, count, from, to int) {
 	s := scanner{b: data}
 	for key := range s.members {
 		if string(key) != "data" || s.kind() != '[' {
@@ -78,11 +80,13 @@ func readVectors(data []byte) (vectors []vector, from, to int) {
 		}
 		from = s.i
 		for n := range s.elements {
-			vectors = append(vectors, readVector(int64(n), s.value()))
+			if count++; n < most {
+				vectors = append(vectors, readVector(int64(n), s.value()))
+			}
 		}
 		to = s.i
 	}
-	return vectors, from, to
+	return vectors, count, from, to
 }
 
 func readVector(n int64, raw []byte) vector {
@@ -111,9 +115,9 @@ func readVector(n int64, raw []byte) vector {
 }
 
 // checkVectors sorts the entries by index and refuses gaps, repeats and empty ones.
-func checkVectors(vectors []vector, inputs int) error {
-	if len(vectors) == 0 || inputs > 0 && len(vectors) != inputs {
-		return malformed(fmt.Sprintf("The provider sent %d vectors for %d inputs.", len(vectors), inputs))
+func checkVectors(vectors []vector, count, inputs int) error {
+	if count == 0 || count != len(vectors) || inputs > 0 && count != inputs {
+		return malformed(fmt.Sprintf("The provider sent %d vectors for %d inputs.", count, inputs))
 	}
 	seen := make([]bool, len(vectors))
 	for _, v := range vectors {

@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/wire/strict"
 )
 
 // Pieces puts the events of a chat answer, as Events gives them, whole or in chunks, into our own words, for a caller who
@@ -110,6 +111,9 @@ func (l *lenientText) UnmarshalJSON(data []byte) error {
 }
 
 func (t *taker) take(ev *llm.Event) error {
+	if err := strict.CheckAnswer(ev.Data, 0); err != nil {
+		return err
+	}
 	var s spoken
 	if err := json.Unmarshal(ev.Data, &s); err != nil {
 		return &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's answer has members of the wrong kind.", Err: err}

@@ -72,6 +72,11 @@ func (r *renderer) size() int {
 	n := len(r.req.Body) + 6*len(r.edit.Model) + len(`,"stream_options":`) + len(wantUsage) + len(`"model":"",`)
 	for _, m := range r.edit.Set {
 		n += 6*len(m.Name) + len(m.Value) + len(`,"":`)
+		for _, f := range r.req.Fields {
+			if f.Name == m.Name {
+				n -= f.End - f.Value // a part of a large request must not reserve as much as the whole
+			}
+		}
 	}
 	for _, name := range r.edit.Rename {
 		n += 6*len(name) + 2

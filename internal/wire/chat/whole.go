@@ -11,6 +11,7 @@ import (
 	"fairlead/internal/wire/fault"
 	"fairlead/internal/wire/show"
 	"fairlead/internal/wire/sse"
+	"fairlead/internal/wire/strict"
 )
 
 const (
@@ -115,6 +116,9 @@ func (a *answer) split(r io.Reader) error {
 	}
 	data, err := a.document(read)
 	if err != nil {
+		return err
+	}
+	if err := strict.CheckAnswer(data, 0); err != nil {
 		return err
 	}
 	a.warn("the provider answered a streaming request in one piece")

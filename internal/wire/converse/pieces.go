@@ -14,6 +14,7 @@ import (
 
 	"fairlead/internal/llm"
 	"fairlead/internal/wire/fault"
+	"fairlead/internal/wire/strict"
 )
 
 // Defaults of PieceOptions.
@@ -187,6 +188,10 @@ func (a *answer) whole(r io.Reader) {
 	body, err := io.ReadAll(r)
 	if err != nil {
 		a.fail(readError(err))
+		return
+	}
+	if err := strict.CheckAnswer(body, 0); err != nil {
+		a.fail(err)
 		return
 	}
 	var w wholeAnswer

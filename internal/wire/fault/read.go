@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"fairlead/internal/wire/show"
+	"fairlead/internal/wire/strict"
 )
 
 const (
@@ -35,6 +36,9 @@ type fault struct {
 func readFault(body []byte) fault {
 	var f fault
 	body = bytes.TrimSpace(body)
+	if strict.CheckAnswer(body, 0) != nil {
+		return f
+	}
 	var v any
 	if err := json.Unmarshal(body, &v); err == nil {
 		f.read(v, 0)

@@ -8,6 +8,7 @@ import (
 
 	"fairlead/internal/llm"
 	"fairlead/internal/wire/fault"
+	"fairlead/internal/wire/strict"
 )
 
 // EmbedOptions says what is to be embedded with.
@@ -88,6 +89,9 @@ func Vectors(r io.Reader, o VectorOptions) (llm.Vectors, error) {
 	}
 	data, err := readAll(r, o.MaxAnswer, o.SizeHint)
 	if err != nil {
+		return llm.Vectors{}, err
+	}
+	if err := strict.CheckAnswer(data, o.Inputs); err != nil {
 		return llm.Vectors{}, err
 	}
 	var got vectors

@@ -15,6 +15,7 @@ import (
 	"fairlead/internal/wire/fault"
 	"fairlead/internal/wire/show"
 	"fairlead/internal/wire/sse"
+	"fairlead/internal/wire/strict"
 )
 
 // Bounds of an answer.
@@ -123,6 +124,9 @@ func (a *answer) whole(r io.Reader) error {
 		return err
 	}
 	data = bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")))
+	if err := strict.CheckAnswer(data, 0); err != nil {
+		return err
+	}
 	documents := []json.RawMessage{data}
 	if len(data) > 0 && data[0] == '[' {
 		if err := json.Unmarshal(data, &documents); err != nil {
@@ -180,6 +184,9 @@ func (a *answer) event(in sse.Event) error {
 	data := bytes.TrimSpace(in.Data)
 	if len(data) == 0 || string(data) == "[DONE]" { // gateways in between add the latter
 		return nil
+	}
+	if err := strict.CheckAnswer(data, 0); err != nil {
+		return err
 	}
 	var got response
 	if err := json.Unmarshal(data, &got); err != nil {

@@ -13,6 +13,7 @@ import (
 	"fairlead/internal/wire/fault"
 	"fairlead/internal/wire/show"
 	"fairlead/internal/wire/sse"
+	"fairlead/internal/wire/strict"
 )
 
 // DefaultMaxAnswer is the default of Reading.MaxAnswer.
@@ -83,6 +84,9 @@ func (s *source) whole(r io.Reader) (gjson.Result, []byte, error) {
 		return gjson.Result{}, nil, err
 	}
 	data = bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")))
+	if err := strict.CheckAnswer(data, 0); err != nil {
+		return gjson.Result{}, nil, err
+	}
 	message := gjson.ParseBytes(data)
 	switch {
 	case len(data) == 0:

@@ -47,9 +47,28 @@ func (e *LimitError) Sentence() string {
 	return fmt.Sprintf("The request has more than %d %s. Send fewer.", e.Most, e.What)
 }
 
+// MaxAnswerParts is how many keys, list elements, or lists and objects a provider's answer may have that is decoded. No model writes
+// an answer of so many tokens.
+const MaxAnswerParts = 100_000
+
+// CheckAnswer reports an answer that has more parts than are decoded. vectors is how many lists of numbers the answer has
+// to have: their elements stay as they are and are not counted.
+func CheckAnswer(data []byte, vectors int) error {
+	size, _, over := measure(data, vectors == 0)
+	most := MaxAnswerParts
+	if vectors > 0 {
+		size.Elements, most = 0, 1000+8*vectors // a vector comes in an object of a few members
+	}
+	if over == nil && max(size.Keys, size.Elements, size.Containers) <= most {
+		return nil
+	}
+	return &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's answer has more parts than any model writes."}
+}
+
 // Size is what a document consists of.
 type Size struct {
 	Keys, Elements int
+	Containers     int // objects and lists; counted by Measure only
 }
 
 // Key counts a key of an object that has others already.
@@ -91,14 +110,21 @@ func MessageCount(n int) *LimitError {
 // Measure counts what a document consists of, in one pass that decodes and allocates nothing, and stops at the first limit.
 // The document need not be valid: a parser reads it next.
 func Measure(body []byte) (Size, error) {
-	var size Size
+	size, member, over := measure(body, true)
+	if over != nil {
+		return size, over.Refuse(string(member))
+	}
+	return size, nil
+}
+
+// measure counts, and tells the top-level member that it stopped in. Without elements the elements of lists are free.
+func measure(body []byte, elements bool) (size Size, member []byte, over *LimitError) {
 	var inside [MaxDepth + 1]struct {
 		list bool
 		keys int
 	}
 	depth := 0
-	var text, member []byte // the last string, and the top-level member
-	var over *LimitError
+	var text []byte // the last string
 	for i := 0; i < len(body) && over == nil; i++ {
 		at := &inside[depth]
 		switch c := body[i]; c {
@@ -110,8 +136,9 @@ func Measure(body []byte) (Size, error) {
 				break
 			}
 			depth++
+			size.Containers++
 			inside[depth].list, inside[depth].keys = c == '[', 0
-			if c == '[' {
+			if c == '[' && elements {
 				over = size.Element() // an empty list counts too
 			}
 		case '}', ']':
@@ -123,15 +150,12 @@ func Measure(body []byte) (Size, error) {
 				member = text
 			}
 		case ',':
-			if at.list {
+			if at.list && elements {
 				over = size.Element()
 			}
 		}
 	}
-	if over != nil {
-		return size, over.Refuse(string(member))
-	}
-	return size, nil
+	return size, member, over
 }
 
 // stringEnd is where the quote is that closes the string from i on, or the end of the body.

@@ -1,0 +1,109 @@
+package gateway_test
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+
+	"fairlead/internal/catalog"
+	"fairlead/internal/llm"
+	"fairlead/internal/provider"
+	"fairlead/internal/provider/anthropic"
+	"fairlead/internal/provider/bedrock"
+	"fairlead/internal/provider/compatible"
+	"fairlead/internal/provider/gemini"
+	"fairlead/internal/wire"
+	"fairlead/internal/wire/chat"
+	"fairlead/internal/wire/messages"
+)
+
+// egresses are one provider for each format that providers speak.
+var egresses = []struct {
+	format string
+	vendor provider.Vendor
+	model  string
+}{
+	{"chat", compatible.Plain("plain", "Plain"), "m"},
+	{"messages", anthropic.Vendor, "claude-sonnet-4-5"},
+	{"gemini", gemini.Vendor, "gemini-2.5-pro"},
+	{"converse", bedrock.Vendor, "anthropic.claude-sonnet-4-5"},
+}
+
+// singleTarget makes a provider with one target.
+func singleTarget(vendor provider.Vendor, model string, op llm.Op) *provider.Provider {
+	return vendor.New(provider.Settings{BaseURL: "http://p.invalid", Options: map[string]string{"region": "us-east-1"}, Targets: []*provider.Target{{
+		Provider: vendor.Name, Upstream: model,
+		Model: &catalog.Model{Name: model, Op: op, Abilities: catalog.Common, Context: 1_000_000, MaxOutput: 64_000},
+	}}})
+}
+
+// TestAnswersOfManyPartsTakeLittleMemory reads answers of 8 MiB that consist of the smallest possible parts. Every byte
+// that is allocated counts, also those that are free again at once, so the test does not depend on the garbage collector.
+func TestAnswersOfManyPartsTakeLittleMemory(t *testing.T) { //nolint:paralleltest // counts what the process allocates
+	const size, most = 8 << 20, 8
+	list := func(head, element, tail string) string {
+		return head + strings.Repeat(element+",", (size-len(head)-len(tail))/(len(element)+1)) + element + tail
+	}
+	answers := map[string]map[string]string{
+		"chat": {
+			"choices":    list(`{"choices":[`, `{}`, `]}`),
+			"tool calls": list(`{"choices":[{"message":{"role":"assistant","tool_calls":[`, `{}`, `]},"finish_reason":"stop"}]}`),
+			"error":      list(`{"error":{"message":[`, `1`, `]}}`),
+			"vectors":    list(`{"data":[`, `0`, `]}`),
+		},
+		"messages": {
+			"content": list(`{"type":"message","content":[`, `{}`, `],"stop_reason":"end_turn"}`),
+			"error":   list(`{"type":"error","error":{"message":[`, `1`, `]}}`),
+		},
+		"gemini": {
+			"candidates": list(`{"candidates":[`, `{}`, `]}`),
+			"parts":      list(`{"candidates":[{"content":{"parts":[`, `{}`, `]},"finishReason":"STOP"}]}`),
+			"events":     list(`[`, `{}`, `]`),
+			"vectors":    list(`{"embeddings":[`, `{}`, `]}`),
+		},
+		"converse": {
+			"content": list(`{"stopReason":"end_turn","output":{"message":{"content":[`, `{}`, `]}}}`),
+		},
+	}
+	for _, out := range egresses {
+		for name, body := range answers[out.format] {
+			op := llm.Chat
+			if name == "vectors" {
+				op = llm.Embed
+			}
+			for _, stream := range []bool{false, true} {
+				for _, client := range []wire.Format{chat.Format{}, messages.Format{}} {
+					if client.Name() != chat.Name && op != llm.Chat || stream && op != llm.Chat {
+						continue
+					}
+					p := singleTarget(out.vendor, out.model, op)
+					call := &provider.Call{Target: p.Targets[0], Secret: "s", Client: client, Request: &llm.Request{
+						Op: op, Format: client.Name(), Inputs: 2, Choices: 1, Stream: stream, Body: []byte("{}"),
+					}}
+					resp := &http.Response{
+						StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
+						ContentLength: int64(len(body)), Body: io.NopCloser(bytes.NewReader([]byte(body))),
+					}
+					before := allocated()
+					events := p.Exchange(op).Events(call, resp)
+					for range llm.All(events) { //nolint:revive // only the cost matters
+					}
+					events.Close()
+					if got := (allocated() - before) / uint64(len(body)); got > most {
+						t.Errorf("%s of %s for %s, stream %v: %d times its size", name, out.format, client.Name(), stream, got)
+					}
+				}
+			}
+		}
+	}
+}
+
+// allocated is how many bytes the process has ever allocated.
+func allocated() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.TotalAlloc
+}
