@@ -1,0 +1,327 @@
+package gateway_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/prefix"
+	"fairlead/internal/provider"
+	"fairlead/internal/redact"
+	"fairlead/internal/token"
+	"fairlead/internal/wire"
+	"fairlead/internal/wire/chat"
+	"fairlead/internal/wire/messages"
+	"fairlead/internal/wire/responses"
+)
+
+const (
+	smallList = 512 // elements added to a list
+	largeList = 8 * smallList
+	// maxGrowth is how many times the cost of smallList largeList may have: 2.5 for each of three doublings.
+	maxGrowth = 2.5 * 2.5 * 2.5
+	// cheapElement is a cost that no quadratic step stays below with largeList elements: it is measured no further.
+	cheapElement = 6 * time.Microsecond
+	confirms     = 4 // a growth above maxGrowth counts when it is measured this often in a row
+)
+
+// ingress is one endpoint with a request that has an example of every list that the endpoint knows.
+type ingress struct {
+	file   string
+	op     llm.Op
+	format wire.Format
+}
+
+var ingresses = []ingress{
+	{"chat", llm.Chat, chat.Format{}},
+	{"messages", llm.Chat, messages.Format{}},
+	{"responses", llm.Chat, responses.Format{}},
+	{"completions", llm.Complete, chat.Format{}},
+	{"embeddings", llm.Embed, chat.Format{}},
+	{"embeddings_tokens", llm.Embed, chat.Format{}},
+	{"moderations", llm.Moderate, chat.Format{}},
+}
+
+// TestRequestCostIsLinear grows every list and every object of every request format and runs each step that reads them,
+// for a provider of every format. Eight times the elements must cost at most maxGrowth as much.
+//
+// The cost is the CPU time of the thread, without garbage collection, and the best of several runs: other load on the
+// machine hardly adds to it. A quadratic step makes it 64 times as much. A growth that is measured once may still be
+// noise, for example of caches, so only one that is measured again and again fails.
+func TestRequestCostIsLinear(t *testing.T) { //nolint:paralleltest // measures CPU time
+	for _, in := range ingresses {
+		example := readExample(t, in.file)
+		for _, out := range egresses {
+			t.Run(in.file+" to "+out.format, func(t *testing.T) {
+				p := singleTarget(out.vendor, out.model, in.op)
+				if len(p.Targets) == 0 || p.Exchange(in.op) == nil {
+					t.Skipf("%s does not offer %s", out.vendor.Name, in.op)
+				}
+				if err := requestSteps(in, p, example.json(nil)); err != nil {
+					t.Logf("the example is not accepted: %v", err)
+				}
+				example.growths(func(name string, grown func(n int) []byte) {
+					if g, cost := growth(func(body []byte) { _ = requestSteps(in, p, body) }, grown); g > maxGrowth {
+						t.Errorf("%s: eight times the elements cost %.1f times as much, %s for %d", name, g, cost, largeList)
+					}
+				})
+			})
+		}
+	}
+}
+
+// requestSteps runs the steps of a request that read its lists. An error ends them, and is rendered.
+func requestSteps(in ingress, p *provider.Provider, body []byte) error {
+	req, err := in.format.DecodeRequest(in.op, body)
+	if err != nil {
+		_ = llm.AsError(err).Body("req_1")
+		return err
+	}
+	req.Measure()
+	_ = token.Model{Vendor: "OpenAI"}.Prompt(token.PromptOf(req))
+	_ = prefix.Build(req, 1000)
+	_ = redactor.Begin(func() bool { return false }).JSON(body)
+	if in.op == llm.Chat {
+		if conv, err := in.format.Conversation(req); err == nil {
+			_ = conv.Texts()
+		}
+	}
+	call := &provider.Call{Target: p.Targets[0], Secret: `{"access_key_id":"a","secret_access_key":"b"}`, Request: req, Client: in.format}
+	sent, err := p.Exchange(in.op).NewRequest(context.Background(), call)
+	if err != nil {
+		_ = llm.AsError(err).Body("req_1")
+		return err
+	}
+	_, err = io.Copy(io.Discard, sent.Body)
+	return errors.Join(err, sent.Body.Close())
+}
+
+var redactor = func() *redact.Redactor {
+	r, err := redact.New(redact.Rules{Builtin: []string{"email"}})
+	if err != nil {
+		panic(err)
+	}
+	return r
+}()
+
+// growth is how many times the cost of a small list a large one has. It is 0 for a list that is too cheap to be quadratic.
+func growth(run func(body []byte), grown func(n int) []byte) (ratio float64, cost time.Duration) {
+	large := grown(largeList)
+	if cost = cpuTime(run, large, 1); cost < largeList*cheapElement {
+		return 0, cost
+	}
+	small := grown(smallList)
+	for range confirms {
+		if ratio = float64(cost) / float64(cpuTime(run, small, 3)); ratio <= maxGrowth {
+			break
+		}
+		cost = cpuTime(run, large, 2)
+	}
+	return ratio, cost
+}
+
+// cpuTime is the least CPU time that the calling thread spends on one of several runs.
+func cpuTime(run func(body []byte), body []byte, times int) time.Duration {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	best := time.Duration(1<<63 - 1)
+	for range times {
+		runtime.GC()
+		before := threadTime()
+		run(body)
+		best = min(best, threadTime()-before)
+	}
+	return best
+}
+
+func threadTime() time.Duration {
+	const threadClock = 3 // CLOCK_THREAD_CPUTIME_ID
+	var now syscall.Timespec
+	if _, _, err := syscall.Syscall(syscall.SYS_CLOCK_GETTIME, threadClock, uintptr(unsafe.Pointer(&now)), 0); err != 0 {
+		panic(err)
+	}
+	return time.Duration(now.Nano())
+}
+
+// document is a JSON value that can be written with one of its lists grown.
+type document struct {
+	raw   string // of a value that is neither a list nor an object
+	list  bool
+	keys  []string // of an object
+	inner []*document
+}
+
+func readExample(t *testing.T, name string) *document {
+	t.Helper()
+	body, err := os.ReadFile(filepath.Join("testdata", "linear", name+".json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return readDocument(t, jsontext.NewDecoder(bytes.NewReader(body)))
+}
+
+func readDocument(t *testing.T, d *jsontext.Decoder) *document {
+	t.Helper()
+	kind := d.PeekKind()
+	if kind != '{' && kind != '[' {
+		raw, err := d.ReadValue()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &document{raw: string(raw)}
+	}
+	doc := &document{list: kind == '['}
+	_, _ = d.ReadToken()
+	for d.PeekKind() != '}' && d.PeekKind() != ']' {
+		if !doc.list {
+			key, err := d.ReadToken()
+			if err != nil {
+				t.Fatal(err)
+			}
+			doc.keys = append(doc.keys, key.String())
+		}
+		doc.inner = append(doc.inner, readDocument(t, d))
+	}
+	_, _ = d.ReadToken()
+	return doc
+}
+
+// growths calls yield with each way to grow each list and object of the document.
+func (d *document) growths(yield func(name string, grown func(n int) []byte)) {
+	d.walk("", func(path string, at *document) {
+		try := func(how string, more func(w *writer, n int)) {
+			yield(path+" "+how, func(n int) []byte {
+				return d.json(map[*document]func(w *writer){at: func(w *writer) { more(w, n) }})
+			})
+		}
+		if !at.list {
+			try("unknown members", func(w *writer, n int) {
+				for i := range n {
+					w.member("x"+strconv.Itoa(i), &document{raw: "1"})
+				}
+			})
+			if len(at.inner) > 0 {
+				try("members like the first", func(w *writer, n int) {
+					for i := range n {
+						w.member(at.keys[0]+strconv.Itoa(i), at.inner[0])
+					}
+				})
+			}
+			return
+		}
+		if len(at.inner) == 0 {
+			return
+		}
+		try("copies", func(w *writer, n int) { w.cycle(at.inner, n) })
+		try("distinct elements", func(w *writer, n int) {
+			w.distinct = true
+			w.cycle(at.inner, n)
+			w.distinct = false
+		})
+		for i, first := range at.inner {
+			for k, second := range at.inner {
+				if i != k {
+					try(fmt.Sprintf("[%d] then [%d]", i, k), func(w *writer, n int) {
+						w.cycle([]*document{first}, n/2)
+						w.cycle([]*document{second}, n/2)
+					})
+				}
+			}
+		}
+	})
+}
+
+func (d *document) walk(path string, visit func(path string, at *document)) {
+	if d.raw != "" {
+		return
+	}
+	visit(path, d)
+	for i, inner := range d.inner {
+		if d.list {
+			inner.walk(path+"["+strconv.Itoa(i)+"]", visit)
+		} else {
+			inner.walk(path+"."+d.keys[i], visit)
+		}
+	}
+}
+
+// json writes the document. more adds members or elements to some of its values.
+func (d *document) json(more map[*document]func(w *writer)) []byte {
+	w := writer{more: more}
+	w.value(d, "")
+	return w.out
+}
+
+type writer struct {
+	out      []byte
+	more     map[*document]func(w *writer)
+	distinct bool
+	count    int
+}
+
+func (w *writer) comma() {
+	if last := w.out[len(w.out)-1]; last != '{' && last != '[' {
+		w.out = append(w.out, ',')
+	}
+}
+
+func (w *writer) member(key string, value *document) {
+	w.comma()
+	w.out = append(strconv.AppendQuote(w.out, key), ':')
+	w.value(value, key)
+}
+
+func (w *writer) cycle(elements []*document, n int) {
+	for i := range n {
+		w.comma()
+		w.count++
+		w.value(elements[i%len(elements)], "")
+	}
+}
+
+// words are the members whose values mean something: they stay as they are where elements are distinct.
+var words = " type role effort mode detail media_type format status ttl encoding_format url image_url data file_data arguments filename "
+
+func (w *writer) value(d *document, key string) {
+	switch {
+	case d.raw == "":
+		open, closing := byte('{'), byte('}')
+		if d.list {
+			open, closing = '[', ']'
+		}
+		w.out = append(w.out, open)
+		for i, inner := range d.inner {
+			if d.list {
+				w.comma()
+				w.value(inner, "")
+			} else {
+				w.member(d.keys[i], inner)
+			}
+		}
+		if more := w.more[d]; more != nil {
+			more(w)
+		}
+		w.out = append(w.out, closing)
+	case w.distinct && d.raw[0] == '"' && !strings.Contains(words, " "+key+" "):
+		w.out = append(w.out, d.raw[:len(d.raw)-1]...)
+		w.out = append(strconv.AppendInt(append(w.out, '-'), int64(w.count), 10), '"')
+	default:
+		w.out = append(w.out, d.raw...)
+	}
+}
