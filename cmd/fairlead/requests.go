@@ -100,6 +100,7 @@ func (r *requestCommands) selecting(cmd *cobra.Command, do func(selected) error)
 		if err := keyIDs(cmd.Context(), i, &f); err != nil {
 			return err
 		}
+		i.AwaitEntries(cmd.Context())
 		return do(selected{i.Store, f, page})
 	})
 }

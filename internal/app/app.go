@@ -321,7 +321,7 @@ func (a *App) report(doing string, err error) {
 }
 
 func (a *App) openGateway(ctx context.Context, c config.Config) (err error) {
-	if a.spool, err = spool.Open(filepath.Join(c.DataDir, "spool"), spool.Options{Limit: int64(c.Spool.Limit), Strict: c.Spool.Strict, Log: a.log}); err != nil {
+	if a.spool, err = spool.Open(spoolDir(c), spool.Options{Limit: int64(c.Spool.Limit), Strict: c.Spool.Strict, Log: a.log}); err != nil {
 		return fmt.Errorf("open spool: %w", err)
 	}
 	a.feed = requestlog.NewFeed()

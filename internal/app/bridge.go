@@ -24,7 +24,7 @@ func (a *App) adminParts() admin.Parts {
 	b := bridge{a}
 	return admin.Parts{
 		People: a.accounts, Workspaces: a.accounts, Keys: a.accounts, Keyring: a.keyring, Audit: a.accounts, Notes: a.accounts,
-		Requests: a.db, Live: a.feed, Eraser: eraser{a}, Spending: b, Fleet: b, Prober: b, Credentials: b, Switch: b, Prices: b, Names: a.db, Explainer: b, Playground: b, Samples: sampler{a}, Instance: b,
+		Requests: freshReader{a.db, a.spool}, Live: a.feed, Eraser: eraser{a}, Spending: b, Fleet: b, Prober: b, Credentials: b, Switch: b, Prices: b, Names: a.db, Explainer: b, Playground: b, Samples: sampler{a}, Instance: b,
 		Rulebook: a.rules, Replayer: b, Feedback: ratings{a},
 		Transcript: transcript, Unreachable: store.Unreachable, PublicURL: a.loaded().Config.PublicURL, TrustProxy: a.loaded().Config.TrustProxy, Log: a.log, Now: time.Now,
 	}

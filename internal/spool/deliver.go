@@ -289,7 +289,7 @@ func (s *Spool) want(entries int) bool {
 func (s *Spool) hurry() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.flushing > 0
+	return s.flushing > 0 || s.reading > 0
 }
 
 // roomy says whether the queue is far from full and nobody waits for it to be empty.
@@ -354,14 +354,36 @@ func (s *Spool) announce() {
 
 // Flush waits until everything written so far is delivered.
 func (s *Spool) Flush(ctx context.Context) error {
+	if err := s.await(ctx, &s.flushing); err != nil {
+		return fmt.Errorf("flush spool: %w", err)
+	}
+	return nil
+}
+
+// Settle waits until everything written so far is delivered, so that a reader of the database finds it. It gives up after the
+// limit and does not wait for a writer that is failing. Unlike Flush it leaves the processors to requests under load.
+func (s *Spool) Settle(ctx context.Context, limit time.Duration) {
+	s.mu.Lock()
+	idle := s.failing || s.backlog == 0
+	s.mu.Unlock()
+	if idle {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	_ = s.await(ctx, &s.reading) // the database has what it has
+}
+
+// await waits until everything written so far is delivered, and counts itself in waiters meanwhile.
+func (s *Spool) await(ctx context.Context, waiters *int) error {
 	s.mu.Lock()
 	target := s.end()
-	s.flushing++
+	*waiters++
 	s.mu.Unlock()
 	s.poke()
 	defer func() {
 		s.mu.Lock()
-		s.flushing--
+		*waiters--
 		s.mu.Unlock()
 	}()
 	for {
@@ -375,7 +397,7 @@ func (s *Spool) Flush(ctx context.Context) error {
 		select {
 		case <-progress:
 		case <-ctx.Done():
-			return fmt.Errorf("flush spool: %w", ctx.Err())
+			return ctx.Err()
 		}
 	}
 }

@@ -2,7 +2,9 @@ package spool
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 
@@ -146,4 +148,18 @@ func (s *Spool) adoptOrphans(open map[string][]byte) {
 	slices.SortFunc(s.orphans, func(a, b requestlog.Entry) int {
 		return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.ID, b.ID))
 	})
+}
+
+// Waiting counts the ended entries in a directory that are not delivered, for a process beside the one that owns the directory. It
+// changes nothing.
+func Waiting(dir string) (int64, error) {
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	s := &Spool{o: Options{}.withDefaults(dir)}
+	defer s.closeFiles()
+	if err := s.restore(); err != nil {
+		return 0, err
+	}
+	return s.backlog, nil
 }

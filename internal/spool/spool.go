@@ -92,6 +92,7 @@ type Spool struct {
 	rejected int64
 	corrupt  int64
 	flushing int
+	reading  int           // readers that wait for what is queued
 	progress chan struct{} // closed and replaced when something was delivered
 
 	wake    chan struct{} // says that there is as much to deliver as is wanted, or somebody who waits for it
@@ -162,7 +163,9 @@ func (s *Spool) closeFiles() {
 	s.files.Lock()
 	defer s.files.Unlock()
 	for _, seg := range s.segments {
-		_ = seg.file.Close()
+		if seg.file != nil {
+			_ = seg.file.Close()
+		}
 	}
 	if s.posFile != nil {
 		_ = s.posFile.Close()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -326,6 +327,74 @@ func TestAWorkspaceCannotFillTheQueue(t *testing.T) {
 		if len(s.queued) != 0 {
 			t.Errorf("queued: %v after everything is delivered", s.queued)
 		}
+	}
+}
+
+func TestReadersFindWhatWasRecorded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, db := open(t, newMemFS(), Options{}), newDatabase()
+		defer running(t, s, db, RunOptions{})()
+		const limit = 300 * time.Millisecond
+		settle := func() time.Duration {
+			began := time.Now()
+			s.Settle(t.Context(), limit)
+			return time.Since(began)
+		}
+		synctest.Wait()
+		if took := settle(); took != 0 {
+			t.Errorf("waited %s with an empty queue", took)
+		}
+		for i := range 3 { // before delivery begins, and while it waits for a larger batch
+			mustRecord(t, s, fmt.Sprintf("req_%d", i))
+			if took := settle(); took != 0 || len(db.ids()) != i+1 {
+				t.Errorf("waited %s and found %d of %d entries", took, len(db.ids()), i+1)
+			}
+		}
+
+		hang := make(chan struct{})
+		db.set(func([]requestlog.Entry) error {
+			<-hang
+			return errors.New("database is unavailable")
+		})
+		mustRecord(t, s, "req_late")
+		if took := settle(); took != limit {
+			t.Errorf("waited %s for a database that hangs", took)
+		}
+		close(hang)
+		synctest.Wait()
+		if took := settle(); took != 0 {
+			t.Errorf("waited %s for a database that fails", took)
+		}
+		db.set(nil)
+		time.Sleep(time.Minute) // delivery tries again
+		if len(db.ids()) != 4 {
+			t.Errorf("delivered %v", db.ids())
+		}
+	})
+}
+
+func TestAnotherProcessSeesWhatIsWaiting(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s, err := Open(filepath.Join(dir, "spool"), Options{})
+	must(t, err)
+	t.Cleanup(func() { _ = s.Close() })
+	waiting := func(dir string) int64 {
+		n, err := Waiting(filepath.Join(dir, "spool"))
+		must(t, err)
+		return n
+	}
+	got := []int64{waiting(t.TempDir()), waiting(dir)}
+	mustRecord(t, s, "req_1")
+	mustRecord(t, s, "req_2")
+	must(t, s.Begin(entry("req_running"))) // is not waited for
+	got = append(got, waiting(dir))
+	drain(t, s, newDatabase())
+	must(t, s.Begin(entry("req_running_2")))
+	got = append(got, waiting(dir))
+	if diff := cmp.Diff([]int64{0, 0, 2, 0}, got); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -1,0 +1,40 @@
+package blackbox
+
+import (
+	"strings"
+	"testing"
+
+	"fairlead/test/harness"
+)
+
+// The lists of requests contain a request that has just been answered. Their wait for it is bounded, so a busy machine may miss some:
+// without the wait, all are missed.
+func TestListsContainTheLatestRequest(t *testing.T) {
+	t.Parallel()
+	g, _ := serve(t)
+	k, reader := g.Key(t), g.Key(t, "--scopes", "read")
+	lists := map[string]func() string{
+		"API": func() string {
+			return string(wantOK(t, g.Call(t, harness.Request{Method: "GET", Path: "/api/v1/requests", Key: reader})).Body)
+		},
+		"command line": func() string {
+			stdout, stderr, code := g.CLI(t, "requests", "list", "--json")
+			if code != 0 {
+				t.Errorf("requests list: %d %s", code, stderr)
+			}
+			return stdout
+		},
+	}
+	for name, list := range lists {
+		found := 0
+		for range 5 {
+			id := wantOK(t, g.Call(t, harness.Request{Key: k, Body: chat(small)})).Header.Get("X-Request-Id")
+			if strings.Contains(list(), id) {
+				found++
+			}
+		}
+		if found == 0 {
+			t.Errorf("the %s lists none of the requests that were answered just before", name)
+		}
+	}
+}
