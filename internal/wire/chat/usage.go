@@ -6,9 +6,6 @@ import (
 	"fairlead/internal/llm"
 )
 
-// absurdTokens is more than any provider can have counted for one request.
-const absurdTokens = 1_000_000_000_000
-
 // counts are the figures of a usage object as providers write them.
 type counts struct {
 	prompt, completion, total, cached, written, reasoning, heard, spoken int64
@@ -100,9 +97,9 @@ func (c *counts) read(s *scanner, into *int64) bool {
 	if s.kind() != '0' {
 		return false
 	}
-	n, ok := wholeNumber(s.number())
+	n, ok := llm.ParseTokenCount(string(s.number()))
 	c.told = true
-	if !ok || n < 0 || n > absurdTokens {
+	if !ok {
 		c.absurd = true
 		return true
 	}

@@ -4,18 +4,15 @@ import "fairlead/internal/llm"
 
 // usage is what an answer says of the tokens. inputTokens leaves out what was read from or written to a cache.
 type usage struct {
-	Input        *int64 `json:"inputTokens"`
-	Output       *int64 `json:"outputTokens"`
-	CacheRead    int64  `json:"cacheReadInputTokens"`
-	CacheWrite   int64  `json:"cacheWriteInputTokens"`
+	Input        *llm.TokenCount `json:"inputTokens"`
+	Output       *llm.TokenCount `json:"outputTokens"`
+	CacheRead    llm.TokenCount  `json:"cacheReadInputTokens"`
+	CacheWrite   llm.TokenCount  `json:"cacheWriteInputTokens"`
 	CacheDetails []struct {
-		TTL   string `json:"ttl"`
-		Input int64  `json:"inputTokens"`
+		TTL   string         `json:"ttl"`
+		Input llm.TokenCount `json:"inputTokens"`
 	} `json:"cacheDetails"`
 }
-
-// absurdTokens is more than any provider can have counted for one request.
-const absurdTokens = 1_000_000_000_000
 
 // counts returns the usage in our own words, or nil when it says nothing of use or something absurd: then our own count
 // stands.
@@ -23,15 +20,16 @@ func (u *usage) counts(tier *serviceTier) *llm.Usage {
 	if u == nil || u.Input == nil || u.Output == nil {
 		return nil
 	}
-	counted := &llm.Usage{Input: *u.Input, Output: *u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite}
-	for _, d := range u.CacheDetails {
-		if d.TTL == "1h" {
-			counted.CacheWriteLong += d.Input
-		}
+	if min(*u.Input, *u.Output, u.CacheRead, u.CacheWrite) < 0 {
+		return nil
 	}
-	for _, n := range []int64{counted.Input, counted.Output, counted.CacheRead, counted.CacheWrite, counted.CacheWriteLong} {
-		if n < 0 || n > absurdTokens {
+	counted := &llm.Usage{Input: int64(*u.Input), Output: int64(*u.Output), CacheRead: int64(u.CacheRead), CacheWrite: int64(u.CacheWrite)}
+	for _, d := range u.CacheDetails {
+		if d.Input < 0 {
 			return nil
+		}
+		if d.TTL == "1h" {
+			counted.CacheWriteLong += int64(d.Input)
 		}
 	}
 	counted.CacheWriteLong = min(counted.CacheWriteLong, counted.CacheWrite)

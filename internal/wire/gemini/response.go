@@ -2,7 +2,8 @@ package gemini
 
 import (
 	"encoding/json"
-	"strconv"
+
+	"fairlead/internal/llm"
 )
 
 // response is an answer of generateContent, or one event of its stream.
@@ -59,25 +60,5 @@ type modality struct {
 	Count count  `json:"tokenCount"`
 }
 
-// count is a number of tokens, which some gateways write as text. What is no such number becomes -1.
-type count int64
-
-// UnmarshalJSON never fails: one absurd figure must not cost the answer.
-func (c *count) UnmarshalJSON(raw []byte) error {
-	s := string(raw)
-	if len(s) > 1 && s[0] == '"' {
-		s = s[1 : len(s)-1]
-	}
-	if s != "null" {
-		*c = parseCount(s)
-	}
-	return nil
-}
-
-func parseCount(s string) count {
-	n, err := strconv.ParseFloat(s, 64)
-	if err != nil || n < 0 || n > absurdTokens || n != float64(int64(n)) {
-		return -1
-	}
-	return count(n)
-}
+// count is a token count; -1 when the provider sent something else.
+type count = llm.TokenCount

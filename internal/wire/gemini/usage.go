@@ -6,9 +6,6 @@ import (
 	"fairlead/internal/llm"
 )
 
-// absurdTokens is more than any provider can have counted for one request.
-const absurdTokens = 1_000_000_000_000
-
 // usage sorts the figures into classes that exclude each other. Google counts cached tokens inside the prompt, and thoughts
 // and the prompts of its own tools outside. It reports false when the figures say nothing of use or something absurd.
 func (m *usageMetadata) usage() (llm.Usage, bool) {

@@ -7,9 +7,6 @@ import (
 	"fairlead/internal/token"
 )
 
-// absurdTokens is more than any provider can have counted for one request.
-const absurdTokens = 1_000_000_000_000
-
 // counts are the figures of usage as they come in: those of a stream are totals, told again and again.
 type counts struct {
 	input, read, written, writtenLong, output, thinking int64
@@ -47,7 +44,7 @@ func (c *counts) add(v gjson.Result) {
 			continue
 		}
 		n := told.Num + compacted(v, figure.name)
-		if n < 0 || n > absurdTokens || n != float64(int64(n)) {
+		if n < 0 || n > llm.MaxTokenCount || n != float64(int64(n)) {
 			c.absurd = true
 			continue
 		}

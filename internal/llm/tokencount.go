@@ -1,0 +1,39 @@
+package llm
+
+import (
+	"math"
+	"strconv"
+)
+
+// MaxTokenCount is more than any provider can have counted for one request.
+const MaxTokenCount = 1_000_000_000_000
+
+// ParseTokenCount reads a token count in any JSON spelling of a number: 1000, 1000.0 and 1e3 are the same count. It
+// reports false for numbers that are negative, not whole or above MaxTokenCount.
+func ParseTokenCount(number string) (int64, bool) {
+	n, err := strconv.ParseFloat(number, 64)
+	if err != nil || !(n >= 0 && n <= MaxTokenCount) || n != math.Trunc(n) {
+		return 0, false
+	}
+	return int64(n), true
+}
+
+// TokenCount is a token count in a provider's JSON, which some gateways write as a string. It is -1 when the value is not a
+// token count.
+type TokenCount int64
+
+// UnmarshalJSON never returns an error: one invalid count must not lose the answer that carries it.
+func (c *TokenCount) UnmarshalJSON(raw []byte) error {
+	s := string(raw)
+	if s == "null" {
+		return nil
+	}
+	if len(s) > 1 && s[0] == '"' {
+		s = s[1 : len(s)-1]
+	}
+	*c = -1
+	if n, ok := ParseTokenCount(s); ok {
+		*c = TokenCount(n)
+	}
+	return nil
+}

@@ -1,0 +1,35 @@
+package messages
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/tidwall/gjson"
+
+	"fairlead/internal/llm"
+)
+
+func TestUsageIsTheSameInEverySpelling(t *testing.T) {
+	t.Parallel()
+	const usage = `{"input_tokens":300,"cache_read_input_tokens":100,"cache_creation_input_tokens":50,` +
+		`"cache_creation":{"ephemeral_1h_input_tokens":25},"output_tokens":400,"output_tokens_details":{"thinking_tokens":200}}`
+	read := func(raw string) *llm.Usage {
+		var c counts
+		c.end(gjson.Parse(raw))
+		return c.usage()
+	}
+	want := read(usage)
+	for _, n := range []string{"300", "100", "50", "25", "400", "200"} {
+		for _, same := range []string{n + ".0", n + "e0", n + "00E-2"} {
+			if diff := cmp.Diff(want, read(strings.Replace(usage, ":"+n, ":"+same, 1))); diff != "" {
+				t.Errorf("%s: %s", same, diff)
+			}
+		}
+		for _, invalid := range []string{"-" + n, n + ".5", "1e13", "1e400"} {
+			if got := read(strings.Replace(usage, ":"+n, ":"+invalid, 1)); got != nil {
+				t.Errorf("%s for %s: %+v", invalid, n, got)
+			}
+		}
+	}
+}
