@@ -60,6 +60,8 @@ func (g *Gateway) input(x *exchange, policies *policy.Set, sketch predict.Sketch
 		Messages:      req.Messages,
 		Images:        req.Images,
 		ImageURLs:     req.ImageURLs,
+		AttachedBytes: req.AttachedBytes,
+		Unsized:       req.Unsized,
 		Longest:       req.Longest,
 		Dimensions:    req.Dimensions,
 		TokenInput:    req.TokenIDs > 0,

@@ -38,6 +38,11 @@ type Request struct {
 	Images        int
 	ImageURLs     int     // of Images: those that the provider must fetch itself
 	ImageSizes    []Image // of the first MaxImageSizes of those whose size is known
+	ImageBytes    int     // bytes of Body that are inline images
+	AttachedBytes int     // bytes of Body that are inline audio, video or documents
+	Unsized       int     // attachments whose tokens only the provider can count: audio, video, documents, parts of an unknown type
+	ExtraBytes    int     // of ASCIIBytes and NonASCIIBytes: text in members that this gateway does not know and a provider may ignore
+	Predicted     int     // bytes of predicted output: a prediction that the model rejects is billed as output
 	Preview       string  // how the last user message begins, for lists; at most PreviewBytes
 	Asked         Passage // what the last user message says first
 	Instructed    Passage // the instructions: the first text of a system message

@@ -124,7 +124,9 @@ type Input struct {
 	Messages      int            `json:"messages,omitempty"`
 	Images        int            `json:"images,omitempty"`
 	ImageURLs     int            `json:"image_urls,omitempty"`
-	Longest       float64        `json:"longest,omitempty"` // of several inputs: the share of the longest one, which a window must hold
+	AttachedBytes int            `json:"attached_bytes,omitempty"` // of inline audio, video and documents
+	Unsized       int            `json:"unsized,omitempty"`        // attachments whose tokens only the provider can count
+	Longest       float64        `json:"longest,omitempty"`        // of several inputs: the share of the longest one, which a window must hold
 	Dimensions    int64          `json:"dimensions,omitempty"`
 	TokenInput    bool           `json:"token_input,omitempty"`
 	Controls      llm.Controls   `json:"controls,omitzero"`

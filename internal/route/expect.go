@@ -119,5 +119,5 @@ func (r *race) tokens(v *token.Vocabulary) int64 {
 func (in *Input) measurable() bool { return !in.Text.Empty() || len(in.ImageSizes) > 0 }
 
 func (in *Input) prompt() token.Prompt {
-	return token.Prompt{Text: in.Text, Messages: in.Messages, Tools: in.Needs.Has(llm.Tools), Images: in.Images, Sizes: in.ImageSizes}
+	return token.Prompt{Text: in.Text, Messages: in.Messages, Tools: in.Needs.Has(llm.Tools), Images: in.Images, Sizes: in.ImageSizes, Attached: in.AttachedBytes, Unsized: in.Unsized}
 }

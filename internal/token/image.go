@@ -32,6 +32,26 @@ func (m Model) Image(i llm.Image) int64 {
 	}
 }
 
+// boundSides are the sizes that an image of unknown size is taken for in a bound: the shape that has the most tiles at
+// OpenAI, and the largest image that providers accept.
+var boundSides = [][2]int{{768, 2048}, {16384, 16384}}
+
+// imageBound returns the most tokens that an image can have. The detail that the caller asked for is not trusted to make
+// it smaller.
+func (m Model) imageBound(i llm.Image) int64 {
+	sides := boundSides
+	if i.Width > 0 && i.Height > 0 {
+		sides = [][2]int{{i.Width, i.Height}}
+	}
+	var most int64
+	for _, side := range sides {
+		for _, detail := range []string{i.Detail, ""} {
+			most = max(most, m.Image(llm.Image{Width: side[0], Height: side[1], Detail: detail}))
+		}
+	}
+	return most
+}
+
 // tiled models see a small version of the picture, and tiles of it where detail is asked for.
 type tiled struct {
 	prefix     string

@@ -24,6 +24,9 @@ type Prompt struct {
 	Images   int
 	Sizes    []llm.Image // of those images whose size is known
 	TokenIDs int64       // given instead of text
+	Attached int         // bytes of inline audio, video and documents
+	Unsized  int         // attachments whose tokens only the provider can count
+	Body     int         // bytes of the request without inline images and attachments
 }
 
 // PromptOf is the prompt of a request.
@@ -31,6 +34,7 @@ func PromptOf(req *llm.Request) Prompt {
 	return Prompt{
 		Text: req.Text, Bytes: req.ASCIIBytes + req.NonASCIIBytes, Messages: req.Messages, Tools: req.Needs.Has(llm.Tools),
 		Images: req.Images, Sizes: req.ImageSizes, TokenIDs: req.TokenIDs,
+		Attached: req.AttachedBytes, Unsized: req.Unsized, Body: len(req.Body) - req.ImageBytes - req.AttachedBytes,
 	}
 }
 
@@ -39,6 +43,12 @@ const (
 	perMessage  = 4
 	perPrompt   = 3
 	claudeTools = 346 // what Anthropic's models are told about using tools
+)
+
+// Expected size of an attachment. Audio and video have between 100 and 2,000 bytes for each token, documents fewer.
+const (
+	attachedBytesPerToken = 512
+	perAttachment         = 256
 )
 
 // Prompt estimates the tokens of a prompt; none has fewer than one.
@@ -61,6 +71,29 @@ func (m Model) beside(f Family, p *Prompt) int64 {
 	}
 	if unknown := p.Images - len(p.Sizes); unknown > 0 {
 		n += int64(unknown) * m.Image(llm.Image{})
+	}
+	return n + int64(p.Attached/attachedBytesPerToken) + int64(p.Unsized)*perAttachment
+}
+
+// Framing that Bound adds to the bytes of a request.
+const (
+	boundFraming = 16
+	boundTools   = 512
+)
+
+// Bound returns a number of tokens that the prompt does not exceed, apart from attachments without a known size. Every
+// vocabulary spends at least one byte on a token, so every byte of the request counts as one token. The estimate of
+// Prompt is no bound: it samples long texts and is calibrated on ordinary ones.
+func (m Model) Bound(p Prompt) int64 {
+	n := int64(p.Body) + boundFraming
+	if p.Tools {
+		n += boundTools
+	}
+	for _, image := range p.Sizes {
+		n += m.imageBound(image)
+	}
+	if unknown := p.Images - len(p.Sizes); unknown > 0 {
+		n += int64(unknown) * m.imageBound(llm.Image{Detail: "original"})
 	}
 	return n
 }

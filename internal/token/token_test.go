@@ -202,25 +202,43 @@ func TestEstimatesAreMonotone(t *testing.T) {
 		if m.Text(less) < 0 || m.Text(more) < m.Text(less) {
 			t.Fatalf("%d tokens became %d", m.Text(less), m.Text(more))
 		}
-		if p := (Prompt{Text: less, Bytes: 1 << 30, Messages: 2}); most(m, p) < m.Prompt(p) {
-			t.Fatalf("at most %d, but about %d", most(m, p), m.Prompt(p))
-		}
 	})
 }
 
-func most(m Model, p Prompt) int64 {
-	v, meter := m.Vocabulary(), NewMeter(p)
-	return meter.Most(&v)
+func TestBoundCountsEveryByte(t *testing.T) {
+	t.Parallel()
+	for _, m := range models {
+		if got := m.Bound(Prompt{Body: 1000}); got < 1000 || got > 1000+boundFraming {
+			t.Errorf("%v: 1000 bytes are at most %d tokens", m, got)
+		}
+	}
 }
 
-func TestMostBoundsWhatNobodyMeasured(t *testing.T) {
+func TestBoundOfAnImageCoversEverySizeAndDetail(t *testing.T) {
 	t.Parallel()
-	if got := most(models[O200K], Prompt{Bytes: 1000}); got < 1000 {
-		t.Errorf("%d", got)
+	names := []Model{
+		{"OpenAI", "gpt-4o-mini"}, {"OpenAI", "gpt-4.1-nano"}, {"OpenAI", "gpt-5.5"}, {"Anthropic", "claude-opus-4-8"},
+		{"Anthropic", "claude-3-haiku"}, {"Google", "gemini-2.5-pro"}, {"Google", "gemini-3-pro"}, {"Alibaba", "qwen3"},
 	}
-	if got := most(models[O200K], Prompt{Bytes: 3, Text: textOf("日")}); got > 3+16 {
-		t.Errorf("one character of three bytes is at most %d", got)
-	}
+	rapid.Check(t, func(t *rapid.T) {
+		m := rapid.SampledFrom(names).Draw(t, "model")
+		i := llm.Image{
+			Width: rapid.IntRange(1, 16384).Draw(t, "width"), Height: rapid.IntRange(1, 16384).Draw(t, "height"),
+			Detail: rapid.SampledFrom([]string{"", "low", "high", "original"}).Draw(t, "detail"),
+		}
+		seen := i
+		if rapid.Bool().Draw(t, "unknown size") {
+			seen = llm.Image{}
+		}
+		p := Prompt{Images: 1}
+		if seen != (llm.Image{}) {
+			p.Sizes = []llm.Image{{Width: i.Width, Height: i.Height, Detail: "low"}}
+			i.Detail = rapid.SampledFrom([]string{"", "low", "high"}).Draw(t, "real detail")
+		}
+		if got, want := m.Bound(p), m.Image(i); got < want {
+			t.Fatalf("%v: %+v has %d tokens, the bound is %d", m, i, want, got)
+		}
+	})
 }
 
 func TestOutputGoesByTheLanguageOfThePrompt(t *testing.T) {

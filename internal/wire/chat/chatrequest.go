@@ -33,6 +33,8 @@ func (d *decoder) chat(name string) {
 		d.tools(name)
 	case "web_search_options", "search_parameters", "plugins":
 		r.Hosted = r.Hosted || d.kind() != 'n'
+	case "prediction":
+		r.Predicted += d.extra()
 	case "parallel_tool_calls":
 		d.need(d.boolean(name), llm.ParallelTools)
 	case "response_format":
@@ -79,14 +81,36 @@ func (d *decoder) streamOptions() {
 	}
 }
 
-// tools counts definitions as text, because the model reads them.
+// extra counts the text of a member that this gateway does not know: a provider may read it into the prompt. It returns
+// the bytes of the text.
+func (d *decoder) extra() int {
+	before := d.ascii + d.other
+	d.counted()
+	n := d.ascii + d.other - before
+	d.req.ExtraBytes += n
+	return n
+}
+
+// tools counts definitions as text, because the model reads them. A tool of any type but function and custom is one that
+// the provider runs.
 func (d *decoder) tools(name string) {
 	if !d.is('[', name, "a list") {
 		return
 	}
 	for range d.elements {
 		d.req.Needs |= llm.Tools
-		d.counted()
+		if d.kind() != '{' {
+			d.counted()
+			continue
+		}
+		d.count = true
+		for key := range d.members {
+			if string(key) == "type" && d.kind() == '"' {
+				kind := string(d.decoded(d.text()))
+				d.req.Hosted = d.req.Hosted || kind != "function" && kind != "custom"
+			}
+		}
+		d.count = false
 	}
 }
 
@@ -178,6 +202,9 @@ func (d *decoder) message(n int) {
 		case "function_call", "refusal", "reasoning_content", "name", "tool_call_id":
 			d.counted()
 		case "audio":
+			if !d.null() { // an earlier answer, which the provider has stored
+				d.req.Unsized++
+			}
 		case blocksMember:
 			d.req.Sealed = true // and reasoning_content has the text too
 		default:
@@ -251,14 +278,18 @@ func (d *decoder) content(first *text) {
 	}
 }
 
-// part reads one piece of a message. Pictures, sound and files are no text: they are counted apart or not at all.
+// part reads one piece of a message. The tokens of images are counted by their size. The tokens of all other media can
+// only be counted by the provider, and so can those of a part whose type is unknown.
 func (d *decoder) part(first *text) {
 	var has llm.Abilities
+	var plain, unsized, unknown bool
 	for key := range d.members {
 		switch string(key) {
 		case "type":
 			if d.kind() == '"' {
-				has |= partNeeds(d.decoded(d.text()))
+				kind := d.decoded(d.text())
+				has |= partNeeds(kind)
+				plain = textual(kind)
 			}
 		case "text":
 			if d.kind() != '"' {
@@ -274,23 +305,60 @@ func (d *decoder) part(first *text) {
 		case "image_url":
 			has |= llm.Vision
 			d.image(d.value())
-		case "input_audio":
-			has |= llm.AudioIn
-			d.skip()
-		case "file":
-			has |= llm.Files
-			d.skip()
-		case "source", "image", "video_url", "cache_control":
+		case "input_audio", "file", "source", "image", "video_url", "audio_url", "input_video", "video", "audio", "file_url", "document":
+			unsized = true
+			if string(key) == "input_audio" || string(key) == "file" {
+				has |= partNeeds(key)
+			}
+			d.req.AttachedBytes += len(d.value())
+		case "cache_control":
 			d.skip()
 		default:
 			d.only("messages.content.", key, "type", "text", "image_url", "input_audio", "file")
-			d.counted()
+			unknown = true
+			unsized = d.unknown() || unsized
 		}
 	}
 	d.req.Needs |= has
 	if has.Has(llm.Vision) {
 		d.req.Images++
 	}
+	if unsized || unknown && !plain {
+		d.req.Unsized++
+	}
+}
+
+// unknown reads a member of a part that this gateway does not know. It reports whether the member holds inline media; all
+// other strings count as text.
+func (d *decoder) unknown() (media bool) {
+	switch d.kind() {
+	case '{':
+		for range d.members {
+			media = d.unknown() || media
+		}
+	case '[':
+		for range d.elements {
+			media = d.unknown() || media
+		}
+	case '"':
+		if bytes.HasPrefix(d.b[d.i:], []byte(`"data:`)) {
+			d.req.AttachedBytes += len(d.value())
+			return true
+		}
+		d.counted()
+	default:
+		d.skip()
+	}
+	return media
+}
+
+// textual reports whether a part of this type holds text and nothing else.
+func textual(kind []byte) bool {
+	switch string(kind) {
+	case "text", "refusal", "thinking", "reasoning", "input_text", "output_text":
+		return true
+	}
+	return false
 }
 
 // image notes what is known of a picture: its bytes may be there, and how closely the model is to look.
@@ -314,6 +382,13 @@ func (d *decoder) image(value []byte) {
 		d.req.AddImage(llm.Image{Detail: detail})
 		return
 	}
+	inline, _, _ := bytes.Cut(value[at+1:], []byte(`"`))
+	if !bytes.HasPrefix(inline, []byte("data:image")) { // some providers accept other media here
+		d.req.Unsized++
+		d.req.AttachedBytes += len(inline)
+		return
+	}
+	d.req.ImageBytes += len(inline)
 	data := value[at+1 : min(len(value), at+enough)]
 	if bytes.IndexByte(data, '\\') >= 0 {
 		data = bytes.ReplaceAll(data, []byte(`\/`), []byte("/"))

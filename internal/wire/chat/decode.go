@@ -106,7 +106,7 @@ func (d *decoder) request(op llm.Op) {
 			d.moderate(name)
 		}
 		if d.i == start {
-			d.skip()
+			d.extra()
 		}
 		d.req.Fields = append(d.req.Fields, llm.Field{Name: name, KeyStart: at, Value: start, End: d.i})
 	}

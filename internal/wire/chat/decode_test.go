@@ -116,7 +116,7 @@ func TestDecodeChatDescribesTheRequest(t *testing.T) {
 			`{"messages":[{"content":[{"type":"text","text":"see"},{"image_url":{"url":"data:image/png;base64,AAAA"},"type":"image_url"},
 				{"type":"image_url","image_url":{"url":"https://example.com/a.png"}},{"type":"input_audio","input_audio":{"data":"AAAA","format":"wav"}},
 				{"type":"file","file":{"file_data":"data:application/pdf;base64,AAAA"}},{"type":"text","text":"this"}],"role":"user"}],"model":"m"}`,
-			llm.Request{Model: "m", Choices: 1, Messages: 1, ASCIIBytes: 7, Preview: "see", Images: 2, ImageURLs: 1, Needs: llm.Vision | llm.AudioIn | llm.Files},
+			llm.Request{Model: "m", Choices: 1, Messages: 1, ASCIIBytes: 7, Preview: "see", Images: 2, ImageURLs: 1, ImageBytes: 26, AttachedBytes: 78, Unsized: 2, Needs: llm.Vision | llm.AudioIn | llm.Files},
 		},
 		"escapes count as what they mean": {
 			`{"model":"m","messages":[{"role":"user","content":"a\n\u00e9\ud83d\ude42\u20ac\u0000ü"}]}`,
@@ -373,7 +373,7 @@ func TestDecodeEmbeddings(t *testing.T) {
 		"token ids":      {`{"model":"e","input":[1,2,300],"encoding_format":"float"}`, llm.Request{Model: "e", Inputs: 1, TokenIDs: 3}},
 		"token id lists": {`{"model":"e","input":[[1,2],[3]]}`, llm.Request{Model: "e", Inputs: 2, Longest: 2.0 / 3, TokenIDs: 3}},
 		"chat fields mean nothing here": {
-			`{"model":"e","input":"a","stream":"x","n":0}`, llm.Request{Model: "e", Inputs: 1, ASCIIBytes: 1, Preview: "a"},
+			`{"model":"e","input":"a","stream":"x","n":0}`, llm.Request{Model: "e", Inputs: 1, ASCIIBytes: 2, ExtraBytes: 1, Preview: "a"},
 		},
 	}
 	for name, tc := range tests {

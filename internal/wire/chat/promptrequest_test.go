@@ -101,11 +101,11 @@ func TestDecodeModerations(t *testing.T) {
 		"no model":    {`{"input":"a"}`, llm.Request{Model: DefaultModeration, Inputs: 1, ASCIIBytes: 1, Preview: "a"}},
 		"a null":      {`{"model":null,"input":"a"}`, llm.Request{Model: DefaultModeration, Inputs: 1, ASCIIBytes: 1, Preview: "a"}},
 		"auto":        {`{"model":"auto","input":"a"}`, llm.Request{Model: "auto", Inputs: 1, ASCIIBytes: 1, Preview: "a"}},
-		"other words": {`{"model":"m","input":"a","stream":true,"max_tokens":"x"}`, llm.Request{Model: "m", Inputs: 1, ASCIIBytes: 1, Preview: "a"}},
+		"other words": {`{"model":"m","input":"a","stream":true,"max_tokens":"x"}`, llm.Request{Model: "m", Inputs: 1, ASCIIBytes: 2, ExtraBytes: 1, Preview: "a"}},
 		"parts are judged together": {
 			`{"model":"m","input":[{"type":"text","text":"ab"},{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}},
 				{"type":"image_url","image_url":{"url":"https://example.com/a.png"}}]}`,
-			llm.Request{Model: "m", ASCIIBytes: 2, Preview: "ab", Images: 2, ImageURLs: 1, Needs: llm.Vision},
+			llm.Request{Model: "m", ASCIIBytes: 2, Preview: "ab", Images: 2, ImageURLs: 1, ImageBytes: 26, Needs: llm.Vision},
 		},
 	}
 	for name, tc := range tests {

@@ -94,7 +94,7 @@ func (s *scanner) skip() {
 			s.skip()
 		}
 	case '"':
-		s.uncountData(s.text())
+		s.text()
 	case '0':
 		s.number()
 	case 't':
@@ -116,16 +116,6 @@ func (s *scanner) counted() {
 	s.skip()
 	s.count = false
 }
-
-// uncountData takes data URLs out of the text again: they are pictures and files.
-func (s *scanner) uncountData(t text) {
-	if s.count && isData(s.b[t.start:t.end]) {
-		s.ascii -= t.ascii
-		s.other -= t.other
-	}
-}
-
-func isData(text []byte) bool { return bytes.HasPrefix(text, []byte("data:")) }
 
 // value skips a value and returns its bytes.
 func (s *scanner) value() []byte {

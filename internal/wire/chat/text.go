@@ -37,7 +37,7 @@ func (s *scanner) text() text {
 			if s.count {
 				s.ascii += t.ascii
 				s.other += t.other
-				if raw := s.b[t.start:t.end]; s.sample != nil && !isData(raw) {
+				if s.sample != nil {
 					s.sample.Add(t.start, t.end)
 				}
 			}

@@ -17,7 +17,7 @@ func (r *renderer) settings() {
 	if n := cmp.Or(r.conv.MaxOutput, r.o.MaxOutput); n > 0 {
 		r.limits().MaxTokens = n
 	}
-	if r.conv.MaxOutput == 0 && r.o.MaxOutput > 0 {
+	if r.conv.MaxOutput == 0 && r.o.MaxOutput > 0 && (r.o.ModelOutput == 0 || r.o.MaxOutput < r.o.ModelOutput) {
 		r.warn("maxTokens set to %d: a budget or a policy allows no more", r.o.MaxOutput)
 	}
 	r.sampling()

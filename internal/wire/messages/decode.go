@@ -81,6 +81,7 @@ func (d *decoder) member(name string, v gjson.Result) {
 		d.tools(v)
 	case "mcp_servers":
 		r.Hosted = true
+		d.extra(v)
 	case "tool_choice":
 		d.is(name, v, v.IsObject(), "an object")
 		d.lookAlikes("tool_choice.", v, choiceNames)
@@ -112,6 +113,8 @@ func (d *decoder) member(name string, v gjson.Result) {
 		d.provider(v)
 	case "session_id":
 		d.name(name, v, &r.Controls.SessionID)
+	default:
+		d.extra(v)
 	}
 }
 

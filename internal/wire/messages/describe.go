@@ -1,6 +1,7 @@
 package messages
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -93,6 +94,12 @@ var (
 
 func (d *decoder) message(where string, v gjson.Result) {
 	d.lookAlikes(where, v, messageNames)
+	v.ForEach(func(key, value gjson.Result) bool {
+		if !slices.Contains(messageNames, key.String()) {
+			d.extra(value)
+		}
+		return true
+	})
 	role := v.Get("role").String()
 	switch role {
 	case "user", "assistant", "system":
@@ -150,11 +157,14 @@ func (d *decoder) block(where string, v gjson.Result) string {
 	}
 	if content := v.Get("content"); content.Type == gjson.String || content.IsArray() {
 		d.content(where+".content", content, d.plainBlock)
+	} else {
+		d.counted(content)
 	}
 	return ""
 }
 
-// plainBlock counts a block that holds no others. Pictures and documents are no text: they are counted apart or not at all.
+// plainBlock counts a block that holds no others. The tokens of images are counted by their size. The tokens of documents
+// can only be counted by the provider, and so can those of a block whose type is unknown.
 func (d *decoder) plainBlock(where string, v gjson.Result) string {
 	switch v.Get("type").String() {
 	case "text":
@@ -166,15 +176,17 @@ func (d *decoder) plainBlock(where string, v gjson.Result) string {
 	case "image":
 		d.req.Needs |= llm.Vision
 		d.req.Images++
-		if v.Get("source.type").String() == "url" {
+		data := v.Get("source.data")
+		switch v.Get("source.type").String() {
+		case "url":
 			d.req.ImageURLs++
+		case "base64":
+			d.req.ImageBytes += len(data.Raw)
 		}
-		d.req.AddImage(token.ImageOf(v.Get("source.data").String(), ""))
+		d.req.AddImage(token.ImageOf(data.String(), ""))
 	case "document":
 		d.req.Needs |= llm.Files
-		if source := v.Get("source"); source.Get("type").String() != "base64" {
-			d.counted(source)
-		}
+		d.attachment(v)
 	case "thinking":
 		d.counted(v.Get("thinking"))
 	case "redacted_thinking":
@@ -182,9 +194,38 @@ func (d *decoder) plainBlock(where string, v gjson.Result) string {
 		d.counted(v.Get("name"))
 		d.counted(v.Get("input"))
 	default:
-		d.counted(v)
+		if kind := v.Get("type").String(); textual(kind) {
+			d.counted(v)
+		} else {
+			d.attachment(v)
+		}
 	}
 	return ""
+}
+
+// attachment counts a block whose tokens only the provider can count. Inline data is not text.
+func (d *decoder) attachment(v gjson.Result) {
+	d.req.Unsized++
+	v.ForEach(func(key, value gjson.Result) bool {
+		if key.String() == "source" && value.Get("type").String() == "base64" {
+			d.req.AttachedBytes += len(value.Raw)
+			return true
+		}
+		d.counted(value)
+		return true
+	})
+}
+
+// textual reports whether all that a block of this type adds to the prompt is in its strings.
+func textual(kind string) bool {
+	return kind == "search_result" || kind == "compaction" || strings.HasSuffix(kind, "_tool_use") || strings.HasSuffix(kind, "_tool_result")
+}
+
+// extra counts the text of a member that this gateway does not know: the provider may read it into the prompt.
+func (d *decoder) extra(v gjson.Result) {
+	before := d.req.ASCIIBytes + d.req.NonASCIIBytes
+	d.counted(v)
+	d.req.ExtraBytes += d.req.ASCIIBytes + d.req.NonASCIIBytes - before
 }
 
 // counted adds every string of a value to the text. It reads token by token: walking a deep value by its members would

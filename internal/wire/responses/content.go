@@ -114,6 +114,7 @@ func (r *reader) media(param, address string) *llm.Media {
 		r.problem(param, "%s is a data URL that cannot be read. Send data:TYPE;base64,DATA.", param)
 	}
 	media.Data = base64.StdEncoding.EncodeToString([]byte(plain))
+	r.req.ImageBytes -= len(media.Data) // describe adds the bytes of Data, which are not in the body
 	return media
 }
 

@@ -2,6 +2,7 @@ package responses
 
 import (
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
@@ -92,6 +93,7 @@ func (r *reader) describe() {
 	}
 	for _, tool := range conv.Tools {
 		req.Needs |= llm.Tools
+		req.Hosted = req.Hosted || tool.Hosted != ""
 		r.count(tool.Name, tool.Description, string(tool.Schema), string(tool.Format), string(tool.Raw))
 	}
 	r.need(conv.ParallelTools != nil && *conv.ParallelTools, llm.ParallelTools)
@@ -117,11 +119,18 @@ func (r *reader) describeParts(parts []llm.Part) {
 			if p.Media.URL != "" {
 				r.req.ImageURLs++
 			}
+			if p.Media.Data != "" && !strings.HasPrefix(p.Media.Type, "image/") { // some providers accept other media here
+				r.attachment(p.Media)
+				continue
+			}
+			r.req.ImageBytes += len(p.Media.Data)
 			r.req.AddImage(token.ImageOf(p.Media.Data, p.Media.Detail))
 		case llm.AudioPart:
 			r.req.Needs |= llm.AudioIn
+			r.attachment(p.Media)
 		case llm.FilePart:
 			r.req.Needs |= llm.Files
+			r.attachment(p.Media)
 		case llm.ThinkingPart:
 			r.count(p.Thinking.Text)
 		case llm.CallPart:
@@ -132,6 +141,12 @@ func (r *reader) describeParts(parts []llm.Part) {
 		default:
 		}
 	}
+}
+
+// attachment counts media whose tokens only the provider can count.
+func (r *reader) attachment(m *llm.Media) {
+	r.req.Unsized++
+	r.req.AttachedBytes += len(m.Data)
 }
 
 // count adds text to what the model reads.

@@ -52,7 +52,7 @@ func TestDecodeDescribesTheRequest(t *testing.T) {
 				`"input":[{"role":"user","content":[{"type":"input_text","text":"see"},{"type":"input_image","image_url":"https://x","detail":"auto"},{"type":"input_image","image_url":"data:image/png;base64,AAEC"},` +
 				`{"type":"input_file","file_id":"f"},{"type":"input_audio","input_audio":{"data":"AAEC","format":"wav"}}]}]}`,
 			llm.Request{
-				Model: "m", Stream: true, MaxOutput: 9, Messages: 2, Images: 2, ImageURLs: 1, ASCIIBytes: len("be") + len("see") + len("f") + len("n") + len(`{"a":1}`),
+				Model: "m", Stream: true, MaxOutput: 9, Messages: 2, Images: 2, ImageURLs: 1, ImageBytes: 4, AttachedBytes: 4, Unsized: 2, ASCIIBytes: len("be") + len("see") + len("f") + len("n") + len(`{"a":1}`),
 				Needs:    llm.Tools | llm.ParallelTools | llm.Vision | llm.Files | llm.AudioIn | llm.JSONSchema | llm.Reasoning,
 				Sampling: []string{"temperature", "top_p"}, EndUser: "u", Metadata: map[string]string{"a": "b"}, ServiceTier: "flex", Preview: "see",
 				Controls: llm.Controls{Models: []string{"x"}, SessionID: "s", Provider: llm.ProviderWishes{
