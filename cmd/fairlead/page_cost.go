@@ -24,11 +24,15 @@ var classNames = []struct{ class, name string }{
 	{"output_audio", "sound spoken"},
 	{"reasoning", "  of it reasoning"},
 	{"request", "per request"},
+	{aboveHold, "above the hold, not charged"},
 	{brokenAttempts, "attempts that broke off"},
 }
 
 // brokenAttempts is the row of what was delivered by targets that broke off before another one went on.
 const brokenAttempts = "broken_attempts"
+
+// aboveHold is the row that lowers a bill to what was held for the request.
+const aboveHold = "above_hold"
 
 func (p *page) money(e *requestlog.Entry) {
 	p.section("Tokens and cost")
@@ -52,11 +56,13 @@ func (p *page) money(e *requestlog.Entry) {
 		case c.class == "reasoning" && tokens > 0:
 			add(c.name, count(tokens), "", "", "", "")
 		case tokens == 0 && own == nil && base == nil && (c.class == "input_audio" || c.class == "cache_write_1h" || c.class == "output_audio"):
+		case c.class == aboveHold && own != nil:
+			add(c.name, "", "", rowAmount(own), "", "")
 		case c.class == brokenAttempts && own != nil:
 			add(c.name, count(own.Tokens), "", rowAmount(own), "", "")
 		case c.class == "request" && (own != nil || base != nil):
 			add(c.name, "", "", rowAmount(own), "", rowAmount(base))
-		case c.class != "reasoning" && c.class != "request" && c.class != brokenAttempts:
+		case c.class != "reasoning" && c.class != "request" && c.class != brokenAttempts && c.class != aboveHold:
 			add(c.name, count(tokens), rowRate(own), rowAmount(own), rowRate(base), rowAmount(base))
 		}
 	}

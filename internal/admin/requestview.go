@@ -82,6 +82,7 @@ type RequestDetail struct {
 	BaselineSource *string           `json:"baseline_source" doc:"Who named the baseline: caller, header, policy, key, default or priciest."`
 	Metadata       map[string]string `json:"metadata"`
 	Warnings       []string          `json:"warnings"`
+	UsageFlag      *string           `json:"usage_flag" nullable:"true" enum:"rejected,above_hold" doc:"Why the request was not charged by the usage that the provider reported. rejected: the report cannot be true, and our own count was charged. above_hold: the usage costs more than was held, and the hold was charged. null when it was."`
 	ServedAs       *string           `json:"served_as" doc:"The model name that the provider reported."`
 	TraceID        *string           `json:"trace_id"`
 	Versions       route.Versions    `json:"versions"`
@@ -108,6 +109,7 @@ type AttemptView struct {
 	Message      *string       `json:"message" doc:"Message of the provider. null for callers without read_bodies, because it can quote the request."`
 	RetryAfterMS *int64        `json:"retry_after_ms"`
 	Tokens       *Tokens       `json:"tokens,omitempty"`
+	Reported     *Tokens       `json:"reported_tokens,omitempty" doc:"What the provider reported, where that was rejected."`
 	Cost         *money.Amount `json:"cost_usd" nullable:"true" doc:"What the attempt cost the operator. null when unknown, and for callers who do not manage providers."`
 	Bytes        int64         `json:"bytes"`
 	Hedge        bool          `json:"hedge,omitempty" doc:"Made beside another attempt that kept silent; whoever had content first served."`
@@ -178,7 +180,7 @@ func requestDetail(e *requestlog.Entry, by account.Actor) RequestDetail {
 	d := RequestDetail{
 		RequestRow: requestRow(e, by), Trace: e.Decision, Tries: make([]AttemptView, 0, len(e.Attempts)),
 		Bill: billView(e.Bill), BaselineBill: billView(e.BaselineBill), BaselineSource: text(e.BaselineSource),
-		Metadata: e.Metadata, Warnings: e.Warnings, ServedAs: text(e.ServedAs), TraceID: text(e.TraceID),
+		Metadata: e.Metadata, Warnings: e.Warnings, UsageFlag: text(string(e.UsageFlag)), ServedAs: text(e.ServedAs), TraceID: text(e.TraceID),
 		Versions: e.Versions, BytesIn: e.BytesIn, BytesOut: e.BytesOut, BodyState: string(e.BodyState),
 	}
 	if by.May(account.ManageProviders) {
@@ -207,6 +209,9 @@ func attemptView(t *requestlog.Attempt, by account.Actor) AttemptView {
 	if !by.May(account.ReadBodies) {
 		v.Message = nil
 	}
+	if t.Reported != nil {
+		v.Reported = new(tokens(*t.Reported))
+	}
 	return v
 }
 
@@ -217,7 +222,7 @@ func billView(b *catalog.Bill) *BillView {
 	v := &BillView{Rows: make([]BillRow, 0, len(b.Rows)), Total: b.Total, Kind: priceSource(b.Source), Source: b.Source, AsOf: b.AsOf, Card: b.Card}
 	for _, row := range b.Rows {
 		line := BillRow{Class: row.Class, Amount: row.Amount}
-		if row.Class != "request" {
+		if row.Class != "request" && row.Class != "above_hold" {
 			line.Tokens, line.PerMtok = new(row.Tokens), new(money.Amount(row.Rate))
 		}
 		v.Rows = append(v.Rows, line)

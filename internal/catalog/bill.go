@@ -11,7 +11,7 @@ import (
 
 // Row is one line of a bill.
 type Row struct {
-	Class  string       `json:"class"` // input, input_audio, cache_read, cache_write, cache_write_1h, output, output_audio, request, broken_attempts
+	Class  string       `json:"class"` // input, input_audio, cache_read, cache_write, cache_write_1h, output, output_audio, request, above_hold, broken_attempts
 	Tokens int64        `json:"tokens"`
 	Rate   money.Rate   `json:"rate"` // nano-dollars per million tokens
 	Amount money.Amount `json:"amount"`

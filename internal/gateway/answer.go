@@ -145,7 +145,7 @@ func (a *answer) price() {
 		return
 	}
 	for _, ev := range a.pending {
-		if ev.Usage != nil && plausible(*ev.Usage, a.call.Request, a.target) {
+		if ev.Usage != nil && plausible(*ev.Usage, a.call) {
 			a.cost(*ev.Usage)
 		}
 	}

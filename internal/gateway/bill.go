@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"slices"
 
@@ -9,16 +10,24 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/money"
 	"fairlead/internal/provider"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/token"
 )
 
 // longestToken is how many bytes a token has at most, in any vocabulary.
 const longestToken = 128
 
-// usage is what the provider reported, where that can be true; else our own count of what was sent and delivered.
+// usage returns what the provider reported, or our own count of what was sent and delivered where the report is missing or
+// cannot be true. A rejected report is kept on the attempt.
 func (t *tally) usage(ans *answer) llm.Usage {
-	if t.reported != nil && plausible(*t.reported, ans.call.Request, ans.target) && t.accountedFor(t.reported.Output) {
+	if t.reported == nil {
+		return ans.Count(t.ascii, t.nonASCII)
+	}
+	if plausible(*t.reported, ans.call) && t.accountedFor(t.reported.Output) {
 		return *t.reported
 	}
+	ans.note.Reported = t.reported
+	ans.exchange.entry.UsageFlag = requestlog.UsageRejected
 	return ans.Count(t.ascii, t.nonASCII)
 }
 
@@ -41,29 +50,29 @@ func (x *exchange) ownCount(t *provider.Target, output int64) llm.Usage {
 	return llm.Usage{Input: x.promptTokens(t) + x.given, Output: output, Estimated: true}
 }
 
-// plausible refuses figures that cannot be: negative ones, a prompt that was not read, more tokens than the prompt has bytes
-// (with room for what providers add), more output than the model can write.
-func plausible(u llm.Usage, req *llm.Request, t *provider.Target) bool {
+// addedTokens is how much a provider may add to a prompt: system prompts, tool framing.
+const addedTokens = 20_000
+
+// plausible rejects figures that cannot be true: negative ones, a prompt that was not read, a longer prompt than was sent
+// and a longer answer than was asked for.
+func plausible(u llm.Usage, c *provider.Call) bool {
+	req, m := c.Request, c.Target.Model
 	if min(u.Input, u.CacheRead, u.CacheWrite, u.Output, u.Reasoning, u.CacheWriteLong, u.AudioInput, u.AudioOutput) < 0 {
 		return false
 	}
-	if u.Prompt() == 0 && len(req.Body) > 0 || u.Prompt() < leastPrompt(req, t.Model) {
+	if u.Prompt() == 0 && len(req.Body) > 0 || u.Prompt() < leastPrompt(req, m) {
 		return false
 	}
-	const added = 20_000 // system prompts, tool framing and image tokens that our count does not see
-	most := int64(len(req.Body)) + int64(req.Images)*10_000 + added
-	if req.Needs.Has(llm.Files) || req.ImageURLs > 0 { // what the provider fetched itself has no bytes here
-		most = max(most, t.Model.Context)
+	most := tokens(m).Bound(token.PromptOf(req)) + addedTokens
+	if req.Unsized > 0 {
+		most = max(most, promptBound(req, m))
 	}
-	if req.Hosted { // the prompt is read again after each tool, with what it has found
+	if req.Hosted { // the prompt is read again after each tool call, with its results
 		const rounds = 10
-		most = max(most, t.Model.Context*rounds)
+		most = max(most, promptBound(req, m)*rounds)
 	}
-	if u.Prompt() > most {
-		return false
-	}
-	const anyModel = 1_000_000
-	return u.Output <= cmp.Or(t.Model.MaxOutput, anyModel)*int64(max(req.Choices, 1))+1
+	// One token more per answer: some providers count the one that ends it.
+	return u.Prompt() <= most && u.Output <= outputBound(req, c.MaxOutput, m)+int64(max(req.Choices, 1))
 }
 
 // leastPrompt is how many tokens the text of a prompt is at least. What is beyond a model's window may be cut off, and a window
@@ -75,7 +84,7 @@ func leastPrompt(req *llm.Request, m *catalog.Model) int64 {
 		return 0
 	}
 	const smallWindow = 512
-	return min(int64(req.ASCIIBytes+req.NonASCIIBytes)/longestToken, cmp.Or(m.Context, smallWindow), cmp.Or(m.MaxInput, math.MaxInt64))
+	return min(int64(req.ASCIIBytes+req.NonASCIIBytes-req.ExtraBytes)/longestToken, cmp.Or(m.Context, smallWindow), cmp.Or(m.MaxInput, math.MaxInt64))
 }
 
 // bill prices the usage at the target and at the baseline, and returns what the attempt alone has cost. What has no price
@@ -84,9 +93,11 @@ func (x *exchange) bill(t *provider.Target, u llm.Usage) *money.Amount {
 	e := x.entry
 	e.Usage = u
 	u.ServiceTier = cmp.Or(u.ServiceTier, x.req.ServiceTier) // what was served; else what was asked for
-	own := x.priced(t, u)
+	var own *money.Amount
 	if t.Price != nil {
 		bill := t.Price.At(x.start).Bill(u)
+		x.capCharge(&bill)
+		own = new(bill.Total)
 		x.spent.onto(&bill)
 		e.Bill, e.Cost = &bill, &bill.Total
 	}
@@ -98,6 +109,31 @@ func (x *exchange) bill(t *provider.Target, u llm.Usage) *money.Amount {
 		e.BaselineBill, e.BaselineCost = &bill, &bill.Total
 	}
 	return own
+}
+
+// capCharge lowers a bill to what was held for the request. The row shows the operator what the usage would have cost.
+func (x *exchange) capCharge(bill *catalog.Bill) {
+	if x.held == nil || bill.Total <= *x.held {
+		return
+	}
+	bill.Rows = append(bill.Rows, catalog.Row{Class: "above_hold", Amount: x.held.Sub(bill.Total)})
+	bill.Total = *x.held
+	x.entry.UsageFlag = requestlog.UsageAboveHold
+}
+
+// logUsage reports a provider whose usage was not charged as reported.
+func (g *Gateway) logUsage(ctx context.Context, e *requestlog.Entry) {
+	attrs := []any{
+		"request_id", e.ID, "provider", e.Provider, "model", e.Model, "flag", string(e.UsageFlag),
+		"charged_input", e.Usage.Prompt(), "charged_output", e.Usage.Output,
+	}
+	for _, a := range e.Attempts {
+		if a.Reported != nil {
+			attrs = append(attrs, "reported_input", a.Reported.Prompt(), "reported_output", a.Reported.Output)
+			break
+		}
+	}
+	g.Logger.WarnContext(ctx, "provider usage was not charged as reported", attrs...)
 }
 
 // priced is what the usage costs at the target; nil when that is not known.

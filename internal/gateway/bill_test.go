@@ -58,10 +58,10 @@ func TestBillPricesWhatWasServedWhenItWasAsked(t *testing.T) {
 func TestHoldCoversTheDearestWayToUseATarget(t *testing.T) {
 	t.Parallel()
 	for name, req := range map[string]llm.Request{
-		"text":            {ASCIIBytes: 4000, MaxOutput: 100},
-		"urgent":          {ASCIIBytes: 4000, MaxOutput: 100, ServiceTier: "priority"},
-		"flex is refused": {ASCIIBytes: 4000, MaxOutput: 100, ServiceTier: "flex"},
-		"sound":           {ASCIIBytes: 4000, MaxOutput: 100, Needs: llm.AudioIn | llm.AudioOut},
+		"text":            {Body: make([]byte, 4000), MaxOutput: 100},
+		"urgent":          {Body: make([]byte, 4000), MaxOutput: 100, ServiceTier: "priority"},
+		"flex is refused": {Body: make([]byte, 4000), MaxOutput: 100, ServiceTier: "flex"},
+		"sound":           {Body: make([]byte, 4000), MaxOutput: 100, Needs: llm.AudioIn | llm.AudioOut},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -31,16 +31,15 @@ func TestOwnCountIsExactWhereTheVocabularyIsPublished(t *testing.T) {
 	}
 }
 
-func TestMostUsageIsAboveTheEstimate(t *testing.T) {
+func TestPromptBoundIsAboveTheEstimate(t *testing.T) {
 	t.Parallel()
 	req, err := chat.Format{}.DecodeRequest(llm.Chat, []byte(`{"model":"m","messages":[{"role":"user","content":"12345 67890 éàü 日本 base64=="}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	req.Measure()
-	model := tokens(&catalog.Model{Vendor: "Google", Name: "gemini-2.5-pro"})
-	v, meter := model.Vocabulary(), token.NewMeter(token.PromptOf(req))
-	if most, about := meter.Most(&v), model.Prompt(token.PromptOf(req)); most <= about {
+	model := &catalog.Model{Vendor: "Google", Name: "gemini-2.5-pro"}
+	if most, about := promptBound(req, model), tokens(model).Prompt(token.PromptOf(req)); most <= about {
 		t.Errorf("at most %d, but about %d", most, about)
 	}
 }

@@ -156,6 +156,9 @@ func (g *Gateway) handle(w http.ResponseWriter, r *http.Request, requestID strin
 	if err != nil {
 		g.fail(r.Context(), x, llm.AsError(err))
 	}
+	if x.entry.UsageFlag != "" {
+		g.logUsage(r.Context(), x.entry)
+	}
 	if (x.begun || x.grant != nil) && !x.dry {
 		g.Observe(x.entry)
 	}

@@ -11,7 +11,6 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/money"
 	"fairlead/internal/provider"
-	"fairlead/internal/token"
 )
 
 // errOutrun ends the call that was slower than the one asked besides it.
@@ -163,10 +162,9 @@ func (a *answer) heardTokens() int64 {
 
 // dearestOf is the most that one of the targets can charge for the request.
 func (x *exchange) dearestOf(targets []*provider.Target) (most money.Amount) {
-	meter := token.NewMeter(token.PromptOf(x.req))
 	for _, t := range targets {
 		if t.Price != nil {
-			most = max(most, x.mostCost(t, x.mostUsage(t, &meter)))
+			most = max(most, x.mostCost(t, x.mostUsage(t)))
 		}
 	}
 	return most

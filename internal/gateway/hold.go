@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"fairlead/internal/account"
+	"fairlead/internal/catalog"
 	"fairlead/internal/ledger"
 	"fairlead/internal/llm"
 	"fairlead/internal/money"
@@ -14,9 +15,11 @@ import (
 
 // hold reserves the maximum cost of the request on every budget that applies. When the caller sets no output limit and a budget
 // has too little left for the longest output, hold lowers the output limit to what the budget can pay. It waits only when the
-// rest of a budget is reserved by other requests.
+// rest of a budget is reserved by other requests. An answer without a limit of its own is sent with the one that the hold
+// assumes, see mostAt.
 func (g *Gateway) hold(ctx context.Context, x *exchange) (*ledger.Hold, error) {
 	budgets := Budgets(x.grant)
+	x.budgeted = bounded(x.grant)
 	if !writes(x.op) || x.req.MaxOutput > 0 {
 		return g.Ledger.Hold(ctx, budgets, x.dearest())
 	}
@@ -60,8 +63,12 @@ func (x *exchange) limitTo(affordable int64) bool {
 func writes(op llm.Op) bool { return op == llm.Chat || op == llm.Complete }
 
 const (
-	// unboundedOutput stands in where neither the caller nor the catalog bounds the answer.
+	// unboundedOutput bounds an answer on a budget where neither the caller nor the catalog bounds it.
 	unboundedOutput = 16_384
+	// anyOutput is more than any model writes in one answer. It stands in where nothing bounds the answer.
+	anyOutput = 1_000_000
+	// unknownWindow stands in for the context window of a model whose window is not known.
+	unknownWindow = 200_000
 	// leastOutput is the shortest answer worth asking for with what is left of a budget.
 	leastOutput = 256
 )
@@ -111,13 +118,11 @@ func (g *Gateway) left(budgets []ledger.Budget, reserved bool) money.Amount {
 // affordable is how many tokens of answer an amount pays for at the dearest target of the plan.
 func (x *exchange) affordable(amount money.Amount) int64 {
 	var tokens int64 = unboundedOutput
-	meter := token.NewMeter(token.PromptOf(x.req))
 	for _, t := range x.decision.Plan {
 		if t.Price == nil {
 			continue
 		}
-		usage := x.mostUsage(t, &meter)
-		usage.Output = 0
+		usage := x.answering(x.mostUsage(t), int64(x.req.Predicted))
 		rest := amount.Sub(x.mostCost(t, usage))
 		tokens = min(tokens, x.outputFor(t, usage, rest)/int64(max(x.req.Choices, 1)))
 	}
@@ -129,7 +134,7 @@ func (x *exchange) outputFor(t *provider.Target, prompt llm.Usage, amount money.
 	if amount <= 0 {
 		return 0
 	}
-	perThousand := x.mostCost(t, x.answering(prompt, 1000)) - x.mostCost(t, prompt)
+	perThousand := x.mostCost(t, x.answering(prompt, prompt.Output+1000)) - x.mostCost(t, prompt)
 	if perThousand <= 0 {
 		return unboundedOutput
 	}
@@ -151,15 +156,11 @@ func (x *exchange) mostCost(t *provider.Target, u llm.Usage) money.Amount {
 	return max(cost, card.Cost(u))
 }
 
-// mostUsage bounds what the request can use at a target that has a price: writing to the cache for an hour, or listening, may be
-// the dearest way to read a prompt.
-func (x *exchange) mostUsage(t *provider.Target, meter *token.Meter) llm.Usage {
-	req, vocabulary := x.req, tokens(t.Model).Vocabulary()
-	prompt := meter.Most(&vocabulary)
-	if req.Hosted || req.Needs.Has(llm.Files) { // what the provider reads itself has no bytes here, and fills the window at most
-		prompt = max(prompt, t.Model.Context)
-	}
-	rates := t.Price.At(x.start).Rates(prompt, "") // a service tier makes all of them dearer alike
+// mostUsage bounds what the request can use at a target that has a price. The prompt is taken for the most expensive class
+// of input: an hour in the cache, or audio, may cost more than fresh text.
+func (x *exchange) mostUsage(t *provider.Target) llm.Usage {
+	prompt := promptBound(x.req, t.Model)
+	rates := t.Price.At(x.start).Rates(prompt, "") // a service tier multiplies all of them alike
 	u, most := llm.Usage{Input: prompt}, rates.Input
 	if rates.CacheWrite > most {
 		u, most = llm.Usage{CacheWrite: prompt}, rates.CacheWrite
@@ -167,13 +168,33 @@ func (x *exchange) mostUsage(t *provider.Target, meter *token.Meter) llm.Usage {
 	if rates.CacheWriteLong > most {
 		u, most = llm.Usage{CacheWrite: prompt, CacheWriteLong: prompt}, rates.CacheWriteLong
 	}
-	if rates.AudioInput > most && req.Needs.Has(llm.AudioIn) {
+	if rates.AudioInput > most && (x.req.Needs.Has(llm.AudioIn) || x.req.Unsized > 0) {
 		u = llm.Usage{Input: prompt, AudioInput: prompt}
 	}
-	if !writes(req.Op) {
+	if !writes(x.req.Op) {
 		return u
 	}
-	return x.answering(u, cmp.Or(req.MaxOutput, x.mostAt(t), t.Model.MaxOutput, unboundedOutput)*int64(max(req.Choices, 1)))
+	return x.answering(u, outputBound(x.req, x.mostAt(t), t.Model))
+}
+
+// promptBound is the most tokens that a prompt can have at a model. Media that only the provider can count, and results of
+// tools that the provider runs, fill the context window at most. Several inputs are read one by one, each in a window of
+// its own.
+func promptBound(req *llm.Request, m *catalog.Model) int64 {
+	if req.Hosted || req.Unsized > 0 {
+		return cmp.Or(m.Context, unknownWindow)
+	}
+	bound := tokens(m).Bound(token.PromptOf(req))
+	if m.Context > 0 {
+		bound = min(bound, m.Context*int64(max(req.Inputs, 1)))
+	}
+	return bound
+}
+
+// outputBound is the most output tokens that a request can be billed for: its answers, each bounded by the caller or by
+// the bound that was sent in its place, and a prediction that the model rejects.
+func outputBound(req *llm.Request, sent int64, m *catalog.Model) int64 {
+	return cmp.Or(req.MaxOutput, sent, m.MaxOutput, anyOutput)*int64(max(req.Choices, 1)) + int64(req.Predicted)
 }
 
 // answering adds an answer to the usage, spoken where the caller asks for that.

@@ -1,10 +1,12 @@
 package gateway
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 
 	"fairlead/internal/provider"
+	"fairlead/internal/token"
 )
 
 // outputMembers are the members of a body that bound the answer, in any format.
@@ -38,11 +40,21 @@ func (x *exchange) limitOutput(most int64) error {
 	return nil
 }
 
-// mostAt is the bound on an answer that has none of its own, at a target. A provider refuses a bound above what its model
-// writes.
+// mostAt is the bound that a target is sent for an answer that the caller did not bound; 0 for none. A policy sets one, and
+// so does a budget: the answer must not cost more than was held for it. A provider rejects a bound above what its model
+// writes, and some reject one that does not fit the context window after the prompt.
 func (x *exchange) mostAt(t *provider.Target) int64 {
-	if most := t.Model.MaxOutput; most > 0 {
-		return min(x.maxOutput, most)
+	m := t.Model
+	if x.maxOutput > 0 {
+		return min(x.maxOutput, cmp.Or(m.MaxOutput, x.maxOutput))
 	}
-	return x.maxOutput
+	if !x.budgeted || x.req.MaxOutput > 0 || !writes(x.op) || t.Price == nil || t.Price.At(x.start).Output == 0 {
+		return 0
+	}
+	most := cmp.Or(m.MaxOutput, unboundedOutput)
+	if m.Context > 0 {
+		prompt := tokens(m).Prompt(token.PromptOf(x.req))
+		most = min(most, max(leastOutput, m.Context-prompt*3/2))
+	}
+	return most
 }

@@ -147,7 +147,7 @@ func (x *exchange) takesPrefill() bool {
 
 // outputLeft is how many tokens may follow what was said; 0 for no bound, and negative for none.
 func (x *exchange) outputLeft(t *provider.Target, said string) int64 {
-	most := max(x.req.MaxOutput, x.maxOutput)
+	most := max(x.req.MaxOutput, x.mostAt(t))
 	if most == 0 {
 		return 0
 	}
@@ -174,7 +174,7 @@ type continuation struct {
 // continued makes one attempt to go on.
 func (g *Gateway) continued(ctx context.Context, x *exchange, w way, last bool) (*answer, error) {
 	rest, _ := x.resume() // it was possible before, and is good for one answer only
-	c := &continuation{request: x.req, maxOutput: x.maxOutput, client: joiner{x.format, rest, &seam{said: rest.Text, prefilled: w.prefill}}}
+	c := &continuation{request: x.req, maxOutput: x.mostAt(w.target), client: joiner{x.format, rest, &seam{said: rest.Text, prefilled: w.prefill}}}
 	if w.prefill {
 		if err := x.prefill(c, w.target); err != nil {
 			return nil, err

@@ -9,6 +9,7 @@ import (
 	"fairlead/internal/ledger"
 	"fairlead/internal/limit"
 	"fairlead/internal/llm"
+	"fairlead/internal/money"
 	"fairlead/internal/policy"
 	"fairlead/internal/predict"
 	"fairlead/internal/prefix"
@@ -34,8 +35,10 @@ type exchange struct {
 	digest    prefix.Digest // of the conversation
 	view      prefix.View   // what is warm of it
 	decision  *route.Decision
-	yardstick yardstick // the baseline
-	maxOutput int64     // what budgets leave room for, where the caller sets no bound
+	yardstick yardstick     // the baseline
+	maxOutput int64         // bound of a policy or of what a budget can pay for, where the caller sets none; 0 for none
+	budgeted  bool          // a budget can refuse the request
+	held      *money.Amount // what was held, which no attempt is charged more than; nil before that
 	entry     *requestlog.Entry
 	counter   *token.Counter
 	upstream  time.Duration // spent waiting for providers, in attempts that have ended
@@ -87,6 +90,7 @@ func (g *Gateway) serve(ctx context.Context, x *exchange) error {
 		return err
 	}
 	defer hold.Release() // does nothing once settled
+	x.held = new(hold.Amount())
 	if err := g.begin(x); err != nil {
 		return err
 	}

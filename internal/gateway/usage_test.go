@@ -171,6 +171,11 @@ func TestPromptIsNoLessThanItsText(t *testing.T) {
 	}
 }
 
+// fetched is a request with one part.
+func fetched(part string) string {
+	return `{"model":"large","max_tokens":9,"messages":[{"role":"user","content":[` + part + `]}]}`
+}
+
 func TestUsageOfWhatTheProviderFetchedIsTakenAsTold(t *testing.T) {
 	t.Parallel()
 	const told, beyond = `{"prompt_tokens":60000,"completion_tokens":3,"total_tokens":60003}`, `{"prompt_tokens":100001,"completion_tokens":3,"total_tokens":100004}`
@@ -183,6 +188,11 @@ func TestUsageOfWhatTheProviderFetchedIsTakenAsTold(t *testing.T) {
 	}{
 		// 60000 × 2/M = 120000000; 3 × 8/M = 24000
 		"a long file":        {"/chat/completions", file, told, 120_024_000},
+		"a video":            {"/chat/completions", fetched(`{"type":"video_url","video_url":{"url":"https://a.test/b.mp4"}}`), told, 120_024_000},
+		"audio":              {"/chat/completions", fetched(`{"type":"audio_url","audio_url":{"url":"https://a.test/b.mp3"}}`), told, 120_024_000},
+		"an unknown part":    {"/chat/completions", fetched(`{"type":"hologram","hologram":{"url":"https://a.test/b"}}`), told, 120_024_000},
+		"an unknown block":   {"/messages", fetched(`{"type":"video","source":{"type":"url","url":"https://a.test/b.mp4"}}`), told, 120_024_000},
+		"a text like media":  {"/chat/completions", fetched(`{"type":"text","text":"data:video/mp4;base64,AAAA"}`), told, 0},
 		"beyond the context": {"/chat/completions", file, beyond, 0},
 		// 100001 × 2/M = 200002000; 3 × 8/M = 24000
 		"what a search has found, read several times":  {"/chat/completions", search, beyond, 200_026_000},
@@ -249,7 +259,7 @@ func checkCost(t *testing.T, e *requestlog.Entry, want money.Amount) {
 		}
 		return
 	}
-	if u := e.Usage; !u.Estimated || u.Input <= 0 || u.Input > 100 || u.Output > 100 || *e.Cost <= 0 {
+	if u := e.Usage; !u.Estimated || u.Input <= 0 || u.Input > 300 || u.Output > 100 || *e.Cost <= 0 {
 		t.Errorf("%d nano-dollars for %+v, want our own count", *e.Cost, e.Usage)
 	}
 }

@@ -149,6 +149,14 @@ func (c *Call) Warn(format string, args ...any) {
 	}
 }
 
+// WarnBound tells the caller that MaxOutput bounds its answer, unless the model would not write more anyway. The name is
+// that of the member in the provider's format.
+func (c *Call) WarnBound(name string) {
+	if most := c.Target.Model.MaxOutput; most == 0 || c.MaxOutput < most {
+		c.Warn("%s set to %d: a budget or a policy allows no more", name, c.MaxOutput)
+	}
+}
+
 // CustomTool tells the tools that take free text. The request is read for it once, when the first tool is called.
 func (c *Call) CustomTool() func(name string) bool {
 	custom := sync.OnceValue(func() map[string]bool {

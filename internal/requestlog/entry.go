@@ -70,7 +70,8 @@ type Entry struct {
 	Error          *Failure      `json:"error,omitempty"`
 	Finish         string        `json:"finish_reason,omitempty"`
 	Usage          llm.Usage     `json:"usage"`
-	Cost           *money.Amount `json:"cost_usd"` // nil when unknown
+	UsageFlag      UsageFlag     `json:"usage_flag,omitempty"` // set where the provider's usage was not charged as reported
+	Cost           *money.Amount `json:"cost_usd"`             // nil when unknown
 	Bill           *catalog.Bill `json:"bill,omitempty"`
 	BaselineModel  string        `json:"baseline_model,omitempty"`
 	BaselineSource string        `json:"baseline_source,omitempty"`
@@ -194,6 +195,15 @@ type Body struct {
 	Folded   bool // they are as a Folder wrote them
 }
 
+// UsageFlag says why a request was not charged by the usage that its provider reported.
+type UsageFlag string
+
+// The usage flags.
+const (
+	UsageRejected  UsageFlag = "rejected"   // the report cannot be true; the charge is by our own count
+	UsageAboveHold UsageFlag = "above_hold" // the usage costs more than was held; the charge is the hold
+)
+
 // Attempt is one try at one target.
 type Attempt struct {
 	Provider   string        `json:"provider"`
@@ -212,6 +222,7 @@ type Attempt struct {
 	Message    string        `json:"message,omitempty"`
 	RetryAfter time.Duration `json:"retry_after_ns,omitempty"`
 	Usage      *llm.Usage    `json:"usage,omitempty"`
+	Reported   *llm.Usage    `json:"reported_usage,omitempty"` // what the provider reported, where that was rejected
 	Cost       *money.Amount `json:"cost_usd,omitempty"`
 	Bytes      int64         `json:"bytes"`
 	Hedge      bool          `json:"hedge,omitempty"` // made beside another one that kept silent

@@ -35,6 +35,7 @@ type Metrics struct {
 	compared  *prometheus.CounterVec
 	baseline  *prometheus.CounterVec
 	unpriced  *prometheus.CounterVec
+	flagged   *prometheus.CounterVec
 	attempts  *prometheus.CounterVec
 }
 
@@ -53,6 +54,7 @@ func NewMetrics(build Build, sources Sources) *Metrics {
 	m.compared = m.counter("fairlead_compared_cost_dollars_total", "Estimated cost of requests whose baseline cost is known too.", "provider", "model")
 	m.baseline = m.counter("fairlead_baseline_cost_dollars_total", "What those requests would have cost at their baseline model.", "provider", "model")
 	m.unpriced = m.counter("fairlead_unpriced_requests_total", "Answered requests whose cost is unknown.", "provider", "model")
+	m.flagged = m.counter("fairlead_usage_flagged_total", "Requests that were not charged by the usage their provider reported, by the reason.", "provider", "model", "flag")
 	m.attempts = m.counter("fairlead_attempts_total", "Tries at targets, by the class of their failure; ok when they served.", "provider", "model", "class")
 	m.registry.MustRegister(
 		m.overhead,
@@ -88,6 +90,9 @@ func (m *Metrics) Observe(e *requestlog.Entry) {
 	m.overhead.Observe(e.Overhead.Seconds())
 	m.observeUsage(e.Usage, provider, model)
 	m.observeCost(e, provider, model)
+	if e.UsageFlag != "" {
+		m.flagged.WithLabelValues(provider, model, string(e.UsageFlag)).Inc()
+	}
 	for _, a := range e.Attempts {
 		m.attempts.WithLabelValues(n.provider(a.Provider), n.model(a.Model), class(a.Class)).Inc()
 	}

@@ -39,16 +39,6 @@ func (m *Meter) Prompt(v *Vocabulary) int64 {
 	return max(1, m.text(v)+v.model.beside(v.family, &m.prompt))
 }
 
-// Most bounds the tokens of the prompt: the estimate is short by a third at worst, and no text has more tokens than bytes.
-func (m *Meter) Most(v *Vocabulary) int64 {
-	p := &m.prompt
-	text := m.text(v) * 3 / 2
-	if p.Text.Empty() {
-		text = int64(p.Bytes)
-	}
-	return min(text, int64(p.Bytes)) + v.model.beside(v.family, p) + int64(p.Messages)*perMessage + 16
-}
-
 // text estimates the tokens of the text.
 func (m *Meter) text(v *Vocabulary) int64 {
 	if !m.summed[v.place] {

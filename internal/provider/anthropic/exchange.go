@@ -61,7 +61,7 @@ func (e conversation) body(c *provider.Call) ([]byte, error) {
 		return nil, err
 	}
 	if conv.MaxOutput == 0 && c.MaxOutput > 0 {
-		c.Warn("max_tokens set to %d: a budget or a policy allows no more", c.MaxOutput)
+		c.WarnBound("max_tokens")
 	}
 	body, warnings, err := messages.Render(conv, messages.RenderOptions{
 		Model: c.Target.Upstream, Stream: c.Request.Stream, MaxOutput: c.MaxOutput, ModelMax: c.Target.Model.MaxOutput,

@@ -146,7 +146,7 @@ func (a *adaptation) setOutputLimit() {
 
 func (a *adaptation) setLimit(name string) {
 	a.edit.Set = append(a.edit.Set, chat.Member{Name: name, Value: strconv.AppendInt(nil, a.call.MaxOutput, 10)})
-	a.warn("%s set to %d: a budget or a policy allows no more", name, a.call.MaxOutput)
+	a.call.WarnBound(name)
 }
 
 // sampling leaves out what a model with fixed sampling refuses. With reasoning turned off such a model takes it, and one

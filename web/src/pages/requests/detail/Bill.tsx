@@ -17,6 +17,7 @@ const labels: Record<string, string> = {
   cache_read: "cache read",
   cache_write: "cache write",
   cache_write_1h: "cache write, 1 h",
+  above_hold: "above the hold, not charged",
   broken_attempts: "attempts that broke off",
   output: "output",
   output_audio: "audio output",

@@ -1,0 +1,142 @@
+package gateway_test
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"fairlead/internal/account"
+	"fairlead/internal/gateway"
+	"fairlead/internal/mockprovider"
+	"fairlead/internal/money"
+	"fairlead/internal/requestlog"
+)
+
+// Eight requests at a time share a budget of $0.05. Each looks like an image, has no bound on its answer, and gets a provider
+// that bills every byte and every token it was allowed to write, and reports more than that.
+func TestConcurrentRequestsStayWithinTheBudget(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(t, func(k *kit) { k.inside = true })
+		budget := &account.Budget{Amount: money.Dollar / 20, Period: account.Daily}
+		k.keys.grant.Key.Budget = budget
+		lying := slow(time.Second, "alpha")
+		lying.Usage = `{"prompt_tokens":90000,"completion_tokens":9e5,"total_tokens":990000}`
+		k.alpha.Always(lying)
+		k.beta.Always(lying)
+		body := `{"model":"large","messages":[{"role":"user","content":"data:image/png;base64,` + strings.Repeat("QUJD", 1000) + `"}]}`
+
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() { k.post("/chat/completions", body) })
+		}
+		all.Wait()
+
+		var billed money.Amount
+		calls := k.alpha.Calls()
+		for _, call := range calls {
+			most := gjson.GetBytes(call.Body, "max_tokens").Int()
+			if most == 0 {
+				t.Fatalf("no bound was sent: %.80s", call.Body)
+			}
+			billed = billed.Add(money.PerMillion(2).Cost(int64(len(call.Body)))).Add(money.PerMillion(8).Cost(most))
+		}
+		s := k.ledger.Status(gateway.Budgets(k.keys.grant)[0])
+		if len(calls) == 0 || len(k.beta.Calls()) > 0 || billed > budget.Amount || s.Spent > budget.Amount || s.Held != 0 {
+			t.Errorf("%d calls of %s, %s spent and %s held of %s", len(calls), billed, s.Spent, s.Held, budget.Amount)
+		}
+	})
+}
+
+func TestAnAnswerOnABudgetCarriesTheBoundThatWasHeld(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		budget *account.Budget
+		body   string
+		want   int64 // 0 for none
+	}{
+		"the model's bound":                  {&account.Budget{Amount: money.Dollar, Period: account.Daily}, hello, 8000},
+		"the caller's bound":                 {&account.Budget{Amount: money.Dollar, Period: account.Daily}, strings.Replace(hello, "{", `{"max_tokens":7,`, 1), 7},
+		"no budget":                          {nil, hello, 0},
+		"a budget that refuses nothing":      {&account.Budget{Amount: money.Dollar, Period: account.Daily, WarnOnly: true}, hello, 0},
+		"a prompt that leaves little window": {&account.Budget{Amount: money.Dollar, Period: account.Daily}, strings.Replace(hello, "hello", strings.Repeat("hello ", 62_000), 1), 256},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := newKit(t)
+			k.keys.grant.Key.Budget = tc.budget
+			got := k.post("/chat/completions", tc.body)
+			calls := k.alpha.Calls()
+			if got.status != http.StatusOK || len(calls) != 1 {
+				t.Fatalf("%d %s", got.status, got.body)
+			}
+			if sent := gjson.GetBytes(calls[0].Body, "max_tokens").Int(); tc.want != 256 && sent != tc.want || tc.want == 256 && (sent < 256 || sent > 8000) {
+				t.Errorf("max_tokens %d was sent, want %d", sent, tc.want)
+			}
+			if warned := got.header.Get("X-Fairlead-Warnings"); tc.want == 8000 && warned != "" {
+				t.Errorf("a bound that changes nothing is warned about: %q", warned)
+			}
+		})
+	}
+}
+
+// The target asks $2 per million tokens of input and $8 per million of output.
+func TestOutputIsAtMostWhatWasAskedFor(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		members, usage string
+		believed       bool
+	}{
+		"all of it":                  {`"max_tokens":5`, `{"prompt_tokens":11,"completion_tokens":5}`, true},
+		"far more":                   {`"max_tokens":5`, `{"prompt_tokens":11,"completion_tokens":900000}`, false},
+		"far more, as a power":       {`"max_tokens":5`, `{"prompt_tokens":11,"completion_tokens":9e5}`, false},
+		"far more, as a fraction":    {`"max_tokens":5`, `{"prompt_tokens":11,"completion_tokens":900000.0}`, false},
+		"more, with reasoning":       {`"max_tokens":5`, `{"prompt_tokens":11,"completion_tokens":5,"total_tokens":116,"completion_tokens_details":{"reasoning_tokens":100}}`, false},
+		"several answers":            {`"max_tokens":5,"n":3`, `{"prompt_tokens":11,"completion_tokens":15}`, true},
+		"more than several answers":  {`"max_tokens":5,"n":3`, `{"prompt_tokens":11,"completion_tokens":1500}`, false},
+		"a rejected prediction":      {`"max_tokens":5,"prediction":{"type":"content","content":"a text of some length"}`, `{"prompt_tokens":11,"completion_tokens":20}`, true},
+		"more than the whole prompt": {`"max_tokens":5`, `{"prompt_tokens":90000,"completion_tokens":5}`, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := newKit(t)
+			k.keys.grant.Key.Budget = &account.Budget{Amount: money.Dollar / 20, Period: account.Daily}
+			k.alpha.Always(mockprovider.Behaviour{Usage: tc.usage})
+			k.post("/chat/completions", strings.Replace(hello, "{", "{"+tc.members+",", 1))
+			e := k.entry()
+			if e.Cost == nil || *e.Cost > money.Dollar/1000 || e.Usage.Estimated == tc.believed {
+				t.Fatalf("%s for %+v", e.Cost, e.Usage)
+			}
+			reported := e.Attempts[0].Reported
+			if tc.believed && (e.UsageFlag != "" || reported != nil) || !tc.believed && (e.UsageFlag != requestlog.UsageRejected || reported == nil) {
+				t.Errorf("flagged %q, reported %+v", e.UsageFlag, reported)
+			}
+		})
+	}
+}
+
+// A provider adds 15,000 tokens to a prompt of a few bytes: that is possible, but it was not held for.
+func TestUsageAboveTheHoldIsChargedAtTheHold(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	budget := &account.Budget{Amount: money.Dollar, Period: account.Daily}
+	k.keys.grant.Key.Budget = budget
+	var held money.Amount
+	k.alpha.Always(mockprovider.Behaviour{Usage: `{"prompt_tokens":15000,"completion_tokens":3}`, Before: func(*mockprovider.Call) {
+		held = k.ledger.Status(gateway.Budgets(k.keys.grant)[0]).Held
+	}})
+	k.post("/chat/completions", strings.Replace(hello, "{", `{"max_tokens":5,`, 1))
+	e := k.entry()
+	last := e.Bill.Rows[len(e.Bill.Rows)-1]
+	if *e.Cost != held || e.UsageFlag != requestlog.UsageAboveHold || last.Class != "above_hold" || last.Amount >= 0 {
+		t.Errorf("%s charged, %s held, flagged %q, %+v", e.Cost, held, e.UsageFlag, e.Bill)
+	}
+	if s := k.ledger.Status(gateway.Budgets(k.keys.grant)[0]); s.Spent != held || s.Held != 0 {
+		t.Errorf("%s spent, %s held", s.Spent, s.Held)
+	}
+}
