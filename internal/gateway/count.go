@@ -5,7 +5,9 @@ import (
 
 	"fairlead/internal/catalog"
 	"fairlead/internal/llm"
+	"fairlead/internal/money"
 	"fairlead/internal/provider"
+	"fairlead/internal/requestlog"
 	"fairlead/internal/token"
 )
 
@@ -52,20 +54,19 @@ func (x *exchange) countedModel() token.Model {
 	return token.Model{Vendor: "Anthropic", Name: x.req.Model}
 }
 
-// countTokens says how long a conversation is, by our own estimate: no model is called, and there is no entry.
-func (g *Gateway) countTokens(w http.ResponseWriter, r *http.Request, requestID string, route Route) {
-	x := g.newExchange(w, r, requestID, route)
-	if err := g.byKey(x); err != nil {
-		g.refuse(w, r, requestID, err)
-		return
+// countTokens answers with our own estimate of how long a conversation is. No model is called and nothing is charged. The
+// entry does not store the conversation: it is logged when it is sent to a model.
+func (g *Gateway) countTokens(x *exchange) error {
+	e := x.entry
+	e.Outcome, e.Status, e.Cost = requestlog.OK, http.StatusOK, new(money.Amount)
+	e.BodyState, e.Preview, e.Body = requestlog.BodyNone, "", requestlog.Body{}
+	if !x.dry {
+		if err := g.record(x); err != nil {
+			return err
+		}
 	}
-	release, err := g.readRequest(x)
-	if err != nil {
-		g.refuse(w, r, requestID, err)
-		return
-	}
-	defer release()
-	writeJSON(w, r, struct {
+	writeJSON(x.w.w, x.r, struct {
 		InputTokens int64 `json:"input_tokens"`
 	}{x.countedModel().Prompt(token.PromptOf(x.req))})
+	return nil
 }

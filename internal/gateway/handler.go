@@ -29,8 +29,6 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case i < 0:
 		g.serveOther(w, r, requestID, path)
 	case !g.takes(w, r, requestID, http.MethodPost):
-	case g.Routes[i].Op == llm.Count:
-		g.countTokens(w, r, requestID, g.Routes[i])
 	default:
 		g.handle(w, r, requestID, g.Routes[i], g.byKey)
 	}

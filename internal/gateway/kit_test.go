@@ -101,6 +101,7 @@ func routes() []gateway.Route {
 		{Path: "/completions", Op: llm.Complete, Format: chat.Format{}},
 		{Path: "/moderations", Op: llm.Moderate, Format: chat.Format{}},
 		{Path: "/messages", Op: llm.Chat, Format: messages.Format{}},
+		{Path: "/messages/count_tokens", Op: llm.Count, Format: messages.Format{}},
 		{Path: "/responses", Op: llm.Chat, Format: responses.Format{}},
 	}
 }

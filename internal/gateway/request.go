@@ -143,7 +143,10 @@ func (g *Gateway) readRequest(x *exchange) (release func(), err error) {
 		release()
 		return nil, err
 	}
-	x.req, x.length = req, estimate(req)
+	x.req = req
+	if x.op != llm.Count { // counting uses no tokens of a model
+		x.length = estimate(req)
+	}
 	e := x.entry
 	e.BytesIn, e.Requested, e.Stream = int64(len(body)), req.Model, req.Stream
 	e.EndUser, e.Metadata = req.EndUser, req.Metadata

@@ -79,6 +79,9 @@ func (g *Gateway) serve(ctx context.Context, x *exchange) error {
 		return err
 	}
 	defer slot.Release()
+	if x.op == llm.Count {
+		return g.countTokens(x)
+	}
 	if err := g.decide(ctx, x); err != nil {
 		return err
 	}

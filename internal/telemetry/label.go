@@ -46,7 +46,7 @@ func (n *names) model(name string) string { return label(name, n.models[name]) }
 func (n *names) endpoint(name string) string { return label(name, endpoints[name]) }
 
 // endpoints of the model API.
-var endpoints = set([]string{"chat/completions", "completions", "embeddings", "feedback", "messages", "models", "responses"})
+var endpoints = set([]string{"chat/completions", "completions", "embeddings", "feedback", "messages", "messages/count_tokens", "models", "responses"})
 
 func outcome(o requestlog.Outcome) string {
 	return label(string(o), slices.Contains([]requestlog.Outcome{
