@@ -52,11 +52,13 @@ const (
 	UpstreamRateLimited   Kind = "rate_limit"      // 429
 	UpstreamOverloaded    Kind = "overload"        // 503, 529
 	UpstreamServer        Kind = "server_error"    // other 5xx
-	UpstreamAuth          Kind = "credential"      // 401, 403, 402: our credential is refused
+	UpstreamAuth          Kind = "credential"      // 401, 402, a spent quota: our credential is refused for every model
+	UpstreamDenied        Kind = "access_denied"   // 403: our credential may not use this model
 	UpstreamNotFound      Kind = "unknown_model"   // 404: the provider does not have the model
 	UpstreamMalformed     Kind = "malformed"       // a 200 that is no answer
 	UpstreamCut           Kind = "cut"             // the stream ended before its finish
 	UpstreamInvalid       Kind = "refused"         // 4xx that is the client's own fault: passed on
+	UpstreamUnsupported   Kind = "unsupported"     // 4xx for a parameter or value that this target does not support: another may
 	UpstreamContext       Kind = "context_length"  // the prompt does not fit this model: another may hold it
 	UpstreamContentPolicy Kind = "content_policy"  // refused by the provider's content rules: passed on
 	Deviated              Kind = "deviated"        // an answer that should have gone on with another one said something else
@@ -125,11 +127,13 @@ var kinds = map[Kind]kindFacts{
 	UpstreamRateLimited:   {"PROVIDER_RATE_LIMITED", 429, FromProvider, true, true},
 	UpstreamOverloaded:    {"PROVIDER_UPSTREAM_ERROR", 502, FromProvider, true, true},
 	UpstreamServer:        {"PROVIDER_UPSTREAM_ERROR", 502, FromProvider, true, true},
-	UpstreamAuth:          {"PROVIDER_UPSTREAM_ERROR", 502, FromProvider, true, true},
-	UpstreamNotFound:      {"PROVIDER_UPSTREAM_ERROR", 502, FromProvider, true, true},
+	UpstreamAuth:          {"PROVIDER_UPSTREAM_ERROR", 502, FromProvider, false, true},
+	UpstreamDenied:        {"PROVIDER_UPSTREAM_ERROR", 502, FromProvider, false, true},
+	UpstreamNotFound:      {"PROVIDER_UPSTREAM_ERROR", 502, FromProvider, false, true},
 	UpstreamMalformed:     {"PROVIDER_UPSTREAM_ERROR", 502, FromProvider, true, true},
 	UpstreamCut:           {"PROVIDER_UPSTREAM_ERROR", 502, FromProvider, true, true},
 	UpstreamInvalid:       {"PROVIDER_UPSTREAM_ERROR", 400, FromClient, false, false},
+	UpstreamUnsupported:   {"PROVIDER_UPSTREAM_ERROR", 400, FromClient, false, false}, // another target only where the caller allows another model
 	UpstreamContext:       {"CONTEXT_TOO_LONG", 400, FromClient, false, true},
 	UpstreamContentPolicy: {"PROVIDER_UPSTREAM_ERROR", 400, FromClient, false, false},
 	Deviated:              {"PROVIDER_UPSTREAM_ERROR", 502, FromGateway, true, false}, // no answer has to repeat another
@@ -169,7 +173,12 @@ func (k Kind) NextMayHelp() bool { return k.facts().next }
 // FromUpstream reports whether a provider's answer, or the lack of one, is what failed.
 func (k Kind) FromUpstream() bool {
 	facts := k.facts()
-	return facts.next || facts.origin == FromProvider || k == UpstreamInvalid || k == UpstreamContentPolicy
+	return facts.next || facts.origin == FromProvider || k.passedOn()
+}
+
+// passedOn reports whether the client gets the provider's own status: the request was at fault.
+func (k Kind) passedOn() bool {
+	return k == UpstreamInvalid || k == UpstreamUnsupported || k == UpstreamContentPolicy
 }
 
 // Kinds lists every kind by name, for documents and tests.
@@ -215,8 +224,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // Status is what the client gets: the kind's, or the provider's own 4xx where the request was at fault. Statuses on which
 // clients act by themselves, such as by repeating the request or asking for another key, are not passed on.
 func (e *Error) Status() int {
-	passedOn := e.Kind == UpstreamInvalid || e.Kind == UpstreamContentPolicy
-	if passedOn && e.UpstreamStatus >= 400 && e.UpstreamStatus < 500 && !actedOn[e.UpstreamStatus] {
+	if e.Kind.passedOn() && e.UpstreamStatus >= 400 && e.UpstreamStatus < 500 && !actedOn[e.UpstreamStatus] {
 		return e.UpstreamStatus
 	}
 	return e.Kind.Status()

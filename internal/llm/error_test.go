@@ -77,9 +77,11 @@ func TestEveryKindIsComplete(t *testing.T) {
 	}
 }
 
-// What clients do with a status by themselves must be what we want them to do.
+// What clients do with a status by themselves must be what we want them to do. A provider that refuses the gateway's credential
+// or model is a 502 by contract, and only x-should-retry keeps clients from repeating the request.
 func TestStatusesThatClientsActOn(t *testing.T) {
 	t.Parallel()
+	refused := map[Kind]bool{UpstreamAuth: true, UpstreamDenied: true, UpstreamNotFound: true}
 	for _, k := range Kinds() {
 		e := &Error{Kind: k}
 		switch status := e.Status(); {
@@ -87,7 +89,7 @@ func TestStatusesThatClientsActOn(t *testing.T) {
 			t.Errorf("%s is a %d, which clients repeat", k, status)
 		case status == 409 && k != Conflict, status == 401 && k.FromUpstream(), status == 403 && k.FromUpstream():
 			t.Errorf("%s is a %d", k, status)
-		case (status == 429 || status >= 500) && !k.Retryable():
+		case (status == 429 || status >= 500) && !k.Retryable() && !refused[k]:
 			t.Errorf("%s is a %d, which clients repeat, and a repeat cannot help", k, status)
 		}
 	}
@@ -95,7 +97,7 @@ func TestStatusesThatClientsActOn(t *testing.T) {
 
 func TestStatusPassesOnWhatTheClientGotWrong(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []Kind{UpstreamInvalid, UpstreamContentPolicy} {
+	for _, kind := range []Kind{UpstreamInvalid, UpstreamUnsupported, UpstreamContentPolicy} {
 		for upstream, want := range map[int]int{
 			400: 400, 404: 404, 413: 413, 415: 415, 418: 418, 422: 422, 451: 451,
 			401: 400, 402: 400, 403: 400, 407: 400, 408: 400, 409: 400, 425: 400, 429: 400,
@@ -107,7 +109,7 @@ func TestStatusPassesOnWhatTheClientGotWrong(t *testing.T) {
 		}
 	}
 	for _, kind := range Kinds() {
-		if kind == UpstreamInvalid || kind == UpstreamContentPolicy {
+		if kind.passedOn() {
 			continue
 		}
 		for _, upstream := range []int{400, 401, 404, 422, 429, 500} {

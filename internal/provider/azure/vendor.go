@@ -123,7 +123,7 @@ func pathOf(decoded string) string { return (&url.URL{Path: decoded}).EscapedPat
 // configuration, as one that does not exist is.
 func (e exchange) Failure(c *provider.Call, resp *http.Response) *llm.Error {
 	failure := e.Exchange.Failure(c, resp)
-	if failure.Kind == llm.UpstreamInvalid && failure.UpstreamCode == "OperationNotSupported" {
+	if failure.UpstreamStatus < 500 && failure.UpstreamCode == "OperationNotSupported" {
 		failure.Kind = llm.UpstreamNotFound
 	}
 	return failure

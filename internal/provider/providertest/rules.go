@@ -27,7 +27,7 @@ func (s *suite) judgesStatuses(t *testing.T) {
 	t.Parallel()
 	exchange, call := s.plainCall(t)
 	want := map[int]llm.Kind{
-		401: llm.UpstreamAuth, 402: llm.UpstreamAuth, 403: llm.UpstreamAuth, 404: llm.UpstreamNotFound, 429: llm.UpstreamRateLimited,
+		401: llm.UpstreamAuth, 402: llm.UpstreamAuth, 403: llm.UpstreamDenied, 404: llm.UpstreamNotFound, 429: llm.UpstreamRateLimited,
 		500: llm.UpstreamServer, 502: llm.UpstreamServer, 503: llm.UpstreamOverloaded, 529: llm.UpstreamOverloaded, 400: llm.UpstreamInvalid, 422: llm.UpstreamInvalid,
 	}
 	for status := 300; status < 600; status++ {

@@ -47,7 +47,7 @@ func asStatus(status int, kind string) int {
 		return http.StatusInternalServerError
 	case "IncompleteSignatureException", "IncompleteSignature", "InvalidClientTokenId", "ExpiredTokenException", "RequestExpired",
 		"UnrecognizedClientException", "InvalidSignatureException", "MissingAuthenticationToken":
-		return http.StatusForbidden
+		return http.StatusUnauthorized
 	}
 	return status
 }

@@ -41,6 +41,8 @@ func (f fault) err(kind llm.Kind, status int) *llm.Error {
 		message = plainMessages[kind]
 	case kind == llm.UpstreamAuth:
 		message = "The provider does not accept the gateway's credential: " + message
+	case kind == llm.UpstreamDenied:
+		message = "The provider does not let the gateway's credential use this model: " + message
 	}
 	code := f.code
 	if code == "" {
@@ -56,13 +58,16 @@ var plainMessages = map[llm.Kind]string{
 	llm.UpstreamOverloaded:    "The provider is overloaded.",
 	llm.UpstreamServer:        "The provider failed with an error of its own.",
 	llm.UpstreamAuth:          "The provider does not accept the gateway's credential.",
+	llm.UpstreamDenied:        "The provider does not let the gateway's credential use this model.",
+	llm.UpstreamUnsupported:   "The provider does not support a part of the request.",
 	llm.UpstreamNotFound:      "The provider does not have this model or address.",
 	llm.UpstreamInvalid:       "The provider refused the request without saying why.",
 	llm.UpstreamContext:       "The request does not fit the model's context window.",
 	llm.UpstreamContentPolicy: "The provider's content rules refuse the request.",
 }
 
-// kindOf is the table of statuses, corrected by what the body says.
+// kindOf classifies a failure. What the body gives as the reason counts before the status: providers use one status for several
+// reasons, such as 403 for a credential that is not valid and for a model that it may not use.
 func kindOf(status int, f fault) llm.Kind {
 	words := strings.ToLower(f.code + " " + f.kind + " " + f.inner)
 	message := strings.ToLower(f.message)
@@ -81,18 +86,42 @@ func kindOf(status int, f fault) llm.Kind {
 		return llm.UpstreamTimeout
 	case has(words, policyWords) || has(message, policyTexts):
 		return llm.UpstreamContentPolicy
-	case status == http.StatusUnauthorized, status == http.StatusPaymentRequired, status == http.StatusForbidden:
+	case has(words, keyWords) || has(words, creditWords) || refusesCredential(status, message):
 		return llm.UpstreamAuth
-	case has(words, keyWords) || has(words, creditWords) || has(message, creditTexts) || has(message, keyTexts):
+	case has(words, modelWords):
+		return llm.UpstreamNotFound
+	case status == http.StatusUnauthorized, status == http.StatusPaymentRequired:
 		return llm.UpstreamAuth
+	case status == http.StatusForbidden:
+		return llm.UpstreamDenied
 	case has(words, contextWords) || has(message, contextTexts):
 		return llm.UpstreamContext
 	case status == http.StatusRequestEntityTooLarge && has(words, []string{"rate_limit"}):
 		return llm.UpstreamContext // one request above a limit per minute: waiting does not make it smaller
-	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed, has(words, modelWords):
+	case status == http.StatusNotFound && has(message, resourceTexts):
+		return llm.UpstreamInvalid
+	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed:
 		return llm.UpstreamNotFound
+	case has(words, unsupportedWords) || has(message, unsupportedTexts):
+		return llm.UpstreamUnsupported
 	}
 	return llm.UpstreamInvalid
+}
+
+// refusesCredential reports whether the message says that the credential is not valid or has no money left. The message of a 400
+// or 422 may quote the request, so there only its beginning counts: a caller must not be able to disable a credential.
+func refusesCredential(status int, message string) bool {
+	if status == http.StatusForbidden {
+		return has(message, keyTexts) || has(message, creditTexts)
+	}
+	for _, texts := range [][]string{keyTexts, creditTexts} {
+		for _, text := range texts {
+			if strings.HasPrefix(strings.TrimPrefix(message, "your "), text) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // statusOf guesses the status of an error inside a 2xx answer by its code and type.
@@ -114,17 +143,25 @@ var insideStatus = []struct {
 	{529, []string{"overload", "unavailable", "capacity"}},
 	{http.StatusRequestTimeout, []string{"timeout", "deadline_exceeded"}},
 	{http.StatusInternalServerError, []string{"server_error", "internal", "api_error"}},
-	{http.StatusUnauthorized, []string{"authentication", "invalid_api_key", "unauthorized", "permission", "unauthenticated", "billing"}},
+	{http.StatusUnauthorized, []string{"authentication", "invalid_api_key", "unauthorized", "unauthenticated", "billing"}},
+	{http.StatusForbidden, []string{"permission", "accessdenied"}},
 	{http.StatusNotFound, []string{"not_found"}},
 	{http.StatusBadRequest, []string{"invalid", "context_length", "content_filter", "content_policy", "bad_request", "validation", "badrequest"}},
 }
 
 // The words by which providers tell what the status does not: codes and types first, then sentences.
 var (
-	creditWords  = []string{"insufficient_quota", "billing", "payment_required", "insufficient_balance", "insufficient_credits", "credit_limit"}
-	creditTexts  = []string{"exceeded your current quota", "credit balance is too low", "insufficient balance", "insufficient credits", "billing hard limit", "out of credits"}
-	keyWords     = []string{"invalid_api_key", "api_key_invalid", "authentication_error", "invalid_authentication"}
-	keyTexts     = []string{"api key not valid", "invalid api key", "incorrect api key", "api key expired"}
+	creditWords = []string{"insufficient_quota", "billing", "payment_required", "insufficient_balance", "insufficient_credits", "credit_limit", "exceeded_current_quota"}
+	creditTexts = []string{
+		"exceeded your current quota", "you exceeded your current quota", "credit balance is too low", "insufficient balance", "insufficient credits",
+		"billing hard limit", "out of credits", "used all available credits", "monthly spending limit",
+	}
+	keyWords = []string{
+		"invalid_api_key", "api_key_invalid", "authentication_error", "invalid_authentication", "account_deactivated", "api_key_service_blocked",
+		"consumer_suspended", "service_disabled", "unrecognizedclient", "invalidsignature", "signaturedoesnotmatch", "expiredtoken", "requestexpired",
+		"missingauthenticationtoken", "incompletesignature", "invalidclienttokenid",
+	}
+	keyTexts     = []string{"api key not valid", "invalid api key", "incorrect api key", "api key expired", "this organization has been disabled"}
 	policyWords  = []string{"content_filter", "content_policy", "responsibleaipolicyviolation", "data_inspection_failed", "moderation", "prompt_blocked", "prohibited_content"}
 	policyTexts  = []string{"content management policy", "content policy", "usage policies", "input was flagged", "flagged by moderation", "flagged for"}
 	contextWords = []string{"context_length", "context_window", "prompt_too_long", "input_too_long", "context_too_long"}
@@ -133,7 +170,18 @@ var (
 		"input is too long", "prompt too long", "input too long", "too many tokens", "maximum number of tokens",
 		"reduce the length of the messages", "input token count", "longer than the model", "exceeds the model's maximum",
 	}
-	modelWords = []string{"model_not_found", "deploymentnotfound", "unknown_model", "model_not_available"}
+	modelWords = []string{"model_not_found", "deploymentnotfound", "unknown_model", "invalid_model", "model_not_available"}
+	// resourceTexts name things of the request that a provider may not find: files, earlier responses, caches.
+	resourceTexts = []string{
+		"file object", "file with", "files/", "file_", "file-", "previous_response", "previous response", "response with id", "conversation", "container", "cachedcontent", "cached content",
+		"vector store", "item with id", "prompt with id", "thread", "assistant", "batch",
+	}
+	unsupportedWords = []string{"unsupported_parameter", "unsupported_value", "unknown_parameter", "feature_not_supported"}
+	unsupportedTexts = []string{
+		"unsupported parameter", "unsupported value", "unknown parameter", "unrecognized request argument", "unrecognized parameter", "not supported",
+		"does not support", "doesn't support", "unsupported", "extra inputs are not permitted", "extra fields not permitted", "is deprecated for this model",
+		"for this model", "cannot find field", "invalid model", "unknown model", "model not found", "model does not exist", "not a valid model",
+	}
 )
 
 func has(s string, words []string) bool {

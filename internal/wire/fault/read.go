@@ -25,7 +25,7 @@ type fault struct {
 	message string
 	code    string // error.code, or error.status as Google calls it
 	kind    string // error.type
-	inner   string // innererror.code, where Azure says which filter it was
+	inner   string // innererror.code, where Azure says which filter it was, or the reason in Google's ErrorInfo
 	status  int    // a code that is an HTTP status
 	delay   string // Google's RetryInfo
 	passes  bool   // the answer says how long to wait
@@ -141,8 +141,12 @@ func (f *fault) codes(m map[string]any) {
 	}
 	details, _ := m["details"].([]any)
 	for _, d := range details {
-		if info, ok := d.(map[string]any); ok && strings.HasSuffix(fmt.Sprint(info["@type"]), "RetryInfo") {
+		info, _ := d.(map[string]any)
+		switch kind := fmt.Sprint(info["@type"]); {
+		case strings.HasSuffix(kind, "RetryInfo"):
 			f.delay, _ = info["retryDelay"].(string)
+		case strings.HasSuffix(kind, "ErrorInfo"):
+			f.inner, _ = info["reason"].(string)
 		}
 	}
 }
