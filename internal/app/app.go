@@ -219,11 +219,11 @@ func (a *App) listen(ctx context.Context, c config.Config) (err error) {
 	if pair != nil {
 		cert = &tls.Config{Certificates: []tls.Certificate{*pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
 	}
-	a.listener, err = listen(ctx, c.Listen, cert, c.Headers, a.log, starting())
+	a.listener, err = listen(ctx, c.Listen, cert, &c, a.log, starting())
 	if err != nil || c.AdminListen == "" {
 		return err
 	}
-	a.adminListener, err = listen(ctx, c.AdminListen, nil, c.Headers, a.log, starting())
+	a.adminListener, err = listen(ctx, c.AdminListen, nil, &c, a.log, starting())
 	return err
 }
 

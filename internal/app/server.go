@@ -31,7 +31,7 @@ type listener struct {
 }
 
 // listen opens the address and answers with h until another handler is set.
-func listen(ctx context.Context, address string, cert *tls.Config, headers config.Headers, log *slog.Logger, h http.Handler) (*listener, error) {
+func listen(ctx context.Context, address string, cert *tls.Config, c *config.Config, log *slog.Logger, h http.Handler) (*listener, error) {
 	var lc net.ListenConfig
 	ln, err := lc.Listen(ctx, "tcp", address)
 	if err != nil {
@@ -47,10 +47,11 @@ func listen(ctx context.Context, address string, cert *tls.Config, headers confi
 		Handler:    http.HandlerFunc(l.answer),
 		Refuse:     refuseMessage,
 		Context:    func() context.Context { return base },
-		HeaderSize: int(headers.Size),
-		HeaderTime: headers.Time,
+		HeaderSize: int(c.Headers.Size),
+		HeaderTime: c.Headers.Time,
 		BodyTime:   5 * time.Minute, // one of the largest size over a slow line
 		IdleTime:   2 * time.Minute,
+		ReadPause:  c.Limits.ReadPause,
 		Unread:     256 << 10,
 		Logger:     log,
 	})

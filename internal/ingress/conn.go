@@ -27,8 +27,9 @@ type conn struct {
 	out    *output     // nil when nothing is to be written
 	header http.Header // emptied by the latest answer, for the next; nil while one has it
 
-	writeUntil time.Time // a write that waits does so until then
-	writeArmed time.Time // what the connection was told last
+	writeUntil time.Time // the handler's own deadline for writes; zero for that of the server
+	writeArmed time.Time // the deadline of the connection
+	unread     bool      // the client did not read in time
 
 	mu      sync.Mutex
 	active  bool // a request has begun to come
@@ -55,9 +56,18 @@ func (c *conn) serve() {
 	if !c.shake() {
 		return
 	}
-	defer func() { _ = c.wire.Close() }() // the client has what it will get
+	defer c.close()
 	for fresh := true; c.next(fresh) && !c.server.stopping.Load(); fresh = false {
 	}
+}
+
+// close ends the connection. One that is not read is reset: otherwise the system would hold what was not sent for minutes.
+func (c *conn) close() {
+	if tcp, ok := c.raw.(*net.TCPConn); ok && c.unread {
+		_ = tcp.SetLinger(0) // fails if it is closed already
+		_ = tcp.Close()
+	}
+	_ = c.wire.Close() // the client has what it will get
 }
 
 // shake secures the connection, where it is to be, and reports whether it is ours: one of HTTP/2 is handed on.
@@ -286,30 +296,71 @@ func (c *conn) room() *output {
 	return c.out
 }
 
+// sendSize is how much a client must read of a long answer to be given time for more.
+const sendSize = 64 << 10
+
 // send writes what was gathered, and then p.
 func (c *conn) send(p []byte) error {
-	if !c.writeUntil.Equal(c.writeArmed) {
-		if err := c.wire.SetWriteDeadline(c.writeUntil); err != nil {
-			return err
-		}
-		c.writeArmed = c.writeUntil
-	}
 	out := c.out
 	if out == nil {
-		_, err := c.wire.Write(p)
-		return err
+		return c.write(p)
 	}
 	c.out = nil
 	var err error
-	if len(p) == 0 {
-		_, err = c.wire.Write(out.bytes)
-	} else {
-		_, err = (&net.Buffers{out.bytes, p}).WriteTo(c.wire)
+	switch {
+	case len(p) == 0:
+		err = c.write(out.bytes)
+	case len(p) <= sendSize:
+		if err = c.armWrite(); err == nil {
+			_, err = (&net.Buffers{out.bytes, p}).WriteTo(c.wire)
+		}
+	default:
+		if err = c.write(out.bytes); err == nil {
+			err = c.write(p)
+		}
 	}
 	if cap(out.bytes) <= 2*gathered {
 		out.bytes = out.bytes[:0]
 		outputs.Put(out)
 	}
+	return c.noteUnread(err)
+}
+
+// write sends p in pieces, each with time of its own, so that a client that reads slowly is not taken for one that has stopped.
+func (c *conn) write(p []byte) error {
+	for piece := range slices.Chunk(p, sendSize) {
+		if err := c.armWrite(); err != nil {
+			return err
+		}
+		if _, err := c.wire.Write(piece); err != nil {
+			return c.noteUnread(err)
+		}
+	}
+	return nil
+}
+
+// armWrite sets the deadline for the next write. That of the server is moved once a part of it has passed, not for each write.
+func (c *conn) armWrite() error {
+	until := c.writeUntil
+	if pause := c.server.ReadPause; until.IsZero() && pause > 0 {
+		now := time.Now()
+		if left := c.writeArmed.Sub(now); left <= pause && left > pause-pause/16 {
+			return nil
+		}
+		until = now.Add(pause)
+	}
+	if until.Equal(c.writeArmed) {
+		return nil
+	}
+	if err := c.wire.SetWriteDeadline(until); err != nil {
+		return err
+	}
+	c.writeArmed = until
+	return nil
+}
+
+func (c *conn) noteUnread(err error) error {
+	c.unread = c.unread || errors.Is(err, os.ErrDeadlineExceeded)
 	return err
 }
 

@@ -29,6 +29,9 @@ type Options struct {
 	BodyTime time.Duration
 	// IdleTime is how long a connection may wait for its next request.
 	IdleTime time.Duration
+	// ReadPause is how long a client may stop reading an answer before its connection, or its stream of HTTP/2, is reset; 0 for no
+	// limit. A handler may set a write deadline of its own instead.
+	ReadPause time.Duration
 	// Unread is how much of an answer the system takes for a client that does not read. Left alone it would take megabytes.
 	Unread int
 	Logger *slog.Logger

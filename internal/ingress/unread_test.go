@@ -1,0 +1,204 @@
+package ingress
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// pipes is a listener of in-memory connections without buffers.
+type pipes struct {
+	incoming chan net.Conn
+	closed   chan struct{}
+}
+
+func newPipes() *pipes { return &pipes{make(chan net.Conn), make(chan struct{})} }
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.incoming:
+		return c, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Close() error { close(p.closed); return nil }
+
+func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
+
+func (p *pipes) dial() net.Conn {
+	here, there := net.Pipe()
+	p.incoming <- there
+	return here
+}
+
+const readPause = time.Minute
+
+// answers are ways in which handlers write. None of them sets a deadline.
+var answers = map[string]func(w http.ResponseWriter) error{
+	"one large write": func(w http.ResponseWriter) error {
+		_, err := w.Write(make([]byte, 8<<20))
+		return err
+	},
+	"a declared length": func(w http.ResponseWriter) error {
+		w.Header().Set("Content-Length", "8388608")
+		_, err := io.Copy(w, bytes.NewReader(make([]byte, 8<<20)))
+		return err
+	},
+	"events with flushes": func(w http.ResponseWriter) error {
+		for {
+			if _, err := w.Write([]byte("data: tick\n\n")); err != nil {
+				return err
+			}
+			if err := http.NewResponseController(w).Flush(); err != nil {
+				return err
+			}
+		}
+	},
+}
+
+// written is how a handler ended.
+type written struct {
+	err  error
+	took time.Duration
+}
+
+// newUnreadServer answers with write, and reports how that ended.
+func newUnreadServer(t *testing.T, ln net.Listener, write func(http.ResponseWriter) error) <-chan written {
+	t.Helper()
+	ended := make(chan written, 1)
+	o := options(func(w http.ResponseWriter, _ *http.Request) {
+		began := time.Now()
+		err := write(w)
+		ended <- written{err, time.Since(began)}
+	})
+	o.ReadPause = readPause
+	serve(t, o, ln)
+	return ended
+}
+
+func checkCut(t *testing.T, w written) {
+	t.Helper()
+	if w.err == nil || w.took < readPause-readPause/8 || w.took > readPause+10*time.Second {
+		t.Errorf("the handler ended after %s with %v", w.took, w.err)
+	}
+}
+
+func TestUnreadAnswerIsCutOverHTTP1(t *testing.T) {
+	t.Parallel()
+	for name, write := range answers {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				ln := newPipes()
+				ended := newUnreadServer(t, ln, write)
+				c := ln.dial()
+				if _, err := io.WriteString(c, get("/")); err != nil {
+					t.Fatal(err)
+				}
+				checkCut(t, <-ended)
+				_ = c.Close()
+			})
+		})
+	}
+}
+
+func TestSlowReaderGetsTheWholeAnswerOverHTTP1(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ln := newPipes()
+		ended := newUnreadServer(t, ln, answers["one large write"])
+		c := ln.dial()
+		if _, err := io.WriteString(c, get("/")); err != nil {
+			t.Fatal(err)
+		}
+		began, total := time.Now(), 0
+		for buf := make([]byte, sendSize); total < 8<<20; {
+			time.Sleep(readPause / 2)
+			n, err := io.ReadFull(c, buf)
+			if total += n; err != nil {
+				t.Fatalf("after %s and %d bytes: %v", time.Since(began), total, err)
+			}
+		}
+		go func() { _, _ = io.Copy(io.Discard, c) }()
+		if w := <-ended; w.err != nil {
+			t.Error(w.err)
+		}
+		_ = c.Close()
+	})
+}
+
+// stoppableConn is a connection whose reads block once it is stopped.
+type stoppableConn struct {
+	net.Conn
+	stop, closed chan struct{}
+	once         sync.Once
+}
+
+func (c *stoppableConn) Read(p []byte) (int, error) {
+	select {
+	case <-c.stop:
+		<-c.closed
+		return 0, net.ErrClosed
+	default:
+		return c.Conn.Read(p)
+	}
+}
+
+func (c *stoppableConn) Close() error {
+	c.once.Do(func() { close(c.closed) })
+	return c.Conn.Close()
+}
+
+// A client of HTTP/2 stops reading in two ways: it grants its stream no more room, or it reads nothing from the connection.
+func TestUnreadAnswerIsCutOverHTTP2(t *testing.T) {
+	t.Parallel()
+	lender := httptest.NewTLSServer(nil) // has a certificate that its client trusts
+	defer lender.Close()
+	trusted := lender.Client().Transport.(*http.Transport).TLSClientConfig
+	for name, write := range answers {
+		for way, stopsConn := range map[string]bool{"stream": false, "connection": true} {
+			t.Run(name+" on a stopped "+way, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					ln := newPipes()
+					ended := newUnreadServer(t, tls.NewListener(ln, &tls.Config{Certificates: lender.TLS.Certificates, NextProtos: []string{"h2"}}), write)
+					var conn *stoppableConn
+					transport := &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: trusted.Clone(), DialContext: func(context.Context, string, string) (net.Conn, error) {
+						conn = &stoppableConn{Conn: ln.dial(), stop: make(chan struct{}), closed: make(chan struct{})}
+						return conn, nil
+					}}
+					req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://example.com/", http.NoBody)
+					if err != nil {
+						t.Fatal(err)
+					}
+					resp, err := transport.RoundTrip(req)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if stopsConn {
+						close(conn.stop)
+					}
+					checkCut(t, <-ended)
+					if !stopsConn {
+						if _, err := io.Copy(io.Discard, resp.Body); err == nil || errors.Is(err, io.EOF) {
+							t.Errorf("the client takes the answer for complete: %v", err)
+						}
+					}
+					_ = resp.Body.Close()
+					_ = conn.Close()
+					transport.CloseIdleConnections()
+				})
+			})
+		}
+	}
+}
