@@ -46,6 +46,7 @@ func newConn(s *Server, wire net.Conn) *conn {
 	}
 	if plain, ok := raw.(*net.TCPConn); ok && s.Unread > 0 {
 		_ = plain.SetWriteBuffer(s.Unread) // a connection that has just broken says so when it is read
+		limitUnsent(plain, s.Unread/4)
 	}
 	return &conn{server: s, raw: raw, wire: wire, fd: number(raw), remote: raw.RemoteAddr().String(), in: intake{conn: wire}}
 }

@@ -32,7 +32,8 @@ type Options struct {
 	// ReadPause is how long a client may stop reading an answer before its connection, or its stream of HTTP/2, is reset; 0 for no
 	// limit. A handler may set a write deadline of its own instead.
 	ReadPause time.Duration
-	// Unread is how much of an answer the system takes for a client that does not read. Left alone it would take megabytes.
+	// Unread is how much of an answer the system takes for a client that does not read, sent and unsent; a quarter of it may be unsent.
+	// By default it would take megabytes, and what it has taken counts as delivered and is kept for the log.
 	Unread int
 	Logger *slog.Logger
 }

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package ingress
+
+import "net"
+
+func limitUnsent(*net.TCPConn, int) {}
