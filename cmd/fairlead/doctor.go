@@ -131,7 +131,7 @@ func (d *doctor) configuration(ctx context.Context) []finding {
 		}
 	}
 	if warning != "" {
-		found = append(found, finding{check, doubt, warning, "name a model of  fairlead models list"})
+		found = append(found, finding{check, doubt, warning, "correct it; fairlead models list  shows the models in use"})
 	}
 	if problems, ok := errors.AsType[*config.Problems](err); ok {
 		for _, p := range problems.List {

@@ -71,6 +71,7 @@ type App struct {
 	config  atomic.Pointer[config.Loaded]
 	fleet   atomic.Pointer[fleet]
 	local   []localServer
+	listed  modelLists
 	sizes   atomic.Pointer[[]admin.StorageSample] // of the database, over the last days
 
 	listener, adminListener *listener
@@ -388,7 +389,7 @@ func (a *App) build(ctx context.Context, loaded *config.Loaded) (*fleet, error) 
 		return nil, err
 	}
 	f, err := builder{
-		config: c, version: a.version, env: a.options.Env, vault: secrets, disabled: disabled, local: a.local, simulator: a.simulator, book: book, predictor: abilities{a.predictor},
+		config: c, version: a.version, env: a.options.Env, vault: secrets, disabled: disabled, local: a.local, listed: a.listed.get(), simulator: a.simulator, book: book, predictor: abilities{a.predictor},
 		fetch: &http.Client{Transport: fetcher(func(r *http.Request) (*http.Response, error) { return a.egress.Do(r) })},
 	}.assemble()
 	if err != nil {

@@ -121,7 +121,8 @@ func Check(ctx context.Context, loaded *config.Loaded, env func(string) string) 
 	if _, err := loaded.Certificate(); err != nil {
 		return "", err
 	}
-	if loaded.Config.Policies == "" && loaded.Config.DefaultModel == "" {
+	withoutModels := func(p config.Provider) bool { return p.BaseURL != "" && len(p.Models) == 0 }
+	if c := loaded.Config; c.Policies == "" && c.DefaultModel == "" && !slices.ContainsFunc(c.Providers, withoutModels) {
 		return "", nil
 	}
 	f, err := preview(ctx, loaded.Config, env, nil)
@@ -129,7 +130,24 @@ func Check(ctx context.Context, loaded *config.Loaded, env func(string) string) 
 		return "", err
 	}
 	_, err = readPolicies(loaded, f.world())
-	return f.doubtBaseline(loaded.Config.DefaultModel), err
+	warnings := append(f.withoutModels(), f.doubtBaseline(loaded.Config.DefaultModel))
+	warnings = slices.DeleteFunc(warnings, func(w string) bool { return w == "" })
+	return strings.Join(warnings, "\n"), err
+}
+
+// withoutModels names the providers for which neither the catalog nor the configuration has a model.
+func (f *fleet) withoutModels() (warnings []string) {
+	for _, p := range f.providers {
+		switch {
+		case len(p.Targets) > 0 || p.Simulated:
+		case p.ModelsPath == "":
+			warnings = append(warnings, fmt.Sprintf("provider %q offers no models: add models to it", p.Name))
+		default:
+			warnings = append(warnings, fmt.Sprintf("provider %q has no models here: the gateway reads its list from %s. Requests must name these models and need allow_unpriced; "+
+				"add models with prices to route to them automatically", p.Name, p.BaseURL+p.ModelsPath))
+		}
+	}
+	return warnings
 }
 
 // doubtBaseline says that no model has the name that default_model has. It is no reason to refuse the configuration: a server on this

@@ -80,6 +80,7 @@ type builder struct {
 	vault     credentials
 	disabled  []string // switched off in the dashboard or the file
 	local     []localServer
+	listed    map[string][]string // models that providers list themselves, by provider
 	simulator *mockprovider.Simulator
 	fetch     *http.Client  // for the token services of vendors that have one
 	book      *catalog.Book // imported prices and those set by hand
@@ -145,7 +146,7 @@ func (b builder) fromFile(f *fleet, p config.Provider) *provider.Provider {
 	s := b.settings(p.Name, cmp.Or(p.BaseURL, address))
 	s.Headers, s.Collects, s.Options = p.Headers, p.Collects, b.options(v, p.Options)
 	s.Credentials = slices.Concat(secrets, b.vault[p.Name])
-	s.Targets = b.targets(f, p.Name, offers, p)
+	s.Targets = b.withListed(f, p.Name, b.targets(f, p.Name, offers, p), p)
 	built := v.New(s)
 	built.Concurrent = p.Concurrent
 	return built
@@ -187,7 +188,7 @@ func (b builder) detectEnvironment(f *fleet) {
 		}
 		s := b.settings(v.Name, address)
 		s.Credentials, s.Options = secrets, b.options(v, nil)
-		s.Targets = b.targets(f, v.Name, f.catalog.Offers(v.Name), config.Provider{})
+		s.Targets = b.withListed(f, v.Name, b.targets(f, v.Name, f.catalog.Offers(v.Name), config.Provider{}), config.Provider{})
 		b.add(f, v.New(s), "env", address)
 	}
 }
@@ -269,6 +270,29 @@ func (b builder) targets(f *fleet, name string, offers []catalog.Offer, p config
 		})
 	}
 	return list
+}
+
+// withListed adds the models that the provider lists itself and that neither the catalog nor the configuration knows. Their
+// price is unknown.
+func (b builder) withListed(f *fleet, name string, targets []*provider.Target, p config.Provider) []*provider.Target {
+	var offers []catalog.Offer
+	for _, model := range b.listed[name] {
+		canonical := model
+		if m, ok := f.catalog.Model(model); ok { // also a dated name, which has the price of its model
+			canonical = m.Name
+		}
+		known := slices.ContainsFunc(targets, func(t *provider.Target) bool {
+			return t.Upstream == model || t.Model.Name == canonical || slices.Contains(t.Model.Aliases, model)
+		})
+		if !known {
+			offers = append(offers, catalog.Offer{Model: model, Provider: name, Upstream: model})
+		}
+	}
+	for _, t := range b.targets(f, name, offers, p) {
+		t.Listed = true
+		targets = append(targets, t)
+	}
+	return targets
 }
 
 // localModel describes a model that a local server lists: what the catalog knows under a like name, else common abilities.

@@ -96,6 +96,12 @@ func bounded(grant *account.Grant) bool {
 	return refuses(grant.Key.Budget) || refuses(grant.Workspace.Budget)
 }
 
+// allowsUnpriced reports whether requests of the key may name models without a price. A budget that can reject requests rules
+// it out: nothing could be reserved.
+func (s *Settings) allowsUnpriced(grant *account.Grant) bool {
+	return (s.AllowUnpriced || grant.Key.AllowUnpriced) && !bounded(grant)
+}
+
 func refuses(b *account.Budget) bool { return b != nil && !b.WarnOnly }
 
 // left returns what the tightest budget has left, with or without the reservations of other requests.

@@ -67,7 +67,7 @@ func (g *Gateway) input(x *exchange, policies *policy.Set, sketch predict.Sketch
 		TokenInput:    req.TokenIDs > 0,
 		Controls:      req.Controls,
 		AllowedModels: key.AllowedModels,
-		AllowUnpriced: (x.settings.AllowUnpriced || key.AllowUnpriced) && !bounded(x.grant), // a budget cannot hold what nobody can price
+		AllowUnpriced: x.settings.allowsUnpriced(x.grant),
 		Baseline:      baselineHint(x.grant, x.r.Header, x.settings),
 		PinnedEmbed:   workspace.PinnedEmbed,
 		Turns:         max(req.Answers, x.view.Turns()),

@@ -37,7 +37,7 @@ func (g *Gateway) listModels(w http.ResponseWriter, r *http.Request, requestID s
 	writeJSON(w, r, struct {
 		Object string      `json:"object"`
 		Data   []modelInfo `json:"data"`
-	}{"list", offered(grant, g.snapshot.Load().Targets())})
+	}{"list", g.offered(grant, g.snapshot.Load().Targets())})
 }
 
 // showModel shows one model; its name may hold slashes.
@@ -52,11 +52,11 @@ func (g *Gateway) showModel(w http.ResponseWriter, r *http.Request, requestID, n
 	if !route.IsAuto(canonical) {
 		canonical = snap.Canonical(name)
 	}
-	models := offered(grant, snap.Named(name)) // of one provider, where the name says which
+	models := g.offered(grant, snap.Named(name)) // of one provider, where the name says which
 	i := slices.IndexFunc(models, func(m modelInfo) bool { return m.ID == canonical })
 	if i < 0 {
 		e := llm.Errorf(llm.ModelNotFound, "Model %q is not on offer for this key. GET %s/models lists what is.", shorten(name), Prefix)
-		g.refuse(w, r, requestID, e.With("suggestions", nearest(offered(grant, snap.Targets()), name)))
+		g.refuse(w, r, requestID, e.With("suggestions", nearest(g.offered(grant, snap.Targets()), name)))
 		return
 	}
 	models[i].ID = name
@@ -86,14 +86,14 @@ func (g *Gateway) reader(r *http.Request) (*account.Grant, error) {
 	return grant, nil
 }
 
-// offered are the ways to say auto, and the models of those targets that the key may use.
-func offered(grant *account.Grant, targets []*provider.Target) []modelInfo {
+// offered returns the names of auto, and the models of the targets that the key may use.
+func (g *Gateway) offered(grant *account.Grant, targets []*provider.Target) []modelInfo {
 	models := []modelInfo{}
 	for _, name := range []string{"auto", "auto:cost", "auto:quality", "auto:speed"} {
 		models = append(models, modelInfo{ID: name, Object: "model", OwnedBy: "fairlead", Kind: "auto"})
 	}
 	for _, t := range targets {
-		if !route.Allowed(grant.Key.AllowedModels, t) {
+		if !route.Allowed(grant.Key.AllowedModels, t) || t.NamedOnly() && !g.settings.Load().allowsUnpriced(grant) {
 			continue
 		}
 		i := slices.IndexFunc(models, func(m modelInfo) bool { return m.ID == t.Model.Name })

@@ -24,6 +24,7 @@ type Target struct {
 	Price      *catalog.Price // nil when unknown
 	FirstToken time.Duration  // how long the first token may take while another target remains
 	Waits      Waits          // for it alone
+	Listed     bool           // from the provider's own list of models, not from the catalog or the configuration
 	Simulated  bool
 	Collects   bool     // the provider may keep or train on what it is sent
 	Tags       []string // what policies may select it by
@@ -46,6 +47,9 @@ type Waits struct {
 
 // ID names the target as people write it: provider/model.
 func (t *Target) ID() string { return t.Provider + "/" + t.Model.Name }
+
+// NamedOnly reports whether the target serves only requests that name its model: nothing but its name is known.
+func (t *Target) NamedOnly() bool { return t.Listed && t.Price == nil }
 
 // Serves reports whether the target does op.
 func (t *Target) Serves(op llm.Op) bool {

@@ -39,7 +39,7 @@ func (r *race) enterAll() error {
 	r.field = slices.Grow(r.field, len(r.snap.seats))
 	cards := r.snap.cardsAt(r.in.At)
 	for i := range r.snap.seats {
-		if seat := &r.snap.seats[i]; seat.target.Serves(r.in.Op) {
+		if seat := &r.snap.seats[i]; seat.target.Serves(r.in.Op) && !seat.target.NamedOnly() {
 			r.add(seat, &cards[i], 0, false)
 		}
 	}
