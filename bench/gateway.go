@@ -84,7 +84,7 @@ func (b *bench) serve(ctx context.Context, config, data, key string) (*server, e
 
 func (d deployment) config(up string) string {
 	var s strings.Builder
-	fmt.Fprintf(&s, "listen: 127.0.0.1:0\ndetect: false\nproviders:\n  - name: mock\n    base_url: http://%s/v1\n    api_keys: [bench]\n    models:\n", up)
+	fmt.Fprintf(&s, "listen: 127.0.0.1:0\ndetect: false\nproviders:\n  - name: mock\n    base_url: http://%s/v1\n    api_keys: [bench-key]\n    models:\n", up)
 	for i := range d.models {
 		fmt.Fprintf(&s, "      - {name: model-%d, upstream: %q, input_per_mtok: %.2f, output_per_mtok: %.2f, context: 1000000, quality: %.2f}\n",
 			i, "mock", 0.1+float64(i)/10, 0.4+float64(i)/3, 0.5+0.4*float64(i+1)/float64(d.models))

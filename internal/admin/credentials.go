@@ -28,7 +28,7 @@ func (a *API) registerCredentials() {
 type addCredentialInput struct {
 	ProviderPath
 	Body struct {
-		Secret string `json:"secret" minLength:"8" maxLength:"8192" writeOnly:"true" doc:"The provider's API key."`
+		Secret string `json:"secret" minLength:"1" maxLength:"8192" writeOnly:"true" doc:"The provider's API key."`
 	}
 }
 
