@@ -24,7 +24,7 @@ func secrets(c *provider.Call) []string {
 	if slices.Contains(c.Secrets, c.Secret) {
 		return c.Secrets
 	}
-	return append(c.Secrets, c.Secret) // a token that the credential was exchanged for
+	return append(slices.Clip(c.Secrets), c.Secret) // a token that the credential was exchanged for
 }
 
 type concealed struct {
