@@ -1,7 +1,7 @@
 import { createRootRoute, createRoute, createRouter, Navigate } from "@tanstack/react-router";
 
-import { ErrorPanel } from "./components/ErrorPanel";
 import { PanelSkeleton } from "./components/Loading";
+import { PageError } from "./components/PageError";
 import { parseSearch, stringifySearch } from "./lib/search";
 import { Gate } from "./pages/shell/Gate";
 import { NotFound } from "./pages/shell/NotFound";
@@ -37,8 +37,6 @@ export function newRouter() {
     defaultPreload: "intent",
     scrollRestoration: true,
     defaultPendingComponent: () => <PanelSkeleton height={320} />,
-    defaultErrorComponent: ({ error, reset }) => (
-      <ErrorPanel what="This page could not be shown" error={error} onRetry={reset} />
-    ),
+    defaultErrorComponent: ({ error, reset }) => <PageError error={error} onRetry={reset} />,
   });
 }

@@ -1,9 +1,12 @@
 import { Alert, Anchor, Button, Group, Progress, Text } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useRef } from "react";
 
-import { attentionQuery } from "../../api/queries";
+import { useLiveState } from "../../api/live";
+import { attentionQuery, sessionQuery } from "../../api/queries";
 import { stopSamples, useSampleRun } from "../../api/samples";
 import { Icon } from "../../components/Icon";
+import { isNewVersion } from "../../lib/newVersion";
 import { setReachable, useReachable } from "../../lib/reachable";
 import { useSession } from "../../lib/session";
 import { pages } from "../../routes";
@@ -14,11 +17,13 @@ import { kindTitles, placeOf } from "../overview/attention";
 export function Strips() {
   const { server, may } = useSession();
   const reachable = useReachable();
+  useVersionCheck();
   const place =
     pages.find((page) => page.path === "/providers") ?? pages.find((page) => page.path === "/quickstart");
   return (
     <>
       {!reachable && <Unreachable />}
+      {isNewVersion(server.version) && <NewVersion />}
       {server.simulated && (
         <Alert color="grape" variant="outline" py={4} px="sm" mb="md" role="status">
           <Text size="xs">
@@ -35,6 +40,33 @@ export function Strips() {
       {may("read_figures") && <Facts />}
       <SampleStrip />
     </>
+  );
+}
+
+/** Asks for the gateway's version again after the push connection was lost: the gateway may have been upgraded. */
+function useVersionCheck(): void {
+  const queryClient = useQueryClient();
+  const state = useLiveState();
+  const lost = useRef(false);
+  useEffect(() => {
+    if (state === "live" && lost.current) {
+      void queryClient.invalidateQueries({ queryKey: sessionQuery.queryKey });
+    }
+    lost.current = state === "reconnecting" || (lost.current && state !== "live");
+  }, [state, queryClient]);
+}
+
+/** Offers the dashboard of the version that the gateway runs now. */
+function NewVersion() {
+  return (
+    <Alert color="blue" variant="outline" py={4} px="sm" mb="md" role="status">
+      <Text size="xs">
+        A new version is available.{" "}
+        <Anchor component="button" type="button" inherit onClick={() => location.reload()}>
+          Reload
+        </Anchor>
+      </Text>
+    </Alert>
   );
 }
 

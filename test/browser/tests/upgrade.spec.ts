@@ -1,0 +1,52 @@
+import { expect, test, useWorld } from "../support/fixtures";
+
+const world = useWorld();
+
+test("a tab that was open during an upgrade loads the next page", async ({ page, watch }) => {
+  watch.allow(/assets\//);
+  await page.goto(`${world.gateway.url}/quickstart`);
+  await expect(page.getByRole("heading", { name: "Quickstart" })).toBeVisible();
+  // The files of this page's version are gone until the page is loaded again.
+  let documents = 0;
+  await page.route("**/*", async (route) => {
+    const request = route.request();
+    documents += request.isNavigationRequest() ? 1 : 0;
+    const gone = documents === 0 && request.url().includes("/assets/");
+    await (gone ? route.fulfill({ status: 404, body: "" }) : route.continue());
+  });
+  await page.getByRole("link", { name: "Providers" }).first().click();
+  await expect(page.getByRole("heading", { name: "Providers" })).toBeVisible();
+  expect(documents).toBe(1);
+});
+
+test("a page whose files stay missing offers a reload and does not loop", async ({ page, watch }) => {
+  watch.allow(/assets\//);
+  await page.goto(`${world.gateway.url}/quickstart`);
+  await expect(page.getByRole("heading", { name: "Quickstart" })).toBeVisible();
+  let documents = 0;
+  page.on("request", (request) => (documents += request.isNavigationRequest() ? 1 : 0));
+  await page.route("**/assets/Providers*", (route) => route.fulfill({ status: 404, body: "" }));
+  await page.getByRole("link", { name: "Providers" }).first().click();
+  await expect(page.getByRole("alert").getByRole("button", { name: "Reload" })).toBeVisible();
+  expect(documents).toBeLessThanOrEqual(2);
+});
+
+test("a new version of the gateway is announced", async ({ page }) => {
+  let version: string | undefined;
+  await page.route("**/api/v1/session", async (route) => {
+    const response = await route.fetch();
+    const session = (await response.json()) as { server: { version: string } };
+    session.server.version = version ?? session.server.version;
+    await route.fulfill({ response, json: session });
+  });
+  await page.goto(`${world.gateway.url}/quickstart`);
+  await expect(page.getByRole("heading", { name: "Quickstart" })).toBeVisible();
+  await expect(page.getByText("A new version is available.")).toHaveCount(0);
+  version = "99.0.0";
+  await page.reload();
+  await expect(page.getByText("A new version is available.")).toBeVisible();
+  version = undefined;
+  await page.getByRole("button", { name: "Reload" }).click();
+  await expect(page.getByRole("heading", { name: "Quickstart" })).toBeVisible();
+  await expect(page.getByText("A new version is available.")).toHaveCount(0);
+});
