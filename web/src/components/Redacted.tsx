@@ -1,6 +1,8 @@
 import { Highlight } from "@mantine/core";
 
+import { markedEnd } from "../lib/longText";
 import { redactedPieces } from "../lib/redacted";
+import { LongText } from "./LongText";
 import classes from "./Redacted.module.css";
 
 /** A stored text in which the marks of redaction rules can be seen, with what is searched for highlighted. */
@@ -11,11 +13,21 @@ export function Redacted({ text, search = "" }: { text: string; search?: string 
         {piece.text}
       </mark>
     ) : search ? (
-      <Highlight key={i} highlight={search} component="span" inherit>
-        {piece.text}
-      </Highlight>
+      <Marked key={i} text={piece.text} search={search} />
     ) : (
-      piece.text
+      <LongText key={i} text={piece.text} />
     ),
+  );
+}
+
+function Marked({ text, search }: { text: string; search: string }) {
+  const end = markedEnd(text, search);
+  return (
+    <>
+      <Highlight highlight={search} component="span" inherit>
+        {text.slice(0, end)}
+      </Highlight>
+      <LongText text={text.slice(end)} />
+    </>
   );
 }

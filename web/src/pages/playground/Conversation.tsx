@@ -3,6 +3,7 @@ import { useEffect, useRef } from "react";
 
 import { ErrorPanel } from "../../components/ErrorPanel";
 import { Icon } from "../../components/Icon";
+import { LongText } from "../../components/LongText";
 import { PageLink } from "../../components/PageLink";
 import type { Turn } from "./draft";
 import classes from "./playground.module.css";
@@ -44,7 +45,9 @@ export function Conversation({ turns, column, label }: Props) {
           <Stack gap="md">
             {seen.map((turn) => (
               <Stack key={turn.id} gap="xs">
-                <div className={classes.prompt}>{turn.prompt}</div>
+                <div className={classes.prompt}>
+                  <LongText text={turn.prompt} />
+                </div>
                 <Answer run={turn.runs[column] as Run} />
               </Stack>
             ))}
@@ -61,11 +64,15 @@ function Answer({ run }: { run: Run }) {
       {run.reasoning && (
         <Spoiler maxHeight={48} showLabel="Show the reasoning" hideLabel="Less">
           <Text size="sm" c="dimmed" className={classes.answer}>
-            {run.reasoning}
+            <LongText text={run.reasoning} />
           </Text>
         </Spoiler>
       )}
-      {run.text && <Box className={classes.answer}>{isRunning(run) ? run.text : run.text.trimEnd()}</Box>}
+      {run.text && (
+        <Box className={classes.answer}>
+          <LongText text={isRunning(run) ? run.text : run.text.trimEnd()} />
+        </Box>
+      )}
       {run.calls.map((call, i) => (
         <div key={i}>
           <Group gap={6} mb={4}>
@@ -74,7 +81,9 @@ function Answer({ run }: { run: Run }) {
               wants to call <strong>{call.name}</strong>
             </Text>
           </Group>
-          <Code block>{pretty(call.arguments)}</Code>
+          <Code block>
+            <LongText text={pretty(call.arguments)} />
+          </Code>
         </div>
       ))}
       <Ending run={run} />

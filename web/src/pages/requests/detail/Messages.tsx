@@ -87,7 +87,11 @@ function Body({ id }: { id: string }) {
           {[...asked, ...(answered ?? [])].map((message, i) => (
             <MessageView key={i} number={i + 1} message={message} search={search} />
           ))}
-          {!answered && <Text size="sm">{data.response ? data.response : "There is no answer."}</Text>}
+          {!answered && (
+            <div className={classes.message}>
+              <Redacted text={data.response ? data.response : "There is no answer."} search={search} />
+            </div>
+          )}
         </Stack>
       ) : (
         <Raw body={data} />
