@@ -75,15 +75,16 @@ type overviewInput struct {
 
 // Overview is everything the first page shows.
 type Overview struct {
-	From       time.Time   `json:"from"`
-	To         time.Time   `json:"to"`
-	StepMS     int64       `json:"step_ms" doc:"Width of the buckets of series; days are longer or shorter where clocks change."`
-	Days       *DayView    `json:"days,omitempty" doc:"Where the buckets of a day begin; absent when the buckets are shorter."`
-	Current    FigureSet   `json:"current"`
-	Previous   FigureSet   `json:"previous" doc:"The period of equal length before."`
-	Series     []FigureBin `json:"series" doc:"Spend against baseline and decisions, over time."`
-	Breakdowns Breakdowns  `json:"breakdowns"`
-	Attention  []Attention `json:"attention" doc:"What needs somebody to act, the most pressing first."`
+	From             time.Time   `json:"from"`
+	To               time.Time   `json:"to"`
+	StepMS           int64       `json:"step_ms" doc:"Width of the buckets of series; days are longer or shorter where clocks change."`
+	Days             *DayView    `json:"days,omitempty" doc:"Where the buckets of a day begin; absent when the buckets are shorter."`
+	Current          FigureSet   `json:"current"`
+	Previous         FigureSet   `json:"previous" doc:"The period of equal length before."`
+	PreviousComplete bool        `json:"previous_complete" doc:"Whether there are requests from before the previous period. If not, recording began within it, and it cannot be compared with the current one."`
+	Series           []FigureBin `json:"series" doc:"Spend against baseline and decisions, over time."`
+	Breakdowns       Breakdowns  `json:"breakdowns"`
+	Attention        []Attention `json:"attention" doc:"What needs somebody to act, the most pressing first."`
 }
 
 // FigureSet are sums over requests. Amounts cover only the requests whose cost is known.
@@ -174,6 +175,13 @@ func (a *API) getOverview(ctx context.Context, c *call, in *overviewInput) (*out
 	if answer.Previous, err = a.total(ctx, before); err != nil {
 		return nil, err
 	}
+	earlier := before
+	earlier.From, earlier.To = before.From.Add(-span), before.From
+	earliest, err := a.total(ctx, earlier)
+	if err != nil {
+		return nil, err
+	}
+	answer.PreviousComplete = earliest.Requests > 0
 	buckets, err := a.Requests.Series(ctx, requestlog.SeriesQuery{RollupFilter: rollup, Step: step, Zone: zone})
 	if err != nil {
 		return nil, err

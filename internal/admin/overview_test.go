@@ -47,6 +47,20 @@ func TestOverviewIsOneCall(t *testing.T) {
 	}
 }
 
+func TestOverviewReportsWhetherThePreviousPeriodIsComplete(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for name, since := range map[string]time.Time{"recorded before": noon.Add(-3 * time.Hour), "began within it": noon.Add(-90 * time.Minute)} {
+		s.log.since = since
+		s.log.groups[""] = []requestlog.Group{{Figures: requestlog.Figures{Requests: 7}}}
+		var got Overview
+		s.call("GET", "/overview?from=now-1h", "", as("acc_viewer")).want(200).into(&got)
+		if want := name == "recorded before"; got.PreviousComplete != want || got.Previous.Requests != 7 {
+			t.Errorf("%s: previous_complete is %v, previous has %d requests", name, got.PreviousComplete, got.Previous.Requests)
+		}
+	}
+}
+
 func TestOverviewRefusesWhatRollUpsCannotAnswer(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

@@ -520,6 +520,7 @@ type entryLog struct {
 	lists   int
 	groups  map[string][]requestlog.Group
 	queries []requestlog.BreakdownQuery
+	since   time.Time // when recording began: a breakdown that ends before it is empty
 	deleted int64
 }
 
@@ -600,6 +601,9 @@ func (l *entryLog) Series(_ context.Context, q requestlog.SeriesQuery) ([]reques
 func (l *entryLog) Breakdown(_ context.Context, q requestlog.BreakdownQuery) ([]requestlog.Group, error) {
 	l.queries = append(l.queries, q)
 	groups := l.groups[q.By]
+	if !q.To.IsZero() && !q.To.After(l.since) {
+		return nil, nil
+	}
 	return groups[:min(len(groups), cmp.Or(q.Limit, len(groups)))], nil
 }
 
