@@ -12,23 +12,41 @@ const longestTaskMs = 5_000;
 const run = "AV".repeat(50_000);
 
 /** Does something in the page and returns its longest task, in milliseconds. */
-async function longestTask(page: Page, work: () => Promise<void>): Promise<number> {
+async function longestTask(
+  page: Page,
+  work: () => Promise<void>,
+): Promise<number> {
   await page.evaluate(() => {
     const held = window as unknown as { longest: number };
     held.longest = 0;
     new PerformanceObserver((list) => {
-      held.longest = Math.max(held.longest, ...list.getEntries().map((entry) => entry.duration));
+      held.longest = Math.max(
+        held.longest,
+        ...list.getEntries().map((entry) => entry.duration),
+      );
     }).observe({ type: "longtask" });
   });
   await work();
   // Two frames, so that the layout of the last change is counted.
-  await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
-  return page.evaluate(() => (window as unknown as { longest: number }).longest);
+  await page.evaluate(
+    () =>
+      new Promise((resolve) =>
+        requestAnimationFrame(() => requestAnimationFrame(resolve)),
+      ),
+  );
+  return page.evaluate(
+    () => (window as unknown as { longest: number }).longest,
+  );
 }
 
-test("a run of 100 KB without spaces does not freeze the page of a request", async ({ page }) => {
+test("a run of 100 KB without spaces does not freeze the page of a request", async ({
+  page,
+}) => {
   const { client } = world;
-  const { id } = await client.send({ key: await client.key("long"), body: chat("sim-nano", run, { max_tokens: 8 }) });
+  const { id } = await client.send({
+    key: await client.key("long"),
+    body: chat("sim-nano", run, { max_tokens: 8 }),
+  });
   await client.logged(id);
   await page.goto(`${world.gateway.url}/requests/${id}`);
   const show = await longestTask(page, async () => {
@@ -48,7 +66,9 @@ test("a run of 100 KB without spaces does not freeze the page of a request", asy
   }
 });
 
-test("a run of 100 KB without spaces does not freeze the playground", async ({ page }) => {
+test("a run of 100 KB without spaces does not freeze the playground", async ({
+  page,
+}) => {
   await page.goto(`${world.gateway.url}/playground`);
   const paste = await longestTask(page, async () => {
     await page.getByRole("textbox", { name: "Prompt" }).fill(run);

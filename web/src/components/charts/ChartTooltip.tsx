@@ -6,17 +6,20 @@ import { formatBucket } from "../../lib/time";
 interface Props {
   at: string;
   stepMs: number;
+  /** Whether the bucket is still running, so that its figures grow. */
+  running?: boolean;
   /** Name and value of each line. */
   lines: [string, string][];
 }
 
 /** What a chart says about the bucket under the pointer. */
-export function ChartTooltip({ at, stepMs, lines }: Props) {
+export function ChartTooltip({ at, stepMs, running, lines }: Props) {
   const [zone] = useZone();
   return (
     <Paper withBorder shadow="md" px="sm" py={6}>
       <Text size="xs" fw={600} mb={2}>
         {formatBucket(at, stepMs, zone)}
+        {running && " (so far)"}
       </Text>
       <table>
         <tbody>

@@ -2,6 +2,7 @@ import "@mantine/charts/styles.css";
 
 import { BarChart } from "@mantine/charts";
 import { useId, useRef } from "react";
+import { type BarShapeProps, Rectangle } from "recharts";
 
 import { formatCount } from "../../lib/numbers";
 import { useZone } from "../../lib/preferences";
@@ -17,13 +18,15 @@ import { useZoom } from "./useZoom";
 interface Props {
   series: Bin[];
   stepMs: number;
+  /** The start of the bucket that is still running, if there is one. */
+  running?: string;
   onZoom: (from: string, to: string) => void;
   /** A segment was clicked: a decision in one bucket. */
   onPick: (at: string, decision: string) => void;
 }
 
 /** Requests over time, stacked by how the served model came about. */
-export default function DecisionChart({ series, stepMs, onZoom, onPick }: Props) {
+export default function DecisionChart({ series, stepMs, running, onZoom, onPick }: Props) {
   const id = useId();
   const [zone] = useZone();
   // The segment that the button went down on. Segments are drawn anew in between, so they never see a whole click.
@@ -47,6 +50,9 @@ export default function DecisionChart({ series, stepMs, onZoom, onPick }: Props)
       barProps={(line) => ({
         fill: `url(#${id}-${line.name})`,
         style: { cursor: "pointer" },
+        shape: (bar: BarShapeProps) => (
+          <Rectangle {...bar} opacity={(bar.payload as DecisionPoint).at === running ? 0.45 : 1} />
+        ),
         onMouseDown: () => {
           pressed.current = line.name;
         },
@@ -57,7 +63,11 @@ export default function DecisionChart({ series, stepMs, onZoom, onPick }: Props)
       referenceAreas={selection && [{ x1: selection.from, x2: selection.to, color: "var(--fl-expected)" }]}
       tooltipProps={{
         content: ({ payload }) => (
-          <Told point={payload?.[0]?.payload as DecisionPoint | undefined} stepMs={stepMs} />
+          <Told
+            point={payload?.[0]?.payload as DecisionPoint | undefined}
+            stepMs={stepMs}
+            running={running}
+          />
         ),
       }}
     >
@@ -70,7 +80,7 @@ export default function DecisionChart({ series, stepMs, onZoom, onPick }: Props)
   );
 }
 
-function Told({ point, stepMs }: { point?: DecisionPoint; stepMs: number }) {
+function Told({ point, stepMs, running }: { point?: DecisionPoint; stepMs: number; running?: string }) {
   if (!point) {
     return null;
   }
@@ -78,6 +88,7 @@ function Told({ point, stepMs }: { point?: DecisionPoint; stepMs: number }) {
     <ChartTooltip
       at={point.at}
       stepMs={stepMs}
+      running={point.at === running}
       lines={decisionLooks.map((look) => [look.name, formatCount(point[look.name])])}
     />
   );

@@ -17,6 +17,8 @@ import { useZoom } from "./useZoom";
 interface Props {
   series: Bin[];
   stepMs: number;
+  /** The start of the bucket that is still running, if there is one. */
+  running?: string;
   onZoom: (from: string, to: string) => void;
   onPick: (at: string) => void;
 }
@@ -26,10 +28,11 @@ const lines: CompositeChartSeries[] = [
   { name: "extra", label: "Dearer", color: "var(--fl-extra)", type: "area" },
   { name: "baseline", label: "Baseline", color: "var(--fl-baseline)", type: "line", strokeDasharray: "5 4" },
   { name: "spend", label: "Spend", color: "var(--fl-spend)", type: "line" },
+  { name: "running", label: "Spend so far", color: "var(--fl-spend)", type: "line", strokeDasharray: "2 4" },
 ];
 
 /** Spend over time under the line of the baseline; the band between them is what was saved. */
-export default function SpendChart({ series, stepMs, onZoom, onPick }: Props) {
+export default function SpendChart({ series, stepMs, running, onZoom, onPick }: Props) {
   const id = useId();
   const [zone] = useZone();
   const { selection, handlers } = useZoom({ onZoom, onPick });
@@ -38,7 +41,7 @@ export default function SpendChart({ series, stepMs, onZoom, onPick }: Props) {
       h={chartHeight}
       mt="xs"
       className={classes.plot}
-      data={spendPoints(series)}
+      data={spendPoints(series, running)}
       dataKey="at"
       series={lines}
       curveType="linear"
@@ -57,7 +60,7 @@ export default function SpendChart({ series, stepMs, onZoom, onPick }: Props) {
       referenceAreas={selection && [{ x1: selection.from, x2: selection.to, color: "var(--fl-spend)" }]}
       tooltipProps={{
         content: ({ payload }) => (
-          <Told point={payload?.[0]?.payload as SpendPoint | undefined} stepMs={stepMs} />
+          <Told point={payload?.[0]?.payload as SpendPoint | undefined} stepMs={stepMs} running={running} />
         ),
       }}
     >
@@ -69,7 +72,7 @@ export default function SpendChart({ series, stepMs, onZoom, onPick }: Props) {
   );
 }
 
-function Told({ point, stepMs }: { point?: SpendPoint; stepMs: number }) {
+function Told({ point, stepMs, running }: { point?: SpendPoint; stepMs: number; running?: string }) {
   if (!point) {
     return null;
   }
@@ -78,6 +81,7 @@ function Told({ point, stepMs }: { point?: SpendPoint; stepMs: number }) {
     <ChartTooltip
       at={point.at}
       stepMs={stepMs}
+      running={point.at === running}
       lines={[
         ["Spend", formatMoney(bin.cost_usd)],
         ["Baseline", formatMoney(bin.baseline_cost_usd)],

@@ -1,7 +1,16 @@
 import { describe, expect, it } from "vitest";
 
 import { decisionPoints } from "./decisions";
-import { axisCount, axisMoney, type Bin, hasExtra, spanRange, spendPoints, stepOf } from "./points";
+import {
+  axisCount,
+  axisMoney,
+  type Bin,
+  hasExtra,
+  isRunning,
+  spanRange,
+  spendPoints,
+  stepOf,
+} from "./points";
 
 function bin(start: string, more: Partial<Bin> = {}): Bin {
   return {
@@ -50,6 +59,24 @@ describe("spendPoints", () => {
       bin(noon, { cost_usd: "0.5", baseline_cost_usd: "0.4", saved_usd: "-0.1" }),
     ]);
     expect(point).toMatchObject({ saved: [0.5, 0.5], extra: [0.4, 0.5] });
+  });
+
+  it("draws the running bucket as a line of its own", () => {
+    const series = [
+      bin("2026-11-16T10:00:00Z", { cost_usd: "2" }),
+      bin("2026-11-16T11:00:00Z", { cost_usd: "1" }),
+    ];
+    const [before, running] = spendPoints(series, "2026-11-16T11:00:00Z");
+    expect(before).toMatchObject({ spend: 2, running: 2 });
+    expect(running).toEqual({ at: "2026-11-16T11:00:00Z", running: 1, bin: series[1] });
+    expect(spendPoints(series).map((point) => point.running)).toEqual([undefined, undefined]);
+  });
+
+  it.each([
+    ["2026-11-16T11:20:00Z", true],
+    ["2026-11-16T12:00:00Z", false],
+  ])("knows at %s whether the bucket from 11:00 is running", (end, expected) => {
+    expect(isRunning({ start: "2026-11-16T11:00:00Z" }, 3_600_000, end)).toBe(expected);
   });
 
   it("counts requests without a baseline the same on both lines", () => {

@@ -8,27 +8,39 @@ export type Bin = Schema["FigureBin"];
 /** One point of the chart of spend. Bands are pairs of their lower and upper edge. */
 export interface SpendPoint {
   at: string;
-  spend: number;
-  baseline: number;
-  saved: [number, number];
-  extra: [number, number];
+  /** Undefined for the bucket that is still running. */
+  spend?: number;
+  baseline?: number;
+  saved?: [number, number];
+  extra?: [number, number];
+  /** The spend of the running bucket, and of the one before it, where its line begins. */
+  running?: number;
   bin: Bin;
+}
+
+/** Reports whether a bucket ends after the series does: it has not counted everything yet. */
+export function isRunning(bin: { start: string }, stepMs: number, end: string): boolean {
+  return Date.parse(bin.start) + stepMs > Date.parse(end);
 }
 
 /**
  * Makes the points of the chart of spend. The upper line is spend plus saved: requests without a known baseline count
  * the same on both lines, so that the band between them is exactly what the total of savings says.
  */
-export function spendPoints(series: Bin[]): SpendPoint[] {
-  return series.map((bin) => {
+export function spendPoints(series: Bin[], running?: string): SpendPoint[] {
+  return series.map((bin, i) => {
     const spend = Number(bin.cost_usd);
     const baseline = Number(nanoText(parseNano(bin.cost_usd) + parseNano(bin.saved_usd)));
+    if (bin.start === running) {
+      return { at: bin.start, running: spend, bin };
+    }
     return {
       at: bin.start,
       spend,
       baseline,
       saved: [spend, Math.max(spend, baseline)],
       extra: [Math.min(spend, baseline), spend],
+      ...(series[i + 1]?.start === running && running !== undefined && { running: spend }),
       bin,
     };
   });

@@ -8,7 +8,7 @@ import { Money } from "../../components/Money";
 import { ShareBar } from "../../components/ShareBar";
 import { joinList, type Filters, type Search } from "../../lib/filters";
 import { formatCount, formatDuration, formatPercent, plural } from "../../lib/numbers";
-import { type Dimension, dimensions, unlisted } from "./figures";
+import { type Dimension, dimensions, failureShare, failureText, unlisted } from "./figures";
 import classes from "./overview.module.css";
 
 type Group = Schema["FigureGroup"];
@@ -181,10 +181,14 @@ function columns(dimension: Dimension, searchOf: (group: Group) => Search): Colu
     },
     {
       id: "errors",
-      label: "Error %",
+      label: "Errors",
       numeric: true,
-      sort: (g) => g.error_percent,
-      render: (g) => formatPercent(g.error_percent),
+      hint:
+        dimension === "model" || dimension === "provider"
+          ? "Attempts that failed here, also when another model served the request."
+          : "Requests that failed.",
+      sort: (g) => failureShare(g, dimension),
+      render: (g) => failureText(g, dimension),
     },
     {
       id: "fallbacks",
@@ -227,8 +231,8 @@ function phoneRow(g: Group, dimension: Dimension) {
     bottom: (
       <>
         <Text span size="xs" c="dimmed" truncate>
-          {formatCount(g.requests)} requests · {formatPercent(g.share_percent)} ·{" "}
-          {formatPercent(g.error_percent)} errors
+          {formatCount(g.requests)} requests · {formatPercent(g.share_percent)} · errors{" "}
+          {failureText(g, dimension)}
         </Text>
         <Text span size="xs" c="dimmed" ff="monospace">
           {formatDuration(g.latency_p50_ms)}

@@ -7,7 +7,7 @@ import { ChartPanel } from "../../components/charts/ChartPanel";
 import classes from "../../components/charts/charts.module.css";
 import { decisionLooks } from "../../components/charts/decisions";
 import { LineSwatch, Swatch } from "../../components/charts/patterns";
-import { type Bin, hasExtra, spanRange, stepOf } from "../../components/charts/points";
+import { type Bin, hasExtra, isRunning, spanRange, stepOf } from "../../components/charts/points";
 import type { Filters, Search } from "../../lib/filters";
 import { formatMoney } from "../../lib/money";
 import { formatCount } from "../../lib/numbers";
@@ -34,15 +34,26 @@ export function Charts({ overview, onZoom, searchIn, onOpen }: Props) {
   const stepMs = stepOf(series, overview.step_ms);
   const zoom = (from: string, to: string) => onZoom(spanRange(from, to, stepMs, series));
   const at = (bin: string, more?: Filters) => searchIn(spanRange(bin, bin, stepMs, series), more);
+  const last = series.at(-1);
+  const running = last && isRunning(last, stepMs, overview.to) ? last.start : undefined;
+  const soFar = running && `The last bucket, from ${formatBucket(running, stepMs, zone)}, is still running.`;
   const partly = overview.current.compared < overview.current.priced;
   return (
     <SimpleGrid cols={{ base: 1, md: 2 }} spacing="sm">
       <ChartPanel
         title="Spend against baseline"
         legend={<SpendLegend extra={hasExtra(series)} />}
-        chart={<SpendChart series={series} stepMs={stepMs} onZoom={zoom} onPick={(bin) => onOpen(at(bin))} />}
-        table={<SpendTable series={series} stepMs={stepMs} searchAt={at} />}
-        note={notes(partly && "Requests without a known baseline count the same on both lines.", days)}
+        chart={
+          <SpendChart
+            series={series}
+            stepMs={stepMs}
+            running={running}
+            onZoom={zoom}
+            onPick={(bin) => onOpen(at(bin))}
+          />
+        }
+        table={<SpendTable series={series} stepMs={stepMs} running={running} searchAt={at} />}
+        note={notes(partly && "Requests without a known baseline count the same on both lines.", soFar, days)}
       />
       <ChartPanel
         title="Decisions over time"
@@ -51,12 +62,13 @@ export function Charts({ overview, onZoom, searchIn, onOpen }: Props) {
           <DecisionChart
             series={series}
             stepMs={stepMs}
+            running={running}
             onZoom={zoom}
             onPick={(bin, decision) => onOpen(at(bin, { decision }))}
           />
         }
-        table={<DecisionTable series={series} stepMs={stepMs} searchAt={at} />}
-        note={notes(days)}
+        table={<DecisionTable series={series} stepMs={stepMs} running={running} searchAt={at} />}
+        note={notes(soFar, days)}
       />
     </SimpleGrid>
   );
@@ -104,6 +116,7 @@ function DecisionLegend() {
 interface TableProps {
   series: Bin[];
   stepMs: number;
+  running: string | undefined;
   searchAt: (bin: string, more?: Filters) => Search;
 }
 
@@ -169,6 +182,7 @@ function BinTable(props: TableProps & { heads: string[]; cells: (bin: Bin) => Re
                 <Anchor inherit component={Link} to="/requests" search={props.searchAt(bin.start) as never}>
                   {formatBucket(bin.start, props.stepMs, zone)}
                 </Anchor>
+                {bin.start === props.running && " (so far)"}
               </Table.Th>
               {props.cells(bin).map((cell, i) => (
                 <Table.Td key={i} className={classes.number}>

@@ -18,9 +18,9 @@ interface Props {
 
 /** The five totals of the period; each opens the requests behind it. */
 export function Tiles({ overview, searchFor }: Props) {
-  const { current: now, previous: before } = overview;
+  const { current: now, previous: before, previous_complete: complete } = overview;
   const span = Date.parse(overview.to) - Date.parse(overview.from);
-  const spendChange = changeText(now.cost_usd, before.cost_usd);
+  const spendChange = changeText(now.cost_usd, before.cost_usd, complete);
   return (
     <TileGrid>
       <Saved figures={now} search={searchFor()} />
@@ -34,7 +34,7 @@ export function Tiles({ overview, searchFor }: Props) {
       </Tile>
       <Tile label="Requests" value={formatCount(now.requests)} search={searchFor()}>
         <div>{rateText(now.requests, span)}</div>
-        <div>{changeText(now.requests, before.requests)}</div>
+        <div>{changeText(now.requests, before.requests, complete)}</div>
       </Tile>
       <Tile
         label="Latency p50 / p95"

@@ -1,6 +1,6 @@
 import type { Schema } from "../../api/client";
 import type { Filters, Search } from "../../lib/filters";
-import { parseNano } from "../../lib/money";
+import { parseNano, unknown } from "../../lib/money";
 import { formatCount, formatPercent } from "../../lib/numbers";
 import type { Range } from "../../lib/range";
 
@@ -49,11 +49,21 @@ export function requestsSearch(filters: Filters, range: Range, more: Filters = {
   return { ...filters, ...more, from: range.from, to: range.to };
 }
 
-/** The change of an amount or number against the period before, in words; undefined when neither had any. */
-export function changeText(now: string | number, before: string | number): string | undefined {
+/**
+ * The change of an amount or number against the period before, in words; undefined when neither had any. A period in
+ * which recording began is not compared.
+ */
+export function changeText(
+  now: string | number,
+  before: string | number,
+  complete: boolean,
+): string | undefined {
   const [a, b] = [asNumber(now), asNumber(before)];
   if (b === 0) {
     return a === 0 ? undefined : "none in the period before";
+  }
+  if (!complete) {
+    return "no full previous period";
   }
   const percent = Math.round(((a - b) / b) * 100);
   if (percent === 0) {
@@ -106,6 +116,32 @@ export function knownShare(part: number, whole: number): string {
 /** How many requests no row of a breakdown counts: it lists only those with the most. */
 export function unlisted(rows: Schema["FigureGroup"][], requests: number): number {
   return Math.max(0, requests - rows.reduce((sum, row) => sum + row.requests, 0));
+}
+
+/**
+ * The failures of one row of a breakdown with what they are a share of: attempts for a model or provider, which may have
+ * failed without serving a request, and requests for a key or policy. Figures of earlier versions have no attempts.
+ */
+export function failureText(group: Schema["FigureGroup"], dimension: Dimension): string {
+  const [failed, all, unit] = hasAttempts(group, dimension)
+    ? [group.failed_attempts, group.attempts, "attempts"]
+    : [group.errors, group.requests, "requests"];
+  if (all === 0) {
+    return unknown;
+  }
+  return `${formatPercent((100 * failed) / all)} of ${formatCount(all)} ${all === 1 ? unit.slice(0, -1) : unit}`;
+}
+
+/** The share of failures that a row is sorted by; null when it has none of what it is a share of. */
+export function failureShare(group: Schema["FigureGroup"], dimension: Dimension): number | null {
+  const [failed, all] = hasAttempts(group, dimension)
+    ? [group.failed_attempts, group.attempts]
+    : [group.errors, group.requests];
+  return all === 0 ? null : failed / all;
+}
+
+function hasAttempts(group: Schema["FigureGroup"], dimension: Dimension): boolean {
+  return (dimension === "model" || dimension === "provider") && group.attempts > 0;
 }
 
 /** The filter values that the breakdown shows, as the filter bar wants them. */

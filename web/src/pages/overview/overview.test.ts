@@ -1,10 +1,14 @@
 import { describe, expect, it } from "vitest";
 
+import type { Schema } from "../../api/client";
 import { type Fact, groupFacts, placeOf, splitTimes } from "./attention";
 import {
   changeText,
   coverageText,
+  type Dimension,
   facetsOf,
+  failureShare,
+  failureText,
   unlisted,
   type Figures,
   figureFilters,
@@ -25,9 +29,40 @@ describe("changeText", () => {
     ["1", "0", "none in the period before"],
     ["0", "0", undefined],
     ["0", "2", "−100 % vs previous"],
-  ])("tells %s against %s", (now, before, text) => expect(changeText(now, before)).toBe(text));
+  ])("tells %s against %s", (now, before, text) => expect(changeText(now, before, true)).toBe(text));
 
-  it("takes numbers too", () => expect(changeText(110, 100)).toBe("+10 % vs previous"));
+  it("takes numbers too", () => expect(changeText(110, 100, true)).toBe("+10 % vs previous"));
+
+  it("does not compare with a period in which recording began", () => {
+    expect(changeText(677, 100, false)).toBe("no full previous period");
+    expect(changeText(5, 0, false)).toBe("none in the period before");
+  });
+});
+
+describe("failures of a breakdown row", () => {
+  const group = (more: object) =>
+    ({ requests: 0, errors: 0, attempts: 0, failed_attempts: 0, ...more }) as Schema["FigureGroup"];
+  it.each<[string, Schema["FigureGroup"], Dimension, string, number | null]>([
+    [
+      "attempts of a model",
+      group({ attempts: 12, failed_attempts: 12 }),
+      "model",
+      "100.0 % of 12 attempts",
+      1,
+    ],
+    [
+      "requests of a key",
+      group({ requests: 8, errors: 2, attempts: 9, failed_attempts: 3 }),
+      "key",
+      "25.0 % of 8 requests",
+      0.25,
+    ],
+    ["figures without attempts", group({ requests: 1 }), "provider", "0.0 % of 1 request", 0],
+    ["nothing to be a share of", group({}), "policy", "—", null],
+  ])("are a share of %s", (_, row, dimension, text, share) => {
+    expect(failureText(row, dimension)).toBe(text);
+    expect(failureShare(row, dimension)).toBe(share);
+  });
 });
 
 describe("rateText", () => {
