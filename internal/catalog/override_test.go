@@ -37,7 +37,7 @@ func TestOverrideAddsAModelWithItsOffer(t *testing.T) {
 		t.Fatal("the alias is not known")
 	}
 	want := &Model{
-		Name: "my-model", Op: llm.Chat, Context: 128000, Abilities: Common, Quality: 0.7, QualitySource: "override",
+		Name: "my-model", Op: llm.Chat, Context: 128000, Abilities: Common, Assumed: true, Quality: 0.7, QualitySource: "override",
 		Aliases: []string{"mm"},
 	}
 	if diff := cmp.Diff(want, m); diff != "" {
