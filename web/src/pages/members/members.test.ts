@@ -22,7 +22,8 @@ test("an invitation's link keeps the token out of logs", () => {
 });
 
 test("removing a member lists the keys that the member created and that are not revoked", () => {
-  const key = (id: string, created_by: string | null, state: string) => ({ id, created_by, state }) as Schema["KeyView"];
+  const key = (id: string, created_by: string | null, state: string) =>
+    ({ id, created_by, state }) as Schema["KeyView"];
   const keys = [
     key("key_active", "acc_1", "active"),
     key("key_expired", "acc_1", "expired"),
