@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/wire/strict"
 )
 
 const (
@@ -22,6 +23,8 @@ const (
 
 // readBody reads the body whole: answering while it still arrives loses streams in net/http. Every byte of buffer counts
 // against what all requests may hold together, until release.
+// For a large body that includes an estimate of what decoding and translating it takes, until a provider has the request.
+// Small ones wait for their turn to be decoded, so only a few are decoded at a time.
 func (g *Gateway) readBody(x *exchange) (body []byte, release func(), err error) {
 	r, limit := x.r, x.settings.MaxBody
 	if err := checkMedia(r.Header); err != nil {
@@ -36,7 +39,53 @@ func (g *Gateway) readBody(x *exchange) (body []byte, release func(), err error)
 		return nil, nil, readError(r, err, limit)
 	}
 	_ = x.w.rc.SetReadDeadline(time.Time{}) // not every connection has one
+	if len(b.bytes) >= largeBody {
+		if err := b.reserveDecoding(x.op); err != nil {
+			b.release()
+			return nil, nil, err
+		}
+		x.decoding = &b
+	}
 	return b.bytes, b.release, nil
+}
+
+const (
+	// decodedCopies is how many times its size a body takes again while it is decoded and written for a provider.
+	decodedCopies = 3
+	// decodedPart is what a key or an element of a list takes: a part of a message, its place in two lists, and what those
+	// lists grow by.
+	decodedPart = 400
+)
+
+// reserveDecoding counts what decoding the body takes against the memory for bodies. A body over the limits is refused
+// before anything of it is decoded.
+func (b *buffer) reserveDecoding(op llm.Op) error {
+	size, err := strict.Measure(b.bytes)
+	if op == llm.Embed || op == llm.Complete {
+		if size.Elements > strict.MaxElements {
+			err = nil // token ids are not limited; the decoder counts what else is in lists
+		}
+		size.Elements = 0 // and are never decoded
+	}
+	if err != nil {
+		return err
+	}
+	n := decodedCopies*int64(len(b.bytes)) + decodedPart*int64(size.Keys+size.Elements)
+	n = min(n, b.most-b.held) // one body may always take all there is
+	if err := b.take(n); err != nil {
+		return err
+	}
+	b.decoding = n
+	return nil
+}
+
+// releaseDecoding gives back what reserveDecoding took.
+func (b *buffer) releaseDecoding() {
+	if b != nil {
+		b.shelf.give(b.workspace, b.decoding)
+		b.held -= b.decoding
+		b.decoding = 0
+	}
 }
 
 // patientReader allows a client its pauses while it sends, up to a time for the whole.
@@ -66,6 +115,7 @@ type buffer struct {
 	most      int64 // that all bodies may hold
 	length    int64 // as announced; below zero when it was not
 	held      int64
+	decoding  int64 // of held: the estimate for decoding the body
 	bytes     []byte
 }
 
@@ -76,13 +126,21 @@ func (b *buffer) grow() error {
 	if rest := b.length + 1 - int64(len(b.bytes)); rest > 0 && (len(b.bytes) > 0 || rest < n) {
 		n = rest // one more byte sees the end without growing
 	}
+	if err := b.take(n); err != nil {
+		return err
+	}
+	b.bytes = slices.Grow(b.bytes, int(n))
+	return nil
+}
+
+// take counts n more bytes.
+func (b *buffer) take(n int64) error {
 	if !b.shelf.take(b.workspace, n, b.held, b.most) {
-		e := llm.Errorf(llm.Overloaded, "The gateway holds as many request bodies as it may at a time. Repeat the request in a second.")
+		e := llm.Errorf(llm.Overloaded, "The memory for request bodies is in use. Retry in 1 second.")
 		e.RetryAfter = time.Second
 		return e
 	}
 	b.held += n
-	b.bytes = slices.Grow(b.bytes, int(n))
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"strconv"
 	"strings"
 	"syscall"
@@ -28,6 +29,7 @@ import (
 	"fairlead/internal/wire/chat"
 	"fairlead/internal/wire/messages"
 	"fairlead/internal/wire/responses"
+	"fairlead/internal/wire/strict"
 )
 
 const (
@@ -37,6 +39,7 @@ const (
 	maxGrowth = 2.5 * 2.5 * 2.5
 	// cheapElement is a cost that no quadratic step stays below with largeList elements: it is measured no further.
 	cheapElement = 6 * time.Microsecond
+	maxTimes     = 8 // how many times its own size a request may take
 	confirms     = 4 // a growth above maxGrowth counts when it is measured this often in a row
 )
 
@@ -85,6 +88,48 @@ func TestRequestCostIsLinear(t *testing.T) { //nolint:paralleltest // measures C
 	}
 }
 
+// TestLargestRequestsTakeLittleMemory decodes and translates the largest requests that are accepted. The garbage collector
+// runs often, and the heap is sampled: a sample may miss the peak, but never exceeds it.
+func TestLargestRequestsTakeLittleMemory(t *testing.T) { //nolint:paralleltest // counts what the process allocates
+	const size = 31 << 20
+	filled := func(head, element, tail string, n int) string {
+		pad := strings.Repeat("x", max(0, size/n-len(element)))
+		return head + strings.Repeat(strings.Replace(element, "%", pad, 1)+",", n-1) + strings.Replace(element, "%", pad, 1) + tail
+	}
+	for _, c := range []struct {
+		in   ingress
+		name string
+		body string
+	}{
+		{ingresses[0], "many messages", filled(`{"model":"m","messages":[`, `{"role":"user","content":[{"type":"text","text":"%"}]}`, `]}`, strict.MaxMessages)},
+		{ingresses[1], "many messages", filled(`{"model":"m","max_tokens":9,"messages":[`, `{"role":"user","content":[{"type":"text","text":"%"}]}`, `]}`, strict.MaxMessages)},
+		{ingresses[2], "one text", filled(`{"model":"m","input":[`, `{"role":"user","content":"%"}`, `]}`, 1)},
+		{ingresses[2], "many messages", filled(`{"model":"m","input":[`, `{"role":"user","content":[{"type":"input_text","text":"%"}]}`, `]}`, strict.MaxMessages)},
+		{ingresses[4], "texts", filled(`{"model":"m","input":[`, `"%"`, `]}`, 2048)},
+		{ingresses[5], "token ids", `{"model":"m","input":[1` + strings.Repeat(",1", size/2) + `]}`},
+	} {
+		for _, out := range egresses {
+			p := singleTarget(out.vendor, out.model, c.in.op)
+			if len(p.Targets) == 0 || p.Exchange(c.in.op) == nil {
+				continue
+			}
+			body := []byte(c.body)
+			peak := peakHeap(func() {
+				req, err := c.in.format.DecodeRequest(c.in.op, body)
+				if err != nil {
+					t.Fatalf("%s of %s: %v", c.name, c.in.file, err)
+				}
+				_ = send(c.in, p, req) // not every provider takes every request
+			})
+			times := 1 + float64(peak)/float64(len(body))
+			t.Logf("%s of %s to %s: %.1f times its size", c.name, c.in.file, out.format, times)
+			if times > maxTimes {
+				t.Errorf("%s of %s to %s takes %.1f times its size", c.name, c.in.file, out.format, times)
+			}
+		}
+	}
+}
+
 // requestSteps runs the steps of a request that read its lists. An error ends them, and is rendered.
 func requestSteps(in ingress, p *provider.Provider, body []byte) error {
 	req, err := in.format.DecodeRequest(in.op, body)
@@ -101,6 +146,11 @@ func requestSteps(in ingress, p *provider.Provider, body []byte) error {
 			_ = conv.Texts()
 		}
 	}
+	return send(in, p, req)
+}
+
+// send writes the request for the provider. An error is rendered.
+func send(in ingress, p *provider.Provider, req *llm.Request) error {
 	call := &provider.Call{Target: p.Targets[0], Secret: `{"access_key_id":"a","secret_access_key":"b"}`, Request: req, Client: in.format}
 	sent, err := p.Exchange(in.op).NewRequest(context.Background(), call)
 	if err != nil {
@@ -148,6 +198,35 @@ func cpuTime(run func(body []byte), body []byte, times int) time.Duration {
 		best = min(best, threadTime()-before)
 	}
 	return best
+}
+
+// peakHeap is the most that the heap is seen to grow by while run runs.
+func peakHeap(run func()) uint64 {
+	defer debug.SetGCPercent(debug.SetGCPercent(10))
+	runtime.GC()
+	base, done, peak := heapObjects(), make(chan struct{}), make(chan uint64)
+	go func() {
+		most := base
+		for {
+			select {
+			case <-done:
+				peak <- most
+				return
+			default:
+				most = max(most, heapObjects())
+				runtime.Gosched()
+			}
+		}
+	}()
+	run()
+	close(done)
+	return <-peak - base
+}
+
+func heapObjects() uint64 {
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
 }
 
 func threadTime() time.Duration {

@@ -171,13 +171,24 @@ func (g *Gateway) decode(x *exchange, body []byte) (*llm.Request, error) {
 		}
 		defer g.Turns.Give()
 	}
+	if err := x.connected(); err != nil {
+		return nil, err
+	}
 	req, err := x.format.DecodeRequest(x.op, body)
 	if err != nil {
 		return nil, err
 	}
 	req.Model = route.AsAuto(req.Model)
 	req.Measure()
-	return req, nil
+	return req, x.connected()
+}
+
+// connected reports a client that has left, so that no further work is done for it.
+func (x *exchange) connected() error {
+	if err := x.r.Context().Err(); err != nil {
+		return &llm.Error{Kind: llm.ClientCancelled, Message: "The client left before the request was routed.", Err: err}
+	}
+	return nil
 }
 
 // session is what the caller calls the conversation, in any of the ways that agents do.

@@ -52,6 +52,7 @@ type exchange struct {
 	spent     spending      // on attempts that delivered a part and broke
 	given     int64         // tokens of the answer that the target was given as its beginning
 	warned    []string      // of attempts that broke, and of the answer
+	decoding  *buffer       // memory reserved for decoding a large body; nil for others
 	dry       bool          // the caller wants the decision and no answer
 	noText    bool          // a header forbids storing the text
 }
@@ -104,6 +105,7 @@ func (g *Gateway) serve(ctx context.Context, x *exchange) error {
 		settle(x, hold, slot) // a client that left has a prompt to pay for; a failure has nothing
 		return err
 	}
+	x.decoding.releaseDecoding()
 	return g.relay(ctx, x, ans, func() { settle(x, hold, slot) })
 }
 
