@@ -20,7 +20,7 @@ type RenderOptions struct {
 // Render writes a conversation as the body of a request. What the format cannot say is left out with a warning, a sentence
 // for the caller; what cannot be left out is an *llm.Error of kind InvalidRequest.
 func Render(conv *llm.Conversation, o RenderOptions) (body []byte, warnings []string, err error) {
-	r := renderer{conv: conv, o: o}
+	r := renderer{conv: conv, o: o, schemas: newSchemaBudget(conv)}
 	if err := r.render(); err != nil {
 		return nil, nil, err
 	}
@@ -35,6 +35,7 @@ type renderer struct {
 	conv     *llm.Conversation
 	o        RenderOptions
 	out      request
+	schemas  *schemaBudget
 	warnings []string
 
 	calls map[string]llm.ToolCall // the latest call of each id

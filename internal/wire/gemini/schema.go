@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"fairlead/internal/llm"
 	"fairlead/internal/wire/show"
 )
 
@@ -90,8 +91,8 @@ func noArguments(raw json.RawMessage) bool {
 // convertSchema writes JSON Schema as the OpenAPI subset: references stand in their place, type lists become nullable or
 // alternatives, constants become enums, and what the subset does not know is dropped. lost says what of weight was.
 // ordered asks for the order of members to be said in so many words, which answers need.
-func convertSchema(raw json.RawMessage, ordered bool) (out json.RawMessage, lost []string, err error) {
-	c := converter{root: raw, ordered: ordered, found: map[string]map[string]json.RawMessage{}}
+func convertSchema(raw json.RawMessage, ordered bool, left *schemaBudget) (out json.RawMessage, lost []string, err error) {
+	c := converter{root: raw, ordered: ordered, left: left, found: map[string]map[string]json.RawMessage{}}
 	s := c.convert(raw, nil)
 	if c.err != nil {
 		return nil, nil, c.err
@@ -100,7 +101,21 @@ func convertSchema(raw json.RawMessage, ordered bool) (out json.RawMessage, lost
 	return out, c.lost, err
 }
 
+// schemaBudget is what all schemas of a request may take together. References let a small schema become a large one, so
+// without it many small tools could take any amount.
+type schemaBudget struct{ nodes, work int }
+
+// newSchemaBudget allows for several schemas that grow to their own bounds, and for any number that do not grow.
+func newSchemaBudget(conv *llm.Conversation) *schemaBudget {
+	size := len(conv.Output.Schema)
+	for i := range conv.Tools {
+		size += len(conv.Tools[i].Schema)
+	}
+	return &schemaBudget{nodes: 10*maxNodes + size/8, work: 2*maxWork + 16*size}
+}
+
 type converter struct {
+	left    *schemaBudget
 	root    json.RawMessage
 	ordered bool
 	nodes   int
@@ -122,7 +137,9 @@ var errTooLarge = errors.New("it is too large once its references are written ou
 func (c *converter) convert(raw json.RawMessage, trail []string) *schema {
 	c.nodes++
 	c.work += len(raw)
-	if c.nodes > maxNodes || c.work > maxWork || len(trail) > maxDepth {
+	c.left.nodes--
+	c.left.work -= len(raw)
+	if c.nodes > maxNodes || c.work > maxWork || len(trail) > maxDepth || c.left.nodes < 0 || c.left.work < 0 {
 		c.err = errTooLarge
 	}
 	if c.err != nil {

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/llm"
 )
 
 func TestSchemaBecomesTheSubset(t *testing.T) {
@@ -56,7 +58,7 @@ func TestSchemaBecomesTheSubset(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, _, err := convertSchema(json.RawMessage(tc.in), false)
+			got, _, err := convertSchema(json.RawMessage(tc.in), false, newSchemaBudget(&llm.Conversation{}))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -69,7 +71,7 @@ func TestSchemaBecomesTheSubset(t *testing.T) {
 
 func TestSchemaOfAnAnswerSaysItsOrder(t *testing.T) {
 	t.Parallel()
-	got, _, err := convertSchema(json.RawMessage(`{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"object","properties":{"y":{"type":"string"},"b":{"type":"string"}}}}}`), true)
+	got, _, err := convertSchema(json.RawMessage(`{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"object","properties":{"y":{"type":"string"},"b":{"type":"string"}}}}}`), true, newSchemaBudget(&llm.Conversation{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +84,7 @@ func TestSchemaOfAnAnswerSaysItsOrder(t *testing.T) {
 
 func TestSchemaTellsWhatItLost(t *testing.T) {
 	t.Parallel()
-	_, lost, err := convertSchema(json.RawMessage(`{"type":"object","properties":{"a":{"$ref":"#/x"},"b":{"$ref":"#"},"c":{"prefixItems":[{}]}},"oneOf":[{},{}]}`), false)
+	_, lost, err := convertSchema(json.RawMessage(`{"type":"object","properties":{"a":{"$ref":"#/x"},"b":{"$ref":"#"},"c":{"prefixItems":[{}]}},"oneOf":[{},{}]}`), false, newSchemaBudget(&llm.Conversation{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +107,7 @@ func TestSchemaIsBoundedOnceWrittenOut(t *testing.T) {
 	deep := strings.Repeat(`{"items":`, 200) + `{}` + strings.Repeat(`}`, 200)
 	long := `{"properties":{` + strings.Repeat(`"p":{"$ref":"#/d"},`, 100) + `"q":{}},"d":{"description":"` + strings.Repeat("x", 1<<20) + `"}}`
 	for name, in := range map[string]string{"a bomb": bomb.String(), "deep": deep, "long": long} {
-		if _, _, err := convertSchema(json.RawMessage(in), false); err == nil {
+		if _, _, err := convertSchema(json.RawMessage(in), false, newSchemaBudget(&llm.Conversation{})); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
@@ -129,9 +131,39 @@ func FuzzSchema(f *testing.F) {
 	f.Add(`{"type":"array","items":[{},true]}`)
 	f.Add(`{"anyOf":[{"const":{}},{"properties":{"a":1}}]}`)
 	f.Fuzz(func(t *testing.T, in string) {
-		out, _, err := convertSchema(json.RawMessage(in), true)
+		out, _, err := convertSchema(json.RawMessage(in), true, newSchemaBudget(&llm.Conversation{}))
 		if err == nil && !isObject(out) {
 			t.Errorf("%q became %q", in, out)
 		}
 	})
+}
+
+// Schemas that grow by their references are bounded for all tools together: each alone stays below its own bound.
+func TestSchemasOfManyToolsShareABound(t *testing.T) {
+	t.Parallel()
+	var fields []string
+	for i := range 8 {
+		fields = append(fields, fmt.Sprintf(`"f%d":{"$ref":"#/$defs/b"}`, i))
+	}
+	members := strings.Join(fields, ",")
+	growing := `{"type":"object","properties":{` + members + `},"$defs":{"b":{"type":"object","properties":{` + strings.ReplaceAll(members, "/b", "/c") + `}},"c":{"type":"object","properties":{` + strings.ReplaceAll(members, "/b", "/d") + `}},"d":{"type":"string"}}}`
+	plain := `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}}}`
+	for name, tc := range map[string]struct {
+		schema string
+		tools  int
+		fits   bool
+	}{
+		"one that grows":        {growing, 1, true},
+		"several that grow":     {growing, 8, true},
+		"very many that grow":   {growing, 1000, false},
+		"very many that do not": {plain, 11_000, true},
+	} {
+		conv := &llm.Conversation{Messages: []llm.Message{{Role: llm.User, Parts: []llm.Part{{Kind: llm.TextPart, Text: "x"}}}}}
+		for i := range tc.tools {
+			conv.Tools = append(conv.Tools, llm.Tool{Name: fmt.Sprint("t", i), Schema: json.RawMessage(tc.schema)})
+		}
+		if _, _, err := Render(conv, RenderOptions{}); (err == nil) != tc.fits {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }

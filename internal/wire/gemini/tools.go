@@ -65,7 +65,7 @@ func (r *renderer) function(t llm.Tool) (function, error) {
 
 // subset converts a schema for models that take only the OpenAPI subset.
 func (r *renderer) subset(param string, schema json.RawMessage, ordered bool) (json.RawMessage, error) {
-	out, lost, err := convertSchema(schema, ordered)
+	out, lost, err := convertSchema(schema, ordered, r.schemas)
 	if err != nil {
 		return nil, invalid(param, "A schema cannot be written for this model: %v.", err)
 	}
