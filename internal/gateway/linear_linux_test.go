@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -23,6 +24,7 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/prefix"
 	"fairlead/internal/provider"
+	"fairlead/internal/provider/anthropic"
 	"fairlead/internal/redact"
 	"fairlead/internal/token"
 	"fairlead/internal/wire"
@@ -85,6 +87,44 @@ func TestRequestCostIsLinear(t *testing.T) { //nolint:paralleltest // measures C
 				})
 			})
 		}
+	}
+}
+
+// TestAnswerCostIsLinear writes answers of many tool calls in every format, and reads a stream that sends a signature in
+// many small pieces. See TestRequestCostIsLinear for the measurement.
+func TestAnswerCostIsLinear(t *testing.T) { //nolint:paralleltest // measures CPU time
+	for _, in := range ingresses[:3] {
+		for _, stream := range []bool{false, true} {
+			write := func(n []byte) {
+				req := &llm.Request{Op: llm.Chat, Format: in.format.Name(), Stream: stream, Body: []byte("{}")}
+				for range in.format.Answer(req, "m", func(yield func(llm.Piece, error) bool) {
+					for i := range n {
+						call := &llm.ToolCall{ID: "c" + strconv.Itoa(i), Name: "f"}
+						if !yield(llm.Piece{Kind: llm.CallPiece, Index: i, Call: call}, nil) || !yield(llm.Piece{Kind: llm.ArgumentsPiece, Index: i, Text: "{}"}, nil) {
+							return
+						}
+					}
+					yield(llm.Piece{Kind: llm.FinishPiece, Finish: "tool_calls"}, nil)
+				}) { //nolint:revive // only the cost matters
+				}
+			}
+			if g, cost := growth(write, func(n int) []byte { return make([]byte, 4*n) }); g > maxGrowth {
+				t.Errorf("%s, stream %v: eight times the calls cost %.1f times as much, %s", in.file, stream, g, cost)
+			}
+		}
+	}
+	p := singleTarget(anthropic.Vendor, "claude-sonnet-4-5", llm.Chat)
+	read := func(body []byte) {
+		call := &provider.Call{Target: p.Targets[0], Client: chat.Format{}, Request: &llm.Request{Op: llm.Chat, Format: "chat", Stream: true, Body: []byte("{}")}}
+		resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(bytes.NewReader(body))}
+		events := p.Chat.Events(call, resp)
+		for range llm.All(events) { //nolint:revive // only the cost matters
+		}
+		events.Close()
+	}
+	signature := "data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"signature_delta\",\"signature\":\"" + strings.Repeat("s", 64) + "\"}}\n\n"
+	if g, cost := growth(read, func(n int) []byte { return []byte(strings.Repeat(signature, 4*n)) }); g > maxGrowth {
+		t.Errorf("eight times the pieces of a signature cost %.1f times as much, %s", g, cost)
 	}
 }
 

@@ -64,6 +64,7 @@ type told struct {
 	block                       strings.Builder // the thinking that has no seal yet
 	blocks                      [][]byte
 	calls                       []*calling
+	byIndex                     map[int]*calling // of calls
 	finish                      string
 }
 

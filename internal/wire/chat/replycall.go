@@ -23,6 +23,10 @@ func (w *reply) call(c *told, p *llm.Piece) error {
 		call.call.ID = w.callID(c.index, p.Index)
 	}
 	c.calls = append(c.calls, call)
+	if c.byIndex == nil {
+		c.byIndex = map[int]*calling{}
+	}
+	c.byIndex[p.Index] = call
 	if !w.stream {
 		call.arguments.WriteString(p.Call.Arguments)
 		return nil
@@ -67,12 +71,7 @@ func (w *reply) fill(c *told) {
 }
 
 func (c *told) calling(index int) *calling {
-	for _, call := range c.calls {
-		if call.index == index {
-			return call
-		}
-	}
-	return nil
+	return c.byIndex[index]
 }
 
 // callDelta writes a piece of one call. What identifies the call comes in its first piece only.

@@ -15,8 +15,8 @@ type part struct {
 	custom   bool // a tool that takes free text
 	index    int  // of the call among the caller's
 	thinking bool
-	sign     string
-	sealed   string
+	sign     strings.Builder
+	sealed   []string        // pieces of base64
 	said     bool            // arguments came
 	input    strings.Builder // of a custom tool
 }
@@ -89,24 +89,32 @@ func (a *answer) thinking(i int, text string) {
 
 func (a *answer) sign(i int, signature string) {
 	p := a.part(i)
-	p.sign += signature
+	p.sign.WriteString(signature)
 	p.thinking = p.thinking || signature != ""
 }
 
 func (a *answer) seal(i int, redacted string) {
 	p := a.part(i)
-	p.sealed = joinBase64(p.sealed, redacted)
-	p.thinking = p.thinking || redacted != ""
+	if redacted != "" {
+		p.sealed = append(p.sealed, redacted)
+		p.thinking = true
+	}
 }
 
-// joinBase64 is the base64 of what both hold together.
-func joinBase64(a, b string) string {
-	first, err := base64.StdEncoding.DecodeString(a)
-	second, err2 := base64.StdEncoding.DecodeString(b)
-	if a == "" || err != nil || err2 != nil {
-		return a + b
+// joinBase64 is the base64 of what all pieces hold together. Pieces that are not base64 are joined as they are.
+func joinBase64(pieces []string) string {
+	if len(pieces) == 1 {
+		return pieces[0]
 	}
-	return base64.StdEncoding.EncodeToString(append(first, second...))
+	var all []byte
+	for _, piece := range pieces {
+		decoded, err := base64.StdEncoding.DecodeString(piece)
+		if err != nil {
+			return strings.Join(pieces, "")
+		}
+		all = append(all, decoded...)
+	}
+	return base64.StdEncoding.EncodeToString(all)
 }
 
 // stopBlock ends a block: the seal of thinking is whole, and a call without arguments has none.
@@ -122,8 +130,8 @@ func (a *answer) stopBlock(i int) {
 	case p.call && !p.said:
 		a.say(llm.Piece{Kind: llm.ArgumentsPiece, Index: p.index, Text: "{}"})
 	case p.thinking:
-		t := &llm.Thinking{Signature: p.sign, Sealed: p.sealed}
-		if p.sign != "" || p.sealed != "" {
+		t := &llm.Thinking{Signature: p.sign.String(), Sealed: joinBase64(p.sealed)}
+		if t.Signature != "" || t.Sealed != "" {
 			t.Provider = a.o.Provider
 		}
 		a.say(llm.Piece{Kind: llm.SealPiece, Thinking: t})

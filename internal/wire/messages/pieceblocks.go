@@ -22,7 +22,7 @@ func (p *pieces) open(index int64, v gjson.Result) {
 		}
 	case "thinking":
 		p.text(llm.ThinkingPiece, v.Get("thinking").String())
-		b.signature = v.Get("signature").String()
+		b.signature.WriteString(v.Get("signature").String())
 	case "redacted_thinking":
 		b.sealed = v.Get("data").String()
 	case "tool_use":
@@ -74,7 +74,7 @@ func (p *pieces) delta(index int64, v gjson.Result) {
 		b.kind = "thinking"
 		p.text(llm.ThinkingPiece, v.Get("thinking").String())
 	case "signature_delta":
-		b.signature += v.Get("signature").String()
+		b.signature.WriteString(v.Get("signature").String())
 	case "input_json_delta":
 		if b.kind == "tool_use" {
 			p.input(b, v.Get("partial_json").String())
@@ -109,7 +109,7 @@ func (p *pieces) close(index int64) {
 	}
 	switch b.kind {
 	case "thinking":
-		p.say(llm.Piece{Kind: llm.SealPiece, Thinking: &llm.Thinking{Signature: b.signature, Provider: p.o.Signer}})
+		p.say(llm.Piece{Kind: llm.SealPiece, Thinking: &llm.Thinking{Signature: b.signature.String(), Provider: p.o.Signer}})
 	case "redacted_thinking":
 		p.say(llm.Piece{Kind: llm.SealPiece, Thinking: &llm.Thinking{Sealed: b.sealed, Provider: p.o.Signer}})
 	case "tool_use":

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/tidwall/gjson"
 
@@ -69,7 +70,7 @@ type block struct {
 	initial   string // input that came with the beginning
 	held      []byte // input of a custom tool
 	spoke     bool   // some of its input has gone out
-	signature string
+	signature strings.Builder
 	sealed    string
 }
 

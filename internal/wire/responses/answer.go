@@ -52,6 +52,8 @@ type writer struct {
 	started  bool // the events that begin a stream are out
 	sequence int
 	items    []*item
+	calls    map[int]*item // tool calls by their place among the calls
+	said     []*item       // items in progress that are not calls
 	reported string
 	usage    *llm.Usage
 	finish   string

@@ -21,6 +21,10 @@ func (w *writer) call(p *llm.Piece) error {
 	if p.Call.Signature != "" {
 		w.sealCall(&it.call)
 	}
+	if w.calls == nil {
+		w.calls = map[int]*item{}
+	}
+	w.calls[p.Index] = it
 	w.open(it, w.content(p.Call.Name))
 	return w.arguments(p.Index, p.Call.Arguments)
 }
@@ -34,12 +38,7 @@ func (w *writer) sealCall(call *llm.ToolCall) {
 }
 
 func (w *writer) calling(place int) *item {
-	for _, it := range w.items {
-		if it.isCall() && it.place == place {
-			return it
-		}
-	}
-	return nil
+	return w.calls[place]
 }
 
 func (w *writer) arguments(place int, text string) error {

@@ -45,7 +45,7 @@ func (f Format) Resume(req *llm.Request, sent []byte) (wire.Rest, bool) {
 	if it.id == "" || len(it.parts) == 0 || it.parts[0].text.Len() == 0 {
 		return wire.Rest{}, false
 	}
-	w.items = []*item{it}
+	w.items, w.said = []*item{it}, []*item{it}
 	return wire.Rest{Text: it.parts[0].text.String(), Answer: w.write}, true
 }
 

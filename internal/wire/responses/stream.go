@@ -55,6 +55,9 @@ func (w *writer) open(it *item, ev llm.Event) *item {
 	it.index, it.status = len(w.items), "in_progress"
 	it.id = prefixes[it.kind] + w.made(it.kind, it.index)
 	w.items = append(w.items, it)
+	if !it.isCall() {
+		w.said = append(w.said, it)
+	}
 	w.emit(ev, "response.output_item.added", "output_index", it.index, "item", it.json())
 	return it
 }
@@ -69,11 +72,10 @@ func (w *writer) current(kind string) *item {
 
 // closeSaid closes what was said or thought before something else begins. Calls stay open: their arguments may take turns.
 func (w *writer) closeSaid() {
-	for _, it := range w.items {
-		if !it.isCall() {
-			w.close(it, false)
-		}
+	for _, it := range w.said {
+		w.close(it, false)
 	}
+	w.said = w.said[:0]
 }
 
 func (w *writer) close(it *item, cut bool) {
