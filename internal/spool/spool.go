@@ -172,21 +172,21 @@ func (s *Spool) closeFiles() {
 	}
 }
 
-// Ready returns the error that a new request would get, or nil. A workspace that has used its share of the queue does not make the
-// gateway unready unless the database is unavailable: other workspaces are served.
+// Ready returns the error that requests get now, or nil. A workspace that has used its share of the queue does not make the gateway
+// unready while other workspaces that use it are served.
 func (s *Spool) Ready() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.admit(""); err != nil {
-		return err
-	}
-	if !s.failing {
-		return nil
-	}
-	for workspace := range s.queued {
-		if err := s.admit(workspace); err != nil {
-			return err
+	err := s.admit("") // no workspace has this id, so its share is free
+	if err == nil {
+		for workspace := range s.queued {
+			if err = s.admit(workspace); err == nil {
+				break
+			}
 		}
+	}
+	if err != nil {
+		return err
 	}
 	return nil
 }
