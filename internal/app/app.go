@@ -353,8 +353,7 @@ func (a *App) openGateway(ctx context.Context, c config.Config) (err error) {
 	a.metrics = telemetry.NewMetrics(telemetry.Build{Version: a.version}, a.gauges())
 	a.gateway = gateway.New(gateway.Parts{
 		Routes: routes(), Batches: chat.Format{}, Keys: a.keyring, Limits: a.limits, Turns: a.turns, Ledger: a.ledger, Health: a.health,
-		Retries: health.NewRetryBudget(time.Now),
-		Egress:  a.egress, Log: a.spool, Pins: pins{a.accounts}, Observe: a.observe, Started: a.observeStart,
+		Egress: a.egress, Log: a.spool, Pins: pins{a.accounts}, Observe: a.observe, Started: a.observeStart,
 		Logger: a.log, Settings: gatewaySettings(c), Snapshot: f.snapshot(), Draw: rand.Float64,
 		Predictor: a.predictor, Policies: a.rules, Feedback: ratings{a}, Prefixes: a.prefixes,
 	})

@@ -100,7 +100,7 @@ func silentGateway(t testing.TB, says http.RoundTripper) *gateway.Gateway {
 		Ledger: ledger.New(ledger.Options{
 			Spent: func(context.Context, string, time.Time) (money.Amount, error) { return 0, nil }, Now: time.Now,
 		}),
-		Retries: health.NewRetryBudget(time.Now), Log: noLog{}, Logger: slog.New(slog.DiscardHandler),
+		Log: noLog{}, Logger: slog.New(slog.DiscardHandler),
 		Observe: func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {}, Draw: func() float64 { return 0.5 },
 		Snapshot: route.NewSnapshot(cat, []*provider.Provider{p}, nil),
 		Settings: gateway.Settings{

@@ -26,9 +26,8 @@ const wholeFactor = 6
 
 // attempt walks the plan until a target has begun to answer. Before that, another target takes over unseen.
 func (g *Gateway) attempt(ctx context.Context, x *exchange) (*answer, error) {
-	g.Retries.Request()
 	plan, most := x.decision.Plan, x.settings.Attempts
-	for i := 0; i < len(plan) && len(x.entry.Attempts) < most; {
+	for i := 0; i < len(plan) && len(x.entry.Attempts) < most && ctx.Err() == nil; {
 		last := i+1 == len(plan) || len(x.entry.Attempts)+1 == most
 		ans, at, err := g.race(ctx, x, i, last)
 		if err == nil {
@@ -39,32 +38,38 @@ func (g *Gateway) attempt(ctx context.Context, x *exchange) (*answer, error) {
 			return nil, x.abandon(ctx, plan[at])
 		}
 		e := llm.AsError(err)
-		if !e.Kind.NextMayHelp() {
-			return nil, g.describe(x, e)
-		}
-		if errors.Is(e, errNotTried) {
+		switch {
+		case errors.Is(e, errNotTried):
+			x.passed = append(x.passed, e)
 			i++
-			continue
+		case !e.Kind.NextMayHelp():
+			return nil, g.describe(x, e)
+		case len(x.entry.Attempts) < most: // otherwise without a pause: no attempt would follow it
+			i = g.next(ctx, x, at, e)
 		}
-		if len(x.entry.Attempts) >= most {
-			break // without the pause: nobody would be tried after it
-		}
-		next, spare := after(plan, at, e), g.spare(x, plan[at], e)
-		if spare || (next == len(plan) && again(e)) {
-			next = at // with another credential, or because nobody else is left: the same one once more
-		}
-		if next < len(plan) && !g.Retries.AllowRetry() {
-			break
-		}
-		if next == at && !spare && !g.pause(ctx, x, plan[at], e, len(x.entry.Attempts)) {
-			break
-		}
-		i = next
 	}
 	if ctx.Err() != nil {
 		return nil, x.ended(ctx) // in a pause between two attempts
 	}
 	return nil, exhausted(x)
+}
+
+// next returns the index of the target to try after a failure at the target with index at, or len(plan) when there is none.
+// It is the same one with another credential, or after a pause when no other target is left.
+func (g *Gateway) next(ctx context.Context, x *exchange, at int, e *llm.Error) int {
+	plan := x.decision.Plan
+	t, next := plan[at], after(plan, at, e)
+	switch {
+	case g.spare(x, t, e):
+		if g.Health.AllowRepeat(t.ID()) {
+			return at
+		}
+	case next == len(plan) && again(e):
+		if g.repeat(ctx, x, t, e) {
+			return at
+		}
+	}
+	return next
 }
 
 // abandon ends a request whose time is over before any content came. Where the client left a target that had read the prompt,
@@ -102,7 +107,9 @@ func after(plan []*provider.Target, i int, e *llm.Error) int {
 
 // spare reports whether it was the credential that failed and the provider has another one, which may be used at once.
 func (g *Gateway) spare(x *exchange, t *provider.Target, e *llm.Error) bool {
-	if e.Kind != llm.UpstreamAuth && e.Kind != llm.UpstreamRateLimited {
+	switch e.Kind {
+	case llm.UpstreamAuth, llm.UpstreamDenied, llm.UpstreamNotFound, llm.UpstreamRateLimited:
+	default:
 		return false
 	}
 	p, _ := x.snap.Provider(t.Provider)
@@ -123,20 +130,25 @@ func again(e *llm.Error) bool {
 	}
 }
 
-// longestPause is the most that a client waits for the same target to be tried again.
-const longestPause = 5 * time.Second
+const (
+	// longestPause is the most that a client waits for the same target to be tried again.
+	longestPause = 5 * time.Second
+	// pauseSpread is the share by which a pause that the provider asked for is extended at random, so that requests that
+	// failed together do not return together.
+	pauseSpread = 0.2
+)
 
-// pause waits before the same target is tried again: a jittered backoff, what the provider asked for, or until a
-// credential has rested. It reports whether the try is worth making.
-func (g *Gateway) pause(ctx context.Context, x *exchange, t *provider.Target, e *llm.Error, tries int) bool {
-	wait := max(health.Backoff(tries, x.settings.Backoff, g.Draw()), e.RetryAfter)
+// repeat pauses before the same target is tried again: as long as the provider asked for, with jitter, or a growing backoff, and
+// until the target's back-off has ended. It reports whether the attempt is to be made.
+func (g *Gateway) repeat(ctx context.Context, x *exchange, t *provider.Target, e *llm.Error) bool {
+	wait := health.Backoff(len(x.entry.Attempts), x.settings.Backoff, g.Draw())
+	if e.RetryAfter > 0 {
+		wait = e.RetryAfter + time.Duration(pauseSpread*g.Draw()*float64(e.RetryAfter))
+	}
 	p, _ := x.snap.Provider(t.Provider)
-	wait = max(wait, g.Health.Wait(credentialIDs(p)))
-	if wait > longestPause {
+	wait = max(wait, g.Health.Wait(t.ID(), credentialIDs(p)))
+	if deadline, ok := ctx.Deadline(); wait > longestPause || ok && time.Until(deadline) <= wait {
 		return false
 	}
-	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= wait {
-		return false
-	}
-	return x.sleep(ctx, wait)
+	return g.Health.AllowRepeat(t.ID()) && x.sleep(ctx, wait)
 }

@@ -251,7 +251,7 @@ func TestWhoeverComesWhileAllRestHearsHowLong(t *testing.T) {
 			k.gateway.ServeHTTP(w, k.request(http.MethodPost, "/chat/completions", withModel("small")))
 		}
 
-		if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") != "30" {
+		if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") != "30" {
 			t.Errorf("%d, Retry-After %q: %s", w.Code, w.Header().Get("Retry-After"), w.Body)
 		}
 	})

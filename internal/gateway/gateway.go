@@ -63,7 +63,6 @@ type Parts struct {
 	Turns    *limit.Turns // nil for none
 	Ledger   ledger.Ledger
 	Health   Health
-	Retries  Retries
 	Egress   Caller
 	Log      Log
 	Pins     Pinner

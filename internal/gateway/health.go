@@ -18,18 +18,12 @@ type Health interface {
 	Closed(target string, p health.Pass) bool
 	// Spare reports whether the target may be tried at once with another credential than the one that failed.
 	Spare(target string, credentials []string, failed string) bool
-	// Wait is how long until one of the credentials may be used.
-	Wait(credentials []string) time.Duration
+	// Wait returns how long the target backs off with every one of the credentials.
+	Wait(target string, credentials []string) time.Duration
+	// AllowRepeat reports whether the target may be called once more for a request that failed there, and counts the repeat.
+	AllowRepeat(target string) bool
 	// FirstToken is how long the target's first tokens have taken of late, all but the slowest twentieth; 0 when not known.
 	FirstToken(target string) time.Duration
 	// Report tells how a call went.
 	Report(r health.Report)
-}
-
-// Retries keeps retries a small share of traffic.
-type Retries interface {
-	// Request counts one request.
-	Request()
-	// AllowRetry asks whether traffic leaves room for one more retry, and takes it.
-	AllowRetry() bool
 }

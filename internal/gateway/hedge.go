@@ -69,14 +69,15 @@ func (g *Gateway) hedgeAfter(x *exchange, i int) time.Duration {
 	return max(usual, leastHedge)
 }
 
-// second prepares a call to the next target that may be called, where retries and budgets leave room for it; nil where not.
+// second prepares a call to the next target that may be called, where budgets leave room for it; nil where not. Hedges beside a
+// target are bounded as repeats at it are.
 func (g *Gateway) second(ctx context.Context, x *exchange, i int) (a *answer, at int, hold *ledger.Hold) {
 	plan := x.decision.Plan
 	hold, err := g.Ledger.TryHold(ctx, Budgets(x.grant), x.dearestOf(plan[i+1:]))
 	if err != nil {
 		return nil, i, nil
 	}
-	if !g.Retries.AllowRetry() {
+	if !g.Health.AllowRepeat(plan[i].ID()) {
 		hold.Release()
 		return nil, i, nil
 	}

@@ -169,7 +169,7 @@ func TestAClientThatLeavesEndsBothCalls(t *testing.T) {
 	})
 }
 
-func TestHedgesAreRetriesToTheBudgetOfRetries(t *testing.T) {
+func TestHedgesAreBoundedAsRepeatsAre(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		k := hedged(t)

@@ -79,7 +79,7 @@ func newKit(t *testing.T, adjust ...func(*kit)) *kit {
 	})
 	k.gateway = gateway.New(gateway.Parts{
 		Routes: routes(), Batches: chat.Format{}, Keys: k.keys, Limits: limit.NewMemory(time.Now), Ledger: k.ledger,
-		Health: health.New(health.Options{}), Retries: health.NewRetryBudget(time.Now), Log: k.log, Pins: k.pins,
+		Health: health.New(health.Options{}), Log: k.log, Pins: k.pins,
 		Egress:  egress.New(egress.Options{AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}),
 		Observe: func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {},
 		Logger: slog.New(slog.DiscardHandler), Settings: k.settings, Snapshot: k.snapshot, Draw: func() float64 { return 0.5 },

@@ -63,10 +63,10 @@ func (g *Gateway) rescue(ctx context.Context, x *exchange, broken *answer, e *ll
 // walk tries the ways in order until a target has something new to say; nil when none does. A text that deviates ends it:
 // another one would too.
 func (g *Gateway) walk(ctx context.Context, x *exchange, ways []way, e *llm.Error) *answer {
-	for len(ways) > 0 && len(x.entry.Attempts) < x.settings.Attempts && g.Retries.AllowRetry() {
+	for len(ways) > 0 && len(x.entry.Attempts) < x.settings.Attempts {
 		w, before := ways[0], len(x.entry.Attempts)
 		ways = ways[1:]
-		if w.again && !g.pause(ctx, x, w.target, e, before) {
+		if w.again && !g.repeat(ctx, x, w.target, e) {
 			return nil
 		}
 		ans, err := g.continued(ctx, x, w, len(ways) == 0 || before+1 == x.settings.Attempts)
@@ -77,7 +77,9 @@ func (g *Gateway) walk(ctx context.Context, x *exchange, ways []way, e *llm.Erro
 			return nil
 		case w.prefill && refusesPrefill(err):
 			x.hideRefusal(before)
-			ways = append([]way{{target: w.target}}, ways...)
+			if g.Health.AllowRepeat(w.target.ID()) {
+				ways = append([]way{{target: w.target}}, ways...)
+			}
 		case !llm.AsError(err).Kind.NextMayHelp():
 			return nil
 		}
@@ -205,7 +207,7 @@ func (x *exchange) prefill(c *continuation, t *provider.Target) error {
 // refusesPrefill reports whether it may have been the beginning of the answer that the target did not take, or not as one.
 func refusesPrefill(err error) bool {
 	switch llm.AsError(err).Kind {
-	case llm.UpstreamInvalid, llm.CannotExpress, llm.Deviated:
+	case llm.UpstreamInvalid, llm.UpstreamUnsupported, llm.CannotExpress, llm.Deviated:
 		return true
 	default:
 		return false

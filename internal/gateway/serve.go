@@ -45,6 +45,7 @@ type exchange struct {
 	waiting   time.Time     // since when attempts have been under way; zero when there are none
 	calls     int           // under way
 	paused    time.Duration // waiting since the last attempt ended, for the record of the next one
+	passed    []*llm.Error  // why targets were passed over without an attempt
 	begun     bool          // the log knows of it
 	kept      scroll        // the answer so far, as far as it is kept
 	said      int64         // bytes of its text

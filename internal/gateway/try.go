@@ -18,8 +18,9 @@ import (
 // errNotTried marks a target that was passed over without a call.
 var errNotTried = errors.New("not tried")
 
-func notTried(format string, args ...any) error {
-	return &llm.Error{Kind: llm.UpstreamOverloaded, Message: fmt.Sprintf(format, args...), Err: errNotTried}
+// notTried is the error for a target that was passed over. Its kind is that of the failures that led to this.
+func notTried(kind llm.Kind, format string, args ...any) *llm.Error {
+	return &llm.Error{Kind: kind, Message: fmt.Sprintf(format, args...), Err: errNotTried}
 }
 
 // try makes one call and reads its answer up to the first content that the client is to see. With c it goes on with an answer
@@ -90,7 +91,7 @@ func (g *Gateway) occupy(ctx context.Context, x *exchange, p *provider.Provider,
 	places := g.rooms.of(p.Name)
 	defer x.blocked(time.Now())
 	if !places.Take(ctx, x.grant.Key.ID, p.Concurrent, wait) {
-		return nil, notTried("%s is at its cap of %d requests at a time", p.Name, p.Concurrent)
+		return nil, notTried(llm.UpstreamOverloaded, "%s is at its cap of %d requests at a time", p.Name, p.Concurrent)
 	}
 	return places, nil
 }
@@ -106,10 +107,14 @@ func (g *Gateway) admit(ctx context.Context, x *exchange, p *provider.Provider, 
 	switch {
 	case ok:
 		return pass, nil
+	case pass.Refused:
+		return pass, notTried(llm.UpstreamAuth, "%s has refused the credential or the model", t.ID())
 	case pass.Resting > 0:
-		return pass, notTried("every credential of %s rests for %s", p.Name, pass.Resting.Round(time.Second))
+		e := notTried(llm.UpstreamRateLimited, "%s limits its rate for %s more", t.ID(), pass.Resting.Round(time.Second))
+		e.RetryAfter = pass.Resting
+		return pass, e
 	}
-	return pass, notTried("the circuit of %s is open", t.ID())
+	return pass, notTried(llm.UpstreamOverloaded, "the circuit of %s is open", t.ID())
 }
 
 // sleep waits for a provider's sake. It reports whether the request still has time.

@@ -52,7 +52,7 @@ func TestLatencyIsOverheadPlusWaitingPlusAttempts(t *testing.T) {
 		},
 		"a pause before the same target": {
 			script: func(k *kit) { k.alpha.Then(delayed(second, mockprovider.Fail(500, "Retry-After", "2"))) },
-			body:   withModel("small"), want: []time.Duration{0, 2 * second}, total: 2 * second,
+			body:   withModel("small"), want: []time.Duration{0, 2200 * time.Millisecond}, total: 2200 * time.Millisecond, // with jitter
 		},
 		"no pause before another target": {
 			script: func(k *kit) { k.alpha.Then(delayed(second, mockprovider.Fail(500))) },

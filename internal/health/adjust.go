@@ -10,9 +10,12 @@ func (t *Tracker) Configure(failures int, probeAfter time.Duration) {
 	t.o = t.o.withDefaults()
 }
 
-// Wake ends the rest of a credential and forgets that it was refused.
+// Wake ends the back-off of a credential, also at single targets, and forgets that it was refused.
 func (t *Tracker) Wake(credentialID string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.credentials, credentialID)
+	for _, tg := range t.targets {
+		delete(tg.backoffs, credentialID)
+	}
 }

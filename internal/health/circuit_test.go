@@ -48,7 +48,7 @@ func TestARestingAndABrokenCredentialLeaveNone(t *testing.T) {
 		tr := tracker()
 		tr.pick("openai", two)
 		tr.repeat(5, Report{Target: here, Credential: "openai#1", Err: fail(llm.UpstreamServer)})
-		tr.Rest("openai#2", time.Minute)
+		tr.Report(Report{Target: here, Credential: "openai#2", Err: &llm.Error{Kind: llm.UpstreamRateLimited, RetryAfter: time.Minute}})
 		if s := tr.State(here); !s.Open || s.Resting != 0 {
 			t.Errorf("state %+v", s)
 		}

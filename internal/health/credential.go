@@ -2,6 +2,7 @@ package health
 
 import (
 	"maps"
+	"net/http"
 	"slices"
 	"time"
 
@@ -9,26 +10,39 @@ import (
 )
 
 const (
-	longestRest  = 5 * time.Minute // whatever a provider asks for
-	firstRest    = time.Second     // after a 429 that names no time
-	unknownRest  = time.Minute     // how long that grows
-	refusedRest  = time.Minute     // after our credential was refused
-	refusedLimit = time.Hour       // how long that grows
+	longestRest  = 5 * time.Minute  // whatever a provider asks for
+	firstRest    = time.Second      // after a 429 that names no time
+	unknownRest  = time.Minute      // how long that grows
+	refusedRest  = time.Minute      // after our credential was refused
+	refusedLimit = time.Hour        // how long that grows
+	deniedRest   = 30 * time.Second // after one model was refused or unknown
+	deniedLimit  = 10 * time.Minute // how long that grows
 )
 
-// credential is what is known about one secret of a provider.
-type credential struct {
-	until   time.Time // rests until then
-	strikes int       // rests in a row, without a success in between
-	alert   bool      // it was refused: a person must look
-	reason  string
+// backoff says how long not to use a credential, or one target with a credential.
+type backoff struct {
+	until   time.Time
+	strikes int  // back-offs in a row, without a success in between
+	alert   bool // it was refused: a person must look
+	reason  llm.Kind
 	used    time.Time
 }
+
+// over reports whether the back-off has ended. A nil one never began.
+func (b *backoff) over(now time.Time) bool { return b == nil || !now.Before(b.until) }
 
 // ring remembers whose turn it is among a provider's credentials.
 type ring struct {
 	ids  []string
 	next int
+}
+
+// credentials are those that the provider has; none for a provider that has not been used.
+func (r *ring) credentials() []string {
+	if r == nil {
+		return nil
+	}
+	return r.ids
 }
 
 // ringOf notes which credentials a provider has.
@@ -52,42 +66,56 @@ func (t *Tracker) Spare(targetID string, credentials []string, failed string) bo
 	now := t.now()
 	tg := t.target(targetID, now)
 	return slices.ContainsFunc(credentials, func(id string) bool {
-		return id != failed && t.awake(id, now) && tg.sendable(&t.o, id, now)
+		return id != failed && t.ready(tg, id, now) && tg.sendable(&t.o, id, now)
 	})
 }
 
-// Wait is how long until one of the credentials may be used; 0 when one may, or there are none.
-func (t *Tracker) Wait(credentials []string) time.Duration {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.resting(credentials, t.now())
-}
-
-func (t *Tracker) awake(id string, now time.Time) bool {
-	c := t.credentials[id]
-	return c == nil || !now.Before(c.until)
-}
-
-// Rest leaves a credential alone for a while, at most five minutes. Resting again extends it, never shortens it.
-func (t *Tracker) Rest(credentialID string, d time.Duration) {
+// Wait returns how long a target backs off with every one of the credentials; 0 when one may be used.
+func (t *Tracker) Wait(targetID string, credentials []string) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := t.now()
-	t.credential(credentialID, now).rest(now, min(d, longestRest), string(llm.UpstreamRateLimited))
+	left, _ := t.backingOff(t.target(targetID, now), credentials, now)
+	return left
 }
 
-// resting is how long until one of the credentials may be used; 0 when one may, or there are none.
-func (t *Tracker) resting(ids []string, now time.Time) time.Duration {
-	shortest := time.Duration(-1)
+// ready reports whether neither the credential nor the target with the credential backs off.
+func (t *Tracker) ready(tg *target, id string, now time.Time) bool {
+	return t.credentials[id].over(now) && (tg == nil || tg.backoffs[id].over(now))
+}
+
+// backingOff returns how long a target backs off with every one of the credentials, and whether all of them were refused.
+func (t *Tracker) backingOff(tg *target, ids []string, now time.Time) (left time.Duration, refused bool) {
+	if len(ids) == 0 {
+		ids = keyless
+	}
+	shortest, refused := time.Duration(-1), true
 	for _, id := range ids {
-		if t.awake(id, now) {
-			return 0
+		if t.ready(tg, id, now) {
+			return 0, false
 		}
-		if left := t.credentials[id].until.Sub(now); shortest < 0 || left < shortest {
+		b := t.longest(tg, id)
+		refused = refused && b.reason != llm.UpstreamRateLimited
+		if left := b.until.Sub(now); shortest < 0 || left < shortest {
 			shortest = left
 		}
 	}
-	return max(shortest, 0)
+	return shortest, refused
+}
+
+// keyless is the list of credentials of a provider that needs none.
+var keyless = []string{""}
+
+// longest is the back-off that ends last: the credential's own, or that of the target with the credential.
+func (t *Tracker) longest(tg *target, id string) *backoff {
+	own := t.credentials[id]
+	if tg == nil || tg.backoffs[id] == nil {
+		return own
+	}
+	if own == nil || own.until.Before(tg.backoffs[id].until) {
+		return tg.backoffs[id]
+	}
+	return own
 }
 
 func (t *Tracker) alerts(ids []string) []string {
@@ -100,55 +128,84 @@ func (t *Tracker) alerts(ids []string) []string {
 	return names
 }
 
-func (t *Tracker) credential(id string, now time.Time) *credential {
+func (t *Tracker) credential(id string, now time.Time) *backoff {
 	c := t.credentials[id]
 	if c == nil {
 		if len(t.credentials) >= maxIdle {
-			maps.DeleteFunc(t.credentials, func(_ string, old *credential) bool { return now.Sub(old.used) > 24*time.Hour })
+			maps.DeleteFunc(t.credentials, func(_ string, old *backoff) bool { return now.Sub(old.used) > 24*time.Hour })
 		}
-		c = &credential{}
+		c = &backoff{}
 		t.credentials[id] = c
 	}
 	c.used = now
 	return c
 }
 
-// report rests a credential that met its rate limit or was refused, and clears one that served.
-func (c *credential) report(now time.Time, e *llm.Error) {
-	if e == nil {
-		if !now.Before(c.until) { // a success from before the rest proves nothing about it
-			*c = credential{used: c.used}
+// reportBackoff backs off after a rate limit or a refusal, and clears the back-off after a success. A refused credential or a
+// spent quota concerns every model of the credential. A rate limit, a denied and an unknown model concern the one target:
+// providers limit and permit by model.
+//
+// Other replicas hear of rate limits only: another replica may have a newer secret by the same name.
+func (t *Tracker) reportBackoff(now time.Time, tg *target, r Report) {
+	if r.Err == nil {
+		if c := t.credentials[r.Credential]; c != nil {
+			c.used = now
+			c.clear(now)
+		}
+		if b := tg.backoffs[r.Credential]; b != nil {
+			b.clear(now)
 		}
 		return
 	}
-	switch e.Kind { //nolint:exhaustive // the others are not about the credential
+	if r.Credential == "" && r.Err.Kind != llm.UpstreamRateLimited {
+		return // without a credential there is nothing to be refused
+	}
+	switch r.Err.Kind { //nolint:exhaustive // the others are not about the credential
 	case llm.UpstreamRateLimited:
-		d := min(e.RetryAfter, longestRest)
+		b := tg.backoff(r.Credential)
+		before, d := b.until, min(r.Err.RetryAfter, longestRest)
 		if d <= 0 {
-			d = grown(firstRest, c.earlier(now), unknownRest)
+			d = grown(firstRest, b.earlier(now), unknownRest)
 		}
-		c.rest(now, d, string(e.Kind))
+		b.rest(now, d, r.Err.Kind)
+		if b.until.Sub(before) >= leastHint {
+			t.o.Tell(Hint{Target: r.Target, Credential: r.Credential, Rest: b.until.Sub(now)})
+		}
+	case llm.UpstreamDenied, llm.UpstreamNotFound:
+		if r.Err.UpstreamStatus == http.StatusBadRequest {
+			return // a 400 may quote the request: its text must not exclude a target for other callers
+		}
+		b := tg.backoff(r.Credential)
+		b.rest(now, grown(deniedRest, b.earlier(now), deniedLimit), r.Err.Kind)
 	case llm.UpstreamAuth:
-		c.alert = true
-		c.rest(now, grown(refusedRest, c.earlier(now), refusedLimit), string(e.Kind))
+		b := t.credential(r.Credential, now)
+		b.alert = true
+		b.rest(now, grown(refusedRest, b.earlier(now), refusedLimit), r.Err.Kind)
 	}
 }
 
-// earlier is how many rests came before the present one, or the one about to begin.
-func (c *credential) earlier(now time.Time) int {
-	if now.Before(c.until) {
-		return max(c.strikes-1, 0)
+// clear forgets earlier back-offs. A success of a call from before the back-off proves nothing about it.
+func (b *backoff) clear(now time.Time) {
+	if b.over(now) {
+		*b = backoff{used: b.used}
 	}
-	return c.strikes
 }
 
-// rest counts one strike per rest, however many attempts were under way when it began.
-func (c *credential) rest(now time.Time, d time.Duration, why string) {
-	if !now.Before(c.until) {
-		c.strikes++
+// earlier is how many back-offs came before the present one, or the one about to begin.
+func (b *backoff) earlier(now time.Time) int {
+	if b.over(now) {
+		return b.strikes
 	}
-	if until := now.Add(d); until.After(c.until) {
-		c.until, c.reason = until, why
+	return max(b.strikes-1, 0)
+}
+
+// rest begins or extends a back-off. It counts one strike per back-off, however many attempts were in flight when it began.
+func (b *backoff) rest(now time.Time, d time.Duration, why llm.Kind) {
+	if b.over(now) {
+		b.strikes++
+	}
+	if until := now.Add(d); until.After(b.until) {
+		b.until, b.reason = until, why
 	}
 }
 
@@ -162,6 +219,25 @@ func grown(first time.Duration, times int, limit time.Duration) time.Duration {
 	return min(first, limit)
 }
 
+// describeBackoff shows a target that backs off with every credential as one that is not called until then.
+func (t *Tracker) describeBackoff(h *TargetHealth, tg *target, p *ring, now time.Time) {
+	ids := p.credentials()
+	if len(ids) == 0 {
+		ids = keyless
+	}
+	var first *backoff
+	for _, id := range ids {
+		b := tg.backoffs[id]
+		if b.over(now) {
+			return
+		}
+		if first == nil || b.until.Before(first.until) {
+			first = b
+		}
+	}
+	h.Circuit, h.Reason, h.NextProbe, h.Share = "open", string(first.reason), first.until, 0
+}
+
 // CredentialHealth is what pages show about a credential.
 type CredentialHealth struct {
 	ID     string    `json:"id"`
@@ -170,22 +246,43 @@ type CredentialHealth struct {
 	Alert  bool      `json:"alert"` // it was refused and needs a person
 }
 
-// Credentials lists the credentials that rest or were refused, by name.
+// Credentials lists the credentials that back off or were refused, by name. A credential also counts as backing off while
+// every target that was called with it does.
 func (t *Tracker) Credentials() []CredentialHealth {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := t.now()
-	var all []CredentialHealth
-	for _, id := range slices.Sorted(maps.Keys(t.credentials)) {
-		c := t.credentials[id]
-		if !now.Before(c.until) && !c.alert {
-			continue
+	found := t.everywhere(now)
+	for id, c := range t.credentials {
+		if !c.over(now) || c.alert {
+			found[id] = c
 		}
-		h := CredentialHealth{ID: id, Reason: c.reason, Alert: c.alert}
-		if now.Before(c.until) {
+	}
+	var all []CredentialHealth
+	for _, id := range slices.Sorted(maps.Keys(found)) {
+		c := found[id]
+		h := CredentialHealth{ID: id, Reason: string(c.reason), Alert: c.alert}
+		if !c.over(now) {
 			h.Until = c.until
 		}
 		all = append(all, h)
 	}
 	return all
+}
+
+// everywhere returns the credentials that back off at every target they were used at, each with the back-off that ends first.
+func (t *Tracker) everywhere(now time.Time) map[string]*backoff {
+	first, usable := map[string]*backoff{}, map[string]bool{"": true}
+	for _, tg := range t.targets {
+		for _, c := range tg.circuits {
+			b := tg.backoffs[c.credential]
+			if b.over(now) {
+				usable[c.credential] = true
+			} else if old := first[c.credential]; old == nil || b.until.Before(old.until) {
+				first[c.credential] = b
+			}
+		}
+	}
+	maps.DeleteFunc(first, func(id string, _ *backoff) bool { return usable[id] })
+	return first
 }

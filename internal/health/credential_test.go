@@ -82,11 +82,10 @@ func TestSecondRateLimitExtends(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		tr.Report(limited(10 * time.Second))
 		tr.Report(limited(time.Second)) // never shortens
-		tr.Rest("openai#1", time.Second)
 		if _, wait := tr.pick("openai", two[:1]); wait != 10*time.Second {
 			t.Errorf("rests %v more, want 10 s", wait)
 		}
-		tr.Rest("openai#1", time.Hour)
+		tr.Report(limited(time.Hour))
 		if _, wait := tr.pick("openai", two[:1]); wait != 5*time.Minute {
 			t.Errorf("rests %v, want five minutes at most", wait)
 		}

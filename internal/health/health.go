@@ -64,7 +64,7 @@ type Tracker struct {
 	mu          sync.Mutex
 	o           Options
 	targets     map[string]*target
-	credentials map[string]*credential
+	credentials map[string]*backoff
 	providers   map[string]*ring
 }
 
@@ -75,7 +75,7 @@ func New(o Options) *Tracker {
 		now:         o.Now,
 		o:           o,
 		targets:     map[string]*target{},
-		credentials: map[string]*credential{},
+		credentials: map[string]*backoff{},
 		providers:   map[string]*ring{},
 	}
 }
@@ -83,7 +83,9 @@ func New(o Options) *Tracker {
 // target is what is known about one target. A credential has a circuit of its own at each: one account of a provider may
 // be failing while another is served.
 type target struct {
-	circuits []*circuit // by the credentials that were used; few
+	circuits []*circuit          // by the credentials that were used; few
+	backoffs map[string]*backoff // of this target alone, by credential; nil when there was none
+	repeats  repeatWindow
 	speed    speed
 	used     time.Time
 	lastErr  *LastError
@@ -142,6 +144,19 @@ func (tg *target) probing(o *Options, now time.Time) bool {
 	return false
 }
 
+// backoff returns the target's back-off with a credential, which is made where there is none.
+func (tg *target) backoff(credential string) *backoff {
+	b := tg.backoffs[credential]
+	if b == nil {
+		if tg.backoffs == nil || len(tg.backoffs) >= maxCircuits {
+			tg.backoffs = map[string]*backoff{}
+		}
+		b = &backoff{}
+		tg.backoffs[credential] = b
+	}
+	return b
+}
+
 // Report says how one attempt went. Every admitted attempt is reported once, a probe's cancellation too.
 type Report struct {
 	Target       string // provider/model
@@ -170,7 +185,7 @@ func judge(e *llm.Error) verdict {
 	switch e.Kind {
 	case llm.UpstreamConnect, llm.UpstreamTimeout, llm.UpstreamOverloaded, llm.UpstreamServer, llm.UpstreamMalformed, llm.UpstreamCut:
 		return failed
-	case llm.UpstreamInvalid, llm.UpstreamContext, llm.UpstreamContentPolicy, llm.CannotExpress:
+	case llm.UpstreamInvalid, llm.UpstreamUnsupported, llm.UpstreamContext, llm.UpstreamContentPolicy, llm.CannotExpress:
 		return answered
 	default:
 		return silent
@@ -198,20 +213,7 @@ func (t *Tracker) Report(r Report) {
 	if c.open && !wasOpen {
 		t.o.Tell(Hint{Target: r.Target, Credential: r.Credential})
 	}
-	if r.Credential != "" {
-		t.reportCredential(now, r)
-	}
-}
-
-// reportCredential takes in what an attempt's end says about its credential. That one was refused stays between this replica
-// and its configuration: another may have a newer secret by the same name.
-func (t *Tracker) reportCredential(now time.Time, r Report) {
-	c := t.credential(r.Credential, now)
-	before := c.until
-	c.report(now, r.Err)
-	if r.Err != nil && r.Err.Kind == llm.UpstreamRateLimited && c.until.Sub(before) >= leastHint {
-		t.o.Tell(Hint{Credential: r.Credential, Rest: c.until.Sub(now)})
-	}
+	t.reportBackoff(now, tg, r)
 }
 
 func reason(e *llm.Error) string {
@@ -226,7 +228,8 @@ type Pass struct {
 	Credential string        // to use; empty where the provider needs none
 	Probe      bool          // the attempt is the one test of an open circuit, and must be reported as one
 	Delay      time.Duration // after which the attempt may be sent if Closed still says so: traffic is returning after an outage
-	Resting    time.Duration // for a refusal: how long every credential rests; 0 when it is for an open circuit
+	Resting    time.Duration // for a refusal: how long the target backs off with every credential; 0 when it is for an open circuit
+	Refused    bool          // for a refusal: the back-off follows a refused credential or model, not a rate limit
 }
 
 // Admit asks to send one attempt to a target, and chooses the credential: those that rest or whose circuit is open are
@@ -237,6 +240,18 @@ func (t *Tracker) Admit(targetID string, credentials []string, last bool) (Pass,
 	defer t.mu.Unlock()
 	now := t.now()
 	tg := t.target(targetID, now)
+	p, ok := t.choose(tg, targetID, credentials, last, now)
+	if ok {
+		tg.repeats.count(now)
+	}
+	return p, ok
+}
+
+func (t *Tracker) choose(tg *target, targetID string, credentials []string, last bool, now time.Time) (Pass, bool) {
+	r := t.ringOf(targetID, credentials)
+	if left, refused := t.backingOff(tg, credentials, now); left > 0 {
+		return Pass{Resting: left, Refused: refused}, false
+	}
 	if len(credentials) == 0 {
 		c := tg.circuit("")
 		if p, ok := c.admit(&t.o, now); ok || !last {
@@ -244,11 +259,10 @@ func (t *Tracker) Admit(targetID string, credentials []string, last bool) (Pass,
 		}
 		return reserve([]*circuit{c}, now)
 	}
-	r := t.ringOf(targetID, credentials)
 	var refused []*circuit
 	for i := range credentials {
 		id := credentials[(r.next+i)%len(credentials)]
-		if !t.awake(id, now) || !tg.sendable(&t.o, id, now) {
+		if !t.ready(tg, id, now) || !tg.sendable(&t.o, id, now) {
 			continue
 		}
 		c := tg.circuit(id)
@@ -260,11 +274,9 @@ func (t *Tracker) Admit(targetID string, credentials []string, last bool) (Pass,
 		refused = append(refused, c)
 	}
 	if last {
-		if p, ok := reserve(refused, now); ok {
-			return p, true
-		}
+		return reserve(refused, now)
 	}
-	return Pass{Resting: t.resting(credentials, now)}, false
+	return Pass{}, false
 }
 
 // reserve gives an attempt without another target a turn at the circuit that has one soonest.
@@ -292,7 +304,8 @@ func (t *Tracker) Closed(targetID string, p Pass) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := t.now()
-	return !t.target(targetID, now).circuit(p.Credential).open && (p.Credential == "" || t.awake(p.Credential, now))
+	tg := t.target(targetID, now)
+	return !tg.circuit(p.Credential).open && t.ready(tg, p.Credential, now)
 }
 
 // States says of each target what routing needs to know about it at one moment.
@@ -302,9 +315,7 @@ func (t *Tracker) States(now time.Time) func(targetID string) route.State {
 		defer t.mu.Unlock()
 		var s route.State
 		tg, p := t.targets[targetID], t.providers[providerOf(targetID)]
-		if p != nil {
-			s.Resting = t.resting(p.ids, now)
-		}
+		s.Resting, s.Refused = t.backingOff(tg, p.credentials(), now)
 		if tg != nil {
 			s.Open = s.Resting == 0 && !t.usable(tg, p, now)
 			s.Latency, s.TokensPS = tg.speed.observed(now, tg.down(p))
@@ -319,14 +330,14 @@ func (t *Tracker) usable(tg *target, p *ring, now time.Time) bool {
 		return tg.sendable(&t.o, "", now)
 	}
 	for _, id := range p.ids {
-		if t.awake(id, now) && tg.sendable(&t.o, id, now) {
+		if t.ready(tg, id, now) && tg.sendable(&t.o, id, now) {
 			return true
 		}
 	}
 	return false
 }
 
-// Reset closes a target's circuits at once, as an operator wishes.
+// Reset closes a target's circuits and ends its back-off, as an operator asks.
 func (t *Tracker) Reset(targetID string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -334,7 +345,7 @@ func (t *Tracker) Reset(targetID string) {
 		if tg.down(t.providers[providerOf(targetID)]) {
 			tg.speed.resume(t.now())
 		}
-		tg.circuits, tg.lastErr = nil, nil
+		tg.circuits, tg.backoffs, tg.lastErr = nil, nil, nil
 	}
 }
 
@@ -420,6 +431,7 @@ func (t *Tracker) Snapshot() []TargetHealth {
 		h := TargetHealth{Target: id, LastError: tg.lastErr}
 		p := t.providers[providerOf(id)]
 		tg.describe(&h, p, now)
+		t.describeBackoff(&h, tg, p, now)
 		h.ErrorRate, h.TTFT = tg.speed.errorRate(now), tg.speed.medianTTFT(now)
 		h.Calls, h.Failures = int64(math.Round(tg.speed.calls)), int64(math.Round(tg.speed.failures))
 		_, h.TokensPS = tg.speed.observed(now, tg.down(p))

@@ -254,16 +254,14 @@ func TestStateAndSnapshot(t *testing.T) {
 func TestManyAtOnce(t *testing.T) {
 	t.Parallel()
 	tr := New(Options{})
-	budget := NewRetryBudget(time.Now)
 	var wg sync.WaitGroup
 	for g := range 8 {
 		wg.Go(func() {
 			for i := range 500 {
-				budget.Request()
 				id, _ := tr.pick("openai", []string{"a", "b"})
 				probe, ok := tr.admit(here, false)
 				if !ok {
-					budget.AllowRetry()
+					tr.AllowRepeat(here)
 					continue
 				}
 				r := Report{Target: here, Credential: id, Probe: probe, TTFT: time.Millisecond}
@@ -285,10 +283,10 @@ func TestForgetsUnusedTargets(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	tr := New(Options{Now: func() time.Time { return now }})
 	for i := range maxIdle {
-		tr.Report(Report{Target: string(rune(i)), Credential: string(rune(i))})
+		tr.Report(Report{Target: string(rune(i)), Credential: string(rune(i)), Err: fail(llm.UpstreamAuth)})
 	}
 	now = now.Add(48 * time.Hour)
-	tr.Report(Report{Target: here, Credential: "openai#1"})
+	tr.Report(Report{Target: here, Credential: "openai#1", Err: fail(llm.UpstreamAuth)})
 	if len(tr.targets) != 1 || len(tr.credentials) != 1 {
 		t.Errorf("%d targets and %d credentials kept", len(tr.targets), len(tr.credentials))
 	}

@@ -13,9 +13,9 @@ import (
 // Hint is what one replica tells the others about a provider. Those who hear it need not believe it: an open circuit makes
 // them quicker to open their own, a resting credential rests with them too, and both pass by themselves.
 type Hint struct {
-	Target     string        `json:"target,omitempty"` // whose circuit has opened; empty where only a credential rests
+	Target     string        `json:"target,omitempty"` // whose circuit has opened, or that backs off; empty for a credential as a whole
 	Credential string        `json:"credential,omitempty"`
-	Rest       time.Duration `json:"rest_ns,omitempty"` // how long the credential is to rest from now on
+	Rest       time.Duration `json:"rest_ns,omitempty"` // how long to back off from now on; 0 for an open circuit
 }
 
 // leastHint is the shortest rest worth telling of.
@@ -52,10 +52,13 @@ func (t *Tracker) Hear(h Hint) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := t.now()
-	if h.Rest > 0 && t.knows(h.Credential) {
-		t.credential(h.Credential, now).rest(now, min(h.Rest, longestRest), string(llm.UpstreamRateLimited))
-	}
-	if tg := t.targets[h.Target]; tg != nil {
+	tg, rest := t.targets[h.Target], min(h.Rest, longestRest)
+	switch {
+	case rest > 0 && tg != nil && (h.Credential == "" || t.knows(h.Credential)):
+		tg.backoff(h.Credential).rest(now, rest, llm.UpstreamRateLimited)
+	case rest > 0 && h.Target == "" && t.knows(h.Credential):
+		t.credential(h.Credential, now).rest(now, rest, llm.UpstreamRateLimited)
+	case rest <= 0 && tg != nil:
 		if c := tg.find(h.Credential); c != nil && !c.open {
 			c.hinted = now.Add(hintSpan)
 		}

@@ -25,7 +25,7 @@ func TestOpenCircuitsAndRestsAreTold(t *testing.T) {
 		tr.repeat(3, limited(20*time.Second)) // three were under way
 		tr.Report(limited(0))
 		tr.Report(Report{Target: here, Credential: "openai#2", Err: fail(llm.UpstreamAuth)})
-		want := []Hint{{Target: here, Credential: "openai#1"}, {Credential: "openai#1", Rest: 20 * time.Second}}
+		want := []Hint{{Target: here, Credential: "openai#1"}, {Target: here, Credential: "openai#1", Rest: 20 * time.Second}}
 		if diff := cmp.Diff(want, *hints); diff != "" {
 			t.Error(diff)
 		}
@@ -65,14 +65,22 @@ func TestAHeardRestIsKeptAndNotToldOn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		tr, hints := told(t)
-		tr.Hear(Hint{Credential: "openai#1", Rest: time.Minute}) // nobody here has used it
+		tr.Hear(Hint{Credential: "openai#1", Rest: time.Minute}) // no provider here has this credential yet
+		tr.Hear(Hint{Target: here, Credential: "openai#1", Rest: time.Minute})
 		tr.pick("openai", two)
-		if tr.Wait(two[:1]) != 0 || len(tr.credentials) != 0 {
+		if tr.Wait(here, two[:1]) != 0 || len(tr.credentials) != 0 {
 			t.Error("a credential that nobody has is remembered")
 		}
 		tr.Hear(Hint{Credential: "openai#1", Rest: 20 * time.Hour})
-		if wait := tr.Wait(two[:1]); wait != longestRest || len(*hints) != 0 {
+		if wait := tr.Wait(here, two[:1]); wait != longestRest || len(*hints) != 0 {
 			t.Errorf("rests %s, told %v", wait, *hints)
+		}
+		tr.Hear(Hint{Target: here, Credential: "openai#2", Rest: 20 * time.Hour})
+		if wait := tr.Wait(here, two[1:]); wait != longestRest {
+			t.Errorf("the target rests %s", wait)
+		}
+		if wait := tr.Wait("openai/gpt-4.1-mini", two[1:]); wait != 0 {
+			t.Errorf("another target of the credential rests %s", wait)
 		}
 	})
 }
@@ -106,7 +114,7 @@ func FuzzParseHint(f *testing.F) {
 		tr := tracker()
 		tr.pick("openai", two)
 		tr.Hear(h)
-		if wait := tr.Wait(two); wait > longestRest {
+		if wait := tr.Wait(here, two); wait > longestRest {
 			t.Fatalf("rests %s", wait)
 		}
 	})

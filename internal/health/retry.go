@@ -1,70 +1,65 @@
 package health
 
-import (
-	"sync"
-	"time"
-)
+import "time"
 
 const (
-	retryShare  = 0.20 // of recent requests
-	retryFloor  = 10   // retries that light traffic may always have
-	retryWindow = 10   // seconds that count as recent
-	longestWait = 5 * time.Second
+	repeatShare         = 0.20 // of the target's recent attempts
+	repeatFloor         = 10   // repeats that light traffic may always have
+	repeatWindowSeconds = 10
+	longestWait         = 5 * time.Second
 )
 
-// RetryBudget bounds retries over all requests, so that an outage is not answered with more traffic.
-type RetryBudget struct {
-	now func() time.Time
+// AllowRepeat reports whether a request may call the target once more after a failure there, and counts the repeat if so.
+// Repeats are bounded per target, so that an outage is not answered with more traffic and one target's failures do not use up
+// the repeats of another.
+func (t *Tracker) AllowRepeat(targetID string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := t.now()
+	return t.target(targetID, now).repeats.allow(now)
+}
 
-	mu       sync.Mutex
+// repeatWindow counts the recent attempts at a target and the repeats among them. The zero value is ready to use.
+type repeatWindow struct {
 	begun    time.Time
 	second   int64
-	requests [retryWindow]int64
-	retries  [retryWindow]int64
+	attempts [repeatWindowSeconds]int64
+	repeats  [repeatWindowSeconds]int64
 }
 
-// NewRetryBudget makes a budget that reads time from now.
-func NewRetryBudget(now func() time.Time) *RetryBudget {
-	return &RetryBudget{now: now, begun: now()}
-}
+// count counts an attempt.
+func (w *repeatWindow) count(now time.Time) { w.attempts[w.advance(now)]++ }
 
-// Request counts a request, once, when its first attempt is made.
-func (b *RetryBudget) Request() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.requests[b.advance()]++
-}
-
-// AllowRetry says whether one more attempt may be made for a request, and counts it if so.
-func (b *RetryBudget) AllowRetry() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	slot := b.advance()
-	var requests, retries int64
-	for i := range retryWindow {
-		requests += b.requests[i]
-		retries += b.retries[i]
+// allow reports whether recent attempts leave room for a repeat, and counts it if so.
+func (w *repeatWindow) allow(now time.Time) bool {
+	slot := w.advance(now)
+	var attempts, repeats int64
+	for i := range repeatWindowSeconds {
+		attempts += w.attempts[i]
+		repeats += w.repeats[i]
 	}
-	if retries >= retryFloor && float64(retries+1) > retryShare*float64(requests) {
+	if repeats >= repeatFloor && float64(repeats+1) > repeatShare*float64(attempts) {
 		return false
 	}
-	b.retries[slot]++
+	w.repeats[slot]++
 	return true
 }
 
 // advance moves on to the present second and returns its slot. A clock that steps back stays where it was.
-func (b *RetryBudget) advance() int64 {
-	now := b.now()
-	second := int64(now.Sub(b.begun) / time.Second)
-	if second < b.second-retryWindow { // a large step back: begin anew rather than stand still
-		b.begun = now.Add(-time.Duration(b.second) * time.Second)
-		second = b.second
+func (w *repeatWindow) advance(now time.Time) int64 {
+	if w.begun.IsZero() {
+		w.begun = now
 	}
-	for s := b.second + 1; s <= min(second, b.second+retryWindow); s++ {
-		b.requests[s%retryWindow], b.retries[s%retryWindow] = 0, 0
+	second := int64(now.Sub(w.begun) / time.Second)
+	if second < w.second-repeatWindowSeconds { // a large step back: start again instead of standing still
+		w.begun = now.Add(-time.Duration(w.second) * time.Second)
+		second = w.second
 	}
-	b.second = max(second, b.second)
-	return b.second % retryWindow
+	for s := w.second + 1; s <= min(second, w.second+repeatWindowSeconds); s++ {
+		w.attempts[s%repeatWindowSeconds], w.repeats[s%repeatWindowSeconds] = 0, 0
+	}
+	w.second = max(second, w.second)
+	return w.second % repeatWindowSeconds
 }
 
 // Backoff is how long to wait before the same target is tried again: base doubled with each try from 0 on, at most

@@ -6,65 +6,65 @@ import (
 	"time"
 )
 
-func TestRetryBudget(t *testing.T) {
+// repeats is how many of n repeats at a target are allowed.
+func (t *Tracker) repeats(target string, n int) (allowed int) {
+	for range n {
+		if t.AllowRepeat(target) {
+			allowed++
+		}
+	}
+	return allowed
+}
+
+func TestRepeatsAreAShareOfTheTargetsTraffic(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		for requests, want := range map[int]int{0: 10, 5: 10, 50: 10, 100: 20, 1000: 200} {
-			b := NewRetryBudget(time.Now)
-			for range requests {
-				b.Request()
+		for attempts, want := range map[int]int{0: 10, 5: 10, 50: 10, 100: 20, 1000: 200} {
+			tr := tracker()
+			for range attempts {
+				tr.admit(here, false)
 			}
-			got := 0
-			for range 2000 {
-				if b.AllowRetry() {
-					got++
-				}
+			if got := tr.repeats(here, 2000); got != want {
+				t.Errorf("%d attempts allow %d repeats, want %d", attempts, got, want)
 			}
-			if got != want {
-				t.Errorf("%d requests allow %d retries, want %d", requests, got, want)
+			if got := tr.repeats("ollama/other", 2000); got != repeatFloor {
+				t.Errorf("another target is left with %d repeats, want the floor", got)
 			}
 		}
 	})
 }
 
-func TestRetryBudgetForgetsWhatIsNotRecent(t *testing.T) {
+func TestRepeatsForgetWhatIsNotRecent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := NewRetryBudget(time.Now)
+		tr := tracker()
 		for range 1000 {
-			b.Request()
+			tr.admit(here, false)
 		}
 		time.Sleep(11 * time.Second)
-		got := 0
-		for range 100 {
-			if b.AllowRetry() {
-				got++
-			}
-		}
-		if got != retryFloor {
-			t.Errorf("%d retries on old traffic, want the floor", got)
+		if got := tr.repeats(here, 100); got != repeatFloor {
+			t.Errorf("%d repeats on old traffic, want the floor", got)
 		}
 		time.Sleep(11 * time.Second)
-		if !b.AllowRetry() {
+		if !tr.AllowRepeat(here) {
 			t.Error("the floor does not return")
 		}
 	})
 }
 
-func TestRetryBudgetSurvivesAStepBack(t *testing.T) {
+func TestRepeatsSurviveAStepBack(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_700_000_000, 0)
-	b := NewRetryBudget(func() time.Time { return now })
+	tr := New(Options{Now: func() time.Time { return now }})
+	tr.AllowRepeat(here)
 	now = now.Add(time.Hour)
-	for range 20 {
-		b.AllowRetry()
-	}
+	tr.repeats(here, 20)
 	now = now.Add(-2 * time.Hour)
-	if b.AllowRetry() {
+	if tr.AllowRepeat(here) {
 		t.Error("the step back made room")
 	}
 	now = now.Add(11 * time.Second)
-	if !b.AllowRetry() {
+	if !tr.AllowRepeat(here) {
 		t.Error("the step back blocks")
 	}
 }

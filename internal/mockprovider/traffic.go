@@ -114,7 +114,7 @@ func specials() []Sample {
 
 // failures go wrong: some are rescued by another model, some are not.
 func failures() []Sample {
-	gone := chatSample(fields{"model": "sim-medium", "messages": said("Write a very long story about a harbour."), "stream": true})
+	gone := chatSample(fields{"model": "sim-large", "messages": said("Write a very long story about a harbour."), "stream": true})
 	gone.Leaves = true
 	forbidden := chatSample(fields{"model": "sim-flagship", "messages": said("Use the best model there is.")})
 	forbidden.Models = []string{"sim-small", "sim-nano"}

@@ -234,6 +234,8 @@ func (s *scanner) state() (to route.State) {
 			to.Open = s.bool()
 		case "resting_ns":
 			to.Resting = time.Duration(s.int())
+		case "refused":
+			to.Refused = s.bool()
 		case "latency_ns":
 			to.Latency = time.Duration(s.int())
 		case "tokens_per_second":

@@ -155,7 +155,8 @@ type Input struct {
 // State is what recent calls say about a target, as far as routing cares.
 type State struct {
 	Open     bool          `json:"open,omitempty"`              // the circuit is open: do not send
-	Resting  time.Duration `json:"resting_ns,omitempty"`        // how long until a credential may be used again; 0 when one is ready
+	Resting  time.Duration `json:"resting_ns,omitempty"`        // how long the target backs off with every credential; 0 when one is ready
+	Refused  bool          `json:"refused,omitempty"`           // Resting is after a refusal of the credential or the model: waiting alone does not help
 	Latency  time.Duration `json:"latency_ns,omitempty"`        // observed time to the first token; 0 when not observed
 	TokensPS float64       `json:"tokens_per_second,omitempty"` // observed output tokens a second; 0 when not observed
 }

@@ -22,7 +22,11 @@ func unready(one *runner, why *Exclusion) bool {
 		return why.is(Exclusion{Code: CircuitOpen, words: "its circuit is open after repeated failures"})
 	}
 	if one.Seen.Resting > 0 {
-		return why.is(Exclusion{Code: Resting, words: "every credential of %s rests; ready in %s", who: one.Provider, a: int64(one.Seen.Resting)})
+		words := "%s limits its rate; ready in %s"
+		if one.Seen.Refused {
+			words = "%s refused the credential or the model; next attempt in %s"
+		}
+		return why.is(Exclusion{Code: Resting, words: words, who: one.Provider, a: int64(one.Seen.Resting)})
 	}
 	return false
 }

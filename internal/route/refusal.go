@@ -31,10 +31,7 @@ func (r *race) refusal() error {
 		e.Param = "model"
 		return e.With("allowed_models", r.in.AllowedModels)
 	case count[CircuitOpen]+count[Resting] > 0:
-		wait := ready(out)
-		e := llm.Errorf(llm.NoTargetReady, "Every provider that could serve this request is failing or resting at the moment. Repeat it in %s.", inWords(wait)).With("excluded", excluded)
-		e.RetryAfter = wait
-		return e
+		return unavailable(out).With("excluded", excluded)
 	}
 	return llm.Errorf(llm.NoRoute, "No model can serve this request under its conditions: %s. See details.excluded and relax one of them.", mainReason(out)).
 		With("excluded", excluded)
@@ -54,18 +51,32 @@ func (r *race) beyond(out []*runner) (need int64) {
 	return need
 }
 
-// ready is when the first of the targets may be called again; a circuit lets somebody try within seconds.
-func ready(out []*runner) time.Duration {
-	least := time.Hour
+// unavailable is the error when every target that could serve backs off or has an open circuit. Only a rate limit and an open
+// circuit pass by themselves: for a refused credential or model a repeat does not help.
+func unavailable(out []*runner) *llm.Error {
+	const untilProbe = 3 * time.Second // an open circuit admits a probe within seconds
+	var open, limited int
+	wait := time.Hour
 	for _, one := range out {
-		if one.why.Code == CircuitOpen {
-			least = min(least, 3*time.Second)
-		}
-		if one.why.Code == Resting {
-			least = min(least, one.Seen.Resting)
+		switch {
+		case one.why.Code == CircuitOpen:
+			open++
+			wait = min(wait, untilProbe)
+		case one.why.Code == Resting && !one.Seen.Refused:
+			limited++
+			wait = min(wait, one.Seen.Resting)
 		}
 	}
-	return least
+	if open+limited == 0 {
+		return llm.Errorf(llm.UpstreamAuth, "Every provider that could serve this request has refused the gateway's credential or the model. Ask the operator to check the provider's credentials and models.")
+	}
+	kind, why := llm.NoTargetReady, "is failing or limits its rate"
+	if open == 0 {
+		kind, why = llm.UpstreamRateLimited, "limits its rate"
+	}
+	e := llm.Errorf(kind, "Every provider that could serve this request %s at the moment. Repeat it in %s.", why, inWords(wait))
+	e.RetryAfter = wait
+	return e
 }
 
 // inWords tells a wait to people, and never less of it than there is.

@@ -206,6 +206,8 @@ func readHealth(t *testing.T, text string) map[string]State {
 			s.Open = true
 		case "resting":
 			s.Resting = duration(t, words[2])
+		case "refused":
+			s.Resting, s.Refused = duration(t, words[2]), true
 		case "latency":
 			s.Latency = duration(t, words[2])
 		case "tokens_per_second":

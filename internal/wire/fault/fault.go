@@ -161,7 +161,7 @@ var (
 		"consumer_suspended", "service_disabled", "unrecognizedclient", "invalidsignature", "signaturedoesnotmatch", "expiredtoken", "requestexpired",
 		"missingauthenticationtoken", "incompletesignature", "invalidclienttokenid",
 	}
-	keyTexts     = []string{"api key not valid", "invalid api key", "incorrect api key", "api key expired", "this organization has been disabled"}
+	keyTexts     = []string{"api key not valid", "invalid api key", "incorrect api key", "api key expired", "this organization has been disabled", "canonical string"}
 	policyWords  = []string{"content_filter", "content_policy", "responsibleaipolicyviolation", "data_inspection_failed", "moderation", "prompt_blocked", "prohibited_content"}
 	policyTexts  = []string{"content management policy", "content policy", "usage policies", "input was flagged", "flagged by moderation", "flagged for"}
 	contextWords = []string{"context_length", "context_window", "prompt_too_long", "input_too_long", "context_too_long"}

@@ -1,0 +1,200 @@
+package gateway_test
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"fairlead/internal/mockprovider"
+	"fairlead/internal/provider"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
+)
+
+// says is a failure with an error object of OpenAI's.
+func says(status int, code, message string, headers ...string) mockprovider.Behaviour {
+	b := mockprovider.Fail(status, headers...)
+	b.Body = fmt.Appendf(nil, `{"error":{"message":%q,"type":"invalid_request_error","param":null,"code":%q}}`, message, code)
+	return b
+}
+
+// ask is a chat request with more fields.
+func ask(model, more string) string {
+	return `{"model":"` + model + `","messages":[{"role":"user","content":"hello"}]` + more + `}`
+}
+
+// path lists the targets of the attempts in order.
+func path(e *requestlog.Entry) string {
+	var list []string
+	for _, a := range e.Attempts {
+		list = append(list, a.Provider+"/"+a.Model)
+	}
+	return strings.Join(list, " ")
+}
+
+// TestOneModelsFailureLeavesTheOthersInUse has one provider with one credential, which refuses or limits one of its models.
+func TestOneModelsFailureLeavesTheOthersInUse(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		failure mockprovider.Behaviour
+		status  int // of a request for the failing model while it backs off
+		retry   string
+		after   string
+	}{
+		"403 model_not_found": {says(403, "model_not_found", "Project does not have access to model small."), 502, "false", ""},
+		"403":                 {says(403, "", "You may not use this model."), 502, "false", ""},
+		"404":                 {says(404, "model_not_found", "The model does not exist."), 502, "false", ""},
+		"429":                 {says(429, "rate_limit_exceeded", "Rate limit reached.", "Retry-After", "40"), 429, "true", "40"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				k := newKit(t, func(k *kit) { k.inside = true })
+				k.alpha.For("small-2026", tc.failure)
+				const only = `,"provider":{"only":["alpha"]}`
+
+				for _, body := range []string{ask("small", only+`,"models":["large"]`), ask("auto:cost", only)} {
+					got := k.post("/chat/completions", body)
+					if e := k.entry(); got.status != 200 || e.Model != "large" {
+						t.Errorf("%s: %d by %s: %s", body, got.status, path(e), got.body)
+					}
+				}
+				for range 3 {
+					got := k.post("/chat/completions", ask("large", only))
+					if e := k.entry(); got.status != 200 || path(e) != "alpha/large" {
+						t.Errorf("the other model: %d by %q: %s", got.status, path(e), got.body)
+					}
+				}
+				calls := len(k.alpha.Calls())
+				got := k.post("/chat/completions", ask("small", only))
+				if got.status != tc.status || got.header.Get("X-Should-Retry") != tc.retry || got.header.Get("Retry-After") != tc.after {
+					t.Errorf("the model itself: %d, x-should-retry %s, Retry-After %q: %s", got.status, got.header.Get("X-Should-Retry"), got.header.Get("Retry-After"), got.body)
+				}
+				if e := k.entry(); e.Latency != 0 || len(k.alpha.Calls()) != calls {
+					t.Errorf("the model that backs off was called, or its client waited %s", e.Latency)
+				}
+			})
+		})
+	}
+}
+
+// TestARefusedCredentialIsNotRetryable checks the first request, which the provider refuses, and the second, which is not sent.
+func TestARefusedCredentialIsNotRetryable(t *testing.T) {
+	t.Parallel()
+	for name, failure := range map[string]mockprovider.Behaviour{
+		"401":         says(401, "invalid_api_key", "Incorrect API key provided."),
+		"402":         mockprovider.Fail(402),
+		"spent quota": says(429, "insufficient_quota", "You exceeded your current quota."),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				k := newKit(t, func(k *kit) { k.inside = true })
+				k.alpha.Always(failure)
+				for range 2 {
+					got := k.post("/chat/completions", withModel("small"))
+					if got.status != 502 || got.header.Get("X-Should-Retry") != "false" || got.header.Get("Retry-After") != "" {
+						t.Errorf("%d, x-should-retry %s, Retry-After %q: %s", got.status, got.header.Get("X-Should-Retry"), got.header.Get("Retry-After"), got.body)
+					}
+				}
+				if n := len(k.alpha.Calls()); n != 1 {
+					t.Errorf("%d calls with a refused credential", n)
+				}
+			})
+		})
+	}
+}
+
+// faults are thirty different failures before the first token.
+func faults() []mockprovider.Behaviour {
+	list := []mockprovider.Behaviour{
+		{Body: []byte("garbage")}, {Body: []byte("null")}, {Body: []byte("<html>")}, {Body: []byte("{}")}, {Reset: true}, {Silent: true},
+		{Events: []string{`{"error":{"message":"overloaded","type":"overloaded_error"}}`}}, {Body: []byte(" ")}, {CutAfter: 1, Events: []string{`{"choices":[]}`, `{}`}},
+		says(429, "insufficient_quota", "You exceeded your current quota."), says(403, "model_not_found", "no"), says(403, "", "no"), says(404, "model_not_found", "no"),
+		mockprovider.Fail(429, "Retry-After", "1"), mockprovider.Fail(429, "Retry-After", "60"), mockprovider.Fail(429, "Retry-After-Ms", "300"),
+		mockprovider.Fail(503, "Retry-After", "2"), mockprovider.Fail(500, "Retry-After-Ms", "10"),
+	}
+	for _, status := range []int{401, 402, 408, 429, 500, 501, 502, 503, 504, 520, 524, 529} {
+		list = append(list, mockprovider.Fail(status))
+	}
+	return list
+}
+
+// TestLightTrafficFallsBackFromEveryFault sends thirty different faults within 25 s through a gateway without other traffic. Each
+// model has a target that fails and a healthy one.
+func TestLightTrafficFallsBackFromEveryFault(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(t, func(k *kit) { k.inside = true })
+		list := faults()
+		var broken, healthy []*provider.Target
+		for i, fault := range list {
+			name := "model-" + strconv.Itoa(i)
+			broken, healthy = append(broken, target(name, 1, 2)), append(healthy, target(name, 3, 4))
+			k.alpha.For(name+"-2026", fault)
+		}
+		providers := []*provider.Provider{k.provider("beta", k.beta, healthy...)}
+		for _, one := range broken { // a credential each: some of the faults concern all models of one
+			providers = append(providers, k.provider("alpha-"+one.Model.Name, k.alpha, one))
+		}
+		k.gateway.Update(k.settings, route.NewSnapshot(defaultCatalog(t), providers, nil))
+		for i := range list {
+			time.Sleep(25 * time.Second / time.Duration(len(list)))
+			got := k.post("/chat/completions", streaming("model-"+strconv.Itoa(i)))
+			if e := k.entry(); got.status != 200 || e.Provider != "beta" || len(e.Attempts) < 2 {
+				t.Errorf("fault %d: %d by %q: %s", i, got.status, path(e), got.body)
+			}
+		}
+	})
+}
+
+// TestAHangingProviderFailsNoRequest opens twenty streams a second at a provider that never answers, with a healthy one beside it.
+func TestAHangingProviderFailsNoRequest(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(t, func(k *kit) { k.inside, k.settings.MaxConcurrent = true, 1000 })
+		k.log.ended = make(chan *requestlog.Entry, 1000)
+		k.alpha.Always(mockprovider.Behaviour{Silent: true})
+		var wg sync.WaitGroup
+		for range 240 {
+			wg.Go(func() {
+				if got := k.post("/chat/completions", streaming("large")); got.status != 200 || !strings.Contains(got.body, "[DONE]") {
+					t.Errorf("%d: %s", got.status, got.body)
+				}
+			})
+			time.Sleep(50 * time.Millisecond)
+		}
+		wg.Wait()
+		for range 240 {
+			if e := k.entry(); e.Provider != "beta" || e.Latency > 11*time.Second {
+				t.Errorf("served by %s after %s", path(e), e.Latency)
+			}
+		}
+	})
+}
+
+// TestOneTenantsFailuresLeaveTheFallbacksOfOthers has one caller use a target that always fails while another caller's requests
+// fall back from a different one.
+func TestOneTenantsFailuresLeaveTheFallbacksOfOthers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(t, func(k *kit) { k.inside, k.settings.Backoff = true, time.Nanosecond })
+		k.alpha.For("small-2026", mockprovider.Fail(http.StatusInternalServerError))
+		k.alpha.For("large-2026", mockprovider.Fail(http.StatusBadGateway), mockprovider.Behaviour{}, mockprovider.Fail(http.StatusBadGateway), mockprovider.Behaviour{}, mockprovider.Fail(http.StatusBadGateway))
+		for range 20 {
+			k.post("/chat/completions", withModel("small"))
+			k.entry()
+			got := k.post("/chat/completions", hello)
+			if e := k.entry(); got.status != 200 {
+				t.Errorf("%d by %q: %s", got.status, path(e), got.body)
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+	})
+}
