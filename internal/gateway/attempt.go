@@ -55,7 +55,7 @@ func (g *Gateway) attempt(ctx context.Context, x *exchange) (*answer, error) {
 }
 
 // next returns the index of the target to try after a failure at the target with index at, or len(plan) when there is none.
-// It is the same one with another credential, or after a pause when no other target is left.
+// It is the same one with another credential, or after a pause when no other target is left or the pause is short.
 func (g *Gateway) next(ctx context.Context, x *exchange, at int, e *llm.Error) int {
 	plan := x.decision.Plan
 	t, next := plan[at], after(plan, at, e)
@@ -64,7 +64,7 @@ func (g *Gateway) next(ctx context.Context, x *exchange, at int, e *llm.Error) i
 		if g.Health.AllowRepeat(t.ID()) {
 			return at
 		}
-	case next == len(plan) && again(e):
+	case next == len(plan) && again(e), next < len(plan) && g.readySoon(x, t, plan[next], e):
 		if g.repeat(ctx, x, t, e) {
 			return at
 		}
@@ -133,10 +133,36 @@ func again(e *llm.Error) bool {
 const (
 	// longestPause is the most that a client waits for the same target to be tried again.
 	longestPause = 5 * time.Second
+	// shortPause is a wait that costs a client no more than a switch, which has to read the prompt without a warm cache.
+	shortPause = 500 * time.Millisecond
 	// pauseSpread is the share by which a pause that the provider asked for is extended at random, so that requests that
 	// failed together do not return together.
 	pauseSpread = 0.2
 )
+
+// readySoon reports whether a target that failed asks for so short a wait that one repeat there delays the client no more than a
+// switch to the next target. An attempt must be left for the switch.
+func (g *Gateway) readySoon(x *exchange, t, next *provider.Target, e *llm.Error) bool {
+	if e.RetryAfter <= 0 || !again(e) || len(x.entry.Attempts)+2 > x.settings.Attempts || x.triedTwice(t) {
+		return false
+	}
+	most := shortPause
+	if same, other := g.Health.FirstToken(t.ID()), g.Health.FirstToken(next.ID()); same > 0 && other > 0 {
+		most = max(most, other-same)
+	}
+	return e.RetryAfter <= most
+}
+
+// triedTwice reports whether the target has had two attempts for this request.
+func (x *exchange) triedTwice(t *provider.Target) bool {
+	n := 0
+	for i := range x.entry.Attempts {
+		if a := &x.entry.Attempts[i]; a.Provider == t.Provider && a.Model == t.Model.Name {
+			n++
+		}
+	}
+	return n > 1
+}
 
 // repeat pauses before the same target is tried again: as long as the provider asked for, with jitter, or a growing backoff, and
 // until the target's back-off has ended. It reports whether the attempt is to be made.

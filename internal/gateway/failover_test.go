@@ -179,6 +179,37 @@ func TestAHangingProviderFailsNoRequest(t *testing.T) {
 	})
 }
 
+func TestATargetThatIsReadySoonIsRepeated(t *testing.T) {
+	t.Parallel()
+	soon := mockprovider.Fail(429, "Retry-After-Ms", "300")
+	tests := map[string]struct {
+		script []mockprovider.Behaviour
+		want   string
+		waited time.Duration
+	}{
+		"429 with a short wait":  {[]mockprovider.Behaviour{soon}, "alpha/large alpha/large", 330 * time.Millisecond},
+		"500 with a short wait":  {[]mockprovider.Behaviour{mockprovider.Fail(500, "Retry-After-Ms", "300")}, "alpha/large alpha/large", 330 * time.Millisecond},
+		"only once":              {[]mockprovider.Behaviour{soon, soon}, "alpha/large alpha/large beta/large", 330 * time.Millisecond},
+		"429 with a long wait":   {[]mockprovider.Behaviour{mockprovider.Fail(429, "Retry-After", "2")}, "alpha/large beta/large", 0},
+		"500 without a wait":     {[]mockprovider.Behaviour{mockprovider.Fail(500)}, "alpha/large beta/large", 0},
+		"a refused credential":   {[]mockprovider.Behaviour{mockprovider.Fail(401, "Retry-After-Ms", "300")}, "alpha/large beta/large", 0},
+		"a wait in the sentence": {[]mockprovider.Behaviour{says(429, "rate_limit_exceeded", "Please try again in 300ms.")}, "alpha/large alpha/large", 330 * time.Millisecond},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				k := newKit(t, func(k *kit) { k.inside = true })
+				k.alpha.Then(tc.script...)
+				got := k.post("/chat/completions", hello)
+				if e := k.entry(); got.status != 200 || path(e) != tc.want || e.Wait != tc.waited {
+					t.Errorf("%d by %q after waiting %s, want %q after %s: %s", got.status, path(e), e.Wait, tc.want, tc.waited, got.body)
+				}
+			})
+		})
+	}
+}
+
 // TestOneTenantsFailuresLeaveTheFallbacksOfOthers has one caller use a target that always fails while another caller's requests
 // fall back from a different one.
 func TestOneTenantsFailuresLeaveTheFallbacksOfOthers(t *testing.T) {
