@@ -42,7 +42,7 @@ func (g *Gateway) attempt(ctx context.Context, x *exchange) (*answer, error) {
 		case errors.Is(e, errNotTried):
 			x.passed = append(x.passed, e)
 			i++
-		case !e.Kind.NextMayHelp():
+		case !x.movesOn(e):
 			return nil, g.describe(x, e)
 		case len(x.entry.Attempts) < most: // otherwise without a pause: no attempt would follow it
 			i = g.next(ctx, x, at, e)
@@ -52,6 +52,19 @@ func (g *Gateway) attempt(ctx context.Context, x *exchange) (*answer, error) {
 		return nil, x.ended(ctx) // in a pause between two attempts
 	}
 	return nil, exhausted(x)
+}
+
+// movesOn reports whether another target is tried after a failure. A request that a target does not support moves on where the
+// caller left the choice of the model to the gateway; a content refusal only where the caller listed other models for it.
+func (x *exchange) movesOn(e *llm.Error) bool {
+	listed := len(x.req.Controls.Models) > 0
+	switch e.Kind { //nolint:exhaustive // the kind alone decides for the others
+	case llm.UpstreamUnsupported:
+		return listed || route.IsAuto(x.req.Model)
+	case llm.UpstreamContentPolicy:
+		return listed
+	}
+	return e.Kind.NextMayHelp()
 }
 
 // next returns the index of the target to try after a failure at the target with index at, or len(plan) when there is none.

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"fairlead/internal/llm"
 	"fairlead/internal/mockprovider"
 	"fairlead/internal/provider"
 	"fairlead/internal/requestlog"
@@ -22,6 +23,8 @@ func says(status int, code, message string, headers ...string) mockprovider.Beha
 	b.Body = fmt.Appendf(nil, `{"error":{"message":%q,"type":"invalid_request_error","param":null,"code":%q}}`, message, code)
 	return b
 }
+
+const unsupported = "Unsupported parameter: 'top_p' is not supported with this model."
 
 // ask is a chat request with more fields.
 func ask(model, more string) string {
@@ -208,6 +211,65 @@ func TestATargetThatIsReadySoonIsRepeated(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestRefusalsOfOneTargetMoveOnWhereTheCallerAllowsIt checks what a caller permits by auto, by a list of models and by a name.
+func TestRefusalsOfOneTargetMoveOnWhereTheCallerAllowsIt(t *testing.T) {
+	t.Parallel()
+	parameter := says(400, "unsupported_parameter", unsupported)
+	policy := says(400, "content_policy_violation", "flagged")
+	tests := map[string]struct {
+		failure mockprovider.Behaviour
+		body    string
+		status  int
+		class   llm.Kind
+		calls   int // at the provider that refuses
+	}{
+		"auto, unsupported parameter":        {parameter, ask("auto:quality", ""), 200, llm.UpstreamUnsupported, 1},
+		"a list, unsupported parameter":      {parameter, ask("small", `,"models":["large"],"provider":{"order":["alpha","beta"]}`), 200, llm.UpstreamUnsupported, 2},
+		"a name, unsupported parameter":      {parameter, ask("large", ""), 400, llm.UpstreamUnsupported, 1},
+		"auto, unknown model in words":       {says(400, "", "Invalid model."), ask("auto:quality", ""), 200, llm.UpstreamUnsupported, 1},
+		"auto, unknown model":                {says(400, "model_not_found", "no"), ask("auto:quality", ""), 200, llm.UpstreamNotFound, 1},
+		"auto, content policy":               {policy, ask("auto:quality", ""), 400, llm.UpstreamContentPolicy, 1},
+		"a name, content policy":             {policy, ask("large", ""), 400, llm.UpstreamContentPolicy, 1},
+		"a list, content policy":             {policy, ask("small", `,"models":["large"],"provider":{"order":["alpha","beta"]}`), 200, llm.UpstreamContentPolicy, 2},
+		"auto, a request that nobody takes":  {says(400, "invalid_value", "messages must not be empty"), ask("auto:quality", ""), 400, llm.UpstreamInvalid, 1},
+		"auto, a message that quotes a code": {says(400, "invalid_value", "Invalid value: 'invalid api key'."), ask("auto:quality", ""), 400, llm.UpstreamInvalid, 1},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				k := newKit(t, func(k *kit) { k.inside = true })
+				k.alpha.Always(tc.failure)
+				got := k.post("/chat/completions", tc.body)
+				e := k.entry()
+				if got.status != tc.status || len(k.alpha.Calls()) != tc.calls || e.Attempts[0].Class != tc.class {
+					t.Errorf("%d by %q, first attempt %+v: %s", got.status, path(e), e.Attempts[0], got.body)
+				}
+				if tc.status == 200 && e.DecisionKind != route.Fallback {
+					t.Errorf("the decision is %q", e.DecisionKind)
+				}
+				k.alpha.Always(mockprovider.Behaviour{})
+				if got := k.post("/chat/completions", hello); got.status != 200 || len(k.alpha.Calls()) != tc.calls+1 {
+					t.Errorf("the target is not used for the next request: %d", got.status)
+				}
+			})
+		})
+	}
+}
+
+func TestAParameterThatNoTargetSupportsIsTheClientsError(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(t, func(k *kit) { k.inside = true })
+		k.alpha.Always(says(400, "unsupported_parameter", unsupported))
+		k.beta.Always(says(422, "unknown_parameter", "Unknown parameter: 'top_p'."))
+		got := k.post("/chat/completions", ask("auto:quality", ""))
+		if e := k.entry(); got.status/100 != 4 || got.header.Get("X-Should-Retry") != "false" || len(e.Attempts) < 2 || e.Outcome != requestlog.ClientError {
+			t.Errorf("%d by %q: %s", got.status, path(e), got.body)
+		}
+	})
 }
 
 // TestOneTenantsFailuresLeaveTheFallbacksOfOthers has one caller use a target that always fails while another caller's requests
