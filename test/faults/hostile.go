@@ -22,6 +22,7 @@ func hostileCases() []Case {
 		{"F58", "canary secrets", secretsStayIn},
 		{"F59", "bad configuration on reload", badReload},
 		{"F61", "the release", release},
+		{"P8h", "a silently cut HTTP/2 link", stalledLink},
 		{"P11r", "slow readers", slowReaders},
 		{"P13", "tenants", tenants},
 		{"P15", "texts that are not kept", contentStaysOut},

@@ -1,7 +1,6 @@
 package harness
 
 import (
-	"io"
 	"net"
 	"sync"
 	"testing"
@@ -16,13 +15,14 @@ type Forward struct {
 	mu       sync.Mutex
 	listener net.Listener
 	open     map[net.Conn]struct{}
+	stalled  map[net.Conn]struct{}
 	running  sync.WaitGroup
 }
 
 // NewForward takes a loopback address that leads to target once Up is called. It goes down with the test.
 func NewForward(t testing.TB, target string) *Forward {
 	t.Helper()
-	f := &Forward{address: FreeAddress(t), target: target, open: map[net.Conn]struct{}{}}
+	f := &Forward{address: FreeAddress(t), target: target, open: map[net.Conn]struct{}{}, stalled: map[net.Conn]struct{}{}}
 	t.Cleanup(f.Down)
 	return f
 }
@@ -73,7 +73,7 @@ func (f *Forward) accept(listener net.Listener) {
 		}
 		for _, pair := range [][2]net.Conn{{near, far}, {far, near}} {
 			f.running.Go(func() {
-				_, _ = io.Copy(pair[0], pair[1]) // one side has ended: so does the other
+				f.carry(pair[0], pair[1]) // one side has ended: so does the other
 				_ = pair[0].Close()
 				_ = pair[1].Close()
 				f.forget(pair[0])
@@ -96,8 +96,39 @@ func (f *Forward) keep(listener net.Listener, conns ...net.Conn) bool {
 	return f.listener == listener
 }
 
+// Stall stops carrying bytes on the connections that are open, without closing them: a link that is cut silently. New connections are
+// not affected.
+func (f *Forward) Stall() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for conn := range f.open {
+		f.stalled[conn] = struct{}{}
+	}
+}
+
+// carry copies bytes until one side ends. What arrives on a stalled connection is dropped.
+func (f *Forward) carry(to, from net.Conn) {
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(buf)
+		if err != nil {
+			return
+		}
+		f.mu.Lock()
+		_, dropped := f.stalled[from]
+		f.mu.Unlock()
+		if dropped {
+			continue
+		}
+		if _, err := to.Write(buf[:n]); err != nil {
+			return
+		}
+	}
+}
+
 func (f *Forward) forget(conn net.Conn) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.open, conn)
+	delete(f.stalled, conn)
 }
