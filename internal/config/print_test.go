@@ -42,7 +42,11 @@ store: "postgres://user:[secret]@host/db?sslmode=disable"  # FILE:1
 redis: ""                                                  # default
 master_key: …cdef                                          # FILE:2
 default_model: ""                                          # default
-registration: loopback                                     # default
+registration: invitation                                   # default
+accounts:
+  workspace_budget_usd: 0                                  # default
+  max_workspaces: 20                                       # default
+  max_keys: 200                                            # default
 allow_browsers: false                                      # default
 allow_unpriced: false                                      # default
 tls:
