@@ -13,7 +13,6 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/money"
 	"fairlead/internal/provider"
-	"fairlead/internal/redact"
 	"fairlead/internal/requestlog"
 )
 
@@ -62,7 +61,7 @@ func (a *answer) continues(c *continuation) {
 
 // read collects events until one carries content: the point of no return.
 func (a *answer) read(e provider.Exchange, resp *http.Response) error {
-	a.stream = conceal(e.Events(a.call, resp), secrets(a.call))
+	a.stream = conceal(e.Events(a.call, resp), a.call)
 	for {
 		ev, ok, err := a.stream.Next()
 		if err != nil {
@@ -208,7 +207,7 @@ func (a *answer) translate(err error) error {
 		return a.exchange.ended(a.ctx)
 	}
 	if _, ok := errors.AsType[*llm.Error](err); ok {
-		return concealError(err, redact.NewMasker(secrets(a.call)...))
+		return concealError(err, maskerOf(a.call))
 	}
 	return &llm.Error{Kind: llm.UpstreamConnect, Message: "the connection failed", Err: err}
 }

@@ -79,7 +79,7 @@ func (g *Gateway) embed(ctx context.Context, p *provider.Provider, call *provide
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return llm.Event{}, p.Embed.Failure(call, resp)
 	}
-	stream := conceal(p.Embed.Events(call, resp), secrets(call))
+	stream := conceal(p.Embed.Events(call, resp), call)
 	defer stream.Close()
 	ev, ok, err := stream.Next()
 	if err == nil && !ok {

@@ -11,20 +11,24 @@ import (
 
 // conceal masks the credentials of a call wherever the provider repeats them in its response. The events are masked in the
 // client's format, after everything that joins, decodes or translates the provider's text.
-func conceal(s llm.Stream, secrets []string) llm.Stream {
-	masker := redact.NewMasker(secrets...)
+func conceal(s llm.Stream, c *provider.Call) llm.Stream {
+	masker := maskerOf(c)
 	if masker == nil {
 		return s
 	}
 	return &concealed{from: s, masker: masker}
 }
 
-// secrets returns the texts that must not appear in the response to a call.
-func secrets(c *provider.Call) []string {
-	if slices.Contains(c.Secrets, c.Secret) {
-		return c.Secrets
+// maskerOf returns a masker for the secrets of a call: what is presented to the provider, and the credential that it was
+// derived from.
+func maskerOf(c *provider.Call) *redact.Masker {
+	switch {
+	case len(c.Secrets) == 0:
+		return redact.NewMasker(c.Secret)
+	case slices.Contains(c.Secrets, c.Secret):
+		return redact.NewMasker(c.Secrets...)
 	}
-	return append(slices.Clip(c.Secrets), c.Secret) // a token that the credential was exchanged for
+	return redact.NewMasker(append(slices.Clip(c.Secrets), c.Secret)...)
 }
 
 type concealed struct {

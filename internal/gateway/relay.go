@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"fairlead/internal/llm"
-	"fairlead/internal/redact"
 	"fairlead/internal/requestlog"
 )
 
@@ -102,7 +101,7 @@ func (g *Gateway) broke(ctx context.Context, x *exchange, ans *answer, t *tally,
 // warn notes on the entry what had to change so that the target took the request, and what was left out of its answer.
 func (a *answer) warn() {
 	if len(a.call.Warnings) > 0 { // they may quote the response
-		masker := redact.NewMasker(secrets(a.call)...)
+		masker := maskerOf(a.call)
 		for i, w := range a.call.Warnings {
 			a.call.Warnings[i] = masker.Text(w)
 		}

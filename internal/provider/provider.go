@@ -80,10 +80,11 @@ type Provider struct {
 	Concurrent int               // most requests at a time; 0 for no cap
 }
 
-// Secrets returns a credential and its parts: the texts that must not appear in anything the gateway returns or stores.
+// Secrets returns a credential and its parts: the texts that must not appear in anything the gateway returns or stores. It
+// returns nil when the credential has no parts and is presented as it is.
 func (p *Provider) Secrets(secret string) []string {
 	if p.Parts == nil {
-		return []string{secret}
+		return nil
 	}
 	return append([]string{secret}, p.Parts(secret)...)
 }
