@@ -69,20 +69,25 @@ test("completion offers the names of fields and models", async ({ page }) => {
   const editor = editorOf(page);
   await editor.click();
   await page.keyboard.press("Control+End");
-  // What is offered goes away when the gateway's answer about the text comes in: it is asked for until it stays.
-  const take = async (name: RegExp) => {
+  // The list may be rebuilt or closed between the moment it is found and the click, so the click is repeated until the text
+  // has the completion.
+  const take = async (name: RegExp, written: string) => {
     const offered = page.getByRole("option", { name }).first();
     await expect(async () => {
+      if ((await editor.textContent())?.includes(written)) {
+        return;
+      }
       if (!(await offered.isVisible())) {
         await page.keyboard.press("Control+Space");
       }
       await offered.click({ timeout: 1_000 });
+      await expect(editor).toContainText(written, { timeout: 1_000 });
     }).toPass();
   };
   await page.keyboard.type("  - name: four\npi");
-  await take(/^pin/);
+  await take(/^pin/, "pin:");
   await page.keyboard.type("sim-fl");
-  await take(/^sim-flagship/);
+  await take(/^sim-flagship/, "pin: sim-flagship");
   await expect(editor).toContainText("pin: sim-flagship");
   await expect(page.getByRole("listitem", { name: "four" })).toContainText("pins sim-flagship");
 });
@@ -111,6 +116,22 @@ test("policies move by dragging, by keys and by the menu", async ({ page }) => {
   await order("two", "three");
   await save(page, "shorter");
   expect((await newest()).source).not.toContain("name: one");
+});
+
+test("the list and the form keep comments, order and quoting", async ({ page }) => {
+  const lines = ["# All of them.", "policies:", "  # The first one.", '  - when: "request.auto" # why', "    name: first", "    pin: sim-nano", ""];
+  await editorOf(page).press("ControlOrMeta+a");
+  const checked = page.waitForResponse((response) => response.url().includes("/policies/check"));
+  await page.keyboard.insertText(lines.join("\n"));
+  await checked;
+  await page.getByRole("switch", { name: "first is on" }).press("Space");
+  await expect(editorOf(page)).toContainText("enabled: false");
+  await page.getByRole("button", { name: "Add a policy" }).click();
+  await expect(editorOf(page)).toContainText("name: new-policy");
+  await save(page, "with comments");
+  expect((await newest()).source).toBe(
+    [...lines.slice(0, 5), "    enabled: false", ...lines.slice(5, 6), "  - name: new-policy", "    objective: cost", ""].join("\n"),
+  );
 });
 
 test("unsaved changes are guarded", async ({ page }) => {
