@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -15,6 +14,8 @@ import (
 
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/jwt"
+
+	"fairlead/internal/llm"
 )
 
 const (
@@ -70,7 +71,7 @@ func (c credential) tokenURL(configured string) (string, error) {
 	}
 	u, err := url.Parse(c.TokenURL)
 	if err != nil || u.Scheme != "https" || u.User != nil || !slices.Contains(tokenHosts, u.Host) {
-		return "", errors.New("The token_uri of the Google Cloud credential is not an address of Google's token service. Set options.token_url in the configuration file to use another token service.")
+		return "", llm.Errorf(llm.UpstreamAuth, "The token_uri of the Google Cloud credential is not an address of Google's token service. Set options.token_url in the configuration file to use another token service.")
 	}
 	return c.TokenURL, nil
 }

@@ -160,7 +160,7 @@ func (s *source) exchange(ctx context.Context) (*oauth2.Token, error) {
 	}
 	address, err := s.credential.tokenURL(s.tokenURL)
 	if err != nil {
-		return nil, &llm.Error{Kind: llm.UpstreamAuth, Message: err.Error()}
+		return nil, err
 	}
 	through := &carrier{ctx: ctx, next: s.client.Transport}
 	client := *s.client
