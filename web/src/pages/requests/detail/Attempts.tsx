@@ -50,7 +50,7 @@ function Sum({ request }: { request: Schema["RequestDetail"] }) {
     `Total ${formatDuration(total)}`,
     `gateway ${formatMicros(Math.round(gateway * 1000))}`,
     waiting > 0 && `waiting ${formatDuration(Math.round(waiting))}`,
-    `provider ${formatDuration(provider)}`,
+    `provider ${formatDuration(Math.round(provider))}`,
   ];
   return (
     <Text size="xs" c="dimmed">

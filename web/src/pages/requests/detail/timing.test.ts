@@ -42,11 +42,17 @@ describe("the timing of a request", () => {
       [3, 0, 99],
       [0, 0],
     ],
+    [
+      "with one attempt as long as the request",
+      { latency_ms: 506, overhead_us: 425, wait_ms: 0, attempts: attempts([0, 506]) },
+      [0.425, 0, 505.575],
+      [0],
+    ],
     ["without attempts", { latency_ms: 3, overhead_us: 3000, attempts: [] }, [3, 0, 0], []],
     [
       "whose rounded parts exceed the total",
       { latency_ms: 10, overhead_us: 900, wait_ms: 3, attempts: attempts([3, 9, 3]) },
-      [0, 1, 9],
+      [0.9, 0.1, 9],
       [3],
     ],
   ])("%s adds up", (_, request, [gateway, waiting, provider], waits) => {

@@ -29,10 +29,10 @@ export function timingOf({ latency_ms, overhead_us, wait_ms, attempts }: Timed):
     return undefined;
   }
   const total = latency_ms;
-  const provider = Math.min(total, inFlight(attempts));
-  const overhead = Math.min((overhead_us ?? 0) / 1000, total - provider);
-  const gap = total - provider - overhead;
-  const waiting = Math.min(wait_ms || (gap > roundingMs ? gap : 0), total - provider);
+  const overhead = Math.min((overhead_us ?? 0) / 1000, total); // exact, where the other times are rounded
+  const provider = Math.min(inFlight(attempts), total - overhead);
+  const gap = total - overhead - provider;
+  const waiting = Math.min(wait_ms || (gap > roundingMs ? gap : 0), gap);
   return { total, provider, waiting, gateway: total - provider - waiting };
 }
 
