@@ -27,8 +27,8 @@ func TestExportCSV(t *testing.T) {
 		{"id", "model", "cost_usd", "saved_usd", "preview"},
 		{free().ID, "sim-small", "0", "0", ""},
 		{unpriced().ID, "house-model", "", "", ""},
-		{fellBack().ID, "small-b", "0.00032", "-0.00022", "'=Write a haiku\x1b[2J about the sea"},
-		{served0().ID, "small-b", "0.00032", "0.00608", "'=Write a haiku\x1b[2J about the sea"},
+		{fellBack().ID, "small-b", "0.00032", "-0.00022", `'=Write a haiku\u001b[2J about the sea`},
+		{served0().ID, "small-b", "0.00032", "0.00608", `'=Write a haiku\u001b[2J about the sea`},
 	}
 	if diff := cmp.Diff(want, rows); diff != "" {
 		t.Error(diff)
@@ -54,7 +54,7 @@ func TestExportNeutralisesFormulas(t *testing.T) {
 	for _, row := range rows[1:] {
 		got = append(got, row[0])
 	}
-	if diff := cmp.Diff([]string{"'=1", "'+1", "'-1", "'@x", "'\tx", "'\rx", "x="}, got); diff != "" {
+	if diff := cmp.Diff([]string{"'=1", "'+1", "'-1", "'@x", `'\tx`, `'\rx`, "x="}, got); diff != "" {
 		t.Error(diff)
 	}
 }

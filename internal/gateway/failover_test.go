@@ -117,8 +117,15 @@ func TestARefusedCredentialIsNotRetryable(t *testing.T) {
 // faults are thirty different failures before the first token.
 func faults() []mockprovider.Behaviour {
 	list := []mockprovider.Behaviour{
-		{Body: []byte("garbage")}, {Body: []byte("null")}, {Body: []byte("<html>")}, {Body: []byte("{}")}, {Reset: true}, {Silent: true},
-		{Events: []string{`{"error":{"message":"overloaded","type":"overloaded_error"}}`}}, {Body: []byte(" ")}, {CutAfter: 1, Events: []string{`{"choices":[]}`, `{}`}},
+		{Body: []byte("garbage")},
+		{Body: []byte("null")},
+		{Body: []byte("<html>")},
+		{Body: []byte("{}")},
+		{Reset: true},
+		{Silent: true},
+		{Events: []string{`{"error":{"message":"overloaded","type":"overloaded_error"}}`}},
+		{Body: []byte(" ")},
+		{CutAfter: 1, Events: []string{`{"choices":[]}`, `{}`}},
 		says(429, "insufficient_quota", "You exceeded your current quota."), says(403, "model_not_found", "no"), says(403, "", "no"), says(404, "model_not_found", "no"),
 		mockprovider.Fail(429, "Retry-After", "1"), mockprovider.Fail(429, "Retry-After", "60"), mockprovider.Fail(429, "Retry-After-Ms", "300"),
 		mockprovider.Fail(503, "Retry-After", "2"), mockprovider.Fail(500, "Retry-After-Ms", "10"),

@@ -217,8 +217,14 @@ func TestBoundCountsEveryByte(t *testing.T) {
 func TestBoundOfAnImageCoversEverySizeAndDetail(t *testing.T) {
 	t.Parallel()
 	names := []Model{
-		{"OpenAI", "gpt-4o-mini"}, {"OpenAI", "gpt-4.1-nano"}, {"OpenAI", "gpt-5.5"}, {"Anthropic", "claude-opus-4-8"},
-		{"Anthropic", "claude-3-haiku"}, {"Google", "gemini-2.5-pro"}, {"Google", "gemini-3-pro"}, {"Alibaba", "qwen3"},
+		{"OpenAI", "gpt-4o-mini"},
+		{"OpenAI", "gpt-4.1-nano"},
+		{"OpenAI", "gpt-5.5"},
+		{"Anthropic", "claude-opus-4-8"},
+		{"Anthropic", "claude-3-haiku"},
+		{"Google", "gemini-2.5-pro"},
+		{"Google", "gemini-3-pro"},
+		{"Alibaba", "qwen3"},
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		m := rapid.SampledFrom(names).Draw(t, "model")
