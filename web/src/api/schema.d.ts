@@ -33,7 +33,7 @@ export interface paths {
         put?: never;
         /**
          * Delete one's own account
-         * @description A workspace with other members must have another owner first. Keys of workspaces that are left without members are revoked.
+         * @description A workspace with other members must have another owner first. The API keys that the account created are revoked, and all keys of workspaces that are left without members.
          */
         post: operations["delete-account"];
         delete?: never;
@@ -621,10 +621,13 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Say what is needed to register from here */
+        /** Report what registration requires */
         get: operations["get-registration"];
         put?: never;
-        /** Register an account and sign in */
+        /**
+         * Register an account
+         * @description Signs in, except with open registration without an invitation: then the answer does not tell whether the address has an account already, and signing in is the next call.
+         */
         post: operations["create-registration"];
         delete?: never;
         options?: never;
@@ -1006,7 +1009,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Leave the workspace */
+        /**
+         * Leave the workspace
+         * @description Revokes the API keys that you created in the workspace, unless keep_keys is set, which requires manage_keys.
+         */
         post: operations["leave-workspace"];
         delete?: never;
         options?: never;
@@ -1041,7 +1047,10 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Take a member out of the workspace */
+        /**
+         * Remove a member from the workspace
+         * @description Revokes the API keys that the member created in the workspace, unless keep_keys is set.
+         */
         delete: operations["remove-member"];
         options?: never;
         head?: never;
@@ -1120,9 +1129,12 @@ export interface components {
             class: string | null;
             /** Format: int64 */
             connect_ms: number | null;
-            /** @example 12.5 */
+            /**
+             * @description What the attempt cost the operator. null when unknown, and for callers who do not manage providers.
+             * @example 12.5
+             */
             cost_usd: string | null;
-            /** @description Which credential was used; never the secret. */
+            /** @description Id of the credential that was used, never the secret. Empty for callers who do not manage providers. */
             credential: string;
             /** Format: int64 */
             duration_ms: number;
@@ -1132,9 +1144,12 @@ export interface components {
             headers_ms: number | null;
             /** @description Made beside another attempt that kept silent; whoever had content first served. */
             hedge?: boolean;
+            /** @description Message of the provider. null for callers without read_bodies, because it can quote the request. */
             message: string | null;
             model: string;
             provider: string;
+            /** @description What the provider reported, where that was rejected. */
+            reported_tokens?: components["schemas"]["Tokens"];
             /** Format: int64 */
             retry_after_ms: number | null;
             /** Format: int64 */
@@ -1147,6 +1162,11 @@ export interface components {
             tokens?: components["schemas"]["Tokens"];
             /** @description The name the provider knows the model by. */
             upstream: string;
+            /**
+             * Format: int64
+             * @description Time spent waiting directly before the attempt: backoff, a provider slot, returning traffic after an outage.
+             */
+            wait_ms: number;
         };
         Attention: {
             /** @enum {string} */
@@ -1755,6 +1775,7 @@ export interface components {
         };
         Failure: {
             code: string;
+            /** @description Replaced by a fixed text for callers without read_bodies where it can quote the request. */
             message: string;
             /** @enum {string} */
             origin: "client" | "gateway" | "policy" | "provider";
@@ -2094,6 +2115,8 @@ export interface components {
             allowed_models?: string[];
             /** Format: date-time */
             at?: string;
+            /** Format: int64 */
+            attached_bytes?: number;
             baseline_hint?: components["schemas"]["Baseline"];
             /** Format: int64 */
             choices: number;
@@ -2140,6 +2163,8 @@ export interface components {
             token_input?: boolean;
             /** Format: int64 */
             turns?: number;
+            /** Format: int64 */
+            unsized?: number;
             workspace?: components["schemas"]["Workspace"];
         };
         InstancePolicies: {
@@ -2423,6 +2448,8 @@ export interface components {
             from: string;
             /** @description The period of equal length before. */
             previous: components["schemas"]["FigureSet"];
+            /** @description Whether there are requests from before the previous period. If not, recording began within it, and it cannot be compared with the current one. */
+            previous_complete: boolean;
             /** @description Spend against baseline and decisions, over time. */
             series: components["schemas"]["FigureBin"][];
             /**
@@ -2900,11 +2927,14 @@ export interface components {
             /** Format: int64 */
             min_password_length: number;
             /** @enum {string} */
-            mode: "loopback" | "invitation" | "open";
+            mode: "invitation" | "open";
             /** @description The first account needs the code that the gateway printed when it started. */
             setup_code_needed: boolean;
             /** @description There is no account yet: the next one runs the gateway. */
             setup_needed: boolean;
+        };
+        RemovedMember: {
+            revoked_keys: components["schemas"]["RevokedKey"][];
         };
         RequestBody: {
             /** @description The request told in the chat format, where it came in another; else null. */
@@ -2978,7 +3008,7 @@ export interface components {
             /** @description The model that served. */
             model: string | null;
             /**
-             * @description What all attempts have cost, those included that the client does not pay for; left out when not known.
+             * @description Cost of all attempts, including those that the client does not pay for. Only for callers who manage providers, and absent when unknown.
              * @example 12.5
              */
             operator_cost_usd?: string;
@@ -3039,7 +3069,17 @@ export interface components {
              * @description Time to the first content.
              */
             ttft_ms: number | null;
+            /**
+             * @description Why the request was not charged by the usage that the provider reported. rejected: the report cannot be true, and our own count was charged. above_hold: the usage costs more than was held, and the hold was charged. null when it was.
+             * @enum {string|null}
+             */
+            usage_flag: "rejected" | "above_hold" | null;
             versions: components["schemas"]["Versions"];
+            /**
+             * Format: int64
+             * @description Time spent waiting for a provider without an attempt in flight: backoff between attempts, a provider slot, returning traffic after an outage. Overhead, waiting and the time in attempts add up to the latency.
+             */
+            wait_ms: number | null;
             warnings: string[];
         };
         RequestPage: {
@@ -3135,10 +3175,19 @@ export interface components {
              * @description Time to the first content.
              */
             ttft_ms: number | null;
+            /**
+             * Format: int64
+             * @description Time spent waiting for a provider without an attempt in flight: backoff between attempts, a provider slot, returning traffic after an outage. Overhead, waiting and the time in attempts add up to the latency.
+             */
+            wait_ms: number | null;
         };
         ResetFeedbackInputBody: {
             /** @description The model whose ratings are meant; all when absent. */
             model?: string;
+        };
+        RevokedKey: {
+            id: string;
+            name: string;
         };
         RollBackInputBody: {
             /**
@@ -3198,7 +3247,7 @@ export interface components {
              * @description Who may register after the first account.
              * @enum {string}
              */
-            registration: "loopback" | "invitation" | "open";
+            registration: "invitation" | "open";
             /** @description The simulator serves, so sample traffic can be made. */
             samples: boolean;
             /** @description There is no account yet: show registration. */
@@ -3243,7 +3292,7 @@ export interface components {
             predictor_version: string;
             redaction: components["schemas"]["RedactionFacts"];
             /** @enum {string} */
-            registration: "loopback" | "invitation" | "open";
+            registration: "invitation" | "open";
             router_version: string;
             simulated: boolean;
             /** Format: date-time */
@@ -3291,6 +3340,7 @@ export interface components {
             /** Format: int64 */
             latency_ns?: number;
             open?: boolean;
+            refused?: boolean;
             /** Format: int64 */
             resting_ns?: number;
             /** Format: double */
@@ -6398,6 +6448,8 @@ export interface operations {
             query?: {
                 /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
                 workspace?: string;
+                /** @description Do not revoke the keys that the member created. */
+                keep_keys?: boolean;
             };
             header?: never;
             path?: never;
@@ -6405,12 +6457,14 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description No Content */
-            204: {
+            /** @description OK */
+            200: {
                 headers: {
                     [name: string]: unknown;
                 };
-                content?: never;
+                content: {
+                    "application/json": components["schemas"]["RemovedMember"];
+                };
             };
             /** @description Error */
             default: {
@@ -6460,6 +6514,8 @@ export interface operations {
             query?: {
                 /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
                 workspace?: string;
+                /** @description Do not revoke the keys that the member created. */
+                keep_keys?: boolean;
             };
             header?: never;
             path: {
@@ -6470,12 +6526,14 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description No Content */
-            204: {
+            /** @description OK */
+            200: {
                 headers: {
                     [name: string]: unknown;
                 };
-                content?: never;
+                content: {
+                    "application/json": components["schemas"]["RemovedMember"];
+                };
             };
             /** @description Error */
             default: {
