@@ -89,7 +89,7 @@ func TestAnswersOfManyPartsTakeLittleMemory(t *testing.T) { //nolint:paralleltes
 					}
 					before := allocated()
 					events := p.Exchange(op).Events(call, resp)
-					for range llm.All(events) { //nolint:revive // only the cost matters
+					for range llm.All(events) {
 					}
 					events.Close()
 					if got := (allocated() - before) / uint64(len(body)); got > most {

@@ -105,7 +105,7 @@ func TestAnswerCostIsLinear(t *testing.T) { //nolint:paralleltest // measures CP
 						}
 					}
 					yield(llm.Piece{Kind: llm.FinishPiece, Finish: "tool_calls"}, nil)
-				}) { //nolint:revive // only the cost matters
+				}) {
 				}
 			}
 			if g, cost := growth(write, func(n int) []byte { return make([]byte, 4*n) }); g > maxGrowth {
@@ -118,7 +118,7 @@ func TestAnswerCostIsLinear(t *testing.T) { //nolint:paralleltest // measures CP
 		call := &provider.Call{Target: p.Targets[0], Client: chat.Format{}, Request: &llm.Request{Op: llm.Chat, Format: "chat", Stream: true, Body: []byte("{}")}}
 		resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(bytes.NewReader(body))}
 		events := p.Chat.Events(call, resp)
-		for range llm.All(events) { //nolint:revive // only the cost matters
+		for range llm.All(events) {
 		}
 		events.Close()
 	}
