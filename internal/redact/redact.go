@@ -7,7 +7,6 @@
 package redact
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -72,7 +71,8 @@ func New(r Rules) (*Redactor, error) {
 func matches(pattern *regexp.Regexp) finder {
 	return func(text string, expired func() bool, found func(start, end int)) {
 		defer func() {
-			if r := recover(); r != nil && r != errExpired {
+			r := recover()
+			if _, ok := r.(expiredSearch); !ok && r != nil {
 				panic(r)
 			}
 		}()
@@ -85,15 +85,15 @@ func matches(pattern *regexp.Regexp) finder {
 				found(start, start+len(match))
 			}
 			if expired() {
-				panic(errExpired)
+				panic(expiredSearch{})
 			}
 			return nil
 		})
 	}
 }
 
-// errExpired leaves a search whose time is over.
-var errExpired = errors.New("redaction time is over")
+// expiredSearch is the panic that leaves a search whose time is over.
+type expiredSearch struct{}
 
 // Mark is what stands in the place of something that the rule of this name found.
 func Mark(name string) string { return "[redacted: " + name + "]" }
