@@ -11,7 +11,7 @@ func TestHeaderFlagAcceptsKnownSpellingsOnly(t *testing.T) {
 	t.Parallel()
 	const name = "X-Fairlead-Dry-Run"
 	for value, want := range map[string]bool{
-		"true": true, "True": true, "TRUE": true, "t": true, "1": true, "yes": true, "Y": true, "on": true, " true ": true,
+		"true": true, "True": true, "TRUE": true, "t": true, "1": true, "yes": true, "Y": true, "on": true, "\ttrue": true,
 		"false": false, "False": false, "f": false, "0": false, "no": false, "N": false, "off": false, "": false,
 	} {
 		if got, err := headerFlag(http.Header{name: {value}}, name, false); got != want || err != nil {
