@@ -23,7 +23,7 @@ export GOFLAGS     := $(filter-out $(BUILD_FLAGS),$(GOFLAGS)) $(BUILD_FLAGS)
 # Black-box tests and benchmarks build the binary or start services; they run apart from the package tests.
 UNIT_PACKAGES = $(shell $(GO) list ./... | grep -Ev '^fairlead/(test|bench)(/|$$)')
 
-.PHONY: help run build web test check check-web fmt fmt-check vet lint unit unit-rest integration services blackbox fetch ahead deploy-check sdk browser screenshots bench bench-quick bench-log faults faults-table soak generate setup clean
+.PHONY: help run build web test check check-web fmt fmt-check vet lint unit unit-rest costs integration services blackbox fetch ahead deploy-check sdk browser screenshots bench bench-quick bench-log faults faults-table soak generate setup clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,7 +41,7 @@ web: # the dashboard, when its source is there
 # compiled for later. The tests of the binary measure, and have the machine for themselves. The clients mostly wait, as browsers do.
 test: ## everything CI runs
 	@scripts/lanes.sh 'fmt-check vet lint unit-rest' 'setup check-web fetch'
-	@scripts/lanes.sh services ahead
+	@scripts/lanes.sh services 'costs ahead'
 	@scripts/lanes.sh 'build blackbox'
 	@scripts/lanes.sh browser 'sdk deploy-check'
 
@@ -78,6 +78,10 @@ unit: ## package tests with the race detector
 # Packages that use services run once, in full, with the services.
 unit-rest: UNIT_PACKAGES = $(shell $(GO) list ./... | grep -Ev '^fairlead/(test|bench)(/|$$)' | grep -vxFf <(scripts/service-packages.sh; echo none))
 unit-rest: unit
+
+# Tests that measure CPU time, memory or allocations say nothing under the race detector.
+costs: ## what requests of any shape may cost, without the race detector
+	$(GO) test -count=1 -run 'Cost|Memory|Allocates' ./internal/gateway
 
 integration: services blackbox ## store, limits and black-box tests with a real Postgres and Redis
 
