@@ -105,11 +105,25 @@ export function Bill({ request }: { request: Detail }) {
         {bill && <Origin bill={bill} />}
         {request.baseline_model &&
           `Baseline ${request.baseline_model}: ${baselineWords[request.baseline_source ?? ""] ?? "fixed with the decision"}. `}
-        {request.tokens.estimated && "The token counts are our own: the provider told none. "}
+        {usageNote(request)}
         Estimate: same tokens at list prices; another model might have written more or less.
       </Text>
     </div>
   );
+}
+
+/** Whose token counts the bill uses, where they are not the provider's. */
+export function usageNote(request: Pick<Detail, "usage_flag" | "tokens">): string {
+  switch (request.usage_flag) {
+    case "rejected":
+      return "The provider reported impossible token counts, so the gateway's own counts are used. ";
+    case "above_hold":
+      return "The reported usage costs more than was held for the request, so the held amount is charged. ";
+    default:
+      return request.tokens.estimated
+        ? "The provider reported no token counts; these are the gateway's own. "
+        : "";
+  }
 }
 
 /** Where the prices come from: the kind and the date in words, the catalog's own on hover. */
