@@ -118,6 +118,9 @@ func (r *Keyring) Stale() time.Duration {
 // Len is the number of secrets that the keyring knows.
 func (r *Keyring) Len() int { return r.index.Load().len() }
 
+// AllowsUnpriced reports whether a key that was read allows models without a price. It stays true when that key ends.
+func (r *Keyring) AllowsUnpriced() bool { return r.index.Load().unpriced.Load() }
+
 // Workspace returns a workspace as this process last heard of it, which must not be changed; nil when it has not.
 func (r *Keyring) Workspace(workspaceID string) *Workspace {
 	return r.index.Load().workspace(workspaceID)

@@ -42,7 +42,8 @@ func (f *firstUses) at(position int) time.Time {
 // keyIndex finds secrets by their keyed hash. Readers take no lock; one writer at a time replaces whole shards.
 type keyIndex struct {
 	shards     [shardCount]atomic.Pointer[map[keyHash]*slot]
-	workspaces sync.Map // *atomic.Pointer[Workspace] by id, shared by the slots
+	workspaces sync.Map    // *atomic.Pointer[Workspace] by id, shared by the slots
+	unpriced   atomic.Bool // a key has been read that allows models without a price
 
 	// The rest belongs to the writer.
 	byID   map[string]*slot // one slot of each key
@@ -111,6 +112,9 @@ func (e edits) shard(x *keyIndex, number int) map[keyHash]*slot {
 func (x *keyIndex) put(e edits, key *Key) (ended bool) {
 	old := x.byID[key.ID]
 	uses := make(firstUses, len(key.Secrets))
+	if key.AllowUnpriced && key.RevokedAt.IsZero() {
+		x.unpriced.Store(true)
+	}
 	if old != nil {
 		x.remove(e, old, key, uses)
 	}

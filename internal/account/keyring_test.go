@@ -100,6 +100,20 @@ func TestAuthenticateReturnsKeyAndWorkspace(t *testing.T) {
 	}
 }
 
+func TestKeyringReportsKeysThatAllowUnpricedModels(t *testing.T) {
+	t.Parallel()
+	shelf := newShelf(t)
+	shelf.add(func(k *Key) { k.AllowUnpriced, k.RevokedAt = true, time.Now() })
+	ring := loaded(t, shelf, KeyringOptions{})
+	if ring.AllowsUnpriced() {
+		t.Error("a revoked key counts")
+	}
+	shelf.add(func(k *Key) { k.AllowUnpriced = true })
+	if err := ring.Refresh(t.Context()); err != nil || !ring.AllowsUnpriced() {
+		t.Errorf("after a key that allows it: %v", err)
+	}
+}
+
 func TestRefusalsAreDistinct(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

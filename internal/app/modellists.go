@@ -80,7 +80,7 @@ func (a *App) keepModelLists(ctx context.Context) {
 
 // readModelLists reads the lists that are due and reports whether one changed.
 func (a *App) readModelLists(ctx context.Context) (changed bool) {
-	all := a.loaded().Config.AllowUnpriced
+	all := a.loaded().Config.AllowUnpriced || a.keyring.AllowsUnpriced()
 	for _, p := range a.fleet.Load().providers {
 		if !readsList(p, all) || !a.listed.due(p.Name, time.Now()) {
 			continue
