@@ -10,7 +10,7 @@ import (
 const deviceIDLength = 16
 
 // DeviceToken returns the token that identifies a browser which has signed in to the account: the presented one while it
-// is valid, otherwise a new one. The token is no credential. It only lets the browser's wrong passwords be counted
+// is valid, otherwise a new one. The token is not a credential. It only lets the browser's wrong passwords be counted
 // separately from those of strangers. It is not stored, and a new password invalidates it.
 func (s *Service) DeviceToken(a Account, presented string) string {
 	if s.knowsDevice(a, presented) {

@@ -110,7 +110,7 @@ type MemberStore interface {
 // KeySettings keeps keys for those who manage them.
 type KeySettings interface {
 	// CreateKey returns ErrTooMany when the creator has most active keys already: those of the account in all workspaces,
-	// or those without an account in the key's workspace. Zero is no limit.
+	// or those without an account in the key's workspace. Zero means unlimited.
 	CreateKey(ctx context.Context, key Key, most int, event AuditEvent) error
 	// KeysOf returns them newest first, with revoked ones.
 	KeysOf(ctx context.Context, workspaceID string) ([]Key, error)

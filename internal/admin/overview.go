@@ -84,7 +84,7 @@ type Overview struct {
 	PreviousComplete bool        `json:"previous_complete" doc:"Whether there are requests from before the previous period. If not, recording began within it, and it cannot be compared with the current one."`
 	Series           []FigureBin `json:"series" doc:"Spend against baseline and decisions, over time."`
 	Breakdowns       Breakdowns  `json:"breakdowns"`
-	Attention        []Attention `json:"attention" doc:"What needs somebody to act, the most pressing first."`
+	Attention        []Attention `json:"attention" doc:"Items that need action, the most urgent first."`
 }
 
 // FigureSet are sums over requests. Amounts cover only the requests whose cost is known.

@@ -232,16 +232,16 @@ func TestRefusalsOfOneTargetMoveOnWhereTheCallerAllowsIt(t *testing.T) {
 		class   llm.Kind
 		calls   int // at the provider that refuses
 	}{
-		"auto, unsupported parameter":        {parameter, ask("auto:quality", ""), 200, llm.UpstreamUnsupported, 1},
-		"a list, unsupported parameter":      {parameter, ask("small", `,"models":["large"],"provider":{"order":["alpha","beta"]}`), 200, llm.UpstreamUnsupported, 2},
-		"a name, unsupported parameter":      {parameter, ask("large", ""), 400, llm.UpstreamUnsupported, 1},
-		"auto, unknown model in words":       {says(400, "", "Invalid model."), ask("auto:quality", ""), 200, llm.UpstreamUnsupported, 1},
-		"auto, unknown model":                {says(400, "model_not_found", "no"), ask("auto:quality", ""), 200, llm.UpstreamNotFound, 1},
-		"auto, content policy":               {policy, ask("auto:quality", ""), 400, llm.UpstreamContentPolicy, 1},
-		"a name, content policy":             {policy, ask("large", ""), 400, llm.UpstreamContentPolicy, 1},
-		"a list, content policy":             {policy, ask("small", `,"models":["large"],"provider":{"order":["alpha","beta"]}`), 200, llm.UpstreamContentPolicy, 2},
-		"auto, a request that nobody takes":  {says(400, "invalid_value", "messages must not be empty"), ask("auto:quality", ""), 400, llm.UpstreamInvalid, 1},
-		"auto, a message that quotes a code": {says(400, "invalid_value", "Invalid value: 'invalid api key'."), ask("auto:quality", ""), 400, llm.UpstreamInvalid, 1},
+		"auto, unsupported parameter":            {parameter, ask("auto:quality", ""), 200, llm.UpstreamUnsupported, 1},
+		"a list, unsupported parameter":          {parameter, ask("small", `,"models":["large"],"provider":{"order":["alpha","beta"]}`), 200, llm.UpstreamUnsupported, 2},
+		"a name, unsupported parameter":          {parameter, ask("large", ""), 400, llm.UpstreamUnsupported, 1},
+		"auto, unknown model in words":           {says(400, "", "Invalid model."), ask("auto:quality", ""), 200, llm.UpstreamUnsupported, 1},
+		"auto, unknown model":                    {says(400, "model_not_found", "no"), ask("auto:quality", ""), 200, llm.UpstreamNotFound, 1},
+		"auto, content policy":                   {policy, ask("auto:quality", ""), 400, llm.UpstreamContentPolicy, 1},
+		"a name, content policy":                 {policy, ask("large", ""), 400, llm.UpstreamContentPolicy, 1},
+		"a list, content policy":                 {policy, ask("small", `,"models":["large"],"provider":{"order":["alpha","beta"]}`), 200, llm.UpstreamContentPolicy, 2},
+		"auto, a request that no target accepts": {says(400, "invalid_value", "messages must not be empty"), ask("auto:quality", ""), 400, llm.UpstreamInvalid, 1},
+		"auto, a message that quotes a code":     {says(400, "invalid_value", "Invalid value: 'invalid api key'."), ask("auto:quality", ""), 400, llm.UpstreamInvalid, 1},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

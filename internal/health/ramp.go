@@ -21,7 +21,7 @@ const (
 // The schedule is counted in seconds of normal traffic, of which allowance(t) may have been sent t after the return. An attempt is
 // due when the allowance reaches what was taken before it.
 type ramp struct {
-	since  time.Time // the return; zero when there is no limit
+	since  time.Time // the return; zero without a limit
 	normal float64   // attempts a second before the outage; 0 when unknown: then the attempts that ask are measured
 	asked  float64   // attempts that asked
 	taken  float64   // attempts that were let through or have a turn; the probe is the first

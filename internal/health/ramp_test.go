@@ -9,7 +9,7 @@ import (
 )
 
 // A target that returns after an outage gets at most a tenth of its normal traffic in the first second and never more than a tenth
-// above normal later, whoever sends it: other credentials, clients that retry, requests that waited.
+// above normal later, regardless of its source: other credentials, clients that retry, requests that waited.
 func TestReturningTrafficFollowsTheRamp(t *testing.T) {
 	t.Parallel()
 	const rate = 200

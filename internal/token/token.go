@@ -83,7 +83,7 @@ const (
 
 // Bound returns a number of tokens that the prompt does not exceed, apart from attachments without a known size. Every
 // vocabulary spends at least one byte on a token, so every byte of the request counts as one token. The estimate of
-// Prompt is no bound: it samples long texts and is calibrated on ordinary ones.
+// Prompt is an estimate and not a bound: it samples long texts and is calibrated on ordinary ones.
 func (m Model) Bound(p Prompt) int64 {
 	n := int64(p.Body) + boundFraming
 	if p.Tools {

@@ -2438,7 +2438,7 @@ export interface components {
             tradeoff: number;
         };
         Overview: {
-            /** @description What needs somebody to act, the most pressing first. */
+            /** @description Items that need action, the most urgent first. */
             attention: components["schemas"]["Attention"][];
             breakdowns: components["schemas"]["Breakdowns"];
             current: components["schemas"]["FigureSet"];

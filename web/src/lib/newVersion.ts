@@ -33,7 +33,7 @@ export async function reloadOnce(
   try {
     sessionStorage.setItem(reloadKey, String(now));
   } catch {
-    return false; // without a record of reloads there is no guard against a loop
+    return false; // without a record of reloads the page could reload forever
   }
   reload();
   return true;

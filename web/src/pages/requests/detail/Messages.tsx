@@ -89,7 +89,7 @@ function Body({ id }: { id: string }) {
           ))}
           {!answered && (
             <div className={classes.message}>
-              <Redacted text={data.response ? data.response : "There is no answer."} search={search} />
+              <Redacted text={data.response ? data.response : "No response."} search={search} />
             </div>
           )}
         </Stack>
