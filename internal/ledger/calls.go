@@ -164,35 +164,47 @@ func (s *Shared) put(ctx context.Context, t *tab, born string) error {
 	return nil
 }
 
-// tell sends the settlements of a tab.
+// tell sends the settlements of a tab that are not in Redis yet. When the outcome of an earlier step is unknown, it writes all sums
+// of this replica again instead.
 func (s *Shared) tell(ctx context.Context, t *tab) error {
-	if s.isUnsure(t) {
+	unsure, err := s.sendSettlements(ctx, t)
+	if unsure {
 		return s.put(ctx, t, s.bornOf(t))
 	}
+	return err
+}
+
+// sendSettlements makes one call with the settlements that no other call carries: Run and the heartbeat may both send, and each
+// amount must reach Redis once. It sends nothing and reports unsure when the outcome of an earlier step is unknown.
+func (s *Shared) sendSettlements(ctx context.Context, t *tab) (unsure bool, err error) {
 	t.calls.RLock()
 	defer t.calls.RUnlock()
 	s.mu.Lock()
-	if (t.free == 0 && t.cost == 0) || t.born == "" {
+	born, free, cost := t.born, t.free-t.sentFree, t.cost-t.sentCost
+	if born == "" || t.unsure || (free == 0 && cost == 0) {
+		unsure = born != "" && t.unsure
 		s.mu.Unlock()
-		return nil
+		return unsure, nil
 	}
-	rolls, free, cost := t.rolls, t.free, t.cost
+	t.sentFree, t.sentCost = t.sentFree+free, t.sentCost+cost
 	keys := []string{s.link.Members(), s.active(), s.key(t)}
-	args := []any{s.link.ID(), s.link.Lease().Milliseconds(), t.budget.ID, t.born, t.generation, int64(free), int64(cost)}
+	args := []any{s.link.ID(), s.link.Lease().Milliseconds(), t.budget.ID, born, t.generation, int64(free), int64(cost)}
 	s.mu.Unlock()
 	reply, err := s.call(ctx, settleScript, keys, args)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case t.rolls != rolls:
-	case err != nil || textOf(reply, 0) != "settled":
-		t.unsure = true
-	default:
-		t.free, t.cost = t.free-free, t.cost-cost
-		t.hear(amountOf(reply, 1), amountOf(reply, 2))
-		s.queue.released(t.budget.ID)
+	if t.born != born { // the window ended or an edit replaced it, which dropped the amounts
+		return false, err
 	}
-	return err
+	t.sentFree, t.sentCost = t.sentFree-free, t.sentCost-cost
+	if err != nil || textOf(reply, 0) != "settled" {
+		t.unsure = true
+		return false, err
+	}
+	t.free, t.cost = t.free-free, t.cost-cost
+	t.hear(amountOf(reply, 1), amountOf(reply, 2))
+	s.queue.released(t.budget.ID)
+	return false, nil
 }
 
 // call runs a script within the bounds of the link.

@@ -46,7 +46,10 @@ func TestSharedLedgerAgainstModel(t *testing.T) {
 }
 
 // cut is a connection that can be cut off, before a call is made or before its answer comes.
-type cut struct{ down, deaf atomic.Bool }
+type cut struct {
+	down, deaf atomic.Bool
+	before     func(redis.Cmder) // called before each command is sent; set while no call is under way
+}
 
 var errCut = errors.New("cut off")
 
@@ -63,6 +66,9 @@ func (c *cut) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		if c.down.Load() {
 			return errCut
+		}
+		if c.before != nil {
+			c.before(cmd)
 		}
 		err := next(ctx, cmd)
 		if c.deaf.Load() {

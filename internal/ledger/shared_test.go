@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
 
 	"fairlead/internal/llm"
@@ -44,18 +45,35 @@ func newDeployment(t *testing.T, n int) *deployment {
 	t.Helper()
 	d := &deployment{server: redistest.Own(t), charged: map[string]money.Amount{}}
 	for range n {
-		client, way := d.server.Client(t), &cut{}
-		client.AddHook(way)
-		d.cuts = append(d.cuts, way)
-		link := replica.NewLink(client, replica.Options{Budget: 5 * time.Second, Settling: time.Nanosecond})
-		d.links = append(d.links, link)
-		s := NewShared(link, Options{Spent: d.spent, LoadRetry: time.Nanosecond})
-		s.patience = 50 * time.Millisecond
-		s.wait = 0
-		d.ledgers = append(d.ledgers, s)
+		d.join(t)
 	}
 	d.beat(t)
 	return d
+}
+
+// join adds a replica that has not sent a heartbeat yet.
+func (d *deployment) join(t *testing.T) {
+	t.Helper()
+	client, way := d.server.Client(t), &cut{}
+	client.AddHook(way)
+	d.cuts = append(d.cuts, way)
+	link := replica.NewLink(client, replica.Options{Budget: 5 * time.Second, Settling: time.Nanosecond})
+	d.links = append(d.links, link)
+	s := NewShared(link, Options{Spent: d.spent, LoadRetry: time.Nanosecond})
+	s.patience = 50 * time.Millisecond
+	s.wait = 0
+	d.ledgers = append(d.ledgers, s)
+}
+
+// duringSettlement runs f once, while the next settlement of a replica is on its way to Redis.
+func (d *deployment) duringSettlement(i int, f func()) {
+	d.cuts[i].before = func(cmd redis.Cmder) {
+		if args := cmd.Args(); f != nil && len(args) > 1 && args[1] == settleScript.Hash() {
+			run := f
+			f = nil
+			run()
+		}
+	}
 }
 
 func (d *deployment) spent(_ context.Context, id string, _ time.Time) (money.Amount, error) {
@@ -132,14 +150,99 @@ func TestThousandAtOnceOverThreeReplicas(t *testing.T) {
 		})
 	}
 	all.Wait()
-	cancel()
-	running.Wait()
-	d.beat(t)
+	d.beat(t) // in the first round every replica writes its sums, in the second it reads those of the others
 	for i := range d.ledgers {
 		s, w := d.ledgers[i].Status(b), d.ledgers[i].Status(ws)
 		if admitted.Load() != 100 || s.Spent != 10*cent || s.Held != 0 || w.Spent != 10*cent || w.Held != 0 {
 			t.Errorf("admitted %d; replica %d: %+v and %+v", admitted.Load(), i, s, w)
 		}
+	}
+	for n := range 30 {
+		d.hold(t, n%3, ws, cent/10).Settle(cent / 10)
+	}
+	cancel()
+	running.Wait()
+	// Replicas that have ended no longer read from Redis. A new replica sees what they have written.
+	d.join(t)
+	d.beat(t)
+	if s, w := d.ledgers[3].Status(b), d.ledgers[3].Status(ws); s.Spent != 10*cent || s.Held != 0 || w.Spent != 13*cent || w.Held != 0 {
+		t.Errorf("after the end of the replicas a new one sees %+v and %+v", s, w)
+	}
+}
+
+// Run and the heartbeat send settlements at the same time.
+func TestConcurrentSendersSettleEachHoldOnce(t *testing.T) {
+	t.Parallel()
+	d := newDeployment(t, 2)
+	b := total(money.Dollar)
+	d.hold(t, 0, b, 50*cent) // stays open
+	h := d.hold(t, 0, b, 50*cent)
+	s := d.ledgers[0]
+	h.Settle(10 * cent)
+	second := false
+	d.duringSettlement(0, func() {
+		s.flush(t.Context())
+		second = true
+	})
+	s.flush(t.Context())
+	if !second {
+		t.Fatal("no settlement was sent")
+	}
+	d.ledgers[1].patience = time.Nanosecond
+	d.refuses(t, 1, llm.RateLimited, b, 41*cent)
+	for i := range d.ledgers {
+		if s := d.ledgers[i].Status(b); s.Spent != 10*cent || s.Held != 50*cent {
+			t.Errorf("replica %d: %s spent and %s held, want 0.10 and 0.50", i, s.Spent, s.Held)
+		}
+	}
+}
+
+// A settlement made while another one is on its way is sent by the next call, with its own amount only.
+func TestSettlementDuringACallIsSentOnce(t *testing.T) {
+	t.Parallel()
+	d := newDeployment(t, 2)
+	b := total(money.Dollar)
+	first, second := d.hold(t, 0, b, 40*cent), d.hold(t, 0, b, 50*cent)
+	s := d.ledgers[0]
+	first.Settle(10 * cent)
+	d.duringSettlement(0, func() {
+		second.Settle(20 * cent)
+		s.flush(t.Context())
+	})
+	s.flush(t.Context())
+	d.hold(t, 1, b, 0).Release()
+	for i := range d.ledgers {
+		if s := d.ledgers[i].Status(b); s.Spent != 30*cent || s.Held != 0 {
+			t.Errorf("replica %d: %s spent and %s held, want 0.30 and 0", i, s.Spent, s.Held)
+		}
+	}
+	if one := s.budgets[b.ID]; !one.idle() || one.sentFree != 0 || one.sentCost != 0 {
+		t.Errorf("left to send: %s and %s, under way: %s and %s", one.free, one.cost, one.sentFree, one.sentCost)
+	}
+}
+
+// An edit of the period drops the amounts that a settlement under way carries. Its reply must not subtract them again.
+func TestEditDuringASettlementKeepsTheSums(t *testing.T) {
+	t.Parallel()
+	d := newDeployment(t, 1)
+	b := total(money.Dollar)
+	h := d.hold(t, 0, b, 50*cent)
+	s := d.ledgers[0]
+	h.Settle(10 * cent)
+	edited := b
+	edited.Period = Monthly
+	d.duringSettlement(0, func() {
+		if _, err := s.tabs([]Budget{edited}); err != nil {
+			t.Error(err)
+		}
+	})
+	s.flush(t.Context())
+	if one := s.budgets[b.ID]; one.free != 0 || one.cost != 0 {
+		t.Errorf("left to send after the edit: %s and %s, want 0", one.free, one.cost)
+	}
+	d.beat(t)
+	if s := s.Status(edited); s.Spent != 10*cent || s.Held != 0 {
+		t.Errorf("%s spent and %s held after the edit, want 0.10 and 0", s.Spent, s.Held)
 	}
 }
 

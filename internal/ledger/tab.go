@@ -27,6 +27,9 @@ type tab struct {
 	free    money.Amount // of what has been settled and Redis was not told: held no more,
 	cost    money.Amount // and charged
 
+	sentFree money.Amount // part of free that a call under way carries
+	sentCost money.Amount // part of cost that a call under way carries
+
 	// Ours, as Redis has it.
 	born       string // the base that charged counts from; empty before the first
 	generation int64
@@ -63,6 +66,7 @@ func (t *tab) roll(now time.Time) {
 	t.start, t.end = Window(t.budget.Period, t.zone, now)
 	t.rolls++
 	t.held, t.charged, t.log, t.arrived, t.free, t.cost = 0, 0, amountLog{}, amountLog{}, 0, 0
+	t.sentFree, t.sentCost = 0, 0
 	t.born, t.unsure, t.rough = "", false, false
 	t.purse, t.spent, t.all, t.share, t.failure = 0, 0, 0, share{}, nil
 }
@@ -72,6 +76,7 @@ func (t *tab) edit(b *Budget, zone *time.Location, now time.Time) {
 	t.budget, t.zone = *b, zone
 	t.start, t.end = Window(b.Period, zone, now)
 	t.charged, t.free, t.cost, t.purse, t.born = 0, 0, 0, 0, ""
+	t.sentFree, t.sentCost = 0, 0
 	t.known, t.spent, t.all, t.share, t.failure = false, 0, t.held, share{}, nil
 }
 
