@@ -149,7 +149,7 @@ func (b bridge) Explain(ctx context.Context, q admin.ExplainQuery) (*route.Decis
 	if q.Endpoint == "embeddings" {
 		op = llm.Embed
 	}
-	req, err := chat.Format{}.DecodeRequest(op, q.Body)
+	req, err := chat.Format{}.DecodeRequest(ctx, op, q.Body)
 	if err != nil {
 		return nil, err
 	}

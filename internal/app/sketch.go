@@ -53,7 +53,7 @@ func (a *App) sketch(ctx context.Context, in *route.Input, text []byte) *predict
 		if one.Op != in.Op || one.Format.Name() != in.Format {
 			continue
 		}
-		req, err := one.Format.DecodeRequest(in.Op, text)
+		req, err := one.Format.DecodeRequest(ctx, in.Op, text)
 		if err != nil {
 			return nil
 		}

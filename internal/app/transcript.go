@@ -2,6 +2,7 @@ package app
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -79,11 +80,11 @@ func asChatFormat(format string, body []byte) []byte {
 
 // asChat writes a request of another format as one of the chat format.
 func asChat(f wire.Format, body []byte) []byte {
-	req, err := f.DecodeRequest(llm.Chat, body)
+	req, err := f.DecodeRequest(context.Background(), llm.Chat, body)
 	if err != nil {
 		return nil
 	}
-	conv, err := f.Conversation(req)
+	conv, err := f.Conversation(context.Background(), req)
 	if err != nil {
 		return nil
 	}

@@ -14,7 +14,7 @@ import (
 // Batches divides embeddings requests that a provider cannot take at once, and joins the answers.
 type Batches interface {
 	// Split divides a request into requests of at most most inputs, in order.
-	Split(req *llm.Request, most int) ([]*llm.Request, error)
+	Split(ctx context.Context, req *llm.Request, most int) ([]*llm.Request, error)
 	// Join makes one answer of the answers to the parts, in their order.
 	Join(req *llm.Request, parts []llm.Event) (llm.Event, error)
 }
@@ -30,7 +30,7 @@ func tooMany(c *provider.Call) bool {
 
 // openBatches makes the calls of a divided request. One that fails fails them all: half the vectors are no answer.
 func (a *answer) openBatches(ctx context.Context, p *provider.Provider) error {
-	requests, err := a.gateway.Batches.Split(a.call.Request, a.target.EmbedBatch)
+	requests, err := a.gateway.Batches.Split(ctx, a.call.Request, a.target.EmbedBatch)
 	if err != nil {
 		return err
 	}

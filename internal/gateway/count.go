@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"net/http"
 
 	"fairlead/internal/catalog"
@@ -35,7 +36,7 @@ func (x *exchange) promptTokens(t *provider.Target) int64 {
 
 // texts is everything that the request says.
 func (x *exchange) texts() ([]string, error) {
-	conv, err := x.format.Conversation(x.req)
+	conv, err := x.format.Conversation(context.Background(), x.req)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 func TestOwnCountIsExactWhereTheVocabularyIsPublished(t *testing.T) {
 	t.Parallel()
 	body := []byte(`{"model":"auto","messages":[{"role":"user","content":"tiktoken is great!"},{"role":"user","content":"antidisestablishmentarianism"}]}`)
-	req, err := chat.Format{}.DecodeRequest(llm.Chat, body)
+	req, err := chat.Format{}.DecodeRequest(t.Context(), llm.Chat, body)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func TestOwnCountIsExactWhereTheVocabularyIsPublished(t *testing.T) {
 
 func TestPromptBoundIsAboveTheEstimate(t *testing.T) {
 	t.Parallel()
-	req, err := chat.Format{}.DecodeRequest(llm.Chat, []byte(`{"model":"m","messages":[{"role":"user","content":"12345 67890 éàü 日本 base64=="}]}`))
+	req, err := chat.Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(`{"model":"m","messages":[{"role":"user","content":"12345 67890 éàü 日本 base64=="}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -56,7 +57,7 @@ func (g *Gateway) takeRating(w http.ResponseWriter, r *http.Request) (feedback.R
 	if err := checkMedia(r.Header); err != nil {
 		return feedback.Rating{}, err
 	}
-	told, err := decodeRating(http.MaxBytesReader(w, r.Body, maxFeedback))
+	told, err := decodeRating(r.Context(), http.MaxBytesReader(w, r.Body, maxFeedback))
 	if err != nil {
 		return feedback.Rating{}, err
 	}
@@ -71,7 +72,7 @@ func (g *Gateway) takeRating(w http.ResponseWriter, r *http.Request) (feedback.R
 }
 
 // decodeRating reads the body of a rating as strictly as model requests are read.
-func decodeRating(r io.Reader) (told rating, err error) {
+func decodeRating(ctx context.Context, r io.Reader) (told rating, err error) {
 	body, err := io.ReadAll(r)
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return rating{}, tooLarge(maxFeedback)
@@ -79,7 +80,7 @@ func decodeRating(r io.Reader) (told rating, err error) {
 	if err != nil {
 		return rating{}, &llm.Error{Kind: llm.ClientCancelled, Message: "The client stopped sending before the request was complete.", Err: err}
 	}
-	fields, err := strict.Object(body)
+	fields, err := strict.Object(ctx, body)
 	if err != nil {
 		return rating{}, err
 	}

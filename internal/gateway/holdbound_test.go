@@ -122,7 +122,7 @@ var ingresses = map[string]ingress{
 // pricedExchange returns an exchange for a body with one target that has a price for every class.
 func pricedExchange(t testing.TB, in ingress, body string, budgeted bool) (*exchange, *provider.Target) {
 	t.Helper()
-	req, err := in.format.DecodeRequest(llm.Chat, []byte(body))
+	req, err := in.format.DecodeRequest(t.Context(), llm.Chat, []byte(body))
 	if err != nil {
 		t.Fatalf("%s: %v", body, err)
 	}

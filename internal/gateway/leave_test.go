@@ -2,12 +2,16 @@ package gateway_test
 
 import (
 	"bytes"
+	"context"
 	"net/http"
 	"net/http/httptest"
+	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
 	"fairlead/internal/requestlog"
+	"fairlead/internal/wire/strict"
 )
 
 // leaver is a client that is gone when the last bytes are written.
@@ -42,6 +46,55 @@ func TestClientThatLeavesWithTheLastBytesHasOneEntry(t *testing.T) {
 			}
 			if n := len(k.log.ended); n != 0 {
 				t.Errorf("recorded %d times more", n)
+			}
+		})
+	}
+}
+
+// endingContext ends after it was checked a number of times.
+type endingContext struct {
+	context.Context
+	checks atomic.Int64
+}
+
+func (c *endingContext) Err() error {
+	if c.checks.Add(-1) >= 0 {
+		return nil
+	}
+	return context.Canceled
+}
+
+// TestClientThatLeavesDuringDecodingIsRecordedAsCancelled ends the context of a large request at every check until the
+// request is served. The log must not blame the request for that.
+func TestClientThatLeavesDuringDecodingIsRecordedAsCancelled(t *testing.T) {
+	t.Parallel()
+	message := `{"role":"user","content":"` + strings.Repeat("text ", 2000) + `"}`
+	list := "[" + strings.Repeat(message+",", 79) + message + "]"
+	for path, body := range map[string]string{
+		"/chat/completions": `{"model":"large","messages":` + list + `}`,
+		"/messages":         `{"model":"large","max_tokens":9,"messages":` + list + `}`,
+		"/responses":        `{"model":"large","input":` + list + `}`,
+	} {
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			k := newKit(t)
+			cancelled := 0
+			for n := int64(0); ; n++ {
+				r := k.request(http.MethodPost, path, body)
+				ctx := &endingContext{Context: r.Context()}
+				ctx.checks.Store(n)
+				k.gateway.ServeHTTP(httptest.NewRecorder(), r.WithContext(ctx))
+				e := k.entry()
+				if e.Outcome == requestlog.OK {
+					break
+				}
+				if e.Outcome != requestlog.Cancelled || len(e.Attempts) > 0 {
+					t.Fatalf("after %d checks: recorded as %s with %d attempts: %+v", n, e.Outcome, len(e.Attempts), e.Error)
+				}
+				cancelled++
+			}
+			if least := len(body) / strict.PollBytes; cancelled < least {
+				t.Errorf("the context was checked %d times, want at least %d", cancelled, least)
 			}
 		})
 	}

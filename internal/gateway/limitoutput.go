@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strconv"
 
@@ -14,7 +15,7 @@ var outputMembers = []string{"max_tokens", "max_completion_tokens", "max_output_
 
 // limitOutput holds the answer to what a policy allows. A caller who sets no bound gets this one by way of the adapter; in
 // the body of one who sets a higher bound the number is replaced.
-func (x *exchange) limitOutput(most int64) error {
+func (x *exchange) limitOutput(ctx context.Context, most int64) error {
 	if most == 0 {
 		return nil
 	}
@@ -30,7 +31,7 @@ func (x *exchange) limitOutput(most int64) error {
 		}
 		return nil
 	})
-	req, err := x.format.DecodeRequest(x.op, body)
+	req, err := x.format.DecodeRequest(ctx, x.op, body)
 	if err != nil {
 		return err
 	}

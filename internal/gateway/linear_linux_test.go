@@ -155,7 +155,7 @@ func TestLargestRequestsTakeLittleMemory(t *testing.T) { //nolint:paralleltest /
 			}
 			body := []byte(c.body)
 			peak := peakHeap(func() {
-				req, err := c.in.format.DecodeRequest(c.in.op, body)
+				req, err := c.in.format.DecodeRequest(context.Background(), c.in.op, body)
 				if err != nil {
 					t.Fatalf("%s of %s: %v", c.name, c.in.file, err)
 				}
@@ -172,7 +172,7 @@ func TestLargestRequestsTakeLittleMemory(t *testing.T) { //nolint:paralleltest /
 
 // requestSteps runs the steps of a request that read its lists. An error ends them, and is rendered.
 func requestSteps(in ingress, p *provider.Provider, body []byte) error {
-	req, err := in.format.DecodeRequest(in.op, body)
+	req, err := in.format.DecodeRequest(context.Background(), in.op, body)
 	if err != nil {
 		_ = llm.AsError(err).Body("req_1")
 		return err
@@ -182,7 +182,7 @@ func requestSteps(in ingress, p *provider.Provider, body []byte) error {
 	_ = prefix.Build(req, 1000)
 	_ = redactor.Begin(func() bool { return false }).JSON(body)
 	if in.op == llm.Chat {
-		if conv, err := in.format.Conversation(req); err == nil {
+		if conv, err := in.format.Conversation(context.Background(), req); err == nil {
 			_ = conv.Texts()
 		}
 	}

@@ -174,7 +174,7 @@ func (g *Gateway) decode(x *exchange, body []byte) (*llm.Request, error) {
 	if err := x.connected(); err != nil {
 		return nil, err
 	}
-	req, err := x.format.DecodeRequest(x.op, body)
+	req, err := x.format.DecodeRequest(x.r.Context(), x.op, body)
 	if err != nil {
 		return nil, err
 	}
@@ -185,10 +185,7 @@ func (g *Gateway) decode(x *exchange, body []byte) (*llm.Request, error) {
 
 // connected reports a client that has left, so that no further work is done for it.
 func (x *exchange) connected() error {
-	if err := x.r.Context().Err(); err != nil {
-		return &llm.Error{Kind: llm.ClientCancelled, Message: "The client left before the request was routed.", Err: err}
-	}
-	return nil
+	return llm.Cancelled(x.r.Context())
 }
 
 // session is what the caller calls the conversation, in any of the ways that agents do.

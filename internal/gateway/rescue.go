@@ -48,7 +48,7 @@ func (g *Gateway) rescue(ctx context.Context, x *exchange, broken *answer, e *ll
 		return nil, e // the budget bears no second answer
 	}
 	defer paid.Release() // does nothing once settled
-	next := g.walk(ctx, x, x.ways(rest.Text, broken, e), e)
+	next := g.walk(ctx, x, x.ways(ctx, rest.Text, broken, e), e)
 	switch {
 	case next != nil:
 		x.goOn(broken, next)
@@ -105,14 +105,14 @@ func (g *Gateway) reserve(ctx context.Context, x *exchange, broken *answer) (*le
 
 // ways lists what may be tried: first the targets that can go on with a text, then those that would answer anew. When nobody
 // else is left it is the same target once more, unless it was silent.
-func (x *exchange) ways(said string, broken *answer, e *llm.Error) []way {
+func (x *exchange) ways(ctx context.Context, said string, broken *answer, e *llm.Error) []way {
 	fresh := slices.DeleteFunc(slices.Clone(x.decision.Plan), x.tried)
 	same := len(fresh) == 0 && again(e)
 	if same {
 		fresh = append(fresh, broken.target)
 	}
 	var first, then []way
-	takes := x.takesPrefill()
+	takes := x.takesPrefill(ctx)
 	for _, t := range fresh {
 		if takes && t.Model.Abilities.Has(llm.Prefill) && x.outputLeft(t, said) >= 0 && strings.TrimSpace(said) != "" {
 			first = append(first, way{target: t, prefill: true, again: same})
@@ -135,11 +135,11 @@ func (x *exchange) tried(t *provider.Target) bool {
 
 // takesPrefill reports whether the conversation may end in the beginning of an answer: not one whose shape is prescribed,
 // that is thought about first, or that has such a beginning already.
-func (x *exchange) takesPrefill() bool {
+func (x *exchange) takesPrefill(ctx context.Context) bool {
 	if x.req.Needs&(llm.JSONMode|llm.JSONSchema|llm.Reasoning) != 0 {
 		return false
 	}
-	conv, err := x.format.Conversation(x.req)
+	conv, err := x.format.Conversation(ctx, x.req)
 	if err != nil {
 		return false
 	}
@@ -178,7 +178,7 @@ func (g *Gateway) continued(ctx context.Context, x *exchange, w way, last bool) 
 	rest, _ := x.resume() // it was possible before, and is good for one answer only
 	c := &continuation{request: x.req, maxOutput: x.mostAt(w.target), client: joiner{x.format, rest, &seam{said: rest.Text, prefilled: w.prefill}}}
 	if w.prefill {
-		if err := x.prefill(c, w.target); err != nil {
+		if err := x.prefill(ctx, c, w.target); err != nil {
 			return nil, err
 		}
 	}
@@ -186,12 +186,12 @@ func (g *Gateway) continued(ctx context.Context, x *exchange, w way, last bool) 
 }
 
 // prefill gives the target what was said, without white space at its end, and as much room as the caller has left.
-func (x *exchange) prefill(c *continuation, t *provider.Target) error {
+func (x *exchange) prefill(ctx context.Context, c *continuation, t *provider.Target) error {
 	s := c.client.seam
 	text := strings.TrimRight(s.said, " \t\r\n")
 	s.untold = s.said[len(text):]
 	left := x.outputLeft(t, s.said)
-	req, err := x.format.(wire.Resumer).Prefill(x.req, text, left)
+	req, err := x.format.(wire.Resumer).Prefill(ctx, x.req, text, left)
 	if err != nil {
 		return &llm.Error{Kind: llm.CannotExpress, Message: "the request has no place for the beginning of an answer", Err: err}
 	}

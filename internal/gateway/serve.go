@@ -124,6 +124,9 @@ func (g *Gateway) decide(ctx context.Context, x *exchange) error {
 		x.digest = prefix.Build(x.req, x.length)
 		x.view = g.Prefixes.Lookup(ctx, x.grant.Workspace.ID, x.digest, x.start)
 	}
+	if err := x.connected(); err != nil {
+		return err
+	}
 	policies := g.Policies.For(x.grant.Workspace.ID)
 	if err := g.planRequest(x, policies, g.sketch(x, policies)); err != nil {
 		return err
@@ -134,7 +137,7 @@ func (g *Gateway) decide(ctx context.Context, x *exchange) error {
 			return err
 		}
 	}
-	return x.limitOutput(x.decision.MaxOutput)
+	return x.limitOutput(ctx, x.decision.MaxOutput)
 }
 
 // planRequest plans the request as it came. The sketch of its prompt is made before, and not on top of the input: a stack that has once

@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -396,7 +397,7 @@ func TestAutoIsHeardInAnyCase(t *testing.T) {
 		if got := k.do(k.request(http.MethodGet, "/models/"+asked, "")); got.status != 200 || got.json(t)["kind"] != "auto" {
 			t.Errorf("GET models/%s: %d %s", asked, got.status, got.body)
 		}
-		req, err := chat.Format{}.DecodeRequest(llm.Chat, []byte(withModel(asked)))
+		req, err := chat.Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(withModel(asked)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -599,7 +600,7 @@ func TestExplainCallsNobody(t *testing.T) {
 }
 
 func (k *kit) decode(body string) (*llm.Request, error) {
-	return k.gateway.Routes[0].Format.DecodeRequest(llm.Chat, []byte(body))
+	return k.gateway.Routes[0].Format.DecodeRequest(context.Background(), llm.Chat, []byte(body))
 }
 
 var _ http.Handler = (*gateway.Gateway)(nil)

@@ -102,7 +102,7 @@ type undecoded struct {
 	t *testing.T
 }
 
-func (u undecoded) DecodeRequest(llm.Op, []byte) (*llm.Request, error) {
+func (u undecoded) DecodeRequest(context.Context, llm.Op, []byte) (*llm.Request, error) {
 	u.t.Error("the request of a client that has left was decoded")
 	return &llm.Request{}, nil
 }

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -196,6 +197,15 @@ type Error struct {
 	UpstreamStatus int    // the provider's status, for upstream kinds; 0 when none came
 	UpstreamCode   string // the provider's own error code
 	Err            error  // the cause, for our log only: never shown to clients
+}
+
+// Cancelled returns an error of kind ClientCancelled once ctx has ended, and nil before. Steps that read large requests call
+// it between the parts, so that they stop soon after the client disconnects.
+func Cancelled(ctx context.Context) error {
+	if ctx.Err() == nil {
+		return nil
+	}
+	return &Error{Kind: ClientCancelled, Message: "The client closed the connection before the request was sent to a provider.", Err: context.Cause(ctx)}
 }
 
 // Errorf makes an error of this kind with a formatted sentence.

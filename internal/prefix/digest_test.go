@@ -19,7 +19,7 @@ import (
 
 func decode(t testing.TB, f wire.Format, op llm.Op, body string) *llm.Request {
 	t.Helper()
-	req, err := f.DecodeRequest(op, []byte(body))
+	req, err := f.DecodeRequest(t.Context(), op, []byte(body))
 	if err != nil {
 		t.Fatalf("%v in %s", err, body)
 	}

@@ -166,7 +166,7 @@ func (c *Call) WarnBound(name string) {
 func (c *Call) CustomTool() func(name string) bool {
 	custom := sync.OnceValue(func() map[string]bool {
 		names := map[string]bool{}
-		conv, err := c.Client.Conversation(c.Request)
+		conv, err := c.Client.Conversation(context.Background(), c.Request)
 		if err != nil {
 			return nil // it was read before, to build the call
 		}
@@ -183,7 +183,7 @@ func (c *Call) CustomTool() func(name string) bool {
 // Client is what an adapter needs of the caller's format when its own is another.
 type Client interface {
 	// Conversation reads a chat request into our own words.
-	Conversation(req *llm.Request) (*llm.Conversation, error)
+	Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, error)
 	// Answer writes an answer in the caller's format: many events for a stream, one for a whole answer. model is the name
 	// the client is told. An error among the pieces is passed on and ends the events.
 	Answer(req *llm.Request, model string, pieces iter.Seq2[llm.Piece, error]) iter.Seq2[llm.Event, error]

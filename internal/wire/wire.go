@@ -2,6 +2,7 @@
 package wire
 
 import (
+	"context"
 	"io"
 	"iter"
 
@@ -13,8 +14,9 @@ type Format interface {
 	// Name is the format's short name, such as "chat".
 	Name() string
 	// DecodeRequest checks the body strictly and describes it. The request keeps body: the caller must not change it.
-	// Errors are *llm.Error of kind InvalidJSON or InvalidRequest, with every problem found in Details["problems"].
-	DecodeRequest(op llm.Op, body []byte) (*llm.Request, error)
+	// Errors are *llm.Error of kind InvalidJSON or InvalidRequest, with every problem found in Details["problems"], or of
+	// kind ClientCancelled when ctx ends before the body is decoded.
+	DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.Request, error)
 	// WriteEvent frames one event of a stream.
 	WriteEvent(w io.Writer, ev llm.Event) error
 	// WriteEnd ends a stream that is complete.
@@ -24,8 +26,9 @@ type Format interface {
 	// Attach adds a top-level member to an answer or event. value is JSON.
 	Attach(data []byte, name string, value []byte) []byte
 
-	// Conversation reads a checked chat request into our own words, for a provider that speaks another format.
-	Conversation(req *llm.Request) (*llm.Conversation, error)
+	// Conversation reads a checked chat request into our own words, for a provider that speaks another format. It returns
+	// ClientCancelled when ctx ends meanwhile.
+	Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, error)
 	// Answer writes an answer given in our own words as this format does: many events for a stream, one for a whole answer.
 	// model is the name the client is told. An error among the pieces is passed on and ends the events.
 	Answer(req *llm.Request, model string, pieces iter.Seq2[llm.Piece, error]) iter.Seq2[llm.Event, error]
@@ -42,7 +45,7 @@ type ErrorFormat interface {
 type Resumer interface {
 	// Prefill returns the request with text added to its conversation as how the assistant's answer begins. most bounds what
 	// may follow it, where the request itself sets a bound; 0 leaves that as it is.
-	Prefill(req *llm.Request, text string, most int64) (*llm.Request, error)
+	Prefill(ctx context.Context, req *llm.Request, text string, most int64) (*llm.Request, error)
 	// Resume reads the events of a stream that have gone out, one JSON document a line. ok is false where nothing can follow
 	// them: the answer has ended, or it said something besides plain text.
 	Resume(req *llm.Request, sent []byte) (rest Rest, ok bool)

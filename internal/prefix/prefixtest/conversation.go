@@ -1,6 +1,7 @@
 package prefixtest
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -73,7 +74,7 @@ func request(tool string, said []message) *llm.Request {
 	if err != nil {
 		panic(err) // maps of texts always have a JSON form
 	}
-	req, err := chat.Format{}.DecodeRequest(llm.Chat, body)
+	req, err := chat.Format{}.DecodeRequest(context.Background(), llm.Chat, body)
 	if err != nil {
 		panic(fmt.Sprintf("made up a request that is none: %v", err))
 	}

@@ -117,7 +117,7 @@ func TestEveryOfferHasARow(t *testing.T) {
 
 func chatCall(t *testing.T, target *provider.Target, body string) *provider.Call {
 	t.Helper()
-	req, err := chat.Format{}.DecodeRequest(llm.Chat, []byte(body))
+	req, err := chat.Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +126,7 @@ func chatCall(t *testing.T, target *provider.Target, body string) *provider.Call
 
 func messagesCall(t *testing.T, target *provider.Target, body string) *provider.Call {
 	t.Helper()
-	req, err := messages.Format{}.DecodeRequest(llm.Chat, []byte(body))
+	req, err := messages.Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -265,7 +265,7 @@ func TestBetaFeaturesTravelInTheSameFormatOnly(t *testing.T) {
 	t.Parallel()
 	p := Vendor.New(provider.Settings{Targets: targets(t)})
 	native := func(beta string) *provider.Call {
-		req, err := messages.Format{}.DecodeRequest(llm.Chat, []byte(`{"model":"auto","max_tokens":5,"messages":[{"role":"user","content":"hi"}]}`))
+		req, err := messages.Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(`{"model":"auto","max_tokens":5,"messages":[{"role":"user","content":"hi"}]}`))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -22,7 +22,7 @@ type conversation struct {
 var _ provider.Exchange = conversation{}
 
 func (e conversation) NewRequest(ctx context.Context, c *provider.Call) (*http.Request, error) {
-	body, err := e.body(c)
+	body, err := e.body(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -51,12 +51,12 @@ func (e conversation) NewRequest(ctx context.Context, c *provider.Call) (*http.R
 var feature = regexp.MustCompile(`^[a-z0-9-]{1,64}( ?, ?[a-z0-9-]{1,64}){0,15}$`)
 
 // body is the caller's own where it speaks the format, else what it says.
-func (e conversation) body(c *provider.Call) ([]byte, error) {
+func (e conversation) body(ctx context.Context, c *provider.Call) ([]byte, error) {
 	m := find(c.Target)
 	if c.Request.Format == messages.Name {
 		return m.rewrite(c), nil
 	}
-	conv, err := c.Client.Conversation(c.Request)
+	conv, err := c.Client.Conversation(ctx, c.Request)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func (m model) special(c *provider.Call) (schemaTool string, custom []string) {
 	if !mayHave {
 		return "", nil
 	}
-	conv, err := c.Client.Conversation(c.Request)
+	conv, err := c.Client.Conversation(context.Background(), c.Request)
 	if err != nil {
 		return "", nil // it was read before the call was made
 	}

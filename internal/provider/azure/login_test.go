@@ -177,7 +177,7 @@ func TestSignInFails(t *testing.T) {
 
 func TestSecretsArePresented(t *testing.T) {
 	t.Parallel()
-	req, err := chat.Format{}.DecodeRequest(llm.Chat, []byte(`{"model":"m","messages":[{"role":"user","content":"hi"}]}`))
+	req, err := chat.Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(`{"model":"m","messages":[{"role":"user","content":"hi"}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}

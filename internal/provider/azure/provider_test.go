@@ -84,7 +84,7 @@ func TestVersions(t *testing.T) {
 
 func TestDeploymentsInThePath(t *testing.T) {
 	t.Parallel()
-	req, err := chat.Format{}.DecodeRequest(llm.Chat, []byte(`{"model":"m","messages":[{"role":"user","content":"hi"}]}`))
+	req, err := chat.Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(`{"model":"m","messages":[{"role":"user","content":"hi"}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestDeploymentsInThePath(t *testing.T) {
 	if got := r.URL.RequestURI(); got != "/openai/deployments/my%20gpt%2F4%25/chat/completions?api-version=2024-10-21" {
 		t.Errorf("calls %s", got)
 	}
-	prompt, err := chat.Format{}.DecodeRequest(llm.Complete, []byte(`{"model":"m","prompt":"hi"}`))
+	prompt, err := chat.Format{}.DecodeRequest(t.Context(), llm.Complete, []byte(`{"model":"m","prompt":"hi"}`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ type conversation struct{ caller }
 var _ provider.Exchange = conversation{}
 
 func (e conversation) NewRequest(ctx context.Context, c *provider.Call) (*http.Request, error) {
-	conv, err := c.Client.Conversation(c.Request)
+	conv, err := c.Client.Conversation(ctx, c.Request)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func planOf(c *provider.Call) (converse.Plan, error) {
 	if c.Request.Needs&(llm.Tools|llm.JSONSchema) == 0 {
 		return converse.Plan{}, nil
 	}
-	conv, err := c.Client.Conversation(c.Request)
+	conv, err := c.Client.Conversation(context.Background(), c.Request)
 	if err != nil {
 		return converse.Plan{}, err
 	}

@@ -26,7 +26,7 @@ const arn = "arn:aws:bedrock:us-west-2:123456789012:application-inference-profil
 
 func newCall(t *testing.T, secret, upstream string) *provider.Call {
 	t.Helper()
-	req, err := chat.Format{}.DecodeRequest(llm.Chat, []byte(`{"model":"m","messages":[{"role":"user","content":"hi"}]}`))
+	req, err := chat.Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(`{"model":"m","messages":[{"role":"user","content":"hi"}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +236,7 @@ func TestMoreTextsThanACallTakes(t *testing.T) {
 	t.Parallel()
 	for upstream, most := range map[string]int{"amazon.titan-embed-text-v1": 1, "amazon.titan-embed-text-v2:0": 1, "cohere.embed-english-v3": 96, "eu.cohere.embed-v4:0": 96} {
 		body := `{"model":"m","input":["a"` + strings.Repeat(`,"a"`, most) + `]}`
-		req, err := chat.Format{}.DecodeRequest(llm.Embed, []byte(body))
+		req, err := chat.Format{}.DecodeRequest(t.Context(), llm.Embed, []byte(body))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -246,7 +246,7 @@ func TestMoreTextsThanACallTakes(t *testing.T) {
 			t.Errorf("%s: %v", upstream, err)
 		}
 	}
-	old, err := chat.Format{}.DecodeRequest(llm.Embed, []byte(`{"model":"m","input":"a","dimensions":256}`))
+	old, err := chat.Format{}.DecodeRequest(t.Context(), llm.Embed, []byte(`{"model":"m","input":"a","dimensions":256}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -263,7 +263,7 @@ func TestMoreTextsThanACallTakes(t *testing.T) {
 
 func TestVectorsThatDoNotArrive(t *testing.T) {
 	t.Parallel()
-	req, err := chat.Format{}.DecodeRequest(llm.Embed, []byte(`{"model":"m","input":"a"}`))
+	req, err := chat.Format{}.DecodeRequest(t.Context(), llm.Embed, []byte(`{"model":"m","input":"a"}`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ func (e conversation) NewRequest(ctx context.Context, c *provider.Call) (*http.R
 	if c.Request.Format == chat.Name {
 		return e.newRequest(ctx, c.Secret, chat.Render(c.Request, e.row.chatEdit(c)), accept)
 	}
-	own, err := e.row.translated(c)
+	own, err := e.row.translated(ctx, c)
 	if err != nil {
 		return nil, err
 	}

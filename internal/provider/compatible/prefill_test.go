@@ -57,11 +57,11 @@ func TestABeginningIsMarkedWhereTheVendorAsksForIt(t *testing.T) {
 				t.Parallel()
 				target := &provider.Target{Model: &catalog.Model{Name: "m", Op: llm.Chat, Abilities: llm.Prefill}, Upstream: "m-1"}
 				p := New(row, provider.Settings{BaseURL: "http://there.invalid", Targets: []*provider.Target{target}})
-				req, err := c.format.DecodeRequest(llm.Chat, []byte(c.body))
+				req, err := c.format.DecodeRequest(t.Context(), llm.Chat, []byte(c.body))
 				if err != nil {
 					t.Fatal(err)
 				}
-				if req, err = c.format.Prefill(req, "one two", 0); err != nil {
+				if req, err = c.format.Prefill(t.Context(), req, "one two", 0); err != nil {
 					t.Fatal(err)
 				}
 

@@ -90,7 +90,7 @@ func TestNewVendorIsOneRow(t *testing.T) {
 
 func request(t *testing.T, op llm.Op, body string) *llm.Request {
 	t.Helper()
-	req, err := chat.Format{}.DecodeRequest(op, []byte(body))
+	req, err := chat.Format{}.DecodeRequest(t.Context(), op, []byte(body))
 	if err != nil {
 		t.Fatal(err)
 	}

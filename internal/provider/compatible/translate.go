@@ -1,6 +1,7 @@
 package compatible
 
 import (
+	"context"
 	"fmt"
 	"iter"
 
@@ -10,8 +11,8 @@ import (
 )
 
 // translated is the call of a caller who speaks another format, as if it had come in the chat format.
-func (r *Row) translated(c *provider.Call) (*provider.Call, error) {
-	conv, err := c.Client.Conversation(c.Request)
+func (r *Row) translated(ctx context.Context, c *provider.Call) (*provider.Call, error) {
+	conv, err := c.Client.Conversation(ctx, c.Request)
 	if err != nil {
 		return nil, err
 	}
@@ -19,7 +20,7 @@ func (r *Row) translated(c *provider.Call) (*provider.Call, error) {
 		Model: c.Request.Model, Stream: c.Request.Stream, Takes: r.Takes,
 		Seals: func(provider string) bool { return provider == c.Target.Provider },
 	})
-	req, err := chat.Format{}.DecodeRequest(c.Request.Op, body)
+	req, err := chat.Format{}.DecodeRequest(ctx, c.Request.Op, body)
 	if err != nil {
 		return nil, fmt.Errorf("write the %s request as chat: %w", c.Request.Format, err)
 	}

@@ -1,6 +1,7 @@
 package compatible
 
 import (
+	"context"
 	"io"
 	"iter"
 	"net/http"
@@ -23,7 +24,9 @@ type another struct {
 	got  *[]llm.Piece
 }
 
-func (a another) Conversation(*llm.Request) (*llm.Conversation, error) { return a.conv, a.err }
+func (a another) Conversation(context.Context, *llm.Request) (*llm.Conversation, error) {
+	return a.conv, a.err
+}
 
 func (a another) Answer(_ *llm.Request, model string, pieces iter.Seq2[llm.Piece, error]) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
@@ -127,7 +130,7 @@ func TestAnswersAreToldInTheCallersFormat(t *testing.T) {
 
 func TestResponsesReachAChatProvider(t *testing.T) {
 	t.Parallel()
-	req, err := responses.Format{}.DecodeRequest(llm.Chat, []byte(`{"model":"auto","instructions":"be","max_output_tokens":9,"tools":[{"type":"function","name":"f","parameters":{"z":1,"a":2},"strict":true}],`+
+	req, err := responses.Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(`{"model":"auto","instructions":"be","max_output_tokens":9,"tools":[{"type":"function","name":"f","parameters":{"z":1,"a":2},"strict":true}],`+
 		`"input":[{"role":"user","content":"q"},{"type":"function_call","call_id":"c","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"c","output":"1"}]}`))
 	if err != nil {
 		t.Fatal(err)

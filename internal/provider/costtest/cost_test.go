@@ -108,7 +108,7 @@ func (c *costCase) read(t *testing.T, client wire.Format) (*llm.Usage, error) {
 	if len(p.Targets) != 1 {
 		t.Fatalf("%s does not serve %s", c.vendor.Name, c.model)
 	}
-	request, err := client.DecodeRequest(c.op, c.request(client))
+	request, err := client.DecodeRequest(t.Context(), c.op, c.request(client))
 	if err != nil {
 		t.Fatal(err)
 	}

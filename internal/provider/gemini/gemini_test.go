@@ -68,7 +68,7 @@ func TestTargetsAreNarrowed(t *testing.T) {
 
 func newCall(t *testing.T, op llm.Op, target *provider.Target, body string) *provider.Call {
 	t.Helper()
-	req, err := chat.Format{}.DecodeRequest(op, []byte(body))
+	req, err := chat.Format{}.DecodeRequest(t.Context(), op, []byte(body))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -118,7 +118,7 @@ func (s *suite) call(t *testing.T, name string) (provider.Exchange, *provider.Ca
 			op = other
 		}
 	}
-	req, err := chat.Format{}.DecodeRequest(op, bytes.Clone(body))
+	req, err := chat.Format{}.DecodeRequest(context.Background(), op, bytes.Clone(body))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,7 +52,7 @@ type conversation struct{ caller }
 var _ provider.Exchange = conversation{}
 
 func (e conversation) NewRequest(ctx context.Context, c *provider.Call) (*http.Request, error) {
-	conv, err := c.Client.Conversation(c.Request)
+	conv, err := c.Client.Conversation(ctx, c.Request)
 	if err != nil {
 		return nil, err
 	}

@@ -57,7 +57,7 @@ func TestOnlyGooglesModelsAreOffered(t *testing.T) {
 
 func newCall(t *testing.T, body string) *provider.Call {
 	t.Helper()
-	req, err := chat.Format{}.DecodeRequest(llm.Chat, []byte(body))
+	req, err := chat.Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(body))
 	if err != nil {
 		t.Fatal(err)
 	}

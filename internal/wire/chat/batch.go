@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 
@@ -9,7 +10,7 @@ import (
 
 // Split divides an embeddings request into requests of at most most inputs each, in order. A request of one text stays
 // whole.
-func (f Format) Split(req *llm.Request, most int) ([]*llm.Request, error) {
+func (f Format) Split(ctx context.Context, req *llm.Request, most int) ([]*llm.Request, error) {
 	inputs := listed(req)
 	if len(inputs) <= most {
 		return []*llm.Request{req}, nil
@@ -24,7 +25,7 @@ func (f Format) Split(req *llm.Request, most int) ([]*llm.Request, error) {
 			value = append(value, input...)
 		}
 		body := Render(req, Edit{Set: []Member{{Name: "input", Value: append(value, ']')}}})
-		part, err := f.DecodeRequest(llm.Embed, body)
+		part, err := f.DecodeRequest(ctx, llm.Embed, body)
 		if err != nil {
 			return nil, fmt.Errorf("split the inputs from %d on: %w", from, err)
 		}

@@ -27,11 +27,11 @@ func TestSplitKeepsEveryInputInOrder(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			req, err := Format{}.DecodeRequest(llm.Embed, []byte(`{"model":"m","input":`+tc.input+`,"dimensions":8}`))
+			req, err := Format{}.DecodeRequest(t.Context(), llm.Embed, []byte(`{"model":"m","input":`+tc.input+`,"dimensions":8}`))
 			if err != nil {
 				t.Fatal(err)
 			}
-			parts, err := Format{}.Split(req, tc.most)
+			parts, err := Format{}.Split(t.Context(), req, tc.most)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -40,7 +40,7 @@ func sizes(b *testing.B, run func(b *testing.B, body []byte)) {
 func BenchmarkDecodeRequest(b *testing.B) {
 	sizes(b, func(b *testing.B, body []byte) {
 		for b.Loop() {
-			if _, err := (Format{}).DecodeRequest(llm.Chat, body); err != nil {
+			if _, err := (Format{}).DecodeRequest(b.Context(), llm.Chat, body); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -71,7 +71,7 @@ func BenchmarkOtherScanners(b *testing.B) {
 
 func BenchmarkRender(b *testing.B) {
 	sizes(b, func(b *testing.B, body []byte) {
-		req, err := Format{}.DecodeRequest(llm.Chat, body)
+		req, err := Format{}.DecodeRequest(b.Context(), llm.Chat, body)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -78,7 +78,7 @@ func TestRenamedCallsKeepTheirResults(t *testing.T) {
 			results = append(results, fmt.Sprintf(`{"role":"tool","tool_call_id":%s,"content":"r"}`, quoted))
 		}
 		body := fmt.Sprintf(`{"model":"m","messages":[{"role":"assistant","tool_calls":[%s]},%s]}`, strings.Join(calls, ","), strings.Join(results, ","))
-		req, err := Format{}.DecodeRequest(llm.Chat, []byte(body))
+		req, err := Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(body))
 		if err != nil {
 			t.Fatal(err)
 		}

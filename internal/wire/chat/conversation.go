@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -26,9 +27,9 @@ var quiet = []string{
 }
 
 // Conversation reads a checked chat request into our own words. It refuses what would be lost without a trace.
-func (Format) Conversation(req *llm.Request) (*llm.Conversation, error) {
+func (Format) Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, error) {
 	r := reader{
-		decoder: decoder{scanner: scanner{b: req.Body}, req: req},
+		decoder: decoder{scanner: scanner{ctx: ctx, b: req.Body}, req: req},
 		conv: &llm.Conversation{
 			Choices: max(req.Choices, 1), MaxOutput: req.MaxOutput, EndUser: req.EndUser, ServiceTier: req.ServiceTier,
 		},

@@ -14,11 +14,11 @@ import (
 
 func read(t *testing.T, body string) *llm.Conversation {
 	t.Helper()
-	req, err := Format{}.DecodeRequest(llm.Chat, []byte(body))
+	req, err := Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(body))
 	if err != nil {
 		t.Fatal(err)
 	}
-	conv, err := Format{}.Conversation(req)
+	conv, err := Format{}.Conversation(t.Context(), req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,11 +222,11 @@ func TestConversationRefusesWhatWouldBeLost(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			req, err := Format{}.DecodeRequest(llm.Chat, []byte(`{"model":"m",`+tc.body+`}`))
+			req, err := Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(`{"model":"m",`+tc.body+`}`))
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = Format{}.Conversation(req)
+			_, err = Format{}.Conversation(t.Context(), req)
 			e, ok := errors.AsType[*llm.Error](err)
 			if !ok || e.Kind != llm.CannotExpress || e.Param != tc.param || e.Details["problems"] == nil {
 				t.Errorf("got %v with param %q", err, llm.AsError(err).Param)
@@ -297,11 +297,11 @@ func everything() RenderOptions {
 func roundTrip(t *testing.T, conv *llm.Conversation) *llm.Conversation {
 	t.Helper()
 	body, _ := RenderConversation(conv, everything())
-	req, err := Format{}.DecodeRequest(llm.Chat, body)
+	req, err := Format{}.DecodeRequest(t.Context(), llm.Chat, body)
 	if err != nil {
 		t.Fatalf("%v in %s", err, body)
 	}
-	again, err := Format{}.Conversation(req)
+	again, err := Format{}.Conversation(t.Context(), req)
 	if err != nil {
 		t.Fatalf("%v in %s", err, body)
 	}
@@ -324,11 +324,11 @@ func FuzzConversation(f *testing.F) {
 		f.Add([]byte(body))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		req, err := Format{}.DecodeRequest(llm.Chat, body)
+		req, err := Format{}.DecodeRequest(t.Context(), llm.Chat, body)
 		if err != nil {
 			return
 		}
-		conv, err := Format{}.Conversation(req)
+		conv, err := Format{}.Conversation(t.Context(), req)
 		if err != nil {
 			if kind := llm.AsError(err).Kind; kind != llm.CannotExpress {
 				t.Fatalf("refused as %s: %v", kind, err)

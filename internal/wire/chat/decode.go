@@ -2,6 +2,7 @@ package chat
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -45,11 +46,11 @@ type problem struct{ param, message string }
 
 // DecodeRequest checks a request strictly and describes it. It refuses what two parsers may read
 // differently, checks the types of what routing, limits and money need, and leaves everything else to the provider.
-func (Format) DecodeRequest(op llm.Op, body []byte) (*llm.Request, error) {
+func (Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.Request, error) {
 	keys := keyRooms.Get().(*keyRoom)
 	defer keys.giveBack()
 	d := decoder{
-		scanner: scanner{b: body, strict: true, keys: keys[:0]},
+		scanner: scanner{ctx: ctx, b: body, strict: true, keys: keys[:0]},
 		req:     &llm.Request{Op: op, Format: Name, Body: body, Choices: 1},
 	}
 	d.sample = &d.req.Sample
@@ -207,6 +208,9 @@ func (d *decoder) problem(param, format string, args ...any) {
 
 // unreadable is the refusal of a body that could not be read to its end.
 func (d *decoder) unreadable() *llm.Error {
+	if cancelled, ok := errors.AsType[*llm.Error](d.err); ok {
+		return cancelled
+	}
 	if repeated, ok := errors.AsType[*repeatedKeyError](d.err); ok {
 		key := show.Quote(repeated.key)
 		d.problem(show.Cut(repeated.key, maxLabel), "The key %s appears twice in the same object, and different readers would take different values. Send each key once.", key)

@@ -28,7 +28,7 @@ func request(extra string) string {
 
 func decode(t *testing.T, op llm.Op, body string) *llm.Request {
 	t.Helper()
-	req, err := Format{}.DecodeRequest(op, []byte(body))
+	req, err := Format{}.DecodeRequest(t.Context(), op, []byte(body))
 	if err != nil {
 		t.Fatalf("decode %s: %v", show.Cut(body, 200), err)
 	}
@@ -38,7 +38,7 @@ func decode(t *testing.T, op llm.Op, body string) *llm.Request {
 // refused decodes a body that must be refused and returns the error.
 func refused(t *testing.T, op llm.Op, body string) *llm.Error {
 	t.Helper()
-	req, err := Format{}.DecodeRequest(op, []byte(body))
+	req, err := Format{}.DecodeRequest(t.Context(), op, []byte(body))
 	if err == nil {
 		t.Fatalf("%s was accepted: %+v", show.Cut(body, 200), req)
 	}
@@ -354,7 +354,7 @@ func BenchmarkDecodeHostile(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			body := []byte(tc.body)
 			for b.Loop() {
-				if _, err := (Format{}).DecodeRequest(llm.Chat, body); err == nil {
+				if _, err := (Format{}).DecodeRequest(b.Context(), llm.Chat, body); err == nil {
 					b.Fatal("accepted")
 				}
 			}
@@ -425,7 +425,7 @@ func FuzzDecodeRequest(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		for _, op := range []llm.Op{llm.Chat, llm.Embed, llm.Complete, llm.Moderate} {
-			req, err := Format{}.DecodeRequest(op, body)
+			req, err := Format{}.DecodeRequest(t.Context(), op, body)
 			if err != nil {
 				if _, ok := errors.AsType[*llm.Error](err); !ok {
 					t.Fatalf("%v is no *llm.Error", err)

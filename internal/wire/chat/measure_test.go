@@ -26,7 +26,7 @@ func TestPicturesTellTheirSizes(t *testing.T) {
 		`{"type":"image_url","image_url":{"url":"https://example.com/high.png","detail":"high"}}`,
 		`{"type":"image_url","image_url":{"url":"https://example.com/cat.png"}}`,
 	}, ",") + `]}]}`
-	req, err := Format{}.DecodeRequest(llm.Chat, []byte(body))
+	req, err := Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func TestMeasureCountsWhatIsSaid(t *testing.T) {
 	t.Parallel()
 	body := `{"model":"m","messages":[{"role":"system","content":"Be \"brief\"."},{"role":"user","content":[{"type":"text","text":"two\nwords"}]},` +
 		`{"role":"tool","tool_call_id":"c1","content":[{"type":"new","x":"data:image/png;base64,AAAA"}]}]}`
-	req, err := Format{}.DecodeRequest(llm.Chat, []byte(body))
+	req, err := Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(body))
 	if err != nil {
 		t.Fatal(err)
 	}

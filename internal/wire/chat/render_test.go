@@ -154,7 +154,7 @@ func TestRenderChangesOnlyWhatWasAsked(t *testing.T) {
 		if rapid.Bool().Draw(t, "set") {
 			edit.Set = []Member{{"x2", []byte(`"set"`)}, {"new", []byte(`[1]`)}}
 		}
-		req, err := Format{}.DecodeRequest(llm.Chat, []byte(body))
+		req, err := Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(body))
 		if err != nil {
 			t.Fatalf("%s: %v", body, err)
 		}

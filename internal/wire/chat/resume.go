@@ -2,6 +2,7 @@ package chat
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"iter"
 	"slices"
@@ -15,13 +16,13 @@ import (
 var _ wire.Resumer = Format{}
 
 // Prefill returns the request with text as how the assistant's answer begins.
-func (f Format) Prefill(req *llm.Request, text string, most int64) (*llm.Request, error) {
+func (f Format) Prefill(ctx context.Context, req *llm.Request, text string, most int64) (*llm.Request, error) {
 	var message objectWriter
 	message.open()
 	message.text("role", "assistant")
 	message.text("content", text)
 	message.close()
-	return f.DecodeRequest(req.Op, req.Replace(func(name string, value []byte) []byte {
+	return f.DecodeRequest(ctx, req.Op, req.Replace(func(name string, value []byte) []byte {
 		switch {
 		case name == "messages":
 			end := bytes.LastIndexByte(value, ']')

@@ -118,7 +118,7 @@ func TestPrefillAddsTheBeginningOfTheAnswer(t *testing.T) {
 			req := chatRequest(t, true, c.more)
 			before := string(req.Body)
 
-			got, err := Format{}.Prefill(req, "so\n\"far\"", c.most)
+			got, err := Format{}.Prefill(t.Context(), req, "so\n\"far\"", c.most)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -134,7 +134,7 @@ func TestPrefillAddsTheBeginningOfTheAnswer(t *testing.T) {
 
 func TestAPrefixIsMarkedForVendorsThatAsk(t *testing.T) {
 	t.Parallel()
-	req, err := Format{}.Prefill(chatRequest(t, false, ""), "so", 0)
+	req, err := Format{}.Prefill(t.Context(), chatRequest(t, false, ""), "so", 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 
 	"fairlead/internal/llm"
@@ -20,6 +21,9 @@ type scanner struct {
 	depth  int
 	strict bool
 	err    error
+
+	ctx    context.Context // ends the reading of a request; nil for documents that are read to the end
+	polled int             // where ctx was last checked
 
 	at   int         // where the key of the member at hand begins, quote included
 	keys [][]byte    // the keys of all objects that are open
@@ -53,6 +57,14 @@ func (s *scanner) limit(over *strict.LimitError) {
 func (s *scanner) fail(what string) {
 	if s.err == nil {
 		s.err = &syntaxError{offset: s.i, what: what}
+	}
+}
+
+// poll fails when the context has ended.
+func (s *scanner) poll() {
+	if s.ctx != nil && s.err == nil && s.i-s.polled >= strict.PollBytes {
+		s.polled = s.i
+		s.err = llm.Cancelled(s.ctx)
 	}
 }
 
@@ -227,6 +239,7 @@ func (s *scanner) close() {
 
 // more reads what stands between two members, or the end of their object or array.
 func (s *scanner) more(closing byte) bool {
+	s.poll()
 	switch c := s.peek(); {
 	case s.err != nil:
 		return false

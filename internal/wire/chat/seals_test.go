@@ -33,7 +33,7 @@ func TestSealsStayWithUs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			req, err := Format{}.DecodeRequest(llm.Chat, []byte(`{"model":"m","messages":`+tc.messages+`}`))
+			req, err := Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(`{"model":"m","messages":`+tc.messages+`}`))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -12,7 +12,7 @@ import (
 
 func embedRequest(t *testing.T, body string) *llm.Request {
 	t.Helper()
-	req, err := Format{}.DecodeRequest(llm.Embed, []byte(body))
+	req, err := Format{}.DecodeRequest(t.Context(), llm.Embed, []byte(body))
 	if err != nil {
 		t.Fatal(err)
 	}

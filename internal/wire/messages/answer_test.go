@@ -129,7 +129,7 @@ func TestSealsComeBack(t *testing.T) {
 	events := collect(t, Format{}.Answer(&llm.Request{Body: []byte("{}")}, "m", seq(someAnswer, nil)))
 	content := gjson.GetBytes(events[0].Data, "content").Raw
 	req := decoded(t, `{"model":"a","max_tokens":1,"messages":[{"role":"user","content":"x"},{"role":"assistant","content":`+content+`}]}`)
-	conv, err := Format{}.Conversation(req)
+	conv, err := Format{}.Conversation(t.Context(), req)
 	if err != nil {
 		t.Fatal(err)
 	}

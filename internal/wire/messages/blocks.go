@@ -32,7 +32,7 @@ func (r *reader) parts(v gjson.Result) []llm.Part {
 			part.Cache = readCache(block)
 			parts = append(parts, part)
 		}
-		return true
+		return r.ctx.Err() == nil
 	})
 	return parts
 }

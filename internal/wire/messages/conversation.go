@@ -1,6 +1,7 @@
 package messages
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 
@@ -10,8 +11,8 @@ import (
 )
 
 // Conversation reads a checked Messages request into our own words.
-func (Format) Conversation(req *llm.Request) (*llm.Conversation, error) {
-	r := reader{conv: &llm.Conversation{Choices: 1, MaxOutput: req.MaxOutput}}
+func (Format) Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, error) {
+	r := reader{ctx: ctx, conv: &llm.Conversation{Choices: 1, MaxOutput: req.MaxOutput}}
 	var list gjson.Result
 	for _, f := range req.Fields {
 		value := gjson.ParseBytes(req.Body[f.Value:f.End])
@@ -24,13 +25,17 @@ func (Format) Conversation(req *llm.Request) (*llm.Conversation, error) {
 		}
 	}
 	for _, message := range list.Array() {
+		if err := llm.Cancelled(ctx); err != nil {
+			return nil, err
+		}
 		r.message(message)
 	}
-	return r.conv, nil
+	return r.conv, llm.Cancelled(ctx)
 }
 
 // reader puts a request into our own words.
 type reader struct {
+	ctx   context.Context
 	conv  *llm.Conversation
 	names map[string]string // of tools, by the id of the call as it came
 }
@@ -46,7 +51,7 @@ func (r *reader) member(name string, v gjson.Result) {
 	case "tools":
 		v.ForEach(func(_, tool gjson.Result) bool {
 			c.Tools = append(c.Tools, readTool(tool))
-			return true
+			return r.ctx.Err() == nil
 		})
 	case "tool_choice":
 		r.toolChoice(v)

@@ -1,6 +1,7 @@
 package messages
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -22,6 +23,7 @@ const (
 
 // decoder reads one request.
 type decoder struct {
+	ctx      context.Context
 	req      *llm.Request
 	problems []strict.Problem
 	seen     map[string]bool // top-level members with a value
@@ -30,12 +32,13 @@ type decoder struct {
 
 // DecodeRequest checks a Messages request strictly and describes it. It checks the types of what routing, limits and
 // money need, and leaves everything else to the provider. A request that only wants its tokens counted needs no max_tokens.
-func (Format) DecodeRequest(op llm.Op, body []byte) (*llm.Request, error) {
-	fields, err := strict.Object(body)
+func (Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.Request, error) {
+	fields, err := strict.Object(ctx, body)
 	if err != nil {
 		return nil, err
 	}
 	d := decoder{
+		ctx:  ctx,
 		req:  &llm.Request{Op: op, Format: Name, Body: body, Fields: fields, Choices: 1},
 		seen: make(map[string]bool, len(fields)),
 	}
@@ -50,6 +53,9 @@ func (Format) DecodeRequest(op llm.Op, body []byte) (*llm.Request, error) {
 			d.member(f.Name, value)
 		}
 	}
+	if err := llm.Cancelled(ctx); err != nil {
+		return nil, err
+	}
 	d.require(op)
 	if len(d.problems) > 0 {
 		return nil, strict.Refusal(d.problems...)
@@ -57,6 +63,9 @@ func (Format) DecodeRequest(op llm.Op, body []byte) (*llm.Request, error) {
 	d.req.Preview = d.preview
 	return d.req, nil
 }
+
+// goOn reports whether the context lasts. Loops over the parts of a request end when it does not.
+func (d *decoder) goOn() bool { return d.ctx.Err() == nil }
 
 // checked are the top-level members that we look at.
 var checked = []string{

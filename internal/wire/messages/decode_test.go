@@ -14,7 +14,7 @@ import (
 
 func decoded(t *testing.T, body string) *llm.Request {
 	t.Helper()
-	req, err := Format{}.DecodeRequest(llm.Chat, []byte(body))
+	req, err := Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestDecodeRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := Format{}.DecodeRequest(llm.Chat, []byte(tc.body))
+			_, err := Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(tc.body))
 			e, ok := errors.AsType[*llm.Error](err)
 			if !ok || e.Kind != tc.kind {
 				t.Fatalf("got %v", err)
@@ -103,10 +103,10 @@ func TestDecodeRefuses(t *testing.T) {
 func TestCountingNeedsNoLimit(t *testing.T) {
 	t.Parallel()
 	body := []byte(`{"model":"a","messages":[{"role":"user","content":"x"}]}`)
-	if _, err := (Format{}).DecodeRequest(llm.Count, body); err != nil {
+	if _, err := (Format{}).DecodeRequest(t.Context(), llm.Count, body); err != nil {
 		t.Error(err)
 	}
-	if _, err := (Format{}).DecodeRequest(llm.Embed, body); err == nil {
+	if _, err := (Format{}).DecodeRequest(t.Context(), llm.Embed, body); err == nil {
 		t.Error("the format embeds nothing")
 	}
 }
@@ -120,7 +120,7 @@ func TestDeepBodiesAreReadOnce(t *testing.T) {
 		t.Errorf("%d bytes counted", req.ASCIIBytes)
 	}
 	nested := strings.Repeat(`{"type":"tool_result","content":[`, 250) + strings.Repeat(`]}`, 250)
-	if _, err := (Format{}).Conversation(decoded(t, `{"model":"a","max_tokens":1,"messages":[{"role":"user","content":[`+nested+`]}]}`)); err != nil {
+	if _, err := (Format{}).Conversation(t.Context(), decoded(t, `{"model":"a","max_tokens":1,"messages":[{"role":"user","content":[`+nested+`]}]}`)); err != nil {
 		t.Error(err)
 	}
 }
@@ -135,14 +135,14 @@ func FuzzDecodeRequest(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		req, err := Format{}.DecodeRequest(llm.Chat, body)
+		req, err := Format{}.DecodeRequest(t.Context(), llm.Chat, body)
 		if err != nil {
 			if _, ok := errors.AsType[*llm.Error](err); !ok {
 				t.Fatalf("an error of another kind: %v", err)
 			}
 			return
 		}
-		conv, err := Format{}.Conversation(req)
+		conv, err := Format{}.Conversation(t.Context(), req)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -151,7 +151,7 @@ func FuzzDecodeRequest(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			if _, err := (Format{}).DecodeRequest(llm.Chat, out); err != nil {
+			if _, err := (Format{}).DecodeRequest(t.Context(), llm.Chat, out); err != nil {
 				t.Fatalf("%s\nwas written as\n%s\nwhich is refused: %v", body, out, err)
 			}
 		}
@@ -159,7 +159,7 @@ func FuzzDecodeRequest(f *testing.F) {
 		if lost && gjson.GetBytes(out, "messages.#").Int() == 0 {
 			return // another's thinking was all that was said: the provider refuses what is left
 		}
-		if again, err := (Format{}).DecodeRequest(llm.Chat, out); err != nil || again.Model != "m" {
+		if again, err := (Format{}).DecodeRequest(t.Context(), llm.Chat, out); err != nil || again.Model != "m" {
 			t.Fatalf("%s\nwas edited to\n%s: %v", body, out, err)
 		}
 	})

@@ -42,7 +42,7 @@ func (d *decoder) tools(v gjson.Result) {
 		d.req.Hosted = d.req.Hosted || hosted(tool.Get("type").String())
 		d.counted(tool)
 		n++
-		return true
+		return d.goOn()
 	})
 }
 
@@ -69,7 +69,7 @@ func (d *decoder) messages(v gjson.Result) {
 			d.message(where+".", message)
 		}
 		n++
-		return true
+		return d.goOn()
 	})
 	d.req.Messages += n
 	if n == 0 {
@@ -145,7 +145,7 @@ func (d *decoder) content(where string, v gjson.Result, read func(where string, 
 		if text := read(param, block); first == "" {
 			first = text
 		}
-		return true
+		return d.goOn()
 	})
 	return first
 }
@@ -238,7 +238,7 @@ func (d *decoder) counted(v gjson.Result) {
 	tokens := jsontext.NewDecoder(strings.NewReader(v.Raw), jsontext.AllowDuplicateNames(true))
 	for {
 		token, err := tokens.ReadToken()
-		if err != nil {
+		if err != nil || !d.goOn() {
 			return // the end: the value was checked before
 		}
 		if token.Kind() == '"' {

@@ -24,7 +24,7 @@ func TestDecodeRefusesLookAlikeAndRepeatedKeys(t *testing.T) {
 		`{"thinking":{"type":"enabled","type":"disabled"}}`:                                                                                     "type",
 		`{"messages":[{"role":"user","content":[{"type":"text","type":"x"}]}]}`:                                                                 "type",
 	} {
-		_, err := Format{}.DecodeRequest(llm.Chat, []byte(body))
+		_, err := Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(body))
 		if e := llm.AsError(err); err == nil || e.Kind != llm.InvalidRequest || !names(e, param) {
 			t.Errorf("%s: %v does not name %s", body, err, param)
 		}

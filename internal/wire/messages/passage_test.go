@@ -8,7 +8,7 @@ import (
 
 func TestDecodeFindsWhatIsAsked(t *testing.T) {
 	t.Parallel()
-	req, err := Format{}.DecodeRequest(llm.Chat, []byte(`{"model":"auto","max_tokens":9,"system":"Be \"brief\".","messages":[{"role":"user","content":"First"},{"role":"assistant","content":"One"},{"role":"user","content":[{"type":"text","text":"Second\nline"}]},{"role":"assistant","content":"Two"}]}`))
+	req, err := Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(`{"model":"auto","max_tokens":9,"system":"Be \"brief\".","messages":[{"role":"user","content":"First"},{"role":"assistant","content":"One"},{"role":"user","content":[{"type":"text","text":"Second\nline"}]},{"role":"assistant","content":"Two"}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -93,12 +93,12 @@ func TestNothingFollowsWhatIsNotPlainText(t *testing.T) {
 
 func TestPrefillAddsTheBeginningOfTheAnswer(t *testing.T) {
 	t.Parallel()
-	req, err := Format{}.DecodeRequest(llm.Chat, []byte(`{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"x"} ],"stream":true}`))
+	req, err := Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(`{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"x"} ],"stream":true}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	got, err := Format{}.Prefill(req, `so "far"`, 5)
+	got, err := Format{}.Prefill(t.Context(), req, `so "far"`, 5)
 	if err != nil {
 		t.Fatal(err)
 	}

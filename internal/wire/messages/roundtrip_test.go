@@ -104,11 +104,11 @@ func TestWrittenConversationsReadTheSame(t *testing.T) {
 		if err != nil || len(warnings) > 0 {
 			t.Fatalf("%v %q", err, warnings)
 		}
-		req, err := Format{}.DecodeRequest(llm.Chat, body)
+		req, err := Format{}.DecodeRequest(t.Context(), llm.Chat, body)
 		if err != nil {
 			t.Fatalf("%s: %v", body, err)
 		}
-		read, err := Format{}.Conversation(req)
+		read, err := Format{}.Conversation(t.Context(), req)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,7 +142,7 @@ func TestEffortReadsTheSame(t *testing.T) {
 		if err != nil || len(warnings) > 0 {
 			t.Fatalf("%s: %v %q", name, err, warnings)
 		}
-		read, err := Format{}.Conversation(decoded(t, string(body)))
+		read, err := Format{}.Conversation(t.Context(), decoded(t, string(body)))
 		if err != nil {
 			t.Fatal(err)
 		}

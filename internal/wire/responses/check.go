@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -28,6 +29,7 @@ const (
 
 // reader reads one request: what routing needs to know of it, and the conversation. Every problem is noted.
 type reader struct {
+	ctx      context.Context
 	req      *llm.Request
 	conv     *llm.Conversation
 	problems []strict.Problem

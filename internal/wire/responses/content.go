@@ -40,7 +40,7 @@ func (r *reader) content(param string, v gjson.Result) []llm.Part {
 			}
 			parts = append(parts, part)
 		}
-		return true
+		return r.ctx.Err() == nil
 	})
 	return parts
 }

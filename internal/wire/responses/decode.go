@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -14,42 +15,46 @@ import (
 )
 
 // DecodeRequest checks a Responses request strictly and describes it. What would need state of ours is refused.
-func (Format) DecodeRequest(op llm.Op, body []byte) (*llm.Request, error) {
+func (Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.Request, error) {
 	if op != llm.Chat {
 		return nil, strict.Refusal(strict.Problem{Message: "The responses format has no " + string(op) + "."})
 	}
-	fields, err := strict.Object(body)
+	fields, err := strict.Object(ctx, body)
 	if err != nil {
 		return nil, err
 	}
 	req := &llm.Request{Op: op, Format: Name, Body: body, Fields: fields, Choices: 1}
-	r := newReader(req)
-	r.read()
+	r := newReader(ctx, req)
+	if err := r.read(); err != nil {
+		return nil, err
+	}
 	r.require()
 	if len(r.problems) > 0 {
 		return nil, strict.Refusal(r.problems...)
 	}
 	r.describe()
-	return req, nil
+	return req, llm.Cancelled(ctx)
 }
 
 // Conversation reads a checked request into our own words.
-func (Format) Conversation(req *llm.Request) (*llm.Conversation, error) {
+func (Format) Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, error) {
 	own := *req // what is read again must not be written again
-	r := newReader(&own)
-	r.read()
+	r := newReader(ctx, &own)
+	if err := r.read(); err != nil {
+		return nil, err
+	}
 	if len(r.problems) > 0 {
 		return nil, strict.Refusal(r.problems...)
 	}
 	return r.conv, nil
 }
 
-func newReader(req *llm.Request) *reader {
-	return &reader{req: req, conv: &llm.Conversation{Choices: 1}, toolNames: map[string]string{}, callSeals: map[string]seal{}}
+func newReader(ctx context.Context, req *llm.Request) *reader {
+	return &reader{ctx: ctx, req: req, conv: &llm.Conversation{Choices: 1}, toolNames: map[string]string{}, callSeals: map[string]seal{}}
 }
 
-// read reads every member. Instructions go first, wherever they stand.
-func (r *reader) read() {
+// read reads every member. Instructions go first, wherever they stand. It returns an error when the context ends.
+func (r *reader) read() error {
 	var input gjson.Result
 	for _, f := range r.req.Fields {
 		r.lookAlike("", f.Name, requestNames)
@@ -63,6 +68,7 @@ func (r *reader) read() {
 		}
 	}
 	r.input(input)
+	return llm.Cancelled(r.ctx)
 }
 
 func (r *reader) require() {
@@ -79,6 +85,9 @@ func (r *reader) describe() {
 	req, conv := r.req, r.conv
 	req.Messages = len(conv.Messages)
 	for _, m := range conv.Messages {
+		if r.ctx.Err() != nil {
+			return
+		}
 		r.describeParts(m.Parts)
 		i := slices.IndexFunc(m.Parts, func(p llm.Part) bool { return p.Kind == llm.TextPart })
 		switch {

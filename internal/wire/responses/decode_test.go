@@ -14,7 +14,7 @@ import (
 
 func decode(t testing.TB, body string) *llm.Request {
 	t.Helper()
-	req, err := Format{}.DecodeRequest(llm.Chat, []byte(body))
+	req, err := Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +25,7 @@ func converse(t testing.TB, body string) *llm.Conversation {
 	t.Helper()
 	req := decode(t, body)
 	before := *req
-	conv, err := Format{}.Conversation(req)
+	conv, err := Format{}.Conversation(t.Context(), req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,14 +119,14 @@ func TestDecodeRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := Format{}.DecodeRequest(llm.Chat, []byte(tc.body))
+			_, err := Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(tc.body))
 			e, ok := errors.AsType[*llm.Error](err)
 			if !ok || e.Kind != tc.kind || e.Param != tc.param || !strings.Contains(e.Message, tc.says) || e.Details["problems"] == nil {
 				t.Errorf("got %v with param %q", err, llm.AsError(err).Param)
 			}
 		})
 	}
-	if _, err := (Format{}).DecodeRequest(llm.Embed, []byte(`{"model":"m","input":"x"}`)); llm.AsError(err).Kind != llm.InvalidRequest {
+	if _, err := (Format{}).DecodeRequest(t.Context(), llm.Embed, []byte(`{"model":"m","input":"x"}`)); llm.AsError(err).Kind != llm.InvalidRequest {
 		t.Errorf("embeddings: %v", err)
 	}
 }
@@ -266,14 +266,14 @@ func FuzzDecodeRequest(f *testing.F) {
 		f.Add([]byte(body))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		req, err := Format{}.DecodeRequest(llm.Chat, body)
+		req, err := Format{}.DecodeRequest(t.Context(), llm.Chat, body)
 		if err != nil {
 			if kind := llm.AsError(err).Kind; kind != llm.InvalidRequest && kind != llm.InvalidJSON {
 				t.Fatalf("refused as %s", kind)
 			}
 			return
 		}
-		conv, err := Format{}.Conversation(req)
+		conv, err := Format{}.Conversation(t.Context(), req)
 		if err != nil || len(conv.Messages) != req.Messages || req.Messages == 0 || req.Model == "" {
 			t.Errorf("%v, %d messages", err, req.Messages)
 		}

@@ -37,7 +37,7 @@ func (r *reader) input(v gjson.Result) {
 		}
 		r.lookAlikes(param, item, itemNames)
 		r.item(param, item)
-		return true
+		return r.ctx.Err() == nil
 	})
 }
 

@@ -28,7 +28,7 @@ func TestDecodeRefusesLookAlikeAndRepeatedKeys(t *testing.T) {
 		`{"reasoning":{"effort":"low","effort":"high"}}`:                     "effort",
 		`{"input":[{"role":"user","role":"system","content":"x"}]}`:          "role",
 	} {
-		_, err := Format{}.DecodeRequest(llm.Chat, []byte(body))
+		_, err := Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(body))
 		if e := llm.AsError(err); err == nil || e.Kind != llm.InvalidRequest || !names(e, param) {
 			t.Errorf("%s: %v does not name %s", body, err, param)
 		}
@@ -53,7 +53,7 @@ func TestDecodeRefusesTooManyItems(t *testing.T) {
 		"numbers":  `1,`,
 	} {
 		body := `{"model":"m","input":[` + strings.Repeat(item, strict.MaxElements+1) + `1]}`
-		_, err := Format{}.DecodeRequest(llm.Chat, []byte(body))
+		_, err := Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(body))
 		if e := llm.AsError(err); err == nil || e.Kind != llm.InvalidRequest || e.Param != "input" || !strings.Contains(e.Message, "more than") {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -2,6 +2,7 @@ package responses
 
 import (
 	"bytes"
+	"context"
 	"slices"
 	"strconv"
 
@@ -14,11 +15,11 @@ import (
 var _ wire.Resumer = Format{}
 
 // Prefill returns the request with text as how the assistant's answer begins.
-func (f Format) Prefill(req *llm.Request, text string, most int64) (*llm.Request, error) {
+func (f Format) Prefill(ctx context.Context, req *llm.Request, text string, most int64) (*llm.Request, error) {
 	said := encode(map[string]any{
 		"type": "message", "role": "assistant", "content": []any{map[string]any{"type": "output_text", "text": text}},
 	})
-	return f.DecodeRequest(req.Op, req.Replace(func(name string, value []byte) []byte {
+	return f.DecodeRequest(ctx, req.Op, req.Replace(func(name string, value []byte) []byte {
 		switch {
 		case name == "input" && value[0] == '"':
 			return slices.Concat([]byte(`[{"role":"user","content":`), value, []byte(`},`), said, []byte(`]`))

@@ -13,7 +13,7 @@ import (
 
 func TestAnswersGoOnAsIfTheyHadNeverStopped(t *testing.T) {
 	t.Parallel()
-	req, err := Format{}.DecodeRequest(llm.Chat, []byte(`{"model":"m","input":"x","stream":true}`))
+	req, err := Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(`{"model":"m","input":"x","stream":true}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,15 +94,15 @@ func TestPrefillAddsTheBeginningOfTheAnswer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			req, err := Format{}.DecodeRequest(llm.Chat, []byte(body))
+			req, err := Format{}.DecodeRequest(t.Context(), llm.Chat, []byte(body))
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := Format{}.Prefill(req, "so \"far\"", 50)
+			got, err := Format{}.Prefill(t.Context(), req, "so \"far\"", 50)
 			if err != nil {
 				t.Fatal(err)
 			}
-			conv, err := Format{}.Conversation(got)
+			conv, err := Format{}.Conversation(t.Context(), got)
 			want := []llm.Message{
 				{Role: llm.User, Parts: []llm.Part{{Kind: llm.TextPart, Text: "x"}}},
 				{Role: llm.Assistant, Parts: []llm.Part{{Kind: llm.TextPart, Text: "so \"far\""}}},

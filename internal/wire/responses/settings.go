@@ -87,6 +87,9 @@ func (r *reader) setting(name string, v gjson.Result) bool {
 		c.ParallelTools = r.flag(name, v)
 	case "tools":
 		for n, tool := range r.list(name, v) {
+			if r.ctx.Err() != nil {
+				break
+			}
 			r.tool("tools["+strconv.Itoa(n)+"]", tool)
 		}
 	case "tool_choice":

@@ -4,6 +4,7 @@ package strict
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -18,8 +19,8 @@ import (
 const maxKey = 512
 
 // Object checks the body against the limits and returns its top-level members in order. The error is an *llm.Error of kind InvalidJSON or
-// InvalidRequest that says what is wrong and where.
-func Object(body []byte) ([]llm.Field, error) {
+// InvalidRequest that says what is wrong and where, or of kind ClientCancelled when ctx ends before the body is read.
+func Object(ctx context.Context, body []byte) ([]llm.Field, error) {
 	if bytes.HasPrefix(body, []byte("\xef\xbb\xbf")) {
 		return nil, unreadable("The body begins with a byte order mark. Send plain UTF-8 without it.")
 	}
@@ -38,7 +39,7 @@ func Object(body []byte) ([]llm.Field, error) {
 		}
 		return nil, Refusal(Problem{"", "The body must be a JSON object."})
 	}
-	fields, err := members(d)
+	fields, err := members(ctx, d)
 	if err != nil {
 		return nil, refuse(err)
 	}
@@ -48,7 +49,7 @@ func Object(body []byte) ([]llm.Field, error) {
 	return fields, nil
 }
 
-func members(d *jsontext.Decoder) ([]llm.Field, error) {
+func members(ctx context.Context, d *jsontext.Decoder) ([]llm.Field, error) {
 	if _, err := d.ReadToken(); err != nil {
 		return nil, err
 	}
@@ -64,20 +65,51 @@ func members(d *jsontext.Decoder) ([]llm.Field, error) {
 			return nil, err
 		}
 		field.Name = string(name)
-		value, err := d.ReadValue()
-		if err != nil {
+		if field.Value, err = readValue(ctx, d); err != nil {
 			return nil, err
 		}
 		field.End = int(d.InputOffset())
-		field.Value = field.End - len(value)
 		fields = append(fields, field)
 	}
 	_, err := d.ReadToken()
 	return fields, err
 }
 
+// PollBytes is how much of a body is read between two checks of its context: a few milliseconds of work at most.
+const PollBytes = 64 << 10
+
+// readValue reads a value and returns the offset of its first byte. It reads lists and objects token by token to check the
+// context meanwhile.
+func readValue(ctx context.Context, d *jsontext.Decoder) (start int, err error) {
+	if kind := d.PeekKind(); kind != '{' && kind != '[' {
+		value, err := d.ReadValue()
+		return int(d.InputOffset()) - len(value), err
+	}
+	depth := d.StackDepth()
+	if _, err := d.ReadToken(); err != nil {
+		return 0, err
+	}
+	start = int(d.InputOffset()) - 1
+	polled := d.InputOffset()
+	for d.StackDepth() > depth {
+		if _, err := d.ReadToken(); err != nil {
+			return 0, err
+		}
+		if at := d.InputOffset(); at-polled >= PollBytes {
+			polled = at
+			if err := llm.Cancelled(ctx); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return start, nil
+}
+
 // refuse says in a sentence what the parser found.
 func refuse(err error) error {
+	if cancelled, ok := errors.AsType[*llm.Error](err); ok {
+		return cancelled
+	}
 	if errors.Is(err, io.EOF) {
 		return unreadable("The body is empty. Send a JSON object.")
 	}

@@ -12,7 +12,7 @@ func TestObjectReturnsItsMembers(t *testing.T) {
 	t.Parallel()
 	body := []byte(" {\"model\" : \"auto\",\n \"a\\u0062\": [1, {\"x\":1}] } ")
 
-	fields, err := Object(body)
+	fields, err := Object(t.Context(), body)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestObjectRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := Object([]byte(tc.body))
+			_, err := Object(t.Context(), []byte(tc.body))
 			e := llm.AsError(err)
 			if err == nil || e.Kind != tc.kind || e.Param != tc.param || !strings.Contains(e.Message, tc.says) || e.Details["problems"] == nil {
 				t.Errorf("got %+v", e)
@@ -78,7 +78,7 @@ func TestObjectAcceptsDocumentsUpToTheLimits(t *testing.T) {
 		"elements":      `{"c":[` + strings.Repeat(`1,`, MaxElements-1) + `1]}`,
 		"a wide object": `{` + wide(MaxObjectKeys) + `}`,
 	} {
-		if _, err := Object([]byte(body)); err != nil {
+		if _, err := Object(t.Context(), []byte(body)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -97,7 +97,7 @@ func FuzzObject(f *testing.F) {
 	f.Add([]byte(`{"a":1,"b":[{}]}`))
 	f.Add([]byte(`{"a":`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		fields, err := Object(body)
+		fields, err := Object(t.Context(), body)
 		if err != nil {
 			return
 		}

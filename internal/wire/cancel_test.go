@@ -1,0 +1,126 @@
+package wire_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/wire"
+	"fairlead/internal/wire/chat"
+	"fairlead/internal/wire/messages"
+	"fairlead/internal/wire/responses"
+	"fairlead/internal/wire/strict"
+)
+
+// endingContext ends after it was checked a number of times.
+type endingContext struct {
+	context.Context
+	checks int // before the end
+	after  int // checks since the end
+}
+
+func (c *endingContext) Err() error {
+	if c.checks > 0 {
+		c.checks--
+		return nil
+	}
+	c.after++
+	return context.Canceled
+}
+
+// maxChecksAfter is how many loops inside each other may notice the end of the context.
+const maxChecksAfter = 12
+
+// largeRequests are requests of several megabytes for every endpoint, as many short messages and as one message of many
+// parts. A list in them has n elements.
+func largeRequests(n int) map[string]struct {
+	format wire.Format
+	op     llm.Op
+	body   string
+} {
+	list := func(element string) string { return "[" + strings.Repeat(element+",", n-1) + element + "]" }
+	text := strings.Repeat("some text ", 100)
+	part, input := `{"type":"text","text":"`+text+`"}`, `{"type":"input_text","text":"`+text+`"}`
+	message := `{"role":"user","content":"` + text + `"}`
+	tool := `{"type":"function","function":{"name":"f","description":"` + text + `"}}`
+	return map[string]struct {
+		format wire.Format
+		op     llm.Op
+		body   string
+	}{
+		"chat, messages":      {chat.Format{}, llm.Chat, `{"model":"m","messages":` + list(message) + `}`},
+		"chat, parts":         {chat.Format{}, llm.Chat, `{"model":"m","messages":[{"role":"user","content":` + list(part) + `}]}`},
+		"chat, tools":         {chat.Format{}, llm.Chat, `{"model":"m","messages":[` + message + `],"tools":` + list(tool) + `}`},
+		"completions":         {chat.Format{}, llm.Complete, `{"model":"m","prompt":[1` + strings.Repeat(",123456", 200*n) + `]}`},
+		"embeddings":          {chat.Format{}, llm.Embed, `{"model":"m","input":` + list("["+strings.Repeat("123456,", 200)+"1]") + `}`},
+		"moderations":         {chat.Format{}, llm.Moderate, `{"model":"m","input":` + list(`"`+text+`"`) + `}`},
+		"messages, messages":  {messages.Format{}, llm.Chat, `{"model":"m","max_tokens":9,"messages":` + list(message) + `}`},
+		"messages, parts":     {messages.Format{}, llm.Chat, `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":` + list(part) + `}]}`},
+		"messages, tools":     {messages.Format{}, llm.Chat, `{"model":"m","max_tokens":9,"messages":[` + message + `],"tools":` + list(`{"name":"f","description":"`+text+`"}`) + `}`},
+		"messages, tokens":    {messages.Format{}, llm.Count, `{"model":"m","messages":` + list(message) + `}`},
+		"responses, messages": {responses.Format{}, llm.Chat, `{"model":"m","input":` + list(message) + `}`},
+		"responses, parts":    {responses.Format{}, llm.Chat, `{"model":"m","input":[{"role":"user","content":` + list(input) + `}]}`},
+		"responses, tools":    {responses.Format{}, llm.Chat, `{"model":"m","input":"hi","tools":` + list(`{"type":"function","name":"f","description":"`+text+`"}`) + `}`},
+	}
+}
+
+// TestDecodingStopsWhenTheContextEnds ends the context at many points of decoding. After the end only the loops that are
+// under way may check it once more each: any further check would be further work.
+func TestDecodingStopsWhenTheContextEnds(t *testing.T) {
+	t.Parallel()
+	for name, tc := range largeRequests(2000) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			stopsEarly(t, len(tc.body), func(ctx context.Context) error {
+				_, err := tc.format.DecodeRequest(ctx, tc.op, []byte(tc.body))
+				return err
+			})
+		})
+	}
+}
+
+// TestConversationStopsWhenTheContextEnds is TestDecodingStopsWhenTheContextEnds for the step that translation begins with.
+func TestConversationStopsWhenTheContextEnds(t *testing.T) {
+	t.Parallel()
+	for name, tc := range largeRequests(2000) {
+		if tc.op != llm.Chat {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			req, err := tc.format.DecodeRequest(t.Context(), tc.op, []byte(tc.body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			stopsEarly(t, len(tc.body), func(ctx context.Context) error {
+				_, err := tc.format.Conversation(ctx, req)
+				return err
+			})
+		})
+	}
+}
+
+// stopsEarly runs a step that reads size bytes with contexts that end after 0, 1, 2, 4 ... checks, until the context
+// lasts. The step must check it at least once every two intervals of bytes.
+func stopsEarly(t *testing.T, size int, step func(ctx context.Context) error) {
+	t.Helper()
+	total := &endingContext{Context: t.Context(), checks: 1 << 30}
+	if err := step(total); err != nil {
+		t.Fatal(err)
+	}
+	checks := 1<<30 - total.checks
+	if least := size / strict.PollBytes / 2; checks < least {
+		t.Errorf("the context was checked %d times for %d bytes, want at least %d", checks, size, least)
+	}
+	for n := 0; n < checks; n = max(1, 2*n) {
+		ctx := &endingContext{Context: t.Context(), checks: n}
+		err := step(ctx)
+		if err == nil || llm.AsError(err).Kind != llm.ClientCancelled {
+			t.Fatalf("the context ended after %d of %d checks; got %v", n, checks, err)
+		}
+		if ctx.after > maxChecksAfter {
+			t.Errorf("the context ended after %d of %d checks, and was checked %d times more", n, checks, ctx.after)
+		}
+	}
+}
