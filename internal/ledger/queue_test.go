@@ -107,7 +107,7 @@ func TestReservedMoneyGoesToTheFirstInLine(t *testing.T) {
 		running := mustHold(t, m, 90*cent, b)
 		var order []int
 		var all sync.WaitGroup
-		for i, amount := range []money.Amount{80 * cent, 5 * cent, 50 * cent} {
+		for i, amount := range []money.Amount{money.Dollar, 5 * cent, 96 * cent} { // no two neighbours fit together
 			all.Go(func() {
 				h, err := m.Hold(t.Context(), []Budget{b}, amount)
 				if err != nil {
