@@ -297,8 +297,9 @@ func TestLosingRedisNeverLowersSpending(t *testing.T) {
 	d.server.Start(t)
 	d.beat(t)
 	_, err := d.ledgers[0].Hold(t.Context(), []Budget{b}, 11*cent)
-	if e, ok := errors.AsType[*llm.Error](err); !ok || (e.Kind != llm.LedgerUnavailable && e.Kind != llm.BudgetExceeded) {
-		t.Errorf("%v, want a refusal, and not for good where something may be counted twice", err)
+	// LedgerUnavailable while the charges of the last moment may be counted twice, RateLimited once the sum is exact.
+	if e, ok := errors.AsType[*llm.Error](err); !ok || (e.Kind != llm.LedgerUnavailable && e.Kind != llm.RateLimited) {
+		t.Errorf("%v, want a temporary refusal", err)
 	}
 	open.Release()
 	d.ledgers[1].flush(t.Context())
