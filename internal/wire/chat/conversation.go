@@ -50,7 +50,7 @@ func (Format) Conversation(ctx context.Context, req *llm.Request) (*llm.Conversa
 		e.Kind = llm.CannotExpress // a provider of the same format may take it
 		return nil, e
 	}
-	return r.conv, nil
+	return r.conv, llm.Cancelled(ctx)
 }
 
 func (r *reader) member(name string) {

@@ -165,7 +165,7 @@ func (d *decoder) lookAlike(where, key string, names []string) {
 
 // lookAlikes refuses such keys in an object. where is the object's place, with a dot behind it.
 func (d *decoder) lookAlikes(where string, v gjson.Result, names []string) {
-	if v.IsObject() {
+	if v.IsObject() && d.goOn() {
 		v.ForEach(func(key, _ gjson.Result) bool {
 			d.lookAlike(where, key.String(), names)
 			return true

@@ -248,6 +248,9 @@ func (d *decoder) counted(v gjson.Result) {
 }
 
 func (d *decoder) text(s string) {
+	if !d.goOn() {
+		return
+	}
 	ascii, other := countText(s)
 	d.req.ASCIIBytes += ascii
 	d.req.NonASCIIBytes += other

@@ -78,7 +78,7 @@ func (r *reader) object(param string, v gjson.Result) bool {
 
 // lookAlikes refuses keys of an object that are one of the members we read, in other letters: see strict.LookAlike.
 func (r *reader) lookAlikes(param string, v gjson.Result, names []string) {
-	if !v.IsObject() {
+	if !v.IsObject() || r.ctx.Err() != nil {
 		return
 	}
 	v.ForEach(func(key, _ gjson.Result) bool {
