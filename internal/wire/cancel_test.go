@@ -8,6 +8,8 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/wire"
 	"fairlead/internal/wire/chat"
+	"fairlead/internal/wire/converse"
+	"fairlead/internal/wire/gemini"
 	"fairlead/internal/wire/messages"
 	"fairlead/internal/wire/responses"
 	"fairlead/internal/wire/strict"
@@ -95,6 +97,37 @@ func TestConversationStopsWhenTheContextEnds(t *testing.T) {
 			}
 			stopsEarly(t, len(tc.body), func(ctx context.Context) error {
 				_, err := tc.format.Conversation(ctx, req)
+				return err
+			})
+		})
+	}
+}
+
+// TestRenderingStopsWhenTheContextEnds is TestDecodingStopsWhenTheContextEnds for the step that translation ends with.
+func TestRenderingStopsWhenTheContextEnds(t *testing.T) {
+	t.Parallel()
+	conv := &llm.Conversation{Choices: 1}
+	text := strings.Repeat("some text ", 100)
+	for range 1000 {
+		for _, role := range []llm.Role{llm.User, llm.Assistant} {
+			conv.Messages = append(conv.Messages, llm.Message{Role: role, Parts: []llm.Part{{Kind: llm.TextPart, Text: text}}})
+		}
+	}
+	for name, render := range map[string]func(ctx context.Context) (body []byte, warnings []string, err error){
+		"messages": func(ctx context.Context) ([]byte, []string, error) {
+			return messages.Render(ctx, conv, messages.RenderOptions{})
+		},
+		"gemini": func(ctx context.Context) ([]byte, []string, error) {
+			return gemini.Render(ctx, conv, gemini.RenderOptions{})
+		},
+		"converse": func(ctx context.Context) ([]byte, []string, error) {
+			return converse.Render(ctx, conv, converse.RenderOptions{})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			stopsEarly(t, len(conv.Messages)*len(text), func(ctx context.Context) error {
+				_, _, err := render(ctx)
 				return err
 			})
 		})

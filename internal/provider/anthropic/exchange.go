@@ -63,7 +63,7 @@ func (e conversation) body(ctx context.Context, c *provider.Call) ([]byte, error
 	if conv.MaxOutput == 0 && c.MaxOutput > 0 {
 		c.WarnBound("max_tokens")
 	}
-	body, warnings, err := messages.Render(conv, messages.RenderOptions{
+	body, warnings, err := messages.Render(ctx, conv, messages.RenderOptions{
 		Model: c.Target.Upstream, Stream: c.Request.Stream, MaxOutput: c.MaxOutput, ModelMax: c.Target.Model.MaxOutput,
 		Signer: m.signer(c.Target), Traits: m.Traits,
 	})

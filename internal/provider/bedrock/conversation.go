@@ -21,7 +21,7 @@ func (e conversation) NewRequest(ctx context.Context, c *provider.Call) (*http.R
 		return nil, err
 	}
 	f := familyOf(c.Target.Upstream, c.Target.Model)
-	body, warnings, err := converse.Render(conv, converse.RenderOptions{
+	body, warnings, err := converse.Render(ctx, conv, converse.RenderOptions{
 		Dialect: f.dialect, Seals: seals(c.Target), MaxOutput: c.MaxOutput, ModelOutput: c.Target.Model.MaxOutput,
 	})
 	if err != nil {

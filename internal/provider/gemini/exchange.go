@@ -44,7 +44,7 @@ func (e conversation) NewRequest(ctx context.Context, c *provider.Call) (*http.R
 	if err != nil {
 		return nil, err
 	}
-	body, warnings, err := gemini.Render(conv, gemini.RenderOptions{
+	body, warnings, err := gemini.Render(ctx, conv, gemini.RenderOptions{
 		Traits: gemini.TraitsOf(c.Target.Upstream), Provider: e.name, MaxOutput: c.MaxOutput, FixedSampling: c.Target.Model.FixedSampling,
 	})
 	if err != nil {

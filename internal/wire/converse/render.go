@@ -2,6 +2,7 @@ package converse
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -20,9 +21,9 @@ type RenderOptions struct {
 }
 
 // Render writes a conversation as the Converse API takes it. The warnings say what had to change. An error is an
-// *llm.Error of kind InvalidRequest: the conversation holds something that cannot be told.
-func Render(conv *llm.Conversation, o RenderOptions) (body []byte, warnings []string, err error) {
-	r := &renderer{conv: conv, o: o, d: o.Dialect, plan: NewPlan(conv, o.Dialect), documents: map[string]int{}}
+// *llm.Error of kind CannotExpress for content that the API does not take, or of kind ClientCancelled when ctx ends.
+func Render(ctx context.Context, conv *llm.Conversation, o RenderOptions) (body []byte, warnings []string, err error) {
+	r := &renderer{ctx: ctx, conv: conv, o: o, d: o.Dialect, plan: NewPlan(conv, o.Dialect), documents: map[string]int{}}
 	r.countPoints()
 	r.tools()
 	r.messages()
@@ -33,11 +34,15 @@ func Render(conv *llm.Conversation, o RenderOptions) (body []byte, warnings []st
 	if r.err != nil {
 		return nil, nil, r.err
 	}
+	if err := llm.Cancelled(ctx); err != nil {
+		return nil, nil, err
+	}
 	body, err = encode(r.out)
 	return body, r.warnings, err
 }
 
 type renderer struct {
+	ctx  context.Context
 	conv *llm.Conversation
 	o    RenderOptions
 	d    Dialect
@@ -82,6 +87,9 @@ func (r *renderer) messages() {
 		r.out.System = append(r.out.System, r.textBlocks(p)...)
 	}
 	for _, turn := range turns {
+		if r.ctx.Err() != nil {
+			return
+		}
 		r.turn(turn)
 	}
 	if len(r.out.Messages) > 0 && r.out.Messages[0].Role == string(llm.Assistant) {

@@ -37,7 +37,7 @@ func file(m llm.Media) llm.Part { return llm.Part{Kind: llm.FilePart, Media: &m}
 // render writes a conversation and returns one member of it, with the warnings.
 func render(t *testing.T, conv llm.Conversation, o RenderOptions, member string) (string, []string) {
 	t.Helper()
-	body, warnings, err := Render(&conv, o)
+	body, warnings, err := Render(t.Context(), &conv, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestWhatCannotBeToldIsRefused(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, _, err := Render(&llm.Conversation{Messages: []llm.Message{user(tc.part)}}, RenderOptions{Dialect: able})
+			_, _, err := Render(t.Context(), &llm.Conversation{Messages: []llm.Message{user(tc.part)}}, RenderOptions{Dialect: able})
 			e, ok := errors.AsType[*llm.Error](err)
 			if !ok || e.Kind != llm.CannotExpress || e.Param != "messages" || !strings.Contains(e.Message, tc.says) {
 				t.Errorf("got %v", err)

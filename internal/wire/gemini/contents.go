@@ -17,6 +17,9 @@ func (r *renderer) turns(turns []llm.Message) error {
 	r.calls, r.order = map[string]llm.ToolCall{}, map[string]int{}
 	r.out.Contents = []content{}
 	for _, turn := range turns {
+		if err := llm.Cancelled(r.ctx); err != nil {
+			return err
+		}
 		if turn.Role == llm.Assistant {
 			if err := r.modelTurn(turn.Parts); err != nil {
 				return err

@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 
@@ -18,10 +19,13 @@ type RenderOptions struct {
 }
 
 // Render writes a conversation as the body of a request. What the format cannot say is left out with a warning, a sentence
-// for the caller; what cannot be left out is an *llm.Error of kind InvalidRequest.
-func Render(conv *llm.Conversation, o RenderOptions) (body []byte, warnings []string, err error) {
-	r := renderer{conv: conv, o: o, schemas: newSchemaBudget(conv)}
+// for the caller; what cannot be left out is an *llm.Error of kind CannotExpress. It returns ClientCancelled when ctx ends.
+func Render(ctx context.Context, conv *llm.Conversation, o RenderOptions) (body []byte, warnings []string, err error) {
+	r := renderer{ctx: ctx, conv: conv, o: o, schemas: newSchemaBudget(conv)}
 	if err := r.render(); err != nil {
+		return nil, nil, err
+	}
+	if err := llm.Cancelled(ctx); err != nil {
 		return nil, nil, err
 	}
 	body, err = encode(r.out)
@@ -32,6 +36,7 @@ func Render(conv *llm.Conversation, o RenderOptions) (body []byte, warnings []st
 }
 
 type renderer struct {
+	ctx      context.Context
 	conv     *llm.Conversation
 	o        RenderOptions
 	out      request

@@ -31,7 +31,7 @@ var newestTraits = TraitsOf("gemini-3.8-flash")
 // rendered is the body with one member taken out of it, and the warnings.
 func rendered(t *testing.T, conv llm.Conversation, o RenderOptions, member string) (string, []string) {
 	t.Helper()
-	body, warnings, err := Render(&conv, o)
+	body, warnings, err := Render(t.Context(), &conv, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestInstructions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			body, _, err := Render(&llm.Conversation{Messages: tc.said}, RenderOptions{Traits: tc.traits})
+			body, _, err := Render(t.Context(), &llm.Conversation{Messages: tc.said}, RenderOptions{Traits: tc.traits})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -185,7 +185,7 @@ func TestWhatCannotBeSentIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, _, err := Render(&llm.Conversation{Messages: []llm.Message{said}}, RenderOptions{})
+			_, _, err := Render(t.Context(), &llm.Conversation{Messages: []llm.Message{said}}, RenderOptions{})
 			if e := llm.AsError(err); err == nil || e.Kind != llm.CannotExpress || e.Param != "messages" {
 				t.Errorf("got %v", err)
 			}
@@ -196,7 +196,7 @@ func TestWhatCannotBeSentIsRefused(t *testing.T) {
 		"tools":           {Tools: []llm.Tool{{Name: "f", Schema: json.RawMessage(`{"properties":{"a":` + string(endless) + `}}`)}}},
 		"response_format": {Output: llm.Output{Kind: llm.OutputSchema, Schema: endless}},
 	} {
-		if _, _, err := Render(&conv, RenderOptions{}); llm.AsError(err).Param != param {
+		if _, _, err := Render(t.Context(), &conv, RenderOptions{}); llm.AsError(err).Param != param {
 			t.Errorf("%s: %v", param, err)
 		}
 	}

@@ -162,7 +162,7 @@ func TestSchemasOfManyToolsShareABound(t *testing.T) {
 		for i := range tc.tools {
 			conv.Tools = append(conv.Tools, llm.Tool{Name: fmt.Sprint("t", i), Schema: json.RawMessage(tc.schema)})
 		}
-		if _, _, err := Render(conv, RenderOptions{}); (err == nil) != tc.fits {
+		if _, _, err := Render(t.Context(), conv, RenderOptions{}); (err == nil) != tc.fits {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

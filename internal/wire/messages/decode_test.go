@@ -147,7 +147,7 @@ func FuzzDecodeRequest(f *testing.F) {
 			t.Fatal(err)
 		}
 		for _, traits := range []Traits{{}, {Schemas: true, Thinking: AdaptiveThinking, Efforts: []string{"low"}, ThinksByDefault: true}, {Thinking: BudgetThinking, NoForcedTools: true}} {
-			out, _, err := Render(conv, RenderOptions{Model: "m", Traits: traits})
+			out, _, err := Render(t.Context(), conv, RenderOptions{Model: "m", Traits: traits})
 			if err != nil {
 				continue
 			}

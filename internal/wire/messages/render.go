@@ -1,6 +1,7 @@
 package messages
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -53,14 +54,14 @@ const (
 )
 
 // Render writes a conversation for a provider of this format. The warnings say what was changed or left out. The error is
-// an *llm.Error for what cannot be said at all.
-func Render(conv *llm.Conversation, o RenderOptions) (body []byte, warnings []string, err error) {
-	r := renderer{conv: conv, o: o}
+// an *llm.Error for what cannot be said at all, or of kind ClientCancelled when ctx ends.
+func Render(ctx context.Context, conv *llm.Conversation, o RenderOptions) (body []byte, warnings []string, err error) {
+	r := renderer{ctx: ctx, conv: conv, o: o}
 	if err := r.body(); err != nil {
 		return nil, nil, err
 	}
 	if extra := r.marks - maxMarks; extra > 0 {
-		r = renderer{conv: conv, o: o, unmarked: extra} // the last ones cover the longest prefixes
+		r = renderer{ctx: ctx, conv: conv, o: o, unmarked: extra} // the last ones cover the longest prefixes
 		if err := r.body(); err != nil {
 			return nil, nil, err
 		}
@@ -71,6 +72,7 @@ func Render(conv *llm.Conversation, o RenderOptions) (body []byte, warnings []st
 
 // renderer writes one conversation.
 type renderer struct {
+	ctx  context.Context
 	conv *llm.Conversation
 	o    RenderOptions
 	w    object

@@ -33,7 +33,7 @@ func thought(signer string) llm.Part {
 func rendered(t *testing.T, conv llm.Conversation, o RenderOptions, paths ...string) ([]string, []string) {
 	t.Helper()
 	o.Model = "m"
-	body, warnings, err := Render(&conv, o)
+	body, warnings, err := Render(t.Context(), &conv, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +277,7 @@ func TestLengthOfTheAnswer(t *testing.T) {
 		"a budget too large": {0, 5000, 1000, 1000, 1},
 	} {
 		conv := llm.Conversation{Messages: []llm.Message{user(text("x"))}, MaxOutput: tc.asked}
-		body, warnings, err := Render(&conv, RenderOptions{MaxOutput: tc.bound, ModelMax: tc.most})
+		body, warnings, err := Render(t.Context(), &conv, RenderOptions{MaxOutput: tc.bound, ModelMax: tc.most})
 		if got := gjson.GetBytes(body, "max_tokens").Int(); err != nil || got != tc.want || len(warnings) != tc.warned {
 			t.Errorf("%s: %d, %q, %v", name, got, warnings, err)
 		}
@@ -293,7 +293,7 @@ func TestWhatCannotBeSaid(t *testing.T) {
 		"a file of another kind":   {Kind: llm.FilePart, Media: &llm.Media{Data: "AAAA", Type: "application/zip"}},
 		"nothing at all":           text(" "),
 	} {
-		_, _, err := Render(&llm.Conversation{Messages: []llm.Message{user(part)}}, RenderOptions{})
+		_, _, err := Render(t.Context(), &llm.Conversation{Messages: []llm.Message{user(part)}}, RenderOptions{})
 		if e, ok := errors.AsType[*llm.Error](err); !ok || e.Kind != llm.CannotExpress || e.Param != "messages" {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -100,7 +100,7 @@ func TestWrittenConversationsReadTheSame(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		conv := drawConversation(t)
-		body, warnings, err := Render(conv, RenderOptions{Model: "m", Signer: "p", Traits: Traits{Schemas: true}})
+		body, warnings, err := Render(t.Context(), conv, RenderOptions{Model: "m", Signer: "p", Traits: Traits{Schemas: true}})
 		if err != nil || len(warnings) > 0 {
 			t.Fatalf("%v %q", err, warnings)
 		}
@@ -138,7 +138,7 @@ func TestEffortReadsTheSame(t *testing.T) {
 		"a level":  {llm.Effort{Level: "high", Adaptive: true, Hide: true}, Traits{Thinking: AdaptiveThinking, Efforts: []string{"low", "high"}}},
 		"none":     {llm.Effort{Level: "none"}, Traits{Thinking: AdaptiveThinking, ThinksByDefault: true, Off: "disabled"}},
 	} {
-		body, warnings, err := Render(&llm.Conversation{Messages: text, Choices: 1, MaxOutput: 9000, Effort: tc.effort}, RenderOptions{Model: "m", Traits: tc.traits})
+		body, warnings, err := Render(t.Context(), &llm.Conversation{Messages: text, Choices: 1, MaxOutput: 9000, Effort: tc.effort}, RenderOptions{Model: "m", Traits: tc.traits})
 		if err != nil || len(warnings) > 0 {
 			t.Fatalf("%s: %v %q", name, err, warnings)
 		}

@@ -106,6 +106,9 @@ func cannotSay(message string) *llm.Error {
 
 // part writes one block. Blank text is none: the provider refuses it.
 func (r *renderer) part(w *object, p llm.Part) error {
+	if err := llm.Cancelled(r.ctx); err != nil {
+		return err
+	}
 	switch p.Kind {
 	case llm.TextPart, llm.RefusalPart:
 		if strings.TrimSpace(p.Text) == "" {
