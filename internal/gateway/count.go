@@ -35,6 +35,8 @@ func (x *exchange) promptTokens(t *provider.Target) int64 {
 }
 
 // texts is everything that the request says.
+//
+//nolint:contextcheck,nolintlint // the usage of a disconnected client is counted too
 func (x *exchange) texts() ([]string, error) {
 	conv, err := x.format.Conversation(context.Background(), x.req)
 	if err != nil {

@@ -184,6 +184,8 @@ func (g *Gateway) decode(x *exchange, body []byte) (*llm.Request, error) {
 }
 
 // connected reports a client that has left, so that no further work is done for it.
+//
+//nolint:contextcheck,nolintlint // the context of the HTTP request shows whether the client is connected
 func (x *exchange) connected() error {
 	return llm.Cancelled(x.r.Context())
 }

@@ -71,7 +71,7 @@ func (g *Gateway) serve(ctx context.Context, x *exchange) error {
 		return err
 	}
 	defer leave()
-	release, err := g.readRequest(x)
+	release, err := g.readRequest(x) //nolint:contextcheck // the body is read and decoded in the context of the HTTP request
 	if err != nil {
 		return err
 	}
