@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"maps"
 	"net/http"
 	"regexp"
 	"slices"
@@ -59,7 +60,9 @@ func (s *site) waysToPresentAKey(t *testing.T) int {
 	for _, path := range modelPaths(t, g) {
 		for _, way := range ways {
 			n++
-			a := g.Call(t, harness.Request{Path: path + way.query, Body: "{}", Header: way.header})
+			header := http.Header{"X-Fairlead-Error-Format": {"flat"}}
+			maps.Copy(header, way.header)
+			a := g.Call(t, harness.Request{Path: path + way.query, Body: "{}", Header: header})
 			if way.status == 0 {
 				if a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden {
 					t.Errorf("%s with a key as %s: %d %s", path, way.name, a.Status, clip(a.Body))

@@ -41,7 +41,8 @@ func mischiefs() []mischief {
 				}
 			}
 		}}, streams: true, helped: true, class: "timeout"},
-		{name: "malformed", behaviour: mockprovider.Behaviour{Events: []string{roleChunk, `{"id":"x","choi`, textChunk("one "), "not json", textChunk("two "), textChunk("three "), textChunk("four"), stopChunk}}, streams: true},
+		{name: "malformed", behaviour: mockprovider.Behaviour{Events: []string{roleChunk, `{"id":"x","choi`, textChunk("one "), "not json", textChunk("two "), textChunk("three "), textChunk("four"), stopChunk}}, streams: true, helped: true, alone: 502, class: "malformed"},
+		{name: "malformed-midway", behaviour: mockprovider.Behaviour{Events: []string{roleChunk, textChunk("one "), textChunk("two "), "not json", textChunk("three "), textChunk("four"), stopChunk}}, streams: true, rescued: true, alone: 200, class: "malformed"},
 		{name: "only-malformed", behaviour: mockprovider.Behaviour{Events: []string{"garbage", `{"id"`}, NoDone: true}, streams: true, helped: true, alone: 502, class: "malformed"},
 		{name: "no-done", behaviour: mockprovider.Behaviour{Text: words, NoDone: true}, streams: true},
 		{name: "error-inside-200", behaviour: mockprovider.Behaviour{Body: []byte(errorData)}, helped: true, alone: 502, class: "server_error"},
