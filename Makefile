@@ -80,8 +80,8 @@ unit-rest: UNIT_PACKAGES = $(shell $(GO) list ./... | grep -Ev '^fairlead/(test|
 unit-rest: unit
 
 # Tests that measure CPU time, memory or allocations say nothing under the race detector.
-costs: ## what requests of any shape may cost, without the race detector
-	$(GO) test -count=1 -run 'Cost|Memory|Allocates' ./internal/gateway
+costs: ## tests of CPU time, memory and timing, without the race detector
+	$(GO) test -count=1 -run 'Cost|Memory|Allocates|TimeOfAKeyCheck' ./internal/gateway ./internal/account
 
 integration: services blackbox ## store, limits and black-box tests with a real Postgres and Redis
 

@@ -1,3 +1,5 @@
+//go:build !race
+
 package account
 
 import (
@@ -13,9 +15,26 @@ import (
 
 var timingSamples = flag.Int("timing.samples", 20_000, "how many key checks are timed")
 
-// How long a wrong key takes to be refused tells nothing of how near it is to a right one: Welch's t of two kinds of wrong keys,
-// timed in random order, stays below 4.5 wherever the slowest are cut off.
-func TestTheTimeOfAKeyCheckTellsNothing(t *testing.T) { //nolint:paralleltest // it measures
+// timingRounds is how often a difference must be measured in a row, each time with other keys. A leak is there in every round;
+// noise of the machine is not.
+const timingRounds = 4
+
+// TestTheTimeOfAKeyCheckTellsNothing times two kinds of wrong keys in random order: some differ from a valid key in one character,
+// the others are random. Welch's t of the two must stay below 4.5.
+func TestTheTimeOfAKeyCheckTellsNothing(t *testing.T) { //nolint:paralleltest // measures time
+	worst := 0.0
+	for range timingRounds {
+		if worst = timeKeyChecks(t); math.Abs(worst) < 4.5 {
+			return
+		}
+	}
+	t.Errorf("t = %.2f: the time of a check depends on how similar the key is to a valid one", worst)
+}
+
+// timeKeyChecks returns the Welch's t with the largest absolute value over several cut-offs of the slowest checks, which would
+// hide a small difference.
+func timeKeyChecks(t *testing.T) (worst float64) {
+	t.Helper()
 	shelf := newShelf(t)
 	var known []string
 	for range 50 {
@@ -23,7 +42,7 @@ func TestTheTimeOfAKeyCheckTellsNothing(t *testing.T) { //nolint:paralleltest //
 		known = append(known, text)
 	}
 	ring := loaded(t, shelf, KeyringOptions{})
-	strange := make([]string, len(known)) // as many beginnings, so that the processor learns both as well
+	strange := make([]string, len(known)) // as many as known, so that branch prediction treats both kinds alike
 	for i := range strange {
 		strange[i] = newKeyText()
 	}
@@ -31,7 +50,7 @@ func TestTheTimeOfAKeyCheckTellsNothing(t *testing.T) { //nolint:paralleltest //
 	for range *timingSamples {
 		kind := rand.IntN(2)
 		of := [2][]string{known, strange}[kind]
-		// Made anew every time: neither where a text lies nor where its hash happens to fall must be what is measured.
+		// A new text for each check, so that its address and its hash vary.
 		header.Set("Authorization", "Bearer "+nearTo(of[rand.IntN(len(of))], rand.IntN(len(base62)-1)))
 		began := time.Now()
 		_, err := ring.Authenticate(header)
@@ -41,18 +60,15 @@ func TestTheTimeOfAKeyCheckTellsNothing(t *testing.T) { //nolint:paralleltest //
 		}
 		times[kind] = append(times[kind], float64(took))
 	}
-	worst := 0.0
 	all := slices.Sorted(slices.Values(slices.Concat(times[0], times[1])))
-	for _, share := range []float64{0.5, 0.9, 0.99} { // a scheduler's pauses would hide what is looked for
+	for _, share := range []float64{0.5, 0.9, 0.99} {
 		bound := all[int(share*float64(len(all)-1))]
 		if got := welch(below(times[0], bound), below(times[1], bound)); math.Abs(got) > math.Abs(worst) {
 			worst = got
 		}
 	}
 	t.Logf("t = %.2f over %d checks, median %s", worst, len(all), time.Duration(all[len(all)/2]))
-	if math.Abs(worst) >= 4.5 {
-		t.Errorf("t = %.2f: the time of a check tells how near a key is", worst)
-	}
+	return worst
 }
 
 // nearTo differs from a key in its last random character alone.
