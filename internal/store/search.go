@@ -68,6 +68,11 @@ func (db *DB) search(ctx context.Context, workspaceID string, b bounds, limit ti
 	if err != nil || newest.IsZero() {
 		return err
 	}
+	return searchSpan(ctx, b, oldest, newest, limit, look)
+}
+
+// searchSpan is search with known ends.
+func searchSpan(ctx context.Context, b bounds, oldest, newest time.Time, limit time.Duration, look look) error {
 	begun, stretch, looks := time.Now(), firstStretch, 0
 	for edge := newest; ; {
 		low := edge.Add(-stretch)

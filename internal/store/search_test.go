@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -30,7 +31,7 @@ func minutely(t *testing.T, newest time.Time, entries int) *DB {
 func TestSearchGivesUpALookThatTakesTooLong(t *testing.T) {
 	t.Parallel()
 	newest := time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
-	db := minutely(t, newest, 600)
+	oldest := newest.Add(-600 * time.Minute)
 	for _, test := range []struct {
 		name    string
 		longest time.Duration // that the database manages in time
@@ -44,7 +45,8 @@ func TestSearchGivesUpALookThatTakesTooLong(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			var looked []string
-			err := db.search(t.Context(), "ws", bounds{descending: true}, 100*time.Millisecond, func(ctx context.Context, part bounds) (bool, error) {
+			var err error
+			look := func(ctx context.Context, part bounds) (bool, error) {
 				edge := newest
 				if high, ok := id.Time(part.high); ok {
 					edge = high
@@ -59,6 +61,9 @@ func TestSearchGivesUpALookThatTakesTooLong(t *testing.T) {
 				}
 				<-ctx.Done() // as the database does with a statement
 				return false, ctx.Err()
+			}
+			synctest.Test(t, func(t *testing.T) {
+				err = searchSpan(t.Context(), bounds{descending: true}, oldest, newest, 100*time.Millisecond, look)
 			})
 
 			if diff := cmp.Diff(test.looked, looked); diff != "" {
