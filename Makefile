@@ -106,7 +106,7 @@ screenshots: build ## pictures of every page of the dashboard, in test-results/s
 bench: build ## what a request costs, beside nginx in the same run; the hot steps alone; the log at size
 	@scripts/setup-test.sh nginx
 	$(GO) run ./bench
-	$(GO) test -run '^$$' -bench . -benchmem ./internal/token ./internal/predict ./internal/policy ./internal/prefix ./internal/route ./internal/replay ./internal/wire/chat ./internal/spool ./internal/store ./internal/ingress
+	$(GO) test -run '^$$' -bench . -benchmem ./internal/token ./internal/predict ./internal/policy ./internal/promptcache ./internal/route ./internal/replay ./internal/wire/chat ./internal/spool ./internal/store ./internal/ingress
 	$(MAKE) bench-log
 
 bench-quick: build ## what a request costs beside nginx, in a few minutes

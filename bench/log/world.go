@@ -123,7 +123,7 @@ func (g *generator) entry(i int) requestlog.Entry {
 		Session: fmt.Sprintf("s-%06d", max(0, i/8+g.rnd.IntN(200)-100)), EndUser: fmt.Sprintf("u-%05d", g.rnd.IntN(20_000)),
 		Client: pick(g, clients), IP: fmt.Sprintf("10.1.%d.%d", g.rnd.IntN(256), g.rnd.IntN(256)),
 		Preview:  pick(g, verbs) + " " + pick(g, subjects) + " " + pick(g, endings),
-		Versions: route.Versions{Router: "3", Catalog: "2026-11-01"}, BodyState: requestlog.BodyOff,
+		Versions: route.Versions{Router: "3", Catalog: "2026-11-01"}, BodyState: requestlog.BodyDisabled,
 	}
 	key := int(math.Abs(g.rnd.NormFloat64()) * 5)
 	e.KeyID, e.KeyName = fmt.Sprintf("key_01JCX5T4M5D9X0Q3W8Z6F2V7%02d", key), fmt.Sprintf("service %d", key)
@@ -172,7 +172,7 @@ func (g *generator) decision(cost *money.Amount) *route.Decision {
 		if i < 12 {
 			c.Rank, c.Score, c.Cost, c.Speed, c.Price, c.Latency = i+1, 0.9-float64(i)/50, g.rnd.Float64(), 0.31, cost, int64(t.quick)
 		} else {
-			c.Excluded = new(route.NewExclusion(route.LacksAbility, "The model has no "+strings.ToLower(t.model)+"."))
+			c.Excluded = new(route.NewExclusion(route.MissingCapability, "The model has no "+strings.ToLower(t.model)+"."))
 		}
 		d.Candidates = append(d.Candidates, c)
 	}

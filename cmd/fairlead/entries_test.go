@@ -41,7 +41,7 @@ func served0() requestlog.Entry {
 			Candidates: []route.Candidate{
 				{Target: "provider-x/small-b", Provider: "provider-x", Model: "small-b", Rank: 1, Score: 0.8123, Quality: 0.7, Cost: 0.95, Speed: 0.61, Price: nano(360_000), Latency: 900},
 				{Target: "provider-y/large-a", Provider: "provider-y", Model: "large-a", Rank: 2, Score: 0.7811, Quality: 0.92, Cost: 0.62, Speed: 0.4, Price: nano(7_200_000), Latency: 2400},
-				{Target: "local/tiny", Provider: "local", Model: "tiny", Excluded: new(route.NewExclusion(route.LacksAbility, "it cannot do tools"))},
+				{Target: "local/tiny", Provider: "local", Model: "tiny", Excluded: new(route.NewExclusion(route.MissingCapability, "it cannot do tools"))},
 				{Target: "provider-z/small-b", Provider: "provider-z", Model: "small-b", Excluded: new(route.NewExclusion(route.CircuitOpen, "its circuit is open after repeated failures"))},
 			},
 			Baseline: &route.Baseline{Model: "large-a", Source: "default"},
@@ -94,7 +94,7 @@ func failed() requestlog.Entry {
 			{Provider: "provider-y", Model: "large-a", Duration: 12 * time.Second, Class: llm.UpstreamConnect, Message: "connection refused"},
 		},
 		Error:     &requestlog.Failure{Code: "PROVIDER_UPSTREAM_ERROR", Message: "Every provider of large-a failed.", Origin: llm.FromProvider},
-		BodyState: requestlog.BodyOffKey,
+		BodyState: requestlog.BodyDisabledForKey,
 	}
 }
 
@@ -103,7 +103,7 @@ func unpriced() requestlog.Entry {
 	at := noon.Add(-5 * time.Minute)
 	return requestlog.Entry{
 		ID: requestID(at, 4), Time: at, Latency: 90 * time.Millisecond, Endpoint: "chat/completions", Requested: "house-model", Model: "house-model",
-		Provider: "local", DecisionKind: route.Expected, Outcome: requestlog.OK, Status: 200, Usage: llm.Usage{Input: 10, Output: 20}, BodyState: requestlog.BodyOff,
+		Provider: "local", DecisionKind: route.Expected, Outcome: requestlog.OK, Status: 200, Usage: llm.Usage{Input: 10, Output: 20}, BodyState: requestlog.BodyDisabled,
 	}
 }
 

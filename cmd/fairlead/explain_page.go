@@ -65,12 +65,12 @@ func outcome(d *route.Decision, refusal *llm.Error) string {
 
 func (p *page) seen(d *route.Decision) {
 	in := &d.Input
-	if in.Sketch.Task != "" {
-		p.fact("task", taskText(&in.Sketch))
+	if in.Features.Task != "" {
+		p.fact("task", taskText(&in.Features))
 	}
 	p.fact("features", features(in))
-	if d.Aim != (route.Aim{}) {
-		p.fact("aim", fmt.Sprintf("a chance of %s for a good answer; the best model has %s", chance(d.Aim.Chance), chance(d.Aim.Best)))
+	if d.QualityTarget != (route.QualityTarget{}) {
+		p.fact("aim", fmt.Sprintf("a chance of %s for a good answer; the best model has %s", chance(d.QualityTarget.Target), chance(d.QualityTarget.Best)))
 	}
 	if in.Turns > 0 {
 		p.fact("turns", strings.TrimSuffix(fmt.Sprintf("%s so far, the latest from %s", plural(in.Turns, "answer"), in.Last), ", the latest from "))
@@ -86,7 +86,7 @@ func (p *page) seen(d *route.Decision) {
 }
 
 // taskText says what the prompt asks for, and how sure that is.
-func taskText(s *predict.Sketch) string {
+func taskText(s *predict.Features) string {
 	text := string(s.Task)
 	if s.Language != "" {
 		text += ", language " + s.Language
@@ -124,7 +124,7 @@ func rankedTable(d *route.Decision) *table {
 			look = green
 		}
 		t.add(cell{text: strconv.Itoa(c.Rank)}, cell{c.Target, look}, cell{text: chanceSpread(c)}, cell{text: paid(c.Price)}, cell{text: count(c.Output)},
-			cell{text: warmText(c.Warm)}, cell{text: expected(c.Latency)}, cell{text: score(c.Score)})
+			cell{text: warmText(c.Cache)}, cell{text: expected(c.Latency)}, cell{text: score(c.Score)})
 	}
 	return t
 }
@@ -149,7 +149,7 @@ func chanceSpread(c *route.Candidate) string {
 	return chance(c.Quality) + " ± " + chance(c.Spread)
 }
 
-func warmText(w route.Warmth) string {
+func warmText(w route.CacheHit) string {
 	if w.Read == 0 {
 		return unknown
 	}

@@ -14,12 +14,12 @@ import (
 func explained0() *route.Decision {
 	d := *served0().Decision
 	d.Kind, d.Policy, d.Alone = route.Policy, "cheap", "provider-y/large-a"
-	d.Input.Sketch = predict.Sketch{Task: predict.Code, Language: "en", Known: 0.81}
+	d.Input.Features = predict.Features{Task: predict.Code, Language: "en", Known: 0.81}
 	d.Input.Turns, d.Input.Last = 3, "provider-x/small-b"
-	d.Aim = route.Aim{Best: 0.92, Chance: 0.874}
+	d.QualityTarget = route.QualityTarget{Best: 0.92, Target: 0.874}
 	d.MaxOutput, d.HideText = 500, true
 	d.Candidates = append([]route.Candidate{}, d.Candidates...)
-	d.Candidates[0].Spread, d.Candidates[0].Output, d.Candidates[0].Warm = 0.04, 350, route.Warmth{Read: 1800}
+	d.Candidates[0].Spread, d.Candidates[0].Output, d.Candidates[0].Cache = 0.04, 350, route.CacheHit{Read: 1800}
 	d.Policies = []route.PolicyHit{
 		route.NewPolicyHit("cheap", "workspace", true, "objective cost", ""),
 		route.NewPolicyHit("night", "workspace", false, "", "time.hour < 6 is false (time.hour is 12)"),

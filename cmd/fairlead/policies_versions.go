@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlead/internal/policy"
-	"fairlead/internal/rulebook"
+	"fairlead/internal/policystore"
 )
 
 // savedView is a version of policies as JSON.
@@ -24,7 +24,7 @@ type savedView struct {
 	Source  string    `json:"source,omitempty"`
 }
 
-func savedOf(v *rulebook.Version) savedView {
+func savedOf(v *policystore.Version) savedView {
 	return savedView{Version: v.Number, Hash: v.Hash, SavedAt: v.CreatedAt, SavedBy: v.CreatedBy, Note: v.Note, Source: v.Source}
 }
 
@@ -37,12 +37,12 @@ func parseVersion(text string) (int64, error) {
 }
 
 // version returns a version of the workspace's policies; the newest for 0, which has the number 0 while there is none.
-func (p *policyCommands) version(ctx context.Context, from routed, number int64) (rulebook.Version, error) {
+func (p *policyCommands) version(ctx context.Context, from routed, number int64) (policystore.Version, error) {
 	if number == 0 {
 		return from.Newest(ctx, from.workspace.ID)
 	}
 	v, err := from.Rules.Version(ctx, from.workspace.ID, number)
-	if errors.Is(err, rulebook.ErrNotFound) {
+	if errors.Is(err, policystore.ErrNotFound) {
 		return v, withFix(fmt.Errorf("there is no version %d of the policies in workspace %s", number, from.workspace.ID), "see  fairlead policies history")
 	}
 	return v, err
@@ -65,7 +65,7 @@ func (p *policyCommands) newHistory() *cobra.Command {
 	}
 }
 
-func (p *policyCommands) history(versions []rulebook.Version) error {
+func (p *policyCommands) history(versions []policystore.Version) error {
 	if p.options.json {
 		for i := range versions {
 			if err := p.console.writeJSON(savedOf(&versions[i])); err != nil {
@@ -118,7 +118,7 @@ func (p *policyCommands) diff(ctx context.Context, from routed, args []string) e
 	switch len(args) {
 	case 0:
 		if newest.Number > 1 {
-			var previous rulebook.Version
+			var previous policystore.Version
 			previous, err = p.version(ctx, from, newest.Number-1)
 			before = []byte(previous.Source)
 		}
@@ -225,8 +225,8 @@ func (p *policyCommands) confirmEmptying(ctx context.Context, from routed, sourc
 }
 
 // saved tells what is in force now.
-func (p *policyCommands) saved(before, saved rulebook.Version, err error) error {
-	if errors.Is(err, rulebook.ErrConflict) {
+func (p *policyCommands) saved(before, saved policystore.Version, err error) error {
+	if errors.Is(err, policystore.ErrConflict) {
 		return withFix(fmt.Errorf("the policies were changed in the meantime: the newest version is %d", before.Number),
 			"compare with  fairlead policies diff,  then apply again with --based-on %d", before.Number)
 	}

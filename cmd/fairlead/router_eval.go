@@ -266,11 +266,11 @@ func (f *evalFlags) guesser() (*guesser, error) {
 }
 
 func (g *guesser) chances(p predict.Prompt, models []string) map[string]float64 {
-	sketch := g.roster.predictor.Sketch(p)
+	sketch := g.roster.predictor.Features(p)
 	chances := make(map[string]float64, len(models))
 	for _, name := range models {
 		if a := g.ability(name); a != nil {
-			chances[name] = predict.Chance(&sketch, a).Chance
+			chances[name] = predict.Success(&sketch, a).Chance
 		}
 	}
 	return chances

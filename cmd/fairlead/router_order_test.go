@@ -38,8 +38,8 @@ func level(r *roster, name, kind string) float64 {
 	ability, _ := r.ability(name)
 	sum := 0.0
 	for _, text := range asked[kind] {
-		sketch := r.predictor.Sketch(predict.Prompt{Text: text})
-		sum += predict.Chance(&sketch, &ability).Chance
+		sketch := r.predictor.Features(predict.Prompt{Text: text})
+		sum += predict.Success(&sketch, &ability).Chance
 	}
 	return sum / float64(len(asked[kind]))
 }

@@ -57,14 +57,14 @@ func scoreLines(ctx context.Context, c *console, predictor *predict.Predictor, m
 		if err != nil {
 			return nil, err
 		}
-		sketch := predictor.Sketch(prompt)
+		sketch := predictor.Features(prompt)
 		buffer = append(append(append(buffer, `{"id":`...), id...), `,"scores":{`...)
 		for i := range models {
 			if i > 0 {
 				buffer = append(buffer, ',')
 			}
 			buffer = append(append(buffer, keys[i]...), ':')
-			buffer = strconv.AppendFloat(buffer, predict.Chance(&sketch, &models[i].ability).Chance, 'f', 7, 64)
+			buffer = strconv.AppendFloat(buffer, predict.Success(&sketch, &models[i].ability).Chance, 'f', 7, 64)
 		}
 		return append(buffer, "}}\n"...), nil
 	}, func(text []byte) error {

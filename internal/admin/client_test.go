@@ -13,8 +13,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"go.uber.org/goleak"
 
+	"fairlead/internal/policystore"
 	"fairlead/internal/requestlog"
-	"fairlead/internal/rulebook"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -28,7 +28,7 @@ type site struct {
 	fleet *fleet
 	feed  *requestlog.Feed
 	shelf *policyShelf
-	books *rulebook.Book
+	books *policystore.Store
 	past  *replayer
 	rated *ratings
 	lines *bytes.Buffer // what was logged
@@ -54,8 +54,8 @@ func newSite(t *testing.T, change ...func(*Parts)) *site {
 func (s *site) furnish() Parts {
 	s.world, s.fleet, s.feed, s.lines = newWorld(), &fleet{enabled: map[string]bool{"acme": true}}, requestlog.NewFeed(), &bytes.Buffer{}
 	s.log = &entryLog{bodies: map[string]requestlog.Body{}, groups: map[string][]requestlog.Group{}}
-	s.shelf, s.past, s.rated = &policyShelf{versions: map[string][]rulebook.Version{}}, &replayer{}, &ratings{log: s.log}
-	s.books = rulebook.New(s.shelf, nil, namesOfAcme(), func() time.Time { return s.world.now })
+	s.shelf, s.past, s.rated = &policyShelf{versions: map[string][]policystore.Version{}}, &replayer{}, &ratings{log: s.log}
+	s.books = policystore.New(s.shelf, nil, namesOfAcme(), func() time.Time { return s.world.now })
 	return Parts{
 		Transcript: func(format string, body requestlog.Body) (request, response []byte) {
 			if format != "messages" {

@@ -13,7 +13,7 @@ import (
 	"fairlead/internal/account"
 	"fairlead/internal/llm"
 	"fairlead/internal/policy"
-	"fairlead/internal/rulebook"
+	"fairlead/internal/policystore"
 )
 
 // Rulebook keeps the policies of the instance and of workspaces; rulebook.Book does it.
@@ -28,11 +28,11 @@ type Rulebook interface {
 	Problems(workspaceID string) []policy.Problem
 	// Save makes a text the newest version, or returns problems instead. rulebook.ErrConflict when basedOn is not the
 	// newest. A text that is in force already makes no new version.
-	Save(ctx context.Context, workspaceID, source string, basedOn int64, note, by string) (rulebook.Version, []policy.Problem, error)
+	Save(ctx context.Context, workspaceID, source string, basedOn int64, note, by string) (policystore.Version, []policy.Problem, error)
 	// Versions lists the versions of a workspace, newest first, without their text.
-	Versions(ctx context.Context, workspaceID string) ([]rulebook.Version, error)
+	Versions(ctx context.Context, workspaceID string) ([]policystore.Version, error)
 	// Version returns one version, the newest for number 0, or rulebook.ErrNotFound.
-	Version(ctx context.Context, workspaceID string, number int64) (rulebook.Version, error)
+	Version(ctx context.Context, workspaceID string, number int64) (policystore.Version, error)
 }
 
 // workspaceSet is what the policies of a workspace are called in traces.
@@ -166,7 +166,7 @@ func (a *API) workspacePolicies(ctx context.Context, c *call) (WorkspacePolicies
 	if err != nil {
 		return WorkspacePolicies{}, err
 	}
-	versions, err := a.policyVersions(ctx, c, []rulebook.Version{newest})
+	versions, err := a.policyVersions(ctx, c, []policystore.Version{newest})
 	if err != nil {
 		return WorkspacePolicies{}, err
 	}
@@ -177,10 +177,10 @@ func (a *API) workspacePolicies(ctx context.Context, c *call) (WorkspacePolicies
 }
 
 // newestPolicies returns the version with number 0 while there is none.
-func (a *API) newestPolicies(ctx context.Context, workspaceID string) (rulebook.Version, error) {
+func (a *API) newestPolicies(ctx context.Context, workspaceID string) (policystore.Version, error) {
 	v, err := a.Rulebook.Version(ctx, workspaceID, 0)
-	if errors.Is(err, rulebook.ErrNotFound) {
-		return rulebook.Version{}, nil
+	if errors.Is(err, policystore.ErrNotFound) {
+		return policystore.Version{}, nil
 	}
 	return v, err
 }
@@ -194,7 +194,7 @@ func (a *API) written(source string) []policy.Policy {
 }
 
 // policyVersions shows versions with the names of those who saved them.
-func (a *API) policyVersions(ctx context.Context, c *call, versions []rulebook.Version) ([]PolicyVersion, error) {
+func (a *API) policyVersions(ctx context.Context, c *call, versions []policystore.Version) ([]PolicyVersion, error) {
 	events := make([]account.AuditEvent, len(versions))
 	for i := range versions {
 		events[i].Actor = versions[i].CreatedBy
@@ -235,7 +235,7 @@ func (a *API) replacePolicies(ctx context.Context, c *call, action, source strin
 		return nil, err
 	}
 	saved, problems, err := a.Rulebook.Save(ctx, c.workspaceID, source, basedOn, note, cmp.Or(c.actor.AccountID, c.actor.KeyID))
-	if errors.Is(err, rulebook.ErrConflict) {
+	if errors.Is(err, policystore.ErrConflict) {
 		return nil, a.outrun(ctx, c.workspaceID, err)
 	}
 	if err != nil {
@@ -275,7 +275,7 @@ type notedVersion struct {
 	Note    string `json:"note,omitempty"`
 }
 
-func notedPolicies(v rulebook.Version) any {
+func notedPolicies(v policystore.Version) any {
 	if v.Number == 0 {
 		return nil
 	}

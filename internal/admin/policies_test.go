@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead/internal/policy"
+	"fairlead/internal/policystore"
 	"fairlead/internal/requestlog"
-	"fairlead/internal/rulebook"
 )
 
 const (
@@ -363,7 +363,7 @@ func textLines(text string) []string { return strings.Split(strings.TrimSuffix(t
 func TestVersionsOfKeysAreNamed(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.shelf.versions[home] = []rulebook.Version{{Number: 1, Source: pinned, CreatedBy: "key_manage", CreatedAt: noon}, {Number: 2, Source: pinned, CreatedBy: "acc_left", CreatedAt: noon}}
+	s.shelf.versions[home] = []policystore.Version{{Number: 1, Source: pinned, CreatedBy: "key_manage", CreatedAt: noon}, {Number: 2, Source: pinned, CreatedBy: "acc_left", CreatedAt: noon}}
 	var list PolicyVersionList
 	s.call("GET", "/policies/versions", "", as("acc_viewer")).want(200).into(&list)
 	if *list.Versions[1].Label != "key_manage" || *list.Versions[0].Label != "acc_left" {

@@ -9,7 +9,7 @@ import (
 
 	"fairlead/internal/account"
 	"fairlead/internal/policy"
-	"fairlead/internal/rulebook"
+	"fairlead/internal/policystore"
 )
 
 // PolicyVersionList holds the versions of a workspace's policies.
@@ -75,7 +75,7 @@ func (a *API) getPolicyVersion(ctx context.Context, c *call, in *policyVersionPa
 	if err != nil {
 		return nil, err
 	}
-	views, err := a.policyVersions(ctx, c, []rulebook.Version{v})
+	views, err := a.policyVersions(ctx, c, []policystore.Version{v})
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ type diffPoliciesInput struct {
 }
 
 func (a *API) diffPolicies(ctx context.Context, c *call, in *diffPoliciesInput) (*output[PolicyDiff], error) {
-	var before rulebook.Version
+	var before policystore.Version
 	if in.From > 0 {
 		var err error
 		if before, err = a.Rulebook.Version(ctx, c.workspaceID, in.From); err != nil {

@@ -15,8 +15,8 @@ import (
 
 	"fairlead/internal/account"
 	"fairlead/internal/llm"
+	"fairlead/internal/policystore"
 	"fairlead/internal/requestlog"
-	"fairlead/internal/rulebook"
 )
 
 // problem carries an llm.Error through huma, which asks errors for their status.
@@ -49,7 +49,7 @@ func explain(err error) *llm.Error {
 	switch {
 	case ok:
 		return known
-	case errors.Is(err, account.ErrNotFound), errors.Is(err, requestlog.ErrNotFound), errors.Is(err, rulebook.ErrNotFound):
+	case errors.Is(err, account.ErrNotFound), errors.Is(err, requestlog.ErrNotFound), errors.Is(err, policystore.ErrNotFound):
 		return notFound()
 	case errors.Is(err, requestlog.ErrTooSlow):
 		return &llm.Error{Kind: llm.InvalidRequest, Message: "The search took too long. Choose a shorter range of time or a narrower filter.", Param: "from", Err: err}

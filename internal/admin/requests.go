@@ -205,14 +205,14 @@ func (a *API) getRequestBody(ctx context.Context, c *call, in *requestPath) (*ou
 
 func absentBody(state requestlog.BodyState) *output[RequestBody] {
 	reasons := map[requestlog.BodyState]string{
-		requestlog.BodyOff:       "Storing texts is off for this workspace. Settings → Data turns it on for later requests.",
-		requestlog.BodyOffKey:    "Storing texts is off for the key that sent this request.",
-		requestlog.BodyOffPolicy: "A policy keeps the texts of such requests out of the log.",
-		requestlog.BodyRefused:   "The request asked not to be stored (x-fairlead-log-body: false).",
-		requestlog.BodyExpired:   "The texts are older than the retention of texts and are deleted.",
-		requestlog.BodyTooLarge:  "The texts were larger than what is stored.",
-		requestlog.BodyWithheld:  "The workspace's redaction rules took too long for these texts, so they were not stored.",
-		requestlog.BodyNone:      "The request failed before there was a text to store.",
+		requestlog.BodyDisabled:          "Storing texts is off for this workspace. Settings → Data turns it on for later requests.",
+		requestlog.BodyDisabledForKey:    "Storing texts is off for the key that sent this request.",
+		requestlog.BodyDisabledByPolicy:  "A policy keeps the texts of such requests out of the log.",
+		requestlog.BodyDisabledByRequest: "The request asked not to be stored (x-fairlead-log-body: false).",
+		requestlog.BodyExpired:           "The texts are older than the retention of texts and are deleted.",
+		requestlog.BodyTooLarge:          "The texts were larger than what is stored.",
+		requestlog.BodyRedactionTimeout:  "The workspace's redaction rules took too long for these texts, so they were not stored.",
+		requestlog.BodyNone:              "The request failed before there was a text to store.",
 	}
 	if reasons[state] == "" {
 		state = requestlog.BodyNone

@@ -188,8 +188,8 @@ func TestBodySaysWhyItIsAbsent(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for _, state := range []requestlog.BodyState{
-		requestlog.BodyOff, requestlog.BodyOffKey, requestlog.BodyOffPolicy, requestlog.BodyRefused, requestlog.BodyExpired,
-		requestlog.BodyTooLarge, requestlog.BodyWithheld, requestlog.BodyNone,
+		requestlog.BodyDisabled, requestlog.BodyDisabledForKey, requestlog.BodyDisabledByPolicy, requestlog.BodyDisabledByRequest, requestlog.BodyExpired,
+		requestlog.BodyTooLarge, requestlog.BodyRedactionTimeout, requestlog.BodyNone,
 	} {
 		s := newSite(t)
 		e := entry("req_1", home)

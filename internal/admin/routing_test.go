@@ -10,9 +10,9 @@ import (
 	"fairlead/internal/feedback"
 	"fairlead/internal/llm"
 	"fairlead/internal/policy"
+	"fairlead/internal/policystore"
 	"fairlead/internal/replay"
 	"fairlead/internal/requestlog"
-	"fairlead/internal/rulebook"
 )
 
 // namesOfAcme are what policies can name here.
@@ -36,16 +36,16 @@ func (s *site) instanceRules(source string) {
 type policyShelf struct {
 	mu       sync.Mutex
 	revision int64
-	versions map[string][]rulebook.Version // oldest first
+	versions map[string][]policystore.Version // oldest first
 }
 
 func (s *policyShelf) Revisions(context.Context) (map[string]int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return map[string]int64{rulebook.Topic: s.revision}, nil
+	return map[string]int64{policystore.Topic: s.revision}, nil
 }
 
-func (s *policyShelf) ChangedPolicies(_ context.Context, _ int64, visit func(string, rulebook.Version) error) error {
+func (s *policyShelf) ChangedPolicies(_ context.Context, _ int64, visit func(string, policystore.Version) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for workspaceID, versions := range s.versions {
@@ -56,11 +56,11 @@ func (s *policyShelf) ChangedPolicies(_ context.Context, _ int64, visit func(str
 	return nil
 }
 
-func (s *policyShelf) AddPolicies(_ context.Context, workspaceID string, basedOn int64, draft rulebook.Version) (rulebook.Version, error) {
+func (s *policyShelf) AddPolicies(_ context.Context, workspaceID string, basedOn int64, draft policystore.Version) (policystore.Version, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if basedOn != int64(len(s.versions[workspaceID])) {
-		return rulebook.Version{}, rulebook.ErrConflict
+		return policystore.Version{}, policystore.ErrConflict
 	}
 	s.revision++
 	draft.Number = basedOn + 1
@@ -68,7 +68,7 @@ func (s *policyShelf) AddPolicies(_ context.Context, workspaceID string, basedOn
 	return draft, nil
 }
 
-func (s *policyShelf) PolicyVersions(_ context.Context, workspaceID string) ([]rulebook.Version, error) {
+func (s *policyShelf) PolicyVersions(_ context.Context, workspaceID string) ([]policystore.Version, error) {
 	list := slices.Clone(s.versions[workspaceID])
 	slices.Reverse(list)
 	for i := range list {
@@ -77,13 +77,13 @@ func (s *policyShelf) PolicyVersions(_ context.Context, workspaceID string) ([]r
 	return list, nil
 }
 
-func (s *policyShelf) PolicyVersion(_ context.Context, workspaceID string, number int64) (rulebook.Version, error) {
+func (s *policyShelf) PolicyVersion(_ context.Context, workspaceID string, number int64) (policystore.Version, error) {
 	versions := s.versions[workspaceID]
 	if number == 0 {
 		number = int64(len(versions))
 	}
 	if number < 1 || number > int64(len(versions)) {
-		return rulebook.Version{}, rulebook.ErrNotFound
+		return policystore.Version{}, policystore.ErrNotFound
 	}
 	return versions[number-1], nil
 }

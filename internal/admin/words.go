@@ -19,12 +19,12 @@ var did = map[llm.Kind]string{
 	llm.UpstreamDenied:        "denied our credential access to the model",
 	llm.UpstreamNotFound:      "did not know the model",
 	llm.UpstreamMalformed:     "sent an answer that cannot be read",
-	llm.UpstreamCut:           "broke its answer off",
-	llm.UpstreamInvalid:       "refused the request",
+	llm.StreamInterrupted:     "broke its answer off",
+	llm.UpstreamRejected:      "refused the request",
 	llm.UpstreamUnsupported:   "does not support a parameter of the request",
 	llm.UpstreamContext:       "could not hold a prompt of this length",
 	llm.UpstreamContentPolicy: "refused the content",
-	llm.Outrun:                "was slower than the target asked besides",
+	llm.HedgeLost:             "was slower than the target asked besides",
 }
 
 // words is what a class of failure means; what is no class is said as it is.

@@ -33,10 +33,10 @@ import (
 	"fairlead/internal/limit"
 	"fairlead/internal/mockprovider"
 	"fairlead/internal/money"
+	"fairlead/internal/policystore"
 	"fairlead/internal/predict"
-	"fairlead/internal/prefix"
+	"fairlead/internal/promptcache"
 	"fairlead/internal/requestlog"
-	"fairlead/internal/rulebook"
 	"fairlead/internal/spool"
 	"fairlead/internal/store"
 	"fairlead/internal/telemetry"
@@ -93,11 +93,11 @@ type App struct {
 	limits                  limit.Limiter
 	fellows                 *fellows // nil without Redis
 	predictor               *predict.Predictor
-	rules                   *rulebook.Book
-	feedback                *feedback.Book
-	prefixes                prefix.Store
-	shared                  *prefix.Shared // prefixes, where replicas share them
-	redis                   *redis.Client  // nil without one
+	rules                   *policystore.Store
+	feedback                *feedback.Index
+	prefixes                promptcache.Store
+	shared                  *promptcache.Shared // prefixes, where replicas share them
+	redis                   *redis.Client       // nil without one
 	keeper                  *keeper
 	signals                 *signals
 	gateway                 *gateway.Gateway

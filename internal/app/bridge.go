@@ -135,7 +135,7 @@ func (b bridge) ResetCircuits(_ context.Context, name string) error {
 		b.app.health.Reset(t.ID())
 	}
 	for _, c := range p.Credentials {
-		b.app.health.Wake(c.ID)
+		b.app.health.ResetCredential(c.ID)
 	}
 	return nil
 }

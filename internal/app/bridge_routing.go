@@ -39,7 +39,7 @@ func (b bridge) explainLogged(ctx context.Context, q admin.ExplainQuery) (*route
 	in := e.Decision.Input
 	if in.Predictor != b.app.predictor.Version() {
 		// What another predictor saw is not measured in the same skills: models count with what they do in general.
-		in.Sketch = predict.Sketch{Task: in.Sketch.Task, Language: in.Sketch.Language}
+		in.Features = predict.Features{Task: in.Features.Task, Language: in.Features.Language}
 	}
 	rules := b.app.inForce(q.WorkspaceID, q.Draft)
 	return route.Decide(&in, rules.Snapshot, replay.Recorded(e.Decision, &rules))

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"net/http"
 
+	"fairlead/internal/cluster"
 	"fairlead/internal/config"
 	"fairlead/internal/egress"
-	"fairlead/internal/replica"
 )
 
 // Preview is the fleet of a configuration and environment as far as it is known without the store, for when that does not
@@ -31,7 +31,7 @@ func FreeBytes(dir string) int64 {
 // AskRedis says why the Redis at the address does not answer; nil when it does.
 func AskRedis(ctx context.Context, address string) error {
 	quietRedis()
-	client, err := replica.Client(address)
+	client, err := cluster.Dial(address)
 	if err != nil {
 		return err
 	}

@@ -24,12 +24,12 @@ var layers = [][]string{
 	{"internal/replay"},
 	{
 		"internal/account", "internal/ledger", "internal/requestlog", "internal/health", "internal/limit", "internal/vault",
-		"internal/egress", "internal/ingress", "internal/config", "internal/telemetry", "internal/mockprovider", "internal/prefix", "internal/feedback", "internal/rulebook",
+		"internal/egress", "internal/ingress", "internal/config", "internal/telemetry", "internal/mockprovider", "internal/promptcache", "internal/feedback", "internal/policystore",
 	},
 	{"internal/provider/*"},
 	{"internal/route", "internal/policy", "internal/wire", "internal/wire/*", "internal/provider"},
 	{"internal/catalog/importer", "internal/predict/protocol"},
-	{"internal/catalog", "internal/token", "internal/redact", "internal/predict", "internal/replica"},
+	{"internal/catalog", "internal/token", "internal/redact", "internal/predict", "internal/cluster"},
 	{"internal/llm", "internal/money", "internal/id", "internal/spelling", "internal/scribe"},
 }
 
@@ -73,7 +73,7 @@ var pure = []string{
 var impure = []string{"os", "os/exec", "net", "net/http", "math/rand", "math/rand/v2", "crypto/rand", "database/sql"}
 
 // testOnly are packages that exist for tests: only tests and each other may import them.
-var testOnly = []string{"internal/store/storetest", "internal/store/pgtest", "internal/provider/providertest", "internal/limit/limittest", "internal/prefix/prefixtest", "internal/replica/redistest"}
+var testOnly = []string{"internal/store/storetest", "internal/store/pgtest", "internal/provider/providertest", "internal/limit/limittest", "internal/promptcache/prefixtest", "internal/cluster/redistest"}
 
 // environment readers: everybody else is told what it needs to know.
 var mayReadEnvironment = []string{"cmd/fairlead", "internal/config"}

@@ -38,7 +38,7 @@ func (i *Instance) ImportPrices(ctx context.Context, source string, rows []impor
 
 // SetPrice stores a price that somebody sets by hand, from a moment on.
 func (i *Instance) SetPrice(ctx context.Context, l catalog.Listing, from time.Time) error {
-	return bookOf(i.Config).update(ctx, func(book *catalog.Book, known *catalog.Catalog) error {
+	return bookOf(i.Config).update(ctx, func(book *catalog.PriceHistory, known *catalog.Catalog) error {
 		book.Set(known, l, from)
 		return nil
 	})
@@ -47,7 +47,7 @@ func (i *Instance) SetPrice(ctx context.Context, l catalog.Listing, from time.Ti
 // RemovePrice takes back a price that was imported or set by hand: the program's own holds again. ErrNoPrice when there
 // is none.
 func (i *Instance) RemovePrice(ctx context.Context, provider, model string, from time.Time) error {
-	return bookOf(i.Config).update(ctx, func(book *catalog.Book, _ *catalog.Catalog) error {
+	return bookOf(i.Config).update(ctx, func(book *catalog.PriceHistory, _ *catalog.Catalog) error {
 		if !book.Remove(provider, model, from) {
 			return ErrNoPrice
 		}
@@ -74,7 +74,7 @@ func (b bridge) SetPrice(ctx context.Context, providerName, model string, price 
 	if pricedInFile(c, providerName, model) {
 		return llm.Errorf(llm.Conflict, "The configuration file sets the price of %s at %s. Change it there.", model, providerName)
 	}
-	err := bookOf(c).update(ctx, func(book *catalog.Book, known *catalog.Catalog) error {
+	err := bookOf(c).update(ctx, func(book *catalog.PriceHistory, known *catalog.Catalog) error {
 		if price != nil {
 			book.Set(known, catalog.Listing{Provider: providerName, Model: model, Upstream: t.Upstream, Op: t.Model.Op, Price: price}, now)
 			return nil

@@ -14,18 +14,18 @@ import (
 	"fairlead/internal/health"
 	"fairlead/internal/mockprovider"
 	"fairlead/internal/policy"
+	"fairlead/internal/policystore"
 	"fairlead/internal/predict"
-	"fairlead/internal/prefix"
+	"fairlead/internal/promptcache"
 	"fairlead/internal/replay"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
-	"fairlead/internal/rulebook"
 )
 
 // Routing is what a server with this configuration, environment and store would decide by. What a running one has seen of
 // its providers, it does not know: to it every circuit is closed, and no prompt is warm.
 type Routing struct {
-	Rules *rulebook.Book
+	Rules *policystore.Store
 
 	app *App
 }
@@ -58,7 +58,7 @@ func (i *Instance) Routing(ctx context.Context, env func(string) string, version
 	a.gateway = gateway.New(gateway.Parts{
 		Health: health.New(health.Options{Failures: c.Breaker.Failures, ProbeAfter: c.Breaker.ProbeAfter}), Logger: log,
 		Settings: gatewaySettings(c), Snapshot: f.snapshot(), Draw: func() float64 { return 1 }, // nothing is explored
-		Predictor: a.predictor, Policies: a.rules, Feedback: ratings{a}, Prefixes: prefix.NewMemory(1),
+		Predictor: a.predictor, Policies: a.rules, Feedback: ratings{a}, Prefixes: promptcache.NewMemory(1),
 	})
 	return &Routing{Rules: a.rules, app: a}, nil
 }
@@ -66,11 +66,11 @@ func (i *Instance) Routing(ctx context.Context, env func(string) string, version
 // openRules reads policies and ratings once.
 func (a *App) openRules(ctx context.Context, f *fleet) error {
 	a.fleet.Store(f)
-	a.rules = rulebook.New(a.db, f.policies, f.world(), nil)
+	a.rules = policystore.New(a.db, f.policies, f.world(), nil)
 	if err := a.rules.Reload(ctx); err != nil {
 		return fmt.Errorf("read policies: %w", err)
 	}
-	a.feedback = feedback.NewBook(a.db, feedback.Options{
+	a.feedback = feedback.NewIndex(a.db, feedback.Options{
 		Base: f.snapshot().Ability, Predictor: a.predictor.Version(), HalfLife: a.halfLife,
 	})
 	if err := a.feedback.Refresh(ctx); err != nil {
@@ -128,23 +128,23 @@ const commandLine = "command line"
 
 // Apply saves a text as the newest version of a workspace's policies, and notes that in the audit log. It returns problems
 // instead when the text has any, and rulebook.ErrConflict when basedOn is not the newest version.
-func (r *Routing) Apply(ctx context.Context, workspaceID, source string, basedOn int64, note string) (rulebook.Version, []policy.Problem, error) {
-	return r.change(ctx, workspaceID, "policies.save", func() (rulebook.Version, []policy.Problem, error) {
+func (r *Routing) Apply(ctx context.Context, workspaceID, source string, basedOn int64, note string) (policystore.Version, []policy.Problem, error) {
+	return r.change(ctx, workspaceID, "policies.save", func() (policystore.Version, []policy.Problem, error) {
 		return r.Rules.Save(ctx, workspaceID, source, basedOn, note, commandLine)
 	})
 }
 
 // RollBack saves an earlier version of a workspace's policies as a new one, and notes that in the audit log.
-func (r *Routing) RollBack(ctx context.Context, workspaceID string, number int64) (rulebook.Version, []policy.Problem, error) {
-	return r.change(ctx, workspaceID, "policies.rollback", func() (rulebook.Version, []policy.Problem, error) {
+func (r *Routing) RollBack(ctx context.Context, workspaceID string, number int64) (policystore.Version, []policy.Problem, error) {
+	return r.change(ctx, workspaceID, "policies.rollback", func() (policystore.Version, []policy.Problem, error) {
 		return r.Rules.Rollback(ctx, workspaceID, number, commandLine)
 	})
 }
 
-func (r *Routing) change(ctx context.Context, workspaceID, action string, save func() (rulebook.Version, []policy.Problem, error)) (rulebook.Version, []policy.Problem, error) {
+func (r *Routing) change(ctx context.Context, workspaceID, action string, save func() (policystore.Version, []policy.Problem, error)) (policystore.Version, []policy.Problem, error) {
 	before, err := r.Newest(ctx, workspaceID)
 	if err != nil {
-		return rulebook.Version{}, nil, err
+		return policystore.Version{}, nil, err
 	}
 	saved, problems, err := save()
 	if err != nil || len(problems) > 0 || saved.Number == before.Number {
@@ -154,16 +154,16 @@ func (r *Routing) change(ctx context.Context, workspaceID, action string, save f
 }
 
 // Newest returns the version in force, or one with the number 0 while there is none.
-func (r *Routing) Newest(ctx context.Context, workspaceID string) (rulebook.Version, error) {
+func (r *Routing) Newest(ctx context.Context, workspaceID string) (policystore.Version, error) {
 	v, err := r.Rules.Version(ctx, workspaceID, 0)
-	if errors.Is(err, rulebook.ErrNotFound) {
-		return rulebook.Version{}, nil
+	if errors.Is(err, policystore.ErrNotFound) {
+		return policystore.Version{}, nil
 	}
 	return v, err
 }
 
 // noted is a version as the audit log shows it; nil for none.
-func noted(v rulebook.Version) any {
+func noted(v policystore.Version) any {
 	if v.Number == 0 {
 		return nil
 	}

@@ -70,7 +70,7 @@ func TestListedModelsJoinThoseOfTheConfiguration(t *testing.T) {
 	b := builder{
 		config: c, env: func(string) string { return "" },
 		listed:    map[string][]string{"house": {"one-2026", "two"}, "openai": {"gpt-4.1", "gpt-4.1-2025-04-14", "gpt-99"}, "other": {"three"}},
-		simulator: mockprovider.NewSimulator(mockprovider.Options{}), book: &catalog.Book{},
+		simulator: mockprovider.NewSimulator(mockprovider.Options{}), book: &catalog.PriceHistory{},
 	}
 	f, err := b.assemble()
 	if err != nil {
@@ -100,7 +100,7 @@ func TestProvidersWithoutModelsAreReported(t *testing.T) {
 	}
 	f, err := builder{
 		config: c, env: func(string) string { return "" },
-		simulator: mockprovider.NewSimulator(mockprovider.Options{}), book: &catalog.Book{},
+		simulator: mockprovider.NewSimulator(mockprovider.Options{}), book: &catalog.PriceHistory{},
 	}.assemble()
 	if err != nil {
 		t.Fatal(err)

@@ -40,10 +40,10 @@ func bookOf(c config.Config) priceBook { return priceBook{filepath.Join(c.DataDi
 func (b priceBook) path() string { return filepath.Join(b.dir, "prices.json") }
 
 // read returns the book, an empty one when there is none yet.
-func (b priceBook) read() (*catalog.Book, error) {
+func (b priceBook) read() (*catalog.PriceHistory, error) {
 	f, err := os.Open(b.path())
 	if errors.Is(err, fs.ErrNotExist) {
-		return catalog.ReadBook(nil)
+		return catalog.ReadPriceHistory(nil)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open the price book: %w", err)
@@ -53,7 +53,7 @@ func (b priceBook) read() (*catalog.Book, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the price book: %w", err)
 	}
-	book, err := catalog.ReadBook(text)
+	book, err := catalog.ReadPriceHistory(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w; mend it, or delete it to go on with the prices of this program", b.path(), err)
 	}
@@ -62,7 +62,7 @@ func (b priceBook) read() (*catalog.Book, error) {
 
 // update changes the book under a lock, so that a command and a server do not lose each other's prices. The catalog that
 // change is given has the book applied. The file is replaced in one step.
-func (b priceBook) update(ctx context.Context, change func(*catalog.Book, *catalog.Catalog) error) error {
+func (b priceBook) update(ctx context.Context, change func(*catalog.PriceHistory, *catalog.Catalog) error) error {
 	release, err := b.lock(ctx)
 	if err != nil {
 		return err
@@ -122,7 +122,7 @@ func replaceFile(path string, text []byte) (err error) {
 }
 
 // withBook is the catalog of this program with the prices of the book.
-func withBook(book *catalog.Book) (*catalog.Catalog, error) {
+func withBook(book *catalog.PriceHistory) (*catalog.Catalog, error) {
 	tables, err := catalog.Default()
 	if err != nil {
 		return nil, fmt.Errorf("read the catalog: %w", err)
@@ -223,7 +223,7 @@ func listAddress(c config.Catalog) string {
 // importRows compares rows with the book and stores what is accepted.
 func (b priceBook) importRows(ctx context.Context, source string, rows []importer.Row, o importer.Options) (importer.Diff, error) {
 	var diff importer.Diff
-	err := b.update(ctx, func(book *catalog.Book, known *catalog.Catalog) error {
+	err := b.update(ctx, func(book *catalog.PriceHistory, known *catalog.Catalog) error {
 		diff = importer.Compare(source, rows, known, o)
 		diff.Apply(book, known, o.At)
 		book.Checked = o.At

@@ -44,7 +44,7 @@ func TestWritersOfTheBookWaitForEachOther(t *testing.T) {
 	var wait sync.WaitGroup
 	for i := range 8 {
 		wait.Go(func() {
-			err := b.update(t.Context(), func(book *catalog.Book, c *catalog.Catalog) error {
+			err := b.update(t.Context(), func(book *catalog.PriceHistory, c *catalog.Catalog) error {
 				book.Set(c, catalog.Listing{Provider: "p", Model: fmt.Sprintf("m%d", i), Price: &catalog.Price{Input: money.Rate(i + 1), Source: "x"}}, time.Unix(1, 0))
 				return nil
 			})
@@ -75,7 +75,7 @@ func TestABookThatCannotBeReadStaysAsItIs(t *testing.T) {
 	if err := os.WriteFile(b.path(), []byte("{broken"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	err := b.update(t.Context(), func(*catalog.Book, *catalog.Catalog) error { t.Error("changed"); return nil })
+	err := b.update(t.Context(), func(*catalog.PriceHistory, *catalog.Catalog) error { t.Error("changed"); return nil })
 	if err == nil || !strings.Contains(err.Error(), b.path()) {
 		t.Errorf("got %v", err)
 	}

@@ -82,8 +82,8 @@ type builder struct {
 	local     []localServer
 	listed    map[string][]string // models that providers list themselves, by provider
 	simulator *mockprovider.Simulator
-	fetch     *http.Client  // for the token services of vendors that have one
-	book      *catalog.Book // imported prices and those set by hand
+	fetch     *http.Client          // for the token services of vendors that have one
+	book      *catalog.PriceHistory // imported prices and those set by hand
 	predictor route.Predictor
 }
 

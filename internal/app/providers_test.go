@@ -31,7 +31,7 @@ func TestSwitchedOffProvidersKeepWhatIsKnownOfThem(t *testing.T) {
 	environment := map[string]string{"MISTRAL_API_KEY": "sk-mistral-0123456789"}
 	f, err := builder{
 		config: c, env: func(name string) string { return environment[name] }, disabled: []string{"house", "mistral", local.Name},
-		local: []localServer{{vendor: local.Vendor(), models: []string{"llama"}}}, simulator: mockprovider.NewSimulator(mockprovider.Options{}), book: &catalog.Book{},
+		local: []localServer{{vendor: local.Vendor(), models: []string{"llama"}}}, simulator: mockprovider.NewSimulator(mockprovider.Options{}), book: &catalog.PriceHistory{},
 	}.assemble()
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +71,7 @@ func TestShortCredentialsOfTheEnvironmentAreRejected(t *testing.T) {
 	environment := map[string]string{"MISTRAL_API_KEY": "1234567", "OPENAI_API_KEY": "EMPTY", "GROQ_API_KEY": "12345678"}
 	_, err := builder{
 		config: c, env: func(name string) string { return environment[name] },
-		simulator: mockprovider.NewSimulator(mockprovider.Options{}), book: &catalog.Book{},
+		simulator: mockprovider.NewSimulator(mockprovider.Options{}), book: &catalog.PriceHistory{},
 	}.assemble()
 	if err == nil || !strings.Contains(err.Error(), "MISTRAL_API_KEY holds a credential with fewer than 8") || !strings.Contains(err.Error(), "OPENAI_API_KEY") || strings.Contains(err.Error(), "GROQ") {
 		t.Errorf("got %v", err)
@@ -92,7 +92,7 @@ func TestPricesSetByHandHoldWhereTheFileSaysNone(t *testing.T) {
 	simulator := mockprovider.NewSimulator(mockprovider.Options{})
 	imitation := simulator.Models()[0].Name
 	set := &catalog.Price{Input: money.PerMillion(5), Output: money.PerMillion(7), Source: catalog.OverrideSource}
-	book := &catalog.Book{Listings: []catalog.Listing{
+	book := &catalog.PriceHistory{Listings: []catalog.Listing{
 		{Provider: "house", Model: "one", Price: set},
 		{Provider: "house", Model: "two", Price: set},
 		{Provider: mockprovider.Provider, Model: imitation, Price: set},

@@ -32,7 +32,7 @@ func ratedApp(t *testing.T) (*App, string) {
 	if a.spool, err = spool.Open(filepath.Join(t.TempDir(), "spool"), spool.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	a.feedback = feedback.NewBook(a.db, feedback.Options{
+	a.feedback = feedback.NewIndex(a.db, feedback.Options{
 		Base:      func(string) (predict.Ability, bool) { return predict.Ability{Vector: []float64{0, 1}, Spread: 1}, true },
 		Predictor: "p-1",
 	})
@@ -54,7 +54,7 @@ func servedEntry(workspaceID string, at time.Time) requestlog.Entry {
 		ID: id.New("req", at), WorkspaceID: workspaceID, KeyID: "key_1", Time: at, Endpoint: "chat/completions", Requested: "auto",
 		Model: "gpt", Provider: "acme", Outcome: requestlog.OK, Status: 200, DecisionKind: route.Expected,
 		Decision: &route.Decision{Kind: route.Expected, Input: route.Input{
-			Op: llm.Chat, Model: "auto", Predictor: "p-1", Sketch: predict.Sketch{Task: predict.Code, Skills: []float64{0.5}},
+			Op: llm.Chat, Model: "auto", Predictor: "p-1", Features: predict.Features{Task: predict.Code, Skills: []float64{0.5}},
 		}},
 	}
 }
@@ -116,7 +116,7 @@ func TestARatingOfANamedModelCounts(t *testing.T) {
 	} {
 		e := chosen
 		e.ID, e.Requested, e.Body.Request = id.New("req", e.Time), e.Model, []byte(c.stored)
-		if e.BodyState = requestlog.BodyOff; c.stored != "" {
+		if e.BodyState = requestlog.BodyDisabled; c.stored != "" {
 			e.BodyState = requestlog.BodyStored
 		}
 		e.Decision = &route.Decision{Kind: route.Expected, Input: route.Input{Op: llm.Chat, Format: "chat", Model: e.Model}}
@@ -132,7 +132,7 @@ func TestARatingOfANamedModelCounts(t *testing.T) {
 		if got.Predictor != c.predictor {
 			t.Errorf("%s: seen by %q, want %q", name, got.Predictor, c.predictor)
 		}
-		if c.predictor != "" && (got.Task != chosen.Decision.Input.Sketch.Task || !cmp.Equal(got.Skills, chosen.Decision.Input.Sketch.Skills)) {
+		if c.predictor != "" && (got.Task != chosen.Decision.Input.Features.Task || !cmp.Equal(got.Skills, chosen.Decision.Input.Features.Skills)) {
 			t.Errorf("%s: %s %v is not what auto sees in the same prompt", name, got.Task, got.Skills)
 		}
 	}

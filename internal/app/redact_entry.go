@@ -107,7 +107,7 @@ func redactPreview(p *redact.Pass, e *requestlog.Entry, redacted, original []byt
 func withhold(e *requestlog.Entry) {
 	e.Body, e.Preview, e.Session, e.EndUser, e.Metadata, e.Warnings = requestlog.Body{}, "", "", "", nil, nil
 	if e.BodyState == requestlog.BodyStored {
-		e.BodyState = requestlog.BodyWithheld
+		e.BodyState = requestlog.BodyRedactionTimeout
 	}
 	e.Tags = maps.Clone(e.Tags)
 	for name := range e.Tags {

@@ -198,7 +198,7 @@ func TestSlowRulesTakeTheTextsAwayAndRecover(t *testing.T) {
 	r.now = c.now
 	e := leaky()
 	prepareOne(r, &e)
-	if text := everythingOf(t, &e); strings.Contains(text, "ann") || e.BodyState != requestlog.BodyWithheld || e.Body.Request != nil || e.Error.Code != "X" {
+	if text := everythingOf(t, &e); strings.Contains(text, "ann") || e.BodyState != requestlog.BodyRedactionTimeout || e.Body.Request != nil || e.Error.Code != "X" {
 		t.Errorf("%s", text)
 	}
 	c.step = 0
@@ -206,7 +206,7 @@ func TestSlowRulesTakeTheTextsAwayAndRecover(t *testing.T) {
 	r.of("ws_1").usage.spend(5 * time.Second)
 	e = leaky()
 	prepareOne(r, &e)
-	if e.BodyState != requestlog.BodyWithheld {
+	if e.BodyState != requestlog.BodyRedactionTimeout {
 		t.Error("stored although the workspace has no time left")
 	}
 	c.at = c.at.Add(time.Hour)
@@ -225,7 +225,7 @@ func TestRulesThatCannotBeUsedKeepTextsOut(t *testing.T) {
 	shown := leaky()
 	shown = r.shown(&shown)
 	for _, e := range []requestlog.Entry{e, shown} {
-		if text := everythingOf(t, &e); strings.Contains(text, "ann") || e.BodyState != requestlog.BodyWithheld {
+		if text := everythingOf(t, &e); strings.Contains(text, "ann") || e.BodyState != requestlog.BodyRedactionTimeout {
 			t.Error(text)
 		}
 	}
@@ -289,7 +289,7 @@ func prepareSlowBatches(t *testing.T, r *redaction, batches int) (took time.Dura
 		batch = append(batch, leaky())
 		r.prepareBatch(batch)
 		for _, e := range batch[:2*slowTenants] {
-			if text := everythingOf(t, &e); strings.Contains(text, "aaa") || strings.Contains(text, address) || e.BodyState != requestlog.BodyWithheld {
+			if text := everythingOf(t, &e); strings.Contains(text, "aaa") || strings.Contains(text, address) || e.BodyState != requestlog.BodyRedactionTimeout {
 				t.Fatalf("%s: state %s, %d bytes", e.WorkspaceID, e.BodyState, len(text))
 			}
 		}

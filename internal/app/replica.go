@@ -10,11 +10,11 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"fairlead/internal/account"
+	"fairlead/internal/cluster"
 	"fairlead/internal/config"
 	"fairlead/internal/health"
 	"fairlead/internal/ledger"
 	"fairlead/internal/limit"
-	"fairlead/internal/replica"
 	"fairlead/internal/requestlog"
 )
 
@@ -29,7 +29,7 @@ const (
 // fellows is this process among its replicas: what they share by way of Redis.
 type fellows struct {
 	client     *redis.Client
-	link       *replica.Link
+	link       *cluster.Client
 	ledger     *ledger.Shared
 	hints      chan health.Hint // on their way to the others
 	reach      reach
@@ -44,13 +44,13 @@ func (a *App) openReplicas(ctx context.Context, c config.Config) error {
 		return nil
 	}
 	quietRedis()
-	client, err := replica.Client(c.Redis)
+	client, err := cluster.Dial(c.Redis)
 	if err != nil {
 		return err
 	}
 	f := &fellows{client: client, hints: make(chan health.Hint, hintQueue)}
 	budgets.Now, budgets.Elsewhere = a.now, a.reachedElsewhere
-	f.link = replica.NewLink(client, replica.Options{Seen: a.lastSeen(ctx), Report: func(err error) { a.reportRedis(f, err) }})
+	f.link = cluster.New(client, cluster.Options{Seen: a.lastSeen(ctx), Report: func(err error) { a.reportRedis(f, err) }})
 	f.ledger = ledger.NewShared(f.link, budgets)
 	a.fellows, a.limits, a.ledger = f, limit.NewRedis(f.link, nil), f.ledger
 	if !f.link.AwaitReady(ctx, joinTime) {
@@ -171,7 +171,7 @@ func (a *App) delivered(entries []requestlog.Entry) {
 // hear takes a message of another replica in.
 func (a *App) hear(message string) {
 	if hint, err := health.ParseHint(message); err == nil {
-		a.health.Hear(hint)
+		a.health.ApplyHint(hint)
 		return
 	}
 	ending, err := account.ParseEnding(message)
@@ -189,7 +189,7 @@ func (a *App) tellEnd(ctx context.Context, e account.Ending) {
 	}
 }
 
-func sendEnd(ctx context.Context, link *replica.Link, e account.Ending) error {
+func sendEnd(ctx context.Context, link *cluster.Client, e account.Ending) error {
 	message, err := e.Message()
 	if err != nil {
 		return err
@@ -203,12 +203,12 @@ func (i *Instance) tellEnd(ctx context.Context, e account.Ending) {
 		return
 	}
 	quietRedis()
-	client, err := replica.Client(i.Config.Redis)
+	client, err := cluster.Dial(i.Config.Redis)
 	if err != nil {
 		return
 	}
 	defer func() { _ = client.Close() }()
-	_ = sendEnd(ctx, replica.NewLink(client, replica.Options{}), e) // the database tells them too
+	_ = sendEnd(ctx, cluster.New(client, cluster.Options{}), e) // the database tells them too
 }
 
 // keepCount writes down how many replicas there are, for those that start while Redis is away.

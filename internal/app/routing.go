@@ -11,11 +11,11 @@ import (
 	"fairlead/internal/catalog"
 	"fairlead/internal/config"
 	"fairlead/internal/feedback"
+	"fairlead/internal/policystore"
 	"fairlead/internal/predict"
-	"fairlead/internal/prefix"
+	"fairlead/internal/promptcache"
 	"fairlead/internal/replay"
 	"fairlead/internal/requestlog"
-	"fairlead/internal/rulebook"
 )
 
 // freshness is how old policies and ratings that another process wrote may be.
@@ -23,11 +23,11 @@ const freshness = 5 * time.Second
 
 // openRouting builds what decisions depend on beside targets and prices.
 func (a *App) openRouting(ctx context.Context, c config.Config, f *fleet) error {
-	a.rules = rulebook.New(a.db, f.policies, f.world(), nil)
+	a.rules = policystore.New(a.db, f.policies, f.world(), nil)
 	if err := a.rules.Reload(ctx); err != nil {
 		return fmt.Errorf("read policies: %w", err)
 	}
-	a.feedback = feedback.NewBook(a.db, feedback.Options{
+	a.feedback = feedback.NewIndex(a.db, feedback.Options{
 		Base: func(model string) (predict.Ability, bool) { return a.fleet.Load().snapshot().Ability(model) }, Predictor: a.predictor.Version(),
 		HalfLife: a.halfLife,
 	})
@@ -45,7 +45,7 @@ func (a *App) halfLife() time.Duration { return a.loaded().Config.Routing.HalfLi
 
 // openPrefixes remembers conversations in this process, and tells other replicas by way of Redis where there is one.
 func (a *App) openPrefixes(c config.Config) error {
-	memory := prefix.NewMemory(prefix.DefaultLinks)
+	memory := promptcache.NewMemory(promptcache.DefaultLinks)
 	a.prefixes = memory
 	if c.Redis == "" {
 		return nil
@@ -55,7 +55,7 @@ func (a *App) openPrefixes(c config.Config) error {
 		return fmt.Errorf("read the address of Redis: %w", err)
 	}
 	a.redis = redis.NewClient(options)
-	a.shared = prefix.NewShared(memory, prefix.NewRedis(a.redis))
+	a.shared = promptcache.NewShared(memory, promptcache.NewRedis(a.redis))
 	a.prefixes = a.shared
 	return nil
 }

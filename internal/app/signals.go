@@ -40,7 +40,7 @@ func (s *signals) note(e *requestlog.Entry) {
 	for _, name := range found {
 		r := feedback.Rating{
 			RequestID: e.ID, WorkspaceID: e.WorkspaceID, Source: feedback.FromSignal, Signal: feedback.Signal(name), Model: e.Model,
-			Task: e.Decision.Input.Sketch.Task, Skills: e.Decision.Input.Sketch.Skills, Predictor: e.Decision.Input.Predictor,
+			Task: e.Decision.Input.Features.Task, Skills: e.Decision.Input.Features.Skills, Predictor: e.Decision.Input.Predictor,
 		}
 		select {
 		case s.waiting <- r:

@@ -16,7 +16,7 @@ const redacted = "[redacted: "
 
 // sketchAgain is what the predictor sees in the stored text of a request that it saw when the request came; nil when it is
 // another predictor than then, or the text not the same.
-func (a *App) sketchAgain(ctx context.Context, e *requestlog.Entry, text []byte) *predict.Sketch {
+func (a *App) sketchAgain(ctx context.Context, e *requestlog.Entry, text []byte) *predict.Features {
 	if e.Decision == nil || e.Decision.Input.Predictor == "" || e.Decision.Input.Predictor != a.predictor.Version() {
 		return nil
 	}
@@ -26,26 +26,26 @@ func (a *App) sketchAgain(ctx context.Context, e *requestlog.Entry, text []byte)
 // sketchNow is what the predictor in use makes of a logged request, and that predictor's version. A request that named its
 // model was not looked at when it came, and one of before an update by an earlier predictor: their stored text is. Where
 // none is stored as it came, what the log has is all there is.
-func (a *App) sketchNow(ctx context.Context, e *requestlog.Entry) (predict.Sketch, string) {
+func (a *App) sketchNow(ctx context.Context, e *requestlog.Entry) (predict.Features, string) {
 	if e.Decision == nil {
-		return predict.Sketch{}, ""
+		return predict.Features{}, ""
 	}
 	in := &e.Decision.Input
 	if in.Op != llm.Chat || in.Predictor == a.predictor.Version() {
-		return in.Sketch, in.Predictor
+		return in.Features, in.Predictor
 	}
 	body, err := a.db.EntryBody(ctx, e.WorkspaceID, e.ID)
 	if err != nil {
-		return in.Sketch, in.Predictor
+		return in.Features, in.Predictor
 	}
 	if s := a.sketch(ctx, in, body.Request); s != nil {
 		return *s, a.predictor.Version()
 	}
-	return in.Sketch, in.Predictor
+	return in.Features, in.Predictor
 }
 
 // sketch is what the predictor in use sees in the stored text of a request; nil when it is not the text that came.
-func (a *App) sketch(ctx context.Context, in *route.Input, text []byte) *predict.Sketch {
+func (a *App) sketch(ctx context.Context, in *route.Input, text []byte) *predict.Features {
 	if len(text) == 0 || bytes.Contains(text, []byte(redacted)) {
 		return nil
 	}
@@ -63,11 +63,11 @@ func (a *App) sketch(ctx context.Context, in *route.Input, text []byte) *predict
 }
 
 // seen is what the gateway sees in a request for auto.
-func (a *App) seen(ctx context.Context, req *llm.Request) *predict.Sketch {
+func (a *App) seen(ctx context.Context, req *llm.Request) *predict.Features {
 	req.Model = "auto"
 	d, _ := a.gateway.Explain(ctx, &account.Grant{Key: &account.Key{}, Workspace: &account.Workspace{}}, req, "", nil) // a refusal has its input too
 	if d == nil {
 		return nil
 	}
-	return &d.Input.Sketch
+	return &d.Input.Features
 }

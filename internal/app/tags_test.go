@@ -89,7 +89,7 @@ func TestPrivateAddresses(t *testing.T) {
 func assembled(t *testing.T, c config.Config) *fleet {
 	t.Helper()
 	f, err := builder{
-		config: c, env: func(string) string { return "" }, simulator: mockprovider.NewSimulator(mockprovider.Options{}), book: &catalog.Book{},
+		config: c, env: func(string) string { return "" }, simulator: mockprovider.NewSimulator(mockprovider.Options{}), book: &catalog.PriceHistory{},
 	}.assemble()
 	if err != nil {
 		t.Fatal(err)

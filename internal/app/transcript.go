@@ -41,7 +41,7 @@ func assemble(format string, events []byte) ([]byte, error) {
 }
 
 // messagesPieces reads a stored answer: one event a line as it came over the wire, or whole.
-func messagesPieces(stored []byte, streamed bool) iter.Seq2[llm.Piece, error] {
+func messagesPieces(stored []byte, streamed bool) iter.Seq2[llm.Delta, error] {
 	options := messages.PieceOptions{Reading: messages.Reading{Stream: streamed}}
 	if !streamed {
 		return messages.Pieces(bytes.NewReader(stored), options)

@@ -17,21 +17,21 @@ import (
 )
 
 // said is an answer that thinks, speaks and calls a tool.
-func said() []llm.Piece {
-	return []llm.Piece{
-		{Kind: llm.BeginPiece, ID: "a1"},
-		{Kind: llm.ThinkingPiece, Text: "hm"},
-		{Kind: llm.SealPiece, Thinking: &llm.Thinking{Signature: "s1", Provider: "p"}},
-		{Kind: llm.TextPiece, Text: "It is "},
-		{Kind: llm.TextPiece, Text: "12 °C."},
-		{Kind: llm.CallPiece, Call: &llm.ToolCall{ID: "c1", Name: "look", Arguments: `{"at":1}`}},
-		{Kind: llm.FinishPiece, Finish: "tool_calls"},
-		{Kind: llm.UsagePiece, Usage: &llm.Usage{Input: 3, Output: 9}},
+func said() []llm.Delta {
+	return []llm.Delta{
+		{Kind: llm.BeginDelta, ID: "a1"},
+		{Kind: llm.ThinkingDelta, Text: "hm"},
+		{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Signature: "s1", Provider: "p"}},
+		{Kind: llm.TextDelta, Text: "It is "},
+		{Kind: llm.TextDelta, Text: "12 °C."},
+		{Kind: llm.CallDelta, Call: &llm.ToolCall{ID: "c1", Name: "look", Arguments: `{"at":1}`}},
+		{Kind: llm.FinishDelta, Finish: "tool_calls"},
+		{Kind: llm.UsageDelta, Usage: &llm.Usage{Input: 3, Output: 9}},
 	}
 }
 
-func each(pieces []llm.Piece) iter.Seq2[llm.Piece, error] {
-	return func(yield func(llm.Piece, error) bool) {
+func each(pieces []llm.Delta) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
 		for _, p := range pieces {
 			if !yield(p, nil) {
 				return
@@ -41,7 +41,7 @@ func each(pieces []llm.Piece) iter.Seq2[llm.Piece, error] {
 }
 
 // stored is a stream as the log keeps it: one event a line.
-func stored(t *testing.T, f wire.Format, pieces []llm.Piece) []byte {
+func stored(t *testing.T, f wire.Format, pieces []llm.Delta) []byte {
 	t.Helper()
 	var lines []string
 	for ev, err := range f.Answer(&llm.Request{Stream: true}, "m", each(pieces)) {

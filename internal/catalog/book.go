@@ -11,8 +11,8 @@ import (
 	"fairlead/internal/llm"
 )
 
-// Book is the prices that were imported or set by hand, which hold over those of the tables. It is kept as one file.
-type Book struct {
+// PriceHistory is the prices that were imported or set by hand, which hold over those of the tables. It is kept as one file.
+type PriceHistory struct {
 	Version  int       `json:"version"`
 	Checked  time.Time `json:"checked,omitzero"` // when a price list was last read by itself
 	Listings []Listing `json:"listings"`         // by provider, then model
@@ -41,9 +41,9 @@ var (
 	errListing     = errors.New("a listing is not well-formed")
 )
 
-// ReadBook parses what Encode writes. Empty text is an empty book.
-func ReadBook(text []byte) (*Book, error) {
-	b := &Book{Version: bookVersion}
+// ReadPriceHistory parses what Encode writes. Empty text is an empty book.
+func ReadPriceHistory(text []byte) (*PriceHistory, error) {
+	b := &PriceHistory{Version: bookVersion}
 	if len(text) == 0 {
 		return b, nil
 	}
@@ -100,7 +100,7 @@ func (t Tier) wellFormed() bool {
 }
 
 // Encode writes the book as JSON that people can compare line by line.
-func (b *Book) Encode() ([]byte, error) {
+func (b *PriceHistory) Encode() ([]byte, error) {
 	b.sort()
 	text, err := json.MarshalIndent(b, "", " ")
 	if err != nil {
@@ -109,14 +109,14 @@ func (b *Book) Encode() ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-func (b *Book) sort() {
+func (b *PriceHistory) sort() {
 	slices.SortFunc(b.Listings, func(x, y Listing) int {
 		return cmp.Or(cmp.Compare(x.Provider, y.Provider), cmp.Compare(x.Model, y.Model))
 	})
 }
 
 // Find returns the listing of a model at a provider, nil when there is none.
-func (b *Book) Find(provider, model string) *Listing {
+func (b *PriceHistory) Find(provider, model string) *Listing {
 	i := slices.IndexFunc(b.Listings, func(l Listing) bool { return l.Provider == provider && l.Model == model })
 	if i < 0 {
 		return nil
@@ -126,7 +126,7 @@ func (b *Book) Find(provider, model string) *Listing {
 
 // Set puts a price into the book from a moment on, which may be past or yet to come. What the catalog, with the book
 // applied, asks until then becomes its history.
-func (b *Book) Set(c *Catalog, l Listing, at time.Time) {
+func (b *PriceHistory) Set(c *Catalog, l Listing, at time.Time) {
 	if o, ok := c.Offer(l.Provider, l.Model); ok && o.Price != nil {
 		l.Price = o.Price.Followed(l.Price, at)
 	} else if known := b.Find(l.Provider, l.Model); known != nil {
@@ -160,7 +160,7 @@ func (l Listing) over(known Listing) Listing {
 
 // Remove takes a price back from a moment on: the catalog's own holds again, and the history stays. It reports whether
 // there was one.
-func (b *Book) Remove(provider, model string, at time.Time) bool {
+func (b *PriceHistory) Remove(provider, model string, at time.Time) bool {
 	l := b.Find(provider, model)
 	if l == nil || l.Price == nil {
 		return false
@@ -172,7 +172,7 @@ func (b *Book) Remove(provider, model string, at time.Time) bool {
 
 // Overrides are what the book changes of the tables. An imported price that is older than the table's own has been
 // overtaken by a newer program and is left out; one that was set by hand is not.
-func (b *Book) Overrides(tables *Catalog) Overrides {
+func (b *PriceHistory) Overrides(tables *Catalog) Overrides {
 	own := map[string]*Price{}
 	for _, o := range tables.offers {
 		own[o.Provider+"/"+o.Model] = o.Price

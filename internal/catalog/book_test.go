@@ -20,13 +20,13 @@ func offerNamed(t *testing.T, c *Catalog, target string) Offer {
 }
 
 // rewritten is the book as it is read again from its own text.
-func rewritten(t *testing.T, b *Book) *Book {
+func rewritten(t *testing.T, b *PriceHistory) *PriceHistory {
 	t.Helper()
 	text, err := b.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := ReadBook(text)
+	again, err := ReadPriceHistory(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,9 +36,9 @@ func rewritten(t *testing.T, b *Book) *Book {
 	return again
 }
 
-func emptyBook(t *testing.T) *Book {
+func emptyBook(t *testing.T) *PriceHistory {
 	t.Helper()
-	b, err := ReadBook(nil)
+	b, err := ReadPriceHistory(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func TestBrokenBooksAreRefused(t *testing.T) {
 		`{"version":1,"listings":[{"provider":"p","model":"m","former":[{"price":{"output":-1}}]}]}`:                            "below zero",
 		`{"version":1,"listings":[{"provider":"p","model":"m","price":{"periods":[{"price":{"tiers":[{"cache_read":-1}]}}]}}]}`: "below zero",
 	} {
-		if _, err := ReadBook([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := ReadPriceHistory([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want an error with %q", text, err, want)
 		}
 	}
@@ -192,7 +192,7 @@ func FuzzReadBook(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		b, err := ReadBook(text)
+		b, err := ReadPriceHistory(text)
 		if err != nil {
 			return
 		}

@@ -12,7 +12,7 @@ import (
 	"fairlead/internal/predict"
 )
 
-// Defaults and bounds of a Book.
+// Defaults and bounds of a Index.
 const (
 	defaultHalfLife = 30 * 24 * time.Hour
 	maxCounted      = 5000 // ratings of one model in one workspace; later ones say it all
@@ -26,7 +26,7 @@ const (
 	settleTimes = 20
 )
 
-// Options are what a Book needs besides its store.
+// Options are what a Index needs besides its store.
 type Options struct {
 	// Base returns the ability of a model without correction; false when there is no such model here.
 	Base func(model string) (predict.Ability, bool)
@@ -37,8 +37,8 @@ type Options struct {
 	HalfLife func() time.Duration
 }
 
-// Book takes ratings and keeps the corrections that they call for. Reading corrections never waits for anything.
-type Book struct {
+// Index takes ratings and keeps the corrections that they call for. Reading corrections never waits for anything.
+type Index struct {
 	store   Store
 	options Options
 	spaces  atomic.Pointer[map[string]*space] // never changed, only replaced
@@ -56,21 +56,21 @@ type space struct {
 	took        time.Duration
 }
 
-// NewBook makes a book without corrections; Refresh fills it.
-func NewBook(store Store, o Options) *Book {
+// NewIndex makes a book without corrections; Refresh fills it.
+func NewIndex(store Store, o Options) *Index {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	if o.HalfLife == nil {
 		o.HalfLife = func() time.Duration { return defaultHalfLife }
 	}
-	b := &Book{store: store, options: o}
+	b := &Index{store: store, options: o}
 	b.spaces.Store(&map[string]*space{})
 	return b
 }
 
 // For returns the corrections in force in a workspace; nil for none.
-func (b *Book) For(workspaceID string) *Corrections {
+func (b *Index) For(workspaceID string) *Corrections {
 	if s := (*b.spaces.Load())[workspaceID]; s != nil {
 		return s.corrections
 	}
@@ -79,7 +79,7 @@ func (b *Book) For(workspaceID string) *Corrections {
 
 // Rate writes a rating, in place of an earlier one of the same request by the same rater, and lets it count soon. It gives
 // the rating its id and time. An error is of the rater's doing when it is an *llm.Error.
-func (b *Book) Rate(ctx context.Context, r Rating) (Rating, error) {
+func (b *Index) Rate(ctx context.Context, r Rating) (Rating, error) {
 	if err := b.stamp(&r); err != nil {
 		return r, err
 	}
@@ -94,7 +94,7 @@ func (b *Book) Rate(ctx context.Context, r Rating) (Rating, error) {
 }
 
 // Signal writes what answers showed by themselves. It changes no correction.
-func (b *Book) Signal(ctx context.Context, signals []Rating) error {
+func (b *Index) Signal(ctx context.Context, signals []Rating) error {
 	stamped := make([]Rating, len(signals))
 	for i, s := range signals {
 		s.Source = FromSignal
@@ -110,7 +110,7 @@ func (b *Book) Signal(ctx context.Context, signals []Rating) error {
 }
 
 // stamp checks a rating and gives it what it lacks.
-func (b *Book) stamp(r *Rating) error {
+func (b *Index) stamp(r *Rating) error {
 	if err := r.check(); err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (b *Book) stamp(r *Rating) error {
 }
 
 // Reset lets the ratings that there are count no longer: those of one model, or all when it is empty. They stay readable.
-func (b *Book) Reset(ctx context.Context, workspaceID, model string) error {
+func (b *Index) Reset(ctx context.Context, workspaceID, model string) error {
 	if err := b.store.ResetFeedback(ctx, workspaceID, model, b.options.Now()); err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (b *Book) Reset(ctx context.Context, workspaceID, model string) error {
 }
 
 // Summary tells what a workspace's feedback comes to.
-func (b *Book) Summary(ctx context.Context, workspaceID string) (Summary, error) {
+func (b *Index) Summary(ctx context.Context, workspaceID string) (Summary, error) {
 	signals, err := b.store.SignalCounts(ctx, workspaceID, b.options.Now().AddDate(0, 0, -signalDays))
 	if err != nil {
 		return Summary{}, err
@@ -144,7 +144,7 @@ func (b *Book) Summary(ctx context.Context, workspaceID string) (Summary, error)
 }
 
 // put replaces what is known of some workspaces.
-func (b *Book) put(fresh map[string]*space) {
+func (b *Index) put(fresh map[string]*space) {
 	next := maps.Clone(*b.spaces.Load())
 	maps.Copy(next, fresh)
 	b.spaces.Store(&next)

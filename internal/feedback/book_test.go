@@ -314,7 +314,7 @@ func TestRecomputeFollowsTheBase(t *testing.T) {
 	t.Parallel()
 	c := &clock{t: start}
 	base := bases["small"]
-	b := NewBook(newShelf(), Options{Predictor: "p1", Now: c.now, Base: func(string) (predict.Ability, bool) { return base, true }})
+	b := NewIndex(newShelf(), Options{Predictor: "p1", Now: c.now, Base: func(string) (predict.Ability, bool) { return base, true }})
 	rate(t, b, draft(1, "small", 0))
 	refresh(t, b)
 	base = bases["large"]
@@ -330,7 +330,7 @@ func TestRecomputeFollowsTheHalfLife(t *testing.T) {
 	t.Parallel()
 	c := &clock{t: start}
 	halfLife := 30 * 24 * time.Hour
-	b := NewBook(newShelf(), Options{Predictor: "p1", Now: c.now, Base: baseOf, HalfLife: func() time.Duration { return halfLife }})
+	b := NewIndex(newShelf(), Options{Predictor: "p1", Now: c.now, Base: baseOf, HalfLife: func() time.Duration { return halfLife }})
 	without := chance(b, "ws_1", "small")
 	for i := range 40 {
 		rate(t, b, draft(i, "small", 0))

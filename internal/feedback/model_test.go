@@ -35,7 +35,7 @@ func TestBooksAgreeWithAPlainList(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		c, shelf := &clock{t: start}, newShelf()
-		books := []*Book{newTestBook(shelf, c), newTestBook(shelf, c)}
+		books := []*Index{newTestBook(shelf, c), newTestBook(shelf, c)}
 		var list []Rating
 		without := func(drop func(Rating) bool) {
 			var kept []Rating
@@ -46,7 +46,7 @@ func TestBooksAgreeWithAPlainList(t *testing.T) {
 			}
 			list = kept
 		}
-		book := func(rt *rapid.T) *Book { return books[rapid.IntRange(0, 1).Draw(rt, "replica")] }
+		book := func(rt *rapid.T) *Index { return books[rapid.IntRange(0, 1).Draw(rt, "replica")] }
 		tick := func() { c.move(time.Millisecond) } // so that no two changes have one time
 		rt.Repeat(map[string]func(*rapid.T){
 			"rate": func(rt *rapid.T) {

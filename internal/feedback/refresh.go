@@ -10,7 +10,7 @@ import (
 
 // Refresh takes over what changed: ratings that came in here or at another replica, deleted ones, resets; and once a day
 // what ages changed. Call it at the start and every few seconds.
-func (b *Book) Refresh(ctx context.Context) error {
+func (b *Index) Refresh(ctx context.Context) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	revisions, err := b.store.Revisions(ctx)
@@ -28,7 +28,7 @@ func (b *Book) Refresh(ctx context.Context) error {
 }
 
 // Recompute computes all corrections anew. Call it when the abilities that they are based on have changed.
-func (b *Book) Recompute(ctx context.Context) error {
+func (b *Index) Recompute(ctx context.Context) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	revisions, err := b.store.Revisions(ctx)
@@ -38,7 +38,7 @@ func (b *Book) Recompute(ctx context.Context) error {
 	return b.all(ctx, revisions[Topic])
 }
 
-func (b *Book) all(ctx context.Context, revision int64) error {
+func (b *Index) all(ctx context.Context, revision int64) error {
 	b.day = dayOf(b.options.Now())
 	if err := b.take(ctx, revision, 0); err != nil {
 		b.revision = 0 // so that the next Refresh begins anew as well
@@ -48,7 +48,7 @@ func (b *Book) all(ctx context.Context, revision int64) error {
 }
 
 // take computes the workspaces that changed after a revision.
-func (b *Book) take(ctx context.Context, revision, after int64) error {
+func (b *Index) take(ctx context.Context, revision, after int64) error {
 	changed, err := b.store.ChangedFeedback(ctx, after)
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func (b *Book) take(ctx context.Context, revision, after int64) error {
 
 // settled computes a workspace that was rated just now, unless another computing is under way or was a moment ago. The
 // next Refresh does it otherwise, and is also the one to report a store that is away: the rating itself is written.
-func (b *Book) settled(ctx context.Context, workspaceID string) {
+func (b *Index) settled(ctx context.Context, workspaceID string) {
 	if !b.mu.TryLock() {
 		return
 	}
@@ -82,7 +82,7 @@ func (b *Book) settled(ctx context.Context, workspaceID string) {
 }
 
 // renew computes one workspace. Whoever calls it holds the lock.
-func (b *Book) renew(ctx context.Context, workspaceID string) error {
+func (b *Index) renew(ctx context.Context, workspaceID string) error {
 	if b.day.IsZero() {
 		b.day = dayOf(b.options.Now())
 	}
@@ -94,7 +94,7 @@ func (b *Book) renew(ctx context.Context, workspaceID string) error {
 }
 
 // compute reads the ratings of a workspace and corrects the abilities of the models that they speak of.
-func (b *Book) compute(ctx context.Context, workspaceID string) (*space, error) {
+func (b *Index) compute(ctx context.Context, workspaceID string) (*space, error) {
 	s := &space{corrections: &Corrections{Abilities: map[string]*Shift{}}, at: b.options.Now()}
 	err := b.store.CountedRatings(ctx, workspaceID, maxCounted, func(model string, ratings []Rating) error {
 		current := b.current(ratings)
@@ -115,12 +115,12 @@ func (b *Book) compute(ctx context.Context, workspaceID string) (*space, error) 
 }
 
 // current are the ratings of prompts that this predictor saw. What another one saw is not measured in the same skills.
-func (b *Book) current(ratings []Rating) []Rating {
+func (b *Index) current(ratings []Rating) []Rating {
 	return slices.DeleteFunc(slices.Clone(ratings), func(r Rating) bool { return r.Predictor != b.options.Predictor })
 }
 
 // correct returns nil without ratings, and for a model that is not to be had here.
-func (b *Book) correct(model string, ratings []Rating) *Shift {
+func (b *Index) correct(model string, ratings []Rating) *Shift {
 	base, ok := b.options.Base(model)
 	if !ok || len(ratings) == 0 {
 		return nil

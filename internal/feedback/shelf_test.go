@@ -169,8 +169,8 @@ func baseOf(model string) (predict.Ability, bool) {
 	return a, ok
 }
 
-func newTestBook(store Store, c *clock) *Book {
-	return NewBook(store, Options{Base: baseOf, Predictor: "p1", Now: c.now})
+func newTestBook(store Store, c *clock) *Index {
+	return NewIndex(store, Options{Base: baseOf, Predictor: "p1", Now: c.now})
 }
 
 // requestID is a different one for each number.
@@ -187,7 +187,7 @@ func draft(n int, model string, score float64) Rating {
 	}
 }
 
-func rate(t testing.TB, b *Book, r Rating) Rating {
+func rate(t testing.TB, b *Index, r Rating) Rating {
 	t.Helper()
 	saved, err := b.Rate(t.Context(), r)
 	if err != nil {
@@ -196,7 +196,7 @@ func rate(t testing.TB, b *Book, r Rating) Rating {
 	return saved
 }
 
-func refresh(t testing.TB, b *Book) {
+func refresh(t testing.TB, b *Index) {
 	t.Helper()
 	if err := b.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
@@ -204,8 +204,8 @@ func refresh(t testing.TB, b *Book) {
 }
 
 // chance is what a book predicts of a code prompt.
-func chance(b *Book, workspaceID, model string) float64 {
+func chance(b *Index, workspaceID, model string) float64 {
 	base := bases[model]
-	sketch := predict.Sketch{Skills: []float64{0.4, 0.2}}
-	return predict.Chance(&sketch, b.For(workspaceID).Ability(model, &base)).Chance
+	sketch := predict.Features{Skills: []float64{0.4, 0.2}}
+	return predict.Success(&sketch, b.For(workspaceID).Ability(model, &base)).Chance
 }

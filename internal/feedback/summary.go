@@ -82,9 +82,9 @@ func summarise(model string, ratings []Rating, shift *Shift) ModelSummary {
 		r := &ratings[i]
 		var before, after float64
 		if shift != nil {
-			sketch := predict.Sketch{Task: r.Task, Skills: r.Skills}
-			before = predict.Chance(&sketch, &predict.Ability{Vector: shift.Base}).Chance
-			after = predict.Chance(&sketch, &shift.Corrected).Chance
+			sketch := predict.Features{Task: r.Task, Skills: r.Skills}
+			before = predict.Success(&sketch, &predict.Ability{Vector: shift.Base}).Chance
+			after = predict.Success(&sketch, &shift.Corrected).Chance
 		}
 		if tasks[r.Task] == nil {
 			tasks[r.Task] = &tally{}

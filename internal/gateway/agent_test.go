@@ -9,8 +9,8 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/money"
 	"fairlead/internal/predict"
-	"fairlead/internal/prefix"
-	"fairlead/internal/prefix/prefixtest"
+	"fairlead/internal/promptcache"
+	"fairlead/internal/promptcache/prefixtest"
 	"fairlead/internal/provider"
 	"fairlead/internal/route"
 )
@@ -60,7 +60,7 @@ type play struct {
 func replayAgent(t *testing.T, seed uint64, tradeoff float64, aware bool) play {
 	t.Helper()
 	snap, caches := agentField(t)
-	memory := prefix.NewMemory(10_000)
+	memory := promptcache.NewMemory(10_000)
 	began := time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC)
 	var p play
 	last := ""
@@ -69,13 +69,13 @@ func replayAgent(t *testing.T, seed uint64, tradeoff float64, aware bool) play {
 		in := route.Input{
 			Op: llm.Chat, Model: "auto", Choices: 1, InputTokens: turn.Tokens, Needs: llm.Tools, At: at,
 			Objective: route.Objective{Name: "number", Tradeoff: tradeoff},
-			Sketch:    predict.Sketch{Task: predict.ToolUse, Skills: []float64{float64(i * 7 % 3)}}, // some turns are harder
+			Features:  predict.Features{Task: predict.ToolUse, Skills: []float64{float64(i * 7 % 3)}}, // some turns are harder
 		}
-		digest := prefix.Build(turn.Request, turn.Tokens)
+		digest := promptcache.Build(turn.Request, turn.Tokens)
 		view := memory.Lookup(context.Background(), "ws", digest, at)
-		c := route.Circumstances{}
+		c := route.Conditions{}
 		if aware {
-			c.Warm, in.Turns, in.Last = warmth(view), max(turn.Request.Answers, view.Turns()), view.Last()
+			c.CacheHit, in.Turns, in.Last = warmth(view), max(turn.Request.Answers, view.Turns()), view.Last()
 		}
 		d, err := route.Decide(&in, snap, c)
 		if err != nil {

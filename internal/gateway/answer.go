@@ -25,9 +25,9 @@ type answer struct {
 	call     *provider.Call
 	ctx      context.Context //nolint:containedctx // the call's own, cancelled when the answer is given up
 	cancel   context.CancelCauseFunc
-	timer    *time.Timer    // gives the call up: first for the first token, then for silence
-	places   *limit.Places  // one of which it has; nil where the provider has no cap
-	timing   *egress.Timing // of the call; nil before it is made
+	timer    *time.Timer          // gives the call up: first for the first token, then for silence
+	places   *limit.FairSemaphore // one of which it has; nil where the provider has no cap
+	timing   *egress.Timing       // of the call; nil before it is made
 	body     received
 	stream   llm.Stream
 	pending  []llm.Event // up to and with the first content
@@ -200,7 +200,7 @@ func (a *answer) translate(err error) error {
 	case errors.Is(cause, errConnect):
 		return &llm.Error{Kind: llm.UpstreamConnect, Message: cause.Error(), Err: err}
 	case errors.Is(cause, errOutrun):
-		return &llm.Error{Kind: llm.Outrun, Message: cause.Error(), Err: err}
+		return &llm.Error{Kind: llm.HedgeLost, Message: cause.Error(), Err: err}
 	case errors.Is(cause, errFirstToken), errors.Is(cause, errIdle), errors.Is(cause, errHeaders):
 		return &llm.Error{Kind: llm.UpstreamTimeout, Message: cause.Error(), Err: err}
 	default:
@@ -231,7 +231,7 @@ func (a *answer) close() {
 	if a.body.from != nil {
 		_ = a.body.Close() // the answer is done with: nothing is left to go wrong
 	}
-	a.places.Leave(a.exchange.grant.Key.ID)
+	a.places.Release(a.exchange.grant.Key.ID)
 }
 
 // drain reads what follows the end of an answer, so that its connection can be used again. The client has everything by

@@ -127,14 +127,14 @@ func (g *Gateway) spare(x *exchange, t *provider.Target, e *llm.Error) bool {
 	}
 	p, _ := x.snap.Provider(t.Provider)
 	failed := x.entry.Attempts[len(x.entry.Attempts)-1].Credential
-	return len(p.Credentials) > 1 && g.Health.Spare(t.ID(), credentialIDs(p), failed)
+	return len(p.Credentials) > 1 && g.Health.HasOtherCredential(t.ID(), credentialIDs(p), failed)
 }
 
 // again reports whether the same target may answer a repeat: not one that was silent or slow, and not one that asked
 // for a longer rest than a client should wait.
 func again(e *llm.Error) bool {
 	switch e.Kind {
-	case llm.UpstreamServer, llm.UpstreamOverloaded, llm.UpstreamConnect, llm.UpstreamMalformed, llm.UpstreamCut:
+	case llm.UpstreamServer, llm.UpstreamOverloaded, llm.UpstreamConnect, llm.UpstreamMalformed, llm.StreamInterrupted:
 		return true
 	case llm.UpstreamRateLimited:
 		return e.RetryAfter <= longestPause

@@ -69,7 +69,7 @@ func unavailable(passed []*llm.Error) *llm.Error {
 		e.RetryAfter = wait
 		return e
 	}
-	e := llm.Errorf(llm.NoTargetReady, "Every provider that could serve this request is failing, limits its rate or is at its concurrency cap. Repeat it in a few seconds.")
+	e := llm.Errorf(llm.NoTargetAvailable, "Every provider that could serve this request is failing, limits its rate or is at its concurrency cap. Repeat it in a few seconds.")
 	e.RetryAfter = min(wait, 2*time.Second) // a circuit admits a probe, and a provider has a free slot, within seconds
 	return e
 }

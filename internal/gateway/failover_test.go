@@ -240,8 +240,8 @@ func TestRefusalsOfOneTargetMoveOnWhereTheCallerAllowsIt(t *testing.T) {
 		"auto, content policy":                   {policy, ask("auto:quality", ""), 400, llm.UpstreamContentPolicy, 1},
 		"a name, content policy":                 {policy, ask("large", ""), 400, llm.UpstreamContentPolicy, 1},
 		"a list, content policy":                 {policy, ask("small", `,"models":["large"],"provider":{"order":["alpha","beta"]}`), 200, llm.UpstreamContentPolicy, 2},
-		"auto, a request that no target accepts": {says(400, "invalid_value", "messages must not be empty"), ask("auto:quality", ""), 400, llm.UpstreamInvalid, 1},
-		"auto, a message that quotes a code":     {says(400, "invalid_value", "Invalid value: 'invalid api key'."), ask("auto:quality", ""), 400, llm.UpstreamInvalid, 1},
+		"auto, a request that no target accepts": {says(400, "invalid_value", "messages must not be empty"), ask("auto:quality", ""), 400, llm.UpstreamRejected, 1},
+		"auto, a message that quotes a code":     {says(400, "invalid_value", "Invalid value: 'invalid api key'."), ask("auto:quality", ""), 400, llm.UpstreamRejected, 1},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"fairlead/internal/ledger"
 	"fairlead/internal/limit"
 	"fairlead/internal/llm"
-	"fairlead/internal/prefix"
+	"fairlead/internal/promptcache"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
 	"fairlead/internal/token"
@@ -78,7 +78,7 @@ type Parts struct {
 	Predictor Predictor
 	Policies  Policies
 	Feedback  Feedback
-	Prefixes  prefix.Store
+	Prefixes  promptcache.Store
 }
 
 // Gateway serves the model API.

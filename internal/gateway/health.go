@@ -16,8 +16,8 @@ type Health interface {
 	Admit(target string, credentials []string, last bool) (health.Pass, bool)
 	// Closed reports whether a pass with a delay can be used after the delay.
 	Closed(target string, p health.Pass) bool
-	// Spare reports whether the target may be tried at once with another credential than the one that failed.
-	Spare(target string, credentials []string, failed string) bool
+	// HasOtherCredential reports whether the target may be tried at once with another credential than the one that failed.
+	HasOtherCredential(target string, credentials []string, failed string) bool
 	// Wait returns how long the target backs off with every one of the credentials.
 	Wait(target string, credentials []string) time.Duration
 	// AllowRepeat reports whether the target may be called once more for a request that failed there, and counts the repeat.

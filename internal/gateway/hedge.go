@@ -142,7 +142,7 @@ func decide(first, second *answer, ends <-chan opened) (*answer, error) {
 // outrun ends a call that another was faster than, and notes what it has cost.
 func (a *answer) outrun() {
 	a.note.Duration = time.Since(a.began)
-	e := &llm.Error{Kind: llm.Outrun, Message: errOutrun.Error()}
+	e := &llm.Error{Kind: llm.HedgeLost, Message: errOutrun.Error()}
 	a.blame(e)
 	a.price()
 	a.priceSent()

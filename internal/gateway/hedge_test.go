@@ -205,7 +205,7 @@ func TestTheUsualFirstTokenSaysWhenToHedge(t *testing.T) {
 		if len(e.Attempts) != 2 || e.Attempts[1].Start < 290*time.Millisecond || e.Attempts[1].Start > 350*time.Millisecond {
 			t.Errorf("attempts %+v", e.Attempts)
 		}
-		if e.Attempts[0].Class != llm.Outrun {
+		if e.Attempts[0].Class != llm.HedgeLost {
 			t.Errorf("attempts %+v", e.Attempts)
 		}
 		time.Sleep(10 * time.Second)

@@ -13,7 +13,7 @@ import (
 type inflight struct {
 	mu      sync.Mutex
 	running map[*flight]struct{}
-	places  limit.Places
+	places  limit.FairSemaphore
 	closing bool
 	idle    chan struct{} // closed when closing and nothing runs
 }
@@ -47,7 +47,7 @@ func (f *inflight) enter(ctx context.Context, key string, s *Settings) (context.
 
 func (f *inflight) leave(one *flight) {
 	one.cancel(nil)
-	f.places.Leave(one.key)
+	f.places.Release(one.key)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.running, one)

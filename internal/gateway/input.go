@@ -10,7 +10,7 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/policy"
 	"fairlead/internal/predict"
-	"fairlead/internal/prefix"
+	"fairlead/internal/promptcache"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
 )
@@ -31,13 +31,13 @@ func (g *Gateway) Explain(ctx context.Context, grant *account.Grant, req *llm.Re
 	if draft != nil {
 		policies = draft
 	}
-	x.view = g.Prefixes.Lookup(ctx, grant.Workspace.ID, prefix.Build(req, x.length), x.start)
+	x.view = g.Prefixes.Lookup(ctx, grant.Workspace.ID, promptcache.Build(req, x.length), x.start)
 	err := g.planRequest(x, policies, g.sketch(x, policies))
 	return x.decision, err
 }
 
 // input writes down everything about the request that the decision depends on.
-func (g *Gateway) input(x *exchange, policies *policy.Set, sketch predict.Sketch, in *route.Input) error {
+func (g *Gateway) input(x *exchange, policies *policy.Set, sketch predict.Features, in *route.Input) error {
 	req, key, workspace := x.req, x.grant.Key, x.grant.Workspace
 	objective, err := route.ParseObjective(req.Model, x.r.Header.Get("X-Fairlead-Tradeoff"))
 	if err != nil {
@@ -76,7 +76,7 @@ func (g *Gateway) input(x *exchange, policies *policy.Set, sketch predict.Sketch
 		EndUser:       req.EndUser,
 		Metadata:      req.Metadata,
 		Tags:          x.entry.Tags,
-		Sketch:        sketch,
+		Features:      sketch,
 	}
 	if x.entry.KeyID != "" {
 		in.Key = policy.Key{ID: key.ID, Name: key.Name, Tags: key.Tags}

@@ -25,7 +25,7 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/mockprovider"
 	"fairlead/internal/money"
-	"fairlead/internal/prefix"
+	"fairlead/internal/promptcache"
 	"fairlead/internal/provider"
 	"fairlead/internal/provider/compatible"
 	"fairlead/internal/requestlog"
@@ -48,7 +48,7 @@ type kit struct {
 	settings    gateway.Settings
 	policies    gateway.Policies
 	feedback    gateway.Feedback
-	prefixes    prefix.Store
+	prefixes    promptcache.Store
 	turns       *limit.Turns
 	snapshot    *route.Snapshot
 	url         string

@@ -25,7 +25,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"fairlead/internal/llm"
-	"fairlead/internal/prefix"
+	"fairlead/internal/promptcache"
 	"fairlead/internal/provider"
 	"fairlead/internal/provider/anthropic"
 	"fairlead/internal/redact"
@@ -110,14 +110,14 @@ func TestAnswerCostIsLinear(t *testing.T) { //nolint:paralleltest // measures CP
 		for _, stream := range []bool{false, true} {
 			write := func(n int) {
 				req := &llm.Request{Op: llm.Chat, Format: in.format.Name(), Stream: stream, Body: []byte("{}")}
-				for range in.format.Answer(req, "m", func(yield func(llm.Piece, error) bool) {
+				for range in.format.Answer(req, "m", func(yield func(llm.Delta, error) bool) {
 					for i := range n {
 						call := &llm.ToolCall{ID: "c" + strconv.Itoa(i), Name: "f"}
-						if !yield(llm.Piece{Kind: llm.CallPiece, Index: i, Call: call}, nil) || !yield(llm.Piece{Kind: llm.ArgumentsPiece, Index: i, Text: "{}"}, nil) {
+						if !yield(llm.Delta{Kind: llm.CallDelta, Index: i, Call: call}, nil) || !yield(llm.Delta{Kind: llm.ArgumentsDelta, Index: i, Text: "{}"}, nil) {
 							return
 						}
 					}
-					yield(llm.Piece{Kind: llm.FinishPiece, Finish: "tool_calls"}, nil)
+					yield(llm.Delta{Kind: llm.FinishDelta, Finish: "tool_calls"}, nil)
 				}) {
 				}
 			}
@@ -191,7 +191,7 @@ func readRequest(in ingress, body []byte) {
 		return
 	}
 	_ = token.Model{Vendor: "OpenAI"}.Prompt(token.PromptOf(req))
-	_ = prefix.Build(req, 1000)
+	_ = promptcache.Build(req, 1000)
 	if in.op == llm.Chat {
 		if conv, err := in.format.Conversation(context.Background(), req); err == nil {
 			_ = conv.Texts()

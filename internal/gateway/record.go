@@ -141,13 +141,13 @@ func (x *exchange) bodyState() requestlog.BodyState {
 	key, workspace := x.grant.Key, x.grant.Workspace
 	switch {
 	case x.noText:
-		return requestlog.BodyRefused
+		return requestlog.BodyDisabledByRequest
 	case !x.settings.LogBodies:
-		return requestlog.BodyOff
+		return requestlog.BodyDisabled
 	case key.LogBodies != nil && !*key.LogBodies:
-		return requestlog.BodyOffKey
+		return requestlog.BodyDisabledForKey
 	case key.LogBodies == nil && !workspace.LogBodies:
-		return requestlog.BodyOff
+		return requestlog.BodyDisabled
 	case x.req != nil && int64(len(x.req.Body)) > x.settings.BodyLimit:
 		return requestlog.BodyTooLarge
 	}
@@ -157,7 +157,7 @@ func (x *exchange) bodyState() requestlog.BodyState {
 // hideText forgets the text that a policy wants kept out of the log.
 func (x *exchange) hideText() {
 	if x.storesText() {
-		x.entry.BodyState, x.entry.Preview, x.entry.Body = requestlog.BodyOffPolicy, "", requestlog.Body{}
+		x.entry.BodyState, x.entry.Preview, x.entry.Body = requestlog.BodyDisabledByPolicy, "", requestlog.Body{}
 	}
 }
 

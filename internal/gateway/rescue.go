@@ -126,7 +126,7 @@ func (x *exchange) ways(ctx context.Context, said string, broken *answer, e *llm
 // tried reports whether the target has had its attempt.
 func (x *exchange) tried(t *provider.Target) bool {
 	for _, a := range x.entry.Attempts {
-		if a.Provider == t.Provider && a.Model == t.Model.Name && a.Class != llm.Outrun {
+		if a.Provider == t.Provider && a.Model == t.Model.Name && a.Class != llm.HedgeLost {
 			return true
 		}
 	}
@@ -193,7 +193,7 @@ func (x *exchange) prefill(ctx context.Context, c *continuation, t *provider.Tar
 	left := x.outputLeft(t, s.said)
 	req, err := x.format.(wire.Resumer).Prefill(ctx, x.req, text, left)
 	if err != nil {
-		return &llm.Error{Kind: llm.CannotExpress, Message: "the request has no place for the beginning of an answer", Err: err}
+		return &llm.Error{Kind: llm.Untranslatable, Message: "the request has no place for the beginning of an answer", Err: err}
 	}
 	req.Measure()
 	req.Controls.SessionID, req.Beta = x.req.Controls.SessionID, x.req.Beta
@@ -207,7 +207,7 @@ func (x *exchange) prefill(ctx context.Context, c *continuation, t *provider.Tar
 // refusesPrefill reports whether it may have been the beginning of the answer that the target did not take, or not as one.
 func refusesPrefill(err error) bool {
 	switch llm.AsError(err).Kind {
-	case llm.UpstreamInvalid, llm.UpstreamUnsupported, llm.CannotExpress, llm.Deviated:
+	case llm.UpstreamRejected, llm.UpstreamUnsupported, llm.Untranslatable, llm.ContinuationMismatch:
 		return true
 	default:
 		return false

@@ -9,14 +9,14 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/policy"
 	"fairlead/internal/predict"
-	"fairlead/internal/prefix"
+	"fairlead/internal/promptcache"
 	"fairlead/internal/provider"
 	"fairlead/internal/route"
 )
 
 // Predictor says what prompts ask for.
 type Predictor interface {
-	Sketch(predict.Prompt) predict.Sketch
+	Features(predict.Prompt) predict.Features
 	Version() string
 }
 
@@ -38,12 +38,12 @@ type Feedback interface {
 const sketchBytes = 12 << 10
 
 // sketch says what the prompt asks for. Only `auto` and policies look at it, and only for conversations.
-func (g *Gateway) sketch(x *exchange, policies *policy.Set) predict.Sketch {
+func (g *Gateway) sketch(x *exchange, policies *policy.Set) predict.Features {
 	req := x.req
 	if !x.sketched(policies) || !writes(req.Op) {
-		return predict.Sketch{}
+		return predict.Features{}
 	}
-	return g.Predictor.Sketch(predict.Prompt{
+	return g.Predictor.Features(predict.Prompt{
 		Text: req.Asked.Text(sketchBytes), System: req.Instructed.Text(sketchBytes / 4),
 		Tools: req.Needs.Has(llm.Tools), Images: req.Images > 0, JSON: req.Needs&(llm.JSONMode|llm.JSONSchema) != 0,
 		Messages: req.Messages, Tokens: x.length,
@@ -56,8 +56,8 @@ func (x *exchange) sketched(policies *policy.Set) bool {
 }
 
 // circumstances are what a decision depends on beside the request and the snapshot.
-func (g *Gateway) circumstances(workspaceID string, policies *policy.Set, view prefix.View) route.Circumstances {
-	c := route.Circumstances{State: g.Health.States(time.Now()), Policies: policies, Warm: warmth(view)}
+func (g *Gateway) circumstances(workspaceID string, policies *policy.Set, view promptcache.View) route.Conditions {
+	c := route.Conditions{State: g.Health.States(time.Now()), Policies: policies, CacheHit: warmth(view)}
 	if corrections := g.Feedback.For(workspaceID); corrections != nil {
 		c.Corrections, c.Feedback = corrections, corrections.Version
 	}
@@ -65,23 +65,23 @@ func (g *Gateway) circumstances(workspaceID string, policies *policy.Set, view p
 }
 
 // warmth says what targets have warm of a prompt.
-func warmth(view prefix.View) func(*provider.Target, int64) route.Warmth {
-	return func(t *provider.Target, prompt int64) route.Warmth {
+func warmth(view promptcache.View) func(*provider.Target, int64) route.CacheHit {
+	return func(t *provider.Target, prompt int64) route.CacheHit {
 		rules := cacheRules(t)
-		w := view.Warm(t.ID(), rules)
+		w := view.CacheHit(t.ID(), rules)
 		u := w.Usage(prompt)
-		return route.Warmth{
+		return route.CacheHit{
 			Read: u.CacheRead, Write: u.CacheWrite, Long: u.CacheWriteLong > 0,
-			Caches: w.Prompt >= max(rules.Minimum, 1) && rules.Reach != prefix.Nothing && (rules.Reach != prefix.Marks || w.Tokens+w.Writes > 0),
+			Caches: w.Prompt >= max(rules.Minimum, 1) && rules.Reach != promptcache.Nothing && (rules.Reach != promptcache.Marks || w.Tokens+w.Writes > 0),
 		}
 	}
 }
 
-func cacheRules(t *provider.Target) prefix.Rules {
+func cacheRules(t *provider.Target) promptcache.Rules {
 	if t.Price == nil {
-		return prefix.Rules{}
+		return promptcache.Rules{}
 	}
-	return prefix.For(t.Vendor, t.Model.Name, t.Price)
+	return promptcache.For(t.Vendor, t.Model.Name, t.Price)
 }
 
 // remember notes what the target has now read of the conversation, and what the baseline would have.
@@ -91,7 +91,7 @@ func (g *Gateway) remember(x *exchange, t *provider.Target, u llm.Usage) {
 	}
 	g.Prefixes.Record(x.entry.WorkspaceID, x.digest, t.ID(), cacheRules(t), u, x.start)
 	if model := x.entry.BaselineModel; model != "" {
-		g.Prefixes.Record(x.entry.WorkspaceID, x.digest, prefix.Baseline(model), x.baselineRules(), u, x.start)
+		g.Prefixes.Record(x.entry.WorkspaceID, x.digest, promptcache.Baseline(model), x.baselineRules(), u, x.start)
 	}
 }
 
@@ -99,7 +99,7 @@ func (g *Gateway) remember(x *exchange, t *provider.Target, u llm.Usage) {
 // at every target of the model, and at all names that a model may have.
 type yardstick struct {
 	price  *catalog.Price // nil when unknown
-	rules  prefix.Rules
+	rules  promptcache.Rules
 	priced bool
 	ruled  bool
 }
@@ -111,7 +111,7 @@ func (x *exchange) baselinePrice() *catalog.Price {
 	return x.yardstick.price
 }
 
-func (x *exchange) baselineRules() prefix.Rules {
+func (x *exchange) baselineRules() promptcache.Rules {
 	price, y := x.baselinePrice(), &x.yardstick
 	if price == nil || y.ruled {
 		return y.rules
@@ -120,7 +120,7 @@ func (x *exchange) baselineRules() prefix.Rules {
 	if m, ok := x.snap.Catalog.Model(x.entry.BaselineModel); ok {
 		vendor = m.Home
 	}
-	y.rules, y.ruled = prefix.For(vendor, x.entry.BaselineModel, price), true
+	y.rules, y.ruled = promptcache.For(vendor, x.entry.BaselineModel, price), true
 	return y.rules
 }
 
@@ -130,7 +130,7 @@ func (x *exchange) baselineUsage(u llm.Usage) llm.Usage {
 	if x.op != llm.Chat || x.entry.Model == x.entry.BaselineModel {
 		return u
 	}
-	own := x.view.Warm(prefix.Baseline(x.entry.BaselineModel), x.baselineRules()).Usage(u.Prompt())
+	own := x.view.CacheHit(promptcache.Baseline(x.entry.BaselineModel), x.baselineRules()).Usage(u.Prompt())
 	would := u
 	would.CacheRead = max(u.CacheRead, own.CacheRead)
 	would.CacheWrite = min(own.CacheWrite, u.Prompt()-would.CacheRead)
@@ -143,12 +143,13 @@ func (x *exchange) baselineUsage(u llm.Usage) llm.Usage {
 // nobody stands in for the parts of routing that a gateway was not given.
 type nobody struct{}
 
-func (nobody) Sketch(predict.Prompt) predict.Sketch                                     { return predict.Sketch{} }
-func (nobody) Version() string                                                          { return "" }
-func (nobody) Record(string, prefix.Digest, string, prefix.Rules, llm.Usage, time.Time) {}
+func (nobody) Features(predict.Prompt) predict.Features { return predict.Features{} }
+func (nobody) Version() string                          { return "" }
+func (nobody) Record(string, promptcache.Fingerprint, string, promptcache.Rules, llm.Usage, time.Time) {
+}
 
-func (nobody) Lookup(context.Context, string, prefix.Digest, time.Time) prefix.View {
-	return prefix.View{}
+func (nobody) Lookup(context.Context, string, promptcache.Fingerprint, time.Time) promptcache.View {
+	return promptcache.View{}
 }
 
 // noPolicies rule nothing.

@@ -10,7 +10,7 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/mockprovider"
 	"fairlead/internal/policy"
-	"fairlead/internal/prefix"
+	"fairlead/internal/promptcache"
 	"fairlead/internal/requestlog"
 )
 
@@ -66,7 +66,7 @@ func TestPolicyKeepsTextsOutOfTheLog(t *testing.T) {
 
 	k.post("/chat/completions", hello)
 
-	if e := k.entry(); e.BodyState != requestlog.BodyOffPolicy || len(e.Body.Request)+len(e.Body.Response) != 0 || e.Preview != "" {
+	if e := k.entry(); e.BodyState != requestlog.BodyDisabledByPolicy || len(e.Body.Request)+len(e.Body.Response) != 0 || e.Preview != "" {
 		t.Errorf("state %s, text %q, preview %q", e.BodyState, e.Body.Request, e.Preview)
 	}
 }
@@ -255,7 +255,7 @@ func talk(model string, turns int) string {
 
 func TestConversationIsWarmWhereItWas(t *testing.T) {
 	t.Parallel()
-	k := newKit(t, func(k *kit) { k.prefixes = prefix.NewMemory(1000) })
+	k := newKit(t, func(k *kit) { k.prefixes = promptcache.NewMemory(1000) })
 	for _, target := range k.snapshot.Targets() {
 		if target.Price != nil {
 			cached := target.Price.Input / 10
@@ -282,8 +282,8 @@ func TestConversationIsWarmWhereItWas(t *testing.T) {
 		t.Errorf("explained with the last target %q, %v; want %s", d.Input.Last, err, served)
 	}
 	for _, c := range after.Decision.Candidates {
-		if (c.Warm.Read > 1000) != (c.Target == served) {
-			t.Errorf("%s has %d tokens warm, served was %s", c.Target, c.Warm.Read, served)
+		if (c.Cache.Read > 1000) != (c.Target == served) {
+			t.Errorf("%s has %d tokens warm, served was %s", c.Target, c.Cache.Read, served)
 		}
 	}
 	if cold := before.Decision.Candidates[0].Price; *after.Decision.Candidates[0].Price >= *cold {
@@ -294,7 +294,7 @@ func TestConversationIsWarmWhereItWas(t *testing.T) {
 func TestBaselineHasACacheOfItsOwn(t *testing.T) {
 	t.Parallel()
 	k := newKit(t, func(k *kit) {
-		k.prefixes = prefix.NewMemory(1000)
+		k.prefixes = promptcache.NewMemory(1000)
 		k.settings.DefaultModel = "large"
 	})
 	cached := k.snapshot.Targets()[0].Price.Input / 10

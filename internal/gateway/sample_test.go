@@ -93,7 +93,7 @@ func TestSampleTrafficShowsEverythingAndTouchesNobody(t *testing.T) {
 		note("reasoning", e.Usage.Reasoning > 0)
 		note("saved", compared && saved > 0)
 		note("dearer", compared && saved < 0)
-		note("text refused", e.BodyState == requestlog.BodyRefused)
+		note("text refused", e.BodyState == requestlog.BodyDisabledByRequest)
 		note("text stored", e.BodyState == requestlog.BodyStored)
 		note("session", e.Session != "")
 		note("tags", len(e.Tags) > 0)

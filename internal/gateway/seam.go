@@ -44,13 +44,13 @@ type joiner struct {
 }
 
 // Answer writes what follows the seam.
-func (j joiner) Answer(_ *llm.Request, _ string, pieces iter.Seq2[llm.Piece, error]) iter.Seq2[llm.Event, error] {
+func (j joiner) Answer(_ *llm.Request, _ string, pieces iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
 	return j.rest.Answer(j.seam.join(pieces))
 }
 
 // join passes on what follows the seam. An answer that does not fit ends with an llm.Deviated error.
-func (s *seam) join(pieces iter.Seq2[llm.Piece, error]) iter.Seq2[llm.Piece, error] {
-	return func(yield func(llm.Piece, error) bool) {
+func (s *seam) join(pieces iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
 		for p, err := range pieces {
 			if err != nil {
 				yield(p, err)
@@ -58,7 +58,7 @@ func (s *seam) join(pieces iter.Seq2[llm.Piece, error]) iter.Seq2[llm.Piece, err
 			}
 			out, err := s.take(p)
 			if err != nil {
-				yield(llm.Piece{}, err)
+				yield(llm.Delta{}, err)
 				return
 			}
 			for _, p := range out {
@@ -72,20 +72,20 @@ func (s *seam) join(pieces iter.Seq2[llm.Piece, error]) iter.Seq2[llm.Piece, err
 
 // take turns a piece into what the client sees of it. Thinking is left out: the client has text already, and thinking does
 // not come after that.
-func (s *seam) take(p llm.Piece) ([]llm.Piece, error) {
-	if p.Kind == llm.BeginPiece || p.Kind == llm.UsagePiece {
-		return []llm.Piece{p}, nil
+func (s *seam) take(p llm.Delta) ([]llm.Delta, error) {
+	if p.Kind == llm.BeginDelta || p.Kind == llm.UsageDelta {
+		return []llm.Delta{p}, nil
 	}
 	s.alive()
 	switch {
 	case p.Choice != 0:
 		return nil, nil
-	case p.Kind == llm.ThinkingPiece || p.Kind == llm.SealPiece:
+	case p.Kind == llm.ThinkingDelta || p.Kind == llm.SignatureDelta:
 		s.unseen.add(p.Text, 1)
 		return nil, nil
 	case s.joined:
-		return []llm.Piece{p}, nil
-	case p.Kind == llm.TextPiece:
+		return []llm.Delta{p}, nil
+	case p.Kind == llm.TextDelta:
 		s.unseen.add(p.Text, 1)
 		return s.meet(p.Text, false)
 	}
@@ -94,14 +94,14 @@ func (s *seam) take(p llm.Piece) ([]llm.Piece, error) {
 }
 
 // meet compares the next text with what the client has. over says that no more will come.
-func (s *seam) meet(text string, over bool) ([]llm.Piece, error) {
+func (s *seam) meet(text string, over bool) ([]llm.Delta, error) {
 	compare := s.repeats
 	if s.prefilled {
 		compare = s.continues
 	}
 	rest, m := compare(text, over)
 	if m == apart {
-		return nil, llm.Errorf(llm.Deviated, "the answer is not the one that had begun")
+		return nil, llm.Errorf(llm.ContinuationMismatch, "the answer is not the one that had begun")
 	}
 	if m == unsure {
 		return nil, nil
@@ -111,7 +111,7 @@ func (s *seam) meet(text string, over bool) ([]llm.Piece, error) {
 	if rest == "" {
 		return nil, nil
 	}
-	return []llm.Piece{{Kind: llm.TextPiece, Text: rest}}, nil
+	return []llm.Delta{{Kind: llm.TextDelta, Text: rest}}, nil
 }
 
 // meeting is what a comparison has shown.

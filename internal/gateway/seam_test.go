@@ -11,10 +11,10 @@ import (
 )
 
 // joined tells pieces to a seam and returns what the client would see after it.
-func joined(t rapid.TB, s *seam, pieces ...llm.Piece) (text string, others []llm.PieceKind, fits bool) {
+func joined(t rapid.TB, s *seam, pieces ...llm.Delta) (text string, others []llm.DeltaKind, fits bool) {
 	t.Helper()
 	s.alive = func() {}
-	var all iter.Seq2[llm.Piece, error] = func(yield func(llm.Piece, error) bool) {
+	var all iter.Seq2[llm.Delta, error] = func(yield func(llm.Delta, error) bool) {
 		for _, p := range pieces {
 			if !yield(p, nil) {
 				return
@@ -23,12 +23,12 @@ func joined(t rapid.TB, s *seam, pieces ...llm.Piece) (text string, others []llm
 	}
 	for p, err := range s.join(all) {
 		if err != nil {
-			if llm.AsError(err).Kind != llm.Deviated {
+			if llm.AsError(err).Kind != llm.ContinuationMismatch {
 				t.Fatal(err)
 			}
 			return text, others, false
 		}
-		if p.Kind == llm.TextPiece {
+		if p.Kind == llm.TextDelta {
 			text += p.Text
 		} else {
 			others = append(others, p.Kind)
@@ -37,12 +37,12 @@ func joined(t rapid.TB, s *seam, pieces ...llm.Piece) (text string, others []llm
 	return text, others, true
 }
 
-func texts(all ...string) []llm.Piece {
-	var pieces []llm.Piece
+func texts(all ...string) []llm.Delta {
+	var pieces []llm.Delta
 	for _, text := range all {
-		pieces = append(pieces, llm.Piece{Kind: llm.TextPiece, Text: text})
+		pieces = append(pieces, llm.Delta{Kind: llm.TextDelta, Text: text})
 	}
-	return append(pieces, llm.Piece{Kind: llm.FinishPiece, Finish: "stop"})
+	return append(pieces, llm.Delta{Kind: llm.FinishDelta, Finish: "stop"})
 }
 
 func TestAnAnswerGivenAnewMustRepeatTheOld(t *testing.T) {
@@ -110,21 +110,21 @@ func TestWhatATargetRepeatsOfThePrefillIsLeftOut(t *testing.T) {
 
 func TestThinkingAndOtherChoicesStayUnseen(t *testing.T) {
 	t.Parallel()
-	pieces := []llm.Piece{
-		{Kind: llm.BeginPiece},
-		{Kind: llm.ThinkingPiece, Text: "hmm"},
-		{Kind: llm.SealPiece, Thinking: &llm.Thinking{Signature: "s"}},
-		{Kind: llm.TextPiece, Text: "one two"},
-		{Kind: llm.TextPiece, Text: "another", Choice: 1},
-		{Kind: llm.ThinkingPiece, Text: "hm"},
-		{Kind: llm.CallPiece, Call: &llm.ToolCall{Name: "f"}},
-		{Kind: llm.FinishPiece},
+	pieces := []llm.Delta{
+		{Kind: llm.BeginDelta},
+		{Kind: llm.ThinkingDelta, Text: "hmm"},
+		{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Signature: "s"}},
+		{Kind: llm.TextDelta, Text: "one two"},
+		{Kind: llm.TextDelta, Text: "another", Choice: 1},
+		{Kind: llm.ThinkingDelta, Text: "hm"},
+		{Kind: llm.CallDelta, Call: &llm.ToolCall{Name: "f"}},
+		{Kind: llm.FinishDelta},
 	}
 	s := &seam{said: "one"}
 
 	rest, others, fits := joined(t, s, pieces...)
 
-	if rest != " two" || !fits || len(others) != 3 || others[1] != llm.CallPiece {
+	if rest != " two" || !fits || len(others) != 3 || others[1] != llm.CallDelta {
 		t.Errorf("got %q, %v (%t)", rest, others, fits)
 	}
 	if s.unseen != (textBytes{ascii: int64(len("hmm" + "one" + "hm"))}) {
@@ -134,8 +134,8 @@ func TestThinkingAndOtherChoicesStayUnseen(t *testing.T) {
 
 func TestACallBeforeTheTextWasRepeatedDoesNotFit(t *testing.T) {
 	t.Parallel()
-	call := llm.Piece{Kind: llm.CallPiece, Call: &llm.ToolCall{Name: "f"}}
-	if _, others, fits := joined(t, &seam{said: "one two"}, llm.Piece{Kind: llm.TextPiece, Text: "one"}, call); fits || len(others) > 0 {
+	call := llm.Delta{Kind: llm.CallDelta, Call: &llm.ToolCall{Name: "f"}}
+	if _, others, fits := joined(t, &seam{said: "one two"}, llm.Delta{Kind: llm.TextDelta, Text: "one"}, call); fits || len(others) > 0 {
 		t.Errorf("%v was shown", others)
 	}
 }

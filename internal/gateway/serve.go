@@ -12,7 +12,7 @@ import (
 	"fairlead/internal/money"
 	"fairlead/internal/policy"
 	"fairlead/internal/predict"
-	"fairlead/internal/prefix"
+	"fairlead/internal/promptcache"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
 	"fairlead/internal/token"
@@ -31,9 +31,9 @@ type exchange struct {
 	snap      *route.Snapshot // one view of targets and prices until the end
 	grant     *account.Grant
 	req       *llm.Request
-	length    int64         // of the prompt in tokens, for no model in particular
-	digest    prefix.Digest // of the conversation
-	view      prefix.View   // what is warm of it
+	length    int64                   // of the prompt in tokens, for no model in particular
+	digest    promptcache.Fingerprint // of the conversation
+	view      promptcache.View        // what is warm of it
 	decision  *route.Decision
 	yardstick yardstick     // the baseline
 	maxOutput int64         // bound of a policy or of what a budget can pay for, where the caller sets none; 0 for none
@@ -121,7 +121,7 @@ func settle(x *exchange, hold *ledger.Hold, slot *limit.Slot) {
 // decide plans the request and, for embeddings, fixes the workspace's model on first use.
 func (g *Gateway) decide(ctx context.Context, x *exchange) error {
 	if x.op == llm.Chat {
-		x.digest = prefix.Build(x.req, x.length)
+		x.digest = promptcache.Build(x.req, x.length)
 		x.view = g.Prefixes.Lookup(ctx, x.grant.Workspace.ID, x.digest, x.start)
 	}
 	if err := x.connected(); err != nil {
@@ -142,7 +142,7 @@ func (g *Gateway) decide(ctx context.Context, x *exchange) error {
 
 // planRequest plans the request as it came. The sketch of its prompt is made before, and not on top of the input: a stack that has once
 // grown stays large until the next collection, and streams that open meanwhile would each have one.
-func (g *Gateway) planRequest(x *exchange, policies *policy.Set, s predict.Sketch) error {
+func (g *Gateway) planRequest(x *exchange, policies *policy.Set, s predict.Features) error {
 	var in route.Input
 	if err := g.input(x, policies, s, &in); err != nil {
 		return err
@@ -151,7 +151,7 @@ func (g *Gateway) planRequest(x *exchange, policies *policy.Set, s predict.Sketc
 }
 
 // plan decides, and notes on the entry what was decided.
-func (x *exchange) plan(in *route.Input, c route.Circumstances) error {
+func (x *exchange) plan(in *route.Input, c route.Conditions) error {
 	began := time.Now()
 	d, err := route.Decide(in, x.snap, c)
 	d.Micros = time.Since(began).Microseconds()

@@ -429,11 +429,11 @@ func TestTextIsNotKeptWhereThatIsOff(t *testing.T) {
 		header []string
 		want   requestlog.BodyState
 	}{
-		"instance":          {func(k *kit) { k.settings.LogBodies = false }, nil, requestlog.BodyOff},
-		"workspace":         {func(k *kit) { k.keys.grant.Workspace.LogBodies = false }, nil, requestlog.BodyOff},
-		"key":               {func(k *kit) { k.keys.grant.Key.LogBodies = &off }, nil, requestlog.BodyOffKey},
-		"request":           {func(*kit) {}, []string{"X-Fairlead-Log-Body", "false"}, requestlog.BodyRefused},
-		"request, in words": {func(*kit) {}, []string{"X-Fairlead-Log-Body", "no"}, requestlog.BodyRefused},
+		"instance":          {func(k *kit) { k.settings.LogBodies = false }, nil, requestlog.BodyDisabled},
+		"workspace":         {func(k *kit) { k.keys.grant.Workspace.LogBodies = false }, nil, requestlog.BodyDisabled},
+		"key":               {func(k *kit) { k.keys.grant.Key.LogBodies = &off }, nil, requestlog.BodyDisabledForKey},
+		"request":           {func(*kit) {}, []string{"X-Fairlead-Log-Body", "false"}, requestlog.BodyDisabledByRequest},
+		"request, in words": {func(*kit) {}, []string{"X-Fairlead-Log-Body", "no"}, requestlog.BodyDisabledByRequest},
 		"too large":         {func(k *kit) { k.settings.BodyLimit = 5 }, nil, requestlog.BodyTooLarge},
 	}
 	for name, c := range cases {

@@ -45,7 +45,7 @@ func (g *Gateway) prepare(ctx context.Context, x *exchange, t *provider.Target, 
 	}
 	pass, err := g.admit(ctx, x, p, t, last)
 	if err != nil {
-		places.Leave(x.grant.Key.ID)
+		places.Release(x.grant.Key.ID)
 		return nil, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -80,7 +80,7 @@ func (x *exchange) firstToken(t *provider.Target) time.Duration {
 }
 
 // occupy takes one of the provider's places. It waits a moment for one where there is no other target to go to.
-func (g *Gateway) occupy(ctx context.Context, x *exchange, p *provider.Provider, last bool) (*limit.Places, error) {
+func (g *Gateway) occupy(ctx context.Context, x *exchange, p *provider.Provider, last bool) (*limit.FairSemaphore, error) {
 	if p.Concurrent == 0 {
 		return nil, nil // no bound: nothing is taken, and leaving it does nothing
 	}
@@ -152,7 +152,7 @@ func (a *answer) open() error {
 	p := a.provider
 	exchange := p.Exchange(a.exchange.op)
 	if exchange == nil {
-		return llm.Errorf(llm.CannotExpress, "%s does not offer %s.", p.Name, a.exchange.op)
+		return llm.Errorf(llm.Untranslatable, "%s does not offer %s.", p.Name, a.exchange.op)
 	}
 	ctx, timing := egress.Trace(a.ctx)
 	a.timing = timing

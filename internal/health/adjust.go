@@ -10,8 +10,8 @@ func (t *Tracker) Configure(failures int, probeAfter time.Duration) {
 	t.o = t.o.withDefaults()
 }
 
-// Wake ends the back-off of a credential, also at single targets, and forgets that it was refused.
-func (t *Tracker) Wake(credentialID string) {
+// ResetCredential ends the back-off of a credential, also at single targets, and forgets that it was refused.
+func (t *Tracker) ResetCredential(credentialID string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.credentials, credentialID)

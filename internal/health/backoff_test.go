@@ -29,13 +29,13 @@ func TestBackoffConcernsTheTargetOrTheCredential(t *testing.T) {
 				here, other := tr.State(here), tr.State(other)
 
 				refusal := kind == llm.UpstreamAuth || kind == llm.UpstreamDenied || kind == llm.UpstreamNotFound
-				if want := kind == llm.UpstreamRateLimited || refusal && ids != nil; (here.Resting > 0) != want {
-					t.Errorf("%s with %v: the target backs off for %s", kind, ids, here.Resting)
+				if want := kind == llm.UpstreamRateLimited || refusal && ids != nil; (here.BackingOff > 0) != want {
+					t.Errorf("%s with %v: the target backs off for %s", kind, ids, here.BackingOff)
 				}
-				if want := kind == llm.UpstreamAuth && ids != nil; (other.Resting > 0) != want {
-					t.Errorf("%s with %v: another target backs off for %s", kind, ids, other.Resting)
+				if want := kind == llm.UpstreamAuth && ids != nil; (other.BackingOff > 0) != want {
+					t.Errorf("%s with %v: another target backs off for %s", kind, ids, other.BackingOff)
 				}
-				if want := here.Resting > 0 && kind != llm.UpstreamRateLimited; here.Refused != want {
+				if want := here.BackingOff > 0 && kind != llm.UpstreamRateLimited; here.Refused != want {
 					t.Errorf("%s with %v: refused is %v", kind, ids, here.Refused)
 				}
 			}
@@ -48,8 +48,8 @@ func TestARefusalQuotedInABadRequestExcludesNothing(t *testing.T) {
 	tr := tracker()
 	tr.pick("openai", two[:1])
 	tr.Report(Report{Target: here, Credential: "openai#1", Err: &llm.Error{Kind: llm.UpstreamNotFound, UpstreamStatus: 400}})
-	if got := tr.State(here); got.Resting != 0 {
-		t.Errorf("the target backs off for %s", got.Resting)
+	if got := tr.State(here); got.BackingOff != 0 {
+		t.Errorf("the target backs off for %s", got.BackingOff)
 	}
 }
 
@@ -91,8 +91,8 @@ func TestPagesShowBackoffs(t *testing.T) {
 		if got := tr.Credentials(); got != nil {
 			t.Errorf("a credential that serves another model is shown as backing off: %+v", got)
 		}
-		tr.Wake("openai#1")
-		if got := tr.State(here).Resting; got != 0 {
+		tr.ResetCredential("openai#1")
+		if got := tr.State(here).BackingOff; got != 0 {
 			t.Errorf("%s of back-off after Wake", got)
 		}
 	})

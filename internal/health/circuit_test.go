@@ -49,10 +49,10 @@ func TestARestingAndABrokenCredentialLeaveNone(t *testing.T) {
 		tr.pick("openai", two)
 		tr.repeat(5, Report{Target: here, Credential: "openai#1", Err: fail(llm.UpstreamServer)})
 		tr.Report(Report{Target: here, Credential: "openai#2", Err: &llm.Error{Kind: llm.UpstreamRateLimited, RetryAfter: time.Minute}})
-		if s := tr.State(here); !s.Open || s.Resting != 0 {
+		if s := tr.State(here); !s.Open || s.BackingOff != 0 {
 			t.Errorf("state %+v", s)
 		}
-		if tr.Spare(here, two, "openai#1") || tr.Spare(here, two, "openai#2") {
+		if tr.HasOtherCredential(here, two, "openai#1") || tr.HasOtherCredential(here, two, "openai#2") {
 			t.Error("there is a spare credential")
 		}
 	})
@@ -61,7 +61,7 @@ func TestARestingAndABrokenCredentialLeaveNone(t *testing.T) {
 func TestSpareIsAnotherUsableCredential(t *testing.T) {
 	t.Parallel()
 	tr := tracker()
-	if !tr.Spare(here, two, "openai#1") || tr.Spare(here, two[:1], "openai#1") || tr.Spare(here, nil, "") {
+	if !tr.HasOtherCredential(here, two, "openai#1") || tr.HasOtherCredential(here, two[:1], "openai#1") || tr.HasOtherCredential(here, nil, "") {
 		t.Error("a spare credential is another one")
 	}
 }

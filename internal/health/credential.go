@@ -59,8 +59,8 @@ func (t *Tracker) ringOf(targetID string, ids []string) *ring {
 	return r
 }
 
-// Spare reports whether a target may be tried at once with another credential than the one that failed.
-func (t *Tracker) Spare(targetID string, credentials []string, failed string) bool {
+// HasOtherCredential reports whether a target may be tried at once with another credential than the one that failed.
+func (t *Tracker) HasOtherCredential(targetID string, credentials []string, failed string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := t.now()

@@ -48,7 +48,7 @@ func TestCredentialRestsAsLongAsAsked(t *testing.T) {
 				tr := tracker()
 				tr.Report(limited(tt.asked))
 				id, wait := tr.pick("openai", two[:1])
-				if id != "" || wait != tt.want || tr.State(here).Resting != tt.want || tr.State(here).Open {
+				if id != "" || wait != tt.want || tr.State(here).BackingOff != tt.want || tr.State(here).Open {
 					t.Errorf("Pick = %q, %v; state %+v; want a rest of %v", id, wait, tr.State(here), tt.want)
 				}
 				time.Sleep(tt.want)
@@ -69,7 +69,7 @@ func TestOthersServeWhileOneRests(t *testing.T) {
 			t.Errorf("picked %q", id)
 		}
 	}
-	if r := tr.State(here).Resting; r != 0 {
+	if r := tr.State(here).BackingOff; r != 0 {
 		t.Errorf("resting %v although one is ready", r)
 	}
 }

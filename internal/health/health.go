@@ -183,9 +183,9 @@ func judge(e *llm.Error) verdict {
 		return served
 	}
 	switch e.Kind {
-	case llm.UpstreamConnect, llm.UpstreamTimeout, llm.UpstreamOverloaded, llm.UpstreamServer, llm.UpstreamMalformed, llm.UpstreamCut:
+	case llm.UpstreamConnect, llm.UpstreamTimeout, llm.UpstreamOverloaded, llm.UpstreamServer, llm.UpstreamMalformed, llm.StreamInterrupted:
 		return failed
-	case llm.UpstreamInvalid, llm.UpstreamUnsupported, llm.UpstreamContext, llm.UpstreamContentPolicy, llm.CannotExpress:
+	case llm.UpstreamRejected, llm.UpstreamUnsupported, llm.UpstreamContext, llm.UpstreamContentPolicy, llm.Untranslatable:
 		return answered
 	default:
 		return silent
@@ -315,9 +315,9 @@ func (t *Tracker) States(now time.Time) func(targetID string) route.State {
 		defer t.mu.Unlock()
 		var s route.State
 		tg, p := t.targets[targetID], t.providers[providerOf(targetID)]
-		s.Resting, s.Refused = t.backingOff(tg, p.credentials(), now)
+		s.BackingOff, s.Refused = t.backingOff(tg, p.credentials(), now)
 		if tg != nil {
-			s.Open = s.Resting == 0 && !t.usable(tg, p, now)
+			s.Open = s.BackingOff == 0 && !t.usable(tg, p, now)
 			s.Latency, s.TokensPS = tg.speed.observed(now, tg.down(p))
 		}
 		return s

@@ -45,7 +45,7 @@ func TestOnlyTheProvidersOwnFailuresOpenTheCircuit(t *testing.T) {
 	t.Parallel()
 	counts := map[llm.Kind]bool{
 		llm.UpstreamConnect: true, llm.UpstreamTimeout: true, llm.UpstreamOverloaded: true,
-		llm.UpstreamServer: true, llm.UpstreamMalformed: true, llm.UpstreamCut: true,
+		llm.UpstreamServer: true, llm.UpstreamMalformed: true, llm.StreamInterrupted: true,
 	}
 	for _, kind := range llm.Kinds() {
 		tr := tracker()
@@ -241,7 +241,7 @@ func TestStateAndSnapshot(t *testing.T) {
 		if diff := cmp.Diff(wantHealth, got); diff != "" {
 			t.Error(diff)
 		}
-		if got := tr.State(here).Resting; got != time.Minute {
+		if got := tr.State(here).BackingOff; got != time.Minute {
 			t.Errorf("resting %v, want a minute", got)
 		}
 		time.Sleep(11 * time.Minute)

@@ -46,9 +46,9 @@ func ParseHint(message string) (Hint, error) {
 	return m.Hint, nil
 }
 
-// Hear takes a hint of another replica in. Only what has been used here is looked at, so that a stranger's words cannot fill
+// ApplyHint takes a hint of another replica in. Only what has been used here is looked at, so that a stranger's words cannot fill
 // the memory; and nothing that is heard is told on.
-func (t *Tracker) Hear(h Hint) {
+func (t *Tracker) ApplyHint(h Hint) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := t.now()

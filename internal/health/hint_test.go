@@ -45,7 +45,7 @@ func TestAHintedCircuitOpensAtTheNextFailure(t *testing.T) {
 		} {
 			tr, hints := told(t)
 			tr.Report(Report{Target: here, Credential: "openai#1"})
-			tr.Hear(Hint{Target: here, Credential: "openai#1"})
+			tr.ApplyHint(Hint{Target: here, Credential: "openai#1"})
 			if tr.State(here).Open {
 				t.Errorf("%s: a hint alone opened the circuit", name)
 			}
@@ -65,17 +65,17 @@ func TestAHeardRestIsKeptAndNotToldOn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		tr, hints := told(t)
-		tr.Hear(Hint{Credential: "openai#1", Rest: time.Minute}) // no provider here has this credential yet
-		tr.Hear(Hint{Target: here, Credential: "openai#1", Rest: time.Minute})
+		tr.ApplyHint(Hint{Credential: "openai#1", Rest: time.Minute}) // no provider here has this credential yet
+		tr.ApplyHint(Hint{Target: here, Credential: "openai#1", Rest: time.Minute})
 		tr.pick("openai", two)
 		if tr.Wait(here, two[:1]) != 0 || len(tr.credentials) != 0 {
 			t.Error("a credential that nobody has is remembered")
 		}
-		tr.Hear(Hint{Credential: "openai#1", Rest: 20 * time.Hour})
+		tr.ApplyHint(Hint{Credential: "openai#1", Rest: 20 * time.Hour})
 		if wait := tr.Wait(here, two[:1]); wait != longestRest || len(*hints) != 0 {
 			t.Errorf("rests %s, told %v", wait, *hints)
 		}
-		tr.Hear(Hint{Target: here, Credential: "openai#2", Rest: 20 * time.Hour})
+		tr.ApplyHint(Hint{Target: here, Credential: "openai#2", Rest: 20 * time.Hour})
 		if wait := tr.Wait(here, two[1:]); wait != longestRest {
 			t.Errorf("the target rests %s", wait)
 		}
@@ -113,7 +113,7 @@ func FuzzParseHint(f *testing.F) {
 		}
 		tr := tracker()
 		tr.pick("openai", two)
-		tr.Hear(h)
+		tr.ApplyHint(h)
 		if wait := tr.Wait(here, two); wait > longestRest {
 			t.Fatalf("rests %s", wait)
 		}

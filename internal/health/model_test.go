@@ -70,7 +70,7 @@ func (m *breakerModel) report(t *rapid.T) {
 	probe := m.running[0]
 	m.running = m.running[1:]
 	r := Report{Target: here, Probe: probe}
-	if kind := rapid.SampledFrom([]llm.Kind{"", llm.UpstreamServer, llm.UpstreamConnect, llm.UpstreamInvalid, llm.ClientCancelled}).Draw(t, "kind"); kind != "" {
+	if kind := rapid.SampledFrom([]llm.Kind{"", llm.UpstreamServer, llm.UpstreamConnect, llm.UpstreamRejected, llm.ClientCancelled}).Draw(t, "kind"); kind != "" {
 		r.Err = fail(kind)
 	}
 	wasOpen := m.circuit().open

@@ -133,7 +133,7 @@ func (w *world) run(until time.Duration, rate, long int) {
 // request goes to the first target of its plan that lets it in and answers.
 func (w *world) request(long bool) {
 	in := route.Input{Op: llm.Chat, Model: "plain", Choices: 1, InputTokens: 10, Stream: true}
-	d, err := route.Decide(&in, w.snapshot, route.Circumstances{State: w.tracker.State})
+	d, err := route.Decide(&in, w.snapshot, route.Conditions{State: w.tracker.State})
 	if err != nil {
 		w.unavailable++
 		return

@@ -9,8 +9,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"fairlead/internal/cluster"
 	"fairlead/internal/money"
-	"fairlead/internal/replica"
 )
 
 const (
@@ -107,7 +107,7 @@ func (s *Shared) open(ctx context.Context, t *tab, replaces string) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if t.known {
-			return replica.ErrAway // a share of what is known to be left
+			return cluster.ErrAway // a share of what is known to be left
 		}
 		return err
 	}

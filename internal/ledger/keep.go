@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"fairlead/internal/replica"
+	"fairlead/internal/cluster"
 )
 
 func (s *Shared) nudge() {
@@ -69,14 +69,14 @@ func (s *Shared) flush(ctx context.Context) {
 		return
 	}
 	for _, t := range s.list(untold) {
-		if errors.Is(s.tell(ctx, t), replica.ErrAway) {
+		if errors.Is(s.tell(ctx, t), cluster.ErrAway) {
 			return
 		}
 	}
 }
 
 // sync comes with each heartbeat: it writes what Redis does not know, and hears what has changed.
-func (s *Shared) sync(ctx context.Context, state replica.State) {
+func (s *Shared) sync(ctx context.Context, state cluster.State) {
 	now := s.o.Now()
 	s.mu.Lock()
 	s.beats = time.Now()
@@ -86,7 +86,7 @@ func (s *Shared) sync(ctx context.Context, state replica.State) {
 		return
 	}
 	for _, t := range s.list(func(t *tab) bool { return t.wantsLook(state, now) }) {
-		if err := s.syncOne(ctx, t); errors.Is(err, replica.ErrAway) || ctx.Err() != nil {
+		if err := s.syncOne(ctx, t); errors.Is(err, cluster.ErrAway) || ctx.Err() != nil {
 			return
 		}
 		s.mu.Lock()
@@ -98,7 +98,7 @@ func (s *Shared) sync(ctx context.Context, state replica.State) {
 
 // wantsLook says that the budget is in use, or that what Redis has of it may be wrong: it may have lost what we told it
 // while the database may lack our charges, or another replica may have taken a new base.
-func (t *tab) wantsLook(state replica.State, now time.Time) bool {
+func (t *tab) wantsLook(state cluster.State, now time.Time) bool {
 	inUse := !t.idle() || t.purse > 0 || t.returned || now.Sub(t.used) < purseFor
 	lost := t.epoch != state.Epoch && t.log.sum > 0
 	stale := t.charged > 0 && (t.rough || now.Sub(t.looked).Abs() > lookEvery)

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"time"
 
+	"fairlead/internal/cluster"
 	"fairlead/internal/llm"
 	"fairlead/internal/money"
-	"fairlead/internal/replica"
 )
 
 const (
@@ -82,7 +82,7 @@ func (s *Shared) isKnown(t *tab) bool {
 // fill takes a share of what the database says is left, once that can be relied on: when Redis has been away for so long
 // that entries from before have arrived, and for everybody. It is called again and again in an outage. Where nothing is known,
 // nothing is spent.
-func (s *Shared) fill(ctx context.Context, t *tab, state replica.State) error {
+func (s *Shared) fill(ctx context.Context, t *tab, state cluster.State) error {
 	s.mu.Lock()
 	asked := t.share.outage == state.Outage && time.Since(t.share.asked) < s.askEvery
 	if !asked {

@@ -11,9 +11,9 @@ import (
 
 	"golang.org/x/sync/singleflight"
 
+	"fairlead/internal/cluster"
 	"fairlead/internal/llm"
 	"fairlead/internal/money"
-	"fairlead/internal/replica"
 )
 
 // returnTime is how long a request waits for Redis to come back, where the share cannot bear it.
@@ -27,7 +27,7 @@ const mostShared money.Amount = 1<<53 - 1
 // is away, each replica spends a share of what is left.
 type Shared struct {
 	o    Options
-	link *replica.Link
+	link *cluster.Client
 	born time.Time // of this process's charges
 
 	queue    waitQueue
@@ -49,7 +49,7 @@ type Shared struct {
 }
 
 // NewShared makes a ledger by way of a link. Run must be running for settlements to be told.
-func NewShared(link *replica.Link, o Options) *Shared {
+func NewShared(link *cluster.Client, o Options) *Shared {
 	o = o.withDefaults()
 	s := &Shared{o: o, born: o.Now(), wait: reservedWait, patience: returnTime, askEvery: askEvery, link: link, wake: make(chan struct{}, 1), budgets: map[string]*tab{}, sights: map[string]sight{}, zones: map[string]*time.Location{}}
 	link.OnBeat(s.sync)
@@ -83,14 +83,14 @@ func (s *Shared) reserve(ctx context.Context, budgets []Budget, amount money.Amo
 		return NewHold(amount, func(money.Amount) {}), nil
 	}
 	hold, err := s.holdShared(ctx, budgets, amount)
-	if !errors.Is(err, replica.ErrAway) {
+	if !errors.Is(err, cluster.ErrAway) {
 		return hold, err
 	}
 	hold, err = s.holdPurse(ctx, budgets, amount)
 	if e, ok := errors.AsType[*llm.Error](err); !ok || e.Kind != llm.LedgerUnavailable || !s.awaitReturn(ctx) {
 		return hold, err
 	}
-	if hold, again := s.holdShared(ctx, budgets, amount); !errors.Is(again, replica.ErrAway) {
+	if hold, again := s.holdShared(ctx, budgets, amount); !errors.Is(again, cluster.ErrAway) {
 		return hold, again
 	}
 	return nil, err
@@ -126,7 +126,7 @@ func (s *Shared) holdShared(ctx context.Context, budgets []Budget, amount money.
 	wait := max(s.patience/16, 1)
 	for range most {
 		if !s.link.State().Ready {
-			return nil, replica.ErrAway
+			return nil, cluster.ErrAway
 		}
 		hold, again, err := s.tryHold(ctx, budgets, amount)
 		if errors.Is(err, errKept) { // others give back what is kept for them within a heartbeat
@@ -139,7 +139,7 @@ func (s *Shared) holdShared(ctx context.Context, budgets []Budget, amount money.
 			return hold, err
 		}
 	}
-	return nil, replica.ErrAway
+	return nil, cluster.ErrAway
 }
 
 // errKept says that what is left is kept for other replicas to spend without Redis.

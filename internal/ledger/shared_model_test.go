@@ -14,10 +14,10 @@ import (
 	"github.com/redis/go-redis/v9"
 	"pgregory.net/rapid"
 
+	"fairlead/internal/cluster"
+	"fairlead/internal/cluster/redistest"
 	"fairlead/internal/llm"
 	"fairlead/internal/money"
-	"fairlead/internal/replica"
-	"fairlead/internal/replica/redistest"
 )
 
 // The model keeps every charge and every hold of all replicas. Redis may lose everything or go away, and replicas crash: in
@@ -102,7 +102,7 @@ type sharedModel struct {
 // node is one replica; its number outlives a crash, as its disk does.
 type node struct {
 	number int
-	link   *replica.Link
+	link   *cluster.Client
 	ledger *Shared
 	holds  []*modelHold
 }
@@ -115,7 +115,7 @@ type nodeCharge struct {
 }
 
 func newSharedModel(t *rapid.T, address string) *sharedModel {
-	client, err := replica.Client(address)
+	client, err := cluster.Dial(address)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func (m *sharedModel) close() { _ = m.client.Close() }
 
 func (m *sharedModel) start(number int) *node {
 	n := &node{number: number}
-	n.link = replica.NewLink(m.client, replica.Options{
+	n.link = cluster.New(m.client, cluster.Options{
 		Namespace: m.namespace, Budget: 10 * time.Second, Settling: time.Nanosecond, Lease: time.Hour, Seen: 3,
 		Now: func() time.Time { return m.now },
 	})

@@ -12,10 +12,10 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
 
+	"fairlead/internal/cluster"
+	"fairlead/internal/cluster/redistest"
 	"fairlead/internal/llm"
 	"fairlead/internal/money"
-	"fairlead/internal/replica"
-	"fairlead/internal/replica/redistest"
 )
 
 func TestMain(m *testing.M) {
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 type deployment struct {
 	server  *redistest.Server
 	cuts    []*cut
-	links   []*replica.Link
+	links   []*cluster.Client
 	ledgers []*Shared
 
 	mu      sync.Mutex
@@ -57,7 +57,7 @@ func (d *deployment) join(t *testing.T) {
 	client, way := d.server.Client(t), &cut{}
 	client.AddHook(way)
 	d.cuts = append(d.cuts, way)
-	link := replica.NewLink(client, replica.Options{Budget: 5 * time.Second, Settling: time.Nanosecond})
+	link := cluster.New(client, cluster.Options{Budget: 5 * time.Second, Settling: time.Nanosecond})
 	d.links = append(d.links, link)
 	s := NewShared(link, Options{Spent: d.spent, LoadRetry: time.Nanosecond})
 	s.patience = 50 * time.Millisecond
@@ -443,7 +443,7 @@ func TestOneReplicaIsCutOff(t *testing.T) {
 			if deaf {
 				d.cuts[0].deaf.Store(true) // it is told that it has a smaller purse, and does not hear it
 				one := d.ledgers[0].budgets[b.ID]
-				if err := d.ledgers[0].put(t.Context(), one, one.born); !errors.Is(err, replica.ErrAway) {
+				if err := d.ledgers[0].put(t.Context(), one, one.born); !errors.Is(err, cluster.ErrAway) {
 					t.Fatal(err)
 				}
 			}
@@ -664,7 +664,7 @@ func TestASharedWarningComesOnce(t *testing.T) {
 }
 
 func BenchmarkSharedHoldSettle(b *testing.B) {
-	link := replica.NewLink(redistest.Client(b), replica.Options{Namespace: redistest.Namespace(), Budget: 5 * time.Second, Settling: time.Nanosecond})
+	link := cluster.New(redistest.Client(b), cluster.Options{Namespace: redistest.Namespace(), Budget: 5 * time.Second, Settling: time.Nanosecond})
 	s := NewShared(link, Options{Spent: nothingSpent})
 	if !link.AwaitReady(b.Context(), 10*time.Second) {
 		b.Fatal("Redis does not answer")

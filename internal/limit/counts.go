@@ -39,19 +39,19 @@ func (c *counts) add(tokens int64) {
 }
 
 // admit says whether a request fits, or which limit it meets and how long until it would fit.
-func (c *counts) admit(at time.Duration, l Limits, tokens int64) (Refusal, time.Duration, bool) {
+func (c *counts) admit(at time.Duration, l Limits, tokens int64) (Rejection, time.Duration, bool) {
 	if l.Concurrent > 0 && c.running >= l.Concurrent {
-		return Refusal{Concurrent, l.Concurrent, c.running}, time.Second, false
+		return Rejection{Concurrent, l.Concurrent, c.running}, time.Second, false
 	}
 	if l.RequestsPerMinute > 0 && c.requests.sum >= l.RequestsPerMinute {
 		need := c.requests.sum - l.RequestsPerMinute + 1
-		return Refusal{RequestsPerMinute, l.RequestsPerMinute, c.requests.sum}, c.requests.freed(c.at, need, at), false
+		return Rejection{RequestsPerMinute, l.RequestsPerMinute, c.requests.sum}, c.requests.freed(c.at, need, at), false
 	}
 	if l.TokensPerMinute > 0 && c.tokens.sum > l.TokensPerMinute-tokens {
 		need := c.tokens.sum - (l.TokensPerMinute - tokens)
-		return Refusal{TokensPerMinute, l.TokensPerMinute, c.tokens.sum}, c.tokens.freed(c.at, need, at), false
+		return Rejection{TokensPerMinute, l.TokensPerMinute, c.tokens.sum}, c.tokens.freed(c.at, need, at), false
 	}
-	return Refusal{}, 0, true
+	return Rejection{}, 0, true
 }
 
 func (r *ring) add(at, n int64) {

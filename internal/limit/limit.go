@@ -24,15 +24,15 @@ type Limiter interface {
 	Take(ctx context.Context, id string, l Limits, tokens int64) (*Slot, error)
 }
 
-// The names of limits in Refusal.
+// The names of limits in Rejection.
 const (
 	RequestsPerMinute = "requests_per_minute"
 	TokensPerMinute   = "tokens_per_minute"
 	Concurrent        = "concurrent"
 )
 
-// Refusal is what `details.limit` holds.
-type Refusal struct {
+// Rejection is what `details.limit` holds.
+type Rejection struct {
 	Name  string `json:"name"`
 	Limit int64  `json:"limit"`
 	Used  int64  `json:"used"`
@@ -82,8 +82,8 @@ func (s *Slot) Release() {
 	s.grant.Release()
 }
 
-// Refuse makes the error for a limit that is met, with a whole number of seconds from 1 to 60 to wait.
-func Refuse(r Refusal, wait time.Duration) *llm.Error {
+// Reject makes the error for a limit that is met, with a whole number of seconds from 1 to 60 to wait.
+func Reject(r Rejection, wait time.Duration) *llm.Error {
 	seconds := min(max((wait+time.Second-1)/time.Second, 1), Window/time.Second)
 	var e *llm.Error
 	switch r.Name {
@@ -98,8 +98,8 @@ func Refuse(r Refusal, wait time.Duration) *llm.Error {
 	return e.With("limit", r)
 }
 
-// RefuseTooLarge makes the error for a request whose estimate alone is beyond the token limit: repeating cannot help.
-func RefuseTooLarge(r Refusal, tokens int64) *llm.Error {
+// RejectTooLarge makes the error for a request whose estimate alone is beyond the token limit: repeating cannot help.
+func RejectTooLarge(r Rejection, tokens int64) *llm.Error {
 	e := llm.Errorf(llm.RateLimited, "This request is estimated at %d tokens, and this key may use %d a minute. Send a shorter prompt or a lower output limit, or raise the limit in API key settings.", tokens, r.Limit)
 	e.Final = true
 	return e.With("limit", r)

@@ -44,7 +44,7 @@ func (m *Memory) Take(_ context.Context, id string, l Limits, tokens int64) (*Sl
 	}
 	tokens = max(tokens, 0)
 	if l.TokensPerMinute > 0 && tokens > l.TokensPerMinute {
-		return nil, RefuseTooLarge(Refusal{TokensPerMinute, l.TokensPerMinute, m.used(id)}, tokens)
+		return nil, RejectTooLarge(Rejection{TokensPerMinute, l.TokensPerMinute, m.used(id)}, tokens)
 	}
 	s := &m.shards[maphash.String(m.seed, id)%shardCount]
 	s.mu.Lock()
@@ -58,7 +58,7 @@ func (m *Memory) Take(_ context.Context, id string, l Limits, tokens int64) (*Sl
 	}
 	c.advance(second(at))
 	if refusal, wait, ok := c.admit(at, l, tokens); !ok {
-		return nil, Refuse(refusal, wait)
+		return nil, Reject(refusal, wait)
 	}
 	c.running++
 	c.add(tokens)

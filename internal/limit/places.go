@@ -17,9 +17,9 @@ const (
 	leastQueue = 16
 )
 
-// Places bounds how many requests run at a time, and shares the places out fairly: one id's flood does not keep the others
+// FairSemaphore bounds how many requests run at a time, and shares the places out fairly: one id's flood does not keep the others
 // out. Its methods may be called from any goroutine. The zero value is ready to use.
-type Places struct {
+type FairSemaphore struct {
 	// Reserve keeps room for other ids even when nobody else has been there of late.
 	Reserve bool
 
@@ -37,9 +37,9 @@ type waiter struct {
 	ready chan struct{} // closed when the place is taken
 }
 
-// Take takes one of size places for id, waiting a while for it where need be. It reports whether it did; then Leave must be
+// Take takes one of size places for id, waiting a while for it where need be. It reports whether it did; then Release must be
 // called.
-func (p *Places) Take(ctx context.Context, id string, size int, wait time.Duration) bool {
+func (p *FairSemaphore) Take(ctx context.Context, id string, size int, wait time.Duration) bool {
 	w, ok := p.enter(id, size, wait > 0)
 	if w == nil {
 		return ok
@@ -56,7 +56,7 @@ func (p *Places) Take(ctx context.Context, id string, size int, wait time.Durati
 }
 
 // enter takes a place, or queues for one.
-func (p *Places) enter(id string, size int, wait bool) (w *waiter, ok bool) {
+func (p *FairSemaphore) enter(id string, size int, wait bool) (w *waiter, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.notice(id)
@@ -73,7 +73,7 @@ func (p *Places) enter(id string, size int, wait bool) (w *waiter, ok bool) {
 }
 
 // giveUp leaves the queue. The place may have been given at this very moment: then it is taken.
-func (p *Places) giveUp(w *waiter) (taken bool) {
+func (p *FairSemaphore) giveUp(w *waiter) (taken bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	i := slices.Index(p.queue, w)
@@ -84,8 +84,8 @@ func (p *Places) giveUp(w *waiter) (taken bool) {
 	return false
 }
 
-// Leave gives a place back, to whoever waits and has the fewest. No places at all have none to give.
-func (p *Places) Leave(id string) {
+// Release gives a place back, to whoever waits and has the fewest. No places at all have none to give.
+func (p *FairSemaphore) Release(id string) {
 	if p == nil {
 		return
 	}
@@ -99,7 +99,7 @@ func (p *Places) Leave(id string) {
 	}
 }
 
-func (p *Places) serveNext() bool {
+func (p *FairSemaphore) serveNext() bool {
 	next := -1
 	for i, w := range p.queue {
 		if p.room(w.id, w.size) && (next < 0 || p.held[w.id] < p.held[p.queue[next].id]) {
@@ -116,7 +116,7 @@ func (p *Places) serveNext() bool {
 	return true
 }
 
-func (p *Places) take(id string) {
+func (p *FairSemaphore) take(id string) {
 	if p.held == nil {
 		p.held = map[string]int{}
 	}
@@ -125,7 +125,7 @@ func (p *Places) take(id string) {
 }
 
 // room reports whether id may have one more place.
-func (p *Places) room(id string, size int) bool {
+func (p *FairSemaphore) room(id string, size int) bool {
 	left := size - p.running
 	if left <= 0 {
 		return false
@@ -134,7 +134,7 @@ func (p *Places) room(id string, size int) bool {
 }
 
 // notice remembers that somebody else than the last came.
-func (p *Places) notice(id string) {
+func (p *FairSemaphore) notice(id string) {
 	if id == p.last {
 		return
 	}
@@ -144,10 +144,10 @@ func (p *Places) notice(id string) {
 	p.last = id
 }
 
-func (p *Places) alone() bool { return p.changed.IsZero() || time.Since(p.changed) > aloneFor }
+func (p *FairSemaphore) alone() bool { return p.changed.IsZero() || time.Since(p.changed) > aloneFor }
 
 // Running is how many places are taken.
-func (p *Places) Running() int {
+func (p *FairSemaphore) Running() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.running

@@ -10,7 +10,7 @@ import (
 )
 
 // waiting is how many wait for a place.
-func (p *Places) waiting() int {
+func (p *FairSemaphore) waiting() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.queue)
@@ -18,13 +18,13 @@ func (p *Places) waiting() int {
 
 func TestPlacesAreBounded(t *testing.T) {
 	t.Parallel()
-	var p Places
+	var p FairSemaphore
 	for i := range 6 {
 		if got := p.Take(t.Context(), "a", 4, 0); got != (i < 4) {
 			t.Errorf("place %d of four: %v", i+1, got)
 		}
 	}
-	p.Leave("a")
+	p.Release("a")
 	if !p.Take(t.Context(), "a", 4, 0) || p.Running() != 4 {
 		t.Errorf("a place that was given back is not taken: %d", p.Running())
 	}
@@ -32,7 +32,7 @@ func TestPlacesAreBounded(t *testing.T) {
 
 func TestAFloodLeavesPlacesToOthers(t *testing.T) {
 	t.Parallel()
-	p := Places{Reserve: true}
+	p := FairSemaphore{Reserve: true}
 	flood := func(id string) (n int) {
 		for p.Take(t.Context(), id, 100, 0) {
 			n++
@@ -53,7 +53,7 @@ func TestAFloodLeavesPlacesToOthers(t *testing.T) {
 func TestOneAloneHasAllPlacesUntilSomebodyComes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var p Places
+		var p FairSemaphore
 		for range 8 {
 			if !p.Take(t.Context(), "a", 8, 0) {
 				t.Fatal("one alone does not get all places")
@@ -63,7 +63,7 @@ func TestOneAloneHasAllPlacesUntilSomebodyComes(t *testing.T) {
 			t.Fatal("a ninth place")
 		}
 		for range 3 {
-			p.Leave("a")
+			p.Release("a")
 		}
 		if p.Take(t.Context(), "a", 8, 0); p.held["a"] != 6 {
 			t.Errorf("a has %d places, want six", p.held["a"])
@@ -84,7 +84,7 @@ func TestOneAloneHasAllPlacesUntilSomebodyComes(t *testing.T) {
 func TestWhoHasTheFewestGetsThePlaceThatIsGivenBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var p Places
+		var p FairSemaphore
 		for range 4 {
 			p.Take(t.Context(), "a", 4, 0)
 		}
@@ -100,7 +100,7 @@ func TestWhoHasTheFewestGetsThePlaceThatIsGivenBack(t *testing.T) {
 		for _, id := range []string{"a", "a", "a", "b"} {
 			wait(id)
 		}
-		p.Leave("a")
+		p.Release("a")
 		synctest.Wait()
 		if got := <-order; got != "b" {
 			t.Errorf("%s was first", got)
@@ -116,7 +116,7 @@ func TestWhoHasTheFewestGetsThePlaceThatIsGivenBack(t *testing.T) {
 func TestWaitingEndsWithTheRequest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var p Places
+		var p FairSemaphore
 		p.Take(t.Context(), "a", 1, 0)
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 		defer cancel()
@@ -139,7 +139,7 @@ func TestWaitingEndsWithTheRequest(t *testing.T) {
 func TestPlacesKeepCount(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		p := Places{Reserve: rapid.Bool().Draw(t, "reserve")}
+		p := FairSemaphore{Reserve: rapid.Bool().Draw(t, "reserve")}
 		size := rapid.IntRange(1, 12).Draw(t, "size")
 		var taken []string
 		for range rapid.IntRange(0, 80).Draw(t, "steps") {
@@ -149,7 +149,7 @@ func TestPlacesKeepCount(t *testing.T) {
 					taken = append(taken, id)
 				}
 			} else if len(taken) > 0 {
-				p.Leave(taken[0])
+				p.Release(taken[0])
 				taken = taken[1:]
 			}
 			if p.running != len(taken) || p.running > size {
@@ -157,7 +157,7 @@ func TestPlacesKeepCount(t *testing.T) {
 			}
 		}
 		for _, id := range taken {
-			p.Leave(id)
+			p.Release(id)
 		}
 		if p.running != 0 || len(p.held) != 0 {
 			t.Fatalf("%d running, %v held", p.running, p.held)
@@ -166,10 +166,10 @@ func TestPlacesKeepCount(t *testing.T) {
 }
 
 func BenchmarkPlaces(b *testing.B) {
-	var p Places
+	var p FairSemaphore
 	b.ReportAllocs()
 	for b.Loop() {
 		p.Take(b.Context(), "a", 100, 0)
-		p.Leave("a")
+		p.Release("a")
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"fairlead/internal/replica"
+	"fairlead/internal/cluster"
 )
 
 // returnTime is how young an outage is whose end is waited for before a request is refused by the share alone: it may have
@@ -22,14 +22,14 @@ const mostCounted = 1<<53 - 1
 // Redis is a Limiter that replicas share: Memory's windows in Redis, one call for each step. While Redis does not answer
 // in time, this replica admits its share of what is left.
 type Redis struct {
-	link  *replica.Link
+	link  *cluster.Client
 	now   func() time.Time // nil for Redis's own clock
 	views *views
 }
 
 // NewRedis makes a limiter by way of a link, which must be running. It reads time from now; where that is nil, the counts
 // in Redis go by Redis's clock, and no replica's matters.
-func NewRedis(link *replica.Link, now func() time.Time) *Redis {
+func NewRedis(link *cluster.Client, now func() time.Time) *Redis {
 	local := now
 	if local == nil {
 		local = time.Now
@@ -46,18 +46,18 @@ func (r *Redis) Take(ctx context.Context, id string, l Limits, tokens int64) (*S
 	}
 	tokens = min(max(tokens, 0), mostCounted)
 	if l.TokensPerMinute > 0 && tokens > l.TokensPerMinute {
-		return nil, RefuseTooLarge(Refusal{TokensPerMinute, l.TokensPerMinute, r.views.used(id)}, tokens)
+		return nil, RejectTooLarge(Rejection{TokensPerMinute, l.TokensPerMinute, r.views.used(id)}, tokens)
 	}
 	defer r.views.asking(id)()
 	slot, err := r.take(ctx, id, l, tokens)
-	if !errors.Is(err, replica.ErrAway) {
+	if !errors.Is(err, cluster.ErrAway) {
 		return slot, err
 	}
 	slot, refusal := r.share(id, l, tokens)
 	if refusal == nil || !r.awaitReturn(ctx) {
 		return slot, refusal
 	}
-	if slot, err = r.take(ctx, id, l, tokens); errors.Is(err, replica.ErrAway) {
+	if slot, err = r.take(ctx, id, l, tokens); errors.Is(err, cluster.ErrAway) {
 		return nil, refusal
 	}
 	return slot, err
@@ -82,7 +82,7 @@ func (r *Redis) awaitReturn(ctx context.Context) bool {
 func (r *Redis) take(ctx context.Context, id string, l Limits, tokens int64) (*Slot, error) {
 	state := r.link.State()
 	if !state.Ready {
-		return nil, replica.ErrAway
+		return nil, cluster.ErrAway
 	}
 	var reply []any
 	err := r.link.Do(ctx, func(ctx context.Context, c redis.Scripter) (err error) {
@@ -102,7 +102,7 @@ func (r *Redis) take(ctx context.Context, id string, l Limits, tokens int64) (*S
 		r.views.heard(id, requests, used)
 		name, _ := reply[1].(string)
 		wait := time.Duration(number(reply[3])) * time.Microsecond
-		return nil, Refuse(Refusal{name, l.of(name), number(reply[2])}, wait)
+		return nil, Reject(Rejection{name, l.of(name), number(reply[2])}, wait)
 	}
 	born, _ := reply[1].(string)
 	r.views.took(id, state.Epoch, tokens, requests, used)
@@ -178,7 +178,7 @@ func (g *redisGrant) Release() {
 }
 
 // sync tells Redis what it missed, and hears what the other replicas admitted, of every id in use here.
-func (r *Redis) sync(ctx context.Context, s replica.State) {
+func (r *Redis) sync(ctx context.Context, s cluster.State) {
 	for _, one := range r.views.reports(s.Epoch) {
 		var reply []any
 		err := r.link.Do(ctx, func(ctx context.Context, c redis.Scripter) (err error) {

@@ -9,21 +9,21 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"fairlead/internal/cluster"
+	"fairlead/internal/cluster/redistest"
 	"fairlead/internal/limit"
 	"fairlead/internal/limit/limittest"
-	"fairlead/internal/replica"
-	"fairlead/internal/replica/redistest"
 )
 
 func TestMain(m *testing.M) { os.Exit(redistest.Main(m)) }
 
 // newLink makes a replica that has met Redis. A busy machine is not what is tested: calls may take their time.
-func newLink(t testing.TB, client *redis.Client, namespace string) *replica.Link {
+func newLink(t testing.TB, client *redis.Client, namespace string) *cluster.Client {
 	t.Helper()
-	return replica.NewLink(client, replica.Options{Namespace: namespace, Budget: 5 * time.Second, Settling: time.Nanosecond})
+	return cluster.New(client, cluster.Options{Namespace: namespace, Budget: 5 * time.Second, Settling: time.Nanosecond})
 }
 
-func join(t testing.TB, links ...*replica.Link) {
+func join(t testing.TB, links ...*cluster.Client) {
 	t.Helper()
 	for _, link := range links {
 		if !link.AwaitReady(t.Context(), 10*time.Second) {
@@ -45,7 +45,7 @@ func TestRedis(t *testing.T) {
 
 // fleet is some replicas with one Redis.
 type fleet struct {
-	links    []*replica.Link
+	links    []*cluster.Client
 	limiters []*limit.Redis
 }
 
@@ -85,7 +85,7 @@ func TestReplicasShareALimitByRedis(t *testing.T) {
 func TestConcurrencyOfADeadReplicaEnds(t *testing.T) {
 	t.Parallel()
 	client, namespace := redistest.Client(t), redistest.Namespace()
-	links := []*replica.Link{newLink(t, client, namespace), newLink(t, client, namespace)}
+	links := []*cluster.Client{newLink(t, client, namespace), newLink(t, client, namespace)}
 	dying, other := limit.NewRedis(links[0], nil), limit.NewRedis(links[1], nil)
 	join(t, links...)
 	l := limit.Limits{Concurrent: 1}

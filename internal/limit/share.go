@@ -24,7 +24,7 @@ func (r *Redis) share(id string, l Limits, tokens int64) (slot *Slot, err error)
 			x.seen.tokens.add(x.seen.at, (p.replicas-1)*(x.asking-1)*tokens)
 		}
 		if refusal, wait, ok := p.admit(l, tokens); !ok {
-			err = Refuse(refusal, wait)
+			err = Reject(refusal, wait)
 			return
 		}
 		x.running++
@@ -45,18 +45,18 @@ type part struct {
 	outage   time.Duration // when Redis went away
 }
 
-func (p part) admit(l Limits, tokens int64) (Refusal, time.Duration, bool) {
+func (p part) admit(l Limits, tokens int64) (Rejection, time.Duration, bool) {
 	x := p.view
 	if most := max(l.Concurrent/p.replicas, 1); l.Concurrent > 0 && x.running >= most {
-		return Refusal{Concurrent, l.Concurrent, x.running}, time.Second, false
+		return Rejection{Concurrent, l.Concurrent, x.running}, time.Second, false
 	}
 	if l.RequestsPerMinute > 0 && !p.fits(l.RequestsPerMinute, x.seen.requests.sum, x.since.requests.sum, 1) {
-		return Refusal{RequestsPerMinute, l.RequestsPerMinute, x.seen.requests.sum + x.since.requests.sum}, p.wait(&x.seen.requests, &x.since.requests), false
+		return Rejection{RequestsPerMinute, l.RequestsPerMinute, x.seen.requests.sum + x.since.requests.sum}, p.wait(&x.seen.requests, &x.since.requests), false
 	}
 	if l.TokensPerMinute > 0 && !p.fits(l.TokensPerMinute, x.seen.tokens.sum, x.since.tokens.sum, tokens) {
-		return Refusal{TokensPerMinute, l.TokensPerMinute, x.seen.tokens.sum + x.since.tokens.sum}, p.wait(&x.seen.tokens, &x.since.tokens), false
+		return Rejection{TokensPerMinute, l.TokensPerMinute, x.seen.tokens.sum + x.since.tokens.sum}, p.wait(&x.seen.tokens, &x.since.tokens), false
 	}
-	return Refusal{}, 0, true
+	return Rejection{}, 0, true
 }
 
 // fits says whether n more are within the part of what was left. One request a minute is always within it where the whole

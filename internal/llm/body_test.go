@@ -22,7 +22,7 @@ func TestBody(t *testing.T) {
 		},
 		"with everything": {
 			&Error{
-				Kind: UpstreamInvalid, Message: `a <b> & "c"`, Param: "n", UpstreamStatus: 422, UpstreamCode: "bad",
+				Kind: UpstreamRejected, Message: `a <b> & "c"`, Param: "n", UpstreamStatus: 422, UpstreamCode: "bad",
 				Details: map[string]any{"problems": []string{"<x>"}, "origin": "forged", "request_id": "forged"},
 			},
 			`{"error":"a <b> & \"c\"","code":"PROVIDER_UPSTREAM_ERROR","details":{"origin":"client","param":"n","problems":["<x>"],"request_id":"req_1","retryable":false,"upstream_code":"bad","upstream_status":422}}`,

@@ -33,8 +33,8 @@ type Conversation struct {
 // MaxUnsaid bounds Conversation.Unsaid. Callers are shown far fewer names.
 const MaxUnsaid = 64
 
-// LeaveOut adds a name to Unsaid, once.
-func (c *Conversation) LeaveOut(name string) {
+// DropField adds a name to Unsaid, once.
+func (c *Conversation) DropField(name string) {
 	if len(c.Unsaid) < MaxUnsaid && !slices.Contains(c.Unsaid, name) {
 		c.Unsaid = append(c.Unsaid, name)
 	}

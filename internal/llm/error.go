@@ -47,7 +47,7 @@ const (
 
 // What a provider did. These are also the classes that attempts carry in the log.
 const (
-	NoTargetReady         Kind = "no_target_ready" // every target that could serve is failing or resting
+	NoTargetAvailable     Kind = "no_target_ready" // every target that could serve is failing or resting
 	UpstreamConnect       Kind = "connect"         // not reached: refused, reset, no such host, TLS
 	UpstreamTimeout       Kind = "timeout"         // no first token, or silence, for longer than allowed
 	UpstreamRateLimited   Kind = "rate_limit"      // 429
@@ -57,14 +57,14 @@ const (
 	UpstreamDenied        Kind = "access_denied"   // 403: our credential may not use this model
 	UpstreamNotFound      Kind = "unknown_model"   // 404: the provider does not have the model
 	UpstreamMalformed     Kind = "malformed"       // a 200 that is no answer
-	UpstreamCut           Kind = "cut"             // the stream ended before its finish
-	UpstreamInvalid       Kind = "refused"         // 4xx that is the client's own fault: passed on
+	StreamInterrupted     Kind = "cut"             // the stream ended before its finish
+	UpstreamRejected      Kind = "refused"         // 4xx that is the client's own fault: passed on
 	UpstreamUnsupported   Kind = "unsupported"     // 4xx for a parameter or value that this target does not support: another may
 	UpstreamContext       Kind = "context_length"  // the prompt does not fit this model: another may hold it
 	UpstreamContentPolicy Kind = "content_policy"  // refused by the provider's content rules: passed on
-	Deviated              Kind = "deviated"        // an answer that should have gone on with another one said something else
-	Outrun                Kind = "outrun"          // given up because another target, asked besides, answered first
-	CannotExpress         Kind = "cannot_express"  // the provider's format has no place for what the request says: another may
+	ContinuationMismatch  Kind = "deviated"        // an answer that should have gone on with another one said something else
+	HedgeLost             Kind = "outrun"          // given up because another target, asked besides, answered first
+	Untranslatable        Kind = "cannot_express"  // the provider's format has no place for what the request says: another may
 )
 
 // What happened in the admin API.
@@ -122,7 +122,7 @@ var kinds = map[Kind]kindFacts{
 	ServerShutdown:    {"SERVER_SHUTDOWN", 503, FromGateway, true, false},
 	Internal:          {"INTERNAL_ERROR", 500, FromGateway, true, false},
 
-	NoTargetReady:         {"PROVIDER_UPSTREAM_ERROR", 503, FromProvider, true, false},
+	NoTargetAvailable:     {"PROVIDER_UPSTREAM_ERROR", 503, FromProvider, true, false},
 	UpstreamConnect:       {"PROVIDER_UPSTREAM_ERROR", 502, FromProvider, true, true},
 	UpstreamTimeout:       {"PROVIDER_TIMEOUT", 504, FromProvider, true, true},
 	UpstreamRateLimited:   {"PROVIDER_RATE_LIMITED", 429, FromProvider, true, true},
@@ -132,14 +132,14 @@ var kinds = map[Kind]kindFacts{
 	UpstreamDenied:        {"PROVIDER_UPSTREAM_ERROR", 502, FromProvider, false, true},
 	UpstreamNotFound:      {"PROVIDER_UPSTREAM_ERROR", 502, FromProvider, false, true},
 	UpstreamMalformed:     {"PROVIDER_UPSTREAM_ERROR", 502, FromProvider, true, true},
-	UpstreamCut:           {"PROVIDER_UPSTREAM_ERROR", 502, FromProvider, true, true},
-	UpstreamInvalid:       {"PROVIDER_UPSTREAM_ERROR", 400, FromClient, false, false},
+	StreamInterrupted:     {"PROVIDER_UPSTREAM_ERROR", 502, FromProvider, true, true},
+	UpstreamRejected:      {"PROVIDER_UPSTREAM_ERROR", 400, FromClient, false, false},
 	UpstreamUnsupported:   {"PROVIDER_UPSTREAM_ERROR", 400, FromClient, false, false}, // another target only where the caller allows another model
 	UpstreamContext:       {"CONTEXT_TOO_LONG", 400, FromClient, false, true},
 	UpstreamContentPolicy: {"PROVIDER_UPSTREAM_ERROR", 400, FromClient, false, false},
-	Deviated:              {"PROVIDER_UPSTREAM_ERROR", 502, FromGateway, true, false}, // no answer has to repeat another
-	Outrun:                {"PROVIDER_UPSTREAM_ERROR", 502, FromGateway, true, false}, // nobody is told: another has answered
-	CannotExpress:         {"NO_ROUTE", 400, FromClient, false, true},
+	ContinuationMismatch:  {"PROVIDER_UPSTREAM_ERROR", 502, FromGateway, true, false}, // no answer has to repeat another
+	HedgeLost:             {"PROVIDER_UPSTREAM_ERROR", 502, FromGateway, true, false}, // nobody is told: another has answered
+	Untranslatable:        {"NO_ROUTE", 400, FromClient, false, true},
 
 	SignInRequired:   {"SIGN_IN_REQUIRED", 401, FromClient, false, false},
 	WrongCredentials: {"WRONG_CREDENTIALS", 401, FromClient, false, false},
@@ -179,7 +179,7 @@ func (k Kind) FromUpstream() bool {
 
 // passedOn reports whether the client gets the provider's own status: the request was at fault.
 func (k Kind) passedOn() bool {
-	return k == UpstreamInvalid || k == UpstreamUnsupported || k == UpstreamContentPolicy
+	return k == UpstreamRejected || k == UpstreamUnsupported || k == UpstreamContentPolicy
 }
 
 // Kinds lists every kind by name, for documents and tests.

@@ -97,7 +97,7 @@ func TestStatusesThatClientsActOn(t *testing.T) {
 
 func TestStatusPassesOnWhatTheClientGotWrong(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []Kind{UpstreamInvalid, UpstreamUnsupported, UpstreamContentPolicy} {
+	for _, kind := range []Kind{UpstreamRejected, UpstreamUnsupported, UpstreamContentPolicy} {
 		for upstream, want := range map[int]int{
 			400: 400, 404: 404, 413: 413, 415: 415, 418: 418, 422: 422, 451: 451,
 			401: 400, 402: 400, 403: 400, 407: 400, 408: 400, 409: 400, 425: 400, 429: 400,

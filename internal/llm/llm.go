@@ -36,18 +36,18 @@ type Request struct {
 	NonASCIIBytes int // bytes of prompt text outside ASCII
 	Text          Text
 	Images        int
-	ImageURLs     int     // of Images: those that the provider must fetch itself
-	ImageSizes    []Image // of the first MaxImageSizes of those whose size is known
-	ImageBytes    int     // bytes of Body that are inline images
-	AttachedBytes int     // bytes of Body that are inline audio, video or documents
-	Unsized       int     // attachments whose tokens only the provider can count: audio, video, documents, parts of an unknown type
-	ExtraBytes    int     // of ASCIIBytes and NonASCIIBytes: text in members that this gateway does not know and a provider may ignore
-	Predicted     int     // bytes of predicted output: a prediction that the model rejects is billed as output
-	Preview       string  // how the last user message begins, for lists; at most PreviewBytes
-	Asked         Passage // what the last user message says first
-	Instructed    Passage // the instructions: the first text of a system message
-	Answers       int     // messages of the assistant
-	Sealed        bool    // messages carry seals of other providers, which our own answers have put there
+	ImageURLs     int      // of Images: those that the provider must fetch itself
+	ImageSizes    []Image  // of the first MaxImageSizes of those whose size is known
+	ImageBytes    int      // bytes of Body that are inline images
+	AttachedBytes int      // bytes of Body that are inline audio, video or documents
+	Unsized       int      // attachments whose tokens only the provider can count: audio, video, documents, parts of an unknown type
+	ExtraBytes    int      // of ASCIIBytes and NonASCIIBytes: text in members that this gateway does not know and a provider may ignore
+	Predicted     int      // bytes of predicted output: a prediction that the model rejects is billed as output
+	Preview       string   // how the last user message begins, for lists; at most PreviewBytes
+	Asked         LazyText // what the last user message says first
+	Instructed    LazyText // the instructions: the first text of a system message
+	Answers       int      // messages of the assistant
+	Sealed        bool     // messages carry seals of other providers, which our own answers have put there
 
 	Inputs      int     // embeddings: number of inputs
 	Longest     float64 // where there are several inputs, each read by itself: the share of the longest in all of them
@@ -98,13 +98,13 @@ type Field struct {
 
 // Controls are the routing wishes a request carries. They are ours and never reach a provider.
 type Controls struct {
-	Models    []string       `json:"models,omitempty"` // ordered fallbacks
-	Provider  ProviderWishes `json:"provider,omitzero"`
-	SessionID string         `json:"session_id,omitempty"`
+	Models    []string            `json:"models,omitempty"` // ordered fallbacks
+	Provider  ProviderPreferences `json:"provider,omitzero"`
+	SessionID string              `json:"session_id,omitempty"`
 }
 
-// ProviderWishes is the `provider` object that clients of other gateways already send.
-type ProviderWishes struct {
+// ProviderPreferences is the `provider` object that clients of other gateways already send.
+type ProviderPreferences struct {
 	Order             []string  `json:"order,omitempty"`
 	Only              []string  `json:"only,omitempty"`
 	Ignore            []string  `json:"ignore,omitempty"`

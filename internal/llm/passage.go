@@ -7,31 +7,31 @@ import (
 	"sync"
 )
 
-// Passage is a text of a request. It is read only when somebody wants it: most of what a decoder finds nobody looks at.
+// LazyText is a text of a request. It is read only when somebody wants it: most of what a decoder finds nobody looks at.
 // The zero value is empty.
-type Passage struct {
+type LazyText struct {
 	text    string
 	raw     []byte // the text as it stands in JSON, without its quotes
 	escaped bool
 }
 
-// PlainPassage is a text that was decoded already.
-func PlainPassage(text string) Passage { return Passage{text: text} }
+// PlainText is a text that was decoded already.
+func PlainText(text string) LazyText { return LazyText{text: text} }
 
-// RawPassage is a text as it stands in JSON, without its quotes. The bytes are not copied.
-func RawPassage(raw []byte) Passage {
-	return Passage{raw: raw, escaped: bytes.IndexByte(raw, '\\') >= 0}
+// RawText is a text as it stands in JSON, without its quotes. The bytes are not copied.
+func RawText(raw []byte) LazyText {
+	return LazyText{raw: raw, escaped: bytes.IndexByte(raw, '\\') >= 0}
 }
 
 // Empty reports whether there is no text.
-func (p Passage) Empty() bool { return p.text == "" && len(p.raw) == 0 }
+func (p LazyText) Empty() bool { return p.text == "" && len(p.raw) == 0 }
 
 // Equal reports whether both say the same.
-func (p Passage) Equal(other Passage) bool { return p.Text(math.MaxInt) == other.Text(math.MaxInt) }
+func (p LazyText) Equal(other LazyText) bool { return p.Text(math.MaxInt) == other.Text(math.MaxInt) }
 
 // Text returns at most limit bytes of the text, give or take those of escapes: of a longer one its beginning, three quarters
 // of the limit, and its end.
-func (p Passage) Text(limit int) string {
+func (p LazyText) Text(limit int) string {
 	if p.raw == nil {
 		if len(p.text) <= limit {
 			return p.text
@@ -49,7 +49,7 @@ func (p Passage) Text(limit int) string {
 	return strings.ToValidUTF8(p.plain(p.raw[:head]), "") + "\n" + strings.ToValidUTF8(p.plain(p.raw[tail:]), "")
 }
 
-func (p Passage) plain(raw []byte) string {
+func (p LazyText) plain(raw []byte) string {
 	if !p.escaped {
 		return string(raw)
 	}

@@ -14,10 +14,10 @@ func TestPassageReadsJSONText(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := RawPassage(quoted[1 : len(quoted)-1]).Text(1 << 20); got != text {
+		if got := RawText(quoted[1 : len(quoted)-1]).Text(1 << 20); got != text {
 			t.Errorf("raw: %q became %q", text, got)
 		}
-		if got := PlainPassage(text).Text(1 << 20); got != text {
+		if got := PlainText(text).Text(1 << 20); got != text {
 			t.Errorf("plain: %q became %q", text, got)
 		}
 	}
@@ -30,7 +30,7 @@ func TestLongPassageKeepsBeginningAndEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, p := range map[string]Passage{"raw": RawPassage(quoted[1 : len(quoted)-1]), "plain": PlainPassage(text)} {
+	for name, p := range map[string]LazyText{"raw": RawText(quoted[1 : len(quoted)-1]), "plain": PlainText(text)} {
 		for limit := 20; limit < 60; limit++ {
 			got := p.Text(limit)
 			if len(got) > limit+1 || !strings.HasPrefix(got, "begin") || !strings.HasSuffix(got, "end") || !utf8.ValidString(got) {
@@ -44,7 +44,7 @@ func FuzzPassage(f *testing.F) {
 	f.Add([]byte(`a\nb\u00e9\ud83d\ude00\\`), 5)
 	f.Fuzz(func(t *testing.T, raw []byte, limit int) {
 		limit = max(4, limit%1000)
-		if got := RawPassage(raw).Text(limit); len(got) > 3*limit+8 {
+		if got := RawText(raw).Text(limit); len(got) > 3*limit+8 {
 			t.Errorf("%d bytes of %d", len(got), limit)
 		}
 	})

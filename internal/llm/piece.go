@@ -2,26 +2,26 @@ package llm
 
 import "encoding/json"
 
-// PieceKind says which fields of a Piece count.
-type PieceKind string
+// DeltaKind says which fields of a Delta count.
+type DeltaKind string
 
 // The kinds of pieces, in the order in which an answer has them. Text, thinking and calls may take turns.
 const (
-	BeginPiece     PieceKind = "begin"     // ID, Model
-	TextPiece      PieceKind = "text"      // Text
-	ThinkingPiece  PieceKind = "thinking"  // Text
-	SealPiece      PieceKind = "seal"      // Thinking: the block of thinking just told is over; its Text is not repeated
-	RefusalPiece   PieceKind = "refusal"   // Text
-	CallPiece      PieceKind = "call"      // Index, Call: begins a tool call; its Arguments may be there already
-	ArgumentsPiece PieceKind = "arguments" // Index, Text: goes on with the arguments of call Index
-	FinishPiece    PieceKind = "finish"    // Finish, StopSequence
-	UsagePiece     PieceKind = "usage"     // Usage: totals, the latest counts
+	BeginDelta     DeltaKind = "begin"     // ID, Model
+	TextDelta      DeltaKind = "text"      // Text
+	ThinkingDelta  DeltaKind = "thinking"  // Text
+	SignatureDelta DeltaKind = "seal"      // Thinking: the block of thinking just told is over; its Text is not repeated
+	RefusalDelta   DeltaKind = "refusal"   // Text
+	CallDelta      DeltaKind = "call"      // Index, Call: begins a tool call; its Arguments may be there already
+	ArgumentsDelta DeltaKind = "arguments" // Index, Text: goes on with the arguments of call Index
+	FinishDelta    DeltaKind = "finish"    // Finish, StopSequence
+	UsageDelta     DeltaKind = "usage"     // Usage: totals, the latest counts
 )
 
-// Piece is a part of an answer in our own words, on its way from a provider of one format to a caller of another. A whole
-// answer is a short stream of pieces. An answer without a FinishPiece for every choice is not complete.
-type Piece struct {
-	Kind   PieceKind
+// Delta is a part of an answer in our own words, on its way from a provider of one format to a caller of another. A whole
+// answer is a short stream of pieces. An answer without a FinishDelta for every choice is not complete.
+type Delta struct {
+	Kind   DeltaKind
 	Choice int // which answer it belongs to, where several were asked for
 
 	ID    string // the provider's name for the answer; may be empty

@@ -117,7 +117,7 @@ func (g *gauge) addProbes(p *Predictor, name string, prompts []string) {
 	}
 	anchors := make([]Anchor, len(prompts))
 	for i, text := range prompts {
-		anchors[i] = Anchor{Skills: p.Sketch(Prompt{Text: text}).Skills, Weight: 1 / float64(len(prompts))}
+		anchors[i] = Anchor{Skills: p.Features(Prompt{Text: text}).Skills, Weight: 1 / float64(len(prompts))}
 	}
 	g.pools[name] = &pool{anchors}
 }

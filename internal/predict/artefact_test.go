@@ -147,7 +147,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(magic + "\x02\x00\x00\x00{}"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if p, err := Parse(data); err == nil {
-			p.Sketch(Prompt{Text: "What is 2 + 2?"})
+			p.Features(Prompt{Text: "What is 2 + 2?"})
 		}
 	})
 }

@@ -21,10 +21,10 @@ func TestSmallTalkIsEasy(t *testing.T) {
 func TestEaseLiftsEveryModel(t *testing.T) {
 	t.Parallel()
 	weak, strong := Ability{Vector: []float64{-0.5}}, Ability{Vector: []float64{2.5}}
-	plain, easy := Sketch{}, Sketch{Ease: smallTalk}
-	gap := Chance(&plain, &strong).Chance - Chance(&plain, &weak).Chance
-	less := Chance(&easy, &strong).Chance - Chance(&easy, &weak).Chance
-	if less >= gap/2 || Chance(&easy, &weak).Chance < 0.9 {
-		t.Errorf("the gap goes from %v to %v, the weak one has %v", gap, less, Chance(&easy, &weak).Chance)
+	plain, easy := Features{}, Features{Ease: smallTalk}
+	gap := Success(&plain, &strong).Chance - Success(&plain, &weak).Chance
+	less := Success(&easy, &strong).Chance - Success(&easy, &weak).Chance
+	if less >= gap/2 || Success(&easy, &weak).Chance < 0.9 {
+		t.Errorf("the gap goes from %v to %v, the weak one has %v", gap, less, Success(&easy, &weak).Chance)
 	}
 }

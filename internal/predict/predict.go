@@ -1,4 +1,4 @@
-// Package predict estimates the chance that a model answers a prompt well. A prompt becomes a Sketch, a short vector of
+// Package predict estimates the chance that a model answers a prompt well. A prompt becomes a Features, a short vector of
 // the skills it asks for; a model is an Ability, a vector of the same length with an intercept; the chance is the
 // logistic function of their product. Weights come from a small file inside the binary, learned by the scripts in train/.
 // It performs no I/O and depends on nothing but the text.
@@ -17,9 +17,9 @@ type Prompt struct {
 	Tokens   int64  // of the whole request, about
 }
 
-// Sketch is what the predictor makes of a prompt. It is stored with the decision, so that the decision can be computed
+// Features is what the predictor makes of a prompt. It is stored with the decision, so that the decision can be computed
 // again without the text.
-type Sketch struct {
+type Features struct {
 	Task     Task      `json:"task"`
 	Language string    `json:"language,omitempty"` // ISO 639-1, as far as the text tells
 	Skills   []float64 `json:"skills"`             // rounded to thousandths, so that storing changes nothing
@@ -44,8 +44,8 @@ type Estimate struct {
 	Spread float64 // one standard deviation of it
 }
 
-// Chance is the chance that a model of this ability answers a prompt of this sketch well.
-func Chance(s *Sketch, a *Ability) Estimate {
+// Success is the chance that a model of this ability answers a prompt of this sketch well.
+func Success(s *Features, a *Ability) Estimate {
 	logit := s.Ease
 	if len(a.Vector) > 0 {
 		logit += a.Vector[0]

@@ -23,9 +23,9 @@ const (
 	weightBias = 128 // weights are stored as bytes, zero as 128
 )
 
-// Sketch says what the prompt asks for. The same prompt always has the same sketch.
-func (p *Predictor) Sketch(prompt Prompt) Sketch {
-	s := Sketch{Task: TaskOf(prompt), Language: LanguageOf(prompt.Text)}
+// Features says what the prompt asks for. The same prompt always has the same sketch.
+func (p *Predictor) Features(prompt Prompt) Features {
+	s := Features{Task: TaskOf(prompt), Language: LanguageOf(prompt.Text)}
 	s.Ease = easeOf(s.Task, prompt.Text)
 	d := p.desks.Get().(*desk)
 	s.Skills, s.Known = p.net.skills(d, prompt.Text)

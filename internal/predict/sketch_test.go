@@ -43,7 +43,7 @@ func TestSketchAgreesWithTraining(t *testing.T) {
 		t.Fatalf("only %d golden vectors", len(cases))
 	}
 	for _, c := range cases {
-		got := p.Sketch(Prompt{Text: c.Text})
+		got := p.Features(Prompt{Text: c.Text})
 		if len(got.Skills) != len(c.Skills) {
 			t.Fatalf("%d skills, trained with %d", len(got.Skills), len(c.Skills))
 		}
@@ -61,13 +61,13 @@ func TestSketchAgreesWithTraining(t *testing.T) {
 func TestSketchIsTheSameEveryTime(t *testing.T) {
 	t.Parallel()
 	p := embeddedPredictor(t)
-	want := p.Sketch(Prompt{Text: sample(2000)})
+	want := p.Features(Prompt{Text: sample(2000)})
 	var wait sync.WaitGroup
 	for range 8 {
 		wait.Go(func() {
 			for i := range 50 {
-				p.Sketch(Prompt{Text: sample(100 * i)}) // leaves other things in the pooled desk
-				if diff := cmp.Diff(want, p.Sketch(Prompt{Text: sample(2000)})); diff != "" {
+				p.Features(Prompt{Text: sample(100 * i)}) // leaves other things in the pooled desk
+				if diff := cmp.Diff(want, p.Features(Prompt{Text: sample(2000)})); diff != "" {
 					t.Errorf("sketch changed (-want +got):\n%s", diff)
 					return
 				}
@@ -80,12 +80,12 @@ func TestSketchIsTheSameEveryTime(t *testing.T) {
 // A sketch is stored as JSON with the decision: reading it back must give the same numbers.
 func TestSketchSurvivesStorage(t *testing.T) {
 	t.Parallel()
-	want := embeddedPredictor(t).Sketch(Prompt{Text: sample(700)})
+	want := embeddedPredictor(t).Features(Prompt{Text: sample(700)})
 	raw, err := json.Marshal(want)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got Sketch
+	var got Features
 	if err := json.Unmarshal(raw, &got); err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestKnownTellsTheTrainedFromTheStrange(t *testing.T) {
 		{"a translation into a rare language", "This is an English to Tamil translation, please provide the Tamil translation for this sentence.\nEnglish: The frog sat near the river.\nTamil:", 0, 0.5},
 		{"noise", strings.Repeat("qzx vvk jjw ", 30), 0, 0.5},
 	} {
-		if got := p.Sketch(Prompt{Text: c.text}).Known; got < c.low || got > c.high {
+		if got := p.Features(Prompt{Text: c.text}).Known; got < c.low || got > c.high {
 			t.Errorf("%s: known = %v, want %v to %v", c.name, got, c.low, c.high)
 		}
 	}
@@ -116,14 +116,14 @@ func TestKnownTellsTheTrainedFromTheStrange(t *testing.T) {
 func TestStrangeAndHardIsHardForAll(t *testing.T) {
 	t.Parallel()
 	p := embeddedPredictor(t)
-	easy := p.Sketch(Prompt{Text: strings.Repeat("qzx vvk jjw ", 30)})
-	hard := p.Sketch(Prompt{Text: strings.Repeat("qzx vvk 37.5 jjw 1204 (zzk) ", 40)})
+	easy := p.Features(Prompt{Text: strings.Repeat("qzx vvk jjw ", 30)})
+	hard := p.Features(Prompt{Text: strings.Repeat("qzx vvk 37.5 jjw 1204 (zzk) ", 40)})
 	if easy.Known != 0 || hard.Known != 0 {
 		t.Fatalf("known: %v and %v, want nothing", easy.Known, hard.Known)
 	}
 	for _, model := range p.Models() {
 		a, _ := p.Known(model)
-		if one, two := Chance(&easy, &a).Chance, Chance(&hard, &a).Chance; one <= two {
+		if one, two := Success(&easy, &a).Chance, Success(&hard, &a).Chance; one <= two {
 			t.Errorf("%s: %.3f on the easy one, %.3f on the hard one", model, one, two)
 		}
 	}
@@ -135,7 +135,7 @@ func FuzzSketch(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		s := p.Sketch(Prompt{Text: text})
+		s := p.Features(Prompt{Text: text})
 		if len(s.Skills) != p.Dimensions() {
 			t.Fatalf("%d skills, want %d", len(s.Skills), p.Dimensions())
 		}
@@ -144,7 +144,7 @@ func FuzzSketch(f *testing.F) {
 				t.Errorf("skill %d is %v", i, z)
 			}
 		}
-		if diff := cmp.Diff(s, p.Sketch(Prompt{Text: text})); diff != "" {
+		if diff := cmp.Diff(s, p.Features(Prompt{Text: text})); diff != "" {
 			t.Errorf("second sketch differs:\n%s", diff)
 		}
 	})

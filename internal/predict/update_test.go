@@ -106,7 +106,7 @@ func TestABetterRatingNeverLowersTheChance(t *testing.T) {
 		for _, score := range []float64{0, 0.25, 0.5, 1, 7} {
 			labels[i].Score = score
 			a := Update(start, labels)
-			now := Chance(&Sketch{Skills: labels[i].Skills}, &a).Chance
+			now := Success(&Features{Skills: labels[i].Skills}, &a).Chance
 			if now < last-1e-9 {
 				t.Fatalf("rating %d: %.6f after %.6f", i, now, last)
 			}

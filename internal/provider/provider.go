@@ -186,7 +186,7 @@ type Client interface {
 	Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, error)
 	// Answer writes an answer in the caller's format: many events for a stream, one for a whole answer. model is the name
 	// the client is told. An error among the pieces is passed on and ends the events.
-	Answer(req *llm.Request, model string, pieces iter.Seq2[llm.Piece, error]) iter.Seq2[llm.Event, error]
+	Answer(req *llm.Request, model string, pieces iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error]
 }
 
 // Exchange builds the call for one operation and reads its answer. It never makes the call.

@@ -56,12 +56,12 @@ func chanceOf(place int, difficulty float64) float64 {
 func asked(n int, tradeoff float64) route.Input {
 	return route.Input{
 		Op: llm.Chat, Model: "auto", Objective: route.Objective{Name: "number", Tradeoff: tradeoff}, Predictor: predictor, Choices: 1,
-		InputTokens: 100, At: noon.Add(-time.Duration(n) * time.Minute), Sketch: predict.Sketch{Task: predict.Chat, Skills: []float64{0.5}},
+		InputTokens: 100, At: noon.Add(-time.Duration(n) * time.Minute), Features: predict.Features{Task: predict.Chat, Skills: []float64{0.5}},
 	}
 }
 
 // logged is the entry of a request that was decided under no policies and served by its first choice.
-func logged(t testing.TB, n int, in route.Input, snap *route.Snapshot, c route.Circumstances) requestlog.Entry {
+func logged(t testing.TB, n int, in route.Input, snap *route.Snapshot, c route.Conditions) requestlog.Entry {
 	t.Helper()
 	d, err := route.Decide(&in, snap, c)
 	at := noon.Add(-time.Duration(n) * time.Minute)
@@ -91,7 +91,7 @@ func TestBacktestOfADraft(t *testing.T) {
 	snap := trio(t)
 	var source traffic
 	for n, tradeoff := range []float64{0, 0, 0, 1} { // three to the small model, one to the large
-		e := logged(t, n, asked(n, tradeoff), snap, route.Circumstances{})
+		e := logged(t, n, asked(n, tradeoff), snap, route.Conditions{})
 		source = append(source, row(t, &e))
 	}
 	draft := Rules{Snapshot: snap, Policies: parse(t, snap, `
@@ -160,7 +160,7 @@ policies:
 func TestPoliciesOfOneNameAreToldApart(t *testing.T) {
 	t.Parallel()
 	snap := trio(t)
-	e := logged(t, 0, asked(0, 0), snap, route.Circumstances{})
+	e := logged(t, 0, asked(0, 0), snap, route.Conditions{})
 	joined := policy.Join(parse(t, snap, "policies: [{name: same, pin: large}]"), parse(t, snap, "policies: [{name: same, objective: cost}]"))
 
 	got := run(t, traffic{row(t, &e)}, Options{Live: Rules{Snapshot: snap}, Draft: &Rules{Snapshot: snap, Policies: joined}, Predictor: predictor})
@@ -179,10 +179,10 @@ func TestDeniedRequestsAreCountedByPolicy(t *testing.T) {
 	snap := trio(t)
 	var source traffic
 	for n := range 5 {
-		e := logged(t, n, asked(n, 0), snap, route.Circumstances{})
+		e := logged(t, n, asked(n, 0), snap, route.Conditions{})
 		source = append(source, row(t, &e))
 	}
-	refused := logged(t, 5, asked(5, 0), snap, route.Circumstances{Policies: parse(t, snap, `policies: [{name: "no", deny: "No."}]`)})
+	refused := logged(t, 5, asked(5, 0), snap, route.Conditions{Policies: parse(t, snap, `policies: [{name: "no", deny: "No."}]`)})
 	source = append(source, row(t, &refused))
 	draft := Rules{Snapshot: snap, Policies: parse(t, snap, `
 policies:
@@ -208,10 +208,10 @@ policies:
 func TestAnObjectiveIsTried(t *testing.T) {
 	t.Parallel()
 	snap := trio(t)
-	auto := logged(t, 0, asked(0, 0), snap, route.Circumstances{})
+	auto := logged(t, 0, asked(0, 0), snap, route.Conditions{})
 	explicit := asked(1, 0)
 	explicit.Model = "small"
-	named := logged(t, 1, explicit, snap, route.Circumstances{})
+	named := logged(t, 1, explicit, snap, route.Conditions{})
 	source := traffic{row(t, &auto), row(t, &named)}
 	best := route.Objective{Name: "quality", Tradeoff: 1}
 
@@ -229,7 +229,7 @@ func TestRequestsThatCannotBeDecidedAnew(t *testing.T) {
 	t.Parallel()
 	snap := trio(t)
 	change := func(n int, change func(*requestlog.Entry)) Row {
-		e := logged(t, n, asked(n, 0), snap, route.Circumstances{})
+		e := logged(t, n, asked(n, 0), snap, route.Conditions{})
 		change(&e)
 		return row(t, &e)
 	}
@@ -274,7 +274,7 @@ func TestRequestsThatCannotBeDecidedAnew(t *testing.T) {
 func TestCircumstancesAreThoseThatWereRecorded(t *testing.T) {
 	t.Parallel()
 	snap := trio(t)
-	down := route.Circumstances{
+	down := route.Conditions{
 		State: func(target string) route.State { return route.State{Open: target == "east/small"} },
 	}
 	e := logged(t, 0, asked(0, 0), snap, down)
@@ -294,11 +294,11 @@ func TestCircumstancesAreThoseThatWereRecorded(t *testing.T) {
 func TestWarmPromptsArePricedAsWarm(t *testing.T) {
 	t.Parallel()
 	snap := trio(t)
-	warm := route.Circumstances{Warm: func(target *provider.Target, _ int64) route.Warmth {
+	warm := route.Conditions{CacheHit: func(target *provider.Target, _ int64) route.CacheHit {
 		if target.ID() == "east/large" {
-			return route.Warmth{Read: 60}
+			return route.CacheHit{Read: 60}
 		}
-		return route.Warmth{}
+		return route.CacheHit{}
 	}}
 	e := logged(t, 0, asked(0, 0), snap, warm)
 	draft := Rules{Snapshot: snap, Policies: parse(t, snap, `policies: [{name: up, pin: east/large}]`)}
@@ -314,7 +314,7 @@ func TestWarmPromptsArePricedAsWarm(t *testing.T) {
 func TestAModelThatIsGoneIsComparedAsItWas(t *testing.T) {
 	t.Parallel()
 	then := trio(t)
-	e := logged(t, 0, asked(0, 1), then, route.Circumstances{})
+	e := logged(t, 0, asked(0, 1), then, route.Conditions{})
 	east, _ := then.Provider("east")
 	vectors := abilities{}
 	for _, name := range []string{"small", "middle"} {
@@ -336,7 +336,7 @@ func TestAModelThatIsGoneIsComparedAsItWas(t *testing.T) {
 func TestUnknownCostsAreLeftOutAndSaid(t *testing.T) {
 	t.Parallel()
 	snap := trio(t)
-	priced, unpriced := logged(t, 0, asked(0, 0), snap, route.Circumstances{}), logged(t, 1, asked(1, 0), snap, route.Circumstances{})
+	priced, unpriced := logged(t, 0, asked(0, 0), snap, route.Conditions{}), logged(t, 1, asked(1, 0), snap, route.Conditions{})
 	unpriced.Cost = nil
 
 	got := run(t, traffic{row(t, &priced), row(t, &unpriced)}, Options{Live: Rules{Snapshot: snap}, Predictor: predictor})
@@ -389,7 +389,7 @@ func TestALimitTakesTheNewest(t *testing.T) {
 	snap := trio(t)
 	var source traffic
 	for n := range 9 {
-		e := logged(t, n, asked(n, 0), snap, route.Circumstances{})
+		e := logged(t, n, asked(n, 0), snap, route.Conditions{})
 		source = append(source, row(t, &e))
 	}
 	var told []Progress
@@ -410,7 +410,7 @@ func TestABacktestCanBeBrokenOff(t *testing.T) {
 	snap := trio(t)
 	var source traffic
 	for n := range 4 * pageSize {
-		e := logged(t, 0, asked(0, 0), snap, route.Circumstances{})
+		e := logged(t, 0, asked(0, 0), snap, route.Conditions{})
 		e.ID = fmt.Sprintf("req_%06d", n)
 		source = append(source, row(t, &e))
 	}

@@ -238,8 +238,8 @@ func (m maker) corrections(snap *route.Snapshot) *feedback.Corrections {
 }
 
 // circumstances draws what is seen of the targets at one moment.
-func (m maker) circumstances(snap *route.Snapshot) route.Circumstances {
-	states, warm := map[string]route.State{}, map[string]route.Warmth{}
+func (m maker) circumstances(snap *route.Snapshot) route.Conditions {
+	states, warm := map[string]route.State{}, map[string]route.CacheHit{}
 	for _, t := range snap.Targets() {
 		var s route.State
 		if m.chance(0.7) {
@@ -247,16 +247,16 @@ func (m maker) circumstances(snap *route.Snapshot) route.Circumstances {
 		}
 		s.Open = m.chance(0.1)
 		if m.chance(0.05) {
-			s.Resting = time.Duration(m.Int64N(int64(time.Minute)))
+			s.BackingOff = time.Duration(m.Int64N(int64(time.Minute)))
 		}
 		states[t.ID()] = s
 		if m.chance(0.3) {
-			warm[t.ID()] = route.Warmth{Read: m.Int64N(30_000), Write: m.Int64N(2) * m.Int64N(5000), Long: m.chance(0.1), Caches: m.chance(0.7)}
+			warm[t.ID()] = route.CacheHit{Read: m.Int64N(30_000), Write: m.Int64N(2) * m.Int64N(5000), Long: m.chance(0.1), Caches: m.chance(0.7)}
 		}
 	}
-	return route.Circumstances{
+	return route.Conditions{
 		State: func(target string) route.State { return states[target] },
-		Warm: func(t *provider.Target, prompt int64) route.Warmth {
+		CacheHit: func(t *provider.Target, prompt int64) route.CacheHit {
 			w := warm[t.ID()]
 			w.Read = min(w.Read, prompt)
 			return w
@@ -270,7 +270,7 @@ func (m maker) input(snap *route.Snapshot) route.Input {
 		Op: llm.Chat, Format: "chat", Model: "auto", Objective: route.Objective{Name: "auto", Tradeoff: 0.5}, Predictor: predictor,
 		InputTokens: m.Int64N(20_000), Choices: 1 + m.IntN(2)*m.IntN(2), Stream: m.chance(0.5), Messages: 1 + m.IntN(9),
 		At: noon.Add(-time.Duration(m.Int64N(int64(90 * 24 * time.Hour)))).Truncate(time.Second), Turns: m.IntN(2) * m.IntN(12),
-		Workspace: policy.Workspace{ID: "ws_1", Name: "one"}, Sketch: m.sketch(),
+		Workspace: policy.Workspace{ID: "ws_1", Name: "one"}, Features: m.sketch(),
 	}
 	if m.chance(0.3) {
 		in.Text.Add(fmt.Sprintf("Please translate these %d words into German: Ärger, größer, schön.", m.IntN(1000)))
@@ -320,8 +320,8 @@ func (m maker) controls(in *route.Input, snap *route.Snapshot) {
 	}
 }
 
-func (m maker) sketch() predict.Sketch {
-	s := predict.Sketch{Task: pick(m, predict.Tasks()...), Language: pick(m, "", "en", "de"), Known: float64(m.IntN(1000)) / 1000}
+func (m maker) sketch() predict.Features {
+	s := predict.Features{Task: pick(m, predict.Tasks()...), Language: pick(m, "", "en", "de"), Known: float64(m.IntN(1000)) / 1000}
 	for range skills {
 		s.Skills = append(s.Skills, float64(m.IntN(4000)-2000)/1000)
 	}

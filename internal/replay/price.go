@@ -18,7 +18,7 @@ func costAt(t *provider.Target, r *record) *money.Amount {
 }
 
 // elsewhere is the usage as another provider would have counted it.
-func elsewhere(u llm.Usage, w route.Warmth) llm.Usage {
+func elsewhere(u llm.Usage, w route.CacheHit) llm.Usage {
 	prompt := u.Prompt()
 	other := llm.Usage{Output: u.Output, Reasoning: u.Reasoning, AudioOutput: u.AudioOutput}
 	other.CacheRead = min(w.Read, prompt)

@@ -41,7 +41,7 @@ type sightings map[string]sighting
 
 type sighting struct {
 	state   route.State
-	warm    route.Warmth
+	warm    route.CacheHit
 	quality float64
 	rated   bool // the target took part, so that all of this is known
 }
@@ -172,7 +172,7 @@ func (r *record) candidate(s *scanner) {
 	if rank == 1 {
 		r.chosen = target
 	}
-	one.rated = rank > 0 || code == string(route.CircuitOpen) || code == string(route.Resting)
+	one.rated = rank > 0 || code == string(route.CircuitOpen) || code == string(route.CredentialBackingOff)
 	r.seen[target] = one
 }
 
@@ -209,7 +209,7 @@ func (s *scanner) code() (code []byte) {
 	return code
 }
 
-func (s *scanner) warmth() (w route.Warmth) {
+func (s *scanner) warmth() (w route.CacheHit) {
 	for in := s.enter('{'); in && s.more('}'); {
 		switch string(s.name()) {
 		case "read":
@@ -233,7 +233,7 @@ func (s *scanner) state() (to route.State) {
 		case "open":
 			to.Open = s.bool()
 		case "resting_ns":
-			to.Resting = time.Duration(s.int())
+			to.BackingOff = time.Duration(s.int())
 		case "refused":
 			to.Refused = s.bool()
 		case "latency_ns":

@@ -50,8 +50,8 @@ func recordOf(d *route.Decision) record {
 			r.chosen = c.Target
 		}
 		r.seen[c.Target] = sighting{
-			state: c.Seen, warm: c.Warm, quality: c.Quality,
-			rated: c.Rank > 0 || c.Excluded.Code == route.CircuitOpen || c.Excluded.Code == route.Resting,
+			state: c.Seen, warm: c.Cache, quality: c.Quality,
+			rated: c.Rank > 0 || c.Excluded.Code == route.CircuitOpen || c.Excluded.Code == route.CredentialBackingOff,
 		}
 	}
 	for _, s := range d.Aside {
@@ -136,13 +136,13 @@ func TestUsageElsewhere(t *testing.T) {
 	used := llm.Usage{Input: 1000, CacheRead: 500, CacheWrite: 100, Output: 70, Reasoning: 20, AudioInput: 900, ServiceTier: "flex"}
 	for _, test := range []struct {
 		name string
-		warm route.Warmth
+		warm route.CacheHit
 		want llm.Usage
 	}{
-		{"nothing is known", route.Warmth{}, llm.Usage{Input: 1600, Output: 70, Reasoning: 20, AudioInput: 900}},
-		{"some is warm", route.Warmth{Read: 600}, llm.Usage{Input: 1000, CacheRead: 600, Output: 70, Reasoning: 20, AudioInput: 900}},
-		{"more is warm than was asked", route.Warmth{Read: 5000, Write: 9}, llm.Usage{CacheRead: 1600, Output: 70, Reasoning: 20}},
-		{"the rest is written", route.Warmth{Read: 600, Write: 5000, Long: true}, llm.Usage{CacheRead: 600, CacheWrite: 1000, CacheWriteLong: 1000, Output: 70, Reasoning: 20}},
+		{"nothing is known", route.CacheHit{}, llm.Usage{Input: 1600, Output: 70, Reasoning: 20, AudioInput: 900}},
+		{"some is warm", route.CacheHit{Read: 600}, llm.Usage{Input: 1000, CacheRead: 600, Output: 70, Reasoning: 20, AudioInput: 900}},
+		{"more is warm than was asked", route.CacheHit{Read: 5000, Write: 9}, llm.Usage{CacheRead: 1600, Output: 70, Reasoning: 20}},
+		{"the rest is written", route.CacheHit{Read: 600, Write: 5000, Long: true}, llm.Usage{CacheRead: 600, CacheWrite: 1000, CacheWriteLong: 1000, Output: 70, Reasoning: 20}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

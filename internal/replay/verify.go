@@ -30,7 +30,7 @@ type Difference struct {
 
 // Verify computes the decision of an entry again in the world it was made in, from nothing but its record, and compares.
 // sketch is what the predictor that saw the prompt makes of the stored text now; nil where there is no such text.
-func Verify(e *requestlog.Entry, w World, sketch *predict.Sketch) Verification {
+func Verify(e *requestlog.Entry, w World, sketch *predict.Features) Verification {
 	v := Verification{Differences: []Difference{}, Missing: []string{}}
 	if e.Decision == nil {
 		v.Missing = append(v.Missing, "the request was refused before a decision was made")
@@ -49,7 +49,7 @@ func Verify(e *requestlog.Entry, w World, sketch *predict.Sketch) Verification {
 	c.decision()
 	if sketch != nil {
 		v.Sketched = true
-		c.text("sketch of the prompt", sketchText(&logged.Input.Sketch), sketchText(sketch))
+		c.text("sketch of the prompt", sketchText(&logged.Input.Features), sketchText(sketch))
 	}
 	v.Differences = append(v.Differences, c.differences...)
 	v.Same = len(v.Differences) == 0
@@ -65,18 +65,18 @@ func fellBack(e *requestlog.Entry, d *route.Decision) bool {
 }
 
 // Recorded are the circumstances that a decision has recorded, under the rules given.
-func Recorded(d *route.Decision, by *Rules) route.Circumstances {
+func Recorded(d *route.Decision, by *Rules) route.Conditions {
 	seen := make(map[string]route.Sighting, len(d.Candidates))
 	for i := range d.Candidates {
 		c := &d.Candidates[i]
-		seen[c.Target] = route.Sighting{Seen: c.Seen, Warm: c.Warm}
+		seen[c.Target] = route.Sighting{Seen: c.Seen, Warm: c.Cache}
 	}
 	for _, s := range d.Aside {
 		seen[s.Target] = s
 	}
-	return route.Circumstances{
+	return route.Conditions{
 		State:    func(target string) route.State { return seen[target].Seen },
-		Warm:     func(t *provider.Target, _ int64) route.Warmth { return seen[t.ID()].Warm },
+		CacheHit: func(t *provider.Target, _ int64) route.CacheHit { return seen[t.ID()].Warm },
 		Policies: by.Policies, Corrections: by.Corrections, Feedback: by.Feedback,
 	}
 }
@@ -97,7 +97,7 @@ func (c *comparer) decision() {
 	a, b := c.logged, c.again
 	c.text("kind", string(a.Kind), string(b.Kind))
 	c.text("plan", planText(a), planText(b))
-	c.text("aim", aimText(a.Aim), aimText(b.Aim))
+	c.text("aim", aimText(a.QualityTarget), aimText(b.QualityTarget))
 	c.text("policy", a.Policy, b.Policy)
 	c.text("choice without policies", a.Alone, b.Alone)
 	c.text("baseline", baselineText(a.Baseline), baselineText(b.Baseline))
@@ -159,7 +159,7 @@ func planText(d *route.Decision) string {
 	return strings.Join(targets, ", ")
 }
 
-func aimText(a route.Aim) string { return number(a.Chance) + " of " + number(a.Best) }
+func aimText(a route.QualityTarget) string { return number(a.Target) + " of " + number(a.Best) }
 
 func baselineText(b *route.Baseline) string {
 	if b == nil {
@@ -186,8 +186,8 @@ func exclusionText(c *route.Candidate) string {
 	if c.Excluded == nil {
 		return ""
 	}
-	if c.Excluded.Code == route.Resting {
-		return string(route.Resting) // how long is what was seen, and older records say it in other words
+	if c.Excluded.Code == route.CredentialBackingOff {
+		return string(route.CredentialBackingOff) // how long is what was seen, and older records say it in other words
 	}
 	return string(c.Excluded.Code) + ": " + c.Excluded.Reason()
 }
@@ -211,7 +211,7 @@ func partsText(c *route.Candidate) string {
 		number(c.Quality), number(c.Spread), number(c.Cost), number(c.Speed), price, c.Ahead, c.Output, c.Latency, number(c.Propensity))
 }
 
-func sketchText(s *predict.Sketch) string {
+func sketchText(s *predict.Features) string {
 	return fmt.Sprintf("%s %s, known %s, skills %v", s.Task, s.Language, number(s.Known), s.Skills)
 }
 

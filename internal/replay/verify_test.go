@@ -67,7 +67,7 @@ func verifyWorld(t *testing.T, seed uint64, n int, seen map[string]int) {
 		note(seen, d, err)
 		e := requestlog.Entry{Decision: stored(t, d)}
 
-		got := Verify(&e, library.World(t.Context(), e.Decision.Versions), &e.Decision.Input.Sketch)
+		got := Verify(&e, library.World(t.Context(), e.Decision.Versions), &e.Decision.Input.Features)
 
 		if !got.Same || !got.Sketched {
 			t.Errorf("world %d, request %d: %+v", seed, i, got)
@@ -139,7 +139,7 @@ func TestWhatWasChangedInARecordIsFound(t *testing.T) {
 		{"hit", func(d *route.Decision) { d.Policies[0].Matched = !d.Policies[0].Matched }, "policy 1"},
 		{"a hit left out", func(d *route.Decision) { d.Policies = d.Policies[1:] }, "policy 1"},
 		{"stay", func(d *route.Decision) { d.Stay = &route.Stay{Target: "a", Else: "b"} }, "stay"},
-		{"objective", func(d *route.Decision) { d.Aim.Best = 0.123 }, "aim"},
+		{"objective", func(d *route.Decision) { d.QualityTarget.Best = 0.123 }, "aim"},
 		{"bound", func(d *route.Decision) { d.MaxOutput = 77 }, "bound on output"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -182,10 +182,10 @@ func TestARestInOtherWordsIsVerified(t *testing.T) {
 	t.Parallel()
 	e, world := decided(t)
 	tired := e.Decision.Candidates[0].Target
-	e.Decision.Candidates[0].Seen.Resting = 20 * time.Second
+	e.Decision.Candidates[0].Seen.BackingOff = 20 * time.Second
 	again, _ := route.Decide(&e.Decision.Input, world.Snapshot, Recorded(e.Decision, &world.Rules))
 	i := slices.IndexFunc(again.Candidates, func(c route.Candidate) bool { return c.Target == tired && c.Excluded != nil })
-	again.Candidates[i].Excluded = new(route.NewExclusion(route.Resting, "p asked us to wait; ready in 20s")) // as it was said before
+	again.Candidates[i].Excluded = new(route.NewExclusion(route.CredentialBackingOff, "p asked us to wait; ready in 20s")) // as it was said before
 	e.Decision = stored(t, again)
 
 	got := Verify(e, world, nil)
@@ -198,7 +198,7 @@ func TestARestInOtherWordsIsVerified(t *testing.T) {
 func TestAnotherSketchOfTheTextIsADifference(t *testing.T) {
 	t.Parallel()
 	e, world := decided(t)
-	other := e.Decision.Input.Sketch
+	other := e.Decision.Input.Features
 	other.Known += 0.001
 
 	got := Verify(e, world, &other)

@@ -110,8 +110,8 @@ func (w *worker) choose(by *Rules) choice {
 	if by.Objective != nil && route.IsAuto(in.Model) {
 		in.Objective = *by.Objective
 	}
-	d, err := route.Decide(&in, by.Snapshot, route.Circumstances{
-		State: w.state, Warm: w.warm, Policies: by.Policies, Corrections: by.Corrections, Feedback: by.Feedback,
+	d, err := route.Decide(&in, by.Snapshot, route.Conditions{
+		State: w.state, CacheHit: w.warm, Policies: by.Policies, Corrections: by.Corrections, Feedback: by.Feedback,
 	})
 	c := choice{policy: d.Policy, versions: d.Versions}
 	for i := range d.Policies {
@@ -163,7 +163,7 @@ func (w *worker) chance(model string) *float64 {
 	if live.Corrections != nil {
 		best = live.Corrections.Ability(model, best)
 	}
-	chance := predict.Chance(&in.Sketch, best).Chance
+	chance := predict.Success(&in.Features, best).Chance
 	return &chance
 }
 
@@ -180,11 +180,11 @@ func (w *worker) target(by *Rules, id string) *provider.Target {
 func (w *worker) state(target string) route.State {
 	s := w.record.seen[target].state
 	if w.options.Ready {
-		s.Open, s.Resting = false, 0
+		s.Open, s.BackingOff = false, 0
 	}
 	return s
 }
 
-func (w *worker) warm(t *provider.Target, _ int64) route.Warmth {
+func (w *worker) warm(t *provider.Target, _ int64) route.CacheHit {
 	return w.record.seen[t.ID()].warm
 }

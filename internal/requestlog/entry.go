@@ -175,15 +175,15 @@ type BodyState string
 
 // The states of a stored body.
 const (
-	BodyStored    BodyState = "stored"
-	BodyOff       BodyState = "off" // storing is off for the workspace or the instance
-	BodyOffKey    BodyState = "off_for_key"
-	BodyOffPolicy BodyState = "off_by_policy"
-	BodyRefused   BodyState = "refused_by_request"
-	BodyExpired   BodyState = "expired"
-	BodyTooLarge  BodyState = "too_large"
-	BodyWithheld  BodyState = "withheld" // the redaction rules took too long for it
-	BodyNone      BodyState = "none"     // the request failed before there was one
+	BodyStored            BodyState = "stored"
+	BodyDisabled          BodyState = "off" // storing is off for the workspace or the instance
+	BodyDisabledForKey    BodyState = "off_for_key"
+	BodyDisabledByPolicy  BodyState = "off_by_policy"
+	BodyDisabledByRequest BodyState = "refused_by_request"
+	BodyExpired           BodyState = "expired"
+	BodyTooLarge          BodyState = "too_large"
+	BodyRedactionTimeout  BodyState = "withheld" // the redaction rules took too long for it
+	BodyNone              BodyState = "none"     // the request failed before there was one
 )
 
 // Body is the text of request and answer. Response holds the bytes of a whole answer, or the events of a stream until they are

@@ -35,7 +35,7 @@ func TestSumsCountWhatEntriesSay(t *testing.T) {
 			right.Add(&entries[i])
 		}
 	}
-	for _, class := range []llm.Kind{"", llm.UpstreamTimeout, llm.UpstreamInvalid, llm.ClientCancelled} {
+	for _, class := range []llm.Kind{"", llm.UpstreamTimeout, llm.UpstreamRejected, llm.ClientCancelled} {
 		right.AddAttempt(&Attempt{Class: class})
 	}
 	left.Merge(&right)

@@ -5,9 +5,9 @@ import "cmp"
 // Sighting is what was seen of a target that policies kept out of the field. The router's choice without policies depends
 // on it, and so does computing a decision again.
 type Sighting struct {
-	Target string `json:"target"`
-	Seen   State  `json:"seen,omitzero"`
-	Warm   Warmth `json:"warm,omitzero"`
+	Target string   `json:"target"`
+	Seen   State    `json:"seen,omitzero"`
+	Warm   CacheHit `json:"warm,omitzero"`
 }
 
 // swayed reports whether policies did anything to the race. Where they did not, it is the race without them: policies that
@@ -17,7 +17,7 @@ func (r *race) swayed() bool {
 		return true
 	}
 	for i := range r.why {
-		if r.why[i].Code == PolicyForbids {
+		if r.why[i].Code == ExcludedByPolicy {
 			return true
 		}
 	}
@@ -81,10 +81,10 @@ func (r *race) aside(alone *race) []Sighting {
 	var list []Sighting
 	for i := range alone.field {
 		one := &alone.field[i]
-		if (one.Seen == State{} && one.Warm == Warmth{}) || r.saw(one, i) {
+		if (one.Seen == State{} && one.Cache == CacheHit{}) || r.saw(one, i) {
 			continue
 		}
-		list = append(list, Sighting{Target: one.Target, Seen: one.Seen, Warm: one.Warm})
+		list = append(list, Sighting{Target: one.Target, Seen: one.Seen, Warm: one.Cache})
 	}
 	return list
 }
@@ -102,4 +102,4 @@ func (r *race) saw(other *runner, place int) bool {
 	return false
 }
 
-func (r *runner) sees(other *runner) bool { return r.Seen == other.Seen && r.Warm == other.Warm }
+func (r *runner) sees(other *runner) bool { return r.Seen == other.Seen && r.Cache == other.Cache }

@@ -29,14 +29,14 @@ func TestADecisionRecordsWhatItSawBesideItsCandidates(t *testing.T) {
 		t.Fatal(problems)
 	}
 	slow := State{Latency: 7 * time.Second}
-	c := Circumstances{
+	c := Conditions{
 		State: func(target string) State {
 			if target == "p/a" {
 				return State{Open: true}
 			}
 			return slow
 		},
-		Warm:     func(*provider.Target, int64) Warmth { return Warmth{Read: 5} },
+		CacheHit: func(*provider.Target, int64) CacheHit { return CacheHit{Read: 5} },
 		Policies: pin,
 	}
 
@@ -45,11 +45,11 @@ func TestADecisionRecordsWhatItSawBesideItsCandidates(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	want := []Sighting{{Target: "p/a", Seen: State{Open: true}, Warm: Warmth{Read: 5}}, {Target: "p/b", Seen: slow, Warm: Warmth{Read: 5}}}
+	want := []Sighting{{Target: "p/a", Seen: State{Open: true}, Warm: CacheHit{Read: 5}}, {Target: "p/b", Seen: slow, Warm: CacheHit{Read: 5}}}
 	if diff := cmp.Diff(want, d.Aside); diff != "" {
 		t.Error(diff)
 	}
-	if got := d.Candidates[0]; got.Seen != slow || got.Warm.Read != 5 || d.Alone != "p/b" {
+	if got := d.Candidates[0]; got.Seen != slow || got.Cache.Read != 5 || d.Alone != "p/b" {
 		t.Errorf("%+v, alone it would go to %s", got, d.Alone)
 	}
 }

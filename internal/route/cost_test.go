@@ -22,7 +22,7 @@ type busy struct {
 	prompt    predict.Prompt
 	in        route.Input
 	snap      *route.Snapshot
-	c         route.Circumstances
+	c         route.Conditions
 }
 
 func newBusy(t testing.TB, candidates, policies int) *busy {
@@ -50,10 +50,10 @@ func newBusy(t testing.TB, candidates, policies int) *busy {
 		Key: policy.Key{ID: "key_1", Name: "ci", Tags: map[string]string{"team": "infra"}}, At: time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC),
 	}
 	b.in.Text.Add(b.prompt.Text)
-	b.c = route.Circumstances{
+	b.c = route.Conditions{
 		State: func(string) route.State { return route.State{Latency: 400 * time.Millisecond, TokensPS: 80} },
-		Warm: func(_ *provider.Target, prompt int64) route.Warmth {
-			return route.Warmth{Read: prompt / 2, Caches: true}
+		CacheHit: func(_ *provider.Target, prompt int64) route.CacheHit {
+			return route.CacheHit{Read: prompt / 2, Caches: true}
 		},
 		Policies: rulesOf(t, policies),
 	}
@@ -100,7 +100,7 @@ func rulesOf(t testing.TB, n int) *policy.Set {
 
 func (b *busy) decide(t testing.TB) *route.Decision {
 	in := b.in
-	in.Sketch, in.Predictor = b.predictor.Sketch(b.prompt), b.predictor.Version()
+	in.Features, in.Predictor = b.predictor.Features(b.prompt), b.predictor.Version()
 	d, err := route.Decide(&in, b.snap, b.c)
 	if err != nil {
 		t.Fatal(err)

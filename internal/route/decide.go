@@ -11,7 +11,7 @@ import (
 )
 
 // Decide plans one request, of which the decision has a copy. It returns a decision also with an error, so that the refusal can be explained.
-func Decide(in *Input, snap *Snapshot, c Circumstances) (*Decision, error) {
+func Decide(in *Input, snap *Snapshot, c Conditions) (*Decision, error) {
 	d := &Decision{
 		Kind:     Expected,
 		Input:    *in,
@@ -38,7 +38,7 @@ func Decide(in *Input, snap *Snapshot, c Circumstances) (*Decision, error) {
 		d.credit(r)
 	}
 	d.Explored = r.explore()
-	d.Aim = r.aim
+	d.QualityTarget = r.aim
 	d.Candidates = r.results()
 	d.Plan = r.plan()
 	if len(r.ready) > 1 {
@@ -50,7 +50,7 @@ func Decide(in *Input, snap *Snapshot, c Circumstances) (*Decision, error) {
 	return d, nil
 }
 
-func versions(in *Input, snap *Snapshot, c *Circumstances) Versions {
+func versions(in *Input, snap *Snapshot, c *Conditions) Versions {
 	return Versions{
 		Router: Router, Catalog: snap.Catalog.Version(), Snapshot: snap.version, Predictor: in.Predictor,
 		Policy: c.Policies.Version(), Feedback: c.Feedback,
@@ -93,13 +93,13 @@ type entrant = runner
 type race struct {
 	in        *Input
 	snap      *Snapshot
-	c         *Circumstances
+	c         *Conditions
 	rules     *rules
 	own       rules // that policies made for this race
 	hits      []policy.Hit
 	objective Objective
 	weights   weights
-	aim       Aim
+	aim       QualityTarget
 	usual     answer
 	most      int64       // tokens that the answer may have by caller and policies; 0 for no bound
 	meter     token.Meter // of the prompt
@@ -116,12 +116,12 @@ type race struct {
 }
 
 // race begins one.
-func (s *Snapshot) race(in *Input, c *Circumstances) *race {
+func (s *Snapshot) race(in *Input, c *Conditions) *race {
 	r, ok := s.races.Get().(*race)
 	if !ok {
 		r = &race{snap: s, chance: make([]estimate, len(s.models)), prompt: make([]int64, len(s.models)), best: make([]float64, len(s.models))}
 	}
-	r.in, r.c, r.usual = in, c, answers[in.Sketch.Task]
+	r.in, r.c, r.usual = in, c, answers[in.Features.Task]
 	return r
 }
 
@@ -132,7 +132,7 @@ func (s *Snapshot) over(r *race) {
 	clear(r.why)
 	clear(r.chance)
 	clear(r.prompt)
-	r.in, r.c, r.rules, r.own, r.aim, r.meter, r.measured = nil, nil, nil, rules{}, Aim{}, token.Meter{}, false
+	r.in, r.c, r.rules, r.own, r.aim, r.meter, r.measured = nil, nil, nil, rules{}, QualityTarget{}, token.Meter{}, false
 	r.field, r.ranked, r.ready, r.out, r.why = r.field[:0], r.ranked[:0], r.ready[:0], r.out[:0], r.why[:0]
 	s.races.Put(r)
 }
@@ -216,7 +216,7 @@ func (r *race) results() []Candidate {
 		list.add(one)
 	}
 	for _, one := range r.ranked {
-		if !one.ready() && (one.why.Code == CircuitOpen || one.why.Code == Resting) {
+		if !one.ready() && (one.why.Code == CircuitOpen || one.why.Code == CredentialBackingOff) {
 			list.add(one)
 		}
 	}

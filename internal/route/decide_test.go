@@ -90,7 +90,7 @@ func TestDecideDoesNotDependOnTheOrderOfConfiguration(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		providers, in, states := field(t), anyInput(t), anyStates(t)
 		state := func(id string) State { return states[id] }
-		want, wantErr := Decide(&in, NewSnapshot(cat, providers, nil), Circumstances{State: state})
+		want, wantErr := Decide(&in, NewSnapshot(cat, providers, nil), Conditions{State: state})
 
 		shuffled := slices.Clone(providers)
 		random := rand.New(rand.NewPCG(1, rapid.Uint64().Draw(t, "seed")))
@@ -98,7 +98,7 @@ func TestDecideDoesNotDependOnTheOrderOfConfiguration(t *testing.T) {
 		for _, p := range shuffled {
 			random.Shuffle(len(p.Targets), func(i, j int) { p.Targets[i], p.Targets[j] = p.Targets[j], p.Targets[i] })
 		}
-		got, gotErr := Decide(&in, NewSnapshot(cat, shuffled, nil), Circumstances{State: state})
+		got, gotErr := Decide(&in, NewSnapshot(cat, shuffled, nil), Conditions{State: state})
 
 		if diff := cmp.Diff(want, got, ignorePointers); diff != "" {
 			t.Fatalf("decision changed (-want +got):\n%s", diff)
@@ -115,7 +115,7 @@ func TestDecideKeepsItsChoiceWhenALoserLeaves(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		providers, in, states := field(t), anyInput(t), anyStates(t)
 		state := func(id string) State { return states[id] }
-		before, err := Decide(&in, NewSnapshot(cat, providers, nil), Circumstances{State: state})
+		before, err := Decide(&in, NewSnapshot(cat, providers, nil), Conditions{State: state})
 		if err != nil || len(before.Candidates) < 2 {
 			return
 		}
@@ -127,7 +127,7 @@ func TestDecideKeepsItsChoiceWhenALoserLeaves(t *testing.T) {
 				}
 			}
 		}
-		after, err := Decide(&in, NewSnapshot(cat, providers, nil), Circumstances{State: state})
+		after, err := Decide(&in, NewSnapshot(cat, providers, nil), Conditions{State: state})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,7 +142,7 @@ func TestDecideNeverPicksWorseQualityForAHigherTradeoff(t *testing.T) {
 	cat := defaultCatalog(t)
 	rapid.Check(t, func(t *rapid.T) {
 		snap, in, states := NewSnapshot(cat, field(t), nil), anyInput(t), anyStates(t)
-		c := Circumstances{State: func(id string) State { return states[id] }}
+		c := Conditions{State: func(id string) State { return states[id] }}
 		low, err := Decide(&in, snap, c)
 		if err != nil {
 			return
@@ -166,11 +166,11 @@ func TestDecideNeverPicksWorseQualityForMoreMoney(t *testing.T) {
 		snap, in := NewSnapshot(cat, field(t), nil), anyInput(t)
 		in.MaxOutput = 100 // so that all write the same
 		cents := rapid.IntRange(1, 500).Draw(t, "limit")
-		poor, err := Decide(&in, snap, Circumstances{Policies: atMost(t, cents)})
+		poor, err := Decide(&in, snap, Conditions{Policies: atMost(t, cents)})
 		if err != nil {
 			return
 		}
-		rich, err := Decide(&in, snap, Circumstances{Policies: atMost(t, cents+rapid.IntRange(1, 2000).Draw(t, "more"))})
+		rich, err := Decide(&in, snap, Conditions{Policies: atMost(t, cents+rapid.IntRange(1, 2000).Draw(t, "more"))})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -194,7 +194,7 @@ func TestDecideIsTheSameForTheSame(t *testing.T) {
 	cat := defaultCatalog(t)
 	rapid.Check(t, func(t *rapid.T) {
 		snap, in, states := NewSnapshot(cat, field(t), nil), anyInput(t), anyStates(t)
-		c := Circumstances{State: func(id string) State { return states[id] }}
+		c := Conditions{State: func(id string) State { return states[id] }}
 		first, firstErr := Decide(&in, snap, c)
 		again, againErr := Decide(&in, snap, c)
 		if diff := cmp.Diff(first, again, ignorePointers); diff != "" || (firstErr == nil) != (againErr == nil) {
@@ -220,7 +220,7 @@ func TestRestoredSnapshotDecidesTheSame(t *testing.T) {
 		if restored.Version() != snap.Version() {
 			t.Fatalf("version %s became %s", snap.Version(), restored.Version())
 		}
-		c := Circumstances{State: func(id string) State { return states[id] }}
+		c := Conditions{State: func(id string) State { return states[id] }}
 		want, wantErr := Decide(&in, snap, c)
 		got, gotErr := Decide(&in, restored, c)
 		if diff := cmp.Diff(want, got, ignorePointers); diff != "" || (wantErr == nil) != (gotErr == nil) {
@@ -234,7 +234,7 @@ func TestPlanListsExactlyTheRankedCandidates(t *testing.T) {
 	cat := defaultCatalog(t)
 	rapid.Check(t, func(t *rapid.T) {
 		states := anyStates(t)
-		d, err := Decide(new(anyInput(t)), NewSnapshot(cat, field(t), nil), Circumstances{State: func(id string) State { return states[id] }})
+		d, err := Decide(new(anyInput(t)), NewSnapshot(cat, field(t), nil), Conditions{State: func(id string) State { return states[id] }})
 		if (err == nil) != (len(d.Plan) > 0) {
 			t.Fatalf("error %v with a plan of %d", err, len(d.Plan))
 		}

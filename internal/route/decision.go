@@ -26,21 +26,21 @@ const (
 // Decision is the plan for one request with its reasons. It is stored with the request's entry, and holds all that is
 // needed to compute it again from the versions it names.
 type Decision struct {
-	Kind       Kind        `json:"kind"`
-	Input      Input       `json:"input"`
-	Aim        Aim         `json:"aim,omitzero"`
-	Candidates []Candidate `json:"candidates"` // the plan in order, then what is excluded
-	Baseline   *Baseline   `json:"baseline,omitempty"`
-	RunnerUp   string      `json:"runner_up,omitempty"` // target that would have been next
-	Margin     float64     `json:"margin,omitempty"`    // how far the choice leads the runner-up in score
-	Policy     string      `json:"policy,omitempty"`    // that made the choice differ, or refused
-	Alone      string      `json:"alone,omitempty"`     // target that the router would have chosen without policies, where another one was
-	Aside      []Sighting  `json:"aside,omitempty"`     // what was seen of targets that policies kept out
-	Stay       *Stay       `json:"stay,omitempty"`
-	Explored   bool        `json:"explored,omitempty"` // the choice was drawn, not the best
-	Policies   []PolicyHit `json:"policies"`           // evaluated in order
-	Versions   Versions    `json:"versions"`
-	Micros     int64       `json:"micros"` // time the decision took
+	Kind          Kind          `json:"kind"`
+	Input         Input         `json:"input"`
+	QualityTarget QualityTarget `json:"aim,omitzero"`
+	Candidates    []Candidate   `json:"candidates"` // the plan in order, then what is excluded
+	Baseline      *Baseline     `json:"baseline,omitempty"`
+	RunnerUp      string        `json:"runner_up,omitempty"` // target that would have been next
+	Margin        float64       `json:"margin,omitempty"`    // how far the choice leads the runner-up in score
+	Policy        string        `json:"policy,omitempty"`    // that made the choice differ, or refused
+	Alone         string        `json:"alone,omitempty"`     // target that the router would have chosen without policies, where another one was
+	Aside         []Sighting    `json:"aside,omitempty"`     // what was seen of targets that policies kept out
+	Stay          *Stay         `json:"stay,omitempty"`
+	Explored      bool          `json:"explored,omitempty"` // the choice was drawn, not the best
+	Policies      []PolicyHit   `json:"policies"`           // evaluated in order
+	Versions      Versions      `json:"versions"`
+	Micros        int64         `json:"micros"` // time the decision took
 
 	// What policies say beyond the choice of a target.
 	MaxOutput int64 `json:"max_output,omitempty"` // bound on the answer's tokens; 0 for none
@@ -59,10 +59,10 @@ type Versions struct {
 	Feedback  string `json:"feedback,omitempty"` // corrections by the workspace's own ratings
 }
 
-// Aim is the quality that `auto` looks for.
-type Aim struct {
+// QualityTarget is the quality that `auto` looks for.
+type QualityTarget struct {
 	Best   float64 `json:"best"`   // the highest chance of a good answer that any configured model has
-	Chance float64 `json:"chance"` // what the trade-off asks for: more is not paid for
+	Target float64 `json:"chance"` // what the trade-off asks for: more is not paid for
 }
 
 // Candidate is a target that was considered: ranked with a score, or excluded with a reason.
@@ -79,7 +79,7 @@ type Candidate struct {
 	Price      *money.Amount `json:"expected_cost_usd,omitempty"`
 	Ahead      money.Amount  `json:"ahead_usd,omitzero"` // what reading this conversation again is expected to cost in turns to come
 	Output     int64         `json:"expected_output,omitempty"`
-	Warm       Warmth        `json:"warm,omitzero"`
+	Cache      CacheHit      `json:"warm,omitzero"`
 	Latency    int64         `json:"expected_ms,omitempty"`
 	Seen       State         `json:"seen,omitzero"`        // what recent calls said
 	Propensity float64       `json:"propensity,omitempty"` // chance of having been the choice, where choices are drawn
@@ -107,34 +107,34 @@ type Objective struct {
 
 // Input is everything about the request that the decision depends on. Snapshot and circumstances hold the rest.
 type Input struct {
-	Op            llm.Op         `json:"op"`
-	Format        string         `json:"format,omitempty"`
-	Model         string         `json:"model"` // as requested
-	Objective     Objective      `json:"objective"`
-	Sketch        predict.Sketch `json:"sketch,omitzero"`
-	Predictor     string         `json:"predictor,omitempty"` // version that made the sketch
-	InputTokens   int64          `json:"input_tokens"`        // for no model in particular; see InputTokens
-	Text          llm.Text       `json:"text,omitzero"`
-	ImageSizes    []llm.Image    `json:"image_sizes,omitempty"`
-	MaxOutput     int64          `json:"max_output,omitempty"`
-	Choices       int            `json:"choices"`
-	Needs         llm.Abilities  `json:"needs"`
-	Sampling      []string       `json:"sampling,omitempty"`
-	Stream        bool           `json:"stream"`
-	Messages      int            `json:"messages,omitempty"`
-	Images        int            `json:"images,omitempty"`
-	ImageURLs     int            `json:"image_urls,omitempty"`
-	AttachedBytes int            `json:"attached_bytes,omitempty"` // of inline audio, video and documents
-	Unsized       int            `json:"unsized,omitempty"`        // attachments whose tokens only the provider can count
-	Longest       float64        `json:"longest,omitempty"`        // of several inputs: the share of the longest one, which a window must hold
-	Dimensions    int64          `json:"dimensions,omitempty"`
-	TokenInput    bool           `json:"token_input,omitempty"`
-	Controls      llm.Controls   `json:"controls,omitzero"`
-	AllowedModels []string       `json:"allowed_models,omitempty"` // the key's; empty allows all
-	AllowUnpriced bool           `json:"allow_unpriced,omitempty"`
-	Baseline      Baseline       `json:"baseline_hint,omitzero"` // what caller, key or workspace name; empty for the priciest
-	PinnedEmbed   string         `json:"pinned_embedding,omitempty"`
-	At            time.Time      `json:"at,omitzero"` // prices change with time, and policies may look at it
+	Op            llm.Op           `json:"op"`
+	Format        string           `json:"format,omitempty"`
+	Model         string           `json:"model"` // as requested
+	Objective     Objective        `json:"objective"`
+	Features      predict.Features `json:"sketch,omitzero"`
+	Predictor     string           `json:"predictor,omitempty"` // version that made the sketch
+	InputTokens   int64            `json:"input_tokens"`        // for no model in particular; see InputTokens
+	Text          llm.Text         `json:"text,omitzero"`
+	ImageSizes    []llm.Image      `json:"image_sizes,omitempty"`
+	MaxOutput     int64            `json:"max_output,omitempty"`
+	Choices       int              `json:"choices"`
+	Needs         llm.Abilities    `json:"needs"`
+	Sampling      []string         `json:"sampling,omitempty"`
+	Stream        bool             `json:"stream"`
+	Messages      int              `json:"messages,omitempty"`
+	Images        int              `json:"images,omitempty"`
+	ImageURLs     int              `json:"image_urls,omitempty"`
+	AttachedBytes int              `json:"attached_bytes,omitempty"` // of inline audio, video and documents
+	Unsized       int              `json:"unsized,omitempty"`        // attachments whose tokens only the provider can count
+	Longest       float64          `json:"longest,omitempty"`        // of several inputs: the share of the longest one, which a window must hold
+	Dimensions    int64            `json:"dimensions,omitempty"`
+	TokenInput    bool             `json:"token_input,omitempty"`
+	Controls      llm.Controls     `json:"controls,omitzero"`
+	AllowedModels []string         `json:"allowed_models,omitempty"` // the key's; empty allows all
+	AllowUnpriced bool             `json:"allow_unpriced,omitempty"`
+	Baseline      Baseline         `json:"baseline_hint,omitzero"` // what caller, key or workspace name; empty for the priciest
+	PinnedEmbed   string           `json:"pinned_embedding,omitempty"`
+	At            time.Time        `json:"at,omitzero"` // prices change with time, and policies may look at it
 
 	// The conversation so far.
 	Turns int    `json:"turns,omitempty"` // answers that it has had
@@ -154,15 +154,15 @@ type Input struct {
 
 // State is what recent calls say about a target, as far as routing cares.
 type State struct {
-	Open     bool          `json:"open,omitempty"`              // the circuit is open: do not send
-	Resting  time.Duration `json:"resting_ns,omitempty"`        // how long the target backs off with every credential; 0 when one is ready
-	Refused  bool          `json:"refused,omitempty"`           // Resting is after a refusal of the credential or the model: waiting alone does not help
-	Latency  time.Duration `json:"latency_ns,omitempty"`        // observed time to the first token; 0 when not observed
-	TokensPS float64       `json:"tokens_per_second,omitempty"` // observed output tokens a second; 0 when not observed
+	Open       bool          `json:"open,omitempty"`              // the circuit is open: do not send
+	BackingOff time.Duration `json:"resting_ns,omitempty"`        // how long the target backs off with every credential; 0 when one is ready
+	Refused    bool          `json:"refused,omitempty"`           // BackingOff is after a refusal of the credential or the model: waiting alone does not help
+	Latency    time.Duration `json:"latency_ns,omitempty"`        // observed time to the first token; 0 when not observed
+	TokensPS   float64       `json:"tokens_per_second,omitempty"` // observed output tokens a second; 0 when not observed
 }
 
-// Warmth is what a provider's cache is expected to do for a prompt.
-type Warmth struct {
+// CacheHit is what a provider's cache is expected to do for a prompt.
+type CacheHit struct {
 	Read   int64 `json:"read,omitempty"`   // tokens of the prompt that are warm
 	Write  int64 `json:"write,omitempty"`  // tokens that will be written, at a price of its own
 	Long   bool  `json:"long,omitempty"`   // and kept for an hour
@@ -175,27 +175,27 @@ type Corrections interface {
 	Ability(model string, base *predict.Ability) *predict.Ability
 }
 
-// Circumstances are what a decision depends on beside the request and the snapshot. The zero value knows nothing: no
+// Conditions are what a decision depends on beside the request and the snapshot. The zero value knows nothing: no
 // policies, no observations. A decision records what it saw of them.
-type Circumstances struct {
+type Conditions struct {
 	State func(target string) State
-	// Warm says what a target's cache does for the prompt, which has so many tokens for its model.
-	Warm        func(t *provider.Target, prompt int64) Warmth
+	// CacheHit says what a target's cache does for the prompt, which has so many tokens for its model.
+	CacheHit    func(t *provider.Target, prompt int64) CacheHit
 	Policies    *policy.Set
 	Corrections Corrections
 	Feedback    string // version of the corrections
 }
 
-func (c *Circumstances) state(target string) State {
+func (c *Conditions) state(target string) State {
 	if c.State == nil {
 		return State{}
 	}
 	return c.State(target)
 }
 
-func (c *Circumstances) warm(t *provider.Target, prompt int64) Warmth {
-	if c.Warm == nil {
-		return Warmth{}
+func (c *Conditions) warm(t *provider.Target, prompt int64) CacheHit {
+	if c.CacheHit == nil {
+		return CacheHit{}
 	}
-	return c.Warm(t, prompt)
+	return c.CacheHit(t, prompt)
 }

@@ -21,19 +21,19 @@ func unready(one *runner, why *Exclusion) bool {
 	if one.Seen.Open {
 		return why.is(Exclusion{Code: CircuitOpen, words: "its circuit is open after repeated failures"})
 	}
-	if one.Seen.Resting > 0 {
+	if one.Seen.BackingOff > 0 {
 		words := "%s limits its rate; ready in %s"
 		if one.Seen.Refused {
 			words = "%s refused the credential or the model; next attempt in %s"
 		}
-		return why.is(Exclusion{Code: Resting, words: words, who: one.Provider, a: int64(one.Seen.Resting)})
+		return why.is(Exclusion{Code: CredentialBackingOff, words: words, who: one.Provider, a: int64(one.Seen.BackingOff)})
 	}
 	return false
 }
 
 func operation(in *Input, e *entrant, why *Exclusion) bool {
 	if !e.target.Serves(in.Op) {
-		return why.is(Exclusion{Code: LacksAbility, words: "it is a model for %s", who: string(e.target.Model.Op)})
+		return why.is(Exclusion{Code: MissingCapability, words: "it is a model for %s", who: string(e.target.Model.Op)})
 	}
 	return false
 }
@@ -50,7 +50,7 @@ func permission(in *Input, e *entrant, why *Exclusion) bool {
 	if Allowed(in.AllowedModels, e.target) {
 		return false
 	}
-	return why.is(Exclusion{Code: KeyForbids, words: "the key's allowed models do not include it"})
+	return why.is(Exclusion{Code: NotAllowedByKey, words: "the key's allowed models do not include it"})
 }
 
 // Allowed reports whether a list of allowed models (names, provider/model, or prefixes ending in *) admits the target.
@@ -93,9 +93,9 @@ func wishes(in *Input, e *entrant, why *Exclusion) bool {
 	case w.NoFallbacks && len(w.Order) > 0 && !slices.Contains(w.Order, t.Provider):
 		return why.is(Exclusion{Code: NotRequested, words: "provider.order does not list %s, and fallbacks are not allowed", who: t.Provider})
 	case w.DenyCollection && t.Collects:
-		return why.is(Exclusion{Code: CollectsData, words: "%s may keep or train on what it is sent", who: t.Provider})
+		return why.is(Exclusion{Code: DataCollection, words: "%s may keep or train on what it is sent", who: t.Provider})
 	case w.ZeroRetention && !t.ZeroRetention:
-		return why.is(Exclusion{Code: KeepsData, words: "%s is not marked as keeping nothing", who: t.Provider})
+		return why.is(Exclusion{Code: DataRetention, words: "%s is not marked as keeping nothing", who: t.Provider})
 	case w.RequireParameters && t.Model.FixedSampling && len(in.Sampling) > 0:
 		return why.is(Exclusion{Code: Unsupported, words: "it ignores %s", who: strings.Join(in.Sampling, ", ")})
 	}
@@ -113,10 +113,10 @@ func format(in *Input, e *entrant, why *Exclusion) bool {
 		carried &^= shapes
 	}
 	if missing := in.Needs & carried & e.target.Lacks; missing != 0 {
-		return why.is(Exclusion{Code: LacksAbility, words: "%s cannot be sent %s", who: e.target.Provider, lacks: missing})
+		return why.is(Exclusion{Code: MissingCapability, words: "%s cannot be sent %s", who: e.target.Provider, lacks: missing})
 	}
 	if in.ImageURLs > 0 && e.target.InlineMedia {
-		return why.is(Exclusion{Code: LacksAbility, words: "%s takes images by their bytes, not by URL", who: e.target.Provider})
+		return why.is(Exclusion{Code: MissingCapability, words: "%s takes images by their bytes, not by URL", who: e.target.Provider})
 	}
 	return false
 }
@@ -139,7 +139,7 @@ func abilities(in *Input, e *entrant, needs llm.Abilities, why *Exclusion) bool 
 	if missing == 0 || (e.trusted && !in.Controls.Provider.RequireParameters) {
 		return false
 	}
-	return why.is(Exclusion{Code: LacksAbility, words: "it lacks %s", lacks: missing})
+	return why.is(Exclusion{Code: MissingCapability, words: "it lacks %s", lacks: missing})
 }
 
 // size leaves named models alone unless the prompt is far beyond them: our count is an estimate.
@@ -158,7 +158,7 @@ func size(in *Input, e *entrant, room int64, why *Exclusion) bool {
 		return why.is(Exclusion{Code: ContextTooSmall, words: "about %d tokens do not fit its window of %d", a: about + room, b: m.Context})
 	}
 	if !e.trusted && m.MaxOutput > 0 && room > m.MaxOutput {
-		return why.is(Exclusion{Code: OutputTooLarge, words: "it writes at most %d tokens", a: m.MaxOutput})
+		return why.is(Exclusion{Code: OutputLimitExceeded, words: "it writes at most %d tokens", a: m.MaxOutput})
 	}
 	return false
 }
@@ -180,7 +180,7 @@ func vector(in *Input, e *entrant, why *Exclusion) bool {
 		return why.is(Exclusion{Code: NotPinned, words: "the workspace's embedding model is %s", who: in.PinnedEmbed})
 	}
 	if in.Dimensions > 0 && len(m.Dimensions) > 0 && in.Dimensions > slices.Max(m.Dimensions) {
-		return why.is(Exclusion{Code: WrongDimensions, words: "its vectors have at most %d dimensions", a: slices.Max(m.Dimensions)})
+		return why.is(Exclusion{Code: UnsupportedDimensions, words: "its vectors have at most %d dimensions", a: slices.Max(m.Dimensions)})
 	}
 	return false
 }
@@ -199,10 +199,10 @@ func price(in *Input, e *entrant, why *Exclusion) bool {
 	}
 	p = e.card.price
 	if limit.Prompt != nil && p.Input.Dollars() > *limit.Prompt {
-		return why.is(Exclusion{Code: TooDear, words: "its prompt price of $%g per million tokens is above max_price", dollar: p.Input.Dollars()})
+		return why.is(Exclusion{Code: PriceLimitExceeded, words: "its prompt price of $%g per million tokens is above max_price", dollar: p.Input.Dollars()})
 	}
 	if limit.Completion != nil && p.Output.Dollars() > *limit.Completion {
-		return why.is(Exclusion{Code: TooDear, words: "its completion price of $%g per million tokens is above max_price", dollar: p.Output.Dollars()})
+		return why.is(Exclusion{Code: PriceLimitExceeded, words: "its completion price of $%g per million tokens is above max_price", dollar: p.Output.Dollars()})
 	}
 	return false
 }

@@ -15,23 +15,23 @@ type Reason string
 
 // The reasons for which a candidate is excluded.
 const (
-	LacksAbility    Reason = "lacks_ability"
-	ContextTooSmall Reason = "context_too_small"
-	OutputTooLarge  Reason = "output_too_large"
-	Retired         Reason = "retired"
-	KeyForbids      Reason = "key_forbids"
-	PolicyForbids   Reason = "policy_forbids"
-	NotRequested    Reason = "not_requested"
-	ProviderIgnored Reason = "provider_ignored"
-	TooDear         Reason = "too_dear"
-	PriceUnknown    Reason = "price_unknown"
-	CircuitOpen     Reason = "circuit_open"
-	Resting         Reason = "credential_resting"
-	CollectsData    Reason = "collects_data"
-	KeepsData       Reason = "keeps_data"
-	WrongDimensions Reason = "wrong_dimensions"
-	NotPinned       Reason = "not_pinned"
-	Unsupported     Reason = "unsupported_field"
+	MissingCapability     Reason = "lacks_ability"
+	ContextTooSmall       Reason = "context_too_small"
+	OutputLimitExceeded   Reason = "output_too_large"
+	Retired               Reason = "retired"
+	NotAllowedByKey       Reason = "key_forbids"
+	ExcludedByPolicy      Reason = "policy_forbids"
+	NotRequested          Reason = "not_requested"
+	ProviderIgnored       Reason = "provider_ignored"
+	PriceLimitExceeded    Reason = "too_dear"
+	PriceUnknown          Reason = "price_unknown"
+	CircuitOpen           Reason = "circuit_open"
+	CredentialBackingOff  Reason = "credential_resting"
+	DataCollection        Reason = "collects_data"
+	DataRetention         Reason = "keeps_data"
+	UnsupportedDimensions Reason = "wrong_dimensions"
+	NotPinned             Reason = "not_pinned"
+	Unsupported           Reason = "unsupported_field"
 )
 
 // Exclusion says why a candidate is out. Its words are put together only when somebody reads them: most decisions exclude
@@ -67,7 +67,7 @@ func (x *Exclusion) Reason() string {
 		return fmt.Sprintf(x.words, strings.Join(x.lacks.Names(), ", "))
 	case x.dollar != 0:
 		return fmt.Sprintf(x.words, x.dollar)
-	case x.Code == Resting && x.a != 0:
+	case x.Code == CredentialBackingOff && x.a != 0:
 		return fmt.Sprintf(x.words, x.who, time.Duration(x.a).Round(100*time.Millisecond))
 	case x.b != 0:
 		return fmt.Sprintf(x.words, x.a, x.b)

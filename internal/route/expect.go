@@ -40,8 +40,8 @@ func (r *race) expect(one *runner) {
 	rates := one.card.ratesFor(one.prompt)
 	coldCost := rates.Cost(&u)
 	one.cost = coldCost
-	if one.Warm.Read != 0 || one.Warm.Write != 0 {
-		one.Warm.enter(&u)
+	if one.Cache.Read != 0 || one.Cache.Write != 0 {
+		one.Cache.enter(&u)
 		one.cost = rates.Cost(&u)
 	}
 	one.total, one.totalIf = one.cost, coldCost
@@ -51,7 +51,7 @@ func (r *race) expect(one *runner) {
 	}
 	again := llm.Usage{Input: one.prompt}
 	coldAhead := times(rates.Cost(&again), turns)
-	if one.Ahead = coldAhead; one.Warm.Caches {
+	if one.Ahead = coldAhead; one.Cache.Caches {
 		again = llm.Usage{CacheRead: one.prompt}
 		one.Ahead = times(rates.Cost(&again), turns)
 	}
@@ -59,7 +59,7 @@ func (r *race) expect(one *runner) {
 }
 
 // enter counts of fresh input what a cache does.
-func (w *Warmth) enter(u *llm.Usage) {
+func (w *CacheHit) enter(u *llm.Usage) {
 	u.CacheRead = min(w.Read, u.Input)
 	u.CacheWrite = min(w.Write, u.Input-u.CacheRead)
 	if w.Long {
@@ -81,7 +81,7 @@ func (a answer) output(in *Input, t *provider.Target, prompt, most int64) int64 
 		return 0
 	}
 	n := a.visible
-	if in.Sketch.Task == predict.Translation {
+	if in.Features.Task == predict.Translation {
 		n = prompt + prompt/10
 	}
 	if t.Model.Abilities.Has(llm.Reasoning) {

@@ -51,7 +51,7 @@ func (r *race) bestOfModels(runners []*runner) []float64 {
 // cache, another target would have been the choice.
 func (r *race) stay() *Stay {
 	chosen := r.ready[0]
-	if chosen.Warm.Read == 0 {
+	if chosen.Cache.Read == 0 {
 		return nil
 	}
 	other, least := chosen, r.cold(chosen)

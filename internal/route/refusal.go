@@ -22,15 +22,15 @@ func (r *race) refusal() error {
 	}
 	need := r.beyond(out)
 	switch {
-	case need > 0 && count[CircuitOpen]+count[Resting] == 0:
+	case need > 0 && count[CircuitOpen]+count[CredentialBackingOff] == 0:
 		return llm.Errorf(llm.ContextTooLong,
 			"The request needs about %d tokens, which is beyond the maximum context length of every model it may use (context_length_exceeded). Shorten the messages or lower max_tokens.",
 			need).With("excluded", excluded)
-	case count[KeyForbids] == len(out):
+	case count[NotAllowedByKey] == len(out):
 		e := llm.Errorf(llm.ModelNotAllowed, "This API key may not use model %q. Use one of the key's allowed models, or change them in API key settings.", r.in.Model)
 		e.Param = "model"
 		return e.With("allowed_models", r.in.AllowedModels)
-	case count[CircuitOpen]+count[Resting] > 0:
+	case count[CircuitOpen]+count[CredentialBackingOff] > 0:
 		return unavailable(out).With("excluded", excluded)
 	}
 	return llm.Errorf(llm.NoRoute, "No model can serve this request under its conditions: %s. See details.excluded and relax one of them.", mainReason(out)).
@@ -41,7 +41,7 @@ func (r *race) refusal() error {
 // would be served. It is 0 where there is no such target.
 func (r *race) beyond(out []*runner) (need int64) {
 	for _, one := range out {
-		if one.why.Code != ContextTooSmall && one.why.Code != OutputTooLarge || r.rules.forbid(one, &Exclusion{}) {
+		if one.why.Code != ContextTooSmall && one.why.Code != OutputLimitExceeded || r.rules.forbid(one, &Exclusion{}) {
 			continue
 		}
 		if n := r.in.longest(one.prompt) + r.room(); need == 0 || n < need {
@@ -62,15 +62,15 @@ func unavailable(out []*runner) *llm.Error {
 		case one.why.Code == CircuitOpen:
 			open++
 			wait = min(wait, untilProbe)
-		case one.why.Code == Resting && !one.Seen.Refused:
+		case one.why.Code == CredentialBackingOff && !one.Seen.Refused:
 			limited++
-			wait = min(wait, one.Seen.Resting)
+			wait = min(wait, one.Seen.BackingOff)
 		}
 	}
 	if open+limited == 0 {
 		return llm.Errorf(llm.UpstreamAuth, "Every provider that could serve this request has refused the gateway's credential or the model. Ask the operator to check the provider's credentials and models.")
 	}
-	kind, why := llm.NoTargetReady, "is failing or limits its rate"
+	kind, why := llm.NoTargetAvailable, "is failing or limits its rate"
 	if open == 0 {
 		kind, why = llm.UpstreamRateLimited, "limits its rate"
 	}

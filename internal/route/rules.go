@@ -53,7 +53,7 @@ func factsOf(in *Input) *policy.Facts {
 	f := &policy.Facts{
 		Request: policy.Request{
 			Model: in.Model, Auto: IsAuto(in.Model), Op: in.Op, Format: in.Format, Source: "key",
-			Task: in.Sketch.Task, Language: in.Sketch.Language, Tokens: in.InputTokens, MaxOutput: in.MaxOutput,
+			Task: in.Features.Task, Language: in.Features.Language, Tokens: in.InputTokens, MaxOutput: in.MaxOutput,
 			Messages: in.Messages, Images: in.Images, Choices: in.Choices, Needs: in.Needs, Stream: in.Stream,
 			Objective: in.Objective.Name, EndUser: in.EndUser, Session: in.Controls.SessionID, Metadata: in.Metadata, Tags: in.Tags,
 		},
@@ -97,7 +97,7 @@ func (r *rules) forbid(one *runner, why *Exclusion) bool {
 		return false
 	}
 	x := r.Excludes(one.Provider, one.Model, one.target.Tags)
-	return x != nil && why.is(Exclusion{Code: PolicyForbids, words: "policy %s: %s", who: x.Policy, why: x.Reason})
+	return x != nil && why.is(Exclusion{Code: ExcludedByPolicy, words: "policy %s: %s", who: x.Policy, why: x.Reason})
 }
 
 // tooDear holds a target to the highest cost that policies allow, and writes why it does not keep to it.
@@ -108,7 +108,7 @@ func (r *rules) tooDear(one *runner, why *Exclusion) bool {
 	if r.dear == "" {
 		r.dear = "the expected cost is above max_cost_usd " + r.MaxCost.Value.String()
 	}
-	return why.is(Exclusion{Code: PolicyForbids, words: "policy %s: %s", who: r.MaxCost.Policy, why: r.dear})
+	return why.is(Exclusion{Code: ExcludedByPolicy, words: "policy %s: %s", who: r.MaxCost.Policy, why: r.dear})
 }
 
 // above reports whether a target costs more than policies allow.

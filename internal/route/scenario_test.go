@@ -48,7 +48,7 @@ func runScenario(t *testing.T, file string) {
 	var snap *Snapshot
 	states := map[string]State{}
 	var in Input
-	warm := map[string]Warmth{}
+	warm := map[string]CacheHit{}
 	var policies *policy.Set
 	changed := false
 	for i, part := range archive.Files {
@@ -65,8 +65,8 @@ func runScenario(t *testing.T, file string) {
 		case "request":
 			in = readRequest(t, text)
 		case "plan":
-			d, err := Decide(&in, snap, Circumstances{
-				State: func(id string) State { return states[id] }, Warm: func(t *provider.Target, _ int64) Warmth { return warm[t.ID()] },
+			d, err := Decide(&in, snap, Conditions{
+				State: func(id string) State { return states[id] }, CacheHit: func(t *provider.Target, _ int64) CacheHit { return warm[t.ID()] },
 				Policies: policies,
 			})
 			got := plan(d, err)
@@ -205,9 +205,9 @@ func readHealth(t *testing.T, text string) map[string]State {
 		case "open":
 			s.Open = true
 		case "resting":
-			s.Resting = duration(t, words[2])
+			s.BackingOff = duration(t, words[2])
 		case "refused":
-			s.Resting, s.Refused = duration(t, words[2]), true
+			s.BackingOff, s.Refused = duration(t, words[2]), true
 		case "latency":
 			s.Latency = duration(t, words[2])
 		case "tokens_per_second":
@@ -221,15 +221,15 @@ func readHealth(t *testing.T, text string) map[string]State {
 }
 
 // readWarm reads lines such as "alpha/big read=8000 caches".
-func readWarm(t *testing.T, text string) map[string]Warmth {
+func readWarm(t *testing.T, text string) map[string]CacheHit {
 	t.Helper()
-	all := map[string]Warmth{}
+	all := map[string]CacheHit{}
 	for line := range strings.Lines(text) {
 		words := strings.Fields(line)
 		if len(words) == 0 {
 			continue
 		}
-		var w Warmth
+		var w CacheHit
 		for _, word := range words[1:] {
 			switch name, value, _ := strings.Cut(word, "="); name {
 			case "read":
@@ -269,7 +269,7 @@ func readRequest(t *testing.T, text string) Input {
 		case "model":
 			in.Model = value
 		case "task":
-			in.Sketch.Task = predict.Task(value)
+			in.Features.Task = predict.Task(value)
 		case "turns":
 			in.Turns = int(number(t, value))
 		case "last":

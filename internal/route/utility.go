@@ -58,9 +58,9 @@ func weigh(in *Input, o Objective) weights {
 
 // aimFor is the quality looked for. The best model is the best of all that are configured, whether or not this request may
 // use it: what else is excluded never changes a choice.
-func (r *race) aimFor() Aim {
+func (r *race) aimFor() QualityTarget {
 	if r.weights.aim == 0 && r.weights.quality == 0 {
-		return Aim{}
+		return QualityTarget{}
 	}
 	best := 0.0
 	for i := range r.snap.models {
@@ -68,7 +68,7 @@ func (r *race) aimFor() Aim {
 			best = max(best, r.chanceOf(i).Chance)
 		}
 	}
-	return Aim{Best: round(best), Chance: round(best * r.weights.aim)}
+	return QualityTarget{Best: round(best), Target: round(best * r.weights.aim)}
 }
 
 type estimate struct {
@@ -83,7 +83,7 @@ func (r *race) chanceOf(model int) predict.Estimate {
 		if r.c.Corrections != nil {
 			ability = r.c.Corrections.Ability(r.snap.models[model].model.Name, ability)
 		}
-		e.Estimate, e.known = predict.Chance(&r.in.Sketch, ability), true
+		e.Estimate, e.known = predict.Success(&r.in.Features, ability), true
 	}
 	return r.chance[model].Estimate
 }
@@ -93,7 +93,7 @@ func (r *race) chanceOf(model int) predict.Estimate {
 func (r *race) score(one *runner) {
 	one.scored = true
 	one.Seen = r.c.state(one.Target)
-	one.Warm = r.c.warm(one.target, one.prompt)
+	one.Cache = r.c.warm(one.target, one.prompt)
 	r.expect(one)
 	if one.priced() {
 		one.Cost = round(1 - costs.of(one.cost.Dollars()))
@@ -112,7 +112,7 @@ func (r *race) score(one *runner) {
 // rate weighs the parts.
 func (r *race) rate(one *runner) {
 	w := &r.weights
-	one.rest = w.quality*100*max(0, r.aim.Chance-one.Quality) + w.speed*one.delay
+	one.rest = w.quality*100*max(0, r.aim.Target-one.Quality) + w.speed*one.delay
 	one.penalty = one.rest + w.price(one.total)
 	one.Score = round(min(1, 1-one.penalty/(20*(w.cost+w.quality+w.speed))))
 }

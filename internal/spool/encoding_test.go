@@ -105,10 +105,10 @@ func decided() *requestlog.Entry {
 		Versions: route.Versions{Router: "1", Catalog: "2026-11-01", Snapshot: "0123456789ab", Predictor: "p1"}, RunnerUp: "mock/model-1", Margin: 0.012345,
 	}
 	d.Input = route.Input{Op: "chat", Format: "chat", Model: "auto", InputTokens: 261, Choices: 1, Messages: 1, At: time.Unix(1763200000, 0).UTC()}
-	d.Input.Sketch.Task, d.Input.Sketch.Language = "chat", "en"
+	d.Input.Features.Task, d.Input.Features.Language = "chat", "en"
 	for i := range 28 {
 		d.Input.Text.Counts[i] = int32(i * i)
-		d.Input.Sketch.Skills = append(d.Input.Sketch.Skills, float64(i*37-200)/1000)
+		d.Input.Features.Skills = append(d.Input.Features.Skills, float64(i*37-200)/1000)
 	}
 	for i := range 6 {
 		price := money.Amount(123_450 * (i + 1))

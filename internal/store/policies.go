@@ -7,15 +7,15 @@ import (
 	"fmt"
 
 	"fairlead/internal/account"
-	"fairlead/internal/rulebook"
+	"fairlead/internal/policystore"
 )
 
-var _ rulebook.Store = (*DB)(nil)
+var _ policystore.Storage = (*DB)(nil)
 
 const policyColumns = `p.number, p.hash, p.source, p.note, p.created_by, p.created_at`
 
-func scanPolicies(row scanner, more ...any) (rulebook.Version, error) {
-	var v rulebook.Version
+func scanPolicies(row scanner, more ...any) (policystore.Version, error) {
+	var v policystore.Version
 	var created int64
 	err := row.Scan(append([]any{&v.Number, &v.Hash, &v.Source, &v.Note, &v.CreatedBy, &created}, more...)...)
 	v.CreatedAt = fromMillis(created)
@@ -23,7 +23,7 @@ func scanPolicies(row scanner, more ...any) (rulebook.Version, error) {
 }
 
 // ChangedPolicies visits the newest version of every workspace whose policies changed after the revision.
-func (db *DB) ChangedPolicies(ctx context.Context, after int64, visit func(workspaceID string, v rulebook.Version) error) error {
+func (db *DB) ChangedPolicies(ctx context.Context, after int64, visit func(workspaceID string, v policystore.Version) error) error {
 	const q = `select ` + policyColumns + `, p.workspace_id from policy_versions p where p.revision > $1
 		and p.number = (select max(n.number) from policy_versions n where n.workspace_id = p.workspace_id) order by p.revision`
 	rows, err := db.query(ctx, q, after)
@@ -45,9 +45,9 @@ func (db *DB) ChangedPolicies(ctx context.Context, after int64, visit func(works
 }
 
 // AddPolicies writes the next version, or returns rulebook.ErrConflict when basedOn is not the newest.
-func (db *DB) AddPolicies(ctx context.Context, workspaceID string, basedOn int64, draft rulebook.Version) (rulebook.Version, error) {
+func (db *DB) AddPolicies(ctx context.Context, workspaceID string, basedOn int64, draft policystore.Version) (policystore.Version, error) {
 	err := db.inTx(ctx, func(tx *sql.Tx) error {
-		revision, err := bumped(ctx, tx, rulebook.Topic)
+		revision, err := bumped(ctx, tx, policystore.Topic)
 		if err != nil {
 			return err
 		}
@@ -56,7 +56,7 @@ func (db *DB) AddPolicies(ctx context.Context, workspaceID string, basedOn int64
 			return err
 		}
 		if newest != basedOn {
-			return rulebook.ErrConflict
+			return policystore.ErrConflict
 		}
 		draft.Number = newest + 1
 		const q = `insert into policy_versions (workspace_id, number, hash, source, note, created_by, created_at, revision)
@@ -65,20 +65,20 @@ func (db *DB) AddPolicies(ctx context.Context, workspaceID string, basedOn int64
 		return err
 	})
 	if err != nil {
-		return rulebook.Version{}, fmt.Errorf("save policies: %w", err)
+		return policystore.Version{}, fmt.Errorf("save policies: %w", err)
 	}
 	draft.CreatedAt = fromMillis(millis(draft.CreatedAt)) // as it will be read
 	return draft, nil
 }
 
 // PolicyVersions lists the versions of a workspace, newest first, without their text.
-func (db *DB) PolicyVersions(ctx context.Context, workspaceID string) ([]rulebook.Version, error) {
+func (db *DB) PolicyVersions(ctx context.Context, workspaceID string) ([]policystore.Version, error) {
 	ctx, cancel := db.bounded(ctx)
 	defer cancel()
 	const q = `select p.number, p.hash, '', p.note, p.created_by, p.created_at from policy_versions p
 		where p.workspace_id = $1 order by p.number desc`
 	rows, err := db.query(ctx, q, workspaceID)
-	all, err := collect(rows, err, func(row scanner) (rulebook.Version, error) { return scanPolicies(row) })
+	all, err := collect(rows, err, func(row scanner) (policystore.Version, error) { return scanPolicies(row) })
 	if err != nil {
 		return nil, fmt.Errorf("list versions of policies: %w", err)
 	}
@@ -86,14 +86,14 @@ func (db *DB) PolicyVersions(ctx context.Context, workspaceID string) ([]ruleboo
 }
 
 // PolicyVersion returns one version, the newest for number 0, or rulebook.ErrNotFound.
-func (db *DB) PolicyVersion(ctx context.Context, workspaceID string, number int64) (rulebook.Version, error) {
+func (db *DB) PolicyVersion(ctx context.Context, workspaceID string, number int64) (policystore.Version, error) {
 	ctx, cancel := db.bounded(ctx)
 	defer cancel()
 	const q = `select ` + policyColumns + ` from policy_versions p
 		where p.workspace_id = $1 and ($2 = 0 or p.number = $2) order by p.number desc limit 1`
 	v, err := scanPolicies(db.queryRow(ctx, q, workspaceID, number))
 	if errors.Is(err, account.ErrNotFound) {
-		return v, rulebook.ErrNotFound
+		return v, policystore.ErrNotFound
 	}
 	if err != nil {
 		return v, fmt.Errorf("read version %d of the policies: %w", number, err)

@@ -31,7 +31,7 @@ type Format interface {
 	Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, error)
 	// Answer writes an answer given in our own words as this format does: many events for a stream, one for a whole answer.
 	// model is the name the client is told. An error among the pieces is passed on and ends the events.
-	Answer(req *llm.Request, model string, pieces iter.Seq2[llm.Piece, error]) iter.Seq2[llm.Event, error]
+	Answer(req *llm.Request, model string, pieces iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error]
 }
 
 // ErrorFormat is implemented by formats whose clients expect an error object of their own shape.
@@ -56,5 +56,5 @@ type Rest struct {
 	Text string // what it has said
 	// Answer writes what follows, as Format.Answer writes a whole: with the id, the date, the model and the numbering of what
 	// has gone out. It is called once.
-	Answer func(pieces iter.Seq2[llm.Piece, error]) iter.Seq2[llm.Event, error]
+	Answer func(pieces iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error]
 }

@@ -90,7 +90,7 @@ func skewedClocks(t *testing.T, _ Size) string {
 	for folder, names := range map[string][]string{
 		"internal/ledger":  {"TestClocksThatDifferShareAWindow", "TestClocksThatStepKeepASharedBudget", "TestChargeBelongsToTheWindowOfItsAdmission"},
 		"internal/limit":   {"TestMemory", "TestRedis", "TestReplicasShareALimitByRedis"}, // the suite sets its clock back
-		"internal/replica": {"TestTheClockIsRedis"},
+		"internal/cluster": {"TestTheClockIsRedis"},
 		"internal/account": {"TestKeysEndByTheClockThatIsGiven"},
 		"internal/id":      {"TestIDsStayApartWhenTheClockStepsBack"},
 	} {

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"fairlead/internal/cluster/redistest"
 	"fairlead/internal/mockprovider"
-	"fairlead/internal/replica/redistest"
 	"fairlead/internal/store/pgtest"
 	"fairlead/test/harness"
 )

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlead/internal/replica/redistest"
+	"fairlead/internal/cluster/redistest"
 	"fairlead/test/harness"
 )
 

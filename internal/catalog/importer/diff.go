@@ -201,7 +201,7 @@ func implausible(op llm.Op, p *catalog.Price) string {
 }
 
 // Apply puts the accepted changes into the book. The catalog is the one they were compared with.
-func (d Diff) Apply(b *catalog.Book, c *catalog.Catalog, at time.Time) {
+func (d Diff) Apply(b *catalog.PriceHistory, c *catalog.Catalog, at time.Time) {
 	for _, change := range d.Changes {
 		if change.State != New && change.State != Changed {
 			continue

@@ -193,10 +193,10 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-func applied(t *testing.T, source string, o Options) (*catalog.Book, *catalog.Catalog) {
+func applied(t *testing.T, source string, o Options) (*catalog.PriceHistory, *catalog.Catalog) {
 	t.Helper()
 	c := tables(t)
-	b, err := catalog.ReadBook(nil)
+	b, err := catalog.ReadPriceHistory(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +233,7 @@ func TestAcceptedPricesHoldAndKeepTheirHistory(t *testing.T) {
 func TestWhatSomebodySetByHandStays(t *testing.T) {
 	t.Parallel()
 	c := tables(t)
-	b, err := catalog.ReadBook(nil)
+	b, err := catalog.ReadPriceHistory(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -289,7 +289,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		b, err := catalog.ReadBook(nil)
+		b, err := catalog.ReadPriceHistory(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -298,7 +298,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := catalog.ReadBook(encoded); err != nil {
+		if _, err := catalog.ReadPriceHistory(encoded); err != nil {
 			t.Fatalf("a list made a book that cannot be read: %v", err)
 		}
 	})

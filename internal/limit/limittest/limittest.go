@@ -93,12 +93,12 @@ func (s *suite) admitted(t *testing.T, l limit.Limits, tokens int64, tries int) 
 	return n
 }
 
-func refusal(t *testing.T, e *llm.Error) limit.Refusal {
+func refusal(t *testing.T, e *llm.Error) limit.Rejection {
 	t.Helper()
 	if e == nil {
 		t.Fatal("admitted, want a refusal")
 	}
-	r, ok := e.Details["limit"].(limit.Refusal)
+	r, ok := e.Details["limit"].(limit.Rejection)
 	if !ok {
 		t.Fatalf("details.limit = %v, want a Refusal", e.Details["limit"])
 	}
@@ -160,7 +160,7 @@ func retryAfter(t *testing.T, s *suite) {
 		s.Advance(7 * time.Second)
 	}
 	_, e := s.take(t, l, 200)
-	if got := refusal(t, e); got != (limit.Refusal{Name: limit.RequestsPerMinute, Limit: 5, Used: 5}) {
+	if got := refusal(t, e); got != (limit.Rejection{Name: limit.RequestsPerMinute, Limit: 5, Used: 5}) {
 		t.Errorf("refusal = %+v", got)
 	}
 	s.Advance(e.RetryAfter)
@@ -176,7 +176,7 @@ func tokens(t *testing.T, s *suite) {
 		t.Fatal("first request refused")
 	}
 	_, e := s.take(t, l, 300)
-	if got := refusal(t, e); got != (limit.Refusal{Name: limit.TokensPerMinute, Limit: 1000, Used: 800}) {
+	if got := refusal(t, e); got != (limit.Rejection{Name: limit.TokensPerMinute, Limit: 1000, Used: 800}) {
 		t.Errorf("refusal = %+v", got)
 	}
 	slot.Settle(-5) // absurd: no room is made by it
@@ -221,7 +221,7 @@ func concurrent(t *testing.T, s *suite) {
 	first, _ := s.take(t, l, 0)
 	second, _ := s.take(t, l, 0)
 	_, e := s.take(t, l, 0)
-	if got := refusal(t, e); got != (limit.Refusal{Name: limit.Concurrent, Limit: 2, Used: 2}) {
+	if got := refusal(t, e); got != (limit.Rejection{Name: limit.Concurrent, Limit: 2, Used: 2}) {
 		t.Errorf("refusal = %+v", got)
 	}
 	first.Release()

@@ -55,7 +55,7 @@ func (e embedding) NewRequest(ctx context.Context, c *provider.Call) (*http.Requ
 	}
 	shape := embedderOf(c.Target.Upstream)
 	if len(texts) > shape.most {
-		return nil, llm.Errorf(llm.CannotExpress, "%s takes %d inputs at a time for this model, not %d. Send fewer.", title, shape.most, len(texts))
+		return nil, llm.Errorf(llm.Untranslatable, "%s takes %d inputs at a time for this model, not %d. Send fewer.", title, shape.most, len(texts))
 	}
 	if c.Request.EndUser != "" {
 		c.Warn("user was left out: %s does not take it.", title)
@@ -99,7 +99,7 @@ func broken(err error) error {
 	if classified || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("read answer: %w", err)
 	}
-	return &llm.Error{Kind: llm.UpstreamCut, Message: "The connection to the provider broke before the answer was complete.", Err: err}
+	return &llm.Error{Kind: llm.StreamInterrupted, Message: "The connection to the provider broke before the answer was complete.", Err: err}
 }
 
 // embedUsage is what the answer says of the tokens, or what the service says in a header.

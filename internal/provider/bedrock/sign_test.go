@@ -242,7 +242,7 @@ func TestMoreTextsThanACallTakes(t *testing.T) {
 		}
 		target := &provider.Target{Model: &catalog.Model{Op: llm.Embed}, Upstream: upstream}
 		_, err = New(provider.Settings{BaseURL: "https://b.test"}).Embed.NewRequest(t.Context(), &provider.Call{Target: target, Request: req, Secret: "k"})
-		if e := llm.AsError(err); err == nil || e.Kind != llm.CannotExpress || !strings.Contains(e.Message, "at a time") {
+		if e := llm.AsError(err); err == nil || e.Kind != llm.Untranslatable || !strings.Contains(e.Message, "at a time") {
 			t.Errorf("%s: %v", upstream, err)
 		}
 	}
@@ -273,7 +273,7 @@ func TestVectorsThatDoNotArrive(t *testing.T) {
 		body io.Reader
 		kind llm.Kind
 	}{
-		"a broken connection": {iotest.ErrReader(errors.New("reset")), llm.UpstreamCut},
+		"a broken connection": {iotest.ErrReader(errors.New("reset")), llm.StreamInterrupted},
 		"silence":             {iotest.ErrReader(llm.Errorf(llm.UpstreamTimeout, "x")), llm.UpstreamTimeout},
 		"too much":            {strings.NewReader(strings.Repeat(" ", 101)), llm.UpstreamMalformed},
 	} {

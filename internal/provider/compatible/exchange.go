@@ -59,7 +59,7 @@ var _ provider.Exchange = embedding{}
 
 func (e embedding) NewRequest(ctx context.Context, c *provider.Call) (*http.Request, error) {
 	if e.row.Asks.NoTokenIDs && c.Request.TokenIDs > 0 {
-		return nil, llm.Errorf(llm.CannotExpress, "%s embeds text, not token ids. Send the text.", e.row.Title)
+		return nil, llm.Errorf(llm.Untranslatable, "%s embeds text, not token ids. Send the text.", e.row.Title)
 	}
 	return e.newRequest(ctx, c.Secret, chat.Render(c.Request, e.row.embedEdit(c)), provider.AcceptJSON)
 }

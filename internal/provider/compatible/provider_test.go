@@ -263,7 +263,7 @@ func TestTokenIDsAreRefusedWhereTextIsNeeded(t *testing.T) {
 	v.Asks.NoTokenIDs = true
 	call := &provider.Call{Target: &provider.Target{Model: &catalog.Model{Name: "e", Op: llm.Embed}}, Request: request(t, llm.Embed, `{"model":"e","input":[1,2,3]}`)}
 	_, err := New(v, provider.Settings{}).Embed.NewRequest(context.Background(), call)
-	if e := llm.AsError(err); err == nil || e.Kind != llm.CannotExpress {
+	if e := llm.AsError(err); err == nil || e.Kind != llm.Untranslatable {
 		t.Errorf("got %v", err)
 	}
 }

@@ -33,8 +33,8 @@ func (r *Row) translated(ctx context.Context, c *provider.Call) (*provider.Call,
 }
 
 // sealedBy says whose the seals are that come without a name.
-func sealedBy(name string, pieces iter.Seq2[llm.Piece, error]) iter.Seq2[llm.Piece, error] {
-	return func(yield func(llm.Piece, error) bool) {
+func sealedBy(name string, pieces iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
 		for p, err := range pieces {
 			if p.Thinking != nil && p.Thinking.Provider == "" {
 				p.Thinking.Provider = name

@@ -21,14 +21,14 @@ import (
 type another struct {
 	conv *llm.Conversation
 	err  error
-	got  *[]llm.Piece
+	got  *[]llm.Delta
 }
 
 func (a another) Conversation(context.Context, *llm.Request) (*llm.Conversation, error) {
 	return a.conv, a.err
 }
 
-func (a another) Answer(_ *llm.Request, model string, pieces iter.Seq2[llm.Piece, error]) iter.Seq2[llm.Event, error] {
+func (a another) Answer(_ *llm.Request, model string, pieces iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
 		for p, err := range pieces {
 			if err != nil {
@@ -107,7 +107,7 @@ func TestAnswersAreToldInTheCallersFormat(t *testing.T) {
 	const stream = `data: {"id":"c","model":"up-1","choices":[{"index":0,"delta":{"role":"assistant","tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"s"}}}]},"finish_reason":null}]}` + "\n\n" +
 		`data: {"id":"c","choices":[{"index":0,"delta":{"thinking_blocks":[{"thinking":"t","signature":"x"}]},"finish_reason":"tool_calls"}]}` + "\n\n" +
 		`data: {"id":"c","choices":[],"usage":{"prompt_tokens":3,"completion_tokens":2}}` + "\n\ndata: [DONE]\n\n"
-	var got []llm.Piece
+	var got []llm.Delta
 	call := foreignCall(another{got: &got}, &catalog.Model{Name: "m", Op: llm.Chat}, true)
 	resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(stream))}
 	for ev, err := range llm.All(New(row, provider.Settings{}).Chat.Events(call, resp)) {
@@ -115,13 +115,13 @@ func TestAnswersAreToldInTheCallersFormat(t *testing.T) {
 			t.Fatalf("%s, %v", ev.Data, err)
 		}
 	}
-	want := []llm.Piece{
-		{Kind: llm.BeginPiece, ID: "c", Model: "up-1"},
-		{Kind: llm.CallPiece, Call: &llm.ToolCall{ID: "a", Name: "f", Arguments: "{}", Signature: "s", Provider: "vee"}},
-		{Kind: llm.ThinkingPiece, Text: "t"},
-		{Kind: llm.SealPiece, Thinking: &llm.Thinking{Signature: "x", Provider: "vee"}},
-		{Kind: llm.FinishPiece, Finish: "tool_calls"},
-		{Kind: llm.UsagePiece, Usage: &llm.Usage{Input: 3, Output: 2}},
+	want := []llm.Delta{
+		{Kind: llm.BeginDelta, ID: "c", Model: "up-1"},
+		{Kind: llm.CallDelta, Call: &llm.ToolCall{ID: "a", Name: "f", Arguments: "{}", Signature: "s", Provider: "vee"}},
+		{Kind: llm.ThinkingDelta, Text: "t"},
+		{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Signature: "x", Provider: "vee"}},
+		{Kind: llm.FinishDelta, Finish: "tool_calls"},
+		{Kind: llm.UsageDelta, Usage: &llm.Usage{Input: 3, Output: 2}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

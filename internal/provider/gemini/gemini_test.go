@@ -114,7 +114,7 @@ func TestRequestsThatCannotBeSaidAreRefused(t *testing.T) {
 		"token ids":                        {llm.Embed, embed, `{"model":"m","input":[1,2,3]}`},
 	} {
 		_, err := p.Exchange(tc.op).NewRequest(t.Context(), newCall(t, tc.op, tc.target, tc.body))
-		if llm.AsError(err).Kind != llm.CannotExpress {
+		if llm.AsError(err).Kind != llm.Untranslatable {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -28,7 +28,7 @@ func (s *suite) judgesStatuses(t *testing.T) {
 	exchange, call := s.plainCall(t)
 	want := map[int]llm.Kind{
 		401: llm.UpstreamAuth, 402: llm.UpstreamAuth, 403: llm.UpstreamDenied, 404: llm.UpstreamNotFound, 429: llm.UpstreamRateLimited,
-		500: llm.UpstreamServer, 502: llm.UpstreamServer, 503: llm.UpstreamOverloaded, 529: llm.UpstreamOverloaded, 400: llm.UpstreamInvalid, 422: llm.UpstreamInvalid,
+		500: llm.UpstreamServer, 502: llm.UpstreamServer, 503: llm.UpstreamOverloaded, 529: llm.UpstreamOverloaded, 400: llm.UpstreamRejected, 422: llm.UpstreamRejected,
 	}
 	for status := 300; status < 600; status++ {
 		for _, body := range []string{"", "{}", "<html>no</html>", `{"error":` + strings.Repeat("[", 100), "null", `{"error":"the key ` + secret + ` is wrong"}`} {

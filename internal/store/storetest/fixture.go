@@ -101,7 +101,7 @@ func drawEntry(t *rapid.T, workspace string, span time.Duration) requestlog.Entr
 		Usage:   llm.Usage{Input: rapid.Int64Range(0, 1000).Draw(t, "input"), CacheRead: rapid.Int64Range(0, 100).Draw(t, "cached"), Output: 7},
 		Cost:    drawAmount(t, "cost"), BaselineCost: drawAmount(t, "baseline"),
 		Preview: word.Draw(t, "preview"), Session: word.Draw(t, "session"), EndUser: word.Draw(t, "user"),
-		BodyState: requestlog.BodyOff,
+		BodyState: requestlog.BodyDisabled,
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "attempts") {
 		e.Attempts = append(e.Attempts, requestlog.Attempt{

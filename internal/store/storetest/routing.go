@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead/internal/rulebook"
+	"fairlead/internal/policystore"
 	"fairlead/internal/store"
 )
 
@@ -61,13 +61,13 @@ func newTenant(t *testing.T, db *store.DB) string {
 	return w.ID
 }
 
-func draft(source string) rulebook.Version {
-	return rulebook.Version{Hash: "hash of " + source, Source: source, Note: "why it's so: ä€😀", CreatedBy: "acc_ann", CreatedAt: now}
+func draft(source string) policystore.Version {
+	return policystore.Version{Hash: "hash of " + source, Source: source, Note: "why it's so: ä€😀", CreatedBy: "acc_ann", CreatedAt: now}
 }
 
 func policiesReadBack(t *testing.T, db *store.DB) {
 	ctx, ws, other := t.Context(), newTenant(t, db), newTenant(t, db)
-	var want []rulebook.Version
+	var want []policystore.Version
 	for i, source := range []string{"policies: []\n", "policies:\n  - name: \"it's\"\n"} {
 		v, err := db.AddPolicies(ctx, ws, int64(i), draft(source))
 		must(t, err)
@@ -83,10 +83,10 @@ func policiesReadBack(t *testing.T, db *store.DB) {
 
 	wanted := draft("policies: []\n")
 	wanted.Number = 1
-	if diff := cmp.Diff([]rulebook.Version{wanted, want[1]}, []rulebook.Version{first, newest}); diff != "" {
+	if diff := cmp.Diff([]policystore.Version{wanted, want[1]}, []policystore.Version{first, newest}); diff != "" {
 		t.Error(diff)
 	}
-	inList := []rulebook.Version{want[1], want[0]}
+	inList := []policystore.Version{want[1], want[0]}
 	inList[0].Source, inList[1].Source = "", ""
 	if diff := cmp.Diff(inList, all); diff != "" {
 		t.Error(diff)
@@ -95,7 +95,7 @@ func policiesReadBack(t *testing.T, db *store.DB) {
 		ws     string
 		number int64
 	}{{ws, 3}, {other, 0}, {other, 1}, {"ws_nobody", 0}, {"nul\x00", 0}} {
-		if _, err := db.PolicyVersion(ctx, missing.ws, missing.number); !errors.Is(err, rulebook.ErrNotFound) {
+		if _, err := db.PolicyVersion(ctx, missing.ws, missing.number); !errors.Is(err, policystore.ErrNotFound) {
 			t.Errorf("version %d of %q: %v", missing.number, missing.ws, err)
 		}
 	}
@@ -115,11 +115,11 @@ func oneEditorWins(t *testing.T, db *store.DB) {
 	for _, err := range results {
 		if err == nil {
 			won++
-		} else if !errors.Is(err, rulebook.ErrConflict) {
+		} else if !errors.Is(err, policystore.ErrConflict) {
 			t.Error(err)
 		}
 	}
-	if _, err := db.AddPolicies(ctx, ws, 2, draft("from the future")); won != 1 || !errors.Is(err, rulebook.ErrConflict) {
+	if _, err := db.AddPolicies(ctx, ws, 2, draft("from the future")); won != 1 || !errors.Is(err, policystore.ErrConflict) {
 		t.Errorf("%d editors won; basing on a version that is not there: %v", won, err)
 	}
 	versions, err := db.PolicyVersions(ctx, ws)
@@ -132,7 +132,7 @@ func changedPoliciesAreNewest(t *testing.T, db *store.DB) {
 	ctx, ws, other := t.Context(), newTenant(t, db), newTenant(t, db)
 	heard := func(after int64) map[string]string {
 		found := map[string]string{}
-		must(t, db.ChangedPolicies(ctx, after, func(workspaceID string, v rulebook.Version) error {
+		must(t, db.ChangedPolicies(ctx, after, func(workspaceID string, v policystore.Version) error {
 			if workspaceID == ws || workspaceID == other {
 				found[workspaceID] = v.Source
 			}
@@ -152,16 +152,16 @@ func changedPoliciesAreNewest(t *testing.T, db *store.DB) {
 	if diff := cmp.Diff(map[string]string{ws: "b", other: "c"}, heard(0)); diff != "" {
 		t.Error(diff)
 	}
-	if got := heard(before[rulebook.Topic]); got[other] != "c" {
+	if got := heard(before[policystore.Topic]); got[other] != "c" {
 		t.Errorf("after the revision before the change: %v", got)
 	}
 	after, err := db.Revisions(ctx)
 	must(t, err)
-	if got := heard(after[rulebook.Topic]); len(got) > 0 {
+	if got := heard(after[policystore.Topic]); len(got) > 0 {
 		t.Errorf("after the newest revision: %v", got)
 	}
 	stop := errors.New("enough")
-	if err := db.ChangedPolicies(ctx, 0, func(string, rulebook.Version) error { return stop }); !errors.Is(err, stop) {
+	if err := db.ChangedPolicies(ctx, 0, func(string, policystore.Version) error { return stop }); !errors.Is(err, stop) {
 		t.Errorf("an error of the visitor came back as %v", err)
 	}
 }

@@ -228,7 +228,7 @@ func (d *decoder) message(n int) {
 		d.req.Answers++
 	case "system", "developer":
 		if d.req.Instructed.Empty() && !first.empty() {
-			d.req.Instructed = llm.RawPassage(d.b[first.start:first.end])
+			d.req.Instructed = llm.RawText(d.b[first.start:first.end])
 		}
 	}
 }

@@ -47,7 +47,7 @@ func (Format) Conversation(ctx context.Context, req *llm.Request) (*llm.Conversa
 	}
 	if len(r.problems) > 0 {
 		e := r.refusal()
-		e.Kind = llm.CannotExpress // a provider of the same format may take it
+		e.Kind = llm.Untranslatable // a provider of the same format may take it
 		return nil, e
 	}
 	return r.conv, llm.Cancelled(ctx)
@@ -118,7 +118,7 @@ func (r *reader) readSampling(name string) bool {
 }
 
 // unsaid notes a member, or a place, that has no words of ours.
-func (r *reader) unsaid(name string) { r.conv.LeaveOut(name) }
+func (r *reader) unsaid(name string) { r.conv.DropField(name) }
 
 // figure reads a number as it is written.
 func (r *reader) figure(param string) json.Number {

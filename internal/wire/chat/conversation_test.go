@@ -228,7 +228,7 @@ func TestConversationRefusesWhatWouldBeLost(t *testing.T) {
 			}
 			_, err = Format{}.Conversation(t.Context(), req)
 			e, ok := errors.AsType[*llm.Error](err)
-			if !ok || e.Kind != llm.CannotExpress || e.Param != tc.param || e.Details["problems"] == nil {
+			if !ok || e.Kind != llm.Untranslatable || e.Param != tc.param || e.Details["problems"] == nil {
 				t.Errorf("got %v with param %q", err, llm.AsError(err).Param)
 			}
 		})
@@ -330,7 +330,7 @@ func FuzzConversation(f *testing.F) {
 		}
 		conv, err := Format{}.Conversation(t.Context(), req)
 		if err != nil {
-			if kind := llm.AsError(err).Kind; kind != llm.CannotExpress {
+			if kind := llm.AsError(err).Kind; kind != llm.Untranslatable {
 				t.Fatalf("refused as %s: %v", kind, err)
 			}
 			return

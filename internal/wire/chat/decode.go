@@ -161,7 +161,7 @@ func (d *decoder) finish(op llm.Op) {
 	}
 	if !d.previewText.empty() && len(d.problems) == 0 {
 		r.Preview = preview(d.b[d.previewText.start:d.previewText.end])
-		r.Asked = llm.RawPassage(d.b[d.previewText.start:d.previewText.end])
+		r.Asked = llm.RawText(d.b[d.previewText.start:d.previewText.end])
 	}
 }
 

@@ -102,7 +102,7 @@ func TestDecodeChatDescribesTheRequest(t *testing.T) {
 				"sort":"price","max_price":{"prompt":"1.5","completion":2,"image":9},"data_collection":"deny","zdr":true,"quantizations":["fp8"]}`),
 			llm.Request{
 				Model: "auto", Choices: 1, Messages: 1, ASCIIBytes: 2, Preview: "hi",
-				Controls: llm.Controls{Models: []string{"a", "b/c"}, Provider: llm.ProviderWishes{
+				Controls: llm.Controls{Models: []string{"a", "b/c"}, Provider: llm.ProviderPreferences{
 					Order: []string{"x"}, Only: []string{"y"}, Ignore: []string{"z"}, NoFallbacks: true, RequireParameters: true, Sort: "price",
 					MaxPrice: &llm.MaxPrice{Prompt: new(1.5), Completion: new(2.0)}, DenyCollection: true, ZeroRetention: true,
 				}},

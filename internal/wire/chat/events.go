@@ -93,7 +93,7 @@ func (a *answer) readError(err error) error {
 	case classified, errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("read answer: %w", err)
 	}
-	return &llm.Error{Kind: llm.UpstreamCut, Message: "The connection to the provider broke before the answer was complete.", Err: err}
+	return &llm.Error{Kind: llm.StreamInterrupted, Message: "The connection to the provider broke before the answer was complete.", Err: err}
 }
 
 func (a *answer) warn(format string, args ...any) {
@@ -293,7 +293,7 @@ func (a *answer) complete(said bool) error {
 	case a.seen.empty() && !said:
 		return malformed("The provider's answer holds no choices.")
 	case !a.finished():
-		return &llm.Error{Kind: llm.UpstreamCut, Message: "The provider's stream ended before the answer was complete."}
+		return &llm.Error{Kind: llm.StreamInterrupted, Message: "The provider's stream ended before the answer was complete."}
 	}
 	return nil
 }

@@ -150,8 +150,8 @@ func TestEventsTellCutsFromCancellation(t *testing.T) {
 		err  error
 		want llm.Kind // empty: the error itself passes
 	}{
-		"reset":          {broken, llm.UpstreamCut},
-		"short body":     {io.ErrUnexpectedEOF, llm.UpstreamCut},
+		"reset":          {broken, llm.StreamInterrupted},
+		"short body":     {io.ErrUnexpectedEOF, llm.StreamInterrupted},
 		"cancelled":      {context.Canceled, ""},
 		"deadline":       {context.DeadlineExceeded, ""},
 		"our own reason": {timeout, llm.UpstreamTimeout},

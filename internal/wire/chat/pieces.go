@@ -10,8 +10,8 @@ import (
 
 // Pieces puts the events of a chat answer, as Events gives them, whole or in chunks, into our own words, for a caller who
 // speaks another format.
-func Pieces(events iter.Seq2[llm.Event, error]) iter.Seq2[llm.Piece, error] {
-	return func(yield func(llm.Piece, error) bool) {
+func Pieces(events iter.Seq2[llm.Event, error]) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
 		var t taker
 		for ev, err := range events {
 			if err == nil {
@@ -24,7 +24,7 @@ func Pieces(events iter.Seq2[llm.Event, error]) iter.Seq2[llm.Piece, error] {
 			}
 			t.pieces = t.pieces[:0]
 			if err != nil {
-				yield(llm.Piece{}, err)
+				yield(llm.Delta{}, err)
 				return
 			}
 		}
@@ -35,7 +35,7 @@ func Pieces(events iter.Seq2[llm.Event, error]) iter.Seq2[llm.Piece, error] {
 type taker struct {
 	begun   bool
 	choices map[int]*taken
-	pieces  []llm.Piece // of the event at hand
+	pieces  []llm.Delta // of the event at hand
 }
 
 // taken is what later events of a choice depend on.
@@ -120,7 +120,7 @@ func (t *taker) take(ev *llm.Event) error {
 	}
 	if !t.begun {
 		t.begun = true
-		t.add(llm.Piece{Kind: llm.BeginPiece, ID: s.ID, Model: ev.Model})
+		t.add(llm.Delta{Kind: llm.BeginDelta, ID: s.ID, Model: ev.Model})
 	}
 	for _, c := range s.Choices {
 		parts := c.Delta
@@ -142,17 +142,17 @@ func (t *taker) take(ev *llm.Event) error {
 			finish = "tool_calls"
 		}
 		if finish != "" {
-			t.add(llm.Piece{Kind: llm.FinishPiece, Choice: c.Index, Finish: finish})
+			t.add(llm.Delta{Kind: llm.FinishDelta, Choice: c.Index, Finish: finish})
 		}
 	}
 	if ev.Usage != nil {
 		usage := *ev.Usage
-		t.add(llm.Piece{Kind: llm.UsagePiece, Usage: &usage})
+		t.add(llm.Delta{Kind: llm.UsageDelta, Usage: &usage})
 	}
 	return nil
 }
 
-func (t *taker) add(p llm.Piece) { t.pieces = append(t.pieces, p) }
+func (t *taker) add(p llm.Delta) { t.pieces = append(t.pieces, p) }
 
 func (t *taker) choice(index int) *taken {
 	if t.choices == nil {
@@ -172,11 +172,11 @@ func (t *taker) say(choice int, state *taken, parts *spokenParts) {
 	if !state.think && len(parts.Blocks) > 0 && parts.Blocks[0].Text != "" {
 		thought = "" // the blocks tell it all, and where each of them ends
 	}
-	t.text(llm.ThinkingPiece, choice, &thought)
+	t.text(llm.ThinkingDelta, choice, &thought)
 	state.think = state.think || thought != ""
 	t.blocks(choice, state, parts.Blocks)
-	t.text(llm.TextPiece, choice, parts.Content)
-	t.text(llm.RefusalPiece, choice, parts.Refusal)
+	t.text(llm.TextDelta, choice, parts.Content)
+	t.text(llm.RefusalDelta, choice, parts.Refusal)
 	if f := parts.FunctionCall; f != nil {
 		called := spokenCalled{Function: f}
 		if !state.old {
@@ -190,9 +190,9 @@ func (t *taker) say(choice int, state *taken, parts *spokenParts) {
 	}
 }
 
-func (t *taker) text(kind llm.PieceKind, choice int, text *string) {
+func (t *taker) text(kind llm.DeltaKind, choice int, text *string) {
 	if text != nil && *text != "" {
-		t.add(llm.Piece{Kind: kind, Choice: choice, Text: *text})
+		t.add(llm.Delta{Kind: kind, Choice: choice, Text: *text})
 	}
 }
 
@@ -200,10 +200,10 @@ func (t *taker) text(kind llm.PieceKind, choice int, text *string) {
 func (t *taker) blocks(choice int, state *taken, blocks []spokenBlock) {
 	for _, b := range blocks {
 		if !state.think {
-			t.text(llm.ThinkingPiece, choice, &b.Text)
+			t.text(llm.ThinkingDelta, choice, &b.Text)
 		}
 		if b.Signature != "" || b.Data != "" {
-			t.add(llm.Piece{Kind: llm.SealPiece, Choice: choice, Thinking: &llm.Thinking{Signature: b.Signature, Sealed: b.Data, Provider: b.Provider}})
+			t.add(llm.Delta{Kind: llm.SignatureDelta, Choice: choice, Thinking: &llm.Thinking{Signature: b.Signature, Sealed: b.Data, Provider: b.Provider}})
 		}
 	}
 	if len(blocks) > 0 {
@@ -227,11 +227,11 @@ func (t *taker) call(choice int, state *taken, c *spokenCalled) {
 	index, begins := state.place(c, f.Name != "" || c.ID != "")
 	if !begins {
 		if arguments != "" {
-			t.add(llm.Piece{Kind: llm.ArgumentsPiece, Choice: choice, Index: index, Text: arguments})
+			t.add(llm.Delta{Kind: llm.ArgumentsDelta, Choice: choice, Index: index, Text: arguments})
 		}
 		return
 	}
-	t.add(llm.Piece{Kind: llm.CallPiece, Choice: choice, Index: index, Call: &llm.ToolCall{
+	t.add(llm.Delta{Kind: llm.CallDelta, Choice: choice, Index: index, Call: &llm.ToolCall{
 		ID: c.ID, Name: f.Name, Arguments: arguments, Custom: custom, Signature: c.Extra.Google.Signature, Provider: c.Extra.Ours.Provider,
 	}})
 }

@@ -15,12 +15,12 @@ import (
 
 // Answer writes an answer given in our own words: chunks for a stream, one event for a whole answer. Usage comes once, at
 // the end. An answer that ends before the finish of a choice is llm.UpstreamCut.
-func (f Format) Answer(req *llm.Request, model string, pieces iter.Seq2[llm.Piece, error]) iter.Seq2[llm.Event, error] {
+func (f Format) Answer(req *llm.Request, model string, pieces iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
 	return newReply(f, req, model).write(pieces)
 }
 
 // write writes the pieces as they come.
-func (w *reply) write(pieces iter.Seq2[llm.Piece, error]) iter.Seq2[llm.Event, error] {
+func (w *reply) write(pieces iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
 		for p, err := range pieces {
 			if err == nil {
@@ -89,12 +89,12 @@ func has(req *llm.Request, name string) bool {
 }
 
 // take adds one piece to the answer.
-func (w *reply) take(p *llm.Piece) error {
+func (w *reply) take(p *llm.Delta) error {
 	switch p.Kind {
-	case llm.BeginPiece:
+	case llm.BeginDelta:
 		w.begin(p)
 		return nil
-	case llm.UsagePiece:
+	case llm.UsageDelta:
 		if p.Usage != nil {
 			usage := *p.Usage
 			w.usage = &usage
@@ -112,22 +112,22 @@ func (w *reply) take(p *llm.Piece) error {
 	return w.say(c, p)
 }
 
-func (w *reply) say(c *told, p *llm.Piece) error {
+func (w *reply) say(c *told, p *llm.Delta) error {
 	switch p.Kind {
-	case llm.TextPiece:
+	case llm.TextDelta:
 		w.text(c, &c.content, "content", p.Text)
-	case llm.RefusalPiece:
+	case llm.RefusalDelta:
 		w.text(c, &c.refusal, "refusal", p.Text)
-	case llm.ThinkingPiece:
+	case llm.ThinkingDelta:
 		c.block.WriteString(p.Text)
 		w.text(c, &c.reasoning, "reasoning_content", p.Text)
-	case llm.SealPiece:
+	case llm.SignatureDelta:
 		w.seal(c, p.Thinking)
-	case llm.CallPiece:
+	case llm.CallDelta:
 		return w.call(c, p)
-	case llm.ArgumentsPiece:
+	case llm.ArgumentsDelta:
 		return w.arguments(c, p.Index, p.Text)
-	case llm.FinishPiece:
+	case llm.FinishDelta:
 		w.end(c, p.Finish)
 	default:
 	}
@@ -135,7 +135,7 @@ func (w *reply) say(c *told, p *llm.Piece) error {
 }
 
 // begin takes what all chunks have in common from the first piece that tells it.
-func (w *reply) begin(p *llm.Piece) {
+func (w *reply) begin(p *llm.Delta) {
 	if w.reported == "" {
 		w.reported = p.Model
 	}
@@ -165,7 +165,7 @@ func (w *reply) choice(index int) *told {
 		}
 	}
 	if !w.begun {
-		w.begin(&llm.Piece{})
+		w.begin(&llm.Delta{})
 	}
 	c := &told{index: index}
 	w.choices = append(w.choices, c)
@@ -249,7 +249,7 @@ func (w *reply) complete() error {
 		ended = ended && c.finish != ""
 	}
 	if !ended {
-		return &llm.Error{Kind: llm.UpstreamCut, Message: "The provider's answer ended before it was complete."}
+		return &llm.Error{Kind: llm.StreamInterrupted, Message: "The provider's answer ended before it was complete."}
 	}
 	return nil
 }

@@ -16,15 +16,15 @@ import (
 )
 
 // sequence hands out pieces and then the error, if there is one.
-func sequence(pieces []llm.Piece, err error) iter.Seq2[llm.Piece, error] {
-	return func(yield func(llm.Piece, error) bool) {
+func sequence(pieces []llm.Delta, err error) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
 		for _, p := range pieces {
 			if !yield(p, nil) {
 				return
 			}
 		}
 		if err != nil {
-			yield(llm.Piece{}, err)
+			yield(llm.Delta{}, err)
 		}
 	}
 }
@@ -60,20 +60,20 @@ func answered(events iter.Seq2[llm.Event, error]) (all []llm.Event, err error) {
 // answers are told in our own words, and as the chat format tells them. HEAD stands for what all chunks have in common.
 var answers = map[string]struct {
 	more   string // members of the request
-	pieces []llm.Piece
+	pieces []llm.Delta
 	chunks []string
 	whole  string // the choices and what follows them
 }{
 	"text": {
-		pieces: []llm.Piece{
-			{Kind: llm.BeginPiece, ID: "msg_1", Model: "real"},
-			{Kind: llm.TextPiece, Text: "h\u00e9<&>"},
-			{Kind: llm.TextPiece},
-			{Kind: llm.TextPiece, Text: "\n\u2028y"},
-			{Kind: llm.FinishPiece, Finish: "length"},
-			{Kind: llm.TextPiece, Text: "never"},
-			{Kind: llm.UsagePiece, Usage: &llm.Usage{Input: 1, Output: 2}},
-			{Kind: llm.UsagePiece, Usage: &llm.Usage{Input: 10, CacheRead: 5, Output: 7, Reasoning: 3}},
+		pieces: []llm.Delta{
+			{Kind: llm.BeginDelta, ID: "msg_1", Model: "real"},
+			{Kind: llm.TextDelta, Text: "h\u00e9<&>"},
+			{Kind: llm.TextDelta},
+			{Kind: llm.TextDelta, Text: "\n\u2028y"},
+			{Kind: llm.FinishDelta, Finish: "length"},
+			{Kind: llm.TextDelta, Text: "never"},
+			{Kind: llm.UsageDelta, Usage: &llm.Usage{Input: 1, Output: 2}},
+			{Kind: llm.UsageDelta, Usage: &llm.Usage{Input: 10, CacheRead: 5, Output: 7, Reasoning: 3}},
 		},
 		chunks: []string{
 			`{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}`,
@@ -85,12 +85,12 @@ var answers = map[string]struct {
 		whole: `[{"index":0,"message":{"role":"assistant","content":"h\u00e9<&>\n\u2028y","refusal":null},"logprobs":null,"finish_reason":"length"}]`,
 	},
 	"two calls at once": {
-		pieces: []llm.Piece{
-			{Kind: llm.BeginPiece, ID: "msg_1"},
-			{Kind: llm.CallPiece, Call: &llm.ToolCall{ID: "a", Name: "f", Signature: "s", Provider: "gemini"}},
-			{Kind: llm.CallPiece, Index: 1, Call: &llm.ToolCall{ID: "b", Name: "g", Arguments: "i", Custom: true}},
-			{Kind: llm.ArgumentsPiece, Index: 1, Text: "j"},
-			{Kind: llm.FinishPiece, Finish: "stop"},
+		pieces: []llm.Delta{
+			{Kind: llm.BeginDelta, ID: "msg_1"},
+			{Kind: llm.CallDelta, Call: &llm.ToolCall{ID: "a", Name: "f", Signature: "s", Provider: "gemini"}},
+			{Kind: llm.CallDelta, Index: 1, Call: &llm.ToolCall{ID: "b", Name: "g", Arguments: "i", Custom: true}},
+			{Kind: llm.ArgumentsDelta, Index: 1, Text: "j"},
+			{Kind: llm.FinishDelta, Finish: "stop"},
 		},
 		chunks: []string{
 			`{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}`,
@@ -104,15 +104,15 @@ var answers = map[string]struct {
 			`{"id":"b","type":"custom","custom":{"name":"g","input":"ij"}}]},"logprobs":null,"finish_reason":"tool_calls"}]`,
 	},
 	"thinking with seals": {
-		pieces: []llm.Piece{
-			{Kind: llm.BeginPiece, ID: "msg_1"},
-			{Kind: llm.ThinkingPiece, Text: "h"},
-			{Kind: llm.ThinkingPiece, Text: "m"},
-			{Kind: llm.SealPiece, Thinking: &llm.Thinking{Signature: "s", Provider: "anthropic"}},
-			{Kind: llm.SealPiece, Thinking: &llm.Thinking{Sealed: "d", Provider: "anthropic"}},
-			{Kind: llm.SealPiece, Thinking: &llm.Thinking{}},
-			{Kind: llm.RefusalPiece, Text: "no"},
-			{Kind: llm.FinishPiece, Finish: "content_filter"},
+		pieces: []llm.Delta{
+			{Kind: llm.BeginDelta, ID: "msg_1"},
+			{Kind: llm.ThinkingDelta, Text: "h"},
+			{Kind: llm.ThinkingDelta, Text: "m"},
+			{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Signature: "s", Provider: "anthropic"}},
+			{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Sealed: "d", Provider: "anthropic"}},
+			{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{}},
+			{Kind: llm.RefusalDelta, Text: "no"},
+			{Kind: llm.FinishDelta, Finish: "content_filter"},
 		},
 		chunks: []string{
 			`{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}`,
@@ -127,13 +127,13 @@ var answers = map[string]struct {
 	},
 	"several choices": {
 		more: `,"n":2`,
-		pieces: []llm.Piece{
-			{Kind: llm.BeginPiece, ID: "msg_1"},
-			{Kind: llm.TextPiece, Choice: 1, Text: "b"},
-			{Kind: llm.TextPiece, Text: "a"},
-			{Kind: llm.FinishPiece, Choice: 1},
-			{Kind: llm.FinishPiece, Finish: "stop"},
-			{Kind: llm.FinishPiece, Finish: "length"},
+		pieces: []llm.Delta{
+			{Kind: llm.BeginDelta, ID: "msg_1"},
+			{Kind: llm.TextDelta, Choice: 1, Text: "b"},
+			{Kind: llm.TextDelta, Text: "a"},
+			{Kind: llm.FinishDelta, Choice: 1},
+			{Kind: llm.FinishDelta, Finish: "stop"},
+			{Kind: llm.FinishDelta, Finish: "length"},
 		},
 		chunks: []string{
 			`{"index":1,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}`,
@@ -147,11 +147,11 @@ var answers = map[string]struct {
 	},
 	"a caller who knows functions only": {
 		more: `,"functions":[{"name":"f"}]`,
-		pieces: []llm.Piece{
-			{Kind: llm.BeginPiece, ID: "msg_1"},
-			{Kind: llm.CallPiece, Call: &llm.ToolCall{ID: "a", Name: "f"}},
-			{Kind: llm.ArgumentsPiece, Text: `{"a":1}`},
-			{Kind: llm.FinishPiece, Finish: "tool_calls"},
+		pieces: []llm.Delta{
+			{Kind: llm.BeginDelta, ID: "msg_1"},
+			{Kind: llm.CallDelta, Call: &llm.ToolCall{ID: "a", Name: "f"}},
+			{Kind: llm.ArgumentsDelta, Text: `{"a":1}`},
+			{Kind: llm.FinishDelta, Finish: "tool_calls"},
 		},
 		chunks: []string{
 			`{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}`,
@@ -258,22 +258,22 @@ func TestAnswerDescribesItsEvents(t *testing.T) {
 func TestAnswerThatIsNotComplete(t *testing.T) {
 	t.Parallel()
 	broken := llm.Errorf(llm.UpstreamOverloaded, "busy")
-	begin, said, usage := llm.Piece{Kind: llm.BeginPiece}, llm.Piece{Kind: llm.TextPiece, Text: "a"}, llm.Piece{Kind: llm.UsagePiece, Usage: &llm.Usage{Output: 1}}
+	begin, said, usage := llm.Delta{Kind: llm.BeginDelta}, llm.Delta{Kind: llm.TextDelta, Text: "a"}, llm.Delta{Kind: llm.UsageDelta, Usage: &llm.Usage{Output: 1}}
 	for name, tc := range map[string]struct {
-		pieces []llm.Piece
+		pieces []llm.Delta
 		err    error
 		want   llm.Kind
 		usage  bool
 	}{
-		"nothing":                     {nil, nil, llm.UpstreamCut, false},
-		"only a beginning":            {[]llm.Piece{begin, usage}, nil, llm.UpstreamCut, true},
-		"no finish":                   {[]llm.Piece{begin, said, usage}, nil, llm.UpstreamCut, true},
-		"one choice did not finish":   {[]llm.Piece{said, {Kind: llm.TextPiece, Choice: 1, Text: "b"}, {Kind: llm.FinishPiece, Finish: "stop"}}, nil, llm.UpstreamCut, false},
-		"an error":                    {[]llm.Piece{begin, said, usage}, broken, llm.UpstreamOverloaded, true},
-		"arguments of no call":        {[]llm.Piece{begin, {Kind: llm.ArgumentsPiece, Text: "x"}}, nil, llm.UpstreamMalformed, false},
-		"a call without itself":       {[]llm.Piece{begin, {Kind: llm.CallPiece}}, nil, llm.UpstreamMalformed, false},
-		"a choice beyond all reason":  {[]llm.Piece{{Kind: llm.TextPiece, Choice: 128, Text: "x"}}, nil, llm.UpstreamMalformed, false},
-		"a choice before all choices": {[]llm.Piece{{Kind: llm.TextPiece, Choice: -1, Text: "x"}}, nil, llm.UpstreamMalformed, false},
+		"nothing":                     {nil, nil, llm.StreamInterrupted, false},
+		"only a beginning":            {[]llm.Delta{begin, usage}, nil, llm.StreamInterrupted, true},
+		"no finish":                   {[]llm.Delta{begin, said, usage}, nil, llm.StreamInterrupted, true},
+		"one choice did not finish":   {[]llm.Delta{said, {Kind: llm.TextDelta, Choice: 1, Text: "b"}, {Kind: llm.FinishDelta, Finish: "stop"}}, nil, llm.StreamInterrupted, false},
+		"an error":                    {[]llm.Delta{begin, said, usage}, broken, llm.UpstreamOverloaded, true},
+		"arguments of no call":        {[]llm.Delta{begin, {Kind: llm.ArgumentsDelta, Text: "x"}}, nil, llm.UpstreamMalformed, false},
+		"a call without itself":       {[]llm.Delta{begin, {Kind: llm.CallDelta}}, nil, llm.UpstreamMalformed, false},
+		"a choice beyond all reason":  {[]llm.Delta{{Kind: llm.TextDelta, Choice: 128, Text: "x"}}, nil, llm.UpstreamMalformed, false},
+		"a choice before all choices": {[]llm.Delta{{Kind: llm.TextDelta, Choice: -1, Text: "x"}}, nil, llm.UpstreamMalformed, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -304,8 +304,8 @@ func TestAnswerStopsWhenNobodyListens(t *testing.T) {
 func TestIdsAreMadeWhereNoneIsGiven(t *testing.T) {
 	t.Parallel()
 	id := func(f Format, given string) (string, string) {
-		events, err := answered(f.Answer(chatRequest(t, false, ""), "m", sequence([]llm.Piece{
-			{Kind: llm.BeginPiece, ID: given}, {Kind: llm.CallPiece, Call: &llm.ToolCall{Name: "f"}}, {Kind: llm.FinishPiece},
+		events, err := answered(f.Answer(chatRequest(t, false, ""), "m", sequence([]llm.Delta{
+			{Kind: llm.BeginDelta, ID: given}, {Kind: llm.CallDelta, Call: &llm.ToolCall{Name: "f"}}, {Kind: llm.FinishDelta},
 		}, nil)))
 		if err != nil {
 			t.Fatal(err)
@@ -335,12 +335,12 @@ func TestIdsAreMadeWhereNoneIsGiven(t *testing.T) {
 
 // plainPieces are the pieces of an answer without what the way through the format cannot keep: where one text ends and the
 // next begins, and where a call's arguments do.
-func plainPieces(pieces []llm.Piece) []llm.Piece {
-	var plain []llm.Piece
+func plainPieces(pieces []llm.Delta) []llm.Delta {
+	var plain []llm.Delta
 	for _, p := range pieces {
 		if n := len(plain); n > 0 {
 			last := &plain[n-1]
-			if p.Kind == last.Kind && p.Choice == last.Choice && p.Index == last.Index && p.Call == nil && p.Kind != llm.FinishPiece && p.Kind != llm.SealPiece && p.Usage == nil {
+			if p.Kind == last.Kind && p.Choice == last.Choice && p.Index == last.Index && p.Call == nil && p.Kind != llm.FinishDelta && p.Kind != llm.SignatureDelta && p.Usage == nil {
 				last.Text += p.Text
 				continue
 			}
@@ -352,48 +352,48 @@ func plainPieces(pieces []llm.Piece) []llm.Piece {
 
 func TestPiecesOfOurOwnAnswers(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[string][]llm.Piece{
+	for name, want := range map[string][]llm.Delta{
 		"text": {
-			{Kind: llm.BeginPiece, ID: "chatcmpl-msg_1", Model: "real"},
-			{Kind: llm.TextPiece, Text: "h\u00e9<&>\n\u2028y"},
-			{Kind: llm.FinishPiece, Finish: "length"},
-			{Kind: llm.UsagePiece, Usage: &llm.Usage{Input: 10, CacheRead: 5, Output: 7, Reasoning: 3}},
+			{Kind: llm.BeginDelta, ID: "chatcmpl-msg_1", Model: "real"},
+			{Kind: llm.TextDelta, Text: "h\u00e9<&>\n\u2028y"},
+			{Kind: llm.FinishDelta, Finish: "length"},
+			{Kind: llm.UsageDelta, Usage: &llm.Usage{Input: 10, CacheRead: 5, Output: 7, Reasoning: 3}},
 		},
 		"two calls at once": {
-			{Kind: llm.BeginPiece, ID: "chatcmpl-msg_1"},
-			{Kind: llm.CallPiece, Call: &llm.ToolCall{ID: "a", Name: "f", Signature: "s", Provider: "gemini"}},
-			{Kind: llm.CallPiece, Index: 1, Call: &llm.ToolCall{ID: "b", Name: "g", Arguments: "i", Custom: true}},
-			{Kind: llm.ArgumentsPiece, Index: 1, Text: "j"},
-			{Kind: llm.ArgumentsPiece, Text: "{}"},
-			{Kind: llm.FinishPiece, Finish: "tool_calls"},
+			{Kind: llm.BeginDelta, ID: "chatcmpl-msg_1"},
+			{Kind: llm.CallDelta, Call: &llm.ToolCall{ID: "a", Name: "f", Signature: "s", Provider: "gemini"}},
+			{Kind: llm.CallDelta, Index: 1, Call: &llm.ToolCall{ID: "b", Name: "g", Arguments: "i", Custom: true}},
+			{Kind: llm.ArgumentsDelta, Index: 1, Text: "j"},
+			{Kind: llm.ArgumentsDelta, Text: "{}"},
+			{Kind: llm.FinishDelta, Finish: "tool_calls"},
 		},
 		"thinking with seals": {
-			{Kind: llm.BeginPiece, ID: "chatcmpl-msg_1"},
-			{Kind: llm.ThinkingPiece, Text: "hm"},
-			{Kind: llm.SealPiece, Thinking: &llm.Thinking{Signature: "s", Provider: "anthropic"}},
-			{Kind: llm.SealPiece, Thinking: &llm.Thinking{Sealed: "d", Provider: "anthropic"}},
-			{Kind: llm.RefusalPiece, Text: "no"},
-			{Kind: llm.FinishPiece, Finish: "content_filter"},
+			{Kind: llm.BeginDelta, ID: "chatcmpl-msg_1"},
+			{Kind: llm.ThinkingDelta, Text: "hm"},
+			{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Signature: "s", Provider: "anthropic"}},
+			{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Sealed: "d", Provider: "anthropic"}},
+			{Kind: llm.RefusalDelta, Text: "no"},
+			{Kind: llm.FinishDelta, Finish: "content_filter"},
 		},
 		"several choices": {
-			{Kind: llm.BeginPiece, ID: "chatcmpl-msg_1"},
-			{Kind: llm.TextPiece, Choice: 1, Text: "b"},
-			{Kind: llm.TextPiece, Text: "a"},
-			{Kind: llm.FinishPiece, Choice: 1, Finish: "stop"},
-			{Kind: llm.FinishPiece, Finish: "stop"},
+			{Kind: llm.BeginDelta, ID: "chatcmpl-msg_1"},
+			{Kind: llm.TextDelta, Choice: 1, Text: "b"},
+			{Kind: llm.TextDelta, Text: "a"},
+			{Kind: llm.FinishDelta, Choice: 1, Finish: "stop"},
+			{Kind: llm.FinishDelta, Finish: "stop"},
 		},
 		"a caller who knows functions only": {
-			{Kind: llm.BeginPiece, ID: "chatcmpl-msg_1"},
-			{Kind: llm.CallPiece, Call: &llm.ToolCall{ID: "call_0", Name: "f"}},
-			{Kind: llm.ArgumentsPiece, Text: `{"a":1}`},
-			{Kind: llm.FinishPiece, Finish: "tool_calls"},
+			{Kind: llm.BeginDelta, ID: "chatcmpl-msg_1"},
+			{Kind: llm.CallDelta, Call: &llm.ToolCall{ID: "call_0", Name: "f"}},
+			{Kind: llm.ArgumentsDelta, Text: `{"a":1}`},
+			{Kind: llm.FinishDelta, Finish: "tool_calls"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tc := answers[name]
 			events := dated.Answer(chatRequest(t, true, tc.more), "told", sequence(tc.pieces, nil))
-			var got []llm.Piece
+			var got []llm.Delta
 			for p, err := range Pieces(events) {
 				if err != nil {
 					t.Fatal(err)
@@ -425,7 +425,7 @@ func TestWholeAnswersAreAssembledChunks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			both := map[string][]llm.Piece{}
+			both := map[string][]llm.Delta{}
 			whole, err := answered(dated.Answer(chatRequest(t, false, tc.more), "told", sequence(tc.pieces, nil)))
 			if err != nil {
 				t.Fatal(err)
@@ -449,14 +449,14 @@ func TestPiecesOfOtherProviders(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		events []string
-		want   []llm.Piece
+		want   []llm.Delta
 	}{
 		"calls without index, with objects as arguments": {
 			[]string{`{"choices":[{"delta":{"tool_calls":[{"id":"a","function":{"name":"f","arguments":{"x":1}}},{"id":"b","function":{"name":"g"}}]}}]}`},
-			[]llm.Piece{
-				{Kind: llm.BeginPiece},
-				{Kind: llm.CallPiece, Call: &llm.ToolCall{ID: "a", Name: "f", Arguments: `{"x":1}`}},
-				{Kind: llm.CallPiece, Index: 1, Call: &llm.ToolCall{ID: "b", Name: "g"}},
+			[]llm.Delta{
+				{Kind: llm.BeginDelta},
+				{Kind: llm.CallDelta, Call: &llm.ToolCall{ID: "a", Name: "f", Arguments: `{"x":1}`}},
+				{Kind: llm.CallDelta, Index: 1, Call: &llm.ToolCall{ID: "b", Name: "g"}},
 			},
 		},
 		"another call under the same index": {
@@ -465,20 +465,20 @@ func TestPiecesOfOtherProviders(t *testing.T) {
 				`{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"}"}}]}}]}`,
 				`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"b","function":{"name":"g","arguments":"{}"}}]}}]}`,
 			},
-			[]llm.Piece{
-				{Kind: llm.BeginPiece},
-				{Kind: llm.CallPiece, Call: &llm.ToolCall{ID: "a", Name: "f", Arguments: `{`}},
-				{Kind: llm.ArgumentsPiece, Text: "}"},
-				{Kind: llm.CallPiece, Index: 1, Call: &llm.ToolCall{ID: "b", Name: "g", Arguments: "{}"}},
+			[]llm.Delta{
+				{Kind: llm.BeginDelta},
+				{Kind: llm.CallDelta, Call: &llm.ToolCall{ID: "a", Name: "f", Arguments: `{`}},
+				{Kind: llm.ArgumentsDelta, Text: "}"},
+				{Kind: llm.CallDelta, Index: 1, Call: &llm.ToolCall{ID: "b", Name: "g", Arguments: "{}"}},
 			},
 		},
 		"reasoning under another name, or as an object": {
 			[]string{`{"choices":[{"delta":{"reasoning":"h"}}]}`, `{"choices":[{"delta":{"reasoning":{"x":1},"content":"t"}}]}`},
-			[]llm.Piece{{Kind: llm.BeginPiece}, {Kind: llm.ThinkingPiece, Text: "h"}, {Kind: llm.TextPiece, Text: "t"}},
+			[]llm.Delta{{Kind: llm.BeginDelta}, {Kind: llm.ThinkingDelta, Text: "h"}, {Kind: llm.TextDelta, Text: "t"}},
 		},
 		"a whole answer without a finish": {
 			[]string{`{"id":"x","choices":[{"message":{"content":"t"}}]}`},
-			[]llm.Piece{{Kind: llm.BeginPiece, ID: "x"}, {Kind: llm.TextPiece, Text: "t"}, {Kind: llm.FinishPiece, Finish: "stop"}},
+			[]llm.Delta{{Kind: llm.BeginDelta, ID: "x"}, {Kind: llm.TextDelta, Text: "t"}, {Kind: llm.FinishDelta, Finish: "stop"}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -490,7 +490,7 @@ func TestPiecesOfOtherProviders(t *testing.T) {
 					}
 				}
 			}
-			var got []llm.Piece
+			var got []llm.Delta
 			for p, err := range Pieces(events) {
 				if err != nil {
 					t.Fatal(err)

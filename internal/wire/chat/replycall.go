@@ -10,7 +10,7 @@ import (
 )
 
 // call begins a tool call. A second piece for the same call goes on with its arguments.
-func (w *reply) call(c *told, p *llm.Piece) error {
+func (w *reply) call(c *told, p *llm.Delta) error {
 	if p.Call == nil {
 		return malformed("The provider's answer has a tool call without a name.")
 	}

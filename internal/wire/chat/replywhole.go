@@ -39,7 +39,7 @@ func (w *reply) chunk(choices, usage []byte) []byte {
 
 func (w *reply) head(d *objectWriter, object string) {
 	if !w.begun {
-		w.begin(&llm.Piece{})
+		w.begin(&llm.Delta{})
 	}
 	d.open()
 	d.text("id", w.id)

@@ -57,8 +57,8 @@ func saidOnly(sent []byte) (string, bool) {
 		switch {
 		case err != nil:
 			return "", false
-		case p.Kind == llm.BeginPiece, p.Kind == llm.UsagePiece:
-		case p.Kind == llm.TextPiece && p.Choice == 0:
+		case p.Kind == llm.BeginDelta, p.Kind == llm.UsageDelta:
+		case p.Kind == llm.TextDelta && p.Choice == 0:
 			said.WriteString(p.Text)
 		default:
 			return "", false

@@ -25,18 +25,18 @@ func TestAnswersGoOnAsIfTheyHadNeverStopped(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		texts := rapid.SliceOfN(rapid.StringN(1, 10, -1), 1, 8).Draw(t, "texts")
 		n := rapid.IntRange(1, len(texts)).Draw(t, "told before the break")
-		pieces := []llm.Piece{{Kind: llm.BeginPiece, ID: "msg_1", Model: "real"}}
+		pieces := []llm.Delta{{Kind: llm.BeginDelta, ID: "msg_1", Model: "real"}}
 		said := ""
 		for i, text := range texts {
-			pieces = append(pieces, llm.Piece{Kind: llm.TextPiece, Text: text})
+			pieces = append(pieces, llm.Delta{Kind: llm.TextDelta, Text: text})
 			if i < n {
 				said += text
 			}
 		}
 		pieces = append(pieces,
-			llm.Piece{Kind: llm.CallPiece, Call: &llm.ToolCall{ID: "call_1", Name: "look", Arguments: "{}"}},
-			llm.Piece{Kind: llm.FinishPiece, Finish: "tool_calls"},
-			llm.Piece{Kind: llm.UsagePiece, Usage: &llm.Usage{Input: 3, Output: 4}})
+			llm.Delta{Kind: llm.CallDelta, Call: &llm.ToolCall{ID: "call_1", Name: "look", Arguments: "{}"}},
+			llm.Delta{Kind: llm.FinishDelta, Finish: "tool_calls"},
+			llm.Delta{Kind: llm.UsageDelta, Usage: &llm.Usage{Input: 3, Output: 4}})
 		whole, err := answered(dated.Answer(req, "m", sequence(pieces, nil)))
 		if err != nil {
 			t.Fatal(err)
@@ -48,7 +48,7 @@ func TestAnswersGoOnAsIfTheyHadNeverStopped(t *testing.T) {
 		if !ok || rest.Text != said {
 			t.Fatalf("%q was read back as %q (%t)", said, rest.Text, ok)
 		}
-		after := append([]llm.Piece{{Kind: llm.BeginPiece, ID: "another", Model: "real"}}, pieces[n+1:]...)
+		after := append([]llm.Delta{{Kind: llm.BeginDelta, ID: "another", Model: "real"}}, pieces[n+1:]...)
 		got, err := answered(rest.Answer(sequence(after, nil)))
 		if err != nil {
 			t.Fatal(err)
@@ -93,7 +93,7 @@ func TestWhatFollowsKeepsTheProvidersOwnHead(t *testing.T) {
 	if !ok {
 		t.Fatal("does not go on")
 	}
-	got, err := answered(rest.Answer(sequence([]llm.Piece{{Kind: llm.TextPiece, Text: "y"}, {Kind: llm.FinishPiece}}, nil)))
+	got, err := answered(rest.Answer(sequence([]llm.Delta{{Kind: llm.TextDelta, Text: "y"}, {Kind: llm.FinishDelta}}, nil)))
 
 	want := `{"id":"odd id","object":"chat.completion.chunk","created":17,"model":"told","choices":[{"index":0,"delta":{"content":"y"},"logprobs":null,"finish_reason":null}]}`
 	if err != nil || string(got[0].Data) != want {

@@ -36,7 +36,7 @@ func Texts(req *llm.Request) ([]string, error) {
 		return nil, r.unreadable()
 	}
 	if req.TokenIDs > 0 || len(texts) == 0 {
-		return nil, &llm.Error{Kind: llm.CannotExpress, Param: "input", Message: "This model embeds text, not token ids. Send the text."}
+		return nil, &llm.Error{Kind: llm.Untranslatable, Param: "input", Message: "This model embeds text, not token ids. Send the text."}
 	}
 	return texts, nil
 }

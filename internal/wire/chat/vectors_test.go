@@ -33,7 +33,7 @@ func TestTexts(t *testing.T) {
 	}
 	for _, body := range []string{`{"model":"e","input":[1,2]}`, `{"model":"e","input":[[1],[2]]}`} {
 		_, err := Texts(embedRequest(t, body))
-		if e, ok := errors.AsType[*llm.Error](err); !ok || e.Kind != llm.CannotExpress || e.Param != "input" {
+		if e, ok := errors.AsType[*llm.Error](err); !ok || e.Kind != llm.Untranslatable || e.Param != "input" {
 			t.Errorf("%s: %v", body, err)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // provider reads the wishes about providers. Members of other gateways that mean nothing here are let through.
-func (d *decoder) provider(w *llm.ProviderWishes) {
+func (d *decoder) provider(w *llm.ProviderPreferences) {
 	if !d.is('{', "provider", "an object") {
 		return
 	}

@@ -36,14 +36,14 @@ func (a *answer) text(s string) {
 	case a.o.Plan.answer != "":
 		a.held.WriteString(s)
 	default:
-		a.say(llm.Piece{Kind: llm.TextPiece, Text: s})
+		a.say(llm.Delta{Kind: llm.TextDelta, Text: s})
 	}
 }
 
 // flush says the text that waited.
 func (a *answer) flush() {
 	if a.held.Len() > 0 {
-		a.say(llm.Piece{Kind: llm.TextPiece, Text: a.held.String()})
+		a.say(llm.Delta{Kind: llm.TextDelta, Text: a.held.String()})
 		a.held.Reset()
 	}
 }
@@ -60,7 +60,7 @@ func (a *answer) startCall(i int, id, name string) {
 	tool := a.o.Plan.ourTool(name)
 	p.call, p.custom, p.index = true, tool.custom, a.calls
 	a.calls++
-	a.say(llm.Piece{Kind: llm.CallPiece, Index: p.index, Call: &llm.ToolCall{ID: id, Name: tool.name, Custom: tool.custom}})
+	a.say(llm.Delta{Kind: llm.CallDelta, Index: p.index, Call: &llm.ToolCall{ID: id, Name: tool.name, Custom: tool.custom}})
 }
 
 // arguments goes on with the input of a call.
@@ -72,18 +72,18 @@ func (a *answer) arguments(i int, text string) {
 	p.said = true
 	switch {
 	case p.answer:
-		a.say(llm.Piece{Kind: llm.TextPiece, Text: text})
+		a.say(llm.Delta{Kind: llm.TextDelta, Text: text})
 	case p.custom:
 		p.input.WriteString(text)
 	case p.call:
-		a.say(llm.Piece{Kind: llm.ArgumentsPiece, Index: p.index, Text: text})
+		a.say(llm.Delta{Kind: llm.ArgumentsDelta, Index: p.index, Text: text})
 	}
 }
 
 func (a *answer) thinking(i int, text string) {
 	a.part(i).thinking = true
 	if text != "" {
-		a.say(llm.Piece{Kind: llm.ThinkingPiece, Text: text})
+		a.say(llm.Delta{Kind: llm.ThinkingDelta, Text: text})
 	}
 }
 
@@ -124,17 +124,17 @@ func (a *answer) stopBlock(i int) {
 	switch {
 	case p == nil:
 	case p.answer && !p.said:
-		a.say(llm.Piece{Kind: llm.TextPiece, Text: "{}"})
+		a.say(llm.Delta{Kind: llm.TextDelta, Text: "{}"})
 	case p.custom:
-		a.say(llm.Piece{Kind: llm.ArgumentsPiece, Index: p.index, Text: unwrap(p.input.String())})
+		a.say(llm.Delta{Kind: llm.ArgumentsDelta, Index: p.index, Text: unwrap(p.input.String())})
 	case p.call && !p.said:
-		a.say(llm.Piece{Kind: llm.ArgumentsPiece, Index: p.index, Text: "{}"})
+		a.say(llm.Delta{Kind: llm.ArgumentsDelta, Index: p.index, Text: "{}"})
 	case p.thinking:
 		t := &llm.Thinking{Signature: p.sign.String(), Sealed: joinBase64(p.sealed)}
 		if t.Signature != "" || t.Sealed != "" {
 			t.Provider = a.o.Provider
 		}
-		a.say(llm.Piece{Kind: llm.SealPiece, Thinking: t})
+		a.say(llm.Delta{Kind: llm.SignatureDelta, Thinking: t})
 	}
 }
 

@@ -37,8 +37,8 @@ type PieceOptions struct {
 
 // Pieces reads a 2xx answer, whole or streamed: what arrives decides how it is read. The last pair may hold an *llm.Error,
 // or an error that wraps the end of the request's context.
-func Pieces(r io.Reader, o PieceOptions) iter.Seq2[llm.Piece, error] {
-	return func(yield func(llm.Piece, error) bool) {
+func Pieces(r io.Reader, o PieceOptions) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
 		if o.MaxAnswer <= 0 {
 			o.MaxAnswer = DefaultMaxAnswer
 		}
@@ -67,7 +67,7 @@ func isText(first byte) bool { return first >= '\t' }
 // answer is the state of reading one answer.
 type answer struct {
 	o     PieceOptions
-	yield func(llm.Piece, error) bool
+	yield func(llm.Delta, error) bool
 	begun bool
 	over  bool // nothing may be yielded any more
 
@@ -80,10 +80,10 @@ type answer struct {
 }
 
 // say yields a piece. The first of an answer is its beginning.
-func (a *answer) say(p llm.Piece) {
+func (a *answer) say(p llm.Delta) {
 	if !a.begun {
 		a.begun = true
-		a.say(llm.Piece{Kind: llm.BeginPiece, ID: a.o.ID})
+		a.say(llm.Delta{Kind: llm.BeginDelta, ID: a.o.ID})
 	}
 	if !a.over && !a.yield(p, nil) {
 		a.over = true
@@ -94,7 +94,7 @@ func (a *answer) say(p llm.Piece) {
 func (a *answer) fail(err error) {
 	if !a.over {
 		a.over = true
-		a.yield(llm.Piece{}, err)
+		a.yield(llm.Delta{}, err)
 	}
 }
 
@@ -119,7 +119,7 @@ func (a *answer) finish(reason, stopSequence string) {
 	}
 	a.flush()
 	a.finished = true
-	a.say(llm.Piece{Kind: llm.FinishPiece, Finish: finish, StopSequence: stopSequence})
+	a.say(llm.Delta{Kind: llm.FinishDelta, Finish: finish, StopSequence: stopSequence})
 }
 
 var finishes = map[string]string{
@@ -129,7 +129,7 @@ var finishes = map[string]string{
 
 func (a *answer) count(u *usage, tier *serviceTier) {
 	if counted := u.counts(tier); counted != nil {
-		a.say(llm.Piece{Kind: llm.UsagePiece, Usage: counted})
+		a.say(llm.Delta{Kind: llm.UsageDelta, Usage: counted})
 	}
 }
 
@@ -253,7 +253,7 @@ func malformed(message string) *llm.Error {
 }
 
 func cut(err error) *llm.Error {
-	return &llm.Error{Kind: llm.UpstreamCut, Message: "The provider's stream ended before the answer was complete.", Err: err}
+	return &llm.Error{Kind: llm.StreamInterrupted, Message: "The provider's stream ended before the answer was complete.", Err: err}
 }
 
 var errTooLarge = errors.New("answer is larger than allowed")
@@ -286,5 +286,5 @@ func readError(err error) error {
 	case classified, errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("read answer: %w", err)
 	}
-	return &llm.Error{Kind: llm.UpstreamCut, Message: "The connection to the provider broke before the answer was complete.", Err: err}
+	return &llm.Error{Kind: llm.StreamInterrupted, Message: "The connection to the provider broke before the answer was complete.", Err: err}
 }

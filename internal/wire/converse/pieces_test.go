@@ -40,7 +40,7 @@ func stream(pairs ...string) []byte {
 	return out
 }
 
-func collect(r io.Reader, o PieceOptions) (pieces []llm.Piece, err error) {
+func collect(r io.Reader, o PieceOptions) (pieces []llm.Delta, err error) {
 	for p, failure := range Pieces(r, o) {
 		if failure != nil {
 			err = failure
@@ -67,76 +67,76 @@ const (
 
 func TestStreams(t *testing.T) {
 	t.Parallel()
-	begin := llm.Piece{Kind: llm.BeginPiece, ID: "id"}
-	say := func(s string) llm.Piece { return llm.Piece{Kind: llm.TextPiece, Text: s} }
-	finish := func(s string) llm.Piece { return llm.Piece{Kind: llm.FinishPiece, Finish: s} }
-	used := llm.Piece{Kind: llm.UsagePiece, Usage: &llm.Usage{Input: 1, Output: 2}}
-	calls := func(i int, id, name string, custom bool) llm.Piece {
-		return llm.Piece{Kind: llm.CallPiece, Index: i, Call: &llm.ToolCall{ID: id, Name: name, Custom: custom}}
+	begin := llm.Delta{Kind: llm.BeginDelta, ID: "id"}
+	say := func(s string) llm.Delta { return llm.Delta{Kind: llm.TextDelta, Text: s} }
+	finish := func(s string) llm.Delta { return llm.Delta{Kind: llm.FinishDelta, Finish: s} }
+	used := llm.Delta{Kind: llm.UsageDelta, Usage: &llm.Usage{Input: 1, Output: 2}}
+	calls := func(i int, id, name string, custom bool) llm.Delta {
+		return llm.Delta{Kind: llm.CallDelta, Index: i, Call: &llm.ToolCall{ID: id, Name: name, Custom: custom}}
 	}
-	args := func(i int, s string) llm.Piece { return llm.Piece{Kind: llm.ArgumentsPiece, Index: i, Text: s} }
+	args := func(i int, s string) llm.Delta { return llm.Delta{Kind: llm.ArgumentsDelta, Index: i, Text: s} }
 	tests := map[string]struct {
 		stream []byte
 		plan   Plan
-		want   []llm.Piece
+		want   []llm.Delta
 	}{
 		"text": {
 			stream("messageStart", start, "contentBlockDelta", textA, "contentBlockDelta", textB, "contentBlockStop", stopped, "messageStop", endTurn, "metadata", metadata),
 			Plan{},
-			[]llm.Piece{begin, say("A"), say("B"), finish("stop"), used},
+			[]llm.Delta{begin, say("A"), say("B"), finish("stop"), used},
 		},
 		"no start, no stop of the block, unknown events": {
-			stream("contentBlockDelta", textA, "somethingNew", `[]`, "messageStop", endTurn), Plan{}, []llm.Piece{begin, say("A"), finish("stop")},
+			stream("contentBlockDelta", textA, "somethingNew", `[]`, "messageStop", endTurn), Plan{}, []llm.Delta{begin, say("A"), finish("stop")},
 		},
 		"what comes after the finish is not said": {
 			stream("contentBlockDelta", textA, "messageStop", endTurn, "contentBlockDelta", textB, "messageStop", useTool, "metadata", metadata),
 			Plan{},
-			[]llm.Piece{begin, say("A"), finish("stop"), used},
+			[]llm.Delta{begin, say("A"), finish("stop"), used},
 		},
 		"a finish that we do not know": {
-			stream("contentBlockDelta", textA, "messageStop", `{"stopReason":"bored"}`), Plan{}, []llm.Piece{begin, say("A"), finish("stop")},
+			stream("contentBlockDelta", textA, "messageStop", `{"stopReason":"bored"}`), Plan{}, []llm.Delta{begin, say("A"), finish("stop")},
 		},
 		"calls without the finish of calls": {
 			stream("contentBlockStart", `{"contentBlockIndex":0,"start":{"toolUse":{"toolUseId":"x","name":"f"}}}`, "messageStop", endTurn),
 			Plan{},
-			[]llm.Piece{begin, calls(0, "x", "f", false), args(0, "{}"), finish("tool_calls")},
+			[]llm.Delta{begin, calls(0, "x", "f", false), args(0, "{}"), finish("tool_calls")},
 		},
 		"the answer by a tool": {
 			stream("contentBlockDelta", textA, "contentBlockStart", `{"contentBlockIndex":1,"start":{"toolUse":{"toolUseId":"x","name":"answer"}}}`,
 				"contentBlockDelta", `{"contentBlockIndex":1,"delta":{"toolUse":{"input":"{}"}}}`, "contentBlockStop", `{"contentBlockIndex":1}`, "contentBlockDelta", textB, "messageStop", useTool),
 			shipPlan,
-			[]llm.Piece{begin, say("{}"), finish("stop")},
+			[]llm.Delta{begin, say("{}"), finish("stop")},
 		},
 		"an empty answer by a tool": {
 			stream("contentBlockStart", `{"contentBlockIndex":1,"start":{"toolUse":{"toolUseId":"x","name":"answer"}}}`, "contentBlockStop", `{"contentBlockIndex":1}`, "messageStop", useTool),
 			shipPlan,
-			[]llm.Piece{begin, say("{}"), finish("stop")},
+			[]llm.Delta{begin, say("{}"), finish("stop")},
 		},
 		"text where an answer by a tool was due": {
-			stream("contentBlockDelta", textA, "contentBlockDelta", textB, "messageStop", endTurn), shipPlan, []llm.Piece{begin, say("AB"), finish("stop")},
+			stream("contentBlockDelta", textA, "contentBlockDelta", textB, "messageStop", endTurn), shipPlan, []llm.Delta{begin, say("AB"), finish("stop")},
 		},
 		"another call where an answer by a tool was due": {
 			stream("contentBlockDelta", textA, "contentBlockStart", `{"contentBlockIndex":1,"start":{"toolUse":{"toolUseId":"x","name":"shell"}}}`,
 				"contentBlockDelta", `{"contentBlockIndex":1,"delta":{"toolUse":{"input":"{\"input\":"}}}`, "contentBlockDelta", `{"contentBlockIndex":1,"delta":{"toolUse":{"input":"\"ls\"}"}}}`,
 				"contentBlockStop", `{"contentBlockIndex":1}`, "messageStop", useTool),
 			shipPlan,
-			[]llm.Piece{begin, say("A"), calls(0, "x", "shell", true), args(0, "ls"), finish("tool_calls")},
+			[]llm.Delta{begin, say("A"), calls(0, "x", "shell", true), args(0, "ls"), finish("tool_calls")},
 		},
 		"sealed thinking in two parts": {
 			stream("contentBlockDelta", `{"contentBlockIndex":0,"delta":{"reasoningContent":{"redactedContent":"YQ=="}}}`,
 				"contentBlockDelta", `{"contentBlockIndex":0,"delta":{"reasoningContent":{"redactedContent":"Yg=="}}}`, "contentBlockStop", stopped, "messageStop", endTurn),
 			Plan{},
-			[]llm.Piece{begin, {Kind: llm.SealPiece, Thinking: &llm.Thinking{Sealed: "YWI=", Provider: "here"}}, finish("stop")},
+			[]llm.Delta{begin, {Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Sealed: "YWI=", Provider: "here"}}, finish("stop")},
 		},
 		"thinking without a seal": {
 			stream("contentBlockDelta", `{"contentBlockIndex":0,"delta":{"reasoningContent":{"text":"hm"}}}`, "contentBlockStop", stopped, "messageStop", endTurn),
 			Plan{},
-			[]llm.Piece{begin, {Kind: llm.ThinkingPiece, Text: "hm"}, {Kind: llm.SealPiece, Thinking: &llm.Thinking{}}, finish("stop")},
+			[]llm.Delta{begin, {Kind: llm.ThinkingDelta, Text: "hm"}, {Kind: llm.SignatureDelta, Thinking: &llm.Thinking{}}, finish("stop")},
 		},
 		"an exception after the finish": {
 			append(stream("contentBlockDelta", textA, "messageStop", endTurn), frame("exception", "throttlingException", `{}`)...),
 			Plan{},
-			[]llm.Piece{begin, say("A"), finish("stop")},
+			[]llm.Delta{begin, say("A"), finish("stop")},
 		},
 	}
 	for name, tc := range tests {
@@ -171,10 +171,10 @@ func TestBrokenStreams(t *testing.T) {
 		kind llm.Kind
 	}{
 		"nothing":                 {strings.NewReader(""), llm.UpstreamMalformed},
-		"cut between messages":    {bytes.NewReader(good), llm.UpstreamCut},
-		"cut in a message":        {bytes.NewReader(good[:len(good)-1]), llm.UpstreamCut},
-		"cut in a prelude":        {bytes.NewReader(append(bytes.Clone(good), 0, 0)), llm.UpstreamCut},
-		"connection reset":        {io.MultiReader(bytes.NewReader(good), iotest.ErrReader(errors.New("reset"))), llm.UpstreamCut},
+		"cut between messages":    {bytes.NewReader(good), llm.StreamInterrupted},
+		"cut in a message":        {bytes.NewReader(good[:len(good)-1]), llm.StreamInterrupted},
+		"cut in a prelude":        {bytes.NewReader(append(bytes.Clone(good), 0, 0)), llm.StreamInterrupted},
+		"connection reset":        {io.MultiReader(bytes.NewReader(good), iotest.ErrReader(errors.New("reset"))), llm.StreamInterrupted},
 		"wrong checksum":          {bytes.NewReader(flipped), llm.UpstreamMalformed},
 		"lengths that lie":        {bytes.NewReader(append(prelude, make([]byte, 100)...)), llm.UpstreamMalformed},
 		"longer than allowed":     {bytes.NewReader(append(huge, make([]byte, 100)...)), llm.UpstreamMalformed},
@@ -185,7 +185,7 @@ func TestBrokenStreams(t *testing.T) {
 		"unavailable":             {bytes.NewReader(frame("exception", "serviceUnavailableException", `{}`)), llm.UpstreamOverloaded},
 		"timeout":                 {bytes.NewReader(frame("exception", "modelTimeoutException", ``)), llm.UpstreamTimeout},
 		"internal":                {bytes.NewReader(frame("exception", "internalServerException", `<html>`)), llm.UpstreamServer},
-		"invalid":                 {bytes.NewReader(frame("exception", "validationException", `"text"`)), llm.UpstreamInvalid},
+		"invalid":                 {bytes.NewReader(frame("exception", "validationException", `"text"`)), llm.UpstreamRejected},
 		"malformed tool use":      {bytes.NewReader(stream("messageStop", `{"stopReason":"malformed_tool_use"}`)), llm.UpstreamServer},
 	}
 	for name, tc := range tests {
@@ -275,7 +275,7 @@ func TestFailureKeepsItsStatus(t *testing.T) {
 		code         string
 	}{
 		"a page":           {503, "", "<html>", llm.UpstreamOverloaded, ""},
-		"text":             {400, "ValidationException:x", "plain words", llm.UpstreamInvalid, "ValidationException"},
+		"text":             {400, "ValidationException:x", "plain words", llm.UpstreamRejected, "ValidationException"},
 		"type in the body": {400, "", `{"__type":"a.b#ThrottlingException","message":"x"}`, llm.UpstreamRateLimited, "ThrottlingException"},
 		"expired":          {400, "ExpiredTokenException", `{"message":"x"}`, llm.UpstreamAuth, "ExpiredTokenException"},
 		"no such model":    {400, "ValidationException", `{"message":"The provided model identifier is invalid."}`, llm.UpstreamNotFound, "ValidationException"},
@@ -298,10 +298,10 @@ func FuzzPieces(f *testing.F) {
 				t.Fatal("something follows the error")
 			}
 			failed = err != nil
-			if finished && p.Kind != llm.UsagePiece {
+			if finished && p.Kind != llm.UsageDelta {
 				t.Fatalf("%s follows the finish", p.Kind)
 			}
-			finished = finished || p.Kind == llm.FinishPiece
+			finished = finished || p.Kind == llm.FinishDelta
 		}
 		if finished == failed {
 			t.Fatalf("finished %t, failed %t", finished, failed)
@@ -318,7 +318,7 @@ func FuzzEvents(f *testing.F) {
 			return
 		}
 		pieces, err := collect(bytes.NewReader(stream(one, payload, two, second, "messageStop", endTurn)), PieceOptions{Plan: shipPlan})
-		if err == nil && (len(pieces) < 2 || pieces[0].Kind != llm.BeginPiece) {
+		if err == nil && (len(pieces) < 2 || pieces[0].Kind != llm.BeginDelta) {
 			t.Fatalf("%+v", pieces)
 		}
 	})

@@ -74,7 +74,7 @@ func (r *renderer) without(what string) {
 
 func (r *renderer) fail(format string, args ...any) {
 	if r.err == nil {
-		e := llm.Errorf(llm.CannotExpress, format, args...)
+		e := llm.Errorf(llm.Untranslatable, format, args...)
 		e.Param = "messages"
 		r.err = e
 	}

@@ -136,7 +136,7 @@ func TestWhatCannotBeToldIsRefused(t *testing.T) {
 			t.Parallel()
 			_, _, err := Render(t.Context(), &llm.Conversation{Messages: []llm.Message{user(tc.part)}}, RenderOptions{Dialect: able})
 			e, ok := errors.AsType[*llm.Error](err)
-			if !ok || e.Kind != llm.CannotExpress || e.Param != "messages" || !strings.Contains(e.Message, tc.says) {
+			if !ok || e.Kind != llm.Untranslatable || e.Param != "messages" || !strings.Contains(e.Message, tc.says) {
 				t.Errorf("got %v", err)
 			}
 		})

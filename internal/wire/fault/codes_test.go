@@ -16,7 +16,7 @@ func TestTheReasonCountsBeforeTheStatus(t *testing.T) {
 		limited    = llm.UpstreamRateLimited
 		denied     = llm.UpstreamDenied
 		unknown    = llm.UpstreamNotFound
-		request    = llm.UpstreamInvalid
+		request    = llm.UpstreamRejected
 		unable     = llm.UpstreamUnsupported
 	)
 	openai := func(code, kind, message string) string {

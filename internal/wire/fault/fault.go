@@ -61,7 +61,7 @@ var plainMessages = map[llm.Kind]string{
 	llm.UpstreamDenied:        "The provider does not let the gateway's credential use this model.",
 	llm.UpstreamUnsupported:   "The provider does not support a part of the request.",
 	llm.UpstreamNotFound:      "The provider does not have this model or address.",
-	llm.UpstreamInvalid:       "The provider refused the request without saying why.",
+	llm.UpstreamRejected:      "The provider refused the request without saying why.",
 	llm.UpstreamContext:       "The request does not fit the model's context window.",
 	llm.UpstreamContentPolicy: "The provider's content rules refuse the request.",
 }
@@ -99,13 +99,13 @@ func kindOf(status int, f fault) llm.Kind {
 	case status == http.StatusRequestEntityTooLarge && has(words, []string{"rate_limit"}):
 		return llm.UpstreamContext // one request above a limit per minute: waiting does not make it smaller
 	case status == http.StatusNotFound && has(message, resourceTexts):
-		return llm.UpstreamInvalid
+		return llm.UpstreamRejected
 	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed:
 		return llm.UpstreamNotFound
 	case has(words, unsupportedWords) || has(message, unsupportedTexts):
 		return llm.UpstreamUnsupported
 	}
-	return llm.UpstreamInvalid
+	return llm.UpstreamRejected
 }
 
 // refusesCredential reports whether the message says that the credential is not valid or has no money left. The message of a 400

@@ -70,7 +70,7 @@ func TestVectors(t *testing.T) {
 			}
 		})
 	}
-	if _, err := Vectors(iotest.ErrReader(io.ErrUnexpectedEOF), VectorOptions{Inputs: 1}); llm.AsError(err).Kind != llm.UpstreamCut {
+	if _, err := Vectors(iotest.ErrReader(io.ErrUnexpectedEOF), VectorOptions{Inputs: 1}); llm.AsError(err).Kind != llm.StreamInterrupted {
 		t.Errorf("a broken connection: %v", err)
 	}
 }

@@ -82,20 +82,20 @@ func (a *answer) part(n int, c *choice, got *answerPart) error {
 		}
 		return nil
 	case got.Thought && got.Text != nil && *got.Text != "":
-		if err := a.tell(llm.Piece{Kind: llm.ThinkingPiece, Choice: n, Text: *got.Text}); err != nil {
+		if err := a.tell(llm.Delta{Kind: llm.ThinkingDelta, Choice: n, Text: *got.Text}); err != nil {
 			return err
 		}
 	}
 	if got.Seal != "" {
 		seal := &llm.Thinking{Signature: got.Seal, Provider: a.o.Provider}
-		if err := a.tell(llm.Piece{Kind: llm.SealPiece, Choice: n, Thinking: seal}); err != nil {
+		if err := a.tell(llm.Delta{Kind: llm.SignatureDelta, Choice: n, Thinking: seal}); err != nil {
 			return err
 		}
 	}
 	if got.Thought || got.Text == nil || *got.Text == "" {
 		return nil
 	}
-	return a.tell(llm.Piece{Kind: llm.TextPiece, Choice: n, Text: *got.Text})
+	return a.tell(llm.Delta{Kind: llm.TextDelta, Choice: n, Text: *got.Text})
 }
 
 // call tells a tool call, which always comes whole.
@@ -115,7 +115,7 @@ func (a *answer) call(n int, c *choice, got *answerPart) error {
 	if c.finish == "stop" {
 		c.finish = "tool_calls"
 	}
-	return a.tell(llm.Piece{Kind: llm.CallPiece, Choice: n, Index: c.calls - 1, Call: call})
+	return a.tell(llm.Delta{Kind: llm.CallDelta, Choice: n, Index: c.calls - 1, Call: call})
 }
 
 // callID makes an id for a call without one: the same for the same call of the same answer.

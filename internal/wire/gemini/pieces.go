@@ -43,11 +43,11 @@ type PieceOptions struct {
 // Pieces reads a provider's 2xx answer, whole or streamed: what arrives decides. An answer ends with its finish and, where
 // told, its usage; one that ends without a finish is an error. The last pair may hold an *llm.Error, or an error that
 // wraps the end of the request's context.
-func Pieces(r io.Reader, o PieceOptions) iter.Seq2[llm.Piece, error] {
+func Pieces(r io.Reader, o PieceOptions) iter.Seq2[llm.Delta, error] {
 	if o.MaxAnswer <= 0 {
 		o.MaxAnswer = DefaultMaxAnswer
 	}
-	return func(yield func(llm.Piece, error) bool) {
+	return func(yield func(llm.Delta, error) bool) {
 		a := &answer{o: o, yield: yield, choices: map[int]*choice{}}
 		a.end(a.read(r))
 	}
@@ -59,7 +59,7 @@ var errStopped = errors.New("reading was stopped")
 // answer is the state of reading one answer.
 type answer struct {
 	o     PieceOptions
-	yield func(llm.Piece, error) bool
+	yield func(llm.Delta, error) bool
 
 	size    int64
 	lost    bool // told that a part of the content was left out
@@ -114,7 +114,7 @@ func readError(err error) error {
 	case classified, errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("read answer: %w", err)
 	}
-	return &llm.Error{Kind: llm.UpstreamCut, Message: "The connection to the provider broke before the answer was complete.", Err: err}
+	return &llm.Error{Kind: llm.StreamInterrupted, Message: "The connection to the provider broke before the answer was complete.", Err: err}
 }
 
 // whole reads an answer in one document: one object, or a list of events as the API streams without alt=sse.
@@ -236,10 +236,10 @@ func (a *answer) begin(got *response) error {
 		return nil
 	}
 	a.began, a.id = true, got.ID
-	return a.tell(llm.Piece{Kind: llm.BeginPiece, ID: got.ID, Model: got.Model})
+	return a.tell(llm.Delta{Kind: llm.BeginDelta, ID: got.ID, Model: got.Model})
 }
 
-func (a *answer) tell(p llm.Piece) error {
+func (a *answer) tell(p llm.Delta) error {
 	if !a.yield(p, nil) {
 		return errStopped
 	}
@@ -262,7 +262,7 @@ func (a *answer) complete() error {
 	}
 	for _, c := range a.choices {
 		if c.finish == "" {
-			return &llm.Error{Kind: llm.UpstreamCut, Message: "The provider's answer ended before it was complete."}
+			return &llm.Error{Kind: llm.StreamInterrupted, Message: "The provider's answer ended before it was complete."}
 		}
 	}
 	return nil
@@ -278,7 +278,7 @@ func (a *answer) end(err error) {
 			a.choices[0] = &choice{finish: contentFilter}
 		}
 		for _, n := range slices.Sorted(maps.Keys(a.choices)) {
-			if a.tell(llm.Piece{Kind: llm.FinishPiece, Choice: n, Finish: a.choices[n].finish}) != nil {
+			if a.tell(llm.Delta{Kind: llm.FinishDelta, Choice: n, Finish: a.choices[n].finish}) != nil {
 				return
 			}
 		}
@@ -288,11 +288,11 @@ func (a *answer) end(err error) {
 		if a.usage.ServiceTier == "" {
 			a.usage.ServiceTier = Tier(a.o.ServiceTier)
 		}
-		if a.tell(llm.Piece{Kind: llm.UsagePiece, Usage: a.usage}) != nil {
+		if a.tell(llm.Delta{Kind: llm.UsageDelta, Usage: a.usage}) != nil {
 			return
 		}
 	}
 	if err != nil {
-		a.yield(llm.Piece{}, err)
+		a.yield(llm.Delta{}, err)
 	}
 }

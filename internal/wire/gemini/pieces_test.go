@@ -15,7 +15,7 @@ import (
 )
 
 // told is what an answer says, one word a piece.
-func told(r io.Reader, o PieceOptions) (pieces []llm.Piece, warnings []string, err error) {
+func told(r io.Reader, o PieceOptions) (pieces []llm.Delta, warnings []string, err error) {
 	o.Warn = func(w string) { warnings = append(warnings, w) }
 	for p, e := range Pieces(r, o) {
 		if e != nil {
@@ -27,18 +27,18 @@ func told(r io.Reader, o PieceOptions) (pieces []llm.Piece, warnings []string, e
 	return pieces, warnings, err
 }
 
-func kindsOf(pieces []llm.Piece) string {
+func kindsOf(pieces []llm.Delta) string {
 	var words []string
 	for _, p := range pieces {
 		word := string(p.Kind)
 		switch p.Kind {
-		case llm.TextPiece, llm.ThinkingPiece:
+		case llm.TextDelta, llm.ThinkingDelta:
 			word += ":" + p.Text
-		case llm.FinishPiece:
+		case llm.FinishDelta:
 			word += ":" + p.Finish
-		case llm.CallPiece:
+		case llm.CallDelta:
 			word += ":" + p.Call.Name + p.Call.Arguments
-		case llm.SealPiece:
+		case llm.SignatureDelta:
 			word += ":" + p.Thinking.Signature + "@" + p.Thinking.Provider
 		default:
 		}
@@ -70,7 +70,7 @@ func TestAnswers(t *testing.T) {
 		"a call behind the reason":    {events(stop, say(`{"functionCall":{"name":"f"}}`)), "begin call:f{} finish:tool_calls", ""},
 		"a call that was cut short":   {events(say(`{"functionCall":{"name":"f"}}`), `{"candidates":[{"finishReason":"MAX_TOKENS"}]}`), "begin call:f{} finish:length", ""},
 		"a reason in every event":     {events(`{"candidates":[{"content":{"parts":[{"text":"a"}]},"finishReason":"STOP"}]}`, `{"candidates":[{"content":{"parts":[{"text":"b"}]},"finishReason":"STOP"}]}`), "begin text:a text:b finish:stop", ""},
-		"an unspecified reason":       {`{"candidates":[{"content":{"parts":[{"text":"a"}]},"finishReason":"FINISH_REASON_UNSPECIFIED"}]}`, "begin text:a", llm.UpstreamCut},
+		"an unspecified reason":       {`{"candidates":[{"content":{"parts":[{"text":"a"}]},"finishReason":"FINISH_REASON_UNSPECIFIED"}]}`, "begin text:a", llm.StreamInterrupted},
 		"a blocked prompt":            {`{"promptFeedback":{"blockReason":"SAFETY"}}`, "begin finish:content_filter", ""},
 		"a blocked prompt, streamed":  {events(`{"promptFeedback":{"blockReason":"OTHER"},"usageMetadata":{"promptTokenCount":1}}`), "begin finish:content_filter usage", ""},
 		"a prompt that was judged":    {`{"promptFeedback":{"safetyRatings":[]},"candidates":[{"content":{"parts":[{"text":"a"}]},"finishReason":"STOP"}]}`, "begin text:a finish:stop", ""},
@@ -78,9 +78,9 @@ func TestAnswers(t *testing.T) {
 		"a malformed call":            {`{"candidates":[{"finishReason":"MALFORMED_FUNCTION_CALL"}]}`, "begin", llm.UpstreamMalformed},
 		"another reason":              {`{"candidates":[{"finishReason":"OTHER"}]}`, "begin", llm.UpstreamServer},
 		"a reason of the future":      {`{"candidates":[{"finishReason":"SOLAR_FLARE"}]}`, "begin", llm.UpstreamServer},
-		"a cut stream":                {events(say(`{"text":"a"}`)), "begin text:a", llm.UpstreamCut},
-		"half an event":               {events(say(`{"text":"a"}`)) + `data: {"candid`, "begin text:a", llm.UpstreamCut},
-		"one of two unfinished":       {events(`{"candidates":[{"finishReason":"STOP"},{"index":1,"content":{"parts":[{"text":"a"}]}}]}`), "begin text:a", llm.UpstreamCut},
+		"a cut stream":                {events(say(`{"text":"a"}`)), "begin text:a", llm.StreamInterrupted},
+		"half an event":               {events(say(`{"text":"a"}`)) + `data: {"candid`, "begin text:a", llm.StreamInterrupted},
+		"one of two unfinished":       {events(`{"candidates":[{"finishReason":"STOP"},{"index":1,"content":{"parts":[{"text":"a"}]}}]}`), "begin text:a", llm.StreamInterrupted},
 		"two":                         {`{"candidates":[{"index":1,"finishReason":"MAX_TOKENS"},{"index":0,"finishReason":"STOP"}]}`, "begin finish:stop finish:length", ""},
 		"an error inside":             {events(say(`{"text":"a"}`), `{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"m"}}`), "begin text:a", llm.UpstreamRateLimited},
 		"an error in a list":          {events(`[{"error":{"code":503,"status":"UNAVAILABLE","message":"m"}}]`), "", llm.UpstreamOverloaded},
@@ -103,8 +103,8 @@ func TestAnswers(t *testing.T) {
 		"a number below zero":         {`{"candidates":[{"index":-1}]}`, "begin", llm.UpstreamMalformed},
 		"a number beyond reason":      {`{"candidates":[{"index":100000}]}`, "begin", llm.UpstreamMalformed},
 		"usage, of which the last is": {events(`{"usageMetadata":{"promptTokenCount":1,"candidatesTokenCount":1},"candidates":[{}]}`, `{"candidates":[{"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":1,"candidatesTokenCount":2}}`), "begin finish:stop usage", ""},
-		"usage of what was cut":       {events(`{"usageMetadata":{"promptTokenCount":1,"candidatesTokenCount":1},"candidates":[{}]}`), "begin usage", llm.UpstreamCut},
-		"usage without what was said": {events(`{"usageMetadata":{"promptTokenCount":1},"candidates":[{}]}`), "begin", llm.UpstreamCut},
+		"usage of what was cut":       {events(`{"usageMetadata":{"promptTokenCount":1,"candidatesTokenCount":1},"candidates":[{}]}`), "begin usage", llm.StreamInterrupted},
+		"usage without what was said": {events(`{"usageMetadata":{"promptTokenCount":1},"candidates":[{}]}`), "begin", llm.StreamInterrupted},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -138,7 +138,7 @@ func TestCallsWithoutIDsGetTheirOwn(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, p := range pieces {
-			if p.Kind == llm.CallPiece {
+			if p.Kind == llm.CallDelta {
 				list = append(list, p.Call.ID)
 				if p.Index != len(list)-1 {
 					t.Errorf("call %d has index %d", len(list)-1, p.Index)
@@ -198,7 +198,7 @@ func TestErrorsOfTheConnection(t *testing.T) {
 	t.Parallel()
 	classified := llm.Errorf(llm.UpstreamTimeout, "silence")
 	for _, stream := range []bool{false, true} {
-		for cause, want := range map[error]llm.Kind{io.ErrUnexpectedEOF: llm.UpstreamCut, context.Canceled: llm.Internal, classified: llm.UpstreamTimeout} {
+		for cause, want := range map[error]llm.Kind{io.ErrUnexpectedEOF: llm.StreamInterrupted, context.Canceled: llm.Internal, classified: llm.UpstreamTimeout} {
 			body := `{"candidates":`
 			if stream {
 				body = events(`{"candidates":[{}]}`)
@@ -209,7 +209,7 @@ func TestErrorsOfTheConnection(t *testing.T) {
 			}
 		}
 	}
-	if _, _, err := told(iotest.ErrReader(io.ErrClosedPipe), PieceOptions{}); llm.AsError(err).Kind != llm.UpstreamCut {
+	if _, _, err := told(iotest.ErrReader(io.ErrClosedPipe), PieceOptions{}); llm.AsError(err).Kind != llm.StreamInterrupted {
 		t.Errorf("a connection that never spoke: %v", err)
 	}
 }
@@ -305,14 +305,14 @@ func FuzzPieces(f *testing.F) {
 				ended = true
 				continue
 			}
-			begun = begun || p.Kind == llm.BeginPiece
+			begun = begun || p.Kind == llm.BeginDelta
 			if !begun {
 				t.Fatalf("%+v comes before the beginning", p)
 			}
-			if p.Kind == llm.FinishPiece {
+			if p.Kind == llm.FinishDelta {
 				finished++
 			}
-			if p.Kind == llm.UsagePiece && (p.Usage.Input < 0 || p.Usage.AudioInput > p.Usage.Input || p.Usage.Reasoning > p.Usage.Output || p.Usage.AudioOutput > p.Usage.Output) {
+			if p.Kind == llm.UsageDelta && (p.Usage.Input < 0 || p.Usage.AudioInput > p.Usage.Input || p.Usage.Reasoning > p.Usage.Output || p.Usage.AudioOutput > p.Usage.Output) {
 				t.Fatalf("usage %+v", p.Usage)
 			}
 		}

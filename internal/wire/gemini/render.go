@@ -78,7 +78,7 @@ func (r *renderer) warn(format string, args ...any) {
 func (r *renderer) leftOut(what string) { r.warn("%s was left out: Gemini does not take it.", what) }
 
 func invalid(param, format string, args ...any) *llm.Error {
-	e := llm.Errorf(llm.CannotExpress, format, args...)
+	e := llm.Errorf(llm.Untranslatable, format, args...)
 	e.Param = param
 	return e
 }

@@ -186,7 +186,7 @@ func TestWhatCannotBeSentIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, _, err := Render(t.Context(), &llm.Conversation{Messages: []llm.Message{said}}, RenderOptions{})
-			if e := llm.AsError(err); err == nil || e.Kind != llm.CannotExpress || e.Param != "messages" {
+			if e := llm.AsError(err); err == nil || e.Kind != llm.Untranslatable || e.Param != "messages" {
 				t.Errorf("got %v", err)
 			}
 		})

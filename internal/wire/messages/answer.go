@@ -11,13 +11,13 @@ import (
 
 // Answer writes an answer given in our own words as this format does: many events for a stream, one for a whole answer.
 // An error among the pieces is passed on and ends the events; what was used until then comes before it.
-func (Format) Answer(req *llm.Request, model string, pieces iter.Seq2[llm.Piece, error]) iter.Seq2[llm.Event, error] {
+func (Format) Answer(req *llm.Request, model string, pieces iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
 	a := &answer{model: model, stream: req.Stream, fallbackID: idOf(req), current: -1, calls: map[int]int{}}
 	return a.write(pieces)
 }
 
 // write writes the pieces as they come.
-func (a *answer) write(pieces iter.Seq2[llm.Piece, error]) iter.Seq2[llm.Event, error] {
+func (a *answer) write(pieces iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
 		if a.stream {
 			a.emit = func(ev llm.Event) bool { return yield(ev, nil) }
@@ -85,19 +85,19 @@ type content struct {
 	signature string
 }
 
-func (a *answer) take(p llm.Piece) error {
+func (a *answer) take(p llm.Delta) error {
 	if p.Choice != 0 {
 		return nil // the format has one answer
 	}
 	switch p.Kind {
-	case llm.BeginPiece:
+	case llm.BeginDelta:
 		a.reported = p.Model
 		if !a.started {
 			a.id = p.ID
 		}
-	case llm.UsagePiece:
+	case llm.UsageDelta:
 		a.usage = p.Usage
-	case llm.FinishPiece:
+	case llm.FinishDelta:
 		a.finish, a.stop = p.Finish, p.StopSequence
 	default:
 		a.start()
@@ -107,17 +107,17 @@ func (a *answer) take(p llm.Piece) error {
 }
 
 // content takes a piece of what the answer says.
-func (a *answer) content(p llm.Piece) error {
+func (a *answer) content(p llm.Delta) error {
 	switch p.Kind {
-	case llm.TextPiece, llm.RefusalPiece:
+	case llm.TextDelta, llm.RefusalDelta:
 		a.say("text", p.Text)
-	case llm.ThinkingPiece:
+	case llm.ThinkingDelta:
 		a.say("thinking", p.Text)
-	case llm.SealPiece:
+	case llm.SignatureDelta:
 		a.seal(*p.Thinking)
-	case llm.CallPiece:
+	case llm.CallDelta:
 		a.call(p)
-	case llm.ArgumentsPiece:
+	case llm.ArgumentsDelta:
 		return a.arguments(p)
 	default:
 	}
@@ -155,7 +155,7 @@ func (a *answer) seal(t llm.Thinking) {
 	a.close()
 }
 
-func (a *answer) call(p llm.Piece) {
+func (a *answer) call(p llm.Delta) {
 	if p.Call.Signature != "" {
 		b := &content{kind: "redacted_thinking"}
 		b.text.WriteString(seal{Provider: p.Call.Provider, Value: p.Call.Signature, Call: true}.String())
@@ -166,7 +166,7 @@ func (a *answer) call(p llm.Piece) {
 	a.add(p.Call.Arguments)
 }
 
-func (a *answer) arguments(p llm.Piece) error {
+func (a *answer) arguments(p llm.Delta) error {
 	at, known := a.calls[p.Index]
 	if !known || at != a.current {
 		return malformed("The provider mixes the arguments of several tool calls.")

@@ -15,31 +15,31 @@ import (
 	"fairlead/internal/llm"
 )
 
-func seq(list []llm.Piece, err error) iter.Seq2[llm.Piece, error] {
-	return func(yield func(llm.Piece, error) bool) {
+func seq(list []llm.Delta, err error) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
 		for _, p := range list {
 			if !yield(p, nil) {
 				return
 			}
 		}
 		if err != nil {
-			yield(llm.Piece{}, err)
+			yield(llm.Delta{}, err)
 		}
 	}
 }
 
-var someAnswer = []llm.Piece{
-	{Kind: llm.BeginPiece, ID: "chatcmpl-1", Model: "gpt"},
-	{Kind: llm.ThinkingPiece, Text: "hm"},
-	{Kind: llm.SealPiece, Thinking: &llm.Thinking{Signature: "sig", Provider: "q"}},
-	{Kind: llm.TextPiece, Text: "Ahoy, "},
-	{Kind: llm.TextPiece, Text: "Käpt'n"},
-	{Kind: llm.CallPiece, Index: 0, Call: &llm.ToolCall{ID: "call:1", Name: "t", Signature: "cs", Provider: "q"}},
-	{Kind: llm.ArgumentsPiece, Index: 0, Text: `{"a":`},
-	{Kind: llm.ArgumentsPiece, Index: 0, Text: `1}`},
-	{Kind: llm.CallPiece, Index: 1, Call: &llm.ToolCall{ID: "call_2", Name: "u"}},
-	{Kind: llm.FinishPiece, Finish: "tool_calls"},
-	{Kind: llm.UsagePiece, Usage: &llm.Usage{Input: 5, CacheRead: 2, CacheWrite: 10, CacheWriteLong: 4, Output: 9, Reasoning: 3}},
+var someAnswer = []llm.Delta{
+	{Kind: llm.BeginDelta, ID: "chatcmpl-1", Model: "gpt"},
+	{Kind: llm.ThinkingDelta, Text: "hm"},
+	{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Signature: "sig", Provider: "q"}},
+	{Kind: llm.TextDelta, Text: "Ahoy, "},
+	{Kind: llm.TextDelta, Text: "Käpt'n"},
+	{Kind: llm.CallDelta, Index: 0, Call: &llm.ToolCall{ID: "call:1", Name: "t", Signature: "cs", Provider: "q"}},
+	{Kind: llm.ArgumentsDelta, Index: 0, Text: `{"a":`},
+	{Kind: llm.ArgumentsDelta, Index: 0, Text: `1}`},
+	{Kind: llm.CallDelta, Index: 1, Call: &llm.ToolCall{ID: "call_2", Name: "u"}},
+	{Kind: llm.FinishDelta, Finish: "tool_calls"},
+	{Kind: llm.UsageDelta, Usage: &llm.Usage{Input: 5, CacheRead: 2, CacheWrite: 10, CacheWriteLong: 4, Output: 9, Reasoning: 3}},
 }
 
 func TestStreamOfAnAnswer(t *testing.T) {
@@ -155,11 +155,11 @@ func TestSealsComeBack(t *testing.T) {
 
 func TestAnswerPassesErrorsOn(t *testing.T) {
 	t.Parallel()
-	broken := llm.Errorf(llm.UpstreamCut, "gone")
+	broken := llm.Errorf(llm.StreamInterrupted, "gone")
 	for _, stream := range []bool{true, false} {
 		var failed error
 		var used *llm.Usage
-		pieces := []llm.Piece{someAnswer[0], {Kind: llm.UsagePiece, Usage: &llm.Usage{Input: 7}}, {Kind: llm.TextPiece, Text: strings.Repeat("x", 40)}}
+		pieces := []llm.Delta{someAnswer[0], {Kind: llm.UsageDelta, Usage: &llm.Usage{Input: 7}}, {Kind: llm.TextDelta, Text: strings.Repeat("x", 40)}}
 		for ev, err := range (Format{}).Answer(&llm.Request{Stream: stream}, "m", seq(pieces, broken)) {
 			if ev.Finish != "" || ev.Name == "message_stop" {
 				t.Errorf("ended as if complete: %s", ev.Data)
@@ -175,7 +175,7 @@ func TestAnswerPassesErrorsOn(t *testing.T) {
 		for _, err := range (Format{}).Answer(&llm.Request{Stream: stream}, "m", seq(pieces, nil)) {
 			failed = err
 		}
-		if e, ok := errors.AsType[*llm.Error](failed); !ok || e.Kind != llm.UpstreamCut {
+		if e, ok := errors.AsType[*llm.Error](failed); !ok || e.Kind != llm.StreamInterrupted {
 			t.Errorf("without a finish: %v", failed)
 		}
 	}
@@ -183,10 +183,10 @@ func TestAnswerPassesErrorsOn(t *testing.T) {
 
 func TestAnswerRefusesMixedCalls(t *testing.T) {
 	t.Parallel()
-	pieces := []llm.Piece{
-		{Kind: llm.CallPiece, Index: 0, Call: &llm.ToolCall{ID: "1"}},
-		{Kind: llm.CallPiece, Index: 1, Call: &llm.ToolCall{ID: "2"}},
-		{Kind: llm.ArgumentsPiece, Index: 0, Text: "{}"},
+	pieces := []llm.Delta{
+		{Kind: llm.CallDelta, Index: 0, Call: &llm.ToolCall{ID: "1"}},
+		{Kind: llm.CallDelta, Index: 1, Call: &llm.ToolCall{ID: "2"}},
+		{Kind: llm.ArgumentsDelta, Index: 0, Text: "{}"},
 	}
 	var failed error
 	for _, err := range (Format{}).Answer(&llm.Request{Stream: true}, "m", seq(pieces, nil)) {
@@ -212,16 +212,16 @@ func TestListenersMayLeave(t *testing.T) {
 }
 
 // said is an answer without the marks of how it was cut into pieces.
-func said(list []llm.Piece) []llm.Piece {
-	var out []llm.Piece
+func said(list []llm.Delta) []llm.Delta {
+	var out []llm.Delta
 	for _, p := range list {
 		n := len(out) - 1
 		switch {
-		case p.Kind == llm.BeginPiece:
+		case p.Kind == llm.BeginDelta:
 			continue
-		case (p.Kind == llm.TextPiece || p.Kind == llm.ThinkingPiece) && n >= 0 && out[n].Kind == p.Kind:
+		case (p.Kind == llm.TextDelta || p.Kind == llm.ThinkingDelta) && n >= 0 && out[n].Kind == p.Kind:
 			out[n].Text += p.Text
-		case p.Kind == llm.ArgumentsPiece && n >= 0 && out[n].Kind == llm.CallPiece:
+		case p.Kind == llm.ArgumentsDelta && n >= 0 && out[n].Kind == llm.CallDelta:
 			joined := *out[n].Call
 			joined.Arguments += p.Text
 			out[n].Call = &joined
@@ -231,7 +231,7 @@ func said(list []llm.Piece) []llm.Piece {
 	}
 	last := len(out) - 1
 	for i, p := range slices.Backward(out) {
-		if p.Kind == llm.UsagePiece && i < last { // only the last count counts
+		if p.Kind == llm.UsageDelta && i < last { // only the last count counts
 			out = slices.Delete(out, i, i+1)
 		}
 	}
@@ -242,24 +242,24 @@ func said(list []llm.Piece) []llm.Piece {
 func TestWrittenAnswersReadTheSame(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		var list []llm.Piece
+		var list []llm.Delta
 		calls := 0
 		for range rapid.IntRange(0, 6).Draw(t, "blocks") {
 			switch rapid.IntRange(0, 2).Draw(t, "kind") {
 			case 0:
-				list = append(list, llm.Piece{Kind: llm.TextPiece, Text: rapid.String().Filter(func(s string) bool { return s != "" }).Draw(t, "text")})
+				list = append(list, llm.Delta{Kind: llm.TextDelta, Text: rapid.String().Filter(func(s string) bool { return s != "" }).Draw(t, "text")})
 			case 1:
-				list = append(list, llm.Piece{Kind: llm.ThinkingPiece, Text: words.Draw(t, "thought")},
-					llm.Piece{Kind: llm.SealPiece, Thinking: &llm.Thinking{Signature: "s", Provider: "q"}})
+				list = append(list, llm.Delta{Kind: llm.ThinkingDelta, Text: words.Draw(t, "thought")},
+					llm.Delta{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Signature: "s", Provider: "q"}})
 			case 2:
-				list = append(list, llm.Piece{Kind: llm.CallPiece, Index: calls, Call: &llm.ToolCall{ID: "id", Name: "t"}},
-					llm.Piece{Kind: llm.ArgumentsPiece, Index: calls, Text: `{"a":`}, llm.Piece{Kind: llm.ArgumentsPiece, Index: calls, Text: `"b"}`})
+				list = append(list, llm.Delta{Kind: llm.CallDelta, Index: calls, Call: &llm.ToolCall{ID: "id", Name: "t"}},
+					llm.Delta{Kind: llm.ArgumentsDelta, Index: calls, Text: `{"a":`}, llm.Delta{Kind: llm.ArgumentsDelta, Index: calls, Text: `"b"}`})
 				calls++
 			}
 		}
 		list = append(list,
-			llm.Piece{Kind: llm.FinishPiece, Finish: rapid.SampledFrom([]string{"stop", "length", "tool_calls", "content_filter"}).Draw(t, "finish")},
-			llm.Piece{Kind: llm.UsagePiece, Usage: &llm.Usage{Input: 1, CacheRead: 2, CacheWrite: 5, CacheWriteLong: 3, Output: 6, Reasoning: 4}})
+			llm.Delta{Kind: llm.FinishDelta, Finish: rapid.SampledFrom([]string{"stop", "length", "tool_calls", "content_filter"}).Draw(t, "finish")},
+			llm.Delta{Kind: llm.UsageDelta, Usage: &llm.Usage{Input: 1, CacheRead: 2, CacheWrite: 5, CacheWriteLong: 3, Output: 6, Reasoning: 4}})
 		stream := rapid.Bool().Draw(t, "stream")
 		var wire bytes.Buffer
 		for ev, err := range (Format{}).Answer(&llm.Request{Stream: stream, Body: []byte("{}")}, "m", seq(list, nil)) {
@@ -272,12 +272,12 @@ func TestWrittenAnswersReadTheSame(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		var read []llm.Piece
+		var read []llm.Delta
 		for p, err := range Pieces(bytes.NewReader(wire.Bytes()), PieceOptions{Reading: Reading{Stream: stream}, Signer: "q"}) {
 			if err != nil {
 				t.Fatalf("%v in\n%s", err, wire.String())
 			}
-			if p.Kind == llm.SealPiece {
+			if p.Kind == llm.SignatureDelta {
 				opened := *p.Thinking
 				opened.Signature, opened.Provider = signature(opened.Signature)
 				p.Thinking = &opened

@@ -85,7 +85,7 @@ func (r *reader) member(name string, v gjson.Result) {
 	}
 }
 
-func (r *reader) unsaid(what string) { r.conv.LeaveOut(what) }
+func (r *reader) unsaid(what string) { r.conv.DropField(what) }
 
 // number keeps a number as it is written.
 func number(v gjson.Result) json.Number {

@@ -44,7 +44,7 @@ func TestDecodeDescribesTheRequest(t *testing.T) {
 		Needs:    llm.Tools | llm.Vision | llm.Files | llm.JSONSchema | llm.Reasoning,
 		Sampling: []string{"temperature"}, Messages: 4, Images: 2, ImageURLs: 1, ImageBytes: 14, AttachedBytes: 66, Unsized: 1,
 		Preview: "Und nun, Käpt'n? Ja.", EndUser: "u-1", ServiceTier: "auto",
-		Controls: llm.Controls{Models: []string{"a", "b"}, SessionID: "s-1", Provider: llm.ProviderWishes{
+		Controls: llm.Controls{Models: []string{"a", "b"}, SessionID: "s-1", Provider: llm.ProviderPreferences{
 			Order: []string{"x"}, NoFallbacks: true, Sort: "price", MaxPrice: &llm.MaxPrice{Prompt: &price}, DenyCollection: true, ZeroRetention: true,
 		}},
 	}

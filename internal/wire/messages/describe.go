@@ -24,7 +24,7 @@ func (d *decoder) system(v gjson.Result) {
 		if v.IsArray() {
 			first = v.Get("0.text")
 		}
-		d.req.Instructed = llm.PlainPassage(first.String())
+		d.req.Instructed = llm.PlainText(first.String())
 	}
 }
 
@@ -120,7 +120,7 @@ func (d *decoder) message(where string, v gjson.Result) {
 		d.req.Answers++
 	}
 	if role == "user" && strings.TrimSpace(first) != "" {
-		d.preview, d.req.Asked = show.Preview(first, llm.PreviewBytes), llm.PlainPassage(first)
+		d.preview, d.req.Asked = show.Preview(first, llm.PreviewBytes), llm.PlainText(first)
 	}
 }
 

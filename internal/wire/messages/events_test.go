@@ -64,8 +64,8 @@ func TestEventsThatBreakOff(t *testing.T) {
 	}{
 		"nothing":             {"", llm.UpstreamMalformed},
 		"no message":          {stream(`{"type":"ping"}`), llm.UpstreamMalformed},
-		"cut":                 {stream(start, ahoy), llm.UpstreamCut},
-		"stopped without why": {stream(start, ahoy, stop), llm.UpstreamCut},
+		"cut":                 {stream(start, ahoy), llm.StreamInterrupted},
+		"stopped without why": {stream(start, ahoy, stop), llm.StreamInterrupted},
 		"an error":            {stream(start, `{"type":"error","error":{"type":"overloaded_error","message":"x"}}`), llm.UpstreamOverloaded},
 	} {
 		got, err := eventList(strings.NewReader(tc.in), EventOptions{Reading: Reading{Stream: true}})

@@ -16,12 +16,12 @@ func (p *pieces) open(index int64, v gjson.Result) {
 	p.blocks[index] = b
 	switch b.kind {
 	case "text":
-		p.text(llm.TextPiece, v.Get("text").String())
+		p.text(llm.TextDelta, v.Get("text").String())
 		if v.Get("citations.0").Exists() {
 			p.leave("citations")
 		}
 	case "thinking":
-		p.text(llm.ThinkingPiece, v.Get("thinking").String())
+		p.text(llm.ThinkingDelta, v.Get("thinking").String())
 		b.signature.WriteString(v.Get("signature").String())
 	case "redacted_thinking":
 		b.sealed = v.Get("data").String()
@@ -43,13 +43,13 @@ func (p *pieces) openCall(b *block, v gjson.Result) {
 	b.index = p.calls
 	p.calls++
 	if !slices.Contains(p.o.CustomTools, b.call) {
-		p.say(llm.Piece{Kind: llm.CallPiece, Index: b.index, Call: &llm.ToolCall{ID: b.id, Name: b.call}})
+		p.say(llm.Delta{Kind: llm.CallDelta, Index: b.index, Call: &llm.ToolCall{ID: b.id, Name: b.call}})
 	}
 }
 
-func (p *pieces) text(kind llm.PieceKind, text string) {
+func (p *pieces) text(kind llm.DeltaKind, text string) {
 	if text != "" && !p.gone {
-		p.say(llm.Piece{Kind: kind, Text: text})
+		p.say(llm.Delta{Kind: kind, Text: text})
 	}
 }
 
@@ -69,10 +69,10 @@ func (p *pieces) delta(index int64, v gjson.Result) {
 	}
 	switch v.Get("type").String() {
 	case "text_delta":
-		p.text(llm.TextPiece, v.Get("text").String())
+		p.text(llm.TextDelta, v.Get("text").String())
 	case "thinking_delta":
 		b.kind = "thinking"
-		p.text(llm.ThinkingPiece, v.Get("thinking").String())
+		p.text(llm.ThinkingDelta, v.Get("thinking").String())
 	case "signature_delta":
 		b.signature.WriteString(v.Get("signature").String())
 	case "input_json_delta":
@@ -92,11 +92,11 @@ func (p *pieces) input(b *block, text string) {
 	b.spoke = true
 	switch {
 	case b.call == p.o.SchemaTool:
-		p.say(llm.Piece{Kind: llm.TextPiece, Text: text})
+		p.say(llm.Delta{Kind: llm.TextDelta, Text: text})
 	case slices.Contains(p.o.CustomTools, b.call):
 		b.held = append(b.held, text...)
 	default:
-		p.say(llm.Piece{Kind: llm.ArgumentsPiece, Index: b.index, Text: text})
+		p.say(llm.Delta{Kind: llm.ArgumentsDelta, Index: b.index, Text: text})
 	}
 }
 
@@ -109,9 +109,9 @@ func (p *pieces) close(index int64) {
 	}
 	switch b.kind {
 	case "thinking":
-		p.say(llm.Piece{Kind: llm.SealPiece, Thinking: &llm.Thinking{Signature: b.signature.String(), Provider: p.o.Signer}})
+		p.say(llm.Delta{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Signature: b.signature.String(), Provider: p.o.Signer}})
 	case "redacted_thinking":
-		p.say(llm.Piece{Kind: llm.SealPiece, Thinking: &llm.Thinking{Sealed: b.sealed, Provider: p.o.Signer}})
+		p.say(llm.Delta{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Sealed: b.sealed, Provider: p.o.Signer}})
 	case "tool_use":
 		if !b.spoke {
 			if b.initial == "" {
@@ -120,7 +120,7 @@ func (p *pieces) close(index int64) {
 			p.input(b, b.initial)
 		}
 		if slices.Contains(p.o.CustomTools, b.call) && !p.gone {
-			p.say(llm.Piece{Kind: llm.CallPiece, Index: b.index, Call: &llm.ToolCall{
+			p.say(llm.Delta{Kind: llm.CallDelta, Index: b.index, Call: &llm.ToolCall{
 				ID: b.id, Name: b.call, Arguments: freeTextOf(string(b.held)), Custom: true,
 			}})
 		}

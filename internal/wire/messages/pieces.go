@@ -24,8 +24,8 @@ type PieceOptions struct {
 
 // Pieces reads a provider's 2xx answer, whole or streamed as it comes. The last pair may hold an *llm.Error, or an error
 // that wraps the end of the request's context.
-func Pieces(r io.Reader, o PieceOptions) iter.Seq2[llm.Piece, error] {
-	return func(yield func(llm.Piece, error) bool) {
+func Pieces(r io.Reader, o PieceOptions) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
 		p := pieces{source: newSource(o.Reading), o: o, yield: yield, blocks: map[int64]*block{}}
 		err := p.read(r)
 		if p.gone {
@@ -35,11 +35,11 @@ func Pieces(r io.Reader, o PieceOptions) iter.Seq2[llm.Piece, error] {
 		if err != nil && p.finish == "" || !p.counts.whole {
 			usage = running(usage, p.ascii, p.other)
 		}
-		if usage != nil && !yield(llm.Piece{Kind: llm.UsagePiece, Usage: usage}, nil) {
+		if usage != nil && !yield(llm.Delta{Kind: llm.UsageDelta, Usage: usage}, nil) {
 			return
 		}
 		if err != nil {
-			yield(llm.Piece{}, err)
+			yield(llm.Delta{}, err)
 		}
 	}
 }
@@ -48,7 +48,7 @@ func Pieces(r io.Reader, o PieceOptions) iter.Seq2[llm.Piece, error] {
 type pieces struct {
 	*source
 	o      PieceOptions
-	yield  func(llm.Piece, error) bool
+	yield  func(llm.Delta, error) bool
 	gone   bool // nobody listens any more
 	counts counts
 
@@ -74,7 +74,7 @@ type block struct {
 	sealed    string
 }
 
-func (p *pieces) say(piece llm.Piece) {
+func (p *pieces) say(piece llm.Delta) {
 	ascii, other := countText(piece.Text)
 	p.ascii += ascii
 	p.other += other
@@ -167,9 +167,9 @@ func (p *pieces) begin(message gjson.Result) {
 		return
 	}
 	p.began = true
-	p.say(llm.Piece{Kind: llm.BeginPiece, ID: message.Get("id").String(), Model: message.Get("model").String()})
+	p.say(llm.Delta{Kind: llm.BeginDelta, ID: message.Get("id").String(), Model: message.Get("model").String()})
 	if usage := p.counts.usage(); usage != nil && !p.gone {
-		p.say(llm.Piece{Kind: llm.UsagePiece, Usage: usage})
+		p.say(llm.Delta{Kind: llm.UsageDelta, Usage: usage})
 	}
 }
 
@@ -192,6 +192,6 @@ func (p *pieces) end() {
 		p.finish = "stop"
 	}
 	if !p.gone {
-		p.say(llm.Piece{Kind: llm.FinishPiece, Finish: p.finish, StopSequence: p.stop})
+		p.say(llm.Delta{Kind: llm.FinishDelta, Finish: p.finish, StopSequence: p.stop})
 	}
 }

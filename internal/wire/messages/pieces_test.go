@@ -32,15 +32,15 @@ const (
 )
 
 var (
-	begin = llm.Piece{Kind: llm.BeginPiece, ID: "msg_1", Model: "claude-1"}
-	read1 = llm.Piece{Kind: llm.UsagePiece, Usage: &llm.Usage{Input: 10, CacheRead: 3, CacheWrite: 7, CacheWriteLong: 5, Output: 1}}
-	read4 = llm.Piece{Kind: llm.UsagePiece, Usage: &llm.Usage{Input: 10, CacheRead: 3, CacheWrite: 7, CacheWriteLong: 5, Output: 4, Reasoning: 2}}
-	ended = llm.Piece{Kind: llm.FinishPiece, Finish: "stop"}
+	begin = llm.Delta{Kind: llm.BeginDelta, ID: "msg_1", Model: "claude-1"}
+	read1 = llm.Delta{Kind: llm.UsageDelta, Usage: &llm.Usage{Input: 10, CacheRead: 3, CacheWrite: 7, CacheWriteLong: 5, Output: 1}}
+	read4 = llm.Delta{Kind: llm.UsageDelta, Usage: &llm.Usage{Input: 10, CacheRead: 3, CacheWrite: 7, CacheWriteLong: 5, Output: 4, Reasoning: 2}}
+	ended = llm.Delta{Kind: llm.FinishDelta, Finish: "stop"}
 )
 
-func says(s string) llm.Piece { return llm.Piece{Kind: llm.TextPiece, Text: s} }
+func says(s string) llm.Delta { return llm.Delta{Kind: llm.TextDelta, Text: s} }
 
-func pieceList(r io.Reader, o PieceOptions) (list []llm.Piece, failed error) {
+func pieceList(r io.Reader, o PieceOptions) (list []llm.Delta, failed error) {
 	for p, err := range Pieces(r, o) {
 		if err != nil {
 			failed = err
@@ -56,14 +56,14 @@ func TestPiecesOfAStream(t *testing.T) {
 	for name, tc := range map[string]struct {
 		in       string
 		o        PieceOptions
-		want     []llm.Piece
+		want     []llm.Delta
 		kind     llm.Kind // of the error; empty for none
 		warnings int
 	}{
-		"text":                          {stream(start, textStart, `{"type":"ping"}`, ahoy, textStop, `{"type":"brand_new"}`, endTurn, stop), PieceOptions{}, []llm.Piece{begin, read1, says("Ahoy"), ended, read4}, "", 0},
-		"nothing behind the end counts": {stream(start, endTurn, stop, ahoy), PieceOptions{}, []llm.Piece{begin, read1, ended, read4}, "", 0},
-		"blocks that nobody begins":     {stream(start, ahoy, endTurn, stop), PieceOptions{}, []llm.Piece{begin, read1, says("Ahoy"), ended, read4}, "", 0},
-		"no last event":                 {stream(start, ahoy, endTurn), PieceOptions{}, []llm.Piece{begin, read1, says("Ahoy"), ended, read4}, "", 0},
+		"text":                          {stream(start, textStart, `{"type":"ping"}`, ahoy, textStop, `{"type":"brand_new"}`, endTurn, stop), PieceOptions{}, []llm.Delta{begin, read1, says("Ahoy"), ended, read4}, "", 0},
+		"nothing behind the end counts": {stream(start, endTurn, stop, ahoy), PieceOptions{}, []llm.Delta{begin, read1, ended, read4}, "", 0},
+		"blocks that nobody begins":     {stream(start, ahoy, endTurn, stop), PieceOptions{}, []llm.Delta{begin, read1, says("Ahoy"), ended, read4}, "", 0},
+		"no last event":                 {stream(start, ahoy, endTurn), PieceOptions{}, []llm.Delta{begin, read1, says("Ahoy"), ended, read4}, "", 0},
 		"calls": {
 			stream(start,
 				`{"type":"content_block_start","index":3,"content_block":{"type":"tool_use","id":"a","name":"t","input":{}}}`,
@@ -75,15 +75,15 @@ func TestPiecesOfAStream(t *testing.T) {
 				`{"type":"content_block_start","index":5,"content_block":{"type":"tool_use","id":"c","name":"t"}}`,
 				`{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":4,"output_tokens_details":{"thinking_tokens":2}}}`, stop),
 			PieceOptions{},
-			[]llm.Piece{
+			[]llm.Delta{
 				begin, read1,
-				{Kind: llm.CallPiece, Index: 0, Call: &llm.ToolCall{ID: "a", Name: "t"}},
-				{Kind: llm.ArgumentsPiece, Index: 0, Text: "{}"},
-				{Kind: llm.CallPiece, Index: 1, Call: &llm.ToolCall{ID: "b", Name: "t"}},
-				{Kind: llm.ArgumentsPiece, Index: 1, Text: `{"whole":true}`},
-				{Kind: llm.CallPiece, Index: 2, Call: &llm.ToolCall{ID: "c", Name: "t"}},
-				{Kind: llm.ArgumentsPiece, Index: 2, Text: "{}"},
-				{Kind: llm.FinishPiece, Finish: "tool_calls"},
+				{Kind: llm.CallDelta, Index: 0, Call: &llm.ToolCall{ID: "a", Name: "t"}},
+				{Kind: llm.ArgumentsDelta, Index: 0, Text: "{}"},
+				{Kind: llm.CallDelta, Index: 1, Call: &llm.ToolCall{ID: "b", Name: "t"}},
+				{Kind: llm.ArgumentsDelta, Index: 1, Text: `{"whole":true}`},
+				{Kind: llm.CallDelta, Index: 2, Call: &llm.ToolCall{ID: "c", Name: "t"}},
+				{Kind: llm.ArgumentsDelta, Index: 2, Text: "{}"},
+				{Kind: llm.FinishDelta, Finish: "tool_calls"},
 				read4,
 			},
 			"", 0,
@@ -93,7 +93,7 @@ func TestPiecesOfAStream(t *testing.T) {
 				`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"a\":1}"}}`, textStop,
 				`{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":1}}`, stop),
 			PieceOptions{SchemaTool: "j"},
-			[]llm.Piece{begin, read1, says(`{"a":1}`), ended, read1},
+			[]llm.Delta{begin, read1, says(`{"a":1}`), ended, read1},
 			"", 0,
 		},
 		"free text": {
@@ -102,7 +102,7 @@ func TestPiecesOfAStream(t *testing.T) {
 				`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"b\"}"}}`, textStop,
 				`{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":1}}`, stop),
 			PieceOptions{CustomTools: []string{"f"}},
-			[]llm.Piece{begin, read1, {Kind: llm.CallPiece, Call: &llm.ToolCall{ID: "a", Name: "f", Arguments: "a\nb", Custom: true}}, {Kind: llm.FinishPiece, Finish: "tool_calls"}, read1},
+			[]llm.Delta{begin, read1, {Kind: llm.CallDelta, Call: &llm.ToolCall{ID: "a", Name: "f", Arguments: "a\nb", Custom: true}}, {Kind: llm.FinishDelta, Finish: "tool_calls"}, read1},
 			"", 0,
 		},
 		"thinking": {
@@ -113,11 +113,11 @@ func TestPiecesOfAStream(t *testing.T) {
 				`{"type":"content_block_start","index":1,"content_block":{"type":"redacted_thinking","data":"xx"}}`, `{"type":"content_block_stop","index":1}`,
 				endTurn, stop),
 			PieceOptions{Signer: "p"},
-			[]llm.Piece{
+			[]llm.Delta{
 				begin, read1,
-				{Kind: llm.ThinkingPiece, Text: "hm"},
-				{Kind: llm.SealPiece, Thinking: &llm.Thinking{Signature: "sig", Provider: "p"}},
-				{Kind: llm.SealPiece, Thinking: &llm.Thinking{Sealed: "xx", Provider: "p"}},
+				{Kind: llm.ThinkingDelta, Text: "hm"},
+				{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Signature: "sig", Provider: "p"}},
+				{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Sealed: "xx", Provider: "p"}},
 				ended, read4,
 			},
 			"", 0,
@@ -126,41 +126,41 @@ func TestPiecesOfAStream(t *testing.T) {
 			stream(start, `{"type":"content_block_start","index":0,"content_block":{"type":"server_tool_use","id":"a","name":"web_search","input":{}}}`, textStop,
 				`{"type":"content_block_delta","index":1,"delta":{"type":"citations_delta","citation":{}}}`, endTurn, stop),
 			PieceOptions{},
-			[]llm.Piece{begin, read1, ended, read4},
+			[]llm.Delta{begin, read1, ended, read4},
 			"", 1,
 		},
 		"a stop text": {
 			stream(start, `{"type":"message_delta","delta":{"stop_reason":"stop_sequence","stop_sequence":"END"},"usage":{"output_tokens":1}}`, stop),
 			PieceOptions{},
-			[]llm.Piece{begin, read1, {Kind: llm.FinishPiece, Finish: "stop", StopSequence: "END"}, read1},
+			[]llm.Delta{begin, read1, {Kind: llm.FinishDelta, Finish: "stop", StopSequence: "END"}, read1},
 			"", 0,
 		},
 		"a reason that nobody knows": {
 			stream(start, `{"type":"message_delta","delta":{"stop_reason":"tired"},"usage":{"output_tokens":1}}`, stop),
 			PieceOptions{},
-			[]llm.Piece{begin, read1, {Kind: llm.FinishPiece, Finish: "stop"}, read1},
+			[]llm.Delta{begin, read1, {Kind: llm.FinishDelta, Finish: "stop"}, read1},
 			"", 0,
 		},
 		"usage without sense": {
 			stream(`{"type":"message_start","message":{"id":"msg_1","model":"claude-1","usage":{"input_tokens":-1}}}`, endTurn, stop),
 			PieceOptions{},
-			[]llm.Piece{begin, ended},
+			[]llm.Delta{begin, ended},
 			"", 0,
 		},
-		"malformed first":      {stream(start, `{"type":`, ahoy, endTurn, stop), PieceOptions{}, []llm.Piece{begin, read1, estimated(1)}, llm.UpstreamMalformed, 0},
-		"malformed in text":    {stream(start, ahoy, `"text"`, ahoy, endTurn, stop), PieceOptions{}, []llm.Piece{begin, read1, says("Ahoy"), estimated(2)}, llm.UpstreamMalformed, 0},
-		"not a JSON number":    {stream(start, ahoy, `{"type":"content_block_delta","index":0,"x":-Infinity}`, endTurn, stop), PieceOptions{}, []llm.Piece{begin, read1, says("Ahoy"), estimated(2)}, llm.UpstreamMalformed, 0},
-		"malformed at the end": {stream(start, ahoy, endTurn, `{"type":`, stop), PieceOptions{}, []llm.Piece{begin, read1, says("Ahoy"), ended, read4}, "", 0},
-		"the end of chat":      {stream(start, ahoy, endTurn, "[DONE]"), PieceOptions{}, []llm.Piece{begin, read1, says("Ahoy"), ended, read4}, "", 0},
-		"cut":                  {stream(start, textStart, ahoy), PieceOptions{}, []llm.Piece{begin, read1, says("Ahoy"), estimated(2)}, llm.UpstreamCut, 0},
-		"cut inside an event":  {stream(start, ahoy) + `data: {"type":"message_delta","delta":{"stop_rea`, PieceOptions{}, []llm.Piece{begin, read1, says("Ahoy"), estimated(2)}, llm.UpstreamCut, 0},
-		"stopped without why":  {stream(start, ahoy, stop), PieceOptions{}, []llm.Piece{begin, read1, says("Ahoy"), estimated(2)}, llm.UpstreamCut, 0},
-		"an error":             {stream(start, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`), PieceOptions{}, []llm.Piece{begin, read1, estimated(1)}, llm.UpstreamOverloaded, 0},
+		"malformed first":      {stream(start, `{"type":`, ahoy, endTurn, stop), PieceOptions{}, []llm.Delta{begin, read1, estimated(1)}, llm.UpstreamMalformed, 0},
+		"malformed in text":    {stream(start, ahoy, `"text"`, ahoy, endTurn, stop), PieceOptions{}, []llm.Delta{begin, read1, says("Ahoy"), estimated(2)}, llm.UpstreamMalformed, 0},
+		"not a JSON number":    {stream(start, ahoy, `{"type":"content_block_delta","index":0,"x":-Infinity}`, endTurn, stop), PieceOptions{}, []llm.Delta{begin, read1, says("Ahoy"), estimated(2)}, llm.UpstreamMalformed, 0},
+		"malformed at the end": {stream(start, ahoy, endTurn, `{"type":`, stop), PieceOptions{}, []llm.Delta{begin, read1, says("Ahoy"), ended, read4}, "", 0},
+		"the end of chat":      {stream(start, ahoy, endTurn, "[DONE]"), PieceOptions{}, []llm.Delta{begin, read1, says("Ahoy"), ended, read4}, "", 0},
+		"cut":                  {stream(start, textStart, ahoy), PieceOptions{}, []llm.Delta{begin, read1, says("Ahoy"), estimated(2)}, llm.StreamInterrupted, 0},
+		"cut inside an event":  {stream(start, ahoy) + `data: {"type":"message_delta","delta":{"stop_rea`, PieceOptions{}, []llm.Delta{begin, read1, says("Ahoy"), estimated(2)}, llm.StreamInterrupted, 0},
+		"stopped without why":  {stream(start, ahoy, stop), PieceOptions{}, []llm.Delta{begin, read1, says("Ahoy"), estimated(2)}, llm.StreamInterrupted, 0},
+		"an error":             {stream(start, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`), PieceOptions{}, []llm.Delta{begin, read1, estimated(1)}, llm.UpstreamOverloaded, 0},
 		"an error at once":     {"event: error\ndata: {\"error\":{\"type\":\"rate_limit_error\",\"message\":\"slow\"}}\n\n", PieceOptions{}, nil, llm.UpstreamRateLimited, 0},
 		"nothing":              {"", PieceOptions{}, nil, llm.UpstreamMalformed, 0},
 		"a page":               {"<html>", PieceOptions{}, nil, llm.UpstreamMalformed, 0},
 		"a long line":          {stream(start, ahoy), PieceOptions{Reading: Reading{MaxLine: 50}}, nil, llm.UpstreamMalformed, 0},
-		"a long answer":        {stream(start, ahoy, ahoy), PieceOptions{Reading: Reading{MaxAnswer: 300}}, []llm.Piece{begin, read1, estimated(1)}, llm.UpstreamMalformed, 0},
+		"a long answer":        {stream(start, ahoy, ahoy), PieceOptions{Reading: Reading{MaxAnswer: 300}}, []llm.Delta{begin, read1, estimated(1)}, llm.UpstreamMalformed, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -185,24 +185,24 @@ func TestPiecesOfAStream(t *testing.T) {
 }
 
 // estimated is usage as it stands when an answer breaks off after so many tokens of output.
-func estimated(output int64) llm.Piece {
+func estimated(output int64) llm.Delta {
 	u := *read1.Usage
 	u.Estimated, u.Output = true, output
-	return llm.Piece{Kind: llm.UsagePiece, Usage: &u}
+	return llm.Delta{Kind: llm.UsageDelta, Usage: &u}
 }
 
 func TestPiecesOfAWholeAnswer(t *testing.T) {
 	t.Parallel()
 	const whole = ` {"id":"msg_1","type":"message","role":"assistant","model":"claude-1","content":[{"type":"thinking","thinking":"hm","signature":"sig"},{"type":"text","text":"Ahoy"},{"type":"tool_use","id":"a","name":"t","input":{"b": 1.0}}],"stop_reason":"tool_use","usage":{"input_tokens":1,"output_tokens":2}}`
-	used := llm.Piece{Kind: llm.UsagePiece, Usage: &llm.Usage{Input: 1, Output: 2}}
-	want := []llm.Piece{
+	used := llm.Delta{Kind: llm.UsageDelta, Usage: &llm.Usage{Input: 1, Output: 2}}
+	want := []llm.Delta{
 		begin, used,
-		{Kind: llm.ThinkingPiece, Text: "hm"},
-		{Kind: llm.SealPiece, Thinking: &llm.Thinking{Signature: "sig", Provider: "p"}},
+		{Kind: llm.ThinkingDelta, Text: "hm"},
+		{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Signature: "sig", Provider: "p"}},
 		says("Ahoy"),
-		{Kind: llm.CallPiece, Call: &llm.ToolCall{ID: "a", Name: "t"}},
-		{Kind: llm.ArgumentsPiece, Text: `{"b": 1.0}`},
-		{Kind: llm.FinishPiece, Finish: "tool_calls"},
+		{Kind: llm.CallDelta, Call: &llm.ToolCall{ID: "a", Name: "t"}},
+		{Kind: llm.ArgumentsDelta, Text: `{"b": 1.0}`},
+		{Kind: llm.FinishDelta, Finish: "tool_calls"},
 		used,
 	}
 	for _, stream := range []bool{true, false} {
@@ -230,7 +230,7 @@ func TestBrokenConnections(t *testing.T) {
 		cause error
 		is    error
 		kind  llm.Kind
-	}{{broken, nil, llm.UpstreamCut}, {context.Canceled, context.Canceled, ""}, {classified, classified, llm.UpstreamTimeout}} {
+	}{{broken, nil, llm.StreamInterrupted}, {context.Canceled, context.Canceled, ""}, {classified, classified, llm.UpstreamTimeout}} {
 		in := io.MultiReader(strings.NewReader(stream(start, ahoy)), iotest.ErrReader(tc.cause))
 		_, err := pieceList(in, PieceOptions{Reading: Reading{Stream: true}})
 		e, _ := errors.AsType[*llm.Error](err)
@@ -272,7 +272,7 @@ func FuzzPieces(f *testing.F) {
 				t.Fatal("something follows the error")
 			}
 			failed = err != nil
-			finished = finished || p.Kind == llm.FinishPiece
+			finished = finished || p.Kind == llm.FinishDelta
 		}
 		if finished == failed {
 			t.Fatalf("finished %t, failed %t", finished, failed)

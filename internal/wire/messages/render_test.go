@@ -294,7 +294,7 @@ func TestWhatCannotBeSaid(t *testing.T) {
 		"nothing at all":           text(" "),
 	} {
 		_, _, err := Render(t.Context(), &llm.Conversation{Messages: []llm.Message{user(part)}}, RenderOptions{})
-		if e, ok := errors.AsType[*llm.Error](err); !ok || e.Kind != llm.CannotExpress || e.Param != "messages" {
+		if e, ok := errors.AsType[*llm.Error](err); !ok || e.Kind != llm.Untranslatable || e.Param != "messages" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

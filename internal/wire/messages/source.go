@@ -63,7 +63,7 @@ func failure(err error) error {
 	case classified, errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("read answer: %w", err)
 	}
-	return &llm.Error{Kind: llm.UpstreamCut, Message: "The connection to the provider broke before the answer was complete.", Err: err}
+	return &llm.Error{Kind: llm.StreamInterrupted, Message: "The connection to the provider broke before the answer was complete.", Err: err}
 }
 
 func (s *source) grown(n int) error {
@@ -221,5 +221,5 @@ func stopReason(finish, stopSequence string) string {
 }
 
 func cut() *llm.Error {
-	return &llm.Error{Kind: llm.UpstreamCut, Message: "The provider's stream ended before the answer was complete."}
+	return &llm.Error{Kind: llm.StreamInterrupted, Message: "The provider's stream ended before the answer was complete."}
 }

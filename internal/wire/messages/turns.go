@@ -101,7 +101,7 @@ func (r *renderer) prefill(parts []llm.Part) []llm.Part {
 }
 
 func cannotSay(message string) *llm.Error {
-	return &llm.Error{Kind: llm.CannotExpress, Message: message, Param: "messages"}
+	return &llm.Error{Kind: llm.Untranslatable, Message: message, Param: "messages"}
 }
 
 // part writes one block. Blank text is none: the provider refuses it.

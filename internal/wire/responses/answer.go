@@ -13,12 +13,12 @@ import (
 
 // Answer writes an answer given in our own words: events for a stream, one for a whole answer. The format knows one choice;
 // others are left out. An answer that ends before its finish is llm.UpstreamCut.
-func (f Format) Answer(req *llm.Request, model string, pieces iter.Seq2[llm.Piece, error]) iter.Seq2[llm.Event, error] {
+func (f Format) Answer(req *llm.Request, model string, pieces iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
 	return newWriter(f, req, model).write(pieces)
 }
 
 // write writes the pieces as they come.
-func (w *writer) write(pieces iter.Seq2[llm.Piece, error]) iter.Seq2[llm.Event, error] {
+func (w *writer) write(pieces iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
 		for p, err := range pieces {
 			if err == nil {
@@ -33,7 +33,7 @@ func (w *writer) write(pieces iter.Seq2[llm.Piece, error]) iter.Seq2[llm.Event, 
 			}
 		}
 		if w.finish == "" {
-			w.fail(yield, &llm.Error{Kind: llm.UpstreamCut, Message: "The provider's answer ended before it was complete."})
+			w.fail(yield, &llm.Error{Kind: llm.StreamInterrupted, Message: "The provider's answer ended before it was complete."})
 			return
 		}
 		w.complete()
@@ -71,11 +71,11 @@ func newWriter(f Format, req *llm.Request, model string) *writer {
 	return w
 }
 
-func (w *writer) take(p *llm.Piece) error {
+func (w *writer) take(p *llm.Delta) error {
 	switch {
-	case p.Kind == llm.BeginPiece:
+	case p.Kind == llm.BeginDelta:
 		w.begin(p)
-	case p.Kind == llm.UsagePiece:
+	case p.Kind == llm.UsageDelta:
 		if p.Usage != nil {
 			told := *p.Usage
 			w.usage = &told
@@ -89,7 +89,7 @@ func (w *writer) take(p *llm.Piece) error {
 }
 
 // begin takes the answer's id from the first piece that tells it.
-func (w *writer) begin(p *llm.Piece) {
+func (w *writer) begin(p *llm.Delta) {
 	if w.reported == "" {
 		w.reported = p.Model
 	}
@@ -115,21 +115,21 @@ func (w *writer) made(parts ...any) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-func (w *writer) say(p *llm.Piece) error {
+func (w *writer) say(p *llm.Delta) error {
 	switch p.Kind {
-	case llm.TextPiece:
+	case llm.TextDelta:
 		w.tell(p.Text, false)
-	case llm.RefusalPiece:
+	case llm.RefusalDelta:
 		w.tell(p.Text, true)
-	case llm.ThinkingPiece:
+	case llm.ThinkingDelta:
 		w.think(p.Text)
-	case llm.SealPiece:
+	case llm.SignatureDelta:
 		w.seal(p.Thinking)
-	case llm.CallPiece:
+	case llm.CallDelta:
 		return w.call(p)
-	case llm.ArgumentsPiece:
+	case llm.ArgumentsDelta:
 		return w.arguments(p.Index, p.Text)
-	case llm.FinishPiece:
+	case llm.FinishDelta:
 		w.end(p.Finish)
 	default:
 	}

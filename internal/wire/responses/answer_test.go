@@ -20,15 +20,15 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden streams")
 
 // sequence hands out pieces and then the error, if there is one.
-func sequence(pieces []llm.Piece, err error) iter.Seq2[llm.Piece, error] {
-	return func(yield func(llm.Piece, error) bool) {
+func sequence(pieces []llm.Delta, err error) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
 		for _, p := range pieces {
 			if !yield(p, nil) {
 				return
 			}
 		}
 		if err != nil {
-			yield(llm.Piece{}, err)
+			yield(llm.Delta{}, err)
 		}
 	}
 }
@@ -50,56 +50,56 @@ var dated = Format{Now: func() time.Time { return time.Unix(1700000000, 5) }}
 // answers are told in our own words; the golden files hold them as the format tells them.
 var answers = map[string]struct {
 	more   string // members of the request
-	pieces []llm.Piece
+	pieces []llm.Delta
 }{
 	"text": {
 		`,"instructions":"Be brief.","temperature":0.10,"metadata":{"a":"b"},"store":true`,
-		[]llm.Piece{
-			{Kind: llm.BeginPiece, ID: "msg_1", Model: "real"},
-			{Kind: llm.TextPiece, Text: "h\u00e9<&>"},
-			{Kind: llm.TextPiece},
-			{Kind: llm.TextPiece, Text: "\n\u2028y"},
-			{Kind: llm.TextPiece, Choice: 1, Text: "another"},
-			{Kind: llm.FinishPiece, Finish: "stop"},
-			{Kind: llm.TextPiece, Text: "never"},
-			{Kind: llm.UsagePiece, Usage: &llm.Usage{Input: 1, Output: 2}},
-			{Kind: llm.UsagePiece, Usage: &llm.Usage{Input: 10, CacheRead: 5, Output: 7, Reasoning: 3, ServiceTier: "flex"}},
+		[]llm.Delta{
+			{Kind: llm.BeginDelta, ID: "msg_1", Model: "real"},
+			{Kind: llm.TextDelta, Text: "h\u00e9<&>"},
+			{Kind: llm.TextDelta},
+			{Kind: llm.TextDelta, Text: "\n\u2028y"},
+			{Kind: llm.TextDelta, Choice: 1, Text: "another"},
+			{Kind: llm.FinishDelta, Finish: "stop"},
+			{Kind: llm.TextDelta, Text: "never"},
+			{Kind: llm.UsageDelta, Usage: &llm.Usage{Input: 1, Output: 2}},
+			{Kind: llm.UsageDelta, Usage: &llm.Usage{Input: 10, CacheRead: 5, Output: 7, Reasoning: 3, ServiceTier: "flex"}},
 		},
 	},
 	"thinking_and_calls": {
 		`,"tools":[{"type":"function","name":"f","parameters":{"z":1,"a":2},"strict":null}],"reasoning":{"effort":"low"}`,
-		[]llm.Piece{
-			{Kind: llm.BeginPiece, ID: "resp_7"},
-			{Kind: llm.ThinkingPiece, Text: "h"},
-			{Kind: llm.ThinkingPiece, Text: "m"},
-			{Kind: llm.SealPiece, Thinking: &llm.Thinking{Signature: "s", Provider: "anthropic"}},
-			{Kind: llm.SealPiece, Thinking: &llm.Thinking{Sealed: "d", Provider: "anthropic"}},
-			{Kind: llm.TextPiece, Text: "I look."},
-			{Kind: llm.CallPiece, Call: &llm.ToolCall{ID: "a", Name: "f", Signature: "g", Provider: "gemini"}},
-			{Kind: llm.CallPiece, Index: 1, Call: &llm.ToolCall{ID: "b", Name: "c", Arguments: "i", Custom: true}},
-			{Kind: llm.ArgumentsPiece, Index: 1, Text: "j"},
-			{Kind: llm.FinishPiece, Finish: "stop"},
+		[]llm.Delta{
+			{Kind: llm.BeginDelta, ID: "resp_7"},
+			{Kind: llm.ThinkingDelta, Text: "h"},
+			{Kind: llm.ThinkingDelta, Text: "m"},
+			{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Signature: "s", Provider: "anthropic"}},
+			{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Sealed: "d", Provider: "anthropic"}},
+			{Kind: llm.TextDelta, Text: "I look."},
+			{Kind: llm.CallDelta, Call: &llm.ToolCall{ID: "a", Name: "f", Signature: "g", Provider: "gemini"}},
+			{Kind: llm.CallDelta, Index: 1, Call: &llm.ToolCall{ID: "b", Name: "c", Arguments: "i", Custom: true}},
+			{Kind: llm.ArgumentsDelta, Index: 1, Text: "j"},
+			{Kind: llm.FinishDelta, Finish: "stop"},
 		},
 	},
 	"cut_by_the_bound": {
 		`,"max_output_tokens":3`,
-		[]llm.Piece{
-			{Kind: llm.BeginPiece, ID: "x"},
-			{Kind: llm.ThinkingPiece, Text: "hm"},
-			{Kind: llm.TextPiece, Text: "so"},
-			{Kind: llm.FinishPiece, Finish: "length"},
+		[]llm.Delta{
+			{Kind: llm.BeginDelta, ID: "x"},
+			{Kind: llm.ThinkingDelta, Text: "hm"},
+			{Kind: llm.TextDelta, Text: "so"},
+			{Kind: llm.FinishDelta, Finish: "length"},
 		},
 	},
 	"refused": {
 		``,
-		[]llm.Piece{
-			{Kind: llm.BeginPiece, ID: "x"},
-			{Kind: llm.TextPiece, Text: "well"},
-			{Kind: llm.RefusalPiece, Text: "no"},
-			{Kind: llm.FinishPiece, Finish: "content_filter"},
+		[]llm.Delta{
+			{Kind: llm.BeginDelta, ID: "x"},
+			{Kind: llm.TextDelta, Text: "well"},
+			{Kind: llm.RefusalDelta, Text: "no"},
+			{Kind: llm.FinishDelta, Finish: "content_filter"},
 		},
 	},
-	"nothing": {``, []llm.Piece{{Kind: llm.FinishPiece}}},
+	"nothing": {``, []llm.Delta{{Kind: llm.FinishDelta}}},
 }
 
 func request(t testing.TB, stream bool, more string) *llm.Request {
@@ -221,17 +221,17 @@ func TestSealsComeBack(t *testing.T) {
 
 func TestAnswerThatIsNotComplete(t *testing.T) {
 	t.Parallel()
-	begin, text, usage := llm.Piece{Kind: llm.BeginPiece}, llm.Piece{Kind: llm.TextPiece, Text: "a"}, llm.Piece{Kind: llm.UsagePiece, Usage: &llm.Usage{Output: 1}}
+	begin, text, usage := llm.Delta{Kind: llm.BeginDelta}, llm.Delta{Kind: llm.TextDelta, Text: "a"}, llm.Delta{Kind: llm.UsageDelta, Usage: &llm.Usage{Output: 1}}
 	for name, tc := range map[string]struct {
-		pieces []llm.Piece
+		pieces []llm.Delta
 		err    error
 		want   llm.Kind
 	}{
-		"nothing":               {nil, nil, llm.UpstreamCut},
-		"no finish":             {[]llm.Piece{begin, text, usage}, nil, llm.UpstreamCut},
-		"an error":              {[]llm.Piece{begin, text, usage}, llm.Errorf(llm.UpstreamOverloaded, "busy"), llm.UpstreamOverloaded},
-		"arguments of no call":  {[]llm.Piece{begin, {Kind: llm.ArgumentsPiece, Text: "x"}}, nil, llm.UpstreamMalformed},
-		"a call without itself": {[]llm.Piece{begin, {Kind: llm.CallPiece}}, nil, llm.UpstreamMalformed},
+		"nothing":               {nil, nil, llm.StreamInterrupted},
+		"no finish":             {[]llm.Delta{begin, text, usage}, nil, llm.StreamInterrupted},
+		"an error":              {[]llm.Delta{begin, text, usage}, llm.Errorf(llm.UpstreamOverloaded, "busy"), llm.UpstreamOverloaded},
+		"arguments of no call":  {[]llm.Delta{begin, {Kind: llm.ArgumentsDelta, Text: "x"}}, nil, llm.UpstreamMalformed},
+		"a call without itself": {[]llm.Delta{begin, {Kind: llm.CallDelta}}, nil, llm.UpstreamMalformed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -252,7 +252,7 @@ func TestAnswerThatIsNotComplete(t *testing.T) {
 
 func TestErrorsKeepOurFields(t *testing.T) {
 	t.Parallel()
-	e := llm.Errorf(llm.UpstreamCut, "The stream broke.")
+	e := llm.Errorf(llm.StreamInterrupted, "The stream broke.")
 	e.Param = "p"
 	for name, body := range map[string][]byte{"flat": e.Body("req_1"), "nested": e.OpenAIBody("req_1")} {
 		var out bytes.Buffer

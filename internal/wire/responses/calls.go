@@ -3,7 +3,7 @@ package responses
 import "fairlead/internal/llm"
 
 // call begins a tool call. A second piece for the same call goes on with its arguments.
-func (w *writer) call(p *llm.Piece) error {
+func (w *writer) call(p *llm.Delta) error {
 	if p.Call == nil {
 		return malformed("The provider's answer has a tool call without a name.")
 	}

@@ -95,9 +95,9 @@ func (r *reader) describe() {
 			req.Answers++
 		case i < 0:
 		case m.Role == llm.User:
-			req.Preview, req.Asked = show.Preview(m.Parts[i].Text, llm.PreviewBytes), llm.PlainPassage(m.Parts[i].Text)
+			req.Preview, req.Asked = show.Preview(m.Parts[i].Text, llm.PreviewBytes), llm.PlainText(m.Parts[i].Text)
 		case req.Instructed.Empty():
-			req.Instructed = llm.PlainPassage(m.Parts[i].Text)
+			req.Instructed = llm.PlainText(m.Parts[i].Text)
 		}
 	}
 	for _, tool := range conv.Tools {

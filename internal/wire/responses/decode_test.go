@@ -55,7 +55,7 @@ func TestDecodeDescribesTheRequest(t *testing.T) {
 				Model: "m", Stream: true, MaxOutput: 9, Messages: 2, Images: 2, ImageURLs: 1, ImageBytes: 4, AttachedBytes: 4, Unsized: 2, ASCIIBytes: len("be") + len("see") + len("f") + len("n") + len(`{"a":1}`),
 				Needs:    llm.Tools | llm.ParallelTools | llm.Vision | llm.Files | llm.AudioIn | llm.JSONSchema | llm.Reasoning,
 				Sampling: []string{"temperature", "top_p"}, EndUser: "u", Metadata: map[string]string{"a": "b"}, ServiceTier: "flex", Preview: "see",
-				Controls: llm.Controls{Models: []string{"x"}, SessionID: "s", Provider: llm.ProviderWishes{
+				Controls: llm.Controls{Models: []string{"x"}, SessionID: "s", Provider: llm.ProviderPreferences{
 					Order: []string{"a"}, NoFallbacks: true, MaxPrice: &llm.MaxPrice{Prompt: new(1.5)}, DenyCollection: true, Sort: "price", ZeroRetention: true,
 				}},
 			},
@@ -279,7 +279,7 @@ func FuzzDecodeRequest(f *testing.F) {
 		}
 		for _, stream := range []bool{true, false} {
 			req.Stream = stream
-			events, err := answered(Format{}.Answer(req, "m", sequence([]llm.Piece{{Kind: llm.TextPiece, Text: "a"}, {Kind: llm.FinishPiece}}, nil)))
+			events, err := answered(Format{}.Answer(req, "m", sequence([]llm.Delta{{Kind: llm.TextDelta, Text: "a"}, {Kind: llm.FinishDelta}}, nil)))
 			if err != nil {
 				t.Error(err)
 			}

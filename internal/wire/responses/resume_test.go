@@ -20,14 +20,14 @@ func TestAnswersGoOnAsIfTheyHadNeverStopped(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		texts := rapid.SliceOfN(rapid.StringN(1, 10, -1), 1, 8).Draw(t, "texts")
 		n := rapid.IntRange(1, len(texts)).Draw(t, "told before the break")
-		pieces := []llm.Piece{{Kind: llm.BeginPiece, ID: "msg_1", Model: "real"}}
+		pieces := []llm.Delta{{Kind: llm.BeginDelta, ID: "msg_1", Model: "real"}}
 		for _, text := range texts {
-			pieces = append(pieces, llm.Piece{Kind: llm.TextPiece, Text: text})
+			pieces = append(pieces, llm.Delta{Kind: llm.TextDelta, Text: text})
 		}
 		pieces = append(pieces,
-			llm.Piece{Kind: llm.CallPiece, Call: &llm.ToolCall{ID: "call_1", Name: "look", Arguments: "{}"}},
-			llm.Piece{Kind: llm.FinishPiece, Finish: "tool_calls"},
-			llm.Piece{Kind: llm.UsagePiece, Usage: &llm.Usage{Input: 3, Output: 4}})
+			llm.Delta{Kind: llm.CallDelta, Call: &llm.ToolCall{ID: "call_1", Name: "look", Arguments: "{}"}},
+			llm.Delta{Kind: llm.FinishDelta, Finish: "tool_calls"},
+			llm.Delta{Kind: llm.UsageDelta, Usage: &llm.Usage{Input: 3, Output: 4}})
 		whole, err := answered(dated.Answer(req, "m", sequence(pieces, nil)))
 		if err != nil {
 			t.Fatal(err)
@@ -43,7 +43,7 @@ func TestAnswersGoOnAsIfTheyHadNeverStopped(t *testing.T) {
 		if want := strings.Join(texts[:n], ""); !ok || rest.Text != want {
 			t.Fatalf("%q was read back as %q (%t)", want, rest.Text, ok)
 		}
-		after := append([]llm.Piece{{Kind: llm.BeginPiece, ID: "another", Model: "real"}}, pieces[n+1:]...)
+		after := append([]llm.Delta{{Kind: llm.BeginDelta, ID: "another", Model: "real"}}, pieces[n+1:]...)
 		got, err := answered(rest.Answer(sequence(after, nil)))
 		if err != nil {
 			t.Fatal(err)

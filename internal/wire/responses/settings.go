@@ -114,7 +114,7 @@ func (r *reader) setting(name string, v gjson.Result) bool {
 }
 
 // unsaid notes a member that has no words of ours.
-func (r *reader) unsaid(name string) { r.conv.LeaveOut(name) }
+func (r *reader) unsaid(name string) { r.conv.DropField(name) }
 
 // include lists what else an answer shall tell. Seals are always told; the rest is about tools that providers run.
 func (r *reader) include(v gjson.Result) {

@@ -40,7 +40,7 @@ func (w *writer) content(text string) llm.Event {
 // start begins the stream.
 func (w *writer) start() {
 	if !w.begun {
-		w.begin(&llm.Piece{})
+		w.begin(&llm.Delta{})
 	}
 	if w.started {
 		return

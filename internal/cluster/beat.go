@@ -1,0 +1,167 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"fairlead/internal/id"
+)
+
+// beat registers a replica, forgets the dead ones and tells how many live, by Redis's own clock. The epoch is named by
+// whoever finds none. Whoever finds nobody alive, itself included, lets the epoch settle anew: all of them were cut off for
+// longer than a lease, and what the others hold counts again only when they have said so.
+var beat = redis.NewScript(`
+local t = redis.call('TIME')
+local now = t[1] * 1000 + math.floor(t[2] / 1000)
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', now - ARGV[2]))
+local epoch = redis.call('GET', KEYS[2])
+if not epoch then
+  redis.call('SET', KEYS[2], ARGV[3] .. ' ' .. string.format('%.0f', now))
+elseif redis.call('ZCARD', KEYS[1]) == 0 then
+  redis.call('SET', KEYS[2], string.match(epoch, '^%S+') .. ' ' .. string.format('%.0f', now))
+end
+redis.call('ZADD', KEYS[1], string.format('%.0f', now), ARGV[1])
+return {redis.call('ZCARD', KEYS[1]), redis.call('GET', KEYS[2]), string.format('%.0f', now)}
+`)
+
+const (
+	probeEvery = 100 * time.Millisecond // while Redis is away
+	hookTime   = 2 * time.Second        // what a hook may take
+	leaveTime  = time.Second
+)
+
+// Run keeps the heart beating until ctx ends, then signs off.
+func (l *Client) Run(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			l.leave(ctx)
+			return
+		case <-l.wake:
+		case <-timer.C:
+		}
+		wait := l.o.Beat
+		if l.Beat(ctx) != nil {
+			wait = min(wait, probeEvery)
+		}
+		timer.Reset(wait)
+	}
+}
+
+// Beat makes one heartbeat and calls the hooks. An answer that is too late for a request does not bring Redis back: a
+// slow one is as good as none.
+func (l *Client) Beat(ctx context.Context) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	outage := l.state.Load().Outage
+	state, err := l.ask(ctx)
+	if err != nil {
+		if ctx.Err() == nil {
+			l.lose(err)
+		}
+		return err
+	}
+	old := l.state.Load()
+	if old.Outage != outage {
+		return ErrAway // a call failed meanwhile: the answer is older than that
+	}
+	state.Outage, state.Since = old.Outage, old.Since
+	hooked := state
+	hooked.Ready = false // nobody relies on it before the hooks have run
+	if old.Up && old.Ready && old.Epoch == state.Epoch {
+		hooked.Ready = true
+	}
+	if !l.state.CompareAndSwap(old, &hooked) {
+		return ErrAway
+	}
+	l.callHooks(ctx, state)
+	if !l.state.CompareAndSwap(&hooked, &state) {
+		return ErrAway
+	}
+	if !old.Up {
+		l.o.Report(nil)
+	}
+	return nil
+}
+
+func (l *Client) callHooks(ctx context.Context, s State) {
+	for _, hook := range l.hooks {
+		limited, cancel := context.WithTimeout(ctx, hookTime)
+		hook(limited, s)
+		cancel()
+	}
+}
+
+func (l *Client) ask(ctx context.Context) (State, error) {
+	ctx, cancel := context.WithTimeout(ctx, silence*l.o.Budget)
+	defer cancel()
+	began := time.Now()
+	reply, err := beat.Run(ctx, l.client, []string{l.Members(), l.Key("epoch")}, l.o.ID, l.o.Lease.Milliseconds(), id.New("ep", began)).Slice()
+	if err != nil {
+		return State{}, fmt.Errorf("heartbeat: %w", err)
+	}
+	took := time.Since(began)
+	if took > l.o.Budget && !l.state.Load().Up {
+		return State{}, fmt.Errorf("heartbeat took %s: %w", took.Round(time.Millisecond), ErrAway)
+	}
+	return l.read(reply, began.Add(took/2)) // Redis read its clock about halfway
+}
+
+func (l *Client) read(reply []any, at time.Time) (State, error) {
+	if len(reply) != 3 {
+		return State{}, fmt.Errorf("heartbeat: an answer of %d parts", len(reply))
+	}
+	count, _ := reply[0].(int64)
+	named, _ := reply[1].(string)
+	text, _ := reply[2].(string)
+	now, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return State{}, fmt.Errorf("heartbeat: the time %q", text)
+	}
+	epoch, begun, _ := strings.Cut(named, " ")
+	start, err := strconv.ParseInt(begun, 10, 64)
+	if err != nil {
+		return State{}, fmt.Errorf("heartbeat: the epoch %q", named)
+	}
+	age := time.Duration(now-start) * time.Millisecond
+	return State{
+		Up: true, Ready: age >= l.o.Settling || age < 0, // a clock that was set back says nothing
+		Epoch: epoch, Replicas: max(int(count), 1), clock: time.UnixMilli(now), read: at,
+	}, nil
+}
+
+// leave takes this replica off the set, so that the others' shares grow at once.
+func (l *Client) leave(ctx context.Context) {
+	if !l.state.Load().Up {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTime)
+	defer cancel()
+	_ = l.client.ZRem(ctx, l.Members(), l.o.ID).Err() // its lease ends by itself
+}
+
+// AwaitReady makes heartbeats until Redis may be relied on, or the time is up.
+func (l *Client) AwaitReady(ctx context.Context, patience time.Duration) bool {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	tick := time.NewTicker(min(probeEvery, l.o.Settling+time.Millisecond))
+	defer tick.Stop()
+	for {
+		_ = l.Beat(ctx) // State tells
+		if l.State().Ready {
+			return true
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-tick.C:
+		}
+	}
+}

@@ -1,0 +1,250 @@
+package policystore
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestInstancePoliciesComeFirst(t *testing.T) {
+	t.Parallel()
+	b := newTestBook(newShelf())
+	if b.For("ws_1") != nil || inForce(b, "ws_1") != "" {
+		t.Errorf("an empty book does %q", inForce(b, "ws_1"))
+	}
+	save(t, b, "ws_1", pinning("small"), 0)
+	b.SetInstance(parsed(t, pinning("large")), usualWorld())
+
+	for ws, want := range map[string]string{"ws_1": "pin large", "ws_2": "pin large"} {
+		if got := inForce(b, ws); got != want {
+			t.Errorf("%s: %q, want %q", ws, got, want)
+		}
+	}
+	if b.For("ws_2") != b.Instance() || b.Own("ws_1").Len() != 1 || b.Own("ws_2") != nil || b.For("ws_1").Len() != 2 {
+		t.Errorf("own policies are not kept apart: %d, %d", b.Own("ws_1").Len(), b.For("ws_1").Len())
+	}
+	b.SetInstance(nil, usualWorld())
+	if got := inForce(b, "ws_1"); got != "pin small" {
+		t.Errorf("without instance policies: %q", got)
+	}
+}
+
+func TestASavedTextIsInForceAtOnce(t *testing.T) {
+	t.Parallel()
+	b := newTestBook(newShelf())
+	first := save(t, b, "ws_1", pinning("small"), 0)
+	second := save(t, b, "ws_1", pinning("large"), 1)
+
+	if got := inForce(b, "ws_1"); got != "pin large" {
+		t.Errorf("in force is %q", got)
+	}
+	if got := inForce(b, "ws_2"); got != "" {
+		t.Errorf("in another workspace %q is in force", got)
+	}
+	want := Version{Number: 1, Hash: parsed(t, pinning("small")).Version(), Source: pinning("small"), Note: "because", CreatedBy: "acc_1", CreatedAt: start}
+	if diff := cmp.Diff(want, first); diff != "" {
+		t.Error(diff)
+	}
+	list, err := b.Versions(t.Context(), "ws_1")
+	if err != nil || len(list) != 2 || list[0].Number != second.Number || list[0].Source != "" {
+		t.Errorf("versions are %+v, %v", list, err)
+	}
+	again := save(t, b, "ws_1", pinning("large"), 2)
+	if diff := cmp.Diff(second, again); diff != "" {
+		t.Errorf("saving the same text made another version: %s", diff)
+	}
+}
+
+func TestWrongTextsAreRefused(t *testing.T) {
+	t.Parallel()
+	shelf := newShelf()
+	b := newTestBook(shelf)
+	for _, source := range []string{pinning("nobody"), "policies: 7", "\xff", "nul\x00"} {
+		if _, problems, err := b.Save(t.Context(), "ws_1", source, 0, "", "acc_1"); len(problems) == 0 || problems[0].Line != max(problems[0].Line, 1) || err != nil {
+			t.Errorf("%q: %v, %v", source, problems, err)
+		}
+	}
+	if len(shelf.versions) > 0 {
+		t.Errorf("saved all the same: %v", shelf.versions)
+	}
+}
+
+func TestAnEditorWhoComesLateIsTold(t *testing.T) {
+	t.Parallel()
+	b := newTestBook(newShelf())
+	save(t, b, "ws_1", pinning("small"), 0)
+	for _, basedOn := range []int64{0, 2} {
+		if _, _, err := b.Save(t.Context(), "ws_1", pinning("large"), basedOn, "", "acc_2"); !errors.Is(err, ErrConflict) {
+			t.Errorf("based on %d: %v", basedOn, err)
+		}
+	}
+	if got := inForce(b, "ws_1"); got != "pin small" {
+		t.Errorf("in force is %q", got)
+	}
+}
+
+func TestRollbackIsANewVersion(t *testing.T) {
+	t.Parallel()
+	b := newTestBook(newShelf())
+	save(t, b, "ws_1", pinning("gone"), 0)
+	save(t, b, "ws_1", pinning("large"), 1)
+
+	v, problems, err := b.Rollback(t.Context(), "ws_1", 1, "acc_2")
+	if err != nil || len(problems) > 0 || v.Number != 3 || v.Source != pinning("gone") || v.Note != "back to version 1" || v.CreatedBy != "acc_2" {
+		t.Errorf("%+v, %v, %v", v, problems, err)
+	}
+	if got := inForce(b, "ws_1"); got != "pin gone" {
+		t.Errorf("in force is %q", got)
+	}
+	save(t, b, "ws_1", pinning("small"), 3)
+	b.SetInstance(nil, worldOf("small", "large"))
+	if _, problems, err := b.Rollback(t.Context(), "ws_1", 1, "acc_2"); len(problems) != 1 || err != nil {
+		t.Errorf("back to a model that is gone: %v, %v", problems, err)
+	}
+	if _, _, err := b.Rollback(t.Context(), "ws_1", 9, "acc_2"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("back to what never was: %v", err)
+	}
+}
+
+func TestDiffsBetweenAnyTwoVersions(t *testing.T) {
+	t.Parallel()
+	b := newTestBook(newShelf())
+	save(t, b, "ws_1", pinning("small"), 0)
+	save(t, b, "ws_1", pinning("large"), 1)
+	for _, c := range []struct {
+		from, to    int64
+		gone, added string
+	}{{1, 2, "-    pin: small", "+    pin: large"}, {2, 1, "-    pin: large", "+    pin: small"}, {0, 1, "", "+    pin: small"}, {1, 0, "-    pin: small", "+    pin: large"}} {
+		diff, err := b.Diff(t.Context(), "ws_1", c.from, c.to)
+		if err != nil || !strings.Contains(diff, c.gone) || !strings.Contains(diff, c.added) {
+			t.Errorf("from %d to %d: %v\n%s", c.from, c.to, err, diff)
+		}
+	}
+	for _, missing := range [][2]int64{{1, 3}, {3, 1}} {
+		if _, err := b.Diff(t.Context(), "ws_1", missing[0], missing[1]); !errors.Is(err, ErrNotFound) {
+			t.Errorf("from %d to %d: %v", missing[0], missing[1], err)
+		}
+	}
+}
+
+func TestAReplicaHearsOfWhatOthersSaved(t *testing.T) {
+	t.Parallel()
+	shelf := newShelf()
+	here, there := newTestBook(shelf), newTestBook(shelf)
+	reload(t, there)
+	save(t, here, "ws_1", pinning("small"), 0)
+	if got := inForce(there, "ws_1"); got != "" {
+		t.Errorf("before reloading %q is in force", got)
+	}
+	reload(t, there)
+	if got := inForce(there, "ws_1"); got != "pin small" {
+		t.Errorf("after reloading %q is in force", got)
+	}
+	unchanged := there.For("ws_1")
+	save(t, here, "ws_2", pinning("large"), 0)
+	reload(t, there)
+	if there.For("ws_1") != unchanged || inForce(there, "ws_2") != "pin large" {
+		t.Error("another workspace's change compiled this one's policies anew, or was not heard")
+	}
+}
+
+func TestAnOlderCopyOfTheStoreIsReadAnew(t *testing.T) {
+	t.Parallel()
+	b := newTestBook(newShelf())
+	for i := range 3 {
+		save(t, b, fmt.Sprint("ws_", i), pinning("small"), 0)
+	}
+	older := newShelf()
+	save(t, newTestBook(older), "ws_0", pinning("large"), 0)
+	b.store = older
+	reload(t, b)
+	if got := [2]string{inForce(b, "ws_0"), inForce(b, "ws_2")}; got != [2]string{"pin large", ""} {
+		t.Errorf("in force are %q", got)
+	}
+}
+
+func TestAStoreThatIsAwayLeavesPoliciesInForce(t *testing.T) {
+	t.Parallel()
+	shelf := newShelf()
+	b, writer := newTestBook(shelf), newTestBook(shelf)
+	save(t, b, "ws_1", pinning("small"), 0)
+	save(t, writer, "ws_1", pinning("large"), 1)
+	shelf.fail = errors.New("away")
+	if err := b.Reload(t.Context()); !errors.Is(err, shelf.fail) {
+		t.Error(err)
+	}
+	if _, _, err := b.Save(t.Context(), "ws_1", pinning("gone"), 1, "", ""); !errors.Is(err, shelf.fail) {
+		t.Error(err)
+	}
+	if got := inForce(b, "ws_1"); got != "pin small" {
+		t.Errorf("in force is %q", got)
+	}
+	shelf.fail = nil
+	reload(t, b)
+	if got := inForce(b, "ws_1"); got != "pin large" {
+		t.Errorf("when the store is back %q is in force", got)
+	}
+}
+
+func TestNotesAreShort(t *testing.T) {
+	t.Parallel()
+	for _, c := range [][2]string{
+		{" why\x00 \xff ", "why �"},
+		{strings.Repeat("ä", 251), strings.Repeat("ä", 250)},
+	} {
+		if got := tidy(c[0]); got != c[1] {
+			t.Errorf("%q, want %q", got, c[1])
+		}
+	}
+}
+
+// For is on the way of every request.
+func TestForAllocatesNothing(t *testing.T) {
+	b := newTestBook(newShelf())
+	save(t, b, "ws_1", pinning("small"), 0)
+	if n := testing.AllocsPerRun(100, func() { b.For("ws_1") }); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// TestReadingNeverMeetsWriting is for the race detector.
+func TestReadingNeverMeetsWriting(t *testing.T) {
+	t.Parallel()
+	shelf := newShelf()
+	b, other := newTestBook(shelf), newTestBook(shelf)
+	var all sync.WaitGroup
+	for w := range 3 {
+		ws := fmt.Sprint("ws_", w)
+		all.Go(func() {
+			for i := range 10 {
+				save(t, b, ws, pinning([]string{"small", "large"}[i%2]), int64(i))
+			}
+		})
+		all.Go(func() {
+			for range 10 {
+				if err := other.Reload(t.Context()); err != nil {
+					t.Error(err)
+				}
+				inForce(other, ws)
+				inForce(b, ws)
+				b.Problems(ws)
+			}
+		})
+	}
+	all.Go(func() {
+		for range 5 {
+			b.SetInstance(nil, usualWorld())
+		}
+	})
+	all.Wait()
+	reload(t, other)
+	for w := range 3 {
+		if ws := fmt.Sprint("ws_", w); inForce(b, ws) != "pin large" || inForce(other, ws) != "pin large" {
+			t.Errorf("%s: here %q, there %q", ws, inForce(b, ws), inForce(other, ws))
+		}
+	}
+}

@@ -1,0 +1,158 @@
+package policystore
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"fairlead/internal/policy"
+)
+
+var start = time.Date(2026, 3, 14, 9, 26, 53, 0, time.UTC)
+
+// shelf is a store in memory.
+type shelf struct {
+	mu        sync.Mutex
+	versions  map[string][]Version
+	revisions map[string]int64
+	revision  int64
+	fail      error // what every call returns
+}
+
+func newShelf() *shelf {
+	return &shelf{versions: map[string][]Version{}, revisions: map[string]int64{}}
+}
+
+func (s *shelf) Revisions(context.Context) (map[string]int64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return map[string]int64{Topic: s.revision, "keys": 99}, s.fail
+}
+
+func (s *shelf) ChangedPolicies(_ context.Context, after int64, visit func(string, Version) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for workspaceID, all := range s.versions {
+		if s.revisions[workspaceID] <= after {
+			continue
+		}
+		if err := visit(workspaceID, all[len(all)-1]); err != nil {
+			return err
+		}
+	}
+	return s.fail
+}
+
+func (s *shelf) AddPolicies(_ context.Context, workspaceID string, basedOn int64, draft Version) (Version, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fail != nil {
+		return Version{}, s.fail
+	}
+	if int64(len(s.versions[workspaceID])) != basedOn {
+		return Version{}, fmt.Errorf("save policies: %w", ErrConflict)
+	}
+	draft.Number = basedOn + 1
+	s.versions[workspaceID] = append(s.versions[workspaceID], draft)
+	s.revision++
+	s.revisions[workspaceID] = s.revision
+	return draft, nil
+}
+
+func (s *shelf) PolicyVersions(_ context.Context, workspaceID string) ([]Version, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := slices.Clone(s.versions[workspaceID])
+	slices.Reverse(all)
+	for i := range all {
+		all[i].Source = ""
+	}
+	return all, s.fail
+}
+
+func (s *shelf) PolicyVersion(_ context.Context, workspaceID string, number int64) (Version, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := s.versions[workspaceID]
+	if number == 0 {
+		number = int64(len(all))
+	}
+	if number < 1 || number > int64(len(all)) {
+		return Version{}, ErrNotFound
+	}
+	return all[number-1], s.fail
+}
+
+// worldOf is a world with these models, all at the provider "here".
+func worldOf(models ...string) policy.World {
+	w := policy.World{Models: models, Providers: []string{"here", "elsewhere"}, Tags: []string{"eu"}}
+	for _, m := range models {
+		w.Targets = append(w.Targets, "here/"+m)
+	}
+	return w
+}
+
+func usualWorld() policy.World { return worldOf("small", "large", "gone") }
+
+// parsed is a set that must be right.
+func parsed(t testing.TB, source string) *policy.Set {
+	t.Helper()
+	set, problems := policy.Parse("instance", []byte(source), usualWorld())
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	return set
+}
+
+func newTestBook(store Storage) *Store {
+	return New(store, nil, usualWorld(), func() time.Time { return start })
+}
+
+// pinning is a text that pins a model.
+func pinning(model string) string {
+	return "policies:\n  - name: pin-" + model + "\n    pin: " + model + "\n"
+}
+
+func save(t testing.TB, b *Store, workspaceID, source string, basedOn int64) Version {
+	t.Helper()
+	v, problems, err := b.Save(t.Context(), workspaceID, source, basedOn, "because", "acc_1")
+	if err != nil || len(problems) > 0 {
+		t.Fatal(err, problems)
+	}
+	return v
+}
+
+func reload(t testing.TB, b *Store) {
+	t.Helper()
+	if err := b.Reload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// inForce says in short what the policies of a workspace do to a request of code.
+func inForce(b *Store, workspaceID string) string {
+	o := b.For(workspaceID).Evaluate(&policy.Facts{Request: policy.Request{Model: "auto", Task: "code"}, Time: policy.Time{At: start}})
+	if o.Denies() {
+		return "deny " + o.Deny.Message
+	}
+	var effects []string
+	if o.Pin.IsSet() {
+		effects = append(effects, "pin "+o.Pin.Value)
+	}
+	for _, p := range o.Prefer {
+		effects = append(effects, "prefer "+string(p.Pattern))
+	}
+	for _, model := range []string{"small", "large", "gone"} {
+		if o.Excludes("here", model, nil) != nil {
+			effects = append(effects, "not "+model)
+		}
+	}
+	if o.MaxOutput.IsSet() {
+		effects = append(effects, fmt.Sprint("at most ", o.MaxOutput.Value))
+	}
+	return strings.Join(effects, ", ")
+}

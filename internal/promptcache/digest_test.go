@@ -1,0 +1,291 @@
+package promptcache
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/promptcache/prefixtest"
+	"fairlead/internal/wire"
+	"fairlead/internal/wire/chat"
+	"fairlead/internal/wire/messages"
+	"fairlead/internal/wire/responses"
+)
+
+func decode(t testing.TB, f wire.Format, op llm.Op, body string) *llm.Request {
+	t.Helper()
+	req, err := f.DecodeRequest(t.Context(), op, []byte(body))
+	if err != nil {
+		t.Fatalf("%v in %s", err, body)
+	}
+	return req
+}
+
+// chatOf is the chain of a chat request with these members.
+func chatOf(t testing.TB, members string) Fingerprint {
+	t.Helper()
+	return Build(decode(t, chat.Format{}, llm.Chat, `{"model":"auto",`+members+`}`), 0)
+}
+
+func hashes(d Fingerprint) []uint64 {
+	list := make([]uint64, 0, len(d.Links))
+	for _, link := range d.Links {
+		list = append(list, link.Hash)
+	}
+	return list
+}
+
+func TestLinksComeAgainInTheNextTurn(t *testing.T) {
+	t.Parallel()
+	var before Fingerprint
+	for i, turn := range prefixtest.Conversation(prefixtest.Agent(1)) {
+		d := Build(turn.Request, turn.Tokens)
+		if len(d.Links) != 2+2*i || d.Tokens() != turn.Tokens {
+			t.Fatalf("turn %d: %d links of %d tokens, want %d of %d", i, len(d.Links), d.Tokens(), 2+2*i, turn.Tokens)
+		}
+		if diff := cmp.Diff(hashes(before), hashes(d)[:len(before.Links)]); diff != "" {
+			t.Fatalf("turn %d does not go on from the one before:\n%s", i, diff)
+		}
+		if d.Previous != len(before.Links)-1 {
+			t.Fatalf("turn %d: the previous one ended at %d, want %d", i, d.Previous, len(before.Links)-1)
+		}
+		before = d
+	}
+}
+
+// Whatever callers change from turn to turn without changing what the model reads, the links stay.
+func TestWhatTheModelDoesNotReadChangesNothing(t *testing.T) {
+	t.Parallel()
+	const plain = `"messages":[{"role":"system","content":"Be brief."},{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]},{"role":"user","content":"Hello"}]`
+	want := hashes(chatOf(t, plain))
+	if len(want) != 3 {
+		t.Fatalf("%d links, want 3", len(want))
+	}
+	for name, members := range map[string]string{
+		"other settings":            `"temperature":0.5,` + plain,
+		"members in another order":  plain + `,"stream":true`,
+		"white space":               strings.Replace(plain, `{"role":"user","content":"Hello"}`, "\n{ \"role\" : \"user\" ,\t\"content\" : \"Hello\" }\n", 1),
+		"a mark on the last part":   strings.Replace(plain, `"text":"b"`, `"text":"b","cache_control":{"type":"ephemeral"}`, 1),
+		"a mark on the first part":  strings.Replace(plain, `"text":"a"`, `"text":"a", "cache_control": {"type":"ephemeral","ttl":"1h"}`, 1),
+		"a mark before the text":    strings.Replace(plain, `{"type":"text","text":"b"`, `{"cache_control":{"type":"ephemeral"},"type":"text","text":"b"`, 1),
+		"a mark that needs a part":  strings.Replace(plain, `"Hello"`, `[{"type":"text","text":"Hello","cache_control":{"type":"ephemeral"}}]`, 1),
+		"a mark on the message":     strings.Replace(plain, `"content":"Hello"`, `"content":"Hello","cache_control":{"type":"ephemeral"}`, 1),
+		"a text as a part":          strings.Replace(plain, `"Hello"`, `[{"type":"text","text":"Hello"}]`, 1),
+		"instructions as a part":    strings.Replace(plain, `"Be brief."`, `[{"text":"Be brief.","type":"text"}]`, 1),
+		"a mark for the whole":      `"cache_control":{"type":"ephemeral"},` + plain,
+		"a break point of the part": strings.Replace(plain, `"text":"b"`, `"text":"b","prompt_cache_breakpoint":{"mode":"explicit"}`, 1),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(want, hashes(chatOf(t, members))); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestWhatTheModelReadsChangesEverythingAfterIt(t *testing.T) {
+	t.Parallel()
+	const plain = `"tools":[{"type":"function","function":{"name":"f"}}],"messages":[{"role":"system","content":"s"},{"role":"user","content":"u"},{"role":"assistant","content":"a"},{"role":"user","content":"v"}]`
+	want := hashes(chatOf(t, plain))
+	for name, tc := range map[string]struct {
+		old, new string
+		same     int // links
+	}{
+		"a tool":                  {`"f"`, `"g"`, 0},
+		"instructions":            {`"s"`, `"z"`, 0},
+		"a role":                  {`{"role":"user","content":"u"}`, `{"role":"assistant","content":"u"}`, 1},
+		"a message":               {`"content":"u"`, `"content":"w"`, 1},
+		"the last message":        {`"content":"v"`, `"content":"w"`, 3},
+		"a text about marks":      {`"content":"v"`, `"content":"\"cache_control\":{}"`, 3},
+		"a schema for the answer": {`"messages"`, `"response_format":{"type":"json_object"},"messages"`, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := hashes(chatOf(t, strings.Replace(plain, tc.old, tc.new, 1)))
+			same := 0
+			for same < len(got) && got[same] == want[same] {
+				same++
+			}
+			if same != tc.same || len(got) != len(want) {
+				t.Errorf("%d of %d links are the same, want %d of %d", same, len(got), tc.same, len(want))
+			}
+		})
+	}
+}
+
+func TestMarksAreFound(t *testing.T) {
+	t.Parallel()
+	d := chatOf(t, `"tools":[{"type":"function","function":{"name":"f"},"cache_control":{"type":"ephemeral","ttl":"1h"}}],"messages":[
+		{"role":"user","content":"no mark, though \"cache_control\" is in it"},
+		{"role":"assistant","content":[{"type":"text","text":"x","cache_control":null}]},
+		{"role":"user","content":[{"type":"text","text":"x"},{"type":"text","text":"y","cache_control":{"type":"ephemeral"}}]},
+		{"role":"user","content":[{"type":"text","text":"x","cache_control":{"type":"ephemeral","ttl":"5m"}}]},
+		{"role":"user","content":"last"}]`)
+	var got []Mark
+	for _, link := range d.Links {
+		got = append(got, link.Mark)
+	}
+	if diff := cmp.Diff([]Mark{LongMark, Unmarked, Unmarked, ShortMark, ShortMark, Unmarked}, got); diff != "" {
+		t.Error(diff)
+	}
+	whole := chatOf(t, `"cache_control":{"type":"ephemeral"},"messages":[{"role":"user","content":"a"},{"role":"user","content":"b"}]`)
+	if whole.Links[0].Mark != Unmarked || whole.Links[1].Mark != ShortMark {
+		t.Errorf("a mark for the whole request stands at %v, want at the last message", whole.Links)
+	}
+}
+
+func TestOtherFormatsHaveChains(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		format   wire.Format
+		op       llm.Op
+		body     string
+		links    int
+		previous int
+	}{
+		"messages": {
+			messages.Format{},
+			llm.Chat,
+			`{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"c"}],"system":[{"type":"text","text":"s","cache_control":{"type":"ephemeral"}}]}`, 4, 1,
+		},
+		"responses": {
+			responses.Format{},
+			llm.Chat,
+			`{"model":"m","instructions":"s","input":[{"role":"user","content":"a"},{"type":"function_call","call_id":"1","name":"f","arguments":"{}"},{"type":"function_call","call_id":"2","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"1","output":"x"}]}`, 5, 1,
+		},
+		"responses with a text": {responses.Format{}, llm.Chat, `{"model":"m","input":"a"}`, 1, -1},
+		"a bare prompt":         {chat.Format{}, llm.Complete, `{"model":"m","prompt":"a"}`, 1, -1},
+		"embeddings have none":  {chat.Format{}, llm.Embed, `{"model":"m","input":"a"}`, 0, -1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := Build(decode(t, tc.format, tc.op, tc.body), 100)
+			if len(d.Links) != tc.links || d.Previous != tc.previous {
+				t.Errorf("%d links, the previous turn's end at %d; want %d and %d", len(d.Links), d.Previous, tc.links, tc.previous)
+			}
+		})
+	}
+}
+
+func TestWishesForTheWholeRequest(t *testing.T) {
+	t.Parallel()
+	const rest = `"messages":[{"role":"user","content":"a"}]`
+	for members, want := range map[string]Fingerprint{
+		`"prompt_cache_retention":"24h",`:                        {Keep: 24 * time.Hour},
+		`"prompt_cache_retention":"in_memory",`:                  {},
+		`"prompt_cache_retention":"9000h",`:                      {Keep: 24 * time.Hour},
+		`"prompt_cache_options":{"ttl":"30m"},`:                  {Keep: 30 * time.Minute},
+		`"prompt_cache_options":{"mode":"explicit","ttl":"1h"},`: {Keep: time.Hour, MarksOnly: true},
+		`"session_id":"s1",`:                                     {Session: "s1"},
+	} {
+		got := chatOf(t, members+rest)
+		got.Links = nil
+		want.Previous = -1
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s %s", members, diff)
+		}
+	}
+}
+
+func TestAPictureWeighsLikeAPicture(t *testing.T) {
+	t.Parallel()
+	picture := `{"type":"image_url","image_url":{"url":"data:image/png;base64,` + strings.Repeat("iVBORw0KGgo", 40_000) + `"}}`
+	d := Build(decode(t, chat.Format{}, llm.Chat, `{"model":"m","messages":[{"role":"user","content":[`+picture+`]},{"role":"user","content":"`+strings.Repeat("word ", 4000)+`"}]}`), 6000)
+	if first := d.Links[0].Tokens; first < 500 || first > 1500 {
+		t.Errorf("the picture has %d of 6000 tokens, want about 1000", first)
+	}
+}
+
+func TestLongChainsAreThinned(t *testing.T) {
+	t.Parallel()
+	build := func(n, results int) Fingerprint {
+		var said []map[string]string
+		for i := range n {
+			said = append(said, map[string]string{"role": []string{"user", "assistant"}[i%2], "content": fmt.Sprint("message ", i)})
+		}
+		for i := range results {
+			said = append(said, map[string]string{"role": "user", "content": fmt.Sprint("result ", i)})
+		}
+		body, err := json.Marshal(map[string]any{"model": "m", "messages": said})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return Build(decode(t, chat.Format{}, llm.Chat, string(body)), int64(n+results))
+	}
+	before := build(2001, 0)
+	for n := 2003; n < 2203; n += 2 {
+		d := build(n, 0)
+		if len(d.Links) > MaxLinks || d.Tokens() != int64(n) {
+			t.Fatalf("%d links of %d tokens", len(d.Links), d.Tokens())
+		}
+		if d.Links[d.Previous].Hash != before.Links[len(before.Links)-1].Hash {
+			t.Fatalf("with %d messages the end of the previous turn is lost", n)
+		}
+		before = d
+	}
+	// Even where so much came back at once that the previous turn lies far behind.
+	d := build(2203, 301)
+	if d.Links[d.Previous].Hash != before.Links[len(before.Links)-1].Hash {
+		t.Error("the end of the previous turn is lost behind many results")
+	}
+}
+
+func FuzzBuild(f *testing.F) {
+	f.Add([]byte(`[{"role":"user","content":[{"type":"text","text":"b","cache_control":{"type":"ephemeral"}}]}]`), []byte(`[{"name":"f"}]`))
+	f.Add([]byte(`[{"role":"assistant","content":"\\\""},{"cache_control":{},"a":1},[1,2,"x"]]`), []byte(`"s"`))
+	f.Add([]byte(`[{"prompt_cache_breakpoint"`), []byte(`{"cache_control":`))
+	f.Fuzz(func(t *testing.T, list, head []byte) {
+		body := append(append([]byte(nil), list...), head...)
+		req := &llm.Request{Op: llm.Chat, Body: body, Fields: []llm.Field{
+			{Name: "messages", Value: 0, End: len(list)},
+			{Name: "tools", Value: len(list), End: len(body)},
+			{Name: "prompt_cache_options", Value: len(list), End: len(body)},
+			{Name: "cache_control", Value: len(list), End: len(body)},
+		}}
+		d := Build(req, 5000)
+		if len(d.Links) > MaxLinks || d.Previous >= len(d.Links) {
+			t.Fatalf("%d links, previous %d", len(d.Links), d.Previous)
+		}
+		for i := 1; i < len(d.Links); i++ {
+			if d.Links[i].Tokens < d.Links[i-1].Tokens {
+				t.Fatalf("link %d is shorter than the one before", i)
+			}
+		}
+		if diff := cmp.Diff(d, Build(req, 5000)); diff != "" {
+			t.Fatal(diff)
+		}
+		if !json.Valid(list) {
+			return
+		}
+		// A message more leaves the chain before it as it is.
+		longer, err := appended(list)
+		if err != nil {
+			return
+		}
+		more := &llm.Request{Op: llm.Chat, Body: longer, Fields: []llm.Field{{Name: "messages", Value: 0, End: len(longer)}}}
+		short := Build(&llm.Request{Op: llm.Chat, Body: list, Fields: []llm.Field{{Name: "messages", Value: 0, End: len(list)}}}, 0)
+		long := Build(more, 0)
+		if n := len(short.Links); n > 0 && n < MaxLinks && (len(long.Links) < n+1 || long.Links[n-1].Hash != short.Links[n-1].Hash) {
+			t.Fatalf("%s: %d links became %d", list, n, len(long.Links))
+		}
+	})
+}
+
+// appended adds a message to a list of some.
+func appended(list []byte) ([]byte, error) {
+	var all []json.RawMessage
+	if err := json.Unmarshal(list, &all); err != nil {
+		return nil, err
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("append to %q", list)
+	}
+	trimmed := strings.TrimRight(string(list), " \t\r\n")
+	return []byte(trimmed[:len(trimmed)-1] + `,{"role":"user","content":"one more"}]`), nil
+}

@@ -1,0 +1,92 @@
+package promptcache
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"fairlead/internal/llm"
+)
+
+// naive remembers every prompt that every target ever read, and looks through all of them.
+type naive struct{ prompts []naivePrompt }
+
+type naivePrompt struct {
+	workspace, target string
+	hashes            []uint64
+	at                time.Time
+}
+
+// held is the longest common beginning with a prompt that the target has read lately. A later prompt keeps the beginning
+// that it shares with an earlier one alive, because it holds that beginning itself.
+func (n *naive) held(workspace, target string, d Fingerprint, life time.Duration, step, least int64, now time.Time) int64 {
+	var longest int64
+	for _, p := range n.prompts {
+		if p.workspace != workspace || p.target != target || now.Sub(p.at) >= life {
+			continue
+		}
+		for i, link := range d.Links {
+			if i >= len(p.hashes) || p.hashes[i] != link.Hash {
+				break
+			}
+			longest = max(longest, link.Tokens/step*step)
+		}
+	}
+	if longest < least {
+		return 0
+	}
+	return longest
+}
+
+// Conversations branch and grow at random; the memory says what a naive one says while there is room, and never more when
+// there is not.
+func TestMemoryAgreesWithANaiveOne(t *testing.T) {
+	t.Parallel()
+	for name, size := range map[string]int{"roomy": 1 << 16, "tight": 16} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rapid.Check(t, func(t *rapid.T) { agree(t, NewMemory(size), size > 1000) })
+		})
+	}
+}
+
+func agree(t *rapid.T, m *Memory, roomy bool) {
+	model, now := &naive{}, noon
+	known := []Fingerprint{chain(1, 1500)}
+	workspaces, targets := []string{"ws_a", "ws_b"}, []string{"p/a", "p/b", "q/c", Baseline("b")}
+	fresh := uint64(1000)
+	for range rapid.IntRange(1, 40).Draw(t, "steps") {
+		now = now.Add(time.Duration(rapid.IntRange(0, 200).Draw(t, "pause")) * time.Second)
+		d := rapid.SampledFrom(known).Draw(t, "conversation")
+		d.Links = slices.Clone(d.Links[:rapid.IntRange(1, len(d.Links)).Draw(t, "from")])
+		for range rapid.IntRange(0, 3).Draw(t, "messages") {
+			fresh++
+			more := int64(rapid.IntRange(1, 900).Draw(t, "tokens"))
+			d.Links = append(d.Links, Link{Hash: fresh, Tokens: d.Tokens() + more})
+		}
+		known = append(known, d)
+		workspace := rapid.SampledFrom(workspaces).Draw(t, "workspace")
+		v := m.Lookup(t.Context(), workspace, d, now)
+		for _, target := range targets {
+			want := model.held(workspace, target, d, openAI.Lifetime, openAI.Step, openAI.Minimum, now)
+			got := v.CacheHit(target, openAI)
+			if got.Held > want || roomy && got.Held != want {
+				t.Fatalf("%s in %s holds %d of %v, want %d", target, workspace, got.Held, d.Links, want)
+			}
+			if got.Tokens > got.Held || got.Tokens < 0 {
+				t.Fatalf("%d of %d are expected", got.Tokens, got.Held)
+			}
+		}
+		target := rapid.SampledFrom(targets).Draw(t, "target")
+		prompt := int64(rapid.IntRange(1, 9000).Draw(t, "prompt"))
+		read := int64(rapid.IntRange(0, int(prompt)).Draw(t, "read"))
+		m.Record(workspace, d, target, openAI, llm.Usage{Input: prompt - read, CacheRead: read}, now)
+		model.prompts = append(model.prompts, naivePrompt{workspace, target, hashes(d), now})
+	}
+	if !roomy && len(m.buckets) != 2 {
+		t.Fatal(fmt.Sprintf("%d buckets for 16 links", len(m.buckets)))
+	}
+}
