@@ -103,7 +103,7 @@ func TestExplainByTheRulesOfAKey(t *testing.T) {
 	l := newLab(t)
 	l.run(exitDone, "keys", "create", "--name", "ci", "--models", "sim-small")
 	out, _ := l.run(exitDone, "explain", "--prompt", "hi", "--key", "ci")
-	mustContain(t, out, "Would go to simulator/sim-small", "key_forbids")
+	mustContain(t, out, "Would go to simulator/sim-small", "not_allowed_by_key")
 	_, err := l.run(exitFailed, "explain", "--prompt", "hi", "--key", "cy")
 	mustContain(t, err, `there is no key "cy"`, `did you mean "ci"?`)
 }

@@ -22,7 +22,7 @@ const defaultWarn = 80
 
 // Attention is one fact that somebody should act on.
 type Attention struct {
-	Kind     string `json:"kind" enum:"no_provider,storage_low,circuit_open,circuit_recovering,credential_resting,budget_over,budget_warn,key_expiring,price_unknown"`
+	Kind     string `json:"kind" enum:"no_provider,storage_low,circuit_open,circuit_recovering,credential_backing_off,budget_over,budget_warn,key_expiring,price_unknown"`
 	Severity string `json:"severity" enum:"error,warning"`
 	Object   string `json:"object" doc:"What it is about: a target, a credential, a key id or a model."`
 	Label    string `json:"label"`
@@ -117,7 +117,7 @@ func fleetAttention(providers []ProviderState, operator bool, now time.Time) []A
 		for _, c := range p.Credentials {
 			if operator && !c.Resting.IsZero() {
 				list = append(list, Attention{
-					Kind: "credential_resting", Severity: "warning", Object: p.Name + "/" + c.ID, Label: p.Name + " " + c.Hint,
+					Kind: "credential_backing_off", Severity: "warning", Object: p.Name + "/" + c.ID, Label: p.Name + " " + c.Hint,
 					Message: "This credential rests until " + c.Resting.UTC().Format(time.RFC3339) + ": " + p.Name + " " + words(c.Reason) + ".",
 				})
 			}

@@ -87,7 +87,7 @@ func TestAttentionNamesWhatSomebodyMustDo(t *testing.T) {
 	}
 	want := []short{
 		{"circuit_open", "acme/gpt", "error"},
-		{"credential_resting", "acme/acme#1", "warning"},
+		{"credential_backing_off", "acme/acme#1", "warning"},
 		{"key_expiring", "key_inference", "warning"},
 		{"budget_warn", "key_read", "warning"},
 		{"budget_over", "key_manage", "error"},

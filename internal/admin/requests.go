@@ -69,7 +69,7 @@ type RequestCount struct {
 
 // RequestBody holds the texts of a request, or says why they are not there.
 type RequestBody struct {
-	State    string  `json:"state" enum:"stored,off,off_for_key,off_by_policy,refused_by_request,expired,too_large,withheld,none"`
+	State    string  `json:"state" enum:"stored,disabled,disabled_for_key,disabled_by_policy,disabled_by_request,expired,too_large,redaction_timeout,none"`
 	Reason   *string `json:"reason" doc:"Why the texts are not there, as a sentence; null when they are."`
 	Request  *string `json:"request" doc:"The request body as the client sent it."`
 	Response *string `json:"response" doc:"The answer as the client got it; for a stream, its events joined by newlines."`

@@ -132,7 +132,7 @@ func TestAttentionOfTheGatewayAsksNoDatabase(t *testing.T) {
 		}
 		return list
 	}
-	if diff := cmp.Diff([]string{"storage_low", "circuit_open", "credential_resting"}, kinds("acc_viewer")); diff != "" {
+	if diff := cmp.Diff([]string{"storage_low", "circuit_open", "credential_backing_off"}, kinds("acc_viewer")); diff != "" {
 		t.Error(diff)
 	}
 	var mine, theirs AttentionList

@@ -47,24 +47,24 @@ const (
 
 // What a provider did. These are also the classes that attempts carry in the log.
 const (
-	NoTargetAvailable     Kind = "no_target_ready" // every target that could serve is failing or resting
-	UpstreamConnect       Kind = "connect"         // not reached: refused, reset, no such host, TLS
-	UpstreamTimeout       Kind = "timeout"         // no first token, or silence, for longer than allowed
-	UpstreamRateLimited   Kind = "rate_limit"      // 429
-	UpstreamOverloaded    Kind = "overload"        // 503, 529
-	UpstreamServer        Kind = "server_error"    // other 5xx
-	UpstreamAuth          Kind = "credential"      // 401, 402, a spent quota: our credential is refused for every model
-	UpstreamDenied        Kind = "access_denied"   // 403: our credential may not use this model
-	UpstreamNotFound      Kind = "unknown_model"   // 404: the provider does not have the model
-	UpstreamMalformed     Kind = "malformed"       // a 200 that is no answer
-	StreamInterrupted     Kind = "cut"             // the stream ended before its finish
-	UpstreamRejected      Kind = "refused"         // 4xx that is the client's own fault: passed on
-	UpstreamUnsupported   Kind = "unsupported"     // 4xx for a parameter or value that this target does not support: another may
-	UpstreamContext       Kind = "context_length"  // the prompt does not fit this model: another may hold it
-	UpstreamContentPolicy Kind = "content_policy"  // refused by the provider's content rules: passed on
-	ContinuationMismatch  Kind = "deviated"        // an answer that should have gone on with another one said something else
-	HedgeLost             Kind = "outrun"          // given up because another target, asked besides, answered first
-	Untranslatable        Kind = "cannot_express"  // the provider's format has no place for what the request says: another may
+	NoTargetAvailable     Kind = "no_target_available"   // every target that could serve is failing or resting
+	UpstreamConnect       Kind = "connect"               // not reached: refused, reset, no such host, TLS
+	UpstreamTimeout       Kind = "timeout"               // no first token, or silence, for longer than allowed
+	UpstreamRateLimited   Kind = "rate_limit"            // 429
+	UpstreamOverloaded    Kind = "overload"              // 503, 529
+	UpstreamServer        Kind = "server_error"          // other 5xx
+	UpstreamAuth          Kind = "credential"            // 401, 402, a spent quota: our credential is refused for every model
+	UpstreamDenied        Kind = "access_denied"         // 403: our credential may not use this model
+	UpstreamNotFound      Kind = "unknown_model"         // 404: the provider does not have the model
+	UpstreamMalformed     Kind = "malformed"             // a 200 that is no answer
+	StreamInterrupted     Kind = "stream_interrupted"    // the stream ended before its finish
+	UpstreamRejected      Kind = "rejected"              // 4xx that is the client's own fault: passed on
+	UpstreamUnsupported   Kind = "unsupported"           // 4xx for a parameter or value that this target does not support: another may
+	UpstreamContext       Kind = "context_length"        // the prompt does not fit this model: another may hold it
+	UpstreamContentPolicy Kind = "content_policy"        // refused by the provider's content rules: passed on
+	ContinuationMismatch  Kind = "continuation_mismatch" // an answer that should have gone on with another one said something else
+	HedgeLost             Kind = "hedge_lost"            // given up because another target, asked besides, answered first
+	Untranslatable        Kind = "untranslatable"        // the provider's format has no place for what the request says: another may
 )
 
 // What happened in the admin API.
@@ -249,4 +249,23 @@ func AsError(err error) *Error {
 		return e
 	}
 	return &Error{Kind: Internal, Message: "Something went wrong inside the gateway. Repeat the request; if it goes on, report the request id.", Err: err}
+}
+
+// formerKinds maps the classes that older entries store to today's.
+var formerKinds = map[string]Kind{
+	"cannot_express":  Untranslatable,
+	"cut":             StreamInterrupted,
+	"deviated":        ContinuationMismatch,
+	"no_target_ready": NoTargetAvailable,
+	"outrun":          HedgeLost,
+	"refused":         UpstreamRejected,
+}
+
+// UnmarshalText reads a stored kind, former ones included.
+func (k *Kind) UnmarshalText(text []byte) error {
+	*k = Kind(text)
+	if renamed, ok := formerKinds[string(text)]; ok {
+		*k = renamed
+	}
+	return nil
 }

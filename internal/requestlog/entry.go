@@ -176,15 +176,33 @@ type BodyState string
 // The states of a stored body.
 const (
 	BodyStored            BodyState = "stored"
-	BodyDisabled          BodyState = "off" // storing is off for the workspace or the instance
-	BodyDisabledForKey    BodyState = "off_for_key"
-	BodyDisabledByPolicy  BodyState = "off_by_policy"
-	BodyDisabledByRequest BodyState = "refused_by_request"
+	BodyDisabled          BodyState = "disabled" // storing is off for the workspace or the instance
+	BodyDisabledForKey    BodyState = "disabled_for_key"
+	BodyDisabledByPolicy  BodyState = "disabled_by_policy"
+	BodyDisabledByRequest BodyState = "disabled_by_request"
 	BodyExpired           BodyState = "expired"
 	BodyTooLarge          BodyState = "too_large"
-	BodyRedactionTimeout  BodyState = "withheld" // the redaction rules took too long for it
-	BodyNone              BodyState = "none"     // the request failed before there was one
+	BodyRedactionTimeout  BodyState = "redaction_timeout" // the redaction rules took too long for it
+	BodyNone              BodyState = "none"              // the request failed before there was one
 )
+
+// formerBodyStates maps the states that older entries store to today's.
+var formerBodyStates = map[string]BodyState{
+	"off":                BodyDisabled,
+	"off_for_key":        BodyDisabledForKey,
+	"off_by_policy":      BodyDisabledByPolicy,
+	"refused_by_request": BodyDisabledByRequest,
+	"withheld":           BodyRedactionTimeout,
+}
+
+// UnmarshalText reads a stored state, former ones included.
+func (s *BodyState) UnmarshalText(text []byte) error {
+	*s = BodyState(text)
+	if renamed, ok := formerBodyStates[string(text)]; ok {
+		*s = renamed
+	}
+	return nil
+}
 
 // Body is the text of request and answer. Response holds the bytes of a whole answer, or the events of a stream until they are
 // assembled: joined by newlines, or as a Folder writes them.

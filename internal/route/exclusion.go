@@ -15,24 +15,46 @@ type Reason string
 
 // The reasons for which a candidate is excluded.
 const (
-	MissingCapability     Reason = "lacks_ability"
+	MissingCapability     Reason = "missing_capability"
 	ContextTooSmall       Reason = "context_too_small"
-	OutputLimitExceeded   Reason = "output_too_large"
+	OutputLimitExceeded   Reason = "output_limit_exceeded"
 	Retired               Reason = "retired"
-	NotAllowedByKey       Reason = "key_forbids"
-	ExcludedByPolicy      Reason = "policy_forbids"
+	NotAllowedByKey       Reason = "not_allowed_by_key"
+	ExcludedByPolicy      Reason = "excluded_by_policy"
 	NotRequested          Reason = "not_requested"
 	ProviderIgnored       Reason = "provider_ignored"
-	PriceLimitExceeded    Reason = "too_dear"
+	PriceLimitExceeded    Reason = "price_limit_exceeded"
 	PriceUnknown          Reason = "price_unknown"
 	CircuitOpen           Reason = "circuit_open"
-	CredentialBackingOff  Reason = "credential_resting"
-	DataCollection        Reason = "collects_data"
-	DataRetention         Reason = "keeps_data"
-	UnsupportedDimensions Reason = "wrong_dimensions"
+	CredentialBackingOff  Reason = "credential_backing_off"
+	DataCollection        Reason = "data_collection"
+	DataRetention         Reason = "data_retention"
+	UnsupportedDimensions Reason = "unsupported_dimensions"
 	NotPinned             Reason = "not_pinned"
 	Unsupported           Reason = "unsupported_field"
 )
+
+// formerReasons maps the codes that older entries store to today's.
+var formerReasons = map[string]Reason{
+	"lacks_ability":      MissingCapability,
+	"output_too_large":   OutputLimitExceeded,
+	"key_forbids":        NotAllowedByKey,
+	"policy_forbids":     ExcludedByPolicy,
+	"too_dear":           PriceLimitExceeded,
+	"credential_resting": CredentialBackingOff,
+	"collects_data":      DataCollection,
+	"keeps_data":         DataRetention,
+	"wrong_dimensions":   UnsupportedDimensions,
+}
+
+// UnmarshalText reads a stored code, former ones included.
+func (r *Reason) UnmarshalText(text []byte) error {
+	*r = Reason(text)
+	if renamed, ok := formerReasons[string(text)]; ok {
+		*r = renamed
+	}
+	return nil
+}
 
 // Exclusion says why a candidate is out. Its words are put together only when somebody reads them: most decisions exclude
 // many candidates, and few are looked at.

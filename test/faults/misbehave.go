@@ -30,7 +30,7 @@ func mischiefs() []mischief {
 	words := sameWords()
 	contextError := []byte(`{"error":{"message":"This model's maximum context length is 10 tokens","code":"context_length_exceeded"}}`)
 	return []mischief{
-		{name: "cut", behaviour: mockprovider.Behaviour{Text: words, CutAfter: 3}, streams: true, rescued: true, alone: 200, class: "cut"},
+		{name: "cut", behaviour: mockprovider.Behaviour{Text: words, CutAfter: 3}, streams: true, rescued: true, alone: 200, class: "stream_interrupted"},
 		{name: "stalled", behaviour: mockprovider.Behaviour{Text: words, SilentAfter: 3}, streams: true, rescued: true, alone: 200, class: "timeout"},
 		{name: "silent", behaviour: mockprovider.Behaviour{Silent: true}, streams: true, helped: true, alone: 504, class: "timeout"},
 		{name: "slow-first-token", behaviour: mockprovider.Behaviour{Text: words, BeforeEvent: func(c *mockprovider.Call, i int) {

@@ -170,7 +170,7 @@ func refusedCredential(t *testing.T, size Size) string {
 		t.Error("the refused credential does not show as put aside")
 	}
 	overview := g.Call(t, harness.Request{Method: http.MethodGet, Path: "/api/v1/overview", Key: manager})
-	if !strings.Contains(string(overview.Body), `"credential_resting"`) {
+	if !strings.Contains(string(overview.Body), `"credential_backing_off"`) {
 		t.Error("the overview does not say that a credential needs attention")
 	}
 	if strings.Contains(g.Log(), bad) || strings.Contains(string(overview.Body), bad) {

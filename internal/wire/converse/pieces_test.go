@@ -222,7 +222,7 @@ func TestWholeAnswers(t *testing.T) {
 		"citations":    {`{"output":{"message":{"content":[{"citationsContent":{"content":[{"text":"a"}]}}]}},"stopReason":"end_turn"}`, "begin text finish"},
 		"something":    {`{"output":{"message":{"content":[{"video":{}}]}},"stopReason":"end_turn"}`, "begin finish warned"},
 		"odd fields":   {`{"output":{"message":{"content":[]}},"stopReason":"end_turn","additionalModelResponseFields":"x"}`, "begin finish"},
-		"no reason":    {`{"output":{"message":{"content":[{"text":"a"}]}}}`, "cut"},
+		"no reason":    {`{"output":{"message":{"content":[{"text":"a"}]}}}`, "stream_interrupted"},
 		"no message":   {`{"output":{}}`, "malformed"},
 		"an error":     {`{"message":"The service is unavailable","__type":"x"}`, "server_error"},
 		"another type": {`{"output":[]}`, "malformed"},
