@@ -33,7 +33,7 @@ func TestATargetHasItsOwnWaitingTimes(t *testing.T) {
 	}{
 		"no status in time":   {provider.Waits{Headers: time.Second}, mockprovider.Behaviour{Silent: true}, streaming("large"), []string{"alpha timeout", "beta"}, time.Second},
 		"a whole one is late": {provider.Waits{Headers: time.Second}, slow(2*time.Second, "alpha"), hello, []string{"alpha"}, 2 * time.Second},
-		"silence":             {provider.Waits{Idle: 2 * time.Second}, mockprovider.Behaviour{Text: []string{"a", "b"}, SilentAfter: 2}, streaming("large"), []string{"alpha timeout", "beta deviated"}, 2 * time.Second},
+		"silence":             {provider.Waits{Idle: 2 * time.Second}, mockprovider.Behaviour{Text: []string{"a", "b"}, SilentAfter: 2}, streaming("large"), []string{"alpha timeout", "beta continuation_mismatch"}, 2 * time.Second},
 		"the whole request":   {provider.Waits{Total: 3 * time.Second}, mockprovider.Behaviour{Silent: true}, streaming("small"), []string{"alpha timeout"}, 3 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {

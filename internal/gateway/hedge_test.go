@@ -48,7 +48,7 @@ func TestASilentTargetIsOutrunByTheNext(t *testing.T) {
 				if e.Latency > 200*time.Millisecond || e.Outcome != requestlog.OK || e.Provider != "beta" {
 					t.Errorf("%s by %s after %s", e.Outcome, e.Provider, e.Latency)
 				}
-				if diff := cmp.Diff([]string{"alpha outrun", "beta"}, classes(e)); diff != "" || e.Attempts[0].Hedge || !e.Attempts[1].Hedge {
+				if diff := cmp.Diff([]string{"alpha hedge_lost", "beta"}, classes(e)); diff != "" || e.Attempts[0].Hedge || !e.Attempts[1].Hedge {
 					t.Errorf("attempts %+v", e.Attempts)
 				}
 				lost, won := e.Attempts[0], e.Attempts[1]
@@ -77,7 +77,7 @@ func TestTheFirstTargetMayStillWin(t *testing.T) {
 		if got.status != 200 || e.Provider != "alpha" || e.DecisionKind != "expected" {
 			t.Errorf("%d by %s, %s", got.status, e.Provider, e.DecisionKind)
 		}
-		if diff := cmp.Diff([]string{"alpha", "beta outrun"}, classes(e)); diff != "" {
+		if diff := cmp.Diff([]string{"alpha", "beta hedge_lost"}, classes(e)); diff != "" {
 			t.Error(diff)
 		}
 		time.Sleep(10 * time.Second)

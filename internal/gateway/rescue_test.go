@@ -121,7 +121,7 @@ func TestATargetGoesOnWithABrokenAnswer(t *testing.T) {
 	if e.Outcome != requestlog.OK || e.DecisionKind != route.Fallback || e.Provider != "beta" || e.Finish != "stop" {
 		t.Errorf("entry %s, %s, %s, %s", e.Outcome, e.DecisionKind, e.Provider, e.Finish)
 	}
-	if diff := cmp.Diff([]string{"alpha cut", "beta"}, classes(e)); diff != "" {
+	if diff := cmp.Diff([]string{"alpha stream_interrupted", "beta"}, classes(e)); diff != "" {
 		t.Error(diff)
 	}
 	if len(e.Warnings) != 1 || !strings.HasPrefix(e.Warnings[0], "continued by beta/large after ") {
@@ -255,7 +255,7 @@ func TestARestartThatDeviatesEndsWithTheError(t *testing.T) {
 			if e.Outcome != requestlog.Partial || e.Provider != "alpha" {
 				t.Errorf("outcome %s of %s", e.Outcome, e.Provider)
 			}
-			if diff := cmp.Diff([]string{"alpha cut", "beta deviated"}, classes(e)); diff != "" {
+			if diff := cmp.Diff([]string{"alpha stream_interrupted", "beta continuation_mismatch"}, classes(e)); diff != "" {
 				t.Error(diff)
 			}
 			if e.Attempts[1].Usage == nil || *e.Cost != *e.Attempts[0].Cost {
@@ -310,7 +310,7 @@ func TestAnotherTargetIsTriedWhenTheFirstCannotGoOn(t *testing.T) {
 	if got.said() != "one two three" || !got.whole() {
 		t.Fatalf("said %q: %s", got.said(), got.body)
 	}
-	if diff := cmp.Diff([]string{"alpha cut", "beta overload", "alpha"}, classes(k.entry())); diff != "" {
+	if diff := cmp.Diff([]string{"alpha stream_interrupted", "beta overload", "alpha"}, classes(k.entry())); diff != "" {
 		t.Error(diff)
 	}
 }
