@@ -1116,12 +1116,6 @@ export interface components {
             /** @description The provider's API key. */
             secret: string;
         };
-        Aim: {
-            /** Format: double */
-            best: number;
-            /** Format: double */
-            chance: number;
-        };
         AttemptView: {
             /** Format: int64 */
             bytes: number;
@@ -1170,7 +1164,7 @@ export interface components {
         };
         Attention: {
             /** @enum {string} */
-            kind: "no_provider" | "storage_low" | "circuit_open" | "circuit_recovering" | "credential_resting" | "budget_over" | "budget_warn" | "key_expiring" | "price_unknown";
+            kind: "no_provider" | "storage_low" | "circuit_open" | "circuit_recovering" | "credential_backing_off" | "budget_over" | "budget_warn" | "key_expiring" | "price_unknown";
             label: string;
             message: string;
             /** @description What it is about: a target, a credential, a key id or a model. */
@@ -1549,6 +1543,14 @@ export interface components {
             /** @description IANA name of the zone that periods begin in; UTC when empty. */
             zone?: string;
         };
+        CacheHit: {
+            caches?: boolean;
+            long?: boolean;
+            /** Format: int64 */
+            read?: number;
+            /** Format: int64 */
+            write?: number;
+        };
         Candidate: {
             /** @example 12.5 */
             ahead_usd?: string;
@@ -1577,7 +1579,7 @@ export interface components {
             /** Format: double */
             spread?: number;
             target: string;
-            warm?: components["schemas"]["Warmth"];
+            warm?: components["schemas"]["CacheHit"];
         };
         ChangePasswordInputBody: {
             new_password: string;
@@ -1591,7 +1593,7 @@ export interface components {
         };
         Controls: {
             models?: string[];
-            provider?: components["schemas"]["ProviderWishes"];
+            provider?: components["schemas"]["ProviderPreferences"];
             session_id?: string;
         };
         CreateInvitationInputBody: {
@@ -1649,7 +1651,7 @@ export interface components {
             zone: string;
         };
         Decision: {
-            aim?: components["schemas"]["Aim"];
+            aim?: components["schemas"]["QualityTarget"];
             alone?: string;
             aside?: components["schemas"]["Sighting"][];
             baseline?: components["schemas"]["Baseline"];
@@ -1779,6 +1781,15 @@ export interface components {
             message: string;
             /** @enum {string} */
             origin: "client" | "gateway" | "policy" | "provider";
+        };
+        Features: {
+            /** Format: double */
+            ease?: number;
+            /** Format: double */
+            known: number;
+            language?: string;
+            skills: number[];
+            task: string;
         };
         FeedbackSummary: {
             /** @description Words that a rating can be given by, the best first. */
@@ -2154,7 +2165,7 @@ export interface components {
             pinned_embedding?: string;
             predictor?: string;
             sampling?: string[];
-            sketch?: components["schemas"]["Sketch"];
+            sketch?: components["schemas"]["Features"];
             stream: boolean;
             tags?: {
                 [key: string]: string;
@@ -2761,6 +2772,18 @@ export interface components {
         ProviderList: {
             providers: components["schemas"]["ProviderView"][];
         };
+        ProviderPreferences: {
+            best_effort?: boolean;
+            deny_collection?: boolean;
+            ignore?: string[];
+            max_price?: components["schemas"]["MaxPrice"];
+            no_fallbacks?: boolean;
+            only?: string[];
+            order?: string[];
+            require_parameters?: boolean;
+            sort?: string;
+            zdr?: boolean;
+        };
         ProviderTest: {
             /** @description Exactly what went wrong. */
             error: string | null;
@@ -2800,17 +2823,11 @@ export interface components {
             /** @description The last 24 hours of this workspace. */
             traffic: components["schemas"]["FigureSet"];
         };
-        ProviderWishes: {
-            best_effort?: boolean;
-            deny_collection?: boolean;
-            ignore?: string[];
-            max_price?: components["schemas"]["MaxPrice"];
-            no_fallbacks?: boolean;
-            only?: string[];
-            order?: string[];
-            require_parameters?: boolean;
-            sort?: string;
-            zdr?: boolean;
+        QualityTarget: {
+            /** Format: double */
+            best: number;
+            /** Format: double */
+            chance: number;
         };
         RateRequestInputBody: {
             comment?: string;
@@ -2948,7 +2965,7 @@ export interface components {
             /** @description The answer as the client got it; for a stream, its events joined by newlines. */
             response: string | null;
             /** @enum {string} */
-            state: "stored" | "off" | "off_for_key" | "off_by_policy" | "refused_by_request" | "expired" | "too_large" | "withheld" | "none";
+            state: "stored" | "disabled" | "disabled_for_key" | "disabled_by_policy" | "disabled_by_request" | "expired" | "too_large" | "redaction_timeout" | "none";
             /** @description response is a list of events. */
             streamed: boolean;
         };
@@ -3305,7 +3322,7 @@ export interface components {
         Sighting: {
             seen?: components["schemas"]["State"];
             target: string;
-            warm?: components["schemas"]["Warmth"];
+            warm?: components["schemas"]["CacheHit"];
         };
         SignalCount: {
             /** Format: int64 */
@@ -3313,15 +3330,6 @@ export interface components {
             model: string;
             /** @enum {string} */
             signal: "schema_violation" | "refusal" | "truncation" | "retry";
-            task: string;
-        };
-        Sketch: {
-            /** Format: double */
-            ease?: number;
-            /** Format: double */
-            known: number;
-            language?: string;
-            skills: number[];
             task: string;
         };
         StartBacktestInputBody: {
@@ -3629,14 +3637,6 @@ export interface components {
             predictor?: string;
             router: string;
             snapshot?: string;
-        };
-        Warmth: {
-            caches?: boolean;
-            long?: boolean;
-            /** Format: int64 */
-            read?: number;
-            /** Format: int64 */
-            write?: number;
         };
         Workspace: {
             id?: string;

@@ -31,7 +31,7 @@ export const kindTitles: Record<Fact["kind"], string> = {
   storage_low: "Storage is nearly full",
   circuit_open: "Circuit open",
   circuit_recovering: "Circuit recovering",
-  credential_resting: "Credential resting",
+  credential_backing_off: "Credential resting",
   budget_over: "Budget used up",
   budget_warn: "Budget nearly used up",
   key_expiring: "Key expires soon",
@@ -60,7 +60,7 @@ export function placeOf(kind: Fact["kind"], object?: string): { to: string; sear
       return { to: "/settings/keys", search: {}, label: "API keys" };
     case "storage_low":
       return { to: "/settings/data", search: {}, label: "Data" };
-    case "credential_resting":
+    case "credential_backing_off":
     case "no_provider":
       return { to: "/providers", search: {}, label: "Providers" };
   }

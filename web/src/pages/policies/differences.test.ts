@@ -44,7 +44,7 @@ describe("differences", () => {
       policy: "no-a",
       candidates: [
         candidate("b", { rank: 1, quality: 0.7, expected_cost_usd: "0.002" }),
-        candidate("a", { excluded: { code: "policy_forbids", reason: "policy no-a" } }),
+        candidate("a", { excluded: { code: "excluded_by_policy", reason: "policy no-a" } }),
       ],
       policies: [{ name: "no-a", matched: true }],
       max_output: 2000,

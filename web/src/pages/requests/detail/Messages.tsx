@@ -107,7 +107,7 @@ function Absent({ body }: { body: Schema["RequestBody"] }) {
       icon="archive"
       title="There are no texts"
       actions={
-        body.state === "off" &&
+        body.state === "disabled" &&
         data && (
           <Button size="xs" variant="default" component={PageLink} to={data.path}>
             {data.title}

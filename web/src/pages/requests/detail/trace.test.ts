@@ -24,7 +24,7 @@ describe("featuresOf", () => {
 
   it("says the task, the language and how like known prompts it is", () => {
     const sketch = { task: "long_context", language: "de", known: 0.43, skills: [] };
-    const seen = featuresOf({ ...input, predictor: "p1", sketch: sketch as Schema["Sketch"] });
+    const seen = featuresOf({ ...input, predictor: "p1", sketch: sketch as Schema["Features"] });
     expect(seen.map(({ name, value }) => `${name}: ${value}`)).toEqual(
       expect.arrayContaining(["task: long context", "language: de", "like known prompts: 43 %"]),
     );

@@ -53,7 +53,7 @@ export function featuresOf(input: Schema["Input"]): Feature[] {
 }
 
 /** What the router aims for, in a sentence. */
-export function aimWords({ best, chance }: Schema["Aim"]): string {
+export function aimWords({ best, chance }: Schema["QualityTarget"]): string {
   const most = `The best model has a chance of ${formatChance(best)} to answer well`;
   return chance < best
     ? `${most}; aimed at ${formatChance(chance)}, and more is not paid for.`

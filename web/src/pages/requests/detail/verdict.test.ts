@@ -57,7 +57,7 @@ describe("the verdict", () => {
     const never = {
       target: "p/z",
       score: 2,
-      excluded: { code: "key_forbids", reason: "the key forbids it" },
+      excluded: { code: "not_allowed_by_key", reason: "the key forbids it" },
     };
     const trace = { candidates: [never, out] } as unknown as Detail["trace"];
     expect(text({ decision: "fallback", trace })).toContain(

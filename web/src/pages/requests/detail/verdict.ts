@@ -90,7 +90,7 @@ function unavailable(r: Detail): Schema["Candidate"] | undefined {
 }
 
 // Reasons that pass by themselves; all others would have excluded the candidate yesterday, too.
-const passing = new Set(["circuit_open", "credential_resting"]);
+const passing = new Set(["circuit_open", "credential_backing_off"]);
 
 function ending(r: Detail): string {
   const after = formatLatency(r.latency_ms);
