@@ -52,7 +52,7 @@ fetch: # the modules and packages of what is tested later
 
 # Tests run beside it, and come first.
 ahead: $(HELM) # what later steps would compile
-	cd test/sdk/go && nice $(GO) build -o /dev/null .
+	cd test/sdk/go && GOWORK=off nice $(GO) build -o /dev/null .
 
 check: fmt-check vet lint unit check-web ## formatting, vet, lint and the package tests, of the dashboard too: no services needed
 
@@ -66,11 +66,11 @@ fmt-check: $(LINT)
 	@$(LINT) fmt --diff || { echo 'fix: make fmt' >&2; exit 1; }
 
 vet:
-	$(GO) vet ./...
+	$(GO) vet ./... ./test/...
 
 # Half of what linting costs is collecting garbage; with more room it is rare.
 lint: $(LINT) ## run the linters
-	GOGC=400 GOMEMLIMIT=4GiB $(LINT) run ./...
+	GOGC=400 GOMEMLIMIT=4GiB $(LINT) run ./... ./test/...
 
 unit: ## package tests with the race detector
 	scripts/race-test.sh $(UNIT_PACKAGES)

@@ -36,7 +36,7 @@ func suites(root string) []suite {
 		{name: "python", dir: "python", command: []string{python, "main.py"}, env: []string{"PYTHONDONTWRITEBYTECODE=1"}},
 		{name: "node", dir: "node", command: []string{"node", "main.js"}, env: []string{"OPENAI_PACKAGE=openai"}},
 		{name: "node6", dir: "node", command: []string{"node", "main.js"}, env: []string{"OPENAI_PACKAGE=openai6"}},
-		{name: "go", dir: "go", command: []string{"go", "run", "."}},
+		{name: "go", dir: "go", command: []string{"go", "run", "."}, env: []string{"GOWORK=off"}},
 	}
 }
 

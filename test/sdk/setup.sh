@@ -36,7 +36,7 @@ install_node() {
 }
 
 install_go() {
-	(cd go && go mod download)
+	(cd go && GOWORK=off go mod download)
 }
 
 once python python/requirements.txt install_python ||
