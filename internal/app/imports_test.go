@@ -17,20 +17,69 @@ import (
 // layers say who may import whom: a package may import what stands below it, and of its own line only what beside
 // says. A new package adds its name here, or is matched by a /* already.
 var layers = [][]string{
-	{"cmd/fairlead", "train/features"},
-	{"internal/app", "web"},
-	{"internal/gateway", "internal/admin"},
-	{"internal/store", "internal/spool"},
-	{"internal/replay"},
 	{
-		"internal/account", "internal/ledger", "internal/requestlog", "internal/health", "internal/limit", "internal/vault",
-		"internal/egress", "internal/ingress", "internal/config", "internal/telemetry", "internal/mockprovider", "internal/promptcache", "internal/feedback", "internal/policystore",
+		"cmd/fairlead",
+		"train/features",
 	},
-	{"internal/provider/*"},
-	{"internal/route", "internal/policy", "internal/wire", "internal/wire/*", "internal/provider"},
-	{"internal/catalog/importer", "internal/predict/protocol"},
-	{"internal/catalog", "internal/token", "internal/redact", "internal/predict", "internal/cluster"},
-	{"internal/llm", "internal/money", "internal/id", "internal/spelling", "internal/scribe"},
+	{
+		"internal/app",
+		"web",
+	},
+	{
+		"internal/gateway",
+		"internal/admin",
+	},
+	{
+		"internal/store",
+		"internal/spool",
+	},
+	{
+		"internal/replay",
+	},
+	{
+		"internal/account",
+		"internal/ledger",
+		"internal/requestlog",
+		"internal/health",
+		"internal/limit",
+		"internal/vault",
+		"internal/egress",
+		"internal/ingress",
+		"internal/config",
+		"internal/telemetry",
+		"internal/mockprovider",
+		"internal/promptcache",
+		"internal/feedback",
+		"internal/policystore",
+	},
+	{
+		"internal/provider/*",
+	},
+	{
+		"internal/route",
+		"internal/policy",
+		"internal/wire",
+		"internal/wire/*",
+		"internal/provider",
+	},
+	{
+		"internal/catalog/importer",
+		"internal/predict/protocol",
+	},
+	{
+		"internal/catalog",
+		"internal/token",
+		"internal/redact",
+		"internal/predict",
+		"internal/cluster",
+	},
+	{
+		"internal/llm",
+		"internal/money",
+		"internal/id",
+		"internal/spelling",
+		"internal/scribe",
+	},
 }
 
 // beside says which packages of its own line a package may import.
@@ -66,17 +115,36 @@ var never = map[string][]string{
 
 // pure packages get time and draws as arguments: they touch no network, disk, clock or randomness.
 var pure = []string{
-	"internal/route", "internal/policy", "internal/catalog", "internal/catalog/importer", "internal/token", "internal/redact", "internal/predict", "internal/wire",
-	"internal/wire/*", "internal/llm", "internal/money",
+	"internal/route",
+	"internal/policy",
+	"internal/catalog",
+	"internal/catalog/importer",
+	"internal/token",
+	"internal/redact",
+	"internal/predict",
+	"internal/wire",
+	"internal/wire/*",
+	"internal/llm",
+	"internal/money",
 }
 
 var impure = []string{"os", "os/exec", "net", "net/http", "math/rand", "math/rand/v2", "crypto/rand", "database/sql"}
 
 // testOnly are packages that exist for tests: only tests and each other may import them.
-var testOnly = []string{"internal/store/storetest", "internal/store/pgtest", "internal/provider/providertest", "internal/limit/limittest", "internal/promptcache/prefixtest", "internal/cluster/redistest"}
+var testOnly = []string{
+	"internal/store/storetest",
+	"internal/store/pgtest",
+	"internal/provider/providertest",
+	"internal/limit/limittest",
+	"internal/promptcache/prefixtest",
+	"internal/cluster/redistest",
+}
 
 // environment readers: everybody else is told what it needs to know.
-var mayReadEnvironment = []string{"cmd/fairlead", "internal/config"}
+var mayReadEnvironment = []string{
+	"cmd/fairlead",
+	"internal/config",
+}
 
 func TestImportsPointDown(t *testing.T) {
 	t.Parallel()
