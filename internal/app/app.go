@@ -88,7 +88,7 @@ type App struct {
 	vault                   *vault.Vault
 	egress                  *egress.Client
 	health                  *health.Tracker
-	turns                   *limit.Turns
+	admission               *limit.AdmissionQueue
 	ledger                  ledger.Ledger
 	limits                  limit.Limiter
 	fellows                 *fellows // nil without Redis
@@ -301,7 +301,7 @@ func (a *App) openAccounts(ctx context.Context, c config.Config) (err error) {
 }
 
 // shedding reports whether model requests are being rejected because of overload.
-func (a *App) shedding() bool { return a.turns != nil && a.turns.Pressed() }
+func (a *App) shedding() bool { return a.admission != nil && a.admission.Overloaded() }
 
 // quota converts the configured bounds on accounts.
 func quota(c config.Accounts) account.Quota {
@@ -345,14 +345,14 @@ func (a *App) openGateway(ctx context.Context, c config.Config) (err error) {
 	}
 	a.egress = egress.New(f.egressOptions(c))
 	a.health = health.New(health.Options{Failures: c.Breaker.Failures, ProbeAfter: c.Breaker.ProbeAfter, Tell: a.tellHint})
-	a.turns = &limit.Turns{}
-	a.turns.Configure(c.Limits.ShedAfter)
+	a.admission = &limit.AdmissionQueue{}
+	a.admission.Configure(c.Limits.ShedAfter)
 	if err := a.openReplicas(ctx, c); err != nil {
 		return err
 	}
 	a.metrics = telemetry.NewMetrics(telemetry.Build{Version: a.version}, a.gauges())
 	a.gateway = gateway.New(gateway.Parts{
-		Routes: routes(), Batches: chat.Format{}, Keys: a.keyring, Limits: a.limits, Turns: a.turns, Ledger: a.ledger, Health: a.health,
+		Routes: routes(), Batches: chat.Format{}, Keys: a.keyring, Limits: a.limits, Admission: a.admission, Ledger: a.ledger, Health: a.health,
 		Egress: a.egress, Log: a.spool, Pins: pins{a.accounts}, Observe: a.observe, Started: a.observeStart,
 		Logger: a.log, Settings: gatewaySettings(c), Snapshot: f.snapshot(), Draw: rand.Float64,
 		Predictor: a.predictor, Policies: a.rules, Feedback: ratings{a}, Prefixes: a.prefixes,

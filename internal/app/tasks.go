@@ -23,7 +23,7 @@ func (a *App) start(ctx context.Context) {
 	a.tasks.Go(func() { a.keyring.Run(ctx) })
 	a.tasks.Go(func() {
 		a.report("deliver entries", a.spool.Run(ctx, a.db, spool.RunOptions{
-			Busy: a.turns.Pressed, Away: store.Away, Prepare: a.prepare, OnDelivered: a.delivered,
+			Busy: a.admission.Overloaded, Away: store.Away, Prepare: a.prepare, OnDelivered: a.delivered,
 		}))
 	})
 	a.tasks.Go(func() { a.retain(ctx) })
@@ -93,7 +93,7 @@ func (a *App) apply(ctx context.Context, next *config.Loaded) error {
 	a.setLevel(next.Config.Log)
 	a.egress.Update(f.egressOptions(next.Config))
 	a.health.Configure(next.Config.Breaker.Failures, next.Config.Breaker.ProbeAfter)
-	a.turns.Configure(next.Config.Limits.ShedAfter)
+	a.admission.Configure(next.Config.Limits.ShedAfter)
 	a.rules.SetInstance(f.policies, f.world())
 	a.gateway.Update(gatewaySettings(next.Config), f.snapshot())
 	a.adopt(f)

@@ -57,22 +57,22 @@ type Route struct {
 
 // Parts is what a gateway is made of.
 type Parts struct {
-	Routes   []Route // what is served below Prefix, besides models
-	Keys     Keys
-	Limits   limit.Limiter
-	Turns    *limit.Turns // nil for none
-	Ledger   ledger.Ledger
-	Health   Health
-	Egress   Caller
-	Log      Log
-	Pins     Pinner
-	Batches  Batches
-	Observe  func(*requestlog.Entry) // told of every finished entry
-	Started  func(*requestlog.Entry) // told of every dispatched one
-	Logger   *slog.Logger
-	Settings Settings
-	Snapshot *route.Snapshot
-	Draw     func() float64 // a random number from 0 to 1, for jitter and exploration
+	Routes    []Route // what is served below Prefix, besides models
+	Keys      Keys
+	Limits    limit.Limiter
+	Admission *limit.AdmissionQueue // nil for none
+	Ledger    ledger.Ledger
+	Health    Health
+	Egress    Caller
+	Log       Log
+	Pins      Pinner
+	Batches   Batches
+	Observe   func(*requestlog.Entry) // told of every finished entry
+	Started   func(*requestlog.Entry) // told of every dispatched one
+	Logger    *slog.Logger
+	Settings  Settings
+	Snapshot  *route.Snapshot
+	Draw      func() float64 // a random number from 0 to 1, for jitter and exploration
 
 	// What routing knows besides. Without them prompts are all alike, nothing is ruled, rated or warm.
 	Predictor Predictor
@@ -137,8 +137,8 @@ func New(p Parts) *Gateway {
 	if g.Prefixes == nil {
 		g.Prefixes = nobody{}
 	}
-	if g.Turns == nil {
-		g.Turns = &limit.Turns{}
+	if g.Admission == nil {
+		g.Admission = &limit.AdmissionQueue{}
 	}
 	g.inflight.init()
 	g.Update(p.Settings, p.Snapshot)

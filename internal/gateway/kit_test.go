@@ -49,7 +49,7 @@ type kit struct {
 	policies    gateway.Policies
 	feedback    gateway.Feedback
 	prefixes    promptcache.Store
-	turns       *limit.Turns
+	admission   *limit.AdmissionQueue
 	snapshot    *route.Snapshot
 	url         string
 	client      *http.Client
@@ -83,7 +83,7 @@ func newKit(t *testing.T, adjust ...func(*kit)) *kit {
 		Egress:  egress.New(egress.Options{AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}),
 		Observe: func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {},
 		Logger: slog.New(slog.DiscardHandler), Settings: k.settings, Snapshot: k.snapshot, Draw: func() float64 { return 0.5 },
-		Policies: k.policies, Feedback: k.feedback, Prefixes: k.prefixes, Turns: k.turns,
+		Policies: k.policies, Feedback: k.feedback, Prefixes: k.prefixes, Admission: k.admission,
 	})
 	if k.inside {
 		return k

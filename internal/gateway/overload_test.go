@@ -11,23 +11,23 @@ import (
 	"fairlead/internal/limit"
 )
 
-// TestUnderOverloadARequestIsRefusedAndRecorded: with every turn taken for long and more waiting than may, the next request hears
-// so at once, no provider hears of it, and its entry says why. When the turns are given back, requests are served again.
-func TestUnderOverloadARequestIsRefusedAndRecorded(t *testing.T) {
+// With every slot taken and the queue full, a request is rejected immediately, no provider is called, and its entry has the
+// reason. After the slots are released, requests are served again.
+func TestRequestIsRejectedAndRecordedUnderOverload(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		k := newKit(t, func(k *kit) { k.inside, k.turns = true, &limit.Turns{} })
-		k.turns.Configure(time.Millisecond)
+		k := newKit(t, func(k *kit) { k.inside, k.admission = true, &limit.AdmissionQueue{} })
+		k.admission.Configure(time.Millisecond)
 		processors := runtime.GOMAXPROCS(0)
 		for range 2 * processors {
-			k.turns.Take("key_flood", 1000)
+			_ = k.admission.Acquire(t.Context(), "key_flood")
 		}
 		var waiting sync.WaitGroup
 		for range 64 * processors {
-			waiting.Go(func() { k.turns.Take("key_flood", 1000) })
+			waiting.Go(func() { _ = k.admission.Acquire(t.Context(), "key_flood") })
 		}
-		for range 64 * processors { // the request's own key has its share of the line as well
-			waiting.Go(func() { k.turns.Take("key_1", 1000) })
+		for range 64 * processors { // the request's own key has used its share of the queue too
+			waiting.Go(func() { _ = k.admission.Acquire(t.Context(), "key_1") })
 		}
 		time.Sleep(300 * time.Millisecond)
 
@@ -37,11 +37,11 @@ func TestUnderOverloadARequestIsRefusedAndRecorded(t *testing.T) {
 			t.Errorf("status %d, headers %v: %s", got.status, got.header, got.body)
 		}
 		e := k.entry()
-		if e.Error == nil || e.Error.Code != "OVERLOADED" || len(e.Attempts) > 0 || !k.turns.Pressed() {
+		if e.Error == nil || e.Error.Code != "OVERLOADED" || len(e.Attempts) > 0 || !k.admission.Overloaded() {
 			t.Errorf("entry %+v", e)
 		}
 		for range (2 + 64 + 64) * processors {
-			k.turns.Give()
+			k.admission.Release()
 		}
 		waiting.Wait()
 		if got := k.post("/chat/completions", `{"model":"large","messages":[{"role":"user","content":"Hello"}]}`); got.status != http.StatusOK {

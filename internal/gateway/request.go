@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"fairlead/internal/account"
+	"fairlead/internal/limit"
 	"fairlead/internal/llm"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
@@ -162,14 +163,17 @@ func (g *Gateway) readRequest(x *exchange) (release func(), err error) {
 	return release, nil
 }
 
-// decode makes sense of a body when its turn has come: this is where a request may find that the processors have more to do
-// than they can. A large one goes without a turn: the others would wait for it.
+// decode parses the body after acquiring a CPU slot. It returns Overloaded when the admission queue is full. A large body
+// needs no slot: smaller requests would wait for it.
 func (g *Gateway) decode(x *exchange, body []byte) (*llm.Request, error) {
 	if len(body) < largeBody {
-		if !g.Turns.Take(x.grant.Key.ID, g.inflight.count()) {
-			return nil, overloaded("The gateway has more to do than it can. Repeat the request in a second.")
+		err := g.Admission.Acquire(x.r.Context(), x.grant.Key.ID)
+		if errors.Is(err, limit.ErrOverloaded) {
+			return nil, overloaded("The gateway is overloaded. Retry in 1 second.")
 		}
-		defer g.Turns.Give()
+		if err == nil {
+			defer g.Admission.Release()
+		}
 	}
 	if err := x.connected(); err != nil {
 		return nil, err

@@ -1,0 +1,169 @@
+package limit
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	slotsPerCPU = 2
+	// minQueuePerCPU is the queue length that is always allowed: a few clients that always have a request in flight
+	// are not an overload.
+	minQueuePerCPU = 64
+	// minCongestion is how long the queue must have been non-empty before requests are rejected. Shorter bursts clear
+	// sooner if everyone waits.
+	minCongestion = 250 * time.Millisecond
+	// overloadMemory is how long an overload is assumed to last after the latest rejection.
+	overloadMemory = 2 * time.Second
+	// rateWindow is the time over which admissions are counted. The rate of an earlier window decays by rateDecay per
+	// window, because other processes may have used the CPUs in the latest one.
+	rateWindow = 100 * time.Millisecond
+	rateDecay  = 0.9
+)
+
+// ErrOverloaded is returned by AdmissionQueue.Acquire when the queue is full.
+var ErrOverloaded = errors.New("admission queue is full")
+
+// AdmissionQueue limits how many requests use the CPU at a time and queues the others per key. Keys are served
+// round-robin, so one key cannot starve the others. After a quarter of a second of congestion the queue is bounded to
+// what can be admitted within the configured wait, and requests beyond it are rejected on arrival. The zero value
+// admits everything. Its methods may be called from any goroutine.
+type AdmissionQueue struct {
+	maxWait  atomic.Int64 // a time.Duration; 0 admits everything
+	rejected atomic.Int64 // time of the latest rejection in Unix nanoseconds
+
+	mu         sync.Mutex
+	slots      int
+	running    int
+	waiting    int
+	queues     map[string][]chan struct{} // waiting requests per key, oldest first
+	keys       []string                   // keys with waiting requests, in round-robin order
+	congested  time.Time                  // when the queue was last empty
+	windowFrom time.Time
+	admitted   int     // since windowFrom
+	rate       float64 // recent admissions per second
+}
+
+// Configure sets how long a request may wait under overload; 0 admits every request immediately.
+func (q *AdmissionQueue) Configure(maxWait time.Duration) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.slots = slotsPerCPU * runtime.GOMAXPROCS(0)
+	q.maxWait.Store(int64(maxWait))
+}
+
+// Acquire waits for a CPU slot for a request of key. It returns ErrOverloaded when the queue is full, and the error of
+// ctx when ctx ends first. After success the caller must call Release, and must not block before that on anything but
+// the CPU.
+func (q *AdmissionQueue) Acquire(ctx context.Context, key string) error {
+	q.mu.Lock()
+	if q.running >= q.slots && q.maxWait.Load() > 0 {
+		now := time.Now()
+		if q.full(key, now) {
+			q.mu.Unlock()
+			q.rejected.Store(now.UnixNano())
+			return ErrOverloaded
+		}
+		granted := q.enqueue(key)
+		q.mu.Unlock()
+		select {
+		case <-granted:
+		case <-ctx.Done():
+			q.cancel(key, granted)
+			return ctx.Err()
+		}
+	} else {
+		q.grant()
+		q.mu.Unlock()
+	}
+	// The slot is held while the goroutines that were ready before run. Requests beyond the capacity therefore wait in
+	// this queue, which is fair and bounded, and not in the scheduler's.
+	runtime.Gosched()
+	return nil
+}
+
+// Release returns a slot and admits the next waiting request.
+func (q *AdmissionQueue) Release() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.running--
+	for q.running < q.slots && q.waiting > 0 {
+		key := q.keys[0]
+		granted := q.queues[key][0]
+		q.keys = append(q.keys[1:], key)
+		q.remove(key, 0)
+		q.grant()
+		close(granted)
+	}
+}
+
+// Overloaded reports whether a request was rejected recently.
+func (q *AdmissionQueue) Overloaded() bool {
+	last := q.rejected.Load()
+	return last != 0 && time.Since(time.Unix(0, last)) < overloadMemory
+}
+
+func (q *AdmissionQueue) grant() {
+	q.running++
+	q.admitted++
+}
+
+// full reports whether the queue has no capacity for one more request of key: as many requests wait as can be admitted
+// within the configured wait, and key has its share of them.
+func (q *AdmissionQueue) full(key string, now time.Time) bool {
+	if window := now.Sub(q.windowFrom); window >= rateWindow {
+		q.rate = max(float64(q.admitted)/window.Seconds(), rateDecay*q.rate)
+		q.windowFrom, q.admitted = now, 0
+	}
+	if q.waiting == 0 {
+		q.congested = now
+	}
+	if now.Sub(q.congested) < minCongestion && !q.Overloaded() {
+		return false
+	}
+	capacity := max(q.rate*time.Duration(q.maxWait.Load()).Seconds(), float64(minQueuePerCPU*q.slots/slotsPerCPU))
+	return float64(q.waiting) >= capacity && float64(len(q.queues[key])*len(q.keys)) >= capacity
+}
+
+// enqueue appends a request to the queue of its key. The returned channel is closed when the request is admitted.
+func (q *AdmissionQueue) enqueue(key string) chan struct{} {
+	if q.queues == nil {
+		q.queues = map[string][]chan struct{}{}
+	}
+	if len(q.queues[key]) == 0 {
+		q.keys = append(q.keys, key)
+	}
+	granted := make(chan struct{})
+	q.queues[key] = append(q.queues[key], granted)
+	q.waiting++
+	return granted
+}
+
+// cancel removes a request from the queue. If it has been admitted meanwhile, its slot is released.
+func (q *AdmissionQueue) cancel(key string, granted chan struct{}) {
+	q.mu.Lock()
+	i := slices.Index(q.queues[key], granted)
+	if i >= 0 {
+		q.remove(key, i)
+	}
+	q.mu.Unlock()
+	if i < 0 {
+		q.Release()
+	}
+}
+
+// remove deletes the i-th waiting request of key, and the key's place in the order with its last request.
+func (q *AdmissionQueue) remove(key string, i int) {
+	q.waiting--
+	if left := slices.Delete(q.queues[key], i, i+1); len(left) > 0 {
+		q.queues[key] = left
+		return
+	}
+	delete(q.queues, key)
+	q.keys = slices.DeleteFunc(q.keys, func(k string) bool { return k == key })
+}
