@@ -78,7 +78,6 @@ var layers = [][]string{
 		"internal/money",
 		"internal/id",
 		"internal/spelling",
-		"internal/scribe",
 	},
 }
 

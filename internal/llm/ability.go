@@ -69,24 +69,8 @@ func ParseAbility(name string) (Abilities, error) {
 	return 0, fmt.Errorf("unknown ability %q; known are %s", name, strings.Join(abilityNames, ", "))
 }
 
-// MarshalJSON writes the names.
-func (a Abilities) MarshalJSON() ([]byte, error) { return a.AppendJSON(nil) }
-
-// AppendJSON appends the list of names.
-func (a Abilities) AppendJSON(to []byte) ([]byte, error) {
-	to = append(to, '[')
-	start := len(to)
-	for i, name := range abilityNames {
-		if a&(1<<i) == 0 {
-			continue
-		}
-		if len(to) > start {
-			to = append(to, ',')
-		}
-		to = append(append(append(to, '"'), name...), '"') // names need no escapes
-	}
-	return append(to, ']'), nil
-}
+// MarshalJSON encodes the abilities as a list of names.
+func (a Abilities) MarshalJSON() ([]byte, error) { return json.Marshal(a.Names()) }
 
 // UnmarshalJSON reads the names.
 func (a *Abilities) UnmarshalJSON(b []byte) error {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"fairlead/internal/llm"
-	"fairlead/internal/scribe"
 )
 
 // Reason is a code for why a candidate is excluded.
@@ -105,14 +104,6 @@ func (x *Exclusion) Reason() string {
 type exclusionJSON struct {
 	Code   Reason `json:"code"`
 	Reason string `json:"reason"`
-}
-
-// exclusions writes them for records.
-var exclusions = scribe.For[exclusionJSON]()
-
-// AppendJSON appends what MarshalJSON writes, without escapes for HTML.
-func (x Exclusion) AppendJSON(to []byte) ([]byte, error) {
-	return exclusions.Append(to, &exclusionJSON{x.Code, x.Reason()})
 }
 
 // MarshalJSON writes code and words.

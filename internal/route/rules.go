@@ -6,7 +6,6 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/policy"
 	"fairlead/internal/provider"
-	"fairlead/internal/scribe"
 )
 
 // rules are what policies make of one request. The zero value rules nothing.
@@ -201,14 +200,6 @@ type policyHitJSON struct {
 	Matched bool   `json:"matched"`
 	Effect  string `json:"effect,omitempty"`
 	Reason  string `json:"reason,omitempty"`
-}
-
-// hits writes them for records.
-var hits = scribe.For[policyHitJSON]()
-
-// AppendJSON appends what MarshalJSON writes, without escapes for HTML.
-func (h PolicyHit) AppendJSON(to []byte) ([]byte, error) {
-	return hits.Append(to, &policyHitJSON{h.Name, h.Source, h.Matched, h.Effect(), h.Reason()})
 }
 
 // MarshalJSON writes the hit in words.

@@ -15,49 +15,58 @@ import (
 	"fairlead/internal/route"
 )
 
-// Whatever an entry will have in it one day is written as encoding/json would.
-func TestEntriesAreWrittenAsEncodingJSONWould(t *testing.T) {
+func TestEntryIsEncodedAsByJSONMarshal(t *testing.T) {
 	t.Parallel()
 	full := requestlog.Entry{}
 	fill(reflect.ValueOf(&full).Elem(), 3)
 	full.Decision.Candidates[0].Excluded = new(route.NewExclusion("because", "for a reason"))
 	full.Decision.Policies = []route.PolicyHit{route.NewPolicyHit("a", "instance", true, "deny", "")}
-	for name, e := range map[string]requestlog.Entry{"empty": {}, "full": full, "usual": *entry("req_1")} {
+	for name, e := range map[string]requestlog.Entry{"empty": {}, "full": full, "usual": *decided()} {
 		want, err := json.Marshal(&e)
 		must(t, err)
-		got, err := entries.Append(nil, &e)
+		var b bytes.Buffer
+		decision, err := encodeEntry(&b, &e)
 		must(t, err)
+		got := b.Bytes()
 		var w, g any
 		must(t, json.Unmarshal(want, &w))
 		must(t, json.Unmarshal(got, &g))
 		if diff := cmp.Diff(w, g); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
+		if e.Decision == nil {
+			continue
+		}
+		var d any
+		must(t, json.Unmarshal(got[decision.from:decision.to], &d))
+		if diff := cmp.Diff(w.(map[string]any)["trace"], d); diff != "" {
+			t.Errorf("%s: decision: %s", name, diff)
+		}
 	}
 }
 
-// What a begin says is a part of an entry, by the same names: begins that were whole entries, as they once were, are read alike.
-func TestBeginsAreReadAsTheEntriesThatTheyOnceWere(t *testing.T) {
+// Older versions recorded a whole entry as the begin. Both forms must be read alike, so the fields have the same names.
+func TestBeginIsReadLikeAnEntry(t *testing.T) {
 	t.Parallel()
 	var full beginning
 	fill(reflect.ValueOf(&full).Elem(), 3)
-	short, err := beginnings.Append(nil, &full)
+	short, err := json.Marshal(&full)
 	must(t, err)
 	var e requestlog.Entry
 	strict := json.NewDecoder(bytes.NewReader(short))
 	strict.DisallowUnknownFields()
 	must(t, strict.Decode(&e))
-	whole, err := entries.Append(nil, &e)
+	whole, err := json.Marshal(&e)
 	must(t, err)
-	now, err := interrupted(short)
+	fromBegin, err := interrupted(short)
 	must(t, err)
-	once, err := interrupted(whole)
+	fromEntry, err := interrupted(whole)
 	must(t, err)
-	if diff := cmp.Diff(once, now, cmpopts.EquateEmpty()); diff != "" {
+	if diff := cmp.Diff(fromEntry, fromBegin, cmpopts.EquateEmpty()); diff != "" {
 		t.Error(diff)
 	}
-	if now.Versions == (route.Versions{}) || now.Requested == "" || now.Time.IsZero() || len(now.Tags) == 0 {
-		t.Errorf("something is lost: %+v", now)
+	if fromBegin.Versions == (route.Versions{}) || fromBegin.Requested == "" || fromBegin.Time.IsZero() || len(fromBegin.Tags) == 0 {
+		t.Errorf("fields are missing: %+v", fromBegin)
 	}
 }
 
@@ -122,28 +131,19 @@ func decided() *requestlog.Entry {
 }
 
 func BenchmarkEncodeEntry(b *testing.B) {
-	e := requestlog.Entry{}
-	fill(reflect.ValueOf(&e).Elem(), 3)
-	b.Run("usual", func(b *testing.B) {
-		e := decided()
-		var out []byte
-		b.ReportAllocs()
-		for b.Loop() {
-			out, _ = entries.Append(out[:0], e)
-		}
-		b.ReportMetric(float64(len(out)), "bytes")
-	})
-	b.Run("scribe", func(b *testing.B) {
-		var out []byte
-		b.ReportAllocs()
-		for b.Loop() {
-			out, _ = entries.Append(out[:0], &e)
-		}
-	})
-	b.Run("encoding", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			_, _ = json.Marshal(&e)
-		}
-	})
+	full := requestlog.Entry{}
+	fill(reflect.ValueOf(&full).Elem(), 3)
+	for name, e := range map[string]*requestlog.Entry{"usual": decided(), "full": &full} {
+		b.Run(name, func(b *testing.B) {
+			var out bytes.Buffer
+			b.ReportAllocs()
+			for b.Loop() {
+				out.Reset()
+				if _, err := encodeEntry(&out, e); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(out.Len()), "bytes")
+		})
+	}
 }

@@ -12,7 +12,6 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
-	"fairlead/internal/scribe"
 )
 
 // A record is: magic (4 bytes), length of the payload (4), checksum (4), kind (1), payload. A payload begins with the
@@ -22,12 +21,6 @@ import (
 const (
 	headerSize = 13
 	maxPayload = 256 << 20
-)
-
-// What is recorded is written by these, and read by encoding/json.
-var (
-	entries    = scribe.For[requestlog.Entry]()
-	beginnings = scribe.For[beginning]()
 )
 
 // beginning is what an interrupted entry needs to say, by the names that an entry has for it.
@@ -160,11 +153,9 @@ func encodeBegin(b *bytes.Buffer, e *requestlog.Entry, salt uint32) ([]byte, err
 		Preview: e.Preview, Session: e.Session, EndUser: e.EndUser, Tags: e.Tags, Client: e.Client, IP: e.IP,
 		TraceID: e.TraceID, Versions: e.Versions, BytesIn: e.BytesIn, Simulated: e.Simulated,
 	}
-	text, err := beginnings.Append(b.AvailableBuffer(), &short)
-	if err != nil {
+	if err := encodeJSON(b, &short); err != nil {
 		return nil, err
 	}
-	b.Write(text)
 	return seal(b.Bytes(), beginKind, salt), nil
 }
 
@@ -176,11 +167,10 @@ func encodeEnd(b *bytes.Buffer, e *requestlog.Entry, salt uint32) ([]byte, span,
 	var number [4]byte
 	at := b.Len()
 	b.Write(number[:])
-	text, from, to, err := entries.AppendNoting(b.AvailableBuffer(), e, "trace")
+	decision, err := encodeEntry(b, e)
 	if err != nil {
 		return nil, span{}, err
 	}
-	b.Write(text)
 	binary.LittleEndian.PutUint32(b.Bytes()[at:], uint32(b.Len()-at-4))
 	var flags byte
 	if e.Body.Streamed {
@@ -194,7 +184,38 @@ func encodeEnd(b *bytes.Buffer, e *requestlog.Entry, salt uint32) ([]byte, span,
 	b.Write(number[:])
 	b.Write(e.Body.Request)
 	b.Write(e.Body.Response)
-	return seal(b.Bytes(), endKind, salt), span{from, to}, nil
+	return seal(b.Bytes(), endKind, salt), decision, nil
+}
+
+// encodeEntry appends the JSON of an entry and returns where in it the decision is. The decision is encoded on its own,
+// as the last field, because delivery copies its bytes.
+func encodeEntry(b *bytes.Buffer, e *requestlog.Entry) (span, error) {
+	start := b.Len()
+	rest := *e
+	rest.Decision = nil
+	if err := encodeJSON(b, &rest); err != nil || e.Decision == nil {
+		return span{}, err
+	}
+	b.Truncate(b.Len() - 1)
+	b.WriteString(`,"trace":`)
+	from := b.Len() - start
+	if err := encodeJSON(b, e.Decision); err != nil {
+		return span{}, err
+	}
+	to := b.Len() - start
+	b.WriteByte('}')
+	return span{from, to}, nil
+}
+
+// encodeJSON appends the JSON of v without escapes for HTML and without a newline.
+func encodeJSON(b *bytes.Buffer, v any) error {
+	encoder := json.NewEncoder(b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		return err
+	}
+	b.Truncate(b.Len() - 1)
+	return nil
 }
 
 // decodeEnd reads an end record's entry. The bodies share memory with the record.

@@ -1,6 +1,11 @@
 package store
 
-import "fairlead/internal/requestlog"
+import (
+	"bytes"
+	"encoding/json"
+
+	"fairlead/internal/requestlog"
+)
 
 // room is the memory that the texts of a batch are made in, used again by the next one.
 type room struct {
@@ -68,5 +73,16 @@ func (r *room) block(n int) *[]byte {
 func (r *room) appendSummary(to []byte, e *requestlog.Entry) ([]byte, error) {
 	r.summary = *e
 	r.summary.Decision, r.summary.Bill, r.summary.BaselineBill, r.summary.Preview = nil, nil, nil, ""
-	return summaries.Append(to, &r.summary)
+	return appendJSON(to, &r.summary)
+}
+
+// appendJSON appends the JSON of v without escapes for HTML.
+func appendJSON(to []byte, v any) ([]byte, error) {
+	b := bytes.NewBuffer(to)
+	encoder := json.NewEncoder(b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		return to, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }

@@ -11,7 +11,6 @@ import (
 	"fairlead/internal/catalog"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
-	"fairlead/internal/scribe"
 )
 
 var (
@@ -38,12 +37,6 @@ type trace struct {
 	Bill         *catalog.Bill   `json:"bill,omitempty"`
 	BaselineBill *catalog.Bill   `json:"baseline_bill,omitempty"`
 }
-
-// What is stored is written by these, and read by encoding/json.
-var (
-	summaries = scribe.For[requestlog.Entry]()
-	traces    = scribe.For[trace]()
-)
 
 // record is an entry made ready for writing, before any lock is taken.
 type record struct {
@@ -165,11 +158,11 @@ func (db *DB) ownRows(r *record, room *room) error {
 func appendTrace(to []byte, e *requestlog.Entry) ([]byte, error) {
 	decision := e.DecisionJSON()
 	if decision == nil {
-		return traces.Append(to, &trace{e.Decision, e.Bill, e.BaselineBill})
+		return appendJSON(to, &trace{e.Decision, e.Bill, e.BaselineBill})
 	}
 	to = append(append(to, `{"trace":`...), decision...)
 	end := len(to)
-	to, err := traces.Append(to, &trace{nil, e.Bill, e.BaselineBill})
+	to, err := appendJSON(to, &trace{nil, e.Bill, e.BaselineBill})
 	if string(to[end:]) == "{}" {
 		return append(to[:end], '}'), err
 	}
