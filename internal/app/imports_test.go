@@ -99,7 +99,6 @@ var only = map[string][]string{
 	"internal/money":          {},
 	"internal/id":             {},
 	"internal/spelling":       {},
-	"internal/scribe":         {},
 }
 
 // never says which packages must not import these, though they stand below.
