@@ -14,47 +14,53 @@ LINT_VERSION := 2.8.0
 HELM     := $(TOOLS)/helm
 HELM_VERSION := 3.19.0
 
-# Linters, tools and tests are built with the binary's own flags, so that each package is compiled once, and once more for the race
-# detector. What vet says, it says once. Nobody debugs what is built here: leaving the debugger's tables out saves a tenth of compiling.
+# Linters, tools and tests use the build flags of the binary, so that each package is compiled once, plus once for the race detector.
+# vet has its own target. Omitting debug information saves a tenth of the compile time.
 BUILD_FLAGS := -trimpath -vet=off -gcflags=all=-dwarf=false
 export CGO_ENABLED := 0
 export GOFLAGS     := $(filter-out $(BUILD_FLAGS),$(GOFLAGS)) $(BUILD_FLAGS)
 
-# Black-box tests and benchmarks build the binary or start services; they run apart from the package tests.
+# Black-box tests and benchmarks need the built binary or services and have their own targets.
 UNIT_PACKAGES = $(shell $(GO) list ./... | grep -Ev '^fairlead/(test|bench)(/|$$)')
 
-.PHONY: help run build web test check check-web fmt fmt-check vet lint unit unit-rest costs integration services blackbox fetch ahead deploy-check sdk browser screenshots bench bench-quick bench-log faults faults-table soak generate setup clean
+# Tests that measure CPU time, memory or allocations: meaningless under the race detector.
+COST_TESTS := Cost|Memory|Allocates|TimeOfAKeyCheck
+
+.PHONY: help run build web test check quick check-web fmt fmt-check vet lint unit unit-rest costs integration services blackbox fetch ahead deploy-check sdk browser screenshots bench bench-quick bench-log faults faults-table soak generate setup clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: build ## build everything and start the gateway with its embedded defaults
+run: build ## build everything and start the gateway with default settings
 	./bin/fairlead serve
 
 build: web ## build bin/fairlead, static, with the dashboard inside
 	$(GO) build -ldflags '$(LDFLAGS)' -o bin/fairlead ./cmd/fairlead
 
-web: # the dashboard, when its source is there
+web: # build the dashboard if its source is present
 	@if [ -f web/package.json ]; then scripts/build-web.sh; fi
 
-# The quick part first, and beside it the dashboard and what comes over the network; then what needs services, and beside it what is
-# compiled for later. The tests of the binary measure, and have the machine for themselves. The clients mostly wait, as browsers do.
-test: ## everything CI runs
+# Each line runs its lanes in parallel. The black-box tests measure time, so they run alone; the browser and the client libraries mostly
+# wait, so they share the machine.
+test: ## run everything that CI runs
 	@scripts/lanes.sh 'fmt-check vet lint unit-rest' 'setup check-web fetch'
 	@scripts/lanes.sh services 'costs ahead'
 	@scripts/lanes.sh 'build blackbox'
 	@scripts/lanes.sh browser 'sdk deploy-check'
 
-fetch: # the modules and packages of what is tested later
+fetch: # download the modules and packages of later steps
 	$(GO) mod download
 	test/sdk/setup.sh
 	cd test/browser && . ./setup.sh
 
-# Tests run beside it, and come first.
-ahead: $(HELM) # what later steps would compile
+# nice: the tests that run in parallel have priority.
+ahead: $(HELM) # compile tools for later steps
 	cd test/sdk/go && GOWORK=off nice $(GO) build -o /dev/null .
 
-check: fmt-check vet lint unit check-web ## formatting, vet, lint and the package tests, of the dashboard too: no services needed
+quick: ## build, then vet and test the packages changed since main; under a minute, no race detector
+	scripts/quick.sh -skip '$(COST_TESTS)'
+
+check: fmt-check vet lint unit check-web ## formatting, vet, lint and package tests with the race detector, and the dashboard checks; no services needed
 
 check-web:
 	scripts/check-web.sh
@@ -68,22 +74,21 @@ fmt-check: $(LINT)
 vet:
 	$(GO) vet ./... ./test/...
 
-# Half of what linting costs is collecting garbage; with more room it is rare.
+# Garbage collection is half of the cost of linting; a larger heap avoids most of it.
 lint: $(LINT) ## run the linters
 	GOGC=400 GOMEMLIMIT=4GiB $(LINT) run ./... ./test/...
 
-unit: ## package tests with the race detector
+unit: ## run the package tests with the race detector
 	scripts/race-test.sh $(UNIT_PACKAGES)
 
-# Packages that use services run once, in full, with the services.
+# Packages that use services are tested once, by the target services.
 unit-rest: UNIT_PACKAGES = $(shell $(GO) list ./... | grep -Ev '^fairlead/(test|bench)(/|$$)' | grep -vxFf <(scripts/service-packages.sh; echo none))
 unit-rest: unit
 
-# Tests that measure CPU time, memory or allocations say nothing under the race detector.
-costs: ## tests of CPU time, memory and timing, without the race detector
-	$(GO) test -count=1 -run 'Cost|Memory|Allocates|TimeOfAKeyCheck' ./internal/gateway ./internal/account
+costs: ## run the tests of CPU time, memory and timing, without the race detector
+	$(GO) test -count=1 -run '$(COST_TESTS)' ./internal/gateway ./internal/account
 
-integration: services blackbox ## store, limits and black-box tests with a real Postgres and Redis
+integration: services blackbox ## run the store, limit and black-box tests with a real PostgreSQL and Redis
 
 services:
 	scripts/with-services.sh scripts/service-tests.sh
@@ -91,51 +96,51 @@ services:
 blackbox: build
 	scripts/with-services.sh scripts/blackbox.sh
 
-deploy-check: $(HELM) ## image, systemd unit, compose file and chart: well-formed, pinned, without secrets, and naming settings that exist
+deploy-check: $(HELM) ## check the image, systemd unit, compose file and chart: well-formed, pinned, no secrets, existing settings
 	$(GO) test -count=1 ./test/deploy
 
-sdk: build ## tests with the official client libraries
+sdk: build ## run the tests with the official client libraries
 	FAIRLEAD_TEST_BINARY=$(CURDIR)/bin/fairlead test/sdk/run.sh
 
-browser: build ## dashboard tests in a real browser
+browser: build ## run the dashboard tests in a real browser
 	FAIRLEAD_TEST_BINARY=$(CURDIR)/bin/fairlead test/browser/run.sh
 
-screenshots: build ## pictures of every page of the dashboard, in test-results/screenshots
+screenshots: build ## take screenshots of every dashboard page, in test-results/screenshots
 	test/browser/screenshots.sh
 
-bench: build ## what a request costs, beside nginx in the same run; the hot steps alone; the log at size
+bench: build ## measure the cost of a request against nginx, the hot steps alone, and the log at size
 	@scripts/setup-test.sh nginx
 	$(GO) run ./bench
 	$(GO) test -run '^$$' -bench . -benchmem ./internal/token ./internal/predict ./internal/policy ./internal/promptcache ./internal/route ./internal/replay ./internal/wire/chat ./internal/spool ./internal/store ./internal/ingress
 	$(MAKE) bench-log
 
-bench-quick: build ## what a request costs beside nginx, in a few minutes
+bench-quick: build ## measure the cost of a request against nginx, in a few minutes
 	@scripts/setup-test.sh nginx
 	$(GO) run ./bench -quick
 
-bench-log: ## what the dashboard's pages ask of a million stored requests, on both databases
+bench-log: ## time the dashboard queries on a million stored requests, on both databases
 	$(GO) run ./bench/log -store sqlite
 	scripts/with-services.sh $(GO) run ./bench/log -store postgres
 
-faults: build ## the fault catalogue against the real binary, with real services; ONLY=F03,F21 for some of it
+faults: build ## run the fault catalogue against the built binary with real services; ONLY=F03,F21 selects cases
 	$(GO) build -o bin/faults ./test/faults/run
 	FAIRLEAD_TEST_BINARY=$(CURDIR)/bin/fairlead scripts/with-services.sh bin/faults -only '$(ONLY)'
 
-faults-table: ## put the table of the last make faults into docs/reliability.md
+faults-table: ## copy the results of the last make faults into docs/reliability.md
 	scripts/faults-table.sh
 
-soak: build ## half an hour of load, watching memory, goroutines and files; MINUTES=3 for less
+soak: build ## run half an hour of load and watch memory, goroutines and files; MINUTES=3 for less
 	FAIRLEAD_TEST_BINARY=$(CURDIR)/bin/fairlead FAIRLEAD_SOAK_MINUTES=$(or $(MINUTES),30) $(GO) test -v -count=1 -timeout 120m -run Soak ./test/soak
 
-generate: ## write docs/openapi.json, docs/config.schema.json and what is made from them
+generate: ## write docs/openapi.json, docs/config.schema.json and the dashboard types generated from them
 	$(GO) test ./internal/admin -count=1 -run TestOpenAPIDocumentIsCurrent -update
 	$(GO) test ./internal/config -count=1 -run TestSchemaDocumentIsCurrent -update
 	@if [ -f web/package.json ]; then scripts/install-web.sh && cd web && npm run --if-present generate; fi
 
-setup: # what the tests need besides Go and Node
+setup: # install what the tests need in addition to Go and Node
 	@scripts/setup-test.sh
 
-clean: ## remove what was built
+clean: ## remove build outputs
 	rm -rf bin web/dist web/stub/dist
 
 $(LINT):

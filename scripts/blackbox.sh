@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# The tests of the built binary. with-services.sh calls it.
+# Runs the tests of the built binary. Called by with-services.sh.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# The fault catalogue has a target of its own; so have the tests in other languages and those of deploy/, which need helm. Of the
-# soak only the arithmetic runs here. Most of these tests wait for processes: more of them run at once than there are cores.
+# The fault catalogue, the tests in other languages and those of deploy/, which need helm, have their own targets. Of the soak test only
+# the arithmetic runs here. Most of these tests wait for processes, so more of them run in parallel than there are cores.
 mapfile -t blackbox < <(go list ./test/... | grep -Ev '/(faults|deploy)$|/(sdk|browser)(/|$)')
 FAIRLEAD_TEST_BINARY="$PWD/bin/fairlead" go test -count=1 -timeout 15m -parallel 4 "${blackbox[@]}"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the dashboard into web/stub/dist, where the Go build embeds it. Nothing is done when no source has changed.
+# Builds the dashboard into web/stub/dist, where the Go build embeds it. Does nothing if no source file has changed.
 set -euo pipefail
 cd "$(dirname "$0")/../web"
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Puts the table of the last `make faults` into docs/reliability.md, between its two marks.
+# Copies the results of the last `make faults` into docs/reliability.md, between its two markers.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 table=test-results/faults.md
 page=docs/reliability.md
 if [ ! -f "$table" ]; then
-	echo "error: there is no $table; run make faults" >&2
+	echo "error: $table does not exist; run make faults first" >&2
 	exit 1
 fi
 awk -v table="$table" '

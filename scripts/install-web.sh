@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the exact packages of the dashboard, once per lock file.
+# Installs the locked packages of the dashboard; does nothing if the lock file has not changed.
 set -euo pipefail
 cd "$(dirname "$0")/../web"
 

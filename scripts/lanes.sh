@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# lanes.sh LANE...: makes targets beside each other. A lane is a text of targets, which are made one after another. What a target prints
-# is shown whole when it ends. Nothing new is begun after a failure.
+# lanes.sh LANE...: runs make targets in parallel. A lane is one argument with a list of targets that run in sequence. The output of a
+# target is printed when the target ends. After a failure no further target is started.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -20,7 +20,7 @@ lane() {
 	done
 }
 
-# Every lane is a group of processes, so that it ends with all that it has started.
+# Each lane is its own process group, so that killing it also ends its children.
 set -m
 lanes=()
 for targets in "$@"; do

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# The package tests that need services. with-services.sh calls it.
+# Runs the package tests that need services. Called by with-services.sh.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 mapfile -t packages < <(scripts/service-packages.sh | grep -vx 'fairlead/internal/store')
 scripts/race-test.sh "${packages[@]}"
-# Every history of a property of the store needs a database of its own: a third of the usual number of them.
+# Each property-test case of the store creates a database, so it runs a third of the default number of cases.
 scripts/race-test.sh ./internal/store -rapid.checks=33

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what the tests need and the machine lacks: PostgreSQL, Redis, strace, Chromium, Python with venv, and the packages named as
-# arguments. Does nothing when all is there.
+# Installs missing test dependencies: PostgreSQL, Redis, strace, Chromium, Python with venv, and the packages given as arguments.
+# Does nothing if all of them are installed.
 set -euo pipefail
 
 missing=()
@@ -16,20 +16,20 @@ done
 
 how="apt-get install --no-install-recommends ${missing[*]}"
 if [ "$(id -u)" -ne 0 ]; then
-	echo "error: the tests need ${missing[*]}, and only root can install them" >&2
+	echo "error: the tests need ${missing[*]}, which only root can install" >&2
 	echo "  fix: sudo $how" >&2
 	exit 1
 fi
 if ! command -v apt-get >/dev/null; then
-	echo "error: the tests need ${missing[*]}, and this system has no apt-get" >&2
-	echo "  fix: install them with this system's own package manager" >&2
+	echo "error: the tests need ${missing[*]}, and apt-get was not found" >&2
+	echo "  fix: install them with the package manager of this system" >&2
 	exit 1
 fi
 
 echo "installing ${missing[*]}" >&2
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-# Packages must not start services of their own: the tests start theirs on free ports.
+# Prevents packages from starting their services: the tests start their own on free ports.
 policy=/usr/sbin/policy-rc.d
 if [ ! -e "$policy" ]; then
 	printf '#!/bin/sh\nexit 101\n' >"$policy"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# with-services.sh COMMAND...: runs the command with a PostgreSQL and a Redis of its own on free loopback ports,
-# named by FAIRLEAD_TEST_POSTGRES and FAIRLEAD_TEST_REDIS, and stops both at the end, whatever happens.
+# with-services.sh COMMAND...: starts a temporary PostgreSQL and Redis on free loopback ports, runs the command with their addresses in
+# FAIRLEAD_TEST_POSTGRES and FAIRLEAD_TEST_REDIS, and stops both on every exit.
 set -euo pipefail
 
 dir=$(mktemp -d "${TMPDIR:-/tmp}/fairlead-services.XXXXXX")
@@ -9,7 +9,7 @@ redis_pid=
 command_pid=
 pg_started=
 
-# PostgreSQL refuses to run as root.
+# PostgreSQL does not run as root.
 as_postgres() {
 	if [ "$(id -u)" -eq 0 ]; then
 		runuser -u postgres -- "$@"
@@ -64,10 +64,10 @@ start_postgres() {
 	mkdir "$dir/pg"
 	[ "$(id -u)" -ne 0 ] || chown postgres "$dir/pg"
 	as_postgres "$pg/initdb" -D "$dir/pg/data" -U fairlead -A trust -E UTF8 --locale=C --no-sync >"$dir/initdb.log" 2>&1 ||
-		fail 'initdb did not work' "$dir/initdb.log"
+		fail 'initdb failed' "$dir/initdb.log"
 	for _ in 1 2 3; do
 		port=$(free_port)
-		# Durability is tested on our side of the connection; the throw-away server may skip its own.
+		# fsync=off is safe: the server is temporary, and durability is tested on the client side.
 		if as_postgres "$pg/pg_ctl" -D "$dir/pg/data" -w -t 60 -l "$dir/pg/log" \
 			-o "-c listen_addresses=127.0.0.1 -c port=$port -c unix_socket_directories='' -c fsync=off -c max_connections=200" start >/dev/null 2>&1; then
 			pg_started=yes
@@ -100,7 +100,7 @@ start_redis() {
 
 start_postgres
 start_redis
-# In the background, because bash acts on a signal only when nothing runs in front.
+# In the background, because bash handles signals only after a foreground command has ended.
 "$@" <&0 &
 command_pid=$!
 wait "$command_pid"
