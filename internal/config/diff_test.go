@@ -67,7 +67,7 @@ func TestTheGuideNamesWhatNeedsARestart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, list, _ := strings.Cut(string(text), "These settings wait for a restart")
+	_, list, _ := strings.Cut(string(text), "These settings require a restart")
 	list, _, _ = strings.Cut(list, ".\n")
 	want := []string{"log.format"}
 	for _, f := range fieldsOf(reflect.TypeFor[Config]()) {
