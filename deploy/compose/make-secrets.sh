@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes the secrets of the compose file, once: what is there stays as it is. Keep a copy of secrets/ in a safe place: without
-# master_key no stored key and no credential can be used again.
+# Creates the secrets of the compose file; existing files are kept. Keep a copy of secrets/ in a safe place: without
+# master_key, stored keys and credentials are unusable.
 set -eu
 cd "$(dirname "$0")"
 umask 077
@@ -8,7 +8,7 @@ mkdir -p secrets
 
 random() { head -c 32 /dev/urandom | od -An -v -tx1 | tr -d ' \n'; }
 
-# put NAME TEXT writes a file that is never seen half-written. Containers read it as other users; the folder keeps others out.
+# put NAME TEXT writes a file atomically. Containers read it as other users, so the file is readable and the folder is not.
 put() {
 	[ ! -s "secrets/$1" ] || return 0
 	printf '%s' "$2" >"secrets/.$1"

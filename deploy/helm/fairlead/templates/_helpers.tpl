@@ -22,16 +22,16 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- else -}}{{ .Values.image.repository }}:{{ default .Chart.AppVersion .Values.image.tag }}{{- end -}}
 {{- end -}}
 
-{{/* What cannot work is refused before anything is changed. */}}
+{{/* Rejects invalid combinations before anything changes. */}}
 {{- define "fairlead.check" -}}
 {{- if not .Values.secret.name -}}
-{{- fail "secret.name is not set: make a Secret with the master key and the addresses of PostgreSQL and Redis, and name it (see values.yaml)" -}}
+{{- fail "secret.name is not set: create a Secret with the master key and the addresses of PostgreSQL and Redis (see values.yaml)" -}}
 {{- end -}}
 {{- $many := or .Values.autoscaling.enabled (gt (int .Values.replicaCount) 1) -}}
 {{- if and $many (not .Values.secret.keys.redis) -}}
 {{- fail "secret.keys.redis is empty: several replicas need a Redis to share limits and budgets" -}}
 {{- end -}}
 {{- if lt (int .Values.drain.graceSeconds) (add (int .Values.drain.waitSeconds) 45) -}}
-{{- fail "drain.graceSeconds must be at least drain.waitSeconds + 45: 30 s to drain, 10 s to deliver, and something for a busy machine" -}}
+{{- fail "drain.graceSeconds must be at least drain.waitSeconds + 45: 30 s to drain, 10 s to deliver, and a margin" -}}
 {{- end -}}
 {{- end -}}
