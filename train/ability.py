@@ -1,8 +1,8 @@
-"""Abilities of models given the skills of prompts: an empirical-Bayes prior, and the fit of a model to benchmark means."""
+"""Fits abilities of models to the skills of prompts: an empirical-Bayes prior, and the fit of a model to benchmark means."""
 import numpy as np
 
-LOOKS = 5  # rounds that look at the outcomes, besides the last: between them the abilities hardly move
-EASE = 1  # where in an ability the weight of ease stands: one for every model
+LOOKS = 5  # rounds that use the outcomes, in addition to the last one; abilities hardly change in the other rounds
+EASE = 1  # index of the ease weight in an ability; the weight is 1 for every model
 
 
 def sigmoid(v):
@@ -14,7 +14,7 @@ def with_one(z):
 
 
 def newton(z, y, w, mean, precision, start, rounds=4):
-    """The most probable ability and its covariance under a Gaussian prior."""
+    """Returns the most probable ability and its covariance under a Gaussian prior."""
     a = start.copy()
     for _ in range(rounds):
         p = sigmoid(z @ a)
@@ -26,17 +26,17 @@ def newton(z, y, w, mean, precision, start, rounds=4):
 
 
 def curvature(z, y, a):
-    """The likelihood of outcomes near an ability, as a parabola: its matrix, and its slope at zero."""
+    """Returns the quadratic approximation of the log likelihood near an ability: its matrix, and its slope at zero."""
     p = sigmoid(z @ a)
     h = (z * (p * (1 - p) + 1e-9)[:, None]).T @ z
     return h.astype(float), h @ a + z.T @ (y - p)
 
 
 class Prior:
-    """Mean and covariance of abilities, learned by expectation and maximisation over the models.
+    """Mean and covariance of abilities, learned by expectation maximisation over the models.
 
-    The covariance is drawn to what so many more models (strength) would have: as far apart in their levels as the others, with
-    weights on the lanes that follow the level as lean says, give or take width; without lean, width alone."""
+    The covariance is shrunk as if `strength` more models had been observed. These have the same spread of levels as the observed ones;
+    their lane weights follow the level according to `lean`, with standard deviation `width`. Without `lean` only `width` applies."""
 
     def __init__(self, z, y, mask, lean=None, rounds=8, strength=8.0, width=0.5):
         one, k = with_one(z).astype(np.float32), z.shape[1] + 1
@@ -64,7 +64,7 @@ class Prior:
         return mean, cov
 
     def supposed(self, seen):
-        """The covariance of the supposed models, given that of those seen."""
+        """Returns the covariance of the additional models, given the covariance of the observed ones."""
         eye = np.eye(len(seen))
         if self.lean is None:
             return self.width**2 * eye
@@ -73,17 +73,17 @@ class Prior:
         return follow @ (seen * np.outer(level, level)) @ follow.T + self.width**2 * np.diag(~level)
 
 
-BOUNDS = 0.005, 0.995  # of a benchmark mean
+BOUNDS = 0.005, 0.995  # limits of a benchmark mean
 
 
 def noise_of(mean, direct=0.2, prompts=200):
-    """How far the logit of a benchmark mean may be off, as the Go code takes it: near 0 and 1 a few prompts move it far."""
+    """Returns the standard deviation of the logit of a benchmark mean, as in the Go code. Near 0 and 1 a few prompts change it a lot."""
     m = np.clip(mean, *BOUNDS)
     return np.sqrt(direct**2 + 1 / (prompts * m * (1 - m)))
 
 
 def from_means(prior_mean, prior_cov, targets, rounds=20):
-    """The ability of a model of which only benchmark means are known: targets are (anchor skills, weights, mean, noise)."""
+    """Returns the ability of a model with known benchmark means only. Targets are (anchor skills, weights, mean, noise)."""
     precision = np.linalg.inv(prior_cov)
     a = prior_mean.copy()
     for _ in range(rounds):
@@ -101,11 +101,11 @@ def from_means(prior_mean, prior_cov, targets, rounds=20):
     return a, np.linalg.inv(h)
 
 
-LEVEL = 0.2  # by how much a workspace may find a model better or worse in everything than what was known says
+LEVEL = 0.2  # standard deviation of the overall level of a model in a workspace
 
 
 def corrected(a, cov, z, y):
-    """A fitted ability after ratings, as the Go code corrects it."""
+    """Returns a fitted ability after ratings, corrected as in the Go code."""
     wide = cov.copy()
     wide[0, 0] += LEVEL**2
     return newton(z, y, np.ones(len(y)), a, np.linalg.inv(wide), a, rounds=8)[0]

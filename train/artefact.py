@@ -1,4 +1,4 @@
-"""Writes the predictor in the form that internal/predict reads, and applies it as the Go code does."""
+"""Writes the predictor in the format that internal/predict reads, and applies it like the Go code."""
 import json
 import struct
 
@@ -9,13 +9,13 @@ CLIP = 4.0
 
 
 def quantise(w):
-    """Bytes with zero as 128, and the scale of each lane. Cutting the largest weights off would shift whole sources."""
+    """Returns weights as bytes with an offset of 128, and the scale of each lane. Clipping the largest weights would shift whole sources."""
     scale = (np.maximum(np.abs(w).max(0), 1e-12) / 127).astype(np.float32)
     return (np.clip(np.round(w / scale), -127, 127) + 128).astype(np.uint8), scale
 
 
 class Quantised:
-    """The lanes with weights of one byte each."""
+    """Lanes with one-byte weights."""
 
     def __init__(self, lanes):
         d = lanes.design
@@ -31,7 +31,7 @@ class Quantised:
 
 
 def write(path, name, q, models, abilities, spreads, prior_mean, prior_cov, anchors):
-    """anchors maps names to (skills, weights)."""
+    """Writes the artefact. `anchors` maps names to (skills, weights)."""
     r, pad = q.lanes, -len(q.offset) % 8
     wide = lambda a: np.pad(a, [(0, 0)] * (a.ndim - 1) + [(0, pad)])
     f4 = lambda a: np.ascontiguousarray(a, "<f4").tobytes()

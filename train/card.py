@@ -1,4 +1,4 @@
-"""The model card."""
+"""Writes the model card."""
 import data
 
 LICENCES = {
@@ -9,7 +9,7 @@ LICENCES = {
     "bfcl": "Berkeley Function Calling Leaderboard outcomes, Apache-2.0",
 }
 
-POOLED = {"trained": "MMLU, GSM8K and BFCL", "with_judged": "these and the sources below but FLORES and AlpacaEval, where scores are no shares of right answers"}
+POOLED = {"trained": "MMLU, GSM8K and BFCL", "with_judged": "these and the sources below except FLORES and AlpacaEval, whose scores are not shares of correct answers"}
 
 
 def text(m):
@@ -19,12 +19,12 @@ def text(m):
 def intro(m):
     return [
         "# Model card: the predictor of Fairlead", "",
-        "Written by `train/train.py`; do not edit. It estimates the chance that a model answers a prompt well, from the text of the",
-        "prompt alone: hashed words, word pairs and runs of four bytes with counted features (all computed by the Go code) give",
-        f"{len(data.FAMILIES)} family scores and a few lanes of difficulty by ridge regression; each model is a vector over these skills with a",
-        "Gaussian prior learned from all models. The abilities are fitted on cross-fitted skills, so the chances are calibrated.",
-        "One more lane, ease, reads the counted features alone and was taught by the differences within families only. It is what a",
-        "prompt unlike all families is told apart by, in logits and for every model alike; a prompt of a known family does without it.", "",
+        "Written by `train/train.py`; do not edit. The predictor estimates the probability that a model answers a prompt well, from the prompt",
+        "alone. Hashed words, word pairs, four-byte sequences and counted features (all computed by the Go code) give",
+        f"{len(data.FAMILIES)} family scores and a few difficulty scores (*lanes*) by ridge regression. Each model is a vector over these skills with",
+        "a Gaussian prior learned from all models. Abilities are fitted on cross-fitted skills, so the probabilities are calibrated.",
+        "One more lane, *ease*, reads the counted features only and was trained on differences within families. It applies to prompts unlike all",
+        "families, in logits and equally for every model.", "",
         f"- Trained on {m['prompts']} prompts, {m['outcomes']} outcomes of {m['models']} models; seed {m['seed']}.",
         f"- Artefact: {m['artefact_bytes'] / 1e6:.2f} MB, weights of one byte.",
         "- Versions: " + ", ".join(f"{k} {v}" for k, v in m["versions"].items()) + ".", "",
@@ -35,35 +35,35 @@ def sources(m):
     lines = ["## Sources", "", "| source | prompts | licence | SHA-256 of the file |", "|---|---|---|---|"]
     for name, count in m["sources"].items():
         lines.append(f"| {name} | {count} | {LICENCES[name]} | `{m['data'][name + '.jsonl'][:16]}…` |")
-    lines += ["", "Never trained on, used for the figures only: " + ", ".join(k[:-6] for k in m["data"] if k[:-6] in data.JUDGED) + ".", ""]
+    lines += ["", "Used for evaluation only: " + ", ".join(k[:-6] for k in m["data"] if k[:-6] in data.JUDGED) + ".", ""]
     return lines
 
 
 def figures(m):
     lines = [
-        "## Figures", "", "Area under the recovered quality gap (APGR; random is 0.5) of ranking prompts by the difference of the two chances.",
-        "Five folds by group of near-duplicate questions: neither the lanes nor the abilities that judge a prompt saw a prompt of its group.",
+        "## Figures", "", "Area under the recovered quality gap (APGR; random is 0.5) when prompts are ranked by the difference of the two probabilities.",
+        "Five folds by group of near-duplicate questions: neither the lanes nor the abilities used for a prompt were trained on its group.",
         "",
         "| source: strong / weak | float | int8, as shipped |", "|---|---|---|",
     ]
     for k, v in m["cross_validated"].items():
         lines.append(f"| {k} | {v:.3f} | {m['cross_validated_int8'][k]:.3f} |")
     lines += refolded(m)
-    return lines + ["", "GPT-4 or Mixtral, mixtures of 300 prompts of each source, mean and deviation over sixty draws, int8:", ""] + [
+    return lines + ["", "GPT-4 or Mixtral, mixtures of 300 prompts of each source, mean and standard deviation over sixty draws, int8:", ""] + [
         f"- {text}: {p['mean']:.3f} ± {p['deviation']:.3f}" for key, text in POOLED.items() if (p := m["pooled"].get(key))
     ] + [""]
 
 
-NAMED = ["10", "11", "12", "13", "14"]  # seeds that were named before their figures were taken
+NAMED = ["10", "11", "12", "13", "14"]  # seeds that were fixed before their figures were computed
 
 
 def refolded(m):
-    """The same figures with folds of other seeds, where refold.py has taken them."""
+    """Returns the figures for other fold seeds, if refold.py has computed them."""
     if not (runs := m.get("refolded")):
         return []
     lines = [
-        "", "The same, int8, with folds of other seeds that no setting was chosen by (`train/refold.py`): small sources depend on the luck of the folds.",
-        f"Seeds {NAMED[0]} to {NAMED[-1]} were named before any of them was taken.", "",
+        "", "The same figures, int8, with fold seeds that were not used to choose settings (`train/refold.py`). Figures of small sources vary with the seed.",
+        f"Seeds {NAMED[0]} to {NAMED[-1]} were fixed before their figures were computed.", "",
         "| source: strong / weak | " + " | ".join(f"seed {k}" for k in runs) + f" | mean of {NAMED[0]} to {NAMED[-1]} |", "|---|" + "---|" * (len(runs) + 1),
     ]
     for k in m["cross_validated"]:
@@ -76,48 +76,47 @@ def refolded(m):
 def out_of_family(m):
     lines = []
     if m.get("judged"):
-        lines += ["## Sources never trained on", "", "| source: strong / weak | APGR | mean known |", "|---|---|---|"]
+        lines += ["## Sources without training data", "", "| source: strong / weak | APGR | mean known |", "|---|---|---|"]
         for k, v in m["judged"].items():
             lines.append(f"| {k} | {v:.3f} | {m['judged_known'][k.split(':')[0]]:.2f} |")
         lines += [
             f"| mean | {sum(m['judged'].values()) / len(m['judged']):.3f} | |", "",
         ]
-    lines += ["## One family left out of training", "", "| family | pairs | many pairs of models | mean known |", "|---|---|---|---|"]
+    lines += ["## One family excluded from training", "", "| family | pairs | many pairs of models | mean known |", "|---|---|---|---|"]
     for k, v in m["leave_family_out"].items():
         pairs = "; ".join(f"{name.split(':')[0]} {a:.3f}" for name, a in v["pairs"].items()) or "-"
         lines.append(f"| {k} | {pairs} | {v['many']:.3f} | {v['known']:.2f} |")
     every = [a for v in m["leave_family_out"].values() for a in v["pairs"].values()]
     return lines + [
-        "", f"Over all pairs {sum(every) / len(every):.3f} on average, {min(every):.3f} at least. Of BFCL's second pair the strong model is recorded",
-        "nowhere else: left out, it is the mean of all models.", "",
+        "", f"Mean over all pairs {sum(every) / len(every):.3f}, minimum {min(every):.3f}. The strong model of BFCL's second pair has no other records:",
+        "without BFCL it has the mean ability of all models.", "",
     ]
 
 
 def chosen():
     return [
         "## How the settings were chosen", "",
-        "On trained sources alone: by five folds of another seed than that of the figures above (the weights of blocks and of few outcomes were",
-        "tried on both), by leaving families out, and by cold starts. Leaving families out is therefore no longer blind: what ease is taught by,",
-        "its slope and the limits of `known` were chosen by it, out of some eighty, most of them tried on a simpler model. Between fold seeds the",
-        "figures of small sources differ by up to 0.04 (puzzles, maths), more than most settings change them.",
-        "What is new in this edition was chosen by folds of seeds 1 and 2: MMLU's lanes learn from MMLU-Pro too, `known` is wider for MMLU, the",
-        "weight of a model on the difference of strong and weak follows its level (`lean`), means near 0 and 1 are heard less, ratings",
-        "correct a fitted model by what its fit was sure of (out of some twenty rules). The last three were chosen by cold starts of the pairs below",
-        "and of 14 to 42 other pairs. Penalties, further lanes and counts of houses and clues for puzzles were tried as well and changed nothing beyond chance.",
-        "That lanes of one family share what `lean` gives was decided by what a poor scorer's chances looked like, not by a figure.",
-        "The sources never trained on, and their costs, were looked at after full runs alone: one in which `known` was wider for all families,",
-        "one in which only MMLU's was, because leaving out GSM8K had fallen below what it had been, one more for the labels of cold starts, and",
-        "this one, in which lanes share `lean`. Editions before were looked at too.",
-        "All folds of other seeds were taken after the puzzles had been seen to miss 0.76 at the recorded seed.", "",
+        "Settings were chosen on the trained sources only:", "",
+        "| settings | chosen by |", "|---|---|",
+        "| most settings | five folds with another seed than the figures above (block weights and the weight of rows with few outcomes: both seeds) |",
+        "| training targets and slope of ease, limits of `known` | excluding families, among about eighty variants, most of them on a simpler model |",
+        "| MMLU lanes that also learn from MMLU-Pro, wider `known` for MMLU | folds with seeds 1 and 2 |",
+        "| `lean`, the noise of means near 0 and 1, the correction by ratings | cold starts of the pairs below and of 14 to 42 other pairs, among about twenty rules |",
+        "| sharing of `lean` among the lanes of one family | inspection of the predictions for a weak model |", "",
+        "Consequences:", "",
+        "- The figures with an excluded family are not blind, because settings were chosen by them.",
+        "- The figures of small sources (puzzles, maths) vary by up to 0.04 between fold seeds, more than most settings change them.",
+        "- The sources without training data were evaluated after full training runs only, more than once.",
+        "- The other fold seeds were computed after the puzzles had missed 0.76 with the recorded seed.",
+        "- Other penalties, further lanes and counts of houses and clues for puzzles made no significant difference.", "",
     ]
 
 
 def cold(m):
     lines = [
-        "## Models never seen", "", "Both models of a pair known by benchmark means alone (of subjects and kinds where leaderboards show them), with a prior that has",
-        "not seen them; then corrected by 100 outcomes of the source as the gateway corrects by ratings, mean of five draws. The prompts of these",
-        "outcomes are not judged; the last column is without labels on the same prompts. A draw is the same for all five folds; in editions before",
-        "each fold had its own, whose levels shuffled the ranking, so the column cannot be compared with theirs.", "",
+        "## Models without recorded outcomes", "", "Both models of a pair are known by benchmark means only (by subject or kind where leaderboards publish them), with a prior learned",
+        "without them. *With 100 labels* adds a correction by 100 outcomes of the source, as the gateway does with ratings: mean of five draws, each draw",
+        "the same for all five folds. The prompts of these outcomes are excluded; the last column is without labels on the same prompts.", "",
         "| pair | trained | benchmark means | with 100 labels | without, same prompts |", "|---|---|---|---|---|",
     ]
     for k, v in list(m["cold_start"]["pairs"].items()) + [("mean", m["cold_start"]["mean"])]:
@@ -127,10 +126,10 @@ def cold(m):
 
 
 def calibration(m):
-    lines = ["## Calibration", "", "Out of fold, all outcomes of all models.", "", "| predicted | observed | outcomes |", "|---|---|---|"]
+    lines = ["## Calibration", "", "Predictions out of fold, all outcomes of all models.", "", "| predicted | observed | outcomes |", "|---|---|---|"]
     for p, y, n in m["calibration"]["all"]["bins"]:
         lines.append(f"| {p:.3f} | {y:.3f} | {n} |")
-    lines += ["", "| family | mean distance (ECE) | log loss |", "|---|---|---|"]
+    lines += ["", "| family | mean difference (ECE) | log loss |", "|---|---|---|"]
     for k, v in m["calibration"].items():
         lines.append(f"| {k} | {v['ece']:.3f} | {v['log_loss']:.3f} |")
     return lines + [""]
@@ -139,10 +138,10 @@ def calibration(m):
 def limits(m):
     return [
         "## Limits", "",
-        "- The prompts are single questions with answers that can be checked, nearly all in English. Conversation, style, translation and",
-        "  agents were not trained on: there the sketch says a low `known`, and the chances go to the mean of all families.",
-        "- Short texts look like short questions: even a line of noise can pass for a known family.",
-        "- Within one family the text says little more than how hard a question is; most of the gain over several models is in knowing the family.",
-        "- The models are of 2023 and 2024. Newer ones get their abilities from published benchmarks.",
-        "- Whether an agent will solve a repository task cannot be told from its text.",
+        "- The prompts are single questions with verifiable answers, nearly all in English. Conversation, style, translation and agents have no",
+        "  training data: such prompts get a low `known`, and their predictions move to the mean of all families.",
+        "- Short texts resemble short questions: a line of noise can be assigned to a known family.",
+        "- Within one family the text indicates little more than the difficulty; most of the gain comes from recognising the family.",
+        "- The recorded models are from 2023 and 2024. Newer ones get their abilities from published benchmarks.",
+        "- Whether an agent will solve a repository task cannot be predicted from the text.",
     ]

@@ -1,9 +1,9 @@
-"""Draws the cost-quality curve of the router beside single models: docs/images/cost-quality.svg.
+"""Draws the cost-quality curve of the router and of single models: docs/images/cost-quality.svg.
 
     python train/curve.py DATA_DIR FAIRLEAD [OUT.svg]
 
-DATA_DIR as for train.py; FAIRLEAD is the built binary. Models are known to the predictor by their benchmark means alone, as a new
-model would be; none of the sources drawn was learned from. Needs numpy only.
+DATA_DIR as for train.py; FAIRLEAD is the built binary. The predictor knows the models by their benchmark means only, like new
+models, and the sources drawn are not training data. Needs numpy only.
 """
 import collections
 import csv
@@ -57,7 +57,7 @@ def hull(points):
 
 
 def sweep(value, price, quality, cost):
-    """Mean cost and quality of taking the best of weight * value - price, from thrift to quality at any price."""
+    """Returns mean cost and quality of choosing the maximum of weight * value - price, for weights from 0 to very large."""
     at = np.arange(len(value))
     points = []
     for weight in np.concatenate([[0], np.logspace(-6, 4, 300)]):
@@ -67,7 +67,7 @@ def sweep(value, price, quality, cost):
 
 
 def mixed(points, steps=40):
-    """The points between, which a share of prompts for each of two neighbours reaches: straight in dollars, not on paper."""
+    """Returns points between neighbours, which a mixture of both reaches: a straight line in dollars, a curve on the log axis."""
     line = []
     for (c0, q0), (c1, q1) in zip(points, points[1:]):
         line += [(c0 + (c1 - c0) * s / steps, q0 + (q1 - q0) * s / steps) for s in range(steps)]
@@ -102,7 +102,7 @@ def draw(singles, names, router):
         out.append(f'<circle cx="{x(c):.1f}" cy="{y(q):.1f}" r="4" fill="#6b7280"/>')
         anchor, shift = ("end", -8) if x(c) > WIDTH * 0.8 else ("start", 8)
         if any(abs(x(c) - a) < 140 and abs(y(q) - b) < 16 for a, b in named):
-            continue  # it would stand on another name
+            continue  # the label would overlap another one
         named.append((x(c), y(q)))
         out.append(f'<text x="{x(c) + shift:.1f}" y="{y(q) + 16:.1f}" text-anchor="{anchor}" fill="#6b7280" font-size="11">{name}</text>')
     for i, (color, dash, text) in enumerate([("#0f766e", "", "auto, by trade-off"), ("#9ca3af", "5 4", "the best that fixed models can do")]):

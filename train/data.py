@@ -1,4 +1,4 @@
-"""Reads the outcome files and asks the Go program for the features of the prompts."""
+"""Reads the outcome files and computes the features of the prompts with the Go program."""
 import glob
 import hashlib
 import json
@@ -8,7 +8,7 @@ import subprocess
 import numpy as np
 import scipy.sparse as sp
 
-# Sources whose licence allows training for shipping, and the family each one (or its task) belongs to.
+# Sources whose licence allows shipping a trained artefact, and the family of each source or task.
 FAMILIES = ["mmlu", "mmlu_pro", "gsm", "math", "logic", "tools", "code", "qa", "common"]
 TRAINED = {
     "routellm_mmlu": "mmlu", "routellm_gsm8k": "gsm", "mmlu_pro": "mmlu_pro", "zeroeval_gsm": "gsm",
@@ -32,7 +32,7 @@ def family(source, task):
 
 
 def read(folder, sources):
-    """Rows of the sources that the folder has, and the digest of each file."""
+    """Returns the rows of the sources in the folder, and the digest of each file."""
     rows, digests = [], {}
     for path in sorted(glob.glob(os.path.join(folder, "*.jsonl"))):
         source = os.path.basename(path)[:-6]
@@ -49,13 +49,13 @@ def read(folder, sources):
 
 
 class Features:
-    """The features of N prompts: hashes as (row, bucket, block) and the dense matrix."""
+    """Features of N prompts: hashes as (row, bucket, block), and the dense matrix."""
 
     def __init__(self, dense, row, hashes):
         self.dense, self.row, self.hashes = dense, row, hashes
 
     def matrix(self, buckets, blocks):
-        """The normalised presence of each bucket: within a row each block has the length that blocks says."""
+        """Returns the normalised presence of each bucket. Within a row, each block has the norm given by `blocks`."""
         n = len(self.dense)
         block = (self.hashes >> 28).astype(np.int64)
         bucket = (self.hashes & 0xFFFFFFF).astype(np.int64) * buckets >> 28
@@ -67,7 +67,7 @@ class Features:
 
 
 def features(prompts, binary):
-    """Runs the Go program over the prompts."""
+    """Runs the Go program on the prompts."""
     text = "".join(json.dumps({"prompt": p}) + "\n" for p in prompts)
     raw = subprocess.run([binary], input=text.encode(), stdout=subprocess.PIPE, check=True).stdout
     words, at = np.frombuffer(raw, "<u4"), 0
@@ -82,7 +82,7 @@ def features(prompts, binary):
 
 
 def outcomes(rows):
-    """Matrix of scores (rows by models), with a mask, and the names of the models."""
+    """Returns the matrix of scores (rows by models), its mask, and the names of the models."""
     models = sorted({m for r in rows for m in r["scores"]})
     index = {m: j for j, m in enumerate(models)}
     y = np.zeros((len(rows), len(models)), np.float32)
@@ -94,7 +94,7 @@ def outcomes(rows):
 
 
 def folds(rows, n, seed):
-    """A fold for each row, the same for all rows of a group."""
+    """Returns a fold for each row, the same for all rows of a group."""
     def of(group):
         return int(hashlib.sha256(f"{seed}/{group}".encode()).hexdigest(), 16) % n
     return np.array([of(r["group"]) for r in rows])

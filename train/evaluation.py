@@ -1,15 +1,15 @@
-"""Honest figures: every prediction is for a prompt whose group was not trained on."""
+"""Computes figures out of fold: every prediction is for a prompt whose group was not trained on."""
 import numpy as np
 
 import data
 import protocol
 from ability import Prior, corrected, from_means, noise_of, sigmoid, with_one
 from ridge import ridge
-from router import chance
+from router import probability
 
 
 class Set:
-    """The trained rows as arrays."""
+    """Training rows as arrays."""
 
     def __init__(self, rows):
         self.rows = rows
@@ -24,14 +24,14 @@ class Set:
 
 
 def cross_validate(s, z, fold, settings, lean, z8):
-    """Predictions out of fold. z are skills from lanes that did not see the fold of the row; the abilities do not see it
-    either. Returns them with the priors, and the predictions for z8, the same skills from weights of one byte."""
+    """Returns predictions out of fold, predictions for z8 (the same skills from one-byte weights), and the priors. z are skills from
+    lanes that were not trained on the fold of the row; neither were the abilities."""
     out, out8, priors = np.zeros(s.y.shape), np.zeros(s.y.shape), []
     for f in range(settings["folds"]):
         held = fold == f
         seen = z[~held], s.y[~held], s.mask[~held]
         able = Prior(*seen, **settings["abilities"]).a
-        out[held], out8[held] = chance(z[held], able), chance(z8[held], able)
+        out[held], out8[held] = probability(z[held], able), probability(z8[held], able)
         priors.append((Prior(*seen, lean, **settings["prior"]), held))
     return out, out8, priors
 
@@ -41,7 +41,7 @@ def figures(table, pairs):
 
 
 def calibration(s, out, bins=10):
-    """Predicted against observed in bins of the prediction, the mean distance, and the log loss, for all and by family."""
+    """Returns predicted and observed values in bins of the prediction, their mean difference, and the log loss, in total and by family."""
     def table(rows):
         seen = s.mask[rows] > 0
         p, y = out[rows][seen], s.y[rows][seen]
@@ -57,10 +57,10 @@ def calibration(s, out, bins=10):
 
 
 def leave_family_out(design, s, lanes):
-    """For each family: predictions by a predictor that never saw it, on its pairs and on many pairs of models.
+    """Evaluates for each family a predictor trained without it, on its pairs and on many pairs of models.
 
-    The joint lanes and the family scores are learned anew without the family; the lanes of the other families never saw it,
-    except those of kindred families, which are left out."""
+    The joint lanes and the family scores are trained again without the family. The lanes of other families do not depend on it,
+    except those of related families, which are set to zero."""
     got, settings, j, o = {}, lanes.settings, len(lanes.joint), len(lanes.own)
     target, weight, penalty = lanes.teach(s.rows, s.y, s.mask, s.family)
     shared = list(range(j)) + list(range(j + o, target.shape[1]))
@@ -69,17 +69,17 @@ def leave_family_out(design, s, lanes):
         use = ~held & ~np.isin(s.group, s.group[held])
         w, v, c = ridge(design, target[:, shared], weight[:, shared] * use[:, None], penalty[shared], lanes.hashed()[shared], settings["rounds"])
         u, inner = design.apply(lanes.w, lanes.v, lanes.c), lanes.inner.copy()
-        anew = np.zeros_like(u)
-        anew[:, shared] = design.apply(w, v, c)
-        u[:, shared] = lanes.adjust(anew, True)[:, shared]
+        retrained = np.zeros_like(u)
+        retrained[:, shared] = design.apply(w, v, c)
+        u[:, shared] = lanes.adjust(retrained, True)[:, shared]
         for values in (u, inner):
-            values[:, j + o + f] = -9  # no score for what is not known
+            values[:, j + o + f] = -9  # the excluded family gets no score
             for i, (part, _, own) in enumerate(lanes.own):
                 if own != f and part[f] > 0:
                     values[:, j + i] = 0
         prior = Prior(lanes.skills(inner[use]), s.y[use], s.mask[use], **settings["abilities"])
         out = np.zeros(s.y.shape)
-        out[held] = chance(lanes.skills(u[held]), prior.a)
+        out[held] = probability(lanes.skills(u[held]), prior.a)
         table = s.table(out)
         table.clean &= held
         many = [table.many(source) for source in np.unique(s.source[held])]
@@ -91,31 +91,31 @@ def leave_family_out(design, s, lanes):
 
 
 def judge(s, rows, z, known, abilities):
-    """Sources never trained on."""
+    """Evaluates sources without training data."""
     y, mask = np.zeros((len(rows), len(s.models)), np.float32), np.zeros((len(rows), len(s.models)), np.float32)
     for i, row in enumerate(rows):
         for m, v in row["scores"].items():
             if m in s.index:
                 y[i, s.index[m]], mask[i, s.index[m]] = v, 1
-    table = protocol.Table(rows, y, mask, s.models, chance(z, abilities))
+    table = protocol.Table(rows, y, mask, s.models, probability(z, abilities))
     got = {k: round(v, 4) for k, v in table.pairs(protocol.JUDGED_PAIRS).items()}
     source = np.array([r["source"] for r in rows])
     return got, {k: round(float(known[source == k].mean()), 3) for k in np.unique(source)}, table
 
 
 def benchmark(row):
-    """What a mean is published of: the source, or its subjects and kinds where leaderboards show them."""
+    """Returns the name of the benchmark of a row: its source, with the subject or kind where leaderboards publish those."""
     if row["source"] == "llmrouter_ulab":
         return row["task"]
     return row["source"] + "/" + row["task"] if row["source"] in ("mmlu_pro", "bfcl") else row["source"]
 
 
 def cold_start(s, z, priors, labels=100, draws=5, seed=0):
-    """Predictions for pairs when both abilities come from benchmark means alone, and corrected by some outcomes of the source as the Go
-    code corrects them, drawn several times.
+    """Yields predictions for pairs whose abilities come from benchmark means only, and predictions corrected by some outcomes of the source
+    as in the Go code, for several draws.
 
-    A draw is the same for all folds: a workspace has one correction of a model, and levels that differ by fold would shuffle the ranking
-    of all prompts. The prompts that were drawn are not judged, nor those of their groups: their predictions are not numbers."""
+    A draw is the same for all folds: a workspace has one correction per model, and levels that differ by fold would shuffle the ranking.
+    Drawn prompts and their groups are excluded: their predictions are NaN."""
     rng = np.random.default_rng(seed)
     keys = np.array([benchmark(r) for r in s.rows])
     cold, warm = np.full(s.y.shape, np.nan), np.full((draws, *s.y.shape), np.nan)
@@ -142,13 +142,13 @@ def cold_start(s, z, priors, labels=100, draws=5, seed=0):
 
 
 def slices(at, level, count):
-    """So many of the rows, one of each slice from hard to easy."""
+    """Returns `count` rows, one from each slice from hard to easy."""
     at, count = at[np.argsort(level[at], kind="stable")], min(count, len(at))
     return at[((np.arange(count) + 0.5) * len(at) / count).astype(int)]
 
 
 def means_of(s, keys, train, one, j, level, count=48):
-    """The benchmark means of a model as targets: skills of typical prompts, weights, mean, noise of its logit."""
+    """Returns the benchmark means of a model as targets: skills of typical prompts, weights, mean, noise of its logit."""
     got = []
     for key in np.unique(keys[train]):
         at = train[(keys[train] == key) & (s.mask[train, j] > 0)]
@@ -159,7 +159,7 @@ def means_of(s, keys, train, one, j, level, count=48):
 
 
 def cold_figures(s, z, priors, trained):
-    """Of each pair: trained, cold, corrected by labels, and cold on the prompts that the last is judged by."""
+    """Returns for each pair the figures of COLD, and their means."""
     got = {}
     for pair, cold, warm in cold_start(s, z, priors):
         js = [s.index[m] for m in pair[1:]]
@@ -171,11 +171,12 @@ def cold_figures(s, z, priors, trained):
     return {"pairs": got, "mean": mean}
 
 
+# Trained abilities, benchmark means only, corrected by labels, and benchmark means on the prompts of the corrected figure.
 COLD = "trained", "cold", "cold_100_labels", "cold_same_prompts"
 
 
-def recovered(s, chances, pair, js):
-    """The figure of a pair over the prompts with predictions; None when they are too few."""
-    table = s.table(chances)
-    table.clean &= ~np.isnan(chances[:, js]).any(1)
+def recovered(s, probabilities, pair, js):
+    """Returns the APGR of a pair over the prompts with predictions, or None if there are too few."""
+    table = s.table(probabilities)
+    table.clean &= ~np.isnan(probabilities[:, js]).any(1)
     return next(iter(table.pairs([pair]).values()), None)

@@ -1,4 +1,4 @@
-"""Texts whose skills both the training script and the Go code compute; the two must agree."""
+"""Prompts whose skills are computed by both the training script and the Go code; the results must agree."""
 TEXTS = [
     "",
     "?",

@@ -1,4 +1,4 @@
-"""The figures a router is judged by: recovered quality gap (APGR) for pairs of models, quality over cost (AIQ)."""
+"""Metrics of a router: recovered quality gap (APGR) for pairs of models, quality over cost (AIQ)."""
 import numpy as np
 
 G4, MX, L8 = "gpt-4-1106-preview", "mixtral-8x7b-instruct-v0.1", "llama-3.1-8b-instruct"
@@ -14,7 +14,7 @@ NOT_POOLED = {"alpaca_eval", "gemini_flores"}  # scores there are preferences or
 
 
 def apgr(score, strong, weak, bins=10, seed=0):
-    """Area under the recovered gap when the prompts with the highest score go to the strong model; random is 0.5."""
+    """Returns the area under the recovered gap when the prompts with the highest score go to the strong model; random is 0.5."""
     score = np.asarray(score, float) + 1e-9 * np.random.RandomState(seed).rand(len(score))
     strong, weak = np.asarray(strong, float), np.asarray(weak, float)
     s, w = strong.mean(), weak.mean()
@@ -32,12 +32,12 @@ def apgr(score, strong, weak, bins=10, seed=0):
 
 
 class Table:
-    """Scores and predictions of rows by models, by name."""
+    """Scores and predictions, rows by models."""
 
-    def __init__(self, rows, y, mask, models, chance):
+    def __init__(self, rows, y, mask, models, probability):
         self.source = np.array([r["source"] for r in rows])
         self.clean = np.array([not r.get("contaminated") for r in rows])
-        self.y, self.mask, self.chance = y, mask, chance
+        self.y, self.mask, self.probability = y, mask, probability
         self.index = {m: j for j, m in enumerate(models)}
 
     def pick(self, source, strong, weak):
@@ -47,7 +47,7 @@ class Table:
         at = np.flatnonzero((self.source == source) & self.clean & (self.mask[:, s] > 0) & (self.mask[:, w] > 0))
         if len(at) < 40:
             return None
-        return at, self.chance[at, s] - self.chance[at, w], self.y[at, s], self.y[at, w]
+        return at, self.probability[at, s] - self.probability[at, w], self.y[at, s], self.y[at, w]
 
     def pairs(self, pairs):
         out = {}
@@ -58,12 +58,12 @@ class Table:
         return out
 
     def first_pair(self, pairs):
-        """Score, strong and weak outcomes of each source with the first pair: what the pooled figure mixes."""
+        """Returns score, strong and weak outcomes of each source with the first pair: the input of pooled."""
         got = [self.pick(source, strong, weak) for source, strong, weak in pairs if strong == G4 and source not in NOT_POOLED]
         return [np.array(g[1:]) for g in got if g is not None]
 
     def many(self, source, limit=40, seed=0):
-        """Mean APGR over many pairs of a source with a gap of 8 points or more: steadier than any single pair."""
+        """Returns the mean APGR over many pairs of a source with a gap of at least 8 points, which varies less than a single pair."""
         at = np.flatnonzero((self.source == source) & self.clean)
         cols = np.flatnonzero(self.mask[at].mean(0) > 0.9)
         mean = self.y[at][:, cols].mean(0)
@@ -73,12 +73,12 @@ class Table:
         got = []
         for a, b in pairs[:limit]:
             ok = at[(self.mask[at, a] > 0) & (self.mask[at, b] > 0)]
-            got.append(apgr(self.chance[ok, a] - self.chance[ok, b], self.y[ok, a], self.y[ok, b]))
+            got.append(apgr(self.probability[ok, a] - self.probability[ok, b], self.y[ok, a], self.y[ok, b]))
         return float(np.mean(got)) if got else float("nan")
 
 
 def pooled(parts, most=300, draws=60):
-    """Mean and deviation of the APGR of mixtures, each of so many prompts of every part: a single draw is a matter of luck."""
+    """Returns mean and standard deviation of the APGR of random mixtures with at most `most` prompts of every part."""
     got = []
     for seed in range(draws if parts else 0):
         rng = np.random.RandomState(seed)
@@ -87,7 +87,7 @@ def pooled(parts, most=300, draws=60):
 
 
 def hull(points):
-    """Non-decreasing upper convex hull of (cost, quality) points."""
+    """Returns the non-decreasing upper convex hull of (cost, quality) points."""
     h = []
     for p in sorted({(float(c), float(q)) for c, q in points}):
         if h and p[1] <= h[-1][1]:
@@ -105,7 +105,7 @@ def aiq(points, lo, hi):
 
 
 def cost_quality(quality, cost, guess):
-    """AIQ of choosing by lambda * guess - mean cost, and of the hull of single models."""
+    """Returns the AIQ of choosing by lambda * guess - mean cost, and of the hull of single models."""
     lams = np.concatenate([[0], np.logspace(-6, 4, 300)])
     i = np.arange(len(quality))
     mean = cost.mean(0)

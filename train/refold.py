@@ -1,8 +1,8 @@
-"""Takes the cross-validated figures again with folds of other seeds: how much of them is the luck of the folds.
+"""Computes the cross-validated figures with other fold seeds, to show how much they vary.
 
     python train/refold.py DATA_DIR [--features BINARY] [--seeds 10,11,12,13,14]
 
-Adds them to train/metrics.json, which train.py has written, and writes train/MODEL_CARD.md anew.
+Adds them to train/metrics.json and rewrites train/MODEL_CARD.md. Run train.py first.
 """
 import argparse
 import json
@@ -22,8 +22,8 @@ from train import build_features, path_of, say
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("data")
-    p.add_argument("--features", help="a built train/features; built with go when not given")
-    p.add_argument("--seeds", default="10,11,12,13,14", help="seeds of folds that no setting was chosen by; these were named before they were taken")
+    p.add_argument("--features", help="path of a built train/features (default: build it with go)")
+    p.add_argument("--seeds", default="10,11,12,13,14", help="fold seeds that were not used to choose settings")
     args, start = p.parse_args(), time.time()
     rows, _ = data.read(args.data, set(data.TRAINED))
     features = data.features([r["prompt"] for r in rows], args.features or build_features())
@@ -31,7 +31,7 @@ def main():
     s = evaluation.Set(rows)
     with open(path_of("train/metrics.json")) as f:
         metrics = json.load(f)
-    refolded = metrics.setdefault("refolded", {})  # what was taken before stays
+    refolded = metrics.setdefault("refolded", {})  # earlier results are kept
     refolded[str(metrics["seed"])] = metrics["cross_validated_int8"]
     for seed in args.seeds.split(","):
         refolded[seed] = take(s, design, data.folds(s.rows, SETTINGS["folds"], int(seed)))

@@ -1,13 +1,13 @@
-"""Ridge regression of many targets at once on hashed and dense features, by conjugate gradients."""
+"""Ridge regression of several targets on hashed and dense features, by conjugate gradients."""
 import copy
 
 import numpy as np
 
-try:  # the same code on a graphics card, where there is one
+try:  # runs the same code on a GPU if CuPy works
     import cupy as xp
     import cupyx.scipy.sparse as sparse
     xp.zeros(1)
-except Exception:  # noqa: BLE001 - any failure means: use the processor
+except Exception:  # noqa: BLE001 - use the CPU on any failure
     import numpy as xp
     import scipy.sparse as sparse
 
@@ -17,7 +17,7 @@ def host(a):
 
 
 class Design:
-    """Features of all rows on the device. Dense ones are standardised, kept within three deviations and weighed by gain."""
+    """Features of all rows on the device. Dense features are standardised, clipped at three deviations and multiplied by gain."""
 
     def __init__(self, x, dense, gain):
         mean, std = dense.mean(0), dense.std(0)
@@ -28,7 +28,7 @@ class Design:
         self.d = xp.asarray(d.astype(np.float32))
 
     def only(self, rows):
-        """The same of some rows."""
+        """Returns the design of a subset of rows."""
         part = copy.copy(self)
         part.x, part.d = self.x[rows], self.d[rows]
         part.xt = part.x.T.tocsr()
@@ -42,10 +42,10 @@ class Design:
 
 
 def ridge(design, target, weight, penalty, hashed, rounds=40):
-    """Weights w (hashed), v (dense) and offsets c (lanes) that make the weighted squared error small.
+    """Returns weights w (hashed), v (dense) and offsets c (lanes) that minimise the weighted squared error.
 
-    target and weight are rows by lanes; penalty is one number for each lane, relative to the sum of its weights; hashed is 0 for
-    lanes that read the counted features alone. Lanes taught by the same rows are learned together, from these rows alone."""
+    target and weight are rows by lanes; penalty is one number per lane, relative to the sum of its weights; hashed is 0 for lanes that
+    use the counted features only. Lanes with the same training rows are solved together, on these rows only."""
     k, penalty, hashed = target.shape[1], np.asarray(penalty, np.float32), np.asarray(hashed, np.float32)
     w, v, c = np.zeros((design.x.shape[1], k), np.float32), np.zeros((design.d.shape[1], k), np.float32), np.zeros(k)
     groups = {}
@@ -59,7 +59,7 @@ def ridge(design, target, weight, penalty, hashed, rounds=40):
 
 
 def descend(design, target, weight, penalty, hashed, rounds):
-    """The conjugate gradients of ridge, for lanes that share all rows."""
+    """Runs the conjugate gradients of ridge for lanes that share all rows."""
     sums = np.maximum(weight.sum(0), 1e-9)
     mean = (weight * target).sum(0) / sums
     s = xp.asarray((weight / sums).astype(np.float32))

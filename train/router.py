@@ -1,4 +1,4 @@
-"""The whole predictor as one value: learned from rows, applied to others."""
+"""The predictor. A lane is one regression output: a difficulty within a family of tasks, a joint measure, or a family score."""
 import numpy as np
 
 import targets
@@ -9,19 +9,19 @@ from ridge import ridge
 SETTINGS = {
     "buckets": 81920, "blocks": [1.0, 1.5, 1.0, 0.5], "folds": 5, "gain": 1.0, "rounds": 40, "joint": 10.0, "label": 3.0, "reliable": 2.0,
     "own": {"mmlu": 20.0, "mmlu_pro": 15.0, "gsm": 50.0, "math": 60.0, "logic": 10.0, "tools": 10.0, "code": 10.0, "qa": 100.0, "common": 30.0},
-    # A prompt unlike all families is taken by its ease alone: so many logits for a standard deviation.
+    # A prompt unlike all families is predicted by its ease only: logits per standard deviation.
     "ease": 1.0, "sharpness": 12.0, "known": [-18.0, 20.0, 0.3],
-    # The share of its own prompts that a family may call unlike it. MMLU is the broadest: its prompts are the least like each other.
+    # Share of its own prompts that a family may classify as unlike it. Lowest for MMLU, the most diverse family.
     "low": {"mmlu": 0.05, "mmlu_pro": 0.15, "gsm": 0.15, "math": 0.15, "logic": 0.15, "tools": 0.15, "code": 0.15, "qa": 0.15, "common": 0.15},
-    # How far the weight on the difference of strong and weak models goes from the one to the other.
+    # How far the weight on the difference between strong and weak models follows the level of a model.
     "lean": 0.5,
-    # The prior that is shipped is strict: models that only benchmarks are known of lean on it. Models with outcomes do not need it.
+    # The shipped prior is strict, because models with benchmark scores only depend on it. Models with outcomes do not need it.
     "prior": {"rounds": 16, "width": 0.1, "strength": 30.0}, "abilities": {"rounds": 8, "width": 0.5, "strength": 8.0},
 }
 
 
 class Lanes:
-    """Weights of the lanes: joint ones, own ones of each family, then the scores of the families."""
+    """Weights of all lanes: joint lanes, lanes of single families, then family scores."""
 
     def __init__(self, names, settings):
         self.names, self.settings = names, settings
@@ -29,14 +29,14 @@ class Lanes:
         self.heads = [f for _, _, f in self.own]
 
     def teach(self, rows, y, mask, family):
-        """What each lane is taught: target and weight of each row, and its penalty."""
+        """Returns target and weight of each row for each lane, and the penalty of each lane."""
         s, k = self.settings, len(self.names)
         t, count, apart = targets.per_source(rows, y, mask)
         pair = count == 2
         t, count = targets.share_groups(rows, t, count, family)
         reliable = count / (count + s["reliable"])
         size = np.bincount(family, weights=reliable, minlength=k)
-        even = (1 / np.sqrt(np.maximum(size, 1)))[family]  # large families must not drown the small ones in the joint lanes
+        even = (1 / np.sqrt(np.maximum(size, 1)))[family]  # so that large families do not dominate the joint lanes
         target, weight, penalty = [], [], []
         for part, j, own in self.joint + self.own:
             target.append(t[:, j])
@@ -51,9 +51,9 @@ class Lanes:
         return np.stack(target, 1).astype(np.float32), weight, np.array(penalty) * weight.max(0) / weight.sum(0)
 
     def lean(self):
-        """How the weight of a model on the difference of strong and weak follows its level (rows are abilities, columns the levels):
-        a model as strong as those that taught the one lane leans on that one, and on the other when it is as weak as the others.
-        A family with several such lanes has the same difference several times: each of them gets its part."""
+        """Returns how the weight of a model on the difference of strong and weak models follows its level (rows: abilities, columns:
+        levels). A strong model uses the lane trained on strong models, a weak model the other one. A family with several such lanes
+        divides the effect among them."""
         first = 1 + len(self.joint) + len(self.names)
         got = np.zeros((first + len(self.own),) * 2)
         strong = targets.strong_lanes(self.own)
@@ -64,11 +64,11 @@ class Lanes:
         return got
 
     def hashed(self):
-        """Words tell families apart; what makes a prompt hard in one family and in the next is in the counts."""
+        """Returns which lanes use hashed features. Joint lanes use counts only: words identify families, counts the difficulty."""
         return np.arange(len(self.joint) + len(self.own) + len(self.names)) >= len(self.joint)
 
     def learn(self, design, rows, y, mask, family, fold):
-        """Learns the lanes; inner holds their values for the rows from weights that did not see the row's fold."""
+        """Trains the lanes. `inner` holds their values for each row from weights trained without the fold of the row."""
         self.design, self.family = design, family
         target, weight, penalty = self.teach(rows, y, mask, family)
         solve = lambda use: ridge(design, target, weight * use[:, None], penalty, self.hashed(), self.settings["rounds"])
@@ -87,12 +87,12 @@ class Lanes:
             inner8[fold == f] = design.apply((table.astype(np.float32) - 128) * scale, self.adjust(v), self.adjust(c, True))[fold == f]
         self.inner8 = inner8
         label = self.split(self.inner)[2]
-        # How high a family scores its own prompts at least, nearly always: a prompt that scores less is unlike all of them.
+        # A low quantile of each family's scores on its own prompts: prompts that score less are unlike the family.
         self.typical = np.array([np.quantile(label[family == f, f], self.settings["low"][name]) for f, name in enumerate(self.names)])
         return self
 
     def spread(self, inner):
-        """Mean and deviation of joint and own lanes over the rows they were taught with; the scores stay as they are."""
+        """Returns mean and deviation of joint and family lanes over their training rows; family scores are not scaled."""
         shift, scale = np.zeros(inner.shape[1]), np.ones(inner.shape[1])
         for j, (part, _, own) in enumerate(self.joint + self.own):
             inside = self.family == own if own >= 0 else part[self.family] > 0
@@ -100,8 +100,8 @@ class Lanes:
         return shift, scale
 
     def adjust(self, a, shifted=False):
-        """Standardised lanes, then strong and weak as their mean and their difference: models differ little in the latter.
-        The lane of all families is in logits."""
+        """Standardises lanes and replaces strong and weak by their mean and their difference, in which models differ little.
+        The joint lane is in logits."""
         a = ((a - self.shift) if shifted else a) / self.scale
         a[..., : len(self.joint)] *= self.settings["ease"]
         for s in targets.strong_lanes(self.joint + self.own):
@@ -115,7 +115,7 @@ class Lanes:
         return u[:, :j], u[:, j : j + o], label, e / e.sum(1, keepdims=True)
 
     def known(self, u):
-        """How like the prompts learned from: nothing at all below a limit, because the order of what little is left misleads."""
+        """Returns the similarity to the training prompts. Values below a limit become 0, because their order is misleading."""
         k = self.settings["known"]
         label = self.split(u)[2]
         best = label.argmax(1)
@@ -129,5 +129,5 @@ class Lanes:
         return np.concatenate([(1 - known) * np.clip(joint, -CLIP, CLIP), level, known * share[:, self.heads] * np.clip(own, -CLIP, CLIP)], 1)
 
 
-def chance(z, ability):
+def probability(z, ability):
     return 1 / (1 + np.exp(-with_one(z) @ ability.T))

@@ -1,21 +1,21 @@
-"""What the lanes are taught: for each prompt how far strong and weak models do better than usual on its source, and the
-main directions in which models of a source differ."""
+"""Training targets of the lanes: for each prompt, how much better than average strong and weak models do on its source, and the
+main directions in which the models of a source differ."""
 import numpy as np
 
 # Lanes of single families: s and w are the means of the stronger and the weaker half of the models, digits are further
-# directions of difference between models, capitals are s and w learned from kindred families too. x and y are s and w of sources
-# that recorded a single pair: in the mean with dozens of models what tells these two apart is lost.
+# directions of difference between models, capitals are s and w trained on related families as well. x and y are s and w of sources
+# with a single pair of models, whose difference would be lost in the mean over dozens of models.
 OWN = {
     "mmlu": "SW", "mmlu_pro": "sw23", "gsm": "sw2SWxy", "math": "sw2", "logic": "sw2", "tools": "sw23", "code": "sw", "qa": "sw", "common": "sw",
 }
 KINDRED = {"gsm": {"math": 0.5, "mmlu_pro": 0.1}, "mmlu": {"mmlu_pro": 0.1}}
 TARGET = {"s": 0, "w": 1, "2": 2, "3": 3, "S": 0, "W": 1, "x": 5, "y": 6}
-EASE, PAIR = 4, (5, 6)  # the mean of s and w; s and w as the source alone has them
+EASE, PAIR = 4, (5, 6)  # the mean of s and w; s and w of the source only
 
 
 def per_source(rows, y, mask):
-    """Targets s, w, 2, 3 for each row, relative to its source and task, how many outcomes stand behind them, and how many logits
-    lie between the stronger and the weaker models."""
+    """Returns targets s, w, 2, 3 for each row relative to its source and task, the number of outcomes behind them, and the distance in
+    logits between the stronger and the weaker models."""
     n = len(rows)
     out, count, apart = np.zeros((n, 4), np.float32), np.zeros(n, np.float32), np.zeros(n)
     keys = np.array([r["source"] + ("/" + r["task"] if r["source"] == "llmrouter_ulab" else "") for r in rows])
@@ -43,8 +43,8 @@ def per_source(rows, y, mask):
 
 
 def share_groups(rows, target, count, family):
-    """Averages s and w over the rows of a family that ask the same question, the ones with more outcomes counting more. Appends
-    their mean, and what they were before."""
+    """Averages s and w over the rows of a family with the same question, weighted by their outcomes. Appends their mean, and the values
+    before averaging."""
     out, total = target.copy(), count.copy()
     keys = {}
     for i, r in enumerate(rows):
@@ -58,7 +58,7 @@ def share_groups(rows, target, count, family):
 
 
 def lanes(names):
-    """The lanes as (share of each family in the teaching, target, own family or -1): first the one of all families."""
+    """Returns the lanes as (weight of each family in training, target, own family or -1), the joint lane first."""
     joint = [(np.ones(len(names)), EASE, -1)]
     own = []
     for f, name in enumerate(names):
@@ -72,5 +72,5 @@ def lanes(names):
 
 
 def strong_lanes(lanes):
-    """The lanes of strong models; a lane of weak ones for the same prompts follows each."""
+    """Returns the lanes of strong models; each is followed by the lane of weak models for the same prompts."""
     return [i for i, lane in enumerate(lanes) if lane[1] in (0, PAIR[0])]

@@ -2,8 +2,8 @@
 
     python train/train.py DATA_DIR [--features BINARY] [--predictions FILE] [--sample SHARE] [--only-artefact]
 
-DATA_DIR holds one JSON-lines file per source. Writes internal/predict/data/predictor.bin, the golden vectors beside its
-tests, train/metrics.json and train/MODEL_CARD.md.
+DATA_DIR holds one JSON-lines file per source. Writes internal/predict/data/predictor.bin, the golden vectors of its tests,
+train/metrics.json and train/MODEL_CARD.md.
 """
 import argparse
 import json
@@ -45,10 +45,10 @@ def main():
     design = Design(features.matrix(SETTINGS["buckets"], SETTINGS["blocks"]), features.dense, SETTINGS["gain"])
     s = evaluation.Set(trained)
     fold = data.folds(s.rows, SETTINGS["folds"], SEED)
-    say(start, f"{len(trained)} prompts to train on, {len(judged)} to judge by, {len(s.models)} models")
+    say(start, f"{len(trained)} training prompts, {len(judged)} evaluation prompts, {len(s.models)} models")
 
     lanes = Lanes(data.FAMILIES, SETTINGS).learn(design, s.rows, s.y, s.mask, s.family, fold)
-    say(start, "lanes learned")
+    say(start, "lanes trained")
     z = np.round(lanes.skills(lanes.inner8), 3)
     able, prior = Prior(z, s.y, s.mask, **SETTINGS["abilities"]), Prior(z, s.y, s.mask, lanes.lean(), **SETTINGS["prior"])
     q = artefact.Quantised(lanes)
@@ -75,9 +75,9 @@ def main():
 def arguments():
     p = argparse.ArgumentParser()
     p.add_argument("data")
-    p.add_argument("--features", help="a built train/features; built with go when not given")
-    p.add_argument("--predictions", help="where the predictions out of fold go, one JSON object a line")
-    p.add_argument("--sample", type=float, default=1.0, help="use this share of the rows, for trying out")
+    p.add_argument("--features", help="path of a built train/features (default: build it with go)")
+    p.add_argument("--predictions", help="write the predictions out of fold to this file, one JSON object per line")
+    p.add_argument("--sample", type=float, default=1.0, help="use this share of the rows, to test the scripts")
     p.add_argument("--only-artefact", action="store_true")
     return p.parse_args()
 
@@ -108,8 +108,8 @@ def ship(q, s, z, able, prior):
 
 
 def anchors(s, z, abilities):
-    """Typical prompts of each benchmark: sorted by how hard they are for the models, one of each slice."""
-    level = evaluation.chance(z, abilities).mean(1)
+    """Returns typical prompts of each benchmark: sorted by difficulty, one from each slice."""
+    level = evaluation.probability(z, abilities).mean(1)
     names = {}
     for i, r in enumerate(s.rows):
         for name in benchmark_names(r):
@@ -132,7 +132,7 @@ def benchmark_names(r):
 
 
 def apply(q, prompts, binary):
-    """Skills and familiarity of prompts, as the Go code computes them."""
+    """Returns skills and familiarity of prompts, computed like the Go code."""
     f = data.features(prompts, binary)
     u = q.values(f.matrix(SETTINGS["buckets"], SETTINGS["blocks"]), f.dense)
     return np.round(q.lanes.skills(u), 3), np.round(q.lanes.known(u), 3)
@@ -162,12 +162,12 @@ def evaluate(args, start, design, s, lanes, z8, fold, able, q, judged, binary):
     if judged:
         metrics["judged"], metrics["judged_known"], table = evaluation.judge(s, judged, *apply(q, [r["prompt"] for r in judged], binary), able.a)
         say(start, "judged " + json.dumps(metrics["judged"]) + json.dumps(metrics["judged_known"]))
-        predictions |= {r["id"]: c for r, c in zip(judged, table.chance)}
+        predictions |= {r["id"]: c for r, c in zip(judged, table.probability)}
         metrics["pooled"]["with_judged"] = protocol.pooled(parts + table.first_pair(protocol.JUDGED_PAIRS))
     if args.predictions:
         save(args.predictions, s, predictions)
     metrics["leave_family_out"] = evaluation.leave_family_out(design, s, lanes)
-    say(start, "left out " + json.dumps(metrics["leave_family_out"]))
+    say(start, "excluded " + json.dumps(metrics["leave_family_out"]))
     return metrics
 
 

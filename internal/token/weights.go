@@ -2,7 +2,7 @@
 
 package token
 
-// weights say how many tokens one of each feature is.
+// weights is the number of tokens per unit of each feature.
 var weights = map[Family][]float64{
 	O200K:    {0.392, 0.128, 0, 0.014, 0, 0.125, 0, 1.319, 0, 1.14, 0.045, 0.081, 0.611, 0.343, 0.552, 0.28, 0.41, 0.478, 0.386, 0.385, 0.387, 0, 0.427, 0.708, 0.76, 0.755, 0.929, 2.351, 0.282, 0.38},
 	CL100K:   {0.427, 0.121, 0, 0.009, 0, 0.063, 0, 1.352, 0, 1.183, 0.039, 0.074, 0.613, 0.318, 1.059, 0.452, 1.054, 1.21, 0.866, 1.217, 1.45, 0, 0.972, 1.023, 1.009, 1.162, 1.043, 2.977, 0.439, 0.432},
@@ -16,7 +16,7 @@ var weights = map[Family][]float64{
 	Cohere:   {0.473, 0.124, 0, 0.061, 0, 0, 0.675, 0.98, 0, 1.083, 0, 0.119, 0.858, 0, 0, 0.274, 0.318, 0.474, 0.432, 0.839, 1.261, 0, 1.071, 0.509, 0.776, 0.719, 0.126, 2.616, 0.333, 0.283},
 }
 
-// asciiDensity says how many tokens a byte of ordinary ASCII text has.
+// asciiDensity is the number of tokens per byte of ordinary ASCII text.
 var asciiDensity = map[Family]float64{
 	O200K:    0.255,
 	CL100K:   0.255,

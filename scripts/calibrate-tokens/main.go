@@ -1,5 +1,5 @@
-// Command calibrate-tokens is the part of the calibration that must be the gateway's own code: it reads JSON strings, one
-// a line, and writes what the estimate of each is computed from.
+// Command calibrate-tokens computes the features of the token estimate with the gateway's own code, for calibrate.py. It
+// reads JSON strings, one per line, and writes the features of each.
 package main
 
 import (
@@ -18,7 +18,7 @@ func main() {
 	for in.More() {
 		var s string
 		if err := in.Decode(&s); err != nil {
-			fmt.Fprintln(os.Stderr, "read a text:", err)
+			fmt.Fprintln(os.Stderr, "read text:", err)
 			os.Exit(1)
 		}
 		var t llm.Text

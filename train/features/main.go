@@ -1,6 +1,6 @@
-// Command features reads prompts as JSON lines with a field "prompt" and writes their features for the training scripts:
-// for each prompt the number of hashes, the dense features as float32, then the hashes (block in the upper 4 bits, the
-// upper 28 bits of the hash below). All numbers are little-endian.
+// Command features reads prompts as JSON lines with a field "prompt" and writes their features for the training scripts. For
+// each prompt it writes the number of hashes, the number of dense features, the dense features as float32, and the hashes
+// (block in the upper 4 bits, upper 28 bits of the hash below). All numbers are little-endian.
 package main
 
 import (
