@@ -1,5 +1,5 @@
-// Package web holds the dashboard inside the binary and serves it. The source beside this file is built into stub/dist
-// by `make build`; without that, the binary carries the page in stub, which says how to get the dashboard.
+// Package web embeds the dashboard and serves it. `make build` builds its source into stub/dist; without a build, the
+// package serves the page in stub, which explains how to get the dashboard.
 package web
 
 import (
@@ -17,19 +17,19 @@ import (
 	"strings"
 )
 
-// The directory is always there, so that a bare `go build` works; dist within it only after the dashboard was built.
+// The stub directory is tracked, so that `go build` works without a dashboard build.
 //
 //go:embed all:stub
 var embedded embed.FS
 
-// Built reports whether the dashboard is inside, and not only the page that stands in for it.
+// Built reports whether the dashboard is embedded, and not only the stub page.
 func Built() bool {
 	_, err := fs.Stat(embedded, "stub/dist/index.html")
 	return err == nil
 }
 
-// Handler serves the dashboard's own pages and files to GET and HEAD; everything else goes to notFound, so that
-// unknown paths of the APIs are answered in their own form.
+// Handler serves the dashboard's pages and files for GET and HEAD. All other requests go to notFound, so that unknown
+// API paths get an API error.
 func Handler(version string, notFound http.Handler) http.Handler {
 	root := "stub"
 	if Built() {
@@ -68,7 +68,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// pages are the first parts of the paths that the dashboard routes itself.
+// pages are the first path segments that the dashboard routes itself.
 var pages = map[string]bool{
 	"": true, "requests": true, "playground": true, "quickstart": true, "routing": true, "providers": true,
 	"settings": true, "sign-in": true, "register": true, "welcome": true,
@@ -86,15 +86,15 @@ func isFile(files fs.FS, name string) bool {
 	if name == "index.html" || strings.HasPrefix(path.Base(name), ".") || !fs.ValidPath(name) {
 		return false
 	}
-	if ext := path.Ext(name); ext == ".gz" || ext == ".br" { // forms of another file, never asked for by name
+	if ext := path.Ext(name); ext == ".gz" || ext == ".br" { // compressed variants are selected by Accept-Encoding only
 		return false
 	}
 	info, err := fs.Stat(files, name)
 	return err == nil && info.Mode().IsRegular()
 }
 
-// serveIndex sends the page that starts the dashboard. It is never cached: it carries the nonce of this answer and
-// names the files of this version.
+// serveIndex serves the dashboard's page. It is never cached: it contains the nonce of this response and the file names
+// of this version.
 func (h *handler) serveIndex(w http.ResponseWriter, r *http.Request) {
 	page, err := fs.ReadFile(h.files, "index.html")
 	if err != nil {
@@ -104,19 +104,19 @@ func (h *handler) serveIndex(w http.ResponseWriter, r *http.Request) {
 	nonce := rand.Text()
 	page = bytes.ReplaceAll(page, []byte("__NONCE__"), []byte(nonce))
 	page = bytes.ReplaceAll(page, []byte("__VERSION__"), []byte(html.EscapeString(h.version)))
-	secure(w.Header(), nonce, trustworthy(r))
+	setSecurityHeaders(w.Header(), nonce, trustworthy(r))
 	w.Header().Set("Cache-Control", "no-cache")
 	h.send(w, r, "index.html", page)
 }
 
-// serveFile sends a file of the build. The build puts a hash of the content into names under assets, so those never change.
+// serveFile serves a file of the build. Names under assets contain a content hash, so these files never change.
 func (h *handler) serveFile(w http.ResponseWriter, r *http.Request, name string) {
 	content, err := fs.ReadFile(h.files, name)
 	if err != nil {
 		h.notFound.ServeHTTP(w, r)
 		return
 	}
-	secure(w.Header(), "", trustworthy(r))
+	setSecurityHeaders(w.Header(), "", trustworthy(r))
 	w.Header().Set("Cache-Control", "no-cache")
 	if strings.HasPrefix(name, "assets/") {
 		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
@@ -124,27 +124,27 @@ func (h *handler) serveFile(w http.ResponseWriter, r *http.Request, name string)
 	h.send(w, r, name, h.compressed(w.Header(), r, name, content))
 }
 
-// packings are the forms that the build writes beside a file, the smallest first.
-var packings = []struct{ encoding, suffix string }{{"br", ".br"}, {"gzip", ".gz"}}
+// variants are the compressed variants that the build writes next to a file, the smallest first.
+var variants = []struct{ encoding, suffix string }{{"br", ".br"}, {"gzip", ".gz"}}
 
-// compressed returns the smallest form of a file that the browser takes, and says so in the header. A form that is not
-// there, as for pictures, is passed over.
+// compressed returns the smallest variant of a file that the browser accepts and sets the headers for it. Files such as
+// images have no variants.
 func (h *handler) compressed(header http.Header, r *http.Request, name string, content []byte) []byte {
-	for _, p := range packings {
-		packed, err := fs.ReadFile(h.files, name+p.suffix)
+	for _, v := range variants {
+packed, err := fs.ReadFile(h.files, name+v.suffix)
 		if err != nil {
 			continue
 		}
 		header.Set("Vary", "Accept-Encoding")
-		if accepts(r.Header.Get("Accept-Encoding"), p.encoding) {
-			header.Set("Content-Encoding", p.encoding)
+		if accepts(r.Header.Get("Accept-Encoding"), v.encoding) {
+			header.Set("Content-Encoding", v.encoding)
 			return packed
 		}
 	}
 	return content
 }
 
-// accepts reads an Accept-Encoding header: a name in its list, unless it has the weight nought.
+// accepts reports whether an Accept-Encoding header lists an encoding with a weight above zero.
 func accepts(header, encoding string) bool {
 	for item := range strings.SplitSeq(header, ",") {
 		name, weight, _ := strings.Cut(item, ";")
@@ -164,12 +164,13 @@ func (h *handler) send(w http.ResponseWriter, r *http.Request, name string, cont
 	w.Header().Set("Content-Type", kind)
 	w.Header().Set("Content-Length", fmt.Sprint(len(content)))
 	if r.Method == http.MethodGet {
-		_, _ = w.Write(content) // the browser left: nobody to tell
+		_, _ = w.Write(content) // the browser disconnected
 	}
 }
 
-// secure sets what a browser may do with the answer. Only styles may carry the nonce: there is no inline script.
-func secure(header http.Header, nonce string, trusted bool) {
+// setSecurityHeaders restricts what a browser may do with the response. Only styles use the nonce: there are no inline
+// scripts.
+func setSecurityHeaders(header http.Header, nonce string, trusted bool) {
 	style := "'self'"
 	if nonce != "" {
 		style += " 'nonce-" + nonce + "'"
@@ -180,14 +181,14 @@ func secure(header http.Header, nonce string, trusted bool) {
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("X-Frame-Options", "DENY")
 	header.Set("Referrer-Policy", "no-referrer")
-	if trusted { // elsewhere browsers ignore it, and say so on the console
+	if trusted { // on other origins browsers ignore it and log a warning
 		header.Set("Cross-Origin-Opener-Policy", "same-origin")
 	}
 	header.Set("Cross-Origin-Resource-Policy", "same-origin")
 }
 
-// trustworthy reports whether the browser takes the page's address for a secure one: https, also by a proxy in front of
-// us, or this very machine.
+// trustworthy reports whether the browser treats the origin as secure: https, also through a proxy in front of the
+// gateway, or loopback.
 func trustworthy(r *http.Request) bool {
 	if r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https" {
 		return true

@@ -34,7 +34,7 @@ func testHandler() http.Handler {
 	return newHandler(testFiles(), "1.2.3<", notFound)
 }
 
-func TestHandlerServesOnlyTheDashboard(t *testing.T) {
+func TestHandlerServesOnlyDashboardPaths(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		method, path string
@@ -77,7 +77,7 @@ func TestHandlerServesOnlyTheDashboard(t *testing.T) {
 	}
 }
 
-func TestEveryAnswerIsFenced(t *testing.T) {
+func TestEveryResponseHasSecurityHeaders(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"/", "/assets/app-1a2b.js"} {
 		header := get(t, testHandler(), "GET", path).Header
@@ -97,12 +97,12 @@ func TestEveryAnswerIsFenced(t *testing.T) {
 			}
 		}
 		if strings.Contains(policy, "unsafe") {
-			t.Errorf("%s: the policy allows what is unsafe: %s", path, policy)
+			t.Errorf("%s: the policy allows unsafe sources: %s", path, policy)
 		}
 	}
 }
 
-func TestIndexHasItsOwnNonceAndVersion(t *testing.T) {
+func TestIndexHasFreshNonceAndVersion(t *testing.T) {
 	t.Parallel()
 	nonce := regexp.MustCompile(`'nonce-([A-Z2-7]+)'`)
 	seen := map[string]bool{}
@@ -120,7 +120,7 @@ func TestIndexHasItsOwnNonceAndVersion(t *testing.T) {
 	}
 }
 
-func TestEmbeddedPageIsThere(t *testing.T) {
+func TestEmbeddedPageIsServed(t *testing.T) {
 	t.Parallel()
 	recorder := httptest.NewRecorder()
 	Handler("dev", http.NotFoundHandler()).ServeHTTP(recorder, httptest.NewRequest(http.MethodGet, "/", nil))
@@ -128,11 +128,11 @@ func TestEmbeddedPageIsThere(t *testing.T) {
 		t.Fatalf("status %d: %s", recorder.Code, recorder.Body)
 	}
 	if !Built() && !strings.Contains(recorder.Body.String(), "make build") {
-		t.Error("the page that stands in does not say how to build the dashboard")
+		t.Error("the stub page does not explain how to build the dashboard")
 	}
 }
 
-func TestHandlerSendsTheSmallestFormThatTheBrowserTakes(t *testing.T) {
+func TestHandlerServesSmallestAcceptedVariant(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ path, accept, encoding, body string }{
 		{"/assets/app-1a2b.js", "gzip, deflate, br", "br", "brotli"},
@@ -155,12 +155,12 @@ func TestHandlerSendsTheSmallestFormThatTheBrowserTakes(t *testing.T) {
 			t.Errorf("%s: Vary %q", c.path, got)
 		}
 		if got := w.Header().Get("Content-Type"); got == "application/octet-stream" {
-			t.Errorf("%s: the form took the type of the file away", c.path)
+			t.Errorf("%s: the variant lost the content type of the file", c.path)
 		}
 	}
 }
 
-func TestHandlerDoesNotServeFormsByName(t *testing.T) {
+func TestHandlerDoesNotServeVariantsByName(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"/assets/app-1a2b.js.gz", "/assets/app-1a2b.js.br"} {
 		if got := get(t, testHandler(), http.MethodGet, path).StatusCode; got != http.StatusNotFound {
@@ -169,7 +169,7 @@ func TestHandlerDoesNotServeFormsByName(t *testing.T) {
 	}
 }
 
-func TestOpenerPolicyOnlyWhereBrowsersHeedIt(t *testing.T) {
+func TestOpenerPolicyIsSetOnSecureOriginsOnly(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]string{
 		"http://127.0.0.1:8080/": "same-origin", "http://[::1]:8080/": "same-origin", "http://localhost:8080/": "same-origin",
@@ -185,6 +185,6 @@ func TestOpenerPolicyOnlyWhereBrowsersHeedIt(t *testing.T) {
 	r.Header.Set("X-Forwarded-Proto", "https")
 	testHandler().ServeHTTP(recorder, r)
 	if recorder.Header().Get("Cross-Origin-Opener-Policy") == "" {
-		t.Error("not set behind a proxy that speaks https")
+		t.Error("the opener policy is not set behind an https proxy")
 	}
 }

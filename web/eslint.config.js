@@ -20,13 +20,13 @@ export default tseslint.config(
         {
           object: "navigator",
           property: "clipboard",
-          message: "Use copyText of lib/clipboard: it works on http.",
+          message: "Use copyText from lib/clipboard, which works on http.",
         },
       ],
     },
   },
   {
-    // Components take data and callbacks; only pages and the shell fetch.
+    // Components take data and callbacks; only pages fetch.
     files: ["src/components/**"],
     rules: {
       "@typescript-eslint/no-restricted-imports": [

@@ -1,10 +1,10 @@
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vitest/config";
 
-// The gateway that `npm run dev` passes API calls on to.
+// The gateway that `npm run dev` proxies API calls to.
 const gateway = "http://127.0.0.1:8080";
 
-// Tests that need a document.
+// Tests that need a DOM.
 const documents = [
   "src/**/*.test.tsx",
   "src/api/client.test.ts",
@@ -16,15 +16,15 @@ const documents = [
 
 export default defineConfig({
   plugins: [react()],
-  // Paths are absolute: index.html is served for every page of the dashboard.
+  // Absolute paths, because index.html is served for every page.
   base: "/",
   build: {
     outDir: "stub/dist",
     emptyOutDir: true,
     target: "es2022",
-    // Browsers that know light-dark(): an older target would rewrite it into something that needs more of ours.
+    // Browsers that support light-dark(); for older targets the build would rewrite it incorrectly.
     cssTarget: ["chrome123", "firefox120", "safari17.5"],
-    // The policy of the page allows scripts and styles from files only.
+    // The CSP allows scripts and styles from files only.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 900,
@@ -32,9 +32,9 @@ export default defineConfig({
   server: { proxy: { "/api": gateway, "/proxy": gateway, "/health": gateway } },
   test: {
     restoreMocks: true,
-    testTimeout: 30_000, // a busy machine is no failure
+    testTimeout: 30_000, // for busy machines
     env: { TZ: "UTC" },
-    // Most tests are of plain functions; a document for each of them would take longer than the tests themselves.
+    // Most tests cover plain functions; creating a DOM for each would take longer than the tests.
     projects: [
       {
         extends: true,

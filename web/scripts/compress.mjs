@@ -1,17 +1,17 @@
-// Writes .gz and .br beside every text file of the build, so that the gateway never compresses while it serves.
+// Writes .gz and .br files next to every text file of the build, so that the gateway does not compress responses.
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 
 const dist = new URL("../stub/dist/", import.meta.url).pathname;
-const worthIt = new Set([".js", ".css", ".svg"]);
-// The first page loads the entry and what it imports at once; everything else is lazy.
+const compressible = new Set([".js", ".css", ".svg"]);
+// Size limits of the files that the first page loads; all others are loaded lazily.
 const budget = { js: 240_000, css: 45_000 };
-// The editor of policies is the largest of the lazy ones.
+// The policy editor is the largest lazy file.
 const lazyBudget = 150_000;
 
-const files = (await readdir(dist, { recursive: true })).filter((name) => worthIt.has(path.extname(name)));
+const files = (await readdir(dist, { recursive: true })).filter((name) => compressible.has(path.extname(name)));
 const sizes = new Map();
 for (const name of files) {
   const content = await readFile(path.join(dist, name));
@@ -36,7 +36,7 @@ console.log(`first load, gzip: ${total.js} bytes of JavaScript, ${total.css} byt
 const firstNames = new Set(first.map(([, name]) => name));
 for (const [name, size] of sizes) {
   if (!firstNames.has(name) && size > lazyBudget) {
-    console.error(`error: ${name} has ${size} bytes; the budget of what is loaded later is ${lazyBudget}`);
+    console.error(`error: ${name} has ${size} bytes; the budget of a lazy file is ${lazyBudget}`);
     process.exitCode = 1;
   }
 }

@@ -5,14 +5,14 @@ import { RouterProvider } from "@tanstack/react-router";
 import { useState } from "react";
 
 import { newQueryClient } from "./api/queries";
-import { pageFact } from "./lib/page";
+import { pageMeta } from "./lib/page";
 import { newRouter } from "./router";
 import { resolveVariables, theme } from "./theme";
 
-// public/theme.js reads the same name before the first paint.
+// public/theme.js reads the same key before the first paint.
 const colourSchemes = localStorageColorSchemeManager({ key: "fairlead-theme" });
 
-/** The dashboard with everything that its parts need around it. */
+/** The dashboard inside its providers. */
 export function App() {
   const [queryClient] = useState(newQueryClient);
   const [router] = useState(newRouter);
@@ -22,7 +22,7 @@ export function App() {
       cssVariablesResolver={resolveVariables}
       defaultColorScheme="auto"
       colorSchemeManager={colourSchemes}
-      getStyleNonce={() => pageFact("nonce")}
+      getStyleNonce={() => pageMeta("nonce")}
     >
       <Notifications position="bottom-right" />
       <QueryClientProvider client={queryClient}>

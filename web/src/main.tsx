@@ -6,10 +6,10 @@ import { setNonce } from "get-nonce";
 import { createRoot } from "react-dom/client";
 
 import { App } from "./App";
-import { pageFact } from "./lib/page";
+import { pageMeta } from "./lib/page";
 
-// Libraries that add style elements by themselves ask get-nonce.
-setNonce(pageFact("nonce"));
+// Libraries that add style elements take the nonce from get-nonce.
+setNonce(pageMeta("nonce"));
 
 const root = document.getElementById("root");
 if (root) {

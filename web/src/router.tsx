@@ -13,7 +13,7 @@ const routes = pages.map((page) =>
   createRoute({ getParentRoute: () => root, path: page.path, component: page.component }),
 );
 
-// The gate shows its own pages on these, so they hold nothing; signed in, they lead on.
+// Gate renders its own pages on these paths and redirects signed-in users.
 const entries = ["/sign-in", "/register", "/welcome"].map((path) =>
   createRoute({ getParentRoute: () => root, path, component: () => null }),
 );
@@ -27,7 +27,7 @@ function home() {
   });
 }
 
-/** Makes the router of the dashboard. */
+/** Creates the router of the dashboard. */
 export function newRouter() {
   const all = [...routes, ...entries, ...(pages.some((page) => page.path === "/") ? [] : [home()])];
   return createRouter({

@@ -11,15 +11,15 @@ export interface Page {
   title: string;
   icon: IconName;
   component: RouteComponent;
-  /** Where the navigation shows it; a page without a group is reached from others. */
+  /** Navigation group; a page without one is reached through links. */
   group?: (typeof groups)[number];
-  /** The letter after "g" that goes there. */
+  /** Letter of the shortcut "g x". */
   shortcut?: string;
-  /** What a person must be allowed to see it, such as "read_requests". */
+  /** Permission needed to see the page, such as "read_requests". */
   permission?: string;
 }
 
-/** Every page inside the shell: a new one is one entry here, and its path must be one that web/embed.go serves. */
+/** The pages inside the shell. The path of a new page must be one that web/embed.go serves. */
 export const pages: Page[] = [
   {
     path: "/",

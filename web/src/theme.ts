@@ -11,14 +11,14 @@ import {
   Tooltip,
 } from "@mantine/core";
 
-/** Goes on in the page where what opened a dialog is gone, as the row of a revoked key is. */
+/** Focuses the page when the element that opened a dialog no longer exists, such as the row of a revoked key. */
 function keepFocus(): void {
   if (document.activeElement === document.body) {
     document.getElementById("main")?.focus({ preventScroll: true });
   }
 }
 
-/** The look of the dashboard: Mantine's, with the colours that miss enough contrast made darker or lighter. */
+/** The theme: Mantine's defaults with sufficient contrast. */
 export const theme = createTheme({
   primaryColor: "cyan",
   primaryShade: { light: 9, dark: 9 },
@@ -31,7 +31,7 @@ export const theme = createTheme({
     sizes: { h1: { fontSize: "1.4rem" }, h2: { fontSize: "1.1rem" }, h3: { fontSize: "1rem" } },
   },
   components: {
-    // Links within text must not be known by their colour alone.
+    // Links within text must not be recognisable by colour alone.
     Anchor: Anchor.extend({ defaultProps: { underline: "always" } }),
     Drawer: Drawer.extend({ defaultProps: { attributes: { header: { role: "none" } } } }),
     Badge: Badge.extend({ defaultProps: { variant: "outline", tt: "none", fw: 600 } }),
@@ -43,7 +43,7 @@ export const theme = createTheme({
         events: { hover: true, focus: true, touch: true },
       },
     }),
-    // A dropdown that is placed within the page makes it jump on phones, when its first option is scrolled into view.
+    // On phones an absolutely positioned dropdown makes the page jump when its first option scrolls into view.
     Select: Select.extend({ defaultProps: { comboboxProps: { floatingStrategy: "fixed" } } }),
     Table: Table.extend({ defaultProps: { verticalSpacing: "xs" } }),
     Modal: Modal.extend({
@@ -59,7 +59,7 @@ export const theme = createTheme({
 
 const colours = Object.keys(DEFAULT_THEME.colors).filter((name) => name !== "dark");
 
-// The darkest shade of these is still too light for text on white.
+// Mantine's darkest shade of these colours is too light for text on white.
 const darkest: Record<string, string> = {
   green: "#237032",
   lime: "#47730a",
@@ -67,7 +67,7 @@ const darkest: Record<string, string> = {
   orange: "#b83a08",
 };
 
-/** Variables of Mantine whose defaults miss WCAG AA. */
+/** Mantine variables whose defaults fail WCAG AA. */
 export const resolveVariables: CSSVariablesResolver = () => {
   const light: Record<string, string> = {
     "--mantine-color-dimmed": "var(--mantine-color-gray-7)",
@@ -88,10 +88,10 @@ export const resolveVariables: CSSVariablesResolver = () => {
     dark[`--mantine-color-${colour}-light-color`] = `var(--mantine-color-${colour}-2)`;
     dark[`--mantine-color-${colour}-text`] = `var(--mantine-color-${colour}-4)`;
   }
-  // White on the shade that Mantine takes for a filled control under the pointer is too pale.
+  // Mantine's hover shade of filled controls has too little contrast with white.
   light["--mantine-color-cyan-filled-hover"] = "#0a6374";
   dark["--mantine-color-cyan-filled-hover"] = "#0a6374";
-  // Gray marks what is usual: it must be legible and no more.
+  // Gray marks the normal state, so it only needs to be legible.
   light["--mantine-color-gray-outline"] = "var(--mantine-color-gray-7)";
   return { variables: {}, light, dark };
 };

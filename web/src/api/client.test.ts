@@ -6,7 +6,7 @@ import { ApiError } from "./errors";
 
 const requests: Request[] = [];
 
-function answer(status: number, body: unknown): void {
+function respond(status: number, body: unknown): void {
   vi.stubGlobal("fetch", (request: Request) => {
     requests.push(request);
     const text = typeof body === "string" ? body : JSON.stringify(body);
@@ -29,9 +29,9 @@ const failure = async (call: Promise<unknown>): Promise<ApiError> => {
   return error as ApiError;
 };
 
-describe("the client of the admin API", () => {
-  it("throws our errors with code, sentence and request id", async () => {
-    answer(400, {
+describe("the admin API client", () => {
+  it("throws gateway errors with code, status and request id", async () => {
+    respond(400, {
       error: "The request is not valid.",
       code: "INVALID_REQUEST",
       details: {
@@ -51,32 +51,32 @@ describe("the client of the admin API", () => {
     expect(error.problems).toEqual({ name: "is taken" });
   });
 
-  it("makes sense of what is not our error", async () => {
-    answer(502, "<html>bad gateway</html>");
+  it("reports an error in another format by its status", async () => {
+    respond(502, "<html>bad gateway</html>");
     const error = await failure(must(api.GET("/keys")));
-    expect([error.code, error.status]).toEqual(["UNEXPECTED_ANSWER", 502]);
+    expect([error.code, error.status]).toEqual(["UNEXPECTED_RESPONSE", 502]);
   });
 
-  it("tells the page when nobody is signed in any more", async () => {
-    const heard = vi.fn();
-    window.addEventListener(signedOutEvent, heard);
-    answer(401, { error: "Sign in.", code: "SIGN_IN_REQUIRED", details: {} });
+  it("dispatches the signed-out event when the session has ended", async () => {
+    const onSignedOut = vi.fn();
+    window.addEventListener(signedOutEvent, onSignedOut);
+    respond(401, { error: "Sign in.", code: "SIGN_IN_REQUIRED", details: {} });
     await failure(must(api.GET("/keys")));
-    expect(heard).toHaveBeenCalledOnce();
+    expect(onSignedOut).toHaveBeenCalledOnce();
     await failure(must(api.POST("/session", { body: { email: "a", password: "b" } })));
-    expect(heard).toHaveBeenCalledOnce(); // a wrong password is no lost session
-    window.removeEventListener(signedOutEvent, heard);
+    expect(onSignedOut).toHaveBeenCalledOnce(); // a wrong password does not end a session
+    window.removeEventListener(signedOutEvent, onSignedOut);
   });
 
-  it("names the workspace where one was chosen, but not for what is personal", async () => {
+  it("sends the chosen workspace, except to account endpoints", async () => {
     storeText("workspace", "ws_2");
-    answer(200, {});
+    respond(200, {});
     await api.GET("/keys");
     await api.GET("/session");
     expect(requests.map((request) => new URL(request.url).search)).toEqual(["?workspace=ws_2", ""]);
   });
 
-  it("says that the gateway cannot be reached", async () => {
+  it("reports that the gateway cannot be reached", async () => {
     vi.stubGlobal("fetch", () => Promise.reject(new TypeError("failed to fetch")));
     const error = await failure(must(api.GET("/keys")));
     expect([error.code, error.retryable]).toEqual(["UNREACHABLE", true]);

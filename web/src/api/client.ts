@@ -5,13 +5,13 @@ import { storedText } from "../lib/stored";
 import { ApiError, readError } from "./errors";
 import type { components, paths } from "./schema";
 
-/** Types of the admin API by their names in its document. */
+/** The admin API's types, by their schema names. */
 export type Schema = components["schemas"];
 
-/** The event that tells the page that nobody is signed in any more. */
+/** The window event that is dispatched when the session has ended. */
 export const signedOutEvent = "fairlead-signed-out";
 
-// These belong to a person or to nobody, and not to a workspace.
+// Endpoints that do not belong to a workspace.
 const personal = /^\/api\/v1\/(session|registration|account|workspaces|invitations)(\/|$)/;
 
 const middleware: Middleware = {
@@ -22,7 +22,7 @@ const middleware: Middleware = {
       return undefined;
     }
     url.searchParams.set("workspace", workspace);
-    // A copy made from the request itself would stream its body, which browsers allow over HTTP/2 only.
+    // Copying the request itself would stream its body, which browsers allow over HTTP/2 only.
     const { method, headers, signal } = request;
     const body = method === "GET" || method === "HEAD" ? undefined : await request.text();
     return new Request(url, { method, headers, signal, body });
@@ -45,14 +45,14 @@ const middleware: Middleware = {
     setReachable(false);
     return new ApiError(
       "UNREACHABLE",
-      "The gateway cannot be reached. Check that it runs and that you are connected.",
+      "Could not reach the gateway. Check your connection and that the gateway is running.",
       0,
       "",
     );
   },
 };
 
-/** The admin API. Calls throw ApiError; use `data` of what they return through must. */
+/** The admin API client. Calls throw ApiError; unwrap their results with must. */
 export const api = createClient<paths>({
   baseUrl: `${location.origin}/api/v1`,
   querySerializer: serializeQuery,
@@ -70,7 +70,7 @@ function serializeQuery(query: Record<string, unknown>): string {
   return params.toString();
 }
 
-/** must returns the answer of a call; errors have been thrown before. */
+/** must returns the data of a call. Failed calls have already thrown an ApiError. */
 export async function must<T>(call: Promise<{ data?: T }>): Promise<T> {
   const { data } = await call;
   return data as T;

@@ -2,7 +2,7 @@ import type { components } from "./schema";
 
 type ErrorBody = components["schemas"]["ErrorBody"];
 
-/** ApiError is an error as the gateway tells it, or one of the way to it (code UNREACHABLE). */
+/** ApiError is an error response of the gateway, or a failure to reach it (code UNREACHABLE). */
 export class ApiError extends Error {
   constructor(
     readonly code: string,
@@ -15,7 +15,7 @@ export class ApiError extends Error {
     this.name = "ApiError";
   }
 
-  /** What is wrong with each field of a form, by the field's name. */
+  /** Validation messages by field name. */
   get problems(): Record<string, string> {
     return Object.fromEntries((this.details.problems ?? []).map((p) => [p.param, p.message]));
   }
@@ -25,7 +25,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Reads an error answer; one that is not of our shape (a proxy's page, say) is told by its status. */
+/** Parses an error response. A body in another format, such as a proxy's error page, is reported by its status. */
 export async function readError(response: Response): Promise<ApiError> {
   const id = response.headers.get("x-request-id") ?? "";
   try {
@@ -43,14 +43,14 @@ export async function readError(response: Response): Promise<ApiError> {
     // Not JSON.
   }
   return new ApiError(
-    "UNEXPECTED_ANSWER",
-    `The gateway, or something before it, answered with status ${response.status} and no reason.`,
+    "UNEXPECTED_RESPONSE",
+    `The gateway or a proxy in front of it returned status ${response.status} without an error message.`,
     response.status,
     id,
   );
 }
 
-/** Makes an ApiError of whatever was thrown. */
+/** Converts any thrown value to an ApiError. */
 export function asApiError(error: unknown): ApiError {
   if (error instanceof ApiError) {
     return error;

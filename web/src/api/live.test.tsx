@@ -2,34 +2,34 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
 import { LiveConnection } from "./live";
 
-/** An event stream of which the test is the other end. */
-class Source {
-  static made: Source[] = [];
+/** An EventSource that the test controls. */
+class FakeSource {
+  static created: FakeSource[] = [];
   static readonly CLOSED = 2;
   readyState = 0;
   onopen?: () => void;
   onerror?: () => void;
-  heard?: (event: unknown) => void;
+  listener?: (event: unknown) => void;
 
   constructor(readonly url: string) {
-    Source.made.push(this);
+    FakeSource.created.push(this);
   }
 
-  addEventListener(_name: string, heard: (event: unknown) => void) {
-    this.heard = heard;
+  addEventListener(_name: string, listener: (event: unknown) => void) {
+    this.listener = listener;
   }
 
   close() {
     this.readyState = 2;
   }
 
-  tell(ended: number, id = "") {
-    this.heard?.({ lastEventId: id, data: JSON.stringify({ requests: [], ended, lost: 0 }) });
+  send(ended: number, id = "") {
+    this.listener?.({ lastEventId: id, data: JSON.stringify({ requests: [], ended, lost: 0 }) });
   }
 }
 
-const opened = () => Source.made.filter((source) => source.readyState !== 2);
-const latest = () => Source.made.at(-1) as Source;
+const opened = () => FakeSource.created.filter((source) => source.readyState !== 2);
+const latest = () => FakeSource.created.at(-1) as FakeSource;
 
 function hide(hidden: boolean) {
   Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
@@ -39,9 +39,9 @@ function hide(hidden: boolean) {
 let releases: (() => void)[] = [];
 
 beforeEach(() => {
-  Source.made = [];
+  FakeSource.created = [];
   vi.useFakeTimers();
-  vi.stubGlobal("EventSource", Source);
+  vi.stubGlobal("EventSource", FakeSource);
 });
 
 afterEach(() => {
@@ -55,11 +55,11 @@ afterEach(() => {
 function start() {
   const live = new LiveConnection();
   let held = true;
-  const letGo = live.hold();
+  const unhold = live.hold();
   const release = () => {
     if (held) {
       held = false;
-      letGo();
+      unhold();
     }
   };
   releases.push(release);
@@ -68,7 +68,7 @@ function start() {
   return { live, release };
 }
 
-test("there is one connection, which only counts until a page watches requests", () => {
+test("one connection only counts requests until a page listens", () => {
   const { live, release } = start();
   expect(live.current).toBe("live");
   expect(latest().url).toContain("rows=none");
@@ -77,7 +77,7 @@ test("there is one connection, which only counts until a page watches requests",
   const leave = live.listen({ model: "small" }, (batch) => rows.push(batch.ended));
   vi.runOnlyPendingTimers();
   expect(opened().map((source) => source.url)).toEqual(["/api/v1/requests/tail?model=small"]);
-  latest().tell(3);
+  latest().send(3);
   expect(rows).toEqual([3]);
 
   leave();
@@ -90,22 +90,22 @@ test("there is one connection, which only counts until a page watches requests",
   expect(live.current).toBe("off");
 });
 
-test("listeners of the same requests share the connection", () => {
+test("listeners with the same parameters share the connection", () => {
   const { live } = start();
   const counted = [0, 0];
   live.listen({ rows: "none" }, (batch) => (counted[0] = batch.ended));
   live.listen({ rows: "none" }, (batch) => (counted[1] = batch.ended));
   vi.runOnlyPendingTimers();
-  expect(Source.made).toHaveLength(1);
-  latest().tell(2);
+  expect(FakeSource.created).toHaveLength(1);
+  latest().send(2);
   expect(counted).toEqual([2, 2]);
 });
 
-test("a hidden tab has no connection and goes on from the last request afterwards", () => {
+test("a hidden tab closes the connection and later resumes from the last request", () => {
   const { live } = start();
   live.listen({}, () => undefined);
   vi.runOnlyPendingTimers();
-  latest().tell(1, "req_7");
+  latest().send(1, "req_7");
   hide(true);
   expect(opened()).toEqual([]);
   expect(live.current).toBe("paused");
@@ -115,7 +115,7 @@ test("a hidden tab has no connection and goes on from the last request afterward
   expect(live.current).toBe("connecting");
 });
 
-test("the person's pause outlasts a change of tabs", () => {
+test("a pause survives hiding and showing the tab", () => {
   const { live } = start();
   live.pause(true);
   hide(true);
@@ -126,27 +126,27 @@ test("the person's pause outlasts a change of tabs", () => {
   expect(opened()).toHaveLength(1);
 });
 
-test("a broken line is left to the browser, a refusal is tried again less and less often", () => {
+test("a lost connection is left to the browser, a rejected one is retried with backoff", () => {
   const { live } = start();
   latest().onerror?.();
   expect(live.current).toBe("reconnecting");
-  expect(Source.made).toHaveLength(1);
+  expect(FakeSource.created).toHaveLength(1);
 
   for (const wait of [2000, 4000, 8000]) {
     latest().readyState = 2;
     latest().onerror?.();
-    const before = Source.made.length;
+    const before = FakeSource.created.length;
     vi.advanceTimersByTime(wait - 1);
-    expect(Source.made).toHaveLength(before);
+    expect(FakeSource.created).toHaveLength(before);
     vi.advanceTimersByTime(1);
-    expect(Source.made).toHaveLength(before + 1);
+    expect(FakeSource.created).toHaveLength(before + 1);
     expect(live.current).toBe("reconnecting");
   }
   latest().onopen?.();
   expect(live.current).toBe("live");
 });
 
-test("an error of a connection that was left says nothing about the next one", () => {
+test("an error of a closed connection does not change the state of the next one", () => {
   const { live } = start();
   const old = latest();
   live.listen({ model: "small" }, () => undefined);

@@ -3,99 +3,99 @@ import { useEffect, useRef, useSyncExternalStore } from "react";
 import { storedText } from "../lib/stored";
 import type { Schema } from "./client";
 
-// The one push connection of this tab. Pages say what they want to watch; while none does, the connection only counts
+// Each tab has one push connection. Pages choose which requests to watch; while no page does, the connection only counts
 // requests. It is closed while the tab is hidden.
 
-/** How the connection stands. */
+/** State of the connection. */
 export type LiveState = "off" | "connecting" | "live" | "paused" | "reconnecting";
 
-/** Filters and range as parameters. */
+/** Filters and time range as query parameters. */
 export type LiveQuery = Record<string, string | undefined>;
 
 type Batch = Schema["TailBatch"];
 
 interface Listener {
-  /** The parameters as text: what they are compared by. */
+  /** The parameters as JSON, for comparison. */
   parameters: string;
   onBatch: (batch: Batch) => void;
 }
 
 const firstRetryMs = 2000;
-const longestRetryMs = 30_000;
+const maxRetryMs = 30_000;
 
-/** What is watched while no page watches anything: how many requests end. */
+/** Counts finished requests without sending rows; used while no page listens. */
 export const countsOnly: LiveQuery = { rows: "none" };
 
-/** LiveConnection keeps at most one event stream open: the one that the latest listener asks for. */
+/** LiveConnection keeps at most one event stream open, with the parameters of the latest listener. */
 export class LiveConnection {
   private state: LiveState = "off";
-  private held = 0;
-  private stopped = false;
+  private holders = 0;
+  private paused = false;
   private listeners: Listener[] = [];
   private source: EventSource | undefined;
-  private open = "";
-  private last = "";
+  private openParameters = "";
+  private lastEventId = "";
   private retryMs = firstRetryMs;
   private retry: ReturnType<typeof setTimeout> | undefined;
   private pending: ReturnType<typeof setTimeout> | undefined;
   private readonly watchers = new Set<() => void>();
 
-  /** Keeps the connection until the returned function is called. */
+  /** Keeps the connection open until the returned function is called. */
   hold(): () => void {
-    this.held++;
-    if (this.held === 1) {
-      document.addEventListener("visibilitychange", this.follow);
+    this.holders++;
+    if (this.holders === 1) {
+      document.addEventListener("visibilitychange", this.update);
     }
-    this.later();
+    this.scheduleUpdate();
     return () => {
-      this.held--;
-      if (this.held === 0) {
-        document.removeEventListener("visibilitychange", this.follow);
+      this.holders--;
+      if (this.holders === 0) {
+        document.removeEventListener("visibilitychange", this.update);
       }
-      this.last = "";
-      this.disconnect(); // whoever holds it next may be in another workspace
-      this.later();
+      this.lastEventId = "";
+      this.disconnect(); // the next page may be in another workspace
+      this.scheduleUpdate();
     };
   }
 
-  /** Passes batches for these parameters on, until the returned function is called. */
+  /** Calls onBatch for every batch that matches the parameters, until the returned function is called. */
   listen(query: LiveQuery, onBatch: (batch: Batch) => void): () => void {
     const listener: Listener = { parameters: JSON.stringify(query), onBatch };
     this.listeners.push(listener);
-    this.later();
+    this.scheduleUpdate();
     return () => {
       this.listeners = this.listeners.filter((other) => other !== listener);
-      this.later();
+      this.scheduleUpdate();
     };
   }
 
-  /** Closes the connection at the person's wish, or opens it again. */
+  /** Closes the connection, or opens it again. */
   pause(stopped: boolean): void {
-    this.stopped = stopped;
-    this.follow();
+    this.paused = stopped;
+    this.update();
   }
 
   get current(): LiveState {
     return this.state;
   }
 
-  /** Tells of every change of the state. */
+  /** Calls watcher on every change of state. */
   subscribe = (watcher: () => void): (() => void) => {
     this.watchers.add(watcher);
     return () => this.watchers.delete(watcher);
   };
 
-  /** Waits for the end of a change of pages: one listener goes and the next one comes. */
-  private later(): void {
+  /** Defers the update, because on navigation one listener leaves just before the next one is added. */
+  private scheduleUpdate(): void {
     clearTimeout(this.pending);
-    this.pending = setTimeout(this.follow, 0);
+    this.pending = setTimeout(this.update, 0);
   }
 
-  private readonly follow = (): void => {
-    if (this.held === 0) {
+  private readonly update = (): void => {
+    if (this.holders === 0) {
       this.disconnect();
       this.set("off");
-    } else if (this.stopped || document.hidden) {
+    } else if (this.paused || document.hidden) {
       this.disconnect();
       this.set("paused");
     } else {
@@ -104,24 +104,24 @@ export class LiveConnection {
   };
 
   private connect(parameters: string): void {
-    if (this.source && this.open === parameters) {
+    if (this.source && this.openParameters === parameters) {
       return;
     }
     this.disconnect();
-    if (this.open !== parameters) {
-      this.last = "";
+    if (this.openParameters !== parameters) {
+      this.lastEventId = "";
     }
-    this.open = parameters;
+    this.openParameters = parameters;
     this.set(this.state === "reconnecting" ? "reconnecting" : "connecting");
-    const source = new EventSource(address(JSON.parse(parameters) as LiveQuery, this.last));
+    const source = new EventSource(address(JSON.parse(parameters) as LiveQuery, this.lastEventId));
     this.source = source;
     source.onopen = () => {
       this.retryMs = firstRetryMs;
       this.set("live");
     };
-    source.onerror = () => this.failed(source);
+    source.onerror = () => this.onError(source);
     source.addEventListener("requests", (event: MessageEvent<string>) => {
-      this.last = event.lastEventId || this.last;
+      this.lastEventId = event.lastEventId || this.lastEventId;
       const batch = JSON.parse(event.data) as Batch;
       for (const listener of this.listeners.filter((l) => l.parameters === parameters)) {
         listener.onBatch(batch);
@@ -129,16 +129,16 @@ export class LiveConnection {
     });
   }
 
-  /** Browsers try again by themselves after a broken line, but not after an answer that is no stream. */
-  private failed(source: EventSource): void {
+  /** Handles an error. Browsers reconnect after a lost connection, but not after a response that is not a stream. */
+  private onError(source: EventSource): void {
     if (source !== this.source) {
       return;
     }
     this.set("reconnecting");
     if (source.readyState === EventSource.CLOSED) {
       this.source = undefined;
-      this.retry = setTimeout(this.follow, this.retryMs);
-      this.retryMs = Math.min(2 * this.retryMs, longestRetryMs);
+      this.retry = setTimeout(this.update, this.retryMs);
+      this.retryMs = Math.min(2 * this.retryMs, maxRetryMs);
     }
   }
 
@@ -171,17 +171,17 @@ function address(query: LiveQuery, after: string): string {
 
 const connection = new LiveConnection();
 
-/** Keeps the tab's connection while the component is on the page. Another key makes another connection. */
+/** Keeps the tab's connection open while the component is mounted. A new key opens a new connection. */
 export function useLiveConnection(key: string): void {
   useEffect(() => connection.hold(), [key]);
 }
 
-/** How the tab's connection stands. */
+/** The state of the tab's connection. */
 export function useLiveState(): LiveState {
   return useSyncExternalStore(connection.subscribe, () => connection.current);
 }
 
-/** Closes the tab's connection at the person's wish, or opens it again. */
+/** Pauses or resumes the tab's connection. */
 export function pauseLive(stopped: boolean): void {
   connection.pause(stopped);
 }
@@ -193,8 +193,8 @@ interface TailOptions {
 }
 
 /**
- * useTail watches requests as they begin and end, on the tab's one connection: the latest on the page decides what is
- * watched. It goes on from the last request after the tab was hidden.
+ * useTail watches requests start and end on the tab's connection. The most recently mounted caller decides which
+ * requests are watched. After the tab was hidden, it resumes from the last request.
  */
 export function useTail({ query, enabled, onBatch }: TailOptions): LiveState {
   const state = useLiveState();

@@ -2,7 +2,7 @@ import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 
 import { api, must, type Schema } from "./client";
 
-/** The facts of this gateway: configuration, retention, limits, storage. */
+/** The gateway's settings: configuration, retention, limits, storage. */
 export const settingsQuery = queryOptions({
   queryKey: ["settings"],
   queryFn: () => must(api.GET("/settings")),
@@ -14,7 +14,7 @@ export const workspaceQuery = queryOptions({
   queryFn: () => must(api.GET("/workspace")),
 });
 
-/** The people of the workspace. */
+/** The members of the workspace. */
 export const membersQuery = queryOptions({
   queryKey: ["members"],
   queryFn: () => must(api.GET("/workspace/members")),
@@ -26,7 +26,7 @@ export const invitationsQuery = queryOptions({
   queryFn: () => must(api.GET("/workspace/invitations")),
 });
 
-/** The browsers that are signed in to the account. */
+/** The sessions of the account, one per signed-in browser. */
 export const browsersQuery = queryOptions({
   queryKey: ["browsers"],
   queryFn: () => must(api.GET("/account/sessions")),
@@ -45,28 +45,28 @@ export const auditQuery = infiniteQueryOptions({
 export type WorkspaceChange = Schema["UpdateWorkspaceInputBody"];
 
 /**
- * saveWorkspace changes settings and reads them back: what it returns is what the gateway now holds. It throws when
- * that is not what was asked for.
+ * saveWorkspace changes settings, reads them back and returns them. It throws when a setting did not take the
+ * requested value.
  */
 export async function saveWorkspace(change: WorkspaceChange): Promise<Schema["WorkspaceView"]> {
   await must(api.PATCH("/workspace", { body: change }));
-  const held = await must(api.GET("/workspace"));
-  const lost = differing(change, held);
-  if (lost.length > 0) {
+  const saved = await must(api.GET("/workspace"));
+  const different = differing(change, saved);
+  if (different.length > 0) {
     throw new Error(
-      `Saved, but read back differently: ${lost.join(", ")}. Somebody else may have changed it at the same time.`,
+      `Saved, but these settings have other values now: ${different.join(", ")}. Another user may have changed them at the same time.`,
     );
   }
-  return held;
+  return saved;
 }
 
-/** The names of what was asked for and is not held. */
-export function differing<T extends object>(asked: T, held: object): string[] {
-  return Object.entries(asked)
+/** Names the requested settings whose saved value differs. */
+export function differing<T extends object>(requested: T, saved: object): string[] {
+  return Object.entries(requested)
     .filter(
       ([name, value]) =>
         value !== undefined &&
-        JSON.stringify((held as Record<string, unknown>)[name] ?? null) !== JSON.stringify(value),
+        JSON.stringify((saved as Record<string, unknown>)[name] ?? null) !== JSON.stringify(value),
     )
     .map(([name]) => name);
 }

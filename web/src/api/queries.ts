@@ -5,7 +5,7 @@ import type { Range } from "../lib/range";
 import { api, must } from "./client";
 import { ApiError } from "./errors";
 
-/** Makes the store of what the server told. Only what may succeed later is tried again. */
+/** Creates the cache of server state. Only retryable errors are retried. */
 export function newQueryClient(): QueryClient {
   return new QueryClient({
     defaultOptions: {
@@ -18,14 +18,14 @@ export function newQueryClient(): QueryClient {
   });
 }
 
-/** Who is signed in, and what this gateway is. */
+/** The signed-in account, its workspaces, and facts about the gateway. */
 export const sessionQuery = queryOptions({
   queryKey: ["session"],
   queryFn: () => must(api.GET("/session")),
   staleTime: 60_000,
 });
 
-/** What is needed to register from here. */
+/** What registration requires: a setup code, an invitation, a password length. */
 export const registrationQuery = queryOptions({
   queryKey: ["registration"],
   queryFn: () => must(api.GET("/registration")),
@@ -50,20 +50,20 @@ export const providersQuery = queryOptions({
   queryFn: () => must(api.GET("/providers")),
 });
 
-/** What needs somebody to act on the gateway as a whole. */
+/** Conditions of the whole gateway that need action. */
 export const attentionQuery = queryOptions({
   queryKey: ["attention"],
   queryFn: () => must(api.GET("/attention")),
   refetchInterval: 15_000,
 });
 
-const freshMs = 60_000;
+const recentMs = 60_000;
 
-/** Reports whether a request began a moment ago: ids begin with their time. */
-export function isFresh(id: string, now = Date.now()): boolean {
+/** Reports whether a request started within the last minute. Ids begin with their time. */
+export function isRecent(id: string, now = Date.now()): boolean {
   const digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
   const time = [...id.replace(/^req_/, "").slice(0, 10)].reduce((ms, c) => ms * 32 + digits.indexOf(c), 0);
-  return Math.abs(now - time) < freshMs;
+  return Math.abs(now - time) < recentMs;
 }
 
 /** One request with its trace, attempts and bills. */
@@ -72,14 +72,16 @@ export function requestQuery(id: string) {
     queryKey: ["request", id],
     queryFn: () => must(api.GET("/requests/{id}", { params: { path: { id } } })),
     staleTime: 30_000,
-    // A live list tells of a request a moment before the log has it.
+    // A live list shows a request shortly before the log has it.
     retry: (failures, error) =>
-      failures < 8 && error instanceof ApiError && (error.retryable || (error.status === 404 && isFresh(id))),
+      failures < 8 &&
+      error instanceof ApiError &&
+      (error.retryable || (error.status === 404 && isRecent(id))),
     retryDelay: (failures) => 150 * 2 ** Math.min(failures, 3),
   });
 }
 
-/** The stored texts of one request. */
+/** The stored request and response bodies of one request. */
 export function requestBodyQuery(id: string) {
   return queryOptions({
     queryKey: ["request", id, "body"],
@@ -98,7 +100,7 @@ export function histogramQuery(filters: Filters, range: Range, zone?: string) {
   });
 }
 
-/** The values that requests can be filtered by. */
+/** The values offered by the filters. */
 export function facetsQuery(range: Range) {
   return queryOptions({
     queryKey: ["facets", range],

@@ -4,16 +4,16 @@ import type { Filters } from "../lib/filters";
 import type { Range } from "../lib/range";
 import { api, must, type Schema } from "./client";
 
-/** One rule as people write it. */
+/** One policy as written in the form or in YAML. */
 export type Policy = Schema["Policy"];
 
-/** The policies in force, with what an editor needs to know. */
+/** The active policies, with the names an editor can complete. */
 export const policiesQuery = queryOptions({
   queryKey: ["policies"],
   queryFn: () => must(api.GET("/policies")),
 });
 
-/** What each policy did to the requests of the last day. */
+/** How often each policy matched in the last 24 hours. */
 export const policyHitsQuery = queryOptions({
   queryKey: ["policies", "hits"],
   queryFn: () => must(api.GET("/policies/hits", { params: { query: { from: "now-24h" } } })),
@@ -26,7 +26,7 @@ export const policyVersionsQuery = queryOptions({
   queryFn: () => must(api.GET("/policies/versions")),
 });
 
-/** What differs between two versions; from 0 is nothing at all. */
+/** The difference between two versions; from 0 compares with an empty document. */
 export function policyDiffQuery(from: number, to: number) {
   return queryOptions({
     queryKey: ["policies", "diff", from, to],
@@ -35,15 +35,15 @@ export function policyDiffQuery(from: number, to: number) {
   });
 }
 
-/** Policies as text, or as a form has them. */
-export type Written = { source: string } | { policies: Policy[] };
+/** Policies as YAML, or as a list from the form. */
+export type PolicyInput = { source: string } | { policies: Policy[] };
 
-/** Checks policies without saving them. */
-export function checkPolicies(written: Written, signal?: AbortSignal): Promise<Schema["PolicyCheck"]> {
-  return must(api.POST("/policies/check", { body: written, signal }));
+/** Validates policies without saving them. */
+export function checkPolicies(input: PolicyInput, signal?: AbortSignal): Promise<Schema["PolicyCheck"]> {
+  return must(api.POST("/policies/check", { body: input, signal }));
 }
 
-/** Saves a text as a new version, based on the version that was edited. */
+/** Saves YAML as a new version, based on the version that was edited. */
 export function savePolicies(source: string, basedOn: number, note: string) {
   return must(api.PUT("/policies", { body: { source, based_on: basedOn, note } }));
 }
@@ -53,15 +53,15 @@ export function rollBackPolicies(version: number, basedOn: number) {
   return must(api.POST("/policies/rollback", { body: { version, based_on: basedOn } }));
 }
 
-/** What to try a draft on. */
+/** The requests that a dry run decides on. */
 export type Trial = Schema["TryPoliciesInputBody"];
 
-/** Decides on requests under a draft and under what is in force. No provider is called. */
+/** Routes requests with a draft and with the active policies. No provider is called. */
 export function tryPolicies(trial: Trial): Promise<Schema["PolicyTrial"]> {
   return must(api.POST("/policies/dry-run", { body: trial }));
 }
 
-/** The backtests that the gateway remembers, newest first. */
+/** The recent backtests, newest first. */
 export const backtestsQuery = queryOptions({
   queryKey: ["backtests"],
   queryFn: () => must(api.GET("/backtests")),
@@ -69,7 +69,7 @@ export const backtestsQuery = queryOptions({
 
 const pollMs = 500;
 
-/** One backtest: asked again and again while it runs. */
+/** One backtest, polled while it runs. */
 export function backtestQuery(id: string) {
   return queryOptions({
     queryKey: ["backtests", id],
@@ -79,30 +79,30 @@ export function backtestQuery(id: string) {
   });
 }
 
-/** Which requests are decided anew, and by what. */
-export interface BacktestAsk {
+/** The requests of a backtest and its options. */
+export interface BacktestRequest {
   range: Range;
   filters: Filters;
   body: Schema["StartBacktestInputBody"];
 }
 
 /** Starts a backtest. */
-export function startBacktest({ range, filters, body }: BacktestAsk): Promise<Schema["Backtest"]> {
+export function startBacktest({ range, filters, body }: BacktestRequest): Promise<Schema["Backtest"]> {
   const query = { ...filters, ...range } as Filters & Range & { preset?: never; source?: never };
   return must(api.POST("/backtests", { params: { query }, body }));
 }
 
-/** Ends a backtest that runs. */
+/** Cancels a running backtest. */
 export function cancelBacktest(id: string): Promise<Schema["Backtest"]> {
   return must(api.DELETE("/backtests/{id}", { params: { path: { id } } }));
 }
 
-/** Computes the decision of a request again and compares it with the log. */
+/** Recomputes a logged decision and reports differences. */
 export function verifyRequest(id: string): Promise<Schema["Verification"]> {
   return must(api.GET("/requests/{id}/verify", { params: { path: { id } } }));
 }
 
-/** What was said about the answer of a request. */
+/** The ratings of a request's answer. */
 export function requestFeedbackQuery(id: string) {
   return queryOptions({
     queryKey: ["request", id, "feedback"],
@@ -111,19 +111,19 @@ export function requestFeedbackQuery(id: string) {
   });
 }
 
-/** Says how good an answer was, in place of what the same person said before. */
+/** Rates an answer, replacing an earlier rating by the same person. */
 export function rateRequest(id: string, rating: { score: number; comment?: string }) {
   return must(api.POST("/requests/{id}/feedback", { params: { path: { id } }, body: rating }));
 }
 
-/** What the workspace's ratings make of models. */
+/** The corrections that the workspace's ratings cause, per model. */
 export const feedbackQuery = queryOptions({
   queryKey: ["feedback"],
   queryFn: () => must(api.GET("/routing/feedback")),
-  refetchInterval: 5_000, // corrections follow ratings after some seconds
+  refetchInterval: 5_000, // corrections appear a few seconds after a rating
 });
 
-/** Lets the ratings so far count no longer: those of one model, or all. */
+/** Resets the corrections of one model, or of all models. */
 export function resetFeedback(model?: string): Promise<Schema["FeedbackSummary"]> {
   return must(api.POST("/routing/feedback/reset", { body: { model } }));
 }

@@ -9,14 +9,13 @@ import { storedText } from "../lib/stored";
 import { signedOutEvent, type Schema } from "./client";
 import { asApiError, readError } from "./errors";
 
-// Sample traffic is made by one call that lasts as long as it takes. It goes on over a change of pages; closing the tab
-// ends it, as Stop does.
+// One streaming call creates sample traffic. It continues across navigation; closing the tab or pressing Stop ends it.
 
-/** How far sample traffic is. */
+/** Progress of a sample run. */
 export type SampleRun = Schema["SampleProgress"];
 
 let run: SampleRun | undefined;
-let calling: AbortController | undefined;
+let controller: AbortController | undefined;
 const listeners = new Set<() => void>();
 
 function set(next: SampleRun | undefined): void {
@@ -26,7 +25,7 @@ function set(next: SampleRun | undefined): void {
   }
 }
 
-/** The run under way; undefined when there is none. */
+/** The current run; undefined when there is none. */
 export function useSampleRun(): SampleRun | undefined {
   return useSyncExternalStore(
     (listener) => {
@@ -37,49 +36,49 @@ export function useSampleRun(): SampleRun | undefined {
   );
 }
 
-/** Ends the run under way; what was made stays. */
+/** Stops the current run. Requests already created stay. */
 export function stopSamples(): void {
-  calling?.abort();
+  controller?.abort();
 }
 
 const reloadMs = 2000;
 
-/** Makes sample traffic. What the pages show is loaded again as it grows, and at the end, which is told in words. */
+/** Creates sample traffic. Refreshes the pages' data while it runs and shows a notification at the end. */
 export async function createSamples(queryClient: QueryClient): Promise<void> {
   if (run) {
     return;
   }
-  const controller = new AbortController();
-  calling = controller;
+  const current = new AbortController();
+  controller = current;
   set({ done: 0, total: 0 });
   const reload = () =>
     void queryClient.invalidateQueries({ predicate: (query) => query.queryKey[0] !== "session" });
   let reloaded = Date.now();
-  let made = 0;
+  let created = 0;
   try {
-    await follow(controller.signal, (progress) => {
-      made = progress.done;
+    await streamProgress(current.signal, (progress) => {
+      created = progress.done;
       set(progress);
       if (Date.now() - reloaded > reloadMs) {
         reloaded = Date.now();
         reload();
       }
     });
-    notifyDone(`${plural(made, "sample request")} created.`);
+    notifyDone(`Created ${plural(created, "sample request")}.`);
   } catch (error) {
-    if (controller.signal.aborted) {
-      notifyDone(`Stopped after ${plural(made, "sample request")}.`);
+    if (current.signal.aborted) {
+      notifyDone(`Stopped after ${plural(created, "sample request")}.`);
     } else {
-      notifyFailed(`Sample traffic was not created: ${asApiError(error).message}`);
+      notifyFailed(`Could not create sample traffic: ${asApiError(error).message}`);
     }
   } finally {
-    calling = undefined;
+    controller = undefined;
     set(undefined);
     reload();
   }
 }
 
-async function follow(signal: AbortSignal, onProgress: (progress: SampleRun) => void): Promise<void> {
+async function streamProgress(signal: AbortSignal, onProgress: (progress: SampleRun) => void): Promise<void> {
   const workspace = storedText("workspace");
   const query = workspace ? `?workspace=${encodeURIComponent(workspace)}` : "";
   const response = await fetch(`/api/v1/samples${query}`, { method: "POST", signal });
@@ -100,5 +99,5 @@ async function follow(signal: AbortSignal, onProgress: (progress: SampleRun) => 
       return;
     }
   }
-  throw new Error("the connection broke before the end");
+  throw new Error("The connection was lost.");
 }

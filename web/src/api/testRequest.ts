@@ -1,7 +1,7 @@
 import { readError } from "./errors";
-import { firstBody } from "../lib/snippets";
+import { exampleBody } from "../lib/snippets";
 
-/** What a test request brought. */
+/** Result of a test request. */
 export interface TestResult {
   text: string;
   id: string;
@@ -12,12 +12,12 @@ export interface TestResult {
 }
 
 /**
- * Sends one request with a key, exactly as a client would. The header tells the gateway that its own dashboard asks:
- * keys in other pages are refused.
+ * Sends one request with a key, as a client would. The header marks it as the dashboard's own: the gateway rejects keys
+ * sent from other web pages.
  */
 export async function sendTestRequest(key: string): Promise<TestResult> {
   const start = performance.now();
-  const answer = await fetch("/proxy/v1/chat/completions", {
+  const response = await fetch("/proxy/v1/chat/completions", {
     method: "POST",
     credentials: "omit",
     headers: {
@@ -25,16 +25,16 @@ export async function sendTestRequest(key: string): Promise<TestResult> {
       "Content-Type": "application/json",
       "X-Fairlead-Dashboard": "key-test",
     },
-    body: JSON.stringify(firstBody),
+    body: JSON.stringify(exampleBody),
   });
-  if (!answer.ok) {
-    throw await readError(answer);
+  if (!response.ok) {
+    throw await readError(response);
   }
-  const body = (await answer.json()) as { choices?: { message?: { content?: string } }[] };
-  const header = (name: string) => answer.headers.get(`x-fairlead-${name}`) ?? "";
+  const body = (await response.json()) as { choices?: { message?: { content?: string } }[] };
+  const header = (name: string) => response.headers.get(`x-fairlead-${name}`) ?? "";
   return {
     text: body.choices?.[0]?.message?.content ?? "",
-    id: answer.headers.get("x-request-id") ?? "",
+    id: response.headers.get("x-request-id") ?? "",
     model: header("model"),
     provider: header("provider"),
     cost: header("cost") || null,

@@ -5,26 +5,26 @@ import { useNow } from "../lib/useNow";
 import { StateBadge } from "./badges";
 import type { IconName } from "./Icon";
 
-/** The state of a circuit: closed lets calls through, open none, half-open a probe. */
+/** State of a circuit breaker: closed lets calls through, open blocks them, half-open lets a probe through. */
 export type Circuit = "closed" | "half_open" | "open";
 
 const looks: Record<Circuit, { icon: IconName; colour: string; word: string }> = {
-  closed: { icon: "check", colour: "green", word: "closed" },
-  half_open: { icon: "activity", colour: "orange", word: "half-open" },
-  open: { icon: "ban", colour: "red", word: "open" },
+  closed: { icon: "check", colour: "green", word: "Healthy" },
+  half_open: { icon: "activity", colour: "orange", word: "Recovering" },
+  open: { icon: "ban", colour: "red", word: "Circuit open" },
 };
 
 interface Props {
   circuit: Circuit;
-  /** Why it is not closed. */
+  /** Why the circuit is not closed. */
   reason?: string | null;
   /** When the next call is let through. */
   nextProbe?: string | null;
-  /** How many of several circuits are in this state, when not all are. */
+  /** How many of the model's circuits are in this state. */
   part?: { of: number; count: number };
 }
 
-/** A circuit with its reason and the time until the next probe. */
+/** The state of a circuit with its reason and the time until the next probe. */
 export function CircuitBadge({ circuit, reason, nextProbe, part }: Props) {
   const badge = <StateBadge look={looks[circuit]} />;
   if (circuit === "closed") {
@@ -37,7 +37,7 @@ export function CircuitBadge({ circuit, reason, nextProbe, part }: Props) {
         <Stack gap={0}>
           {reason && <span>{reason}</span>}
           {some && <span>{some}</span>}
-          {!reason && !some && <span>Calls failed lately.</span>}
+          {!reason && !some && <span>Recent calls failed.</span>}
         </Stack>
       }
     >
@@ -49,8 +49,8 @@ export function CircuitBadge({ circuit, reason, nextProbe, part }: Props) {
   );
 }
 
-/** The time until a moment, second by second. */
-export function Countdown({ until, what = "probe" }: { until: string; what?: string }) {
+/** A countdown in seconds. */
+export function Countdown({ until, what = "retry" }: { until: string; what?: string }) {
   const now = useNow();
   return (
     <Text span size="xs" c="dimmed" style={{ fontVariantNumeric: "tabular-nums", whiteSpace: "nowrap" }}>
@@ -59,11 +59,11 @@ export function Countdown({ until, what = "probe" }: { until: string; what?: str
   );
 }
 
-/** Writes what is left: "probe in 12 s", "probe in 3 min", "probe due". */
+/** Formats the remaining time: "retry in 12 s", "retry in 3 min", "retrying soon". */
 export function countdownText(ms: number, what: string): string {
   const seconds = Math.ceil(ms / 1000);
   if (seconds <= 0) {
-    return `${what} due`;
+    return what === "retry" ? "retrying soon" : `${what} soon`;
   }
   if (seconds < 120) {
     return `${what} in ${seconds} s`;

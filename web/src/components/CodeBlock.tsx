@@ -3,7 +3,7 @@ import { Box, Code, Group } from "@mantine/core";
 import { CopyButton } from "./CopyButton";
 import { Redacted } from "./Redacted";
 
-/** Text to copy: always selectable, with a button. */
+/** A selectable block of code with a copy button. */
 export function CodeBlock({
   text,
   label = "Copy",

@@ -3,13 +3,13 @@ import { type ReactNode, useState } from "react";
 
 interface Props {
   opened: boolean;
-  /** Names the act and the object: 'Revoke "ci"'. */
+  /** The action and its object: 'Revoke "ci"'. */
   title: string;
-  /** What will happen. */
+  /** The consequences. */
   children: ReactNode;
-  /** What the button says: "Revoke". */
+  /** Label of the button: "Revoke". */
   action: string;
-  /** Text that has to be typed first. */
+  /** Text that the user must type first. */
   typed?: string;
   pending?: boolean;
   error?: ReactNode;
@@ -17,16 +17,16 @@ interface Props {
   onClose: () => void;
 }
 
-/** Asks before something that cannot be undone. */
+/** Asks for confirmation of an irreversible action. */
 export function ConfirmDialog(props: Props) {
   return (
     <Modal opened={props.opened} onClose={props.onClose} title={props.title}>
-      {props.opened && <Question {...props} />}
+      {props.opened && <ConfirmForm {...props} />}
     </Modal>
   );
 }
 
-function Question({ children, action, typed, pending, error, onConfirm, onClose }: Props) {
+function ConfirmForm({ children, action, typed, pending, error, onConfirm, onClose }: Props) {
   const [text, setText] = useState("");
   const ready = !typed || text === typed;
   return (

@@ -6,9 +6,9 @@ import { Icon } from "./Icon";
 
 interface Props {
   text: string | (() => string);
-  /** What is copied, for the label: "Copy link". */
+  /** Label that names what is copied: "Copy link". */
   label?: string;
-  /** An icon without words. */
+  /** Shows an icon without a label. */
   compact?: boolean;
   variant?: string;
   size?: string;
@@ -16,7 +16,7 @@ interface Props {
 
 type State = "idle" | "copied" | "failed";
 
-/** Copies text, also on plain http, and says whether it worked. */
+/** Copies text, also on plain http, and shows whether it worked. */
 export function CopyButton({ text, label = "Copy", compact, variant = "default", size = "xs" }: Props) {
   const [state, setState] = useState<State>("idle");
   const copy = async () => {
@@ -24,12 +24,12 @@ export function CopyButton({ text, label = "Copy", compact, variant = "default",
     setState(copied ? "copied" : "failed");
     setTimeout(() => setState("idle"), 2000);
   };
-  const words = { idle: label, copied: "Copied", failed: "Select and copy by hand" }[state];
+  const shown = { idle: label, copied: "Copied", failed: "Could not copy. Select the text instead." }[state];
   const icon = <Icon name={state === "copied" ? "check" : state === "failed" ? "alert" : "copy"} size={14} />;
   if (compact) {
     return (
-      <Tooltip label={words}>
-        <ActionIcon variant="subtle" color="gray" size="sm" aria-label={words} onClick={() => void copy()}>
+      <Tooltip label={shown}>
+        <ActionIcon variant="subtle" color="gray" size="sm" aria-label={shown} onClick={() => void copy()}>
           {icon}
         </ActionIcon>
       </Tooltip>
@@ -37,7 +37,7 @@ export function CopyButton({ text, label = "Copy", compact, variant = "default",
   }
   return (
     <Button variant={variant} size={size} leftSection={icon} onClick={() => void copy()}>
-      <span aria-live="polite">{words}</span>
+      <span aria-live="polite">{shown}</span>
     </Button>
   );
 }

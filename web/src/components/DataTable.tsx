@@ -14,7 +14,7 @@ import { useShortcuts } from "../lib/keyboard";
 import { usePhone } from "../lib/usePhone";
 import classes from "./DataTable.module.css";
 import { Icon } from "./Icon";
-import { type Order, sorted, turned } from "./order";
+import { nextOrder, type Order, sorted } from "./order";
 
 /** One column of a table. */
 export interface Column<R> {
@@ -23,43 +23,43 @@ export interface Column<R> {
   render: (row: R) => ReactNode;
   /** Right-aligned and monospaced. */
   numeric?: boolean;
-  /** What the column means, on hover of its heading. */
+  /** Explanation of the column, shown on hover. */
   hint?: string;
-  /** What the column is sorted by; without it the column cannot be sorted. Unknown values come last either way. */
+  /** Sort key of a row; without it the column is not sortable. Unknown values come last in both directions. */
   sort?: (row: R) => number | string | null | undefined;
-  /** Widest the cell may be, in pixels; longer text is cut. */
+  /** Maximum width in pixels; longer text is truncated. */
   maxWidth?: number;
 }
 
 interface Props<R> {
-  /** What the table lists, for screen readers. */
+  /** Name of the table, for screen readers. */
   label: string;
   rows: R[];
   columns: Column<R>[];
   rowKey: (row: R) => string;
-  /** Two lines instead of a row on narrow screens: what is most important above. */
+  /** The two lines that replace a row on narrow screens. */
   phone: (row: R) => { top: ReactNode; bottom: ReactNode };
-  /** Opens a row; apart is set when the person asked for a page of its own (Ctrl or ⌘). */
-  onOpen?: (row: R, apart: boolean) => void;
+  /** Opens a row; asPage is set when Ctrl or ⌘ was held. */
+  onOpen?: (row: R, asPage: boolean) => void;
   /** The key of the row that is open. */
   selected?: string;
   dense?: boolean;
-  /** Old data while new ones load. */
+  /** Dims the rows while new data loads. */
   dimmed?: boolean;
 }
 
-/** A table of rows that the keyboard can walk (j, k, Enter). On narrow screens each row becomes two lines. */
+/** A table with keyboard navigation (j, k, Enter). On narrow screens each row becomes two lines. */
 export function DataTable<R>(props: Props<R>) {
   const box = useRef<HTMLDivElement>(null);
   const phone = usePhone();
-  const onOpen = useSteady(props.onOpen);
+  const onOpen = useStable(props.onOpen);
   const [order, setOrder] = useState<Order>();
   const rows = sorted(props.rows, props.columns, order);
   useShortcuts(
     props.onOpen
       ? [
-          { keys: "j", label: "Next row", run: () => walk(box.current, 1) },
-          { keys: "k", label: "Previous row", run: () => walk(box.current, -1) },
+          { keys: "j", label: "Next row", run: () => moveFocus(box.current, 1) },
+          { keys: "k", label: "Previous row", run: () => moveFocus(box.current, -1) },
         ]
       : [],
   );
@@ -81,18 +81,18 @@ export function DataTable<R>(props: Props<R>) {
 
 type Open<R> = NonNullable<Props<R>["onOpen"]>;
 
-/** The same function at every render, which calls the latest one. */
-function useSteady<R>(onOpen: Open<R> | undefined): Open<R> | undefined {
+/** Returns a stable function that calls the latest onOpen. */
+function useStable<R>(onOpen: Open<R> | undefined): Open<R> | undefined {
   const latest = useRef(onOpen);
   useEffect(() => {
     latest.current = onOpen;
   });
-  const steady = useCallback<Open<R>>((row, apart) => latest.current?.(row, apart), []);
-  return onOpen && steady;
+  const stable = useCallback<Open<R>>((row, asPage) => latest.current?.(row, asPage), []);
+  return onOpen && stable;
 }
 
-/** Moves the focus to another row, from the focused or the open one. */
-function walk(box: HTMLElement | null, step: number): void {
+/** Moves the focus by a number of rows, starting at the focused or the open row. */
+function moveFocus(box: HTMLElement | null, step: number): void {
   const rows = [...(box?.querySelectorAll<HTMLElement>("[data-row]") ?? [])];
   const at = rows.indexOf(document.activeElement as HTMLElement);
   const marked = rows.findIndex((row) => row.dataset["selected"] !== undefined);
@@ -102,8 +102,8 @@ function walk(box: HTMLElement | null, step: number): void {
   next?.scrollIntoView({ block: "nearest" });
 }
 
-/** What makes an element a row that opens with a click or Enter. */
-function opener<R>(row: R, selected: boolean, onOpen: Open<R> | undefined) {
+/** Props of a row that opens with a click or Enter. */
+function rowProps<R>(row: R, selected: boolean, onOpen: Open<R> | undefined) {
   const marks = { "data-row": true, "data-selected": selected || undefined };
   if (!onOpen) {
     return marks;
@@ -112,7 +112,7 @@ function opener<R>(row: R, selected: boolean, onOpen: Open<R> | undefined) {
     ...marks,
     tabIndex: 0,
     onClick: (event: MouseEvent) => {
-      // A click that ends a selection of text, or that is meant for a control, does not open the row.
+      // A click on a control, or one that ends a text selection, does not open the row.
       const inner = (event.target as Element).closest("a, button, input, label, [role=menuitem]");
       if (!inner && !window.getSelection()?.toString()) {
         onOpen(row, event.ctrlKey || event.metaKey);
@@ -165,12 +165,16 @@ function WideRows<R>(props: Props<R> & OrderProps) {
 }
 
 function Heading<R>({ column, order, onOrder }: { column: Column<R> } & OrderProps) {
-  const way = order?.column === column.id ? order.way : undefined;
+  const direction = order?.column === column.id ? order.direction : undefined;
   const label = column.label || <VisuallyHidden>{column.id}</VisuallyHidden>;
   const content = column.sort ? (
-    <UnstyledButton className={classes.sort} data-on={way} onClick={() => onOrder(turned(column, order))}>
+    <UnstyledButton
+      className={classes.sort}
+      data-on={direction}
+      onClick={() => onOrder(nextOrder(column, order))}
+    >
       {label}
-      <Icon name={way === "up" ? "chevronUp" : "chevronDown"} size={11} />
+      <Icon name={direction === "ascending" ? "chevronUp" : "chevronDown"} size={11} />
     </UnstyledButton>
   ) : (
     <span>{label}</span>
@@ -179,7 +183,7 @@ function Heading<R>({ column, order, onOrder }: { column: Column<R> } & OrderPro
     <Table.Th
       scope="col"
       className={column.numeric ? classes.numberHead : classes.head}
-      aria-sort={way && (way === "up" ? "ascending" : "descending")}
+      aria-sort={direction}
     >
       {column.hint ? <Tooltip label={column.hint}>{content}</Tooltip> : content}
     </Table.Th>
@@ -195,7 +199,7 @@ interface RowProps<R> {
 
 function PlainRow<R>({ row, columns, selected, onOpen }: RowProps<R>) {
   return (
-    <Table.Tr className={classes.row} {...opener(row, selected, onOpen)}>
+    <Table.Tr className={classes.row} {...rowProps(row, selected, onOpen)}>
       {columns.map((column) => (
         <Table.Td
           key={column.id}
@@ -209,7 +213,7 @@ function PlainRow<R>({ row, columns, selected, onOpen }: RowProps<R>) {
   );
 }
 
-// A live list has hundreds of rows and changes four times a second: a row is drawn again only when it changed itself.
+// A live list has hundreds of rows and changes four times a second, so only changed rows are rendered again.
 const WideRow = memo(
   PlainRow,
   (a, b) =>
@@ -229,7 +233,7 @@ function PhoneRows<R>(props: Props<R>) {
           <Box key={props.rowKey(row)} role="listitem">
             <Box
               className={classes.phoneRow}
-              {...opener(row, props.rowKey(row) === props.selected, props.onOpen)}
+              {...rowProps(row, props.rowKey(row) === props.selected, props.onOpen)}
               {...(props.onOpen ? { role: "button" } : {})}
             >
               <div className={classes.line}>{top}</div>

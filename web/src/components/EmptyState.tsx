@@ -6,13 +6,13 @@ import { Icon, type IconName } from "./Icon";
 interface Props {
   icon?: IconName;
   title: string;
-  /** Why there is nothing, and what the next step is. */
+  /** Why there is no content, and the next step. */
   children?: ReactNode;
   /** Buttons for the next step. */
   actions?: ReactNode;
 }
 
-/** Says why there is nothing to see and what to do next. */
+/** Explains missing content and offers the next step. */
 export function EmptyState({ icon = "search", title, children, actions }: Props) {
   return (
     <Stack align="center" gap="xs" py="xl" px="md" ta="center">

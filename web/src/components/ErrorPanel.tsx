@@ -5,13 +5,13 @@ import { CopyButton } from "./CopyButton";
 import { Icon } from "./Icon";
 
 interface Props {
-  /** What could not be done: "The requests could not be loaded". */
+  /** What failed: "Could not load requests". */
   what: string;
   error: unknown;
   onRetry?: () => void;
 }
 
-/** Says what failed, with the request id, and offers to try again. */
+/** Shows what failed, with the request id, and offers a retry. */
 export function ErrorPanel({ what, error, onRetry }: Props) {
   const e = asApiError(error);
   const details = [

@@ -4,11 +4,11 @@ import type { ReactNode } from "react";
 interface Props {
   label: string;
   value: ReactNode;
-  /** What belongs to the value, in small print. */
+  /** Details in small print. */
   children?: ReactNode;
 }
 
-/** One figure or fact with its name above and what belongs to it below. */
+/** A value with its label above and details below. */
 export function Figure({ label, value, children }: Props) {
   return (
     <Paper withBorder p="sm" role="group" aria-label={label}>

@@ -27,7 +27,7 @@ import { formatCount } from "../lib/numbers";
 import { usePhone } from "../lib/usePhone";
 import { Icon } from "./Icon";
 
-/** The filters whose values are listed. */
+/** Filters with a list of values. */
 export type FacetName = keyof Schema["Facets"];
 
 interface Props {
@@ -35,20 +35,20 @@ interface Props {
   facets?: Schema["Facets"];
   /** The facets to offer, in order. */
   names: FacetName[];
-  /** Gets only what changes; undefined removes a filter. */
+  /** Receives only the changed filters; undefined removes one. */
   onChange: (change: Filters) => void;
   onClear: () => void;
-  /** More controls, such as the range, before the facets. */
+  /** Controls before the facets, such as the time range. */
   before?: ReactNode;
-  /** Further filters after the facets. */
+  /** Filters after the facets. */
   more?: ReactNode;
-  /** Names to show for values, such as those of keys. */
+  /** Display names of values, such as key names. */
   labels?: Partial<Record<FilterName, Record<string, string>>>;
-  /** What the button that closes the sheet says. */
+  /** Label of the button that closes the sheet. */
   done?: string;
 }
 
-/** Chooses filters and shows as chips what is active. On narrow screens the filters are in a sheet. */
+/** Selects filters and shows the active ones as chips. On narrow screens the filters are in a sheet. */
 export function FilterBar(props: Props) {
   const phone = usePhone();
   const [opened, setOpened] = useState(false);
@@ -111,7 +111,7 @@ function Chips({ filters, onChange, onClear, facets, labels }: Props) {
             fw={500}
             rightSection={
               <UnstyledButton
-                aria-label={`Remove ${filterLabels[name]} ${label}`}
+                aria-label={`Remove filter ${filterLabels[name]}: ${label}`}
                 onClick={() => onChange({ [name]: without(filters, name, value)[name] })}
                 lh={0}
               >
@@ -124,7 +124,7 @@ function Chips({ filters, onChange, onClear, facets, labels }: Props) {
         );
       })}
       <Button variant="subtle" size="compact-xs" onClick={onClear}>
-        Clear
+        Clear filters
       </Button>
     </Group>
   );
@@ -226,7 +226,7 @@ function FacetList({ name, values, chosen, onChange }: ListProps) {
         </Checkbox.Group>
         {shown.length === 0 && (
           <Text size="sm" c="dimmed">
-            Nothing in this range of time.
+            {all.length > 0 ? "No results" : "No values in this time range"}
           </Text>
         )}
       </ScrollArea.Autosize>

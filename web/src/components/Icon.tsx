@@ -63,7 +63,7 @@ const paths = {
 /** The name of an icon. */
 export type IconName = keyof typeof paths;
 
-/** An icon beside words: it says nothing to screen readers, so a control with an icon alone needs a label. */
+/** A decorative icon. Screen readers skip it, so an icon-only control needs a label. */
 export function Icon({ name, size = 16 }: { name: IconName; size?: number }) {
   return (
     <svg

@@ -1,7 +1,7 @@
 import { Skeleton, Stack } from "@mantine/core";
 import { type ReactNode, useEffect, useState } from "react";
 
-/** Shows its content only after 150 ms, so that what loads quickly does not flicker; until then it is busy unseen. */
+/** Shows its content after 150 ms, so that fast loads do not flicker. */
 export function Delayed({ children, ms = 150 }: { children: ReactNode; ms?: number }) {
   const [late, setLate] = useState(false);
   useEffect(() => {
@@ -11,7 +11,7 @@ export function Delayed({ children, ms = 150 }: { children: ReactNode; ms?: numb
   return late ? children : <span hidden aria-busy="true" />;
 }
 
-/** Stands where rows of a table will be. */
+/** Placeholder for table rows. */
 export function RowsSkeleton({ rows = 8, height = 34 }: { rows?: number; height?: number }) {
   return (
     <Delayed>
@@ -24,7 +24,7 @@ export function RowsSkeleton({ rows = 8, height = 34 }: { rows?: number; height?
   );
 }
 
-/** Stands where a panel or chart will be. */
+/** Placeholder for a panel or chart. */
 export function PanelSkeleton({ height = 160 }: { height?: number }) {
   return (
     <Delayed>

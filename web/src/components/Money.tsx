@@ -1,19 +1,19 @@
 import { Text, Tooltip } from "@mantine/core";
 
-import { formatMoney, formatPaid } from "../lib/money";
+import { formatMoney, formatPrice } from "../lib/money";
 
 interface Props {
   /** Dollars as a decimal string; null when unknown. */
   amount: string | null | undefined;
   /** Shown on hover when the amount is unknown. */
   why?: string;
-  /** A price or cost, of which zero reads "free". */
+  /** A price or cost, where zero reads "free". */
   paid?: boolean;
 }
 
-/** An amount of money: exact on hover, never nought when it is not, a dash with the reason when unknown. */
-export function Money({ amount, why = "The cost is unknown: the model has no price.", paid }: Props) {
-  const text = paid ? formatPaid(amount) : formatMoney(amount);
+/** An amount of money, exact on hover. An unknown amount is a dash with the reason. */
+export function Money({ amount, why = "Unknown cost: this model has no price.", paid }: Props) {
+  const text = paid ? formatPrice(amount) : formatMoney(amount);
   return (
     <Tooltip label={amount == null ? why : `$${amount}`}>
       <Text

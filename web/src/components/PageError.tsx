@@ -10,12 +10,12 @@ interface Props {
   onRetry: () => void;
 }
 
-/** The error of a page. A page whose files are gone, as after an upgrade, is reloaded once. */
+/** Shows the error of a page. If files are missing, as after an upgrade, the page is reloaded once. */
 export function PageError({ error, onRetry }: Props) {
   return isLoadError(error) ? (
     <LoadFailure />
   ) : (
-    <ErrorPanel what="This page could not be shown" error={error} onRetry={onRetry} />
+    <ErrorPanel what="Could not show this page" error={error} onRetry={onRetry} />
   );
 }
 
@@ -32,11 +32,11 @@ function LoadFailure() {
       color="red"
       variant="outline"
       icon={<Icon name="alert" size={18} />}
-      title="This page could not be loaded"
+      title="Could not load this page"
       role="alert"
     >
       <Text size="sm">
-        The gateway may have been upgraded, or it cannot be reached. Reload to get the current version.
+        The gateway may have been upgraded or is unreachable. Reload to get the current version.
       </Text>
       <Button
         mt="sm"

@@ -7,7 +7,7 @@ interface Props {
   actions?: ReactNode;
 }
 
-/** The top of a page; also names the browser's tab. */
+/** Heading of a page. Also sets the document title. */
 export function PageHeader({ title, description, actions }: Props) {
   useEffect(() => {
     document.title = `${title} · Fairlead`;

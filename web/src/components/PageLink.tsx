@@ -1,12 +1,13 @@
 import { Link } from "@tanstack/react-router";
 import type { AnchorHTMLAttributes, Ref } from "react";
 
-import type { Place } from "../lib/search";
+import type { Destination } from "../lib/search";
 
-type Props = Place & Omit<AnchorHTMLAttributes<HTMLAnchorElement>, "href"> & { ref?: Ref<HTMLAnchorElement> };
+type Props = Destination &
+  Omit<AnchorHTMLAttributes<HTMLAnchorElement>, "href"> & { ref?: Ref<HTMLAnchorElement> };
 
-/** A link to a page of the dashboard. Give it to Mantine's parts: <Anchor component={PageLink} to="/requests">. */
+/** A link to a dashboard page, for Mantine components: <Anchor component={PageLink} to="/requests">. */
 export function PageLink({ to, search, params, ...rest }: Props) {
-  // Pages are a list, so the router cannot know the parameters of each: they are plain text everywhere.
+  // Routes are created from a list, so the router does not know the parameter types of each page.
   return <Link to={to} search={search as never} params={params as never} {...rest} />;
 }

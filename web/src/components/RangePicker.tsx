@@ -11,7 +11,7 @@ interface Props {
   onChange: (range: Range) => void;
 }
 
-/** Chooses a range of time. Relative ranges stay relative in the address; "Pin" gives them fixed ends. */
+/** Selects a time range. Relative ranges stay relative in the URL until they are pinned. */
 export function RangePicker({ range, onChange }: Props) {
   const [opened, setOpened] = useState(false);
   const [zone] = useZone();
@@ -55,7 +55,7 @@ export function RangePicker({ range, onChange }: Props) {
             leftSection={<Icon name="pin" size={14} />}
             onClick={() => choose(pin(range, Date.now()))}
           >
-            Pin to these minutes
+            Pin range
           </Button>
         )}
       </Popover.Dropdown>
@@ -63,12 +63,13 @@ export function RangePicker({ range, onChange }: Props) {
   );
 }
 
-/** Says which ends of a range in the address could not be read, and what is shown instead. */
-export function UnreadableRange({ ends, range }: { ends: string[]; range: Range }) {
+/** Warns about invalid times in the URL and names the range that is shown instead. */
+export function InvalidRange({ ends, range }: { ends: string[]; range: Range }) {
   if (ends.length === 0) {
     return null;
   }
-  const shown = ranges.find((r) => r.from === range.from && !range.to)?.label.toLowerCase();
+  const shown =
+    ranges.find((r) => r.from === range.from && !range.to)?.label.toLowerCase() ?? "valid part of the range";
   return (
     <Alert
       color="yellow"
@@ -78,16 +79,15 @@ export function UnreadableRange({ ends, range }: { ends: string[]; range: Range 
       role="status"
       icon={<Icon name="alert" size={16} />}
     >
-      {ends.map((end) => `“${end}”`).join(" and ")} in the address{" "}
-      {ends.length === 1 ? "is no time" : "are no times"}: the {shown ?? "readable part of the range"}{" "}
-      {shown ? "are" : "is"} shown. Times look like now-24h or 2026-11-03T14:00:00Z.
+      Invalid {ends.length === 1 ? "time" : "times"} in the URL: {ends.map((end) => `“${end}”`).join(" and ")}
+      . Showing the {shown}. Use a format such as now-24h or 2026-11-03T14:00:00Z.
     </Alert>
   );
 }
 
 function short(text: string, zone: Zone): string {
-  const readable = !text.startsWith("now") && parseMoment(text, 0) !== undefined;
-  return readable ? formatMoment(text, zone) : text;
+  const absolute = !text.startsWith("now") && parseMoment(text, 0) !== undefined;
+  return absolute ? formatMoment(text, zone) : text;
 }
 
 function Custom({ range, zone, onChange }: Props & { zone: Zone }) {
@@ -112,11 +112,11 @@ function Custom({ range, zone, onChange }: Props & { zone: Zone }) {
         label="To"
         value={to}
         onChange={(e) => setTo(e.currentTarget.value)}
-        error={valid ? undefined : "The end must lie after the start."}
+        error={valid ? undefined : "The end must be after the start."}
       />
       <Group justify="space-between">
         <Text size="xs" c="dimmed">
-          {zone === "utc" ? "UTC" : zone === "local" ? "local time" : zone}
+          {zone === "utc" ? "UTC" : zone === "local" ? "Local time" : zone}
         </Text>
         <Button
           size="xs"

@@ -1,26 +1,26 @@
 import { Highlight } from "@mantine/core";
 
 import { markedEnd } from "../lib/longText";
-import { redactedPieces } from "../lib/redacted";
+import { splitRedacted } from "../lib/redacted";
 import { LongText } from "./LongText";
 import classes from "./Redacted.module.css";
 
-/** A stored text in which the marks of redaction rules can be seen, with what is searched for highlighted. */
+/** Stored text with visible redaction marks and highlighted search matches. */
 export function Redacted({ text, search = "" }: { text: string; search?: string }) {
-  return redactedPieces(text).map((piece, i) =>
-    piece.rule ? (
-      <mark key={i} className={classes.mark} title={`Taken out by the rule “${piece.rule}”`}>
-        {piece.text}
+  return splitRedacted(text).map((part, i) =>
+    part.rule ? (
+      <mark key={i} className={classes.mark} title={`Removed by the rule “${part.rule}”`}>
+        {part.text}
       </mark>
     ) : search ? (
-      <Marked key={i} text={piece.text} search={search} />
+      <Highlighted key={i} text={part.text} search={search} />
     ) : (
-      <LongText key={i} text={piece.text} />
+      <LongText key={i} text={part.text} />
     ),
   );
 }
 
-function Marked({ text, search }: { text: string; search: string }) {
+function Highlighted({ text, search }: { text: string; search: string }) {
   const end = markedEnd(text, search);
   return (
     <>

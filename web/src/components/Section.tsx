@@ -4,12 +4,12 @@ import type { ReactNode } from "react";
 interface Props {
   title: string;
   id?: string;
-  /** What stands at the right of the title. */
+  /** Controls at the right of the title. */
   actions?: ReactNode;
   children: ReactNode;
 }
 
-/** A part of a page with its heading. */
+/** A section of a page with its heading. */
 export function Section({ title, id, actions, children }: Props) {
   return (
     <Box component="section" id={id} aria-label={title} mb="xl" style={{ scrollMarginTop: 70 }}>

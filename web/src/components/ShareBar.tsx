@@ -3,7 +3,7 @@ import { Text } from "@mantine/core";
 import { formatPercent } from "../lib/numbers";
 import classes from "./ShareBar.module.css";
 
-/** A share of a whole as a number over a thin bar. */
+/** A percentage above a thin bar. */
 export function ShareBar({ percent }: { percent: number | null | undefined }) {
   return (
     <span className={classes.share}>

@@ -3,7 +3,7 @@ import { Tabs } from "@mantine/core";
 import { type Call, environment, languages, snippet } from "../lib/snippets";
 import { CodeBlock } from "./CodeBlock";
 
-/** A call in every language, with buttons to copy it. */
+/** A call as code in every language, with copy buttons. */
 export function Snippets({ call, withEnvironment }: { call: Call; withEnvironment?: boolean }) {
   return (
     <Tabs defaultValue="curl" keepMounted={false}>
@@ -13,7 +13,7 @@ export function Snippets({ call, withEnvironment }: { call: Call; withEnvironmen
             {language.label}
           </Tabs.Tab>
         ))}
-        {withEnvironment && <Tabs.Tab value="environment">Environment only</Tabs.Tab>}
+        {withEnvironment && <Tabs.Tab value="environment">Environment variables</Tabs.Tab>}
       </Tabs.List>
       {languages.map((language) => (
         <Tabs.Panel key={language.id} value={language.id} pt="xs">

@@ -5,13 +5,13 @@ import { formatAge, formatDay, formatMoment, formatRowTime, rowTime } from "../l
 
 interface Props {
   at: string | null | undefined;
-  /** row: as short as a list allows; stack: the same on two lines; moment: date and clock; day: the date; age: how long ago. */
+  /** row: short; stack: short, on two lines; moment: date and time; day: date; age: relative to now. */
   as?: "row" | "stack" | "moment" | "day" | "age";
-  /** What to say when there is no time. */
+  /** Text shown when there is no time. */
   none?: string;
 }
 
-/** A time in the zone that the person chose; on hover in both zones, with its age. */
+/** A time in the chosen zone; on hover in both zones, with its age. */
 export function Time({ at, as = "row", none = "—" }: Props) {
   const [zone] = useZone();
   if (!at) {
@@ -34,7 +34,7 @@ export function Time({ at, as = "row", none = "—" }: Props) {
       label={
         <>
           <div>
-            {formatMoment(at, home)} {home === "local" ? "local" : home}
+            {formatMoment(at, home)} {home === "local" ? "local time" : home}
           </div>
           <div>{formatMoment(at, "utc")}</div>
           <div>{formatAge(at)}</div>
@@ -46,7 +46,7 @@ export function Time({ at, as = "row", none = "—" }: Props) {
   );
 }
 
-/** The clock with the day below it, unless that is today. */
+/** The time with the day below it, unless it is today. */
 function Stacked({ at, zone }: { at: string; zone: string }) {
   const { clock, day } = rowTime(at, zone);
   return (

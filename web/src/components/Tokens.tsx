@@ -3,7 +3,7 @@ import { Text, Tooltip } from "@mantine/core";
 import type { Schema } from "../api/client";
 import { formatCount } from "../lib/numbers";
 
-/** Tokens in and out, with the cached share; every class on hover. */
+/** Input and output tokens with the cached share; all token classes on hover. */
 export function Tokens({ tokens }: { tokens: Schema["Tokens"] }) {
   const input = tokens.input + tokens.cache_read + tokens.cache_write;
   const cached = input > 0 ? Math.round((100 * tokens.cache_read) / input) : 0;
@@ -24,11 +24,11 @@ export function Tokens({ tokens }: { tokens: Schema["Tokens"] }) {
 
 function Classes({ tokens }: { tokens: Schema["Tokens"] }) {
   const rows: [string, number][] = [
-    ["uncached input", tokens.input],
-    ["cache read", tokens.cache_read],
-    ["cache write", tokens.cache_write],
-    ["output", tokens.output],
-    ["of which reasoning", tokens.reasoning],
+    ["Uncached input", tokens.input],
+    ["Cache read", tokens.cache_read],
+    ["Cache write", tokens.cache_write],
+    ["Output", tokens.output],
+    ["Reasoning (part of output)", tokens.reasoning],
   ];
   return (
     <>
@@ -37,7 +37,7 @@ function Classes({ tokens }: { tokens: Schema["Tokens"] }) {
           {label}: {formatCount(n)}
         </div>
       ))}
-      {tokens.estimated && <div>Our own count: the provider told none.</div>}
+      {tokens.estimated && <div>Estimated: the provider reported no usage.</div>}
     </>
   );
 }

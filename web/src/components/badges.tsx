@@ -26,7 +26,7 @@ const outcomes: Record<string, Look> = {
   running: { icon: "activity", colour: "blue", word: "running" },
 };
 
-/** How the served model came about; the policy or the reason on hover. A refused request has none. */
+/** The decision of a request, with the policy or reason on hover. A rejected request has none. */
 export function DecisionBadge({
   decision,
   detail,
@@ -36,7 +36,7 @@ export function DecisionBadge({
 }) {
   if (!decision) {
     return (
-      <Tooltip label="None: no model served the request.">
+      <Tooltip label="No decision: no model served this request.">
         <span>—</span>
       </Tooltip>
     );
@@ -49,7 +49,7 @@ export function DecisionBadge({
   );
 }
 
-/** How a request ended, with the status the client got. */
+/** The outcome of a request, with the HTTP status of an error. */
 export function OutcomeBadge(props: {
   outcome: string | null | undefined;
   status?: number | null;
@@ -61,7 +61,7 @@ export function OutcomeBadge(props: {
   return <StateBadge look={{ ...look, word }} detail={props.detail} />;
 }
 
-/** A badge of icon, word and outline: its colour alone never says anything. */
+/** A badge with icon, word and outline, so that colour alone never carries meaning. */
 export function StateBadge({ look, detail }: { look: Look; detail?: string | null }) {
   const badge = (
     <Badge
@@ -77,10 +77,10 @@ export function StateBadge({ look, detail }: { look: Look; detail?: string | nul
   return detail ? <Tooltip label={detail}>{badge}</Tooltip> : badge;
 }
 
-/** Marks what the simulator made up. */
+/** Marks simulated requests and providers. */
 export function SimulatedBadge() {
   return (
-    <Tooltip label="Made up by the simulator: no provider was called and nothing was paid.">
+    <Tooltip label="Simulated: no provider was called and nothing was charged.">
       <Badge color="grape" size="xs" radius="sm">
         SIMULATED
       </Badge>

@@ -3,7 +3,7 @@ import userEvent from "@testing-library/user-event";
 import { describe, expect, it, vi } from "vitest";
 
 import { ApiError } from "../api/errors";
-import { renderPart } from "../lib/testRender";
+import { renderWithTheme } from "../lib/testRender";
 import { DecisionBadge, OutcomeBadge } from "./badges";
 import { ConfirmDialog } from "./ConfirmDialog";
 import { CopyButton } from "./CopyButton";
@@ -13,15 +13,15 @@ import { FilterBar } from "./FilterBar";
 import { Money } from "./Money";
 
 describe("Money", () => {
-  it("shows a dash for what is unknown and says why to the keyboard, too", () => {
-    renderPart(<Money amount={null} why="No price." />);
+  it("shows a focusable dash for an unknown amount", () => {
+    renderWithTheme(<Money amount={null} why="No price." />);
     expect(screen.getByText("—").tabIndex).toBe(0);
   });
 });
 
 describe("badges", () => {
-  it("say in words what their colour says", () => {
-    renderPart(
+  it("name the decision and outcome in words", () => {
+    renderWithTheme(
       <>
         <DecisionBadge decision="fallback" />
         <OutcomeBadge outcome="upstream_error" status={502} />
@@ -33,13 +33,13 @@ describe("badges", () => {
 });
 
 describe("CopyButton", () => {
-  it("copies from a field inside the open dialog where there is no clipboard, and says so", async () => {
-    let place: Element | null | undefined;
+  it("copies through a field in the open dialog when there is no clipboard API", async () => {
+    let parent: Element | null | undefined;
     document.execCommand = vi.fn(() => {
-      place = document.querySelector("textarea")?.parentElement;
+      parent = document.querySelector("textarea")?.parentElement;
       return true;
     });
-    renderPart(
+    renderWithTheme(
       <div role="dialog" aria-label="New key">
         <CopyButton text="fl_secret" />
       </div>,
@@ -47,23 +47,23 @@ describe("CopyButton", () => {
     Object.defineProperty(navigator, "clipboard", { value: undefined, configurable: true });
     screen.getByRole("button", { name: "Copy" }).click();
     expect(await screen.findByText("Copied")).toBeTruthy();
-    expect(place?.getAttribute("role")).toBe("dialog");
+    expect(parent?.getAttribute("role")).toBe("dialog");
     expect(document.querySelector("textarea")).toBeNull();
   });
 
-  it("says when it could not copy", async () => {
+  it("reports that copying failed", async () => {
     document.execCommand = () => false;
-    renderPart(<CopyButton text="x" />);
+    renderWithTheme(<CopyButton text="x" />);
     screen.getByRole("button", { name: "Copy" }).click();
-    expect(await screen.findByText("Select and copy by hand")).toBeTruthy();
+    expect(await screen.findByText("Could not copy. Select the text instead.")).toBeTruthy();
   });
 });
 
 describe("ErrorPanel", () => {
-  it("tells what failed, with the request id, and tries again", async () => {
+  it("shows the request id and retries", async () => {
     const retry = vi.fn();
     const error = new ApiError("OVERLOADED", "Try again later.", 503, "req_1", { retryable: true });
-    renderPart(<ErrorPanel what="The keys could not be loaded" error={error} onRetry={retry} />);
+    renderWithTheme(<ErrorPanel what="Could not load keys" error={error} onRetry={retry} />);
     expect(screen.getByRole("alert").textContent).toContain("OVERLOADED · req_1");
     await userEvent.click(screen.getByRole("button", { name: "Retry" }));
     expect(retry).toHaveBeenCalledOnce();
@@ -71,9 +71,9 @@ describe("ErrorPanel", () => {
 });
 
 describe("ConfirmDialog", () => {
-  it("waits for the name where it asks for one", async () => {
+  it("enables the action after the name was typed", async () => {
     const confirm = vi.fn();
-    renderPart(
+    renderWithTheme(
       <ConfirmDialog
         opened
         title="Revoke “ci”"
@@ -82,7 +82,7 @@ describe("ConfirmDialog", () => {
         onConfirm={confirm}
         onClose={() => undefined}
       >
-        It ends.
+        The key stops working.
       </ConfirmDialog>,
     );
     const button = await screen.findByRole("button", { name: "Revoke" });
@@ -95,10 +95,10 @@ describe("ConfirmDialog", () => {
 
 describe("DataTable", () => {
   const rows = [{ id: "a" }, { id: "b" }];
-  const show = (onOpen: (row: { id: string }, apart: boolean) => void) =>
-    renderPart(
+  const show = (onOpen: (row: { id: string }, asPage: boolean) => void) =>
+    renderWithTheme(
       <DataTable
-        label="Things"
+        label="Rows"
         rows={rows}
         columns={[
           { id: "id", label: "Id", render: (row) => row.id },
@@ -110,7 +110,7 @@ describe("DataTable", () => {
       />,
     );
 
-  it("is walked with j and k and opened with Enter", async () => {
+  it("moves between rows with j and k and opens one with Enter", async () => {
     const open = vi.fn();
     show(open);
     await userEvent.keyboard("jjk");
@@ -119,7 +119,7 @@ describe("DataTable", () => {
     expect(open).toHaveBeenCalledWith(rows[1], false);
   });
 
-  it("does not open when a control inside is meant", async () => {
+  it("does not open a row when a control inside is clicked", async () => {
     const open = vi.fn();
     show(open);
     await userEvent.click(screen.getByRole("button", { name: "act on a" }));
@@ -132,7 +132,7 @@ describe("DataTable", () => {
 describe("FilterBar", () => {
   it("removes one value of several", async () => {
     const change = vi.fn();
-    renderPart(
+    renderWithTheme(
       <FilterBar
         filters={{ decision: "fallback,policy" }}
         names={["decision"]}
@@ -140,7 +140,7 @@ describe("FilterBar", () => {
         onClear={() => undefined}
       />,
     );
-    await userEvent.click(screen.getByRole("button", { name: "Remove decision fallback" }));
+    await userEvent.click(screen.getByRole("button", { name: "Remove filter decision: fallback" }));
     expect(change).toHaveBeenCalledWith({ decision: "policy" });
   });
 });

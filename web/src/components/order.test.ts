@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { type Order, sorted, turned } from "./order";
+import { nextOrder, type Order, sorted } from "./order";
 
 interface Row {
   name: string;
@@ -19,25 +19,25 @@ const columns = [
 ];
 const names = (order: Order | undefined) => sorted(rows, columns, order).map((row) => row.name);
 
-test("rows stay as they are until a heading is clicked", () => {
+test("rows keep their order until a sortable heading is clicked", () => {
   expect(names(undefined)).toEqual(["b2", "a", "b10"]);
-  expect(names({ column: "menu", way: "up" })).toEqual(["b2", "a", "b10"]);
+  expect(names({ column: "menu", direction: "ascending" })).toEqual(["b2", "a", "b10"]);
 });
 
-test("words are sorted as people count, and what is unknown comes last either way", () => {
-  expect(names({ column: "name", way: "up" })).toEqual(["a", "b2", "b10"]);
-  expect(names({ column: "cost", way: "down" })).toEqual(["b10", "b2", "a"]);
-  expect(names({ column: "cost", way: "up" })).toEqual(["b2", "b10", "a"]);
+test("numbers in names sort by value, and unknown values come last", () => {
+  expect(names({ column: "name", direction: "ascending" })).toEqual(["a", "b2", "b10"]);
+  expect(names({ column: "cost", direction: "descending" })).toEqual(["b10", "b2", "a"]);
+  expect(names({ column: "cost", direction: "ascending" })).toEqual(["b2", "b10", "a"]);
 });
 
-test("three clicks turn an order, turn it around and end it", () => {
+test("three clicks sort, reverse and unsort", () => {
   const cost = columns[1] ?? { id: "" };
-  const first = turned(cost, undefined);
-  const second = turned(cost, first);
-  expect([first, second, turned(cost, second)]).toEqual([
-    { column: "cost", way: "down" },
-    { column: "cost", way: "up" },
+  const first = nextOrder(cost, undefined);
+  const second = nextOrder(cost, first);
+  expect([first, second, nextOrder(cost, second)]).toEqual([
+    { column: "cost", direction: "descending" },
+    { column: "cost", direction: "ascending" },
     undefined,
   ]);
-  expect(turned({ id: "name" }, first)).toEqual({ column: "name", way: "up" });
+  expect(nextOrder({ id: "name" }, first)).toEqual({ column: "name", direction: "ascending" });
 });

@@ -1,7 +1,7 @@
-/** By which column a table is sorted, and which way. */
+/** Sort column and direction of a table. */
 export interface Order {
   column: string;
-  way: "up" | "down";
+  direction: "ascending" | "descending";
 }
 
 interface Sortable<R> {
@@ -10,22 +10,23 @@ interface Sortable<R> {
   sort?: (row: R) => number | string | null | undefined;
 }
 
-/** The order after a click on a heading: numbers start with the largest, words with A; the third click ends it. */
-export function turned<R>(column: Sortable<R>, order: Order | undefined): Order | undefined {
-  const first = column.numeric ? "down" : "up";
+/** The order after a click on a heading. Numbers start descending, words ascending; the third click removes the order. */
+export function nextOrder<R>(column: Sortable<R>, order: Order | undefined): Order | undefined {
+  const first = column.numeric ? "descending" : "ascending";
+  const second = column.numeric ? "ascending" : "descending";
   if (order?.column !== column.id) {
-    return { column: column.id, way: first };
+    return { column: column.id, direction: first };
   }
-  return order.way === first ? { column: column.id, way: first === "up" ? "down" : "up" } : undefined;
+  return order.direction === first ? { column: column.id, direction: second } : undefined;
 }
 
-/** The rows in an order. Rows that are alike stay as they were, and what is unknown comes last. */
+/** Sorts rows. The sort is stable, and unknown values come last. */
 export function sorted<R>(rows: R[], columns: Sortable<R>[], order: Order | undefined): R[] {
   const by = columns.find((column) => column.id === order?.column)?.sort;
   if (!by) {
     return rows;
   }
-  const sign = order?.way === "up" ? 1 : -1;
+  const sign = order?.direction === "ascending" ? 1 : -1;
   return rows
     .map((row) => ({ row, value: by(row) }))
     .sort((a, b) => {

@@ -1,8 +1,8 @@
 import { screen } from "@testing-library/react";
 import { describe, expect, it, test } from "vitest";
 
-import { redactedPieces } from "../lib/redacted";
-import { renderPart } from "../lib/testRender";
+import { splitRedacted } from "../lib/redacted";
+import { renderWithTheme } from "../lib/testRender";
 import { Redacted } from "./Redacted";
 
 test.each([
@@ -18,12 +18,12 @@ test.each([
     ],
   },
 ])("parts of “$text”", ({ text, want }) => {
-  expect(redactedPieces(text)).toEqual(want);
+  expect(splitRedacted(text)).toEqual(want);
 });
 
 describe("Redacted", () => {
-  it("marks what was taken out, names the rule, and keeps the text", () => {
-    const { container } = renderPart(<Redacted text="I am [redacted: email], hello" search="hell" />);
+  it("shows redactions with the name of their rule and keeps the rest of the text", () => {
+    const { container } = renderWithTheme(<Redacted text="I am [redacted: email], hello" search="hell" />);
     const mark = screen.getByText("[redacted: email]");
     expect(mark.tagName).toBe("MARK");
     expect(mark.title).toContain("email");

@@ -1,7 +1,7 @@
 /**
- * copyText puts text on the clipboard and says whether it did. Browsers give the clipboard API to secure origins only,
- * and many gateways run on plain http://, so the old way is the second one: a hidden field, placed inside the open
- * dialog because a dialog that traps the focus would take it back otherwise.
+ * copyText copies text to the clipboard and reports whether it succeeded. Browsers offer the clipboard API to secure
+ * origins only, and many gateways run on plain http://. The fallback is a hidden field, placed inside the open dialog
+ * because a dialog that traps focus would otherwise take it back.
  */
 export async function copyText(text: string): Promise<boolean> {
   // eslint-disable-next-line no-restricted-properties -- this is the shared helper
@@ -11,7 +11,7 @@ export async function copyText(text: string): Promise<boolean> {
       await clipboard.writeText(text);
       return true;
     } catch {
-      // Refused, or the page has no focus: try the other way.
+      // Permission denied, or the page has no focus: use the fallback.
     }
   }
   return copyFromField(text);

@@ -3,39 +3,39 @@ import { describe, expect, it } from "vitest";
 import { chipsOf, cleared, cliCommand, filtersOf, joinList, shellQuote, splitList, without } from "./filters";
 import { parseSearch, stringifySearch } from "./search";
 
-describe("filters in the address", () => {
-  it("are plain parameters, and come back as they were", () => {
+describe("filters in the URL", () => {
+  it("are plain parameters and survive a round trip", () => {
     const search = { decision: "fallback,policy", status: "502", q: "a b&c=d", from: "now-24h" };
     const text = stringifySearch(search);
     expect(text).toBe("?decision=fallback,policy&status=502&q=a+b%26c%3Dd&from=now-24h");
     expect(parseSearch(text)).toEqual(search);
   });
 
-  it("stay text: a status is no number and true no truth value", () => {
+  it("stay strings, even if they look like a number or a boolean", () => {
     expect(parseSearch("?status=500&stream=true")).toEqual({ status: "500", stream: "true" });
   });
 
-  it("leave out what is empty and what is no filter", () => {
+  it("omit empty values and parameters that are not filters", () => {
     expect(stringifySearch({ a: undefined, b: "", c: null })).toBe("");
     expect(filtersOf({ model: "small-b", id: "req_1", live: "1", provider: "" })).toEqual({
       model: "small-b",
     });
   });
 
-  it("clear to nothing", () => {
+  it("are all removed by cleared", () => {
     expect(filtersOf({ model: "x", q: "y", ...cleared() })).toEqual({});
   });
 });
 
 describe("lists of values", () => {
   it.each([[[]], [["a"]], [["a", "b"]], [["a,b", "c\\d", "\\,"]]])(
-    "come back as they were: %j",
+    "survive a round trip: %j",
     (values: string[]) => {
       expect(splitList(joinList(values))).toEqual(values);
     },
   );
 
-  it("become one chip each", () => {
+  it("become one chip per value", () => {
     expect(chipsOf({ q: "a,b", decision: "fallback,policy" })).toEqual([
       { name: "decision", value: "fallback" },
       { name: "decision", value: "policy" },
@@ -43,15 +43,15 @@ describe("lists of values", () => {
     ]);
   });
 
-  it("lose one value at a time", () => {
+  it("can lose a single value", () => {
     expect(without({ decision: "fallback,policy" }, "decision", "policy")).toEqual({ decision: "fallback" });
     expect(without({ decision: "fallback" }, "decision", "fallback").decision).toBeUndefined();
     expect(without({ q: "a,b" }, "q", "a,b").q).toBeUndefined();
   });
 });
 
-describe("the command for the same list", () => {
-  it("has the same names and quotes what a shell would read", () => {
+describe("cliCommand", () => {
+  it("uses the same filter names and quotes shell characters", () => {
     expect(cliCommand({ min_cost: "0.01", q: "it's; rm" }, { from: "now-24h" })).toBe(
       `fairlead requests list --from=now-24h --min-cost=0.01 --q='it'\\''s; rm'`,
     );

@@ -1,6 +1,6 @@
-// Filters of requests are plain parameters with the same names in the address, the admin API and the command line.
+// Request filters are plain parameters with the same names in the URL, the admin API and the command line.
 
-/** The names, in the order in which chips show them. */
+/** The filter names, in the order of their chips. */
 export const filterNames = [
   "preset",
   "decision",
@@ -27,16 +27,16 @@ export const filterNames = [
   "q",
 ] as const;
 
-/** A name that requests can be filtered by. */
+/** Name of a request filter. */
 export type FilterName = (typeof filterNames)[number];
 
-/** What is filtered by: name to value, as in the address. Several values are joined by commas. */
+/** Active filters, name to value, as in the URL. Several values are joined by commas. */
 export type Filters = Partial<Record<FilterName, string>>;
 
-/** The parameters of an address. */
+/** Query parameters of a URL. */
 export type Search = Record<string, string | undefined>;
 
-/** Names that have several values joined by commas. */
+/** Filters that accept several values, joined by commas. */
 export const listNames: ReadonlySet<FilterName> = new Set<FilterName>([
   "decision",
   "outcome",
@@ -51,7 +51,7 @@ export const listNames: ReadonlySet<FilterName> = new Set<FilterName>([
   "user",
 ]);
 
-/** What people read for a name. */
+/** Display name of each filter. */
 export const filterLabels: Record<FilterName, string> = {
   preset: "preset",
   decision: "decision",
@@ -67,7 +67,7 @@ export const filterLabels: Record<FilterName, string> = {
   user: "user",
   stream: "stream",
   simulated: "simulated",
-  source: "sent by",
+  source: "source",
   unpriced: "unpriced",
   min_cost: "cost ≥",
   max_cost: "cost ≤",
@@ -75,10 +75,10 @@ export const filterLabels: Record<FilterName, string> = {
   max_latency: "latency ≤",
   min_saved: "saved ≥",
   max_saved: "saved ≤",
-  q: "text",
+  q: "search",
 };
 
-/** The filters in the parameters of an address; what is no filter is left out. */
+/** Extracts the filters from query parameters and ignores other parameters. */
 export function filtersOf(search: Search): Filters {
   const filters: Filters = {};
   for (const name of filterNames) {
@@ -90,14 +90,14 @@ export function filtersOf(search: Search): Filters {
   return filters;
 }
 
-/** Splits a list of values; a backslash makes the next character ordinary. */
+/** Splits a list of values at commas. A backslash escapes the next character. */
 export function splitList(text: string | undefined): string[] {
   const values: string[] = [];
   let current = "";
   for (let i = 0; i < (text ?? "").length; i++) {
     const c = (text ?? "")[i];
     if (c === "\\") {
-      current += (text ?? "")[++i] ?? c; // at the end it stands for itself
+      current += (text ?? "")[++i] ?? c; // a trailing backslash is literal
     } else if (c === ",") {
       values.push(current);
       current = "";
@@ -108,12 +108,12 @@ export function splitList(text: string | undefined): string[] {
   return [...values, current].filter((v) => v !== "");
 }
 
-/** Joins values the way splitList reads them. */
+/** Joins values into a list that splitList reads. */
 export function joinList(values: string[]): string | undefined {
   return values.length === 0 ? undefined : values.map((v) => v.replace(/[\\,]/g, (c) => "\\" + c)).join(",");
 }
 
-/** The single values that chips show, in order. */
+/** The values to show as chips, in order. */
 export function chipsOf(filters: Filters): { name: FilterName; value: string }[] {
   return filterNames.flatMap((name) => {
     const value = filters[name];
@@ -132,7 +132,7 @@ export function without(filters: Filters, name: FilterName, value: string): Filt
   return { ...filters, [name]: rest };
 }
 
-/** The parameters for "every filter cleared": filters become undefined, everything else stays. */
+/** Search parameters that clear every filter and keep the rest. */
 export function cleared(): Filters {
   return Object.fromEntries(filterNames.map((name) => [name, undefined]));
 }
@@ -145,7 +145,7 @@ export function cliCommand(filters: Filters, range: { from?: string; to?: string
   return ["fairlead requests list", ...flags].join(" ");
 }
 
-/** Quotes text so that a shell takes it literally. */
+/** Quotes text for a POSIX shell. */
 export function shellQuote(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

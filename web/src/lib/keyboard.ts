@@ -1,21 +1,21 @@
 import { useEffect, useRef } from "react";
 
-/** One shortcut: a key such as "j", "?" or "mod+k", or two keys in turn such as "g r". */
+/** A keyboard shortcut: a key such as "j", "?" or "mod+k", or a sequence such as "g r". */
 export interface Shortcut {
   keys: string;
   label: string;
   run: (event: KeyboardEvent) => void;
-  /** Also while the person types; for "mod+k" only. */
+  /** Also active while typing; for "mod+k" only. */
   always?: boolean;
 }
 
 const typing = "input, textarea, select, [contenteditable=true], [role=textbox], [role=combobox]";
 const sequenceMs = 1200;
 
-// Every shortcut on the page at the moment, for the list that "?" shows.
+// The shortcuts of all mounted components, for the list that "?" shows.
 const active = new Set<Shortcut[]>();
 
-/** Lists the shortcuts of the page, each key once. */
+/** Lists the active shortcuts, each key once. */
 export function activeShortcuts(): Shortcut[] {
   const byKeys = new Map<string, Shortcut>();
   for (const list of active) {
@@ -26,7 +26,7 @@ export function activeShortcuts(): Shortcut[] {
   return [...byKeys.values()];
 }
 
-/** useShortcuts listens for keys while the component is on the page. They are off while somebody types. */
+/** useShortcuts handles shortcuts while the component is mounted, except while the user types. */
 export function useShortcuts(shortcuts: Shortcut[]): void {
   const latest = useRef(shortcuts);
   useEffect(() => {

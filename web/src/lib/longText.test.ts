@@ -15,13 +15,13 @@ describe("splitRuns", () => {
     const split = splitRuns(text);
     expect(split.join("")).toBe(text);
     expect(split).toHaveLength(parts);
-    expect(split.some((part) => /[\ud800-\udbff]$/.test(part))).toBe(false); // no half characters
+    expect(split.some((part) => /[\ud800-\udbff]$/.test(part))).toBe(false); // no split surrogate pairs
     expect(
       Math.max(...split.flatMap((part) => part.split(/\s/)).map((run) => run.length)),
     ).toBeLessThanOrEqual(514);
   });
 
-  it("does not separate a character from its accent", () => {
+  it("keeps a character and its combining accent together", () => {
     const split = splitRuns("e\u0301".repeat(1000));
     expect(split.every((part) => !part.startsWith("\u0301"))).toBe(true);
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { formatMoney, formatPaid, nanoText, parseNano, sumMoney } from "./money";
+import { formatMoney, formatPrice, nanoText, parseNano, sumMoney } from "./money";
 
 describe("formatMoney", () => {
   it.each([
@@ -19,17 +19,17 @@ describe("formatMoney", () => {
     ["-41.2", "−$41.20"],
     ["1234567", "$1,234,567.00"],
     ["9223372036.854775807", "$9,223,372,036.85"],
-  ])("writes %s as %s", (amount, want) => {
+  ])("formats %s as %s", (amount, want) => {
     expect(formatMoney(amount)).toBe(want);
   });
 
-  it("shows what is unknown as unknown", () => {
+  it("shows an unknown amount as a dash", () => {
     expect(formatMoney(null)).toBe("—");
     expect(formatMoney(undefined)).toBe("—");
-    expect(formatPaid(null)).toBe("—");
+    expect(formatPrice(null)).toBe("—");
   });
 
-  it("never makes what is not nought look like it", () => {
+  it("never shows a non-zero amount as zero", () => {
     for (let digits = 1; digits <= 9; digits++) {
       const amount = `0.${"0".repeat(digits - 1)}1`;
       expect(formatMoney(amount)).toMatch(/[1-9]/);
@@ -38,10 +38,10 @@ describe("formatMoney", () => {
 });
 
 describe("formatPaid", () => {
-  it("calls a price of nought free", () => {
-    expect(formatPaid("0")).toBe("free");
-    expect(formatPaid("0.000000000")).toBe("free");
-    expect(formatPaid("2.5")).toBe("$2.50");
+  it("shows a zero price as free", () => {
+    expect(formatPrice("0")).toBe("free");
+    expect(formatPrice("0.000000000")).toBe("free");
+    expect(formatPrice("2.5")).toBe("$2.50");
   });
 });
 
@@ -55,13 +55,13 @@ describe("sumMoney", () => {
 });
 
 describe("parseNano", () => {
-  it("reads back what nanoText writes", () => {
+  it("parses what nanoText formats", () => {
     for (const text of ["0", "1", "0.000000001", "-12.5", "41.2"]) {
       expect(nanoText(parseNano(text))).toBe(text);
     }
   });
 
-  it.each(["", ".", "1e3", "abc", "1,5"])("refuses %j", (text) => {
+  it.each(["", ".", "1e3", "abc", "1,5"])("rejects %j", (text) => {
     expect(() => parseNano(text)).toThrow("not an amount");
   });
 });

@@ -1,13 +1,13 @@
-// Amounts travel as decimal strings of dollars with at most nine decimals. They are never turned into floating point:
-// a sum of strings here is exact to the last digit.
+// Amounts are decimal strings of dollars with at most nine decimals. Sums use integers, never floating point, so they are
+// exact to the last digit.
 
 const nanoDigits = 9;
 const dollar = 10n ** BigInt(nanoDigits);
 
-/** The sign for what nobody knows: an unknown amount is never shown as nought. */
+/** Shown for an unknown value, which is never shown as zero. */
 export const unknown = "—";
 
-/** Reads a decimal string of dollars as whole nano-dollars. */
+/** Parses a decimal string of dollars into nano-dollars. */
 export function parseNano(text: string): bigint {
   const match = /^([+-]?)(\d*)(?:\.(\d*))?$/.exec(text.trim());
   if (!match || (!match[2] && !match[3])) {
@@ -19,15 +19,15 @@ export function parseNano(text: string): bigint {
 }
 
 /**
- * Writes an amount for people: two decimals from one dollar on, else four significant digits, so that what is not
- * nought never looks like it.
+ * Formats an amount: two decimals from one dollar on, otherwise four significant digits, so that a non-zero amount
+ * never reads $0.00.
  */
 export function formatMoney(text: string | null | undefined): string {
   return text == null ? unknown : formatNano(parseNano(text));
 }
 
-/** Writes a price or the cost of a model: nothing at all is free, which is another thing than unknown. */
-export function formatPaid(text: string | null | undefined): string {
+/** Formats a price or cost; zero is "free". */
+export function formatPrice(text: string | null | undefined): string {
   return text != null && parseNano(text) === 0n ? "free" : formatMoney(text);
 }
 
@@ -58,7 +58,7 @@ export function sumMoney(amounts: string[]): string {
   return nanoText(amounts.reduce((sum, text) => sum + parseNano(text), 0n));
 }
 
-/** Writes nano-dollars as a decimal string without needless noughts. */
+/** Formats nano-dollars as a decimal string without trailing zeros. */
 export function nanoText(nano: bigint): string {
   const n = nano < 0n ? -nano : nano;
   const decimals = String(n % dollar)
@@ -67,7 +67,7 @@ export function nanoText(nano: bigint): string {
   return `${nano < 0n ? "-" : ""}${n / dollar}${decimals ? "." + decimals : ""}`;
 }
 
-/** The amount as a plain number, for the lengths of bars and charts only. */
+/** Converts an amount to a number, for bars and charts only. */
 export function toNumber(text: string | null | undefined): number {
   return text == null ? 0 : Number(text);
 }

@@ -22,7 +22,7 @@ describe("reloadOnce", () => {
     reload.mockClear();
   });
 
-  it("reloads once, and again only after a minute", async () => {
+  it("reloads once per minute", async () => {
     respond(Promise.resolve(new Response()));
     expect(await reloadOnce(reload, 1_000_000)).toBe(true);
     expect(await reloadOnce(reload, 1_030_000)).toBe(false);

@@ -1,23 +1,23 @@
-import { pageFact } from "./page";
+import { pageMeta } from "./page";
 
-// The names of the dashboard's files contain a hash of their content. After an upgrade the gateway no longer has the
-// files that an open tab asks for, and only a reload of the page helps.
+// The dashboard's file names contain a content hash. After an upgrade the gateway no longer has the files that an open
+// tab requests, so the page must be reloaded.
 
 const reloadKey = "fairlead-reloaded-at";
 const loopMs = 60_000;
 
-/** Messages of the browsers, and of Vite, for a file of the dashboard that could not be loaded. */
+/** Messages of browsers and Vite for a dashboard file that could not be loaded. */
 const messages =
   /^(Unable to preload CSS|Failed to fetch dynamically imported module|error loading dynamically imported module|Importing a module script failed)/i;
 
-/** Reports whether an error means that a file of the dashboard could not be loaded. */
+/** Reports whether an error means that a dashboard file could not be loaded. */
 export function isLoadError(error: unknown): boolean {
   return error instanceof Error && messages.test(error.message);
 }
 
 /**
- * Reloads the page, unless it did so a moment ago or the gateway does not respond: then a reload would loop, or replace
- * the page with the browser's own error page. Returns whether the page is being reloaded.
+ * Reloads the page and reports whether it does. It does not reload twice within a minute, which could loop, or while
+ * the gateway does not respond, which would show the browser's error page.
  */
 export async function reloadOnce(
   reload: () => void = () => location.reload(),
@@ -47,8 +47,8 @@ function lastReload(): number {
   }
 }
 
-/** Reports whether the gateway runs another version than the one that this page was loaded from. */
+/** Reports whether the gateway runs another version than this page. */
 export function isNewVersion(running: string): boolean {
-  const loaded = pageFact("version");
+  const loaded = pageMeta("version");
   return loaded !== "" && running !== "" && loaded !== running;
 }

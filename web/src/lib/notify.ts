@@ -2,12 +2,12 @@ import { notifications } from "@mantine/notifications";
 
 const closeButtonProps = { "aria-label": "Close" };
 
-/** Says for a few seconds that something was done and read back. */
+/** Shows a success notification for a few seconds. */
 export function notifyDone(message: string): void {
   notifications.show({ message, color: "green", autoClose: 4000, closeButtonProps });
 }
 
-/** Says for a while that something was not done. */
+/** Shows a failure notification for ten seconds. */
 export function notifyFailed(message: string): void {
   notifications.show({ message, color: "red", autoClose: 10_000, closeButtonProps });
 }

@@ -2,7 +2,7 @@ import { describe, expect, it, test } from "vitest";
 
 import {
   formatBytes,
-  formatChance,
+  formatQuality,
   formatChange,
   formatCount,
   formatDuration,
@@ -13,8 +13,8 @@ import {
   plural,
 } from "./numbers";
 
-describe("numbers for people", () => {
-  it("separates thousands and shows the unknown as a dash", () => {
+describe("number formats", () => {
+  it("separate thousands and show an unknown value as a dash", () => {
     expect([0, 999, 1000, -1234567, null].map((n) => formatCount(n))).toEqual([
       "0",
       "999",
@@ -33,11 +33,11 @@ describe("numbers for people", () => {
     [185_000, "3 m 5 s"],
     [3_600_000 + 120_000, "1 h 2 m"],
     [null, "—"],
-  ])("writes %s ms as %s", (ms, want) => {
+  ])("show %s ms as %s", (ms, want) => {
     expect(formatDuration(ms)).toBe(want);
   });
 
-  it("does not call a short time nothing", () => {
+  it("never show a short time as zero", () => {
     expect(formatLatency(0)).toBe("< 1 ms");
     expect([formatMicros(57), formatMicros(12_400)]).toEqual(["57 µs", "12.4 ms"]);
   });
@@ -48,11 +48,11 @@ describe("numbers for people", () => {
     [0.3, "0 %"],
     [-0.3, "0 %"],
     [null, "—"],
-  ])("writes a saving of %s as the change of the price", (saved, want) => {
+  ])("show a saving of %s as a change in cost", (saved, want) => {
     expect(formatChange(saved)).toBe(want);
   });
 
-  it("keeps small shares apart from nought", () => {
+  it("never show a small percentage as zero", () => {
     expect([0, 65.14, 0.04, -0.04, -3, null].map((p) => formatPercent(p))).toEqual([
       "0.0 %",
       "65.1 %",
@@ -63,7 +63,7 @@ describe("numbers for people", () => {
     ]);
   });
 
-  it("shortens windows and bytes", () => {
+  it("shorten context windows and bytes", () => {
     expect([null, 8192, 128_000, 1_000_000, 1_047_576].map((n) => formatWindow(n))).toEqual([
       "—",
       "8,192",
@@ -83,6 +83,6 @@ test.each([
   [0.003, "< 0.01"],
   [0, "0.00"],
   [null, "—"],
-])("formatChance(%s)", (chance, expected) => {
-  expect(formatChance(chance)).toBe(expected);
+])("formatChance(%s)", (quality, expected) => {
+  expect(formatQuality(quality)).toBe(expected);
 });

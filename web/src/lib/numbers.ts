@@ -1,16 +1,16 @@
 import { unknown } from "./money";
 
-/** Writes a whole number with thousands separators. */
+/** Formats a whole number with thousands separators. */
 export function formatCount(n: number | null | undefined): string {
   return n == null ? unknown : Math.round(n).toLocaleString("en-US").replace("-", "−");
 }
 
-/** Writes a number with its noun: "1 model", "1,200 models". */
+/** Formats a number with its noun: "1 model", "1,200 models". */
 export function plural(n: number, noun: string): string {
   return n === 1 ? `1 ${noun}` : `${formatCount(n)} ${noun}s`;
 }
 
-/** Writes milliseconds as people read latencies: 412 ms, 1,840 ms, 62.5 s, 3 m 5 s. */
+/** Formats milliseconds: 412 ms, 1,840 ms, 62.5 s, 3 m 5 s. */
 export function formatDuration(ms: number | null | undefined): string {
   if (ms == null) {
     return unknown;
@@ -29,12 +29,12 @@ export function formatDuration(ms: number | null | undefined): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} m`;
 }
 
-/** Writes how long a request took: what is below a millisecond is not nothing. */
+/** Formats the latency of a request; less than a millisecond reads "< 1 ms". */
 export function formatLatency(ms: number | null | undefined): string {
   return ms === 0 ? "< 1 ms" : formatDuration(ms);
 }
 
-/** Writes microseconds: 850 µs, 12.4 ms. */
+/** Formats microseconds: 850 µs, 12.4 ms. */
 export function formatMicros(us: number | null | undefined): string {
   if (us == null) {
     return unknown;
@@ -42,7 +42,7 @@ export function formatMicros(us: number | null | undefined): string {
   return us < 1000 ? `${formatCount(us)} µs` : `${(us / 1000).toFixed(1)} ms`;
 }
 
-/** Writes a share: 65.1 %. A share that is not nought never reads 0.0 %. */
+/** Formats a percentage: 65.1 %. A non-zero value never reads 0.0 %. */
 export function formatPercent(percent: number | null | undefined, digits = 1): string {
   if (percent == null) {
     return unknown;
@@ -54,7 +54,7 @@ export function formatPercent(percent: number | null | undefined, digits = 1): s
   return `${percent.toFixed(digits).replace("-", "−")} %`;
 }
 
-/** Writes what was saved as the change of the price that it is: −67 % is cheaper, +12 % dearer. */
+/** Formats a saving as the change in cost: −67 % is cheaper, +12 % more expensive. */
 export function formatChange(savedPercent: number | null | undefined): string {
   if (savedPercent == null) {
     return unknown;
@@ -66,7 +66,7 @@ export function formatChange(savedPercent: number | null | undefined): string {
   return `${change > 0 ? "+" : "−"}${formatCount(Math.abs(change))} %`;
 }
 
-/** Writes a size of a context window: 128K, 1M, 8,192. */
+/** Formats the size of a context window: 128K, 1M, 8,192. */
 export function formatWindow(tokens: number | null | undefined): string {
   if (tokens == null || tokens <= 0) {
     return unknown;
@@ -77,7 +77,7 @@ export function formatWindow(tokens: number | null | undefined): string {
   return tokens >= 10_000 ? `${Math.round(tokens / 1000)}K` : formatCount(tokens);
 }
 
-/** Writes a number of bytes: 812 B, 4.2 KB, 1.3 GB. */
+/** Formats a number of bytes: 812 B, 4.2 KB, 1.3 GB. */
 export function formatBytes(bytes: number | null | undefined): string {
   if (bytes == null) {
     return unknown;
@@ -92,13 +92,13 @@ export function formatBytes(bytes: number | null | undefined): string {
   return unit === 0 ? `${formatCount(value)} B` : `${value.toFixed(1)} ${units[unit]}`;
 }
 
-/** Writes a chance from 0 to 1. One that is not certain never reads so. */
-export function formatChance(chance: number | null | undefined): string {
-  if (chance == null) {
+/** Formats a predicted quality from 0 to 1. A value below 1 never reads 1.00. */
+export function formatQuality(quality: number | null | undefined): string {
+  if (quality == null) {
     return unknown;
   }
-  if (chance < 1 && chance >= 0.995) {
+  if (quality < 1 && quality >= 0.995) {
     return "> 0.99";
   }
-  return chance > 0 && chance < 0.005 ? "< 0.01" : chance.toFixed(2);
+  return quality > 0 && quality < 0.005 ? "< 0.01" : quality.toFixed(2);
 }

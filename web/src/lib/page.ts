@@ -1,5 +1,5 @@
-/** What the gateway wrote into this page: the nonce for styles, or its version. Empty in `npm run dev`. */
-export function pageFact(name: "nonce" | "version"): string {
+/** Reads a value that the gateway wrote into the page: the style nonce or its version. Empty in `npm run dev`. */
+export function pageMeta(name: "nonce" | "version"): string {
   const text = document.querySelector<HTMLMetaElement>(`meta[name=fairlead-${name}]`)?.content ?? "";
   return text.startsWith("__") ? "" : text;
 }

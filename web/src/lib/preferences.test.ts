@@ -9,6 +9,6 @@ test.each([
   ["utc", "Europe/Paris", "utc"],
   ["local", "Europe/Paris", "Europe/Paris"],
   ["local", "UTC", "local"],
-] as const)("the switch at %s shows an account in %s the zone %s", (choice, own, zone) => {
-  expect(zoneOf(choice, own)).toBe(zone);
+] as const)("choice %s and account zone %s give %s", (choice, accountZone, zone) => {
+  expect(zoneOf(choice, accountZone)).toBe(zone);
 });

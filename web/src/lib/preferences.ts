@@ -2,31 +2,31 @@ import { useAccountZone } from "./session";
 import { useStored } from "./stored";
 import type { Zone } from "./time";
 
-/** What the switch for times says: the account's own zone, or UTC. */
+/** Setting of the time zone switch: the account's zone, or UTC. */
 export type ZoneChoice = "local" | "utc";
 
 /**
- * The zone that times are shown in, and how to change it. Until somebody switches it is the account's; where the
- * account has none of its own, "local" is this browser's.
+ * The time zone of the dashboard and its setter. By default it is the account's zone; for an account without one it is
+ * "local", the browser's zone.
  */
 export function useZone(): [Zone, (choice: ZoneChoice) => void] {
-  const own = useAccountZone();
+  const accountZone = useAccountZone();
   const [choice, setChoice] = useStored<ZoneChoice | null>("zone", null);
-  return [zoneOf(choice, own), setChoice];
+  return [zoneOf(choice, accountZone), setChoice];
 }
 
-/** The zone that a choice means for an account; an account of which no zone is known is that of this browser. */
-export function zoneOf(choice: ZoneChoice | null, own: string | undefined): Zone {
-  if (choice === "utc" || (choice === null && own === "UTC")) {
+/** Resolves a choice for an account. An account without a zone uses the browser's. */
+export function zoneOf(choice: ZoneChoice | null, accountZone: string | undefined): Zone {
+  if (choice === "utc" || (choice === null && accountZone === "UTC")) {
     return "utc";
   }
-  return own && own !== "UTC" ? own : "local";
+  return accountZone && accountZone !== "UTC" ? accountZone : "local";
 }
 
-/** How much room a row of a table takes. */
+/** Row height of tables. */
 export type Density = "compact" | "normal";
 
-/** The density of tables, and how to change it. */
+/** The table density and its setter. */
 export function useDensity(): [Density, (density: Density) => void] {
   return useStored<Density>("density", "normal");
 }

@@ -10,12 +10,12 @@ const words: Record<Kind, string> = {
 };
 
 const details: Record<Exclude<Kind, "list">, string> = {
-  override: "Set on this gateway, in its configuration or under Models.",
-  "provider-reported": "The amount that the provider told with its answer.",
-  local: "A model on this machine costs nothing per token.",
+  override: "Set for this gateway, in its configuration or on the Models page.",
+  "provider-reported": "Cost reported by the provider in its response.",
+  local: "Local models are free.",
 };
 
-/** Where a price comes from: its kind in words, and exactly. */
+/** The origin of a price: a short label and the detail. */
 export function priceOrigin({ price_source: kind, source }: { price_source: Kind; source: string }): {
   word: string;
   detail: string;

@@ -11,11 +11,11 @@ describe("parseMoment", () => {
     ["now-24h", "2026-11-02T12:00:00.000Z"],
     ["now-30d", "2026-10-04T12:00:00.000Z"],
     ["2026-01-02T03:04:05Z", "2026-01-02T03:04:05.000Z"],
-  ])("reads %s", (text, want) => {
+  ])("parses %s", (text, want) => {
     expect(new Date(parseMoment(text, now) ?? 0).toISOString()).toBe(want);
   });
 
-  it.each(["", "yesterday", "now-", "now-5y", "now+1h", "12", "2026"])("does not guess at %j", (text) => {
+  it.each(["", "yesterday", "now-", "now-5y", "now+1h", "12", "2026"])("rejects %j", (text) => {
     expect(parseMoment(text, now)).toBeUndefined();
   });
 });
@@ -28,12 +28,12 @@ describe("ranges", () => {
     expect(isRelative(pinned)).toBe(false);
   });
 
-  it("have their ends in order, whatever the address says", () => {
+  it("have ordered bounds, even for a reversed or invalid URL", () => {
     expect(bounds({ from: "now", to: "now-1h" }, now)).toEqual({ from: now - 3_600_000, to: now });
     expect(bounds({ from: "nonsense" }, now)).toEqual({ from: now - 86_400_000, to: now });
   });
 
-  it("offer the next longer one when they are empty", () => {
+  it("have a next longer preset", () => {
     expect(wider({ from: "now-15m" })).toEqual({ from: "now-1h" });
     expect(wider({ from: "now-30d" })).toBeUndefined();
   });

@@ -1,11 +1,11 @@
 import { useSyncExternalStore } from "react";
 
-// Whether the last call reached the gateway. The strip at the top of the page shows it.
+// Whether the last call reached the gateway. A banner at the top of the page shows it.
 
 let reachable = true;
 const listeners = new Set<() => void>();
 
-/** Tells whether a call came through. */
+/** Records whether a call reached the gateway. */
 export function setReachable(value: boolean): void {
   if (value === reachable) {
     return;
@@ -16,7 +16,7 @@ export function setReachable(value: boolean): void {
   }
 }
 
-/** Whether the gateway could be reached lately. */
+/** Whether the last call reached the gateway. */
 export function useReachable(): boolean {
   return useSyncExternalStore(
     (listener) => {

@@ -1,25 +1,25 @@
-/** A piece of a text: as it was, or a mark that a redaction rule left. */
-export interface Piece {
+/** Part of a stored text: plain, or the mark of a redaction rule. */
+export interface RedactedPart {
   text: string;
-  /** The rule, of a mark. */
+  /** Name of the rule, for a mark. */
   rule?: string;
 }
 
 const mark = /\[redacted: ([A-Za-z][A-Za-z0-9 _-]{0,39})\]/g;
 
-/** Parts a stored text at the marks of redaction rules. */
-export function redactedPieces(text: string): Piece[] {
-  const pieces: Piece[] = [];
+/** Splits a stored text at the marks of redaction rules. */
+export function splitRedacted(text: string): RedactedPart[] {
+  const parts: RedactedPart[] = [];
   let at = 0;
   for (const found of text.matchAll(mark)) {
     if (found.index > at) {
-      pieces.push({ text: text.slice(at, found.index) });
+      parts.push({ text: text.slice(at, found.index) });
     }
-    pieces.push({ text: found[0], rule: found[1] });
+    parts.push({ text: found[0], rule: found[1] });
     at = found.index + found[0].length;
   }
   if (at < text.length) {
-    pieces.push({ text: text.slice(at) });
+    parts.push({ text: text.slice(at) });
   }
-  return pieces;
+  return parts;
 }

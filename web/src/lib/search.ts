@@ -3,12 +3,12 @@ import { useCallback } from "react";
 
 import type { Search } from "./filters";
 
-/** Reads the query of an address as plain parameters: everything is text, and links stay readable. */
+/** Parses the query of a URL. All values are strings. */
 export function parseSearch(text: string): Search {
   return Object.fromEntries(new URLSearchParams(text));
 }
 
-/** Writes parameters as the query of an address. Commas and colons stay as they are, because people read these. */
+/** Formats parameters as the query of a URL. Commas and colons are not escaped, so that links stay readable. */
 export function stringifySearch(search: Record<string, unknown>): string {
   const params = new URLSearchParams();
   for (const [name, value] of Object.entries(search)) {
@@ -20,15 +20,15 @@ export function stringifySearch(search: Record<string, unknown>): string {
   return text ? `?${text}` : "";
 }
 
-/** A page of the dashboard with its parameters. */
-export interface Place {
+/** A dashboard page with its parameters. */
+export interface Destination {
   to: string;
   search?: Search;
   params?: Record<string, string>;
 }
 
-/** useGo goes to a page. */
-export function useGo(): (place: Place, replace?: boolean) => Promise<void> {
+/** useGo returns a function that navigates to a page. */
+export function useGo(): (destination: Destination, replace?: boolean) => Promise<void> {
   const navigate = useNavigate();
   return useCallback(
     ({ to, search, params }, replace = false) =>
@@ -38,8 +38,8 @@ export function useGo(): (place: Place, replace?: boolean) => Promise<void> {
 }
 
 /**
- * useSearchParams is the state of a page in its address. Changes are merged; undefined removes a parameter. A change
- * replaces the entry in the browser's history unless it is told to push one.
+ * useSearchParams keeps the state of a page in its URL. Changes are merged; undefined removes a parameter. A change
+ * replaces the current history entry unless push is set.
  */
 export function useSearchParams(): [Search, (change: Search, push?: boolean) => void] {
   const search: Search = useSearch({ strict: false });

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 
-import { baseUrlOf, environment, firstBody, languages, snippet } from "./snippets";
+import { baseUrlOf, environment, exampleBody, languages, snippet } from "./snippets";
 
-const call = { baseUrl: "http://127.0.0.1:8080/proxy/v1", endpoint: "chat/completions", body: firstBody };
+const call = { baseUrl: "http://127.0.0.1:8080/proxy/v1", endpoint: "chat/completions", body: exampleBody };
 
 describe("snippets", () => {
-  it("hold the key where one was just made", () => {
+  it("contain a key that was just created", () => {
     for (const { id } of languages) {
       const text = snippet(id, { ...call, key: "fl_abc" });
       expect(text).toContain("fl_abc");
@@ -20,19 +20,19 @@ describe("snippets", () => {
     expect(environment(call)).toContain('OPENAI_API_KEY="$FAIRLEAD_API_KEY"');
   });
 
-  it("survive quotes of every kind in the text", () => {
+  it("escape quotes in the prompt", () => {
     const body = { model: "auto", messages: [{ role: "user", content: 'it\'s `fine` "so" $HOME' }] };
     expect(snippet("curl", { ...call, body })).toContain(`it'\\''s`);
     expect(snippet("go", { ...call, body })).not.toContain("body := `");
   });
 
-  it("speak Python where JSON differs", () => {
+  it("use Python literals where they differ from JSON", () => {
     const text = snippet("python", { ...call, body: { model: "auto", stream: true, stop: null } });
     expect(text).toContain('"stream": True');
     expect(text).toContain('"stop": None');
   });
 
-  it("name the address that clients use", () => {
+  it("use the public URL", () => {
     expect(baseUrlOf("https://gw.example.com/")).toBe("https://gw.example.com/proxy/v1");
     expect(baseUrlOf("")).toBe(`${location.origin}/proxy/v1`);
   });

@@ -1,6 +1,6 @@
 import { shellQuote } from "./filters";
 
-/** The languages that snippets come in, in the order of the tabs. */
+/** The snippet languages, in the order of the tabs. */
 export const languages = [
   { id: "curl", label: "curl" },
   { id: "python", label: "Python" },
@@ -11,11 +11,11 @@ export const languages = [
 /** One of the languages. */
 export type Language = (typeof languages)[number]["id"];
 
-/** What a snippet calls. */
+/** The call that a snippet makes. */
 export interface Call {
   /** Ends in /proxy/v1. */
   baseUrl: string;
-  /** The key itself; without one the snippet reads $FAIRLEAD_API_KEY. */
+  /** The API key; without one the snippet reads $FAIRLEAD_API_KEY. */
   key?: string;
   /** chat/completions or embeddings. */
   endpoint: string;
@@ -23,23 +23,23 @@ export interface Call {
   body: unknown;
 }
 
-/** The body of the first request that people send. */
-export const firstBody = {
+/** Request body of the quickstart snippets and the key test. */
+export const exampleBody = {
   model: "auto",
   messages: [{ role: "user", content: "Say hello in one short sentence." }],
 };
 
-/** Where the model API of this gateway is. */
+/** The base URL of the gateway's model API. */
 export function baseUrlOf(publicUrl: string): string {
   return `${(publicUrl || location.origin).replace(/\/+$/, "")}/proxy/v1`;
 }
 
-/** Writes a call in a language. */
+/** Writes a call as code in a language. */
 export function snippet(language: Language, call: Call): string {
   return { curl, python, node, go }[language](call);
 }
 
-/** The variables that most clients of the OpenAI format read by themselves. */
+/** The environment variables that most OpenAI clients read. */
 export function environment(call: Pick<Call, "baseUrl" | "key">): string {
   return [
     `export OPENAI_BASE_URL=${shellQuote(call.baseUrl)}`,
@@ -62,23 +62,23 @@ function alwaysQuote(text: string): string {
 
 function python({ baseUrl, key, endpoint, body }: Call): string {
   const method = endpoint === "embeddings" ? "embeddings.create" : "chat.completions.create";
-  const args = pythonText(body, 0).slice(1, -1).trim();
+  const args = pythonLiteral(body, 0).slice(1, -1).trim();
   return [
     ...(key ? [] : ["import os"]),
     "from openai import OpenAI",
     "",
     `client = OpenAI(base_url=${JSON.stringify(baseUrl)}, api_key=${key ? JSON.stringify(key) : 'os.environ["FAIRLEAD_API_KEY"]'})`,
-    `answer = client.${method}(**{`,
+    `response = client.${method}(**{`,
     `    ${args}`,
     "})",
     endpoint === "embeddings"
-      ? "print(len(answer.data[0].embedding))"
-      : "print(answer.choices[0].message.content)",
+      ? "print(len(response.data[0].embedding))"
+      : "print(response.choices[0].message.content)",
   ].join("\n");
 }
 
-/** Writes a value as Python does: True, False and None are what differs from JSON. */
-function pythonText(value: unknown, depth: number): string {
+/** Writes a value as a Python literal: like JSON, with True, False and None. */
+function pythonLiteral(value: unknown, depth: number): string {
   const pad = "    ".repeat(depth + 1);
   const end = "    ".repeat(depth);
   if (value === null || value === undefined) {
@@ -90,11 +90,11 @@ function pythonText(value: unknown, depth: number): string {
   if (Array.isArray(value)) {
     return value.length === 0
       ? "[]"
-      : `[\n${value.map((v) => pad + pythonText(v, depth + 1)).join(",\n")},\n${end}]`;
+      : `[\n${value.map((v) => pad + pythonLiteral(v, depth + 1)).join(",\n")},\n${end}]`;
   }
   if (typeof value === "object") {
     const rows = Object.entries(value).map(
-      ([name, v]) => `${pad}${JSON.stringify(name)}: ${pythonText(v, depth + 1)}`,
+      ([name, v]) => `${pad}${JSON.stringify(name)}: ${pythonLiteral(v, depth + 1)}`,
     );
     return rows.length === 0 ? "{}" : `{\n${rows.join(",\n")},\n${end}}`;
   }
@@ -110,10 +110,10 @@ function node({ baseUrl, key, endpoint, body }: Call): string {
     `  baseURL: ${JSON.stringify(baseUrl)},`,
     `  apiKey: ${key ? JSON.stringify(key) : "process.env.FAIRLEAD_API_KEY"},`,
     "});",
-    `const answer = await client.${method}(${JSON.stringify(body, null, 2)});`,
+    `const response = await client.${method}(${JSON.stringify(body, null, 2)});`,
     endpoint === "embeddings"
-      ? "console.log(answer.data[0].embedding.length);"
-      : "console.log(answer.choices[0].message.content);",
+      ? "console.log(response.data[0].embedding.length);"
+      : "console.log(response.choices[0].message.content);",
   ].join("\n");
 }
 
@@ -142,11 +142,11 @@ function go({ baseUrl, key, endpoint, body }: Call): string {
     "\t\tpanic(err)",
     "\t}",
     "\tdefer resp.Body.Close()",
-    "\tanswer, err := io.ReadAll(resp.Body)",
+    "\tresponse, err := io.ReadAll(resp.Body)",
     "\tif err != nil {",
     "\t\tpanic(err)",
     "\t}",
-    "\tfmt.Println(resp.Status, string(answer))",
+    "\tfmt.Println(resp.Status, string(response))",
     "}",
   ].join("\n");
 }

@@ -2,55 +2,59 @@ import { describe, expect, test } from "vitest";
 
 import { EventParser, readEvents, type ServerEvent } from "./sse";
 
-function parse(...pieces: string[]): ServerEvent[] {
+function parse(...chunks: string[]): ServerEvent[] {
   const parser = new EventParser();
-  return pieces.flatMap((piece) => parser.push(piece));
+  return chunks.flatMap((chunk) => parser.push(chunk));
 }
 
 describe("EventParser", () => {
-  const cases: { name: string; pieces: string[]; want: ServerEvent[] }[] = [
+  const cases: { name: string; chunks: string[]; want: ServerEvent[] }[] = [
     {
       name: "an event ends with an empty line",
-      pieces: ["data: a\n\n"],
+      chunks: ["data: a\n\n"],
       want: [{ event: "message", data: "a" }],
     },
-    { name: "an event that is not closed is none", pieces: ["data: a\n"], want: [] },
+    { name: "an incomplete event is not returned", chunks: ["data: a\n"], want: [] },
     {
-      name: "pieces may end anywhere",
-      pieces: ["da", "ta: a", "b\n", "\nda", "ta: c\n\n"],
+      name: "chunks may end anywhere",
+      chunks: ["da", "ta: a", "b\n", "\nda", "ta: c\n\n"],
       want: [msg("ab"), msg("c")],
     },
-    { name: "several events in one piece", pieces: ["data: a\n\ndata: b\n\n"], want: [msg("a"), msg("b")] },
-    { name: "CRLF, also torn in two", pieces: ["data: a\r", "\n\r", "\n"], want: [msg("a")] },
-    { name: "CR alone", pieces: ["data: a\r\rdata: b\r\r\n"], want: [msg("a"), msg("b")] },
-    { name: "data lines are joined", pieces: ["data: a\ndata: b\n\n"], want: [msg("a\nb")] },
     {
-      name: "one space after the colon is dropped, no more",
-      pieces: ["data:  a\n\ndata:b\n\n"],
+      name: "one chunk may hold several events",
+      chunks: ["data: a\n\ndata: b\n\n"],
+      want: [msg("a"), msg("b")],
+    },
+    { name: "CRLF may be split across chunks", chunks: ["data: a\r", "\n\r", "\n"], want: [msg("a")] },
+    { name: "CR ends a line", chunks: ["data: a\r\rdata: b\r\r\n"], want: [msg("a"), msg("b")] },
+    { name: "data lines are joined", chunks: ["data: a\ndata: b\n\n"], want: [msg("a\nb")] },
+    {
+      name: "only one space after the colon is dropped",
+      chunks: ["data:  a\n\ndata:b\n\n"],
       want: [msg(" a"), msg("b")],
     },
     {
-      name: "comments, ids and unknown fields are passed over",
-      pieces: [": ping\nid: 7\nx: y\ndata: a\n\n"],
+      name: "comments, ids and unknown fields are ignored",
+      chunks: [": ping\nid: 7\nx: y\ndata: a\n\n"],
       want: [msg("a")],
     },
-    { name: "empty lines alone are no event", pieces: ["\n\n: ping\n\n"], want: [] },
+    { name: "empty lines alone are not an event", chunks: ["\n\n: ping\n\n"], want: [] },
     {
-      name: "an event has its name, the next one has not",
-      pieces: ["event: e\ndata: a\n\ndata: b\n\n"],
+      name: "an event name applies to one event",
+      chunks: ["event: e\ndata: a\n\ndata: b\n\n"],
       want: [{ event: "e", data: "a" }, msg("b")],
     },
     {
-      name: "a colon within the data stays",
-      pieces: ['data: {"a":"b: c"}\n\n'],
+      name: "a colon in the data is kept",
+      chunks: ['data: {"a":"b: c"}\n\n'],
       want: [msg('{"a":"b: c"}')],
     },
   ];
-  test.each(cases)("$name", ({ pieces, want }) => {
-    expect(parse(...pieces)).toEqual(want);
+  test.each(cases)("$name", ({ chunks, want }) => {
+    expect(parse(...chunks)).toEqual(want);
   });
 
-  test("every way to tear a stream in two gives the same events", () => {
+  test("a stream gives the same events wherever it is split", () => {
     const text = 'event: x\r\ndata: one\r\ndata: two\r\n\r\n: c\n\ndata: {"a":1}\n\ndata: [DONE]\n\n';
     const whole = parse(text);
     expect(whole).toHaveLength(3);
@@ -60,7 +64,7 @@ describe("EventParser", () => {
   });
 });
 
-test("readEvents joins characters that were torn apart", async () => {
+test("readEvents joins characters split across chunks", async () => {
   const bytes = new TextEncoder().encode("data: é€😀\n\n");
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
@@ -77,7 +81,7 @@ test("readEvents joins characters that were torn apart", async () => {
   expect(got).toEqual([msg("é€😀")]);
 });
 
-test("readEvents cancels the stream when the reader leaves early", async () => {
+test("readEvents cancels the stream when the reader stops early", async () => {
   let cancelled = false;
   const body = new ReadableStream<Uint8Array>({
     pull: (controller) => controller.enqueue(new TextEncoder().encode("data: a\n\n")),

@@ -1,20 +1,20 @@
-/** One event of a stream. */
+/** One server-sent event. */
 export interface ServerEvent {
-  /** The name; "message" when the stream gives none. */
+  /** The event name; "message" by default. */
   event: string;
   data: string;
 }
 
 /**
- * EventParser reads server-sent events from text that comes in pieces of any size. Lines end with LF, CR or CRLF;
- * comments, ids and retry times are passed over. What is not closed by an empty line is never an event.
+ * EventParser parses server-sent events from chunks of any size. Lines end with LF, CR or CRLF; comments, ids and retry
+ * times are ignored. An event ends with an empty line.
  */
 export class EventParser {
   private rest = "";
   private data: string[] = [];
   private name = "";
 
-  /** Takes the next piece and returns the events that it completes. */
+  /** Parses the next chunk and returns the events that it completes. */
   push(text: string): ServerEvent[] {
     this.rest += text;
     const events: ServerEvent[] = [];
@@ -70,7 +70,7 @@ export async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenera
       }
     }
   } finally {
-    // Leaving early tells the gateway to stop paying for what nobody reads.
+    // A reader that stops early must cancel, so that the gateway stops the upstream call.
     await reader.cancel().catch(() => undefined);
   }
 }

@@ -1,15 +1,15 @@
 import { useCallback, useSyncExternalStore } from "react";
 
-// What a person chose for this browser: the zone, columns, density. Kept in local storage, shared by all tabs; when the
-// browser gives us none, in memory for as long as the page lives.
+// Preferences of this browser, such as time zone, columns and density. They are kept in local storage, shared by all
+// tabs, or in memory when local storage is unavailable.
 
 const memory = new Map<string, string>();
 const listeners = new Set<() => void>();
 
 function read(key: string): string | null {
-  const held = memory.get(key);
-  if (held !== undefined) {
-    return held;
+  const value = memory.get(key);
+  if (value !== undefined) {
+    return value;
   }
   try {
     return localStorage.getItem(key);
@@ -39,12 +39,12 @@ function subscribe(listener: () => void): () => void {
   };
 }
 
-/** Reads a stored text outside of components. */
+/** Reads a stored string outside of components. */
 export function storedText(name: string): string | null {
   return read(`fairlead-${name}`);
 }
 
-/** Stores a text outside of components. */
+/** Stores a string outside of components. */
 export function storeText(name: string, value: string): void {
   write(`fairlead-${name}`, value);
 }
@@ -54,7 +54,7 @@ export function useStoredText(name: string): string | null {
   return useSyncExternalStore(subscribe, () => storedText(name));
 }
 
-/** useStored is useState that lasts. The value must be JSON; one that cannot be read is the initial one. */
+/** useStored is a persistent useState for JSON values. An invalid stored value is replaced by the initial one. */
 export function useStored<T>(name: string, initial: T): [T, (value: T) => void] {
   const key = `fairlead-${name}`;
   const text = useSyncExternalStore(subscribe, () => read(key));

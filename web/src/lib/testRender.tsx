@@ -2,7 +2,7 @@ import { MantineProvider } from "@mantine/core";
 import { render } from "@testing-library/react";
 import type { ReactNode } from "react";
 
-/** Renders a component with the theme around it, without animations. */
-export function renderPart(part: ReactNode) {
-  return render(<MantineProvider env="test">{part}</MantineProvider>);
+/** Renders a component inside the theme, without animations. */
+export function renderWithTheme(element: ReactNode) {
+  return render(<MantineProvider env="test">{element}</MantineProvider>);
 }

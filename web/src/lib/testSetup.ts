@@ -5,7 +5,7 @@ configure({ asyncUtilTimeout: 10_000 });
 
 afterEach(cleanup);
 
-// What Mantine asks of a browser and jsdom has not.
+// Browser APIs that Mantine needs and jsdom lacks.
 window.matchMedia = (query: string) =>
   ({
     matches: false,

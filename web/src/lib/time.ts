@@ -1,4 +1,4 @@
-/** Which zone every table, chart and export shows: "utc", "local" for this browser's, or an IANA name. */
+/** Time zone of the dashboard: "utc", "local" for the browser's, or an IANA name. */
 export type Zone = string;
 
 const cache = new Map<string, Intl.DateTimeFormat>();
@@ -13,7 +13,7 @@ function formatter(zone: Zone, options: Intl.DateTimeFormatOptions): Intl.DateTi
   return found;
 }
 
-/** The name that the browser knows a zone by; one that it does not know is its own. */
+/** The browser's name for a zone; undefined, its own zone, for a name that it does not know. */
 function nameOf(zone: Zone): string | undefined {
   if (zone === "utc" || zone === "local") {
     return zone === "utc" ? "UTC" : undefined;
@@ -33,7 +33,7 @@ const clock: Intl.DateTimeFormatOptions = {
 };
 const day: Intl.DateTimeFormatOptions = { day: "numeric", month: "short" };
 
-/** A time for a row of a list: the clock, and the day unless it is today. */
+/** Formats a time for a table row: the time, and the day unless it is today. */
 export function rowTime(iso: string, zone: Zone, now = Date.now()): { clock: string; day?: string } {
   const date = new Date(iso);
   const time = formatter(zone, clock).format(date);
@@ -42,13 +42,13 @@ export function rowTime(iso: string, zone: Zone, now = Date.now()): { clock: str
     : { clock: time, day: formatter(zone, day).format(date) };
 }
 
-/** Writes a time for a row of a list on one line. */
+/** Formats a time for a table row on one line. */
 export function formatRowTime(iso: string, zone: Zone, now = Date.now()): string {
   const time = rowTime(iso, zone, now);
   return time.day ? `${time.day} ${time.clock}` : time.clock;
 }
 
-/** Writes a moment on its own: 3 Nov 2026, 14:05:09. */
+/** Formats a date and time: 3 Nov 2026, 14:05:09. */
 export function formatMoment(iso: string, zone: Zone): string {
   return (
     formatter(zone, { ...day, year: "numeric", ...clock }).format(new Date(iso)) +
@@ -56,12 +56,12 @@ export function formatMoment(iso: string, zone: Zone): string {
   );
 }
 
-/** Writes a day: 3 Nov 2026. */
+/** Formats a date: 3 Nov 2026. */
 export function formatDay(iso: string, zone: Zone): string {
   return formatter(zone, { ...day, year: "numeric" }).format(new Date(iso));
 }
 
-/** The name of a zone as the gateway takes it; undefined for UTC. */
+/** The name of a zone for the API; undefined for UTC. */
 export function zoneName(zone: Zone): string | undefined {
   const name = nameOf(zone) ?? new Intl.DateTimeFormat().resolvedOptions().timeZone;
   return name === "UTC" ? undefined : name;
@@ -69,36 +69,36 @@ export function zoneName(zone: Zone): string | undefined {
 
 const dayMs = 86_400_000;
 
-/** Writes the label of a bucket of a chart, as precise as its width asks for. */
+/** Formats the label of a chart bucket, as precise as the bucket is wide. */
 export function formatBucket(iso: string, stepMs: number, zone: Zone): string {
   const date = new Date(iso);
   if (stepMs >= dayMs) {
-    // The day is that of its noon: where clocks are not whole hours from UTC, it may begin shortly before midnight.
+    // Use noon: in zones that are not whole hours from UTC, a bucket may begin shortly before midnight.
     return formatter(zone, day).format(date.getTime() + dayMs / 2);
   }
   const short = formatter(zone, { hour: "2-digit", minute: "2-digit", hour12: false }).format(date);
   return stepMs >= 3_600_000 ? `${formatter(zone, day).format(date)} ${short}` : short;
 }
 
-/** Says where the days of a chart begin when that is not at midnight in the zone of the page; undefined when it is. */
+/** Explains where the days of a chart begin, if not at midnight in the page's zone; otherwise undefined. */
 export function dayNote(
   days: { zone: string; shift_ms: number } | undefined,
-  asked: string | undefined,
+  requested: string | undefined,
 ): string | undefined {
   if (!days) {
     return undefined;
   }
-  if (days.zone === "UTC" && asked) {
-    return "Days are those of UTC here: the hours of so long ago are no longer kept.";
+  if (days.zone === "UTC" && requested) {
+    return "Days are in UTC: hourly figures for this period are no longer stored.";
   }
   if (days.shift_ms !== 0) {
     const minutes = Math.abs(days.shift_ms) / 60_000;
-    return `Days begin ${minutes} minutes ${days.shift_ms < 0 ? "before" : "after"} midnight in ${days.zone}: figures are kept by whole hours of UTC.`;
+    return `Days begin ${minutes} minutes ${days.shift_ms < 0 ? "before" : "after"} midnight in ${days.zone}, because figures are stored by UTC hour.`;
   }
   return undefined;
 }
 
-/** Writes a moment as a field for date and time takes it: 2026-11-03T14:05, in the zone. */
+/** Formats a time for a datetime-local input: 2026-11-03T14:05, in the zone. */
 export function fieldText(ms: number, zone: Zone): string {
   const parts = formatter(zone, {
     year: "numeric",
@@ -112,14 +112,13 @@ export function fieldText(ms: number, zone: Zone): string {
   return `${part("year")}-${part("month")}-${part("day")}T${part("hour")}:${part("minute")}`;
 }
 
-/** Reads what a field for date and time holds, as a time in the zone; undefined when it is incomplete. */
+/** Parses the value of a datetime-local input as a time in the zone; undefined when it is incomplete. */
 export function fieldMoment(text: string, zone: Zone): number | undefined {
   const asUtc = Date.parse(`${text}Z`);
   if (Number.isNaN(asUtc)) {
     return undefined;
   }
-  // The zone's distance from UTC is looked up at the guess and once more at the result: between them the clocks may
-  // have been changed.
+  // The zone's offset is looked up at the guess and again at the result, because daylight saving may change between them.
   let ms = asUtc;
   for (let i = 0; i < 2; i++) {
     ms -= Date.parse(`${fieldText(ms, zone)}Z`) - asUtc;
@@ -139,10 +138,10 @@ const spans: [number, string][] = [
   [1000, "second"],
 ];
 
-/** Writes how long ago something was, or how long until it is: "4 seconds ago", "in 2 days". */
+/** Formats the distance from now: "4 seconds ago", "in 2 days". */
 export function formatAge(iso: string, now = Date.now()): string {
   const ms = now - Date.parse(iso);
-  // What was set to seven days a moment ago must not read "in 6 days".
+  // A time set to seven days from now must not read "in 6 days" a moment later.
   const length = Math.abs(ms) + (ms < -1_800_000 ? 30_000 : 0);
   for (const [span, name] of spans) {
     const n = Math.floor(length / span);

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
 
-/** The time in milliseconds, kept current every so often while the component is on the page. */
+/** The current time in milliseconds, updated at an interval while the component is mounted. */
 export function useNow(everyMs = 1000): number {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {

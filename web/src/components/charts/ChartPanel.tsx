@@ -8,12 +8,12 @@ import classes from "./charts.module.css";
 /** The height of every chart, in pixels. */
 export const chartHeight = 230;
 
-/** Room for half of the highest label of an axis, which is pushed below its line otherwise. */
+/** Space for half of the topmost axis label, which would otherwise move below its line. */
 export const chartMargin = { top: 13 };
 
 interface Props {
   title: string;
-  /** What the patterns and lines mean. */
+  /** Legend of patterns and lines. */
   legend: ReactNode;
   chart: ReactNode;
   /** The same data as a table. */
@@ -21,7 +21,7 @@ interface Props {
   note?: ReactNode;
 }
 
-/** A chart with its heading and legend, which can be read as a table too. */
+/** A chart with heading and legend that can also be shown as a table. */
 export function ChartPanel({ title, legend, chart, table, note }: Props) {
   const [asTable, setAsTable] = useState(false);
   return (
@@ -34,11 +34,11 @@ export function ChartPanel({ title, legend, chart, table, note }: Props) {
           variant="subtle"
           size="compact-xs"
           leftSection={<Icon name={asTable ? "activity" : "rows"} size={12} />}
-          aria-label={asTable ? `Show ${title} as chart` : `Show ${title} as table`}
+          aria-label={asTable ? `View as chart: ${title}` : `View as table: ${title}`}
           onClick={() => setAsTable(!asTable)}
           style={{ flexShrink: 0 }}
         >
-          {asTable ? "as chart" : "as table"}
+          {asTable ? "View as chart" : "View as table"}
         </Button>
       </Group>
       {!asTable && legend}

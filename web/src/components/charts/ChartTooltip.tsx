@@ -6,13 +6,13 @@ import { formatBucket } from "../../lib/time";
 interface Props {
   at: string;
   stepMs: number;
-  /** Whether the bucket is still running, so that its figures grow. */
+  /** Whether the bucket is still running, so its figures are incomplete. */
   running?: boolean;
-  /** Name and value of each line. */
+  /** Label and value of each line. */
   lines: [string, string][];
 }
 
-/** What a chart says about the bucket under the pointer. */
+/** Tooltip with the figures of the bucket under the pointer. */
 export function ChartTooltip({ at, stepMs, running, lines }: Props) {
   const [zone] = useZone();
   return (

@@ -18,18 +18,18 @@ import { useZoom } from "./useZoom";
 interface Props {
   series: Bin[];
   stepMs: number;
-  /** The start of the bucket that is still running, if there is one. */
+  /** Start of the bucket that is still running, if any. */
   running?: string;
   onZoom: (from: string, to: string) => void;
-  /** A segment was clicked: a decision in one bucket. */
+  /** Called when a segment is clicked: a decision in one bucket. */
   onPick: (at: string, decision: string) => void;
 }
 
-/** Requests over time, stacked by how the served model came about. */
+/** Requests over time, stacked by decision. */
 export default function DecisionChart({ series, stepMs, running, onZoom, onPick }: Props) {
   const id = useId();
   const [zone] = useZone();
-  // The segment that the button went down on. Segments are drawn anew in between, so they never see a whole click.
+  // The segment under the last mouse-down. Segments are re-rendered during a click, so they never receive click events.
   const pressed = useRef<string>(undefined);
   const { selection, handlers } = useZoom({
     onZoom,
@@ -63,7 +63,7 @@ export default function DecisionChart({ series, stepMs, running, onZoom, onPick 
       referenceAreas={selection && [{ x1: selection.from, x2: selection.to, color: "var(--fl-expected)" }]}
       tooltipProps={{
         content: ({ payload }) => (
-          <Told
+          <DecisionTooltip
             point={payload?.[0]?.payload as DecisionPoint | undefined}
             stepMs={stepMs}
             running={running}
@@ -80,7 +80,15 @@ export default function DecisionChart({ series, stepMs, running, onZoom, onPick 
   );
 }
 
-function Told({ point, stepMs, running }: { point?: DecisionPoint; stepMs: number; running?: string }) {
+function DecisionTooltip({
+  point,
+  stepMs,
+  running,
+}: {
+  point?: DecisionPoint;
+  stepMs: number;
+  running?: string;
+}) {
   if (!point) {
     return null;
   }

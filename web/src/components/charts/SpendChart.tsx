@@ -17,7 +17,7 @@ import { useZoom } from "./useZoom";
 interface Props {
   series: Bin[];
   stepMs: number;
-  /** The start of the bucket that is still running, if there is one. */
+  /** Start of the bucket that is still running, if any. */
   running?: string;
   onZoom: (from: string, to: string) => void;
   onPick: (at: string) => void;
@@ -25,13 +25,13 @@ interface Props {
 
 const lines: CompositeChartSeries[] = [
   { name: "saved", label: "Saved", color: "var(--fl-saved)", type: "area" },
-  { name: "extra", label: "Dearer", color: "var(--fl-extra)", type: "area" },
+  { name: "extra", label: "Above baseline", color: "var(--fl-extra)", type: "area" },
   { name: "baseline", label: "Baseline", color: "var(--fl-baseline)", type: "line", strokeDasharray: "5 4" },
   { name: "spend", label: "Spend", color: "var(--fl-spend)", type: "line" },
   { name: "running", label: "Spend so far", color: "var(--fl-spend)", type: "line", strokeDasharray: "2 4" },
 ];
 
-/** Spend over time under the line of the baseline; the band between them is what was saved. */
+/** Spend and baseline over time; the band between them is the saving. */
 export default function SpendChart({ series, stepMs, running, onZoom, onPick }: Props) {
   const id = useId();
   const [zone] = useZone();
@@ -60,7 +60,11 @@ export default function SpendChart({ series, stepMs, running, onZoom, onPick }: 
       referenceAreas={selection && [{ x1: selection.from, x2: selection.to, color: "var(--fl-spend)" }]}
       tooltipProps={{
         content: ({ payload }) => (
-          <Told point={payload?.[0]?.payload as SpendPoint | undefined} stepMs={stepMs} running={running} />
+          <SpendTooltip
+            point={payload?.[0]?.payload as SpendPoint | undefined}
+            stepMs={stepMs}
+            running={running}
+          />
         ),
       }}
     >
@@ -72,7 +76,7 @@ export default function SpendChart({ series, stepMs, running, onZoom, onPick }: 
   );
 }
 
-function Told({ point, stepMs, running }: { point?: SpendPoint; stepMs: number; running?: string }) {
+function SpendTooltip({ point, stepMs, running }: { point?: SpendPoint; stepMs: number; running?: string }) {
   if (!point) {
     return null;
   }

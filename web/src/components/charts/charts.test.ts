@@ -49,19 +49,19 @@ const noon = "2026-11-03T12:00:00Z";
 const one = "2026-11-03T13:00:00Z";
 
 describe("spendPoints", () => {
-  it("puts the band of savings between spend and baseline", () => {
+  it("puts the saved band between spend and baseline", () => {
     const [point] = spendPoints([bin(noon, { cost_usd: "0.1", baseline_cost_usd: "0.3", saved_usd: "0.2" })]);
     expect(point).toMatchObject({ spend: 0.1, baseline: 0.3, saved: [0.1, 0.3], extra: [0.1, 0.1] });
   });
 
-  it("puts what was dearer into a band of its own", () => {
+  it("shows spend above the baseline as a separate band", () => {
     const [point] = spendPoints([
       bin(noon, { cost_usd: "0.5", baseline_cost_usd: "0.4", saved_usd: "-0.1" }),
     ]);
     expect(point).toMatchObject({ saved: [0.5, 0.5], extra: [0.4, 0.5] });
   });
 
-  it("draws the running bucket as a line of its own", () => {
+  it("draws the running bucket as a separate line", () => {
     const series = [
       bin("2026-11-16T10:00:00Z", { cost_usd: "2" }),
       bin("2026-11-16T11:00:00Z", { cost_usd: "1" }),
@@ -75,26 +75,26 @@ describe("spendPoints", () => {
   it.each([
     ["2026-11-16T11:20:00Z", true],
     ["2026-11-16T12:00:00Z", false],
-  ])("knows at %s whether the bucket from 11:00 is running", (end, expected) => {
+  ])("reports at %s whether the bucket from 11:00 is running", (end, expected) => {
     expect(isRunning({ start: "2026-11-16T11:00:00Z" }, 3_600_000, end)).toBe(expected);
   });
 
   it("counts requests without a baseline the same on both lines", () => {
-    // Only half of the spend was compared: the band must still be what was saved.
+    // Only part of the spend has a baseline: the band must still equal the saving.
     const [point] = spendPoints([bin(noon, { cost_usd: "1", baseline_cost_usd: "0.75", saved_usd: "0.25" })]);
     expect(point).toMatchObject({ spend: 1, baseline: 1.25 });
   });
 });
 
 describe("hasExtra", () => {
-  it("sees a loss in any span", () => {
+  it("finds a negative saving in any bucket", () => {
     expect(hasExtra([bin(noon), bin(one, { saved_usd: "-0.000000001" })])).toBe(true);
     expect(hasExtra([bin(noon), bin(one, { saved_usd: "1" })])).toBe(false);
   });
 });
 
 describe("decisionPoints", () => {
-  it("keeps the decisions apart", () => {
+  it("counts each decision separately", () => {
     expect(decisionPoints([bin(noon, { expected: 3, fallbacks: 2, policies: 1 })])).toEqual([
       { at: noon, expected: 3, fallback: 2, policy: 1 },
     ]);
@@ -102,19 +102,19 @@ describe("decisionPoints", () => {
 });
 
 describe("stepOf", () => {
-  it("believes the series more than what was asked for", () => {
+  it("prefers the series over the requested width", () => {
     expect(stepOf([bin(noon), bin(one)], 60_000)).toBe(3_600_000);
     expect(stepOf([bin(noon)], 60_000)).toBe(60_000);
   });
 
-  it("takes a day for a day when clocks are changed in it", () => {
+  it("treats a day with a daylight-saving change as a day", () => {
     const march = [bin("2026-03-28T23:00:00Z"), bin("2026-03-29T22:00:00Z")];
     expect(stepOf(march, 86_400_000)).toBe(86_400_000);
   });
 });
 
 describe("spanRange", () => {
-  it("covers both buckets whichever way was dragged", () => {
+  it("covers both buckets in either drag direction", () => {
     const want = { from: "2026-11-03T12:00:00.000Z", to: "2026-11-03T14:00:00.000Z" };
     expect(spanRange(noon, one, 3_600_000)).toEqual(want);
     expect(spanRange(one, noon, 3_600_000)).toEqual(want);
@@ -135,7 +135,7 @@ describe("axes", () => {
     [1200, "1.2K"],
     [1350, "1.35K"],
     [3_000_000, "3M"],
-  ])("writes %d as %s", (n, text) => expect(axisCount(n)).toBe(text));
+  ])("show %d as %s", (n, text) => expect(axisCount(n)).toBe(text));
 
   it.each([
     [0, "$0"],
@@ -146,5 +146,5 @@ describe("axes", () => {
     [12.25, "$12.25"],
     [1500, "$1.5K"],
     [-0.25, "−$0.25"],
-  ])("writes %d dollars as %s", (n, text) => expect(axisMoney(n)).toBe(text));
+  ])("show %d dollars as %s", (n, text) => expect(axisMoney(n)).toBe(text));
 });

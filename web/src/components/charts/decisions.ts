@@ -1,7 +1,7 @@
 import type { Bin } from "./points";
 import type { Fill } from "./patterns";
 
-/** A decision as charts show it: the same order, pattern and colour everywhere. */
+/** Appearance of a decision in charts: the same order, pattern and colour everywhere. */
 export interface DecisionLook {
   name: "expected" | "fallback" | "policy";
   fill: Fill;
@@ -16,7 +16,7 @@ export const decisionLooks: DecisionLook[] = [
   { name: "policy", fill: "crossed", colour: "var(--fl-policy)", count: (bin) => bin.policies },
 ];
 
-/** One bar of the chart of decisions. */
+/** One bar of the decision chart. */
 export interface DecisionPoint {
   at: string;
   expected: number;
@@ -24,7 +24,7 @@ export interface DecisionPoint {
   policy: number;
 }
 
-/** Makes the bars of the chart of decisions. */
+/** Computes the bars of the decision chart. */
 export function decisionPoints(series: Bin[]): DecisionPoint[] {
   return series.map((bin) => ({
     at: bin.start,

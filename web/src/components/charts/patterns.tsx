@@ -1,16 +1,16 @@
-// What a chart shows is told by a pattern as well as by a colour.
+// Charts use patterns as well as colours, so that colour alone never carries meaning.
 
-/** How a surface is filled. */
+/** Fill pattern of a surface. */
 export type Fill = "solid" | "hatched" | "dotted" | "crossed";
 
 interface Props {
   id: string;
   fill: Fill;
-  /** A colour of CSS. */
+  /** A CSS colour. */
   colour: string;
 }
 
-/** One pattern for the definitions of an SVG. */
+/** An SVG pattern definition. */
 export function Pattern({ id, fill, colour }: Props) {
   return (
     <pattern
@@ -28,7 +28,7 @@ export function Pattern({ id, fill, colour }: Props) {
   );
 }
 
-/** The sample of a pattern in a legend. */
+/** A pattern in a legend. */
 export function Swatch(props: Props) {
   return (
     <svg width={16} height={12} aria-hidden="true" focusable="false">
@@ -40,7 +40,7 @@ export function Swatch(props: Props) {
   );
 }
 
-/** The sample of a line in a legend. */
+/** A line in a legend. */
 export function LineSwatch({ colour, dash }: { colour: string; dash?: string }) {
   return (
     <svg width={18} height={12} aria-hidden="true" focusable="false">

@@ -2,10 +2,10 @@ import type { Schema } from "../../api/client";
 import { nanoText, parseNano } from "../../lib/money";
 import type { Range } from "../../lib/range";
 
-/** A span of time with its figures. */
+/** A time bucket with its figures. */
 export type Bin = Schema["FigureBin"];
 
-/** One point of the chart of spend. Bands are pairs of their lower and upper edge. */
+/** One point of the spend chart. Bands are pairs of lower and upper edge. */
 export interface SpendPoint {
   at: string;
   /** Undefined for the bucket that is still running. */
@@ -13,19 +13,19 @@ export interface SpendPoint {
   baseline?: number;
   saved?: [number, number];
   extra?: [number, number];
-  /** The spend of the running bucket, and of the one before it, where its line begins. */
+  /** Spend of the running bucket, and of the bucket before it, where its line begins. */
   running?: number;
   bin: Bin;
 }
 
-/** Reports whether a bucket ends after the series does: it has not counted everything yet. */
+/** Reports whether a bucket ends after the series, so it is still incomplete. */
 export function isRunning(bin: { start: string }, stepMs: number, end: string): boolean {
   return Date.parse(bin.start) + stepMs > Date.parse(end);
 }
 
 /**
- * Makes the points of the chart of spend. The upper line is spend plus saved: requests without a known baseline count
- * the same on both lines, so that the band between them is exactly what the total of savings says.
+ * Computes the points of the spend chart. The upper line is spend plus saved: requests without a known baseline count
+ * the same on both lines, so the band between them equals the total saved.
  */
 export function spendPoints(series: Bin[], running?: string): SpendPoint[] {
   return series.map((bin, i) => {
@@ -46,7 +46,7 @@ export function spendPoints(series: Bin[], running?: string): SpendPoint[] {
   });
 }
 
-/** Reports whether something was dearer than its baseline in any span. */
+/** Reports whether any bucket cost more than its baseline. */
 export function hasExtra(series: Bin[]): boolean {
   return series.some((bin) => bin.saved_usd.startsWith("-"));
 }
@@ -55,18 +55,18 @@ const dayMs = 86_400_000;
 const hourMs = 3_600_000;
 
 /**
- * The width of the spans: what the series shows, or what was asked for when there is only one. A day is a day, also when
- * clocks are changed in it.
+ * The width of the buckets: the distance of the first two, or the requested width when there is only one. A day of 23 or
+ * 25 hours counts as a day.
  */
-export function stepOf(series: Bin[], asked: number): number {
+export function stepOf(series: Bin[], requested: number): number {
   const [first, second] = series;
-  const step = first && second ? Date.parse(second.start) - Date.parse(first.start) : asked;
+  const step = first && second ? Date.parse(second.start) - Date.parse(first.start) : requested;
   return Math.abs(step - dayMs) <= hourMs ? dayMs : step;
 }
 
 /**
- * The range from the start of one span to the end of another, in either order. A span ends where the next one of the
- * series begins: days are longer or shorter when clocks are changed.
+ * The range from the start of one bucket to the end of another, in either order. A bucket ends where the next one begins,
+ * because days with a daylight-saving change are longer or shorter.
  */
 export function spanRange(a: string, b: string, stepMs: number, series: { start: string }[] = []): Range {
   const [low, high] = [Date.parse(a), Date.parse(b)].sort((x, y) => x - y) as [number, number];
@@ -80,7 +80,7 @@ const units: [number, string][] = [
   [1e3, "K"],
 ];
 
-/** Writes a number for an axis: 950, 1.2K, 1.35K, 3M. A quarter of a round number is written whole. */
+/** Formats a number for an axis: 950, 1.2K, 1.35K, 3M. Two decimals, so that quarters of a round number are exact. */
 export function axisCount(n: number): string {
   for (const [size, unit] of units) {
     if (Math.abs(n) >= size) {
@@ -90,7 +90,7 @@ export function axisCount(n: number): string {
   return trim(n.toFixed(1));
 }
 
-/** Writes an amount for an axis: $12, $0.5, $0.0003. */
+/** Formats an amount for an axis: $12, $0.5, $0.0003. */
 export function axisMoney(n: number): string {
   if (n === 0) {
     return "$0";

@@ -5,17 +5,17 @@ interface Mouse {
 }
 
 interface Handlers {
-  /** A span of time was dragged over, from its first to its last bucket. */
+  /** Called after dragging, with the first and last bucket. */
   onZoom: (from: string, to: string) => void;
-  /** One bucket was clicked. */
+  /** Called when one bucket is clicked. */
   onPick?: (at: string) => void;
-  /** The button was let go, or the pointer left the chart. */
+  /** Called when the mouse button is released or the pointer leaves the chart. */
   onEnd?: () => void;
 }
 
-/** Dragging over a chart chooses a range; a click chooses one bucket. */
+/** Dragging over a chart selects a range; a click selects one bucket. */
 export function useZoom({ onZoom, onPick, onEnd }: Handlers) {
-  // The chart hands its events on a frame later, several at once: what one of them sets, the next must see.
+  // The chart delivers several events in one frame, so each must see the state that the previous one set: a ref, not state.
   const start = useRef<string>(undefined);
   const [selection, setSelection] = useState<{ from: string; to: string }>();
   const label = (mouse: Mouse) => (mouse.activeLabel === undefined ? undefined : String(mouse.activeLabel));

@@ -12,7 +12,7 @@ import { PasswordForm } from "./PasswordForm";
 import { ProfileForm } from "./ProfileForm";
 import { WorkspaceSettings } from "./WorkspaceForm";
 
-/** The person who is signed in, and the workspace they are in. */
+/** Settings of the signed-in account and its current workspace. */
 export function AccountPage() {
   const { account, workspace: membership } = useSession();
   const workspace = useQuery(workspaceQuery);
@@ -20,7 +20,7 @@ export function AccountPage() {
     <>
       <PageHeader
         title="Account"
-        description={`${account.email}, ${membership.role} of “${membership.name}”.`}
+        description={`${account.email} · ${membership.role} of “${membership.name}”`}
       />
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="xl" verticalSpacing={0}>
         <Section title="Profile">
@@ -32,9 +32,7 @@ export function AccountPage() {
         <Section title="Workspace">
           <WorkspaceSettings />
         </Section>
-        <Section title="Budget of the workspace">
-          {workspace.data && <Budget workspace={workspace.data} />}
-        </Section>
+        <Section title="Workspace budget">{workspace.data && <Budget workspace={workspace.data} />}</Section>
       </SimpleGrid>
       <Browsers />
       <Section title="Delete account">

@@ -14,7 +14,7 @@ import { clientName } from "./zones";
 
 type Browser = Schema["BrowserSession"];
 
-/** The browsers that are signed in; each can be signed out. */
+/** The sessions of the account, with buttons to end them. */
 export function Browsers() {
   const { data, error, refetch } = useQuery(browsersQuery);
   const end = useEnd();
@@ -22,7 +22,7 @@ export function Browsers() {
   const button = (s: Browser) =>
     s.current ? (
       <Badge color="green" radius="sm">
-        this browser
+        This browser
       </Badge>
     ) : (
       <Button
@@ -42,15 +42,15 @@ export function Browsers() {
       render: (s) => <span title={s.client}>{clientName(s.client)}</span>,
       maxWidth: 260,
     },
-    { id: "ip", label: "Address", render: (s) => s.ip },
+    { id: "ip", label: "IP address", render: (s) => s.ip },
     { id: "seen", label: "Last seen", render: (s) => <Time at={s.seen_at} as="age" /> },
     { id: "since", label: "Signed in", render: (s) => <Time at={s.created_at} as="day" /> },
-    { id: "expires", label: "Ends", render: (s) => <Time at={s.expires_at} as="age" /> },
+    { id: "expires", label: "Expires", render: (s) => <Time at={s.expires_at} as="age" /> },
     { id: "end", label: "Actions", render: button },
   ];
   return (
     <Section
-      title="Signed-in browsers"
+      title="Sessions"
       actions={
         others.length > 0 && (
           <Button
@@ -59,19 +59,17 @@ export function Browsers() {
             loading={end.isPending && end.variables === "others"}
             onClick={() => end.mutate("others")}
           >
-            Sign out all others
+            Sign out other sessions
           </Button>
         )
       }
     >
-      {error && (
-        <ErrorPanel what="The browsers could not be loaded" error={error} onRetry={() => void refetch()} />
-      )}
-      {end.error && <ErrorPanel what="Not every browser was signed out" error={end.error} />}
+      {error && <ErrorPanel what="Could not load sessions" error={error} onRetry={() => void refetch()} />}
+      {end.error && <ErrorPanel what="Could not sign out" error={end.error} />}
       {!data && !error && <RowsSkeleton rows={2} />}
       {data && (
         <DataTable
-          label="List of signed-in browsers"
+          label="Session list"
           rows={data.sessions}
           columns={columns}
           rowKey={(s) => s.id}
@@ -107,7 +105,7 @@ function useEnd() {
       await api.DELETE("/account/sessions/{id}", { params: { path: { id: session.id } } });
       return 1;
     },
-    onSuccess: (ended) => notifyDone(`${plural(ended, "browser")} signed out.`),
+    onSuccess: (ended) => notifyDone(`Signed out ${plural(ended, "session")}.`),
     onSettled: () => queryClient.invalidateQueries({ queryKey: browsersQuery.queryKey }),
   });
 }

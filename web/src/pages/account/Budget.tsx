@@ -5,13 +5,14 @@ import { Money } from "../../components/Money";
 import { Time } from "../../components/Time";
 import { formatPercent } from "../../lib/numbers";
 
-/** The budget of the workspace and how much of it is used. */
+/** The workspace's budget and its use. */
 export function Budget({ workspace }: { workspace: Schema["WorkspaceView"] }) {
   const { budget, budget_use: use } = workspace;
   if (!budget) {
     return (
       <Text size="sm" c="dimmed">
-        The workspace has no budget of its own; keys may have theirs. Whoever runs the gateway can set one.
+        This workspace has no budget. Keys can have their own budgets. The gateway operator can set a
+        workspace budget.
       </Text>
     );
   }
@@ -20,25 +21,21 @@ export function Budget({ workspace }: { workspace: Schema["WorkspaceView"] }) {
   return (
     <Stack gap={6} maw={420}>
       <Text size="sm">
-        <Money amount={use?.spent_usd} why="Not spent on yet." /> of <Money amount={budget.amount_usd} />{" "}
-        {budget.period === "total" ? "in all" : `a ${budget.period}`}
+        <Money amount={use?.spent_usd} why="No spend yet." /> of <Money amount={budget.amount_usd} />{" "}
+        {budget.period === "total" ? "total" : `per ${budget.period}`}
         {use?.percent != null && ` (${formatPercent(use.percent)})`}
       </Text>
-      <Progress
-        value={percent}
-        color={percent >= warn ? "red" : "cyan"}
-        aria-label="Share of the budget that is used"
-      />
+      <Progress value={percent} color={percent >= warn ? "red" : "cyan"} aria-label="Budget used" />
       <Text size="sm" c="dimmed">
         {use?.resets_at && (
           <>
-            Starts again <Time at={use.resets_at} as="moment" />.{" "}
+            Resets <Time at={use.resets_at} as="moment" />.{" "}
           </>
         )}
         {budget.warn_only
-          ? "Beyond it requests are still served."
-          : "Beyond it requests are refused; this page stays usable."}{" "}
-        Only whoever runs the gateway can raise or remove it.
+          ? "Requests over the budget are still served."
+          : "Requests over the budget are rejected."}{" "}
+        Only the gateway operator can change it.
       </Text>
     </Stack>
   );

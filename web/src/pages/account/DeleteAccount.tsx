@@ -10,7 +10,7 @@ import { Icon } from "../../components/Icon";
 import { useSession } from "../../lib/session";
 import { storeText } from "../../lib/stored";
 
-/** Deletes the account of whoever is signed in, with their password. */
+/** Deletes the signed-in account after asking for its password. */
 export function DeleteAccount() {
   const { account } = useSession();
   const [opened, setOpened] = useState(false);
@@ -26,7 +26,7 @@ export function DeleteAccount() {
           Delete account
         </Button>
         <Text size="sm" c="dimmed">
-          {account.email} is removed from this gateway for good.
+          Permanently removes {account.email} from this gateway.
         </Text>
       </Group>
       <Modal opened={opened} onClose={() => setOpened(false)} title={`Delete ${account.email}`}>
@@ -59,11 +59,11 @@ function DeleteForm({ onClose }: { onClose: () => void }) {
     >
       <Stack gap="sm">
         <List size="sm" spacing={4}>
-          <List.Item>You are signed out everywhere, and the account cannot be brought back.</List.Item>
+          <List.Item>You are signed out everywhere. A deleted account cannot be restored.</List.Item>
           <List.Item>You leave {workspaces.map((w) => `“${w.name}”`).join(", ")}.</List.Item>
           <List.Item>API keys that you created in these workspaces are revoked immediately.</List.Item>
-          <List.Item>All API keys of a workspace without other members are revoked.</List.Item>
-          <List.Item>A workspace with other members must have another owner first.</List.Item>
+          <List.Item>If a workspace has no other members, all its API keys are revoked.</List.Item>
+          <List.Item>If a workspace has other members, it must have another owner first.</List.Item>
         </List>
         <PasswordInput
           label="Your password"
@@ -73,15 +73,15 @@ function DeleteForm({ onClose }: { onClose: () => void }) {
           value={password}
           onChange={(event) => setPassword(event.currentTarget.value)}
           error={wrong}
-          visibilityToggleButtonProps={{ "aria-label": "Show the password" }}
+          visibilityToggleButtonProps={{ "aria-label": "Show password" }}
         />
-        {error && !wrong && <ErrorPanel what="The account was not deleted" error={error} />}
+        {error && !wrong && <ErrorPanel what="Could not delete the account" error={error} />}
         <Group justify="flex-end" gap="xs">
           <Button variant="default" onClick={onClose}>
             Cancel
           </Button>
           <Button type="submit" color="red" disabled={!password} loading={remove.isPending}>
-            Delete for good
+            Delete permanently
           </Button>
         </Group>
       </Stack>

@@ -11,7 +11,7 @@ import { notifyDone } from "../../lib/notify";
 import { plural } from "../../lib/numbers";
 import { useSession } from "../../lib/session";
 
-/** Changes the password; every other browser is signed out by it. */
+/** Changes the password, which ends all other sessions. */
 export function PasswordForm() {
   const { account } = useSession();
   const { data: rules } = useQuery(registrationQuery);
@@ -26,7 +26,7 @@ export function PasswordForm() {
   const bad = error?.problems["new_password"];
   const least = rules?.min_password_length ?? 0;
   const short = next !== "" && next.length < least;
-  const show = { "aria-label": "Show the password" };
+  const show = { "aria-label": "Show password" };
   return (
     <form
       onSubmit={(event) => {
@@ -35,10 +35,10 @@ export function PasswordForm() {
       }}
     >
       <Stack gap="sm" maw={420}>
-        {/* Password managers look for the name that belongs to the password. */}
+        {/* Password managers look for the user name of the password. */}
         <input type="hidden" name="username" autoComplete="username" value={account.email} />
         <PasswordInput
-          label="Password now"
+          label="Current password"
           required
           autoComplete="current-password"
           value={old}
@@ -48,15 +48,15 @@ export function PasswordForm() {
         />
         <PasswordInput
           label="New password"
-          description={`${least > 0 ? `At least ${least} characters. ` : ""}Other browsers are signed out; API keys stay.`}
+          description={`${least > 0 ? `At least ${least} characters. ` : ""}Signs out your other sessions. API keys keep working.`}
           required
           autoComplete="new-password"
           value={next}
           onChange={(event) => setNext(event.currentTarget.value)}
-          error={bad ?? (short ? plural(least - next.length, "more character") : undefined)}
+          error={bad ?? (short ? `Add ${plural(least - next.length, "more character")}.` : undefined)}
           visibilityToggleButtonProps={show}
         />
-        {error && !wrong && !bad && <ErrorPanel what="The password was not changed" error={error} />}
+        {error && !wrong && !bad && <ErrorPanel what="Could not change the password" error={error} />}
         <Group>
           <Button type="submit" disabled={!old || !next || short} loading={change.isPending}>
             Change password
@@ -75,7 +75,7 @@ function useChange(onDone: () => void) {
     onSuccess: async (session) => {
       queryClient.setQueryData(sessionQuery.queryKey, session);
       await queryClient.invalidateQueries({ queryKey: browsersQuery.queryKey });
-      notifyDone("The password is changed. Every other browser is signed out.");
+      notifyDone("Password changed. Other sessions were signed out.");
       onDone();
     },
   });

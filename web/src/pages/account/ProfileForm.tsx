@@ -11,7 +11,7 @@ import { notifyDone } from "../../lib/notify";
 import { useSession } from "../../lib/session";
 import { zoneNames } from "./zones";
 
-/** Name and time zone of the person. */
+/** Name and time zone of the account. */
 export function ProfileForm() {
   const { account } = useSession();
   const [name, setName] = useState(account.name);
@@ -32,7 +32,7 @@ export function ProfileForm() {
           label="Email"
           value={account.email}
           readOnly
-          description="The name you sign in with; it cannot be changed."
+          description="You sign in with this address. It cannot be changed."
         />
         <TextInput
           label="Name"
@@ -45,7 +45,7 @@ export function ProfileForm() {
         />
         <Select
           label="Time zone"
-          description="Pages show times in it, until the menu at the top is switched to UTC."
+          description="Used for all times in the dashboard."
           searchable
           data={zones}
           limit={200}
@@ -55,7 +55,7 @@ export function ProfileForm() {
           error={problems["time_zone"]}
         />
         {save.error && Object.keys(problems).length === 0 && (
-          <ErrorPanel what="The profile was not saved" error={save.error} />
+          <ErrorPanel what="Could not save the profile" error={save.error} />
         )}
         <Group>
           <Button type="submit" disabled={!changed || name.trim() === ""} loading={save.isPending}>
@@ -72,15 +72,15 @@ function useSave() {
   return useMutation({
     mutationFn: async (change: { name: string; time_zone: string }) => {
       await must(api.PATCH("/account", { body: change }));
-      const held = await must(api.GET("/account"));
-      const lost = differing(change, held);
-      if (lost.length > 0) {
-        throw new Error(`Saved, but read back differently: ${lost.join(", ")}.`);
+      const saved = await must(api.GET("/account"));
+      const different = differing(change, saved);
+      if (different.length > 0) {
+        throw new Error(`Saved, but these settings have other values now: ${different.join(", ")}.`);
       }
     },
     onSuccess: async () => {
       await queryClient.invalidateQueries({ queryKey: sessionQuery.queryKey });
-      notifyDone("Profile saved, and read back from the gateway.");
+      notifyDone("Profile saved.");
     },
   });
 }

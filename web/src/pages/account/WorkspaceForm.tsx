@@ -11,7 +11,7 @@ import { PanelSkeleton } from "../../components/Loading";
 import { notifyDone } from "../../lib/notify";
 import { useSession } from "../../lib/session";
 
-/** The name of the workspace and the model that savings are measured against. */
+/** Name and default model of the workspace. */
 export function WorkspaceSettings() {
   const { may } = useSession();
   const workspace = useQuery(workspaceQuery);
@@ -21,7 +21,7 @@ export function WorkspaceSettings() {
   if (error) {
     return (
       <ErrorPanel
-        what="The workspace could not be loaded"
+        what="Could not load the workspace"
         error={error}
         onRetry={() => void Promise.all([workspace.refetch(), settings.refetch()])}
       />
@@ -54,9 +54,9 @@ function WorkspaceForm({ workspace, settings, models, editable }: Props) {
   const save = useSave();
   const problems = save.error ? asApiError(save.error).problems : {};
   const names = models.filter((m) => m.kind === "chat" && m.targets.length > 0).map((m) => m.name);
-  const own = settings.default_model
-    ? `The gateway’s: ${settings.default_model}`
-    : "None: the priciest candidate";
+  const inherited = settings.default_model
+    ? `Gateway default: ${settings.default_model}`
+    : "None (most expensive candidate)";
   const unknown = model !== "" && models.length > 0 && !names.includes(model);
   const changed = name !== workspace.name || (model || null) !== workspace.default_model;
   return (
@@ -78,26 +78,26 @@ function WorkspaceForm({ workspace, settings, models, editable }: Props) {
         />
         <Select
           label="Default model (baseline)"
-          description="What you would use without routing: savings are measured against it, from the next request on. A caller, key or policy that names a model comes first."
+          description="The model you would use without routing. Savings are measured against it. A baseline set by a request, key or policy takes precedence."
           searchable
           allowDeselect={false}
           disabled={!editable}
-          data={[{ value: "", label: own }, ...(unknown ? [model] : []), ...names]}
+          data={[{ value: "", label: inherited }, ...(unknown ? [model] : []), ...names]}
           value={model}
           onChange={(value) => setModel(value ?? "")}
           error={
             problems["default_model"] ??
-            (unknown ? "No provider here offers this model: choose another." : undefined)
+            (unknown ? "No provider offers this model. Choose another." : undefined)
           }
         />
         {workspace.pinned_embedding_model && (
           <Text size="sm" c="dimmed">
-            auto for embeddings means {workspace.pinned_embedding_model}. It was fixed at first use, because
-            vectors of different models do not mix.
+            For embeddings, auto uses {workspace.pinned_embedding_model}. The model was fixed at first use,
+            because vectors of different models are not comparable.
           </Text>
         )}
         {save.error && Object.keys(problems).length === 0 && (
-          <ErrorPanel what="The workspace was not saved" error={save.error} />
+          <ErrorPanel what="Could not save the workspace" error={save.error} />
         )}
         {editable ? (
           <Group>
@@ -107,7 +107,7 @@ function WorkspaceForm({ workspace, settings, models, editable }: Props) {
           </Group>
         ) : (
           <Text size="sm" c="dimmed">
-            Owners and admins change these.
+            Only owners and admins can change these settings.
           </Text>
         )}
       </Stack>
@@ -119,10 +119,10 @@ function useSave() {
   const queryClient = useQueryClient();
   return useMutation({
     mutationFn: saveWorkspace,
-    onSuccess: async (held) => {
-      queryClient.setQueryData(workspaceQuery.queryKey, held);
+    onSuccess: async (saved) => {
+      queryClient.setQueryData(workspaceQuery.queryKey, saved);
       await queryClient.invalidateQueries({ queryKey: sessionQuery.queryKey });
-      notifyDone("Workspace saved, and read back from the gateway.");
+      notifyDone("Workspace saved.");
     },
   });
 }

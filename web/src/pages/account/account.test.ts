@@ -26,14 +26,14 @@ test.each([
   expect(clientName(agent)).toBe(want);
 });
 
-test("the zone in use can be chosen even when the browser does not know it", () => {
+test("the current zone is listed even if the browser does not know it", () => {
   expect(zoneNames("Mars/Olympus").slice(0, 2)).toEqual(["UTC", "Mars/Olympus"]);
   expect(zoneNames("UTC").filter((name) => name === "UTC")).toHaveLength(1);
 });
 
-test("what is read back differently is named", () => {
-  const held = { name: "a", model: null, budget: { amount: "1" } };
-  expect(differing({ name: "a", model: null, other: undefined }, held)).toEqual([]);
-  expect(differing({ name: "b", budget: { amount: "2" } }, held)).toEqual(["name", "budget"]);
-  expect(differing({ absent: null }, held)).toEqual([]);
+test("settings with a different saved value are named", () => {
+  const saved = { name: "a", model: null, budget: { amount: "1" } };
+  expect(differing({ name: "a", model: null, other: undefined }, saved)).toEqual([]);
+  expect(differing({ name: "b", budget: { amount: "2" } }, saved)).toEqual(["name", "budget"]);
+  expect(differing({ absent: null }, saved)).toEqual([]);
 });

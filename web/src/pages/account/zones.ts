@@ -1,10 +1,10 @@
-/** The time zones that this browser knows, UTC first; the one in use is always among them. */
+/** The time zones that the browser knows, UTC first; always includes the current one. */
 export function zoneNames(current: string): string[] {
   const names = new Set(["UTC", current, ...Intl.supportedValuesOf("timeZone")]);
   return [...names].filter((name) => name !== "");
 }
 
-/** Writes a client such as a browser's User-Agent in a few words. */
+/** Shortens a User-Agent to browser and system. */
 export function clientName(agent: string): string {
   const browser = browsers.find(([, sign]) => sign.test(agent))?.[0];
   const system = systems.find(([, sign]) => sign.test(agent))?.[0];
@@ -14,7 +14,7 @@ export function clientName(agent: string): string {
   return system ? `${browser} on ${system}` : browser;
 }
 
-// Browsers name each other in their User-Agent: the most particular comes first.
+// A User-Agent also names other browsers, so the most specific comes first.
 const browsers: [string, RegExp][] = [
   ["Edge", /Edg\//],
   ["Opera", /OPR\//],

@@ -17,15 +17,15 @@ import { actionWords, changesOf, objectName, summary } from "./changes";
 
 type Event = Schema["AuditEntry"];
 
-/** Who changed what, newest first. */
+/** The audit log, newest first. */
 export function AuditPage() {
   const { may } = useSession();
   if (!may("read_audit")) {
     return (
       <>
         <PageHeader title="Audit log" />
-        <EmptyState icon="ban" title="Your role cannot read the audit log">
-          Owners and admins can. Ask one of them.
+        <EmptyState icon="ban" title="You don't have access to the audit log">
+          Only owners and admins can view it.
         </EmptyState>
       </>
     );
@@ -43,14 +43,14 @@ function AuditLog() {
   const events = data?.pages.flatMap((page) => page.events) ?? [];
   return (
     <>
-      <PageHeader title="Audit log" description="Who changed what, newest first. It cannot be edited." />
+      <PageHeader title="Audit log" description="Who changed what, newest first." />
       {error && (
-        <ErrorPanel what="The audit log could not be loaded" error={error} onRetry={() => void refetch()} />
+        <ErrorPanel what="Could not load the audit log" error={error} onRetry={() => void refetch()} />
       )}
       {!data && !error && <RowsSkeleton />}
       {data && events.length === 0 && (
-        <EmptyState icon="history" title="Nothing was changed yet">
-          Keys, members, settings, providers and deletions are noted here.
+        <EmptyState icon="history" title="No changes yet">
+          Changes to keys, members, settings and providers will appear here.
         </EmptyState>
       )}
       {events.length > 0 && (
@@ -105,8 +105,8 @@ function AuditLog() {
 function columnsOf(names: Record<string, string>): Column<Event>[] {
   return [
     { id: "at", label: "Time", render: (event) => <Time at={event.at} /> },
-    { id: "who", label: "Who", render: (event) => event.actor_label, maxWidth: 200 },
-    { id: "what", label: "What", render: (event) => actionWords(event.action) },
+    { id: "who", label: "User", render: (event) => event.actor_label, maxWidth: 200 },
+    { id: "what", label: "Action", render: (event) => actionWords(event.action) },
     {
       id: "object",
       label: "Object",
@@ -129,15 +129,15 @@ function columnsOf(names: Record<string, string>): Column<Event>[] {
 function EventDetail({ event }: { event: Event }) {
   const changes = changesOf(event.before, event.after);
   const facts: [string, React.ReactNode][] = [
-    ["When", <Time key="at" at={event.at} as="moment" />],
-    ["Who", `${event.actor_label}${event.actor === event.actor_label ? "" : ` (${event.actor})`}`],
+    ["Time", <Time key="at" at={event.at} as="moment" />],
+    ["User", `${event.actor_label}${event.actor === event.actor_label ? "" : ` (${event.actor})`}`],
     ["Action", event.action],
     ["Object", event.object],
-    ["Event", event.id],
+    ["Event ID", event.id],
   ];
   return (
     <Stack gap="md">
-      <Table aria-label="Facts" withRowBorders={false} verticalSpacing={2} layout="fixed">
+      <Table aria-label="Details" withRowBorders={false} verticalSpacing={2} layout="fixed">
         <Table.Tbody>
           {facts.map(([label, value]) => (
             <Table.Tr key={label}>
@@ -151,10 +151,10 @@ function EventDetail({ event }: { event: Event }) {
       </Table>
       {changes.length === 0 ? (
         <Text size="sm" c="dimmed">
-          No settings are noted for this: passwords and secrets never are.
+          No settings were recorded for this event. Passwords and secrets are never recorded.
         </Text>
       ) : (
-        <Table aria-label="What changed" layout="fixed" fz="sm">
+        <Table aria-label="Changes" layout="fixed" fz="sm">
           <Table.Thead>
             <Table.Tr>
               <Table.Th>Setting</Table.Th>

@@ -1,13 +1,13 @@
-/** One setting that a change touched. */
+/** One changed setting. */
 export interface Change {
-  /** Where it is, with dots between: limits.concurrent. */
+  /** Path of the setting: limits.concurrent. */
   field: string;
-  /** Undefined when there was none. */
+  /** Undefined when the setting did not exist. */
   before?: string;
   after?: string;
 }
 
-/** Lists the settings in which two states differ, in the order in which they stand. */
+/** Lists the settings that differ between two states, in their order. */
 export function changesOf(before: unknown, after: unknown): Change[] {
   const old = flatten(before);
   const now = flatten(after);
@@ -17,7 +17,7 @@ export function changesOf(before: unknown, after: unknown): Change[] {
     .filter((change) => change.before !== change.after);
 }
 
-/** Writes every value with its path. Lists stay whole: which of their items moved says little. */
+/** Maps the path of every value to its text. Lists are kept whole. */
 function flatten(value: unknown, path = "", into = new Map<string, string>()): Map<string, string> {
   if (value === undefined || value === null) {
     return into;
@@ -28,11 +28,11 @@ function flatten(value: unknown, path = "", into = new Map<string, string>()): M
     }
     return into;
   }
-  return into.set(path, plain(value));
+  return into.set(path, formatValue(value));
 }
 
-/** Writes a value as people read it: a list of words with commas between. */
-function plain(value: unknown): string {
+/** Formats a value; a list of strings is joined with commas. */
+function formatValue(value: unknown): string {
   if (typeof value === "string") {
     return value;
   }
@@ -47,12 +47,12 @@ const actions: Record<string, string> = {
   "account.delete": "deleted their account",
   "workspace.create": "created the workspace",
   "workspace.update": "changed the workspace",
-  "workspace.pin_embedding": "fixed the embedding model",
+  "workspace.pin_embedding": "pinned the embedding model",
   "member.role": "changed a role",
   "member.remove": "removed a member",
-  "invitation.create": "made an invitation",
+  "invitation.create": "created an invitation",
   "invitation.accept": "accepted an invitation",
-  "invitation.revoke": "ended an invitation",
+  "invitation.revoke": "revoked an invitation",
   "key.create": "created a key",
   "key.update": "changed a key",
   "key.rotate": "rotated a key",
@@ -60,41 +60,41 @@ const actions: Record<string, string> = {
   "requests.sample": "created sample traffic",
   "credential.add": "added a credential",
   "credential.remove": "removed a credential",
-  "provider.update": "switched a provider",
+  "provider.update": "changed a provider",
   "provider.reset": "reset a provider’s circuits",
   "requests.delete": "deleted requests",
   "price.set": "set a price",
   "price.delete": "removed a price",
-  "account.sessions": "signed other browsers out",
+  "account.sessions": "signed out other sessions",
   "policies.save": "changed the policies",
-  "policies.rollback": "rolled the policies back",
+  "policies.rollback": "rolled back the policies",
   "request.rate": "rated an answer",
-  "feedback.reset": "reset ratings",
+  "feedback.reset": "reset the ratings",
 };
 
-/** Writes an action in words; one that is not known stays as it is. */
+/** Describes an action; an unknown one is returned unchanged. */
 export function actionWords(action: string): string {
   return actions[action] ?? action;
 }
 
-/** Writes changes on one line. */
+/** Summarises changes on one line. */
 export function summary(changes: Change[], most = 2): string {
   const words = changes.slice(0, most).map(({ field, before, after }) => {
     const name = fieldWords(field);
     if (before === undefined) {
       return `${name} ${after}`;
     }
-    return after === undefined ? `without ${name}` : `${name} ${before} → ${after}`;
+    return after === undefined ? `removed ${name}` : `${name} ${before} → ${after}`;
   });
   return words.join(", ") + (changes.length > most ? ` and ${changes.length - most} more` : "");
 }
 
-/** Writes the path of a setting as people read it: budget.amount_usd becomes "budget amount". */
+/** Formats the path of a setting: budget.amount_usd becomes "budget amount". */
 function fieldWords(field: string): string {
   return field.replace(/_usd\b/g, "").replace(/[._]/g, " ");
 }
 
-/** What people call an object, where its settings or the names at hand tell. */
+/** The display name of an object, from its settings or a map of names. */
 export function objectName(
   event: { object: string; object_label?: string; before?: unknown; after?: unknown },
   names: Record<string, string> = {},
@@ -108,13 +108,13 @@ export function objectName(
       return email;
     }
   }
-  const told = event.object_label !== event.object && event.object_label;
-  return told || (names[event.object] ?? kindName(event));
+  const label = event.object_label !== event.object && event.object_label;
+  return label || (names[event.object] ?? kindName(event));
 }
 
 const kinds: Record<string, string> = { inv: "invitation", key: "key", acc: "account", ws: "workspace" };
 
-/** What an object is, where it has no name: "developer invitation", or the end of its id. */
+/** Describes an object without a name: "developer invitation", or its kind with the end of its id. */
 function kindName({ object, before, after }: { object: string; before?: unknown; after?: unknown }): string {
   const [, prefix = "", rest = ""] = /^([a-z]+)_([0-9A-Z]{26})$/.exec(object) ?? [];
   const kind = kinds[prefix];

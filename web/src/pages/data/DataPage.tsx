@@ -14,7 +14,7 @@ import { RedactionForm } from "./RedactionForm";
 import { RetentionForm } from "./RetentionForm";
 import { Storage } from "./Storage";
 
-/** What is stored of requests, for how long, and how to get rid of it. */
+/** Retention, redaction, storage and deletion of request data. */
 export function DataPage() {
   const { may, workspace: membership } = useSession();
   const workspace = useQuery(workspaceQuery);
@@ -26,12 +26,9 @@ export function DataPage() {
   };
   return (
     <>
-      <PageHeader
-        title="Data"
-        description={`What “${membership.name}” stores of its requests, and for how long.`}
-      />
-      {error && <ErrorPanel what="The settings could not be loaded" error={error} onRetry={retry} />}
-      <Section title="Keeping and storing">
+      <PageHeader title="Data" description={`Request data stored for “${membership.name}”`} />
+      {error && <ErrorPanel what="Could not load settings" error={error} onRetry={retry} />}
+      <Section title="Retention">
         {workspace.data && settings.data ? (
           <RetentionForm
             key={JSON.stringify([
@@ -48,7 +45,7 @@ export function DataPage() {
         )}
         {!may("manage_workspace") && (
           <Box mt="sm">
-            <Note>Owners and admins change these.</Note>
+            <Note>Only owners and admins can change these settings.</Note>
           </Box>
         )}
       </Section>
@@ -83,38 +80,38 @@ export function DataPage() {
           </Section>
         </>
       )}
-      {settings.data && <Elsewhere settings={settings.data} operator={membership.operator} />}
+      {settings.data && <GatewaySettings settings={settings.data} operator={membership.operator} />}
     </>
   );
 }
 
-/** What this page cannot change, and where it is set. */
-function Elsewhere({ settings, operator }: { settings: Schema["SettingsView"]; operator: boolean }) {
+/** Settings of the whole gateway, which this page cannot change. */
+function GatewaySettings({ settings, operator }: { settings: Schema["SettingsView"]; operator: boolean }) {
   return (
-    <Section title="Set elsewhere">
+    <Section title="Gateway settings">
       <Stack gap="xs" maw={720}>
         <Note>
           {operator
-            ? `These belong to the whole gateway and are set in its configuration (${settings.config_source}).`
-            : "These belong to the whole gateway: whoever runs it sets them in its configuration."}
+            ? `Set for all workspaces in the gateway configuration (${settings.config_source}).`
+            : "Set for all workspaces by the gateway operator."}
         </Note>
         <List size="sm" spacing={4}>
           <List.Item>
-            Storing of texts at all, and the retention where nothing is set here: <code>log.bodies</code>,{" "}
+            Default for storing prompts and answers, and default retention: <code>log.bodies</code>,{" "}
             <code>log.entry_retention</code>, <code>log.body_retention</code>.
           </List.Item>
           <List.Item>
-            The longest text that is stored, {formatBytes(settings.limits.stored_bytes)} each for request and
-            answer: <code>log.body_limit</code>.
+            Size limit of a stored prompt or answer, {formatBytes(settings.limits.stored_bytes)}:{" "}
+            <code>log.body_limit</code>.
           </List.Item>
           <List.Item>
-            The queue in front of the database: <code>spool.limit</code>.
+            Size limit of the write queue: <code>spool.limit</code>.
           </List.Item>
           <List.Item>
-            Storing for one key: in its settings under API keys. For one request: x-fairlead-log-body: false.
+            To turn off storage for one key, edit the key. For one request, send x-fairlead-log-body: false.
           </List.Item>
           <List.Item>
-            What is taken out of stored texts where nothing is set here: <code>log.redact</code>.
+            Default redaction rules: <code>log.redact</code>.
           </List.Item>
         </List>
       </Stack>

@@ -16,7 +16,7 @@ import { formatCount, plural } from "../../lib/numbers";
 import { useSession } from "../../lib/session";
 import { selection, spans } from "./retention";
 
-/** Deletes requests by filter. They are counted first, and only what was counted can be deleted. */
+/** Deletes requests by filter, after counting them. */
 export function DeleteRequests() {
   const { workspace } = useSession();
   const [span, setSpan] = useState("older-30d");
@@ -44,7 +44,7 @@ export function DeleteRequests() {
           <Select
             size="xs"
             w={180}
-            aria-label="Time"
+            aria-label="Time range"
             data={spans.map(({ value, label }) => ({ value, label }))}
             allowDeselect={false}
             value={span}
@@ -54,18 +54,17 @@ export function DeleteRequests() {
       />
       <Group gap="sm">
         <Button variant="default" loading={count.isPending} onClick={() => count.mutate(chosen)}>
-          Count
+          Count requests
         </Button>
         {count.data && (
           <>
             <Text size="sm" aria-live="polite">
-              {n === 0 ? "No request matches." : <strong>{plural(n, "request")}</strong>}{" "}
-              {n > 0 && "with their texts."}
+              {n === 0 ? "No matching requests." : <strong>{plural(n, "matching request")}</strong>}
             </Text>
             {n > 0 && (
               <>
                 <Anchor component={PageLink} to="/requests" search={chosen} size="sm">
-                  See them
+                  View requests
                 </Anchor>
                 <Button
                   color="red"
@@ -80,19 +79,19 @@ export function DeleteRequests() {
           </>
         )}
       </Group>
-      {count.error && <ErrorPanel what="The requests could not be counted" error={count.error} />}
+      {count.error && <ErrorPanel what="Could not count requests" error={count.error} />}
       {everything && (
         <Alert color="yellow" variant="outline" py={6} icon={<Icon name="alert" size={16} />}>
-          Nothing limits this: it means every request of “{workspace.name}”.
+          No filter is set: this matches every request in “{workspace.name}”.
         </Alert>
       )}
       <ConfirmDialog
         opened={asking}
-        title={`Delete ${plural(n, "request")} of “${workspace.name}”`}
-        action="Delete for good"
+        title={`Delete ${plural(n, "request")} from “${workspace.name}”`}
+        action="Delete permanently"
         typed={everything ? workspace.name : n > 100 ? String(n) : undefined}
         pending={erase.isPending}
-        error={erase.error && <ErrorPanel what="Not everything was deleted" error={erase.error} />}
+        error={erase.error && <ErrorPanel what="Could not delete all requests" error={erase.error} />}
         onConfirm={() =>
           erase.mutate(chosen, {
             onSuccess: () => {
@@ -103,15 +102,15 @@ export function DeleteRequests() {
         }
         onClose={() => setAsking(false)}
       >
-        The requests and their texts are gone for good; links to them stop working. Requests that match and
-        arrive until then go as well. What was spent stays spent: budgets, totals and charts keep their sums.
-        The audit log says who did it.
+        Permanently deletes the requests with their prompts and answers, including matching requests that
+        arrive in the meantime. Links to them stop working. Budgets, totals and charts don’t change. The
+        deletion is recorded in the audit log.
       </ConfirmDialog>
     </Stack>
   );
 }
 
-/** Makes something to look at, and removes everything that the simulator made up. */
+/** Creates sample traffic and deletes simulated requests. */
 export function SampleData() {
   return (
     <Stack gap="sm">
@@ -135,7 +134,7 @@ function DeleteSimulated() {
   if (count.error) {
     return (
       <ErrorPanel
-        what="The simulated requests could not be counted"
+        what="Could not count simulated requests"
         error={count.error}
         onRetry={() => void count.refetch()}
       />
@@ -144,7 +143,7 @@ function DeleteSimulated() {
   if (n === 0) {
     return (
       <Text size="sm" c="dimmed">
-        {count.data ? "There is none to remove: the simulator has answered no request here." : "Counting…"}
+        {count.data ? "No simulated requests." : "Counting…"}
       </Text>
     );
   }
@@ -159,26 +158,25 @@ function DeleteSimulated() {
         Remove sample data
       </Button>
       <Text size="sm" c="dimmed">
-        {plural(n, "request")} that the simulator answered.
+        {plural(n, "simulated request")}
       </Text>
       <ConfirmDialog
         opened={asking}
-        title={`Remove ${plural(n, "simulated request")} of “${workspace.name}”`}
+        title={`Remove ${plural(n, "simulated request")} from “${workspace.name}”`}
         action="Remove"
         pending={erase.isPending}
-        error={erase.error && <ErrorPanel what="Not everything was removed" error={erase.error} />}
+        error={erase.error && <ErrorPanel what="Could not remove all sample data" error={erase.error} />}
         onConfirm={() => erase.mutate({ simulated: "true" }, { onSuccess: () => setAsking(false) })}
         onClose={() => setAsking(false)}
       >
-        Everything that the simulator answered is deleted, sample traffic included, with its share in totals
-        and charts; requests to real providers stay. What it spent of budgets stays spent; sample traffic
-        spends nothing.
+        Deletes all simulated requests, including sample traffic, and removes them from totals and charts.
+        Requests to real providers stay. Budgets don’t change.
       </ConfirmDialog>
     </Group>
   );
 }
 
-/** Counts or deletes what a selection matches. */
+/** Counts or deletes the selected requests. */
 function useErase(dryRun: boolean) {
   const queryClient = useQueryClient();
   return useMutation({
@@ -192,7 +190,7 @@ function useErase(dryRun: boolean) {
       ),
     onSuccess: async (erased) => {
       if (!dryRun) {
-        notifyDone(`${plural(erased.count, "request")} deleted.`);
+        notifyDone(`Deleted ${plural(erased.count, "request")}.`);
         await queryClient.invalidateQueries({ predicate: (query) => query.queryKey[0] !== "session" });
       }
     },

@@ -8,7 +8,7 @@ import { saveWorkspace, workspaceQuery } from "../../api/manage";
 import { ErrorPanel } from "../../components/ErrorPanel";
 import { Icon } from "../../components/Icon";
 import { notifyDone } from "../../lib/notify";
-import { type Draft, draftOf, inForce, isChanged, maxCustom, rulesOf, withBuiltin } from "./redaction";
+import { type Draft, draftOf, effectiveRules, isChanged, maxCustom, rulesOf, withBuiltin } from "./redaction";
 import { RedactionTester } from "./RedactionTester";
 
 interface Props {
@@ -17,7 +17,7 @@ interface Props {
   editable: boolean;
 }
 
-/** What is taken out of texts before they are stored, with a place to try it. */
+/** Rules that redact prompts and answers before they are stored, with a tester. */
 export function RedactionForm({ workspace, settings, editable }: Props) {
   const facts = settings.redaction;
   const [draft, setDraft] = useState(() => draftOf(workspace.redaction, facts));
@@ -37,16 +37,14 @@ export function RedactionForm({ workspace, settings, editable }: Props) {
       <form onSubmit={onSubmit}>
         <Stack gap="md">
           <Text size="sm" c="dimmed">
-            What a rule finds in a request, an answer, a preview or an error message is replaced by a mark
-            such as [redacted: email] before it is stored. Providers get the text as it was sent. What is
-            stored already stays as it is.
+            Replaces matches in prompts, answers, previews and error messages with a mark such as [redacted:
+            email] before they are stored. Providers receive the original prompt. Data that is already stored
+            does not change.
           </Text>
           <Switch
-            label="Use the gateway’s rules"
+            label="Use the gateway’s default rules"
             description={
-              facts.default.length > 0
-                ? `It takes out: ${facts.default.join(", ")}.`
-                : "It takes out nothing by itself."
+              facts.default.length > 0 ? `Default rules: ${facts.default.join(", ")}.` : "No default rules."
             }
             checked={draft.inherit}
             disabled={!editable}
@@ -74,7 +72,7 @@ export function RedactionForm({ workspace, settings, editable }: Props) {
               />
             </>
           )}
-          {save.error && !fields && <ErrorPanel what="The rules were not saved" error={save.error} />}
+          {save.error && !fields && <ErrorPanel what="Could not save the rules" error={save.error} />}
           {editable && (
             <Group>
               <Button
@@ -85,13 +83,13 @@ export function RedactionForm({ workspace, settings, editable }: Props) {
                 Save rules
               </Button>
               <Text size="xs" c="dimmed">
-                For texts stored from now on; nothing needs a restart.
+                Applies to new requests. No restart needed.
               </Text>
             </Group>
           )}
         </Stack>
       </form>
-      {editable && <RedactionTester rules={inForce(draft, facts)} />}
+      {editable && <RedactionTester rules={effectiveRules(draft, facts)} />}
     </Stack>
   );
 }
@@ -107,9 +105,9 @@ function CustomRules({ custom, editable, problems, onChange }: CustomProps) {
   const set = (at: number, change: Partial<Draft["custom"][number]>) =>
     onChange(custom.map((rule, i) => (i === at ? { ...rule, ...change } : rule)));
   return (
-    <Stack gap="xs" role="group" aria-label="Rules of your own">
+    <Stack gap="xs" role="group" aria-label="Custom rules">
       <Text size="sm" fw={600}>
-        Rules of your own
+        Custom rules
       </Text>
       {custom.map((rule, i) => (
         <Group key={i} gap="xs" align="flex-start" wrap="nowrap">
@@ -157,10 +155,10 @@ function CustomRules({ custom, editable, problems, onChange }: CustomProps) {
             disabled={custom.length >= maxCustom}
             onClick={() => onChange([...custom, { name: "", pattern: "" }])}
           >
-            Add a rule
+            Add rule
           </Button>
           <Text size="xs" c="dimmed">
-            Regular expressions in RE2 syntax, {maxCustom} at most.
+            Regular expressions in RE2 syntax, up to {maxCustom} rules.
           </Text>
         </Group>
       )}
@@ -177,9 +175,9 @@ function useSave() {
   const queryClient = useQueryClient();
   return useMutation({
     mutationFn: saveWorkspace,
-    onSuccess: (held) => {
-      queryClient.setQueryData(workspaceQuery.queryKey, held);
-      notifyDone("Saved, and read back from the gateway.");
+    onSuccess: (saved) => {
+      queryClient.setQueryData(workspaceQuery.queryKey, saved);
+      notifyDone("Redaction rules saved.");
     },
   });
 }

@@ -8,35 +8,35 @@ import { asApiError } from "../../api/errors";
 import { Redacted } from "../../components/Redacted";
 import { countsText } from "./redaction";
 
-const pause = 400;
-const longest = 20_000;
+const debounceMs = 400;
+const maxLength = 20_000;
 
-/** Shows a text as it would be stored under rules, also under ones that are not saved yet. */
+/** Shows how a text would be stored with rules that need not be saved yet. */
 export function RedactionTester({ rules }: { rules: Schema["RedactionView"] }) {
   const [text, setText] = useState("");
-  const [asked] = useDebouncedValue(JSON.stringify({ text, rules }), pause);
-  const body = JSON.parse(asked) as Schema["TestRedactionInputBody"];
+  const [input] = useDebouncedValue(JSON.stringify({ text, rules }), debounceMs);
+  const body = JSON.parse(input) as Schema["TestRedactionInputBody"];
   const result = useQuery({
-    queryKey: ["redaction", asked],
+    queryKey: ["redaction", input],
     queryFn: () => must(api.POST("/workspace/redaction/test", { body })),
     enabled: body.text !== "",
     placeholderData: keepPreviousData,
     retry: false,
-    gcTime: 0, // what was tried is not kept
+    gcTime: 0, // test input is not cached
   });
   return (
     <Stack gap="xs">
       <Textarea
-        label="Try the rules"
-        description="Paste a text to see it as it would be stored, with the rules above, saved or not. It is not kept."
+        label="Test the rules"
+        description="Paste text to see how it would be stored with the rules above, saved or not. The text is not stored."
         rows={4}
         resize="vertical"
-        maxLength={longest}
+        maxLength={maxLength}
         value={text}
         onChange={(event) => setText(event.currentTarget.value)}
       />
       {text !== "" && (
-        <Paper withBorder p="sm" aria-label="As it would be stored" role="region" aria-live="polite">
+        <Paper withBorder p="sm" aria-label="Stored text" role="region" aria-live="polite">
           {result.error ? (
             <Problems error={result.error} />
           ) : (
@@ -45,7 +45,7 @@ export function RedactionTester({ rules }: { rules: Schema["RedactionView"] }) {
                 <Redacted text={result.data?.text ?? ""} />
               </Text>
               <Text size="xs" c="dimmed" mt="xs">
-                {result.data ? countsText(result.data.counts) : "Trying…"}
+                {result.data ? countsText(result.data.counts) : "Testing…"}
               </Text>
             </>
           )}
@@ -56,11 +56,11 @@ export function RedactionTester({ rules }: { rules: Schema["RedactionView"] }) {
 }
 
 function Problems({ error }: { error: unknown }) {
-  const told = asApiError(error);
-  const problems = Object.values(told.problems);
+  const apiError = asApiError(error);
+  const problems = Object.values(apiError.problems);
   return (
     <List size="sm">
-      {(problems.length > 0 ? problems : [told.message]).map((problem) => (
+      {(problems.length > 0 ? problems : [apiError.message]).map((problem) => (
         <List.Item key={problem}>{problem}</List.Item>
       ))}
     </List>

@@ -16,7 +16,7 @@ interface Props {
   editable: boolean;
 }
 
-/** How long requests and their texts are kept, and whether texts are stored at all. */
+/** Retention of requests, and retention and storage of prompts and answers. */
 export function RetentionForm({ workspace, settings, editable }: Props) {
   const [entries, setEntries] = useState(daysOf(workspace.entry_retention_ms));
   const [bodies, setBodies] = useState(daysOf(workspace.body_retention_ms));
@@ -47,69 +47,69 @@ export function RetentionForm({ workspace, settings, editable }: Props) {
       <Stack gap="md" maw={620}>
         <SimpleGrid cols={{ base: 1, sm: 2 }}>
           <Days
-            label="Requests"
-            description="The log: models, costs, times, decisions."
+            label="Keep requests for"
+            description="Models, costs, latency and decisions."
             value={entries}
             onChange={setEntries}
-            own={settings.entry_retention_ms}
+            inherited={settings.entry_retention_ms}
             disabled={!editable}
             error={problems["entry_retention_ms"]}
           />
           <Days
-            label="Texts"
-            description="What was asked and answered."
+            label="Keep prompts and answers for"
+            description="Message content of requests."
             value={bodies}
             onChange={setBodies}
-            own={settings.body_retention_ms}
+            inherited={settings.body_retention_ms}
             disabled={!editable}
             error={problems["body_retention_ms"]}
           />
         </SimpleGrid>
         <Switch
-          label="Store the texts of requests and answers"
+          label="Store prompts and answers"
           description={
             settings.log_bodies
-              ? "From the next request on. A key can differ, and a request can refuse with x-fairlead-log-body: false."
-              : "This gateway stores no texts at all: log.bodies is false in its configuration, and that wins."
+              ? "A key can override this. A request can opt out with x-fairlead-log-body: false."
+              : "Disabled for the whole gateway: log.bodies is false in its configuration."
           }
           checked={log && settings.log_bodies}
           disabled={!editable || !settings.log_bodies}
           onChange={(event) => setLog(event.currentTarget.checked)}
         />
-        {save.error && !shown && <ErrorPanel what="The settings were not saved" error={save.error} />}
+        {save.error && !shown && <ErrorPanel what="Could not save the settings" error={save.error} />}
         {editable && (
           <Group>
             <Button type="submit" disabled={!changed} loading={save.isPending}>
               Save
             </Button>
             <Text size="xs" c="dimmed">
-              Takes effect at once; nothing needs a restart.
+              Takes effect immediately. No restart needed.
             </Text>
           </Group>
         )}
       </Stack>
       <ConfirmDialog
         opened={asking}
-        title="Keep data for a shorter time"
-        action="Save and delete what is older"
+        title="Shorten retention"
+        action="Save and delete older data"
         pending={save.isPending}
-        error={save.error && <ErrorPanel what="The settings were not saved" error={save.error} />}
+        error={save.error && <ErrorPanel what="Could not save the settings" error={save.error} />}
         onConfirm={submit}
         onClose={() => setAsking(false)}
       >
         {lessEntries && (
           <p>
-            Requests of “{workspace.name}” older than {keptFor(msOf(entries) ?? settings.entry_retention_ms)}{" "}
-            are deleted with their texts within minutes.
+            Deletes requests in “{workspace.name}” older than{" "}
+            {keptFor(msOf(entries) ?? settings.entry_retention_ms)}, with their prompts and answers.
           </p>
         )}
         {lessBodies && (
           <p>
-            Texts older than {keptFor(msOf(bodies) ?? settings.body_retention_ms)} are deleted within minutes;
-            their requests stay.
+            Deletes prompts and answers older than {keptFor(msOf(bodies) ?? settings.body_retention_ms)}.
+            Their requests stay.
           </p>
         )}
-        <p>This cannot be undone. Totals and charts keep their sums.</p>
+        <p>This cannot be undone. Totals and charts don’t change.</p>
       </ConfirmDialog>
     </form>
   );
@@ -119,9 +119,9 @@ function useSave(onDone: () => void) {
   const queryClient = useQueryClient();
   return useMutation({
     mutationFn: saveWorkspace,
-    onSuccess: (held) => {
-      queryClient.setQueryData(workspaceQuery.queryKey, held);
-      notifyDone("Saved, and read back from the gateway.");
+    onSuccess: (saved) => {
+      queryClient.setQueryData(workspaceQuery.queryKey, saved);
+      notifyDone("Settings saved.");
       onDone();
     },
   });
@@ -132,17 +132,17 @@ interface DaysProps {
   description: string;
   value: number | "";
   onChange: (days: number | "") => void;
-  own: number | null;
+  inherited: number | null;
   disabled: boolean;
   error?: string;
 }
 
-function Days({ label, description, value, onChange, own, disabled, error }: DaysProps) {
+function Days({ label, description, value, onChange, inherited, disabled, error }: DaysProps) {
   return (
     <NumberInput
-      label={`Keep ${label.toLowerCase()}`}
-      description={`${description} Empty: as the gateway does, ${keptFor(own)}.`}
-      placeholder={keptFor(own)}
+      label={label}
+      description={`${description} Leave empty for the default (${keptFor(inherited)}).`}
+      placeholder={keptFor(inherited)}
       suffix=" days"
       min={1}
       max={36_500}

@@ -8,7 +8,7 @@ import { useZone } from "../../lib/preferences";
 import { useNow } from "../../lib/useNow";
 import { forecastText } from "./forecast";
 
-/** What is stored, as far as whoever asks may know: disks are the matter of those who run the gateway. */
+/** Storage use of the whole gateway, shown to its operator. */
 export function Storage({ storage, store }: { storage: Schema["StorageView"]; store: string }) {
   const spool = storage.spool_bytes;
   const limit = storage.spool_limit_bytes;
@@ -16,29 +16,27 @@ export function Storage({ storage, store }: { storage: Schema["StorageView"]; st
   return (
     <SimpleGrid cols={{ base: 1, xs: 2, md: 5 }} spacing="md">
       <Fact label="Database" value={formatBytes(storage.database_bytes)}>
-        {store === "sqlite"
-          ? "SQLite, with every workspace in it."
-          : "PostgreSQL, with every workspace in it."}
+        {store === "sqlite" ? "SQLite, all workspaces." : "PostgreSQL, all workspaces."}
       </Fact>
-      <Fact label="Free on the disk" value={formatBytes(storage.free_bytes)}>
+      <Fact label="Free disk space" value={formatBytes(storage.free_bytes)}>
         {store === "sqlite"
-          ? "Where the database and the queue are."
-          : "Where the queue is, not the database."}
+          ? "Disk of the database and the write queue."
+          : "Disk of the write queue, not the database."}
       </Fact>
-      <Fact label="Waiting to be stored" value={formatBytes(spool)}>
-        Of {formatBytes(limit)} at most; beyond it requests are refused, never lost.
+      <Fact label="Write queue" value={formatBytes(spool)}>
+        Limit {formatBytes(limit)}. When full, new requests are rejected.
         {percent !== null && (
           <Progress
             value={percent}
             mt={6}
             size="sm"
             color={percent > 80 ? "red" : "cyan"}
-            aria-label="Share of the queue in use"
+            aria-label="Write queue used"
           />
         )}
       </Fact>
       <Fact label="Oldest request" value={<Time at={storage.oldest_request} as="day" none="none yet" />}>
-        Of all workspaces.
+        Across all workspaces.
       </Fact>
       {storage.forecast && <Forecast forecast={storage.forecast} store={store} />}
     </SimpleGrid>

@@ -5,7 +5,7 @@ import { formatDay, type Zone } from "../../lib/time";
 
 const dayMs = 86_400_000;
 
-/** Says where the growth of the last days leads, in a few words and in a sentence. Nothing is guessed. */
+/** Describes the storage forecast in a few words and in a sentence. */
 export function forecastText(
   f: Schema["StorageForecast"],
   store: string,
@@ -13,40 +13,38 @@ export function forecastText(
   now: number,
 ): { value: string; text: string } {
   if (f.outlook === "unknown" || f.growth_bytes_per_day === null || f.measured_ms === null) {
-    return { value: unknown, text: "Not known yet: growth has to be measured for a day first." };
+    return { value: unknown, text: "Not available yet. Growth is measured for at least one day." };
   }
   const length = Math.max(1, Math.round(f.measured_ms / dayMs));
   const measured = length === 1 ? "over the last day" : `over the last ${length} days`;
   if (f.outlook === "steady") {
-    return { value: "not growing", text: `The database did not grow ${measured}.` };
+    return { value: "Not growing", text: `The database did not grow ${measured}.` };
   }
-  const grew = `It grew by ${formatBytes(f.growth_bytes_per_day)} a day ${measured}`;
+  const grew = `The database grew by ${formatBytes(f.growth_bytes_per_day)} per day ${measured}.`;
   switch (f.outlook) {
     case "fills":
       return {
-        value: `full in ${days(f.full_at, now)}`,
-        text: `${grew}: at that rate the disk is full on ${day(f.full_at, zone)}. ${balance(f, zone)}`,
+        value: `Full in ${days(f.full_at, now)}`,
+        text: `${grew} At this rate the disk is full on ${day(f.full_at, zone)}${balance(f, zone)}. Shorten retention or add disk space.`,
       };
     case "balances":
       return {
-        value: `balanced in ${days(f.balanced_at, now)}`,
-        text: `${grew}. From ${day(f.balanced_at, zone)} on as much is deleted by age as comes in, at about ${formatBytes(f.balanced_bytes)}, if traffic stays as it is.`,
+        value: `Stable in ${days(f.balanced_at, now)}`,
+        text: `${grew} At this rate it stops growing on ${day(f.balanced_at, zone)} at about ${formatBytes(f.balanced_bytes)}, when retention deletes as much as is added.`,
       };
     default:
       return {
-        value: `+${formatBytes(f.growth_bytes_per_day)} a day`,
+        value: `+${formatBytes(f.growth_bytes_per_day)} per day`,
         text:
           store === "sqlite"
-            ? `Measured ${measured}. At that rate the disk lasts for more than ten years.`
-            : `Measured ${measured}. How much room the database server has is not known here.`,
+            ? `Measured ${measured}. At this rate the disk lasts more than ten years.`
+            : `Measured ${measured}. The free space of the database server is unknown.`,
       };
   }
 }
 
 function balance(f: Schema["StorageForecast"], zone: Zone): string {
-  return f.balanced_at
-    ? `Retention would balance it only on ${day(f.balanced_at, zone)}: keep less, or make room.`
-    : "Keep less, or make room.";
+  return f.balanced_at ? `, before retention stops the growth on ${day(f.balanced_at, zone)}` : "";
 }
 
 function days(at: string | null, now: number): string {

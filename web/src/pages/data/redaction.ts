@@ -1,20 +1,21 @@
 import type { Schema } from "../../api/client";
+import { plural } from "../../lib/numbers";
 
 type Rules = Schema["RedactionView"];
 type Facts = Schema["RedactionFacts"];
 
-/** The most rules of one's own, as the gateway has it. */
+/** Maximum number of custom rules, the same as in the gateway. */
 export const maxCustom = 20;
 
-/** Rules as they are being edited. */
+/** Rules as edited in the form. */
 export interface Draft {
-  /** The gateway's rules apply. */
+  /** Whether the gateway's rules apply. */
   inherit: boolean;
   builtin: string[];
   custom: Rules["custom"];
 }
 
-/** Begins editing with what is in force. */
+/** Creates a draft of the active rules. */
 export function draftOf(rules: Rules | null | undefined, facts: Facts): Draft {
   return {
     inherit: !rules,
@@ -23,16 +24,16 @@ export function draftOf(rules: Rules | null | undefined, facts: Facts): Draft {
   };
 }
 
-/** The rules that a draft stands for, in one order, so that equal ones look equal. */
+/** The rules of a draft, in a fixed order so that equal drafts compare equal; null to inherit. */
 export function rulesOf(draft: Draft, facts: Facts): Rules | null {
   if (draft.inherit) {
     return null;
   }
-  return inForce(draft, facts);
+  return effectiveRules(draft, facts);
 }
 
-/** What would be taken out under a draft, also where the gateway's rules apply. */
-export function inForce(draft: Draft, facts: Facts): Rules {
+/** The rules that would apply with a draft, including inherited ones. */
+export function effectiveRules(draft: Draft, facts: Facts): Rules {
   const chosen = draft.inherit ? facts.default : draft.builtin;
   const known = facts.builtin.map((rule) => rule.name).filter((name) => chosen.includes(name));
   const unknown = chosen.filter((name) => !known.includes(name));
@@ -42,9 +43,9 @@ export function inForce(draft: Draft, facts: Facts): Rules {
   };
 }
 
-/** Whether a draft says something else than what is held. */
-export function isChanged(draft: Draft, held: Rules | null | undefined, facts: Facts): boolean {
-  return JSON.stringify(rulesOf(draft, facts)) !== JSON.stringify(rulesOf(draftOf(held, facts), facts));
+/** Reports whether a draft differs from the saved rules. */
+export function isChanged(draft: Draft, saved: Rules | null | undefined, facts: Facts): boolean {
+  return JSON.stringify(rulesOf(draft, facts)) !== JSON.stringify(rulesOf(draftOf(saved, facts), facts));
 }
 
 /** Turns one built-in rule on or off. */
@@ -53,13 +54,13 @@ export function withBuiltin(draft: Draft, name: string, on: boolean): Draft {
   return { ...draft, builtin: on ? [...others, name] : others };
 }
 
-/** "2 marks: email 1, card 1", or that there are none. */
+/** Formats counts per rule: "2 redactions: email 1, card 1." */
 export function countsText(counts: Record<string, number>): string {
   const found = Object.entries(counts);
   const sum = found.reduce((n, [, count]) => n + count, 0);
   if (sum === 0) {
-    return "Nothing is taken out.";
+    return "No matches.";
   }
   const each = found.map(([name, count]) => `${name} ${count}`).join(", ");
-  return `${sum} taken out: ${each}.`;
+  return `${plural(sum, "redaction")}: ${each}.`;
 }

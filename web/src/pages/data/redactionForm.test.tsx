@@ -17,9 +17,8 @@ const settings = {
   },
 } as Schema["SettingsView"];
 
-/** What the page sent, and what it is answered. */
 let sent: { method: string; path: string; body: unknown }[];
-let answer: (path: string, body: unknown) => { status: number; body: unknown };
+let respond: (path: string, body: unknown) => { status: number; body: unknown };
 
 beforeEach(() => {
   sent = [];
@@ -28,8 +27,8 @@ beforeEach(() => {
     const path = new URL(request.url).pathname.replace("/api/v1", "");
     const body: unknown = text ? JSON.parse(text) : undefined;
     sent.push({ method: request.method, path, body });
-    const told = answer(path, body);
-    return new Response(JSON.stringify(told.body), { status: told.status });
+    const response = respond(path, body);
+    return new Response(JSON.stringify(response.body), { status: response.status });
   });
 });
 
@@ -51,11 +50,11 @@ function show(redaction?: Schema["RedactionView"], editable = true) {
 }
 
 describe("RedactionForm", () => {
-  it("begins with the gateway's rules and saves its own", async () => {
-    let held: unknown;
-    answer = (_, body) => {
-      held = body ? (body as { redaction: unknown }).redaction : held;
-      return { status: 200, body: { redaction: held } };
+  it("starts with the gateway's rules and saves custom ones", async () => {
+    let saved: unknown;
+    respond = (_, body) => {
+      saved = body ? (body as { redaction: unknown }).redaction : saved;
+      return { status: 200, body: { redaction: saved } };
     };
     const user = userEvent.setup();
     show();
@@ -64,7 +63,7 @@ describe("RedactionForm", () => {
     await user.click(screen.getByRole("switch", { name: /^Use the gateway/ }));
     expect(screen.getByRole<HTMLInputElement>("switch", { name: /^card/ }).checked).toBe(true);
     await user.click(screen.getByRole("switch", { name: /^email/ }));
-    await user.click(screen.getByRole("button", { name: "Add a rule" }));
+    await user.click(screen.getByRole("button", { name: "Add rule" }));
     await user.type(screen.getByLabelText("Name of rule 1"), "ticket");
     await user.type(screen.getByLabelText("Pattern of rule 1"), "T-1");
     await user.click(screen.getByRole("button", { name: "Save rules" }));
@@ -74,8 +73,8 @@ describe("RedactionForm", () => {
     });
   });
 
-  it("puts each problem beside its field", async () => {
-    answer = () => ({
+  it("shows each problem at its field", async () => {
+    respond = () => ({
       status: 400,
       body: {
         error: "The request is not valid",
@@ -91,28 +90,28 @@ describe("RedactionForm", () => {
     await user.click(screen.getByRole("switch", { name: /^email/ }));
     await user.click(screen.getByRole("button", { name: "Save rules" }));
     expect(await screen.findByText('rule "a": missing )')).toBeTruthy();
-    expect(screen.queryByText("The rules were not saved")).toBeNull();
+    expect(screen.queryByText("Could not save the rules")).toBeNull();
     await user.click(screen.getByRole("button", { name: "Remove rule a" }));
     expect(screen.queryByLabelText("Name of rule 1")).toBeNull();
   });
 
-  it("tries rules that are not saved, after a pause", async () => {
-    answer = () => ({ status: 200, body: { text: "I am [redacted: email]", counts: { email: 1 } } });
+  it("tests unsaved rules after a pause in typing", async () => {
+    respond = () => ({ status: 200, body: { text: "I am [redacted: email]", counts: { email: 1 } } });
     const user = userEvent.setup();
     show({ builtin: ["email"], custom: [] });
-    await user.type(screen.getByLabelText("Try the rules"), "I am x@y.de");
+    await user.type(screen.getByLabelText("Test the rules"), "I am x@y.de");
     expect((await screen.findByText("[redacted: email]")).tagName).toBe("MARK");
-    expect(screen.getByText("1 taken out: email 1.")).toBeTruthy();
+    expect(screen.getByText("1 redaction: email 1.")).toBeTruthy();
     const last = sent.at(-1);
     expect(last?.path).toBe("/workspace/redaction/test");
     expect(last?.body).toEqual({ text: "I am x@y.de", rules: { builtin: ["email"], custom: [] } });
-    expect(sent.length).toBeLessThan(5); // not once for each key
+    expect(sent.length).toBeLessThan(5); // not one call per keystroke
   });
 
-  it("only shows the rules to those who may not change them", () => {
+  it("is read-only without permission", () => {
     show({ builtin: ["email"], custom: [{ name: "a", pattern: "b" }] }, false);
     expect(screen.getByRole<HTMLInputElement>("switch", { name: /^email/ }).disabled).toBe(true);
     expect(screen.queryByRole("button")).toBeNull();
-    expect(screen.queryByLabelText("Try the rules")).toBeNull();
+    expect(screen.queryByLabelText("Test the rules")).toBeNull();
   });
 });

@@ -1,7 +1,7 @@
 import { Container, Group, Paper, Text, Title } from "@mantine/core";
 import { type ReactNode, useEffect } from "react";
 
-/** The frame of the pages outside of the shell. */
+/** Layout of the pages outside of the shell. */
 export function EntryFrame({
   title,
   lead,

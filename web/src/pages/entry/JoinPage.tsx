@@ -8,7 +8,7 @@ import { storeText } from "../../lib/stored";
 import { EntryFrame } from "./EntryFrame";
 import { useGo } from "../../lib/search";
 
-/** Asks somebody who is signed in already whether they accept an invitation. */
+/** Asks a signed-in user whether to accept an invitation. */
 export function JoinPage({ token, account }: { token: string; account: Schema["AccountView"] }) {
   const queryClient = useQueryClient();
   const go = useGo();
@@ -23,10 +23,10 @@ export function JoinPage({ token, account }: { token: string; account: Schema["A
   return (
     <EntryFrame
       title="Join a workspace"
-      lead={`You are signed in as ${account.email} and were invited to another workspace.`}
+      lead={`You have been invited to another workspace. You are signed in as ${account.email}.`}
     >
       <Stack gap="sm">
-        {join.error && <ErrorPanel what="You did not join" error={join.error} />}
+        {join.error && <ErrorPanel what="Could not join the workspace" error={join.error} />}
         <Button loading={join.isPending} onClick={() => join.mutate()}>
           Join
         </Button>

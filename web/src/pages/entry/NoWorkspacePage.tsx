@@ -7,20 +7,20 @@ import { sessionQuery } from "../../api/queries";
 import { ErrorPanel } from "../../components/ErrorPanel";
 import { EntryFrame } from "./EntryFrame";
 
-/** For a person who belongs to no workspace: everything else needs one. */
+/** Shown to an account without a workspace: all other pages need one. */
 export function NoWorkspacePage({ account }: { account: Schema["AccountView"] }) {
   const queryClient = useQueryClient();
   const [name, setName] = useState("");
-  const again = () => queryClient.invalidateQueries({ queryKey: sessionQuery.queryKey });
+  const reload = () => queryClient.invalidateQueries({ queryKey: sessionQuery.queryKey });
   const create = useMutation({
     mutationFn: () => must(api.POST("/workspaces", { body: { name } })),
-    onSuccess: again,
+    onSuccess: reload,
   });
-  const signOut = useMutation({ mutationFn: () => api.DELETE("/session"), onSettled: again });
+  const signOut = useMutation({ mutationFn: () => api.DELETE("/session"), onSettled: reload });
   return (
     <EntryFrame
       title="Create a workspace"
-      lead={`${account.email} belongs to no workspace. Create one, or ask for an invitation.`}
+      lead={`${account.email} is not a member of any workspace. Create one, or ask for an invitation.`}
     >
       <form
         onSubmit={(event) => {
@@ -36,7 +36,7 @@ export function NoWorkspacePage({ account }: { account: Schema["AccountView"] })
             value={name}
             onChange={(event) => setName(event.currentTarget.value)}
           />
-          {create.error && <ErrorPanel what="The workspace was not created" error={create.error} />}
+          {create.error && <ErrorPanel what="Could not create the workspace" error={create.error} />}
           <Button type="submit" loading={create.isPending}>
             Create
           </Button>

@@ -14,8 +14,8 @@ import { plural } from "../../lib/numbers";
 import { useGo } from "../../lib/search";
 
 /**
- * Registers an account. On an empty gateway this is the first page on every address. The setup code comes from the
- * printed link (/welcome#CODE), an invitation from its own (/register#invitation=TOKEN).
+ * Registers an account. On a gateway without accounts every path shows this page. The setup code comes from the printed
+ * link (/welcome#CODE), an invitation from its own link (/register#invitation=TOKEN).
  */
 export function RegisterPage({ server }: { server: Schema["ServerView"] }) {
   const { hash } = useLocation();
@@ -25,7 +25,11 @@ export function RegisterPage({ server }: { server: Schema["ServerView"] }) {
   if (error) {
     return (
       <EntryFrame title="Register">
-        <ErrorPanel what="Registration could not be prepared" error={error} onRetry={() => void refetch()} />
+        <ErrorPanel
+          what="Could not load the registration form"
+          error={error}
+          onRetry={() => void refetch()}
+        />
       </EntryFrame>
     );
   }
@@ -36,7 +40,7 @@ export function RegisterPage({ server }: { server: Schema["ServerView"] }) {
     return (
       <EntryFrame title="Register">
         <Alert color="yellow" variant="outline" title="Invitation required">
-          Ask a member of a workspace for an invitation link and open it.
+          Ask a workspace admin for an invitation link.
         </Alert>
         <Text size="sm" ta="center" mt="md">
           <Anchor component={PageLink} to="/sign-in">
@@ -48,17 +52,17 @@ export function RegisterPage({ server }: { server: Schema["ServerView"] }) {
   }
   return (
     <EntryFrame
-      title={first ? "Create the first account" : "Register"}
+      title={first ? "Create the owner account" : "Register"}
       lead={
         first
-          ? "This gateway has no account yet. The first one runs it: keys, providers and members are managed from here."
-          : invitation && "You are invited to a workspace. It is yours to use as soon as you are registered."
+          ? "You’ll manage keys, providers and members with it."
+          : invitation && "You have been invited to a workspace. Register to join it."
       }
     >
       <RegisterForm state={data} invitation={invitation} code={!invitation && first ? hash : ""} />
       {!first && (
         <Text size="sm" ta="center" mt="md">
-          Registered already?{" "}
+          Already registered?{" "}
           <Anchor component={PageLink} to="/sign-in">
             Sign in
           </Anchor>
@@ -68,7 +72,7 @@ export function RegisterPage({ server }: { server: Schema["ServerView"] }) {
   );
 }
 
-/** Gives a new account the time zone of this browser; it can be changed under Account. */
+/** Sets the time zone of a new account to the browser's. */
 async function withZone(session: Schema["SessionView"]): Promise<Schema["SessionView"]> {
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   if (!session.account || !zone || zone === session.account.time_zone) {
@@ -78,11 +82,11 @@ async function withZone(session: Schema["SessionView"]): Promise<Schema["Session
   return data ? { ...session, account: data } : session;
 }
 
-/** What failed. A wrong password right after open registration means that the address already had another one. */
+/** Title of an error. A wrong password right after open registration means that the address already has an account. */
 function failure(state: Schema["RegistrationState"], error: unknown): string {
   return !state.setup_code_needed && asApiError(error).code === "WRONG_CREDENTIALS"
-    ? "You are not signed in. If you registered this address before, sign in with its password"
-    : "The account was not created";
+    ? "Could not sign in. If you registered this address before, sign in with its password"
+    : "Could not create the account";
 }
 
 interface FormProps {
@@ -111,7 +115,7 @@ function RegisterForm({ state, invitation, code: printed }: FormProps) {
           },
         }),
       );
-      // Open registration does not sign in, so that its response does not tell which addresses have accounts.
+      // Open registration does not sign in, so that its response does not reveal which addresses have accounts.
       return session.account ? session : must(api.POST("/session", { body: { email, password } }));
     },
     onSuccess: async (session) => {
@@ -132,7 +136,7 @@ function RegisterForm({ state, invitation, code: printed }: FormProps) {
         {state.setup_code_needed && (
           <TextInput
             label="Setup code"
-            description="The gateway printed it when it started, with a link to this page."
+            description="Printed by the gateway at startup, with a link to this page."
             placeholder="8F3K-29QX-7HMN-4PWD"
             required
             value={code}
@@ -167,9 +171,11 @@ function RegisterForm({ state, invitation, code: printed }: FormProps) {
           onChange={(event) => setPassword(event.currentTarget.value)}
           error={
             problems["password"] ??
-            (tooShort ? plural(state.min_password_length - password.length, "more character") : undefined)
+            (tooShort
+              ? `Add ${plural(state.min_password_length - password.length, "more character")}.`
+              : undefined)
           }
-          visibilityToggleButtonProps={{ "aria-label": "Show the password" }}
+          visibilityToggleButtonProps={{ "aria-label": "Show password" }}
         />
         {register.error && Object.keys(problems).length === 0 && (
           <ErrorPanel what={failure(state, register.error)} error={register.error} />

@@ -4,13 +4,26 @@ import { useLocation } from "@tanstack/react-router";
 import { useState } from "react";
 
 import { api, must, type Schema } from "../../api/client";
+import { asApiError } from "../../api/errors";
 import { registrationQuery, sessionQuery } from "../../api/queries";
 import { ErrorPanel } from "../../components/ErrorPanel";
 import { EntryFrame } from "./EntryFrame";
 import { PageLink } from "../../components/PageLink";
 import { useGo } from "../../lib/search";
 
-/** Signs a person in and leads back to where they wanted to go. */
+/** Wrong credentials are one line without an id: the user knows what to do. */
+function SignInError({ error }: { error: unknown }) {
+  if (asApiError(error).code === "WRONG_CREDENTIALS") {
+    return (
+      <Text size="sm" c="red" role="alert">
+        Wrong email or password.
+      </Text>
+    );
+  }
+  return <ErrorPanel what="Could not sign in" error={error} />;
+}
+
+/** Signs in and returns to the requested page. */
 export function SignInPage({ server }: { server: Schema["ServerView"] }) {
   const queryClient = useQueryClient();
   const go = useGo();
@@ -29,7 +42,7 @@ export function SignInPage({ server }: { server: Schema["ServerView"] }) {
   });
   const elsewhere = pathname !== "/" && pathname !== "/sign-in";
   return (
-    <EntryFrame title="Sign in" lead={elsewhere ? "Sign in to go on to the page you asked for." : undefined}>
+    <EntryFrame title="Sign in" lead={elsewhere ? "Sign in to continue to the requested page." : undefined}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -52,9 +65,9 @@ export function SignInPage({ server }: { server: Schema["ServerView"] }) {
             required
             value={password}
             onChange={(event) => setPassword(event.currentTarget.value)}
-            visibilityToggleButtonProps={{ "aria-label": "Show the password" }}
+            visibilityToggleButtonProps={{ "aria-label": "Show password" }}
           />
-          {signIn.error && <ErrorPanel what="You are not signed in" error={signIn.error} />}
+          {signIn.error && <SignInError error={signIn.error} />}
           <Button type="submit" loading={signIn.isPending}>
             Sign in
           </Button>
@@ -67,8 +80,8 @@ export function SignInPage({ server }: { server: Schema["ServerView"] }) {
             </Text>
           )}
           <Text size="xs" c="dimmed" ta="center">
-            Forgotten the password? Whoever runs the gateway can set a new one: fairlead admin reset-password.
-            Version {server.version}.
+            Forgot your password? The gateway operator can reset it: fairlead admin reset-password. Version{" "}
+            {server.version}.
           </Text>
         </Stack>
       </form>

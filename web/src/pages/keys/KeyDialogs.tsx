@@ -10,12 +10,12 @@ import { ErrorPanel } from "../../components/ErrorPanel";
 import { notifyDone } from "../../lib/notify";
 import { createBody, draftOf, emptyDraft, type KeyDraft, updateBody } from "./keyDraft";
 import { KeyForm } from "./KeyForm";
-import { usedLately } from "./keyState";
+import { usedRecently } from "./keyState";
 
 type KeyView = Schema["KeyView"];
 
-/** Loads the keys again after a change, so that the list shows what the server now holds. */
-function useKeysAgain() {
+/** Returns a function that reloads the keys after a change. */
+function useReloadKeys() {
   const queryClient = useQueryClient();
   return () => queryClient.invalidateQueries({ queryKey: keysQuery.queryKey });
 }
@@ -57,7 +57,7 @@ function FormContent({ initial, action, pending, error, onSubmit, onClose }: For
           models={models.data?.models.map((model) => model.name) ?? []}
           problems={problems}
         />
-        {error && <ErrorPanel what="The key was not saved" error={error} />}
+        {error && <ErrorPanel what="Could not save the key" error={error} />}
         <Group justify="flex-end" gap="xs">
           <Button variant="default" onClick={onClose}>
             Cancel
@@ -71,17 +71,17 @@ function FormContent({ initial, action, pending, error, onSubmit, onClose }: For
   );
 }
 
-/** Creates a key and hands it on to be shown. */
+/** Creates a key. */
 export function CreateKeyDialog(props: {
   opened: boolean;
   onClose: () => void;
   onCreated: (key: Schema["NewKey"]) => void;
 }) {
-  const again = useKeysAgain();
+  const reload = useReloadKeys();
   const create = useMutation({
     mutationFn: (draft: KeyDraft) => must(api.POST("/keys", { body: createBody(draft) })),
     onSuccess: (key) => {
-      void again();
+      void reload();
       props.onCreated(key);
     },
   });
@@ -104,12 +104,12 @@ export function CreateKeyDialog(props: {
 
 /** Changes a key. */
 export function EditKeyDialog({ target, onClose }: { target: KeyView | undefined; onClose: () => void }) {
-  const again = useKeysAgain();
+  const reload = useReloadKeys();
   const update = useMutation({
     mutationFn: (draft: KeyDraft) =>
       must(api.PATCH("/keys/{id}", { params: { path: { id: target?.id ?? "" } }, body: updateBody(draft) })),
     onSuccess: async (key) => {
-      await again();
+      await reload();
       notifyDone(`Saved “${key.name}”.`);
       onClose();
     },
@@ -133,14 +133,14 @@ export function EditKeyDialog({ target, onClose }: { target: KeyView | undefined
 
 const hour = 3_600_000;
 const graces: { value: string; label: string; body: Schema["RotateKeyInputBody"] }[] = [
-  { value: "now", label: "at once", body: {} },
-  { value: "1h", label: "after 1 hour", body: { grace_ms: hour } },
-  { value: "24h", label: "after 24 hours", body: { grace_ms: 24 * hour } },
-  { value: "7d", label: "after 7 days", body: { grace_ms: 7 * 24 * hour } },
-  { value: "use-1h", label: "1 hour after the new one is first used", body: { grace_after_use_ms: hour } },
+  { value: "now", label: "Immediately", body: {} },
+  { value: "1h", label: "After 1 hour", body: { grace_ms: hour } },
+  { value: "24h", label: "After 24 hours", body: { grace_ms: 24 * hour } },
+  { value: "7d", label: "After 7 days", body: { grace_ms: 7 * 24 * hour } },
+  { value: "use-1h", label: "1 hour after the new secret is first used", body: { grace_after_use_ms: hour } },
   {
     value: "use-24h",
-    label: "24 hours after the new one is first used",
+    label: "24 hours after the new secret is first used",
     body: { grace_after_use_ms: 24 * hour },
   },
 ];
@@ -151,9 +151,9 @@ interface RotateProps {
   onRotated: (key: Schema["NewKey"]) => void;
 }
 
-/** Gives a key a new secret; the old one may go on for a while. */
+/** Rotates the secret of a key, with an optional grace period for the old one. */
 export function RotateKeyDialog({ target, onClose, onRotated }: RotateProps) {
-  const again = useKeysAgain();
+  const reload = useReloadKeys();
   const [grace, setGrace] = useState("24h");
   const rotate = useMutation({
     mutationFn: () =>
@@ -164,22 +164,22 @@ export function RotateKeyDialog({ target, onClose, onRotated }: RotateProps) {
         }),
       ),
     onSuccess: (key) => {
-      void again();
+      void reload();
       onRotated(key);
     },
   });
   return (
     <Modal opened={target !== undefined} onClose={onClose} title={`Rotate “${target?.name ?? ""}”`}>
       <Stack gap="sm">
-        <Text size="sm">The key gets a new secret now. Name, limits and spending stay.</Text>
-        <Radio.Group label="The old secret ends" value={grace} onChange={setGrace}>
+        <Text size="sm">Creates a new secret. Name, limits and spend stay the same.</Text>
+        <Radio.Group label="Old secret expires" value={grace} onChange={setGrace}>
           <Stack gap={6} mt={4}>
             {graces.map((g) => (
               <Radio key={g.value} value={g.value} label={g.label} />
             ))}
           </Stack>
         </Radio.Group>
-        {rotate.error && <ErrorPanel what="The key was not rotated" error={rotate.error} />}
+        {rotate.error && <ErrorPanel what="Could not rotate the key" error={rotate.error} />}
         <Group justify="flex-end" gap="xs">
           <Button variant="default" onClick={onClose}>
             Cancel
@@ -193,32 +193,32 @@ export function RotateKeyDialog({ target, onClose, onRotated }: RotateProps) {
   );
 }
 
-/** Ends a key for good. One that was used lately asks for its name. */
+/** Revokes a key. A recently used key must be confirmed by typing its name. */
 export function RevokeKeyDialog({ target, onClose }: { target: KeyView | undefined; onClose: () => void }) {
-  const again = useKeysAgain();
+  const reload = useReloadKeys();
   const revoke = useMutation({
     mutationFn: () => must(api.DELETE("/keys/{id}", { params: { path: { id: target?.id ?? "" } } })),
     onSuccess: async (key) => {
-      await again();
+      await reload();
       notifyDone(`Revoked “${key.name}”.`);
       onClose();
     },
   });
-  const busy = target !== undefined && usedLately(target);
+  const recent = target !== undefined && usedRecently(target);
   return (
     <ConfirmDialog
       opened={target !== undefined}
       title={`Revoke “${target?.name ?? ""}”`}
       action="Revoke"
-      typed={busy ? target.name : undefined}
+      typed={recent ? target.name : undefined}
       pending={revoke.isPending}
-      error={revoke.error && <ErrorPanel what="The key was not revoked" error={revoke.error} />}
+      error={revoke.error && <ErrorPanel what="Could not revoke the key" error={revoke.error} />}
       onConfirm={() => revoke.mutate()}
       onClose={onClose}
     >
-      Every request with this key is refused from now on: at once on this process, within seconds on others.
-      This cannot be undone; the key stays listed with its requests.
-      {busy && " It was used in the last 24 hours, so something may depend on it."}
+      Requests with this key are rejected immediately, on other replicas within seconds. This cannot be
+      undone. The key and its requests stay listed.
+      {recent && " This key was used in the last 24 hours, so a client may depend on it."}
     </ConfirmDialog>
   );
 }

@@ -17,25 +17,25 @@ import type { KeyDraft } from "./keyDraft";
 interface Props {
   draft: KeyDraft;
   onChange: (change: Partial<KeyDraft>) => void;
-  /** Models to suggest. */
+  /** Suggested model names. */
   models: string[];
-  /** What is wrong, by the names of the API. */
+  /** Validation messages by API field name. */
   problems: Record<string, string>;
 }
 
 const scopes = [
-  { value: "inference", label: "inference", description: "call models" },
-  { value: "read", label: "read", description: "read requests, figures, models and keys" },
-  { value: "manage", label: "manage", description: "change keys, policies and settings" },
+  { value: "inference", label: "Inference", description: "Call models" },
+  { value: "read", label: "Read", description: "Read requests, statistics, models and keys" },
+  { value: "manage", label: "Manage", description: "Change keys, policies and settings" },
 ];
 
-/** The fields of a key. Only the name is needed; everything else is folded with defaults that do no harm. */
+/** The fields of a key. Only the name is required; the rest is collapsed and has safe defaults. */
 export function KeyForm(props: Props) {
   return (
     <Stack gap="sm">
       <TextInput
         label="Name"
-        description="What uses the key, such as ci or checkout-service."
+        description="The client that uses the key, such as ci or checkout-service"
         required
         maxLength={100}
         data-autofocus
@@ -50,7 +50,7 @@ export function KeyForm(props: Props) {
         <Fold value="limits" title="Limits and budget" summary={limitSummary(props.draft)}>
           <LimitFields {...props} />
         </Fold>
-        <Fold value="more" title="Expiry, storing and tags" summary={moreSummary(props.draft)}>
+        <Fold value="more" title="Expiry, logging and tags" summary={moreSummary(props.draft)}>
           <MoreFields {...props} />
         </Fold>
       </Accordion>
@@ -77,13 +77,13 @@ function Fold(props: { value: string; title: string; summary: string; children: 
 }
 
 function accessSummary(draft: KeyDraft): string {
-  return `${draft.scopes.join(", ") || "no scope"} · ${draft.allowedModels.length > 0 ? draft.allowedModels.join(", ") : "all models"}`;
+  return `${draft.scopes.join(", ") || "no scopes"} · ${draft.allowedModels.length > 0 ? draft.allowedModels.join(", ") : "all models"}`;
 }
 
 function limitSummary(draft: KeyDraft): string {
   const limited = draft.requestsPerMinute || draft.tokensPerMinute || draft.concurrent;
   const budget = draft.budgetAmount ? `$${draft.budgetAmount} per ${draft.budgetPeriod}` : "no budget";
-  return `${limited ? "rates limited" : "no rate limits"} · ${budget}`;
+  return `${limited ? "rate limits" : "no rate limits"} · ${budget}`;
 }
 
 function moreSummary(draft: KeyDraft): string {
@@ -93,7 +93,7 @@ function moreSummary(draft: KeyDraft): string {
       : draft.expiry === "date"
         ? draft.expiryDate
         : `${draft.expiry} days`;
-  return `${ends} · texts: ${draft.logBodies}${draft.tags.length > 0 ? ` · ${draft.tags.join(", ")}` : ""}`;
+  return `${ends} · body logging: ${draft.logBodies}${draft.tags.length > 0 ? ` · ${draft.tags.join(", ")}` : ""}`;
 }
 
 function AccessFields({ draft, onChange, models, problems }: Props) {
@@ -113,7 +113,7 @@ function AccessFields({ draft, onChange, models, problems }: Props) {
       </Checkbox.Group>
       <TagsInput
         label="Allowed models"
-        description="None means all. A name may end in * for all that begin so."
+        description="Leave empty to allow all models. Wildcards are allowed: gpt-4.1*"
         data={models}
         value={draft.allowedModels}
         onChange={(value) => onChange({ allowedModels: value })}
@@ -122,7 +122,7 @@ function AccessFields({ draft, onChange, models, problems }: Props) {
       />
       <Select
         label="Baseline model"
-        description="What savings are measured against; empty for the workspace’s."
+        description="Savings are measured against it. Leave empty for the workspace’s default model."
         data={models}
         searchable
         clearable
@@ -131,7 +131,7 @@ function AccessFields({ draft, onChange, models, problems }: Props) {
         error={problems["baseline_model"]}
       />
       <Switch
-        label="May use models without a known price"
+        label="Allow models without a price"
         checked={draft.allowUnpriced}
         onChange={(event) => onChange({ allowUnpriced: event.currentTarget.checked })}
       />
@@ -148,7 +148,7 @@ function LimitFields({ draft, onChange, problems }: Props) {
           min={0}
           allowDecimal={false}
           thousandSeparator=","
-          placeholder="no limit"
+          placeholder="No limit"
           value={draft.requestsPerMinute}
           onChange={(value) => onChange({ requestsPerMinute: value === "" ? "" : Number(value) })}
           error={problems["limits.requests_per_minute"]}
@@ -158,7 +158,7 @@ function LimitFields({ draft, onChange, problems }: Props) {
           min={0}
           allowDecimal={false}
           thousandSeparator=","
-          placeholder="no limit"
+          placeholder="No limit"
           value={draft.tokensPerMinute}
           onChange={(value) => onChange({ tokensPerMinute: value === "" ? "" : Number(value) })}
           error={problems["limits.tokens_per_minute"]}
@@ -166,9 +166,9 @@ function LimitFields({ draft, onChange, problems }: Props) {
       </Group>
       <Group grow align="flex-start">
         <TextInput
-          label="Budget in dollars"
+          label="Budget (USD)"
           inputMode="decimal"
-          placeholder="no budget"
+          placeholder="No budget"
           value={draft.budgetAmount}
           onChange={(event) => onChange({ budgetAmount: event.currentTarget.value.trim() })}
           error={problems["budget.amount_usd"] ?? problems["budget"]}
@@ -196,7 +196,7 @@ function LimitFields({ draft, onChange, problems }: Props) {
         />
       </Group>
       <Switch
-        label="Refuse requests beyond the budget"
+        label="Reject requests over the budget"
         checked={draft.budgetBlocks}
         onChange={(event) => onChange({ budgetBlocks: event.currentTarget.checked })}
       />
@@ -211,11 +211,11 @@ function MoreFields({ draft, onChange, problems }: Props) {
         <Select
           label="Expires"
           data={[
-            { value: "none", label: "never" },
-            { value: "30", label: "in 30 days" },
-            { value: "90", label: "in 90 days" },
-            { value: "365", label: "in 365 days" },
-            { value: "date", label: "at the end of a day" },
+            { value: "none", label: "Never" },
+            { value: "30", label: "In 30 days" },
+            { value: "90", label: "In 90 days" },
+            { value: "365", label: "In 365 days" },
+            { value: "date", label: "On a date" },
           ]}
           allowDeselect={false}
           value={draft.expiry}
@@ -225,7 +225,7 @@ function MoreFields({ draft, onChange, problems }: Props) {
         {draft.expiry === "date" && (
           <TextInput
             type="date"
-            label="Day"
+            label="Date"
             required
             value={draft.expiryDate}
             onChange={(event) => onChange({ expiryDate: event.currentTarget.value })}
@@ -234,15 +234,15 @@ function MoreFields({ draft, onChange, problems }: Props) {
       </Group>
       <div>
         <Text size="sm" fw={500} mb={4} id="log-bodies">
-          Store the texts of requests and answers
+          Store prompts and answers
         </Text>
         <SegmentedControl
           aria-labelledby="log-bodies"
           size="xs"
           data={[
-            { value: "inherit", label: "as the workspace" },
-            { value: "on", label: "on" },
-            { value: "off", label: "off" },
+            { value: "inherit", label: "Workspace default" },
+            { value: "on", label: "On" },
+            { value: "off", label: "Off" },
           ]}
           value={draft.logBodies}
           onChange={(value) => onChange({ logBodies: value })}
@@ -250,14 +250,14 @@ function MoreFields({ draft, onChange, problems }: Props) {
       </div>
       <TagsInput
         label="Tags"
-        description="name=value; every request of the key carries them."
+        description="Added to every request of the key. Format: name=value"
         value={draft.tags}
         onChange={(value) => onChange({ tags: value.filter((tag) => /^[^=]+=/.test(tag)) })}
         error={problems["tags"]}
       />
       <Switch
-        label="Errors in the OpenAI shape"
-        description="For clients that cannot read a plain error."
+        label="OpenAI error format"
+        description="For clients that cannot parse the flat error format"
         checked={draft.errorFormat === "openai"}
         onChange={(event) => onChange({ errorFormat: event.currentTarget.checked ? "openai" : "" })}
       />

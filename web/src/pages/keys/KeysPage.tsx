@@ -29,20 +29,20 @@ import { formatMoney } from "../../lib/money";
 import { useSearchParams } from "../../lib/search";
 import { useSession } from "../../lib/session";
 import { CreateKeyDialog, EditKeyDialog, RevokeKeyDialog, RotateKeyDialog } from "./KeyDialogs";
-import { graceSecrets, keyHint, limitWords, makerOf } from "./keyState";
+import { graceSecrets, keyHint, limitLabels, creatorOf } from "./keyState";
 import { SecretDialog } from "./SecretDialog";
 import { PageLink } from "../../components/PageLink";
 
 type KeyView = Schema["KeyView"];
 
-interface Acts {
+interface KeyActions {
   onEdit: (key: KeyView) => void;
   onRotate: (key: KeyView) => void;
   onRevoke: (key: KeyView) => void;
   mayChange: (key: KeyView) => boolean;
 }
 
-/** API keys of the workspace: what they may do, what they spent, and how to make, change and end them. */
+/** The API keys of the workspace. */
 export function KeysPage() {
   const { may, account } = useSession();
   const [search, setSearch] = useSearchParams();
@@ -56,7 +56,7 @@ export function KeysPage() {
     setCreated(key);
   };
   const [all, own] = [may("manage_keys"), may("manage_own_keys")];
-  const acts = useMemo<Acts>(
+  const actions = useMemo<KeyActions>(
     () => ({
       onEdit: setEditing,
       onRotate: setRotating,
@@ -69,7 +69,7 @@ export function KeysPage() {
     <>
       <PageHeader
         title="API keys"
-        description="Servers call the model API with these keys."
+        description="Use these keys to call the API from your servers."
         actions={
           may("manage_own_keys") && (
             <Button leftSection={<Icon name="plus" />} onClick={() => setSearch({ create: "1" })}>
@@ -78,7 +78,11 @@ export function KeysPage() {
           )
         }
       />
-      <KeyList state={search["state"] ?? "active"} onState={(state) => setSearch({ state })} acts={acts} />
+      <KeyList
+        state={search["state"] ?? "active"}
+        onState={(state) => setSearch({ state })}
+        actions={actions}
+      />
       <CreateKeyDialog
         opened={search["create"] !== undefined}
         onClose={() => setSearch({ create: undefined })}
@@ -92,13 +96,21 @@ export function KeysPage() {
   );
 }
 
-function KeyList({ state, onState, acts }: { state: string; onState: (state: string) => void; acts: Acts }) {
+function KeyList({
+  state,
+  onState,
+  actions,
+}: {
+  state: string;
+  onState: (state: string) => void;
+  actions: KeyActions;
+}) {
   const { data, error, isPending, isFetching, refetch } = useQuery(keysQuery);
   const { data: people } = useQuery(membersQuery);
-  // The same columns at every render: a dialog that opens over hundreds of keys draws none of them again.
-  const shape = useMemo(() => columns(acts, people?.members), [acts, people]);
+  // Stable columns, so that opening a dialog does not render hundreds of rows again.
+  const shownColumns = useMemo(() => columns(actions, people?.members), [actions, people]);
   if (error) {
-    return <ErrorPanel what="The keys could not be loaded" error={error} onRetry={() => void refetch()} />;
+    return <ErrorPanel what="Could not load keys" error={error} onRetry={() => void refetch()} />;
   }
   if (isPending) {
     return <RowsSkeleton rows={4} height={44} />;
@@ -111,9 +123,9 @@ function KeyList({ state, onState, acts }: { state: string; onState: (state: str
       <SegmentedControl
         size="xs"
         w="fit-content"
-        aria-label="Which keys"
+        aria-label="Filter by state"
         data={[
-          { value: "active", label: "In use" },
+          { value: "active", label: "Active" },
           { value: "revoked", label: "Revoked" },
           { value: "all", label: "All" },
         ]}
@@ -126,7 +138,7 @@ function KeyList({ state, onState, acts }: { state: string; onState: (state: str
         <DataTable
           label="API keys"
           rows={shown}
-          columns={shape}
+          columns={shownColumns}
           rowKey={(key) => key.id}
           dimmed={isFetching && !data}
           phone={(key) => ({
@@ -137,7 +149,7 @@ function KeyList({ state, onState, acts }: { state: string; onState: (state: str
                 </Text>
                 <Group gap="xs" wrap="nowrap">
                   <StateOf target={key} />
-                  <KeyMenu target={key} {...acts} />
+                  <KeyMenu target={key} {...actions} />
                 </Group>
               </>
             ),
@@ -158,16 +170,16 @@ function KeyList({ state, onState, acts }: { state: string; onState: (state: str
 
 function NoKeys({ state }: { state: string }) {
   if (state === "revoked") {
-    return <EmptyState icon="key" title="No key was revoked" />;
+    return <EmptyState icon="key" title="No revoked keys" />;
   }
   return (
-    <EmptyState icon="key" title="There is no key yet">
-      Create one, and call the model API with it from your server. The Quickstart shows how.
+    <EmptyState icon="key" title="No API keys yet">
+      Create a key to call the API from your server. The Quickstart shows how.
     </EmptyState>
   );
 }
 
-function columns(acts: Acts, members: Schema["MemberView"][] | undefined): Column<KeyView>[] {
+function columns(actions: KeyActions, members: Schema["MemberView"][] | undefined): Column<KeyView>[] {
   return [
     {
       id: "name",
@@ -189,7 +201,7 @@ function columns(acts: Acts, members: Schema["MemberView"][] | undefined): Colum
         <>
           <StateOf target={key} />
           <Text size="xs" c="dimmed">
-            {key.expires_at ? "until " : "never expires"}
+            {key.expires_at ? "expires " : "never expires"}
             {key.expires_at && <Time at={key.expires_at} as="day" />}
           </Text>
         </>
@@ -200,7 +212,7 @@ function columns(acts: Acts, members: Schema["MemberView"][] | undefined): Colum
     { id: "budget", label: "Budget", render: (key) => <Budget target={key} /> },
     {
       id: "spend",
-      label: "Spend 30 d",
+      label: "Spend (30 d)",
       numeric: true,
       sort: (key) => Number(key.spend_30d_usd),
       render: (key) => <Money amount={key.spend_30d_usd} />,
@@ -228,12 +240,12 @@ function columns(acts: Acts, members: Schema["MemberView"][] | undefined): Colum
         <>
           <Time at={key.created_at} as="day" />
           <Text size="xs" c="dimmed" truncate maw={110}>
-            {makerOf(key, members)}
+            {creatorOf(key, members)}
           </Text>
         </>
       ),
     },
-    { id: "menu", label: "", render: (key) => <KeyMenu target={key} {...acts} /> },
+    { id: "menu", label: "", render: (key) => <KeyMenu target={key} {...actions} /> },
   ];
 }
 
@@ -255,11 +267,11 @@ function GraceEnd({ secret }: { secret: Schema["KeySecret"] }) {
   if (secret.expires_at) {
     return (
       <>
-        ends <Time at={secret.expires_at} as="age" />
+        expires <Time at={secret.expires_at} as="age" />
       </>
     );
   }
-  return secret.grace_after_use_ms == null ? null : <>ends once the new one is used</>;
+  return secret.grace_after_use_ms == null ? null : <>expires after the new secret is used</>;
 }
 
 function StateOf({ target }: { target: KeyView }) {
@@ -291,7 +303,7 @@ function Scopes({ target }: { target: KeyView }) {
 }
 
 function Limits({ target }: { target: KeyView }) {
-  const words = limitWords(target.limits);
+  const words = limitLabels(target.limits);
   return (
     <Text size="xs" component="div" c={words.length === 0 ? "dimmed" : undefined}>
       {words.length === 0 ? "none" : words.map((word) => <div key={word}>{word}</div>)}
@@ -315,7 +327,7 @@ function Budget({ target: { name, budget, budget_use: use } }: { target: KeyView
         {formatMoney(use?.spent_usd ?? "0")} of {formatMoney(budget.amount_usd)}
       </Text>
       <Progress.Root size={6} my={2}>
-        <Progress.Section value={percent} color={over} aria-label={`Budget of ${name} used`} />
+        <Progress.Section value={percent} color={over} aria-label={`Budget used by ${name}`} />
       </Progress.Root>
       <Text size="xs" c="dimmed">
         {use?.resets_at ? (
@@ -330,7 +342,7 @@ function Budget({ target: { name, budget, budget_use: use } }: { target: KeyView
   );
 }
 
-function KeyMenu({ target, onEdit, onRotate, onRevoke, mayChange }: { target: KeyView } & Acts) {
+function KeyMenu({ target, onEdit, onRotate, onRevoke, mayChange }: { target: KeyView } & KeyActions) {
   return (
     <Menu position="bottom-end">
       <Menu.Target>
@@ -345,7 +357,7 @@ function KeyMenu({ target, onEdit, onRotate, onRevoke, mayChange }: { target: Ke
           search={{ key: target.id, from: "now-30d" }}
           leftSection={<Icon name="list" size={14} />}
         >
-          Its requests
+          View requests
         </Menu.Item>
         {mayChange(target) && target.state !== "revoked" && (
           <>

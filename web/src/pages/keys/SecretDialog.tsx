@@ -9,7 +9,7 @@ import { ErrorPanel } from "../../components/ErrorPanel";
 import { Icon } from "../../components/Icon";
 import { formatMoney } from "../../lib/money";
 import { formatDuration } from "../../lib/numbers";
-import { baseUrlOf, firstBody, snippet } from "../../lib/snippets";
+import { baseUrlOf, exampleBody, snippet } from "../../lib/snippets";
 import { useSession } from "../../lib/session";
 import { PageLink } from "../../components/PageLink";
 
@@ -19,8 +19,8 @@ interface Props {
 }
 
 /**
- * Shows a new key, this once. Escape and clicks outside do nothing: losing the key by a slip would cost a new one, so
- * only the button closes.
+ * Shows a new key once. Escape and outside clicks do nothing, because a key that is closed by accident is lost; only the
+ * button closes the dialog.
  */
 export function SecretDialog({ created, onClose }: Props) {
   return (
@@ -31,7 +31,7 @@ export function SecretDialog({ created, onClose }: Props) {
       closeOnClickOutside={false}
       withCloseButton={false}
       size="lg"
-      title={created && `Key “${created.name}” is ready`}
+      title={created && `API key “${created.name}”`}
     >
       {created && <Secret created={created} onClose={onClose} />}
     </Modal>
@@ -44,13 +44,13 @@ function Secret({ created, onClose }: { created: Schema["NewKey"]; onClose: () =
     baseUrl: baseUrlOf(server.public_url),
     key: created.secret,
     endpoint: "chat/completions",
-    body: firstBody,
+    body: exampleBody,
   });
   const test = useMutation({ mutationFn: () => sendTestRequest(created.secret) });
   return (
     <Stack gap="sm">
       <Alert variant="outline" color="yellow" icon={<Icon name="alert" />}>
-        This is the only time the key is shown. Store it where your servers can read it, never in a web page
+        Copy the key now. It won’t be shown again. Store it as a secret on your servers, never in a web page
         or a repository.
       </Alert>
       <Group align="flex-end" gap="xs" wrap="nowrap">
@@ -75,14 +75,14 @@ function Secret({ created, onClose }: { created: Schema["NewKey"]; onClose: () =
           Send test request
         </Button>
         <Text size="xs" c="dimmed">
-          The same request, sent from here with the new key.
+          Sends the request above with the new key.
         </Text>
       </Group>
       <div aria-live="polite">
         {test.error && (
-          <ErrorPanel what="The test request failed" error={test.error} onRetry={() => test.mutate()} />
+          <ErrorPanel what="Test request failed" error={test.error} onRetry={() => test.mutate()} />
         )}
-        {test.data && <Answer result={test.data} />}
+        {test.data && <TestSuccess result={test.data} />}
       </div>
       <Group justify="flex-end">
         <Button onClick={onClose}>I have stored the key</Button>
@@ -91,9 +91,9 @@ function Secret({ created, onClose }: { created: Schema["NewKey"]; onClose: () =
   );
 }
 
-function Answer({ result }: { result: TestResult }) {
+function TestSuccess({ result }: { result: TestResult }) {
   return (
-    <Alert variant="outline" color="green" icon={<Icon name="check" />} title="It works">
+    <Alert variant="outline" color="green" icon={<Icon name="check" />} title="Test request succeeded">
       <Text size="sm">{result.text}</Text>
       <Text size="xs" c="dimmed" mt={4}>
         {result.model} on {result.provider} · {formatDuration(result.ms)} · {formatMoney(result.cost)} ·{" "}

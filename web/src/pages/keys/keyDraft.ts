@@ -1,6 +1,6 @@
 import type { Schema } from "../../api/client";
 
-/** A key as the form holds it: every field is what its control shows. */
+/** A key as edited in the form: each field is the value of its control. */
 export interface KeyDraft {
   name: string;
   scopes: string[];
@@ -13,7 +13,7 @@ export interface KeyDraft {
   budgetPeriod: string;
   budgetWarn: number | "";
   budgetBlocks: boolean;
-  /** none, 30, 90 or 365 days, or a date. */
+  /** "none", a number of days, or "date". */
   expiry: string;
   expiryDate: string;
   logBodies: string;
@@ -22,7 +22,7 @@ export interface KeyDraft {
   tags: string[];
 }
 
-/** The form for a new key: a name is all it needs. */
+/** The draft of a new key, which only needs a name. */
 export const emptyDraft: KeyDraft = {
   name: "",
   scopes: ["inference"],
@@ -43,7 +43,7 @@ export const emptyDraft: KeyDraft = {
   tags: [],
 };
 
-/** The form for a key that exists. */
+/** Creates the draft of an existing key. */
 export function draftOf(key: Schema["KeyView"]): KeyDraft {
   return {
     name: key.name,
@@ -106,9 +106,9 @@ function tagsOf(draft: KeyDraft): Record<string, string> {
   );
 }
 
-const stored: Record<string, boolean | undefined> = { inherit: undefined, on: true, off: false };
+const logBodies: Record<string, boolean | undefined> = { inherit: undefined, on: true, off: false };
 
-/** The call that creates the key. */
+/** The request body that creates a key. */
 export function createBody(draft: KeyDraft, now = Date.now()): Schema["CreateKeyInputBody"] {
   return {
     name: draft.name.trim(),
@@ -118,14 +118,14 @@ export function createBody(draft: KeyDraft, now = Date.now()): Schema["CreateKey
     limits: limitsOf(draft),
     budget: budgetOf(draft),
     expires_at: expiryOf(draft, now),
-    log_bodies: stored[draft.logBodies],
+    log_bodies: logBodies[draft.logBodies],
     error_format: draft.errorFormat === "openai" ? "openai" : undefined,
     allow_unpriced: draft.allowUnpriced || undefined,
     tags: draft.tags.length > 0 ? tagsOf(draft) : undefined,
   };
 }
 
-/** The call that changes a key: everything the form shows, so that what was emptied is removed. */
+/** The request body that updates a key. It contains every field, so that cleared fields are removed. */
 export function updateBody(draft: KeyDraft, now = Date.now()): Schema["UpdateKeyInputBody"] {
   return {
     name: draft.name.trim(),
@@ -135,7 +135,7 @@ export function updateBody(draft: KeyDraft, now = Date.now()): Schema["UpdateKey
     limits: limitsOf(draft),
     budget: budgetOf(draft) ?? null,
     expires_at: expiryOf(draft, now) ?? null,
-    log_bodies: stored[draft.logBodies] ?? null,
+    log_bodies: logBodies[draft.logBodies] ?? null,
     error_format: draft.errorFormat === "openai" ? "openai" : null,
     allow_unpriced: draft.allowUnpriced,
     tags: tagsOf(draft),

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import type { Schema } from "../../api/client";
 import { createBody, draftOf, emptyDraft, updateBody } from "./keyDraft";
-import { graceSecrets, keyHint, limitWords, makerOf, usedLately } from "./keyState";
+import { graceSecrets, keyHint, limitLabels, creatorOf, usedRecently } from "./keyState";
 
 const now = Date.parse("2026-11-03T12:00:00Z");
 
@@ -26,7 +26,7 @@ const key = {
   ],
 } as unknown as Schema["KeyView"];
 
-describe("the form of a key", () => {
+describe("the key form", () => {
   it("needs only a name", () => {
     expect(JSON.parse(JSON.stringify(createBody({ ...emptyDraft, name: " ci " }, now)))).toEqual({
       name: "ci",
@@ -35,7 +35,7 @@ describe("the form of a key", () => {
     });
   });
 
-  it("changes nothing when it is saved as it was opened", () => {
+  it("keeps all values when saved unchanged", () => {
     expect(JSON.parse(JSON.stringify(updateBody(draftOf(key), now)))).toEqual({
       name: "ci",
       scopes: ["inference"],
@@ -51,39 +51,39 @@ describe("the form of a key", () => {
     });
   });
 
-  it("removes what was emptied", () => {
+  it("removes cleared values", () => {
     const body = updateBody({ ...draftOf(key), budgetAmount: "", logBodies: "inherit", tags: [] }, now);
     expect([body.budget, body.log_bodies, body.tags]).toEqual([null, null, {}]);
   });
 
-  it("counts days from now", () => {
+  it("computes the expiry from the current time", () => {
     expect(createBody({ ...emptyDraft, name: "x", expiry: "30" }, now).expires_at).toBe(
       "2026-12-03T12:00:00.000Z",
     );
   });
 });
 
-describe("what a key shows", () => {
-  it("is never the secret, and old secrets only while they work", () => {
+describe("key details", () => {
+  it("hint at the secret, and at old secrets while they are valid", () => {
     expect(keyHint(key)).toBe("fl_new…0003");
     expect(graceSecrets(key, now).map((secret) => secret.end)).toEqual(["0002"]);
   });
 
-  it("says whether something may depend on it", () => {
-    expect(usedLately(key, now)).toBe(true);
-    expect(usedLately({ ...key, last_used_at: null }, now)).toBe(false);
+  it("tell whether the key was used recently", () => {
+    expect(usedRecently(key, now)).toBe(true);
+    expect(usedRecently({ ...key, last_used_at: null }, now)).toBe(false);
   });
 
-  it("leaves out limits of nought: they are none", () => {
-    expect(limitWords(key.limits)).toEqual(["60 requests/min"]);
+  it("omit limits of zero", () => {
+    expect(limitLabels(key.limits)).toEqual(["60 requests/min"]);
   });
 
-  it("says who made a key, and nothing while that is not known", () => {
+  it("name the creator when the members are known", () => {
     const ada = { account_id: "acc_1", name: "Ada", email: "ada@example.com" } as Schema["MemberView"];
     const by = (id: string | null) => ({ ...key, created_by: id });
-    expect(makerOf(by("acc_1"), [ada])).toBe("by Ada");
-    expect(makerOf(by("acc_2"), [ada])).toBe("by a former member");
-    expect(makerOf(by("acc_1"), undefined)).toBe("");
-    expect(makerOf(by(null), undefined)).toBe("on the command line");
+    expect(creatorOf(by("acc_1"), [ada])).toBe("by Ada");
+    expect(creatorOf(by("acc_2"), [ada])).toBe("by a former member");
+    expect(creatorOf(by("acc_1"), undefined)).toBe("");
+    expect(creatorOf(by(null), undefined)).toBe("from the command line");
   });
 });

@@ -14,42 +14,40 @@ import { notifyDone } from "../../lib/notify";
 
 type Invitation = Schema["InvitationView"];
 
-/** The invitations that nobody has used yet. */
+/** The open invitations, with buttons to revoke them. */
 export function Invitations({ names }: { names: Record<string, string> }) {
   const { data, error, refetch } = useQuery(invitationsQuery);
-  const [ending, setEnding] = useState<Invitation>();
-  const end = useEnd(() => setEnding(undefined));
+  const [revoking, setRevoking] = useState<Invitation>();
+  const revoke = useRevoke(() => setRevoking(undefined));
   const button = (row: Invitation) => (
     <Button
       size="compact-xs"
       variant="default"
-      onClick={() => setEnding(row)}
-      aria-label={`End the invitation as ${row.role}`}
+      onClick={() => setRevoking(row)}
+      aria-label={`Revoke the ${row.role} invitation`}
     >
-      End
+      Revoke
     </Button>
   );
   const columns: Column<Invitation>[] = [
     { id: "role", label: "Role", render: (row) => row.role },
-    { id: "by", label: "Made by", render: (row) => names[row.created_by] ?? row.created_by },
-    { id: "made", label: "Made", render: (row) => <Time at={row.created_at} as="age" /> },
+    { id: "by", label: "Created by", render: (row) => names[row.created_by] ?? row.created_by },
+    { id: "created", label: "Created", render: (row) => <Time at={row.created_at} as="age" /> },
     { id: "expires", label: "Expires", render: (row) => <Time at={row.expires_at} as="age" /> },
-    { id: "end", label: "Actions", render: button },
+    { id: "revoke", label: "Actions", render: button },
   ];
   return (
     <Section title="Open invitations">
-      {error && (
-        <ErrorPanel what="The invitations could not be loaded" error={error} onRetry={() => void refetch()} />
-      )}
+      {error && <ErrorPanel what="Could not load invitations" error={error} onRetry={() => void refetch()} />}
       {!data && !error && <RowsSkeleton rows={2} />}
       {data?.invitations.length === 0 && (
         <Text size="sm" c="dimmed">
-          None. A link that was used, ended or has expired is not listed.
+          No open invitations.
         </Text>
       )}
       {data && data.invitations.length > 0 && (
         <DataTable
-          label="List of open invitations"
+          label="Invitation list"
           rows={data.invitations}
           columns={columns}
           rowKey={(row) => row.id}
@@ -70,28 +68,28 @@ export function Invitations({ names }: { names: Record<string, string> }) {
         />
       )}
       <ConfirmDialog
-        opened={ending !== undefined}
-        title={`End the invitation as ${ending?.role}`}
-        action="End invitation"
-        pending={end.isPending}
-        error={end.error && <ErrorPanel what="The invitation was not ended" error={end.error} />}
-        onConfirm={() => ending && end.mutate(ending)}
-        onClose={() => setEnding(undefined)}
+        opened={revoking !== undefined}
+        title={`Revoke the ${revoking?.role} invitation`}
+        action="Revoke invitation"
+        pending={revoke.isPending}
+        error={revoke.error && <ErrorPanel what="Could not revoke the invitation" error={revoke.error} />}
+        onConfirm={() => revoking && revoke.mutate(revoking)}
+        onClose={() => setRevoking(undefined)}
       >
-        Its link stops working at once. Whoever has it cannot join with it any more.
+        The invitation link stops working immediately.
       </ConfirmDialog>
     </Section>
   );
 }
 
-function useEnd(onDone: () => void) {
+function useRevoke(onDone: () => void) {
   const queryClient = useQueryClient();
   return useMutation({
     mutationFn: (row: Invitation) =>
       api.DELETE("/workspace/invitations/{id}", { params: { path: { id: row.id } } }),
     onSuccess: async () => {
       await queryClient.invalidateQueries({ queryKey: invitationsQuery.queryKey });
-      notifyDone("The invitation has ended.");
+      notifyDone("Invitation revoked.");
       onDone();
     },
   });

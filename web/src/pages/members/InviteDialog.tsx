@@ -12,35 +12,39 @@ import { useSession } from "../../lib/session";
 import { RoleField } from "./RoleField";
 import { invitationLink, type Role } from "./roles";
 
-/** Makes an invitation and shows its link, once. */
+/** Creates an invitation and shows its link once. */
 export function InviteDialog({ opened, onClose }: { opened: boolean; onClose: () => void }) {
-  const [made, setMade] = useState<Schema["NewInvitation"]>();
+  const [created, setCreated] = useState<Schema["NewInvitation"]>();
   const close = () => {
-    setMade(undefined);
+    setCreated(undefined);
     onClose();
   };
   return (
     <Modal
       opened={opened}
       onClose={close}
-      title={made ? "Send this link" : "Invite a person"}
-      // The link cannot be shown again: only the button closes.
-      closeOnEscape={!made}
-      closeOnClickOutside={!made}
-      withCloseButton={!made}
+      title={created ? "Invitation link" : "Invite a member"}
+      // The link cannot be shown again, so only the button closes the dialog.
+      closeOnEscape={!created}
+      closeOnClickOutside={!created}
+      withCloseButton={!created}
       size="lg"
     >
       {opened &&
-        (made ? <Link made={made} onDone={close} /> : <InviteForm onMade={setMade} onClose={close} />)}
+        (created ? (
+          <Link created={created} onDone={close} />
+        ) : (
+          <InviteForm onCreated={setCreated} onClose={close} />
+        ))}
     </Modal>
   );
 }
 
 function InviteForm({
-  onMade,
+  onCreated,
   onClose,
 }: {
-  onMade: (made: Schema["NewInvitation"]) => void;
+  onCreated: (created: Schema["NewInvitation"]) => void;
   onClose: () => void;
 }) {
   const { workspace } = useSession();
@@ -48,8 +52,8 @@ function InviteForm({
   const [role, setRole] = useState<Role>(workspace.role === "viewer" ? "viewer" : "developer");
   const invite = useMutation({
     mutationFn: () => must(api.POST("/workspace/invitations", { body: { role } })),
-    onSuccess: async (made) => {
-      onMade(made);
+    onSuccess: async (created) => {
+      onCreated(created);
       await queryClient.invalidateQueries({ queryKey: invitationsQuery.queryKey });
     },
   });
@@ -62,17 +66,16 @@ function InviteForm({
     >
       <Stack gap="md">
         <Text size="sm" c="dimmed">
-          Whoever opens the link joins “{workspace.name}”: with the account they have, or by registering. It
-          works once.
+          Creates a link that can be used once to join “{workspace.name}”, with an existing or a new account.
         </Text>
         <RoleField value={role} onChange={setRole} own={workspace.role} />
-        {invite.error && <ErrorPanel what="The invitation was not made" error={invite.error} />}
+        {invite.error && <ErrorPanel what="Could not create the invitation" error={invite.error} />}
         <Group justify="flex-end" gap="xs">
           <Button variant="default" onClick={onClose}>
             Cancel
           </Button>
           <Button type="submit" loading={invite.isPending}>
-            Make a link
+            Create link
           </Button>
         </Group>
       </Stack>
@@ -80,13 +83,13 @@ function InviteForm({
   );
 }
 
-function Link({ made, onDone }: { made: Schema["NewInvitation"]; onDone: () => void }) {
+function Link({ created, onDone }: { created: Schema["NewInvitation"]; onDone: () => void }) {
   const { server } = useSession();
-  const link = invitationLink(server.public_url, made.token);
+  const link = invitationLink(server.public_url, created.token);
   return (
     <Stack gap="md">
       <Alert color="yellow" variant="outline" icon={<Icon name="alert" size={16} />}>
-        It is shown this once. Whoever has the link can use it, so send it where only the person reads.
+        Copy the link now. It won’t be shown again. Anyone with the link can use it.
       </Alert>
       <Group gap="xs" align="flex-end" wrap="nowrap">
         <TextInput
@@ -100,11 +103,11 @@ function Link({ made, onDone }: { made: Schema["NewInvitation"]; onDone: () => v
         <CopyButton text={link} label="Copy link" size="sm" variant="filled" />
       </Group>
       <Text size="sm" c="dimmed">
-        Role {made.role}. Valid until <Time at={made.expires_at} as="moment" />.
+        Role: {created.role}. Expires <Time at={created.expires_at} as="moment" />.
       </Text>
       <Group justify="flex-end">
         <Button variant="default" onClick={onDone}>
-          I have the link
+          I have copied the link
         </Button>
       </Group>
     </Stack>

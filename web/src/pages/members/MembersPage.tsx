@@ -19,7 +19,7 @@ import { mayChange } from "./roles";
 
 type Member = Schema["MemberView"];
 
-/** The people of the workspace, and the invitations to it. */
+/** The members of the workspace and its open invitations. */
 export function MembersPage() {
   const { may, workspace } = useSession();
   const { data, error, refetch } = useQuery(membersQuery);
@@ -32,18 +32,16 @@ export function MembersPage() {
     <>
       <PageHeader
         title="Members"
-        description={`Who belongs to “${workspace.name}” and what they may do. You are ${workspace.role}.`}
+        description={`Members of “${workspace.name}” and their roles. Your role: ${workspace.role}.`}
         actions={
           manages && (
             <Button leftSection={<Icon name="plus" size={14} />} onClick={() => setInviting(true)}>
-              Invite
+              Invite member
             </Button>
           )
         }
       />
-      {error && (
-        <ErrorPanel what="The members could not be loaded" error={error} onRetry={() => void refetch()} />
-      )}
+      {error && <ErrorPanel what="Could not load members" error={error} onRetry={() => void refetch()} />}
       {!data && !error && <RowsSkeleton rows={3} />}
       {data && <MemberTable members={data.members} menu={menu} />}
       {manages && data && (
@@ -53,7 +51,7 @@ export function MembersPage() {
       )}
       {!manages && (
         <Text size="sm" c="dimmed" mt="md">
-          Owners and admins invite people and change roles.
+          Only owners and admins can invite members and change roles.
         </Text>
       )}
       <InviteDialog opened={inviting} onClose={() => setInviting(false)} />
@@ -153,7 +151,7 @@ function MemberMenu({ member, onRole, onRemove }: MenuProps) {
           leftSection={<Icon name={self ? "logout" : "trash"} size={14} />}
           onClick={() => onRemove(member)}
         >
-          {self ? "Leave the workspace" : "Remove"}
+          {self ? "Leave workspace" : "Remove"}
         </Menu.Item>
       </Menu.Dropdown>
     </Menu>

@@ -19,7 +19,7 @@ interface Props {
   onClose: () => void;
 }
 
-/** Removes a member from the workspace, or lets the signed-in person leave it. Lists the keys that are revoked. */
+/** Removes a member, or lets the signed-in user leave the workspace. Lists the keys that are revoked. */
 export function RemoveDialog({ member, onClose }: Props) {
   const { account, workspace, may } = useSession();
   const self = member?.account_id === account.id;
@@ -41,7 +41,7 @@ export function RemoveDialog({ member, onClose }: Props) {
       error={
         remove.error && (
           <ErrorPanel
-            what={self ? "You did not leave the workspace" : "The member was not removed"}
+            what={self ? "Could not leave the workspace" : "Could not remove the member"}
             error={remove.error}
           />
         )

@@ -17,7 +17,7 @@ interface Props {
   onClose: () => void;
 }
 
-/** Gives a member another role. */
+/** Changes the role of a member. */
 export function RoleDialog({ member, onClose }: Props) {
   return (
     <Modal opened={member !== undefined} onClose={onClose} title={member && `Role of ${member.email}`}>
@@ -36,11 +36,11 @@ function RoleForm({ member, onClose }: { member: Schema["MemberView"]; onClose: 
         params: { path: { account_id: member.account_id } },
         body: { role },
       });
-      const held = await must(api.GET("/workspace/members"));
-      return { held, now: held.members.find((m) => m.account_id === member.account_id)?.role };
+      const saved = await must(api.GET("/workspace/members"));
+      return { saved, now: saved.members.find((m) => m.account_id === member.account_id)?.role };
     },
-    onSuccess: async ({ held, now }) => {
-      queryClient.setQueryData(membersQuery.queryKey, held);
+    onSuccess: async ({ saved, now }) => {
+      queryClient.setQueryData(membersQuery.queryKey, saved);
       if (member.account_id === account.id) {
         await queryClient.invalidateQueries({ queryKey: sessionQuery.queryKey });
       }
@@ -59,7 +59,7 @@ function RoleForm({ member, onClose }: { member: Schema["MemberView"]; onClose: 
       <Stack gap="md">
         <RoleField value={role} onChange={setRole} own={workspace.role} error={problems["role"]} />
         {change.error && !problems["role"] && (
-          <ErrorPanel what="The role was not changed" error={change.error} />
+          <ErrorPanel what="Could not change the role" error={change.error} />
         )}
         <Group justify="flex-end" gap="xs">
           <Button variant="default" onClick={onClose}>

@@ -5,12 +5,12 @@ import { grantable, type Role } from "./roles";
 interface Props {
   value: Role;
   onChange: (role: Role) => void;
-  /** The role of whoever chooses. */
+  /** Role of the signed-in user. */
   own: Role;
   error?: string;
 }
 
-/** Chooses a role that is not above one's own. */
+/** Selects a role that is not above the user's own. */
 export function RoleField({ value, onChange, own, error }: Props) {
   return (
     <Radio.Group label="Role" value={value} onChange={(role) => onChange(role as Role)} error={error}>

@@ -4,17 +4,17 @@ import type { Schema } from "../../api/client";
 import { activeKeysOf } from "./memberKeys";
 import { grantable, invitationLink, mayChange } from "./roles";
 
-test("nobody gives a role above their own", () => {
+test("a role above one's own cannot be granted", () => {
   expect(grantable("owner").map((r) => r.value)).toEqual(["owner", "admin", "developer", "viewer"]);
   expect(grantable("developer").map((r) => r.value)).toEqual(["developer", "viewer"]);
 });
 
-test("an admin does not change an owner", () => {
+test("an admin cannot change an owner", () => {
   expect(mayChange("admin", "owner")).toBe(false);
   expect(mayChange("admin", "admin")).toBe(true);
 });
 
-test("an invitation's link keeps the token out of logs", () => {
+test("an invitation link has its token in the fragment", () => {
   expect(invitationLink("https://gw.example.com/", "abc")).toBe(
     "https://gw.example.com/register#invitation=abc",
   );

@@ -13,12 +13,12 @@ interface Props {
   onChange: (change: Search) => void;
 }
 
-/** Narrows the list of models; everything stands in the address. */
+/** Filters of the model list, kept in the URL. */
 export function ModelFilters({ models, choice, onChange }: Props) {
   const field = useRef<HTMLInputElement>(null);
   useShortcuts([{ keys: "/", label: "Search models", run: () => field.current?.focus() }]);
   const ofKind = models.filter((m) => m.kind === choice.kind);
-  const narrowed = choice.q !== "" || choice.provider || choice.ability || choice.show;
+  const filtered = choice.q !== "" || choice.provider || choice.ability || choice.show;
   return (
     <Group gap="xs" mb="sm" role="search" aria-label="Models">
       <SegmentedControl
@@ -59,13 +59,13 @@ export function ModelFilters({ models, choice, onChange }: Props) {
         onChange={(ability) => onChange({ ability })}
       />
       <Picker label="Show" value={choice.show} data={[...shows]} onChange={(show) => onChange({ show })} />
-      {narrowed && (
+      {filtered && (
         <Button
           variant="subtle"
           size="compact-xs"
           onClick={() => onChange({ q: undefined, provider: undefined, ability: undefined, show: undefined })}
         >
-          Clear
+          Clear filters
         </Button>
       )}
     </Group>
@@ -90,7 +90,7 @@ function Picker({ label, value, data, onChange }: PickerProps) {
       value={value ?? null}
       data={data}
       clearable
-      clearButtonProps={{ "aria-label": `All: ${label}` }}
+      clearButtonProps={{ "aria-label": `Clear ${label}` }}
       onChange={(chosen) => onChange(chosen ?? undefined)}
     />
   );

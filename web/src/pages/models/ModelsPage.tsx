@@ -24,7 +24,7 @@ import { PriceDialog, type Pricing } from "./PriceDialog";
 
 const refreshMs = 5000;
 
-/** Every model with its providers, prices, share of traffic and health. */
+/** The models with their providers, prices, share of traffic and health. */
 export function ModelsPage() {
   const [search, change] = useSearchParams();
   const { data, error, refetch } = useQuery({
@@ -39,7 +39,7 @@ export function ModelsPage() {
     <>
       <PageHeader
         title="Models"
-        description="What requests can be routed to. Prices are dollars per million tokens; share, TTFT and errors are of the last 24 hours."
+        description="Prices are in dollars per million tokens. Share, TTFT and errors cover the last 24 hours."
       />
       {data ? (
         <>
@@ -53,7 +53,7 @@ export function ModelsPage() {
           <PriceDialog pricing={pricing} onClose={() => setPricing(undefined)} />
         </>
       ) : error ? (
-        <ErrorPanel what="The models could not be loaded" error={error} onRetry={() => void refetch()} />
+        <ErrorPanel what="Could not load models" error={error} onRetry={() => void refetch()} />
       ) : (
         <RowsSkeleton rows={10} height={44} />
       )}
@@ -79,7 +79,7 @@ function List({
   const navigate = useNavigate();
   const rows = chosenModels(models, choice);
   if (rows.length === 0) {
-    return <Nothing models={models} choice={choice} onChange={onChange} />;
+    return <NoModels models={models} choice={choice} onChange={onChange} />;
   }
   return (
     <div className={classes.models}>
@@ -99,7 +99,7 @@ function List({
   );
 }
 
-function Nothing({
+function NoModels({
   models,
   choice,
   onChange,
@@ -109,7 +109,7 @@ function Nothing({
   onChange: (change: Search) => void;
 }) {
   const other = choice.kind === "chat" ? "embeddings" : "chat";
-  const there = chosenModels(models, { ...choice, kind: other, ability: undefined }).length;
+  const otherCount = chosenModels(models, { ...choice, kind: other, ability: undefined }).length;
   if (models.length === 0) {
     return (
       <EmptyState
@@ -121,13 +121,13 @@ function Nothing({
           </Button>
         }
       >
-        No provider is switched on. Set a provider’s key, or switch one on under Providers.
+        No provider is enabled. Add a provider key or enable a provider.
       </EmptyState>
     );
   }
   return (
     <EmptyState
-      title="No model matches"
+      title="No results"
       actions={
         <>
           <Button
@@ -138,12 +138,12 @@ function Nothing({
           >
             Clear filters
           </Button>
-          {there > 0 && (
+          {otherCount > 0 && (
             <Button
               variant="default"
               onClick={() => onChange({ kind: other === "chat" ? undefined : other, ability: undefined })}
             >
-              {plural(there, other === "chat" ? "chat model" : "embedding model")}
+              Show {plural(otherCount, other === "chat" ? "chat model" : "embedding model")}
             </Button>
           )}
         </>

@@ -4,21 +4,21 @@ import { StateBadge } from "../../components/badges";
 import { Icon } from "../../components/Icon";
 import { Money } from "../../components/Money";
 import { priceOrigin } from "../../lib/prices";
-import { bestPrice, formatPrice, type Model, type Price } from "./models";
+import { bestPrice, formatListPrice, type Model, type Price } from "./models";
 import type { Pricing } from "./PriceDialog";
 
-/** What a million tokens of one kind cost; "from" where providers differ. */
+/** The price per million tokens of one class; "from" if providers differ. */
 export function PriceCell({ model, of }: { model: Model; of: "input" | "output" | "cache_read" }) {
   const best = bestPrice(model.targets);
   if (!best) {
-    return <Money amount={null} why="The price of this model is not known." />;
+    return <Money amount={null} why="No price set." />;
   }
   const amount = best.price[`${of}_per_mtok_usd`];
   if (of === "output" && model.kind === "embeddings") {
     return <Money amount={null} why="Embeddings have no output tokens." />;
   }
   if (amount == null) {
-    return <Money amount={null} why="No discount: cached tokens cost as much as fresh ones." />;
+    return <Money amount={null} why="No discount for cached input." />;
   }
   return (
     <>
@@ -28,7 +28,7 @@ export function PriceCell({ model, of }: { model: Model; of: "input" | "output" 
         </Text>
       )}
       <Tooltip label={<PriceDetail amount={amount} price={best.price} />}>
-        <span>{formatPrice(amount)}</span>
+        <span>{formatListPrice(amount)}</span>
       </Tooltip>
     </>
   );
@@ -48,13 +48,13 @@ function PriceDetail({ amount, price }: { amount: string; price: Price }) {
   );
 }
 
-/** Warns that a model has no price, and leads to where one is set. */
+/** Warns that a model has no price and offers to set one. */
 export function PriceMissing({ model, onPrice }: { model: Model; onPrice?: (pricing: Pricing) => void }) {
   if (!onPrice) {
     return <StateBadge look={{ icon: "alert", colour: "orange", word: "no price" }} />;
   }
   return (
-    <Tooltip label="Without a price auto never chooses the model, and its cost is not counted.">
+    <Tooltip label="No price: auto never chooses this model, and its cost is unknown.">
       <Button
         size="compact-xs"
         variant="outline"

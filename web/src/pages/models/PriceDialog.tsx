@@ -9,15 +9,15 @@ import { ErrorPanel } from "../../components/ErrorPanel";
 import { notifyDone } from "../../lib/notify";
 import { priceOrigin } from "../../lib/prices";
 import type { Model, Target } from "./models";
-import { type PriceDraft, priceBody, priceDraft, wrongPrices } from "./priceDraft";
+import { type PriceDraft, priceBody, priceDraft, invalidPrices } from "./priceDraft";
 
-/** Which price is set: a model, and the provider that was clicked. */
+/** The model and provider whose price is edited. */
 export interface Pricing {
   model: Model;
   provider: string;
 }
 
-/** Sets the price of a model at a provider, or goes back to that of the catalog. */
+/** Sets the price of a model at a provider, or restores the list price. */
 export function PriceDialog({ pricing, onClose }: { pricing: Pricing | undefined; onClose: () => void }) {
   return (
     <Modal
@@ -47,10 +47,10 @@ function PriceForm({
   const [provider, setProvider] = useState(first);
   const target = model.targets.find((t) => t.provider === provider);
   const [draft, setDraft] = useState(() => priceDraft(target?.price));
-  const { set, remove } = usePrice(model.name, provider, onClose);
+  const { set, remove } = usePriceMutations(model.name, provider, onClose);
   const error = set.error ?? remove.error;
   const problems = error ? asApiError(error).problems : {};
-  const wrong = wrongPrices(model.kind === "chat" ? draft : { ...draft, output: "0" });
+  const wrong = invalidPrices(model.kind === "chat" ? draft : { ...draft, output: "0" });
   const choose = (name: string) => {
     setProvider(name);
     setDraft(priceDraft(model.targets.find((t) => t.provider === name)?.price));
@@ -72,7 +72,7 @@ function PriceForm({
             onChange={(name) => name && choose(name)}
           />
         )}
-        <Now target={target} />
+        <CurrentPrice target={target} />
         <Group grow align="flex-start">
           {fields
             .filter(({ name }) => model.kind === "chat" || name === "input")
@@ -83,24 +83,23 @@ function PriceForm({
                 required={required}
                 inputMode="decimal"
                 leftSection="$"
-                placeholder={required ? "0.00" : "as input"}
+                placeholder={required ? "0.00" : "Same as input"}
                 value={draft[name]}
                 onChange={(event) => setDraft({ ...draft, [name]: event.currentTarget.value })}
-                error={wrong.has(name) && draft[name] !== "" ? "An amount, such as 0.25" : undefined}
+                error={wrong.has(name) && draft[name] !== "" ? "Enter an amount, such as 0.25" : undefined}
               />
             ))}
         </Group>
         <Text size="xs" c="dimmed">
-          Dollars per million tokens; 0 is free. It holds from the next request on; costs of earlier requests
-          stay.
+          Dollars per million tokens. 0 means free. Applies to new requests.
         </Text>
         {error && (
-          <ErrorPanel what={Object.values(problems)[0] ?? "The price was not changed"} error={error} />
+          <ErrorPanel what={Object.values(problems)[0] ?? "Could not change the price"} error={error} />
         )}
         <Group justify="flex-end">
           {target?.price_set && (
             <Button variant="default" mr="auto" loading={remove.isPending} onClick={() => remove.mutate()}>
-              Back to the list price
+              Use list price
             </Button>
           )}
           <Button variant="default" onClick={onClose}>
@@ -115,40 +114,39 @@ function PriceForm({
   );
 }
 
-function Now({ target }: { target: Target | undefined }) {
+function CurrentPrice({ target }: { target: Target | undefined }) {
   if (!target?.price) {
     return (
       <Text size="sm">
-        No price is known at {target?.provider}, so <em>auto</em> never chooses the model there and its cost
-        is not counted.
+        No price at {target?.provider}: <em>auto</em> never chooses this target, and its cost is unknown.
       </Text>
     );
   }
   const { word, detail } = priceOrigin(target.price);
   return (
     <Text size="sm" c="dimmed">
-      Now: {word.toLowerCase()}
+      Current: {word.toLowerCase()}
       {target.price.as_of && ` as of ${target.price.as_of}`}. {detail}
     </Text>
   );
 }
 
-function usePrice(name: string, provider: string, onDone: () => void) {
+function usePriceMutations(name: string, provider: string, onDone: () => void) {
   const queryClient = useQueryClient();
   const path = { name, provider };
-  const settle = async (words: string) => {
+  const onSuccess = async (message: string) => {
     await queryClient.invalidateQueries({ queryKey: modelsQuery.queryKey });
-    notifyDone(words);
+    notifyDone(message);
     onDone();
   };
   const set = useMutation({
     mutationFn: (draft: PriceDraft) =>
       must(api.PUT("/models/{name}/prices/{provider}", { params: { path }, body: priceBody(draft) })),
-    onSuccess: () => settle(`The price of ${name} at ${provider} is set.`),
+    onSuccess: () => onSuccess(`Price of ${name} at ${provider} set.`),
   });
   const remove = useMutation({
     mutationFn: () => api.DELETE("/models/{name}/prices/{provider}", { params: { path } }),
-    onSuccess: () => settle(`The price of ${name} at ${provider} is the catalog’s again.`),
+    onSuccess: () => onSuccess(`List price of ${name} at ${provider} restored.`),
   });
   return { set, remove };
 }

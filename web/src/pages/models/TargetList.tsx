@@ -7,7 +7,7 @@ import { formatCount, formatDuration, formatPercent } from "../../lib/numbers";
 import type { Model, Target } from "./models";
 import type { Pricing } from "./PriceDialog";
 
-/** The providers of a model; a click shows each with its own price and health. */
+/** The providers of a model. A click shows the price and health of each target. */
 export function TargetList({ model, onPrice }: { model: Model; onPrice?: (pricing: Pricing) => void }) {
   const names = [...new Set(model.targets.map((t) => t.provider))];
   if (names.length === 0) {
@@ -45,13 +45,21 @@ function Targets({ model, onPrice }: { model: Model; onPrice?: (pricing: Pricing
     <Table verticalSpacing={4} fz="xs" aria-label={`Targets of ${model.name}`}>
       <Table.Thead>
         <Table.Tr>
-          {["Provider", "Name there", "In", "Out", "TTFT", "Tokens / s", "Calls", "Errors", "Circuit"].map(
-            (head) => (
-              <Table.Th key={head} scope="col">
-                {head}
-              </Table.Th>
-            ),
-          )}
+          {[
+            "Provider",
+            "Upstream name",
+            "Input",
+            "Output",
+            "TTFT",
+            "Tokens / s",
+            "Calls",
+            "Errors",
+            "Health",
+          ].map((head) => (
+            <Table.Th key={head} scope="col">
+              {head}
+            </Table.Th>
+          ))}
           {onPrice && <Table.Td />}
         </Table.Tr>
       </Table.Thead>
@@ -80,19 +88,19 @@ function TargetRow({ target, onPrice }: { target: Target; onPrice?: () => void }
               size="xs"
               color="orange"
               radius="sm"
-              title="The provider may keep or train on what it is sent."
+              title="The provider may store prompts or train on them."
             >
-              collects
+              data collection
             </Badge>
           )}
         </Group>
       </Table.Td>
       <Table.Td>{target.upstream}</Table.Td>
       <Table.Td ta="right">
-        <Money amount={price?.input_per_mtok_usd} why="The price is not known." paid />
+        <Money amount={price?.input_per_mtok_usd} why="No price set." paid />
       </Table.Td>
       <Table.Td ta="right">
-        <Money amount={price?.output_per_mtok_usd} why="The price is not known." paid />
+        <Money amount={price?.output_per_mtok_usd} why="No price set." paid />
       </Table.Td>
       <Table.Td ta="right">{formatDuration(health.ttft_ms)}</Table.Td>
       <Table.Td ta="right">{formatCount(health.tokens_per_second)}</Table.Td>
@@ -107,7 +115,7 @@ function TargetRow({ target, onPrice }: { target: Target; onPrice?: () => void }
             size="compact-xs"
             variant="default"
             onClick={onPrice}
-            aria-label={`${target.price ? "Change" : "Set"} the price at ${target.provider}`}
+            aria-label={`${target.price ? "Change" : "Set"} price at ${target.provider}`}
           >
             {target.price ? "Change price" : "Set price"}
           </Button>

@@ -14,17 +14,17 @@ import {
   isUnpriced,
   type Model,
   notableFirst,
-  usualTtft,
+  typicalTtft,
   worstCircuit,
 } from "./models";
 import { PriceCell, PriceMissing } from "./PriceCells";
 import type { Pricing } from "./PriceDialog";
 import { TargetList } from "./TargetList";
 
-// Abilities that fit into a cell; the rest is counted, and named on hover.
-const fitting = 2;
+// Number of capabilities shown in a cell; the rest is listed on hover.
+const maxShown = 2;
 
-/** The columns of the table of models. */
+/** The columns of the model table. */
 export function modelColumns(
   kind: string,
   searchOf: (m: Model) => Search,
@@ -35,7 +35,7 @@ export function modelColumns(
       id: "share",
       label: "Share",
       numeric: true,
-      hint: "Of this workspace's requests in the last 24 hours.",
+      hint: "Share of this workspace’s requests in the last 24 hours",
       sort: (m) => m.share_percent,
       render: (m) => <ShareBar percent={m.share_percent} />,
     },
@@ -43,19 +43,19 @@ export function modelColumns(
       id: "ttft",
       label: "TTFT",
       numeric: true,
-      hint: "Median time to the first token in the last 24 hours, else of the latest calls.",
-      sort: usualTtft,
-      render: (m) => formatDuration(usualTtft(m)),
+      hint: "Median time to first token in the last 24 hours, or of the latest calls",
+      sort: typicalTtft,
+      render: (m) => formatDuration(typicalTtft(m)),
     },
     {
       id: "errors",
       label: "Error %",
       numeric: true,
-      hint: "Of this workspace's requests in the last 24 hours.",
+      hint: "Share of this workspace’s requests that failed in the last 24 hours",
       sort: (m) => m.traffic.error_percent,
       render: (m) => formatPercent(m.traffic.error_percent),
     },
-    { id: "circuit", label: "Circuit", render: (m) => <CircuitBadge {...worstCircuit(m.targets)} /> },
+    { id: "circuit", label: "Health", render: (m) => <CircuitBadge {...worstCircuit(m.targets)} /> },
   ];
   return [
     {
@@ -70,15 +70,15 @@ export function modelColumns(
       id: "context",
       label: "Context",
       numeric: true,
-      hint: "Window in tokens.",
+      hint: "Context window in tokens",
       sort: (m) => m.context || null,
       render: (m) => formatWindow(m.context),
     },
     {
       id: "in",
-      label: "In / M",
+      label: "Input / M",
       numeric: true,
-      hint: "Dollars per million input tokens.",
+      hint: "Dollars per million input tokens",
       sort: priceOf("input"),
       render: (m) =>
         isUnpriced(m) ? <PriceMissing model={m} onPrice={onPrice} /> : <PriceCell model={m} of="input" />,
@@ -90,7 +90,7 @@ export function modelColumns(
           id: "dimensions",
           label: "Dimensions",
           numeric: true,
-          hint: "Vector sizes, the default first.",
+          hint: "Vector sizes, default first",
           render: (m) => m.dimensions.map((d) => formatCount(d)).join(" · ") || "—",
         },
     ...last,
@@ -107,9 +107,9 @@ function priceOf(of: "input" | "output" | "cache_read") {
 const chatPrices: Column<Model>[] = [
   {
     id: "out",
-    label: "Out / M",
+    label: "Output / M",
     numeric: true,
-    hint: "Dollars per million output tokens.",
+    hint: "Dollars per million output tokens",
     sort: priceOf("output"),
     render: (m) => <PriceCell model={m} of="output" />,
   },
@@ -117,7 +117,7 @@ const chatPrices: Column<Model>[] = [
     id: "cache",
     label: "Cache / M",
     numeric: true,
-    hint: "Dollars per million input tokens read from the provider's cache.",
+    hint: "Dollars per million input tokens read from the provider’s cache",
     sort: priceOf("cache_read"),
     render: (m) => <PriceCell model={m} of="cache_read" />,
   },
@@ -141,7 +141,7 @@ function Name({ model, search }: { model: Model; search: Search }) {
   );
 }
 
-/** What one should know before using a model. */
+/** Badges for simulated and deprecated models. */
 export function Marks({ model }: { model: Model }) {
   return (
     <>
@@ -157,14 +157,14 @@ export function Marks({ model }: { model: Model }) {
 
 function Abilities({ model }: { model: Model }) {
   const names = notableFirst(model.abilities).map(abilityText);
-  const rest = names.length - fitting;
+  const rest = names.length - maxShown;
   if (names.length === 0) {
     return "—";
   }
   return (
     <Tooltip label={names.join(", ")} disabled={rest <= 0}>
       <Text span size="xs" tabIndex={rest > 0 ? 0 : undefined}>
-        {names.slice(0, fitting).join(", ")}
+        {names.slice(0, maxShown).join(", ")}
         {rest > 0 && ` +${rest}`}
       </Text>
     </Tooltip>

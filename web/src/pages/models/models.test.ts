@@ -6,13 +6,13 @@ import {
   bestPrice,
   choiceOf,
   chosenModels,
-  formatPrice,
+  formatListPrice,
   isSimulated,
   isUnpriced,
   type Model,
   notableFirst,
   type Target,
-  usualTtft,
+  typicalTtft,
   valuesOf,
   worstCircuit,
 } from "./models";
@@ -29,7 +29,7 @@ function target(
     health: {
       circuit: more.circuit ?? "closed",
       reason: more.circuit === "open" ? "timeout" : null,
-      reason_text: more.circuit === "open" ? "it did not answer in time" : null,
+      reason_text: more.circuit === "open" ? "timeout" : null,
       next_probe: more.probe ?? null,
       ttft_ms: more.ttft ?? null,
     },
@@ -72,14 +72,14 @@ describe("chosenModels", () => {
     [{ provider: "openai" }, ["beta", "alpha"]],
     [{ ability: "vision" }, ["alpha"]],
     [{ show: "used" }, ["beta"]],
-    [{ show: "trouble" }, ["beta"]],
+    [{ show: "unhealthy" }, ["beta"]],
     [{ show: "unpriced" }, ["gamma"]],
     [{ q: "nothing" }, []],
   ])("%o", (search, want) => expect(names(search)).toEqual(want));
 });
 
 describe("prices", () => {
-  it("takes the lowest and says when others differ", () => {
+  it("are the lowest, with a note when others differ", () => {
     const best = bestPrice([target("a", { input: "3" }), target("b"), target("c", { input: "0.5" })]);
     expect(best?.price.input_per_mtok_usd).toBe("0.5");
     expect(best?.differs).toBe(true);
@@ -87,7 +87,7 @@ describe("prices", () => {
     expect(bestPrice([target("a")])).toBeUndefined();
   });
 
-  it("misses a price only when no target has one", () => {
+  it("are missing only when no target has one", () => {
     expect(isUnpriced(model("m", [target("a"), target("b", { input: "1" })]))).toBe(false);
     expect(isUnpriced(model("m", [target("a")]))).toBe(true);
     expect(isUnpriced(model("m", []))).toBe(false);
@@ -101,11 +101,11 @@ describe("prices", () => {
     ["2.5", "$2.50"],
     ["30", "$30.00"],
     ["0", "free"],
-  ])("writes %s as %s", (amount, text) => expect(formatPrice(amount)).toBe(text));
+  ])("show %s as %s", (amount, text) => expect(formatListPrice(amount)).toBe(text));
 });
 
 describe("worstCircuit", () => {
-  it("is the worst of all, with the soonest probe", () => {
+  it("returns the worst circuit with the earliest probe", () => {
     const worst = worstCircuit([
       target("a"),
       target("b", { circuit: "half_open" }),
@@ -114,7 +114,7 @@ describe("worstCircuit", () => {
     ]);
     expect(worst).toEqual({
       circuit: "open",
-      reason: "it did not answer in time",
+      reason: "timeout",
       nextProbe: "2026-11-03T12:00:30Z",
       part: { of: 4, count: 2 },
     });
@@ -123,22 +123,22 @@ describe("worstCircuit", () => {
   it("is closed without targets", () => expect(worstCircuit([]).circuit).toBe("closed"));
 });
 
-describe("usualTtft", () => {
-  it("prefers the last day to the latest calls", () => {
-    expect(usualTtft(model("m", [target("a", { ttft: 90 })], { traffic: used }))).toBe(180);
-    expect(usualTtft(model("m", [target("a", { ttft: 90 }), target("b", { ttft: 70 })]))).toBe(70);
-    expect(usualTtft(model("m", [target("a")]))).toBeNull();
+describe("typicalTtft", () => {
+  it("prefers the last 24 hours over the latest calls", () => {
+    expect(typicalTtft(model("m", [target("a", { ttft: 90 })], { traffic: used }))).toBe(180);
+    expect(typicalTtft(model("m", [target("a", { ttft: 90 }), target("b", { ttft: 70 })]))).toBe(70);
+    expect(typicalTtft(model("m", [target("a")]))).toBeNull();
   });
 });
 
-describe("words", () => {
-  it("knows simulated models", () => {
+describe("labels", () => {
+  it("mark models that exist only in the simulator", () => {
     expect(isSimulated(model("m", [target("simulator")]))).toBe(true);
     expect(isSimulated(model("m", [target("simulator"), target("a")]))).toBe(false);
     expect(isSimulated(model("m", []))).toBe(false);
   });
 
-  it("puts the abilities first that tell models apart", () => {
+  it("list distinguishing capabilities first", () => {
     expect(notableFirst(["tools", "json_mode", "vision", "reasoning"])).toEqual([
       "reasoning",
       "vision",
@@ -147,18 +147,18 @@ describe("words", () => {
     ]);
   });
 
-  it("writes abilities for people", () => {
+  it("format capabilities", () => {
     expect(abilityText("json_schema")).toBe("JSON schema");
   });
 
-  it("lists values once", () => {
+  it("list each value once", () => {
     expect(valuesOf(models, (m) => m.targets.map((t) => t.provider))).toEqual(["azure", "local", "openai"]);
   });
 
   it.each([
-    [-5, "probe due"],
-    [11_200, "probe in 12 s"],
-    [300_000, "probe in 5 min"],
-    [4 * 3_600_000, "probe in 4 h"],
-  ])("%d ms are %s", (ms, text) => expect(countdownText(ms, "probe")).toBe(text));
+    [-5, "retrying soon"],
+    [11_200, "retry in 12 s"],
+    [300_000, "retry in 5 min"],
+    [4 * 3_600_000, "retry in 4 h"],
+  ])("show %d ms as %s", (ms, text) => expect(countdownText(ms, "retry")).toBe(text));
 });

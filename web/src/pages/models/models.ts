@@ -1,7 +1,7 @@
 import type { Schema } from "../../api/client";
 import type { Circuit } from "../../components/CircuitBadge";
 import type { Search } from "../../lib/filters";
-import { formatPaid, parseNano } from "../../lib/money";
+import { formatPrice, parseNano } from "../../lib/money";
 
 /** A model with its targets. */
 export type Model = Schema["ModelView"];
@@ -10,20 +10,20 @@ export type Target = Schema["TargetView"];
 /** A price card. */
 export type Price = Schema["PriceView"];
 
-/** The kinds of models, as the address names them. */
+/** The kinds of models, by their URL value. */
 export const kinds = [
   { value: "chat", label: "Chat" },
   { value: "embeddings", label: "Embedding" },
 ] as const;
 
-/** What the list can be narrowed to besides providers and abilities. */
+/** Further filters of the model list, by their URL value. */
 export const shows = [
   { value: "used", label: "Used in the last 24 h" },
-  { value: "trouble", label: "Circuit not closed" },
-  { value: "unpriced", label: "Without a price" },
+  { value: "unhealthy", label: "Unhealthy" },
+  { value: "unpriced", label: "No price" },
 ] as const;
 
-/** What is looked for, as it stands in the address. */
+/** The filters of the model list, as in the URL. */
 export interface Choice {
   q: string;
   kind: string;
@@ -32,7 +32,7 @@ export interface Choice {
   show?: string;
 }
 
-/** Reads the choice; nothing about the kind means chat, unless the models looked for are all of another. */
+/** Extracts the filters from the URL. The default kind is chat. */
 export function choiceOf(search: Search): Choice {
   return {
     q: search.q ?? "",
@@ -43,7 +43,7 @@ export function choiceOf(search: Search): Choice {
   };
 }
 
-/** The models that a choice leaves over, those with the most requests first. */
+/** The models that match the filters, those with the most requests first. */
 export function chosenModels(models: Model[], choice: Choice): Model[] {
   const words = choice.q.toLowerCase().split(/\s+/).filter(Boolean);
   return models
@@ -65,7 +65,7 @@ function shown(m: Model, show: string | undefined): boolean {
   switch (show) {
     case "used":
       return m.traffic.requests > 0;
-    case "trouble":
+    case "unhealthy":
       return worstCircuit(m.targets).circuit !== "closed";
     case "unpriced":
       return isUnpriced(m);
@@ -79,12 +79,12 @@ export function isSimulated(m: Model): boolean {
   return m.targets.length > 0 && m.targets.every((t) => t.simulated);
 }
 
-/** Reports whether no target of a model has a price: auto never chooses such a model. */
+/** Reports whether no target of a model has a price. */
 export function isUnpriced(m: Model): boolean {
   return m.targets.length > 0 && m.targets.every((t) => !t.price);
 }
 
-/** The lowest price of a model, and whether its targets differ. */
+/** The lowest price of a model, and whether its targets have different prices. */
 export function bestPrice(targets: Target[]): { price: Price; differs: boolean } | undefined {
   const prices = targets.flatMap((t) => (t.price ? [t.price] : []));
   const sum = (p: Price) => parseNano(p.input_per_mtok_usd) + parseNano(p.output_per_mtok_usd);
@@ -92,14 +92,14 @@ export function bestPrice(targets: Target[]): { price: Price; differs: boolean }
   return price && { price, differs: others.some((p) => sum(p) !== sum(price)) };
 }
 
-/** Writes a price as price lists do: $2.50, $0.15, $0.025. Exact to the digits that other amounts have. */
-export function formatPrice(amount: string): string {
-  return formatPaid(amount).replace(/(\.\d\d\d*?)0+$/, "$1");
+/** Formats a price without trailing zeros: $2.50, $0.15, $0.025. */
+export function formatListPrice(amount: string): string {
+  return formatPrice(amount).replace(/(\.\d\d\d*?)0+$/, "$1");
 }
 
-const badness: Record<string, number> = { closed: 0, half_open: 1, open: 2 };
+const severity: Record<string, number> = { closed: 0, half_open: 1, open: 2 };
 
-/** The worst circuit of several targets and how many are like it. */
+/** The worst circuit state of several targets and how many are in it. */
 export function worstCircuit(targets: Target[]): {
   circuit: Circuit;
   reason: string | null;
@@ -107,7 +107,9 @@ export function worstCircuit(targets: Target[]): {
   part: { of: number; count: number };
 } {
   const [worst] = [...targets].sort(
-    (a, b) => (badness[b.health.circuit] ?? 0) - (badness[a.health.circuit] ?? 0) || soonest(a) - soonest(b),
+    (a, b) =>
+      (severity[b.health.circuit] ?? 0) - (severity[a.health.circuit] ?? 0) ||
+      nextProbeMs(a) - nextProbeMs(b),
   );
   const circuit = (worst?.health.circuit ?? "closed") as Circuit;
   return {
@@ -118,12 +120,12 @@ export function worstCircuit(targets: Target[]): {
   };
 }
 
-function soonest(t: Target): number {
+function nextProbeMs(t: Target): number {
   return t.health.next_probe ? Date.parse(t.health.next_probe) : 0;
 }
 
-/** The usual time to the first token: of the last day's requests, else of the latest calls of the quickest target. */
-export function usualTtft(m: Model): number | null {
+/** The time to first token: the median of the last 24 hours, or that of the fastest target's latest calls. */
+export function typicalTtft(m: Model): number | null {
   if (m.traffic.ttft_p50_ms != null) {
     return m.traffic.ttft_p50_ms;
   }
@@ -131,20 +133,20 @@ export function usualTtft(m: Model): number | null {
   return recent.length === 0 ? null : Math.min(...recent);
 }
 
-/** The values that some model has, in order. */
+/** The distinct values of all models, sorted. */
 export function valuesOf(models: Model[], values: (m: Model) => string[]): string[] {
   return [...new Set(models.flatMap(values))].sort();
 }
 
 const notable = ["reasoning", "vision", "tools", "audio_in", "audio_out", "files", "json_schema"];
 
-/** Abilities with those first that tell models apart. */
+/** Sorts capabilities, distinguishing ones first. */
 export function notableFirst(abilities: string[]): string[] {
   const rank = (ability: string) => (notable.includes(ability) ? notable.indexOf(ability) : notable.length);
   return [...abilities].sort((a, b) => rank(a) - rank(b));
 }
 
-/** Writes an ability as people read it: json_schema becomes "JSON schema". */
+/** Formats a capability: json_schema becomes "JSON schema". */
 export function abilityText(ability: string): string {
   return ability.replaceAll("_", " ").replace(/\bjson\b/, "JSON");
 }

@@ -2,14 +2,14 @@ import type { Schema } from "../../api/client";
 import { nanoText, parseNano } from "../../lib/money";
 import type { Price } from "./models";
 
-/** The fields of the form, as they are typed. */
+/** The input values of the price form. */
 export interface PriceDraft {
   input: string;
   output: string;
   cacheRead: string;
 }
 
-/** The form for a price that holds now; empty where none is known. */
+/** Creates the draft of a price; empty for a missing price. */
 export function priceDraft(price: Price | undefined): PriceDraft {
   return {
     input: price?.input_per_mtok_usd ?? "",
@@ -18,8 +18,8 @@ export function priceDraft(price: Price | undefined): PriceDraft {
   };
 }
 
-/** The fields that hold no amount; only the cache may be empty. */
-export function wrongPrices(draft: PriceDraft): Set<keyof PriceDraft> {
+/** The fields without a valid amount; only the cache price may be empty. */
+export function invalidPrices(draft: PriceDraft): Set<keyof PriceDraft> {
   const wrong = new Set<keyof PriceDraft>();
   for (const name of ["input", "output", "cacheRead"] as const) {
     const empty = draft[name].trim() === "";
@@ -30,7 +30,7 @@ export function wrongPrices(draft: PriceDraft): Set<keyof PriceDraft> {
   return wrong;
 }
 
-/** What is sent for a draft without wrong fields. */
+/** The request body of a valid draft. */
 export function priceBody(draft: PriceDraft): Schema["PriceInput"] {
   return {
     input_per_mtok_usd: amount(draft.input) ?? "0",

@@ -4,28 +4,35 @@ import { Link } from "@tanstack/react-router";
 import { Icon } from "../../components/Icon";
 import { Time } from "../../components/Time";
 import { formatCount } from "../../lib/numbers";
-import { type Fact, type FactGroup, groupFacts, kindTitles, placeOf, splitTimes } from "./attention";
+import {
+  type AttentionGroup,
+  type AttentionItem,
+  groupItems,
+  kindTitles,
+  linkOf,
+  splitTimes,
+} from "./attention";
 import classes from "./overview.module.css";
 
-// How many facts of one kind are named before the rest is only counted.
-const named = 3;
+// Number of items of one kind that are listed; the rest is counted.
+const maxListed = 3;
 
-/** What needs somebody to act, the most pressing first, each with the way to the place to do it. */
-export function AttentionList({ facts }: { facts: Fact[] }) {
+/** Conditions that need action, the most urgent first, with links to the pages to fix them. */
+export function AttentionList({ items }: { items: AttentionItem[] }) {
   return (
     <Paper withBorder p="md" component="section" aria-label="Needs attention">
       <Title order={2} size="h3" mb={4}>
         Needs attention
       </Title>
-      {facts.length === 0 ? (
+      {items.length === 0 ? (
         <Group gap="xs" c="dimmed" py={4} wrap="nowrap">
           <Icon name="check" />
-          <Text size="sm">Nothing: providers answer, budgets hold, every model has a price.</Text>
+          <Text size="sm">No issues.</Text>
         </Group>
       ) : (
         <ul className={classes.facts}>
-          {groupFacts(facts).map((group) => (
-            <FactItem key={group.kind} group={group} />
+          {groupItems(items).map((group) => (
+            <GroupItem key={group.kind} group={group} />
           ))}
         </ul>
       )}
@@ -33,11 +40,11 @@ export function AttentionList({ facts }: { facts: Fact[] }) {
   );
 }
 
-function FactItem({ group }: { group: FactGroup }) {
-  const { kind, severity, facts } = group;
-  const shown = facts.slice(0, named);
-  const rest = facts.length - shown.length;
-  const place = placeOf(kind, facts.length === 1 ? facts[0]?.object : undefined);
+function GroupItem({ group }: { group: AttentionGroup }) {
+  const { kind, severity, items } = group;
+  const shown = items.slice(0, maxListed);
+  const rest = items.length - shown.length;
+  const link = linkOf(kind, items.length === 1 ? items[0]?.object : undefined);
   return (
     <li className={classes.fact}>
       <Badge
@@ -53,11 +60,11 @@ function FactItem({ group }: { group: FactGroup }) {
       <Box className={classes.words}>
         <Text size="sm" fw={600}>
           {kindTitles[kind]}
-          {facts.length > 1 && ` · ${facts.length}`}
+          {items.length > 1 && ` · ${items.length}`}
         </Text>
-        {shown.map((fact) => (
-          <Text key={fact.object} size="sm" style={{ overflowWrap: "anywhere" }}>
-            {fact.label !== fact.message && <strong>{fact.label}</strong>} <Message text={fact.message} />
+        {shown.map((item) => (
+          <Text key={item.object} size="sm" style={{ overflowWrap: "anywhere" }}>
+            {item.label !== item.message && <strong>{item.label}</strong>} <Message text={item.message} />
           </Text>
         ))}
         {rest > 0 && (
@@ -66,20 +73,14 @@ function FactItem({ group }: { group: FactGroup }) {
           </Text>
         )}
       </Box>
-      <Anchor
-        component={Link}
-        to={place.to}
-        search={place.search as never}
-        size="sm"
-        style={{ flexShrink: 0 }}
-      >
-        {place.label}
+      <Anchor component={Link} to={link.to} search={link.search as never} size="sm" style={{ flexShrink: 0 }}>
+        {link.label}
       </Anchor>
     </li>
   );
 }
 
-/** A message of the gateway with its times as the person reads times. */
+/** A message of the gateway with its times in the chosen time zone. */
 function Message({ text }: { text: string }) {
   return (
     <span>

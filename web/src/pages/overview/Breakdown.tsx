@@ -20,10 +20,10 @@ const titles: Record<Dimension, string> = {
   policy: "Policy",
 };
 
-// Requests that nobody served belong to no model and no provider.
-const nameless: Record<Dimension, string> = {
-  model: "none served",
-  provider: "none served",
+// Labels of the row without a name. Requests that no target served have no model and no provider.
+const unnamed: Record<Dimension, string> = {
+  model: "not served",
+  provider: "not served",
   key: "dashboard",
   policy: "no policy",
 };
@@ -38,7 +38,7 @@ interface Props {
   onOpen: (search: Search) => void;
 }
 
-/** The same figures by model, provider, key or policy; each row opens its requests. */
+/** The figures by model, provider, key or policy. Each row opens its requests. */
 export function Breakdown({ breakdowns, requests, dimension, onDimension, searchFor, onOpen }: Props) {
   const rows = breakdowns[dimension];
   const rest = unlisted(rows, requests);
@@ -59,7 +59,7 @@ export function Breakdown({ breakdowns, requests, dimension, onDimension, search
         {dimensions.map((name) => (
           <Tabs.Panel key={name} value={name} pt={4}>
             {rows.length === 0 ? (
-              <EmptyState title="Nothing in this range" />
+              <EmptyState title="No requests in this time range" />
             ) : (
               <DataTable
                 label={`By ${name}`}
@@ -76,8 +76,7 @@ export function Breakdown({ breakdowns, requests, dimension, onDimension, search
       </Tabs>
       {rest > 0 && (
         <Text size="xs" c="dimmed" mt="xs">
-          The {formatCount(rows.length)} with the most requests are listed; {plural(rest, "request")} more{" "}
-          {rest === 1 ? "is" : "are"} not among them.
+          Top {formatCount(rows.length)} shown. {plural(rest, "request")} not listed.
         </Text>
       )}
     </Paper>
@@ -87,7 +86,7 @@ export function Breakdown({ breakdowns, requests, dimension, onDimension, search
 function Name({ group, dimension }: { group: Group; dimension: Dimension }) {
   return group.name === "" ? (
     <Text span inherit c="dimmed">
-      {nameless[dimension]}
+      {unnamed[dimension]}
     </Text>
   ) : (
     group.label
@@ -126,32 +125,27 @@ function columns(dimension: Dimension, searchOf: (group: Group) => Search): Colu
     },
     {
       id: "routed",
-      label: "Routed",
+      label: "Routed cost",
       numeric: true,
-      hint: "What the requests cost.",
+      hint: "Cost of the requests",
       sort: (g) => (g.priced > 0 ? Number(g.cost_usd) : null),
-      render: (g) => (
-        <Money amount={g.priced > 0 ? g.cost_usd : null} why="No request here has a known cost." />
-      ),
+      render: (g) => <Money amount={g.priced > 0 ? g.cost_usd : null} why="No request with a known cost." />,
     },
     {
       id: "baseline",
-      label: "Baseline",
+      label: "Baseline cost",
       numeric: true,
-      hint: "What the requests with a known baseline would have cost.",
+      hint: "Cost of the same requests with the baseline model, where known",
       sort: (g) => (g.compared > 0 ? Number(g.baseline_cost_usd) : null),
       render: (g) => (
-        <Money
-          amount={g.compared > 0 ? g.baseline_cost_usd : null}
-          why="No request here has a known baseline."
-        />
+        <Money amount={g.compared > 0 ? g.baseline_cost_usd : null} why="No request with a known baseline." />
       ),
     },
     {
       id: "saved",
       label: "Saved",
       numeric: true,
-      hint: "Baseline less routed, over the requests with a known baseline.",
+      hint: "Baseline cost minus routed cost, where the baseline is known",
       sort: (g) => (g.compared > 0 ? Number(g.saved_usd) : null),
       render: (g) => <SavedCell group={g} />,
     },
@@ -159,7 +153,7 @@ function columns(dimension: Dimension, searchOf: (group: Group) => Search): Colu
       id: "p50",
       label: "p50",
       numeric: true,
-      hint: "Median latency.",
+      hint: "Median latency",
       sort: (g) => g.latency_p50_ms,
       render: (g) => formatDuration(g.latency_p50_ms),
     },
@@ -167,7 +161,7 @@ function columns(dimension: Dimension, searchOf: (group: Group) => Search): Colu
       id: "p95",
       label: "p95",
       numeric: true,
-      hint: "Nineteen of twenty requests were at least this fast.",
+      hint: "95th percentile of latency",
       sort: (g) => g.latency_p95_ms,
       render: (g) => formatDuration(g.latency_p95_ms),
     },
@@ -175,7 +169,7 @@ function columns(dimension: Dimension, searchOf: (group: Group) => Search): Colu
       id: "ttft",
       label: "TTFT",
       numeric: true,
-      hint: "Median time to the first token.",
+      hint: "Median time to first token",
       sort: (g) => g.ttft_p50_ms,
       render: (g) => formatDuration(g.ttft_p50_ms),
     },
@@ -185,8 +179,8 @@ function columns(dimension: Dimension, searchOf: (group: Group) => Search): Colu
       numeric: true,
       hint:
         dimension === "model" || dimension === "provider"
-          ? "Attempts that failed here, also when another model served the request."
-          : "Requests that failed.",
+          ? "Failed attempts, including those of requests that another target served"
+          : "Failed requests",
       sort: (g) => failureShare(g, dimension),
       render: (g) => failureText(g, dimension),
     },
@@ -194,7 +188,7 @@ function columns(dimension: Dimension, searchOf: (group: Group) => Search): Colu
       id: "fallbacks",
       label: "Fallback %",
       numeric: true,
-      hint: "Requests that another model was meant to serve.",
+      hint: "Share of requests served by a fallback",
       sort: (g) => g.fallback_percent,
       render: (g) => formatPercent(g.fallback_percent),
     },
@@ -204,10 +198,7 @@ function columns(dimension: Dimension, searchOf: (group: Group) => Search): Colu
 function SavedCell({ group }: { group: Group }) {
   return (
     <>
-      <Money
-        amount={group.compared > 0 ? group.saved_usd : null}
-        why="No request here has a known baseline."
-      />
+      <Money amount={group.compared > 0 ? group.saved_usd : null} why="No request with a known baseline." />
       {group.compared > 0 && group.saved_percent != null && (
         <Text span size="xs" c="dimmed" ff="monospace">
           {" "}
@@ -225,7 +216,7 @@ function phoneRow(g: Group, dimension: Dimension) {
         <Text span fw={600} size="sm" truncate>
           <Name group={g} dimension={dimension} />
         </Text>
-        <Money amount={g.priced > 0 ? g.cost_usd : null} why="No request here has a known cost." />
+        <Money amount={g.priced > 0 ? g.cost_usd : null} why="No request with a known cost." />
       </>
     ),
     bottom: (

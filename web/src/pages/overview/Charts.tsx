@@ -21,12 +21,12 @@ const DecisionChart = lazy(() => import("../../components/charts/DecisionChart")
 interface Props {
   overview: Schema["Overview"];
   onZoom: (range: Range) => void;
-  /** The parameters of Requests for one span of time. */
+  /** The search parameters of the Requests page for a time range. */
   searchIn: (range: Range, more?: Filters) => Search;
   onOpen: (search: Search) => void;
 }
 
-/** Spend against the baseline, and decisions, over time. */
+/** Spend and baseline, and decisions, over time. */
 export function Charts({ overview, onZoom, searchIn, onOpen }: Props) {
   const { series } = overview;
   const [zone] = useZone();
@@ -36,12 +36,12 @@ export function Charts({ overview, onZoom, searchIn, onOpen }: Props) {
   const at = (bin: string, more?: Filters) => searchIn(spanRange(bin, bin, stepMs, series), more);
   const last = series.at(-1);
   const running = last && isRunning(last, stepMs, overview.to) ? last.start : undefined;
-  const soFar = running && `The last bucket, from ${formatBucket(running, stepMs, zone)}, is still running.`;
+  const soFar = running && `The last bucket, from ${formatBucket(running, stepMs, zone)}, is incomplete.`;
   const partly = overview.current.compared < overview.current.priced;
   return (
     <SimpleGrid cols={{ base: 1, md: 2 }} spacing="sm">
       <ChartPanel
-        title="Spend against baseline"
+        title="Spend vs baseline"
         legend={<SpendLegend extra={hasExtra(series)} />}
         chart={
           <SpendChart
@@ -53,7 +53,7 @@ export function Charts({ overview, onZoom, searchIn, onOpen }: Props) {
           />
         }
         table={<SpendTable series={series} stepMs={stepMs} running={running} searchAt={at} />}
-        note={notes(partly && "Requests without a known baseline count the same on both lines.", soFar, days)}
+        note={notes(partly && "Requests without a known baseline count equally on both lines.", soFar, days)}
       />
       <ChartPanel
         title="Decisions over time"
@@ -83,17 +83,17 @@ function SpendLegend({ extra }: { extra: boolean }) {
   return (
     <div className={classes.legend}>
       <span>
-        <LineSwatch colour="var(--fl-spend)" /> spend
+        <LineSwatch colour="var(--fl-spend)" /> Spend
       </span>
       <span>
-        <LineSwatch colour="var(--fl-baseline)" dash="5 4" /> baseline
+        <LineSwatch colour="var(--fl-baseline)" dash="5 4" /> Baseline
       </span>
       <span>
-        <Swatch id={`${id}-saved`} fill="hatched" colour="var(--fl-saved)" /> saved
+        <Swatch id={`${id}-saved`} fill="hatched" colour="var(--fl-saved)" /> Saved
       </span>
       {extra && (
         <span>
-          <Swatch id={`${id}-extra`} fill="crossed" colour="var(--fl-extra)" /> dearer than the baseline
+          <Swatch id={`${id}-extra`} fill="crossed" colour="var(--fl-extra)" /> Above baseline
         </span>
       )}
     </div>
@@ -158,7 +158,7 @@ function DecisionTable(props: TableProps) {
   );
 }
 
-/** The spans that had requests, one row each. */
+/** The buckets with requests, one row each. */
 function BinTable(props: TableProps & { heads: string[]; cells: (bin: Bin) => React.ReactNode[] }) {
   const [zone] = useZone();
   return (

@@ -8,16 +8,16 @@ import { type Range, ranges, wider } from "../../lib/range";
 interface Props {
   range: Range;
   filtered: boolean;
-  /** There are simulated requests, which are left out. */
+  /** Whether there are only simulated requests, which are excluded. */
   simulatedOnly: boolean;
   onClear: () => void;
   onRange: (range: Range) => void;
   onSimulated: () => void;
-  /** Counts requests from the Playground too; undefined when they are counted already. */
+  /** Includes requests from the Playground; undefined when they are included already. */
   onPlayground: (() => void) | undefined;
 }
 
-/** Says why there are no figures, and offers the next step. */
+/** Explains why there are no figures and offers the next step. */
 export function EmptyOverview(props: Props) {
   const { range, filtered, simulatedOnly, onClear, onRange, onSimulated, onPlayground } = props;
   const next = wider(range);
@@ -32,20 +32,20 @@ export function EmptyOverview(props: Props) {
       {simulatedOnly ? (
         <EmptyState
           icon="activity"
-          title="Only simulated requests in this range"
+          title="Only simulated requests in this time range"
           actions={
             <>
-              <Button onClick={onSimulated}>Include them</Button>
+              <Button onClick={onSimulated}>Include simulated requests</Button>
               {more}
             </>
           }
         >
-          They are left out of the figures.
+          Simulated requests are excluded from the figures.
         </EmptyState>
       ) : filtered ? (
         <EmptyState
           icon="filter"
-          title="No requests match these filters in this range"
+          title="No requests match these filters"
           actions={
             <>
               <Button onClick={onClear}>Clear filters</Button>
@@ -56,7 +56,7 @@ export function EmptyOverview(props: Props) {
       ) : (
         <EmptyState
           icon="rocket"
-          title="No requests in this range"
+          title="No requests in this time range"
           actions={
             <>
               <Button component={Link} to="/quickstart">
@@ -65,15 +65,14 @@ export function EmptyOverview(props: Props) {
               <SampleButton />
               {onPlayground && (
                 <Button variant="default" onClick={onPlayground}>
-                  Count the Playground too
+                  Include Playground requests
                 </Button>
               )}
               {more}
             </>
           }
         >
-          Once a client sends its first request, this page shows what was spent, what was saved and how models
-          were chosen.
+          Spend, savings and routing decisions will appear here after your first request.
         </EmptyState>
       )}
     </Paper>

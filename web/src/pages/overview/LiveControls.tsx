@@ -9,11 +9,11 @@ interface Props {
   onSimulated: (include: boolean) => void;
   playground: boolean;
   onPlayground: (include: boolean) => void;
-  /** When the figures were loaded, in milliseconds; nought before the first time. */
+  /** When the figures were loaded, in milliseconds; 0 before the first load. */
   refreshedAt: number;
 }
 
-/** The switches for figures that move and for simulated requests, and how old the figures are. */
+/** The switches for live updates and for simulated and Playground requests, and the age of the figures. */
 export function LiveControls(props: Props) {
   const { live, onLive, simulated, onSimulated, playground, onPlayground, refreshedAt } = props;
   return (
@@ -28,7 +28,7 @@ export function LiveControls(props: Props) {
       <Switch
         size="xs"
         label="Playground"
-        aria-label="Include requests from the Playground"
+        aria-label="Include Playground requests"
         checked={playground}
         onChange={(event) => onPlayground(event.currentTarget.checked)}
       />
@@ -47,12 +47,12 @@ function Refreshed({ at }: { at: number }) {
   const now = useNow();
   return (
     <Text size="xs" c="dimmed" miw={104} style={{ fontVariantNumeric: "tabular-nums", whiteSpace: "nowrap" }}>
-      refreshed {refreshedText(now - at)}
+      Updated {refreshedText(now - at)}
     </Text>
   );
 }
 
-/** How long ago, as short as can be. */
+/** Formats an age in its shortest form. */
 export function refreshedText(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000));
   if (seconds < 5) {

@@ -8,11 +8,11 @@ import { ErrorPanel } from "../../components/ErrorPanel";
 import { FilterBar } from "../../components/FilterBar";
 import { PanelSkeleton, RowsSkeleton } from "../../components/Loading";
 import { PageHeader } from "../../components/PageHeader";
-import { RangePicker, UnreadableRange } from "../../components/RangePicker";
+import { RangePicker, InvalidRange } from "../../components/RangePicker";
 import { cleared, type Filters, filtersOf, type Search } from "../../lib/filters";
 import { useShortcuts } from "../../lib/keyboard";
 import { useZone } from "../../lib/preferences";
-import { type Range, rangeOf, unreadableEnds } from "../../lib/range";
+import { type Range, rangeOf, invalidEnds } from "../../lib/range";
 import { useSearchParams } from "../../lib/search";
 import { useSession } from "../../lib/session";
 import { zoneName } from "../../lib/time";
@@ -33,13 +33,13 @@ import { LiveControls } from "./LiveControls";
 import { Tiles, TilesSkeleton } from "./Tiles";
 import { useOverview } from "./useOverview";
 
-/** The first page: what was spent and saved in a period, how it was decided, and what needs attention. */
+/** Spend, savings and decisions of a period, and conditions that need attention. */
 export function OverviewPage() {
   const [search, change] = useSearchParams();
   const { server } = useSession();
   const [live, setLive] = useState(false);
   const [zone] = useZone();
-  useShortcuts([{ keys: "l", label: "Live figures on or off", run: () => setLive(!live) }]);
+  useShortcuts([{ keys: "l", label: "Toggle live updates", run: () => setLive(!live) }]);
   const filters = figureFilters(filtersOf(search));
   const range = rangeOf(search);
   const chosen = simulatedOf(search);
@@ -54,8 +54,8 @@ export function OverviewPage() {
     zone: zoneName(zone),
   });
   const include = (yes: boolean) => {
-    const usual = server.simulated || onlySimulated ? "include" : "false";
-    change({ simulated: yes === (usual === "include") ? undefined : yes ? "include" : "false" });
+    const byDefault = server.simulated || onlySimulated;
+    change({ simulated: yes === byDefault ? undefined : yes ? "include" : "false" });
   };
   return (
     <>
@@ -77,16 +77,16 @@ export function OverviewPage() {
         filters={filters}
         facets={facets}
         names={[...dimensions]}
-        done="Show figures"
+        done="Apply filters"
         onChange={change}
         onClear={() => change(cleared())}
         before={<RangePicker range={range} onChange={({ from, to }) => change({ from, to }, true)} />}
       />
-      <UnreadableRange ends={unreadableEnds(search)} range={range} />
+      <InvalidRange ends={invalidEnds(search)} range={range} />
       {onlySimulated && chosen === undefined && !server.simulated && <SimulatedNote />}
       {query.error && !query.data ? (
         <ErrorPanel
-          what="The overview could not be loaded"
+          what="Could not load the overview"
           error={query.error}
           onRetry={() => void query.refetch()}
         />
@@ -97,7 +97,7 @@ export function OverviewPage() {
           {query.error && (
             <Box mb="sm">
               <ErrorPanel
-                what="The figures are old: they could not be refreshed"
+                what="Could not refresh the figures"
                 error={query.error}
                 onRetry={() => void query.refetch()}
               />
@@ -162,7 +162,7 @@ function Figures({
           onSimulated={onSimulated}
           onPlayground={source === "key" ? () => change({ source: "all" }) : undefined}
         />
-        <AttentionList facts={overview.attention} />
+        <AttentionList items={overview.attention} />
       </Stack>
     );
   }
@@ -171,7 +171,7 @@ function Figures({
     <Stack gap="sm">
       <Tiles overview={overview} searchFor={searchFor} />
       <Text size="xs" c="dimmed">
-        Estimate: same tokens at list prices; another model might have written more or less. Coverage:{" "}
+        Estimated from the same token counts at list prices. Another model might use more or fewer tokens.{" "}
         {coverageText(overview.current)}.
       </Text>
       <Charts
@@ -188,7 +188,7 @@ function Figures({
         searchFor={searchFor}
         onOpen={open}
       />
-      <AttentionList facts={overview.attention} />
+      <AttentionList items={overview.attention} />
     </Stack>
   );
 }
@@ -198,9 +198,7 @@ function SimulatedNote() {
     <Alert color="grape" variant="outline" py={6} mb="sm" role="status">
       <Group gap="xs">
         <SimulatedBadge />
-        <span>
-          Only simulated requests came in this range, so they are shown: answers and costs are made up.
-        </span>
+        <span>Only simulated requests in this time range. Answers and costs are not real.</span>
       </Group>
     </Alert>
   );

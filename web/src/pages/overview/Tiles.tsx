@@ -12,11 +12,11 @@ import classes from "./overview.module.css";
 
 interface Props {
   overview: Schema["Overview"];
-  /** The parameters of Requests for the same figures and more filters. */
+  /** The search parameters of the Requests page for the same figures, with more filters. */
   searchFor: (more?: Filters) => Search;
 }
 
-/** The five totals of the period; each opens the requests behind it. */
+/** The five totals of the period. Each opens its requests. */
 export function Tiles({ overview, searchFor }: Props) {
   const { current: now, previous: before, previous_complete: complete } = overview;
   const span = Date.parse(overview.to) - Date.parse(overview.from);
@@ -29,8 +29,8 @@ export function Tiles({ overview, searchFor }: Props) {
         value={now.priced > 0 ? formatMoney(now.cost_usd) : unknown}
         search={searchFor({ preset: "expensive" })}
       >
-        <div>{spendChange ?? "nothing in the period before"}</div>
-        {now.priced < now.served && <div>cost known for {knownShare(now.priced, now.served)}</div>}
+        <div>{spendChange ?? "No previous spend"}</div>
+        {now.priced < now.served && <div>Cost known for {knownShare(now.priced, now.served)}</div>}
       </Tile>
       <Tile label="Requests" value={formatCount(now.requests)} search={searchFor()}>
         <div>{rateText(now.requests, span)}</div>
@@ -40,26 +40,26 @@ export function Tiles({ overview, searchFor }: Props) {
         label="Latency p50 / p95"
         value={
           <>
-            {bare(now.latency_p50_ms)} / {formatDuration(now.latency_p95_ms)}
+            {withoutUnit(now.latency_p50_ms)} / {formatDuration(now.latency_p95_ms)}
           </>
         }
         search={searchFor({ preset: "slowest" })}
       >
         <div>TTFT p50 {formatDuration(now.ttft_p50_ms)}</div>
-        <div>{before.latency_p50_ms != null && `p50 was ${formatDuration(before.latency_p50_ms)}`}</div>
+        <div>{before.latency_p50_ms != null && `Previous p50 ${formatDuration(before.latency_p50_ms)}`}</div>
       </Tile>
       <Tile label="Errors" value={formatPercent(now.error_percent)} search={searchFor({ preset: "errors" })}>
         <div>
-          {now.errors === 0 ? "no failed requests" : `${formatCount(now.errors)} failed`}
-          {before.requests > 0 && `, was ${formatPercent(before.error_percent)}`}
+          {now.errors === 0 ? "No failed requests" : `${formatCount(now.errors)} failed`}
+          {before.requests > 0 && ` · previous ${formatPercent(before.error_percent)}`}
         </div>
-        {now.rejected > 0 && <div>{formatCount(now.rejected)} refused, not counted</div>}
+        {now.rejected > 0 && <div>{formatCount(now.rejected)} rejected, not counted</div>}
       </Tile>
     </TileGrid>
   );
 }
 
-/** Stands where the tiles will be. */
+/** Placeholder for the tiles. */
 export function TilesSkeleton() {
   return (
     <TileGrid>
@@ -82,7 +82,7 @@ function Saved({ figures, search }: { figures: Schema["FigureSet"]; search: Sear
   if (figures.compared === 0) {
     return (
       <Tile label="Saved" value={unknown} search={search}>
-        <div>no baseline is known yet</div>
+        <div>No known baseline yet</div>
       </Tile>
     );
   }
@@ -101,8 +101,8 @@ function Saved({ figures, search }: { figures: Schema["FigureSet"]; search: Sear
       search={loss ? { ...search, preset: "negative_savings" } : search}
       mark={loss ? "loss" : "gain"}
     >
-      <div>vs {formatMoney(figures.baseline_cost_usd)} baseline</div>
-      {loss && <div>dearer than the baseline</div>}
+      <div>Baseline {formatMoney(figures.baseline_cost_usd)}</div>
+      {loss && <div>More expensive than the baseline</div>}
     </Tile>
   );
 }
@@ -137,7 +137,7 @@ function Tile({ label, value, search, mark, children }: TileProps) {
   );
 }
 
-/** Milliseconds without the unit when another with it follows. */
-function bare(ms: number | null): string {
+/** Formats milliseconds without the unit. */
+function withoutUnit(ms: number | null): string {
   return formatDuration(ms).replace(/ ms$/, "");
 }

@@ -1,51 +1,54 @@
 import type { Schema } from "../../api/client";
 import type { Search } from "../../lib/filters";
 
-/** One fact that somebody should act on. */
-export type Fact = Schema["Attention"];
+/** A condition that needs action. */
+export type AttentionItem = Schema["Attention"];
 
-/** Facts of one kind, which are shown together. */
-export interface FactGroup {
-  kind: Fact["kind"];
-  severity: Fact["severity"];
-  facts: Fact[];
+/** Items of one kind, shown together. */
+export interface AttentionGroup {
+  kind: AttentionItem["kind"];
+  severity: AttentionItem["severity"];
+  items: AttentionItem[];
 }
 
-/** Puts facts of one kind together, in the order in which the kinds first appear. */
-export function groupFacts(facts: Fact[]): FactGroup[] {
-  const groups: FactGroup[] = [];
-  for (const fact of facts) {
-    const group = groups.find((g) => g.kind === fact.kind);
+/** Groups items by kind, in the order in which the kinds first appear. */
+export function groupItems(items: AttentionItem[]): AttentionGroup[] {
+  const groups: AttentionGroup[] = [];
+  for (const item of items) {
+    const group = groups.find((g) => g.kind === item.kind);
     if (group) {
-      group.facts.push(fact);
+      group.items.push(item);
     } else {
-      groups.push({ kind: fact.kind, severity: fact.severity, facts: [fact] });
+      groups.push({ kind: item.kind, severity: item.severity, items: [item] });
     }
   }
   return groups;
 }
 
-/** What people read for a kind. */
-export const kindTitles: Record<Fact["kind"], string> = {
-  no_provider: "No provider can be used",
+/** Title of each kind. */
+export const kindTitles: Record<AttentionItem["kind"], string> = {
+  no_provider: "No usable provider",
   storage_low: "Storage is nearly full",
   circuit_open: "Circuit open",
   circuit_recovering: "Circuit recovering",
-  credential_backing_off: "Credential resting",
-  budget_over: "Budget used up",
-  budget_warn: "Budget nearly used up",
+  credential_backing_off: "Credential backing off",
+  budget_over: "Budget exhausted",
+  budget_warn: "Budget nearly exhausted",
   key_expiring: "Key expires soon",
   price_unknown: "Model without a price",
 };
 
-/** Where the fact is dealt with. */
-export function placeOf(kind: Fact["kind"], object?: string): { to: string; search: Search; label: string } {
+/** The page to fix a condition on. */
+export function linkOf(
+  kind: AttentionItem["kind"],
+  object?: string,
+): { to: string; search: Search; label: string } {
   switch (kind) {
     case "circuit_open":
     case "circuit_recovering":
       return {
         to: "/routing/models",
-        search: object ? { q: modelOf(object) } : { show: "trouble" },
+        search: object ? { q: modelOf(object) } : { show: "unhealthy" },
         label: "Models",
       };
     case "price_unknown":

@@ -4,31 +4,31 @@ import { parseNano, unknown } from "../../lib/money";
 import { formatCount, formatPercent } from "../../lib/numbers";
 import type { Range } from "../../lib/range";
 
-/** Sums over requests. */
+/** Totals of a set of requests. */
 export type Figures = Schema["FigureSet"];
 
-/** The dimensions of the breakdown, which are filters too. */
+/** The dimensions of the breakdown, which are also filters. */
 export const dimensions = ["model", "provider", "key", "policy"] as const;
 
 /** One dimension of the breakdown. */
 export type Dimension = (typeof dimensions)[number];
 
-/** The filters that figures can be narrowed by. */
+/** The filters that apply to figures. */
 export function figureFilters(filters: Filters): Filters {
   const { model, provider, key, policy } = filters;
   return { model, provider, key, policy };
 }
 
-/** What the address says about simulated requests. */
+/** The URL parameter for simulated requests. */
 export type Simulated = "include" | "true" | "false" | undefined;
 
-/** Reads the parameter; what is not one of its values is the default. */
+/** Extracts the parameter; an unknown value is the default. */
 export function simulatedOf(search: Search): Simulated {
   const { simulated } = search;
   return simulated === "include" || simulated === "true" || simulated === "false" ? simulated : undefined;
 }
 
-/** The filter for the API: simulated requests are left out unless there are no others or they are asked for. */
+/** The API filter: simulated requests are excluded unless included in the URL or the only ones possible. */
 export function simulatedFilter(chosen: Simulated, onlySimulator: boolean): "true" | "false" | undefined {
   if (chosen === "true" || chosen === "false") {
     return chosen;
@@ -36,7 +36,7 @@ export function simulatedFilter(chosen: Simulated, onlySimulator: boolean): "tru
   return chosen === "include" || onlySimulator ? undefined : "false";
 }
 
-/** The source of the requests that figures count: those of the Playground are left out unless they are asked for. */
+/** The API filter for the source: Playground requests are excluded by default. */
 export function sourceOf(search: Search): "key" | "playground" | undefined {
   if (search.source === "all") {
     return undefined;
@@ -44,14 +44,14 @@ export function sourceOf(search: Search): "key" | "playground" | undefined {
   return search.source === "playground" ? "playground" : "key";
 }
 
-/** The parameters of Requests that list exactly what a figure counts. */
+/** The search parameters that list exactly the requests of a figure. */
 export function requestsSearch(filters: Filters, range: Range, more: Filters = {}): Search {
   return { ...filters, ...more, from: range.from, to: range.to };
 }
 
 /**
- * The change of an amount or number against the period before, in words; undefined when neither had any. A period in
- * which recording began is not compared.
+ * Describes the change from the previous period; undefined when both are zero. An incomplete previous period is not
+ * compared.
  */
 export function changeText(
   now: string | number,
@@ -60,16 +60,16 @@ export function changeText(
 ): string | undefined {
   const [a, b] = [asNumber(now), asNumber(before)];
   if (b === 0) {
-    return a === 0 ? undefined : "none in the period before";
+    return a === 0 ? undefined : "None in the previous period";
   }
   if (!complete) {
-    return "no full previous period";
+    return "No full previous period";
   }
   const percent = Math.round(((a - b) / b) * 100);
   if (percent === 0) {
-    return "same as the period before";
+    return "Same as previous";
   }
-  // From ten times on, percents are hard to read.
+  // Large percentages are hard to read.
   const text =
     percent >= 1000
       ? `×${formatCount(a / b)}`
@@ -81,7 +81,7 @@ function asNumber(value: string | number): number {
   return typeof value === "number" ? value : Number(parseNano(value)) / 1e9;
 }
 
-/** How many requests came in a unit of time that gives a readable number: "1.5 / s", "12 / min". */
+/** Formats a request rate in a unit that gives a readable number: "1.5 / s", "12 / min". */
 export function rateText(requests: number, spanMs: number): string {
   if (spanMs <= 0) {
     return "";
@@ -100,27 +100,27 @@ export function rateText(requests: number, spanMs: number): string {
   return "";
 }
 
-/** How many of the requests the savings cover. */
+/** Describes the share of requests with a known baseline. */
 export function coverageText({ compared, served }: Figures): string {
   if (compared >= served) {
-    return "baseline known for all served requests";
+    return "Baseline known for all served requests";
   }
-  return `baseline known for ${knownShare(compared, served)} of served requests`;
+  return `Baseline known for ${knownShare(compared, served)} of served requests`;
 }
 
-/** A share that is not all: rounding must not claim that it is. */
+/** Formats a partial share, which never rounds to 100 %. */
 export function knownShare(part: number, whole: number): string {
   return formatPercent(Math.min(99.9, (100 * part) / whole));
 }
 
-/** How many requests no row of a breakdown counts: it lists only those with the most. */
+/** The number of requests that are in no row of a breakdown, which lists only the top rows. */
 export function unlisted(rows: Schema["FigureGroup"][], requests: number): number {
   return Math.max(0, requests - rows.reduce((sum, row) => sum + row.requests, 0));
 }
 
 /**
- * The failures of one row of a breakdown with what they are a share of: attempts for a model or provider, which may have
- * failed without serving a request, and requests for a key or policy. Figures of earlier versions have no attempts.
+ * Formats the failures of a breakdown row: a share of attempts for a model or provider, whose attempts may fail without
+ * the request failing, and of requests for a key or policy. Figures of earlier versions have no attempts.
  */
 export function failureText(group: Schema["FigureGroup"], dimension: Dimension): string {
   const [failed, all, unit] = hasAttempts(group, dimension)
@@ -132,7 +132,7 @@ export function failureText(group: Schema["FigureGroup"], dimension: Dimension):
   return `${formatPercent((100 * failed) / all)} of ${formatCount(all)} ${all === 1 ? unit.slice(0, -1) : unit}`;
 }
 
-/** The share of failures that a row is sorted by; null when it has none of what it is a share of. */
+/** The failure share of a row, for sorting; null without attempts or requests. */
 export function failureShare(group: Schema["FigureGroup"], dimension: Dimension): number | null {
   const [failed, all] = hasAttempts(group, dimension)
     ? [group.failed_attempts, group.attempts]
@@ -144,7 +144,7 @@ function hasAttempts(group: Schema["FigureGroup"], dimension: Dimension): boolea
   return (dimension === "model" || dimension === "provider") && group.attempts > 0;
 }
 
-/** The filter values that the breakdown shows, as the filter bar wants them. */
+/** Converts the rows of the breakdown to facets for the filter bar. */
 export function facetsOf(breakdowns: Schema["Breakdowns"]): Schema["Facets"] {
   const values = (groups: Schema["FigureGroup"][]) =>
     groups.filter((g) => g.name !== "").map((g) => ({ value: g.name, label: g.label, count: g.requests }));

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import type { Schema } from "../../api/client";
-import { type Fact, groupFacts, placeOf, splitTimes } from "./attention";
+import { type AttentionItem, groupItems, linkOf, splitTimes } from "./attention";
 import {
   changeText,
   coverageText,
@@ -17,25 +17,25 @@ import {
   simulatedFilter,
   simulatedOf,
 } from "./figures";
-import { rangeOf, unreadableEnds } from "../../lib/range";
+import { rangeOf, invalidEnds } from "../../lib/range";
 import { refreshedText } from "./LiveControls";
 
 describe("changeText", () => {
   it.each([
     ["1.03", "1", "+3 % vs previous"],
     ["0.5", "1", "−50 % vs previous"],
-    ["1.001", "1", "same as the period before"],
+    ["1.001", "1", "Same as previous"],
     ["30", "1", "×30 vs previous"],
-    ["1", "0", "none in the period before"],
+    ["1", "0", "None in the previous period"],
     ["0", "0", undefined],
     ["0", "2", "−100 % vs previous"],
-  ])("tells %s against %s", (now, before, text) => expect(changeText(now, before, true)).toBe(text));
+  ])("compares %s with %s", (now, before, text) => expect(changeText(now, before, true)).toBe(text));
 
-  it("takes numbers too", () => expect(changeText(110, 100, true)).toBe("+10 % vs previous"));
+  it("accepts numbers", () => expect(changeText(110, 100, true)).toBe("+10 % vs previous"));
 
-  it("does not compare with a period in which recording began", () => {
-    expect(changeText(677, 100, false)).toBe("no full previous period");
-    expect(changeText(5, 0, false)).toBe("none in the period before");
+  it("does not compare with an incomplete period", () => {
+    expect(changeText(677, 100, false)).toBe("No full previous period");
+    expect(changeText(5, 0, false)).toBe("None in the previous period");
   });
 });
 
@@ -58,7 +58,7 @@ describe("failures of a breakdown row", () => {
       0.25,
     ],
     ["figures without attempts", group({ requests: 1 }), "provider", "0.0 % of 1 request", 0],
-    ["nothing to be a share of", group({}), "policy", "—", null],
+    ["nothing", group({}), "policy", "—", null],
   ])("are a share of %s", (_, row, dimension, text, share) => {
     expect(failureText(row, dimension)).toBe(text);
     expect(failureShare(row, dimension)).toBe(share);
@@ -71,22 +71,24 @@ describe("rateText", () => {
     [17_280, "12 / min"],
     [240, "10 / h"],
     [12, "0.5 / h"],
-  ])("%d requests a day are %s", (requests, text) => expect(rateText(requests, 86_400_000)).toBe(text));
+  ])("shows %d requests per day as %s", (requests, text) =>
+    expect(rateText(requests, 86_400_000)).toBe(text),
+  );
 
-  it("says nothing of no time", () => expect(rateText(5, 0)).toBe(""));
+  it("is empty for an empty range", () => expect(rateText(5, 0)).toBe(""));
 });
 
 describe("coverageText", () => {
   const figures = (compared: number, served: number) => ({ compared, served }) as Figures;
   it("never rounds up to all", () => {
-    expect(coverageText(figures(99_999, 100_000))).toBe("baseline known for 99.9 % of served requests");
-    expect(coverageText(figures(100_000, 100_000))).toBe("baseline known for all served requests");
-    expect(coverageText(figures(982, 1000))).toBe("baseline known for 98.2 % of served requests");
+    expect(coverageText(figures(99_999, 100_000))).toBe("Baseline known for 99.9 % of served requests");
+    expect(coverageText(figures(100_000, 100_000))).toBe("Baseline known for all served requests");
+    expect(coverageText(figures(982, 1000))).toBe("Baseline known for 98.2 % of served requests");
   });
 });
 
 describe("simulated requests", () => {
-  it("are left out unless there are no others or they are asked for", () => {
+  it("are excluded unless included or the only ones possible", () => {
     expect(simulatedFilter(undefined, false)).toBe("false");
     expect(simulatedFilter(undefined, true)).toBeUndefined();
     expect(simulatedFilter("include", false)).toBeUndefined();
@@ -94,14 +96,14 @@ describe("simulated requests", () => {
     expect(simulatedFilter("true", false)).toBe("true");
   });
 
-  it("read only known words from the address", () => {
+  it("accept only known values from the URL", () => {
     expect(simulatedOf({ simulated: "include" })).toBe("include");
     expect(simulatedOf({ simulated: "perhaps" })).toBeUndefined();
   });
 });
 
 describe("filters", () => {
-  it("keeps those that roll-ups know", () => {
+  it("keep only those that roll-ups support", () => {
     expect(figureFilters({ model: "a,b", key: "k", min_cost: "1" })).toEqual({
       model: "a,b",
       key: "k",
@@ -110,15 +112,15 @@ describe("filters", () => {
     });
   });
 
-  it("falls back to the usual range where the address makes no sense", () => {
+  it("use the default range when the URL is invalid", () => {
     expect(rangeOf({})).toEqual({ from: "now-24h" });
     expect(rangeOf({ from: "now-7d", to: "now-1d" })).toEqual({ from: "now-7d", to: "now-1d" });
     expect(rangeOf({ from: "nonsense", to: "yesterday" })).toEqual({ from: "now-24h" });
-    expect(unreadableEnds({ from: "nonsense", to: "now-1h" })).toEqual(["nonsense"]);
-    expect(unreadableEnds({ from: "now-1h" })).toEqual([]);
+    expect(invalidEnds({ from: "nonsense", to: "now-1h" })).toEqual(["nonsense"]);
+    expect(invalidEnds({ from: "now-1h" })).toEqual([]);
   });
 
-  it("opens requests with the same filters, range and more", () => {
+  it("open requests with the same filters and range, and more", () => {
     expect(
       requestsSearch({ model: "a", key: "k" }, { from: "now-24h" }, { model: "b", preset: "errors" }),
     ).toEqual({
@@ -130,12 +132,12 @@ describe("filters", () => {
     });
   });
 
-  it("counts the requests that no row of a breakdown counts", () => {
+  it("count the requests that are in no breakdown row", () => {
     const rows = [{ requests: 7 }, { requests: 2 }] as never[];
     expect([unlisted(rows, 12), unlisted(rows, 9), unlisted([], 0)]).toEqual([3, 0, 0]);
   });
 
-  it("offers the values of the breakdown that have a name", () => {
+  it("offer the named values of the breakdown", () => {
     const group = (name: string, label: string, requests: number) => ({ name, label, requests }) as never;
     const facets = facetsOf({
       model: [group("m", "m", 2), group("", "", 1)],
@@ -149,7 +151,7 @@ describe("filters", () => {
 });
 
 describe("attention", () => {
-  const fact = (kind: Fact["kind"], object: string): Fact => ({
+  const item = (kind: AttentionItem["kind"], object: string): AttentionItem => ({
     kind,
     severity: "warning",
     object,
@@ -157,26 +159,26 @@ describe("attention", () => {
     message: "",
   });
 
-  it("puts facts of one kind together and keeps the order", () => {
-    const groups = groupFacts([
-      fact("circuit_open", "a/b"),
-      fact("key_expiring", "k"),
-      fact("circuit_open", "a/c"),
+  it("groups items by kind and keeps the order", () => {
+    const groups = groupItems([
+      item("circuit_open", "a/b"),
+      item("key_expiring", "k"),
+      item("circuit_open", "a/c"),
     ]);
-    expect(groups.map((g) => [g.kind, g.facts.length])).toEqual([
+    expect(groups.map((g) => [g.kind, g.items.length])).toEqual([
       ["circuit_open", 2],
       ["key_expiring", 1],
     ]);
   });
 
-  it("leads to the place to act", () => {
-    expect(placeOf("circuit_open", "openai/org/model")).toMatchObject({
+  it("links to the page to fix each kind", () => {
+    expect(linkOf("circuit_open", "openai/org/model")).toMatchObject({
       to: "/routing/models",
       search: { q: "org/model" },
     });
-    expect(placeOf("price_unknown")).toMatchObject({ search: { show: "unpriced" } });
-    expect(placeOf("budget_over", "key_1").to).toBe("/settings/keys");
-    expect(placeOf("no_provider").to).toBe("/providers");
+    expect(linkOf("price_unknown")).toMatchObject({ search: { show: "unpriced" } });
+    expect(linkOf("budget_over", "key_1").to).toBe("/settings/keys");
+    expect(linkOf("no_provider").to).toBe("/providers");
   });
 
   it("finds the times in a message", () => {
@@ -196,5 +198,5 @@ describe("refreshedText", () => {
     [42_000, "42 s ago"],
     [125_000, "2 min ago"],
     [7_300_000, "2 h ago"],
-  ])("%d ms are %s", (ms, text) => expect(refreshedText(ms)).toBe(text));
+  ])("shows %d ms as %s", (ms, text) => expect(refreshedText(ms)).toBe(text));
 });

@@ -4,7 +4,7 @@ import { api, must } from "../../api/client";
 import type { Filters } from "../../lib/filters";
 import type { Range } from "../../lib/range";
 
-/** Everything that the overview shows, in one call. */
+/** All data of the overview, in one call. */
 export function overviewQuery(
   filters: Filters,
   range: Range,

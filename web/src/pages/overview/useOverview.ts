@@ -7,34 +7,34 @@ import type { Range } from "../../lib/range";
 import { facetsOf, type Simulated, simulatedFilter } from "./figures";
 import { overviewQuery } from "./query";
 
-const slowlyMs = 30_000;
+const refreshMs = 30_000;
 
-interface Asked {
+interface Options {
   filters: Filters;
   range: Range;
   simulated: Simulated;
   source: "key" | "playground" | undefined;
-  /** Only the simulator serves. */
+  /** Whether the simulator is the only provider. */
   onlySimulator: boolean;
   live: boolean;
-  /** Whose days long ranges are summed up in; undefined for UTC. */
+  /** Time zone of daily buckets; undefined for UTC. */
   zone: string | undefined;
 }
 
 /**
- * useOverview loads the figures. When nothing but simulated requests came and nobody chose to leave them out, they are
- * shown: an empty page would be of no use.
+ * useOverview loads the figures. If there are only simulated requests and the URL does not exclude them, they are shown,
+ * because an empty page would not help.
  */
-export function useOverview(asked: Asked) {
-  const { filters, range, simulated, source, onlySimulator, live, zone } = asked;
+export function useOverview(options: Options) {
+  const { filters, range, simulated, source, onlySimulator, live, zone } = options;
   const queryClient = useQueryClient();
-  // Tiles follow what is pushed; without requests there is nothing to load, but time moves on and old ones drop out.
+  // Pushed requests refresh the tiles. Without new requests the slow interval drops those that leave the time range.
   useTail({
     query: countsOnly,
     enabled: live,
     onBatch: () => void queryClient.invalidateQueries({ queryKey: ["overview"] }),
   });
-  const refetchInterval = live ? slowlyMs : false;
+  const refetchInterval = live ? refreshMs : false;
   const filter = simulatedFilter(simulated, onlySimulator);
   const first = useQuery({ ...overviewQuery(filters, range, filter, source, zone), refetchInterval });
   const nothingReal = first.data?.current.requests === 0 && filter === "false" && !first.isPlaceholderData;
@@ -46,11 +46,11 @@ export function useOverview(asked: Asked) {
   const onlySimulated = nothingReal && (all.data?.current.requests ?? 0) > 0;
   const query = onlySimulated && simulated === undefined ? all : first;
   const filtered = Object.values(filters).some(Boolean);
-  // The breakdown knows only what the filters leave over; to choose another value the others are needed too.
+  // The breakdown contains only matching values, but a filter must also offer the other ones.
   const facets = useQuery({ ...facetsQuery(range), enabled: filtered });
   return {
     query,
-    /** The filter that the figures on the page obey. */
+    /** The simulated filter of the shown figures. */
     shown: query === all ? undefined : filter,
     onlySimulated,
     waiting: first.isPending || (nothingReal && all.isPending),

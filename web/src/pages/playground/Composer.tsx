@@ -14,14 +14,14 @@ interface Props {
   /** Undefined when no simulated provider is in use. */
   fault: Fault | undefined;
   onFault: (fault: Fault) => void;
-  /** Models that a fault can be limited to. */
+  /** Simulated models, to which a fault can be limited. */
   simulated: string[];
   running: boolean;
   onSend: () => void;
   onStop: () => void;
 }
 
-/** Where the prompt is written, with the folded parameters. */
+/** The prompt input with collapsed parameters. */
 export function Composer(props: Props) {
   const [opened, { toggle }] = useDisclosure();
   const ready = props.prompt.trim() !== "" && !props.running && !toolsProblem(props.parameters.tools);
@@ -37,7 +37,7 @@ export function Composer(props: Props) {
     <Paper withBorder p="sm">
       <Textarea
         aria-label="Prompt"
-        placeholder="Ask something"
+        placeholder="Send a message"
         autosize
         minRows={2}
         maxRows={12}
@@ -59,7 +59,7 @@ export function Composer(props: Props) {
         </UnstyledButton>
         <Group gap="xs">
           <Text size="xs" c="dimmed" visibleFrom="sm">
-            Enter sends · Shift+Enter new line
+            Enter to send · Shift+Enter for a new line
           </Text>
           {props.running ? (
             <Button
@@ -93,22 +93,22 @@ function FaultFields({ fault, onFault, simulated }: Props & { fault: Fault }) {
       <Select
         size="xs"
         label="Inject a failure"
-        description="The simulator plays it; real providers never do."
-        placeholder="none"
+description="Simulated models only"
+placeholder="None"
         data={faults}
         clearable
         searchable
         value={fault.name || null}
         onChange={(name) => onFault({ ...fault, name: name ?? "" })}
-        clearButtonProps={{ "aria-label": "No failure" }}
+        clearButtonProps={{ "aria-label": "Clear failure" }}
       />
       <Select
         size="xs"
-        label="At"
-        description="Others answer, so that a fallback shows."
+        label="Affected models"
+description="Limit it to one model to see a fallback"
         data={[
-          { value: "", label: "every model" },
-          ...simulated.map((name) => ({ value: name, label: `only ${name}` })),
+          { value: "", label: "All models" },
+...simulated.map((name) => ({ value: name, label: `Only ${name}` })),
         ]}
         allowDeselect={false}
         disabled={!fault.name}

@@ -15,14 +15,14 @@ interface Props {
   label: string;
 }
 
-/** The questions and answers of one column. Answers are shown as the text they are, never as HTML. */
+/** The prompts and answers of one column. Answers are shown as plain text, never as HTML. */
 export function Conversation({ turns, column, label }: Props) {
   const log = useRef<HTMLDivElement>(null);
   const seen = turns.filter((turn) => turn.runs[column]);
   const last = seen.at(-1)?.runs[column];
   useEffect(() => {
     const box = log.current;
-    // Whoever has scrolled up reads there and is not pulled down.
+    // Follow the answer only while the log is scrolled to its end.
     if (box && box.scrollHeight - box.scrollTop - box.clientHeight < 120) {
       box.scrollTop = box.scrollHeight;
     }
@@ -39,7 +39,7 @@ export function Conversation({ turns, column, label }: Props) {
       >
         {seen.length === 0 ? (
           <Text c="dimmed" size="sm">
-            Nothing asked yet. Write below; Enter sends.
+            Send a message to get started.
           </Text>
         ) : (
           <Stack gap="md">
@@ -62,7 +62,7 @@ function Answer({ run }: { run: Run }) {
   return (
     <Stack gap="xs">
       {run.reasoning && (
-        <Spoiler maxHeight={48} showLabel="Show the reasoning" hideLabel="Less">
+        <Spoiler maxHeight={48} showLabel="Show reasoning" hideLabel="Show less">
           <Text size="sm" c="dimmed" className={classes.answer}>
             <LongText text={run.reasoning} />
           </Text>
@@ -78,7 +78,7 @@ function Answer({ run }: { run: Run }) {
           <Group gap={6} mb={4}>
             <Icon name="settings" size={14} />
             <Text size="sm">
-              wants to call <strong>{call.name}</strong>
+              Tool call: <strong>{call.name}</strong>
             </Text>
           </Group>
           <Code block>
@@ -95,18 +95,18 @@ function Ending({ run }: { run: Run }) {
   if (run.state === "waiting") {
     return (
       <Text size="sm" c="dimmed">
-        {run.facts.model ? `${run.facts.model} is thinking …` : "Deciding …"}
+        {run.facts.model ? `Waiting for ${run.facts.model}…` : "Routing…"}
       </Text>
     );
   }
   if (run.state === "failed") {
     return (
       <div>
-        <ErrorPanel what={run.text ? "The answer broke off" : "No answer"} error={run.error} />
+        <ErrorPanel what={run.text ? "Answer interrupted" : "Request failed"} error={run.error} />
         {run.facts.requestId?.startsWith("req_") && (
           <Text size="sm" mt={4}>
             <Anchor component={PageLink} to="/requests/$id" params={{ id: run.facts.requestId }} size="sm">
-              See what was tried
+              View attempts
             </Anchor>
           </Text>
         )}
@@ -116,14 +116,14 @@ function Ending({ run }: { run: Run }) {
   if (run.state === "stopped") {
     return (
       <Alert color="gray" variant="outline" py={6} icon={<Icon name="stop" size={14} />}>
-        Stopped. What the model had written is paid for.
+        Stopped. Generated tokens are charged.
       </Alert>
     );
   }
   if (run.finish === "length") {
     return (
       <Alert color="yellow" variant="outline" py={6} icon={<Icon name="alert" size={14} />}>
-        Ended at the limit of tokens.
+        Token limit reached.
       </Alert>
     );
   }

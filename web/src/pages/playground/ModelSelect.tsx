@@ -16,7 +16,7 @@ const automatic = [
   { value: "auto:speed", label: "auto:speed – fastest" },
 ];
 
-/** Chooses auto with its objective, or one model. */
+/** Selects auto with an objective, or a single model. */
 export function ModelSelect({ models, value, onChange, label }: Props) {
   const names = chatModels(models).map((model) => model.name);
   const known = names.includes(value) || automatic.some((item) => item.value === value);
@@ -28,8 +28,8 @@ export function ModelSelect({ models, value, onChange, label }: Props) {
       allowDeselect={false}
       maxDropdownHeight={320}
       data={[
-        { group: "The router chooses", items: automatic },
-        { group: "One model", items: known ? names : [value, ...names] },
+        { group: "Router", items: automatic },
+        { group: "Models", items: known ? names : [value, ...names] },
       ]}
       value={value}
       onChange={(model) => model && onChange(model)}
@@ -37,7 +37,7 @@ export function ModelSelect({ models, value, onChange, label }: Props) {
   );
 }
 
-/** The models that answer chats and have somebody to serve them. */
+/** The chat models with at least one target. */
 export function chatModels(models: Schema["ModelView"][] | undefined): Schema["ModelView"][] {
   return (models ?? []).filter((model) => model.kind === "chat" && model.targets.length > 0);
 }

@@ -10,12 +10,12 @@ interface Props {
 const exampleTool = `[{"type": "function", "function": {"name": "weather", "description": "The weather in a city",
   "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}}}]`;
 
-/** What is sent besides the prompt. */
+/** The request parameters other than the prompt. */
 export function ParameterForm({ value, onChange }: Props) {
   return (
     <Stack gap="sm">
       <Textarea
-        label="System"
+        label="System prompt"
         placeholder="You are a helpful assistant."
         autosize
         minRows={2}
@@ -26,7 +26,7 @@ export function ParameterForm({ value, onChange }: Props) {
       <Group grow align="flex-start">
         <NumberInput
           label="Temperature"
-          placeholder="the model’s"
+          placeholder="Model default"
           min={0}
           max={2}
           step={0.1}
@@ -36,7 +36,7 @@ export function ParameterForm({ value, onChange }: Props) {
         />
         <NumberInput
           label="Max tokens"
-          placeholder="the model’s"
+          placeholder="Model default"
           min={1}
           allowDecimal={false}
           thousandSeparator=","
@@ -45,13 +45,13 @@ export function ParameterForm({ value, onChange }: Props) {
         />
       </Group>
       <Switch
-        label="JSON object as the answer"
+        label="JSON mode"
         checked={value.json}
         onChange={(event) => onChange({ json: event.currentTarget.checked })}
       />
       <Textarea
         label="Tools"
-        description="A list of definitions in the OpenAI format."
+        description="JSON array of tool definitions in the OpenAI format"
         placeholder={exampleTool}
         autosize
         minRows={2}

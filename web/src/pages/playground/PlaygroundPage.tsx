@@ -9,10 +9,11 @@ import { ErrorPanel } from "../../components/ErrorPanel";
 import { Icon } from "../../components/Icon";
 import { PageHeader } from "../../components/PageHeader";
 import { PageLink } from "../../components/PageLink";
+import { plural } from "../../lib/numbers";
 import { useSearchParams } from "../../lib/search";
 import { useSession } from "../../lib/session";
 import { CodeDialog } from "./CodeDialog";
-import { CompareSums } from "./CompareSums";
+import { CompareTotals } from "./CompareTotals";
 import { Composer } from "./Composer";
 import { Conversation } from "./Conversation";
 import { bodyOf, type Fault, type Message, messagesOf, noParameters, type Replay } from "./draft";
@@ -24,7 +25,7 @@ import { OpenRequest, RunPanel } from "./RunPanel";
 import { type Chat, useChat } from "./useChat";
 import { useReplay } from "./useReplay";
 
-/** Most columns of a comparison. */
+/** Maximum number of columns in a comparison. */
 const maxColumns = 3;
 
 interface Column {
@@ -32,7 +33,7 @@ interface Column {
   model: string;
 }
 
-/** Tries models out on the session, alone or beside each other. */
+/** Sends prompts on the dashboard session to one model, or to several for comparison. */
 export function PlaygroundPage() {
   const { may } = useSession();
   const [search] = useSearchParams();
@@ -41,8 +42,8 @@ export function PlaygroundPage() {
     return (
       <>
         <PageHeader title="Playground" />
-        <EmptyState icon="ban" title="Your role cannot use the playground">
-          It sends requests that the workspace pays for. Ask an owner or admin for the role developer.
+        <EmptyState icon="ban" title="You don’t have access to the playground">
+Playground requests are billed to the workspace. Ask an owner or admin for the developer role.
         </EmptyState>
       </>
     );
@@ -85,8 +86,8 @@ function Playground({ start, problem, model }: Props) {
       draft.parameters,
       simulated.length > 0 ? draft.fault : undefined,
     );
-  // What was asked last is what people mean by "this request", unless they are writing the next one.
-  const bodyNow = () => body(draft.columns[0] as Column, draft.prompt.trim() || last?.prompt || "Hello");
+  // "This request" is the prompt being written, otherwise the last one that was sent.
+const currentBody = () => body(draft.columns[0] as Column, draft.prompt.trim() || last?.prompt || "Hello");
   const send = () => {
     chat.send(
       draft.prompt,
@@ -98,17 +99,17 @@ function Playground({ start, problem, model }: Props) {
     <>
       <PageHeader
         title="Playground"
-        description="Ask the router or one model, on your session: no key is needed, the workspace pays."
-        actions={<Actions chat={chat} draft={draft} onCode={() => setCode(bodyNow())} />}
+        description="Try prompts against the router or a single model. No API key needed; usage is billed to this workspace."
+        actions={<Actions chat={chat} draft={draft} onCode={() => setCode(currentBody())} />}
       />
       {models.error && (
         <ErrorPanel
-          what="The models could not be loaded"
+          what="Could not load models"
           error={models.error}
           onRetry={() => void models.refetch()}
         />
       )}
-      <Notes start={start} problem={problem} earlier={draft.earlier} onForget={draft.forget} />
+      <Notes start={start} problem={problem} earlier={draft.earlier} onRemoveEarlier={draft.removeEarlier} />
       <div className={classes.page} data-compare={compare || undefined}>
         <div>
           <div className={classes.columns}>
@@ -117,7 +118,7 @@ function Playground({ start, problem, model }: Props) {
                 <Group gap={6} wrap="nowrap">
                   <div style={{ flex: 1 }}>
                     <ModelSelect
-                      label={compare ? `Model of column ${i + 1}` : "Model"}
+                      label={compare ? `Model in column ${i + 1}` : "Model"}
                       models={models.data?.models}
                       value={column.model}
                       onChange={(name) => draft.setModel(column.id, name)}
@@ -157,14 +158,14 @@ function Playground({ start, problem, model }: Props) {
           />
         </div>
         {compare ? (
-          <CompareSums columns={draft.columns} turns={chat.turns} />
+          <CompareTotals columns={draft.columns} turns={chat.turns} />
         ) : (
           <RunPanel
             run={last?.runs[draft.columns[0]?.id ?? ""]}
             onExplain={() =>
               void navigate({
                 to: "/routing/policies",
-                state: { dryRun: JSON.stringify(bodyNow(), null, 2) } as never,
+                state: { dryRun: JSON.stringify(currentBody(), null, 2) } as never,
               })
             }
           />
@@ -175,7 +176,7 @@ function Playground({ start, problem, model }: Props) {
   );
 }
 
-/** What is about to be sent, and to whom. */
+/** The state of the composer: columns, prompt, parameters and fault. */
 function useDraft(start: Replay | undefined, model: string | undefined) {
   const [columns, setColumns] = useState<Column[]>([{ id: "1", model: start?.model ?? model ?? "auto" }]);
   const [prompt, setPrompt] = useState(start?.prompt ?? "");
@@ -191,7 +192,7 @@ function useDraft(start: Replay | undefined, model: string | undefined) {
     setPrompt,
     setParameters,
     setFault,
-    forget: () => setEarlier([]),
+    removeEarlier: () => setEarlier([]),
     setModel: (id: string, name: string) =>
       setColumns(columns.map((c) => (c.id === id ? { ...c, model: name } : c))),
     add: (name: string) =>
@@ -260,7 +261,7 @@ function ColumnFacts({ turns, column }: { turns: Chat["turns"]; column: Column }
   );
 }
 
-function Notes(props: { start?: Replay; problem?: string; earlier: Message[]; onForget: () => void }) {
+function Notes(props: { start?: Replay; problem?: string; earlier: Message[]; onRemoveEarlier: () => void }) {
   const count = props.earlier.length;
   return (
     <Stack gap="xs" mb={props.problem || count > 0 || props.start?.lossy ? "sm" : 0}>
@@ -268,22 +269,21 @@ function Notes(props: { start?: Replay; problem?: string; earlier: Message[]; on
         <Alert color="yellow" variant="outline" icon={<Icon name="alert" size={16} />}>
           {props.problem}{" "}
           <Anchor component={PageLink} to="/playground" size="sm">
-            Start afresh
+            Start a new chat
           </Anchor>
         </Alert>
       )}
       {count > 0 && (
         <Alert color="cyan" variant="outline" py={6} icon={<Icon name="history" size={16} />}>
-          {count === 1 ? "One earlier message" : `${count} earlier messages`} of the stored request go before
-          yours.{" "}
-          <Anchor component="button" type="button" size="sm" onClick={props.onForget}>
-            Leave out
+          Includes {plural(count, "earlier message")} from the stored request.{" "}
+<Anchor component="button" type="button" size="sm" onClick={props.onRemoveEarlier}>
+Remove
           </Anchor>
         </Alert>
       )}
       {props.start?.lossy && (
         <Alert color="yellow" variant="outline" py={6} icon={<Icon name="alert" size={16} />}>
-          The stored question had parts other than text, such as images. The playground sends text only.
+          The stored prompt had non-text parts, such as images. The playground sends text only.
         </Alert>
       )}
     </Stack>

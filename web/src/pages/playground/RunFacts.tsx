@@ -6,20 +6,20 @@ import { Money } from "../../components/Money";
 import { Tokens } from "../../components/Tokens";
 import { formatChange, formatDuration } from "../../lib/numbers";
 import classes from "./playground.module.css";
-import { isRunning, type Run, savedOf, savedPercent, type Try } from "./run";
+import { type Attempt, isRunning, type Run, savedOf, savedPercent } from "./run";
 
-/** What is known about a run: it fills as headers and events arrive. */
+/** The routing, timing and cost of a run, filled in as headers and events arrive. */
 export function RunFacts({ run }: { run: Run }) {
   const { facts } = run;
   const pending = isRunning(run);
   const percent = savedPercent(facts);
-  const why = pending ? "Known when the answer is complete." : "Unknown: the answer did not tell it.";
-  const soon = (known: boolean, shown: ReactNode) =>
+  const why = pending ? "Available when the answer is complete." : "Not reported.";
+const orPending = (known: boolean, shown: ReactNode) =>
     known ? shown : <Waiting pending={pending} why={why} />;
   return (
     <dl className={classes.facts} aria-live="polite">
       <Fact label="Decision">
-        {soon(
+        {orPending(
           facts.decision !== undefined,
           <>
             {facts.simulated && <SimulatedBadge />}{" "}
@@ -28,7 +28,7 @@ export function RunFacts({ run }: { run: Run }) {
         )}
       </Fact>
       <Fact label="Served by">
-        {soon(
+        {orPending(
           facts.model !== undefined,
           <>
             <strong>{facts.model}</strong> on {facts.provider}
@@ -37,36 +37,36 @@ export function RunFacts({ run }: { run: Run }) {
       </Fact>
       {facts.policy && <Fact label="Policy">{facts.policy}</Fact>}
       <Fact label="Attempts">
-        {soon(facts.attempts !== undefined, facts.attempts)}
-        {failedTries(run).map((t, i) => (
+        {orPending(facts.attempts !== undefined, facts.attempts)}
+        {failedAttempts(run).map((t, i) => (
           <Text key={i} size="xs" c="dimmed" title={t.message}>
             {t.model}: {t.status && t.status >= 400 ? t.status : ""} {t.class?.replaceAll("_", " ")}
           </Text>
         ))}
       </Fact>
-      <Fact label="First token">
-        {soon(run.ttftMs !== undefined, <Mono>{formatDuration(run.ttftMs)}</Mono>)}
+      <Fact label="Time to first token">
+        {orPending(run.ttftMs !== undefined, <Mono>{formatDuration(run.ttftMs)}</Mono>)}
       </Fact>
-      <Fact label="In all">
-        {soon(run.totalMs !== undefined, <Mono>{formatDuration(run.totalMs)}</Mono>)}
+      <Fact label="Total">
+        {orPending(run.totalMs !== undefined, <Mono>{formatDuration(run.totalMs)}</Mono>)}
       </Fact>
       <Fact label="Tokens in / out">
-        {soon(
+        {orPending(
           facts.tokens !== undefined,
           facts.tokens && <Tokens tokens={{ estimated: false, ...facts.tokens }} />,
         )}
       </Fact>
-      <Fact label="Cost">{soon(facts.cost !== undefined, <Money amount={facts.cost} paid />)}</Fact>
+      <Fact label="Cost">{orPending(facts.cost !== undefined, <Money amount={facts.cost} paid />)}</Fact>
       <Fact label="Baseline">
         {facts.baselineModel && (
           <Text span size="xs" c="dimmed">
             {facts.baselineModel}{" "}
           </Text>
         )}
-        {soon(facts.baselineCost !== undefined, <Money amount={facts.baselineCost} paid />)}
+        {orPending(facts.baselineCost !== undefined, <Money amount={facts.baselineCost} paid />)}
       </Fact>
       <Fact label="Saved">
-        {soon(
+        {orPending(
           savedOf(facts) !== null,
           <>
             <Money amount={savedOf(facts)} />{" "}
@@ -78,9 +78,9 @@ export function RunFacts({ run }: { run: Run }) {
   );
 }
 
-/** Why the choice fell on another target than the first: what the failed attempts said. */
+/** The errors of the failed attempts, which explain a fallback. */
 function reasonOf(run: Run): string | undefined {
-  const failed = failedTries(run);
+  const failed = failedAttempts(run);
   return failed.length > 0
     ? failed
         .map((t) => `${t.provider}/${t.model}: ${t.status ? `${t.status} ` : ""}${t.message ?? t.class}`)
@@ -88,8 +88,8 @@ function reasonOf(run: Run): string | undefined {
     : undefined;
 }
 
-function failedTries(run: Run): Try[] {
-  return (run.facts.tries ?? []).filter((t) => t.class);
+function failedAttempts(run: Run): Attempt[] {
+return (run.facts.attemptList ?? []).filter((t) => t.class);
 }
 
 function Fact({ label, children }: { label: string; children: ReactNode }) {

@@ -5,16 +5,16 @@ import { PageLink } from "../../components/PageLink";
 import classes from "./playground.module.css";
 import type { Run } from "./run";
 import { RunFacts } from "./RunFacts";
-import { Why } from "./Why";
+import { CandidateList } from "./CandidateList";
 
-/** The panel beside a conversation: what the router decided for the last question and what came of it. */
+/** The panel next to a conversation with routing, timing and cost of the last prompt. */
 export function RunPanel({ run, onExplain }: { run: Run | undefined; onExplain?: () => void }) {
   return (
-    <Paper withBorder p="sm" className={classes.panel} component="section" aria-label="What happened">
+    <Paper withBorder p="sm" className={classes.panel} component="section" aria-label="Run details">
       <Stack gap="sm">
         <Title order={2} size="h4">
-          What happened
-        </Title>
+          Run details
+</Title>
         {run ? (
           <>
             <RunFacts run={run} />
@@ -34,14 +34,13 @@ export function RunPanel({ run, onExplain }: { run: Run | undefined; onExplain?:
             {run.facts.trace && (
               <>
                 <Divider />
-                <Why trace={run.facts.trace} served={run.facts.model} />
+                <CandidateList trace={run.facts.trace} served={run.facts.model} />
               </>
             )}
           </>
         ) : (
           <Text size="sm" c="dimmed">
-            The decision appears here before the first token; then the time to it, tokens, cost, and what the
-            baseline would have cost.
+            Routing, timing and cost will appear here.
           </Text>
         )}
       </Stack>
@@ -49,7 +48,7 @@ export function RunPanel({ run, onExplain }: { run: Run | undefined; onExplain?:
   );
 }
 
-/** Opens the request in the log; it is there when the answer is complete. */
+/** Links to the request in the log, which has it once the answer is complete. */
 export function OpenRequest({ run }: { run: Run }) {
   const id = run.facts.requestId;
   if (!id?.startsWith("req_") || run.totalMs === undefined) {

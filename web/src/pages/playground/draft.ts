@@ -1,17 +1,17 @@
 import type { Run } from "./run";
 
-/** What is sent besides the prompt. */
+/** The request parameters other than the prompt. */
 export interface Parameters {
   system: string;
-  /** Empty leaves it to the model. */
+  /** Empty for the model's default. */
   temperature: number | "";
   maxTokens: number | "";
   json: boolean;
-  /** Definitions as JSON; empty for none. */
+  /** Tool definitions as JSON; empty for none. */
   tools: string;
 }
 
-/** The parameters of a fresh playground. */
+/** The default parameters. */
 export const noParameters: Parameters = {
   system: "",
   temperature: "",
@@ -20,53 +20,53 @@ export const noParameters: Parameters = {
   tools: "",
 };
 
-/** A failure that the simulator plays: its name, and the model it is for. */
+/** A failure that the simulator injects. */
 export interface Fault {
   name: string;
-  /** Empty for every model. */
+  /** The affected model; empty for all. */
   model: string;
 }
 
-/** The failures that the simulator knows, in words. */
+/** The failures that the simulator supports. */
 export const faults: { group: string; items: { value: string; label: string }[] }[] = [
   {
-    group: "Refuses",
+    group: "Error responses",
     items: [
-      { value: "429", label: "429 rate limited" },
-      { value: "500", label: "500 internal error" },
-      { value: "503", label: "503 unavailable" },
-      { value: "529", label: "529 overloaded" },
-      { value: "401", label: "401 bad credential" },
-      { value: "404", label: "404 no such model" },
-      { value: "content_filter", label: "content filter" },
-      { value: "context_length", label: "context too long" },
+      { value: "429", label: "429 Rate limited" },
+{ value: "500", label: "500 Internal error" },
+{ value: "503", label: "503 Unavailable" },
+{ value: "529", label: "529 Overloaded" },
+{ value: "401", label: "401 Invalid credential" },
+{ value: "404", label: "404 Model not found" },
+{ value: "content_filter", label: "Content filter" },
+{ value: "context_length", label: "Context too long" },
     ],
   },
   {
-    group: "Does not answer",
+    group: "No valid response",
     items: [
-      { value: "timeout", label: "never answers" },
-      { value: "slow_start", label: "slow first token" },
-      { value: "reset", label: "connection reset" },
-      { value: "empty", label: "empty answer" },
-      { value: "html", label: "a web page" },
-      { value: "garbage", label: "broken JSON" },
-      { value: "error_in_200", label: "an error with status 200" },
+      { value: "timeout", label: "Timeout" },
+{ value: "slow_start", label: "Slow first token" },
+{ value: "reset", label: "Connection reset" },
+{ value: "empty", label: "Empty response" },
+{ value: "html", label: "HTML page" },
+{ value: "garbage", label: "Invalid JSON" },
+{ value: "error_in_200", label: "Error with status 200" },
     ],
   },
   {
-    group: "Breaks while answering",
+    group: "Stream failures",
     items: [
-      { value: "role_then_error", label: "fails before the first token" },
-      { value: "cut", label: "cut half way" },
-      { value: "stall", label: "silent half way" },
-      { value: "no_usage", label: "tells no usage" },
-      { value: "absurd_usage", label: "absurd usage" },
+      { value: "role_then_error", label: "Error before the first token" },
+{ value: "cut", label: "Interrupted stream" },
+{ value: "stall", label: "Stalled stream" },
+{ value: "no_usage", label: "Missing usage" },
+{ value: "absurd_usage", label: "Implausible usage" },
     ],
   },
 ];
 
-/** One question and its answers by column. */
+/** One prompt and its answers by column. */
 export interface Turn {
   id: number;
   prompt: string;
@@ -79,17 +79,17 @@ export interface Message {
   content: unknown;
 }
 
-/** What stands before the first turn. */
-export interface Before {
+/** Messages before the first turn. */
+export interface Preamble {
   system: string;
-  /** Messages of a stored request that is continued. */
+  /** Messages of the stored request that is continued. */
   earlier: Message[];
 }
 
-/** The conversation of a column up to a new prompt. Turns that got no text are left out: nobody answered them. */
-export function messagesOf(turns: Turn[], column: string, before: Before, prompt: string): Message[] {
-  const messages: Message[] = before.system.trim() ? [{ role: "system", content: before.system }] : [];
-  messages.push(...before.earlier);
+/** The conversation of a column up to a new prompt. Turns without an answer are skipped. */
+export function messagesOf(turns: Turn[], column: string, preamble: Preamble, prompt: string): Message[] {
+const messages: Message[] = preamble.system.trim() ? [{ role: "system", content: preamble.system }] : [];
+messages.push(...preamble.earlier);
   for (const turn of turns) {
     const text = turn.runs[column]?.text;
     if (text) {
@@ -99,7 +99,7 @@ export function messagesOf(turns: Turn[], column: string, before: Before, prompt
   return [...messages, { role: "user", content: prompt }];
 }
 
-/** The body of a request. Tools that cannot be read are left out; toolsProblem tells. */
+/** The body of a request. Invalid tools are omitted; toolsProblem reports them. */
 export function bodyOf(
   model: string,
   messages: Message[],
@@ -125,7 +125,7 @@ export function bodyOf(
   return body;
 }
 
-/** Says what is wrong with definitions of tools; undefined when nothing is. */
+/** Validates tool definitions; undefined when they are valid. */
 export function toolsProblem(text: string): string | undefined {
   if (!text.trim()) {
     return undefined;
@@ -133,41 +133,41 @@ export function toolsProblem(text: string): string | undefined {
   try {
     const tools: unknown = JSON.parse(text);
     if (!Array.isArray(tools) || tools.length === 0) {
-      return 'Give a list of tools: [{"type": "function", …}].';
+      return 'Enter a list of tools: [{"type": "function", …}].';
     }
     const bad = tools.findIndex(
       (tool: { function?: { name?: unknown } } | null) => typeof tool?.function?.name !== "string",
     );
     return bad >= 0 ? `Tool ${bad + 1} has no function.name.` : undefined;
   } catch (error) {
-    return `Not JSON: ${error instanceof Error ? error.message : String(error)}`;
+    return `Invalid JSON: ${error instanceof Error ? error.message : String(error)}`;
   }
 }
 
-/** Says in a few words which parameters are set. */
+/** Summarises the parameters that are set. */
 export function parametersSummary(parameters: Parameters): string {
   const parts = [
-    parameters.system.trim() && "system",
+    parameters.system.trim() && "system prompt",
     parameters.temperature !== "" && `temperature ${parameters.temperature}`,
-    parameters.maxTokens !== "" && `at most ${parameters.maxTokens} tokens`,
+    parameters.maxTokens !== "" && `max ${parameters.maxTokens} tokens`,
     parameters.json && "JSON",
     parameters.tools.trim() && "tools",
   ];
-  return parts.filter(Boolean).join(" · ") || "none set";
+  return parts.filter(Boolean).join(" · ") || "defaults";
 }
 
-/** What a stored request puts into the playground. */
+/** A stored request, loaded into the playground. */
 export interface Replay {
   model: string;
   prompt: string;
   parameters: Parameters;
-  /** The conversation before the last question. */
+  /** The conversation before the last prompt. */
   earlier: Message[];
-  /** The question had parts that are no text, such as images, and has lost them. */
+  /** Whether non-text parts of the prompt, such as images, were dropped. */
   lossy: boolean;
 }
 
-/** Reads a stored request; undefined when it is no chat request. */
+/** Parses a stored request; undefined when it is not a chat request. */
 export function replayOf(text: string): Replay | undefined {
   try {
     const body = JSON.parse(text) as Record<string, unknown>;
@@ -175,18 +175,18 @@ export function replayOf(text: string): Replay | undefined {
     if (!Array.isArray(messages)) {
       return undefined;
     }
-    const read = messages as Message[];
+    const list = messages as Message[];
     const isSystem = (m: Message) => m.role === "system" || m.role === "developer";
-    const last = read.findLastIndex((m) => m.role === "user");
+    const last = list.findLastIndex((m) => m.role === "user");
     const max = body["max_completion_tokens"] ?? body["max_tokens"];
     const format = body["response_format"] as { type?: string } | undefined;
     return {
       model: typeof body["model"] === "string" ? body["model"] : "auto",
-      prompt: textOf(read[last]?.content),
-      earlier: read.slice(0, Math.max(last, 0)).filter((m) => !isSystem(m)),
-      lossy: hasOtherParts(read[last]?.content),
+      prompt: textOf(list[last]?.content),
+earlier: list.slice(0, Math.max(last, 0)).filter((m) => !isSystem(m)),
+      lossy: hasOtherParts(list[last]?.content),
       parameters: {
-        system: read
+        system: list
           .filter(isSystem)
           .map((m) => textOf(m.content))
           .join("\n\n"),

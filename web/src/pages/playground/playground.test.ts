@@ -35,7 +35,7 @@ function ended(facts: Run["facts"], state: Run["state"] = "done"): Run {
 }
 
 describe("a run", () => {
-  test("headers tell the decision and leave out what they do not know", () => {
+  test("takes the decision from headers and ignores empty ones", () => {
     const headers = new Headers({
       "X-Request-Id": "req_1",
       "X-Fairlead-Decision": "fallback",
@@ -51,20 +51,20 @@ describe("a run", () => {
     });
   });
 
-  test("the first token is the first that can be seen", () => {
+  test("measures the first token that is not empty", () => {
     const run = stream({ choices: [{ delta: { content: "" } }] }, text("a"), text("b"));
     expect(run).toMatchObject({ state: "streaming", text: "ab", ttftMs: 200 });
   });
 
-  test("tool calls are put together from their pieces", () => {
-    const piece = (index: number, name?: string, args?: string): Chunk => ({
+  test("assembles tool calls from chunks", () => {
+const chunk = (index: number, name?: string, args?: string): Chunk => ({
       choices: [{ delta: { tool_calls: [{ index, function: { name, arguments: args } }] } }],
     });
     const run = stream(
-      piece(0, "weather", ""),
-      piece(0, undefined, '{"city"'),
-      piece(1, "time", "{}"),
-      piece(0, undefined, ':"Oslo"}'),
+      chunk(0, "weather", ""),
+      chunk(0, undefined, '{"city"'),
+      chunk(1, "time", "{}"),
+      chunk(0, undefined, ':"Oslo"}'),
     );
     expect(run.calls).toEqual([
       { name: "weather", arguments: '{"city":"Oslo"}' },
@@ -73,7 +73,7 @@ describe("a run", () => {
     expect(run.ttftMs).toBe(100);
   });
 
-  test("the last chunk fills in usage and money and hides nothing that headers told", () => {
+  test("adds usage and cost from the last chunk and keeps the facts of the headers", () => {
     const before: Run = { ...newRun(), facts: { requestId: "req_1", policy: "cheap", model: "small" } };
     const run = addChunk(
       before,
@@ -99,7 +99,7 @@ describe("a run", () => {
     expect(run.facts.tokens?.output).toBe(2);
   });
 
-  test("a trace without candidates has an empty list, and no tokens are none", () => {
+  test("has an empty candidate list and no tokens when the trace has none", () => {
     const facts = factsOfTrace({
       trace: { candidates: null } as never,
       usage: { input: 0, cache_read: 0, cache_write: 0, output: 0, reasoning: 0 },
@@ -111,7 +111,7 @@ describe("a run", () => {
   test.each([
     { name: "cheaper", facts: { cost: "0.1", baselineCost: "0.4" }, saved: "0.3", percent: 75 },
     {
-      name: "dearer",
+      name: "more expensive",
       facts: { cost: "0.000000003", baselineCost: "0.000000001" },
       saved: "-0.000000002",
       percent: -200,
@@ -124,16 +124,16 @@ describe("a run", () => {
   });
 });
 
-describe("sums", () => {
+describe("totals", () => {
   const tokens = { input: 10, cache_read: 5, cache_write: 0, output: 7, reasoning: 0 };
 
-  test("add exactly and leave out what still runs", () => {
-    const sums = sumRuns([
+  test("are exact and skip running runs", () => {
+const totals = sumRuns([
       ended({ cost: "0.000000001", baselineCost: "0.000000003", tokens }),
       ended({ cost: "0.1", baselineCost: "0.2", tokens }),
       { ...newRun(), state: "streaming" },
     ]);
-    expect(sums).toEqual({
+    expect(totals).toEqual({
       runs: 2,
       failed: 0,
       cost: "0.100000001",
@@ -144,11 +144,11 @@ describe("sums", () => {
     });
   });
 
-  test("one unknown amount makes the sum unknown", () => {
+  test("are unknown if one amount is unknown", () => {
     expect(sumRuns([ended({ cost: "0.1", baselineCost: "0.2" }), ended({}, "stopped")]).cost).toBeNull();
   });
 
-  test("a run that failed without cost does not", () => {
+  test("ignore a failed run without cost", () => {
     const failed: Run = { ...ended({ cost: null }, "failed"), error: new ApiError("X", "x", 502, "") };
     expect(sumRuns([ended({ cost: "0.1", baselineCost: "0.2" }), failed])).toMatchObject({
       cost: "0.1",
@@ -159,14 +159,14 @@ describe("sums", () => {
 });
 
 describe("a body", () => {
-  test("has only what is set", () => {
+  test("contains only the parameters that are set", () => {
     expect(bodyOf("auto", [{ role: "user", content: "Hi" }], noParameters)).toEqual({
       model: "auto",
       messages: [{ role: "user", content: "Hi" }],
     });
   });
 
-  test("has every parameter and the fault", () => {
+  test("contains every parameter and the fault", () => {
     const tools = '[{"type":"function","function":{"name":"f"}}]';
     const body = bodyOf(
       "m",
@@ -185,7 +185,7 @@ describe("a body", () => {
     });
   });
 
-  test("messages leave out turns that nobody answered in the column", () => {
+  test("skips turns without an answer in the column", () => {
     const turn = (id: number, prompt: string, answer: string): Turn => ({
       id,
       prompt,
@@ -207,7 +207,7 @@ describe("a body", () => {
 
   test.each([
     { text: "", want: undefined },
-    { text: "{", want: /^Not JSON/ },
+    { text: "{", want: /^Invalid JSON/ },
     { text: "{}", want: /list/ },
     { text: "[]", want: /list/ },
     { text: '[{"type":"function","function":{"name":"f"}},null]', want: /^Tool 2/ },
@@ -219,14 +219,14 @@ describe("a body", () => {
     }
   });
 
-  test("the summary names what is set", () => {
-    expect(parametersSummary(noParameters)).toBe("none set");
+  test("has a summary of the parameters that are set", () => {
+expect(parametersSummary(noParameters)).toBe("defaults");
     expect(parametersSummary({ ...noParameters, temperature: 0, json: true })).toBe("temperature 0 · JSON");
   });
 });
 
 describe("a replay", () => {
-  test("takes a stored request apart", () => {
+  test("splits a stored request into its parts", () => {
     const body = {
       model: "small",
       temperature: 0.2,
@@ -250,7 +250,7 @@ describe("a replay", () => {
     });
   });
 
-  test.each(["nonsense", '{"input":"x"}'])("is nothing for %s", (text) => {
+  test.each(["nonsense", '{"input":"x"}'])("is undefined for %s", (text) => {
     expect(replayOf(text)).toBeUndefined();
   });
 });

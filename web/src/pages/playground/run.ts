@@ -2,7 +2,7 @@ import type { Schema } from "../../api/client";
 import type { ApiError } from "../../api/errors";
 import { nanoText, parseNano } from "../../lib/money";
 
-/** What is known about a request so far. Fields fill as headers and events arrive. */
+/** Facts about a request, filled in as headers and events arrive. */
 export interface Facts {
   requestId?: string;
   decision?: string;
@@ -12,12 +12,12 @@ export interface Facts {
   attempts?: number;
   baselineModel?: string;
   simulated?: boolean;
-  /** Dollars as decimal strings; null when they are unknown for good. */
+  /** Dollars as decimal strings; null when unknown. */
   cost?: string | null;
   baselineCost?: string | null;
   tokens?: Tokens;
   trace?: Schema["Decision"];
-  tries?: Try[];
+  attemptList?: Attempt[];
 }
 
 /** Tokens in disjoint classes, as the gateway counts them. */
@@ -28,8 +28,8 @@ export type Tokens = Pick<
   estimated?: boolean;
 };
 
-/** One attempt, as the trace of an answer tells it. */
-export interface Try {
+/** One attempt in the trace of a response. */
+export interface Attempt {
   provider: string;
   model: string;
   status?: number;
@@ -37,13 +37,13 @@ export interface Try {
   message?: string;
 }
 
-/** A tool that the model wants to be called. */
+/** A tool call of the model. */
 export interface ToolCall {
   name: string;
   arguments: string;
 }
 
-/** One answer on its way, or finished. */
+/** One answer, streaming or finished. */
 export interface Run {
   state: "waiting" | "streaming" | "done" | "stopped" | "failed";
   text: string;
@@ -51,23 +51,23 @@ export interface Run {
   calls: ToolCall[];
   finish?: string;
   facts: Facts;
-  /** Milliseconds as seen by this browser. */
+  /** Milliseconds measured by the browser. */
   ttftMs?: number;
   totalMs?: number;
   error?: ApiError;
 }
 
-/** A run that was sent and of which nothing is known yet. */
+/** Creates a run that waits for its response. */
 export function newRun(): Run {
   return { state: "waiting", text: "", reasoning: "", calls: [], facts: {} };
 }
 
-/** Reports whether more is to come. */
+/** Reports whether a run is not finished. */
 export function isRunning(run: Run | undefined): boolean {
   return run?.state === "waiting" || run?.state === "streaming";
 }
 
-/** What the headers of an answer tell before its first token. */
+/** Extracts facts from the response headers, which arrive before the first token. */
 export function factsOfHeaders(headers: Headers): Facts {
   const text = (name: string) => headers.get(name) || undefined;
   const attempts = text("x-fairlead-attempts");
@@ -85,9 +85,9 @@ export function factsOfHeaders(headers: Headers): Facts {
   });
 }
 
-/** The field "fairlead" of an answer, of the last chunk of a stream and of errors. */
+/** The field "fairlead" of a response, of the last chunk of a stream, and of errors. */
 export interface TraceField {
-  attempts?: Try[] | null;
+  attempts?: Attempt[] | null;
   baseline_cost_usd?: string | null;
   baseline_model?: string;
   cost_usd?: string | null;
@@ -100,7 +100,7 @@ export interface TraceField {
   usage?: Tokens | null;
 }
 
-/** What the trace of an answer tells at its end. */
+/** Extracts facts from the trace at the end of a response. */
 export function factsOfTrace(field: TraceField): Facts {
   const used = field.usage && field.usage.input + field.usage.output + field.usage.cache_read > 0;
   return clean({
@@ -115,11 +115,11 @@ export function factsOfTrace(field: TraceField): Facts {
     baselineCost: field.baseline_cost_usd,
     tokens: (used && field.usage) || undefined,
     trace: field.trace ? { ...field.trace, candidates: field.trace.candidates ?? [] } : undefined,
-    tries: field.attempts ?? undefined,
+    attemptList: field.attempts ?? undefined,
   });
 }
 
-/** A chunk of a streamed chat answer, as far as it is shown. */
+/** The shown fields of a chat completion chunk. */
 export interface Chunk {
   choices?: {
     delta?: {
@@ -134,7 +134,7 @@ export interface Chunk {
   fairlead?: TraceField;
 }
 
-/** Adds a chunk to a run; ms is the time since it was sent. */
+/** Adds a chunk to a run; ms is the time since the request was sent. */
 export function addChunk(run: Run, chunk: Chunk, ms: number): Run {
   const next: Run = { ...run, state: "streaming" };
   const choice = chunk.choices?.[0];
@@ -144,8 +144,8 @@ export function addChunk(run: Run, chunk: Chunk, ms: number): Run {
   if (delta?.tool_calls) {
     next.calls = addCalls(run.calls, delta.tool_calls);
   }
-  const something = next.text !== run.text || next.reasoning !== run.reasoning || next.calls !== run.calls;
-  if (something && next.ttftMs === undefined) {
+  const hasContent = next.text !== run.text || next.reasoning !== run.reasoning || next.calls !== run.calls;
+  if (hasContent && next.ttftMs === undefined) {
     next.ttftMs = ms;
   }
   next.finish = choice?.finish_reason ?? next.finish;
@@ -170,7 +170,7 @@ function addCalls(calls: ToolCall[], deltas: CallDelta[]): ToolCall[] {
   return next;
 }
 
-/** What was saved against the baseline; null when either amount is unknown. */
+/** The amount saved compared with the baseline; null when either amount is unknown. */
 export function savedOf(facts: Facts): string | null {
   if (facts.cost == null || facts.baselineCost == null) {
     return null;
@@ -178,7 +178,7 @@ export function savedOf(facts: Facts): string | null {
   return nanoText(parseNano(facts.baselineCost) - parseNano(facts.cost));
 }
 
-/** The saving as a share of the baseline; null when it has none. */
+/** The saving as a percentage of the baseline; null when unknown or the baseline is free. */
 export function savedPercent(facts: Facts): number | null {
   const saved = savedOf(facts);
   return saved === null || Number(facts.baselineCost) === 0
@@ -186,8 +186,8 @@ export function savedPercent(facts: Facts): number | null {
     : (100 * Number(saved)) / Number(facts.baselineCost);
 }
 
-/** The sums of some runs. An amount is known only when it is known for every run that ended. */
-export interface Sums {
+/** Totals of several runs. An amount is known only if it is known for every finished run. */
+export interface Totals {
   runs: number;
   failed: number;
   cost: string | null;
@@ -197,8 +197,8 @@ export interface Sums {
   tokensOut: number;
 }
 
-/** Adds up what runs cost. */
-export function sumRuns(runs: Run[]): Sums {
+/** Computes the totals of the finished runs. */
+export function sumRuns(runs: Run[]): Totals {
   const ended = runs.filter((run) => !isRunning(run));
   const paid = ended.filter((run) => run.state !== "failed" || run.facts.cost != null);
   const cost = sumKnown(paid.map((run) => run.facts.cost));
@@ -227,7 +227,7 @@ function sumKnown(amounts: (string | null | undefined)[]): string | null {
   return nanoText(amounts.reduce((sum, amount) => sum + parseNano(amount ?? "0"), 0n));
 }
 
-/** Leaves out what is undefined, so that spreading it hides nothing that is known. */
+/** Removes undefined fields, so that spreading the result does not overwrite known ones. */
 function clean(facts: Facts): Facts {
   return Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined)) as Facts;
 }

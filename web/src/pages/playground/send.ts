@@ -5,26 +5,26 @@ import { readEvents } from "../../lib/sse";
 import { storedText } from "../../lib/stored";
 import { addChunk, type Chunk, factsOfHeaders, factsOfTrace, newRun, type Run, type TraceField } from "./run";
 
-/** How often a run that streams is shown again, in milliseconds. */
+/** Minimum time between repaints of a streaming run, in milliseconds. */
 const repaintMs = 50;
 
 /**
- * sendChat sends a chat request on the session and tells how the run stands, at most every 50 ms and at its end, which
- * it also returns. It never throws: a run that failed carries its error, one that was stopped keeps what it has.
+ * sendChat sends a chat request on the dashboard session. It calls onChange with the run at most every 50 ms and at the
+* end, and returns the final run. It never throws: a failed run has its error, a stopped run keeps its text.
  */
 export async function sendChat(
   body: object,
   signal: AbortSignal,
   onChange: (run: Run) => void,
 ): Promise<Run> {
-  const began = performance.now();
-  const since = () => Math.round(performance.now() - began);
-  const painter = newPainter(onChange);
+  const start = performance.now();
+const elapsed = () => Math.round(performance.now() - start);
+const throttle = newThrottle(onChange);
   let run = newRun();
   try {
     const response = await post(body, signal);
     run = { ...run, facts: factsOfHeaders(response.headers) };
-    painter.show(run);
+    throttle.update(run);
     if (!response.ok || !response.body) {
       throw await failure(response, (field) => {
         run = { ...run, facts: { ...run.facts, ...factsOfTrace(field) } };
@@ -32,23 +32,23 @@ export async function sendChat(
     }
     for await (const event of readEvents(response.body)) {
       if (event.data === "[DONE]") {
-        continue; // the end follows; leaving before it would look like a client that hung up
+        continue; // read to the end: stopping here would count as a disconnect
       }
       const chunk = JSON.parse(event.data) as Chunk & StreamError;
-      run = addChunk(run, chunk, since());
+      run = addChunk(run, chunk, elapsed());
       if (chunk.error !== undefined) {
         throw streamError(chunk, run.facts.requestId);
       }
-      painter.show(run);
+      throttle.update(run);
     }
-    run = run.finish ? { ...run, state: "done" } : { ...run, state: "failed", error: cutShort(run) };
+    run = run.finish ? { ...run, state: "done" } : { ...run, state: "failed", error: interrupted(run) };
   } catch (error) {
     run = signal.aborted
       ? { ...run, state: "stopped" }
       : { ...run, state: "failed", error: asFailure(error) };
   }
-  run = { ...run, totalMs: since() };
-  painter.end(run);
+  run = { ...run, totalMs: elapsed() };
+throttle.end(run);
   return run;
 }
 
@@ -68,7 +68,7 @@ async function post(body: object, signal: AbortSignal): Promise<Response> {
   return response;
 }
 
-/** Reads an error answer; its trace says what was tried. */
+/** Parses an error response and its trace. */
 async function failure(response: Response, onTrace: (field: TraceField) => void): Promise<ApiError> {
   const copy = response.clone();
   const error = await readError(response);
@@ -87,7 +87,7 @@ interface StreamError {
 }
 
 function streamError(chunk: StreamError, requestId = ""): ApiError {
-  const message = typeof chunk.error === "string" ? chunk.error : "The answer ended with an error.";
+  const message = typeof chunk.error === "string" ? chunk.error : "The stream ended with an error.";
   return new ApiError(
     chunk.code ?? "STREAM_ERROR",
     message,
@@ -97,10 +97,10 @@ function streamError(chunk: StreamError, requestId = ""): ApiError {
   );
 }
 
-function cutShort(run: Run): ApiError {
+function interrupted(run: Run): ApiError {
   return new ApiError(
-    "STREAM_CUT",
-    "The answer broke off before it was complete.",
+    "STREAM_INTERRUPTED",
+"The answer was interrupted before it was complete.",
     0,
     run.facts.requestId ?? "",
   );
@@ -114,20 +114,20 @@ function asFailure(error: unknown): ApiError {
     setReachable(false);
     return new ApiError(
       "UNREACHABLE",
-      "The connection to the gateway broke. Check that it runs and that you are connected.",
+      "The connection to the gateway was lost. Check your connection and that the gateway is running.",
       0,
       "",
     );
   }
-  return new ApiError("UNEXPECTED_ANSWER", `The answer could not be read: ${String(error)}`, 0, "");
+  return new ApiError("UNEXPECTED_RESPONSE", `Could not parse the response: ${String(error)}`, 0, "");
 }
 
-/** Shows the latest run at most every repaintMs; the last one at once. */
-function newPainter(onChange: (run: Run) => void) {
+/** Passes on the latest run at most every repaintMs, and the final one immediately. */
+function newThrottle(onChange: (run: Run) => void) {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let latest: Run | undefined;
   return {
-    show(run: Run) {
+    update(run: Run) {
       latest = run;
       timer ??= setTimeout(() => {
         timer = undefined;

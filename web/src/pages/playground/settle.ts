@@ -1,27 +1,27 @@
 import { api, must, type Schema } from "../../api/client";
 import type { Facts, Run } from "./run";
 
-/** When to look for a stopped request in the log, in milliseconds after each other. */
-const waits = [500, 1500, 3000];
+/** Delays between lookups of a stopped request in the log, in milliseconds. */
+const delays = [500, 1500, 3000];
 
 /**
- * settle asks the log what a stopped run came to: its stream was cut before it told. Other runs, and what cannot be
- * found out, stay as they are.
+ * settle adds cost and tokens from the log to a stopped run, whose stream ended before it reported them. Other runs, and
+* runs that the log does not have, are returned unchanged.
  */
 export async function settle(run: Run): Promise<Run> {
   const id = run.facts.requestId;
   if (run.state !== "stopped" || !id) {
     return run;
   }
-  for (const wait of waits) {
-    await new Promise((done) => setTimeout(done, wait));
+  for (const delay of delays) {
+await new Promise((done) => setTimeout(done, delay));
     try {
       const request = await must(api.GET("/requests/{id}", { params: { path: { id } } }));
       if (request.latency_ms !== null) {
         return { ...run, facts: { ...run.facts, ...factsOfRequest(request) } };
       }
     } catch {
-      // Not in the log yet, or not ours to read.
+      // Not in the log yet, or no permission to read it.
     }
   }
   return run;

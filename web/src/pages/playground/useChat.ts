@@ -5,17 +5,17 @@ import { newRun, type Run } from "./run";
 import { sendChat } from "./send";
 import { settle } from "./settle";
 
-/** The turns of the playground, and what can be done with them. */
+/** The conversation of the playground and its actions. */
 export interface Chat {
   turns: Turn[];
-  /** Sends one prompt as one body for each column. */
+  /** Sends a prompt, with one request body per column. */
   send: (prompt: string, bodies: Record<string, object>) => void;
-  /** Stops every run; what has arrived stays. */
+  /** Stops every run and keeps the received text. */
   stop: () => void;
   clear: () => void;
 }
 
-/** useChat holds a conversation. Leaving the page stops what runs. */
+/** useChat holds a conversation. Unmounting stops all runs. */
 export function useChat(): Chat {
   const [turns, setTurns] = useState<Turn[]>([]);
   const running = useRef(new Set<AbortController>());

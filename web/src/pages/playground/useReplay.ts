@@ -4,21 +4,21 @@ import { asApiError } from "../../api/errors";
 import { requestBodyQuery } from "../../api/queries";
 import { type Replay, replayOf } from "./draft";
 
-/** What a stored request puts into the playground, or why it cannot. */
-export interface Replaying {
+/** A stored request, or the reason why it cannot be opened. */
+export interface ReplayState {
   pending: boolean;
   start?: Replay;
   problem?: string;
 }
 
-/** useReplay loads the stored text of a request; without an id there is nothing to load. */
-export function useReplay(id: string | undefined): Replaying {
+/** useReplay loads a stored request into the playground; without an id it does nothing. */
+export function useReplay(id: string | undefined): ReplayState {
   const { data, error } = useQuery({ ...requestBodyQuery(id ?? ""), enabled: Boolean(id) });
   if (!id) {
     return { pending: false };
   }
   if (error) {
-    return { pending: false, problem: `${id} could not be opened: ${asApiError(error).message}` };
+    return { pending: false, problem: `Could not open ${id}: ${asApiError(error).message}` };
   }
   if (!data) {
     return { pending: true };
@@ -26,9 +26,9 @@ export function useReplay(id: string | undefined): Replaying {
   if (!data.request) {
     return {
       pending: false,
-      problem: `${id} cannot be sent again: ${data.reason ?? "its text is not stored."}`,
+      problem: `Could not open ${id}: ${data.reason ?? "The prompt is not stored."}`,
     };
   }
   const start = replayOf(data.request);
-  return start ? { pending: false, start } : { pending: false, problem: `${id} is no chat request.` };
+  return start ? { pending: false, start } : { pending: false, problem: `${id} is not a chat request.` };
 }

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 
 import { facetsQuery } from "../../api/queries";
-import type { BacktestAsk } from "../../api/routing";
+import type { BacktestRequest } from "../../api/routing";
 import { FilterBar } from "../../components/FilterBar";
 import { Icon } from "../../components/Icon";
 import { RangePicker } from "../../components/RangePicker";
@@ -14,7 +14,7 @@ interface Props {
   draft?: string;
   broken: boolean;
   pending: boolean;
-  onStart: (ask: BacktestAsk) => void;
+  onStart: (ask: BacktestRequest) => void;
 }
 
 const objectives = [

@@ -4,7 +4,7 @@ import { useEffect } from "react";
 
 import type { Schema } from "../../api/client";
 import {
-  type BacktestAsk,
+  type BacktestRequest,
   backtestQuery,
   backtestsQuery,
   cancelBacktest,
@@ -34,7 +34,7 @@ export function BacktestTab({ draft, broken }: Props) {
   const queryClient = useQueryClient();
   const id = search["backtest"];
   const start = useMutation({
-    mutationFn: (ask: BacktestAsk) => startBacktest(ask),
+    mutationFn: (ask: BacktestRequest) => startBacktest(ask),
     onSuccess: (job) => {
       queryClient.setQueryData(backtestQuery(job.id).queryKey, job);
       void queryClient.invalidateQueries({ queryKey: backtestsQuery.queryKey, exact: true });

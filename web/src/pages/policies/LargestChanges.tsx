@@ -6,7 +6,7 @@ import { Money } from "../../components/Money";
 import { PageLink } from "../../components/PageLink";
 import { Section } from "../../components/Section";
 import { Time } from "../../components/Time";
-import { formatChance } from "../../lib/numbers";
+import { formatQuality } from "../../lib/numbers";
 import classes from "./policies.module.css";
 
 type Change = Schema["BacktestChange"];
@@ -74,7 +74,7 @@ function Row({ change: c }: { change: Change }) {
         <Money amount={c.cost_before_usd} /> → <Money amount={c.cost_after_usd} />
       </Table.Td>
       <Table.Td ta="right" ff="monospace" style={{ whiteSpace: "nowrap" }}>
-        {formatChance(c.chance_before)} → {formatChance(c.chance_after)}
+        {formatQuality(c.chance_before)} → {formatQuality(c.chance_after)}
       </Table.Td>
       <Table.Td>{c.policy ?? "–"}</Table.Td>
     </Table.Tr>

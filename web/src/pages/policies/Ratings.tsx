@@ -11,7 +11,7 @@ import { RowsSkeleton } from "../../components/Loading";
 import { Section } from "../../components/Section";
 import { Time } from "../../components/Time";
 import { notifyDone } from "../../lib/notify";
-import { formatChance, formatCount, plural } from "../../lib/numbers";
+import { formatQuality, formatCount, plural } from "../../lib/numbers";
 import { useSession } from "../../lib/session";
 import { signed } from "./matrix";
 import classes from "./policies.module.css";
@@ -116,9 +116,9 @@ function ModelRatings({ model: m, onReset }: { model: Model; onReset?: () => voi
                   {[
                     t.shift === null ? "—" : signed(t.shift, 2),
                     formatCount(t.ratings),
-                    formatChance(t.score),
-                    formatChance(t.before),
-                    formatChance(t.after),
+                    formatQuality(t.score),
+                    formatQuality(t.before),
+                    formatQuality(t.after),
                   ].map((text, i) => (
                     <Table.Td key={i} ta="right" ff="monospace">
                       {text}

@@ -17,7 +17,7 @@ import type { Schema } from "../../api/client";
 import { Icon } from "../../components/Icon";
 import { PageLink } from "../../components/PageLink";
 import { formatMoney } from "../../lib/money";
-import { formatChance, formatCount, formatPercent, plural } from "../../lib/numbers";
+import { formatQuality, formatCount, formatPercent, plural } from "../../lib/numbers";
 import { usePhone } from "../../lib/usePhone";
 import { Trace } from "../requests/detail/Trace";
 import { choiceOf, differences } from "./differences";
@@ -83,7 +83,7 @@ function Side({ title, explanation }: { title: string; explanation: Explanation 
           </Text>
           {chosen && (
             <Text size="xs" c="dimmed">
-              {formatMoney(chosen.expected_cost_usd)} expected · chance {formatChance(chosen.quality)}
+              {formatMoney(chosen.expected_cost_usd)} expected · chance {formatQuality(chosen.quality)}
             </Text>
           )}
         </>

@@ -22,7 +22,7 @@ import { tags } from "@lezer/highlight";
 import { type Ref, useEffect, useImperativeHandle, useRef } from "react";
 
 import type { Schema } from "../../api/client";
-import { pageFact } from "../../lib/page";
+import { pageMeta } from "../../lib/page";
 import { suggest } from "./completion";
 import classes from "./policies.module.css";
 
@@ -219,7 +219,7 @@ const look = EditorView.theme({
 });
 
 const basics = [
-  EditorView.cspNonce.of(pageFact("nonce")),
+  EditorView.cspNonce.of(pageMeta("nonce")),
   EditorView.contentAttributes.of({ "aria-label": "Policies as YAML", spellcheck: "false" }),
   lineNumbers(),
   lintGutter(),

@@ -1,6 +1,6 @@
 import type { Schema } from "../../api/client";
 import { formatMoney } from "../../lib/money";
-import { formatChance, formatCount } from "../../lib/numbers";
+import { formatQuality, formatCount } from "../../lib/numbers";
 
 type Explanation = Schema["Explanation"];
 type Decision = Schema["Decision"];
@@ -55,7 +55,7 @@ function cost(explanation: Explanation): string {
 
 function chance(explanation: Explanation): string {
   const chosen = choiceOf(explanation);
-  return chosen ? formatChance(chosen.quality) : "–";
+  return chosen ? formatQuality(chosen.quality) : "–";
 }
 
 function time(explanation: Explanation): string {

@@ -1,5 +1,5 @@
 import type { Schema } from "../../api/client";
-import type { Policy, Written } from "../../api/routing";
+import type { Policy, PolicyInput } from "../../api/routing";
 import { editDocument } from "./document";
 
 /** What a draft starts from: the newest version. */
@@ -75,7 +75,7 @@ function checked(draft: Draft, check: Schema["PolicyCheck"]): Draft {
 }
 
 /** The document to check. */
-export function writtenBy(draft: Draft): Written {
+export function writtenBy(draft: Draft): PolicyInput {
   return { source: draft.source };
 }
 

@@ -4,7 +4,7 @@ import { describe, expect, it, test, vi } from "vitest";
 
 import type { Schema } from "../../api/client";
 import type { Policy } from "../../api/routing";
-import { renderPart } from "../../lib/testRender";
+import { renderWithTheme } from "../../lib/testRender";
 import { Condition } from "./Condition";
 import { comparison } from "./ConditionField";
 import { DiffView, diffCount } from "./DiffView";
@@ -15,7 +15,7 @@ import { PolicyList } from "./PolicyList";
 
 describe("Condition", () => {
   it("is in words where it has simple ones, with its values standing out", () => {
-    const { container } = renderPart(
+    const { container } = renderWithTheme(
       <p>
         <Condition when={'request.task == "code"'} />
       </p>,
@@ -25,12 +25,12 @@ describe("Condition", () => {
   });
 
   it("is as it is written otherwise", () => {
-    const { container } = renderPart(<Condition when={"size(key.tags) > 2"} />);
+    const { container } = renderWithTheme(<Condition when={"size(key.tags) > 2"} />);
     expect(container.querySelector("code")?.textContent).toBe("size(key.tags) > 2");
   });
 
   it("says that a policy without one always applies", () => {
-    renderPart(<Condition when={undefined} />);
+    renderWithTheme(<Condition when={undefined} />);
     expect(screen.getByText("always")).toBeTruthy();
   });
 });
@@ -45,7 +45,7 @@ describe("DiffView", () => {
   ];
 
   it("marks lines by signs and words, not by colour alone", () => {
-    renderPart(<DiffView lines={lines} label="Changes" />);
+    renderWithTheme(<DiffView lines={lines} label="Changes" />);
     const rows = within(screen.getByRole("region", { name: "Changes" })).getAllByRole("row");
     expect(rows.map((row) => row.textContent)).toEqual([
       "⋯ unchanged lines",
@@ -58,7 +58,7 @@ describe("DiffView", () => {
 
   it("counts what changed, and says when nothing did", () => {
     expect(diffCount(lines)).toBe("2 lines added, 1 removed");
-    renderPart(<DiffView lines={[]} label="Changes" />);
+    renderWithTheme(<DiffView lines={[]} label="Changes" />);
     expect(screen.getByText("Nothing differs.")).toBeTruthy();
   });
 });
@@ -87,7 +87,7 @@ describe("Matrix", () => {
   });
 
   it("shows each number in its row and column, darker the more", () => {
-    renderPart(<Matrix routes={routes} />);
+    renderWithTheme(<Matrix routes={routes} />);
     const rows = screen.getAllByRole("row");
     expect(rows.map((row) => [...row.children].map((cell) => cell.textContent))).toEqual([
       ["from ↓ to →", "small", "refused"],
@@ -100,7 +100,7 @@ describe("Matrix", () => {
   });
 
   it("says when nothing goes elsewhere", () => {
-    renderPart(<Matrix routes={[]} />);
+    renderWithTheme(<Matrix routes={[]} />);
     expect(screen.getByText("No request goes to another model.")).toBeTruthy();
   });
 });
@@ -129,7 +129,7 @@ describe("PolicyList", () => {
   ];
 
   function show(onChange = vi.fn()) {
-    renderPart(
+    renderWithTheme(
       <PolicyList
         policies={policies}
         hits={undefined}
@@ -173,7 +173,7 @@ describe("PolicyList", () => {
   });
 
   it("has nothing to change where it is only to be read", () => {
-    renderPart(<PolicyList policies={policies} hits={undefined} source="instance" />);
+    renderWithTheme(<PolicyList policies={policies} hits={undefined} source="instance" />);
     expect(screen.queryAllByRole("button")).toEqual([]);
     expect(screen.queryAllByRole("switch")).toEqual([]);
     expect(screen.getByText("off")).toBeTruthy();
@@ -186,21 +186,21 @@ describe("PolicyForm", () => {
   it("adds effects, but nothing beside a refusal", async () => {
     const onChange = vi.fn();
     const user = userEvent.setup();
-    const { rerender } = renderPart(
+    const { rerender } = renderWithTheme(
       <PolicyForm policy={{ name: "a" }} book={book} problems={{}} onChange={onChange} />,
     );
     await user.click(screen.getByRole("button", { name: "Add an effect" }));
     await user.click(await screen.findByRole("menuitem", { name: "Refuse the request" }));
     expect(onChange).toHaveBeenCalledWith({ name: "a", deny: "" });
     rerender(<></>);
-    renderPart(
+    renderWithTheme(
       <PolicyForm policy={{ name: "a", deny: "No." }} book={book} problems={{}} onChange={onChange} />,
     );
     expect(screen.getByRole<HTMLButtonElement>("button", { name: "Add an effect" }).disabled).toBe(true);
   });
 
   it("puts each problem beside its field", () => {
-    renderPart(
+    renderWithTheme(
       <PolicyForm
         policy={{ name: "A", pin: "bg" }}
         book={book}

@@ -12,10 +12,10 @@ interface Props {
   onClose: () => void;
 }
 
-/** Takes a provider's API key. It is never shown again, not even here. */
+/** Adds an API key to a provider. The key is never shown again. */
 export function AddCredential(props: Props) {
   return (
-    <Modal opened={props.opened} onClose={props.onClose} title={`Add a credential to ${props.title}`}>
+    <Modal opened={props.opened} onClose={props.onClose} title={`Add credential to ${props.title}`}>
       {props.opened && <Form {...props} />}
     </Modal>
   );
@@ -35,20 +35,20 @@ function Form({ title, pending, error, onAdd, onClose }: Props) {
     >
       <Stack gap="sm">
         <PasswordInput
-          label={`API key of ${title}`}
-          description="Stored encrypted, sent only to this provider, and never shown again. It is used at once."
+          label={`${title} API key`}
+          description="Stored encrypted, sent only to this provider and never shown again. Takes effect immediately."
           value={secret}
           onChange={(event) => setSecret(event.currentTarget.value)}
           autoComplete="off"
           spellCheck={false}
-          visibilityToggleButtonProps={{ "aria-label": "Show what is typed" }}
+          visibilityToggleButtonProps={{ "aria-label": "Show key" }}
           data-autofocus
           required
         />
-        {Boolean(error) && <ErrorPanel what="The credential could not be added" error={error} />}
+        {Boolean(error) && <ErrorPanel what="Could not add the credential" error={error} />}
         <Group justify="space-between" gap="xs">
           <Text size="xs" c="dimmed">
-            Several credentials share the load; one that fails rests.
+            Load is shared between credentials. A failing one backs off.
           </Text>
           <Group gap="xs" ml="auto">
             <Button variant="default" onClick={onClose}>

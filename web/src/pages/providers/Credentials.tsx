@@ -10,18 +10,18 @@ import { type Credential, credentialSource, hintText, type Provider } from "./pr
 
 interface Props {
   provider: Provider;
-  /** Whether the person may add and remove. */
+  /** Whether the user may add and remove credentials. */
   editable: boolean;
   remove: ProviderActions["remove"];
 }
 
-/** The credentials of a provider: where each comes from, its last four characters, and whether it rests. */
+/** The credentials of a provider with source, last four characters and back-off state. */
 export function Credentials({ provider, editable, remove }: Props) {
-  const [leaving, setLeaving] = useState<Credential>();
+  const [removing, setRemoving] = useState<Credential>();
   if (provider.credentials.length === 0) {
     return (
       <Text size="sm" c="dimmed">
-        {provider.simulated ? "None needed." : "None: calls are made without one."}
+        {provider.simulated ? "Not needed" : "None. Calls are sent without a credential."}
       </Text>
     );
   }
@@ -31,24 +31,24 @@ export function Credentials({ provider, editable, remove }: Props) {
         <Line
           key={credential.id}
           credential={credential}
-          onRemove={editable && credential.removable ? () => setLeaving(credential) : undefined}
+          onRemove={editable && credential.removable ? () => setRemoving(credential) : undefined}
         />
       ))}
       <ConfirmDialog
-        opened={leaving !== undefined}
-        title={`Remove credential ${hintText(leaving?.hint ?? "")} of ${provider.title}`}
+        opened={removing !== undefined}
+        title={`Remove credential ${hintText(removing?.hint ?? "")} of ${provider.title}`}
         action="Remove"
         pending={remove.isPending}
-        error={remove.error && <ErrorPanel what="The credential could not be removed" error={remove.error} />}
+        error={remove.error && <ErrorPanel what="Could not remove the credential" error={remove.error} />}
         onClose={() => {
-          setLeaving(undefined);
+          setRemoving(undefined);
           remove.reset();
         }}
-        onConfirm={() => leaving && remove.mutate(leaving.id, { onSuccess: () => setLeaving(undefined) })}
+        onConfirm={() => removing && remove.mutate(removing.id, { onSuccess: () => setRemoving(undefined) })}
       >
-        It is deleted here and no longer used, at once.{" "}
+        The credential is deleted and no longer used.{" "}
         {provider.credentials.length === 1 &&
-          `It is the only credential of ${provider.title}: calls to it will fail.`}
+          `This is the only credential of ${provider.title}: calls will fail without it.`}
       </ConfirmDialog>
     </>
   );
@@ -71,12 +71,12 @@ function Line({ credential, onRemove }: { credential: Credential; onRemove?: () 
         </Tooltip>
       )}
       {credential.resting_until && (
-        <Tooltip label={credential.reason_text ?? "It failed lately."}>
+        <Tooltip label={credential.reason_text ?? "Recent calls failed."}>
           <Group gap={4} wrap="nowrap" tabIndex={0}>
             <Badge size="sm" color="orange" radius="sm" leftSection={<Icon name="clock" size={11} />}>
-              resting
+              Backing off
             </Badge>
-            <Countdown until={credential.resting_until} what="back" />
+            <Countdown until={credential.resting_until} what="resumes" />
           </Group>
         </Tooltip>
       )}

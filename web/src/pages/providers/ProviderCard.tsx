@@ -16,13 +16,13 @@ import { TestResult } from "./TestResult";
 
 interface Props {
   provider: Provider;
-  /** Whether the person may change providers. */
+  /** Whether the user may change providers. */
   editable: boolean;
-  /** Whether the person runs the gateway: others are not shown how it reaches its providers. */
+  /** Whether the user is a gateway operator; only operators see credentials. */
   operator: boolean;
 }
 
-/** One provider with its health, its credentials and what can be done with it. */
+/** A provider with its health, credentials and actions. */
 export function ProviderCard({ provider, editable, operator }: Props) {
   const actions = useProviderActions(provider.name);
   return (
@@ -36,7 +36,7 @@ export function ProviderCard({ provider, editable, operator }: Props) {
       <Stack gap="sm">
         <Head provider={provider} editable={editable} actions={actions} />
         {actions.enable.error && (
-          <ErrorPanel what={`${provider.title} could not be switched`} error={actions.enable.error} />
+          <ErrorPanel what={`Could not change ${provider.title}`} error={actions.enable.error} />
         )}
         <TestResult
           title={provider.title}
@@ -44,14 +44,12 @@ export function ProviderCard({ provider, editable, operator }: Props) {
           error={actions.test.error}
           onClose={() => actions.test.reset()}
         />
-        {actions.reset.error && (
-          <ErrorPanel what="The circuits could not be reset" error={actions.reset.error} />
-        )}
+        {actions.reset.error && <ErrorPanel what="Could not reset circuits" error={actions.reset.error} />}
         {provider.enabled ? (
-          <Facts provider={provider} editable={editable} operator={operator} actions={actions} />
+          <Details provider={provider} editable={editable} operator={operator} actions={actions} />
         ) : (
           <Text size="sm" c="dimmed">
-            Switched off: no request is sent there, and its models are not offered.
+            Disabled. No requests are sent to this provider.
           </Text>
         )}
       </Stack>
@@ -109,8 +107,8 @@ function Head({
           )}
           <Switch
             size="sm"
-            label={provider.enabled ? "On" : "Off"}
-            aria-label={`${provider.title} on or off`}
+            label={provider.enabled ? "Enabled" : "Disabled"}
+            aria-label={`Enable ${provider.title}`}
             checked={provider.enabled}
             disabled={enable.isPending}
             onChange={(event) => enable.mutate(event.currentTarget.checked)}
@@ -121,11 +119,11 @@ function Head({
   );
 }
 
-function Facts({ provider, editable, operator, actions }: Props & { actions: ProviderActions }) {
+function Details({ provider, editable, operator, actions }: Props & { actions: ProviderActions }) {
   return (
     <dl className={classes.facts}>
       {provider.base_url && !provider.simulated && (
-        <Fact name="Address">
+        <Fact name="Base URL">
           <Code style={{ overflowWrap: "anywhere" }}>{provider.base_url}</Code>
         </Fact>
       )}
@@ -137,22 +135,22 @@ function Facts({ provider, editable, operator, actions }: Props & { actions: Pro
       <Fact name="Last 24 hours">
         <Traffic provider={provider} />
       </Fact>
-      <Fact name="Circuits">
+      <Fact name="Health">
         <Circuits provider={provider} />
       </Fact>
       {provider.headroom && (
-        <Fact name="Headroom">
+        <Fact name="Rate limits">
           <Headroom provider={provider} />
         </Fact>
       )}
       <Fact name="Credentials">
-        <CredentialFacts provider={provider} editable={editable} operator={operator} actions={actions} />
+        <CredentialDetails provider={provider} editable={editable} operator={operator} actions={actions} />
       </Fact>
     </dl>
   );
 }
 
-function CredentialFacts({ provider, editable, operator, actions }: Props & { actions: ProviderActions }) {
+function CredentialDetails({ provider, editable, operator, actions }: Props & { actions: ProviderActions }) {
   const { add, remove } = actions;
   const [adding, setAdding] = useState(false);
   const close = () => {
@@ -162,7 +160,7 @@ function CredentialFacts({ provider, editable, operator, actions }: Props & { ac
   if (!operator) {
     return (
       <Text size="sm" c="dimmed">
-        Shown to the people who run this gateway only.
+        Only visible to gateway operators.
       </Text>
     );
   }

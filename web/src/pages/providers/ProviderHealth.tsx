@@ -5,18 +5,18 @@ import { CircuitBadge } from "../../components/CircuitBadge";
 import { Time } from "../../components/Time";
 import { joinList } from "../../lib/filters";
 import { formatCount, formatDuration, formatPercent, plural } from "../../lib/numbers";
-import { type Provider, troubled } from "./providers";
+import { type Provider, unhealthyTargets } from "./providers";
 
-// Circuits that are named before the rest is only counted.
-const named = 4;
+// Number of unhealthy models that are listed; the rest is counted.
+const maxListed = 4;
 
-/** The last day's traffic of a provider in one line; it opens the requests behind it. */
+/** The last 24 hours of a provider on one line, with a link to its requests. */
 export function Traffic({ provider }: { provider: Provider }) {
   const { traffic } = provider;
   if (traffic.requests === 0) {
     return (
       <Text size="sm" c="dimmed">
-        No requests in the last 24 hours.
+        No requests in the last 24 hours
       </Text>
     );
   }
@@ -39,7 +39,7 @@ export function Traffic({ provider }: { provider: Provider }) {
   );
 }
 
-/** What the provider last said about its own limits. */
+/** The remaining rate limit that the provider last reported. */
 export function Headroom({ provider }: { provider: Provider }) {
   const { headroom } = provider;
   if (!headroom) {
@@ -49,29 +49,29 @@ export function Headroom({ provider }: { provider: Provider }) {
     <Text size="sm">
       {headroom.requests != null && `${formatCount(headroom.requests)} requests`}
       {headroom.requests != null && headroom.tokens != null && " · "}
-      {headroom.tokens != null && `${formatCount(headroom.tokens)} tokens`} left, as told{" "}
+      {headroom.tokens != null && `${formatCount(headroom.tokens)} tokens`} remaining, reported{" "}
       <Time at={headroom.at} as="age" />
     </Text>
   );
 }
 
-/** The circuits that are not closed, with their reasons. */
+/** The models whose circuit is not closed, with reasons. */
 export function Circuits({ provider }: { provider: Provider }) {
-  const bad = troubled(provider);
-  if (bad.length === 0) {
+  const unhealthy = unhealthyTargets(provider);
+  if (unhealthy.length === 0) {
     return (
       <Text size="sm">
         {provider.targets.length === 0
-          ? "No models."
+          ? "No models"
           : provider.targets.length === 1
-            ? "Closed."
-            : `All ${formatCount(provider.targets.length)} closed.`}
+            ? "Model healthy"
+            : `All ${plural(provider.targets.length, "model")} healthy`}
       </Text>
     );
   }
   return (
     <Stack gap={4}>
-      {bad.slice(0, named).map((t) => (
+      {unhealthy.slice(0, maxListed).map((t) => (
         <Group key={t.target} gap="xs">
           <Text size="sm" fw={600}>
             {t.model}
@@ -88,9 +88,9 @@ export function Circuits({ provider }: { provider: Provider }) {
           )}
         </Group>
       ))}
-      {bad.length > named && (
+      {unhealthy.length > maxListed && (
         <Text size="xs" c="dimmed">
-          and {formatCount(bad.length - named)} more of {plural(provider.targets.length, "model")}
+          and {formatCount(unhealthy.length - maxListed)} more of {plural(provider.targets.length, "model")}
         </Text>
       )}
     </Stack>

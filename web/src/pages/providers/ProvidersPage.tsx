@@ -11,10 +11,10 @@ import { useSession } from "../../lib/session";
 import { ProviderCard } from "./ProviderCard";
 import { inOrder } from "./providers";
 
-// Circuits open and close within seconds, and people watch them here.
+// Circuits open and close within seconds.
 const refreshMs = 2000;
 
-/** The upstreams that requests may be sent to. */
+/** The configured providers. */
 export function ProvidersPage() {
   const { may, workspace } = useSession();
   const { data, error, refetch } = useQuery({ ...providersQuery, refetchInterval: refreshMs });
@@ -22,7 +22,7 @@ export function ProvidersPage() {
     <>
       <PageHeader
         title="Providers"
-        description="Where requests are sent. Providers come from the environment, the configuration file or this machine."
+        description="Providers from the environment, the configuration file and local servers"
       />
       {data ? (
         <Stack gap="sm">
@@ -37,7 +37,7 @@ export function ProvidersPage() {
           ))}
         </Stack>
       ) : error ? (
-        <ErrorPanel what="The providers could not be loaded" error={error} onRetry={() => void refetch()} />
+        <ErrorPanel what="Could not load providers" error={error} onRetry={() => void refetch()} />
       ) : (
         <Stack gap="sm">
           <PanelSkeleton height={180} />
@@ -52,15 +52,15 @@ function NoProviders() {
   return (
     <EmptyState
       icon="server"
-      title="No provider is configured"
+      title="No providers yet"
       actions={
         <Button component={Link} to="/quickstart" variant="default">
           Open Quickstart
         </Button>
       }
     >
-      Set a provider’s usual variable, such as OPENAI_API_KEY, and start the gateway again, or add a provider
-      to the configuration file. Without one the simulator serves, unless it is switched off.
+      Set a provider’s environment variable, such as OPENAI_API_KEY, and restart the gateway, or add a
+      provider to the configuration file.
     </EmptyState>
   );
 }

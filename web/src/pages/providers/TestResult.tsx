@@ -14,10 +14,10 @@ interface Props {
   onClose: () => void;
 }
 
-/** What a test call found, beside the button that made it. */
+/** The result of a provider test. */
 export function TestResult({ title, result, error, onClose }: Props) {
   if (error) {
-    return <ErrorPanel what={`${title} could not be tested`} error={error} />;
+    return <ErrorPanel what={`Could not test ${title}`} error={error} />;
   }
   if (!result) {
     return null;
@@ -31,12 +31,12 @@ export function TestResult({ title, result, error, onClose }: Props) {
       icon={<Icon name={result.ok ? "check" : "alert"} size={18} />}
       title={
         <>
-          {result.ok ? "The test passed" : failed ? "The test failed" : "Not tested"}
+          {result.ok ? "Test passed" : failed ? "Test failed" : "Not tested"}
           {result.ok && result.latency_ms != null && ` in ${formatDuration(result.latency_ms)}`}
         </>
       }
       withCloseButton
-      closeButtonLabel="Close the result of the test"
+      closeButtonLabel="Close test result"
       onClose={onClose}
     >
       <Group gap="xs" align="flex-start">
@@ -46,7 +46,7 @@ export function TestResult({ title, result, error, onClose }: Props) {
         {failed && <CopyButton text={testText(result)} label="Copy error" />}
       </Group>
       {result.models.length > 0 && (
-        <Spoiler maxHeight={48} showLabel="All models" hideLabel="Fewer" mt={4}>
+        <Spoiler maxHeight={48} showLabel="Show all models" hideLabel="Show fewer" mt={4}>
           <Group gap={4}>
             {result.models.map((model) => (
               <Code key={model}>{model}</Code>

@@ -2,7 +2,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 
 import { api, must } from "../../api/client";
 
-/** What can be done with a provider. Everything that shows its state is loaded again afterwards. */
+/** The actions on a provider. All data that shows its state is reloaded afterwards. */
 export function useProviderActions(name: string) {
   const queryClient = useQueryClient();
   const onSettled = () =>

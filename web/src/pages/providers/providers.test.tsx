@@ -13,7 +13,7 @@ import {
   needsReset,
   type Provider,
   testText,
-  troubled,
+  unhealthyTargets,
 } from "./providers";
 import { TestResult } from "./TestResult";
 
@@ -47,50 +47,50 @@ const circuit = (state: string) =>
   ({ target: state, model: state, health: { circuit: state } }) as Provider["targets"][number];
 
 describe("inOrder", () => {
-  it("shows what needs attention first and what is off last", () => {
+  it("lists unhealthy providers first and disabled ones last", () => {
     const list = [
       provider("off", { enabled: false }),
       provider("sim", { simulated: true }),
       provider("fine"),
-      provider("ill", { health: "down" }),
+      provider("down", { health: "down" }),
       provider("fine-too"),
     ];
-    expect(inOrder(list).map((p) => p.name)).toEqual(["ill", "fine", "fine-too", "sim", "off"]);
+    expect(inOrder(list).map((p) => p.name)).toEqual(["down", "fine", "fine-too", "sim", "off"]);
   });
 });
 
 describe("health", () => {
-  it("is off before it is anything else", () => {
-    expect(healthLook(provider("p", { enabled: false, health: "down" })).word).toBe("off");
-    expect(healthLook(provider("p", { health: "degraded" })).word).toBe("degraded");
+  it("is disabled regardless of circuits", () => {
+    expect(healthLook(provider("p", { enabled: false, health: "down" })).word).toBe("Disabled");
+    expect(healthLook(provider("p", { health: "degraded" })).word).toBe("Degraded");
   });
 
-  it("lists open circuits before half-open ones, and no closed ones", () => {
+  it("lists open circuits before half-open ones and skips closed ones", () => {
     const p = provider("p", { targets: [circuit("closed"), circuit("half_open"), circuit("open")] });
-    expect(troubled(p).map((t) => t.model)).toEqual(["open", "half_open"]);
+    expect(unhealthyTargets(p).map((t) => t.model)).toEqual(["open", "half_open"]);
   });
 
-  it("offers a reset only when there is something to end", () => {
+  it("offers a reset only for open circuits and credentials that back off", () => {
     expect(needsReset(provider("p", { targets: [circuit("closed")] }))).toBe(false);
     expect(needsReset(provider("p", { targets: [circuit("open")] }))).toBe(true);
-    const resting = credential("c", { resting_until: "2026-11-03T12:00:00Z" });
-    expect(needsReset(provider("p", { credentials: [resting] }))).toBe(true);
+    const backingOff = credential("c", { resting_until: "2026-11-03T12:00:00Z" });
+    expect(needsReset(provider("p", { credentials: [backingOff] }))).toBe(true);
   });
 });
 
 describe("credentials", () => {
-  it("names the place where each is changed", () => {
+  it("name their source", () => {
     expect(credentialSource("env OPENAI_API_KEY")).toMatchObject({ name: "OPENAI_API_KEY" });
     expect(credentialSource("OPENAI_API_KEY").fixed).toContain("OPENAI_API_KEY");
     expect(credentialSource("dashboard").fixed).toBeNull();
   });
 
-  it("marks the hint as an end once", () => {
+  it("show an ellipsis before the last characters", () => {
     expect(hintText("f3Qa")).toBe("…f3Qa");
     expect(hintText("…f3Qa")).toBe("…f3Qa");
   });
 
-  it("lets only those of the dashboard be removed", () => {
+  it("can be removed only if added in the dashboard", () => {
     const p = provider("acme", {
       credentials: [
         credential("a"),
@@ -104,7 +104,7 @@ describe("credentials", () => {
     expect(screen.getByText("read-only")).toBeTruthy();
   });
 
-  it("shows no button to those who may not change them", () => {
+  it("have no buttons without permission", () => {
     show(
       <Credentials
         provider={provider("acme", { credentials: [credential("a")] })}
@@ -116,11 +116,11 @@ describe("credentials", () => {
   });
 });
 
-describe("tests of providers", () => {
-  it("tells what was found, or exactly what went wrong", () => {
+describe("provider tests", () => {
+  it("report the models or the exact error", () => {
     expect(
       testText({ ok: true, tested: true, latency_ms: 80, status: 200, models: ["a"], error: null }),
-    ).toBe("Answered with 1 model.");
+    ).toBe("Found 1 model.");
     expect(
       testText({
         ok: false,
@@ -133,10 +133,10 @@ describe("tests of providers", () => {
     ).toBe("Incorrect API key. (status 401)");
     expect(
       testText({ ok: false, tested: true, latency_ms: null, status: null, models: [], error: null }),
-    ).toBe("No reason was given.");
+    ).toBe("No error message.");
   });
 
-  it("does not call it a failure where there is nothing to test", () => {
+  it("do not report a failure when a provider cannot be tested", () => {
     const result = {
       ok: false,
       tested: false,
@@ -151,7 +151,7 @@ describe("tests of providers", () => {
     expect(screen.queryByText(/failed/)).toBeNull();
   });
 
-  it("shows the models and the latency of a test that passed", () => {
+  it("show models and latency when passed", () => {
     const result = {
       ok: true,
       tested: true,

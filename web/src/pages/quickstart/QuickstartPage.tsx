@@ -16,10 +16,10 @@ import { Snippets } from "../../components/Snippets";
 import { Time } from "../../components/Time";
 import { formatCount, plural } from "../../lib/numbers";
 import { useSession } from "../../lib/session";
-import { baseUrlOf, firstBody } from "../../lib/snippets";
+import { baseUrlOf, exampleBody } from "../../lib/snippets";
 import { PageLink } from "../../components/PageLink";
 
-/** From nothing to the first routed request: steps that tick themselves. */
+/** The steps to the first routed request, which complete automatically. */
 export function QuickstartPage() {
   const { server } = useSession();
   const [secret, setSecret] = useState<string>();
@@ -28,7 +28,7 @@ export function QuickstartPage() {
     <>
       <PageHeader
         title="Quickstart"
-        description="Two changes make any client of the OpenAI format use Fairlead: base URL and API key."
+        description="Change the base URL and the API key of any OpenAI client."
       />
       <Stack gap="sm" maw={860}>
         <ProviderStep />
@@ -36,7 +36,7 @@ export function QuickstartPage() {
         <RequestStep>
           <Snippets
             withEnvironment
-            call={{ baseUrl, key: secret, endpoint: "chat/completions", body: firstBody }}
+            call={{ baseUrl, key: secret, endpoint: "chat/completions", body: exampleBody }}
           />
         </RequestStep>
         <PolicyStep />
@@ -70,7 +70,7 @@ function Step({ done, number, title, children }: StepProps) {
           {title}
         </Title>
         <Text size="xs" c="dimmed" role="status">
-          {done ? "done" : "waiting"}
+          {done ? "Done" : "Waiting"}
         </Text>
       </Group>
       {children}
@@ -83,21 +83,23 @@ function ProviderStep() {
   const { data, error, refetch } = useQuery({ ...providersQuery, refetchInterval: 10_000 });
   const enabled = data?.providers.filter((p) => p.enabled && !p.simulated) ?? [];
   return (
-    <Step number={1} done={enabled.length > 0 || server.simulated} title="A provider">
-      {error && (
-        <ErrorPanel what="The providers could not be loaded" error={error} onRetry={() => void refetch()} />
-      )}
+    <Step
+      number={1}
+      done={enabled.length > 0 || server.simulated}
+      title={server.simulated && enabled.length === 0 ? "Simulator ready" : "Provider connected"}
+    >
+      {error && <ErrorPanel what="Could not load providers" error={error} onRetry={() => void refetch()} />}
       {enabled.length > 0 ? (
         <Text size="sm">
-          {plural(enabled.length, "provider")} ready: {enabled.map((p) => p.title || p.name).join(", ")}.
+          {plural(enabled.length, "provider")} connected: {enabled.map((p) => p.title || p.name).join(", ")}.
         </Text>
       ) : (
         server.simulated && (
           <Text size="sm">
-            No provider key was found, so the <strong>simulator</strong> serves: several models with prices,
-            streaming and faults, without network or cost. Set <Code>OPENAI_API_KEY</Code>,{" "}
-            <Code>ANTHROPIC_API_KEY</Code> or another provider’s variable and start again to reach real
-            models.
+            You’re using the <strong>simulator</strong>: several models with prices, streaming and faults,
+            without network access or cost. To use real models, add a provider key on the Providers page, or
+            set <Code>OPENAI_API_KEY</Code>, <Code>ANTHROPIC_API_KEY</Code> or another provider’s variable and
+            restart.
           </Text>
         )
       )}
@@ -118,10 +120,10 @@ function KeyStep({ secret, onCreated }: { secret?: string; onCreated: (secret: s
     },
   });
   return (
-    <Step number={2} done={secret !== undefined || active.length > 0} title="An API key">
+    <Step number={2} done={secret !== undefined || active.length > 0} title="Key created">
       {secret ? (
         <Group gap="xs">
-          <Text size="sm">Created, and filled in below. It is shown only as long as this page is open:</Text>
+          <Text size="sm">Your key is filled in below. It is only shown while this page is open:</Text>
           <Code>{secret}</Code>
           <CopyButton text={secret} />
         </Group>
@@ -129,9 +131,9 @@ function KeyStep({ secret, onCreated }: { secret?: string; onCreated: (secret: s
         <Group gap="sm">
           <Text size="sm">
             {active.length > 0
-              ? `There ${active.length === 1 ? "is" : "are"} ${plural(active.length, "key")}.`
-              : "Servers call the model API with a key of this workspace."}
-            {active.length > 0 && mayCreate && " A new one can be filled into the snippets below."}
+              ? `This workspace has ${plural(active.length, "key")}.`
+              : "Use a key to call the API from your servers."}
+            {active.length > 0 && mayCreate && " Create another one to fill in the snippets below."}
           </Text>
           {mayCreate && (
             <Button
@@ -140,7 +142,7 @@ function KeyStep({ secret, onCreated }: { secret?: string; onCreated: (secret: s
               leftSection={<Icon name="plus" size={14} />}
               onClick={() => create.mutate()}
             >
-              Create a key
+              Create key
             </Button>
           )}
           <Anchor component={PageLink} to="/settings/keys" size="sm">
@@ -148,12 +150,12 @@ function KeyStep({ secret, onCreated }: { secret?: string; onCreated: (secret: s
           </Anchor>
         </Group>
       )}
-      {create.error && <ErrorPanel what="The key was not created" error={create.error} />}
+      {create.error && <ErrorPanel what="Could not create the key" error={create.error} />}
     </Step>
   );
 }
 
-/** The first of quickstart, quickstart-2, … that no key has. */
+/** The first unused name of quickstart, quickstart-2, … */
 function freeName(keys: Schema["KeyView"][]): string {
   const taken = new Set(keys.map((key) => key.name));
   for (let n = 1; ; n++) {
@@ -182,27 +184,27 @@ function RequestStep({ children }: { children: ReactNode }) {
   });
   const row = seen ?? before.data?.requests[0];
   return (
-    <Step number={3} done={row !== undefined} title="The first request">
+    <Step number={3} done={row !== undefined} title="First request received">
       <Text size="sm" mb="xs">
-        Paste one of these. This page listens and reacts as soon as the request arrives.
+        Run one of these snippets. This page updates when the request arrives.
       </Text>
       {children}
       <Group gap="xs" mt="sm" role="status">
         <Icon name={row ? "check" : "activity"} />
         {row ? (
           <Text size="sm">
-            {seen ? "Seen" : "Latest"} <Time at={row.time} as="age" />: {row.requested_model} →{" "}
+            {seen ? "Received" : "Latest request"} <Time at={row.time} as="age" />: {row.requested_model} →{" "}
             {row.model ?? "no model"}.{" "}
             <Anchor component={PageLink} to="/requests/$id" params={{ id: row.id }}>
-              See how it was routed
+              View request
             </Anchor>
           </Text>
         ) : (
           <Text size="sm" c="dimmed">
             {state === "live"
-              ? "Listening for the first request…"
+              ? "Waiting for the first request…"
               : state === "paused"
-                ? "Not listening: Live in the top bar is paused."
+                ? "Live updates are paused. Resume them in the top bar."
                 : "Connecting…"}
           </Text>
         )}
@@ -211,8 +213,7 @@ function RequestStep({ children }: { children: ReactNode }) {
         <Group gap="sm" mt="md">
           <SampleButton />
           <Text size="sm" c="dimmed">
-            No client at hand? The simulator can answer a varied set of requests, marked as simulated.
-            Settings → Data removes them.
+            No client yet? Create simulated requests. You can remove them in Settings → Data.
           </Text>
         </Group>
       )}
@@ -228,11 +229,11 @@ function PolicyStep() {
     return null;
   }
   return (
-    <Step number={4} done={count > 0} title="The first policy">
+    <Step number={4} done={count > 0} title="First policy created">
       <Text size="sm">
         {count > 0
-          ? `${count === 1 ? "There is 1 policy" : `There are ${formatCount(count)} policies`}. A dry run says what a change would do before it is saved.`
-          : "Until there is one, the router chooses by score alone. A policy pins, prefers, leaves out or refuses models, or sets a limit."}{" "}
+          ? `${count === 1 ? "1 active policy" : `${formatCount(count)} active policies`}. Use a dry run to test changes before saving them.`
+          : "Policies pin, prefer, exclude or deny models, or set limits. Without one, the router chooses by score only."}{" "}
         <Anchor component={PageLink} to="/routing/policies">
           Policies
         </Anchor>
@@ -242,18 +243,18 @@ function PolicyStep() {
 }
 
 const headers: [string, string][] = [
-  ["x-request-id", "the id of the request in this dashboard"],
+  ["x-request-id", "Request id in this dashboard"],
   ["x-fairlead-decision", "expected, fallback or policy"],
-  ["x-fairlead-model, x-fairlead-provider", "what served"],
-  ["x-fairlead-attempts", "how many targets were tried"],
-  ["x-fairlead-cost, x-fairlead-baseline-cost", "dollars, when known before the body"],
+  ["x-fairlead-model, x-fairlead-provider", "Model and provider that served the request"],
+  ["x-fairlead-attempts", "Number of attempts"],
+  ["x-fairlead-cost, x-fairlead-baseline-cost", "Cost in dollars, if known before the body"],
 ];
 
 function Reference({ baseUrl }: { baseUrl: string }) {
   return (
     <Stack gap={0} maw={860} mt="xl">
-      <Section title="What comes back">
-        <Table aria-label="Headers of every answer">
+      <Section title="Response headers">
+        <Table aria-label="Response header list">
           <Table.Tbody>
             {headers.map(([name, meaning]) => (
               <Table.Tr key={name}>
@@ -268,10 +269,10 @@ function Reference({ baseUrl }: { baseUrl: string }) {
       </Section>
       <Section title="Errors">
         <Text size="sm">
-          Every error is{" "}
-          <Code>{'{"error": "a sentence to act on", "code": "RATE_LIMITED", "details": {…}}'}</Code>.{" "}
-          <Code>details.origin</Code> says who failed: client, gateway, policy or provider. The model list is
-          at <Code>{`${baseUrl}/models`}</Code>.
+          Every error has the form{" "}
+          <Code>{'{"error": "what to do", "code": "RATE_LIMITED", "details": {…}}'}</Code>.{" "}
+          <Code>details.origin</Code> is client, gateway, policy or provider. For the list of models, call{" "}
+          <Code>{`${baseUrl}/models`}</Code>.
         </Text>
       </Section>
     </Stack>

@@ -12,12 +12,12 @@ import { FilterBar } from "../../components/FilterBar";
 import { Icon } from "../../components/Icon";
 import { RowsSkeleton } from "../../components/Loading";
 import { PageHeader } from "../../components/PageHeader";
-import { RangePicker, UnreadableRange } from "../../components/RangePicker";
+import { RangePicker, InvalidRange } from "../../components/RangePicker";
 import { cleared, type Filters, filtersOf } from "../../lib/filters";
 import { useShortcuts } from "../../lib/keyboard";
 import { formatCount } from "../../lib/numbers";
 import { useDensity, useZone } from "../../lib/preferences";
-import { isRelative, type Range, rangeOf, unreadableEnds } from "../../lib/range";
+import { isRelative, type Range, rangeOf, invalidEnds } from "../../lib/range";
 import { useGo, useSearchParams } from "../../lib/search";
 import { useSession } from "../../lib/session";
 import { useStored } from "../../lib/stored";
@@ -80,7 +80,7 @@ export function RequestsPage() {
         onChange={change}
         onRange={(next) => setSearch({ ...next, to: next.to })}
       />
-      <UnreadableRange ends={unreadableEnds(search)} range={range} />
+      <InvalidRange ends={invalidEnds(search)} range={range} />
       <Volume filters={filters} range={range} onZoom={(from, to) => setSearch({ from, to }, true)} />
       <RequestList
         filters={filters}

@@ -2,11 +2,11 @@ import { screen } from "@testing-library/react";
 import { expect, it } from "vitest";
 
 import { type Session, SessionProvider } from "../../lib/session";
-import { renderPart } from "../../lib/testRender";
+import { renderWithTheme } from "../../lib/testRender";
 import { ExportMenu } from "./ListTools";
 
 function exportsOf(timeZone: string): URLSearchParams[] {
-  renderPart(
+  renderWithTheme(
     <SessionProvider session={{ account: { time_zone: timeZone } } as Session}>
       <ExportMenu
         filters={{ outcome: "ok" }}

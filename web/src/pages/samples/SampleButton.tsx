@@ -5,7 +5,7 @@ import { createSamples, useSampleRun } from "../../api/samples";
 import { useSession } from "../../lib/session";
 import { Icon } from "../../components/Icon";
 
-/** Makes sample traffic, where the simulator serves and the person may. */
+/** Creates sample traffic. Shown only if the simulator is active and the user has permission. */
 export function SampleButton() {
   const { server, may } = useSession();
   const queryClient = useQueryClient();

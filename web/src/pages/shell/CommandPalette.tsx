@@ -20,7 +20,7 @@ interface Props {
   pages: Page[];
 }
 
-/** Goes to pages and does things by name; a pasted request id opens the request. */
+/** Searches pages and actions; a pasted request id opens the request. */
 export function CommandPalette({ opened, onClose, pages }: Props) {
   return (
     <Modal
@@ -54,7 +54,7 @@ function Palette({ onClose, pages }: Omit<Props, "opened">) {
       <Combobox.EventsTarget>
         <TextInput
           data-autofocus
-          aria-label="Go to a page, do something, or paste a request id"
+          aria-label="Search pages and actions, or paste a request id"
           placeholder="Page, action or request id"
           leftSection={<Icon name="search" />}
           value={text}
@@ -70,7 +70,7 @@ function Palette({ onClose, pages }: Omit<Props, "opened">) {
             <Icon name={command.icon} size={14} /> {command.label}
           </Combobox.Option>
         ))}
-        {commands.length === 0 && <Combobox.Empty>Nothing is called that.</Combobox.Empty>}
+        {commands.length === 0 && <Combobox.Empty>No results</Combobox.Empty>}
       </Combobox.Options>
     </Combobox>
   );
@@ -102,9 +102,9 @@ function useCommands(pages: Page[], text: string): Command[] {
           },
         ]
       : []),
-    { label: "Change the theme", icon: "sun", run: next },
+    { label: "Change theme", icon: "sun", run: next },
     {
-      label: zone === "utc" ? "Show local times" : "Show times in UTC",
+      label: zone === "utc" ? "Show local times" : "Show UTC times",
       icon: "clock",
       run: () => setZone(zone === "utc" ? "local" : "utc"),
     },

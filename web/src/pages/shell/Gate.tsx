@@ -22,45 +22,47 @@ const NoWorkspacePage = lazy(() =>
 const entries = ["/sign-in", "/register", "/welcome"];
 
 /**
- * Gate decides what a visitor sees: registration on an empty gateway, the sign-in form, or the dashboard. The address
- * stays, so that signing in leads back to it.
+ * Gate shows registration on a gateway without accounts, the sign-in form, or the dashboard. The URL stays the same, so
+ * that signing in returns to it.
  */
 export function Gate() {
   const queryClient = useQueryClient();
   const { data, error, refetch } = useQuery(sessionQuery);
-  const own = useOwn(data?.account?.id);
+  const cacheIsOwn = useOwnCache(data?.account?.id);
   useEffect(() => {
-    const ask = () => void queryClient.invalidateQueries({ queryKey: sessionQuery.queryKey });
-    window.addEventListener(signedOutEvent, ask);
-    return () => window.removeEventListener(signedOutEvent, ask);
+    const reload = () => void queryClient.invalidateQueries({ queryKey: sessionQuery.queryKey });
+    window.addEventListener(signedOutEvent, reload);
+    return () => window.removeEventListener(signedOutEvent, reload);
   }, [queryClient]);
   if (error && !data) {
     return (
       <Container size="xs" pt={80}>
-        <ErrorPanel what="The dashboard could not be started" error={error} onRetry={() => void refetch()} />
+        <ErrorPanel what="Could not start the dashboard" error={error} onRetry={() => void refetch()} />
       </Container>
     );
   }
   return (
-    <Suspense fallback={<PanelSkeleton height={400} />}>{data && own && <Inside data={data} />}</Suspense>
+    <Suspense fallback={<PanelSkeleton height={400} />}>
+      {data && cacheIsOwn && <Inside data={data} />}
+    </Suspense>
   );
 }
 
-/** Whether everything that was read is the account's own: what another one has read is forgotten first. */
-function useOwn(account: string | undefined): boolean {
+/** Clears the cache when another account signs in, and reports whether the cached data belongs to the account. */
+function useOwnCache(account: string | undefined): boolean {
   const queryClient = useQueryClient();
-  const [reader, setReader] = useState(account);
+  const [owner, setOwner] = useState(account);
   useLayoutEffect(() => {
-    if (reader !== account) {
-      forgetRead(queryClient);
-      // eslint-disable-next-line react-hooks/set-state-in-effect -- nothing is shown until it is forgotten
-      setReader(account);
+    if (owner !== account) {
+      clearCache(queryClient);
+      // eslint-disable-next-line react-hooks/set-state-in-effect -- nothing is rendered until the cache is cleared
+      setOwner(account);
     }
-  }, [queryClient, reader, account]);
-  return reader === account;
+  }, [queryClient, owner, account]);
+  return owner === account;
 }
 
-function forgetRead(queryClient: QueryClient): void {
+function clearCache(queryClient: QueryClient): void {
   queryClient.removeQueries({ predicate: (query) => query.queryKey[0] !== "session" });
 }
 
@@ -93,24 +95,24 @@ function Inside({ data }: { data: Schema["SessionView"] }) {
   );
 }
 
-/** The session in the workspace that this browser last worked in. */
+/** The session in the workspace that was last used in this browser. */
 function useSessionOf(data: Schema["SessionView"]): Session | undefined {
   const queryClient = useQueryClient();
-  const entered = useStoredText("workspace");
-  const workspace = data.workspaces.find((w) => w.id === entered) ?? data.workspaces[0];
+  const storedID = useStoredText("workspace");
+  const workspace = data.workspaces.find((w) => w.id === storedID) ?? data.workspaces[0];
   useLayoutEffect(() => {
-    // A workspace that the person has left, or never was in, would be refused with every call; the pages' come later.
-    if (data.account && workspace && entered && workspace.id !== entered) {
+    // Calls for a workspace that the account has left would be rejected. This runs before the pages make their calls.
+    if (data.account && workspace && storedID && workspace.id !== storedID) {
       storeText("workspace", workspace.id);
     }
-  }, [data.account, workspace, entered]);
+  }, [data.account, workspace, storedID]);
   if (!data.account || !workspace) {
     return undefined;
   }
-  const forget = async () => {
+  const onSignedOut = async () => {
     dropDrafts();
     storeText("workspace", "");
-    forgetRead(queryClient);
+    clearCache(queryClient);
     await queryClient.invalidateQueries({ queryKey: sessionQuery.queryKey });
   };
   return {
@@ -123,6 +125,6 @@ function useSessionOf(data: Schema["SessionView"]): Session | undefined {
       storeText("workspace", id);
       void queryClient.resetQueries({ predicate: (query) => query.queryKey[0] !== "session" });
     },
-    signOut: () => void api.DELETE("/session").finally(() => void forget()),
+    signOut: () => void api.DELETE("/session").finally(() => void onSignedOut()),
   };
 }

@@ -6,32 +6,32 @@ import { Icon, type IconName } from "../../components/Icon";
 interface Look {
   word: string;
   icon: IconName;
-  explains: string;
+  tooltip: string;
 }
 
 const looks: Record<LiveState, Look> = {
-  off: { word: "Connecting", icon: "refresh", explains: "Connecting to the gateway." },
-  connecting: { word: "Connecting", icon: "refresh", explains: "Connecting to the gateway." },
-  live: { word: "Live", icon: "activity", explains: "Connected: news come by themselves. Press to pause." },
-  paused: { word: "Paused", icon: "stop", explains: "Nothing comes by itself. Press to go on." },
+  off: { word: "Connecting", icon: "refresh", tooltip: "Connecting to the gateway…" },
+  connecting: { word: "Connecting", icon: "refresh", tooltip: "Connecting to the gateway…" },
+  live: { word: "Live", icon: "activity", tooltip: "Live updates on. Click to pause." },
+  paused: { word: "Paused", icon: "stop", tooltip: "Live updates paused. Click to resume." },
   reconnecting: {
     word: "Reconnecting",
     icon: "refresh",
-    explains: "The connection broke. It is tried again by itself.",
+    tooltip: "Connection lost. Reconnecting…",
   },
 };
 
-/** Shows how the tab's push connection stands; pressing it pauses, or goes on. */
+/** Shows the state of the tab's push connection. A click pauses or resumes it. */
 export function LiveIndicator() {
   const state = useLiveState();
-  const { word, icon, explains } = looks[state];
+  const { word, icon, tooltip } = looks[state];
   return (
-    <Tooltip label={explains}>
+    <Tooltip label={tooltip}>
       <Button
         variant="default"
         size="xs"
         px={8}
-        aria-label={`Push connection: ${word.toLowerCase()}`}
+        aria-label={`Live updates: ${word.toLowerCase()}`}
         data-live={state}
         onClick={() => pauseLive(state !== "paused")}
       >

@@ -3,18 +3,18 @@ import { Button } from "@mantine/core";
 import { EmptyState } from "../../components/EmptyState";
 import { PageLink } from "../../components/PageLink";
 
-/** Stands for an address that leads nowhere. */
+/** Shown for an unknown path. */
 export function NotFound() {
   return (
     <EmptyState
-      title="There is no such page"
+      title="Page not found"
       actions={
         <Button component={PageLink} to="/" variant="default">
-          Go to the start
+          Go to Overview
         </Button>
       }
     >
-      The address may be mistyped, or the page may belong to another version of Fairlead.
+      Check the URL. The page may not exist in this version of Fairlead.
     </EmptyState>
   );
 }

@@ -12,13 +12,13 @@ import { useStored } from "../../lib/stored";
 import { groups, type Page, pages } from "../../routes";
 import { CommandPalette } from "./CommandPalette";
 import { ShortcutList } from "./ShortcutList";
-import { Strips } from "./Strips";
+import { Banners } from "./Banners";
 import { TopBar } from "./TopBar";
 import { useTheme } from "./useTheme";
 import { PageLink } from "../../components/PageLink";
 import { useGo } from "../../lib/search";
 
-/** The frame of every page: navigation, top bar and the strips for facts that need action. */
+/** Layout of every page: navigation, top bar and banners. */
 export function Shell() {
   const [opened, { toggle, close }] = useDisclosure();
   const [collapsed, setCollapsed] = useStored("nav-collapsed", false);
@@ -29,14 +29,14 @@ export function Shell() {
   useLiveConnection(workspace.id);
   useEffect(close, [pathname, close]);
   const { next: nextTheme } = useTheme();
-  const seen = useSeenPages();
+  const visiblePages = useVisiblePages();
   const go = useGo();
   const loading = useIsFetching({ predicate: (query) => query.state.status === "pending" }) > 0;
   useShortcuts([
     { keys: "mod+k", label: "Command palette", run: paletteHandlers.toggle, always: true },
-    { keys: "?", label: "This list", run: keysHandlers.toggle },
-    { keys: "t", label: "Change the theme", run: nextTheme },
-    ...seen
+    { keys: "?", label: "Keyboard shortcuts", run: keysHandlers.toggle },
+    { keys: "t", label: "Change theme", run: nextTheme },
+    ...visiblePages
       .filter((page) => page.shortcut)
       .map((page) => ({
         keys: `g ${page.shortcut}`,
@@ -51,7 +51,7 @@ export function Shell() {
       padding="md"
     >
       <a href="#main" className="skip-link">
-        Skip to the content
+        Skip to content
       </a>
       <AppShell.Header>
         <Group h="100%" px="md" gap="sm" wrap="nowrap">
@@ -75,29 +75,29 @@ export function Shell() {
         </Group>
       </AppShell.Header>
       <AppShell.Navbar p="xs" aria-label="Pages">
-        <Navigation pages={seen} current={pathname} />
+        <Navigation pages={visiblePages} current={pathname} />
       </AppShell.Navbar>
       <AppShell.Main id="main" tabIndex={-1} aria-busy={loading}>
-        <Strips />
+        <Banners />
         <Outlet />
       </AppShell.Main>
-      <CommandPalette opened={palette} onClose={paletteHandlers.close} pages={seen} />
+      <CommandPalette opened={palette} onClose={paletteHandlers.close} pages={visiblePages} />
       <ShortcutList opened={keys} onClose={keysHandlers.close} />
     </AppShell>
   );
 }
 
-/** The pages of the navigation that the person may see. */
-function useSeenPages(): Page[] {
+/** The navigation pages that the user has permission to see. */
+function useVisiblePages(): Page[] {
   const { may } = useSession();
   return pages.filter((page) => page.group && (!page.permission || may(page.permission)));
 }
 
-function Navigation({ pages: seen, current }: { pages: Page[]; current: string }) {
+function Navigation({ pages: visiblePages, current }: { pages: Page[]; current: string }) {
   return (
     <ScrollArea>
       {groups.map((group) => {
-        const inside = seen.filter((page) => page.group === group);
+        const inside = visiblePages.filter((page) => page.group === group);
         if (inside.length === 0) {
           return null;
         }

@@ -2,7 +2,7 @@ import { Group, Kbd, Modal, Table } from "@mantine/core";
 
 import { activeShortcuts } from "../../lib/keyboard";
 
-/** Lists the shortcuts that work on this page. */
+/** Lists the active keyboard shortcuts. */
 export function ShortcutList({ opened, onClose }: { opened: boolean; onClose: () => void }) {
   return (
     <Modal opened={opened} onClose={onClose} title="Keyboard shortcuts">
@@ -25,7 +25,7 @@ export function ShortcutList({ opened, onClose }: { opened: boolean; onClose: ()
               <Table.Td>
                 <Kbd>Esc</Kbd>
               </Table.Td>
-              <Table.Td>Close what is open</Table.Td>
+              <Table.Td>Close</Table.Td>
             </Table.Tr>
           </Table.Tbody>
         </Table>

@@ -13,11 +13,11 @@ interface Props {
   onShortcuts: () => void;
 }
 
-/** The bar at the top: workspace, command palette, live indicator, theme and the person's menu. */
+/** The top bar: workspace, command palette, live indicator, theme and account menu. */
 export function TopBar({ onPalette, onShortcuts }: Props) {
   return (
     <>
-      <UnstyledButton component={PageLink} to="/" aria-label="Fairlead, start page">
+      <UnstyledButton component={PageLink} to="/" aria-label="Fairlead, home">
         <Group gap={6} wrap="nowrap">
           <img src="/favicon.svg" alt="" width={22} height={22} />
           <Text fw={700} visibleFrom="xs">
@@ -42,7 +42,7 @@ export function TopBar({ onPalette, onShortcuts }: Props) {
         </ActionIcon>
         <LiveIndicator />
         <ThemeButton />
-        <PersonMenu onShortcuts={onShortcuts} />
+        <AccountMenu onShortcuts={onShortcuts} />
       </Group>
     </>
   );
@@ -109,7 +109,7 @@ function ThemeButton() {
             rightSection={scheme === name && <Icon name="check" size={14} />}
             onClick={() => set(name)}
           >
-            {{ auto: "As the system", light: "Light", dark: "Dark" }[name]}
+            {{ auto: "System", light: "Light", dark: "Dark" }[name]}
           </Menu.Item>
         ))}
       </Menu.Dropdown>
@@ -117,7 +117,7 @@ function ThemeButton() {
   );
 }
 
-function PersonMenu({ onShortcuts }: { onShortcuts: () => void }) {
+function AccountMenu({ onShortcuts }: { onShortcuts: () => void }) {
   const { account, server, signOut } = useSession();
   const [zone, setZone] = useZone();
   const accountPage = pages.find((page) => page.path === "/settings/account");
@@ -144,14 +144,14 @@ function PersonMenu({ onShortcuts }: { onShortcuts: () => void }) {
           closeMenuOnClick={false}
           onClick={() => setZone(zone === "utc" ? "local" : "utc")}
         >
-          Times: {zone === "utc" ? "UTC" : zone}
+          Time zone: {zone === "utc" ? "UTC" : zone}
         </Menu.Item>
         <Menu.Item
           leftSection={<Icon name="list" size={14} />}
           rightSection={<Kbd size="xs">?</Kbd>}
           onClick={onShortcuts}
         >
-          Shortcuts
+          Keyboard shortcuts
         </Menu.Item>
         <Menu.Divider />
         <Menu.Item leftSection={<Icon name="logout" size={14} />} onClick={signOut}>

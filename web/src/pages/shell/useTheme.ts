@@ -2,7 +2,7 @@ import { type MantineColorScheme, useMantineColorScheme } from "@mantine/core";
 
 const order: MantineColorScheme[] = ["auto", "light", "dark"];
 
-/** The theme that the person chose, and how to change it. */
+/** The chosen theme and its setters. */
 export function useTheme() {
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   return {

@@ -14,7 +14,7 @@ import { copyText } from "../../../lib/clipboard";
 import { useShortcuts } from "../../../lib/keyboard";
 import { notifyDone, notifyFailed } from "../../../lib/notify";
 import { useSession } from "../../../lib/session";
-import { baseUrlOf, firstBody, type Language, languages, snippet } from "../../../lib/snippets";
+import { baseUrlOf, exampleBody, type Language, languages, snippet } from "../../../lib/snippets";
 import { pages } from "../../../routes";
 import { Trace } from "./Trace";
 
@@ -88,7 +88,7 @@ function CopyAs({ request, stored }: { request: Detail; stored: boolean }) {
   const { server } = useSession();
   const copy = async (language: Language) => {
     const text = stored ? (await queryClient.ensureQueryData(requestBodyQuery(request.id))).request : null;
-    const body: unknown = text ? JSON.parse(text) : { ...firstBody, model: request.requested_model };
+    const body: unknown = text ? JSON.parse(text) : { ...exampleBody, model: request.requested_model };
     const code = snippet(language, {
       baseUrl: baseUrlOf(server.public_url),
       endpoint: request.endpoint,

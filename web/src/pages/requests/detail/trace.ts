@@ -1,5 +1,5 @@
 import type { Schema } from "../../../api/client";
-import { formatChance, formatCount, formatPercent } from "../../../lib/numbers";
+import { formatQuality, formatCount, formatPercent } from "../../../lib/numbers";
 
 type Decision = Schema["Decision"];
 type Candidate = Schema["Candidate"];
@@ -54,15 +54,15 @@ export function featuresOf(input: Schema["Input"]): Feature[] {
 
 /** What the router aims for, in a sentence. */
 export function aimWords({ best, chance }: Schema["QualityTarget"]): string {
-  const most = `The best model has a chance of ${formatChance(best)} to answer well`;
+  const most = `The best model has a chance of ${formatQuality(best)} to answer well`;
   return chance < best
-    ? `${most}; aimed at ${formatChance(chance)}, and more is not paid for.`
+    ? `${most}; aimed at ${formatQuality(chance)}, and more is not paid for.`
     : `${most}, and that is what was aimed at.`;
 }
 
 /** The predicted chance with one standard deviation. */
 export function chanceWords({ quality, spread }: Pick<Candidate, "quality" | "spread">): string {
-  const chance = formatChance(quality);
+  const chance = formatQuality(quality);
   return spread && !/[<>]/.test(chance) ? `${chance} ± ${spread.toFixed(2)}` : chance;
 }
 

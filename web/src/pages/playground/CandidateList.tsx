@@ -4,29 +4,29 @@ import { useState } from "react";
 import type { Schema } from "../../api/client";
 import { Money } from "../../components/Money";
 
-/** How many candidates are listed before "all". */
-const few = 4;
+/** Number of candidates listed by default. */
+const maxListed = 4;
 
-/** Why the router chose: the candidates in order with their scores, and how many were left out. */
-export function Why({ trace, served }: { trace: Schema["Decision"]; served?: string }) {
+/** The ranked candidates with their scores, and the number of excluded ones. */
+export function CandidateList({ trace, served }: { trace: Schema["Decision"]; served?: string }) {
   const [all, setAll] = useState(false);
   const ranked = trace.candidates.filter((c) => !c.excluded);
   const excluded = trace.candidates.filter((c) => c.excluded);
-  const shown = all ? ranked : ranked.slice(0, few);
+  const shown = all ? ranked : ranked.slice(0, maxListed);
   if (trace.candidates.length === 0) {
     return null;
   }
   return (
     <Stack gap={6}>
       <Text size="sm" fw={600}>
-        Why
-      </Text>
+        Candidates
+</Text>
       <Table fz="xs" aria-label="Candidates" verticalSpacing={3} horizontalSpacing={4}>
         <Table.Thead>
           <Table.Tr>
             <Table.Th>Candidate</Table.Th>
             <Table.Th>Score</Table.Th>
-            <Table.Th ta="right">≈ Cost</Table.Th>
+            <Table.Th ta="right">Expected cost</Table.Th>
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
@@ -47,20 +47,20 @@ export function Why({ trace, served }: { trace: Schema["Decision"]; served?: str
         </Table.Tbody>
       </Table>
       <Text size="xs" c="dimmed">
-        {ranked.length > few && (
+        {ranked.length > maxListed && (
           <Anchor component="button" type="button" size="xs" onClick={() => setAll(!all)}>
-            {all ? "Fewer" : `All ${ranked.length}`}
+            {all ? "Show fewer" : `Show all ${ranked.length}`}
           </Anchor>
         )}
-        {ranked.length > few && excluded.length > 0 && " · "}
-        {excluded.length > 0 && `${excluded.length} left out: ${reasons(excluded)}`}
+        {ranked.length > maxListed && excluded.length > 0 && " · "}
+        {excluded.length > 0 && `${excluded.length} excluded: ${reasons(excluded)}`}
       </Text>
     </Stack>
   );
 }
 
 function reasons(excluded: Schema["Candidate"][]): string {
-  const words = new Set(excluded.map((c) => c.excluded?.reason ?? ""));
-  const list = [...words].slice(0, 3).join("; ");
-  return words.size > 3 ? `${list} …` : list;
+  const distinct = new Set(excluded.map((c) => c.excluded?.reason ?? ""));
+  const list = [...distinct].slice(0, 3).join("; ");
+return distinct.size > 3 ? `${list} …` : list;
 }

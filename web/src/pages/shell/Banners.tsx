@@ -11,15 +11,15 @@ import { setReachable, useReachable } from "../../lib/reachable";
 import { useSession } from "../../lib/session";
 import { pages } from "../../routes";
 import { PageLink } from "../../components/PageLink";
-import { kindTitles, placeOf } from "../overview/attention";
+import { kindTitles, linkOf } from "../overview/attention";
 
-/** The strips for facts that need action: they stay until the fact is gone. */
-export function Strips() {
+/** Banners for conditions that need action. They stay until the condition ends. */
+export function Banners() {
   const { server, may } = useSession();
   const reachable = useReachable();
   useVersionCheck();
-  const place =
-    pages.find((page) => page.path === "/providers") ?? pages.find((page) => page.path === "/quickstart");
+  const page =
+    pages.find(({ path }) => path === "/providers") ?? pages.find(({ path }) => path === "/quickstart");
   return (
     <>
       {!reachable && <Unreachable />}
@@ -27,23 +27,23 @@ export function Strips() {
       {server.simulated && (
         <Alert color="grape" variant="outline" py={4} px="sm" mb="md" role="status">
           <Text size="xs">
-            <strong>SIMULATED</strong>: answers and costs are made up until a provider’s key is set, such as
-            OPENAI_API_KEY.{" "}
-            {place && (
-              <Anchor component={PageLink} to={place.path} inherit>
-                {place.title}
+            <strong>SIMULATED</strong>: You’re using the simulator.{" "}
+            {page && (
+              <Anchor component={PageLink} to={page.path} inherit>
+                Connect a provider
               </Anchor>
-            )}
+            )}{" "}
+            to get real answers.
           </Text>
         </Alert>
       )}
-      {may("read_figures") && <Facts />}
-      <SampleStrip />
+      {may("read_figures") && <GatewayBanners />}
+      <SampleBanner />
     </>
   );
 }
 
-/** Asks for the gateway's version again after the push connection was lost: the gateway may have been upgraded. */
+/** Reloads the gateway's version after the push connection was lost, because the gateway may have been upgraded. */
 function useVersionCheck(): void {
   const queryClient = useQueryClient();
   const state = useLiveState();
@@ -56,7 +56,7 @@ function useVersionCheck(): void {
   }, [state, queryClient]);
 }
 
-/** Offers the dashboard of the version that the gateway runs now. */
+/** Offers to reload the page after an upgrade of the gateway. */
 function NewVersion() {
   return (
     <Alert color="blue" variant="outline" py={4} px="sm" mb="md" role="status">
@@ -70,18 +70,18 @@ function NewVersion() {
   );
 }
 
-const pressing = ["no_provider", "storage_low"];
+const urgentKinds = ["no_provider", "storage_low"];
 
-/** What keeps the gateway as a whole from working, now or soon, and that a file owns part of it. */
-function Facts() {
+/** Urgent conditions of the whole gateway, and a note about settings managed in a file. */
+function GatewayBanners() {
   const { data } = useQuery(attentionQuery);
-  const facts = data?.attention.filter((fact) => pressing.includes(fact.kind)) ?? [];
-  const strips = facts.map((fact) => {
-    const place = placeOf(fact.kind);
+  const urgent = data?.attention.filter((item) => urgentKinds.includes(item.kind)) ?? [];
+  const banners = urgent.map((item) => {
+    const link = linkOf(item.kind);
     return (
       <Alert
-        key={fact.object}
-        color={fact.severity === "error" ? "red" : "orange"}
+        key={item.object}
+        color={item.severity === "error" ? "red" : "orange"}
         variant="outline"
         py={4}
         px="sm"
@@ -90,9 +90,9 @@ function Facts() {
         icon={<Icon name="alert" />}
       >
         <Text size="xs">
-          <strong>{kindTitles[fact.kind]}</strong>: {fact.message}{" "}
-          <Anchor component={PageLink} to={place.to} inherit>
-            {place.label}
+          <strong>{kindTitles[item.kind]}</strong>: {item.message}{" "}
+          <Anchor component={PageLink} to={link.to} inherit>
+            {link.label}
           </Anchor>
         </Text>
       </Alert>
@@ -100,12 +100,11 @@ function Facts() {
   });
   return (
     <>
-      {strips}
+      {banners}
       {data?.config_file && (
         <Alert color="gray" variant="outline" py={4} px="sm" mb="md" role="status">
           <Text size="xs">
-            <strong>Set in a file</strong>: what <code>{data.config_file}</code> sets is changed there and
-            closed here.
+            Some settings are managed in <code>{data.config_file}</code> and are read-only here.
           </Text>
         </Alert>
       )}
@@ -113,8 +112,8 @@ function Facts() {
   );
 }
 
-/** Sample traffic under way. It goes on over a change of pages, so it is shown on all of them. */
-function SampleStrip() {
+/** Progress of sample traffic. It continues across navigation, so all pages show it. */
+function SampleBanner() {
   const run = useSampleRun();
   if (!run) {
     return null;
@@ -140,18 +139,18 @@ function SampleStrip() {
   );
 }
 
-/** Asks every three seconds whether the gateway is back; then everything on the page is loaded again. */
+/** Polls the gateway every three seconds and reloads all data when it is back. */
 function Unreachable() {
   const queryClient = useQueryClient();
   useQuery({
     queryKey: ["reachable"],
     queryFn: async () => {
-      const answer = await fetch("/health", { cache: "no-store" });
-      if (answer.ok) {
+      const response = await fetch("/health", { cache: "no-store" });
+      if (response.ok) {
         setReachable(true);
         void queryClient.invalidateQueries();
       }
-      return answer.ok;
+      return response.ok;
     },
     refetchInterval: 3000,
     retry: false,
@@ -160,7 +159,7 @@ function Unreachable() {
   });
   return (
     <Alert color="red" variant="outline" py={6} mb="md" role="status" icon={<Icon name="alert" />}>
-      The gateway cannot be reached. This page tries again by itself.
+      Could not reach the gateway. Reconnecting…
     </Alert>
   );
 }

@@ -12,12 +12,12 @@ interface Props {
   turns: Turn[];
 }
 
-/** What the columns of a comparison cost in all. */
-export function CompareSums({ columns, turns }: Props) {
-  const why = "Unknown, because it is unknown for one of the answers.";
+/** The totals of each column of a comparison. */
+export function CompareTotals({ columns, turns }: Props) {
+  const why = "Unknown for at least one answer.";
   return (
-    <Section title="In all">
-      <div className={classes.scroll} role="region" aria-label="Sums by column" tabIndex={0}>
+    <Section title="Total">
+<div className={classes.scroll} role="region" aria-label="Totals by column" tabIndex={0}>
         <Table>
           <Table.Thead>
             <Table.Tr>
@@ -34,26 +34,26 @@ export function CompareSums({ columns, turns }: Props) {
               const runs = turns
                 .map((turn) => turn.runs[column.id])
                 .filter((run): run is Run => run !== undefined);
-              const sums = sumRuns(runs);
-              const none = sums.runs === 0 ? "Nothing answered yet." : why;
+              const totals = sumRuns(runs);
+const reason = totals.runs === 0 ? "No answers yet." : why;
               return (
                 <Table.Tr key={column.id}>
                   <Table.Th scope="row">{column.model}</Table.Th>
                   <Table.Td ta="right" ff="monospace">
-                    {formatCount(sums.runs - sums.failed)}
-                    {sums.failed > 0 && ` (${sums.failed} failed)`}
+                    {formatCount(totals.runs - totals.failed)}
+                    {totals.failed > 0 && ` (${totals.failed} failed)`}
                   </Table.Td>
                   <Table.Td ta="right" ff="monospace">
-                    {formatCount(sums.tokensIn)} / {formatCount(sums.tokensOut)}
+                    {formatCount(totals.tokensIn)} / {formatCount(totals.tokensOut)}
                   </Table.Td>
                   <Table.Td ta="right">
-                    <Money amount={sums.cost} why={none} paid />
+                    <Money amount={totals.cost} why={reason} paid />
                   </Table.Td>
                   <Table.Td ta="right">
-                    <Money amount={sums.baselineCost} why={none} paid />
+                    <Money amount={totals.baselineCost} why={reason} paid />
                   </Table.Td>
                   <Table.Td ta="right">
-                    <Money amount={sums.saved} why={none} />
+                    <Money amount={totals.saved} why={reason} />
                   </Table.Td>
                 </Table.Tr>
               );
