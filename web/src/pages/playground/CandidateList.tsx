@@ -20,7 +20,7 @@ export function CandidateList({ trace, served }: { trace: Schema["Decision"]; se
     <Stack gap={6}>
       <Text size="sm" fw={600}>
         Candidates
-</Text>
+      </Text>
       <Table fz="xs" aria-label="Candidates" verticalSpacing={3} horizontalSpacing={4}>
         <Table.Thead>
           <Table.Tr>
@@ -62,5 +62,5 @@ export function CandidateList({ trace, served }: { trace: Schema["Decision"]; se
 function reasons(excluded: Schema["Candidate"][]): string {
   const distinct = new Set(excluded.map((c) => c.excluded?.reason ?? ""));
   const list = [...distinct].slice(0, 3).join("; ");
-return distinct.size > 3 ? `${list} …` : list;
+  return distinct.size > 3 ? `${list} …` : list;
 }

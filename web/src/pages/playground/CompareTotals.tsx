@@ -17,7 +17,7 @@ export function CompareTotals({ columns, turns }: Props) {
   const why = "Unknown for at least one answer.";
   return (
     <Section title="Total">
-<div className={classes.scroll} role="region" aria-label="Totals by column" tabIndex={0}>
+      <div className={classes.scroll} role="region" aria-label="Totals by column" tabIndex={0}>
         <Table>
           <Table.Thead>
             <Table.Tr>
@@ -35,7 +35,7 @@ export function CompareTotals({ columns, turns }: Props) {
                 .map((turn) => turn.runs[column.id])
                 .filter((run): run is Run => run !== undefined);
               const totals = sumRuns(runs);
-const reason = totals.runs === 0 ? "No answers yet." : why;
+              const reason = totals.runs === 0 ? "No answers yet." : why;
               return (
                 <Table.Tr key={column.id}>
                   <Table.Th scope="row">{column.model}</Table.Th>

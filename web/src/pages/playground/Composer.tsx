@@ -93,8 +93,8 @@ function FaultFields({ fault, onFault, simulated }: Props & { fault: Fault }) {
       <Select
         size="xs"
         label="Inject a failure"
-description="Simulated models only"
-placeholder="None"
+        description="Simulated models only"
+        placeholder="None"
         data={faults}
         clearable
         searchable
@@ -105,10 +105,10 @@ placeholder="None"
       <Select
         size="xs"
         label="Affected models"
-description="Limit it to one model to see a fallback"
+        description="Limit it to one model to see a fallback"
         data={[
           { value: "", label: "All models" },
-...simulated.map((name) => ({ value: name, label: `Only ${name}` })),
+          ...simulated.map((name) => ({ value: name, label: `Only ${name}` })),
         ]}
         allowDeselect={false}
         disabled={!fault.name}

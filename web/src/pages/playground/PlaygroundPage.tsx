@@ -43,7 +43,7 @@ export function PlaygroundPage() {
       <>
         <PageHeader title="Playground" />
         <EmptyState icon="ban" title="You don’t have access to the playground">
-Playground requests are billed to the workspace. Ask an owner or admin for the developer role.
+          Playground requests are billed to the workspace. Ask an owner or admin for the developer role.
         </EmptyState>
       </>
     );
@@ -87,7 +87,7 @@ function Playground({ start, problem, model }: Props) {
       simulated.length > 0 ? draft.fault : undefined,
     );
   // "This request" is the prompt being written, otherwise the last one that was sent.
-const currentBody = () => body(draft.columns[0] as Column, draft.prompt.trim() || last?.prompt || "Hello");
+  const currentBody = () => body(draft.columns[0] as Column, draft.prompt.trim() || last?.prompt || "Hello");
   const send = () => {
     chat.send(
       draft.prompt,
@@ -103,11 +103,7 @@ const currentBody = () => body(draft.columns[0] as Column, draft.prompt.trim() |
         actions={<Actions chat={chat} draft={draft} onCode={() => setCode(currentBody())} />}
       />
       {models.error && (
-        <ErrorPanel
-          what="Could not load models"
-          error={models.error}
-          onRetry={() => void models.refetch()}
-        />
+        <ErrorPanel what="Could not load models" error={models.error} onRetry={() => void models.refetch()} />
       )}
       <Notes start={start} problem={problem} earlier={draft.earlier} onRemoveEarlier={draft.removeEarlier} />
       <div className={classes.page} data-compare={compare || undefined}>
@@ -276,8 +272,8 @@ function Notes(props: { start?: Replay; problem?: string; earlier: Message[]; on
       {count > 0 && (
         <Alert color="cyan" variant="outline" py={6} icon={<Icon name="history" size={16} />}>
           Includes {plural(count, "earlier message")} from the stored request.{" "}
-<Anchor component="button" type="button" size="sm" onClick={props.onRemoveEarlier}>
-Remove
+          <Anchor component="button" type="button" size="sm" onClick={props.onRemoveEarlier}>
+            Remove
           </Anchor>
         </Alert>
       )}

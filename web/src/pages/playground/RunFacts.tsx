@@ -14,7 +14,7 @@ export function RunFacts({ run }: { run: Run }) {
   const pending = isRunning(run);
   const percent = savedPercent(facts);
   const why = pending ? "Available when the answer is complete." : "Not reported.";
-const orPending = (known: boolean, shown: ReactNode) =>
+  const orPending = (known: boolean, shown: ReactNode) =>
     known ? shown : <Waiting pending={pending} why={why} />;
   return (
     <dl className={classes.facts} aria-live="polite">
@@ -89,7 +89,7 @@ function reasonOf(run: Run): string | undefined {
 }
 
 function failedAttempts(run: Run): Attempt[] {
-return (run.facts.attemptList ?? []).filter((t) => t.class);
+  return (run.facts.attemptList ?? []).filter((t) => t.class);
 }
 
 function Fact({ label, children }: { label: string; children: ReactNode }) {

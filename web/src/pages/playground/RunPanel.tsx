@@ -14,7 +14,7 @@ export function RunPanel({ run, onExplain }: { run: Run | undefined; onExplain?:
       <Stack gap="sm">
         <Title order={2} size="h4">
           Run details
-</Title>
+        </Title>
         {run ? (
           <>
             <RunFacts run={run} />

@@ -33,35 +33,35 @@ export const faults: { group: string; items: { value: string; label: string }[] 
     group: "Error responses",
     items: [
       { value: "429", label: "429 Rate limited" },
-{ value: "500", label: "500 Internal error" },
-{ value: "503", label: "503 Unavailable" },
-{ value: "529", label: "529 Overloaded" },
-{ value: "401", label: "401 Invalid credential" },
-{ value: "404", label: "404 Model not found" },
-{ value: "content_filter", label: "Content filter" },
-{ value: "context_length", label: "Context too long" },
+      { value: "500", label: "500 Internal error" },
+      { value: "503", label: "503 Unavailable" },
+      { value: "529", label: "529 Overloaded" },
+      { value: "401", label: "401 Invalid credential" },
+      { value: "404", label: "404 Model not found" },
+      { value: "content_filter", label: "Content filter" },
+      { value: "context_length", label: "Context too long" },
     ],
   },
   {
     group: "No valid response",
     items: [
       { value: "timeout", label: "Timeout" },
-{ value: "slow_start", label: "Slow first token" },
-{ value: "reset", label: "Connection reset" },
-{ value: "empty", label: "Empty response" },
-{ value: "html", label: "HTML page" },
-{ value: "garbage", label: "Invalid JSON" },
-{ value: "error_in_200", label: "Error with status 200" },
+      { value: "slow_start", label: "Slow first token" },
+      { value: "reset", label: "Connection reset" },
+      { value: "empty", label: "Empty response" },
+      { value: "html", label: "HTML page" },
+      { value: "garbage", label: "Invalid JSON" },
+      { value: "error_in_200", label: "Error with status 200" },
     ],
   },
   {
     group: "Stream failures",
     items: [
       { value: "role_then_error", label: "Error before the first token" },
-{ value: "cut", label: "Interrupted stream" },
-{ value: "stall", label: "Stalled stream" },
-{ value: "no_usage", label: "Missing usage" },
-{ value: "absurd_usage", label: "Implausible usage" },
+      { value: "cut", label: "Interrupted stream" },
+      { value: "stall", label: "Stalled stream" },
+      { value: "no_usage", label: "Missing usage" },
+      { value: "absurd_usage", label: "Implausible usage" },
     ],
   },
 ];
@@ -88,8 +88,8 @@ export interface Preamble {
 
 /** The conversation of a column up to a new prompt. Turns without an answer are skipped. */
 export function messagesOf(turns: Turn[], column: string, preamble: Preamble, prompt: string): Message[] {
-const messages: Message[] = preamble.system.trim() ? [{ role: "system", content: preamble.system }] : [];
-messages.push(...preamble.earlier);
+  const messages: Message[] = preamble.system.trim() ? [{ role: "system", content: preamble.system }] : [];
+  messages.push(...preamble.earlier);
   for (const turn of turns) {
     const text = turn.runs[column]?.text;
     if (text) {
@@ -183,7 +183,7 @@ export function replayOf(text: string): Replay | undefined {
     return {
       model: typeof body["model"] === "string" ? body["model"] : "auto",
       prompt: textOf(list[last]?.content),
-earlier: list.slice(0, Math.max(last, 0)).filter((m) => !isSystem(m)),
+      earlier: list.slice(0, Math.max(last, 0)).filter((m) => !isSystem(m)),
       lossy: hasOtherParts(list[last]?.content),
       parameters: {
         system: list

@@ -57,7 +57,7 @@ describe("a run", () => {
   });
 
   test("assembles tool calls from chunks", () => {
-const chunk = (index: number, name?: string, args?: string): Chunk => ({
+    const chunk = (index: number, name?: string, args?: string): Chunk => ({
       choices: [{ delta: { tool_calls: [{ index, function: { name, arguments: args } }] } }],
     });
     const run = stream(
@@ -128,7 +128,7 @@ describe("totals", () => {
   const tokens = { input: 10, cache_read: 5, cache_write: 0, output: 7, reasoning: 0 };
 
   test("are exact and skip running runs", () => {
-const totals = sumRuns([
+    const totals = sumRuns([
       ended({ cost: "0.000000001", baselineCost: "0.000000003", tokens }),
       ended({ cost: "0.1", baselineCost: "0.2", tokens }),
       { ...newRun(), state: "streaming" },
@@ -220,7 +220,7 @@ describe("a body", () => {
   });
 
   test("has a summary of the parameters that are set", () => {
-expect(parametersSummary(noParameters)).toBe("defaults");
+    expect(parametersSummary(noParameters)).toBe("defaults");
     expect(parametersSummary({ ...noParameters, temperature: 0, json: true })).toBe("temperature 0 · JSON");
   });
 });

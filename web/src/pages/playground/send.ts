@@ -10,7 +10,7 @@ const repaintMs = 50;
 
 /**
  * sendChat sends a chat request on the dashboard session. It calls onChange with the run at most every 50 ms and at the
-* end, and returns the final run. It never throws: a failed run has its error, a stopped run keeps its text.
+ * end, and returns the final run. It never throws: a failed run has its error, a stopped run keeps its text.
  */
 export async function sendChat(
   body: object,
@@ -18,8 +18,8 @@ export async function sendChat(
   onChange: (run: Run) => void,
 ): Promise<Run> {
   const start = performance.now();
-const elapsed = () => Math.round(performance.now() - start);
-const throttle = newThrottle(onChange);
+  const elapsed = () => Math.round(performance.now() - start);
+  const throttle = newThrottle(onChange);
   let run = newRun();
   try {
     const response = await post(body, signal);
@@ -48,7 +48,7 @@ const throttle = newThrottle(onChange);
       : { ...run, state: "failed", error: asFailure(error) };
   }
   run = { ...run, totalMs: elapsed() };
-throttle.end(run);
+  throttle.end(run);
   return run;
 }
 
@@ -100,7 +100,7 @@ function streamError(chunk: StreamError, requestId = ""): ApiError {
 function interrupted(run: Run): ApiError {
   return new ApiError(
     "STREAM_INTERRUPTED",
-"The answer was interrupted before it was complete.",
+    "The answer was interrupted before it was complete.",
     0,
     run.facts.requestId ?? "",
   );

@@ -6,7 +6,7 @@ const delays = [500, 1500, 3000];
 
 /**
  * settle adds cost and tokens from the log to a stopped run, whose stream ended before it reported them. Other runs, and
-* runs that the log does not have, are returned unchanged.
+ * runs that the log does not have, are returned unchanged.
  */
 export async function settle(run: Run): Promise<Run> {
   const id = run.facts.requestId;
@@ -14,7 +14,7 @@ export async function settle(run: Run): Promise<Run> {
     return run;
   }
   for (const delay of delays) {
-await new Promise((done) => setTimeout(done, delay));
+    await new Promise((done) => setTimeout(done, delay));
     try {
       const request = await must(api.GET("/requests/{id}", { params: { path: { id } } }));
       if (request.latency_ms !== null) {

@@ -9,14 +9,14 @@ import classes from "./Histogram.module.css";
 
 interface Props {
   histogram: Schema["Histogram"];
-  /** Gets the ends of the part that was dragged over. */
+  /** Called with the ends of the selected range. */
   onZoom: (from: string, to: string) => void;
   dimmed?: boolean;
 }
 
 const height = 56;
 
-/** The volume of requests over time: errors dark, fallbacks hatched. Dragging zooms; a click takes one bar. */
+/** The volume of requests over time: errors dark, fallbacks hatched. Dragging zooms in; a click selects one bar. */
 export function Histogram({ histogram, onZoom, dimmed }: Props) {
   const [zone] = useZone();
   const [asTable, setAsTable] = useState(false);
@@ -38,7 +38,7 @@ export function Histogram({ histogram, onZoom, dimmed }: Props) {
           viewBox={`0 0 ${bins.length} ${height}`}
           preserveAspectRatio="none"
           role="img"
-          aria-label={`Requests over time, at most ${formatCount(top)} in one bar`}
+          aria-label={`Requests over time, up to ${formatCount(top)} per bar`}
           {...drag.handlers}
         >
           <defs>
@@ -55,21 +55,21 @@ export function Histogram({ histogram, onZoom, dimmed }: Props) {
               label={formatBucket(bin.start, histogram.step_ms, zone)}
             />
           ))}
-          {drag.marked && (
+          {drag.selected && (
             <rect
-              x={drag.marked[0]}
-              width={drag.marked[1] - drag.marked[0] + 1}
+              x={drag.selected[0]}
+              width={drag.selected[1] - drag.selected[0] + 1}
               y={0}
               height={height}
-              className={classes.marked}
+              className={classes.selected}
             />
           )}
         </svg>
       )}
       {histogram.partial && histogram.counted_from && (
         <Text size="xs" c="dimmed" role="status">
-          Counted only from {formatBucket(histogram.counted_from, 3_600_000, zone)} on: there are too many
-          requests to count them all with these filters.
+          Counts start at {formatBucket(histogram.counted_from, 3_600_000, zone)}: too many requests for these
+          filters.
         </Text>
       )}
       {days && (
@@ -82,11 +82,11 @@ export function Histogram({ histogram, onZoom, dimmed }: Props) {
           {formatBucket(first.start, histogram.step_ms, zone)}
         </Text>
         <Group gap="md" className={classes.legend}>
-          <Legend className={classes.keyRest} word="requests" />
-          <Legend className={classes.keyFallback} word="fallbacks" />
-          <Legend className={classes.keyError} word="errors" />
+          <Legend className={classes.keyRest} word="Requests" />
+          <Legend className={classes.keyFallback} word="Fallbacks" />
+          <Legend className={classes.keyError} word="Errors" />
           <UnstyledButton fz="xs" td="underline" onClick={() => setAsTable(!asTable)}>
-            {asTable ? "as chart" : "as table"}
+            {asTable ? "View as chart" : "View as table"}
           </UnstyledButton>
         </Group>
         <Text size="xs" c="dimmed">
@@ -120,10 +120,10 @@ function Bar({ bin, x, top, label }: { bin: Schema["HistogramBin"]; x: number; t
   );
 }
 
-/** Follows a pointer over the bars. */
+/** Handles dragging over the bars. */
 function useDrag({ bins, step_ms: step }: Schema["Histogram"], onZoom: Props["onZoom"]) {
   const start = useRef<number | undefined>(undefined);
-  const [marked, setMarked] = useState<[number, number]>();
+  const [selected, setSelected] = useState<[number, number]>();
   const at = (event: PointerEvent<SVGSVGElement>) => {
     const box = event.currentTarget.getBoundingClientRect();
     const share = (event.clientX - box.left) / box.width;
@@ -135,22 +135,22 @@ function useDrag({ bins, step_ms: step }: Schema["Histogram"], onZoom: Props["on
     return from <= here ? [from, here] : [here, from];
   };
   return {
-    marked,
+    selected,
     handlers: {
       onPointerDown: (event: PointerEvent<SVGSVGElement>) => {
         event.currentTarget.setPointerCapture(event.pointerId);
         start.current = at(event);
-        setMarked(span(event));
+        setSelected(span(event));
       },
       onPointerMove: (event: PointerEvent<SVGSVGElement>) => {
         if (start.current !== undefined) {
-          setMarked(span(event));
+          setSelected(span(event));
         }
       },
       onPointerUp: (event: PointerEvent<SVGSVGElement>) => {
         const [first, last] = span(event);
         start.current = undefined;
-        setMarked(undefined);
+        setSelected(undefined);
         const [from, to] = [bins[first], bins[last]];
         if (from && to) {
           onZoom(from.start, bins[last + 1]?.start ?? new Date(Date.parse(to.start) + step).toISOString());
@@ -158,7 +158,7 @@ function useDrag({ bins, step_ms: step }: Schema["Histogram"], onZoom: Props["on
       },
       onPointerCancel: () => {
         start.current = undefined;
-        setMarked(undefined);
+        setSelected(undefined);
       },
     },
   };

@@ -8,9 +8,9 @@ import type { Range } from "../../lib/range";
 import { stringifySearch } from "../../lib/search";
 import { storedText } from "../../lib/stored";
 import { zoneName } from "../../lib/time";
-import { chosenColumns, requestColumns, usualColumns } from "./columns";
+import { chosenColumns, requestColumns, defaultColumns } from "./columns";
 
-/** Chooses the columns and their order. */
+/** Selects the columns and their order. */
 export function ColumnPicker({ chosen, onChange }: { chosen: string[]; onChange: (ids: string[]) => void }) {
   const shown = chosenColumns(chosen);
   const rest = requestColumns.filter((column) => !shown.includes(column));
@@ -70,8 +70,8 @@ export function ColumnPicker({ chosen, onChange }: { chosen: string[]; onChange:
               )}
             </Group>
           ))}
-          <Button size="compact-xs" variant="subtle" onClick={() => onChange(usualColumns)}>
-            Usual columns
+          <Button size="compact-xs" variant="subtle" onClick={() => onChange(defaultColumns)}>
+            Reset columns
           </Button>
         </Stack>
       </Popover.Dropdown>
@@ -79,16 +79,16 @@ export function ColumnPicker({ chosen, onChange }: { chosen: string[]; onChange:
   );
 }
 
-/** Switches between roomy and close rows. */
+/** Switches between normal and compact rows. */
 export function DensitySwitch() {
   const [density, setDensity] = useDensity();
   const next = density === "compact" ? "normal" : "compact";
   return (
-    <Tooltip label={`Rows: ${density}`}>
+    <Tooltip label={next === "compact" ? "Compact rows" : "Normal rows"}>
       <ActionIcon
         variant="default"
         size={30}
-        aria-label={`Make rows ${next}`}
+        aria-label={next === "compact" ? "Compact rows" : "Normal rows"}
         onClick={() => setDensity(next)}
       >
         <Icon name="rows" />
@@ -97,7 +97,7 @@ export function DensitySwitch() {
   );
 }
 
-/** Where an export of the filter is streamed from. */
+/** The URL of an export with the current filters and columns. */
 export function exportUrl(
   format: "csv" | "jsonl",
   filters: Filters,
@@ -118,7 +118,7 @@ interface ExportProps {
   onChange: (opened: boolean) => void;
 }
 
-/** Exports what the filter selects, or copies the command that lists it. */
+/** Exports the filtered requests, or copies the CLI command that lists them. */
 export function ExportMenu({ filters, range, columns, opened, onChange }: ExportProps) {
   const [zone] = useZone();
   const url = (format: "csv" | "jsonl") => exportUrl(format, filters, range, columns, zoneName(zone));
@@ -131,10 +131,10 @@ export function ExportMenu({ filters, range, columns, opened, onChange }: Export
       </Menu.Target>
       <Menu.Dropdown>
         <Menu.Item component="a" href={url("csv")} download>
-          CSV with these columns
+          CSV (shown columns)
         </Menu.Item>
         <Menu.Item component="a" href={url("jsonl")} download>
-          JSON lines with these columns
+          JSON Lines (shown columns)
         </Menu.Item>
         <Menu.Divider />
         <Group px="sm" py={4}>

@@ -9,7 +9,7 @@ interface Props {
   onChange: (change: Filters) => void;
 }
 
-/** The filters by name that the API knows. */
+/** The filter presets of the API. */
 export const presets = [
   { value: "errors", label: "Errors" },
   { value: "fallbacks", label: "Fallbacks" },
@@ -20,7 +20,7 @@ export const presets = [
   { value: "unpriced", label: "Unpriced" },
 ];
 
-/** Chooses a preset. */
+/** Selects a preset. */
 export function PresetSelect({ filters, onChange }: Props) {
   return (
     <Select
@@ -36,7 +36,7 @@ export function PresetSelect({ filters, onChange }: Props) {
   );
 }
 
-const texts: { name: FilterName; placeholder: string }[] = [
+const textFields: { name: FilterName; placeholder: string }[] = [
   { name: "requested", placeholder: "auto" },
   { name: "status", placeholder: "429,502" },
   { name: "tag", placeholder: "team=search" },
@@ -45,12 +45,12 @@ const texts: { name: FilterName; placeholder: string }[] = [
 ];
 
 const bounds: { label: string; min: FilterName; max: FilterName; unit: string }[] = [
-  { label: "Cost", min: "min_cost", max: "max_cost", unit: "dollars" },
-  { label: "Latency", min: "min_latency", max: "max_latency", unit: "ms, or 2s" },
-  { label: "Saved", min: "min_saved", max: "max_saved", unit: "dollars" },
+  { label: "Cost", min: "min_cost", max: "max_cost", unit: "USD" },
+  { label: "Latency", min: "min_latency", max: "max_latency", unit: "ms or 2s" },
+  { label: "Saved", min: "min_saved", max: "max_saved", unit: "USD" },
 ];
 
-/** The filters that are typed. */
+/** Filters with text input. */
 export function MoreFilters({ filters, onChange }: Props) {
   const [opened, setOpened] = useState(false);
   return (
@@ -62,7 +62,7 @@ export function MoreFilters({ filters, onChange }: Props) {
           rightSection={<Icon name="chevronDown" size={12} />}
           onClick={() => setOpened(!opened)}
         >
-          More
+          More filters
         </Button>
       </Popover.Target>
       <Popover.Dropdown p="sm" w={330} maw="92vw">
@@ -91,11 +91,12 @@ function Fields({ initial, onApply }: { initial: Filters; onApply: (change: Filt
       }}
     >
       <Stack gap={8}>
-        {texts.map(({ name, placeholder }) => (
+        {textFields.map(({ name, placeholder }) => (
           <TextInput
             key={name}
             size="xs"
             label={filterLabels[name]}
+            labelProps={{ tt: "capitalize" }}
             placeholder={placeholder}
             defaultValue={draft[name] ?? ""}
             onChange={(event) => set(name, event.currentTarget.value)}
@@ -105,14 +106,14 @@ function Fields({ initial, onApply }: { initial: Filters; onApply: (change: Filt
           <Group key={label} grow align="flex-end">
             <TextInput
               size="xs"
-              label={`${label} at least`}
+              label={`Min ${label.toLowerCase()}`}
               placeholder={unit}
               defaultValue={draft[min] ?? ""}
               onChange={(event) => set(min, event.currentTarget.value)}
             />
             <TextInput
               size="xs"
-              label="at most"
+              label={`Max ${label.toLowerCase()}`}
               placeholder={unit}
               defaultValue={draft[max] ?? ""}
               onChange={(event) => set(max, event.currentTarget.value)}
@@ -121,7 +122,7 @@ function Fields({ initial, onApply }: { initial: Filters; onApply: (change: Filt
         ))}
         <Choice label="Streamed" name="stream" draft={draft} onChange={set} />
         <Choice label="Simulated" name="simulated" draft={draft} onChange={set} />
-        <Choice label="Sent by" name="source" options={sources} draft={draft} onChange={set} />
+        <Choice label="Source" name="source" options={sources} draft={draft} onChange={set} />
         <Group justify="flex-end">
           <Button size="xs" type="submit">
             Apply
@@ -133,14 +134,14 @@ function Fields({ initial, onApply }: { initial: Filters; onApply: (change: Filt
 }
 
 const yesOrNo = [
-  { value: "", label: "both" },
-  { value: "true", label: "yes" },
-  { value: "false", label: "no" },
+  { value: "", label: "All" },
+  { value: "true", label: "Yes" },
+  { value: "false", label: "No" },
 ];
 
 const sources = [
-  { value: "", label: "both" },
-  { value: "key", label: "a key" },
+  { value: "", label: "All" },
+  { value: "key", label: "API key" },
   { value: "playground", label: "Playground" },
 ];
 

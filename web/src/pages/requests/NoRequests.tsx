@@ -12,27 +12,24 @@ interface Props {
   onChange: (change: Record<string, string | undefined>) => void;
 }
 
-/** Says why no request is listed and what to do about it. */
+/** Explains why the list is empty and offers the next step. */
 export function NoRequests({ filters, range, live, onChange }: Props) {
   const longer = wider(range);
   const filtered = chipsOf(filters).length > 0;
-  const label = ranges.find((r) => r.from === range.from)?.label.toLowerCase() ?? "this range";
+  const label = ranges.find((r) => r.from === range.from)?.label.toLowerCase();
+  const period = label ? `the ${label}` : "this time range";
   const widen = longer && (
     <Button variant="default" size="xs" onClick={() => onChange({ from: longer.from, to: undefined })}>
       Show the {ranges.find((r) => r.from === longer.from)?.label.toLowerCase()}
     </Button>
   );
   if (filters.preset === "errors" && chipsOf(filters).length === 1) {
-    return (
-      <EmptyState icon="check" title={`No errors in the ${label}`} actions={widen}>
-        Every request was answered.
-      </EmptyState>
-    );
+    return <EmptyState icon="check" title={`No errors in ${period}`} actions={widen} />;
   }
   if (filtered) {
     return (
       <EmptyState
-        title="No request matches"
+        title="No results"
         actions={
           <>
             <Button size="xs" onClick={() => onChange(cleared())}>
@@ -42,24 +39,24 @@ export function NoRequests({ filters, range, live, onChange }: Props) {
           </>
         }
       >
-        Nothing in the {label} fits all of the filters.
+        No requests in {period} match all filters.
       </EmptyState>
     );
   }
   return (
     <EmptyState
       icon={live ? "activity" : "rocket"}
-      title={live ? "Waiting for requests" : `No requests in the ${label}`}
+      title={live ? "Waiting for requests" : `No requests in ${period}`}
       actions={
         <>
           <Button size="xs" component={PageLink} to="/quickstart">
-            Quickstart
+            Open Quickstart
           </Button>
           {widen}
         </>
       }
     >
-      The Quickstart shows how to send the first one.
+      The Quickstart shows how to send your first request.
     </EmptyState>
   );
 }

@@ -6,7 +6,7 @@ import { PageHeader } from "../../components/PageHeader";
 import { PageLink } from "../../components/PageLink";
 import { RequestView } from "./detail/RequestView";
 
-/** One request on a page of its own. */
+/** The detail page of a request. */
 export function RequestPage() {
   const { id = "" }: { id?: string } = useParams({ strict: false });
   return (

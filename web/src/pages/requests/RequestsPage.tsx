@@ -15,14 +15,14 @@ import { PageHeader } from "../../components/PageHeader";
 import { RangePicker, InvalidRange } from "../../components/RangePicker";
 import { cleared, type Filters, filtersOf } from "../../lib/filters";
 import { useShortcuts } from "../../lib/keyboard";
-import { formatCount } from "../../lib/numbers";
+import { formatCount, plural } from "../../lib/numbers";
 import { useDensity, useZone } from "../../lib/preferences";
 import { isRelative, type Range, rangeOf, invalidEnds } from "../../lib/range";
 import { useGo, useSearchParams } from "../../lib/search";
 import { useSession } from "../../lib/session";
 import { useStored } from "../../lib/stored";
 import { zoneName } from "../../lib/time";
-import { chosenColumns, phoneLines, usualColumns } from "./columns";
+import { chosenColumns, phoneLines, defaultColumns } from "./columns";
 import { RequestDrawer } from "./detail/RequestDrawer";
 import { Histogram } from "./Histogram";
 import { ColumnPicker, DensitySwitch, ExportMenu } from "./ListTools";
@@ -30,21 +30,22 @@ import { MoreFilters, PresetSelect } from "./MoreFilters";
 import { NoRequests } from "./NoRequests";
 import { useLiveRows, useRequestCount, useRequestPages } from "./useRequests";
 
-const sorted = new Set(["expensive", "slowest"]);
+// Presets that sort by another value than time, so new requests cannot be added on top.
+const sortedPresets = new Set(["expensive", "slowest"]);
 
-/** The log of requests: filters in the address, newest first, live when asked. */
+/** The request log, newest first, with filters in the URL and live updates. */
 export function RequestsPage() {
   const [search, setSearch] = useSearchParams();
   const filters = filtersOf(search);
   const range = rangeOf(search);
-  const [columns, setColumns] = useStored("request-columns", usualColumns);
+  const [columns, setColumns] = useStored("request-columns", defaultColumns);
   const [exporting, setExporting] = useState(false);
-  const followable = isRelative(range) && !range.to && !sorted.has(filters.preset ?? "");
-  const live = search["live"] === "1" && followable;
+  const canBeLive = isRelative(range) && !range.to && !sortedPresets.has(filters.preset ?? "");
+  const live = search["live"] === "1" && canBeLive;
   const change = (next: Filters) => setSearch({ ...next, id: undefined });
   const toggleLive = () => setSearch({ live: search["live"] === "1" ? undefined : "1" });
   useShortcuts([
-    { keys: "l", label: "Live on or off", run: toggleLive },
+    { keys: "l", label: "Toggle live updates", run: toggleLive },
     { keys: "e", label: "Export", run: () => setExporting(true) },
   ]);
   return (
@@ -58,9 +59,11 @@ export function RequestsPage() {
               size="sm"
               label="Live"
               checked={live}
-              disabled={!followable}
+              disabled={!canBeLive}
               onChange={toggleLive}
-              title={followable ? undefined : "Only a range that ends now can be followed, newest first."}
+              title={
+                canBeLive ? undefined : "Live updates need a time range that ends now, sorted newest first."
+              }
             />
             <DensitySwitch />
             <ColumnPicker chosen={columns} onChange={setColumns} />
@@ -98,12 +101,12 @@ export function RequestsPage() {
 function Count({ filters, range }: { filters: Filters; range: Range }) {
   const { data } = useRequestCount(filters, range);
   if (!data) {
-    return <>Every call of the model API, with what was chosen, why, and what it cost.</>;
+    return <>All requests to the API</>;
   }
   return (
     <>
-      {data.more && "more than "}
-      {formatCount(data.count)} {data.count === 1 ? "request matches" : "requests match"}
+      {data.more && "More than "}
+      {plural(data.count, "matching request")}
     </>
   );
 }
@@ -145,8 +148,8 @@ function RequestFilters({ filters, range, onChange, onRange }: FiltersProps) {
                 ref={field}
                 size="xs"
                 w={180}
-                aria-label="Search in previews, ids and errors"
-                placeholder="Search text"
+                aria-label="Search previews, ids and errors"
+                placeholder="Search"
                 leftSection={<Icon name="search" size={14} />}
                 defaultValue={filters.q ?? ""}
               />
@@ -199,11 +202,7 @@ function RequestList({ filters, range, columns, live, open, onOpen, onChange }: 
   });
   if (pages.error && !pages.data) {
     return (
-      <ErrorPanel
-        what="The requests could not be loaded"
-        error={pages.error}
-        onRetry={() => void pages.refetch()}
-      />
+      <ErrorPanel what="Could not load requests" error={pages.error} onRetry={() => void pages.refetch()} />
     );
   }
   if (pages.isPending) {
@@ -217,13 +216,13 @@ function RequestList({ filters, range, columns, live, open, onOpen, onChange }: 
       loading={pages.isFetchingNextPage}
       onClick={() => void pages.fetchNextPage()}
     >
-      {unfinished ? "Search on" : "Load older"}
+      {unfinished ? "Continue search" : "Load older"}
     </Button>
   );
   if (rows.length === 0 && unfinished) {
     return (
-      <EmptyState icon="clock" title="Nothing found yet" actions={older}>
-        The search stopped because it took long. Older requests were not looked at.
+      <EmptyState icon="clock" title="No results yet" actions={older}>
+        The search reached its time limit. Older requests were not searched.
       </EmptyState>
     );
   }
@@ -255,23 +254,23 @@ function RequestList({ filters, range, columns, live, open, onOpen, onChange }: 
         selected={open}
         dense={density === "compact"}
         dimmed={pages.isPlaceholderData}
-        onOpen={(row, apart) =>
-          apart ? void go({ to: "/requests/$id", params: { id: row.id } }) : onOpen(row.id)
+        onOpen={(row, asPage) =>
+          asPage ? void go({ to: "/requests/$id", params: { id: row.id } }) : onOpen(row.id)
         }
       />
       <Group justify="center" my="md" gap="md">
         {unfinished && (
           <Text size="xs" c="dimmed" role="status">
-            The search stopped because it took long: there may be more.
+            The search reached its time limit. There may be more results.
           </Text>
         )}
         {older}
         {live && (
           <Text size="xs" c="dimmed" role="status">
             {state === "live"
-              ? "Live: new requests appear on top."
+              ? "Live updates on"
               : state === "paused"
-                ? "Paused: Live in the top bar is off."
+                ? "Live updates paused. Resume them in the top bar."
                 : "Connecting…"}
           </Text>
         )}

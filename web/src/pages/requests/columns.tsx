@@ -13,36 +13,36 @@ import { formatChange, formatCount, plural } from "../../lib/numbers";
 
 type Row = Schema["RequestRow"];
 
-/** A column of the list of requests. */
+/** A column of the request list. */
 export interface RequestColumn extends Column<Row> {
-  /** What the picker calls it, where that is not the heading. */
+  /** Name in the column picker, if not the heading. */
   name?: string;
-  /** Shown unless the person chose otherwise. */
-  usual?: boolean;
-  /** Its names in exports. */
+  /** Shown by default. */
+  byDefault?: boolean;
+  /** Column names in exports. */
   exported: string[];
 }
 
-/** Every column, in the usual order. */
+/** All columns, in the default order. */
 export const requestColumns: RequestColumn[] = [
   {
     id: "time",
     label: "Time",
-    usual: true,
+    byDefault: true,
     exported: ["time"],
     render: (r) => <Time at={r.time} as="stack" />,
   },
   {
     id: "outcome",
     label: "Outcome",
-    usual: true,
+    byDefault: true,
     exported: ["outcome", "status"],
     render: (r) => <Outcome row={r} />,
   },
   {
     id: "request",
     label: "Request",
-    usual: true,
+    byDefault: true,
     exported: ["endpoint", "preview"],
     maxWidth: 124,
     render: (r) => <Preview row={r} />,
@@ -50,8 +50,8 @@ export const requestColumns: RequestColumn[] = [
   {
     id: "model",
     label: "Model",
-    hint: "The model that served; small: the one that was asked for.",
-    usual: true,
+    hint: "Selected model, with the requested model below",
+    byDefault: true,
     exported: ["model", "requested_model"],
     maxWidth: 136,
     render: (r) => <Selected row={r} />,
@@ -59,15 +59,15 @@ export const requestColumns: RequestColumn[] = [
   {
     id: "provider",
     label: "Provider",
-    usual: true,
+    byDefault: true,
     exported: ["provider"],
     maxWidth: 70,
-    render: (r) => cut(r.provider),
+    render: (r) => truncated(r.provider),
   },
   {
     id: "decision",
     label: "Decision",
-    usual: true,
+    byDefault: true,
     exported: ["decision", "policy", "fallback_reason"],
     render: (r) => (
       <DecisionBadge decision={r.state === "running" ? undefined : r.decision} detail={decisionDetail(r)} />
@@ -76,9 +76,9 @@ export const requestColumns: RequestColumn[] = [
   {
     id: "tokens",
     label: "In / out",
-    name: "Tokens in and out",
-    hint: "Tokens read and written; small: the share of the input read from a cache.",
-    usual: true,
+    name: "Tokens in / out",
+    hint: "Input and output tokens, with the cached share of the input below",
+    byDefault: true,
     numeric: true,
     exported: [
       "input_tokens",
@@ -93,17 +93,17 @@ export const requestColumns: RequestColumn[] = [
     id: "cost",
     label: "Cost",
     name: "Estimated cost",
-    usual: true,
+    byDefault: true,
     numeric: true,
     exported: ["cost_usd"],
     render: (r) => <Cost row={r} />,
   },
   {
     id: "saved",
-    label: "vs base",
-    name: "Against the baseline",
-    hint: "The cost against that of the baseline model, at list prices for the same tokens.",
-    usual: true,
+    label: "vs baseline",
+    name: "Cost vs baseline",
+    hint: "Cost compared with the baseline model, at list prices for the same tokens",
+    byDefault: true,
     numeric: true,
     exported: ["baseline_model", "baseline_cost_usd", "saved_usd"],
     render: (r) => <Saved row={r} />,
@@ -111,8 +111,8 @@ export const requestColumns: RequestColumn[] = [
   {
     id: "latency",
     label: "Latency",
-    hint: "Whole time; small: time to the first token.",
-    usual: true,
+    hint: "Total latency, with the time to first token below",
+    byDefault: true,
     numeric: true,
     exported: ["latency_ms", "ttft_ms"],
     render: (r) => <Duration ms={r.latency_ms} ttft={r.stream ? r.ttft_ms : null} />,
@@ -120,10 +120,10 @@ export const requestColumns: RequestColumn[] = [
   {
     id: "key",
     label: "Key",
-    usual: true,
+    byDefault: true,
     exported: ["key_name", "key_id", "source"],
     maxWidth: 100,
-    render: (r) => cut(r.key_name ?? accountWord(r)),
+    render: (r) => truncated(r.key_name ?? sourceLabel(r)),
   },
   {
     id: "requested",
@@ -131,7 +131,7 @@ export const requestColumns: RequestColumn[] = [
     name: "Requested model",
     exported: ["requested_model"],
     maxWidth: 140,
-    render: (r) => cut(r.requested_model),
+    render: (r) => truncated(r.requested_model),
   },
   {
     id: "attempts",
@@ -140,22 +140,45 @@ export const requestColumns: RequestColumn[] = [
     exported: ["attempt_count"],
     render: (r) => formatCount(r.attempt_count),
   },
-  { id: "finish", label: "Finish", exported: ["finish_reason"], render: (r) => r.finish_reason ?? unknown },
-  { id: "tags", label: "Tags", exported: ["tags"], maxWidth: 160, render: (r) => cut(tagWords(r.tags)) },
-  { id: "session", label: "Session", exported: ["session"], maxWidth: 120, render: (r) => cut(r.session) },
-  { id: "user", label: "End user", exported: ["end_user"], maxWidth: 120, render: (r) => cut(r.end_user) },
-  { id: "client", label: "Client", exported: ["client"], maxWidth: 160, render: (r) => cut(r.client) },
+  {
+    id: "finish",
+    label: "Finish reason",
+    exported: ["finish_reason"],
+    render: (r) => r.finish_reason ?? unknown,
+  },
+  {
+    id: "tags",
+    label: "Tags",
+    exported: ["tags"],
+    maxWidth: 160,
+    render: (r) => truncated(formatTags(r.tags)),
+  },
+  {
+    id: "session",
+    label: "Session",
+    exported: ["session"],
+    maxWidth: 120,
+    render: (r) => truncated(r.session),
+  },
+  {
+    id: "user",
+    label: "End user",
+    exported: ["end_user"],
+    maxWidth: 120,
+    render: (r) => truncated(r.end_user),
+  },
+  { id: "client", label: "Client", exported: ["client"], maxWidth: 160, render: (r) => truncated(r.client) },
   { id: "ip", label: "IP", exported: ["ip"], render: (r) => r.ip || unknown },
   {
     id: "error",
     label: "Error",
     exported: ["error_code", "error_message"],
     maxWidth: 180,
-    render: (r) => cut(r.error?.code),
+    render: (r) => truncated(r.error?.code),
   },
   {
     id: "id",
-    label: "Id",
+    label: "ID",
     exported: ["id"],
     render: (r) => (
       <Text span inherit ff="monospace">
@@ -165,28 +188,28 @@ export const requestColumns: RequestColumn[] = [
   },
 ];
 
-/** The ids of the usual columns. */
-export const usualColumns = requestColumns.filter((column) => column.usual).map((column) => column.id);
+/** The ids of the default columns. */
+export const defaultColumns = requestColumns.filter((column) => column.byDefault).map((column) => column.id);
 
-/** The columns with these ids, in the order of the ids; unknown ids of older versions are left out. */
+/** The columns with these ids, in the order of the ids. Unknown ids, saved by older versions, are skipped. */
 export function chosenColumns(ids: string[]): RequestColumn[] {
   const chosen = ids.flatMap((id) => requestColumns.filter((column) => column.id === id));
-  return chosen.length > 0 ? chosen : chosenColumns(usualColumns);
+  return chosen.length > 0 ? chosen : chosenColumns(defaultColumns);
 }
 
 function used(tokens: Schema["Tokens"]): boolean {
   return tokens.input + tokens.cache_read + tokens.cache_write + tokens.output > 0;
 }
 
-function cut(text: string | null | undefined) {
+function truncated(text: string | null | undefined) {
   return text ? <span title={text}>{text}</span> : unknown;
 }
 
-function accountWord(row: Row): string | null {
+function sourceLabel(row: Row): string | null {
   return row.source === "playground" ? "playground" : null;
 }
 
-function tagWords(tags: Row["tags"]): string {
+function formatTags(tags: Row["tags"]): string {
   return Object.entries(tags)
     .map(([name, value]) => `${name}=${value}`)
     .join(", ");
@@ -215,15 +238,17 @@ function Preview({ row }: { row: Row }) {
   );
 }
 
-/** The model that served, over the name that was asked for where that is another. */
+/** The selected model, with the requested model below if it differs. */
 function Selected({ row }: { row: Row }) {
-  const asked = row.model !== row.requested_model && row.requested_model;
+  const requested = row.model !== row.requested_model && row.requested_model;
   return (
-    <span title={asked ? `${row.model ?? "none served"}, asked for as ${asked}` : (row.model ?? undefined)}>
+    <span
+      title={requested ? `${row.model ?? "not served"}, requested as ${requested}` : (row.model ?? undefined)}
+    >
       <Served row={row} />
-      {asked && (
+      {requested && (
         <Text component="span" display="block" fz="0.9em" c="dimmed" truncate>
-          {asked}
+          {requested}
         </Text>
       )}
     </span>
@@ -240,17 +265,17 @@ function Served({ row }: { row: Row }) {
   }
   return (
     <Text span inherit c="dimmed">
-      {row.state === "running" ? "choosing…" : "none served"}
+      {row.state === "running" ? "routing…" : "not served"}
     </Text>
   );
 }
 
-/** What stands behind a decision: the policy, or what failed. */
+/** Explains a decision: the policy, or the reason of a fallback. */
 export function decisionDetail(row: Row): string | undefined {
   const policy = row.policy ? `Policy ${row.policy}. ` : "";
   if (row.decision === "fallback") {
-    const why = row.fallback_reason ?? "the first choice failed or was not to be had";
-    return `${policy}Because ${why}; ${plural(row.attempt_count, "attempt")}.`;
+    const reason = row.fallback_reason ?? "the first choice failed or was unavailable";
+    return `${policy}Fallback: ${reason} (${plural(row.attempt_count, "attempt")}).`;
   }
   return policy || undefined;
 }
@@ -259,16 +284,15 @@ function Cost({ row }: { row: Row }) {
   if (row.state === "running") {
     return unknown;
   }
-  const why =
-    row.attempt_count === 0 ? "No model was called." : "The cost is unknown: the model has no price.";
+  const why = row.attempt_count === 0 ? "No model was called." : "Unknown cost: this model has no price.";
   return <Money amount={row.cost_usd} paid why={why} />;
 }
 
 function Saved({ row }: { row: Row }) {
   const text = formatChange(row.saved_percent);
   const label = row.baseline_model
-    ? `${row.baseline_model} would have cost ${formatMoney(row.baseline_cost_usd)}; saved ${formatMoney(row.saved_usd)}.`
-    : "There is no baseline for this request.";
+    ? `Baseline ${row.baseline_model}: ${formatMoney(row.baseline_cost_usd)}. Saved: ${formatMoney(row.saved_usd)}.`
+    : "No baseline for this request.";
   return (
     <Tooltip label={label}>
       <Text span inherit ff="monospace" c={savedColour(row.saved_percent)}>

@@ -20,7 +20,7 @@ function exportsOf(timeZone: string): URLSearchParams[] {
   return screen.getAllByRole<HTMLAnchorElement>("menuitem").map(({ href }) => new URL(href).searchParams);
 }
 
-it("exports what is listed, with times in the zone that the page shows", () => {
+it("exports the listed requests with times in the page's zone", () => {
   const links = exportsOf("Europe/Berlin");
   expect(links.map((p) => [p.get("format"), p.get("outcome"), p.get("from"), p.get("zone")])).toEqual([
     ["csv", "ok", "now-7d", "Europe/Berlin"],
@@ -28,6 +28,6 @@ it("exports what is listed, with times in the zone that the page shows", () => {
   ]);
 });
 
-it("names no zone when times are in UTC", () => {
+it("omits the zone for UTC", () => {
   expect(exportsOf("UTC").map((p) => p.get("zone"))).toEqual([null, null]);
 });

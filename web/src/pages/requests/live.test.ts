@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import type { Schema } from "../../api/client";
-import { addNews, keptRows, mergeRows, noNews, settle } from "./live";
+import { addBatch, maxRows, mergeRows, noUpdates, showWaiting } from "./live";
 
 type Row = Schema["RequestRow"];
 
@@ -9,42 +9,42 @@ const row = (id: string, state: Row["state"] = "done") => ({ id, state }) as Row
 const ids = (rows: Row[]) => rows.map((r) => `${r.id}${r.state === "running" ? "…" : ""}`);
 
 describe("the live list", () => {
-  it("puts new requests on top, each once", () => {
+  it("adds new requests on top, without duplicates", () => {
     const listed = [row("2"), row("1")];
-    let live = addNews(noNews, [row("3", "running")], new Set(["1", "2"]), false);
+    let live = addBatch(noUpdates, [row("3", "running")], new Set(["1", "2"]), false);
     expect(ids(mergeRows(live, listed))).toEqual(["3…", "2", "1"]);
-    live = addNews(live, [row("3"), row("4", "running")], new Set(["1", "2"]), false);
+    live = addBatch(live, [row("3"), row("4", "running")], new Set(["1", "2"]), false);
     expect(ids(mergeRows(live, listed))).toEqual(["4…", "3", "2", "1"]);
     expect(ids(mergeRows(live, [row("3"), ...listed]))).toEqual(["4…", "3", "2", "1"]);
   });
 
-  it("is ordered by time, whichever request ended first", () => {
-    const live = addNews(noNews, [row("5"), row("3"), row("4")], new Set(["2"]), false);
+  it("is ordered by start time, not by end time", () => {
+    const live = addBatch(noUpdates, [row("5"), row("3"), row("4")], new Set(["2"]), false);
     expect(ids(mergeRows(live, [row("2")]))).toEqual(["5", "4", "3", "2"]);
   });
 
-  it("leaves another order alone while there is nothing new", () => {
-    expect(ids(mergeRows(noNews, [row("1"), row("9"), row("4")]))).toEqual(["1", "9", "4"]);
+  it("keeps the server's order while there are no updates", () => {
+    expect(ids(mergeRows(noUpdates, [row("1"), row("9"), row("4")]))).toEqual(["1", "9", "4"]);
   });
 
-  it("settles a running request of the list in place", () => {
+  it("updates a running request in place", () => {
     const listed = [row("2", "running"), row("1")];
-    const live = addNews(noNews, [row("2")], new Set(["1", "2"]), true);
+    const live = addBatch(noUpdates, [row("2")], new Set(["1", "2"]), true);
     expect(ids(mergeRows(live, listed))).toEqual(["2", "1"]);
     expect(live.waiting).toEqual([]);
   });
 
-  it("holds new requests back while somebody reads", () => {
-    const live = addNews(noNews, [row("3"), row("4", "running")], new Set(), true);
+  it("holds new requests back while paused", () => {
+    const live = addBatch(noUpdates, [row("3"), row("4", "running")], new Set(), true);
     expect(mergeRows(live, [])).toEqual([]);
-    expect(ids(addNews(live, [row("4")], new Set(), true).waiting)).toEqual(["4", "3"]);
-    expect(ids(mergeRows(settle(live), []))).toEqual(["4…", "3"]);
+    expect(ids(addBatch(live, [row("4")], new Set(), true).waiting)).toEqual(["4", "3"]);
+    expect(ids(mergeRows(showWaiting(live), []))).toEqual(["4…", "3"]);
   });
 
-  it("never keeps more than it can show", () => {
-    const many = Array.from({ length: keptRows + 20 }, (_, i) => row(String(i)));
-    const live = addNews(noNews, many, new Set(), false);
-    expect(live.shown).toHaveLength(keptRows);
-    expect(live.shown[0]?.id).toBe(String(keptRows + 19));
+  it("keeps a limited number of rows", () => {
+    const many = Array.from({ length: maxRows + 20 }, (_, i) => row(String(i)));
+    const live = addBatch(noUpdates, many, new Set(), false);
+    expect(live.shown).toHaveLength(maxRows);
+    expect(live.shown[0]?.id).toBe(String(maxRows + 19));
   });
 });

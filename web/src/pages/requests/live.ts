@@ -2,24 +2,24 @@ import type { Schema } from "../../api/client";
 
 type Row = Schema["RequestRow"];
 
-/** What a tail brought since the list was loaded. */
+/** The updates of a tail since the list was loaded. */
 export interface Live {
   /** Rows above the list, newest first. */
   shown: Row[];
-  /** Rows that wait until the person has finished reading, newest first. */
+  /** Rows held back while paused, newest first. */
   waiting: Row[];
-  /** Newer states of rows that are in the list already. */
+  /** Newer states of rows in the list. */
   changed: Map<string, Row>;
 }
 
-/** The most rows that are kept: a page that is open for hours must not grow. */
-export const keptRows = 500;
+/** Maximum number of rows, so that a page that is open for hours does not grow. */
+export const maxRows = 500;
 
-/** Nothing new. */
-export const noNews: Live = { shown: [], waiting: [], changed: new Map() };
+/** No updates. */
+export const noUpdates: Live = { shown: [], waiting: [], changed: new Map() };
 
-/** Takes in a batch of a tail. A row that is there already settles in place; a new one goes on top, or waits. */
-export function addNews(live: Live, batch: Row[], listed: ReadonlySet<string>, paused: boolean): Live {
+/** Adds a batch of a tail. A known row is updated in place; a new one goes on top, or waits while paused. */
+export function addBatch(live: Live, batch: Row[], listed: ReadonlySet<string>, paused: boolean): Live {
   const next: Live = { shown: [...live.shown], waiting: [...live.waiting], changed: new Map(live.changed) };
   for (const row of batch) {
     if (replace(next.shown, row) || replace(next.waiting, row)) {
@@ -31,8 +31,8 @@ export function addNews(live: Live, batch: Row[], listed: ReadonlySet<string>, p
       (paused ? next.waiting : next.shown).unshift(row);
     }
   }
-  next.shown.length = Math.min(next.shown.length, keptRows);
-  next.waiting.length = Math.min(next.waiting.length, keptRows);
+  next.shown.length = Math.min(next.shown.length, maxRows);
+  next.waiting.length = Math.min(next.waiting.length, maxRows);
   return next;
 }
 
@@ -44,24 +44,24 @@ function replace(rows: Row[], row: Row): boolean {
   return at >= 0;
 }
 
-/** Shows what waited. */
-export function settle(live: Live): Live {
+/** Shows the rows that were held back. */
+export function showWaiting(live: Live): Live {
   if (live.waiting.length === 0) {
     return live;
   }
-  return { ...live, shown: [...live.waiting, ...live.shown].slice(0, keptRows), waiting: [] };
+  return { ...live, shown: [...live.waiting, ...live.shown].slice(0, maxRows), waiting: [] };
 }
 
-/** The rows to show: the list with what is new, each request once, newest first. */
+/** Merges the list and the updates, without duplicates, newest first. */
 export function mergeRows(live: Live, listed: Row[]): Row[] {
   if (live.shown.length === 0 && live.changed.size === 0) {
-    return listed; // in the order of the server, which may be another one
+    return listed; // keeps the order of the server, which may differ
   }
   const ids = new Set(listed.map((row) => row.id));
   const newer = live.shown.filter((row) => !ids.has(row.id));
   const latest = new Map([...live.shown.map((row) => [row.id, row] as const), ...live.changed]);
-  const settled = listed.map((row) => (row.state === "running" ? (latest.get(row.id) ?? row) : row));
-  // A tail tells of requests as they begin and end; ids are ordered by time.
-  const rows = [...newer, ...settled].sort((a, b) => (a.id < b.id ? 1 : a.id > b.id ? -1 : 0));
-  return rows.slice(0, Math.max(keptRows, listed.length)); // what the person loaded by hand stays
+  const updated = listed.map((row) => (row.state === "running" ? (latest.get(row.id) ?? row) : row));
+  // A tail sends requests when they start and when they end; ids are ordered by start time.
+  const rows = [...newer, ...updated].sort((a, b) => (a.id < b.id ? 1 : a.id > b.id ? -1 : 0));
+  return rows.slice(0, Math.max(maxRows, listed.length)); // keeps the pages that the user loaded
 }

@@ -5,14 +5,14 @@ import { api, must, type Schema } from "../../api/client";
 import { type LiveState, useTail } from "../../api/live";
 import type { Filters } from "../../lib/filters";
 import type { Range } from "../../lib/range";
-import { addNews, type Live, mergeRows, noNews, settle } from "./live";
+import { addBatch, type Live, mergeRows, noUpdates, showWaiting } from "./live";
 
 type Row = Schema["RequestRow"];
 
-/** A list query's parameters; presets and sources of the API are fixed lists. */
+/** Parameters of a list query. Presets and sources are enumerations in the API. */
 type ListQuery = Filters & Range & { preset?: never; source?: never };
 
-/** The list of requests for filters and a range, page by page. */
+/** The filtered requests, page by page. */
 export function useRequestPages(filters: Filters, range: Range) {
   const query = { ...filters, ...range } as ListQuery;
   return useInfiniteQuery({
@@ -27,7 +27,7 @@ export function useRequestPages(filters: Filters, range: Range) {
   });
 }
 
-/** How many requests match, counted apart so that it never holds the list up. */
+/** The number of matching requests, loaded separately so that it never delays the list. */
 export function useRequestCount(filters: Filters, range: Range) {
   const query = { ...filters, ...range } as ListQuery;
   return useQuery({
@@ -42,45 +42,45 @@ interface LiveOptions {
   filters: Filters;
   range: Range;
   enabled: boolean;
-  /** New rows wait while the person reads. */
+  /** Holds new rows back. */
   paused: boolean;
   onLost: () => void;
 }
 
-interface News {
-  /** The filters and the range of the tail. */
+interface Updates {
+  /** The filters and range of the tail. */
   parameters: string;
   live: Live;
 }
 
-/** What is new for these parameters: what a tail with other filters brought is not shown. */
-function current(news: News, parameters: string, paused: boolean): Live {
-  const kept = news.parameters === parameters ? news.live : noNews;
-  return paused ? kept : settle(kept);
+/** The updates for these parameters. Those of a tail with other filters are dropped. */
+function currentLive(updates: Updates, parameters: string, paused: boolean): Live {
+  const live = updates.parameters === parameters ? updates.live : noUpdates;
+  return paused ? live : showWaiting(live);
 }
 
-/** The rows with what is new on top while the list is live. */
+/** The rows of the list, with live updates if enabled. */
 export function useLiveRows(listed: Row[], options: LiveOptions) {
   const { filters, range, enabled, paused, onLost } = options;
   const parameters = JSON.stringify([filters, range, enabled]);
-  const [news, setNews] = useState<News>({ parameters, live: noNews });
-  const live = current(news, parameters, paused);
+  const [updates, setUpdates] = useState<Updates>({ parameters, live: noUpdates });
+  const live = currentLive(updates, parameters, paused);
   const known = useMemo(() => new Set(listed.map((row) => row.id)), [listed]);
   const state: LiveState = useTail({
     query: { ...filters, from: range.from },
     enabled,
     onBatch: (batch) => {
-      // Several batches may come before the page is painted, so each adds to the one before and not to what is shown.
-      setNews((before) => ({
+      // Several batches may arrive before the next render, so each is added to the previous state.
+      setUpdates((before) => ({
         parameters,
-        live: addNews(current(before, parameters, paused), batch.requests, known, paused),
+        live: addBatch(currentLive(before, parameters, paused), batch.requests, known, paused),
       }));
       if (batch.lost > 0) {
         onLost();
       }
     },
   });
-  const flush = () => setNews({ parameters, live: settle(live) });
+  const flush = () => setUpdates({ parameters, live: showWaiting(live) });
   const rows = mergeRows(live, listed);
   return { rows, waiting: live.waiting.length, flush, state };
 }

@@ -20,12 +20,12 @@ import { Trace } from "./Trace";
 
 type Detail = Schema["RequestDetail"];
 
-/** Where a request is found: the same for everybody who may see it. */
+/** The permanent link to a request. */
 function linkOf(id: string): string {
   return `${location.origin}/requests/${id}`;
 }
 
-/** What can be done with a request. */
+/** The actions on a request. */
 export function Actions({ request }: { request: Detail }) {
   const [raw, setRaw] = useState(false);
   const [explaining, setExplaining] = useState(false);
@@ -35,8 +35,8 @@ export function Actions({ request }: { request: Detail }) {
   useShortcuts([
     {
       keys: "c",
-      label: "Copy the link",
-      run: () => void copyText(linkOf(request.id)).then((ok) => ok && notifyDone("The link is copied.")),
+      label: "Copy link",
+      run: () => void copyText(linkOf(request.id)).then((ok) => ok && notifyDone("Link copied.")),
     },
   ]);
   return (
@@ -61,11 +61,11 @@ export function Actions({ request }: { request: Detail }) {
           leftSection={<Icon name="route" size={14} />}
           onClick={() => setExplaining(true)}
         >
-          Explain with today’s policies
+          Explain with current policies
         </Button>
       )}
       <Button size="xs" variant="default" onClick={() => setRaw(true)}>
-        Raw JSON
+        View JSON
       </Button>
       <Modal opened={raw} onClose={() => setRaw(false)} title={request.id} size="xl">
         <CodeBlock text={JSON.stringify(request, null, 2)} maxHeight={600} />
@@ -73,7 +73,7 @@ export function Actions({ request }: { request: Detail }) {
       <Modal
         opened={explaining}
         onClose={() => setExplaining(false)}
-        title="How it would be routed now"
+        title="Routing with current policies"
         size="xl"
       >
         {explaining && <Explain request={request} />}
@@ -82,7 +82,7 @@ export function Actions({ request }: { request: Detail }) {
   );
 }
 
-/** Copies the request as code. The key is never in it; without a stored text the code asks something else. */
+/** Copies the request as code without the API key. If the prompt is not stored, the code has an example prompt. */
 function CopyAs({ request, stored }: { request: Detail; stored: boolean }) {
   const queryClient = useQueryClient();
   const { server } = useSession();
@@ -97,11 +97,11 @@ function CopyAs({ request, stored }: { request: Detail; stored: boolean }) {
     if (await copyText(code)) {
       notifyDone(
         stored
-          ? "The code is copied. It reads the key from $FAIRLEAD_API_KEY."
-          : "The code is copied with another text: this request’s is not stored.",
+          ? "Code copied. It reads the API key from $FAIRLEAD_API_KEY."
+          : "Code copied with an example prompt, because the prompt of this request is not stored.",
       );
     } else {
-      notifyFailed("The browser did not let us copy. Raw JSON has the request to copy by hand.");
+      notifyFailed("Could not copy. Use View JSON and copy the request from there.");
     }
   };
   return (
@@ -115,9 +115,7 @@ function CopyAs({ request, stored }: { request: Detail; stored: boolean }) {
         {languages.map((language) => (
           <Menu.Item
             key={language.id}
-            onClick={() =>
-              void copy(language.id).catch(() => notifyFailed("The request’s text could not be loaded."))
-            }
+            onClick={() => void copy(language.id).catch(() => notifyFailed("Could not load the prompt."))}
           >
             {language.label}
           </Menu.Item>
@@ -127,7 +125,7 @@ function CopyAs({ request, stored }: { request: Detail; stored: boolean }) {
   );
 }
 
-/** Decides on the stored request again, with the models, prices and policies of now. Nothing is sent anywhere. */
+/** Routes the stored request again with the current models, prices and policies. No provider is called. */
 function Explain({ request }: { request: Detail }) {
   const queryClient = useQueryClient();
   const explain = useMutation({
@@ -147,13 +145,17 @@ function Explain({ request }: { request: Detail }) {
   if (explain.isIdle) {
     return (
       <Button onClick={() => explain.mutate()} data-autofocus>
-        Decide again, without sending anything
+        Run without calling a provider
       </Button>
     );
   }
   if (explain.error) {
     return (
-      <ErrorPanel what="It could not be explained" error={explain.error} onRetry={() => explain.mutate()} />
+      <ErrorPanel
+        what="Could not explain the routing"
+        error={explain.error}
+        onRetry={() => explain.mutate()}
+      />
     );
   }
   if (!explain.data) {
@@ -162,7 +164,7 @@ function Explain({ request }: { request: Detail }) {
   return (
     <>
       {explain.data.refusal && (
-        <ErrorPanel what="It would be refused" error={new Error(explain.data.refusal.message)} />
+        <ErrorPanel what="This request would be rejected" error={new Error(explain.data.refusal.message)} />
       )}
       {explain.data.decision && <Trace trace={explain.data.decision} />}
     </>

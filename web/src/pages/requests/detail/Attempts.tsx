@@ -9,7 +9,7 @@ import { timingOf, waitsOf } from "./timing";
 
 type Attempt = Schema["AttemptView"];
 
-/** The attempts in time: one bar each, split into waiting, connecting, the time to the first token, and the answer. */
+/** A waterfall of the attempts: one bar each, split into waiting, connecting, time to first token and streaming. */
 export function Attempts({ request }: { request: Schema["RequestDetail"] }) {
   const { attempts } = request;
   if (attempts.length === 0) {
@@ -24,7 +24,7 @@ export function Attempts({ request }: { request: Schema["RequestDetail"] }) {
   const span = Math.max(1, request.latency_ms ?? 0, ...ends);
   return (
     <Stack gap="sm">
-      <Sum request={request} />
+      <TimingSummary request={request} />
       {attempts.map((attempt, i) => (
         <AttemptRow
           key={i}
@@ -40,7 +40,7 @@ export function Attempts({ request }: { request: Schema["RequestDetail"] }) {
 }
 
 /** The total latency and its parts: "Total 599 ms · gateway 425 µs · waiting 440 ms · provider 159 ms". */
-function Sum({ request }: { request: Schema["RequestDetail"] }) {
+function TimingSummary({ request }: { request: Schema["RequestDetail"] }) {
   const timing = timingOf(request);
   if (!timing) {
     return null;
@@ -81,8 +81,8 @@ function AttemptRow({ attempt, wait, span, number, alone }: RowProps) {
             {attempt.upstream !== attempt.model && ` (${attempt.upstream})`}
           </Text>
           <Text size="sm" c="dimmed">
-            {attempt.hedge && "asked besides · "}
-            {failed ? attempt.class : "served"}
+            {attempt.hedge && "hedge · "}
+            {failed ? attempt.class?.replaceAll("_", " ") : "served"}
             {attempt.status !== null && ` · status ${attempt.status}`}
           </Text>
         </Group>
@@ -92,7 +92,7 @@ function AttemptRow({ attempt, wait, span, number, alone }: RowProps) {
           <Money
             amount={attempt.cost_usd}
             paid
-            why={failed ? "Nothing is known to have been charged: the attempt failed." : undefined}
+            why={failed ? "No known charge: the attempt failed." : undefined}
           />
         </Text>
       </Group>
@@ -107,7 +107,7 @@ function AttemptRow({ attempt, wait, span, number, alone }: RowProps) {
   );
 }
 
-/** The moments that split an attempt, from its start. */
+/** The end of each phase of an attempt, from its start. */
 function splits(attempt: Attempt) {
   const connect = attempt.connect_ms ?? 0;
   const first = attempt.first_token_ms ?? attempt.headers_ms ?? attempt.duration_ms;
@@ -139,18 +139,18 @@ function Bar({ attempt, wait, span }: Pick<RowProps, "attempt" | "wait" | "span"
 
 function Parts({ attempt, wait }: Pick<RowProps, "attempt" | "wait">) {
   const { connect, first, end } = splits(attempt);
-  const words = [
+  const parts = [
     wait > 0 && `waited ${formatDuration(wait)}`,
     `started at ${formatDuration(attempt.start_ms)}`,
     attempt.connect_ms !== null && `connect ${formatDuration(connect)}`,
     attempt.first_token_ms !== null && `first token ${formatDuration(first - connect)}`,
-    attempt.first_token_ms !== null && `answer ${formatDuration(end - first)}`,
-    attempt.retry_after_ms !== null && `asked to wait ${formatDuration(attempt.retry_after_ms)}`,
+    attempt.first_token_ms !== null && `stream ${formatDuration(end - first)}`,
+    attempt.retry_after_ms !== null && `retry after ${formatDuration(attempt.retry_after_ms)}`,
     attempt.credential && `credential ${attempt.credential}`,
   ];
   return (
     <Text size="xs" c="dimmed">
-      {words.filter(Boolean).join(" · ")}
+      {parts.filter(Boolean).join(" · ")}
     </Text>
   );
 }

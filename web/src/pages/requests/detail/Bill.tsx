@@ -7,24 +7,24 @@ import { useZone } from "../../../lib/preferences";
 import { priceOrigin } from "../../../lib/prices";
 import { formatDay } from "../../../lib/time";
 import classes from "./detail.module.css";
-import { baselineWords } from "./trace";
+import { baselineLabels } from "./trace";
 
 type Detail = Schema["RequestDetail"];
 
 const labels: Record<string, string> = {
-  input: "uncached input",
-  input_audio: "audio input",
-  cache_read: "cache read",
-  cache_write: "cache write",
-  cache_write_1h: "cache write, 1 h",
-  above_hold: "above the hold, not charged",
-  broken_attempts: "attempts that broke off",
-  output: "output",
-  output_audio: "audio output",
-  request: "per-request fee",
+  input: "Uncached input",
+  input_audio: "Audio input",
+  cache_read: "Cache read",
+  cache_write: "Cache write",
+  cache_write_1h: "Cache write (1 h)",
+  above_hold: "Above the reserved amount, not charged",
+  broken_attempts: "Interrupted attempts",
+  output: "Output",
+  output_audio: "Audio output",
+  request: "Per-request fee",
 };
 
-/** What the request cost, row by row, beside what the baseline would have cost. The rows sum to the total exactly. */
+/** The cost of the request by token class, next to that of the baseline. The rows sum to the total exactly. */
 export function Bill({ request }: { request: Detail }) {
   const { bill, baseline_bill: base } = request;
   if (!bill && !base) {
@@ -34,19 +34,19 @@ export function Bill({ request }: { request: Detail }) {
       </Text>
     );
   }
-  const classesSeen = [...new Set([...(bill?.rows ?? []), ...(base?.rows ?? [])].map((row) => row.class))];
+  const rowClasses = [...new Set([...(bill?.rows ?? []), ...(base?.rows ?? [])].map((row) => row.class))];
   return (
-    <div className={classes.scroll} tabIndex={0} role="region" aria-label="Bill">
+    <div className={classes.scroll} tabIndex={0} role="region" aria-label="Cost breakdown">
       <Table verticalSpacing={4} horizontalSpacing={6} className={classes.bill}>
         <Table.Thead>
           <Table.Tr>
             <Table.Th>Class</Table.Th>
             <Head>Tokens</Head>
-            <Head rate>per million</Head>
-            <Head>{request.model ?? "routed"}</Head>
-            <Head rate>per million</Head>
+            <Head rate>Per million</Head>
+            <Head>{request.model ?? "Routed"}</Head>
+            <Head rate>Per million</Head>
             <Head>
-              {request.baseline_model ?? "baseline"}
+              {request.baseline_model ?? "Baseline"}
               {request.baseline_model && (
                 <Text span size="xs" c="dimmed" display="block" fw={400}>
                   baseline
@@ -56,13 +56,13 @@ export function Bill({ request }: { request: Detail }) {
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
-          {classesSeen.map((name) => (
+          {rowClasses.map((name) => (
             <BillRow key={name} name={name} request={request} />
           ))}
           <Table.Tr>
             <Table.Td>
-              <Tooltip label="Choosing a model happens inside the gateway and costs nothing.">
-                <span>routing itself</span>
+              <Tooltip label="Routing runs inside the gateway at no cost.">
+                <span>Routing</span>
               </Tooltip>
             </Table.Td>
             <Cell>{null}</Cell>
@@ -76,7 +76,7 @@ export function Bill({ request }: { request: Detail }) {
         </Table.Tbody>
         <Table.Tfoot>
           <Table.Tr fw={600}>
-            <Table.Th scope="row">total</Table.Th>
+            <Table.Th scope="row">Total</Table.Th>
             <Cell>{null}</Cell>
             <Cell rate>{null}</Cell>
             <Cell>
@@ -84,12 +84,12 @@ export function Bill({ request }: { request: Detail }) {
             </Cell>
             <Cell rate>{null}</Cell>
             <Cell>
-              <Money amount={base?.total_usd} why="The baseline has no known price." />
+              <Money amount={base?.total_usd} why="The baseline has no price." />
             </Cell>
           </Table.Tr>
           {request.saved_usd !== null && (
             <Table.Tr fw={600}>
-              <Table.Th scope="row">saved</Table.Th>
+              <Table.Th scope="row">Saved</Table.Th>
               <Cell>{null}</Cell>
               <Cell rate>{null}</Cell>
               <Cell>
@@ -104,29 +104,29 @@ export function Bill({ request }: { request: Detail }) {
       <Text size="xs" c="dimmed" mt={4}>
         {bill && <Origin bill={bill} />}
         {request.baseline_model &&
-          `Baseline ${request.baseline_model}: ${baselineWords[request.baseline_source ?? ""] ?? "fixed with the decision"}. `}
+          `Baseline ${request.baseline_model}: ${baselineLabels[request.baseline_source ?? ""] ?? "set when routed"}. `}
         {usageNote(request)}
-        Estimate: same tokens at list prices; another model might have written more or less.
+        Estimated from the same token counts at list prices. Another model might use more or fewer tokens.
       </Text>
     </div>
   );
 }
 
-/** Whose token counts the bill uses, where they are not the provider's. */
+/** Explains token counts and amounts that are not the provider's. */
 export function usageNote(request: Pick<Detail, "usage_flag" | "tokens">): string {
   switch (request.usage_flag) {
     case "rejected":
-      return "The provider reported impossible token counts, so the gateway's own counts are used. ";
+      return "The provider reported impossible token counts, so the gateway’s estimate is used. ";
     case "above_hold":
-      return "The reported usage costs more than was held for the request, so the held amount is charged. ";
+      return "The reported usage costs more than the reserved amount, so the reserved amount is charged. ";
     default:
       return request.tokens.estimated
-        ? "The provider reported no token counts; these are the gateway's own. "
+        ? "The provider reported no token counts, so the gateway’s estimate is used. "
         : "";
   }
 }
 
-/** Where the prices come from: the kind and the date in words, the catalog's own on hover. */
+/** The origin and date of the prices, with details on hover. */
 function Origin({ bill }: { bill: Schema["BillView"] }) {
   const [zone] = useZone();
   const { word, detail } = priceOrigin(bill);
@@ -144,18 +144,18 @@ function Origin({ bill }: { bill: Schema["BillView"] }) {
   );
 }
 
-/** A date of the catalog as people read dates; what is none stays as it is. */
+/** Formats a date of the catalog; other text is returned unchanged. */
 function dayOf(date: string, zone: string): string {
   return /^\d{4}-\d{2}-\d{2}$/.test(date) ? formatDay(`${date}T12:00:00Z`, zone) : date;
 }
 
 function absence(request: Detail): string {
   if (request.attempts.length === 0) {
-    return "Nothing was used: no provider was called.";
+    return "No usage: no provider was called.";
   }
   return request.model === null
-    ? "Nothing was used: no attempt was answered."
-    : "The model that served has no known price.";
+    ? "No usage: no attempt succeeded."
+    : "Unknown cost: this model has no price.";
 }
 
 function BillRow({ name, request }: { name: string; request: Detail }) {
@@ -169,7 +169,7 @@ function BillRow({ name, request }: { name: string; request: Detail }) {
         {reasoning && (
           <Text span size="xs" c="dimmed">
             {" "}
-            of which {formatCount(request.tokens.reasoning)} reasoning
+            including {formatCount(request.tokens.reasoning)} reasoning
           </Text>
         )}
       </Table.Td>
@@ -183,7 +183,7 @@ function BillRow({ name, request }: { name: string; request: Detail }) {
 }
 
 interface CellProps {
-  /** A price per million tokens: left out where the screen is narrow. */
+  /** A price per million tokens, hidden on narrow screens. */
   rate?: boolean;
   children: React.ReactNode;
 }

@@ -6,7 +6,7 @@ import { Money } from "../../../components/Money";
 import { formatCount, formatDuration, formatPercent } from "../../../lib/numbers";
 import classes from "./detail.module.css";
 import { Differs } from "./Differs";
-import { candidateDiffers, chanceWords, markOf } from "./trace";
+import { candidateDiffers, qualityText, resultOf } from "./trace";
 
 type Decision = Schema["Decision"];
 type Candidate = Schema["Candidate"];
@@ -19,29 +19,26 @@ interface Props {
 }
 
 const columns: [label: string, hint: string][] = [
-  ["Score", "What decides: the higher, the better."],
-  ["Chance", "Predicted chance of a good answer, with one standard deviation."],
-  ["Cost", "Cheapness from 0 to 1, as it enters the score."],
-  ["Speed", "Speed from 0 to 1, as it enters the score."],
-  [
-    "Expected cost",
-    "For this prompt, with what the provider has in its cache, and an answer of the usual length.",
-  ],
-  ["Warm", "Tokens of the prompt that the provider is expected to have in its cache."],
-  ["Expected", "Time until the answer is there."],
+  ["Score", "The highest score wins."],
+  ["Predicted quality", "Predicted probability of a good answer, with one standard deviation"],
+  ["Cost score", "0 (expensive) to 1 (cheap), part of the score"],
+  ["Speed score", "0 (slow) to 1 (fast), part of the score"],
+  ["Expected cost", "Estimated cost of this prompt, including cached input and an answer of typical length"],
+  ["Cached input", "Prompt tokens expected to be in the provider’s cache"],
+  ["Expected latency", "Estimated time until the answer is complete"],
 ];
 
-/** Every target that was considered: ranked with the parts of its score, or excluded with the reason. */
+/** All considered targets: ranked with the parts of their score, or excluded with a reason. */
 export function Candidates({ trace, attempts, against, name }: Props) {
   const eligible = trace.candidates.filter((c) => !c.excluded);
   const excluded = trace.candidates.filter((c) => c.excluded);
-  const explored = eligible.some((c) => c.propensity);
+  const drawn = eligible.some((c) => c.propensity);
   return (
     <div
       className={classes.scroll}
       tabIndex={0}
       role="region"
-      aria-label={name ? `Table of candidates: ${name}` : "Table of candidates"}
+      aria-label={name ? `Candidate table: ${name}` : "Candidate table"}
     >
       <Table fz="sm" verticalSpacing={4} horizontalSpacing={6}>
         <Table.Thead>
@@ -65,7 +62,7 @@ export function Candidates({ trace, attempts, against, name }: Props) {
               key={c.target}
               candidate={c}
               attempts={attempts}
-              drawn={explored}
+              drawn={drawn}
               differs={candidateDiffers(c, against)}
             />
           ))}
@@ -81,13 +78,13 @@ export function Candidates({ trace, attempts, against, name }: Props) {
 interface EligibleProps {
   candidate: Candidate;
   attempts: Schema["AttemptView"][];
-  /** The choice could have been drawn. */
+  /** Whether the choice was drawn at random. */
   drawn: boolean;
   differs: boolean;
 }
 
 function Eligible({ candidate: c, attempts, drawn, differs }: EligibleProps) {
-  const mark = markOf(c, attempts);
+  const result = resultOf(c, attempts);
   return (
     <Table.Tr fw={c.rank === 1 ? 600 : undefined} className={differs ? classes.differs : undefined}>
       <Table.Td>{c.rank}</Table.Td>
@@ -97,7 +94,7 @@ function Eligible({ candidate: c, attempts, drawn, differs }: EligibleProps) {
       </Table.Td>
       <Table.Td>{c.provider}</Table.Td>
       <Figure text={c.score.toFixed(3)} />
-      <Figure text={chanceWords(c)} />
+      <Figure text={qualityText(c)} />
       <Figure text={c.cost.toFixed(3)} />
       <Figure text={c.speed.toFixed(3)} />
       <Table.Td ta="right">
@@ -107,8 +104,8 @@ function Eligible({ candidate: c, attempts, drawn, differs }: EligibleProps) {
       <Figure text={formatDuration(c.expected_ms || null)} />
       <Table.Td className={classes.nowrap}>
         <Text size="xs" c="dimmed" span>
-          {mark}
-          {drawn && c.propensity ? ` drawn with ${formatPercent(100 * c.propensity)}` : ""}
+          {result}
+          {drawn && c.propensity ? ` · ${formatPercent(100 * c.propensity)} probability` : ""}
         </Text>
       </Table.Td>
     </Table.Tr>
@@ -127,7 +124,7 @@ function Excluded({ candidate: c, differs }: { candidate: Candidate; differs: bo
       <Table.Td colSpan={8}>
         <Tooltip label={c.excluded?.code}>
           <span>
-            <Icon name="ban" size={12} /> excluded: {c.excluded?.reason}
+            <Icon name="ban" size={12} /> Excluded: {c.excluded?.reason}
           </span>
         </Tooltip>
       </Table.Td>

@@ -1,6 +1,6 @@
 import { Badge } from "@mantine/core";
 
-/** Says in words what the line at the side says in colour. */
+/** Badge that marks a difference, so that colour alone never carries meaning. */
 export function Differs() {
   return (
     <Badge ml={6} size="xs" radius="sm" color="orange">

@@ -16,14 +16,14 @@ import { pages } from "../../../routes";
 import { answerMessages, type Message, type Part, pretty, requestMessages } from "./conversation";
 import classes from "./detail.module.css";
 
-/** The texts of a request, loaded when they are asked for, or the one reason why they are not there. */
+/** The messages of a request, loaded on demand, or the reason why they are missing. */
 export function Messages({ request }: { request: Schema["RequestDetail"] }) {
   const { may } = useSession();
   const [opened, setOpened] = useState(false);
   if (!may("read_bodies")) {
     return (
-      <EmptyState icon="shield" title="You may not read texts">
-        Your role in this workspace does not include the texts of requests and answers. Ask an owner or admin.
+      <EmptyState icon="shield" title="You do not have permission to view messages">
+        Ask an owner or admin of this workspace.
       </EmptyState>
     );
   }
@@ -35,7 +35,7 @@ export function Messages({ request }: { request: Schema["RequestDetail"] }) {
         leftSection={<Icon name="book" size={14} />}
         onClick={() => setOpened(true)}
       >
-        Show the texts
+        Show messages
       </Button>
     );
   }
@@ -47,7 +47,7 @@ function Body({ id }: { id: string }) {
   const [view, setView] = useState("conversation");
   const [search, setSearch] = useState("");
   if (error) {
-    return <ErrorPanel what="The texts could not be loaded" error={error} onRetry={() => void refetch()} />;
+    return <ErrorPanel what="Could not load messages" error={error} onRetry={() => void refetch()} />;
   }
   if (!data) {
     return <RowsSkeleton rows={3} height={60} />;
@@ -55,15 +55,15 @@ function Body({ id }: { id: string }) {
   if (data.state !== "stored") {
     return <Absent body={data} />;
   }
-  const asked = requestMessages(data.chat_request ?? data.request);
-  const answered = answerMessages(data.chat_response ?? data.response, !data.chat_response && data.streamed);
-  const readable = asked !== undefined;
+  const prompts = requestMessages(data.chat_request ?? data.request);
+  const answers = answerMessages(data.chat_response ?? data.response, !data.chat_response && data.streamed);
+  const readable = prompts !== undefined;
   return (
     <Stack gap="sm">
       <Group gap="xs">
         <SegmentedControl
           size="xs"
-          aria-label="How to show the texts"
+          aria-label="Message view"
           data={[
             { value: "conversation", label: "Conversation" },
             { value: "json", label: "JSON" },
@@ -74,7 +74,7 @@ function Body({ id }: { id: string }) {
         {view === "conversation" && readable && (
           <TextInput
             size="xs"
-            aria-label="Find in the texts"
+            aria-label="Find in messages"
             placeholder="Find"
             leftSection={<Icon name="search" size={14} />}
             value={search}
@@ -84,10 +84,10 @@ function Body({ id }: { id: string }) {
       </Group>
       {view === "conversation" && readable ? (
         <Stack gap="xs">
-          {[...asked, ...(answered ?? [])].map((message, i) => (
+          {[...prompts, ...(answers ?? [])].map((message, i) => (
             <MessageView key={i} number={i + 1} message={message} search={search} />
           ))}
-          {!answered && (
+          {!answers && (
             <div className={classes.message}>
               <Redacted text={data.response ? data.response : "No response."} search={search} />
             </div>
@@ -105,7 +105,7 @@ function Absent({ body }: { body: Schema["RequestBody"] }) {
   return (
     <EmptyState
       icon="archive"
-      title="There are no texts"
+      title="No messages"
       actions={
         body.state === "disabled" &&
         data && (
@@ -137,7 +137,7 @@ function MessageView({ number, message, search }: { number: number; message: Mes
         ))}
         {message.parts.length === 0 && (
           <Text size="sm" c="dimmed">
-            empty
+            Empty message
           </Text>
         )}
       </Spoiler>
@@ -157,7 +157,7 @@ function PartView({ part, search }: { part: Part; search: string }) {
       return (
         <div>
           <Text size="sm">
-            calls <strong>{part.name}</strong>
+            Tool call: <strong>{part.name}</strong>
           </Text>
           <Code block>
             <Redacted text={part.args} />
@@ -181,7 +181,7 @@ function Raw({ body }: { body: Schema["RequestBody"] }) {
       </Text>
       <CodeBlock text={pretty(body.request ?? "")} maxHeight={360} />
       <Text size="xs" fw={600}>
-        Answer
+        Response
       </Text>
       <CodeBlock text={pretty(body.response ?? "")} maxHeight={360} />
     </>

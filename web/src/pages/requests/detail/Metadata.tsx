@@ -6,28 +6,28 @@ import { CopyButton } from "../../../components/CopyButton";
 import { PageLink } from "../../../components/PageLink";
 import { formatBytes } from "../../../lib/numbers";
 
-/** Where a request came from and what it carried. */
+/** Origin, identifiers and versions of a request. */
 export function Metadata({ request: r }: { request: Schema["RequestDetail"] }) {
   const facts: [string, ReactNode][] = [
-    ["id", <Copied key="id" text={r.id} />],
-    ["key", r.key_id && <Filtered key="key" name="key" value={r.key_id} label={r.key_name ?? r.key_id} />],
-    ["sent by", r.account_id && `the dashboard (${r.account_id})`],
-    ["endpoint", `${r.endpoint}${r.stream ? ", streamed" : ""}`],
-    ["served as", r.served_as],
-    ["finish reason", r.finish_reason],
-    ["session", r.session && <Filtered key="session" name="session" value={r.session} label={r.session} />],
-    ["end user", r.end_user && <Filtered key="user" name="user" value={r.end_user} label={r.end_user} />],
-    ["tags", words(r.tags)],
-    ["metadata", words(r.metadata)],
-    ["client", r.client],
-    ["address", r.ip],
-    ["trace id", r.trace_id && <Copied key="trace" text={r.trace_id} />],
-    ["bytes in, out", `${formatBytes(r.bytes_in)}, ${formatBytes(r.bytes_out)}`],
-    ["router", r.versions.router],
-    ["predictor", r.versions.predictor],
-    ["catalog", r.versions.catalog],
-    ["policies", r.versions.policy],
-    ["ratings", r.versions.feedback],
+    ["ID", <Copied key="id" text={r.id} />],
+    ["Key", r.key_id && <Filtered key="key" name="key" value={r.key_id} label={r.key_name ?? r.key_id} />],
+    ["Source", r.account_id && `Dashboard (${r.account_id})`],
+    ["Endpoint", `${r.endpoint}${r.stream ? ", streamed" : ""}`],
+    ["Upstream model", r.served_as],
+    ["Finish reason", r.finish_reason],
+    ["Session", r.session && <Filtered key="session" name="session" value={r.session} label={r.session} />],
+    ["End user", r.end_user && <Filtered key="user" name="user" value={r.end_user} label={r.end_user} />],
+    ["Tags", formatLabels(r.tags)],
+    ["Metadata", formatLabels(r.metadata)],
+    ["Client", r.client],
+    ["IP address", r.ip],
+    ["Trace ID", r.trace_id && <Copied key="trace" text={r.trace_id} />],
+    ["Bytes in / out", `${formatBytes(r.bytes_in)} / ${formatBytes(r.bytes_out)}`],
+    ["Router version", r.versions.router],
+    ["Predictor version", r.versions.predictor],
+    ["Catalog version", r.versions.catalog],
+    ["Policy version", r.versions.policy],
+    ["Ratings version", r.versions.feedback],
   ];
   return (
     <Table fz="sm" verticalSpacing={4} aria-label="Metadata">
@@ -47,7 +47,7 @@ export function Metadata({ request: r }: { request: Schema["RequestDetail"] }) {
   );
 }
 
-function words(labels: Record<string, string>): string {
+function formatLabels(labels: Record<string, string>): string {
   return Object.entries(labels)
     .map(([name, value]) => `${name}=${value}`)
     .join(", ");

@@ -9,9 +9,9 @@ import { Icon } from "../../../components/Icon";
 import { Time } from "../../../components/Time";
 import { useSession } from "../../../lib/session";
 
-type Given = Schema["RatingView"];
+type RatingView = Schema["RatingView"];
 
-/** Thumbs for the answer of a request, as they were given. Ratings teach the router what to expect of models. */
+/** The ratings of an answer and thumbs to rate it. Ratings improve the quality prediction. */
 export function Rating({ request }: { request: Schema["RequestDetail"] }) {
   const { may } = useSession();
   const { data } = useQuery(requestFeedbackQuery(request.id));
@@ -45,13 +45,13 @@ export function Rating({ request }: { request: Schema["RequestDetail"] }) {
         />
       )}
       <Others ratings={ratings.filter((rating) => rating !== mine)} />
-      {rate.error && <ErrorPanel what="The rating was not taken" error={rate.error} />}
+      {rate.error && <ErrorPanel what="Could not save the rating" error={rate.error} />}
     </Stack>
   );
 }
 
 interface ThumbsProps {
-  mine: Given | undefined;
+  mine: RatingView | undefined;
   pending: boolean;
   onRate: (score: number) => void;
 }
@@ -65,14 +65,14 @@ function Thumbs({ mine, pending, onRate }: ThumbsProps) {
     <Group gap={6}>
       <Text size="sm">Was the answer good?</Text>
       {thumbs.map(({ score, label, icon, colour }) => {
-        const given = mine !== undefined && (score === 1 ? mine.score >= 0.5 : mine.score < 0.5);
+        const active = mine !== undefined && (score === 1 ? mine.score >= 0.5 : mine.score < 0.5);
         return (
           <Tooltip key={label} label={label}>
             <ActionIcon
-              variant={given ? "outline" : "default"}
-              color={given ? colour : "gray"}
+              variant={active ? "outline" : "default"}
+              color={active ? colour : "gray"}
               aria-label={label}
-              aria-pressed={given}
+              aria-pressed={active}
               disabled={pending}
               onClick={() => onRate(score)}
             >
@@ -82,13 +82,13 @@ function Thumbs({ mine, pending, onRate }: ThumbsProps) {
         );
       })}
       <Text size="xs" c="dimmed" role="status">
-        {mine ? `You rated it ${mine.score >= 0.5 ? "good" : "bad"}.` : "Ratings teach the router."}
+        {mine ? `You rated this answer ${mine.score >= 0.5 ? "good" : "bad"}.` : "Ratings improve routing."}
       </Text>
     </Group>
   );
 }
 
-function Comment({ mine, onSave }: { mine: Given; onSave: (comment: string) => void }) {
+function Comment({ mine, onSave }: { mine: RatingView; onSave: (comment: string) => void }) {
   const [text, setText] = useState(mine.comment ?? "");
   const [open, setOpen] = useState(false);
   if (!open) {
@@ -100,7 +100,7 @@ function Comment({ mine, onSave }: { mine: Given; onSave: (comment: string) => v
           </Text>
         )}
         <Button size="compact-xs" variant="subtle" onClick={() => setOpen(true)}>
-          {mine.comment ? "Change the comment" : "Add a comment"}
+          {mine.comment ? "Edit comment" : "Add comment"}
         </Button>
       </Group>
     );
@@ -134,19 +134,19 @@ function Comment({ mine, onSave }: { mine: Given; onSave: (comment: string) => v
 }
 
 const signals: Record<string, string> = {
-  schema_violation: "the answer breaks the JSON schema",
-  refusal: "the model refused",
-  truncation: "the answer was cut off",
-  retry: "the same prompt came again at once",
+  schema_violation: "Schema violation: the answer does not match the JSON schema",
+  refusal: "Refusal: the model declined to answer",
+  truncation: "Truncation: the answer reached the token limit",
+  retry: "Possible retry: the same prompt was sent again right away",
 };
 
-/** What others, and the answer itself, say. */
-function Others({ ratings }: { ratings: Given[] }) {
+/** Ratings by others, and implicit signals. */
+function Others({ ratings }: { ratings: RatingView[] }) {
   return ratings.map((rating) => (
     <Text key={rating.id} size="xs" c="dimmed">
       {rating.source === "signal"
-        ? `Signal: ${signals[rating.signal ?? ""] ?? rating.signal}`
-        : `Rated ${rating.label ?? (rating.score >= 0.5 ? "good" : "bad")} ${rating.source === "api" ? "through the API" : "by somebody else"}`}{" "}
+        ? (signals[rating.signal ?? ""] ?? `Signal: ${rating.signal}`)
+        : `Rated ${rating.label ?? (rating.score >= 0.5 ? "good" : "bad")} ${rating.source === "api" ? "through the API" : "by another user"}`}{" "}
       · <Time at={rating.at} as="age" />
       {rating.comment && `: “${rating.comment}”`}
     </Text>

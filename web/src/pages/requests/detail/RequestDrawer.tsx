@@ -8,12 +8,12 @@ import { RequestView } from "./RequestView";
 
 interface Props {
   id: string | undefined;
-  /** The ids of the list behind, in order: "[" and "]" walk them. */
+  /** The ids of the list, in order, for "[" and "]". */
   ids: string[];
   onOpen: (id: string | undefined) => void;
 }
 
-/** A request beside the list it belongs to. */
+/** The detail of a request in a drawer over the list. */
 export function RequestDrawer({ id, ids, onOpen }: Props) {
   const phone = usePhone();
   const at = id === undefined ? -1 : ids.indexOf(id);

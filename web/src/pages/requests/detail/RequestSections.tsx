@@ -10,10 +10,10 @@ import { Messages } from "./Messages";
 import { Metadata } from "./Metadata";
 import { Rating } from "./Rating";
 import { Trace } from "./Trace";
-import { Verdict } from "./Verdict";
+import { Summary } from "./Summary";
 import { Verify } from "./Verify";
 
-/** All there is to know of a request: one scroll with an index. */
+/** The sections of a request with an index. */
 export function RequestSections({ request }: { request: Schema["RequestDetail"] }) {
   const sections: { id: string; title: string; content: ReactNode }[] = [
     { id: "trace", title: "Routing trace", content: <RoutingTrace request={request} /> },
@@ -24,7 +24,7 @@ export function RequestSections({ request }: { request: Schema["RequestDetail"] 
   ];
   return (
     <>
-      <Verdict request={request} />
+      <Summary request={request} />
       <Rating request={request} />
       <Actions request={request} />
       <Group gap="md" mb="lg" component="nav" aria-label="Sections">
@@ -53,7 +53,7 @@ function RoutingTrace({ request }: { request: Schema["RequestDetail"] }) {
   if (!request.trace) {
     return (
       <Text size="sm" c="dimmed">
-        It did not come to a decision: the request was refused before.
+        No decision: the request was rejected before routing.
       </Text>
     );
   }

@@ -5,11 +5,11 @@ import { ErrorPanel } from "../../../components/ErrorPanel";
 import { RowsSkeleton } from "../../../components/Loading";
 import { RequestSections } from "./RequestSections";
 
-/** Loads a request and shows it: summary and trace at once, texts only when they are opened. */
+/** Loads and shows a request. Messages are loaded only when opened. */
 export function RequestView({ id }: { id: string }) {
   const { data, error, refetch } = useQuery(requestQuery(id));
   if (error) {
-    return <ErrorPanel what="The request could not be loaded" error={error} onRetry={() => void refetch()} />;
+    return <ErrorPanel what="Could not load the request" error={error} onRetry={() => void refetch()} />;
   }
   return data ? <RequestSections request={data} /> : <RowsSkeleton rows={8} height={48} />;
 }

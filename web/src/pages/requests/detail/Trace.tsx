@@ -8,33 +8,33 @@ import { formatCount, formatMicros } from "../../../lib/numbers";
 import { Candidates } from "./Candidates";
 import classes from "./detail.module.css";
 import { Differs } from "./Differs";
-import { aimWords, baselineWords, featuresOf, hitDiffers } from "./trace";
+import { baselineLabels, featuresOf, hitDiffers, targetText } from "./trace";
 
 type Decision = Schema["Decision"];
 
 interface Props {
   trace: Decision;
   attempts?: Schema["AttemptView"][];
-  /** Another decision on the same request: what differs from it is marked. */
+  /** Another decision on the same request; differences are marked. */
   against?: Decision;
-  /** Which of several decisions it is. */
+  /** Name of the decision, if there are several. */
   name?: string;
 }
 
-/** How the decision came about, in the order in which it was made. */
+/** The steps of a decision in order: features, policies, candidates, choice. */
 export function Trace({ trace, attempts = [], against, name }: Props) {
   return (
     <Stack gap="md">
-      <TraceStep number={1} title="Features seen">
+      <TraceStep number={1} title="Features">
         <Features input={trace.input} />
       </TraceStep>
-      <TraceStep number={2} title="Policies evaluated">
+      <TraceStep number={2} title="Policies">
         <Policies hits={trace.policies} against={against?.policies} />
       </TraceStep>
       <TraceStep number={3} title="Candidates">
         {trace.aim && (
           <Text size="sm" mb={4}>
-            {aimWords(trace.aim)}
+            {targetText(trace.aim)}
           </Text>
         )}
         <Candidates trace={trace} attempts={attempts} against={against} name={name} />
@@ -91,7 +91,7 @@ function Policies({ hits, against }: { hits: Schema["PolicyHit"][]; against?: Sc
   if (hits.length === 0) {
     return (
       <Text size="sm" c="dimmed">
-        None: routing on score only.
+        No policies. The router chose by score only.
       </Text>
     );
   }
@@ -105,7 +105,7 @@ function Policies({ hits, against }: { hits: Schema["PolicyHit"][]; against?: Sc
           style={{ overflowWrap: "anywhere" }}
         >
           <strong>{hit.name}</strong>
-          {hit.source === "instance" && " (of the instance)"} {hit.matched ? "matched" : "skipped"}
+          {hit.source === "instance" && " (global)"} {hit.matched ? "matched" : "skipped"}
           {hit.effect && `: ${hit.effect}`}
           {hit.reason && ` – ${hit.reason}`}
           {hitDiffers(hit, against) && <Differs />}
@@ -122,22 +122,23 @@ function Choice({ trace }: { trace: Decision }) {
       <Text size="sm">
         {first ? (
           <>
-            <strong>{first.target}</strong> with a score of {first.score.toFixed(3)}
+            <strong>{first.target}</strong>, score {first.score.toFixed(3)}
             {trace.runner_up && (
               <>
-                , {(trace.margin ?? 0).toFixed(3)} ahead of <strong>{trace.runner_up}</strong>
+                {" "}
+                ({(trace.margin ?? 0).toFixed(3)} more than <strong>{trace.runner_up}</strong>)
               </>
             )}
             .
           </>
         ) : (
-          "No candidate was left."
+          "No eligible candidate."
         )}
         {trace.baseline && (
           <>
             {" "}
             Baseline: <strong>{trace.baseline.model}</strong> (
-            {baselineWords[trace.baseline.source] ?? trace.baseline.source}).
+            {baselineLabels[trace.baseline.source] ?? trace.baseline.source}).
           </>
         )}
       </Text>
@@ -146,16 +147,16 @@ function Choice({ trace }: { trace: Decision }) {
   );
 }
 
-/** What made the choice another one than scores alone would. */
+/** Why the choice differs from the highest score. */
 function Remarks({ trace }: { trace: Decision }) {
   const remarks: ReactNode[] = [];
   if (trace.policy) {
     remarks.push(
       <>
-        Policy <strong>{trace.policy}</strong> {trace.alone ? "made the difference" : "decided"}
+        Policy <strong>{trace.policy}</strong> {trace.alone ? "changed the choice" : "made the choice"}
         {trace.alone && (
           <>
-            : the router alone would have chosen <strong>{trace.alone}</strong>
+            . Without it: <strong>{trace.alone}</strong>
           </>
         )}
         .
@@ -165,19 +166,20 @@ function Remarks({ trace }: { trace: Decision }) {
   if (trace.stay) {
     remarks.push(
       <>
-        Stayed at <strong>{trace.stay.target}</strong>, where the conversation is warm: switching to{" "}
-        <strong>{trace.stay.else}</strong> would cost {formatMoney(trace.stay.switch_usd)} more.
+        Kept the current model <strong>{trace.stay.target}</strong>: switching to{" "}
+        <strong>{trace.stay.else}</strong> would cost {formatMoney(trace.stay.switch_usd)}, because the
+        conversation is cached.
       </>,
     );
   }
   if (trace.explored) {
-    remarks.push(<>Explored: the choice was drawn to learn about a model, and is not the best by score.</>);
+    remarks.push(<>Exploration: chosen at random to gather data about a model, not by score.</>);
   }
   if (trace.max_output) {
-    remarks.push(<>A policy limits the answer to {formatCount(trace.max_output)} tokens.</>);
+    remarks.push(<>A policy limits the output to {formatCount(trace.max_output)} tokens.</>);
   }
   if (trace.hide_text) {
-    remarks.push(<>A policy keeps the texts out of the log.</>);
+    remarks.push(<>A policy disables storing prompts and answers.</>);
   }
   return remarks.map((remark, i) => (
     <Text key={i} size="sm">
@@ -187,7 +189,7 @@ function Remarks({ trace }: { trace: Decision }) {
 }
 
 function Versions({ trace: { micros, versions } }: { trace: Decision }) {
-  const named = [
+  const labels = [
     ["router", versions.router],
     ["predictor", versions.predictor],
     ["catalog", versions.catalog],
@@ -196,7 +198,7 @@ function Versions({ trace: { micros, versions } }: { trace: Decision }) {
   ].flatMap(([name, version]) => (version ? [`${name} ${version}`] : []));
   return (
     <Text size="xs" c="dimmed" style={{ overflowWrap: "anywhere" }}>
-      Decided in {formatMicros(micros)} · {named.join(" · ")}
+      Decided in {formatMicros(micros)} · {labels.join(" · ")}
     </Text>
   );
 }

@@ -6,7 +6,7 @@ import { verifyRequest } from "../../../api/routing";
 import { ErrorPanel } from "../../../components/ErrorPanel";
 import { Icon } from "../../../components/Icon";
 
-/** Computes the decision again from what was recorded, and says whether it comes out the same. */
+/** Re-runs a logged decision and reports differences. */
 export function Verify({ id }: { id: string }) {
   const verify = useMutation({ mutationFn: () => verifyRequest(id) });
   return (
@@ -22,24 +22,29 @@ export function Verify({ id }: { id: string }) {
           Verify
         </Button>
         <Text size="xs" c="dimmed">
-          Computes the decision again, by the models, prices, policies and ratings of then. Nothing is sent.
+          Re-runs this decision with the models, prices and policies that were active at the time. No request
+          is sent.
         </Text>
       </Group>
       <div role="status">{verify.data && <Result verification={verify.data} />}</div>
       {verify.error && (
-        <ErrorPanel what="It could not be verified" error={verify.error} onRetry={() => verify.mutate()} />
+        <ErrorPanel
+          what="Could not verify the decision"
+          error={verify.error}
+          onRetry={() => verify.mutate()}
+        />
       )}
     </Stack>
   );
 }
 
-/** What came out. */
+/** The result of a verification. */
 export function Result({ verification: v }: { verification: Schema["Verification"] }) {
   if (v.same) {
     return (
       <Group gap={6}>
         <Icon name="check" size={16} />
-        <Text size="sm">Recomputed: the same.</Text>
+        <Text size="sm">Verified: the decision was reproduced.</Text>
       </Group>
     );
   }
@@ -48,7 +53,7 @@ export function Result({ verification: v }: { verification: Schema["Verification
       <Group gap={6}>
         <Icon name="alert" size={16} />
         <Text size="sm">
-          {v.recomputed ? "Recomputed: something comes out otherwise." : "It cannot be recomputed."}
+          {v.recomputed ? "Mismatch: the re-run gave a different result." : "This decision cannot be re-run."}
         </Text>
       </Group>
       {v.missing.length > 0 && (
@@ -62,9 +67,9 @@ export function Result({ verification: v }: { verification: Schema["Verification
         <Table fz="sm" aria-label="Differences">
           <Table.Thead>
             <Table.Tr>
-              <Table.Th>What</Table.Th>
+              <Table.Th>Field</Table.Th>
               <Table.Th>Logged</Table.Th>
-              <Table.Th>Recomputed</Table.Th>
+              <Table.Th>Re-run</Table.Th>
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>

@@ -9,10 +9,10 @@ const request = (usage_flag: Detail["usage_flag"], estimated: boolean) =>
   ({ usage_flag, tokens: { estimated } }) as Pick<Detail, "usage_flag" | "tokens">;
 
 describe("usageNote", () => {
-  it("names the reason why the provider's counts are not used", () => {
+  it("explains why the provider's counts are not used", () => {
     expect(usageNote(request(null, false))).toBe("");
     expect(usageNote(request(null, true))).toContain("reported no token counts");
     expect(usageNote(request("rejected", true))).toContain("impossible token counts");
-    expect(usageNote(request("above_hold", false))).toContain("held amount is charged");
+    expect(usageNote(request("above_hold", false))).toContain("reserved amount is charged");
   });
 });

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { answerMessages, requestMessages } from "./conversation";
 
 describe("requestMessages", () => {
-  it("reads texts, parts and tool calls, and loads no image", () => {
+  it("parses text, parts and tool calls, and does not load images", () => {
     const body = {
       messages: [
         { role: "system", content: "be brief" },
@@ -34,17 +34,17 @@ describe("requestMessages", () => {
     ]);
   });
 
-  it("reads the inputs of embeddings", () => {
+  it("parses the inputs of embeddings", () => {
     expect(requestMessages('{"input":["a","b"]}')).toHaveLength(2);
   });
 
-  it.each([null, "", "not json", "[]", "{}"])("does not guess at %j", (text) => {
+  it.each([null, "", "not json", "[]", "{}"])("rejects %j", (text) => {
     expect(requestMessages(text)).toBeUndefined();
   });
 });
 
 describe("answerMessages", () => {
-  it("puts the chunks of a stream together", () => {
+  it("assembles the chunks of a stream", () => {
     const chunk = (delta: unknown) => "data: " + JSON.stringify({ choices: [{ index: 0, delta }] });
     const text = [
       chunk({ role: "assistant", content: "Hel" }),
@@ -70,7 +70,7 @@ describe("answerMessages", () => {
     expect(labels([{}, {}])).toEqual([{ kind: "other", label: "2 vectors" }]);
   });
 
-  it("reads a whole answer, also one that a stream was stored as", () => {
+  it("parses a complete response, even if it is marked as streamed", () => {
     const whole = JSON.stringify({ choices: [{ message: { role: "assistant", content: "Hi" } }] });
     for (const streamed of [false, true]) {
       expect(answerMessages(whole, streamed)).toEqual([

@@ -1,12 +1,12 @@
 import { plural } from "../../../lib/numbers";
 
-/** One message of a conversation, in parts that can be shown. */
+/** One message of a conversation, split into parts. */
 export interface Message {
   role: string;
   parts: Part[];
 }
 
-/** A part of a message. Images are named and never loaded. */
+/** A part of a message. Images are labelled and never loaded. */
 export type Part =
   | { kind: "text"; text: string }
   | { kind: "call"; name: string; args: string }
@@ -14,7 +14,7 @@ export type Part =
 
 type Json = Record<string, unknown>;
 
-/** Reads the messages of a request in the chat or embeddings format; undefined when it is neither. */
+/** Parses the messages of a chat or embeddings request; undefined for another format. */
 export function requestMessages(text: string | null): Message[] | undefined {
   const body = parse(text);
   if (!body) {
@@ -25,12 +25,12 @@ export function requestMessages(text: string | null): Message[] | undefined {
   }
   if (body["input"] !== undefined) {
     const inputs = Array.isArray(body["input"]) ? body["input"] : [body["input"]];
-    return inputs.map((input) => ({ role: "input", parts: [{ kind: "text", text: plain(input) }] }));
+    return inputs.map((input) => ({ role: "input", parts: [{ kind: "text", text: toText(input) }] }));
   }
   return undefined;
 }
 
-/** Reads the answer: a whole one, or the events of a stream put together. */
+/** Parses a response: a complete one, or the events of a stream. */
 export function answerMessages(text: string | null, streamed: boolean): Message[] | undefined {
   const body = streamed ? assemble(text ?? "") : parse(text);
   if (!body) {
@@ -44,7 +44,7 @@ export function answerMessages(text: string | null, streamed: boolean): Message[
       );
   }
   if (Array.isArray(body["data"])) {
-    return [{ role: "answer", parts: [{ kind: "other", label: plural(body["data"].length, "vector") }] }];
+    return [{ role: "response", parts: [{ kind: "other", label: plural(body["data"].length, "vector") }] }];
   }
   return undefined;
 }
@@ -63,9 +63,9 @@ function messageOf(message: Json): Message {
   const calls = Array.isArray(message["tool_calls"]) ? message["tool_calls"].filter(isObject) : [];
   for (const call of calls) {
     const fn = isObject(call["function"]) ? call["function"] : {};
-    parts.push({ kind: "call", name: plain(fn["name"]), args: pretty(plain(fn["arguments"])) });
+    parts.push({ kind: "call", name: toText(fn["name"]), args: pretty(toText(fn["arguments"])) });
   }
-  return { role: plain(message["role"] ?? "message"), parts };
+  return { role: toText(message["role"] ?? "message"), parts };
 }
 
 function contentParts(content: unknown): Part[] {
@@ -79,7 +79,7 @@ function contentParts(content: unknown): Part[] {
     if (typeof part["text"] === "string") {
       return { kind: "text", text: part["text"] };
     }
-    return { kind: "other", label: plain(part["type"] ?? "part") };
+    return { kind: "other", label: toText(part["type"] ?? "part") };
   });
 }
 
@@ -89,7 +89,7 @@ interface Partial {
   calls: Map<number, { name: string; args: string }>;
 }
 
-/** Puts the chunks of a stream together, choice by choice. */
+/** Assembles the chunks of a stream into a complete response. */
 function assemble(text: string): Json | undefined {
   const choices = new Map<number, Partial>();
   for (const line of text.split("\n")) {
@@ -129,8 +129,8 @@ function addDelta(choices: Map<number, Partial>, index: number, delta: Json): vo
     const known = before.calls.get(at) ?? { name: "", args: "" };
     const fn = isObject(call["function"]) ? call["function"] : {};
     before.calls.set(at, {
-      name: known.name + plain(fn["name"] ?? ""),
-      args: known.args + plain(fn["arguments"] ?? ""),
+      name: known.name + toText(fn["name"] ?? ""),
+      args: known.args + toText(fn["arguments"] ?? ""),
     });
   }
 }
@@ -148,11 +148,11 @@ function isObject(value: unknown): value is Json {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function plain(value: unknown): string {
+function toText(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value ?? "");
 }
 
-/** Writes JSON with line breaks; what is no JSON stays as it is. */
+/** Formats JSON with line breaks; other text is returned unchanged. */
 export function pretty(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text), null, 2);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import type { Schema } from "../../../api/client";
-import { aimWords, candidateDiffers, chanceWords, featuresOf, hitDiffers } from "./trace";
+import { candidateDiffers, featuresOf, hitDiffers, qualityText, targetText } from "./trace";
 
 const input: Schema["Input"] = {
   choices: 1,
@@ -14,36 +14,38 @@ const input: Schema["Input"] = {
 };
 
 describe("featuresOf", () => {
-  it("leaves out what was not seen", () => {
+  it("skips missing features", () => {
     expect(featuresOf(input).map(({ name, value }) => `${name}: ${value}`)).toEqual([
-      "asked for: auto",
-      "objective: auto (trade-off 0.5)",
-      "input: ≈ 1,200 tokens",
+      "Requested model: auto",
+      "Objective: auto (trade-off 0.5)",
+      "Input: ≈ 1,200 tokens",
     ]);
   });
 
-  it("says the task, the language and how like known prompts it is", () => {
+  it("shows the task, the language and the similarity to training prompts", () => {
     const sketch = { task: "long_context", language: "de", known: 0.43, skills: [] };
-    const seen = featuresOf({ ...input, predictor: "p1", sketch: sketch as Schema["Features"] });
-    expect(seen.map(({ name, value }) => `${name}: ${value}`)).toEqual(
-      expect.arrayContaining(["task: long context", "language: de", "like known prompts: 43 %"]),
+    const shown = featuresOf({ ...input, predictor: "p1", sketch: sketch as Schema["Features"] });
+    expect(shown.map(({ name, value }) => `${name}: ${value}`)).toEqual(
+      expect.arrayContaining(["Task: long context", "Language: de", "Similar to training prompts: 43 %"]),
     );
   });
 });
 
-describe("words of a trace", () => {
-  it("says what was aimed at", () => {
-    expect(aimWords({ best: 0.97, chance: 0.92 })).toContain("aimed at 0.92, and more is not paid for");
-    expect(aimWords({ best: 0.97, chance: 0.97 })).toContain("that is what was aimed at");
+describe("texts of a trace", () => {
+  it("show the target quality and the best available", () => {
+    expect(targetText({ best: 0.97, chance: 0.92 })).toBe(
+      "Target quality 0.92 (best available: 0.97). Cheaper models above the target win.",
+    );
+    expect(targetText({ best: 0.97, chance: 0.97 })).toBe("Target quality 0.97, the best available.");
   });
 
-  it("gives a chance with its spread where there is one", () => {
-    expect(chanceWords({ quality: 0.689, spread: 0.24 })).toBe("0.69 ± 0.24");
-    expect(chanceWords({ quality: 0.5 })).toBe("0.50");
+  it("show the predicted quality with its spread, if known", () => {
+    expect(qualityText({ quality: 0.689, spread: 0.24 })).toBe("0.69 ± 0.24");
+    expect(qualityText({ quality: 0.5 })).toBe("0.50");
   });
 });
 
-describe("marks of what differs", () => {
+describe("differences between decisions", () => {
   const candidate = (target: string, more: Partial<Schema["Candidate"]>) =>
     ({
       target,
@@ -63,7 +65,7 @@ describe("marks of what differs", () => {
     ],
   } as Schema["Decision"];
 
-  it("marks candidates that are chosen or excluded otherwise, and not another rank", () => {
+  it("include candidates with another choice or exclusion, but not another rank", () => {
     expect(candidateDiffers(candidate("a", { rank: 1 }), other)).toBe(false);
     expect(candidateDiffers(candidate("a", { rank: 2 }), other)).toBe(true);
     expect(candidateDiffers(candidate("b", { rank: 3 }), other)).toBe(false);
@@ -73,7 +75,7 @@ describe("marks of what differs", () => {
     expect(candidateDiffers(candidate("a", { rank: 2 }), undefined)).toBe(false);
   });
 
-  it("marks policies that are new or do something else", () => {
+  it("include policies that are new or have another effect", () => {
     const hits = [{ name: "a", source: "workspace", matched: true, effect: "pin x" }];
     expect(hitDiffers({ name: "a", source: "workspace", matched: true, effect: "pin x" }, hits)).toBe(false);
     expect(hitDiffers({ name: "a", source: "workspace", matched: true, effect: "pin y" }, hits)).toBe(true);

@@ -4,85 +4,83 @@ import { formatQuality, formatCount, formatPercent } from "../../../lib/numbers"
 type Decision = Schema["Decision"];
 type Candidate = Schema["Candidate"];
 
-/** Who named the baseline, in words. */
-export const baselineWords: Record<string, string> = {
-  caller: "the model that the caller named",
-  header: "named by the request’s header",
-  policy: "named by a policy",
-  key: "the key’s",
-  default: "the default model",
-  priciest: "the priciest eligible candidate",
+/** Describes the source of the baseline. */
+export const baselineLabels: Record<string, string> = {
+  caller: "requested model",
+  header: "set by a request header",
+  policy: "set by a policy",
+  key: "set for the key",
+  default: "default model",
+  priciest: "most expensive eligible candidate",
 };
 
-/** Something that the router saw in a request. */
+/** A feature of a request that the router uses. */
 export interface Feature {
   name: string;
   value: string;
   hint?: string;
 }
 
-/** What the router saw in a request; what is not there is left out. */
+/** The features of a request. Missing ones are skipped. */
 export function featuresOf(input: Schema["Input"]): Feature[] {
   const { sketch } = input;
   const list: [name: string, value: string | number | undefined, hint?: string][] = [
-    ["asked for", input.model],
-    ["objective", `${input.objective.name} (trade-off ${input.objective.tradeoff})`],
-    ["task", sketch?.task.replaceAll("_", " "), "The kind of work, estimated from the prompt."],
-    ["language", sketch?.language],
+    ["Requested model", input.model],
+    ["Objective", `${input.objective.name} (trade-off ${input.objective.tradeoff})`],
+    ["Task", sketch?.task.replaceAll("_", " "), "Kind of task, estimated from the prompt"],
+    ["Language", sketch?.language],
     [
-      "like known prompts",
+      "Similar to training prompts",
       sketch && input.predictor ? formatPercent(100 * sketch.known, 0) : undefined,
-      "How much the prompt is like those that the predictor learned from. The less, the nearer it stays to what models can do on average.",
+      "Similarity to the prompts that the predictor was trained on. For unfamiliar prompts the prediction stays close to each model’s average.",
     ],
-    ["input", `≈ ${formatCount(input.input_tokens)} tokens`],
-    ["output at most", input.max_output ? `${formatCount(input.max_output)} tokens` : undefined],
-    ["messages", input.messages || undefined],
-    ["answers so far", input.turns || undefined],
-    ["last answered by", input.last],
-    ["images", input.images || undefined],
-    ["needs", input.needs.join(", ")],
-    ["stream", input.stream ? "yes" : undefined],
-    ["dimensions", input.dimensions || undefined],
-    ["key allows", input.allowed_models?.join(", ")],
-    ["fallbacks asked for", input.controls?.models?.join(", ")],
-    ["session", input.controls?.session_id],
+    ["Input", `≈ ${formatCount(input.input_tokens)} tokens`],
+    ["Max output", input.max_output ? `${formatCount(input.max_output)} tokens` : undefined],
+    ["Messages", input.messages || undefined],
+    ["Previous answers", input.turns || undefined],
+    ["Previous model", input.last],
+    ["Images", input.images || undefined],
+    ["Required capabilities", input.needs.join(", ")],
+    ["Streaming", input.stream ? "yes" : undefined],
+    ["Dimensions", input.dimensions || undefined],
+    ["Models allowed by key", input.allowed_models?.join(", ")],
+    ["Requested fallbacks", input.controls?.models?.join(", ")],
+    ["Session", input.controls?.session_id],
   ];
   return list.flatMap(([name, value, hint]) =>
     value === undefined || value === "" ? [] : [{ name, value: String(value), hint }],
   );
 }
 
-/** What the router aims for, in a sentence. */
-export function aimWords({ best, chance }: Schema["QualityTarget"]): string {
-  const most = `The best model has a chance of ${formatQuality(best)} to answer well`;
-  return chance < best
-    ? `${most}; aimed at ${formatQuality(chance)}, and more is not paid for.`
-    : `${most}, and that is what was aimed at.`;
+/** Describes the quality target of a decision. */
+export function targetText({ best, chance: target }: Schema["QualityTarget"]): string {
+  return target < best
+    ? `Target quality ${formatQuality(target)} (best available: ${formatQuality(best)}). Cheaper models above the target win.`
+    : `Target quality ${formatQuality(target)}, the best available.`;
 }
 
-/** The predicted chance with one standard deviation. */
-export function chanceWords({ quality, spread }: Pick<Candidate, "quality" | "spread">): string {
-  const chance = formatQuality(quality);
-  return spread && !/[<>]/.test(chance) ? `${chance} ± ${spread.toFixed(2)}` : chance;
+/** Formats the predicted quality with one standard deviation. */
+export function qualityText({ quality, spread }: Pick<Candidate, "quality" | "spread">): string {
+  const text = formatQuality(quality);
+  return spread && !/[<>]/.test(text) ? `${text} ± ${spread.toFixed(2)}` : text;
 }
 
-/** Says what became of a candidate: served, failed, chosen, or not needed. */
-export function markOf(c: Candidate, attempts: Schema["AttemptView"][]): string {
+/** Describes the result of a candidate: chosen, served, failed or not tried. */
+export function resultOf(c: Candidate, attempts: Schema["AttemptView"][]): string {
   const own = attempts.filter((attempt) => attempt.model === c.model && attempt.provider === c.provider);
   if (own.some((attempt) => attempt.class === null)) {
-    return c.rank === 1 ? "chosen, served" : "took over";
+    return c.rank === 1 ? "Chosen, served" : "Served as fallback";
   }
   if (own.length > 0) {
-    return c.rank === 1 ? "chosen, failed" : "tried, failed";
+    return c.rank === 1 ? "Chosen, failed" : "Failed";
   }
   if (c.rank === 1) {
-    return "chosen";
+    return "Chosen";
   }
-  const answered = attempts.some((attempt) => attempt.class === null);
-  return attempts.length === 0 ? "" : answered ? "not needed" : "not tried";
+  return attempts.length === 0 ? "" : "Not tried";
 }
 
-/** Whether a candidate fares otherwise in another decision on the same request. */
+/** Reports whether another decision on the same request chose or excluded a candidate differently. */
 export function candidateDiffers(c: Candidate, against: Decision | undefined): boolean {
   if (!against) {
     return false;
@@ -95,7 +93,7 @@ export function candidateDiffers(c: Candidate, against: Decision | undefined): b
   );
 }
 
-/** Whether a policy has another part, or none, in another decision on the same request. */
+/** Reports whether a policy had another effect, or none, in another decision on the same request. */
 export function hitDiffers(hit: Schema["PolicyHit"], against: Schema["PolicyHit"][] | undefined): boolean {
   if (!against) {
     return false;

@@ -4,10 +4,10 @@ import type { Schema } from "../../../api/client";
 import { DecisionBadge, OutcomeBadge, SimulatedBadge } from "../../../components/badges";
 import { Time } from "../../../components/Time";
 import { decisionDetail } from "../columns";
-import { verdictOf } from "./verdict";
+import { summaryOf } from "./summaryText";
 
-/** What became of the request, in one sentence. */
-export function Verdict({ request }: { request: Schema["RequestDetail"] }) {
+/** The outcome of a request in one sentence. */
+export function Summary({ request }: { request: Schema["RequestDetail"] }) {
   const running = request.state === "running";
   return (
     <Paper withBorder p="md" mb="md">
@@ -20,7 +20,7 @@ export function Verdict({ request }: { request: Schema["RequestDetail"] }) {
         </Text>
       </Group>
       <Text>
-        {verdictOf(request).map((part, i) =>
+        {summaryOf(request).map((part, i) =>
           typeof part === "string" ? part : <strong key={i}>{part.name}</strong>,
         )}
       </Text>
