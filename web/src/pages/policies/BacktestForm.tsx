@@ -14,20 +14,20 @@ interface Props {
   draft?: string;
   broken: boolean;
   pending: boolean;
-  onStart: (ask: BacktestRequest) => void;
+  onStart: (request: BacktestRequest) => void;
 }
 
 const objectives = [
-  { value: "", label: "What each request asks for" },
-  { value: "cost", label: "The lowest cost" },
-  { value: "quality", label: "The best answer" },
-  { value: "speed", label: "The fastest answer" },
-  { value: "number", label: "A number from 0 to 1" },
+  { value: "", label: "As requested" },
+  { value: "cost", label: "Lowest cost" },
+  { value: "quality", label: "Best quality" },
+  { value: "speed", label: "Lowest latency" },
+  { value: "number", label: "Custom trade-off" },
 ];
 
-const most = 1_000_000;
+const maxLimit = 1_000_000;
 
-/** Which requests are decided anew, and by what. */
+/** Selects the requests, policies and objective of a backtest. */
 export function BacktestForm({ draft, broken, pending, onStart }: Props) {
   const [range, setRange] = useState<Range>({ from: "now-7d" });
   const [filters, setFilters] = useState<Filters>({});
@@ -36,16 +36,16 @@ export function BacktestForm({ draft, broken, pending, onStart }: Props) {
   const [tradeoff, setTradeoff] = useState<number | string>(0.5);
   const [limit, setLimit] = useState<number | string>(50_000);
   const facets = useQuery(facetsQuery(range));
-  const tried = by === "draft" ? draft : undefined;
+  const source = by === "draft" ? draft : undefined;
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        const aim = objective === "number" ? String(tradeoff) : objective;
+        const chosen = objective === "number" ? String(tradeoff) : objective;
         onStart({
           range,
           filters,
-          body: { source: tried, objective: aim || undefined, limit: Number(limit) || 50_000 },
+          body: { source, objective: chosen || undefined, limit: Number(limit) || 50_000 },
         });
       }}
     >
@@ -57,7 +57,7 @@ export function BacktestForm({ draft, broken, pending, onStart }: Props) {
           names={["model", "provider", "key", "policy", "decision"]}
           onChange={(change) => setFilters({ ...filters, ...change })}
           onClear={() => setFilters(cleared())}
-          done="Take these"
+          done="Apply filters"
         />
         <Group gap="sm" align="flex-end">
           {draft !== undefined && (
@@ -67,8 +67,8 @@ export function BacktestForm({ draft, broken, pending, onStart }: Props) {
               value={by}
               onChange={(value) => setBy(value as "draft" | "live")}
               data={[
-                { value: "draft", label: "The draft" },
-                { value: "live", label: "What is in force" },
+                { value: "draft", label: "Draft" },
+                { value: "live", label: "Current policies" },
               ]}
             />
           )}
@@ -96,9 +96,9 @@ export function BacktestForm({ draft, broken, pending, onStart }: Props) {
           <NumberInput
             size="xs"
             w={150}
-            label="Requests at most"
+            label="Max requests"
             min={1}
-            max={most}
+            max={maxLimit}
             step={10_000}
             thousandSeparator=","
             allowDecimal={false}
@@ -112,7 +112,7 @@ export function BacktestForm({ draft, broken, pending, onStart }: Props) {
             disabled={broken && by === "draft"}
             leftSection={<Icon name="play" size={14} />}
           >
-            Run the backtest
+            Run backtest
           </Button>
         </Group>
         <Text size="xs" c="dimmed">
@@ -123,11 +123,11 @@ export function BacktestForm({ draft, broken, pending, onStart }: Props) {
   );
 }
 
-function explanation(tried: boolean, broken: boolean): string {
+function explanation(usesDraft: boolean, broken: boolean): string {
   if (broken) {
-    return "The draft has problems: solve them first, or discard it.";
+    return "The draft has errors. Fix or discard it first.";
   }
-  return tried
-    ? "The newest requests of the range are decided again under the draft, and compared with what was chosen and with what is in force."
-    : "There is no draft: the newest requests of the range are decided again by what is in force today, and compared with what was chosen.";
+  return usesDraft
+    ? "Re-runs the newest requests of the time range with the draft and compares the result with the original and the current routing."
+    : "No draft. This re-runs recent requests against today’s policies.";
 }

@@ -16,7 +16,7 @@ import classes from "./policies.module.css";
 type Report = Schema["BacktestReport"];
 type Comparison = Schema["BacktestComparison"];
 
-/** What a backtest found. */
+/** The result of a backtest. */
 export function BacktestReport({ report }: { report: Report }) {
   const [against, setAgainst] = useState<"live" | "logged">(report.versus_live ? "live" : "logged");
   const compared = against === "live" && report.versus_live ? report.versus_live : report.versus_logged;
@@ -25,8 +25,8 @@ export function BacktestReport({ report }: { report: Report }) {
       <Stack gap="sm">
         <Text size="sm">
           {report.considered === 0
-            ? "No request in this range matches."
-            : `None of ${plural(report.considered, "request")} can be decided again.`}
+            ? "No matching requests in this time range."
+            : `None of ${plural(report.considered, "request")} can be re-run.`}
         </Text>
         <Skipped report={report} />
       </Stack>
@@ -36,13 +36,13 @@ export function BacktestReport({ report }: { report: Report }) {
     <Stack gap="lg">
       <div>
         <Text size="sm">
-          {plural(report.decided, "request")} of {formatCount(report.considered)} decided again
+          Re-ran {formatCount(report.decided)} of {plural(report.considered, "request")}
           {report.from && report.to && (
             <>
               , from <Time at={report.from} as="moment" /> to <Time at={report.to} as="moment" />
             </>
           )}
-          .{report.limited && " Older ones were left out by the limit."}
+          .{report.limited && " Older requests exceed the limit."}
         </Text>
         {report.versus_live && (
           <SegmentedControl
@@ -52,18 +52,18 @@ export function BacktestReport({ report }: { report: Report }) {
             value={against}
             onChange={(value) => setAgainst(value as "live" | "logged")}
             data={[
-              { value: "live", label: "Against what is in force" },
-              { value: "logged", label: "Against what was chosen" },
+              { value: "live", label: "vs current policies" },
+              { value: "logged", label: "vs original routing" },
             ]}
           />
         )}
       </div>
       <Tiles report={report} compared={compared} />
       <Alert color="gray" variant="outline" py={6} icon={<Icon name="alert" size={16} />}>
-        Costs are for the tokens really used; quality is what the predictor expects, not what anybody said of
-        an answer.
+        Compares cost and routing, not answer quality. Costs use the recorded token counts; quality is
+        predicted.
       </Alert>
-      <Section title="From model to model">
+      <Section title="Model changes">
         <Matrix routes={compared.routes} />
       </Section>
       <Policies policies={report.policies} />
@@ -74,32 +74,33 @@ export function BacktestReport({ report }: { report: Report }) {
 }
 
 function Tiles({ report, compared: c }: { report: Report; compared: Comparison }) {
-  const refused = c.refused.reduce((sum, { requests }) => sum + requests, 0);
+  const rejected = c.refused.reduce((sum, { requests }) => sum + requests, 0);
   const { cost, quality } = c;
   return (
     <SimpleGrid cols={{ base: 2, lg: 4 }} spacing="sm">
-      <Figure label="Another model" value={formatPercent(shareOf(c.changed, report.decided))}>
+      <Figure label="Changed model" value={formatPercent(shareOf(c.changed, report.decided))}>
         {plural(c.changed, "request")}
-        {c.moved > 0 && `, and ${formatCount(c.moved)} to another provider of the same model`}
+        {c.moved > 0 && ` · ${formatCount(c.moved)} changed provider only`}
       </Figure>
       <Figure label="Cost" value={<Money amount={cost.after_usd} />}>
-        <Money amount={cost.before_usd} /> before, change <Money amount={cost.change_usd} />
+        Before <Money amount={cost.before_usd} /> · change <Money amount={cost.change_usd} />
         {cost.baseline_usd && (
           <>
-            , baseline <Money amount={cost.baseline_usd} />
+            {" "}
+            · baseline <Money amount={cost.baseline_usd} />
           </>
-        )}
-        . Known for {formatPercent(100 * cost.coverage)}.
+        )}{" "}
+        · known for {formatPercent(100 * cost.coverage)}
       </Figure>
       <Figure label="Predicted quality" value={quality.requests > 0 ? signed(quality.change) : "—"}>
         {quality.requests > 0
-          ? `${quality.before.toFixed(3)} to ${quality.after.toFixed(3)}; 95 % between ${signed(quality.low)} and ${signed(quality.high)}, of ${plural(quality.requests, "request")}`
-          : "There is nothing to compare."}
+          ? `${quality.before.toFixed(3)} → ${quality.after.toFixed(3)} · 95 % interval ${signed(quality.low)} to ${signed(quality.high)} · ${plural(quality.requests, "request")}`
+          : "No data to compare"}
       </Figure>
-      <Figure label="Refused" value={formatCount(refused)}>
+      <Figure label="Rejected" value={formatCount(rejected)}>
         {c.refused.map((r) => `${r.policy ?? r.code}: ${formatCount(r.requests)}`).join(", ") ||
-          "No request is refused that was served."}
-        {c.accepted > 0 && ` ${formatCount(c.accepted)} that were refused are served.`}
+          "No newly rejected requests"}
+        {c.accepted > 0 && ` · ${formatCount(c.accepted)} newly served`}
       </Figure>
     </SimpleGrid>
   );
@@ -110,15 +111,15 @@ function Policies({ policies }: { policies: Report["policies"] }) {
     return null;
   }
   return (
-    <Section title="What each policy does">
-      <div className={classes.scroll} role="region" aria-label="Table of policies" tabIndex={0}>
-        <Table fz="sm" aria-label="Policies of the backtest">
+    <Section title="Effect of each policy">
+      <div className={classes.scroll} role="region" aria-label="Policy table" tabIndex={0}>
+        <Table fz="sm" aria-label="Policies in the backtest">
           <Table.Thead>
             <Table.Tr>
               <Table.Th>Policy</Table.Th>
-              {["Matched", "Decided", "Refused", "Saved"].map((word) => (
-                <Table.Th key={word} ta="right">
-                  {word}
+              {["Matched", "Changed routing", "Rejected", "Saved"].map((heading) => (
+                <Table.Th key={heading} ta="right">
+                  {heading}
                 </Table.Th>
               ))}
             </Table.Tr>
@@ -128,7 +129,7 @@ function Policies({ policies }: { policies: Report["policies"] }) {
               <Table.Tr key={`${p.source}/${p.name}`}>
                 <Table.Td>
                   {p.name}
-                  {p.source === "instance" && " (of the instance)"}
+                  {p.source === "instance" && " (global)"}
                 </Table.Td>
                 {[p.matched, p.decided, p.denied].map((n, i) => (
                   <Table.Td key={i} ta="right" ff="monospace">
@@ -136,10 +137,7 @@ function Policies({ policies }: { policies: Report["policies"] }) {
                   </Table.Td>
                 ))}
                 <Table.Td ta="right">
-                  <Money
-                    amount={p.priced > 0 ? p.saved_usd : null}
-                    why="Nothing that it decided has a known cost."
-                  />
+                  <Money amount={p.priced > 0 ? p.saved_usd : null} why="No request with a known cost." />
                 </Table.Td>
               </Table.Tr>
             ))}
@@ -147,7 +145,7 @@ function Policies({ policies }: { policies: Report["policies"] }) {
         </Table>
       </div>
       <Text size="xs" c="dimmed" mt={4}>
-        Saved: the router’s own choice less the policy’s, for the same tokens.
+        Saved: cost of the router’s choice minus cost with the policy, for the same tokens.
       </Text>
     </Section>
   );
@@ -158,7 +156,7 @@ function Skipped({ report }: { report: Report }) {
     return null;
   }
   return (
-    <Section title="What could not be decided again">
+    <Section title="Skipped requests">
       <List size="sm">
         {report.skipped.map(({ reason, words, requests }) => (
           <List.Item key={reason}>

@@ -3,13 +3,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
 
 import type { Schema } from "../../api/client";
-import {
-  type BacktestRequest,
-  backtestQuery,
-  backtestsQuery,
-  cancelBacktest,
-  startBacktest,
-} from "../../api/routing";
+import { backtestQuery, backtestsQuery, cancelBacktest, startBacktest } from "../../api/routing";
 import { EmptyState } from "../../components/EmptyState";
 import { ErrorPanel } from "../../components/ErrorPanel";
 import { Icon } from "../../components/Icon";
@@ -22,19 +16,19 @@ import { BacktestForm } from "./BacktestForm";
 import { BacktestReport } from "./BacktestReport";
 
 interface Props {
-  /** The draft, if there is one that could be saved. */
+  /** The draft, if it is valid. */
   draft?: string;
-  /** There is a draft, and it has problems. */
+  /** Whether there is a draft with errors. */
   broken: boolean;
 }
 
-/** Decides the traffic of the past anew: a job with its progress, and what it found. */
+/** Runs a backtest over past requests, with progress and result. */
 export function BacktestTab({ draft, broken }: Props) {
   const [search, change] = useSearchParams();
   const queryClient = useQueryClient();
   const id = search["backtest"];
   const start = useMutation({
-    mutationFn: (ask: BacktestRequest) => startBacktest(ask),
+    mutationFn: startBacktest,
     onSuccess: (job) => {
       queryClient.setQueryData(backtestQuery(job.id).queryKey, job);
       void queryClient.invalidateQueries({ queryKey: backtestsQuery.queryKey, exact: true });
@@ -44,22 +38,22 @@ export function BacktestTab({ draft, broken }: Props) {
   return (
     <Stack gap="lg">
       <BacktestForm draft={draft} broken={broken} pending={start.isPending} onStart={start.mutate} />
-      {start.error && <ErrorPanel what="The backtest was not started" error={start.error} />}
-      <Earlier id={id} onChoose={(next) => change({ backtest: next })} />
+      {start.error && <ErrorPanel what="Could not start the backtest" error={start.error} />}
+      <EarlierBacktests id={id} onChoose={(next) => change({ backtest: next })} />
       {id ? (
         <Job key={id} id={id} />
       ) : (
-        <EmptyState icon="history" title="What would have happened?">
-          A backtest decides stored requests again, under the draft or another objective, and counts what
-          changes. It only reads the log, and calls no provider.
+        <EmptyState icon="history" title="No backtest selected">
+          A backtest re-runs logged requests with a draft or another objective and shows what would change. It
+          never calls a provider.
         </EmptyState>
       )}
     </Stack>
   );
 }
 
-/** The backtests that the gateway still remembers. */
-function Earlier({ id, onChoose }: { id: string | undefined; onChoose: (id: string) => void }) {
+/** Selects a recent backtest. */
+function EarlierBacktests({ id, onChoose }: { id: string | undefined; onChoose: (id: string) => void }) {
   const { data } = useQuery(backtestsQuery);
   const [zone] = useZone();
   const jobs = data?.backtests ?? [];
@@ -74,10 +68,10 @@ function Earlier({ id, onChoose }: { id: string | undefined; onChoose: (id: stri
       size="xs"
       maw={420}
       label="Earlier backtests"
-      description="They are kept for an hour."
+      description="Kept for one hour"
       value={id ?? ""}
       data={[
-        { value: "", label: "choose one", disabled: true },
+        { value: "", label: "Choose a backtest", disabled: true },
         ...jobs.map((job) => ({
           value: job.id,
           label: `${formatRowTime(job.started_at, zone)} · ${titleOf(job)}`,
@@ -89,7 +83,7 @@ function Earlier({ id, onChoose }: { id: string | undefined; onChoose: (id: stri
 }
 
 function titleOf(job: Schema["Backtest"]): string {
-  const by = job.draft ? "a draft" : "the policies in force";
+  const by = job.draft ? "draft" : "current policies";
   return `${by}${job.objective ? `, objective ${job.objective}` : ""}, ${job.state}`;
 }
 
@@ -98,7 +92,7 @@ function Job({ id }: { id: string }) {
   const { data: job, error, refetch } = useQuery(backtestQuery(id));
   const cancel = useMutation({
     mutationFn: () => cancelBacktest(id),
-    onSuccess: (ended) => queryClient.setQueryData(backtestQuery(id).queryKey, ended),
+    onSuccess: (cancelled) => queryClient.setQueryData(backtestQuery(id).queryKey, cancelled),
   });
   const state = job?.state;
   useEffect(() => {
@@ -107,9 +101,7 @@ function Job({ id }: { id: string }) {
     }
   }, [state, queryClient]);
   if (error) {
-    return (
-      <ErrorPanel what="The backtest could not be loaded" error={error} onRetry={() => void refetch()} />
-    );
+    return <ErrorPanel what="Could not load the backtest" error={error} onRetry={() => void refetch()} />;
   }
   if (!job) {
     return <PanelSkeleton />;
@@ -120,15 +112,12 @@ function Job({ id }: { id: string }) {
         <Running job={job} pending={cancel.isPending} onCancel={() => cancel.mutate()} />
       )}
       {job.state === "failed" && (
-        <ErrorPanel
-          what="The backtest failed"
-          error={new Error(job.error?.message ?? "It is not known why.")}
-        />
+        <ErrorPanel what="Backtest failed" error={new Error(job.error?.message ?? "Unknown error.")} />
       )}
       {job.state === "cancelled" && (
         <Alert color="gray" variant="outline" icon={<Icon name="stop" size={16} />} role="status">
           Cancelled after {formatCount(job.progress.done)} requests.
-          {job.report && " What is below covers those."}
+          {job.report && " The report covers these requests."}
         </Alert>
       )}
       {job.report && <BacktestReport report={job.report} />}
@@ -148,13 +137,13 @@ function Running({
   const { done, total, rate, seconds_left: left } = job.progress;
   const parts = [
     total ? `${formatCount(done)} of ${formatCount(total)} requests` : `${formatCount(done)} requests`,
-    rate !== null && `${formatCount(rate)} a second`,
+    rate !== null && `${formatCount(rate)} / s`,
     left !== null && `about ${formatDuration(Math.max(1000, left * 1000))} left`,
   ].filter(Boolean);
   return (
     <Group gap="sm" wrap="nowrap" role="status">
       <Stack gap={4} flex={1}>
-        <Progress value={total ? (100 * done) / total : 0} animated aria-label="Backtest" />
+        <Progress value={total ? (100 * done) / total : 0} animated aria-label="Backtest progress" />
         <Text size="xs" c="dimmed">
           {parts.join(" · ")}
         </Text>

@@ -3,19 +3,19 @@ import { Text } from "@mantine/core";
 import { conditionWords } from "./condition";
 import classes from "./policies.module.css";
 
-/** A condition in words where it has simple ones, else as it is written. */
+/** A condition in words if it is simple, otherwise as CEL. */
 export function Condition({ when }: { when: string | undefined }) {
   if (!when) {
     return (
       <Text span inherit c="dimmed">
-        always
+        Always
       </Text>
     );
   }
   const parts = conditionWords(when);
   return (
     <>
-      if{" "}
+      If{" "}
       {parts ? (
         parts.map((part, i) => (typeof part === "string" ? part : <em key={i}>{part.value}</em>))
       ) : (

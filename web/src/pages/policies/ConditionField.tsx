@@ -11,7 +11,7 @@ interface Props {
   onChange: (when: string) => void;
 }
 
-/** The condition of a policy: as it is written, in words, and with help to write it. */
+/** The condition of a policy as CEL and in words, with a helper to add comparisons. */
 export function ConditionField({ when, fields, error, onChange }: Props) {
   const [adding, setAdding] = useState(false);
   return (
@@ -19,7 +19,7 @@ export function ConditionField({ when, fields, error, onChange }: Props) {
       <Textarea
         size="xs"
         label="Condition"
-        placeholder="None: it always applies"
+        placeholder="Leave empty to always apply"
         autosize
         minRows={1}
         maxRows={8}
@@ -40,14 +40,14 @@ export function ConditionField({ when, fields, error, onChange }: Props) {
           aria-expanded={adding}
           onClick={() => setAdding(!adding)}
         >
-          {adding ? "Close" : "Add a comparison"}
+          {adding ? "Close" : "Add comparison"}
         </Anchor>
       </Group>
       {adding && (
         <Comparison
           fields={fields}
           onAdd={(comparison) => {
-            onChange(when.trim() ? `${wrapped(when.trim())} && ${comparison}` : comparison);
+            onChange(when.trim() ? `${parenthesised(when.trim())} && ${comparison}` : comparison);
             setAdding(false);
           }}
         />
@@ -56,12 +56,12 @@ export function ConditionField({ when, fields, error, onChange }: Props) {
   );
 }
 
-/** What is joined by "or" must stay together beside "and". */
-function wrapped(when: string): string {
+/** Adds parentheses to an expression with "or", so that it can be combined with "and". */
+function parenthesised(when: string): string {
   return when.includes("||") && !/^\([^()]*\)$/.test(when) ? `(${when})` : when;
 }
 
-const signs = [
+const operators = [
   { value: "==", label: "is" },
   { value: "!=", label: "is not" },
   { value: "<", label: "<" },
@@ -79,7 +79,7 @@ function Comparison({
 }) {
   const [name, setName] = useState("request.task");
   const [entry, setEntry] = useState("team");
-  const [sign, setSign] = useState("==");
+  const [operator, setOperator] = useState("==");
   const [value, setValue] = useState("");
   const field = fields.find((f) => f.name === name);
   const usable = fields.filter((f) => f.type !== "time");
@@ -88,7 +88,7 @@ function Comparison({
     <Group gap={6} align="flex-end" role="group" aria-label="Comparison">
       <Select
         size="xs"
-        label="What"
+        label="Field"
         w={170}
         searchable
         allowDeselect={false}
@@ -97,13 +97,13 @@ function Comparison({
         onChange={(next) => {
           setName(next ?? name);
           setValue("");
-          setSign("==");
+          setOperator("==");
         }}
       />
       {field?.type === "texts by name" && (
         <TextInput
           size="xs"
-          label="Entry"
+          label="Tag"
           w={90}
           value={entry}
           onChange={(e) => setEntry(e.currentTarget.value)}
@@ -111,12 +111,12 @@ function Comparison({
       )}
       <Select
         size="xs"
-        label="Compared"
+        label="Operator"
         w={86}
         allowDeselect={false}
-        data={field?.type === "number" ? signs : signs.slice(0, 2)}
-        value={sign}
-        onChange={(next) => setSign(next ?? "==")}
+        data={field?.type === "number" ? operators : operators.slice(0, 2)}
+        value={operator}
+        onChange={(next) => setOperator(next ?? "==")}
       />
       {choices.length > 0 ? (
         <Select
@@ -140,7 +140,7 @@ function Comparison({
         size="xs"
         variant="default"
         disabled={!value || (field?.type === "number" && !/^\d+$/.test(value))}
-        onClick={() => field && onAdd(comparison(field, entry, sign, value))}
+        onClick={() => field && onAdd(comparison(field, entry, operator, value))}
       >
         Add
       </Button>
@@ -154,10 +154,15 @@ function Comparison({
 }
 
 /** Writes a comparison in CEL. */
-export function comparison(field: Schema["PolicyField"], entry: string, sign: string, value: string): string {
+export function comparison(
+  field: Schema["PolicyField"],
+  entry: string,
+  operator: string,
+  value: string,
+): string {
   const name = field.type === "texts by name" ? `${field.name}[${JSON.stringify(entry)}]` : field.name;
   if (field.type === "true or false") {
-    return (value === "true") === (sign === "==") ? name : `!${name}`;
+    return (value === "true") === (operator === "==") ? name : `!${name}`;
   }
-  return `${name} ${sign} ${field.type === "number" ? value : JSON.stringify(value)}`;
+  return `${name} ${operator} ${field.type === "number" ? value : JSON.stringify(value)}`;
 }

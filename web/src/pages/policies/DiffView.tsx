@@ -9,12 +9,12 @@ const spoken: Partial<Record<Schema["DiffLine"]["kind"], string>> = {
   removed: "removed: ",
 };
 
-/** What differs between two texts, line by line. Signs say what colours say. */
+/** A line diff. Signs mark changes, so that colour alone never carries meaning. */
 export function DiffView({ lines, label }: { lines: Schema["DiffLine"][]; label: string }) {
   if (lines.length === 0) {
     return (
       <Text size="sm" c="dimmed">
-        Nothing differs.
+        No differences.
       </Text>
     );
   }
@@ -39,7 +39,7 @@ export function DiffView({ lines, label }: { lines: Schema["DiffLine"][]; label:
   );
 }
 
-/** "3 lines added, 1 removed". */
+/** Summarises a diff: "3 lines added, 1 removed". */
 export function diffCount(lines: Schema["DiffLine"][]): string {
   const count = (kind: string) => lines.filter((line) => line.kind === kind).length;
   const [added, removed] = [count("added"), count("removed")];

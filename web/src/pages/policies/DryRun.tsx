@@ -14,20 +14,20 @@ import { endpointOf, readBody, samples } from "./samples";
 import { RecentResult, TrialResult } from "./TrialResult";
 
 interface Props {
-  /** The draft as text. */
+  /** The draft as YAML. */
   source: string;
-  /** Whether the draft says something else than what is in force. */
+  /** Whether the draft differs from the active policies. */
   changed: boolean;
-  /** Whether the draft can be tried: it has no problems. */
+  /** Whether the draft is valid. */
   ready: boolean;
-  /** A body to begin with. */
+  /** Initial request body. */
   start?: string;
 }
 
-type Way = "text" | "logged" | "recent";
+type InputKind = "text" | "logged" | "recent";
 
 const tradeoffs = [
-  { value: "", label: "As the body says" },
+  { value: "", label: "As in the body" },
   { value: "0", label: "0 – cheapest" },
   { value: "0.25", label: "0.25" },
   { value: "0.5", label: "0.5 – balanced" },
@@ -35,23 +35,24 @@ const tradeoffs = [
   { value: "1", label: "1 – best" },
 ];
 
-/** Decides on a request under the draft and under what is in force, and shows what differs. No provider is called. */
+/** Routes a request with the draft and with the active policies and shows the differences. No provider is called. */
 export function DryRun({ source, changed, ready, start }: Props) {
-  const [way, setWay] = useState<Way>("text");
+  const [kind, setKind] = useState<InputKind>("text");
   const [text, setText] = useState(start ?? JSON.stringify(samples[0]?.body, null, 2));
   const [sample, setSample] = useState<string | null>(start ? null : (samples[0]?.id ?? null));
   const [key, setKey] = useState("");
   const [tradeoff, setTradeoff] = useState("");
   const [logged, setLogged] = useState<string | null>(null);
-  const attempt = useMutation({
+  const dryRun = useMutation({
     mutationFn: (trial: Omit<Trial, "source">) => tryPolicies({ source, ...trial }),
   });
   const read = readBody(text);
-  const error = attempt.error ? asApiError(attempt.error) : undefined;
-  const asked = askedOf({ way, body: read.body, key, tradeoff, logged });
-  const again = <T,>(set: (value: T) => void) => {
+  const error = dryRun.error ? asApiError(dryRun.error) : undefined;
+  const trial = trialOf({ kind, body: read.body, key, tradeoff, logged });
+  // Wraps a setter so that a change also clears the last result.
+  const resetting = <T,>(set: (value: T) => void) => {
     return (value: T) => {
-      attempt.reset();
+      dryRun.reset();
       set(value);
     };
   };
@@ -60,8 +61,8 @@ export function DryRun({ source, changed, ready, start }: Props) {
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          if (asked) {
-            attempt.mutate(asked);
+          if (trial) {
+            dryRun.mutate(trial);
           }
         }}
       >
@@ -69,24 +70,24 @@ export function DryRun({ source, changed, ready, start }: Props) {
           <SegmentedControl
             size="xs"
             fullWidth
-            aria-label="What to decide on"
-            value={way}
-            onChange={again((next) => setWay(next as Way))}
+            aria-label="Input"
+            value={kind}
+            onChange={resetting((next) => setKind(next as InputKind))}
             data={[
               { value: "text", label: "Prompt or body" },
               { value: "logged", label: "Logged request" },
               { value: "recent", label: "Recent traffic" },
             ]}
           />
-          {way === "text" && (
+          {kind === "text" && (
             <>
               <Select
                 size="xs"
                 label="Sample"
-                placeholder="your own"
+                placeholder="Custom"
                 data={samples.map(({ id, label }) => ({ value: id, label }))}
                 value={sample}
-                onChange={again((id) => {
+                onChange={resetting((id) => {
                   const found = samples.find((s) => s.id === id);
                   if (found) {
                     setSample(id);
@@ -97,19 +98,24 @@ export function DryRun({ source, changed, ready, start }: Props) {
               <Body
                 text={text}
                 problem={read.problem ?? bodyProblem(error)}
-                onChange={again((next) => {
+                onChange={resetting((next) => {
                   setText(next);
                   setSample(null);
                 })}
               />
-              <Rules keyId={key} tradeoff={tradeoff} onKey={again(setKey)} onTradeoff={again(setTradeoff)} />
+              <KeyAndTradeoff
+                keyId={key}
+                tradeoff={tradeoff}
+                onKey={resetting(setKey)}
+                onTradeoff={resetting(setTradeoff)}
+              />
             </>
           )}
-          {way === "logged" && <Logged value={logged} onChange={again(setLogged)} />}
-          {way === "recent" && (
+          {kind === "logged" && <LoggedRequest value={logged} onChange={resetting(setLogged)} />}
+          {kind === "recent" && (
             <Text size="sm">
-              The newest 200 requests of the last 30 days are decided again, under the draft and under what is
-              in force.
+              Re-runs the newest 200 requests of the last 30 days with the draft and with the current
+              policies.
             </Text>
           )}
           <Group gap="sm">
@@ -117,42 +123,42 @@ export function DryRun({ source, changed, ready, start }: Props) {
               size="xs"
               type="submit"
               leftSection={<Icon name="route" size={14} />}
-              disabled={!asked || !ready}
-              loading={attempt.isPending}
+              disabled={!trial || !ready}
+              loading={dryRun.isPending}
             >
-              Decide
+              Run
             </Button>
             <Text size="xs" c="dimmed">
               {ready
-                ? "No provider is called; nothing is logged."
-                : "The draft has problems: solve them first."}
+                ? "No provider is called and nothing is logged."
+                : "The draft has errors. Fix them first."}
             </Text>
           </Group>
         </Stack>
       </form>
       <div aria-live="polite">
-        {error && !bodyProblem(error) && <ErrorPanel what="It could not be decided" error={error} />}
-        {attempt.data?.trials.map((trial, i) => (
-          <TrialResult key={i} trial={trial} changed={changed} />
+        {error && !bodyProblem(error) && <ErrorPanel what="Dry run failed" error={error} />}
+        {dryRun.data?.trials.map((result, i) => (
+          <TrialResult key={i} trial={result} changed={changed} />
         ))}
-        {attempt.data?.recent && <RecentResult report={attempt.data.recent} changed={changed} />}
+        {dryRun.data?.recent && <RecentResult report={dryRun.data.recent} changed={changed} />}
       </div>
     </Stack>
   );
 }
 
-interface Asked {
-  way: Way;
+interface TrialInput {
+  kind: InputKind;
   body: object | undefined;
   key: string;
   tradeoff: string;
   logged: string | null;
 }
 
-/** What is asked of the gateway; undefined while something is missing. */
-function askedOf({ way, body, key, tradeoff, logged }: Asked): Omit<Trial, "source"> | undefined {
-  const endpoint = "chat/completions"; // of the body only
-  switch (way) {
+/** The request to the gateway; undefined while the input is incomplete. */
+function trialOf({ kind, body, key, tradeoff, logged }: TrialInput): Omit<Trial, "source"> | undefined {
+  const endpoint = "chat/completions"; // required by the API, used only with a body
+  switch (kind) {
     case "text":
       return (
         body && {
@@ -182,7 +188,7 @@ function Body({
     <Textarea
       size="xs"
       label="Prompt or body"
-      description="A body as a client would send it, or a plain prompt."
+      description="A JSON request body or a plain prompt"
       autosize
       minRows={6}
       maxRows={16}
@@ -195,21 +201,21 @@ function Body({
   );
 }
 
-interface RulesProps {
+interface KeyAndTradeoffProps {
   keyId: string;
   tradeoff: string;
   onKey: (id: string) => void;
   onTradeoff: (tradeoff: string) => void;
 }
 
-function Rules({ keyId, tradeoff, onKey, onTradeoff }: RulesProps) {
+function KeyAndTradeoff({ keyId, tradeoff, onKey, onTradeoff }: KeyAndTradeoffProps) {
   const keys = useQuery(keysQuery);
   return (
     <SimpleGrid cols={2} spacing="xs">
       <Select
         size="xs"
-        label="Rules of the key"
-        data={[{ value: "", label: "none" }, ...usable(keys.data?.keys)]}
+        label="API key"
+        data={[{ value: "", label: "None" }, ...activeKeys(keys.data?.keys)]}
         allowDeselect={false}
         value={keyId}
         onChange={(value) => onKey(value ?? "")}
@@ -226,29 +232,29 @@ function Rules({ keyId, tradeoff, onKey, onTradeoff }: RulesProps) {
   );
 }
 
-/** Chooses one of the newest requests of the log. */
-function Logged({ value, onChange }: { value: string | null; onChange: (id: string | null) => void }) {
+/** Selects one of the newest logged requests. */
+function LoggedRequest({ value, onChange }: { value: string | null; onChange: (id: string | null) => void }) {
   const [zone] = useZone();
   const { data, error } = useQuery({
     queryKey: ["requests", "recent"],
     queryFn: () => must(api.GET("/requests", { params: { query: { limit: 30, from: "now-7d" } } })),
   });
   if (error) {
-    return <ErrorPanel what="The requests could not be loaded" error={error} />;
+    return <ErrorPanel what="Could not load requests" error={error} />;
   }
   return (
     <Select
       size="xs"
       label="Request"
-      description="Decided by what was seen of it then, at the models and prices of today."
-      placeholder="Choose one of the newest"
+      description="Uses the logged features with today’s models and prices"
+      placeholder="Choose a request"
       searchable
-      nothingFoundMessage={data ? "No request in the last 7 days." : "Loading…"}
+      nothingFoundMessage={data ? "No requests in the last 7 days" : "Loading…"}
       data={(data?.requests ?? [])
         .filter((row) => row.state === "done")
         .map((row) => ({
           value: row.id,
-          label: `${formatRowTime(row.time, zone)} · ${row.requested_model} → ${row.model ?? "nobody"} · ${row.preview || row.id}`,
+          label: `${formatRowTime(row.time, zone)} · ${row.requested_model} → ${row.model ?? "not served"} · ${row.preview || row.id}`,
         }))}
       value={value}
       onChange={onChange}
@@ -256,14 +262,14 @@ function Logged({ value, onChange }: { value: string | null; onChange: (id: stri
   );
 }
 
-/** The keys that can still be used, as choices. */
-function usable(keys: Schema["KeyView"][] | undefined): { value: string; label: string }[] {
+/** The active keys as options. */
+function activeKeys(keys: Schema["KeyView"][] | undefined): { value: string; label: string }[] {
   return (keys ?? [])
     .filter((key) => key.state === "active")
     .map((key) => ({ value: key.id, label: key.name }));
 }
 
-/** What the gateway says about the body, to be shown at its field. */
+/** The gateway's error about the body, shown at its field. */
 function bodyProblem(error: ReturnType<typeof asApiError> | undefined): string | undefined {
   return error?.code === "INVALID_REQUEST" || error?.code === "INVALID_JSON" ? error.message : undefined;
 }

@@ -27,7 +27,7 @@ interface Props {
   onRemove: () => void;
 }
 
-/** The fields of one effect, with a button that takes it away. */
+/** The fields of one effect, with a button to remove it. */
 export function EffectField(props: Props) {
   const label = effects.find(({ name }) => name === props.effect)?.label ?? props.effect;
   return (
@@ -51,14 +51,14 @@ export function EffectField(props: Props) {
 
 function field({ effect, policy, names, error, onChange, label }: Props & { label: string }): ReactNode {
   const set = (change: Partial<Policy>) => onChange({ ...policy, ...change });
-  const usual = { size: "xs", label, error } as const;
+  const common = { size: "xs", label, error } as const;
   const targets = [...names.models, ...names.targets];
   switch (effect) {
     case "deny":
       return (
         <Textarea
-          {...usual}
-          description="What the caller is told."
+          {...common}
+          description="Message to the client"
           autosize
           maxLength={500}
           value={policy.deny ?? ""}
@@ -68,8 +68,8 @@ function field({ effect, policy, names, error, onChange, label }: Props & { labe
     case "pin":
       return (
         <Autocomplete
-          {...usual}
-          description="A model, or provider/model."
+          {...common}
+          description="A model, or provider/model"
           data={targets}
           limit={50}
           value={policy.pin ?? ""}
@@ -79,8 +79,8 @@ function field({ effect, policy, names, error, onChange, label }: Props & { labe
     case "baseline":
       return (
         <Autocomplete
-          {...usual}
-          description="The model that savings are measured against."
+          {...common}
+          description="Savings are measured against this model."
           data={names.models}
           limit={50}
           value={policy.baseline ?? ""}
@@ -90,8 +90,8 @@ function field({ effect, policy, names, error, onChange, label }: Props & { labe
     case "prefer":
       return (
         <TagsInput
-          {...usual}
-          description="Best first. A name may end in a star."
+          {...common}
+          description="In order of preference. Wildcards are allowed: gpt-4.1*"
           data={targets}
           limit={50}
           value={policy.prefer ?? []}
@@ -105,8 +105,8 @@ function field({ effect, policy, names, error, onChange, label }: Props & { labe
           label={label}
           hint={
             effect === "allow"
-              ? "A target must be in every list that is filled."
-              : "A target that is in any of the lists is out."
+              ? "Allows targets that match every list."
+              : "Excludes targets that match any list."
           }
           error={error}
           names={names}
@@ -116,25 +116,25 @@ function field({ effect, policy, names, error, onChange, label }: Props & { labe
       );
     case "objective":
       return (
-        <Objective {...usual} value={policy.objective ?? ""} onChange={(objective) => set({ objective })} />
+        <Objective {...common} value={policy.objective ?? ""} onChange={(objective) => set({ objective })} />
       );
     case "max_cost_usd":
       return (
         <TextInput
-          {...usual}
-          description="In dollars: models that are expected to cost more are left out."
+          {...common}
+          description="Excludes models with a higher expected cost, in USD."
           leftSection="$"
           inputMode="decimal"
           value={policy.max_cost_usd ?? ""}
-          error={error ?? (isAmount(policy.max_cost_usd) ? undefined : "An amount such as 0.05.")}
+          error={error ?? (isAmount(policy.max_cost_usd) ? undefined : "Enter an amount, such as 0.05.")}
           onChange={(event) => set({ max_cost_usd: event.currentTarget.value })}
         />
       );
     case "max_output_tokens":
       return (
         <NumberInput
-          {...usual}
-          description="In tokens, also where the caller allows more."
+          {...common}
+          description="Maximum output tokens, even if the request allows more."
           min={1}
           allowDecimal={false}
           thousandSeparator=","
@@ -149,7 +149,7 @@ function field({ effect, policy, names, error, onChange, label }: Props & { labe
             {label}
           </Text>
           <Text size="xs" c="dimmed">
-            Request and answer are not stored.
+            Prompts and answers are not stored.
           </Text>
           {error && (
             <Text size="xs" c="red">
@@ -207,11 +207,11 @@ function Selector({ label, hint, error, names, selector, onChange }: SelectorPro
   );
 }
 
-const aims = [
-  { value: "cost", label: "the lowest cost" },
-  { value: "quality", label: "the best answer" },
-  { value: "speed", label: "the fastest answer" },
-  { value: "number", label: "a number" },
+const objectives = [
+  { value: "cost", label: "Lowest cost" },
+  { value: "quality", label: "Best quality" },
+  { value: "speed", label: "Lowest latency" },
+  { value: "number", label: "Custom trade-off" },
 ];
 
 interface ObjectiveProps {
@@ -222,14 +222,14 @@ interface ObjectiveProps {
   onChange: (value: string) => void;
 }
 
-function Objective({ value, onChange, error, ...usual }: ObjectiveProps) {
-  const named = aims.some((aim) => aim.value === value);
+function Objective({ value, onChange, error, ...common }: ObjectiveProps) {
+  const named = objectives.some((objective) => objective.value === value);
   return (
     <Group gap={6} align="flex-end">
       <Select
-        {...usual}
+        {...common}
         flex={1}
-        data={aims}
+        data={objectives}
         allowDeselect={false}
         value={named ? value : "number"}
         error={error}
@@ -239,7 +239,7 @@ function Objective({ value, onChange, error, ...usual }: ObjectiveProps) {
         <NumberInput
           size="xs"
           w={110}
-          aria-label="From 0, cheapest, to 1, best"
+          aria-label="Trade-off from 0 (cheapest) to 1 (best)"
           min={0}
           max={1}
           step={0.05}

@@ -11,17 +11,17 @@ import classes from "./policies.module.css";
 
 type Change = Schema["BacktestChange"];
 
-/** The requests that change the most, each with the way to it. */
+/** The requests with the largest changes, with links. */
 export function LargestChanges({ compared }: { compared: Schema["BacktestComparison"] }) {
   const [by, setBy] = useState<"cost" | "quality">("cost");
   const changes = by === "cost" ? compared.largest_by_cost : compared.largest_by_quality;
   return (
     <Section
-      title="The largest changes"
+      title="Largest changes"
       actions={
         <SegmentedControl
           size="xs"
-          aria-label="Largest by"
+          aria-label="Sort by"
           value={by}
           onChange={(value) => setBy(value as "cost" | "quality")}
           data={[
@@ -33,10 +33,10 @@ export function LargestChanges({ compared }: { compared: Schema["BacktestCompari
     >
       {changes.length === 0 ? (
         <Text size="sm" c="dimmed">
-          Nothing changes.
+          No changes.
         </Text>
       ) : (
-        <div className={classes.scroll} role="region" aria-label="Table of changes" tabIndex={0}>
+        <div className={classes.scroll} role="region" aria-label="Change table" tabIndex={0}>
           <Table fz="sm" aria-label="Largest changes">
             <Table.Thead>
               <Table.Tr>
@@ -44,7 +44,7 @@ export function LargestChanges({ compared }: { compared: Schema["BacktestCompari
                 <Table.Th>From</Table.Th>
                 <Table.Th>To</Table.Th>
                 <Table.Th ta="right">Cost</Table.Th>
-                <Table.Th ta="right">Chance</Table.Th>
+                <Table.Th ta="right">Predicted quality</Table.Th>
                 <Table.Th>Policy</Table.Th>
               </Table.Tr>
             </Table.Thead>
@@ -68,8 +68,8 @@ function Row({ change: c }: { change: Change }) {
           <Time at={c.time} />
         </Anchor>
       </Table.Td>
-      <Table.Td>{c.from || "refused"}</Table.Td>
-      <Table.Td>{c.to || "refused"}</Table.Td>
+      <Table.Td>{c.from || "rejected"}</Table.Td>
+      <Table.Td>{c.to || "rejected"}</Table.Td>
       <Table.Td ta="right" style={{ whiteSpace: "nowrap" }}>
         <Money amount={c.cost_before_usd} /> → <Money amount={c.cost_after_usd} />
       </Table.Td>

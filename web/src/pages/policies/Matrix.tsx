@@ -2,19 +2,19 @@ import { Table, Text } from "@mantine/core";
 import type { CSSProperties } from "react";
 
 import type { Schema } from "../../api/client";
-import { formatCount } from "../../lib/numbers";
+import { formatCount, plural } from "../../lib/numbers";
 import { matrixOf, routeName } from "./matrix";
 import classes from "./policies.module.css";
 
-/** From which model to which requests go, darker the more. */
+/** How many requests change from one model to another; darker cells have more requests. */
 export function Matrix({ routes }: { routes: Schema["BacktestRoute"][] }) {
   const matrix = matrixOf(routes);
   if (matrix.from.length === 0) {
-    return <Text size="sm">No request goes to another model.</Text>;
+    return <Text size="sm">No request changes its model.</Text>;
   }
   return (
     <>
-      <div className={classes.scroll} role="region" aria-label="Table of routes" tabIndex={0}>
+      <div className={classes.scroll} role="region" aria-label="Route table" tabIndex={0}>
         <Table
           fz="sm"
           className={classes.matrix}
@@ -25,7 +25,7 @@ export function Matrix({ routes }: { routes: Schema["BacktestRoute"][] }) {
         >
           <Table.Thead>
             <Table.Tr>
-              <Table.Th>from ↓ to →</Table.Th>
+              <Table.Th>From ↓ To →</Table.Th>
               {matrix.to.map((to) => (
                 <Table.Th key={to} scope="col" ta="right">
                   {routeName(to)}
@@ -58,7 +58,7 @@ export function Matrix({ routes }: { routes: Schema["BacktestRoute"][] }) {
       </div>
       {matrix.rest && (
         <Text size="xs" c="dimmed" mt={4}>
-          And {formatCount(matrix.rest.requests)} on rarer routes.
+          {plural(matrix.rest.requests, "request")} on other routes.
         </Text>
       )}
     </>

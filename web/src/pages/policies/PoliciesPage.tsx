@@ -13,64 +13,64 @@ import { useSearchParams } from "../../lib/search";
 import { useSession } from "../../lib/session";
 import { BacktestTab } from "./BacktestTab";
 import { isDirty, isReady } from "./draft";
-import { draftName, dropDraft } from "./keptDraft";
-import { PolicyDesk } from "./PolicyDesk";
+import { draftName, removeDraft } from "./storedDraft";
+import { PolicyEditor } from "./PolicyEditor";
 import { Ratings } from "./Ratings";
-import { RoutesNow } from "./RoutesNow";
+import { ActiveRouting } from "./ActiveRouting";
 import { useDraft, useGuard } from "./useDraft";
 import { Versions } from "./Versions";
 
-/** What routes requests: the rules with their editor, their versions, tests of them, and what ratings taught. */
+/** The policies with their editor, versions, backtests and ratings. */
 export function PoliciesPage() {
-  const book = useQuery(policiesQuery);
+  const policySet = useQuery(policiesQuery);
   const settings = useQuery(settingsQuery);
   const workspace = useQuery(workspaceQuery);
   const session = useSession();
   const name = draftName(session.account.id, session.workspace.id);
   return (
     <>
-      <PageHeader title="Policies" description="Ordered rules for which model may serve a request." />
-      {book.error && (
+      <PageHeader title="Policies" description="Ordered rules that restrict, prefer, pin or deny models" />
+      {policySet.error && (
         <ErrorPanel
-          what="The policies could not be loaded"
-          error={book.error}
-          onRetry={() => void book.refetch()}
+          what="Could not load policies"
+          error={policySet.error}
+          onRetry={() => void policySet.refetch()}
         />
       )}
-      {book.data && settings.data && workspace.data ? (
-        <RoutesNow settings={settings.data} workspace={workspace.data} book={book.data} />
+      {policySet.data && settings.data && workspace.data ? (
+        <ActiveRouting settings={settings.data} workspace={workspace.data} policySet={policySet.data} />
       ) : (
-        !book.error && !settings.error && !workspace.error && <PanelSkeleton height={96} />
+        !policySet.error && !settings.error && !workspace.error && <PanelSkeleton height={96} />
       )}
-      {book.data ? (
-        <Content key={name} name={name} book={book.data} />
+      {policySet.data ? (
+        <Content key={name} name={name} policySet={policySet.data} />
       ) : (
-        !book.error && <RowsSkeleton rows={6} height={60} />
+        !policySet.error && <RowsSkeleton rows={6} height={60} />
       )}
     </>
   );
 }
 
-/** The name is that of the draft: another workspace has another one. */
-function Content({ name, book }: { name: string; book: Schema["PolicyBook"] }) {
+/** The tabs. The name identifies the draft of this account and workspace. */
+function Content({ name, policySet }: { name: string; policySet: Schema["PolicyBook"] }) {
   const [search, change] = useSearchParams();
-  const { draft, change: edit, failure } = useDraft(book.workspace, name);
+  const { draft, change: edit, failure } = useDraft(policySet.workspace, name);
   const dirty = isDirty(draft);
   const guard = useGuard(dirty);
   return (
     <>
-      {!book.editable && (
+      {!policySet.editable && (
         <Alert
           color="gray"
           variant="outline"
           mb="md"
           icon={<Icon name="shield" size={18} />}
-          title="The policies are closed here"
+          title="Policies are read-only here"
         >
-          {book.reason} A dry run and a backtest work all the same.
+          {policySet.reason} You can still run dry runs and backtests.
         </Alert>
       )}
-      {failure !== undefined && <ErrorPanel what="The draft could not be checked" error={failure} />}
+      {failure !== undefined && <ErrorPanel what="Could not check the draft" error={failure} />}
       <Tabs
         keepMounted={false}
         value={search["tab"] ?? "policies"}
@@ -83,10 +83,10 @@ function Content({ name, book }: { name: string; book: Schema["PolicyBook"] }) {
           <Tabs.Tab value="ratings">Ratings</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="policies">
-          <PolicyDesk book={book} draft={draft} onEdit={edit} />
+          <PolicyEditor policySet={policySet} draft={draft} onEdit={edit} />
         </Tabs.Panel>
         <Tabs.Panel value="versions">
-          <Versions editable={book.editable} />
+          <Versions editable={policySet.editable} />
         </Tabs.Panel>
         <Tabs.Panel value="backtest">
           <BacktestTab draft={isReady(draft) ? draft.source : undefined} broken={dirty && !isReady(draft)} />
@@ -100,12 +100,12 @@ function Content({ name, book }: { name: string; book: Schema["PolicyBook"] }) {
         title="Leave without saving?"
         action="Leave"
         onConfirm={() => {
-          dropDraft(name);
+          removeDraft(name);
           guard.proceed?.();
         }}
         onClose={() => guard.reset?.()}
       >
-        The changes to the policies are not saved. Leaving drops them.
+        Your changes to the policies are not saved and will be lost.
       </ConfirmDialog>
     </>
   );

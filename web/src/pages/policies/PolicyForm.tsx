@@ -9,18 +9,18 @@ import { effects, effectsOf, withEffect, withoutEffect } from "./effects";
 
 interface Props {
   policy: Policy;
-  book: Pick<Schema["PolicyBook"], "fields" | "names">;
-  /** What is wrong, by field. */
+  policySet: Pick<Schema["PolicyBook"], "fields" | "names">;
+  /** Validation messages by field. */
   problems: Record<string, string>;
   onChange: (policy: Policy) => void;
 }
 
-/** The fields of one policy. Only the effects that it has take room. */
-export function PolicyForm({ policy, book, problems, onChange }: Props) {
+/** The fields of one policy. Only its active effects are shown. */
+export function PolicyForm({ policy, policySet, problems, onChange }: Props) {
   const has = effectsOf(policy);
-  const alone = has.includes("deny"); // nothing else has an effect beside it
+  const denies = has.includes("deny"); // deny cannot be combined with other effects
   const rest = effects.filter(
-    ({ name }) => !has.includes(name) && !(alone || (name === "deny" && has.length > 0)),
+    ({ name }) => !has.includes(name) && !(denies || (name === "deny" && has.length > 0)),
   );
   return (
     <Stack gap="sm">
@@ -36,7 +36,7 @@ export function PolicyForm({ policy, book, problems, onChange }: Props) {
       <Textarea
         size="xs"
         label="Description"
-        placeholder="For people: why it is there"
+        placeholder="Purpose of this policy"
         autosize
         minRows={1}
         maxRows={4}
@@ -47,7 +47,7 @@ export function PolicyForm({ policy, book, problems, onChange }: Props) {
       />
       <ConditionField
         when={policy.when ?? ""}
-        fields={book.fields}
+        fields={policySet.fields}
         error={problems["when"]}
         onChange={(when) => onChange({ ...policy, when: when || undefined })}
       />
@@ -56,7 +56,7 @@ export function PolicyForm({ policy, book, problems, onChange }: Props) {
           key={effect}
           effect={effect}
           policy={policy}
-          names={book.names}
+          names={policySet.names}
           error={problems[effect]}
           onChange={onChange}
           onRemove={() => onChange(withoutEffect(policy, effect))}
@@ -76,7 +76,7 @@ export function PolicyForm({ policy, book, problems, onChange }: Props) {
               leftSection={<Icon name="plus" size={14} />}
               disabled={rest.length === 0}
             >
-              Add an effect
+              Add effect
             </Button>
           </Menu.Target>
           <Menu.Dropdown>
@@ -87,9 +87,9 @@ export function PolicyForm({ policy, book, problems, onChange }: Props) {
             ))}
           </Menu.Dropdown>
         </Menu>
-        {alone && (
+        {denies && (
           <Text size="xs" c="dimmed">
-            A refusal stands alone.
+            Deny cannot be combined with other effects.
           </Text>
         )}
       </Group>

@@ -24,14 +24,14 @@ import { Condition } from "./Condition";
 import { effectWords } from "./effects";
 import classes from "./policies.module.css";
 
-/** What can be done with a policy of the list; none of it for one that is only to be read. */
+/** The actions on a policy; a read-only policy has none. */
 export interface ItemActions {
   onMove: (to: number) => void;
   onToggle: (enabled: boolean) => void;
   onOpen: () => void;
   onCopy: () => void;
   onRemove: () => void;
-  /** Dragging: what is dragged over it, and from which side. */
+  /** Drag state and callbacks. */
   drag: {
     over?: "before" | "after";
     dragged: boolean;
@@ -54,7 +54,7 @@ interface Props {
   children?: ReactNode;
 }
 
-/** One policy: what it is called, when it applies, what it does, and what it did in the last day. */
+/** One policy: name, condition, effects and hits in the last 24 hours. */
 export function PolicyItem({
   policy,
   index,
@@ -89,7 +89,7 @@ export function PolicyItem({
               <Title policy={policy} index={index} opened={opened} onOpen={actions?.onOpen} />
               {!on && !actions && (
                 <Badge color="gray" size="sm" radius="sm">
-                  off
+                  Disabled
                 </Badge>
               )}
               {problem && (
@@ -101,7 +101,7 @@ export function PolicyItem({
                     leftSection={<Icon name="alert" size={11} />}
                     tabIndex={0}
                   >
-                    problem
+                    Error
                   </Badge>
                 </Tooltip>
               )}
@@ -115,7 +115,7 @@ export function PolicyItem({
               <Condition when={policy.when} />
             </div>
             <div className={classes.words}>
-              <Icon name="arrowRight" size={12} /> {effectWords(policy).join(" · ") || "no effect yet"}
+              <Icon name="arrowRight" size={12} /> {effectWords(policy).join(" · ") || "No effect yet"}
             </div>
             <Figures name={policy.name} hits={hits} />
           </Box>
@@ -123,11 +123,11 @@ export function PolicyItem({
             <Group gap={4} wrap="nowrap">
               <Switch
                 size="sm"
-                aria-label={`${name} is on`}
+                aria-label={`Enable ${name}`}
                 checked={on}
                 onChange={(event) => actions.onToggle(event.currentTarget.checked)}
               />
-              <More name={name} index={index} count={count} actions={actions} />
+              <ActionMenu name={name} index={index} count={count} actions={actions} />
             </Group>
           )}
         </Group>
@@ -149,32 +149,32 @@ function Title({
   opened,
   onOpen,
 }: Pick<Props, "policy" | "index" | "opened"> & { onOpen?: () => void }) {
-  const words = (
+  const title = (
     <Text span fw={600} size="sm" style={{ overflowWrap: "anywhere" }}>
-      {index + 1}. {policy.name || "without a name"}
+      {index + 1}. {policy.name || "Unnamed policy"}
     </Text>
   );
   return onOpen ? (
     <UnstyledButton onClick={onOpen} aria-expanded={opened}>
       <Group gap={4} wrap="nowrap">
-        {words}
+        {title}
         <Icon name={opened ? "chevronUp" : "chevronDown"} size={12} />
       </Group>
     </UnstyledButton>
   ) : (
-    words
+    title
   );
 }
 
 function Handle({ name, drag }: { name: string; drag: ItemActions["drag"] }) {
   return (
-    <Tooltip label="Drag, or Alt+↑ and Alt+↓">
+    <Tooltip label="Drag to move, or press Alt+↑ / Alt+↓">
       <span
         className={classes.handle}
         draggable
         role="button"
         tabIndex={0}
-        aria-label={`Move ${name} with Alt and the arrow keys`}
+        aria-label={`Move ${name}: Alt+Up or Alt+Down`}
         onDragStart={(event) => {
           event.dataTransfer.effectAllowed = "move";
           event.dataTransfer.setData("text/plain", name);
@@ -188,14 +188,14 @@ function Handle({ name, drag }: { name: string; drag: ItemActions["drag"] }) {
   );
 }
 
-interface Entry {
+interface MenuEntry {
   label: string;
   icon: IconName;
   run: () => void;
   disabled?: boolean;
 }
 
-function More({
+function ActionMenu({
   name,
   index,
   count,
@@ -206,7 +206,7 @@ function More({
   count: number;
   actions: ItemActions;
 }) {
-  const entries: Entry[] = [
+  const entries: MenuEntry[] = [
     { label: "Move up", icon: "arrowUp", run: () => actions.onMove(index - 1), disabled: index === 0 },
     {
       label: "Move down",
@@ -221,7 +221,7 @@ function More({
   return (
     <Menu position="bottom-end">
       <Menu.Target>
-        <ActionIcon variant="subtle" color="gray" aria-label={`More for ${name}`}>
+        <ActionIcon variant="subtle" color="gray" aria-label={`Actions for ${name}`}>
           <Icon name="dots" />
         </ActionIcon>
       </Menu.Target>
@@ -241,14 +241,14 @@ function More({
   );
 }
 
-/** What the policy decided in the last 24 hours. */
+/** Hits and savings in the last 24 hours. */
 function Figures({ name, hits }: { name: string; hits: Schema["PolicyHits"] | undefined }) {
   if (!hits) {
     return null;
   }
   return (
     <Text size="xs" c="dimmed" mt={2}>
-      24 h:{" "}
+      Last 24 h:{" "}
       {hits.requests > 0 ? (
         <Anchor
           component={PageLink}
@@ -261,7 +261,7 @@ function Figures({ name, hits }: { name: string; hits: Schema["PolicyHits"] | un
       ) : (
         "no hits"
       )}
-      {hits.denied > 0 && `, ${formatCount(hits.denied)} refused`}
+      {hits.denied > 0 && `, ${formatCount(hits.denied)} rejected`}
       {hits.compared > 0 && (
         <>
           {" "}

@@ -4,7 +4,7 @@ import { type ReactNode, useEffect, useRef, useState } from "react";
 import type { Schema } from "../../api/client";
 import type { Policy } from "../../api/routing";
 import { moved, problemsAt } from "./draft";
-import { freeName } from "./examples";
+import { uniqueName } from "./examples";
 import classes from "./policies.module.css";
 import { PolicyItem } from "./PolicyItem";
 
@@ -12,7 +12,7 @@ interface Props {
   policies: Policy[];
   hits: Schema["PolicyHits"][] | undefined;
   source: "instance" | "workspace";
-  /** Without it the list is only to be read. */
+  /** Editing callbacks; without them the list is read-only. */
   editing?: {
     problems: Schema["PolicyProblem"][] | undefined;
     opened: number | undefined;
@@ -22,18 +22,18 @@ interface Props {
   };
 }
 
-/** Policies in the order in which they are heard. They move by dragging, by keys and by a menu. */
+/** Policies in order of evaluation. They can be moved by dragging, keyboard and menu. */
 export function PolicyList({ policies, hits, source, editing }: Props) {
   const [dragged, setDragged] = useState<number>();
   const [over, setOver] = useState<{ index: number; side: "before" | "after" }>();
-  const [told, setTold] = useState("");
+  const [announcement, setAnnouncement] = useState("");
   const list = useRef<HTMLOListElement>(null);
-  const follow = useRef<number>(undefined);
-  // The focus goes along with what is moved by keys.
+  const focusIndex = useRef<number>(undefined);
+  // The focus stays on a policy that is moved by keyboard.
   useEffect(() => {
-    if (follow.current !== undefined) {
-      list.current?.children[follow.current]?.querySelector<HTMLElement>("[draggable]")?.focus();
-      follow.current = undefined;
+    if (focusIndex.current !== undefined) {
+      list.current?.children[focusIndex.current]?.querySelector<HTMLElement>("[draggable]")?.focus();
+      focusIndex.current = undefined;
     }
   });
   const move = (from: number, to: number) => {
@@ -41,7 +41,7 @@ export function PolicyList({ policies, hits, source, editing }: Props) {
     if (editing && next !== policies) {
       editing.onChange(next);
       editing.onOpen(editing.opened === from ? to : undefined);
-      setTold(`${policies[from]?.name} is now ${to + 1} of ${policies.length}`);
+      setAnnouncement(`Moved ${policies[from]?.name} to position ${to + 1} of ${policies.length}`);
     }
   };
   const drop = () => {
@@ -67,13 +67,14 @@ export function PolicyList({ policies, hits, source, editing }: Props) {
             actions={
               editing && {
                 onMove: (to) => {
-                  follow.current = to;
+                  focusIndex.current = to;
                   move(i, to);
                 },
-                onToggle: (on) => editing.onChange(policies.map((p, at) => (at === i ? switched(p, on) : p))),
+                onToggle: (on) =>
+                  editing.onChange(policies.map((p, at) => (at === i ? withEnabled(p, on) : p))),
                 onOpen: () => editing.onOpen(editing.opened === i ? undefined : i),
                 onCopy: () => {
-                  const copy = { ...policy, name: freeName(policy.name, policies) };
+                  const copy = { ...policy, name: uniqueName(policy.name, policies) };
                   editing.onChange([...policies.slice(0, i + 1), copy, ...policies.slice(i + 1)]);
                   editing.onOpen(i + 1);
                 },
@@ -100,13 +101,13 @@ export function PolicyList({ policies, hits, source, editing }: Props) {
           </PolicyItem>
         ))}
       </ol>
-      <VisuallyHidden role="status">{told}</VisuallyHidden>
+      <VisuallyHidden role="status">{announcement}</VisuallyHidden>
     </>
   );
 }
 
-/** On is what a policy is when nothing is said. */
-function switched(policy: Policy, on: boolean): Policy {
+/** Enables or disables a policy. Policies are enabled by default, so the field is omitted. */
+function withEnabled(policy: Policy, on: boolean): Policy {
   const rest = { ...policy };
   delete rest.enabled;
   return on ? rest : { ...rest, enabled: false };

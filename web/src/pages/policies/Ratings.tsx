@@ -18,13 +18,13 @@ import classes from "./policies.module.css";
 
 type Model = Schema["ModelFeedback"];
 
-/** What the workspace's ratings make of models: what was expected, what was said, and what is expected now. */
+/** The ratings per model and task, and how they correct the predicted quality. */
 export function Ratings() {
   const { may } = useSession();
   const { data, error, refetch } = useQuery(feedbackQuery);
   const [reset, setReset] = useState<{ model?: string }>();
   if (error) {
-    return <ErrorPanel what="The ratings could not be loaded" error={error} onRetry={() => void refetch()} />;
+    return <ErrorPanel what="Could not load ratings" error={error} onRetry={() => void refetch()} />;
   }
   if (!data) {
     return <RowsSkeleton rows={4} />;
@@ -33,7 +33,7 @@ export function Ratings() {
   return (
     <>
       <Section
-        title="What your ratings say"
+        title="Ratings"
         actions={
           onReset &&
           data.models.length > 1 && (
@@ -45,8 +45,8 @@ export function Ratings() {
       >
         {data.models.length === 0 ? (
           <EmptyState icon="thumbUp" title="No ratings yet">
-            Rate answers with thumbs on the page of a request, or with POST /proxy/v1/feedback. What people
-            say of a model’s answers here corrects what the router expects of it here.
+            Rate answers on the page of a request, or with POST /proxy/v1/feedback. Ratings adjust the
+            predicted quality of models in this workspace.
           </EmptyState>
         ) : (
           <Stack gap="lg">
@@ -75,7 +75,7 @@ function ModelRatings({ model: m, onReset }: { model: Model; onReset?: () => voi
           {m.outdated > 0 && (
             <Text span size="xs" c="dimmed">
               {" "}
-              {plural(m.outdated, "older rating")} {m.outdated === 1 ? "counts" : "count"} no longer.
+              {plural(m.outdated, "older rating")} not counted.
             </Text>
           )}
         </Text>
@@ -84,7 +84,7 @@ function ModelRatings({ model: m, onReset }: { model: Model; onReset?: () => voi
             size="compact-xs"
             variant="default"
             onClick={onReset}
-            aria-label={`Reset the ratings of ${m.model}`}
+            aria-label={`Reset ratings of ${m.model}`}
           >
             Reset
           </Button>
@@ -101,18 +101,20 @@ function ModelRatings({ model: m, onReset }: { model: Model; onReset?: () => voi
             <Table.Thead>
               <Table.Tr>
                 <Table.Th>Task</Table.Th>
-                {["Correction", "Ratings", "Mean score", "Expected before", "Expected now"].map((word) => (
-                  <Table.Th key={word} ta="right">
-                    {word}
-                  </Table.Th>
-                ))}
+                {["Correction", "Ratings", "Mean score", "Predicted before", "Predicted now"].map(
+                  (heading) => (
+                    <Table.Th key={heading} ta="right">
+                      {heading}
+                    </Table.Th>
+                  ),
+                )}
                 <Table.Th>Newest</Table.Th>
               </Table.Tr>
             </Table.Thead>
             <Table.Tbody>
               {m.tasks.map((t) => (
                 <Table.Tr key={t.task}>
-                  <Table.Td>{t.task.replaceAll("_", " ") || "not known"}</Table.Td>
+                  <Table.Td>{t.task.replaceAll("_", " ") || "unknown"}</Table.Td>
                   {[
                     t.shift === null ? "—" : signed(t.shift, 2),
                     formatCount(t.ratings),
@@ -137,49 +139,47 @@ function ModelRatings({ model: m, onReset }: { model: Model; onReset?: () => voi
   );
 }
 
-/** "+0.06 on code, 214 ratings", of the task with the most ratings; else that nothing is corrected. */
+/** Summarises the task with the most ratings: "+0.06 on code, 214 ratings". */
 function headline(m: Model): string {
   const most = [...m.tasks].sort((a, b) => b.ratings - a.ratings)[0];
   if (m.corrected && most) {
     return most.words.replace(/^-/, "−");
   }
-  return m.total.ratings > 0
-    ? `${plural(m.total.ratings, "rating")}, not corrected`
-    : "no ratings that count";
+  return m.total.ratings > 0 ? `${plural(m.total.ratings, "rating")}, no correction` : "no counted ratings";
 }
 
-const signalWords: Record<Schema["SignalCount"]["signal"], string> = {
-  schema_violation: "breaks the JSON schema",
-  refusal: "refuses",
-  truncation: "is cut off",
-  retry: "the same prompt comes again at once",
+const signalLabels: Record<Schema["SignalCount"]["signal"], string> = {
+  schema_violation: "JSON schema violation",
+  refusal: "Refusal",
+  truncation: "Truncation",
+  retry: "Possible retry",
 };
 
-/** What answers show by themselves. Nobody said so, and it corrects nothing. */
+/** Implicit signals, which do not affect routing. */
 function Signals({ signals }: { signals: Schema["SignalCount"][] }) {
   return (
-    <Section title="What answers show by themselves">
+    <Section title="Implicit signals">
       <Text size="sm" c="dimmed" mb="xs">
-        Signals of the last 30 days. They are counted apart and correct nothing.
+        Last 30 days. Informational only; they don’t affect routing.
       </Text>
       {signals.length === 0 ? (
-        <Text size="sm">None.</Text>
+        <Text size="sm">No signals.</Text>
       ) : (
         <Table fz="sm" verticalSpacing={4} aria-label="Signals" maw={640}>
           <Table.Thead>
             <Table.Tr>
               <Table.Th>Model</Table.Th>
               <Table.Th>Task</Table.Th>
-              <Table.Th>The answer</Table.Th>
-              <Table.Th ta="right">Times</Table.Th>
+              <Table.Th>Signal</Table.Th>
+              <Table.Th ta="right">Count</Table.Th>
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
             {signals.map((s) => (
               <Table.Tr key={`${s.model}/${s.task}/${s.signal}`}>
                 <Table.Td>{s.model}</Table.Td>
-                <Table.Td>{s.task.replaceAll("_", " ") || "not known"}</Table.Td>
-                <Table.Td>{signalWords[s.signal]}</Table.Td>
+                <Table.Td>{s.task.replaceAll("_", " ") || "unknown"}</Table.Td>
+                <Table.Td>{signalLabels[s.signal]}</Table.Td>
                 <Table.Td ta="right" ff="monospace">
                   {formatCount(s.count)}
                 </Table.Td>
@@ -196,9 +196,9 @@ function Reset({ model, models, onClose }: { model?: string; models: Model[]; on
   const queryClient = useQueryClient();
   const reset = useMutation({
     mutationFn: () => resetFeedback(model),
-    onSuccess: (held) => {
-      queryClient.setQueryData(feedbackQuery.queryKey, held);
-      notifyDone(model ? `The ratings of ${model} count no longer.` : "The ratings so far count no longer.");
+    onSuccess: (saved) => {
+      queryClient.setQueryData(feedbackQuery.queryKey, saved);
+      notifyDone(model ? `Ratings of ${model} reset.` : "All ratings reset.");
       onClose();
     },
   });
@@ -208,15 +208,15 @@ function Reset({ model, models, onClose }: { model?: string; models: Model[]; on
   return (
     <ConfirmDialog
       opened
-      title={model ? `Reset the ratings of ${model}` : "Reset all ratings"}
+      title={model ? `Reset ratings of ${model}` : "Reset all ratings"}
       action="Reset"
       pending={reset.isPending}
-      error={reset.error && <ErrorPanel what="The ratings were not reset" error={reset.error} />}
+      error={reset.error && <ErrorPanel what="Could not reset the ratings" error={reset.error} />}
       onConfirm={() => reset.mutate()}
       onClose={onClose}
     >
-      {plural(counted, "rating")} will correct nothing any more: the router expects again what the predictor
-      says. They stay readable at their requests, and later ratings count. This cannot be undone.
+      {plural(counted, "rating")} will no longer adjust the predicted quality. They stay visible on their
+      requests, and new ratings count. This cannot be undone.
     </ConfirmDialog>
   );
 }

@@ -16,15 +16,15 @@ interface Props {
   draft: Draft;
   opened: boolean;
   onClose: () => void;
-  onSaved: (held: Schema["WorkspacePolicies"]) => void;
-  /** Takes what somebody else saved, and gives up the draft. */
+  onSaved: (saved: Schema["WorkspacePolicies"]) => void;
+  /** Loads the newer version and drops the draft. */
   onReload: () => void;
 }
 
-/** Asks why, shows what changes, and makes a version of it. */
+/** Shows the changes, asks for a note and saves a version. */
 export function SaveDialog(props: Props) {
   return (
-    <Modal opened={props.opened} onClose={props.onClose} title="Save the policies" size="xl">
+    <Modal opened={props.opened} onClose={props.onClose} title="Save policies" size="xl">
       {props.opened && <Content {...props} />}
     </Modal>
   );
@@ -35,10 +35,10 @@ function Content({ draft, onClose, onSaved, onReload }: Props) {
   const queryClient = useQueryClient();
   const save = useMutation({
     mutationFn: (basedOn: number) => savePolicies(draft.source, basedOn, note.trim()),
-    onSuccess: async (held) => {
+    onSuccess: async (saved) => {
       await queryClient.invalidateQueries({ queryKey: policiesQuery.queryKey });
-      onSaved(held);
-      notifyDone(`Version ${held.version} is in force.`);
+      onSaved(saved);
+      notifyDone(`Version ${saved.version} saved and active.`);
     },
   });
   const newer = newerVersion(save.error);
@@ -63,13 +63,13 @@ function Content({ draft, onClose, onSaved, onReload }: Props) {
     >
       <Stack gap="sm">
         <Text size="sm">
-          Against {draft.basedOn === 0 ? "nothing: these are the first" : `version ${draft.basedOn}`},{" "}
-          {diffCount(lines)}. In force at once, nothing needs a restart.
+          {draft.basedOn === 0 ? "First version" : `Changes since version ${draft.basedOn}`}:{" "}
+          {diffCount(lines)}. Takes effect immediately.
         </Text>
         <DiffView lines={lines} label="Changes" />
         <Textarea
           label="Note"
-          description="Why it is changed, for those who read the list of versions."
+          description="Reason for the change, shown in the version list"
           autosize
           minRows={2}
           maxLength={500}
@@ -77,7 +77,7 @@ function Content({ draft, onClose, onSaved, onReload }: Props) {
           data-autofocus
           onChange={(event) => setNote(event.currentTarget.value)}
         />
-        {save.error && <ErrorPanel what="The policies were not saved" error={save.error} />}
+        {save.error && <ErrorPanel what="Could not save the policies" error={save.error} />}
         <Group justify="flex-end" gap="xs">
           <Button variant="default" onClick={onClose}>
             Cancel
@@ -91,7 +91,7 @@ function Content({ draft, onClose, onSaved, onReload }: Props) {
   );
 }
 
-/** The version that somebody else saved meanwhile, if that is why it failed. */
+/** The version that another user saved in the meantime, if that caused the error. */
 export function newerVersion(error: unknown): number | undefined {
   if (!(error instanceof ApiError) || error.code !== "CONFLICT") {
     return undefined;
@@ -108,7 +108,7 @@ interface ConflictProps {
   onSave: () => void;
 }
 
-/** Somebody was faster: what they changed, and what this draft would change of it. */
+/** Shows the changes of a newer version and those of the draft against it. */
 function Conflict({ draft, newer, pending, onReload, onSave }: ConflictProps) {
   const theirs = useQuery(policyDiffQuery(draft.basedOn, newer));
   const mine = useQuery({
@@ -121,16 +121,16 @@ function Conflict({ draft, newer, pending, onReload, onSave }: ConflictProps) {
         color="orange"
         variant="outline"
         icon={<Icon name="alert" size={18} />}
-        title="Somebody saved meanwhile"
+        title="Newer version saved"
       >
-        You edited version {draft.basedOn}; version {newer} is in force by now. Nothing of yours is lost yet.
+        You edited version {draft.basedOn}, but version {newer} is active now. Your changes are not lost.
       </Alert>
       <Tabs defaultValue="theirs">
         <Tabs.List>
           <Tabs.Tab value="theirs">
-            Theirs: version {draft.basedOn} to {newer}
+            Their changes: version {draft.basedOn} to {newer}
           </Tabs.Tab>
-          <Tabs.Tab value="mine">Yours against version {newer}</Tabs.Tab>
+          <Tabs.Tab value="mine">Your changes to version {newer}</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="theirs" pt="xs">
           {theirs.data ? <DiffView lines={theirs.data.lines} label="Their changes" /> : <PanelSkeleton />}
@@ -141,10 +141,10 @@ function Conflict({ draft, newer, pending, onReload, onSave }: ConflictProps) {
       </Tabs>
       <Group justify="flex-end" gap="xs">
         <Button variant="default" onClick={onReload}>
-          Load version {newer}, drop mine
+          Load version {newer} and discard mine
         </Button>
         <Button color="red" loading={pending} onClick={onSave}>
-          Save mine over it
+          Overwrite with mine
         </Button>
       </Group>
     </Stack>

@@ -25,30 +25,30 @@ import { shareOf } from "./matrix";
 
 type Explanation = Schema["Explanation"];
 
-/** One request decided twice: both outcomes, and in what they differ. Without a draft, what would happen now. */
+/** The routing of one request with the current policies and with the draft, if any, and the differences. */
 export function TrialResult({ trial, changed }: { trial: Schema["TrialView"]; changed: boolean }) {
   const [traces, setTraces] = useState(false);
   const rows = differences(trial.live, trial.draft);
   return (
     <Stack gap="sm">
       <SimpleGrid cols={changed ? 2 : 1} spacing="xs">
-        <Side title={changed ? "In force" : "What is in force decides"} explanation={trial.live} />
+        <Side title={changed ? "Current policies" : "Current policies choose"} explanation={trial.live} />
         {changed && <Side title="Draft" explanation={trial.draft} />}
       </SimpleGrid>
       {changed ? (
-        <Differing rows={rows} />
+        <Differences rows={rows} />
       ) : (
         <Text size="xs" c="dimmed">
-          There is no draft to compare with: change the policies, and both are shown.
+          No draft. Edit the policies to compare.
         </Text>
       )}
       <Group gap="xs">
         <Button size="xs" variant="default" onClick={() => setTraces(true)}>
-          {changed ? "Show both traces" : "Show the trace"}
+          {changed ? "Show both traces" : "Show trace"}
         </Button>
         {trial.request_id && (
           <Anchor component={PageLink} to="/requests/$id" params={{ id: trial.request_id }} size="xs">
-            Open the request
+            Open request
           </Anchor>
         )}
       </Group>
@@ -69,7 +69,7 @@ function Side({ title, explanation }: { title: string; explanation: Explanation 
           <Group gap={4} wrap="nowrap">
             <Icon name="ban" size={14} />
             <Text fw={600} size="sm">
-              refused
+              Rejected
             </Text>
           </Group>
           <Text size="xs" style={{ overflowWrap: "anywhere" }}>
@@ -79,11 +79,12 @@ function Side({ title, explanation }: { title: string; explanation: Explanation 
       ) : (
         <>
           <Text fw={600} size="sm" style={{ overflowWrap: "anywhere" }}>
-            {chosen?.target ?? "nobody"}
+            {chosen?.target ?? "No target"}
           </Text>
           {chosen && (
             <Text size="xs" c="dimmed">
-              {formatMoney(chosen.expected_cost_usd)} expected · chance {formatQuality(chosen.quality)}
+              Expected cost {formatMoney(chosen.expected_cost_usd)} · predicted quality{" "}
+              {formatQuality(chosen.quality)}
             </Text>
           )}
         </>
@@ -92,24 +93,24 @@ function Side({ title, explanation }: { title: string; explanation: Explanation 
   );
 }
 
-function Differing({ rows }: { rows: ReturnType<typeof differences> }) {
+function Differences({ rows }: { rows: ReturnType<typeof differences> }) {
   if (rows.length === 0) {
-    return <Text size="sm">The draft changes nothing for this request.</Text>;
+    return <Text size="sm">No differences for this request.</Text>;
   }
   return (
-    <Table fz="xs" verticalSpacing={3} horizontalSpacing={6} aria-label="What differs">
+    <Table fz="xs" verticalSpacing={3} horizontalSpacing={6} aria-label="Differences">
       <Table.Thead>
         <Table.Tr>
-          <Table.Th>Differs</Table.Th>
-          <Table.Th>In force</Table.Th>
+          <Table.Th>Field</Table.Th>
+          <Table.Th>Current</Table.Th>
           <Table.Th>Draft</Table.Th>
         </Table.Tr>
       </Table.Thead>
       <Table.Tbody>
-        {rows.map(({ what, live, draft }) => (
-          <Table.Tr key={what}>
+        {rows.map(({ field, live, draft }) => (
+          <Table.Tr key={field}>
             <Table.Th scope="row" fw={500}>
-              {what}
+              {field}
             </Table.Th>
             <Table.Td style={{ overflowWrap: "anywhere" }}>{live}</Table.Td>
             <Table.Td style={{ overflowWrap: "anywhere" }} fw={600}>
@@ -133,17 +134,17 @@ function Traces({ trial: { live, draft }, changed, opened, onClose }: TracesProp
   const phone = usePhone();
   const sides: [string, Explanation, Explanation | undefined][] = changed
     ? [
-        ["In force", live, draft],
+        ["Current policies", live, draft],
         ["Draft", draft, live],
       ]
-    : [["In force", live, undefined]];
+    : [["Current policies", live, undefined]];
   return (
     <Modal
       opened={opened}
       onClose={onClose}
       fullScreen={phone}
       size={changed ? "min(1500px, 96vw)" : "xl"}
-      title={changed ? "How it is decided, in force and in the draft" : "How it is decided"}
+      title={changed ? "Routing traces: current policies and draft" : "Routing trace"}
     >
       <SimpleGrid cols={{ base: 1, md: sides.length }} spacing="lg">
         {sides.map(([title, side, other]) => (
@@ -167,7 +168,7 @@ function Refusal({ refusal }: { refusal: Schema["Failure"] }) {
       variant="outline"
       mb="sm"
       icon={<Icon name="ban" size={18} />}
-      title="It would be refused"
+      title="This request would be rejected"
     >
       <Text size="sm">{refusal.message}</Text>
       <Text size="xs" c="dimmed" mt={4}>
@@ -177,29 +178,29 @@ function Refusal({ refusal }: { refusal: Schema["Failure"] }) {
   );
 }
 
-/** The newest requests, decided again: how many go elsewhere. The backtest tells more. */
+/** A short comparison of the newest requests. The backtest has details. */
 export function RecentResult({ report, changed }: { report: Schema["BacktestReport"]; changed: boolean }) {
   const compared = report.versus_live ?? report.versus_logged;
-  const refused = compared.refused.reduce((sum, { requests }) => sum + requests, 0);
+  const rejected = compared.refused.reduce((sum, { requests }) => sum + requests, 0);
   if (report.decided === 0) {
-    return <Text size="sm">None of {plural(report.considered, "request")} can be decided again.</Text>;
+    return <Text size="sm">None of {plural(report.considered, "request")} can be re-run.</Text>;
   }
   return (
     <Stack gap={4}>
       <Text size="sm">
-        Of {plural(report.decided, "request")} that can be decided again,{" "}
+        Re-ran {plural(report.decided, "request")}
+        {changed ? " with the draft" : ""}:{" "}
         <strong>
           {formatCount(compared.changed)} ({formatPercent(shareOf(compared.changed, report.decided))})
         </strong>{" "}
-        go to another model{changed ? " under the draft" : " than they were sent to"}
-        {refused > 0 && `, and ${formatCount(refused)} are refused`}. The same tokens cost{" "}
-        {formatMoney(compared.cost.before_usd)} before and {formatMoney(compared.cost.after_usd)} after.
+        changed model{rejected > 0 && `, ${formatCount(rejected)} rejected`}. Cost for the same tokens:{" "}
+        {formatMoney(compared.cost.before_usd)} before, {formatMoney(compared.cost.after_usd)} after.
       </Text>
       <Text size="xs" c="dimmed">
         <Anchor component={PageLink} to="/routing/policies" search={{ tab: "backtest" }} inherit>
-          The backtest
+          Run a backtest
         </Anchor>{" "}
-        says more, of more requests.
+        for details and more requests.
       </Text>
     </Stack>
   );

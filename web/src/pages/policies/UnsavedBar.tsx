@@ -2,26 +2,26 @@ import { Button, Group, Paper, Text } from "@mantine/core";
 
 import { Icon } from "../../components/Icon";
 import { plural } from "../../lib/numbers";
-import { type Draft, isDirty, isReadable, isReady } from "./draft";
+import { type Draft, isDirty, isCheckable, isReady } from "./draft";
 import classes from "./policies.module.css";
 
 interface Props {
   draft: Draft;
-  /** Somebody else saved a newer version than the one that was edited. */
+  /** Whether another user saved a newer version than the edited one. */
   newer: boolean;
   onSave: () => void;
   onDiscard: () => void;
 }
 
-/** Says that there is something to save, and why it cannot be saved yet. */
+/** Shows that there are unsaved changes, and why they cannot be saved yet. */
 export function UnsavedBar({ draft, newer, onSave, onDiscard }: Props) {
   if (!isDirty(draft)) {
     return null;
   }
   const problems = draft.check?.problems.length ?? 0;
   const state = problems
-    ? `${plural(problems, "problem")} to solve before it can be saved.`
-    : draft.check || !isReadable(draft)
+    ? `Fix ${plural(problems, "error")} before saving.`
+    : draft.check || !isCheckable(draft)
       ? ""
       : "Checking…";
   return (
@@ -38,7 +38,7 @@ export function UnsavedBar({ draft, newer, onSave, onDiscard }: Props) {
         <Group gap={6} wrap="nowrap">
           <Icon name={problems ? "alert" : "edit"} size={16} />
           <Text size="sm">
-            <strong>Unsaved changes.</strong> {newer && "Somebody saved a newer version meanwhile. "}
+            <strong>Unsaved changes.</strong> {newer && "Another user saved a newer version. "}
             {state}
           </Text>
         </Group>

@@ -16,15 +16,13 @@ import { DiffView, diffCount } from "./DiffView";
 
 type Version = Schema["PolicyVersion"];
 
-/** Every version that was saved: who, when and why; what differs; and the way back. */
+/** The saved versions with diffs and rollback. */
 export function Versions({ editable }: { editable: boolean }) {
   const { data, error, refetch } = useQuery(policyVersionsQuery);
   const [pair, setPair] = useState<[from: number, to: number]>();
   const [back, setBack] = useState<Version>();
   if (error) {
-    return (
-      <ErrorPanel what="The versions could not be loaded" error={error} onRetry={() => void refetch()} />
-    );
+    return <ErrorPanel what="Could not load versions" error={error} onRetry={() => void refetch()} />;
   }
   if (!data) {
     return <RowsSkeleton rows={4} />;
@@ -33,7 +31,7 @@ export function Versions({ editable }: { editable: boolean }) {
   if (!newest) {
     return (
       <EmptyState icon="history" title="No versions yet">
-        Every save of the policies makes a version, with a note and the way back.
+        Each save creates a version that you can compare and roll back to.
       </EmptyState>
     );
   }
@@ -45,8 +43,8 @@ export function Versions({ editable }: { editable: boolean }) {
           <Table fz="sm" aria-label="Versions">
             <Table.Thead>
               <Table.Tr>
-                {["Version", "Saved", "By", "Note"].map((word) => (
-                  <Table.Th key={word}>{word}</Table.Th>
+                {["Version", "Saved", "By", "Note"].map((heading) => (
+                  <Table.Th key={heading}>{heading}</Table.Th>
                 ))}
                 <Table.Th>
                   <VisuallyHidden>Actions</VisuallyHidden>
@@ -67,7 +65,7 @@ export function Versions({ editable }: { editable: boolean }) {
           </Table>
         </Table.ScrollContainer>
       </Section>
-      <Section title="What differs">
+      <Section title="Differences">
         <Group gap="xs" mb="xs" align="flex-end">
           <VersionSelect
             label="From"
@@ -103,7 +101,7 @@ function Row({ version, newest, onCompare, onBack }: RowProps) {
         <Text span inherit fw={600}>
           {version.version}
         </Text>
-        {newest && " (in force)"}
+        {newest && " (active)"}
       </Table.Td>
       <Table.Td style={{ whiteSpace: "nowrap" }}>
         <Time at={version.saved_at} as="moment" />
@@ -148,7 +146,7 @@ function VersionSelect({ label, versions, value, onChange }: SelectProps) {
       allowDeselect={false}
       data={versions.map(({ version }) => ({
         value: String(version),
-        label: version === 0 ? "nothing" : `version ${version}`,
+        label: version === 0 ? "Empty" : `Version ${version}`,
       }))}
       value={String(value)}
       onChange={(next) => onChange(Number(next))}
@@ -159,7 +157,7 @@ function VersionSelect({ label, versions, value, onChange }: SelectProps) {
 function Diff({ from, to }: { from: number; to: number }) {
   const { data, error } = useQuery(policyDiffQuery(from, to));
   if (error) {
-    return <ErrorPanel what="The versions could not be compared" error={error} />;
+    return <ErrorPanel what="Could not compare versions" error={error} />;
   }
   return data ? (
     <Stack gap={4}>
@@ -173,14 +171,14 @@ function Diff({ from, to }: { from: number; to: number }) {
   );
 }
 
-/** Makes an earlier version the newest one. What is in force now stays in the list. */
+/** Saves an earlier version as the newest one. The current version stays in the list. */
 function RollBack({ version, newest, onClose }: { version: Version; newest: Version; onClose: () => void }) {
   const queryClient = useQueryClient();
   const back = useMutation({
     mutationFn: () => rollBackPolicies(version.version, newest.version),
-    onSuccess: async (held) => {
+    onSuccess: async (saved) => {
       await queryClient.invalidateQueries({ queryKey: policiesQuery.queryKey });
-      notifyDone(`Version ${held.version} is in force: it says what version ${version.version} said.`);
+      notifyDone(`Rolled back to version ${version.version}, saved as version ${saved.version}.`);
       onClose();
     },
   });
@@ -190,12 +188,12 @@ function RollBack({ version, newest, onClose }: { version: Version; newest: Vers
       title={`Roll back to version ${version.version}`}
       action="Roll back"
       pending={back.isPending}
-      error={back.error && <ErrorPanel what="It was not rolled back" error={back.error} />}
+      error={back.error && <ErrorPanel what="Could not roll back" error={back.error} />}
       onConfirm={() => back.mutate()}
       onClose={onClose}
     >
-      Its text becomes version {newest.version + 1} and is in force at once. Version {newest.version} stays in
-      the list.
+      Saves version {version.version} as version {newest.version + 1}, which takes effect immediately. Version{" "}
+      {newest.version} stays in the list.
       <Diff from={newest.version} to={version.version} />
     </ConfirmDialog>
   );

@@ -26,9 +26,9 @@ import { pageMeta } from "../../lib/page";
 import { suggest } from "./completion";
 import classes from "./policies.module.css";
 
-/** What a page can ask of the editor. */
+/** Imperative actions of the editor. */
 export interface EditorHandle {
-  /** Puts the cursor at a line and column, both from 1, and shows it. */
+  /** Moves the cursor to a line and column, both from 1. */
   goTo: (line: number, column: number) => void;
 }
 
@@ -37,32 +37,32 @@ interface Props {
   onChange: (value: string) => void;
   problems: Schema["PolicyProblem"][];
   readOnly: boolean;
-  /** What completion knows. */
-  book: Pick<Schema["PolicyBook"], "fields" | "names">;
+  /** Names for completion. */
+  policySet: Pick<Schema["PolicyBook"], "fields" | "names">;
   handle?: Ref<EditorHandle>;
 }
 
-/** Policies as text: YAML with colours, completion, and problems marked where they are. Loaded only when it is shown. */
-export default function YamlEditor({ value, onChange, problems, readOnly, book, handle }: Props) {
+/** A YAML editor for policies with highlighting, completion and diagnostics. Loaded lazily. */
+export default function YamlEditor({ value, onChange, problems, readOnly, policySet, handle }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView>(undefined);
-  const latest = useRef({ value, onChange, book });
-  const closing = useRef(new Compartment());
+  const latest = useRef({ value, onChange, policySet });
+  const readOnlyCompartment = useRef(new Compartment());
   useEffect(() => {
-    latest.current = { value, onChange, book };
+    latest.current = { value, onChange, policySet };
   });
   useEffect(() => {
-    const made = new EditorView({
+    const created = new EditorView({
       parent: box.current ?? undefined,
       state: EditorState.create({
         doc: value,
         extensions: [
           basics,
-          closing.current.of(closed(readOnly)),
+          readOnlyCompartment.current.of(readOnlyExtensions(readOnly)),
           EditorView.domEventHandlers({ beforeinput: typeOver }),
           EditorView.updateListener.of((update) => {
             const text = update.state.doc.toString();
-            // What the page itself put in is no edit.
+            // A value set by the page is not an edit.
             if (update.docChanged && text !== latest.current.value) {
               latest.current.onChange(text);
             }
@@ -72,7 +72,7 @@ export default function YamlEditor({ value, onChange, problems, readOnly, book, 
               ({ state, pos, explicit }) => {
                 const line = state.doc.lineAt(pos);
                 const above = linesAbove(state.doc, line.number);
-                const found = suggest(line.text.slice(0, pos - line.from), above, latest.current.book);
+                const found = suggest(line.text.slice(0, pos - line.from), above, latest.current.policySet);
                 if (!found || (!explicit && found.from === pos - line.from)) {
                   return null;
                 }
@@ -83,9 +83,9 @@ export default function YamlEditor({ value, onChange, problems, readOnly, book, 
         ],
       }),
     });
-    view.current = made;
-    return () => made.destroy();
-    // The editor is made once; what changes later is told to it below.
+    view.current = created;
+    return () => created.destroy();
+    // The editor is created once; later changes are dispatched below.
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, []);
   useEffect(() => {
@@ -95,43 +95,45 @@ export default function YamlEditor({ value, onChange, problems, readOnly, book, 
     }
   }, [value]);
   useEffect(() => {
-    view.current?.dispatch({ effects: closing.current.reconfigure(closed(readOnly)) });
+    view.current?.dispatch({
+      effects: readOnlyCompartment.current.reconfigure(readOnlyExtensions(readOnly)),
+    });
   }, [readOnly]);
   useEffect(() => {
-    const made = view.current;
-    made?.dispatch(
+    const editor = view.current;
+    editor?.dispatch(
       setDiagnostics(
-        made.state,
+        editor.state,
         problems.map((problem) => ({
-          ...spanOf(made.state.doc, problem),
+          ...spanOf(editor.state.doc, problem),
           severity: "error",
-          message: words(problem),
+          message: diagnosticText(problem),
         })),
       ),
     );
   }, [problems]);
   useImperativeHandle(handle, () => ({
     goTo: (line, column) => {
-      const made = view.current;
-      if (made) {
-        const { from } = spanOf(made.state.doc, { line, column, width: 1 });
-        made.dispatch({
+      const editor = view.current;
+      if (editor) {
+        const { from } = spanOf(editor.state.doc, { line, column, width: 1 });
+        editor.dispatch({
           selection: { anchor: from },
           effects: EditorView.scrollIntoView(from, { y: "center" }),
         });
-        made.focus();
+        editor.focus();
       }
     },
   }));
-  return <div ref={box} className={classes.editor} data-closed={readOnly || undefined} />;
+  return <div ref={box} className={classes.editor} data-readonly={readOnly || undefined} />;
 }
 
 /**
- * Replaces what is selected ourselves. A browser that does it keeps the look of the text by styles in attributes, which the
- * page's content policy refuses.
+ * Replaces the selection in the editor. Browsers would keep its formatting with style attributes, which the page's CSP
+ * forbids.
  */
 function typeOver(event: InputEvent, view: EditorView): boolean {
-  // The browser's own selection: what the editor knows of it may be a moment old.
+  // Use the browser's selection, because the editor's may be outdated.
   const selection = document.getSelection();
   if (
     event.inputType !== "insertText" ||
@@ -163,11 +165,11 @@ function linesAbove(doc: Text, line: number): string[] {
   return Array.from({ length: line - 1 }, (_, i) => doc.line(i + 1).text);
 }
 
-function words({ message, hint, code }: Schema["PolicyProblem"]): string {
+function diagnosticText({ message, hint, code }: Schema["PolicyProblem"]): string {
   return `${message}${hint ? ` – ${hint}` : ""} [${code}]`;
 }
 
-/** Where a problem is in the text. The gateway counts characters, the editor UTF-16 units. */
+/** The position of a problem. The gateway counts characters, the editor UTF-16 code units. */
 function spanOf(doc: Text, { line, column, width }: { line: number; column: number; width: number }) {
   const at = doc.line(Math.min(Math.max(line, 1), doc.lines));
   const before = [...at.text].slice(0, column - 1).join("").length;
@@ -176,7 +178,7 @@ function spanOf(doc: Text, { line, column, width }: { line: number; column: numb
   return { from, to: Math.min(from + Math.max(marked, 1), Math.max(at.to, from)) };
 }
 
-function closed(readOnly: boolean) {
+function readOnlyExtensions(readOnly: boolean) {
   return [EditorState.readOnly.of(readOnly), EditorView.editable.of(!readOnly)];
 }
 
@@ -187,7 +189,7 @@ const colours = HighlightStyle.define([
   { tag: tags.comment, color: "var(--mantine-color-dimmed)", fontStyle: "italic" },
 ]);
 
-// Colours come from the page's variables, so that the editor follows the theme without being told.
+// Colours use the page's variables, so that the editor follows the theme.
 const look = EditorView.theme({
   "&": { fontSize: "var(--mantine-font-size-xs)", backgroundColor: "var(--mantine-color-body)" },
   "&.cm-focused": { outline: "2px solid var(--mantine-primary-color-filled)", outlineOffset: "-1px" },
@@ -234,6 +236,6 @@ const basics = [
   yaml(),
   syntaxHighlighting(colours),
   look,
-  // Tab is left to the browser: it must lead out of the editor.
+  // Tab is not bound, so that it moves the focus out of the editor.
   keymap.of([...closeBracketsKeymap, ...completionKeymap, ...historyKeymap, ...lintKeymap, ...defaultKeymap]),
 ];

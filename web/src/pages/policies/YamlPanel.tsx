@@ -8,19 +8,19 @@ import { plural } from "../../lib/numbers";
 import type { Draft } from "./draft";
 import type { EditorHandle } from "./YamlEditor";
 
-// The editor is larger than the rest of the page: it comes when it is needed.
+// The editor is larger than the rest of the page, so it is loaded lazily.
 const YamlEditor = lazy(() => import("./YamlEditor"));
 
 interface Props {
   draft: Draft;
-  book: Schema["PolicyBook"];
+  policySet: Schema["PolicyBook"];
   onChange: (source: string) => void;
 }
 
-/** The draft as text, with everything that is wrong below it. */
-export function YamlPanel({ draft, book, onChange }: Props) {
+/** The draft as YAML, with its errors below. */
+export function YamlPanel({ draft, policySet, onChange }: Props) {
   const editor = useRef<EditorHandle>(null);
-  const problems = draft.check?.problems ?? (draft.edit === 0 ? book.workspace.problems : none);
+  const problems = draft.check?.problems ?? (draft.edit === 0 ? policySet.workspace.problems : none);
   return (
     <Stack gap="xs">
       <Suspense fallback={<PanelSkeleton height={260} />}>
@@ -29,8 +29,8 @@ export function YamlPanel({ draft, book, onChange }: Props) {
           value={draft.source}
           onChange={onChange}
           problems={problems}
-          readOnly={!book.editable}
-          book={book}
+          readOnly={!policySet.editable}
+          policySet={policySet}
         />
       </Suspense>
       <Problems draft={draft} problems={problems} onGo={(p) => editor.current?.goTo(p.line, p.column)} />
@@ -57,16 +57,16 @@ function Problems({
           {draft.edit > 0 && !draft.check
             ? "Checking…"
             : draft.check?.ok
-              ? "Valid."
-              : "Ctrl+Space completes."}
+              ? "Valid"
+              : "Press Ctrl+Space for suggestions."}
         </Text>
       </Group>
     );
   }
   return (
-    <div role="status" aria-label="Problems">
+    <div role="status" aria-label="Errors">
       <Text size="xs" fw={600}>
-        {plural(problems.length, "problem")}
+        {plural(problems.length, "error")}
       </Text>
       <List size="xs" spacing={2} icon={<Icon name="alert" size={12} />} center={false}>
         {problems.map((problem, i) => (

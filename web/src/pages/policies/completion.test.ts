@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import { suggest } from "./completion";
 
-const book = {
+const policySet = {
   fields: [
     { name: "request.task", type: "text", doc: "kind of work", values: ["code", "chat"] },
     { name: "key.name", type: "text", doc: "name", values: [] },
@@ -11,20 +11,20 @@ const book = {
 };
 
 const labels = (line: string, above: string[] = ["policies:", "  - name: a"]) =>
-  suggest(line, above, book)?.list.map(({ label }) => label);
+  suggest(line, above, policySet)?.list.map(({ label }) => label);
 
 describe("suggest", () => {
-  it("begins a document", () => {
+  it("suggests the top-level key", () => {
     expect(labels("", [])).toEqual(["policies"]);
   });
 
-  it("knows the fields of a policy, and where the word begins", () => {
+  it("suggests the fields of a policy at the start of the word", () => {
     expect(labels("    ob")).toContain("objective");
-    expect(suggest("    ob", ["policies:", "  - name: a"], book)?.from).toBe(4);
+    expect(suggest("    ob", ["policies:", "  - name: a"], policySet)?.from).toBe(4);
     expect(labels("  - na", ["policies:"])).toContain("name");
   });
 
-  it("knows the lists within allow and exclude", () => {
+  it("suggests the lists of allow and exclude", () => {
     expect(labels("      mo", ["policies:", "  - name: a", "    allow:"])).toEqual([
       "models",
       "providers",
@@ -41,11 +41,11 @@ describe("suggest", () => {
     ["    exclude: {providers: [", ["acme"]],
     ["    objective: ", ["cost", "quality", "speed"]],
     ["    enabled: f", ["true", "false"]],
-  ])("knows what can follow %j", (line, expected) => {
+  ])("suggests values after %j", (line, expected) => {
     expect(labels(line)).toEqual(expected);
   });
 
-  it("knows the names of conditions and their values", () => {
+  it("suggests condition fields and their values", () => {
     expect(labels("    when: req")).toEqual(["request.task", "key.name"]);
     expect(labels('    when: request.task == "co')).toEqual(["code", "chat"]);
     expect(labels('    when: request.task in ["code", "')).toEqual(["code", "chat"]);
@@ -53,7 +53,7 @@ describe("suggest", () => {
     expect(labels('    when: key.tags["te')).toBeUndefined();
   });
 
-  it("says nothing where there is nothing to say", () => {
+  it("suggests nothing for free text", () => {
     expect(labels("    deny: bec")).toBeUndefined();
     expect(labels("    name: a")).toBeUndefined();
   });

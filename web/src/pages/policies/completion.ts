@@ -1,25 +1,25 @@
 import type { Schema } from "../../api/client";
 import { effects } from "./effects";
 
-/** Something that can be written at a place in the text. */
+/** A completion. */
 export interface Suggestion {
   label: string;
   detail?: string;
-  /** What is written, where it is more than the label. */
+  /** The inserted text, if it differs from the label. */
   apply?: string;
 }
 
-/** The suggestions for a place, and where the word that they replace begins. */
+/** The completions at a position, and the start of the word that they replace. */
 export interface Suggestions {
   from: number;
   list: Suggestion[];
 }
 
 const fields: Suggestion[] = [
-  { label: "name", detail: "its own in the document", apply: "name: " },
-  { label: "description", detail: "for people", apply: "description: " },
-  { label: "enabled", detail: "false switches it off", apply: "enabled: " },
-  { label: "when", detail: "the condition", apply: "when: " },
+  { label: "name", detail: "Unique name", apply: "name: " },
+  { label: "description", detail: "Purpose of the policy", apply: "description: " },
+  { label: "enabled", detail: "false disables the policy", apply: "enabled: " },
+  { label: "when", detail: "Condition (CEL)", apply: "when: " },
   ...effects.map(({ name, label }) => ({ label: name, detail: label, apply: `${name}: ` })),
 ];
 
@@ -28,11 +28,11 @@ const selector: Suggestion[] = ["models", "providers", "tags"].map((label) => ({
   apply: `${label}: [`,
 }));
 
-/** What can be written after the text of a line up to the cursor. The line before tells what the fields belong to. */
+/** Suggests completions for a line up to the cursor. The lines above determine the enclosing field. */
 export function suggest(
   line: string,
   above: string[],
-  book: Pick<Schema["PolicyBook"], "fields" | "names">,
+  policySet: Pick<Schema["PolicyBook"], "fields" | "names">,
 ): Suggestions | undefined {
   const { key, rest } = split(line);
   if (key === undefined) {
@@ -41,18 +41,18 @@ export function suggest(
     return /^\s*(- )?$/.test(before) ? { from: before.length, list: keysBelow(above, before) } : undefined;
   }
   if (key === "when") {
-    return condition(line, rest, book.fields);
+    return condition(line, rest, policySet.fields);
   }
-  return names(line, key, rest, book.names);
+  return names(line, key, rest, policySet.names);
 }
 
-/** The field of a line and what stands after its colon. */
+/** Splits a line into its field and the text after the colon. */
 function split(line: string): { key?: string; rest: string } {
   const match = /^\s*(?:- )?([\w]+):\s?(.*)$/.exec(line);
   return match ? { key: match[1], rest: match[2] ?? "" } : { rest: line };
 }
 
-/** Within allow and exclude other fields can stand than in a policy. */
+/** The keys that can follow: those of a selector inside allow and exclude, otherwise those of a policy. */
 function keysBelow(above: string[], before: string): Suggestion[] {
   const indent = before.length;
   for (const line of [...above].reverse()) {
@@ -74,7 +74,7 @@ function condition(line: string, rest: string, known: Schema["PolicyField"][]): 
   }
   const word = /[\w.]*$/.exec(rest)?.[0] ?? "";
   if ((rest.slice(0, rest.length - word.length).match(/"/g) ?? []).length % 2 === 1) {
-    return undefined; // within a text
+    return undefined; // inside a string
   }
   return {
     from: line.length - word.length,
@@ -94,7 +94,7 @@ function names(
     from,
     list: labels.map((label) => ({ label, detail })),
   });
-  // The list that a flow such as {models: [a, b], tags: [ is in.
+  // The innermost open list of a flow mapping such as {models: [a, b], tags: [.
   const inner = key === "allow" || key === "exclude" ? /(\w+):\s*\[[^\]]*$/.exec(rest)?.[1] : key;
   switch (inner) {
     case "pin":

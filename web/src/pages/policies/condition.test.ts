@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 
-import { conditionWords, plainWords } from "./condition";
+import { conditionWords, plainText } from "./condition";
 
-const words = (cel: string) => {
+const text = (cel: string) => {
   const parts = conditionWords(cel);
-  return parts && plainWords(parts);
+  return parts && plainText(parts);
 };
 
 describe("conditionWords", () => {
@@ -15,25 +15,25 @@ describe("conditionWords", () => {
     ['key.tags.team != "infra"', "key tag team is not infra"],
     ["request.tags[\"a b\"] == 'c'", "tag a b is c"],
     ['request.task in ["code", "maths"]', "task is code or maths"],
-    ["request.auto", "the model is left to the router"],
-    ["!request.auto", "the caller names a model"],
-    ["request.stream == false", "the answer is not streamed"],
+    ["request.auto", "the model is auto"],
+    ["!request.auto", "a model is named"],
+    ["request.stream == false", "streaming is off"],
     ['"team" in key.tags', "key tag team is set"],
     ["!has(key.tags.long)", "key tag long is not set"],
-    ['time.hour("Europe/Berlin") >= 20', "the hour in Europe/Berlin ≥ 20"],
+    ['time.hour("Europe/Berlin") >= 20', "hour in Europe/Berlin ≥ 20"],
     ['request.language == ""', "language is empty"],
-    ['request.audio || request.task == "vision"', "there is sound or task is vision"],
+    ['request.audio || request.task == "vision"', "audio is included or task is vision"],
     [
       'request.auto && request.tools || key.name == "a"',
-      "the model is left to the router and tools are offered, or key is a",
+      "the model is auto and tools are included, or key is a",
     ],
     [
       "request.auto && (\n  request.tools ||\n  request.json)",
-      "the model is left to the router and (tools are offered or the answer must be JSON)",
+      "the model is auto and (tools are included or JSON output is required)",
     ],
     ['key.name == "a \\"quoted\\" name"', 'key is a "quoted" name'],
-  ])("says %s in words", (cel, expected) => {
-    expect(words(cel)).toBe(expected);
+  ])("describes %s", (cel, expected) => {
+    expect(text(cel)).toBe(expected);
   });
 
   it.each([
@@ -49,11 +49,11 @@ describe("conditionWords", () => {
     "(request.auto",
     "request.stream < true",
     "",
-  ])("leaves %s as it is", (cel) => {
-    expect(words(cel)).toBeUndefined();
+  ])("does not describe %s", (cel) => {
+    expect(text(cel)).toBeUndefined();
   });
 
-  it("makes values stand out", () => {
+  it("marks values for emphasis", () => {
     expect(conditionWords('request.task == "code"')).toEqual(["task", " is ", { value: "code" }]);
   });
 });

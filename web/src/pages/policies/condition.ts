@@ -1,9 +1,9 @@
-// Conditions are CEL. The simple ones, which most are, can be said in words; the others are shown as they are.
+// Conditions are CEL expressions. Simple ones can be described in words; others are shown as CEL.
 
-/** A part of a sentence; values and names stand out. */
+/** A part of a sentence; values are emphasised. */
 export type Part = string | { value: string };
 
-/** Says a condition in words, after "if"; undefined for one that has no simple words. */
+/** Describes a condition in words, to follow "If"; undefined for a complex condition. */
 export function conditionWords(cel: string): Part[] | undefined {
   const tokens = tokensOf(cel);
   if (!tokens || tokens.length === 0) {
@@ -14,8 +14,8 @@ export function conditionWords(cel: string): Part[] | undefined {
   return parts && reader.done ? parts : undefined;
 }
 
-/** The sentence as plain text. */
-export function plainWords(parts: Part[]): string {
+/** Joins the parts to plain text. */
+export function plainText(parts: Part[]): string {
   return parts.map((part) => (typeof part === "string" ? part : part.value)).join("");
 }
 
@@ -57,7 +57,7 @@ const comparisons: Record<string, string> = {
   ">=": " ≥ ",
 };
 
-/** Reads what it has words for, and gives undefined for everything else. */
+/** A parser for simple conditions. Its methods return undefined for anything else. */
 class Reader {
   private at = 0;
 
@@ -85,7 +85,7 @@ class Reader {
     return token.value;
   }
 
-  /** Parts with "or" between. Where one of them is several with "and", a comma tells them apart. */
+  /** Parses terms joined by "or". If a term contains "and", the terms are separated by commas. */
   either(): Part[] | undefined {
     const all: { words: Part[]; several: boolean }[] = [];
     do {
@@ -238,7 +238,7 @@ class Reader {
 interface Field {
   name: string;
   words: string;
-  /** It is asked whether it is there at all. */
+  /** Whether the condition tests for presence: has(). */
   present?: boolean;
 }
 
@@ -253,39 +253,39 @@ const mapWords: Record<string, string> = {
 };
 
 const fieldWords: Record<string, string> = {
-  "request.model": "the model asked for",
-  "request.op": "the operation",
-  "request.format": "the format",
-  "request.source": "the source",
+  "request.model": "requested model",
+  "request.op": "operation",
+  "request.format": "format",
+  "request.source": "source",
   "request.task": "task",
   "request.language": "language",
   "request.tokens": "tokens",
-  "request.max_output": "output allowed",
+  "request.max_output": "max output",
   "request.messages": "messages",
-  "request.images": "pictures",
-  "request.choices": "answers asked for",
-  "request.objective": "the objective",
-  "request.end_user": "the end user",
-  "request.session": "the session",
+  "request.images": "images",
+  "request.choices": "choices",
+  "request.objective": "objective",
+  "request.end_user": "end user",
+  "request.session": "session",
   "key.id": "key id",
   "key.name": "key",
   "workspace.id": "workspace id",
   "workspace.name": "workspace",
-  "time.hour": "the hour",
-  "time.weekday": "the day",
-  "time.date": "the date",
+  "time.hour": "hour",
+  "time.weekday": "weekday",
+  "time.date": "date",
 };
 
-// What is true or false: how either reads.
+// Boolean fields, with the text for true and false.
 const flags: Record<string, [yes: string, no: string]> = {
-  "request.auto": ["the model is left to the router", "the caller names a model"],
-  "request.stream": ["the answer is streamed", "the answer is not streamed"],
-  "request.tools": ["tools are offered", "no tools are offered"],
-  "request.vision": ["there are pictures to look at", "there are no pictures to look at"],
-  "request.audio": ["there is sound", "there is no sound"],
+  "request.auto": ["the model is auto", "a model is named"],
+  "request.stream": ["streaming is on", "streaming is off"],
+  "request.tools": ["tools are included", "no tools are included"],
+  "request.vision": ["images are included", "no images are included"],
+  "request.audio": ["audio is included", "no audio is included"],
   "request.files": ["files are attached", "no files are attached"],
-  "request.json": ["the answer must be JSON", "the answer need not be JSON"],
-  "request.reasoning": ["reasoning is asked for", "no reasoning is asked for"],
+  "request.json": ["JSON output is required", "JSON output is not required"],
+  "request.reasoning": ["reasoning is requested", "no reasoning is requested"],
 };
 
 function flagWords(name: string, yes: boolean): Part[] | undefined {

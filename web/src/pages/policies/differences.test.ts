@@ -34,12 +34,12 @@ const decision = (more: Partial<Schema["Decision"]> = {}): Schema["Decision"] =>
 });
 
 describe("differences", () => {
-  it("is empty for two decisions that say the same", () => {
+  it("is empty for equal decisions", () => {
     expect(differences({ decision: decision() }, { decision: decision({ micros: 99 }) })).toEqual([]);
   });
 
-  it("says what a policy of the draft changes", () => {
-    const tried = decision({
+  it("lists the changes of a draft policy", () => {
+    const changed = decision({
       kind: "policy",
       policy: "no-a",
       candidates: [
@@ -51,28 +51,28 @@ describe("differences", () => {
       hide_text: true,
     });
     const rows = Object.fromEntries(
-      differences({ decision: decision() }, { decision: tried }).map((d) => [d.what, [d.live, d.draft]]),
+      differences({ decision: decision() }, { decision: changed }).map((d) => [d.field, [d.live, d.draft]]),
     );
     expect(rows).toEqual({
-      "served by": ["a", "b"],
-      decision: ["expected", "policy: no-a"],
-      "expected cost": ["$0.001000", "$0.002000"],
-      "chance of a good answer": ["0.50", "0.70"],
-      "policies that match": ["none", "no-a"],
-      "left out only here": ["none", "a"],
-      "answer at most": ["no limit", "2,000 tokens"],
-      texts: ["as set elsewhere", "not stored"],
+      "Served by": ["a", "b"],
+      Decision: ["expected", "policy: no-a"],
+      "Expected cost": ["$0.001000", "$0.002000"],
+      "Predicted quality": ["0.50", "0.70"],
+      "Matching policies": ["none", "no-a"],
+      "Excluded only here": ["none", "a"],
+      "Max output": ["no limit", "2,000 tokens"],
+      "Prompts and answers": ["default", "not stored"],
     });
   });
 
-  it("says that the draft refuses", () => {
+  it("shows a rejection by the draft", () => {
     const refusal = { code: "POLICY_REJECTED", message: "No.", origin: "policy" as const };
-    const refused = { decision: decision(), refusal };
-    expect(choiceOf(refused)).toBeUndefined();
-    expect(differences({ decision: decision() }, refused)[0]).toEqual({
-      what: "served by",
+    const rejected = { decision: decision(), refusal };
+    expect(choiceOf(rejected)).toBeUndefined();
+    expect(differences({ decision: decision() }, rejected)[0]).toEqual({
+      field: "Served by",
       live: "a",
-      draft: "refused (POLICY_REJECTED)",
+      draft: "rejected (POLICY_REJECTED)",
     });
   });
 });

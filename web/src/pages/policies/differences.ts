@@ -6,39 +6,43 @@ type Explanation = Schema["Explanation"];
 type Decision = Schema["Decision"];
 type Candidate = Schema["Candidate"];
 
-/** One thing in which two decisions differ. */
+/** A field in which two decisions differ. */
 export interface Difference {
-  what: string;
+  field: string;
   live: string;
   draft: string;
 }
 
-/** The target that a request would go to; undefined when it would be refused. */
+/** The chosen target; undefined when the request would be rejected. */
 export function choiceOf({ decision, refusal }: Explanation): Candidate | undefined {
   return refusal ? undefined : decision?.candidates.find((c) => c.rank === 1);
 }
 
-/** Lists in which ways two decisions on one request differ, the most important first. */
+/** Lists the differences between two decisions on one request, the most important first. */
 export function differences(live: Explanation, draft: Explanation): Difference[] {
   const rows: [string, string, string][] = [
-    ["served by", outcome(live), outcome(draft)],
-    ["decision", kind(live), kind(draft)],
-    ["expected cost", cost(live), cost(draft)],
-    ["chance of a good answer", chance(live), chance(draft)],
-    ["expected time", time(live), time(draft)],
-    ["objective", objective(live), objective(draft)],
-    ["policies that match", matched(live.decision), matched(draft.decision)],
-    ["left out only here", onlyOut(live.decision, draft.decision), onlyOut(draft.decision, live.decision)],
-    ["answer at most", limit(live.decision), limit(draft.decision)],
-    ["baseline", baseline(live), baseline(draft)],
-    ["texts", texts(live.decision), texts(draft.decision)],
+    ["Served by", outcome(live), outcome(draft)],
+    ["Decision", kind(live), kind(draft)],
+    ["Expected cost", cost(live), cost(draft)],
+    ["Predicted quality", quality(live), quality(draft)],
+    ["Expected latency", latency(live), latency(draft)],
+    ["Objective", objective(live), objective(draft)],
+    ["Matching policies", matched(live.decision), matched(draft.decision)],
+    [
+      "Excluded only here",
+      onlyExcluded(live.decision, draft.decision),
+      onlyExcluded(draft.decision, live.decision),
+    ],
+    ["Max output", limit(live.decision), limit(draft.decision)],
+    ["Baseline", baseline(live), baseline(draft)],
+    ["Prompts and answers", bodyLogging(live.decision), bodyLogging(draft.decision)],
   ];
-  return rows.filter(([, a, b]) => a !== b).map(([what, a, b]) => ({ what, live: a, draft: b }));
+  return rows.filter(([, a, b]) => a !== b).map(([field, a, b]) => ({ field, live: a, draft: b }));
 }
 
 function outcome(explanation: Explanation): string {
   const { refusal } = explanation;
-  return refusal ? `refused (${refusal.code})` : (choiceOf(explanation)?.target ?? "nobody");
+  return refusal ? `rejected (${refusal.code})` : (choiceOf(explanation)?.target ?? "no target");
 }
 
 function kind({ decision, refusal }: Explanation): string {
@@ -53,19 +57,19 @@ function cost(explanation: Explanation): string {
   return chosen ? formatMoney(chosen.expected_cost_usd) : "–";
 }
 
-function chance(explanation: Explanation): string {
+function quality(explanation: Explanation): string {
   const chosen = choiceOf(explanation);
   return chosen ? formatQuality(chosen.quality) : "–";
 }
 
-function time(explanation: Explanation): string {
+function latency(explanation: Explanation): string {
   const ms = choiceOf(explanation)?.expected_ms;
   return ms ? `${formatCount(ms)} ms` : "–";
 }
 
 function objective({ decision }: Explanation): string {
-  const aim = decision?.input.objective;
-  return aim ? `${aim.name} (${aim.tradeoff})` : "–";
+  const chosen = decision?.input.objective;
+  return chosen ? `${chosen.name} (${chosen.tradeoff})` : "–";
 }
 
 function matched(decision: Decision | undefined): string {
@@ -73,13 +77,14 @@ function matched(decision: Decision | undefined): string {
   return names.join(", ") || "none";
 }
 
-/** The targets that one decision leaves out and the other does not. */
-function onlyOut(decision: Decision | undefined, other: Decision | undefined): string {
-  const out = (d: Decision | undefined) => d?.candidates.filter((c) => c.excluded).map((c) => c.target) ?? [];
-  const known = new Set(out(other));
+/** The targets that one decision excludes and the other does not. */
+function onlyExcluded(decision: Decision | undefined, other: Decision | undefined): string {
+  const excluded = (d: Decision | undefined) =>
+    d?.candidates.filter((c) => c.excluded).map((c) => c.target) ?? [];
+  const inOther = new Set(excluded(other));
   return (
-    out(decision)
-      .filter((target) => !known.has(target))
+    excluded(decision)
+      .filter((target) => !inOther.has(target))
       .join(", ") || "none"
   );
 }
@@ -92,6 +97,6 @@ function baseline({ decision }: Explanation): string {
   return decision?.baseline?.model ?? "none";
 }
 
-function texts(decision: Decision | undefined): string {
-  return decision?.hide_text ? "not stored" : "as set elsewhere";
+function bodyLogging(decision: Decision | undefined): string {
+  return decision?.hide_text ? "not stored" : "default";
 }

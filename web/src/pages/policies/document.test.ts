@@ -76,7 +76,7 @@ const diff = (before: string, after: string) => {
   return [...removed.map((line) => `-${line}`), ...rest.map((line) => `+${line}`)];
 };
 
-describe("a change of fields writes only their lines", () => {
+describe("changing fields rewrites only their lines", () => {
   it.each<[string, Change, string[]]>([
     ["switch off", set(0, { enabled: false }), ["+    enabled: false"]],
     ["switch on", set(2, { enabled: undefined }), ["-    enabled: false # since May"]],
@@ -154,7 +154,7 @@ describe("a change of fields writes only their lines", () => {
   });
 });
 
-describe("a change of the list keeps the text of every policy", () => {
+describe("changing the list keeps the text of every policy", () => {
   const block = (name: string) =>
     source.slice(
       source.indexOf({ a: "  # Keep", b: "  # Confidential", c: "  # Last" }[name] ?? ""),
@@ -237,14 +237,14 @@ describe("other shapes of the document", () => {
     expect(editDocument(before, old, change(old))).toBe(expected);
   });
 
-  it("leaves out fields that are not filled in", () => {
+  it("omits empty fields", () => {
     const text = "policies:\n  - name: a\n    pin: b\n";
     const before = policiesOf(text);
     const after = [{ name: "a", pin: "b", deny: "", prefer: [], allow: { models: [] } }];
     expect(editDocument(text, before, after)).toBe(text);
   });
 
-  it("refuses a text that has other policies than the form", () => {
+  it("rejects YAML with other policies than the form", () => {
     const before = [{ name: "a", pin: "b" }];
     expect(editDocument("policies:\n  - name: c\n", before, [])).toBeUndefined();
     expect(editDocument("policies: [\n", before, [])).toBeUndefined();

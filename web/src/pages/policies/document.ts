@@ -15,8 +15,8 @@ import {
 
 import type { Policy } from "../../api/routing";
 
-// The form edits the text that people wrote. Only the lines of a changed field are written again: comments, blank lines,
-// the order of fields and the quoting of everything else stay as they are.
+// The form edits hand-written YAML. Only the lines of a changed field are rewritten: comments, blank lines, the order of
+// fields and the quoting of everything else stay the same.
 
 type Field = Pair<Node, Node | null>;
 type Fields = YAMLMap<Node, Node | null>;
@@ -41,7 +41,7 @@ const order = [
   "log_bodies",
 ];
 
-/** Fields that are strings in the API and numbers in the text. */
+/** Fields that are strings in the API and numbers in YAML. */
 const numeric = ["max_cost_usd", "objective"];
 
 /**
@@ -67,7 +67,7 @@ export function editDocument(source: string, before: Policy[], after: Policy[]):
     after.length === before.length && origin.every((at, i) => at === i)
       ? editor.setFields(list as Items, wanted)
       : editor.arrange(origin, wanted);
-  return edited !== undefined && holds(edited, wanted) ? edited : rewrite(doc, origin, wanted);
+  return edited !== undefined && parsesTo(edited, wanted) ? edited : rewrite(doc, origin, wanted);
 }
 
 function parse(source: string): Document {
@@ -83,7 +83,7 @@ function originsOf(before: Policy[], after: Policy[]): (number | undefined)[] {
   });
 }
 
-/** The policy without the fields that are not filled in yet: the form shows them, the text does not have them. */
+/** Removes empty fields, which the form shows and the YAML omits. */
 function withoutEmpty(policy: Policy): Values {
   const fields = Object.entries(policy).map(([name, value]) => {
     const isSelector = name === "allow" || name === "exclude";
@@ -100,13 +100,13 @@ function filled(fields: [string, unknown][]): Values {
   return Object.fromEntries(fields.filter(([, value]) => isFilled(value)));
 }
 
-/** Reports whether the text reads back as the policies. */
-function holds(source: string, wanted: Values[]): boolean {
+/** Reports whether the YAML parses to the wanted policies. */
+function parsesTo(source: string, wanted: Values[]): boolean {
   const doc = parse(source);
   return doc.errors.length === 0 && equal((doc.toJS() as { policies?: unknown } | null)?.policies, wanted);
 }
 
-/** Writes the whole document again, for texts that cannot be edited by lines. Comments and quoting stay. */
+/** Rewrites the whole document, for YAML that cannot be edited by lines. Comments and quoting stay. */
 function rewrite(doc: Document, origin: (number | undefined)[], wanted: Values[]): string {
   const list = doc.get("policies");
   const items = isSeq(list) ? [...list.items] : [];
@@ -135,7 +135,7 @@ function rewrite(doc: Document, origin: (number | undefined)[], wanted: Values[]
   return doc.toString({ lineWidth: 0, flowCollectionPadding: false });
 }
 
-/** Compares values. A number equals its spelling, because the API has some numbers as strings. */
+/** Compares values. A number equals its string form, because the API has some numbers as strings. */
 function equal(a: unknown, b: unknown): boolean {
   if (typeof a === "object" && typeof b === "object" && a !== null && b !== null) {
     const names = Object.keys(a);
@@ -160,7 +160,7 @@ class Editor {
     private readonly doc: Document,
   ) {}
 
-  /** Changes fields of policies that stay where they are. */
+  /** Changes the fields of policies without moving them. */
   setFields(list: Items, wanted: Values[]): string | undefined {
     const splices = list.items.map((item, i) => this.change(item, wanted[i], ""));
     const changes = splices.every((s) => s !== undefined) ? splices.flat() : undefined;
@@ -403,7 +403,7 @@ function isObject(value: unknown): value is Values {
   return typeof value === "object" && value !== null;
 }
 
-/** Reports whether a node takes lines of its own. */
+/** Reports whether a node is a block collection. */
 function isBlock(node: unknown): boolean {
   return isCollection(node) && !node.flow;
 }

@@ -5,17 +5,17 @@ import {
   type Action,
   type Draft,
   draftOf,
-  formFollows,
+  isFormCurrent,
   isDirty,
-  isReadable,
+  isCheckable,
   isReady,
   moved,
   problemsAt,
   reduce,
-  writtenBy,
+  inputOf,
 } from "./draft";
 
-const held = {
+const saved = {
   source: "policies:\n  - name: a\n    pin: x\n",
   policies: [{ name: "a", pin: "x" }],
   version: 3,
@@ -46,83 +46,83 @@ const invalid = (source: string): Schema["PolicyCheck"] => ({
   hash: "",
 });
 
-const after = (...actions: Action[]): Draft => actions.reduce(reduce, draftOf(held));
+const after = (...actions: Action[]): Draft => actions.reduce(reduce, draftOf(saved));
 
 describe("a draft", () => {
-  it("begins clean, with both sides as they are in force", () => {
-    const draft = draftOf(held);
-    expect([isDirty(draft), isReady(draft), formFollows(draft)]).toEqual([false, false, true]);
+  it("starts with the active policies", () => {
+    const draft = draftOf(saved);
+    expect([isDirty(draft), isReady(draft), isFormCurrent(draft)]).toEqual([false, false, true]);
   });
 
-  it("takes the text at once, and the form follows when it was checked", () => {
+  it("applies an edit of the YAML to the form after the check", () => {
     const typed = after({ type: "text", source: "new" });
     expect(typed.source).toBe("new");
-    expect(typed.policies).toEqual(held.policies);
+    expect(typed.policies).toEqual(saved.policies);
     expect([isDirty(typed), isReady(typed)]).toEqual([true, false]);
-    expect(writtenBy(typed)).toEqual({ source: "new" });
+    expect(inputOf(typed)).toEqual({ source: "new" });
     const checked = reduce(typed, { type: "checked", edit: 1, check: valid("formatted", [{ name: "b" }]) });
     expect(checked.policies).toEqual([{ name: "b" }]);
-    expect(checked.source).toBe("new"); // what somebody types is never rewritten
+    expect(checked.source).toBe("new"); // typed YAML is never reformatted
     expect(isReady(checked)).toBe(true);
   });
 
-  it("keeps the form closed while the text has problems", () => {
+  it("disables the form while the YAML has errors", () => {
     const draft = after({ type: "text", source: "bad" }, { type: "checked", edit: 1, check: invalid("bad") });
-    expect(formFollows(draft)).toBe(false);
-    expect(draft.policies).toEqual(held.policies);
+    expect(isFormCurrent(draft)).toBe(false);
+    expect(draft.policies).toEqual(saved.policies);
     expect(isReady(draft)).toBe(false);
   });
 
-  it("applies an edit of the form to the text immediately", () => {
+  it("applies an edit of the form to the YAML immediately", () => {
     const policies = [{ name: "a", pin: "unknown" }];
     const changed = after({ type: "form", policies });
     expect(changed.source).toBe("policies:\n  - name: a\n    pin: unknown\n");
-    expect(writtenBy(changed)).toEqual({ source: changed.source });
+    expect(inputOf(changed)).toEqual({ source: changed.source });
     expect(isDirty(changed)).toBe(true);
     const checked = reduce(changed, { type: "checked", edit: 1, check: invalid("formatted") });
     expect(checked.source).toBe(changed.source);
     expect(checked.policies).toEqual(policies);
-    expect(formFollows(checked)).toBe(true);
+    expect(isFormCurrent(checked)).toBe(true);
     expect(isReady(checked)).toBe(false);
   });
 
-  it("drops an edit of the form while the text has other policies", () => {
+  it("drops an edit of the form while the YAML has other policies", () => {
     const typed = after({ type: "text", source: "policies:\n  - name: b\n" });
     expect(reduce(typed, { type: "form", policies: [] })).toBe(typed);
   });
 
-  it("keeps a field of the form that is not filled in yet", () => {
+  it("keeps an empty field of the form", () => {
     const policies = [{ name: "a", pin: "x", deny: "" }];
     const changed = after({ type: "form", policies });
-    const checked = reduce(changed, { type: "checked", edit: 1, check: valid(held.source, held.policies) });
-    expect([checked.source, checked.policies]).toEqual([held.source, policies]);
+    const checked = reduce(changed, { type: "checked", edit: 1, check: valid(saved.source, saved.policies) });
+    expect([checked.source, checked.policies]).toEqual([saved.source, policies]);
   });
 
-  it("does not take an answer to an earlier edit for one to the last", () => {
+  it("ignores the check of an earlier edit", () => {
     const draft = after(
       { type: "text", source: "one" },
       { type: "text", source: "two" },
       { type: "checked", edit: 1, check: valid("one", [{ name: "one" }]) },
     );
     expect(draft.check).toBeUndefined();
-    expect(draft.policies).toEqual(held.policies);
+    expect(draft.policies).toEqual(saved.policies);
   });
 
-  it("is clean again when the text is what is in force", () => {
-    expect(isDirty(after({ type: "text", source: "x" }, { type: "text", source: held.source }))).toBe(false);
+  it("is clean again when the YAML equals the active policies", () => {
+    expect(isDirty(after({ type: "text", source: "x" }, { type: "text", source: saved.source }))).toBe(false);
   });
 
-  it("is dropped for what was saved", () => {
+  it("is replaced by a saved version", () => {
     const draft = after(
       { type: "text", source: "x" },
-      { type: "reset", held: { ...held, source: "y", version: 4 } },
+      { type: "reset", saved: { ...saved, source: "y", version: 4 } },
     );
     expect([draft.source, draft.basedOn, isDirty(draft)]).toEqual(["y", 4, false]);
   });
 
-  it("is not sent while an amount is half typed", () => {
+  it("is not checked while an amount is incomplete", () => {
     const typing = (max_cost_usd: string) =>
-      isReadable(after({ type: "form", policies: [{ name: "a", max_cost_usd }] }));
+      isCheckable(after({ type: "form", policies: [{ name: "a", max_cost_usd }] }));
     expect(["0.05", "5", ".5"].map(typing)).toEqual([true, true, true]);
     expect(["", "0.", "0", "-1", "1e3", "0.0000000001"].map(typing)).toEqual([
       false,
@@ -148,7 +148,7 @@ describe("moved", () => {
 });
 
 describe("problemsAt", () => {
-  it("finds the first problem of each field of one policy", () => {
+  it("finds the first problem of each field of a policy", () => {
     const at = (path: string, message: string, hint = "") => ({ ...problem, path, message, hint });
     const problems = [
       at("policies[1]", "no effect", "add one"),

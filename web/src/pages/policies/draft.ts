@@ -2,49 +2,49 @@ import type { Schema } from "../../api/client";
 import type { Policy, PolicyInput } from "../../api/routing";
 import { editDocument } from "./document";
 
-/** What a draft starts from: the newest version. */
-type Held = Pick<Schema["WorkspacePolicies"], "source" | "policies" | "version">;
+/** The saved version that a draft is based on. */
+type SavedVersion = Pick<Schema["WorkspacePolicies"], "source" | "policies" | "version">;
 
 /**
- * A draft is one document that text and form both edit. An edit of the form changes the text immediately; an edit of the
- * text changes the form when the gateway has checked it.
+ * A draft is one document that the YAML editor and the form both edit. An edit of the form changes the YAML immediately;
+ * an edit of the YAML changes the form after the gateway has checked it.
  */
 export interface Draft {
   source: string;
-  /** As the form shows them: the last ones that the text could be read as, or what the form has changed since. */
+  /** The policies in the form: those of the last valid YAML, with later changes of the form. */
   policies: Policy[];
   /** The side that was edited last. */
   by: "text" | "form";
-  /** Counts edits, so that an answer to an earlier one is not taken for one to the last. */
+  /** Number of edits, to ignore the check of an earlier edit. */
   edit: number;
-  /** What the gateway says about the last edit; undefined until it has answered. */
+  /** Result of checking the last edit; undefined while it is pending. */
   check?: Schema["PolicyCheck"];
-  /** What is in force, to tell whether there is anything to save. */
-  held: string;
+  /** YAML of the saved version, to detect unsaved changes. */
+  saved: string;
   basedOn: number;
 }
 
-/** What happens to a draft. */
+/** Actions on a draft. */
 export type Action =
   | { type: "text"; source: string }
   | { type: "form"; policies: Policy[] }
   | { type: "checked"; edit: number; check: Schema["PolicyCheck"] }
-  | { type: "reset"; held: Held }
+  | { type: "reset"; saved: SavedVersion }
   | { type: "rebase"; version: number };
 
-/** Begins with what is in force. */
-export function draftOf(held: Held, edit = 0): Draft {
+/** Creates a draft of the saved version. */
+export function draftOf(saved: SavedVersion, edit = 0): Draft {
   return {
-    source: held.source,
-    policies: held.policies,
+    source: saved.source,
+    policies: saved.policies,
     by: "text",
     edit,
-    held: held.source,
-    basedOn: held.version,
+    saved: saved.source,
+    basedOn: saved.version,
   };
 }
 
-/** The draft after something happened to it. */
+/** Reducer of a draft. */
 export function reduce(draft: Draft, action: Action): Draft {
   switch (action.type) {
     case "text":
@@ -54,13 +54,13 @@ export function reduce(draft: Draft, action: Action): Draft {
     case "checked":
       return action.edit === draft.edit ? checked(draft, action.check) : draft;
     case "reset":
-      return draftOf(action.held, draft.edit + 1);
+      return draftOf(action.saved, draft.edit + 1);
     case "rebase":
       return { ...draft, basedOn: action.version };
   }
 }
 
-/** Applies an edit of the form to the text. While the text has other policies than the form, the edit is dropped. */
+/** Applies an edit of the form to the YAML. The edit is dropped while the YAML has other policies than the form. */
 function formEdited(draft: Draft, policies: Policy[]): Draft {
   const source = editDocument(draft.source, draft.policies, policies);
   if (source === undefined) {
@@ -69,45 +69,45 @@ function formEdited(draft: Draft, policies: Policy[]): Draft {
   return { ...draft, source, policies, by: "form", edit: draft.edit + 1, check: undefined };
 }
 
-/** Takes the policies of a text that was edited and is valid. The form keeps its fields that are not filled in yet. */
+/** Stores a check. After an edit of the YAML, the form gets its policies; otherwise it keeps its empty fields. */
 function checked(draft: Draft, check: Schema["PolicyCheck"]): Draft {
   return { ...draft, check, policies: draft.by === "text" && check.ok ? check.policies : draft.policies };
 }
 
 /** The document to check. */
-export function writtenBy(draft: Draft): PolicyInput {
+export function inputOf(draft: Draft): PolicyInput {
   return { source: draft.source };
 }
 
-/** Whether the gateway could read what is written: an amount that is half typed is no number. */
-export function isReadable(draft: Draft): boolean {
+/** Reports whether the draft can be checked: not while an amount is incomplete. */
+export function isCheckable(draft: Draft): boolean {
   return (
     draft.by === "text" ||
     draft.policies.every((p) => p.max_cost_usd === undefined || isAmount(p.max_cost_usd))
   );
 }
 
-/** Whether a text is an amount of dollars above nought. */
+/** Reports whether a text is a positive amount of dollars. */
 export function isAmount(text: string | undefined): boolean {
   return text !== undefined && /^\d{0,9}(\.\d{1,9})?$/.test(text) && Number(text) > 0;
 }
 
-/** Whether there is something to save. */
+/** Reports whether there are unsaved changes. */
 export function isDirty(draft: Draft): boolean {
-  return draft.source !== draft.held;
+  return draft.source !== draft.saved;
 }
 
-/** Whether the draft could be saved now. */
+/** Reports whether the draft can be saved. */
 export function isReady(draft: Draft): boolean {
   return isDirty(draft) && draft.check?.ok === true;
 }
 
-/** Whether the form stands for the text: not while the text has problems, or is not read yet. */
-export function formFollows(draft: Draft): boolean {
+/** Reports whether the form matches the YAML: not while the YAML has errors. */
+export function isFormCurrent(draft: Draft): boolean {
   return draft.by === "form" || draft.check?.ok !== false;
 }
 
-/** The list with one item somewhere else. */
+/** Moves an item of a list. */
 export function moved<T>(list: T[], from: number, to: number): T[] {
   const item = list[from];
   if (item === undefined || to < 0 || to >= list.length) {
@@ -117,7 +117,7 @@ export function moved<T>(list: T[], from: number, to: number): T[] {
   return [...rest.slice(0, to), item, ...rest.slice(to)];
 }
 
-/** What is wrong with each field of one policy, by the field's name. */
+/** Messages of the problems of one policy, by field name. */
 export function problemsAt(
   problems: Schema["PolicyProblem"][] | undefined,
   index: number,

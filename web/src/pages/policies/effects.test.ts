@@ -2,32 +2,32 @@ import { describe, expect, it } from "vitest";
 
 import type { Policy } from "../../api/routing";
 import { effects, effectsOf, effectWords, withEffect, withoutEffect } from "./effects";
-import { examples, freeName } from "./examples";
+import { examples, uniqueName } from "./examples";
 
 describe("effectWords", () => {
   it.each<[Omit<Policy, "name">, string[]]>([
-    [{ deny: "No." }, ["refuses: “No.”"]],
-    [{ pin: "gpt-4.1" }, ["pins gpt-4.1"]],
-    [{ pin: "" }, ["pins …"]],
-    [{ allow: { tags: ["local"], models: ["a", "b"] } }, ["allows only models a, b and tags local"]],
-    [{ exclude: { providers: ["x"] } }, ["leaves out providers x"]],
-    [{ exclude: {} }, ["leaves out …"]],
-    [{ prefer: ["a", "b*"] }, ["prefers a, then b*"]],
-    [{ objective: "0.9" }, ["aims for 0.9 (0 cheapest, 1 best)"]],
+    [{ deny: "No." }, ["Denies: “No.”"]],
+    [{ pin: "gpt-4.1" }, ["Pins gpt-4.1"]],
+    [{ pin: "" }, ["Pins …"]],
+    [{ allow: { tags: ["local"], models: ["a", "b"] } }, ["Allows only models a, b and tags local"]],
+    [{ exclude: { providers: ["x"] } }, ["Excludes providers x"]],
+    [{ exclude: {} }, ["Excludes …"]],
+    [{ prefer: ["a", "b*"] }, ["Prefers a, then b*"]],
+    [{ objective: "0.9" }, ["Objective: 0.9 (0 cheapest, 1 best)"]],
     [
       { max_cost_usd: "0.05", max_output_tokens: 2000 },
-      ["at most $0.05000 a request", "answers of at most 2,000 tokens"],
+      ["Max $0.05000 per request", "Max 2,000 output tokens"],
     ],
-    [{ max_cost_usd: "0." }, ["at most $0. a request"]],
-    [{ baseline: "a", log_bodies: false }, ["savings against a", "texts are not stored"]],
+    [{ max_cost_usd: "0." }, ["Max $0. per request"]],
+    [{ baseline: "a", log_bodies: false }, ["Baseline: a", "Doesn’t store prompts and answers"]],
     [{}, []],
-  ])("says what %j does", (policy, expected) => {
+  ])("describes %j", (policy, expected) => {
     expect(effectWords({ name: "p", ...policy })).toEqual(expected);
   });
 });
 
 describe("effects of a policy", () => {
-  it("come and go one at a time", () => {
+  it("are added and removed one at a time", () => {
     for (const { name } of effects) {
       const policy = withEffect({ name: "p", when: "request.auto" }, name);
       expect(effectsOf(policy)).toEqual([name]);
@@ -36,12 +36,12 @@ describe("effects of a policy", () => {
   });
 });
 
-describe("freeName", () => {
-  it("gives every inserted example a name of its own", () => {
+describe("uniqueName", () => {
+  it("gives every inserted example a unique name", () => {
     const policies = examples.map(({ policy }) => policy);
     expect(new Set(policies.map(({ name }) => name)).size).toBe(3);
-    expect(freeName("cost-cap", policies)).toBe("cost-cap-2");
-    expect(freeName("cost-cap", [...policies, { name: "cost-cap-2" }])).toBe("cost-cap-3");
-    expect(freeName("new", policies)).toBe("new");
+    expect(uniqueName("cost-cap", policies)).toBe("cost-cap-2");
+    expect(uniqueName("cost-cap", [...policies, { name: "cost-cap-2" }])).toBe("cost-cap-3");
+    expect(uniqueName("new", policies)).toBe("new");
   });
 });

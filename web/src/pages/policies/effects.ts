@@ -3,31 +3,31 @@ import type { Policy } from "../../api/routing";
 import { formatMoney } from "../../lib/money";
 import { formatCount } from "../../lib/numbers";
 
-/** The effects that a policy can have, in the order in which the text has them. */
+/** The effects of policies, in the order of the YAML fields. */
 export const effects = [
-  { name: "deny", label: "Refuse the request" },
-  { name: "pin", label: "Pin one model" },
+  { name: "deny", label: "Deny requests" },
+  { name: "pin", label: "Pin a model" },
   { name: "allow", label: "Allow only some models" },
-  { name: "exclude", label: "Leave some models out" },
-  { name: "prefer", label: "Prefer some models" },
-  { name: "objective", label: "Set what the router aims for" },
-  { name: "max_cost_usd", label: "Limit what a request may cost" },
-  { name: "max_output_tokens", label: "Limit the answer’s length" },
-  { name: "baseline", label: "Name the baseline" },
-  { name: "log_bodies", label: "Keep texts out of the log" },
+  { name: "exclude", label: "Exclude models" },
+  { name: "prefer", label: "Prefer models" },
+  { name: "objective", label: "Set the objective" },
+  { name: "max_cost_usd", label: "Limit cost per request" },
+  { name: "max_output_tokens", label: "Limit output tokens" },
+  { name: "baseline", label: "Set the baseline" },
+  { name: "log_bodies", label: "Don’t store prompts and answers" },
 ] as const;
 
-/** The name of an effect, as the field in the text. */
+/** The name of an effect, which is its YAML field. */
 export type Effect = (typeof effects)[number]["name"];
 
-/** The effects that a policy has. */
+/** The effects of a policy. */
 export function effectsOf(policy: Policy): Effect[] {
   return effects.map(({ name }) => name).filter((name) => policy[name] !== undefined);
 }
 
-/** The policy with one more effect, not filled in yet. */
+/** Adds an effect with an initial value. */
 export function withEffect(policy: Policy, effect: Effect): Policy {
-  const begin: Required<Pick<Policy, Effect>> = {
+  const initial: Required<Pick<Policy, Effect>> = {
     deny: "",
     pin: "",
     allow: { models: [] },
@@ -39,46 +39,46 @@ export function withEffect(policy: Policy, effect: Effect): Policy {
     baseline: "",
     log_bodies: false,
   };
-  return { ...policy, [effect]: begin[effect] };
+  return { ...policy, [effect]: initial[effect] };
 }
 
-/** The policy without an effect. */
+/** Removes an effect. */
 export function withoutEffect(policy: Policy, effect: Effect): Policy {
   return Object.fromEntries(Object.entries(policy).filter(([name]) => name !== effect)) as unknown as Policy;
 }
 
-/** Says in words what a policy does, one phrase for each effect. */
+/** Describes a policy, one phrase per effect. */
 export function effectWords(policy: Policy): string[] {
   const words: string[] = [];
   if (policy.deny !== undefined) {
-    words.push(`refuses: “${policy.deny}”`);
+    words.push(`Denies: “${policy.deny}”`);
   }
   if (policy.pin !== undefined) {
-    words.push(`pins ${policy.pin || "…"}`);
+    words.push(`Pins ${policy.pin || "…"}`);
   }
   if (policy.allow) {
-    words.push(`allows only ${selectorWords(policy.allow, " and ")}`);
+    words.push(`Allows only ${selectorWords(policy.allow, " and ")}`);
   }
   if (policy.exclude) {
-    words.push(`leaves out ${selectorWords(policy.exclude, " and ")}`);
+    words.push(`Excludes ${selectorWords(policy.exclude, " and ")}`);
   }
   if (policy.prefer) {
-    words.push(`prefers ${policy.prefer.join(", then ") || "…"}`);
+    words.push(`Prefers ${policy.prefer.join(", then ") || "…"}`);
   }
   if (policy.objective !== undefined) {
     words.push(objectiveWords(policy.objective));
   }
   if (policy.max_cost_usd !== undefined) {
-    words.push(`at most ${money(policy.max_cost_usd)} a request`);
+    words.push(`Max ${money(policy.max_cost_usd)} per request`);
   }
   if (policy.max_output_tokens !== undefined) {
-    words.push(`answers of at most ${formatCount(policy.max_output_tokens)} tokens`);
+    words.push(`Max ${formatCount(policy.max_output_tokens)} output tokens`);
   }
   if (policy.baseline !== undefined) {
-    words.push(`savings against ${policy.baseline || "…"}`);
+    words.push(`Baseline: ${policy.baseline || "…"}`);
   }
   if (policy.log_bodies === false) {
-    words.push("texts are not stored");
+    words.push("Doesn’t store prompts and answers");
   }
   return words;
 }
@@ -87,7 +87,7 @@ function money(text: string): string {
   return /^\d*\.?\d+$/.test(text) ? formatMoney(text) : `$${text}`;
 }
 
-/** Lists of different kinds: for allow a target must be in each of them, for exclude in any. */
+/** Describes the lists of a selector. A target must match all lists for allow, any list for exclude. */
 function selectorWords(selector: Schema["Selector"], glue: string): string {
   const lists = [
     ["models", selector.models],
@@ -98,12 +98,12 @@ function selectorWords(selector: Schema["Selector"], glue: string): string {
   return words.join(glue) || "…";
 }
 
-/** What the router aims for, in words. */
+/** Describes an objective. */
 export function objectiveWords(objective: string): string {
   const named: Record<string, string> = {
-    cost: "aims for the lowest cost",
-    quality: "aims for the best answer",
-    speed: "aims for the fastest answer",
+    cost: "Objective: lowest cost",
+    quality: "Objective: best quality",
+    speed: "Objective: lowest latency",
   };
-  return named[objective] ?? `aims for ${objective} (0 cheapest, 1 best)`;
+  return named[objective] ?? `Objective: ${objective} (0 cheapest, 1 best)`;
 }

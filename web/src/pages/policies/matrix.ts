@@ -2,30 +2,30 @@ import type { Schema } from "../../api/client";
 
 type Route = Schema["BacktestRoute"];
 
-/** The name that stands for many rare routes taken together. */
+/** The name of the sum of rare routes. */
 export const others = "*";
 
-/** From which model to which so many requests go. */
+/** Requests by original and new model. */
 export interface Matrix {
   from: string[];
   to: string[];
-  /** The requests from one to another; undefined where none go. */
+  /** The route between two models; undefined when there is none. */
   at: (from: string, to: string) => Route | undefined;
   most: number;
-  /** Routes that are too rare to be told apart. */
+  /** The sum of rare routes. */
   rest?: Route;
 }
 
-/** Makes a table of routes: those with the most requests first, both ways. */
+/** Creates the matrix of routes, models with the most requests first. */
 export function matrixOf(routes: Route[]): Matrix {
   const rest = routes.find((route) => route.from === others && route.to === others);
-  const told = routes.filter((route) => route !== rest);
-  const byRoute = new Map(told.map((route) => [key(route.from, route.to), route]));
+  const listed = routes.filter((route) => route !== rest);
+  const byRoute = new Map(listed.map((route) => [key(route.from, route.to), route]));
   return {
-    from: ranked(told, (route) => route.from),
-    to: ranked(told, (route) => route.to),
+    from: ranked(listed, (route) => route.from),
+    to: ranked(listed, (route) => route.to),
     at: (from, to) => byRoute.get(key(from, to)),
-    most: Math.max(1, ...told.map((route) => route.requests)),
+    most: Math.max(1, ...listed.map((route) => route.requests)),
     rest,
   };
 }
@@ -34,7 +34,7 @@ function key(from: string, to: string): string {
   return JSON.stringify([from, to]);
 }
 
-/** The names, those with the most requests first; among equals by the alphabet. */
+/** The names by number of requests, then alphabetically. */
 function ranked(routes: Route[], nameOf: (route: Route) => string): string[] {
   const sums = new Map<string, number>();
   for (const route of routes) {
@@ -43,17 +43,17 @@ function ranked(routes: Route[], nameOf: (route: Route) => string): string[] {
   return [...sums].sort(([a, n], [b, m]) => m - n || a.localeCompare(b)).map(([name]) => name);
 }
 
-/** What people read for a name in a route. */
+/** Display name of a model in a route; an empty name means rejected. */
 export function routeName(name: string): string {
-  return name === "" ? "refused" : name;
+  return name === "" ? "rejected" : name;
 }
 
-/** A share in percent; null of nothing. */
+/** A share in percent; null if the whole is zero. */
 export function shareOf(part: number, whole: number): number | null {
   return whole > 0 ? (100 * part) / whole : null;
 }
 
-/** A change of the predicted chance, with its sign. */
+/** Formats a change with its sign. */
 export function signed(value: number, digits = 3): string {
   const text = Math.abs(value).toFixed(digits);
   if (Number(text) === 0) {

@@ -14,24 +14,24 @@ import { PolicyForm } from "./PolicyForm";
 import { PolicyList } from "./PolicyList";
 
 describe("Condition", () => {
-  it("is in words where it has simple ones, with its values standing out", () => {
+  it("is described in words with emphasised values if it is simple", () => {
     const { container } = renderWithTheme(
       <p>
         <Condition when={'request.task == "code"'} />
       </p>,
     );
-    expect(container.querySelector("p")?.textContent).toBe("if task is code");
+    expect(container.querySelector("p")?.textContent).toBe("If task is code");
     expect(container.querySelector("em")?.textContent).toBe("code");
   });
 
-  it("is as it is written otherwise", () => {
+  it("is shown as CEL otherwise", () => {
     const { container } = renderWithTheme(<Condition when={"size(key.tags) > 2"} />);
     expect(container.querySelector("code")?.textContent).toBe("size(key.tags) > 2");
   });
 
-  it("says that a policy without one always applies", () => {
+  it("is “Always” for a policy without one", () => {
     renderWithTheme(<Condition when={undefined} />);
-    expect(screen.getByText("always")).toBeTruthy();
+    expect(screen.getByText("Always")).toBeTruthy();
   });
 });
 
@@ -56,10 +56,10 @@ describe("DiffView", () => {
     ]);
   });
 
-  it("counts what changed, and says when nothing did", () => {
+  it("counts the changes and shows when there are none", () => {
     expect(diffCount(lines)).toBe("2 lines added, 1 removed");
     renderWithTheme(<DiffView lines={[]} label="Changes" />);
-    expect(screen.getByText("Nothing differs.")).toBeTruthy();
+    expect(screen.getByText("No differences.")).toBeTruthy();
   });
 });
 
@@ -86,26 +86,26 @@ describe("Matrix", () => {
     expect(matrix.rest?.requests).toBe(7);
   });
 
-  it("shows each number in its row and column, darker the more", () => {
+  it("shows each number in its row and column, with a shade by share", () => {
     renderWithTheme(<Matrix routes={routes} />);
     const rows = screen.getAllByRole("row");
     expect(rows.map((row) => [...row.children].map((cell) => cell.textContent))).toEqual([
-      ["from ↓ to →", "small", "refused"],
+      ["From ↓ To →", "small", "rejected"],
       ["big", "40", "3"],
       ["mid", "10", ""],
     ]);
     expect(screen.getByText("40").style.getPropertyValue("--share")).toBe("1");
     expect(screen.getByText("10").style.getPropertyValue("--share")).toBe("0.25");
-    expect(screen.getByText("And 7 on rarer routes.")).toBeTruthy();
+    expect(screen.getByText("7 requests on other routes.")).toBeTruthy();
   });
 
-  it("says when nothing goes elsewhere", () => {
+  it("shows when no model changes", () => {
     renderWithTheme(<Matrix routes={[]} />);
-    expect(screen.getByText("No request goes to another model.")).toBeTruthy();
+    expect(screen.getByText("No request changes its model.")).toBeTruthy();
   });
 });
 
-test("a change of the chance carries its sign", () => {
+test("a change has its sign", () => {
   expect([0.0123, -0.2, 0.0001, 0].map((value) => signed(value))).toEqual([
     "+0.012",
     "−0.200",
@@ -146,16 +146,16 @@ describe("PolicyList", () => {
     return onChange;
   }
 
-  it("moves by keys and says where to", async () => {
+  it("moves by keyboard and announces the position", async () => {
     const onChange = show();
     const user = userEvent.setup();
     screen.getByRole("button", { name: /^Move two/ }).focus();
     await user.keyboard("{Alt>}{ArrowUp}{/Alt}");
     expect(onChange).toHaveBeenCalledWith([policies[1], policies[0]]);
-    expect(screen.getByRole("status").textContent).toBe("two is now 1 of 2");
+    expect(screen.getByRole("status").textContent).toBe("Moved two to position 1 of 2");
   });
 
-  it("does not move over the end", async () => {
+  it("does not move past the end", async () => {
     const onChange = show();
     const user = userEvent.setup();
     screen.getByRole("button", { name: /^Move two/ }).focus();
@@ -163,52 +163,57 @@ describe("PolicyList", () => {
     expect(onChange).not.toHaveBeenCalled();
   });
 
-  it("switches policies on and off", async () => {
+  it("enables and disables policies", async () => {
     const onChange = show();
     const user = userEvent.setup();
-    await user.click(screen.getByRole("switch", { name: "one is on" }));
+    await user.click(screen.getByRole("switch", { name: "Enable one" }));
     expect(onChange).toHaveBeenLastCalledWith([{ name: "one", pin: "a", enabled: false }, policies[1]]);
-    await user.click(screen.getByRole("switch", { name: "two is on" }));
+    await user.click(screen.getByRole("switch", { name: "Enable two" }));
     expect(onChange).toHaveBeenLastCalledWith([policies[0], { name: "two", objective: "cost" }]);
   });
 
-  it("has nothing to change where it is only to be read", () => {
+  it("has no controls when read-only", () => {
     renderWithTheme(<PolicyList policies={policies} hits={undefined} source="instance" />);
     expect(screen.queryAllByRole("button")).toEqual([]);
     expect(screen.queryAllByRole("switch")).toEqual([]);
-    expect(screen.getByText("off")).toBeTruthy();
+    expect(screen.getByText("Disabled")).toBeTruthy();
   });
 });
 
 describe("PolicyForm", () => {
-  const book = { fields: [], names: { models: ["big"], providers: [], targets: [], tags: [] } };
+  const policySet = { fields: [], names: { models: ["big"], providers: [], targets: [], tags: [] } };
 
-  it("adds effects, but nothing beside a refusal", async () => {
+  it("adds effects, but none in addition to deny", async () => {
     const onChange = vi.fn();
     const user = userEvent.setup();
     const { rerender } = renderWithTheme(
-      <PolicyForm policy={{ name: "a" }} book={book} problems={{}} onChange={onChange} />,
+      <PolicyForm policy={{ name: "a" }} policySet={policySet} problems={{}} onChange={onChange} />,
     );
-    await user.click(screen.getByRole("button", { name: "Add an effect" }));
-    await user.click(await screen.findByRole("menuitem", { name: "Refuse the request" }));
+    await user.click(screen.getByRole("button", { name: "Add effect" }));
+    await user.click(await screen.findByRole("menuitem", { name: "Deny requests" }));
     expect(onChange).toHaveBeenCalledWith({ name: "a", deny: "" });
     rerender(<></>);
     renderWithTheme(
-      <PolicyForm policy={{ name: "a", deny: "No." }} book={book} problems={{}} onChange={onChange} />,
+      <PolicyForm
+        policy={{ name: "a", deny: "No." }}
+        policySet={policySet}
+        problems={{}}
+        onChange={onChange}
+      />,
     );
-    expect(screen.getByRole<HTMLButtonElement>("button", { name: "Add an effect" }).disabled).toBe(true);
+    expect(screen.getByRole<HTMLButtonElement>("button", { name: "Add effect" }).disabled).toBe(true);
   });
 
-  it("puts each problem beside its field", () => {
+  it("shows each problem at its field", () => {
     renderWithTheme(
       <PolicyForm
         policy={{ name: "A", pin: "bg" }}
-        book={book}
-        problems={{ name: "not well-formed", pin: 'no model is called "bg"' }}
+        policySet={policySet}
+        problems={{ name: "not well-formed", pin: 'unknown model "bg"' }}
         onChange={() => undefined}
       />,
     );
     expect(screen.getByRole("textbox", { name: "Name" }).getAttribute("aria-invalid")).toBe("true");
-    expect(screen.getByText('no model is called "bg"')).toBeTruthy();
+    expect(screen.getByText('unknown model "bg"')).toBeTruthy();
   });
 });

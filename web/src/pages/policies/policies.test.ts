@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { endpointOf, readBody, samples } from "./samples";
 
-test("every sample is a body that can be read again, for its endpoint", () => {
+test("every sample is a valid body for its endpoint", () => {
   for (const sample of samples) {
     const { body } = readBody(JSON.stringify(sample.body));
     expect(body).toEqual(sample.body);
@@ -10,15 +10,15 @@ test("every sample is a body that can be read again, for its endpoint", () => {
   }
 });
 
-test.each(["[]", "null", "3", '"text"'])("%s is no body", (text) => {
+test.each(["[]", "null", "3", '"text"'])("%s is not a body", (text) => {
   expect(readBody(text).problem).toMatch(/object/);
 });
 
-test("what is no JSON is told with its place", () => {
-  expect(readBody('{\n  "model": "auto",\n}').problem).toMatch(/not JSON.*(line 3|position)/s);
+test("invalid JSON is reported with its position", () => {
+  expect(readBody('{\n  "model": "auto",\n}').problem).toMatch(/Invalid JSON.*(line 3|position)/s);
 });
 
-test("a plain prompt is asked of auto", () => {
+test("a plain prompt becomes a request to auto", () => {
   expect(readBody("Write a poem.\nAbout rain.").body).toEqual({
     model: "auto",
     messages: [{ role: "user", content: "Write a poem.\nAbout rain." }],
@@ -26,6 +26,6 @@ test("a plain prompt is asked of auto", () => {
   expect(readBody("3 apples and 4 pears").body).toMatchObject({ model: "auto" });
 });
 
-test("nothing is neither a body nor a mistake", () => {
+test("an empty input is neither a body nor an error", () => {
   expect(readBody("  \n")).toEqual({});
 });

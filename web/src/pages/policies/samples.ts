@@ -1,4 +1,4 @@
-/** A body to try routing with. */
+/** A sample request body for a dry run. */
 export interface Sample {
   id: string;
   label: string;
@@ -14,17 +14,17 @@ const report = Array.from(
     `Line ${i + 1}: the pump station reported normal pressure, a slow rise of temperature and no alarms.`,
 ).join("\n");
 
-/** Bodies that the router looks at differently. */
+/** Sample bodies with different features. */
 export const samples: Sample[] = [
   {
     id: "short",
-    label: "A short question",
+    label: "Short question",
     endpoint: "chat/completions",
     body: { model: "auto", messages: [{ role: "user", content: question }] },
   },
   {
     id: "code",
-    label: "Hard: prove and write code",
+    label: "Hard: proof and code",
     endpoint: "chat/completions",
     body: {
       model: "auto:quality",
@@ -39,7 +39,7 @@ export const samples: Sample[] = [
   },
   {
     id: "long",
-    label: "A long document",
+    label: "Long document",
     endpoint: "chat/completions",
     body: {
       model: "auto:cost",
@@ -91,7 +91,7 @@ export const samples: Sample[] = [
   },
 ];
 
-/** Reads a pasted body, or says where it is no JSON. What does not look like JSON is a prompt for auto. */
+/** Parses a pasted body, or reports where its JSON is invalid. Other text is a prompt for auto. */
 export function readBody(text: string): { body?: object; problem?: string } {
   if (text.trim() === "") {
     return {};
@@ -103,15 +103,15 @@ export function readBody(text: string): { body?: object; problem?: string } {
     const body: unknown = JSON.parse(text);
     return typeof body === "object" && body !== null && !Array.isArray(body)
       ? { body }
-      : { problem: "A body is a JSON object: { … }." };
+      : { problem: "Enter a JSON object: { … }." };
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    return { problem: `This is not JSON${placeOf(text, message)}: ${message}` };
+    return { problem: `Invalid JSON${positionOf(text, message)}: ${message}` };
   }
 }
 
-/** Where the parser stopped, where it says so: engines differ, and only some tell a position. */
-function placeOf(text: string, message: string): string {
+/** The position of a JSON error; empty if the engine does not report one or already names the line. */
+function positionOf(text: string, message: string): string {
   const position = /position (\d+)/.exec(message)?.[1];
   if (position === undefined || /line \d+ column/.test(message)) {
     return "";
@@ -120,7 +120,7 @@ function placeOf(text: string, message: string): string {
   return ` (line ${before.length}, column ${(before.at(-1) ?? "").length + 1})`;
 }
 
-/** The endpoint that a body is for: only one of the two has messages. */
+/** The endpoint of a body: embeddings have input instead of messages. */
 export function endpointOf(body: object): Sample["endpoint"] {
   return "input" in body && !("messages" in body) ? "embeddings" : "chat/completions";
 }

@@ -3,17 +3,17 @@ import { type Dispatch, useEffect, useReducer } from "react";
 
 import type { Schema } from "../../api/client";
 import { checkPolicies } from "../../api/routing";
-import { type Action, type Draft, draftOf, isDirty, isReadable, reduce, writtenBy } from "./draft";
-import { dropDraft, keepDraft, keptDraft } from "./keptDraft";
+import { type Action, type Draft, draftOf, isDirty, isCheckable, reduce, inputOf } from "./draft";
+import { removeDraft, storeDraft, loadDraft } from "./storedDraft";
 
-const pauseMs = 300;
+const debounceMs = 300;
 
 /**
- * A draft of the workspace's policies. Every edit is checked by the gateway after a pause, and kept under the name, in
- * case the session ends before it is saved.
+ * useDraft holds a draft of the workspace's policies. The gateway checks every edit after a pause. The draft is stored
+ * under the name, in case the session ends before it is saved.
  */
 export function useDraft(
-  held: Schema["WorkspacePolicies"],
+  saved: Schema["WorkspacePolicies"],
   name: string,
 ): {
   draft: Draft;
@@ -21,47 +21,47 @@ export function useDraft(
   /** Why the last edit could not be checked. */
   failure: unknown;
 } {
-  const [draft, change] = useReducer(reduce, held, (first) => keptDraft(name) ?? draftOf(first));
+  const [draft, change] = useReducer(reduce, saved, (first) => loadDraft(name) ?? draftOf(first));
   const [failure, fail] = useReducer((_: unknown, next: unknown) => next, undefined);
   const { edit } = draft;
   useEffect(() => {
-    if (edit === 0 || !isReadable(draft)) {
+    if (edit === 0 || !isCheckable(draft)) {
       return undefined;
     }
     const controller = new AbortController();
     const timer = setTimeout(() => {
-      checkPolicies(writtenBy(draft), controller.signal)
+      checkPolicies(inputOf(draft), controller.signal)
         .then((check) => {
           fail(undefined);
           change({ type: "checked", edit, check });
         })
         .catch((error: unknown) => controller.signal.aborted || fail(error));
-    }, pauseMs);
+    }, debounceMs);
     return () => {
       clearTimeout(timer);
       controller.abort();
     };
-    // The draft is what it was at this edit.
+    // The effect depends on the edit number only.
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [edit]);
-  // What somebody else saves is taken over as long as nothing would be lost by it.
-  const outdated = held.version !== draft.basedOn && !isDirty(draft);
+  // A version that another user saved replaces a draft without changes.
+  const outdated = saved.version !== draft.basedOn && !isDirty(draft);
   useEffect(() => {
     if (outdated) {
-      change({ type: "reset", held });
+      change({ type: "reset", saved });
     }
-  }, [outdated, held]);
-  useEffect(() => (isDirty(draft) ? keepDraft(name, draft) : dropDraft(name)), [name, draft]);
+  }, [outdated, saved]);
+  useEffect(() => (isDirty(draft) ? storeDraft(name, draft) : removeDraft(name)), [name, draft]);
   useEffect(() => {
-    // Whoever closes or reloads the page was asked, and drops the draft.
-    const drop = () => dropDraft(name);
+    // The browser asked before closing or reloading the page, so the draft is dropped.
+    const drop = () => removeDraft(name);
     window.addEventListener("pagehide", drop);
     return () => window.removeEventListener("pagehide", drop);
   }, [name]);
   return { draft, change, failure };
 }
 
-/** Asks before the page is left with unsaved changes: within the dashboard, and by closing the tab. */
+/** Asks before leaving the page with unsaved changes, by navigation or by closing the tab. */
 export function useGuard(dirty: boolean) {
   return useBlocker({
     shouldBlockFn: ({ current, next }) => dirty && current.pathname !== next.pathname,

@@ -9,7 +9,7 @@ import { ErrorPanel } from "../../components/ErrorPanel";
 import { PanelSkeleton } from "../../components/Loading";
 import { type Session, SessionProvider } from "../../lib/session";
 import { storeText, useStoredText } from "../../lib/stored";
-import { dropDrafts } from "../policies/keptDraft";
+import { removeAllDrafts } from "../policies/storedDraft";
 import { Shell } from "./Shell";
 
 const RegisterPage = lazy(() => import("../entry/RegisterPage").then((m) => ({ default: m.RegisterPage })));
@@ -110,7 +110,7 @@ function useSessionOf(data: Schema["SessionView"]): Session | undefined {
     return undefined;
   }
   const onSignedOut = async () => {
-    dropDrafts();
+    removeAllDrafts();
     storeText("workspace", "");
     clearCache(queryClient);
     await queryClient.invalidateQueries({ queryKey: sessionQuery.queryKey });

@@ -10,9 +10,9 @@ import { EmptyState } from "../../components/EmptyState";
 import { Icon } from "../../components/Icon";
 import { Section } from "../../components/Section";
 import { useSession } from "../../lib/session";
-import { type Action, type Draft, formFollows, isDirty, problemsAt } from "./draft";
+import { type Action, type Draft, isFormCurrent, isDirty, problemsAt } from "./draft";
 import { DryRun } from "./DryRun";
-import { examples, freeName } from "./examples";
+import { examples, uniqueName } from "./examples";
 import { PolicyForm } from "./PolicyForm";
 import { PolicyList } from "./PolicyList";
 import classes from "./policies.module.css";
@@ -21,14 +21,14 @@ import { UnsavedBar } from "./UnsavedBar";
 import { YamlPanel } from "./YamlPanel";
 
 interface Props {
-  book: Schema["PolicyBook"];
+  policySet: Schema["PolicyBook"];
   draft: Draft;
   onEdit: Dispatch<Action>;
 }
 
-/** The list with its forms on one side; the same as text, or a dry run, on the other. */
-export function PolicyDesk({ book, draft, onEdit }: Props) {
-  // A page that has a body at hand passes it along with the way here.
+/** The policy list with its forms, next to the YAML editor or a dry run. */
+export function PolicyEditor({ policySet, draft, onEdit }: Props) {
+  // Other pages can pass a request body for a dry run in the navigation state.
   const start = useLocation({ select: ({ state }) => (state as { dryRun?: string }).dryRun });
   const [tool, setTool] = useState<"yaml" | "dry-run">(start ? "dry-run" : "yaml");
   const [saving, setSaving] = useState(false);
@@ -37,7 +37,7 @@ export function PolicyDesk({ book, draft, onEdit }: Props) {
   const reload = async () => {
     const newest = await refetch();
     if (newest.data) {
-      onEdit({ type: "reset", held: newest.data.workspace });
+      onEdit({ type: "reset", saved: newest.data.workspace });
     }
     setSaving(false);
     setDiscarding(false);
@@ -45,12 +45,12 @@ export function PolicyDesk({ book, draft, onEdit }: Props) {
   return (
     <>
       <div className={classes.sides}>
-        <Rules book={book} draft={draft} onEdit={onEdit} />
+        <Rules policySet={policySet} draft={draft} onEdit={onEdit} />
         <div className={classes.tools}>
           <SegmentedControl
             size="xs"
             mb="sm"
-            aria-label="Beside the list"
+            aria-label="Tool"
             value={tool}
             onChange={(value) => setTool(value as "yaml" | "dry-run")}
             data={[
@@ -59,7 +59,11 @@ export function PolicyDesk({ book, draft, onEdit }: Props) {
             ]}
           />
           <div hidden={tool !== "yaml"}>
-            <YamlPanel draft={draft} book={book} onChange={(source) => onEdit({ type: "text", source })} />
+            <YamlPanel
+              draft={draft}
+              policySet={policySet}
+              onChange={(source) => onEdit({ type: "text", source })}
+            />
           </div>
           <div hidden={tool !== "dry-run"}>
             <DryRun
@@ -74,7 +78,7 @@ export function PolicyDesk({ book, draft, onEdit }: Props) {
       </div>
       <UnsavedBar
         draft={draft}
-        newer={book.workspace.version !== draft.basedOn}
+        newer={policySet.workspace.version !== draft.basedOn}
         onSave={() => setSaving(true)}
         onDiscard={() => setDiscarding(true)}
       />
@@ -82,84 +86,85 @@ export function PolicyDesk({ book, draft, onEdit }: Props) {
         draft={draft}
         opened={saving}
         onClose={() => setSaving(false)}
-        onSaved={(held) => {
-          onEdit({ type: "reset", held });
+        onSaved={(saved) => {
+          onEdit({ type: "reset", saved });
           setSaving(false);
         }}
         onReload={() => void reload()}
       />
       <ConfirmDialog
         opened={discarding}
-        title="Discard the changes?"
+        title="Discard changes?"
         action="Discard"
         onConfirm={() => void reload()}
         onClose={() => setDiscarding(false)}
       >
-        What you changed since {draft.basedOn === 0 ? "the beginning" : `version ${draft.basedOn}`} is
-        dropped.
+        {draft.basedOn === 0
+          ? "All unsaved policies are lost."
+          : `All changes since version ${draft.basedOn} are lost.`}
       </ConfirmDialog>
     </>
   );
 }
 
-/** The instance's policies, which come first and are only to be read, and the workspace's own. */
-function Rules({ book, draft, onEdit }: Props) {
+/** The global policies, which come first and are read-only, and the workspace policies. */
+function Rules({ policySet, draft, onEdit }: Props) {
   const { may } = useSession();
   const hits = useQuery({ ...policyHitsQuery, enabled: may("read_policies") });
   const [opened, setOpened] = useState<number>();
   const change = (policies: Policy[]) => onEdit({ type: "form", policies });
   const add = (policy: Policy) => {
-    change([...draft.policies, { ...policy, name: freeName(policy.name, draft.policies) }]);
+    change([...draft.policies, { ...policy, name: uniqueName(policy.name, draft.policies) }]);
     setOpened(draft.policies.length);
   };
-  const follows = formFollows(draft);
+  const formCurrent = isFormCurrent(draft);
   return (
     <div>
-      {book.instance.policies.length > 0 && (
-        <Section title="Of the instance">
+      {policySet.instance.policies.length > 0 && (
+        <Section title="Global policies">
           <Text size="xs" c="dimmed" mb="xs">
-            {book.instance.file ? (
+            {policySet.instance.file ? (
               <>
-                From <code>{book.instance.file}</code>.
+                Set in <code>{policySet.instance.file}</code>.
               </>
             ) : (
-              "From the gateway’s configuration."
+              "Set in the gateway configuration."
             )}{" "}
-            They come first, and what they decide no policy below can undo.
+            They are evaluated first and cannot be overridden.
           </Text>
-          <PolicyList policies={book.instance.policies} hits={hits.data?.policies} source="instance" />
+          <PolicyList policies={policySet.instance.policies} hits={hits.data?.policies} source="instance" />
         </Section>
       )}
       <Section
-        title="Of this workspace"
+        title="Workspace policies"
         actions={
-          book.editable &&
-          follows && (
+          policySet.editable &&
+          formCurrent && (
             <Button
               size="xs"
               variant="default"
               leftSection={<Icon name="plus" size={14} />}
               onClick={() => add({ name: "new-policy", objective: "cost" })}
             >
-              Add a policy
+              Add policy
             </Button>
           )
         }
       >
-        {!follows && (
+        {!formCurrent && (
           <Alert color="yellow" variant="outline" py={6} mb="xs" icon={<Icon name="alert" size={16} />}>
-            The text has problems. The list shows what it said before, and opens again when they are solved.
+            The YAML has errors. The list shows the last valid policies until they are fixed.
           </Alert>
         )}
         {draft.policies.length === 0 ? (
-          <Nothing onAdd={book.editable && follows ? add : undefined} />
+          <NoPolicies onAdd={policySet.editable && formCurrent ? add : undefined} />
         ) : (
           <PolicyList
             policies={draft.policies}
             hits={hits.data?.policies}
             source="workspace"
             editing={
-              book.editable && follows
+              policySet.editable && formCurrent
                 ? {
                     problems: draft.check?.problems,
                     opened,
@@ -168,7 +173,7 @@ function Rules({ book, draft, onEdit }: Props) {
                     form: (policy, i) => (
                       <PolicyForm
                         policy={policy}
-                        book={book}
+                        policySet={policySet}
                         problems={problemsAt(draft.check?.problems, i)}
                         onChange={(next) => change(draft.policies.map((p, at) => (at === i ? next : p)))}
                       />
@@ -183,18 +188,18 @@ function Rules({ book, draft, onEdit }: Props) {
   );
 }
 
-/** What policies do, and three to begin with. */
-function Nothing({ onAdd }: { onAdd?: (policy: Policy) => void }) {
+/** Explains policies and offers examples. */
+function NoPolicies({ onAdd }: { onAdd?: (policy: Policy) => void }) {
   return (
     <>
-      <EmptyState icon="route" title="No policies of this workspace">
-        The router chooses by score alone. A policy says: when a request is like this, refuse it, pin it to a
-        model, narrow the choice, aim for something else, or set a limit.
+      <EmptyState icon="route" title="No workspace policies yet">
+        The router chooses by score only. A policy can deny requests, pin or restrict models, change the
+        objective or set limits.
       </EmptyState>
       {onAdd && (
         <Stack gap="xs">
           <Text size="sm" fw={600}>
-            Begin with an example
+            Start with an example
           </Text>
           <SimpleGrid cols={1} spacing="xs">
             {examples.map(({ title, why, policy }) => (
