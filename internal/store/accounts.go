@@ -15,12 +15,12 @@ var (
 	_ account.KeyStore = (*DB)(nil)
 )
 
-// scanner is a row or the current one of several.
-type scanner interface{ Scan(dest ...any) error }
+// Scanner is a row or the current one of several.
+type Scanner interface{ Scan(dest ...any) error }
 
 // one names a row that is not there. A text that PostgreSQL cannot even store is in no row.
 func one(err error) error {
-	if errors.Is(err, sql.ErrNoRows) || hasState(err, "22021") {
+	if errors.Is(err, sql.ErrNoRows) || HasState(err, "22021") {
 		return account.ErrNotFound
 	}
 	return err
@@ -52,35 +52,35 @@ func affected(ctx context.Context, tx *sql.Tx, q string, args ...any) error {
 
 const accountColumns = `a.id, a.email, a.name, a.password_hash, a.time_zone, a.created_at`
 
-func scanAccount(row scanner) (account.Account, error) {
+func scanAccount(row Scanner) (account.Account, error) {
 	var a account.Account
 	var created int64
 	err := row.Scan(&a.ID, &a.Email, &a.Name, &a.PasswordHash, &a.TimeZone, &created)
-	a.CreatedAt = fromMillis(created)
+	a.CreatedAt = FromMillis(created)
 	return a, one(err)
 }
 
 // HasAccounts reports whether anybody has registered.
 func (db *DB) HasAccounts(ctx context.Context) (bool, error) {
 	var n int
-	err := db.queryRow(ctx, `select count(*) from (select 1 from accounts limit 1) first_one`).Scan(&n)
+	err := db.QueryRow(ctx, `select count(*) from (select 1 from accounts limit 1) first_one`).Scan(&n)
 	return n > 0, err
 }
 
 // AccountByEmail returns account.ErrNotFound when no account has the address.
 func (db *DB) AccountByEmail(ctx context.Context, email string) (account.Account, error) {
-	return scanAccount(db.queryRow(ctx, `select `+accountColumns+` from accounts a where a.email = $1`, email))
+	return scanAccount(db.QueryRow(ctx, `select `+accountColumns+` from accounts a where a.email = $1`, email))
 }
 
 // AccountByID returns account.ErrNotFound when there is none.
 func (db *DB) AccountByID(ctx context.Context, accountID string) (account.Account, error) {
-	return scanAccount(db.queryRow(ctx, `select `+accountColumns+` from accounts a where a.id = $1`, accountID))
+	return scanAccount(db.QueryRow(ctx, `select `+accountColumns+` from accounts a where a.id = $1`, accountID))
 }
 
 // ChangeAccount writes name and time zone.
 func (db *DB) ChangeAccount(ctx context.Context, accountID string, change func(*account.Account) (account.AuditEvent, error)) (account.Account, error) {
 	var a account.Account
-	err := db.inTx(ctx, func(tx *sql.Tx) (err error) {
+	err := db.InTx(ctx, func(tx *sql.Tx) (err error) {
 		// An update that changes nothing makes others wait until we are done.
 		if err := affected(ctx, tx, `update accounts set name = name where id = $1`, accountID); err != nil {
 			return err
@@ -102,7 +102,7 @@ func (db *DB) ChangeAccount(ctx context.Context, accountID string, change func(*
 
 // SetPassword replaces the hash and all sessions.
 func (db *DB) SetPassword(ctx context.Context, accountID, hash string, next *account.Session, event account.AuditEvent) error {
-	return db.inTx(ctx, func(tx *sql.Tx) error {
+	return db.InTx(ctx, func(tx *sql.Tx) error {
 		// The row first: a session that starts at this moment either comes before and is deleted, or finds the new hash.
 		if err := affected(ctx, tx, `update accounts set password_hash = $2 where id = $1`, accountID, hash); err != nil {
 			return err
@@ -122,7 +122,7 @@ func (db *DB) SetPassword(ctx context.Context, accountID, hash string, next *acc
 // DeleteAccount removes an account with its sessions and memberships. It returns account.ErrLastOwner when others would be
 // left without an owner, and revokes the account's keys and the keys of workspaces without members.
 func (db *DB) DeleteAccount(ctx context.Context, accountID string, event account.AuditEvent) error {
-	return db.inTx(ctx, func(tx *sql.Tx) error {
+	return db.InTx(ctx, func(tx *sql.Tx) error {
 		if _, err := bumped(ctx, tx, "workspaces"); err != nil {
 			return err
 		}
@@ -136,7 +136,7 @@ func (db *DB) DeleteAccount(ctx context.Context, accountID string, event account
 		const ending = `update keys set revoked_at = $2, revision = $3 where revoked_at = 0 and workspace_id in (
 			select m.workspace_id from members m where m.account_id = $1 and (keys.created_by = $1
 			or not exists (select 1 from members o where o.workspace_id = m.workspace_id and o.account_id <> $1)))`
-		if _, err := tx.ExecContext(ctx, ending, accountID, millis(event.At), revision); err != nil {
+		if _, err := tx.ExecContext(ctx, ending, accountID, Millis(event.At), revision); err != nil {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, `delete from invitations where created_by = $1`, accountID); err != nil {
@@ -168,7 +168,7 @@ func leavable(ctx context.Context, tx *sql.Tx, accountID string) error {
 func writeAudit(ctx context.Context, tx *sql.Tx, e account.AuditEvent) error {
 	const q = `insert into audit (id, workspace_id, at, actor, action, object, before_text, after_text)
 		values ($1, $2, $3, $4, $5, $6, $7, $8)`
-	_, err := tx.ExecContext(ctx, q, e.ID, e.WorkspaceID, millis(e.At), e.Actor, e.Action, e.Object, string(e.Before), string(e.After))
+	_, err := tx.ExecContext(ctx, q, e.ID, e.WorkspaceID, Millis(e.At), e.Actor, e.Action, e.Object, string(e.Before), string(e.After))
 	if err != nil {
 		return fmt.Errorf("write the audit log: %w", err)
 	}
@@ -177,16 +177,16 @@ func writeAudit(ctx context.Context, tx *sql.Tx, e account.AuditEvent) error {
 
 // WriteAudit records an event alone.
 func (db *DB) WriteAudit(ctx context.Context, event account.AuditEvent) error {
-	return db.inTx(ctx, func(tx *sql.Tx) error { return writeAudit(ctx, tx, event) })
+	return db.InTx(ctx, func(tx *sql.Tx) error { return writeAudit(ctx, tx, event) })
 }
 
 // Audit returns a page of a workspace's events, newest first.
 func (db *DB) Audit(ctx context.Context, workspaceID, before string, limit int) (events []account.AuditEvent, err error) {
-	ctx, cancel := db.bounded(ctx)
+	ctx, cancel := db.Bounded(ctx)
 	defer cancel()
 	const q = `select id, workspace_id, at, actor, action, object, before_text, after_text from audit
 		where workspace_id = $1 and ($2 = '' or id < $2) order by id desc limit $3`
-	rows, err := db.query(ctx, q, workspaceID, before, limit)
+	rows, err := db.Query(ctx, q, workspaceID, before, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -199,7 +199,7 @@ func (db *DB) Audit(ctx context.Context, workspaceID, before string, limit int) 
 		if err := rows.Scan(&e.ID, &e.WorkspaceID, &at, &e.Actor, &e.Action, &e.Object, &before, &after); err != nil {
 			return nil, err
 		}
-		e.At = fromMillis(at)
+		e.At = FromMillis(at)
 		if before != "" {
 			e.Before = []byte(before)
 		}

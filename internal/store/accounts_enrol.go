@@ -11,7 +11,7 @@ import (
 
 // Enrol writes a new account with its membership and session.
 func (db *DB) Enrol(ctx context.Context, e account.Enrolment) (member account.Member, err error) {
-	err = db.inTx(ctx, func(tx *sql.Tx) error {
+	err = db.InTx(ctx, func(tx *sql.Tx) error {
 		revision, err := bumped(ctx, tx, "workspaces") // registrations wait for each other here
 		if err != nil {
 			return err
@@ -79,8 +79,8 @@ func place(ctx context.Context, tx *sql.Tx, e account.Enrolment, first bool, rev
 
 func insertAccount(ctx context.Context, tx *sql.Tx, a account.Account) error {
 	const q = `insert into accounts (id, email, name, password_hash, time_zone, created_at) values ($1, $2, $3, $4, $5, $6)`
-	_, err := tx.ExecContext(ctx, q, a.ID, a.Email, a.Name, a.PasswordHash, a.TimeZone, millis(a.CreatedAt))
-	if isUnique(err) {
+	_, err := tx.ExecContext(ctx, q, a.ID, a.Email, a.Name, a.PasswordHash, a.TimeZone, Millis(a.CreatedAt))
+	if IsUnique(err) {
 		return account.ErrConflict
 	}
 	return err
@@ -88,8 +88,8 @@ func insertAccount(ctx context.Context, tx *sql.Tx, a account.Account) error {
 
 func insertMember(ctx context.Context, tx *sql.Tx, m account.Member) error {
 	const q = `insert into members (workspace_id, account_id, role, joined_at) values ($1, $2, $3, $4)`
-	_, err := tx.ExecContext(ctx, q, m.WorkspaceID, m.AccountID, m.Role, millis(m.JoinedAt))
-	if isUnique(err) {
+	_, err := tx.ExecContext(ctx, q, m.WorkspaceID, m.AccountID, m.Role, Millis(m.JoinedAt))
+	if IsUnique(err) {
 		return account.ErrConflict
 	}
 	return err

@@ -29,7 +29,7 @@ type keyRow struct {
 	made, secretExpires, afterUse, usedAt int64
 }
 
-func (r *keyRow) scan(row scanner) error {
+func (r *keyRow) scan(row Scanner) error {
 	k, s := &r.key, &r.secret
 	return one(row.Scan(&k.ID, &k.WorkspaceID, &k.Name, &r.scopes, &r.models, &k.Limits.RequestsPerMinute, &k.Limits.TokensPerMinute, &k.Limits.Concurrent,
 		&r.budget, &k.Baseline, &r.logBodies, &k.ErrorFormat, &r.unpriced, &r.tags, &k.CreatedBy, &r.created, &r.expires, &r.revoked,
@@ -38,7 +38,7 @@ func (r *keyRow) scan(row scanner) error {
 
 func (r *keyRow) asSecret() account.Secret {
 	s := r.secret
-	s.CreatedAt, s.ExpiresAt, s.UsedAt = fromMillis(r.made), fromMillis(r.secretExpires), fromMillis(r.usedAt)
+	s.CreatedAt, s.ExpiresAt, s.UsedAt = FromMillis(r.made), FromMillis(r.secretExpires), FromMillis(r.usedAt)
 	s.AfterUse = fromSpan(r.afterUse)
 	return s
 }
@@ -61,7 +61,7 @@ func (r *keyRow) asKey(same *alike) (_ *account.Key, err error) {
 		k.LogBodies = &logBodies
 	}
 	k.AllowUnpriced = r.unpriced != 0
-	k.CreatedAt, k.ExpiresAt, k.RevokedAt, k.LastUsedAt = fromMillis(r.created), fromMillis(r.expires), fromMillis(r.revoked), fromMillis(r.lastUsed)
+	k.CreatedAt, k.ExpiresAt, k.RevokedAt, k.LastUsedAt = FromMillis(r.created), FromMillis(r.expires), FromMillis(r.revoked), FromMillis(r.lastUsed)
 	k.Budget, err = once(same.budgets, r.budget, fromBudget)
 	return &k, err
 }
@@ -161,17 +161,17 @@ func keyArguments(k account.Key, revision int64) ([]any, error) {
 	}
 	var logBodies sql.NullInt64
 	if k.LogBodies != nil {
-		logBodies = sql.NullInt64{Int64: int64(flag(*k.LogBodies)), Valid: true}
+		logBodies = sql.NullInt64{Int64: int64(Flag(*k.LogBodies)), Valid: true}
 	}
 	return []any{
 		k.ID, k.Name, strings.Join(scopes, ","), string(models), k.Limits.RequestsPerMinute, k.Limits.TokensPerMinute, k.Limits.Concurrent,
-		budget, k.Baseline, logBodies, k.ErrorFormat, flag(k.AllowUnpriced), string(tags), millis(k.ExpiresAt), millis(k.RevokedAt), revision,
+		budget, k.Baseline, logBodies, k.ErrorFormat, Flag(k.AllowUnpriced), string(tags), Millis(k.ExpiresAt), Millis(k.RevokedAt), revision,
 	}, nil
 }
 
 // CreateKey writes a key with its secrets. It returns account.ErrTooMany when its creator has most active keys.
 func (db *DB) CreateKey(ctx context.Context, k account.Key, most int, event account.AuditEvent) error {
-	return db.inTx(ctx, func(tx *sql.Tx) error {
+	return db.InTx(ctx, func(tx *sql.Tx) error {
 		revision, err := bumped(ctx, tx, "keys") // creations wait for each other here, so the count is exact
 		if err != nil {
 			return err
@@ -186,7 +186,7 @@ func (db *DB) CreateKey(ctx context.Context, k account.Key, most int, event acco
 		const q = `insert into keys (id, name, scopes, allowed_models, requests_per_minute, tokens_per_minute, concurrent, budget, baseline,
 			log_bodies, error_format, allow_unpriced, tags, expires_at, revoked_at, revision, workspace_id, created_by, created_at)
 			values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`
-		if _, err := tx.ExecContext(ctx, q, append(args, k.WorkspaceID, k.CreatedBy, millis(k.CreatedAt))...); err != nil {
+		if _, err := tx.ExecContext(ctx, q, append(args, k.WorkspaceID, k.CreatedBy, Millis(k.CreatedAt))...); err != nil {
 			return err
 		}
 		if err := writeSecrets(ctx, tx, k); err != nil {
@@ -205,7 +205,7 @@ func checkKeyCount(ctx context.Context, tx *sql.Tx, k account.Key, most int) err
 	const q = `select count(*) from keys where created_by = $1 and (created_by <> '' or workspace_id = $2)
 		and revoked_at = 0 and (expires_at = 0 or expires_at > $3)`
 	var active int
-	if err := tx.QueryRowContext(ctx, q, k.CreatedBy, k.WorkspaceID, millis(k.CreatedAt)).Scan(&active); err != nil {
+	if err := tx.QueryRowContext(ctx, q, k.CreatedBy, k.WorkspaceID, Millis(k.CreatedAt)).Scan(&active); err != nil {
 		return err
 	}
 	if active >= most {
@@ -221,21 +221,21 @@ func writeSecrets(ctx context.Context, tx *sql.Tx, k account.Key) error {
 		const q = `insert into key_secrets (hash, key_id, start_text, end_text, position, created_at, expires_at, after_use, used_at)
 			values ($1, $2, $3, $4, $5, $6, $7, $8, 0)
 			on conflict (hash) do update set position = excluded.position, expires_at = excluded.expires_at, after_use = excluded.after_use`
-		if _, err := tx.ExecContext(ctx, q, s.Hash, k.ID, s.Start, s.End, position, millis(s.CreatedAt), millis(s.ExpiresAt), spanMillis(s.AfterUse)); err != nil {
+		if _, err := tx.ExecContext(ctx, q, s.Hash, k.ID, s.Start, s.End, position, Millis(s.CreatedAt), Millis(s.ExpiresAt), spanMillis(s.AfterUse)); err != nil {
 			return err
 		}
 		args = append(args, s.Hash)
 	}
-	_, err := tx.ExecContext(ctx, `delete from key_secrets where key_id = $1 and hash not in (`+list(2, len(k.Secrets))+`)`, args...)
+	_, err := tx.ExecContext(ctx, `delete from key_secrets where key_id = $1 and hash not in (`+Placeholders(2, len(k.Secrets))+`)`, args...)
 	return err
 }
 
 // KeysOf lists the keys of a workspace, newest first.
 func (db *DB) KeysOf(ctx context.Context, workspaceID string) ([]account.Key, error) {
-	ctx, cancel := db.bounded(ctx)
+	ctx, cancel := db.Bounded(ctx)
 	defer cancel()
 	keys := []account.Key{}
-	rows, err := db.query(ctx, keyRows+`where k.workspace_id = $1 order by k.id desc, s.position`, workspaceID)
+	rows, err := db.Query(ctx, keyRows+`where k.workspace_id = $1 order by k.id desc, s.position`, workspaceID)
 	if err == nil {
 		err = visitKeys(rows, func(k *account.Key) error {
 			keys = append(keys, *k)
@@ -252,7 +252,7 @@ const keyByID = keyRows + `where k.workspace_id = $1 and k.id = $2 order by s.po
 
 // KeyByID returns account.ErrNotFound when the workspace has no such key.
 func (db *DB) KeyByID(ctx context.Context, workspaceID, keyID string) (account.Key, error) {
-	rows, err := db.query(ctx, keyByID, workspaceID, keyID)
+	rows, err := db.Query(ctx, keyByID, workspaceID, keyID)
 	return onlyKey(rows, err)
 }
 
@@ -272,7 +272,7 @@ func onlyKey(rows *sql.Rows, err error) (account.Key, error) {
 
 // ChangeKey writes all settings of a key and its secrets.
 func (db *DB) ChangeKey(ctx context.Context, workspaceID, keyID string, change func(*account.Key) (account.AuditEvent, error)) (k account.Key, err error) {
-	err = db.inTx(ctx, func(tx *sql.Tx) error {
+	err = db.InTx(ctx, func(tx *sql.Tx) error {
 		revision, err := bumped(ctx, tx, "keys")
 		if err != nil {
 			return err

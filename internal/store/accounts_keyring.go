@@ -11,7 +11,7 @@ import (
 // ChangedKeys visits every key that changed after the revision. It has no time bound of its own, because the first
 // reading of very many keys takes its time.
 func (db *DB) ChangedKeys(ctx context.Context, after int64, visit func(*account.Key) error) error {
-	rows, err := db.query(ctx, keyRows+`where k.revision > $1 order by k.revision, k.id, s.position`, after)
+	rows, err := db.Query(ctx, keyRows+`where k.revision > $1 order by k.revision, k.id, s.position`, after)
 	if err != nil {
 		return err
 	}
@@ -20,7 +20,7 @@ func (db *DB) ChangedKeys(ctx context.Context, after int64, visit func(*account.
 
 // ChangedWorkspaces visits every workspace that changed after the revision.
 func (db *DB) ChangedWorkspaces(ctx context.Context, after int64, visit func(*account.Workspace) error) error {
-	rows, err := db.query(ctx, `select `+workspaceColumns+` from workspaces w where w.revision > $1`, after)
+	rows, err := db.Query(ctx, `select `+workspaceColumns+` from workspaces w where w.revision > $1`, after)
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func (db *DB) ChangedWorkspaces(ctx context.Context, after int64, visit func(*ac
 
 // RecordUses writes when keys were used. Only the first use of a secret is a change that keyrings must hear of.
 func (db *DB) RecordUses(ctx context.Context, uses []account.KeyUse) error {
-	err := db.inTx(ctx, func(tx *sql.Tx) error {
+	err := db.InTx(ctx, func(tx *sql.Tx) error {
 		if err := recordFirstUses(ctx, tx, uses); err != nil {
 			return err
 		}
@@ -48,7 +48,7 @@ func (db *DB) RecordUses(ctx context.Context, uses []account.KeyUse) error {
 			if use.At.IsZero() {
 				continue
 			}
-			if _, err := tx.ExecContext(ctx, q, use.KeyID, millis(use.At), use.Client); err != nil {
+			if _, err := tx.ExecContext(ctx, q, use.KeyID, Millis(use.At), use.Client); err != nil {
 				return err
 			}
 		}
@@ -71,7 +71,7 @@ func recordFirstUses(ctx context.Context, tx *sql.Tx, uses []account.KeyUse) err
 				}
 			}
 			const earliest = `update key_secrets set used_at = $2 where hash = $1 and (used_at = 0 or used_at > $2)`
-			if _, err := tx.ExecContext(ctx, earliest, first.Hash, millis(first.At)); err != nil {
+			if _, err := tx.ExecContext(ctx, earliest, first.Hash, Millis(first.At)); err != nil {
 				return err
 			}
 			if _, err := tx.ExecContext(ctx, `update keys set revision = $2 where id = $1`, use.KeyID, revision); err != nil {

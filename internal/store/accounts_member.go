@@ -14,29 +14,29 @@ import (
 const memberRows = `select m.workspace_id, m.account_id, a.email, a.name, m.role, m.joined_at
 	from members m join accounts a on a.id = m.account_id where m.workspace_id = $1`
 
-func scanMember(row scanner) (account.Member, error) {
+func scanMember(row Scanner) (account.Member, error) {
 	var m account.Member
 	var joined int64
 	err := row.Scan(&m.WorkspaceID, &m.AccountID, &m.Email, &m.Name, &m.Role, &joined)
-	m.JoinedAt = fromMillis(joined)
+	m.JoinedAt = FromMillis(joined)
 	return m, one(err)
 }
 
 // MembersOf lists members, the first to join first.
 func (db *DB) MembersOf(ctx context.Context, workspaceID string) ([]account.Member, error) {
-	rows, err := db.query(ctx, memberRows+` order by m.joined_at, m.account_id`, workspaceID)
+	rows, err := db.Query(ctx, memberRows+` order by m.joined_at, m.account_id`, workspaceID)
 	return collect(rows, err, scanMember)
 }
 
 // MemberOf returns account.ErrNotFound when the account is no member.
 func (db *DB) MemberOf(ctx context.Context, workspaceID, accountID string) (account.Member, error) {
-	return scanMember(db.queryRow(ctx, memberRows+` and m.account_id = $2`, workspaceID, accountID))
+	return scanMember(db.QueryRow(ctx, memberRows+` and m.account_id = $2`, workspaceID, accountID))
 }
 
 // ChangeMember writes a role, or removes the member when it is empty, and ends the member's open invitations. With
 // revokeKeys it revokes the keys of a removed member and returns them.
 func (db *DB) ChangeMember(ctx context.Context, workspaceID, accountID string, revokeKeys bool, change func(*account.Member, int) (account.AuditEvent, error)) (revoked []account.Key, err error) {
-	err = db.inTx(ctx, func(tx *sql.Tx) error {
+	err = db.InTx(ctx, func(tx *sql.Tx) error {
 		if _, err := bumped(ctx, tx, "workspaces"); err != nil { // two owners do not leave at once
 			return err
 		}
@@ -90,7 +90,7 @@ func revokeKeysOf(ctx context.Context, tx *sql.Tx, workspaceID, accountID string
 		return nil, err
 	}
 	const q = `update keys set revoked_at = $3, revision = $4 where workspace_id = $1 and created_by = $2 and revoked_at = 0`
-	if _, err := tx.ExecContext(ctx, q, workspaceID, accountID, millis(cause.At), revision); err != nil {
+	if _, err := tx.ExecContext(ctx, q, workspaceID, accountID, Millis(cause.At), revision); err != nil {
 		return nil, err
 	}
 	for i := range revoked {
@@ -112,19 +112,19 @@ func writeRole(ctx context.Context, tx *sql.Tx, m account.Member) error {
 
 const invitationColumns = `id, workspace_id, role, token_hash, created_by, created_at, expires_at`
 
-func scanInvitation(row scanner) (account.Invitation, error) {
+func scanInvitation(row Scanner) (account.Invitation, error) {
 	var i account.Invitation
 	var created, expires int64
 	err := row.Scan(&i.ID, &i.WorkspaceID, &i.Role, &i.TokenHash, &i.CreatedBy, &created, &expires)
-	i.CreatedAt, i.ExpiresAt = fromMillis(created), fromMillis(expires)
+	i.CreatedAt, i.ExpiresAt = FromMillis(created), FromMillis(expires)
 	return i, one(err)
 }
 
 // CreateInvitation writes an invitation.
 func (db *DB) CreateInvitation(ctx context.Context, i account.Invitation, event account.AuditEvent) error {
-	return db.inTx(ctx, func(tx *sql.Tx) error {
+	return db.InTx(ctx, func(tx *sql.Tx) error {
 		const q = `insert into invitations (` + invitationColumns + `) values ($1, $2, $3, $4, $5, $6, $7)`
-		if _, err := tx.ExecContext(ctx, q, i.ID, i.WorkspaceID, i.Role, i.TokenHash, i.CreatedBy, millis(i.CreatedAt), millis(i.ExpiresAt)); err != nil {
+		if _, err := tx.ExecContext(ctx, q, i.ID, i.WorkspaceID, i.Role, i.TokenHash, i.CreatedBy, Millis(i.CreatedAt), Millis(i.ExpiresAt)); err != nil {
 			return err
 		}
 		return writeAudit(ctx, tx, event)
@@ -134,18 +134,18 @@ func (db *DB) CreateInvitation(ctx context.Context, i account.Invitation, event 
 // InvitationsOf lists the invitations that are valid at now, newest first.
 func (db *DB) InvitationsOf(ctx context.Context, workspaceID string, now time.Time) ([]account.Invitation, error) {
 	const q = `select ` + invitationColumns + ` from invitations where workspace_id = $1 and expires_at > $2 order by id desc`
-	rows, err := db.query(ctx, q, workspaceID, millis(now))
+	rows, err := db.Query(ctx, q, workspaceID, Millis(now))
 	return collect(rows, err, scanInvitation)
 }
 
 // InvitationByHash returns account.ErrNotFound when there is none.
 func (db *DB) InvitationByHash(ctx context.Context, hash []byte) (account.Invitation, error) {
-	return scanInvitation(db.queryRow(ctx, `select `+invitationColumns+` from invitations where token_hash = $1`, hash))
+	return scanInvitation(db.QueryRow(ctx, `select `+invitationColumns+` from invitations where token_hash = $1`, hash))
 }
 
 // DeleteInvitation returns account.ErrNotFound when the workspace has no such invitation.
 func (db *DB) DeleteInvitation(ctx context.Context, workspaceID, invitationID string, event account.AuditEvent) error {
-	return db.inTx(ctx, func(tx *sql.Tx) error {
+	return db.InTx(ctx, func(tx *sql.Tx) error {
 		if err := affected(ctx, tx, `delete from invitations where workspace_id = $1 and id = $2`, workspaceID, invitationID); err != nil {
 			return err
 		}
@@ -155,7 +155,7 @@ func (db *DB) DeleteInvitation(ctx context.Context, workspaceID, invitationID st
 
 // AcceptInvitation makes the account a member and uses the invitation up.
 func (db *DB) AcceptInvitation(ctx context.Context, hash []byte, accountID string, event account.AuditEvent) (m account.Member, err error) {
-	err = db.inTx(ctx, func(tx *sql.Tx) error {
+	err = db.InTx(ctx, func(tx *sql.Tx) error {
 		if _, err := bumped(ctx, tx, "workspaces"); err != nil { // a role or an account does not vanish meanwhile
 			return err
 		}
@@ -182,7 +182,7 @@ func (db *DB) AcceptInvitation(ctx context.Context, hash []byte, accountID strin
 // acceptance is the event of an invitation that is used up: it says which one, so that the log can tell whom it invited.
 func acceptance(event account.AuditEvent, i account.Invitation) account.AuditEvent {
 	event.WorkspaceID = i.WorkspaceID
-	event.After, _ = json.Marshal(acceptedFacts{Invitation: i.ID, Role: string(i.Role)}) // texts always marshal
+	event.After, _ = json.Marshal(acceptedFacts{Invitation: i.ID, Role: string(i.Role)}) // Strings always marshal
 	return event
 }
 

@@ -18,33 +18,33 @@ const sessionColumns = `s.token_hash, s.account_id, s.client, s.ip, s.created_at
 func insertSession(ctx context.Context, tx *sql.Tx, s account.Session) error {
 	const q = `insert into sessions (token_hash, account_id, client, ip, created_at, seen_at, expires_at)
 		values ($1, $2, $3, $4, $5, $6, $7)`
-	_, err := tx.ExecContext(ctx, q, s.TokenHash, s.AccountID, s.Client, s.IP, millis(s.CreatedAt), millis(s.SeenAt), millis(s.ExpiresAt))
+	_, err := tx.ExecContext(ctx, q, s.TokenHash, s.AccountID, s.Client, s.IP, Millis(s.CreatedAt), Millis(s.SeenAt), Millis(s.ExpiresAt))
 	return err
 }
 
 // CreateSession returns account.ErrConflict when the password has been changed since it was checked.
 func (db *DB) CreateSession(ctx context.Context, s account.Session, passwordHash string) error {
-	return db.inTx(ctx, func(tx *sql.Tx) error {
+	return db.InTx(ctx, func(tx *sql.Tx) error {
 		const q = `update accounts set signed_in_at = $3 where id = $1 and password_hash = $2`
-		err := affected(ctx, tx, q, s.AccountID, passwordHash, millis(s.CreatedAt))
+		err := affected(ctx, tx, q, s.AccountID, passwordHash, Millis(s.CreatedAt))
 		if errors.Is(err, account.ErrNotFound) {
 			return account.ErrConflict
 		}
 		if err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, `delete from sessions where expires_at <= $1`, millis(s.CreatedAt)); err != nil {
+		if _, err := tx.ExecContext(ctx, `delete from sessions where expires_at <= $1`, Millis(s.CreatedAt)); err != nil {
 			return err
 		}
 		return insertSession(ctx, tx, s)
 	})
 }
 
-func scanSession(row scanner, more ...any) (account.Session, error) {
+func scanSession(row Scanner, more ...any) (account.Session, error) {
 	var s account.Session
 	var created, seen, expires int64
 	err := row.Scan(append([]any{&s.TokenHash, &s.AccountID, &s.Client, &s.IP, &created, &seen, &expires}, more...)...)
-	s.CreatedAt, s.SeenAt, s.ExpiresAt = fromMillis(created), fromMillis(seen), fromMillis(expires)
+	s.CreatedAt, s.SeenAt, s.ExpiresAt = FromMillis(created), FromMillis(seen), FromMillis(expires)
 	return s, one(err)
 }
 
@@ -53,27 +53,27 @@ func (db *DB) SessionByHash(ctx context.Context, hash []byte) (account.Session, 
 	var a account.Account
 	var created int64
 	const q = `select ` + sessionColumns + `, ` + accountColumns + ` from sessions s join accounts a on a.id = s.account_id where s.token_hash = $1`
-	s, err := scanSession(db.queryRow(ctx, q, hash), &a.ID, &a.Email, &a.Name, &a.PasswordHash, &a.TimeZone, &created)
-	a.CreatedAt = fromMillis(created)
+	s, err := scanSession(db.QueryRow(ctx, q, hash), &a.ID, &a.Email, &a.Name, &a.PasswordHash, &a.TimeZone, &created)
+	a.CreatedAt = FromMillis(created)
 	return s, a, err
 }
 
 // TouchSession moves the times of a session; one that has ended stays ended.
 func (db *DB) TouchSession(ctx context.Context, hash []byte, seen, expires time.Time) error {
 	const q = `update sessions set seen_at = $2, expires_at = $3 where token_hash = $1 and seen_at < $2`
-	_, err := db.exec(ctx, q, hash, millis(seen), millis(expires))
+	_, err := db.Exec(ctx, q, hash, Millis(seen), Millis(expires))
 	return err
 }
 
 // SessionsOf lists an account's sessions, the last used first.
 func (db *DB) SessionsOf(ctx context.Context, accountID string) ([]account.Session, error) {
 	const q = `select ` + sessionColumns + ` from sessions s where s.account_id = $1 order by s.seen_at desc, s.token_hash`
-	rows, err := db.query(ctx, q, accountID)
-	return collect(rows, err, func(row scanner) (account.Session, error) { return scanSession(row) })
+	rows, err := db.Query(ctx, q, accountID)
+	return collect(rows, err, func(row Scanner) (account.Session, error) { return scanSession(row) })
 }
 
 // collect reads all rows; a text that cannot be stored finds none.
-func collect[T any](rows *sql.Rows, err error, scan func(scanner) (T, error)) (all []T, _ error) {
+func collect[T any](rows *sql.Rows, err error, scan func(Scanner) (T, error)) (all []T, _ error) {
 	all = []T{}
 	if errors.Is(one(err), account.ErrNotFound) {
 		return all, nil
@@ -97,14 +97,14 @@ func collect[T any](rows *sql.Rows, err error, scan func(scanner) (T, error)) (a
 
 // DeleteSession returns account.ErrNotFound when the account has no such session.
 func (db *DB) DeleteSession(ctx context.Context, accountID string, hash []byte) error {
-	return db.inTx(ctx, func(tx *sql.Tx) error {
+	return db.InTx(ctx, func(tx *sql.Tx) error {
 		return affected(ctx, tx, `delete from sessions where token_hash = $1 and account_id = $2`, hash, accountID)
 	})
 }
 
 // TakeGuess notes a guess, or says how long to wait when limit of them lie within the window.
 func (db *DB) TakeGuess(ctx context.Context, subject []byte, at time.Time, window time.Duration, limit int) (wait time.Duration, err error) {
-	err = db.inTx(ctx, func(tx *sql.Tx) error {
+	err = db.InTx(ctx, func(tx *sql.Tx) error {
 		times, err := lockGuesses(ctx, tx, subject)
 		if err != nil {
 			return err
@@ -126,7 +126,7 @@ func (db *DB) TakeGuess(ctx context.Context, subject []byte, at time.Time, windo
 
 // ReturnGuess forgets one guess.
 func (db *DB) ReturnGuess(ctx context.Context, subject []byte, at time.Time) error {
-	return db.inTx(ctx, func(tx *sql.Tx) error {
+	return db.InTx(ctx, func(tx *sql.Tx) error {
 		times, err := lockGuesses(ctx, tx, subject)
 		if err != nil {
 			return err
@@ -140,7 +140,7 @@ func (db *DB) ReturnGuess(ctx context.Context, subject []byte, at time.Time) err
 
 // ForgetGuesses deletes all guesses against the subject.
 func (db *DB) ForgetGuesses(ctx context.Context, subject []byte, event account.AuditEvent) error {
-	return db.inTx(ctx, func(tx *sql.Tx) error {
+	return db.InTx(ctx, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, `delete from guesses where subject = $1`, subject); err != nil {
 			return err
 		}

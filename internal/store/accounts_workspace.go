@@ -17,7 +17,7 @@ const (
 	workspaceByID    = `select ` + workspaceColumns + ` from workspaces w where w.id = $1`
 )
 
-func scanWorkspace(row scanner, more ...any) (account.Workspace, error) {
+func scanWorkspace(row Scanner, more ...any) (account.Workspace, error) {
 	var w account.Workspace
 	var created, logBodies, entries, bodies int64
 	var redaction, budget string
@@ -25,7 +25,7 @@ func scanWorkspace(row scanner, more ...any) (account.Workspace, error) {
 	if err != nil {
 		return account.Workspace{}, one(err)
 	}
-	w.LogBodies, w.CreatedAt = logBodies != 0, fromMillis(created)
+	w.LogBodies, w.CreatedAt = logBodies != 0, FromMillis(created)
 	w.EntryRetention, w.BodyRetention = fromSpan(entries), fromSpan(bodies)
 	if w.Redaction, err = fromText[*redact.Rules](redaction); err != nil {
 		return w, fmt.Errorf("read redaction rules: %w", err)
@@ -73,8 +73,8 @@ func insertWorkspace(ctx context.Context, tx *sql.Tx, w account.Workspace, revis
 	}
 	const q = `insert into workspaces (id, name, default_model, pinned_embed, log_bodies, entry_retention_ms, body_retention_ms, redaction, budget, created_at, revision)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
-	_, err = tx.ExecContext(ctx, q, w.ID, w.Name, w.DefaultModel, w.PinnedEmbed, flag(w.LogBodies),
-		spanMillis(w.EntryRetention), spanMillis(w.BodyRetention), redaction, budget, millis(w.CreatedAt), revision)
+	_, err = tx.ExecContext(ctx, q, w.ID, w.Name, w.DefaultModel, w.PinnedEmbed, Flag(w.LogBodies),
+		spanMillis(w.EntryRetention), spanMillis(w.BodyRetention), redaction, budget, Millis(w.CreatedAt), revision)
 	return err
 }
 
@@ -82,8 +82,8 @@ func insertWorkspace(ctx context.Context, tx *sql.Tx, w account.Workspace, revis
 func (db *DB) WorkspacesOf(ctx context.Context, accountID string) ([]account.Membership, error) {
 	const q = `select ` + workspaceColumns + `, m.role from workspaces w join members m on m.workspace_id = w.id
 		where m.account_id = $1 order by w.created_at, w.id`
-	rows, err := db.query(ctx, q, accountID)
-	return collect(rows, err, func(row scanner) (account.Membership, error) {
+	rows, err := db.Query(ctx, q, accountID)
+	return collect(rows, err, func(row Scanner) (account.Membership, error) {
 		var role account.Role
 		w, err := scanWorkspace(row, &role)
 		return account.Membership{Workspace: w, Role: role}, err
@@ -92,17 +92,17 @@ func (db *DB) WorkspacesOf(ctx context.Context, accountID string) ([]account.Mem
 
 // WorkspaceByID returns account.ErrNotFound when there is none.
 func (db *DB) WorkspaceByID(ctx context.Context, workspaceID string) (account.Workspace, error) {
-	return scanWorkspace(db.queryRow(ctx, workspaceByID, workspaceID))
+	return scanWorkspace(db.QueryRow(ctx, workspaceByID, workspaceID))
 }
 
 // OldestWorkspace returns account.ErrNotFound while there is none.
 func (db *DB) OldestWorkspace(ctx context.Context) (account.Workspace, error) {
-	return scanWorkspace(db.queryRow(ctx, oldestWorkspace))
+	return scanWorkspace(db.QueryRow(ctx, oldestWorkspace))
 }
 
 // EnsureWorkspace returns the oldest workspace, after writing the draft when there is none.
 func (db *DB) EnsureWorkspace(ctx context.Context, draft account.Workspace, event account.AuditEvent) (w account.Workspace, err error) {
-	err = db.inTx(ctx, func(tx *sql.Tx) error {
+	err = db.InTx(ctx, func(tx *sql.Tx) error {
 		revision, err := bumped(ctx, tx, "workspaces")
 		if err != nil {
 			return err
@@ -122,7 +122,7 @@ func (db *DB) EnsureWorkspace(ctx context.Context, draft account.Workspace, even
 
 // CreateWorkspace writes a workspace with its owner. It returns account.ErrTooMany when the owner owns most workspaces.
 func (db *DB) CreateWorkspace(ctx context.Context, w account.Workspace, owner account.Member, most int, event account.AuditEvent) error {
-	return db.inTx(ctx, func(tx *sql.Tx) error {
+	return db.InTx(ctx, func(tx *sql.Tx) error {
 		revision, err := bumped(ctx, tx, "workspaces")
 		if err != nil {
 			return err
@@ -146,7 +146,7 @@ func (db *DB) CreateWorkspace(ctx context.Context, w account.Workspace, owner ac
 
 // ChangeWorkspace writes all settings of a workspace.
 func (db *DB) ChangeWorkspace(ctx context.Context, workspaceID string, change func(*account.Workspace) (account.AuditEvent, error)) (w account.Workspace, err error) {
-	err = db.inTx(ctx, func(tx *sql.Tx) error {
+	err = db.InTx(ctx, func(tx *sql.Tx) error {
 		revision, err := bumped(ctx, tx, "workspaces")
 		if err != nil {
 			return err
@@ -171,7 +171,7 @@ func (db *DB) ChangeWorkspace(ctx context.Context, workspaceID string, change fu
 		}
 		const q = `update workspaces set name = $2, default_model = $3, pinned_embed = $4, log_bodies = $5,
 			entry_retention_ms = $6, body_retention_ms = $7, redaction = $8, budget = $9, revision = $10 where id = $1`
-		if err := affected(ctx, tx, q, workspaceID, w.Name, w.DefaultModel, w.PinnedEmbed, flag(w.LogBodies),
+		if err := affected(ctx, tx, q, workspaceID, w.Name, w.DefaultModel, w.PinnedEmbed, Flag(w.LogBodies),
 			spanMillis(w.EntryRetention), spanMillis(w.BodyRetention), redaction, budget, revision); err != nil {
 			return err
 		}

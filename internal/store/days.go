@@ -29,8 +29,8 @@ const (
 	waitForLock = "set local lock_timeout = '500ms'"
 )
 
-// dayBook is what this process knows of the partitions. Not knowing one costs a look into the catalogue, no more.
-type dayBook struct {
+// partitionCache is what this process knows of the partitions. Not knowing one costs a look into the catalogue, no more.
+type partitionCache struct {
 	mu     sync.Mutex
 	loaded bool
 	since  time.Time
@@ -56,7 +56,7 @@ func (t dayTable) day(partition string) (time.Time, bool) {
 // prepareDays makes the partitions that a batch needs, where they are missing. It is no condition for writing: what has no
 // partition goes to the rest, and is sorted out later.
 func (db *DB) prepareDays(ctx context.Context, records []record) {
-	if db.dialect != dialectPostgres {
+	if db.dialect != Postgres {
 		return
 	}
 	now := db.now()
@@ -72,7 +72,7 @@ func (db *DB) prepareDays(ctx context.Context, records []record) {
 // MakeDays makes the partitions of the days around now, and sorts entries into theirs that came before them. SQLite has
 // none.
 func (db *DB) MakeDays(ctx context.Context) error {
-	if db.dialect != dialectPostgres {
+	if db.dialect != Postgres {
 		return nil
 	}
 	today := dayOf(db.now())
@@ -91,7 +91,7 @@ func (db *DB) sortRest(ctx context.Context) error {
 		for after := low; ; {
 			var next sql.NullString
 			q := fmt.Sprintf(`select min(%[1]s) from %[2]s where %[1]s >= $1 and %[1]s < $2`, t.key, t.rest())
-			if err := db.queryRow(ctx, q, after, high).Scan(&next); err != nil {
+			if err := db.QueryRow(ctx, q, after, high).Scan(&next); err != nil {
 				return fmt.Errorf("look through %s: %w", t.rest(), err)
 			}
 			at, ok := id.Time(next.String)
@@ -117,7 +117,7 @@ func (db *DB) makeDay(ctx context.Context, day time.Time) error {
 		return nil
 	}
 	for _, t := range dayTables {
-		if err := db.inTx(ctx, func(tx *sql.Tx) error { return t.make(ctx, tx, day) }); err != nil {
+		if err := db.InTx(ctx, func(tx *sql.Tx) error { return t.make(ctx, tx, day) }); err != nil {
 			db.days.failedAt(day, db.now())
 			return fmt.Errorf("make the partition %s: %w", t.partition(day), err)
 		}
@@ -186,19 +186,19 @@ func (db *DB) loadDays(ctx context.Context) error {
 // partitions lists the partitions of a table, oldest first.
 func (db *DB) partitions(ctx context.Context, t dayTable) ([]string, error) {
 	const q = `select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid where i.inhparent = to_regclass($1) order by c.relname`
-	names, err := db.texts(ctx, q, []any{t.name})
+	names, err := db.Strings(ctx, q, []any{t.name})
 	if err != nil {
 		return nil, fmt.Errorf("list the partitions of %s: %w", t.name, err)
 	}
 	return names, nil
 }
 
-func newDayBook() *dayBook {
-	return &dayBook{known: map[time.Time]bool{}, failed: map[time.Time]time.Time{}}
+func newPartitionCache() *partitionCache {
+	return &partitionCache{known: map[time.Time]bool{}, failed: map[time.Time]time.Time{}}
 }
 
 // wanted says whether a day has to be made now.
-func (b *dayBook) wanted(day, now time.Time) bool {
+func (b *partitionCache) wanted(day, now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.known[day] || day.Before(b.since) {
@@ -208,21 +208,21 @@ func (b *dayBook) wanted(day, now time.Time) bool {
 	return !ok || now.Sub(failed) >= daysRetry || now.Before(failed)
 }
 
-func (b *dayBook) made(day time.Time) {
+func (b *partitionCache) made(day time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.known[day] = true
 	delete(b.failed, day)
 }
 
-func (b *dayBook) failedAt(day, now time.Time) {
+func (b *partitionCache) failedAt(day, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.failed[day] = now
 }
 
 // forget lets a day be looked for again: another replica may have dropped it.
-func (b *dayBook) forget(day time.Time) {
+func (b *partitionCache) forget(day time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.known, day)

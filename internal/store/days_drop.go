@@ -11,8 +11,8 @@ import (
 // dropDays drops the partitions of days that are past the longest retention: those of bodies alone first, and of whole
 // entries. Each is dropped in a transaction of its own, the requests last: a process that ends in between leaves the
 // rest for the next time.
-func (db *DB) dropDays(ctx context.Context, k *keeping, total *Expired) error {
-	if db.dialect != dialectPostgres {
+func (db *DB) dropDays(ctx context.Context, k *retentionBounds, total *Expired) error {
+	if db.dialect != Postgres {
 		return nil
 	}
 	if err := db.loadDays(ctx); err != nil {
@@ -57,7 +57,7 @@ func (db *DB) dropTable(ctx context.Context, t dayTable, bound time.Time) (int64
 			db.days.forget(day)
 		}
 	}
-	res, err := db.exec(ctx, fmt.Sprintf(`delete from %s where %s < $1`, t.rest(), t.key), floorID(bound))
+	res, err := db.Exec(ctx, fmt.Sprintf(`delete from %s where %s < $1`, t.rest(), t.key), floorID(bound))
 	if err != nil {
 		return total, err
 	}
@@ -85,7 +85,7 @@ func (db *DB) past(ctx context.Context, t dayTable, bound time.Time) ([]string, 
 
 // drop drops one partition and returns how many rows it had. Others wait for it no longer than the lock is waited for.
 func (db *DB) drop(ctx context.Context, name string) (n int64, err error) {
-	err = db.inTx(ctx, func(tx *sql.Tx) error {
+	err = db.InTx(ctx, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, waitForLock); err != nil {
 			return err
 		}
@@ -125,7 +125,7 @@ func (db *DB) dropBodies(ctx context.Context, bound time.Time, total *Expired) e
 	if err := db.markPartition(ctx, bodies.rest(), low); err != nil {
 		return err
 	}
-	res, err := db.exec(ctx, `delete from `+bodies.rest()+` where request_id < $1`, low)
+	res, err := db.Exec(ctx, `delete from `+bodies.rest()+` where request_id < $1`, low)
 	if err != nil {
 		return err
 	}
@@ -141,8 +141,8 @@ func (db *DB) markPartition(ctx context.Context, name, before string) error {
 		order by workspace_id, request_id limit ` + fmt.Sprint(expireBatch)
 	for {
 		type row struct{ workspace, id string }
-		rows, err := db.query(ctx, q, workspace, after, before)
-		some, err := collect(rows, err, func(s scanner) (r row, err error) {
+		rows, err := db.Query(ctx, q, workspace, after, before)
+		some, err := collect(rows, err, func(s Scanner) (r row, err error) {
 			err = s.Scan(&r.workspace, &r.id)
 			return r, err
 		})
@@ -153,7 +153,7 @@ func (db *DB) markPartition(ctx context.Context, name, before string) error {
 		for _, r := range some {
 			byWorkspace[r.workspace] = append(byWorkspace[r.workspace], r.id)
 		}
-		if err := db.inTx(ctx, func(tx *sql.Tx) error {
+		if err := db.InTx(ctx, func(tx *sql.Tx) error {
 			for ws, ids := range byWorkspace {
 				if err := forIDs(ctx, tx, ws, ids, markExpired); err != nil {
 					return err

@@ -48,7 +48,7 @@ func writeAll(t *testing.T, db *DB, entries ...requestlog.Entry) {
 func rowsOf(t *testing.T, db *DB, table string) map[string]int {
 	t.Helper()
 	counts := map[string]int{}
-	names, err := db.texts(t.Context(), `select tableoid::regclass::text from `+table, nil)
+	names, err := db.Strings(t.Context(), `select tableoid::regclass::text from `+table, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,11 +194,11 @@ func TestOldDaysAreDroppedAndHiddenBefore(t *testing.T) {
 			t.Errorf("a body past its time: %v", err)
 		}
 	}
-	if err := db.queryRow(t.Context(), `select preview from requests where id = $1`, silent.ID).Scan(new(string)); err != nil {
+	if err := db.QueryRow(t.Context(), `select preview from requests where id = $1`, silent.ID).Scan(new(string)); err != nil {
 		t.Error(err)
 	}
 	var left string
-	if err := db.queryRow(t.Context(), `select preview from requests where id = $1`, silent.ID).Scan(&left); err != nil || left != "" {
+	if err := db.QueryRow(t.Context(), `select preview from requests where id = $1`, silent.ID).Scan(&left); err != nil || left != "" {
 		t.Errorf("the preview is still stored: %q, %v", left, err)
 	}
 	late := aged(12 * day)
@@ -219,10 +219,10 @@ func TestEarlierLogBecomesOnePartition(t *testing.T) {
 		t.Helper()
 		const q = `insert into requests (workspace_id, id, key_id, requested, model, provider, policy, decision, outcome, status, stream, simulated, latency,
 			latency_class, session, end_user, preview, failure, body_state) values ('ws', $1, '', '', '', '', '', '', 'ok', 200, 0, 0, 0, 0, '', '', '', '', '')`
-		if _, err := db.exec(t.Context(), q, e.ID); err != nil {
+		if _, err := db.Exec(t.Context(), q, e.ID); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := db.exec(t.Context(), `insert into tags values ('ws', 'a', $1)`, e.ID); err != nil {
+		if _, err := db.Exec(t.Context(), `insert into tags values ('ws', 'a', $1)`, e.ID); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -269,7 +269,7 @@ func TestRangesReadOnlyTheirDays(t *testing.T) {
 		q    string
 		args []any
 	}{"list": {listing, listArgs}, "count": {counting, countArgs}, "rank": {ranking, rankArgs}} {
-		lines, err := db.texts(t.Context(), "explain "+test.q, test.args)
+		lines, err := db.Strings(t.Context(), "explain "+test.q, test.args)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -313,7 +313,7 @@ func TestWaitingRollupsCountOnceBeforeAndAfter(t *testing.T) {
 		}
 	}
 	var left int
-	if err := db.queryRow(t.Context(), `select count(*) from rollup_waiting`).Scan(&left); err != nil || left != 0 {
+	if err := db.QueryRow(t.Context(), `select count(*) from rollup_waiting`).Scan(&left); err != nil || left != 0 {
 		t.Errorf("%d rows wait, %v", left, err)
 	}
 }

@@ -19,25 +19,25 @@ import (
 
 // DB is an open database. It is safe for concurrent use.
 type DB struct {
-	dialect dialect
+	dialect Dialect
 	write   *sql.DB
 	read    *sql.DB
 	path    string // of the SQLite file; empty for PostgreSQL
 	now     func() time.Time
 	timeout time.Duration
-	packer  *packer
-	rooms   sync.Pool // of *room
+	codec   *Codec
+	buffers sync.Pool // of *room
 
 	connection *pgx.ConnConfig // for a connection apart from the pool; nil for SQLite
 	silence    atomic.Int64    // nanoseconds that PostgreSQL may take to say anything
-	days       *dayBook
-	kept       atomic.Pointer[keeping] // nil until Retain is called
+	days       *partitionCache
+	retention  atomic.Pointer[retentionBounds] // nil until Retain is called
 
 	preparing sync.Mutex
 	prepared  sync.Map // statements that SQLite has ready, by their text
 
-	walLimit int64        // size from which SQLite's write-ahead file is emptied
-	walNext  atomic.Int64 // size at which that is tried next
+	walLimit int64        // Size from which SQLite's write-ahead file is emptied
+	walNext  atomic.Int64 // Size at which that is tried next
 }
 
 // Options adjusts how a database is opened. The zero value is right for a server.
@@ -47,11 +47,11 @@ type Options struct {
 	Connections      int              // most connections that read at a time; 8 when zero
 }
 
-type dialect string
+type Dialect string
 
 const (
-	dialectSQLite   dialect = "sqlite"
-	dialectPostgres dialect = "postgres"
+	SQLite   Dialect = "sqlite"
+	Postgres Dialect = "postgres"
 )
 
 // Open opens the database that dsn names ("sqlite" for a file in dataDir, or a postgres:// address) and brings its
@@ -80,7 +80,7 @@ func Reach(ctx context.Context, dsn, dataDir string) error {
 
 // connect opens the database as it is, without looking at its schema.
 func connect(dsn, dataDir string, o Options) (*DB, error) {
-	db := &DB{now: o.Now, timeout: o.StatementTimeout, packer: newPacker(), days: newDayBook(), rooms: sync.Pool{New: func() any { return &room{} }}}
+	db := &DB{now: o.Now, timeout: o.StatementTimeout, codec: NewCodec(), days: newPartitionCache(), buffers: sync.Pool{New: func() any { return &batchBuffers{} }}}
 	if db.now == nil {
 		db.now = time.Now
 	}
@@ -110,26 +110,26 @@ func (db *DB) Close() error {
 // Ping reports whether the database answers.
 func (db *DB) Ping(ctx context.Context) error {
 	var one int
-	if err := db.queryRow(ctx, `select 1`).Scan(&one); err != nil {
+	if err := db.QueryRow(ctx, `select 1`).Scan(&one); err != nil {
 		return fmt.Errorf("reach the database: %w", err)
 	}
 	return nil
 }
 
-// query runs a statement that only reads.
-func (db *DB) query(ctx context.Context, q string, args ...any) (*sql.Rows, error) {
+// Query runs a statement that only reads.
+func (db *DB) Query(ctx context.Context, q string, args ...any) (*sql.Rows, error) {
 	return db.read.QueryContext(ctx, q, args...)
 }
 
-// queryRow runs a statement that only reads and gives at most one row.
-func (db *DB) queryRow(ctx context.Context, q string, args ...any) *sql.Row {
+// QueryRow runs a statement that only reads and gives at most one row.
+func (db *DB) QueryRow(ctx context.Context, q string, args ...any) *sql.Row {
 	return db.read.QueryRowContext(ctx, q, args...)
 }
 
-// exec runs one statement that changes something.
-func (db *DB) exec(ctx context.Context, q string, args ...any) (sql.Result, error) {
+// Exec runs one statement that changes something.
+func (db *DB) Exec(ctx context.Context, q string, args ...any) (sql.Result, error) {
 	res, err := db.write.ExecContext(ctx, q, args...)
-	for attempt := 1; err != nil && attempt < txAttempts && mayRepeat(err); attempt++ {
+	for attempt := 1; err != nil && attempt < txAttempts && IsRetryable(err); attempt++ {
 		res, err = db.write.ExecContext(ctx, q, args...)
 	}
 	return res, err
@@ -137,11 +137,11 @@ func (db *DB) exec(ctx context.Context, q string, args ...any) (sql.Result, erro
 
 const txAttempts = 4
 
-// inTx runs fn in a transaction that writes, and commits it when fn returns nil. It runs fn again when the database
+// InTx runs fn in a transaction that writes, and commits it when fn returns nil. It runs fn again when the database
 // broke the transaction off for another one's sake, so fn must not change anything but the database.
-func (db *DB) inTx(ctx context.Context, fn func(*sql.Tx) error) error {
+func (db *DB) InTx(ctx context.Context, fn func(*sql.Tx) error) error {
 	err := db.tryTx(ctx, fn)
-	for attempt := 1; err != nil && attempt < txAttempts && mayRepeat(err); attempt++ {
+	for attempt := 1; err != nil && attempt < txAttempts && IsRetryable(err); attempt++ {
 		err = db.tryTx(ctx, fn)
 	}
 	if err == nil {
@@ -165,8 +165,8 @@ func (db *DB) tryTx(ctx context.Context, fn func(*sql.Tx) error) error {
 	return nil
 }
 
-// inSnapshot runs fn in a transaction that only reads, and in which nothing changes between two statements.
-func (db *DB) inSnapshot(ctx context.Context, fn func(*sql.Tx) error) error {
+// InSnapshot runs fn in a transaction that only reads, and in which nothing changes between two statements.
+func (db *DB) InSnapshot(ctx context.Context, fn func(*sql.Tx) error) error {
 	tx, err := db.read.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
@@ -175,20 +175,20 @@ func (db *DB) inSnapshot(ctx context.Context, fn func(*sql.Tx) error) error {
 	return fn(tx)
 }
 
-// bounded limits how long a read made for a person may take.
-func (db *DB) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+// Bounded limits how long a read made for a person may take.
+func (db *DB) Bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, db.timeout)
 }
 
-// mayRepeat reports whether the database gave up a statement for another one's sake: it changed nothing, and may
+// IsRetryable reports whether the database gave up a statement for another one's sake: it changed nothing, and may
 // succeed when repeated.
-func mayRepeat(err error) bool { return isBusy(err) || isSerialization(err) }
+func IsRetryable(err error) bool { return isBusy(err) || isSerialization(err) }
 
-// isUnique reports whether a statement would have broken a unique constraint.
-func isUnique(err error) bool { return isSQLiteUnique(err) || isPostgresUnique(err) }
+// IsUnique reports whether a statement would have broken a unique constraint.
+func IsUnique(err error) bool { return isSQLiteUnique(err) || isPostgresUnique(err) }
 
-// list returns "$from, $from+1, …" with n placeholders.
-func list(from, n int) string {
+// Placeholders returns "$from, $from+1, …" with n placeholders.
+func Placeholders(from, n int) string {
 	var b strings.Builder
 	for i := range n {
 		if i > 0 {
@@ -199,16 +199,16 @@ func list(from, n int) string {
 	return b.String()
 }
 
-// millis is a time as stored: unix milliseconds, 0 for the zero time.
-func millis(t time.Time) int64 {
+// Millis is a time as stored: unix milliseconds, 0 for the zero time.
+func Millis(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
 	}
 	return t.UnixMilli()
 }
 
-// fromMillis reverses millis. Times are in UTC.
-func fromMillis(ms int64) time.Time {
+// FromMillis reverses millis. Times are in UTC.
+func FromMillis(ms int64) time.Time {
 	if ms == 0 {
 		return time.Time{}
 	}

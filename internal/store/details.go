@@ -39,7 +39,7 @@ func (db *DB) eachDetail(ctx context.Context, from querier, parts detailParts, w
 		return err
 	}
 	defer func() { _ = rows.Close() }()
-	latest := packCache{packer: db.packer}
+	latest := packCache{packer: db.codec}
 	for rows.Next() {
 		d, err := latest.scan(rows)
 		if err != nil {
@@ -58,12 +58,12 @@ func (db *DB) eachDetail(ctx context.Context, from querier, parts detailParts, w
 // detailing makes the statement that reads entries. In SQLite details are in packs, or in rows of their own that were written
 // before there were packs.
 func (db *DB) detailing(parts detailParts, workspaceID string, ids []string) (string, []any) {
-	args, marks := append([]any{workspaceID}, anys(ids)...), list(2, len(ids))
+	args, marks := append([]any{workspaceID}, Args(ids)...), Placeholders(2, len(ids))
 	trace, traces := "null", "null"
 	if parts.trace {
 		trace, traces = "d.trace", "p.traces"
 	}
-	if db.dialect == dialectSQLite {
+	if db.dialect == SQLite {
 		return fmt.Sprintf(`select r.id, r.preview, r.body_state, d.summary, %s, r.place - p.number, p.number, p.summaries, %s from requests r
 			left join details d on r.place is null and d.workspace_id = r.workspace_id and d.request_id = r.id`, trace, traces) + fmt.Sprintf(inPack, "packs") +
 			` where r.workspace_id = $1 and r.id in (` + marks + `)`, args
@@ -83,12 +83,12 @@ func (db *DB) detailing(parts detailParts, workspaceID string, ids []string) (st
 
 // packCache reads details, and keeps the pack of the latest one: the next is often in the same.
 type packCache struct {
-	packer            *packer
+	packer            *Codec
 	number            sql.NullInt64
-	summaries, traces slots
+	summaries, traces Slots
 }
 
-func (c *packCache) scan(row scanner) (detail, error) {
+func (c *packCache) scan(row Scanner) (detail, error) {
 	var d detail
 	var own []byte
 	var slot, number sql.NullInt64
@@ -97,7 +97,7 @@ func (c *packCache) scan(row scanner) (detail, error) {
 		return d, err
 	}
 	if !number.Valid {
-		d.trace = func(room []byte) ([]byte, error) { return c.packer.append(room, own) }
+		d.trace = func(room []byte) ([]byte, error) { return c.packer.AppendUnpacked(room, own) }
 		return d, nil
 	}
 	if number != c.number {
@@ -105,16 +105,16 @@ func (c *packCache) scan(row scanner) (detail, error) {
 			return d, err
 		}
 	}
-	trace := c.traces.at(slot.Int64)
-	d.summary, d.trace = c.summaries.at(slot.Int64), func(room []byte) ([]byte, error) { return append(room, trace...), nil }
+	trace := c.traces.At(slot.Int64)
+	d.summary, d.trace = c.summaries.At(slot.Int64), func(room []byte) ([]byte, error) { return append(room, trace...), nil }
 	return d, nil
 }
 
 func (c *packCache) read(number sql.NullInt64, summaries, traces []byte) (err error) {
 	c.number = number
-	if c.summaries, err = c.packer.slots(summaries); err != nil {
+	if c.summaries, err = c.packer.DecodeSlots(summaries); err != nil {
 		return err
 	}
-	c.traces, err = c.packer.slots(traces)
+	c.traces, err = c.packer.DecodeSlots(traces)
 	return err
 }

@@ -19,7 +19,7 @@ const (
 
 // Entries lists matching entries without their traces and bodies.
 func (db *DB) Entries(ctx context.Context, f requestlog.Filter, p requestlog.Page) ([]requestlog.Entry, error) {
-	ctx, cancel := db.bounded(ctx)
+	ctx, cancel := db.Bounded(ctx)
 	defer cancel()
 	ids, err := db.entryIDs(ctx, &f, p)
 	unfinished, partial := errors.AsType[*requestlog.UnfinishedError](err)
@@ -68,7 +68,7 @@ func (db *DB) newest(ctx context.Context, f *requestlog.Filter, p requestlog.Pag
 	var all []string
 	err := db.search(ctx, f.WorkspaceID, b, p.Within, func(ctx context.Context, b bounds) (bool, error) {
 		q, args := db.listing(&timeless, b, limit-len(all))
-		some, err := db.texts(ctx, q, args)
+		some, err := db.Strings(ctx, q, args)
 		if err != nil {
 			return false, err
 		}
@@ -78,15 +78,15 @@ func (db *DB) newest(ctx context.Context, f *requestlog.Filter, p requestlog.Pag
 	return all, err
 }
 
-func (db *DB) texts(ctx context.Context, q string, args []any) ([]string, error) {
-	rows, err := db.query(ctx, q, args...)
+func (db *DB) Strings(ctx context.Context, q string, args []any) ([]string, error) {
+	rows, err := db.Query(ctx, q, args...)
 	if err != nil {
 		return nil, err
 	}
-	return scanColumn[string](rows)
+	return ScanColumn[string](rows)
 }
 
-// summaries reads entries without traces, in the order of the ids. One deleted in the meantime is left out.
+// Summaries reads entries without traces, in the order of the ids. One deleted in the meantime is left out.
 func (db *DB) summaries(ctx context.Context, workspaceID string, ids []string) ([]requestlog.Entry, error) {
 	byID := make(map[string]requestlog.Entry, len(ids))
 	if err := db.eachDetail(ctx, db.read, detailParts{request: true}, workspaceID, ids, func(d detail) error {
@@ -129,7 +129,7 @@ func readEntry(d detail, traceText []byte) (requestlog.Entry, error) {
 
 // Entry returns one whole entry without its bodies, or requestlog.ErrNotFound.
 func (db *DB) Entry(ctx context.Context, workspaceID, id string) (requestlog.Entry, error) {
-	ctx, cancel := db.bounded(ctx)
+	ctx, cancel := db.Bounded(ctx)
 	defer cancel()
 	if id < db.entriesKept() {
 		return requestlog.Entry{}, requestlog.ErrNotFound
@@ -156,12 +156,12 @@ func (db *DB) Entry(ctx context.Context, workspaceID, id string) (requestlog.Ent
 
 // EntryBody returns the stored bodies, or requestlog.ErrNotFound when none are stored.
 func (db *DB) EntryBody(ctx context.Context, workspaceID, id string) (requestlog.Body, error) {
-	ctx, cancel := db.bounded(ctx)
+	ctx, cancel := db.Bounded(ctx)
 	defer cancel()
 	if id < max(db.entriesKept(), db.bodiesKept()) {
 		return requestlog.Body{}, requestlog.ErrNotFound
 	}
-	if db.dialect == dialectSQLite {
+	if db.dialect == SQLite {
 		return db.packedBody(ctx, workspaceID, id)
 	}
 	const q = `select b.request, b.response, b.streamed from bodies b
@@ -169,10 +169,10 @@ func (db *DB) EntryBody(ctx context.Context, workspaceID, id string) (requestlog
 		where b.workspace_id = $1 and b.request_id = $2 and r.id = $2 and r.body_state = 'stored'`
 	var request, response []byte
 	var streamed int
-	if err := db.queryRow(ctx, q, workspaceID, id).Scan(&request, &response, &streamed); err != nil {
+	if err := db.QueryRow(ctx, q, workspaceID, id).Scan(&request, &response, &streamed); err != nil {
 		return requestlog.Body{}, notFound(fmt.Errorf("read body: %w", err))
 	}
-	return db.packer.body(request, response, streamed == 1)
+	return db.codec.DecodeBody(request, response, streamed == 1)
 }
 
 // packedBody reads bodies from SQLite, where they are in packs, or in rows that were written before there were packs.
@@ -182,21 +182,21 @@ func (db *DB) packedBody(ctx context.Context, workspaceID, id string) (requestlo
 		` where r.workspace_id = $1 and r.id = $2 and r.body_state = 'stored' and (b.streamed is not null or p.number is not null)`
 	var request, response, content []byte
 	var streamed, slot sql.NullInt64
-	if err := db.queryRow(ctx, q, workspaceID, id).Scan(&request, &response, &streamed, &slot, &content); err != nil {
+	if err := db.QueryRow(ctx, q, workspaceID, id).Scan(&request, &response, &streamed, &slot, &content); err != nil {
 		return requestlog.Body{}, notFound(fmt.Errorf("read body: %w", err))
 	}
 	if streamed.Valid {
-		return db.packer.body(request, response, streamed.Int64 == 1)
+		return db.codec.DecodeBody(request, response, streamed.Int64 == 1)
 	}
-	all, err := db.packer.slots(content)
+	all, err := db.codec.DecodeSlots(content)
 	if err != nil {
 		return requestlog.Body{}, fmt.Errorf("read body: %w", err)
 	}
-	text := all.at(slot.Int64)
+	text := all.At(slot.Int64)
 	if len(text) == 0 {
 		return requestlog.Body{}, requestlog.ErrNotFound
 	}
-	return db.packer.slotBody(text)
+	return db.codec.DecodeSlotBody(text)
 }
 
 func notFound(err error) error {
@@ -211,14 +211,14 @@ const countTime = 600 * time.Millisecond
 
 // Count counts matching entries, no further than limit.
 func (db *DB) Count(ctx context.Context, f requestlog.Filter, limit int) (int, error) {
-	ctx, cancel := db.bounded(ctx)
+	ctx, cancel := db.Bounded(ctx)
 	defer cancel()
 	timeless, b := db.within(&f, requestlog.Page{})
 	total := 0
 	count := func(ctx context.Context, b bounds) (bool, error) {
 		q, args := db.counting(&timeless, b, limit-total)
 		var n int
-		err := db.queryRow(ctx, q, args...).Scan(&n)
+		err := db.QueryRow(ctx, q, args...).Scan(&n)
 		total += n
 		return total >= limit, err
 	}
@@ -239,21 +239,21 @@ func (db *DB) counting(f *requestlog.Filter, b bounds, limit int) (string, []any
 	if len(f.Tag) > 0 && len(f.Values()) == 1 {
 		return countingTags(f, b, limit)
 	}
-	w := &where{}
+	w := &Where{}
 	db.match(w, f)
-	w.conds = append(w.conds, b.conds(w, "r.id")...)
-	return fmt.Sprintf(`select count(*) from (select 1 from requests r where %s limit %d) matching`, w, max(limit, 0)), w.args
+	w.Conds = append(w.Conds, b.conds(w, "r.id")...)
+	return fmt.Sprintf(`select count(*) from (select 1 from requests r where %s limit %d) matching`, w, max(limit, 0)), w.Args
 }
 
 // countingTags counts entries by nothing but their tags, without looking at the entries. One with several is counted once.
 func countingTags(f *requestlog.Filter, b bounds, limit int) (string, []any) {
-	w := &where{}
-	w.and("g.workspace_id = %s", f.WorkspaceID)
-	w.in("g.tag", f.Tag)
-	w.conds = append(w.conds, b.conds(w, "g.request_id")...)
+	w := &Where{}
+	w.And("g.workspace_id = %s", f.WorkspaceID)
+	w.In("g.tag", f.Tag)
+	w.Conds = append(w.Conds, b.conds(w, "g.request_id")...)
 	selected := "g.request_id"
 	if len(f.Tag) > 1 {
 		selected = "distinct g.request_id"
 	}
-	return fmt.Sprintf(`select count(*) from (select %s from tags g where %s limit %d) matching`, selected, w, max(limit, 0)), w.args
+	return fmt.Sprintf(`select count(*) from (select %s from tags g where %s limit %d) matching`, selected, w, max(limit, 0)), w.Args
 }

@@ -33,7 +33,7 @@ func (db *DB) Expire(ctx context.Context, now time.Time, defaults Retention) (Ex
 	if err := db.Retain(ctx, now, defaults); err != nil {
 		return total, err
 	}
-	kept := db.kept.Load()
+	kept := db.retention.Load()
 	err := db.dropDays(ctx, kept, &total)
 	for workspace := ""; err == nil; {
 		if workspace, err = db.nextWorkspace(ctx, workspace); err != nil || workspace == "" {
@@ -51,7 +51,7 @@ func (db *DB) Expire(ctx context.Context, now time.Time, defaults Retention) (Ex
 		err = db.expireRollups(ctx, now)
 	}
 	// Shrinking is done every time: deleting by filter leaves it to the next run when readers are in the way.
-	if err = errors.Join(err, db.shrink(ctx)); err != nil {
+	if err = errors.Join(err, db.Shrink(ctx)); err != nil {
 		return total, fmt.Errorf("expire entries: %w", err)
 	}
 	return total, nil
@@ -89,7 +89,7 @@ func longest(own map[string]Retention, defaults Retention) Retention {
 // retentions returns the workspaces that have a retention of their own.
 func (db *DB) retentions(ctx context.Context) (map[string]Retention, error) {
 	const q = `select id, entry_retention_ms, body_retention_ms from workspaces where entry_retention_ms > 0 or body_retention_ms > 0`
-	rows, err := db.query(ctx, q)
+	rows, err := db.Query(ctx, q)
 	if err != nil {
 		return nil, fmt.Errorf("read retentions: %w", err)
 	}
@@ -109,7 +109,7 @@ func (db *DB) retentions(ctx context.Context) (map[string]Retention, error) {
 // nextWorkspace walks the workspaces that have entries, without reading the entries.
 func (db *DB) nextWorkspace(ctx context.Context, after string) (string, error) {
 	var next sql.NullString
-	err := db.queryRow(ctx, `select min(workspace_id) from requests where workspace_id > $1`, after).Scan(&next)
+	err := db.QueryRow(ctx, `select min(workspace_id) from requests where workspace_id > $1`, after).Scan(&next)
 	return next.String, err
 }
 
@@ -117,7 +117,7 @@ func (db *DB) expireWorkspace(ctx context.Context, workspace string, now time.Ti
 	if keep.Entries > 0 {
 		n, err := db.inBatches(ctx, func(tx *sql.Tx) (int, error) {
 			const q = `select id from requests where workspace_id = $1 and id < $2 order by id limit $3`
-			ids, err := column[string](ctx, tx, q, workspace, floorID(now.Add(-keep.Entries)), expireBatch)
+			ids, err := Column[string](ctx, tx, q, workspace, floorID(now.Add(-keep.Entries)), expireBatch)
 			if err != nil {
 				return 0, err
 			}
@@ -133,14 +133,14 @@ func (db *DB) expireWorkspace(ctx context.Context, workspace string, now time.Ti
 	}
 	n, err := db.inBatches(ctx, func(tx *sql.Tx) (int, error) {
 		const q = `select request_id from bodies where workspace_id = $1 and request_id < $2 order by request_id limit $3`
-		ids, err := column[string](ctx, tx, q, workspace, floorID(now.Add(-keep.Bodies)), expireBatch)
+		ids, err := Column[string](ctx, tx, q, workspace, floorID(now.Add(-keep.Bodies)), expireBatch)
 		if err != nil {
 			return 0, err
 		}
 		return len(ids), expireBodies(ctx, tx, workspace, ids)
 	})
 	total.Bodies += n
-	if err != nil || db.dialect != dialectSQLite {
+	if err != nil || db.dialect != SQLite {
 		return err
 	}
 	n, err = db.expirePacked(ctx, workspace, floorID(now.Add(-keep.Bodies)))
@@ -153,7 +153,7 @@ func (db *DB) inBatches(ctx context.Context, fn func(*sql.Tx) (int, error)) (int
 	var total int64
 	for {
 		var n int
-		err := db.inTx(ctx, func(tx *sql.Tx) (err error) {
+		err := db.InTx(ctx, func(tx *sql.Tx) (err error) {
 			n, err = fn(tx)
 			return err
 		})
@@ -197,9 +197,9 @@ func forIDs(ctx context.Context, tx *sql.Tx, workspace string, ids []string, sta
 	if len(ids) == 0 {
 		return nil
 	}
-	args := append([]any{workspace}, anys(ids)...)
+	args := append([]any{workspace}, Args(ids)...)
 	for _, q := range statements {
-		if _, err := tx.ExecContext(ctx, fmt.Sprintf(q, list(2, len(ids))), args...); err != nil {
+		if _, err := tx.ExecContext(ctx, fmt.Sprintf(q, Placeholders(2, len(ids))), args...); err != nil {
 			return err
 		}
 	}
@@ -212,7 +212,7 @@ func (db *DB) expireRollups(ctx context.Context, now time.Time) error {
 		bound := fmt.Sprintf("%014d", u.horizon(now).Add(-u.width).UnixMilli()) // ids begin with the time
 		q := fmt.Sprintf(`delete from %[1]s where id in (select id from %[1]s where id < $1 order by id limit $2)`, u.table)
 		for n := int64(expireBatch); n == expireBatch; {
-			res, err := db.exec(ctx, q, bound, expireBatch)
+			res, err := db.Exec(ctx, q, bound, expireBatch)
 			if err != nil {
 				return err
 			}
@@ -220,8 +220,8 @@ func (db *DB) expireRollups(ctx context.Context, now time.Time) error {
 				return err
 			}
 		}
-		if db.dialect == dialectPostgres {
-			if _, err := db.exec(ctx, `delete from rollup_waiting where unit = $1 and id < $2`, u.table, bound); err != nil {
+		if db.dialect == Postgres {
+			if _, err := db.Exec(ctx, `delete from rollup_waiting where unit = $1 and id < $2`, u.table, bound); err != nil {
 				return err
 			}
 		}
@@ -233,17 +233,17 @@ func (db *DB) expireRollups(ctx context.Context, now time.Time) error {
 // The ledger and the roll-ups stay, with one exception: deleting all simulated entries deletes their figures too.
 func (db *DB) DeleteEntries(ctx context.Context, f requestlog.Filter, dryRun bool) (int64, error) {
 	if dryRun {
-		w := &where{}
+		w := &Where{}
 		db.match(w, &f)
 		var n int64
-		if err := db.queryRow(ctx, `select count(*) from requests r where `+w.String(), w.args...).Scan(&n); err != nil {
+		if err := db.QueryRow(ctx, `select count(*) from requests r where `+w.String(), w.Args...).Scan(&n); err != nil {
 			return 0, fmt.Errorf("count entries to delete: %w", err)
 		}
 		return n, nil
 	}
 	n, err := db.inBatches(ctx, func(tx *sql.Tx) (int, error) {
 		q, args := db.listing(&f, bounds{}, expireBatch)
-		ids, err := column[string](ctx, tx, q, args...)
+		ids, err := Column[string](ctx, tx, q, args...)
 		if err != nil {
 			return 0, err
 		}
@@ -255,7 +255,7 @@ func (db *DB) DeleteEntries(ctx context.Context, f requestlog.Filter, dryRun boo
 	if err != nil {
 		return n, fmt.Errorf("delete entries: %w", err)
 	}
-	_ = db.shrink(ctx) // the entries are deleted; the next Expire shrinks what this cannot
+	_ = db.Shrink(ctx) // the entries are deleted; the next Expire shrinks what this cannot
 	return n, nil
 }
 
@@ -265,8 +265,8 @@ func onlySimulated(f *requestlog.Filter) bool {
 }
 
 func (db *DB) deleteSimulatedFigures(ctx context.Context, workspace string) error {
-	return db.inTx(ctx, func(tx *sql.Tx) error {
-		if db.dialect == dialectPostgres { // first, so that nothing of it is folded in afterwards
+	return db.InTx(ctx, func(tx *sql.Tx) error {
+		if db.dialect == Postgres { // first, so that nothing of it is folded in afterwards
 			if _, err := tx.ExecContext(ctx, `delete from rollup_waiting where workspace_id = $1 and simulated = 1`, workspace); err != nil {
 				return err
 			}

@@ -16,8 +16,8 @@ func (db *DB) deleteTags(ctx context.Context, tx *sql.Tx, workspace string, ids 
 		return fmt.Errorf("read the tags of entries: %w", err)
 	}
 	for tag, some := range tagged {
-		q := fmt.Sprintf(`delete from tags where workspace_id = $1 and tag = $2 and request_id in (%s)`, list(3, len(some)))
-		if _, err := tx.ExecContext(ctx, q, append([]any{workspace, tag}, anys(some)...)...); err != nil {
+		q := fmt.Sprintf(`delete from tags where workspace_id = $1 and tag = $2 and request_id in (%s)`, Placeholders(3, len(some)))
+		if _, err := tx.ExecContext(ctx, q, append([]any{workspace, tag}, Args(some)...)...); err != nil {
 			return err
 		}
 	}

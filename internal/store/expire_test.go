@@ -20,7 +20,7 @@ func TestWorkspaceMayKeepEntriesForItsOwnTime(t *testing.T) {
 		const q = `insert into workspaces (id, name, default_model, pinned_embed, log_bodies, entry_retention_ms, budget, created_at, revision)
 			values ($1, '', '', '', 1, $2, '', 0, 0)`
 		for name, keep := range map[string]time.Duration{"short": day, "long": 90 * day, "usual": 0} {
-			if _, err := db.exec(t.Context(), q, name, keep.Milliseconds()); err != nil {
+			if _, err := db.Exec(t.Context(), q, name, keep.Milliseconds()); err != nil {
 				t.Fatal(err)
 			}
 		}

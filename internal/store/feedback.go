@@ -15,11 +15,11 @@ var _ feedback.Store = (*DB)(nil)
 
 var (
 	ratingFields = slices.Concat(
-		textFields("workspace_id", "request_id", "rater", "id", "key_id", "account_id"), numberFields("at"), realFields("score"),
-		textFields("label", "comment", "source", "signal", "model", "task", "skills", "predictor"),
+		TextFields("workspace_id", "request_id", "rater", "id", "key_id", "account_id"), NumberFields("at"), RealFields("score"),
+		TextFields("label", "comment", "source", "signal", "model", "task", "skills", "predictor"),
 	)
-	insertRatings = newInserter("ratings", ratingFields, replaceRating)
-	insertSignals = newInserter("ratings", ratingFields, leaveExisting)
+	insertRatings = NewInserter("ratings", ratingFields, replaceRating)
+	insertSignals = NewInserter("ratings", ratingFields, KeepExisting)
 )
 
 // replaceRating is what a later rating by the same rater does to the earlier one.
@@ -33,7 +33,7 @@ func ratingRow(r *feedback.Rating) ([]any, error) {
 		return nil, err
 	}
 	return []any{
-		r.WorkspaceID, r.RequestID, r.Rater(), r.ID, r.KeyID, r.AccountID, millis(r.Time), r.Score, r.Label, r.Comment,
+		r.WorkspaceID, r.RequestID, r.Rater(), r.ID, r.KeyID, r.AccountID, Millis(r.Time), r.Score, r.Label, r.Comment,
 		string(r.Source), string(r.Signal), r.Model, string(r.Task), string(skills), r.Predictor,
 	}, nil
 }
@@ -44,11 +44,11 @@ func (db *DB) SaveRating(ctx context.Context, r feedback.Rating) error {
 	if err != nil {
 		return fmt.Errorf("save rating of %s: %w", r.RequestID, err)
 	}
-	if err := db.inTx(ctx, func(tx *sql.Tx) error {
+	if err := db.InTx(ctx, func(tx *sql.Tx) error {
 		if err := ratingsChanged(ctx, tx, r.WorkspaceID); err != nil {
 			return err
 		}
-		_, err := db.insert(ctx, tx, insertRatings, [][]any{row})
+		_, err := db.Insert(ctx, tx, insertRatings, [][]any{row})
 		return err
 	}); err != nil {
 		return fmt.Errorf("save rating of %s: %w", r.RequestID, err)
@@ -66,8 +66,8 @@ func (db *DB) SaveSignals(ctx context.Context, signals []feedback.Rating) error 
 		}
 		rows[i] = row
 	}
-	if err := db.inTx(ctx, func(tx *sql.Tx) error {
-		_, err := db.insert(ctx, tx, insertSignals, rows)
+	if err := db.InTx(ctx, func(tx *sql.Tx) error {
+		_, err := db.Insert(ctx, tx, insertSignals, rows)
 		return err
 	}); err != nil {
 		return fmt.Errorf("save %d signals: %w", len(signals), err)
@@ -77,13 +77,13 @@ func (db *DB) SaveSignals(ctx context.Context, signals []feedback.Rating) error 
 
 // ResetFeedback lets ratings up to a time count no longer.
 func (db *DB) ResetFeedback(ctx context.Context, workspaceID, model string, at time.Time) error {
-	err := db.inTx(ctx, func(tx *sql.Tx) error {
+	err := db.InTx(ctx, func(tx *sql.Tx) error {
 		if err := ratingsChanged(ctx, tx, workspaceID); err != nil {
 			return err
 		}
 		const q = `insert into rating_resets (workspace_id, model, at) values ($1, $2, $3)
 			on conflict (workspace_id, model) do update set at = excluded.at`
-		_, err := tx.ExecContext(ctx, q, workspaceID, model, millis(at))
+		_, err := tx.ExecContext(ctx, q, workspaceID, model, Millis(at))
 		return err
 	})
 	if err != nil {
@@ -106,7 +106,7 @@ func ratingsChanged(ctx context.Context, tx *sql.Tx, workspaceID string) error {
 
 // ChangedFeedback lists the workspaces whose ratings changed after the revision.
 func (db *DB) ChangedFeedback(ctx context.Context, after int64) ([]string, error) {
-	all, err := db.texts(ctx, `select workspace_id from rating_changes where revision > $1 order by workspace_id`, []any{after})
+	all, err := db.Strings(ctx, `select workspace_id from rating_changes where revision > $1 order by workspace_id`, []any{after})
 	if err != nil {
 		return nil, fmt.Errorf("look for changed ratings: %w", err)
 	}

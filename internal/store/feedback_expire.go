@@ -12,8 +12,8 @@ func deleteRatings(ctx context.Context, tx *sql.Tx, workspace string, ids []stri
 	if len(ids) == 0 {
 		return nil
 	}
-	among := fmt.Sprintf(`delete from ratings where workspace_id = $1 and request_id in (%s) and source `, list(2, len(ids)))
-	args := append([]any{workspace}, anys(ids)...)
+	among := fmt.Sprintf(`delete from ratings where workspace_id = $1 and request_id in (%s) and source `, Placeholders(2, len(ids)))
+	args := append([]any{workspace}, Args(ids)...)
 	if _, err := tx.ExecContext(ctx, among+`= 'signal'`, args...); err != nil {
 		return err
 	}
@@ -32,7 +32,7 @@ func deleteRatings(ctx context.Context, tx *sql.Tx, workspace string, ids []stri
 func (db *DB) expireRatings(ctx context.Context, now time.Time, own map[string]Retention, defaults Retention) error {
 	for workspace := ""; ; {
 		var next sql.NullString
-		if err := db.queryRow(ctx, `select min(workspace_id) from ratings where workspace_id > $1`, workspace).Scan(&next); err != nil {
+		if err := db.QueryRow(ctx, `select min(workspace_id) from ratings where workspace_id > $1`, workspace).Scan(&next); err != nil {
 			return err
 		}
 		if workspace = next.String; workspace == "" {
@@ -44,7 +44,7 @@ func (db *DB) expireRatings(ctx context.Context, now time.Time, own map[string]R
 		}
 		if _, err := db.inBatches(ctx, func(tx *sql.Tx) (int, error) {
 			const q = `select distinct request_id from ratings where workspace_id = $1 and request_id < $2 order by request_id limit $3`
-			ids, err := column[string](ctx, tx, q, workspace, floorID(now.Add(-keep.Entries)), expireBatch)
+			ids, err := Column[string](ctx, tx, q, workspace, floorID(now.Add(-keep.Entries)), expireBatch)
 			if err != nil {
 				return 0, err
 			}

@@ -22,7 +22,7 @@ const (
 		group by model, task, signal order by model, task, signal`
 )
 
-func scanRating(row scanner) (feedback.Rating, error) {
+func scanRating(row Scanner) (feedback.Rating, error) {
 	var r feedback.Rating
 	var at int64
 	var skills string
@@ -31,7 +31,7 @@ func scanRating(row scanner) (feedback.Rating, error) {
 	if err != nil {
 		return r, err
 	}
-	r.Time = fromMillis(at)
+	r.Time = FromMillis(at)
 	if err := json.Unmarshal([]byte(skills), &r.Skills); err != nil {
 		return r, fmt.Errorf("rating %s: %w", r.ID, err)
 	}
@@ -48,7 +48,7 @@ func (db *DB) CountedRatings(ctx context.Context, workspaceID string, limit int,
 		if model, err = db.nextRated(ctx, workspaceID, model); err != nil || model == "" {
 			return err
 		}
-		rows, err := db.query(ctx, countedRatings, workspaceID, model, max(resets[""], resets[model]), limit)
+		rows, err := db.Query(ctx, countedRatings, workspaceID, model, max(resets[""], resets[model]), limit)
 		ratings, err := collect(rows, err, scanRating)
 		if err != nil {
 			return fmt.Errorf("read ratings of %s: %w", model, err)
@@ -65,7 +65,7 @@ func (db *DB) CountedRatings(ctx context.Context, workspaceID string, limit int,
 // nextRated walks the models that have ratings, without reading the ratings.
 func (db *DB) nextRated(ctx context.Context, workspaceID, after string) (string, error) {
 	var next sql.NullString
-	if err := db.queryRow(ctx, nextRated, workspaceID, after).Scan(&next); err != nil {
+	if err := db.QueryRow(ctx, nextRated, workspaceID, after).Scan(&next); err != nil {
 		return "", fmt.Errorf("list rated models: %w", err)
 	}
 	return next.String, nil
@@ -73,7 +73,7 @@ func (db *DB) nextRated(ctx context.Context, workspaceID, after string) (string,
 
 // resets returns since when ratings count, by model; the empty name is for all models.
 func (db *DB) resets(ctx context.Context, workspaceID string) (map[string]int64, error) {
-	rows, err := db.query(ctx, `select model, at from rating_resets where workspace_id = $1`, workspaceID)
+	rows, err := db.Query(ctx, `select model, at from rating_resets where workspace_id = $1`, workspaceID)
 	if err != nil {
 		return nil, err
 	}
@@ -92,10 +92,10 @@ func (db *DB) resets(ctx context.Context, workspaceID string) (map[string]int64,
 
 // SignalCounts counts signals since a time.
 func (db *DB) SignalCounts(ctx context.Context, workspaceID string, since time.Time) ([]feedback.SignalCount, error) {
-	ctx, cancel := db.bounded(ctx)
+	ctx, cancel := db.Bounded(ctx)
 	defer cancel()
-	rows, err := db.query(ctx, signalCounts, workspaceID, millis(since))
-	counts, err := collect(rows, err, func(row scanner) (feedback.SignalCount, error) {
+	rows, err := db.Query(ctx, signalCounts, workspaceID, Millis(since))
+	counts, err := collect(rows, err, func(row Scanner) (feedback.SignalCount, error) {
 		var c feedback.SignalCount
 		return c, row.Scan(&c.Model, &c.Task, &c.Signal, &c.Count)
 	})
@@ -117,10 +117,10 @@ func (db *DB) FeedbackOfAll(ctx context.Context, workspaceID string, requestIDs 
 	if len(requestIDs) == 0 {
 		return byRequest, nil
 	}
-	ctx, cancel := db.bounded(ctx)
+	ctx, cancel := db.Bounded(ctx)
 	defer cancel()
-	q := ratingColumns + `where r.workspace_id = $1 and r.request_id in (` + list(2, len(requestIDs)) + `) order by r.at, r.id`
-	rows, err := db.query(ctx, q, append([]any{workspaceID}, anys(requestIDs)...)...)
+	q := ratingColumns + `where r.workspace_id = $1 and r.request_id in (` + Placeholders(2, len(requestIDs)) + `) order by r.at, r.id`
+	rows, err := db.Query(ctx, q, append([]any{workspaceID}, Args(requestIDs)...)...)
 	all, err := collect(rows, err, scanRating)
 	if err != nil {
 		return nil, fmt.Errorf("read feedback: %w", err)

@@ -58,25 +58,25 @@ type figureRow struct {
 }
 
 // coarsest is the grain with the fewest rows that still tells apart what the filter selects and by which it is summed up.
-func coarsest(f *requestlog.RollupFilter, by grain) grain {
+func coarsest(f *requestlog.RollupFilter, by rollupDimensions) rollupDimensions {
 	needed := by
 	for _, filtered := range []struct {
 		values []string
-		grain  grain
-	}{{f.Key, grainKey}, {f.Model, grainModel}, {f.Provider, grainProvider}, {f.Policy, grainPolicy}} {
+		grain  rollupDimensions
+	}{{f.Key, dimensionKey}, {f.Model, dimensionModel}, {f.Provider, dimensionProvider}, {f.Policy, dimensionPolicy}} {
 		switch {
 		case len(filtered.values) == 0, needed == filtered.grain:
-		case needed == grainTotal:
+		case needed == dimensionsNone:
 			needed = filtered.grain
 		default:
-			return grainAll
+			return dimensionsAll
 		}
 	}
 	return needed
 }
 
 // eachFigure calls fn for every roll-up row that the filter selects in the segments. Rows tell apart what is in by.
-func (db *DB) eachFigure(ctx context.Context, f *requestlog.RollupFilter, by grain, spans []segment, fn func(*figureRow)) error {
+func (db *DB) eachFigure(ctx context.Context, f *requestlog.RollupFilter, by rollupDimensions, spans []segment, fn func(*figureRow)) error {
 	for _, s := range spans {
 		if err := db.segmentFigures(ctx, f, by, s, fn); err != nil {
 			return err
@@ -85,23 +85,23 @@ func (db *DB) eachFigure(ctx context.Context, f *requestlog.RollupFilter, by gra
 	return nil
 }
 
-func (db *DB) segmentFigures(ctx context.Context, f *requestlog.RollupFilter, by grain, s segment, fn func(*figureRow)) error {
-	w := &where{}
-	w.and("workspace_id = %s", f.WorkspaceID)
-	w.and("grain = %s", string(coarsest(f, by)))
-	w.and("start >= %s", s.from.UnixMilli())
-	w.and("start < %s", s.to.UnixMilli())
-	w.in("key_id", f.Key)
-	w.in("model", f.Model)
-	w.in("provider", f.Provider)
-	w.in("policy", f.Policy)
+func (db *DB) segmentFigures(ctx context.Context, f *requestlog.RollupFilter, by rollupDimensions, s segment, fn func(*figureRow)) error {
+	w := &Where{}
+	w.And("workspace_id = %s", f.WorkspaceID)
+	w.And("grain = %s", string(coarsest(f, by)))
+	w.And("start >= %s", s.from.UnixMilli())
+	w.And("start < %s", s.to.UnixMilli())
+	w.In("key_id", f.Key)
+	w.In("model", f.Model)
+	w.In("provider", f.Provider)
+	w.In("policy", f.Policy)
 	if f.Simulated != nil {
-		w.and("simulated = %s", flag(*f.Simulated))
+		w.And("simulated = %s", Flag(*f.Simulated))
 	}
 	if f.Source != "" {
-		w.and("playground = %s", flag(f.Source == requestlog.SourcePlayground))
+		w.And("playground = %s", Flag(f.Source == requestlog.SourcePlayground))
 	}
-	rows, err := db.query(ctx, db.rollupSelect(s.unit, w), w.args...)
+	rows, err := db.Query(ctx, db.rollupSelect(s.unit, w), w.Args...)
 	if err != nil {
 		return err
 	}
@@ -112,14 +112,14 @@ func (db *DB) segmentFigures(ctx context.Context, f *requestlog.RollupFilter, by
 		if err := scanSums(rows, &r.sums, &start, &r.key, &r.model, &r.provider, &r.policy); err != nil {
 			return err
 		}
-		r.start = fromMillis(start)
+		r.start = FromMillis(start)
 		fn(&r)
 	}
 	return rows.Err()
 }
 
 // scanSums reads a row that begins with some columns of the caller's and ends with all counts and histograms.
-func scanSums(row scanner, s *requestlog.Sums, first ...any) error {
+func scanSums(row Scanner, s *requestlog.Sums, first ...any) error {
 	var latency, ttft string
 	f := &s.Figures
 	if err := row.Scan(append(first,
@@ -131,10 +131,10 @@ func scanSums(row scanner, s *requestlog.Sums, first ...any) error {
 }
 
 // rollupSelect makes the statement that reads the rows of a roll-up table, and those that wait to be folded in.
-func (db *DB) rollupSelect(u unit, w *where) string {
+func (db *DB) rollupSelect(u unit, w *Where) string {
 	columns := strings.Join(slices.Concat([]string{"start", "key_id", "model", "provider", "policy"}, rollupCounts, rollupHistograms), ",")
 	q := fmt.Sprintf("select %s from %s where %s", columns, u.table, w)
-	if db.dialect == dialectPostgres {
+	if db.dialect == Postgres {
 		q += fmt.Sprintf(" union all select %s from rollup_waiting where unit = '%s' and %s", columns, u.table, w)
 	}
 	return q
@@ -142,9 +142,9 @@ func (db *DB) rollupSelect(u unit, w *where) string {
 
 // Series sums entries up in buckets of a minute, an hour or a day, without gaps. Minutes are kept for two days: a span
 // that begins earlier has hours instead. Days of another zone than UTC are summed up from hours, as long as those are
-// kept. With more buckets than a series may have, as without From, it begins with the first request.
+// retention. With more buckets than a series may have, as without From, it begins with the first request.
 func (db *DB) Series(ctx context.Context, q requestlog.SeriesQuery) ([]requestlog.Bucket, error) {
-	ctx, cancel := db.bounded(ctx)
+	ctx, cancel := db.Bounded(ctx)
 	defer cancel()
 	from, to, units := db.span(&q.RollupFilter), db.until(&q.RollupFilter), []unit{days, hours, minutes}
 	switch {
@@ -165,7 +165,7 @@ func (db *DB) Series(ctx context.Context, q requestlog.SeriesQuery) ([]requestlo
 	if to.Sub(from) > maxBuckets*width {
 		first = to
 	}
-	err := db.eachFigure(ctx, &q.RollupFilter, grainTotal, segments(from, to, db.now(), units), func(r *figureRow) {
+	err := db.eachFigure(ctx, &q.RollupFilter, dimensionsNone, segments(from, to, db.now(), units), func(r *figureRow) {
 		at := cut(r.start)
 		if sums[at] == nil {
 			sums[at] = &requestlog.Sums{}
@@ -219,9 +219,9 @@ func (db *DB) until(f *requestlog.RollupFilter) time.Time {
 }
 
 // Breakdown sums entries up by model, provider, key or policy, most requests first. A model or provider that was tried
-// and never served is there too.
+// And never served is there too.
 func (db *DB) Breakdown(ctx context.Context, q requestlog.BreakdownQuery) ([]requestlog.Group, error) {
-	ctx, cancel := db.bounded(ctx)
+	ctx, cancel := db.Bounded(ctx)
 	defer cancel()
 	by, name, err := dimension(q.By)
 	if err != nil {
@@ -252,18 +252,18 @@ func (db *DB) Breakdown(ctx context.Context, q requestlog.BreakdownQuery) ([]req
 }
 
 // dimension is the grain to break down by, and how to read its value from a row.
-func dimension(by string) (grain, func(*figureRow) string, error) {
+func dimension(by string) (rollupDimensions, func(*figureRow) string, error) {
 	switch by {
 	case "":
-		return grainTotal, func(*figureRow) string { return "" }, nil
+		return dimensionsNone, func(*figureRow) string { return "" }, nil
 	case "model":
-		return grainModel, func(r *figureRow) string { return r.model }, nil
+		return dimensionModel, func(r *figureRow) string { return r.model }, nil
 	case "provider":
-		return grainProvider, func(r *figureRow) string { return r.provider }, nil
+		return dimensionProvider, func(r *figureRow) string { return r.provider }, nil
 	case "key":
-		return grainKey, func(r *figureRow) string { return r.key }, nil
+		return dimensionKey, func(r *figureRow) string { return r.key }, nil
 	case "policy":
-		return grainPolicy, func(r *figureRow) string { return r.policy }, nil
+		return dimensionPolicy, func(r *figureRow) string { return r.policy }, nil
 	}
 	return "", nil, &llm.Error{Kind: llm.InvalidRequest, Param: "by", Message: fmt.Sprintf("Cannot break down by %q; use model, provider, key or policy.", by)}
 }

@@ -24,7 +24,7 @@ func TestEarlierRollupsGetTheirGrains(t *testing.T) {
 			const q = `insert into rollup_hours (id, workspace_id, start, key_id, model, provider, policy, simulated, requests, errors, rejected, expected,
 				fallbacks, policies, priced, compared, cost, compared_cost, baseline_cost, input_tokens, cached_tokens, output_tokens, latency, ttft)
 				values ($1, 'ws', $2, $3, $4, '', '', 0, 5, 1, 1, 1, 1, 1, 1, 1, 10, 10, 10, 7, 7, 7, $5, '')`
-			if _, err := db.exec(t.Context(), q, row.id, start, []string{"key_a", "key_b"}[i%2], row.model, row.latency); err != nil {
+			if _, err := db.Exec(t.Context(), q, row.id, start, []string{"key_a", "key_b"}[i%2], row.model, row.latency); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -39,11 +39,11 @@ func TestEarlierRollupsGetTheirGrains(t *testing.T) {
 			t.Fatal(more, err)
 		}
 
-		for g, want := range map[grain]map[string]int64{
-			grainTotal: {"": 16}, grainModel: {"small": 11, "large": 5}, grainKey: {"key_a": 11, "key_b": 5}, grainProvider: {"": 16}, grainPolicy: {"": 16},
+		for g, want := range map[rollupDimensions]map[string]int64{
+			dimensionsNone: {"": 16}, dimensionModel: {"small": 11, "large": 5}, dimensionKey: {"key_a": 11, "key_b": 5}, dimensionProvider: {"": 16}, dimensionPolicy: {"": 16},
 		} {
 			got := map[string]int64{}
-			span := []segment{{hours, fromMillis(start), fromMillis(start).Add(time.Hour)}}
+			span := []segment{{hours, FromMillis(start), FromMillis(start).Add(time.Hour)}}
 			if err := db.eachFigure(t.Context(), &requestlog.RollupFilter{WorkspaceID: "ws"}, g, span, func(r *figureRow) {
 				name := r.key + r.model + r.provider + r.policy
 				if _, twice := got[name]; twice {
@@ -68,16 +68,16 @@ func TestCoarsestGrainThatAnswers(t *testing.T) {
 	one := []string{"x"}
 	for _, test := range []struct {
 		filter requestlog.RollupFilter
-		by     grain
-		want   grain
+		by     rollupDimensions
+		want   rollupDimensions
 	}{
-		{requestlog.RollupFilter{}, grainTotal, grainTotal},
-		{requestlog.RollupFilter{}, grainModel, grainModel},
-		{requestlog.RollupFilter{Key: one}, grainTotal, grainKey},
-		{requestlog.RollupFilter{Key: one}, grainKey, grainKey},
-		{requestlog.RollupFilter{Key: one}, grainModel, grainAll},
-		{requestlog.RollupFilter{Key: one, Policy: one}, grainTotal, grainAll},
-		{requestlog.RollupFilter{Provider: one}, grainPolicy, grainAll},
+		{requestlog.RollupFilter{}, dimensionsNone, dimensionsNone},
+		{requestlog.RollupFilter{}, dimensionModel, dimensionModel},
+		{requestlog.RollupFilter{Key: one}, dimensionsNone, dimensionKey},
+		{requestlog.RollupFilter{Key: one}, dimensionKey, dimensionKey},
+		{requestlog.RollupFilter{Key: one}, dimensionModel, dimensionsAll},
+		{requestlog.RollupFilter{Key: one, Policy: one}, dimensionsNone, dimensionsAll},
+		{requestlog.RollupFilter{Provider: one}, dimensionPolicy, dimensionsAll},
 	} {
 		if got := coarsest(&test.filter, test.by); got != test.want {
 			t.Errorf("%+v by %s is answered by %s, want %s", test.filter, test.by, got, test.want)
@@ -102,7 +102,7 @@ func TestEarlierRollupsKnowPlaygroundAndServed(t *testing.T) {
 			const q = `insert into rollup_hours (id, grain, workspace_id, start, key_id, model, provider, policy, simulated, requests, errors, rejected, expected,
 				fallbacks, policies, priced, compared, cost, compared_cost, baseline_cost, input_tokens, cached_tokens, output_tokens, latency, ttft)
 				values ($1, $2, 'ws', $3, $4, $5, '', '', 0, 3, 1, 1, 1, 1, 1, 1, 1, 10, 10, 10, 7, 7, 7, $6, '')`
-			if _, err := db.exec(t.Context(), q, row.id, row.grain, start, row.key, row.model, row.latency); err != nil {
+			if _, err := db.Exec(t.Context(), q, row.id, row.grain, start, row.key, row.model, row.latency); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -122,9 +122,9 @@ func TestEarlierRollupsKnowPlaygroundAndServed(t *testing.T) {
 			requestlog.SourcePlayground: {int64(3), int64(3), "120:1"},
 		} {
 			var got [][3]any
-			span := []segment{{hours, fromMillis(start), fromMillis(start).Add(time.Hour)}}
+			span := []segment{{hours, FromMillis(start), FromMillis(start).Add(time.Hour)}}
 			f := requestlog.RollupFilter{WorkspaceID: "ws", Source: source}
-			if err := db.eachFigure(t.Context(), &f, grainTotal, span, func(r *figureRow) {
+			if err := db.eachFigure(t.Context(), &f, dimensionsNone, span, func(r *figureRow) {
 				got = append(got, [3]any{r.sums.Requests, r.sums.Served, r.sums.Latency.String()})
 			}); err != nil {
 				t.Fatal(err)

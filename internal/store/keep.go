@@ -11,9 +11,9 @@ import (
 // over yet would be much of what is kept.
 const byDays = 48 * time.Hour
 
-// keeping is how long each workspace's entries are kept, as ids: what is before them is past its time, although its day may
+// retentionBounds is how long each workspace's entries are kept, as ids: what is before them is past its time, although its day may
 // not have been dropped yet. It is replaced as a whole.
-type keeping struct {
+type retentionBounds struct {
 	defaults    Retention
 	longest     Retention
 	own         map[string]Retention
@@ -29,8 +29,8 @@ func (db *DB) Retain(ctx context.Context, now time.Time, defaults Retention) err
 	if err != nil {
 		return err
 	}
-	k := &keeping{defaults: defaults, longest: longest(own, defaults), own: own, now: now}
-	if db.dialect == dialectPostgres {
+	k := &retentionBounds{defaults: defaults, longest: longest(own, defaults), own: own, now: now}
+	if db.dialect == Postgres {
 		if k.longest.Entries >= byDays {
 			k.entriesFrom = floorID(now.Add(-k.longest.Entries))
 		}
@@ -38,16 +38,16 @@ func (db *DB) Retain(ctx context.Context, now time.Time, defaults Retention) err
 			k.bodiesFrom = floorID(now.Add(-k.longest.Bodies))
 		}
 	}
-	db.kept.Store(k)
+	db.retention.Store(k)
 	return nil
 }
 
 // of is the retention of a workspace.
-func (k *keeping) of(workspace string) Retention { return k.own[workspace].or(k.defaults) }
+func (k *retentionBounds) of(workspace string) Retention { return k.own[workspace].or(k.defaults) }
 
 // rows is the retention whose rows have to be deleted one by one: that of a workspace which keeps less than others, and
 // one of a few hours. The rest goes with its day.
-func (k *keeping) rows(workspace string) Retention {
+func (k *retentionBounds) rows(workspace string) Retention {
 	keep := k.of(workspace)
 	if k.entriesFrom != "" && keep.Entries == k.longest.Entries {
 		keep.Entries = 0
@@ -61,7 +61,7 @@ func (k *keeping) rows(workspace string) Retention {
 // entriesKept is the smallest id that may be shown of any workspace; empty when all may. A workspace that keeps less has no
 // older rows.
 func (db *DB) entriesKept() string {
-	if k := db.kept.Load(); k != nil {
+	if k := db.retention.Load(); k != nil {
 		return k.entriesFrom
 	}
 	return ""
@@ -69,7 +69,7 @@ func (db *DB) entriesKept() string {
 
 // bodiesKept is the smallest id whose texts may be shown; empty when all may.
 func (db *DB) bodiesKept() string {
-	if k := db.kept.Load(); k != nil {
+	if k := db.retention.Load(); k != nil {
 		return k.bodiesFrom
 	}
 	return ""

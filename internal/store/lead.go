@@ -22,7 +22,7 @@ const (
 // still or loses its connection, another takes over; the context of its work ends. Two may overlap for a moment, so work
 // must be safe to repeat. SQLite has one process, which leads at once. It returns when ctx ends.
 func (db *DB) Lead(ctx context.Context, work func(ctx context.Context)) {
-	if db.dialect != dialectPostgres {
+	if db.dialect != Postgres {
 		work(ctx)
 		return
 	}

@@ -43,7 +43,7 @@ func TestOneReplicaLeadsUntilItDies(t *testing.T) {
 	const kill = `select count(pg_terminate_backend(pid)) from pg_locks where locktype = 'advisory' and granted and objid = $1 and classid = 0
 		and database = (select oid from pg_database where datname = current_database())`
 	var killed int
-	if err := connectTo(t, dsn, "").queryRow(t.Context(), kill, leadLock).Scan(&killed); err != nil || killed != 1 {
+	if err := connectTo(t, dsn, "").QueryRow(t.Context(), kill, leadLock).Scan(&killed); err != nil || killed != 1 {
 		t.Fatalf("%d leaders, %v; want one", killed, err)
 	}
 	await()

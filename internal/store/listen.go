@@ -20,7 +20,7 @@ const (
 // Listen calls hear whenever another process has changed something, and each time that it begins to listen, because
 // something may have been missed. It goes on until ctx ends. SQLite tells nobody: it returns at once.
 func (db *DB) Listen(ctx context.Context, hear func()) {
-	if db.dialect != dialectPostgres {
+	if db.dialect != Postgres {
 		return
 	}
 	for ctx.Err() == nil {

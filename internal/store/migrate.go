@@ -28,14 +28,14 @@ type migration struct {
 // statement is one statement of a migration; only names the dialect it is for, empty for both.
 type statement struct {
 	text string
-	only dialect
+	only Dialect
 }
 
 // migrateLock is the key of the advisory lock that one migrating replica holds.
 const migrateLock = 0x666169726c656164
 
 // migrate applies what is missing. Each migration is one transaction that also records its number: a process killed
-// at any point leaves the schema before or after a migration, never within one.
+// At any point leaves the schema before or after a migration, never within one.
 func (db *DB) migrate(ctx context.Context, steps []migration) error {
 	done, err := db.applied(ctx)
 	if err != nil {
@@ -61,7 +61,7 @@ func (db *DB) migrate(ctx context.Context, steps []migration) error {
 // applied returns the numbers of the migrations that the database has; none when it is new.
 func (db *DB) applied(ctx context.Context) (map[int]bool, error) {
 	done := map[int]bool{}
-	if err := db.inTx(ctx, func(tx *sql.Tx) error {
+	if err := db.InTx(ctx, func(tx *sql.Tx) error {
 		clear(done)
 		if err := db.lockSchema(ctx, tx); err != nil {
 			return err
@@ -70,7 +70,7 @@ func (db *DB) applied(ctx context.Context) (map[int]bool, error) {
 		if _, err := tx.ExecContext(ctx, table); err != nil {
 			return err
 		}
-		numbers, err := column[int](ctx, tx, `select number from migrations`)
+		numbers, err := Column[int](ctx, tx, `select number from migrations`)
 		for _, number := range numbers {
 			done[number] = true
 		}
@@ -83,7 +83,7 @@ func (db *DB) applied(ctx context.Context) (map[int]bool, error) {
 
 // apply runs one migration, unless another replica did in the meantime.
 func (db *DB) apply(ctx context.Context, step migration) error {
-	return db.inTx(ctx, func(tx *sql.Tx) error {
+	return db.InTx(ctx, func(tx *sql.Tx) error {
 		if err := db.lockSchema(ctx, tx); err != nil {
 			return err
 		}
@@ -109,7 +109,7 @@ func (db *DB) apply(ctx context.Context, step migration) error {
 
 // lockSchema makes other replicas wait until this transaction ends. A SQLite transaction that writes does so anyway.
 func (db *DB) lockSchema(ctx context.Context, tx *sql.Tx) error {
-	if db.dialect != dialectPostgres {
+	if db.dialect != Postgres {
 		return nil
 	}
 	_, err := tx.ExecContext(ctx, `select pg_advisory_xact_lock($1)`, migrateLock)
@@ -118,8 +118,8 @@ func (db *DB) lockSchema(ctx context.Context, tx *sql.Tx) error {
 
 // translate adapts a statement of a migration. Migrations are written for PostgreSQL; SQLite compares text byte by
 // byte anyway, has another name for bytes, and keeps a table marked as narrow inside its primary key.
-func (d dialect) translate(text string) string {
-	if d == dialectSQLite {
+func (d Dialect) translate(text string) string {
+	if d == SQLite {
 		return strings.NewReplacer(` collate "C"`, "", " bytea", " blob", "/* narrow */", "without rowid").Replace(text)
 	}
 	return text
@@ -167,7 +167,7 @@ func split(text string) []statement {
 		line = strings.TrimRight(line, " \t\r\n")
 		if comment, ok := strings.CutPrefix(strings.TrimSpace(line), "--"); ok {
 			if only, ok := strings.CutPrefix(strings.TrimSpace(comment), "only: "); ok {
-				current.only = dialect(only)
+				current.only = Dialect(only)
 			}
 			continue
 		}
@@ -191,16 +191,16 @@ func split(text string) []statement {
 	return out
 }
 
-// column runs a query in a transaction and returns its only column.
-func column[T any](ctx context.Context, tx *sql.Tx, q string, args ...any) ([]T, error) {
+// Column runs a query in a transaction and returns its only column.
+func Column[T any](ctx context.Context, tx *sql.Tx, q string, args ...any) ([]T, error) {
 	rows, err := tx.QueryContext(ctx, q, args...)
 	if err != nil {
 		return nil, err
 	}
-	return scanColumn[T](rows)
+	return ScanColumn[T](rows)
 }
 
-func scanColumn[T any](rows *sql.Rows) (out []T, err error) {
+func ScanColumn[T any](rows *sql.Rows) (out []T, err error) {
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
 		var v T

@@ -41,14 +41,14 @@ func connectTo(t *testing.T, dsn, dir string) *DB {
 func schema(t *testing.T, db *DB) []string {
 	t.Helper()
 	q := `select name from sqlite_master where name not like 'sqlite_%' and sql is not null order by name`
-	if db.dialect == dialectPostgres {
+	if db.dialect == Postgres {
 		q = `select relname from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'i') and relname not like '%_pkey' and relname not like '%_key' order by relname`
 	}
-	rows, err := db.query(t.Context(), q)
+	rows, err := db.Query(t.Context(), q)
 	if err != nil {
 		t.Fatal(err)
 	}
-	names, err := scanColumn[string](rows)
+	names, err := ScanColumn[string](rows)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +126,7 @@ func TestNewerSchemaIsRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = db.exec(t.Context(), `insert into migrations (number, name, applied_at) values (9999, 'future', 0)`)
+		_, err = db.Exec(t.Context(), `insert into migrations (number, name, applied_at) values (9999, 'future', 0)`)
 		if err := errors.Join(err, db.Close()); err != nil {
 			t.Fatal(err)
 		}
@@ -142,7 +142,7 @@ func TestNewerSchemaIsRefused(t *testing.T) {
 func TestSplitKeepsStatementsOfEachDialectApart(t *testing.T) {
 	t.Parallel()
 	got := split("-- words; more\ncreate table a (\n  b text -- kept\n);\n\n-- only: postgres\ndrop table a;\nselect 1;\n")
-	want := []statement{{text: "create table a (\n  b text -- kept\n)"}, {text: "drop table a", only: dialectPostgres}, {text: "select 1"}}
+	want := []statement{{text: "create table a (\n  b text -- kept\n)"}, {text: "drop table a", only: Postgres}, {text: "select 1"}}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(statement{})); diff != "" {
 		t.Error(diff)
 	}
@@ -170,7 +170,7 @@ func TestRevisionsCountChanges(t *testing.T) {
 		}
 		defer func() { _ = db.Close() }()
 		for i := range 3 {
-			err := db.inTx(t.Context(), func(tx *sql.Tx) error {
+			err := db.InTx(t.Context(), func(tx *sql.Tx) error {
 				if err := bump(t.Context(), tx, "keys"); err != nil || i == 1 {
 					return errors.Join(err, fmt.Errorf("change %d is not made", i))
 				}

@@ -14,7 +14,7 @@ import (
 // account, the last known one when it is deleted, and of an invitation the address of whoever accepted it. Ids of
 // anything else, and those nothing is known of, are left out.
 func (db *DB) Names(ctx context.Context, workspaceID string, ids []string) (map[string]string, error) {
-	ctx, cancel := db.bounded(ctx)
+	ctx, cancel := db.Bounded(ctx)
 	defer cancel()
 	accepted, err := db.accepted(ctx, workspaceID, withPrefix(ids, "inv_"))
 	if err != nil {
@@ -52,9 +52,9 @@ func (db *DB) addresses(ctx context.Context, accounts []string) (map[string]stri
 	if len(accounts) == 0 {
 		return names, nil
 	}
-	marks := list(1, len(accounts))
+	marks := Placeholders(1, len(accounts))
 	deleted := `select object, before_text from audit where workspace_id = '' and action = 'account.delete' and object in (` + marks + `)`
-	if err := db.pairs(ctx, deleted, anys(accounts), func(accountID, text string) {
+	if err := db.Pairs(ctx, deleted, Args(accounts), func(accountID, text string) {
 		var facts struct {
 			Email string `json:"email"`
 		}
@@ -64,7 +64,7 @@ func (db *DB) addresses(ctx context.Context, accounts []string) (map[string]stri
 	}); err != nil {
 		return nil, err
 	}
-	err := db.pairs(ctx, `select id, email from accounts where id in (`+marks+`)`, anys(accounts), func(accountID, email string) { names[accountID] = email })
+	err := db.Pairs(ctx, `select id, email from accounts where id in (`+marks+`)`, Args(accounts), func(accountID, email string) { names[accountID] = email })
 	return names, err
 }
 
@@ -85,7 +85,7 @@ func (db *DB) accepted(ctx context.Context, workspaceID string, invitations []st
 		since = id.Floor("aud", made)
 	}
 	const q = `select object, after_text from audit where workspace_id = $1 and id >= $2 and action = 'invitation.accept'`
-	err := db.pairs(ctx, q, []any{workspaceID, since}, func(accountID, text string) {
+	err := db.Pairs(ctx, q, []any{workspaceID, since}, func(accountID, text string) {
 		var facts acceptedFacts
 		if json.Unmarshal([]byte(text), &facts) == nil && slices.Contains(invitations, facts.Invitation) {
 			by[facts.Invitation] = accountID
@@ -94,9 +94,9 @@ func (db *DB) accepted(ctx context.Context, workspaceID string, invitations []st
 	return by, err
 }
 
-// pairs calls fn for each row of two texts.
-func (db *DB) pairs(ctx context.Context, q string, args []any, fn func(a, b string)) error {
-	rows, err := db.query(ctx, q, args...)
+// Pairs calls fn for each row of two texts.
+func (db *DB) Pairs(ctx context.Context, q string, args []any, fn func(a, b string)) error {
+	rows, err := db.Query(ctx, q, args...)
 	if err != nil {
 		return err
 	}

@@ -9,10 +9,10 @@ import (
 
 func TestWhatIsPackedComesBack(t *testing.T) {
 	t.Parallel()
-	p := newPacker()
+	p := NewCodec()
 	for _, text := range []string{"x", "short", strings.Repeat("a trace that repeats itself ", 200), strings.Repeat("\x00\xff", 4096)} {
 		before := []byte("before")
-		packed, ok := bytes.CutPrefix(p.appendPacked(before, []byte(text)), before)
+		packed, ok := bytes.CutPrefix(p.AppendPacked(before, []byte(text)), before)
 		if !ok {
 			t.Error("what was there before is changed")
 		}
@@ -25,7 +25,7 @@ func TestWhatIsPackedComesBack(t *testing.T) {
 
 func TestDeflatedTextsAreRead(t *testing.T) {
 	t.Parallel()
-	p := newPacker()
+	p := NewCodec()
 	for _, text := range []string{"short", strings.Repeat("a body that was written before ", 3000)} {
 		checkUnpacked(t, p, deflated(t, text), text)
 	}
@@ -48,13 +48,13 @@ func deflated(t *testing.T, text string) []byte {
 	return packed.Bytes()
 }
 
-func checkUnpacked(t *testing.T, p *packer, packed []byte, want string) {
+func checkUnpacked(t *testing.T, p *Codec, packed []byte, want string) {
 	t.Helper()
-	if got, err := p.unpack(packed); err != nil || string(got) != want {
+	if got, err := p.Unpack(packed); err != nil || string(got) != want {
 		t.Errorf("%d bytes came back as %d: %v", len(want), len(got), err)
 	}
 	for _, room := range [][]byte{[]byte("before"), append(make([]byte, 0, 2*len(want)+6), "before"...)} {
-		if got, err := p.append(room, packed); err != nil || string(got) != "before"+want {
+		if got, err := p.AppendUnpacked(room, packed); err != nil || string(got) != "before"+want {
 			t.Errorf("%d bytes came back as %d in a room of %d: %v", len(want), len(got), cap(room), err)
 		}
 	}
@@ -62,9 +62,9 @@ func checkUnpacked(t *testing.T, p *packer, packed []byte, want string) {
 
 func TestDamageIsAnError(t *testing.T) {
 	t.Parallel()
-	p := newPacker()
+	p := NewCodec()
 	for _, packed := range [][]byte{{packedQuick, 0xff, 0xff, 0xff}, {packedQuick, 9, 0}, {packedQuick}, {packedDeflate, 0xff, 0xff}} {
-		if _, err := p.unpack(packed); err == nil {
+		if _, err := p.Unpack(packed); err == nil {
 			t.Errorf("%x was read", packed)
 		}
 	}

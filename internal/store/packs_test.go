@@ -53,7 +53,7 @@ func checkGone(t *testing.T, db *DB, e requestlog.Entry) {
 
 func countRows(t *testing.T, db *DB, table string) (n int) {
 	t.Helper()
-	if err := db.queryRow(t.Context(), `select count(*) from `+table).Scan(&n); err != nil {
+	if err := db.QueryRow(t.Context(), `select count(*) from `+table).Scan(&n); err != nil {
 		t.Fatal(err)
 	}
 	return n
@@ -63,16 +63,16 @@ func TestPacksOfSeveralWorkspacesAndSizesAreRead(t *testing.T) {
 	t.Parallel()
 	db := openFile(t, t.TempDir())
 	var all []requestlog.Entry
-	for i := range 3*packSize + 5 {
+	for i := range 3*Size + 5 {
 		e := storedEntry(fmt.Sprintf("ws%d", i%2), fmt.Sprint(i), time.Now())
 		if i%7 == 0 { // fills a pack by itself
-			e.Body.Response = []byte(strings.Repeat(fmt.Sprintf("%d ", i), packBytes))
+			e.Body.Response = []byte(strings.Repeat(fmt.Sprintf("%d ", i), maxBlockBytes))
 		}
 		all = append(all, e)
 	}
 
-	writeAll(t, db, all[:packSize+3]...)
-	writeAll(t, db, all[packSize+3:]...)
+	writeAll(t, db, all[:Size+3]...)
+	writeAll(t, db, all[Size+3:]...)
 
 	for _, e := range all {
 		checkStored(t, db, e)
@@ -202,13 +202,13 @@ func TestDeflatedBodiesAreReadFromPacks(t *testing.T) {
 	db := openFile(t, t.TempDir())
 	stays, goes := storedEntry("ws", "stays", time.Now()), storedEntry("ws", "goes", time.Now())
 	writeAll(t, db, stays, goes)
-	var before slots
+	var before Slots
 	for _, e := range []requestlog.Entry{stays, goes} {
-		slot := append(appendSized(nil, []byte(e.ID)), 1)
-		slot = appendSized(slot, append([]byte{packedPlain}, e.Body.Request...))
-		before = append(before, appendSized(slot, deflated(t, string(e.Body.Response))))
+		slot := append(AppendSized(nil, []byte(e.ID)), 1)
+		slot = AppendSized(slot, append([]byte{Plain}, e.Body.Request...))
+		before = append(before, AppendSized(slot, deflated(t, string(e.Body.Response))))
 	}
-	if _, err := db.exec(t.Context(), `update packed_bodies set content = $1`, db.packer.packed(before)); err != nil {
+	if _, err := db.Exec(t.Context(), `update packed_bodies set content = $1`, db.codec.EncodeSlots(before)); err != nil {
 		t.Fatal(err)
 	}
 
@@ -251,14 +251,14 @@ func TestBodiesOfAnyLengthComeBack(t *testing.T) {
 func writeBeforePacks(t *testing.T, db *DB, e requestlog.Entry) {
 	t.Helper()
 	r := record{entry: &e, request: requestRow(&e)}
-	if err := db.ownRows(&r, &room{}); err != nil {
+	if err := db.ownRows(&r, &batchBuffers{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, part := range []struct {
-		in  *inserter
+		in  *Inserter
 		row []any
 	}{{insertRequests, r.request[:len(requestFields)]}, {insertDetails, r.detail}, {insertBodies, r.body}, {insertTags, []any{e.WorkspaceID, "name", e.ID}}} {
-		if _, err := db.exec(t.Context(), part.in.one, part.row...); err != nil {
+		if _, err := db.Exec(t.Context(), part.in.one, part.row...); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -266,15 +266,15 @@ func writeBeforePacks(t *testing.T, db *DB, e requestlog.Entry) {
 
 func TestDamagedPacksAreErrors(t *testing.T) {
 	t.Parallel()
-	p := newPacker()
-	whole := p.packed(slots{[]byte("one"), nil, []byte(strings.Repeat("three", 1000))})
-	for _, content := range [][]byte{whole[:len(whole)-1], {packedPlain, 200}, {packedPlain, 3, 'x'}, {packedQuick, 1}} {
-		if all, err := p.slots(content); err == nil {
+	p := NewCodec()
+	whole := p.EncodeSlots(Slots{[]byte("one"), nil, []byte(strings.Repeat("three", 1000))})
+	for _, content := range [][]byte{whole[:len(whole)-1], {Plain, 200}, {Plain, 3, 'x'}, {packedQuick, 1}} {
+		if all, err := p.DecodeSlots(content); err == nil {
 			t.Errorf("%x was read as %d slots", content[:2], len(all))
 		}
 	}
 	for _, slot := range []string{"", "\x01i", "\x01i\x00\x05", "\x01i\x00\x00\x09"} {
-		if _, err := p.slotBody([]byte(slot)); err == nil {
+		if _, err := p.DecodeSlotBody([]byte(slot)); err == nil {
 			t.Errorf("%q was read as a body", slot)
 		}
 	}

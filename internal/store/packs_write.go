@@ -11,14 +11,14 @@ import (
 )
 
 var (
-	insertPacks        = newInserter("packs", slices.Concat(numberFields("number", "size"), bytesFields("summaries", "traces")), "")
-	insertPackedBodies = newInserter("packed_bodies",
-		slices.Concat(numberFields("number", "size"), textFields("workspace_id", "oldest"), numberFields("held"), bytesFields("content")), "")
+	insertPacks        = NewInserter("packs", slices.Concat(NumberFields("number", "size"), BytesFields("summaries", "traces")), "")
+	insertPackedBodies = NewInserter("packed_bodies",
+		slices.Concat(NumberFields("number", "size"), TextFields("workspace_id", "oldest"), NumberFields("held"), BytesFields("content")), "")
 )
 
 // packs makes the packs of a batch, whose entries are in order of workspaces.
-func (db *DB) packs(entries []*requestlog.Entry, room *room) ([]pack, error) {
-	packs := make([]pack, 0, len(entries)/packSize+1)
+func (db *DB) packs(entries []*requestlog.Entry, room *batchBuffers) ([]Block, error) {
+	packs := make([]Block, 0, len(entries)/Size+1)
 	for len(entries) > 0 {
 		n := nextPack(entries)
 		p, err := db.pack(entries[:n], room)
@@ -33,58 +33,58 @@ func (db *DB) packs(entries []*requestlog.Entry, room *room) ([]pack, error) {
 // nextPack is how many of the entries go into the next pack.
 func nextPack(entries []*requestlog.Entry) int {
 	size := 0
-	for i, e := range entries[:min(len(entries), packSize)] {
+	for i, e := range entries[:min(len(entries), Size)] {
 		size += len(e.Body.Request) + len(e.Body.Response)
-		if i > 0 && (size > packBytes || e.WorkspaceID != entries[0].WorkspaceID) {
+		if i > 0 && (size > maxBlockBytes || e.WorkspaceID != entries[0].WorkspaceID) {
 			return i
 		}
 	}
-	return min(len(entries), packSize)
+	return min(len(entries), Size)
 }
 
-func (db *DB) pack(entries []*requestlog.Entry, room *room) (pack, error) {
-	p := pack{workspace: entries[0].WorkspaceID, size: len(entries)}
+func (db *DB) pack(entries []*requestlog.Entry, room *batchBuffers) (Block, error) {
+	p := Block{Workspace: entries[0].WorkspaceID, Size: len(entries)}
 	room.summaries, room.traces, room.bodies = room.summaries[:0], room.traces[:0], room.bodies[:0]
 	for _, e := range entries {
 		if err := room.addDetails(e); err != nil {
 			return p, fmt.Errorf("prepare entry %s: %w", e.ID, err)
 		}
 		if room.addBody(e) {
-			p.bodies.hold(e.ID)
+			p.Bodies.Hold(e.ID)
 		}
 	}
-	p.summaries, p.traces = room.pack(db.packer, room.summaries), room.pack(db.packer, room.traces)
-	if p.bodies.held > 0 {
-		p.bodies.content = room.pack(db.packer, room.bodies)
+	p.Summaries, p.Traces = room.compress(db.codec, room.summaries), room.compress(db.codec, room.traces)
+	if p.Bodies.Held > 0 {
+		p.Bodies.Content = room.compress(db.codec, room.bodies)
 	}
 	return p, nil
 }
 
 // addDetails adds slots with an entry's summary and its trace.
-func (r *room) addDetails(e *requestlog.Entry) (err error) {
+func (r *batchBuffers) addDetails(e *requestlog.Entry) (err error) {
 	if r.text, err = r.appendSummary(r.text[:0], e); err != nil {
 		return err
 	}
 	if r.slot, err = appendTrace(r.slot[:0], e); err != nil {
 		return err
 	}
-	r.summaries, r.traces = appendSized(r.summaries, r.text), appendSized(r.traces, r.slot)
+	r.summaries, r.traces = AppendSized(r.summaries, r.text), AppendSized(r.traces, r.slot)
 	return nil
 }
 
 // addBody adds a slot with an entry's texts, and says whether it holds any. They are compressed with their pack, and neither before nor
 // again: those of one conversation repeat each other.
-func (r *room) addBody(e *requestlog.Entry) bool {
+func (r *batchBuffers) addBody(e *requestlog.Entry) bool {
 	stored := e.BodyState == requestlog.BodyStored
 	if !stored && e.Preview == "" {
-		r.bodies = appendSized(r.bodies, nil)
+		r.bodies = AppendSized(r.bodies, nil)
 		return false
 	}
 	var request, response []byte
 	if stored {
 		request, response = e.Body.Request, e.Body.Response
 	}
-	r.slot = append(appendSized(r.slot[:0], []byte(e.ID)), byte(flag(stored && e.Body.Streamed)))
+	r.slot = append(AppendSized(r.slot[:0], []byte(e.ID)), byte(Flag(stored && e.Body.Streamed)))
 	r.bodies = binary.AppendUvarint(r.bodies, uint64(len(r.slot)+plainLen(request)+plainLen(response)))
 	r.bodies = appendPlain(appendPlain(append(r.bodies, r.slot...), request), response)
 	return true
@@ -93,17 +93,17 @@ func (r *room) addBody(e *requestlog.Entry) bool {
 // appendPlain appends a text of a slot, packed as it is; nil stays nil.
 func appendPlain(to, text []byte) []byte {
 	if text == nil {
-		return appendSized(to, nil)
+		return AppendSized(to, nil)
 	}
-	return append(append(binary.AppendUvarint(to, uint64(1+len(text))), packedPlain), text...)
+	return append(append(binary.AppendUvarint(to, uint64(1+len(text))), Plain), text...)
 }
 
 // plainLen is how much appendPlain appends.
 func plainLen(text []byte) int {
 	if text == nil {
-		return sizedLen(0)
+		return SizedLen(0)
 	}
-	return sizedLen(1 + len(text))
+	return SizedLen(1 + len(text))
 }
 
 // insertPacking inserts requests and the packs of a batch, and returns the records that were not there before. SQLite numbers its
@@ -120,16 +120,16 @@ func (db *DB) insertPacking(ctx context.Context, tx *sql.Tx, b batch) ([]record,
 		rows[i] = r.request
 		rows[i][len(requestFields)] = place + int64(i)
 	}
-	n, err := db.insert(ctx, tx, insertPlaced, rows)
+	n, err := db.Insert(ctx, tx, insertPlaced, rows)
 	if err != nil {
 		return nil, err
 	}
 	if int(n) < len(rows) {
-		places, err := column[int64](ctx, tx, `select place from requests where rowid > $1`, last)
+		places, err := Column[int64](ctx, tx, `select place from requests where rowid > $1`, last)
 		if err != nil {
 			return nil, err
 		}
-		if b, err = b.fresh(db.packer, place, places); err != nil {
+		if b, err = b.fresh(db.codec, place, places); err != nil {
 			return nil, err
 		}
 	}
@@ -137,7 +137,7 @@ func (db *DB) insertPacking(ctx context.Context, tx *sql.Tx, b batch) ([]record,
 }
 
 // fresh is the part of a batch whose requests have got their places. The others were there before.
-func (b batch) fresh(packer *packer, first int64, places []int64) (batch, error) {
+func (b batch) fresh(packer *Codec, first int64, places []int64) (batch, error) {
 	got := make(map[int]bool, len(places))
 	for _, place := range places {
 		got[int(place-first)] = true
@@ -150,31 +150,31 @@ func (b batch) fresh(packer *packer, first int64, places []int64) (batch, error)
 	}
 	begin := 0
 	for _, p := range b.packs {
-		left, err := p.without(packer, func(i int) bool { return !got[begin+i] })
+		left, err := p.Without(packer, func(i int) bool { return !got[begin+i] })
 		if err != nil {
 			return part, err
 		}
 		part.packs = append(part.packs, left)
-		begin += p.size
+		begin += p.Size
 	}
 	return part, nil
 }
 
 // insertPacked writes packs, the first of which begins at a place.
-func (db *DB) insertPacked(ctx context.Context, tx *sql.Tx, packs []pack, place int64) error {
+func (db *DB) insertPacked(ctx context.Context, tx *sql.Tx, packs []Block, place int64) error {
 	details, bodies := make([][]any, 0, len(packs)), make([][]any, 0, len(packs))
 	for _, p := range packs {
-		if len(p.summaries) > 0 {
-			details = append(details, []any{place, p.size, p.summaries, p.traces})
+		if len(p.Summaries) > 0 {
+			details = append(details, []any{place, p.Size, p.Summaries, p.Traces})
 		}
-		if p.bodies.held > 0 {
-			bodies = append(bodies, []any{place, p.size, p.workspace, p.bodies.oldest, p.bodies.held, p.bodies.content})
+		if p.Bodies.Held > 0 {
+			bodies = append(bodies, []any{place, p.Size, p.Workspace, p.Bodies.Oldest, p.Bodies.Held, p.Bodies.Content})
 		}
-		place += int64(p.size)
+		place += int64(p.Size)
 	}
-	if _, err := db.insert(ctx, tx, insertPacks, details); err != nil {
+	if _, err := db.Insert(ctx, tx, insertPacks, details); err != nil {
 		return err
 	}
-	_, err := db.insert(ctx, tx, insertPackedBodies, bodies)
+	_, err := db.Insert(ctx, tx, insertPackedBodies, bodies)
 	return err
 }

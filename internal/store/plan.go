@@ -9,7 +9,7 @@ import (
 )
 
 // part is one index to walk in order of ids. A listing by several values of a column walks one index range per value
-// and merges them, because no index is in order of ids across values.
+// And merges them, because no index is in order of ids across values.
 type part struct {
 	from  string // tables, with requests as r
 	id    string // the column that the index is ordered by
@@ -25,7 +25,7 @@ const (
 
 // parts chooses the index for a filter: the most selective condition that has one, else the order of ids alone.
 // The statement contains all other conditions of the filter besides.
-func parts(w *where, f *requestlog.Filter) []part {
+func parts(w *Where, f *requestlog.Filter) []part {
 	if len(f.ID) > 0 {
 		return []part{{from: fromRequests, id: "r.id"}}
 	}
@@ -38,7 +38,7 @@ func parts(w *where, f *requestlog.Filter) []part {
 		}
 		var out []part
 		for _, v := range c.values {
-			out = append(out, part{from: fromRequests, id: "r.id", cond: c.column + " = " + w.arg(requestlog.Term(v))})
+			out = append(out, part{from: fromRequests, id: "r.id", cond: c.column + " = " + w.Arg(requestlog.Term(v))})
 		}
 		return out
 	}
@@ -46,10 +46,10 @@ func parts(w *where, f *requestlog.Filter) []part {
 }
 
 // tagParts begins with the tags. The workspace is the statement's first argument.
-func tagParts(w *where, tags []string) []part {
+func tagParts(w *Where, tags []string) []part {
 	var out []part
 	for _, tag := range tags {
-		out = append(out, part{from: fromTags, id: "g.request_id", cond: "g.workspace_id = $1 and g.tag = " + w.arg(requestlog.Term(tag)) +
+		out = append(out, part{from: fromTags, id: "g.request_id", cond: "g.workspace_id = $1 and g.tag = " + w.Arg(requestlog.Term(tag)) +
 			" and r.workspace_id = g.workspace_id and r.id = g.request_id"})
 	}
 	return out
@@ -105,7 +105,7 @@ type bounds struct {
 
 // listing makes the statement that lists matching ids in order, at most limit of them.
 func (db *DB) listing(f *requestlog.Filter, b bounds, limit int) (string, []any) {
-	w := &where{}
+	w := &Where{}
 	rest := *f
 	if len(f.ID) == 0 {
 		rest.Tag = nil // parts begins with the tags
@@ -113,12 +113,12 @@ func (db *DB) listing(f *requestlog.Filter, b bounds, limit int) (string, []any)
 	db.match(w, &rest)
 	var selects []string
 	all := parts(w, f)
-	if db.dialect == dialectPostgres && len(f.Status) == 0 && len(all) > 1 && all[0].class {
+	if db.dialect == Postgres && len(f.Status) == 0 && len(all) > 1 && all[0].class {
 		all = []part{{from: fromRequests, id: "r.id"}}
 	}
 	for _, p := range all {
 		conds := append(b.conds(w, p.id), w.String())
-		if p.from == fromTags && db.dialect == dialectPostgres {
+		if p.from == fromTags && db.dialect == Postgres {
 			conds = append(conds, b.conds(w, "r.id")...) // so that no other days of requests are looked at
 		}
 		if p.cond != "" {
@@ -128,12 +128,12 @@ func (db *DB) listing(f *requestlog.Filter, b bounds, limit int) (string, []any)
 			p.from, strings.Join(conds, " and "), p.id, b.direction(), limit))
 	}
 	if len(selects) == 1 {
-		return selects[0], w.args
+		return selects[0], w.Args
 	}
 	for i, s := range selects {
 		selects[i] = fmt.Sprintf("select id from (%s) part%d", s, i)
 	}
-	return fmt.Sprintf("select id from (%s) parts order by id %s limit %d", strings.Join(selects, " union "), b.direction(), limit), w.args
+	return fmt.Sprintf("select id from (%s) parts order by id %s limit %d", strings.Join(selects, " union "), b.direction(), limit), w.Args
 }
 
 func (b bounds) direction() string {
@@ -143,16 +143,16 @@ func (b bounds) direction() string {
 	return "asc"
 }
 
-func (b bounds) conds(w *where, column string) []string {
+func (b bounds) conds(w *Where, column string) []string {
 	var out []string
 	if b.low != "" {
-		out = append(out, column+" >= "+w.arg(b.low))
+		out = append(out, column+" >= "+w.Arg(b.low))
 	}
 	if b.high != "" {
-		out = append(out, column+" < "+w.arg(b.high))
+		out = append(out, column+" < "+w.Arg(b.high))
 	}
 	if b.after != "" {
-		out = append(out, column+" > "+w.arg(b.after))
+		out = append(out, column+" > "+w.Arg(b.after))
 	}
 	return out
 }

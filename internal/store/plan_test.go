@@ -44,7 +44,7 @@ func TestEveryFilterWalksAnIndexInOrder(t *testing.T) {
 		"streams":          {requestlog.Filter{Stream: new(true)}, "sqlite_autoindex_requests_1"},
 		"simulated":        {requestlog.Filter{Simulated: new(true)}, "requests_simulated"},
 		"playground":       {requestlog.Filter{Source: requestlog.SourcePlayground}, "requests_key"},
-		"by keys":          {requestlog.Filter{Source: requestlog.SourceKey}, "requests_"}, // in order of ids, or counting only
+		"by keys":          {requestlog.Filter{Source: requestlog.SourceKey}, "requests_"}, // In order of ids, or counting only
 		"text":             {requestlog.Filter{Q: "x"}, "sqlite_autoindex_requests_1"},
 	} {
 		for _, bounded := range []bool{false, true} {
@@ -77,7 +77,7 @@ func TestEveryFilterWalksAnIndexInOrder(t *testing.T) {
 
 func queryPlan(t *testing.T, db *DB, q string, args []any) []string {
 	t.Helper()
-	rows, err := db.query(t.Context(), "explain query plan "+q, args...)
+	rows, err := db.Query(t.Context(), "explain query plan "+q, args...)
 	if err != nil {
 		t.Fatalf("%s: %v", q, err)
 	}

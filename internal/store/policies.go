@@ -14,11 +14,11 @@ var _ policystore.Storage = (*DB)(nil)
 
 const policyColumns = `p.number, p.hash, p.source, p.note, p.created_by, p.created_at`
 
-func scanPolicies(row scanner, more ...any) (policystore.Version, error) {
+func scanPolicies(row Scanner, more ...any) (policystore.Version, error) {
 	var v policystore.Version
 	var created int64
 	err := row.Scan(append([]any{&v.Number, &v.Hash, &v.Source, &v.Note, &v.CreatedBy, &created}, more...)...)
-	v.CreatedAt = fromMillis(created)
+	v.CreatedAt = FromMillis(created)
 	return v, one(err)
 }
 
@@ -26,7 +26,7 @@ func scanPolicies(row scanner, more ...any) (policystore.Version, error) {
 func (db *DB) ChangedPolicies(ctx context.Context, after int64, visit func(workspaceID string, v policystore.Version) error) error {
 	const q = `select ` + policyColumns + `, p.workspace_id from policy_versions p where p.revision > $1
 		and p.number = (select max(n.number) from policy_versions n where n.workspace_id = p.workspace_id) order by p.revision`
-	rows, err := db.query(ctx, q, after)
+	rows, err := db.Query(ctx, q, after)
 	if err != nil {
 		return fmt.Errorf("read changed policies: %w", err)
 	}
@@ -46,7 +46,7 @@ func (db *DB) ChangedPolicies(ctx context.Context, after int64, visit func(works
 
 // AddPolicies writes the next version, or returns rulebook.ErrConflict when basedOn is not the newest.
 func (db *DB) AddPolicies(ctx context.Context, workspaceID string, basedOn int64, draft policystore.Version) (policystore.Version, error) {
-	err := db.inTx(ctx, func(tx *sql.Tx) error {
+	err := db.InTx(ctx, func(tx *sql.Tx) error {
 		revision, err := bumped(ctx, tx, policystore.Topic)
 		if err != nil {
 			return err
@@ -61,24 +61,24 @@ func (db *DB) AddPolicies(ctx context.Context, workspaceID string, basedOn int64
 		draft.Number = newest + 1
 		const q = `insert into policy_versions (workspace_id, number, hash, source, note, created_by, created_at, revision)
 			values ($1, $2, $3, $4, $5, $6, $7, $8)`
-		_, err = tx.ExecContext(ctx, q, workspaceID, draft.Number, draft.Hash, draft.Source, draft.Note, draft.CreatedBy, millis(draft.CreatedAt), revision)
+		_, err = tx.ExecContext(ctx, q, workspaceID, draft.Number, draft.Hash, draft.Source, draft.Note, draft.CreatedBy, Millis(draft.CreatedAt), revision)
 		return err
 	})
 	if err != nil {
 		return policystore.Version{}, fmt.Errorf("save policies: %w", err)
 	}
-	draft.CreatedAt = fromMillis(millis(draft.CreatedAt)) // as it will be read
+	draft.CreatedAt = FromMillis(Millis(draft.CreatedAt)) // as it will be read
 	return draft, nil
 }
 
 // PolicyVersions lists the versions of a workspace, newest first, without their text.
 func (db *DB) PolicyVersions(ctx context.Context, workspaceID string) ([]policystore.Version, error) {
-	ctx, cancel := db.bounded(ctx)
+	ctx, cancel := db.Bounded(ctx)
 	defer cancel()
 	const q = `select p.number, p.hash, '', p.note, p.created_by, p.created_at from policy_versions p
 		where p.workspace_id = $1 order by p.number desc`
-	rows, err := db.query(ctx, q, workspaceID)
-	all, err := collect(rows, err, func(row scanner) (policystore.Version, error) { return scanPolicies(row) })
+	rows, err := db.Query(ctx, q, workspaceID)
+	all, err := collect(rows, err, func(row Scanner) (policystore.Version, error) { return scanPolicies(row) })
 	if err != nil {
 		return nil, fmt.Errorf("list versions of policies: %w", err)
 	}
@@ -87,11 +87,11 @@ func (db *DB) PolicyVersions(ctx context.Context, workspaceID string) ([]policys
 
 // PolicyVersion returns one version, the newest for number 0, or rulebook.ErrNotFound.
 func (db *DB) PolicyVersion(ctx context.Context, workspaceID string, number int64) (policystore.Version, error) {
-	ctx, cancel := db.bounded(ctx)
+	ctx, cancel := db.Bounded(ctx)
 	defer cancel()
 	const q = `select ` + policyColumns + ` from policy_versions p
 		where p.workspace_id = $1 and ($2 = 0 or p.number = $2) order by p.number desc limit 1`
-	v, err := scanPolicies(db.queryRow(ctx, q, workspaceID, number))
+	v, err := scanPolicies(db.QueryRow(ctx, q, workspaceID, number))
 	if errors.Is(err, account.ErrNotFound) {
 		return v, policystore.ErrNotFound
 	}

@@ -40,7 +40,7 @@ func (db *DB) openPostgres(dsn string, connections int) error {
 	pool.SetMaxOpenConns(connections + 4) // reads leave room for writes
 	pool.SetMaxIdleConns(connections)
 	pool.SetConnMaxIdleTime(time.Minute)
-	db.dialect, db.write, db.read = dialectPostgres, pool, pool
+	db.dialect, db.write, db.read = Postgres, pool, pool
 	return nil
 }
 
@@ -96,11 +96,11 @@ func (c *impatient) SetReadDeadline(t time.Time) error {
 	return c.Conn.SetReadDeadline(t)
 }
 
-func isSerialization(err error) bool { return hasState(err, "40001", "40P01") }
+func isSerialization(err error) bool { return HasState(err, "40001", "40P01") }
 
-func isPostgresUnique(err error) bool { return hasState(err, "23505") }
+func isPostgresUnique(err error) bool { return HasState(err, "23505") }
 
-func hasState(err error, states ...string) bool {
+func HasState(err error, states ...string) bool {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && slices.Contains(states, e.Code)
 }

@@ -41,7 +41,7 @@ func TestHungServerIsGivenUpWhenConnecting(t *testing.T) {
 	t.Parallel()
 	db := connectTo(t, "postgres://fairlead@"+hung(t)+"/x?sslmode=disable&connect_timeout=1", "")
 	began := time.Now()
-	err := db.Ping(t.Context()) // without a limit of its caller's
+	err := db.Ping(t.Context()) // Without a limit of its caller's
 	if err == nil || !Unreachable(err) || time.Since(began) > 10*time.Second {
 		t.Errorf("after %s: %v", time.Since(began), err)
 	}

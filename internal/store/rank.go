@@ -18,7 +18,7 @@ func (db *DB) greatest(ctx context.Context, f *requestlog.Filter, column string,
 	}
 	if few {
 		q, args := db.ranking(f, column, fmt.Sprintf("r.%s is not null", column), limit)
-		return db.texts(ctx, q, args)
+		return db.Strings(ctx, q, args)
 	}
 	return db.greatestByClass(ctx, f, column, limit)
 }
@@ -32,21 +32,21 @@ func (db *DB) few(ctx context.Context, f *requestlog.Filter) (bool, error) {
 	}
 	q, args := db.counting(&timeless, b, sortable)
 	var n int
-	err := db.queryRow(ctx, q, args...).Scan(&n)
+	err := db.QueryRow(ctx, q, args...).Scan(&n)
 	return n < sortable, err
 }
 
 // greatestByClass goes through the classes from the top, so that only the rows of the last one it needs are sorted in vain.
 // PostgreSQL does so within one statement, and plans for every day there is only once.
 func (db *DB) greatestByClass(ctx context.Context, f *requestlog.Filter, column string, limit int) ([]string, error) {
-	if db.dialect == dialectPostgres {
+	if db.dialect == Postgres {
 		q, args := db.ranking(f, column+"_class desc, r."+column, fmt.Sprintf("r.%s_class is not null", column), limit)
-		return db.texts(ctx, q, args)
+		return db.Strings(ctx, q, args)
 	}
 	var all []string
 	for c := maxClass; c >= 0 && len(all) < limit; c-- {
 		q, args := db.ranking(f, column, ofClass(column, c), limit-len(all))
-		some, err := db.texts(ctx, q, args)
+		some, err := db.Strings(ctx, q, args)
 		if err != nil {
 			return nil, err
 		}
@@ -62,10 +62,10 @@ func ofClass(column string, c int) string {
 
 // ranking makes the statement that lists ids, those with the greatest values first.
 func (db *DB) ranking(f *requestlog.Filter, column, cond string, limit int) (string, []any) {
-	w := &where{}
+	w := &Where{}
 	db.match(w, f)
 	if kept := db.entriesKept(); kept != "" {
-		w.and("r.id >= %s", kept)
+		w.And("r.id >= %s", kept)
 	}
-	return fmt.Sprintf("select r.id from requests r where %[1]s and %[3]s order by r.%[2]s desc, r.id desc limit %[4]d", w, column, cond, limit), w.args
+	return fmt.Sprintf("select r.id from requests r where %[1]s and %[3]s order by r.%[2]s desc, r.id desc limit %[4]d", w, column, cond, limit), w.Args
 }

@@ -30,13 +30,13 @@ func Unreachable(err error) bool {
 	if pgconn.SafeToRetry(err) { // the connection broke before anything was sent
 		return true
 	}
-	return hasState(err, "57P01", "57P02", "57P03", "53300") // shutting down, crashed, starting up, too many connections
+	return HasState(err, "57P01", "57P02", "57P03", "53300") // shutting down, crashed, starting up, too many connections
 }
 
 // Away reports whether writing failed for a reason of the database's own, such as being gone, full or busy: what was to be
 // written is not to blame.
 func Away(err error) bool {
-	if Unreachable(err) || mayRepeat(err) {
+	if Unreachable(err) || IsRetryable(err) {
 		return true
 	}
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {

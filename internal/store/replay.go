@@ -12,7 +12,7 @@ import (
 // Traced returns a page of matching entries older than the id before, newest first, with their traces still packed. next
 // is where the following page begins; it is empty at the end.
 func (db *DB) Traced(ctx context.Context, f requestlog.Filter, before string, limit int) (rows []replay.Row, next string, err error) {
-	ctx, cancel := db.bounded(ctx)
+	ctx, cancel := db.Bounded(ctx)
 	defer cancel()
 	ids, err := db.newest(ctx, &f, requestlog.Page{Before: before}, limit)
 	unfinished, partial := errors.AsType[*requestlog.UnfinishedError](err)
@@ -31,7 +31,7 @@ func (db *DB) Traced(ctx context.Context, f requestlog.Filter, before string, li
 	return rows, next, nil
 }
 
-// traces reads details in the order of the ids. One deleted in the meantime is left out.
+// Traces reads details in the order of the ids. One deleted in the meantime is left out.
 func (db *DB) traces(ctx context.Context, workspaceID string, ids []string) ([]replay.Row, error) {
 	byID := make(map[string]replay.Row, len(ids))
 	if err := db.eachDetail(ctx, db.read, detailParts{trace: true}, workspaceID, ids, func(d detail) error {

@@ -46,25 +46,25 @@ func (u unit) ceil(t time.Time) time.Time {
 	return floor.Add(u.width)
 }
 
-// grain says which dimensions a roll-up row keeps apart. Rows that keep every combination grow with the product of all
+// rollupDimensions says which dimensions a roll-up row keeps apart. Rows that keep every combination grow with the product of all
 // dimensions; those that keep one or none are few, and answer what the pages ask most.
-type grain string
+type rollupDimensions string
 
 const (
-	grainAll      grain = "all"
-	grainTotal    grain = "total"
-	grainKey      grain = "key"
-	grainModel    grain = "model"
-	grainProvider grain = "provider"
-	grainPolicy   grain = "policy"
+	dimensionsAll     rollupDimensions = "all"
+	dimensionsNone    rollupDimensions = "total"
+	dimensionKey      rollupDimensions = "key"
+	dimensionModel    rollupDimensions = "model"
+	dimensionProvider rollupDimensions = "provider"
+	dimensionPolicy   rollupDimensions = "policy"
 )
 
-var grains = []grain{grainAll, grainTotal, grainKey, grainModel, grainProvider, grainPolicy}
+var dimensionSets = []rollupDimensions{dimensionsAll, dimensionsNone, dimensionKey, dimensionModel, dimensionProvider, dimensionPolicy}
 
 // rollupKey is a combination of dimensions that sums are kept for. Those that its grain does not keep are empty.
 type rollupKey struct {
 	workspace                    string
-	grain                        grain
+	grain                        rollupDimensions
 	key, model, provider, policy string
 	simulated                    bool
 	playground                   bool  // sent by a person and no key: all grains keep these apart
@@ -72,21 +72,21 @@ type rollupKey struct {
 }
 
 // of is the key with only the dimensions that a grain keeps.
-func (k rollupKey) of(g grain) rollupKey {
+func (k rollupKey) of(g rollupDimensions) rollupKey {
 	kept := rollupKey{workspace: k.workspace, grain: g, simulated: k.simulated, playground: k.playground, start: k.start}
 	switch g {
-	case grainAll:
+	case dimensionsAll:
 		kept = k
 		kept.grain = g
-	case grainKey:
+	case dimensionKey:
 		kept.key = k.key
-	case grainModel:
+	case dimensionModel:
 		kept.model = k.model
-	case grainProvider:
+	case dimensionProvider:
 		kept.provider = k.provider
-	case grainPolicy:
+	case dimensionPolicy:
 		kept.policy = k.policy
-	case grainTotal:
+	case dimensionsNone:
 	}
 	return kept
 }
@@ -94,8 +94,8 @@ func (k rollupKey) of(g grain) rollupKey {
 // id is the key as one text that begins with the time, so that new rows are near each other. Migration 6 writes the ids
 // of the coarser grains too. Where the API key is known, it says whether there was one.
 func (k rollupKey) id() string {
-	if k.grain != grainAll {
-		return fmt.Sprintf("%014d-%s-%s-%d-%s", k.start, k.workspace, k.grain, flag(k.simulated)+2*flag(k.playground), k.key+k.model+k.provider+k.policy)
+	if k.grain != dimensionsAll {
+		return fmt.Sprintf("%014d-%s-%s-%d-%s", k.start, k.workspace, k.grain, Flag(k.simulated)+2*Flag(k.playground), k.key+k.model+k.provider+k.policy)
 	}
 	sum := sha256.Sum256([]byte(strings.Join([]string{k.workspace, k.key, k.model, k.provider, k.policy, strconv.FormatBool(k.simulated)}, "\x00")))
 	return fmt.Sprintf("%014d-%s", k.start, hex.EncodeToString(sum[:12]))
@@ -120,7 +120,7 @@ var longKept = []unit{days, hours, minutes}
 func (t tally) add(e *requestlog.Entry, now time.Time) {
 	at := e.Stamp()
 	key := tallyKey{rollupKey: rollupKey{
-		workspace: e.WorkspaceID, grain: grainAll, key: requestlog.Term(e.KeyID), model: requestlog.Term(e.Model), provider: requestlog.Term(e.Provider),
+		workspace: e.WorkspaceID, grain: dimensionsAll, key: requestlog.Term(e.KeyID), model: requestlog.Term(e.Model), provider: requestlog.Term(e.Provider),
 		policy: requestlog.Term(e.Policy), simulated: e.Simulated, playground: e.Source() == requestlog.SourcePlayground, start: minutes.floor(at).UnixMilli(),
 	}}
 	for key.tables < len(longKept) && !at.Before(longKept[key.tables].horizon(now)) {
@@ -150,7 +150,7 @@ func (t tally) rollups() rollups {
 		at := time.UnixMilli(key.start)
 		for _, u := range longKept[:key.tables] {
 			key.start = u.floor(at).UnixMilli()
-			for _, g := range grains {
+			for _, g := range dimensionSets {
 				r.sums(u, key.of(g)).Merge(sums)
 			}
 		}
@@ -178,14 +178,14 @@ var (
 	}
 	rollupHistograms = []string{"latency", "ttft"}
 	rollupFields     = slices.Concat(
-		textFields("id", "workspace_id", "grain"), numberFields("start"), textFields("key_id", "model", "provider", "policy"),
-		numberFields("simulated", "playground"), numberFields(rollupCounts...), textFields(rollupHistograms...),
+		TextFields("id", "workspace_id", "grain"), NumberFields("start"), TextFields("key_id", "model", "provider", "policy"),
+		NumberFields("simulated", "playground"), NumberFields(rollupCounts...), TextFields(rollupHistograms...),
 	)
 )
 
 // writeRollups adds the sums of a batch. In PostgreSQL they wait for the replica that folds them in.
 func (db *DB) writeRollups(ctx context.Context, tx *sql.Tx, sums rollups) error {
-	if db.dialect == dialectPostgres {
+	if db.dialect == Postgres {
 		return db.putWaiting(ctx, tx, sums)
 	}
 	return db.mergeRollups(ctx, tx, sums)
@@ -209,7 +209,7 @@ func (db *DB) mergeRollups(ctx context.Context, tx *sql.Tx, sums rollups) error 
 		for i, id := range ids {
 			rows[i] = rollupRow(id, keys[id], byID[id])
 		}
-		if _, err := db.insert(ctx, tx, insertRollups[u], rows); err != nil {
+		if _, err := db.Insert(ctx, tx, insertRollups[u], rows); err != nil {
 			return err
 		}
 	}
@@ -221,7 +221,7 @@ const mergeRows = 50
 
 // selecting is the statement that reads the histograms of mergeRows rows.
 func (u unit) selecting() string {
-	return `select id, latency, ttft from ` + u.table + ` where id in (` + list(1, mergeRows) + `)`
+	return `select id, latency, ttft from ` + u.table + ` where id in (` + Placeholders(1, mergeRows) + `)`
 }
 
 // mergeStored adds the histograms that the table has to those of the batch.
@@ -231,7 +231,7 @@ func (db *DB) mergeStored(ctx context.Context, tx *sql.Tx, u unit, ids []string,
 		for i := range args { // the statement stays as it is: where it asks for fewer, it asks for one of them again
 			args[i] = some[min(i, len(some)-1)]
 		}
-		rows, err := db.queryPrepared(ctx, tx, u.selecting(), args)
+		rows, err := db.QueryPrepared(ctx, tx, u.selecting(), args)
 		if err != nil {
 			return err
 		}
@@ -271,10 +271,10 @@ func mergeHistograms(s *requestlog.Sums, latency, ttft string) error {
 }
 
 // insertRollups are the inserters of the tables.
-var insertRollups = map[unit]*inserter{minutes: minutes.inserter(), hours: hours.inserter(), days: days.inserter()}
+var insertRollups = map[unit]*Inserter{minutes: minutes.inserter(), hours: hours.inserter(), days: days.inserter()}
 
-// inserter adds to the counts of a row that exists, and replaces its histograms.
-func (u unit) inserter() *inserter {
+// Inserter adds to the counts of a row that exists, and replaces its histograms.
+func (u unit) inserter() *Inserter {
 	sets := make([]string, 0, len(rollupCounts)+len(rollupHistograms))
 	for _, c := range rollupCounts {
 		sets = append(sets, fmt.Sprintf("%s = %s.%s + excluded.%s", c, u.table, c, c))
@@ -282,19 +282,19 @@ func (u unit) inserter() *inserter {
 	for _, h := range rollupHistograms {
 		sets = append(sets, h+" = excluded."+h)
 	}
-	return newInserter(u.table, rollupFields, "on conflict (id) do update set "+strings.Join(sets, ", "))
+	return NewInserter(u.table, rollupFields, "on conflict (id) do update set "+strings.Join(sets, ", "))
 }
 
 func rollupRow(id string, k rollupKey, s *requestlog.Sums) []any {
 	return []any{
-		id, k.workspace, string(k.grain), k.start, k.key, k.model, k.provider, k.policy, flag(k.simulated), flag(k.playground),
+		id, k.workspace, string(k.grain), k.start, k.key, k.model, k.provider, k.policy, Flag(k.simulated), Flag(k.playground),
 		s.Requests, s.Served, s.Attempts, s.Failed, s.Errors, s.Rejected, s.Expected, s.Fallbacks, s.Policies, s.Priced, s.Compared,
 		int64(s.Cost), int64(s.ComparedCost), int64(s.BaselineCost), s.InputTokens, s.CachedTokens, s.OutputTokens,
 		s.Latency.String(), s.TTFT.String(),
 	}
 }
 
-func anys[T any](values []T) []any {
+func Args[T any](values []T) []any {
 	out := make([]any, len(values))
 	for i, v := range values {
 		out[i] = v

@@ -17,7 +17,7 @@ const rollupLock = 0x726f6c6c757073
 // foldRows is how many waiting rows one transaction folds in.
 const foldRows = 2000
 
-var insertWaiting = newInserter("rollup_waiting", slices.Concat(textFields("unit"), rollupFields), "")
+var insertWaiting = NewInserter("rollup_waiting", slices.Concat(TextFields("unit"), rollupFields), "")
 
 // putWaiting writes the sums of a batch where they wait, in the transaction of the batch.
 func (db *DB) putWaiting(ctx context.Context, tx *sql.Tx, sums rollups) error {
@@ -27,17 +27,17 @@ func (db *DB) putWaiting(ctx context.Context, tx *sql.Tx, sums rollups) error {
 			rows = append(rows, append([]any{u.table}, rollupRow(key.id(), key, s)...))
 		}
 	}
-	_, err := db.insert(ctx, tx, insertWaiting, rows)
+	_, err := db.Insert(ctx, tx, insertWaiting, rows)
 	return err
 }
 
 // FoldRollups adds sums that wait to the roll-ups, and says whether more are waiting. Whoever reads sees each of them once,
 // here or there. SQLite has none.
 func (db *DB) FoldRollups(ctx context.Context) (more bool, err error) {
-	if db.dialect != dialectPostgres {
+	if db.dialect != Postgres {
 		return false, nil
 	}
-	err = db.inTx(ctx, func(tx *sql.Tx) error {
+	err = db.InTx(ctx, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, `select pg_advisory_xact_lock($1)`, rollupLock); err != nil {
 			return fmt.Errorf("wait for other roll-ups: %w", err)
 		}

@@ -9,23 +9,23 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// field is a column that rows are written to, with its type in PostgreSQL.
-type field struct{ name, kind string }
+// Field is a column that rows are written to, with its type in PostgreSQL.
+type Field struct{ name, kind string }
 
-func textFields(names ...string) []field   { return fieldsOf("text", names) }
-func numberFields(names ...string) []field { return fieldsOf("bigint", names) }
-func realFields(names ...string) []field   { return fieldsOf("double precision", names) }
-func bytesFields(names ...string) []field  { return fieldsOf("bytea", names) }
+func TextFields(names ...string) []Field   { return fieldsOf("text", names) }
+func NumberFields(names ...string) []Field { return fieldsOf("bigint", names) }
+func RealFields(names ...string) []Field   { return fieldsOf("double precision", names) }
+func BytesFields(names ...string) []Field  { return fieldsOf("bytea", names) }
 
-func fieldsOf(kind string, names []string) []field {
-	out := make([]field, len(names))
+func fieldsOf(kind string, names []string) []Field {
+	out := make([]Field, len(names))
 	for i, name := range names {
-		out[i] = field{name, kind}
+		out[i] = Field{name, kind}
 	}
 	return out
 }
 
-func names(fields []field) []string {
+func names(fields []Field) []string {
 	out := make([]string, len(fields))
 	for i, f := range fields {
 		out[i] = f.name
@@ -33,19 +33,19 @@ func names(fields []field) []string {
 	return out
 }
 
-// inserter writes many rows into one table, several with each statement. Its statements are put together once.
-type inserter struct {
+// Inserter writes many rows into one table, several with each statement. Its statements are put together once.
+type Inserter struct {
 	table  string
-	fields []field
+	fields []Field
 	one    string // statement for a row in SQLite
 	many   string // … for sqliteRows of them
 	arrays string // statement for any number of rows in PostgreSQL
 }
 
-// newInserter makes an inserter; suffix is what comes after the values.
-func newInserter(table string, fields []field, suffix string) *inserter {
+// NewInserter makes an inserter; suffix is what comes after the values.
+func NewInserter(table string, fields []Field, suffix string) *Inserter {
 	into := " into " + table + " (" + strings.Join(names(fields), ",") + ") "
-	return &inserter{table, fields, rowsText(into, len(fields), 1, suffix), rowsText(into, len(fields), sqliteRows, suffix), arraysText(into, fields, suffix)}
+	return &Inserter{table, fields, rowsText(into, len(fields), 1, suffix), rowsText(into, len(fields), sqliteRows, suffix), arraysText(into, fields, suffix)}
 }
 
 const (
@@ -57,8 +57,8 @@ const (
 	postgresBytes = 16 << 20
 )
 
-// insert writes the rows and returns how many that were: an inserter may leave out those that are there.
-func (db *DB) insert(ctx context.Context, tx *sql.Tx, in *inserter, rows [][]any) (written int64, err error) {
+// Insert writes the rows and returns how many that were: an inserter may leave out those that are there.
+func (db *DB) Insert(ctx context.Context, tx *sql.Tx, in *Inserter, rows [][]any) (written int64, err error) {
 	var args []any // of one statement after the other
 	for len(rows) > 0 {
 		n := in.group(db.dialect, rows)
@@ -78,8 +78,8 @@ func (db *DB) insert(ctx context.Context, tx *sql.Tx, in *inserter, rows [][]any
 }
 
 // group is how many of the rows go into the next statement.
-func (in *inserter) group(d dialect, rows [][]any) int {
-	if d == dialectSQLite {
+func (in *Inserter) group(d Dialect, rows [][]any) int {
+	if d == SQLite {
 		if len(rows) < sqliteRows {
 			return 1
 		}
@@ -109,9 +109,9 @@ func length(row []any) int {
 }
 
 // text is the statement for so many rows.
-func (in *inserter) text(d dialect, rows int) string {
+func (in *Inserter) text(d Dialect, rows int) string {
 	switch {
-	case d == dialectPostgres:
+	case d == Postgres:
 		return in.arrays
 	case rows == 1:
 		return in.one
@@ -119,9 +119,9 @@ func (in *inserter) text(d dialect, rows int) string {
 	return in.many
 }
 
-// args appends the arguments of the statement for some rows.
-func (in *inserter) args(d dialect, to []any, rows [][]any) []any {
-	if d == dialectPostgres {
+// Args appends the arguments of the statement for some rows.
+func (in *Inserter) args(d Dialect, to []any, rows [][]any) []any {
+	if d == Postgres {
 		return columnsOf(rows, len(in.fields))
 	}
 	for _, row := range rows {
@@ -131,7 +131,7 @@ func (in *inserter) args(d dialect, to []any, rows [][]any) []any {
 }
 
 func (db *DB) insertGroup(ctx context.Context, tx *sql.Tx, q string, args []any) (sql.Result, error) {
-	if db.dialect == dialectPostgres {
+	if db.dialect == Postgres {
 		return tx.ExecContext(ctx, q, args...)
 	}
 	if err := ctx.Err(); err != nil {
@@ -148,7 +148,7 @@ func (db *DB) insertGroup(ctx context.Context, tx *sql.Tx, q string, args []any)
 // prepare makes the statements of a batch ready once for SQLite, where that takes longer than a row. It is done before a
 // transaction has the only connection. PostgreSQL's driver does so by itself.
 func (db *DB) prepare(ctx context.Context) error {
-	if db.dialect != dialectSQLite {
+	if db.dialect != SQLite {
 		return nil
 	}
 	db.preparing.Lock()
@@ -171,7 +171,7 @@ var batchTexts = textsOfBatch()
 
 func textsOfBatch() []string {
 	var all []string
-	for _, in := range []*inserter{insertPlaced, insertPacks, insertPackedBodies, insertTags, insertLedger, insertRollups[minutes], insertRollups[hours], insertRollups[days]} {
+	for _, in := range []*Inserter{insertPlaced, insertPacks, insertPackedBodies, insertTags, insertLedger, insertRollups[minutes], insertRollups[hours], insertRollups[days]} {
 		all = append(all, in.one, in.many)
 	}
 	for _, u := range []unit{minutes, hours, days} {
@@ -180,8 +180,8 @@ func textsOfBatch() []string {
 	return all
 }
 
-// queryPrepared reads with a statement that SQLite has ready.
-func (db *DB) queryPrepared(ctx context.Context, tx *sql.Tx, q string, args []any) (*sql.Rows, error) {
+// QueryPrepared reads with a statement that SQLite has ready.
+func (db *DB) QueryPrepared(ctx context.Context, tx *sql.Tx, q string, args []any) (*sql.Rows, error) {
 	if stmt, ok := db.prepared.Load(q); ok {
 		ctx = context.WithoutCancel(ctx)                                        // as in insertGroup
 		return tx.StmtContext(ctx, stmt.(*sql.Stmt)).QueryContext(ctx, args...) //nolint:sqlclosecheck // it is closed with the database
@@ -198,7 +198,7 @@ func rowsText(into string, fields, rows int, suffix string) string {
 
 // arraysText is a statement for PostgreSQL, which takes one array for each column: its text does not depend on the number of
 // rows, so that the server plans it once for a connection.
-func arraysText(into string, fields []field, suffix string) string {
+func arraysText(into string, fields []Field, suffix string) string {
 	marks := make([]string, len(fields))
 	for i, f := range fields {
 		marks[i] = fmt.Sprintf("$%d::%s[]", i+1, f.kind)

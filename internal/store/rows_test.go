@@ -17,16 +17,16 @@ func TestLargeRowsGoInSeveralStatements(t *testing.T) {
 	}
 	for _, test := range []struct {
 		name    string
-		dialect dialect
+		dialect Dialect
 		rows    [][]any
 		want    int
 	}{
-		{"small ones go together", dialectPostgres, rows(500, 2000), 500},
-		{"not too many", dialectPostgres, rows(postgresRows+1, 10), postgresRows},
-		{"not too much", dialectPostgres, rows(20, 1<<20), 15},
-		{"one that is too large goes alone", dialectPostgres, rows(2, postgresBytes+2), 1},
-		{"a whole group", dialectSQLite, rows(sqliteRows+1, 10), sqliteRows},
-		{"what is less than a group", dialectSQLite, rows(sqliteRows-1, 10), 1},
+		{"small ones go together", Postgres, rows(500, 2000), 500},
+		{"not too many", Postgres, rows(postgresRows+1, 10), postgresRows},
+		{"not too much", Postgres, rows(20, 1<<20), 15},
+		{"one that is too large goes alone", Postgres, rows(2, postgresBytes+2), 1},
+		{"a whole group", SQLite, rows(sqliteRows+1, 10), sqliteRows},
+		{"what is less than a group", SQLite, rows(sqliteRows-1, 10), 1},
 	} {
 		if got := insertBodies.group(test.dialect, test.rows); got != test.want {
 			t.Errorf("%s: %d rows in a statement, want %d", test.name, got, test.want)

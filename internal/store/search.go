@@ -36,7 +36,7 @@ func (db *DB) walked(f *requestlog.Filter) bool {
 	switch conditions := len(f.Values()); {
 	case conditions == 0:
 		return true
-	case conditions > 1, f.Q != "", f.Source == requestlog.SourceKey, db.dialect == dialectPostgres && len(figureParts(f)) > 1 && len(f.Status) == 0:
+	case conditions > 1, f.Q != "", f.Source == requestlog.SourceKey, db.dialect == Postgres && len(figureParts(f)) > 1 && len(f.Status) == 0:
 		return false
 	}
 	return !slices.Contains(f.Outcome, string(requestlog.OK)) && !slices.Contains(f.Decision, string(route.Expected)) &&
@@ -136,12 +136,12 @@ func (l look) within(ctx context.Context, patience time.Duration, part bounds) (
 
 // ends returns when the oldest and the newest entry within the bounds were received; zero times when there are none.
 func (db *DB) ends(ctx context.Context, workspaceID string, b bounds) (oldest, newest time.Time, err error) {
-	w := &where{}
-	w.and("r.workspace_id = %s", workspaceID)
-	w.conds = append(w.conds, b.conds(w, "r.id")...)
+	w := &Where{}
+	w.And("r.workspace_id = %s", workspaceID)
+	w.Conds = append(w.Conds, b.conds(w, "r.id")...)
 	q := fmt.Sprintf(`select coalesce((select min(r.id) from requests r where %[1]s), ''), coalesce((select max(r.id) from requests r where %[1]s), '')`, w)
 	var first, last string
-	if err := db.queryRow(ctx, q, w.args...).Scan(&first, &last); err != nil || last == "" {
+	if err := db.QueryRow(ctx, q, w.Args...).Scan(&first, &last); err != nil || last == "" {
 		return oldest, newest, err
 	}
 	oldest, okOldest := id.Time(first)

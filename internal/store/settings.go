@@ -10,7 +10,7 @@ import (
 // Setting returns a small piece of instance state, "" when it was never set.
 func (db *DB) Setting(ctx context.Context, name string) (string, error) {
 	var value string
-	err := db.queryRow(ctx, `select value from settings where name = $1`, name).Scan(&value)
+	err := db.QueryRow(ctx, `select value from settings where name = $1`, name).Scan(&value)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return "", fmt.Errorf("read setting %s: %w", name, err)
 	}
@@ -21,7 +21,7 @@ func (db *DB) Setting(ctx context.Context, name string) (string, error) {
 func (db *DB) SetSetting(ctx context.Context, name, value string) error {
 	const q = `insert into settings (name, value) values ($1, $2)
 		on conflict (name) do update set value = excluded.value`
-	if _, err := db.exec(ctx, q, name, value); err != nil {
+	if _, err := db.Exec(ctx, q, name, value); err != nil {
 		return fmt.Errorf("keep setting %s: %w", name, err)
 	}
 	return nil
@@ -30,7 +30,7 @@ func (db *DB) SetSetting(ctx context.Context, name, value string) error {
 // KeepSetting keeps a small piece of instance state unless there is one by that name, and returns what stands: of several processes
 // that write it at the same moment, all read the same.
 func (db *DB) KeepSetting(ctx context.Context, name, value string) (string, error) {
-	if _, err := db.exec(ctx, `insert into settings (name, value) values ($1, $2) on conflict (name) do nothing`, name, value); err != nil {
+	if _, err := db.Exec(ctx, `insert into settings (name, value) values ($1, $2) on conflict (name) do nothing`, name, value); err != nil {
 		return "", fmt.Errorf("keep setting %s: %w", name, err)
 	}
 	return db.Setting(ctx, name)
@@ -39,9 +39,9 @@ func (db *DB) KeepSetting(ctx context.Context, name, value string) (string, erro
 // Revisions returns how often each topic has changed. The running server compares them from time to time, and so
 // notices what the command line and other replicas changed.
 func (db *DB) Revisions(ctx context.Context) (map[string]int64, error) {
-	ctx, cancel := db.bounded(ctx)
+	ctx, cancel := db.Bounded(ctx)
 	defer cancel()
-	rows, err := db.query(ctx, `select topic, revision from revisions`)
+	rows, err := db.Query(ctx, `select topic, revision from revisions`)
 	if err != nil {
 		return nil, fmt.Errorf("read revisions: %w", err)
 	}

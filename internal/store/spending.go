@@ -19,17 +19,17 @@ func (db *DB) Spent(ctx context.Context, kind, id string, since time.Time, excep
 	}
 	const sum = `select cast(coalesce(sum(amount), 0) as bigint) from ledger where `
 	var spent money.Amount
-	err := db.inSnapshot(ctx, func(tx *sql.Tx) error {
-		if err := tx.QueryRowContext(ctx, sum+column+` = $1 and at >= $2`, id, millis(since)).Scan(&spent); err != nil {
+	err := db.InSnapshot(ctx, func(tx *sql.Tx) error {
+		if err := tx.QueryRowContext(ctx, sum+column+` = $1 and at >= $2`, id, Millis(since)).Scan(&spent); err != nil {
 			return err
 		}
 		for some := range slices.Chunk(except, 500) {
-			args := []any{millis(since)}
+			args := []any{Millis(since)}
 			for _, requestID := range some {
 				args = append(args, requestID)
 			}
 			var known money.Amount
-			if err := tx.QueryRowContext(ctx, sum+`at >= $1 and request_id in (`+list(2, len(some))+`)`, args...).Scan(&known); err != nil {
+			if err := tx.QueryRowContext(ctx, sum+`at >= $1 and request_id in (`+Placeholders(2, len(some))+`)`, args...).Scan(&known); err != nil {
 				return err
 			}
 			spent = spent.Sub(known)
@@ -45,15 +45,15 @@ func (db *DB) Spent(ctx context.Context, kind, id string, since time.Time, excep
 // Spending returns what each key of a workspace has spent since about a moment, for display: it sums roll-ups, and so
 // begins with the whole hour. Budgets use Spent.
 func (db *DB) Spending(ctx context.Context, workspaceID string, since time.Time) (map[string]money.Amount, error) {
-	ctx, cancel := db.bounded(ctx)
+	ctx, cancel := db.Bounded(ctx)
 	defer cancel()
 	const where = ` where workspace_id = $1 and grain = 'key' and start >= $2`
 	from := `select key_id, cost from rollup_hours` + where
-	if db.dialect == dialectPostgres {
+	if db.dialect == Postgres {
 		from += ` union all select key_id, cost from rollup_waiting` + where + ` and unit = 'rollup_hours'`
 	}
 	q := `select key_id, cast(sum(cost) as bigint) from (` + from + `) spent group by key_id`
-	rows, err := db.query(ctx, q, workspaceID, millis(hours.floor(since)))
+	rows, err := db.Query(ctx, q, workspaceID, Millis(hours.floor(since)))
 	if err != nil {
 		return nil, fmt.Errorf("read spending by key: %w", err)
 	}

@@ -27,7 +27,7 @@ func (db *DB) openSQLite(dataDir string, readers int) error {
 	if err := os.MkdirAll(dataDir, 0o700); err != nil {
 		return fmt.Errorf("make the data directory: %w", err)
 	}
-	db.dialect, db.path = dialectSQLite, filepath.Join(dataDir, "fairlead.db")
+	db.dialect, db.path = SQLite, filepath.Join(dataDir, "fairlead.db")
 	if err := createPrivate(db.path); err != nil {
 		return fmt.Errorf("create the database: %w", err)
 	}
@@ -77,7 +77,7 @@ func sqliteDSN(path, lock string, pragmas []string) string {
 // boundWAL empties the write-ahead file when readers kept the usual checkpoints from doing so. Our readers end within
 // the statement time-out; a foreign one that stays longer costs that time once for every quarter of the limit.
 func (db *DB) boundWAL(ctx context.Context) {
-	if db.dialect != dialectSQLite {
+	if db.dialect != SQLite {
 		return
 	}
 	info, err := os.Stat(db.path + "-wal")
@@ -129,17 +129,17 @@ func isSQLiteUnique(err error) bool {
 // vacuumPages is how many pages are given back at a time, so that writers never wait long.
 const vacuumPages = 2000
 
-// shrink gives the pages of deleted rows back to the file system and takes their text out of the write-ahead file.
+// Shrink gives the pages of deleted rows back to the file system and takes their text out of the write-ahead file.
 // PostgreSQL does that by itself.
-func (db *DB) shrink(ctx context.Context) error {
-	if db.dialect != dialectSQLite {
+func (db *DB) Shrink(ctx context.Context) error {
+	if db.dialect != SQLite {
 		return nil
 	}
 	for free := vacuumPages; free >= vacuumPages; {
 		if err := db.vacuum(ctx); err != nil {
 			return fmt.Errorf("shrink the database: %w", err)
 		}
-		if err := db.queryRow(ctx, `pragma freelist_count`).Scan(&free); err != nil {
+		if err := db.QueryRow(ctx, `pragma freelist_count`).Scan(&free); err != nil {
 			return fmt.Errorf("shrink the database: %w", err)
 		}
 	}

@@ -202,9 +202,9 @@ func TestOpenNamesWhatItCannotOpen(t *testing.T) {
 
 func TestPackingKeepsBytes(t *testing.T) {
 	t.Parallel()
-	p := newPacker()
+	p := NewCodec()
 	for _, want := range [][]byte{nil, {}, {0}, []byte("short"), bytes.Repeat([]byte("long"), 5000)} {
-		got, err := p.unpack(p.pack(want))
+		got, err := p.Unpack(p.Pack(want))
 		if err != nil || !bytes.Equal(got, want) || (got == nil) != (want == nil) {
 			t.Errorf("%d bytes became %d, %v", len(want), len(got), err)
 		}

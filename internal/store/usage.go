@@ -19,16 +19,16 @@ type Usage struct {
 
 // Usage measures the database.
 func (db *DB) Usage(ctx context.Context) (Usage, error) {
-	ctx, cancel := db.bounded(ctx)
+	ctx, cancel := db.Bounded(ctx)
 	defer cancel()
 	var u Usage
 	var oldest string
 	bodies := `(select count(*) from bodies)`
-	if db.dialect == dialectSQLite {
+	if db.dialect == SQLite {
 		bodies += ` + (select coalesce(sum(held), 0) from packed_bodies)`
 	}
 	q := `select (select count(*) from requests), ` + bodies + `, coalesce((select min(id) from requests), '')`
-	if err := db.queryRow(ctx, q).Scan(&u.Entries, &u.Bodies, &oldest); err != nil {
+	if err := db.QueryRow(ctx, q).Scan(&u.Entries, &u.Bodies, &oldest); err != nil {
 		return u, slow(ctx, fmt.Errorf("count what is stored: %w", err))
 	}
 	if t, ok := id.Time(oldest); ok {
@@ -44,8 +44,8 @@ func (db *DB) Usage(ctx context.Context) (Usage, error) {
 // Size is how large the whole database is on disk, in bytes.
 func (db *DB) Size(ctx context.Context) (int64, error) {
 	var n int64
-	if db.dialect == dialectPostgres {
-		err := db.queryRow(ctx, `select pg_database_size(current_database())`).Scan(&n)
+	if db.dialect == Postgres {
+		err := db.QueryRow(ctx, `select pg_database_size(current_database())`).Scan(&n)
 		return n, err
 	}
 	for _, suffix := range []string{"", "-wal", "-shm"} {

@@ -19,8 +19,8 @@ const keptLonger = 48 * time.Hour
 // is kept already stays as it is and counts as used now: call it for everything in force when it comes into force, and at
 // least once a day.
 func (db *DB) KeepVersion(ctx context.Context, kind, version string, body []byte) error {
-	err := db.inTx(ctx, func(tx *sql.Tx) error {
-		used := millis(db.now())
+	err := db.InTx(ctx, func(tx *sql.Tx) error {
+		used := Millis(db.now())
 		res, err := tx.ExecContext(ctx, `update kept_versions set used_at = $3 where kind = $1 and version = $2`, kind, version, used)
 		if err != nil {
 			return err
@@ -29,7 +29,7 @@ func (db *DB) KeepVersion(ctx context.Context, kind, version string, body []byte
 			return err
 		}
 		const q = `insert into kept_versions (kind, version, body, used_at) values ($1, $2, $3, $4) on conflict do nothing`
-		_, err = tx.ExecContext(ctx, q, kind, version, db.packer.pack(body), used)
+		_, err = tx.ExecContext(ctx, q, kind, version, db.codec.Pack(body), used)
 		return err
 	})
 	if err != nil {
@@ -40,17 +40,17 @@ func (db *DB) KeepVersion(ctx context.Context, kind, version string, body []byte
 
 // KeptVersion returns what was kept, or ErrNoVersion.
 func (db *DB) KeptVersion(ctx context.Context, kind, version string) ([]byte, error) {
-	ctx, cancel := db.bounded(ctx)
+	ctx, cancel := db.Bounded(ctx)
 	defer cancel()
 	var packed []byte
-	err := db.queryRow(ctx, `select body from kept_versions where kind = $1 and version = $2`, kind, version).Scan(&packed)
+	err := db.QueryRow(ctx, `select body from kept_versions where kind = $1 and version = $2`, kind, version).Scan(&packed)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = ErrNoVersion
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read version %s of %s: %w", version, kind, err)
 	}
-	return db.packer.unpack(packed)
+	return db.codec.Unpack(packed)
 }
 
 // expireVersions deletes what was last in force before the oldest request that any workspace still keeps.
@@ -59,6 +59,6 @@ func (db *DB) expireVersions(ctx context.Context, now time.Time, defaults Retent
 	if err != nil || longest.Entries <= 0 {
 		return err
 	}
-	_, err = db.exec(ctx, `delete from kept_versions where used_at < $1`, millis(now.Add(-longest.Entries-keptLonger)))
+	_, err = db.Exec(ctx, `delete from kept_versions where used_at < $1`, Millis(now.Add(-longest.Entries-keptLonger)))
 	return err
 }

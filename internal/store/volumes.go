@@ -33,7 +33,7 @@ func (v volumes) first(end time.Time) time.Time {
 // Volumes counts matching entries in buckets of time. It reads the entries themselves, because roll-ups do not know most
 // of what a filter can ask for. Like a series, it begins with the first entry when there would be too many buckets.
 func (db *DB) Volumes(ctx context.Context, q requestlog.VolumeQuery) ([]requestlog.Volume, error) {
-	ctx, cancel := db.bounded(ctx)
+	ctx, cancel := db.Bounded(ctx)
 	defer cancel()
 	timeless, b := db.within(&q.Filter, requestlog.Page{})
 	all := volumes{}
@@ -79,10 +79,10 @@ func cutter(q *requestlog.VolumeQuery) (cut, next func(time.Time) time.Time) {
 
 // volumesOf counts the entries of one part.
 func (db *DB) volumesOf(ctx context.Context, f *requestlog.Filter, b bounds, cut func(time.Time) time.Time) (volumes, error) {
-	w := &where{}
+	w := &Where{}
 	db.match(w, f)
-	w.conds = append(w.conds, b.conds(w, "r.id")...)
-	rows, err := db.query(ctx, `select r.id, r.outcome, r.decision from requests r where `+w.String(), w.args...)
+	w.Conds = append(w.Conds, b.conds(w, "r.id")...)
+	rows, err := db.Query(ctx, `select r.id, r.outcome, r.decision from requests r where `+w.String(), w.Args...)
 	if err != nil {
 		return nil, err
 	}

@@ -20,12 +20,12 @@ func (db *DB) walk(ctx context.Context, f *requestlog.Filter, b bounds, limit in
 	var all []string
 	for edge, span := db.newestEdge(b), firstDays; ; span *= moreDays {
 		part, low := b, edge.AddDate(0, 0, -span)
-		last := db.dialect != dialectPostgres || !b.descending || len(f.ID) > 0 || !low.After(db.days.oldest()) || id.Floor("req", low) <= b.low
+		last := db.dialect != Postgres || !b.descending || len(f.ID) > 0 || !low.After(db.days.oldest()) || id.Floor("req", low) <= b.low
 		if !last {
 			part.low = id.Floor("req", low)
 		}
 		q, args := db.listing(f, part, limit-len(all))
-		some, err := db.texts(ctx, q, args)
+		some, err := db.Strings(ctx, q, args)
 		if err != nil {
 			return nil, err
 		}
@@ -45,8 +45,8 @@ func (db *DB) newestEdge(b bounds) time.Time {
 	return db.now()
 }
 
-// oldest is the first day that this process knows a partition of; the present one where it knows none.
-func (b *dayBook) oldest() time.Time {
+// Oldest is the first day that this process knows a partition of; the present one where it knows none.
+func (b *partitionCache) oldest() time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	first := time.Now()

@@ -13,69 +13,69 @@ import (
 	"fairlead/internal/route"
 )
 
-// where collects the conditions of a statement with their arguments.
-type where struct {
-	conds []string
-	args  []any
+// Where collects the conditions of a statement with their arguments.
+type Where struct {
+	Conds []string
+	Args  []any
 }
 
-// arg adds an argument and returns its placeholder.
-func (w *where) arg(v any) string {
-	w.args = append(w.args, v)
-	return fmt.Sprintf("$%d", len(w.args))
+// Arg adds an argument and returns its placeholder.
+func (w *Where) Arg(v any) string {
+	w.Args = append(w.Args, v)
+	return fmt.Sprintf("$%d", len(w.Args))
 }
 
-// and adds a condition; %s stands for the arguments' placeholders.
-func (w *where) and(format string, args ...any) {
+// And adds a condition; %s stands for the arguments' placeholders.
+func (w *Where) And(format string, args ...any) {
 	marks := make([]any, len(args))
 	for i, v := range args {
-		marks[i] = w.arg(v)
+		marks[i] = w.Arg(v)
 	}
-	w.conds = append(w.conds, fmt.Sprintf(format, marks...))
+	w.Conds = append(w.Conds, fmt.Sprintf(format, marks...))
 }
 
-// in adds "column is one of values"; no values, no condition.
-func (w *where) in(column string, values []string) {
+// In adds "column is one of values"; no values, no condition.
+func (w *Where) In(column string, values []string) {
 	if len(values) > 0 {
-		w.conds = append(w.conds, column+" in ("+w.terms(values)+")")
+		w.Conds = append(w.Conds, column+" in ("+w.terms(values)+")")
 	}
 }
 
 // terms adds values in the form in which they are stored, and returns their placeholders.
-func (w *where) terms(values []string) string {
+func (w *Where) terms(values []string) string {
 	marks := make([]string, len(values))
 	for i, v := range values {
-		marks[i] = w.arg(requestlog.Term(v))
+		marks[i] = w.Arg(requestlog.Term(v))
 	}
 	return strings.Join(marks, ",")
 }
 
-func (w *where) String() string { return strings.Join(w.conds, " and ") }
+func (w *Where) String() string { return strings.Join(w.Conds, " and ") }
 
 // match adds the conditions of a filter on "requests r". Filter.Match means the same. It must come first: the workspace
 // is the statement's first argument.
-func (db *DB) match(w *where, f *requestlog.Filter) {
-	w.and("r.workspace_id = %s", f.WorkspaceID)
+func (db *DB) match(w *Where, f *requestlog.Filter) {
+	w.And("r.workspace_id = %s", f.WorkspaceID)
 	if !f.From.IsZero() {
-		w.and("r.id >= %s", floorID(f.From))
+		w.And("r.id >= %s", floorID(f.From))
 	}
 	if !f.To.IsZero() {
-		w.and("r.id < %s", floorID(f.To))
+		w.And("r.id < %s", floorID(f.To))
 	}
 	for _, c := range termConditions(f) {
-		w.in(c.column, c.values)
+		w.In(c.column, c.values)
 		if c.walkable() && c.partial {
-			w.conds = append(w.conds, fmt.Sprintf("%s <> '%s'", c.column, c.common))
+			w.Conds = append(w.Conds, fmt.Sprintf("%s <> '%s'", c.column, c.common))
 		}
 	}
 	if len(f.Status) > 0 {
-		w.conds = append(w.conds, "r.status in ("+strings.Trim(strings.Join(strings.Fields(fmt.Sprint(f.Status)), ","), "[]")+")")
+		w.Conds = append(w.Conds, "r.status in ("+strings.Trim(strings.Join(strings.Fields(fmt.Sprint(f.Status)), ","), "[]")+")")
 		if !slices.Contains(f.Status, usualStatus) {
-			w.conds = append(w.conds, fmt.Sprintf("r.status <> %d", usualStatus))
+			w.Conds = append(w.Conds, fmt.Sprintf("r.status <> %d", usualStatus))
 		}
 	}
 	if len(f.Tag) > 0 {
-		w.conds = append(w.conds, "r.id in (select t.request_id from tags t where t.workspace_id = $1 and t.tag in ("+w.terms(f.Tag)+"))")
+		w.Conds = append(w.Conds, "r.id in (select t.request_id from tags t where t.workspace_id = $1 and t.tag in ("+w.terms(f.Tag)+"))")
 	}
 	db.matchRest(w, f)
 }
@@ -87,7 +87,7 @@ const usualStatus = http.StatusOK
 const usualName = "auto"
 
 // termCondition is "column is one of values". A partial index leaves out the value that most rows have in common; it is
-// used only where the statement says that this value is not wanted.
+// Used only where the statement says that this value is not wanted.
 type termCondition struct {
 	column  string
 	values  []string
@@ -125,24 +125,24 @@ func (c termCondition) walkable() bool {
 	return len(c.values) > 0 && (!c.partial || !slices.Contains(c.values, c.common))
 }
 
-func (db *DB) matchRest(w *where, f *requestlog.Filter) {
+func (db *DB) matchRest(w *Where, f *requestlog.Filter) {
 	if f.Stream != nil {
-		w.and("r.stream = %s", flag(*f.Stream))
+		w.And("r.stream = %s", Flag(*f.Stream))
 	}
 	if f.Simulated != nil {
-		w.conds = append(w.conds, fmt.Sprintf("r.simulated = %d", flag(*f.Simulated))) // spelt out: an index has only the simulated ones
+		w.Conds = append(w.Conds, fmt.Sprintf("r.simulated = %d", Flag(*f.Simulated))) // spelt out: an index has only the simulated ones
 	}
 	if f.Source == requestlog.SourceKey {
-		w.conds = append(w.conds, "r.key_id <> ''")
+		w.Conds = append(w.Conds, "r.key_id <> ''")
 	}
 	if f.Unpriced {
-		w.and("r.cost is null and r.model <> ''")
+		w.And("r.cost is null and r.model <> ''")
 	}
 	between(w, "latency", positive(f.MinLatency), positive(f.MaxLatency))
 	between(w, "cost", number(f.MinCost), number(f.MaxCost))
 	between(w, "saved", number(f.MinSaved), number(f.MaxSaved))
 	if onlyLosses(f) {
-		w.conds = append(w.conds, losses)
+		w.Conds = append(w.Conds, losses)
 	}
 	if f.Q != "" {
 		db.matchText(w, requestlog.Fold(f.Q))
@@ -151,28 +151,28 @@ func (db *DB) matchRest(w *where, f *requestlog.Filter) {
 
 // matchText adds a search for a text. Ids are looked at only when they can contain it: a search reads every row, and
 // each comparison counts.
-func (db *DB) matchText(w *where, text string) {
+func (db *DB) matchText(w *Where, text string) {
 	columns := []string{"r.preview", "r.failure"}
 	if strings.Trim(text, idLetters) == "" {
 		columns = append(columns, "r.id")
 	}
-	pattern := w.arg("%" + escapeLike(text) + "%")
+	pattern := w.Arg("%" + escapeLike(text) + "%")
 	parts := make([]string, len(columns))
 	for i, column := range columns {
 		parts[i] = fmt.Sprintf(`%s %s %s escape '\'`, column, db.dialect.like(), pattern)
 	}
 	if kept := db.bodiesKept(); kept != "" { // an expired text must not be found either
-		parts[0] = "(" + parts[0] + " and r.id >= " + w.arg(kept) + ")"
+		parts[0] = "(" + parts[0] + " and r.id >= " + w.Arg(kept) + ")"
 	}
-	w.conds = append(w.conds, "("+strings.Join(parts, " or ")+")")
+	w.Conds = append(w.Conds, "("+strings.Join(parts, " or ")+")")
 }
 
 // idLetters are those of request ids, in lower case.
 const idLetters = "_0123456789abcdefghjkmnpqrstvwxyz"
 
 // like is the operator that disregards the case of ASCII letters.
-func (d dialect) like() string {
-	if d == dialectPostgres {
+func (d Dialect) like() string {
+	if d == Postgres {
 		return "ilike"
 	}
 	return "like"
@@ -184,14 +184,14 @@ func escapeLike(s string) string {
 }
 
 // between bounds a column that has a class beside it. The class repeats the bound in a form that an index can use.
-func between(w *where, column string, low, high *int64) {
+func between(w *Where, column string, low, high *int64) {
 	if low != nil {
-		w.and("r."+column+" >= %s", *low)
-		w.and("r."+column+"_class >= %s", class(*low))
+		w.And("r."+column+" >= %s", *low)
+		w.And("r."+column+"_class >= %s", class(*low))
 	}
 	if high != nil {
-		w.and("r."+column+" <= %s", *high)
-		w.and("r."+column+"_class <= %s", class(*high))
+		w.And("r."+column+" <= %s", *high)
+		w.And("r."+column+"_class <= %s", class(*high))
 	}
 }
 

@@ -15,21 +15,21 @@ import (
 
 var (
 	requestFields = slices.Concat(
-		textFields("workspace_id", "id", "key_id", "requested", "model", "provider", "policy", "decision", "outcome"),
-		numberFields("status", "stream", "simulated", "latency", "latency_class", "cost", "cost_class", "saved", "saved_class"),
-		textFields("session", "end_user", "preview", "failure", "body_state"),
+		TextFields("workspace_id", "id", "key_id", "requested", "model", "provider", "policy", "decision", "outcome"),
+		NumberFields("status", "stream", "simulated", "latency", "latency_class", "cost", "cost_class", "saved", "saved_class"),
+		TextFields("session", "end_user", "preview", "failure", "body_state"),
 	)
-	insertRequests = newInserter("requests", requestFields, leaveExisting)
+	insertRequests = NewInserter("requests", requestFields, KeepExisting)
 	// insertPlaced is for SQLite, where details and bodies are in packs.
-	insertPlaced  = newInserter("requests", slices.Concat(requestFields, numberFields("place")), leaveExisting)
-	insertDetails = newInserter("details", slices.Concat(textFields("workspace_id", "request_id", "summary"), bytesFields("trace")), leaveExisting)
-	insertBodies  = newInserter("bodies", slices.Concat(textFields("workspace_id", "request_id"), bytesFields("request", "response"), numberFields("streamed")), leaveExisting)
-	insertTags    = newInserter("tags", textFields("workspace_id", "tag", "request_id"), leaveExisting)
-	insertLedger  = newInserter("ledger", slices.Concat(textFields("request_id", "workspace_id", "key_id"), numberFields("at", "amount")), leaveExisting)
+	insertPlaced  = NewInserter("requests", slices.Concat(requestFields, NumberFields("place")), KeepExisting)
+	insertDetails = NewInserter("details", slices.Concat(TextFields("workspace_id", "request_id", "summary"), BytesFields("trace")), KeepExisting)
+	insertBodies  = NewInserter("bodies", slices.Concat(TextFields("workspace_id", "request_id"), BytesFields("request", "response"), NumberFields("streamed")), KeepExisting)
+	insertTags    = NewInserter("tags", TextFields("workspace_id", "tag", "request_id"), KeepExisting)
+	insertLedger  = NewInserter("ledger", slices.Concat(TextFields("request_id", "workspace_id", "key_id"), NumberFields("at", "amount")), KeepExisting)
 )
 
-// leaveExisting lets a row that is there already be as it is.
-const leaveExisting = "on conflict do nothing"
+// KeepExisting lets a row that is there already be as it is.
+const KeepExisting = "on conflict do nothing"
 
 // trace is the part of an entry that only its own page shows.
 type trace struct {
@@ -51,14 +51,14 @@ type record struct {
 // batch is what one transaction writes.
 type batch struct {
 	records []record
-	packs   []pack // of SQLite: the records in their order, some at a time
+	packs   []Block // of SQLite: the records in their order, some at a time
 }
 
 // WriteEntries stores a batch with its ledger rows and roll-ups in one transaction. An entry that exists already is
 // left as it is and counted no second time, so a batch whose fate is unknown can be written again.
 func (db *DB) WriteEntries(ctx context.Context, entries []requestlog.Entry) error {
-	room := db.rooms.Get().(*room)
-	defer db.giveBack(room)
+	room := db.buffers.Get().(*batchBuffers)
+	defer db.release(room)
 	b, err := db.batch(entries, room)
 	if err != nil || len(b.records) == 0 {
 		return err
@@ -67,17 +67,17 @@ func (db *DB) WriteEntries(ctx context.Context, entries []requestlog.Entry) erro
 	if err := db.prepare(ctx); err != nil {
 		return fmt.Errorf("write %d entries: %w", len(b.records), err)
 	}
-	if err := db.inTx(ctx, func(tx *sql.Tx) error { return db.writeBatch(ctx, tx, b) }); err != nil {
+	if err := db.InTx(ctx, func(tx *sql.Tx) error { return db.writeBatch(ctx, tx, b) }); err != nil {
 		return fmt.Errorf("write %d entries: %w", len(b.records), err)
 	}
 	return nil
 }
 
 // batch prepares each entry once.
-func (db *DB) batch(entries []requestlog.Entry, room *room) (batch, error) {
+func (db *DB) batch(entries []requestlog.Entry, room *batchBuffers) (batch, error) {
 	chosen := distinct(entries)
 	var b batch
-	if db.dialect == dialectSQLite { // a pack has entries of one workspace
+	if db.dialect == SQLite { // a pack has entries of one workspace
 		slices.SortStableFunc(chosen, func(a, b *requestlog.Entry) int { return strings.Compare(a.WorkspaceID, b.WorkspaceID) })
 		packs, err := db.packs(chosen, room)
 		if err != nil {
@@ -116,9 +116,9 @@ func distinct(entries []requestlog.Entry) []*requestlog.Entry {
 }
 
 // record prepares one entry. What it has in the room is good until the batch is written.
-func (db *DB) record(e *requestlog.Entry, room *room) (record, error) {
+func (db *DB) record(e *requestlog.Entry, room *batchBuffers) (record, error) {
 	r := record{entry: e, request: requestRow(e)}
-	if db.dialect == dialectPostgres {
+	if db.dialect == Postgres {
 		if err := db.ownRows(&r, room); err != nil {
 			return r, err
 		}
@@ -133,7 +133,7 @@ func (db *DB) record(e *requestlog.Entry, room *room) (record, error) {
 }
 
 // ownRows makes the rows of an entry that has rows of its own for details and bodies.
-func (db *DB) ownRows(r *record, room *room) error {
+func (db *DB) ownRows(r *record, room *batchBuffers) error {
 	e := r.entry
 	text, err := room.appendSummary(room.text[:0], e)
 	if err != nil {
@@ -143,11 +143,11 @@ func (db *DB) ownRows(r *record, room *room) error {
 	if room.text, err = appendTrace(text[:0], e); err != nil {
 		return err
 	}
-	r.detail[3] = room.pack(db.packer, room.text)
+	r.detail[3] = room.compress(db.codec, room.text)
 	switch {
 	case e.BodyState == requestlog.BodyStored:
-		request, response := room.pack(db.packer, e.Body.Request), room.pack(db.packer, e.Body.Response)
-		r.body = []any{e.WorkspaceID, e.ID, request, response, flag(e.Body.Streamed)}
+		request, response := room.compress(db.codec, e.Body.Request), room.compress(db.codec, e.Body.Response)
+		r.body = []any{e.WorkspaceID, e.ID, request, response, Flag(e.Body.Streamed)}
 	case e.Preview != "":
 		r.body = []any{e.WorkspaceID, e.ID, []byte(nil), []byte(nil), 0}
 	}
@@ -181,7 +181,7 @@ func requestRow(e *requestlog.Entry) []any {
 	return []any{
 		e.WorkspaceID, e.ID, requestlog.Term(e.KeyID), requestlog.Term(e.Requested), requestlog.Term(e.Model),
 		requestlog.Term(e.Provider), requestlog.Term(e.Policy), string(e.DecisionKind), string(e.Outcome),
-		e.Status, flag(e.Stream), flag(e.Simulated), int64(e.Latency), class(int64(e.Latency)), cost, costClass, saved, savedClass,
+		e.Status, Flag(e.Stream), Flag(e.Simulated), int64(e.Latency), class(int64(e.Latency)), cost, costClass, saved, savedClass,
 		requestlog.Term(e.Session), requestlog.Term(e.EndUser), e.PreviewText(), e.FailureText(), string(e.BodyState),
 		nil, // its place among packs, which only writing knows
 	}
@@ -198,7 +198,7 @@ func class(n int64) int64 {
 // maxClass is the class of the largest number.
 const maxClass = 32
 
-func flag(b bool) int {
+func Flag(b bool) int {
 	if b {
 		return 1
 	}
@@ -207,7 +207,7 @@ func flag(b bool) int {
 
 func (db *DB) writeBatch(ctx context.Context, tx *sql.Tx, b batch) error {
 	insert := db.insertPacking
-	if db.dialect == dialectPostgres {
+	if db.dialect == Postgres {
 		insert = db.insertOwn
 	}
 	fresh, err := insert(ctx, tx, b)
@@ -223,10 +223,10 @@ func (db *DB) writeBatch(ctx context.Context, tx *sql.Tx, b batch) error {
 		}
 		sums.add(r.entry, now)
 	}
-	if _, err := db.insert(ctx, tx, insertTags, tags); err != nil {
+	if _, err := db.Insert(ctx, tx, insertTags, tags); err != nil {
 		return err
 	}
-	if _, err := db.insert(ctx, tx, insertLedger, ledger); err != nil {
+	if _, err := db.Insert(ctx, tx, insertLedger, ledger); err != nil {
 		return err
 	}
 	return db.writeRollups(ctx, tx, sums.rollups())
@@ -250,10 +250,10 @@ func (db *DB) insertOwn(ctx context.Context, tx *sql.Tx, b batch) ([]record, err
 			bodies = append(bodies, r.body)
 		}
 	}
-	if _, err := db.insert(ctx, tx, insertDetails, details); err != nil {
+	if _, err := db.Insert(ctx, tx, insertDetails, details); err != nil {
 		return nil, err
 	}
-	_, err = db.insert(ctx, tx, insertBodies, bodies)
+	_, err = db.Insert(ctx, tx, insertBodies, bodies)
 	return fresh, err
 }
 
@@ -280,7 +280,7 @@ func (db *DB) insertReturning(ctx context.Context, tx *sql.Tx, rows [][]any) (id
 	q := insertRequests.arrays + " returning id"
 	for len(rows) > 0 {
 		n := insertRequests.group(db.dialect, rows)
-		some, err := column[string](ctx, tx, q, columnsOf(rows[:n], len(insertRequests.fields))...)
+		some, err := Column[string](ctx, tx, q, columnsOf(rows[:n], len(insertRequests.fields))...)
 		if err != nil {
 			return nil, fmt.Errorf("insert into requests: %w", err)
 		}
