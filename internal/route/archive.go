@@ -12,7 +12,7 @@ import (
 	"fairlead/internal/provider"
 )
 
-// archived is a snapshot as it is kept, so that a decision can be computed again when targets and prices are others.
+// archived is the stored form of a snapshot. Decisions are recomputed from it after targets and prices have changed.
 type archived struct {
 	Catalog   string             `json:"catalog"`
 	Providers []archivedProvider `json:"providers"`
@@ -29,10 +29,10 @@ type archivedModel struct {
 	Ability predict.Ability `json:"ability"`
 }
 
-// Version names the content of the snapshot.
+// Version returns a hash of the snapshot's content.
 func (s *Snapshot) Version() string { return s.version }
 
-// hash is short: it tells the few snapshots apart that one installation ever has.
+// hash returns 6 bytes of SHA-256, enough to distinguish the snapshots of one installation.
 func (s *Snapshot) hash() string {
 	data, err := s.Archive()
 	if err != nil {
@@ -42,7 +42,7 @@ func (s *Snapshot) hash() string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// Archive writes what decisions depend on. Restore reads it.
+// Archive encodes the data that decisions depend on, for Restore.
 func (s *Snapshot) Archive() ([]byte, error) {
 	kept := archived{Models: make([]archivedModel, len(s.models))}
 	if s.Catalog != nil {
@@ -69,15 +69,15 @@ func (s *Snapshot) Archive() ([]byte, error) {
 	return data, nil
 }
 
-// Restore makes a snapshot that decides as the archived one did. Names of models that no target has are looked up in the
-// catalog given.
+// Restore returns a snapshot that makes the same decisions as the archived one. Models without a target are looked up in
+// cat.
 func Restore(data []byte, cat *catalog.Catalog) (*Snapshot, error) {
 	var kept archived
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	if err := decoder.Decode(&kept); err != nil {
 		return nil, fmt.Errorf("read archived snapshot: %w", err)
 	}
-	abilities := restored{}
+	abilities := archivedAbilities{}
 	for _, m := range kept.Models {
 		abilities[m.Name] = m.Ability
 	}
@@ -94,7 +94,7 @@ func Restore(data []byte, cat *catalog.Catalog) (*Snapshot, error) {
 	return NewSnapshot(cat, providers, abilities), nil
 }
 
-type restored map[string]predict.Ability
+type archivedAbilities map[string]predict.Ability
 
-// Ability is what the archive says.
-func (r restored) Ability(m *catalog.Model) predict.Ability { return r[m.Name] }
+// Ability implements Predictor.
+func (r archivedAbilities) Ability(m *catalog.Model) predict.Ability { return r[m.Name] }

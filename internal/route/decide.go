@@ -10,7 +10,8 @@ import (
 	"fairlead/internal/token"
 )
 
-// Decide plans one request, of which the decision has a copy. It returns a decision also with an error, so that the refusal can be explained.
+// Decide plans one request. The decision holds a copy of the input. Decide also returns the decision with an error, so that the
+// rejection can be explained.
 func Decide(in *Input, snap *Snapshot, c Conditions) (*Decision, error) {
 	d := &Decision{
 		Kind:     Expected,
@@ -18,34 +19,34 @@ func Decide(in *Input, snap *Snapshot, c Conditions) (*Decision, error) {
 		Policies: []PolicyHit{},
 		Versions: versions(in, snap, &c),
 	}
-	r := snap.race(&d.Input, &c)
-	defer snap.over(r)
-	if err := r.govern(d, c.Policies); err != nil {
+	r := snap.newRanking(&d.Input, &c)
+	defer snap.recycle(r)
+	if err := r.applyPolicies(d, c.Policies); err != nil {
 		return d, err
 	}
-	if err := r.enter(); err != nil {
+	if err := r.collect(); err != nil {
 		return d, err
 	}
-	r.run()
+	r.rank()
 	if len(r.ready) == 0 {
 		d.Candidates = r.results()
-		return d, r.refusal()
+		return d, r.rejection()
 	}
 	if !r.ranked[0].ready() {
-		d.Kind = Fallback // the first choice is not to be had at the moment
+		d.Kind = Fallback // the first choice is unavailable at the moment
 	}
-	if r.rules.shapes() && r.swayed() {
-		d.credit(r)
+	if r.rules.restrict() && r.policiesChangedRanking() {
+		d.attributeToPolicy(r)
 	}
 	d.Explored = r.explore()
-	d.QualityTarget = r.aim
+	d.QualityTarget = r.target
 	d.Candidates = r.results()
 	d.Plan = r.plan()
 	if len(r.ready) > 1 {
 		d.RunnerUp = r.ready[1].Target
 		d.Margin = round(r.ready[0].Score - r.ready[1].Score)
 	}
-	d.Stay = r.stay()
+	d.Stay = r.keptTarget()
 	d.Baseline = r.baseline()
 	return d, nil
 }
@@ -57,125 +58,122 @@ func versions(in *Input, snap *Snapshot, c *Conditions) Versions {
 	}
 }
 
-// runner is a target in the race: what is known of it, and how it does.
-type runner struct {
-	Candidate // as the decision shows it; without the price and the reason, which it points at
-	seat      *seat
-	target    *provider.Target
-	model     int   // its model's place in the snapshot
-	prompt    int64 // tokens that the prompt has for this model
-	card      *card
-	place     int  // 0 for the model asked for, then the fallbacks in the order given
-	named     bool // the caller or a policy named this model
-	trusted   bool // and left no choice: their word counts for more than our table of abilities
-	able      bool // nothing but policies keeps it from serving the request
-	scored    bool
-	wish      int // the place of its provider in the caller's order
-	liked     int // the first preference of policies that it meets
-	why       *Exclusion
+// candidate is a target being ranked.
+type candidate struct {
+	Candidate     // as stored in the decision, without Price and Excluded
+	entry         *targetEntry
+	target        *provider.Target
+	model         int   // index of its model in the snapshot
+	prompt        int64 // prompt tokens for this model
+	price         *currentPrice
+	fallbackOrder int  // 0 for the requested model, then the fallbacks in order
+	named         bool // named by the caller or a policy
+	trusted       bool // named without alternatives, so the catalog's abilities are not enforced
+	eligible      bool // can serve the request, regardless of policies
+	scored        bool
+	providerOrder int // index of its provider in provider.order
+	preference    int // index of the first matching policy preference
+	excluded      *Exclusion
 
-	cost    money.Amount // now; only where it has a price
-	total   money.Amount // now and in turns to come
-	totalIf money.Amount // the same if nothing were in a cache
-	delay   float64      // in doublings, as it enters the penalty
-	rest    float64      // of the penalty, but for the cost
-	penalty float64
+	cost               money.Amount // cost of this request; valid if priced
+	total              money.Amount // cost of this request and re-reading in later turns
+	totalUncached      money.Amount // total without cached prompts
+	delay              float64      // expected latency in doublings of minLatency
+	penaltyWithoutCost float64      // penalty without the cost component
+	penalty            float64
 }
 
-func (r *runner) ready() bool { return r.why == nil }
+func (r *candidate) ready() bool { return r.excluded == nil }
 
-func (r *runner) priced() bool { return r.scored && r.target.Price != nil }
+func (r *candidate) priced() bool { return r.scored && r.target.Price != nil }
 
-// entrant is what the checks look at.
-type entrant = runner
+// ranking holds the working state of one decision. It is pooled; decisions keep no reference to it.
+type ranking struct {
+	in          *Input
+	snap        *Snapshot
+	c           *Conditions
+	rules       *rules
+	policyRules rules // storage for rules made by policies
+	hits        []policy.Hit
+	objective   Objective
+	weights     weights
+	target      QualityTarget
+	outputPrior outputPrior
+	maxOutput   int64       // maximum output tokens set by caller and policies; 0 for no limit
+	tokenMeter  token.Meter // counts the prompt
+	measured    bool        // the meter has read it
 
-// race ranks the targets of one request. Its lists are used again for the next one; what a decision keeps is not in them.
-type race struct {
-	in        *Input
-	snap      *Snapshot
-	c         *Conditions
-	rules     *rules
-	own       rules // that policies made for this race
-	hits      []policy.Hit
-	objective Objective
-	weights   weights
-	aim       QualityTarget
-	usual     answer
-	most      int64       // tokens that the answer may have by caller and policies; 0 for no bound
-	meter     token.Meter // of the prompt
-	measured  bool        // the meter has read it
-
-	field  []runner
-	chance []estimate // by model; computed on first use
-	prompt []int64    // tokens, by model; computed on first use
-	best   []float64  // by model; see bestOfModels
-	ranked []*runner  // in order, those that cannot serve just now too
-	ready  []*runner  // of ranked: those that can
-	out    []*runner
-	why    []Exclusion // that runners point into
+	candidates  []candidate
+	success     []estimate   // by model, computed on first use
+	prompt      []int64      // prompt tokens by model, computed on first use
+	bestByModel []float64    // smallest penalty by model
+	ranked      []*candidate // in order, including temporarily unavailable ones
+	ready       []*candidate // available candidates of ranked
+	excluded    []*candidate
+	reasons     []Exclusion // storage for candidate.excluded
 }
 
-// race begins one.
-func (s *Snapshot) race(in *Input, c *Conditions) *race {
-	r, ok := s.races.Get().(*race)
+// ranking begins one.
+func (s *Snapshot) newRanking(in *Input, c *Conditions) *ranking {
+	r, ok := s.rankings.Get().(*ranking)
 	if !ok {
-		r = &race{snap: s, chance: make([]estimate, len(s.models)), prompt: make([]int64, len(s.models)), best: make([]float64, len(s.models))}
+		r = &ranking{snap: s, success: make([]estimate, len(s.models)), prompt: make([]int64, len(s.models)), bestByModel: make([]float64, len(s.models))}
 	}
-	r.in, r.c, r.usual = in, c, answers[in.Features.Task]
+	r.in, r.c, r.outputPrior = in, c, outputPriors[in.Features.Task]
 	return r
 }
 
-// over lets the next race have the lists of this one.
-func (s *Snapshot) over(r *race) {
-	clear(r.field) // so that it holds on to nothing
+// recycle clears a ranking and returns it to the pool.
+func (s *Snapshot) recycle(r *ranking) {
+	clear(r.candidates)
 	clear(r.hits)
-	clear(r.why)
-	clear(r.chance)
+	clear(r.reasons)
+	clear(r.success)
 	clear(r.prompt)
-	r.in, r.c, r.rules, r.own, r.aim, r.meter, r.measured = nil, nil, nil, rules{}, QualityTarget{}, token.Meter{}, false
-	r.field, r.ranked, r.ready, r.out, r.why = r.field[:0], r.ranked[:0], r.ready[:0], r.out[:0], r.why[:0]
-	s.races.Put(r)
+	r.in, r.c, r.rules, r.policyRules, r.target, r.tokenMeter, r.measured = nil, nil, nil, rules{}, QualityTarget{}, token.Meter{}, false
+	r.candidates, r.ranked, r.ready, r.excluded, r.reasons = r.candidates[:0], r.ranked[:0], r.ready[:0], r.excluded[:0], r.reasons[:0]
+	s.rankings.Put(r)
 }
 
-// run checks, scores and sorts the field.
-func (r *race) run() {
-	r.judge()
+// rank filters, scores and sorts the candidates.
+func (r *ranking) rank() {
+	r.evaluate()
 	r.sort(r.ranked)
 	if len(r.ready) == len(r.ranked) {
 		copy(r.ready, r.ranked)
 	} else {
-		r.sort(r.ready) // by themselves: who is not to be had lends its model no rank
+		r.sort(r.ready) // unavailable targets do not raise the rank of their model
 	}
-	r.bound()
+	r.restrictFallbacks()
 }
 
-// judge checks and scores the field.
-func (r *race) judge() {
-	r.aim = r.aimFor()
+// evaluate filters and scores the candidates, giving up needs in the order of relaxations if none remains.
+func (r *ranking) evaluate() {
+	r.target = r.qualityTarget()
 	for i, without := range relaxations {
 		if i > 0 && (len(r.ranked) > 0 || r.in.Needs&without == 0 || r.in.Controls.Provider.RequireParameters) {
 			continue
 		}
-		r.judgeFor(r.in.Needs &^ without)
+		r.evaluateFor(r.in.Needs &^ without)
 	}
 }
 
-// judgeFor checks and scores the field for a request with these needs.
-func (r *race) judgeFor(needs llm.Abilities) {
-	for i := range r.field {
-		r.field[i].why = nil
+// evaluateFor filters and scores the candidates for these needs.
+func (r *ranking) evaluateFor(needs llm.Abilities) {
+	for i := range r.candidates {
+		r.candidates[i].excluded = nil
 	}
-	r.out, r.why = r.out[:0], r.why[:0]
+	r.excluded, r.reasons = r.excluded[:0], r.reasons[:0]
 	var x Exclusion
-	for i := range r.field {
-		one := &r.field[i]
+	for i := range r.candidates {
+		one := &r.candidates[i]
 		if !r.admits(one, needs, &x) {
 			r.exclude(one, x)
-			r.out = append(r.out, one)
+			r.excluded = append(r.excluded, one)
 			continue
 		}
 		r.ranked = append(r.ranked, one)
-		if unready(one, &x) {
+		if temporarilyExcluded(one, &x) {
 			r.exclude(one, x)
 			continue
 		}
@@ -183,47 +181,47 @@ func (r *race) judgeFor(needs llm.Abilities) {
 	}
 }
 
-// admits reports whether the target could ever serve the request, and scores it. It writes the reason where it could not.
-func (r *race) admits(one *runner, needs llm.Abilities, x *Exclusion) bool {
+// admits scores a target that can serve the request. It returns false and sets x for other targets.
+func (r *ranking) admits(one *candidate, needs llm.Abilities, x *Exclusion) bool {
 	one.prompt = r.promptFor(one)
-	if exclude(r.in, one, needs, r.room(), x) {
+	if permanentlyExcluded(r.in, one, needs, r.outputTokens(), x) {
 		return false
 	}
-	one.able = true
+	one.eligible = true
 	if r.rules.forbid(one, x) {
 		return false
 	}
 	r.score(one)
-	return !r.rules.tooDear(one, x)
+	return !r.rules.aboveMaxCost(one, x)
 }
 
-// room is what a window must have left for the answer: what the caller asks for, as far as policies let it.
-func (r *race) room() int64 { return min(r.in.MaxOutput, r.most) }
+// outputTokens returns the tokens that a context window must have left for the output.
+func (r *ranking) outputTokens() int64 { return min(r.in.MaxOutput, r.maxOutput) }
 
-func (r *race) exclude(one *runner, x Exclusion) {
-	r.why = append(r.why, x)
-	one.why = &r.why[len(r.why)-1] // stays good when the list moves: nobody changes a reason
+func (r *ranking) exclude(one *candidate, x Exclusion) {
+	r.reasons = append(r.reasons, x)
+	one.excluded = &r.reasons[len(r.reasons)-1] // stays valid when the slice grows, because reasons are never modified
 }
 
-// results are the candidates as the decision shows them: the plan in order, then what is excluded.
-func (r *race) results() []Candidate {
-	list := newListing(len(r.field), len(r.why))
+// results returns the candidates of the decision: the plan in order, then the excluded targets.
+func (r *ranking) results() []Candidate {
+	list := newListing(len(r.candidates), len(r.reasons))
 	for i, one := range r.ready {
 		one.Rank = i + 1
 		list.add(one)
 	}
-	for _, one := range r.out {
+	for _, one := range r.excluded {
 		list.add(one)
 	}
 	for _, one := range r.ranked {
-		if !one.ready() && (one.why.Code == CircuitOpen || one.why.Code == CredentialBackingOff) {
+		if !one.ready() && (one.excluded.Code == CircuitOpen || one.excluded.Code == CredentialBackingOff) {
 			list.add(one)
 		}
 	}
 	return list.candidates
 }
 
-// listing collects candidates in memory that outlives the race: three pieces, however many there are.
+// listing copies candidates out of the pooled ranking with three allocations.
 type listing struct {
 	candidates []Candidate
 	prices     []money.Amount
@@ -234,20 +232,20 @@ func newListing(candidates, reasons int) *listing {
 	return &listing{make([]Candidate, 0, candidates), make([]money.Amount, 0, candidates), make([]Exclusion, 0, reasons)}
 }
 
-func (l *listing) add(one *runner) {
+func (l *listing) add(one *candidate) {
 	l.candidates = append(l.candidates, one.Candidate)
 	c := &l.candidates[len(l.candidates)-1]
 	if one.priced() {
 		l.prices = append(l.prices, one.cost)
 		c.Price = &l.prices[len(l.prices)-1]
 	}
-	if one.why != nil {
-		l.reasons = append(l.reasons, *one.why)
+	if one.excluded != nil {
+		l.reasons = append(l.reasons, *one.excluded)
 		c.Excluded = &l.reasons[len(l.reasons)-1]
 	}
 }
 
-func (r *race) plan() []*provider.Target {
+func (r *ranking) plan() []*provider.Target {
 	plan := make([]*provider.Target, len(r.ready))
 	for i, one := range r.ready {
 		plan[i] = one.target
@@ -255,8 +253,8 @@ func (r *race) plan() []*provider.Target {
 	return plan
 }
 
-// bound leaves out what may not follow the first choice.
-func (r *race) bound() {
+// restrictFallbacks excludes targets that may not follow the first choice.
+func (r *ranking) restrictFallbacks() {
 	if len(r.ready) == 0 {
 		return
 	}
@@ -264,21 +262,21 @@ func (r *race) bound() {
 	keep := r.ready[:0]
 	for i, one := range r.ready {
 		switch {
-		case r.in.Op == llm.Embed && one.Model != first.Model: // vectors of different models do not mix
-			r.exclude(one, Exclusion{Code: NotPinned, words: "vectors of %s do not mix with another model's", who: first.Model})
+		case r.in.Op == llm.Embed && one.Model != first.Model: // vectors of different models are not comparable
+			r.exclude(one, Exclusion{Code: NotPinned, format: "its vectors are not comparable with those of %s", subject: first.Model})
 		case r.in.Controls.Provider.NoFallbacks && i > 0:
-			r.exclude(one, Exclusion{Code: NotRequested, words: "the request allows no fallbacks"})
+			r.exclude(one, Exclusion{Code: NotRequested, format: "the request allows no fallbacks"})
 		default:
 			keep = append(keep, one)
 			continue
 		}
-		r.out = append(r.out, one)
+		r.excluded = append(r.excluded, one)
 	}
 	r.ready = keep
 }
 
-// round keeps six digits behind the point of a finite number. It is math.Round without its branches, which cannot be
-// foretold: a half and more of what Trunc leaves over counts one.
+// round rounds a finite number to six decimal places, half away from zero. It avoids the unpredictable branches of
+// math.Round.
 func round(f float64) float64 {
 	f *= 1e6
 	whole := math.Trunc(f)

@@ -18,7 +18,7 @@ import (
 	"fairlead/internal/provider"
 )
 
-// field draws providers with targets of random models.
+// candidates draws providers with targets of random models.
 func field(t *rapid.T) []*provider.Provider {
 	models := map[string]*catalog.Model{}
 	for _, name := range []string{"m1", "m2", "m3", "m4", "m5", "m6"} {

@@ -1,6 +1,5 @@
 // Package route decides which targets may serve a request, in which order, and why. Decide is a pure function: the same
-// input, snapshot and circumstances give the same decision, so that explaining, verifying and backtesting one is computing
-// it again.
+// input, snapshot and conditions give the same decision. Explain, verify and backtest run it again.
 package route
 
 import (
@@ -13,56 +12,56 @@ import (
 	"fairlead/internal/provider"
 )
 
-// Kind says how the served model came about.
+// Kind tells whether the router's first choice, a fallback or a policy determined the served model.
 type Kind string
 
 // The kinds of a decision.
 const (
-	Expected Kind = "expected" // the router's first choice served it
-	Fallback Kind = "fallback" // the first choice failed or was not to be had, and another candidate served it
-	Policy   Kind = "policy"   // a policy made the outcome differ from what the router alone would have chosen
+	Expected Kind = "expected" // the router's first choice served the request
+	Fallback Kind = "fallback" // the first choice failed or was unavailable, and another candidate served the request
+	Policy   Kind = "policy"   // a policy changed the router's choice
 )
 
-// Decision is the plan for one request with its reasons. It is stored with the request's entry, and holds all that is
-// needed to compute it again from the versions it names.
+// Decision is the plan for one request with its reasons. It is stored in the request's entry and can be recomputed from
+// its input and the versions it names.
 type Decision struct {
 	Kind          Kind          `json:"kind"`
 	Input         Input         `json:"input"`
 	QualityTarget QualityTarget `json:"aim,omitzero"`
-	Candidates    []Candidate   `json:"candidates"` // the plan in order, then what is excluded
+	Candidates    []Candidate   `json:"candidates"` // the plan in order, then the excluded targets
 	Baseline      *Baseline     `json:"baseline,omitempty"`
-	RunnerUp      string        `json:"runner_up,omitempty"` // target that would have been next
-	Margin        float64       `json:"margin,omitempty"`    // how far the choice leads the runner-up in score
-	Policy        string        `json:"policy,omitempty"`    // that made the choice differ, or refused
-	Alone         string        `json:"alone,omitempty"`     // target that the router would have chosen without policies, where another one was
-	Aside         []Sighting    `json:"aside,omitempty"`     // what was seen of targets that policies kept out
+	RunnerUp      string        `json:"runner_up,omitempty"` // next target of the plan
+	Margin        float64       `json:"margin,omitempty"`    // score difference between the choice and the runner-up
+	Policy        string        `json:"policy,omitempty"`    // name of the policy that changed the choice or rejected the request
+	Alone         string        `json:"alone,omitempty"`     // the router's choice without policies, if it differs
+	Aside         []Sighting    `json:"aside,omitempty"`     // state of targets excluded by policies
 	Stay          *Stay         `json:"stay,omitempty"`
-	Explored      bool          `json:"explored,omitempty"` // the choice was drawn, not the best
+	Explored      bool          `json:"explored,omitempty"` // the choice was drawn at random for exploration
 	Policies      []PolicyHit   `json:"policies"`           // evaluated in order
 	Versions      Versions      `json:"versions"`
-	Micros        int64         `json:"micros"` // time the decision took
+	Micros        int64         `json:"micros"` // time to compute the decision
 
-	// What policies say beyond the choice of a target.
-	MaxOutput int64 `json:"max_output,omitempty"` // bound on the answer's tokens; 0 for none
-	HideText  bool  `json:"hide_text,omitempty"`  // the request's text is not stored
+	// Effects of policies other than the choice of a target.
+	MaxOutput int64 `json:"max_output,omitempty"` // restrictFallbacks on the answer's tokens; 0 for none
+	HideText  bool  `json:"hide_text,omitempty"`  // do not store prompt and answer
 
-	Plan []*provider.Target `json:"-"` // the targets to try, best first
+	Plan []*provider.Target `json:"-"` // targets to try, best first
 }
 
-// Versions names what a decision was computed from.
+// Versions identifies the data that a decision was computed from.
 type Versions struct {
 	Router    string `json:"router"`
 	Catalog   string `json:"catalog"`
 	Snapshot  string `json:"snapshot,omitempty"`  // targets, prices and abilities
-	Predictor string `json:"predictor,omitempty"` // that made the sketch
+	Predictor string `json:"predictor,omitempty"` // version that computed the features
 	Policy    string `json:"policy,omitempty"`
-	Feedback  string `json:"feedback,omitempty"` // corrections by the workspace's own ratings
+	Feedback  string `json:"feedback,omitempty"` // corrections from the workspace's ratings
 }
 
-// QualityTarget is the quality that `auto` looks for.
+// QualityTarget is the predicted quality that `auto` requires.
 type QualityTarget struct {
-	Best   float64 `json:"best"`   // the highest chance of a good answer that any configured model has
-	Target float64 `json:"chance"` // what the trade-off asks for: more is not paid for
+	Best   float64 `json:"best"`   // highest success probability of the configured models
+	Target float64 `json:"chance"` // success probability above which more quality adds nothing to the score
 }
 
 // Candidate is a target that was considered: ranked with a score, or excluded with a reason.
@@ -72,48 +71,48 @@ type Candidate struct {
 	Provider   string        `json:"provider"`
 	Rank       int           `json:"rank,omitempty"` // 1 is the first choice; 0 when excluded
 	Score      float64       `json:"score"`
-	Quality    float64       `json:"quality"`          // the predicted chance of a good answer
-	Spread     float64       `json:"spread,omitempty"` // one standard deviation of it
-	Cost       float64       `json:"cost"`             // cheapness, 0 to 1, as it enters the score
-	Speed      float64       `json:"speed"`            // 0 to 1, as it enters the score
+	Quality    float64       `json:"quality"`          // predicted success probability
+	Spread     float64       `json:"spread,omitempty"` // standard deviation of Quality
+	Cost       float64       `json:"cost"`             // cost component of the score, 0 (expensive) to 1 (free)
+	Speed      float64       `json:"speed"`            // speed component of the score, 0 to 1
 	Price      *money.Amount `json:"expected_cost_usd,omitempty"`
-	Ahead      money.Amount  `json:"ahead_usd,omitzero"` // what reading this conversation again is expected to cost in turns to come
+	Ahead      money.Amount  `json:"ahead_usd,omitzero"` // expected cost of re-reading this conversation in later turns
 	Output     int64         `json:"expected_output,omitempty"`
 	Cache      CacheHit      `json:"warm,omitzero"`
 	Latency    int64         `json:"expected_ms,omitempty"`
-	Seen       State         `json:"seen,omitzero"`        // what recent calls said
-	Propensity float64       `json:"propensity,omitempty"` // chance of having been the choice, where choices are drawn
+	Seen       State         `json:"seen,omitzero"`        // observed state when the decision was made
+	Propensity float64       `json:"propensity,omitempty"` // probability of being chosen, with exploration
 	Excluded   *Exclusion    `json:"excluded,omitempty"`
 }
 
-// Stay says that a conversation stays where it is because its prompt is warm there.
+// Stay reports that the conversation keeps its target because part of its prompt is cached there.
 type Stay struct {
-	Target string       `json:"target"`     // that is kept
-	Else   string       `json:"else"`       // that would have been chosen if nothing were warm
-	Switch money.Amount `json:"switch_usd"` // what switching would cost more, now and in turns to come
+	Target string       `json:"target"`     // target that is kept
+	Else   string       `json:"else"`       // choice if no prompt were cached
+	Switch money.Amount `json:"switch_usd"` // additional cost of switching, now and in later turns
 }
 
-// Baseline is the model the saving is measured against, fixed when the decision is made.
+// Baseline is the model that savings are measured against.
 type Baseline struct {
 	Model  string `json:"model"`
 	Source string `json:"source"` // caller, header, policy, key, default, priciest
 }
 
-// Objective is what `auto` optimises for.
+// Objective is the caller's trade-off between quality, cost and speed.
 type Objective struct {
 	Name     string  `json:"name"`     // auto, cost, quality, speed, or number
 	Tradeoff float64 `json:"tradeoff"` // 0 cheapest, 1 best
 }
 
-// Input is everything about the request that the decision depends on. Snapshot and circumstances hold the rest.
+// Input holds the properties of a request that the decision depends on.
 type Input struct {
 	Op            llm.Op           `json:"op"`
 	Format        string           `json:"format,omitempty"`
 	Model         string           `json:"model"` // as requested
 	Objective     Objective        `json:"objective"`
 	Features      predict.Features `json:"sketch,omitzero"`
-	Predictor     string           `json:"predictor,omitempty"` // version that made the sketch
-	InputTokens   int64            `json:"input_tokens"`        // for no model in particular; see InputTokens
+	Predictor     string           `json:"predictor,omitempty"` // version that computed the features
+	InputTokens   int64            `json:"input_tokens"`        // model-independent estimate
 	Text          llm.Text         `json:"text,omitzero"`
 	ImageSizes    []llm.Image      `json:"image_sizes,omitempty"`
 	MaxOutput     int64            `json:"max_output,omitempty"`
@@ -124,62 +123,62 @@ type Input struct {
 	Messages      int              `json:"messages,omitempty"`
 	Images        int              `json:"images,omitempty"`
 	ImageURLs     int              `json:"image_urls,omitempty"`
-	AttachedBytes int              `json:"attached_bytes,omitempty"` // of inline audio, video and documents
-	Unsized       int              `json:"unsized,omitempty"`        // attachments whose tokens only the provider can count
-	Longest       float64          `json:"longest,omitempty"`        // of several inputs: the share of the longest one, which a window must hold
+	AttachedBytes int              `json:"attached_bytes,omitempty"` // size of inline audio, video and documents
+	Unsized       int              `json:"unsized,omitempty"`        // attachments whose token count only the provider knows
+	Longest       float64          `json:"longest,omitempty"`        // share of the longest of several inputs, which must fit the context window
 	Dimensions    int64            `json:"dimensions,omitempty"`
 	TokenInput    bool             `json:"token_input,omitempty"`
 	Controls      llm.Controls     `json:"controls,omitzero"`
-	AllowedModels []string         `json:"allowed_models,omitempty"` // the key's; empty allows all
+	AllowedModels []string         `json:"allowed_models,omitempty"` // the key's allowed models; empty allows all
 	AllowUnpriced bool             `json:"allow_unpriced,omitempty"`
-	Baseline      Baseline         `json:"baseline_hint,omitzero"` // what caller, key or workspace name; empty for the priciest
+	Baseline      Baseline         `json:"baseline_hint,omitzero"` // set by caller, key or workspace; empty for the most expensive candidate
 	PinnedEmbed   string           `json:"pinned_embedding,omitempty"`
-	At            time.Time        `json:"at,omitzero"` // prices change with time, and policies may look at it
+	At            time.Time        `json:"at,omitzero"` // time of the request, for prices and policies
 
 	// The conversation so far.
-	Turns int    `json:"turns,omitempty"` // answers that it has had
-	Last  string `json:"last,omitempty"`  // target that gave the latest one
+	Turns int    `json:"turns,omitempty"` // outputPriors that it has had
+	Last  string `json:"last,omitempty"`  // target of the latest answer
 
-	// Who asks, for policies.
+	// Caller, for policies.
 	Key       policy.Key        `json:"key,omitzero"`
 	Workspace policy.Workspace  `json:"workspace,omitzero"`
 	EndUser   string            `json:"end_user,omitempty"`
 	Metadata  map[string]string `json:"metadata,omitempty"`
 	Tags      map[string]string `json:"tags,omitempty"`
 
-	// Exploration: with a share above 0, a draw below it takes another model than the best.
+	// Exploration: a Draw below Explore selects a model at random.
 	Explore float64 `json:"explore,omitempty"`
 	Draw    float64 `json:"draw,omitempty"`
 }
 
-// State is what recent calls say about a target, as far as routing cares.
+// State is the observed state of a target.
 type State struct {
-	Open       bool          `json:"open,omitempty"`              // the circuit is open: do not send
-	BackingOff time.Duration `json:"resting_ns,omitempty"`        // how long the target backs off with every credential; 0 when one is ready
+	Open       bool          `json:"open,omitempty"`              // the circuit is open
+	BackingOff time.Duration `json:"resting_ns,omitempty"`        // time until a credential is usable; 0 if one is
 	Refused    bool          `json:"refused,omitempty"`           // BackingOff is after a refusal of the credential or the model: waiting alone does not help
-	Latency    time.Duration `json:"latency_ns,omitempty"`        // observed time to the first token; 0 when not observed
-	TokensPS   float64       `json:"tokens_per_second,omitempty"` // observed output tokens a second; 0 when not observed
+	Latency    time.Duration `json:"latency_ns,omitempty"`        // observed time to first token; 0 if unknown
+	TokensPS   float64       `json:"tokens_per_second,omitempty"` // observed output tokens per second; 0 if unknown
 }
 
-// CacheHit is what a provider's cache is expected to do for a prompt.
+// CacheHit is the expected use of a provider's prompt cache.
 type CacheHit struct {
-	Read   int64 `json:"read,omitempty"`   // tokens of the prompt that are warm
-	Write  int64 `json:"write,omitempty"`  // tokens that will be written, at a price of its own
-	Long   bool  `json:"long,omitempty"`   // and kept for an hour
-	Caches bool  `json:"caches,omitempty"` // the whole prompt will be warm for the next turn
+	Read   int64 `json:"read,omitempty"`   // cached prompt tokens
+	Write  int64 `json:"write,omitempty"`  // prompt tokens written to the cache at the write price
+	Long   bool  `json:"long,omitempty"`   // written with a lifetime of one hour
+	Caches bool  `json:"caches,omitempty"` // the whole prompt will be cached for the next turn
 }
 
-// Corrections are what a workspace's own ratings say about models.
+// Corrections adjusts abilities by the ratings of a workspace.
 type Corrections interface {
-	// Ability returns the corrected ability of a model, or base where nothing is known.
+	// Ability returns the corrected ability of a model, or base if there are no ratings.
 	Ability(model string, base *predict.Ability) *predict.Ability
 }
 
-// Conditions are what a decision depends on beside the request and the snapshot. The zero value knows nothing: no
-// policies, no observations. A decision records what it saw of them.
+// Conditions are the inputs of a decision other than the request and the snapshot. The zero value has no policies and no
+// observations. A decision records the conditions that it used.
 type Conditions struct {
 	State func(target string) State
-	// CacheHit says what a target's cache does for the prompt, which has so many tokens for its model.
+	// CacheHit returns the expected cache use of a prompt of this many tokens.
 	CacheHit    func(t *provider.Target, prompt int64) CacheHit
 	Policies    *policy.Set
 	Corrections Corrections
@@ -193,7 +192,7 @@ func (c *Conditions) state(target string) State {
 	return c.State(target)
 }
 
-func (c *Conditions) warm(t *provider.Target, prompt int64) CacheHit {
+func (c *Conditions) cacheHit(t *provider.Target, prompt int64) CacheHit {
 	if c.CacheHit == nil {
 		return CacheHit{}
 	}

@@ -9,10 +9,10 @@ import (
 	"fairlead/internal/llm"
 )
 
-// Reason is a code for why a candidate is excluded.
+// Reason is the code of an exclusion.
 type Reason string
 
-// The reasons for which a candidate is excluded.
+// Exclusion reasons.
 const (
 	MissingCapability     Reason = "missing_capability"
 	ContextTooSmall       Reason = "context_too_small"
@@ -55,63 +55,65 @@ func (r *Reason) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Exclusion says why a candidate is out. Its words are put together only when somebody reads them: most decisions exclude
-// many candidates, and few are looked at.
+// Exclusion is the reason why a candidate cannot be chosen. The sentence is formatted on demand, because most decisions
+// exclude many candidates and few are displayed.
 type Exclusion struct {
 	Code Reason
 
-	words  string // a sentence, or its form for one of the others
-	who    string
-	why    string
-	a, b   int64
-	dollar float64
-	lacks  llm.Abilities
+	format  string // sentence, or format string for the other fields
+	subject string
+	cause   string
+	a, b    int64
+	dollar  float64
+	lacks   llm.Abilities
 }
 
-// NewExclusion returns an exclusion in given words.
-func NewExclusion(code Reason, words string) Exclusion { return Exclusion{Code: code, words: words} }
+// NewExclusion returns an exclusion with a fixed sentence.
+func NewExclusion(code Reason, sentence string) Exclusion {
+	return Exclusion{Code: code, format: sentence}
+}
 
-// is writes down a reason, and reports that there is one.
-func (x *Exclusion) is(reason Exclusion) bool {
+// set stores the reason and returns true.
+func (x *Exclusion) set(reason Exclusion) bool {
 	*x = reason
 	return true
 }
 
-// Reason says it in words.
+// Reason returns the reason as a sentence.
 func (x *Exclusion) Reason() string {
 	switch {
-	case x.why != "":
-		return fmt.Sprintf(x.words, x.who, x.why)
-	case x.lacks != 0 && x.who != "":
-		return fmt.Sprintf(x.words, x.who, strings.Join(x.lacks.Names(), ", "))
+	case x.cause != "":
+		return fmt.Sprintf(x.format, x.subject, x.cause)
+	case x.lacks != 0 && x.subject != "":
+		return fmt.Sprintf(x.format, x.subject, strings.Join(x.lacks.Names(), ", "))
 	case x.lacks != 0:
-		return fmt.Sprintf(x.words, strings.Join(x.lacks.Names(), ", "))
+		return fmt.Sprintf(x.format, strings.Join(x.lacks.Names(), ", "))
 	case x.dollar != 0:
-		return fmt.Sprintf(x.words, x.dollar)
+		return fmt.Sprintf(x.format, x.dollar)
 	case x.Code == CredentialBackingOff && x.a != 0:
-		return fmt.Sprintf(x.words, x.who, time.Duration(x.a).Round(100*time.Millisecond))
+		return fmt.Sprintf(x.format, x.subject, time.Duration(x.a).Round(100*time.Millisecond))
 	case x.b != 0:
-		return fmt.Sprintf(x.words, x.a, x.b)
+		return fmt.Sprintf(x.format, x.a, x.b)
 	case x.a != 0:
-		return fmt.Sprintf(x.words, x.a)
-	case x.who != "":
-		return fmt.Sprintf(x.words, x.who)
+		return fmt.Sprintf(x.format, x.a)
+	case x.subject != "":
+		return fmt.Sprintf(x.format, x.subject)
 	}
-	return x.words
+	return x.format
 }
 
-// exclusionJSON is an exclusion as it is stored and shown.
+// exclusionJSON is the stored form of an Exclusion.
 type exclusionJSON struct {
 	Code   Reason `json:"code"`
 	Reason string `json:"reason"`
 }
 
-// MarshalJSON writes code and words.
+// MarshalJSON writes the code and the sentence.
 func (x Exclusion) MarshalJSON() ([]byte, error) {
 	return json.Marshal(exclusionJSON{x.Code, x.Reason()})
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON reads the form written by MarshalJSON.
 func (x *Exclusion) UnmarshalJSON(data []byte) error {
 	var stored exclusionJSON
 	if err := json.Unmarshal(data, &stored); err != nil {
@@ -121,7 +123,7 @@ func (x *Exclusion) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Equal reports whether both say the same.
+// Equal reports whether both have the same stored form.
 func (x Exclusion) Equal(other Exclusion) bool {
 	return x.Code == other.Code && x.Reason() == other.Reason()
 }

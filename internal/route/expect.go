@@ -8,17 +8,17 @@ import (
 	"fairlead/internal/token"
 )
 
-// answer is how many tokens an ordinary answer to a task has, and how many of thought precede it where a model thinks.
-// The figures are round ones from everyday traffic: they matter for comparing prices, and the bill counts the real ones.
-type answer struct{ visible, thought int64 }
+// outputPrior is the typical number of output tokens of a task, and of reasoning tokens for reasoning models. The estimates
+// are used to compare prices; the bill uses the real counts.
+type outputPrior struct{ visible, reasoning int64 }
 
-var answers = map[predict.Task]answer{
+var outputPriors = map[predict.Task]outputPrior{
 	predict.Chat:        {350, 500},
 	predict.Code:        {700, 2000},
 	predict.Maths:       {450, 2500},
 	predict.Reasoning:   {450, 2500},
 	predict.Knowledge:   {150, 700},
-	predict.Translation: {0, 300}, // the answer is about as long as the prompt
+	predict.Translation: {0, 300}, // the output is about as long as the prompt
 	predict.Extraction:  {200, 400},
 	predict.ToolUse:     {120, 400},
 	predict.Vision:      {250, 600},
@@ -26,40 +26,40 @@ var answers = map[predict.Task]answer{
 	"":                  {400, 1100},
 }
 
-// horizon is the most turns that a conversation is expected to go on: as many as it has had, up to this.
+// horizon limits the expected number of further turns, which is otherwise the number of turns so far.
 const horizon = 8
 
-// expect prices the request at a target: what is warm at the cached price, and a conversation with what reading it again
-// will cost in the turns to come.
-func (r *race) expect(one *runner) {
-	u := llm.Usage{Input: one.prompt, Output: r.usual.output(r.in, one.target, one.prompt, r.most)}
+// expect estimates the cost of the request at a target: cached tokens at the cached price, plus re-reading the conversation
+// in later turns.
+func (r *ranking) expect(one *candidate) {
+	u := llm.Usage{Input: one.prompt, Output: r.outputPrior.output(r.in, one.target, one.prompt, r.maxOutput)}
 	one.Output = u.Output
-	if one.card.price == nil {
+	if one.price.price == nil {
 		return
 	}
-	rates := one.card.ratesFor(one.prompt)
-	coldCost := rates.Cost(&u)
-	one.cost = coldCost
+	rates := one.price.ratesFor(one.prompt)
+	uncachedCost := rates.Cost(&u)
+	one.cost = uncachedCost
 	if one.Cache.Read != 0 || one.Cache.Write != 0 {
-		one.Cache.enter(&u)
+		one.Cache.apply(&u)
 		one.cost = rates.Cost(&u)
 	}
-	one.total, one.totalIf = one.cost, coldCost
+	one.total, one.totalUncached = one.cost, uncachedCost
 	turns := min(r.in.Turns, horizon)
 	if turns == 0 {
 		return
 	}
 	again := llm.Usage{Input: one.prompt}
-	coldAhead := times(rates.Cost(&again), turns)
-	if one.Ahead = coldAhead; one.Cache.Caches {
+	uncachedAhead := times(rates.Cost(&again), turns)
+	if one.Ahead = uncachedAhead; one.Cache.Caches {
 		again = llm.Usage{CacheRead: one.prompt}
 		one.Ahead = times(rates.Cost(&again), turns)
 	}
-	one.total, one.totalIf = one.cost.Add(one.Ahead), coldCost.Add(coldAhead)
+	one.total, one.totalUncached = one.cost.Add(one.Ahead), uncachedCost.Add(uncachedAhead)
 }
 
-// enter counts of fresh input what a cache does.
-func (w *CacheHit) enter(u *llm.Usage) {
+// apply moves tokens from fresh input to cache reads and writes.
+func (w *CacheHit) apply(u *llm.Usage) {
 	u.CacheRead = min(w.Read, u.Input)
 	u.CacheWrite = min(w.Write, u.Input-u.CacheRead)
 	if w.Long {
@@ -75,8 +75,8 @@ func times(a money.Amount, n int) (sum money.Amount) {
 	return sum
 }
 
-// output is how much is written in answer to a prompt of so many tokens, if all is as usual; at most is the bound, where it is not 0.
-func (a answer) output(in *Input, t *provider.Target, prompt, most int64) int64 {
+// output estimates the output tokens for a prompt. A limit of 0 means none.
+func (a outputPrior) output(in *Input, t *provider.Target, prompt, limit int64) int64 {
 	if in.Op == llm.Embed || in.Op == llm.Moderate {
 		return 0
 	}
@@ -85,37 +85,36 @@ func (a answer) output(in *Input, t *provider.Target, prompt, most int64) int64 
 		n = prompt + prompt/10
 	}
 	if t.Model.Abilities.Has(llm.Reasoning) {
-		n += a.thought
+		n += a.reasoning
 	}
-	if most > 0 {
-		n = min(n, most)
+	if limit > 0 {
+		n = min(n, limit)
 	}
 	return n * int64(max(in.Choices, 1))
 }
 
-// promptFor is how many tokens the prompt has for a runner's model.
-func (r *race) promptFor(one *runner) int64 {
+// promptFor returns the prompt tokens for the candidate's model.
+func (r *ranking) promptFor(one *candidate) int64 {
 	n := &r.prompt[one.model]
 	if *n == 0 {
-		*n = r.tokens(&one.seat.vocabulary)
+		*n = r.tokens(&one.entry.vocabulary)
 	}
 	return *n
 }
 
-// tokens estimates the prompt for models of this vocabulary, which decides how many tokens a text is. An input without its text has
-// the figure that it was given.
-func (r *race) tokens(v *token.Vocabulary) int64 {
+// tokens estimates the prompt tokens for a vocabulary. An input stored without its text keeps its model-independent estimate.
+func (r *ranking) tokens(v *token.Vocabulary) int64 {
 	if r.measured {
-		return r.meter.Prompt(v)
+		return r.tokenMeter.Prompt(v)
 	}
 	if !r.in.measurable() {
 		return r.in.InputTokens
 	}
-	r.meter, r.measured = token.NewMeter(r.in.prompt()), true
-	return r.meter.Prompt(v)
+	r.tokenMeter, r.measured = token.NewMeter(r.in.prompt()), true
+	return r.tokenMeter.Prompt(v)
 }
 
-// measurable reports whether the input has what a prompt's length can be estimated from.
+// measurable reports whether the input has text statistics to estimate from.
 func (in *Input) measurable() bool { return !in.Text.Empty() || len(in.ImageSizes) > 0 }
 
 func (in *Input) prompt() token.Prompt {

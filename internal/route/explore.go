@@ -2,22 +2,22 @@ package route
 
 import "slices"
 
-// dearestDraw is how many times the best choice's cost an explored model may cost.
-const dearestDraw = 4
+// maxExploreCost limits the cost of an explored model to a multiple of the best choice's cost.
+const maxExploreCost = 4
 
-// explore takes another model than the best for a share of requests, where the operator wants that: ratings of what is
-// never chosen cannot be had otherwise. Every model that might have been drawn gets the chance it had.
-func (r *race) explore() bool {
+// explore replaces the choice by a randomly drawn model for a share of requests, so that all models receive ratings. It
+// records the propensity of every model that could have been drawn.
+func (r *ranking) explore() bool {
 	if r.in.Explore <= 0 || !IsAuto(r.in.Model) {
 		return false
 	}
 	first := r.ready[0]
-	var drawn []int // places of the first target of each model that may be drawn
+	var drawn []int // indexes of the first target of each eligible model
 	for i, one := range r.ready {
 		if i > 0 && one.Model == r.ready[i-1].Model {
 			continue
 		}
-		if one.place == first.place && one.wish == first.wish && one.liked == first.liked && one.total <= dearestDraw*first.total {
+		if one.fallbackOrder == first.fallbackOrder && one.providerOrder == first.providerOrder && one.preference == first.preference && one.total <= maxExploreCost*first.total {
 			drawn = append(drawn, i)
 		}
 	}
@@ -34,8 +34,8 @@ func (r *race) explore() bool {
 		return false
 	}
 	model := r.ready[chosen].Model
-	front := make([]*runner, 0, len(r.ready))
-	rest := make([]*runner, 0, len(r.ready))
+	front := make([]*candidate, 0, len(r.ready))
+	rest := make([]*candidate, 0, len(r.ready))
 	for _, one := range r.ready {
 		if one.Model == model {
 			front = append(front, one)

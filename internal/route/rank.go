@@ -9,24 +9,26 @@ import (
 	"fairlead/internal/money"
 )
 
-// sort orders runners by the caller's own order of models and providers first, then by what policies prefer, then by
-// score, the targets of one model together so that another provider of the same model is tried before another model.
-func (r *race) sort(runners []*runner) { slices.SortFunc(runners, r.order(runners)) }
+// sort orders candidates by the caller's order of models and providers, then by policy preference, then by score. Targets of
+// one model stay together, so that other providers of a model are tried before other models.
+func (r *ranking) sort(list []*candidate) { slices.SortFunc(list, r.order(list)) }
 
-// first is the one that sorting would put first.
-func (r *race) first(runners []*runner) *runner { return slices.MinFunc(runners, r.order(runners)) }
+// first returns the candidate that sort would put first.
+func (r *ranking) first(list []*candidate) *candidate {
+	return slices.MinFunc(list, r.order(list))
+}
 
-// order compares runners one property after the other: most differ early, and names take long to compare.
-func (r *race) order(runners []*runner) func(a, b *runner) int {
-	best := r.bestOfModels(runners)
-	return func(a, b *runner) int {
+// order returns the comparison function of sort. Names are compared last because that is slow.
+func (r *ranking) order(list []*candidate) func(a, b *candidate) int {
+	best := r.bestOfModels(list)
+	return func(a, b *candidate) int {
 		switch {
-		case a.place != b.place:
-			return a.place - b.place
-		case a.wish != b.wish:
-			return a.wish - b.wish
-		case a.liked != b.liked:
-			return a.liked - b.liked
+		case a.fallbackOrder != b.fallbackOrder:
+			return a.fallbackOrder - b.fallbackOrder
+		case a.providerOrder != b.providerOrder:
+			return a.providerOrder - b.providerOrder
+		case a.preference != b.preference:
+			return a.preference - b.preference
 		case best[a.model] != best[b.model]:
 			return cmp.Compare(best[a.model], best[b.model])
 		case a.model != b.model:
@@ -36,31 +38,30 @@ func (r *race) order(runners []*runner) func(a, b *runner) int {
 	}
 }
 
-// bestOfModels is the smallest penalty that a target of each model has.
-func (r *race) bestOfModels(runners []*runner) []float64 {
-	for i := range r.best {
-		r.best[i] = math.Inf(1)
+// bestOfModels returns the smallest penalty of each model's targets.
+func (r *ranking) bestOfModels(list []*candidate) []float64 {
+	for i := range r.bestByModel {
+		r.bestByModel[i] = math.Inf(1)
 	}
-	for _, one := range runners {
-		r.best[one.model] = min(r.best[one.model], one.penalty)
+	for _, one := range list {
+		r.bestByModel[one.model] = min(r.bestByModel[one.model], one.penalty)
 	}
-	return r.best
+	return r.bestByModel
 }
 
-// stay tells whether the conversation goes on where it is because its prompt is warm there: if nothing were in anybody's
-// cache, another target would have been the choice.
-func (r *race) stay() *Stay {
+// keptTarget returns a Stay if another target would have been chosen without cached prompts.
+func (r *ranking) keptTarget() *Stay {
 	chosen := r.ready[0]
 	if chosen.Cache.Read == 0 {
 		return nil
 	}
-	other, least := chosen, r.cold(chosen)
+	other, least := chosen, r.uncachedPenalty(chosen)
 	for _, one := range r.ready[1:] {
-		if one.place != chosen.place || one.wish != chosen.wish || one.liked != chosen.liked {
+		if one.fallbackOrder != chosen.fallbackOrder || one.providerOrder != chosen.providerOrder || one.preference != chosen.preference {
 			continue
 		}
-		if cold := r.cold(one); cold < least {
-			other, least = one, cold
+		if penalty := r.uncachedPenalty(one); penalty < least {
+			other, least = one, penalty
 		}
 	}
 	if other == chosen || other.total <= chosen.total {
@@ -69,13 +70,13 @@ func (r *race) stay() *Stay {
 	return &Stay{Target: chosen.Target, Else: other.Target, Switch: other.total.Sub(chosen.total)}
 }
 
-// cold is the penalty if nothing of the prompt were in anybody's cache.
-func (r *race) cold(one *runner) float64 {
-	return one.rest + r.weights.price(one.totalIf)
+// uncachedPenalty returns the penalty without cached prompts.
+func (r *ranking) uncachedPenalty(one *candidate) float64 {
+	return one.penaltyWithoutCost + r.weights.price(one.totalUncached)
 }
 
-// baseline is the first that applies: what caller, policy, key or workspace name, else the priciest eligible candidate.
-func (r *race) baseline() *Baseline {
+// baseline returns the model named by caller, policy, key or workspace, else the most expensive eligible candidate.
+func (r *ranking) baseline() *Baseline {
 	in := r.in
 	if !IsAuto(in.Model) {
 		return &Baseline{Model: r.snap.Canonical(in.Model), Source: "caller"}
@@ -88,18 +89,18 @@ func (r *race) baseline() *Baseline {
 	}
 	eligible := r.ranked
 	if in.Op == llm.Embed {
-		eligible = r.ready // another model's vectors are no alternative
+		eligible = r.ready // vectors of other models cannot replace these
 	}
-	dearest := slices.MaxFunc(eligible, func(a, b *runner) int {
+	priciest := slices.MaxFunc(eligible, func(a, b *candidate) int {
 		return cmp.Or(cmp.Compare(priceOf(a), priceOf(b)), -cmp.Compare(a.Target, b.Target))
 	})
-	if !dearest.priced() {
+	if !priciest.priced() {
 		return nil
 	}
-	return &Baseline{Model: dearest.Model, Source: "priciest"}
+	return &Baseline{Model: priciest.Model, Source: "priciest"}
 }
 
-func priceOf(r *runner) money.Amount {
+func priceOf(r *candidate) money.Amount {
 	if !r.priced() {
 		return -1
 	}

@@ -8,46 +8,46 @@ import (
 	"fairlead/internal/provider"
 )
 
-// rules are what policies make of one request. The zero value rules nothing.
+// rules is the combined effect of policies on one request. The zero value has no effect.
 type rules struct {
 	policy.Outcome
-	dear string // what is said of all targets that cost too much
+	costReason string // reason shared by all targets above the maximum cost
 }
 
-// noRules are what the router follows alone.
+// noRules is used without policies.
 var noRules rules
 
-// govern evaluates the policies and notes them on the decision. A denial is an error.
-func (r *race) govern(d *Decision, set *policy.Set) error {
+// applyPolicies evaluates the policies and records them in the decision. It returns PolicyRejected if one denies the request.
+func (r *ranking) applyPolicies(d *Decision, set *policy.Set) error {
 	if set.Len() == 0 {
-		r.follow(&noRules)
+		r.setRules(&noRules)
 		return nil
 	}
 	facts := factsOf(&d.Input)
-	r.own.Outcome = set.EvaluateInto(facts, r.hits[:0])
-	r.hits = r.own.Hits
+	r.policyRules.Outcome = set.EvaluateInto(facts, r.hits[:0])
+	r.hits = r.policyRules.Hits
 	d.Policies = make([]PolicyHit, len(r.hits))
 	for i := range r.hits {
 		hit := &r.hits[i]
 		d.Policies[i] = PolicyHit{Name: hit.Name, Source: hit.Source, Matched: hit.Matched, verdict: hit.Verdict, facts: facts}
 	}
-	d.MaxOutput, d.HideText = r.own.MaxOutput.Value, r.own.LogBodies.IsSet()
-	if deny := r.own.Deny; deny != nil {
+	d.MaxOutput, d.HideText = r.policyRules.MaxOutput.Value, r.policyRules.LogBodies.IsSet()
+	if deny := r.policyRules.Deny; deny != nil {
 		d.Policy = deny.Policy
 		return llm.Errorf(llm.PolicyRejected, "%s", deny.Message).With("policy", deny.Policy)
 	}
-	r.follow(&r.own)
+	r.setRules(&r.policyRules)
 	return nil
 }
 
-// follow lets rules say what the race is about.
-func (r *race) follow(rules *rules) {
+// setRules sets the rules and the values derived from them.
+func (r *ranking) setRules(rules *rules) {
 	r.rules, r.objective = rules, rules.objective(r.in.Objective)
 	r.weights = weigh(r.in, r.objective)
-	r.most = rules.bound(r.in.MaxOutput)
+	r.maxOutput = rules.maxOutput(r.in.MaxOutput)
 }
 
-// factsOf is what conditions can see of a request.
+// factsOf returns the values that policy conditions can read.
 func factsOf(in *Input) *policy.Facts {
 	f := &policy.Facts{
 		Request: policy.Request{
@@ -64,13 +64,13 @@ func factsOf(in *Input) *policy.Facts {
 	return f
 }
 
-// shapes reports whether the rules can change the choice.
-func (r *rules) shapes() bool {
+// restrict reports whether the rules can change the choice.
+func (r *rules) restrict() bool {
 	return r.Pin.IsSet() || r.Objective.IsSet() || r.MaxCost.IsSet() || r.MaxOutput.IsSet() || len(r.Prefer) > 0 || r.Narrows()
 }
 
-// bound is the lower of the bounds that caller and policies set to the answer; 0 where neither does.
-func (r *rules) bound(asked int64) int64 {
+// maxOutput returns the lower of the output limits of caller and policies; 0 for no limit.
+func (r *rules) maxOutput(asked int64) int64 {
 	if !r.MaxOutput.IsSet() || asked > 0 && asked < r.MaxOutput.Value {
 		return asked
 	}
@@ -79,7 +79,7 @@ func (r *rules) bound(asked int64) int64 {
 
 func (r *rules) pin() string { return r.Pin.Value }
 
-// objective is the policies' where they name one: theirs is the operator's word.
+// objective returns the policies' objective, or asked if they set none.
 func (r *rules) objective(asked Objective) Objective {
 	if !r.Objective.IsSet() {
 		return asked
@@ -90,40 +90,40 @@ func (r *rules) objective(asked Objective) Objective {
 	return Objective{Name: "number", Tradeoff: r.Objective.Value.Tradeoff}
 }
 
-// forbid reports whether policies keep a target away, and writes why.
-func (r *rules) forbid(one *runner, why *Exclusion) bool {
+// forbid reports whether policies exclude a target, and sets why.
+func (r *rules) forbid(one *candidate, why *Exclusion) bool {
 	if !r.Narrows() {
 		return false
 	}
 	x := r.Excludes(one.Provider, one.Model, one.target.Tags)
-	return x != nil && why.is(Exclusion{Code: ExcludedByPolicy, words: "policy %s: %s", who: x.Policy, why: x.Reason})
+	return x != nil && why.set(Exclusion{Code: ExcludedByPolicy, format: "policy %s: %s", subject: x.Policy, cause: x.Reason})
 }
 
-// tooDear holds a target to the highest cost that policies allow, and writes why it does not keep to it.
-func (r *rules) tooDear(one *runner, why *Exclusion) bool {
+// aboveMaxCost reports whether a target costs more than policies allow, and sets why.
+func (r *rules) aboveMaxCost(one *candidate, why *Exclusion) bool {
 	if !r.above(one) {
 		return false
 	}
-	if r.dear == "" {
-		r.dear = "the expected cost is above max_cost_usd " + r.MaxCost.Value.String()
+	if r.costReason == "" {
+		r.costReason = "the expected cost is above max_cost_usd " + r.MaxCost.Value.String()
 	}
-	return why.is(Exclusion{Code: ExcludedByPolicy, words: "policy %s: %s", who: r.MaxCost.Policy, why: r.dear})
+	return why.set(Exclusion{Code: ExcludedByPolicy, format: "policy %s: %s", subject: r.MaxCost.Policy, cause: r.costReason})
 }
 
 // above reports whether a target costs more than policies allow.
-func (r *rules) above(one *runner) bool {
+func (r *rules) above(one *candidate) bool {
 	return r.MaxCost.IsSet() && one.priced() && one.cost > r.MaxCost.Value
 }
 
-// liking is the place of a target among the preferences.
-func (r *rules) liking(t *provider.Target) int {
+// preference returns the index of a target among the policies' preferences.
+func (r *rules) preference(t *provider.Target) int {
 	if len(r.Prefer) == 0 {
 		return 0
 	}
 	return r.Rank(t.Provider, t.Model.Name)
 }
 
-// baseline puts the policies' between the caller's and the others.
+// baseline returns the policies' baseline unless the caller set one with a header.
 func (r *rules) baseline(hint Baseline) Baseline {
 	if r.Baseline.IsSet() && hint.Source != "header" {
 		return Baseline{Model: r.Baseline.Value, Source: "policy"}
@@ -131,8 +131,8 @@ func (r *rules) baseline(hint Baseline) Baseline {
 	return hint
 }
 
-// reason names the policy by which another target was chosen than this one.
-func (r *rules) reason(alone *runner) string {
+// reason returns the policy that kept the router from choosing this target.
+func (r *rules) reason(alone *candidate) string {
 	if r.Pin.IsSet() {
 		return r.Pin.Policy
 	}
@@ -149,51 +149,51 @@ func (r *rules) reason(alone *runner) string {
 	case r.Objective.IsSet():
 		return r.Objective.Policy
 	}
-	return r.MaxOutput.Policy // a short answer has another price
+	return r.MaxOutput.Policy // a shorter output changes the expected cost
 }
 
-// PolicyHit is one policy's part in a decision. Its words are put together when somebody reads them.
+// PolicyHit is the result of one evaluated policy. Its sentences are formatted on demand.
 type PolicyHit struct {
 	Name    string
 	Source  string // instance or workspace
 	Matched bool
 
 	verdict policy.Verdict
-	facts   *policy.Facts // that it was about
-	said    *said         // as read from a log
+	facts   *policy.Facts // the facts it was evaluated with
+	stored  *storedHit    // set when read from the log
 }
 
-// said is a hit in words.
-type said struct{ effect, reason string }
+// storedHit holds the formatted sentences.
+type storedHit struct{ effect, reason string }
 
-// Effect says what a matching policy does.
+// Effect describes the effect of a matching policy.
 func (h *PolicyHit) Effect() string {
 	switch {
 	case !h.verdict.IsZero():
 		return h.verdict.Effect()
-	case h.said != nil:
-		return h.said.effect
+	case h.stored != nil:
+		return h.stored.effect
 	}
 	return ""
 }
 
-// Reason says which condition of a skipped policy failed.
+// Reason names the condition that did not match.
 func (h *PolicyHit) Reason() string {
 	switch {
 	case !h.verdict.IsZero():
 		return h.verdict.Reason(h.facts)
-	case h.said != nil:
-		return h.said.reason
+	case h.stored != nil:
+		return h.stored.reason
 	}
 	return ""
 }
 
-// NewPolicyHit is a hit in given words.
+// NewPolicyHit returns a hit with fixed sentences.
 func NewPolicyHit(name, source string, matched bool, effect, reason string) PolicyHit {
-	return PolicyHit{Name: name, Source: source, Matched: matched, said: &said{effect, reason}}
+	return PolicyHit{Name: name, Source: source, Matched: matched, stored: &storedHit{effect, reason}}
 }
 
-// policyHitJSON is a hit as it is stored and shown.
+// policyHitJSON is the stored form of a PolicyHit.
 type policyHitJSON struct {
 	Name    string `json:"name"`
 	Source  string `json:"source,omitempty"`
@@ -202,12 +202,12 @@ type policyHitJSON struct {
 	Reason  string `json:"reason,omitempty"`
 }
 
-// MarshalJSON writes the hit in words.
+// MarshalJSON writes the formatted sentences.
 func (h PolicyHit) MarshalJSON() ([]byte, error) {
 	return json.Marshal(policyHitJSON{h.Name, h.Source, h.Matched, h.Effect(), h.Reason()})
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON reads the form written by MarshalJSON.
 func (h *PolicyHit) UnmarshalJSON(data []byte) error {
 	var stored policyHitJSON
 	if err := json.Unmarshal(data, &stored); err != nil {
@@ -217,7 +217,7 @@ func (h *PolicyHit) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Equal reports whether both say the same.
+// Equal reports whether both have the same stored form.
 func (h PolicyHit) Equal(other PolicyHit) bool {
 	return h.Name == other.Name && h.Source == other.Source && h.Matched == other.Matched &&
 		h.Effect() == other.Effect() && h.Reason() == other.Reason()

@@ -16,53 +16,53 @@ import (
 	"fairlead/internal/token"
 )
 
-// Router names the version of the deciding rules; a decision carries it.
+// Router is the version of the routing rules, stored with each decision.
 const Router = "utility-2"
 
-// Predictor says what models can do.
+// Predictor estimates the abilities of models.
 type Predictor interface {
-	// Ability is a model's, from what is known by its name, its benchmark scores or a figure for its quality.
+	// Ability returns the ability of a model from its name, benchmark scores or configured quality.
 	Ability(m *catalog.Model) predict.Ability
 }
 
-// Snapshot is one view of targets, prices and abilities. It never changes: a reload makes a new one.
+// Snapshot is an immutable view of targets, prices and abilities. A reload makes a new one.
 type Snapshot struct {
 	Catalog   *catalog.Catalog
 	Providers []*provider.Provider
 
-	version string
-	targets []*provider.Target // sorted by ID, so that the order of configuration decides nothing
-	seats   []seat             // the same, with what deciding needs to know at once
-	models  []contender
-	index   map[string]int // of models, by name
-	byModel map[string][]*provider.Target
-	byName  map[string]*provider.Provider
-	races   sync.Pool
-	cards   atomic.Pointer[cards]
+	version  string
+	targets  []*provider.Target // sorted by ID, so that the order of the configuration has no effect
+	entries  []targetEntry      // targets with precomputed values
+	models   []modelEntry
+	index    map[string]int // index in models by name
+	byModel  map[string][]*provider.Target
+	byName   map[string]*provider.Provider
+	rankings sync.Pool
+	prices   atomic.Pointer[pricesAtTime]
 }
 
-type seat struct {
+type targetEntry struct {
 	target     *provider.Target
 	id         string
-	model      int // its place in the snapshot
+	model      int // index in Snapshot.models
 	vocabulary token.Vocabulary
 }
 
-func (s *Snapshot) newSeat(t *provider.Target) seat {
+func (s *Snapshot) newTargetEntry(t *provider.Target) targetEntry {
 	vocabulary := token.Model{Vendor: t.Model.Vendor, Name: t.Model.Name}.Vocabulary()
-	return seat{target: t, id: t.ID(), model: s.index[t.Model.Name], vocabulary: vocabulary}
+	return targetEntry{target: t, id: t.ID(), model: s.index[t.Model.Name], vocabulary: vocabulary}
 }
 
-// contender is a model that some provider offers.
-type contender struct {
+// modelEntry is a model with at least one target.
+type modelEntry struct {
 	model   *catalog.Model
 	ability predict.Ability
 }
 
-// NewSnapshot collects the targets of the providers. Without a predictor a model is as good as its quality says.
+// NewSnapshot returns a snapshot of the providers' targets. A nil predictor uses the configured quality of each model.
 func NewSnapshot(cat *catalog.Catalog, providers []*provider.Provider, p Predictor) *Snapshot {
 	if p == nil {
-		p = byQuality{}
+		p = catalogQuality{}
 	}
 	s := &Snapshot{
 		Catalog:   cat,
@@ -80,26 +80,26 @@ func NewSnapshot(cat *catalog.Catalog, providers []*provider.Provider, p Predict
 		name := t.Model.Name
 		if _, known := s.index[name]; !known {
 			s.index[name] = len(s.models)
-			s.models = append(s.models, contender{model: t.Model, ability: p.Ability(t.Model)})
+			s.models = append(s.models, modelEntry{model: t.Model, ability: p.Ability(t.Model)})
 		}
 		s.byModel[name] = append(s.byModel[name], t)
-		s.seats = append(s.seats, s.newSeat(t))
+		s.entries = append(s.entries, s.newTargetEntry(t))
 	}
 	s.version = s.hash()
 	return s
 }
 
-// byQuality knows nothing but the catalog's figure.
-type byQuality struct{}
+// catalogQuality predicts from the quality in the catalog alone.
+type catalogQuality struct{}
 
-// Ability has the same chance at every prompt.
-func (byQuality) Ability(m *catalog.Model) predict.Ability {
+// Ability returns the same success probability for every prompt.
+func (catalogQuality) Ability(m *catalog.Model) predict.Ability {
 	quality := cmp.Or(m.Quality, 0.4)
 	quality = min(max(quality, 0.01), 0.99)
 	return predict.Ability{Vector: []float64{math.Log(quality / (1 - quality))}, Source: "quality"}
 }
 
-// Ability is what the snapshot takes a model to be able to do.
+// Ability returns the ability of a model of the snapshot.
 func (s *Snapshot) Ability(model string) (predict.Ability, bool) {
 	i, ok := s.index[model]
 	if !ok {
@@ -108,7 +108,7 @@ func (s *Snapshot) Ability(model string) (predict.Ability, bool) {
 	return s.models[i].ability, true
 }
 
-// Provider returns the provider of this name.
+// Provider returns a provider by name.
 func (s *Snapshot) Provider(name string) (*provider.Provider, bool) {
 	p, ok := s.byName[name]
 	return p, ok
@@ -117,12 +117,11 @@ func (s *Snapshot) Provider(name string) (*provider.Provider, bool) {
 // Targets lists every target in a fixed order.
 func (s *Snapshot) Targets() []*provider.Target { return s.targets }
 
-// Price is the card that a baseline is priced with: the cheapest configured one of the model,
-// else its list price, else nil.
+// Price returns the price of a baseline model: the cheapest configured price, else the list price, else nil.
 func (s *Snapshot) Price(model string) *catalog.Price {
 	var best *catalog.Price
 	for _, t := range s.byModel[model] {
-		if t.Price != nil && (best == nil || t.Price.Cost(typical) < best.Cost(typical)) {
+		if t.Price != nil && (best == nil || t.Price.Cost(typicalUsage) < best.Cost(typicalUsage)) {
 			best = t.Price
 		}
 	}
@@ -132,10 +131,10 @@ func (s *Snapshot) Price(model string) *catalog.Price {
 	return best
 }
 
-// typical compares price cards: a prompt with an answer a quarter as long.
-var typical = llm.Usage{Input: 1000, Output: 250}
+// typicalUsage is used to compare prices.
+var typicalUsage = llm.Usage{Input: 1000, Output: 250}
 
-// Named returns the targets a caller means by a name: all of a model's, or one when it is written provider/model.
+// Named returns the targets that match a name: all targets of a model, or one for provider/model.
 func (s *Snapshot) Named(name string) []*provider.Target {
 	if before, after, found := strings.Cut(name, "/"); found {
 		if p, ok := s.byName[before]; ok {
@@ -146,14 +145,14 @@ func (s *Snapshot) Named(name string) []*provider.Target {
 		return targets
 	}
 	if m, ok := s.Catalog.Model(name); ok {
-		return dated(s.byModel[m.Name], name)
+		return withSnapshotName(s.byModel[m.Name], name)
 	}
 	return nil
 }
 
-// dated returns targets that ask for the very snapshot the caller names, such as gpt-4.1-2025-04-14: it is priced as the
-// model it is a snapshot of, but nobody else's name for it may be sent.
-func dated(targets []*provider.Target, name string) []*provider.Target {
+// withSnapshotName returns targets that request the dated snapshot that the caller named, such as gpt-4.1-2025-04-14, at
+// the price of the model.
+func withSnapshotName(targets []*provider.Target, name string) []*provider.Target {
 	asked := make([]*provider.Target, len(targets))
 	for i, t := range targets {
 		asked[i] = t
@@ -177,13 +176,13 @@ func (s *Snapshot) at(p *provider.Provider, name string) []*provider.Target {
 	}
 	if m, ok := s.Catalog.Model(name); ok {
 		if t, found := p.Target(m.Name); found {
-			return dated([]*provider.Target{t}, name)
+			return withSnapshotName([]*provider.Target{t}, name)
 		}
 	}
 	return nil
 }
 
-// Canonical returns the canonical form of a model name, or the name itself when nothing is known of it.
+// Canonical returns the canonical name of a model, or the name itself if the model is unknown.
 func (s *Snapshot) Canonical(name string) string {
 	if targets := s.Named(name); len(targets) > 0 {
 		return targets[0].Model.Name
@@ -194,7 +193,7 @@ func (s *Snapshot) Canonical(name string) string {
 	return name
 }
 
-// Suggest lists names of models on offer that are near to name.
+// Suggest returns the configured model names most similar to name.
 func (s *Snapshot) Suggest(name string) []string {
 	return catalog.Nearest(name, slices.Sorted(maps.Keys(s.byModel)), 5)
 }

@@ -30,7 +30,7 @@ func TestCardCostsWhatThePriceDoes(t *testing.T) {
 		if rapid.Bool().Draw(t, "by the hour") {
 			price.Hours = []catalog.Hours{{Name: "day", Factor: 700, Windows: []catalog.Window{{First: time.Sunday, Last: time.Saturday, Start: 0, End: 24 * 60}}}}
 		}
-		card := newCard(&provider.Target{Price: price}, at)
+		card := newCurrentPrice(&provider.Target{Price: price}, at)
 		count := rapid.Int64Range(0, 1000)
 		u := llm.Usage{Input: count.Draw(t, "input"), CacheRead: count.Draw(t, "read"), CacheWrite: count.Draw(t, "write"), Output: count.Draw(t, "output")}
 		if got, want := card.ratesFor(u.Prompt()).Cost(&u), price.At(at).Bill(u).Total; got != want {

@@ -1,0 +1,115 @@
+package route
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/provider"
+)
+
+// IsAuto reports whether a model name leaves the choice to the router.
+func IsAuto(name string) bool { return name == "auto" || strings.HasPrefix(name, "auto:") }
+
+// AsAuto returns auto and its objectives in lower case, because model names are case-insensitive. Other names are unchanged.
+func AsAuto(name string) string {
+	if lower := strings.ToLower(name); IsAuto(lower) {
+		return lower
+	}
+	return name
+}
+
+// collect adds the targets that the request's model names match. A policy's pin replaces the requested model.
+func (r *ranking) collect() error {
+	if pin := r.rules.pin(); pin != "" {
+		return r.addNamed([]string{pin}, false)
+	}
+	if IsAuto(r.in.Model) && len(r.in.Controls.Models) == 0 {
+		return r.addAll()
+	}
+	names := r.in.Controls.Models
+	if !IsAuto(r.in.Model) {
+		names = append([]string{r.in.Model}, names...)
+	}
+	return r.addNamed(names, IsAuto(r.in.Model))
+}
+
+func (r *ranking) addAll() error {
+	r.candidates = slices.Grow(r.candidates, len(r.snap.entries))
+	prices := r.snap.pricesAt(r.in.At)
+	for i := range r.snap.entries {
+		if entry := &r.snap.entries[i]; entry.target.Serves(r.in.Op) && !entry.target.NamedOnly() {
+			r.add(entry, &prices[i], 0, false)
+		}
+	}
+	if len(r.candidates) == 0 {
+		return llm.Errorf(llm.NoRoute, "No configured provider offers a model for %s. Add a provider, or a model to one, in the configuration.", r.in.Op).
+			With("excluded", []string{})
+	}
+	return nil
+}
+
+// addNamed adds the targets of the names in order. If restrict is set, the names limit the choice of auto: their order has no
+// meaning and unknown names are ignored.
+func (r *ranking) addNamed(names []string, restrict bool) error {
+	for i, name := range names {
+		targets := r.snap.Named(name)
+		if len(targets) == 0 && i == 0 && !restrict {
+			return notFound(r.snap, name)
+		}
+		order := i
+		if restrict {
+			order = 0
+		}
+		for _, t := range targets {
+			if !slices.ContainsFunc(r.candidates, func(one candidate) bool { return one.target == t }) {
+				entry, price := r.snap.newTargetEntry(t), newCurrentPrice(t, r.in.At)
+				r.add(&entry, &price, order, true)
+				r.candidates[len(r.candidates)-1].trusted = !restrict
+			}
+		}
+	}
+	if len(r.candidates) == 0 {
+		return notFound(r.snap, names[0])
+	}
+	return nil
+}
+
+func (r *ranking) add(s *targetEntry, c *currentPrice, order int, named bool) {
+	t := s.target
+	r.candidates = append(r.candidates, candidate{
+		Candidate: Candidate{Target: s.id, Model: t.Model.Name, Provider: t.Provider},
+		entry:     s, target: t, model: s.model, price: c, fallbackOrder: order, named: named,
+		providerOrder: providerOrder(r.in, t),
+		preference:    r.rules.preference(t),
+	})
+}
+
+// providerOrder returns the index of the target's provider in provider.order. Unlisted providers come last.
+func providerOrder(in *Input, t *provider.Target) int {
+	order := in.Controls.Provider.Order
+	if i := slices.Index(order, t.Provider); i >= 0 {
+		return i
+	}
+	return len(order)
+}
+
+func notFound(snap *Snapshot, name string) error {
+	near := snap.Suggest(name)
+	hint := "GET /proxy/v1/models lists the available models."
+	if len(near) > 0 {
+		hint = fmt.Sprintf("Did you mean %q? ", near[0]) + hint
+	}
+	shown := name
+	if len(shown) > 80 {
+		shown = strings.ToValidUTF8(shown[:80], "") + "…"
+	}
+	problem := "does not exist"
+	if _, known := snap.Catalog.Model(name); known {
+		problem = "is not offered by any configured provider"
+	}
+	e := llm.Errorf(llm.ModelNotFound, "Model %q %s. %s", shown, problem, hint).With("suggestions", near)
+	e.Param = "model"
+	return e
+}

@@ -1,0 +1,107 @@
+package route
+
+import "cmp"
+
+// Sighting is the observed state of a target that policies excluded. The router's choice without policies depends on it, so
+// it is stored for recomputing the decision.
+type Sighting struct {
+	Target string   `json:"target"`
+	Seen   State    `json:"seen,omitzero"`
+	Warm   CacheHit `json:"warm,omitzero"`
+}
+
+// policiesChangedRanking reports whether policies affected the ranking. Often they match but exclude no target; the ranking
+// without policies is then the same and need not be computed.
+func (r *ranking) policiesChangedRanking() bool {
+	if r.rules.pin() != "" || len(r.rules.Prefer) > 0 || r.maxOutput != r.in.MaxOutput || r.weights != weigh(r.in, r.in.Objective) {
+		return true
+	}
+	for i := range r.reasons {
+		if r.reasons[i].Code == ExcludedByPolicy {
+			return true
+		}
+	}
+	return false
+}
+
+// attributeToPolicy computes the ranking without policies and records the policy that changed the choice.
+func (d *Decision) attributeToPolicy(r *ranking) {
+	alone := r.snap.newRanking(r.in, r.c)
+	defer r.snap.recycle(alone)
+	alone.setRules(&noRules)
+	copy(alone.success, r.success) // predictions and token counts do not depend on policies
+	copy(alone.prompt, r.prompt)
+	if alone.rankWithoutPolicies(r) {
+		d.Aside = r.unlistedSightings(alone)
+	}
+	if len(alone.ready) == 0 { // only a pin or an output limit admits a request that has no target without policies
+		d.Policy = cmp.Or(r.rules.Pin.Policy, r.rules.MaxOutput.Policy)
+	} else if first := alone.first(alone.ready); first.Target != r.ready[0].Target {
+		d.Policy, d.Alone = r.rules.reason(first), first.Target
+	}
+	if d.Policy != "" && d.Kind != Fallback { // Fallback takes precedence
+		d.Kind = Policy
+	}
+}
+
+// rankWithoutPolicies evaluates the candidates without policies. It returns false if there are none.
+func (r *ranking) rankWithoutPolicies(governed *ranking) bool {
+	if governed.rules.pin() != "" || governed.maxOutput != r.maxOutput { // a pin changed the candidates, or a policy limits the output
+		if r.collect() != nil {
+			return false
+		}
+		r.evaluate()
+		return true
+	}
+	r.target = r.qualityTarget()
+	same := r.weights == governed.weights && r.target == governed.target
+	r.candidates = append(r.candidates, governed.candidates...)
+	var x Exclusion
+	for i := range r.candidates {
+		one := &r.candidates[i]
+		if !one.eligible {
+			continue
+		}
+		one.preference = 0
+		switch {
+		case !one.scored:
+			r.score(one)
+		case !same:
+			r.rate(one)
+		}
+		if !temporarilyExcluded(one, &x) {
+			r.ready = append(r.ready, one)
+		}
+	}
+	return true
+}
+
+// unlistedSightings returns the observations that the decision's candidates do not include.
+func (r *ranking) unlistedSightings(alone *ranking) []Sighting {
+	var list []Sighting
+	for i := range alone.candidates {
+		one := &alone.candidates[i]
+		if (one.Seen == State{} && one.Cache == CacheHit{}) || r.sameSighting(one, i) {
+			continue
+		}
+		list = append(list, Sighting{Target: one.Target, Seen: one.Seen, Warm: one.Cache})
+	}
+	return list
+}
+
+// sameSighting reports whether this ranking has the same observation of the target, which usually has the same index in both.
+func (r *ranking) sameSighting(other *candidate, place int) bool {
+	if place < len(r.candidates) && r.candidates[place].target == other.target {
+		return r.candidates[place].seesSame(other)
+	}
+	for i := range r.candidates {
+		if one := &r.candidates[i]; one.target == other.target {
+			return one.seesSame(other)
+		}
+	}
+	return false
+}
+
+func (r *candidate) seesSame(other *candidate) bool {
+	return r.Seen == other.Seen && r.Cache == other.Cache
+}
