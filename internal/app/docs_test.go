@@ -35,6 +35,55 @@ func TestDocumentsNamePathsThatExist(t *testing.T) {
 	}
 }
 
+var (
+	documentLink = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	heading      = regexp.MustCompile(`(?m)^#+ (.+)$`)
+	notInAnchor  = regexp.MustCompile(`[^a-z0-9 _-]`)
+)
+
+func TestDocumentLinksExist(t *testing.T) {
+	t.Parallel()
+	root := repository(t)
+	var documents []string
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/guides/*.md", "deploy/*.md", "train/*.md"} {
+		found, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		documents = append(documents, found...)
+	}
+	for _, document := range documents {
+		name, err := filepath.Rel(root, document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range documentLink.FindAllStringSubmatch(readDocument(t, name), -1) {
+			target, anchor, _ := strings.Cut(m[1], "#")
+			if strings.Contains(target, "://") {
+				continue
+			}
+			path := filepath.Join(filepath.Dir(name), target)
+			if target == "" {
+				path = name
+			}
+			if _, err := os.Stat(filepath.Join(root, path)); err != nil {
+				t.Errorf("%s links to %s, which does not exist", name, m[1])
+			} else if anchor != "" && !slices.Contains(anchors(readDocument(t, path)), anchor) {
+				t.Errorf("%s links to %s, which has no such heading", name, m[1])
+			}
+		}
+	}
+}
+
+// anchors returns the anchors that GitHub creates for the headings of a document.
+func anchors(text string) []string {
+	var list []string
+	for _, m := range heading.FindAllStringSubmatch(text, -1) {
+		list = append(list, strings.ReplaceAll(notInAnchor.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-"))
+	}
+	return list
+}
+
 func TestArchitectureHasNoLineNumbers(t *testing.T) {
 	t.Parallel()
 	if m := regexp.MustCompile(`\.go:\d+`).FindString(readDocument(t, "ARCHITECTURE.md")); m != "" {
