@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"fairlead/internal/config"
 )
 
 func readDocument(t *testing.T, name string) string {
@@ -82,6 +84,39 @@ func anchors(text string) []string {
 		list = append(list, strings.ReplaceAll(notInAnchor.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-"))
 	}
 	return list
+}
+
+var (
+	yamlExample = regexp.MustCompile("(?ms)^```yaml\n(.*?)^```$")
+	nameInYAML  = regexp.MustCompile(`\$\{([A-Z_]+)\}`)
+	fileInYAML  = regexp.MustCompile(`file:/[\w./-]+`)
+)
+
+func TestConfigurationExamplesAreValid(t *testing.T) {
+	t.Parallel()
+	for _, document := range []string{"docs/guides/operation.md", "docs/guides/providers.md", "deploy/README.md"} {
+		examples := yamlExample.FindAllStringSubmatch(readDocument(t, document), -1)
+		if len(examples) == 0 {
+			t.Errorf("%s has no example", document)
+		}
+		for _, m := range examples {
+			dir := t.TempDir()
+			secret, file := filepath.Join(dir, "secret"), filepath.Join(dir, config.FileName)
+			text := fileInYAML.ReplaceAllString(m[1], "file:"+secret)
+			for name, content := range map[string]string{secret: strings.Repeat("0123456789abcdef", 4), file: text} {
+				if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var env []string
+			for _, name := range nameInYAML.FindAllStringSubmatch(text, -1) {
+				env = append(env, name[1]+"=0123456789abcdef")
+			}
+			if _, err := config.Load(config.Options{Path: file, Env: env}); err != nil {
+				t.Errorf("an example in %s is invalid: %v\n%s", document, err, text)
+			}
+		}
+	}
 }
 
 func TestArchitectureHasNoLineNumbers(t *testing.T) {
