@@ -131,7 +131,7 @@ var variants = []struct{ encoding, suffix string }{{"br", ".br"}, {"gzip", ".gz"
 // images have no variants.
 func (h *handler) compressed(header http.Header, r *http.Request, name string, content []byte) []byte {
 	for _, v := range variants {
-packed, err := fs.ReadFile(h.files, name+v.suffix)
+		packed, err := fs.ReadFile(h.files, name+v.suffix)
 		if err != nil {
 			continue
 		}

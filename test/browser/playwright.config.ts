@@ -2,7 +2,7 @@ import { defineConfig, devices } from "@playwright/test";
 
 import { root } from "./support/binary";
 
-// Chromium calls home by itself unless it is told not to, and the tests check that nothing outside is called.
+// Chromium makes background requests by default, and the tests check that no external request is made.
 const quiet = [
   "--no-sandbox",
   "--disable-background-networking",
@@ -10,7 +10,7 @@ const quiet = [
   "--disable-sync",
   "--no-first-run",
   "--disable-quic",
-  // A name that is not localhost makes an origin that browsers do not call secure. No other name leads anywhere.
+  // A host name other than localhost is not a secure origin. All other names are unresolvable.
   "--host-resolver-rules=MAP fairlead.test 127.0.0.1,MAP * ~NOTFOUND,EXCLUDE 127.0.0.1,EXCLUDE localhost",
 ];
 
@@ -23,7 +23,7 @@ export default defineConfig({
   outputDir: `${root}/test-results/browser`,
   timeout: 45_000,
   expect: { timeout: 10_000 },
-  fullyParallel: false, // a file's tests share one gateway
+  fullyParallel: false, // the tests of a file share one gateway
   workers: 2,
   retries: 0,
   forbidOnly: Boolean(process.env["CI"]),
@@ -36,7 +36,7 @@ export default defineConfig({
     timezoneId: "UTC",
     locale: "en-US",
     actionTimeout: 10_000,
-    trace: process.env["TRACE"] ? "retain-on-failure" : "off", // recording makes everything slower
+    trace: process.env["TRACE"] ? "retain-on-failure" : "off", // tracing slows the tests down
     screenshot: "only-on-failure",
     launchOptions: { executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium", args: quiet },
   },

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Writes pictures of every page, light, dark and narrow, with sample traffic, to test-results/screenshots.
+# Writes screenshots of every page, light, dark and narrow, with sample traffic, to test-results/screenshots.
 set -euo pipefail
 cd "$(dirname "$0")"
 

@@ -1,6 +1,5 @@
-// Command history gives a gateway a past: it repeats the requests of one data directory, whole with their decisions,
-// attempts and bills, over weeks in another one, so that pictures show a workspace that has been at work for a while.
-// No gateway may use the directories meanwhile.
+// Command history generates a request history for screenshots: it repeats the requests of one data directory, with their
+// decisions, attempts and bills, over several weeks in another one. No gateway may use the directories at the same time.
 //
 //	go run ./test/browser/history -from DIR -to DIR -workspace ws_…
 package main
@@ -17,8 +16,8 @@ import (
 	"fairlead/internal/store"
 )
 
-// batch is how many entries are written at a time.
-const batch = 500
+// batchSize is the number of entries per write.
+const batchSize = 500
 
 func main() {
 	if err := run(context.Background(), os.Args[1:]); err != nil {
@@ -30,10 +29,10 @@ func main() {
 func run(ctx context.Context, args []string) (err error) {
 	flags := flag.NewFlagSet("history", flag.ContinueOnError)
 	from := flags.String("from", "", "data directory with the requests to repeat")
-	to := flags.String("to", "", "data directory that gets the history")
-	workspace := flags.String("workspace", "", "id of the workspace whose requests are repeated")
-	days := flags.Int("days", 35, "how far back the history goes")
-	rows := flags.Int("rows", 40_000, "about how many requests to write")
+	to := flags.String("to", "", "data directory to write the history to")
+	workspace := flags.String("workspace", "", "id of the workspace to read requests from")
+	days := flags.Int("days", 35, "length of the history in days")
+	rows := flags.Int("rows", 40_000, "approximate number of requests to write")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -44,10 +43,10 @@ func run(ctx context.Context, args []string) (err error) {
 	if len(templates) == 0 {
 		return errors.New("the log has no requests to repeat")
 	}
-	return write(ctx, *to, newPast(templates, time.Now(), *days, *rows))
+	return write(ctx, *to, newGenerator(templates, time.Now(), *days, *rows))
 }
 
-// read returns the workspace's requests, oldest first, each with its text.
+// read returns the workspace's requests with their bodies, oldest first.
 func read(ctx context.Context, dir, workspace string) (all []requestlog.Entry, err error) {
 	db, err := store.Open(ctx, "sqlite", dir, store.Options{})
 	if err != nil {
@@ -75,15 +74,15 @@ func read(ctx context.Context, dir, workspace string) (all []requestlog.Entry, e
 	}
 }
 
-func write(ctx context.Context, dir string, p *past) (err error) {
+func write(ctx context.Context, dir string, g *generator) (err error) {
 	db, err := store.Open(ctx, "sqlite", dir, store.Options{})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	var entries []requestlog.Entry
-	for entry := range p.entries() {
-		if entries = append(entries, entry); len(entries) == batch {
+	for entry := range g.entries() {
+		if entries = append(entries, entry); len(entries) == batchSize {
 			if err := db.WriteEntries(ctx, entries); err != nil {
 				return err
 			}

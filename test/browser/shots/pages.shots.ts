@@ -8,7 +8,7 @@ import { editorOf, write } from "../support/editor";
 import { expect, prepare, test } from "../support/fixtures";
 import { Gateway } from "../support/gateway";
 import { navigation } from "../support/pages";
-import { nearlySpend, sampleBehaviour, sampleConfig, sampleKeys, samplePast, sampleTraffic, sampleTrouble } from "../support/traffic";
+import { nearlySpend, sampleBehaviour, sampleConfig, sampleKeys, samplePast, sampleTraffic, sampleFailures } from "../support/traffic";
 import { Upstream } from "../support/upstream";
 
 const folder = `${root}/test-results/screenshots`;
@@ -34,7 +34,7 @@ const looks = [
   { name: "phone", use: { colorScheme: "light", viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true, deviceScaleFactor: 2 } },
 ] as const;
 
-test("pictures of every page", async ({ browser, watch }) => {
+test("screenshots of every page", async ({ browser, watch }) => {
   await mkdir(folder, { recursive: true });
   const names = ["openai", "mistral", "deepseek"];
   const started = await Promise.all(names.map((name) => Upstream.start(sampleBehaviour(name))));
@@ -46,7 +46,7 @@ test("pictures of every page", async ({ browser, watch }) => {
     await client.call("POST", "/workspace/invitations", { role: "developer" });
     const keys = await sampleKeys(client);
     await samplePast(gateway, client, keys);
-    await sampleTrouble(client, keys);
+    await sampleFailures(client, keys);
     const ids = await sampleTraffic(client, keys, 64);
     expect(ids).toMatchObject({ fallback: expect.stringMatching(/^req_/), usual: expect.stringMatching(/^req_/) });
     await client.logged(ids.fallback ?? "", ids.usual ?? "");
@@ -71,7 +71,7 @@ test("pictures of every page", async ({ browser, watch }) => {
       await policies(page, gateway.url, shoot);
       for (const [name, id] of Object.entries(ids)) {
         await page.goto(`${gateway.url}/requests/${id}`);
-        await page.getByRole("button", { name: "Show the texts" }).click();
+        await page.getByRole("button", { name: "Show messages" }).click();
         await expect(page.getByRole("region", { name: /^Message 1/ })).toBeVisible();
         await shoot(`request-${name}`);
       }
@@ -83,14 +83,14 @@ test("pictures of every page", async ({ browser, watch }) => {
       await shoot("request-drawer");
       await page.goto(`${gateway.url}/settings/keys?create=1`);
       await page.getByRole("button", { name: /^Limits and budget/ }).click();
-      await expect(page.getByRole("textbox", { name: "Budget in dollars" })).toBeVisible();
+      await expect(page.getByRole("textbox", { name: "Budget (USD)" })).toBeVisible();
       await shoot("key-create");
       await context.clearCookies();
       await page.goto(gateway.url);
       await expect(page.getByRole("heading", { name: "Sign in" })).toBeVisible();
       await shoot("sign-in");
       await page.goto(empty.url);
-      await expect(page.getByRole("heading", { name: "Create the first account" })).toBeVisible();
+      await expect(page.getByRole("heading", { name: "Create the owner account" })).toBeVisible();
       await shoot("register");
       await context.close();
     }
@@ -101,18 +101,18 @@ test("pictures of every page", async ({ browser, watch }) => {
   }
 });
 
-/** Takes pictures of a draft: with a problem, in a dry run and in a backtest; and of what ratings say. */
+/** Takes screenshots of a draft with an error, of a dry run, a backtest, the versions and the ratings. */
 async function policies(page: Page, url: string, shoot: (name: string) => Promise<void>): Promise<void> {
   await page.goto(`${url}/routing/policies`);
   await expect(editorOf(page)).toContainText("name: replies");
   await page.getByRole("button", { name: "1. replies" }).click();
   await shoot("policies-form");
   await write(page, "name: replies\npin: gpt-5-mni");
-  await expect(page.getByRole("status", { name: "Problems" })).toBeVisible();
+  await expect(page.getByRole("status", { name: "Errors" })).toBeVisible();
   await shoot("policies-problem");
   await write(page, 'name: replies\nwhen: request.auto\nobjective: quality', "name: cap\nmax_cost_usd: 0.05");
   await page.getByText("Dry run", { exact: true }).click();
-  await page.getByRole("button", { name: "Decide" }).click();
+  await page.getByRole("button", { name: "Run", exact: true }).click();
   await expect(page.getByRole("button", { name: "Show both traces" })).toBeVisible();
   await shoot("policies-dry-run");
   await page.getByRole("button", { name: "Show both traces" }).click();
@@ -120,10 +120,10 @@ async function policies(page: Page, url: string, shoot: (name: string) => Promis
   await shoot("policies-traces");
   await page.keyboard.press("Escape");
   await page.getByRole("tab", { name: "Backtest" }).click();
-  await page.getByRole("button", { name: "Run the backtest" }).click();
-  await expect(page.getByRole("heading", { name: "The largest changes" })).toBeVisible();
+  await page.getByRole("button", { name: "Run backtest" }).click();
+  await expect(page.getByRole("heading", { name: "Largest changes" })).toBeVisible();
   await shoot("policies-backtest");
-  await page.goto("about:blank"); // the draft is dropped
+  await page.goto("about:blank"); // discards the draft
   for (const tab of ["versions", "ratings"]) {
     await page.goto(`${url}/routing/policies?tab=${tab}`);
     await expect(page.getByRole("tab", { selected: true })).toBeVisible();
@@ -131,7 +131,7 @@ async function policies(page: Page, url: string, shoot: (name: string) => Promis
   }
 }
 
-/** Waits until nothing is loading and the charts are drawn. */
+/** Waits until loading has finished and the charts are drawn. */
 async function settled(page: Page): Promise<void> {
   await expect(page.locator("[aria-busy=true]")).toHaveCount(0);
   if (new URL(page.url()).pathname === "/" && (await page.getByRole("heading", { name: "Overview" }).count()) > 0) {
@@ -139,7 +139,7 @@ async function settled(page: Page): Promise<void> {
   }
 }
 
-/** Takes the two pictures that docs/images has, no longer than a reader wants to scroll. */
+/** Takes the two screenshots for docs/images, limited in height. */
 async function documentation(page: Page, url: string, id: string): Promise<void> {
   const window = page.viewportSize();
   for (const [path, name, height] of [
@@ -155,13 +155,13 @@ async function documentation(page: Page, url: string, id: string): Promise<void>
   await page.setViewportSize(window ?? { width: 1280, height: 800 });
 }
 
-/** Takes a picture once nothing is loading: of the whole page, unless something lies over it. */
+/** Takes a screenshot of the whole page, or of the window when a dialog is open, after loading has finished. */
 async function take(page: Page, name: string): Promise<void> {
   await settled(page);
   const window = page.viewportSize() ?? { width: 1280, height: 800 };
   if ((await page.getByRole("dialog").count()) === 0) {
     await page.evaluate(() => scrollTo(0, 0));
-    // What is fixed to the window would stand in the middle of a longer picture.
+    // Fixed elements would be in the middle of a full-page screenshot, so the window is enlarged instead.
     const height = await page.evaluate(() => document.documentElement.scrollHeight);
     await page.setViewportSize({ width: window.width, height: Math.min(Math.max(height, window.height), 2600) });
   }

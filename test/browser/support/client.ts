@@ -3,7 +3,7 @@ import type { BrowserContext } from "@playwright/test";
 /** The account that registers first on a gateway. */
 export const owner = { name: "Ada Osei", email: "ada@example.com", password: "correct horse battery" };
 
-/** What a person enters to register. */
+/** Input of a registration. */
 export interface Person {
   name: string;
   email: string;
@@ -13,7 +13,7 @@ export interface Person {
   invitation?: string;
 }
 
-/** What a model API call is made with. */
+/** A call to the model API. */
 export interface Call {
   key: string;
   body: unknown;
@@ -21,8 +21,8 @@ export interface Call {
   headers?: Record<string, string>;
 }
 
-/** The answer of a model API call. */
-export interface Answer {
+/** The response to a model API call. */
+export interface ModelResponse {
   status: number;
   /** The id of the request in the dashboard. */
   id: string;
@@ -35,7 +35,7 @@ export function chat(model: string, content = "What is the capital of France?", 
   return { model, messages: [{ role: "user", content }], ...more };
 }
 
-/** A person at the admin API of a gateway, and a caller of its model API. */
+/** A client of the admin API, with a session, and of the model API. */
 export class Client {
   private cookie = "";
 
@@ -48,13 +48,13 @@ export class Client {
     return this;
   }
 
-  /** Signs a browser in with this person's session. */
+  /** Signs a browser in with this client's session. */
   async enter(context: BrowserContext, url = this.url): Promise<void> {
     const [name, value] = this.cookie.split("=", 2);
     await context.addCookies([{ name: name ?? "", value: value ?? "", url, httpOnly: true, sameSite: "Lax" }]);
   }
 
-  /** Calls the admin API; anything but success throws. */
+  /** Calls the admin API; throws on an error status. */
   async call<T = unknown>(method: string, path: string, body?: unknown): Promise<T> {
     const response = await fetch(`${this.url}/api/v1${path}`, {
       method,
@@ -70,7 +70,7 @@ export class Client {
     return (text ? JSON.parse(text) : undefined) as T;
   }
 
-  /** Reads from the admin API, whatever form the answer has. */
+  /** Returns the response of the admin API as text. */
   async text(path: string): Promise<string> {
     const response = await fetch(`${this.url}/api/v1${path}`, { headers: { Cookie: this.cookie } });
     if (!response.ok) {
@@ -89,8 +89,8 @@ export class Client {
     return this.call("POST", "/keys", { name, ...more });
   }
 
-  /** Calls the model API as a server would; every status is an answer. */
-  async send({ key, body, endpoint = "chat/completions", headers = {} }: Call): Promise<Answer> {
+  /** Calls the model API as a server would and returns any status. */
+  async send({ key, body, endpoint = "chat/completions", headers = {} }: Call): Promise<ModelResponse> {
     const response = await fetch(`${this.url}/proxy/v1/${endpoint}`, {
       method: "POST",
       headers: { "Content-Type": "application/json", Authorization: `Bearer ${key}`, ...headers },
@@ -100,7 +100,7 @@ export class Client {
     return { status: response.status, id: response.headers.get("x-request-id") ?? "", headers: response.headers, text };
   }
 
-  /** Waits until the log holds these requests: they are delivered a moment after they were answered. */
+  /** Waits until the log has these requests, which are written shortly after the response. */
   async logged(...ids: string[]): Promise<void> {
     for (const id of ids) {
       await eventually(`request ${id} in the log`, async () => {
@@ -111,10 +111,10 @@ export class Client {
   }
 }
 
-/** Asks again and again until the answer is yes, for at most so many seconds. */
-export async function eventually(what: string, ask: () => Promise<boolean>, seconds = 20): Promise<void> {
+/** Polls a condition until it is true, and throws after a number of seconds. */
+export async function eventually(what: string, condition: () => Promise<boolean>, seconds = 20): Promise<void> {
   const end = Date.now() + seconds * 1000;
-  while (!(await ask())) {
+  while (!(await condition())) {
     if (Date.now() > end) {
       throw new Error(`not within ${seconds} seconds: ${what}`);
     }

@@ -1,19 +1,19 @@
 import { expect, type Locator, type Page } from "@playwright/test";
 
-/** The text of the policies. */
+/** The YAML editor of the policies. */
 export function editorOf(page: Page): Locator {
   return page.getByRole("textbox", { name: "Policies as YAML" });
 }
 
-/** Writes a document of policies in place of what is there, and waits until the gateway has checked it. */
+/** Replaces the document with these policies and waits until the gateway has checked it. */
 export async function write(page: Page, ...policies: string[]): Promise<void> {
   const checked = page.waitForResponse((response) => response.url().includes("/policies/check"));
-  await editorOf(page).press("ControlOrMeta+a"); // fill selects behind the editor's back, and a busy one sets its own selection again
+  await editorOf(page).press("ControlOrMeta+a"); // fill() changes the selection without the editor's knowledge, and a busy editor restores its own
   await page.keyboard.insertText(documentOf(policies));
   await checked;
 }
 
-/** A document of policies, each given by its lines. */
+/** A YAML document of policies, each given by its lines. */
 export function documentOf(policies: string[]): string {
   const lines = policies.flatMap((policy) => policy.split("\n").map((line, i) => (i === 0 ? `  - ${line}` : `    ${line}`)));
   return ["policies:", ...lines, ""].join("\n");
@@ -22,7 +22,7 @@ export function documentOf(policies: string[]): string {
 /** Saves the draft with a note. */
 export async function save(page: Page, note: string): Promise<void> {
   await page.getByRole("button", { name: "Save…" }).click();
-  const dialog = page.getByRole("dialog", { name: "Save the policies" });
+  const dialog = page.getByRole("dialog", { name: "Save policies" });
   await dialog.getByRole("textbox", { name: "Note" }).fill(note);
   await dialog.getByRole("button", { name: /^Save as version/ }).click();
   await expect(dialog).toHaveCount(0);

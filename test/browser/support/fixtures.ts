@@ -8,63 +8,63 @@ import { Gateway, type GatewayOptions } from "./gateway";
 
 export { expect } from "@playwright/test";
 
-/** What a page did that no page may do. */
+/** Collects console errors, failed requests and requests to other origins. */
 export class Watch {
   readonly problems: string[] = [];
   private readonly allowed: RegExp[] = [];
 
-  /** Lets a test provoke what would fail it otherwise, such as an answer with status 401. */
+  /** Allows problems that a test provokes, such as a response with status 401. */
   allow(pattern: RegExp): void {
     this.allowed.push(pattern);
   }
 
-  /** Lets a test open requests that were told of live: the log has them a moment later, and the page asks again. */
-  allowFresh(): void {
+  /** Allows 404 for requests from a live list: the log has them shortly after, and the page retries. */
+  allowRecent(): void {
     this.allow(/404.*\/api\/v1\/requests\/req_/);
   }
 
-  /** Follows everything that happens in a browser context. */
-  follow(context: BrowserContext): void {
-    const note = (problem: string) => {
+  /** Watches a browser context. */
+  observe(context: BrowserContext): void {
+    const record = (problem: string) => {
       if (!this.allowed.some((pattern) => pattern.test(problem))) {
         this.problems.push(problem);
       }
     };
     context.on("console", (message) => {
       if (message.type() === "error" || message.type() === "warning") {
-        note(`console ${message.type()}: ${message.text()} (${message.location().url})`);
+        record(`console ${message.type()}: ${message.text()} (${message.location().url})`);
       }
     });
-    context.on("weberror", (error) => note(`page error: ${error.error().stack ?? error.error().message}`));
+    context.on("weberror", (error) => record(`page error: ${error.error().stack ?? error.error().message}`));
     context.on("requestfailed", (request) => {
-      const why = request.failure()?.errorText ?? "";
-      // A page that is left ends what it had open.
-      if (why !== "net::ERR_ABORTED") {
-        note(`request failed: ${request.method()} ${request.url()} ${why}`);
+      const reason = request.failure()?.errorText ?? "";
+      // Leaving a page aborts its open requests.
+      if (reason !== "net::ERR_ABORTED") {
+        record(`request failed: ${request.method()} ${request.url()} ${reason}`);
       }
     });
     context.on("response", (response) => {
       if (response.status() >= 400) {
-        note(`answer ${response.status()}: ${response.request().method()} ${response.url()}`);
+        record(`response ${response.status()}: ${response.request().method()} ${response.url()}`);
       }
     });
     context.on("request", (request) => {
       const url = new URL(request.url());
       const ours = url.hostname === "127.0.0.1" || url.hostname === "fairlead.test";
       if (!ours && url.protocol !== "data:" && url.protocol !== "blob:") {
-        note(`request to another origin: ${request.url()}`);
+        record(`request to another origin: ${request.url()}`);
       }
     });
   }
 }
 
-/** Tests in which anything that goes wrong in the browser fails the test, whatever the page shows. */
+/** A test that fails on any problem in the browser, even if the page looks right. */
 export const test = base.extend<{ watch: Watch }>({
-  // eslint-disable-next-line no-empty-pattern -- Playwright wants the destructuring
+  // eslint-disable-next-line no-empty-pattern -- required by Playwright
   watch: async ({}, use) => {
     const watch = new Watch();
     await use(watch);
-    expect(watch.problems, "what went wrong in the browser").toEqual([]);
+    expect(watch.problems, "problems in the browser").toEqual([]);
   },
   context: async ({ context, watch }, use) => {
     await prepare(context, watch);
@@ -72,25 +72,25 @@ export const test = base.extend<{ watch: Watch }>({
   },
 });
 
-/** Makes a context report what the policy for contents refuses, and follows it. */
+/** Makes a context report CSP violations, and watches it. */
 export async function prepare(context: BrowserContext, watch: Watch): Promise<void> {
   await context.addInitScript(() => {
     document.addEventListener("securitypolicyviolation", (event) => {
-      console.error(`refused by the content policy: ${event.violatedDirective} ${event.blockedURI} ${event.sample}`);
+      console.error(`blocked by the CSP: ${event.violatedDirective} ${event.blockedURI} ${event.sample}`);
     });
   });
-  watch.follow(context);
+  watch.observe(context);
 }
 
-/** A gateway with its first account, for all tests of a file. */
+/** A gateway with its owner account, shared by the tests of a file. */
 export interface World {
   gateway: Gateway;
   client: Client;
 }
 
 /**
- * Starts a gateway for the tests of a file and signs every one of them in. The options may depend on what was started
- * before, such as an upstream's address.
+ * Starts a gateway for the tests of a file and signs each test in. The options may be computed, for example from the
+ * address of an upstream.
  */
 export function useWorld(options: GatewayOptions | (() => Promise<GatewayOptions>) = {}): World {
   const world = {} as World;
@@ -101,7 +101,7 @@ export function useWorld(options: GatewayOptions | (() => Promise<GatewayOptions
   test.beforeEach(async ({ context }) => {
     await world.client.enter(context);
   });
-  // eslint-disable-next-line no-empty-pattern -- Playwright wants the destructuring
+  // eslint-disable-next-line no-empty-pattern -- required by Playwright
   test.afterEach(({}, info) => {
     if (info.status !== info.expectedStatus) {
       console.log(world.gateway.log());
@@ -115,11 +115,11 @@ export function useWorld(options: GatewayOptions | (() => Promise<GatewayOptions
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** Checks a page against the rules for accessibility, once nothing is loading. */
+/** Checks the accessibility of a page after loading has finished. */
 export async function expectAccessible(page: Page): Promise<void> {
   await page.waitForLoadState("load");
   await expect(page.locator("[aria-busy=true]")).toHaveCount(0);
-  // The script is put in by the browser's own tools, so the page's content policy stays as it is.
+  // evaluate() is not subject to the page's CSP.
   await page.evaluate(axe);
   const found = await page.evaluate(async () => {
     interface Violation {

@@ -10,7 +10,7 @@ import { eventually } from "./client";
 
 const run = promisify(execFile);
 
-/** What a gateway is started with; nothing at all starts one with its simulator. */
+/** Options of a gateway. Without options it uses the simulator. */
 export interface GatewayOptions {
   /** Text of the configuration file. */
   config?: string;
@@ -18,14 +18,14 @@ export interface GatewayOptions {
   args?: string[];
 }
 
-/** A gateway in a process of its own, with a fresh data directory. */
+/** A gateway process with a new data directory. */
 export class Gateway {
   private constructor(
     private readonly home: string,
     private readonly options: GatewayOptions,
     private process: ChildProcess,
     private readonly lines: string[],
-    /** Its address without a path, such as http://127.0.0.1:41234. */
+    /** The base URL, such as http://127.0.0.1:41234. */
     readonly url: string,
   ) {}
 
@@ -40,18 +40,18 @@ export class Gateway {
     return new Gateway(home, options, child, lines, `http://${address}`);
   }
 
-  /** Replaces the configuration file in one step; the gateway sees it by itself. */
+  /** Replaces the configuration file atomically; the gateway reloads it. */
   async setConfig(text: string): Promise<void> {
     await writeFile(`${configPath(this.home)}.next`, text);
     await rename(`${configPath(this.home)}.next`, configPath(this.home));
   }
 
-  /** Where the configuration file is. */
+  /** Path of the configuration file. */
   get config(): string {
     return configPath(this.home);
   }
 
-  /** Runs another command on the same data and returns what it printed. */
+  /** Runs another command on the same data and returns its output. */
   async command(...args: string[]): Promise<string> {
     const { stdout } = await run(binary(), [...args, ...flags(this.home, this.options)], {
       cwd: this.home,
@@ -60,7 +60,7 @@ export class Gateway {
     return stdout;
   }
 
-  /** Stops the gateway as an operator would, does something with its data, and starts it again at the same address. */
+  /** Stops the gateway gracefully, runs work on its data directory, and restarts it at the same address. */
   async whileStopped(work: (dataDir: string) => Promise<void>): Promise<void> {
     const ended = new Promise((resolve) => this.process.once("exit", resolve));
     this.process.kill("SIGTERM");
@@ -69,7 +69,7 @@ export class Gateway {
     this.process = (await serve(this.home, this.options, new URL(this.url).host, this.lines)).child;
   }
 
-  /** The code for the first account, from the link that the gateway printed. */
+  /** The setup code from the link that the gateway printed. */
   async setupCode(): Promise<string> {
     let code: string | undefined;
     await eventually("the setup code is printed", async () => {
@@ -79,7 +79,7 @@ export class Gateway {
     return code ?? "";
   }
 
-  /** The last lines that the process wrote, for a test that failed. */
+  /** The last lines of output, for a failed test. */
   log(): string {
     return this.lines.slice(-100).join("\n");
   }
@@ -88,7 +88,7 @@ export class Gateway {
   async stop(): Promise<void> {
     if (this.process.exitCode === null && this.process.signalCode === null) {
       const ended = new Promise((resolve) => this.process.once("exit", resolve));
-      this.process.kill("SIGKILL"); // its data go with it, so there is nothing to wait for
+      this.process.kill("SIGKILL"); // no graceful stop needed, the data is deleted
       await ended;
     }
     await rm(this.home, { recursive: true, force: true });
@@ -100,17 +100,17 @@ async function serve(home: string, options: GatewayOptions, listen: string, line
   const args = ["serve", "--listen", listen, ...flags(home, options), ...(options.args ?? [])];
   const child = spawn(binary(), args, { cwd: home, env: environment(home), stdio: ["ignore", "pipe", "pipe"] });
   const address = await new Promise<string>((resolve, reject) => {
-    const follow = (line: string) => {
+    const onLine = (line: string) => {
       lines.push(line);
       const found = listening(line);
       if (found) {
         resolve(found);
       }
     };
-    createInterface({ input: child.stderr }).on("line", follow);
-    createInterface({ input: child.stdout }).on("line", follow);
+    createInterface({ input: child.stderr }).on("line", onLine);
+    createInterface({ input: child.stdout }).on("line", onLine);
     child.once("error", reject);
-    child.once("exit", (code) => reject(new Error(`the gateway ended with ${code} before it served:\n${lines.join("\n")}`)));
+    child.once("exit", (code) => reject(new Error(`the gateway exited with ${code} before it was ready:\n${lines.join("\n")}`)));
   });
   return { child, address };
 }
@@ -123,15 +123,15 @@ function flags(home: string, options: GatewayOptions): string[] {
   return ["--data-dir", join(home, "data"), ...(options.config ? ["--config", configPath(home)] : [])];
 }
 
-/** Nothing of this machine's but what any process needs: no provider keys, no settings. */
+/** A minimal environment without provider keys or settings. */
 function environment(home: string): NodeJS.ProcessEnv {
   return { PATH: process.env["PATH"], HOME: home, TMPDIR: tmpdir(), FAIRLEAD_DETECT: "false" };
 }
 
 function listening(line: string): string | undefined {
   try {
-    const said = JSON.parse(line) as { msg?: string; listen?: string };
-    return said.msg === "ready" ? said.listen : undefined;
+    const entry = JSON.parse(line) as { msg?: string; listen?: string };
+    return entry.msg === "ready" ? entry.listen : undefined;
   } catch {
     return undefined;
   }

@@ -1,4 +1,4 @@
-/** Every page of the navigation with its heading. */
+/** The pages of the navigation with their headings. */
 export const navigation = [
   { path: "/", title: "Overview", file: "overview" },
   { path: "/requests", title: "Requests", file: "requests" },

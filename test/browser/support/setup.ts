@@ -1,6 +1,6 @@
 import { Gateway } from "./gateway";
 
-/** Fails at once, and not in every test, when the binary carries only the page that stands in for the dashboard. */
+/** Fails immediately, instead of in every test, when the binary was built without the dashboard. */
 export default async function setup(): Promise<void> {
   const gateway = await Gateway.start();
   try {

@@ -9,7 +9,7 @@ import { type Client, chat } from "./client";
 import type { Gateway } from "./gateway";
 import type { Behaviour, Upstream } from "./upstream";
 
-// Traffic as a small company might have it, the same in every run: no draw is random.
+// Deterministic sample traffic of a small company.
 
 const prompts = [
   "Summarise the attached support ticket in two sentences.",
@@ -26,7 +26,7 @@ const answer =
   "The customer reports that parcel 4471 has not arrived and asks for a refund. " +
   "The carrier lists it as delivered on Tuesday, so the next step is a proof of delivery.";
 
-/** How a provider of the sample behaves: its models differ in speed, and now and then it fails. */
+  /** Behaviour of a sample provider: models differ in speed, and some calls fail. */
 export function sampleBehaviour(name: string): (model: string) => Behaviour {
   let calls = 0;
   return (model) => {
@@ -43,7 +43,7 @@ export function sampleBehaviour(name: string): (model: string) => Behaviour {
   };
 }
 
-/** The providers of the sample: known vendors, so that models and prices are those of the catalog. */
+/** Configuration of the sample providers: known vendors, with models and prices from the catalog. */
 export function sampleConfig(upstreams: Record<string, Upstream>): string {
   const models: Record<string, string[]> = {
     openai: ["gpt-6-sol", "gpt-6-luna", "gpt-5-mini", "gpt-4.1", "gpt-4.1-mini"],
@@ -57,7 +57,7 @@ export function sampleConfig(upstreams: Record<string, Upstream>): string {
   return `default_model: gpt-6-sol\nretries: { attempts: 2 }\nproviders:\n${providers.join("\n")}\n`;
 }
 
-/** Keys of three applications; the first two are used. */
+/** Creates the keys of three applications and returns the first two. */
 export async function sampleKeys(client: Client): Promise<{ id: string; secret: string }[]> {
   const limits = { requests_per_minute: 6000, tokens_per_minute: 2_000_000 };
   const checkout = await client.newKey("checkout-service", { limits, tags: { team: "shop" } });
@@ -66,7 +66,7 @@ export async function sampleKeys(client: Client): Promise<{ id: string; secret: 
   return [checkout, search];
 }
 
-/** Gives a key a monthly budget of which it has used about nine tenths. */
+/** Sets a monthly budget of which the key has used about 90 %. */
 export async function nearlySpend(client: Client, id: string): Promise<void> {
   const set = (amount: string) => client.call("PATCH", `/keys/${id}`, { budget: { amount_usd: amount, period: "month", warn_percent: 80 } });
   await set("100000");
@@ -74,19 +74,19 @@ export async function nearlySpend(client: Client, id: string): Promise<void> {
   await set((Number(use?.spent_usd ?? 0) / 0.9).toFixed(2));
 }
 
-/** Sends so many requests and returns the ids of a fallback and of an ordinary request. */
+/** Sends requests and returns the ids of a fallback and of an expected route. */
 export async function sampleTraffic(client: Client, keys: { secret: string }[], count: number): Promise<{ fallback?: string; usual?: string }> {
   const found: { fallback?: string; usual?: string } = {};
   let n = 0;
   const worker = async () => {
     while (n < count) {
       const i = n++;
-      const answered = await client.send({ key: keys[i % 5 === 0 ? 1 : 0]?.secret ?? "", ...sampleCall(i) });
-      const decision = answered.headers.get("x-fairlead-decision");
-      if (decision === "fallback" && answered.headers.get("x-fairlead-attempts") === "2") {
-        found.fallback = answered.id;
+      const response = await client.send({ key: keys[i % 5 === 0 ? 1 : 0]?.secret ?? "", ...sampleCall(i) });
+      const decision = response.headers.get("x-fairlead-decision");
+      if (decision === "fallback" && response.headers.get("x-fairlead-attempts") === "2") {
+        found.fallback = response.id;
       } else if (decision === "expected" && i % 4 === 0) {
-        found.usual = answered.id;
+        found.usual = response.id;
       }
     }
   };
@@ -94,7 +94,7 @@ export async function sampleTraffic(client: Client, keys: { secret: string }[], 
   return found;
 }
 
-/** Gives a gateway weeks of requests: some are sent, and repeated in the past of the data as they were before. */
+/** Adds weeks of history: sends some requests and repeats them in a copy of the original data. */
 export async function samplePast(gateway: Gateway, client: Client, keys: { secret: string }[]): Promise<void> {
   const { id } = await client.call<{ id: string }>("GET", "/workspace");
   const before = await mkdtemp(join(tmpdir(), "fairlead-history-"));
@@ -108,8 +108,8 @@ export async function samplePast(gateway: Gateway, client: Client, keys: { secre
   await rm(before, { recursive: true });
 }
 
-/** Makes a provider's circuit open: one of its models fails every call. */
-export async function sampleTrouble(client: Client, keys: { secret: string }[]): Promise<void> {
+/** Opens a circuit: one model of a provider fails every call. */
+export async function sampleFailures(client: Client, keys: { secret: string }[]): Promise<void> {
   for (let i = 0; i < 6; i++) {
     await client.send({ key: keys[0]?.secret ?? "", body: chat("mistral-large-2512", "Summarise the attached report.") });
   }
@@ -133,7 +133,7 @@ function sampleCall(i: number) {
 
 function modelOf(i: number): string {
   if (i % 41 === 7) {
-    return i % 2 ? "mistral-large-2512" : "gpt-7"; // one that is down, and one that does not exist
+    return i % 2 ? "mistral-large-2512" : "gpt-7"; // a failing model, and one that does not exist
   }
   if (i % 11 === 0) {
     return "gpt-4.1";

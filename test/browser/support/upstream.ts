@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** What the provider counts for a call, in the chat format. */
+/** Token usage that the provider reports. */
 export interface Usage {
   prompt: number;
   cached?: number;
@@ -9,19 +9,19 @@ export interface Usage {
   reasoning?: number;
 }
 
-/** How an upstream answers until it is told otherwise. */
+/** Behaviour of an upstream. */
 export interface Behaviour {
-  /** An error status with its text, instead of an answer. */
+  /** An error response instead of an answer. */
   fail?: { status: number; message: string };
   usage?: Usage;
   answer?: string;
-  /** Milliseconds before the answer; a stream takes as long again for its rest. */
+  /** Milliseconds before the response; a stream pauses once more in the middle. */
   delay?: number;
 }
 
-/** A provider in the chat format on loopback, whose behaviour a test switches. */
+/** A provider in the chat format on loopback, controlled by the test. */
 export class Upstream {
-  /** What every call gets, or what a call for a model gets. */
+  /** The behaviour for every call, or by model. */
   behaviour: Behaviour | ((model: string) => Behaviour) = {};
   private server: Server | undefined;
   private port = 0;
@@ -34,12 +34,12 @@ export class Upstream {
     return upstream;
   }
 
-  /** What base_url takes. */
+  /** Value for base_url. */
   get baseUrl(): string {
     return `http://127.0.0.1:${this.port}/v1`;
   }
 
-  /** Listens, at the same port as before. */
+  /** Listens on the same port as before. */
   async revive(): Promise<void> {
     const server = createServer((request, response) => void this.serve(request, response));
     await new Promise<void>((resolve, reject) => {
@@ -50,7 +50,7 @@ export class Upstream {
     this.server = server;
   }
 
-  /** Ends as a crash would: connections break and the port is closed. */
+  /** Simulates a crash: closes all connections and the port. */
   async kill(): Promise<void> {
     const server = this.server;
     this.server = undefined;

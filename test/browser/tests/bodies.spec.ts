@@ -11,9 +11,21 @@ async function open(page: Page, id: string): Promise<void> {
   await expect(page.getByRole("heading", { name: "Messages" })).toBeVisible();
 }
 
+/** The reasons shown so far: each state must have its own. */
+const reasons = new Set<string>();
+
+/** Checks that the page shows the reason for a missing body, and that no other state has the same reason. */
+async function expectAbsent(page: Page, id: string, state: string): Promise<void> {
+  const body = await world.client.call<{ state: string; reason: string }>("GET", `/requests/${id}/body`);
+  expect(body.state).toBe(state);
+  await expect(page.getByRole("region", { name: "Messages" }).getByText(body.reason, { exact: true })).toBeVisible();
+  expect(reasons).not.toContain(body.reason);
+  reasons.add(body.reason);
+}
+
 const short = chat("sim-nano", "A private matter.", { max_tokens: 8 });
 
-test("stored texts are loaded only when they are asked for", async ({ page }) => {
+test("stored messages are loaded on demand", async ({ page }) => {
   const { client } = world;
   const { id } = await client.send({ key: await client.key("stored"), body: short });
   const bodies: string[] = [];
@@ -23,54 +35,54 @@ test("stored texts are loaded only when they are asked for", async ({ page }) =>
     }
   });
   await open(page, id);
-  await expect(page.getByRole("button", { name: "Show the texts" })).toBeVisible();
+  await expect(page.getByRole("button", { name: "Show messages" })).toBeVisible();
   expect(bodies).toEqual([]);
-  await page.getByRole("button", { name: "Show the texts" }).click();
+  await page.getByRole("button", { name: "Show messages" }).click();
   await expect(page.getByText("A private matter.")).toBeVisible();
   await page.getByText("JSON", { exact: true }).click();
   await expect(page.locator("pre").filter({ hasText: '"content": "A private matter."' })).toBeVisible();
 });
 
-test("storing is off for the workspace", async ({ page }) => {
+test("body logging is off for the workspace", async ({ page }) => {
   const { client } = world;
   await client.call("PATCH", "/workspace", { log_bodies: false });
   const { id } = await client.send({ key: await client.key("workspace off"), body: short });
   await client.call("PATCH", "/workspace", { log_bodies: true });
   await open(page, id);
-  await expect(page.getByText("Storing texts is off for this workspace.")).toBeVisible();
+  await expectAbsent(page, id, "disabled");
   await page.getByRole("region", { name: "Messages" }).getByRole("link", { name: "Data" }).click();
-  await expect(page.getByRole("switch", { name: "Store the texts of requests and answers" })).toBeChecked();
+  await expect(page.getByRole("switch", { name: "Store prompts and answers" })).toBeChecked();
 });
 
-test("storing is off for the key", async ({ page }) => {
+test("body logging is off for the key", async ({ page }) => {
   const { client } = world;
   const { id } = await client.send({ key: await client.key("key off", { log_bodies: false }), body: short });
   await open(page, id);
-  await expect(page.getByText("Storing texts is off for the key that sent this request.")).toBeVisible();
+  await expectAbsent(page, id, "disabled_for_key");
 });
 
-test("the request refused to be stored", async ({ page }) => {
+test("body logging was disabled by the request", async ({ page }) => {
   const { client } = world;
-  const { id } = await client.send({ key: await client.key("refusing"), body: short, headers: { "X-Fairlead-Log-Body": "false" } });
+  const { id } = await client.send({ key: await client.key("opted out"), body: short, headers: { "X-Fairlead-Log-Body": "false" } });
   await open(page, id);
-  await expect(page.getByText("The request asked not to be stored (x-fairlead-log-body: false).")).toBeVisible();
+  await expectAbsent(page, id, "disabled_by_request");
 });
 
-test("the texts were too large", async ({ page }) => {
+test("the body was too large to store", async ({ page }) => {
   const { client } = world;
   const { id } = await client.send({ key: await client.key("large"), body: chat("sim-nano", "long ".repeat(1000), { max_tokens: 8 }) });
   await open(page, id);
-  await expect(page.getByText("The texts were larger than what is stored.")).toBeVisible();
+  await expectAbsent(page, id, "too_large");
 });
 
-test("there never was a text, because the request failed before", async ({ page }) => {
+test("an invalid request has no body", async ({ page }) => {
   const { client } = world;
   const { id } = await client.send({ key: await client.key("broken"), body: "{" });
   await open(page, id);
-  await expect(page.getByText("The request failed before there was a text to store.")).toBeVisible();
+  await expectAbsent(page, id, "none");
 });
 
-test("a viewer may not read texts", async ({ browser, watch }) => {
+test("a viewer cannot view messages", async ({ browser, watch }) => {
   const { client, gateway } = world;
   const { id } = await client.send({ key: await client.key("seen by viewers"), body: short });
   await client.logged(id);
@@ -83,7 +95,7 @@ test("a viewer may not read texts", async ({ browser, watch }) => {
   await viewer.enter(context);
   const page = await context.newPage();
   await page.goto(`${gateway.url}/requests/${id}`);
-  await expect(page.getByText("You may not read texts")).toBeVisible();
+  await expect(page.getByText("You do not have permission to view messages")).toBeVisible();
   await expect(page.getByText("A private matter.")).toHaveCount(0);
   await page.goto(`${gateway.url}/requests?from=now-1h`);
   await expect(page.getByRole("table", { name: "Requests" })).toBeVisible();

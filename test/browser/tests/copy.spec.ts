@@ -5,18 +5,18 @@ import { expect, test, useWorld } from "../support/fixtures";
 
 const world = useWorld();
 
-/** The same gateway under a name that makes no secure origin: the clipboard API is missing there. */
-function plain(): string {
+/** The gateway under a host name that is not a secure origin, where the clipboard API is missing. */
+function insecureUrl(): string {
   return world.gateway.url.replace("127.0.0.1", "fairlead.test");
 }
 
 test.beforeEach(({ watch }) => {
-  // The browser tells that it ignores a header which only secure origins can have.
+  // The browser warns that it ignores a header that only applies to secure origins.
   watch.allow(/Cross-Origin-Opener-Policy header has been ignored/);
 });
 
 async function signIn(page: Page, path: string): Promise<void> {
-  await page.goto(plain() + path);
+  await page.goto(insecureUrl() + path);
   await page.getByRole("textbox", { name: "Email" }).fill(owner.email);
   await page.getByLabel(/^Password/).fill(owner.password);
   await page.getByRole("button", { name: "Sign in" }).click();
@@ -24,10 +24,10 @@ async function signIn(page: Page, path: string): Promise<void> {
   expect(await page.evaluate(() => window.isSecureContext)).toBe(false);
 }
 
-/** Pastes what was copied into the command palette and returns it. */
-async function pasted(page: Page): Promise<string> {
+/** Pastes the clipboard into the command palette and returns it. */
+async function pasteClipboard(page: Page): Promise<string> {
   await page.keyboard.press("Control+k");
-  const field = page.getByRole("textbox", { name: /^Go to a page/ });
+  const field = page.getByRole("textbox", { name: /^Search pages and actions/ });
   await field.click();
   await page.keyboard.press("Control+v");
   const text = await field.inputValue();
@@ -35,7 +35,7 @@ async function pasted(page: Page): Promise<string> {
   return text;
 }
 
-test("signing in on a plain http name leads to the page that was asked for, and its link can be copied", async ({ page }) => {
+test("on a plain http origin, signing in opens the requested page and its link can be copied", async ({ page }) => {
   const { client } = world;
   const { id } = await client.send({ key: await client.key("copied"), body: chat("sim-nano", "Hello", { max_tokens: 8 }) });
   await client.logged(id);
@@ -43,7 +43,7 @@ test("signing in on a plain http name leads to the page that was asked for, and 
 
   await page.getByRole("button", { name: "Copy link" }).click();
   await expect(page.getByRole("button", { name: "Copied", exact: true })).toBeVisible();
-  expect(await pasted(page)).toBe(`${plain()}/requests/${id}`);
+  expect(await pasteClipboard(page)).toBe(`${insecureUrl()}/requests/${id}`);
 });
 
 test("a new key can be copied out of its dialog", async ({ page }) => {
@@ -55,18 +55,18 @@ test("a new key can be copied out of its dialog", async ({ page }) => {
   await expect(page.getByRole("button", { name: "Copied", exact: true })).toBeVisible();
   await page.getByRole("button", { name: "I have stored the key" }).click();
   await expect(page.getByRole("dialog")).toHaveCount(0);
-  expect(await pasted(page)).toBe(secret);
+  expect(await pasteClipboard(page)).toBe(secret);
 });
 
-test("code is copied with the key's variable and never with a key", async ({ page }) => {
+test("copied code reads the key from the environment and never contains a key", async ({ page }) => {
   const { client } = world;
   const { id } = await client.send({ key: await client.key("code"), body: chat("sim-nano", "Hello code", { max_tokens: 8 }) });
   await client.logged(id);
   await signIn(page, `/requests/${id}`);
   await page.getByRole("button", { name: "Copy as" }).click();
   await page.getByRole("menuitem", { name: "curl" }).click();
-  await expect(page.getByText("The code is copied.")).toBeVisible();
-  const code = await pasted(page);
+  await expect(page.getByText("Code copied.")).toBeVisible();
+  const code = await pasteClipboard(page);
   expect(code).toContain("$FAIRLEAD_API_KEY");
   expect(code).toContain("Hello code");
   expect(code).not.toMatch(/fl_[0-9A-Za-z]{8}/);

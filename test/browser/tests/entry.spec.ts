@@ -14,14 +14,14 @@ test.afterAll(async () => {
   await gateway?.stop();
 });
 
-test("an empty gateway registers the first account on every address, then asks to sign in and leads back", async ({ page, context }) => {
+test("an empty gateway shows registration on every path, later sign-in returns to the requested page", async ({ page, context }) => {
   for (const path of ["/", "/requests?preset=errors", "/sign-in"]) {
     await page.goto(gateway.url + path);
-    await expect(page.getByRole("heading", { name: "Create the first account" })).toBeVisible();
+    await expect(page.getByRole("heading", { name: "Create the owner account" })).toBeVisible();
   }
   await expectAccessible(page);
   await expect(page.getByRole("textbox", { name: "Setup code" })).toHaveValue("");
-  await page.goto("about:blank"); // a change of the fragment alone does not load the page
+  await page.goto("about:blank"); // changing only the fragment does not reload the page
   await page.goto(`${gateway.url}/welcome#${await gateway.setupCode()}`); // the printed link
   await page.getByRole("textbox", { name: "Name" }).fill(owner.name);
   await page.getByRole("textbox", { name: "Email" }).fill(owner.email);
@@ -29,10 +29,10 @@ test("an empty gateway registers the first account on every address, then asks t
   await page.getByRole("button", { name: "Create account" }).click();
   await expect(page.getByRole("heading", { name: "Quickstart" })).toBeVisible();
 
-  await page.goto("about:blank"); // an open page would go on asking, without its session
+  await page.goto("about:blank"); // an open page would keep polling without its session
   await context.clearCookies();
   await page.goto(`${gateway.url}/settings/keys?state=all`);
-  await expect(page.getByText("Sign in to go on to the page you asked for.")).toBeVisible();
+  await expect(page.getByText("Sign in to continue to the requested page.")).toBeVisible();
   await expectAccessible(page);
   await page.getByRole("textbox", { name: "Email" }).fill(owner.email);
   await page.getByLabel(/^Password/).fill(owner.password);
@@ -41,26 +41,26 @@ test("an empty gateway registers the first account on every address, then asks t
   await expect(page).toHaveURL(`${gateway.url}/settings/keys?state=all`);
 });
 
-test("a wrong password says so and nothing else", async ({ page, watch }) => {
+test("a wrong password shows one line without an id", async ({ page, watch }) => {
   watch.allow(/\b401\b/);
   await page.goto(gateway.url);
   await page.getByRole("textbox", { name: "Email" }).fill(owner.email);
   await page.getByLabel(/^Password/).fill("not the password");
   await page.getByRole("button", { name: "Sign in" }).click();
-  await expect(page.getByRole("alert")).toContainText("You are not signed in");
+  await expect(page.getByRole("alert")).toHaveText("Wrong email or password.");
 });
 
-test("unknown addresses are not found: a page within the dashboard, JSON outside", async ({ page, request, watch }) => {
+test("unknown paths are not found: a page within the dashboard, JSON outside", async ({ page, request, watch }) => {
   watch.allow(/\b404\b/);
   for (const path of ["/api/v1/nothing", "/proxy/v1/nothing", "/nothing"]) {
-    const answer = await request.get(gateway.url + path);
-    expect([answer.status(), answer.headers()["content-type"]]).toEqual([404, expect.stringContaining("json")]);
+    const response = await request.get(gateway.url + path);
+    expect([response.status(), response.headers()["content-type"]]).toEqual([404, expect.stringContaining("json")]);
   }
   await page.goto(`${gateway.url}/settings/nothing`);
   await expect(page.getByRole("heading", { name: "Sign in" })).toBeVisible();
 });
 
-test("who signs in after another account sees nothing that it has read", async ({ page, watch }) => {
+test("an account that signs in does not see cached data of another account", async ({ page, watch }) => {
   watch.allow(/\b401\b/);
   const ada = new Client(gateway.url);
   await ada.call("POST", "/session", { email: owner.email, password: owner.password });
@@ -76,10 +76,10 @@ test("who signs in after another account sees nothing that it has read", async (
   await signIn(owner.email, owner.password);
   await expect(page.getByText("of ada alone")).toBeVisible();
   await page.evaluate(() => fetch("/api/v1/session", { method: "DELETE" }));
-  await page.getByRole("link", { name: "Models" }).first().click(); // asks the gateway something
+  await page.getByRole("link", { name: "Models" }).first().click(); // calls the gateway
   await expect(page.getByRole("heading", { name: "Sign in" })).toBeVisible();
 
-  // The list is never answered: whatever is shown was read before.
+  // The list call never completes, so any shown key would be cached.
   await page.route("**/api/v1/keys*", () => undefined);
   await signIn(bob.email, bob.password);
   await page.getByRole("link", { name: "API keys" }).first().click();

@@ -28,7 +28,7 @@ test.beforeAll(async () => {
   wanted = [all[3], all[2], all[0]].map((id) => id ?? "");
 });
 
-/** The ids of the rows, as their links would open them. */
+/** The prompts of the rows, in order. */
 async function previews(page: Page): Promise<string[]> {
   const rows = page.getByRole("table", { name: "Requests" }).getByRole("row");
   return (await rows.allInnerTexts()).slice(1).map((text) => /first|second|third|fourth|fifth/.exec(text)?.[0] ?? text);
@@ -38,14 +38,14 @@ const expected = ["fourth", "third", "first"];
 
 test("a filtered list is the same in another session, in the export and on the command line", async ({ page, browser, watch }) => {
   await page.goto(`${world.gateway.url}/requests?from=now-1h`);
-  await expect(page.getByText("5 requests match")).toBeVisible();
+  await expect(page.getByText("5 matching requests")).toBeVisible();
   await page.getByRole("button", { name: "model", exact: true }).click();
   await page.getByRole("checkbox", { name: /sim-nano/ }).check();
   await page.keyboard.press("Escape");
-  await page.getByRole("button", { name: "More" }).click();
+  await page.getByRole("button", { name: "More filters" }).click();
   await page.getByRole("textbox", { name: "tag" }).fill("team=search");
   await page.keyboard.press("Enter");
-  await expect(page.getByText("3 requests match")).toBeVisible();
+  await expect(page.getByText("3 matching requests")).toBeVisible();
   expect(await previews(page)).toEqual(expected);
   await expect(page).toHaveURL(/model=sim-nano/);
   await expect(page).toHaveURL(/tag=team(=|%3D)search/);
@@ -55,13 +55,13 @@ test("a filtered list is the same in another session, in the export and on the c
   await world.client.enter(other);
   const copy = await other.newPage();
   await copy.goto(page.url());
-  await expect(copy.getByText("3 requests match")).toBeVisible();
+  await expect(copy.getByText("3 matching requests")).toBeVisible();
   expect(await previews(copy)).toEqual(expected);
   await other.close();
 
   await page.getByRole("button", { name: "Export" }).click();
   const download = page.waitForEvent("download");
-  await page.getByRole("menuitem", { name: /^JSON lines/ }).click();
+  await page.getByRole("menuitem", { name: /^JSON Lines/ }).click();
   const lines = (await readFile(await (await download).path(), "utf8")).trim().split("\n");
   expect(lines.map((line) => (JSON.parse(line) as { id: string }).id)).toEqual(wanted);
 
@@ -85,7 +85,7 @@ test("previous and next stay within the filter", async ({ page }) => {
   await expect(page.getByRole("dialog")).toHaveCount(0);
 });
 
-test("an export neutralises what a spreadsheet would run", async ({ page }) => {
+test("an export neutralises spreadsheet formulas", async ({ page }) => {
   const { client } = world;
   const key = await client.key("formula");
   const { id } = await client.send({ key, body: chat("sim-nano", "=HYPERLINK(\"http://example.com\")", { max_tokens: 8 }) });
@@ -101,15 +101,15 @@ test("an export neutralises what a spreadsheet would run", async ({ page }) => {
 
 test("a filter that matches nothing offers to clear it", async ({ page }) => {
   await page.goto(`${world.gateway.url}/requests?from=now-1h&model=nothing`);
-  await expect(page.getByText("No request matches")).toBeVisible();
+  await expect(page.getByText("No results")).toBeVisible();
   await page.getByRole("button", { name: "Clear filters" }).click();
   await expect(page.getByRole("row").filter({ hasText: "first" })).toBeVisible();
 });
 
-test("a time in the address that cannot be read is said, and the usual range is shown", async ({ page }) => {
+test("an invalid time in the URL is reported, and the default range is shown", async ({ page }) => {
   for (const path of ["/requests", "/"]) {
     await page.goto(`${world.gateway.url}${path}?from=yesterday`);
-    await expect(page.getByText("“yesterday” in the address is no time")).toBeVisible();
+    await expect(page.getByText("Invalid time in the URL: “yesterday”")).toBeVisible();
     await expect(page.getByRole("button", { name: "Last 24 hours" })).toBeVisible();
   }
 });

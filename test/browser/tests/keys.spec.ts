@@ -48,37 +48,37 @@ test("a key is shown once, survives Escape and a click outside, and is gone afte
   expect(await page.content()).not.toContain(secret);
 });
 
-test("a new key can be tried inside its dialog", async ({ page }) => {
+test("a new key can be tested in its dialog", async ({ page }) => {
   await page.goto(`${world.gateway.url}/settings/keys?create=1`);
   const dialog = page.getByRole("dialog");
   await dialog.getByRole("textbox", { name: "Name" }).fill("trial");
   await dialog.getByRole("button", { name: "Create key" }).click();
   await dialog.getByRole("button", { name: "Send test request" }).click();
-  await expect(dialog.getByText("It works")).toBeVisible();
+  await expect(dialog.getByText("Test request succeeded")).toBeVisible();
   await storedSecret(page);
 });
 
-test("a rotated key's old secret works through its grace, a revoked one is refused at once", async ({ page }) => {
+test("a rotated key's old secret works during the grace period, a revoked key is rejected immediately", async ({ page }) => {
   const { client } = world;
   const old = await client.key("worker");
   await page.goto(`${world.gateway.url}/settings/keys`);
   await act(page, "worker", "Rotate");
-  await page.getByRole("radio", { name: "after 1 hour", exact: true }).check();
+  await page.getByRole("radio", { name: "After 1 hour", exact: true }).check();
   await page.getByRole("button", { name: "Rotate", exact: true }).click();
-  const fresh = await storedSecret(page);
+  const rotated = await storedSecret(page);
 
-  expect(fresh).not.toBe(old);
-  await expect(row(page, "worker")).toContainText(`…${fresh.slice(-4)}`);
-  await expect(row(page, "worker")).toContainText(new RegExp(`…${old.slice(-4)} ends in (59 minutes|1 hour)`));
-  expect([await status(client, old), await status(client, fresh)]).toEqual([200, 200]);
+  expect(rotated).not.toBe(old);
+  await expect(row(page, "worker")).toContainText(`…${rotated.slice(-4)}`);
+  await expect(row(page, "worker")).toContainText(new RegExp(`…${old.slice(-4)} expires in (59 minutes|1 hour)`));
+  expect([await status(client, old), await status(client, rotated)]).toEqual([200, 200]);
 
   await act(page, "worker", "Rotate");
-  await page.getByRole("radio", { name: "at once" }).check();
+  await page.getByRole("radio", { name: "Immediately" }).check();
   await page.getByRole("button", { name: "Rotate", exact: true }).click();
   const last = await storedSecret(page);
-  expect([await status(client, fresh), await status(client, last)]).toEqual([401, 200]);
+  expect([await status(client, rotated), await status(client, last)]).toEqual([401, 200]);
 
-  await eventually("the use is written down", async () => {
+  await eventually("the use is recorded", async () => {
     const { keys } = await client.call<{ keys: { name: string; last_used_at: string | null }[] }>("GET", "/keys");
     return keys.some((key) => key.name === "worker" && key.last_used_at !== null);
   });
@@ -86,16 +86,16 @@ test("a rotated key's old secret works through its grace, a revoked one is refus
   await expect(row(page, "worker")).toContainText(/just now|seconds? ago/);
   await act(page, "worker", "Revoke");
   const revoke = page.getByRole("dialog").getByRole("button", { name: "Revoke" });
-  await expect(revoke).toBeDisabled(); // it was used just now, so its name is asked for
+  await expect(revoke).toBeDisabled(); // used recently, so its name must be typed
   await page.getByRole("textbox", { name: "Type worker to confirm" }).fill("worker");
   await revoke.click();
   await expect(page.getByText("Revoked “worker”.")).toBeVisible();
   await expect(row(page, "worker")).toHaveCount(0);
-  await expect(page.getByRole("main")).toBeFocused(); // the button that opened the dialog is gone with its row
+  await expect(page.getByRole("main")).toBeFocused(); // the button that opened the dialog was removed with its row
 
-  const refused = await client.send({ key: last, body: chat("sim-nano") });
-  expect(refused.status).toBe(401);
-  const error = JSON.parse(refused.text) as { error: string; code: string; details: Record<string, unknown> };
+  const rejected = await client.send({ key: last, body: chat("sim-nano") });
+  expect(rejected.status).toBe(401);
+  const error = JSON.parse(rejected.text) as { error: string; code: string; details: Record<string, unknown> };
   expect(error).toMatchObject({ code: "REVOKED_API_KEY", details: { origin: "client", retryable: false } });
   expect(error.error).toMatch(/revoked/);
   expect(error.error).toMatch(/API keys|API key settings|settings\/keys/);
@@ -104,23 +104,23 @@ test("a rotated key's old secret works through its grace, a revoked one is refus
   await expect(row(page, "worker")).toContainText("revoked");
 });
 
-test("an exhausted budget refuses inference only, and raising it works on the next request", async ({ page }) => {
+test("an exhausted budget rejects inference only, and raising it applies to the next request", async ({ page }) => {
   const { client } = world;
   const key = await client.key("batch", { budget: { amount_usd: "0.000001", period: "month" } });
-  const refused = await client.send({ key, body: chat("sim-flagship") });
-  expect(refused.status).toBe(402);
-  expect(JSON.parse(refused.text)).toMatchObject({
+  const rejected = await client.send({ key, body: chat("sim-flagship") });
+  expect(rejected.status).toBe(402);
+  expect(JSON.parse(rejected.text)).toMatchObject({
     code: "BUDGET_EXCEEDED",
     details: { origin: "gateway", retryable: false, budget_usd: "0.000001" },
   });
-  await client.logged(refused.id);
+  await client.logged(rejected.id);
 
-  await page.goto(`${world.gateway.url}/requests/${refused.id}`);
-  await expect(page.getByText(/^Rejected after .* by a budget/)).toBeVisible();
+  await page.goto(`${world.gateway.url}/requests/${rejected.id}`);
+  await expect(page.getByText(/^Rejected by a budget after /)).toBeVisible();
   await page.goto(`${world.gateway.url}/settings/keys`);
   await act(page, "batch", "Edit");
   await page.getByRole("button", { name: /Limits and budget/ }).click();
-  await page.getByRole("textbox", { name: "Budget in dollars" }).fill("5");
+  await page.getByRole("textbox", { name: "Budget (USD)" }).fill("5");
   await page.getByRole("button", { name: "Save" }).click();
   await expect(page.getByText("Saved “batch”.")).toBeVisible();
 

@@ -5,9 +5,9 @@ import { expect, test, useWorld } from "../support/fixtures";
 
 const world = useWorld();
 
-const indicator = (page: Page) => page.getByRole("button", { name: /^Push connection/ });
+const indicator = (page: Page) => page.getByRole("button", { name: /^Live updates/ });
 
-/** Counts the push connections of a page that are open. */
+/** Counts the open push connections of a page. */
 function pushes(page: Page): { open: () => number; last: () => string } {
   const open = new Set<unknown>();
   let last = "";
@@ -22,7 +22,7 @@ function pushes(page: Page): { open: () => number; last: () => string } {
   return { open: () => open.size, last: () => last };
 }
 
-test("a tab has one push connection, whichever page it shows, and none while it is hidden", async ({ page }) => {
+test("a tab has one push connection on any page, and none while hidden", async ({ page }) => {
   const push = pushes(page);
   await page.goto(`${world.gateway.url}/requests?from=now-1h&live=1`);
   await expect(indicator(page)).toHaveText("Live");
@@ -32,7 +32,7 @@ test("a tab has one push connection, whichever page it shows, and none while it 
   await page.getByRole("link", { name: "Models" }).first().click();
   await expect(page.getByRole("heading", { level: 1, name: "Models" })).toBeVisible();
   await expect(indicator(page)).toHaveText("Live");
-  await expect.poll(push.last).toContain("rows=none"); // a page that watches nothing is told numbers only
+  await expect.poll(push.last).toContain("rows=none"); // a page that shows no requests gets counts only
   await expect.poll(push.open).toBe(1);
 
   await hide(page, true);
@@ -43,7 +43,7 @@ test("a tab has one push connection, whichever page it shows, and none while it 
   await expect.poll(push.open).toBe(1);
 });
 
-test("the person can pause what comes by itself", async ({ page }) => {
+test("live updates can be paused", async ({ page }) => {
   const push = pushes(page);
   await page.goto(world.gateway.url);
   await expect(indicator(page)).toHaveText("Live");
@@ -54,7 +54,7 @@ test("the person can pause what comes by itself", async ({ page }) => {
   await expect(indicator(page)).toHaveText("Live");
 });
 
-test("the indicator says that the connection broke, and that it is back", async ({ page, watch }) => {
+test("the indicator shows a lost connection and its recovery", async ({ page, watch }) => {
   watch.allow(/tail|ERR_CONNECTION|ERR_INCOMPLETE|\/health|Failed to load resource|Failed to fetch/);
   await page.goto(`${world.gateway.url}/routing/models`);
   await expect(indicator(page)).toHaveText("Live");
@@ -64,7 +64,7 @@ test("the indicator says that the connection broke, and that it is back", async 
   await expect(indicator(page)).toHaveText("Live", { timeout: 30_000 });
 });
 
-test("live tiles follow requests as they come", async ({ page }) => {
+test("live tiles are refreshed when requests arrive", async ({ page }) => {
   const { client } = world;
   const key = await client.key("tiles");
   await client.logged((await client.send({ key, body: chat("sim-nano", "one") })).id);

@@ -5,29 +5,30 @@ import { expect, test, useWorld } from "../support/fixtures";
 
 const world = useWorld();
 
-// Generous, for a busy machine: alone, every task takes a fraction of a second, and without the measures against freezes 40 seconds.
-const longestTaskMs = 5_000;
+// A generous limit for busy machines: a task usually takes a fraction of a second, and 40 seconds without the measures
+// against freezing.
+const maxTaskMs = 5_000;
 
-// Pairs of letters that fonts kern, which is the slowest to lay out.
+// Kerning pairs, which are the slowest to lay out.
 const run = "AV".repeat(50_000);
 
-/** Does something in the page and returns its longest task, in milliseconds. */
+/** Runs work in the page and returns the duration of the longest task in milliseconds. */
 async function longestTask(
   page: Page,
   work: () => Promise<void>,
 ): Promise<number> {
   await page.evaluate(() => {
-    const held = window as unknown as { longest: number };
-    held.longest = 0;
+    const target = window as unknown as { longest: number };
+    target.longest = 0;
     new PerformanceObserver((list) => {
-      held.longest = Math.max(
-        held.longest,
+      target.longest = Math.max(
+        target.longest,
         ...list.getEntries().map((entry) => entry.duration),
       );
     }).observe({ type: "longtask" });
   });
   await work();
-  // Two frames, so that the layout of the last change is counted.
+  // Two frames, so that the layout of the last change is included.
   await page.evaluate(
     () =>
       new Promise((resolve) =>
@@ -39,7 +40,7 @@ async function longestTask(
   );
 }
 
-test("a run of 100 KB without spaces does not freeze the page of a request", async ({
+test("100 KB without spaces do not freeze the page of a request", async ({
   page,
 }) => {
   const { client } = world;
@@ -50,11 +51,11 @@ test("a run of 100 KB without spaces does not freeze the page of a request", asy
   await client.logged(id);
   await page.goto(`${world.gateway.url}/requests/${id}`);
   const show = await longestTask(page, async () => {
-    await page.getByRole("button", { name: "Show the texts" }).click();
+    await page.getByRole("button", { name: "Show messages" }).click();
     await expect(page.getByLabel("Message 1, user")).toBeVisible();
   });
   const find = await longestTask(page, async () => {
-    await page.getByRole("textbox", { name: "Find in the texts" }).fill("A");
+    await page.getByRole("textbox", { name: "Find in messages" }).fill("A");
   });
   const json = await longestTask(page, async () => {
     await page.getByText("JSON", { exact: true }).click();
@@ -62,11 +63,11 @@ test("a run of 100 KB without spaces does not freeze the page of a request", asy
   });
   const tasks = { show, find, json };
   for (const [name, ms] of Object.entries(tasks)) {
-    expect(ms, name).toBeLessThan(longestTaskMs);
+    expect(ms, name).toBeLessThan(maxTaskMs);
   }
 });
 
-test("a run of 100 KB without spaces does not freeze the playground", async ({
+test("100 KB without spaces do not freeze the playground", async ({
   page,
 }) => {
   await page.goto(`${world.gateway.url}/playground`);
@@ -79,6 +80,6 @@ test("a run of 100 KB without spaces does not freeze the playground", async ({
   });
   const tasks = { paste, send };
   for (const [name, ms] of Object.entries(tasks)) {
-    expect(ms, name).toBeLessThan(longestTaskMs);
+    expect(ms, name).toBeLessThan(maxTaskMs);
   }
 });

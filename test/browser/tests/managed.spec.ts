@@ -29,7 +29,7 @@ test("every page works when the configuration comes from a file", async ({ page 
   }
 });
 
-test("what the file owns is closed, and the page says where it is set", async ({ page }) => {
+test("settings from the file are read-only, and the page names the file", async ({ page }) => {
   await page.goto(`${world.gateway.url}/providers`);
   const alpha = page.getByRole("article", { name: "alpha" });
   await expect(alpha.getByText("file", { exact: true }).first()).toBeVisible();
@@ -39,23 +39,23 @@ test("what the file owns is closed, and the page says where it is set", async ({
   await page.goto(`${world.gateway.url}/routing/policies`);
   await expect(page.getByRole("heading", { level: 1, name: "Policies" })).toBeVisible();
   await page.goto(`${world.gateway.url}/settings/data`);
-  await expect(page.getByText(`set in its configuration (${world.gateway.config})`)).toBeVisible();
+  await expect(page.getByText(`Set for all workspaces in the gateway configuration (${world.gateway.config})`)).toBeVisible();
 });
 
-test("a strip on every page says that a file owns the configuration", async ({ page }) => {
+test("a banner on every page names the configuration file", async ({ page }) => {
   for (const path of ["/", "/routing/models"]) {
     await page.goto(world.gateway.url + path);
-    await expect(page.getByRole("status").filter({ hasText: "Set in a file" })).toContainText(world.gateway.config);
+    await expect(page.getByRole("status").filter({ hasText: "Some settings are managed in" })).toContainText(world.gateway.config);
   }
 });
 
-test("a change of the file is seen without a restart, and a bad one changes nothing", async ({ page }) => {
+test("a changed file is reloaded without a restart, and an invalid one is ignored", async ({ page }) => {
   await page.goto(`${world.gateway.url}/providers`);
   await expect(page.getByRole("article", { name: "alpha" })).toBeVisible();
   await world.gateway.setConfig(config("omega"));
   await expect(page.getByRole("article", { name: "omega" })).toBeVisible();
   await world.gateway.setConfig("providers: nonsense\n");
-  await eventually("the bad file is refused", async () => world.gateway.log().includes("configuration refused"));
+  await eventually("the invalid file is rejected", async () => world.gateway.log().includes("configuration refused"));
   await page.reload();
   await expect(page.getByRole("article", { name: "omega" })).toBeVisible();
   await world.gateway.setConfig(config("alpha"));

@@ -4,7 +4,7 @@ import { chat } from "../support/client";
 import { expect, expectAccessible, test, useWorld } from "../support/fixtures";
 import { navigation } from "../support/pages";
 
-// These run on a wide and a narrow screen, in light and dark.
+// These tests run on wide and narrow screens, in light and dark mode.
 const world = useWorld();
 let served = "";
 let failed = "";
@@ -30,18 +30,18 @@ test("every page is accessible and does not scroll sideways", async ({ page }) =
       await page.goto(world.gateway.url + path);
       await expect(page.getByRole("heading", { level: 1, name: title })).toBeVisible();
       await expectAccessible(page);
-      expect(await sideways(page), `${title} scrolls sideways by so many pixels`).toBe(0);
+      expect(await sideways(page), `${title} scrolls sideways`).toBe(0);
     });
   }
 });
 
-test("a request's page is accessible, with its texts open", async ({ page }) => {
+test("the page of a request is accessible with its messages open", async ({ page }) => {
   await page.goto(`${world.gateway.url}/requests/${served}`);
-  await page.getByRole("button", { name: "Show the texts" }).click();
+  await page.getByRole("button", { name: "Show messages" }).click();
   await expect(page.getByText("Which rivers are longest?").first()).toBeVisible();
   await expectAccessible(page);
   await page.goto(`${world.gateway.url}/requests/${failed}`);
-  await expect(page.getByText(/^Failed at the providers/)).toBeVisible();
+  await expect(page.getByText(/^Failed after/)).toBeVisible();
   await expectAccessible(page);
   expect(await sideways(page)).toBe(0);
 });
@@ -49,12 +49,12 @@ test("a request's page is accessible, with its texts open", async ({ page }) => 
 test("redaction rules and their tester are accessible", async ({ page }) => {
   await page.goto(`${world.gateway.url}/settings/data`);
   const section = page.getByRole("region", { name: "Redaction" });
-  await section.getByRole("switch", { name: "Use the gateway’s rules" }).click();
+  await section.getByRole("switch", { name: "Use the gateway’s default rules" }).click();
   await section.getByRole("switch", { name: /^email/ }).click();
-  await section.getByRole("button", { name: "Add a rule" }).click();
+  await section.getByRole("button", { name: "Add rule" }).click();
   await section.getByLabel("Name of rule 1").fill("ticket");
   await section.getByLabel("Pattern of rule 1").fill("T-\\d+");
-  await section.getByLabel("Try the rules").fill("ann@example.com wrote T-1");
+  await section.getByLabel("Test the rules").fill("ann@example.com wrote T-1");
   await expect(section.locator("mark")).toHaveCount(2);
   await expectAccessible(page);
   expect(await sideways(page)).toBe(0);
@@ -69,7 +69,7 @@ test("dialogs, menus and drawers are accessible", async ({ page }) => {
   for (const fold of [/^Access/, /^Limits and budget/, /^Expiry/]) {
     await page.getByRole("button", { name: fold }).click();
   }
-  await expect(page.getByRole("switch", { name: /Errors in the OpenAI shape/ })).toBeVisible();
+  await expect(page.getByRole("switch", { name: /OpenAI error format/ })).toBeVisible();
   await expectAccessible(page);
   await page.goto(`${world.gateway.url}/quickstart`);
   await page.getByRole("button", { name: "Search" }).click();
@@ -77,7 +77,7 @@ test("dialogs, menus and drawers are accessible", async ({ page }) => {
   await expectAccessible(page);
 });
 
-/** How many pixels the page is wider than the window. */
+/** The number of pixels by which the page is wider than the window. */
 function sideways(page: Page): Promise<number> {
   return page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
 }

@@ -3,7 +3,7 @@ import { expect, test, useWorld } from "../support/fixtures";
 
 const world = useWorld();
 
-test("requests are two-line rows, filters a sheet, and the detail takes the whole screen", async ({ page }) => {
+test("requests are two-line rows, filters open in a sheet, and the detail is full screen", async ({ page }) => {
   const { client } = world;
   const key = await client.key("pocket");
   const { id } = await client.send({ key, body: chat("sim-nano", "Hello", { max_tokens: 8 }) });

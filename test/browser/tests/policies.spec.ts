@@ -20,67 +20,66 @@ async function newest(): Promise<{ version: number; source: string }> {
   return (await world.client.call<{ workspace: { version: number; source: string } }>("GET", "/policies")).workspace;
 }
 
-/** Makes these the policies in force, whatever was before. */
-async function inForce(...policies: string[]): Promise<void> {
+/** Saves these policies as the active version. */
+async function activate(...policies: string[]): Promise<void> {
   const { version } = await newest();
   await world.client.call("PUT", "/policies", { source: documentOf(policies), based_on: version, note: "for a test" });
 }
 
 test.beforeEach(async ({ page }) => {
-  await inForce(...own);
+  await activate(...own);
   await page.goto(`${world.gateway.url}/routing/policies`);
   await expect(editorOf(page)).toContainText("name: three");
 });
 
-test("policies of the instance come first and are only to be read", async ({ page }) => {
-  const instance = page.getByRole("region", { name: "Of the instance" });
+test("global policies come first and are read-only", async ({ page }) => {
+  const instance = page.getByRole("region", { name: "Global policies" });
   await expect(instance).toContainText(world.gateway.config);
   const policy = instance.getByRole("listitem", { name: "short-answers" });
-  await expect(policy).toContainText("if the source is key");
-  await expect(policy).toContainText("answers of at most 5,000 tokens");
+  await expect(policy).toContainText("If source is key");
+  await expect(policy).toContainText("Max 5,000 output tokens");
   await expect(policy.getByRole("button")).toHaveCount(0);
   await expect(policy.getByRole("switch")).toHaveCount(0);
 });
 
-test("form and text edit one document", async ({ page }) => {
+test("form and YAML editor edit one document", async ({ page }) => {
   await page.getByRole("button", { name: "1. one" }).click();
   const form = page.getByRole("listitem", { name: "one" });
   await form.getByRole("textbox", { name: "Condition" }).fill('request.task == "code"');
   await expect(editorOf(page)).toContainText('when: request.task == "code"');
-  await form.getByRole("button", { name: "Add a comparison" }).click();
+  await form.getByRole("button", { name: "Add comparison" }).click();
   await form.getByRole("combobox", { name: "Value" }).click();
   await page.getByRole("option", { name: "maths" }).click();
   await form.getByRole("button", { name: "Add", exact: true }).click();
   await expect(editorOf(page)).toContainText('request.task == "code" && request.task == "maths"');
-  await form.getByRole("combobox", { name: "Pin one model" }).or(form.getByRole("textbox", { name: "Pin one model" })).fill("sim-smal");
-  await expect(form.getByText(/no model is called "sim-smal"/).first()).toBeVisible();
+  await form.getByRole("combobox", { name: "Pin a model" }).or(form.getByRole("textbox", { name: "Pin a model" })).fill("sim-smal");
+  await expect(form.getByText(/model.*"sim-smal"/).first()).toBeVisible();
   await expect(page.getByRole("button", { name: "Save…" })).toBeDisabled();
-  await page.keyboard.press("Tab"); // closes the list of names
+  await page.keyboard.press("Tab"); // closes the suggestions
   await expectAccessible(page);
 
   await write(page, "name: fresh\ndeny: Not here.");
-  await expect(page.getByRole("listitem", { name: "fresh" })).toContainText("refuses: “Not here.”");
+  await expect(page.getByRole("listitem", { name: "fresh" })).toContainText("Denies: “Not here.”");
   await expect(page.getByRole("listitem", { name: "one" })).toHaveCount(0);
   await write(page, "name: fresh\ndenny: Not here.");
-  await expect(page.getByText("The text has problems. The list shows what it said before")).toBeVisible();
+  await expect(page.getByText("The YAML has errors. The list shows the last valid policies")).toBeVisible();
 });
 
-test("completion offers the names of fields and models", async ({ page }) => {
+test("completion suggests fields and models", async ({ page }) => {
   const editor = editorOf(page);
   await editor.click();
   await page.keyboard.press("Control+End");
-  // The list may be rebuilt or closed between the moment it is found and the click, so the click is repeated until the text
-  // has the completion.
+  // The list may be rebuilt or closed before the click, so the click is repeated until the completion was inserted.
   const take = async (name: RegExp, written: RegExp) => {
-    const offered = page.getByRole("option", { name }).first();
+    const suggestion = page.getByRole("option", { name }).first();
     await expect(async () => {
       if (written.test((await editor.textContent()) ?? "")) {
         return;
       }
-      if (!(await offered.isVisible())) {
+      if (!(await suggestion.isVisible())) {
         await page.keyboard.press("Control+Space");
       }
-      await offered.click({ timeout: 1_000 });
+      await suggestion.click({ timeout: 1_000 });
       await expect(editor).toContainText(written, { timeout: 1_000 });
     }).toPass();
   };
@@ -89,11 +88,11 @@ test("completion offers the names of fields and models", async ({ page }) => {
   await page.keyboard.type("sim-fl");
   await take(/^sim-flagship/, /pin: sim-flagship/);
   await expect(editor).toContainText("pin: sim-flagship");
-  await expect(page.getByRole("listitem", { name: "four" })).toContainText("pins sim-flagship");
+  await expect(page.getByRole("listitem", { name: "four" })).toContainText("Pins sim-flagship");
 });
 
-test("policies move by dragging, by keys and by the menu", async ({ page }) => {
-  const names = page.getByRole("region", { name: "Of this workspace" }).getByRole("listitem");
+test("policies can be moved by dragging, keyboard and menu", async ({ page }) => {
+  const names = page.getByRole("region", { name: "Workspace policies" }).getByRole("listitem");
   const order = async (...expected: string[]) => {
     await expect(names).toHaveCount(expected.length);
     await expect(names).toContainText(expected.map((name, i) => `${i + 1}. ${name}`));
@@ -104,14 +103,14 @@ test("policies move by dragging, by keys and by the menu", async ({ page }) => {
   await page.getByRole("button", { name: /^Move three/ }).focus();
   await page.keyboard.press("Alt+ArrowDown");
   await order("one", "three", "two");
-  await expect(page.getByText("three is now 2 of 3")).toBeAttached();
+  await expect(page.getByText("Moved three to position 2 of 3")).toBeAttached();
   await expect(page.getByRole("button", { name: /^Move three/ })).toBeFocused();
-  await page.getByRole("button", { name: "More for two" }).click();
+  await page.getByRole("button", { name: "Actions for two" }).click();
   await page.getByRole("menuitem", { name: "Move up" }).click();
   await order("one", "two", "three");
-  await page.getByRole("switch", { name: "two is on" }).press("Space");
+  await page.getByRole("switch", { name: "Enable two" }).press("Space");
   await expect(editorOf(page)).toContainText("enabled: false");
-  await page.getByRole("button", { name: "More for one" }).click();
+  await page.getByRole("button", { name: "Actions for one" }).click();
   await page.getByRole("menuitem", { name: "Delete" }).click();
   await order("two", "three");
   await save(page, "shorter");
@@ -124,9 +123,9 @@ test("the list and the form keep comments, order and quoting", async ({ page }) 
   const checked = page.waitForResponse((response) => response.url().includes("/policies/check"));
   await page.keyboard.insertText(lines.join("\n"));
   await checked;
-  await page.getByRole("switch", { name: "first is on" }).press("Space");
+  await page.getByRole("switch", { name: "Enable first" }).press("Space");
   await expect(editorOf(page)).toContainText("enabled: false");
-  await page.getByRole("button", { name: "Add a policy" }).click();
+  await page.getByRole("button", { name: "Add policy" }).click();
   await expect(editorOf(page)).toContainText("name: new-policy");
   await save(page, "with comments");
   expect((await newest()).source).toBe(
@@ -141,7 +140,7 @@ test("unsaved changes are guarded", async ({ page }) => {
   await question.getByRole("button", { name: "Cancel" }).click();
   await expect(editorOf(page)).toContainText("name: mine");
   await page.getByRole("tab", { name: "Versions" }).click();
-  await page.getByRole("tab", { name: "Policies", exact: true }).click(); // tabs lose nothing
+  await page.getByRole("tab", { name: "Policies", exact: true }).click(); // switching tabs keeps the draft
   await expect(editorOf(page)).toContainText("name: mine");
   const asked = page.waitForEvent("dialog");
   await page.evaluate(() => void setTimeout(() => location.reload(), 0));
@@ -152,25 +151,25 @@ test("unsaved changes are guarded", async ({ page }) => {
   await expect(page.getByRole("heading", { level: 1, name: "Models" })).toBeVisible();
 });
 
-test("when somebody saves meanwhile, both changes are shown", async ({ page, watch }) => {
+test("a conflict with a newer version shows both changes", async ({ page, watch }) => {
   watch.allow(/409/);
   await write(page, "name: mine\npin: sim-nano");
-  await inForce("name: theirs\npin: sim-large");
+  await activate("name: theirs\npin: sim-large");
   const { version } = await newest();
   await page.getByRole("button", { name: "Save…" }).click();
-  const dialog = page.getByRole("dialog", { name: "Save the policies" });
+  const dialog = page.getByRole("dialog", { name: "Save policies" });
   await dialog.getByRole("button", { name: /^Save as version/ }).click();
-  await expect(dialog.getByText("Somebody saved meanwhile")).toBeVisible();
+  await expect(dialog.getByText("Newer version saved")).toBeVisible();
   await expect(dialog.getByRole("region", { name: "Their changes" })).toContainText("name: theirs");
   await expectAccessible(page);
-  await dialog.getByRole("tab", { name: /^Yours/ }).click();
+  await dialog.getByRole("tab", { name: /^Your changes/ }).click();
   await expect(dialog.getByRole("region", { name: "Your changes" })).toContainText("name: mine");
-  await dialog.getByRole("button", { name: `Load version ${version}, drop mine` }).click();
+  await dialog.getByRole("button", { name: `Load version ${version} and discard mine` }).click();
   await expect(editorOf(page)).toContainText("name: theirs");
   await expect(page.getByRole("region", { name: "Unsaved changes" })).toHaveCount(0);
 });
 
-test("who may only read sees everything closed, and can try", async ({ browser, watch }) => {
+test("a viewer sees policies read-only and can run dry runs and backtests", async ({ browser, watch }) => {
   const { token } = await world.client.call<{ token: string }>("POST", "/workspace/invitations", { role: "viewer" });
   const viewer = await new Client(world.gateway.url).register({ name: "Vi", email: "vi@example.com", password: "correct horse battery", invitation: token });
   const context = await browser.newContext();
@@ -178,23 +177,23 @@ test("who may only read sees everything closed, and can try", async ({ browser, 
   await viewer.enter(context);
   const page = await context.newPage();
   await page.goto(`${world.gateway.url}/routing/policies`);
-  await expect(page.getByText("The policies are closed here")).toBeVisible();
+  await expect(page.getByText("Policies are read-only here")).toBeVisible();
   await expect(page.getByRole("listitem", { name: "one" }).getByRole("button")).toHaveCount(0);
-  await expect(page.getByRole("button", { name: "Add a policy" })).toHaveCount(0);
-  await expect(page.getByText("the dearest model that could serve it")).toBeVisible();
+  await expect(page.getByRole("button", { name: "Add policy" })).toHaveCount(0);
+  await expect(page.getByText("No default model is set.")).toBeVisible();
   await expect(page.getByRole("link", { name: "Change" })).toHaveCount(0);
   await expect(editorOf(page)).toHaveAttribute("contenteditable", "false");
   await expectAccessible(page);
   await page.getByText("Dry run", { exact: true }).click();
-  await page.getByRole("button", { name: "Decide" }).click();
+  await page.getByRole("button", { name: "Run", exact: true }).click();
   await expect(page.getByText("simulator/sim-small", { exact: true })).toBeVisible();
   await page.getByRole("tab", { name: "Backtest" }).click();
-  await page.getByRole("button", { name: "Run the backtest" }).click();
-  await expect(page.getByText("No request in this range matches.")).toBeVisible();
+  await page.getByRole("button", { name: "Run backtest" }).click();
+  await expect(page.getByText("No matching requests in this time range.")).toBeVisible();
   await context.close();
 });
 
-test("a draft outlives the session that ends while it is written, and no sign-out", async ({ page, context, watch }) => {
+test("a draft survives an expired session but not a sign-out", async ({ page, context, watch }) => {
   watch.allow(/\b401\b/);
   const person = new Client(world.gateway.url);
   await person.call("POST", "/session", { email: owner.email, password: owner.password });
@@ -202,7 +201,7 @@ test("a draft outlives the session that ends while it is written, and no sign-ou
   await page.reload();
   await write(page, "name: mine\npin: sim-nano");
   await person.call("DELETE", "/session");
-  await page.getByRole("tab", { name: "Versions" }).click(); // asks the gateway something
+  await page.getByRole("tab", { name: "Versions" }).click(); // calls the gateway
   await signIn(page);
   await page.getByRole("tab", { name: "Policies", exact: true }).click();
   await expect(editorOf(page)).toContainText("name: mine");

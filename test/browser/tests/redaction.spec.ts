@@ -5,26 +5,26 @@ const world = useWorld({ config: "simulator: on\n" });
 
 const address = "ann.lee@example.com";
 
-test("a rule is tried, saved, and takes an address out of everything that is stored", async ({ page, watch }) => {
-  watch.allow(/400/); // the pattern that is not valid
+test("a rule is tested and saved, and redacts everything that is stored", async ({ page, watch }) => {
+  watch.allow(/400/); // the invalid pattern
   const { client, gateway } = world;
   await page.goto(`${gateway.url}/settings/data`);
   const section = page.getByRole("region", { name: "Redaction" });
-  await section.getByRole("switch", { name: "Use the gateway’s rules" }).click();
+  await section.getByRole("switch", { name: "Use the gateway’s default rules" }).click();
   await section.getByRole("switch", { name: /^email/ }).click();
-  await section.getByRole("button", { name: "Add a rule" }).click();
+  await section.getByRole("button", { name: "Add rule" }).click();
   await section.getByLabel("Name of rule 1").fill("ticket");
   await section.getByLabel("Pattern of rule 1").fill("T-(");
-  await section.getByLabel("Try the rules").fill(`I am ${address}, about T-4711.`);
-  await expect(section.getByText('rule "ticket": the pattern is not valid')).toBeVisible();
+  await section.getByLabel("Test the rules").fill(`I am ${address}, about T-4711.`);
+  await expect(section.getByText(/rule "ticket": .*pattern/)).toBeVisible();
   await section.getByRole("button", { name: "Save rules" }).click();
-  await expect(section.getByText('rule "ticket": the pattern is not valid').first()).toBeVisible();
+  await expect(section.getByText(/rule "ticket": .*pattern/).first()).toBeVisible();
   await section.getByLabel("Pattern of rule 1").fill("T-\\d+");
-  const stored = section.getByRole("region", { name: "As it would be stored" });
+  const stored = section.getByRole("region", { name: "Stored text" });
   await expect(stored).toContainText("I am [redacted: email], about [redacted: ticket].");
-  await expect(stored).toContainText("2 taken out: email 1, ticket 1.");
+  await expect(stored).toContainText("2 redactions: email 1, ticket 1.");
   await section.getByRole("button", { name: "Save rules" }).click();
-  await expect(page.getByText("Saved, and read back from the gateway.")).toBeVisible();
+  await expect(page.getByText("Redaction rules saved.")).toBeVisible();
   await page.reload();
   await expect(section.getByRole("switch", { name: /^email/ })).toBeChecked();
   await expect(section.getByLabel("Pattern of rule 1")).toHaveValue("T-\\d+");
@@ -38,7 +38,7 @@ test("a rule is tried, saved, and takes an address out of everything that is sto
   const row = page.getByRole("row").filter({ hasText: "redacted: email" });
   await expect(row.locator("mark", { hasText: "[redacted: email]" })).toBeVisible();
   await page.goto(`${gateway.url}/requests/${id}`);
-  await page.getByRole("button", { name: "Show the texts" }).click();
+  await page.getByRole("button", { name: "Show messages" }).click();
   const messages = page.getByRole("region", { name: "Messages" });
   await expect(messages.locator("mark", { hasText: "[redacted: ticket]" })).toBeVisible();
   await expectAccessible(page);
@@ -55,8 +55,8 @@ test("a rule is tried, saved, and takes an address out of everything that is sto
   }
 });
 
-test("what the live view shows is redacted too", async ({ page, watch }) => {
-  watch.allowFresh();
+test("live rows are redacted", async ({ page, watch }) => {
+  watch.allowRecent();
   const { client, gateway } = world;
   await client.call("PATCH", "/workspace", { redaction: { builtin: ["email"], custom: [] } });
   const key = await client.key("live");
@@ -64,7 +64,7 @@ test("what the live view shows is redacted too", async ({ page, watch }) => {
   await client.logged(id);
   await page.goto(`${gateway.url}/requests?from=now-1h&live=1`);
   await expect(page.getByRole("row").filter({ hasText: "the first" })).toBeVisible();
-  await expect(page.getByText("Live: new requests appear on top.")).toBeVisible();
+  await expect(page.getByText("Live updates on", { exact: true })).toBeVisible();
   await client.send({ key, body: chat("sim-nano", `live from ${address}`, { max_tokens: 8 }) });
   await expect(page.getByRole("row").filter({ hasText: "live from [redacted: email]" })).toBeVisible();
   await expect(page.getByText(address)).toHaveCount(0);

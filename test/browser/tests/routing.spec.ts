@@ -4,7 +4,7 @@ import { chat } from "../support/client";
 import { editorOf, save, write } from "../support/editor";
 import { expect, expectAccessible, test, useWorld } from "../support/fixtures";
 
-// These run on a wide and a narrow screen, in light and dark.
+// These tests run on wide and narrow screens, in light and dark mode.
 const world = useWorld();
 let key = "";
 
@@ -21,107 +21,107 @@ async function send(model: string, prompt: string): Promise<string> {
 
 const open = (page: Page, search = "") => page.goto(`${world.gateway.url}/routing/policies${search}`);
 
-/** Checks what every state of the page must keep. */
-async function sound(page: Page): Promise<void> {
+/** Checks accessibility and that the page does not scroll sideways. */
+async function expectSound(page: Page): Promise<void> {
   await expectAccessible(page);
   expect(await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth), "scrolls sideways").toBe(0);
 }
 
 test("the quickstart waits for the first policy", async ({ page }) => {
   await page.goto(`${world.gateway.url}/quickstart`);
-  const step = page.getByRole("region", { name: "The first policy" });
-  await expect(step.getByRole("status")).toHaveText("waiting");
+  const step = page.getByRole("region", { name: "First policy created" });
+  await expect(step.getByRole("status")).toHaveText("Waiting");
   await step.getByRole("link", { name: "Policies" }).click();
   await expect(page.getByRole("heading", { level: 1, name: "Policies" })).toBeVisible();
 });
 
-test("a draft with an error is marked at its line and column, and cannot be saved", async ({ page }) => {
+test("an error in a draft is marked at line and column and prevents saving", async ({ page }) => {
   await open(page);
-  await expect(page.getByText("No policies of this workspace")).toBeVisible();
+  await expect(page.getByText("No workspace policies yet")).toBeVisible();
   await write(page, "name: no-nano\nmodle: x\nexclude: {models: [sim-nno]}");
-  const problems = page.getByRole("status", { name: "Problems" });
+  const problems = page.getByRole("status", { name: "Errors" });
   await expect(problems).toContainText('Line 3, column 5: unknown field "modle"');
-  await expect(problems).toContainText('Line 4, column 24: no model is called "sim-nno" – did you mean "sim-nano"?');
+  await expect(problems).toContainText(/Line 4, column 24: .*"sim-nno".*did you mean "sim-nano"\?/);
   await expect(page.locator(".cm-lintRange-error")).toHaveText(["modle", "sim-nno"]);
   await expect(page.getByRole("button", { name: "Save…" })).toBeDisabled();
-  await expect(page.getByRole("region", { name: "Unsaved changes" })).toContainText("2 problems to solve");
-  await sound(page);
+  await expect(page.getByRole("region", { name: "Unsaved changes" })).toContainText("Fix 2 errors");
+  await expectSound(page);
 
   await problems.getByRole("button", { name: "Line 4, column 24" }).click();
   await expect(editorOf(page)).toBeFocused();
   await write(page, "name: no-nano\nexclude: {models: [sim-nano]}");
   await expect(problems).toHaveCount(0);
-  await expect(page.getByRole("listitem", { name: "no-nano" })).toContainText("leaves out models sim-nano");
+  await expect(page.getByRole("listitem", { name: "no-nano" })).toContainText("Excludes models sim-nano");
   await expect(page.getByRole("button", { name: "Save…" })).toBeEnabled();
 });
 
-test("a dry run shows what the draft changes, and calls no provider", async ({ page }) => {
+test("a dry run shows the changes of a draft without calling a provider", async ({ page }) => {
   const before = await world.client.call<{ requests: unknown[] }>("GET", "/requests?limit=200&from=now-1h");
   await open(page);
   await write(page, 'name: best\nwhen: request.auto\npin: sim-flagship');
   await page.getByText("Dry run", { exact: true }).click();
   await page.getByRole("textbox", { name: "Prompt or body" }).fill("Name three rivers.");
-  await page.getByRole("button", { name: "Decide" }).click();
-  await expect(page.getByRole("group", { name: "In force", exact: true })).not.toContainText("sim-flagship");
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+  await expect(page.getByRole("group", { name: "Current policies", exact: true })).not.toContainText("sim-flagship");
   await expect(page.getByRole("group", { name: "Draft", exact: true })).toContainText("simulator/sim-flagship");
-  const rows = page.getByRole("table", { name: "What differs" }).getByRole("row");
-  await expect(rows.filter({ hasText: "policies that match" })).toContainText("none");
-  await expect(rows.filter({ hasText: "policies that match" })).toContainText("best");
-  await sound(page);
+  const rows = page.getByRole("table", { name: "Differences" }).getByRole("row");
+  await expect(rows.filter({ hasText: "Matching policies" })).toContainText("none");
+  await expect(rows.filter({ hasText: "Matching policies" })).toContainText("best");
+  await expectSound(page);
 
   await page.getByRole("button", { name: "Show both traces" }).click();
   const traces = page.getByRole("dialog");
   const draft = traces.getByRole("region", { name: "Draft", exact: true });
   await expect(draft.getByRole("listitem").filter({ hasText: "best matched" })).toContainText("differs");
   await expect(draft.getByRole("row", { name: /sim-flagship/ }).first()).toContainText("differs");
-  await sound(page);
+  await expectSound(page);
   await page.keyboard.press("Escape");
 
   await page.getByText("Logged request", { exact: true }).click();
   await page.getByRole("combobox", { name: "Request" }).click();
   await page.getByRole("option", { name: /Name three rivers\.$/ }).click();
-  await page.getByRole("button", { name: "Decide" }).click();
+  await page.getByRole("button", { name: "Run", exact: true }).click();
   await expect(page.getByRole("group", { name: "Draft", exact: true })).toContainText("simulator/sim-flagship");
   await page.getByText("Recent traffic", { exact: true }).click();
-  await page.getByRole("button", { name: "Decide" }).click();
+  await page.getByRole("button", { name: "Run", exact: true }).click();
   await expect(page.getByText("8 (100.0 %)")).toBeVisible();
 
   const after = await world.client.call<{ requests: unknown[] }>("GET", "/requests?limit=200&from=now-1h");
   expect(after.requests.length).toBe(before.requests.length);
 });
 
-test("a backtest decides the traffic of the past again", async ({ page }) => {
+test("a backtest re-runs past requests", async ({ page }) => {
   await open(page);
   await write(page, "name: best\nwhen: request.auto\npin: sim-flagship");
   await page.getByRole("tab", { name: "Backtest" }).click();
-  await page.getByRole("button", { name: "Run the backtest" }).click();
-  await expect(page.getByText(/^8 requests of \d+ decided again/)).toBeVisible();
-  await expect(page.getByRole("group", { name: "Another model" })).toContainText("100.0 %");
+  await page.getByRole("button", { name: "Run backtest" }).click();
+  await expect(page.getByText(/^Re-ran 8 of \d+ requests/)).toBeVisible();
+  await expect(page.getByRole("group", { name: "Changed model" })).toContainText("100.0 %");
   await expect(page.getByRole("table", { name: "Changed routes" }).getByRole("columnheader", { name: "sim-flagship" })).toBeVisible();
-  await expect(page.getByRole("table", { name: "Policies of the backtest" }).getByRole("row", { name: /^best/ })).toContainText("8");
-  await expect(page.getByText("quality is what the predictor expects, not what anybody said of an answer")).toBeVisible();
-  await sound(page);
+  await expect(page.getByRole("table", { name: "Policies in the backtest" }).getByRole("row", { name: /^best/ })).toContainText("8");
+  await expect(page.getByText("Compares cost and routing, not answer quality.")).toBeVisible();
+  await expectSound(page);
 
   const address = page.url();
   expect(address).toContain("backtest=");
   await page.getByRole("table", { name: "Largest changes" }).getByRole("link").first().click();
   await page.getByRole("dialog", { name: "Leave without saving?" }).getByRole("button", { name: "Leave" }).click();
   await expect(page.getByText("Served by")).toBeVisible();
-  await page.goto(address); // what it found outlives the page
-  await expect(page.getByText(/^8 requests of \d+ decided again/)).toBeVisible();
+  await page.goto(address); // the result is kept
+  await expect(page.getByText(/^Re-ran 8 of \d+ requests/)).toBeVisible();
 });
 
-test("saving makes a version that is in force at once, and rolling back another", async ({ page }) => {
+test("saving creates a version that is active immediately, and rolling back creates another", async ({ page }) => {
   await open(page);
-  await page.getByRole("button", { name: "Insert: A bound on what a request costs" }).click();
+  await page.getByRole("button", { name: "Insert: Cost limit per request" }).click();
   await expect(editorOf(page)).toContainText("max_cost_usd: 0.05");
   await expect(page.getByRole("button", { name: "Save…" })).toBeEnabled();
-  await save(page, "a bound");
+  await save(page, "cost limit");
   await write(page, "name: best\nwhen: request.auto\npin: sim-flagship");
   await page.getByRole("button", { name: "Save…" }).click();
   const changes = page.getByRole("dialog").getByRole("region", { name: "Changes" });
   await expect(changes.getByRole("row").filter({ hasText: "added:" })).toContainText(["name: best", "when: request.auto", "pin: sim-flagship"]);
-  await sound(page);
+  await expectSound(page);
   await page.keyboard.press("Escape");
   await save(page, "the best for all");
   const pinned = await world.client.send({ key, body: chat("auto", "Name three lakes.", { max_tokens: 8 }) });
@@ -131,42 +131,42 @@ test("saving makes a version that is in force at once, and rolling back another"
   await page.getByRole("tab", { name: "Versions" }).click();
   const versions = page.getByRole("table", { name: "Versions" }).getByRole("row");
   await expect(versions.nth(1)).toContainText("the best for all");
-  await expect(versions.nth(2)).toContainText("a bound");
+  await expect(versions.nth(2)).toContainText("cost limit");
   await expect(page.getByRole("region", { name: "From version 1 to 2" })).toContainText("pin: sim-flagship");
-  await sound(page);
+  await expectSound(page);
   await page.getByRole("button", { name: "Roll back to version 1" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Roll back" }).click();
-  await expect(versions.nth(1)).toContainText("back to version 1");
+  await expect(versions.nth(1)).toContainText(/back to version 1/i);
   const free = await world.client.send({ key, body: chat("auto", "Name three lakes.", { max_tokens: 8 }) });
   expect(free.headers.get("x-fairlead-model")).not.toBe("sim-flagship");
   await page.getByRole("tab", { name: "Policies", exact: true }).click();
-  await expect(page.getByRole("listitem", { name: "cost-cap" })).toContainText("at most $0.05");
+  await expect(page.getByRole("listitem", { name: "cost-cap" })).toContainText("Max $0.05");
   await page.goto(`${world.gateway.url}/quickstart`);
-  await expect(page.getByRole("region", { name: "The first policy" }).getByRole("status")).toHaveText("done");
+  await expect(page.getByRole("region", { name: "First policy created" }).getByRole("status")).toHaveText("Done");
 });
 
-test("a request's trace says what was seen, is verified, and its answer rated", async ({ page }) => {
+test("a request shows its trace, can be verified, and its answer rated", async ({ page }) => {
   const id = await send("auto", "Write a Go function that reverses a list, and prove that it ends.");
   await world.client.logged(id);
   await page.goto(`${world.gateway.url}/requests/${id}`);
   const trace = page.getByRole("region", { name: "Routing trace" });
-  await expect(trace).toContainText("task: code");
-  await expect(trace).toContainText("like known prompts:");
-  await expect(trace).toContainText(/chance of (> )?0\.\d\d to answer well/);
+  await expect(trace).toContainText("Task: code");
+  await expect(trace).toContainText("Similar to training prompts:");
+  await expect(trace).toContainText(/Target quality (> )?0\.\d\d/);
   await expect(trace.getByRole("row").nth(1)).toContainText(/> 0\.99|0\.\d\d ± 0\.\d\d/);
   await trace.getByRole("button", { name: "Verify" }).click();
-  await expect(trace.getByText("Recomputed: the same.")).toBeVisible();
+  await expect(trace.getByText("Verified: the decision was reproduced.")).toBeVisible();
 
   const rating = page.getByRole("group", { name: "Rating" });
   await rating.getByRole("button", { name: "Good answer" }).click();
-  await expect(rating.getByText("You rated it good.")).toBeVisible();
+  await expect(rating.getByText("You rated this answer good.")).toBeVisible();
   await rating.getByRole("button", { name: "Bad answer" }).click();
-  await expect(rating.getByText("You rated it bad.")).toBeVisible();
-  await rating.getByRole("button", { name: "Add a comment" }).click();
+  await expect(rating.getByText("You rated this answer bad.")).toBeVisible();
+  await rating.getByRole("button", { name: "Add comment" }).click();
   await rating.getByLabel("Comment").fill("does not end");
   await rating.getByRole("button", { name: "Save" }).click();
   await expect(rating.getByText("“does not end”")).toBeVisible();
-  await sound(page);
+  await expectSound(page);
   await page.reload();
   await expect(rating.getByRole("button", { name: "Bad answer" })).toHaveAttribute("aria-pressed", "true");
   await expect(rating.getByText("“does not end”")).toBeVisible();
@@ -174,8 +174,8 @@ test("a request's trace says what was seen, is verified, and its answer rated", 
   await open(page, "?tab=ratings");
   const model = page.getByRole("table", { name: /^Ratings of / }).first();
   await expect(model.getByRole("row", { name: /^code/ })).toContainText("−0.");
-  await sound(page);
-  await page.getByRole("button", { name: /^Reset the ratings of/ }).click();
+  await expectSound(page);
+  await page.getByRole("button", { name: /^Reset ratings of/ }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Reset" }).click();
   await expect(model).toHaveCount(0);
 });

@@ -8,20 +8,20 @@ interface Overview {
 
 const figures = () => world.client.call<Overview>("GET", "/overview?from=now-1h");
 
-test("sample traffic is one click on the empty overview, and fills every page", async ({ page }) => {
+test("sample traffic is created with one click on the empty overview", async ({ page }) => {
   test.setTimeout(120_000);
   await page.goto(world.gateway.url);
-  await expect(page.getByText("No requests in this range")).toBeVisible();
+  await expect(page.getByText("No requests in this time range")).toBeVisible();
   await page.getByRole("button", { name: "Create sample traffic" }).click();
 
-  const strip = page.getByRole("status").filter({ hasText: "Creating sample traffic" });
-  await expect(strip.getByRole("progressbar")).toBeVisible();
+  const banner = page.getByRole("status").filter({ hasText: "Creating sample traffic" });
+  await expect(banner.getByRole("progressbar")).toBeVisible();
   await expectAccessible(page);
-  // It goes on while the person looks at other pages.
+  // It continues across navigation.
   await page.getByRole("link", { name: "Models" }).first().click();
-  await expect(strip).toBeVisible();
-  await expect(page.getByText(/^\d+ sample requests created\.$/)).toBeVisible({ timeout: 90_000 });
-  await expect(strip).toHaveCount(0);
+  await expect(banner).toBeVisible();
+  await expect(page.getByText(/^Created \d+ sample requests\.$/)).toBeVisible({ timeout: 90_000 });
+  await expect(banner).toHaveCount(0);
 
   await expect.poll(async () => (await figures()).current.requests).toBeGreaterThan(40);
   const { current } = await figures();
@@ -32,20 +32,20 @@ test("sample traffic is one click on the empty overview, and fills every page", 
   expect(current.cached_tokens).toBeGreaterThan(1000);
   await page.goto(world.gateway.url);
   await expect(page.getByRole("region", { name: "Decisions over time" })).toBeVisible();
-  await expect(page.getByText("No requests in this range")).toHaveCount(0);
+  await expect(page.getByText("No requests in this time range")).toHaveCount(0);
   await page.goto(`${world.gateway.url}/requests?from=now-1h&outcome=partial`);
   await expect(page.getByRole("row").filter({ hasText: "Read me the whole log" })).toContainText("SIMULATED");
   await page.goto(`${world.gateway.url}/requests?from=now-1h&outcome=rejected`);
   await expect(page.getByRole("row").filter({ hasText: "Use the best model" })).toContainText("sample traffic");
 });
 
-test("sample data is removed with its figures", async ({ page }) => {
+test("removing sample data also removes its figures", async ({ page }) => {
   await page.goto(`${world.gateway.url}/settings/data`);
   const section = page.getByRole("region", { name: "Sample data" });
   await expect(section.getByRole("button", { name: "Create sample traffic" })).toBeVisible();
   await section.getByRole("button", { name: "Remove sample data" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
-  await expect(section.getByText("There is none to remove")).toBeVisible();
+  await expect(section.getByText("No simulated requests.")).toBeVisible();
 
   expect((await figures()).current.requests).toBe(0);
   await page.goto(`${world.gateway.url}/requests?from=now-1h`);
@@ -54,17 +54,17 @@ test("sample data is removed with its figures", async ({ page }) => {
   await expect(page.getByText("created sample traffic")).toBeVisible();
 });
 
-test("stopping ends the run and keeps what was made", async ({ page }) => {
+test("stopping a run keeps the created requests", async ({ page }) => {
   await page.goto(`${world.gateway.url}/quickstart`);
   await page.getByRole("button", { name: "Create sample traffic" }).click();
-  const strip = page.getByRole("status").filter({ hasText: "Creating sample traffic" });
-  await expect(strip).toContainText(/: [1-9]\d* of \d+/, { timeout: 20_000 });
-  await strip.getByRole("button", { name: "Stop" }).click();
+  const banner = page.getByRole("status").filter({ hasText: "Creating sample traffic" });
+  await expect(banner).toContainText(/: [1-9]\d* of \d+/, { timeout: 20_000 });
+  await banner.getByRole("button", { name: "Stop" }).click();
   await expect(page.getByText(/^Stopped after \d+ sample requests?\.$/)).toBeVisible();
-  // The gateway is free for the next run at once.
+  // The next run can start immediately.
   await expect(page.getByRole("button", { name: "Create sample traffic" })).toBeEnabled();
   await page.getByRole("button", { name: "Create sample traffic" }).click();
-  await expect(strip).toContainText(/: [1-9]\d* of \d+/, { timeout: 20_000 });
-  await strip.getByRole("button", { name: "Stop" }).click();
-  await expect(strip).toHaveCount(0);
+  await expect(banner).toContainText(/: [1-9]\d* of \d+/, { timeout: 20_000 });
+  await banner.getByRole("button", { name: "Stop" }).click();
+  await expect(banner).toHaveCount(0);
 });

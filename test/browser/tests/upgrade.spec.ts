@@ -6,7 +6,7 @@ test("a tab that was open during an upgrade loads the next page", async ({ page,
   watch.allow(/assets\//);
   await page.goto(`${world.gateway.url}/quickstart`);
   await expect(page.getByRole("heading", { name: "Quickstart" })).toBeVisible();
-  // The files of this page's version are gone until the page is loaded again.
+  // The files of this version are missing until the page is reloaded.
   let documents = 0;
   await page.route("**/*", async (route) => {
     const request = route.request();

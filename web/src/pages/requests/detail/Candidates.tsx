@@ -38,7 +38,7 @@ export function Candidates({ trace, attempts, against, name }: Props) {
       className={classes.scroll}
       tabIndex={0}
       role="region"
-      aria-label={name ? `Candidate table: ${name}` : "Candidate table"}
+      aria-label={name ? `Candidates: ${name}` : "Candidates"}
     >
       <Table fz="sm" verticalSpacing={4} horizontalSpacing={6}>
         <Table.Thead>

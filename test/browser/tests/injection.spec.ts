@@ -5,12 +5,12 @@ import { Gateway } from "../support/gateway";
 import { expect, test } from "../support/fixtures";
 import { Upstream } from "../support/upstream";
 
-// What strangers may put into every text that is stored. Running any of it calls window.poisoned or loads an address.
-const markup = `<img src="http://evil.test/x.png" onerror="window.poisoned=1"><script>window.poisoned=1</script>`;
+// Hostile input for every stored text. If any of it runs, it sets window.injected or loads a URL.
+const markup = `<img src="http://evil.test/x.png" onerror="window.injected=1"><script>window.injected=1</script>`;
 const codes = "\u001b[31mred\u001b[0m \u202egnirts desrever\u202c \u200b";
 const long = "W".repeat(3000);
-const text = `${markup} ${codes} [click](javascript:window.poisoned=1) ![pixel](http://evil.test/y.png) {{7*7}}`;
-const label = `<b onmouseover=window.poisoned=1>label</b>`;
+const text = `${markup} ${codes} [click](javascript:window.injected=1) ![pixel](http://evil.test/y.png) {{7*7}}`;
+const label = `<b onmouseover=window.injected=1>label</b>`;
 
 let gateway: Gateway;
 let upstream: Upstream;
@@ -50,17 +50,17 @@ test.afterAll(async () => {
 
 test.beforeEach(async ({ context }) => client.enter(context));
 
-/** Nothing ran, no element came out of the texts, and the page does not scroll sideways. */
+/** Checks that no script ran, no element was created from input, and the page does not scroll sideways. */
 async function expectHarmless(page: Page): Promise<void> {
   const state = await page.evaluate(() => ({
-    ran: (window as unknown as { poisoned?: number }).poisoned,
+    ran: (window as unknown as { injected?: number }).injected,
     made: document.querySelectorAll('[onerror], [onmouseover], img[src*="evil"], a[href^="javascript"]').length,
     wider: document.documentElement.scrollWidth > document.documentElement.clientWidth,
   }));
   expect(state).toEqual({ ran: undefined, made: 0, wider: false });
 }
 
-test("the list shows poisoned texts as text, in every column", async ({ page }) => {
+test("the list shows hostile input as text in every column", async ({ page }) => {
   await page.goto(`${gateway.url}/requests?from=now-1h`);
   await expect(page.getByRole("row").filter({ hasText: "<img src=" }).first()).toBeVisible();
   await page.getByRole("button", { name: "Columns" }).click();
@@ -76,17 +76,17 @@ test("the list shows poisoned texts as text, in every column", async ({ page }) 
 
 test("the detail shows the conversation, the metadata and the provider's error as text", async ({ page }) => {
   await page.goto(`${gateway.url}/requests/${good}`);
-  await page.getByRole("button", { name: "Show the texts" }).click();
-  await expect(page.getByText("<script>window.poisoned=1</script>").first()).toBeVisible();
+  await page.getByRole("button", { name: "Show messages" }).click();
+  await expect(page.getByText("<script>window.injected=1</script>").first()).toBeVisible();
   await expect(page.getByRole("table", { name: "Metadata" })).toContainText(label);
   await page.getByText("JSON", { exact: true }).click();
   await expectHarmless(page);
-  await page.getByRole("button", { name: "Raw JSON" }).click();
+  await page.getByRole("button", { name: "View JSON" }).click();
   await expect(page.getByRole("dialog").locator("pre")).toBeVisible();
   await expectHarmless(page);
 
   await page.goto(`${gateway.url}/requests/${failed}`);
-  await expect(page.getByRole("region", { name: "Attempts" })).toContainText("<script>window.poisoned=1</script>");
+  await expect(page.getByRole("region", { name: "Attempts" })).toContainText("<script>window.injected=1</script>");
   await expectHarmless(page);
 });
 
@@ -99,7 +99,7 @@ for (const { path, shown } of [
   { path: "/routing/models", shown: "plain" },
   { path: "/providers", shown: "alpha" },
 ]) {
-  test(`${path} shows poisoned names as text`, async ({ page }) => {
+  test(`${path} shows hostile names as text`, async ({ page }) => {
     await page.goto(gateway.url + path);
     await expect(page.getByRole("button", { name: `Workspace ${label} workspace` })).toBeVisible();
     await expect(page.getByText(shown).or(page.locator(`input[value*="workspace"]`)).first()).toBeVisible();

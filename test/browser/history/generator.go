@@ -1,0 +1,111 @@
+package main
+
+import (
+	"iter"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"fairlead/internal/id"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
+)
+
+// generator chooses the times of requests: more by day than by night and on working days, slightly more each week, and
+// an afternoon with many fallbacks.
+type generator struct {
+	rnd       *rand.Rand
+	templates []requestlog.Entry
+	fallbacks []int // indexes of the templates that fell back
+	end       time.Time
+	hours     int
+	rows      int
+}
+
+// An incident: a share of fallbacks during some hours, so many days before the end.
+const (
+	incidentDay   = 4
+	incidentFrom  = 13
+	incidentTo    = 17
+	incidentShare = 0.35
+)
+
+func newGenerator(templates []requestlog.Entry, end time.Time, days, rows int) *generator {
+	g := &generator{rnd: rand.New(rand.NewPCG(7, 11)), templates: templates, end: end, hours: days * 24, rows: rows}
+	for i, t := range templates {
+		if t.DecisionKind == route.Fallback {
+			g.fallbacks = append(g.fallbacks, i)
+		}
+	}
+	return g
+}
+
+// entries yields the history, oldest first.
+func (g *generator) entries() iter.Seq[requestlog.Entry] {
+	begin := g.end.Add(-time.Duration(g.hours) * time.Hour)
+	var total float64
+	for hour := range g.hours {
+		total += g.weight(begin.Add(time.Duration(hour)*time.Hour), hour)
+	}
+	return func(yield func(requestlog.Entry) bool) {
+		for hour := range g.hours {
+			start := begin.Add(time.Duration(hour) * time.Hour)
+			share := g.weight(start, hour) / total * (0.85 + 0.3*g.rnd.Float64())
+			for _, at := range g.moments(start, int(math.Round(share*float64(g.rows)))) {
+				if !yield(g.entry(at)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// weight returns the relative traffic of an hour.
+func (g *generator) weight(at time.Time, hour int) float64 {
+	clock := float64(at.Hour()) + 0.5
+	bell := func(peak float64) float64 { return math.Exp(-(clock - peak) * (clock - peak) / 9) }
+	day := 0.12 + bell(10.5) + 0.9*bell(15.5)
+	if weekday := at.Weekday(); weekday == time.Saturday || weekday == time.Sunday {
+		day *= 0.35
+	}
+	return day * (1 + 0.6*float64(hour)/float64(g.hours))
+}
+
+func (g *generator) moments(start time.Time, n int) []time.Time {
+	all := make([]time.Time, n)
+	for i := range all {
+		all[i] = start.Add(time.Duration(g.rnd.Int64N(int64(time.Hour)))).Truncate(time.Millisecond)
+	}
+	slices.SortFunc(all, time.Time.Compare)
+	return all
+}
+
+// entry repeats a request at another time. Bodies, tokens and bill stay the same; the latency varies.
+func (g *generator) entry(at time.Time) requestlog.Entry {
+	e := g.templates[g.pick(at)]
+	e.ID, e.Time = id.New("req", at), at
+	factor := 3.2 * math.Exp(0.35*g.rnd.NormFloat64())
+	stretch := func(d time.Duration) time.Duration { return time.Duration(float64(d) * factor) }
+	if e.Latency > e.Overhead {
+		e.Latency = e.Overhead + stretch(e.Latency-e.Overhead)
+	}
+	e.TTFT = stretch(e.TTFT)
+	e.Attempts = slices.Clone(e.Attempts)
+	for i := range e.Attempts {
+		a := &e.Attempts[i]
+		a.Start, a.Connect, a.Headers = stretch(a.Start), stretch(a.Connect), stretch(a.Headers)
+		a.FirstToken, a.Duration = stretch(a.FirstToken), stretch(a.Duration)
+	}
+	return e
+}
+
+// pick returns the index of the request to repeat.
+func (g *generator) pick(at time.Time) int {
+	ago := int(g.end.Sub(at).Hours() / 24)
+	incident := ago == incidentDay && at.Hour() >= incidentFrom && at.Hour() < incidentTo
+	if incident && len(g.fallbacks) > 0 && g.rnd.Float64() < incidentShare {
+		return g.fallbacks[g.rnd.IntN(len(g.fallbacks))]
+	}
+	return g.rnd.IntN(len(g.templates))
+}
