@@ -35,6 +35,15 @@ describe("lists of values", () => {
     },
   );
 
+  it.each([
+    [undefined, []],
+    ["a,,b", ["a", "b"]],
+    ["a\\", ["a\\"]],
+    ["a\\,b", ["a,b"]],
+  ])("are split at unescaped commas: %j", (text, values) => {
+    expect(splitList(text)).toEqual(values);
+  });
+
   it("become one chip per value", () => {
     expect(chipsOf({ q: "a,b", decision: "fallback,policy" })).toEqual([
       { name: "decision", value: "fallback" },

@@ -66,8 +66,3 @@ export function nanoText(nano: bigint): string {
     .replace(/0+$/, "");
   return `${nano < 0n ? "-" : ""}${n / dollar}${decimals ? "." + decimals : ""}`;
 }
-
-/** Converts an amount to a number, for bars and charts only. */
-export function toNumber(text: string | null | undefined): number {
-  return text == null ? 0 : Number(text);
-}

@@ -40,6 +40,18 @@ describe("reloadOnce", () => {
   });
 });
 
+describe("reloadOnce without session storage", () => {
+  it("does not reload, because it could loop", async () => {
+    const reload = vi.fn();
+    vi.spyOn(window, "fetch").mockResolvedValue(new Response());
+    vi.spyOn(Storage.prototype, "setItem").mockImplementation(() => {
+      throw new DOMException("denied");
+    });
+    expect(await reloadOnce(reload, 9_000_000)).toBe(false);
+    expect(reload).not.toHaveBeenCalled();
+  });
+});
+
 describe("isNewVersion", () => {
   it.each([
     ["1.2.0", "1.2.0", false],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { bounds, isRelative, parseMoment, pin, wider } from "./range";
+import { bounds, invalidEnds, isRelative, parseMoment, pin, rangeOf, wider } from "./range";
 
 const now = Date.parse("2026-11-03T12:00:00Z");
 
@@ -37,4 +37,17 @@ describe("ranges", () => {
     expect(wider({ from: "now-15m" })).toEqual({ from: "now-1h" });
     expect(wider({ from: "now-30d" })).toBeUndefined();
   });
+
+  it("come from the URL, with defaults for invalid ends", () => {
+    expect(rangeOf({ from: "now-7d", to: "now-1d" })).toEqual({ from: "now-7d", to: "now-1d" });
+    expect(rangeOf({ from: "yesterday", to: "" })).toEqual({ from: "now-24h" });
+    expect(invalidEnds({ from: "yesterday", to: "now" })).toEqual(["yesterday"]);
+    expect(invalidEnds({})).toEqual([]);
+  });
+
+  it.each([
+    [{ from: "now-1h", to: "now-5m" }, true],
+    [{ from: "now-1h", to: "2026-11-03T11:00:00Z" }, false],
+    [{ from: "2026-11-03T11:00:00Z" }, false],
+  ])("report whether %o is relative", (range, expected) => expect(isRelative(range)).toBe(expected));
 });

@@ -36,4 +36,17 @@ describe("snippets", () => {
     expect(baseUrlOf("https://gw.example.com/")).toBe("https://gw.example.com/proxy/v1");
     expect(baseUrlOf("")).toBe(`${location.origin}/proxy/v1`);
   });
+
+  it.each(["python", "node"] as const)("call the embeddings API in %s", (language) => {
+    const body = { model: "auto", input: ["a"], user: {}, tags: [] };
+    const text = snippet(language, { ...call, endpoint: "embeddings", body });
+    expect(text).toContain("embeddings.create");
+    expect(text).toContain("embedding");
+    expect(text).not.toContain("choices");
+  });
+
+  it("import os in Go only to read the key from the environment", () => {
+    expect(snippet("go", call)).toContain('"os"');
+    expect(snippet("go", { ...call, key: "fl_abc" })).not.toContain('"os"');
+  });
 });

@@ -29,3 +29,4 @@ Object.defineProperty(document, "fonts", {
 });
 
 Element.prototype.scrollIntoView = () => undefined;
+window.scrollTo = () => undefined;
