@@ -73,16 +73,17 @@ func (q *AdmissionQueue) Acquire(ctx context.Context, key string) error {
 		q.mu.Unlock()
 		select {
 		case <-granted:
+			return nil
 		case <-ctx.Done():
 			q.cancel(key, granted)
 			return ctx.Err()
 		}
-	} else {
-		q.grant()
-		q.mu.Unlock()
 	}
+	q.grant()
+	q.mu.Unlock()
 	// The slot is held while the goroutines that were ready before run. Requests beyond the capacity therefore wait in
-	// this queue, which is fair and bounded, and not in the scheduler's.
+	// this queue, which is fair and bounded, and not in the scheduler's. A request that has waited here goes on
+	// immediately, so that rejecting new requests cannot use all of the CPU.
 	runtime.Gosched()
 	return nil
 }
