@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"os"
 	"os/signal"
 	"syscall"
@@ -29,6 +31,7 @@ const (
 )
 
 func main() {
+	log.SetOutput(io.Discard) // net/http logs bytes of unsolicited provider responses there
 	c := newConsole()
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)

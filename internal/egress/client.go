@@ -4,7 +4,6 @@
 package egress
 
 import (
-	"crypto/tls"
 	"crypto/x509"
 	"net"
 	"net/http"
@@ -124,29 +123,7 @@ func newSettings(o Options) *settings {
 	o.AllowHosts = slices.Clone(o.AllowHosts)
 	g := newGuard(o)
 	d := &dialer{guard: g, timeout: connectTimeout(o), resolver: o.Resolver}
-	return &settings{options: o, guard: g, transport: newLean(o, d, newTransport(o, d))}
-}
-
-func newTransport(o Options, d *dialer) *http.Transport {
-	t := &http.Transport{
-		DialContext:            watched(d.dial),
-		ForceAttemptHTTP2:      true,
-		TLSHandshakeTimeout:    connectTimeout(o),
-		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: o.RootCAs},
-		DisableCompression:     true,
-		MaxIdleConnsPerHost:    o.MaxIdlePerHost,
-		MaxConnsPerHost:        o.MaxConnsPerHost,
-		IdleConnTimeout:        idleTimeout,
-		MaxResponseHeaderBytes: maxHeaderBytes,
-		HTTP2:                  &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout},
-	}
-	if t.MaxIdleConnsPerHost == 0 {
-		t.MaxIdleConnsPerHost = defaultMaxIdlePerHost
-	}
-	if o.Proxy != nil {
-		t.Proxy = http.ProxyURL(o.Proxy)
-	}
-	return t
+	return &settings{options: o, guard: g, transport: newTransport(o, d)}
 }
 
 func connectTimeout(o Options) time.Duration {

@@ -247,8 +247,8 @@ func TestFailuresAreClassified(t *testing.T) {
 	secure := httptest.NewTLSServer(http.NotFoundHandler())
 	secure.Config.ErrorLog = nil
 	t.Cleanup(secure.Close)
-	babbling, _ := script(t, func(conn net.Conn, _ int64) {
-		heard(conn)
+	babbling, _ := serveRaw(t, func(conn net.Conn, _ int64) {
+		readRequest(conn)
 		_, _ = io.WriteString(conn, "220 mail.example ESMTP\r\n")
 		_ = conn.Close()
 	})

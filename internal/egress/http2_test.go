@@ -124,11 +124,8 @@ func newHTTP2Network(t *testing.T, h http.Handler) (*testNetwork, *transport, fu
 		_ = server.ServeTLS(n, "", "")
 	}()
 	o := Options{RootCAs: roots}
-	d := &dialer{timeout: connectTimeout(o)}
-	classic := newTransport(o, d)
-	classic.DialContext = watched(n.dial)
-	tr := newLean(o, d, classic)
-	tr.dial = n.dial
+	tr := newTransport(o, &dialer{timeout: connectTimeout(o)})
+	tr.settings.DialContext = watched(n.dial)
 	return n, tr, func() {
 		time.Sleep(2 * pingTimeout) // unanswered pings close the connections that were cut
 		tr.CloseIdleConnections()

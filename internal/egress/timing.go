@@ -2,7 +2,6 @@ package egress
 
 import (
 	"context"
-	"net/http"
 	"net/http/httptrace"
 	"sync"
 	"time"
@@ -15,52 +14,21 @@ type Timing struct {
 	reused                      bool
 }
 
-type timingKey struct{}
-
 // Trace returns a context that fills the Timing while a call with it is made. Use it for one call only.
 func Trace(ctx context.Context) (context.Context, *Timing) {
 	t := &Timing{}
-	return context.WithValue(ctx, timingKey{}, t), t
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn:              t.gotConn,
+		WroteRequest:         func(httptrace.WroteRequestInfo) { t.mark(&t.wrote) },
+		GotFirstResponseByte: func() { t.mark(&t.firstByte) },
+	}), t
 }
 
-// timing is the one that a call is to fill; nil where nobody wants to know.
-func timing(ctx context.Context) *Timing {
-	t, _ := ctx.Value(timingKey{}).(*Timing)
-	return t
-}
-
-// Traced is a request whose Timing a transport fills that tells of a call as net/http's does.
-func Traced(req *http.Request) *http.Request {
-	t := timing(req.Context())
-	if t == nil {
-		return req
-	}
-	return req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
-		GotConn:              func(info httptrace.GotConnInfo) { t.gotConn(info.Reused) },
-		WroteRequest:         func(httptrace.WroteRequestInfo) { t.hasWritten() },
-		GotFirstResponseByte: t.gotFirstByte,
-	}))
-}
-
-func (t *Timing) gotConn(reused bool) {
-	if t != nil {
-		now := time.Now()
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		t.connected, t.reused = now, reused
-	}
-}
-
-func (t *Timing) hasWritten() {
-	if t != nil {
-		t.mark(&t.wrote)
-	}
-}
-
-func (t *Timing) gotFirstByte() {
-	if t != nil {
-		t.mark(&t.firstByte)
-	}
+func (t *Timing) gotConn(info httptrace.GotConnInfo) {
+	now := time.Now()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.connected, t.reused = now, info.Reused
 }
 
 // Connected is when the connection was ready to carry the request.

@@ -195,7 +195,7 @@ func (a *answer) open() error {
 
 func (g *Gateway) send(p *provider.Provider, req *http.Request) (*http.Response, error) {
 	if p.Transport != nil {
-		return p.Transport.RoundTrip(egress.Traced(req))
+		return p.Transport.RoundTrip(req)
 	}
 	return g.Egress.Do(req)
 }
