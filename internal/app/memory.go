@@ -26,7 +26,7 @@ func boundMemory(files []string) {
 	}
 }
 
-// settleMemory gives back what starting up has left behind, on the heap and of the program itself, once it is over.
+// settleMemory returns the heap that was used during the start to the system.
 func settleMemory(ctx context.Context) {
 	timer := time.NewTimer(settled)
 	defer timer.Stop()
@@ -34,7 +34,6 @@ func settleMemory(ctx context.Context) {
 	case <-ctx.Done():
 	case <-timer.C:
 		debug.FreeOSMemory()
-		releaseProgram()
 	}
 }
 
