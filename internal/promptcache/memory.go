@@ -3,7 +3,6 @@ package promptcache
 import (
 	"context"
 	"math/bits"
-	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -33,8 +32,6 @@ type Memory struct {
 	few     int      // buckets that it began with
 	most    int      // that it may have, but for less than few
 	buckets []bucket // in memory of their own; changed by whoever has all locks
-	free    func()   // gives it back
-	dropped runtime.Cleanup
 	locks   [stripes]struct {
 		sync.Mutex
 		_ [56]byte // one lock a cache line
@@ -66,19 +63,7 @@ func NewMemory(links int) *Memory {
 	for few > fewBuckets {
 		few = (few + 1) / 2
 	}
-	m := &Memory{names: newNames(), few: few, most: most}
-	m.use(newBuckets(few))
-	return m
-}
-
-// use makes these the buckets. They are given back when others come in their place, or with the memory.
-func (m *Memory) use(buckets []bucket, free func()) {
-	if m.free != nil {
-		m.dropped.Stop()
-		m.free()
-	}
-	m.buckets, m.free = buckets, free
-	m.dropped = runtime.AddCleanup(m, func(free func()) { free() }, free)
+	return &Memory{names: newNames(), few: few, most: most, buckets: make([]bucket, few)}
 }
 
 // place is where a link is kept.
@@ -224,7 +209,7 @@ func (m *Memory) grow(from int) {
 	if len(m.buckets) != from {
 		return
 	}
-	fresh, free := newBuckets(2 * from)
+	fresh := make([]bucket, 2*from)
 	for i := range m.buckets {
 		b := &m.buckets[i]
 		for k, key := range b.keys {
@@ -233,7 +218,7 @@ func (m *Memory) grow(from int) {
 			}
 		}
 	}
-	m.use(fresh, free)
+	m.buckets = fresh
 }
 
 // add puts an entry in a free place.
