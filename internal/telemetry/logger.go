@@ -17,7 +17,7 @@ func NewLogger(w io.Writer, json bool, level slog.Leveler) *slog.Logger {
 	options := &slog.HandlerOptions{Level: level, ReplaceAttr: mask}
 	lines := &lineWriter{w: w}
 	if json {
-		return slog.New(&jsonHandler{slog.NewJSONHandler(lines, options), lines})
+		return slog.New(slog.NewJSONHandler(lines, options))
 	}
 	return slog.New(slog.NewTextHandler(lines, options))
 }
