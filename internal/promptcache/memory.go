@@ -31,7 +31,7 @@ type Memory struct {
 	names   *names
 	few     int      // buckets that it began with
 	most    int      // that it may have, but for less than few
-	buckets []bucket // in memory of their own; changed by whoever has all locks
+	buckets []bucket // replaced only with all locks held
 	locks   [stripes]struct {
 		sync.Mutex
 		_ [56]byte // one lock a cache line
