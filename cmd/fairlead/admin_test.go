@@ -51,7 +51,7 @@ func TestResetPassword(t *testing.T) {
 	}
 	l.console.in = strings.NewReader("the third password")
 	_, err := l.run(exitFailed, "admin", "reset-password", "--email", "b@example.com", "--password-stdin")
-	mustContain(t, err, "error: There is no such account.", "fix: check the address")
+	mustContain(t, err, "error: Account not found.", "fix: check the address")
 }
 
 func TestUnlockAllowsSignInsAgain(t *testing.T) {
@@ -132,7 +132,7 @@ func TestPasswordsAreAskedForTwice(t *testing.T) {
 	mustContain(t, err, "Password: ", "Again: ", "error: the two passwords differ")
 	l.console.secret = answers("short", "short")
 	_, err = l.run(exitUsage, "admin", "create", "--email", "a@example.com")
-	mustContain(t, err, "error: The password needs at least 10 characters.")
+	mustContain(t, err, "error: The password must have at least 10 characters.")
 	l.console.secret = answers("correct horse battery", "correct horse battery")
 	l.run(exitDone, "admin", "create", "--email", "a@example.com")
 }

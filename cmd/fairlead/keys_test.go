@@ -81,9 +81,9 @@ func TestCreateKeyRefusesWhatMeansNothing(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	_, err := l.run(exitUsage, "keys", "create", "--name", "x", "--scopes", "everything")
-	mustContain(t, err, "error: Unknown scope; known are inference, read, manage.")
+	mustContain(t, err, "error: Unknown scope. Use inference, read or manage.")
 	_, err = l.run(exitFailed, "keys", "create", "--name", "x", "--workspace", "ws_nowhere")
-	mustContain(t, err, "error: There is no such workspace.")
+	mustContain(t, err, "error: Workspace not found.")
 }
 
 func TestListKeys(t *testing.T) {

@@ -176,7 +176,7 @@ func TestShowRequestWithItsTexts(t *testing.T) {
 	out, _ := l.run(exitDone, "requests", "show", served0().ID, "--body")
 	mustContain(t, out, "\nRequest\n{\n  \"model\": \"auto\",\n", "\nAnswer\nnot  [31mJSON\n")
 	out, _ = l.run(exitDone, "requests", "show", failed().ID, "--body")
-	mustContain(t, out, "\nTexts\n  Storing texts is off for the key that sent this request.\n")
+	mustContain(t, out, "\nTexts\n  Storing bodies is disabled for the key of this request.\n")
 }
 
 func TestShowRequestAsJSON(t *testing.T) {
@@ -260,5 +260,5 @@ func TestRequestsOfAnotherWorkspaceAreNotSeen(t *testing.T) {
 		t.Errorf("rows of another workspace: %s", out)
 	}
 	_, errs := l.run(exitFailed, "requests", "list", "--workspace", "ws_none")
-	mustContain(t, errs, "There is no such workspace.")
+	mustContain(t, errs, "Workspace not found.")
 }

@@ -15,10 +15,10 @@ const invitationLife = 7 * 24 * time.Hour
 // above the actor's own.
 func (s *Service) Invite(ctx context.Context, by Actor, role Role) (Invitation, string, error) {
 	if roleRank[role] == 0 {
-		return Invitation{}, "", invalid("role", "Unknown role; known are owner, admin, developer, viewer.")
+		return Invitation{}, "", invalid("role", "Unknown role. Use owner, admin, developer or viewer.")
 	}
 	if !by.mayGrantRole(role) {
-		return Invitation{}, "", denied("You cannot invite somebody to a role that is above your own.")
+		return Invitation{}, "", denied("You cannot invite a person to a role above your own.")
 	}
 	token := randomText(base62, tokenLength)
 	now := s.now()
@@ -68,7 +68,7 @@ func (s *Service) AcceptInvitation(ctx context.Context, accountID, token string)
 	case errors.Is(err, ErrNotFound):
 		return Member{}, invitationOver()
 	case errors.Is(err, ErrConflict):
-		return Member{}, conflict(err, "You are a member of this workspace already.")
+		return Member{}, conflict(err, "You are already a member of this workspace.")
 	case err != nil:
 		return Member{}, fmt.Errorf("accept an invitation: %w", err)
 	}

@@ -58,7 +58,7 @@ const (
 // created the first one.
 func (s *Service) CreateKey(ctx context.Context, by Actor, d KeyDraft) (Key, string, error) {
 	if !by.May(ManageKeys) && !by.May(ManageOwnKeys) {
-		return Key{}, "", denied("You may not create API keys here.")
+		return Key{}, "", denied("You do not have permission to create API keys in this workspace. Ask an owner or admin.")
 	}
 	if len(d.Scopes) == 0 {
 		d.Scopes = []Scope{Inference}
@@ -74,7 +74,7 @@ func (s *Service) CreateKey(ctx context.Context, by Actor, d KeyDraft) (Key, str
 		return Key{}, "", err
 	}
 	if !key.ExpiresAt.IsZero() && !key.ExpiresAt.After(now) {
-		return Key{}, "", invalid("expires_at", "The key would be over before it begins.")
+		return Key{}, "", invalid("expires_at", "The expiry time must be in the future.")
 	}
 	maker, err := s.maker(ctx, by)
 	if err != nil {
@@ -133,7 +133,7 @@ func (s *Service) UpdateKey(ctx context.Context, by Actor, keyID string, c KeyCh
 	}
 	return s.changeKey(ctx, by, keyID, "key.update", func(m maker, k *Key) error {
 		if !k.RevokedAt.IsZero() {
-			return conflict(nil, "The key is revoked. Create a new one.")
+			return conflict(nil, "The key is revoked. Create a new key.")
 		}
 		before := *k
 		c.apply(k)
@@ -166,16 +166,16 @@ func (c KeyChange) apply(k *Key) {
 // grant all that the key may do.
 func (s *Service) RotateKey(ctx context.Context, by Actor, keyID string, g Grace) (Key, string, error) {
 	if g.For < 0 || g.AfterUse < 0 || g.For > maxGrace || g.AfterUse > maxGrace {
-		return Key{}, "", invalid("grace", "A grace is between nothing and 90 days.")
+		return Key{}, "", invalid("grace", "The grace period must be between 0 and 90 days.")
 	}
 	now := s.now()
 	text, secret := s.newSecret(now)
 	key, err := s.changeKey(ctx, by, keyID, "key.rotate", func(m maker, k *Key) error {
 		switch {
 		case !k.RevokedAt.IsZero():
-			return conflict(nil, "The key is revoked. Create a new one.")
+			return conflict(nil, "The key is revoked. Create a new key.")
 		case !k.ExpiresAt.IsZero() && !k.ExpiresAt.After(now):
-			return conflict(nil, "The key is over. Give it a later end first, or create a new one.")
+			return conflict(nil, "The key has expired. Set a later expiry time first, or create a new key.")
 		case by.KeyID != keyID:
 			if err := m.mayGrant(Key{}, *k); err != nil {
 				return err
@@ -193,7 +193,7 @@ func (s *Service) RotateKey(ctx context.Context, by Actor, keyID string, g Grace
 func (k *Key) rotate(secret Secret, g Grace, now time.Time) error {
 	live := k.liveSecrets(now)
 	if len(live) >= maxLive && g != (Grace{}) {
-		return conflict(nil, "The key has %d secrets that are still valid. Wait until one is over, or rotate without grace.", len(live))
+		return conflict(nil, "The key has %d valid secrets. Wait until one expires, or rotate without a grace period.", len(live))
 	}
 	for _, i := range live {
 		old := &k.Secrets[i]
@@ -267,7 +267,7 @@ func (s *Service) changeKey(ctx context.Context, by Actor, keyID, action string,
 	}
 	key, err := s.store.ChangeKey(ctx, by.WorkspaceID, keyID, func(k *Key) (AuditEvent, error) {
 		if !by.mayManage(*k) {
-			return AuditEvent{}, denied("You may not change this API key.")
+			return AuditEvent{}, denied("You do not have permission to change this API key. Ask its creator, an owner or an admin.")
 		}
 		before := keyFacts(*k)
 		if err := change(m, k); errors.Is(err, errUnchanged) {

@@ -68,7 +68,7 @@ func checkKey(k Key) error {
 	}
 	for _, scope := range k.Scopes {
 		if scopeRights[scope] == nil {
-			return invalid("scopes", "Unknown scope; known are inference, read, manage.")
+			return invalid("scopes", "Unknown scope. Use inference, read or manage.")
 		}
 	}
 	if err := checkModels(k.AllowedModels); err != nil {
@@ -80,14 +80,14 @@ func checkKey(k Key) error {
 		"limits.concurrent":          k.Limits.Concurrent,
 	} {
 		if n < 0 || n > maxLimit {
-			return invalid(param, "A limit is a whole number from 0 (none) up.")
+			return invalid(param, "A limit must be a whole number of at least 0. 0 means no limit.")
 		}
 	}
 	if len(k.Baseline) > maxModelName || hasControl(k.Baseline) {
-		return invalid("baseline", "This is not the name of a model.")
+		return invalid("baseline", "This is not a valid model name.")
 	}
 	if k.ErrorFormat != "" && k.ErrorFormat != "openai" {
-		return invalid("error_format", "Unknown error format; leave it empty, or use openai.")
+		return invalid("error_format", "Unknown error format. Use openai, or omit the field.")
 	}
 	if err := checkTags(k.Tags); err != nil {
 		return err
@@ -97,14 +97,14 @@ func checkKey(k Key) error {
 
 func checkModels(models []string) error {
 	if len(models) > maxAllowedModels {
-		return invalid("allowed_models", "A key names at most %d models. Use patterns such as gpt-4.1*.", maxAllowedModels)
+		return invalid("allowed_models", "A key can list at most %d models. Use wildcards such as gpt-4.1*.", maxAllowedModels)
 	}
 	for _, model := range models {
 		if model == "" || len(model) > maxModelName || hasControl(model) {
-			return invalid("allowed_models", "An entry is not the name of a model.")
+			return invalid("allowed_models", "An entry is not a valid model name.")
 		}
 		if star := strings.IndexByte(model, '*'); star >= 0 && star != len(model)-1 {
-			return invalid("allowed_models", "A star may only end an entry: gpt-4.1*.")
+			return invalid("allowed_models", "A wildcard is only allowed at the end of an entry: gpt-4.1*.")
 		}
 	}
 	return nil
@@ -112,15 +112,15 @@ func checkModels(models []string) error {
 
 func checkTags(tags map[string]string) error {
 	if len(tags) > maxTags {
-		return invalid("tags", "A key has at most %d tags.", maxTags)
+		return invalid("tags", "A key can have at most %d tags.", maxTags)
 	}
 	for _, text := range slices.Concat(slices.Collect(maps.Keys(tags)), slices.Collect(maps.Values(tags))) {
 		if len(text) > maxTagLength || hasControl(text) {
-			return invalid("tags", "Tags are short texts without control characters.")
+			return invalid("tags", "Tags must be short and must not contain control characters.")
 		}
 	}
 	if _, empty := tags[""]; empty {
-		return invalid("tags", "A tag needs a name.")
+		return invalid("tags", "A tag must have a name.")
 	}
 	return nil
 }
@@ -130,15 +130,15 @@ func checkBudget(b *Budget) error {
 		return nil
 	}
 	if b.Amount < 0 {
-		return invalid("budget.amount_usd", "A budget cannot be negative.")
+		return invalid("budget.amount_usd", "The budget must not be negative.")
 	}
 	switch b.Period {
 	case Daily, Weekly, Monthly, Total:
 	default:
-		return invalid("budget.period", "Unknown period; known are day, week, month, total.")
+		return invalid("budget.period", "Unknown period. Use day, week, month or total.")
 	}
 	if b.WarnPercent < 0 || b.WarnPercent > 100 {
-		return invalid("budget.warn_percent", "The warning comes between 0 and 100 percent.")
+		return invalid("budget.warn_percent", "The warning threshold must be between 0 and 100 percent.")
 	}
 	return checkZone("budget.zone", b.Zone)
 }
@@ -148,7 +148,7 @@ func checkBudget(b *Budget) error {
 func (m maker) mayGrant(before, after Key) error {
 	for _, scope := range after.Scopes {
 		if !slices.Contains(before.Scopes, scope) && !m.mayGrantScope(scope) {
-			return tooMuch("scopes", "You cannot grant the scope "+string(scope)+", because you do not have all of its rights.")
+			return tooMuch("scopes", "You cannot grant the scope "+string(scope)+" because you do not have all of its permissions.")
 		}
 	}
 	if m.key == nil {
@@ -164,13 +164,13 @@ func within(maker, before, after Key) error {
 	case maker.Budget != nil && slices.Contains(after.Scopes, Inference) && (made || !slices.Contains(before.Scopes, Inference) || !sameBudget(before.Budget, after.Budget)):
 		return tooMuch("budget", "A key that has a budget cannot give budgets to keys that spend.")
 	case (made || !slices.Equal(before.AllowedModels, after.AllowedModels)) && !covers(maker.AllowedModels, after.AllowedModels):
-		return tooMuch("allowed_models", "The models must be among those of the key in use.")
+		return tooMuch("allowed_models", "The allowed models must be a subset of those of the key in use.")
 	case (made || before.Limits != after.Limits) && !tighter(maker.Limits, after.Limits):
-		return tooMuch("limits", "The limits must not be above those of the key in use.")
+		return tooMuch("limits", "The limits must not exceed those of the key in use.")
 	case after.AllowUnpriced && !before.AllowUnpriced && !maker.AllowUnpriced:
-		return tooMuch("allow_unpriced", "The key in use may not use models without a price.")
+		return tooMuch("allow_unpriced", "The key in use does not allow models without a price.")
 	case (made || !before.ExpiresAt.Equal(after.ExpiresAt)) && outlasts(after.ExpiresAt, maker.ExpiresAt):
-		return tooMuch("expires_at", "The key must not outlast the key in use.")
+		return tooMuch("expires_at", "The key must not expire later than the key in use.")
 	}
 	return nil
 }

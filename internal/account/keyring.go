@@ -147,7 +147,7 @@ func (r *Keyring) Authenticate(h http.Header) (*Grant, error) {
 		return nil, storeAway()
 	}
 	if found == nil || subtle.ConstantTimeCompare(found.hash(), sum[:]) != 1 {
-		return nil, llm.Errorf(llm.InvalidAPIKey, "This API key is not known here. Check that it belongs to this gateway, or create a new one in the dashboard under API keys.")
+		return nil, llm.Errorf(llm.InvalidAPIKey, "Unknown API key. Check that it belongs to this gateway, or create a new key in the dashboard under API keys.")
 	}
 	return r.grant(found)
 }
@@ -158,16 +158,16 @@ func (r *Keyring) grant(found *slot) (*Grant, error) {
 	key := found.key
 	ending, ended := r.ended.of(key, found.position)
 	if !key.RevokedAt.IsZero() || (ended && ending.Before.IsZero()) {
-		return nil, llm.Errorf(llm.RevokedAPIKey, "This API key was revoked. Create a new one in the dashboard under API keys.")
+		return nil, llm.Errorf(llm.RevokedAPIKey, "This API key was revoked. Create a new key in the dashboard under API keys.")
 	}
 	if !key.ExpiresAt.IsZero() && !now.Before(key.ExpiresAt) {
-		return nil, llm.Errorf(llm.ExpiredAPIKey, "This API key ended on %s. Give it a later end, or create a new one, in the dashboard under API keys.", key.ExpiresAt.UTC().Format(time.RFC3339))
+		return nil, llm.Errorf(llm.ExpiredAPIKey, "This API key expired on %s. Extend it or create a new key in the dashboard under API keys.", key.ExpiresAt.UTC().Format(time.RFC3339))
 	}
 	if end := key.secretEnd(found.position, found.firstUses.at); !end.IsZero() && !now.Before(end) {
-		return nil, llm.Errorf(llm.ExpiredAPIKey, "This API key was rotated, and its older secret ended on %s. Use the new one.", end.UTC().Format(time.RFC3339))
+		return nil, llm.Errorf(llm.ExpiredAPIKey, "This API key was rotated, and this secret expired on %s. Use the new secret.", end.UTC().Format(time.RFC3339))
 	}
 	if ended {
-		return nil, llm.Errorf(llm.ExpiredAPIKey, "This API key was rotated, and its older secret ended on %s. Use the new one.", ending.Before.UTC().Format(time.RFC3339))
+		return nil, llm.Errorf(llm.ExpiredAPIKey, "This API key was rotated, and this secret expired on %s. Use the new secret.", ending.Before.UTC().Format(time.RFC3339))
 	}
 	if key.Secrets[found.position].UsedAt.IsZero() && found.firstUses.mark(found.position, now) {
 		r.uses.first(key.ID, SecretUse{Hash: found.hash(), At: now})
@@ -202,7 +202,7 @@ func keyFrom(h http.Header) (string, error) {
 		}
 	}
 	if text == "" {
-		return "", llm.Errorf(llm.MissingAPIKey, "No API key was sent. Send the header \"Authorization: Bearer <API key>\", or x-api-key; keys are made in the dashboard under API keys.")
+		return "", llm.Errorf(llm.MissingAPIKey, "Missing API key. Send it in the header \"Authorization: Bearer <API key>\" or x-api-key. Create keys in the dashboard under API keys.")
 	}
 	return text, nil
 }
@@ -214,18 +214,18 @@ func bearer(value string) (string, bool) {
 }
 
 func twoKeys() error {
-	return invalid("Authorization", "The request carries two different API keys. Send one.")
+	return invalid("Authorization", "The request contains two different API keys. Send only one.")
 }
 
 func malformed(cause error) error {
 	if errors.Is(cause, ErrKeyChecksum) {
-		return llm.Errorf(llm.InvalidAPIKey, "The API key has a typo or is cut off. Copy it again, or create a new one in the dashboard under API keys.")
+		return llm.Errorf(llm.InvalidAPIKey, "The API key is mistyped or incomplete. Copy it again, or create a new key in the dashboard under API keys.")
 	}
-	return llm.Errorf(llm.InvalidAPIKey, "This is not an API key of this gateway: those begin with fl_ and have %d characters. Create one in the dashboard under API keys.", keyLength)
+	return llm.Errorf(llm.InvalidAPIKey, "This is not an API key of this gateway. Keys start with fl_ and have %d characters. Create one in the dashboard under API keys.", keyLength)
 }
 
 func storeAway() error {
-	e := llm.Errorf(llm.LedgerUnavailable, "The API key cannot be checked at the moment, because the database is away. Repeat the request in a few seconds.")
+	e := llm.Errorf(llm.LedgerUnavailable, "The API key cannot be verified because the database is unavailable. Retry in a few seconds.")
 	e.RetryAfter = 5 * time.Second
 	return e
 }
@@ -238,7 +238,7 @@ func (r *Keyring) await() error {
 	}
 	defer r.waiting.Add(-1)
 	if r.waiting.Add(1) > unknownKeyQueue {
-		e := llm.Errorf(llm.Overloaded, "Too many unknown API keys are being checked. Repeat the request in a second.")
+		e := llm.Errorf(llm.Overloaded, "Too many unknown API keys are being verified. Retry in 1 second.")
 		e.RetryAfter = time.Second
 		return e
 	}

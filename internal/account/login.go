@@ -35,7 +35,7 @@ func (s *Service) Login(ctx context.Context, email, password string, v Visitor) 
 }
 
 func wrongCredentials() error {
-	return llm.Errorf(llm.WrongCredentials, "The email address or the password is wrong.")
+	return llm.Errorf(llm.WrongCredentials, "The email address or password is incorrect.")
 }
 
 // verify takes one guess, checks the password of the address, and gives the guess back when it was right. The slot
@@ -98,7 +98,7 @@ func (s *Service) Unlock(ctx context.Context, email string) error {
 }
 
 func tooManyGuesses(wait time.Duration) error {
-	e := llm.Errorf(llm.RateLimited, "Too many attempts. Wait a while and try again.")
+	e := llm.Errorf(llm.RateLimited, "Too many sign-in attempts. Wait a while and try again.")
 	e.RetryAfter = max(wait, time.Second)
 	return e
 }

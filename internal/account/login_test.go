@@ -51,8 +51,8 @@ func TestGuessesAreBoundedPerAddress(t *testing.T) {
 				t.Errorf("retry after %s", e.RetryAfter)
 			}
 		}
-		want := append(slicesRepeat("WRONG_CREDENTIALS The email address or the password is wrong.", 10),
-			slicesRepeat("RATE_LIMITED Too many attempts. Wait a while and try again.", 20)...)
+		want := append(slicesRepeat("WRONG_CREDENTIALS The email address or password is incorrect.", 10),
+			slicesRepeat("RATE_LIMITED Too many sign-in attempts. Wait a while and try again.", 20)...)
 		if diff := cmp.Diff(want, answers); diff != "" {
 			t.Errorf("%q: %s", email, diff)
 		}

@@ -21,10 +21,10 @@ func (s *Service) Members(ctx context.Context, workspaceID string) ([]Member, er
 // SetRole gives a member another role, not above the actor's own. The last owner stays one.
 func (s *Service) SetRole(ctx context.Context, by Actor, accountID string, role Role) error {
 	if roleRank[role] == 0 {
-		return invalid("role", "Unknown role; known are owner, admin, developer, viewer.")
+		return invalid("role", "Unknown role. Use owner, admin, developer or viewer.")
 	}
 	if !by.mayGrantRole(role) {
-		return denied("You cannot give a role that is above your own.")
+		return denied("You cannot assign a role above your own.")
 	}
 	_, err := s.changeMember(ctx, by, accountID, role, false, "member.role")
 	return err
@@ -36,9 +36,9 @@ func (s *Service) RemoveMember(ctx context.Context, by Actor, accountID string, 
 	leaving := by.KeyID == "" && by.AccountID == accountID
 	switch {
 	case !leaving && !by.May(ManageMembers):
-		return nil, denied("You may not remove members.")
+		return nil, denied("You do not have permission to remove members. Ask an owner or admin.")
 	case keepKeys && !by.May(ManageKeys):
-		return nil, denied("Only members who manage API keys may keep the keys of a member who leaves.")
+		return nil, denied("Only members with the permission manage_keys can keep the keys of a member who leaves.")
 	}
 	revoked, err := s.changeMember(ctx, by, accountID, "", !keepKeys, "member.remove")
 	if err != nil {
@@ -58,10 +58,10 @@ func (s *Service) changeMember(ctx context.Context, by Actor, accountID string, 
 			return AuditEvent{}, nil
 		}
 		if roleRank[m.Role] > roleRank[by.Role] && accountID != by.AccountID {
-			return AuditEvent{}, denied("You cannot change a member whose role is above your own.")
+			return AuditEvent{}, denied("You cannot change a member with a role above your own.")
 		}
 		if m.Role == Owner && owners <= 1 {
-			return AuditEvent{}, conflict(ErrLastOwner, "This is the last owner of the workspace. Make somebody else an owner first.")
+			return AuditEvent{}, conflict(ErrLastOwner, "This is the last owner of the workspace. Make another member an owner first.")
 		}
 		before := memberView{m.Role}
 		m.Role = role

@@ -94,7 +94,7 @@ func (h *hasher) acquire(ctx context.Context) (release func(), err error) {
 func (h *hasher) shedding() bool { return h.busy != nil && h.busy() }
 
 func busy() error {
-	e := llm.Errorf(llm.Overloaded, "The gateway is too busy to check passwords. Retry in 2 seconds.")
+	e := llm.Errorf(llm.Overloaded, "The gateway is too busy to verify passwords. Retry in 2 seconds.")
 	e.RetryAfter = 2 * time.Second
 	return e
 }
@@ -156,7 +156,7 @@ func checkPassword(param, password, email string) error {
 	case len(password) > maxPassword:
 		return invalid(param, "The password has more than %d bytes. Choose a shorter one.", maxPassword)
 	case utf8.RuneCountInString(password) < minPassword:
-		return invalid(param, "The password needs at least %d characters.", minPassword)
+		return invalid(param, "The password must have at least %d characters.", minPassword)
 	case strings.EqualFold(password, email):
 		return invalid(param, "The password must not be the email address.")
 	}

@@ -83,7 +83,7 @@ func (s *Service) ChangePassword(ctx context.Context, accountID, old, replacemen
 }
 
 func wrongOldPassword() error {
-	e := llm.Errorf(llm.WrongCredentials, "The old password is wrong.")
+	e := llm.Errorf(llm.WrongCredentials, "The current password is incorrect.")
 	e.Param = "old_password"
 	return e
 }
@@ -116,7 +116,7 @@ func (s *Service) DeleteAccount(ctx context.Context, accountID, password string,
 		return err
 	}
 	wrong := func() error {
-		e := llm.Errorf(llm.WrongCredentials, "The password is wrong.")
+		e := llm.Errorf(llm.WrongCredentials, "The password is incorrect.")
 		e.Param = "password"
 		return e
 	}

@@ -168,9 +168,9 @@ func (s *Service) enrol(ctx context.Context, e Enrolment) error {
 	_, err := s.store.Enrol(ctx, e)
 	switch {
 	case errors.Is(err, ErrConflict):
-		return conflict(err, "There is an account with this email address already. Sign in instead.")
+		return conflict(err, "An account with this email address already exists. Sign in instead.")
 	case errors.Is(err, ErrNotFirst):
-		return conflict(err, "Somebody else has just made the first account. Try again.")
+		return conflict(err, "The first account was created at the same time. Try again.")
 	case errors.Is(err, ErrNotFound):
 		return invitationOver()
 	case err != nil:
@@ -181,7 +181,7 @@ func (s *Service) enrol(ctx context.Context, e Enrolment) error {
 }
 
 func invitationOver() error {
-	e := llm.Errorf(llm.NotFound, "This invitation is used up, withdrawn or over. Ask for a new link.")
+	e := llm.Errorf(llm.NotFound, "This invitation was already used, was revoked or has expired. Ask for a new link.")
 	e.Param = "invitation"
 	e.Err = ErrNotFound
 	return e
@@ -192,7 +192,7 @@ func normalEmail(text string) (string, error) {
 	email := strings.ToLower(strings.TrimSpace(text))
 	parsed, err := mail.ParseAddress(email)
 	if err != nil || parsed.Address != email || parsed.Name != "" || len(email) > maxEmail || hasControl(email) {
-		return "", invalid("email", "This is not an email address.")
+		return "", invalid("email", "This is not a valid email address.")
 	}
 	return email, nil
 }
@@ -201,11 +201,11 @@ func normalEmail(text string) (string, error) {
 func checkName(param, name string) error {
 	switch {
 	case strings.TrimSpace(name) == "":
-		return invalid(param, "A name is needed.")
+		return invalid(param, "A name is required.")
 	case len(name) > maxName:
 		return invalid(param, "The name has more than %d bytes.", maxName)
 	case hasControl(name):
-		return invalid(param, "The name holds control characters.")
+		return invalid(param, "The name contains control characters.")
 	}
 	return nil
 }
@@ -221,10 +221,10 @@ func checkZone(param, zone string) error {
 		return nil
 	}
 	if zone == "Local" || len(zone) > maxName {
-		return invalid(param, "Unknown time zone. Use a name such as Europe/Paris.")
+		return invalid(param, "Unknown time zone. Use an IANA name such as Europe/Paris.")
 	}
 	if _, err := time.LoadLocation(zone); err != nil {
-		return invalid(param, "Unknown time zone. Use a name such as Europe/Paris.")
+		return invalid(param, "Unknown time zone. Use an IANA name such as Europe/Paris.")
 	}
 	return nil
 }

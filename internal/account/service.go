@@ -149,7 +149,7 @@ func invalid(param, format string, args ...any) *llm.Error {
 
 // missing is the answer for an unknown id and for one of another workspace alike.
 func missing(what string) *llm.Error {
-	e := llm.Errorf(llm.NotFound, "There is no such %s.", what)
+	e := llm.Errorf(llm.NotFound, "%s not found.", strings.ToUpper(what[:1])+what[1:])
 	e.Err = ErrNotFound
 	return e
 }

@@ -58,7 +58,7 @@ func (s *Service) Session(ctx context.Context, token string) (Account, Session, 
 }
 
 func signInRequired() error {
-	return llm.Errorf(llm.SignInRequired, "Sign in to go on.")
+	return llm.Errorf(llm.SignInRequired, "Sign in to continue.")
 }
 
 // Logout ends the session of a token; an unknown token is none to end.

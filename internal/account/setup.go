@@ -52,7 +52,7 @@ func (c *setupCode) check(code string, now time.Time) error {
 	text := strings.ToUpper(strings.ReplaceAll(strings.TrimSpace(code), "-", ""))
 	same := subtle.ConstantTimeCompare(c.sum, c.hash.bytes("setup "+text)) == 1
 	if !same || !now.Before(c.expires) {
-		return llm.Errorf(llm.WrongCredentials, "The setup code is missing, wrong or expired. Open the link that the gateway printed when it last started, or run: fairlead admin create")
+		return llm.Errorf(llm.WrongCredentials, "The setup code is missing, incorrect or expired. Open the link that the gateway printed at its last start, or run: fairlead admin create")
 	}
 	return nil
 }

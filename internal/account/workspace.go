@@ -85,7 +85,7 @@ func (s *Service) Workspace(ctx context.Context, workspaceID string) (Workspace,
 // gets the budget of the quota, which is 0 by default. It returns a Conflict when the account owns too many workspaces.
 func (s *Service) CreateWorkspace(ctx context.Context, by Actor, name string) (Workspace, error) {
 	if by.AccountID == "" || by.KeyID != "" {
-		return Workspace{}, denied("Only a signed-in person can create a workspace.")
+		return Workspace{}, denied("A workspace cannot be created with an API key. Sign in instead.")
 	}
 	name = strings.TrimSpace(name)
 	if err := checkName("name", name); err != nil {
@@ -118,7 +118,7 @@ func (s *Service) UpdateWorkspace(ctx context.Context, by Actor, workspaceID str
 	w, err := s.store.ChangeWorkspace(ctx, workspaceID, func(w *Workspace) (AuditEvent, error) {
 		before := workspaceFacts(*w)
 		if c.Budget != nil && !by.May(ManageInstance) && !stricter(w.Budget, *c.Budget) {
-			return AuditEvent{}, denied("Only whoever runs this gateway can raise or remove the budget of a workspace.")
+			return AuditEvent{}, denied("Only operators can raise or remove the budget of a workspace.")
 		}
 		c.apply(w)
 		event = s.event(by, "workspace.update", workspaceID, before, workspaceFacts(*w))
@@ -143,13 +143,13 @@ func (c WorkspaceChange) check() error {
 		}
 	}
 	if c.DefaultModel != nil && (len(*c.DefaultModel) > maxModelName || hasControl(*c.DefaultModel)) {
-		return invalid("default_model", "This is not the name of a model.")
+		return invalid("default_model", "This is not a valid model name.")
 	}
 	if c.EntryRetention != nil && *c.EntryRetention < 0 {
-		return invalid("entry_retention", "A retention cannot be negative; 0 takes the instance's.")
+		return invalid("entry_retention", "The retention must not be negative. Use 0 for the instance's retention.")
 	}
 	if c.BodyRetention != nil && *c.BodyRetention < 0 {
-		return invalid("body_retention", "A retention cannot be negative; 0 takes the instance's.")
+		return invalid("body_retention", "The retention must not be negative. Use 0 for the instance's retention.")
 	}
 	if c.Redaction != nil && *c.Redaction != nil {
 		if problems := (*c.Redaction).Check(); len(problems) > 0 {
@@ -204,7 +204,7 @@ func (s *Service) FirstWorkspace(ctx context.Context) (Workspace, error) {
 // another call may have been earlier.
 func (s *Service) PinEmbedding(ctx context.Context, workspaceID, model string) (string, error) {
 	if model == "" || len(model) > maxModelName || hasControl(model) {
-		return "", invalid("model", "This is not the name of a model.")
+		return "", invalid("model", "This is not a valid model name.")
 	}
 	w, err := s.store.ChangeWorkspace(ctx, workspaceID, func(w *Workspace) (AuditEvent, error) {
 		if w.PinnedEmbed != "" {

@@ -148,10 +148,10 @@ func (a *API) misdirected(r *http.Request) *llm.Error {
 		return nil
 	}
 	if allowed := a.allowed(r.URL.Path); len(allowed) > 0 {
-		return llm.Errorf(llm.MethodNotAllowed, "%s is not possible here; %s is.", r.Method, strings.Join(allowed, ", ")).
+		return llm.Errorf(llm.MethodNotAllowed, "Method %s is not allowed. Use %s.", r.Method, strings.Join(allowed, ", ")).
 			With("allow", allowed)
 	}
-	return llm.Errorf(llm.NotFound, "There is nothing at this address. The operations are listed in /api/openapi.json.")
+	return llm.Errorf(llm.NotFound, "Not found. The operations are listed in /api/openapi.json.")
 }
 
 // allowed lists the methods that have an operation at this path.

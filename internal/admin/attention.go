@@ -24,22 +24,22 @@ const defaultWarn = 80
 type Attention struct {
 	Kind     string `json:"kind" enum:"no_provider,storage_low,circuit_open,circuit_recovering,credential_backing_off,budget_over,budget_warn,key_expiring,price_unknown"`
 	Severity string `json:"severity" enum:"error,warning"`
-	Object   string `json:"object" doc:"What it is about: a target, a credential, a key id or a model."`
+	Object   string `json:"object" doc:"Affected target, credential, key ID or model."`
 	Label    string `json:"label"`
 	Message  string `json:"message"`
 }
 
 // AttentionList holds what needs somebody to act.
 type AttentionList struct {
-	Attention  []Attention `json:"attention" doc:"The most pressing first."`
-	ConfigFile *string     `json:"config_file" doc:"The file that owns what it sets, for those who run the gateway; null when there is none."`
+	Attention  []Attention `json:"attention" doc:"Most urgent first."`
+	ConfigFile *string     `json:"config_file" doc:"Path of the configuration file. null if there is none, and for callers who are not operators."`
 }
 
 func (a *API) registerAttention() {
 	register(a, account.ReadFigures, huma.Operation{
 		OperationID: "get-attention", Method: http.MethodGet, Path: "/attention", Tags: []string{"overview"},
-		Summary:     "Get what needs somebody to act on the gateway as a whole",
-		Description: "Providers, circuits and, for those who run the gateway, storage. Keys and prices are in the overview. It asks no database, so a page may call it often.",
+		Summary:     "List items of the gateway that need attention",
+		Description: "Covers providers, circuits and, for operators, storage. Keys and prices are part of the overview. Does not query the database, so it can be polled.",
 	}, a.getAttention)
 }
 
@@ -84,7 +84,7 @@ func (a *API) attention(ctx context.Context, c *call, now time.Time) ([]Attentio
 		if len(m.Targets) > 0 && !priced(m.Targets) {
 			list = append(list, Attention{
 				Kind: "price_unknown", Severity: "warning", Object: m.Model.Name, Label: m.Model.Name,
-				Message: "The price of this model is not known, so auto never chooses it and its cost is not counted.",
+				Message: "The price of this model is unknown. auto never selects it, and its cost is not included in figures.",
 			})
 		}
 	}
@@ -118,13 +118,13 @@ func fleetAttention(providers []ProviderState, operator bool, now time.Time) []A
 			if operator && !c.Resting.IsZero() {
 				list = append(list, Attention{
 					Kind: "credential_backing_off", Severity: "warning", Object: p.Name + "/" + c.ID, Label: p.Name + " " + c.Hint,
-					Message: "This credential rests until " + c.Resting.UTC().Format(time.RFC3339) + ": " + p.Name + " " + words(c.Reason) + ".",
+					Message: "This credential is backing off until " + c.Resting.UTC().Format(time.RFC3339) + ": " + p.Name + " " + words(c.Reason) + ".",
 				})
 			}
 		}
 	}
 	if !usable {
-		none := Attention{Kind: "no_provider", Severity: "error", Object: "providers", Label: "Providers", Message: "No provider can be used: none is switched on, or all are failing. Requests are refused until one answers."}
+		none := Attention{Kind: "no_provider", Severity: "error", Object: "providers", Label: "Providers", Message: "No provider is available: none is enabled, or all are failing. Requests are rejected until a provider recovers."}
 		list = append(list, none)
 	}
 	return list
@@ -147,10 +147,10 @@ func circuitAttention(t TargetState) (Attention, bool) {
 	}
 	switch t.Health.Circuit {
 	case circuitOpen:
-		v.Message = "This model is down at this provider, and nothing is sent there for the moment" + why + "."
+		v.Message = "The circuit is open, so no requests are sent to this target" + why + "."
 	case circuitHalfOpen:
 		v.Kind, v.Severity = "circuit_recovering", "warning"
-		v.Message = "This model is recovering at this provider, and is tried again little by little" + why + "."
+		v.Message = "The target is recovering and receives a few requests" + why + "."
 	default:
 		return Attention{}, false
 	}
@@ -181,7 +181,7 @@ func (a *API) keyAttention(ctx context.Context, c *call, now time.Time) ([]Atten
 		if !k.ExpiresAt.IsZero() && k.ExpiresAt.Sub(now) < expiringWithin {
 			list = append(list, Attention{
 				Kind: "key_expiring", Severity: "warning", Object: k.ID, Label: k.Name,
-				Message: "This key ends on " + k.ExpiresAt.UTC().Format(time.RFC3339) + ".",
+				Message: "This key expires on " + k.ExpiresAt.UTC().Format(time.RFC3339) + ".",
 			})
 		}
 	}

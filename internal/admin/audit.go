@@ -18,30 +18,30 @@ import (
 type AuditEntry struct {
 	ID     string          `json:"id"`
 	At     time.Time       `json:"at"`
-	Actor  string          `json:"actor" doc:"Id of an account or a key; command line, or operator for whoever runs the gateway."`
-	Label  string          `json:"actor_label" doc:"What to show for the actor: an email address or a key's name, where known."`
+	Actor  string          `json:"actor" doc:"Account ID or key ID, or command line or operator."`
+	Label  string          `json:"actor_label" doc:"Email address or key name of the actor, if known."`
 	Action string          `json:"action" example:"key.create"`
-	Object string          `json:"object" doc:"Id of what was changed."`
-	Target string          `json:"object_label" doc:"What to show for the object: an email address, a key's name, or of an invitation whoever accepted it, where known."`
-	Before json.RawMessage `json:"before,omitempty" doc:"Its settings before, where there were any."`
-	After  json.RawMessage `json:"after,omitempty" doc:"Its settings afterwards."`
+	Object string          `json:"object" doc:"ID of the changed object."`
+	Target string          `json:"object_label" doc:"Display name of the object, if known: an email address, a key name or the account that accepted the invitation."`
+	Before json.RawMessage `json:"before,omitempty" doc:"Settings before the change."`
+	After  json.RawMessage `json:"after,omitempty" doc:"Settings after the change."`
 }
 
 // AuditPage is one page of the audit log.
 type AuditPage struct {
 	Events []AuditEntry `json:"events"`
-	Before *string      `json:"before" doc:"Pass it as before to get the next page; null when this is the last one."`
+	Before *string      `json:"before" doc:"Cursor of the next page. null on the last page."`
 }
 
 type auditInput struct {
-	Before string `query:"before" maxLength:"64" doc:"Event id: list older ones."`
+	Before string `query:"before" maxLength:"64" doc:"Event ID. Lists older events."`
 	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
 }
 
 func (a *API) registerAudit() {
 	register(a, account.ReadAudit, huma.Operation{
 		OperationID: "list-audit", Method: http.MethodGet, Path: "/audit", Tags: []string{"settings"},
-		Summary: "List who changed what, newest first",
+		Summary: "List audit events, newest first",
 	}, a.listAudit)
 }
 
@@ -76,9 +76,9 @@ func invitationLabel(e *account.AuditEvent) string {
 		Role string `json:"role"`
 	}
 	if json.Unmarshal(e.After, &facts) != nil || facts.Role == "" {
-		return "an invitation"
+		return "Invitation"
 	}
-	return "an invitation as " + facts.Role
+	return "Invitation as " + facts.Role
 }
 
 // actorNames maps the ids of the workspace's keys, people and invitations to what people call them, as far as the caller

@@ -36,8 +36,8 @@ func TestAuditNamesThoseWhoLeft(t *testing.T) {
 	}
 	want := [][2]string{
 		{"owner@example.com", "guest@example.com"},
-		{"owner@example.com", "an invitation as developer"},
-		{"left@example.com", "an invitation"},
+		{"owner@example.com", "Invitation as developer"},
+		{"left@example.com", "Invitation"},
 		{"ci", "viewer@example.com"},
 		{"acc_unknown", "ci"},
 		{"command line", "acme"},

@@ -55,7 +55,7 @@ func (b *backtests) start(ctx context.Context, job *backtest, run runner, now fu
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
-		return llm.Errorf(llm.ServerShutdown, "The gateway is stopping. Try again in a moment.")
+		return llm.Errorf(llm.ServerShutdown, "The gateway is shutting down. Try again in a few seconds.")
 	}
 	b.forget(now())
 	running := 0
@@ -65,7 +65,7 @@ func (b *backtests) start(ctx context.Context, job *backtest, run runner, now fu
 		}
 	}
 	if running >= backtestsRunning {
-		return llm.Errorf(llm.Conflict, "%d backtests are running in this workspace already. Wait for one of them, or cancel it.", running)
+		return llm.Errorf(llm.Conflict, "%d backtests are already running in this workspace. Wait for one to finish, or cancel it.", running)
 	}
 	job.id, job.ended = id.New("bt", job.started), make(chan struct{})
 	ctx, job.cancel = context.WithCancel(ctx)

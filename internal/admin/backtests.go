@@ -43,56 +43,56 @@ type Backtest struct {
 	EndedAt   *time.Time       `json:"ended_at"`
 	From      time.Time        `json:"from"`
 	To        time.Time        `json:"to"`
-	Filter    string           `json:"filter" doc:"The filters as they stand in an address."`
-	Draft     bool             `json:"draft" doc:"A draft of policies is tried."`
-	Objective *string          `json:"objective" doc:"In place of what requests ask for; null when that is left to them."`
+	Filter    string           `json:"filter" doc:"Filter as a URL query string."`
+	Draft     bool             `json:"draft" doc:"Whether a policy draft is tested."`
+	Objective *string          `json:"objective" doc:"Objective that replaces the objective of the requests. null if not replaced."`
 	Limit     int64            `json:"limit"`
 	Progress  BacktestProgress `json:"progress"`
-	Report    *replay.Report   `json:"report,omitempty" doc:"What it found; of a cancelled one as far as it came. It covers cost and routing, and says nothing about the answers beyond what the predictor expects."`
-	Error     *Failure         `json:"error,omitempty" doc:"Why it failed."`
+	Report    *replay.Report   `json:"report,omitempty" doc:"Result, partial if the backtest was cancelled. Covers cost and routing. Quality is the prediction of the router."`
+	Error     *Failure         `json:"error,omitempty" doc:"Reason of the failure."`
 }
 
 // BacktestProgress says how far a backtest is.
 type BacktestProgress struct {
-	Done        int64    `json:"done" doc:"Requests looked at."`
-	Total       *int64   `json:"total" doc:"Null when not known, or not yet."`
-	Rate        *float64 `json:"rate" doc:"Requests a second."`
-	SecondsLeft *float64 `json:"seconds_left" doc:"About; null when not known."`
+	Done        int64    `json:"done" doc:"Processed requests."`
+	Total       *int64   `json:"total" doc:"null if not yet known."`
+	Rate        *float64 `json:"rate" doc:"Requests per second."`
+	SecondsLeft *float64 `json:"seconds_left" doc:"Estimated remaining seconds. null if unknown."`
 }
 
 // BacktestList holds the backtests that are remembered.
 type BacktestList struct {
-	Backtests []Backtest `json:"backtests" doc:"Newest first, without their reports."`
+	Backtests []Backtest `json:"backtests" doc:"Newest first, without reports."`
 }
 
 func (a *API) registerBacktests() {
 	tags := []string{"routing"}
 	register(a, account.ReadPolicies, huma.Operation{
 		OperationID: "start-backtest", Method: http.MethodPost, Path: "/backtests", Tags: tags, DefaultStatus: http.StatusAccepted,
-		Summary: "Decide the traffic of the past anew, under a draft or another objective",
-		Description: "Selects requests by the same parameters as list-requests, of the last seven days when from is absent. It only reads the log, and calls no provider. " +
-			"At most two run at a time in a workspace. Results stay with the process that ran them for an hour, the newest twenty of them.",
+		Summary: "Start a backtest of a policy draft or objective on past requests",
+		Description: "Selects requests with the same parameters as list-requests. from defaults to seven days ago. Only reads the log and calls no provider. " +
+			"At most two backtests run at a time in a workspace. The newest twenty results are kept for an hour in the process that ran them.",
 	}, a.startBacktest)
 	register(a, account.ReadPolicies, huma.Operation{
 		OperationID: "list-backtests", Method: http.MethodGet, Path: "/backtests", Tags: tags,
-		Summary: "List the workspace's backtests, newest first",
+		Summary: "List backtests, newest first",
 	}, a.listBacktests)
 	register(a, account.ReadPolicies, huma.Operation{
 		OperationID: "get-backtest", Method: http.MethodGet, Path: "/backtests/{id}", Tags: tags,
-		Summary: "Get how far a backtest is, or what it found",
+		Summary: "Get the progress and result of a backtest",
 	}, a.getBacktest)
 	register(a, account.ReadPolicies, huma.Operation{
 		OperationID: "cancel-backtest", Method: http.MethodDelete, Path: "/backtests/{id}", Tags: tags, DefaultStatus: http.StatusOK,
-		Summary: "Cancel a backtest that runs; one that has ended is left as it is",
+		Summary: "Cancel a backtest",
 	}, a.cancelBacktest)
 }
 
 type startBacktestInput struct {
 	Filters
 	Body struct {
-		Source    *string `json:"source,omitempty" maxLength:"65536" doc:"Draft of the workspace's policies as YAML; those in force when absent."`
-		Objective string  `json:"objective,omitempty" maxLength:"20" doc:"cost, quality, speed, or a number from 0 (cheapest) to 1 (best), for all requests for auto; their own when absent."`
-		Limit     int64   `json:"limit,omitempty" minimum:"1" maximum:"1000000" default:"50000" doc:"Most requests to look at, the newest ones."`
+		Source    *string `json:"source,omitempty" maxLength:"65536" doc:"Policy draft as YAML. Defaults to the active policies."`
+		Objective string  `json:"objective,omitempty" maxLength:"20" doc:"cost, quality, speed, or a number from 0 (cheapest) to 1 (best), applied to all auto requests. Defaults to the objective of each request."`
+		Limit     int64   `json:"limit,omitempty" minimum:"1" maximum:"1000000" default:"50000" doc:"Maximum number of requests to process, newest first."`
 	}
 }
 
@@ -174,7 +174,7 @@ func (a *API) listBacktests(_ context.Context, c *call, _ *struct{}) (*output[Ba
 }
 
 type backtestPath struct {
-	ID string `path:"id" maxLength:"64" doc:"Backtest id."`
+	ID string `path:"id" maxLength:"64" doc:"Backtest ID."`
 }
 
 func (a *API) getBacktest(_ context.Context, c *call, in *backtestPath) (*output[Backtest], error) {

@@ -106,14 +106,14 @@ func (a *API) identify(r *http.Request, c *call, perm account.Permission) error 
 	}
 	// A page elsewhere can make the browser send its cookie along, but no key.
 	if err := a.origins.Check(r); err != nil {
-		return &llm.Error{Kind: llm.CrossOrigin, Message: "This change came from a page of another origin and was refused.", Err: err}
+		return &llm.Error{Kind: llm.CrossOrigin, Message: "The request came from another origin and was rejected. Use the dashboard at its configured public_url.", Err: err}
 	}
 	if perm == Public {
 		return nil
 	}
 	cookie, err := r.Cookie(SessionCookie)
 	if err != nil {
-		return llm.Errorf(llm.SignInRequired, "Sign in, or send an API key with the scope read or manage as Authorization: Bearer fl_….")
+		return llm.Errorf(llm.SignInRequired, "Sign in, or send an API key with the read or manage scope as Authorization: Bearer fl_….")
 	}
 	if c.account, c.session, err = a.People.Session(r.Context(), cookie.Value); err != nil {
 		return err
@@ -153,7 +153,7 @@ func (a *API) identifyKey(r *http.Request, c *call, perm account.Permission) err
 		return err
 	}
 	if perm == SignedIn {
-		return llm.Errorf(llm.ScopeDenied, "This belongs to a person and not to a workspace: sign in to do it, no API key can.")
+		return llm.Errorf(llm.ScopeDenied, "This operation belongs to an account and cannot be called with an API key. Sign in instead.")
 	}
 	actor, err := a.Keys.KeyActor(r.Context(), grant.Key)
 	if err != nil {
@@ -168,13 +168,13 @@ func (a *API) identifyKey(r *http.Request, c *call, perm account.Permission) err
 }
 
 // noWorkspace has the words with which account answers for a workspace where one is no member.
-func noWorkspace() error { return llm.Errorf(llm.NotFound, "There is no such workspace.") }
+func noWorkspace() error { return llm.Errorf(llm.NotFound, "Workspace not found.") }
 
 func refused(by account.Actor, perm account.Permission) error {
 	if by.KeyID != "" {
-		return llm.Errorf(llm.ScopeDenied, "This API key may not do that: its scopes do not include %s.", perm).With("permission", perm)
+		return llm.Errorf(llm.ScopeDenied, "This API key does not have the permission %s. Use a key with a scope that includes it.", perm).With("permission", perm)
 	}
-	return llm.Errorf(llm.PermissionDenied, "Your role in this workspace (%s) does not include %s. Ask an owner or admin.", by.Role, perm).
+	return llm.Errorf(llm.PermissionDenied, "Your role in this workspace (%s) does not include the permission %s. Ask an owner or admin.", by.Role, perm).
 		With("permission", perm)
 }
 
@@ -215,7 +215,7 @@ func checkParams(c *call) error {
 		case !slices.Contains(known, name):
 			problems = append(problems, Problem{In: "query", Param: name, Message: "unknown parameter", Suggestion: spelling.Closest(name, known)})
 		case slices.ContainsFunc(values, func(v string) bool { return !storable(v) }):
-			problems = append(problems, Problem{In: "query", Param: name, Message: "is not text"})
+			problems = append(problems, Problem{In: "query", Param: name, Message: "must be valid text"})
 		}
 	}
 	if len(problems) > 0 {

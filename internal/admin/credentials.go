@@ -17,24 +17,24 @@ func (a *API) registerCredentials() {
 	register(a, account.ManageProviders, huma.Operation{
 		OperationID: "add-credential", Method: http.MethodPost, Path: "/providers/{name}/credentials", Tags: tags,
 		Summary: "Add a credential to a provider", DefaultStatus: http.StatusCreated,
-		Description: "Write-only: it is stored encrypted, sent only to this provider, and never shown again.",
+		Description: "The credential is stored encrypted, sent only to this provider, and never returned.",
 	}, a.addCredential)
 	register(a, account.ManageProviders, huma.Operation{
 		OperationID: "remove-credential", Method: http.MethodDelete, Path: "/providers/{name}/credentials/{id}", Tags: tags,
-		Summary: "Remove a credential that was added here",
+		Summary: "Remove a credential that was added in the dashboard",
 	}, a.removeCredential)
 }
 
 type addCredentialInput struct {
 	ProviderPath
 	Body struct {
-		Secret string `json:"secret" minLength:"1" maxLength:"8192" writeOnly:"true" doc:"The provider's API key."`
+		Secret string `json:"secret" minLength:"1" maxLength:"8192" writeOnly:"true" doc:"API key of the provider."`
 	}
 }
 
 func (a *API) addCredential(ctx context.Context, c *call, in *addCredentialInput) (*output[CredentialView], error) {
 	if a.Credentials == nil {
-		return nil, llm.Errorf(llm.Conflict, "This instance takes its credentials from its configuration only.")
+		return nil, llm.Errorf(llm.Conflict, "Credentials of this instance can only be set in its configuration.")
 	}
 	added, err := a.Credentials.AddCredential(ctx, in.Name, in.Body.Secret)
 	if err != nil {
@@ -49,7 +49,7 @@ func (a *API) addCredential(ctx context.Context, c *call, in *addCredentialInput
 
 type credentialPath struct {
 	ProviderPath
-	ID string `path:"id" maxLength:"100" doc:"Credential id."`
+	ID string `path:"id" maxLength:"100" doc:"Credential ID."`
 }
 
 func (a *API) removeCredential(ctx context.Context, c *call, in *credentialPath) (*nothing, error) {
@@ -59,7 +59,7 @@ func (a *API) removeCredential(ctx context.Context, c *call, in *credentialPath)
 	}
 	for _, known := range owner.Credentials {
 		if known.ID == in.ID && known.Source != fromDashboard {
-			return nil, llm.Errorf(llm.Conflict, "This credential comes from %s; remove it there.", known.Source)
+			return nil, llm.Errorf(llm.Conflict, "This credential is configured in %s. Remove it there.", known.Source)
 		}
 	}
 	if a.Credentials == nil {

@@ -16,23 +16,23 @@ import (
 // Explanation is the decision that would be made, or why there would be none.
 type Explanation struct {
 	Decision *route.Decision `json:"decision,omitempty"`
-	Refusal  *Failure        `json:"refusal,omitempty" doc:"What a client would be told; absent when the request would be served."`
+	Refusal  *Failure        `json:"refusal,omitempty" doc:"Error the client would receive. Absent if the request would be served."`
 }
 
 type explainInput struct {
 	Body struct {
 		Endpoint string          `json:"endpoint,omitempty" enum:"chat/completions,embeddings" default:"chat/completions"`
-		KeyID    string          `json:"key_id,omitempty" maxLength:"64" doc:"Key whose rules apply; none when absent."`
-		Tradeoff string          `json:"tradeoff,omitempty" maxLength:"20" doc:"As x-fairlead-tradeoff: 0 cheapest, 1 best."`
-		Request  json.RawMessage `json:"request" doc:"The body as a client would send it."`
-		Draft    *string         `json:"draft,omitempty" maxLength:"65536" doc:"Policies as YAML, tried in place of the workspace's own."`
+		KeyID    string          `json:"key_id,omitempty" maxLength:"64" doc:"Key whose restrictions apply. None if omitted."`
+		Tradeoff string          `json:"tradeoff,omitempty" maxLength:"20" doc:"Value of x-fairlead-tradeoff: 0 cheapest, 1 best."`
+		Request  json.RawMessage `json:"request" doc:"Request body as sent by a client."`
+		Draft    *string         `json:"draft,omitempty" maxLength:"65536" doc:"Policy draft as YAML, used instead of the workspace's policies."`
 	}
 }
 
 func (a *API) registerExplain() {
 	register(a, account.ReadPolicies, huma.Operation{
 		OperationID: "explain-route", Method: http.MethodPost, Path: "/routing/explain", Tags: []string{"routing"},
-		Summary: "Decide on a request without sending it anywhere",
+		Summary: "Explain how a request would be routed",
 	}, a.explainRoute)
 }
 

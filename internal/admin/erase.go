@@ -12,21 +12,21 @@ import (
 
 // Erased says how many requests match, and whether they are gone.
 type Erased struct {
-	Count  int64 `json:"count" doc:"Requests that match, or that were deleted."`
-	DryRun bool  `json:"dry_run" doc:"Nothing was deleted."`
+	Count  int64 `json:"count" doc:"Number of matching or deleted requests."`
+	DryRun bool  `json:"dry_run" doc:"Whether this was a dry run. No requests were deleted."`
 }
 
 type eraseInput struct {
 	Filters
-	DryRun bool `query:"dry_run" default:"true" doc:"Only count. Say false to delete."`
-	All    bool `query:"all" doc:"Needed to delete without any filter."`
+	DryRun bool `query:"dry_run" default:"true" doc:"Count matching requests without deleting them. Set to false to delete."`
+	All    bool `query:"all" doc:"Required to delete all requests without a filter."`
 }
 
 func (a *API) registerErase() {
 	register(a, account.DeleteRequests, huma.Operation{
 		OperationID: "delete-requests", Method: http.MethodDelete, Path: "/requests", Tags: []string{"requests"},
-		Summary:       "Delete matching requests with their texts",
-		Description:   "Counts only, unless dry_run=false. What was spent stays spent: ledger and figures keep their sums.",
+		Summary:       "Delete matching requests and their bodies",
+		Description:   "Only counts, unless dry_run=false. Budgets and figures do not change.",
 		DefaultStatus: http.StatusOK,
 	}, a.deleteRequests)
 }
@@ -38,7 +38,7 @@ func (a *API) deleteRequests(ctx context.Context, c *call, in *eraseInput) (*out
 	}
 	filters := onlyFilters(c.query)
 	if len(filters) == 0 && !in.All {
-		return nil, invalid("query", "all", "give a filter, or all=true to mean every request of the workspace")
+		return nil, invalid("query", "all", "set a filter, or all=true to select every request of the workspace")
 	}
 	n, err := a.Eraser.DeleteEntries(ctx, f, in.DryRun)
 	if n > 0 && !in.DryRun { // also when it broke off in the middle

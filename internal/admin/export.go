@@ -29,16 +29,16 @@ const (
 type exportInput struct {
 	Filters
 	Format  string `query:"format" enum:"csv,jsonl" default:"csv"`
-	Columns string `query:"columns" maxLength:"1000" doc:"Columns in order, joined by commas; a usual set when absent." example:"id,time,model,cost_usd"`
-	Zone    string `query:"zone" maxLength:"100" doc:"IANA name of the zone that times are written in; UTC when absent." example:"Europe/Paris"`
+	Columns string `query:"columns" maxLength:"1000" doc:"Comma-separated columns. Defaults to the most common ones." example:"id,time,model,cost_usd"`
+	Zone    string `query:"zone" maxLength:"100" doc:"IANA time zone for times in the export. Defaults to UTC." example:"Europe/Paris"`
 }
 
 func (a *API) registerExport() {
 	register(a, account.ReadRequests, huma.Operation{
 		OperationID: "export-requests", Method: http.MethodGet, Path: "/requests/export", Tags: []string{"requests"},
 		Summary: "Export matching requests as CSV or JSON lines, newest first",
-		Description: "A stream of any length: it is complete only if it ends properly. Columns: " + strings.Join(columnNames(), ", ") +
-			". In CSV, texts that a spreadsheet would run as a formula are preceded by an apostrophe.",
+		Description: "The response is a stream of unlimited length. It is complete only if the connection closes normally. Columns: " + strings.Join(columnNames(), ", ") +
+			". In CSV, values that a spreadsheet would interpret as a formula are prefixed with an apostrophe.",
 		Responses: map[string]*huma.Response{"200": {Description: "The export.", Content: map[string]*huma.MediaType{
 			"text/csv":             {Schema: &huma.Schema{Type: huma.TypeString}},
 			"application/x-ndjson": {Schema: &huma.Schema{Type: huma.TypeString}},

@@ -29,16 +29,16 @@ type RatingView struct {
 	ID        string    `json:"id"`
 	RequestID string    `json:"request_id"`
 	At        time.Time `json:"at"`
-	Score     float64   `json:"score" doc:"0 useless, 1 good."`
-	Label     *string   `json:"label" doc:"The word that the score was given by, where there was one."`
-	Comment   *string   `json:"comment" doc:"Null for those who may not read texts."`
-	Source    string    `json:"source" enum:"api,dashboard,signal" doc:"signal: nobody said so, the answer or what the client did next shows it."`
+	Score     float64   `json:"score" doc:"From 0 (bad) to 1 (good)."`
+	Label     *string   `json:"label" doc:"Label that was submitted instead of a score."`
+	Comment   *string   `json:"comment" doc:"null for callers without read_bodies."`
+	Source    string    `json:"source" enum:"api,dashboard,signal" doc:"signal: derived from the response or from the client's next request."`
 	Signal    *string   `json:"signal" doc:"schema_violation, refusal, truncation or retry."`
 	KeyID     *string   `json:"key_id"`
 	AccountID *string   `json:"account_id"`
-	Mine      bool      `json:"mine" doc:"The caller gave it; rating again replaces it."`
-	Model     string    `json:"model" doc:"That served the request."`
-	Task      string    `json:"task" doc:"What the prompt asks for, as the predictor saw it; empty when it did not look."`
+	Mine      bool      `json:"mine" doc:"Whether the caller submitted this rating. A new rating replaces it."`
+	Model     string    `json:"model" doc:"Model that served the request."`
+	Task      string    `json:"task" doc:"Task of the prompt according to the predictor. Empty if it was not classified."`
 }
 
 // RatingList holds what was said about a request.
@@ -49,21 +49,21 @@ type RatingList struct {
 func (a *API) registerFeedback() {
 	register(a, account.UsePlayground, huma.Operation{
 		OperationID: "rate-request", Method: http.MethodPost, Path: "/requests/{id}/feedback", Tags: []string{"requests"},
-		Summary:     "Say how good the answer was",
-		Description: "Replaces what the same person said before. Ratings correct what the router expects of models in this workspace.",
+		Summary:     "Rate a response",
+		Description: "Replaces an earlier rating by the same account. Ratings adjust the predicted quality of models in this workspace.",
 	}, a.rateRequest)
 	register(a, account.ReadRequests, huma.Operation{
 		OperationID: "get-request-feedback", Method: http.MethodGet, Path: "/requests/{id}/feedback", Tags: []string{"requests"},
-		Summary: "Get what was said about the answer",
+		Summary: "List the ratings of a response",
 	}, a.getRequestFeedback)
 	a.registerFeedbackSummary()
 }
 
 type rateRequestInput struct {
-	ID   string `path:"id" maxLength:"64" doc:"Request id."`
+	ID   string `path:"id" maxLength:"64" doc:"Request ID."`
 	Body struct {
-		Score   *float64 `json:"score,omitempty" minimum:"0" maximum:"1" doc:"0 useless, 1 good."`
-		Label   string   `json:"label,omitempty" maxLength:"50" doc:"A word instead, such as good, ok or bad."`
+		Score   *float64 `json:"score,omitempty" minimum:"0" maximum:"1" doc:"From 0 (bad) to 1 (good)."`
+		Label   string   `json:"label,omitempty" maxLength:"50" doc:"Label instead of a score, such as good, ok or bad."`
 		Comment string   `json:"comment,omitempty" maxLength:"500"`
 	}
 }

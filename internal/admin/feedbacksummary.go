@@ -14,35 +14,35 @@ import (
 
 // FeedbackSummary is what the workspace's feedback comes to.
 type FeedbackSummary struct {
-	Version string          `json:"version" doc:"Of the corrections, as decisions carry it; empty without any."`
-	Models  []ModelFeedback `json:"models" doc:"What ratings say, by model."`
-	Signals []SignalCount   `json:"signals" doc:"What answers showed by themselves in the last 30 days. It corrects nothing."`
-	Labels  []string        `json:"labels" doc:"Words that a rating can be given by, the best first."`
+	Version string          `json:"version" doc:"Version of the corrections, as recorded in decisions. Empty without corrections."`
+	Models  []ModelFeedback `json:"models" doc:"Ratings by model."`
+	Signals []SignalCount   `json:"signals" doc:"Signals of the last 30 days. Signals do not affect routing."`
+	Labels  []string        `json:"labels" doc:"Valid rating labels, best first."`
 }
 
 // ModelFeedback is what ratings say about one model.
 type ModelFeedback struct {
 	Model     string         `json:"model"`
-	Corrected bool           `json:"corrected" doc:"False without ratings that count, and for a model that is not here any more."`
-	Outdated  int            `json:"outdated" doc:"Ratings that do not count, because another predictor saw their prompts, or none did and the text was not stored."`
+	Corrected bool           `json:"corrected" doc:"Whether ratings affect the routing of this model. false without valid ratings and for removed models."`
+	Outdated  int            `json:"outdated" doc:"Ratings that are ignored because the prompt was classified by another predictor version, or was not classified or stored."`
 	Total     RatingFigures  `json:"total"`
-	Tasks     []TaskFeedback `json:"tasks" doc:"By what prompts ask for."`
+	Tasks     []TaskFeedback `json:"tasks" doc:"Ratings by task."`
 }
 
 // TaskFeedback is what ratings say about one model at one kind of work.
 type TaskFeedback struct {
 	Task  string `json:"task"`
-	Words string `json:"words" doc:"The correction in words." example:"+0.06 on code, 214 ratings"`
+	Words string `json:"words" doc:"Readable description of the correction." example:"+0.06 on code, 214 ratings"`
 	RatingFigures
 }
 
 // RatingFigures sum up ratings that count.
 type RatingFigures struct {
 	Ratings int        `json:"ratings"`
-	Score   *float64   `json:"score" doc:"Their mean; null without ratings."`
-	Before  *float64   `json:"before" doc:"Mean chance of a good answer that was predicted without the correction; null without one."`
-	After   *float64   `json:"after" doc:"And with it."`
-	Shift   *float64   `json:"shift" doc:"What the correction changes: after less before."`
+	Score   *float64   `json:"score" doc:"Mean rating. null without ratings."`
+	Before  *float64   `json:"before" doc:"Mean success probability without the correction. null without a correction."`
+	After   *float64   `json:"after" doc:"Mean success probability with the correction."`
+	Shift   *float64   `json:"shift" doc:"Effect of the correction: after minus before."`
 	Newest  *time.Time `json:"newest"`
 }
 
@@ -58,12 +58,12 @@ func (a *API) registerFeedbackSummary() {
 	tags := []string{"routing"}
 	register(a, account.ReadPolicies, huma.Operation{
 		OperationID: "get-feedback", Method: http.MethodGet, Path: "/routing/feedback", Tags: tags,
-		Summary: "Get what the workspace's ratings make of models",
+		Summary: "Get the effect of ratings on routing",
 	}, a.getFeedback)
 	register(a, account.ManagePolicies, huma.Operation{
 		OperationID: "reset-feedback", Method: http.MethodPost, Path: "/routing/feedback/reset", Tags: tags,
-		Summary:     "Let the ratings so far count no longer",
-		Description: "Those of one model, or all. They stay readable at their requests; later ratings count.",
+		Summary:     "Reset ratings",
+		Description: "Existing ratings of one model, or of all models, no longer affect routing. They remain visible in their requests.",
 	}, a.resetFeedback)
 }
 
@@ -77,13 +77,13 @@ func (a *API) getFeedback(ctx context.Context, c *call, _ *struct{}) (*output[Fe
 
 type resetFeedbackInput struct {
 	Body struct {
-		Model string `json:"model,omitempty" maxLength:"200" doc:"The model whose ratings are meant; all when absent."`
+		Model string `json:"model,omitempty" maxLength:"200" doc:"Model whose ratings are reset. Resets all ratings if omitted."`
 	}
 }
 
 func (a *API) resetFeedback(ctx context.Context, c *call, in *resetFeedbackInput) (*output[FeedbackSummary], error) {
 	if !storable(in.Body.Model) {
-		return nil, invalid("body", "model", "is not text")
+		return nil, invalid("body", "model", "must be valid text")
 	}
 	before, err := a.Feedback.Summary(ctx, c.workspaceID)
 	if err != nil {
@@ -91,7 +91,7 @@ func (a *API) resetFeedback(ctx context.Context, c *call, in *resetFeedbackInput
 	}
 	counted := countedRatings(&before, in.Body.Model)
 	if in.Body.Model != "" && counted == nil {
-		return nil, llm.Errorf(llm.NotFound, "There are no ratings of this model in this workspace.")
+		return nil, llm.Errorf(llm.NotFound, "This workspace has no ratings of this model.")
 	}
 	if err := a.Feedback.Reset(ctx, c.workspaceID, in.Body.Model); err != nil {
 		return nil, err

@@ -26,9 +26,9 @@ type Facets struct {
 
 // Facet is one value.
 type Facet struct {
-	Value string `json:"value" doc:"What to filter by."`
-	Label string `json:"label" doc:"What to show."`
-	Count *int64 `json:"count" doc:"Requests in the period; null when roll-ups do not know."`
+	Value string `json:"value" doc:"Filter value."`
+	Label string `json:"label" doc:"Display name."`
+	Count *int64 `json:"count" doc:"Requests in the period. null if not available from roll-ups."`
 }
 
 // Histogram is the volume of requests over time.
@@ -36,11 +36,11 @@ type Histogram struct {
 	From        time.Time      `json:"from"`
 	To          time.Time      `json:"to"`
 	StepMS      int64          `json:"step_ms"`
-	Days        *DayView       `json:"days,omitempty" doc:"Where the bins of a day begin; absent when the bins are shorter."`
+	Days        *DayView       `json:"days,omitempty" doc:"Start of daily bins. Absent for shorter bins."`
 	Bins        []HistogramBin `json:"bins"`
-	Counted     string         `json:"counted" enum:"rollups,requests" doc:"What was counted: roll-ups, or the requests themselves where roll-ups do not know the filter."`
-	Partial     bool           `json:"partial" doc:"Counting was stopped by time: bins before counted_from are not counted."`
-	CountedFrom *time.Time     `json:"counted_from" doc:"From when on bins are counted; null when all are."`
+	Counted     string         `json:"counted" enum:"rollups,requests" doc:"rollups, or requests if the filter is not supported by roll-ups."`
+	Partial     bool           `json:"partial" doc:"Whether counting stopped at the time limit. Bins before counted_from are incomplete."`
+	CountedFrom *time.Time     `json:"counted_from" doc:"Start of the counted bins. null if all bins are counted."`
 }
 
 // HistogramBin is one bar.
@@ -55,13 +55,13 @@ func (a *API) registerRequestFigures() {
 	tags := []string{"requests"}
 	register(a, account.ReadFigures, huma.Operation{
 		OperationID: "get-request-facets", Method: http.MethodGet, Path: "/requests/facets", Tags: tags,
-		Summary: "List the values that requests can be filtered by", Description: "From roll-ups: nothing is scanned.",
+		Summary: "List filter values with request counts", Description: "Computed from roll-ups.",
 	}, a.getFacets)
 	register(a, account.ReadFigures, huma.Operation{
 		OperationID: "get-request-histogram", Method: http.MethodGet, Path: "/requests/histogram", Tags: tags,
-		Summary: "Get the volume of requests over time",
-		Description: "From roll-ups where the filter has nothing but from, to, model, provider, policy, key, simulated and source. Any other filter counts " +
-			"the requests themselves, the newest first, for at most a second: `partial` says that the time was not enough for all of them.",
+		Summary: "Get the number of requests over time",
+		Description: "Computed from roll-ups if the filter uses only from, to, model, provider, policy, key, simulated and source. Other filters count " +
+			"individual requests, newest first, for at most one second. If that is not enough, partial is true.",
 	}, a.getHistogram)
 }
 

@@ -14,7 +14,7 @@ import (
 type InvitationView struct {
 	ID        string    `json:"id"`
 	Role      string    `json:"role" enum:"owner,admin,developer,viewer"`
-	CreatedBy string    `json:"created_by" doc:"Account id."`
+	CreatedBy string    `json:"created_by" doc:"Account ID."`
 	CreatedAt time.Time `json:"created_at"`
 	ExpiresAt time.Time `json:"expires_at"`
 }
@@ -22,7 +22,7 @@ type InvitationView struct {
 // NewInvitation is an invitation with its token, which is shown once.
 type NewInvitation struct {
 	InvitationView
-	Token string `json:"token" doc:"For the link that the person opens; shown this once."`
+	Token string `json:"token" doc:"Token for the invitation link. Shown only once."`
 }
 
 // InvitationList holds the open invitations of a workspace.
@@ -40,19 +40,19 @@ func (a *API) registerInvitations() {
 	tags := []string{"members"}
 	register(a, account.ManageMembers, huma.Operation{
 		OperationID: "list-invitations", Method: http.MethodGet, Path: "/workspace/invitations", Tags: tags,
-		Summary: "List the open invitations",
+		Summary: "List open invitations",
 	}, a.listInvitations)
 	register(a, account.ManageMembers, huma.Operation{
 		OperationID: "create-invitation", Method: http.MethodPost, Path: "/workspace/invitations", Tags: tags,
-		Summary: "Invite one person, to a role not above one's own", DefaultStatus: http.StatusCreated,
+		Summary: "Invite a person", DefaultStatus: http.StatusCreated,
 	}, a.createInvitation)
 	register(a, account.ManageMembers, huma.Operation{
 		OperationID: "revoke-invitation", Method: http.MethodDelete, Path: "/workspace/invitations/{id}", Tags: tags,
-		Summary: "End an invitation", DefaultStatus: http.StatusNoContent,
+		Summary: "Revoke an invitation", DefaultStatus: http.StatusNoContent,
 	}, a.revokeInvitation)
 	register(a, SignedIn, huma.Operation{
 		OperationID: "accept-invitation", Method: http.MethodPost, Path: "/invitations/accept", Tags: tags,
-		Summary: "Join the workspace of an invitation", Description: "Whoever has no account yet registers with the token instead.",
+		Summary: "Accept an invitation", Description: "For accounts that already exist. Without an account, pass the token to create-registration.",
 	}, a.acceptInvitation)
 }
 
@@ -83,7 +83,7 @@ func (a *API) createInvitation(ctx context.Context, c *call, in *createInvitatio
 }
 
 type invitationPath struct {
-	ID string `path:"id" maxLength:"64" doc:"Invitation id."`
+	ID string `path:"id" maxLength:"64" doc:"Invitation ID."`
 }
 
 func (a *API) revokeInvitation(ctx context.Context, c *call, in *invitationPath) (*nothing, error) {

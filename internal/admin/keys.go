@@ -19,28 +19,28 @@ func (a *API) registerKeys() {
 	tags := []string{"keys"}
 	register(a, account.ReadKeys, huma.Operation{
 		OperationID: "list-keys", Method: http.MethodGet, Path: "/keys", Tags: tags,
-		Summary: "List API keys with spending and use of budgets, newest first", Description: "Revoked keys stay listed.",
+		Summary: "List API keys with cost and budget use, newest first", Description: "Includes revoked keys.",
 	}, a.listKeys)
 	register(a, account.ManageOwnKeys, huma.Operation{
 		OperationID: "create-key", Method: http.MethodPost, Path: "/keys", Tags: tags,
 		Summary: "Create an API key", DefaultStatus: http.StatusCreated,
-		Description: "The answer holds the key itself, this once. Nobody can grant a key more than they have.",
+		Description: "The response contains the API key, which is shown only once. A key cannot have more permissions than its creator.",
 	}, a.createKey)
 	register(a, account.ReadKeys, huma.Operation{
 		OperationID: "get-key", Method: http.MethodGet, Path: "/keys/{id}", Tags: tags,
-		Summary: "Get one API key",
+		Summary: "Get an API key",
 	}, a.getKey)
 	register(a, account.ManageOwnKeys, huma.Operation{
 		OperationID: "update-key", Method: http.MethodPatch, Path: "/keys/{id}", Tags: tags,
-		Summary: "Change an API key", Description: "Members below admin can change only the keys they made.",
+		Summary: "Change an API key", Description: "Members without manage_keys can change only keys that they created.",
 	}, a.updateKey)
 	register(a, account.ManageOwnKeys, huma.Operation{
 		OperationID: "rotate-key", Method: http.MethodPost, Path: "/keys/{id}/rotate", Tags: tags,
-		Summary: "Give an API key a new secret", Description: "The answer holds the new key, this once. Without a grace the old one ends at once.",
+		Summary: "Rotate an API key", Description: "The response contains the new key, which is shown only once. Without a grace period, the old key stops working immediately.",
 	}, a.rotateKey)
 	register(a, account.ManageOwnKeys, huma.Operation{
 		OperationID: "revoke-key", Method: http.MethodDelete, Path: "/keys/{id}", Tags: tags,
-		Summary: "Revoke an API key for good", DefaultStatus: http.StatusOK,
+		Summary: "Revoke an API key", DefaultStatus: http.StatusOK,
 	}, a.revokeKey)
 }
 
@@ -84,7 +84,7 @@ func (a *API) listKeys(ctx context.Context, c *call, _ *struct{}) (*output[KeyLi
 
 // KeyPath names a key. It is exported because huma reads embedded fields only then.
 type KeyPath struct {
-	ID string `path:"id" maxLength:"64" doc:"Key id."`
+	ID string `path:"id" maxLength:"64" doc:"Key ID."`
 }
 
 func (a *API) getKey(ctx context.Context, c *call, in *KeyPath) (*output[KeyView], error) {
@@ -106,16 +106,16 @@ func (a *API) keyAnswer(ctx context.Context, key account.Key) (*output[KeyView],
 type createKeyInput struct {
 	Body struct {
 		Name          string            `json:"name" minLength:"1" maxLength:"100"`
-		Scopes        []string          `json:"scopes,omitempty" enum:"inference,read,manage" maxItems:"3" doc:"Only inference when absent."`
-		AllowedModels []string          `json:"allowed_models,omitempty" maxItems:"100" doc:"All when absent; names may end in *."`
+		Scopes        []string          `json:"scopes,omitempty" enum:"inference,read,manage" maxItems:"3" doc:"Defaults to inference."`
+		AllowedModels []string          `json:"allowed_models,omitempty" maxItems:"100" doc:"Allowed models. Empty to allow all models. Wildcards are allowed: gpt-4.1*"`
 		Limits        KeyLimits         `json:"limits,omitzero"`
 		Budget        *BudgetView       `json:"budget,omitempty"`
 		Baseline      string            `json:"baseline_model,omitempty" maxLength:"200"`
-		LogBodies     *bool             `json:"log_bodies,omitempty" doc:"Inherits from the workspace when absent."`
+		LogBodies     *bool             `json:"log_bodies,omitempty" doc:"Defaults to the workspace setting."`
 		ErrorFormat   string            `json:"error_format,omitempty" enum:"openai"`
 		AllowUnpriced bool              `json:"allow_unpriced,omitempty"`
 		Tags          map[string]string `json:"tags,omitempty"`
-		ExpiresAt     *time.Time        `json:"expires_at,omitempty" doc:"Never when absent."`
+		ExpiresAt     *time.Time        `json:"expires_at,omitempty" doc:"Expiry time. The key never expires if omitted."`
 	}
 }
 
@@ -140,7 +140,7 @@ func (a *API) createKey(ctx context.Context, c *call, in *createKeyInput) (*outp
 // checkEnd refuses the one moment that would be taken for never: whoever means that says nothing, or null.
 func checkEnd(at *time.Time) error {
 	if at != nil && at.IsZero() {
-		return invalid("body", "expires_at", "lies in the past; leave it out, or send null, for never")
+		return invalid("body", "expires_at", "must be in the future; omit the field for a key that never expires")
 	}
 	return nil
 }
@@ -150,15 +150,15 @@ type updateKeyInput struct {
 	Body struct {
 		Name          *string            `json:"name,omitempty" minLength:"1" maxLength:"100"`
 		Scopes        *[]string          `json:"scopes,omitempty" enum:"inference,read,manage" maxItems:"3"`
-		AllowedModels *[]string          `json:"allowed_models,omitempty" maxItems:"100" doc:"Empty allows all."`
+		AllowedModels *[]string          `json:"allowed_models,omitempty" maxItems:"100" doc:"Allowed models. Empty to allow all models."`
 		Limits        *KeyLimits         `json:"limits,omitempty"`
-		Budget        Field[BudgetView]  `json:"budget,omitzero" doc:"null removes it."`
+		Budget        Field[BudgetView]  `json:"budget,omitzero" doc:"null to remove the budget."`
 		Baseline      Field[string]      `json:"baseline_model,omitzero"`
-		LogBodies     Field[bool]        `json:"log_bodies,omitzero" doc:"null inherits from the workspace."`
-		ErrorFormat   Field[string]      `json:"error_format,omitzero" doc:"openai, or null for the usual one."`
+		LogBodies     Field[bool]        `json:"log_bodies,omitzero" doc:"null to use the workspace setting."`
+		ErrorFormat   Field[string]      `json:"error_format,omitzero" doc:"openai, or null for the default format."`
 		AllowUnpriced *bool              `json:"allow_unpriced,omitempty"`
 		Tags          *map[string]string `json:"tags,omitempty"`
-		ExpiresAt     Field[time.Time]   `json:"expires_at,omitzero" doc:"null for never."`
+		ExpiresAt     Field[time.Time]   `json:"expires_at,omitzero" doc:"null for a key that never expires."`
 	}
 }
 
@@ -190,8 +190,8 @@ func (a *API) updateKey(ctx context.Context, c *call, in *updateKeyInput) (*outp
 type rotateKeyInput struct {
 	KeyPath
 	Body struct {
-		GraceMS         int64 `json:"grace_ms,omitempty" minimum:"0" maximum:"7776000000" doc:"How long the old secret goes on."`
-		GraceAfterUseMS int64 `json:"grace_after_use_ms,omitempty" minimum:"0" maximum:"7776000000" doc:"How long it goes on after the new one is first used."`
+		GraceMS         int64 `json:"grace_ms,omitempty" minimum:"0" maximum:"7776000000" doc:"How long the old secret remains valid."`
+		GraceAfterUseMS int64 `json:"grace_after_use_ms,omitempty" minimum:"0" maximum:"7776000000" doc:"How long the old secret remains valid after the first use of the new one."`
 	}
 }
 

@@ -13,23 +13,23 @@ type KeyView struct {
 	Name          string            `json:"name"`
 	State         string            `json:"state" enum:"active,expired,revoked"`
 	Scopes        []string          `json:"scopes"`
-	AllowedModels []string          `json:"allowed_models" doc:"Empty allows all; names may end in *."`
+	AllowedModels []string          `json:"allowed_models" doc:"Allowed models. Empty if all models are allowed. Wildcards are allowed: gpt-4.1*"`
 	Limits        KeyLimits         `json:"limits"`
 	Budget        *BudgetView       `json:"budget,omitempty"`
-	BudgetUse     *BudgetUseView    `json:"budget_use,omitempty" doc:"Of the current period."`
-	Spend30d      money.Amount      `json:"spend_30d_usd" doc:"What is known to have been spent in the last 30 days."`
-	Baseline      *string           `json:"baseline_model" doc:"null for the workspace's."`
-	LogBodies     *bool             `json:"log_bodies" doc:"null inherits from the workspace."`
+	BudgetUse     *BudgetUseView    `json:"budget_use,omitempty" doc:"Use of the budget in the current period."`
+	Spend30d      money.Amount      `json:"spend_30d_usd" doc:"Known cost of the last 30 days."`
+	Baseline      *string           `json:"baseline_model" doc:"Baseline model. null to use the workspace's."`
+	LogBodies     *bool             `json:"log_bodies" doc:"null to use the workspace setting."`
 	ErrorFormat   *string           `json:"error_format"`
 	AllowUnpriced bool              `json:"allow_unpriced"`
 	Tags          map[string]string `json:"tags"`
-	Secrets       []KeySecret       `json:"secrets" doc:"The current one last; older ones are in their grace."`
-	CreatedBy     *string           `json:"created_by" doc:"Account id; null when it was made on the command line."`
+	Secrets       []KeySecret       `json:"secrets" doc:"Valid secrets, the current one last. Older ones are in their grace period."`
+	CreatedBy     *string           `json:"created_by" doc:"Account ID. null if the key was created on the command line."`
 	CreatedAt     time.Time         `json:"created_at"`
 	ExpiresAt     *time.Time        `json:"expires_at"`
 	RevokedAt     *time.Time        `json:"revoked_at"`
 	LastUsedAt    *time.Time        `json:"last_used_at"`
-	LastUsedBy    *string           `json:"last_used_by" doc:"The client that used it last."`
+	LastUsedBy    *string           `json:"last_used_by" doc:"Client of the last request with this key."`
 }
 
 // KeyLimits bound a key's traffic; 0 is no limit.
@@ -41,12 +41,12 @@ type KeyLimits struct {
 
 // KeySecret is what is shown of a secret.
 type KeySecret struct {
-	Start           string     `json:"start" doc:"First characters."`
-	End             string     `json:"end" doc:"Last four characters."`
+	Start           string     `json:"start" doc:"First characters of the secret."`
+	End             string     `json:"end" doc:"Last four characters of the secret."`
 	CreatedAt       time.Time  `json:"created_at"`
 	ExpiresAt       *time.Time `json:"expires_at"`
-	GraceAfterUseMS *int64     `json:"grace_after_use_ms" doc:"It ends this long after the newer secret is first used."`
-	UsedAt          *time.Time `json:"used_at" doc:"First use."`
+	GraceAfterUseMS *int64     `json:"grace_after_use_ms" doc:"Grace period that starts with the first use of the newer secret."`
+	UsedAt          *time.Time `json:"used_at" doc:"Time of the first use."`
 }
 
 // KeyList holds the keys of a workspace.
@@ -57,7 +57,7 @@ type KeyList struct {
 // NewKey is a key with its secret.
 type NewKey struct {
 	KeyView
-	Secret string `json:"secret" doc:"The API key itself; shown this once."`
+	Secret string `json:"secret" doc:"The API key. Shown only once."`
 }
 
 func (a *API) keyView(k *account.Key, spent spendings) KeyView {

@@ -26,18 +26,18 @@ type MemberList struct {
 
 // MemberPath names a member. It is exported because huma reads embedded fields only then.
 type MemberPath struct {
-	AccountID string `path:"account_id" maxLength:"64" doc:"Account id of the member."`
+	AccountID string `path:"account_id" maxLength:"64" doc:"Account ID of the member."`
 }
 
 func (a *API) registerMembers() {
 	tags := []string{"members"}
 	register(a, account.ReadMembers, huma.Operation{
 		OperationID: "list-members", Method: http.MethodGet, Path: "/workspace/members", Tags: tags,
-		Summary: "List the members",
+		Summary: "List members",
 	}, a.listMembers)
 	register(a, account.ManageMembers, huma.Operation{
 		OperationID: "update-member", Method: http.MethodPatch, Path: "/workspace/members/{account_id}", Tags: tags,
-		Summary: "Give a member another role, not above one's own", DefaultStatus: http.StatusNoContent,
+		Summary: "Change the role of a member", DefaultStatus: http.StatusNoContent,
 	}, a.updateMember)
 	register(a, account.ManageMembers, huma.Operation{
 		OperationID: "remove-member", Method: http.MethodDelete, Path: "/workspace/members/{account_id}", Tags: tags,
@@ -88,7 +88,7 @@ type RevokedKey struct {
 // KeepKeys is the choice to keep the keys of a removed member. It is exported because huma reads embedded fields only
 // then.
 type KeepKeys struct {
-	KeepKeys bool `query:"keep_keys" doc:"Do not revoke the keys that the member created."`
+	KeepKeys bool `query:"keep_keys" doc:"Keep the keys that the member created instead of revoking them."`
 }
 
 type removeMemberInput struct {

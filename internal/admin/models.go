@@ -22,18 +22,18 @@ type ModelView struct {
 	Vendor       string       `json:"vendor"`
 	Family       string       `json:"family"`
 	Kind         string       `json:"kind" doc:"chat or embeddings."`
-	Context      *int64       `json:"context" doc:"Window in tokens."`
+	Context      *int64       `json:"context" doc:"Context window in tokens."`
 	MaxOutput    *int64       `json:"max_output"`
 	Abilities    []string     `json:"abilities"`
-	Quality      *float64     `json:"quality" doc:"Prior chance of a good answer, 0 to 1."`
-	Dimensions   []int64      `json:"dimensions" doc:"Vector sizes of an embedding model, the default first."`
+	Quality      *float64     `json:"quality" doc:"Assumed success probability before any traffic, from 0 to 1."`
+	Dimensions   []int64      `json:"dimensions" doc:"Vector sizes of an embedding model, default first."`
 	Aliases      []string     `json:"aliases"`
 	Released     *string      `json:"released"`
 	Deprecated   bool         `json:"deprecated"`
 	OpenWeights  bool         `json:"open_weights"`
 	Targets      []TargetView `json:"targets"`
-	Traffic      FigureSet    `json:"traffic" doc:"The last 24 hours of this workspace."`
-	SharePercent *float64     `json:"share_percent" doc:"Of this workspace's requests in the last 24 hours."`
+	Traffic      FigureSet    `json:"traffic" doc:"This workspace's traffic in the last 24 hours."`
+	SharePercent *float64     `json:"share_percent" doc:"Share of this workspace's requests in the last 24 hours."`
 }
 
 // TargetView is a model at a provider.
@@ -41,11 +41,11 @@ type TargetView struct {
 	Target    string           `json:"target" doc:"provider/model."`
 	Model     string           `json:"model"`
 	Provider  string           `json:"provider"`
-	Upstream  string           `json:"upstream" doc:"The name the provider knows the model by."`
+	Upstream  string           `json:"upstream" doc:"Model name used by the provider."`
 	Simulated bool             `json:"simulated"`
-	Collects  bool             `json:"collects" doc:"The provider may keep or train on what it is sent."`
-	Price     *PriceView       `json:"price,omitempty" doc:"Absent when unknown: such a target is never chosen by itself."`
-	PriceSet  bool             `json:"price_set" doc:"The price was set with set-price, and delete-price removes it."`
+	Collects  bool             `json:"collects" doc:"Whether the provider may store prompts or train on them."`
+	Price     *PriceView       `json:"price,omitempty" doc:"Absent if unknown. auto never selects a target without a price."`
+	PriceSet  bool             `json:"price_set" doc:"Whether the price was set with set-price. delete-price removes it."`
 	Health    TargetHealthView `json:"health"`
 }
 
@@ -53,12 +53,12 @@ type TargetView struct {
 type PriceView struct {
 	Input      money.Amount  `json:"input_per_mtok_usd"`
 	Output     money.Amount  `json:"output_per_mtok_usd"`
-	CacheRead  *money.Amount `json:"cache_read_per_mtok_usd" nullable:"true" doc:"Null when cached tokens cost as fresh ones."`
+	CacheRead  *money.Amount `json:"cache_read_per_mtok_usd" nullable:"true" doc:"null if cached tokens cost the same as uncached ones."`
 	CacheWrite *money.Amount `json:"cache_write_per_mtok_usd" nullable:"true"`
 	PerRequest money.Amount  `json:"per_request_usd"`
-	Tiers      []TierView    `json:"tiers" doc:"Dearer cards for long prompts."`
-	Kind       string        `json:"price_source" enum:"list,override,provider-reported,local" doc:"What kind of price this is; a local one is of a server on this machine."`
-	Source     string        `json:"source" doc:"Exactly where it comes from, such as the lists it was read from."`
+	Tiers      []TierView    `json:"tiers" doc:"Prices for long prompts."`
+	Kind       string        `json:"price_source" enum:"list,override,provider-reported,local" doc:"Kind of price. local is the price of a model server on this machine."`
+	Source     string        `json:"source" doc:"Source of the price, such as the published lists it was read from."`
 	AsOf       string        `json:"as_of"`
 }
 
@@ -74,13 +74,13 @@ type TierView struct {
 // TargetHealthView is what recent calls say about a target.
 type TargetHealthView struct {
 	Circuit      string     `json:"circuit" enum:"closed,half_open,open"`
-	Reason       *string    `json:"reason" doc:"Why the circuit is not closed: a class of failure."`
-	ReasonText   *string    `json:"reason_text" doc:"The same in words."`
+	Reason       *string    `json:"reason" doc:"Failure class that opened the circuit."`
+	ReasonText   *string    `json:"reason_text" doc:"Readable description."`
 	NextProbe    *time.Time `json:"next_probe"`
-	TTFTMS       *int64     `json:"ttft_ms" doc:"Usual time to the first token."`
+	TTFTMS       *int64     `json:"ttft_ms" doc:"Typical time to the first token."`
 	TokensPS     *float64   `json:"tokens_per_second"`
-	Calls        int64      `json:"calls" doc:"Recent calls of all workspaces; 0 for those who do not run the gateway."`
-	ErrorPercent *float64   `json:"error_percent" doc:"Of the recent calls; null for those who do not run the gateway."`
+	Calls        int64      `json:"calls" doc:"Recent calls from all workspaces. 0 for callers who are not operators."`
+	ErrorPercent *float64   `json:"error_percent" doc:"Share of recent calls that failed. null for callers who are not operators."`
 }
 
 // ModelList holds every model.

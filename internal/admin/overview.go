@@ -15,19 +15,19 @@ import (
 
 // FigureFilters are the query parameters that figures can be narrowed by: those that roll-ups know.
 type FigureFilters struct {
-	From      string `query:"from" default:"now-24h" doc:"Start, inclusive: RFC 3339, or relative such as now-24h."`
-	To        string `query:"to" default:"now" doc:"End, exclusive: RFC 3339, or relative such as now."`
-	Model     string `query:"model" doc:"Models that served, joined by commas."`
-	Provider  string `query:"provider" doc:"Providers that served."`
-	Policy    string `query:"policy" doc:"Policies that shaped the decision."`
-	Key       string `query:"key" doc:"Key ids."`
-	Simulated string `query:"simulated" doc:"true or false; both when absent."`
-	Source    string `query:"source" enum:"key,playground,all" doc:"How requests came in: by an API key, or from the dashboard's playground."`
+	From      string `query:"from" default:"now-24h" doc:"Inclusive start: RFC 3339 or relative, such as now-24h."`
+	To        string `query:"to" default:"now" doc:"Exclusive end: RFC 3339 or relative, such as now."`
+	Model     string `query:"model" doc:"Models that served the request, comma-separated."`
+	Provider  string `query:"provider" doc:"Providers that served the request."`
+	Policy    string `query:"policy" doc:"Policies that determined the decision."`
+	Key       string `query:"key" doc:"Key IDs."`
+	Simulated string `query:"simulated" doc:"true or false. Defaults to both."`
+	Source    string `query:"source" enum:"key,playground,all" doc:"Origin of the request: an API key or the dashboard's playground."`
 }
 
 // ZoneChoice is the query parameter that says where days begin.
 type ZoneChoice struct {
-	Zone string `query:"zone" maxLength:"100" doc:"IANA name of the zone in whose days long ranges are summed up; UTC when absent." example:"Europe/Paris"`
+	Zone string `query:"zone" maxLength:"100" doc:"IANA time zone for daily figures. Defaults to UTC." example:"Europe/Paris"`
 }
 
 // location reads the zone; nil is UTC.
@@ -37,15 +37,15 @@ func (z ZoneChoice) location() (*time.Location, error) {
 	}
 	zone, err := time.LoadLocation(z.Zone)
 	if err != nil || z.Zone == "Local" { // the machine's own zone is nobody's choice
-		return nil, invalid("query", "zone", "is not the name of a time zone, such as Europe/Paris")
+		return nil, invalid("query", "zone", "must be an IANA time zone name, such as Europe/Paris")
 	}
 	return zone, nil
 }
 
 // DayView says where the days of a series begin.
 type DayView struct {
-	Zone    string `json:"zone" doc:"Whose days the buckets of a day are. UTC where the hours that other days are summed up from are no longer kept."`
-	ShiftMS int64  `json:"shift_ms" doc:"How far from midnight in the zone days begin at most, negative when before it: figures are kept by whole hours of UTC, so a zone that is not whole hours away from UTC is met within half an hour."`
+	Zone    string `json:"zone" doc:"Time zone of the days. UTC if hourly data is no longer stored."`
+	ShiftMS int64  `json:"shift_ms" doc:"Largest offset of the start of a day from local midnight. Figures are stored per UTC hour, so zones with a fractional offset deviate by up to 30 minutes."`
 }
 
 // daysOf looks at what a series has: buckets of a day, and where they begin. It is nil for shorter buckets.
@@ -77,21 +77,21 @@ type overviewInput struct {
 type Overview struct {
 	From             time.Time   `json:"from"`
 	To               time.Time   `json:"to"`
-	StepMS           int64       `json:"step_ms" doc:"Width of the buckets of series; days are longer or shorter where clocks change."`
-	Days             *DayView    `json:"days,omitempty" doc:"Where the buckets of a day begin; absent when the buckets are shorter."`
+	StepMS           int64       `json:"step_ms" doc:"Bucket width of the series. Days can be longer or shorter when clocks change."`
+	Days             *DayView    `json:"days,omitempty" doc:"Start of daily buckets. Absent for shorter buckets."`
 	Current          FigureSet   `json:"current"`
-	Previous         FigureSet   `json:"previous" doc:"The period of equal length before."`
-	PreviousComplete bool        `json:"previous_complete" doc:"Whether there are requests from before the previous period. If not, recording began within it, and it cannot be compared with the current one."`
-	Series           []FigureBin `json:"series" doc:"Spend against baseline and decisions, over time."`
+	Previous         FigureSet   `json:"previous" doc:"Preceding period of equal length."`
+	PreviousComplete bool        `json:"previous_complete" doc:"Whether data exists for the whole previous period. If false, the periods cannot be compared."`
+	Series           []FigureBin `json:"series" doc:"Cost, baseline cost and decisions over time."`
 	Breakdowns       Breakdowns  `json:"breakdowns"`
-	Attention        []Attention `json:"attention" doc:"Items that need action, the most urgent first."`
+	Attention        []Attention `json:"attention" doc:"Items that need action, most urgent first."`
 }
 
 // FigureSet are sums over requests. Amounts cover only the requests whose cost is known.
 type FigureSet struct {
 	Requests        int64        `json:"requests"`
-	Served          int64        `json:"served" doc:"Requests that a target served: what costs and latencies can be known of."`
-	Attempts        int64        `json:"attempts" doc:"Calls made to providers. Of one model or provider: those made to it, whoever served in the end."`
+	Served          int64        `json:"served" doc:"Requests served by a target. Costs and latencies are known only for these."`
+	Attempts        int64        `json:"attempts" doc:"Calls to providers. For a single model or provider, calls to it regardless of which target served the request."`
 	FailedAttempts  int64        `json:"failed_attempts"`
 	Errors          int64        `json:"errors"`
 	Rejected        int64        `json:"rejected"`
@@ -99,20 +99,20 @@ type FigureSet struct {
 	Fallbacks       int64        `json:"fallbacks"`
 	Policies        int64        `json:"policies"`
 	Priced          int64        `json:"priced" doc:"Requests with a known cost."`
-	Compared        int64        `json:"compared" doc:"Requests with a known cost and a known baseline cost: what saved covers."`
+	Compared        int64        `json:"compared" doc:"Requests with a known cost and a known baseline cost. saved_usd covers only these."`
 	Cost            money.Amount `json:"cost_usd"`
-	BaselineCost    money.Amount `json:"baseline_cost_usd" doc:"What the compared requests would have cost."`
-	Saved           money.Amount `json:"saved_usd" doc:"Baseline cost less cost, over the compared requests."`
+	BaselineCost    money.Amount `json:"baseline_cost_usd" doc:"Cost of the compared requests at the baseline model."`
+	Saved           money.Amount `json:"saved_usd" doc:"Baseline cost minus cost of the compared requests."`
 	SavedPercent    *float64     `json:"saved_percent"`
-	CoveredPercent  *float64     `json:"coverage_percent" doc:"Compared as a share of served: how much of the traffic saved speaks for."`
-	PricedPercent   *float64     `json:"priced_percent" doc:"Priced as a share of served."`
-	ErrorPercent    *float64     `json:"error_percent" doc:"Of requests; of one model or provider: of the attempts made at it."`
-	FailedPercent   *float64     `json:"failed_attempt_percent" doc:"Of attempts."`
+	CoveredPercent  *float64     `json:"coverage_percent" doc:"Compared requests as a share of served requests."`
+	PricedPercent   *float64     `json:"priced_percent" doc:"Priced requests as a share of served requests."`
+	ErrorPercent    *float64     `json:"error_percent" doc:"Share of failed requests. For a single model or provider, the share of failed attempts."`
+	FailedPercent   *float64     `json:"failed_attempt_percent" doc:"Share of failed attempts."`
 	FallbackPercent *float64     `json:"fallback_percent"`
 	InputTokens     int64        `json:"input_tokens"`
 	CachedTokens    int64        `json:"cached_tokens"`
 	OutputTokens    int64        `json:"output_tokens"`
-	LatencyP50MS    *int64       `json:"latency_p50_ms" doc:"Of served requests. Quantiles come from histograms: within 10 % of the true value."`
+	LatencyP50MS    *int64       `json:"latency_p50_ms" doc:"Median latency of served requests. Quantiles are computed from histograms with an error of at most 10 %."`
 	LatencyP95MS    *int64       `json:"latency_p95_ms"`
 	TTFTP50MS       *int64       `json:"ttft_p50_ms"`
 }
@@ -125,9 +125,9 @@ type FigureBin struct {
 
 // FigureGroup is one model, provider, key or policy.
 type FigureGroup struct {
-	Name         string   `json:"name" doc:"The value to filter by."`
-	Label        string   `json:"label" doc:"What to show."`
-	SharePercent *float64 `json:"share_percent" doc:"Of all requests."`
+	Name         string   `json:"name" doc:"Filter value."`
+	Label        string   `json:"label" doc:"Display name."`
+	SharePercent *float64 `json:"share_percent" doc:"Share of all requests."`
 	FigureSet
 }
 
@@ -142,8 +142,8 @@ type Breakdowns struct {
 func (a *API) registerOverview() {
 	register(a, account.ReadFigures, huma.Operation{
 		OperationID: "get-overview", Method: http.MethodGet, Path: "/overview", Tags: []string{"overview"},
-		Summary:     "Get the figures of a period: tiles, series, breakdowns and what needs attention",
-		Description: "Everything comes from roll-ups. The series and breakdowns obey the same filters as the tiles. Requests from the playground are left out unless source says otherwise.",
+		Summary:     "Get totals, time series, breakdowns and items that need attention",
+		Description: "Computed from roll-ups. All parts use the same filters. Playground requests are excluded unless source is set.",
 	}, a.getOverview)
 }
 

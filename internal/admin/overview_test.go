@@ -205,9 +205,9 @@ func TestHistogramCountsAnyFilter(t *testing.T) {
 func TestCircuitsAreToldInWords(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ circuit, reason, kind, health, says string }{
-		{"open", "server_error", "circuit_open", "degraded", "down at this provider, and nothing is sent there for the moment: acme answered with an error of its own."},
-		{"half_open", "timeout", "circuit_recovering", "recovering", "recovering at this provider, and is tried again little by little: acme did not answer in time."},
-		{"half_open", "traffic returns after an outage", "circuit_recovering", "recovering", "little by little: traffic returns after an outage."},
+		{"open", "server_error", "circuit_open", "degraded", "no requests are sent to this target: acme returned a server error."},
+		{"half_open", "timeout", "circuit_recovering", "recovering", "recovering and receives a few requests: acme timed out."},
+		{"half_open", "traffic returns after an outage", "circuit_recovering", "recovering", "receives a few requests: traffic returns after an outage."},
 	} {
 		s := newSite(t)
 		s.fleet.circuit, s.fleet.reason = test.circuit, test.reason

@@ -16,14 +16,14 @@ type AccountView struct {
 	ID        string    `json:"id"`
 	Email     string    `json:"email"`
 	Name      string    `json:"name"`
-	TimeZone  string    `json:"time_zone" doc:"IANA name."`
+	TimeZone  string    `json:"time_zone" doc:"IANA time zone name."`
 	CreatedAt time.Time `json:"created_at"`
 }
 
 // BrowserSession is one signed-in browser of the account.
 type BrowserSession struct {
 	ID        string    `json:"id"`
-	Current   bool      `json:"current" doc:"The one that asks."`
+	Current   bool      `json:"current" doc:"Whether this is the session of the current request."`
 	Client    string    `json:"client"`
 	IP        string    `json:"ip"`
 	CreatedAt time.Time `json:"created_at"`
@@ -40,32 +40,32 @@ func (a *API) registerAccount() {
 	tags := []string{"account"}
 	register(a, SignedIn, huma.Operation{
 		OperationID: "get-account", Method: http.MethodGet, Path: "/account", Tags: tags,
-		Summary: "Get one's own account",
+		Summary: "Get your account",
 	}, a.getAccount)
 	register(a, SignedIn, huma.Operation{
 		OperationID: "update-account", Method: http.MethodPatch, Path: "/account", Tags: tags,
-		Summary: "Change one's own name or time zone",
+		Summary: "Change your name or time zone",
 	}, a.updateAccount)
 	register(a, SignedIn, huma.Operation{
 		OperationID: "delete-account", Method: http.MethodPost, Path: "/account/delete", Tags: tags,
-		Summary: "Delete one's own account", DefaultStatus: http.StatusNoContent,
-		Description: "A workspace with other members must have another owner first. The API keys that the account created are revoked, and all keys of workspaces that are left without members.",
+		Summary: "Delete your account", DefaultStatus: http.StatusNoContent,
+		Description: "Workspaces with other members must have another owner. Revokes the API keys that the account created, and all keys of workspaces without remaining members.",
 	}, a.deleteAccount)
 	register(a, SignedIn, huma.Operation{
 		OperationID: "change-password", Method: http.MethodPost, Path: "/account/password", Tags: tags,
-		Summary: "Change one's own password", Description: "Ends every session of the account; this browser gets a new one.",
+		Summary: "Change your password", Description: "Ends all sessions of the account and starts a new one for this browser.",
 	}, a.changePassword)
 	register(a, SignedIn, huma.Operation{
 		OperationID: "list-sessions", Method: http.MethodGet, Path: "/account/sessions", Tags: tags,
-		Summary: "List the browsers that are signed in",
+		Summary: "List your sessions",
 	}, a.listSessions)
 	register(a, SignedIn, huma.Operation{
 		OperationID: "end-session", Method: http.MethodDelete, Path: "/account/sessions/{id}", Tags: tags,
-		Summary: "Sign one browser out", DefaultStatus: http.StatusNoContent,
+		Summary: "End a session", DefaultStatus: http.StatusNoContent,
 	}, a.endSession)
 	register(a, SignedIn, huma.Operation{
 		OperationID: "end-other-sessions", Method: http.MethodDelete, Path: "/account/sessions", Tags: tags,
-		Summary: "Sign every other browser out", Description: "The one that asks stays signed in.",
+		Summary: "End all other sessions", Description: "The current session stays active.",
 	}, a.endOtherSessions)
 }
 
@@ -81,7 +81,7 @@ func (a *API) getAccount(_ context.Context, c *call, _ *struct{}) (*output[Accou
 type updateAccountInput struct {
 	Body struct {
 		Name     *string `json:"name,omitempty" minLength:"1" maxLength:"100"`
-		TimeZone *string `json:"time_zone,omitempty" maxLength:"100" doc:"IANA name, such as Europe/Paris."`
+		TimeZone *string `json:"time_zone,omitempty" maxLength:"100" doc:"IANA time zone name, such as Europe/Paris."`
 	}
 }
 

@@ -19,16 +19,16 @@ type Playground interface {
 }
 
 type playgroundInput struct {
-	RawBody []byte `contentType:"application/json" doc:"A chat completion request in the OpenAI format; auto and stream work as in the model API."`
+	RawBody []byte `contentType:"application/json" doc:"Chat completion request in the OpenAI format. Supports auto and streaming like the model API."`
 }
 
 func (a *API) registerPlayground() {
 	register(a, account.UsePlayground, huma.Operation{
 		OperationID: "playground-chat", Method: http.MethodPost, Path: "/playground/chat/completions", Tags: []string{"playground"},
 		SkipValidateBody: true, // the model API checks it
-		Summary:          "Send a chat request without a key",
-		Description:      "Answers as POST /proxy/v1/chat/completions does, headers included, for whoever is signed in.",
-		Responses: map[string]*huma.Response{"200": {Description: "The answer: JSON, or events for a stream.", Content: map[string]*huma.MediaType{
+		Summary:          "Send a chat completion request from the dashboard",
+		Description:      "Same response as POST /proxy/v1/chat/completions, including headers, authenticated by the session.",
+		Responses: map[string]*huma.Response{"200": {Description: "JSON, or server-sent events if stream is set.", Content: map[string]*huma.MediaType{
 			"application/json":  {Schema: &huma.Schema{Type: huma.TypeObject}},
 			"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}},
 		}}},

@@ -40,46 +40,46 @@ const workspaceSet = "workspace"
 
 // PolicyBook is everything the page of policies shows.
 type PolicyBook struct {
-	Instance  InstancePolicies  `json:"instance" doc:"They come first, and what they decide no policy of a workspace can undo."`
+	Instance  InstancePolicies  `json:"instance" doc:"Policies of the instance. They are evaluated first, and workspace policies cannot override them."`
 	Workspace WorkspacePolicies `json:"workspace"`
-	Fields    []PolicyField     `json:"fields" doc:"Names that conditions can use."`
-	Names     PolicyNames       `json:"names" doc:"What effects can name."`
-	Editable  bool              `json:"editable" doc:"Whether the caller may save the workspace's policies."`
-	Reason    *string           `json:"reason" doc:"Why not, as a sentence; null when editable."`
+	Fields    []PolicyField     `json:"fields" doc:"Fields available in conditions."`
+	Names     PolicyNames       `json:"names" doc:"Names available in effects."`
+	Editable  bool              `json:"editable" doc:"Whether the caller can save the workspace's policies."`
+	Reason    *string           `json:"reason" doc:"Why the policies cannot be edited. null if editable."`
 }
 
 // InstancePolicies are those of the configuration file. They cannot be changed here.
 type InstancePolicies struct {
-	Source   string          `json:"source" doc:"The policies as YAML."`
-	Policies []policy.Policy `json:"policies" doc:"In the order of evaluation, with those that are switched off."`
-	Version  string          `json:"version" doc:"Hash of what they say; empty without policies."`
-	File     *string         `json:"file" doc:"The file they come from, for those who run the gateway; null when there is none."`
+	Source   string          `json:"source" doc:"Policies as YAML."`
+	Policies []policy.Policy `json:"policies" doc:"Policies in evaluation order, including disabled ones."`
+	Version  string          `json:"version" doc:"Content hash. Empty without policies."`
+	File     *string         `json:"file" doc:"Path of the configuration file. null if there is none, and for callers who are not operators."`
 }
 
 // WorkspacePolicies are a workspace's own, in their newest version.
 type WorkspacePolicies struct {
 	PolicyVersion
-	Source   string          `json:"source" doc:"The YAML as it was saved, comments included; empty before the first version."`
-	Policies []policy.Policy `json:"policies" doc:"In the order of evaluation, with those that are switched off."`
-	Problems []PolicyProblem `json:"problems" doc:"What of it is not in force any more, because what it names is gone."`
+	Source   string          `json:"source" doc:"YAML as saved, including comments. Empty before the first version."`
+	Policies []policy.Policy `json:"policies" doc:"Policies in evaluation order, including disabled ones."`
+	Problems []PolicyProblem `json:"problems" doc:"Policies that are not fully active because they refer to removed models, providers or tags."`
 }
 
 // PolicyVersion says who saved what when.
 type PolicyVersion struct {
-	Version int64      `json:"version" doc:"From 1; 0 before the first."`
-	Hash    string     `json:"hash" doc:"Of what the policies say, however the text is laid out."`
+	Version int64      `json:"version" doc:"Version number, starting at 1. 0 before the first version."`
+	Hash    string     `json:"hash" doc:"Content hash, independent of formatting."`
 	SavedAt *time.Time `json:"saved_at"`
-	SavedBy *string    `json:"saved_by" doc:"Id of an account or a key."`
-	Label   *string    `json:"saved_by_label" doc:"What to show for them: an email address or a key's name, where known."`
-	Note    string     `json:"note" doc:"Why it was changed."`
+	SavedBy *string    `json:"saved_by" doc:"Account ID or key ID."`
+	Label   *string    `json:"saved_by_label" doc:"Email address or key name, if known."`
+	Note    string     `json:"note" doc:"Reason for the change."`
 }
 
 // PolicyField is a name that conditions can use.
 type PolicyField struct {
 	Name   string   `json:"name" example:"request.task"`
-	Type   string   `json:"type" doc:"text, number, true or false, texts by name, time."`
+	Type   string   `json:"type" doc:"text, number, true or false, texts by name, or time."`
 	Doc    string   `json:"doc"`
-	Values []string `json:"values" doc:"All that it can be, where that is a closed list."`
+	Values []string `json:"values" doc:"Allowed values, if the list is closed."`
 }
 
 // PolicyNames are what effects can name.
@@ -94,18 +94,18 @@ func (a *API) registerPolicies() {
 	tags := []string{"routing"}
 	register(a, account.ReadPolicies, huma.Operation{
 		OperationID: "get-policies", Method: http.MethodGet, Path: "/policies", Tags: tags,
-		Summary: "Get the policies in force, with what an editor needs to know",
+		Summary: "Get the active policies and the names available to them",
 	}, a.getPolicies)
 	register(a, account.ReadPolicies, huma.Operation{
 		OperationID: "check-policies", Method: http.MethodPost, Path: "/policies/check", Tags: tags,
-		Summary:     "Check policies without saving them",
-		Description: "Takes YAML, or a list of policies that is turned into YAML first. What is wrong is in the answer, with line and column.",
+		Summary:     "Validate policies without saving them",
+		Description: "Accepts YAML or a list of policies. Returns all problems with line and column.",
 	}, a.checkPolicies)
 	register(a, account.ManagePolicies, huma.Operation{
 		OperationID: "save-policies", Method: http.MethodPut, Path: "/policies", Tags: tags,
 		Summary: "Save the workspace's policies as a new version",
-		Description: "In force at once here, and within seconds at other replicas. Policies with problems are refused with details.problems, " +
-			"each with line and column. When somebody else saved meanwhile, details.version is the newest version.",
+		Description: "Takes effect immediately, and within seconds on other replicas. Invalid policies are rejected with details.problems, " +
+			"each with line and column. If based_on is not the newest version, the call is rejected with the newest version in details.version.",
 	}, a.savePolicies)
 }
 
@@ -215,9 +215,9 @@ func (a *API) policyVersions(ctx context.Context, c *call, versions []policystor
 
 type savePoliciesInput struct {
 	Body struct {
-		Source  string `json:"source" maxLength:"65536" doc:"The policies as YAML."`
-		BasedOn int64  `json:"based_on" minimum:"0" doc:"The version that was edited; 0 when there was none."`
-		Note    string `json:"note,omitempty" maxLength:"500" doc:"Why it is changed."`
+		Source  string `json:"source" maxLength:"65536" doc:"Policies as YAML."`
+		BasedOn int64  `json:"based_on" minimum:"0" doc:"Version that was edited. 0 if there was none."`
+		Note    string `json:"note,omitempty" maxLength:"500" doc:"Reason for the change."`
 	}
 }
 
@@ -262,7 +262,7 @@ func (a *API) outrun(ctx context.Context, workspaceID string, cause error) error
 	if err != nil {
 		return err
 	}
-	e := llm.Errorf(llm.Conflict, "The policies were changed in the meantime: the newest version is %d. Compare it with yours and save again.", newest.Number).
+	e := llm.Errorf(llm.Conflict, "The policies have changed: the newest version is %d. Compare it with your version and save again.", newest.Number).
 		With("version", newest.Number)
 	e.Err = cause
 	return e

@@ -256,7 +256,7 @@ func TestVersionsCanBeReadComparedAndRestored(t *testing.T) {
 	}
 	var back WorkspacePolicies
 	s.call("POST", "/policies/rollback", `{"version":1}`, as("acc_admin")).want(200).into(&back)
-	if back.Version != 3 || back.Source != pinned || back.Note != "back to version 1" {
+	if back.Version != 3 || back.Source != pinned || back.Note != "Restored version 1" {
 		t.Errorf("%+v", back)
 	}
 	if d := cmp.Diff([]string{"policies.save policies", "policies.save policies", "policies.rollback policies"}, actions(t, s)); d != "" {

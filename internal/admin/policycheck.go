@@ -11,14 +11,14 @@ import (
 
 // PolicyProblem is one thing that is wrong with a document of policies, and where.
 type PolicyProblem struct {
-	Line    int    `json:"line" doc:"From 1."`
-	Column  int    `json:"column" doc:"In characters, from 1."`
-	Width   int    `json:"width" doc:"Characters to mark, at least 1."`
-	Path    string `json:"path" doc:"Such as policies[2].when."`
-	Policy  string `json:"policy" doc:"Name of the policy; empty where none is meant."`
-	Code    string `json:"code" doc:"Kind of problem, to be looked up." example:"E2031"`
-	Message string `json:"message" doc:"One line without a full stop."`
-	Hint    string `json:"hint" doc:"What was probably meant, or what to write; may be empty."`
+	Line    int    `json:"line" doc:"Line, starting at 1."`
+	Column  int    `json:"column" doc:"Column in characters, starting at 1."`
+	Width   int    `json:"width" doc:"Number of characters to highlight, at least 1."`
+	Path    string `json:"path" doc:"Path in the document, such as policies[2].when."`
+	Policy  string `json:"policy" doc:"Name of the policy. Empty if the problem is not in a policy."`
+	Code    string `json:"code" doc:"Problem code, listed in the documentation." example:"E2031"`
+	Message string `json:"message" doc:"Message, one line without a full stop."`
+	Hint    string `json:"hint" doc:"Suggested correction. Can be empty."`
 }
 
 func policyProblems(problems []policy.Problem) []PolicyProblem {
@@ -41,31 +41,31 @@ func invalidPolicies(param string, problems []policy.Problem) error {
 			Path: p.Path, Hint: p.Hint, Code: string(p.Code),
 		})
 	}
-	e := llm.Errorf(llm.InvalidRequest, "The policies are not valid: %s", problems[0])
+	e := llm.Errorf(llm.InvalidRequest, "Invalid policies: %s", problems[0])
 	e.Param = param
 	return e.With("problems", list)
 }
 
 // PolicyCheck says whether policies could be saved.
 type PolicyCheck struct {
-	OK       bool            `json:"ok" doc:"They could be saved."`
-	Problems []PolicyProblem `json:"problems" doc:"Everything that is wrong, in the order of the document."`
-	Policies []policy.Policy `json:"policies" doc:"As they were understood; none when there are problems."`
-	Source   string          `json:"source" doc:"The policies as well laid out YAML; with problems, the document that line and column speak of."`
-	Hash     string          `json:"hash" doc:"Of what they say; equal to that of the version in force when they say the same. Empty with problems and without policies."`
-	Diff     []DiffLine      `json:"diff" doc:"What differs from the newest version, line by line."`
+	OK       bool            `json:"ok" doc:"Whether the policies can be saved."`
+	Problems []PolicyProblem `json:"problems" doc:"All problems in document order."`
+	Policies []policy.Policy `json:"policies" doc:"Parsed policies. Empty if there are problems."`
+	Source   string          `json:"source" doc:"Policies as formatted YAML. If there are problems, the document that line and column refer to."`
+	Hash     string          `json:"hash" doc:"Content hash. Equal to the hash of the active version if nothing changed. Empty if there are problems or no policies."`
+	Diff     []DiffLine      `json:"diff" doc:"Diff to the newest version, line by line."`
 }
 
 type checkPoliciesInput struct {
 	Body struct {
-		Source   *string         `json:"source,omitempty" maxLength:"65536" doc:"The policies as YAML."`
-		Policies []policy.Policy `json:"policies,omitempty" maxItems:"200" doc:"The same as a form has them, instead."`
+		Source   *string         `json:"source,omitempty" maxLength:"65536" doc:"Policies as YAML."`
+		Policies []policy.Policy `json:"policies,omitempty" maxItems:"200" doc:"Policies as objects instead of YAML."`
 	}
 }
 
 func (a *API) checkPolicies(ctx context.Context, c *call, in *checkPoliciesInput) (*output[PolicyCheck], error) {
 	if (in.Body.Source == nil) == (in.Body.Policies == nil) {
-		return nil, invalid("body", "source", "give the policies as source or as policies, one of both")
+		return nil, invalid("body", "source", "set either source or policies")
 	}
 	var source string
 	if in.Body.Source != nil {
@@ -104,9 +104,9 @@ func (a *API) draft(param, source string) (*policy.Set, error) {
 
 // DiffLine is one line of a comparison.
 type DiffLine struct {
-	Kind string `json:"kind" enum:"same,removed,added,gap" doc:"A gap stands for lines that are left out."`
-	Old  *int   `json:"old_line" doc:"Line in the earlier text; null for one that was added."`
-	New  *int   `json:"new_line" doc:"Line in the later text; null for one that was removed."`
+	Kind string `json:"kind" enum:"same,removed,added,gap" doc:"gap stands for omitted lines."`
+	Old  *int   `json:"old_line" doc:"Line in the earlier version. null for added lines."`
+	New  *int   `json:"new_line" doc:"Line in the later version. null for removed lines."`
 	Text string `json:"text"`
 }
 

@@ -20,36 +20,36 @@ const policyRows = 1000
 type PolicyTraffic struct {
 	From     time.Time    `json:"from"`
 	To       time.Time    `json:"to"`
-	Requests int64        `json:"requests" doc:"All requests of the period."`
-	Policies []PolicyHits `json:"policies" doc:"Those in force in the order of evaluation, then those that are gone."`
+	Requests int64        `json:"requests" doc:"Number of requests in the period."`
+	Policies []PolicyHits `json:"policies" doc:"Active policies in evaluation order, then removed policies."`
 }
 
 // PolicyHits are the requests that one policy decided: where its word made the outcome another one, or refused.
 type PolicyHits struct {
 	Name         string       `json:"name"`
-	Source       string       `json:"source" enum:"instance,workspace,gone" doc:"Whose policy it is; gone when it is in force no more."`
+	Source       string       `json:"source" enum:"instance,workspace,gone" doc:"Owner of the policy. gone if the policy was removed."`
 	Enabled      bool         `json:"enabled"`
 	Requests     int64        `json:"requests"`
-	SharePercent *float64     `json:"share_percent" doc:"Of all requests."`
-	Denied       int64        `json:"denied" doc:"Refused requests among them."`
+	SharePercent *float64     `json:"share_percent" doc:"Share of all requests."`
+	Denied       int64        `json:"denied" doc:"Rejected requests."`
 	Priced       int64        `json:"priced" doc:"Requests with a known cost."`
-	Compared     int64        `json:"compared" doc:"Requests with a known cost and a known baseline cost: what saved covers."`
+	Compared     int64        `json:"compared" doc:"Requests with a known cost and a known baseline cost. saved_usd covers only these."`
 	Cost         money.Amount `json:"cost_usd"`
-	BaselineCost money.Amount `json:"baseline_cost_usd" doc:"What the compared requests would have cost."`
-	Saved        money.Amount `json:"saved_usd" doc:"Baseline cost less cost, over the compared requests; may be negative."`
+	BaselineCost money.Amount `json:"baseline_cost_usd" doc:"Cost of the compared requests at the baseline model."`
+	Saved        money.Amount `json:"saved_usd" doc:"Baseline cost minus cost of the compared requests. Can be negative."`
 	SavedPercent *float64     `json:"saved_percent"`
 }
 
 type policyTrafficInput struct {
-	From string `query:"from" default:"now-24h" doc:"Start, inclusive: RFC 3339, or relative such as now-24h."`
-	To   string `query:"to" default:"now" doc:"End, exclusive: RFC 3339, or relative such as now."`
+	From string `query:"from" default:"now-24h" doc:"Inclusive start: RFC 3339 or relative, such as now-24h."`
+	To   string `query:"to" default:"now" doc:"Exclusive end: RFC 3339 or relative, such as now."`
 }
 
 func (a *API) registerPolicyTraffic() {
 	register(a, account.ReadPolicies, huma.Operation{
 		OperationID: "get-policy-hits", Method: http.MethodGet, Path: "/policies/hits", Tags: []string{"routing"},
-		Summary:     "Get what each policy did to the requests of a period",
-		Description: "From roll-ups. Requests of the playground are left out, as in the overview.",
+		Summary:     "Get requests and savings by policy",
+		Description: "Computed from roll-ups. Excludes playground requests.",
 	}, a.getPolicyTraffic)
 }
 

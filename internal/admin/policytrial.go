@@ -22,35 +22,35 @@ const (
 
 // PolicyTrial is what a draft does to requests, beside what is in force.
 type PolicyTrial struct {
-	Trials []TrialView    `json:"trials" doc:"The request of the call first, then the logged ones in the order of request_ids."`
-	Recent *replay.Report `json:"recent,omitempty" doc:"The newest requests under the draft, beside what was chosen and what would be chosen now; absent unless asked for."`
+	Trials []TrialView    `json:"trials" doc:"Result for the given request, then for the logged requests in the order of request_ids."`
+	Recent *replay.Report `json:"recent,omitempty" doc:"Comparison of the newest requests. Absent unless requested."`
 }
 
 // TrialView is one request, decided twice.
 type TrialView struct {
-	RequestID *string     `json:"request_id" doc:"The logged request; null for the one in the call."`
-	Live      Explanation `json:"live" doc:"Under the policies in force."`
-	Draft     Explanation `json:"draft" doc:"Under the draft."`
-	Changed   bool        `json:"changed" doc:"The draft chooses another target, or refuses what is served, or serves what is refused."`
+	RequestID *string     `json:"request_id" doc:"ID of the logged request. null for the given request."`
+	Live      Explanation `json:"live" doc:"Decision under the active policies."`
+	Draft     Explanation `json:"draft" doc:"Decision under the draft."`
+	Changed   bool        `json:"changed" doc:"Whether the draft changes the target or whether the request is served."`
 }
 
 type tryPoliciesInput struct {
 	Body struct {
-		Source     string          `json:"source" maxLength:"65536" doc:"The draft as YAML, in place of the workspace's own policies."`
-		Request    json.RawMessage `json:"request,omitempty" doc:"A body as a client would send it."`
-		RequestIDs []string        `json:"request_ids,omitempty" maxItems:"20" doc:"Logged requests. They are decided by what was seen of them then, at the targets and prices of today."`
-		Recent     int64           `json:"recent,omitempty" minimum:"0" maximum:"200" doc:"How many of the newest requests to compare as well."`
-		Endpoint   string          `json:"endpoint,omitempty" enum:"chat/completions,embeddings" default:"chat/completions" doc:"Of request."`
-		KeyID      string          `json:"key_id,omitempty" maxLength:"64" doc:"Key whose rules apply to request; none when absent."`
-		Tradeoff   string          `json:"tradeoff,omitempty" maxLength:"20" doc:"Of request, as x-fairlead-tradeoff: 0 cheapest, 1 best."`
+		Source     string          `json:"source" maxLength:"65536" doc:"Policy draft as YAML, used instead of the workspace's policies."`
+		Request    json.RawMessage `json:"request,omitempty" doc:"Request body as sent by a client."`
+		RequestIDs []string        `json:"request_ids,omitempty" maxItems:"20" doc:"IDs of logged requests. They are routed with the logged features and the current targets and prices."`
+		Recent     int64           `json:"recent,omitempty" minimum:"0" maximum:"200" doc:"Number of recent requests to compare in addition."`
+		Endpoint   string          `json:"endpoint,omitempty" enum:"chat/completions,embeddings" default:"chat/completions" doc:"Endpoint of request."`
+		KeyID      string          `json:"key_id,omitempty" maxLength:"64" doc:"Key whose restrictions apply to request. None if omitted."`
+		Tradeoff   string          `json:"tradeoff,omitempty" maxLength:"20" doc:"Value of x-fairlead-tradeoff for request: 0 cheapest, 1 best."`
 	}
 }
 
 func (a *API) registerPolicyTrial() {
 	register(a, account.ReadPolicies, huma.Operation{
 		OperationID: "try-policies", Method: http.MethodPost, Path: "/policies/dry-run", Tags: []string{"routing"},
-		Summary:     "Decide on requests under a draft of policies and under those in force",
-		Description: "Nothing is sent, saved or logged. A draft with problems is refused as save-policies refuses it.",
+		Summary:     "Compare a policy draft with the active policies",
+		Description: "Calls no provider and stores nothing. An invalid draft is rejected like in save-policies.",
 	}, a.tryPolicies)
 }
 
@@ -64,7 +64,7 @@ func (a *API) tryPolicies(ctx context.Context, c *call, in *tryPoliciesInput) (*
 	}
 	queries := in.queries(c.workspaceID)
 	if len(queries) == 0 && in.Body.Recent == 0 {
-		return nil, invalid("body", "request", "give a request, request_ids of logged ones, or how many recent ones")
+		return nil, invalid("body", "request", "set request, request_ids or recent")
 	}
 	answer := PolicyTrial{Trials: make([]TrialView, 0, len(queries))}
 	for _, q := range queries {

@@ -14,43 +14,43 @@ import (
 
 // PolicyVersionList holds the versions of a workspace's policies.
 type PolicyVersionList struct {
-	Versions []PolicyVersion `json:"versions" doc:"Newest first; the first is in force."`
+	Versions []PolicyVersion `json:"versions" doc:"Newest first. The first version is active."`
 }
 
 // PolicyVersionText is one version with what it says.
 type PolicyVersionText struct {
 	PolicyVersion
-	Source   string          `json:"source" doc:"The YAML as it was saved."`
+	Source   string          `json:"source" doc:"YAML as saved."`
 	Policies []policy.Policy `json:"policies"`
-	Problems []PolicyProblem `json:"problems" doc:"What keeps it from being saved again today: things it names that are gone."`
+	Problems []PolicyProblem `json:"problems" doc:"Problems that prevent restoring this version, such as references to removed models."`
 }
 
 // PolicyDiff compares two versions.
 type PolicyDiff struct {
 	From  int64      `json:"from"`
 	To    int64      `json:"to"`
-	Text  string     `json:"text" doc:"In the unified form; empty when nothing differs."`
-	Lines []DiffLine `json:"lines" doc:"The same, line by line."`
+	Text  string     `json:"text" doc:"Unified diff. Empty if the versions are equal."`
+	Lines []DiffLine `json:"lines" doc:"Diff line by line."`
 }
 
 func (a *API) registerPolicyVersions() {
 	tags := []string{"routing"}
 	register(a, account.ReadPolicies, huma.Operation{
 		OperationID: "list-policy-versions", Method: http.MethodGet, Path: "/policies/versions", Tags: tags,
-		Summary: "List the versions of the workspace's policies, newest first",
+		Summary: "List policy versions, newest first",
 	}, a.listPolicyVersions)
 	register(a, account.ReadPolicies, huma.Operation{
 		OperationID: "get-policy-version", Method: http.MethodGet, Path: "/policies/versions/{n}", Tags: tags,
-		Summary: "Get one version of the workspace's policies",
+		Summary: "Get a policy version",
 	}, a.getPolicyVersion)
 	register(a, account.ReadPolicies, huma.Operation{
 		OperationID: "diff-policies", Method: http.MethodGet, Path: "/policies/diff", Tags: tags,
-		Summary: "Compare two versions of the workspace's policies",
+		Summary: "Compare two policy versions",
 	}, a.diffPolicies)
 	register(a, account.ManagePolicies, huma.Operation{
 		OperationID: "roll-back-policies", Method: http.MethodPost, Path: "/policies/rollback", Tags: tags,
-		Summary:     "Save an earlier version as a new one",
-		Description: "What it names must exist today; otherwise it is refused as save-policies refuses it.",
+		Summary:     "Restore an earlier policy version",
+		Description: "Saves the earlier version as a new version. All models, providers and tags it refers to must still exist.",
 	}, a.rollBackPolicies)
 }
 
@@ -67,7 +67,7 @@ func (a *API) listPolicyVersions(ctx context.Context, c *call, _ *struct{}) (*ou
 }
 
 type policyVersionPath struct {
-	N int64 `path:"n" minimum:"1" doc:"Number of the version."`
+	N int64 `path:"n" minimum:"1" doc:"Version number."`
 }
 
 func (a *API) getPolicyVersion(ctx context.Context, c *call, in *policyVersionPath) (*output[PolicyVersionText], error) {
@@ -86,8 +86,8 @@ func (a *API) getPolicyVersion(ctx context.Context, c *call, in *policyVersionPa
 }
 
 type diffPoliciesInput struct {
-	From int64 `query:"from" minimum:"0" doc:"Number of the earlier version; 0 or absent for nothing at all."`
-	To   int64 `query:"to" minimum:"0" doc:"Number of the later version; 0 or absent for the newest."`
+	From int64 `query:"from" minimum:"0" doc:"Earlier version. 0 or omitted compares with an empty document."`
+	To   int64 `query:"to" minimum:"0" doc:"Later version. 0 or omitted selects the newest version."`
 }
 
 func (a *API) diffPolicies(ctx context.Context, c *call, in *diffPoliciesInput) (*output[PolicyDiff], error) {
@@ -108,9 +108,9 @@ func (a *API) diffPolicies(ctx context.Context, c *call, in *diffPoliciesInput) 
 
 type rollBackInput struct {
 	Body struct {
-		Version int64  `json:"version" minimum:"1" doc:"The version to go back to."`
-		BasedOn *int64 `json:"based_on,omitempty" minimum:"0" doc:"The newest version that the caller knows; refused when there is a newer one. Absent to go back in any case."`
-		Note    string `json:"note,omitempty" maxLength:"500" doc:"Why; that it goes back is said when absent."`
+		Version int64  `json:"version" minimum:"1" doc:"Version to restore."`
+		BasedOn *int64 `json:"based_on,omitempty" minimum:"0" doc:"Newest version known to the caller. The call is rejected if there is a newer one. Omit to skip this check."`
+		Note    string `json:"note,omitempty" maxLength:"500" doc:"Reason for the change. Defaults to a note about the restored version."`
 	}
 }
 
@@ -126,7 +126,7 @@ func (a *API) rollBackPolicies(ctx context.Context, c *call, in *rollBackInput) 
 	basedOn, note := newest.Number, in.Body.Note
 	apply(&basedOn, in.Body.BasedOn)
 	if note == "" {
-		note = fmt.Sprintf("back to version %d", old.Number)
+		note = fmt.Sprintf("Restored version %d", old.Number)
 	}
 	return a.replacePolicies(ctx, c, "policies.rollback", old.Source, basedOn, note)
 }

@@ -15,14 +15,14 @@ import (
 
 // PricePath names a target whose price is set. It is exported because huma reads embedded fields only then.
 type PricePath struct {
-	Name     string `path:"name" maxLength:"200" doc:"Model name; a slash in it is written %2F."`
+	Name     string `path:"name" maxLength:"200" doc:"Model name. Encode a slash as %2F."`
 	Provider string `path:"provider" maxLength:"100" doc:"Provider name."`
 }
 
 // PriceInput is a price card set by hand. Rates that are not given are not asked for: cached tokens cost as fresh ones.
 type PriceInput struct {
-	Input      money.Amount  `json:"input_per_mtok_usd" doc:"Dollars per million fresh input tokens; 0 for free."`
-	Output     money.Amount  `json:"output_per_mtok_usd" doc:"Dollars per million output tokens; 0 for free."`
+	Input      money.Amount  `json:"input_per_mtok_usd" doc:"US dollars per million uncached input tokens. 0 for free models."`
+	Output     money.Amount  `json:"output_per_mtok_usd" doc:"US dollars per million output tokens. 0 for free models."`
 	CacheRead  *money.Amount `json:"cache_read_per_mtok_usd,omitempty"`
 	CacheWrite *money.Amount `json:"cache_write_per_mtok_usd,omitempty"`
 	PerRequest *money.Amount `json:"per_request_usd,omitempty"`
@@ -32,12 +32,12 @@ func (a *API) registerPrices() {
 	tags := []string{"models"}
 	register(a, account.ManageModels, huma.Operation{
 		OperationID: "set-price", Method: http.MethodPut, Path: "/models/{name}/prices/{provider}", Tags: tags,
-		Summary:     "Set the price of a model at a provider",
-		Description: "It holds from the next request on, over restarts, and before what catalog and configuration say. Costs of earlier requests stay.",
+		Summary:     "Override the price of a model at a provider",
+		Description: "Applies to the next request and survives restarts. Takes precedence over the catalog and the configuration. Costs of earlier requests do not change.",
 	}, a.setPrice)
 	register(a, account.ManageModels, huma.Operation{
 		OperationID: "delete-price", Method: http.MethodDelete, Path: "/models/{name}/prices/{provider}", Tags: tags,
-		Summary: "Go back to the price that catalog or configuration give", DefaultStatus: http.StatusNoContent,
+		Summary: "Remove a price override", DefaultStatus: http.StatusNoContent,
 	}, a.deletePrice)
 }
 
@@ -66,7 +66,7 @@ func (a *API) deletePrice(ctx context.Context, c *call, in *PricePath) (*nothing
 // changePrice changes the price, notes that in the audit log, and returns the target as it is afterwards.
 func (a *API) changePrice(ctx context.Context, c *call, at PricePath, action string, price *catalog.Price) (*TargetState, error) {
 	if a.Prices == nil {
-		return nil, llm.Errorf(llm.Conflict, "Prices of this instance are set in its configuration, not here.")
+		return nil, llm.Errorf(llm.Conflict, "Prices of this instance can only be set in its configuration.")
 	}
 	before, err := a.target(at)
 	if err != nil {

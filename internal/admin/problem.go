@@ -29,18 +29,18 @@ func (p problem) GetStatus() int { return p.fault.Status() }
 
 // Problem is one thing that is wrong with a request.
 type Problem struct {
-	In         string `json:"in" enum:"body,query,path,header" doc:"Which part of the request is meant."`
-	Param      string `json:"param" doc:"The field, such as budget.amount_usd."`
-	Message    string `json:"message" doc:"What is wrong with it."`
-	Suggestion string `json:"suggestion,omitempty" doc:"The name that was probably meant."`
+	In         string `json:"in" enum:"body,query,path,header" doc:"Part of the request that is invalid."`
+	Param      string `json:"param" doc:"Field name, such as budget.amount_usd."`
+	Message    string `json:"message" doc:"Why the value is invalid."`
+	Suggestion string `json:"suggestion,omitempty" doc:"Closest valid name."`
 
 	// Where in a document of policies it is.
-	Line   int    `json:"line,omitempty" doc:"Of a document of policies, from 1."`
-	Column int    `json:"column,omitempty" doc:"In characters, from 1."`
-	Width  int    `json:"width,omitempty" doc:"Characters to mark."`
-	Path   string `json:"path,omitempty" doc:"The place in the document, such as policies[2].when."`
-	Hint   string `json:"hint,omitempty" doc:"What was probably meant, or what to write."`
-	Code   string `json:"code,omitempty" doc:"Kind of problem, to be looked up." example:"E2031"`
+	Line   int    `json:"line,omitempty" doc:"Line in the policy document, starting at 1."`
+	Column int    `json:"column,omitempty" doc:"Column in characters, starting at 1."`
+	Width  int    `json:"width,omitempty" doc:"Number of characters to highlight."`
+	Path   string `json:"path,omitempty" doc:"Path in the policy document, such as policies[2].when."`
+	Hint   string `json:"hint,omitempty" doc:"Suggested correction."`
+	Code   string `json:"code,omitempty" doc:"Problem code, listed in the documentation." example:"E2031"`
 }
 
 // explain turns what the packages below return into what a caller is told.
@@ -52,16 +52,16 @@ func explain(err error) *llm.Error {
 	case errors.Is(err, account.ErrNotFound), errors.Is(err, requestlog.ErrNotFound), errors.Is(err, policystore.ErrNotFound):
 		return notFound()
 	case errors.Is(err, requestlog.ErrTooSlow):
-		return &llm.Error{Kind: llm.InvalidRequest, Message: "The search took too long. Choose a shorter range of time or a narrower filter.", Param: "from", Err: err}
+		return &llm.Error{Kind: llm.InvalidRequest, Message: "The search timed out. Choose a shorter time range or a narrower filter.", Param: "from", Err: err}
 	case errors.Is(err, account.ErrConflict):
-		return &llm.Error{Kind: llm.Conflict, Message: "Something with this name or address exists already.", Err: err}
+		return &llm.Error{Kind: llm.Conflict, Message: "An object with this name or address already exists.", Err: err}
 	}
 	return llm.AsError(err)
 }
 
 // notFound is the one answer for ids that do not exist and for ids of other workspaces: they must not differ.
 func notFound() *llm.Error {
-	return llm.Errorf(llm.NotFound, "There is no such thing in this workspace.")
+	return llm.Errorf(llm.NotFound, "Not found.")
 }
 
 // maxProblems bounds an answer to a body that is nothing but problems.
@@ -83,7 +83,7 @@ func invalidAll(problems []Problem) *llm.Error {
 	if first.Suggestion != "" {
 		sentence += "; did you mean " + strconv.Quote(first.Suggestion) + "?"
 	}
-	e := llm.Errorf(llm.InvalidRequest, "The request is not valid: %s", sentence)
+	e := llm.Errorf(llm.InvalidRequest, "Invalid request: %s", sentence)
 	e.Param = first.Param
 	return e.With("problems", problems)
 }
@@ -127,20 +127,20 @@ type errorBody []byte
 func (a *API) fromHuma(ctx huma.Context, m *huma.ErrorModel) *llm.Error {
 	switch m.Status {
 	case http.StatusUnsupportedMediaType:
-		return llm.Errorf(llm.UnsupportedMediaType, "The body must be JSON: send content-type: application/json.")
+		return llm.Errorf(llm.UnsupportedMediaType, "The request body must be JSON. Send content-type: application/json.")
 	case http.StatusRequestEntityTooLarge:
-		return llm.Errorf(llm.PayloadTooLarge, "The body is larger than %d bytes.", maxBody)
+		return llm.Errorf(llm.PayloadTooLarge, "The request body is larger than %d bytes.", maxBody)
 	case http.StatusRequestTimeout:
-		return llm.Errorf(llm.InvalidRequest, "The body did not arrive in time.")
+		return llm.Errorf(llm.InvalidRequest, "The request body was not received in time.")
 	case http.StatusBadRequest:
 		for _, d := range m.Errors {
 			if d.Location == "body" {
-				return llm.Errorf(llm.InvalidJSON, "The body is not valid JSON: %s.", d.Message)
+				return llm.Errorf(llm.InvalidJSON, "The request body is not valid JSON: %s.", d.Message)
 			}
 		}
 		return invalid("body", "", "a JSON body is required")
 	case http.StatusInternalServerError: // huma's one defect is a body that breaks off or whose chunks are malformed
-		return llm.Errorf(llm.InvalidRequest, "The body did not arrive whole.")
+		return llm.Errorf(llm.InvalidRequest, "The request body is incomplete.")
 	case http.StatusUnprocessableEntity:
 		return invalidAll(a.problems(ctx.Operation(), m.Errors))
 	}
@@ -164,7 +164,7 @@ func (a *API) problems(op *huma.Operation, details []*huma.ErrorDetail) []Proble
 		list = append(list, p)
 	}
 	if len(list) == 0 {
-		list = append(list, Problem{In: "body", Message: "does not fit the operation"})
+		list = append(list, Problem{In: "body", Message: "does not match the schema"})
 	}
 	return list
 }

@@ -15,27 +15,27 @@ import (
 type ProviderView struct {
 	Name         string           `json:"name"`
 	Title        string           `json:"title"`
-	BaseURL      string           `json:"base_url" doc:"Empty for those who do not run the gateway, like credentials."`
-	Source       string           `json:"source" doc:"Where it comes from: env, file, detected, dashboard or simulator."`
+	BaseURL      string           `json:"base_url" doc:"Empty for callers who are not operators."`
+	Source       string           `json:"source" doc:"Where the provider is configured: env, file, detected, dashboard or simulator."`
 	Simulated    bool             `json:"simulated"`
 	Enabled      bool             `json:"enabled"`
-	Health       string           `json:"health" enum:"ok,degraded,recovering,down,unknown" doc:"The worst of it: down when no target can be used, degraded when some cannot, recovering when those that failed are being tried again."`
+	Health       string           `json:"health" enum:"ok,degraded,recovering,down,unknown" doc:"down: no target is available. degraded: some targets are unavailable. recovering: failed targets are being probed."`
 	Credentials  []CredentialView `json:"credentials"`
 	Targets      []TargetView     `json:"targets"`
-	Headroom     *HeadroomView    `json:"headroom,omitempty" doc:"What the provider last said about its rate limits."`
-	Traffic      FigureSet        `json:"traffic" doc:"The last 24 hours of this workspace."`
+	Headroom     *HeadroomView    `json:"headroom,omitempty" doc:"Remaining rate limits as last reported by the provider."`
+	Traffic      FigureSet        `json:"traffic" doc:"This workspace's traffic in the last 24 hours."`
 	SharePercent *float64         `json:"share_percent"`
 }
 
 // CredentialView is what is shown of a credential; the secret itself is never read back.
 type CredentialView struct {
 	ID           string     `json:"id"`
-	Hint         string     `json:"hint" doc:"The last four characters."`
-	Source       string     `json:"source" doc:"The environment variable it comes from, file, or dashboard."`
-	Removable    bool       `json:"removable" doc:"Only credentials of the dashboard can be removed here."`
+	Hint         string     `json:"hint" doc:"Last four characters."`
+	Source       string     `json:"source" doc:"Environment variable, file or dashboard."`
+	Removable    bool       `json:"removable" doc:"Whether remove-credential can remove it. Only credentials added in the dashboard can be removed."`
 	RestingUntil *time.Time `json:"resting_until"`
-	Reason       *string    `json:"reason" doc:"Why it rests: a class of failure."`
-	ReasonText   *string    `json:"reason_text" doc:"The same in words."`
+	Reason       *string    `json:"reason" doc:"Failure class that caused the backoff."`
+	ReasonText   *string    `json:"reason_text" doc:"Readable description."`
 }
 
 // HeadroomView is what is left of a provider's rate limits.
@@ -53,11 +53,11 @@ type ProviderList struct {
 // ProviderTest is what a test call found.
 type ProviderTest struct {
 	OK        bool     `json:"ok"`
-	Tested    bool     `json:"tested" doc:"False where there is no call that costs nothing, because the provider lists no models: that is no failure."`
+	Tested    bool     `json:"tested" doc:"false if the provider has no free endpoint to call. This is not a failure."`
 	LatencyMS *int64   `json:"latency_ms"`
-	Status    *int     `json:"status" doc:"The provider's HTTP status; null when none came."`
-	Models    []string `json:"models" doc:"Models that the provider says it has."`
-	Error     *string  `json:"error" doc:"Exactly what went wrong."`
+	Status    *int     `json:"status" doc:"HTTP status of the provider. null if no response was received."`
+	Models    []string `json:"models" doc:"Models reported by the provider."`
+	Error     *string  `json:"error" doc:"Error message."`
 }
 
 // ProviderPath names a provider. It is exported because huma reads embedded fields only then.
@@ -73,15 +73,15 @@ func (a *API) registerProviders() {
 	}, a.listProviders)
 	register(a, account.ManageProviders, huma.Operation{
 		OperationID: "update-provider", Method: http.MethodPatch, Path: "/providers/{name}", Tags: tags,
-		Summary: "Turn a provider on or off",
+		Summary: "Enable or disable a provider",
 	}, a.updateProvider)
 	register(a, account.ManageProviders, huma.Operation{
 		OperationID: "test-provider", Method: http.MethodPost, Path: "/providers/{name}/test", Tags: tags,
-		Summary: "Make one cheap call to a provider",
+		Summary: "Test the connection to a provider",
 	}, a.testProvider)
 	register(a, account.ManageProviders, huma.Operation{
 		OperationID: "reset-provider", Method: http.MethodPost, Path: "/providers/{name}/reset", Tags: tags,
-		Summary: "Close a provider's circuits and end the rest of its credentials", DefaultStatus: http.StatusNoContent,
+		Summary: "Close the circuits of a provider and end the backoff of its credentials", DefaultStatus: http.StatusNoContent,
 	}, a.resetProvider)
 }
 
@@ -117,7 +117,7 @@ type updateProviderInput struct {
 
 func (a *API) updateProvider(ctx context.Context, c *call, in *updateProviderInput) (*output[ProviderView], error) {
 	if a.Switch == nil {
-		return nil, llm.Errorf(llm.Conflict, "Providers of this instance are switched in its configuration, not here.")
+		return nil, llm.Errorf(llm.Conflict, "Providers of this instance can only be enabled or disabled in its configuration.")
 	}
 	before, err := a.provider(in.Name)
 	if err != nil {

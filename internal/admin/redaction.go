@@ -14,46 +14,46 @@ import (
 
 // RedactionView says what is taken out of texts before they are stored.
 type RedactionView struct {
-	Builtin []string              `json:"builtin" maxItems:"50" doc:"Names of built-in rules; GET /settings lists them."`
-	Custom  []RedactionCustomRule `json:"custom" maxItems:"100" doc:"Rules of one's own, at most 20."`
+	Builtin []string              `json:"builtin" maxItems:"50" doc:"Names of built-in rules, as listed by get-settings."`
+	Custom  []RedactionCustomRule `json:"custom" maxItems:"100" doc:"Custom rules, at most 20."`
 }
 
 // RedactionCustomRule is a rule of one's own.
 type RedactionCustomRule struct {
-	Name    string `json:"name" maxLength:"200" doc:"What the mark says: [redacted: name]. Letters, digits, spaces, dashes and underscores."`
-	Pattern string `json:"pattern" maxLength:"2000" doc:"What is taken out, as a regular expression in RE2 syntax; at most 300 bytes."`
+	Name    string `json:"name" maxLength:"200" doc:"Name used in the replacement: [redacted: name]. Letters, digits, spaces, dashes and underscores."`
+	Pattern string `json:"pattern" maxLength:"2000" doc:"Text to redact, as a regular expression in RE2 syntax. At most 300 bytes."`
 }
 
 // RedactionFacts are what an instance offers and does by itself.
 type RedactionFacts struct {
-	Default []string               `json:"default" doc:"Built-in rules that apply where a workspace sets nothing: log.redact."`
+	Default []string               `json:"default" doc:"Built-in rules for workspaces without their own rules, from log.redact."`
 	Builtin []RedactionBuiltinRule `json:"builtin" doc:"All built-in rules."`
 }
 
 // RedactionBuiltinRule is a rule that every instance has.
 type RedactionBuiltinRule struct {
 	Name        string `json:"name"`
-	Description string `json:"description" doc:"What it finds."`
+	Description string `json:"description" doc:"What the rule matches."`
 }
 
 // RedactionResult is a text as it would be stored.
 type RedactionResult struct {
 	Text   string         `json:"text"`
-	Counts map[string]int `json:"counts" doc:"How many marks each rule set; rules that found nothing are left out."`
+	Counts map[string]int `json:"counts" doc:"Number of replacements per rule. Rules without matches are omitted."`
 }
 
 func (a *API) registerRedaction() {
 	register(a, account.ManageWorkspace, huma.Operation{
 		OperationID: "test-redaction", Method: http.MethodPost, Path: "/workspace/redaction/test", Tags: []string{"workspaces"},
-		Summary:     "Try redaction rules on a text",
-		Description: "Shows the text as it would be stored. Neither the text nor the rules are kept.",
+		Summary:     "Test redaction rules",
+		Description: "Returns the text as it would be stored. Stores neither the text nor the rules.",
 	}, a.testRedaction)
 }
 
 type testRedactionInput struct {
 	Body struct {
 		Text  string         `json:"text" maxLength:"20000"`
-		Rules *RedactionView `json:"rules,omitempty" doc:"The rules to try; those in force when absent."`
+		Rules *RedactionView `json:"rules,omitempty" doc:"Rules to test. Defaults to the active rules."`
 	}
 }
 
@@ -79,7 +79,7 @@ func (a *API) testRedaction(ctx context.Context, c *call, in *testRedactionInput
 	pass := redactor.Begin(func() bool { return a.Now().After(end) })
 	text := pass.Text(in.Body.Text)
 	if pass.Stopped() {
-		return nil, invalid("body", "rules", "the rules take too long for this text; make the patterns simpler")
+		return nil, invalid("body", "rules", "take too long for this text; simplify the patterns")
 	}
 	return &output[RedactionResult]{RedactionResult{Text: text, Counts: pass.Counts()}}, nil
 }

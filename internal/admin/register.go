@@ -73,7 +73,7 @@ func (a *API) documentAccess(perm account.Permission, op *huma.Operation) {
 		op.Security = []map[string][]string{{"session": {}}, {"key": {}}}
 		op.Parameters = append(op.Parameters, &huma.Param{
 			Name: workspaceParam, In: "query", Schema: &huma.Schema{Type: huma.TypeString},
-			Description: "Workspace id, for a session; the account's first workspace when absent. A key has its own.",
+			Description: "Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace.",
 		})
 	}
 }
@@ -81,14 +81,14 @@ func (a *API) documentAccess(perm account.Permission, op *huma.Operation) {
 // fault is what the caller is told. Defects of ours are logged here, once.
 func (a *API) fault(ctx context.Context, c *call, err error) *llm.Error {
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		return &llm.Error{Kind: llm.ClientCancelled, Message: "The client left.", Err: err}
+		return &llm.Error{Kind: llm.ClientCancelled, Message: "The client closed the connection.", Err: err}
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		return &llm.Error{Kind: llm.Overloaded, Message: "This took too long. Narrow the filter or try again.", Err: err}
+		return &llm.Error{Kind: llm.Overloaded, Message: "The operation timed out. Use a narrower filter or try again.", Err: err}
 	}
 	e := explain(err)
 	if e.Kind == llm.Internal && a.Unreachable != nil && a.Unreachable(err) {
-		e = &llm.Error{Kind: llm.LedgerUnavailable, Message: "The database does not answer at the moment. Try again in a few seconds.", RetryAfter: time.Second, Err: err}
+		e = &llm.Error{Kind: llm.LedgerUnavailable, Message: "The database is unavailable. Try again in a few seconds.", RetryAfter: time.Second, Err: err}
 	}
 	if e.Kind.Status() >= http.StatusInternalServerError {
 		a.Log.ErrorContext(ctx, "admin operation failed", "request_id", c.requestID, "operation", c.Operation().OperationID, "error", err)

@@ -11,8 +11,8 @@ import (
 
 // RegistrationState reports what registration requires.
 type RegistrationState struct {
-	SetupNeeded       bool   `json:"setup_needed" doc:"There is no account yet: the next one runs the gateway."`
-	SetupCodeNeeded   bool   `json:"setup_code_needed" doc:"The first account needs the code that the gateway printed when it started."`
+	SetupNeeded       bool   `json:"setup_needed" doc:"No account exists yet. The next account becomes the operator of this instance."`
+	SetupCodeNeeded   bool   `json:"setup_code_needed" doc:"The first account requires the setup code that the gateway printed at startup."`
 	Mode              string `json:"mode" enum:"invitation,open"`
 	InvitationNeeded  bool   `json:"invitation_needed"`
 	MinPasswordLength int    `json:"min_password_length"`
@@ -25,12 +25,12 @@ func (a *API) registerRegistration() {
 	tags := []string{"session"}
 	register(a, Public, huma.Operation{
 		OperationID: "get-registration", Method: http.MethodGet, Path: "/registration", Tags: tags,
-		Summary: "Report what registration requires",
+		Summary: "Get the registration requirements",
 	}, a.getRegistration)
 	register(a, Public, huma.Operation{
 		OperationID: "create-registration", Method: http.MethodPost, Path: "/registration", Tags: tags,
 		Summary: "Register an account", DefaultStatus: http.StatusCreated,
-		Description: "Signs in, except with open registration without an invitation: then the answer does not tell whether the address has an account already, and signing in is the next call.",
+		Description: "Signs the account in, except for open registration without an invitation. In that case the response does not reveal whether the address already has an account; call create-session next.",
 	}, a.createRegistration)
 }
 
@@ -51,9 +51,9 @@ type registrationInput struct {
 		Email      string `json:"email" maxLength:"254"`
 		Password   string `json:"password" maxLength:"1024" writeOnly:"true"`
 		Name       string `json:"name,omitempty" maxLength:"100"`
-		Workspace  string `json:"workspace,omitempty" maxLength:"100" doc:"Name of the workspace to create; made from the person's name when empty."`
+		Workspace  string `json:"workspace,omitempty" maxLength:"100" doc:"Name of the workspace to create. Derived from the account name when empty."`
 		SetupCode  string `json:"setup_code,omitempty" maxLength:"100"`
-		Invitation string `json:"invitation,omitempty" maxLength:"200" doc:"Token of an invitation: joins its workspace and creates none."`
+		Invitation string `json:"invitation,omitempty" maxLength:"200" doc:"Invitation token. The account joins the workspace of the invitation, and no workspace is created."`
 	}
 }
 

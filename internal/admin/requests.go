@@ -25,69 +25,69 @@ const searchTime = 600 * time.Millisecond
 // Filters are the query parameters that select requests: the same names everywhere, several values joined by commas.
 // requestlog.ParseFilter reads them; the fields here are their documentation.
 type Filters struct {
-	From       string `query:"from" doc:"Start, inclusive: RFC 3339, or relative such as now-24h." example:"now-24h"`
-	To         string `query:"to" doc:"End, exclusive: RFC 3339, or relative such as now."`
-	ID         string `query:"id" doc:"Request ids."`
-	Decision   string `query:"decision" doc:"expected, fallback, policy."`
-	Outcome    string `query:"outcome" doc:"ok, client_error, upstream_error, rejected, cancelled, partial, interrupted, gateway_error."`
-	Status     string `query:"status" doc:"HTTP statuses."`
-	Model      string `query:"model" doc:"Models that served."`
-	Requested  string `query:"requested" doc:"Models as callers asked for them."`
-	Provider   string `query:"provider" doc:"Providers that served."`
-	Policy     string `query:"policy" doc:"Policies that shaped the decision."`
-	Key        string `query:"key" doc:"Key ids."`
+	From       string `query:"from" doc:"Inclusive start: RFC 3339 or relative, such as now-24h." example:"now-24h"`
+	To         string `query:"to" doc:"Exclusive end: RFC 3339 or relative, such as now."`
+	ID         string `query:"id" doc:"Request IDs."`
+	Decision   string `query:"decision" doc:"expected, fallback or policy."`
+	Outcome    string `query:"outcome" doc:"ok, client_error, upstream_error, rejected, cancelled, partial, interrupted or gateway_error."`
+	Status     string `query:"status" doc:"HTTP status codes."`
+	Model      string `query:"model" doc:"Models that served the request."`
+	Requested  string `query:"requested" doc:"Models as requested by the client."`
+	Provider   string `query:"provider" doc:"Providers that served the request."`
+	Policy     string `query:"policy" doc:"Policies that determined the decision."`
+	Key        string `query:"key" doc:"Key IDs."`
 	Tag        string `query:"tag" doc:"name=value, or name for any value."`
-	Session    string `query:"session" doc:"Session ids."`
-	User       string `query:"user" doc:"End users as callers named them."`
+	Session    string `query:"session" doc:"Session IDs."`
+	User       string `query:"user" doc:"End users as reported by the client."`
 	Stream     string `query:"stream" doc:"true or false."`
-	MinCost    string `query:"min_cost" doc:"Dollars."`
-	MaxCost    string `query:"max_cost" doc:"Dollars."`
+	MinCost    string `query:"min_cost" doc:"US dollars."`
+	MaxCost    string `query:"max_cost" doc:"US dollars."`
 	MinLatency string `query:"min_latency" doc:"Milliseconds, or a duration such as 2s."`
 	MaxLatency string `query:"max_latency" doc:"Milliseconds, or a duration such as 2s."`
-	MinSaved   string `query:"min_saved" doc:"Dollars; may be negative."`
-	MaxSaved   string `query:"max_saved" doc:"Dollars; may be negative. max_saved=0 finds negative savings."`
-	Unpriced   string `query:"unpriced" doc:"true for requests whose cost is unknown."`
-	Simulated  string `query:"simulated" doc:"true or false; both when absent."`
-	Source     string `query:"source" enum:"key,playground,all" doc:"How requests came in: by an API key, or from the dashboard's playground; all when absent."`
-	Preset     string `query:"preset" enum:"errors,fallbacks,policy,expensive,slowest,negative_savings,unpriced" doc:"A filter by name; the other parameters refine it."`
-	Q          string `query:"q" doc:"Text searched literally in previews, ids and errors. Needs the permission to read texts."`
+	MinSaved   string `query:"min_saved" doc:"US dollars. Can be negative."`
+	MaxSaved   string `query:"max_saved" doc:"US dollars. Can be negative. max_saved=0 selects negative savings."`
+	Unpriced   string `query:"unpriced" doc:"true for requests with an unknown cost."`
+	Simulated  string `query:"simulated" doc:"true or false. Defaults to both."`
+	Source     string `query:"source" enum:"key,playground,all" doc:"Origin of the request: an API key or the dashboard's playground. Defaults to all."`
+	Preset     string `query:"preset" enum:"errors,fallbacks,policy,expensive,slowest,negative_savings,unpriced" doc:"Predefined filter. Other parameters refine it."`
+	Q          string `query:"q" doc:"Text to search in previews, IDs and errors. Requires read_bodies."`
 }
 
 // RequestPage is one page of requests.
 type RequestPage struct {
 	Requests []RequestRow `json:"requests"`
-	Before   *string      `json:"before" doc:"Pass it as before to get the next page; null when this is the last one."`
+	Before   *string      `json:"before" doc:"Cursor of the next page. null on the last page."`
 	// A search that took too long shows what it has found: going on from before goes on searching.
-	Unfinished bool `json:"unfinished" doc:"The search was stopped by time, so the page may have fewer requests than there are, or none; pass before to go on."`
+	Unfinished bool `json:"unfinished" doc:"Whether the search stopped at the time limit. The page may be incomplete or empty. Pass before to continue."`
 }
 
 // RequestCount is how many requests match.
 type RequestCount struct {
 	Count int  `json:"count"`
-	More  bool `json:"more" doc:"There are more than count; counting stopped there."`
+	More  bool `json:"more" doc:"Whether there are more requests than count."`
 }
 
 // RequestBody holds the texts of a request, or says why they are not there.
 type RequestBody struct {
 	State    string  `json:"state" enum:"stored,disabled,disabled_for_key,disabled_by_policy,disabled_by_request,expired,too_large,redaction_timeout,none"`
-	Reason   *string `json:"reason" doc:"Why the texts are not there, as a sentence; null when they are."`
-	Request  *string `json:"request" doc:"The request body as the client sent it."`
-	Response *string `json:"response" doc:"The answer as the client got it; for a stream, its events joined by newlines."`
-	Streamed bool    `json:"streamed" doc:"response is a list of events."`
+	Reason   *string `json:"reason" doc:"Why the bodies are not available. null if they are."`
+	Request  *string `json:"request" doc:"Request body as sent by the client."`
+	Response *string `json:"response" doc:"Response body as sent to the client. For a stream, its events separated by newlines."`
+	Streamed bool    `json:"streamed" doc:"Whether response is a list of events."`
 
-	ChatRequest  *string `json:"chat_request" doc:"The request told in the chat format, where it came in another; else null."`
-	ChatResponse *string `json:"chat_response" doc:"The answer told in the chat format, where it went out in another; else null."`
+	ChatRequest  *string `json:"chat_request" doc:"Request translated to the chat format. null if it already was in the chat format."`
+	ChatResponse *string `json:"chat_response" doc:"Response translated to the chat format. null if it already was in the chat format."`
 }
 
 type requestPath struct {
-	ID string `path:"id" maxLength:"64" doc:"Request id."`
+	ID string `path:"id" maxLength:"64" doc:"Request ID."`
 }
 
 func (a *API) registerRequests() {
 	register(a, account.ReadRequests, huma.Operation{
 		OperationID: "list-requests", Method: http.MethodGet, Path: "/requests", Tags: []string{"requests"},
 		Summary:     "List requests, newest first",
-		Description: "Keyset paging: pass the answer's `before` to go on. No total is counted; see count-requests.",
+		Description: "Pass before from the response to get the next page. Use count-requests to get the total.",
 	}, a.listRequests)
 	register(a, account.ReadRequests, huma.Operation{
 		OperationID: "count-requests", Method: http.MethodGet, Path: "/requests/count", Tags: []string{"requests"},
@@ -95,20 +95,20 @@ func (a *API) registerRequests() {
 	}, a.countRequests)
 	register(a, account.ReadRequests, huma.Operation{
 		OperationID: "get-request", Method: http.MethodGet, Path: "/requests/{id}", Tags: []string{"requests"},
-		Summary:     "Get one request with its trace, attempts and bills",
-		Description: "A request that was received a moment ago and is on its way to the log is waited for, for two seconds at most.",
+		Summary:     "Get a request with its trace, attempts and cost breakdown",
+		Description: "Waits up to two seconds for a recent request that is not yet in the log.",
 	}, a.getRequest)
 	register(a, account.ReadBodies, huma.Operation{
 		OperationID: "get-request-body", Method: http.MethodGet, Path: "/requests/{id}/body", Tags: []string{"requests"},
-		Summary: "Get the stored texts of one request",
+		Summary: "Get the stored bodies of a request",
 	}, a.getRequestBody)
 }
 
 type listRequestsInput struct {
 	Filters
-	Before string `query:"before" maxLength:"64" doc:"Request id: list older ones."`
+	Before string `query:"before" maxLength:"64" doc:"Request ID. Lists older requests."`
 	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
-	Sort   string `query:"sort" enum:"time,cost,latency" doc:"cost and latency list the dearest or slowest first, one page only."`
+	Sort   string `query:"sort" enum:"time,cost,latency" doc:"Sort order. cost and latency list the most expensive or slowest requests first and return one page only."`
 }
 
 func (a *API) listRequests(ctx context.Context, c *call, in *listRequestsInput) (*output[RequestPage], error) {
@@ -205,14 +205,14 @@ func (a *API) getRequestBody(ctx context.Context, c *call, in *requestPath) (*ou
 
 func absentBody(state requestlog.BodyState) *output[RequestBody] {
 	reasons := map[requestlog.BodyState]string{
-		requestlog.BodyDisabled:          "Storing texts is off for this workspace. Settings → Data turns it on for later requests.",
-		requestlog.BodyDisabledForKey:    "Storing texts is off for the key that sent this request.",
-		requestlog.BodyDisabledByPolicy:  "A policy keeps the texts of such requests out of the log.",
-		requestlog.BodyDisabledByRequest: "The request asked not to be stored (x-fairlead-log-body: false).",
-		requestlog.BodyExpired:           "The texts are older than the retention of texts and are deleted.",
-		requestlog.BodyTooLarge:          "The texts were larger than what is stored.",
-		requestlog.BodyRedactionTimeout:  "The workspace's redaction rules took too long for these texts, so they were not stored.",
-		requestlog.BodyNone:              "The request failed before there was a text to store.",
+		requestlog.BodyDisabled:          "Storing bodies is disabled for this workspace. Enable it for later requests in Settings → Data.",
+		requestlog.BodyDisabledForKey:    "Storing bodies is disabled for the key of this request.",
+		requestlog.BodyDisabledByPolicy:  "A policy disables storing the bodies of this request.",
+		requestlog.BodyDisabledByRequest: "The client disabled storing the bodies (x-fairlead-log-body: false).",
+		requestlog.BodyExpired:           "The bodies were deleted because they are older than the body retention.",
+		requestlog.BodyTooLarge:          "The bodies exceed the maximum stored size.",
+		requestlog.BodyRedactionTimeout:  "The bodies were not stored because the redaction rules of the workspace took too long.",
+		requestlog.BodyNone:              "The request failed before there was a body to store.",
 	}
 	if reasons[state] == "" {
 		state = requestlog.BodyNone

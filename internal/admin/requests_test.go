@@ -288,9 +288,9 @@ func TestRowsSayWhyAnotherServed(t *testing.T) {
 		want     string
 	}{
 		"the first choice failed":        {route.Fallback, []requestlog.Attempt{failed, {Provider: "acme"}}, "other/gpt was overloaded (503)"},
-		"it never answered":              {route.Fallback, []requestlog.Attempt{{Provider: "p", Model: "m", Class: llm.UpstreamTimeout}}, "p/m did not answer in time"},
+		"it never answered":              {route.Fallback, []requestlog.Attempt{{Provider: "p", Model: "m", Class: llm.UpstreamTimeout}}, "p/m timed out"},
 		"an unknown class":               {route.Fallback, []requestlog.Attempt{{Provider: "p", Model: "m", Class: "new"}}, "p/m new"},
-		"the first choice was not tried": {route.Fallback, []requestlog.Attempt{{Provider: "acme"}}, "the first choice was resting or at its limit and was not tried"},
+		"the first choice was not tried": {route.Fallback, []requestlog.Attempt{{Provider: "acme"}}, "the first choice was backing off or at its limit and was not tried"},
 		"no fallback":                    {route.Expected, []requestlog.Attempt{failed}, ""},
 	} {
 		e := entry("req_1", home)

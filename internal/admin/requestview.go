@@ -13,41 +13,41 @@ import (
 
 // RequestRow is one request as lists and tails show it.
 type RequestRow struct {
-	ID        string    `json:"id" doc:"Request id, as x-request-id gave it."`
+	ID        string    `json:"id" doc:"Request ID, as returned in x-request-id."`
 	Time      time.Time `json:"time"`
-	State     string    `json:"state" enum:"running,done" doc:"A running request has no outcome, cost or latency yet."`
-	Outcome   *string   `json:"outcome" doc:"How it ended: ok, client_error, upstream_error, rejected, cancelled, partial, interrupted or gateway_error."`
-	Status    *int      `json:"status" doc:"HTTP status the client got."`
+	State     string    `json:"state" enum:"running,done" doc:"A running request has no outcome, cost or latency."`
+	Outcome   *string   `json:"outcome" doc:"ok, client_error, upstream_error, rejected, cancelled, partial, interrupted or gateway_error."`
+	Status    *int      `json:"status" doc:"HTTP status returned to the client."`
 	Endpoint  string    `json:"endpoint"`
 	Stream    bool      `json:"stream"`
-	Preview   string    `json:"preview" doc:"How the last user message begins; empty when texts are not stored or you may not read them."`
+	Preview   string    `json:"preview" doc:"Start of the last user message. Empty if bodies are not stored or the caller lacks read_bodies."`
 	Requested string    `json:"requested_model"`
-	Model     *string   `json:"model" doc:"The model that served."`
-	Provider  *string   `json:"provider" doc:"The provider that served."`
+	Model     *string   `json:"model" doc:"Model that served the request."`
+	Provider  *string   `json:"provider" doc:"Provider that served the request."`
 	Simulated bool      `json:"simulated"`
-	Decision  *string   `json:"decision" doc:"expected, fallback or policy; null for a request that no target served."`
+	Decision  *string   `json:"decision" doc:"expected, fallback or policy. null if no target served the request."`
 	Policy    *string   `json:"policy"`
-	Fallback  *string   `json:"fallback_reason" doc:"Why the first choice did not serve, in words; null unless the decision is fallback."`
+	Fallback  *string   `json:"fallback_reason" doc:"Why the first choice was not used. null unless the decision is fallback."`
 	Error     *Failure  `json:"error,omitempty"`
-	Attempts  int       `json:"attempt_count" doc:"How many targets were tried."`
+	Attempts  int       `json:"attempt_count" doc:"Number of attempts."`
 	Finish    *string   `json:"finish_reason"`
 
 	Tokens        Tokens        `json:"tokens"`
-	Cost          *money.Amount `json:"cost_usd" nullable:"true" doc:"Estimated cost; null when unknown."`
+	Cost          *money.Amount `json:"cost_usd" nullable:"true" doc:"Estimated cost. null if unknown."`
 	BaselineModel *string       `json:"baseline_model"`
 	BaselineCost  *money.Amount `json:"baseline_cost_usd" nullable:"true"`
-	Saved         *money.Amount `json:"saved_usd" nullable:"true" doc:"Baseline cost less cost; negative when routing cost more."`
-	SavedPercent  *float64      `json:"saved_percent" doc:"Saved as a share of the baseline cost."`
+	Saved         *money.Amount `json:"saved_usd" nullable:"true" doc:"Baseline cost minus cost. Negative if routing was more expensive."`
+	SavedPercent  *float64      `json:"saved_percent" doc:"Savings as a share of the baseline cost."`
 
 	LatencyMS  *int64 `json:"latency_ms"`
 	TTFTMS     *int64 `json:"ttft_ms" doc:"Time to the first content."`
-	OverheadUS *int64 `json:"overhead_us" doc:"Microseconds of the latency that were the gateway's own."`
-	WaitMS     *int64 `json:"wait_ms" doc:"Time spent waiting for a provider without an attempt in flight: backoff between attempts, a provider slot, returning traffic after an outage. Overhead, waiting and the time in attempts add up to the latency."`
+	OverheadUS *int64 `json:"overhead_us" doc:"Latency added by the gateway, in microseconds."`
+	WaitMS     *int64 `json:"wait_ms" doc:"Time without an attempt in flight: backoff between attempts, waiting for a provider slot, and gradual recovery after an outage. Overhead, waiting and attempts add up to the latency."`
 
 	KeyID     *string           `json:"key_id"`
 	KeyName   *string           `json:"key_name"`
-	Source    string            `json:"source" enum:"key,playground" doc:"How it came in: by an API key, or from the dashboard's playground."`
-	AccountID *string           `json:"account_id" doc:"Set instead of a key when a dashboard session sent it."`
+	Source    string            `json:"source" enum:"key,playground" doc:"Origin of the request: an API key or the dashboard's playground."`
+	AccountID *string           `json:"account_id" doc:"Account ID. Set instead of key_id for requests from the dashboard."`
 	Session   *string           `json:"session"`
 	EndUser   *string           `json:"end_user"`
 	Tags      map[string]string `json:"tags"`
@@ -57,79 +57,79 @@ type RequestRow struct {
 
 // Tokens are the token counts of a request, in classes that exclude each other; reasoning is a part of output.
 type Tokens struct {
-	Input      int64 `json:"input" doc:"Fresh input: neither read from nor written to a cache."`
+	Input      int64 `json:"input" doc:"Uncached input tokens."`
 	CacheRead  int64 `json:"cache_read"`
 	CacheWrite int64 `json:"cache_write"`
 	Output     int64 `json:"output"`
 	Reasoning  int64 `json:"reasoning"`
-	Estimated  bool  `json:"estimated" doc:"Our own count, because the provider told none or an absurd one."`
+	Estimated  bool  `json:"estimated" doc:"Whether the gateway counted the tokens because the provider reported no usage or implausible usage."`
 }
 
 // Failure is the error that a client was given.
 type Failure struct {
 	Code    string `json:"code"`
-	Message string `json:"message" doc:"Replaced by a fixed text for callers without read_bodies where it can quote the request."`
+	Message string `json:"message" doc:"Error message. Replaced by a fixed text for callers without read_bodies if it can quote the request."`
 	Origin  string `json:"origin" enum:"client,gateway,policy,provider"`
 }
 
 // RequestDetail is one request with its trace, attempts and bills.
 type RequestDetail struct {
 	RequestRow
-	Trace          *route.Decision   `json:"trace,omitempty" doc:"How the decision was made; absent when it did not come to one."`
-	Tries          []AttemptView     `json:"attempts" doc:"The attempts in order."`
+	Trace          *route.Decision   `json:"trace,omitempty" doc:"Trace of the decision. Absent if no decision was made."`
+	Tries          []AttemptView     `json:"attempts" doc:"Attempts in order."`
 	Bill           *BillView         `json:"bill,omitempty"`
 	BaselineBill   *BillView         `json:"baseline_bill,omitempty"`
-	BaselineSource *string           `json:"baseline_source" doc:"Who named the baseline: caller, header, policy, key, default or priciest."`
+	BaselineSource *string           `json:"baseline_source" doc:"Origin of the baseline model: caller, header, policy, key, default or priciest."`
 	Metadata       map[string]string `json:"metadata"`
 	Warnings       []string          `json:"warnings"`
-	UsageFlag      *string           `json:"usage_flag" nullable:"true" enum:"rejected,above_hold" doc:"Why the request was not charged by the usage that the provider reported. rejected: the report cannot be true, and our own count was charged. above_hold: the usage costs more than was held, and the hold was charged. null when it was."`
-	ServedAs       *string           `json:"served_as" doc:"The model name that the provider reported."`
+	UsageFlag      *string           `json:"usage_flag" nullable:"true" enum:"rejected,above_hold" doc:"Why the request was not charged by the reported usage. rejected: the reported usage was implausible and the gateway's count was charged. above_hold: the usage costs more than the hold, and the hold was charged. null otherwise."`
+	ServedAs       *string           `json:"served_as" doc:"Model name reported by the provider."`
 	TraceID        *string           `json:"trace_id"`
 	Versions       route.Versions    `json:"versions"`
 	BytesIn        int64             `json:"bytes_in"`
 	BytesOut       int64             `json:"bytes_out"`
-	OperatorCost   *money.Amount     `json:"operator_cost_usd,omitempty" doc:"Cost of all attempts, including those that the client does not pay for. Only for callers who manage providers, and absent when unknown."`
-	BodyState      string            `json:"body_state" doc:"stored, or why the texts are not there."`
+	OperatorCost   *money.Amount     `json:"operator_cost_usd,omitempty" doc:"Cost of all attempts, including those not charged to the client. Absent if unknown, and for callers without manage_providers."`
+	BodyState      string            `json:"body_state" doc:"stored, or why the bodies are not available."`
 }
 
 // AttemptView is one try at one target. Times run from the start of the attempt, start_ms from that of the request.
 type AttemptView struct {
 	Provider     string        `json:"provider"`
 	Model        string        `json:"model"`
-	Upstream     string        `json:"upstream" doc:"The name the provider knows the model by."`
-	Credential   string        `json:"credential" doc:"Id of the credential that was used, never the secret. Empty for callers who do not manage providers."`
+	Upstream     string        `json:"upstream" doc:"Model name used by the provider."`
+	Credential   string        `json:"credential" doc:"Credential ID. Empty for callers without manage_providers."`
 	StartMS      int64         `json:"start_ms"`
-	WaitMS       int64         `json:"wait_ms" doc:"Time spent waiting directly before the attempt: backoff, a provider slot, returning traffic after an outage."`
+	WaitMS       int64         `json:"wait_ms" doc:"Time spent waiting before the attempt: backoff, a provider slot, and gradual recovery after an outage."`
 	ConnectMS    *int64        `json:"connect_ms"`
 	HeadersMS    *int64        `json:"headers_ms"`
 	FirstTokenMS *int64        `json:"first_token_ms"`
 	DurationMS   int64         `json:"duration_ms"`
-	Status       *int          `json:"status" doc:"The provider's HTTP status; null when none came."`
-	Class        *string       `json:"class" doc:"Class of the failure; null for the attempt that served."`
-	Message      *string       `json:"message" doc:"Message of the provider. null for callers without read_bodies, because it can quote the request."`
+	Status       *int          `json:"status" doc:"HTTP status of the provider. null if no response was received."`
+	Class        *string       `json:"class" doc:"Failure class. null for the attempt that served the request."`
+	Message      *string       `json:"message" doc:"Error message of the provider. null for callers without read_bodies because it can quote the request."`
 	RetryAfterMS *int64        `json:"retry_after_ms"`
 	Tokens       *Tokens       `json:"tokens,omitempty"`
-	Reported     *Tokens       `json:"reported_tokens,omitempty" doc:"What the provider reported, where that was rejected."`
-	Cost         *money.Amount `json:"cost_usd" nullable:"true" doc:"What the attempt cost the operator. null when unknown, and for callers who do not manage providers."`
+	Reported     *Tokens       `json:"reported_tokens,omitempty" doc:"Usage reported by the provider, if it was rejected."`
+	Cost         *money.Amount `json:"cost_usd" nullable:"true" doc:"Cost of the attempt. null if unknown, and for callers without manage_providers."`
 	Bytes        int64         `json:"bytes"`
-	Hedge        bool          `json:"hedge,omitempty" doc:"Made beside another attempt that kept silent; whoever had content first served."`
+	Hedge        bool          `json:"hedge,omitempty" doc:"Whether this attempt was a hedge, started while another attempt was in flight. The first attempt with content served the request."`
 }
 
 // BillView prices a request row by row; the rows sum to the total exactly.
 type BillView struct {
 	Rows   []BillRow    `json:"rows"`
 	Total  money.Amount `json:"total_usd"`
-	Kind   string       `json:"price_source" enum:"list,override,provider-reported,local" doc:"What kind of prices these are; local ones are of a server on this machine."`
-	Source string       `json:"source" doc:"Exactly where the prices come from, such as the lists they were read from."`
-	AsOf   string       `json:"as_of" doc:"The day the prices were read."`
-	Card   string       `json:"card" doc:"Which card of the price was used, such as a tier for long prompts, a service tier or a promotion; empty for the usual one."`
+	Kind   string       `json:"price_source" enum:"list,override,provider-reported,local" doc:"Kind of price. local is the price of a model server on this machine."`
+	Source string       `json:"source" doc:"Source of the prices, such as the published lists they were read from."`
+	AsOf   string       `json:"as_of" doc:"Date of the prices."`
+	Card   string       `json:"card" doc:"Price tier that was applied, such as long prompts, a service tier or a promotion. Empty for the standard price."`
 }
 
 // BillRow is one line of a bill.
 type BillRow struct {
 	Class   string        `json:"class" doc:"input, cache_read, cache_write, output or request."`
 	Tokens  *int64        `json:"tokens"`
-	PerMtok *money.Amount `json:"per_mtok_usd" nullable:"true" doc:"Dollars per million tokens."`
+	PerMtok *money.Amount `json:"per_mtok_usd" nullable:"true" doc:"US dollars per million tokens."`
 	Amount  money.Amount  `json:"amount_usd"`
 }
 
@@ -172,7 +172,7 @@ func withoutText(f *Failure) string {
 	case llm.FromGateway, llm.FromPolicy:
 		return f.Message
 	default:
-		return "Hidden, because it can quote the request and your role does not include read_bodies."
+		return "Hidden because it can quote the request and you do not have the permission read_bodies."
 	}
 }
 

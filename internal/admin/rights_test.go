@@ -79,7 +79,7 @@ func TestEveryCallerAtEveryOperation(t *testing.T) {
 		for _, caller := range callers {
 			got := s.call(op.Method, pathParam.ReplaceAllString(op.Path, "nothing"), "", append(caller.with, briefly)...)
 			cell := "."
-			if got.Code == http.StatusUnauthorized || got.Code == http.StatusForbidden || strings.Contains(got.Body.String(), "no such workspace") {
+			if got.Code == http.StatusUnauthorized || got.Code == http.StatusForbidden || strings.Contains(got.Body.String(), "Workspace not found") {
 				cell = strconv.Itoa(got.Code)
 			}
 			fmt.Fprintf(&b, " %*s", len(caller.name), cell)

@@ -135,7 +135,7 @@ type ratings struct {
 func (r *ratings) Rate(ctx context.Context, given feedback.Rating) (feedback.Rating, error) {
 	e, err := r.log.Entry(ctx, given.WorkspaceID, given.RequestID)
 	if err != nil {
-		return given, llm.Errorf(llm.NotFound, "There is no such request.")
+		return given, llm.Errorf(llm.NotFound, "Request not found.")
 	}
 	given.ID, given.Time, given.Model, given.Task = "rat_1", noon, e.Model, "code"
 	r.given = slices.DeleteFunc(r.given, func(old feedback.Rating) bool {

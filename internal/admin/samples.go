@@ -31,7 +31,7 @@ type Samples interface {
 
 // SampleProgress is how far sample traffic is.
 type SampleProgress struct {
-	Done  int `json:"done" doc:"Requests that were sent and answered, errors included: some are meant to fail."`
+	Done  int `json:"done" doc:"Completed requests, including errors. Some requests are expected to fail."`
 	Total int `json:"total"`
 }
 
@@ -40,10 +40,10 @@ func (a *API) registerSamples() {
 	register(a, account.ManageWorkspace, huma.Operation{
 		OperationID: "create-samples", Method: http.MethodPost, Path: "/samples", Tags: []string{"requests"},
 		Summary: "Create sample traffic",
-		Description: "Sends a varied set of requests through the model API with the simulator as the only target, so that there is something to look at. " +
-			"They are marked as simulated; delete-requests with simulated=true removes them with their figures. One run at a time. " +
-			"Server-sent events named progress, then one named done, each with a SampleProgress, or one named error. Hanging up ends the run.",
-		Responses: map[string]*huma.Response{"200": {Description: "The events.", Content: map[string]*huma.MediaType{
+		Description: "Sends a varied set of requests through the model API to the simulator. " +
+			"The requests are marked as simulated; delete-requests with simulated=true removes them and their figures. Only one run at a time. " +
+			"Sends server-sent events named progress, then done, each with a SampleProgress, or error. Closing the connection ends the run.",
+		Responses: map[string]*huma.Response{"200": {Description: "Server-sent events.", Content: map[string]*huma.MediaType{
 			"text/event-stream": {Schema: progress},
 		}}},
 	}, a.createSamples)
@@ -51,10 +51,10 @@ func (a *API) registerSamples() {
 
 func (a *API) createSamples(ctx context.Context, c *call, _ *struct{}) (*huma.StreamResponse, error) {
 	if a.Samples == nil || !a.Samples.Available() {
-		return nil, llm.Errorf(llm.Conflict, "The simulator does not serve here, so nobody would answer sample requests without cost. Set simulator: \"on\" in the configuration to have it beside other providers.")
+		return nil, llm.Errorf(llm.Conflict, "Sample traffic requires the simulator, which is disabled. Set simulator: \"on\" in the configuration to enable it.")
 	}
 	if !a.beginSampling(ctx) {
-		return nil, llm.Errorf(llm.Conflict, "Sample traffic is being created already. Wait for it, or stop it where it was started.")
+		return nil, llm.Errorf(llm.Conflict, "Sample traffic is already being created. Wait until it is complete.")
 	}
 	return &huma.StreamResponse{Body: func(out huma.Context) {
 		defer func() { <-a.sampling }()

@@ -70,7 +70,7 @@ func TestSampleTrafficRunsOnceAtATimeAndEndsWhenItsCallerLeaves(t *testing.T) {
 	s := newSite(t, withSamples(run))
 	w, leave, done := begin(t, s, run)
 	e := s.call("POST", "/samples", "", as("acc_admin")).refused(http.StatusConflict, "CONFLICT")
-	if !strings.Contains(e.Error, "being created already") {
+	if !strings.Contains(e.Error, "already being created") {
 		t.Error(e.Error)
 	}
 	leave()

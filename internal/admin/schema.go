@@ -24,12 +24,12 @@ func (a *API) config() huma.Config {
 	c.OpenAPIPath, c.DocsPath, c.SchemasPath = "", "", ""
 	c.Formats = map[string]huma.Format{"application/json": jsonFormat(), "json": jsonFormat()} // "json" is for …+json
 	c.Transformers = []huma.Transformer{a.transform}
-	c.Info.Description = "What the dashboard and the command line use. Amounts are decimal texts of dollars, times RFC 3339 in UTC, " +
-		"durations whole milliseconds named …_ms; what is not known is null. Every error is {error, code, details}."
+	c.Info.Description = "API of the dashboard and the command line. Amounts are decimal strings in US dollars, times are RFC 3339 in UTC, " +
+		"durations are integer milliseconds named …_ms, and unknown values are null. Errors have the form {error, code, details}."
 	c.Servers = []*huma.Server{{URL: prefix}}
 	c.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
-		"session": {Type: "apiKey", In: "cookie", Name: SessionCookie, Description: "Signed in by create-session. Changes must come from the same origin."},
-		"key":     {Type: "http", Scheme: "bearer", Description: "An API key with the scope read or manage."},
+		"session": {Type: "apiKey", In: "cookie", Name: SessionCookie, Description: "Session cookie set by create-session. Changes must come from the same origin."},
+		"key":     {Type: "http", Scheme: "bearer", Description: "API key with the read or manage scope."},
 	}
 	registry := c.Components.Schemas
 	registry.RegisterTypeAlias(reflect.TypeFor[money.Amount](), reflect.TypeFor[dollars]())
@@ -43,16 +43,16 @@ func (a *API) config() huma.Config {
 // Exclusion documents route.Exclusion.
 type Exclusion struct {
 	Code   route.Reason `json:"code"`
-	Reason string       `json:"reason" doc:"The same in words."`
+	Reason string       `json:"reason" doc:"Readable description."`
 }
 
 // PolicyHit documents route.PolicyHit.
 type PolicyHit struct {
 	Name    string `json:"name"`
-	Source  string `json:"source,omitempty" doc:"instance or workspace"`
+	Source  string `json:"source,omitempty" doc:"instance or workspace."`
 	Matched bool   `json:"matched"`
-	Effect  string `json:"effect,omitempty" doc:"What a matching policy does."`
-	Reason  string `json:"reason,omitempty" doc:"Which condition of a skipped policy failed."`
+	Effect  string `json:"effect,omitempty" doc:"Effect of the policy if it matched."`
+	Reason  string `json:"reason,omitempty" doc:"Why the policy did not match."`
 }
 
 // dollars documents money.Amount.
@@ -61,14 +61,14 @@ type dollars string
 // Schema says what an amount looks like.
 func (dollars) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{
-		Type: huma.TypeString, Pattern: `^-?[0-9]{1,9}(\.[0-9]{1,9})?$`, PatternDescription: "dollars, such as 12.5",
+		Type: huma.TypeString, Pattern: `^-?[0-9]{1,9}(\.[0-9]{1,9})?$`, PatternDescription: "US dollars, such as 12.5",
 		Examples: []any{"12.5"},
 	}
 }
 
 // ErrorBody is what every error looks like.
 type ErrorBody struct {
-	Error   string       `json:"error" doc:"A sentence that a person can act on."`
+	Error   string       `json:"error" doc:"Error message for people."`
 	Code    string       `json:"code" example:"INVALID_REQUEST"`
 	Details ErrorDetails `json:"details"`
 }
@@ -78,9 +78,9 @@ type ErrorDetails struct {
 	_         struct{}  `additionalProperties:"true"`
 	RequestID string    `json:"request_id"`
 	Origin    string    `json:"origin" enum:"client,gateway,policy,provider"`
-	Retryable bool      `json:"retryable" doc:"The same request may succeed later."`
-	Param     string    `json:"param,omitempty" doc:"The field at fault."`
-	Problems  []Problem `json:"problems,omitempty" doc:"Everything that is wrong with the request."`
+	Retryable bool      `json:"retryable" doc:"Whether the same request can succeed later."`
+	Param     string    `json:"param,omitempty" doc:"Invalid field."`
+	Problems  []Problem `json:"problems,omitempty" doc:"All problems found in the request."`
 }
 
 // errorResponse documents the errors of an operation.

@@ -20,8 +20,8 @@ const (
 
 // SessionView says who is signed in, what they may do where, and what this gateway is.
 type SessionView struct {
-	Account    *AccountView     `json:"account,omitempty" doc:"Absent when nobody is signed in."`
-	Workspaces []MembershipView `json:"workspaces" doc:"Those of the account, the default one first."`
+	Account    *AccountView     `json:"account,omitempty" doc:"Absent if the caller is not signed in."`
+	Workspaces []MembershipView `json:"workspaces" doc:"Workspaces of the account, default first."`
 	Server     ServerView       `json:"server"`
 }
 
@@ -30,18 +30,18 @@ type MembershipView struct {
 	ID          string   `json:"id"`
 	Name        string   `json:"name"`
 	Role        string   `json:"role" enum:"owner,admin,developer,viewer"`
-	Operator    bool     `json:"operator" doc:"The people of this workspace run the gateway."`
-	Permissions []string `json:"permissions" doc:"What the role allows there."`
+	Operator    bool     `json:"operator" doc:"Whether members of this workspace operate the instance."`
+	Permissions []string `json:"permissions" doc:"Permissions granted by the role."`
 }
 
 // ServerView is what a visitor may know of the gateway before signing in.
 type ServerView struct {
 	Version      string    `json:"version"`
-	Simulated    bool      `json:"simulated" doc:"Only the simulator serves: answers and costs are made up."`
-	Samples      bool      `json:"samples" doc:"The simulator serves, so sample traffic can be made."`
-	Registration string    `json:"registration" enum:"invitation,open" doc:"Who may register after the first account."`
-	SetupNeeded  bool      `json:"setup_needed" doc:"There is no account yet: show registration."`
-	PublicURL    string    `json:"public_url" doc:"Address under which clients reach the gateway; empty when it is not set."`
+	Simulated    bool      `json:"simulated" doc:"Whether the simulator is the only provider. Responses and costs are simulated."`
+	Samples      bool      `json:"samples" doc:"Whether sample traffic can be created. Requires the simulator."`
+	Registration string    `json:"registration" enum:"invitation,open" doc:"Who can register after the first account."`
+	SetupNeeded  bool      `json:"setup_needed" doc:"No account exists yet. Show the registration page."`
+	PublicURL    string    `json:"public_url" doc:"Public URL of the gateway. Empty if not configured."`
 	Time         time.Time `json:"time"`
 }
 
@@ -59,7 +59,7 @@ func (a *API) registerSession() {
 	tags := []string{"session"}
 	register(a, Public, huma.Operation{
 		OperationID: "get-session", Method: http.MethodGet, Path: "/session", Tags: tags,
-		Summary: "Say who is signed in and what this gateway is",
+		Summary: "Get the current account and information about the gateway",
 	}, a.getSession)
 	register(a, Public, huma.Operation{
 		OperationID: "create-session", Method: http.MethodPost, Path: "/session", Tags: tags,
@@ -72,7 +72,7 @@ func (a *API) registerSession() {
 }
 
 type cookieInput struct {
-	Token string `cookie:"fairlead_session" doc:"The session, where there is one."`
+	Token string `cookie:"fairlead_session" doc:"Session token."`
 }
 
 func (a *API) getSession(ctx context.Context, c *call, in *cookieInput) (*output[SessionView], error) {

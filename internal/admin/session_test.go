@@ -179,7 +179,7 @@ func TestWrongPasswordsNameTheirField(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	old := s.call("POST", "/account/password", `{"old_password":"x","new_password":"correct battery"}`, as("acc_viewer")).refused(http.StatusUnauthorized, "WRONG_CREDENTIALS")
-	want := []Problem{{In: "body", Param: "old_password", Message: "The old password is wrong."}}
+	want := []Problem{{In: "body", Param: "old_password", Message: "The current password is incorrect."}}
 	if diff := cmp.Diff(want, old.Details.Problems); diff != "" || old.Details.Param != "old_password" {
 		t.Errorf("%q: %s", old.Details.Param, diff)
 	}

@@ -60,17 +60,17 @@ type SettingsView struct {
 	StartedAt        time.Time      `json:"started_at"`
 	Simulated        bool           `json:"simulated"`
 	Registration     string         `json:"registration" enum:"invitation,open"`
-	ConfigSource     string         `json:"config_source" doc:"Path of the configuration file, or that there is none."`
+	ConfigSource     string         `json:"config_source" doc:"Path of the configuration file, or a note that there is none. Empty for callers who are not operators."`
 	Store            string         `json:"store" doc:"sqlite or postgres."`
-	DefaultModel     *string        `json:"default_model" doc:"The instance's baseline."`
-	LogBodies        bool           `json:"log_bodies" doc:"Whether the instance stores texts at all."`
-	EntryRetentionMS *int64         `json:"entry_retention_ms" doc:"null for ever."`
-	BodyRetentionMS  *int64         `json:"body_retention_ms" doc:"null for ever."`
+	DefaultModel     *string        `json:"default_model" doc:"Default baseline model."`
+	LogBodies        bool           `json:"log_bodies" doc:"Whether the instance stores request and response bodies."`
+	EntryRetentionMS *int64         `json:"entry_retention_ms" doc:"null if kept forever."`
+	BodyRetentionMS  *int64         `json:"body_retention_ms" doc:"null if kept forever."`
 	Redaction        RedactionFacts `json:"redaction"`
 	CatalogVersion   string         `json:"catalog_version"`
 	RouterVersion    string         `json:"router_version"`
 	PredictorVersion string         `json:"predictor_version"`
-	Policies         int            `json:"instance_policies" doc:"How many policies of the instance are evaluated before those of the workspace."`
+	Policies         int            `json:"instance_policies" doc:"Number of instance policies. They are evaluated before the policies of the workspace."`
 	Limits           LimitsView     `json:"limits"`
 	Storage          StorageView    `json:"storage"`
 }
@@ -79,26 +79,26 @@ type SettingsView struct {
 type LimitsView struct {
 	BodyBytes   int64  `json:"body_bytes"`
 	AnswerBytes int64  `json:"answer_bytes"`
-	StoredBytes int64  `json:"stored_bytes" doc:"Longest text stored per request and per answer."`
+	StoredBytes int64  `json:"stored_bytes" doc:"Maximum stored size of a request or response body."`
 	Concurrent  int64  `json:"concurrent"`
 	Attempts    int64  `json:"attempts"`
-	TotalMS     *int64 `json:"total_ms" doc:"Deadline of a request over all attempts."`
+	TotalMS     *int64 `json:"total_ms" doc:"Deadline of a request, including all attempts."`
 }
 
 // StorageView is what is stored.
 type StorageView struct {
 	DatabaseBytes *int64           `json:"database_bytes"`
-	SpoolBytes    *int64           `json:"spool_bytes" doc:"Entries on their way to the database."`
+	SpoolBytes    *int64           `json:"spool_bytes" doc:"Size of the queue in front of the database."`
 	SpoolLimit    *int64           `json:"spool_limit_bytes"`
-	FreeBytes     *int64           `json:"free_bytes" doc:"Left on the disk."`
+	FreeBytes     *int64           `json:"free_bytes" doc:"Free disk space."`
 	OldestEntry   *time.Time       `json:"oldest_request"`
-	Forecast      *StorageForecast `json:"forecast,omitempty" doc:"Absent for those who do not run the gateway."`
+	Forecast      *StorageForecast `json:"forecast,omitempty" doc:"Absent for callers who are not operators."`
 }
 
 func (a *API) registerSettings() {
 	register(a, account.ReadWorkspace, huma.Operation{
 		OperationID: "get-settings", Method: http.MethodGet, Path: "/settings", Tags: []string{"settings"},
-		Summary: "Get the facts of this gateway: configuration, retention, limits, storage",
+		Summary: "Get the configuration, retention, limits and storage use of the gateway",
 	}, a.getSettings)
 }
 

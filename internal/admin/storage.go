@@ -29,7 +29,7 @@ func storageAttention(d DiskUse) []Attention {
 	if d.FreeBytes >= 0 && d.TotalBytes > 0 && d.FreeBytes < least(d.TotalBytes, lowDiskShare, lowDisk) {
 		v := Attention{
 			Kind: "storage_low", Severity: "warning", Object: "disk", Label: "Disk",
-			Message: fmt.Sprintf("Only %s are left on the disk that holds the data. Make room, or keep requests and texts for a shorter time.", sizeText(d.FreeBytes)),
+			Message: fmt.Sprintf("Only %s of disk space are left in the data directory. Free disk space or reduce the retention.", sizeText(d.FreeBytes)),
 		}
 		if d.FreeBytes < least(d.TotalBytes, noDiskShare, noDisk) {
 			v.Severity = "error"
@@ -39,7 +39,7 @@ func storageAttention(d DiskUse) []Attention {
 	if used := share(d.SpoolBytes, d.SpoolLimit); d.SpoolLimit > 0 && used != nil && *used >= 100*lowSpool {
 		v := Attention{
 			Kind: "storage_low", Severity: "warning", Object: "spool", Label: "Queue",
-			Message: fmt.Sprintf("The queue in front of the database is %.0f %% full: entries come in faster than the database takes them, or it is away. When it is full, requests are refused.", *used),
+			Message: fmt.Sprintf("The queue in front of the database is %.0f %% full because the database is slow or unavailable. Requests are rejected when it is full.", *used),
 		}
 		if *used >= 100*noSpool {
 			v.Severity = "error"
@@ -88,12 +88,12 @@ const (
 
 // StorageForecast says where the growth of the last days leads.
 type StorageForecast struct {
-	Outlook       string     `json:"outlook" enum:"unknown,steady,balances,fills,grows" doc:"unknown: not measured for a day yet. steady: not growing. balances: retention will delete as much as comes in before the disk is full. fills: the disk is full before that. grows: it grows, and there is no date to tell."`
-	MeasuredMS    *int64     `json:"measured_ms" doc:"How long growth was measured, a week at most; null when it was not."`
-	GrowthBytes   *int64     `json:"growth_bytes_per_day" doc:"Of the database, deletions taken off; null when it was not measured."`
-	FullAt        *time.Time `json:"full_at" doc:"When the disk is full at this growth; null when it is not growing, in more than ten years, or when the disk of the database is not known."`
-	BalancedAt    *time.Time `json:"balanced_at" doc:"When the oldest request reaches its retention: from then on as much is deleted as comes in, if traffic stays as it is. null when it has, or when requests are kept for ever."`
-	BalancedBytes *int64     `json:"balanced_bytes" doc:"How large the database is then, at this growth."`
+	Outlook       string     `json:"outlook" enum:"unknown,steady,balances,fills,grows" doc:"unknown: measured for less than a day. steady: not growing. balances: retention will stop the growth before the disk is full. fills: the disk will be full before that. grows: growing, without a predictable date."`
+	MeasuredMS    *int64     `json:"measured_ms" doc:"Duration of the measurement, at most a week. null if not measured."`
+	GrowthBytes   *int64     `json:"growth_bytes_per_day" doc:"Net growth of the database. null if not measured."`
+	FullAt        *time.Time `json:"full_at" doc:"Time at which the disk will be full at this growth. null if the database is not growing, if it takes more than ten years, or if the disk of the database is unknown."`
+	BalancedAt    *time.Time `json:"balanced_at" doc:"Time at which the oldest request reaches its retention. From then on, growth stops if traffic is constant. null if already reached or if requests are kept forever."`
+	BalancedBytes *int64     `json:"balanced_bytes" doc:"Size of the database at that time."`
 }
 
 // forecast follows the growth of the last days. It knows nothing of what traffic will do.

@@ -40,7 +40,7 @@ func TestStorageNeedsAttentionBeforeItIsFull(t *testing.T) {
 		}
 	}
 	text := storageAttention(DiskUse{FreeBytes: 3 * gib / 2, TotalBytes: 1000 * gib})[0].Message
-	if want := "Only 1.5 GiB are left on the disk that holds the data. Make room, or keep requests and texts for a shorter time."; text != want {
+	if want := "Only 1.5 GiB of disk space are left in the data directory. Free disk space or reduce the retention."; text != want {
 		t.Errorf("%s", text)
 	}
 }

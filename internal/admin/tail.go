@@ -29,26 +29,26 @@ const (
 
 // TailBatch is what is new since the batch before.
 type TailBatch struct {
-	Requests []RequestRow `json:"requests" doc:"In the order in which they began or ended; a running one comes again when it is done."`
-	Ended    int          `json:"ended" doc:"How many requests ended since the batch before."`
-	Lost     int          `json:"lost" doc:"Updates left out because the reader was too slow: list requests to see them."`
+	Requests []RequestRow `json:"requests" doc:"Requests in the order in which they started or ended. A running request is sent again when it ends."`
+	Ended    int          `json:"ended" doc:"Number of requests that ended since the previous batch."`
+	Lost     int          `json:"lost" doc:"Number of updates that were dropped because the client reads too slowly. Use list-requests to get them."`
 }
 
 type tailInput struct {
 	Filters
-	Rows        string `query:"rows" enum:"all,none" default:"all" doc:"none only counts: at most one event every five seconds, without requests."`
-	After       string `query:"after" maxLength:"64" doc:"Request id: begin with what ended after it."`
-	LastEventID string `header:"Last-Event-ID" maxLength:"64" doc:"The same, as browsers send it when they reconnect."`
+	Rows        string `query:"rows" enum:"all,none" default:"all" doc:"none: only counts, at most one event every five seconds."`
+	After       string `query:"after" maxLength:"64" doc:"Request ID. Starts with requests that ended after it."`
+	LastEventID string `header:"Last-Event-ID" maxLength:"64" doc:"Same as after. Sent by browsers when they reconnect."`
 }
 
 func (a *API) registerTail() {
 	batch := a.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[TailBatch](), true, "")
 	register(a, account.ReadRequests, huma.Operation{
 		OperationID: "tail-requests", Method: http.MethodGet, Path: "/requests/tail", Tags: []string{"requests"},
-		Summary: "Watch matching requests as they begin and end",
-		Description: "Server-sent events named requests, each with a TailBatch and the id of the last request that ended; " +
-			"at most four a second. rows=none only counts what ended. Comments keep the connection alive. An event named error holds an error and is the last one.",
-		Responses: map[string]*huma.Response{"200": {Description: "The events.", Content: map[string]*huma.MediaType{
+		Summary: "Stream matching requests as they start and end",
+		Description: "Sends server-sent events named requests, at most four per second, each with a TailBatch and the ID of the last request that ended. " +
+			"rows=none only counts requests that ended. Comments keep the connection alive. An event named error contains an error and ends the stream.",
+		Responses: map[string]*huma.Response{"200": {Description: "Server-sent events.", Content: map[string]*huma.MediaType{
 			"text/event-stream": {Schema: batch},
 		}}},
 	}, a.tailRequests)
@@ -70,7 +70,7 @@ func (a *API) tailRequests(ctx context.Context, c *call, in *tailInput) (*huma.S
 		in.After = "" // what was missed is told by whatever the count makes the reader load again
 	}
 	if !a.tails.enter(c.workspaceID) {
-		return nil, llm.Errorf(llm.Overloaded, "Too many pages are watching at the moment. Close some, or try again later.")
+		return nil, llm.Errorf(llm.Overloaded, "Too many live views are open. Close some, or try again later.")
 	}
 	backlog, err := a.backlog(ctx, f, in.After)
 	if err != nil {

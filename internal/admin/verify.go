@@ -11,11 +11,11 @@ import (
 
 // Verification says whether a logged decision comes out the same when it is computed again.
 type Verification struct {
-	Same        bool         `json:"same" doc:"Everything comes out as it was logged."`
-	Recomputed  bool         `json:"recomputed" doc:"It could be computed again at all; if not, missing says why."`
-	Sketched    bool         `json:"sketched" doc:"What the prompt asks for was computed again too, from the stored text."`
-	Differences []Difference `json:"differences" doc:"What comes out otherwise."`
-	Missing     []string     `json:"missing" doc:"What the decision was made from and is not kept any more, as sentences."`
+	Same        bool         `json:"same" doc:"Whether the recomputed decision equals the logged one."`
+	Recomputed  bool         `json:"recomputed" doc:"Whether the decision could be recomputed. If not, missing lists the reasons."`
+	Sketched    bool         `json:"sketched" doc:"Whether the prompt features were recomputed from the stored body."`
+	Differences []Difference `json:"differences" doc:"Differences between the logged and the recomputed decision."`
+	Missing     []string     `json:"missing" doc:"Inputs of the decision that are no longer stored."`
 }
 
 // Difference is one thing that comes out otherwise.
@@ -28,8 +28,8 @@ type Difference struct {
 func (a *API) registerVerify() {
 	register(a, account.ReadRequests, huma.Operation{
 		OperationID: "verify-request", Method: http.MethodGet, Path: "/requests/{id}/verify", Tags: []string{"requests"},
-		Summary:     "Compute the decision of a request again and compare it with the log",
-		Description: "By the targets, prices, policies and corrections of then. Nothing is sent anywhere.",
+		Summary:     "Verify a logged decision",
+		Description: "Recomputes the decision with the targets, prices, policies and corrections of that time. Calls no provider.",
 	}, a.verifyRequest)
 }
 

@@ -11,20 +11,20 @@ import (
 // did says of a provider what a class of failure means, to be read after its name.
 var did = map[llm.Kind]string{
 	llm.UpstreamConnect:       "could not be reached",
-	llm.UpstreamTimeout:       "did not answer in time",
-	llm.UpstreamRateLimited:   "asked for fewer requests",
+	llm.UpstreamTimeout:       "timed out",
+	llm.UpstreamRateLimited:   "is rate limiting",
 	llm.UpstreamOverloaded:    "was overloaded",
-	llm.UpstreamServer:        "answered with an error of its own",
-	llm.UpstreamAuth:          "refused our credential",
-	llm.UpstreamDenied:        "denied our credential access to the model",
-	llm.UpstreamNotFound:      "did not know the model",
-	llm.UpstreamMalformed:     "sent an answer that cannot be read",
-	llm.StreamInterrupted:     "broke its answer off",
-	llm.UpstreamRejected:      "refused the request",
+	llm.UpstreamServer:        "returned a server error",
+	llm.UpstreamAuth:          "rejected the credential",
+	llm.UpstreamDenied:        "denied the credential access to the model",
+	llm.UpstreamNotFound:      "does not have the model",
+	llm.UpstreamMalformed:     "sent a malformed response",
+	llm.StreamInterrupted:     "interrupted the stream",
+	llm.UpstreamRejected:      "rejected the request",
 	llm.UpstreamUnsupported:   "does not support a parameter of the request",
-	llm.UpstreamContext:       "could not hold a prompt of this length",
-	llm.UpstreamContentPolicy: "refused the content",
-	llm.HedgeLost:             "was slower than the target asked besides",
+	llm.UpstreamContext:       "does not have enough context for this prompt",
+	llm.UpstreamContentPolicy: "rejected the content",
+	llm.HedgeLost:             "was slower than the hedged attempt",
 }
 
 // words is what a class of failure means; what is no class is said as it is.
@@ -51,7 +51,7 @@ func fallbackReason(e *requestlog.Entry) string {
 		}
 		return reason
 	}
-	return "the first choice was resting or at its limit and was not tried"
+	return "the first choice was backing off or at its limit and was not tried"
 }
 
 // The ways in which a price is known.

@@ -16,12 +16,12 @@ import (
 type WorkspaceView struct {
 	ID               string         `json:"id"`
 	Name             string         `json:"name"`
-	DefaultModel     *string        `json:"default_model" doc:"The baseline; null for the instance's."`
-	PinnedEmbedding  *string        `json:"pinned_embedding_model" doc:"What auto means for embeddings; null until first used."`
-	LogBodies        bool           `json:"log_bodies" doc:"Texts of requests and answers are stored."`
-	EntryRetentionMS *int64         `json:"entry_retention_ms" doc:"How long requests are kept; null for the instance's."`
-	BodyRetentionMS  *int64         `json:"body_retention_ms" doc:"How long texts are kept; null for the instance's."`
-	Redaction        *RedactionView `json:"redaction,omitempty" doc:"What is taken out of texts before they are stored; absent for the rules of the instance."`
+	DefaultModel     *string        `json:"default_model" doc:"Baseline model. null to use the instance's default model."`
+	PinnedEmbedding  *string        `json:"pinned_embedding_model" doc:"Embedding model used for auto. null until auto is first used for embeddings."`
+	LogBodies        bool           `json:"log_bodies" doc:"Whether request and response bodies are stored."`
+	EntryRetentionMS *int64         `json:"entry_retention_ms" doc:"Retention of requests. null to use the instance's retention."`
+	BodyRetentionMS  *int64         `json:"body_retention_ms" doc:"Retention of bodies. null to use the instance's retention."`
+	Redaction        *RedactionView `json:"redaction,omitempty" doc:"Redaction rules applied before bodies are stored. Absent if the instance's rules apply."`
 	Budget           *BudgetView    `json:"budget,omitempty"`
 	BudgetUse        *BudgetUseView `json:"budget_use,omitempty"`
 	CreatedAt        time.Time      `json:"created_at"`
@@ -31,15 +31,15 @@ type WorkspaceView struct {
 type BudgetView struct {
 	Amount      money.Amount `json:"amount_usd"`
 	Period      string       `json:"period" enum:"day,week,month,total"`
-	Zone        string       `json:"zone,omitempty" maxLength:"100" doc:"IANA name of the zone that periods begin in; UTC when empty."`
-	WarnPercent int          `json:"warn_percent,omitempty" minimum:"0" maximum:"100" doc:"Use at which it needs attention."`
-	WarnOnly    bool         `json:"warn_only,omitempty" doc:"Tell, but do not refuse."`
+	Zone        string       `json:"zone,omitempty" maxLength:"100" doc:"IANA time zone in which periods begin. Defaults to UTC."`
+	WarnPercent int          `json:"warn_percent,omitempty" minimum:"0" maximum:"100" doc:"Percentage of the budget at which a warning is shown."`
+	WarnOnly    bool         `json:"warn_only,omitempty" doc:"Warn instead of rejecting requests when the budget is used up."`
 }
 
 // BudgetUseView is how much of a budget is used up in its current period.
 type BudgetUseView struct {
 	Spent    money.Amount `json:"spent_usd"`
-	Held     money.Amount `json:"held_usd" doc:"Reserved for requests under way."`
+	Held     money.Amount `json:"held_usd" doc:"Reserved for requests in progress."`
 	Percent  *float64     `json:"percent"`
 	ResetsAt *time.Time   `json:"resets_at"`
 }
@@ -53,23 +53,23 @@ func (a *API) registerWorkspaces() {
 	tags := []string{"workspaces"}
 	register(a, SignedIn, huma.Operation{
 		OperationID: "list-workspaces", Method: http.MethodGet, Path: "/workspaces", Tags: tags,
-		Summary: "List one's own workspaces with roles and permissions",
+		Summary: "List your workspaces with roles and permissions",
 	}, a.listWorkspaces)
 	register(a, SignedIn, huma.Operation{
 		OperationID: "create-workspace", Method: http.MethodPost, Path: "/workspaces", Tags: tags,
-		Summary: "Create a workspace and own it", DefaultStatus: http.StatusCreated,
+		Summary: "Create a workspace", DefaultStatus: http.StatusCreated,
 	}, a.createWorkspace)
 	register(a, account.ReadWorkspace, huma.Operation{
 		OperationID: "get-workspace", Method: http.MethodGet, Path: "/workspace", Tags: tags,
-		Summary: "Get the workspace with its settings",
+		Summary: "Get the workspace and its settings",
 	}, a.getWorkspace)
 	register(a, account.ManageWorkspace, huma.Operation{
 		OperationID: "update-workspace", Method: http.MethodPatch, Path: "/workspace", Tags: tags,
-		Summary: "Change the workspace's settings", Description: "Only whoever runs the gateway can raise or remove its budget.",
+		Summary: "Change the settings of the workspace", Description: "Only operators can raise or remove the budget.",
 	}, a.updateWorkspace)
 	register(a, account.ManageInstance, huma.Operation{
 		OperationID: "set-workspace-budget", Method: http.MethodPut, Path: "/instance/workspaces/{id}/budget", Tags: []string{"settings"},
-		Summary: "Set or remove the budget of any workspace",
+		Summary: "Set or remove the budget of a workspace",
 	}, a.setWorkspaceBudget)
 }
 
@@ -145,7 +145,7 @@ type updateWorkspaceInput struct {
 		LogBodies        *bool                `json:"log_bodies,omitempty"`
 		EntryRetentionMS Field[int64]         `json:"entry_retention_ms,omitzero"`
 		BodyRetentionMS  Field[int64]         `json:"body_retention_ms,omitzero"`
-		Redaction        Field[RedactionView] `json:"redaction,omitzero" doc:"null takes the instance's rules; empty lists turn redaction off."`
+		Redaction        Field[RedactionView] `json:"redaction,omitzero" doc:"null to use the instance's rules. Empty lists disable redaction."`
 		Budget           Field[BudgetView]    `json:"budget,omitzero"`
 	}
 }
@@ -184,7 +184,7 @@ func (a *API) checkModel(param string, name *string) error {
 	if known {
 		return nil
 	}
-	p := Problem{In: "body", Param: param, Message: fmt.Sprintf("there is no model %q", *name)}
+	p := Problem{In: "body", Param: param, Message: fmt.Sprintf("unknown model %q", *name)}
 	if len(near) > 0 {
 		p.Suggestion = near[0]
 	}
@@ -200,21 +200,21 @@ func retention(param string, f Field[int64]) (*time.Duration, error) {
 		return nil, nil
 	}
 	if *ms < 0 || *ms > maxRetention.Milliseconds() {
-		return nil, invalid("body", param, "must be between 0 and 100 years; null takes the instance's")
+		return nil, invalid("body", param, "must be between 0 and 100 years; use null for the instance's retention")
 	}
 	return new(time.Duration(*ms) * time.Millisecond), nil
 }
 
 type workspaceBudgetInput struct {
-	ID   string `path:"id" maxLength:"64" doc:"Workspace id."`
+	ID   string `path:"id" maxLength:"64" doc:"Workspace ID."`
 	Body struct {
-		Budget Field[BudgetView] `json:"budget,omitzero" doc:"Must be given; null removes it."`
+		Budget Field[BudgetView] `json:"budget,omitzero" doc:"Required. null removes the budget."`
 	}
 }
 
 func (a *API) setWorkspaceBudget(ctx context.Context, c *call, in *workspaceBudgetInput) (*output[WorkspaceView], error) {
 	if !in.Body.Budget.Given {
-		return nil, invalid("body", "budget", "must be given; null removes it")
+		return nil, invalid("body", "budget", "is required; use null to remove the budget")
 	}
 	changed, err := a.Workspaces.UpdateWorkspace(ctx, c.actor, in.ID, account.WorkspaceChange{Budget: budgetChange(in.Body.Budget)})
 	if err != nil {

@@ -46,7 +46,7 @@ func TestUnknownDefaultModelIsRefused(t *testing.T) {
 		Details struct{ Suggestions []string }
 	}
 	got.into(&all)
-	want := []Problem{{In: "body", Param: "default_model", Message: `there is no model "gtp"`, Suggestion: "gpt"}}
+	want := []Problem{{In: "body", Param: "default_model", Message: `unknown model "gtp"`, Suggestion: "gpt"}}
 	if diff := cmp.Diff(want, e.Details.Problems); diff != "" || e.Details.Param != "default_model" || !cmp.Equal(all.Details.Suggestions, []string{"gpt"}) {
 		t.Errorf("%s%+v", diff, all)
 	}

@@ -110,7 +110,7 @@ func (w *world) addKey(workspaceID, keyID, secret string, scopes ...account.Scop
 }
 
 func missing(what string) error {
-	e := llm.Errorf(llm.NotFound, "There is no such %s.", what)
+	e := llm.Errorf(llm.NotFound, "%s not found.", strings.ToUpper(what[:1])+what[1:])
 	e.Err = account.ErrNotFound
 	return e
 }
@@ -141,7 +141,7 @@ func (w *world) Login(_ context.Context, email, password string, _ account.Visit
 			return p, tokenOf(p.ID), nil
 		}
 	}
-	return account.Account{}, "", llm.Errorf(llm.WrongCredentials, "The email address or the password is wrong.")
+	return account.Account{}, "", llm.Errorf(llm.WrongCredentials, "The email address or password is incorrect.")
 }
 
 func (w *world) Logout(_ context.Context, token string) error {
@@ -188,7 +188,7 @@ func (w *world) UpdateAccount(_ context.Context, accountID string, c account.Pro
 
 func (w *world) ChangePassword(_ context.Context, accountID, old, _ string, _ account.Visitor) (string, error) {
 	if old != "correct horse" {
-		return "", &llm.Error{Kind: llm.WrongCredentials, Message: "The old password is wrong.", Param: "old_password"}
+		return "", &llm.Error{Kind: llm.WrongCredentials, Message: "The current password is incorrect.", Param: "old_password"}
 	}
 	return tokenOf(accountID), nil
 }
@@ -253,7 +253,7 @@ func (w *world) SetRole(_ context.Context, by account.Actor, accountID string, _
 
 func (w *world) RemoveMember(_ context.Context, by account.Actor, accountID string, keepKeys bool) ([]account.Key, error) {
 	if by.KeyID != "" {
-		return nil, llm.Errorf(llm.PermissionDenied, "You may not remove members.")
+		return nil, llm.Errorf(llm.PermissionDenied, "You do not have permission to remove members. Ask an owner or admin.")
 	}
 	if keepKeys {
 		return nil, w.member(by.WorkspaceID, accountID)

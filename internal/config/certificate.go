@@ -17,16 +17,16 @@ func (l *Loaded) Certificate() (*tls.Certificate, error) {
 	}
 	cert, err := readLimited(c.Cert, largestPEM)
 	if err != nil {
-		return nil, l.refuse("tls.cert", fault{code: MissingFile, message: "tls.cert: " + readFault(c.Cert, err), fix: "put the certificate chain there and let this process read it"})
+		return nil, l.refuse("tls.cert", fault{code: MissingFile, message: "tls.cert: " + readFault(c.Cert, err), fix: "create the file and make it readable for this process"})
 	}
 	key, err := readLimited(c.Key, largestPEM)
 	if err != nil {
-		return nil, l.refuse("tls.key", fault{code: MissingFile, message: "tls.key: " + readFault(c.Key, err), fix: "put the private key there and let this process read it"})
+		return nil, l.refuse("tls.key", fault{code: MissingFile, message: "tls.key: " + readFault(c.Key, err), fix: "create the file and make it readable for this process"})
 	}
 	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
 		why := strings.TrimPrefix(err.Error(), "tls: ")
-		return nil, l.refuse("tls.cert", fault{code: BadValue, message: "tls.cert and tls.key are no certificate and its key: " + why, fix: "name a certificate chain and the private key that belongs to it, both in PEM form"})
+		return nil, l.refuse("tls.cert", fault{code: BadValue, message: "tls.cert and tls.key are not a valid key pair: " + why, fix: "use a certificate chain and its private key, both in PEM format"})
 	}
 	return &pair, nil
 }

@@ -44,8 +44,8 @@ func TestCertificateIsReadOrExplained(t *testing.T) {
 		"both":         {"a.crt", "a.key", ""},
 		"no such cert": {"no.crt", "a.key", "line 2: tls.cert: the file DIR/no.crt does not exist"},
 		"no such key":  {"a.crt", "no.key", "line 3: tls.key: the file DIR/no.key does not exist"},
-		"another key":  {"a.crt", "b.key", "line 2: tls.cert and tls.key are no certificate and its key: private key does not match public key"},
-		"swapped":      {"a.key", "a.crt", "line 2: tls.cert and tls.key are no certificate and its key: "},
+		"another key":  {"a.crt", "b.key", "line 2: tls.cert and tls.key are not a valid key pair: private key does not match public key"},
+		"swapped":      {"a.key", "a.crt", "line 2: tls.cert and tls.key are not a valid key pair: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -83,7 +83,7 @@ func (l *loader) checkRange(path string, f field, n float64, show func(float64) 
 	if mostErr == nil {
 		want = fmt.Sprintf("from %s to %s", show(least), show(most))
 	}
-	l.complain(path, fault{code: OutOfRange, message: fmt.Sprintf("%s must be %s, not %s", f.name, want, show(n)), fix: "choose a number in that range"})
+	l.complain(path, fault{code: OutOfRange, message: fmt.Sprintf("%s must be %s, not %s", f.name, want, show(n)), fix: "choose a value in that range"})
 }
 
 func (l *loader) checkText(path string, f field, text string) {
@@ -112,7 +112,7 @@ func (l *loader) checkServer() {
 	}
 	l.checkMasterKey()
 	if c.Limits.Buffered < c.Limits.Body && c.Limits.Buffered > 0 {
-		l.complain(l.setOne("limits.buffered", "limits.body"), fault{code: Contradictory, message: fmt.Sprintf("limits.buffered (%s) is less than limits.body (%s), so the largest request would never be taken", c.Limits.Buffered, c.Limits.Body), fix: "raise limits.buffered or lower limits.body"})
+		l.complain(l.setOne("limits.buffered", "limits.body"), fault{code: Contradictory, message: fmt.Sprintf("limits.buffered (%s) is less than limits.body (%s), so the largest allowed request would always be rejected", c.Limits.Buffered, c.Limits.Body), fix: "raise limits.buffered or lower limits.body"})
 	}
 }
 
@@ -125,11 +125,11 @@ func (l *loader) checkMasterKey() {
 	case strings.TrimSpace(key) == "":
 		wrong = "master_key is blank"
 	case n < shortestMasterKey:
-		wrong = fmt.Sprintf("master_key has %d characters and needs %d or more", n, shortestMasterKey)
+		wrong = fmt.Sprintf("master_key has %d characters, but needs at least %d", n, shortestMasterKey)
 	default:
 		return
 	}
-	l.complain("master_key", fault{code: WeakSecret, message: wrong, fix: "make one with  openssl rand -hex 32"})
+	l.complain("master_key", fault{code: WeakSecret, message: wrong, fix: "generate one with  openssl rand -hex 32"})
 }
 
 // setOne is the path of the two that somebody has set, to show a contradiction where it can be mended.
@@ -169,13 +169,13 @@ func (l *loader) checkVendor(path string, p Provider, vendors []string) {
 		return
 	}
 	if p.Vendor != "" {
-		l.complain(join(path, "vendor"), fault{code: NotAllowed, message: fmt.Sprintf("no vendor is called %s", quote(p.Vendor)), suggestion: spelling.Closest(p.Vendor, vendors), fix: "use a known vendor, or leave it out and set format and base_url"})
+		l.complain(join(path, "vendor"), fault{code: NotAllowed, message: fmt.Sprintf("unknown vendor %s", quote(p.Vendor)), suggestion: spelling.Closest(p.Vendor, vendors), fix: "use a known vendor, or remove vendor and set format and base_url"})
 		return
 	}
 	if p.BaseURL == "" && !l.damaged[join(path, "base_url")] && !l.damaged[path] {
 		l.complain(join(path, "name"), fault{
 			code:       MissingField,
-			message:    fmt.Sprintf("provider %s is no known vendor and has no base_url", quote(p.Name)),
+			message:    fmt.Sprintf("provider %s is not a known vendor and has no base_url", quote(p.Name)),
 			suggestion: spelling.Closest(p.Name, vendors),
 			fix:        "add base_url: https://host/v1, or name a known vendor",
 		})
@@ -208,7 +208,7 @@ func (l *loader) checkModels(path string, models []Model) {
 func (l *loader) checkName(path, what, name string, seen map[string]string) {
 	if name == "" {
 		if !l.damaged[path] && !l.damaged[join(path, "name")] {
-			l.complain(path, fault{code: MissingField, message: fmt.Sprintf("a %s has no name", what), fix: "add name: to it"})
+			l.complain(path, fault{code: MissingField, message: fmt.Sprintf("a %s has no name", what), fix: "add a name"})
 		}
 		return
 	}
@@ -224,7 +224,7 @@ func (l *loader) checkTwice(path, what, name string, seen map[string]string) {
 	}
 	where := ""
 	if o := originOf(l.origins, first); o.Line > 0 {
-		where = fmt.Sprintf(" on line %d", o.Line)
+		where = fmt.Sprintf(", already defined on line %d", o.Line)
 	}
-	l.complain(path, fault{code: Repeated, message: fmt.Sprintf("the %s %s is already there%s", what, quote(name), where), fix: "give one of them another name, or join them"})
+	l.complain(path, fault{code: Repeated, message: fmt.Sprintf("duplicate %s %s%s", what, quote(name), where), fix: "rename one of them, or merge them"})
 }

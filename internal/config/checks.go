@@ -34,7 +34,7 @@ var checks = map[string]func(name, text string) *fault{
 }
 
 func checkListen(name, text string) *fault {
-	wrong := &fault{code: BadValue, message: fmt.Sprintf("%s is not an address to listen on: %s", name, quote(text)), fix: "write host:port, such as 127.0.0.1:8080 or :8080"}
+	wrong := &fault{code: BadValue, message: fmt.Sprintf("%s is not a valid listen address: %s", name, quote(text)), fix: "write host:port, such as 127.0.0.1:8080 or :8080"}
 	host, port, err := net.SplitHostPort(text)
 	if err != nil {
 		if _, err := strconv.ParseUint(text, 10, 16); err == nil {
@@ -64,7 +64,7 @@ func checkURL(name, text string) *fault {
 	case err != nil:
 		return bad("is not a URL", "write an address such as https://host/v1") // err would repeat the text, which may hold a password
 	case u.User != nil:
-		return bad("holds a user name or password", "put the credential into api_keys or headers")
+		return bad("contains a user name or password", "put the credential into api_keys or headers")
 	case u.Scheme != "http" && u.Scheme != "https":
 		wrong := bad("must begin with http:// or https://", "write an address such as https://host/v1")
 		if u.Scheme == "" && strings.Contains(text, ".") {
@@ -72,11 +72,11 @@ func checkURL(name, text string) *fault {
 		}
 		return wrong
 	case u.Hostname() == "" || u.Opaque != "":
-		return bad("names no host", "write an address such as https://host/v1")
+		return bad("has no host", "write an address such as https://host/v1")
 	case u.RawQuery != "" || u.Fragment != "" || u.ForceQuery:
-		return bad("must end with the path: no ? and no #", "remove what follows the path")
+		return bad("must not contain a query or fragment", "remove everything after the path")
 	case strings.ContainsAny(u.Host, " \t\"<>"):
-		return bad("has a host that is none", "write an address such as https://host/v1")
+		return bad("has an invalid host", "write an address such as https://host/v1")
 	}
 	return nil
 }
@@ -89,7 +89,7 @@ func checkStore(name, text string) *fault {
 	if err == nil && (u.Scheme == "postgres" || u.Scheme == "postgresql") && (u.Host != "" || u.Query().Get("host") != "") {
 		return nil
 	}
-	wrong := &fault{code: BadValue, message: name + " must be sqlite or the address of a PostgreSQL database", fix: "write sqlite, or postgres://user@host/database"}
+	wrong := &fault{code: BadValue, message: name + " must be sqlite or the URL of a PostgreSQL database", fix: "write sqlite, or postgres://user@host/database"}
 	if !strings.Contains(text, ":") {
 		wrong.suggestion = spelling.Closest(text, []string{"sqlite"})
 	}
@@ -100,18 +100,18 @@ func checkRedis(name, text string) *fault {
 	bad := func(why, fix string) *fault { return &fault{code: BadValue, message: name + " " + why, fix: fix} }
 	u, err := url.Parse(text)
 	if err != nil || (u.Scheme != "redis" && u.Scheme != "rediss" || u.Hostname() == "") && (u.Scheme != "unix" || u.Path == "") {
-		return bad("is not the address of a Redis", "write redis://host:6379/0, rediss:// for TLS")
+		return bad("is not a Redis URL", "write redis://host:6379/0, rediss:// for TLS")
 	}
 	if port, err := strconv.ParseUint(u.Port(), 10, 16); u.Port() != "" && (err != nil || port == 0) {
-		return bad(fmt.Sprintf("has a port that is none: %s", quote(u.Port())), "write a port from 1 to 65535")
+		return bad(fmt.Sprintf("has an invalid port: %s", quote(u.Port())), "write a port from 1 to 65535")
 	}
 	if database := strings.Trim(u.Path, "/"); u.Scheme != "unix" && database != "" {
 		if _, err := strconv.ParseUint(database, 10, 31); err != nil {
-			return bad(fmt.Sprintf("must end with the number of a database, not %s", quote(database)), "write redis://host:6379/0, rediss:// for TLS")
+			return bad(fmt.Sprintf("must end with a database number, not %s", quote(database)), "write redis://host:6379/0, rediss:// for TLS")
 		}
 	}
 	if _, err := redis.ParseURL(text); err != nil { // it would repeat what may be a password
-		return bad("has a parameter that is unknown or has no such value", "correct or remove what follows the ?")
+		return bad("has an unknown parameter or an invalid value", "correct or remove the query parameters")
 	}
 	return nil
 }
@@ -121,7 +121,7 @@ func checkCIDR(name, text string) *fault {
 	if err == nil && prefix == prefix.Masked() {
 		return nil
 	}
-	wrong := &fault{code: BadValue, message: fmt.Sprintf("%s: %s is not a range of addresses", name, quote(text)), fix: "write a range such as 127.0.0.0/8 or fd00::/8"}
+	wrong := &fault{code: BadValue, message: fmt.Sprintf("%s: %s is not an address range", name, quote(text)), fix: "write a range such as 127.0.0.0/8 or fd00::/8"}
 	if err == nil {
 		wrong.suggestion = prefix.Masked().String()
 	} else if addr, err := netip.ParseAddr(text); err == nil {
@@ -136,7 +136,7 @@ func checkSlug(name, text string) *fault {
 	if slug.MatchString(text) {
 		return nil
 	}
-	wrong := &fault{code: BadValue, message: fmt.Sprintf("%s is not well-formed: %s", name, quote(text)), fix: "use lower-case letters, digits, dots, dashes and underscores, at most 64"}
+	wrong := &fault{code: BadValue, message: fmt.Sprintf("%s is invalid: %s", name, quote(text)), fix: "use at most 64 lower-case letters, digits, dots, dashes and underscores"}
 	if better := strings.ReplaceAll(strings.ToLower(strings.TrimSpace(text)), " ", "-"); slug.MatchString(better) {
 		wrong.suggestion = better
 	}
@@ -147,12 +147,12 @@ var modelName = regexp.MustCompile(`^[A-Za-z0-9@][A-Za-z0-9@._:/+-]{0,199}$`)
 
 func checkModelName(name, text string) *fault {
 	if strings.EqualFold(text, "auto") || strings.HasPrefix(strings.ToLower(text), "auto:") {
-		return &fault{code: BadValue, message: fmt.Sprintf("%s cannot be %s: that word asks for routing", name, quote(text)), fix: "choose another name"}
+		return &fault{code: BadValue, message: fmt.Sprintf("%s cannot be %s, which is reserved for routing", name, quote(text)), fix: "choose another name"}
 	}
 	if modelName.MatchString(text) {
 		return nil
 	}
-	return &fault{code: BadValue, message: fmt.Sprintf("%s is not a model name: %s", name, quote(text)), fix: "use letters, digits and . - _ : / @ +, at most 200"}
+	return &fault{code: BadValue, message: fmt.Sprintf("%s is not a valid model name: %s", name, quote(text)), fix: "use at most 200 letters, digits and . - _ : / @ +"}
 }
 
 func checkAbility(name, text string) *fault {
@@ -161,20 +161,20 @@ func checkAbility(name, text string) *fault {
 		return nil
 	}
 	known := (^llm.Abilities(0)).Names()
-	return &fault{code: NotAllowed, message: fmt.Sprintf("%s: no ability is called %s", name, quote(text)), suggestion: spelling.Closest(text, known), fix: "use " + strings.Join(known, ", ")}
+	return &fault{code: NotAllowed, message: fmt.Sprintf("%s: unknown capability %s", name, quote(text)), suggestion: spelling.Closest(text, known), fix: "use " + strings.Join(known, ", ")}
 }
 
 // ownTags are made from facts, so that a policy can rely on them. What is local only the operator may know.
 var ownTags = map[string]string{
 	"zdr":          "set zero_retention: true instead",
 	"collects":     "set collects: true instead",
-	"simulated":    "leave it out: the simulator has it",
-	"open_weights": "leave it out: models whose weights are published have it",
+	"simulated":    "remove it; the simulator sets it",
+	"open_weights": "remove it; the catalog sets it for models with published weights",
 }
 
 func checkTag(name, text string) *fault {
 	if fix := ownTags[text]; fix != "" {
-		return &fault{code: NotAllowed, message: fmt.Sprintf("%s: %s comes by itself", name, quote(text)), fix: fix}
+		return &fault{code: NotAllowed, message: fmt.Sprintf("%s: %s is set automatically", name, quote(text)), fix: fix}
 	}
 	return checkSlug(name, text)
 }
@@ -184,7 +184,7 @@ func checkRedact(name, text string) *fault {
 		return nil
 	}
 	known := redact.Names()
-	return &fault{code: NotAllowed, message: fmt.Sprintf("%s: no built-in rule is called %s", name, quote(text)), suggestion: spelling.Closest(text, known), fix: "use " + strings.Join(known, ", ")}
+	return &fault{code: NotAllowed, message: fmt.Sprintf("%s: unknown built-in rule %s", name, quote(text)), suggestion: spelling.Closest(text, known), fix: "use " + strings.Join(known, ", ")}
 }
 
 // checkCredential: a line break in a credential would end the header it is sent in. A JSON document, as some clouds
@@ -192,16 +192,16 @@ func checkRedact(name, text string) *fault {
 func checkCredential(name, text string) *fault {
 	switch {
 	case strings.TrimSpace(text) == "":
-		return &fault{code: WeakSecret, message: name + " holds an empty credential", fix: "give it a value, or leave it out"}
+		return &fault{code: WeakSecret, message: name + " contains an empty credential", fix: "set a value, or remove it"}
 	case strings.HasPrefix(text, "{"):
 		return nil
 	case text != strings.TrimSpace(text) || clean(text) != text:
-		return &fault{code: BadValue, message: name + " holds a credential with spaces around it or control characters in it", fix: "remove them"}
+		return &fault{code: BadValue, message: name + " contains a credential with surrounding spaces or control characters", fix: "remove them"}
 	case len(text) < redact.MinCredential:
 		return &fault{
 			code:    WeakSecret,
-			message: fmt.Sprintf("%s holds a credential with fewer than %d characters, which cannot be told from ordinary text and so cannot be kept out of logs", name, redact.MinCredential),
-			fix:     "use a longer credential, or leave it out if the provider needs none",
+			message: fmt.Sprintf("%s contains a credential with fewer than %d characters, which is too short to be redacted reliably in logs", name, redact.MinCredential),
+			fix:     "use a longer credential, or remove it if the provider does not need one",
 		}
 	}
 	return nil
@@ -217,11 +217,11 @@ func (l *loader) checkHeaders(path string, headers map[string]string) {
 		value := headers[name]
 		switch {
 		case !headerName.MatchString(name):
-			l.complain(join(path, name), fault{code: BadValue, message: fmt.Sprintf("headers: %s is not the name of a header", quote(name)), fix: "use letters, digits and dashes"})
+			l.complain(join(path, name), fault{code: BadValue, message: fmt.Sprintf("headers: %s is not a valid header name", quote(name)), fix: "use letters, digits and dashes"})
 		case slices.Contains(ownHeaders, strings.ToLower(name)):
-			l.complain(join(path, name), fault{code: NotAllowed, message: fmt.Sprintf("headers: %s is written by the gateway itself", name), fix: "remove it"})
+			l.complain(join(path, name), fault{code: NotAllowed, message: fmt.Sprintf("headers: %s is set by the gateway", name), fix: "remove it"})
 		case clean(value) != value:
-			l.complain(join(path, name), fault{code: BadValue, message: fmt.Sprintf("headers: the value of %s has control characters in it", name), fix: "remove them"})
+			l.complain(join(path, name), fault{code: BadValue, message: fmt.Sprintf("headers: the value of %s contains control characters", name), fix: "remove them"})
 		}
 	}
 }

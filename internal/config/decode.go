@@ -57,7 +57,7 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, f field, path string) {
 func (d *decoder) count(n *yaml.Node, path string) bool {
 	d.nodes++
 	if d.nodes == mostNodes+1 {
-		d.report(path, d.place(n), fault{code: TooLarge, message: "the file stands for too much, counting what its aliases repeat", fix: "write fewer aliases"})
+		d.report(path, d.place(n), fault{code: TooLarge, message: "the file is too large after expanding aliases", fix: "use fewer aliases"})
 	}
 	return d.nodes <= mostNodes
 }
@@ -85,14 +85,14 @@ func (d *decoder) pairs(n *yaml.Node, path string, each func(key, value *yaml.No
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		if key.Kind != yaml.ScalarNode || key.ShortTag() == "!!merge" {
-			d.report(path, d.place(key), fault{code: WrongType, message: "a key must be plain text", fix: "write the fields out; merge keys are not read"})
+			d.report(path, d.place(key), fault{code: WrongType, message: "a key must be plain text", fix: "write the fields explicitly; merge keys are not supported"})
 			continue
 		}
 		if line, twice := seen[key.Value]; twice {
 			if secretName.MatchString(key.Value) {
 				d.hide(value)
 			}
-			d.report(join(path, key.Value), d.place(key), fault{code: Repeated, message: fmt.Sprintf("the key %s is already on line %d", quote(key.Value), line), fix: "keep one of the two"})
+			d.report(join(path, key.Value), d.place(key), fault{code: Repeated, message: fmt.Sprintf("duplicate key %s, already on line %d", quote(key.Value), line), fix: "keep one of the two"})
 			continue
 		}
 		seen[key.Value] = key.Line
@@ -116,7 +116,7 @@ func (d *decoder) unknown(key, value *yaml.Node, fields []field, path string) {
 	suggestion := spelling.Closest(key.Value, names(fields))
 	fix := "correct the field"
 	if suggestion == "" {
-		fix = "remove it; the fields here are " + strings.Join(names(fields), ", ")
+		fix = "remove it; the valid fields are " + strings.Join(names(fields), ", ")
 	}
 	if secretName.MatchString(suggestion) {
 		d.hide(value)
@@ -152,7 +152,7 @@ func elementOf(f field) field {
 // texts reads a map of texts, such as headers.
 func (d *decoder) texts(n *yaml.Node, v reflect.Value, f field, path string) {
 	if n.Kind != yaml.MappingNode {
-		d.wrongType(n, path, f.name, "a section of names and texts")
+		d.wrongType(n, path, f.name, "a section of names and values")
 		return
 	}
 	m := reflect.MakeMap(v.Type())
@@ -189,7 +189,7 @@ func (d *decoder) scalar(n *yaml.Node, v reflect.Value, f field, path string) {
 func (l *loader) set(v reflect.Value, f field, text, path string, o Origin) {
 	text, wrong := l.secret(f, text)
 	if wrong == nil && f.secret == "true" && text == "" {
-		wrong = &fault{code: WeakSecret, message: f.name + " is empty", fix: "give it a value, or leave it out"}
+		wrong = &fault{code: WeakSecret, message: f.name + " is empty", fix: "set a value, or remove it"}
 	}
 	if wrong == nil {
 		wrong = setScalar(v, f, text)

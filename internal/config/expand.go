@@ -42,7 +42,7 @@ func (l *loader) variable(match string) (string, *fault) {
 	inside, closed := strings.CutSuffix(strings.TrimPrefix(match, "${"), "}")
 	name, otherwise, hasDefault := strings.Cut(inside, ":-")
 	if !closed || !referenceName.MatchString(name) {
-		return "", &fault{code: BadValue, message: "a reference to a variable is not well-formed", fix: "write ${NAME} or ${NAME:-otherwise}; $${ for the characters themselves"}
+		return "", &fault{code: BadValue, message: "invalid variable reference", fix: "write ${NAME} or ${NAME:-default}; write $${ for a literal ${"}
 	}
 	value, ok := l.env(name)
 	switch {
@@ -51,9 +51,9 @@ func (l *loader) variable(match string) (string, *fault) {
 	case hasDefault:
 		return otherwise, nil
 	case ok:
-		return "", &fault{code: MissingEnv, message: fmt.Sprintf("the variable %s is empty", name), fix: fmt.Sprintf("give %s a value, or write ${%s:-otherwise}", name, name)}
+		return "", &fault{code: MissingEnv, message: fmt.Sprintf("the environment variable %s is empty", name), fix: fmt.Sprintf("set %s, or write ${%s:-default}", name, name)}
 	}
-	return "", &fault{code: MissingEnv, message: fmt.Sprintf("the variable %s is not set", name), suggestion: spelling.Closest(name, l.variables), fix: fmt.Sprintf("set %s, or write ${%s:-otherwise}", name, name)}
+	return "", &fault{code: MissingEnv, message: fmt.Sprintf("the environment variable %s is not set", name), suggestion: spelling.Closest(name, l.variables), fix: fmt.Sprintf("set %s, or write ${%s:-default}", name, name)}
 }
 
 // secret reads the file that a value of the form file:/path names; every other value is the secret itself.
@@ -67,11 +67,11 @@ func (l *loader) secret(f field, text string) (string, *fault) {
 	}
 	content, err := l.readFile(path, largestSecret)
 	if err != nil {
-		return "", &fault{code: MissingFile, message: fmt.Sprintf("%s: %s", f.name, readFault(path, err)), fix: "put the secret into that file and let this process read it"}
+		return "", &fault{code: MissingFile, message: fmt.Sprintf("%s: %s", f.name, readFault(path, err)), fix: "create the file and make it readable for this process"}
 	}
 	secret := strings.TrimRight(string(content), "\r\n")
 	if secret == "" {
-		return "", &fault{code: WeakSecret, message: fmt.Sprintf("%s: the file %s is empty", f.name, path), fix: "put the secret into that file"}
+		return "", &fault{code: WeakSecret, message: fmt.Sprintf("%s: the file %s is empty", f.name, path), fix: "write the secret to the file"}
 	}
 	return secret, nil
 }
@@ -101,7 +101,7 @@ func readFault(path string, err error) string {
 	case errors.Is(err, os.ErrNotExist):
 		return fmt.Sprintf("the file %s does not exist", path)
 	case errors.Is(err, os.ErrPermission):
-		return fmt.Sprintf("the file %s may not be read by this process", path)
+		return fmt.Sprintf("permission denied for file %s", path)
 	case errors.Is(err, errTooLarge):
 		return fmt.Sprintf("the file %s is too large", path)
 	}

@@ -147,9 +147,9 @@ func (l *loader) read(path string) ([]byte, bool) {
 	if err == nil {
 		return text, true
 	}
-	wrong := fault{code: Unreadable, message: readFault(path, err), fix: "name a file that exists and that this process may read"}
+	wrong := fault{code: Unreadable, message: readFault(path, err), fix: "use an existing file that this process can read"}
 	if errors.Is(err, errTooLarge) {
-		wrong = fault{code: TooLarge, message: fmt.Sprintf("the file %s is larger than 1MiB", path), fix: "remove what does not belong there"}
+		wrong = fault{code: TooLarge, message: fmt.Sprintf("the file %s is larger than 1MiB", path), fix: "reduce the size of the file"}
 	}
 	l.report("", Origin{}, wrong)
 	return nil, false
@@ -182,7 +182,7 @@ func parse(text []byte) (root *yaml.Node, wrong *fault, line int) {
 		return malformed(err)
 	}
 	if err := decoder.Decode(&more); err == nil {
-		return nil, &fault{code: Malformed, message: "the file holds more than one document", fix: "remove the line --- and what follows it"}, more.Line
+		return nil, &fault{code: Malformed, message: "the file contains more than one document", fix: "remove the line --- and everything after it"}, more.Line
 	} else if !errors.Is(err, io.EOF) {
 		return malformed(err)
 	}
@@ -196,7 +196,7 @@ func malformed(err error) (*yaml.Node, *fault, int) {
 		line, _ = strconv.Atoi(m[1])
 		message = strings.Replace(message, m[0], "", 1)
 	}
-	return nil, &fault{code: Malformed, message: "not YAML: " + message, fix: "correct the indentation or the quotes on this line or soon after it"}, line
+	return nil, &fault{code: Malformed, message: "invalid YAML: " + message, fix: "check indentation and quotes on this line and the following lines"}, line
 }
 
 // finishPaths fills in and completes the paths that depend on the environment.

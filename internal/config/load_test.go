@@ -273,7 +273,7 @@ func TestHomeIsExpanded(t *testing.T) {
 func TestMisspeltVariablesAreWarnedOf(t *testing.T) {
 	t.Parallel()
 	loaded := mustLoad(t, Options{Env: []string{"FAIRLEAD_LISTN=x", "FAIRLEAD_SERVICE_HOST=10.0.0.1", "FAIRLEAD_API_KEY=fl_x", "FAIRLEAD_TEST_POSTGRES=x"}})
-	want := []string{"the variable FAIRLEAD_LISTN is ignored; did you mean FAIRLEAD_LISTEN?"}
+	want := []string{"unknown environment variable FAIRLEAD_LISTN is ignored; did you mean FAIRLEAD_LISTEN?"}
 	if diff := cmp.Diff(want, loaded.Warnings); diff != "" {
 		t.Error(diff)
 	}

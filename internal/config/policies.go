@@ -46,7 +46,7 @@ func (d *decoder) noteOrigins(n *yaml.Node, path string, depth int) bool {
 		return false
 	}
 	if depth > deepest {
-		d.report(path, d.place(n), fault{code: TooLarge, message: "policies lie too deep within each other", fix: "write lists of names within the fields of a policy, and nothing within those"})
+		d.report(path, d.place(n), fault{code: TooLarge, message: "policies are nested too deeply", fix: "use only lists of names in the fields of a policy"})
 		return false
 	}
 	if n.Kind == yaml.AliasNode {
@@ -78,20 +78,20 @@ func (d *decoder) document(list *yaml.Node) (string, *fault, *yaml.Node) {
 		name := &yaml.Node{Kind: yaml.ScalarNode, Value: policiesField}
 		text, err := yaml.Marshal(&yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{name, list}})
 		if err != nil {
-			return "", &fault{code: Malformed, message: "not YAML: " + clean(err.Error()), fix: "use a file"}, list
+			return "", &fault{code: Malformed, message: "invalid YAML: " + clean(err.Error()), fix: "use a file"}, list
 		}
 		return string(text), nil, nil
 	}
 	i := keyOf(d.root, policiesField)
 	if alias := foreignAlias(d.root.Content[i+1]); alias != nil {
-		return "", &fault{code: BadValue, message: "policies cannot use *" + alias.Value + ", which stands outside of them", fix: "write it out, or put &" + alias.Value + " into the list"}, alias
+		return "", &fault{code: BadValue, message: "policies cannot use the alias *" + alias.Value + ", which is defined outside of policies", fix: "write the value explicitly, or define &" + alias.Value + " inside policies"}, alias
 	}
 	for _, text := range []string{withoutTail(excise(d.text, d.root, i)), excise(d.text, d.root, i)} {
 		if root, wrong, _ := parse([]byte(text)); wrong == nil && root != nil && len(root.Content) == 2 && sameNode(root.Content[1], d.root.Content[i+1]) {
 			return text, nil, nil
 		}
 	}
-	return "", &fault{code: BadValue, message: "policies cannot be told from what stands around them", fix: "write policies: at the beginning of a line, and the list in the lines below it"}, d.root.Content[i]
+	return "", &fault{code: BadValue, message: "policies cannot be separated from the rest of the file", fix: "write policies: at the start of a line, followed by the list on the next lines"}, d.root.Content[i]
 }
 
 // keyOf is the position of a key among the content of a mapping that has it.

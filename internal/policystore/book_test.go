@@ -94,7 +94,7 @@ func TestRollbackIsANewVersion(t *testing.T) {
 	save(t, b, "ws_1", pinning("large"), 1)
 
 	v, problems, err := b.Rollback(t.Context(), "ws_1", 1, "acc_2")
-	if err != nil || len(problems) > 0 || v.Number != 3 || v.Source != pinning("gone") || v.Note != "back to version 1" || v.CreatedBy != "acc_2" {
+	if err != nil || len(problems) > 0 || v.Number != 3 || v.Source != pinning("gone") || v.Note != "Restored version 1" || v.CreatedBy != "acc_2" {
 		t.Errorf("%+v, %v, %v", v, problems, err)
 	}
 	if got := inForce(b, "ws_1"); got != "pin gone" {

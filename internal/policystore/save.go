@@ -18,7 +18,7 @@ const maxNote = 500
 // that is in force already makes no new version.
 func (b *Store) Save(ctx context.Context, workspaceID, source string, basedOn int64, note, by string) (Version, []policy.Problem, error) {
 	if !utf8.ValidString(source) {
-		return Version{}, []policy.Problem{{Line: 1, Column: 1, Width: 1, Code: policy.Malformed, Message: "the text is not UTF-8"}}, nil
+		return Version{}, []policy.Problem{{Line: 1, Column: 1, Width: 1, Code: policy.Malformed, Message: "the document is not valid UTF-8"}}, nil
 	}
 	set, problems := policy.Parse(setName, []byte(source), b.World())
 	if len(problems) > 0 {
@@ -60,7 +60,7 @@ func (b *Store) Rollback(ctx context.Context, workspaceID string, number int64, 
 	if err != nil {
 		return Version{}, nil, err
 	}
-	return b.Save(ctx, workspaceID, old.Source, newest.Number, fmt.Sprintf("back to version %d", number), by)
+	return b.Save(ctx, workspaceID, old.Source, newest.Number, fmt.Sprintf("Restored version %d", number), by)
 }
 
 // Versions lists the versions of a workspace, newest first, without their text.

@@ -115,7 +115,7 @@ func identity(provider, credentialID string) []byte {
 func (v *Vault) Add(ctx context.Context, provider, text, accountID string) (Credential, error) {
 	text = strings.TrimSpace(text)
 	if len(text) < redact.MinCredential || len(text) > maxCredential {
-		e := llm.Errorf(llm.InvalidRequest, "A credential must have between %d and %d characters. A shorter one cannot be told from ordinary text, so it cannot be kept out of responses and logs.", redact.MinCredential, maxCredential)
+		e := llm.Errorf(llm.InvalidRequest, "A credential must have between %d and %d characters. A shorter one cannot be redacted reliably in responses and logs.", redact.MinCredential, maxCredential)
 		e.Param = "credential"
 		return Credential{}, e
 	}
@@ -155,7 +155,7 @@ func (v *Vault) Credentials(ctx context.Context) ([]Credential, error) {
 func (v *Vault) Remove(ctx context.Context, provider, credentialID string) error {
 	err := v.store.DeleteCredential(ctx, provider, credentialID)
 	if errors.Is(err, ErrNotFound) {
-		return &llm.Error{Kind: llm.NotFound, Message: "There is no such credential.", Err: err}
+		return &llm.Error{Kind: llm.NotFound, Message: "Credential not found.", Err: err}
 	}
 	if err != nil {
 		return fmt.Errorf("delete credential %s of %s: %w", credentialID, provider, err)

@@ -62,7 +62,7 @@ func TestProvidersKeepTheirFactsAndAttempts(t *testing.T) {
 		Source string `json:"source"`
 	}
 	harness.Decode(t, rescued.Raw, &row)
-	if row.Reason != "alpha/small answered with an error of its own (500)" || row.Source != "key" {
+	if row.Reason != "alpha/small returned a server error (500)" || row.Source != "key" {
 		t.Errorf("%+v", row)
 	}
 

@@ -136,7 +136,7 @@ test("saving creates a version that is active immediately, and rolling back crea
   await expectSound(page);
   await page.getByRole("button", { name: "Roll back to version 1" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Roll back" }).click();
-  await expect(versions.nth(1)).toContainText(/back to version 1/i);
+  await expect(versions.nth(1)).toContainText("Restored version 1");
   const free = await world.client.send({ key, body: chat("auto", "Name three lakes.", { max_tokens: 8 }) });
   expect(free.headers.get("x-fairlead-model")).not.toBe("sim-flagship");
   await page.getByRole("tab", { name: "Policies", exact: true }).click();

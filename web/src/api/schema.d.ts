@@ -11,14 +11,14 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get one's own account */
+        /** Get your account */
         get: operations["get-account"];
         put?: never;
         post?: never;
         delete?: never;
         options?: never;
         head?: never;
-        /** Change one's own name or time zone */
+        /** Change your name or time zone */
         patch: operations["update-account"];
         trace?: never;
     };
@@ -32,8 +32,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Delete one's own account
-         * @description A workspace with other members must have another owner first. The API keys that the account created are revoked, and all keys of workspaces that are left without members.
+         * Delete your account
+         * @description Workspaces with other members must have another owner. Revokes the API keys that the account created, and all keys of workspaces without remaining members.
          */
         post: operations["delete-account"];
         delete?: never;
@@ -52,8 +52,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Change one's own password
-         * @description Ends every session of the account; this browser gets a new one.
+         * Change your password
+         * @description Ends all sessions of the account and starts a new one for this browser.
          */
         post: operations["change-password"];
         delete?: never;
@@ -69,13 +69,13 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the browsers that are signed in */
+        /** List your sessions */
         get: operations["list-sessions"];
         put?: never;
         post?: never;
         /**
-         * Sign every other browser out
-         * @description The one that asks stays signed in.
+         * End all other sessions
+         * @description The current session stays active.
          */
         delete: operations["end-other-sessions"];
         options?: never;
@@ -93,7 +93,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Sign one browser out */
+        /** End a session */
         delete: operations["end-session"];
         options?: never;
         head?: never;
@@ -108,8 +108,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get what needs somebody to act on the gateway as a whole
-         * @description Providers, circuits and, for those who run the gateway, storage. Keys and prices are in the overview. It asks no database, so a page may call it often.
+         * List items of the gateway that need attention
+         * @description Covers providers, circuits and, for operators, storage. Keys and prices are part of the overview. Does not query the database, so it can be polled.
          */
         get: operations["get-attention"];
         put?: never;
@@ -127,7 +127,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List who changed what, newest first */
+        /** List audit events, newest first */
         get: operations["list-audit"];
         put?: never;
         post?: never;
@@ -144,12 +144,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the workspace's backtests, newest first */
+        /** List backtests, newest first */
         get: operations["list-backtests"];
         put?: never;
         /**
-         * Decide the traffic of the past anew, under a draft or another objective
-         * @description Selects requests by the same parameters as list-requests, of the last seven days when from is absent. It only reads the log, and calls no provider. At most two run at a time in a workspace. Results stay with the process that ran them for an hour, the newest twenty of them.
+         * Start a backtest of a policy draft or objective on past requests
+         * @description Selects requests with the same parameters as list-requests. from defaults to seven days ago. Only reads the log and calls no provider. At most two backtests run at a time in a workspace. The newest twenty results are kept for an hour in the process that ran them.
          */
         post: operations["start-backtest"];
         delete?: never;
@@ -165,11 +165,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get how far a backtest is, or what it found */
+        /** Get the progress and result of a backtest */
         get: operations["get-backtest"];
         put?: never;
         post?: never;
-        /** Cancel a backtest that runs; one that has ended is left as it is */
+        /** Cancel a backtest */
         delete: operations["cancel-backtest"];
         options?: never;
         head?: never;
@@ -184,7 +184,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Set or remove the budget of any workspace */
+        /** Set or remove the budget of a workspace */
         put: operations["set-workspace-budget"];
         post?: never;
         delete?: never;
@@ -203,8 +203,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Join the workspace of an invitation
-         * @description Whoever has no account yet registers with the token instead.
+         * Accept an invitation
+         * @description For accounts that already exist. Without an account, pass the token to create-registration.
          */
         post: operations["accept-invitation"];
         delete?: never;
@@ -221,14 +221,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List API keys with spending and use of budgets, newest first
-         * @description Revoked keys stay listed.
+         * List API keys with cost and budget use, newest first
+         * @description Includes revoked keys.
          */
         get: operations["list-keys"];
         put?: never;
         /**
          * Create an API key
-         * @description The answer holds the key itself, this once. Nobody can grant a key more than they have.
+         * @description The response contains the API key, which is shown only once. A key cannot have more permissions than its creator.
          */
         post: operations["create-key"];
         delete?: never;
@@ -244,17 +244,17 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get one API key */
+        /** Get an API key */
         get: operations["get-key"];
         put?: never;
         post?: never;
-        /** Revoke an API key for good */
+        /** Revoke an API key */
         delete: operations["revoke-key"];
         options?: never;
         head?: never;
         /**
          * Change an API key
-         * @description Members below admin can change only the keys they made.
+         * @description Members without manage_keys can change only keys that they created.
          */
         patch: operations["update-key"];
         trace?: never;
@@ -269,8 +269,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Give an API key a new secret
-         * @description The answer holds the new key, this once. Without a grace the old one ends at once.
+         * Rotate an API key
+         * @description The response contains the new key, which is shown only once. Without a grace period, the old key stops working immediately.
          */
         post: operations["rotate-key"];
         delete?: never;
@@ -305,12 +305,12 @@ export interface paths {
         };
         get?: never;
         /**
-         * Set the price of a model at a provider
-         * @description It holds from the next request on, over restarts, and before what catalog and configuration say. Costs of earlier requests stay.
+         * Override the price of a model at a provider
+         * @description Applies to the next request and survives restarts. Takes precedence over the catalog and the configuration. Costs of earlier requests do not change.
          */
         put: operations["set-price"];
         post?: never;
-        /** Go back to the price that catalog or configuration give */
+        /** Remove a price override */
         delete: operations["delete-price"];
         options?: never;
         head?: never;
@@ -325,8 +325,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get the figures of a period: tiles, series, breakdowns and what needs attention
-         * @description Everything comes from roll-ups. The series and breakdowns obey the same filters as the tiles. Requests from the playground are left out unless source says otherwise.
+         * Get totals, time series, breakdowns and items that need attention
+         * @description Computed from roll-ups. All parts use the same filters. Playground requests are excluded unless source is set.
          */
         get: operations["get-overview"];
         put?: never;
@@ -347,8 +347,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send a chat request without a key
-         * @description Answers as POST /proxy/v1/chat/completions does, headers included, for whoever is signed in.
+         * Send a chat completion request from the dashboard
+         * @description Same response as POST /proxy/v1/chat/completions, including headers, authenticated by the session.
          */
         post: operations["playground-chat"];
         delete?: never;
@@ -364,11 +364,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get the policies in force, with what an editor needs to know */
+        /** Get the active policies and the names available to them */
         get: operations["get-policies"];
         /**
          * Save the workspace's policies as a new version
-         * @description In force at once here, and within seconds at other replicas. Policies with problems are refused with details.problems, each with line and column. When somebody else saved meanwhile, details.version is the newest version.
+         * @description Takes effect immediately, and within seconds on other replicas. Invalid policies are rejected with details.problems, each with line and column. If based_on is not the newest version, the call is rejected with the newest version in details.version.
          */
         put: operations["save-policies"];
         post?: never;
@@ -388,8 +388,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Check policies without saving them
-         * @description Takes YAML, or a list of policies that is turned into YAML first. What is wrong is in the answer, with line and column.
+         * Validate policies without saving them
+         * @description Accepts YAML or a list of policies. Returns all problems with line and column.
          */
         post: operations["check-policies"];
         delete?: never;
@@ -405,7 +405,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Compare two versions of the workspace's policies */
+        /** Compare two policy versions */
         get: operations["diff-policies"];
         put?: never;
         post?: never;
@@ -425,8 +425,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Decide on requests under a draft of policies and under those in force
-         * @description Nothing is sent, saved or logged. A draft with problems is refused as save-policies refuses it.
+         * Compare a policy draft with the active policies
+         * @description Calls no provider and stores nothing. An invalid draft is rejected like in save-policies.
          */
         post: operations["try-policies"];
         delete?: never;
@@ -443,8 +443,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get what each policy did to the requests of a period
-         * @description From roll-ups. Requests of the playground are left out, as in the overview.
+         * Get requests and savings by policy
+         * @description Computed from roll-ups. Excludes playground requests.
          */
         get: operations["get-policy-hits"];
         put?: never;
@@ -465,8 +465,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Save an earlier version as a new one
-         * @description What it names must exist today; otherwise it is refused as save-policies refuses it.
+         * Restore an earlier policy version
+         * @description Saves the earlier version as a new version. All models, providers and tags it refers to must still exist.
          */
         post: operations["roll-back-policies"];
         delete?: never;
@@ -482,7 +482,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the versions of the workspace's policies, newest first */
+        /** List policy versions, newest first */
         get: operations["list-policy-versions"];
         put?: never;
         post?: never;
@@ -499,7 +499,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get one version of the workspace's policies */
+        /** Get a policy version */
         get: operations["get-policy-version"];
         put?: never;
         post?: never;
@@ -539,7 +539,7 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        /** Turn a provider on or off */
+        /** Enable or disable a provider */
         patch: operations["update-provider"];
         trace?: never;
     };
@@ -554,7 +554,7 @@ export interface paths {
         put?: never;
         /**
          * Add a credential to a provider
-         * @description Write-only: it is stored encrypted, sent only to this provider, and never shown again.
+         * @description The credential is stored encrypted, sent only to this provider, and never returned.
          */
         post: operations["add-credential"];
         delete?: never;
@@ -573,7 +573,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Remove a credential that was added here */
+        /** Remove a credential that was added in the dashboard */
         delete: operations["remove-credential"];
         options?: never;
         head?: never;
@@ -589,7 +589,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Close a provider's circuits and end the rest of its credentials */
+        /** Close the circuits of a provider and end the backoff of its credentials */
         post: operations["reset-provider"];
         delete?: never;
         options?: never;
@@ -606,7 +606,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Make one cheap call to a provider */
+        /** Test the connection to a provider */
         post: operations["test-provider"];
         delete?: never;
         options?: never;
@@ -621,12 +621,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Report what registration requires */
+        /** Get the registration requirements */
         get: operations["get-registration"];
         put?: never;
         /**
          * Register an account
-         * @description Signs in, except with open registration without an invitation: then the answer does not tell whether the address has an account already, and signing in is the next call.
+         * @description Signs the account in, except for open registration without an invitation. In that case the response does not reveal whether the address already has an account; call create-session next.
          */
         post: operations["create-registration"];
         delete?: never;
@@ -644,14 +644,14 @@ export interface paths {
         };
         /**
          * List requests, newest first
-         * @description Keyset paging: pass the answer's `before` to go on. No total is counted; see count-requests.
+         * @description Pass before from the response to get the next page. Use count-requests to get the total.
          */
         get: operations["list-requests"];
         put?: never;
         post?: never;
         /**
-         * Delete matching requests with their texts
-         * @description Counts only, unless dry_run=false. What was spent stays spent: ledger and figures keep their sums.
+         * Delete matching requests and their bodies
+         * @description Only counts, unless dry_run=false. Budgets and figures do not change.
          */
         delete: operations["delete-requests"];
         options?: never;
@@ -685,7 +685,7 @@ export interface paths {
         };
         /**
          * Export matching requests as CSV or JSON lines, newest first
-         * @description A stream of any length: it is complete only if it ends properly. Columns: id, time, outcome, status, endpoint, stream, requested_model, model, provider, decision, policy, attempt_count, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, reasoning_tokens, cost_usd, baseline_model, baseline_cost_usd, saved_usd, latency_ms, ttft_ms, key_id, key_name, finish_reason, error_code, error_message, simulated, session, end_user, tags, client, ip, fallback_reason, source, preview. In CSV, texts that a spreadsheet would run as a formula are preceded by an apostrophe.
+         * @description The response is a stream of unlimited length. It is complete only if the connection closes normally. Columns: id, time, outcome, status, endpoint, stream, requested_model, model, provider, decision, policy, attempt_count, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, reasoning_tokens, cost_usd, baseline_model, baseline_cost_usd, saved_usd, latency_ms, ttft_ms, key_id, key_name, finish_reason, error_code, error_message, simulated, session, end_user, tags, client, ip, fallback_reason, source, preview. In CSV, values that a spreadsheet would interpret as a formula are prefixed with an apostrophe.
          */
         get: operations["export-requests"];
         put?: never;
@@ -704,8 +704,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the values that requests can be filtered by
-         * @description From roll-ups: nothing is scanned.
+         * List filter values with request counts
+         * @description Computed from roll-ups.
          */
         get: operations["get-request-facets"];
         put?: never;
@@ -724,8 +724,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get the volume of requests over time
-         * @description From roll-ups where the filter has nothing but from, to, model, provider, policy, key, simulated and source. Any other filter counts the requests themselves, the newest first, for at most a second: `partial` says that the time was not enough for all of them.
+         * Get the number of requests over time
+         * @description Computed from roll-ups if the filter uses only from, to, model, provider, policy, key, simulated and source. Other filters count individual requests, newest first, for at most one second. If that is not enough, partial is true.
          */
         get: operations["get-request-histogram"];
         put?: never;
@@ -744,8 +744,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Watch matching requests as they begin and end
-         * @description Server-sent events named requests, each with a TailBatch and the id of the last request that ended; at most four a second. rows=none only counts what ended. Comments keep the connection alive. An event named error holds an error and is the last one.
+         * Stream matching requests as they start and end
+         * @description Sends server-sent events named requests, at most four per second, each with a TailBatch and the ID of the last request that ended. rows=none only counts requests that ended. Comments keep the connection alive. An event named error contains an error and ends the stream.
          */
         get: operations["tail-requests"];
         put?: never;
@@ -764,8 +764,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get one request with its trace, attempts and bills
-         * @description A request that was received a moment ago and is on its way to the log is waited for, for two seconds at most.
+         * Get a request with its trace, attempts and cost breakdown
+         * @description Waits up to two seconds for a recent request that is not yet in the log.
          */
         get: operations["get-request"];
         put?: never;
@@ -783,7 +783,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get the stored texts of one request */
+        /** Get the stored bodies of a request */
         get: operations["get-request-body"];
         put?: never;
         post?: never;
@@ -800,12 +800,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get what was said about the answer */
+        /** List the ratings of a response */
         get: operations["get-request-feedback"];
         put?: never;
         /**
-         * Say how good the answer was
-         * @description Replaces what the same person said before. Ratings correct what the router expects of models in this workspace.
+         * Rate a response
+         * @description Replaces an earlier rating by the same account. Ratings adjust the predicted quality of models in this workspace.
          */
         post: operations["rate-request"];
         delete?: never;
@@ -822,8 +822,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Compute the decision of a request again and compare it with the log
-         * @description By the targets, prices, policies and corrections of then. Nothing is sent anywhere.
+         * Verify a logged decision
+         * @description Recomputes the decision with the targets, prices, policies and corrections of that time. Calls no provider.
          */
         get: operations["verify-request"];
         put?: never;
@@ -843,7 +843,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Decide on a request without sending it anywhere */
+        /** Explain how a request would be routed */
         post: operations["explain-route"];
         delete?: never;
         options?: never;
@@ -858,7 +858,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get what the workspace's ratings make of models */
+        /** Get the effect of ratings on routing */
         get: operations["get-feedback"];
         put?: never;
         post?: never;
@@ -878,8 +878,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Let the ratings so far count no longer
-         * @description Those of one model, or all. They stay readable at their requests; later ratings count.
+         * Reset ratings
+         * @description Existing ratings of one model, or of all models, no longer affect routing. They remain visible in their requests.
          */
         post: operations["reset-feedback"];
         delete?: never;
@@ -899,7 +899,7 @@ export interface paths {
         put?: never;
         /**
          * Create sample traffic
-         * @description Sends a varied set of requests through the model API with the simulator as the only target, so that there is something to look at. They are marked as simulated; delete-requests with simulated=true removes them with their figures. One run at a time. Server-sent events named progress, then one named done, each with a SampleProgress, or one named error. Hanging up ends the run.
+         * @description Sends a varied set of requests through the model API to the simulator. The requests are marked as simulated; delete-requests with simulated=true removes them and their figures. Only one run at a time. Sends server-sent events named progress, then done, each with a SampleProgress, or error. Closing the connection ends the run.
          */
         post: operations["create-samples"];
         delete?: never;
@@ -915,7 +915,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Say who is signed in and what this gateway is */
+        /** Get the current account and information about the gateway */
         get: operations["get-session"];
         put?: never;
         /** Sign in */
@@ -934,7 +934,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get the facts of this gateway: configuration, retention, limits, storage */
+        /** Get the configuration, retention, limits and storage use of the gateway */
         get: operations["get-settings"];
         put?: never;
         post?: never;
@@ -951,7 +951,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get the workspace with its settings */
+        /** Get the workspace and its settings */
         get: operations["get-workspace"];
         put?: never;
         post?: never;
@@ -959,8 +959,8 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Change the workspace's settings
-         * @description Only whoever runs the gateway can raise or remove its budget.
+         * Change the settings of the workspace
+         * @description Only operators can raise or remove the budget.
          */
         patch: operations["update-workspace"];
         trace?: never;
@@ -972,10 +972,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the open invitations */
+        /** List open invitations */
         get: operations["list-invitations"];
         put?: never;
-        /** Invite one person, to a role not above one's own */
+        /** Invite a person */
         post: operations["create-invitation"];
         delete?: never;
         options?: never;
@@ -993,7 +993,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** End an invitation */
+        /** Revoke an invitation */
         delete: operations["revoke-invitation"];
         options?: never;
         head?: never;
@@ -1027,7 +1027,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the members */
+        /** List members */
         get: operations["list-members"];
         put?: never;
         post?: never;
@@ -1054,7 +1054,7 @@ export interface paths {
         delete: operations["remove-member"];
         options?: never;
         head?: never;
-        /** Give a member another role, not above one's own */
+        /** Change the role of a member */
         patch: operations["update-member"];
         trace?: never;
     };
@@ -1068,8 +1068,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Try redaction rules on a text
-         * @description Shows the text as it would be stored. Neither the text nor the rules are kept.
+         * Test redaction rules
+         * @description Returns the text as it would be stored. Stores neither the text nor the rules.
          */
         post: operations["test-redaction"];
         delete?: never;
@@ -1085,10 +1085,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List one's own workspaces with roles and permissions */
+        /** List your workspaces with roles and permissions */
         get: operations["list-workspaces"];
         put?: never;
-        /** Create a workspace and own it */
+        /** Create a workspace */
         post: operations["create-workspace"];
         delete?: never;
         options?: never;
@@ -1109,26 +1109,26 @@ export interface components {
             email: string;
             id: string;
             name: string;
-            /** @description IANA name. */
+            /** @description IANA time zone name. */
             time_zone: string;
         };
         AddCredentialInputBody: {
-            /** @description The provider's API key. */
+            /** @description API key of the provider. */
             secret: string;
         };
         AttemptView: {
             /** Format: int64 */
             bytes: number;
-            /** @description Class of the failure; null for the attempt that served. */
+            /** @description Failure class. null for the attempt that served the request. */
             class: string | null;
             /** Format: int64 */
             connect_ms: number | null;
             /**
-             * @description What the attempt cost the operator. null when unknown, and for callers who do not manage providers.
+             * @description Cost of the attempt. null if unknown, and for callers without manage_providers.
              * @example 12.5
              */
             cost_usd: string | null;
-            /** @description Id of the credential that was used, never the secret. Empty for callers who do not manage providers. */
+            /** @description Credential ID. Empty for callers without manage_providers. */
             credential: string;
             /** Format: int64 */
             duration_ms: number;
@@ -1136,13 +1136,13 @@ export interface components {
             first_token_ms: number | null;
             /** Format: int64 */
             headers_ms: number | null;
-            /** @description Made beside another attempt that kept silent; whoever had content first served. */
+            /** @description Whether this attempt was a hedge, started while another attempt was in flight. The first attempt with content served the request. */
             hedge?: boolean;
-            /** @description Message of the provider. null for callers without read_bodies, because it can quote the request. */
+            /** @description Error message of the provider. null for callers without read_bodies because it can quote the request. */
             message: string | null;
             model: string;
             provider: string;
-            /** @description What the provider reported, where that was rejected. */
+            /** @description Usage reported by the provider, if it was rejected. */
             reported_tokens?: components["schemas"]["Tokens"];
             /** Format: int64 */
             retry_after_ms: number | null;
@@ -1150,15 +1150,15 @@ export interface components {
             start_ms: number;
             /**
              * Format: int64
-             * @description The provider's HTTP status; null when none came.
+             * @description HTTP status of the provider. null if no response was received.
              */
             status: number | null;
             tokens?: components["schemas"]["Tokens"];
-            /** @description The name the provider knows the model by. */
+            /** @description Model name used by the provider. */
             upstream: string;
             /**
              * Format: int64
-             * @description Time spent waiting directly before the attempt: backoff, a provider slot, returning traffic after an outage.
+             * @description Time spent waiting before the attempt: backoff, a provider slot, and gradual recovery after an outage.
              */
             wait_ms: number;
         };
@@ -1167,59 +1167,59 @@ export interface components {
             kind: "no_provider" | "storage_low" | "circuit_open" | "circuit_recovering" | "credential_backing_off" | "budget_over" | "budget_warn" | "key_expiring" | "price_unknown";
             label: string;
             message: string;
-            /** @description What it is about: a target, a credential, a key id or a model. */
+            /** @description Affected target, credential, key ID or model. */
             object: string;
             /** @enum {string} */
             severity: "error" | "warning";
         };
         AttentionList: {
-            /** @description The most pressing first. */
+            /** @description Most urgent first. */
             attention: components["schemas"]["Attention"][];
-            /** @description The file that owns what it sets, for those who run the gateway; null when there is none. */
+            /** @description Path of the configuration file. null if there is none, and for callers who are not operators. */
             config_file: string | null;
         };
         AuditEntry: {
             /** @example key.create */
             action: string;
-            /** @description Id of an account or a key; command line, or operator for whoever runs the gateway. */
+            /** @description Account ID or key ID, or command line or operator. */
             actor: string;
-            /** @description What to show for the actor: an email address or a key's name, where known. */
+            /** @description Email address or key name of the actor, if known. */
             actor_label: string;
-            /** @description Its settings afterwards. */
+            /** @description Settings after the change. */
             after?: unknown;
             /** Format: date-time */
             at: string;
-            /** @description Its settings before, where there were any. */
+            /** @description Settings before the change. */
             before?: unknown;
             id: string;
-            /** @description Id of what was changed. */
+            /** @description ID of the changed object. */
             object: string;
-            /** @description What to show for the object: an email address, a key's name, or of an invitation whoever accepted it, where known. */
+            /** @description Display name of the object, if known: an email address, a key name or the account that accepted the invitation. */
             object_label: string;
         };
         AuditPage: {
-            /** @description Pass it as before to get the next page; null when this is the last one. */
+            /** @description Cursor of the next page. null on the last page. */
             before: string | null;
             events: components["schemas"]["AuditEntry"][];
         };
         Backtest: {
-            /** @description A draft of policies is tried. */
+            /** @description Whether a policy draft is tested. */
             draft: boolean;
             /** Format: date-time */
             ended_at: string | null;
-            /** @description Why it failed. */
+            /** @description Reason of the failure. */
             error?: components["schemas"]["Failure"];
-            /** @description The filters as they stand in an address. */
+            /** @description Filter as a URL query string. */
             filter: string;
             /** Format: date-time */
             from: string;
             id: string;
             /** Format: int64 */
             limit: number;
-            /** @description In place of what requests ask for; null when that is left to them. */
+            /** @description Objective that replaces the objective of the requests. null if not replaced. */
             objective: string | null;
             progress: components["schemas"]["BacktestProgress"];
-            /** @description What it found; of a cancelled one as far as it came. It covers cost and routing, and says nothing about the answers beyond what the predictor expects. */
+            /** @description Result, partial if the backtest was cancelled. Covers cost and routing. Quality is the prediction of the router. */
             report?: components["schemas"]["BacktestReport"];
             /** Format: date-time */
             started_at: string;
@@ -1239,7 +1239,7 @@ export interface components {
             cost_before_usd: string | null;
             /** @description provider/model. */
             from: string;
-            /** @description Of the draft, that makes the choice. */
+            /** @description Policy of the draft that changed the decision. */
             policy?: string;
             request_id: string;
             /** Format: date-time */
@@ -1249,12 +1249,12 @@ export interface components {
         BacktestComparison: {
             /**
              * Format: int64
-             * @description That were refused and are not.
+             * @description Rejected requests that would now be served.
              */
             accepted: number;
             /**
              * Format: int64
-             * @description Requests that go to another model.
+             * @description Requests routed to another model.
              */
             changed: number;
             cost: components["schemas"]["BacktestCost"];
@@ -1262,29 +1262,29 @@ export interface components {
             largest_by_quality: components["schemas"]["BacktestChange"][];
             /**
              * Format: int64
-             * @description That go to the same model at another provider.
+             * @description Requests routed to the same model at another provider.
              */
             moved: number;
             quality: components["schemas"]["BacktestQuality"];
-            /** @description That are refused and were not, most frequent first. */
+            /** @description Requests that would now be rejected, most frequent reason first. */
             refused: components["schemas"]["BacktestRefusal"][];
-            /** @description From model to model where they differ, most frequent first, the rest as one. */
+            /** @description Changes from model to model, most frequent first. Rare changes are combined. */
             routes: components["schemas"]["BacktestRoute"][];
             /**
              * Format: int64
-             * @description That go to the same target.
+             * @description Requests routed to the same target.
              */
             unchanged: number;
         };
         BacktestCost: {
             /**
-             * @description For as many tokens: another model might have written more or less.
+             * @description Cost for the logged number of tokens. Another model may generate more or fewer.
              * @example 12.5
              */
             after_usd: string;
             /**
              * Format: int64
-             * @description Of the priced ones, those whose baseline cost is known and counted.
+             * @description Priced requests with a known baseline cost.
              */
             baseline_known: number;
             /** @example 12.5 */
@@ -1292,29 +1292,29 @@ export interface components {
             /** @example 12.5 */
             before_usd: string;
             /**
-             * @description After less before.
+             * @description After minus before.
              * @example 12.5
              */
             change_usd: string;
             /**
              * Format: double
-             * @description Their share of the requests that were served before and would be now, 0 to 1.
+             * @description Priced requests as a share of all requests served before and after, from 0 to 1.
              */
             coverage: number;
             /**
              * Format: int64
-             * @description Requests whose costs are known on both sides: only they count.
+             * @description Requests with known costs before and after. Only these are included.
              */
             priced: number;
         };
         BacktestList: {
-            /** @description Newest first, without their reports. */
+            /** @description Newest first, without reports. */
             backtests: components["schemas"]["Backtest"][];
         };
         BacktestPolicy: {
             /**
              * Format: int64
-             * @description Requests that it sends elsewhere than the router alone would.
+             * @description Requests for which the policy changed the target.
              */
             decided: number;
             /** Format: int64 */
@@ -1324,36 +1324,36 @@ export interface components {
             name: string;
             /**
              * Format: int64
-             * @description Of the decided ones, those whose costs are known on both sides.
+             * @description Decided requests with known costs with and without the policy.
              */
             priced: number;
             /**
-             * @description The router's own choice less the policy's, for the same tokens; may be negative.
+             * @description Cost without the policy minus cost with the policy, for the same tokens. Can be negative.
              * @example 12.5
              */
             saved_usd: string;
-            /** @description instance or workspace */
+            /** @description instance or workspace. */
             source?: string;
         };
         BacktestProgress: {
             /**
              * Format: int64
-             * @description Requests looked at.
+             * @description Processed requests.
              */
             done: number;
             /**
              * Format: double
-             * @description Requests a second.
+             * @description Requests per second.
              */
             rate: number | null;
             /**
              * Format: double
-             * @description About; null when not known.
+             * @description Estimated remaining seconds. null if unknown.
              */
             seconds_left: number | null;
             /**
              * Format: int64
-             * @description Null when not known, or not yet.
+             * @description null if not yet known.
              */
             total: number | null;
         };
@@ -1362,31 +1362,31 @@ export interface components {
             after: number;
             /**
              * Format: double
-             * @description Mean predicted chance of a good answer, 0 to 1.
+             * @description Mean success probability, from 0 to 1.
              */
             before: number;
             /**
              * Format: double
-             * @description Mean of after less before.
+             * @description Mean difference of after and before.
              */
             change: number;
             /** Format: double */
             high: number;
             /**
              * Format: double
-             * @description The 95 % interval of that mean.
+             * @description Lower bound of the 95 % confidence interval of the mean difference.
              */
             low: number;
             /**
              * Format: int64
-             * @description Requests with a predicted chance on both sides.
+             * @description Requests with a predicted quality before and after.
              */
             requests: number;
         };
         BacktestRefusal: {
-            /** @description As clients are told. */
+            /** @description Error code returned to the client. */
             code: string;
-            /** @description That refuses. */
+            /** @description Policy that rejects the request. */
             policy?: string;
             /** Format: int64 */
             requests: number;
@@ -1394,61 +1394,61 @@ export interface components {
         BacktestReport: {
             /**
              * Format: int64
-             * @description Requests that the filter selects.
+             * @description Requests that match the filter.
              */
             considered: number;
             /**
              * Format: int64
-             * @description Of these, decided anew.
+             * @description Requests that were routed again.
              */
             decided: number;
-            /** @description What was decided by. */
+            /** @description Rules that were tested. */
             draft: components["schemas"]["BacktestRules"];
             /**
              * Format: date-time
-             * @description When the oldest of the requests came in; absent without any.
+             * @description Time of the oldest request. Absent if there are none.
              */
             from?: string;
-            /** @description There are older ones that the limit left out. */
+            /** @description Whether older requests were not considered because of the limit. */
             limited: boolean;
-            /** @description What is in force. */
+            /** @description Active rules. */
             live: components["schemas"]["BacktestRules"];
-            /** @description Of the draft, in the order of evaluation. */
+            /** @description Policies of the draft, in evaluation order. */
             policies: components["schemas"]["BacktestPolicy"][];
-            /** @description There is no draft: both are what is in force. */
+            /** @description Whether the tested rules are the active rules. */
             same: boolean;
-            /** @description The others by reason, most frequent first. */
+            /** @description Skipped requests by reason, most frequent first. */
             skipped: components["schemas"]["BacktestSkip"][];
             /**
              * Format: date-time
-             * @description When the newest of the requests came in.
+             * @description Time of the newest request.
              */
             to?: string;
-            /** @description The draft against what is in force; absent without a draft. */
+            /** @description Comparison with the active rules. Absent without a draft. */
             versus_live?: components["schemas"]["BacktestComparison"];
-            /** @description The draft against what was really chosen. */
+            /** @description Comparison with the logged decisions. */
             versus_logged: components["schemas"]["BacktestComparison"];
         };
         BacktestRoute: {
             /**
-             * @description Negative when it becomes cheaper.
+             * @description Cost difference. Negative if cheaper.
              * @example 12.5
              */
             change_usd: string;
-            /** @description Model; empty for a refusal, * where many rare routes are taken together. */
+            /** @description Model. Empty for a rejected request, * for combined rare changes. */
             from: string;
             /**
              * Format: int64
-             * @description Of these, requests whose costs are known on both sides.
+             * @description Requests with known costs before and after.
              */
             priced: number;
             /** Format: int64 */
             requests: number;
-            /** @description Likewise. */
+            /** @description Model, as in from. */
             to: string;
         };
         BacktestRules: {
-            /** @description In place of what requests ask for. */
+            /** @description Objective that replaces the objective of the requests. */
             objective?: components["schemas"]["Objective"];
             versions: components["schemas"]["Versions"];
         };
@@ -1457,7 +1457,7 @@ export interface components {
             reason: string;
             /** Format: int64 */
             requests: number;
-            /** @description The same in words. */
+            /** @description Readable description. */
             words: string;
         };
         Baseline: {
@@ -1470,7 +1470,7 @@ export interface components {
             /** @description input, cache_read, cache_write, output or request. */
             class: string;
             /**
-             * @description Dollars per million tokens.
+             * @description US dollars per million tokens.
              * @example 12.5
              */
             per_mtok_usd: string | null;
@@ -1478,17 +1478,17 @@ export interface components {
             tokens: number | null;
         };
         BillView: {
-            /** @description The day the prices were read. */
+            /** @description Date of the prices. */
             as_of: string;
-            /** @description Which card of the price was used, such as a tier for long prompts, a service tier or a promotion; empty for the usual one. */
+            /** @description Price tier that was applied, such as long prompts, a service tier or a promotion. Empty for the standard price. */
             card: string;
             /**
-             * @description What kind of prices these are; local ones are of a server on this machine.
+             * @description Kind of price. local is the price of a model server on this machine.
              * @enum {string}
              */
             price_source: "list" | "override" | "provider-reported" | "local";
             rows: components["schemas"]["BillRow"][];
-            /** @description Exactly where the prices come from, such as the lists they were read from. */
+            /** @description Source of the prices, such as the published lists they were read from. */
             source: string;
             /** @example 12.5 */
             total_usd: string;
@@ -1503,7 +1503,7 @@ export interface components {
             client: string;
             /** Format: date-time */
             created_at: string;
-            /** @description The one that asks. */
+            /** @description Whether this is the session of the current request. */
             current: boolean;
             /** Format: date-time */
             expires_at: string;
@@ -1517,7 +1517,7 @@ export interface components {
         };
         BudgetUseView: {
             /**
-             * @description Reserved for requests under way.
+             * @description Reserved for requests in progress.
              * @example 12.5
              */
             held_usd: string;
@@ -1533,14 +1533,14 @@ export interface components {
             amount_usd: string;
             /** @enum {string} */
             period: "day" | "week" | "month" | "total";
-            /** @description Tell, but do not refuse. */
+            /** @description Warn instead of rejecting requests when the budget is used up. */
             warn_only?: boolean;
             /**
              * Format: int64
-             * @description Use at which it needs attention.
+             * @description Percentage of the budget at which a warning is shown.
              */
             warn_percent?: number;
-            /** @description IANA name of the zone that periods begin in; UTC when empty. */
+            /** @description IANA time zone in which periods begin. Defaults to UTC. */
             zone?: string;
         };
         CacheHit: {
@@ -1586,9 +1586,9 @@ export interface components {
             old_password: string;
         };
         CheckPoliciesInputBody: {
-            /** @description The same as a form has them, instead. */
+            /** @description Policies as objects instead of YAML. */
             policies?: components["schemas"]["Policy"][];
-            /** @description The policies as YAML. */
+            /** @description Policies as YAML. */
             source?: string;
         };
         Controls: {
@@ -1602,7 +1602,7 @@ export interface components {
         };
         CreateKeyInputBody: {
             allow_unpriced?: boolean;
-            /** @description All when absent; names may end in *. */
+            /** @description Allowed models. Empty to allow all models. Wildcards are allowed: gpt-4.1* */
             allowed_models?: string[];
             baseline_model?: string;
             budget?: components["schemas"]["BudgetView"];
@@ -1610,14 +1610,14 @@ export interface components {
             error_format?: "openai";
             /**
              * Format: date-time
-             * @description Never when absent.
+             * @description Expiry time. The key never expires if omitted.
              */
             expires_at?: string;
             limits?: components["schemas"]["KeyLimits"];
-            /** @description Inherits from the workspace when absent. */
+            /** @description Defaults to the workspace setting. */
             log_bodies?: boolean;
             name: string;
-            /** @description Only inference when absent. */
+            /** @description Defaults to inference. */
             scopes?: ("inference" | "read" | "manage")[];
             tags?: {
                 [key: string]: string;
@@ -1627,27 +1627,27 @@ export interface components {
             name: string;
         };
         CredentialView: {
-            /** @description The last four characters. */
+            /** @description Last four characters. */
             hint: string;
             id: string;
-            /** @description Why it rests: a class of failure. */
+            /** @description Failure class that caused the backoff. */
             reason: string | null;
-            /** @description The same in words. */
+            /** @description Readable description. */
             reason_text: string | null;
-            /** @description Only credentials of the dashboard can be removed here. */
+            /** @description Whether remove-credential can remove it. Only credentials added in the dashboard can be removed. */
             removable: boolean;
             /** Format: date-time */
             resting_until: string | null;
-            /** @description The environment variable it comes from, file, or dashboard. */
+            /** @description Environment variable, file or dashboard. */
             source: string;
         };
         DayView: {
             /**
              * Format: int64
-             * @description How far from midnight in the zone days begin at most, negative when before it: figures are kept by whole hours of UTC, so a zone that is not whole hours away from UTC is met within half an hour.
+             * @description Largest offset of the start of a day from local midnight. Figures are stored per UTC hour, so zones with a fractional offset deviate by up to 30 minutes.
              */
             shift_ms: number;
-            /** @description Whose days the buckets of a day are. UTC where the hours that other days are summed up from are no longer kept. */
+            /** @description Time zone of the days. UTC if hourly data is no longer stored. */
             zone: string;
         };
         Decision: {
@@ -1677,18 +1677,18 @@ export interface components {
         };
         DiffLine: {
             /**
-             * @description A gap stands for lines that are left out.
+             * @description gap stands for omitted lines.
              * @enum {string}
              */
             kind: "same" | "removed" | "added" | "gap";
             /**
              * Format: int64
-             * @description Line in the later text; null for one that was removed.
+             * @description Line in the later version. null for removed lines.
              */
             new_line: number | null;
             /**
              * Format: int64
-             * @description Line in the earlier text; null for one that was added.
+             * @description Line in the earlier version. null for added lines.
              */
             old_line: number | null;
             text: string;
@@ -1705,66 +1705,66 @@ export interface components {
         Erased: {
             /**
              * Format: int64
-             * @description Requests that match, or that were deleted.
+             * @description Number of matching or deleted requests.
              */
             count: number;
-            /** @description Nothing was deleted. */
+            /** @description Whether this was a dry run. No requests were deleted. */
             dry_run: boolean;
         };
         ErrorBody: {
             /** @example INVALID_REQUEST */
             code: string;
             details: components["schemas"]["ErrorDetails"];
-            /** @description A sentence that a person can act on. */
+            /** @description Error message for people. */
             error: string;
         };
         ErrorDetails: {
             /** @enum {string} */
             origin: "client" | "gateway" | "policy" | "provider";
-            /** @description The field at fault. */
+            /** @description Invalid field. */
             param?: string;
-            /** @description Everything that is wrong with the request. */
+            /** @description All problems found in the request. */
             problems?: components["schemas"]["Problem"][];
             request_id: string;
-            /** @description The same request may succeed later. */
+            /** @description Whether the same request can succeed later. */
             retryable: boolean;
         } & {
             [key: string]: unknown;
         };
         Exclusion: {
             code: string;
-            /** @description The same in words. */
+            /** @description Readable description. */
             reason: string;
         };
         ExplainInputBody: {
-            /** @description Policies as YAML, tried in place of the workspace's own. */
+            /** @description Policy draft as YAML, used instead of the workspace's policies. */
             draft?: string;
             /**
              * @default chat/completions
              * @enum {string}
              */
             endpoint: "chat/completions" | "embeddings";
-            /** @description Key whose rules apply; none when absent. */
+            /** @description Key whose restrictions apply. None if omitted. */
             key_id?: string;
-            /** @description The body as a client would send it. */
+            /** @description Request body as sent by a client. */
             request: unknown;
-            /** @description As x-fairlead-tradeoff: 0 cheapest, 1 best. */
+            /** @description Value of x-fairlead-tradeoff: 0 cheapest, 1 best. */
             tradeoff?: string;
         };
         Explanation: {
             decision?: components["schemas"]["Decision"];
-            /** @description What a client would be told; absent when the request would be served. */
+            /** @description Error the client would receive. Absent if the request would be served. */
             refusal?: components["schemas"]["Failure"];
         };
         Facet: {
             /**
              * Format: int64
-             * @description Requests in the period; null when roll-ups do not know.
+             * @description Requests in the period. null if not available from roll-ups.
              */
             count: number | null;
-            /** @description What to show. */
+            /** @description Display name. */
             label: string;
-            /** @description What to filter by. */
+            /** @description Filter value. */
             value: string;
         };
         Facets: {
@@ -1777,7 +1777,7 @@ export interface components {
         };
         Failure: {
             code: string;
-            /** @description Replaced by a fixed text for callers without read_bodies where it can quote the request. */
+            /** @description Error message. Replaced by a fixed text for callers without read_bodies if it can quote the request. */
             message: string;
             /** @enum {string} */
             origin: "client" | "gateway" | "policy" | "provider";
@@ -1792,23 +1792,23 @@ export interface components {
             task: string;
         };
         FeedbackSummary: {
-            /** @description Words that a rating can be given by, the best first. */
+            /** @description Valid rating labels, best first. */
             labels: string[];
-            /** @description What ratings say, by model. */
+            /** @description Ratings by model. */
             models: components["schemas"]["ModelFeedback"][];
-            /** @description What answers showed by themselves in the last 30 days. It corrects nothing. */
+            /** @description Signals of the last 30 days. Signals do not affect routing. */
             signals: components["schemas"]["SignalCount"][];
-            /** @description Of the corrections, as decisions carry it; empty without any. */
+            /** @description Version of the corrections, as recorded in decisions. Empty without corrections. */
             version: string;
         };
         FigureBin: {
             /**
              * Format: int64
-             * @description Calls made to providers. Of one model or provider: those made to it, whoever served in the end.
+             * @description Calls to providers. For a single model or provider, calls to it regardless of which target served the request.
              */
             attempts: number;
             /**
-             * @description What the compared requests would have cost.
+             * @description Cost of the compared requests at the baseline model.
              * @example 12.5
              */
             baseline_cost_usd: string;
@@ -1816,19 +1816,19 @@ export interface components {
             cached_tokens: number;
             /**
              * Format: int64
-             * @description Requests with a known cost and a known baseline cost: what saved covers.
+             * @description Requests with a known cost and a known baseline cost. saved_usd covers only these.
              */
             compared: number;
             /** @example 12.5 */
             cost_usd: string;
             /**
              * Format: double
-             * @description Compared as a share of served: how much of the traffic saved speaks for.
+             * @description Compared requests as a share of served requests.
              */
             coverage_percent: number | null;
             /**
              * Format: double
-             * @description Of requests; of one model or provider: of the attempts made at it.
+             * @description Share of failed requests. For a single model or provider, the share of failed attempts.
              */
             error_percent: number | null;
             /** Format: int64 */
@@ -1837,7 +1837,7 @@ export interface components {
             expected: number;
             /**
              * Format: double
-             * @description Of attempts.
+             * @description Share of failed attempts.
              */
             failed_attempt_percent: number | null;
             /** Format: int64 */
@@ -1850,7 +1850,7 @@ export interface components {
             input_tokens: number;
             /**
              * Format: int64
-             * @description Of served requests. Quantiles come from histograms: within 10 % of the true value.
+             * @description Median latency of served requests. Quantiles are computed from histograms with an error of at most 10 %.
              */
             latency_p50_ms: number | null;
             /** Format: int64 */
@@ -1866,7 +1866,7 @@ export interface components {
             priced: number;
             /**
              * Format: double
-             * @description Priced as a share of served.
+             * @description Priced requests as a share of served requests.
              */
             priced_percent: number | null;
             /** Format: int64 */
@@ -1876,13 +1876,13 @@ export interface components {
             /** Format: double */
             saved_percent: number | null;
             /**
-             * @description Baseline cost less cost, over the compared requests.
+             * @description Baseline cost minus cost of the compared requests.
              * @example 12.5
              */
             saved_usd: string;
             /**
              * Format: int64
-             * @description Requests that a target served: what costs and latencies can be known of.
+             * @description Requests served by a target. Costs and latencies are known only for these.
              */
             served: number;
             /** Format: date-time */
@@ -1893,11 +1893,11 @@ export interface components {
         FigureGroup: {
             /**
              * Format: int64
-             * @description Calls made to providers. Of one model or provider: those made to it, whoever served in the end.
+             * @description Calls to providers. For a single model or provider, calls to it regardless of which target served the request.
              */
             attempts: number;
             /**
-             * @description What the compared requests would have cost.
+             * @description Cost of the compared requests at the baseline model.
              * @example 12.5
              */
             baseline_cost_usd: string;
@@ -1905,19 +1905,19 @@ export interface components {
             cached_tokens: number;
             /**
              * Format: int64
-             * @description Requests with a known cost and a known baseline cost: what saved covers.
+             * @description Requests with a known cost and a known baseline cost. saved_usd covers only these.
              */
             compared: number;
             /** @example 12.5 */
             cost_usd: string;
             /**
              * Format: double
-             * @description Compared as a share of served: how much of the traffic saved speaks for.
+             * @description Compared requests as a share of served requests.
              */
             coverage_percent: number | null;
             /**
              * Format: double
-             * @description Of requests; of one model or provider: of the attempts made at it.
+             * @description Share of failed requests. For a single model or provider, the share of failed attempts.
              */
             error_percent: number | null;
             /** Format: int64 */
@@ -1926,7 +1926,7 @@ export interface components {
             expected: number;
             /**
              * Format: double
-             * @description Of attempts.
+             * @description Share of failed attempts.
              */
             failed_attempt_percent: number | null;
             /** Format: int64 */
@@ -1937,16 +1937,16 @@ export interface components {
             fallbacks: number;
             /** Format: int64 */
             input_tokens: number;
-            /** @description What to show. */
+            /** @description Display name. */
             label: string;
             /**
              * Format: int64
-             * @description Of served requests. Quantiles come from histograms: within 10 % of the true value.
+             * @description Median latency of served requests. Quantiles are computed from histograms with an error of at most 10 %.
              */
             latency_p50_ms: number | null;
             /** Format: int64 */
             latency_p95_ms: number | null;
-            /** @description The value to filter by. */
+            /** @description Filter value. */
             name: string;
             /** Format: int64 */
             output_tokens: number;
@@ -1959,7 +1959,7 @@ export interface components {
             priced: number;
             /**
              * Format: double
-             * @description Priced as a share of served.
+             * @description Priced requests as a share of served requests.
              */
             priced_percent: number | null;
             /** Format: int64 */
@@ -1969,18 +1969,18 @@ export interface components {
             /** Format: double */
             saved_percent: number | null;
             /**
-             * @description Baseline cost less cost, over the compared requests.
+             * @description Baseline cost minus cost of the compared requests.
              * @example 12.5
              */
             saved_usd: string;
             /**
              * Format: int64
-             * @description Requests that a target served: what costs and latencies can be known of.
+             * @description Requests served by a target. Costs and latencies are known only for these.
              */
             served: number;
             /**
              * Format: double
-             * @description Of all requests.
+             * @description Share of all requests.
              */
             share_percent: number | null;
             /** Format: int64 */
@@ -1989,11 +1989,11 @@ export interface components {
         FigureSet: {
             /**
              * Format: int64
-             * @description Calls made to providers. Of one model or provider: those made to it, whoever served in the end.
+             * @description Calls to providers. For a single model or provider, calls to it regardless of which target served the request.
              */
             attempts: number;
             /**
-             * @description What the compared requests would have cost.
+             * @description Cost of the compared requests at the baseline model.
              * @example 12.5
              */
             baseline_cost_usd: string;
@@ -2001,19 +2001,19 @@ export interface components {
             cached_tokens: number;
             /**
              * Format: int64
-             * @description Requests with a known cost and a known baseline cost: what saved covers.
+             * @description Requests with a known cost and a known baseline cost. saved_usd covers only these.
              */
             compared: number;
             /** @example 12.5 */
             cost_usd: string;
             /**
              * Format: double
-             * @description Compared as a share of served: how much of the traffic saved speaks for.
+             * @description Compared requests as a share of served requests.
              */
             coverage_percent: number | null;
             /**
              * Format: double
-             * @description Of requests; of one model or provider: of the attempts made at it.
+             * @description Share of failed requests. For a single model or provider, the share of failed attempts.
              */
             error_percent: number | null;
             /** Format: int64 */
@@ -2022,7 +2022,7 @@ export interface components {
             expected: number;
             /**
              * Format: double
-             * @description Of attempts.
+             * @description Share of failed attempts.
              */
             failed_attempt_percent: number | null;
             /** Format: int64 */
@@ -2035,7 +2035,7 @@ export interface components {
             input_tokens: number;
             /**
              * Format: int64
-             * @description Of served requests. Quantiles come from histograms: within 10 % of the true value.
+             * @description Median latency of served requests. Quantiles are computed from histograms with an error of at most 10 %.
              */
             latency_p50_ms: number | null;
             /** Format: int64 */
@@ -2051,7 +2051,7 @@ export interface components {
             priced: number;
             /**
              * Format: double
-             * @description Priced as a share of served.
+             * @description Priced requests as a share of served requests.
              */
             priced_percent: number | null;
             /** Format: int64 */
@@ -2061,13 +2061,13 @@ export interface components {
             /** Format: double */
             saved_percent: number | null;
             /**
-             * @description Baseline cost less cost, over the compared requests.
+             * @description Baseline cost minus cost of the compared requests.
              * @example 12.5
              */
             saved_usd: string;
             /**
              * Format: int64
-             * @description Requests that a target served: what costs and latencies can be known of.
+             * @description Requests served by a target. Costs and latencies are known only for these.
              */
             served: number;
             /** Format: int64 */
@@ -2084,20 +2084,20 @@ export interface components {
         Histogram: {
             bins: components["schemas"]["HistogramBin"][];
             /**
-             * @description What was counted: roll-ups, or the requests themselves where roll-ups do not know the filter.
+             * @description rollups, or requests if the filter is not supported by roll-ups.
              * @enum {string}
              */
             counted: "rollups" | "requests";
             /**
              * Format: date-time
-             * @description From when on bins are counted; null when all are.
+             * @description Start of the counted bins. null if all bins are counted.
              */
             counted_from: string | null;
-            /** @description Where the bins of a day begin; absent when the bins are shorter. */
+            /** @description Start of daily bins. Absent for shorter bins. */
             days?: components["schemas"]["DayView"];
             /** Format: date-time */
             from: string;
-            /** @description Counting was stopped by time: bins before counted_from are not counted. */
+            /** @description Whether counting stopped at the time limit. Bins before counted_from are incomplete. */
             partial: boolean;
             /** Format: int64 */
             step_ms: number;
@@ -2179,13 +2179,13 @@ export interface components {
             workspace?: components["schemas"]["Workspace"];
         };
         InstancePolicies: {
-            /** @description The file they come from, for those who run the gateway; null when there is none. */
+            /** @description Path of the configuration file. null if there is none, and for callers who are not operators. */
             file: string | null;
-            /** @description In the order of evaluation, with those that are switched off. */
+            /** @description Policies in evaluation order, including disabled ones. */
             policies: components["schemas"]["Policy"][];
-            /** @description The policies as YAML. */
+            /** @description Policies as YAML. */
             source: string;
-            /** @description Hash of what they say; empty without policies. */
+            /** @description Content hash. Empty without policies. */
             version: string;
         };
         InvitationList: {
@@ -2194,7 +2194,7 @@ export interface components {
         InvitationView: {
             /** Format: date-time */
             created_at: string;
-            /** @description Account id. */
+            /** @description Account ID. */
             created_by: string;
             /** Format: date-time */
             expires_at: string;
@@ -2227,35 +2227,35 @@ export interface components {
         KeySecret: {
             /** Format: date-time */
             created_at: string;
-            /** @description Last four characters. */
+            /** @description Last four characters of the secret. */
             end: string;
             /** Format: date-time */
             expires_at: string | null;
             /**
              * Format: int64
-             * @description It ends this long after the newer secret is first used.
+             * @description Grace period that starts with the first use of the newer secret.
              */
             grace_after_use_ms: number | null;
-            /** @description First characters. */
+            /** @description First characters of the secret. */
             start: string;
             /**
              * Format: date-time
-             * @description First use.
+             * @description Time of the first use.
              */
             used_at: string | null;
         };
         KeyView: {
             allow_unpriced: boolean;
-            /** @description Empty allows all; names may end in *. */
+            /** @description Allowed models. Empty if all models are allowed. Wildcards are allowed: gpt-4.1* */
             allowed_models: string[];
-            /** @description null for the workspace's. */
+            /** @description Baseline model. null to use the workspace's. */
             baseline_model: string | null;
             budget?: components["schemas"]["BudgetView"];
-            /** @description Of the current period. */
+            /** @description Use of the budget in the current period. */
             budget_use?: components["schemas"]["BudgetUseView"];
             /** Format: date-time */
             created_at: string;
-            /** @description Account id; null when it was made on the command line. */
+            /** @description Account ID. null if the key was created on the command line. */
             created_by: string | null;
             error_format: string | null;
             /** Format: date-time */
@@ -2263,19 +2263,19 @@ export interface components {
             id: string;
             /** Format: date-time */
             last_used_at: string | null;
-            /** @description The client that used it last. */
+            /** @description Client of the last request with this key. */
             last_used_by: string | null;
             limits: components["schemas"]["KeyLimits"];
-            /** @description null inherits from the workspace. */
+            /** @description null to use the workspace setting. */
             log_bodies: boolean | null;
             name: string;
             /** Format: date-time */
             revoked_at: string | null;
             scopes: string[];
-            /** @description The current one last; older ones are in their grace. */
+            /** @description Valid secrets, the current one last. Older ones are in their grace period. */
             secrets: components["schemas"]["KeySecret"][];
             /**
-             * @description What is known to have been spent in the last 30 days.
+             * @description Known cost of the last 30 days.
              * @example 12.5
              */
             spend_30d_usd: string;
@@ -2296,12 +2296,12 @@ export interface components {
             concurrent: number;
             /**
              * Format: int64
-             * @description Longest text stored per request and per answer.
+             * @description Maximum stored size of a request or response body.
              */
             stored_bytes: number;
             /**
              * Format: int64
-             * @description Deadline of a request over all attempts.
+             * @description Deadline of a request, including all attempts.
              */
             total_ms: number | null;
         };
@@ -2330,23 +2330,23 @@ export interface components {
         MembershipView: {
             id: string;
             name: string;
-            /** @description The people of this workspace run the gateway. */
+            /** @description Whether members of this workspace operate the instance. */
             operator: boolean;
-            /** @description What the role allows there. */
+            /** @description Permissions granted by the role. */
             permissions: string[];
             /** @enum {string} */
             role: "owner" | "admin" | "developer" | "viewer";
         };
         ModelFeedback: {
-            /** @description False without ratings that count, and for a model that is not here any more. */
+            /** @description Whether ratings affect the routing of this model. false without valid ratings and for removed models. */
             corrected: boolean;
             model: string;
             /**
              * Format: int64
-             * @description Ratings that do not count, because another predictor saw their prompts, or none did and the text was not stored.
+             * @description Ratings that are ignored because the prompt was classified by another predictor version, or was not classified or stored.
              */
             outdated: number;
-            /** @description By what prompts ask for. */
+            /** @description Ratings by task. */
             tasks: components["schemas"]["TaskFeedback"][];
             total: components["schemas"]["RatingFigures"];
         };
@@ -2358,11 +2358,11 @@ export interface components {
             aliases: string[];
             /**
              * Format: int64
-             * @description Window in tokens.
+             * @description Context window in tokens.
              */
             context: number | null;
             deprecated: boolean;
-            /** @description Vector sizes of an embedding model, the default first. */
+            /** @description Vector sizes of an embedding model, default first. */
             dimensions: number[];
             family: string;
             /** @description chat or embeddings. */
@@ -2373,45 +2373,45 @@ export interface components {
             open_weights: boolean;
             /**
              * Format: double
-             * @description Prior chance of a good answer, 0 to 1.
+             * @description Assumed success probability before any traffic, from 0 to 1.
              */
             quality: number | null;
             released: string | null;
             /**
              * Format: double
-             * @description Of this workspace's requests in the last 24 hours.
+             * @description Share of this workspace's requests in the last 24 hours.
              */
             share_percent: number | null;
             targets: components["schemas"]["TargetView"][];
-            /** @description The last 24 hours of this workspace. */
+            /** @description This workspace's traffic in the last 24 hours. */
             traffic: components["schemas"]["FigureSet"];
             vendor: string;
         };
         NewInvitation: {
             /** Format: date-time */
             created_at: string;
-            /** @description Account id. */
+            /** @description Account ID. */
             created_by: string;
             /** Format: date-time */
             expires_at: string;
             id: string;
             /** @enum {string} */
             role: "owner" | "admin" | "developer" | "viewer";
-            /** @description For the link that the person opens; shown this once. */
+            /** @description Token for the invitation link. Shown only once. */
             token: string;
         };
         NewKey: {
             allow_unpriced: boolean;
-            /** @description Empty allows all; names may end in *. */
+            /** @description Allowed models. Empty if all models are allowed. Wildcards are allowed: gpt-4.1* */
             allowed_models: string[];
-            /** @description null for the workspace's. */
+            /** @description Baseline model. null to use the workspace's. */
             baseline_model: string | null;
             budget?: components["schemas"]["BudgetView"];
-            /** @description Of the current period. */
+            /** @description Use of the budget in the current period. */
             budget_use?: components["schemas"]["BudgetUseView"];
             /** Format: date-time */
             created_at: string;
-            /** @description Account id; null when it was made on the command line. */
+            /** @description Account ID. null if the key was created on the command line. */
             created_by: string | null;
             error_format: string | null;
             /** Format: date-time */
@@ -2419,21 +2419,21 @@ export interface components {
             id: string;
             /** Format: date-time */
             last_used_at: string | null;
-            /** @description The client that used it last. */
+            /** @description Client of the last request with this key. */
             last_used_by: string | null;
             limits: components["schemas"]["KeyLimits"];
-            /** @description null inherits from the workspace. */
+            /** @description null to use the workspace setting. */
             log_bodies: boolean | null;
             name: string;
             /** Format: date-time */
             revoked_at: string | null;
             scopes: string[];
-            /** @description The API key itself; shown this once. */
+            /** @description The API key. Shown only once. */
             secret: string;
-            /** @description The current one last; older ones are in their grace. */
+            /** @description Valid secrets, the current one last. Older ones are in their grace period. */
             secrets: components["schemas"]["KeySecret"][];
             /**
-             * @description What is known to have been spent in the last 30 days.
+             * @description Known cost of the last 30 days.
              * @example 12.5
              */
             spend_30d_usd: string;
@@ -2449,23 +2449,23 @@ export interface components {
             tradeoff: number;
         };
         Overview: {
-            /** @description Items that need action, the most urgent first. */
+            /** @description Items that need action, most urgent first. */
             attention: components["schemas"]["Attention"][];
             breakdowns: components["schemas"]["Breakdowns"];
             current: components["schemas"]["FigureSet"];
-            /** @description Where the buckets of a day begin; absent when the buckets are shorter. */
+            /** @description Start of daily buckets. Absent for shorter buckets. */
             days?: components["schemas"]["DayView"];
             /** Format: date-time */
             from: string;
-            /** @description The period of equal length before. */
+            /** @description Preceding period of equal length. */
             previous: components["schemas"]["FigureSet"];
-            /** @description Whether there are requests from before the previous period. If not, recording began within it, and it cannot be compared with the current one. */
+            /** @description Whether data exists for the whole previous period. If false, the periods cannot be compared. */
             previous_complete: boolean;
-            /** @description Spend against baseline and decisions, over time. */
+            /** @description Cost, baseline cost and decisions over time. */
             series: components["schemas"]["FigureBin"][];
             /**
              * Format: int64
-             * @description Width of the buckets of series; days are longer or shorter where clocks change.
+             * @description Bucket width of the series. Days can be longer or shorter when clocks change.
              */
             step_ms: number;
             /** Format: date-time */
@@ -2490,38 +2490,38 @@ export interface components {
             when?: string;
         };
         PolicyBook: {
-            /** @description Whether the caller may save the workspace's policies. */
+            /** @description Whether the caller can save the workspace's policies. */
             editable: boolean;
-            /** @description Names that conditions can use. */
+            /** @description Fields available in conditions. */
             fields: components["schemas"]["PolicyField"][];
-            /** @description They come first, and what they decide no policy of a workspace can undo. */
+            /** @description Policies of the instance. They are evaluated first, and workspace policies cannot override them. */
             instance: components["schemas"]["InstancePolicies"];
-            /** @description What effects can name. */
+            /** @description Names available in effects. */
             names: components["schemas"]["PolicyNames"];
-            /** @description Why not, as a sentence; null when editable. */
+            /** @description Why the policies cannot be edited. null if editable. */
             reason: string | null;
             workspace: components["schemas"]["WorkspacePolicies"];
         };
         PolicyCheck: {
-            /** @description What differs from the newest version, line by line. */
+            /** @description Diff to the newest version, line by line. */
             diff: components["schemas"]["DiffLine"][];
-            /** @description Of what they say; equal to that of the version in force when they say the same. Empty with problems and without policies. */
+            /** @description Content hash. Equal to the hash of the active version if nothing changed. Empty if there are problems or no policies. */
             hash: string;
-            /** @description They could be saved. */
+            /** @description Whether the policies can be saved. */
             ok: boolean;
-            /** @description As they were understood; none when there are problems. */
+            /** @description Parsed policies. Empty if there are problems. */
             policies: components["schemas"]["Policy"][];
-            /** @description Everything that is wrong, in the order of the document. */
+            /** @description All problems in document order. */
             problems: components["schemas"]["PolicyProblem"][];
-            /** @description The policies as well laid out YAML; with problems, the document that line and column speak of. */
+            /** @description Policies as formatted YAML. If there are problems, the document that line and column refer to. */
             source: string;
         };
         PolicyDiff: {
             /** Format: int64 */
             from: number;
-            /** @description The same, line by line. */
+            /** @description Diff line by line. */
             lines: components["schemas"]["DiffLine"][];
-            /** @description In the unified form; empty when nothing differs. */
+            /** @description Unified diff. Empty if the versions are equal. */
             text: string;
             /** Format: int64 */
             to: number;
@@ -2530,37 +2530,37 @@ export interface components {
             doc: string;
             /** @example request.task */
             name: string;
-            /** @description text, number, true or false, texts by name, time. */
+            /** @description text, number, true or false, texts by name, or time. */
             type: string;
-            /** @description All that it can be, where that is a closed list. */
+            /** @description Allowed values, if the list is closed. */
             values: string[];
         };
         PolicyHit: {
-            /** @description What a matching policy does. */
+            /** @description Effect of the policy if it matched. */
             effect?: string;
             matched: boolean;
             name: string;
-            /** @description Which condition of a skipped policy failed. */
+            /** @description Why the policy did not match. */
             reason?: string;
-            /** @description instance or workspace */
+            /** @description instance or workspace. */
             source?: string;
         };
         PolicyHits: {
             /**
-             * @description What the compared requests would have cost.
+             * @description Cost of the compared requests at the baseline model.
              * @example 12.5
              */
             baseline_cost_usd: string;
             /**
              * Format: int64
-             * @description Requests with a known cost and a known baseline cost: what saved covers.
+             * @description Requests with a known cost and a known baseline cost. saved_usd covers only these.
              */
             compared: number;
             /** @example 12.5 */
             cost_usd: string;
             /**
              * Format: int64
-             * @description Refused requests among them.
+             * @description Rejected requests.
              */
             denied: number;
             enabled: boolean;
@@ -2575,17 +2575,17 @@ export interface components {
             /** Format: double */
             saved_percent: number | null;
             /**
-             * @description Baseline cost less cost, over the compared requests; may be negative.
+             * @description Baseline cost minus cost of the compared requests. Can be negative.
              * @example 12.5
              */
             saved_usd: string;
             /**
              * Format: double
-             * @description Of all requests.
+             * @description Share of all requests.
              */
             share_percent: number | null;
             /**
-             * @description Whose policy it is; gone when it is in force no more.
+             * @description Owner of the policy. gone if the policy was removed.
              * @enum {string}
              */
             source: "instance" | "workspace" | "gone";
@@ -2599,93 +2599,93 @@ export interface components {
         };
         PolicyProblem: {
             /**
-             * @description Kind of problem, to be looked up.
+             * @description Problem code, listed in the documentation.
              * @example E2031
              */
             code: string;
             /**
              * Format: int64
-             * @description In characters, from 1.
+             * @description Column in characters, starting at 1.
              */
             column: number;
-            /** @description What was probably meant, or what to write; may be empty. */
+            /** @description Suggested correction. Can be empty. */
             hint: string;
             /**
              * Format: int64
-             * @description From 1.
+             * @description Line, starting at 1.
              */
             line: number;
-            /** @description One line without a full stop. */
+            /** @description Message, one line without a full stop. */
             message: string;
-            /** @description Such as policies[2].when. */
+            /** @description Path in the document, such as policies[2].when. */
             path: string;
-            /** @description Name of the policy; empty where none is meant. */
+            /** @description Name of the policy. Empty if the problem is not in a policy. */
             policy: string;
             /**
              * Format: int64
-             * @description Characters to mark, at least 1.
+             * @description Number of characters to highlight, at least 1.
              */
             width: number;
         };
         PolicyTraffic: {
             /** Format: date-time */
             from: string;
-            /** @description Those in force in the order of evaluation, then those that are gone. */
+            /** @description Active policies in evaluation order, then removed policies. */
             policies: components["schemas"]["PolicyHits"][];
             /**
              * Format: int64
-             * @description All requests of the period.
+             * @description Number of requests in the period.
              */
             requests: number;
             /** Format: date-time */
             to: string;
         };
         PolicyTrial: {
-            /** @description The newest requests under the draft, beside what was chosen and what would be chosen now; absent unless asked for. */
+            /** @description Comparison of the newest requests. Absent unless requested. */
             recent?: components["schemas"]["BacktestReport"];
-            /** @description The request of the call first, then the logged ones in the order of request_ids. */
+            /** @description Result for the given request, then for the logged requests in the order of request_ids. */
             trials: components["schemas"]["TrialView"][];
         };
         PolicyVersion: {
-            /** @description Of what the policies say, however the text is laid out. */
+            /** @description Content hash, independent of formatting. */
             hash: string;
-            /** @description Why it was changed. */
+            /** @description Reason for the change. */
             note: string;
             /** Format: date-time */
             saved_at: string | null;
-            /** @description Id of an account or a key. */
+            /** @description Account ID or key ID. */
             saved_by: string | null;
-            /** @description What to show for them: an email address or a key's name, where known. */
+            /** @description Email address or key name, if known. */
             saved_by_label: string | null;
             /**
              * Format: int64
-             * @description From 1; 0 before the first.
+             * @description Version number, starting at 1. 0 before the first version.
              */
             version: number;
         };
         PolicyVersionList: {
-            /** @description Newest first; the first is in force. */
+            /** @description Newest first. The first version is active. */
             versions: components["schemas"]["PolicyVersion"][];
         };
         PolicyVersionText: {
-            /** @description Of what the policies say, however the text is laid out. */
+            /** @description Content hash, independent of formatting. */
             hash: string;
-            /** @description Why it was changed. */
+            /** @description Reason for the change. */
             note: string;
             policies: components["schemas"]["Policy"][];
-            /** @description What keeps it from being saved again today: things it names that are gone. */
+            /** @description Problems that prevent restoring this version, such as references to removed models. */
             problems: components["schemas"]["PolicyProblem"][];
             /** Format: date-time */
             saved_at: string | null;
-            /** @description Id of an account or a key. */
+            /** @description Account ID or key ID. */
             saved_by: string | null;
-            /** @description What to show for them: an email address or a key's name, where known. */
+            /** @description Email address or key name, if known. */
             saved_by_label: string | null;
-            /** @description The YAML as it was saved. */
+            /** @description YAML as saved. */
             source: string;
             /**
              * Format: int64
-             * @description From 1; 0 before the first.
+             * @description Version number, starting at 1. 0 before the first version.
              */
             version: number;
         };
@@ -2695,12 +2695,12 @@ export interface components {
             /** @example 12.5 */
             cache_write_per_mtok_usd?: string;
             /**
-             * @description Dollars per million fresh input tokens; 0 for free.
+             * @description US dollars per million uncached input tokens. 0 for free models.
              * @example 12.5
              */
             input_per_mtok_usd: string;
             /**
-             * @description Dollars per million output tokens; 0 for free.
+             * @description US dollars per million output tokens. 0 for free models.
              * @example 12.5
              */
             output_per_mtok_usd: string;
@@ -2710,7 +2710,7 @@ export interface components {
         PriceView: {
             as_of: string;
             /**
-             * @description Null when cached tokens cost as fresh ones.
+             * @description null if cached tokens cost the same as uncached ones.
              * @example 12.5
              */
             cache_read_per_mtok_usd: string | null;
@@ -2723,49 +2723,49 @@ export interface components {
             /** @example 12.5 */
             per_request_usd: string;
             /**
-             * @description What kind of price this is; a local one is of a server on this machine.
+             * @description Kind of price. local is the price of a model server on this machine.
              * @enum {string}
              */
             price_source: "list" | "override" | "provider-reported" | "local";
-            /** @description Exactly where it comes from, such as the lists it was read from. */
+            /** @description Source of the price, such as the published lists it was read from. */
             source: string;
-            /** @description Dearer cards for long prompts. */
+            /** @description Prices for long prompts. */
             tiers: components["schemas"]["TierView"][];
         };
         Problem: {
             /**
-             * @description Kind of problem, to be looked up.
+             * @description Problem code, listed in the documentation.
              * @example E2031
              */
             code?: string;
             /**
              * Format: int64
-             * @description In characters, from 1.
+             * @description Column in characters, starting at 1.
              */
             column?: number;
-            /** @description What was probably meant, or what to write. */
+            /** @description Suggested correction. */
             hint?: string;
             /**
-             * @description Which part of the request is meant.
+             * @description Part of the request that is invalid.
              * @enum {string}
              */
             in: "body" | "query" | "path" | "header";
             /**
              * Format: int64
-             * @description Of a document of policies, from 1.
+             * @description Line in the policy document, starting at 1.
              */
             line?: number;
-            /** @description What is wrong with it. */
+            /** @description Why the value is invalid. */
             message: string;
-            /** @description The field, such as budget.amount_usd. */
+            /** @description Field name, such as budget.amount_usd. */
             param: string;
-            /** @description The place in the document, such as policies[2].when. */
+            /** @description Path in the policy document, such as policies[2].when. */
             path?: string;
-            /** @description The name that was probably meant. */
+            /** @description Closest valid name. */
             suggestion?: string;
             /**
              * Format: int64
-             * @description Characters to mark.
+             * @description Number of characters to highlight.
              */
             width?: number;
         };
@@ -2785,30 +2785,30 @@ export interface components {
             zdr?: boolean;
         };
         ProviderTest: {
-            /** @description Exactly what went wrong. */
+            /** @description Error message. */
             error: string | null;
             /** Format: int64 */
             latency_ms: number | null;
-            /** @description Models that the provider says it has. */
+            /** @description Models reported by the provider. */
             models: string[];
             ok: boolean;
             /**
              * Format: int64
-             * @description The provider's HTTP status; null when none came.
+             * @description HTTP status of the provider. null if no response was received.
              */
             status: number | null;
-            /** @description False where there is no call that costs nothing, because the provider lists no models: that is no failure. */
+            /** @description false if the provider has no free endpoint to call. This is not a failure. */
             tested: boolean;
         };
         ProviderView: {
-            /** @description Empty for those who do not run the gateway, like credentials. */
+            /** @description Empty for callers who are not operators. */
             base_url: string;
             credentials: components["schemas"]["CredentialView"][];
             enabled: boolean;
-            /** @description What the provider last said about its rate limits. */
+            /** @description Remaining rate limits as last reported by the provider. */
             headroom?: components["schemas"]["HeadroomView"];
             /**
-             * @description The worst of it: down when no target can be used, degraded when some cannot, recovering when those that failed are being tried again.
+             * @description down: no target is available. degraded: some targets are unavailable. recovering: failed targets are being probed.
              * @enum {string}
              */
             health: "ok" | "degraded" | "recovering" | "down" | "unknown";
@@ -2816,11 +2816,11 @@ export interface components {
             /** Format: double */
             share_percent: number | null;
             simulated: boolean;
-            /** @description Where it comes from: env, file, detected, dashboard or simulator. */
+            /** @description Where the provider is configured: env, file, detected, dashboard or simulator. */
             source: string;
             targets: components["schemas"]["TargetView"][];
             title: string;
-            /** @description The last 24 hours of this workspace. */
+            /** @description This workspace's traffic in the last 24 hours. */
             traffic: components["schemas"]["FigureSet"];
         };
         QualityTarget: {
@@ -2831,23 +2831,23 @@ export interface components {
         };
         RateRequestInputBody: {
             comment?: string;
-            /** @description A word instead, such as good, ok or bad. */
+            /** @description Label instead of a score, such as good, ok or bad. */
             label?: string;
             /**
              * Format: double
-             * @description 0 useless, 1 good.
+             * @description From 0 (bad) to 1 (good).
              */
             score?: number;
         };
         RatingFigures: {
             /**
              * Format: double
-             * @description And with it.
+             * @description Mean success probability with the correction.
              */
             after: number | null;
             /**
              * Format: double
-             * @description Mean chance of a good answer that was predicted without the correction; null without one.
+             * @description Mean success probability without the correction. null without a correction.
              */
             before: number | null;
             /** Format: date-time */
@@ -2856,12 +2856,12 @@ export interface components {
             ratings: number;
             /**
              * Format: double
-             * @description Their mean; null without ratings.
+             * @description Mean rating. null without ratings.
              */
             score: number | null;
             /**
              * Format: double
-             * @description What the correction changes: after less before.
+             * @description Effect of the correction: after minus before.
              */
             shift: number | null;
         };
@@ -2873,70 +2873,70 @@ export interface components {
             account_id: string | null;
             /** Format: date-time */
             at: string;
-            /** @description Null for those who may not read texts. */
+            /** @description null for callers without read_bodies. */
             comment: string | null;
             id: string;
             key_id: string | null;
-            /** @description The word that the score was given by, where there was one. */
+            /** @description Label that was submitted instead of a score. */
             label: string | null;
-            /** @description The caller gave it; rating again replaces it. */
+            /** @description Whether the caller submitted this rating. A new rating replaces it. */
             mine: boolean;
-            /** @description That served the request. */
+            /** @description Model that served the request. */
             model: string;
             request_id: string;
             /**
              * Format: double
-             * @description 0 useless, 1 good.
+             * @description From 0 (bad) to 1 (good).
              */
             score: number;
             /** @description schema_violation, refusal, truncation or retry. */
             signal: string | null;
             /**
-             * @description signal: nobody said so, the answer or what the client did next shows it.
+             * @description signal: derived from the response or from the client's next request.
              * @enum {string}
              */
             source: "api" | "dashboard" | "signal";
-            /** @description What the prompt asks for, as the predictor saw it; empty when it did not look. */
+            /** @description Task of the prompt according to the predictor. Empty if it was not classified. */
             task: string;
         };
         RedactionBuiltinRule: {
-            /** @description What it finds. */
+            /** @description What the rule matches. */
             description: string;
             name: string;
         };
         RedactionCustomRule: {
-            /** @description What the mark says: [redacted: name]. Letters, digits, spaces, dashes and underscores. */
+            /** @description Name used in the replacement: [redacted: name]. Letters, digits, spaces, dashes and underscores. */
             name: string;
-            /** @description What is taken out, as a regular expression in RE2 syntax; at most 300 bytes. */
+            /** @description Text to redact, as a regular expression in RE2 syntax. At most 300 bytes. */
             pattern: string;
         };
         RedactionFacts: {
             /** @description All built-in rules. */
             builtin: components["schemas"]["RedactionBuiltinRule"][];
-            /** @description Built-in rules that apply where a workspace sets nothing: log.redact. */
+            /** @description Built-in rules for workspaces without their own rules, from log.redact. */
             default: string[];
         };
         RedactionResult: {
-            /** @description How many marks each rule set; rules that found nothing are left out. */
+            /** @description Number of replacements per rule. Rules without matches are omitted. */
             counts: {
                 [key: string]: number;
             };
             text: string;
         };
         RedactionView: {
-            /** @description Names of built-in rules; GET /settings lists them. */
+            /** @description Names of built-in rules, as listed by get-settings. */
             builtin: string[];
-            /** @description Rules of one's own, at most 20. */
+            /** @description Custom rules, at most 20. */
             custom: components["schemas"]["RedactionCustomRule"][];
         };
         RegistrationInputBody: {
             email: string;
-            /** @description Token of an invitation: joins its workspace and creates none. */
+            /** @description Invitation token. The account joins the workspace of the invitation, and no workspace is created. */
             invitation?: string;
             name?: string;
             password: string;
             setup_code?: string;
-            /** @description Name of the workspace to create; made from the person's name when empty. */
+            /** @description Name of the workspace to create. Derived from the account name when empty. */
             workspace?: string;
         };
         RegistrationState: {
@@ -2945,54 +2945,54 @@ export interface components {
             min_password_length: number;
             /** @enum {string} */
             mode: "invitation" | "open";
-            /** @description The first account needs the code that the gateway printed when it started. */
+            /** @description The first account requires the setup code that the gateway printed at startup. */
             setup_code_needed: boolean;
-            /** @description There is no account yet: the next one runs the gateway. */
+            /** @description No account exists yet. The next account becomes the operator of this instance. */
             setup_needed: boolean;
         };
         RemovedMember: {
             revoked_keys: components["schemas"]["RevokedKey"][];
         };
         RequestBody: {
-            /** @description The request told in the chat format, where it came in another; else null. */
+            /** @description Request translated to the chat format. null if it already was in the chat format. */
             chat_request: string | null;
-            /** @description The answer told in the chat format, where it went out in another; else null. */
+            /** @description Response translated to the chat format. null if it already was in the chat format. */
             chat_response: string | null;
-            /** @description Why the texts are not there, as a sentence; null when they are. */
+            /** @description Why the bodies are not available. null if they are. */
             reason: string | null;
-            /** @description The request body as the client sent it. */
+            /** @description Request body as sent by the client. */
             request: string | null;
-            /** @description The answer as the client got it; for a stream, its events joined by newlines. */
+            /** @description Response body as sent to the client. For a stream, its events separated by newlines. */
             response: string | null;
             /** @enum {string} */
             state: "stored" | "disabled" | "disabled_for_key" | "disabled_by_policy" | "disabled_by_request" | "expired" | "too_large" | "redaction_timeout" | "none";
-            /** @description response is a list of events. */
+            /** @description Whether response is a list of events. */
             streamed: boolean;
         };
         RequestCount: {
             /** Format: int64 */
             count: number;
-            /** @description There are more than count; counting stopped there. */
+            /** @description Whether there are more requests than count. */
             more: boolean;
         };
         RequestDetail: {
-            /** @description Set instead of a key when a dashboard session sent it. */
+            /** @description Account ID. Set instead of key_id for requests from the dashboard. */
             account_id: string | null;
             /**
              * Format: int64
-             * @description How many targets were tried.
+             * @description Number of attempts.
              */
             attempt_count: number;
-            /** @description The attempts in order. */
+            /** @description Attempts in order. */
             attempts: components["schemas"]["AttemptView"][];
             baseline_bill?: components["schemas"]["BillView"];
             /** @example 12.5 */
             baseline_cost_usd: string | null;
             baseline_model: string | null;
-            /** @description Who named the baseline: caller, header, policy, key, default or priciest. */
+            /** @description Origin of the baseline model: caller, header, policy, key, default or priciest. */
             baseline_source: string | null;
             bill?: components["schemas"]["BillView"];
-            /** @description stored, or why the texts are not there. */
+            /** @description stored, or why the bodies are not available. */
             body_state: string;
             /** Format: int64 */
             bytes_in: number;
@@ -3000,19 +3000,19 @@ export interface components {
             bytes_out: number;
             client: string;
             /**
-             * @description Estimated cost; null when unknown.
+             * @description Estimated cost. null if unknown.
              * @example 12.5
              */
             cost_usd: string | null;
-            /** @description expected, fallback or policy; null for a request that no target served. */
+            /** @description expected, fallback or policy. null if no target served the request. */
             decision: string | null;
             end_user: string | null;
             endpoint: string;
             error?: components["schemas"]["Failure"];
-            /** @description Why the first choice did not serve, in words; null unless the decision is fallback. */
+            /** @description Why the first choice was not used. null unless the decision is fallback. */
             fallback_reason: string | null;
             finish_reason: string | null;
-            /** @description Request id, as x-request-id gave it. */
+            /** @description Request ID, as returned in x-request-id. */
             id: string;
             ip: string;
             key_id: string | null;
@@ -3022,53 +3022,53 @@ export interface components {
             metadata: {
                 [key: string]: string;
             };
-            /** @description The model that served. */
+            /** @description Model that served the request. */
             model: string | null;
             /**
-             * @description Cost of all attempts, including those that the client does not pay for. Only for callers who manage providers, and absent when unknown.
+             * @description Cost of all attempts, including those not charged to the client. Absent if unknown, and for callers without manage_providers.
              * @example 12.5
              */
             operator_cost_usd?: string;
-            /** @description How it ended: ok, client_error, upstream_error, rejected, cancelled, partial, interrupted or gateway_error. */
+            /** @description ok, client_error, upstream_error, rejected, cancelled, partial, interrupted or gateway_error. */
             outcome: string | null;
             /**
              * Format: int64
-             * @description Microseconds of the latency that were the gateway's own.
+             * @description Latency added by the gateway, in microseconds.
              */
             overhead_us: number | null;
             policy: string | null;
-            /** @description How the last user message begins; empty when texts are not stored or you may not read them. */
+            /** @description Start of the last user message. Empty if bodies are not stored or the caller lacks read_bodies. */
             preview: string;
-            /** @description The provider that served. */
+            /** @description Provider that served the request. */
             provider: string | null;
             requested_model: string;
             /**
              * Format: double
-             * @description Saved as a share of the baseline cost.
+             * @description Savings as a share of the baseline cost.
              */
             saved_percent: number | null;
             /**
-             * @description Baseline cost less cost; negative when routing cost more.
+             * @description Baseline cost minus cost. Negative if routing was more expensive.
              * @example 12.5
              */
             saved_usd: string | null;
-            /** @description The model name that the provider reported. */
+            /** @description Model name reported by the provider. */
             served_as: string | null;
             session: string | null;
             simulated: boolean;
             /**
-             * @description How it came in: by an API key, or from the dashboard's playground.
+             * @description Origin of the request: an API key or the dashboard's playground.
              * @enum {string}
              */
             source: "key" | "playground";
             /**
-             * @description A running request has no outcome, cost or latency yet.
+             * @description A running request has no outcome, cost or latency.
              * @enum {string}
              */
             state: "running" | "done";
             /**
              * Format: int64
-             * @description HTTP status the client got.
+             * @description HTTP status returned to the client.
              */
             status: number | null;
             stream: boolean;
@@ -3078,7 +3078,7 @@ export interface components {
             /** Format: date-time */
             time: string;
             tokens: components["schemas"]["Tokens"];
-            /** @description How the decision was made; absent when it did not come to one. */
+            /** @description Trace of the decision. Absent if no decision was made. */
             trace?: components["schemas"]["Decision"];
             trace_id: string | null;
             /**
@@ -3087,31 +3087,31 @@ export interface components {
              */
             ttft_ms: number | null;
             /**
-             * @description Why the request was not charged by the usage that the provider reported. rejected: the report cannot be true, and our own count was charged. above_hold: the usage costs more than was held, and the hold was charged. null when it was.
+             * @description Why the request was not charged by the reported usage. rejected: the reported usage was implausible and the gateway's count was charged. above_hold: the usage costs more than the hold, and the hold was charged. null otherwise.
              * @enum {string|null}
              */
             usage_flag: "rejected" | "above_hold" | null;
             versions: components["schemas"]["Versions"];
             /**
              * Format: int64
-             * @description Time spent waiting for a provider without an attempt in flight: backoff between attempts, a provider slot, returning traffic after an outage. Overhead, waiting and the time in attempts add up to the latency.
+             * @description Time without an attempt in flight: backoff between attempts, waiting for a provider slot, and gradual recovery after an outage. Overhead, waiting and attempts add up to the latency.
              */
             wait_ms: number | null;
             warnings: string[];
         };
         RequestPage: {
-            /** @description Pass it as before to get the next page; null when this is the last one. */
+            /** @description Cursor of the next page. null on the last page. */
             before: string | null;
             requests: components["schemas"]["RequestRow"][];
-            /** @description The search was stopped by time, so the page may have fewer requests than there are, or none; pass before to go on. */
+            /** @description Whether the search stopped at the time limit. The page may be incomplete or empty. Pass before to continue. */
             unfinished: boolean;
         };
         RequestRow: {
-            /** @description Set instead of a key when a dashboard session sent it. */
+            /** @description Account ID. Set instead of key_id for requests from the dashboard. */
             account_id: string | null;
             /**
              * Format: int64
-             * @description How many targets were tried.
+             * @description Number of attempts.
              */
             attempt_count: number;
             /** @example 12.5 */
@@ -3119,65 +3119,65 @@ export interface components {
             baseline_model: string | null;
             client: string;
             /**
-             * @description Estimated cost; null when unknown.
+             * @description Estimated cost. null if unknown.
              * @example 12.5
              */
             cost_usd: string | null;
-            /** @description expected, fallback or policy; null for a request that no target served. */
+            /** @description expected, fallback or policy. null if no target served the request. */
             decision: string | null;
             end_user: string | null;
             endpoint: string;
             error?: components["schemas"]["Failure"];
-            /** @description Why the first choice did not serve, in words; null unless the decision is fallback. */
+            /** @description Why the first choice was not used. null unless the decision is fallback. */
             fallback_reason: string | null;
             finish_reason: string | null;
-            /** @description Request id, as x-request-id gave it. */
+            /** @description Request ID, as returned in x-request-id. */
             id: string;
             ip: string;
             key_id: string | null;
             key_name: string | null;
             /** Format: int64 */
             latency_ms: number | null;
-            /** @description The model that served. */
+            /** @description Model that served the request. */
             model: string | null;
-            /** @description How it ended: ok, client_error, upstream_error, rejected, cancelled, partial, interrupted or gateway_error. */
+            /** @description ok, client_error, upstream_error, rejected, cancelled, partial, interrupted or gateway_error. */
             outcome: string | null;
             /**
              * Format: int64
-             * @description Microseconds of the latency that were the gateway's own.
+             * @description Latency added by the gateway, in microseconds.
              */
             overhead_us: number | null;
             policy: string | null;
-            /** @description How the last user message begins; empty when texts are not stored or you may not read them. */
+            /** @description Start of the last user message. Empty if bodies are not stored or the caller lacks read_bodies. */
             preview: string;
-            /** @description The provider that served. */
+            /** @description Provider that served the request. */
             provider: string | null;
             requested_model: string;
             /**
              * Format: double
-             * @description Saved as a share of the baseline cost.
+             * @description Savings as a share of the baseline cost.
              */
             saved_percent: number | null;
             /**
-             * @description Baseline cost less cost; negative when routing cost more.
+             * @description Baseline cost minus cost. Negative if routing was more expensive.
              * @example 12.5
              */
             saved_usd: string | null;
             session: string | null;
             simulated: boolean;
             /**
-             * @description How it came in: by an API key, or from the dashboard's playground.
+             * @description Origin of the request: an API key or the dashboard's playground.
              * @enum {string}
              */
             source: "key" | "playground";
             /**
-             * @description A running request has no outcome, cost or latency yet.
+             * @description A running request has no outcome, cost or latency.
              * @enum {string}
              */
             state: "running" | "done";
             /**
              * Format: int64
-             * @description HTTP status the client got.
+             * @description HTTP status returned to the client.
              */
             status: number | null;
             stream: boolean;
@@ -3194,12 +3194,12 @@ export interface components {
             ttft_ms: number | null;
             /**
              * Format: int64
-             * @description Time spent waiting for a provider without an attempt in flight: backoff between attempts, a provider slot, returning traffic after an outage. Overhead, waiting and the time in attempts add up to the latency.
+             * @description Time without an attempt in flight: backoff between attempts, waiting for a provider slot, and gradual recovery after an outage. Overhead, waiting and attempts add up to the latency.
              */
             wait_ms: number | null;
         };
         ResetFeedbackInputBody: {
-            /** @description The model whose ratings are meant; all when absent. */
+            /** @description Model whose ratings are reset. Resets all ratings if omitted. */
             model?: string;
         };
         RevokedKey: {
@@ -3209,33 +3209,33 @@ export interface components {
         RollBackInputBody: {
             /**
              * Format: int64
-             * @description The newest version that the caller knows; refused when there is a newer one. Absent to go back in any case.
+             * @description Newest version known to the caller. The call is rejected if there is a newer one. Omit to skip this check.
              */
             based_on?: number;
-            /** @description Why; that it goes back is said when absent. */
+            /** @description Reason for the change. Defaults to a note about the restored version. */
             note?: string;
             /**
              * Format: int64
-             * @description The version to go back to.
+             * @description Version to restore.
              */
             version: number;
         };
         RotateKeyInputBody: {
             /**
              * Format: int64
-             * @description How long it goes on after the new one is first used.
+             * @description How long the old secret remains valid after the first use of the new one.
              */
             grace_after_use_ms?: number;
             /**
              * Format: int64
-             * @description How long the old secret goes on.
+             * @description How long the old secret remains valid.
              */
             grace_ms?: number;
         };
         SampleProgress: {
             /**
              * Format: int64
-             * @description Requests that were sent and answered, errors included: some are meant to fail.
+             * @description Completed requests, including errors. Some requests are expected to fail.
              */
             done: number;
             /** Format: int64 */
@@ -3244,12 +3244,12 @@ export interface components {
         SavePoliciesInputBody: {
             /**
              * Format: int64
-             * @description The version that was edited; 0 when there was none.
+             * @description Version that was edited. 0 if there was none.
              */
             based_on: number;
-            /** @description Why it is changed. */
+            /** @description Reason for the change. */
             note?: string;
-            /** @description The policies as YAML. */
+            /** @description Policies as YAML. */
             source: string;
         };
         Selector: {
@@ -3258,53 +3258,53 @@ export interface components {
             tags?: string[];
         };
         ServerView: {
-            /** @description Address under which clients reach the gateway; empty when it is not set. */
+            /** @description Public URL of the gateway. Empty if not configured. */
             public_url: string;
             /**
-             * @description Who may register after the first account.
+             * @description Who can register after the first account.
              * @enum {string}
              */
             registration: "invitation" | "open";
-            /** @description The simulator serves, so sample traffic can be made. */
+            /** @description Whether sample traffic can be created. Requires the simulator. */
             samples: boolean;
-            /** @description There is no account yet: show registration. */
+            /** @description No account exists yet. Show the registration page. */
             setup_needed: boolean;
-            /** @description Only the simulator serves: answers and costs are made up. */
+            /** @description Whether the simulator is the only provider. Responses and costs are simulated. */
             simulated: boolean;
             /** Format: date-time */
             time: string;
             version: string;
         };
         SessionView: {
-            /** @description Absent when nobody is signed in. */
+            /** @description Absent if the caller is not signed in. */
             account?: components["schemas"]["AccountView"];
             server: components["schemas"]["ServerView"];
-            /** @description Those of the account, the default one first. */
+            /** @description Workspaces of the account, default first. */
             workspaces: components["schemas"]["MembershipView"][];
         };
         SettingsView: {
             /**
              * Format: int64
-             * @description null for ever.
+             * @description null if kept forever.
              */
             body_retention_ms: number | null;
             catalog_version: string;
-            /** @description Path of the configuration file, or that there is none. */
+            /** @description Path of the configuration file, or a note that there is none. Empty for callers who are not operators. */
             config_source: string;
-            /** @description The instance's baseline. */
+            /** @description Default baseline model. */
             default_model: string | null;
             /**
              * Format: int64
-             * @description null for ever.
+             * @description null if kept forever.
              */
             entry_retention_ms: number | null;
             /**
              * Format: int64
-             * @description How many policies of the instance are evaluated before those of the workspace.
+             * @description Number of instance policies. They are evaluated before the policies of the workspace.
              */
             instance_policies: number;
             limits: components["schemas"]["LimitsView"];
-            /** @description Whether the instance stores texts at all. */
+            /** @description Whether the instance stores request and response bodies. */
             log_bodies: boolean;
             predictor_version: string;
             redaction: components["schemas"]["RedactionFacts"];
@@ -3335,13 +3335,13 @@ export interface components {
         StartBacktestInputBody: {
             /**
              * Format: int64
-             * @description Most requests to look at, the newest ones.
+             * @description Maximum number of requests to process, newest first.
              * @default 50000
              */
             limit: number;
-            /** @description cost, quality, speed, or a number from 0 (cheapest) to 1 (best), for all requests for auto; their own when absent. */
+            /** @description cost, quality, speed, or a number from 0 (cheapest) to 1 (best), applied to all auto requests. Defaults to the objective of each request. */
             objective?: string;
-            /** @description Draft of the workspace's policies as YAML; those in force when absent. */
+            /** @description Policy draft as YAML. Defaults to the active policies. */
             source?: string;
         };
         State: {
@@ -3363,31 +3363,31 @@ export interface components {
         StorageForecast: {
             /**
              * Format: date-time
-             * @description When the oldest request reaches its retention: from then on as much is deleted as comes in, if traffic stays as it is. null when it has, or when requests are kept for ever.
+             * @description Time at which the oldest request reaches its retention. From then on, growth stops if traffic is constant. null if already reached or if requests are kept forever.
              */
             balanced_at: string | null;
             /**
              * Format: int64
-             * @description How large the database is then, at this growth.
+             * @description Size of the database at that time.
              */
             balanced_bytes: number | null;
             /**
              * Format: date-time
-             * @description When the disk is full at this growth; null when it is not growing, in more than ten years, or when the disk of the database is not known.
+             * @description Time at which the disk will be full at this growth. null if the database is not growing, if it takes more than ten years, or if the disk of the database is unknown.
              */
             full_at: string | null;
             /**
              * Format: int64
-             * @description Of the database, deletions taken off; null when it was not measured.
+             * @description Net growth of the database. null if not measured.
              */
             growth_bytes_per_day: number | null;
             /**
              * Format: int64
-             * @description How long growth was measured, a week at most; null when it was not.
+             * @description Duration of the measurement, at most a week. null if not measured.
              */
             measured_ms: number | null;
             /**
-             * @description unknown: not measured for a day yet. steady: not growing. balances: retention will delete as much as comes in before the disk is full. fills: the disk is full before that. grows: it grows, and there is no date to tell.
+             * @description unknown: measured for less than a day. steady: not growing. balances: retention will stop the growth before the disk is full. fills: the disk will be full before that. grows: growing, without a predictable date.
              * @enum {string}
              */
             outlook: "unknown" | "steady" | "balances" | "fills" | "grows";
@@ -3395,18 +3395,18 @@ export interface components {
         StorageView: {
             /** Format: int64 */
             database_bytes: number | null;
-            /** @description Absent for those who do not run the gateway. */
+            /** @description Absent for callers who are not operators. */
             forecast?: components["schemas"]["StorageForecast"];
             /**
              * Format: int64
-             * @description Left on the disk.
+             * @description Free disk space.
              */
             free_bytes: number | null;
             /** Format: date-time */
             oldest_request: string | null;
             /**
              * Format: int64
-             * @description Entries on their way to the database.
+             * @description Size of the queue in front of the database.
              */
             spool_bytes: number | null;
             /** Format: int64 */
@@ -3415,69 +3415,69 @@ export interface components {
         TailBatch: {
             /**
              * Format: int64
-             * @description How many requests ended since the batch before.
+             * @description Number of requests that ended since the previous batch.
              */
             ended: number;
             /**
              * Format: int64
-             * @description Updates left out because the reader was too slow: list requests to see them.
+             * @description Number of updates that were dropped because the client reads too slowly. Use list-requests to get them.
              */
             lost: number;
-            /** @description In the order in which they began or ended; a running one comes again when it is done. */
+            /** @description Requests in the order in which they started or ended. A running request is sent again when it ends. */
             requests: components["schemas"]["RequestRow"][];
         };
         TargetHealthView: {
             /**
              * Format: int64
-             * @description Recent calls of all workspaces; 0 for those who do not run the gateway.
+             * @description Recent calls from all workspaces. 0 for callers who are not operators.
              */
             calls: number;
             /** @enum {string} */
             circuit: "closed" | "half_open" | "open";
             /**
              * Format: double
-             * @description Of the recent calls; null for those who do not run the gateway.
+             * @description Share of recent calls that failed. null for callers who are not operators.
              */
             error_percent: number | null;
             /** Format: date-time */
             next_probe: string | null;
-            /** @description Why the circuit is not closed: a class of failure. */
+            /** @description Failure class that opened the circuit. */
             reason: string | null;
-            /** @description The same in words. */
+            /** @description Readable description. */
             reason_text: string | null;
             /** Format: double */
             tokens_per_second: number | null;
             /**
              * Format: int64
-             * @description Usual time to the first token.
+             * @description Typical time to the first token.
              */
             ttft_ms: number | null;
         };
         TargetView: {
-            /** @description The provider may keep or train on what it is sent. */
+            /** @description Whether the provider may store prompts or train on them. */
             collects: boolean;
             health: components["schemas"]["TargetHealthView"];
             model: string;
-            /** @description Absent when unknown: such a target is never chosen by itself. */
+            /** @description Absent if unknown. auto never selects a target without a price. */
             price?: components["schemas"]["PriceView"];
-            /** @description The price was set with set-price, and delete-price removes it. */
+            /** @description Whether the price was set with set-price. delete-price removes it. */
             price_set: boolean;
             provider: string;
             simulated: boolean;
             /** @description provider/model. */
             target: string;
-            /** @description The name the provider knows the model by. */
+            /** @description Model name used by the provider. */
             upstream: string;
         };
         TaskFeedback: {
             /**
              * Format: double
-             * @description And with it.
+             * @description Mean success probability with the correction.
              */
             after: number | null;
             /**
              * Format: double
-             * @description Mean chance of a good answer that was predicted without the correction; null without one.
+             * @description Mean success probability without the correction. null without a correction.
              */
             before: number | null;
             /** Format: date-time */
@@ -3486,23 +3486,23 @@ export interface components {
             ratings: number;
             /**
              * Format: double
-             * @description Their mean; null without ratings.
+             * @description Mean rating. null without ratings.
              */
             score: number | null;
             /**
              * Format: double
-             * @description What the correction changes: after less before.
+             * @description Effect of the correction: after minus before.
              */
             shift: number | null;
             task: string;
             /**
-             * @description The correction in words.
+             * @description Readable description of the correction.
              * @example +0.06 on code, 214 ratings
              */
             words: string;
         };
         TestRedactionInputBody: {
-            /** @description The rules to try; those in force when absent. */
+            /** @description Rules to test. Defaults to the active rules. */
             rules?: components["schemas"]["RedactionView"];
             text: string;
         };
@@ -3526,11 +3526,11 @@ export interface components {
             cache_read: number;
             /** Format: int64 */
             cache_write: number;
-            /** @description Our own count, because the provider told none or an absurd one. */
+            /** @description Whether the gateway counted the tokens because the provider reported no usage or implausible usage. */
             estimated: boolean;
             /**
              * Format: int64
-             * @description Fresh input: neither read from nor written to a cache.
+             * @description Uncached input tokens.
              */
             input: number;
             /** Format: int64 */
@@ -3539,59 +3539,59 @@ export interface components {
             reasoning: number;
         };
         TrialView: {
-            /** @description The draft chooses another target, or refuses what is served, or serves what is refused. */
+            /** @description Whether the draft changes the target or whether the request is served. */
             changed: boolean;
-            /** @description Under the draft. */
+            /** @description Decision under the draft. */
             draft: components["schemas"]["Explanation"];
-            /** @description Under the policies in force. */
+            /** @description Decision under the active policies. */
             live: components["schemas"]["Explanation"];
-            /** @description The logged request; null for the one in the call. */
+            /** @description ID of the logged request. null for the given request. */
             request_id: string | null;
         };
         TryPoliciesInputBody: {
             /**
-             * @description Of request.
+             * @description Endpoint of request.
              * @default chat/completions
              * @enum {string}
              */
             endpoint: "chat/completions" | "embeddings";
-            /** @description Key whose rules apply to request; none when absent. */
+            /** @description Key whose restrictions apply to request. None if omitted. */
             key_id?: string;
             /**
              * Format: int64
-             * @description How many of the newest requests to compare as well.
+             * @description Number of recent requests to compare in addition.
              */
             recent?: number;
-            /** @description A body as a client would send it. */
+            /** @description Request body as sent by a client. */
             request?: unknown;
-            /** @description Logged requests. They are decided by what was seen of them then, at the targets and prices of today. */
+            /** @description IDs of logged requests. They are routed with the logged features and the current targets and prices. */
             request_ids?: string[];
-            /** @description The draft as YAML, in place of the workspace's own policies. */
+            /** @description Policy draft as YAML, used instead of the workspace's policies. */
             source: string;
-            /** @description Of request, as x-fairlead-tradeoff: 0 cheapest, 1 best. */
+            /** @description Value of x-fairlead-tradeoff for request: 0 cheapest, 1 best. */
             tradeoff?: string;
         };
         UpdateAccountInputBody: {
             name?: string;
-            /** @description IANA name, such as Europe/Paris. */
+            /** @description IANA time zone name, such as Europe/Paris. */
             time_zone?: string;
         };
         UpdateKeyInputBody: {
             allow_unpriced?: boolean;
-            /** @description Empty allows all. */
+            /** @description Allowed models. Empty to allow all models. */
             allowed_models?: string[];
             baseline_model?: string | null;
-            /** @description null removes it. */
+            /** @description null to remove the budget. */
             budget?: components["schemas"]["BudgetView"] | null;
-            /** @description openai, or null for the usual one. */
+            /** @description openai, or null for the default format. */
             error_format?: string | null;
             /**
              * Format: date-time
-             * @description null for never.
+             * @description null for a key that never expires.
              */
             expires_at?: string | null;
             limits?: components["schemas"]["KeyLimits"];
-            /** @description null inherits from the workspace. */
+            /** @description null to use the workspace setting. */
             log_bodies?: boolean | null;
             name?: string;
             scopes?: ("inference" | "read" | "manage")[];
@@ -3615,19 +3615,19 @@ export interface components {
             entry_retention_ms?: number | null;
             log_bodies?: boolean;
             name?: string;
-            /** @description null takes the instance's rules; empty lists turn redaction off. */
+            /** @description null to use the instance's rules. Empty lists disable redaction. */
             redaction?: components["schemas"]["RedactionView"] | null;
         };
         Verification: {
-            /** @description What comes out otherwise. */
+            /** @description Differences between the logged and the recomputed decision. */
             differences: components["schemas"]["Difference"][];
-            /** @description What the decision was made from and is not kept any more, as sentences. */
+            /** @description Inputs of the decision that are no longer stored. */
             missing: string[];
-            /** @description It could be computed again at all; if not, missing says why. */
+            /** @description Whether the decision could be recomputed. If not, missing lists the reasons. */
             recomputed: boolean;
-            /** @description Everything comes out as it was logged. */
+            /** @description Whether the recomputed decision equals the logged one. */
             same: boolean;
-            /** @description What the prompt asks for was computed again too, from the stored text. */
+            /** @description Whether the prompt features were recomputed from the stored body. */
             sketched: boolean;
         };
         Versions: {
@@ -3643,59 +3643,59 @@ export interface components {
             name?: string;
         };
         WorkspaceBudgetInputBody: {
-            /** @description Must be given; null removes it. */
+            /** @description Required. null removes the budget. */
             budget?: components["schemas"]["BudgetView"] | null;
         };
         WorkspaceList: {
             workspaces: components["schemas"]["MembershipView"][];
         };
         WorkspacePolicies: {
-            /** @description Of what the policies say, however the text is laid out. */
+            /** @description Content hash, independent of formatting. */
             hash: string;
-            /** @description Why it was changed. */
+            /** @description Reason for the change. */
             note: string;
-            /** @description In the order of evaluation, with those that are switched off. */
+            /** @description Policies in evaluation order, including disabled ones. */
             policies: components["schemas"]["Policy"][];
-            /** @description What of it is not in force any more, because what it names is gone. */
+            /** @description Policies that are not fully active because they refer to removed models, providers or tags. */
             problems: components["schemas"]["PolicyProblem"][];
             /** Format: date-time */
             saved_at: string | null;
-            /** @description Id of an account or a key. */
+            /** @description Account ID or key ID. */
             saved_by: string | null;
-            /** @description What to show for them: an email address or a key's name, where known. */
+            /** @description Email address or key name, if known. */
             saved_by_label: string | null;
-            /** @description The YAML as it was saved, comments included; empty before the first version. */
+            /** @description YAML as saved, including comments. Empty before the first version. */
             source: string;
             /**
              * Format: int64
-             * @description From 1; 0 before the first.
+             * @description Version number, starting at 1. 0 before the first version.
              */
             version: number;
         };
         WorkspaceView: {
             /**
              * Format: int64
-             * @description How long texts are kept; null for the instance's.
+             * @description Retention of bodies. null to use the instance's retention.
              */
             body_retention_ms: number | null;
             budget?: components["schemas"]["BudgetView"];
             budget_use?: components["schemas"]["BudgetUseView"];
             /** Format: date-time */
             created_at: string;
-            /** @description The baseline; null for the instance's. */
+            /** @description Baseline model. null to use the instance's default model. */
             default_model: string | null;
             /**
              * Format: int64
-             * @description How long requests are kept; null for the instance's.
+             * @description Retention of requests. null to use the instance's retention.
              */
             entry_retention_ms: number | null;
             id: string;
-            /** @description Texts of requests and answers are stored. */
+            /** @description Whether request and response bodies are stored. */
             log_bodies: boolean;
             name: string;
-            /** @description What auto means for embeddings; null until first used. */
+            /** @description Embedding model used for auto. null until auto is first used for embeddings. */
             pinned_embedding_model: string | null;
-            /** @description What is taken out of texts before they are stored; absent for the rules of the instance. */
+            /** @description Redaction rules applied before bodies are stored. Absent if the instance's rules apply. */
             redaction?: components["schemas"]["RedactionView"];
         };
     };
@@ -3926,7 +3926,7 @@ export interface operations {
     "get-attention": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
             };
             header?: never;
@@ -3958,9 +3958,9 @@ export interface operations {
     "list-audit": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
-                /** @description Event id: list older ones. */
+                /** @description Event ID. Lists older events. */
                 before?: string;
                 limit?: number;
             };
@@ -3993,7 +3993,7 @@ export interface operations {
     "list-backtests": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
             };
             header?: never;
@@ -4025,59 +4025,59 @@ export interface operations {
     "start-backtest": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
-                /** @description Start, inclusive: RFC 3339, or relative such as now-24h. */
+                /** @description Inclusive start: RFC 3339 or relative, such as now-24h. */
                 from?: string;
-                /** @description End, exclusive: RFC 3339, or relative such as now. */
+                /** @description Exclusive end: RFC 3339 or relative, such as now. */
                 to?: string;
-                /** @description Request ids. */
+                /** @description Request IDs. */
                 id?: string;
-                /** @description expected, fallback, policy. */
+                /** @description expected, fallback or policy. */
                 decision?: string;
-                /** @description ok, client_error, upstream_error, rejected, cancelled, partial, interrupted, gateway_error. */
+                /** @description ok, client_error, upstream_error, rejected, cancelled, partial, interrupted or gateway_error. */
                 outcome?: string;
-                /** @description HTTP statuses. */
+                /** @description HTTP status codes. */
                 status?: string;
-                /** @description Models that served. */
+                /** @description Models that served the request. */
                 model?: string;
-                /** @description Models as callers asked for them. */
+                /** @description Models as requested by the client. */
                 requested?: string;
-                /** @description Providers that served. */
+                /** @description Providers that served the request. */
                 provider?: string;
-                /** @description Policies that shaped the decision. */
+                /** @description Policies that determined the decision. */
                 policy?: string;
-                /** @description Key ids. */
+                /** @description Key IDs. */
                 key?: string;
                 /** @description name=value, or name for any value. */
                 tag?: string;
-                /** @description Session ids. */
+                /** @description Session IDs. */
                 session?: string;
-                /** @description End users as callers named them. */
+                /** @description End users as reported by the client. */
                 user?: string;
                 /** @description true or false. */
                 stream?: string;
-                /** @description Dollars. */
+                /** @description US dollars. */
                 min_cost?: string;
-                /** @description Dollars. */
+                /** @description US dollars. */
                 max_cost?: string;
                 /** @description Milliseconds, or a duration such as 2s. */
                 min_latency?: string;
                 /** @description Milliseconds, or a duration such as 2s. */
                 max_latency?: string;
-                /** @description Dollars; may be negative. */
+                /** @description US dollars. Can be negative. */
                 min_saved?: string;
-                /** @description Dollars; may be negative. max_saved=0 finds negative savings. */
+                /** @description US dollars. Can be negative. max_saved=0 selects negative savings. */
                 max_saved?: string;
-                /** @description true for requests whose cost is unknown. */
+                /** @description true for requests with an unknown cost. */
                 unpriced?: string;
-                /** @description true or false; both when absent. */
+                /** @description true or false. Defaults to both. */
                 simulated?: string;
-                /** @description How requests came in: by an API key, or from the dashboard's playground; all when absent. */
+                /** @description Origin of the request: an API key or the dashboard's playground. Defaults to all. */
                 source?: "key" | "playground" | "all";
-                /** @description A filter by name; the other parameters refine it. */
+                /** @description Predefined filter. Other parameters refine it. */
                 preset?: "errors" | "fallbacks" | "policy" | "expensive" | "slowest" | "negative_savings" | "unpriced";
-                /** @description Text searched literally in previews, ids and errors. Needs the permission to read texts. */
+                /** @description Text to search in previews, IDs and errors. Requires read_bodies. */
                 q?: string;
             };
             header?: never;
@@ -4113,12 +4113,12 @@ export interface operations {
     "get-backtest": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
             };
             header?: never;
             path: {
-                /** @description Backtest id. */
+                /** @description Backtest ID. */
                 id: string;
             };
             cookie?: never;
@@ -4148,12 +4148,12 @@ export interface operations {
     "cancel-backtest": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
             };
             header?: never;
             path: {
-                /** @description Backtest id. */
+                /** @description Backtest ID. */
                 id: string;
             };
             cookie?: never;
@@ -4183,12 +4183,12 @@ export interface operations {
     "set-workspace-budget": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
             };
             header?: never;
             path: {
-                /** @description Workspace id. */
+                /** @description Workspace ID. */
                 id: string;
             };
             cookie?: never;
@@ -4255,7 +4255,7 @@ export interface operations {
     "list-keys": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
             };
             header?: never;
@@ -4287,7 +4287,7 @@ export interface operations {
     "create-key": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
             };
             header?: never;
@@ -4323,12 +4323,12 @@ export interface operations {
     "get-key": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
             };
             header?: never;
             path: {
-                /** @description Key id. */
+                /** @description Key ID. */
                 id: string;
             };
             cookie?: never;
@@ -4358,12 +4358,12 @@ export interface operations {
     "revoke-key": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
             };
             header?: never;
             path: {
-                /** @description Key id. */
+                /** @description Key ID. */
                 id: string;
             };
             cookie?: never;
@@ -4393,12 +4393,12 @@ export interface operations {
     "update-key": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
             };
             header?: never;
             path: {
-                /** @description Key id. */
+                /** @description Key ID. */
                 id: string;
             };
             cookie?: never;
@@ -4432,12 +4432,12 @@ export interface operations {
     "rotate-key": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
             };
             header?: never;
             path: {
-                /** @description Key id. */
+                /** @description Key ID. */
                 id: string;
             };
             cookie?: never;
@@ -4471,7 +4471,7 @@ export interface operations {
     "list-models": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
             };
             header?: never;
@@ -4503,12 +4503,12 @@ export interface operations {
     "set-price": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
             };
             header?: never;
             path: {
-                /** @description Model name; a slash in it is written %2F. */
+                /** @description Model name. Encode a slash as %2F. */
                 name: string;
                 /** @description Provider name. */
                 provider: string;
@@ -4544,12 +4544,12 @@ export interface operations {
     "delete-price": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
             };
             header?: never;
             path: {
-                /** @description Model name; a slash in it is written %2F. */
+                /** @description Model name. Encode a slash as %2F. */
                 name: string;
                 /** @description Provider name. */
                 provider: string;
@@ -4579,25 +4579,25 @@ export interface operations {
     "get-overview": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
-                /** @description Start, inclusive: RFC 3339, or relative such as now-24h. */
+                /** @description Inclusive start: RFC 3339 or relative, such as now-24h. */
                 from?: string;
-                /** @description End, exclusive: RFC 3339, or relative such as now. */
+                /** @description Exclusive end: RFC 3339 or relative, such as now. */
                 to?: string;
-                /** @description Models that served, joined by commas. */
+                /** @description Models that served the request, comma-separated. */
                 model?: string;
-                /** @description Providers that served. */
+                /** @description Providers that served the request. */
                 provider?: string;
-                /** @description Policies that shaped the decision. */
+                /** @description Policies that determined the decision. */
                 policy?: string;
-                /** @description Key ids. */
+                /** @description Key IDs. */
                 key?: string;
-                /** @description true or false; both when absent. */
+                /** @description true or false. Defaults to both. */
                 simulated?: string;
-                /** @description How requests came in: by an API key, or from the dashboard's playground. */
+                /** @description Origin of the request: an API key or the dashboard's playground. */
                 source?: "key" | "playground" | "all";
-                /** @description IANA name of the zone in whose days long ranges are summed up; UTC when absent. */
+                /** @description IANA time zone for daily figures. Defaults to UTC. */
                 zone?: string;
             };
             header?: never;
@@ -4629,7 +4629,7 @@ export interface operations {
     "playground-chat": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
             };
             header?: never;
@@ -4642,7 +4642,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The answer: JSON, or events for a stream. */
+            /** @description JSON, or server-sent events if stream is set. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4666,7 +4666,7 @@ export interface operations {
     "get-policies": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
             };
             header?: never;
@@ -4698,7 +4698,7 @@ export interface operations {
     "save-policies": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
             };
             header?: never;
@@ -4734,7 +4734,7 @@ export interface operations {
     "check-policies": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
             };
             header?: never;
@@ -4770,11 +4770,11 @@ export interface operations {
     "diff-policies": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
-                /** @description Number of the earlier version; 0 or absent for nothing at all. */
+                /** @description Earlier version. 0 or omitted compares with an empty document. */
                 from?: number;
-                /** @description Number of the later version; 0 or absent for the newest. */
+                /** @description Later version. 0 or omitted selects the newest version. */
                 to?: number;
             };
             header?: never;
@@ -4806,7 +4806,7 @@ export interface operations {
     "try-policies": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
             };
             header?: never;
@@ -4842,11 +4842,11 @@ export interface operations {
     "get-policy-hits": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
-                /** @description Start, inclusive: RFC 3339, or relative such as now-24h. */
+                /** @description Inclusive start: RFC 3339 or relative, such as now-24h. */
                 from?: string;
-                /** @description End, exclusive: RFC 3339, or relative such as now. */
+                /** @description Exclusive end: RFC 3339 or relative, such as now. */
                 to?: string;
             };
             header?: never;
@@ -4878,7 +4878,7 @@ export interface operations {
     "roll-back-policies": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
             };
             header?: never;
@@ -4914,7 +4914,7 @@ export interface operations {
     "list-policy-versions": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
             };
             header?: never;
@@ -4946,12 +4946,12 @@ export interface operations {
     "get-policy-version": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
             };
             header?: never;
             path: {
-                /** @description Number of the version. */
+                /** @description Version number. */
                 n: number;
             };
             cookie?: never;
@@ -4981,7 +4981,7 @@ export interface operations {
     "list-providers": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
             };
             header?: never;
@@ -5013,7 +5013,7 @@ export interface operations {
     "update-provider": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
             };
             header?: never;
@@ -5052,7 +5052,7 @@ export interface operations {
     "add-credential": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
             };
             header?: never;
@@ -5091,14 +5091,14 @@ export interface operations {
     "remove-credential": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
             };
             header?: never;
             path: {
                 /** @description Provider name. */
                 name: string;
-                /** @description Credential id. */
+                /** @description Credential ID. */
                 id: string;
             };
             cookie?: never;
@@ -5126,7 +5126,7 @@ export interface operations {
     "reset-provider": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
             };
             header?: never;
@@ -5159,7 +5159,7 @@ export interface operations {
     "test-provider": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
             };
             header?: never;
@@ -5257,64 +5257,64 @@ export interface operations {
     "list-requests": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
-                /** @description Start, inclusive: RFC 3339, or relative such as now-24h. */
+                /** @description Inclusive start: RFC 3339 or relative, such as now-24h. */
                 from?: string;
-                /** @description End, exclusive: RFC 3339, or relative such as now. */
+                /** @description Exclusive end: RFC 3339 or relative, such as now. */
                 to?: string;
-                /** @description Request ids. */
+                /** @description Request IDs. */
                 id?: string;
-                /** @description expected, fallback, policy. */
+                /** @description expected, fallback or policy. */
                 decision?: string;
-                /** @description ok, client_error, upstream_error, rejected, cancelled, partial, interrupted, gateway_error. */
+                /** @description ok, client_error, upstream_error, rejected, cancelled, partial, interrupted or gateway_error. */
                 outcome?: string;
-                /** @description HTTP statuses. */
+                /** @description HTTP status codes. */
                 status?: string;
-                /** @description Models that served. */
+                /** @description Models that served the request. */
                 model?: string;
-                /** @description Models as callers asked for them. */
+                /** @description Models as requested by the client. */
                 requested?: string;
-                /** @description Providers that served. */
+                /** @description Providers that served the request. */
                 provider?: string;
-                /** @description Policies that shaped the decision. */
+                /** @description Policies that determined the decision. */
                 policy?: string;
-                /** @description Key ids. */
+                /** @description Key IDs. */
                 key?: string;
                 /** @description name=value, or name for any value. */
                 tag?: string;
-                /** @description Session ids. */
+                /** @description Session IDs. */
                 session?: string;
-                /** @description End users as callers named them. */
+                /** @description End users as reported by the client. */
                 user?: string;
                 /** @description true or false. */
                 stream?: string;
-                /** @description Dollars. */
+                /** @description US dollars. */
                 min_cost?: string;
-                /** @description Dollars. */
+                /** @description US dollars. */
                 max_cost?: string;
                 /** @description Milliseconds, or a duration such as 2s. */
                 min_latency?: string;
                 /** @description Milliseconds, or a duration such as 2s. */
                 max_latency?: string;
-                /** @description Dollars; may be negative. */
+                /** @description US dollars. Can be negative. */
                 min_saved?: string;
-                /** @description Dollars; may be negative. max_saved=0 finds negative savings. */
+                /** @description US dollars. Can be negative. max_saved=0 selects negative savings. */
                 max_saved?: string;
-                /** @description true for requests whose cost is unknown. */
+                /** @description true for requests with an unknown cost. */
                 unpriced?: string;
-                /** @description true or false; both when absent. */
+                /** @description true or false. Defaults to both. */
                 simulated?: string;
-                /** @description How requests came in: by an API key, or from the dashboard's playground; all when absent. */
+                /** @description Origin of the request: an API key or the dashboard's playground. Defaults to all. */
                 source?: "key" | "playground" | "all";
-                /** @description A filter by name; the other parameters refine it. */
+                /** @description Predefined filter. Other parameters refine it. */
                 preset?: "errors" | "fallbacks" | "policy" | "expensive" | "slowest" | "negative_savings" | "unpriced";
-                /** @description Text searched literally in previews, ids and errors. Needs the permission to read texts. */
+                /** @description Text to search in previews, IDs and errors. Requires read_bodies. */
                 q?: string;
-                /** @description Request id: list older ones. */
+                /** @description Request ID. Lists older requests. */
                 before?: string;
                 limit?: number;
-                /** @description cost and latency list the dearest or slowest first, one page only. */
+                /** @description Sort order. cost and latency list the most expensive or slowest requests first and return one page only. */
                 sort?: "time" | "cost" | "latency";
             };
             header?: never;
@@ -5346,63 +5346,63 @@ export interface operations {
     "delete-requests": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
-                /** @description Start, inclusive: RFC 3339, or relative such as now-24h. */
+                /** @description Inclusive start: RFC 3339 or relative, such as now-24h. */
                 from?: string;
-                /** @description End, exclusive: RFC 3339, or relative such as now. */
+                /** @description Exclusive end: RFC 3339 or relative, such as now. */
                 to?: string;
-                /** @description Request ids. */
+                /** @description Request IDs. */
                 id?: string;
-                /** @description expected, fallback, policy. */
+                /** @description expected, fallback or policy. */
                 decision?: string;
-                /** @description ok, client_error, upstream_error, rejected, cancelled, partial, interrupted, gateway_error. */
+                /** @description ok, client_error, upstream_error, rejected, cancelled, partial, interrupted or gateway_error. */
                 outcome?: string;
-                /** @description HTTP statuses. */
+                /** @description HTTP status codes. */
                 status?: string;
-                /** @description Models that served. */
+                /** @description Models that served the request. */
                 model?: string;
-                /** @description Models as callers asked for them. */
+                /** @description Models as requested by the client. */
                 requested?: string;
-                /** @description Providers that served. */
+                /** @description Providers that served the request. */
                 provider?: string;
-                /** @description Policies that shaped the decision. */
+                /** @description Policies that determined the decision. */
                 policy?: string;
-                /** @description Key ids. */
+                /** @description Key IDs. */
                 key?: string;
                 /** @description name=value, or name for any value. */
                 tag?: string;
-                /** @description Session ids. */
+                /** @description Session IDs. */
                 session?: string;
-                /** @description End users as callers named them. */
+                /** @description End users as reported by the client. */
                 user?: string;
                 /** @description true or false. */
                 stream?: string;
-                /** @description Dollars. */
+                /** @description US dollars. */
                 min_cost?: string;
-                /** @description Dollars. */
+                /** @description US dollars. */
                 max_cost?: string;
                 /** @description Milliseconds, or a duration such as 2s. */
                 min_latency?: string;
                 /** @description Milliseconds, or a duration such as 2s. */
                 max_latency?: string;
-                /** @description Dollars; may be negative. */
+                /** @description US dollars. Can be negative. */
                 min_saved?: string;
-                /** @description Dollars; may be negative. max_saved=0 finds negative savings. */
+                /** @description US dollars. Can be negative. max_saved=0 selects negative savings. */
                 max_saved?: string;
-                /** @description true for requests whose cost is unknown. */
+                /** @description true for requests with an unknown cost. */
                 unpriced?: string;
-                /** @description true or false; both when absent. */
+                /** @description true or false. Defaults to both. */
                 simulated?: string;
-                /** @description How requests came in: by an API key, or from the dashboard's playground; all when absent. */
+                /** @description Origin of the request: an API key or the dashboard's playground. Defaults to all. */
                 source?: "key" | "playground" | "all";
-                /** @description A filter by name; the other parameters refine it. */
+                /** @description Predefined filter. Other parameters refine it. */
                 preset?: "errors" | "fallbacks" | "policy" | "expensive" | "slowest" | "negative_savings" | "unpriced";
-                /** @description Text searched literally in previews, ids and errors. Needs the permission to read texts. */
+                /** @description Text to search in previews, IDs and errors. Requires read_bodies. */
                 q?: string;
-                /** @description Only count. Say false to delete. */
+                /** @description Count matching requests without deleting them. Set to false to delete. */
                 dry_run?: boolean;
-                /** @description Needed to delete without any filter. */
+                /** @description Required to delete all requests without a filter. */
                 all?: boolean;
             };
             header?: never;
@@ -5434,59 +5434,59 @@ export interface operations {
     "count-requests": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
-                /** @description Start, inclusive: RFC 3339, or relative such as now-24h. */
+                /** @description Inclusive start: RFC 3339 or relative, such as now-24h. */
                 from?: string;
-                /** @description End, exclusive: RFC 3339, or relative such as now. */
+                /** @description Exclusive end: RFC 3339 or relative, such as now. */
                 to?: string;
-                /** @description Request ids. */
+                /** @description Request IDs. */
                 id?: string;
-                /** @description expected, fallback, policy. */
+                /** @description expected, fallback or policy. */
                 decision?: string;
-                /** @description ok, client_error, upstream_error, rejected, cancelled, partial, interrupted, gateway_error. */
+                /** @description ok, client_error, upstream_error, rejected, cancelled, partial, interrupted or gateway_error. */
                 outcome?: string;
-                /** @description HTTP statuses. */
+                /** @description HTTP status codes. */
                 status?: string;
-                /** @description Models that served. */
+                /** @description Models that served the request. */
                 model?: string;
-                /** @description Models as callers asked for them. */
+                /** @description Models as requested by the client. */
                 requested?: string;
-                /** @description Providers that served. */
+                /** @description Providers that served the request. */
                 provider?: string;
-                /** @description Policies that shaped the decision. */
+                /** @description Policies that determined the decision. */
                 policy?: string;
-                /** @description Key ids. */
+                /** @description Key IDs. */
                 key?: string;
                 /** @description name=value, or name for any value. */
                 tag?: string;
-                /** @description Session ids. */
+                /** @description Session IDs. */
                 session?: string;
-                /** @description End users as callers named them. */
+                /** @description End users as reported by the client. */
                 user?: string;
                 /** @description true or false. */
                 stream?: string;
-                /** @description Dollars. */
+                /** @description US dollars. */
                 min_cost?: string;
-                /** @description Dollars. */
+                /** @description US dollars. */
                 max_cost?: string;
                 /** @description Milliseconds, or a duration such as 2s. */
                 min_latency?: string;
                 /** @description Milliseconds, or a duration such as 2s. */
                 max_latency?: string;
-                /** @description Dollars; may be negative. */
+                /** @description US dollars. Can be negative. */
                 min_saved?: string;
-                /** @description Dollars; may be negative. max_saved=0 finds negative savings. */
+                /** @description US dollars. Can be negative. max_saved=0 selects negative savings. */
                 max_saved?: string;
-                /** @description true for requests whose cost is unknown. */
+                /** @description true for requests with an unknown cost. */
                 unpriced?: string;
-                /** @description true or false; both when absent. */
+                /** @description true or false. Defaults to both. */
                 simulated?: string;
-                /** @description How requests came in: by an API key, or from the dashboard's playground; all when absent. */
+                /** @description Origin of the request: an API key or the dashboard's playground. Defaults to all. */
                 source?: "key" | "playground" | "all";
-                /** @description A filter by name; the other parameters refine it. */
+                /** @description Predefined filter. Other parameters refine it. */
                 preset?: "errors" | "fallbacks" | "policy" | "expensive" | "slowest" | "negative_savings" | "unpriced";
-                /** @description Text searched literally in previews, ids and errors. Needs the permission to read texts. */
+                /** @description Text to search in previews, IDs and errors. Requires read_bodies. */
                 q?: string;
             };
             header?: never;
@@ -5518,64 +5518,64 @@ export interface operations {
     "export-requests": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
-                /** @description Start, inclusive: RFC 3339, or relative such as now-24h. */
+                /** @description Inclusive start: RFC 3339 or relative, such as now-24h. */
                 from?: string;
-                /** @description End, exclusive: RFC 3339, or relative such as now. */
+                /** @description Exclusive end: RFC 3339 or relative, such as now. */
                 to?: string;
-                /** @description Request ids. */
+                /** @description Request IDs. */
                 id?: string;
-                /** @description expected, fallback, policy. */
+                /** @description expected, fallback or policy. */
                 decision?: string;
-                /** @description ok, client_error, upstream_error, rejected, cancelled, partial, interrupted, gateway_error. */
+                /** @description ok, client_error, upstream_error, rejected, cancelled, partial, interrupted or gateway_error. */
                 outcome?: string;
-                /** @description HTTP statuses. */
+                /** @description HTTP status codes. */
                 status?: string;
-                /** @description Models that served. */
+                /** @description Models that served the request. */
                 model?: string;
-                /** @description Models as callers asked for them. */
+                /** @description Models as requested by the client. */
                 requested?: string;
-                /** @description Providers that served. */
+                /** @description Providers that served the request. */
                 provider?: string;
-                /** @description Policies that shaped the decision. */
+                /** @description Policies that determined the decision. */
                 policy?: string;
-                /** @description Key ids. */
+                /** @description Key IDs. */
                 key?: string;
                 /** @description name=value, or name for any value. */
                 tag?: string;
-                /** @description Session ids. */
+                /** @description Session IDs. */
                 session?: string;
-                /** @description End users as callers named them. */
+                /** @description End users as reported by the client. */
                 user?: string;
                 /** @description true or false. */
                 stream?: string;
-                /** @description Dollars. */
+                /** @description US dollars. */
                 min_cost?: string;
-                /** @description Dollars. */
+                /** @description US dollars. */
                 max_cost?: string;
                 /** @description Milliseconds, or a duration such as 2s. */
                 min_latency?: string;
                 /** @description Milliseconds, or a duration such as 2s. */
                 max_latency?: string;
-                /** @description Dollars; may be negative. */
+                /** @description US dollars. Can be negative. */
                 min_saved?: string;
-                /** @description Dollars; may be negative. max_saved=0 finds negative savings. */
+                /** @description US dollars. Can be negative. max_saved=0 selects negative savings. */
                 max_saved?: string;
-                /** @description true for requests whose cost is unknown. */
+                /** @description true for requests with an unknown cost. */
                 unpriced?: string;
-                /** @description true or false; both when absent. */
+                /** @description true or false. Defaults to both. */
                 simulated?: string;
-                /** @description How requests came in: by an API key, or from the dashboard's playground; all when absent. */
+                /** @description Origin of the request: an API key or the dashboard's playground. Defaults to all. */
                 source?: "key" | "playground" | "all";
-                /** @description A filter by name; the other parameters refine it. */
+                /** @description Predefined filter. Other parameters refine it. */
                 preset?: "errors" | "fallbacks" | "policy" | "expensive" | "slowest" | "negative_savings" | "unpriced";
-                /** @description Text searched literally in previews, ids and errors. Needs the permission to read texts. */
+                /** @description Text to search in previews, IDs and errors. Requires read_bodies. */
                 q?: string;
                 format?: "csv" | "jsonl";
-                /** @description Columns in order, joined by commas; a usual set when absent. */
+                /** @description Comma-separated columns. Defaults to the most common ones. */
                 columns?: string;
-                /** @description IANA name of the zone that times are written in; UTC when absent. */
+                /** @description IANA time zone for times in the export. Defaults to UTC. */
                 zone?: string;
             };
             header?: never;
@@ -5608,23 +5608,23 @@ export interface operations {
     "get-request-facets": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
-                /** @description Start, inclusive: RFC 3339, or relative such as now-24h. */
+                /** @description Inclusive start: RFC 3339 or relative, such as now-24h. */
                 from?: string;
-                /** @description End, exclusive: RFC 3339, or relative such as now. */
+                /** @description Exclusive end: RFC 3339 or relative, such as now. */
                 to?: string;
-                /** @description Models that served, joined by commas. */
+                /** @description Models that served the request, comma-separated. */
                 model?: string;
-                /** @description Providers that served. */
+                /** @description Providers that served the request. */
                 provider?: string;
-                /** @description Policies that shaped the decision. */
+                /** @description Policies that determined the decision. */
                 policy?: string;
-                /** @description Key ids. */
+                /** @description Key IDs. */
                 key?: string;
-                /** @description true or false; both when absent. */
+                /** @description true or false. Defaults to both. */
                 simulated?: string;
-                /** @description How requests came in: by an API key, or from the dashboard's playground. */
+                /** @description Origin of the request: an API key or the dashboard's playground. */
                 source?: "key" | "playground" | "all";
             };
             header?: never;
@@ -5656,61 +5656,61 @@ export interface operations {
     "get-request-histogram": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
-                /** @description Start, inclusive: RFC 3339, or relative such as now-24h. */
+                /** @description Inclusive start: RFC 3339 or relative, such as now-24h. */
                 from?: string;
-                /** @description End, exclusive: RFC 3339, or relative such as now. */
+                /** @description Exclusive end: RFC 3339 or relative, such as now. */
                 to?: string;
-                /** @description Request ids. */
+                /** @description Request IDs. */
                 id?: string;
-                /** @description expected, fallback, policy. */
+                /** @description expected, fallback or policy. */
                 decision?: string;
-                /** @description ok, client_error, upstream_error, rejected, cancelled, partial, interrupted, gateway_error. */
+                /** @description ok, client_error, upstream_error, rejected, cancelled, partial, interrupted or gateway_error. */
                 outcome?: string;
-                /** @description HTTP statuses. */
+                /** @description HTTP status codes. */
                 status?: string;
-                /** @description Models that served. */
+                /** @description Models that served the request. */
                 model?: string;
-                /** @description Models as callers asked for them. */
+                /** @description Models as requested by the client. */
                 requested?: string;
-                /** @description Providers that served. */
+                /** @description Providers that served the request. */
                 provider?: string;
-                /** @description Policies that shaped the decision. */
+                /** @description Policies that determined the decision. */
                 policy?: string;
-                /** @description Key ids. */
+                /** @description Key IDs. */
                 key?: string;
                 /** @description name=value, or name for any value. */
                 tag?: string;
-                /** @description Session ids. */
+                /** @description Session IDs. */
                 session?: string;
-                /** @description End users as callers named them. */
+                /** @description End users as reported by the client. */
                 user?: string;
                 /** @description true or false. */
                 stream?: string;
-                /** @description Dollars. */
+                /** @description US dollars. */
                 min_cost?: string;
-                /** @description Dollars. */
+                /** @description US dollars. */
                 max_cost?: string;
                 /** @description Milliseconds, or a duration such as 2s. */
                 min_latency?: string;
                 /** @description Milliseconds, or a duration such as 2s. */
                 max_latency?: string;
-                /** @description Dollars; may be negative. */
+                /** @description US dollars. Can be negative. */
                 min_saved?: string;
-                /** @description Dollars; may be negative. max_saved=0 finds negative savings. */
+                /** @description US dollars. Can be negative. max_saved=0 selects negative savings. */
                 max_saved?: string;
-                /** @description true for requests whose cost is unknown. */
+                /** @description true for requests with an unknown cost. */
                 unpriced?: string;
-                /** @description true or false; both when absent. */
+                /** @description true or false. Defaults to both. */
                 simulated?: string;
-                /** @description How requests came in: by an API key, or from the dashboard's playground; all when absent. */
+                /** @description Origin of the request: an API key or the dashboard's playground. Defaults to all. */
                 source?: "key" | "playground" | "all";
-                /** @description A filter by name; the other parameters refine it. */
+                /** @description Predefined filter. Other parameters refine it. */
                 preset?: "errors" | "fallbacks" | "policy" | "expensive" | "slowest" | "negative_savings" | "unpriced";
-                /** @description Text searched literally in previews, ids and errors. Needs the permission to read texts. */
+                /** @description Text to search in previews, IDs and errors. Requires read_bodies. */
                 q?: string;
-                /** @description IANA name of the zone in whose days long ranges are summed up; UTC when absent. */
+                /** @description IANA time zone for daily figures. Defaults to UTC. */
                 zone?: string;
             };
             header?: never;
@@ -5742,67 +5742,67 @@ export interface operations {
     "tail-requests": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
-                /** @description Start, inclusive: RFC 3339, or relative such as now-24h. */
+                /** @description Inclusive start: RFC 3339 or relative, such as now-24h. */
                 from?: string;
-                /** @description End, exclusive: RFC 3339, or relative such as now. */
+                /** @description Exclusive end: RFC 3339 or relative, such as now. */
                 to?: string;
-                /** @description Request ids. */
+                /** @description Request IDs. */
                 id?: string;
-                /** @description expected, fallback, policy. */
+                /** @description expected, fallback or policy. */
                 decision?: string;
-                /** @description ok, client_error, upstream_error, rejected, cancelled, partial, interrupted, gateway_error. */
+                /** @description ok, client_error, upstream_error, rejected, cancelled, partial, interrupted or gateway_error. */
                 outcome?: string;
-                /** @description HTTP statuses. */
+                /** @description HTTP status codes. */
                 status?: string;
-                /** @description Models that served. */
+                /** @description Models that served the request. */
                 model?: string;
-                /** @description Models as callers asked for them. */
+                /** @description Models as requested by the client. */
                 requested?: string;
-                /** @description Providers that served. */
+                /** @description Providers that served the request. */
                 provider?: string;
-                /** @description Policies that shaped the decision. */
+                /** @description Policies that determined the decision. */
                 policy?: string;
-                /** @description Key ids. */
+                /** @description Key IDs. */
                 key?: string;
                 /** @description name=value, or name for any value. */
                 tag?: string;
-                /** @description Session ids. */
+                /** @description Session IDs. */
                 session?: string;
-                /** @description End users as callers named them. */
+                /** @description End users as reported by the client. */
                 user?: string;
                 /** @description true or false. */
                 stream?: string;
-                /** @description Dollars. */
+                /** @description US dollars. */
                 min_cost?: string;
-                /** @description Dollars. */
+                /** @description US dollars. */
                 max_cost?: string;
                 /** @description Milliseconds, or a duration such as 2s. */
                 min_latency?: string;
                 /** @description Milliseconds, or a duration such as 2s. */
                 max_latency?: string;
-                /** @description Dollars; may be negative. */
+                /** @description US dollars. Can be negative. */
                 min_saved?: string;
-                /** @description Dollars; may be negative. max_saved=0 finds negative savings. */
+                /** @description US dollars. Can be negative. max_saved=0 selects negative savings. */
                 max_saved?: string;
-                /** @description true for requests whose cost is unknown. */
+                /** @description true for requests with an unknown cost. */
                 unpriced?: string;
-                /** @description true or false; both when absent. */
+                /** @description true or false. Defaults to both. */
                 simulated?: string;
-                /** @description How requests came in: by an API key, or from the dashboard's playground; all when absent. */
+                /** @description Origin of the request: an API key or the dashboard's playground. Defaults to all. */
                 source?: "key" | "playground" | "all";
-                /** @description A filter by name; the other parameters refine it. */
+                /** @description Predefined filter. Other parameters refine it. */
                 preset?: "errors" | "fallbacks" | "policy" | "expensive" | "slowest" | "negative_savings" | "unpriced";
-                /** @description Text searched literally in previews, ids and errors. Needs the permission to read texts. */
+                /** @description Text to search in previews, IDs and errors. Requires read_bodies. */
                 q?: string;
-                /** @description none only counts: at most one event every five seconds, without requests. */
+                /** @description none: only counts, at most one event every five seconds. */
                 rows?: "all" | "none";
-                /** @description Request id: begin with what ended after it. */
+                /** @description Request ID. Starts with requests that ended after it. */
                 after?: string;
             };
             header?: {
-                /** @description The same, as browsers send it when they reconnect. */
+                /** @description Same as after. Sent by browsers when they reconnect. */
                 "Last-Event-ID"?: string;
             };
             path?: never;
@@ -5810,7 +5810,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The events. */
+            /** @description Server-sent events. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5833,12 +5833,12 @@ export interface operations {
     "get-request": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
             };
             header?: never;
             path: {
-                /** @description Request id. */
+                /** @description Request ID. */
                 id: string;
             };
             cookie?: never;
@@ -5868,12 +5868,12 @@ export interface operations {
     "get-request-body": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
             };
             header?: never;
             path: {
-                /** @description Request id. */
+                /** @description Request ID. */
                 id: string;
             };
             cookie?: never;
@@ -5903,12 +5903,12 @@ export interface operations {
     "get-request-feedback": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
             };
             header?: never;
             path: {
-                /** @description Request id. */
+                /** @description Request ID. */
                 id: string;
             };
             cookie?: never;
@@ -5938,12 +5938,12 @@ export interface operations {
     "rate-request": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
             };
             header?: never;
             path: {
-                /** @description Request id. */
+                /** @description Request ID. */
                 id: string;
             };
             cookie?: never;
@@ -5977,12 +5977,12 @@ export interface operations {
     "verify-request": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
             };
             header?: never;
             path: {
-                /** @description Request id. */
+                /** @description Request ID. */
                 id: string;
             };
             cookie?: never;
@@ -6012,7 +6012,7 @@ export interface operations {
     "explain-route": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
             };
             header?: never;
@@ -6048,7 +6048,7 @@ export interface operations {
     "get-feedback": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
             };
             header?: never;
@@ -6080,7 +6080,7 @@ export interface operations {
     "reset-feedback": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
             };
             header?: never;
@@ -6116,7 +6116,7 @@ export interface operations {
     "create-samples": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
             };
             header?: never;
@@ -6125,7 +6125,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The events. */
+            /** @description Server-sent events. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6151,7 +6151,7 @@ export interface operations {
             header?: never;
             path?: never;
             cookie?: {
-                /** @description The session, where there is one. */
+                /** @description Session token. */
                 fairlead_session?: string;
             };
         };
@@ -6217,7 +6217,7 @@ export interface operations {
             header?: never;
             path?: never;
             cookie?: {
-                /** @description The session, where there is one. */
+                /** @description Session token. */
                 fairlead_session?: string;
             };
         };
@@ -6245,7 +6245,7 @@ export interface operations {
     "get-settings": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
             };
             header?: never;
@@ -6277,7 +6277,7 @@ export interface operations {
     "get-workspace": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
             };
             header?: never;
@@ -6309,7 +6309,7 @@ export interface operations {
     "update-workspace": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
             };
             header?: never;
@@ -6345,7 +6345,7 @@ export interface operations {
     "list-invitations": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
             };
             header?: never;
@@ -6377,7 +6377,7 @@ export interface operations {
     "create-invitation": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
             };
             header?: never;
@@ -6413,12 +6413,12 @@ export interface operations {
     "revoke-invitation": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
             };
             header?: never;
             path: {
-                /** @description Invitation id. */
+                /** @description Invitation ID. */
                 id: string;
             };
             cookie?: never;
@@ -6446,9 +6446,9 @@ export interface operations {
     "leave-workspace": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
-                /** @description Do not revoke the keys that the member created. */
+                /** @description Keep the keys that the member created instead of revoking them. */
                 keep_keys?: boolean;
             };
             header?: never;
@@ -6480,7 +6480,7 @@ export interface operations {
     "list-members": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
             };
             header?: never;
@@ -6512,14 +6512,14 @@ export interface operations {
     "remove-member": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
-                /** @description Do not revoke the keys that the member created. */
+                /** @description Keep the keys that the member created instead of revoking them. */
                 keep_keys?: boolean;
             };
             header?: never;
             path: {
-                /** @description Account id of the member. */
+                /** @description Account ID of the member. */
                 account_id: string;
             };
             cookie?: never;
@@ -6549,12 +6549,12 @@ export interface operations {
     "update-member": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
             };
             header?: never;
             path: {
-                /** @description Account id of the member. */
+                /** @description Account ID of the member. */
                 account_id: string;
             };
             cookie?: never;
@@ -6586,7 +6586,7 @@ export interface operations {
     "test-redaction": {
         parameters: {
             query?: {
-                /** @description Workspace id, for a session; the account's first workspace when absent. A key has its own. */
+                /** @description Workspace ID for session authentication. Defaults to the first workspace of the account. Keys always use their own workspace. */
                 workspace?: string;
             };
             header?: never;
