@@ -32,7 +32,7 @@ func assembleAnswer(e *requestlog.Entry) {
 func assemble(format string, events []byte) ([]byte, error) {
 	switch format {
 	case messages.Name:
-		return first(messages.Format{}.Answer(&llm.Request{}, "", messagesPieces(events, true)))
+		return first(messages.Format{}.EncodeResponse(&llm.Request{}, "", messagesPieces(events, true)))
 	case responses.Name:
 		return responses.Assemble(events)
 	default:
@@ -42,15 +42,15 @@ func assemble(format string, events []byte) ([]byte, error) {
 
 // messagesPieces reads a stored answer: one event a line as it came over the wire, or whole.
 func messagesPieces(stored []byte, streamed bool) iter.Seq2[llm.Delta, error] {
-	options := messages.PieceOptions{Reading: messages.Reading{Stream: streamed}}
+	options := messages.DeltaOptions{Reading: messages.Reading{Stream: streamed}}
 	if !streamed {
-		return messages.Pieces(bytes.NewReader(stored), options)
+		return messages.Deltas(bytes.NewReader(stored), options)
 	}
 	var wired bytes.Buffer
 	for line := range bytes.Lines(stored) {
 		fmt.Fprintf(&wired, "data: %s\n\n", bytes.TrimSpace(line))
 	}
-	return messages.Pieces(&wired, options)
+	return messages.Deltas(&wired, options)
 }
 
 func first(events iter.Seq2[llm.Event, error]) ([]byte, error) {
@@ -88,15 +88,15 @@ func asChat(f wire.Format, body []byte) []byte {
 	if err != nil {
 		return nil
 	}
-	everything := chat.Takes{Thinking: true, Reasoning: true, CacheMarks: true, AllowedTools: true, TopK: true}
-	text, _ := chat.RenderConversation(conv, chat.RenderOptions{Model: req.Model, Stream: req.Stream, Takes: everything})
+	everything := chat.Accepts{Thinking: true, Reasoning: true, CacheMarks: true, AllowedTools: true, TopK: true}
+	text, _ := chat.RenderConversation(conv, chat.RenderOptions{Model: req.Model, Stream: req.Stream, Accepts: everything})
 	return text
 }
 
 // messagesAnswer goes by way of a stream, because a stream may be told in part.
 func messagesAnswer(body requestlog.Body) []byte {
 	var chunks bytes.Buffer
-	for ev, err := range (chat.Format{}).Answer(&llm.Request{Stream: true}, "", messagesPieces(body.Response, body.Streamed)) {
+	for ev, err := range (chat.Format{}).EncodeResponse(&llm.Request{Stream: true}, "", messagesPieces(body.Response, body.Streamed)) {
 		if err != nil {
 			break
 		}

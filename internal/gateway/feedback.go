@@ -88,13 +88,13 @@ func decodeRating(ctx context.Context, r io.Reader) (told rating, err error) {
 	for _, f := range fields {
 		target, known := into[f.Name]
 		if name, found := strict.LookAlike(f.Name, "request_id", "score", "label", "comment"); found {
-			return rating{}, strict.Refusal(strict.Problem{Param: f.Name, Message: fmt.Sprintf("The key %s looks like %q but is written differently. Spell it %q.", show.Quote(f.Name), name, name)})
+			return rating{}, strict.Reject(strict.Problem{Param: f.Name, Message: fmt.Sprintf("The key %s looks like %q but is written differently. Spell it %q.", show.Quote(f.Name), name, name)})
 		}
 		if !known {
-			return rating{}, strict.Refusal(strict.Problem{Param: f.Name, Message: fmt.Sprintf("The field %s is unknown. A rating has request_id, score, label and comment.", show.Quote(f.Name))})
+			return rating{}, strict.Reject(strict.Problem{Param: f.Name, Message: fmt.Sprintf("The field %s is unknown. A rating has request_id, score, label and comment.", show.Quote(f.Name))})
 		}
 		if err := json.Unmarshal(body[f.Value:f.End], target); err != nil {
-			return rating{}, strict.Refusal(strict.Problem{Param: f.Name, Message: fmt.Sprintf(`The field %s has the wrong type. Send {"request_id": "req_…", "score": 0 to 1} or {"request_id": "req_…", "label": "good"}.`, f.Name)})
+			return rating{}, strict.Reject(strict.Problem{Param: f.Name, Message: fmt.Sprintf(`The field %s has the wrong type. Send {"request_id": "req_…", "score": 0 to 1} or {"request_id": "req_…", "label": "good"}.`, f.Name)})
 		}
 	}
 	return told, nil

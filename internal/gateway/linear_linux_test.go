@@ -110,7 +110,7 @@ func TestAnswerCostIsLinear(t *testing.T) { //nolint:paralleltest // measures CP
 		for _, stream := range []bool{false, true} {
 			write := func(n int) {
 				req := &llm.Request{Op: llm.Chat, Format: in.format.Name(), Stream: stream, Body: []byte("{}")}
-				for range in.format.Answer(req, "m", func(yield func(llm.Delta, error) bool) {
+				for range in.format.EncodeResponse(req, "m", func(yield func(llm.Delta, error) bool) {
 					for i := range n {
 						call := &llm.ToolCall{ID: "c" + strconv.Itoa(i), Name: "f"}
 						if !yield(llm.Delta{Kind: llm.CallDelta, Index: i, Call: call}, nil) || !yield(llm.Delta{Kind: llm.ArgumentsDelta, Index: i, Text: "{}"}, nil) {

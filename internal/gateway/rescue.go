@@ -88,10 +88,10 @@ func (g *Gateway) walk(ctx context.Context, x *exchange, ways []way, e *llm.Erro
 }
 
 // resume is the caller's format ready to go on with what has gone out.
-func (x *exchange) resume() (wire.Rest, bool) {
+func (x *exchange) resume() (wire.Continuation, bool) {
 	format, ok := x.format.(wire.Resumer)
 	if !ok {
-		return wire.Rest{}, false
+		return wire.Continuation{}, false
 	}
 	sent := requestlog.Body{Response: x.kept.text(nil), Folded: true}
 	sent.Unfold()

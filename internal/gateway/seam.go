@@ -39,13 +39,13 @@ func (b *textBytes) add(text string, sign int64) {
 // joiner is the caller's format for an answer that goes on with another one.
 type joiner struct {
 	wire.Format
-	rest wire.Rest
+	rest wire.Continuation
 	seam *seam
 }
 
 // Answer writes what follows the seam.
 func (j joiner) Answer(_ *llm.Request, _ string, pieces iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
-	return j.rest.Answer(j.seam.join(pieces))
+	return j.rest.Encode(j.seam.join(pieces))
 }
 
 // join passes on what follows the seam. An answer that does not fit ends with an llm.Deviated error.

@@ -25,18 +25,18 @@ type Conversation struct {
 	EndUser     string
 	ServiceTier string
 
-	// Unsaid names the members of the request that have no place here, as the caller wrote them. An adapter that sends
+	// Dropped names the members of the request that have no place here, as the caller wrote them. An adapter that sends
 	// the conversation in another format warns of each.
-	Unsaid []string
+	Dropped []string
 }
 
-// MaxUnsaid bounds Conversation.Unsaid. Callers are shown far fewer names.
-const MaxUnsaid = 64
+// MaxDropped bounds Conversation.Dropped. Callers are shown far fewer names.
+const MaxDropped = 64
 
-// DropField adds a name to Unsaid, once.
+// DropField adds a name to Dropped, once.
 func (c *Conversation) DropField(name string) {
-	if len(c.Unsaid) < MaxUnsaid && !slices.Contains(c.Unsaid, name) {
-		c.Unsaid = append(c.Unsaid, name)
+	if len(c.Dropped) < MaxDropped && !slices.Contains(c.Dropped, name) {
+		c.Dropped = append(c.Dropped, name)
 	}
 }
 

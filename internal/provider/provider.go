@@ -135,7 +135,7 @@ type Call struct {
 	Request *llm.Request
 	// Client is the format that the request came in, for an adapter that speaks another one.
 	Client Client
-	// Joins says that Client.Answer is to write the answer even where the provider speaks the caller's format: it goes on with
+	// Joins says that Client.EncodeResponse is to write the answer even where the provider speaks the caller's format: it goes on with
 	// one that broke.
 	Joins bool
 	// Prefilled says that the last message is the beginning of the answer, which the model is to go on with.
@@ -184,9 +184,9 @@ func (c *Call) CustomTool() func(name string) bool {
 type Client interface {
 	// Conversation reads a chat request into our own words.
 	Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, error)
-	// Answer writes an answer in the caller's format: many events for a stream, one for a whole answer. model is the name
-	// the client is told. An error among the pieces is passed on and ends the events.
-	Answer(req *llm.Request, model string, pieces iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error]
+	// EncodeResponse writes an answer in the caller's format: many events for a stream, one for a whole answer. model is the name
+	// the client is told. An error among the deltas is passed on and ends the events.
+	EncodeResponse(req *llm.Request, model string, deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error]
 }
 
 // Exchange builds the call for one operation and reads its answer. It never makes the call.

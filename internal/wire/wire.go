@@ -29,9 +29,9 @@ type Format interface {
 	// Conversation reads a checked chat request into our own words, for a provider that speaks another format. It returns
 	// ClientCancelled when ctx ends meanwhile.
 	Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, error)
-	// Answer writes an answer given in our own words as this format does: many events for a stream, one for a whole answer.
-	// model is the name the client is told. An error among the pieces is passed on and ends the events.
-	Answer(req *llm.Request, model string, pieces iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error]
+	// EncodeResponse writes an answer given in our own words as this format does: many events for a stream, one for a whole answer.
+	// model is the name the client is told. An error among the deltas is passed on and ends the events.
+	EncodeResponse(req *llm.Request, model string, deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error]
 }
 
 // ErrorFormat is implemented by formats whose clients expect an error object of their own shape.
@@ -48,13 +48,13 @@ type Resumer interface {
 	Prefill(ctx context.Context, req *llm.Request, text string, most int64) (*llm.Request, error)
 	// Resume reads the events of a stream that have gone out, one JSON document a line. ok is false where nothing can follow
 	// them: the answer has ended, or it said something besides plain text.
-	Resume(req *llm.Request, sent []byte) (rest Rest, ok bool)
+	Resume(req *llm.Request, sent []byte) (rest Continuation, ok bool)
 }
 
-// Rest is an answer on its way that has stopped.
-type Rest struct {
+// Continuation is an answer on its way that has stopped.
+type Continuation struct {
 	Text string // what it has said
-	// Answer writes what follows, as Format.Answer writes a whole: with the id, the date, the model and the numbering of what
+	// EncodeResponse writes what follows, as Format.EncodeResponse writes a whole: with the id, the date, the model and the numbering of what
 	// has gone out. It is called once.
-	Answer func(pieces iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error]
+	Encode func(deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error]
 }

@@ -92,9 +92,9 @@ func (e conversation) Events(c *provider.Call, resp *http.Response) llm.Stream {
 		return messages.Read(resp.Body, messages.EventOptions{Reading: reading, Model: c.Target.Model.Name})
 	}
 	m := find(c.Target)
-	o := messages.PieceOptions{Reading: reading, Signer: m.signer(c.Target)}
+	o := messages.DeltaOptions{Reading: reading, Signer: m.signer(c.Target)}
 	o.SchemaTool, o.CustomTools = m.special(c)
-	return llm.Pull(c.Client.Answer(c.Request, c.Target.Model.Name, messages.Pieces(resp.Body, o)))
+	return llm.Pull(c.Client.EncodeResponse(c.Request, c.Target.Model.Name, messages.Deltas(resp.Body, o)))
 }
 
 // special names the tools whose calls are not what they seem. Few requests have any, so only those that may are read again.

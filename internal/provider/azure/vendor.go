@@ -52,7 +52,7 @@ const deployment = "{deployment}"
 func New(s provider.Settings) *provider.Provider {
 	base, version := root(s), s.Options[OptionVersion]
 	row := compatible.Row{
-		Name: name, Title: title, Auth: "Api-Key", Takes: chat.Takes{AllowedTools: true},
+		Name: name, Title: title, Auth: "Api-Key", Takes: chat.Accepts{AllowedTools: true},
 		ChatPath: "/chat/completions", EmbedPath: "/embeddings", ModelsPath: "/models",
 		CompletePath: "/completions", PromptsApart: true,
 	}

@@ -54,7 +54,7 @@ func (e conversation) Events(c *provider.Call, resp *http.Response) llm.Stream {
 	if err != nil {
 		return llm.Single(llm.Event{}, err)
 	}
-	return llm.Pull(c.Client.Answer(c.Request, c.Target.Model.Name, converse.Pieces(resp.Body, converse.PieceOptions{
+	return llm.Pull(c.Client.EncodeResponse(c.Request, c.Target.Model.Name, converse.Deltas(resp.Body, converse.DeltaOptions{
 		Plan: plan, ID: resp.Header.Get("X-Amzn-Requestid"), Provider: c.Target.Provider,
 		MaxMessage: e.settings.MaxLine, MaxAnswer: e.settings.MaxAnswer,
 		Warn: func(what string) { c.Warn("%s", what) },

@@ -82,7 +82,7 @@ func (e embedding) vectors(c *provider.Call, resp *http.Response) (llm.Event, er
 	case int64(len(body)) > most:
 		return llm.Event{}, &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's answer is larger than allowed."}
 	}
-	if err := strict.CheckAnswer(body, max(c.Request.Inputs, 1)); err != nil {
+	if err := strict.CheckResponse(body, max(c.Request.Inputs, 1)); err != nil {
 		return llm.Event{}, err
 	}
 	data, tokens, err := embedderOf(c.Target.Upstream).read(body)

@@ -41,7 +41,7 @@ func (e conversation) Events(c *provider.Call, resp *http.Response) llm.Stream {
 	if c.Request.Format == chat.Name && !c.Joins {
 		return answer
 	}
-	return llm.Pull(c.Client.Answer(c.Request, c.Target.Model.Name, sealedBy(c.Target.Provider, chat.Pieces(llm.All(answer)))))
+	return llm.Pull(c.Client.EncodeResponse(c.Request, c.Target.Model.Name, sealedBy(c.Target.Provider, chat.Deltas(llm.All(answer)))))
 }
 
 // counter counts the answer where its provider does not. What goes on with another answer is counted where the two are joined.

@@ -35,8 +35,8 @@ type Row struct {
 
 	Lacks   llm.Abilities // what it serves no model with
 	Asks    Asks
-	Prefill Prefill    // how a model that can go on with its own message is told to
-	Takes   chat.Takes // beyond what all vendors take; it matters to callers who speak another format
+	Prefill Prefill      // how a model that can go on with its own message is told to
+	Takes   chat.Accepts // beyond what all vendors take; it matters to callers who speak another format
 	Answer  Answer
 }
 

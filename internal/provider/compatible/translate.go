@@ -17,7 +17,7 @@ func (r *Row) translated(ctx context.Context, c *provider.Call) (*provider.Call,
 		return nil, err
 	}
 	body, leftOut := chat.RenderConversation(conv, chat.RenderOptions{
-		Model: c.Request.Model, Stream: c.Request.Stream, Takes: r.Takes,
+		Model: c.Request.Model, Stream: c.Request.Stream, Accepts: r.Takes,
 		Seals: func(provider string) bool { return provider == c.Target.Provider },
 	})
 	req, err := chat.Format{}.DecodeRequest(ctx, c.Request.Op, body)

@@ -64,7 +64,7 @@ func TestCallersOfOtherFormatsAreTranslated(t *testing.T) {
 			}},
 			{Role: llm.User, Parts: []llm.Part{{Kind: llm.ResultPart, Result: &llm.ToolResult{ID: "toolu_1", Parts: []llm.Part{{Kind: llm.TextPart, Text: "1"}}}}}},
 		},
-		MaxOutput: 9, Sampling: llm.Sampling{Temperature: "0.2"}, Unsaid: []string{"odd\r\n"},
+		MaxOutput: 9, Sampling: llm.Sampling{Temperature: "0.2"}, Dropped: []string{"odd\r\n"},
 	}}, &catalog.Model{Name: "thinker", Op: llm.Chat, CompletionTokens: true, FixedSampling: true}, true)
 	r, err := New(v, provider.Settings{}).Chat.NewRequest(t.Context(), call)
 	if err != nil {

@@ -53,12 +53,12 @@ type rawList [][]byte
 
 // UnmarshalJSON reads the list.
 func (l *rawList) UnmarshalJSON(data []byte) error {
-	s := scanner{b: data}
-	if s.kind() != '[' {
+	s := Scanner{Data: data}
+	if s.Kind() != '[' {
 		return nil
 	}
-	for range s.elements {
-		*l = append(*l, bytes.Clone(s.value()))
+	for range s.Elements {
+		*l = append(*l, bytes.Clone(s.Raw()))
 	}
 	return nil
 }
@@ -239,21 +239,21 @@ func (j *joinedCall) add(piece streamedCall) {
 // json writes the answer in the usual order.
 func (a *joinedAnswer) json() []byte {
 	slices.SortFunc(a.choices, func(x, y *joinedChoice) int { return cmp.Compare(x.index, y.index) })
-	var w objectWriter
+	var w Writer
 	object := "chat.completion"
 	if a.bare {
 		object = bareObject
 	}
-	w.open()
-	w.member("id", or(a.head.ID, `"chatcmpl-0"`))
-	w.text("object", object)
-	w.member("created", or(a.head.Created, "0"))
-	w.member("model", or(a.head.Model, `""`))
-	w.key("choices")
-	w.out = append(w.out, '[')
+	w.Open()
+	w.Raw("id", or(a.head.ID, `"chatcmpl-0"`))
+	w.Str("object", object)
+	w.Raw("created", or(a.head.Created, "0"))
+	w.Raw("model", or(a.head.Model, `""`))
+	w.Key("choices")
+	w.Out = append(w.Out, '[')
 	for i, c := range a.choices {
 		if i > 0 {
-			w.out = append(w.out, ',')
+			w.Out = append(w.Out, ',')
 		}
 		if a.bare {
 			c.writeBare(&w)
@@ -261,10 +261,10 @@ func (a *joinedAnswer) json() []byte {
 		}
 		c.write(&w)
 	}
-	w.out = append(w.out, ']')
-	w.optional("usage", a.head.Usage)
-	w.optional("service_tier", a.head.Tier)
-	w.optional("system_fingerprint", a.head.Fingerprint)
-	w.close()
-	return w.out
+	w.Out = append(w.Out, ']')
+	w.OptionalRaw("usage", a.head.Usage)
+	w.OptionalRaw("service_tier", a.head.Tier)
+	w.OptionalRaw("system_fingerprint", a.head.Fingerprint)
+	w.Close()
+	return w.Out
 }

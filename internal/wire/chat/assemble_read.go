@@ -8,33 +8,33 @@ import (
 
 // read scans a chunk. Values stay parts of data. What is no object, or has a list or a number where none belongs, is an error.
 func (c *streamed) read(data []byte) error {
-	s := scanner{b: data}
-	if s.peek() != '{' {
+	s := Scanner{Data: data}
+	if s.Peek() != '{' {
 		return ErrNoChunks
 	}
 	var failed error
-	for key := range s.members {
+	for key := range s.Members {
 		switch string(key) {
 		case "id":
-			c.ID = s.value()
+			c.ID = s.Raw()
 		case "object":
-			c.Object = name(s.value())
+			c.Object = name(s.Raw())
 		case "created":
-			c.Created = s.value()
+			c.Created = s.Raw()
 		case "model":
-			c.Model = s.value()
+			c.Model = s.Raw()
 		case "usage":
-			c.Usage = s.value()
+			c.Usage = s.Raw()
 		case "service_tier":
-			c.Tier = s.value()
+			c.Tier = s.Raw()
 		case "system_fingerprint":
-			c.Fingerprint = s.value()
+			c.Fingerprint = s.Raw()
 		case "choices":
 			failed = c.readChoices(&s)
 		}
 	}
-	s.end()
-	return errors.Join(s.err, failed)
+	s.End()
+	return errors.Join(s.Err, failed)
 }
 
 // name is a string that has no escapes; others are no names that we know.
@@ -47,18 +47,18 @@ func name(raw []byte) string {
 
 var errKind = errors.New("a value of another kind is expected")
 
-func (c *streamed) readChoices(s *scanner) error {
-	if s.null() {
+func (c *streamed) readChoices(s *Scanner) error {
+	if s.SkipNull() {
 		return nil
 	}
-	if s.kind() != '[' {
+	if s.Kind() != '[' {
 		return errKind
 	}
 	c.Choices = []streamedChoice{}
 	var failed error
-	for range s.elements {
+	for range s.Elements {
 		var choice streamedChoice
-		if s.kind() != '{' {
+		if s.Kind() != '{' {
 			failed = errKind
 		} else if err := choice.read(s); err != nil {
 			failed = err
@@ -68,22 +68,22 @@ func (c *streamed) readChoices(s *scanner) error {
 	return failed
 }
 
-func (c *streamedChoice) read(s *scanner) (failed error) {
-	for key := range s.members {
+func (c *streamedChoice) read(s *Scanner) (failed error) {
+	for key := range s.Members {
 		switch string(key) {
 		case "index":
-			if !s.null() {
-				n, err := strconv.Atoi(string(s.value()))
+			if !s.SkipNull() {
+				n, err := strconv.Atoi(string(s.Raw()))
 				c.Index, failed = n, errors.Join(failed, err)
 			}
 		case "finish_reason":
-			c.Finish = s.value()
+			c.Finish = s.Raw()
 		case "message":
-			c.Message = s.value()
+			c.Message = s.Raw()
 		case "text":
-			c.Text = s.value()
+			c.Text = s.Raw()
 		case "delta":
-			if s.kind() == '{' {
+			if s.Kind() == '{' {
 				c.Delta = &streamedDelta{}
 				failed = errors.Join(failed, c.Delta.read(s))
 			}
@@ -93,25 +93,25 @@ func (c *streamedChoice) read(s *scanner) (failed error) {
 }
 
 // read leaves calls to encoding/json: they are few beside the words.
-func (d *streamedDelta) read(s *scanner) (failed error) {
-	for key := range s.members {
+func (d *streamedDelta) read(s *Scanner) (failed error) {
+	for key := range s.Members {
 		switch string(key) {
 		case "role":
-			d.Role = s.value()
+			d.Role = s.Raw()
 		case "content":
-			d.Content = s.value()
+			d.Content = s.Raw()
 		case "reasoning_content":
-			d.ReasoningContent = s.value()
+			d.ReasoningContent = s.Raw()
 		case "reasoning":
-			d.Reasoning = s.value()
+			d.Reasoning = s.Raw()
 		case "refusal":
-			d.Refusal = s.value()
+			d.Refusal = s.Raw()
 		case "thinking_blocks":
-			failed = errors.Join(failed, json.Unmarshal(s.value(), &d.Blocks))
+			failed = errors.Join(failed, json.Unmarshal(s.Raw(), &d.Blocks))
 		case "function_call":
-			failed = errors.Join(failed, json.Unmarshal(s.value(), &d.FunctionCall))
+			failed = errors.Join(failed, json.Unmarshal(s.Raw(), &d.FunctionCall))
 		case "tool_calls":
-			failed = errors.Join(failed, json.Unmarshal(s.value(), &d.ToolCalls))
+			failed = errors.Join(failed, json.Unmarshal(s.Raw(), &d.ToolCalls))
 		}
 	}
 	return failed

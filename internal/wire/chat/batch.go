@@ -9,7 +9,7 @@ import (
 )
 
 // Split divides an embeddings request into requests of at most most inputs each, in order. A request of one text stays
-// whole.
+// integer.
 func (f Format) Split(ctx context.Context, req *llm.Request, most int) ([]*llm.Request, error) {
 	inputs := listed(req)
 	if len(inputs) <= most {
@@ -38,12 +38,12 @@ func (f Format) Split(ctx context.Context, req *llm.Request, most int) ([]*llm.R
 func listed(req *llm.Request) [][]byte {
 	var inputs [][]byte
 	for _, field := range req.Fields {
-		s := scanner{b: req.Body[field.Value:field.End]}
-		if field.Name != "input" || s.kind() != '[' {
+		s := Scanner{Data: req.Body[field.Value:field.End]}
+		if field.Name != "input" || s.Kind() != '[' {
 			continue
 		}
-		for range s.elements {
-			inputs = append(inputs, s.value())
+		for range s.Elements {
+			inputs = append(inputs, s.Raw())
 		}
 	}
 	if len(inputs) != req.Inputs { // the token ids of one input
@@ -53,7 +53,7 @@ func listed(req *llm.Request) [][]byte {
 }
 
 // Join makes the answer to a request that was split out of the answers to its parts, in the order of the parts. Usage is
-// known when every part tells its own.
+// messageFields when every part tells its own.
 func (Format) Join(_ *llm.Request, parts []llm.Event) (llm.Event, error) {
 	joined := llm.Event{Content: true, Model: parts[0].Model}
 	usage, told := llm.Usage{}, 0
@@ -91,10 +91,10 @@ func (Format) Join(_ *llm.Request, parts []llm.Event) (llm.Event, error) {
 // memberOf returns the value of a top-level member, or nil.
 func memberOf(data []byte, name string) []byte {
 	var value []byte
-	s := scanner{b: data}
-	for key := range s.members {
+	s := Scanner{Data: data}
+	for key := range s.Members {
 		if string(key) == name {
-			value = s.value()
+			value = s.Raw()
 		}
 	}
 	return value

@@ -8,17 +8,17 @@ import (
 // appendWithCallIDs appends the value of messages with the ids of tool calls as the provider takes them; nothing else
 // changes. Calls and the results that name them get the same id, because rename gives the same answer for the same id.
 func appendWithCallIDs(dst, messages []byte, rename func(string) string) []byte {
-	s := scanner{b: messages}
+	s := Scanner{Data: messages}
 	written := 0
 	each := func() {
-		if s.kind() != '"' {
+		if s.Kind() != '"' {
 			return
 		}
-		t := s.text()
-		id := string(s.decoded(t))
+		t := s.ReadString()
+		id := string(s.Unquote(t))
 		if ours := rename(id); ours != id {
-			dst = appendQuoted(append(dst, messages[written:t.start-1]...), ours)
-			written = s.i
+			dst = AppendString(append(dst, messages[written:t.Start-1]...), ours)
+			written = s.Pos
 		}
 	}
 	s.eachCallID(each)
@@ -26,15 +26,15 @@ func appendWithCallIDs(dst, messages []byte, rename func(string) string) []byte 
 }
 
 // eachCallID calls read where the id of a tool call comes next: in calls, and in the results that answer them.
-func (s *scanner) eachCallID(read func()) {
-	if s.kind() != '[' {
+func (s *Scanner) eachCallID(read func()) {
+	if s.Kind() != '[' {
 		return
 	}
-	for range s.elements {
-		if s.kind() != '{' {
+	for range s.Elements {
+		if s.Kind() != '{' {
 			continue
 		}
-		for key := range s.members {
+		for key := range s.Members {
 			switch string(key) {
 			case "tool_call_id":
 				read()
@@ -45,15 +45,15 @@ func (s *scanner) eachCallID(read func()) {
 	}
 }
 
-func (s *scanner) eachIDInside(read func()) {
-	if s.kind() != '[' {
+func (s *Scanner) eachIDInside(read func()) {
+	if s.Kind() != '[' {
 		return
 	}
-	for range s.elements {
-		if s.kind() != '{' {
+	for range s.Elements {
+		if s.Kind() != '{' {
 			continue
 		}
-		for key := range s.members {
+		for key := range s.Members {
 			if string(key) == "id" {
 				read()
 			}

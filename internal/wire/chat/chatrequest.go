@@ -21,18 +21,18 @@ func (d *decoder) chat(name string) {
 	case "stream_options":
 		d.streamOptions()
 	case "n":
-		if n := d.whole(name, maxChoices); n > 0 {
+		if n := d.integer(name, maxChoices); n > 0 {
 			r.Choices = int(n)
 			d.need(n > 1, llm.ManyChoices)
 		}
 	case "max_tokens":
-		d.maxTokens = d.whole(name, maxTokens)
+		d.maxTokens = d.integer(name, maxTokens)
 	case "max_completion_tokens":
-		d.maxCompletion = d.whole(name, maxTokens)
+		d.maxCompletion = d.integer(name, maxTokens)
 	case "tools", "functions":
 		d.tools(name)
 	case "web_search_options", "search_parameters", "plugins":
-		r.Hosted = r.Hosted || d.kind() != 'n'
+		r.Hosted = r.Hosted || d.Kind() != 'n'
 	case "prediction":
 		r.Predicted += d.extra()
 	case "parallel_tool_calls":
@@ -47,7 +47,7 @@ func (d *decoder) chat(name string) {
 	case "reasoning", "thinking":
 		d.reasoning()
 	case "logprobs":
-		d.need(d.kind() == 't', llm.Logprobs)
+		d.need(d.Kind() == 't', llm.Logprobs)
 		d.sampling(name)
 	case "temperature", "top_p", "presence_penalty", "frequency_penalty", "top_logprobs", "logit_bias":
 		d.sampling(name)
@@ -62,9 +62,9 @@ func (d *decoder) need(yes bool, a llm.Abilities) {
 
 // sampling notes a field that some models refuse. Its value is the provider's matter.
 func (d *decoder) sampling(name string) {
-	if !d.null() {
+	if !d.SkipNull() {
 		d.req.Sampling = append(d.req.Sampling, name)
-		d.skip()
+		d.Skip()
 	}
 }
 
@@ -72,21 +72,21 @@ func (d *decoder) streamOptions() {
 	if !d.is('{', "stream_options", "an object") {
 		return
 	}
-	for key := range d.members {
+	for key := range d.Members {
 		if string(key) == "include_usage" {
 			d.req.IncludeUsage = d.boolean("stream_options.include_usage")
 			continue
 		}
-		d.only("stream_options.", key, "include_usage")
+		d.rejectLookAlikes("stream_options.", key, "include_usage")
 	}
 }
 
 // extra counts the text of a member that this gateway does not know: a provider may read it into the prompt. It returns
 // the bytes of the text.
 func (d *decoder) extra() int {
-	before := d.ascii + d.other
-	d.counted()
-	n := d.ascii + d.other - before
+	before := d.ASCII + d.NonASCII
+	d.SkipCounted()
+	n := d.ASCII + d.NonASCII - before
 	d.req.ExtraBytes += n
 	return n
 }
@@ -97,20 +97,20 @@ func (d *decoder) tools(name string) {
 	if !d.is('[', name, "a list") {
 		return
 	}
-	for range d.elements {
+	for range d.Elements {
 		d.req.Needs |= llm.Tools
-		if d.kind() != '{' {
-			d.counted()
+		if d.Kind() != '{' {
+			d.SkipCounted()
 			continue
 		}
-		d.count = true
-		for key := range d.members {
-			if string(key) == "type" && d.kind() == '"' {
-				kind := string(d.decoded(d.text()))
+		d.Count = true
+		for key := range d.Members {
+			if string(key) == "type" && d.Kind() == '"' {
+				kind := string(d.Unquote(d.ReadString()))
 				d.req.Hosted = d.req.Hosted || kind != "function" && kind != "custom"
 			}
 		}
-		d.count = false
+		d.Count = false
 	}
 }
 
@@ -118,10 +118,10 @@ func (d *decoder) responseFormat() {
 	if !d.is('{', "response_format", "an object") {
 		return
 	}
-	for key := range d.members {
+	for key := range d.Members {
 		if string(key) != "type" {
-			d.only("response_format.", key, "type", "json_schema")
-			d.counted()
+			d.rejectLookAlikes("response_format.", key, "type", "json_schema")
+			d.SkipCounted()
 			continue
 		}
 		switch kind, _ := d.str("response_format.type"); kind {
@@ -137,9 +137,9 @@ func (d *decoder) modalities() {
 	if !d.is('[', "modalities", "a list of strings") {
 		return
 	}
-	for range d.elements {
-		if d.kind() == '"' {
-			d.need(string(d.decoded(d.text())) == "audio", llm.AudioOut)
+	for range d.Elements {
+		if d.Kind() == '"' {
+			d.need(string(d.Unquote(d.ReadString())) == "audio", llm.AudioOut)
 		}
 	}
 }
@@ -147,21 +147,21 @@ func (d *decoder) modalities() {
 // reasoning reads the objects with which providers turn reasoning on. Some of them turn it off, and some only ask how it is
 // shown.
 func (d *decoder) reasoning() {
-	if d.kind() != '{' {
+	if d.Kind() != '{' {
 		return
 	}
 	on, off := false, false
-	for key := range d.members {
+	for key := range d.Members {
 		switch string(key) {
 		case "type", "effort":
-			if d.kind() == '"' {
-				value := string(d.decoded(d.text()))
+			if d.Kind() == '"' {
+				value := string(d.Unquote(d.ReadString()))
 				on, off = on || llm.Reasons(value), off || !llm.Reasons(value)
 			}
 		case "enabled":
-			on, off = on || d.kind() == 't', off || d.kind() == 'f'
+			on, off = on || d.Kind() == 't', off || d.Kind() == 'f'
 		case "max_tokens", "budget_tokens":
-			on = on || d.kind() == '0'
+			on = on || d.Kind() == '0'
 		}
 	}
 	d.need(on && !off, llm.Reasoning)
@@ -172,149 +172,149 @@ func (d *decoder) messageList() {
 		return
 	}
 	d.messages = true
-	for n := range d.elements {
+	for n := range d.Elements {
 		d.req.Messages++
-		d.limit(strict.MessageCount(d.req.Messages))
-		if d.kind() != '{' {
+		d.Limit(strict.MessageCount(d.req.Messages))
+		if d.Kind() != '{' {
 			d.wrong(fmt.Sprintf("messages[%d]", n), "an object")
 			continue
 		}
 		d.message(n)
 	}
-	if d.req.Messages == 0 && d.err == nil {
+	if d.req.Messages == 0 && d.Err == nil {
 		d.problem("messages", "messages is empty. Send at least one message.")
 	}
 }
 
 func (d *decoder) message(n int) {
-	var role text
-	var first text
-	for key := range d.members {
+	var role String
+	var first String
+	for key := range d.Members {
 		switch string(key) {
 		case "role":
-			if d.kind() == '"' {
-				role = d.text()
+			if d.Kind() == '"' {
+				role = d.ReadString()
 			}
 		case "content":
 			d.content(&first)
 		case "tool_calls":
 			d.toolCalls()
 		case "function_call", "refusal", "reasoning_content", "name", "tool_call_id":
-			d.counted()
+			d.SkipCounted()
 		case "audio":
-			if !d.null() { // an earlier answer, which the provider has stored
+			if !d.SkipNull() { // an earlier answer, which the provider has stored
 				d.req.Unsized++
 			}
 		case blocksMember:
 			d.req.Sealed = true // and reasoning_content has the text too
 		default:
-			d.only(messageParam(n, ""), key, "role", "content", "tool_calls", "function_call", "tool_call_id",
+			d.rejectLookAlikes(messageParam(n, ""), key, "role", "content", "tool_calls", "function_call", "tool_call_id",
 				"refusal", "reasoning_content", "name", "audio")
-			d.counted()
+			d.SkipCounted()
 		}
 	}
-	if d.err != nil {
+	if d.Err != nil {
 		return
 	}
-	if role.empty() {
+	if role.Empty() {
 		d.problem(messageParam(n, "role"), "Message %d needs a role, such as \"user\".", n+1)
 	}
-	switch string(d.b[role.start:role.end]) {
+	switch string(d.Data[role.Start:role.End]) {
 	case "user":
-		if !first.empty() {
+		if !first.Empty() {
 			d.previewText = first
 		}
 	case "assistant":
 		d.req.Answers++
 	case "system", "developer":
-		if d.req.Instructed.Empty() && !first.empty() {
-			d.req.Instructed = llm.RawText(d.b[first.start:first.end])
+		if d.req.Instructed.Empty() && !first.Empty() {
+			d.req.Instructed = llm.RawText(d.Data[first.Start:first.End])
 		}
 	}
 }
 
 // toolCalls counts calls as text and notes the seals on them.
 func (d *decoder) toolCalls() {
-	if d.kind() != '[' {
-		d.counted()
+	if d.Kind() != '[' {
+		d.SkipCounted()
 		return
 	}
-	d.count = true
-	for range d.elements {
-		if d.kind() != '{' {
+	d.Count = true
+	for range d.Elements {
+		if d.Kind() != '{' {
 			continue
 		}
-		for key := range d.members {
+		for key := range d.Members {
 			if string(key) == extraMember {
 				d.req.Sealed = true
-				d.count = false
-				d.skip()
-				d.count = true
+				d.Count = false
+				d.Skip()
+				d.Count = true
 			}
 		}
 	}
-	d.count = false
+	d.Count = false
 }
 
 func messageParam(n int, field string) string { return "messages[" + strconv.Itoa(n) + "]." + field }
 
 // content reads what a message says and remembers its first text.
-func (d *decoder) content(first *text) {
-	switch d.kind() {
+func (d *decoder) content(first *String) {
+	switch d.Kind() {
 	case '"':
-		d.count = true
-		*first = d.text()
-		d.count = false
+		d.Count = true
+		*first = d.ReadString()
+		d.Count = false
 	case '[':
-		for range d.elements {
-			if d.kind() == '{' {
+		for range d.Elements {
+			if d.Kind() == '{' {
 				d.part(first)
 				continue
 			}
-			d.counted()
+			d.SkipCounted()
 		}
 	default:
-		d.counted()
+		d.SkipCounted()
 	}
 }
 
 // part reads one piece of a message. The tokens of images are counted by their size. The tokens of all other media can
-// only be counted by the provider, and so can those of a part whose type is unknown.
-func (d *decoder) part(first *text) {
+// rejectLookAlikes be counted by the provider, and so can those of a part whose type is unknown.
+func (d *decoder) part(first *String) {
 	var has llm.Abilities
 	var plain, unsized, unknown bool
-	for key := range d.members {
+	for key := range d.Members {
 		switch string(key) {
 		case "type":
-			if d.kind() == '"' {
-				kind := d.decoded(d.text())
+			if d.Kind() == '"' {
+				kind := d.Unquote(d.ReadString())
 				has |= partNeeds(kind)
 				plain = textual(kind)
 			}
 		case "text":
-			if d.kind() != '"' {
-				d.counted()
+			if d.Kind() != '"' {
+				d.SkipCounted()
 				continue
 			}
-			d.count = true
-			t := d.text()
-			d.count = false
-			if first.empty() {
+			d.Count = true
+			t := d.ReadString()
+			d.Count = false
+			if first.Empty() {
 				*first = t
 			}
 		case "image_url":
 			has |= llm.Vision
-			d.image(d.value())
+			d.image(d.Raw())
 		case "input_audio", "file", "source", "image", "video_url", "audio_url", "input_video", "video", "audio", "file_url", "document":
 			unsized = true
 			if string(key) == "input_audio" || string(key) == "file" {
 				has |= partNeeds(key)
 			}
-			d.req.AttachedBytes += len(d.value())
+			d.req.AttachedBytes += len(d.Raw())
 		case "cache_control":
-			d.skip()
+			d.Skip()
 		default:
-			d.only("messages.content.", key, "type", "text", "image_url", "input_audio", "file")
+			d.rejectLookAlikes("messages.content.", key, "type", "text", "image_url", "input_audio", "file")
 			unknown = true
 			unsized = d.unknown() || unsized
 		}
@@ -329,25 +329,25 @@ func (d *decoder) part(first *text) {
 }
 
 // unknown reads a member of a part that this gateway does not know. It reports whether the member holds inline media; all
-// other strings count as text.
+// NonASCII strings count as text.
 func (d *decoder) unknown() (media bool) {
-	switch d.kind() {
+	switch d.Kind() {
 	case '{':
-		for range d.members {
+		for range d.Members {
 			media = d.unknown() || media
 		}
 	case '[':
-		for range d.elements {
+		for range d.Elements {
 			media = d.unknown() || media
 		}
 	case '"':
-		if bytes.HasPrefix(d.b[d.i:], []byte(`"data:`)) {
-			d.req.AttachedBytes += len(d.value())
+		if bytes.HasPrefix(d.Data[d.Pos:], []byte(`"data:`)) {
+			d.req.AttachedBytes += len(d.Raw())
 			return true
 		}
-		d.counted()
+		d.SkipCounted()
 	default:
-		d.skip()
+		d.Skip()
 	}
 	return media
 }
@@ -363,7 +363,7 @@ func textual(kind []byte) bool {
 
 // image notes what is known of a picture: its bytes may be there, and how closely the model is to look.
 func (d *decoder) image(value []byte) {
-	if d.err != nil {
+	if d.Err != nil {
 		return
 	}
 	at := bytes.Index(value, []byte(`"data:`))

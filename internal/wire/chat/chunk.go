@@ -13,20 +13,20 @@ type chunk struct {
 	fields []llm.Field // of the object, in order; names only where they matter here
 
 	id, created, tier []byte // raw values; nil when absent or null
-	model             text
+	model             String
 	hasModel          bool
 	usage             []byte // raw; nil when absent or null
 	usageOnTop        bool   // it is the top-level member usage
 	fault             []byte // the raw error member; nil when absent or null
 	choices           int    // how many there are; -1 when the member is absent or no list
 
-	spoken       bool // there is a delta or message
+	hasMessage   bool // there is a delta or message
 	content      bool
 	finish       string
 	ascii, other int
 	seen, ended  choiceSet
-	odd          []correction // what the provider writes in a way of its own
-	lost         bool         // a part of the content has no place in the format
+	corrections  []correction // what the provider writes in a way of its own
+	droppedPart  bool         // a part of the content has no place in the format
 
 	out []byte // the event that was made of it
 }
@@ -50,60 +50,60 @@ func (s *choiceSet) empty() bool { return s[0]|s[1] == 0 }
 // read scans data and mends what the provider writes in a way of its own, so that the bytes may come back changed.
 func (c *chunk) read(data []byte) ([]byte, error) {
 	err := c.scan(data)
-	if err != nil || len(c.odd) == 0 {
+	if err != nil || len(c.corrections) == 0 {
 		return data, err
 	}
-	data, lost := corrected(data, c.odd), c.lost
+	data, lost := corrected(data, c.corrections), c.droppedPart
 	err = c.scan(data)
-	c.lost = lost
+	c.droppedPart = lost
 	return data, err
 }
 
 // scan reads data. An error means that data is not a JSON object, or that its choices are not a list of objects: text may be in them
 // that cannot be found.
 func (c *chunk) scan(data []byte) error {
-	*c = chunk{whole: c.whole, bare: c.bare, outer: c.outer, inner: c.inner, fields: c.fields[:0], odd: c.odd[:0], out: c.out, choices: -1}
-	s := scanner{b: data}
-	if s.peek() != '{' {
-		s.fail("an object is expected")
-		return s.err
+	*c = chunk{whole: c.whole, bare: c.bare, outer: c.outer, inner: c.inner, fields: c.fields[:0], corrections: c.corrections[:0], out: c.out, choices: -1}
+	s := Scanner{Data: data}
+	if s.Peek() != '{' {
+		s.Fail("an object is expected")
+		return s.Err
 	}
-	for key := range s.members {
-		at, start := s.at, s.i
+	for key := range s.Members {
+		at, start := s.KeyStart, s.Pos
 		name := c.member(&s, key)
-		if s.i == start {
-			s.skip()
+		if s.Pos == start {
+			s.Skip()
 		}
-		c.fields = append(c.fields, llm.Field{Name: name, KeyStart: at, Value: start, End: s.i})
+		c.fields = append(c.fields, llm.Field{Name: name, KeyStart: at, Value: start, End: s.Pos})
 	}
-	s.end()
-	c.ascii, c.other = s.ascii, s.other
-	return s.err
+	s.End()
+	c.ascii, c.other = s.ASCII, s.NonASCII
+	return s.Err
 }
 
-// member reads one top-level member and returns its name if the name matters for what is passed on.
-func (c *chunk) member(s *scanner, key []byte) string {
+// Raw reads one top-level member and returns its name if the name matters for what is passed on.
+func (c *chunk) member(s *Scanner, key []byte) string {
 	switch string(key) {
 	case "choices":
 		c.list(s)
 	case "model":
-		if s.kind() == '"' {
-			c.model, c.hasModel = s.text(), true
+		if s.Kind() == '"' {
+			c.model, c.hasModel = s.ReadString(), true
 		}
 		return "model"
 	case "id":
-		c.id = s.told()
+		c.id = s.RawOrNil()
 	case "created":
-		c.created = s.told()
+		c.created = s.RawOrNil()
 	case "service_tier":
-		c.tier = s.told()
+		c.tier = s.RawOrNil()
 	case "usage":
-		if raw := s.told(); raw != nil {
+		if raw := s.RawOrNil(); raw != nil {
 			c.usage, c.usageOnTop = raw, true
 		}
 		return "usage"
 	case "error":
-		c.fault = s.told()
+		c.fault = s.RawOrNil()
 		return "error"
 	default:
 		if c.outer != "" && string(key) == c.outer {
@@ -113,53 +113,53 @@ func (c *chunk) member(s *scanner, key []byte) string {
 	return ""
 }
 
-// told reads a value and returns its bytes, or nil for null.
-func (s *scanner) told() []byte {
-	if s.null() {
+// present reads a value and returns its bytes, or nil for null.
+func (s *Scanner) RawOrNil() []byte {
+	if s.SkipNull() {
 		return nil
 	}
-	return s.value()
+	return s.Raw()
 }
 
-func (c *chunk) nestedUsage(s *scanner) {
-	if c.inner == "" || s.kind() != '{' {
+func (c *chunk) nestedUsage(s *Scanner) {
+	if c.inner == "" || s.Kind() != '{' {
 		return
 	}
-	for key := range s.members {
+	for key := range s.Members {
 		if string(key) == c.inner {
-			if raw := s.told(); raw != nil && c.usage == nil {
+			if raw := s.RawOrNil(); raw != nil && c.usage == nil {
 				c.usage = raw
 			}
 		}
 	}
 }
 
-func (c *chunk) list(s *scanner) {
-	if s.null() {
+func (c *chunk) list(s *Scanner) {
+	if s.SkipNull() {
 		return
 	}
-	if s.kind() != '[' {
-		s.fail("choices must be a list")
+	if s.Kind() != '[' {
+		s.Fail("choices must be a list")
 		return
 	}
 	c.choices = 0
-	for range s.elements {
+	for range s.Elements {
 		c.choices++
-		if s.kind() != '{' {
-			s.fail("a choice must be an object")
+		if s.Kind() != '{' {
+			s.Fail("a choice must be an object")
 			return
 		}
 		c.choice(s)
 	}
 }
 
-func (c *chunk) choice(s *scanner) {
+func (c *chunk) choice(s *Scanner) {
 	index, finish := int64(0), ""
-	for key := range s.members {
+	for key := range s.Members {
 		switch string(key) {
 		case "index":
-			if s.kind() == '0' {
-				index, _ = wholeNumber(s.number())
+			if s.Kind() == '0' {
+				index, _ = ParseInteger(s.Number())
 			}
 		case "delta":
 			if !c.whole && !c.bare {
@@ -171,19 +171,19 @@ func (c *chunk) choice(s *scanner) {
 			}
 		case "text":
 			if c.bare { // some vendors repeat the delta of a chat chunk here
-				c.spoken = true
-				c.said(s)
+				c.hasMessage = true
+				c.text(s)
 			}
 		case "usage": // Moonshot tells a stream's usage in the choice that ends
-			if raw := s.told(); raw != nil && c.usage == nil {
+			if raw := s.RawOrNil(); raw != nil && c.usage == nil {
 				c.usage = raw
 			}
 		case "finish_reason":
-			if s.kind() == '"' {
-				t := s.text()
-				finish = finishReason(s.b[t.start:t.end])
-				if finish != string(s.b[t.start:t.end]) {
-					c.odd = append(c.odd, correction{t.start, t.end, []byte(finish)})
+			if s.Kind() == '"' {
+				t := s.ReadString()
+				finish = finishReason(s.Data[t.Start:t.End])
+				if finish != string(s.Data[t.Start:t.End]) {
+					c.corrections = append(c.corrections, correction{t.Start, t.End, []byte(finish)})
 				}
 			}
 		}
@@ -214,77 +214,77 @@ func finishReason(reason []byte) string {
 }
 
 // delta reads what a choice says. Text is counted; anything that the client could show is content.
-func (c *chunk) delta(s *scanner) {
-	if s.null() {
+func (c *chunk) delta(s *Scanner) {
+	if s.SkipNull() {
 		return
 	}
-	if s.kind() != '{' {
-		s.fail("what a choice says must be an object")
+	if s.Kind() != '{' {
+		s.Fail("what a choice says must be an object")
 		return
 	}
-	c.spoken = true
+	c.hasMessage = true
 	var list parts
-	for key := range s.members {
+	for key := range s.Members {
 		switch string(key) {
 		case "content":
-			if s.kind() == '[' {
+			if s.Kind() == '[' {
 				list.read(s)
 				continue
 			}
-			c.said(s)
+			c.text(s)
 		case "refusal":
-			c.said(s)
+			c.text(s)
 		case "reasoning_content":
-			from := s.i
-			c.thought(s, &list)
-			if s.i == from {
-				s.skip()
+			from := s.Pos
+			c.reasoning(s, &list)
+			if s.Pos == from {
+				s.Skip()
 			}
 			if !list.reasoned {
-				list.emptyFrom, list.emptyTo = from, s.i
+				list.emptyFrom, list.emptyTo = from, s.Pos
 			}
 		case "reasoning":
-			c.thought(s, &list)
+			c.reasoning(s, &list)
 		case "tool_calls":
 			c.calls(s)
 		case "function_call":
 			c.content = c.call(s) || c.content
 		case "audio":
-			c.content = s.kind() == '{' || c.content
+			c.content = s.Kind() == '{' || c.content
 		}
 	}
-	c.odd = append(c.odd, list.flat(c.whole)...)
-	c.lost = c.lost || list.lost
+	c.corrections = append(c.corrections, list.flat(c.whole)...)
+	c.droppedPart = c.droppedPart || list.lost
 }
 
-// thought reads reasoning, which some providers send under both names.
-func (c *chunk) thought(s *scanner, list *parts) {
+// reasoning reads reasoning, which some providers send under both names.
+func (c *chunk) reasoning(s *Scanner, list *parts) {
 	if !list.reasoned {
-		list.reasoned = c.said(s)
+		list.reasoned = c.text(s)
 	}
 }
 
-// said reads a text and reports whether there is any.
-func (c *chunk) said(s *scanner) bool {
-	before := s.ascii + s.other
-	if s.kind() == '"' {
-		s.counted()
+// text reads a text and reports whether there is any.
+func (c *chunk) text(s *Scanner) bool {
+	before := s.ASCII + s.NonASCII
+	if s.Kind() == '"' {
+		s.SkipCounted()
 	}
-	spoke := s.ascii+s.other > before
+	spoke := s.ASCII+s.NonASCII > before
 	c.content = c.content || spoke
 	return spoke
 }
 
-func (c *chunk) calls(s *scanner) {
-	if s.kind() != '[' {
+func (c *chunk) calls(s *Scanner) {
+	if s.Kind() != '[' {
 		return
 	}
-	for range s.elements {
+	for range s.Elements {
 		c.content = true
-		if s.kind() != '{' {
+		if s.Kind() != '{' {
 			continue
 		}
-		for key := range s.members {
+		for key := range s.Members {
 			if string(key) == "function" || string(key) == "custom" {
 				c.call(s)
 			}
@@ -293,14 +293,14 @@ func (c *chunk) calls(s *scanner) {
 }
 
 // call counts the name and the arguments of a tool call.
-func (c *chunk) call(s *scanner) bool {
-	if s.kind() != '{' {
+func (c *chunk) call(s *Scanner) bool {
+	if s.Kind() != '{' {
 		return false
 	}
-	for key := range s.members {
+	for key := range s.Members {
 		switch string(key) {
 		case "name", "arguments", "input":
-			s.counted()
+			s.SkipCounted()
 		}
 	}
 	return true

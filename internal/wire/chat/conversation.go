@@ -9,9 +9,9 @@ import (
 	"fairlead/internal/llm"
 )
 
-// reader reads a request that DecodeRequest has checked into our own words. It jumps between members, because what one of
+// conversationReader reads a request that DecodeRequest has checked into our own words. It jumps between members, because what one of
 // them means may depend on a later one.
-type reader struct {
+type conversationReader struct {
 	decoder
 	conv *llm.Conversation
 
@@ -19,17 +19,17 @@ type reader struct {
 	pending   map[string][]string // ids of calls in the old way that have no result yet, by the function's name
 }
 
-// quiet are the members that are ours, or that concern the account and the stream and not the conversation. Those that
+// accountFields are the members that are ours, or that concern the account and the stream and not the conversation. Those that
 // the checked request has in fields of its own are among them.
-var quiet = []string{
+var accountFields = []string{
 	"model", "models", "provider", "session_id", "stream", "stream_options", "n", "max_tokens", "max_completion_tokens",
 	"user", "safety_identifier", "metadata", "service_tier", "store", "prompt_cache_key", "prompt_cache_retention", "prompt_cache_options",
 }
 
 // Conversation reads a checked chat request into our own words. It refuses what would be lost without a trace.
 func (Format) Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, error) {
-	r := reader{
-		decoder: decoder{scanner: scanner{ctx: ctx, b: req.Body}, req: req},
+	r := conversationReader{
+		decoder: decoder{Scanner: Scanner{Context: ctx, Data: req.Body}, req: req},
 		conv: &llm.Conversation{
 			Choices: max(req.Choices, 1), MaxOutput: req.MaxOutput, EndUser: req.EndUser, ServiceTier: req.ServiceTier,
 		},
@@ -37,23 +37,23 @@ func (Format) Conversation(ctx context.Context, req *llm.Request) (*llm.Conversa
 		pending:   map[string][]string{},
 	}
 	for _, f := range req.Fields {
-		r.i = f.Value
-		if !r.null() {
+		r.Pos = f.Value
+		if !r.SkipNull() {
 			r.member(f.Name)
 		}
 	}
-	if r.err != nil {
+	if r.Err != nil {
 		return nil, r.unreadable()
 	}
 	if len(r.problems) > 0 {
-		e := r.refusal()
+		e := r.rejection()
 		e.Kind = llm.Untranslatable // a provider of the same format may take it
 		return nil, e
 	}
 	return r.conv, llm.Cancelled(ctx)
 }
 
-func (r *reader) member(name string) {
+func (r *conversationReader) member(name string) {
 	c := r.conv
 	switch name {
 	case "messages":
@@ -67,7 +67,7 @@ func (r *reader) member(name string) {
 	case "function_call":
 		r.readFunctionChoice()
 	case "parallel_tool_calls":
-		c.ParallelTools = r.yesOrNo(name)
+		c.ParallelTools = r.optionalBool(name)
 	case "response_format":
 		r.readOutput()
 	case "stop":
@@ -79,37 +79,37 @@ func (r *reader) member(name string) {
 	case "reasoning":
 		r.readReasoning()
 	case "thinking":
-		r.readThinkingWish()
+		r.readThinking()
 	case "modalities":
-		if string(r.value()) != `["text"]` {
-			r.unsaid(name)
+		if string(r.Raw()) != `["text"]` {
+			r.dropField(name)
 		}
 	default:
-		if !r.readSampling(name) && !slices.Contains(quiet, name) {
-			r.unsaid(name)
+		if !r.readSampling(name) && !slices.Contains(accountFields, name) {
+			r.dropField(name)
 		}
 	}
 }
 
-func (r *reader) readSampling(name string) bool {
+func (r *conversationReader) readSampling(name string) bool {
 	s := &r.conv.Sampling
 	switch name {
 	case "temperature":
-		s.Temperature = r.figure(name)
+		s.Temperature = r.numberText(name)
 	case "top_p":
-		s.TopP = r.figure(name)
+		s.TopP = r.numberText(name)
 	case "top_k":
-		s.TopK = r.figure(name)
+		s.TopK = r.numberText(name)
 	case "frequency_penalty":
-		s.FrequencyPenalty = r.figure(name)
+		s.FrequencyPenalty = r.numberText(name)
 	case "presence_penalty":
-		s.PresencePenalty = r.figure(name)
+		s.PresencePenalty = r.numberText(name)
 	case "seed":
-		s.Seed = r.figure(name)
+		s.Seed = r.numberText(name)
 	case "logprobs":
 		s.Logprobs = r.boolean(name)
 	case "top_logprobs":
-		n, _ := strconv.Atoi(string(r.figure(name)))
+		n, _ := strconv.Atoi(string(r.numberText(name)))
 		s.TopLogprobs = n
 	default:
 		return false
@@ -117,19 +117,19 @@ func (r *reader) readSampling(name string) bool {
 	return true
 }
 
-// unsaid notes a member, or a place, that has no words of ours.
-func (r *reader) unsaid(name string) { r.conv.DropField(name) }
+// dropField notes a member, or a place, that has no words of ours.
+func (r *conversationReader) dropField(name string) { r.conv.DropField(name) }
 
-// figure reads a number as it is written.
-func (r *reader) figure(param string) json.Number {
+// numberText reads a number as it is written.
+func (r *conversationReader) numberText(param string) json.Number {
 	if !r.is('0', param, "a number") {
 		return ""
 	}
-	return json.Number(r.number())
+	return json.Number(r.Number())
 }
 
-func (r *reader) yesOrNo(param string) *bool {
-	if k := r.kind(); k != 't' && k != 'f' {
+func (r *conversationReader) optionalBool(param string) *bool {
+	if k := r.Kind(); k != 't' && k != 'f' {
 		r.wrong(param, "true or false")
 		return nil
 	}
@@ -137,8 +137,8 @@ func (r *reader) yesOrNo(param string) *bool {
 	return &yes
 }
 
-func (r *reader) readStop() {
-	if r.kind() == '"' {
+func (r *conversationReader) readStop() {
+	if r.Kind() == '"' {
 		stop, _ := r.str("stop")
 		r.conv.Stop = []string{stop}
 		return
@@ -146,7 +146,7 @@ func (r *reader) readStop() {
 	if !r.is('[', "stop", "a string or a list of strings") {
 		return
 	}
-	for range r.elements {
+	for range r.Elements {
 		if stop, ok := r.str("stop"); ok {
 			r.conv.Stop = append(r.conv.Stop, stop)
 		}
@@ -154,7 +154,7 @@ func (r *reader) readStop() {
 }
 
 // readReasoning reads the object with which clients of other gateways ask for thinking.
-func (r *reader) readReasoning() {
+func (r *conversationReader) readReasoning() {
 	e := &r.conv.Effort
 	m, ok := r.object("reasoning")
 	if !ok {
@@ -163,36 +163,36 @@ func (r *reader) readReasoning() {
 	if level := r.textOf(m, "effort", "reasoning."); level != "" {
 		e.Level = level
 	}
-	e.Budget = max(e.Budget, r.wholeOf(m, "max_tokens", "reasoning."))
+	e.Budget = max(e.Budget, r.integerOf(m, "max_tokens", "reasoning."))
 	if enabled := r.flagOf(m, "enabled", "reasoning."); enabled != nil {
-		r.turn(*enabled)
+		r.setThinking(*enabled)
 	}
 	if exclude := r.flagOf(m, "exclude", "reasoning."); exclude != nil {
 		e.Hide = *exclude
 	}
 }
 
-// readThinkingWish reads the object with which Anthropic's clients ask for thinking, which several vendors took over.
-func (r *reader) readThinkingWish() {
+// readThinking reads the object with which Anthropic's clients ask for thinking, which several vendors took over.
+func (r *conversationReader) readThinking() {
 	e := &r.conv.Effort
 	m, ok := r.object("thinking")
 	if !ok {
 		return
 	}
-	e.Budget = max(e.Budget, r.wholeOf(m, "budget_tokens", "thinking."))
+	e.Budget = max(e.Budget, r.integerOf(m, "budget_tokens", "thinking."))
 	switch r.textOf(m, "type", "thinking.") {
 	case "disabled":
-		r.turn(false)
+		r.setThinking(false)
 	case "adaptive", "auto":
 		e.Adaptive = true
 	case "enabled":
-		r.turn(true)
+		r.setThinking(true)
 	}
 	e.Hide = e.Hide || r.textOf(m, "display", "thinking.") == "omitted"
 }
 
-// turn turns thinking on without saying how much, or off.
-func (r *reader) turn(on bool) {
+// setThinking turns thinking on without saying how much, or off.
+func (r *conversationReader) setThinking(on bool) {
 	e := &r.conv.Effort
 	switch {
 	case !on:
@@ -204,68 +204,68 @@ func (r *reader) turn(on bool) {
 
 // object reads an object and returns where the values of its members begin. A null is absent. Anything else is a
 // problem.
-func (r *reader) object(param string) (map[string]int, bool) {
+func (r *conversationReader) object(param string) (map[string]int, bool) {
 	if !r.is('{', param, "an object") {
 		return nil, false
 	}
 	at := map[string]int{}
-	for key := range r.members {
-		from := r.i
-		if name := string(key); !r.null() {
+	for key := range r.Members {
+		from := r.Pos
+		if name := string(key); !r.SkipNull() {
 			at[name] = from
-			r.skip()
+			r.Skip()
 		}
 	}
-	return at, r.err == nil
+	return at, r.Err == nil
 }
 
-// at reads what stands elsewhere and comes back.
-func (r *reader) at(pos int, read func()) {
-	back := r.i
-	r.i = pos
+// KeyStart reads what stands elsewhere and comes back.
+func (r *conversationReader) at(pos int, read func()) {
+	back := r.Pos
+	r.Pos = pos
 	read()
-	r.i = back
+	r.Pos = back
 }
 
 // objectOf reads an object that is a member of another.
-func (r *reader) objectOf(m map[string]int, name, where string) (inner map[string]int, ok bool) {
+func (r *conversationReader) objectOf(m map[string]int, name, where string) (inner map[string]int, ok bool) {
 	if pos, has := m[name]; has {
 		r.at(pos, func() { inner, ok = r.object(where + name) })
 	}
 	return inner, ok
 }
 
-func (r *reader) textOf(m map[string]int, name, where string) (s string) {
+func (r *conversationReader) textOf(m map[string]int, name, where string) (s string) {
 	if pos, has := m[name]; has {
 		r.at(pos, func() { s, _ = r.str(where + name) })
 	}
 	return s
 }
 
-func (r *reader) wholeOf(m map[string]int, name, where string) (n int64) {
+func (r *conversationReader) integerOf(m map[string]int, name, where string) (n int64) {
 	if pos, has := m[name]; has {
-		r.at(pos, func() { n = r.whole(where+name, maxTokens) })
+		r.at(pos, func() { n = r.integer(where+name, maxTokens) })
 	}
 	return n
 }
 
-func (r *reader) flagOf(m map[string]int, name, where string) (flag *bool) {
+func (r *conversationReader) flagOf(m map[string]int, name, where string) (flag *bool) {
 	if pos, has := m[name]; has {
-		r.at(pos, func() { flag = r.yesOrNo(where + name) })
+		r.at(pos, func() { flag = r.optionalBool(where + name) })
 	}
 	return flag
 }
 
 // rawOf returns the bytes of a member as the caller wrote them.
-func (r *reader) rawOf(m map[string]int, name string) (raw json.RawMessage) {
+func (r *conversationReader) rawOf(m map[string]int, name string) (raw json.RawMessage) {
 	if pos, has := m[name]; has {
-		r.at(pos, func() { raw = r.value() })
+		r.at(pos, func() { raw = r.Raw() })
 	}
 	return raw
 }
 
 // cacheOf reads a mark for prompt caches: the one that Anthropic's clients send, or OpenAI's own.
-func (r *reader) cacheOf(m map[string]int, where string) *llm.CacheMark {
+func (r *conversationReader) cacheOf(m map[string]int, where string) *llm.CacheMark {
 	if inner, ok := r.objectOf(m, "cache_control", where); ok {
 		return &llm.CacheMark{TTL: r.textOf(inner, "ttl", where+"cache_control.")}
 	}

@@ -136,8 +136,8 @@ func TestConversationReadsMessages(t *testing.T) {
 			if diff := cmp.Diff(tc.want, conv.Messages, cmpopts.EquateEmpty()); diff != "" {
 				t.Error(diff)
 			}
-			if len(conv.Unsaid) > 0 {
-				t.Errorf("unsaid: %q", conv.Unsaid)
+			if len(conv.Dropped) > 0 {
+				t.Errorf("unsaid: %q", conv.Dropped)
 			}
 		})
 	}
@@ -158,7 +158,7 @@ func TestConversationReadsSettings(t *testing.T) {
 		"limits":            {`"max_completion_tokens":9,"n":2,"stop":"END"`, llm.Conversation{MaxOutput: 9, Choices: 2, Stop: []string{"END"}}},
 		"several stops":     {`"stop":["a","b"]`, llm.Conversation{Stop: []string{"a", "b"}}},
 		"account, stream":   {`"stream":true,"stream_options":{"include_usage":true},"store":true,"metadata":{"a":"b"},"prompt_cache_key":"k","models":["x"],"session_id":"s","provider":{},"user":"u","service_tier":"flex"`, llm.Conversation{EndUser: "u", ServiceTier: "flex"}},
-		"what has no place": {`"logit_bias":{"1":2},"modalities":["text"],"min_p":0.1,"web_search_options":{},"verbosity":"low"`, llm.Conversation{Verbosity: "low", Unsaid: []string{"logit_bias", "min_p", "web_search_options"}}},
+		"what has no place": {`"logit_bias":{"1":2},"modalities":["text"],"min_p":0.1,"web_search_options":{},"verbosity":"low"`, llm.Conversation{Verbosity: "low", Dropped: []string{"logit_bias", "min_p", "web_search_options"}}},
 		"effort":            {`"reasoning_effort":"high"`, llm.Conversation{Effort: llm.Effort{Level: "high"}}},
 		"reasoning":         {`"reasoning":{"max_tokens":100,"exclude":true}`, llm.Conversation{Effort: llm.Effort{Budget: 100, Hide: true}}},
 		"reasoning on":      {`"reasoning":{"enabled":true}`, llm.Conversation{Effort: llm.Effort{Adaptive: true}}},
@@ -184,11 +184,11 @@ func TestConversationReadsSettings(t *testing.T) {
 		"one tool":         {`"tool_choice":{"type":"custom","custom":{"name":"c"}}`, llm.Conversation{ToolChoice: llm.ToolChoice{Mode: llm.ChoiceMust, Names: []string{"c"}}}},
 		"allowed tools":    {`"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":[{"type":"function","function":{"name":"f"}}]}}`, llm.Conversation{ToolChoice: llm.ToolChoice{Mode: llm.ChoiceAuto, Names: []string{"f"}}}},
 		"no tool":          {`"tool_choice":"none"`, llm.Conversation{ToolChoice: llm.ToolChoice{Mode: llm.ChoiceNone}}},
-		"an unknown wish":  {`"tool_choice":{"type":"web_search"}`, llm.Conversation{Unsaid: []string{"tool_choice"}}},
+		"an unknown wish":  {`"tool_choice":{"type":"web_search"}`, llm.Conversation{Dropped: []string{"tool_choice"}}},
 		"JSON":             {`"response_format":{"type":"json_object"}`, llm.Conversation{Output: llm.Output{Kind: llm.OutputJSON}}},
 		"a schema":         {`"response_format":{"type":"json_schema","json_schema":{"name":"n","description":"d","strict":true,"schema":` + string(schema) + `}}`, llm.Conversation{Output: llm.Output{Kind: llm.OutputSchema, Name: "n", Description: "d", Strict: new(true), Schema: schema}}},
 		"plain text":       {`"response_format":{"type":"text"}`, llm.Conversation{}},
-		"an unknown shape": {`"response_format":{"type":"grammar"}`, llm.Conversation{Unsaid: []string{"response_format"}}},
+		"an unknown shape": {`"response_format":{"type":"grammar"}`, llm.Conversation{Dropped: []string{"response_format"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -238,7 +238,7 @@ func TestConversationRefusesWhatWouldBeLost(t *testing.T) {
 func TestUnknownMembersOfMessagesAreNamedOnce(t *testing.T) {
 	t.Parallel()
 	conv := read(t, `{"model":"m","messages":[{"role":"assistant","content":"x","annotations":[],"prefix":true},{"role":"assistant","content":"y","prefix":true,"odd":1,"none":null}]}`)
-	if diff := cmp.Diff([]string{"messages.prefix", "messages.odd"}, conv.Unsaid); diff != "" {
+	if diff := cmp.Diff([]string{"messages.prefix", "messages.odd"}, conv.Dropped); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -288,7 +288,7 @@ var conversations = []string{
 // everything is a reader that takes all that the format can say.
 func everything() RenderOptions {
 	return RenderOptions{
-		Model: "m", Takes: Takes{Thinking: true, Reasoning: true, CacheMarks: true, AllowedTools: true, TopK: true},
+		Model: "m", Accepts: Accepts{Thinking: true, Reasoning: true, CacheMarks: true, AllowedTools: true, TopK: true},
 		Seals: func(string) bool { return true }, NameSeals: true,
 	}
 }
@@ -364,7 +364,7 @@ func TestRenderLeavesOutWhatTheProviderCannotBeTold(t *testing.T) {
 	conv.Sampling.TopK = "4"
 	conv.Effort = llm.Effort{Budget: 4096}
 	conv.ServiceTier = "standard_only"
-	conv.Unsaid = []string{"odd"}
+	conv.Dropped = []string{"odd"}
 	conv.Messages = append(conv.Messages, said(llm.User,
 		words("first"), llm.Part{Kind: llm.ResultPart, Result: &llm.ToolResult{ID: "i", Failed: true, Parts: []llm.Part{words("out"), {Kind: llm.ImagePart, Media: &llm.Media{URL: "https://x"}}}}},
 	))

@@ -29,7 +29,7 @@ const (
 
 // decoder reads one request. It embeds the scanner: every step of checking is a step of reading.
 type decoder struct {
-	scanner
+	Scanner
 	req      *llm.Request
 	problems []problem
 
@@ -38,7 +38,7 @@ type decoder struct {
 	bestOf                    int64
 	longest                   int    // of the inputs: bytes, or token ids
 	top                       string // the top-level member that is read
-	previewText               text
+	previewText               String
 	safetyIdentifier, endUser string
 }
 
@@ -47,52 +47,52 @@ type problem struct{ param, message string }
 // DecodeRequest checks a request strictly and describes it. It refuses what two parsers may read
 // differently, checks the types of what routing, limits and money need, and leaves everything else to the provider.
 func (Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.Request, error) {
-	keys := keyRooms.Get().(*keyRoom)
-	defer keys.giveBack()
+	keys := keyBuffers.Get().(*keyBuffer)
+	defer keys.release()
 	d := decoder{
-		scanner: scanner{ctx: ctx, b: body, strict: true, keys: keys[:0]},
+		Scanner: Scanner{Context: ctx, Data: body, Strict: true, keys: keys[:0]},
 		req:     &llm.Request{Op: op, Format: Name, Body: body, Choices: 1},
 	}
-	d.sample = &d.req.Sample
+	d.Sample = &d.req.Sample
 	d.request(op)
-	if d.err != nil {
+	if d.Err != nil {
 		return nil, d.unreadable()
 	}
 	d.finish(op)
 	if len(d.problems) > 0 {
-		return nil, d.refusal()
+		return nil, d.rejection()
 	}
 	return d.req, nil
 }
 
-// keyRoom is where the keys of the objects that are open are noted, as long as they are few.
-type keyRoom [24][]byte
+// keyBuffer is where the keys of the objects that are open are noted, as long as they are few.
+type keyBuffer [24][]byte
 
-var keyRooms = sync.Pool{New: func() any { return new(keyRoom) }}
+var keyBuffers = sync.Pool{New: func() any { return new(keyBuffer) }}
 
-func (k *keyRoom) giveBack() {
+func (k *keyBuffer) release() {
 	clear(k[:]) // they are parts of the body
-	keyRooms.Put(k)
+	keyBuffers.Put(k)
 }
 
 func (d *decoder) request(op llm.Op) {
-	switch d.peek() {
+	switch d.Peek() {
 	case '{':
 	case 0:
-		d.fail("the body is empty")
+		d.Fail("the body is empty")
 		return
 	default:
-		if d.skip(); d.err == nil {
-			d.end()
+		if d.Skip(); d.Err == nil {
+			d.End()
 		}
 		d.problem("", "The body must be a JSON object.")
 		return
 	}
 	d.req.Fields = make([]llm.Field, 0, 8)
-	for key := range d.members {
-		at := d.at
-		d.peek()
-		start := d.i
+	for key := range d.Members {
+		at := d.KeyStart
+		d.Peek()
+		start := d.Pos
 		name := d.field(key)
 		d.top = name
 		switch {
@@ -106,12 +106,12 @@ func (d *decoder) request(op llm.Op) {
 		case op == llm.Moderate:
 			d.moderate(name)
 		}
-		if d.i == start {
+		if d.Pos == start {
 			d.extra()
 		}
-		d.req.Fields = append(d.req.Fields, llm.Field{Name: name, KeyStart: at, Value: start, End: d.i})
+		d.req.Fields = append(d.req.Fields, llm.Field{Name: name, KeyStart: at, Value: start, End: d.Pos})
 	}
-	d.end()
+	d.End()
 }
 
 // common reads the members that all operations have; it reports false for all others.
@@ -154,25 +154,25 @@ func (d *decoder) finish(op llm.Op) {
 		// Every prompt is answered so often, and answers that are not shown are paid for too.
 		r.Choices = max(r.Choices, int(d.bestOf)) * max(r.Inputs, 1)
 	}
-	r.ASCIIBytes, r.NonASCIIBytes, r.Longest = d.ascii, d.other, d.longestShare()
+	r.ASCIIBytes, r.NonASCIIBytes, r.Longest = d.ASCII, d.NonASCII, d.longestShare()
 	r.EndUser = d.endUser
 	if r.EndUser == "" {
 		r.EndUser = d.safetyIdentifier
 	}
-	if !d.previewText.empty() && len(d.problems) == 0 {
-		r.Preview = preview(d.b[d.previewText.start:d.previewText.end])
-		r.Asked = llm.RawText(d.b[d.previewText.start:d.previewText.end])
+	if !d.previewText.Empty() && len(d.problems) == 0 {
+		r.Preview = preview(d.Data[d.previewText.Start:d.previewText.End])
+		r.Asked = llm.RawText(d.Data[d.previewText.Start:d.previewText.End])
 	}
 }
 
 func (d *decoder) require(op llm.Op) {
-	if op == llm.Moderate && !d.model && !d.blames("model") {
+	if op == llm.Moderate && !d.model && !d.hasProblem("model") {
 		d.model, d.req.Model = true, DefaultModeration
 	}
-	if !d.model && !d.blames("model") {
+	if !d.model && !d.hasProblem("model") {
 		d.problem("model", `The field "model" is missing. Name a model, or "auto" to have one chosen.`)
 	}
-	if op == llm.Chat && !d.messages && !d.blames("messages") {
+	if op == llm.Chat && !d.messages && !d.hasProblem("messages") {
 		d.problem("messages", `The field "messages" is missing. Send a list with at least one message.`)
 	}
 	name, want := "input", "a text, a list of texts, or token ids"
@@ -185,13 +185,13 @@ func (d *decoder) require(op llm.Op) {
 	default:
 		return
 	}
-	if !d.input && !d.blames(name) {
+	if !d.input && !d.hasProblem(name) {
 		d.problem(name, "The field %q is missing. Send %s.", name, want)
 	}
 }
 
-// blames reports whether a problem names the field already.
-func (d *decoder) blames(param string) bool {
+// hasProblem reports whether a problem names the field already.
+func (d *decoder) hasProblem(param string) bool {
 	for _, p := range d.problems {
 		if strings.EqualFold(p.param, param) {
 			return true
@@ -208,29 +208,29 @@ func (d *decoder) problem(param, format string, args ...any) {
 
 // unreadable is the refusal of a body that could not be read to its end.
 func (d *decoder) unreadable() *llm.Error {
-	if cancelled, ok := errors.AsType[*llm.Error](d.err); ok {
+	if cancelled, ok := errors.AsType[*llm.Error](d.Err); ok {
 		return cancelled
 	}
-	if repeated, ok := errors.AsType[*repeatedKeyError](d.err); ok {
-		key := show.Quote(repeated.key)
-		d.problem(show.Cut(repeated.key, maxLabel), "The key %s appears twice in the same object, and different readers would take different values. Send each key once.", key)
-		return d.refusal()
+	if repeated, ok := errors.AsType[*RepeatedKeyError](d.Err); ok {
+		key := show.Quote(repeated.Key)
+		d.problem(show.Cut(repeated.Key, maxLabel), "The key %s appears twice in the same object, and different readers would take different values. Send each key once.", key)
+		return d.rejection()
 	}
-	if over, ok := errors.AsType[*strict.LimitError](d.err); ok {
-		return over.Refuse(d.top)
+	if over, ok := errors.AsType[*strict.LimitError](d.Err); ok {
+		return over.Reject(d.top)
 	}
-	message := "The body is not valid JSON: " + d.err.Error() + "."
-	if bytes.HasPrefix(d.b, []byte("\xef\xbb\xbf")) {
+	message := "The body is not valid JSON: " + d.Err.Error() + "."
+	if bytes.HasPrefix(d.Data, []byte("\xef\xbb\xbf")) {
 		message = "The body begins with a byte order mark. Send plain UTF-8 without it."
-	} else if d.i < len(d.b) && d.b[d.i] >= utf8.RuneSelf && !utf8.Valid(d.b[d.i:min(len(d.b), d.i+utf8.UTFMax)]) {
-		message = fmt.Sprintf("The body is not valid UTF-8 at byte %d. Send JSON encoded in UTF-8.", d.i)
+	} else if d.Pos < len(d.Data) && d.Data[d.Pos] >= utf8.RuneSelf && !utf8.Valid(d.Data[d.Pos:min(len(d.Data), d.Pos+utf8.UTFMax)]) {
+		message = fmt.Sprintf("The body is not valid UTF-8 at byte %d. Send JSON encoded in UTF-8.", d.Pos)
 	}
 	e := &llm.Error{Kind: llm.InvalidJSON, Message: message}
 	return e.With("problems", []map[string]string{{"param": "", "message": message}})
 }
 
-// refusal lists every problem; the first one is the sentence that people see.
-func (d *decoder) refusal() *llm.Error {
+// rejection lists every problem; the first one is the sentence that people see.
+func (d *decoder) rejection() *llm.Error {
 	list := make([]map[string]string, len(d.problems))
 	for i, p := range d.problems {
 		list[i] = map[string]string{"param": p.param, "message": p.message}

@@ -35,7 +35,7 @@ type vector struct {
 // Embedding reads a provider's embeddings answer: one vector for each input, in order, in the caller's encoding. Numbers
 // are not touched unless the encoding differs.
 func Embedding(r io.Reader, o EmbedOptions) (llm.Event, error) {
-	a := newAnswer(r, EventOptions{Model: o.Model, ContentType: o.ContentType, MaxAnswer: o.MaxAnswer, SizeHint: o.SizeHint})
+	a := newResponseReader(r, EventOptions{Model: o.Model, ContentType: o.ContentType, MaxAnswer: o.MaxAnswer, SizeHint: o.SizeHint})
 	data, err := a.readAll(r, nil)
 	if err != nil {
 		return llm.Event{}, err
@@ -47,7 +47,7 @@ func Embedding(r io.Reader, o EmbedOptions) (llm.Event, error) {
 	if a.c.fault != nil {
 		return llm.Event{}, fault.Inside(a.c.fault)
 	}
-	a.note(data)
+	a.recordHead(data)
 	vectors, count, from, to := readVectors(data, cmp.Or(o.Inputs, maxInputs))
 	if err := checkVectors(vectors, count, o.Inputs); err != nil {
 		return llm.Event{}, err
@@ -73,42 +73,42 @@ func Embedding(r io.Reader, o EmbedOptions) (llm.Event, error) {
 // readVectors finds the entries of data, of which it returns at most most and the number, and where the list lies. The
 // document is valid JSON.
 func readVectors(data []byte, most int) (vectors []vector, count, from, to int) {
-	s := scanner{b: data}
-	for key := range s.members {
-		if string(key) != "data" || s.kind() != '[' {
+	s := Scanner{Data: data}
+	for key := range s.Members {
+		if string(key) != "data" || s.Kind() != '[' {
 			continue
 		}
-		from = s.i
-		for n := range s.elements {
+		from = s.Pos
+		for n := range s.Elements {
 			if count++; n < most {
-				vectors = append(vectors, readVector(int64(n), s.value()))
+				vectors = append(vectors, readVector(int64(n), s.Raw()))
 			}
 		}
-		to = s.i
+		to = s.Pos
 	}
 	return vectors, count, from, to
 }
 
 func readVector(n int64, raw []byte) vector {
 	v := vector{raw: raw, index: n}
-	s := scanner{b: raw}
-	if s.kind() != '{' {
+	s := Scanner{Data: raw}
+	if s.Kind() != '{' {
 		return v
 	}
-	for key := range s.members {
+	for key := range s.Members {
 		switch string(key) {
 		case "index":
-			if s.kind() == '0' {
-				v.index, _ = wholeNumber(s.number())
+			if s.Kind() == '0' {
+				v.index, _ = ParseInteger(s.Number())
 			}
 		case "embedding":
-			kind := s.kind()
+			kind := s.Kind()
 			if kind != '[' && kind != '"' {
 				continue
 			}
-			v.from, v.text = s.i, kind == '"'
-			s.skip()
-			v.to = s.i
+			v.from, v.text = s.Pos, kind == '"'
+			s.Skip()
+			v.to = s.Pos
 		}
 	}
 	return v
@@ -177,15 +177,15 @@ func appendVector(dst []byte, v vector, wantBase64 bool) ([]byte, error) {
 }
 
 func appendBase64(dst, list []byte) ([]byte, error) {
-	s := scanner{b: list}
+	s := Scanner{Data: list}
 	packed := make([]byte, 0, len(list)/2)
 	var bad error
-	for range s.elements {
-		if s.kind() != '0' {
+	for range s.Elements {
+		if s.Kind() != '0' {
 			bad = fmt.Errorf("vector holds something that is no number")
 			continue
 		}
-		f, err := strconv.ParseFloat(string(s.number()), 32)
+		f, err := strconv.ParseFloat(string(s.Number()), 32)
 		if err != nil {
 			bad = err
 		}
@@ -196,8 +196,8 @@ func appendBase64(dst, list []byte) ([]byte, error) {
 }
 
 func appendNumbers(dst, quoted []byte) ([]byte, error) {
-	s := scanner{b: quoted}
-	packed, err := base64.StdEncoding.AppendDecode(nil, s.decoded(s.text()))
+	s := Scanner{Data: quoted}
+	packed, err := base64.StdEncoding.AppendDecode(nil, s.Unquote(s.ReadString()))
 	if err != nil {
 		return nil, err
 	}

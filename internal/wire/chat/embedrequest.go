@@ -6,7 +6,7 @@ func (d *decoder) embed(name string) {
 	case "input":
 		d.inputs(name)
 	case "dimensions":
-		d.req.Dimensions = d.whole(name, maxDimension)
+		d.req.Dimensions = d.integer(name, maxDimension)
 	case "encoding_format":
 		d.req.Base64 = d.oneOf(name, "float", "base64") == "base64"
 	}
@@ -14,12 +14,12 @@ func (d *decoder) embed(name string) {
 
 // inputs reads a text, a list of texts, a list of token ids, or a list of such lists.
 func (d *decoder) inputs(name string) {
-	switch d.kind() {
+	switch d.Kind() {
 	case 'n':
-		d.literal("null")
+		d.Literal("null")
 	case '"':
 		d.input = true
-		if t := d.inputText(); t.empty() && d.err == nil && name == "input" {
+		if t := d.inputText(); t.Empty() && d.Err == nil && name == "input" {
 			d.problem(name, "%s is empty. Send a text, a list of texts, or token ids.", name)
 		}
 		d.req.Inputs = 1
@@ -33,23 +33,23 @@ func (d *decoder) inputs(name string) {
 
 const wantInput = "a text, a list of texts, a list of token ids, or a list of such lists"
 
-func (d *decoder) inputText() text {
-	d.count = true
-	t := d.text()
-	d.count = false
-	if d.previewText.empty() {
+func (d *decoder) inputText() String {
+	d.Count = true
+	t := d.ReadString()
+	d.Count = false
+	if d.previewText.Empty() {
 		d.previewText = t
 	}
-	d.longest = max(d.longest, t.ascii+t.other)
+	d.longest = max(d.longest, t.ASCII+t.NonASCII)
 	return t
 }
 
 func (d *decoder) inputList(name string) {
 	var kind byte // of the first element: lists do not mix
 	count := 0
-	for n := range d.elements {
+	for n := range d.Elements {
 		count++
-		got := d.kind()
+		got := d.Kind()
 		if n == 0 {
 			kind = got
 		}
@@ -58,7 +58,7 @@ func (d *decoder) inputList(name string) {
 		}
 	}
 	switch {
-	case d.err != nil:
+	case d.Err != nil:
 	case count == 0:
 		d.problem(name, "%s is an empty list. Send at least one text.", name)
 	case kind == '0':
@@ -72,7 +72,7 @@ func (d *decoder) inputList(name string) {
 
 // mixedInput says once that the list is none of the shapes we know.
 func (d *decoder) mixedInput(name, want string) {
-	if d.err == nil && !d.blames(name) {
+	if d.Err == nil && !d.hasProblem(name) {
 		d.problem(name, "%s must be %s.", name, want)
 	}
 }
@@ -86,9 +86,9 @@ func (d *decoder) inputElement(kind byte) bool {
 		return d.tokenID()
 	case '[':
 		ids, good := 0, true
-		for range d.elements {
+		for range d.Elements {
 			ids++
-			good = good && d.kind() == '0' && d.tokenID()
+			good = good && d.Kind() == '0' && d.tokenID()
 		}
 		d.longest = max(d.longest, ids)
 		return good && ids > 0
@@ -98,15 +98,15 @@ func (d *decoder) inputElement(kind byte) bool {
 
 // longestShare is how much of all inputs the longest one is; 0 where there is only one.
 func (d *decoder) longestShare() float64 {
-	if all := d.ascii + d.other + int(d.req.TokenIDs); d.req.Inputs > 1 && all > 0 {
+	if all := d.ASCII + d.NonASCII + int(d.req.TokenIDs); d.req.Inputs > 1 && all > 0 {
 		return float64(d.longest) / float64(all)
 	}
 	return 0
 }
 
 func (d *decoder) tokenID() bool {
-	n, ok := wholeNumber(d.number())
+	n, ok := ParseInteger(d.Number())
 	d.req.TokenIDs++
-	d.size.Elements-- // it is counted as a token, and stays where it is
+	d.Size.Elements-- // it is counted as a token, and stays where it is
 	return ok && n >= 0
 }

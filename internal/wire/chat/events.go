@@ -36,19 +36,21 @@ type EventOptions struct {
 
 // Read reads a provider's 2xx answer. What arrives decides how it is read: a whole answer to a streaming request becomes
 // an equivalent stream. Usage comes once, at the end, in an event of its own.
-func Read(r io.Reader, o EventOptions) llm.Stream { return &reading{answer: newAnswer(r, o)} }
+func Read(r io.Reader, o EventOptions) llm.Stream {
+	return &responseStream{responseReader: newResponseReader(r, o)}
+}
 
 // Events is what Read reads, as a sequence.
 func Events(r io.Reader, o EventOptions) iter.Seq2[llm.Event, error] { return llm.All(Read(r, o)) }
 
-// answer is the state of reading one answer.
-type answer struct {
-	from  io.Reader
-	o     EventOptions
-	model []byte // quoted; empty to keep the provider's
-	c     *chunk // the one at hand; nil while there is none
-	size  int64
-	lost  bool // told that a part of the content was left out
+// responseReader is the state of reading one answer.
+type responseReader struct {
+	from       io.Reader
+	o          EventOptions
+	model      []byte // quoted; empty to keep the provider's
+	c          *chunk // the one at hand; nil while there is none
+	size       int64
+	warnedLost bool // present that a part of the content was left out
 
 	reported    string // the model name that the provider tells
 	tier        string // the service tier that it tells
@@ -61,21 +63,21 @@ type answer struct {
 
 	events sse.Reader // of an answer that is a stream
 	framed bool       // it is such an answer
-	pieces [][]byte   // not yet handed out, of a whole answer that is to be one
+	chunks [][]byte   // not yet handed out, of a whole answer that is to be one
 	whole  bool       // it is such an answer
 	over   bool
 	err    error // why the answer is not complete, once it is over
 }
 
-func newAnswer(r io.Reader, o EventOptions) *answer {
+func newResponseReader(r io.Reader, o EventOptions) *responseReader {
 	if o.MaxAnswer <= 0 {
 		o.MaxAnswer = DefaultMaxAnswer
 	}
-	a := spares.Get().(*answer)
+	a := readerPool.Get().(*responseReader)
 	a.from, a.o = r, o
 	a.takeChunk()
 	if o.Model != "" {
-		a.model = appendQuoted(a.model, o.Model)
+		a.model = AppendString(a.model, o.Model)
 	}
 	return a
 }
@@ -85,7 +87,7 @@ func malformed(message string) *llm.Error {
 }
 
 // readError passes on the end of our own context and what the caller has classified; everything else is a cut.
-func (a *answer) readError(err error) error {
+func (a *responseReader) readError(err error) error {
 	_, classified := errors.AsType[*llm.Error](err)
 	switch {
 	case errors.Is(err, sse.ErrTooLong):
@@ -96,14 +98,14 @@ func (a *answer) readError(err error) error {
 	return &llm.Error{Kind: llm.StreamInterrupted, Message: "The connection to the provider broke before the answer was complete.", Err: err}
 }
 
-func (a *answer) warn(format string, args ...any) {
+func (a *responseReader) warn(format string, args ...any) {
 	if a.o.Warn != nil {
 		a.o.Warn(fmt.Sprintf(format, args...))
 	}
 }
 
 // Next returns the next event. At the end comes the usage, if any was told or there is who counts.
-func (a *answer) Next() (llm.Event, bool, error) {
+func (a *responseReader) Next() (llm.Event, bool, error) {
 	if a.c == nil {
 		a.takeChunk()
 	}
@@ -114,7 +116,7 @@ func (a *answer) Next() (llm.Event, bool, error) {
 		}
 		a.err = err
 		if a.over && err == nil {
-			a.count()
+			a.estimateUsage()
 		}
 		if a.over = a.over || err != nil; a.over && a.usage != nil {
 			return llm.Event{Data: a.held, Bare: true, Usage: a.usage, Model: a.reported}, true, nil
@@ -124,12 +126,12 @@ func (a *answer) Next() (llm.Event, bool, error) {
 }
 
 // step reads on. It reports false where that makes no event.
-func (a *answer) step() (llm.Event, bool, error) {
+func (a *responseReader) step() (llm.Event, bool, error) {
 	switch {
 	case a.framed:
 		return a.streamed()
 	case a.whole:
-		return a.piece()
+		return a.nextChunk()
 	case a.o.Stream:
 		return llm.Event{}, false, a.begin()
 	}
@@ -137,7 +139,7 @@ func (a *answer) step() (llm.Event, bool, error) {
 }
 
 // begin finds out what answers a request that wanted a stream.
-func (a *answer) begin() error {
+func (a *responseReader) begin() error {
 	a.events.Reset(a.from, a.o.MaxLine)
 	first, err := a.events.First()
 	switch {
@@ -153,7 +155,7 @@ func (a *answer) begin() error {
 }
 
 // streamed reads one event of the stream, until the provider ends or breaks it.
-func (a *answer) streamed() (llm.Event, bool, error) {
+func (a *responseReader) streamed() (llm.Event, bool, error) {
 	in, err := a.events.Next()
 	switch {
 	case errors.Is(err, io.EOF) || err == nil && bytes.Equal(bytes.TrimSpace(in.Data), done):
@@ -165,16 +167,16 @@ func (a *answer) streamed() (llm.Event, bool, error) {
 	case err != nil:
 		return llm.Event{}, false, a.readError(err)
 	}
-	if err := a.grown(len(in.Data)); err != nil {
+	if err := a.addSize(len(in.Data)); err != nil {
 		return llm.Event{}, false, err
 	}
 	if in.Unterminated && a.c.scan(in.Data) != nil {
 		in.Data = nil // half a chunk: the end of the stream comes next
 	}
-	return a.take(in)
+	return a.convert(in)
 }
 
-func (a *answer) grown(n int) error {
+func (a *responseReader) addSize(n int) error {
 	a.size += int64(n)
 	if a.size > a.o.MaxAnswer {
 		return malformed(fmt.Sprintf("The provider's answer is larger than %d bytes.", a.o.MaxAnswer))
@@ -182,8 +184,8 @@ func (a *answer) grown(n int) error {
 	return nil
 }
 
-// take makes an event of one that came. It reports false where there is nothing to pass on.
-func (a *answer) take(in sse.Event) (llm.Event, bool, error) {
+// convert makes an event of one that came. It reports false where there is nothing to pass on.
+func (a *responseReader) convert(in sse.Event) (llm.Event, bool, error) {
 	if len(in.Data) == 0 {
 		return llm.Event{}, false, nil
 	}
@@ -207,7 +209,7 @@ func oneLineJSON(data []byte) {
 }
 
 // event makes an event of one chunk; false when there is nothing to pass on.
-func (a *answer) event(data []byte) (llm.Event, bool, error) {
+func (a *responseReader) event(data []byte) (llm.Event, bool, error) {
 	c := a.c
 	data, err := c.read(data)
 	switch {
@@ -224,9 +226,9 @@ func (a *answer) event(data []byte) (llm.Event, bool, error) {
 	if c.finish == "error" {
 		return llm.Event{}, false, &llm.Error{Kind: llm.UpstreamServer, Message: "The provider stopped answering because of an error of its own."}
 	}
-	a.note(data)
-	usage := a.hold(data)
-	if c.choices <= 0 || !c.spoken && c.finish == "" {
+	a.recordHead(data)
+	usage := a.holdUsage(data)
+	if c.choices <= 0 || !c.hasMessage && c.finish == "" {
 		return llm.Event{}, false, nil // usage waits for the end; annotations crash clients that read choices[0].delta
 	}
 	a.seen.merge(c.seen)
@@ -236,15 +238,15 @@ func (a *answer) event(data []byte) (llm.Event, bool, error) {
 	return ev, true, nil
 }
 
-// count makes up for usage that a stream did not tell.
-func (a *answer) count() {
-	if a.usage = a.toldOrCounted(a.usage); a.usage != nil && len(a.held) == 0 {
+// estimateUsage makes up for usage that a stream did not tell.
+func (a *responseReader) estimateUsage() {
+	if a.usage = a.usageOrEstimate(a.usage); a.usage != nil && len(a.held) == 0 {
 		a.held = a.appendChunk(a.held, `"choices":[],"usage":`, UsageJSON(*a.usage))
 	}
 }
 
-// toldOrCounted is what was told, if anything; else what our own count makes of the answer, where there is one.
-func (a *answer) toldOrCounted(told *llm.Usage) *llm.Usage {
+// usageOrEstimate is what was told, if anything; else what our own count makes of the answer, where there is one.
+func (a *responseReader) usageOrEstimate(told *llm.Usage) *llm.Usage {
 	if told != nil || a.o.Counter == nil {
 		return told
 	}
@@ -253,7 +255,7 @@ func (a *answer) toldOrCounted(told *llm.Usage) *llm.Usage {
 }
 
 // describe makes an event with these bytes out of what the scan found.
-func (a *answer) describe(data []byte) llm.Event {
+func (a *responseReader) describe(data []byte) llm.Event {
 	a.ascii += int64(a.c.ascii)
 	a.other += int64(a.c.other)
 	return llm.Event{
@@ -262,15 +264,15 @@ func (a *answer) describe(data []byte) llm.Event {
 	}
 }
 
-// note remembers what chunks have in common.
-func (a *answer) note(data []byte) {
-	if a.c.lost && !a.lost {
-		a.lost = true
+// recordHead remembers what chunks have in common.
+func (a *responseReader) recordHead(data []byte) {
+	if a.c.droppedPart && !a.warnedLost {
+		a.warnedLost = true
 		a.warn("left out a part of the answer that is neither text nor thinking")
 	}
-	m := data[a.c.model.start:a.c.model.end]
-	if a.c.model.escaped {
-		m = unescape(nil, m, len(m))
+	m := data[a.c.model.Start:a.c.model.End]
+	if a.c.model.Escaped {
+		m = Unescape(nil, m, len(m))
 	}
 	if len(m) > 0 && string(m) != a.reported {
 		a.reported = string(m)
@@ -285,10 +287,10 @@ func (a *answer) note(data []byte) {
 }
 
 // finished reports whether every choice has said why it ended.
-func (a *answer) finished() bool { return !a.ended.empty() && a.ended == a.seen }
+func (a *responseReader) finished() bool { return !a.ended.empty() && a.ended == a.seen }
 
 // complete is nil when the stream may end here. said tells whether the provider itself called it the end.
-func (a *answer) complete(said bool) error {
+func (a *responseReader) complete(said bool) error {
 	switch {
 	case a.seen.empty() && !said:
 		return malformed("The provider's answer holds no choices.")

@@ -148,7 +148,7 @@ func TestEventsTellCutsFromCancellation(t *testing.T) {
 	timeout := &llm.Error{Kind: llm.UpstreamTimeout, Message: "silent"}
 	tests := map[string]struct {
 		err  error
-		want llm.Kind // empty: the error itself passes
+		want llm.Kind // Empty: the error itself passes
 	}{
 		"reset":          {broken, llm.StreamInterrupted},
 		"short body":     {io.ErrUnexpectedEOF, llm.StreamInterrupted},
@@ -278,14 +278,14 @@ func TestAnswersThatWaitShareWhatTheyAreReadWith(t *testing.T) {
 	t.Parallel()
 	const chunk = `data: {"model":"theirs","choices":[{"index":0,"delta":{"content":"%s%d"},"finish_reason":%s}]}` + "\n\n"
 	const want = `{"model":"ours","choices":[{"index":0,"delta":{"content":"%s%d"},"finish_reason":%s}]}`
-	var streams []*reading
+	var streams []*responseStream
 	names := []string{"a", "b", "c"}
 	for _, name := range names {
 		src := &paced{}
 		for i, finish := range []string{"null", "null", `"stop"`} {
 			src.pieces = append(src.pieces, fmt.Sprintf(chunk, name, i, finish))
 		}
-		stream := Read(src, EventOptions{Stream: true, Model: "ours"}).(*reading)
+		stream := Read(src, EventOptions{Stream: true, Model: "ours"}).(*responseStream)
 		defer stream.Close()
 		src.wait = func() {
 			if stream.c != nil {

@@ -33,29 +33,29 @@ type parts struct {
 	emptyFrom, emptyTo int  // a null or an empty text where the thought belongs; emptyTo is 0 when there is none
 }
 
-func (p *parts) read(s *scanner) {
-	p.from = s.at
-	for range s.elements {
-		switch s.kind() {
+func (p *parts) read(s *Scanner) {
+	p.from = s.KeyStart
+	for range s.Elements {
+		switch s.Kind() {
 		case '"':
-			p.text.add(s.value())
+			p.text.add(s.Raw())
 		case '{':
 			p.part(s)
 		default:
 			p.lost = true
 		}
 	}
-	p.to = s.i
+	p.to = s.Pos
 }
 
-func (p *parts) part(s *scanner) {
-	for key := range s.members {
+func (p *parts) part(s *Scanner) {
+	for key := range s.Members {
 		switch string(key) {
 		case "type":
-			kind := string(s.value())
+			kind := string(s.Raw())
 			p.lost = p.lost || kind != `"text"` && kind != `"thinking"` && kind != `"refusal"`
 		case "text", "refusal":
-			p.text.add(s.value())
+			p.text.add(s.Raw())
 		case "thinking":
 			p.think(s)
 		}
@@ -63,19 +63,19 @@ func (p *parts) part(s *scanner) {
 }
 
 // think reads what was thought: a text, or again a list of parts.
-func (p *parts) think(s *scanner) {
-	if s.kind() != '[' {
-		p.thought.add(s.value())
+func (p *parts) think(s *Scanner) {
+	if s.Kind() != '[' {
+		p.thought.add(s.Raw())
 		return
 	}
-	for range s.elements {
-		if s.kind() != '{' {
-			p.thought.add(s.value())
+	for range s.Elements {
+		if s.Kind() != '{' {
+			p.thought.add(s.Raw())
 			continue
 		}
-		for key := range s.members {
+		for key := range s.Members {
 			if string(key) == "text" {
-				p.thought.add(s.value())
+				p.thought.add(s.Raw())
 			}
 		}
 	}

@@ -50,7 +50,7 @@ func (Format) Attach(data []byte, name string, value []byte) []byte {
 	if inside[len(inside)-1] != '{' {
 		out = append(out, ',')
 	}
-	out = appendQuoted(out, name)
+	out = AppendString(out, name)
 	out = append(out, ':')
 	out = append(out, value...)
 	return append(out, '}')

@@ -66,8 +66,8 @@ func (d *decoder) lookAlike(where string, key []byte, name string) {
 	d.problem(where+show.Cut(shown, maxLabel), "The key %s looks like %q but is written differently. Spell it %q.", show.Quote(shown), name, name)
 }
 
-// only refuses look-alikes of names in an object below the top.
-func (d *decoder) only(where string, key []byte, names ...string) {
+// rejectLookAlikes refuses look-alikes of names in an object below the top.
+func (d *decoder) rejectLookAlikes(where string, key []byte, names ...string) {
 	for _, name := range names {
 		if alike(key, name) {
 			d.lookAlike(where, key, name)
@@ -78,20 +78,20 @@ func (d *decoder) only(where string, key []byte, names ...string) {
 // wrong records that the value coming next has the wrong type, and skips it.
 func (d *decoder) wrong(param, want string) {
 	names := map[byte]string{'{': "an object", '[': "a list", '"': "a string", '0': "a number", 't': "true", 'f': "false", 'n': "null"}
-	got, ok := names[d.kind()]
-	d.skip()
-	if ok && d.err == nil {
+	got, ok := names[d.Kind()]
+	d.Skip()
+	if ok && d.Err == nil {
 		d.problem(param, "%s must be %s; it is %s.", param, want, got)
 	}
 }
 
 // is reports whether a value of this kind comes next. A null is read and means absent; any other kind is a problem.
 func (d *decoder) is(kind byte, param, want string) bool {
-	switch d.kind() {
+	switch d.Kind() {
 	case kind:
 		return true
 	case 'n':
-		d.literal("null")
+		d.Literal("null")
 	default:
 		d.wrong(param, want)
 	}
@@ -103,8 +103,8 @@ func (d *decoder) str(param string) (string, bool) {
 	if !d.is('"', param, "a string") {
 		return "", false
 	}
-	t := d.text()
-	return string(d.decoded(t)), d.err == nil
+	t := d.ReadString()
+	return string(d.Unquote(t)), d.Err == nil
 }
 
 // name reads a name that we act on: neither empty, nor long, nor with characters that cannot be seen.
@@ -132,9 +132,9 @@ func (d *decoder) names(param string) []string {
 		return nil
 	}
 	var list []string
-	for n := range d.elements {
+	for n := range d.Elements {
 		var name string
-		if d.kind() != '"' {
+		if d.Kind() != '"' {
 			d.wrong(param, "a list of strings")
 		} else if d.name(param, &name) && n < maxNames {
 			list = append(list, name)
@@ -157,11 +157,11 @@ func (d *decoder) metadata() {
 	if !d.is('{', "metadata", "an object") {
 		return
 	}
-	for key := range d.members {
-		if d.kind() != '"' {
+	for key := range d.Members {
+		if d.Kind() != '"' {
 			continue
 		}
-		value := string(d.decoded(d.text()))
+		value := string(d.Unquote(d.ReadString()))
 		if d.req.Metadata == nil {
 			d.req.Metadata = make(map[string]string)
 		}
@@ -173,42 +173,42 @@ func (d *decoder) metadata() {
 
 // boolean reads true or false; anything else is false.
 func (d *decoder) boolean(param string) bool {
-	switch d.kind() {
+	switch d.Kind() {
 	case 't':
-		d.literal("true")
+		d.Literal("true")
 		return true
 	case 'f':
-		d.literal("false")
+		d.Literal("false")
 	case 'n':
-		d.literal("null")
+		d.Literal("null")
 	default:
 		d.wrong(param, "true or false")
 	}
 	return false
 }
 
-// whole reads a whole number from 1 to high; 0 when there is none.
-func (d *decoder) whole(param string, high int64) int64 {
-	n, _ := d.between(param, 1, high)
+// integer reads a whole number from 1 to high; 0 when there is none.
+func (d *decoder) integer(param string, high int64) int64 {
+	n, _ := d.intBetween(param, 1, high)
 	return n
 }
 
-// between reads a whole number from low to high; false when there is none.
-func (d *decoder) between(param string, low, high int64) (int64, bool) {
+// intBetween reads a whole number from low to high; false when there is none.
+func (d *decoder) intBetween(param string, low, high int64) (int64, bool) {
 	if !d.is('0', param, "a whole number") {
 		return 0, false
 	}
-	raw := d.number()
-	n, ok := wholeNumber(raw)
-	if d.err == nil && (!ok || n < low || n > high) {
+	raw := d.Number()
+	n, ok := ParseInteger(raw)
+	if d.Err == nil && (!ok || n < low || n > high) {
 		d.problem(param, "%s must be a whole number from %d to %d; it is %s.", param, low, high, strings.Trim(show.Quote(string(raw)), `"`))
 		return 0, false
 	}
-	return n, d.err == nil
+	return n, d.Err == nil
 }
 
-// wholeNumber reads 10, and also 10.0 and 1e1, which mean the same to every provider.
-func wholeNumber(raw []byte) (int64, bool) {
+// ParseInteger reads 10, and also 10.0 and 1e1, which mean the same to every provider.
+func ParseInteger(raw []byte) (int64, bool) {
 	if n, err := strconv.ParseInt(string(raw), 10, 64); err == nil {
 		return n, true
 	}

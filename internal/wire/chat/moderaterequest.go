@@ -8,51 +8,51 @@ const DefaultModeration = "omni-moderation-latest"
 // moderate reads the members of a moderations request.
 func (d *decoder) moderate(name string) {
 	if name == "input" {
-		d.moderated()
+		d.moderationInput()
 	}
 }
 
-const wantModerated = "a text, a list of texts, or a list of parts"
+const wantModerationInput = "a text, a list of texts, or a list of parts"
 
-// moderated reads a text, a list of texts, or a list of parts, which are judged together.
-func (d *decoder) moderated() {
-	switch d.kind() {
+// moderationInput reads a text, a list of texts, or a list of parts, which are judged together.
+func (d *decoder) moderationInput() {
+	switch d.Kind() {
 	case 'n':
-		d.literal("null")
+		d.Literal("null")
 	case '"':
 		d.input = true
 		d.inputText()
 		d.req.Inputs = 1
 	case '[':
 		d.input = true
-		d.moderatedList()
+		d.moderationList()
 	default:
-		d.wrong("input", wantModerated)
+		d.wrong("input", wantModerationInput)
 	}
 }
 
-func (d *decoder) moderatedList() {
+func (d *decoder) moderationList() {
 	var kind byte // of the first element: lists do not mix
 	count := 0
-	for n := range d.elements {
+	for n := range d.Elements {
 		count++
-		got := d.kind()
+		got := d.Kind()
 		if n == 0 {
 			kind = got
 		}
 		switch {
 		case got != kind:
-			d.mixedInput("input", wantModerated)
+			d.mixedInput("input", wantModerationInput)
 		case got == '"':
 			d.inputText()
 		case got == '{':
-			d.moderatedPart()
+			d.moderationPart()
 		default:
-			d.mixedInput("input", wantModerated)
+			d.mixedInput("input", wantModerationInput)
 		}
 	}
 	switch {
-	case d.err != nil:
+	case d.Err != nil:
 	case count == 0:
 		d.problem("input", "input is an empty list. Send at least one text.")
 	case count > maxInputs:
@@ -62,23 +62,23 @@ func (d *decoder) moderatedList() {
 	}
 }
 
-// moderatedPart reads a text or a picture.
-func (d *decoder) moderatedPart() {
-	for key := range d.members {
+// moderationPart reads a text or a picture.
+func (d *decoder) moderationPart() {
+	for key := range d.Members {
 		switch string(key) {
 		case "type":
 		case "text":
-			if d.kind() == '"' {
+			if d.Kind() == '"' {
 				d.inputText()
 			} else {
-				d.counted()
+				d.SkipCounted()
 			}
 		case "image_url":
 			d.req.Needs |= llm.Vision
 			d.req.Images++
-			d.image(d.value())
+			d.image(d.Raw())
 		default:
-			d.only("input.", key, "type", "text", "image_url")
+			d.rejectLookAlikes("input.", key, "type", "text", "image_url")
 		}
 	}
 }

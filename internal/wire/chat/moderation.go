@@ -20,7 +20,7 @@ type ModerationOptions struct {
 // Moderation reads a provider's moderations answer. Only the model's name changes in it. Most providers tell no usage:
 // then the event has none.
 func Moderation(r io.Reader, o ModerationOptions) (llm.Event, error) {
-	a := newAnswer(r, EventOptions{Model: o.Model, ContentType: o.ContentType, MaxAnswer: o.MaxAnswer, SizeHint: o.SizeHint})
+	a := newResponseReader(r, EventOptions{Model: o.Model, ContentType: o.ContentType, MaxAnswer: o.MaxAnswer, SizeHint: o.SizeHint})
 	data, err := a.readAll(r, nil)
 	if err != nil {
 		return llm.Event{}, err
@@ -32,7 +32,7 @@ func Moderation(r io.Reader, o ModerationOptions) (llm.Event, error) {
 	if a.c.fault != nil {
 		return llm.Event{}, fault.Inside(a.c.fault)
 	}
-	a.note(data)
+	a.recordHead(data)
 	if n := countResults(data); n == 0 || o.Inputs > 0 && n != o.Inputs {
 		return llm.Event{}, malformed(fmt.Sprintf("The provider sent %d results for %d inputs.", n, max(o.Inputs, 1)))
 	}
@@ -46,13 +46,13 @@ func Moderation(r io.Reader, o ModerationOptions) (llm.Event, error) {
 
 // countResults counts the verdicts of an answer. The document is valid JSON.
 func countResults(data []byte) int {
-	s, n := scanner{b: data}, 0
-	for key := range s.members {
-		if string(key) != "results" || s.kind() != '[' {
+	s, n := Scanner{Data: data}, 0
+	for key := range s.Members {
+		if string(key) != "results" || s.Kind() != '[' {
 			continue
 		}
-		for range s.elements {
-			if s.kind() == '{' {
+		for range s.Elements {
+			if s.Kind() == '{' {
 				n++
 			}
 		}

@@ -6,123 +6,123 @@ import (
 	"strconv"
 )
 
-// objectWriter writes JSON objects out of raw values.
-type objectWriter struct{ out []byte }
+// Writer writes JSON objects out of raw values.
+type Writer struct{ Out []byte }
 
-func (w *objectWriter) open()  { w.out = append(w.out, '{') }
-func (w *objectWriter) close() { w.out = append(w.out, '}') }
+func (w *Writer) Open()  { w.Out = append(w.Out, '{') }
+func (w *Writer) Close() { w.Out = append(w.Out, '}') }
 
-func (w *objectWriter) key(name string) {
-	if w.out[len(w.out)-1] != '{' {
-		w.out = append(w.out, ',')
+func (w *Writer) Key(name string) {
+	if w.Out[len(w.Out)-1] != '{' {
+		w.Out = append(w.Out, ',')
 	}
-	w.out = append(appendQuoted(w.out, name), ':')
+	w.Out = append(AppendString(w.Out, name), ':')
 }
 
-func (w *objectWriter) member(name string, value []byte) {
-	w.key(name)
-	w.out = append(w.out, value...)
+func (w *Writer) Raw(name string, value []byte) {
+	w.Key(name)
+	w.Out = append(w.Out, value...)
 }
 
-// optional writes a member only when there is a value.
-func (w *objectWriter) optional(name string, value []byte) {
+// OptionalRaw writes a member only when there is a value.
+func (w *Writer) OptionalRaw(name string, value []byte) {
 	if value != nil {
-		w.member(name, value)
+		w.Raw(name, value)
 	}
 }
 
-// text writes a member that is a string.
-func (w *objectWriter) text(name, value string) {
-	w.key(name)
-	w.out = appendQuoted(w.out, value)
+// String writes a member that is a string.
+func (w *Writer) Str(name, value string) {
+	w.Key(name)
+	w.Out = AppendString(w.Out, value)
 }
 
-// optionalText writes a string only when it is not empty.
-func (w *objectWriter) optionalText(name, value string) {
+// OptionalStr writes a string only when it is not empty.
+func (w *Writer) OptionalStr(name, value string) {
 	if value != "" {
-		w.text(name, value)
+		w.Str(name, value)
 	}
 }
 
-func (c *joinedChoice) write(w *objectWriter) {
-	w.open()
-	w.member("index", strconv.AppendInt(nil, int64(c.index), 10))
-	w.key("message")
-	w.open()
-	w.member("role", or(c.role, `"assistant"`))
-	w.member("content", c.content.json())
+func (c *joinedChoice) write(w *Writer) {
+	w.Open()
+	w.Raw("index", strconv.AppendInt(nil, int64(c.index), 10))
+	w.Key("message")
+	w.Open()
+	w.Raw("role", or(c.role, `"assistant"`))
+	w.Raw("content", c.content.json())
 	if c.reasoning != nil {
-		w.member("reasoning_content", c.reasoning.json())
+		w.Raw("reasoning_content", c.reasoning.json())
 	}
 	if len(c.blocks) > 0 {
-		w.key("thinking_blocks")
-		w.out = append(w.out, '[')
-		w.out = append(w.out, joinRaw(c.blocks)...)
-		w.out = append(w.out, ']')
+		w.Key("thinking_blocks")
+		w.Out = append(w.Out, '[')
+		w.Out = append(w.Out, joinRaw(c.blocks)...)
+		w.Out = append(w.Out, ']')
 	}
 	if c.refusal != nil {
-		w.member("refusal", c.refusal.json())
+		w.Raw("refusal", c.refusal.json())
 	}
 	if c.function != nil {
-		w.key("function_call")
+		w.Key("function_call")
 		c.function.writeFunction(w)
 	}
 	c.writeCalls(w)
-	w.close()
-	w.member("finish_reason", or(c.finish, "null"))
-	w.close()
+	w.Close()
+	w.Raw("finish_reason", or(c.finish, "null"))
+	w.Close()
 }
 
 // writeBare writes the choice of an answer to a bare prompt.
-func (c *joinedChoice) writeBare(w *objectWriter) {
-	w.open()
-	w.member("index", strconv.AppendInt(nil, int64(c.index), 10))
-	w.member("text", c.content.json())
-	w.member("finish_reason", or(c.finish, "null"))
-	w.close()
+func (c *joinedChoice) writeBare(w *Writer) {
+	w.Open()
+	w.Raw("index", strconv.AppendInt(nil, int64(c.index), 10))
+	w.Raw("text", c.content.json())
+	w.Raw("finish_reason", or(c.finish, "null"))
+	w.Close()
 }
 
-func (c *joinedChoice) writeCalls(w *objectWriter) {
+func (c *joinedChoice) writeCalls(w *Writer) {
 	if len(c.calls) == 0 {
 		return
 	}
 	slices.SortStableFunc(c.calls, func(x, y *joinedCall) int { return cmp.Compare(x.index, y.index) })
-	w.key("tool_calls")
-	w.out = append(w.out, '[')
+	w.Key("tool_calls")
+	w.Out = append(w.Out, '[')
 	for i, call := range c.calls {
 		if i > 0 {
-			w.out = append(w.out, ',')
+			w.Out = append(w.Out, ',')
 		}
 		call.write(w)
 	}
-	w.out = append(w.out, ']')
+	w.Out = append(w.Out, ']')
 }
 
-func (j *joinedCall) write(w *objectWriter) {
+func (j *joinedCall) write(w *Writer) {
 	kind := "function"
 	if j.custom {
 		kind = "custom"
 	}
-	w.open()
-	w.member("id", or(j.id, `""`))
-	w.member("type", or(j.kind, `"`+kind+`"`))
-	w.key(kind)
+	w.Open()
+	w.Raw("id", or(j.id, `""`))
+	w.Raw("type", or(j.kind, `"`+kind+`"`))
+	w.Key(kind)
 	j.writeFunction(w)
-	w.optional("extra_content", j.extra)
-	w.close()
+	w.OptionalRaw("extra_content", j.extra)
+	w.Close()
 }
 
-func (j *joinedCall) writeFunction(w *objectWriter) {
+func (j *joinedCall) writeFunction(w *Writer) {
 	text := "arguments"
 	if j.custom {
 		text = "input"
 	}
-	w.open()
-	w.member("name", or(j.name, `""`))
+	w.Open()
+	w.Raw("name", or(j.name, `""`))
 	arguments := j.arguments
 	if arguments == nil {
 		arguments = joined{}
 	}
-	w.member(text, arguments.json())
-	w.close()
+	w.Raw(text, arguments.json())
+	w.Close()
 }

@@ -11,7 +11,7 @@ import (
 func preview(raw []byte) string {
 	raw = trimBlank(raw)
 	var room [llm.PreviewBytes + 2*utf8.UTFMax]byte
-	text := unescape(room[:0], raw, llm.PreviewBytes+utf8.UTFMax)
+	text := Unescape(room[:0], raw, llm.PreviewBytes+utf8.UTFMax)
 	return show.Cut(show.OneLine(string(text)), llm.PreviewBytes)
 }
 
@@ -22,18 +22,18 @@ const lookahead = 4096
 // Preview is how the last user message of a request begins, or the first text of an embeddings request, with the text
 // edited before it is shortened. ok is false when the body is not such a request.
 func Preview(op llm.Op, body []byte, edited func(string) string) (text string, ok bool) {
-	d := decoder{scanner: scanner{b: body, strict: true}, req: &llm.Request{Op: op, Body: body}}
-	if d.request(op); d.err != nil {
+	d := decoder{Scanner: Scanner{Data: body, Strict: true}, req: &llm.Request{Op: op, Body: body}}
+	if d.request(op); d.Err != nil {
 		return "", false
 	}
 	if d.finish(op); len(d.problems) > 0 {
 		return "", false
 	}
-	if d.previewText.empty() {
+	if d.previewText.Empty() {
 		return "", true
 	}
-	raw := trimBlank(d.b[d.previewText.start:d.previewText.end])
-	whole := unescape(make([]byte, 0, min(len(raw), lookahead)), raw, llm.PreviewBytes+lookahead)
+	raw := trimBlank(d.Data[d.previewText.Start:d.previewText.End])
+	whole := Unescape(make([]byte, 0, min(len(raw), lookahead)), raw, llm.PreviewBytes+lookahead)
 	return show.Cut(show.OneLine(edited(string(whole))), llm.PreviewBytes), true
 }
 

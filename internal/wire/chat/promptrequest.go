@@ -13,22 +13,22 @@ func (d *decoder) prompt(name string) {
 		d.inputs(name)
 	case "suffix":
 		if d.is('"', name, "a string") {
-			d.counted()
+			d.SkipCounted()
 		}
 	case "stream":
 		r.Stream = d.boolean(name)
 	case "stream_options":
 		d.streamOptions()
 	case "n":
-		if n := d.whole(name, maxChoices); n > 0 {
+		if n := d.integer(name, maxChoices); n > 0 {
 			r.Choices = int(n)
 			d.need(n > 1, llm.ManyChoices)
 		}
 	case "best_of":
-		d.bestOf = d.whole(name, maxChoices)
+		d.bestOf = d.integer(name, maxChoices)
 		d.need(d.bestOf > 1, llm.ManyChoices)
 	case "max_tokens":
-		if n, ok := d.between(name, 0, maxPromptTokens); ok {
+		if n, ok := d.intBetween(name, 0, maxPromptTokens); ok {
 			d.maxTokens = max(n, 1) // none at all is how a prompt is scored; for holds one is near enough
 		}
 	case "logprobs":
@@ -41,7 +41,7 @@ func (d *decoder) prompt(name string) {
 // logprobs is a number here: how many alternatives are told for each token. The value itself is the provider's matter.
 func (d *decoder) logprobs() {
 	if d.is('0', "logprobs", "a whole number") {
-		d.number()
+		d.Number()
 		d.req.Needs |= llm.Logprobs
 		d.req.Sampling = append(d.req.Sampling, "logprobs")
 	}

@@ -9,27 +9,27 @@ import (
 	"fairlead/internal/wire/show"
 )
 
-// known are the members of messages that have a place in our words, or that answers have and requests do not need.
-var known = []string{
+// messageFields are the members of messages that have a place in our words, or that answers have and requests do not need.
+var messageFields = []string{
 	"role", "content", "name", "tool_calls", "tool_call_id", "function_call", "refusal", "audio", "cache_control", "prompt_cache_breakpoint",
 	"reasoning_content", "reasoning", "thinking_blocks", "annotations",
 }
 
-func (r *reader) readMessages() {
+func (r *conversationReader) readMessages() {
 	if !r.is('[', "messages", "a list of messages") {
 		return
 	}
-	for n := range r.elements {
+	for n := range r.Elements {
 		if m, ok := r.object(fmt.Sprintf("messages[%d]", n)); ok {
 			r.readMessage(m, messageParam(n, ""))
 		}
 	}
 }
 
-func (r *reader) readMessage(m map[string]int, where string) {
+func (r *conversationReader) readMessage(m map[string]int, where string) {
 	for _, name := range sortedNames(m) {
-		if !slices.Contains(known, name) {
-			r.unsaid("messages." + name)
+		if !slices.Contains(messageFields, name) {
+			r.dropField("messages." + name)
 		}
 	}
 	message := llm.Message{Name: r.textOf(m, "name", where)}
@@ -65,7 +65,7 @@ func sortedNames(m map[string]int) []string {
 }
 
 // assistantParts reads what the model said: thinking goes first, as every provider wants it, and calls last.
-func (r *reader) assistantParts(m map[string]int, where string) []llm.Part {
+func (r *conversationReader) assistantParts(m map[string]int, where string) []llm.Part {
 	parts := r.thinkingParts(m, where)
 	content := r.contentOf(m, where)
 	for _, thinking := range []bool{true, false} {
@@ -96,9 +96,9 @@ func (r *reader) assistantParts(m map[string]int, where string) []llm.Part {
 }
 
 // thinkingParts reads what the model thought. Blocks hold the text again, with the provider's seal.
-func (r *reader) thinkingParts(m map[string]int, where string) []llm.Part {
+func (r *conversationReader) thinkingParts(m map[string]int, where string) []llm.Part {
 	text := r.textOf(m, "reasoning_content", where)
-	if pos, has := m["reasoning"]; has && text == "" && r.b[pos] == '"' {
+	if pos, has := m["reasoning"]; has && text == "" && r.Data[pos] == '"' {
 		text = r.textOf(m, "reasoning", where)
 	}
 	var parts []llm.Part
@@ -114,11 +114,11 @@ func (r *reader) thinkingParts(m map[string]int, where string) []llm.Part {
 	return parts
 }
 
-func (r *reader) thinkingBlocks(param string) (parts []llm.Part) {
+func (r *conversationReader) thinkingBlocks(param string) (parts []llm.Part) {
 	if !r.is('[', param, "a list") {
 		return nil
 	}
-	for range r.elements {
+	for range r.Elements {
 		m, ok := r.object(param)
 		if !ok {
 			continue
@@ -131,11 +131,11 @@ func (r *reader) thinkingBlocks(param string) (parts []llm.Part) {
 	return parts
 }
 
-func (r *reader) toolCalls(param string) (parts []llm.Part) {
+func (r *conversationReader) toolCalls(param string) (parts []llm.Part) {
 	if !r.is('[', param, "a list") {
 		return nil
 	}
-	for n := range r.elements {
+	for n := range r.Elements {
 		where := param + "[" + strconv.Itoa(n) + "]"
 		if m, ok := r.object(where); ok {
 			call := r.toolCall(m, where+".")
@@ -146,7 +146,7 @@ func (r *reader) toolCalls(param string) (parts []llm.Part) {
 	return parts
 }
 
-func (r *reader) toolCall(m map[string]int, where string) llm.ToolCall {
+func (r *conversationReader) toolCall(m map[string]int, where string) llm.ToolCall {
 	call := llm.ToolCall{ID: r.textOf(m, "id", where)}
 	if custom, ok := r.objectOf(m, "custom", where); ok {
 		call.Custom = true
@@ -164,14 +164,14 @@ func (r *reader) toolCall(m map[string]int, where string) llm.ToolCall {
 }
 
 // argumentsOf reads arguments, which are a text; some clients send the object itself.
-func (r *reader) argumentsOf(m map[string]int, name, where string) string {
-	if pos, has := m[name]; has && r.b[pos] == '{' {
+func (r *conversationReader) argumentsOf(m map[string]int, name, where string) string {
+	if pos, has := m[name]; has && r.Data[pos] == '{' {
 		return string(r.rawOf(m, name))
 	}
 	return r.textOf(m, name, where)
 }
 
-func (r *reader) toolMessage(m map[string]int, where string) llm.Message {
+func (r *conversationReader) toolMessage(m map[string]int, where string) llm.Message {
 	id := r.textOf(m, "tool_call_id", where)
 	name, called := r.toolNames[id]
 	if !called {
@@ -182,7 +182,7 @@ func (r *reader) toolMessage(m map[string]int, where string) llm.Message {
 
 // functionMessage reads a result in the old way, which names the function and no call: it belongs to the last call of that
 // name.
-func (r *reader) functionMessage(m map[string]int, where string) llm.Message {
+func (r *conversationReader) functionMessage(m map[string]int, where string) llm.Message {
 	res := llm.ToolResult{Name: r.textOf(m, "name", where), Parts: r.contentOf(m, where)}
 	if open := r.pending[res.Name]; len(open) > 0 {
 		last := len(open) - 1
@@ -196,14 +196,14 @@ func result(res llm.ToolResult) llm.Message {
 }
 
 // contentOf reads what a message says. An empty text is no part.
-func (r *reader) contentOf(m map[string]int, where string) (parts []llm.Part) {
+func (r *conversationReader) contentOf(m map[string]int, where string) (parts []llm.Part) {
 	pos, has := m["content"]
 	if !has {
 		return nil
 	}
 	param := where + "content"
 	r.at(pos, func() {
-		switch r.kind() {
+		switch r.Kind() {
 		case '"':
 			if text, _ := r.str(param); text != "" {
 				parts = []llm.Part{{Kind: llm.TextPart, Text: text}}

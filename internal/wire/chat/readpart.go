@@ -8,10 +8,10 @@ import (
 	"fairlead/internal/wire/show"
 )
 
-func (r *reader) readParts(param string) (parts []llm.Part) {
-	for n := range r.elements {
+func (r *conversationReader) readParts(param string) (parts []llm.Part) {
+	for n := range r.Elements {
 		where := param + "[" + strconv.Itoa(n) + "]"
-		if r.kind() == '"' { // a bare text, which several providers take
+		if r.Kind() == '"' { // a bare text, which several providers take
 			text, _ := r.str(where)
 			parts = append(parts, llm.Part{Kind: llm.TextPart, Text: text})
 			continue
@@ -32,7 +32,7 @@ func (r *reader) readParts(param string) (parts []llm.Part) {
 	return parts
 }
 
-func (r *reader) readPart(m map[string]int, where string) (llm.Part, bool) {
+func (r *conversationReader) readPart(m map[string]int, where string) (llm.Part, bool) {
 	switch kind := r.textOf(m, "type", where); kind {
 	case "text":
 		return llm.Part{Kind: llm.TextPart, Text: r.textOf(m, "text", where)}, true
@@ -45,7 +45,7 @@ func (r *reader) readPart(m map[string]int, where string) (llm.Part, bool) {
 	case "file":
 		return llm.Part{Kind: llm.FilePart, Media: r.file(m, where)}, true
 	case "thinking": // reasoning models of Mistral put it here
-		return llm.Part{Kind: llm.ThinkingPart, Thinking: &llm.Thinking{Text: r.thoughtOf(m, where)}}, true
+		return llm.Part{Kind: llm.ThinkingPart, Thinking: &llm.Thinking{Text: r.thinkingOf(m, where)}}, true
 	default:
 		r.problem(where+"type", "A part of type %s cannot be told to a provider that speaks another format. Send text, image_url, input_audio or file.", show.Quote(kind))
 		return llm.Part{}, false
@@ -53,9 +53,9 @@ func (r *reader) readPart(m map[string]int, where string) (llm.Part, bool) {
 }
 
 // image reads a picture: an object, or the bare address that some vendors take.
-func (r *reader) image(m map[string]int, where string) *llm.Media {
+func (r *conversationReader) image(m map[string]int, where string) *llm.Media {
 	param := where + "image_url"
-	if pos, has := m["image_url"]; has && r.b[pos] == '"' {
+	if pos, has := m["image_url"]; has && r.Data[pos] == '"' {
 		return r.media(r.textOf(m, "image_url", where), param)
 	}
 	inner, _ := r.objectOf(m, "image_url", where)
@@ -64,7 +64,7 @@ func (r *reader) image(m map[string]int, where string) *llm.Media {
 	return media
 }
 
-func (r *reader) audio(m map[string]int, where string) *llm.Media {
+func (r *conversationReader) audio(m map[string]int, where string) *llm.Media {
 	inner, _ := r.objectOf(m, "input_audio", where)
 	where += "input_audio."
 	data, kind := r.textOf(inner, "data", where), audioType(r.textOf(inner, "format", where))
@@ -74,7 +74,7 @@ func (r *reader) audio(m map[string]int, where string) *llm.Media {
 	return &llm.Media{Type: kind, Data: r.base64(data, where+"data")}
 }
 
-func (r *reader) file(m map[string]int, where string) *llm.Media {
+func (r *conversationReader) file(m map[string]int, where string) *llm.Media {
 	inner, _ := r.objectOf(m, "file", where)
 	where += "file."
 	media := &llm.Media{}
@@ -93,7 +93,7 @@ func (r *reader) file(m map[string]int, where string) *llm.Media {
 }
 
 // media reads an address, which may hold the bytes themselves.
-func (r *reader) media(url, param string) *llm.Media {
+func (r *conversationReader) media(url, param string) *llm.Media {
 	if url == "" {
 		r.problem(param, "%s is missing or empty.", param)
 	}
@@ -107,7 +107,7 @@ func (r *reader) media(url, param string) *llm.Media {
 	return &media
 }
 
-func (r *reader) base64(data, param string) string {
+func (r *conversationReader) base64(data, param string) string {
 	clean, ok := standardBase64(data)
 	if !ok {
 		r.problem(param, "%s must be base64.", param)
@@ -115,15 +115,15 @@ func (r *reader) base64(data, param string) string {
 	return clean
 }
 
-// thoughtOf reads a thinking part: a text, or again a list of parts.
-func (r *reader) thoughtOf(m map[string]int, where string) string {
+// thinkingOf reads a thinking part: a text, or again a list of parts.
+func (r *conversationReader) thinkingOf(m map[string]int, where string) string {
 	pos, has := m["thinking"]
-	if !has || r.b[pos] != '[' {
+	if !has || r.Data[pos] != '[' {
 		return r.textOf(m, "thinking", where)
 	}
 	var text strings.Builder
 	r.at(pos, func() {
-		for range r.elements {
+		for range r.Elements {
 			if inner, ok := r.object(where + "thinking"); ok {
 				text.WriteString(r.textOf(inner, "text", where+"thinking."))
 			}

@@ -6,13 +6,13 @@ import (
 	"fairlead/internal/llm"
 )
 
-func (r *reader) readTools() {
+func (r *conversationReader) readTools() {
 	if !r.is('[', "tools", "a list") {
 		return
 	}
-	for n := range r.elements {
+	for n := range r.Elements {
 		where := "tools[" + strconv.Itoa(n) + "]"
-		from := r.i
+		from := r.Pos
 		m, ok := r.object(where)
 		if !ok {
 			continue
@@ -20,13 +20,13 @@ func (r *reader) readTools() {
 		tool := r.readTool(m, where+".")
 		tool.Cache = r.cacheOf(m, where+".")
 		if tool.Hosted != "" {
-			tool.Raw = r.b[from:r.i]
+			tool.Raw = r.Data[from:r.Pos]
 		}
 		r.conv.Tools = append(r.conv.Tools, tool)
 	}
 }
 
-func (r *reader) readTool(m map[string]int, where string) llm.Tool {
+func (r *conversationReader) readTool(m map[string]int, where string) llm.Tool {
 	kind := r.textOf(m, "type", where)
 	function, isFunction := r.objectOf(m, "function", where)
 	switch {
@@ -45,7 +45,7 @@ func (r *reader) readTool(m map[string]int, where string) llm.Tool {
 	return llm.Tool{Hosted: kind}
 }
 
-func (r *reader) function(m map[string]int, where string) llm.Tool {
+func (r *conversationReader) function(m map[string]int, where string) llm.Tool {
 	return llm.Tool{
 		Name: r.nameOf(m, where), Description: r.textOf(m, "description", where),
 		Schema: r.rawOf(m, "parameters"), Strict: r.flagOf(m, "strict", where),
@@ -53,7 +53,7 @@ func (r *reader) function(m map[string]int, where string) llm.Tool {
 }
 
 // nameOf reads the name of a tool, without which nobody can call it.
-func (r *reader) nameOf(m map[string]int, where string) string {
+func (r *conversationReader) nameOf(m map[string]int, where string) string {
 	name := r.textOf(m, "name", where)
 	if name == "" {
 		r.problem(where+"name", "%sname is missing. Name the tool.", where)
@@ -62,11 +62,11 @@ func (r *reader) nameOf(m map[string]int, where string) string {
 }
 
 // readFunctions reads tools in the old way.
-func (r *reader) readFunctions() {
+func (r *conversationReader) readFunctions() {
 	if !r.is('[', "functions", "a list") {
 		return
 	}
-	for n := range r.elements {
+	for n := range r.Elements {
 		where := "functions[" + strconv.Itoa(n) + "]"
 		if m, ok := r.object(where); ok {
 			r.conv.Tools = append(r.conv.Tools, r.function(m, where+"."))
@@ -74,12 +74,12 @@ func (r *reader) readFunctions() {
 	}
 }
 
-func (r *reader) readToolChoice() {
+func (r *conversationReader) readToolChoice() {
 	choice := &r.conv.ToolChoice
-	if r.kind() == '"' {
+	if r.Kind() == '"' {
 		word, _ := r.str("tool_choice")
 		if choice.Mode = choiceMode(word); choice.Mode == llm.ChoiceUnset {
-			r.unsaid("tool_choice")
+			r.dropField("tool_choice")
 		}
 		return
 	}
@@ -97,12 +97,12 @@ func (r *reader) readToolChoice() {
 			r.allowedTools(inner, where+kind+".")
 		}
 	default:
-		r.unsaid("tool_choice")
+		r.dropField("tool_choice")
 	}
 }
 
 // allowedTools reads which of the tools the model may or must choose from.
-func (r *reader) allowedTools(m map[string]int, where string) {
+func (r *conversationReader) allowedTools(m map[string]int, where string) {
 	choice := &r.conv.ToolChoice
 	choice.Mode = choiceMode(r.textOf(m, "mode", where))
 	if choice.Mode == llm.ChoiceUnset {
@@ -116,7 +116,7 @@ func (r *reader) allowedTools(m map[string]int, where string) {
 		if !r.is('[', where+"tools", "a list") {
 			return
 		}
-		for range r.elements {
+		for range r.Elements {
 			tool, ok := r.object(where + "tools")
 			if !ok {
 				continue
@@ -141,9 +141,9 @@ func choiceMode(word string) llm.ChoiceMode {
 }
 
 // readFunctionChoice reads tool_choice in the old way.
-func (r *reader) readFunctionChoice() {
+func (r *conversationReader) readFunctionChoice() {
 	choice := &r.conv.ToolChoice
-	if r.kind() == '"' {
+	if r.Kind() == '"' {
 		word, _ := r.str("function_call")
 		choice.Mode = choiceMode(word)
 		return
@@ -153,7 +153,7 @@ func (r *reader) readFunctionChoice() {
 	}
 }
 
-func (r *reader) readOutput() {
+func (r *conversationReader) readOutput() {
 	m, ok := r.object("response_format")
 	if !ok {
 		return
@@ -172,6 +172,6 @@ func (r *reader) readOutput() {
 			Schema:      r.rawOf(inner, "schema"), Strict: r.flagOf(inner, "strict", where+"json_schema."),
 		}
 	default:
-		r.unsaid("response_format")
+		r.dropField("response_format")
 	}
 }

@@ -31,7 +31,7 @@ type Member struct {
 var wantUsage = []byte(`{"include_usage":true}`)
 
 // Render returns the bytes for a provider of the same format: the caller's body with the edits made and our own
-// members (models, provider, session_id) left out, and the seals that our answers put into messages. Everything else stays
+// Members (models, provider, session_id) left out, and the seals that our answers put into messages. Everything else stays
 // as it was, byte for byte and in order.
 func Render(req *llm.Request, e Edit) []byte {
 	fields, body := req.Fields, req.Body
@@ -64,7 +64,7 @@ type renderer struct {
 	req     *llm.Request
 	edit    Edit
 	out     []byte
-	written int             // members so far
+	written int             // Members so far
 	drop    map[string]bool // Edit.Drop where it is long, else nil
 }
 
@@ -130,7 +130,7 @@ func (r *renderer) field(f llm.Field) {
 	r.written++
 	if to, ok := r.edit.Rename[name]; ok && to != name {
 		name = to
-		r.out = append(appendQuoted(r.out, name), ':')
+		r.out = append(AppendString(r.out, name), ':')
 	} else {
 		r.out = append(r.out, body[f.KeyStart:f.Value]...)
 	}
@@ -141,7 +141,7 @@ func (r *renderer) field(f llm.Field) {
 	}
 	switch {
 	case name == "model" && r.edit.Model != "":
-		r.out = appendQuoted(r.out, r.edit.Model)
+		r.out = AppendString(r.out, r.edit.Model)
 	case name == "messages" && (r.edit.CallID != nil || r.req.Sealed || r.edit.Prefix):
 		r.messages(value)
 	case name == "stream_options" && r.edit.IncludeUsage && r.req.Stream:
@@ -154,7 +154,7 @@ func (r *renderer) field(f llm.Field) {
 // messages writes the conversation without our seals, and with the ids that the provider takes.
 func (r *renderer) messages(value []byte) {
 	if r.req.Sealed {
-		value = withoutSeals(value)
+		value = withoutSignatures(value)
 	}
 	if r.edit.Prefix {
 		value = withPrefix(value)
@@ -178,7 +178,7 @@ func withPrefix(messages []byte) []byte {
 // appended writes the members that the caller's body does not have.
 func (r *renderer) appended() {
 	if r.edit.Model != "" && !r.has("model") { // moderations may go without
-		r.member("model", appendQuoted(nil, r.edit.Model))
+		r.member("model", AppendString(nil, r.edit.Model))
 	}
 	for _, m := range r.edit.Set {
 		if !r.present(m.Name) {
@@ -214,23 +214,23 @@ func (r *renderer) member(name string, value []byte) {
 		r.out = append(r.out, ',')
 	}
 	r.written++
-	r.out = append(appendQuoted(r.out, name), ':')
+	r.out = append(AppendString(r.out, name), ':')
 	r.out = append(r.out, value...)
 }
 
 // appendWithUsage appends a stream_options value with include_usage set to true and everything else kept.
 func appendWithUsage(dst, value []byte) []byte {
-	s := scanner{b: value}
-	if s.kind() != '{' {
+	s := Scanner{Data: value}
+	if s.Kind() != '{' {
 		return append(dst, wantUsage...)
 	}
 	from, to, empty := 0, 0, true
-	for key := range s.members {
+	for key := range s.Members {
 		empty = false
 		if string(key) == "include_usage" {
-			from = s.i
-			s.skip()
-			to = s.i
+			from = s.Pos
+			s.Skip()
+			to = s.Pos
 		}
 	}
 	if to > 0 {

@@ -83,8 +83,8 @@ func TestRenderAllocatesOnce(t *testing.T) {
 	}
 }
 
-// member is a member as the slow reference sees it: the name, and the value with its numbers as written and white space
-// between tokens taken out.
+// Raw is a member as the slow reference sees it: the name, and the value with its numbers as written and white space
+// intBetween tokens taken out.
 type member struct{ Name, Value string }
 
 // reference reads the top-level members through encoding/json's own tokens.

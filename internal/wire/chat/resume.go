@@ -17,16 +17,16 @@ var _ wire.Resumer = Format{}
 
 // Prefill returns the request with text as how the assistant's answer begins.
 func (f Format) Prefill(ctx context.Context, req *llm.Request, text string, most int64) (*llm.Request, error) {
-	var message objectWriter
-	message.open()
-	message.text("role", "assistant")
-	message.text("content", text)
-	message.close()
+	var message Writer
+	message.Open()
+	message.Str("role", "assistant")
+	message.Str("content", text)
+	message.Close()
 	return f.DecodeRequest(ctx, req.Op, req.Replace(func(name string, value []byte) []byte {
 		switch {
 		case name == "messages":
 			end := bytes.LastIndexByte(value, ']')
-			return slices.Concat(bytes.TrimRight(value[:end], " \t\r\n"), []byte{','}, message.out, value[end:])
+			return slices.Concat(bytes.TrimRight(value[:end], " \t\r\n"), []byte{','}, message.Out, value[end:])
 		case (name == "max_tokens" || name == "max_completion_tokens") && most > 0 && string(value) != "null":
 			return strconv.AppendInt(nil, most, 10)
 		}
@@ -36,24 +36,24 @@ func (f Format) Prefill(ctx context.Context, req *llm.Request, text string, most
 
 // Resume reads the chunks of a stream that broke. What follows has neither log probabilities nor sound, so that an answer with
 // them does not go on.
-func (f Format) Resume(req *llm.Request, sent []byte) (wire.Rest, bool) {
+func (f Format) Resume(req *llm.Request, sent []byte) (wire.Continuation, bool) {
 	if req.Op != llm.Chat || req.Needs&(llm.Logprobs|llm.AudioOut) != 0 {
-		return wire.Rest{}, false
+		return wire.Continuation{}, false
 	}
-	text, ok := saidOnly(sent)
+	text, ok := textOnly(sent)
 	if !ok {
-		return wire.Rest{}, false
+		return wire.Continuation{}, false
 	}
-	w := newReply(f, req, "")
+	w := newResponseWriter(f, req, "")
 	w.readHead(sent)
-	w.choices = []*told{{}}
-	return wire.Rest{Text: text, Answer: w.write}, true
+	w.choices = []*choiceWriter{{}}
+	return wire.Continuation{Text: text, Encode: w.write}, true
 }
 
-// saidOnly is what a stream has said so far; false when that is not all of it.
-func saidOnly(sent []byte) (string, bool) {
+// textOnly is what a stream has said so far; false when that is not all of it.
+func textOnly(sent []byte) (string, bool) {
 	var said strings.Builder
-	for p, err := range Pieces(lines(sent)) {
+	for p, err := range Deltas(lines(sent)) {
 		switch {
 		case err != nil:
 			return "", false
@@ -78,7 +78,7 @@ func lines(sent []byte) iter.Seq2[llm.Event, error] {
 }
 
 // readHead takes over what all chunks have in common.
-func (w *reply) readHead(sent []byte) {
+func (w *responseWriter) readHead(sent []byte) {
 	w.begun = true
 	for ev := range lines(sent) {
 		var head struct {

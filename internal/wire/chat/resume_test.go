@@ -37,7 +37,7 @@ func TestAnswersGoOnAsIfTheyHadNeverStopped(t *testing.T) {
 			llm.Delta{Kind: llm.CallDelta, Call: &llm.ToolCall{ID: "call_1", Name: "look", Arguments: "{}"}},
 			llm.Delta{Kind: llm.FinishDelta, Finish: "tool_calls"},
 			llm.Delta{Kind: llm.UsageDelta, Usage: &llm.Usage{Input: 3, Output: 4}})
-		whole, err := answered(dated.Answer(req, "m", sequence(pieces, nil)))
+		whole, err := answered(dated.EncodeResponse(req, "m", sequence(pieces, nil)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,7 +49,7 @@ func TestAnswersGoOnAsIfTheyHadNeverStopped(t *testing.T) {
 			t.Fatalf("%q was read back as %q (%t)", said, rest.Text, ok)
 		}
 		after := append([]llm.Delta{{Kind: llm.BeginDelta, ID: "another", Model: "real"}}, pieces[n+1:]...)
-		got, err := answered(rest.Answer(sequence(after, nil)))
+		got, err := answered(rest.Encode(sequence(after, nil)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +93,7 @@ func TestWhatFollowsKeepsTheProvidersOwnHead(t *testing.T) {
 	if !ok {
 		t.Fatal("does not go on")
 	}
-	got, err := answered(rest.Answer(sequence([]llm.Delta{{Kind: llm.TextDelta, Text: "y"}, {Kind: llm.FinishDelta}}, nil)))
+	got, err := answered(rest.Encode(sequence([]llm.Delta{{Kind: llm.TextDelta, Text: "y"}, {Kind: llm.FinishDelta}}, nil)))
 
 	want := `{"id":"odd id","object":"chat.completion.chunk","created":17,"model":"told","choices":[{"index":0,"delta":{"content":"y"},"logprobs":null,"finish_reason":null}]}`
 	if err != nil || string(got[0].Data) != want {

@@ -8,7 +8,7 @@ import (
 )
 
 // rewrite returns data with our model name, without a null error, and without usage if cutUsage.
-func (a *answer) rewrite(data []byte, cutUsage bool) []byte {
+func (a *responseReader) rewrite(data []byte, cutUsage bool) []byte {
 	fields := a.c.fields
 	if len(fields) == 0 {
 		return data
@@ -42,8 +42,8 @@ func (a *answer) rewrite(data []byte, cutUsage bool) []byte {
 	return out
 }
 
-// tell sorts the usage that the scan found; nil when there is none that makes sense.
-func (a *answer) tell() *llm.Usage {
+// parseUsage sorts the usage that the scan found; nil when there is none that makes sense.
+func (a *responseReader) parseUsage() *llm.Usage {
 	if a.c.usage == nil {
 		return nil
 	}
@@ -56,9 +56,9 @@ func (a *answer) tell() *llm.Usage {
 	return &usage
 }
 
-// hold keeps the chunk's usage for the end of the stream, because clients add up what comes twice.
-func (a *answer) hold(data []byte) *llm.Usage {
-	c, usage := a.c, a.tell()
+// holdUsage keeps the chunk's usage for the end of the stream, because clients add up what comes twice.
+func (a *responseReader) holdUsage(data []byte) *llm.Usage {
+	c, usage := a.c, a.parseUsage()
 	if usage == nil {
 		return nil
 	}
@@ -72,7 +72,7 @@ func (a *answer) hold(data []byte) *llm.Usage {
 }
 
 // appendChunk appends a chunk of ours: the common members, and then what is given.
-func (a *answer) appendChunk(dst []byte, parts string, value []byte) []byte {
+func (a *responseReader) appendChunk(dst []byte, parts string, value []byte) []byte {
 	id, object := `"chatcmpl-0"`, "chat.completion.chunk"
 	if a.o.Bare {
 		id, object = `"cmpl-0"`, bareObject
@@ -87,7 +87,7 @@ func (a *answer) appendChunk(dst []byte, parts string, value []byte) []byte {
 	if len(a.model) > 0 {
 		dst = append(dst, a.model...)
 	} else {
-		dst = appendQuoted(dst, a.reported)
+		dst = AppendString(dst, a.reported)
 	}
 	dst = append(dst, ',')
 	dst = append(dst, parts...)

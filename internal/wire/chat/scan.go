@@ -12,70 +12,70 @@ import (
 // linearKeys is the number of keys above which an object looks for repeats in a map.
 const linearKeys = 24
 
-// scanner walks JSON once, in place. A strict scanner also refuses repeated keys, invalid UTF-8 and documents with
+// Scanner walks JSON once, in place. A strict scanner also refuses repeated keys, invalid UTF-8 and documents with
 // absurdly many keys: it reads what clients send. A lenient one reads what providers send, where the bytes matter
 // more than the form. The first error sticks, and nothing moves after it.
-type scanner struct {
-	b      []byte
-	i      int
+type Scanner struct {
+	Data   []byte
+	Pos    int
 	depth  int
-	strict bool
-	err    error
+	Strict bool
+	Err    error
 
-	ctx    context.Context // ends the reading of a request; nil for documents that are read to the end
-	polled int             // where ctx was last checked
+	Context context.Context // ends the reading of a request; nil for documents that are read to the end
+	polled  int             // where ctx was last checked
 
-	at   int         // where the key of the member at hand begins, quote included
-	keys [][]byte    // the keys of all objects that are open
-	size strict.Size // of the document so far; only a strict scanner counts
+	KeyStart int         // where the key of the member at hand begins, quote included
+	keys     [][]byte    // the keys of all objects that are open
+	Size     strict.Size // of the document so far; only a strict scanner counts
 
-	count        bool // add the strings that are read to the text below
-	ascii, other int
-	sample       *llm.Sample // and take samples of them; nil for none
+	Count           bool // add the strings that are read to the text below
+	ASCII, NonASCII int
+	Sample          *llm.Sample // and take samples of them; nil for none
 }
 
-// syntaxError says what is wrong with the JSON and at which byte.
-type syntaxError struct {
+// SyntaxError says what is wrong with the JSON and at which byte.
+type SyntaxError struct {
 	offset int
 	what   string
 }
 
-func (e *syntaxError) Error() string { return fmt.Sprintf("%s at byte %d", e.what, e.offset) }
+func (e *SyntaxError) Error() string { return fmt.Sprintf("%s at byte %d", e.what, e.offset) }
 
-// repeatedKeyError names a key that one object has twice.
-type repeatedKeyError struct{ key string }
+// RepeatedKeyError names a key that one object has twice.
+type RepeatedKeyError struct{ Key string }
 
-func (e *repeatedKeyError) Error() string { return fmt.Sprintf("the key %q appears twice", e.key) }
+func (e *RepeatedKeyError) Error() string { return fmt.Sprintf("the key %q appears twice", e.Key) }
 
-// limit fails when a limit is exceeded.
-func (s *scanner) limit(over *strict.LimitError) {
-	if over != nil && s.err == nil {
-		s.err = over
+// Limit fails when a limit is exceeded.
+func (s *Scanner) Limit(over *strict.LimitError) {
+	if over != nil && s.Err == nil {
+		s.Err = over
 	}
 }
 
-func (s *scanner) fail(what string) {
-	if s.err == nil {
-		s.err = &syntaxError{offset: s.i, what: what}
+func (s *Scanner) Fail(what string) {
+	if s.Err == nil {
+		s.Err = &SyntaxError{offset: s.Pos, what: what}
 	}
 }
 
 // poll fails when the context has ended.
-func (s *scanner) poll() {
-	if s.ctx != nil && s.err == nil && s.i-s.polled >= strict.PollBytes {
-		s.polled = s.i
-		s.err = llm.Cancelled(s.ctx)
+func (s *Scanner) poll() {
+	if s.Context != nil && s.Err == nil && s.Pos-s.polled >= strict.PollBytes {
+		s.polled = s.Pos
+		s.Err = llm.Cancelled(s.Context)
 	}
 }
 
-// peek skips white space and returns the next byte, or 0 at the end and after an error.
-func (s *scanner) peek() byte {
-	for s.i < len(s.b) {
-		switch c := s.b[s.i]; c {
+// Peek skips white space and returns the next byte, or 0 at the end and after an error.
+func (s *Scanner) Peek() byte {
+	for s.Pos < len(s.Data) {
+		switch c := s.Data[s.Pos]; c {
 		case ' ', '\n', '\t', '\r':
-			s.i++
+			s.Pos++
 		default:
-			if s.err != nil {
+			if s.Err != nil {
 				return 0
 			}
 			return c
@@ -84,111 +84,111 @@ func (s *scanner) peek() byte {
 	return 0
 }
 
-// kind tells what value comes next by its first byte: one of { [ " t f n, 0 for every number, or something that
+// Kind tells what value comes next by its first byte: one of { [ " t f n, 0 for every number, or something that
 // cannot begin a value.
-func (s *scanner) kind() byte {
-	c := s.peek()
+func (s *Scanner) Kind() byte {
+	c := s.Peek()
 	if c == '-' || c >= '0' && c <= '9' {
 		return '0'
 	}
 	return c
 }
 
-// skip reads any value.
-func (s *scanner) skip() {
-	switch s.kind() {
+// Skip reads any value.
+func (s *Scanner) Skip() {
+	switch s.Kind() {
 	case '{':
-		for range s.members {
-			s.skip()
+		for range s.Members {
+			s.Skip()
 		}
 	case '[':
-		for range s.elements {
-			s.skip()
+		for range s.Elements {
+			s.Skip()
 		}
 	case '"':
-		s.text()
+		s.ReadString()
 	case '0':
-		s.number()
+		s.Number()
 	case 't':
-		s.literal("true")
+		s.Literal("true")
 	case 'f':
-		s.literal("false")
+		s.Literal("false")
 	case 'n':
-		s.literal("null")
+		s.Literal("null")
 	case 0:
-		s.fail("the JSON ends too early")
+		s.Fail("the JSON ends too early")
 	default:
-		s.fail("a value is expected")
+		s.Fail("a value is expected")
 	}
 }
 
-// counted skips a value and adds its strings to the text.
-func (s *scanner) counted() {
-	s.count = true
-	s.skip()
-	s.count = false
+// SkipCounted skips a value and adds its strings to the text.
+func (s *Scanner) SkipCounted() {
+	s.Count = true
+	s.Skip()
+	s.Count = false
 }
 
-// value skips a value and returns its bytes.
-func (s *scanner) value() []byte {
-	s.peek()
-	start := s.i
-	s.skip()
-	if s.err != nil {
+// Raw skips a value and returns its bytes.
+func (s *Scanner) Raw() []byte {
+	s.Peek()
+	start := s.Pos
+	s.Skip()
+	if s.Err != nil {
 		return nil
 	}
-	return s.b[start:s.i]
+	return s.Data[start:s.Pos]
 }
 
-// null reads a null if one comes next.
-func (s *scanner) null() bool {
-	if s.kind() != 'n' {
+// SkipNull reads a null if one comes next.
+func (s *Scanner) SkipNull() bool {
+	if s.Kind() != 'n' {
 		return false
 	}
-	s.literal("null")
+	s.Literal("null")
 	return true
 }
 
-// end checks that nothing but white space follows.
-func (s *scanner) end() {
-	if s.peek(); s.i < len(s.b) {
-		s.fail("there is data after the JSON document")
+// End checks that nothing but white space follows.
+func (s *Scanner) End() {
+	if s.Peek(); s.Pos < len(s.Data) {
+		s.Fail("there is data after the JSON document")
 	}
 }
 
-// members yields the keys of the object that comes next. The loop's body reads the value; a body that reads nothing
+// Members yields the keys of the object that comes next. The loop's body reads the value; a body that reads nothing
 // has it skipped. The body must not leave the loop.
-func (s *scanner) members(yield func(key []byte) bool) {
+func (s *Scanner) Members(yield func(key []byte) bool) {
 	if !s.open() {
 		return
 	}
 	base := len(s.keys)
 	var many map[string]struct{}
-	if s.peek() == '}' {
+	if s.Peek() == '}' {
 		s.close()
 		return
 	}
-	for s.err == nil {
-		if s.peek() != '"' {
-			s.fail("a key in double quotes is expected")
+	for s.Err == nil {
+		if s.Peek() != '"' {
+			s.Fail("a key in double quotes is expected")
 			return
 		}
-		t := s.text()
-		key := s.decoded(t)
-		s.at = t.start - 1
-		if s.strict {
+		t := s.ReadString()
+		key := s.Unquote(t)
+		s.KeyStart = t.Start - 1
+		if s.Strict {
 			many = s.remember(base, key, many)
 		}
-		if s.peek() != ':' {
-			s.fail("a colon is expected")
+		if s.Peek() != ':' {
+			s.Fail("a colon is expected")
 			return
 		}
-		s.i++
-		s.peek()
-		from := s.i
+		s.Pos++
+		s.Peek()
+		from := s.Pos
 		yield(key)
-		if s.i == from {
-			s.skip()
+		if s.Pos == from {
+			s.Skip()
 		}
 		if !s.more('}') {
 			s.keys = s.keys[:base]
@@ -197,24 +197,24 @@ func (s *scanner) members(yield func(key []byte) bool) {
 	}
 }
 
-// elements yields the positions of the array that comes next, under the same rules as members.
-func (s *scanner) elements(yield func(n int) bool) {
+// Elements yields the positions of the array that comes next, under the same rules as members.
+func (s *Scanner) Elements(yield func(n int) bool) {
 	if !s.open() {
 		return
 	}
-	if s.peek() == ']' {
+	if s.Peek() == ']' {
 		s.close()
 		return
 	}
-	for n := 0; s.err == nil; n++ {
-		if s.strict {
-			s.limit(s.size.Element())
+	for n := 0; s.Err == nil; n++ {
+		if s.Strict {
+			s.Limit(s.Size.Element())
 		}
-		s.peek()
-		from := s.i
+		s.Peek()
+		from := s.Pos
 		yield(n)
-		if s.i == from {
-			s.skip()
+		if s.Pos == from {
+			s.Skip()
 		}
 		if !s.more(']') {
 			return
@@ -222,47 +222,47 @@ func (s *scanner) elements(yield func(n int) bool) {
 	}
 }
 
-func (s *scanner) open() bool {
-	s.limit(strict.Depth(s.depth + 1))
-	if s.err != nil {
+func (s *Scanner) open() bool {
+	s.Limit(strict.Depth(s.depth + 1))
+	if s.Err != nil {
 		return false
 	}
-	s.i++
+	s.Pos++
 	s.depth++
 	return true
 }
 
-func (s *scanner) close() {
-	s.i++
+func (s *Scanner) close() {
+	s.Pos++
 	s.depth--
 }
 
 // more reads what stands between two members, or the end of their object or array.
-func (s *scanner) more(closing byte) bool {
+func (s *Scanner) more(closing byte) bool {
 	s.poll()
-	switch c := s.peek(); {
-	case s.err != nil:
+	switch c := s.Peek(); {
+	case s.Err != nil:
 		return false
 	case c == ',':
-		s.i++
+		s.Pos++
 		return true
 	case c == closing:
 		s.close()
 		return false
 	case c == 0:
-		s.fail("the JSON ends too early")
+		s.Fail("the JSON ends too early")
 		return false
 	default:
-		s.fail("a comma is expected")
+		s.Fail("a comma is expected")
 		return false
 	}
 }
 
 // remember notes a key of the object whose keys begin at base, and fails when it is there already.
-func (s *scanner) remember(base int, key []byte, many map[string]struct{}) map[string]struct{} {
+func (s *Scanner) remember(base int, key []byte, many map[string]struct{}) map[string]struct{} {
 	count := len(s.keys) - base
-	if over := s.size.Key(count); over != nil {
-		s.limit(over)
+	if over := s.Size.Key(count); over != nil {
+		s.Limit(over)
 		return many
 	}
 	repeated := false
@@ -281,52 +281,52 @@ func (s *scanner) remember(base int, key []byte, many map[string]struct{}) map[s
 			many[string(key)] = struct{}{}
 		}
 	}
-	if repeated && s.err == nil {
-		s.err = &repeatedKeyError{key: string(key)}
+	if repeated && s.Err == nil {
+		s.Err = &RepeatedKeyError{Key: string(key)}
 	}
 	s.keys = append(s.keys, key)
 	return many
 }
 
-func (s *scanner) literal(word string) {
-	if end := s.i + len(word); end <= len(s.b) && string(s.b[s.i:end]) == word {
-		s.i = end
+func (s *Scanner) Literal(word string) {
+	if end := s.Pos + len(word); end <= len(s.Data) && string(s.Data[s.Pos:end]) == word {
+		s.Pos = end
 		return
 	}
-	s.fail("a value is expected")
+	s.Fail("a value is expected")
 }
 
-// number reads a number by the JSON grammar and returns its text.
-func (s *scanner) number() []byte {
-	start := s.i
-	if s.i < len(s.b) && s.b[s.i] == '-' {
-		s.i++
+// Number reads a number by the JSON grammar and returns its text.
+func (s *Scanner) Number() []byte {
+	start := s.Pos
+	if s.Pos < len(s.Data) && s.Data[s.Pos] == '-' {
+		s.Pos++
 	}
-	if s.i < len(s.b) && s.b[s.i] == '0' {
-		s.i++
+	if s.Pos < len(s.Data) && s.Data[s.Pos] == '0' {
+		s.Pos++
 	} else {
 		s.digits()
 	}
-	if s.i < len(s.b) && s.b[s.i] == '.' {
-		s.i++
+	if s.Pos < len(s.Data) && s.Data[s.Pos] == '.' {
+		s.Pos++
 		s.digits()
 	}
-	if s.i < len(s.b) && s.b[s.i]|0x20 == 'e' {
-		s.i++
-		if s.i < len(s.b) && (s.b[s.i] == '+' || s.b[s.i] == '-') {
-			s.i++
+	if s.Pos < len(s.Data) && s.Data[s.Pos]|0x20 == 'e' {
+		s.Pos++
+		if s.Pos < len(s.Data) && (s.Data[s.Pos] == '+' || s.Data[s.Pos] == '-') {
+			s.Pos++
 		}
 		s.digits()
 	}
-	return s.b[start:s.i]
+	return s.Data[start:s.Pos]
 }
 
-func (s *scanner) digits() {
-	start := s.i
-	for s.i < len(s.b) && s.b[s.i]-'0' <= 9 {
-		s.i++
+func (s *Scanner) digits() {
+	start := s.Pos
+	for s.Pos < len(s.Data) && s.Data[s.Pos]-'0' <= 9 {
+		s.Pos++
 	}
-	if s.i == start {
-		s.fail("a digit is expected")
+	if s.Pos == start {
+		s.Fail("a digit is expected")
 	}
 }

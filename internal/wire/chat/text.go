@@ -8,63 +8,63 @@ import (
 	"unicode/utf8"
 )
 
-// text is a JSON string where it lies: b[start:end] is inside the quotes.
-type text struct {
-	start, end   int
-	escaped      bool
-	ascii, other int // bytes of the decoded text, inside and outside ASCII
+// String is a JSON string where it lies: b[start:end] is inside the quotes.
+type String struct {
+	Start, End      int
+	Escaped         bool
+	ASCII, NonASCII int // bytes of the decoded text, inside and outside ASCII
 }
 
-func (t text) empty() bool { return t.start == t.end }
+func (t String) Empty() bool { return t.Start == t.End }
 
-// text reads the string that begins at the next byte.
-func (s *scanner) text() text {
-	i := s.i + 1
-	t := text{start: i}
+// String reads the string that begins at the next byte.
+func (s *Scanner) ReadString() String {
+	i := s.Pos + 1
+	t := String{Start: i}
 	for {
-		plain := plainBytes(s.b[i:])
-		t.ascii += plain
+		plain := plainBytes(s.Data[i:])
+		t.ASCII += plain
 		i += plain
-		if i >= len(s.b) {
-			s.i = i
-			s.fail("a string is not closed")
-			return text{}
+		if i >= len(s.Data) {
+			s.Pos = i
+			s.Fail("a string is not closed")
+			return String{}
 		}
-		switch c := s.b[i]; {
+		switch c := s.Data[i]; {
 		case c == '"':
-			t.end = i
-			s.i = i + 1
-			if s.count {
-				s.ascii += t.ascii
-				s.other += t.other
-				if s.sample != nil {
-					s.sample.Add(t.start, t.end)
+			t.End = i
+			s.Pos = i + 1
+			if s.Count {
+				s.ASCII += t.ASCII
+				s.NonASCII += t.NonASCII
+				if s.Sample != nil {
+					s.Sample.Add(t.Start, t.End)
 				}
 			}
 			return t
 		case c == '\\':
-			n := t.escape(s.b[i:])
+			n := t.escape(s.Data[i:])
 			if n == 0 {
-				s.i = i
-				s.fail("an escape sequence is wrong")
-				return text{}
+				s.Pos = i
+				s.Fail("an escape sequence is wrong")
+				return String{}
 			}
 			i += n
 		case c < 0x20:
-			s.i = i
-			s.fail("a string holds a raw control character")
-			return text{}
+			s.Pos = i
+			s.Fail("a string holds a raw control character")
+			return String{}
 		default:
 			end := i + 1
-			for end < len(s.b) && s.b[end] >= utf8.RuneSelf {
+			for end < len(s.Data) && s.Data[end] >= utf8.RuneSelf {
 				end++
 			}
-			if s.strict && !utf8.Valid(s.b[i:end]) {
-				s.i = i
-				s.fail("the body is not valid UTF-8")
-				return text{}
+			if s.Strict && !utf8.Valid(s.Data[i:end]) {
+				s.Pos = i
+				s.Fail("the body is not valid UTF-8")
+				return String{}
 			}
-			t.other += end - i
+			t.NonASCII += end - i
 			i = end
 		}
 	}
@@ -92,14 +92,14 @@ func plainBytes(b []byte) int {
 }
 
 // escape takes the escape sequence that b begins with into account and returns its length, or 0 when it is wrong.
-func (t *text) escape(b []byte) int {
-	t.escaped = true
+func (t *String) escape(b []byte) int {
+	t.Escaped = true
 	if len(b) < 2 {
 		return 0
 	}
 	switch b[1] {
 	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
-		t.ascii++
+		t.ASCII++
 		return 2
 	case 'u':
 		r, ok := hex4(b[2:])
@@ -107,11 +107,11 @@ func (t *text) escape(b []byte) int {
 		case !ok:
 			return 0
 		case r < utf8.RuneSelf:
-			t.ascii++
+			t.ASCII++
 		case r < 0x800 || utf16.IsSurrogate(r):
-			t.other += 2 // two halves of a pair make the four bytes of its rune
+			t.NonASCII += 2 // two halves of a pair make the four bytes of its rune
 		default:
-			t.other += 3
+			t.NonASCII += 3
 		}
 		return 6
 	}
@@ -136,18 +136,18 @@ func hex4(b []byte) (rune, bool) {
 	return r, true
 }
 
-// decoded returns the text without escapes: the bytes of the document where there are none.
-func (s *scanner) decoded(t text) []byte {
-	raw := s.b[t.start:t.end]
-	if !t.escaped {
+// Unquote returns the text without escapes: the bytes of the document where there are none.
+func (s *Scanner) Unquote(t String) []byte {
+	raw := s.Data[t.Start:t.End]
+	if !t.Escaped {
 		return raw
 	}
-	return unescape(make([]byte, 0, len(raw)), raw, len(raw))
+	return Unescape(make([]byte, 0, len(raw)), raw, len(raw))
 }
 
-// unescape appends the text of a valid JSON string to dst until at least limit bytes are there. A lone surrogate
+// Unescape appends the text of a valid JSON string to dst until at least limit bytes are there. A lone surrogate
 // becomes U+FFFD.
-func unescape(dst, raw []byte, limit int) []byte {
+func Unescape(dst, raw []byte, limit int) []byte {
 	for len(raw) > 0 && len(dst) < limit {
 		if raw[0] != '\\' {
 			plain := raw[:min(len(raw), limit-len(dst))]
@@ -196,8 +196,8 @@ func shortEscape(c byte) byte {
 	return c
 }
 
-// appendQuoted appends s as a JSON string.
-func appendQuoted(dst []byte, s string) []byte {
+// AppendString appends s as a JSON string.
+func AppendString(dst []byte, s string) []byte {
 	const digits = "0123456789abcdef"
 	dst = append(dst, '"')
 	for i := 0; i < len(s); {

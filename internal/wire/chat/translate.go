@@ -8,8 +8,8 @@ import (
 	"fairlead/internal/llm"
 )
 
-// Takes says what a provider of the format understands beyond what all of them do.
-type Takes struct {
+// Accepts says what a provider of the format understands beyond what all of them do.
+type Accepts struct {
 	Thinking     bool // reasoning_content in messages of the assistant
 	Reasoning    bool // the object reasoning, with a budget
 	CacheMarks   bool // cache_control in messages, parts and tools
@@ -19,9 +19,9 @@ type Takes struct {
 
 // RenderOptions says for whom a conversation is rendered.
 type RenderOptions struct {
-	Model  string
-	Stream bool
-	Takes  Takes
+	Model   string
+	Stream  bool
+	Accepts Accepts
 	// Seals reports whether the provider wants back what one of this name has sealed. nil means none.
 	Seals func(provider string) bool
 	// NameSeals writes who made each seal, as our answers do. Providers do not know that.
@@ -31,7 +31,7 @@ type RenderOptions struct {
 // RenderConversation writes a chat request out of a conversation that came in another format. DecodeRequest takes it, and
 // Render edits it like any other. The second result names what the format has no place for.
 func RenderConversation(conv *llm.Conversation, o RenderOptions) (body []byte, leftOut []string) {
-	t := translator{conv: conv, o: o, leftOut: slices.Clone(conv.Unsaid), chosen: conv.ToolChoice.Includes(), custom: map[string]bool{}}
+	t := translator{conv: conv, o: o, leftOut: slices.Clone(conv.Dropped), chosen: conv.ToolChoice.Includes(), custom: map[string]bool{}}
 	for i := range conv.Tools {
 		t.custom[conv.Tools[i].Name] = t.custom[conv.Tools[i].Name] || conv.Tools[i].Custom
 	}
@@ -39,11 +39,11 @@ func RenderConversation(conv *llm.Conversation, o RenderOptions) (body []byte, l
 		t.o.Seals = func(string) bool { return false }
 	}
 	w := &t.w
-	w.open()
-	w.text("model", o.Model)
+	w.Open()
+	w.Str("model", o.Model)
 	t.messages()
 	if o.Stream {
-		w.member("stream", []byte("true"))
+		w.Raw("stream", []byte("true"))
 	}
 	if t.tools() { // without tools, providers refuse what is said about them
 		t.toolChoice()
@@ -52,46 +52,46 @@ func RenderConversation(conv *llm.Conversation, o RenderOptions) (body []byte, l
 	t.output()
 	t.limits()
 	t.effort()
-	w.optionalText("verbosity", conv.Verbosity)
+	w.OptionalStr("verbosity", conv.Verbosity)
 	t.sampling()
-	w.optionalText("user", conv.EndUser)
+	w.OptionalStr("user", conv.EndUser)
 	t.tier()
-	w.close()
-	return w.out, t.leftOut
+	w.Close()
+	return w.Out, t.leftOut
 }
 
 type translator struct {
 	conv    *llm.Conversation
 	o       RenderOptions
-	w       objectWriter
+	w       Writer
 	waiting []llm.Part // what the user says besides results
 	leftOut []string
 	chosen  func(name string) bool // among the tools that the choice names
 	custom  map[string]bool        // names of the tools that take free text
 }
 
-// lose notes what the format has no place for.
-func (t *translator) lose(what string) {
-	if len(t.leftOut) < llm.MaxUnsaid && !slices.Contains(t.leftOut, what) {
+// dropField notes what the format has no place for.
+func (t *translator) dropField(what string) {
+	if len(t.leftOut) < llm.MaxDropped && !slices.Contains(t.leftOut, what) {
 		t.leftOut = append(t.leftOut, what)
 	}
 }
 
 func (t *translator) optionalFlag(name string, flag *bool) {
 	if flag != nil {
-		t.w.member(name, strconv.AppendBool(nil, *flag))
+		t.w.Raw(name, strconv.AppendBool(nil, *flag))
 	}
 }
 
 func (t *translator) cache(mark *llm.CacheMark) {
-	if mark == nil || !t.o.Takes.CacheMarks {
+	if mark == nil || !t.o.Accepts.CacheMarks {
 		return
 	}
-	t.w.key("cache_control")
-	t.w.open()
-	t.w.text("type", "ephemeral")
-	t.w.optionalText("ttl", mark.TTL)
-	t.w.close()
+	t.w.Key("cache_control")
+	t.w.Open()
+	t.w.Str("type", "ephemeral")
+	t.w.OptionalStr("ttl", mark.TTL)
+	t.w.Close()
 }
 
 // tools lists the tools and reports whether there are any.
@@ -101,29 +101,29 @@ func (t *translator) tools() bool {
 		tool := &t.conv.Tools[i]
 		switch {
 		case tool.Hosted != "":
-			t.lose("the tool " + tool.Hosted)
+			t.dropField("the tool " + tool.Hosted)
 			continue
-		case !t.offered(tool.Name):
+		case !t.isOffered(tool.Name):
 			continue
 		case listed == 0:
-			w.key("tools")
-			w.out = append(w.out, '[')
+			w.Key("tools")
+			w.Out = append(w.Out, '[')
 		default:
-			w.out = append(w.out, ',')
+			w.Out = append(w.Out, ',')
 		}
 		listed++
 		t.tool(tool)
 	}
 	if listed > 0 {
-		w.out = append(w.out, ']')
+		w.Out = append(w.Out, ']')
 	}
 	return listed > 0
 }
 
-// offered reports whether a tool is listed: where the provider cannot be told which ones are allowed, only those are.
-func (t *translator) offered(name string) bool {
+// isOffered reports whether a tool is listed: where the provider cannot be told which ones are allowed, only those are.
+func (t *translator) isOffered(name string) bool {
 	choice := t.conv.ToolChoice
-	return len(choice.Names) == 0 || t.oneTool() || t.o.Takes.AllowedTools || t.chosen(name)
+	return len(choice.Names) == 0 || t.oneTool() || t.o.Accepts.AllowedTools || t.chosen(name)
 }
 
 // oneTool reports whether the choice is one tool that must be called.
@@ -134,21 +134,21 @@ func (t *translator) oneTool() bool {
 func (t *translator) tool(tool *llm.Tool) {
 	w := &t.w
 	kind := toolKind(tool.Custom)
-	w.open()
-	w.text("type", kind)
-	w.key(kind)
-	w.open()
-	w.text("name", tool.Name)
-	w.optionalText("description", tool.Description)
+	w.Open()
+	w.Str("type", kind)
+	w.Key(kind)
+	w.Open()
+	w.Str("name", tool.Name)
+	w.OptionalStr("description", tool.Description)
 	if tool.Custom {
-		w.optional("format", tool.Format)
+		w.OptionalRaw("format", tool.Format)
 	} else {
-		w.optional("parameters", tool.Schema)
+		w.OptionalRaw("parameters", tool.Schema)
 		t.optionalFlag("strict", tool.Strict)
 	}
-	w.close()
+	w.Close()
 	t.cache(tool.Cache)
-	w.close()
+	w.Close()
 }
 
 func toolKind(custom bool) string {
@@ -163,41 +163,41 @@ func (t *translator) toolChoice() {
 	switch {
 	case choice.Mode == llm.ChoiceUnset:
 	case t.oneTool():
-		w.key("tool_choice")
+		w.Key("tool_choice")
 		t.toolName(choice.Names[0])
-	case len(choice.Names) > 0 && t.o.Takes.AllowedTools:
-		w.key("tool_choice")
-		w.open()
-		w.text("type", "allowed_tools")
-		w.key("allowed_tools")
-		w.open()
-		w.text("mode", string(choice.Mode))
-		w.key("tools")
-		w.out = append(w.out, '[')
+	case len(choice.Names) > 0 && t.o.Accepts.AllowedTools:
+		w.Key("tool_choice")
+		w.Open()
+		w.Str("type", "allowed_tools")
+		w.Key("allowed_tools")
+		w.Open()
+		w.Str("mode", string(choice.Mode))
+		w.Key("tools")
+		w.Out = append(w.Out, '[')
 		for i, name := range choice.Names {
 			if i > 0 {
-				w.out = append(w.out, ',')
+				w.Out = append(w.Out, ',')
 			}
 			t.toolName(name)
 		}
-		w.out = append(w.out, ']')
-		w.close()
-		w.close()
+		w.Out = append(w.Out, ']')
+		w.Close()
+		w.Close()
 	default:
-		w.text("tool_choice", string(choice.Mode))
+		w.Str("tool_choice", string(choice.Mode))
 	}
 }
 
 // toolName names one tool, with its type.
 func (t *translator) toolName(name string) {
 	kind := toolKind(t.custom[name])
-	t.w.open()
-	t.w.text("type", kind)
-	t.w.key(kind)
-	t.w.open()
-	t.w.text("name", name)
-	t.w.close()
-	t.w.close()
+	t.w.Open()
+	t.w.Str("type", kind)
+	t.w.Key(kind)
+	t.w.Open()
+	t.w.Str("name", name)
+	t.w.Close()
+	t.w.Close()
 }
 
 func (t *translator) output() {
@@ -205,40 +205,40 @@ func (t *translator) output() {
 	if out.Kind == llm.OutputText {
 		return
 	}
-	w.key("response_format")
-	w.open()
-	w.text("type", string(out.Kind))
+	w.Key("response_format")
+	w.Open()
+	w.Str("type", string(out.Kind))
 	if out.Kind == llm.OutputSchema {
-		w.key("json_schema")
-		w.open()
+		w.Key("json_schema")
+		w.Open()
 		name := out.Name
 		if name == "" {
 			name = "answer" // the format asks for one
 		}
-		w.text("name", name)
-		w.optionalText("description", out.Description)
-		w.optional("schema", out.Schema)
+		w.Str("name", name)
+		w.OptionalStr("description", out.Description)
+		w.OptionalRaw("schema", out.Schema)
 		t.optionalFlag("strict", out.Strict)
-		w.close()
+		w.Close()
 	}
-	w.close()
+	w.Close()
 }
 
 func (t *translator) limits() {
 	w, conv := &t.w, t.conv
 	if conv.MaxOutput > 0 {
-		w.member("max_tokens", strconv.AppendInt(nil, conv.MaxOutput, 10))
+		w.Raw("max_tokens", strconv.AppendInt(nil, conv.MaxOutput, 10))
 	}
 	if conv.Choices > 1 {
-		w.member("n", strconv.AppendInt(nil, int64(conv.Choices), 10))
+		w.Raw("n", strconv.AppendInt(nil, int64(conv.Choices), 10))
 	}
 	if len(conv.Stop) > 0 {
-		w.key("stop")
+		w.Key("stop")
 		for i, stop := range conv.Stop {
-			w.out = append(w.out, "[,"[min(i, 1)])
-			w.out = appendQuoted(w.out, stop)
+			w.Out = append(w.Out, "[,"[min(i, 1)])
+			w.Out = AppendString(w.Out, stop)
 		}
-		w.out = append(w.out, ']')
+		w.Out = append(w.Out, ']')
 	}
 }
 
@@ -250,7 +250,7 @@ const (
 
 func (t *translator) effort() {
 	w, e := &t.w, t.conv.Effort
-	if t.o.Takes.Reasoning {
+	if t.o.Accepts.Reasoning {
 		t.reasoning(e)
 		return
 	}
@@ -264,7 +264,7 @@ func (t *translator) effort() {
 	default:
 		level = "high"
 	}
-	w.optionalText("reasoning_effort", level)
+	w.OptionalStr("reasoning_effort", level)
 }
 
 func (t *translator) reasoning(e llm.Effort) {
@@ -272,25 +272,25 @@ func (t *translator) reasoning(e llm.Effort) {
 	if e == (llm.Effort{}) {
 		return
 	}
-	w.key("reasoning")
-	w.open()
-	w.optionalText("effort", e.Level)
+	w.Key("reasoning")
+	w.Open()
+	w.OptionalStr("effort", e.Level)
 	if e.Budget > 0 {
-		w.member("max_tokens", strconv.AppendInt(nil, e.Budget, 10))
+		w.Raw("max_tokens", strconv.AppendInt(nil, e.Budget, 10))
 	}
 	if e.Adaptive && e.Level == "" && e.Budget == 0 {
-		w.member("enabled", []byte("true"))
+		w.Raw("enabled", []byte("true"))
 	}
 	if e.Hide {
-		w.member("exclude", []byte("true"))
+		w.Raw("exclude", []byte("true"))
 	}
-	w.close()
+	w.Close()
 }
 
 func (t *translator) sampling() {
 	w, s := &t.w, t.conv.Sampling
-	if s.TopK != "" && !t.o.Takes.TopK {
-		t.lose("top_k")
+	if s.TopK != "" && !t.o.Accepts.TopK {
+		t.dropField("top_k")
 		s.TopK = ""
 	}
 	for _, figure := range []struct {
@@ -305,14 +305,14 @@ func (t *translator) sampling() {
 		{"seed", s.Seed},
 	} {
 		if figure.value != "" {
-			w.member(figure.name, []byte(figure.value))
+			w.Raw(figure.name, []byte(figure.value))
 		}
 	}
 	if s.Logprobs {
-		w.member("logprobs", []byte("true"))
+		w.Raw("logprobs", []byte("true"))
 	}
 	if s.TopLogprobs > 0 {
-		w.member("top_logprobs", strconv.AppendInt(nil, int64(s.TopLogprobs), 10))
+		w.Raw("top_logprobs", strconv.AppendInt(nil, int64(s.TopLogprobs), 10))
 	}
 }
 
@@ -320,8 +320,8 @@ func (t *translator) sampling() {
 func (t *translator) tier() {
 	switch tier := t.conv.ServiceTier; tier {
 	case "", "auto", "default", "flex", "scale", "priority", "fast":
-		t.w.optionalText("service_tier", tier)
+		t.w.OptionalStr("service_tier", tier)
 	default:
-		t.lose("service_tier")
+		t.dropField("service_tier")
 	}
 }

@@ -8,8 +8,8 @@ import (
 )
 
 func (t *translator) messages() {
-	t.w.key("messages")
-	t.w.out = append(t.w.out, '[')
+	t.w.Key("messages")
+	t.w.Out = append(t.w.Out, '[')
 	for i := range t.conv.Messages {
 		m := &t.conv.Messages[i]
 		results := slices.ContainsFunc(m.Parts, func(p llm.Part) bool { return p.Kind == llm.ResultPart })
@@ -28,7 +28,7 @@ func (t *translator) messages() {
 		}
 	}
 	t.flush()
-	t.w.out = append(t.w.out, ']')
+	t.w.Out = append(t.w.Out, ']')
 }
 
 // flush writes what has waited for the last of the results.
@@ -41,19 +41,19 @@ func (t *translator) flush() {
 
 // begin opens a message.
 func (t *translator) begin(role, name string) {
-	if t.w.out[len(t.w.out)-1] == '}' {
-		t.w.out = append(t.w.out, ',')
+	if t.w.Out[len(t.w.Out)-1] == '}' {
+		t.w.Out = append(t.w.Out, ',')
 	}
-	t.w.open()
-	t.w.text("role", role)
-	t.w.optionalText("name", name)
+	t.w.Open()
+	t.w.Str("role", role)
+	t.w.OptionalStr("name", name)
 }
 
 // plain writes a message that has nothing but content.
 func (t *translator) plain(name, role string, parts []llm.Part) {
 	t.begin(role, name)
 	t.content(parts)
-	t.w.close()
+	t.w.Close()
 }
 
 // results writes the results of tools, one message each. What else the user says waits until all results are told, because
@@ -80,13 +80,13 @@ func (t *translator) result(p *llm.Part) (others []llm.Part) {
 		}
 	}
 	if p.Result.Failed {
-		t.lose("the mark of a failed tool")
+		t.dropField("the mark of a failed tool")
 	}
 	t.begin("tool", "")
-	t.w.text("tool_call_id", p.Result.ID)
+	t.w.Str("tool_call_id", p.Result.ID)
 	t.content(texts)
 	t.cache(p.Cache)
-	t.w.close()
+	t.w.Close()
 	return others
 }
 
@@ -106,26 +106,26 @@ func (t *translator) assistant(m *llm.Message) {
 		case llm.AudioPart:
 			audio = p.Media
 		default:
-			t.lose("what the assistant showed as " + string(p.Kind))
+			t.dropField("what the assistant showed as " + string(p.Kind))
 		}
 	}
-	if len(thoughts) > 0 && !t.o.Takes.Thinking && len(said) == 0 && len(calls) == 0 && audio == nil {
+	if len(thoughts) > 0 && !t.o.Accepts.Thinking && len(said) == 0 && len(calls) == 0 && audio == nil {
 		return // nothing is left of it, and many providers refuse a message without anything
 	}
 	t.begin("assistant", m.Name)
 	t.thinking(thoughts)
 	t.said(said, len(calls) > 0)
 	if audio != nil && audio.FileID != "" {
-		t.w.key("audio")
-		t.w.open()
-		t.w.text("id", audio.FileID)
-		t.w.close()
+		t.w.Key("audio")
+		t.w.Open()
+		t.w.Str("id", audio.FileID)
+		t.w.Close()
 	}
 	t.calls(calls)
 	if last := len(m.Parts) - 1; last >= 0 && !hasOwnMark(m.Parts[last].Kind, said) {
 		t.cache(m.Parts[last].Cache)
 	}
-	t.w.close()
+	t.w.Close()
 }
 
 // hasOwnMark reports whether a part of the assistant's is written as an element of content, and so carries its own mark.
@@ -158,16 +158,16 @@ func (t *translator) said(said []llm.Part, calls bool) {
 	case !simple:
 		t.content(said)
 	case text == "" && (calls || refusal != ""):
-		t.w.member("content", []byte("null"))
+		t.w.Raw("content", []byte("null"))
 	default:
-		t.w.text("content", text)
+		t.w.Str("content", text)
 	}
-	t.w.optionalText("refusal", refusal)
+	t.w.OptionalStr("refusal", refusal)
 }
 
 // thinking writes what the provider may be told of earlier thinking.
 func (t *translator) thinking(thoughts []*llm.Thinking) {
-	if !t.o.Takes.Thinking {
+	if !t.o.Accepts.Thinking {
 		return
 	}
 	var text strings.Builder
@@ -176,21 +176,21 @@ func (t *translator) thinking(thoughts []*llm.Thinking) {
 		text.WriteString(thought.Text)
 		if t.o.Seals(thought.Provider) {
 			block := *thought
-			block.Provider = t.sealer(block.Provider)
+			block.Provider = t.signer(block.Provider)
 			blocks = append(blocks, thinkingBlock(&block))
 		}
 	}
-	t.w.optionalText("reasoning_content", text.String())
+	t.w.OptionalStr("reasoning_content", text.String())
 	if len(blocks) > 0 {
-		t.w.key("thinking_blocks")
-		t.w.out = append(t.w.out, '[')
-		t.w.out = append(t.w.out, joinRaw(blocks)...)
-		t.w.out = append(t.w.out, ']')
+		t.w.Key("thinking_blocks")
+		t.w.Out = append(t.w.Out, '[')
+		t.w.Out = append(t.w.Out, joinRaw(blocks)...)
+		t.w.Out = append(t.w.Out, ']')
 	}
 }
 
-// sealer is who made a seal, where that is to be told.
-func (t *translator) sealer(provider string) string {
+// signer is who made a seal, where that is to be told.
+func (t *translator) signer(provider string) string {
 	if t.o.NameSeals {
 		return provider
 	}
@@ -202,44 +202,44 @@ func (t *translator) calls(calls []*llm.ToolCall) {
 		return
 	}
 	w := &t.w
-	w.key("tool_calls")
-	w.out = append(w.out, '[')
+	w.Key("tool_calls")
+	w.Out = append(w.Out, '[')
 	for i, call := range calls {
 		if i > 0 {
-			w.out = append(w.out, ',')
+			w.Out = append(w.Out, ',')
 		}
-		made := calling{call: *call}
-		w.open()
+		made := callWriter{call: *call}
+		w.Open()
 		made.head(w)
-		w.key(made.kind())
+		w.Key(made.kind())
 		made.function(w, call.Arguments, true)
 		if t.o.Seals(call.Provider) {
-			made.call.Provider = t.sealer(call.Provider)
+			made.call.Provider = t.signer(call.Provider)
 			made.extra(w)
 		}
-		w.close()
+		w.Close()
 	}
-	w.out = append(w.out, ']')
+	w.Out = append(w.Out, ']')
 }
 
 // content writes parts: one text as a string, which every provider takes, and else a list.
 func (t *translator) content(parts []llm.Part) {
 	w := &t.w
-	w.key("content")
-	marked := t.o.Takes.CacheMarks && slices.ContainsFunc(parts, func(p llm.Part) bool { return p.Cache != nil })
+	w.Key("content")
+	marked := t.o.Accepts.CacheMarks && slices.ContainsFunc(parts, func(p llm.Part) bool { return p.Cache != nil })
 	switch {
 	case len(parts) == 0:
-		w.out = append(w.out, `""`...)
+		w.Out = append(w.Out, `""`...)
 		return
 	case len(parts) == 1 && parts[0].Kind == llm.TextPart && parts[0].Text != "" && !marked:
-		w.out = appendQuoted(w.out, parts[0].Text)
+		w.Out = AppendString(w.Out, parts[0].Text)
 		return
 	}
-	w.out = append(w.out, '[')
+	w.Out = append(w.Out, '[')
 	for i := range parts {
 		t.part(&parts[i])
 	}
-	w.out = append(w.out, ']')
+	w.Out = append(w.Out, ']')
 }
 
 func (t *translator) part(p *llm.Part) {
@@ -248,24 +248,24 @@ func (t *translator) part(p *llm.Part) {
 		llm.TextPart: "text", llm.RefusalPart: "refusal", llm.ImagePart: "image_url", llm.AudioPart: "input_audio", llm.FilePart: "file",
 	}[p.Kind]
 	if kind == "" {
-		t.lose("a part of the kind " + string(p.Kind))
+		t.dropField("a part of the kind " + string(p.Kind))
 		return
 	}
-	if w.out[len(w.out)-1] == '}' {
-		w.out = append(w.out, ',')
+	if w.Out[len(w.Out)-1] == '}' {
+		w.Out = append(w.Out, ',')
 	}
-	w.open()
-	w.text("type", kind)
+	w.Open()
+	w.Str("type", kind)
 	if p.Media == nil {
-		w.text(kind, p.Text)
+		w.Str(kind, p.Text)
 	} else {
-		w.key(kind)
-		w.open()
+		w.Key(kind)
+		w.Open()
 		t.media(p.Kind, p.Media)
-		w.close()
+		w.Close()
 	}
 	t.cache(p.Cache)
-	w.close()
+	w.Close()
 }
 
 func (t *translator) media(kind llm.PartKind, m *llm.Media) {
@@ -277,16 +277,16 @@ func (t *translator) media(kind llm.PartKind, m *llm.Media) {
 	switch kind {
 	case llm.ImagePart:
 		if address == "" {
-			t.lose("a picture that another provider keeps")
+			t.dropField("a picture that another provider keeps")
 		}
-		w.text("url", address)
-		w.optionalText("detail", m.Detail)
+		w.Str("url", address)
+		w.OptionalStr("detail", m.Detail)
 	case llm.AudioPart:
-		w.text("data", m.Data)
-		w.text("format", audioFormat(m.Type))
+		w.Str("data", m.Data)
+		w.Str("format", audioFormat(m.Type))
 	default:
-		w.optionalText("file_id", m.FileID)
-		w.optionalText("filename", m.Name)
-		w.optionalText("file_data", address)
+		w.OptionalStr("file_id", m.FileID)
+		w.OptionalStr("filename", m.Name)
+		w.OptionalStr("file_data", address)
 	}
 }

@@ -8,12 +8,12 @@ import (
 
 // counts are the figures of a usage object as providers write them.
 type counts struct {
-	prompt, completion, total, cached, written, reasoning, heard, spoken int64
+	prompt, completion, total, cached, written, reasoning, audioIn, audioOut int64
 
-	told   bool // there is a figure at all
-	apart  bool // input and output are told apart, not in the total alone
-	wrote  bool // the output is told, by itself or with the total
-	absurd bool // one of them is negative, no whole number or beyond all reason
+	present     bool // there is a figure at all
+	separate    bool // input and output are told apart, not in the total alone
+	hasOutput   bool // the output is told, by itself or with the total
+	implausible bool // one of them is negative, no whole number or beyond all reason
 }
 
 // parseUsage sorts the usage object of a conversation into classes that exclude each other. It reports false when the
@@ -21,7 +21,7 @@ type counts struct {
 // reasoning tokens among the completion tokens.
 func parseUsage(raw []byte, onTop bool) (llm.Usage, bool) {
 	c, ok := readCounts(raw)
-	if !ok || !c.apart || !c.wrote {
+	if !ok || !c.separate || !c.hasOutput {
 		return llm.Usage{}, false
 	}
 	return c.usage(onTop), true
@@ -33,7 +33,7 @@ func parseEmbedUsage(raw []byte) (llm.Usage, bool) {
 	if !ok {
 		return llm.Usage{}, false
 	}
-	if !c.apart {
+	if !c.separate {
 		c.prompt = c.total
 	}
 	u := c.usage(false)
@@ -42,42 +42,42 @@ func parseEmbedUsage(raw []byte) (llm.Usage, bool) {
 }
 
 func readCounts(raw []byte) (counts, bool) {
-	s := scanner{b: raw}
+	s := Scanner{Data: raw}
 	var c counts
-	if s.kind() != '{' {
+	if s.Kind() != '{' {
 		return c, false
 	}
-	for key := range s.members {
+	for key := range s.Members {
 		switch string(key) {
 		case "prompt_tokens":
-			c.apart = c.read(&s, &c.prompt) || c.apart
+			c.separate = c.read(&s, &c.prompt) || c.separate
 		case "completion_tokens":
-			c.wrote = c.read(&s, &c.completion) || c.wrote
-			c.apart = c.apart || c.wrote
+			c.hasOutput = c.read(&s, &c.completion) || c.hasOutput
+			c.separate = c.separate || c.hasOutput
 		case "total_tokens":
 			c.read(&s, &c.total)
 		case "prompt_tokens_details":
-			c.details(&s, &c.heard)
+			c.details(&s, &c.audioIn)
 		case "completion_tokens_details":
-			c.details(&s, &c.spoken)
+			c.details(&s, &c.audioOut)
 		case "prompt_cache_hit_tokens", "cached_tokens": // DeepSeek, Moonshot
 			c.read(&s, &c.cached)
 		case "reasoning_tokens": // Perplexity
 			c.read(&s, &c.reasoning)
 		}
 	}
-	if !c.wrote && c.total > 0 { // some tell the prompt and the total
-		c.completion, c.wrote = max(c.total-c.prompt, 0), true
+	if !c.hasOutput && c.total > 0 { // some tell the prompt and the total
+		c.completion, c.hasOutput = max(c.total-c.prompt, 0), true
 	}
-	return c, s.err == nil && c.told && !c.absurd
+	return c, s.Err == nil && c.present && !c.implausible
 }
 
 // details reads the parts of the prompt or of the completion; audio is where its sound is counted.
-func (c *counts) details(s *scanner, audio *int64) {
-	if s.kind() != '{' {
+func (c *counts) details(s *Scanner, audio *int64) {
+	if s.Kind() != '{' {
 		return
 	}
-	for key := range s.members {
+	for key := range s.Members {
 		switch string(key) {
 		case "cached_tokens":
 			c.read(s, &c.cached)
@@ -93,14 +93,14 @@ func (c *counts) details(s *scanner, audio *int64) {
 
 // read takes a figure and reports whether there is one. The larger one counts where a provider tells the same thing in
 // two places.
-func (c *counts) read(s *scanner, into *int64) bool {
-	if s.kind() != '0' {
+func (c *counts) read(s *Scanner, into *int64) bool {
+	if s.Kind() != '0' {
 		return false
 	}
-	n, ok := llm.ParseTokenCount(string(s.number()))
-	c.told = true
+	n, ok := llm.ParseTokenCount(string(s.Number()))
+	c.present = true
 	if !ok {
-		c.absurd = true
+		c.implausible = true
 		return true
 	}
 	*into = max(*into, n)
@@ -114,16 +114,16 @@ func (c *counts) usage(onTop bool) llm.Usage {
 	u.Input = c.prompt - u.CacheRead - u.CacheWrite
 	// A total that only adds up with reasoning beside the completion says so, whoever the provider is.
 	if onTop || c.reasoning > 0 && c.total == c.prompt+c.completion+c.reasoning {
-		u.Output += c.beside()
+		u.Output += c.reasoningOutsideOutput()
 	}
 	u.Reasoning = min(u.Reasoning, u.Output)
-	u.AudioInput, u.AudioOutput = min(c.heard, u.Input), min(c.spoken, u.Output)
+	u.AudioInput, u.AudioOutput = min(c.audioIn, u.Input), min(c.audioOut, u.Output)
 	return u
 }
 
-// beside is the reasoning that a provider counts beside the completion. The total shows when such a provider has begun to
-// count it inside after all, and what was thought where no count is given.
-func (c *counts) beside() int64 {
+// reasoningOutsideOutput is the reasoning that a provider counts beside the completion. The total shows when such a provider has begun to
+// estimateUsage it inside after all, and what was thought where no count is given.
+func (c *counts) reasoningOutsideOutput() int64 {
 	rest := c.total - c.prompt - c.completion
 	switch {
 	case c.reasoning == 0:

@@ -12,27 +12,27 @@ import (
 // Texts returns the inputs of a checked embeddings request, for a provider that speaks another format. Token ids are
 // refused: they mean nothing without the vocabulary they are from.
 func Texts(req *llm.Request) ([]string, error) {
-	r := reader{decoder: decoder{scanner: scanner{b: req.Body}, req: req}}
+	r := conversationReader{decoder: decoder{Scanner: Scanner{Data: req.Body}, req: req}}
 	var texts []string
 	for _, f := range req.Fields {
 		if f.Name != "input" {
 			continue
 		}
-		r.i = f.Value
-		switch r.kind() {
+		r.Pos = f.Value
+		switch r.Kind() {
 		case '"':
 			text, _ := r.str("input")
 			texts = append(texts, text)
 		case '[':
-			for range r.elements {
-				if r.kind() == '"' {
+			for range r.Elements {
+				if r.Kind() == '"' {
 					text, _ := r.str("input")
 					texts = append(texts, text)
 				}
 			}
 		}
 	}
-	if r.err != nil {
+	if r.Err != nil {
 		return nil, r.unreadable()
 	}
 	if req.TokenIDs > 0 || len(texts) == 0 {
@@ -47,50 +47,50 @@ func WriteVectors(req *llm.Request, model string, v llm.Vectors) (llm.Event, err
 	if len(v.Data) == 0 || req.Inputs > 0 && len(v.Data) != req.Inputs {
 		return llm.Event{}, malformed(fmt.Sprintf("The provider sent %d vectors for %d inputs.", len(v.Data), req.Inputs))
 	}
-	var w objectWriter
-	w.open()
-	w.text("object", "list")
-	w.key("data")
-	w.out = append(w.out, '[')
+	var w Writer
+	w.Open()
+	w.Str("object", "list")
+	w.Key("data")
+	w.Out = append(w.Out, '[')
 	for n, list := range v.Data {
 		if n > 0 {
-			w.out = append(w.out, ',')
+			w.Out = append(w.Out, ',')
 		}
 		value, err := embeddingJSON(list, req.Base64)
 		if err != nil {
 			return llm.Event{}, &llm.Error{Kind: llm.UpstreamMalformed, Message: fmt.Sprintf("The provider's vector for input %d cannot be read.", n), Err: err}
 		}
-		w.open()
-		w.text("object", "embedding")
-		w.member("index", strconv.AppendInt(nil, int64(n), 10))
-		w.member("embedding", value)
-		w.close()
+		w.Open()
+		w.Str("object", "embedding")
+		w.Raw("index", strconv.AppendInt(nil, int64(n), 10))
+		w.Raw("embedding", value)
+		w.Close()
 	}
-	w.out = append(w.out, ']')
-	w.text("model", model)
+	w.Out = append(w.Out, ']')
+	w.Str("model", model)
 	tokens := token.Model{Name: model}.Prompt(token.PromptOf(req))
 	if v.Usage != nil {
 		tokens = v.Usage.Prompt()
 	}
-	w.member("usage", fmt.Appendf(nil, `{"prompt_tokens":%d,"total_tokens":%d}`, tokens, tokens))
-	w.close()
-	return llm.Event{Data: w.out, Content: true, Usage: v.Usage, Model: v.Model}, nil
+	w.Raw("usage", fmt.Appendf(nil, `{"prompt_tokens":%d,"total_tokens":%d}`, tokens, tokens))
+	w.Close()
+	return llm.Event{Data: w.Out, Content: true, Usage: v.Usage, Model: v.Model}, nil
 }
 
 // embeddingJSON checks a list of numbers and writes it in the wanted encoding.
 func embeddingJSON(list []byte, wantBase64 bool) ([]byte, error) {
 	list = bytes.TrimSpace(list)
-	s := scanner{b: list}
-	if s.kind() != '[' {
+	s := Scanner{Data: list}
+	if s.Kind() != '[' {
 		return nil, fmt.Errorf("vector is no list")
 	}
 	packed, err := appendBase64(nil, list)
-	if s.skip(); s.err != nil {
-		return nil, s.err
+	if s.Skip(); s.Err != nil {
+		return nil, s.Err
 	}
-	switch s.end(); {
-	case s.err != nil:
-		return nil, s.err
+	switch s.End(); {
+	case s.Err != nil:
+		return nil, s.Err
 	case err != nil:
 		return nil, err
 	case len(packed) <= len(`""`):

@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	firstRead   = 4 << 10
-	largestRoom = 64 << 10 // that is kept
+	firstRead       = 4 << 10
+	maxPooledBuffer = 64 << 10 // that is kept
 )
 
-// rooms are where whole answers are read to. What is passed on is a copy of them, with our name for the model.
-var rooms = sync.Pool{New: func() any { return new([]byte) }}
+// responseBuffers are where whole answers are read to. What is passed on is a copy of them, with our name for the model.
+var responseBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // readAll reads an answer up to its bound, into buf as far as there is room.
-func (a *answer) readAll(r io.Reader, buf []byte) ([]byte, error) {
+func (a *responseReader) readAll(r io.Reader, buf []byte) ([]byte, error) {
 	size := int64(firstRead)
 	if a.o.SizeHint > 0 && a.o.SizeHint <= a.o.MaxAnswer {
 		size = a.o.SizeHint + 1 // room to see the end without growing
@@ -53,7 +53,7 @@ func (a *answer) readAll(r io.Reader, buf []byte) ([]byte, error) {
 func withoutMark(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) }
 
 // document checks an answer that is one JSON document. Where the provider writes it in a way of its own it comes back mended.
-func (a *answer) document(data []byte) ([]byte, error) {
+func (a *responseReader) document(data []byte) ([]byte, error) {
 	a.c.whole = true
 	data, err := a.c.read(withoutMark(data))
 	switch c := a.c; {
@@ -65,16 +65,16 @@ func (a *answer) document(data []byte) ([]byte, error) {
 		return nil, fault.Inside(c.fault)
 	case c.choices <= 0:
 		return nil, malformed("The provider's answer holds no choices.")
-	case !c.spoken && c.finish != "content_filter": // some leave out what was filtered
+	case !c.hasMessage && c.finish != "content_filter": // some leave out what was filtered
 		return nil, malformed("The provider's answer holds no message.")
 	case c.finish == "error":
 		return nil, &llm.Error{Kind: llm.UpstreamServer, Message: "The provider stopped answering because of an error of its own."}
 	}
-	a.note(data)
+	a.recordHead(data)
 	return data, nil
 }
 
-func (a *answer) contentType() string {
+func (a *responseReader) contentType() string {
 	if a.o.ContentType == "" {
 		return ""
 	}
@@ -82,8 +82,8 @@ func (a *answer) contentType() string {
 }
 
 // single reads the answer to a request that wanted no stream.
-func (a *answer) single() (llm.Event, bool, error) {
-	room := rooms.Get().(*[]byte)
+func (a *responseReader) single() (llm.Event, bool, error) {
+	room := responseBuffers.Get().(*[]byte)
 	read, err := a.readAll(a.from, (*room)[:0])
 	if err != nil {
 		return llm.Event{}, false, err
@@ -99,17 +99,17 @@ func (a *answer) single() (llm.Event, bool, error) {
 	}
 	ev := a.describe(a.rewrite(data, false))
 	ev.Content, ev.Own = true, true // nothing is read after it
-	ev.Usage = a.toldOrCounted(a.tell())
+	ev.Usage = a.usageOrEstimate(a.parseUsage())
 	a.c.out = nil // whoever has the event keeps it
-	if cap(read) <= largestRoom {
+	if cap(read) <= maxPooledBuffer {
 		*room = read
-		rooms.Put(room)
+		responseBuffers.Put(room)
 	}
 	return ev, true, nil
 }
 
 // split reads a whole answer to a request that wanted a stream, and makes the chunks that would have come.
-func (a *answer) split(r io.Reader) error {
+func (a *responseReader) split(r io.Reader) error {
 	read, err := a.readAll(r, nil)
 	if err != nil {
 		return err
@@ -118,46 +118,46 @@ func (a *answer) split(r io.Reader) error {
 	if err != nil {
 		return err
 	}
-	if err := strict.CheckAnswer(data, 0); err != nil {
+	if err := strict.CheckResponse(data, 0); err != nil {
 		return err
 	}
 	a.warn("the provider answered a streaming request in one piece")
 	if a.id == nil {
 		a.created = bytes.Clone(a.c.created)
 	}
-	a.pieces, a.whole = a.divide(data), true
+	a.chunks, a.whole = a.divide(data), true
 	a.c.whole = false
 	return nil
 }
 
-// piece hands out the next chunk of a whole answer.
-func (a *answer) piece() (llm.Event, bool, error) {
-	if len(a.pieces) == 0 {
+// nextChunk hands out the next chunk of a whole answer.
+func (a *responseReader) nextChunk() (llm.Event, bool, error) {
+	if len(a.chunks) == 0 {
 		a.over = true
 		return llm.Event{}, false, a.complete(true)
 	}
-	piece := a.pieces[0]
-	a.pieces = a.pieces[1:]
-	return a.take(sse.Event{Data: piece})
+	piece := a.chunks[0]
+	a.chunks = a.chunks[1:]
+	return a.convert(sse.Event{Data: piece})
 }
 
 // divide makes the chunks of a whole answer.
-func (a *answer) divide(data []byte) [][]byte {
-	s := scanner{b: data}
+func (a *responseReader) divide(data []byte) [][]byte {
+	s := Scanner{Data: data}
 	var pieces [][]byte
 	var usage []byte
-	for key := range s.members {
+	for key := range s.Members {
 		switch string(key) {
 		case "choices":
-			for n := range s.elements {
+			for n := range s.Elements {
 				if a.o.Bare {
-					pieces = append(pieces, a.barePieces(n, s.value())...)
+					pieces = append(pieces, a.completionChunks(n, s.Raw())...)
 					continue
 				}
-				pieces = append(pieces, a.choicePieces(n, s.value())...)
+				pieces = append(pieces, a.choiceChunks(n, s.Raw())...)
 			}
 		case "usage":
-			usage = s.told()
+			usage = s.RawOrNil()
 		}
 	}
 	if usage != nil {
@@ -166,23 +166,23 @@ func (a *answer) divide(data []byte) [][]byte {
 	return pieces
 }
 
-// choicePieces makes the chunks of one choice: its role, what it says, each tool call, and how it ended.
-func (a *answer) choicePieces(n int, choice []byte) [][]byte {
+// choiceChunks makes the chunks of one choice: its role, what it says, each tool call, and how it ended.
+func (a *responseReader) choiceChunks(n int, choice []byte) [][]byte {
 	index, finish, logprobs := []byte(strconv.Itoa(n)), []byte(nil), []byte(nil)
 	var message []byte
-	s := scanner{b: choice}
-	for key := range s.members {
+	s := Scanner{Data: choice}
+	for key := range s.Members {
 		switch string(key) {
 		case "index":
-			if s.kind() == '0' {
-				index = s.number()
+			if s.Kind() == '0' {
+				index = s.Number()
 			}
 		case "finish_reason":
-			finish = s.told()
+			finish = s.RawOrNil()
 		case "logprobs":
-			logprobs = s.told()
+			logprobs = s.RawOrNil()
 		case "message":
-			message = s.told()
+			message = s.RawOrNil()
 		}
 	}
 	said, calls := splitMessage(message)
@@ -209,23 +209,23 @@ func (a *answer) choicePieces(n int, choice []byte) [][]byte {
 	return append(pieces, piece([]byte(`{}`), finish))
 }
 
-// barePieces makes the chunks of one answer to a bare prompt: a choice there is the same in chunks. One that does not say
+// completionChunks makes the chunks of one answer to a bare prompt: a choice there is the same in chunks. One that does not say
 // why it ended gets an end.
-func (a *answer) barePieces(n int, choice []byte) [][]byte {
+func (a *responseReader) completionChunks(n int, choice []byte) [][]byte {
 	pieces := [][]byte{a.appendChunk(nil, `"choices":[`, append(bytes.Clone(choice), ']'))}
 	index, ended := []byte(strconv.Itoa(n)), false
-	s := scanner{b: choice}
-	if s.kind() != '{' {
+	s := Scanner{Data: choice}
+	if s.Kind() != '{' {
 		return pieces
 	}
-	for key := range s.members {
+	for key := range s.Members {
 		switch string(key) {
 		case "index":
-			if s.kind() == '0' {
-				index = s.number()
+			if s.Kind() == '0' {
+				index = s.Number()
 			}
 		case "finish_reason":
-			ended = s.told() != nil
+			ended = s.RawOrNil() != nil
 		}
 	}
 	if !ended {
@@ -238,30 +238,30 @@ func (a *answer) barePieces(n int, choice []byte) [][]byte {
 // splitMessage separates what a message says, as one delta, from its tool calls, each with its index.
 func splitMessage(message []byte) (said []byte, calls [][]byte) {
 	said = []byte{'{'}
-	s := scanner{b: message}
-	if s.kind() != '{' {
+	s := Scanner{Data: message}
+	if s.Kind() != '{' {
 		return []byte(`{}`), nil
 	}
-	for key := range s.members {
-		at := s.at
+	for key := range s.Members {
+		at := s.KeyStart
 		switch string(key) {
 		case "role":
 			continue
 		case "tool_calls":
-			if s.kind() != '[' {
+			if s.Kind() != '[' {
 				continue
 			}
-			for n := range s.elements {
-				calls = append(calls, withIndex(n, s.value()))
+			for n := range s.Elements {
+				calls = append(calls, withIndex(n, s.Raw()))
 			}
 		default:
-			if s.told() == nil {
+			if s.RawOrNil() == nil {
 				continue
 			}
 			if len(said) > 1 {
 				said = append(said, ',')
 			}
-			said = append(said, message[at:s.i]...)
+			said = append(said, message[at:s.Pos]...)
 		}
 	}
 	return append(said, '}'), calls
@@ -269,12 +269,12 @@ func splitMessage(message []byte) (said []byte, calls [][]byte) {
 
 // withIndex puts the index that chunks need into a tool call that has none.
 func withIndex(n int, call []byte) []byte {
-	s := scanner{b: call}
-	if s.kind() != '{' {
+	s := Scanner{Data: call}
+	if s.Kind() != '{' {
 		return call
 	}
 	has, empty := false, true
-	for key := range s.members {
+	for key := range s.Members {
 		empty = false
 		has = has || string(key) == "index"
 	}

@@ -101,7 +101,7 @@ func (a *answer) seal(i int, redacted string) {
 	}
 }
 
-// joinBase64 is the base64 of what all pieces hold together. Pieces that are not base64 are joined as they are.
+// joinBase64 is the base64 of what all pieces hold together. Deltas that are not base64 are joined as they are.
 func joinBase64(pieces []string) string {
 	if len(pieces) == 1 {
 		return pieces[0]

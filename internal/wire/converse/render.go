@@ -176,7 +176,7 @@ func (r *renderer) leftOut() {
 			r.without(x.name)
 		}
 	}
-	for _, name := range c.Unsaid {
+	for _, name := range c.Dropped {
 		r.without(plain(name))
 	}
 	r.placeSystem()

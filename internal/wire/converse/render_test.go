@@ -202,7 +202,7 @@ func TestLeftOut(t *testing.T) {
 	no := false
 	conv := llm.Conversation{
 		Messages: []llm.Message{{Role: llm.User, Name: "Ann", Parts: []llm.Part{text("q")}}}, Choices: 2, Verbosity: "low", EndUser: "u",
-		ServiceTier: "scale", ParallelTools: &no, Tools: []llm.Tool{{Name: "f"}}, Unsaid: []string{"x_future", "evil\nname"},
+		ServiceTier: "scale", ParallelTools: &no, Tools: []llm.Tool{{Name: "f"}}, Dropped: []string{"x_future", "evil\nname"},
 		Sampling: llm.Sampling{TopK: "3", FrequencyPenalty: "1", PresencePenalty: "1", Seed: "1", Logprobs: true}, Stop: []string{" "},
 	}
 	_, warnings := render(t, conv, RenderOptions{Dialect: Dialect{Title: "B"}}, "messages")

@@ -36,7 +36,7 @@ type fault struct {
 func readFault(body []byte) fault {
 	var f fault
 	body = bytes.TrimSpace(body)
-	if strict.CheckAnswer(body, 0) != nil {
+	if strict.CheckResponse(body, 0) != nil {
 		return f
 	}
 	var v any

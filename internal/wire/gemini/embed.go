@@ -91,12 +91,12 @@ func Vectors(r io.Reader, o VectorOptions) (llm.Vectors, error) {
 	if err != nil {
 		return llm.Vectors{}, err
 	}
-	if err := strict.CheckAnswer(data, o.Inputs); err != nil {
+	if err := strict.CheckResponse(data, o.Inputs); err != nil {
 		return llm.Vectors{}, err
 	}
 	var got vectors
 	if err := json.Unmarshal(data, &got); err != nil {
-		a := answer{o: PieceOptions{ContentType: o.ContentType}}
+		a := answer{o: DeltaOptions{ContentType: o.ContentType}}
 		return llm.Vectors{}, &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's answer is not a JSON object" + a.contentType() + ".", Err: err}
 	}
 	if len(got.Error) > 0 && string(got.Error) != "null" {

@@ -127,7 +127,7 @@ func (r *renderer) tier() {
 
 // unsaid warns of what the vocabulary or the format has no place for.
 func (r *renderer) unsaid() {
-	for _, name := range r.conv.Unsaid {
+	for _, name := range r.conv.Dropped {
 		r.leftOut(plain(name))
 	}
 	if r.conv.EndUser != "" {

@@ -175,7 +175,7 @@ func TestWhatHasNoPlaceIsWarnedOf(t *testing.T) {
 			{Role: llm.User, Name: "ann", Parts: []llm.Part{text1("a")}},
 			{Role: llm.User, Name: "bob", Parts: []llm.Part{text1("b")}},
 		},
-		Unsaid: []string{"logit_bias", "evil\r\nname", ""}, EndUser: "u", Verbosity: "low", ServiceTier: "scale",
+		Dropped: []string{"logit_bias", "evil\r\nname", ""}, EndUser: "u", Verbosity: "low", ServiceTier: "scale",
 	}
 	_, warnings := rendered(t, conv, RenderOptions{Traits: newestTraits}, "contents")
 	want := []string{

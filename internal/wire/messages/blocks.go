@@ -11,15 +11,15 @@ import (
 )
 
 // parts reads a text or a list of blocks.
-func (r *reader) parts(v gjson.Result) []llm.Part {
+func (r *conversationReader) parts(v gjson.Result) []llm.Part {
 	if v.Type == gjson.String {
 		return []llm.Part{{Kind: llm.TextPart, Text: v.String()}}
 	}
 	var parts []llm.Part
-	var signed seal // on the call that comes next
+	var signed wrappedSignature // on the call that comes next
 	v.ForEach(func(_, block gjson.Result) bool {
 		if data := block.Get("data").String(); block.Get("type").String() == "redacted_thinking" {
-			if s, ours := openSeal(data); ours && s.Call {
+			if s, ours := unwrapSignature(data); ours && s.Call {
 				signed = s
 				return true
 			}
@@ -27,7 +27,7 @@ func (r *reader) parts(v gjson.Result) []llm.Part {
 		if part, ok := r.part(block); ok {
 			if part.Kind == llm.CallPart {
 				part.Call.Signature, part.Call.Provider = signed.Value, signed.Provider
-				signed = seal{}
+				signed = wrappedSignature{}
 			}
 			part.Cache = readCache(block)
 			parts = append(parts, part)
@@ -38,7 +38,7 @@ func (r *reader) parts(v gjson.Result) []llm.Part {
 }
 
 // part reads one block; false for one that has no place in our words.
-func (r *reader) part(v gjson.Result) (llm.Part, bool) {
+func (r *conversationReader) part(v gjson.Result) (llm.Part, bool) {
 	switch kind := v.Get("type").String(); kind {
 	case "text":
 		return llm.Part{Kind: llm.TextPart, Text: v.Get("text").String()}, true
@@ -59,7 +59,7 @@ func (r *reader) part(v gjson.Result) (llm.Part, bool) {
 	case "tool_result":
 		return r.result(v), true
 	default:
-		r.unsaid("a block of type " + show.Quote(kind))
+		r.dropField("a block of type " + show.Quote(kind))
 		return llm.Part{}, false
 	}
 }
@@ -67,13 +67,13 @@ func (r *reader) part(v gjson.Result) (llm.Part, bool) {
 // signature returns a signature and who made it. Those that are not wrapped by us are the format's own: they came from a
 // provider of this format, and are good at none of another.
 func signature(text string) (value, provider string) {
-	if s, ours := openSeal(text); ours {
+	if s, ours := unwrapSignature(text); ours {
 		return s.Value, s.Provider
 	}
 	return text, ""
 }
 
-func (r *reader) call(v gjson.Result) llm.Part {
+func (r *conversationReader) call(v gjson.Result) llm.Part {
 	id := v.Get("id").String()
 	call := &llm.ToolCall{ID: decodeID(id), Name: v.Get("name").String(), Arguments: v.Get("input").Raw}
 	if r.names == nil {
@@ -83,7 +83,7 @@ func (r *reader) call(v gjson.Result) llm.Part {
 	return llm.Part{Kind: llm.CallPart, Call: call}
 }
 
-func (r *reader) result(v gjson.Result) llm.Part {
+func (r *conversationReader) result(v gjson.Result) llm.Part {
 	id := v.Get("tool_use_id").String()
 	result := &llm.ToolResult{ID: decodeID(id), Name: r.names[id], Failed: v.Get("is_error").Bool()}
 	content := v.Get("content")
@@ -94,7 +94,7 @@ func (r *reader) result(v gjson.Result) llm.Part {
 	content.ForEach(func(_, block gjson.Result) bool {
 		switch block.Get("type").String() {
 		case "tool_use", "tool_result", "thinking", "redacted_thinking": // no place inside a result
-			r.unsaid("a block of type " + block.Get("type").String() + " inside a result")
+			r.dropField("a block of type " + block.Get("type").String() + " inside a result")
 		default:
 			if part, ok := r.part(block); ok {
 				part.Cache = readCache(block)
@@ -107,7 +107,7 @@ func (r *reader) result(v gjson.Result) llm.Part {
 }
 
 // media reads an image or a document by where its bytes are.
-func (r *reader) media(kind llm.PartKind, v gjson.Result) (llm.Part, bool) {
+func (r *conversationReader) media(kind llm.PartKind, v gjson.Result) (llm.Part, bool) {
 	source := v.Get("source")
 	media := &llm.Media{Type: source.Get("media_type").String(), Name: v.Get("title").String()}
 	switch what := source.Get("type").String(); what {
@@ -132,14 +132,14 @@ func (r *reader) media(kind llm.PartKind, v gjson.Result) (llm.Part, bool) {
 		}
 		return llm.Part{Kind: llm.TextPart, Text: text}, text != ""
 	default:
-		r.unsaid("a source of type " + show.Quote(what))
+		r.dropField("a source of type " + show.Quote(what))
 		return llm.Part{}, false
 	}
 	if v.Get("citations.enabled").Bool() {
-		r.unsaid("citations")
+		r.dropField("citations")
 	}
 	if v.Get("context").String() != "" {
-		r.unsaid("context of a document")
+		r.dropField("context of a document")
 	}
 	return llm.Part{Kind: kind, Media: media}, true
 }

@@ -12,7 +12,7 @@ import (
 
 // Conversation reads a checked Messages request into our own words.
 func (Format) Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, error) {
-	r := reader{ctx: ctx, conv: &llm.Conversation{Choices: 1, MaxOutput: req.MaxOutput}}
+	r := conversationReader{ctx: ctx, conv: &llm.Conversation{Choices: 1, MaxOutput: req.MaxOutput}}
 	var list gjson.Result
 	for _, f := range req.Fields {
 		value := gjson.ParseBytes(req.Body[f.Value:f.End])
@@ -33,8 +33,8 @@ func (Format) Conversation(ctx context.Context, req *llm.Request) (*llm.Conversa
 	return r.conv, llm.Cancelled(ctx)
 }
 
-// reader puts a request into our own words.
-type reader struct {
+// conversationReader puts a request into our own words.
+type conversationReader struct {
 	ctx   context.Context
 	conv  *llm.Conversation
 	names map[string]string // of tools, by the id of the call as it came
@@ -43,7 +43,7 @@ type reader struct {
 // silent are members that concern the call and not the conversation.
 var silent = []string{"model", "max_tokens", "stream", "models", "provider", "session_id"}
 
-func (r *reader) member(name string, v gjson.Result) {
+func (r *conversationReader) member(name string, v gjson.Result) {
 	c := r.conv
 	switch name {
 	case "system":
@@ -80,12 +80,12 @@ func (r *reader) member(name string, v gjson.Result) {
 		c.ServiceTier = readTier(v.String())
 	default:
 		if !slices.Contains(silent, name) {
-			r.unsaid(name)
+			r.dropField(name)
 		}
 	}
 }
 
-func (r *reader) unsaid(what string) { r.conv.DropField(what) }
+func (r *conversationReader) dropField(what string) { r.conv.DropField(what) }
 
 // number keeps a number as it is written.
 func number(v gjson.Result) json.Number {
@@ -103,7 +103,7 @@ func readTier(tier string) string {
 	return tier
 }
 
-func (r *reader) thinking(v gjson.Result) {
+func (r *conversationReader) thinking(v gjson.Result) {
 	e := &r.conv.Effort
 	switch v.Get("type").String() {
 	case "disabled", "between_tools":
@@ -117,7 +117,7 @@ func (r *reader) thinking(v gjson.Result) {
 	e.Hide = v.Get("display").String() == "omitted"
 }
 
-func (r *reader) output(v gjson.Result) {
+func (r *conversationReader) output(v gjson.Result) {
 	if v.Get("type").String() != "json_schema" {
 		return
 	}
@@ -125,7 +125,7 @@ func (r *reader) output(v gjson.Result) {
 	r.conv.Output = llm.Output{Kind: llm.OutputSchema, Name: "answer", Schema: json.RawMessage(v.Get("schema").Raw), Strict: &yes}
 }
 
-func (r *reader) toolChoice(v gjson.Result) {
+func (r *conversationReader) toolChoice(v gjson.Result) {
 	choice := &r.conv.ToolChoice
 	switch v.Get("type").String() {
 	case "auto":
@@ -168,7 +168,7 @@ func readCache(v gjson.Result) *llm.CacheMark {
 	return &llm.CacheMark{TTL: mark.Get("ttl").String()}
 }
 
-func (r *reader) message(v gjson.Result) {
+func (r *conversationReader) message(v gjson.Result) {
 	r.conv.Messages = append(r.conv.Messages, llm.Message{
 		Role: llm.Role(v.Get("role").String()), Parts: r.parts(v.Get("content")),
 	})

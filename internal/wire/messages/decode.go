@@ -43,10 +43,10 @@ func (Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.R
 		seen: make(map[string]bool, len(fields)),
 	}
 	if op != llm.Chat && op != llm.Count {
-		return nil, strict.Refusal(strict.Problem{Message: "The messages format has no " + string(op) + "."})
+		return nil, strict.Reject(strict.Problem{Message: "The messages format has no " + string(op) + "."})
 	}
 	for _, f := range fields {
-		d.lookAlike("", f.Name, checked)
+		d.lookAlike("", f.Name, checkedFields)
 		value := gjson.ParseBytes(body[f.Value:f.End])
 		if value.Type != gjson.Null {
 			d.seen[f.Name] = true
@@ -58,17 +58,17 @@ func (Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.R
 	}
 	d.require(op)
 	if len(d.problems) > 0 {
-		return nil, strict.Refusal(d.problems...)
+		return nil, strict.Reject(d.problems...)
 	}
 	d.req.Preview = d.preview
 	return d.req, nil
 }
 
-// goOn reports whether the context lasts. Loops over the parts of a request end when it does not.
-func (d *decoder) goOn() bool { return d.ctx.Err() == nil }
+// active reports whether the context lasts. Loops over the parts of a request end when it does not.
+func (d *decoder) active() bool { return d.ctx.Err() == nil }
 
-// checked are the top-level members that we look at.
-var checked = []string{
+// checkedFields are the top-level members that we look at.
+var checkedFields = []string{
 	"model", "messages", "max_tokens", "stream", "system", "tools", "tool_choice", "thinking", "output_config", "output_format",
 	"metadata", "temperature", "top_p", "top_k", "service_tier", "models", "provider", "session_id",
 }
@@ -81,7 +81,7 @@ func (d *decoder) member(name string, v gjson.Result) {
 	case "messages":
 		d.messages(v)
 	case "max_tokens":
-		r.MaxOutput = d.whole(name, v)
+		r.MaxOutput = d.integer(name, v)
 	case "stream":
 		r.Stream = d.flag(name, v)
 	case "system":
@@ -128,19 +128,19 @@ func (d *decoder) member(name string, v gjson.Result) {
 }
 
 func (d *decoder) require(op llm.Op) {
-	if !d.seen["model"] && !d.blames("model") {
+	if !d.seen["model"] && !d.hasProblem("model") {
 		d.problem("model", `The field "model" is missing. Name a model, or "auto" to have one chosen.`)
 	}
-	if !d.seen["messages"] && !d.blames("messages") {
+	if !d.seen["messages"] && !d.hasProblem("messages") {
 		d.problem("messages", `The field "messages" is missing. Send a list with at least one message.`)
 	}
-	if op == llm.Chat && !d.seen["max_tokens"] && !d.blames("max_tokens") {
+	if op == llm.Chat && !d.seen["max_tokens"] && !d.hasProblem("max_tokens") {
 		d.problem("max_tokens", `The field "max_tokens" is missing. Say how many tokens the answer may have.`)
 	}
 }
 
-// blames reports whether a problem names the field already, in whatever letters.
-func (d *decoder) blames(param string) bool {
+// hasProblem reports whether a problem names the field already, in whatever letters.
+func (d *decoder) hasProblem(param string) bool {
 	for _, p := range d.problems {
 		if strings.EqualFold(p.Param, param) {
 			return true
@@ -165,7 +165,7 @@ func (d *decoder) lookAlike(where, key string, names []string) {
 
 // lookAlikes refuses such keys in an object. where is the object's place, with a dot behind it.
 func (d *decoder) lookAlikes(where string, v gjson.Result, names []string) {
-	if v.IsObject() && d.goOn() {
+	if v.IsObject() && d.active() {
 		v.ForEach(func(key, _ gjson.Result) bool {
 			d.lookAlike(where, key.String(), names)
 			return true
@@ -254,8 +254,8 @@ func (d *decoder) flag(param string, v gjson.Result) bool {
 	return v.Type == gjson.True
 }
 
-// whole reads a whole number from 1.
-func (d *decoder) whole(param string, v gjson.Result) int64 {
+// integer reads a whole number from 1.
+func (d *decoder) integer(param string, v gjson.Result) int64 {
 	if !d.is(param, v, v.Type == gjson.Number, "a whole number") {
 		return 0
 	}

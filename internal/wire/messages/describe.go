@@ -39,10 +39,10 @@ func (d *decoder) tools(v gjson.Result) {
 		d.is(where, tool, tool.IsObject(), "an object")
 		d.lookAlikes(where+".", tool, toolNames)
 		d.req.Needs |= llm.Tools
-		d.req.Hosted = d.req.Hosted || hosted(tool.Get("type").String())
+		d.req.Hosted = d.req.Hosted || isHosted(tool.Get("type").String())
 		d.counted(tool)
 		n++
-		return d.goOn()
+		return d.active()
 	})
 }
 
@@ -69,7 +69,7 @@ func (d *decoder) messages(v gjson.Result) {
 			d.message(where+".", message)
 		}
 		n++
-		return d.goOn()
+		return d.active()
 	})
 	d.req.Messages += n
 	if n == 0 {
@@ -104,12 +104,12 @@ func (d *decoder) message(where string, v gjson.Result) {
 	switch role {
 	case "user", "assistant", "system":
 	default:
-		if !d.blames(where + "role") {
+		if !d.hasProblem(where + "role") {
 			d.problem(where+"role", "%srole must be \"user\" or \"assistant\"; it is %s.", where, show.Quote(role))
 		}
 	}
 	content := v.Get("content")
-	if !content.Exists() && d.blames(where+"content") {
+	if !content.Exists() && d.hasProblem(where+"content") {
 		return
 	}
 	if !d.is(where+"content", content, content.Type == gjson.String || content.IsArray(), "a string or a list of blocks") {
@@ -124,7 +124,7 @@ func (d *decoder) message(where string, v gjson.Result) {
 	}
 }
 
-// content counts what a message says and returns its first text. read counts one block and returns its text.
+// addContent counts what a message says and returns its first text. read counts one block and returns its text.
 func (d *decoder) content(where string, v gjson.Result, read func(where string, block gjson.Result) string) (first string) {
 	if v.Type == gjson.String {
 		d.text(v.String())
@@ -145,7 +145,7 @@ func (d *decoder) content(where string, v gjson.Result, read func(where string, 
 		if text := read(param, block); first == "" {
 			first = text
 		}
-		return d.goOn()
+		return d.active()
 	})
 	return first
 }
@@ -238,7 +238,7 @@ func (d *decoder) counted(v gjson.Result) {
 	tokens := jsontext.NewDecoder(strings.NewReader(v.Raw), jsontext.AllowDuplicateNames(true))
 	for {
 		token, err := tokens.ReadToken()
-		if err != nil || !d.goOn() {
+		if err != nil || !d.active() {
 			return // the end: the value was checked before
 		}
 		if token.Kind() == '"' {
@@ -248,7 +248,7 @@ func (d *decoder) counted(v gjson.Result) {
 }
 
 func (d *decoder) text(s string) {
-	if !d.goOn() {
+	if !d.active() {
 		return
 	}
 	ascii, other := countText(s)

@@ -20,14 +20,14 @@ type EventOptions struct {
 // Read reads a provider's 2xx answer for a caller of the same format: the provider's events as they came, with the
 // model's name replaced. A whole answer to a streaming request becomes the equivalent stream.
 func Read(r io.Reader, o EventOptions) llm.Stream {
-	return &passage{source: newSource(o.Reading), from: r, model: o.Model}
+	return &responseStream{source: newSource(o.Reading), from: r, model: o.Model}
 }
 
 // Events is what Read reads, as a sequence.
 func Events(r io.Reader, o EventOptions) iter.Seq2[llm.Event, error] { return llm.All(Read(r, o)) }
 
-// passage is the state of passing one answer on.
-type passage struct {
+// responseStream is the state of passing one answer on.
+type responseStream struct {
 	*source
 	from   io.Reader
 	model  string
@@ -44,7 +44,7 @@ type passage struct {
 }
 
 // Next returns the next event. Before an answer breaks off comes what it has used so far, if that is known.
-func (p *passage) Next() (llm.Event, bool, error) {
+func (p *responseStream) Next() (llm.Event, bool, error) {
 	for !p.over {
 		ev, ok, err := p.step()
 		if ok {
@@ -62,22 +62,22 @@ func (p *passage) Next() (llm.Event, bool, error) {
 }
 
 // Wait returns when there may be another event.
-func (p *passage) Wait() {
+func (p *responseStream) Wait() {
 	if p.events != nil && !p.over {
 		p.events.Wait()
 	}
 }
 
 // Close does nothing: reading is over when nobody asks any more.
-func (p *passage) Close() {}
+func (p *responseStream) Close() {}
 
 // step reads on. It reports false where that makes no event.
-func (p *passage) step() (llm.Event, bool, error) {
+func (p *responseStream) step() (llm.Event, bool, error) {
 	switch {
 	case p.events != nil:
 		return p.streamed()
 	case p.split:
-		return p.piece()
+		return p.nextEvent()
 	case p.o.Stream:
 		return llm.Event{}, false, p.begin()
 	}
@@ -85,7 +85,7 @@ func (p *passage) step() (llm.Event, bool, error) {
 }
 
 // begin finds out what answers a request that wanted a stream.
-func (p *passage) begin() error {
+func (p *responseStream) begin() error {
 	events := sse.NewReader(p.from, p.o.MaxLine)
 	first, err := events.First()
 	switch {
@@ -101,26 +101,26 @@ func (p *passage) begin() error {
 }
 
 // streamed passes on one event of the stream. One that the provider closes without saying so ends as if it had.
-func (p *passage) streamed() (llm.Event, bool, error) {
+func (p *responseStream) streamed() (llm.Event, bool, error) {
 	f, more, err := p.next(p.events)
 	if err != nil {
 		return llm.Event{}, false, err
 	}
 	if more {
-		return p.take(f)
+		return p.convert(f)
 	}
 	switch {
 	case !p.began:
 		return llm.Event{}, false, malformed("The provider's answer holds no message.")
 	case !p.finished:
-		return llm.Event{}, false, cut()
+		return llm.Event{}, false, interrupted()
 	}
 	p.over = true
 	return llm.Event{Name: "message_stop", Data: []byte(`{"type":"message_stop"}`), Model: p.reported}, true, nil
 }
 
-// take passes one event on.
-func (p *passage) take(f frame) (llm.Event, bool, error) {
+// add passes one event on.
+func (p *responseStream) convert(f frame) (llm.Event, bool, error) {
 	ev := llm.Event{Name: f.name, Data: f.data}
 	switch f.name {
 	case "message_start":
@@ -142,7 +142,7 @@ func (p *passage) take(f frame) (llm.Event, bool, error) {
 		}
 	case "message_stop":
 		if !p.finished {
-			return llm.Event{}, false, cut()
+			return llm.Event{}, false, interrupted()
 		}
 		p.over = true
 	}
@@ -156,13 +156,13 @@ func (p *passage) take(f frame) (llm.Event, bool, error) {
 }
 
 // renamed returns data with our model name in the place of the provider's.
-func (p *passage) renamed(data []byte, model gjson.Result) []byte {
+func (p *responseStream) renamed(data []byte, model gjson.Result) []byte {
 	if p.model == "" || model.Type != gjson.String || model.Index <= 0 {
 		return data
 	}
 	out := make([]byte, 0, len(data)+len(p.model))
 	out = append(out, data[:model.Index]...)
-	out = quoted(out, p.model)
+	out = AppendString(out, p.model)
 	return append(out, data[model.Index+len(model.Raw):]...)
 }
 
@@ -190,7 +190,7 @@ func count(ev *llm.Event, v gjson.Result) {
 }
 
 // single passes on the answer to a request that wanted no stream.
-func (p *passage) single() (llm.Event, bool, error) {
+func (p *responseStream) single() (llm.Event, bool, error) {
 	message, data, err := p.whole(p.from)
 	if err != nil {
 		return llm.Event{}, false, err
@@ -207,14 +207,14 @@ func (p *passage) single() (llm.Event, bool, error) {
 	return ev, true, nil
 }
 
-func (p *passage) describe(message gjson.Result) llm.Event {
+func (p *responseStream) describe(message gjson.Result) llm.Event {
 	p.counts.end(message.Get("usage"))
 	p.reported = message.Get("model").String()
 	return llm.Event{Model: p.reported, Finish: finishReason(message.Get("stop_reason").String())}
 }
 
 // total is what the answer has used at its end: where the provider does not tell the output, our own count of it.
-func (p *passage) total() *llm.Usage {
+func (p *responseStream) total() *llm.Usage {
 	if p.counts.whole {
 		return p.counts.usage()
 	}
@@ -222,7 +222,7 @@ func (p *passage) total() *llm.Usage {
 }
 
 // divide makes the stream that a whole answer stands for.
-func (p *passage) divide(r io.Reader) error {
+func (p *responseStream) divide(r io.Reader) error {
 	message, data, err := p.whole(r)
 	if err != nil {
 		return err
@@ -247,8 +247,8 @@ func (p *passage) divide(r io.Reader) error {
 	return nil
 }
 
-// piece passes on the next event of a whole answer.
-func (p *passage) piece() (llm.Event, bool, error) {
+// nextEvent passes on the next event of a whole answer.
+func (p *responseStream) nextEvent() (llm.Event, bool, error) {
 	if len(p.pieces) == 0 {
 		p.over = true
 		return llm.Event{}, false, nil

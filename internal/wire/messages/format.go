@@ -51,33 +51,33 @@ func (Format) Attach(data []byte, name string, value []byte) []byte {
 	if end < 1 || !gjson.ParseBytes(data).IsObject() {
 		return data
 	}
-	w := object{out: append(make([]byte, 0, len(data)+len(name)+len(value)+8), data[:end]...)}
-	w.trim()
-	w.raw(name, value)
-	w.close()
-	return w.out
+	w := Writer{Out: append(make([]byte, 0, len(data)+len(name)+len(value)+8), data[:end]...)}
+	w.Trim()
+	w.Raw(name, value)
+	w.Close()
+	return w.Out
 }
 
 // ErrorBody converts the flat error object to the shape of this format, followed by the code and the details.
 func (Format) ErrorBody(body []byte) []byte {
 	ours := gjson.ParseBytes(body)
 	message, code := ours.Get("error"), ours.Get("code").String()
-	var w object
-	w.open()
-	w.str("type", "error")
-	w.key("error")
-	w.open()
-	w.str("type", errorType(code))
-	w.str("message", message.String())
-	w.close()
-	w.str("code", code)
+	var w Writer
+	w.Open()
+	w.Str("type", "error")
+	w.Key("error")
+	w.Open()
+	w.Str("type", errorType(code))
+	w.Str("message", message.String())
+	w.Close()
+	w.Str("code", code)
 	if details := ours.Get("details"); details.IsObject() {
-		w.raw("details", []byte(details.Raw))
+		w.Raw("details", []byte(details.Raw))
 	} else {
-		w.raw("details", []byte(`{}`))
+		w.Raw("details", []byte(`{}`))
 	}
-	w.close()
-	return w.out
+	w.Close()
+	return w.Out
 }
 
 // errorType is the word of this format for one of our codes.

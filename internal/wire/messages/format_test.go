@@ -68,14 +68,14 @@ func TestAttach(t *testing.T) {
 
 func TestSealsOfOthersAreRecognised(t *testing.T) {
 	t.Parallel()
-	s := seal{Provider: "p", Value: "v", Call: true}
-	if got, ours := openSeal(s.String()); !ours || got != s {
+	s := wrappedSignature{Provider: "p", Value: "v", Call: true}
+	if got, ours := unwrapSignature(s.String()); !ours || got != s {
 		t.Errorf("%+v, %t", got, ours)
 	}
-	if got, ours := openSeal("fairlead.%%"); !ours || got != (seal{}) {
+	if got, ours := unwrapSignature("fairlead.%%"); !ours || got != (wrappedSignature{}) {
 		t.Errorf("%+v, %t", got, ours)
 	}
-	if _, ours := openSeal("EqoBCkgIARABGAI"); ours {
+	if _, ours := unwrapSignature("EqoBCkgIARABGAI"); ours {
 		t.Error("a signature of the format's own")
 	}
 }

@@ -8,16 +8,16 @@ import (
 )
 
 // media writes an image or a document, without its end.
-func (r *renderer) media(w *object, p llm.Part) error {
+func (r *renderer) media(w *Writer, p llm.Part) error {
 	m := withoutDataURL(*p.Media)
 	if m.Detail != "" && m.Detail != "auto" {
-		r.leftOut("the detail of an image")
+		r.warnDropped("the detail of an image")
 	}
 	kind := "image"
 	if p.Kind == llm.FilePart && !strings.HasPrefix(m.Type, "image/") {
 		kind = "document"
 	}
-	var source object
+	var source Writer
 	var err error
 	if kind == "image" {
 		err = imageSource(&source, m)
@@ -27,11 +27,11 @@ func (r *renderer) media(w *object, p llm.Part) error {
 	if err != nil {
 		return err
 	}
-	w.open()
-	w.str("type", kind)
-	w.raw("source", source.out)
+	w.Open()
+	w.Str("type", kind)
+	w.Raw("source", source.Out)
 	if kind == "document" && m.Name != "" {
-		w.str("title", m.Name)
+		w.Str("title", m.Name)
 	}
 	return nil
 }
@@ -50,20 +50,20 @@ func withoutDataURL(m llm.Media) llm.Media {
 	return m
 }
 
-func imageSource(w *object, m llm.Media) error {
-	w.open()
+func imageSource(w *Writer, m llm.Media) error {
+	w.Open()
 	switch {
 	case m.Data != "":
-		w.str("type", "base64")
-		w.str("media_type", imageType(m))
-		w.str("data", m.Data)
+		w.Str("type", "base64")
+		w.Str("media_type", imageType(m))
+		w.Str("data", m.Data)
 	case m.URL != "":
-		w.str("type", "url")
-		w.str("url", m.URL)
+		w.Str("type", "url")
+		w.Str("url", m.URL)
 	default:
-		return cannotSay("An image is kept at another provider. Send its bytes or its URL.")
+		return untranslatable("An image is kept at another provider. Send its bytes or its URL.")
 	}
-	w.close()
+	w.Close()
 	return nil
 }
 
@@ -84,30 +84,30 @@ func imageType(m llm.Media) string {
 }
 
 // documentSource writes a PDF or a text: the provider takes no other documents.
-func documentSource(w *object, m llm.Media) error {
+func documentSource(w *Writer, m llm.Media) error {
 	kind, _, _ := strings.Cut(m.Type, ";")
-	w.open()
+	w.Open()
 	switch {
 	case m.Data == "" && m.URL == "":
-		return cannotSay("A file is kept at another provider. Send its bytes.")
+		return untranslatable("A file is kept at another provider. Send its bytes.")
 	case m.Data == "":
-		w.str("type", "url")
-		w.str("url", m.URL)
+		w.Str("type", "url")
+		w.Str("url", m.URL)
 	case kind == "application/pdf" || strings.HasPrefix(m.Data, "JVBERi"):
-		w.str("type", "base64")
-		w.str("media_type", "application/pdf")
-		w.str("data", m.Data)
+		w.Str("type", "base64")
+		w.Str("media_type", "application/pdf")
+		w.Str("data", m.Data)
 	case strings.HasPrefix(kind, "text/") || kind == "application/json":
 		text, err := base64.StdEncoding.DecodeString(m.Data)
 		if err != nil {
-			return cannotSay("A file is not valid base64.")
+			return untranslatable("A file is not valid base64.")
 		}
-		w.str("type", "text")
-		w.str("media_type", "text/plain")
-		w.str("data", string(text))
+		w.Str("type", "text")
+		w.Str("media_type", "text/plain")
+		w.Str("data", string(text))
 	default:
-		return cannotSay("The provider takes files that are PDF or text, and no others.")
+		return untranslatable("The provider takes files that are PDF or text, and no others.")
 	}
-	w.close()
+	w.Close()
 	return nil
 }

@@ -6,71 +6,71 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// object writes JSON in the order in which it is told, with text as it is.
-type object struct{ out []byte }
+// Writer writes JSON in the order in which it is told, with text as it is.
+type Writer struct{ Out []byte }
 
-func (w *object) open()  { w.next(); w.out = append(w.out, '{') }
-func (w *object) close() { w.out = append(w.out, '}') }
+func (w *Writer) Open()  { w.next(); w.Out = append(w.Out, '{') }
+func (w *Writer) Close() { w.Out = append(w.Out, '}') }
 
-func (w *object) openList(name string) {
-	w.key(name)
-	w.out = append(w.out, '[')
+func (w *Writer) OpenList(name string) {
+	w.Key(name)
+	w.Out = append(w.Out, '[')
 }
 
-func (w *object) closeList() { w.out = append(w.out, ']') }
+func (w *Writer) CloseList() { w.Out = append(w.Out, ']') }
 
 // next puts a comma between the elements of a list. No value ends in one of these bytes.
-func (w *object) next() {
-	if n := len(w.out); n > 0 && w.out[n-1] != '[' && w.out[n-1] != '{' && w.out[n-1] != ':' {
-		w.out = append(w.out, ',')
+func (w *Writer) next() {
+	if n := len(w.Out); n > 0 && w.Out[n-1] != '[' && w.Out[n-1] != '{' && w.Out[n-1] != ':' {
+		w.Out = append(w.Out, ',')
 	}
 }
 
-func (w *object) key(name string) {
+func (w *Writer) Key(name string) {
 	w.next()
-	w.out = append(quoted(w.out, name), ':')
+	w.Out = append(AppendString(w.Out, name), ':')
 }
 
-func (w *object) str(name, value string) {
-	w.key(name)
-	w.out = quoted(w.out, value)
+func (w *Writer) Str(name, value string) {
+	w.Key(name)
+	w.Out = AppendString(w.Out, value)
 }
 
-func (w *object) int(name string, value int64) {
-	w.key(name)
-	w.out = strconv.AppendInt(w.out, value, 10)
+func (w *Writer) Int(name string, value int64) {
+	w.Key(name)
+	w.Out = strconv.AppendInt(w.Out, value, 10)
 }
 
-func (w *object) bool(name string, value bool) {
-	w.key(name)
-	w.out = strconv.AppendBool(w.out, value)
+func (w *Writer) Bool(name string, value bool) {
+	w.Key(name)
+	w.Out = strconv.AppendBool(w.Out, value)
 }
 
-func (w *object) raw(name string, value []byte) {
-	w.key(name)
-	w.out = append(w.out, value...)
+func (w *Writer) Raw(name string, value []byte) {
+	w.Key(name)
+	w.Out = append(w.Out, value...)
 }
 
-// element adds a raw value to a list.
-func (w *object) element(value []byte) {
+// Element adds a raw value to a list.
+func (w *Writer) Element(value []byte) {
 	w.next()
-	w.out = append(w.out, value...)
+	w.Out = append(w.Out, value...)
 }
 
-// trim drops white space at the end, so that next sees the last token.
-func (w *object) trim() {
-	for n := len(w.out); n > 0; n-- {
-		switch w.out[n-1] {
+// Trim drops white space at the end, so that next sees the last token.
+func (w *Writer) Trim() {
+	for n := len(w.Out); n > 0; n-- {
+		switch w.Out[n-1] {
 		case ' ', '\t', '\r', '\n':
-			w.out = w.out[:n-1]
+			w.Out = w.Out[:n-1]
 		default:
 			return
 		}
 	}
 }
 
-// quoted appends s as a JSON string. What is not UTF-8 becomes U+FFFD.
-func quoted(dst []byte, s string) []byte {
+// AppendString appends s as a JSON string. What is not UTF-8 becomes U+FFFD.
+func AppendString(dst []byte, s string) []byte {
 	dst, _ = jsontext.AppendQuote(dst, s) // the error only says that something was replaced
 	return dst
 }

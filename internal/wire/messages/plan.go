@@ -18,18 +18,18 @@ type plan struct {
 	schema      []byte // of output_config.format
 	instruction string // what can only be asked for in words
 
-	thinking thinkingWish
+	thinking thinkingMode
 	budget   int64
 	effort   string
 }
 
-// thinkingWish is the type of thinking that is asked for: one of these, or the model's word for none.
-type thinkingWish string
+// thinkingMode is the type of thinking that is asked for: one of these, or the model's word for none.
+type thinkingMode string
 
 const (
-	unasked  thinkingWish = ""
-	enabled  thinkingWish = "enabled"
-	adaptive thinkingWish = "adaptive"
+	unspecified thinkingMode = ""
+	enabled     thinkingMode = "enabled"
+	adaptive    thinkingMode = "adaptive"
 )
 
 func (p plan) thinks() bool { return p.thinking == enabled || p.thinking == adaptive }
@@ -66,7 +66,7 @@ func (r *renderer) planTools() {
 		if several && !chosen(tool.Name) {
 			continue
 		}
-		if tool.Hosted != "" && !hosted(tool.Hosted) {
+		if tool.Hosted != "" && !isHosted(tool.Hosted) {
 			r.warn("the tool %s was left out: the provider has no such tool", tool.Hosted)
 			continue
 		}
@@ -76,19 +76,19 @@ func (r *renderer) planTools() {
 		p.choice.Names = nil
 	}
 	if len(p.tools) == 0 {
-		p.tools = called(r.conv)
+		p.tools = calledTools(r.conv)
 		p.choice = llm.ToolChoice{Mode: llm.ChoiceNone}
 	}
 }
 
-// hosted reports tools that providers of this format run: their types end in a date.
-func hosted(kind string) bool {
+// isHosted reports tools that providers of this format run: their types end in a date.
+func isHosted(kind string) bool {
 	i := strings.LastIndexByte(kind, '_')
 	return i > 0 && len(kind)-i == len("_20250305") && strings.Trim(kind[i+1:], "0123456789") == ""
 }
 
-// called makes a definition for every tool that the history has calls of.
-func called(conv *llm.Conversation) (tools []llm.Tool) {
+// calledTools makes a definition for every tool that the history has calls of.
+func calledTools(conv *llm.Conversation) (tools []llm.Tool) {
 	for _, name := range conv.CalledTools() {
 		tools = append(tools, llm.Tool{Name: name})
 	}
@@ -108,7 +108,7 @@ func (r *renderer) planOutput() {
 	case out.Kind == llm.OutputJSON || len(out.Schema) == 0:
 		p.instruction = askForJSON
 	case r.o.Traits.Schemas:
-		p.schema = r.narrowed(out.Schema, "the answer's schema")
+		p.schema = r.narrowSchema(out.Schema, "the answer's schema")
 		if out.Description != "" {
 			r.warn("the description of the answer's schema was left out")
 		}
@@ -122,7 +122,7 @@ func (r *renderer) planOutput() {
 }
 
 // SchemaTool names the tool whose input becomes the answer, for models that cannot be given the answer's schema in
-// another way; empty where none is needed. Pieces must be told of it.
+// another way; empty where none is needed. Deltas must be told of it.
 func SchemaTool(conv *llm.Conversation, t Traits) string {
 	wanted := conv.Output.Kind == llm.OutputSchema && len(conv.Output.Schema) > 0 && !t.Schemas && !t.NoForcedTools
 	// A caller who forces a tool of its own gets a call for an answer, to which the schema does not apply.

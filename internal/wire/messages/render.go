@@ -67,7 +67,7 @@ func Render(ctx context.Context, conv *llm.Conversation, o RenderOptions) (body 
 		}
 		r.warn("%d cache marks were left out: the provider takes %d", extra, maxMarks)
 	}
-	return r.w.out, r.warnings, nil
+	return r.w.Out, r.warnings, nil
 }
 
 // renderer writes one conversation.
@@ -75,7 +75,7 @@ type renderer struct {
 	ctx  context.Context
 	conv *llm.Conversation
 	o    RenderOptions
-	w    object
+	w    Writer
 	ids  callIDs
 
 	plan     plan
@@ -97,11 +97,11 @@ func (r *renderer) body() error {
 	system, turns := r.conv.Turns()
 	r.decide(turns)
 	w := &r.w
-	w.open()
-	w.str("model", r.o.Model)
-	w.int("max_tokens", r.plan.maxTokens)
+	w.Open()
+	w.Str("model", r.o.Model)
+	w.Int("max_tokens", r.plan.maxTokens)
 	if r.o.Stream {
-		w.bool("stream", true)
+		w.Bool("stream", true)
 	}
 	r.tools()
 	r.toolChoice()
@@ -120,8 +120,8 @@ func (r *renderer) body() error {
 	r.stops()
 	r.sampling()
 	r.account()
-	r.unsaid()
-	w.close()
+	r.warnDroppedFields()
+	w.Close()
 	return nil
 }
 
@@ -133,7 +133,7 @@ func (r *renderer) system(parts []llm.Part) error {
 	if len(parts) == 0 {
 		return nil
 	}
-	list := object{}
+	list := Writer{}
 	for _, part := range parts {
 		if part.Kind != llm.TextPart {
 			r.warn("a part of the instructions that is no text was left out")
@@ -143,10 +143,10 @@ func (r *renderer) system(parts []llm.Part) error {
 			return err
 		}
 	}
-	if len(list.out) > 0 {
-		r.w.openList("system")
-		r.w.out = append(r.w.out, list.out...)
-		r.w.closeList()
+	if len(list.Out) > 0 {
+		r.w.OpenList("system")
+		r.w.Out = append(r.w.Out, list.Out...)
+		r.w.CloseList()
 	}
 	return nil
 }
@@ -163,11 +163,11 @@ func (r *renderer) stops() {
 	if len(stops) == 0 {
 		return
 	}
-	r.w.openList("stop_sequences")
+	r.w.OpenList("stop_sequences")
 	for _, stop := range stops {
-		r.w.element(quoted(nil, stop))
+		r.w.Element(AppendString(nil, stop))
 	}
-	r.w.closeList()
+	r.w.CloseList()
 }
 
 func (r *renderer) account() {
@@ -175,17 +175,17 @@ func (r *renderer) account() {
 		if len(user) > maxUser {
 			r.warn("the end user's name was cut to %d bytes", maxUser)
 		}
-		r.w.key("metadata")
-		r.w.open()
-		r.w.str("user_id", show.Cut(user, maxUser))
-		r.w.close()
+		r.w.Key("metadata")
+		r.w.Open()
+		r.w.Str("user_id", show.Cut(user, maxUser))
+		r.w.Close()
 	}
 	switch tier := r.conv.ServiceTier; tier {
 	case "":
 	case "auto", "standard_only":
-		r.w.str("service_tier", tier)
+		r.w.Str("service_tier", tier)
 	case "default":
-		r.w.str("service_tier", "standard_only")
+		r.w.Str("service_tier", "standard_only")
 	default:
 		r.warn("service_tier %s was left out: the provider has no such tier", show.Quote(tier))
 	}
@@ -195,7 +195,7 @@ func (r *renderer) account() {
 func (r *renderer) sampling() {
 	s, t := r.conv.Sampling, r.o.Traits
 	temperature, topP, topK := s.Temperature, s.TopP, s.TopK
-	if value, ok := figure(temperature); ok && value > 1 {
+	if value, ok := parseNumber(temperature); ok && value > 1 {
 		r.warn("temperature was set to 1: the provider takes no more")
 		temperature = "1"
 	}
@@ -224,27 +224,27 @@ func (r *renderer) sampling() {
 		name  string
 		value json.Number
 	}{{"temperature", temperature}, {"top_p", topP}, {"top_k", topK}} {
-		if _, ok := figure(setting.value); ok {
-			r.w.raw(setting.name, []byte(setting.value))
+		if _, ok := parseNumber(setting.value); ok {
+			r.w.Raw(setting.name, []byte(setting.value))
 		}
 	}
 }
 
 // drop empties a setting that lies below what the model takes; at most 1 counts.
 func (r *renderer) drop(value *json.Number, name string, lowest float64, why string) {
-	if f, ok := figure(*value); ok && (f < lowest || f > 1) {
+	if f, ok := parseNumber(*value); ok && (f < lowest || f > 1) {
 		*value = ""
 		r.warn("%s was left out: the model %s", name, why)
 	}
 }
 
-func figure(n json.Number) (float64, bool) {
+func parseNumber(n json.Number) (float64, bool) {
 	f, err := strconv.ParseFloat(string(n), 64)
 	return f, err == nil && json.Valid([]byte(n))
 }
 
-// unsaid warns of what the format has no place for.
-func (r *renderer) unsaid() {
+// warnDroppedFields warns of what the format has no place for.
+func (r *renderer) warnDroppedFields() {
 	s := r.conv.Sampling
 	for _, setting := range []struct {
 		name  string
@@ -258,14 +258,14 @@ func (r *renderer) unsaid() {
 		{"verbosity", r.conv.Verbosity != ""},
 	} {
 		if setting.given {
-			r.leftOut(setting.name)
+			r.warnDropped(setting.name)
 		}
 	}
-	for _, name := range r.conv.Unsaid {
-		r.leftOut(show.Cut(show.OneLine(name), 80))
+	for _, name := range r.conv.Dropped {
+		r.warnDropped(show.Cut(show.OneLine(name), 80))
 	}
 }
 
-func (r *renderer) leftOut(name string) {
+func (r *renderer) warnDropped(name string) {
 	r.warn("%s was left out: the messages format has no place for it", name)
 }

@@ -300,7 +300,7 @@ func TestWhatCannotBeSaid(t *testing.T) {
 	}
 	_, warnings := rendered(t, llm.Conversation{
 		Messages: []llm.Message{{Role: llm.User, Name: "bo", Parts: []llm.Part{text("x")}}}, Choices: 2, Verbosity: "low", ServiceTier: "flex",
-		Unsaid: []string{"logit_bias", "evil\nname"}, Stop: []string{"\n"}, EndUser: strings.Repeat("u", 300),
+		Dropped: []string{"logit_bias", "evil\nname"}, Stop: []string{"\n"}, EndUser: strings.Repeat("u", 300),
 	}, RenderOptions{})
 	if len(warnings) != 8 || strings.Contains(strings.Join(warnings, ""), "\n") {
 		t.Errorf("warned %d times: %q", len(warnings), warnings)

@@ -17,16 +17,16 @@ var _ wire.Resumer = Format{}
 
 // Prefill returns the request with text as how the assistant's answer begins.
 func (f Format) Prefill(ctx context.Context, req *llm.Request, text string, most int64) (*llm.Request, error) {
-	var message object
-	message.open()
-	message.str("role", string(llm.Assistant))
-	message.str("content", text)
-	message.close()
+	var message Writer
+	message.Open()
+	message.Str("role", string(llm.Assistant))
+	message.Str("content", text)
+	message.Close()
 	return f.DecodeRequest(ctx, req.Op, req.Replace(func(name string, value []byte) []byte {
 		switch {
 		case name == "messages":
 			end := bytes.LastIndexByte(value, ']')
-			return slices.Concat(bytes.TrimRight(value[:end], " \t\r\n"), []byte{','}, message.out, value[end:])
+			return slices.Concat(bytes.TrimRight(value[:end], " \t\r\n"), []byte{','}, message.Out, value[end:])
 		case name == "max_tokens" && most > 0:
 			return strconv.AppendInt(nil, most, 10)
 		}
@@ -35,22 +35,22 @@ func (f Format) Prefill(ctx context.Context, req *llm.Request, text string, most
 }
 
 // Resume reads the events of a stream that broke. It goes on where its last block of text is still open.
-func (Format) Resume(_ *llm.Request, sent []byte) (wire.Rest, bool) {
-	a := &answer{started: true, current: -1, stream: true, calls: map[int]int{}}
+func (Format) Resume(_ *llm.Request, sent []byte) (wire.Continuation, bool) {
+	a := &responseWriter{started: true, current: -1, stream: true, calls: map[int]int{}}
 	var said strings.Builder
 	for line := range bytes.Lines(sent) {
-		if !a.retell(gjson.ParseBytes(line), &said) {
-			return wire.Rest{}, false
+		if !a.replay(gjson.ParseBytes(line), &said) {
+			return wire.Continuation{}, false
 		}
 	}
 	if a.current < 0 || said.Len() == 0 {
-		return wire.Rest{}, false
+		return wire.Continuation{}, false
 	}
-	return wire.Rest{Text: said.String(), Answer: a.write}, true
+	return wire.Continuation{Text: said.String(), Encode: a.write}, true
 }
 
-// retell takes in an event that has gone out; false for one that nothing can follow.
-func (a *answer) retell(v gjson.Result, said *strings.Builder) bool {
+// replay takes in an event that has gone out; false for one that nothing can follow.
+func (a *responseWriter) replay(v gjson.Result, said *strings.Builder) bool {
 	block, delta := v.Get("content_block"), v.Get("delta")
 	switch v.Get("type").String() {
 	case "message_start":

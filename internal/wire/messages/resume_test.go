@@ -40,7 +40,7 @@ func TestAnswersGoOnAsIfTheyHadNeverStopped(t *testing.T) {
 			llm.Delta{Kind: llm.CallDelta, Call: &llm.ToolCall{ID: "call_1", Name: "look", Arguments: "{}"}},
 			llm.Delta{Kind: llm.FinishDelta, Finish: "tool_calls"},
 			llm.Delta{Kind: llm.UsageDelta, Usage: &llm.Usage{Input: 3, Output: 4}})
-		whole := eventsOf(t, Format{}.Answer(req, "m", seq(pieces, nil)))
+		whole := eventsOf(t, Format{}.EncodeResponse(req, "m", seq(pieces, nil)))
 		n += 2 // message_start and content_block_start
 		var sent [][]byte
 		for _, ev := range whole[:n] {
@@ -53,7 +53,7 @@ func TestAnswersGoOnAsIfTheyHadNeverStopped(t *testing.T) {
 			t.Fatalf("%q was read back as %q (%t)", want, rest.Text, ok)
 		}
 		after := append([]llm.Delta{{Kind: llm.BeginDelta, ID: "another", Model: "real"}}, pieces[n-1:]...)
-		if diff := cmp.Diff(whole[n:], eventsOf(t, rest.Answer(seq(after, nil)))); diff != "" {
+		if diff := cmp.Diff(whole[n:], eventsOf(t, rest.Encode(seq(after, nil)))); diff != "" {
 			t.Error(diff)
 		}
 	})

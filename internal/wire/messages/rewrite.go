@@ -44,9 +44,9 @@ func Rewrite(req *llm.Request, e Edit) (body []byte, lost bool) {
 		case replaced:
 			out = append(out, set...)
 		case f.Name == "model" && e.Model != "":
-			out = quoted(out, e.Model)
-		case f.Name == "messages" && bytes.Contains(value, []byte(`"`+sealMark)):
-			value, lost = unsealed(value, e.Signer)
+			out = AppendString(out, e.Model)
+		case f.Name == "messages" && bytes.Contains(value, []byte(`"`+signaturePrefix)):
+			value, lost = withoutForeignSignatures(value, e.Signer)
 			out = append(out, value...)
 		default:
 			out = append(out, value...)
@@ -58,50 +58,50 @@ func Rewrite(req *llm.Request, e Edit) (body []byte, lost bool) {
 // ours reports the members that are meant for us and never travel.
 func ours(name string) bool { return name == "models" || name == "provider" || name == "session_id" }
 
-// unsealed opens the seals of one signer and leaves out the blocks with those of others. A message of which nothing is
+// withoutForeignSignatures opens the seals of one signer and leaves out the blocks with those of others. A message of which nothing is
 // left goes too.
-func unsealed(messages []byte, signer string) (out []byte, lost bool) {
-	list := object{out: []byte{'['}}
+func withoutForeignSignatures(messages []byte, signer string) (out []byte, lost bool) {
+	list := Writer{Out: []byte{'['}}
 	gjson.ParseBytes(messages).ForEach(func(_, message gjson.Result) bool {
 		content := message.Get("content")
-		if !content.IsArray() || !bytes.Contains([]byte(content.Raw), []byte(`"`+sealMark)) {
-			list.element([]byte(message.Raw))
+		if !content.IsArray() || !bytes.Contains([]byte(content.Raw), []byte(`"`+signaturePrefix)) {
+			list.Element([]byte(message.Raw))
 			return true
 		}
-		blocks := object{out: []byte{'['}}
+		blocks := Writer{Out: []byte{'['}}
 		content.ForEach(func(_, block gjson.Result) bool {
-			opened, ok := openBlock(block, signer)
+			opened, ok := unwrapBlock(block, signer)
 			if ok {
-				blocks.element(opened)
+				blocks.Element(opened)
 			}
 			lost = lost || !ok
 			return true
 		})
-		blocks.closeList()
-		if len(blocks.out) > len(`[]`) {
-			list.element(splice([]byte(message.Raw), content.Index-message.Index, len(content.Raw), blocks.out))
+		blocks.CloseList()
+		if len(blocks.Out) > len(`[]`) {
+			list.Element(splice([]byte(message.Raw), content.Index-message.Index, len(content.Raw), blocks.Out))
 		}
 		return true
 	})
-	list.closeList()
-	return list.out, lost
+	list.CloseList()
+	return list.Out, lost
 }
 
-// openBlock returns a block as its provider wrote it; false for thinking that another one signed.
-func openBlock(block gjson.Result, signer string) ([]byte, bool) {
+// unwrapBlock returns a block as its provider wrote it; false for thinking that another one signed.
+func unwrapBlock(block gjson.Result, signer string) ([]byte, bool) {
 	member := map[string]string{"thinking": "signature", "redacted_thinking": "data"}[block.Get("type").String()]
 	if member == "" {
 		return []byte(block.Raw), true
 	}
 	value := block.Get(member)
-	s, wrapped := openSeal(value.String())
+	s, wrapped := unwrapSignature(value.String())
 	switch {
 	case !wrapped:
 		return []byte(block.Raw), true
 	case s.Call || s.Provider != signer || s.Value == "":
 		return nil, false
 	}
-	return splice([]byte(block.Raw), value.Index-block.Index, len(value.Raw), quoted(nil, s.Value)), true
+	return splice([]byte(block.Raw), value.Index-block.Index, len(value.Raw), AppendString(nil, s.Value)), true
 }
 
 // splice puts other bytes into the place of some.

@@ -24,9 +24,9 @@ var refused = []string{
 // formats are those that the provider knows.
 var formats = []string{"date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"}
 
-// narrowed returns a schema as the provider takes it, members in the caller's order. What it refuses becomes a word in the
+// narrowSchema returns a schema as the provider takes it, members in the caller's order. What it refuses becomes a word in the
 // description, so that the model still reads it. what names the schema in warnings.
-func (r *renderer) narrowed(schema json.RawMessage, what string) []byte {
+func (r *renderer) narrowSchema(schema json.RawMessage, what string) []byte {
 	n := narrower{}
 	out := n.schema(gjson.ParseBytes(schema), 0)
 	if len(n.removed) > 0 {
@@ -49,32 +49,32 @@ func (n *narrower) schema(v gjson.Result, depth int) []byte {
 	}
 	description := strings.TrimSpace(v.Get("description").String() + " " + n.hints(v))
 	closed := false
-	var w object
-	w.open()
+	var w Writer
+	w.Open()
 	v.ForEach(func(key, value gjson.Result) bool {
 		switch name := key.String(); {
 		case unknown(name, value):
 		case name == "description":
-			w.str(name, description)
+			w.Str(name, description)
 		case name == "additionalProperties":
 			closed = true
 			if value.Type != gjson.False {
 				n.note(name)
 			}
-			w.bool(name, false)
+			w.Bool(name, false)
 		default:
-			w.raw(n.keyword(name), n.member(name, value, depth))
+			w.Raw(n.keyword(name), n.member(name, value, depth))
 		}
 		return true
 	})
 	if !closed && (v.Get("type").String() == "object" || v.Get("properties").IsObject()) {
-		w.bool("additionalProperties", false)
+		w.Bool("additionalProperties", false)
 	}
 	if description != "" && !v.Get("description").Exists() {
-		w.str("description", description)
+		w.Str("description", description)
 	}
-	w.close()
-	return w.out
+	w.Close()
+	return w.Out
 }
 
 // unknown reports what the provider refuses.
@@ -115,14 +115,14 @@ func (n *narrower) member(name string, v gjson.Result, depth int) []byte {
 		if !v.IsObject() {
 			return []byte(v.Raw)
 		}
-		var w object
-		w.open()
+		var w Writer
+		w.Open()
 		v.ForEach(func(key, schema gjson.Result) bool {
-			w.raw(key.String(), n.schema(schema, depth+1))
+			w.Raw(key.String(), n.schema(schema, depth+1))
 			return true
 		})
-		w.close()
-		return w.out
+		w.Close()
+		return w.Out
 	case "anyOf", "allOf", "oneOf":
 		return n.list(v, depth)
 	case "items":
@@ -138,11 +138,11 @@ func (n *narrower) list(v gjson.Result, depth int) []byte {
 	if !v.IsArray() {
 		return []byte(v.Raw)
 	}
-	w := object{out: []byte{'['}}
+	w := Writer{Out: []byte{'['}}
 	v.ForEach(func(_, schema gjson.Result) bool {
-		w.element(n.schema(schema, depth+1))
+		w.Element(n.schema(schema, depth+1))
 		return true
 	})
-	w.closeList()
-	return w.out
+	w.CloseList()
+	return w.Out
 }

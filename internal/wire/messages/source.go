@@ -66,7 +66,7 @@ func failure(err error) error {
 	return &llm.Error{Kind: llm.StreamInterrupted, Message: "The connection to the provider broke before the answer was complete.", Err: err}
 }
 
-func (s *source) grown(n int) error {
+func (s *source) addSize(n int) error {
 	s.size += int64(n)
 	if s.size > s.o.MaxAnswer {
 		return malformed("The provider's answer is larger than %d bytes.", s.o.MaxAnswer)
@@ -74,17 +74,17 @@ func (s *source) grown(n int) error {
 	return nil
 }
 
-// whole reads an answer that is one message.
+// integer reads an answer that is one message.
 func (s *source) whole(r io.Reader) (gjson.Result, []byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, s.o.MaxAnswer+1))
 	if err != nil {
 		return gjson.Result{}, nil, failure(err)
 	}
-	if err := s.grown(len(data)); err != nil {
+	if err := s.addSize(len(data)); err != nil {
 		return gjson.Result{}, nil, err
 	}
 	data = bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")))
-	if err := strict.CheckAnswer(data, 0); err != nil {
+	if err := strict.CheckResponse(data, 0); err != nil {
 		return gjson.Result{}, nil, err
 	}
 	message := gjson.ParseBytes(data)
@@ -143,7 +143,7 @@ func (s *source) next(events *sse.Reader) (frame, bool, error) {
 		if err != nil {
 			return frame{}, false, failure(err)
 		}
-		if err := s.grown(len(in.Data)); err != nil {
+		if err := s.addSize(len(in.Data)); err != nil {
 			return frame{}, false, err
 		}
 		f, ok, err := s.frame(in)
@@ -220,6 +220,6 @@ func stopReason(finish, stopSequence string) string {
 	}
 }
 
-func cut() *llm.Error {
+func interrupted() *llm.Error {
 	return &llm.Error{Kind: llm.StreamInterrupted, Message: "The provider's stream ended before the answer was complete."}
 }

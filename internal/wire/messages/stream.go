@@ -7,38 +7,38 @@ import (
 )
 
 // event hands out one event of the stream: its type, and what write adds.
-func (a *answer) event(name string, ev llm.Event, write func(w *object)) {
-	if a.gone {
+func (a *responseWriter) event(name string, ev llm.Event, write func(w *Writer)) {
+	if a.disconnected {
 		return
 	}
-	var w object
-	w.open()
-	w.str("type", name)
+	var w Writer
+	w.Open()
+	w.Str("type", name)
 	write(&w)
-	w.close()
-	ev.Name, ev.Data, ev.Model = name, w.out, a.reported
-	a.gone = !a.emit(ev)
+	w.Close()
+	ev.Name, ev.Data, ev.Model = name, w.Out, a.reported
+	a.disconnected = !a.emit(ev)
 }
 
-func (a *answer) start() {
+func (a *responseWriter) start() {
 	if a.started {
 		return
 	}
 	a.started = true
-	a.event("message_start", llm.Event{}, func(w *object) {
-		w.key("message")
-		w.open()
+	a.event("message_start", llm.Event{}, func(w *Writer) {
+		w.Key("message")
+		w.Open()
 		a.head(w)
-		w.raw("content", []byte(`[]`))
-		w.raw("stop_reason", []byte(`null`))
-		w.raw("stop_sequence", []byte(`null`))
-		w.key("usage")
-		writeUsage(w, a.used())
-		w.close()
+		w.Raw("content", []byte(`[]`))
+		w.Raw("stop_reason", []byte(`null`))
+		w.Raw("stop_sequence", []byte(`null`))
+		w.Key("usage")
+		writeUsage(w, a.usageSoFar())
+		w.Close()
 	})
 }
 
-func (a *answer) used() llm.Usage {
+func (a *responseWriter) usageSoFar() llm.Usage {
 	if a.usage == nil {
 		return llm.Usage{}
 	}
@@ -46,7 +46,7 @@ func (a *answer) used() llm.Usage {
 }
 
 // head writes what every message begins with.
-func (a *answer) head(w *object) {
+func (a *responseWriter) head(w *Writer) {
 	id := a.id
 	switch {
 	case id == "":
@@ -54,47 +54,47 @@ func (a *answer) head(w *object) {
 	case !strings.HasPrefix(id, "msg_"):
 		id = "msg_" + id
 	}
-	w.str("id", id)
-	w.str("type", "message")
-	w.str("role", "assistant")
-	w.str("model", a.model)
+	w.Str("id", id)
+	w.Str("type", "message")
+	w.Str("role", "assistant")
+	w.Str("model", a.model)
 }
 
-// open begins a block, and ends the one before it.
-func (a *answer) open(b *content) {
+// Open begins a block, and ends the one before it.
+func (a *responseWriter) open(b *content) {
 	a.close()
 	a.current = len(a.blocks)
 	a.blocks = append(a.blocks, b)
 	ev := llm.Event{Content: b.kind == "tool_use" || b.kind == "redacted_thinking"}
 	a.counted(&ev, b.name)
-	a.event("content_block_start", ev, func(w *object) {
-		w.int("index", int64(a.current))
-		w.key("content_block")
+	a.event("content_block_start", ev, func(w *Writer) {
+		w.Int("index", int64(a.current))
+		w.Key("content_block")
 		b.begin(w)
 	})
 }
 
-func (b *content) begin(w *object) {
-	w.open()
-	w.str("type", b.kind)
+func (b *content) begin(w *Writer) {
+	w.Open()
+	w.Str("type", b.kind)
 	switch b.kind {
 	case "text":
-		w.str("text", "")
+		w.Str("text", "")
 	case "thinking":
-		w.str("thinking", "")
-		w.str("signature", "")
+		w.Str("thinking", "")
+		w.Str("signature", "")
 	case "redacted_thinking":
-		w.str("data", b.text.String())
+		w.Str("data", b.text.String())
 	case "tool_use":
-		w.str("id", b.id)
-		w.str("name", b.name)
-		w.raw("input", []byte(`{}`))
+		w.Str("id", b.id)
+		w.Str("name", b.name)
+		w.Raw("input", []byte(`{}`))
 	}
-	w.close()
+	w.Close()
 }
 
-// add goes on with the block that is open.
-func (a *answer) add(text string) {
+// appendText goes on with the block that is open.
+func (a *responseWriter) appendText(text string) {
 	if text == "" {
 		return
 	}
@@ -115,18 +115,18 @@ func (a *answer) add(text string) {
 	a.delta(ev, delta, member, text)
 }
 
-func (a *answer) delta(ev llm.Event, kind, member, text string) {
-	a.event("content_block_delta", ev, func(w *object) {
-		w.int("index", int64(a.current))
-		w.key("delta")
-		w.open()
-		w.str("type", kind)
-		w.str(member, text)
-		w.close()
+func (a *responseWriter) delta(ev llm.Event, kind, member, text string) {
+	a.event("content_block_delta", ev, func(w *Writer) {
+		w.Int("index", int64(a.current))
+		w.Key("delta")
+		w.Open()
+		w.Str("type", kind)
+		w.Str(member, text)
+		w.Close()
 	})
 }
 
-func (a *answer) counted(ev *llm.Event, text string) {
+func (a *responseWriter) counted(ev *llm.Event, text string) {
 	ascii, other := countText(text)
 	ev.ASCIIBytes += ascii
 	ev.NonASCIIBytes += other
@@ -134,41 +134,41 @@ func (a *answer) counted(ev *llm.Event, text string) {
 	a.other += other
 }
 
-// close ends the block that is open. Thinking always ends with a signature, its provider's or a mark that it has none.
-func (a *answer) close() {
+// Close ends the block that is open. Thinking always ends with a signature, its provider's or a mark that it has none.
+func (a *responseWriter) close() {
 	if a.current < 0 {
 		return
 	}
 	b := a.blocks[a.current]
 	if b.kind == "thinking" {
 		if b.signature == "" {
-			b.signature = seal{}.String()
+			b.signature = wrappedSignature{}.String()
 		}
 		a.delta(llm.Event{}, "signature_delta", "signature", b.signature)
 	}
-	a.event("content_block_stop", llm.Event{}, func(w *object) { w.int("index", int64(a.current)) })
+	a.event("content_block_stop", llm.Event{}, func(w *Writer) { w.Int("index", int64(a.current)) })
 	a.current = -1
 }
 
-func (a *answer) end() {
+func (a *responseWriter) end() {
 	a.start()
 	a.close()
-	a.event("message_delta", llm.Event{Finish: a.finish, Usage: a.usage}, func(w *object) {
-		w.key("delta")
-		w.open()
+	a.event("message_delta", llm.Event{Finish: a.finish, Usage: a.usage}, func(w *Writer) {
+		w.Key("delta")
+		w.Open()
 		a.stopped(w)
-		w.close()
-		w.key("usage")
-		writeUsage(w, a.used())
+		w.Close()
+		w.Key("usage")
+		writeUsage(w, a.usageSoFar())
 	})
-	a.event("message_stop", llm.Event{}, func(*object) {})
+	a.event("message_stop", llm.Event{}, func(*Writer) {})
 }
 
-func (a *answer) stopped(w *object) {
-	w.str("stop_reason", stopReason(a.finish, a.stop))
+func (a *responseWriter) stopped(w *Writer) {
+	w.Str("stop_reason", stopReason(a.finish, a.stop))
 	if a.stop == "" {
-		w.raw("stop_sequence", []byte(`null`))
+		w.Raw("stop_sequence", []byte(`null`))
 	} else {
-		w.str("stop_sequence", a.stop)
+		w.Str("stop_sequence", a.stop)
 	}
 }

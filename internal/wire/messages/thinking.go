@@ -20,7 +20,7 @@ func (r *renderer) planThinking(turns []llm.Message) {
 		r.warn("thinking was not switched off: the model always thinks")
 		p.effort = first(t.Efforts)
 	case t.ThinksByDefault && !always && (forced || e.Level == "none"):
-		p.thinking = thinkingWish(t.Off)
+		p.thinking = thinkingMode(t.Off)
 		if wanted {
 			r.warn(off)
 		}
@@ -119,23 +119,23 @@ func (r *renderer) goodThinking(p llm.Part) bool {
 
 func (r *renderer) thinking() {
 	p := r.plan
-	if p.thinking == unasked {
+	if p.thinking == unspecified {
 		return
 	}
-	r.w.key("thinking")
-	r.w.open()
-	r.w.str("type", string(p.thinking))
+	r.w.Key("thinking")
+	r.w.Open()
+	r.w.Str("type", string(p.thinking))
 	if p.thinking == enabled {
-		r.w.int("budget_tokens", p.budget)
+		r.w.Int("budget_tokens", p.budget)
 	}
 	if p.thinking == adaptive {
 		display := "summarized"
 		if r.conv.Effort.Hide {
 			display = "omitted"
 		}
-		r.w.str("display", display) // newer models show nothing unless asked
+		r.w.Str("display", display) // newer models show nothing unless asked
 	}
-	r.w.close()
+	r.w.Close()
 }
 
 func (r *renderer) outputConfig() {
@@ -143,17 +143,17 @@ func (r *renderer) outputConfig() {
 	if p.effort == "" && p.schema == nil {
 		return
 	}
-	r.w.key("output_config")
-	r.w.open()
+	r.w.Key("output_config")
+	r.w.Open()
 	if p.effort != "" {
-		r.w.str("effort", p.effort)
+		r.w.Str("effort", p.effort)
 	}
 	if p.schema != nil {
-		r.w.key("format")
-		r.w.open()
-		r.w.str("type", "json_schema")
-		r.w.raw("schema", p.schema)
-		r.w.close()
+		r.w.Key("format")
+		r.w.Open()
+		r.w.Str("type", "json_schema")
+		r.w.Raw("schema", p.schema)
+		r.w.Close()
 	}
-	r.w.close()
+	r.w.Close()
 }

@@ -26,7 +26,7 @@ func (r *renderer) tools() {
 		r.warn("strict was left out of the tools: the model cannot be held to their schemas")
 		strict = 0
 	}
-	r.w.openList("tools")
+	r.w.OpenList("tools")
 	for _, tool := range p.tools {
 		r.tool(tool, strict > 0)
 	}
@@ -37,37 +37,37 @@ func (r *renderer) tools() {
 		}
 		r.tool(llm.Tool{Name: p.schemaTool, Description: description, Schema: r.conv.Output.Schema}, false)
 	}
-	r.w.closeList()
+	r.w.CloseList()
 }
 
 func isStrict(tool llm.Tool) bool { return tool.Strict != nil && *tool.Strict && !tool.Custom }
 
 func (r *renderer) tool(tool llm.Tool, strict bool) {
 	if tool.Hosted != "" {
-		r.w.element(tool.Raw)
+		r.w.Element(tool.Raw)
 		return
 	}
 	w := &r.w
-	w.open()
-	w.str("name", tool.Name)
+	w.Open()
+	w.Str("name", tool.Name)
 	if tool.Description != "" {
-		w.str("description", tool.Description)
+		w.Str("description", tool.Description)
 	}
 	strict = strict && isStrict(tool)
 	switch {
 	case tool.Custom:
-		w.raw("input_schema", []byte(freeText))
+		w.Raw("input_schema", []byte(freeText))
 		if len(tool.Format) > 0 {
 			r.warn("the format of the tool %s was left out: the provider cannot be held to it", tool.Name)
 		}
 	case strict:
-		w.raw("input_schema", objectSchema(r.narrowed(tool.Schema, "the schema of the tool "+tool.Name)))
-		w.bool("strict", true)
+		w.Raw("input_schema", objectSchema(r.narrowSchema(tool.Schema, "the schema of the tool "+tool.Name)))
+		w.Bool("strict", true)
 	default:
-		w.raw("input_schema", objectSchema(tool.Schema))
+		w.Raw("input_schema", objectSchema(tool.Schema))
 	}
 	r.cache(w, tool.Cache)
-	w.close()
+	w.Close()
 }
 
 // objectSchema returns a schema that says that it is of an object, as the provider demands of tools.
@@ -79,21 +79,21 @@ func objectSchema(schema json.RawMessage) []byte {
 	if kind := root.Get("type"); kind.Exists() && kind.Type != gjson.Null {
 		return schema
 	}
-	var w object
-	w.open()
-	w.str("type", "object")
+	var w Writer
+	w.Open()
+	w.Str("type", "object")
 	root.ForEach(func(key, value gjson.Result) bool {
 		if key.String() != "type" {
-			w.raw(key.String(), []byte(value.Raw))
+			w.Raw(key.String(), []byte(value.Raw))
 		}
 		return true
 	})
-	w.close()
-	return w.out
+	w.Close()
+	return w.Out
 }
 
 // cache writes a mark, unless it is one of those that are too many.
-func (r *renderer) cache(w *object, mark *llm.CacheMark) {
+func (r *renderer) cache(w *Writer, mark *llm.CacheMark) {
 	if mark == nil {
 		return
 	}
@@ -101,13 +101,13 @@ func (r *renderer) cache(w *object, mark *llm.CacheMark) {
 	if r.marks <= r.unmarked {
 		return
 	}
-	w.key("cache_control")
-	w.open()
-	w.str("type", "ephemeral")
+	w.Key("cache_control")
+	w.Open()
+	w.Str("type", "ephemeral")
 	if mark.TTL != "" {
-		w.str("ttl", mark.TTL)
+		w.Str("ttl", mark.TTL)
 	}
-	w.close()
+	w.Close()
 }
 
 func (r *renderer) toolChoice() {
@@ -118,21 +118,21 @@ func (r *renderer) toolChoice() {
 		return
 	}
 	w := &r.w
-	w.key("tool_choice")
-	w.open()
+	w.Key("tool_choice")
+	w.Open()
 	switch {
 	case mode == llm.ChoiceMust && len(p.choice.Names) == 1:
-		w.str("type", "tool")
-		w.str("name", p.choice.Names[0])
+		w.Str("type", "tool")
+		w.Str("name", p.choice.Names[0])
 	case mode == llm.ChoiceMust:
-		w.str("type", "any")
+		w.Str("type", "any")
 	case mode == llm.ChoiceNone:
-		w.str("type", "none")
+		w.Str("type", "none")
 	default:
-		w.str("type", "auto")
+		w.Str("type", "auto")
 	}
 	if mode != llm.ChoiceNone && r.conv.ParallelTools != nil {
-		w.bool("disable_parallel_tool_use", single)
+		w.Bool("disable_parallel_tool_use", single)
 	}
-	w.close()
+	w.Close()
 }

@@ -13,7 +13,7 @@ import (
 // turn is a message in the making: its blocks, written one behind the other.
 type turn struct {
 	role   llm.Role
-	blocks object
+	blocks Writer
 }
 
 // messages writes the turns. One that says nothing is left out, and its neighbours are joined.
@@ -37,27 +37,27 @@ func (r *renderer) messages(turns []llm.Message) error {
 				return err
 			}
 		}
-		if len(next.blocks.out) > 0 {
+		if len(next.blocks.Out) > 0 {
 			written = append(written, next)
 		}
 	}
 	if len(written) == 0 {
-		return cannotSay("The conversation says nothing: every message is empty.")
+		return untranslatable("The conversation says nothing: every message is empty.")
 	}
-	r.w.openList("messages")
+	r.w.OpenList("messages")
 	if written[0].role == llm.Assistant {
 		r.warn("the conversation begins with the assistant: a turn of the user was put before it")
-		r.w.element([]byte(`{"role":"user","content":[{"type":"text","text":"(The conversation goes on.)"}]}`))
+		r.w.Element([]byte(`{"role":"user","content":[{"type":"text","text":"(The conversation goes on.)"}]}`))
 	}
 	for _, t := range written {
-		r.w.open()
-		r.w.str("role", string(t.role))
-		r.w.openList("content")
-		r.w.out = append(r.w.out, t.blocks.out...)
-		r.w.closeList()
-		r.w.close()
+		r.w.Open()
+		r.w.Str("role", string(t.role))
+		r.w.OpenList("content")
+		r.w.Out = append(r.w.Out, t.blocks.Out...)
+		r.w.CloseList()
+		r.w.Close()
 	}
-	r.w.closeList()
+	r.w.CloseList()
 	return nil
 }
 
@@ -100,12 +100,12 @@ func (r *renderer) prefill(parts []llm.Part) []llm.Part {
 	return parts
 }
 
-func cannotSay(message string) *llm.Error {
+func untranslatable(message string) *llm.Error {
 	return &llm.Error{Kind: llm.Untranslatable, Message: message, Param: "messages"}
 }
 
 // part writes one block. Blank text is none: the provider refuses it.
-func (r *renderer) part(w *object, p llm.Part) error {
+func (r *renderer) part(w *Writer, p llm.Part) error {
 	if err := llm.Cancelled(r.ctx); err != nil {
 		return err
 	}
@@ -114,9 +114,9 @@ func (r *renderer) part(w *object, p llm.Part) error {
 		if strings.TrimSpace(p.Text) == "" {
 			return nil
 		}
-		w.open()
-		w.str("type", "text")
-		w.str("text", p.Text)
+		w.Open()
+		w.Str("type", "text")
+		w.Str("text", p.Text)
 	case llm.ImagePart, llm.FilePart:
 		if err := r.media(w, p); err != nil {
 			return err
@@ -127,76 +127,76 @@ func (r *renderer) part(w *object, p llm.Part) error {
 		}
 		return nil // it takes no mark
 	case llm.CallPart:
-		w.open()
-		w.str("type", "tool_use")
-		w.str("id", r.ids.call(p.Call.ID))
-		w.str("name", p.Call.Name)
-		w.raw("input", r.input(*p.Call))
+		w.Open()
+		w.Str("type", "tool_use")
+		w.Str("id", r.ids.call(p.Call.ID))
+		w.Str("name", p.Call.Name)
+		w.Raw("input", r.input(*p.Call))
 	case llm.ResultPart:
 		if err := r.result(w, *p.Result); err != nil {
 			return err
 		}
 	default:
-		return cannotSay("The provider takes no " + string(p.Kind) + ".")
+		return untranslatable("The provider takes no " + string(p.Kind) + ".")
 	}
 	r.cache(w, p.Cache)
-	w.close()
+	w.Close()
 	return nil
 }
 
-func writeThinking(w *object, t llm.Thinking) {
-	w.open()
+func writeThinking(w *Writer, t llm.Thinking) {
+	w.Open()
 	if t.Sealed != "" {
-		w.str("type", "redacted_thinking")
-		w.str("data", t.Sealed)
+		w.Str("type", "redacted_thinking")
+		w.Str("data", t.Sealed)
 	} else {
-		w.str("type", "thinking")
-		w.str("thinking", t.Text)
-		w.str("signature", t.Signature)
+		w.Str("type", "thinking")
+		w.Str("thinking", t.Text)
+		w.Str("signature", t.Signature)
 	}
-	w.close()
+	w.Close()
 }
 
 // input is the arguments of a call as the object that the provider wants.
 func (r *renderer) input(call llm.ToolCall) []byte {
 	arguments := strings.TrimSpace(call.Arguments)
-	var w object
+	var w Writer
 	switch {
 	case call.Custom:
-		w.open()
-		w.str("input", call.Arguments)
+		w.Open()
+		w.Str("input", call.Arguments)
 	case arguments == "" || arguments == "null":
 		return []byte(`{}`)
 	case arguments[0] == '{' && json.Valid([]byte(arguments)):
 		return []byte(arguments)
 	default:
 		r.warn("the arguments of a call of %s are no JSON object: they were sent as a text inside one", call.Name)
-		w.open()
-		w.str("arguments", call.Arguments)
+		w.Open()
+		w.Str("arguments", call.Arguments)
 	}
-	w.close()
-	return w.out
+	w.Close()
+	return w.Out
 }
 
-func (r *renderer) result(w *object, res llm.ToolResult) error {
-	w.open()
-	w.str("type", "tool_result")
-	w.str("tool_use_id", r.ids.result(res.ID))
+func (r *renderer) result(w *Writer, res llm.ToolResult) error {
+	w.Open()
+	w.Str("type", "tool_result")
+	w.Str("tool_use_id", r.ids.result(res.ID))
 	if len(res.Parts) == 1 && res.Parts[0].Kind == llm.TextPart && res.Parts[0].Cache == nil {
-		w.str("content", res.Parts[0].Text)
+		w.Str("content", res.Parts[0].Text)
 	} else if len(res.Parts) > 0 {
-		list := object{}
+		list := Writer{}
 		for _, part := range res.Parts {
 			if err := r.part(&list, part); err != nil {
 				return err
 			}
 		}
-		w.openList("content")
-		w.out = append(w.out, list.out...)
-		w.closeList()
+		w.OpenList("content")
+		w.Out = append(w.Out, list.Out...)
+		w.CloseList()
 	}
 	if res.Failed {
-		w.bool("is_error", true)
+		w.Bool("is_error", true)
 	}
 	return nil
 }

@@ -63,7 +63,7 @@ func (c *counts) add(v gjson.Result) {
 const fast = "fast"
 
 // compacted adds up what summaries of the conversation have used, which the provider makes itself on the way: its totals
-// leave them out, its invoice does not.
+// warnDropped them out, its invoice does not.
 func compacted(v gjson.Result, name string) (sum float64) {
 	v.Get("iterations").ForEach(func(_, one gjson.Result) bool {
 		if one.Get("type").String() == "compaction" {
@@ -102,24 +102,24 @@ func running(u *llm.Usage, ascii, other int) *llm.Usage {
 }
 
 // writeUsage writes usage as this format tells it.
-func writeUsage(w *object, u llm.Usage) {
-	w.open()
-	w.int("input_tokens", u.Input)
-	w.int("cache_creation_input_tokens", u.CacheWrite)
-	w.int("cache_read_input_tokens", u.CacheRead)
+func writeUsage(w *Writer, u llm.Usage) {
+	w.Open()
+	w.Int("input_tokens", u.Input)
+	w.Int("cache_creation_input_tokens", u.CacheWrite)
+	w.Int("cache_read_input_tokens", u.CacheRead)
 	if u.CacheWrite > 0 {
-		w.key("cache_creation")
-		w.open()
-		w.int("ephemeral_5m_input_tokens", u.CacheWrite-u.CacheWriteLong)
-		w.int("ephemeral_1h_input_tokens", u.CacheWriteLong)
-		w.close()
+		w.Key("cache_creation")
+		w.Open()
+		w.Int("ephemeral_5m_input_tokens", u.CacheWrite-u.CacheWriteLong)
+		w.Int("ephemeral_1h_input_tokens", u.CacheWriteLong)
+		w.Close()
 	}
-	w.int("output_tokens", u.Output)
+	w.Int("output_tokens", u.Output)
 	if u.Reasoning > 0 {
-		w.key("output_tokens_details")
-		w.open()
-		w.int("thinking_tokens", u.Reasoning)
-		w.close()
+		w.Key("output_tokens_details")
+		w.Open()
+		w.Int("thinking_tokens", u.Reasoning)
+		w.Close()
 	}
-	w.close()
+	w.Close()
 }

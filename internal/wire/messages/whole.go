@@ -7,45 +7,45 @@ import (
 	"fairlead/internal/llm"
 )
 
-// whole is the answer as one message.
-func (a *answer) whole() llm.Event {
+// integer is the answer as one message.
+func (a *responseWriter) whole() llm.Event {
 	a.close()
-	var w object
-	w.open()
+	var w Writer
+	w.Open()
 	a.head(&w)
-	w.openList("content")
+	w.OpenList("content")
 	for _, b := range a.blocks {
 		b.write(&w)
 	}
-	w.closeList()
+	w.CloseList()
 	a.stopped(&w)
-	w.key("usage")
-	writeUsage(&w, a.used())
-	w.close()
+	w.Key("usage")
+	writeUsage(&w, a.usageSoFar())
+	w.Close()
 	return llm.Event{
-		Data: w.out, Content: true, Finish: a.finish, Usage: a.usage, Model: a.reported,
+		Data: w.Out, Content: true, Finish: a.finish, Usage: a.usage, Model: a.reported,
 		ASCIIBytes: a.ascii, NonASCIIBytes: a.other,
 	}
 }
 
-func (b *content) write(w *object) {
+func (b *content) write(w *Writer) {
 	text := b.text.String()
-	w.open()
-	w.str("type", b.kind)
+	w.Open()
+	w.Str("type", b.kind)
 	switch b.kind {
 	case "text":
-		w.str("text", text)
+		w.Str("text", text)
 	case "thinking":
-		w.str("thinking", text)
-		w.str("signature", b.signature)
+		w.Str("thinking", text)
+		w.Str("signature", b.signature)
 	case "redacted_thinking":
-		w.str("data", text)
+		w.Str("data", text)
 	case "tool_use":
-		w.str("id", b.id)
-		w.str("name", b.name)
-		w.raw("input", inputOf(text))
+		w.Str("id", b.id)
+		w.Str("name", b.name)
+		w.Raw("input", inputOf(text))
 	}
-	w.close()
+	w.Close()
 }
 
 // inputOf is the arguments of a call as an object; a model's broken JSON is kept as a text inside one.
@@ -57,9 +57,9 @@ func inputOf(arguments string) []byte {
 	if trimmed[0] == '{' && json.Valid([]byte(trimmed)) {
 		return []byte(trimmed)
 	}
-	var w object
-	w.open()
-	w.str("arguments", arguments)
-	w.close()
-	return w.out
+	var w Writer
+	w.Open()
+	w.Str("arguments", arguments)
+	w.Close()
+	return w.Out
 }

@@ -3,23 +3,23 @@ package responses
 import "fairlead/internal/llm"
 
 // call begins a tool call. A second piece for the same call goes on with its arguments.
-func (w *writer) call(p *llm.Delta) error {
+func (w *responseWriter) call(p *llm.Delta) error {
 	if p.Call == nil {
 		return malformed("The provider's answer has a tool call without a name.")
 	}
-	if w.calling(p.Index) != nil {
+	if w.callAt(p.Index) != nil {
 		return w.arguments(p.Index, p.Call.Arguments)
 	}
-	w.closeSaid()
+	w.closeText()
 	it := &item{kind: functionItem, call: *p.Call, place: p.Index}
 	if p.Call.Custom {
 		it.kind = customItem
 	}
 	if it.call.ID == "" {
-		it.call.ID = "call_" + w.made("call", p.Index)
+		it.call.ID = "call_" + w.newID("call", p.Index)
 	}
 	if p.Call.Signature != "" {
-		w.sealCall(&it.call)
+		w.signCall(&it.call)
 	}
 	if w.calls == nil {
 		w.calls = map[int]*item{}
@@ -29,20 +29,20 @@ func (w *writer) call(p *llm.Delta) error {
 	return w.arguments(p.Index, p.Call.Arguments)
 }
 
-// sealCall carries the provider's seal on the call that follows, in a reasoning item of its own: clients drop members of a
+// signCall carries the provider's seal on the call that follows, in a reasoning item of its own: clients drop members of a
 // call that they do not know.
-func (w *writer) sealCall(call *llm.ToolCall) {
+func (w *responseWriter) signCall(call *llm.ToolCall) {
 	it := w.open(&item{kind: reasoningItem}, llm.Event{})
-	it.encrypted = seal{Signature: call.Signature, Provider: call.Provider, Call: call.ID}.String()
+	it.encrypted = wrappedSignature{Signature: call.Signature, Provider: call.Provider, Call: call.ID}.String()
 	w.close(it, false)
 }
 
-func (w *writer) calling(place int) *item {
+func (w *responseWriter) callAt(place int) *item {
 	return w.calls[place]
 }
 
-func (w *writer) arguments(place int, text string) error {
-	it := w.calling(place)
+func (w *responseWriter) arguments(place int, text string) error {
+	it := w.callAt(place)
 	switch {
 	case it == nil:
 		return malformed("The provider's answer goes on with a tool call that never began.")
@@ -55,7 +55,7 @@ func (w *writer) arguments(place int, text string) error {
 }
 
 // closeCall tells the arguments as a whole. A function without arguments gets the empty object: clients parse what they get.
-func (w *writer) closeCall(it *item) {
+func (w *responseWriter) closeCall(it *item) {
 	if it.kind == functionItem && it.text.Len() == 0 {
 		_ = w.arguments(it.place, "{}") // a call that has begun always takes arguments
 	}

@@ -27,31 +27,31 @@ const (
 	maxTokens   = 1 << 53
 )
 
-// reader reads one request: what routing needs to know of it, and the conversation. Every problem is noted.
-type reader struct {
+// requestReader reads one request: what routing needs to know of it, and the conversation. Every problem is noted.
+type requestReader struct {
 	ctx      context.Context
 	req      *llm.Request
 	conv     *llm.Conversation
 	problems []strict.Problem
 
-	toolNames map[string]string // by the id of the call
-	callSeals map[string]seal   // by the id of the call
+	toolNames      map[string]string           // by the id of the call
+	callSignatures map[string]wrappedSignature // by the id of the call
 
 	spoke, called bool // whether the last message has a text, and a tool call
 }
 
-func (r *reader) problem(param, format string, args ...any) {
+func (r *requestReader) problem(param, format string, args ...any) {
 	if len(r.problems) < maxProblems {
 		r.problems = append(r.problems, strict.Problem{Param: param, Message: fmt.Sprintf(format, args...)})
 	}
 }
 
-func (r *reader) blames(param string) bool {
+func (r *requestReader) hasProblem(param string) bool {
 	return slices.ContainsFunc(r.problems, func(p strict.Problem) bool { return p.Param == param })
 }
 
 // is records a problem when a value has the wrong type. A null is absent, and no problem.
-func (r *reader) is(param string, v gjson.Result, ok bool, want string) bool {
+func (r *requestReader) is(param string, v gjson.Result, ok bool, want string) bool {
 	if !ok && v.Type != gjson.Null {
 		r.problem(param, "%s must be %s; it is %s.", param, want, kindOf(v))
 	}
@@ -72,12 +72,12 @@ func kindOf(v gjson.Result) string {
 	return v.Raw // true, false
 }
 
-func (r *reader) object(param string, v gjson.Result) bool {
+func (r *requestReader) object(param string, v gjson.Result) bool {
 	return r.is(param, v, v.IsObject(), "an object")
 }
 
 // lookAlikes refuses keys of an object that are one of the members we read, in other letters: see strict.LookAlike.
-func (r *reader) lookAlikes(param string, v gjson.Result, names []string) {
+func (r *requestReader) lookAlikes(param string, v gjson.Result, names []string) {
 	if !v.IsObject() || r.ctx.Err() != nil {
 		return
 	}
@@ -87,7 +87,7 @@ func (r *reader) lookAlikes(param string, v gjson.Result, names []string) {
 	})
 }
 
-func (r *reader) lookAlike(where, key string, names []string) {
+func (r *requestReader) lookAlike(where, key string, names []string) {
 	if name, found := strict.LookAlike(key, names...); found {
 		r.problem(where+show.Cut(key, maxName), "The key %s looks like %q but is written differently. Spell it %q.", show.Quote(key), name, name)
 	}
@@ -119,21 +119,21 @@ var (
 	reasoningNames  = []string{"effort"}
 )
 
-func (r *reader) list(param string, v gjson.Result) []gjson.Result {
+func (r *requestReader) list(param string, v gjson.Result) []gjson.Result {
 	if !r.is(param, v, v.IsArray(), "a list") {
 		return nil
 	}
 	return v.Array()
 }
 
-func (r *reader) text(param string, v gjson.Result) string {
+func (r *requestReader) text(param string, v gjson.Result) string {
 	if !r.is(param, v, v.Type == gjson.String, "a string") {
 		return ""
 	}
 	return v.String()
 }
 
-func (r *reader) flag(param string, v gjson.Result) *bool {
+func (r *requestReader) flag(param string, v gjson.Result) *bool {
 	if !r.is(param, v, v.IsBool(), "true or false") {
 		return nil
 	}
@@ -141,16 +141,16 @@ func (r *reader) flag(param string, v gjson.Result) *bool {
 	return &yes
 }
 
-// figure reads a number as it is written.
-func (r *reader) figure(param string, v gjson.Result) json.Number {
+// number reads a number as it is written.
+func (r *requestReader) number(param string, v gjson.Result) json.Number {
 	if !r.is(param, v, v.Type == gjson.Number, "a number") {
 		return ""
 	}
 	return json.Number(v.Raw)
 }
 
-// whole reads a whole number from 1; 0 when there is none.
-func (r *reader) whole(param string, v gjson.Result) int64 {
+// integer reads a whole number from 1; 0 when there is none.
+func (r *requestReader) integer(param string, v gjson.Result) int64 {
 	if !r.is(param, v, v.Type == gjson.Number, "a whole number") {
 		return 0
 	}
@@ -170,7 +170,7 @@ func raw(v gjson.Result) json.RawMessage {
 }
 
 // name reads a name that we act on: neither empty, nor long, nor with characters that cannot be seen.
-func (r *reader) name(param string, v gjson.Result) string {
+func (r *requestReader) name(param string, v gjson.Result) string {
 	if !r.is(param, v, v.Type == gjson.String, "a string") {
 		return ""
 	}
@@ -188,7 +188,7 @@ func (r *reader) name(param string, v gjson.Result) string {
 	return ""
 }
 
-func (r *reader) names(param string, v gjson.Result) []string {
+func (r *requestReader) names(param string, v gjson.Result) []string {
 	var list []string
 	for n, entry := range r.list(param, v) {
 		if n == maxNames {
@@ -203,12 +203,12 @@ func (r *reader) names(param string, v gjson.Result) []string {
 }
 
 // label reads a string that is only kept for the log, cut to a sane length.
-func (r *reader) label(param string, v gjson.Result) string {
+func (r *requestReader) label(param string, v gjson.Result) string {
 	return show.Cut(r.text(param, v), maxName)
 }
 
 // oneOf reads a string out of a closed list.
-func (r *reader) oneOf(param string, v gjson.Result, allowed ...string) string {
+func (r *requestReader) oneOf(param string, v gjson.Result, allowed ...string) string {
 	s := r.text(param, v)
 	if s != "" && !slices.Contains(allowed, s) {
 		r.problem(param, "%s must be one of %s; it is %s.", param, strings.Join(allowed, ", "), show.Quote(s))
@@ -218,7 +218,7 @@ func (r *reader) oneOf(param string, v gjson.Result, allowed ...string) string {
 }
 
 // provider reads the wishes about providers. Members of other gateways that mean nothing here are let through.
-func (r *reader) provider(v gjson.Result) {
+func (r *requestReader) provider(v gjson.Result) {
 	if !r.object("provider", v) {
 		return
 	}
@@ -245,7 +245,7 @@ func (r *reader) provider(v gjson.Result) {
 }
 
 // price reads a number of dollars, which clients send as a number or as a string.
-func (r *reader) price(param string, v gjson.Result) *float64 {
+func (r *requestReader) price(param string, v gjson.Result) *float64 {
 	if v.Type == gjson.Null {
 		return nil
 	}
@@ -261,7 +261,7 @@ func (r *reader) price(param string, v gjson.Result) *float64 {
 	return &f
 }
 
-func (r *reader) metadata(v gjson.Result) {
+func (r *requestReader) metadata(v gjson.Result) {
 	if !r.object("metadata", v) {
 		return
 	}

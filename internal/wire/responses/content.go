@@ -14,7 +14,7 @@ import (
 )
 
 // content reads a text or a list of parts. An empty text is no part.
-func (r *reader) content(param string, v gjson.Result) []llm.Part {
+func (r *requestReader) content(param string, v gjson.Result) []llm.Part {
 	if v.Type == gjson.String {
 		if text := v.String(); text != "" {
 			return []llm.Part{{Kind: llm.TextPart, Text: text}}
@@ -30,7 +30,7 @@ func (r *reader) content(param string, v gjson.Result) []llm.Part {
 		where := param + "[" + strconv.Itoa(n) + "]"
 		n++
 		if entry.Type == gjson.Null || !r.object(where, entry) {
-			r.nothing(where, entry)
+			r.rejectNull(where, entry)
 			return true
 		}
 		r.lookAlikes(where, entry, partNames)
@@ -45,7 +45,7 @@ func (r *reader) content(param string, v gjson.Result) []llm.Part {
 	return parts
 }
 
-func (r *reader) part(param string, v gjson.Result) (llm.Part, bool) {
+func (r *requestReader) part(param string, v gjson.Result) (llm.Part, bool) {
 	switch kind := r.text(param+".type", v.Get("type")); kind {
 	case "input_text", "output_text", "text":
 		return llm.Part{Kind: llm.TextPart, Text: r.text(param+".text", v.Get("text"))}, true
@@ -68,7 +68,7 @@ func (r *reader) part(param string, v gjson.Result) (llm.Part, bool) {
 	}
 }
 
-func (r *reader) image(param string, v gjson.Result) *llm.Media {
+func (r *requestReader) image(param string, v gjson.Result) *llm.Media {
 	media := r.media(param+".image_url", r.text(param+".image_url", v.Get("image_url")))
 	media.FileID = r.text(param+".file_id", v.Get("file_id"))
 	media.Detail = r.text(param+".detail", v.Get("detail"))
@@ -78,7 +78,7 @@ func (r *reader) image(param string, v gjson.Result) *llm.Media {
 	return media
 }
 
-func (r *reader) file(param string, v gjson.Result) *llm.Media {
+func (r *requestReader) file(param string, v gjson.Result) *llm.Media {
 	media := &llm.Media{URL: r.text(param+".file_url", v.Get("file_url"))}
 	switch data := r.text(param+".file_data", v.Get("file_data")); {
 	case isDataURL(data):
@@ -98,7 +98,7 @@ func (r *reader) file(param string, v gjson.Result) *llm.Media {
 }
 
 // media reads an address, which may hold the bytes themselves.
-func (r *reader) media(param, address string) *llm.Media {
+func (r *requestReader) media(param, address string) *llm.Media {
 	if !isDataURL(address) {
 		return &llm.Media{URL: address}
 	}
@@ -119,7 +119,7 @@ func (r *reader) media(param, address string) *llm.Media {
 }
 
 // base64 reads bytes in base64 and returns them in the standard alphabet with padding.
-func (r *reader) base64(param, data string) string {
+func (r *requestReader) base64(param, data string) string {
 	clean := strings.NewReplacer("-", "+", "_", "/", " ", "", "\n", "", "\r", "", "\t", "").Replace(data)
 	decoded, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(clean, "="))
 	if err != nil || len(decoded) == 0 {

@@ -17,7 +17,7 @@ import (
 // DecodeRequest checks a Responses request strictly and describes it. What would need state of ours is refused.
 func (Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.Request, error) {
 	if op != llm.Chat {
-		return nil, strict.Refusal(strict.Problem{Message: "The responses format has no " + string(op) + "."})
+		return nil, strict.Reject(strict.Problem{Message: "The responses format has no " + string(op) + "."})
 	}
 	fields, err := strict.Object(ctx, body)
 	if err != nil {
@@ -30,7 +30,7 @@ func (Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.R
 	}
 	r.require()
 	if len(r.problems) > 0 {
-		return nil, strict.Refusal(r.problems...)
+		return nil, strict.Reject(r.problems...)
 	}
 	r.describe()
 	return req, llm.Cancelled(ctx)
@@ -44,17 +44,17 @@ func (Format) Conversation(ctx context.Context, req *llm.Request) (*llm.Conversa
 		return nil, err
 	}
 	if len(r.problems) > 0 {
-		return nil, strict.Refusal(r.problems...)
+		return nil, strict.Reject(r.problems...)
 	}
 	return r.conv, nil
 }
 
-func newReader(ctx context.Context, req *llm.Request) *reader {
-	return &reader{ctx: ctx, req: req, conv: &llm.Conversation{Choices: 1}, toolNames: map[string]string{}, callSeals: map[string]seal{}}
+func newReader(ctx context.Context, req *llm.Request) *requestReader {
+	return &requestReader{ctx: ctx, req: req, conv: &llm.Conversation{Choices: 1}, toolNames: map[string]string{}, callSignatures: map[string]wrappedSignature{}}
 }
 
 // read reads every member. Instructions go first, wherever they stand. It returns an error when the context ends.
-func (r *reader) read() error {
+func (r *requestReader) read() error {
 	var input gjson.Result
 	for _, f := range r.req.Fields {
 		r.lookAlike("", f.Name, requestNames)
@@ -71,8 +71,8 @@ func (r *reader) read() error {
 	return llm.Cancelled(r.ctx)
 }
 
-func (r *reader) require() {
-	if r.req.Model == "" && !r.blames("model") {
+func (r *requestReader) require() {
+	if r.req.Model == "" && !r.hasProblem("model") {
 		r.problem("model", `The field "model" is missing. Name a model, or "auto" to have one chosen.`)
 	}
 	if len(r.conv.Messages) == 0 && len(r.problems) == 0 {
@@ -81,7 +81,7 @@ func (r *reader) require() {
 }
 
 // describe tells routing, limits and the log what the conversation holds.
-func (r *reader) describe() {
+func (r *requestReader) describe() {
 	req, conv := r.req, r.conv
 	req.Messages = len(conv.Messages)
 	for _, m := range conv.Messages {
@@ -112,13 +112,13 @@ func (r *reader) describe() {
 	r.need(llm.Reasons(conv.Effort.Level), llm.Reasoning)
 }
 
-func (r *reader) need(yes bool, a llm.Abilities) {
+func (r *requestReader) need(yes bool, a llm.Abilities) {
 	if yes {
 		r.req.Needs |= a
 	}
 }
 
-func (r *reader) describeParts(parts []llm.Part) {
+func (r *requestReader) describeParts(parts []llm.Part) {
 	for _, p := range parts {
 		r.count(p.Text)
 		switch p.Kind {
@@ -153,13 +153,13 @@ func (r *reader) describeParts(parts []llm.Part) {
 }
 
 // attachment counts media whose tokens only the provider can count.
-func (r *reader) attachment(m *llm.Media) {
+func (r *requestReader) attachment(m *llm.Media) {
 	r.req.Unsized++
 	r.req.AttachedBytes += len(m.Data)
 }
 
 // count adds text to what the model reads.
-func (r *reader) count(texts ...string) {
+func (r *requestReader) count(texts ...string) {
 	for _, text := range texts {
 		ascii, other := bytesOf(text)
 		r.req.ASCIIBytes += ascii

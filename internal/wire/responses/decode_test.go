@@ -147,8 +147,8 @@ func gave(id, name string, parts ...llm.Part) llm.Message {
 
 func TestConversationReadsItems(t *testing.T) {
 	t.Parallel()
-	sealed := seal{Text: "full", Signature: "sig", Provider: "anthropic"}.String()
-	onCall := seal{Signature: "g", Provider: "gemini", Call: "c1"}.String()
+	sealed := wrappedSignature{Text: "full", Signature: "sig", Provider: "anthropic"}.String()
+	onCall := wrappedSignature{Signature: "g", Provider: "gemini", Call: "c1"}.String()
 	for name, tc := range map[string]struct {
 		input string
 		want  []llm.Message
@@ -228,11 +228,11 @@ func TestConversationReadsSettings(t *testing.T) {
 		},
 		"allowed tools": {`"tool_choice":{"type":"allowed_tools","mode":"auto","tools":[{"type":"function","name":"f"},{"type":"mcp"}]}`, llm.Conversation{ToolChoice: llm.ToolChoice{Mode: llm.ChoiceAuto, Names: []string{"f"}}}},
 		"a word":        {`"tool_choice":"required"`, llm.Conversation{ToolChoice: llm.ToolChoice{Mode: llm.ChoiceMust}}},
-		"a hosted one":  {`"tool_choice":{"type":"web_search"}`, llm.Conversation{Unsaid: []string{"tool_choice"}}},
+		"a hosted one":  {`"tool_choice":{"type":"web_search"}`, llm.Conversation{Dropped: []string{"tool_choice"}}},
 		"a schema":      {`"text":{"verbosity":"low","format":{"type":"json_schema","name":"n","description":"d","schema":` + string(schema) + `,"strict":true}}`, llm.Conversation{Verbosity: "low", Output: llm.Output{Kind: llm.OutputSchema, Name: "n", Description: "d", Schema: schema, Strict: &yes}}},
 		"effort":        {`"reasoning":{"effort":"high","summary":"auto"}`, llm.Conversation{Effort: llm.Effort{Level: "high"}}},
 		"account":       {`"user":"u","service_tier":"flex","store":true,"stream":true,"stream_options":{},"metadata":{},"prompt_cache_key":"k","truncation":"disabled","include":["reasoning.encrypted_content"]`, llm.Conversation{EndUser: "u", ServiceTier: "flex"}},
-		"no place":      {`"truncation":"auto","max_tool_calls":3,"top_logprobs":2,"include":["message.output_text.logprobs"],"odd":1`, llm.Conversation{Unsaid: []string{"truncation", "max_tool_calls", "top_logprobs", "message.output_text.logprobs", "odd"}}},
+		"no place":      {`"truncation":"auto","max_tool_calls":3,"top_logprobs":2,"include":["message.output_text.logprobs"],"odd":1`, llm.Conversation{Dropped: []string{"truncation", "max_tool_calls", "top_logprobs", "message.output_text.logprobs", "odd"}}},
 		"instructions":  {`"instructions":"be"`, llm.Conversation{Messages: []llm.Message{said(llm.System, words("be"))}}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -251,7 +251,7 @@ func TestConversationReadsSettings(t *testing.T) {
 func TestWhatHostedToolsDidIsNamed(t *testing.T) {
 	t.Parallel()
 	conv := converse(t, `{"model":"m","input":[{"role":"user","content":"x"},{"type":"web_search_call","id":"ws"},{"type":"web_search_call","id":"ws2"},{"role":"assistant","content":"y"}]}`)
-	if diff := cmp.Diff([]string{"input.web_search_call"}, conv.Unsaid); diff != "" {
+	if diff := cmp.Diff([]string{"input.web_search_call"}, conv.Dropped); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -260,7 +260,7 @@ func FuzzDecodeRequest(f *testing.F) {
 	for _, body := range []string{
 		`{"model":"m","input":"x","instructions":"i","stream":true}`,
 		`{"model":"m","input":[{"role":"user","content":[{"type":"input_text","text":"a"},{"type":"input_image","image_url":"data:image/png;base64,AAEC"}]},{"type":"function_call","call_id":"c","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"c","output":"1"}]}`,
-		`{"model":"m","input":[{"type":"reasoning","summary":[{"type":"summary_text","text":"a"}],"encrypted_content":"` + seal{Text: "t", Signature: "s"}.String() + `"}]}`,
+		`{"model":"m","input":[{"type":"reasoning","summary":[{"type":"summary_text","text":"a"}],"encrypted_content":"` + wrappedSignature{Text: "t", Signature: "s"}.String() + `"}]}`,
 		`{"model":"m","input":"x","tools":[{"type":"function","name":"f","parameters":{}}],"tool_choice":{"type":"allowed_tools","tools":[]},"text":{"format":{"type":"json_schema","name":"n","schema":{}}},"provider":{"max_price":{}}}`,
 	} {
 		f.Add([]byte(body))
@@ -279,7 +279,7 @@ func FuzzDecodeRequest(f *testing.F) {
 		}
 		for _, stream := range []bool{true, false} {
 			req.Stream = stream
-			events, err := answered(Format{}.Answer(req, "m", sequence([]llm.Delta{{Kind: llm.TextDelta, Text: "a"}, {Kind: llm.FinishDelta}}, nil)))
+			events, err := answered(Format{}.EncodeResponse(req, "m", sequence([]llm.Delta{{Kind: llm.TextDelta, Text: "a"}, {Kind: llm.FinishDelta}}, nil)))
 			if err != nil {
 				t.Error(err)
 			}

@@ -13,7 +13,7 @@ import (
 )
 
 // input reads what was said so far: a text, or a list of items.
-func (r *reader) input(v gjson.Result) {
+func (r *requestReader) input(v gjson.Result) {
 	if v.Type == gjson.String {
 		if text := v.String(); text != "" {
 			r.add(llm.User, llm.Part{Kind: llm.TextPart, Text: text})
@@ -32,7 +32,7 @@ func (r *reader) input(v gjson.Result) {
 			return false
 		}
 		if item.Type == gjson.Null || !r.object(param, item) {
-			r.nothing(param, item)
+			r.rejectNull(param, item)
 			return true
 		}
 		r.lookAlikes(param, item, itemNames)
@@ -41,14 +41,14 @@ func (r *reader) input(v gjson.Result) {
 	})
 }
 
-// nothing refuses a null in the place of an item.
-func (r *reader) nothing(param string, v gjson.Result) {
+// rejectNull refuses a null in the place of an item.
+func (r *requestReader) rejectNull(param string, v gjson.Result) {
 	if v.Type == gjson.Null {
 		r.problem(param, "%s must be an object; it is null.", param)
 	}
 }
 
-func (r *reader) item(param string, v gjson.Result) {
+func (r *requestReader) item(param string, v gjson.Result) {
 	switch kind := r.text(param+".type", v.Get("type")); kind {
 	case "", "message":
 		r.message(param, v)
@@ -68,12 +68,12 @@ func (r *reader) item(param string, v gjson.Result) {
 			r.problem(param+".type", "An item of type %s cannot be told to the model. Send function_call_output or custom_tool_call_output.", show.Quote(kind))
 			return
 		}
-		r.unsaid("input." + show.Cut(kind, maxName))
+		r.dropField("input." + show.Cut(kind, maxName))
 	}
 }
 
 // add adds parts to the conversation. What the model said in one turn comes in several items, and is one message.
-func (r *reader) add(role llm.Role, parts ...llm.Part) {
+func (r *requestReader) add(role llm.Role, parts ...llm.Part) {
 	speaks := slices.ContainsFunc(parts, func(p llm.Part) bool { return p.Kind == llm.TextPart || p.Kind == llm.RefusalPart })
 	calls := slices.ContainsFunc(parts, func(p llm.Part) bool { return p.Kind == llm.CallPart })
 	last := len(r.conv.Messages) - 1
@@ -88,7 +88,7 @@ func (r *reader) add(role llm.Role, parts ...llm.Part) {
 	r.spoke, r.called = speaks, calls
 }
 
-func (r *reader) message(param string, v gjson.Result) {
+func (r *requestReader) message(param string, v gjson.Result) {
 	roles := map[string]llm.Role{"user": llm.User, "assistant": llm.Assistant, "system": llm.System, "developer": llm.System}
 	role, ok := roles[v.Get("role").String()]
 	if !ok {
@@ -98,18 +98,18 @@ func (r *reader) message(param string, v gjson.Result) {
 	r.add(role, r.content(param+".content", v.Get("content"))...)
 }
 
-func (r *reader) call(v gjson.Result, call llm.ToolCall, param string) {
+func (r *requestReader) call(v gjson.Result, call llm.ToolCall, param string) {
 	call.ID = r.text(param+".call_id", v.Get("call_id"))
 	if call.ID == "" {
 		r.problem(param+".call_id", "%s.call_id is missing. Send the id that the model gave the call.", param)
 	}
-	s := r.callSeals[call.ID]
+	s := r.callSignatures[call.ID]
 	call.Signature, call.Provider = s.Signature, s.Provider
 	r.toolNames[call.ID] = call.Name
 	r.add(llm.Assistant, llm.Part{Kind: llm.CallPart, Call: &call})
 }
 
-func (r *reader) result(param string, v gjson.Result) {
+func (r *requestReader) result(param string, v gjson.Result) {
 	id := r.text(param+".call_id", v.Get("call_id"))
 	if id == "" {
 		r.problem(param+".call_id", "%s.call_id is missing. Name the call whose result this is.", param)
@@ -125,11 +125,11 @@ func (r *reader) result(param string, v gjson.Result) {
 
 // reasoning reads what the model thought. One of our answers has sealed it; what another gateway or OpenAI itself has
 // sealed cannot be opened, and goes back to nobody.
-func (r *reader) reasoning(param string, v gjson.Result) {
+func (r *requestReader) reasoning(param string, v gjson.Result) {
 	encrypted := r.text(param+".encrypted_content", v.Get("encrypted_content"))
-	if s, ours := openSeal(encrypted); ours {
+	if s, ours := unwrapSignature(encrypted); ours {
 		if s.Call != "" {
-			r.callSeals[s.Call] = s
+			r.callSignatures[s.Call] = s
 			return
 		}
 		r.add(llm.Assistant, llm.Part{Kind: llm.ThinkingPart, Thinking: &llm.Thinking{

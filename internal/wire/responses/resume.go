@@ -34,24 +34,24 @@ func (f Format) Prefill(ctx context.Context, req *llm.Request, text string, most
 }
 
 // Resume reads the events of a stream that broke. It goes on where all that it has told is one text.
-func (f Format) Resume(req *llm.Request, sent []byte) (wire.Rest, bool) {
-	w := newWriter(f, req, "")
+func (f Format) Resume(req *llm.Request, sent []byte) (wire.Continuation, bool) {
+	w := newResponseWriter(f, req, "")
 	w.begun, w.started = true, true
 	it := &item{kind: messageItem, status: "in_progress"}
 	for line := range bytes.Lines(sent) {
-		if !w.retell(it, gjson.ParseBytes(line)) {
-			return wire.Rest{}, false
+		if !w.replay(it, gjson.ParseBytes(line)) {
+			return wire.Continuation{}, false
 		}
 	}
 	if it.id == "" || len(it.parts) == 0 || it.parts[0].text.Len() == 0 {
-		return wire.Rest{}, false
+		return wire.Continuation{}, false
 	}
 	w.items, w.said = []*item{it}, []*item{it}
-	return wire.Rest{Text: it.parts[0].text.String(), Answer: w.write}, true
+	return wire.Continuation{Text: it.parts[0].text.String(), Encode: w.write}, true
 }
 
-// retell takes in an event that has gone out; false for one that nothing can follow.
-func (w *writer) retell(it *item, v gjson.Result) bool {
+// replay takes in an event that has gone out; false for one that nothing can follow.
+func (w *responseWriter) replay(it *item, v gjson.Result) bool {
 	w.sequence = int(v.Get("sequence_number").Int()) + 1
 	switch v.Get("type").String() {
 	case "response.created":

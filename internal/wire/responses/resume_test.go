@@ -28,7 +28,7 @@ func TestAnswersGoOnAsIfTheyHadNeverStopped(t *testing.T) {
 			llm.Delta{Kind: llm.CallDelta, Call: &llm.ToolCall{ID: "call_1", Name: "look", Arguments: "{}"}},
 			llm.Delta{Kind: llm.FinishDelta, Finish: "tool_calls"},
 			llm.Delta{Kind: llm.UsageDelta, Usage: &llm.Usage{Input: 3, Output: 4}})
-		whole, err := answered(dated.Answer(req, "m", sequence(pieces, nil)))
+		whole, err := answered(dated.EncodeResponse(req, "m", sequence(pieces, nil)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,7 +44,7 @@ func TestAnswersGoOnAsIfTheyHadNeverStopped(t *testing.T) {
 			t.Fatalf("%q was read back as %q (%t)", want, rest.Text, ok)
 		}
 		after := append([]llm.Delta{{Kind: llm.BeginDelta, ID: "another", Model: "real"}}, pieces[n+1:]...)
-		got, err := answered(rest.Answer(sequence(after, nil)))
+		got, err := answered(rest.Encode(sequence(after, nil)))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,22 +17,22 @@ var stateful = map[string]string{
 	"prompt":               "Send the prompt's text in instructions and input.",
 }
 
-// quiet are the members that concern the account and the stream, not the conversation. Whatever store says, nothing is
+// accountFields are the members that concern the account and the stream, not the conversation. Whatever store says, nothing is
 // stored, and the answer says so.
-var quiet = []string{"store", "stream_options", "prompt_cache_key", "prompt_cache_retention", "prompt_cache_options", "prompt_cache_diagnostics"}
+var accountFields = []string{"store", "stream_options", "prompt_cache_key", "prompt_cache_retention", "prompt_cache_options", "prompt_cache_diagnostics"}
 
-func (r *reader) member(name string, v gjson.Result) {
+func (r *requestReader) member(name string, v gjson.Result) {
 	if advice, ok := stateful[name]; ok {
 		r.problem(name, "%s cannot be used: this gateway keeps no responses. %s", name, advice)
 		return
 	}
-	if !r.routing(name, v) && !r.setting(name, v) && !slices.Contains(quiet, name) {
-		r.unsaid(name)
+	if !r.routing(name, v) && !r.setting(name, v) && !slices.Contains(accountFields, name) {
+		r.dropField(name)
 	}
 }
 
 // routing reads the members that decide where a request goes and how it is logged.
-func (r *reader) routing(name string, v gjson.Result) bool {
+func (r *requestReader) routing(name string, v gjson.Result) bool {
 	req := r.req
 	switch name {
 	case "model":
@@ -67,7 +67,7 @@ func (r *reader) routing(name string, v gjson.Result) bool {
 }
 
 // setting reads the members that say how to answer.
-func (r *reader) setting(name string, v gjson.Result) bool {
+func (r *requestReader) setting(name string, v gjson.Result) bool {
 	c := r.conv
 	switch name {
 	case "instructions":
@@ -75,13 +75,13 @@ func (r *reader) setting(name string, v gjson.Result) bool {
 			c.Messages = append([]llm.Message{{Role: llm.System, Parts: []llm.Part{{Kind: llm.TextPart, Text: text}}}}, c.Messages...)
 		}
 	case "max_output_tokens":
-		c.MaxOutput = r.whole(name, v)
+		c.MaxOutput = r.integer(name, v)
 		r.req.MaxOutput = c.MaxOutput
 	case "temperature":
-		c.Sampling.Temperature = r.figure(name, v)
+		c.Sampling.Temperature = r.number(name, v)
 		r.req.Sampling = append(r.req.Sampling, name)
 	case "top_p":
-		c.Sampling.TopP = r.figure(name, v)
+		c.Sampling.TopP = r.number(name, v)
 		r.req.Sampling = append(r.req.Sampling, name)
 	case "parallel_tool_calls":
 		c.ParallelTools = r.flag(name, v)
@@ -103,7 +103,7 @@ func (r *reader) setting(name string, v gjson.Result) bool {
 		}
 	case "truncation":
 		if r.oneOf(name, v, "auto", "disabled") == "auto" {
-			r.unsaid(name)
+			r.dropField(name)
 		}
 	case "include":
 		r.include(v)
@@ -113,19 +113,19 @@ func (r *reader) setting(name string, v gjson.Result) bool {
 	return true
 }
 
-// unsaid notes a member that has no words of ours.
-func (r *reader) unsaid(name string) { r.conv.DropField(name) }
+// dropField notes a member that has no words of ours.
+func (r *requestReader) dropField(name string) { r.conv.DropField(name) }
 
 // include lists what else an answer shall tell. Seals are always told; the rest is about tools that providers run.
-func (r *reader) include(v gjson.Result) {
+func (r *requestReader) include(v gjson.Result) {
 	for _, entry := range r.list("include", v) {
 		if r.text("include", entry) == "message.output_text.logprobs" {
-			r.unsaid("message.output_text.logprobs")
+			r.dropField("message.output_text.logprobs")
 		}
 	}
 }
 
-func (r *reader) textSettings(v gjson.Result) {
+func (r *requestReader) textSettings(v gjson.Result) {
 	if !r.object("text", v) {
 		return
 	}
@@ -155,7 +155,7 @@ func (r *reader) textSettings(v gjson.Result) {
 	}
 }
 
-func (r *reader) tool(param string, v gjson.Result) {
+func (r *requestReader) tool(param string, v gjson.Result) {
 	if !r.is(param, v, v.IsObject(), "an object") {
 		return
 	}
@@ -175,7 +175,7 @@ func (r *reader) tool(param string, v gjson.Result) {
 	r.conv.Tools = append(r.conv.Tools, tool)
 }
 
-func (r *reader) toolName(param string, v gjson.Result) string {
+func (r *requestReader) toolName(param string, v gjson.Result) string {
 	name := r.text(param+".name", v.Get("name"))
 	if name == "" {
 		r.problem(param+".name", "%s.name is missing. Name the tool.", param)
@@ -183,7 +183,7 @@ func (r *reader) toolName(param string, v gjson.Result) string {
 	return name
 }
 
-func (r *reader) toolChoice(v gjson.Result) {
+func (r *requestReader) toolChoice(v gjson.Result) {
 	choice := &r.conv.ToolChoice
 	if v.Type == gjson.String {
 		choice.Mode = llm.ChoiceMode(r.oneOf("tool_choice", v, "none", "auto", "required"))
@@ -204,6 +204,6 @@ func (r *reader) toolChoice(v gjson.Result) {
 			}
 		}
 	default:
-		r.unsaid("tool_choice")
+		r.dropField("tool_choice")
 	}
 }

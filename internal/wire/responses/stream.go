@@ -7,7 +7,7 @@ import (
 )
 
 // emit readies an event of a stream: its type, its number, and then the members as they are given, name by name.
-func (w *writer) emit(ev llm.Event, kind string, members ...any) {
+func (w *responseWriter) emit(ev llm.Event, kind string, members ...any) {
 	if !w.stream {
 		return
 	}
@@ -25,12 +25,12 @@ func (w *writer) emit(ev llm.Event, kind string, members ...any) {
 }
 
 // emitAt is emit for an event inside an item.
-func (w *writer) emitAt(it *item, ev llm.Event, kind string, members ...any) {
+func (w *responseWriter) emitAt(it *item, ev llm.Event, kind string, members ...any) {
 	w.emit(ev, kind, append([]any{"item_id", it.id, "output_index", it.index}, members...)...)
 }
 
 // content is the description of an event with this text. The text counts once, also where it is told again.
-func (w *writer) content(text string) llm.Event {
+func (w *responseWriter) content(text string) llm.Event {
 	ascii, other := bytesOf(text)
 	w.ascii += ascii
 	w.other += other
@@ -38,7 +38,7 @@ func (w *writer) content(text string) llm.Event {
 }
 
 // start begins the stream.
-func (w *writer) start() {
+func (w *responseWriter) start() {
 	if !w.begun {
 		w.begin(&llm.Delta{})
 	}
@@ -51,9 +51,9 @@ func (w *writer) start() {
 }
 
 // open begins an item.
-func (w *writer) open(it *item, ev llm.Event) *item {
+func (w *responseWriter) open(it *item, ev llm.Event) *item {
 	it.index, it.status = len(w.items), "in_progress"
-	it.id = prefixes[it.kind] + w.made(it.kind, it.index)
+	it.id = prefixes[it.kind] + w.newID(it.kind, it.index)
 	w.items = append(w.items, it)
 	if !it.isCall() {
 		w.said = append(w.said, it)
@@ -63,22 +63,22 @@ func (w *writer) open(it *item, ev llm.Event) *item {
 }
 
 // current is the item that is being told, if it is of this kind.
-func (w *writer) current(kind string) *item {
+func (w *responseWriter) current(kind string) *item {
 	if n := len(w.items); n > 0 && w.items[n-1].kind == kind && w.items[n-1].status == "in_progress" {
 		return w.items[n-1]
 	}
 	return nil
 }
 
-// closeSaid closes what was said or thought before something else begins. Calls stay open: their arguments may take turns.
-func (w *writer) closeSaid() {
+// closeText closes what was said or thought before something else begins. Calls stay open: their arguments may take turns.
+func (w *responseWriter) closeText() {
 	for _, it := range w.said {
 		w.close(it, false)
 	}
 	w.said = w.said[:0]
 }
 
-func (w *writer) close(it *item, cut bool) {
+func (w *responseWriter) close(it *item, cut bool) {
 	if it.status != "in_progress" {
 		return
 	}
@@ -100,14 +100,14 @@ func (w *writer) close(it *item, cut bool) {
 	w.emit(llm.Event{}, "response.output_item.done", "output_index", it.index, "item", it.json())
 }
 
-// tell adds to what the message says, or to why it refuses.
-func (w *writer) tell(text string, refusal bool) {
+// addText adds to what the message says, or to why it refuses.
+func (w *responseWriter) addText(text string, refusal bool) {
 	if text == "" {
 		return
 	}
 	it := w.current(messageItem)
 	if it == nil {
-		w.closeSaid()
+		w.closeText()
 		it = w.open(&item{kind: messageItem}, llm.Event{})
 	}
 	n := len(it.parts) - 1
@@ -126,7 +126,7 @@ func (w *writer) tell(text string, refusal bool) {
 	w.emitAt(it, w.content(text), p.event()+".delta", members...)
 }
 
-func (w *writer) closePart(it *item) {
+func (w *responseWriter) closePart(it *item) {
 	n := len(it.parts) - 1
 	if n < 0 || it.parts[n].done {
 		return
@@ -142,7 +142,7 @@ func (w *writer) closePart(it *item) {
 }
 
 // think tells thinking as the summary of a reasoning item, which is where clients of this format look for it.
-func (w *writer) think(text string) {
+func (w *responseWriter) think(text string) {
 	if text == "" {
 		return
 	}
@@ -155,21 +155,21 @@ func (w *writer) think(text string) {
 	w.emitAt(it, w.content(text), "response.reasoning_summary_text.delta", "summary_index", 0, "delta", text)
 }
 
-func (w *writer) thinking() *item {
+func (w *responseWriter) thinking() *item {
 	if it := w.current(reasoningItem); it != nil {
 		return it
 	}
-	w.closeSaid()
+	w.closeText()
 	return w.open(&item{kind: reasoningItem}, llm.Event{})
 }
 
-// seal closes a block of thinking. The provider's seal travels where clients carry it back unread.
-func (w *writer) seal(t *llm.Thinking) {
+// addSignature closes a block of thinking. The provider's seal travels where clients carry it back unread.
+func (w *responseWriter) addSignature(t *llm.Thinking) {
 	if t == nil || t.Signature == "" && t.Sealed == "" {
-		w.closeSaid()
+		w.closeText()
 		return
 	}
 	it := w.thinking()
-	it.encrypted = seal{Text: it.text.String() + t.Text, Signature: t.Signature, Sealed: t.Sealed, Provider: t.Provider}.String()
+	it.encrypted = wrappedSignature{Text: it.text.String() + t.Text, Signature: t.Signature, Sealed: t.Sealed, Provider: t.Provider}.String()
 	w.close(it, false)
 }

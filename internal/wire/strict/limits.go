@@ -37,9 +37,9 @@ var (
 	errMessages   = &LimitError{"messages", MaxMessages}
 )
 
-// Refuse is the error for the client. param is the top-level member that exceeds the limit.
-func (e *LimitError) Refuse(param string) *llm.Error {
-	return Refusal(Problem{show.Cut(param, maxKey), e.Sentence()})
+// Reject is the error for the client. param is the top-level member that exceeds the limit.
+func (e *LimitError) Reject(param string) *llm.Error {
+	return Reject(Problem{show.Cut(param, maxKey), e.Sentence()})
 }
 
 // Sentence is the message for the client.
@@ -47,15 +47,15 @@ func (e *LimitError) Sentence() string {
 	return fmt.Sprintf("The request has more than %d %s. Send fewer.", e.Most, e.What)
 }
 
-// MaxAnswerParts is how many keys, list elements, or lists and objects a provider's answer may have that is decoded. No model writes
+// MaxResponseParts is how many keys, list elements, or lists and objects a provider's answer may have that is decoded. No model writes
 // an answer of so many tokens.
-const MaxAnswerParts = 100_000
+const MaxResponseParts = 100_000
 
-// CheckAnswer reports an answer that has more parts than are decoded. vectors is how many lists of numbers the answer has
+// CheckResponse reports an answer that has more parts than are decoded. vectors is how many lists of numbers the answer has
 // to have: their elements stay as they are and are not counted.
-func CheckAnswer(data []byte, vectors int) error {
+func CheckResponse(data []byte, vectors int) error {
 	size, _, over := measure(data, vectors == 0)
-	most := MaxAnswerParts
+	most := MaxResponseParts
 	if vectors > 0 {
 		size.Elements, most = 0, 1000+8*vectors // a vector comes in an object of a few members
 	}
@@ -112,7 +112,7 @@ func MessageCount(n int) *LimitError {
 func Measure(body []byte) (Size, error) {
 	size, member, over := measure(body, true)
 	if over != nil {
-		return size, over.Refuse(string(member))
+		return size, over.Reject(string(member))
 	}
 	return size, nil
 }

@@ -32,16 +32,16 @@ func Object(ctx context.Context, body []byte) ([]llm.Field, error) {
 	case '{':
 	case 0:
 		_, err := d.ReadToken()
-		return nil, refuse(err)
+		return nil, rejectSyntax(err)
 	default:
 		if _, err := d.ReadValue(); err != nil {
-			return nil, refuse(err)
+			return nil, rejectSyntax(err)
 		}
-		return nil, Refusal(Problem{"", "The body must be a JSON object."})
+		return nil, Reject(Problem{"", "The body must be a JSON object."})
 	}
 	fields, err := members(ctx, d)
 	if err != nil {
-		return nil, refuse(err)
+		return nil, rejectSyntax(err)
 	}
 	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
 		return nil, unreadable(fmt.Sprintf("There is data after the JSON document, at byte %d. Send one JSON object.", d.InputOffset()))
@@ -105,8 +105,8 @@ func readValue(ctx context.Context, d *jsontext.Decoder) (start int, err error) 
 	return start, nil
 }
 
-// refuse says in a sentence what the parser found.
-func refuse(err error) error {
+// rejectSyntax says in a sentence what the parser found.
+func rejectSyntax(err error) error {
 	if cancelled, ok := errors.AsType[*llm.Error](err); ok {
 		return cancelled
 	}
@@ -119,7 +119,7 @@ func refuse(err error) error {
 	}
 	if errors.Is(syntax.Err, jsontext.ErrDuplicateName) {
 		key := syntax.JSONPointer.LastToken()
-		return Refusal(Problem{
+		return Reject(Problem{
 			show.Cut(key, maxKey),
 			fmt.Sprintf("The key %s appears twice in the same object, and different readers would take different values. Send each key once.", show.Quote(key)),
 		})
@@ -128,7 +128,7 @@ func refuse(err error) error {
 }
 
 func unreadable(message string) *llm.Error {
-	e := Refusal(Problem{"", message})
+	e := Reject(Problem{"", message})
 	e.Kind = llm.InvalidJSON
 	return e
 }
@@ -136,8 +136,8 @@ func unreadable(message string) *llm.Error {
 // Problem is one thing that is wrong with a request: the field, and a sentence.
 type Problem struct{ Param, Message string }
 
-// Refusal lists every problem; the first one is the sentence that people see.
-func Refusal(problems ...Problem) *llm.Error {
+// Reject lists every problem; the first one is the sentence that people see.
+func Reject(problems ...Problem) *llm.Error {
 	list := make([]map[string]string, len(problems))
 	for i, p := range problems {
 		list[i] = map[string]string{"param": p.Param, "message": p.Message}

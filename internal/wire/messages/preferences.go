@@ -12,7 +12,7 @@ import (
 	"fairlead/internal/wire/show"
 )
 
-var wishNames = []string{
+var preferenceNames = []string{
 	"order", "only", "ignore", "allow_fallbacks", "require_parameters", "best_effort", "sort", "max_price", "data_collection", "zdr",
 }
 
@@ -24,7 +24,7 @@ func (d *decoder) provider(v gjson.Result) {
 	w := &d.req.Controls.Provider
 	v.ForEach(func(key, value gjson.Result) bool {
 		name := key.String()
-		d.lookAlike("provider.", name, wishNames)
+		d.lookAlike("provider.", name, preferenceNames)
 		param := "provider." + name
 		switch name {
 		case "order":

@@ -40,8 +40,8 @@ func stream(pairs ...string) []byte {
 	return out
 }
 
-func collect(r io.Reader, o PieceOptions) (pieces []llm.Delta, err error) {
-	for p, failure := range Pieces(r, o) {
+func collect(r io.Reader, o DeltaOptions) (pieces []llm.Delta, err error) {
+	for p, failure := range Deltas(r, o) {
 		if failure != nil {
 			err = failure
 			continue
@@ -142,7 +142,7 @@ func TestStreams(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := PieceOptions{Plan: tc.plan, ID: "id", Provider: "here"}
+			o := DeltaOptions{Plan: tc.plan, ID: "id", Provider: "here"}
 			for _, r := range []io.Reader{bytes.NewReader(tc.stream), iotest.OneByteReader(bytes.NewReader(tc.stream))} {
 				got, err := collect(r, o)
 				if err != nil {
@@ -191,13 +191,13 @@ func TestBrokenStreams(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := collect(tc.r, PieceOptions{MaxMessage: 1 << 20, MaxAnswer: 1 << 20})
+			_, err := collect(tc.r, DeltaOptions{MaxMessage: 1 << 20, MaxAnswer: 1 << 20})
 			if e, ok := errors.AsType[*llm.Error](err); !ok || e.Kind != tc.kind || e.Message == "" {
 				t.Errorf("got %v", err)
 			}
 		})
 	}
-	if _, err := collect(iotest.ErrReader(context.Canceled), PieceOptions{}); !errors.Is(err, context.Canceled) {
+	if _, err := collect(iotest.ErrReader(context.Canceled), DeltaOptions{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("the end of our own context became %v", err)
 	}
 }
@@ -205,7 +205,7 @@ func TestBrokenStreams(t *testing.T) {
 func TestReadingStopsWithTheReader(t *testing.T) {
 	t.Parallel()
 	r := io.MultiReader(bytes.NewReader(stream("contentBlockDelta", textA, "contentBlockDelta", textB)), iotest.ErrReader(errors.New("read on")))
-	for range Pieces(r, PieceOptions{}) {
+	for range Deltas(r, DeltaOptions{}) {
 		break // a yield after this would panic
 	}
 }
@@ -234,7 +234,7 @@ func TestWholeAnswers(t *testing.T) {
 			t.Parallel()
 			var got []string
 			warned := false
-			pieces, err := collect(strings.NewReader(tc.body), PieceOptions{Warn: func(string) { warned = true }})
+			pieces, err := collect(strings.NewReader(tc.body), DeltaOptions{Warn: func(string) { warned = true }})
 			for _, p := range pieces {
 				got = append(got, string(p.Kind))
 			}
@@ -255,7 +255,7 @@ func TestUsage(t *testing.T) {
 	t.Parallel()
 	body := `{"output":{"message":{"content":[]}},"stopReason":"end_turn","serviceTier":{"type":"flex"},"usage":{"inputTokens":10,"outputTokens":5,"totalTokens":165,` +
 		`"cacheReadInputTokens":100,"cacheWriteInputTokens":50,"cacheDetails":[{"ttl":"1h","inputTokens":30},{"ttl":"5m","inputTokens":20}]}}`
-	pieces, err := collect(strings.NewReader(body), PieceOptions{})
+	pieces, err := collect(strings.NewReader(body), DeltaOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -293,7 +293,7 @@ func FuzzPieces(f *testing.F) {
 	f.Add([]byte(`{"output":{"message":{"content":[{"toolUse":{"toolUseId":"a","name":"answer","input":{}}}]}},"stopReason":"tool_use","usage":{"inputTokens":1}}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		finished, failed := false, false
-		for p, err := range Pieces(bytes.NewReader(b), PieceOptions{Plan: shipPlan, MaxAnswer: 1 << 20}) {
+		for p, err := range Deltas(bytes.NewReader(b), DeltaOptions{Plan: shipPlan, MaxAnswer: 1 << 20}) {
 			if failed {
 				t.Fatal("something follows the error")
 			}
@@ -317,7 +317,7 @@ func FuzzEvents(f *testing.F) {
 		if len(one) > 100 || len(two) > 100 {
 			return
 		}
-		pieces, err := collect(bytes.NewReader(stream(one, payload, two, second, "messageStop", endTurn)), PieceOptions{Plan: shipPlan})
+		pieces, err := collect(bytes.NewReader(stream(one, payload, two, second, "messageStop", endTurn)), DeltaOptions{Plan: shipPlan})
 		if err == nil && (len(pieces) < 2 || pieces[0].Kind != llm.BeginDelta) {
 			t.Fatalf("%+v", pieces)
 		}

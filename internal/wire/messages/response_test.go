@@ -47,7 +47,7 @@ func TestStreamOfAnAnswer(t *testing.T) {
 	req := &llm.Request{Stream: true, Body: []byte("{}")}
 	var got []string
 	var content, finish int
-	for ev, err := range (Format{}).Answer(req, "claude-x", seq(someAnswer, nil)) {
+	for ev, err := range (Format{}).EncodeResponse(req, "claude-x", seq(someAnswer, nil)) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,12 +62,12 @@ func TestStreamOfAnAnswer(t *testing.T) {
 		}
 		got = append(got, string(ev.Data))
 	}
-	callSeal := seal{Provider: "q", Value: "cs", Call: true}.String()
+	callSeal := wrappedSignature{Provider: "q", Value: "cs", Call: true}.String()
 	want := []string{
 		`{"type":"message_start","message":{"id":"msg_chatcmpl-1","type":"message","role":"assistant","model":"claude-x","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}}}`,
 		`{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}`,
 		`{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"hm"}}`,
-		`{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"` + seal{Provider: "q", Value: "sig"}.String() + `"}}`,
+		`{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"` + wrappedSignature{Provider: "q", Value: "sig"}.String() + `"}}`,
 		`{"type":"content_block_stop","index":0}`,
 		`{"type":"content_block_start","index":1,"content_block":{"type":"text","text":""}}`,
 		`{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"Ahoy, "}}`,
@@ -95,7 +95,7 @@ func TestStreamOfAnAnswer(t *testing.T) {
 func TestWholeAnswer(t *testing.T) {
 	t.Parallel()
 	req := &llm.Request{Body: []byte("{}")}
-	events := collect(t, Format{}.Answer(req, "claude-x", seq(someAnswer, nil)))
+	events := collect(t, Format{}.EncodeResponse(req, "claude-x", seq(someAnswer, nil)))
 	if len(events) != 1 || !events[0].Content || events[0].Finish != "tool_calls" || events[0].Usage.Output != 9 || events[0].NonASCIIBytes != 2 {
 		t.Fatalf("%+v", events)
 	}
@@ -126,7 +126,7 @@ func collect(t *testing.T, events iter.Seq2[llm.Event, error]) []llm.Event {
 // What an answer carries comes back with the next request.
 func TestSealsComeBack(t *testing.T) {
 	t.Parallel()
-	events := collect(t, Format{}.Answer(&llm.Request{Body: []byte("{}")}, "m", seq(someAnswer, nil)))
+	events := collect(t, Format{}.EncodeResponse(&llm.Request{Body: []byte("{}")}, "m", seq(someAnswer, nil)))
 	content := gjson.GetBytes(events[0].Data, "content").Raw
 	req := decoded(t, `{"model":"a","max_tokens":1,"messages":[{"role":"user","content":"x"},{"role":"assistant","content":`+content+`}]}`)
 	conv, err := Format{}.Conversation(t.Context(), req)
@@ -160,7 +160,7 @@ func TestAnswerPassesErrorsOn(t *testing.T) {
 		var failed error
 		var used *llm.Usage
 		pieces := []llm.Delta{someAnswer[0], {Kind: llm.UsageDelta, Usage: &llm.Usage{Input: 7}}, {Kind: llm.TextDelta, Text: strings.Repeat("x", 40)}}
-		for ev, err := range (Format{}).Answer(&llm.Request{Stream: stream}, "m", seq(pieces, broken)) {
+		for ev, err := range (Format{}).EncodeResponse(&llm.Request{Stream: stream}, "m", seq(pieces, broken)) {
 			if ev.Finish != "" || ev.Name == "message_stop" {
 				t.Errorf("ended as if complete: %s", ev.Data)
 			}
@@ -172,7 +172,7 @@ func TestAnswerPassesErrorsOn(t *testing.T) {
 		if !errors.Is(failed, broken) || used == nil || used.Input != 7 || used.Output != 13 || !used.Estimated {
 			t.Errorf("%v, %+v", failed, used)
 		}
-		for _, err := range (Format{}).Answer(&llm.Request{Stream: stream}, "m", seq(pieces, nil)) {
+		for _, err := range (Format{}).EncodeResponse(&llm.Request{Stream: stream}, "m", seq(pieces, nil)) {
 			failed = err
 		}
 		if e, ok := errors.AsType[*llm.Error](failed); !ok || e.Kind != llm.StreamInterrupted {
@@ -189,7 +189,7 @@ func TestAnswerRefusesMixedCalls(t *testing.T) {
 		{Kind: llm.ArgumentsDelta, Index: 0, Text: "{}"},
 	}
 	var failed error
-	for _, err := range (Format{}).Answer(&llm.Request{Stream: true}, "m", seq(pieces, nil)) {
+	for _, err := range (Format{}).EncodeResponse(&llm.Request{Stream: true}, "m", seq(pieces, nil)) {
 		failed = err
 	}
 	if e, ok := errors.AsType[*llm.Error](failed); !ok || e.Kind != llm.UpstreamMalformed {
@@ -199,10 +199,10 @@ func TestAnswerRefusesMixedCalls(t *testing.T) {
 
 func TestListenersMayLeave(t *testing.T) {
 	t.Parallel()
-	all := len(collect(t, Format{}.Answer(&llm.Request{Stream: true}, "m", seq(someAnswer, nil))))
+	all := len(collect(t, Format{}.EncodeResponse(&llm.Request{Stream: true}, "m", seq(someAnswer, nil))))
 	for n := range all {
 		seen := 0
-		for range (Format{}).Answer(&llm.Request{Stream: true}, "m", seq(someAnswer, nil)) {
+		for range (Format{}).EncodeResponse(&llm.Request{Stream: true}, "m", seq(someAnswer, nil)) {
 			if seen == n {
 				break
 			}
@@ -262,7 +262,7 @@ func TestWrittenAnswersReadTheSame(t *testing.T) {
 			llm.Delta{Kind: llm.UsageDelta, Usage: &llm.Usage{Input: 1, CacheRead: 2, CacheWrite: 5, CacheWriteLong: 3, Output: 6, Reasoning: 4}})
 		stream := rapid.Bool().Draw(t, "stream")
 		var wire bytes.Buffer
-		for ev, err := range (Format{}).Answer(&llm.Request{Stream: stream, Body: []byte("{}")}, "m", seq(list, nil)) {
+		for ev, err := range (Format{}).EncodeResponse(&llm.Request{Stream: stream, Body: []byte("{}")}, "m", seq(list, nil)) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -273,7 +273,7 @@ func TestWrittenAnswersReadTheSame(t *testing.T) {
 			}
 		}
 		var read []llm.Delta
-		for p, err := range Pieces(bytes.NewReader(wire.Bytes()), PieceOptions{Reading: Reading{Stream: stream}, Signer: "q"}) {
+		for p, err := range Deltas(bytes.NewReader(wire.Bytes()), DeltaOptions{Reading: Reading{Stream: stream}, Signer: "q"}) {
 			if err != nil {
 				t.Fatalf("%v in\n%s", err, wire.String())
 			}

@@ -6,14 +6,14 @@ const (
 	extraMember  = "extra_content"
 )
 
-// withoutSeals returns the value of messages without the seals that our own answers added to it, because many providers
+// withoutSignatures returns the value of messages without the seals that our own answers added to it, because many providers
 // refuse members they do not know.
-func withoutSeals(messages []byte) []byte {
+func withoutSignatures(messages []byte) []byte {
 	return eachElement(messages, func(message []byte) []byte {
 		return eachMember(message, func(key string, value []byte) []byte {
 			switch key {
 			case blocksMember:
-				return eachElement(value, unsealed)
+				return eachElement(value, unsigned)
 			case "tool_calls":
 				return eachElement(value, func(call []byte) []byte {
 					return eachMember(call, func(key string, value []byte) []byte {
@@ -29,8 +29,8 @@ func withoutSeals(messages []byte) []byte {
 	})
 }
 
-// unsealed keeps blocks of thinking that do not name who sealed them: those are not ours.
-func unsealed(block []byte) []byte {
+// unsigned keeps blocks of thinking that do not name who sealed them: those are not ours.
+func unsigned(block []byte) []byte {
 	if hasMember(block, "provider") {
 		return nil
 	}
@@ -38,11 +38,11 @@ func unsealed(block []byte) []byte {
 }
 
 func hasMember(object []byte, name string) (found bool) {
-	s := scanner{b: object}
-	if s.kind() != '{' {
+	s := Scanner{Data: object}
+	if s.Kind() != '{' {
 		return false
 	}
-	for key := range s.members {
+	for key := range s.Members {
 		found = found || string(key) == name
 	}
 	return found
@@ -51,14 +51,14 @@ func hasMember(object []byte, name string) (found bool) {
 // eachElement rewrites a list: what edit returns stands in the element's place, and nothing for nil. A list of which
 // nothing is left is nil. What is no list stays as it is.
 func eachElement(list []byte, edit func([]byte) []byte) []byte {
-	s := scanner{b: list}
-	if s.kind() != '[' {
+	s := Scanner{Data: list}
+	if s.Kind() != '[' {
 		return list
 	}
 	out, had := []byte{'['}, false
-	for range s.elements {
+	for range s.Elements {
 		had = true
-		if value := edit(s.value()); value != nil {
+		if value := edit(s.Raw()); value != nil {
 			out = append(comma(out, '['), value...)
 		}
 	}
@@ -70,15 +70,15 @@ func eachElement(list []byte, edit func([]byte) []byte) []byte {
 
 // eachMember does so for the members of an object.
 func eachMember(object []byte, edit func(key string, value []byte) []byte) []byte {
-	s := scanner{b: object}
-	if s.kind() != '{' {
+	s := Scanner{Data: object}
+	if s.Kind() != '{' {
 		return object
 	}
 	out := []byte{'{'}
-	for key := range s.members {
+	for key := range s.Members {
 		name := string(key)
-		if value := edit(name, s.value()); value != nil {
-			out = append(appendQuoted(comma(out, '{'), name), ':')
+		if value := edit(name, s.Raw()); value != nil {
+			out = append(AppendString(comma(out, '{'), name), ':')
 			out = append(out, value...)
 		}
 	}

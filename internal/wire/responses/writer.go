@@ -11,18 +11,18 @@ import (
 	"fairlead/internal/wire/show"
 )
 
-// Answer writes an answer given in our own words: events for a stream, one for a whole answer. The format knows one choice;
+// EncodeResponse writes an answer given in our own words: events for a stream, one for a whole answer. The format knows one choice;
 // others are left out. An answer that ends before its finish is llm.UpstreamCut.
-func (f Format) Answer(req *llm.Request, model string, pieces iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
-	return newWriter(f, req, model).write(pieces)
+func (f Format) EncodeResponse(req *llm.Request, model string, deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
+	return newResponseWriter(f, req, model).write(deltas)
 }
 
-// write writes the pieces as they come.
-func (w *writer) write(pieces iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
+// write writes the deltas as they come.
+func (w *responseWriter) write(deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
-		for p, err := range pieces {
+		for p, err := range deltas {
 			if err == nil {
-				err = w.take(&p)
+				err = w.add(&p)
 			}
 			if err != nil {
 				w.fail(yield, err)
@@ -41,8 +41,8 @@ func (w *writer) write(pieces iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, 
 	}
 }
 
-// writer is the state of writing one answer.
-type writer struct {
+// responseWriter is the state of writing one answer.
+type responseWriter struct {
 	stream   bool
 	response response
 	body     []byte // of the request
@@ -62,8 +62,8 @@ type writer struct {
 	ready        []llm.Event
 }
 
-func newWriter(f Format, req *llm.Request, model string) *writer {
-	w := &writer{stream: req.Stream, response: newResponse(req, model), body: req.Body}
+func newResponseWriter(f Format, req *llm.Request, model string) *responseWriter {
+	w := &responseWriter{stream: req.Stream, response: newResponse(req, model), body: req.Body}
 	if f.Now != nil {
 		now := f.Now()
 		w.response.CreatedAt, w.nanos = now.Unix(), now.UnixNano()
@@ -71,7 +71,7 @@ func newWriter(f Format, req *llm.Request, model string) *writer {
 	return w
 }
 
-func (w *writer) take(p *llm.Delta) error {
+func (w *responseWriter) add(p *llm.Delta) error {
 	switch {
 	case p.Kind == llm.BeginDelta:
 		w.begin(p)
@@ -83,13 +83,13 @@ func (w *writer) take(p *llm.Delta) error {
 	case p.Choice != 0 || w.finish != "":
 	default:
 		w.start()
-		return w.say(p)
+		return w.addContent(p)
 	}
 	return nil
 }
 
-// begin takes the answer's id from the first piece that tells it.
-func (w *writer) begin(p *llm.Delta) {
+// begin takes the answer's id from the first delta that tells it.
+func (w *responseWriter) begin(p *llm.Delta) {
 	if w.reported == "" {
 		w.reported = p.Model
 	}
@@ -98,15 +98,15 @@ func (w *writer) begin(p *llm.Delta) {
 		const prefix = "resp_"
 		id := show.Cut(show.OneLine(p.ID), maxName)
 		if id == "" {
-			id = w.made("response")
+			id = w.newID("response")
 		}
 		w.response.ID = prefix + strings.TrimPrefix(id, prefix)
 	}
 }
 
-// made makes an id out of the time and the answer's own, or the request where that has none. The parts tell it from others
+// newID makes an id out of the time and the answer's own, or the request where that has none. The parts tell it from others
 // of the same answer.
-func (w *writer) made(parts ...any) string {
+func (w *responseWriter) newID(parts ...any) string {
 	h := sha256.New() // it takes everything: writing to it does not fail
 	if w.response.ID == "" {
 		_, _ = h.Write(w.body)
@@ -115,16 +115,16 @@ func (w *writer) made(parts ...any) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-func (w *writer) say(p *llm.Delta) error {
+func (w *responseWriter) addContent(p *llm.Delta) error {
 	switch p.Kind {
 	case llm.TextDelta:
-		w.tell(p.Text, false)
+		w.addText(p.Text, false)
 	case llm.RefusalDelta:
-		w.tell(p.Text, true)
+		w.addText(p.Text, true)
 	case llm.ThinkingDelta:
 		w.think(p.Text)
 	case llm.SignatureDelta:
-		w.seal(p.Thinking)
+		w.addSignature(p.Thinking)
 	case llm.CallDelta:
 		return w.call(p)
 	case llm.ArgumentsDelta:
@@ -141,7 +141,7 @@ func malformed(message string) error {
 }
 
 // end closes what is open. What a bound or a filter cut is incomplete.
-func (w *writer) end(finish string) {
+func (w *responseWriter) end(finish string) {
 	calls := false
 	for _, it := range w.items {
 		calls = calls || it.isCall()
@@ -158,11 +158,11 @@ func (w *writer) end(finish string) {
 	}
 }
 
-// whole reports whether the answer said all it wanted to.
-func (w *writer) whole() bool { return w.finish != "length" && w.finish != "content_filter" }
+// integer reports whether the answer said all it wanted to.
+func (w *responseWriter) whole() bool { return w.finish != "length" && w.finish != "content_filter" }
 
 // complete writes the end of the answer.
-func (w *writer) complete() {
+func (w *responseWriter) complete() {
 	w.response.Status = "completed"
 	if !w.whole() {
 		w.response.Status = "incomplete"
@@ -186,7 +186,7 @@ func (w *writer) complete() {
 }
 
 // fail ends the events with an error. What was used until then is told to us, not to the caller.
-func (w *writer) fail(yield func(llm.Event, error) bool, err error) {
+func (w *responseWriter) fail(yield func(llm.Event, error) bool, err error) {
 	if w.stream && w.usage != nil {
 		if !yield(llm.Event{Data: []byte("{}"), Bare: true, Usage: w.usage, Model: w.reported}, nil) {
 			return
@@ -195,7 +195,7 @@ func (w *writer) fail(yield func(llm.Event, error) bool, err error) {
 	yield(llm.Event{}, err)
 }
 
-func (w *writer) flush(yield func(llm.Event, error) bool) bool {
+func (w *responseWriter) flush(yield func(llm.Event, error) bool) bool {
 	for ; len(w.ready) > 0; w.ready = w.ready[1:] {
 		if !yield(w.ready[0], nil) {
 			return false

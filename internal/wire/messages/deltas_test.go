@@ -40,8 +40,8 @@ var (
 
 func says(s string) llm.Delta { return llm.Delta{Kind: llm.TextDelta, Text: s} }
 
-func pieceList(r io.Reader, o PieceOptions) (list []llm.Delta, failed error) {
-	for p, err := range Pieces(r, o) {
+func pieceList(r io.Reader, o DeltaOptions) (list []llm.Delta, failed error) {
+	for p, err := range Deltas(r, o) {
 		if err != nil {
 			failed = err
 			continue
@@ -55,15 +55,15 @@ func TestPiecesOfAStream(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		in       string
-		o        PieceOptions
+		o        DeltaOptions
 		want     []llm.Delta
 		kind     llm.Kind // of the error; empty for none
 		warnings int
 	}{
-		"text":                          {stream(start, textStart, `{"type":"ping"}`, ahoy, textStop, `{"type":"brand_new"}`, endTurn, stop), PieceOptions{}, []llm.Delta{begin, read1, says("Ahoy"), ended, read4}, "", 0},
-		"nothing behind the end counts": {stream(start, endTurn, stop, ahoy), PieceOptions{}, []llm.Delta{begin, read1, ended, read4}, "", 0},
-		"blocks that nobody begins":     {stream(start, ahoy, endTurn, stop), PieceOptions{}, []llm.Delta{begin, read1, says("Ahoy"), ended, read4}, "", 0},
-		"no last event":                 {stream(start, ahoy, endTurn), PieceOptions{}, []llm.Delta{begin, read1, says("Ahoy"), ended, read4}, "", 0},
+		"text":                          {stream(start, textStart, `{"type":"ping"}`, ahoy, textStop, `{"type":"brand_new"}`, endTurn, stop), DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), ended, read4}, "", 0},
+		"nothing behind the end counts": {stream(start, endTurn, stop, ahoy), DeltaOptions{}, []llm.Delta{begin, read1, ended, read4}, "", 0},
+		"blocks that nobody begins":     {stream(start, ahoy, endTurn, stop), DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), ended, read4}, "", 0},
+		"no last event":                 {stream(start, ahoy, endTurn), DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), ended, read4}, "", 0},
 		"calls": {
 			stream(start,
 				`{"type":"content_block_start","index":3,"content_block":{"type":"tool_use","id":"a","name":"t","input":{}}}`,
@@ -74,7 +74,7 @@ func TestPiecesOfAStream(t *testing.T) {
 				`{"type":"content_block_stop","index":4}`,
 				`{"type":"content_block_start","index":5,"content_block":{"type":"tool_use","id":"c","name":"t"}}`,
 				`{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":4,"output_tokens_details":{"thinking_tokens":2}}}`, stop),
-			PieceOptions{},
+			DeltaOptions{},
 			[]llm.Delta{
 				begin, read1,
 				{Kind: llm.CallDelta, Index: 0, Call: &llm.ToolCall{ID: "a", Name: "t"}},
@@ -92,7 +92,7 @@ func TestPiecesOfAStream(t *testing.T) {
 			stream(start, `{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"j","input":{}}}`,
 				`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"a\":1}"}}`, textStop,
 				`{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":1}}`, stop),
-			PieceOptions{SchemaTool: "j"},
+			DeltaOptions{SchemaTool: "j"},
 			[]llm.Delta{begin, read1, says(`{"a":1}`), ended, read1},
 			"", 0,
 		},
@@ -101,7 +101,7 @@ func TestPiecesOfAStream(t *testing.T) {
 				`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"input\":\"a\\n"}}`,
 				`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"b\"}"}}`, textStop,
 				`{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":1}}`, stop),
-			PieceOptions{CustomTools: []string{"f"}},
+			DeltaOptions{CustomTools: []string{"f"}},
 			[]llm.Delta{begin, read1, {Kind: llm.CallDelta, Call: &llm.ToolCall{ID: "a", Name: "f", Arguments: "a\nb", Custom: true}}, {Kind: llm.FinishDelta, Finish: "tool_calls"}, read1},
 			"", 0,
 		},
@@ -112,7 +112,7 @@ func TestPiecesOfAStream(t *testing.T) {
 				`{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"g"}}`, textStop,
 				`{"type":"content_block_start","index":1,"content_block":{"type":"redacted_thinking","data":"xx"}}`, `{"type":"content_block_stop","index":1}`,
 				endTurn, stop),
-			PieceOptions{Signer: "p"},
+			DeltaOptions{Signer: "p"},
 			[]llm.Delta{
 				begin, read1,
 				{Kind: llm.ThinkingDelta, Text: "hm"},
@@ -125,42 +125,42 @@ func TestPiecesOfAStream(t *testing.T) {
 		"blocks and citations without a place": {
 			stream(start, `{"type":"content_block_start","index":0,"content_block":{"type":"server_tool_use","id":"a","name":"web_search","input":{}}}`, textStop,
 				`{"type":"content_block_delta","index":1,"delta":{"type":"citations_delta","citation":{}}}`, endTurn, stop),
-			PieceOptions{},
+			DeltaOptions{},
 			[]llm.Delta{begin, read1, ended, read4},
 			"", 1,
 		},
 		"a stop text": {
 			stream(start, `{"type":"message_delta","delta":{"stop_reason":"stop_sequence","stop_sequence":"END"},"usage":{"output_tokens":1}}`, stop),
-			PieceOptions{},
+			DeltaOptions{},
 			[]llm.Delta{begin, read1, {Kind: llm.FinishDelta, Finish: "stop", StopSequence: "END"}, read1},
 			"", 0,
 		},
 		"a reason that nobody knows": {
 			stream(start, `{"type":"message_delta","delta":{"stop_reason":"tired"},"usage":{"output_tokens":1}}`, stop),
-			PieceOptions{},
+			DeltaOptions{},
 			[]llm.Delta{begin, read1, {Kind: llm.FinishDelta, Finish: "stop"}, read1},
 			"", 0,
 		},
 		"usage without sense": {
 			stream(`{"type":"message_start","message":{"id":"msg_1","model":"claude-1","usage":{"input_tokens":-1}}}`, endTurn, stop),
-			PieceOptions{},
+			DeltaOptions{},
 			[]llm.Delta{begin, ended},
 			"", 0,
 		},
-		"malformed first":      {stream(start, `{"type":`, ahoy, endTurn, stop), PieceOptions{}, []llm.Delta{begin, read1, estimated(1)}, llm.UpstreamMalformed, 0},
-		"malformed in text":    {stream(start, ahoy, `"text"`, ahoy, endTurn, stop), PieceOptions{}, []llm.Delta{begin, read1, says("Ahoy"), estimated(2)}, llm.UpstreamMalformed, 0},
-		"not a JSON number":    {stream(start, ahoy, `{"type":"content_block_delta","index":0,"x":-Infinity}`, endTurn, stop), PieceOptions{}, []llm.Delta{begin, read1, says("Ahoy"), estimated(2)}, llm.UpstreamMalformed, 0},
-		"malformed at the end": {stream(start, ahoy, endTurn, `{"type":`, stop), PieceOptions{}, []llm.Delta{begin, read1, says("Ahoy"), ended, read4}, "", 0},
-		"the end of chat":      {stream(start, ahoy, endTurn, "[DONE]"), PieceOptions{}, []llm.Delta{begin, read1, says("Ahoy"), ended, read4}, "", 0},
-		"cut":                  {stream(start, textStart, ahoy), PieceOptions{}, []llm.Delta{begin, read1, says("Ahoy"), estimated(2)}, llm.StreamInterrupted, 0},
-		"cut inside an event":  {stream(start, ahoy) + `data: {"type":"message_delta","delta":{"stop_rea`, PieceOptions{}, []llm.Delta{begin, read1, says("Ahoy"), estimated(2)}, llm.StreamInterrupted, 0},
-		"stopped without why":  {stream(start, ahoy, stop), PieceOptions{}, []llm.Delta{begin, read1, says("Ahoy"), estimated(2)}, llm.StreamInterrupted, 0},
-		"an error":             {stream(start, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`), PieceOptions{}, []llm.Delta{begin, read1, estimated(1)}, llm.UpstreamOverloaded, 0},
-		"an error at once":     {"event: error\ndata: {\"error\":{\"type\":\"rate_limit_error\",\"message\":\"slow\"}}\n\n", PieceOptions{}, nil, llm.UpstreamRateLimited, 0},
-		"nothing":              {"", PieceOptions{}, nil, llm.UpstreamMalformed, 0},
-		"a page":               {"<html>", PieceOptions{}, nil, llm.UpstreamMalformed, 0},
-		"a long line":          {stream(start, ahoy), PieceOptions{Reading: Reading{MaxLine: 50}}, nil, llm.UpstreamMalformed, 0},
-		"a long answer":        {stream(start, ahoy, ahoy), PieceOptions{Reading: Reading{MaxAnswer: 300}}, []llm.Delta{begin, read1, estimated(1)}, llm.UpstreamMalformed, 0},
+		"malformed first":      {stream(start, `{"type":`, ahoy, endTurn, stop), DeltaOptions{}, []llm.Delta{begin, read1, estimated(1)}, llm.UpstreamMalformed, 0},
+		"malformed in text":    {stream(start, ahoy, `"text"`, ahoy, endTurn, stop), DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), estimated(2)}, llm.UpstreamMalformed, 0},
+		"not a JSON number":    {stream(start, ahoy, `{"type":"content_block_delta","index":0,"x":-Infinity}`, endTurn, stop), DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), estimated(2)}, llm.UpstreamMalformed, 0},
+		"malformed at the end": {stream(start, ahoy, endTurn, `{"type":`, stop), DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), ended, read4}, "", 0},
+		"the end of chat":      {stream(start, ahoy, endTurn, "[DONE]"), DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), ended, read4}, "", 0},
+		"cut":                  {stream(start, textStart, ahoy), DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), estimated(2)}, llm.StreamInterrupted, 0},
+		"cut inside an event":  {stream(start, ahoy) + `data: {"type":"message_delta","delta":{"stop_rea`, DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), estimated(2)}, llm.StreamInterrupted, 0},
+		"stopped without why":  {stream(start, ahoy, stop), DeltaOptions{}, []llm.Delta{begin, read1, says("Ahoy"), estimated(2)}, llm.StreamInterrupted, 0},
+		"an error":             {stream(start, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`), DeltaOptions{}, []llm.Delta{begin, read1, estimated(1)}, llm.UpstreamOverloaded, 0},
+		"an error at once":     {"event: error\ndata: {\"error\":{\"type\":\"rate_limit_error\",\"message\":\"slow\"}}\n\n", DeltaOptions{}, nil, llm.UpstreamRateLimited, 0},
+		"nothing":              {"", DeltaOptions{}, nil, llm.UpstreamMalformed, 0},
+		"a page":               {"<html>", DeltaOptions{}, nil, llm.UpstreamMalformed, 0},
+		"a long line":          {stream(start, ahoy), DeltaOptions{Reading: Reading{MaxLine: 50}}, nil, llm.UpstreamMalformed, 0},
+		"a long answer":        {stream(start, ahoy, ahoy), DeltaOptions{Reading: Reading{MaxAnswer: 300}}, []llm.Delta{begin, read1, estimated(1)}, llm.UpstreamMalformed, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -206,7 +206,7 @@ func TestPiecesOfAWholeAnswer(t *testing.T) {
 		used,
 	}
 	for _, stream := range []bool{true, false} {
-		got, err := pieceList(strings.NewReader(whole), PieceOptions{Signer: "p", Reading: Reading{Stream: stream}})
+		got, err := pieceList(strings.NewReader(whole), DeltaOptions{Signer: "p", Reading: Reading{Stream: stream}})
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Errorf("%v\n%s", err, diff)
 		}
@@ -215,7 +215,7 @@ func TestPiecesOfAWholeAnswer(t *testing.T) {
 		``: llm.UpstreamMalformed, `{}`: llm.UpstreamMalformed, `{"content":[]`: llm.UpstreamMalformed, `null`: llm.UpstreamMalformed,
 		`{"type":"error","error":{"type":"overloaded_error"}}`: llm.UpstreamOverloaded, stream(start, endTurn, stop): llm.UpstreamMalformed,
 	} {
-		_, err := pieceList(strings.NewReader(in), PieceOptions{})
+		_, err := pieceList(strings.NewReader(in), DeltaOptions{})
 		if e, ok := errors.AsType[*llm.Error](err); !ok || e.Kind != kind {
 			t.Errorf("%.20q: %v", in, err)
 		}
@@ -232,7 +232,7 @@ func TestBrokenConnections(t *testing.T) {
 		kind  llm.Kind
 	}{{broken, nil, llm.StreamInterrupted}, {context.Canceled, context.Canceled, ""}, {classified, classified, llm.UpstreamTimeout}} {
 		in := io.MultiReader(strings.NewReader(stream(start, ahoy)), iotest.ErrReader(tc.cause))
-		_, err := pieceList(in, PieceOptions{Reading: Reading{Stream: true}})
+		_, err := pieceList(in, DeltaOptions{Reading: Reading{Stream: true}})
 		e, _ := errors.AsType[*llm.Error](err)
 		if err == nil || tc.is != nil && !errors.Is(err, tc.is) || tc.kind != "" && (e == nil || e.Kind != tc.kind) {
 			t.Errorf("%v became %v", tc.cause, err)
@@ -244,13 +244,13 @@ func TestPiecesMayStopAnywhere(t *testing.T) {
 	t.Parallel()
 	in := stream(start, textStart, ahoy, textStop,
 		`{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"a","name":"t"}}`, endTurn, stop)
-	all, err := pieceList(strings.NewReader(in), PieceOptions{Reading: Reading{Stream: true}})
+	all, err := pieceList(strings.NewReader(in), DeltaOptions{Reading: Reading{Stream: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for n := range all {
 		seen := 0
-		for range Pieces(strings.NewReader(in), PieceOptions{Reading: Reading{Stream: true}}) {
+		for range Deltas(strings.NewReader(in), DeltaOptions{Reading: Reading{Stream: true}}) {
 			if seen == n {
 				break
 			}
@@ -267,7 +267,7 @@ func FuzzPieces(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in []byte, streamed bool) {
 		reading := Reading{Stream: streamed, MaxLine: 1 << 16, MaxAnswer: 1 << 18}
 		finished, failed := false, false
-		for p, err := range Pieces(strings.NewReader(string(in)), PieceOptions{Reading: reading, SchemaTool: "j", CustomTools: []string{"f"}}) {
+		for p, err := range Deltas(strings.NewReader(string(in)), DeltaOptions{Reading: reading, SchemaTool: "j", CustomTools: []string{"f"}}) {
 			if failed {
 				t.Fatal("something follows the error")
 			}

@@ -8,21 +8,21 @@ import (
 	"fairlead/internal/wire/strict"
 )
 
-// Pieces puts the events of a chat answer, as Events gives them, whole or in chunks, into our own words, for a caller who
+// Deltas puts the events of a chat answer, as Events gives them, whole or in chunks, into our own words, for a caller who
 // speaks another format.
-func Pieces(events iter.Seq2[llm.Event, error]) iter.Seq2[llm.Delta, error] {
+func Deltas(events iter.Seq2[llm.Event, error]) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
-		var t taker
+		var t deltaReader
 		for ev, err := range events {
 			if err == nil {
 				err = t.take(&ev)
 			}
-			for _, p := range t.pieces {
+			for _, p := range t.deltas {
 				if !yield(p, nil) {
 					return
 				}
 			}
-			t.pieces = t.pieces[:0]
+			t.deltas = t.deltas[:0]
 			if err != nil {
 				yield(llm.Delta{}, err)
 				return
@@ -31,15 +31,15 @@ func Pieces(events iter.Seq2[llm.Event, error]) iter.Seq2[llm.Delta, error] {
 	}
 }
 
-// taker is the state of taking an answer apart.
-type taker struct {
+// deltaReader is the state of taking an answer apart.
+type deltaReader struct {
 	begun   bool
-	choices map[int]*taken
-	pieces  []llm.Delta // of the event at hand
+	choices map[int]*choiceState
+	deltas  []llm.Delta // of the event at hand
 }
 
-// taken is what later events of a choice depend on.
-type taken struct {
+// choiceState is what later events of a choice depend on.
+type choiceState struct {
 	calls []string // ids in the order in which they began; the place is the index that we give
 	at    map[int]int
 	last  int
@@ -47,41 +47,41 @@ type taken struct {
 	think bool // thinking was told that no seal has closed
 }
 
-// spoken is an event as Pieces reads it. delta and message hold the same members.
-type spoken struct {
-	ID      string        `json:"id"`
-	Choices []spokenEvent `json:"choices"`
+// audioOut is an event as Deltas reads it. delta and message hold the same members.
+type chunkJSON struct {
+	ID      string       `json:"id"`
+	Choices []choiceJSON `json:"choices"`
 }
 
-type spokenEvent struct {
+type choiceJSON struct {
 	Index   int          `json:"index"`
 	Finish  string       `json:"finish_reason"`
-	Delta   *spokenParts `json:"delta"`
-	Message *spokenParts `json:"message"`
+	Delta   *messageJSON `json:"delta"`
+	Message *messageJSON `json:"message"`
 }
 
-type spokenParts struct {
-	Content          *string        `json:"content"`
-	Refusal          *string        `json:"refusal"`
-	ReasoningContent *string        `json:"reasoning_content"`
-	Reasoning        lenientText    `json:"reasoning"`
-	Blocks           []spokenBlock  `json:"thinking_blocks"`
-	FunctionCall     *spokenFunc    `json:"function_call"`
-	ToolCalls        []spokenCalled `json:"tool_calls"`
+type messageJSON struct {
+	Content          *string             `json:"content"`
+	Refusal          *string             `json:"refusal"`
+	ReasoningContent *string             `json:"reasoning_content"`
+	Reasoning        lenientText         `json:"reasoning"`
+	Blocks           []thinkingBlockJSON `json:"thinking_blocks"`
+	FunctionCall     *functionJSON       `json:"function_call"`
+	ToolCalls        []toolCallJSON      `json:"tool_calls"`
 }
 
-type spokenBlock struct {
+type thinkingBlockJSON struct {
 	Text      string `json:"thinking"`
 	Signature string `json:"signature"`
 	Data      string `json:"data"`
 	Provider  string `json:"provider"`
 }
 
-type spokenCalled struct {
-	Index    *int        `json:"index"`
-	ID       string      `json:"id"`
-	Function *spokenFunc `json:"function"`
-	Custom   *spokenFunc `json:"custom"`
+type toolCallJSON struct {
+	Index    *int          `json:"index"`
+	ID       string        `json:"id"`
+	Function *functionJSON `json:"function"`
+	Custom   *functionJSON `json:"custom"`
 	Extra    struct {
 		Google struct {
 			Signature string `json:"thought_signature"`
@@ -92,7 +92,7 @@ type spokenCalled struct {
 	} `json:"extra_content"`
 }
 
-type spokenFunc struct {
+type functionJSON struct {
 	Name      string          `json:"name"`
 	Arguments json.RawMessage `json:"arguments"`
 	Input     string          `json:"input"`
@@ -110,11 +110,11 @@ func (l *lenientText) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-func (t *taker) take(ev *llm.Event) error {
-	if err := strict.CheckAnswer(ev.Data, 0); err != nil {
+func (t *deltaReader) take(ev *llm.Event) error {
+	if err := strict.CheckResponse(ev.Data, 0); err != nil {
 		return err
 	}
-	var s spoken
+	var s chunkJSON
 	if err := json.Unmarshal(ev.Data, &s); err != nil {
 		return &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's answer has members of the wrong kind.", Err: err}
 	}
@@ -129,7 +129,7 @@ func (t *taker) take(ev *llm.Event) error {
 		}
 		state := t.choice(c.Index)
 		if parts != nil {
-			t.say(c.Index, state, parts)
+			t.message(c.Index, state, parts)
 		}
 		finish := c.Finish
 		if finish == "" && c.Message != nil {
@@ -152,19 +152,19 @@ func (t *taker) take(ev *llm.Event) error {
 	return nil
 }
 
-func (t *taker) add(p llm.Delta) { t.pieces = append(t.pieces, p) }
+func (t *deltaReader) add(p llm.Delta) { t.deltas = append(t.deltas, p) }
 
-func (t *taker) choice(index int) *taken {
+func (t *deltaReader) choice(index int) *choiceState {
 	if t.choices == nil {
-		t.choices = map[int]*taken{}
+		t.choices = map[int]*choiceState{}
 	}
 	if t.choices[index] == nil {
-		t.choices[index] = &taken{at: map[int]int{}}
+		t.choices[index] = &choiceState{at: map[int]int{}}
 	}
 	return t.choices[index]
 }
 
-func (t *taker) say(choice int, state *taken, parts *spokenParts) {
+func (t *deltaReader) message(choice int, state *choiceState, parts *messageJSON) {
 	thought := string(parts.Reasoning)
 	if parts.ReasoningContent != nil && *parts.ReasoningContent != "" {
 		thought = *parts.ReasoningContent
@@ -178,7 +178,7 @@ func (t *taker) say(choice int, state *taken, parts *spokenParts) {
 	t.text(llm.TextDelta, choice, parts.Content)
 	t.text(llm.RefusalDelta, choice, parts.Refusal)
 	if f := parts.FunctionCall; f != nil {
-		called := spokenCalled{Function: f}
+		called := toolCallJSON{Function: f}
 		if !state.old {
 			state.old = true
 			called.ID = "call_0"
@@ -190,14 +190,14 @@ func (t *taker) say(choice int, state *taken, parts *spokenParts) {
 	}
 }
 
-func (t *taker) text(kind llm.DeltaKind, choice int, text *string) {
+func (t *deltaReader) text(kind llm.DeltaKind, choice int, text *string) {
 	if text != nil && *text != "" {
 		t.add(llm.Delta{Kind: kind, Choice: choice, Text: *text})
 	}
 }
 
 // blocks reads seals. Their text was told already, unless the provider tells thinking in blocks alone.
-func (t *taker) blocks(choice int, state *taken, blocks []spokenBlock) {
+func (t *deltaReader) blocks(choice int, state *choiceState, blocks []thinkingBlockJSON) {
 	for _, b := range blocks {
 		if !state.think {
 			t.text(llm.ThinkingDelta, choice, &b.Text)
@@ -211,14 +211,14 @@ func (t *taker) blocks(choice int, state *taken, blocks []spokenBlock) {
 	}
 }
 
-func (t *taker) call(choice int, state *taken, c *spokenCalled) {
+func (t *deltaReader) call(choice int, state *choiceState, c *toolCallJSON) {
 	f := c.Function
 	custom := c.Custom != nil
 	if custom {
 		f = c.Custom
 	}
 	if f == nil {
-		f = &spokenFunc{}
+		f = &functionJSON{}
 	}
 	arguments := f.Input
 	if !custom {
@@ -247,7 +247,7 @@ func argumentText(raw json.RawMessage) string {
 
 // place finds the call that a piece belongs to. Some providers repeat an index for another call, which its id tells, and
 // some give none.
-func (s *taken) place(c *spokenCalled, named bool) (index int, begins bool) {
+func (s *choiceState) place(c *toolCallJSON, named bool) (index int, begins bool) {
 	key := len(s.calls)
 	if c.Index != nil {
 		key = *c.Index

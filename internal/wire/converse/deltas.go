@@ -17,14 +17,14 @@ import (
 	"fairlead/internal/wire/strict"
 )
 
-// Defaults of PieceOptions.
+// Defaults of DeltaOptions.
 const (
 	DefaultMaxAnswer  = 64 << 20
 	DefaultMaxMessage = 16 << 20
 )
 
-// PieceOptions says how an answer is to be read.
-type PieceOptions struct {
+// DeltaOptions says how an answer is to be read.
+type DeltaOptions struct {
 	Plan       Plan   // of the conversation that is answered
 	ID         string // the provider's name for the answer; may be empty
 	Provider   string // whose seals the thinking bears
@@ -35,9 +35,9 @@ type PieceOptions struct {
 	Warn func(string)
 }
 
-// Pieces reads a 2xx answer, whole or streamed: what arrives decides how it is read. The last pair may hold an *llm.Error,
+// Deltas reads a 2xx answer, whole or streamed: what arrives decides how it is read. The last pair may hold an *llm.Error,
 // or an error that wraps the end of the request's context.
-func Pieces(r io.Reader, o PieceOptions) iter.Seq2[llm.Delta, error] {
+func Deltas(r io.Reader, o DeltaOptions) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		if o.MaxAnswer <= 0 {
 			o.MaxAnswer = DefaultMaxAnswer
@@ -66,7 +66,7 @@ func isText(first byte) bool { return first >= '\t' }
 
 // answer is the state of reading one answer.
 type answer struct {
-	o     PieceOptions
+	o     DeltaOptions
 	yield func(llm.Delta, error) bool
 	begun bool
 	over  bool // nothing may be yielded any more
@@ -190,7 +190,7 @@ func (a *answer) whole(r io.Reader) {
 		a.fail(readError(err))
 		return
 	}
-	if err := strict.CheckAnswer(body, 0); err != nil {
+	if err := strict.CheckResponse(body, 0); err != nil {
 		a.fail(err)
 		return
 	}

@@ -10,15 +10,15 @@ import (
 	"fairlead/internal/wire/show"
 )
 
-// open begins a block. What it holds already counts: whole answers have everything here.
-func (p *pieces) open(index int64, v gjson.Result) {
+// Open begins a block. What it holds already counts: whole answers have everything here.
+func (p *deltaReader) open(index int64, v gjson.Result) {
 	b := &block{kind: v.Get("type").String()}
 	p.blocks[index] = b
 	switch b.kind {
 	case "text":
 		p.text(llm.TextDelta, v.Get("text").String())
 		if v.Get("citations.0").Exists() {
-			p.leave("citations")
+			p.warnDropped("citations")
 		}
 	case "thinking":
 		p.text(llm.ThinkingDelta, v.Get("thinking").String())
@@ -28,11 +28,11 @@ func (p *pieces) open(index int64, v gjson.Result) {
 	case "tool_use":
 		p.openCall(b, v)
 	default:
-		p.leave("a block of type " + show.Quote(b.kind))
+		p.warnDropped("a block of type " + show.Quote(b.kind))
 	}
 }
 
-func (p *pieces) openCall(b *block, v gjson.Result) {
+func (p *deltaReader) openCall(b *block, v gjson.Result) {
 	b.id, b.call = v.Get("id").String(), v.Get("name").String()
 	if input := v.Get("input").Raw; strings.Trim(input, "{} \t\r\n") != "" {
 		b.initial = input
@@ -43,25 +43,25 @@ func (p *pieces) openCall(b *block, v gjson.Result) {
 	b.index = p.calls
 	p.calls++
 	if !slices.Contains(p.o.CustomTools, b.call) {
-		p.say(llm.Delta{Kind: llm.CallDelta, Index: b.index, Call: &llm.ToolCall{ID: b.id, Name: b.call}})
+		p.emit(llm.Delta{Kind: llm.CallDelta, Index: b.index, Call: &llm.ToolCall{ID: b.id, Name: b.call}})
 	}
 }
 
-func (p *pieces) text(kind llm.DeltaKind, text string) {
+func (p *deltaReader) text(kind llm.DeltaKind, text string) {
 	if text != "" && !p.gone {
-		p.say(llm.Delta{Kind: kind, Text: text})
+		p.emit(llm.Delta{Kind: kind, Text: text})
 	}
 }
 
-// leave warns, once, of a part of the answer that has no place in our words.
-func (p *pieces) leave(what string) {
+// warnDropped warns, once, of a part of the answer that has no place in our words.
+func (p *deltaReader) warnDropped(what string) {
 	if !p.lost {
 		p.lost = true
 		p.warn("left out a part of the answer: %s", what)
 	}
 }
 
-func (p *pieces) delta(index int64, v gjson.Result) {
+func (p *deltaReader) delta(index int64, v gjson.Result) {
 	b := p.blocks[index]
 	if b == nil {
 		b = &block{kind: "text"} // some imitations of the format begin no blocks
@@ -80,28 +80,28 @@ func (p *pieces) delta(index int64, v gjson.Result) {
 			p.input(b, v.Get("partial_json").String())
 		}
 	case "citations_delta":
-		p.leave("citations")
+		p.warnDropped("citations")
 	}
 }
 
 // input goes on with the input of a call: as text where it is the answer, held back where it is free text in JSON.
-func (p *pieces) input(b *block, text string) {
+func (p *deltaReader) input(b *block, text string) {
 	if text == "" || p.gone {
 		return
 	}
 	b.spoke = true
 	switch {
 	case b.call == p.o.SchemaTool:
-		p.say(llm.Delta{Kind: llm.TextDelta, Text: text})
+		p.emit(llm.Delta{Kind: llm.TextDelta, Text: text})
 	case slices.Contains(p.o.CustomTools, b.call):
 		b.held = append(b.held, text...)
 	default:
-		p.say(llm.Delta{Kind: llm.ArgumentsDelta, Index: b.index, Text: text})
+		p.emit(llm.Delta{Kind: llm.ArgumentsDelta, Index: b.index, Text: text})
 	}
 }
 
-// close ends a block. Thinking gets its seal; a call without arguments gets an empty object.
-func (p *pieces) close(index int64) {
+// Close ends a block. Thinking gets its seal; a call without arguments gets an empty object.
+func (p *deltaReader) close(index int64) {
 	b := p.blocks[index]
 	delete(p.blocks, index)
 	if b == nil || p.gone {
@@ -109,9 +109,9 @@ func (p *pieces) close(index int64) {
 	}
 	switch b.kind {
 	case "thinking":
-		p.say(llm.Delta{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Signature: b.signature.String(), Provider: p.o.Signer}})
+		p.emit(llm.Delta{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Signature: b.signature.String(), Provider: p.o.Signer}})
 	case "redacted_thinking":
-		p.say(llm.Delta{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Sealed: b.sealed, Provider: p.o.Signer}})
+		p.emit(llm.Delta{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Sealed: b.sealed, Provider: p.o.Signer}})
 	case "tool_use":
 		if !b.spoke {
 			if b.initial == "" {
@@ -120,7 +120,7 @@ func (p *pieces) close(index int64) {
 			p.input(b, b.initial)
 		}
 		if slices.Contains(p.o.CustomTools, b.call) && !p.gone {
-			p.say(llm.Delta{Kind: llm.CallDelta, Index: b.index, Call: &llm.ToolCall{
+			p.emit(llm.Delta{Kind: llm.CallDelta, Index: b.index, Call: &llm.ToolCall{
 				ID: b.id, Name: b.call, Arguments: freeTextOf(string(b.held)), Custom: true,
 			}})
 		}

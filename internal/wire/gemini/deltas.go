@@ -24,8 +24,8 @@ const (
 	maxChoices       = 128
 )
 
-// PieceOptions says how a provider's answer is to be read.
-type PieceOptions struct {
+// DeltaOptions says how a provider's answer is to be read.
+type DeltaOptions struct {
 	Stream      bool   // the request asked for a stream
 	ContentType string // of the answer, as received
 	Provider    string // whose seals these are
@@ -40,10 +40,10 @@ type PieceOptions struct {
 	Warn func(string)
 }
 
-// Pieces reads a provider's 2xx answer, whole or streamed: what arrives decides. An answer ends with its finish and, where
+// Deltas reads a provider's 2xx answer, whole or streamed: what arrives decides. An answer ends with its finish and, where
 // told, its usage; one that ends without a finish is an error. The last pair may hold an *llm.Error, or an error that
 // wraps the end of the request's context.
-func Pieces(r io.Reader, o PieceOptions) iter.Seq2[llm.Delta, error] {
+func Deltas(r io.Reader, o DeltaOptions) iter.Seq2[llm.Delta, error] {
 	if o.MaxAnswer <= 0 {
 		o.MaxAnswer = DefaultMaxAnswer
 	}
@@ -58,7 +58,7 @@ var errStopped = errors.New("reading was stopped")
 
 // answer is the state of reading one answer.
 type answer struct {
-	o     PieceOptions
+	o     DeltaOptions
 	yield func(llm.Delta, error) bool
 
 	size    int64
@@ -124,7 +124,7 @@ func (a *answer) whole(r io.Reader) error {
 		return err
 	}
 	data = bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")))
-	if err := strict.CheckAnswer(data, 0); err != nil {
+	if err := strict.CheckResponse(data, 0); err != nil {
 		return err
 	}
 	documents := []json.RawMessage{data}
@@ -185,7 +185,7 @@ func (a *answer) event(in sse.Event) error {
 	if len(data) == 0 || string(data) == "[DONE]" { // gateways in between add the latter
 		return nil
 	}
-	if err := strict.CheckAnswer(data, 0); err != nil {
+	if err := strict.CheckResponse(data, 0); err != nil {
 		return err
 	}
 	var got response

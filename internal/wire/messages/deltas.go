@@ -14,19 +14,19 @@ import (
 	"fairlead/internal/wire/sse"
 )
 
-// PieceOptions says how an answer is read into our own words.
-type PieceOptions struct {
+// DeltaOptions says how an answer is read into our own words.
+type DeltaOptions struct {
 	Reading
 	Signer      string   // who signs thinking, so that it goes back there
 	SchemaTool  string   // the tool whose input is the answer's text; see SchemaTool
 	CustomTools []string // tools that take free text
 }
 
-// Pieces reads a provider's 2xx answer, whole or streamed as it comes. The last pair may hold an *llm.Error, or an error
+// Deltas reads a provider's 2xx answer, whole or streamed as it comes. The last pair may hold an *llm.Error, or an error
 // that wraps the end of the request's context.
-func Pieces(r io.Reader, o PieceOptions) iter.Seq2[llm.Delta, error] {
+func Deltas(r io.Reader, o DeltaOptions) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
-		p := pieces{source: newSource(o.Reading), o: o, yield: yield, blocks: map[int64]*block{}}
+		p := deltaReader{source: newSource(o.Reading), o: o, yield: yield, blocks: map[int64]*block{}}
 		err := p.read(r)
 		if p.gone {
 			return
@@ -44,10 +44,10 @@ func Pieces(r io.Reader, o PieceOptions) iter.Seq2[llm.Delta, error] {
 	}
 }
 
-// pieces is the state of reading one answer.
-type pieces struct {
+// deltaReader is the state of reading one answer.
+type deltaReader struct {
 	*source
-	o      PieceOptions
+	o      DeltaOptions
 	yield  func(llm.Delta, error) bool
 	gone   bool // nobody listens any more
 	counts counts
@@ -74,14 +74,14 @@ type block struct {
 	sealed    string
 }
 
-func (p *pieces) say(piece llm.Delta) {
-	ascii, other := countText(piece.Text)
+func (p *deltaReader) emit(d llm.Delta) {
+	ascii, other := countText(d.Text)
 	p.ascii += ascii
 	p.other += other
-	p.gone = p.gone || !p.yield(piece, nil)
+	p.gone = p.gone || !p.yield(d, nil)
 }
 
-func (p *pieces) read(r io.Reader) error {
+func (p *deltaReader) read(r io.Reader) error {
 	events := sse.NewReader(r, p.o.MaxLine)
 	first, err := events.First()
 	switch {
@@ -101,14 +101,14 @@ func (p *pieces) read(r io.Reader) error {
 	case !p.began:
 		return malformed("The provider's answer holds no message.")
 	case p.finish == "":
-		return cut()
+		return interrupted()
 	}
 	p.end()
 	return nil
 }
 
 // message reads a whole answer as the stream it stands for.
-func (p *pieces) message(r io.Reader) error {
+func (p *deltaReader) message(r io.Reader) error {
 	message, _, err := p.whole(r)
 	if err != nil {
 		return err
@@ -125,7 +125,7 @@ func (p *pieces) message(r io.Reader) error {
 		index++
 		return !p.gone
 	})
-	p.note(message)
+	p.addUsage(message)
 	if p.finish == "" {
 		p.finish = "stop"
 		if p.calls > 0 {
@@ -136,8 +136,8 @@ func (p *pieces) message(r io.Reader) error {
 	return nil
 }
 
-// take reads one event of a stream; false ends it.
-func (p *pieces) take(f frame) (bool, error) {
+// add reads one event of a stream; false ends it.
+func (p *deltaReader) take(f frame) (bool, error) {
 	index := f.v.Get("index").Int()
 	switch f.name {
 	case "message_start":
@@ -151,29 +151,29 @@ func (p *pieces) take(f frame) (bool, error) {
 		p.close(index)
 	case "message_delta":
 		p.counts.end(f.v.Get("usage"))
-		p.note(f.v.Get("delta"))
+		p.addUsage(f.v.Get("delta"))
 	case "message_stop":
 		if p.finish == "" {
-			return false, cut()
+			return false, interrupted()
 		}
 		p.end()
 	}
 	return !p.gone && !p.ended, nil
 }
 
-func (p *pieces) begin(message gjson.Result) {
+func (p *deltaReader) begin(message gjson.Result) {
 	p.counts.add(message.Get("usage"))
 	if p.began {
 		return
 	}
 	p.began = true
-	p.say(llm.Delta{Kind: llm.BeginDelta, ID: message.Get("id").String(), Model: message.Get("model").String()})
+	p.emit(llm.Delta{Kind: llm.BeginDelta, ID: message.Get("id").String(), Model: message.Get("model").String()})
 	if usage := p.counts.usage(); usage != nil && !p.gone {
-		p.say(llm.Delta{Kind: llm.UsageDelta, Usage: usage})
+		p.emit(llm.Delta{Kind: llm.UsageDelta, Usage: usage})
 	}
 }
 
-func (p *pieces) note(v gjson.Result) {
+func (p *deltaReader) addUsage(v gjson.Result) {
 	if reason := v.Get("stop_reason").String(); reason != "" {
 		p.finish, p.finished = finishReason(reason), true
 	}
@@ -183,7 +183,7 @@ func (p *pieces) note(v gjson.Result) {
 }
 
 // end tells how the answer ended. One whose only call is the answer itself has no calls.
-func (p *pieces) end() {
+func (p *deltaReader) end() {
 	p.ended = true
 	for _, index := range slices.Sorted(maps.Keys(p.blocks)) {
 		p.close(index)
@@ -192,6 +192,6 @@ func (p *pieces) end() {
 		p.finish = "stop"
 	}
 	if !p.gone {
-		p.say(llm.Delta{Kind: llm.FinishDelta, Finish: p.finish, StopSequence: p.stop})
+		p.emit(llm.Delta{Kind: llm.FinishDelta, Finish: p.finish, StopSequence: p.stop})
 	}
 }

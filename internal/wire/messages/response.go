@@ -9,24 +9,24 @@ import (
 	"fairlead/internal/llm"
 )
 
-// Answer writes an answer given in our own words as this format does: many events for a stream, one for a whole answer.
-// An error among the pieces is passed on and ends the events; what was used until then comes before it.
-func (Format) Answer(req *llm.Request, model string, pieces iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
-	a := &answer{model: model, stream: req.Stream, fallbackID: idOf(req), current: -1, calls: map[int]int{}}
-	return a.write(pieces)
+// EncodeResponse writes an answer given in our own words as this format does: many events for a stream, one for a whole answer.
+// An error among the deltas is passed on and ends the events; what was used until then comes before it.
+func (Format) EncodeResponse(req *llm.Request, model string, deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
+	a := &responseWriter{model: model, stream: req.Stream, fallbackID: idOf(req), current: -1, calls: map[int]int{}}
+	return a.write(deltas)
 }
 
-// write writes the pieces as they come.
-func (a *answer) write(pieces iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
+// write writes the deltas as they come.
+func (a *responseWriter) write(deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
 		if a.stream {
 			a.emit = func(ev llm.Event) bool { return yield(ev, nil) }
 		} else {
 			a.emit = func(llm.Event) bool { return true }
 		}
-		for piece, err := range pieces {
+		for delta, err := range deltas {
 			if err == nil {
-				err = a.take(piece)
+				err = a.add(delta)
 			}
 			if err != nil {
 				used := a.usage
@@ -38,13 +38,13 @@ func (a *answer) write(pieces iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, 
 				}
 				return
 			}
-			if a.gone {
+			if a.disconnected {
 				return
 			}
 		}
 		switch {
 		case a.finish == "":
-			yield(llm.Event{}, cut())
+			yield(llm.Event{}, interrupted())
 		case a.stream:
 			a.end()
 		default:
@@ -59,12 +59,12 @@ func idOf(req *llm.Request) string {
 	return "msg_" + hex.EncodeToString(sum[:12])
 }
 
-// answer is an answer on its way to a caller of this format.
-type answer struct {
+// responseWriter is an answer on its way to a caller of this format.
+type responseWriter struct {
 	model, fallbackID string
 	emit              func(llm.Event) bool
 	stream            bool
-	gone              bool // nobody listens any more
+	disconnected      bool // nobody listens any more
 
 	id, reported string
 	started      bool
@@ -77,7 +77,7 @@ type answer struct {
 	ascii, other int
 }
 
-// content is one block of the answer.
+// addContent is one block of the answer.
 type content struct {
 	kind      string
 	text      strings.Builder // or arguments, or sealed data; what a stream has said is not kept
@@ -85,7 +85,7 @@ type content struct {
 	signature string
 }
 
-func (a *answer) take(p llm.Delta) error {
+func (a *responseWriter) add(p llm.Delta) error {
 	if p.Choice != 0 {
 		return nil // the format has one answer
 	}
@@ -101,20 +101,20 @@ func (a *answer) take(p llm.Delta) error {
 		a.finish, a.stop = p.Finish, p.StopSequence
 	default:
 		a.start()
-		return a.content(p)
+		return a.addContent(p)
 	}
 	return nil
 }
 
-// content takes a piece of what the answer says.
-func (a *answer) content(p llm.Delta) error {
+// addContent takes a delta of what the answer says.
+func (a *responseWriter) addContent(p llm.Delta) error {
 	switch p.Kind {
 	case llm.TextDelta, llm.RefusalDelta:
-		a.say("text", p.Text)
+		a.addText("text", p.Text)
 	case llm.ThinkingDelta:
-		a.say("thinking", p.Text)
+		a.addText("thinking", p.Text)
 	case llm.SignatureDelta:
-		a.seal(*p.Thinking)
+		a.addSignature(*p.Thinking)
 	case llm.CallDelta:
 		a.call(p)
 	case llm.ArgumentsDelta:
@@ -124,23 +124,23 @@ func (a *answer) content(p llm.Delta) error {
 	return nil
 }
 
-// say adds to a block of text or thinking, and begins one where the last one is of another kind.
-func (a *answer) say(kind, text string) {
+// addText adds to a block of text or thinking, and begins one where the last one is of another kind.
+func (a *responseWriter) addText(kind, text string) {
 	if text == "" {
 		return
 	}
 	if a.current < 0 || a.blocks[a.current].kind != kind {
 		a.open(&content{kind: kind})
 	}
-	a.add(text)
+	a.appendText(text)
 }
 
-// seal ends a block of thinking with its signature. Who signed is kept inside it: the caller sends it back to us, and it
+// addSignature ends a block of thinking with its signature. Who signed is kept inside it: the caller sends it back to us, and it
 // must not reach anybody else. Thinking without a signature is marked too, because providers of this format refuse it.
-func (a *answer) seal(t llm.Thinking) {
+func (a *responseWriter) addSignature(t llm.Thinking) {
 	if t.Sealed != "" {
 		b := &content{kind: "redacted_thinking"}
-		b.text.WriteString(seal{Provider: t.Provider, Value: t.Sealed}.String())
+		b.text.WriteString(wrappedSignature{Provider: t.Provider, Value: t.Sealed}.String())
 		a.open(b)
 		a.close()
 		return
@@ -151,26 +151,26 @@ func (a *answer) seal(t llm.Thinking) {
 		}
 		a.open(&content{kind: "thinking"}) // thought without showing it
 	}
-	a.blocks[a.current].signature = seal{Provider: t.Provider, Value: t.Signature}.String()
+	a.blocks[a.current].signature = wrappedSignature{Provider: t.Provider, Value: t.Signature}.String()
 	a.close()
 }
 
-func (a *answer) call(p llm.Delta) {
+func (a *responseWriter) call(p llm.Delta) {
 	if p.Call.Signature != "" {
 		b := &content{kind: "redacted_thinking"}
-		b.text.WriteString(seal{Provider: p.Call.Provider, Value: p.Call.Signature, Call: true}.String())
+		b.text.WriteString(wrappedSignature{Provider: p.Call.Provider, Value: p.Call.Signature, Call: true}.String())
 		a.open(b)
 	}
 	a.open(&content{kind: "tool_use", id: encodeID(p.Call.ID, 1), name: p.Call.Name})
 	a.calls[p.Index] = a.current
-	a.add(p.Call.Arguments)
+	a.appendText(p.Call.Arguments)
 }
 
-func (a *answer) arguments(p llm.Delta) error {
+func (a *responseWriter) arguments(p llm.Delta) error {
 	at, known := a.calls[p.Index]
 	if !known || at != a.current {
 		return malformed("The provider mixes the arguments of several tool calls.")
 	}
-	a.add(p.Text)
+	a.appendText(p.Text)
 	return nil
 }

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// seal is what a provider of another format wants back, in the place where this format has encrypted reasoning. It tells who
-// made it, so that it goes back to nobody else.
-type seal struct {
+// addSignature is what a provider of another format wants back, in the place where this format has encrypted reasoning. It tells who
+// newID it, so that it goes back to nobody else.
+type wrappedSignature struct {
 	Text      string `json:"t,omitempty"`
 	Signature string `json:"s,omitempty"`
 	Sealed    string `json:"d,omitempty"`
@@ -17,19 +17,21 @@ type seal struct {
 	Call      string `json:"c,omitempty"` // the id of the tool call that it is for, instead of thinking
 }
 
-const sealMark = "fairlead."
+const signaturePrefix = "fairlead."
 
-func (s seal) String() string { return sealMark + base64.RawURLEncoding.EncodeToString(encode(s)) }
+func (s wrappedSignature) String() string {
+	return signaturePrefix + base64.RawURLEncoding.EncodeToString(encode(s))
+}
 
-// openSeal reads the seal of one of our answers; it reports false for what others have encrypted.
-func openSeal(encrypted string) (s seal, ours bool) {
-	rest, ours := strings.CutPrefix(encrypted, sealMark)
+// unwrapSignature reads the seal of one of our answers; it reports false for what others have encrypted.
+func unwrapSignature(encrypted string) (s wrappedSignature, ours bool) {
+	rest, ours := strings.CutPrefix(encrypted, signaturePrefix)
 	if !ours {
-		return seal{}, false
+		return wrappedSignature{}, false
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(rest)
 	if err != nil || json.Unmarshal(raw, &s) != nil {
-		return seal{}, false // damaged on its way: the summary is still good
+		return wrappedSignature{}, false // damaged on its way: the summary is still good
 	}
 	return s, true
 }

@@ -59,7 +59,7 @@ func answered(events iter.Seq2[llm.Event, error]) (all []llm.Event, err error) {
 
 // answers are told in our own words, and as the chat format tells them. HEAD stands for what all chunks have in common.
 var answers = map[string]struct {
-	more   string // members of the request
+	more   string // Members of the request
 	pieces []llm.Delta
 	chunks []string
 	whole  string // the choices and what follows them
@@ -163,7 +163,7 @@ var answers = map[string]struct {
 	},
 }
 
-// decoded makes JSON comparable.
+// Unquote makes JSON comparable.
 func decoded(t *testing.T, data []byte) any {
 	t.Helper()
 	var v any
@@ -180,7 +180,7 @@ func TestAnswerInChunks(t *testing.T) {
 	for name, tc := range answers {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			events, err := answered(dated.Answer(chatRequest(t, true, tc.more), "told", sequence(tc.pieces, nil)))
+			events, err := answered(dated.EncodeResponse(chatRequest(t, true, tc.more), "told", sequence(tc.pieces, nil)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -207,7 +207,7 @@ func TestAnswerInOnePiece(t *testing.T) {
 	for name, tc := range answers {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			events, err := answered(dated.Answer(chatRequest(t, false, tc.more), "told", sequence(tc.pieces, nil)))
+			events, err := answered(dated.EncodeResponse(chatRequest(t, false, tc.more), "told", sequence(tc.pieces, nil)))
 			if err != nil || len(events) != 1 {
 				t.Fatalf("%d events, %v", len(events), err)
 			}
@@ -227,7 +227,7 @@ func TestAnswerInOnePiece(t *testing.T) {
 
 func TestAnswerDescribesItsEvents(t *testing.T) {
 	t.Parallel()
-	events, err := answered(dated.Answer(chatRequest(t, true, ""), "told", sequence(answers["text"].pieces, nil)))
+	events, err := answered(dated.EncodeResponse(chatRequest(t, true, ""), "told", sequence(answers["text"].pieces, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,7 +245,7 @@ func TestAnswerDescribesItsEvents(t *testing.T) {
 	if diff := cmp.Diff(want, events); diff != "" {
 		t.Error(diff)
 	}
-	whole, err := answered(dated.Answer(chatRequest(t, false, ""), "told", sequence(answers["text"].pieces, nil)))
+	whole, err := answered(dated.EncodeResponse(chatRequest(t, false, ""), "told", sequence(answers["text"].pieces, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,7 +278,7 @@ func TestAnswerThatIsNotComplete(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, stream := range []bool{true, false} {
-				events, err := answered(Format{}.Answer(chatRequest(t, stream, ""), "told", sequence(tc.pieces, tc.err)))
+				events, err := answered(Format{}.EncodeResponse(chatRequest(t, stream, ""), "told", sequence(tc.pieces, tc.err)))
 				e, ok := errors.AsType[*llm.Error](err)
 				if !ok || e.Kind != tc.want {
 					t.Errorf("stream %v: %v", stream, err)
@@ -296,7 +296,7 @@ func TestAnswerThatIsNotComplete(t *testing.T) {
 
 func TestAnswerStopsWhenNobodyListens(t *testing.T) {
 	t.Parallel()
-	for range dated.Answer(chatRequest(t, true, ""), "m", sequence(answers["text"].pieces, nil)) {
+	for range dated.EncodeResponse(chatRequest(t, true, ""), "m", sequence(answers["text"].pieces, nil)) {
 		break
 	}
 }
@@ -304,7 +304,7 @@ func TestAnswerStopsWhenNobodyListens(t *testing.T) {
 func TestIdsAreMadeWhereNoneIsGiven(t *testing.T) {
 	t.Parallel()
 	id := func(f Format, given string) (string, string) {
-		events, err := answered(f.Answer(chatRequest(t, false, ""), "m", sequence([]llm.Delta{
+		events, err := answered(f.EncodeResponse(chatRequest(t, false, ""), "m", sequence([]llm.Delta{
 			{Kind: llm.BeginDelta, ID: given}, {Kind: llm.CallDelta, Call: &llm.ToolCall{Name: "f"}}, {Kind: llm.FinishDelta},
 		}, nil)))
 		if err != nil {
@@ -392,9 +392,9 @@ func TestPiecesOfOurOwnAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tc := answers[name]
-			events := dated.Answer(chatRequest(t, true, tc.more), "told", sequence(tc.pieces, nil))
+			events := dated.EncodeResponse(chatRequest(t, true, tc.more), "told", sequence(tc.pieces, nil))
 			var got []llm.Delta
-			for p, err := range Pieces(events) {
+			for p, err := range Deltas(events) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -413,7 +413,7 @@ func TestWholeAnswersAreAssembledChunks(t *testing.T) {
 	for name, tc := range answers {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			chunks, err := answered(dated.Answer(chatRequest(t, true, tc.more), "told", sequence(tc.pieces, nil)))
+			chunks, err := answered(dated.EncodeResponse(chatRequest(t, true, tc.more), "told", sequence(tc.pieces, nil)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -426,12 +426,12 @@ func TestWholeAnswersAreAssembledChunks(t *testing.T) {
 				t.Fatal(err)
 			}
 			both := map[string][]llm.Delta{}
-			whole, err := answered(dated.Answer(chatRequest(t, false, tc.more), "told", sequence(tc.pieces, nil)))
+			whole, err := answered(dated.EncodeResponse(chatRequest(t, false, tc.more), "told", sequence(tc.pieces, nil)))
 			if err != nil {
 				t.Fatal(err)
 			}
 			for from, data := range map[string][]byte{"assembled": assembled, "whole": whole[0].Data} {
-				for p, err := range Pieces(func(yield func(llm.Event, error) bool) { yield(llm.Event{Data: data}, nil) }) {
+				for p, err := range Deltas(func(yield func(llm.Event, error) bool) { yield(llm.Event{Data: data}, nil) }) {
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -491,7 +491,7 @@ func TestPiecesOfOtherProviders(t *testing.T) {
 				}
 			}
 			var got []llm.Delta
-			for p, err := range Pieces(events) {
+			for p, err := range Deltas(events) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -513,7 +513,7 @@ func TestPiecesPassErrorsOn(t *testing.T) {
 		want llm.Kind
 	}{{`{}`, broken, llm.UpstreamOverloaded}, {`{"choices":7}`, nil, llm.UpstreamMalformed}} {
 		var failed error
-		for _, err := range Pieces(func(yield func(llm.Event, error) bool) { yield(llm.Event{Data: []byte(tc.data)}, tc.err) }) {
+		for _, err := range Deltas(func(yield func(llm.Event, error) bool) { yield(llm.Event{Data: []byte(tc.data)}, tc.err) }) {
 			failed = err
 		}
 		if e, ok := errors.AsType[*llm.Error](failed); !ok || e.Kind != tc.want {
@@ -538,7 +538,7 @@ func FuzzPieces(f *testing.F) {
 			}
 		}
 		for _, stream := range []bool{true, false} {
-			for ev, err := range dated.Answer(chatRequest(t, stream, ""), "m", Pieces(events)) {
+			for ev, err := range dated.EncodeResponse(chatRequest(t, stream, ""), "m", Deltas(events)) {
 				if err == nil && !json.Valid(ev.Data) {
 					t.Errorf("not JSON: %s", ev.Data)
 				}

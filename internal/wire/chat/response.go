@@ -13,18 +13,18 @@ import (
 	"fairlead/internal/wire/show"
 )
 
-// Answer writes an answer given in our own words: chunks for a stream, one event for a whole answer. Usage comes once, at
+// EncodeResponse writes an answer given in our own words: chunks for a stream, one event for a whole answer. Usage comes once, at
 // the end. An answer that ends before the finish of a choice is llm.UpstreamCut.
-func (f Format) Answer(req *llm.Request, model string, pieces iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
-	return newReply(f, req, model).write(pieces)
+func (f Format) EncodeResponse(req *llm.Request, model string, deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
+	return newResponseWriter(f, req, model).write(deltas)
 }
 
-// write writes the pieces as they come.
-func (w *reply) write(pieces iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
+// write writes the deltas as they come.
+func (w *responseWriter) write(deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
-		for p, err := range pieces {
+		for p, err := range deltas {
 			if err == nil {
-				err = w.take(&p)
+				err = w.add(&p)
 			}
 			if err != nil {
 				w.close(yield, err)
@@ -40,43 +40,43 @@ func (w *reply) write(pieces iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, e
 	}
 }
 
-// reply is the state of writing one answer.
-type reply struct {
-	req    *llm.Request
-	model  string
-	old    bool // the caller knows function_call, not tool_calls
-	nanos  int64
-	stream bool
+// responseWriter is the state of writing one answer.
+type responseWriter struct {
+	req             *llm.Request
+	model           string
+	legacyFunctions bool // the caller knows function_call, not tool_calls
+	nanos           int64
+	stream          bool
 
 	begun    bool
 	id       string
 	created  int64
 	reported string
 	usage    *llm.Usage
-	choices  []*told
-	ready    []llm.Event // what the piece at hand became
+	choices  []*choiceWriter
+	ready    []llm.Event // what the delta at hand became
 }
 
-// told is what one choice has said so far. A stream keeps of it only what later chunks need.
-type told struct {
+// present is what one choice has said so far. A stream keeps of it only what later chunks need.
+type choiceWriter struct {
 	index                       int
 	content, refusal, reasoning strings.Builder
 	block                       strings.Builder // the thinking that has no seal yet
 	blocks                      [][]byte
-	calls                       []*calling
-	byIndex                     map[int]*calling // of calls
+	calls                       []*callWriter
+	byIndex                     map[int]*callWriter // of calls
 	finish                      string
 }
 
-type calling struct {
+type callWriter struct {
 	index     int
 	call      llm.ToolCall // without its arguments
 	arguments strings.Builder
 	written   bool // some arguments have gone out
 }
 
-func newReply(f Format, req *llm.Request, model string) *reply {
-	w := &reply{req: req, model: model, stream: req.Stream, old: has(req, "functions") && !has(req, "tools")}
+func newResponseWriter(f Format, req *llm.Request, model string) *responseWriter {
+	w := &responseWriter{req: req, model: model, stream: req.Stream, legacyFunctions: has(req, "functions") && !has(req, "tools")}
 	if f.Now != nil {
 		now := f.Now()
 		w.created, w.nanos = now.Unix(), now.UnixNano()
@@ -88,8 +88,8 @@ func has(req *llm.Request, name string) bool {
 	return slices.ContainsFunc(req.Fields, func(f llm.Field) bool { return f.Name == name })
 }
 
-// take adds one piece to the answer.
-func (w *reply) take(p *llm.Delta) error {
+// convert adds one delta to the answer.
+func (w *responseWriter) add(p *llm.Delta) error {
 	switch p.Kind {
 	case llm.BeginDelta:
 		w.begin(p)
@@ -109,10 +109,10 @@ func (w *reply) take(p *llm.Delta) error {
 	if c.finish != "" {
 		return nil // what follows the end would not be read
 	}
-	return w.say(c, p)
+	return w.addContent(c, p)
 }
 
-func (w *reply) say(c *told, p *llm.Delta) error {
+func (w *responseWriter) addContent(c *choiceWriter, p *llm.Delta) error {
 	switch p.Kind {
 	case llm.TextDelta:
 		w.text(c, &c.content, "content", p.Text)
@@ -122,7 +122,7 @@ func (w *reply) say(c *told, p *llm.Delta) error {
 		c.block.WriteString(p.Text)
 		w.text(c, &c.reasoning, "reasoning_content", p.Text)
 	case llm.SignatureDelta:
-		w.seal(c, p.Thinking)
+		w.addSignature(c, p.Thinking)
 	case llm.CallDelta:
 		return w.call(c, p)
 	case llm.ArgumentsDelta:
@@ -134,8 +134,8 @@ func (w *reply) say(c *told, p *llm.Delta) error {
 	return nil
 }
 
-// begin takes what all chunks have in common from the first piece that tells it.
-func (w *reply) begin(p *llm.Delta) {
+// begin takes what all chunks have in common from the first delta that tells it.
+func (w *responseWriter) begin(p *llm.Delta) {
 	if w.reported == "" {
 		w.reported = p.Model
 	}
@@ -158,7 +158,7 @@ func answerID(id string, body []byte, nanos int64) string {
 }
 
 // choice finds a choice; a new one begins with its role.
-func (w *reply) choice(index int) *told {
+func (w *responseWriter) choice(index int) *choiceWriter {
 	for _, c := range w.choices {
 		if c.index == index {
 			return c
@@ -167,7 +167,7 @@ func (w *reply) choice(index int) *told {
 	if !w.begun {
 		w.begin(&llm.Delta{})
 	}
-	c := &told{index: index}
+	c := &choiceWriter{index: index}
 	w.choices = append(w.choices, c)
 	if w.stream {
 		w.emit(c, []byte(`{"role":"assistant","content":""}`), llm.Event{})
@@ -175,8 +175,8 @@ func (w *reply) choice(index int) *told {
 	return c
 }
 
-// text adds a text to a member of the message.
-func (w *reply) text(c *told, into *strings.Builder, member, text string) {
+// String adds a text to a member of the message.
+func (w *responseWriter) text(c *choiceWriter, into *strings.Builder, member, text string) {
 	if text == "" {
 		return
 	}
@@ -184,16 +184,16 @@ func (w *reply) text(c *told, into *strings.Builder, member, text string) {
 		into.WriteString(text)
 		return
 	}
-	var d objectWriter
-	d.open()
-	d.text(member, text)
-	d.close()
-	w.emit(c, d.out, counted(text))
+	var d Writer
+	d.Open()
+	d.Str(member, text)
+	d.Close()
+	w.emit(c, d.Out, counted(text))
 }
 
-// seal closes a block of thinking. Only a block with a seal is told again: clients that send the message back carry the seal
+// addSignature closes a block of thinking. Only a block with a seal is told again: clients that send the message back carry the seal
 // to the provider that wants it.
-func (w *reply) seal(c *told, t *llm.Thinking) {
+func (w *responseWriter) addSignature(c *choiceWriter, t *llm.Thinking) {
 	text := c.block.String()
 	c.block.Reset()
 	if t == nil || t.Signature == "" && t.Sealed == "" {
@@ -209,29 +209,29 @@ func (w *reply) seal(c *told, t *llm.Thinking) {
 
 // thinkingBlock writes thinking with its seal, as several gateways do: Anthropic's block, and who sealed it.
 func thinkingBlock(t *llm.Thinking) []byte {
-	var b objectWriter
-	b.open()
+	var b Writer
+	b.Open()
 	if t.Sealed != "" && t.Text == "" && t.Signature == "" {
-		b.text("type", "redacted_thinking")
+		b.Str("type", "redacted_thinking")
 	} else {
-		b.text("type", "thinking")
-		b.text("thinking", t.Text)
+		b.Str("type", "thinking")
+		b.Str("thinking", t.Text)
 	}
-	b.optionalText("signature", t.Signature)
-	b.optionalText("data", t.Sealed)
-	b.optionalText("provider", t.Provider)
-	b.close()
-	return b.out
+	b.OptionalStr("signature", t.Signature)
+	b.OptionalStr("data", t.Sealed)
+	b.OptionalStr("provider", t.Provider)
+	b.Close()
+	return b.Out
 }
 
-// end closes a choice. A provider may say stop although it calls a tool.
-func (w *reply) end(c *told, finish string) {
-	w.fill(c)
+// End closes a choice. A provider may say stop although it calls a tool.
+func (w *responseWriter) end(c *choiceWriter, finish string) {
+	w.fillArguments(c)
 	c.finish = finish
 	switch {
 	case len(c.calls) > 0 && (finish == "" || finish == "stop" || finish == "tool_calls"):
 		c.finish = "tool_calls"
-		if w.old {
+		if w.legacyFunctions {
 			c.finish = "function_call"
 		}
 	case finish == "":
@@ -243,7 +243,7 @@ func (w *reply) end(c *told, finish string) {
 }
 
 // complete is nil when every choice has ended.
-func (w *reply) complete() error {
+func (w *responseWriter) complete() error {
 	ended := len(w.choices) > 0
 	for _, c := range w.choices {
 		ended = ended && c.finish != ""
@@ -254,8 +254,8 @@ func (w *reply) complete() error {
 	return nil
 }
 
-// close ends the events: the answer itself when it is whole, usage if any came, and then the error if there is one.
-func (w *reply) close(yield func(llm.Event, error) bool, err error) {
+// Close ends the events: the answer itself when it is whole, usage if any came, and then the error if there is one.
+func (w *responseWriter) close(yield func(llm.Event, error) bool, err error) {
 	switch {
 	case !w.stream && err == nil:
 		yield(w.whole(), nil)
@@ -271,7 +271,7 @@ func (w *reply) close(yield func(llm.Event, error) bool, err error) {
 	}
 }
 
-// counted is the description of an event with this text.
+// SkipCounted is the description of an event with this text.
 func counted(text string) llm.Event {
 	ev := llm.Event{Content: text != ""}
 	for i := range len(text) {

@@ -15,9 +15,9 @@ import (
 )
 
 // told is what an answer says, one word a piece.
-func told(r io.Reader, o PieceOptions) (pieces []llm.Delta, warnings []string, err error) {
+func told(r io.Reader, o DeltaOptions) (pieces []llm.Delta, warnings []string, err error) {
 	o.Warn = func(w string) { warnings = append(warnings, w) }
-	for p, e := range Pieces(r, o) {
+	for p, e := range Deltas(r, o) {
 		if e != nil {
 			err = e
 			continue
@@ -109,7 +109,7 @@ func TestAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for way, src := range map[string]io.Reader{"whole": strings.NewReader(tc.body), "byte by byte": iotest.OneByteReader(strings.NewReader(tc.body))} {
-				pieces, _, err := told(src, PieceOptions{Stream: true, Provider: "g"})
+				pieces, _, err := told(src, DeltaOptions{Stream: true, Provider: "g"})
 				if diff := cmp.Diff(tc.want, kindsOf(pieces)); diff != "" {
 					t.Errorf("%s (-want +got):\n%s", way, diff)
 				}
@@ -123,7 +123,7 @@ func TestAnswers(t *testing.T) {
 
 func TestWholeAnswerIsNoStream(t *testing.T) {
 	t.Parallel()
-	_, _, err := told(strings.NewReader("data: {}\n\n"), PieceOptions{ContentType: "text/event-stream"})
+	_, _, err := told(strings.NewReader("data: {}\n\n"), DeltaOptions{ContentType: "text/event-stream"})
 	if e := llm.AsError(err); e.Kind != llm.UpstreamMalformed || !strings.Contains(e.Message, "text/event-stream") {
 		t.Errorf("got %v", err)
 	}
@@ -133,7 +133,7 @@ func TestCallsWithoutIDsGetTheirOwn(t *testing.T) {
 	t.Parallel()
 	const body = `{"responseId":"r","candidates":[{"content":{"parts":[{"functionCall":{"name":"f"}},{"functionCall":{"name":"f"}},{"functionCall":{"id":"given","name":"f"},"thoughtSignature":"s"}]},"finishReason":"STOP"}]}`
 	ids := func(body string) (list []string) {
-		pieces, _, err := told(strings.NewReader(body), PieceOptions{Provider: "g"})
+		pieces, _, err := told(strings.NewReader(body), DeltaOptions{Provider: "g"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +163,7 @@ func TestCustomToolsGetTheirText(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{`{"input":"ls"}`: "ls", `{"input":1}`: `{"input":1}`, `{}`: `{}`} {
 		body := `{"candidates":[{"content":{"parts":[{"functionCall":{"name":"shell","args":` + args + `}}]},"finishReason":"STOP"}]}`
-		pieces, _, err := told(strings.NewReader(body), PieceOptions{Custom: func(name string) bool { return name == "shell" }})
+		pieces, _, err := told(strings.NewReader(body), DeltaOptions{Custom: func(name string) bool { return name == "shell" }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -178,18 +178,18 @@ func TestBounds(t *testing.T) {
 	long := `{"candidates":[{"content":{"parts":[{"text":"` + strings.Repeat("x", 1000) + `"}]},"finishReason":"STOP"}]}`
 	for name, tc := range map[string]struct {
 		body string
-		o    PieceOptions
+		o    DeltaOptions
 	}{
-		"a whole answer": {long, PieceOptions{MaxAnswer: 500}},
-		"a stream":       {events(long, long), PieceOptions{Stream: true, MaxAnswer: 1500}},
-		"a line":         {events(long), PieceOptions{Stream: true, MaxLine: 100}},
+		"a whole answer": {long, DeltaOptions{MaxAnswer: 500}},
+		"a stream":       {events(long, long), DeltaOptions{Stream: true, MaxAnswer: 1500}},
+		"a line":         {events(long), DeltaOptions{Stream: true, MaxLine: 100}},
 	} {
 		_, _, err := told(strings.NewReader(tc.body), tc.o)
 		if llm.AsError(err).Kind != llm.UpstreamMalformed {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, _, err := told(strings.NewReader(long), PieceOptions{MaxAnswer: int64(len(long)), SizeHint: 10}); err != nil {
+	if _, _, err := told(strings.NewReader(long), DeltaOptions{MaxAnswer: int64(len(long)), SizeHint: 10}); err != nil {
 		t.Errorf("an answer of exactly the bound: %v", err)
 	}
 }
@@ -203,13 +203,13 @@ func TestErrorsOfTheConnection(t *testing.T) {
 			if stream {
 				body = events(`{"candidates":[{}]}`)
 			}
-			_, _, err := told(io.MultiReader(strings.NewReader(body), iotest.ErrReader(cause)), PieceOptions{Stream: stream})
+			_, _, err := told(io.MultiReader(strings.NewReader(body), iotest.ErrReader(cause)), DeltaOptions{Stream: stream})
 			if !errors.Is(err, cause) || llm.AsError(err).Kind != want {
 				t.Errorf("stream %v, %v: got %v", stream, cause, err)
 			}
 		}
 	}
-	if _, _, err := told(iotest.ErrReader(io.ErrClosedPipe), PieceOptions{}); llm.AsError(err).Kind != llm.StreamInterrupted {
+	if _, _, err := told(iotest.ErrReader(io.ErrClosedPipe), DeltaOptions{}); llm.AsError(err).Kind != llm.StreamInterrupted {
 		t.Errorf("a connection that never spoke: %v", err)
 	}
 }
@@ -217,10 +217,10 @@ func TestErrorsOfTheConnection(t *testing.T) {
 func TestReadingStopsWhenNobodyListens(t *testing.T) {
 	t.Parallel()
 	body := `{"usageMetadata":{"promptTokenCount":1,"candidatesTokenCount":1},"candidates":[{"content":{"parts":[{"text":"t","thought":true,"thoughtSignature":"s"},{"text":"a"},{"functionCall":{"name":"f"}}]},"finishReason":"STOP"}]}`
-	whole, _, _ := told(strings.NewReader(body), PieceOptions{})
+	whole, _, _ := told(strings.NewReader(body), DeltaOptions{})
 	for n := range whole {
 		heard := 0
-		for range Pieces(strings.NewReader(body), PieceOptions{}) {
+		for range Deltas(strings.NewReader(body), DeltaOptions{}) {
 			if heard++; heard > n {
 				break
 			}
@@ -284,7 +284,7 @@ func TestUsage(t *testing.T) {
 
 func TestAbsurdUsageIsWarnedOf(t *testing.T) {
 	t.Parallel()
-	_, warnings, err := told(strings.NewReader(`{"candidates":[{"finishReason":"STOP","content":{"parts":[{"executableCode":{}},{"inlineData":{}}]}}],"usageMetadata":{"promptTokenCount":-5}}`), PieceOptions{})
+	_, warnings, err := told(strings.NewReader(`{"candidates":[{"finishReason":"STOP","content":{"parts":[{"executableCode":{}},{"inlineData":{}}]}}],"usageMetadata":{"promptTokenCount":-5}}`), DeltaOptions{})
 	if err != nil || len(warnings) != 2 {
 		t.Errorf("warned %q, %v", warnings, err)
 	}
@@ -297,7 +297,7 @@ func FuzzPieces(f *testing.F) {
 	f.Add("event: error\ndata: x\n\n", true)
 	f.Fuzz(func(t *testing.T, body string, stream bool) {
 		finished, begun, ended := 0, false, false
-		for p, err := range Pieces(strings.NewReader(body), PieceOptions{Stream: stream, MaxAnswer: 1 << 20, Custom: func(string) bool { return true }}) {
+		for p, err := range Deltas(strings.NewReader(body), DeltaOptions{Stream: stream, MaxAnswer: 1 << 20, Custom: func(string) bool { return true }}) {
 			if ended {
 				t.Fatal("something follows the error")
 			}

@@ -15,7 +15,7 @@ func (d *decoder) provider(w *llm.ProviderPreferences) {
 	if !d.is('{', "provider", "an object") {
 		return
 	}
-	for key := range d.members {
+	for key := range d.Members {
 		switch string(key) {
 		case "order":
 			w.Order = d.names("provider.order")
@@ -24,7 +24,7 @@ func (d *decoder) provider(w *llm.ProviderPreferences) {
 		case "ignore":
 			w.Ignore = d.names("provider.ignore")
 		case "allow_fallbacks":
-			w.NoFallbacks = !d.null() && !d.boolean("provider.allow_fallbacks")
+			w.NoFallbacks = !d.SkipNull() && !d.boolean("provider.allow_fallbacks")
 		case "require_parameters":
 			w.RequireParameters = d.boolean("provider.require_parameters")
 		case "best_effort":
@@ -38,7 +38,7 @@ func (d *decoder) provider(w *llm.ProviderPreferences) {
 		case "zdr":
 			w.ZeroRetention = d.boolean("provider.zdr")
 		default:
-			d.only("provider.", key, "order", "only", "ignore", "allow_fallbacks", "require_parameters", "best_effort", "sort",
+			d.rejectLookAlikes("provider.", key, "order", "only", "ignore", "allow_fallbacks", "require_parameters", "best_effort", "sort",
 				"max_price", "data_collection", "zdr")
 		}
 	}
@@ -62,14 +62,14 @@ func (d *decoder) maxPrice() *llm.MaxPrice {
 		return nil
 	}
 	limit := &llm.MaxPrice{}
-	for key := range d.members {
+	for key := range d.Members {
 		switch string(key) {
 		case "prompt":
 			limit.Prompt = d.price("provider.max_price.prompt")
 		case "completion":
 			limit.Completion = d.price("provider.max_price.completion")
 		default:
-			d.only("provider.max_price.", key, "prompt", "completion")
+			d.rejectLookAlikes("provider.max_price.", key, "prompt", "completion")
 		}
 	}
 	return limit
@@ -78,13 +78,13 @@ func (d *decoder) maxPrice() *llm.MaxPrice {
 // price reads a number of dollars, which clients send as a number or as a string.
 func (d *decoder) price(param string) *float64 {
 	var raw string
-	switch d.kind() {
+	switch d.Kind() {
 	case '0':
-		raw = string(d.number())
+		raw = string(d.Number())
 	case '"':
-		raw = string(d.decoded(d.text()))
+		raw = string(d.Unquote(d.ReadString()))
 	case 'n':
-		d.literal("null")
+		d.Literal("null")
 		return nil
 	default:
 		d.wrong(param, "a number of dollars per million tokens")
