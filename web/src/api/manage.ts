@@ -27,8 +27,8 @@ export const invitationsQuery = queryOptions({
 });
 
 /** The sessions of the account, one per signed-in browser. */
-export const browsersQuery = queryOptions({
-  queryKey: ["browsers"],
+export const sessionsQuery = queryOptions({
+  queryKey: ["sessions"],
   queryFn: () => must(api.GET("/account/sessions")),
 });
 

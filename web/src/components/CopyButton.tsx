@@ -6,7 +6,7 @@ import { Icon } from "./Icon";
 
 interface Props {
   text: string | (() => string);
-  /** Label that names what is copied: "Copy link". */
+  /** Label of the button: "Copy link". */
   label?: string;
   /** Shows an icon without a label. */
   compact?: boolean;

@@ -6,7 +6,7 @@ import { Icon, type IconName } from "./Icon";
 interface Props {
   icon?: IconName;
   title: string;
-  /** Why there is no content, and the next step. */
+  /** The reason for the missing content, and the next step. */
   children?: ReactNode;
   /** Buttons for the next step. */
   actions?: ReactNode;

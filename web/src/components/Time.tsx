@@ -7,7 +7,7 @@ interface Props {
   at: string | null | undefined;
   /** row: short; stack: short, on two lines; moment: date and time; day: date; age: relative to now. */
   as?: "row" | "stack" | "moment" | "day" | "age";
-  /** Text shown when there is no time. */
+  /** Placeholder for a missing time. */
   none?: string;
 }
 

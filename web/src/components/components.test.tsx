@@ -33,7 +33,7 @@ describe("badges", () => {
 });
 
 describe("CopyButton", () => {
-  it("copies through a field in the open dialog when there is no clipboard API", async () => {
+  it("copies through a field in the open dialog without the clipboard API", async () => {
     let parent: Element | null | undefined;
     document.execCommand = vi.fn(() => {
       parent = document.querySelector("textarea")?.parentElement;

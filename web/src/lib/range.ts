@@ -1,5 +1,5 @@
-// A time range is two plain parameters, from and to. Relative ranges stay relative: a link to the last 24 hours shows the
-// last 24 hours whenever it is opened.
+// A time range is two plain parameters, from and to. Relative ranges stay relative: a link to the last 24 hours always
+// shows the last 24 hours.
 
 /** A time range as in the URL. */
 export interface Range {

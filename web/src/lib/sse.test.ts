@@ -54,7 +54,7 @@ describe("EventParser", () => {
     expect(parse(...chunks)).toEqual(want);
   });
 
-  test("a stream gives the same events wherever it is split", () => {
+  test("splitting a stream at any position gives the same events", () => {
     const text = 'event: x\r\ndata: one\r\ndata: two\r\n\r\n: c\n\ndata: {"a":1}\n\ndata: [DONE]\n\n';
     const whole = parse(text);
     expect(whole).toHaveLength(3);

@@ -5,7 +5,7 @@ import { workspaceQuery } from "../../api/manage";
 import { PageHeader } from "../../components/PageHeader";
 import { Section } from "../../components/Section";
 import { useSession } from "../../lib/session";
-import { Browsers } from "./Browsers";
+import { Sessions } from "./Sessions";
 import { Budget } from "./Budget";
 import { DeleteAccount } from "./DeleteAccount";
 import { PasswordForm } from "./PasswordForm";
@@ -34,7 +34,7 @@ export function AccountPage() {
         </Section>
         <Section title="Workspace budget">{workspace.data && <Budget workspace={workspace.data} />}</Section>
       </SimpleGrid>
-      <Browsers />
+      <Sessions />
       <Section title="Delete account">
         <DeleteAccount />
       </Section>

@@ -4,7 +4,7 @@ import { useState } from "react";
 
 import { api, must } from "../../api/client";
 import { asApiError } from "../../api/errors";
-import { browsersQuery } from "../../api/manage";
+import { sessionsQuery } from "../../api/manage";
 import { registrationQuery, sessionQuery } from "../../api/queries";
 import { ErrorPanel } from "../../components/ErrorPanel";
 import { notifyDone } from "../../lib/notify";
@@ -74,7 +74,7 @@ function useChange(onDone: () => void) {
       must(api.POST("/account/password", { body })),
     onSuccess: async (session) => {
       queryClient.setQueryData(sessionQuery.queryKey, session);
-      await queryClient.invalidateQueries({ queryKey: browsersQuery.queryKey });
+      await queryClient.invalidateQueries({ queryKey: sessionsQuery.queryKey });
       notifyDone("Password changed. Other sessions were signed out.");
       onDone();
     },

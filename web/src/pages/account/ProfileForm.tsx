@@ -9,7 +9,7 @@ import { sessionQuery } from "../../api/queries";
 import { ErrorPanel } from "../../components/ErrorPanel";
 import { notifyDone } from "../../lib/notify";
 import { useSession } from "../../lib/session";
-import { zoneNames } from "./zones";
+import { zoneNames } from "./labels";
 
 /** Name and time zone of the account. */
 export function ProfileForm() {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { differing } from "../../api/manage";
-import { clientName, zoneNames } from "./zones";
+import { clientName, zoneNames } from "./labels";
 
 test.each([
   [

@@ -24,7 +24,7 @@ export function AuditPage() {
     return (
       <>
         <PageHeader title="Audit log" />
-        <EmptyState icon="ban" title="You don't have access to the audit log">
+        <EmptyState icon="ban" title="You don’t have access to the audit log">
           Only owners and admins can view it.
         </EmptyState>
       </>

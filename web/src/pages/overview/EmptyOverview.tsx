@@ -17,7 +17,7 @@ interface Props {
   onPlayground: (() => void) | undefined;
 }
 
-/** Explains why there are no figures and offers the next step. */
+/** Explains missing figures and offers the next step. */
 export function EmptyOverview(props: Props) {
   const { range, filtered, simulatedOnly, onClear, onRange, onSimulated, onPlayground } = props;
   const next = wider(range);

@@ -18,15 +18,15 @@ interface Props {
 /** The prompts and answers of one column. Answers are shown as plain text, never as HTML. */
 export function Conversation({ turns, column, label }: Props) {
   const log = useRef<HTMLDivElement>(null);
-  const seen = turns.filter((turn) => turn.runs[column]);
-  const last = seen.at(-1)?.runs[column];
+  const answered = turns.filter((turn) => turn.runs[column]);
+  const last = answered.at(-1)?.runs[column];
   useEffect(() => {
     const box = log.current;
     // Follow the answer only while the log is scrolled to its end.
     if (box && box.scrollHeight - box.scrollTop - box.clientHeight < 120) {
       box.scrollTop = box.scrollHeight;
     }
-  }, [last?.text, last?.state, seen.length]);
+  }, [last?.text, last?.state, answered.length]);
   return (
     <Paper withBorder>
       <div
@@ -37,13 +37,13 @@ export function Conversation({ turns, column, label }: Props) {
         aria-busy={isRunning(last)}
         tabIndex={0}
       >
-        {seen.length === 0 ? (
+        {answered.length === 0 ? (
           <Text c="dimmed" size="sm">
             Send a message to get started.
           </Text>
         ) : (
           <Stack gap="md">
-            {seen.map((turn) => (
+            {answered.map((turn) => (
               <Stack key={turn.id} gap="xs">
                 <div className={classes.prompt}>
                   <LongText text={turn.prompt} />

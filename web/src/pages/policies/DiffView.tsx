@@ -4,7 +4,7 @@ import type { Schema } from "../../api/client";
 import classes from "./policies.module.css";
 
 const signs: Record<Schema["DiffLine"]["kind"], string> = { same: " ", added: "+", removed: "−", gap: "⋯" };
-const spoken: Partial<Record<Schema["DiffLine"]["kind"], string>> = {
+const srLabels: Partial<Record<Schema["DiffLine"]["kind"], string>> = {
   added: "added: ",
   removed: "removed: ",
 };
@@ -28,7 +28,7 @@ export function DiffView({ lines, label }: { lines: Schema["DiffLine"][]; label:
               <td className={classes.number}>{line.new_line}</td>
               <td>
                 <span aria-hidden>{signs[line.kind]} </span>
-                {spoken[line.kind] && <VisuallyHidden>{spoken[line.kind]}</VisuallyHidden>}
+                {srLabels[line.kind] && <VisuallyHidden>{srLabels[line.kind]}</VisuallyHidden>}
                 {line.kind === "gap" ? "unchanged lines" : line.text}
               </td>
             </tr>

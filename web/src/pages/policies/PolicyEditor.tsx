@@ -62,7 +62,7 @@ export function PolicyEditor({ policySet, draft, onEdit }: Props) {
             <YamlPanel
               draft={draft}
               policySet={policySet}
-              onChange={(source) => onEdit({ type: "text", source })}
+              onChange={(source) => onEdit({ type: "yaml", source })}
             />
           </div>
           <div hidden={tool !== "dry-run"}>

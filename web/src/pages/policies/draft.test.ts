@@ -55,7 +55,7 @@ describe("a draft", () => {
   });
 
   it("applies an edit of the YAML to the form after the check", () => {
-    const typed = after({ type: "text", source: "new" });
+    const typed = after({ type: "yaml", source: "new" });
     expect(typed.source).toBe("new");
     expect(typed.policies).toEqual(saved.policies);
     expect([isDirty(typed), isReady(typed)]).toEqual([true, false]);
@@ -67,7 +67,7 @@ describe("a draft", () => {
   });
 
   it("disables the form while the YAML has errors", () => {
-    const draft = after({ type: "text", source: "bad" }, { type: "checked", edit: 1, check: invalid("bad") });
+    const draft = after({ type: "yaml", source: "bad" }, { type: "checked", edit: 1, check: invalid("bad") });
     expect(isFormCurrent(draft)).toBe(false);
     expect(draft.policies).toEqual(saved.policies);
     expect(isReady(draft)).toBe(false);
@@ -87,7 +87,7 @@ describe("a draft", () => {
   });
 
   it("drops an edit of the form while the YAML has other policies", () => {
-    const typed = after({ type: "text", source: "policies:\n  - name: b\n" });
+    const typed = after({ type: "yaml", source: "policies:\n  - name: b\n" });
     expect(reduce(typed, { type: "form", policies: [] })).toBe(typed);
   });
 
@@ -100,8 +100,8 @@ describe("a draft", () => {
 
   it("ignores the check of an earlier edit", () => {
     const draft = after(
-      { type: "text", source: "one" },
-      { type: "text", source: "two" },
+      { type: "yaml", source: "one" },
+      { type: "yaml", source: "two" },
       { type: "checked", edit: 1, check: valid("one", [{ name: "one" }]) },
     );
     expect(draft.check).toBeUndefined();
@@ -109,12 +109,12 @@ describe("a draft", () => {
   });
 
   it("is clean again when the YAML equals the active policies", () => {
-    expect(isDirty(after({ type: "text", source: "x" }, { type: "text", source: saved.source }))).toBe(false);
+    expect(isDirty(after({ type: "yaml", source: "x" }, { type: "yaml", source: saved.source }))).toBe(false);
   });
 
   it("is replaced by a saved version", () => {
     const draft = after(
-      { type: "text", source: "x" },
+      { type: "yaml", source: "x" },
       { type: "reset", saved: { ...saved, source: "y", version: 4 } },
     );
     expect([draft.source, draft.basedOn, isDirty(draft)]).toEqual(["y", 4, false]);

@@ -14,7 +14,7 @@ export interface Draft {
   /** The policies in the form: those of the last valid YAML, with later changes of the form. */
   policies: Policy[];
   /** The side that was edited last. */
-  by: "text" | "form";
+  by: "yaml" | "form";
   /** Number of edits, to ignore the check of an earlier edit. */
   edit: number;
   /** Result of checking the last edit; undefined while it is pending. */
@@ -26,7 +26,7 @@ export interface Draft {
 
 /** Actions on a draft. */
 export type Action =
-  | { type: "text"; source: string }
+  | { type: "yaml"; source: string }
   | { type: "form"; policies: Policy[] }
   | { type: "checked"; edit: number; check: Schema["PolicyCheck"] }
   | { type: "reset"; saved: SavedVersion }
@@ -37,7 +37,7 @@ export function draftOf(saved: SavedVersion, edit = 0): Draft {
   return {
     source: saved.source,
     policies: saved.policies,
-    by: "text",
+    by: "yaml",
     edit,
     saved: saved.source,
     basedOn: saved.version,
@@ -47,8 +47,8 @@ export function draftOf(saved: SavedVersion, edit = 0): Draft {
 /** Reducer of a draft. */
 export function reduce(draft: Draft, action: Action): Draft {
   switch (action.type) {
-    case "text":
-      return { ...draft, source: action.source, by: "text", edit: draft.edit + 1, check: undefined };
+    case "yaml":
+      return { ...draft, source: action.source, by: "yaml", edit: draft.edit + 1, check: undefined };
     case "form":
       return formEdited(draft, action.policies);
     case "checked":
@@ -71,7 +71,7 @@ function formEdited(draft: Draft, policies: Policy[]): Draft {
 
 /** Stores a check. After an edit of the YAML, the form gets its policies; otherwise it keeps its empty fields. */
 function checked(draft: Draft, check: Schema["PolicyCheck"]): Draft {
-  return { ...draft, check, policies: draft.by === "text" && check.ok ? check.policies : draft.policies };
+  return { ...draft, check, policies: draft.by === "yaml" && check.ok ? check.policies : draft.policies };
 }
 
 /** The document to check. */
@@ -82,7 +82,7 @@ export function inputOf(draft: Draft): PolicyInput {
 /** Reports whether the draft can be checked: not while an amount is incomplete. */
 export function isCheckable(draft: Draft): boolean {
   return (
-    draft.by === "text" ||
+    draft.by === "yaml" ||
     draft.policies.every((p) => p.max_cost_usd === undefined || isAmount(p.max_cost_usd))
   );
 }

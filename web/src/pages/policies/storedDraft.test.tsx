@@ -4,7 +4,7 @@ import { draftOf, isDirty, isReady, reduce } from "./draft";
 import { draftName, removeDraft, removeAllDrafts, storeDraft, loadDraft } from "./storedDraft";
 
 const saved = { source: "policies: []\n", policies: [], version: 3 };
-const edited = reduce(draftOf(saved), { type: "text", source: "policies:\n  - name: mine\n    pin: x\n" });
+const edited = reduce(draftOf(saved), { type: "yaml", source: "policies:\n  - name: mine\n    pin: x\n" });
 const check = { ok: true, source: edited.source, policies: [], problems: [], hash: "h", diff: [] };
 const mine = draftName("acc_1", "ws_1");
 

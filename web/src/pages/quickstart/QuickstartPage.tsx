@@ -173,16 +173,16 @@ function RequestStep({ children }: { children: ReactNode }) {
     queryFn: () => must(api.GET("/requests", { params: { query: { limit: 1, from: "now-30d" } } })),
     enabled: may("read_requests"),
   });
-  const [seen, setSeen] = useState<Schema["RequestRow"]>();
+  const [received, setReceived] = useState<Schema["RequestRow"]>();
   const state = useTail({
     query: {},
     enabled: may("read_requests"),
     onBatch: (batch) =>
-      setSeen(
+      setReceived(
         (last) => batch.requests.findLast((row) => row.state === "done") ?? batch.requests.at(-1) ?? last,
       ),
   });
-  const row = seen ?? before.data?.requests[0];
+  const row = received ?? before.data?.requests[0];
   return (
     <Step number={3} done={row !== undefined} title="First request received">
       <Text size="sm" mb="xs">
@@ -193,8 +193,8 @@ function RequestStep({ children }: { children: ReactNode }) {
         <Icon name={row ? "check" : "activity"} />
         {row ? (
           <Text size="sm">
-            {seen ? "Received" : "Latest request"} <Time at={row.time} as="age" />: {row.requested_model} →{" "}
-            {row.model ?? "no model"}.{" "}
+            {received ? "Received" : "Latest request"} <Time at={row.time} as="age" />: {row.requested_model}{" "}
+            → {row.model ?? "no model"}.{" "}
             <Anchor component={PageLink} to="/requests/$id" params={{ id: row.id }}>
               View request
             </Anchor>

@@ -23,7 +23,7 @@ describe("the live list", () => {
     expect(ids(mergeRows(live, [row("2")]))).toEqual(["5", "4", "3", "2"]);
   });
 
-  it("keeps the server's order while there are no updates", () => {
+  it("keeps the server's order without updates", () => {
     expect(ids(mergeRows(noUpdates, [row("1"), row("9"), row("4")]))).toEqual(["1", "9", "4"]);
   });
 

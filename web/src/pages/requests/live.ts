@@ -18,7 +18,7 @@ export const maxRows = 500;
 /** No updates. */
 export const noUpdates: Live = { shown: [], waiting: [], changed: new Map() };
 
-/** Adds a batch of a tail. A known row is updated in place; a new one goes on top, or waits while paused. */
+/** Adds a batch of a tail. A known row is updated in place; a new one is added on top, or waits while paused. */
 export function addBatch(live: Live, batch: Row[], listed: ReadonlySet<string>, paused: boolean): Live {
   const next: Live = { shown: [...live.shown], waiting: [...live.waiting], changed: new Map(live.changed) };
   for (const row of batch) {

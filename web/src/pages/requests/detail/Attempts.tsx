@@ -32,7 +32,7 @@ export function Attempts({ request }: { request: Schema["RequestDetail"] }) {
           wait={waits[i] ?? 0}
           span={span}
           number={i + 1}
-          alone={attempts.length === 1}
+          single={attempts.length === 1}
         />
       ))}
     </Stack>
@@ -65,10 +65,10 @@ interface RowProps {
   wait: number;
   span: number;
   number: number;
-  alone: boolean;
+  single: boolean;
 }
 
-function AttemptRow({ attempt, wait, span, number, alone }: RowProps) {
+function AttemptRow({ attempt, wait, span, number, single }: RowProps) {
   const failed = attempt.class !== null;
   return (
     <div>
@@ -76,7 +76,7 @@ function AttemptRow({ attempt, wait, span, number, alone }: RowProps) {
         <Group gap={6}>
           <Icon name={failed ? "alert" : "check"} size={14} />
           <Text size="sm">
-            {!alone && `${number}. `}
+            {!single && `${number}. `}
             <strong>{attempt.model}</strong> on {attempt.provider}
             {attempt.upstream !== attempt.model && ` (${attempt.upstream})`}
           </Text>

@@ -23,7 +23,7 @@ export interface Timing {
   provider: number;
 }
 
-/** Splits the latency of a request; undefined while it is not known. */
+/** Splits the latency of a request; undefined while the request runs. */
 export function timingOf({ latency_ms, overhead_us, wait_ms, attempts }: Timed): Timing | undefined {
   if (latency_ms === null) {
     return undefined;

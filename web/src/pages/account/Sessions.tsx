@@ -2,7 +2,7 @@ import { Badge, Button, Group, Text } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 
 import { api, must, type Schema } from "../../api/client";
-import { browsersQuery } from "../../api/manage";
+import { sessionsQuery } from "../../api/manage";
 import { type Column, DataTable } from "../../components/DataTable";
 import { ErrorPanel } from "../../components/ErrorPanel";
 import { RowsSkeleton } from "../../components/Loading";
@@ -10,16 +10,16 @@ import { Section } from "../../components/Section";
 import { Time } from "../../components/Time";
 import { notifyDone } from "../../lib/notify";
 import { plural } from "../../lib/numbers";
-import { clientName } from "./zones";
+import { clientName } from "./labels";
 
-type Browser = Schema["BrowserSession"];
+type BrowserSession = Schema["BrowserSession"];
 
 /** The sessions of the account, with buttons to end them. */
-export function Browsers() {
-  const { data, error, refetch } = useQuery(browsersQuery);
+export function Sessions() {
+  const { data, error, refetch } = useQuery(sessionsQuery);
   const end = useEnd();
   const others = (data?.sessions ?? []).filter((s) => !s.current);
-  const button = (s: Browser) =>
+  const button = (s: BrowserSession) =>
     s.current ? (
       <Badge color="green" radius="sm">
         This browser
@@ -35,7 +35,7 @@ export function Browsers() {
         Sign out
       </Button>
     );
-  const columns: Column<Browser>[] = [
+  const columns: Column<BrowserSession>[] = [
     {
       id: "client",
       label: "Browser",
@@ -98,7 +98,7 @@ export function Browsers() {
 function useEnd() {
   const queryClient = useQueryClient();
   return useMutation({
-    mutationFn: async (session: Browser | "others") => {
+    mutationFn: async (session: BrowserSession | "others") => {
       if (session === "others") {
         return (await must(api.DELETE("/account/sessions"))).ended;
       }
@@ -106,6 +106,6 @@ function useEnd() {
       return 1;
     },
     onSuccess: (ended) => notifyDone(`Signed out ${plural(ended, "session")}.`),
-    onSettled: () => queryClient.invalidateQueries({ queryKey: browsersQuery.queryKey }),
+    onSettled: () => queryClient.invalidateQueries({ queryKey: sessionsQuery.queryKey }),
   });
 }
