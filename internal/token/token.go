@@ -3,7 +3,7 @@
 // estimate to those who use it: a provider adds framing of its own, and the bill is what it reports.
 //
 // The weights come from scripts/calibrate-tokens, which fits them against real vocabularies and prints how far off they
-// are; docs/decisions/0015-token-estimates.md has the table.
+// are; see docs/decisions/0015-estimate-tokens-from-character-classes.md.
 package token
 
 import (
