@@ -20,6 +20,7 @@ type deployment struct {
 	models, policies int
 	keys, entries    int // that it has besides the one that is used, and from before
 	concurrent       int // requests at a time, however long work waits; 0 for the usual bounds
+	tls              bool
 }
 
 // startGateway starts Fairlead as it comes: authentication, limits and a budget, `auto` with the learned predictor,
@@ -30,7 +31,15 @@ func (b *bench) startGateway(ctx context.Context, up string, d deployment) (*ser
 		return nil, err
 	}
 	config, data := filepath.Join(dir, "fairlead.yaml"), filepath.Join(dir, "data")
-	if err := os.WriteFile(config, []byte(d.config(up)), 0o600); err != nil {
+	text := d.config(up)
+	if d.tls {
+		cert, key, err := writeCertificate(dir)
+		if err != nil {
+			return nil, err
+		}
+		text += fmt.Sprintf("tls: {cert: %q, key: %q}\n", cert, key)
+	}
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		return nil, err
 	}
 	key, err := b.makeKey(ctx, config, data, "--rpm", "100000000", "--tpm", "1000000000000", "--budget", "1000000", "--tags", "team=bench")
@@ -79,7 +88,7 @@ func (b *bench) serve(ctx context.Context, config, data, key string) (*server, e
 	if err != nil {
 		return nil, err
 	}
-	return &server{fairlead, load.Target{Address: base.Host, Path: base.Path + "/chat/completions", Model: "auto", Key: key, PID: cmd.Process.Pid}}, nil
+	return &server{fairlead, load.Target{Address: base.Host, Path: base.Path + "/chat/completions", Model: "auto", Key: key, PID: cmd.Process.Pid, TLS: base.Scheme == "https"}}, nil
 }
 
 func (d deployment) config(up string) string {

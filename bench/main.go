@@ -7,6 +7,7 @@
 //	go run ./bench -quick                    # a few minutes instead of a quarter of an hour
 //	go run ./bench -only chat-1k,stream-200
 //	go run ./bench -growth models            # what more of something costs
+//	go run ./bench -against other/fairlead   # two builds in turn, without and with TLS
 package main
 
 import (
@@ -72,6 +73,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	only := flags.String("only", "", "what to measure, with commas between: one-caller, chat-1k, chat-10k, chat-100k, stream-200, hold, memory, decide, log-sqlite, log-postgres")
 	quick := flags.Bool("quick", false, "fewer and shorter rounds, fewer open streams, nothing but what callers see")
 	growth := flags.String("growth", "", "measure Fairlead alone as something grows: prompt, models, policies, keys or log")
+	against := flags.String("against", "", "path of a second build: measure both in turn, without and with TLS")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -86,9 +88,12 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	b := &bench{plan: p, dir: dir, out: out}
-	if *growth != "" {
+	switch {
+	case *growth != "":
 		err = b.grow(ctx, *growth)
-	} else {
+	case *against != "":
+		err = b.compareBuilds(ctx, *against)
+	default:
 		err = b.compare(ctx)
 	}
 	b.stopAll()

@@ -3,6 +3,7 @@ package load
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -61,6 +62,9 @@ func (c *caller) dial(ctx context.Context) error {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", c.Address)
 	if err != nil {
 		return err
+	}
+	if c.TLS {
+		conn = tls.Client(conn, &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // the server is a process of this run
 	}
 	c.conn, c.forget = conn, context.AfterFunc(ctx, func() { _ = conn.Close() })
 	c.in.Reset(conn)

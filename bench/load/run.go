@@ -19,6 +19,7 @@ type Target struct {
 	Model   string
 	Key     string
 	PID     int
+	TLS     bool // with any certificate
 }
 
 // Spec is a kind of traffic.
