@@ -45,7 +45,7 @@ func listen(ctx context.Context, address string, cert *tls.Config, c *config.Con
 	l.handler.Store(&h)
 	l.server = ingress.New(ingress.Options{
 		Handler:    http.HandlerFunc(l.answer),
-		Refuse:     refuseMessage,
+		Reject:     refuseMessage,
 		Context:    func() context.Context { return base },
 		HeaderSize: int(c.Headers.Size),
 		HeaderTime: c.Headers.Time,

@@ -16,9 +16,9 @@ import (
 func options(h http.HandlerFunc) Options {
 	return Options{
 		Handler: h,
-		Refuse: func(w http.ResponseWriter, status int, why string) {
+		Reject: func(w http.ResponseWriter, status int, reason string) {
 			w.WriteHeader(status)
-			_, _ = io.WriteString(w, why)
+			_, _ = io.WriteString(w, "rejected: "+reason)
 		},
 		Context:    context.Background,
 		HeaderSize: 64 << 10,

@@ -1,167 +1,137 @@
-// Package ingress answers HTTP/1.1: the serving side of net/http for many short requests and many open streams at a time.
-// A connection has one goroutine and holds no buffer while its answer is open; that a client has left is seen by one watcher
-// for all connections. Handlers are those of net/http. It is stricter about what a request is: lines end with CRLF, a
-// request has one length, no folded lines. Clients that choose HTTP/2 are left to net/http.
+// Package ingress owns the settings of the HTTP server: limits on slow and idle clients, rejection of ambiguous requests,
+// and errors of the server in the form of the API. It serves HTTP/1.1, and HTTP/2 over TLS, with net/http.
 package ingress
 
 import (
 	"context"
-	"errors"
+	"crypto/tls"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
-	"sync"
-	"sync/atomic"
+	"runtime/debug"
 	"time"
 )
 
-// Options say how a server bounds its clients.
+// Options are the settings of a Server.
 type Options struct {
 	Handler http.Handler
-	// Refuse answers what is no request, in the form that callers know.
-	Refuse func(w http.ResponseWriter, status int, why string)
-	// Context is what every request's own comes from.
+	// Reject writes the response to a malformed request.
+	Reject func(w http.ResponseWriter, status int, reason string)
+	// Context returns the parent of every request's context.
 	Context func() context.Context
-	// HeaderSize and HeaderTime bound the head of a request.
+	// HeaderSize and HeaderTime limit the request line and headers.
 	HeaderSize int
 	HeaderTime time.Duration
-	// BodyTime is for the rest of it, where the handler sets no deadline of its own.
+	// BodyTime limits a request with a body. A handler that takes longer must set its own read deadline.
 	BodyTime time.Duration
-	// IdleTime is how long a connection may wait for its next request.
+	// IdleTime limits how long a connection may wait for its next request.
 	IdleTime time.Duration
-	// ReadPause is how long a client may stop reading an answer before its connection, or its stream of HTTP/2, is reset; 0 for no
-	// limit. A handler may set a write deadline of its own instead.
+	// ReadPause is how long a client may stop reading a response before its connection, or its HTTP/2 stream, is
+	// reset; 0 for no limit. A handler may set its own write deadline instead.
 	ReadPause time.Duration
-	// Unread is how much of an answer the system takes for a client that does not read, sent and unsent; a quarter of it may be unsent.
-	// By default it would take megabytes, and what it has taken counts as delivered and is kept for the log.
+	// Unread is the size of the kernel's send buffer; a quarter of it may be unsent. The kernel's default is several
+	// megabytes, all of which count as delivered when the client does not read.
 	Unread int
 	Logger *slog.Logger
 }
 
-// Server answers on one listener.
-type Server struct {
-	Options
-	date  date
-	http2 http2
-	ticks atomic.Int64 // of the watcher
+// headerSlack is what net/http accepts beyond MaxHeaderBytes.
+const headerSlack = 4096
 
-	mu       sync.Mutex
-	listener net.Listener
-	conns    map[*conn]struct{}
-	stopping atomic.Bool
-	empty    chan struct{} // closed when the last connection has gone, once stopping
+// drainTime limits how long net/http waits for the rest of a body that the handler did not read.
+const drainTime = 2 * time.Second
+
+// Server serves one listener.
+type Server struct {
+	options Options
+	http    *http.Server
 }
 
-// New makes a server that answers once Serve is called.
+// New returns a server that accepts connections once Serve is called.
 func New(o Options) *Server {
-	s := &Server{Options: o, conns: map[*conn]struct{}{}, empty: make(chan struct{})}
-	s.http2 = newHTTP2(o)
+	s := &Server{options: o}
+	s.http = &http.Server{
+		Handler:           http.HandlerFunc(s.serveHTTP),
+		BaseContext:       func(net.Listener) context.Context { return o.Context() },
+		ConnContext:       s.limitConn,
+		ReadHeaderTimeout: o.HeaderTime,
+		IdleTimeout:       o.IdleTime,
+		MaxHeaderBytes:    max(1, o.HeaderSize-headerSlack),
+		HTTP2:             &http.HTTP2Config{WriteByteTimeout: o.ReadPause}, // a client that reads nothing at all
+		ErrorLog:          slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
+	}
 	return s
 }
 
-// Serve answers what the listener accepts until the server is stopped. It always returns an error: http.ErrServerClosed
-// after Shutdown or Close.
-func (s *Server) Serve(ln net.Listener) error {
-	if !s.open(ln) {
-		_ = ln.Close() // nobody has heard of it
-		return http.ErrServerClosed
+// Serve serves the connections of ln until the server is stopped. It always returns an error: http.ErrServerClosed after
+// Shutdown or Close.
+func (s *Server) Serve(ln net.Listener) error { return s.http.Serve(listener{ln, s.options.Reject}) }
+
+// Shutdown closes the listener and idle connections, and waits for running requests until ctx ends.
+func (s *Server) Shutdown(ctx context.Context) error { return s.http.Shutdown(ctx) }
+
+// Close closes the listener and every connection.
+func (s *Server) Close() error { return s.http.Close() }
+
+type connKey struct{}
+
+// limitConn limits the kernel's buffers and adds the state of the connection to the context of its requests.
+func (s *Server) limitConn(ctx context.Context, c net.Conn) context.Context {
+	raw := c
+	if secure, ok := c.(*tls.Conn); ok {
+		raw = secure.NetConn()
 	}
-	done := make(chan struct{})
-	defer close(done)
-	go s.watch(done)
-	go s.http2.serve()
-	for pause := time.Duration(0); ; {
-		raw, err := ln.Accept()
-		switch {
-		case err == nil:
-			pause = 0
-			s.accept(raw)
-		case s.stopping.Load():
-			return http.ErrServerClosed
-		case passing(err):
-			pause = min(max(2*pause, 5*time.Millisecond), time.Second)
-			s.Logger.Warn("a connection was not accepted", "error", err.Error(), "again_in", pause)
-			time.Sleep(pause)
-		default:
-			return err
-		}
+	if plain, ok := raw.(*rejectingConn); ok {
+		raw = plain.TCPConn
 	}
+	tcp, _ := raw.(*net.TCPConn)
+	if tcp != nil && s.options.Unread > 0 {
+		_ = tcp.SetWriteBuffer(s.options.Unread) // a broken connection fails on its first read
+		limitUnsent(tcp, s.options.Unread/4)
+	}
+	return context.WithValue(ctx, connKey{}, &connState{tcp: tcp})
 }
 
-// passing reports errors of a single connection, or of a moment without room for one.
-func passing(err error) bool {
-	var timeout interface{ Temporary() bool } // what net.Error once promised still tells these from a broken listener
-	return errors.As(err, &timeout) && timeout.Temporary()
-}
-
-func (s *Server) open(ln net.Listener) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.listener = ln
-	return !s.stopping.Load()
-}
-
-func (s *Server) accept(raw net.Conn) {
-	c := newConn(s, raw)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.stopping.Load() {
-		_ = raw.Close() // it came too late
+// serveHTTP calls the handler with a writer that ends responses that are not read.
+func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
+	defer s.recoverPanic()
+	if r.Method == http.MethodConnect {
+		s.options.Reject(w, http.StatusBadRequest, "CONNECT is not supported.")
 		return
 	}
-	s.conns[c] = struct{}{}
-	go c.serve()
-}
-
-// forget is told when a connection has ended, or is another server's now.
-func (s *Server) forget(c *conn) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.conns, c)
-	s.checkEmpty()
-}
-
-// checkEmpty needs the lock.
-func (s *Server) checkEmpty() {
-	if !s.stopping.Load() || len(s.conns) > 0 {
+	if r.ContentLength != 0 && s.options.BodyTime > 0 {
+		// http.Server.ReadTimeout would also apply to requests without a body, such as event streams: net/http reads from
+		// the connection while the handler runs, to notice a disconnect.
+		control := http.NewResponseController(w)
+		_ = control.SetReadDeadline(time.Now().Add(s.options.BodyTime)) // a closed connection fails on the read
+		defer func() { _ = control.SetReadDeadline(time.Now().Add(drainTime)) }()
+	}
+	if r.ProtoMajor > 1 {
+		limited := newStreamWriter(w, s.options.ReadPause)
+		defer limited.end()
+		s.options.Handler.ServeHTTP(limited, r)
 		return
 	}
-	select {
-	case <-s.empty:
-	default:
-		close(s.empty)
+	if len(r.TransferEncoding) > 0 {
+		// net/http accepts a chunked request that also has a Content-Length, and removes the header. A proxy in front
+		// may have used the length and take the rest for a part of this request, so the rest is not read.
+		w.Header().Set("Connection", "close")
 	}
+	conn := r.Context().Value(connKey{}).(*connState)
+	limited := &connWriter{ResponseWriter: w, control: http.NewResponseController(w), conn: conn, pause: s.options.ReadPause}
+	defer limited.end()
+	s.options.Handler.ServeHTTP(limited, r)
 }
 
-// Shutdown accepts nothing more, closes connections that idle, and waits for those that answer until ctx ends.
-func (s *Server) Shutdown(ctx context.Context) error {
-	s.stop(func(c *conn) { c.closeIdle() })
-	err := s.http2.server.Shutdown(ctx)
-	select {
-	case <-s.empty:
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
+// recoverPanic logs a panic of the handler and ends its connection.
+func (s *Server) recoverPanic() {
+	p := recover()
+	if p == nil {
+		return
 	}
-}
-
-// Close ends every connection at once.
-func (s *Server) Close() error {
-	s.stop(func(c *conn) { _ = c.raw.Close() }) // it is the end of it either way
-	err := s.http2.server.Close()
-	<-s.empty
-	return err
-}
-
-func (s *Server) stop(end func(*conn)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.stopping.Store(true)
-	if s.listener != nil {
-		_ = s.listener.Close() // a listener that is closed already accepts nothing either
+	if p != http.ErrAbortHandler { //nolint:errorlint // the value of a panic is never wrapped
+		s.options.Logger.Error("handler panicked", "error", fmt.Sprint(p), "stack", string(debug.Stack()))
 	}
-	for c := range s.conns {
-		end(c)
-	}
-	s.checkEmpty()
+	panic(http.ErrAbortHandler)
 }

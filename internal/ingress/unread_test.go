@@ -123,7 +123,7 @@ func TestSlowReaderGetsTheWholeAnswerOverHTTP1(t *testing.T) {
 			t.Fatal(err)
 		}
 		began, total := time.Now(), 0
-		for buf := make([]byte, sendSize); total < 8<<20; {
+		for buf := make([]byte, 64<<10); total < 8<<20; {
 			time.Sleep(readPause / 2)
 			n, err := io.ReadFull(c, buf)
 			if total += n; err != nil {

@@ -1,0 +1,168 @@
+package ingress
+
+import (
+	"errors"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"sync"
+	"time"
+)
+
+// pieceSize is how much of a long response a client must read within ReadPause.
+const pieceSize = 32 << 10
+
+// connState is the state of an HTTP/1.1 connection that outlives its requests.
+type connState struct {
+	tcp      *net.TCPConn // nil for connections of tests
+	deadline time.Time    // the write deadline of the connection
+}
+
+// connWriter is the http.ResponseWriter of an HTTP/1.1 request. Each piece of a response has a deadline of its own, so that
+// a client that reads slowly is not taken for one that has stopped.
+type connWriter struct {
+	http.ResponseWriter
+	control *http.ResponseController
+	conn    *connState
+	pause   time.Duration
+	own     bool // the handler has set a deadline
+}
+
+// Unwrap implements the interface of http.ResponseController.
+func (w *connWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// Write implements http.ResponseWriter.
+func (w *connWriter) Write(data []byte) (n int, err error) {
+	for {
+		piece := data[n:min(n+pieceSize, len(data))]
+		w.extendDeadline()
+		m, err := w.ResponseWriter.Write(piece)
+		if n += m; err != nil {
+			return n, w.resetUnread(err)
+		}
+		if n == len(data) {
+			return n, nil
+		}
+	}
+}
+
+// FlushError implements the interface of http.ResponseController.
+func (w *connWriter) FlushError() error {
+	w.extendDeadline()
+	return w.resetUnread(w.control.Flush())
+}
+
+// Flush implements http.Flusher.
+func (w *connWriter) Flush() { _ = w.FlushError() } // callers that need the error use FlushError
+
+// SetWriteDeadline sets the handler's own deadline in place of ReadPause.
+func (w *connWriter) SetWriteDeadline(t time.Time) error {
+	w.own = !t.IsZero()
+	w.conn.deadline = t
+	return w.control.SetWriteDeadline(t)
+}
+
+// extendDeadline sets the deadline for the next write. A deadline that has most of its time left is kept, because setting
+// one costs as much as a small write.
+func (w *connWriter) extendDeadline() {
+	if w.pause <= 0 || w.own {
+		return
+	}
+	now := time.Now()
+	if left := w.conn.deadline.Sub(now); left <= w.pause && left > w.pause-w.pause/16 {
+		return
+	}
+	w.conn.deadline = now.Add(w.pause)
+	_ = w.control.SetWriteDeadline(w.conn.deadline) // a closed connection fails on the write
+}
+
+// resetUnread discards the unsent data of a client that does not read: the kernel would keep it for minutes.
+func (w *connWriter) resetUnread(err error) error {
+	if errors.Is(err, os.ErrDeadlineExceeded) && w.conn.tcp != nil {
+		_ = w.conn.tcp.SetLinger(0) // fails if the connection is closed already
+	}
+	return err
+}
+
+// end gives the client time for the rest of the response, which the server sends after the handler has returned.
+func (w *connWriter) end() {
+	w.own = false
+	w.extendDeadline()
+}
+
+// streamWriter is the http.ResponseWriter of an HTTP/2 request. A write deadline there ends the stream also while the
+// handler has nothing to write, so it is set only once a write has taken too long.
+type streamWriter struct {
+	http.ResponseWriter
+	control *http.ResponseController
+	pause   time.Duration
+
+	mu    sync.Mutex
+	timer *time.Timer
+	ended bool // the handler has returned
+}
+
+func newStreamWriter(w http.ResponseWriter, pause time.Duration) *streamWriter {
+	return &streamWriter{ResponseWriter: w, control: http.NewResponseController(w), pause: pause}
+}
+
+// Unwrap implements the interface of http.ResponseController.
+func (s *streamWriter) Unwrap() http.ResponseWriter { return s.ResponseWriter }
+
+// Write implements http.ResponseWriter.
+func (s *streamWriter) Write(data []byte) (n int, err error) {
+	if len(data) == 0 {
+		return s.ResponseWriter.Write(nil) // sends the headers
+	}
+	for piece := range slices.Chunk(data, pieceSize) {
+		stop := s.watch()
+		m, err := s.ResponseWriter.Write(piece)
+		stop()
+		if n += m; err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// FlushError implements the interface of http.ResponseController.
+func (s *streamWriter) FlushError() error {
+	defer s.watch()()
+	return s.control.Flush()
+}
+
+// Flush implements http.Flusher.
+func (s *streamWriter) Flush() { _ = s.FlushError() } // callers that need the error use FlushError
+
+// watch resets the stream unless the returned function is called within the pause.
+func (s *streamWriter) watch() (stop func() bool) {
+	switch {
+	case s.pause <= 0:
+		return func() bool { return true }
+	case s.timer == nil:
+		s.timer = time.AfterFunc(s.pause, s.reset)
+	default:
+		s.timer.Reset(s.pause)
+	}
+	return s.timer.Stop
+}
+
+// reset ends the stream. The writer below must not be used once the handler has returned.
+func (s *streamWriter) reset() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.ended {
+		_ = s.control.SetWriteDeadline(time.Unix(1, 0))
+	}
+}
+
+// end gives the client time for the rest of the response, which the server sends after the handler has returned.
+func (s *streamWriter) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = true
+	if s.pause > 0 {
+		_ = s.control.SetWriteDeadline(time.Now().Add(s.pause))
+	}
+}
