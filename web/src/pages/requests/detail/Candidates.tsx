@@ -47,7 +47,7 @@ export function Candidates({ trace, attempts, against, name }: Props) {
               <Table.Th key={word}>{word}</Table.Th>
             ))}
             {columns.map(([label, hint]) => (
-              <Table.Th key={label} ta="right" className={classes.nowrap}>
+              <Table.Th key={label} ta="right">
                 <Tooltip label={hint}>
                   <span tabIndex={0}>{label}</span>
                 </Tooltip>

@@ -29,15 +29,19 @@ const text = (change: Partial<Detail>) =>
 describe("summaryOf", () => {
   it("names model, route, latency and cost", () => {
     expect(text({})).toBe(
-      "Served by small-b on provider-x (expected route) in 412 ms for $0.0003100, 67 % less than large-a ($0.0009410).",
+      "Served by small-b on provider-x (expected route) in 412 ms for $0.0003100, 67\u00a0% less than large-a ($0.0009410).",
     );
+  });
+
+  it("marks a simulated request", () => {
+    expect(text({ simulated: true })).toContain("on provider-x (SIMULATED, expected route) in");
   });
 
   it("distinguishes unknown and zero cost, and negative and no savings", () => {
     expect(text({ cost_usd: null, saved_percent: null })).toContain("at an unknown cost.");
     expect(text({ cost_usd: "0" })).toContain("for free");
-    expect(text({ saved_percent: -12 })).toContain("12 % more than large-a");
-    expect(text({ saved_percent: -1404.5 })).toContain(", 1,405 % more than large-a");
+    expect(text({ saved_percent: -12 })).toContain("12\u00a0% more than large-a");
+    expect(text({ saved_percent: -1404.5 })).toContain(", 1,405\u00a0% more than large-a");
   });
 
   it("names the failed attempt or the unavailable target", () => {

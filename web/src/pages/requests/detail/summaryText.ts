@@ -30,8 +30,7 @@ function served(r: Detail): Part[] {
     { name: r.model ?? "an unknown model" },
     " on ",
     { name: r.provider ?? "an unknown provider" },
-    ...(r.simulated ? [" (SIMULATED)"] : []),
-    " (",
+    r.simulated ? " (SIMULATED, " : " (",
     ...routeOf(r),
     `) in ${formatLatency(r.latency_ms)} ${costText(r)}`,
     ...savedOf(r),
@@ -55,7 +54,7 @@ function savedOf(r: Detail): Part[] {
   if (change === 0) {
     return [", the same as ", ...base];
   }
-  return [`, ${formatCount(Math.abs(change))} % ${change < 0 ? "less" : "more"} than `, ...base];
+  return [`, ${formatCount(Math.abs(change))}\u00a0% ${change < 0 ? "less" : "more"} than `, ...base];
 }
 
 function routeOf(r: Detail): Part[] {
