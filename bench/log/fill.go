@@ -19,7 +19,7 @@ const batch = 1000
 
 // fill writes the requests and says how fast that was. A kept database is used as it is.
 func (o options) fill(ctx context.Context, db *store.DB, out io.Writer) error {
-	usage, err := db.Usage(ctx)
+	usage, err := db.Log.Usage(ctx)
 	if err != nil {
 		return err
 	}
@@ -39,17 +39,17 @@ func (o options) fill(ctx context.Context, db *store.DB, out io.Writer) error {
 			entries = append(entries, g.entry(i))
 		}
 		start, cpu := time.Now(), cpuTime()
-		if err := db.WriteEntries(ctx, entries); err != nil {
+		if err := db.Log.WriteEntries(ctx, entries); err != nil {
 			return err
 		}
 		wall, busy = wall+time.Since(start), busy+cpuTime()-cpu
 	}
 	for more := true; more; { // the gateway does so every second
-		if more, err = db.FoldRollups(ctx); err != nil {
+		if more, err = db.Figures.Fold(ctx); err != nil {
 			return err
 		}
 	}
-	usage, err = db.Usage(ctx)
+	usage, err = db.Log.Usage(ctx)
 	if err != nil && !errors.Is(err, requestlog.ErrTooSlow) {
 		return err
 	}

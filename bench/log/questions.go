@@ -149,16 +149,16 @@ func overview(f requestlog.RollupFilter, step time.Duration) func(context.Contex
 	before.From, before.To = f.From.Add(-f.To.Sub(f.From)), f.From
 	return func(ctx context.Context, db *store.DB) (int, error) {
 		for _, total := range []requestlog.RollupFilter{f, before} {
-			if _, err := db.Breakdown(ctx, requestlog.BreakdownQuery{RollupFilter: total, Limit: 1}); err != nil {
+			if _, err := db.Figures.Breakdown(ctx, requestlog.BreakdownQuery{RollupFilter: total, Limit: 1}); err != nil {
 				return 0, err
 			}
 		}
-		buckets, err := db.Series(ctx, requestlog.SeriesQuery{RollupFilter: f, Step: step})
+		buckets, err := db.Figures.Series(ctx, requestlog.SeriesQuery{RollupFilter: f, Step: step})
 		if err != nil {
 			return 0, err
 		}
 		for _, by := range []string{"model", "provider", "key", "policy"} {
-			if _, err := db.Breakdown(ctx, requestlog.BreakdownQuery{RollupFilter: f, By: by, Limit: 50}); err != nil {
+			if _, err := db.Figures.Breakdown(ctx, requestlog.BreakdownQuery{RollupFilter: f, By: by, Limit: 50}); err != nil {
 				return 0, err
 			}
 		}
@@ -169,22 +169,22 @@ func overview(f requestlog.RollupFilter, step time.Duration) func(context.Contex
 func list(f requestlog.Filter, p requestlog.Page) func(context.Context, *store.DB) (int, error) {
 	f.WorkspaceID, p.Within = workspaceID, searchTime
 	return func(ctx context.Context, db *store.DB) (int, error) {
-		entries, err := db.Entries(ctx, f, p)
+		entries, err := db.Log.Entries(ctx, f, p)
 		return len(entries), err
 	}
 }
 
 func count(f requestlog.Filter) func(context.Context, *store.DB) (int, error) {
 	f.WorkspaceID = workspaceID
-	return func(ctx context.Context, db *store.DB) (int, error) { return db.Count(ctx, f, countLimit) }
+	return func(ctx context.Context, db *store.DB) (int, error) { return db.Log.Count(ctx, f, countLimit) }
 }
 
 func spent(ctx context.Context, db *store.DB) (int, error) {
-	_, err := db.Spent(ctx, "key", keyID(1), now.Add(-span))
+	_, err := db.Figures.Spent(ctx, "key", keyID(1), now.Add(-span))
 	return 1, err
 }
 
 func spending(ctx context.Context, db *store.DB) (int, error) {
-	keys, err := db.Spending(ctx, workspaceID, now.Add(-span))
+	keys, err := db.Figures.Spending(ctx, workspaceID, now.Add(-span))
 	return len(keys), err
 }

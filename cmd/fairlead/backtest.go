@@ -134,12 +134,12 @@ func parseObjective(text string) (*route.Objective, error) {
 
 func (r *routingCommands) backtest(ctx context.Context, from routed, o replay.Options) error {
 	requests := &requestCommands{console: r.console, options: r.options}
-	bar := requests.newProgress(ctx, from.instance.Store, o.Filter)
+	bar := requests.newProgress(ctx, from.instance.Store.Log, o.Filter)
 	if o.Limit > 0 {
 		bar.total = min(bar.total, int(o.Limit))
 	}
 	began := r.console.now()
-	report, err := replay.Run(ctx, from.instance.Store, o, func(p replay.Progress) { bar.add(int(p.Done) - bar.done) })
+	report, err := replay.Run(ctx, from.instance.Store.Log, o, func(p replay.Progress) { bar.add(int(p.Done) - bar.done) })
 	bar.end()
 	if err != nil {
 		r.console.say(r.options, "%s decided before it ended", plural(int(report.Decided), "request"))

@@ -276,7 +276,7 @@ func (d *doctor) keys(ctx context.Context, instance *app.Instance) finding {
 	now := d.console.now()
 	var ending []string
 	active := 0
-	err := instance.Store.ChangedKeys(ctx, -1, func(k *account.Key) error {
+	err := instance.Store.Accounts.ChangedKeys(ctx, -1, func(k *account.Key) error {
 		if keyState(k, now) != "active" {
 			return nil
 		}

@@ -118,7 +118,7 @@ func (l *lab) seed(entries ...requestlog.Entry) {
 	for n := range entries {
 		entries[n].WorkspaceID = w.ID
 	}
-	if err := i.Store.WriteEntries(l.t.Context(), entries); err != nil {
+	if err := i.Store.Log.WriteEntries(l.t.Context(), entries); err != nil {
 		l.t.Fatal(err)
 	}
 }

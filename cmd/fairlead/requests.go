@@ -101,7 +101,7 @@ func (r *requestCommands) selecting(cmd *cobra.Command, do func(selected) error)
 			return err
 		}
 		i.AwaitEntries(cmd.Context())
-		return do(selected{i.Store, f, page})
+		return do(selected{i.Store.Log, f, page})
 	})
 }
 

@@ -36,7 +36,7 @@ func (r *requestCommands) newShow() *cobra.Command {
   fairlead requests show req_01J… --json | jq .trace.candidates`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return r.with(cmd.Context(), func(i *app.Instance, w account.Workspace) error {
-				return r.show(cmd.Context(), i.Store, w.ID, args[0], withBody)
+				return r.show(cmd.Context(), i.Store.Log, w.ID, args[0], withBody)
 			})
 		},
 	}

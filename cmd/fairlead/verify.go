@@ -35,7 +35,7 @@ func newVerify(c *console, o *options) *cobra.Command {
 
 func (r *routingCommands) verify(ctx context.Context, from routed, id string) error {
 	requests := &requestCommands{console: r.console, options: r.options}
-	e, err := requests.await(ctx, from.instance.Store, from.workspace.ID, id)
+	e, err := requests.await(ctx, from.instance.Store.Log, from.workspace.ID, id)
 	if errors.Is(err, requestlog.ErrNotFound) {
 		return noSuchRequest(id, from.workspace.ID)
 	}
@@ -44,7 +44,7 @@ func (r *routingCommands) verify(ctx context.Context, from routed, id string) er
 	}
 	var body requestlog.Body
 	if e.BodyState == requestlog.BodyStored {
-		body, err = from.instance.Store.EntryBody(ctx, e.WorkspaceID, e.ID)
+		body, err = from.instance.Store.Log.EntryBody(ctx, e.WorkspaceID, e.ID)
 		if err != nil && !errors.Is(err, requestlog.ErrNotFound) {
 			return err
 		}

@@ -52,13 +52,13 @@ func (l *lab) asked(change func(*requestlog.Entry), prompts ...string) []string 
 		if change != nil {
 			change(&e)
 		}
-		if err := i.Store.WriteEntries(l.t.Context(), []requestlog.Entry{e}); err != nil {
+		if err := i.Store.Log.WriteEntries(l.t.Context(), []requestlog.Entry{e}); err != nil {
 			l.t.Fatal(err)
 		}
 		ids = append(ids, e.ID)
 	}
 	rules := r.Backtest(w.ID, nil, nil).Live
-	if err := replay.Keep(context.Background(), i.Store, rules.Snapshot, rules.Policies, nil); err != nil {
+	if err := replay.Keep(context.Background(), i.Store.Config, rules.Snapshot, rules.Policies, nil); err != nil {
 		l.t.Fatal(err)
 	}
 	return ids

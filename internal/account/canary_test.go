@@ -28,7 +28,7 @@ func TestSecretsAreNowhereAtRest(t *testing.T) {
 	f.must(err)
 	next, err := f.ChangePassword(f.ctx, ann.ID, canary, replacement, local)
 	f.must(err)
-	safe, err := vault.New(f.db, master, f.clock.now)
+	safe, err := vault.New(f.db.Config, master, f.clock.now)
 	f.must(err)
 	_, err = safe.Add(f.ctx, "openai", credential, ann.ID)
 	f.must(err)

@@ -24,7 +24,7 @@ func TestKnownDeviceIsNotLockedOutByStrangers(t *testing.T) {
 	f := newFixture(t, "invitation")
 	f.register("ann@example.com")
 	bob := f.register("bob@example.com")
-	ann, err := f.db.AccountByEmail(f.ctx, "ann@example.com")
+	ann, err := f.db.Accounts.AccountByEmail(f.ctx, "ann@example.com")
 	f.must(err)
 	token := f.DeviceToken(ann, "")
 	if again := f.DeviceToken(ann, token); again != token {
@@ -55,11 +55,11 @@ func TestNewPasswordInvalidatesDevices(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, "invitation")
 	f.register("ann@example.com")
-	ann, err := f.db.AccountByEmail(f.ctx, "ann@example.com")
+	ann, err := f.db.Accounts.AccountByEmail(f.ctx, "ann@example.com")
 	f.must(err)
 	token := f.DeviceToken(ann, "")
 	f.must(f.ResetPassword(f.ctx, "ann@example.com", "a new long password"))
-	changed, err := f.db.AccountByEmail(f.ctx, "ann@example.com")
+	changed, err := f.db.Accounts.AccountByEmail(f.ctx, "ann@example.com")
 	f.must(err)
 	if f.DeviceToken(changed, token) == token {
 		t.Error("the device token survived a new password")

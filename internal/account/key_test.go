@@ -266,9 +266,9 @@ func TestKeysMadeByAKeyStayWithinIt(t *testing.T) {
 func TestServiceAndKeyringAgree(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, "invitation")
-	ring, err := account.NewKeyring(f.db, master, account.KeyringOptions{Now: f.clock.now})
+	ring, err := account.NewKeyring(f.db.Accounts, master, account.KeyringOptions{Now: f.clock.now})
 	f.must(err)
-	f.Service, err = account.New(f.db, account.Options{MasterKey: master, Now: f.clock.now, Changed: func(ctx context.Context) { f.must(ring.Refresh(ctx)) }})
+	f.Service, err = account.New(f.db.Accounts, account.Options{MasterKey: master, Now: f.clock.now, Changed: func(ctx context.Context) { f.must(ring.Refresh(ctx)) }})
 	f.must(err)
 	owner := f.owner("ann@example.com")
 	key, text, err := f.CreateKey(f.ctx, owner, account.KeyDraft{Name: "ci"})

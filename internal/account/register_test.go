@@ -38,7 +38,7 @@ func TestRegistrationAfterTheFirstAccount(t *testing.T) {
 				f.refused(err, llm.PermissionDenied)
 			} else {
 				f.must(err)
-				a, err := f.db.AccountByEmail(f.ctx, "second@example.com")
+				a, err := f.db.Accounts.AccountByEmail(f.ctx, "second@example.com")
 				f.must(err)
 				home := f.home(a.ID)
 				if home.ID == first.WorkspaceID {
@@ -246,7 +246,7 @@ func TestOpenRegistrationRevealsNoAccounts(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, "open")
 	known := f.register("known@example.com")
-	counting := &commits{Store: f.db}
+	counting := &commits{Store: f.db.Accounts}
 	refreshed := 0
 	service, err := account.New(counting, account.Options{
 		MasterKey: master, Now: f.clock.now, Registration: "open", Changed: func(context.Context) { refreshed++ },
@@ -259,7 +259,7 @@ func TestOpenRegistrationRevealsNoAccounts(t *testing.T) {
 			t.Errorf("%s: account %q, token %q, %d commits, %d refreshes, %v", email, a.ID, token, counting.n, refreshed, err)
 		}
 	}
-	if got, err := f.db.AccountByEmail(f.ctx, "known@example.com"); err != nil || got != known {
+	if got, err := f.db.Accounts.AccountByEmail(f.ctx, "known@example.com"); err != nil || got != known {
 		t.Errorf("the known account was changed: %+v, %v", got, err)
 	}
 	if _, _, err := service.Login(f.ctx, "new@example.com", "another long password", distant); err != nil {

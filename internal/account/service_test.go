@@ -59,7 +59,7 @@ func newFixture(t *testing.T, registration string) *fixture {
 			t.Error(err)
 		}
 	})
-	f.Service, err = account.New(f.db, account.Options{MasterKey: master, Now: f.clock.now, Registration: registration})
+	f.Service, err = account.New(f.db.Accounts, account.Options{MasterKey: master, Now: f.clock.now, Registration: registration})
 	f.must(err)
 	return f
 }

@@ -59,7 +59,7 @@ func TestOnlyTheOperatorLoosensBudgets(t *testing.T) {
 	operator := f.owner("ann@example.com")
 	_, _, err := f.Register(f.ctx, account.Registration{Email: "bob@example.com", Password: password, Visitor: distant})
 	f.must(err)
-	a, err := f.db.AccountByEmail(f.ctx, "bob@example.com")
+	a, err := f.db.Accounts.AccountByEmail(f.ctx, "bob@example.com")
 	f.must(err)
 	stranger := f.actor(a.ID, f.home(a.ID).ID)
 	raise := account.WorkspaceChange{Budget: new(&account.Budget{Amount: 100 * money.Dollar, Period: account.Monthly})}
@@ -227,7 +227,7 @@ func TestOnlyInstanceManagersCreateWorkspacesThatSpend(t *testing.T) {
 func TestQuotaOfAnAccount(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, "open")
-	service, err := account.New(f.db, account.Options{MasterKey: master, Now: f.clock.now, Registration: "open", Quota: account.Quota{
+	service, err := account.New(f.db.Accounts, account.Options{MasterKey: master, Now: f.clock.now, Registration: "open", Quota: account.Quota{
 		WorkspaceBudget: 5 * money.Dollar, Workspaces: 2, Keys: 2,
 	}})
 	f.must(err)
@@ -262,7 +262,7 @@ func TestRemovingAMemberRevokesTheirKeys(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, "invitation")
 	var endings []string
-	service, err := account.New(f.db, account.Options{
+	service, err := account.New(f.db.Accounts, account.Options{
 		MasterKey: master, Now: f.clock.now,
 		Ended: func(_ context.Context, e account.Ending) { endings = append(endings, e.KeyID) },
 	})

@@ -165,7 +165,7 @@ func newHistogram(f *requestlog.Filter, counted string) Histogram {
 
 func (a *API) rolledHistogram(ctx context.Context, f *requestlog.Filter, zone *time.Location) (*output[Histogram], error) {
 	step := stepFor(f.To.Sub(f.From))
-	buckets, err := a.Requests.Series(ctx, requestlog.SeriesQuery{RollupFilter: rollupFilter(f), Step: step, Zone: zone})
+	buckets, err := a.Figures.Series(ctx, requestlog.SeriesQuery{RollupFilter: rollupFilter(f), Step: step, Zone: zone})
 	if err != nil {
 		return nil, err
 	}

@@ -52,7 +52,7 @@ type spendings struct {
 
 func (a *API) spendings(ctx context.Context, workspaceID string) (spendings, error) {
 	now := a.Now()
-	groups, err := a.Requests.Breakdown(ctx, requestlog.BreakdownQuery{
+	groups, err := a.Figures.Breakdown(ctx, requestlog.BreakdownQuery{
 		RollupFilter: requestlog.RollupFilter{WorkspaceID: workspaceID, From: now.Add(-spendSpan), To: now}, By: "key", Limit: 10_000,
 	})
 	if err != nil {

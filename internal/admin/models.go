@@ -118,7 +118,7 @@ func (a *API) listModels(ctx context.Context, c *call, _ *struct{}) (*output[Mod
 // traffic returns the last day's figures by model or provider, and the number of all requests.
 func (a *API) traffic(ctx context.Context, workspaceID, by string) (map[string]FigureSet, int64, error) {
 	now := a.Now()
-	groups, err := a.Requests.Breakdown(ctx, requestlog.BreakdownQuery{
+	groups, err := a.Figures.Breakdown(ctx, requestlog.BreakdownQuery{
 		RollupFilter: requestlog.RollupFilter{WorkspaceID: workspaceID, From: now.Add(-trafficSpan), To: now}, By: by, Limit: 1000,
 	})
 	if err != nil {

@@ -182,7 +182,7 @@ func (a *API) getOverview(ctx context.Context, c *call, in *overviewInput) (*out
 		return nil, err
 	}
 	answer.PreviousComplete = earliest.Requests > 0
-	buckets, err := a.Requests.Series(ctx, requestlog.SeriesQuery{RollupFilter: rollup, Step: step, Zone: zone})
+	buckets, err := a.Figures.Series(ctx, requestlog.SeriesQuery{RollupFilter: rollup, Step: step, Zone: zone})
 	if err != nil {
 		return nil, err
 	}
@@ -232,7 +232,7 @@ func rollupFilter(f *requestlog.Filter) requestlog.RollupFilter {
 
 // total is the sum over everything that matches: quantiles cannot be added up, so it is a question of its own.
 func (a *API) total(ctx context.Context, f requestlog.RollupFilter) (FigureSet, error) {
-	groups, err := a.Requests.Breakdown(ctx, requestlog.BreakdownQuery{RollupFilter: f, Limit: 1})
+	groups, err := a.Figures.Breakdown(ctx, requestlog.BreakdownQuery{RollupFilter: f, Limit: 1})
 	if err != nil || len(groups) == 0 {
 		return FigureSet{}, err
 	}
@@ -246,7 +246,7 @@ func (a *API) breakdowns(ctx context.Context, f requestlog.RollupFilter, request
 		into *[]FigureGroup
 	}{{"model", &b.Model}, {"provider", &b.Provider}, {"key", &b.Key}, {"policy", &b.Policy}}
 	for _, part := range parts {
-		groups, err := a.Requests.Breakdown(ctx, requestlog.BreakdownQuery{RollupFilter: f, By: part.by, Limit: breakdownRows})
+		groups, err := a.Figures.Breakdown(ctx, requestlog.BreakdownQuery{RollupFilter: f, By: part.by, Limit: breakdownRows})
 		if err != nil {
 			return b, err
 		}

@@ -20,6 +20,7 @@ type Parts struct {
 	Audit       AuditLog
 	Notes       Notes
 	Requests    requestlog.Reader
+	Figures     requestlog.FigureReader
 	Live        *requestlog.Feed
 	Eraser      Eraser
 	Spending    Spending

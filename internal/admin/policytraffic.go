@@ -63,7 +63,7 @@ func (a *API) getPolicyTraffic(ctx context.Context, c *call, in *policyTrafficIn
 	if err != nil {
 		return nil, err
 	}
-	groups, err := a.Requests.Breakdown(ctx, requestlog.BreakdownQuery{RollupFilter: f, By: "policy", Limit: policyRows})
+	groups, err := a.Figures.Breakdown(ctx, requestlog.BreakdownQuery{RollupFilter: f, By: "policy", Limit: policyRows})
 	if err != nil {
 		return nil, err
 	}

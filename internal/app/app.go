@@ -268,7 +268,7 @@ func (a *App) openAccounts(ctx context.Context, c config.Config) (err error) {
 	if err := vault.Confirm(ctx, a.db, a.master); err != nil {
 		return err
 	}
-	if a.keyring, err = account.NewKeyring(a.db, a.master, account.KeyringOptions{
+	if a.keyring, err = account.NewKeyring(a.db.Accounts, a.master, account.KeyringOptions{
 		Now: a.now, MaxStale: keysOutliveStore,
 		Report: func(err error) { a.report("read keys", err) },
 	}); err != nil {
@@ -277,14 +277,14 @@ func (a *App) openAccounts(ctx context.Context, c config.Config) (err error) {
 	if err := a.keyring.Load(ctx); err != nil {
 		return fmt.Errorf("load keys: %w", err)
 	}
-	if a.accounts, err = account.New(a.db, account.Options{
+	if a.accounts, err = account.New(a.db.Accounts, account.Options{
 		MasterKey: a.master, Registration: c.Registration, Quota: quota(c.Accounts), Busy: a.shedding,
 		Changed: func(ctx context.Context) { a.report("read keys", a.keyring.Refresh(ctx)) },
 		Ended:   a.tellEnd,
 	}); err != nil {
 		return err
 	}
-	if a.vault, err = vault.New(a.db, a.master, nil); err != nil {
+	if a.vault, err = vault.New(a.db.Config, a.master, nil); err != nil {
 		return err
 	}
 	if a.options.Dev {

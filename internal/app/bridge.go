@@ -16,6 +16,7 @@ import (
 	"fairlead/internal/provider"
 	"fairlead/internal/route"
 	"fairlead/internal/store"
+	"fairlead/internal/store/logstore"
 	"fairlead/internal/wire/chat"
 )
 
@@ -24,7 +25,7 @@ func (a *App) adminParts() admin.Parts {
 	b := bridge{a}
 	return admin.Parts{
 		People: a.accounts, Workspaces: a.accounts, Keys: a.accounts, Keyring: a.keyring, Audit: a.accounts, Notes: a.accounts,
-		Requests: freshReader{a.db, a.spool}, Live: a.feed, Eraser: eraser{a}, Spending: b, Fleet: b, Prober: b, Credentials: b, Switch: b, Prices: b, Names: a.db, Explainer: b, Playground: b, Samples: sampler{a}, Instance: b,
+		Requests: freshReader{a.db.Log, a.spool}, Figures: a.db.Figures, Live: a.feed, Eraser: eraser{a}, Spending: b, Fleet: b, Prober: b, Credentials: b, Switch: b, Prices: b, Names: a.db.Accounts, Explainer: b, Playground: b, Samples: sampler{a}, Instance: b,
 		Rulebook: a.rules, Replayer: b, Feedback: ratings{a},
 		Transcript: transcript, Unreachable: store.Unreachable, PublicURL: a.loaded().Config.PublicURL, TrustProxy: a.loaded().Config.TrustProxy, Log: a.log, Now: time.Now,
 	}
@@ -206,12 +207,12 @@ func (b bridge) Facts() admin.Facts {
 
 // Storage measures what is stored.
 func (b bridge) Storage(ctx context.Context) (admin.StorageUse, error) {
-	used, err := b.app.db.Usage(ctx)
+	used, err := b.app.db.Log.Usage(ctx)
 	if err != nil {
 		return admin.StorageUse{}, err
 	}
 	c := b.app.loaded().Config
-	keep, err := b.app.db.LongestRetention(ctx, store.Retention{Entries: c.Log.EntryRetention, Bodies: c.Log.BodyRetention})
+	keep, err := b.app.db.Log.LongestRetention(ctx, logstore.Retention{Entries: c.Log.EntryRetention, Bodies: c.Log.BodyRetention})
 	if err != nil {
 		return admin.StorageUse{}, err
 	}

@@ -52,12 +52,12 @@ func (b bridge) routing() *Routing { return &Routing{Rules: b.app.rules, app: b.
 func (b bridge) Backtest(ctx context.Context, q admin.BacktestQuery, told func(replay.Progress)) (*replay.Report, error) {
 	o := b.routing().Backtest(q.Filter.WorkspaceID, q.Draft, q.Objective)
 	o.Filter, o.Limit, o.Total, o.Workers = q.Filter, q.Limit, q.Total, max(1, runtime.GOMAXPROCS(0)/2)
-	return replay.Run(ctx, b.app.db, o, told)
+	return replay.Run(ctx, b.app.db.Log, o, told)
 }
 
 // Verify computes a logged decision again in the world it was made in.
 func (b bridge) Verify(ctx context.Context, e *requestlog.Entry) (replay.Verification, error) {
-	body, err := b.app.db.EntryBody(ctx, e.WorkspaceID, e.ID)
+	body, err := b.app.db.Log.EntryBody(ctx, e.WorkspaceID, e.ID)
 	if err != nil && !errors.Is(err, requestlog.ErrNotFound) {
 		return replay.Verification{}, err
 	}

@@ -47,7 +47,7 @@ func logRequest(t *testing.T, b bridge, workspaceID string) requestlog.Entry {
 		Model: first.Model.Name, Provider: first.Provider, Outcome: requestlog.OK, Status: 200, DecisionKind: d.Kind, Decision: d, Versions: d.Versions,
 		Usage: llm.Usage{Input: 100, Output: 200},
 	}
-	if err := b.app.db.WriteEntries(t.Context(), []requestlog.Entry{e}); err != nil {
+	if err := b.app.db.Log.WriteEntries(t.Context(), []requestlog.Entry{e}); err != nil {
 		t.Fatal(err)
 	}
 	return e
@@ -116,7 +116,7 @@ func TestALoggedRequestIsVerified(t *testing.T) {
 	if err != nil || lost.Same || len(lost.Missing) == 0 {
 		t.Errorf("before its world is kept: %+v, %v", lost, err)
 	}
-	if err := replay.Keep(t.Context(), b.app.db, b.app.gateway.Targets(), nil, nil); err != nil {
+	if err := replay.Keep(t.Context(), b.app.db.Config, b.app.gateway.Targets(), nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	if v, err := b.Verify(t.Context(), &e); err != nil || !v.Same {

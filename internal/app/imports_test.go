@@ -34,6 +34,24 @@ var layers = [][]string{
 		"internal/spool",
 	},
 	{
+		"internal/store/logstore",
+	},
+	{
+		"internal/store/accountstore",
+		"internal/store/configstore",
+		"internal/store/feedbackstore",
+		"internal/store/figurestore",
+		"internal/store/logquery",
+		"internal/store/partition",
+	},
+	{
+		"internal/store/entryblock",
+		"internal/store/sqldb",
+	},
+	{
+		"internal/store/migrations",
+	},
+	{
 		"internal/replay",
 	},
 	{
@@ -105,10 +123,10 @@ var only = map[string][]string{
 var never = map[string][]string{
 	// The packages that all formats share, such as strict, name none.
 	"internal/gateway": {
-		"internal/store", "internal/provider/*",
+		"internal/store", "internal/store/*", "internal/provider/*",
 		"internal/wire/chat", "internal/wire/messages", "internal/wire/responses", "internal/wire/gemini", "internal/wire/converse",
 	},
-	"internal/admin": {"internal/store", "internal/provider/*", "internal/wire/*"},
+	"internal/admin": {"internal/store", "internal/store/*", "internal/provider/*", "internal/wire/*"},
 }
 
 // pure packages get time and draws as arguments: they touch no network, disk, clock or randomness.

@@ -63,17 +63,17 @@ func (i *Instance) prepare(ctx context.Context, master []byte) error {
 	if err := vault.Confirm(ctx, i.Store, master); err != nil {
 		return err
 	}
-	if err := i.Store.Retain(ctx, time.Now(), retention(i.Config.Log)); err != nil {
+	if err := i.Store.Log.Retain(ctx, time.Now(), retention(i.Config.Log)); err != nil {
 		return fmt.Errorf("read retentions: %w", err)
 	}
 	return i.openAccounts(master)
 }
 
 func (i *Instance) openAccounts(master []byte) (err error) {
-	if i.Accounts, err = account.New(i.Store, account.Options{MasterKey: master, Registration: i.Config.Registration, Quota: quota(i.Config.Accounts), Ended: i.tellEnd}); err != nil {
+	if i.Accounts, err = account.New(i.Store.Accounts, account.Options{MasterKey: master, Registration: i.Config.Registration, Quota: quota(i.Config.Accounts), Ended: i.tellEnd}); err != nil {
 		return err
 	}
-	i.vault, err = vault.New(i.Store, master, nil)
+	i.vault, err = vault.New(i.Store.Config, master, nil)
 	return err
 }
 

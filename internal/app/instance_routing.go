@@ -66,11 +66,11 @@ func (i *Instance) Routing(ctx context.Context, env func(string) string, version
 // openRules reads policies and ratings once.
 func (a *App) openRules(ctx context.Context, f *fleet) error {
 	a.fleet.Store(f)
-	a.rules = policystore.New(a.db, f.policies, f.world(), nil)
+	a.rules = policystore.New(a.db.Config, f.policies, f.world(), nil)
 	if err := a.rules.Reload(ctx); err != nil {
 		return fmt.Errorf("read policies: %w", err)
 	}
-	a.feedback = feedback.NewIndex(a.db, feedback.Options{
+	a.feedback = feedback.NewIndex(a.db.Feedback, feedback.Options{
 		Base: f.snapshot().Ability, Predictor: a.predictor.Version(), HalfLife: a.halfLife,
 	})
 	if err := a.feedback.Refresh(ctx); err != nil {
@@ -119,7 +119,7 @@ func (r *Routing) Verify(ctx context.Context, e *requestlog.Entry, body requestl
 	if e.Decision != nil {
 		versions = e.Decision.Versions
 	}
-	library := replay.NewLibrary(r.app.db, r.app.fleet.Load().catalog, time.LoadLocation)
+	library := replay.NewLibrary(r.app.db.Config, r.app.fleet.Load().catalog, time.LoadLocation)
 	return replay.Verify(e, library.World(ctx, versions), r.app.sketchAgain(ctx, e, body.Request))
 }
 

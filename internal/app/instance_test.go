@@ -70,7 +70,7 @@ func TestInstancesShareTheirDataWithAServer(t *testing.T) {
 	if got, err := second.Accounts.Key(t.Context(), w.ID, key.ID); err != nil || got.Name != "ci" {
 		t.Errorf("the second one's key: %+v, %v", got, err)
 	}
-	ring, err := account.NewKeyring(second.Store, masterKey(t, c), account.KeyringOptions{})
+	ring, err := account.NewKeyring(second.Store.Accounts, masterKey(t, c), account.KeyringOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

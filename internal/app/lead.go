@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"fairlead/internal/config"
-	"fairlead/internal/store"
+	"fairlead/internal/store/logstore"
 )
 
 const (
@@ -43,8 +43,8 @@ func repeat(ctx context.Context, every time.Duration, do func()) {
 
 // expire makes room for the next days and deletes what is past its retention, a little at a time.
 func (a *App) expire(ctx context.Context) {
-	a.report("make partitions", a.db.MakeDays(ctx))
-	_, err := a.db.Expire(ctx, time.Now(), retention(a.loaded().Config.Log))
+	a.report("make partitions", a.db.Log.MaintainPartitions(ctx))
+	_, err := a.db.Log.Expire(ctx, time.Now(), retention(a.loaded().Config.Log))
 	a.report("expire entries", err)
 }
 
@@ -53,7 +53,7 @@ func (a *App) fold(ctx context.Context) {
 	for more := true; more; {
 		step, cancel := context.WithTimeout(ctx, foldTime)
 		var err error
-		more, err = a.db.FoldRollups(step)
+		more, err = a.db.Figures.Fold(step)
 		cancel()
 		a.report("fold roll-ups in", err)
 	}
@@ -64,7 +64,7 @@ func (a *App) fold(ctx context.Context) {
 func (a *App) retain(ctx context.Context) {
 	repeat(ctx, expireEvery, func() {
 		now := time.Now()
-		a.report("read retentions", a.db.Retain(ctx, now, retention(a.loaded().Config.Log)))
+		a.report("read retentions", a.db.Log.Retain(ctx, now, retention(a.loaded().Config.Log)))
 		if known, err := a.readSizes(ctx); err == nil {
 			known = recent(known, now)
 			a.sizes.Store(&known)
@@ -72,6 +72,6 @@ func (a *App) retain(ctx context.Context) {
 	})
 }
 
-func retention(c config.Log) store.Retention {
-	return store.Retention{Entries: c.EntryRetention, Bodies: c.BodyRetention}
+func retention(c config.Log) logstore.Retention {
+	return logstore.Retention{Entries: c.EntryRetention, Bodies: c.BodyRetention}
 }

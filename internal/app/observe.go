@@ -46,7 +46,7 @@ func (a *App) spent(ctx context.Context, budgetID string, since time.Time) (mone
 	if kind == "ws" {
 		kind = "workspace"
 	}
-	stored, err := a.db.Spent(ctx, kind, owner, since, ids...)
+	stored, err := a.db.Figures.Spent(ctx, kind, owner, since, ids...)
 	if err != nil {
 		return 0, fmt.Errorf("sum spending of %s: %w", budgetID, err)
 	}

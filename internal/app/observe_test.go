@@ -22,7 +22,7 @@ func TestSpendingOnItsWayCountsOnce(t *testing.T) {
 	now := time.Now()
 	stored, both, waiting, older := costing(now, 1), costing(now, 20), costing(now, 300), costing(now.Add(-time.Hour), 4000)
 	// What is in both places has arrived, and the spool does not know yet: that is so while it is being delivered, and after a crash.
-	if err := i.Store.WriteEntries(t.Context(), []requestlog.Entry{stored, both, older}); err != nil {
+	if err := i.Store.Log.WriteEntries(t.Context(), []requestlog.Entry{stored, both, older}); err != nil {
 		t.Fatal(err)
 	}
 	for _, e := range []requestlog.Entry{both, waiting, older} {

@@ -36,7 +36,7 @@ func (r ratings) Rate(ctx context.Context, given feedback.Rating) (feedback.Rati
 
 // Of returns what was said about a request.
 func (r ratings) Of(ctx context.Context, workspaceID, requestID string) ([]feedback.Rating, error) {
-	return r.app.db.FeedbackOf(ctx, workspaceID, requestID)
+	return r.app.db.Feedback.FeedbackOf(ctx, workspaceID, requestID)
 }
 
 // Summary tells what a workspace's feedback comes to.
@@ -78,7 +78,7 @@ func unknownRequest(cause error) error {
 // logged reads an entry. One that came in a moment ago may be on its way to the log, from here or from another replica: it
 // is waited for, because clients hear of a request before the log has it.
 func (a *App) logged(ctx context.Context, workspaceID, requestID string) (requestlog.Entry, error) {
-	e, err := a.db.Entry(ctx, workspaceID, requestID)
+	e, err := a.db.Log.Entry(ctx, workspaceID, requestID)
 	received, _ := id.Time(requestID)
 	fresh := strings.HasPrefix(requestID, "req_") && time.Since(received).Abs() < freshRequest
 	if !fresh || !errors.Is(err, requestlog.ErrNotFound) || a.spool == nil { // a command has no spool
@@ -92,7 +92,7 @@ func (a *App) logged(ctx context.Context, workspaceID, requestID string) (reques
 	tick := time.NewTicker(arrivalPause)
 	defer tick.Stop()
 	for {
-		e, err = a.db.Entry(ctx, workspaceID, requestID)
+		e, err = a.db.Log.Entry(ctx, workspaceID, requestID)
 		if !errors.Is(err, requestlog.ErrNotFound) {
 			return e, err
 		}

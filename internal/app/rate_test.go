@@ -32,13 +32,13 @@ func ratedApp(t *testing.T) (*App, string) {
 	if a.spool, err = spool.Open(filepath.Join(t.TempDir(), "spool"), spool.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	a.feedback = feedback.NewIndex(a.db, feedback.Options{
+	a.feedback = feedback.NewIndex(a.db.Feedback, feedback.Options{
 		Base:      func(string) (predict.Ability, bool) { return predict.Ability{Vector: []float64{0, 1}, Spread: 1}, true },
 		Predictor: "p-1",
 	})
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
-	go func() { ended <- a.spool.Run(ctx, a.db, spool.RunOptions{}) }()
+	go func() { ended <- a.spool.Run(ctx, a.db.Log, spool.RunOptions{}) }()
 	t.Cleanup(func() {
 		cancel()
 		<-ended
@@ -63,7 +63,7 @@ func TestARatingKnowsWhatWasAsked(t *testing.T) {
 	t.Parallel()
 	a, workspaceID := ratedApp(t)
 	old, fresh := servedEntry(workspaceID, time.Now().Add(-time.Hour)), servedEntry(workspaceID, time.Now())
-	if err := a.db.WriteEntries(t.Context(), []requestlog.Entry{old}); err != nil {
+	if err := a.db.Log.WriteEntries(t.Context(), []requestlog.Entry{old}); err != nil {
 		t.Fatal(err)
 	}
 	if err := a.spool.End(&fresh); err != nil { // answered a moment ago, and on its way to the log
@@ -120,7 +120,7 @@ func TestARatingOfANamedModelCounts(t *testing.T) {
 			e.BodyState = requestlog.BodyStored
 		}
 		e.Decision = &route.Decision{Kind: route.Expected, Input: route.Input{Op: llm.Chat, Format: "chat", Model: e.Model}}
-		if err := b.app.db.WriteEntries(t.Context(), []requestlog.Entry{e}); err != nil {
+		if err := b.app.db.Log.WriteEntries(t.Context(), []requestlog.Entry{e}); err != nil {
 			t.Fatal(err)
 		}
 		got, err := b.app.Rate(t.Context(), feedback.Rating{
@@ -142,7 +142,7 @@ func TestRatingsOfUnknownRequestsAreRefused(t *testing.T) {
 	t.Parallel()
 	a, workspaceID := ratedApp(t)
 	known := servedEntry(workspaceID, time.Now().Add(-time.Hour))
-	if err := a.db.WriteEntries(t.Context(), []requestlog.Entry{known}); err != nil {
+	if err := a.db.Log.WriteEntries(t.Context(), []requestlog.Entry{known}); err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {

@@ -23,11 +23,11 @@ const freshness = 5 * time.Second
 
 // openRouting builds what decisions depend on beside targets and prices.
 func (a *App) openRouting(ctx context.Context, c config.Config, f *fleet) error {
-	a.rules = policystore.New(a.db, f.policies, f.world(), nil)
+	a.rules = policystore.New(a.db.Config, f.policies, f.world(), nil)
 	if err := a.rules.Reload(ctx); err != nil {
 		return fmt.Errorf("read policies: %w", err)
 	}
-	a.feedback = feedback.NewIndex(a.db, feedback.Options{
+	a.feedback = feedback.NewIndex(a.db.Feedback, feedback.Options{
 		Base: func(model string) (predict.Ability, bool) { return a.fleet.Load().snapshot().Ability(model) }, Predictor: a.predictor.Version(),
 		HalfLife: a.halfLife,
 	})
@@ -158,7 +158,7 @@ func (k *keeper) keep(ctx context.Context, e *requestlog.Entry) error {
 	if snap.Version() != e.Versions.Snapshot || policies.Version() != e.Versions.Policy || version != e.Versions.Feedback {
 		return nil
 	}
-	if err := replay.Keep(ctx, k.app.db, snap, policies, corrections); err != nil {
+	if err := replay.Keep(ctx, k.app.db.Config, snap, policies, corrections); err != nil {
 		return err
 	}
 	k.mu.Lock()

@@ -106,5 +106,5 @@ func (e eraser) DeleteEntries(ctx context.Context, f requestlog.Filter, dryRun b
 	if err := e.app.spool.Flush(arriving); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return 0, err
 	}
-	return e.app.db.DeleteEntries(ctx, f, dryRun)
+	return e.app.db.Log.DeleteEntries(ctx, f, dryRun)
 }

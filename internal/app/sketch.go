@@ -34,7 +34,7 @@ func (a *App) sketchNow(ctx context.Context, e *requestlog.Entry) (predict.Featu
 	if in.Op != llm.Chat || in.Predictor == a.predictor.Version() {
 		return in.Features, in.Predictor
 	}
-	body, err := a.db.EntryBody(ctx, e.WorkspaceID, e.ID)
+	body, err := a.db.Log.EntryBody(ctx, e.WorkspaceID, e.ID)
 	if err != nil {
 		return in.Features, in.Predictor
 	}

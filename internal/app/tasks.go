@@ -22,8 +22,8 @@ func (a *App) start(ctx context.Context) {
 	a.tasks.Go(func() { settleMemory(ctx) })
 	a.tasks.Go(func() { a.keyring.Run(ctx) })
 	a.tasks.Go(func() {
-		a.report("deliver entries", a.spool.Run(ctx, a.db, spool.RunOptions{
-			Busy: a.admission.Overloaded, Away: store.Away, Prepare: a.prepare, OnDelivered: a.delivered,
+		a.report("deliver entries", a.spool.Run(ctx, a.db.Log, spool.RunOptions{
+			Busy: a.admission.Overloaded, Away: store.Unavailable, Prepare: a.prepare, OnDelivered: a.delivered,
 		}))
 	})
 	a.tasks.Go(func() { a.retain(ctx) })

@@ -3,6 +3,7 @@ package requestlog
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"fairlead/internal/money"
@@ -14,6 +15,14 @@ var ErrNotFound = errors.New("no such request")
 // ErrTooSlow is returned when a search is given up because it took too long.
 var ErrTooSlow = errors.New("the search took too long; choose a shorter range of time or a narrower filter")
 
+// WrapTimeout adds ErrTooSlow to the error of a read whose context has timed out.
+func WrapTimeout(ctx context.Context, err error) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return fmt.Errorf("%w: %w", ErrTooSlow, err)
+	}
+	return err
+}
+
 // UnfinishedError is returned beside what a search had found when its time was up. It is an ErrTooSlow to those who have
 // no use for a part of the answer.
 type UnfinishedError struct {
@@ -24,36 +33,6 @@ func (e *UnfinishedError) Error() string { return ErrTooSlow.Error() }
 
 // Unwrap is ErrTooSlow.
 func (e *UnfinishedError) Unwrap() error { return ErrTooSlow }
-
-// Filter selects entries of one workspace. Fields are combined with "and"; several values of one field with "or".
-// The zero Filter with a workspace selects everything. From is inclusive, To exclusive.
-type Filter struct {
-	WorkspaceID string
-	From, To    time.Time
-	ID          []string
-	Decision    []string
-	Outcome     []string
-	Status      []int
-	Model       []string
-	Requested   []string
-	Provider    []string
-	Policy      []string
-	Key         []string
-	Tag         []string // "name=value", or "name" for any value
-	Session     []string
-	User        []string
-	Stream      *bool
-	MinCost     *money.Amount
-	MaxCost     *money.Amount
-	MinLatency  time.Duration
-	MaxLatency  time.Duration
-	MinSaved    *money.Amount
-	MaxSaved    *money.Amount
-	Unpriced    bool
-	Simulated   *bool
-	Source      string // SourceKey or SourcePlayground; empty for both
-	Q           string // literal text searched in previews, ids and errors
-}
 
 // Page is where a listing goes on: entries older than Before (an entry id), at most Limit of them, newest first.
 // Sort "cost" and "latency" list the dearest or slowest first and do not go on beyond one page.
@@ -78,9 +57,13 @@ type Reader interface {
 	// Volumes counts matching entries in buckets of time, the newest first in case that the time is not enough: with an
 	// UnfinishedError nothing before it is counted. Buckets without entries are there too.
 	Volumes(ctx context.Context, q VolumeQuery) ([]Volume, error)
-	// Series sums entries up in buckets of time, from roll-ups where the filter allows.
+}
+
+// FigureReader reads figures from roll-ups.
+type FigureReader interface {
+	// Series returns figures in buckets of time.
 	Series(ctx context.Context, q SeriesQuery) ([]Bucket, error)
-	// Breakdown sums entries up by one dimension.
+	// Breakdown returns figures by one dimension.
 	Breakdown(ctx context.Context, q BreakdownQuery) ([]Group, error)
 }
 

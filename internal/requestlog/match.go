@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"fairlead/internal/id"
-	"fairlead/internal/money"
 )
 
 const (
@@ -17,6 +16,15 @@ const (
 // Term is a value in the form that filters compare and databases index: valid text without NUL, of bounded length.
 // Clients choose some of these values, and must not be able to send one that cannot be stored.
 func Term(s string) string { return clip(s, termBytes) }
+
+// Terms returns the terms of several values.
+func Terms(values []string) []string {
+	terms := make([]string, len(values))
+	for i, v := range values {
+		terms[i] = Term(v)
+	}
+	return terms
+}
 
 func clip(s string, limit int) string {
 	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "")
@@ -32,6 +40,14 @@ func (e *Entry) Stamp() time.Time {
 		return t
 	}
 	return e.Time.Truncate(time.Millisecond)
+}
+
+// FloorID returns the smallest id of a request received at t or later.
+func FloorID(t time.Time) string {
+	if t.Nanosecond()%int(time.Millisecond) > 0 {
+		t = t.Add(time.Millisecond) // ids have millisecond precision
+	}
+	return id.Floor("req", t)
 }
 
 // FailureText is the part of the error that Filter.Q searches.
@@ -58,14 +74,17 @@ func (e *Entry) TagTerms() []string {
 // Unpriced reports whether a model served the request for a cost that is not known.
 func (e *Entry) Unpriced() bool { return e.Cost == nil && e.Model != "" }
 
-// Match reports whether the filter selects the entry. It means the same as a Reader's listing.
+// Match reports whether the filter selects the entry. A Reader's listing selects the same entries.
 func (f *Filter) Match(e *Entry) bool {
-	return f.WorkspaceID == e.WorkspaceID &&
-		f.matchTime(e.Stamp()) &&
-		f.matchTerms(e) &&
-		f.matchFigures(e) &&
-		(f.Stream == nil || *f.Stream == e.Stream) &&
-		(f.Simulated == nil || *f.Simulated == e.Simulated) &&
+	if f.WorkspaceID != e.WorkspaceID || !f.matchTime(e.Stamp()) {
+		return false
+	}
+	for i := range columns {
+		if !columns[i].match(f, e) {
+			return false
+		}
+	}
+	return oneOf(f.Tag, e.TagTerms()...) &&
 		(f.Source == "" || f.Source == e.Source()) &&
 		(!f.Unpriced || e.Unpriced()) &&
 		f.matchText(e)
@@ -75,22 +94,7 @@ func (f *Filter) matchTime(t time.Time) bool {
 	return (f.From.IsZero() || !t.Before(f.From)) && (f.To.IsZero() || t.Before(f.To))
 }
 
-func (f *Filter) matchTerms(e *Entry) bool {
-	return oneOf(f.ID, e.ID) &&
-		oneOf(f.Decision, string(e.DecisionKind)) &&
-		oneOf(f.Outcome, string(e.Outcome)) &&
-		oneOf(f.Model, e.Model) &&
-		oneOf(f.Requested, e.Requested) &&
-		oneOf(f.Provider, e.Provider) &&
-		oneOf(f.Policy, e.Policy) &&
-		oneOf(f.Key, e.KeyID) &&
-		oneOf(f.Session, e.Session) &&
-		oneOf(f.User, e.EndUser) &&
-		oneOf(f.Tag, e.TagTerms()...) &&
-		(len(f.Status) == 0 || slices.Contains(f.Status, e.Status))
-}
-
-// oneOf reports whether nothing is wanted, or a value is among what is wanted.
+// oneOf reports whether a value is wanted; every value is when the list is empty.
 func oneOf(wanted []string, values ...string) bool {
 	if len(wanted) == 0 {
 		return true
@@ -103,28 +107,6 @@ func oneOf(wanted []string, values ...string) bool {
 		}
 	}
 	return false
-}
-
-func (f *Filter) matchFigures(e *Entry) bool {
-	if (f.MinLatency > 0 && e.Latency < f.MinLatency) || (f.MaxLatency > 0 && e.Latency > f.MaxLatency) {
-		return false
-	}
-	if !within(e.Cost, f.MinCost, f.MaxCost) {
-		return false
-	}
-	var saved *money.Amount
-	if amount, ok := e.Saved(); ok {
-		saved = &amount
-	}
-	return within(saved, f.MinSaved, f.MaxSaved)
-}
-
-// within reports whether an amount is inside the bounds; an unknown one is inside no bound.
-func within(amount, low, high *money.Amount) bool {
-	if low == nil && high == nil {
-		return true
-	}
-	return amount != nil && (low == nil || *amount >= *low) && (high == nil || *amount <= *high)
 }
 
 func (f *Filter) matchText(e *Entry) bool {

@@ -15,56 +15,19 @@ import (
 	"fairlead/internal/spelling"
 )
 
-// parser reads one parameter into a filter or a page.
-type parser func(f *Filter, p *Page, value string, now time.Time) error
-
-// parameters are the names that address, API and command line share.
-var parameters = map[string]parser{
-	"id":          terms(func(f *Filter) *[]string { return &f.ID }),
-	"decision":    terms(func(f *Filter) *[]string { return &f.Decision }, "expected", "fallback", "policy"),
-	"outcome":     terms(func(f *Filter) *[]string { return &f.Outcome }, outcomes()...),
-	"model":       terms(func(f *Filter) *[]string { return &f.Model }),
-	"requested":   terms(func(f *Filter) *[]string { return &f.Requested }),
-	"provider":    terms(func(f *Filter) *[]string { return &f.Provider }),
-	"policy":      terms(func(f *Filter) *[]string { return &f.Policy }),
-	"key":         terms(func(f *Filter) *[]string { return &f.Key }),
-	"tag":         terms(func(f *Filter) *[]string { return &f.Tag }),
-	"session":     terms(func(f *Filter) *[]string { return &f.Session }),
-	"user":        terms(func(f *Filter) *[]string { return &f.User }),
-	"status":      parseStatus,
-	"stream":      truth(func(f *Filter) **bool { return &f.Stream }),
-	"simulated":   truth(func(f *Filter) **bool { return &f.Simulated }),
-	"source":      parseSource,
-	"min_cost":    dollars(func(f *Filter) **money.Amount { return &f.MinCost }),
-	"max_cost":    dollars(func(f *Filter) **money.Amount { return &f.MaxCost }),
-	"min_saved":   dollars(func(f *Filter) **money.Amount { return &f.MinSaved }),
-	"max_saved":   dollars(func(f *Filter) **money.Amount { return &f.MaxSaved }),
-	"min_latency": duration(func(f *Filter) *time.Duration { return &f.MinLatency }),
-	"max_latency": duration(func(f *Filter) *time.Duration { return &f.MaxLatency }),
-	"from":        moment(func(f *Filter) *time.Time { return &f.From }),
-	"to":          moment(func(f *Filter) *time.Time { return &f.To }),
-	"unpriced":    parseUnpriced,
-	"q":           func(f *Filter, _ *Page, value string, _ time.Time) error { f.Q = value; return nil },
-	"before":      func(_ *Filter, p *Page, value string, _ time.Time) error { p.Before = value; return nil },
-	"after":       func(_ *Filter, p *Page, value string, _ time.Time) error { p.After = value; return nil },
-	"preset":      parsePreset, // only checked here: it comes after all others
-	"sort":        parseSort,
-	"limit":       parseLimit,
-}
-
-// MaxLimit is how many entries a page may have.
+// MaxLimit is the maximum number of entries on a page.
 const MaxLimit = 200
 
-// maxValues bounds how many values one parameter may list.
+// maxValues is the maximum number of values in one parameter.
 const maxValues = 50
 
-// ParseFilter reads the parameters of an address into a filter and a page. The workspace is the caller's to set.
-// A preset fills in what no other parameter says. Errors are *llm.Error and name the parameter.
+// ParseFilter decodes query parameters into a filter and a page. The caller sets the workspace. A preset sets the conditions
+// that no other parameter sets. Errors are *llm.Error and name the parameter.
 func ParseFilter(values url.Values, now time.Time) (Filter, Page, error) {
 	var f Filter
 	var p Page
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		parse, ok := parameters[name]
+		parse, ok := parserOf(name)
 		if !ok {
 			return f, p, unknown(name)
 		}
@@ -83,9 +46,26 @@ func ParseFilter(values url.Values, now time.Time) (Filter, Page, error) {
 		p.Sort = cmp.Or(p.Sort, page.Sort)
 	}
 	if !f.From.IsZero() && !f.To.IsZero() && f.To.Before(f.From) {
-		return f, p, invalid("to", "Parameter to: it lies before the start.")
+		return f, p, invalid("to", "Parameter to: the end is before the start.")
 	}
 	return f, p, nil
+}
+
+// parser decodes one parameter into a filter or a page.
+type parser = func(f *Filter, p *Page, value string, now time.Time) error
+
+// parserOf returns the parser of a filter or a page parameter.
+func parserOf(name string) (parser, bool) {
+	if i := slices.IndexFunc(parameters(), func(p Parameter) bool { return p.Name == name }); i >= 0 {
+		return parameters()[i].parse, true
+	}
+	parse, ok := map[string]parser{
+		"before": func(_ *Filter, p *Page, value string, _ time.Time) error { p.Before = value; return nil },
+		"after":  func(_ *Filter, p *Page, value string, _ time.Time) error { p.After = value; return nil },
+		"sort":   parseSort,
+		"limit":  parseLimit,
+	}[name]
+	return parse, ok
 }
 
 func invalid(param, format string, args ...any) error {
@@ -102,12 +82,12 @@ func outcomes() []string {
 	return out
 }
 
-// terms reads values between commas; a backslash makes the next character ordinary.
-func terms(field func(*Filter) *[]string, allowed ...string) parser {
+// parseTerms decodes values between commas; a backslash escapes the next character.
+func parseTerms(field func(*Filter) *[]string, allowed []string) parser {
 	return func(f *Filter, _ *Page, value string, _ time.Time) error {
 		values := splitList(value)
-		if len(values) == 0 && value != "" { // a filter that says nothing would select everything
-			return fmt.Errorf("%q names nothing", value)
+		if len(values) == 0 && value != "" { // an empty list would select everything
+			return fmt.Errorf("%q has no value", value)
 		}
 		for _, v := range values {
 			if len(allowed) > 0 && !slices.Contains(allowed, v) {
@@ -140,7 +120,7 @@ func splitList(s string) []string {
 			current.WriteRune(r)
 		}
 	}
-	if escaped { // it stands before nothing, and so for itself
+	if escaped { // a trailing backslash is literal
 		current.WriteRune('\\')
 	}
 	return slices.DeleteFunc(append(out, current.String()), func(v string) bool { return v == "" })
@@ -154,25 +134,28 @@ func joinList(values []string) string {
 	return strings.Join(escaped, ",")
 }
 
-func parseStatus(f *Filter, _ *Page, value string, _ time.Time) error {
-	for _, v := range splitList(value) {
-		n, err := strconv.Atoi(v)
-		if err != nil || n < 0 || n > 999 {
-			return fmt.Errorf("%q is no HTTP status", v)
+// parseCodes decodes HTTP statuses between commas.
+func parseCodes(field func(*Filter) *[]int) parser {
+	return func(f *Filter, _ *Page, value string, _ time.Time) error {
+		for _, v := range splitList(value) {
+			n, err := strconv.Atoi(v)
+			if err != nil || n < 0 || n > 999 {
+				return fmt.Errorf("%q is not an HTTP status", v)
+			}
+			*field(f) = append(*field(f), n)
 		}
-		f.Status = append(f.Status, n)
+		if len(*field(f)) > maxValues {
+			return fmt.Errorf("more than %d values", maxValues)
+		}
+		return nil
 	}
-	if len(f.Status) > maxValues {
-		return fmt.Errorf("more than %d values", maxValues)
-	}
-	return nil
 }
 
-func truth(field func(*Filter) **bool) parser {
+func parseTruth(field func(*Filter) **bool) parser {
 	return func(f *Filter, _ *Page, value string, _ time.Time) error {
 		b, err := strconv.ParseBool(value)
 		if err != nil {
-			return fmt.Errorf("%q is neither true nor false", value)
+			return fmt.Errorf("%q is not true or false", value)
 		}
 		*field(f) = &b
 		return nil
@@ -194,13 +177,13 @@ func parseSource(f *Filter, _ *Page, value string, _ time.Time) error {
 func parseUnpriced(f *Filter, _ *Page, value string, _ time.Time) error {
 	b, err := strconv.ParseBool(value)
 	if err != nil {
-		return fmt.Errorf("%q is neither true nor false", value)
+		return fmt.Errorf("%q is not true or false", value)
 	}
 	f.Unpriced = b
 	return nil
 }
 
-func dollars(field func(*Filter) **money.Amount) parser {
+func parseDollars(field func(*Filter) **money.Amount) parser {
 	return func(f *Filter, _ *Page, value string, _ time.Time) error {
 		amount, err := money.Parse(strings.TrimPrefix(value, "$"))
 		if err != nil {
@@ -211,8 +194,8 @@ func dollars(field func(*Filter) **money.Amount) parser {
 	}
 }
 
-// duration reads "1.5s", or a plain number of milliseconds.
-func duration(field func(*Filter) *time.Duration) parser {
+// parseDuration decodes a duration such as "1.5s", or a number of milliseconds.
+func parseDuration(field func(*Filter) *time.Duration) parser {
 	return func(f *Filter, _ *Page, value string, _ time.Time) error {
 		d, err := time.ParseDuration(value)
 		if ms, errNumber := strconv.ParseUint(value, 10, 40); errNumber == nil {
@@ -226,7 +209,7 @@ func duration(field func(*Filter) *time.Duration) parser {
 	}
 }
 
-func moment(field func(*Filter) *time.Time) parser {
+func parseMoment(field func(*Filter) *time.Time) parser {
 	return func(f *Filter, _ *Page, value string, now time.Time) error {
 		t, err := ParseTime(value, now)
 		if err != nil {
@@ -261,7 +244,7 @@ func parseLimit(_ *Filter, p *Page, value string, _ time.Time) error {
 	return nil
 }
 
-// ParseTime reads "now", "now-24h" (units s, m, h, d, w), a day such as 2026-11-15 (UTC), or RFC 3339.
+// ParseTime parses "now", "now-24h" (units s, m, h, d, w), a day such as 2026-11-15 (UTC), or RFC 3339.
 func ParseTime(s string, now time.Time) (time.Time, error) {
 	if rest, ok := strings.CutPrefix(s, "now"); ok {
 		d, err := parseAge(rest)
@@ -278,7 +261,7 @@ func ParseTime(s string, now time.Time) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%q is not a time such as now-24h or 2026-11-15T08:00:00Z", s)
 }
 
-// parseAge reads what follows "now": nothing, or a signed number with a unit.
+// parseAge parses the part after "now": empty, or a signed number with a unit.
 func parseAge(s string) (time.Duration, error) {
 	if s == "" {
 		return 0, nil
@@ -295,11 +278,15 @@ func parseAge(s string) (time.Duration, error) {
 	return time.Duration(n) * unit, nil
 }
 
-// unknown names the parameter that was probably meant, or all there are.
+// unknown returns the error for an unknown parameter, with the closest name or all names.
 func unknown(name string) error {
-	known := slices.Sorted(maps.Keys(parameters))
-	if near := spelling.Closest(name, known); near != "" {
-		return invalid(name, "Unknown parameter %q; did you mean %q?", name, near)
+	known := []string{"after", "before", "limit", "sort"}
+	for _, p := range parameters() {
+		known = append(known, p.Name)
 	}
-	return invalid(name, "Unknown parameter %q; there are %s.", name, strings.Join(known, ", "))
+	slices.Sort(known)
+	if near := spelling.Closest(name, known); near != "" {
+		return invalid(name, "Unknown parameter %q. Did you mean %q?", name, near)
+	}
+	return invalid(name, "Unknown parameter %q. Use one of %s.", name, strings.Join(known, ", "))
 }

@@ -47,9 +47,9 @@ func TestParseFilterReadsEveryParameter(t *testing.T) {
 func TestParseFilterNamesTheMistake(t *testing.T) {
 	t.Parallel()
 	for query, test := range map[string]struct{ param, says string }{
-		"modl=x":                             {"modl", `did you mean "model"`},
-		"min_coast=1":                        {"min_coast", `did you mean "min_cost"`},
-		"session=,":                          {"session", "names nothing"},
+		"modl=x":                             {"modl", `Did you mean "model"`},
+		"min_coast=1":                        {"min_coast", `Did you mean "min_cost"`},
+		"session=,":                          {"session", "has no value"},
 		"decision=lucky":                     {"decision", "expected, fallback, policy"},
 		"outcome=good":                       {"outcome", "upstream_error"},
 		"status=abc":                         {"status", "abc"},

@@ -100,7 +100,7 @@ func benchmarkWrite(b *testing.B, db *store.DB, body int) {
 		}
 		before := cpuTime(b)
 		b.StartTimer()
-		if err := db.WriteEntries(b.Context(), entries); err != nil {
+		if err := db.Log.WriteEntries(b.Context(), entries); err != nil {
 			b.Fatal(err)
 		}
 		b.StopTimer()

@@ -10,11 +10,11 @@ import (
 // ErrLocked is returned when another server uses the data directory.
 var ErrLocked = errors.New("another fairlead server uses this data directory")
 
-// Lock takes the data directory for one server and returns what gives it back. The system gives it back when the
-// process ends in whatever way. Commands that work beside a running server do not take it.
+// Lock locks the data directory for one server and returns a function that releases it. The operating system releases it
+// when the process ends. Commands that run beside a server do not lock it.
 func Lock(dataDir string) (release func() error, err error) {
 	if err := os.MkdirAll(dataDir, 0o700); err != nil {
-		return nil, fmt.Errorf("make the data directory: %w", err)
+		return nil, fmt.Errorf("create the data directory: %w", err)
 	}
 	path := filepath.Join(dataDir, "fairlead.lock")
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)

@@ -9,11 +9,11 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-func TestAwayIsNobodysFaultButTheDatabases(t *testing.T) {
+func TestUnavailableExcludesErrorsOfTheData(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		err  error
-		away bool
+		want bool
 	}{
 		{context.DeadlineExceeded, true},
 		{&pgconn.ConnectError{}, true},
@@ -21,12 +21,12 @@ func TestAwayIsNobodysFaultButTheDatabases(t *testing.T) {
 		{&pgconn.PgError{Code: "53100"}, true},
 		{&pgconn.PgError{Code: "40P01"}, true},
 		{&pgconn.PgError{Code: "25006"}, true},
-		{&pgconn.PgError{Code: "22021"}, false}, // a byte that no text may have
+		{&pgconn.PgError{Code: "22021"}, false}, // invalid text
 		{&pgconn.PgError{}, false},
 		{errors.New("something else"), false},
 	} {
-		if got := Away(fmt.Errorf("write 2 entries: %w", test.err)); got != test.away {
-			t.Errorf("%v: away is %v", test.err, got)
+		if got := Unavailable(fmt.Errorf("write 2 entries: %w", test.err)); got != test.want {
+			t.Errorf("%v: unavailable is %v", test.err, got)
 		}
 	}
 }

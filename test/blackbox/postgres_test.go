@@ -70,7 +70,7 @@ func TestPostgresHidesWhatIsPastItsRetentionUntilItsDayGoes(t *testing.T) {
 		at := time.Now().Add(-age)
 		entries = append(entries, requestlog.Entry{ID: id.New("req", at), Time: at, WorkspaceID: key.Workspace, Outcome: requestlog.OK, Status: http.StatusOK})
 	}
-	if err := db.WriteEntries(t.Context(), entries); err != nil {
+	if err := db.Log.WriteEntries(t.Context(), entries); err != nil {
 		t.Fatal(err)
 	}
 	listed, _, _ := g.CLI(t, "requests", "list", "--json")

@@ -172,7 +172,7 @@ func deliver(t *testing.T, dir string) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = queue.Run(ctx, db, spool.RunOptions{}) // it ends with the context
+		_ = queue.Run(ctx, db.Log, spool.RunOptions{}) // it ends with the context
 	}()
 	if err := queue.Flush(ctx); err != nil {
 		t.Errorf("deliver after a power cut: %v", err)

@@ -75,6 +75,20 @@ func Start(t testing.TB) string {
 	return dsn
 }
 
+// EachDialect runs a test with an empty SQLite database and an empty PostgreSQL database. The test gets the database's
+// address and a directory.
+func EachDialect(t *testing.T, run func(t *testing.T, dsn, dir string)) {
+	t.Helper()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		run(t, "sqlite", t.TempDir())
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		run(t, Start(t), t.TempDir())
+	})
+}
+
 // Database returns the address of an empty database for a program that is no test. End drops the database, and stops
 // the server when the environment names none.
 func Database(ctx context.Context) (dsn string, end func() error, err error) {

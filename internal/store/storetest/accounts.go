@@ -71,7 +71,7 @@ func tenant(name string, at time.Time) account.Workspace {
 // enrol registers a person with a workspace of the same name.
 func enrol(t *testing.T, db *store.DB, name string) account.Member {
 	t.Helper()
-	member, err := db.Enrol(t.Context(), account.Enrolment{Account: person(name), Workspace: tenant(name, now), Event: event("", "account.register")})
+	member, err := db.Accounts.Enrol(t.Context(), account.Enrolment{Account: person(name), Workspace: tenant(name, now), Event: event("", "account.register")})
 	must(t, err)
 	return member
 }
@@ -82,7 +82,7 @@ func firstAccountOnce(t *testing.T, db *store.DB) {
 	for i := range results {
 		all.Go(func() {
 			name := fmt.Sprint("person", i)
-			_, results[i] = db.Enrol(t.Context(), account.Enrolment{
+			_, results[i] = db.Accounts.Enrol(t.Context(), account.Enrolment{
 				Account: person(name), Workspace: tenant(name, now), First: true, Event: event("", "account.register"),
 			})
 		})
@@ -96,37 +96,37 @@ func firstAccountOnce(t *testing.T, db *store.DB) {
 			t.Error(err)
 		}
 	}
-	if has, err := db.HasAccounts(t.Context()); won != 1 || !has || err != nil {
+	if has, err := db.Accounts.HasAccounts(t.Context()); won != 1 || !has || err != nil {
 		t.Errorf("%d first accounts; any: %v, %v", won, has, err)
 	}
 }
 
 func firstAccountTakesOver(t *testing.T, db *store.DB) {
 	ctx := t.Context()
-	oldest, err := db.EnsureWorkspace(ctx, tenant("default", now.Add(-time.Hour)), event("ws_default", "workspace.create"))
+	oldest, err := db.Accounts.EnsureWorkspace(ctx, tenant("default", now.Add(-time.Hour)), event("ws_default", "workspace.create"))
 	must(t, err)
 	first, second := enrol(t, db, "ann"), enrol(t, db, "bob")
 	if first.WorkspaceID != oldest.ID || first.Role != account.Owner || second.WorkspaceID != "ws_bob" {
 		t.Errorf("the first is in %s, the second in %s", first.WorkspaceID, second.WorkspaceID)
 	}
-	_, err = db.Enrol(ctx, account.Enrolment{Account: account.Account{ID: "acc_x", Email: "ann@example.com"}, Workspace: tenant("x", now), Event: event("", "account.register")})
+	_, err = db.Accounts.Enrol(ctx, account.Enrolment{Account: account.Account{ID: "acc_x", Email: "ann@example.com"}, Workspace: tenant("x", now), Event: event("", "account.register")})
 	if !errors.Is(err, account.ErrConflict) {
 		t.Errorf("the same address again: %v", err)
 	}
-	if _, err := db.WorkspaceByID(ctx, "ws_x"); !errors.Is(err, account.ErrNotFound) {
+	if _, err := db.Accounts.WorkspaceByID(ctx, "ws_x"); !errors.Is(err, account.ErrNotFound) {
 		t.Errorf("a refused registration left its workspace: %v", err)
 	}
 }
 
 func oneFirstWorkspace(t *testing.T, db *store.DB) {
-	if _, err := db.OldestWorkspace(t.Context()); !errors.Is(err, account.ErrNotFound) {
+	if _, err := db.Accounts.OldestWorkspace(t.Context()); !errors.Is(err, account.ErrNotFound) {
 		t.Errorf("empty: %v", err)
 	}
 	var all sync.WaitGroup
 	ids := make([]string, 8)
 	for i := range ids {
 		all.Go(func() {
-			w, err := db.EnsureWorkspace(t.Context(), tenant(fmt.Sprint(i), now.Add(-time.Duration(i)*time.Hour)), event("", "workspace.create"))
+			w, err := db.Accounts.EnsureWorkspace(t.Context(), tenant(fmt.Sprint(i), now.Add(-time.Duration(i)*time.Hour)), event("", "workspace.create"))
 			if err != nil {
 				t.Error(err)
 			}
@@ -143,33 +143,33 @@ func accountsChangeAndGo(t *testing.T, db *store.DB) {
 	ctx := t.Context()
 	enrol(t, db, "ann")
 	enrol(t, db, "bob")
-	changed, err := db.ChangeAccount(ctx, "acc_ann", func(a *account.Account) (account.AuditEvent, error) {
+	changed, err := db.Accounts.ChangeAccount(ctx, "acc_ann", func(a *account.Account) (account.AuditEvent, error) {
 		a.Name, a.TimeZone, a.Email, a.PasswordHash = "Ann", "Europe/Paris", "ignored", "ignored"
 		return event("", "account.update"), nil
 	})
 	must(t, err)
 	want := person("ann")
 	want.Name, want.TimeZone = "Ann", "Europe/Paris"
-	stored, err := db.AccountByEmail(ctx, "ann@example.com")
+	stored, err := db.Accounts.AccountByEmail(ctx, "ann@example.com")
 	must(t, err)
 	if diff := cmp.Diff(want, stored); diff != "" || changed.Name != "Ann" {
 		t.Error(diff)
 	}
 
-	must(t, db.CreateKey(ctx, sampleKey("ws_ann"), 0, event("ws_ann", "key.create")))
+	must(t, db.Accounts.CreateKey(ctx, sampleKey("ws_ann"), 0, event("ws_ann", "key.create")))
 	key := sampleKey("ws_bob")
-	must(t, db.CreateKey(ctx, key, 0, event("ws_bob", "key.create")))
-	must(t, db.DeleteAccount(ctx, "acc_ann", event("", "account.delete")))
+	must(t, db.Accounts.CreateKey(ctx, key, 0, event("ws_bob", "key.create")))
+	must(t, db.Accounts.DeleteAccount(ctx, "acc_ann", event("", "account.delete")))
 
-	if _, err := db.AccountByID(ctx, "acc_ann"); !errors.Is(err, account.ErrNotFound) {
+	if _, err := db.Accounts.AccountByID(ctx, "acc_ann"); !errors.Is(err, account.ErrNotFound) {
 		t.Errorf("after deleting: %v", err)
 	}
-	if err := db.DeleteAccount(ctx, "acc_ann", event("", "account.delete")); !errors.Is(err, account.ErrNotFound) {
+	if err := db.Accounts.DeleteAccount(ctx, "acc_ann", event("", "account.delete")); !errors.Is(err, account.ErrNotFound) {
 		t.Errorf("again: %v", err)
 	}
-	abandoned, err := db.KeysOf(ctx, "ws_ann")
+	abandoned, err := db.Accounts.KeysOf(ctx, "ws_ann")
 	must(t, err)
-	kept, err := db.KeyByID(ctx, "ws_bob", key.ID)
+	kept, err := db.Accounts.KeyByID(ctx, "ws_bob", key.ID)
 	must(t, err)
 	if abandoned[0].RevokedAt.IsZero() || !kept.RevokedAt.IsZero() {
 		t.Errorf("abandoned key revoked at %v, somebody else's at %v", abandoned[0].RevokedAt, kept.RevokedAt)
@@ -188,34 +188,34 @@ func sessionsEndWithPassword(t *testing.T, db *store.DB) {
 	enrol(t, db, "ann")
 	enrol(t, db, "bob")
 	one, other := sessionOf("acc_ann", "one"), sessionOf("acc_bob", "other")
-	must(t, db.CreateSession(ctx, one, "hash of ann"))
-	must(t, db.CreateSession(ctx, other, "hash of bob"))
-	got, owner, err := db.SessionByHash(ctx, []byte("one"))
+	must(t, db.Accounts.CreateSession(ctx, one, "hash of ann"))
+	must(t, db.Accounts.CreateSession(ctx, other, "hash of bob"))
+	got, owner, err := db.Accounts.SessionByHash(ctx, []byte("one"))
 	must(t, err)
 	if diff := cmp.Diff(one, got); diff != "" || owner.ID != "acc_ann" {
 		t.Errorf("owner %s: %s", owner.ID, diff)
 	}
-	must(t, db.TouchSession(ctx, one.TokenHash, now.Add(time.Minute), now.Add(2*time.Hour)))
-	must(t, db.TouchSession(ctx, one.TokenHash, now.Add(time.Second), now))
-	if got, _, _ := db.SessionByHash(ctx, []byte("one")); !got.ExpiresAt.Equal(now.Add(2 * time.Hour)) {
+	must(t, db.Accounts.TouchSession(ctx, one.TokenHash, now.Add(time.Minute), now.Add(2*time.Hour)))
+	must(t, db.Accounts.TouchSession(ctx, one.TokenHash, now.Add(time.Second), now))
+	if got, _, _ := db.Accounts.SessionByHash(ctx, []byte("one")); !got.ExpiresAt.Equal(now.Add(2 * time.Hour)) {
 		t.Errorf("expires %v: a later use was undone by an earlier one", got.ExpiresAt)
 	}
-	if err := db.DeleteSession(ctx, "acc_bob", one.TokenHash); !errors.Is(err, account.ErrNotFound) {
+	if err := db.Accounts.DeleteSession(ctx, "acc_bob", one.TokenHash); !errors.Is(err, account.ErrNotFound) {
 		t.Errorf("ending somebody else's session: %v", err)
 	}
 
 	next := sessionOf("acc_ann", "next")
-	must(t, db.SetPassword(ctx, "acc_ann", "new hash", &next, event("", "account.password")))
+	must(t, db.Accounts.SetPassword(ctx, "acc_ann", "new hash", &next, event("", "account.password")))
 
-	if err := db.CreateSession(ctx, sessionOf("acc_ann", "late"), "hash of ann"); !errors.Is(err, account.ErrConflict) {
+	if err := db.Accounts.CreateSession(ctx, sessionOf("acc_ann", "late"), "hash of ann"); !errors.Is(err, account.ErrConflict) {
 		t.Errorf("a session by the old password: %v", err)
 	}
-	sessions, err := db.SessionsOf(ctx, "acc_ann")
+	sessions, err := db.Accounts.SessionsOf(ctx, "acc_ann")
 	must(t, err)
 	if diff := cmp.Diff([]account.Session{next}, sessions); diff != "" {
 		t.Error(diff)
 	}
-	if _, _, err := db.SessionByHash(ctx, other.TokenHash); err != nil {
+	if _, _, err := db.Accounts.SessionByHash(ctx, other.TokenHash); err != nil {
 		t.Errorf("somebody else's session: %v", err)
 	}
 }
@@ -228,7 +228,7 @@ func guessesAreCounted(t *testing.T, db *store.DB) {
 	taken := 0
 	for range 40 {
 		all.Go(func() {
-			wait, err := db.TakeGuess(ctx, subject, now, window, 10)
+			wait, err := db.Accounts.TakeGuess(ctx, subject, now, window, 10)
 			if err != nil {
 				t.Error(err)
 			}
@@ -245,16 +245,16 @@ func guessesAreCounted(t *testing.T, db *store.DB) {
 	if taken != 10 {
 		t.Errorf("%d guesses at once, want 10", taken)
 	}
-	must(t, db.ReturnGuess(ctx, subject, now))
+	must(t, db.Accounts.ReturnGuess(ctx, subject, now))
 	for i, want := range []time.Duration{0, window - time.Second} {
-		if wait, err := db.TakeGuess(ctx, subject, now.Add(time.Second), window, 10); err != nil || wait != want {
+		if wait, err := db.Accounts.TakeGuess(ctx, subject, now.Add(time.Second), window, 10); err != nil || wait != want {
 			t.Errorf("guess %d after one was given back: wait %s, %v, want %s", i, wait, err, want)
 		}
 	}
-	if wait, err := db.TakeGuess(ctx, []byte("another"), now, window, 10); err != nil || wait != 0 {
+	if wait, err := db.Accounts.TakeGuess(ctx, []byte("another"), now, window, 10); err != nil || wait != 0 {
 		t.Errorf("another subject waits %s, %v", wait, err)
 	}
-	if wait, err := db.TakeGuess(ctx, subject, now.Add(window), window, 10); err != nil || wait != 0 {
+	if wait, err := db.Accounts.TakeGuess(ctx, subject, now.Add(window), window, 10); err != nil || wait != 0 {
 		t.Errorf("after the window: wait %s, %v", wait, err)
 	}
 }
@@ -268,33 +268,33 @@ func workspacesReadBack(t *testing.T, db *store.DB) {
 		Budget:    &account.Budget{Amount: 5 * money.Dollar, Period: account.Weekly, Zone: "Asia/Tokyo", WarnPercent: 80, WarnOnly: true}, CreatedAt: now.Add(time.Second),
 	}
 	owner := account.Member{AccountID: "acc_ann", WorkspaceID: want.ID, Role: account.Owner, JoinedAt: now}
-	must(t, db.CreateWorkspace(ctx, want, owner, 20, event(want.ID, "workspace.create")))
-	got, err := db.WorkspaceByID(ctx, want.ID)
+	must(t, db.Accounts.CreateWorkspace(ctx, want, owner, 20, event(want.ID, "workspace.create")))
+	got, err := db.Accounts.WorkspaceByID(ctx, want.ID)
 	must(t, err)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	changed, err := db.ChangeWorkspace(ctx, want.ID, func(w *account.Workspace) (account.AuditEvent, error) {
+	changed, err := db.Accounts.ChangeWorkspace(ctx, want.ID, func(w *account.Workspace) (account.AuditEvent, error) {
 		w.Name, w.Budget, w.LogBodies, w.Redaction = "renamed", nil, true, nil
 		return event(want.ID, "workspace.update"), nil
 	})
 	must(t, err)
-	unchanged, err := db.ChangeWorkspace(ctx, want.ID, func(*account.Workspace) (account.AuditEvent, error) { return account.AuditEvent{}, nil })
+	unchanged, err := db.Accounts.ChangeWorkspace(ctx, want.ID, func(*account.Workspace) (account.AuditEvent, error) { return account.AuditEvent{}, nil })
 	must(t, err)
 	if diff := cmp.Diff(changed, unchanged); diff != "" {
 		t.Error(diff)
 	}
-	memberships, err := db.WorkspacesOf(ctx, "acc_ann")
+	memberships, err := db.Accounts.WorkspacesOf(ctx, "acc_ann")
 	must(t, err)
 	if diff := cmp.Diff([]account.Membership{{Workspace: tenant("ann", now), Role: account.Owner}, {Workspace: changed, Role: account.Owner}}, memberships); diff != "" {
 		t.Error(diff)
 	}
 	refused := errors.New("refused")
-	_, err = db.ChangeWorkspace(ctx, want.ID, func(w *account.Workspace) (account.AuditEvent, error) {
+	_, err = db.Accounts.ChangeWorkspace(ctx, want.ID, func(w *account.Workspace) (account.AuditEvent, error) {
 		w.Name = "never"
 		return event(want.ID, "workspace.update"), refused
 	})
-	if stored, _ := db.WorkspaceByID(ctx, want.ID); !errors.Is(err, refused) || stored.Name != "renamed" {
+	if stored, _ := db.Accounts.WorkspaceByID(ctx, want.ID); !errors.Is(err, refused) || stored.Name != "renamed" {
 		t.Errorf("a refused change: %v, name %s", err, stored.Name)
 	}
 }
@@ -309,7 +309,7 @@ func lastOwnerStays(t *testing.T, db *store.DB) {
 	results := make([]error, 2)
 	for i, accountID := range []string{"acc_ann", "acc_bob"} {
 		all.Go(func() {
-			_, results[i] = db.ChangeMember(ctx, "ws_ann", accountID, false, func(m *account.Member, owners int) (account.AuditEvent, error) {
+			_, results[i] = db.Accounts.ChangeMember(ctx, "ws_ann", accountID, false, func(m *account.Member, owners int) (account.AuditEvent, error) {
 				if owners <= 1 {
 					return account.AuditEvent{}, account.ErrLastOwner
 				}
@@ -319,7 +319,7 @@ func lastOwnerStays(t *testing.T, db *store.DB) {
 		})
 	}
 	all.Wait()
-	members, err := db.MembersOf(ctx, "ws_ann")
+	members, err := db.Accounts.MembersOf(ctx, "ws_ann")
 	must(t, err)
 	if len(members) != 1 || (results[0] == nil) == (results[1] == nil) {
 		t.Errorf("members %v; results %v", members, results)
@@ -328,18 +328,18 @@ func lastOwnerStays(t *testing.T, db *store.DB) {
 	if members[0].AccountID == gone {
 		left, gone = gone, left
 	}
-	if _, err := db.MemberOf(ctx, "ws_ann", gone); !errors.Is(err, account.ErrNotFound) {
+	if _, err := db.Accounts.MemberOf(ctx, "ws_ann", gone); !errors.Is(err, account.ErrNotFound) {
 		t.Errorf("removed member: %v", err)
 	}
 	join(t, db, "ws_ann", gone, account.Viewer)
-	if err := db.DeleteAccount(ctx, left, event("", "account.delete")); !errors.Is(err, account.ErrLastOwner) {
+	if err := db.Accounts.DeleteAccount(ctx, left, event("", "account.delete")); !errors.Is(err, account.ErrLastOwner) {
 		t.Errorf("deleting the last owner of others: %v", err)
 	}
 }
 
 func invite(t *testing.T, db *store.DB, workspaceID, by, token string, role account.Role) {
 	t.Helper()
-	must(t, db.CreateInvitation(t.Context(), account.Invitation{
+	must(t, db.Accounts.CreateInvitation(t.Context(), account.Invitation{
 		ID: "inv_" + token, WorkspaceID: workspaceID, Role: role, TokenHash: []byte(token), CreatedBy: by, CreatedAt: now, ExpiresAt: now.Add(time.Hour),
 	}, event(workspaceID, "invitation.create")))
 }
@@ -348,7 +348,7 @@ func join(t *testing.T, db *store.DB, workspaceID, accountID string, role accoun
 	t.Helper()
 	token := fmt.Sprint("token", serial.Add(1))
 	invite(t, db, workspaceID, "", token, role)
-	_, err := db.AcceptInvitation(t.Context(), []byte(token), accountID, event("", "invitation.accept"))
+	_, err := db.Accounts.AcceptInvitation(t.Context(), []byte(token), accountID, event("", "invitation.accept"))
 	must(t, err)
 }
 
@@ -364,7 +364,7 @@ func invitationsUsedOnce(t *testing.T, db *store.DB) {
 	results := make([]error, len(people))
 	for i, name := range people {
 		all.Go(func() {
-			_, results[i] = db.AcceptInvitation(ctx, []byte("shared"), "acc_"+name, event("", "invitation.accept"))
+			_, results[i] = db.Accounts.AcceptInvitation(ctx, []byte("shared"), "acc_"+name, event("", "invitation.accept"))
 		})
 	}
 	all.Wait()
@@ -381,27 +381,27 @@ func invitationsUsedOnce(t *testing.T, db *store.DB) {
 	}
 
 	invite(t, db, "ws_ann", "acc_ann", "own", account.Admin)
-	if _, err := db.AcceptInvitation(ctx, []byte("own"), "acc_ann", event("", "invitation.accept")); !errors.Is(err, account.ErrConflict) {
+	if _, err := db.Accounts.AcceptInvitation(ctx, []byte("own"), "acc_ann", event("", "invitation.accept")); !errors.Is(err, account.ErrConflict) {
 		t.Errorf("a member accepts: %v", err)
 	}
 	over := event("", "invitation.accept")
 	over.At = now.Add(time.Hour)
-	if _, err := db.AcceptInvitation(ctx, []byte("own"), "acc_bob", over); !errors.Is(err, account.ErrNotFound) {
+	if _, err := db.Accounts.AcceptInvitation(ctx, []byte("own"), "acc_bob", over); !errors.Is(err, account.ErrNotFound) {
 		t.Errorf("after its end: %v", err)
 	}
-	if err := db.DeleteInvitation(ctx, "ws_bob", "inv_own", event("ws_bob", "invitation.revoke")); !errors.Is(err, account.ErrNotFound) {
+	if err := db.Accounts.DeleteInvitation(ctx, "ws_bob", "inv_own", event("ws_bob", "invitation.revoke")); !errors.Is(err, account.ErrNotFound) {
 		t.Errorf("another workspace's invitation: %v", err)
 	}
 	join(t, db, "ws_bob", "acc_ann", account.Admin)
 	invite(t, db, "ws_bob", "acc_ann", "promise", account.Admin)
-	_, err := db.ChangeMember(ctx, "ws_bob", "acc_ann", true, func(m *account.Member, _ int) (account.AuditEvent, error) {
+	_, err := db.Accounts.ChangeMember(ctx, "ws_bob", "acc_ann", true, func(m *account.Member, _ int) (account.AuditEvent, error) {
 		m.Role = account.Viewer
 		return event("ws_bob", "member.role"), nil
 	})
 	must(t, err)
-	open, err := db.InvitationsOf(ctx, "ws_bob", now)
+	open, err := db.Accounts.InvitationsOf(ctx, "ws_bob", now)
 	must(t, err)
-	kept, err := db.InvitationsOf(ctx, "ws_ann", now)
+	kept, err := db.Accounts.InvitationsOf(ctx, "ws_ann", now)
 	must(t, err)
 	if len(open) != 0 || len(kept) != 1 {
 		t.Errorf("a demoted member's invitations: %d open; those in another workspace: %d", len(open), len(kept))

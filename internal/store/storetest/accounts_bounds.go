@@ -27,14 +27,14 @@ func removedMembersLoseTheirKeys(t *testing.T, db *store.DB) {
 	checkEnd(t, db, "revoked", false, func() ([]account.Key, error) { return remove(t, db, true) })
 	join(t, db, "ws_ann", "acc_bob", account.Developer)
 	checkEnd(t, db, "deleted", false, func() ([]account.Key, error) {
-		return nil, db.DeleteAccount(t.Context(), "acc_bob", event("", "account.delete"))
+		return nil, db.Accounts.DeleteAccount(t.Context(), "acc_bob", event("", "account.delete"))
 	})
 }
 
 // remove removes bob from the workspace of ann.
 func remove(t *testing.T, db *store.DB, revoke bool) ([]account.Key, error) {
 	t.Helper()
-	return db.ChangeMember(t.Context(), "ws_ann", "acc_bob", revoke, func(m *account.Member, _ int) (account.AuditEvent, error) {
+	return db.Accounts.ChangeMember(t.Context(), "ws_ann", "acc_bob", revoke, func(m *account.Member, _ int) (account.AuditEvent, error) {
 		m.Role = ""
 		return event("ws_ann", "member.remove"), nil
 	})
@@ -47,7 +47,7 @@ func checkEnd(t *testing.T, db *store.DB, name string, kept bool, end func() ([]
 	his, hers, old := keyBy("ws_ann", "acc_bob"), keyBy("ws_ann", "acc_ann"), keyBy("ws_ann", "acc_bob")
 	old.RevokedAt = now.Add(-time.Hour)
 	for _, key := range []account.Key{his, hers, old} {
-		must(t, db.CreateKey(ctx, key, 0, event("ws_ann", "key.create")))
+		must(t, db.Accounts.CreateKey(ctx, key, 0, event("ws_ann", "key.create")))
 	}
 	before, err := db.Revisions(ctx)
 	must(t, err)
@@ -57,11 +57,11 @@ func checkEnd(t *testing.T, db *store.DB, name string, kept bool, end func() ([]
 
 	after, err := db.Revisions(ctx)
 	must(t, err)
-	stored, err := db.KeyByID(ctx, "ws_ann", his.ID)
+	stored, err := db.Accounts.KeyByID(ctx, "ws_ann", his.ID)
 	must(t, err)
-	other, err := db.KeyByID(ctx, "ws_ann", hers.ID)
+	other, err := db.Accounts.KeyByID(ctx, "ws_ann", hers.ID)
 	must(t, err)
-	earlier, err := db.KeyByID(ctx, "ws_ann", old.ID)
+	earlier, err := db.Accounts.KeyByID(ctx, "ws_ann", old.ID)
 	must(t, err)
 	if stored.RevokedAt.IsZero() != kept || !other.RevokedAt.IsZero() || !earlier.RevokedAt.Equal(old.RevokedAt) {
 		t.Errorf("%s: the member's key was revoked at %v, another member's at %v, the revoked one at %v", name, stored.RevokedAt, other.RevokedAt, earlier.RevokedAt)
@@ -96,7 +96,7 @@ func keysPerAccountAreBounded(t *testing.T, db *store.DB) {
 				workspaceID = "ws_bob" // keys in all workspaces count
 			}
 			key := keyBy(workspaceID, creator)
-			all.Go(func() { results[i] = db.CreateKey(ctx, key, most, event(workspaceID, "key.create")) })
+			all.Go(func() { results[i] = db.Accounts.CreateKey(ctx, key, most, event(workspaceID, "key.create")) })
 		}
 		all.Wait()
 		created := 0
@@ -112,20 +112,20 @@ func keysPerAccountAreBounded(t *testing.T, db *store.DB) {
 			t.Errorf("%q created %d keys, want %d", creator, created, most)
 		}
 	}
-	must(t, db.CreateKey(ctx, keyBy("ws_bob", ""), most, event("ws_bob", "key.create")))
-	must(t, db.CreateKey(ctx, keyBy("ws_ann", "acc_bob"), most, event("ws_ann", "key.create")))
-	keys, err := db.KeysOf(ctx, "ws_ann")
+	must(t, db.Accounts.CreateKey(ctx, keyBy("ws_bob", ""), most, event("ws_bob", "key.create")))
+	must(t, db.Accounts.CreateKey(ctx, keyBy("ws_ann", "acc_bob"), most, event("ws_ann", "key.create")))
+	keys, err := db.Accounts.KeysOf(ctx, "ws_ann")
 	must(t, err)
 	for _, key := range keys {
 		if key.CreatedBy != "acc_ann" {
 			continue
 		}
-		_, err := db.ChangeKey(ctx, "ws_ann", key.ID, func(k *account.Key) (account.AuditEvent, error) {
+		_, err := db.Accounts.ChangeKey(ctx, "ws_ann", key.ID, func(k *account.Key) (account.AuditEvent, error) {
 			k.RevokedAt = now
 			return event("ws_ann", "key.revoke"), nil
 		})
 		must(t, err)
-		must(t, db.CreateKey(ctx, keyBy("ws_ann", "acc_ann"), most, event("ws_ann", "key.create"))) // revoked keys do not count
+		must(t, db.Accounts.CreateKey(ctx, keyBy("ws_ann", "acc_ann"), most, event("ws_ann", "key.create"))) // revoked keys do not count
 		return
 	}
 }
@@ -138,7 +138,7 @@ func workspacesPerAccountAreBounded(t *testing.T, db *store.DB) {
 	for i := range results {
 		w := tenant(fmt.Sprintf("more%d", i), now)
 		owner := account.Member{AccountID: "acc_ann", WorkspaceID: w.ID, Role: account.Owner, JoinedAt: now}
-		all.Go(func() { results[i] = db.CreateWorkspace(ctx, w, owner, 3, event(w.ID, "workspace.create")) })
+		all.Go(func() { results[i] = db.Accounts.CreateWorkspace(ctx, w, owner, 3, event(w.ID, "workspace.create")) })
 	}
 	all.Wait()
 	created := 0

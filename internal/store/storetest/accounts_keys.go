@@ -37,9 +37,9 @@ func keysReadBack(t *testing.T, db *store.DB) {
 	enrol(t, db, "ann")
 	full := sampleKey("ws_ann")
 	plain := account.Key{ID: "key_zplain", WorkspaceID: "ws_ann", Name: "plain", Scopes: []account.Scope{account.Inference}, CreatedAt: now, Secrets: sampleKey("").Secrets[:1]}
-	must(t, db.CreateKey(ctx, full, 0, event("ws_ann", "key.create")))
-	must(t, db.CreateKey(ctx, plain, 0, event("ws_ann", "key.create")))
-	keys, err := db.KeysOf(ctx, "ws_ann")
+	must(t, db.Accounts.CreateKey(ctx, full, 0, event("ws_ann", "key.create")))
+	must(t, db.Accounts.CreateKey(ctx, plain, 0, event("ws_ann", "key.create")))
+	keys, err := db.Accounts.KeysOf(ctx, "ws_ann")
 	must(t, err)
 	if diff := cmp.Diff([]account.Key{plain, full}, keys); diff != "" {
 		t.Error(diff)
@@ -50,14 +50,14 @@ func keysReadBack(t *testing.T, db *store.DB) {
 	want.Name, want.RevokedAt, want.Tags, want.Budget, want.LogBodies = "renamed", now, nil, nil, nil
 	want.Secrets = []account.Secret{full.Secrets[1], third}
 	want.Secrets[0].ExpiresAt = now.Add(time.Hour)
-	changed, err := db.ChangeKey(ctx, "ws_ann", full.ID, func(k *account.Key) (account.AuditEvent, error) {
+	changed, err := db.Accounts.ChangeKey(ctx, "ws_ann", full.ID, func(k *account.Key) (account.AuditEvent, error) {
 		secrets := want.Secrets
 		*k = want
 		k.Secrets = secrets
 		return event("ws_ann", "key.rotate"), nil
 	})
 	must(t, err)
-	stored, err := db.KeyByID(ctx, "ws_ann", full.ID)
+	stored, err := db.Accounts.KeyByID(ctx, "ws_ann", full.ID)
 	must(t, err)
 	if diff := cmp.Diff(want, stored); diff != "" {
 		t.Error(diff)
@@ -72,21 +72,21 @@ func foreignKeys(t *testing.T, db *store.DB) {
 	enrol(t, db, "ann")
 	enrol(t, db, "bob")
 	key := sampleKey("ws_ann")
-	must(t, db.CreateKey(ctx, key, 0, event("ws_ann", "key.create")))
+	must(t, db.Accounts.CreateKey(ctx, key, 0, event("ws_ann", "key.create")))
 	called := false
 	change := func(*account.Key) (account.AuditEvent, error) {
 		called = true
 		return event("ws_bob", "key.update"), nil
 	}
 	for _, ids := range [][2]string{{"ws_bob", key.ID}, {"ws_bob", "key_unknown"}, {"ws_unknown", key.ID}} {
-		if _, err := db.KeyByID(ctx, ids[0], ids[1]); !errors.Is(err, account.ErrNotFound) {
+		if _, err := db.Accounts.KeyByID(ctx, ids[0], ids[1]); !errors.Is(err, account.ErrNotFound) {
 			t.Errorf("%v: %v", ids, err)
 		}
-		if _, err := db.ChangeKey(ctx, ids[0], ids[1], change); !errors.Is(err, account.ErrNotFound) || called {
+		if _, err := db.Accounts.ChangeKey(ctx, ids[0], ids[1], change); !errors.Is(err, account.ErrNotFound) || called {
 			t.Errorf("change %v: %v", ids, err)
 		}
 	}
-	if keys, err := db.KeysOf(ctx, "ws_bob"); err != nil || len(keys) != 0 {
+	if keys, err := db.Accounts.KeysOf(ctx, "ws_bob"); err != nil || len(keys) != 0 {
 		t.Errorf("%v, %v", keys, err)
 	}
 }
@@ -101,8 +101,8 @@ func changedKeysInOrder(t *testing.T, db *store.DB) {
 		all.Go(func() {
 			for range each {
 				key := sampleKey("ws_ann")
-				must(t, db.CreateKey(ctx, key, 0, event("ws_ann", "key.create")))
-				_, err := db.ChangeKey(ctx, "ws_ann", key.ID, func(k *account.Key) (account.AuditEvent, error) {
+				must(t, db.Accounts.CreateKey(ctx, key, 0, event("ws_ann", "key.create")))
+				_, err := db.Accounts.ChangeKey(ctx, "ws_ann", key.ID, func(k *account.Key) (account.AuditEvent, error) {
 					k.Name = "changed"
 					return event("ws_ann", "key.update"), nil
 				})
@@ -125,7 +125,7 @@ func changedKeysInOrder(t *testing.T, db *store.DB) {
 		}
 		revisions, err := db.Revisions(ctx)
 		must(t, err)
-		must(t, db.ChangedKeys(ctx, last, func(k *account.Key) error {
+		must(t, db.Accounts.ChangedKeys(ctx, last, func(k *account.Key) error {
 			if len(k.Secrets) != 2 {
 				t.Errorf("key %s came with %d secrets", k.ID, len(k.Secrets))
 			}
@@ -142,12 +142,12 @@ func changedKeysInOrder(t *testing.T, db *store.DB) {
 	if len(seen) != makers*each {
 		t.Errorf("saw %d keys of %d", len(seen), makers*each)
 	}
-	must(t, db.ChangedKeys(ctx, last, func(k *account.Key) error {
+	must(t, db.Accounts.ChangedKeys(ctx, last, func(k *account.Key) error {
 		t.Errorf("key %s came again", k.ID)
 		return nil
 	}))
 	var names []string
-	must(t, db.ChangedWorkspaces(ctx, 0, func(w *account.Workspace) error {
+	must(t, db.Accounts.ChangedWorkspaces(ctx, 0, func(w *account.Workspace) error {
 		names = append(names, w.Name)
 		return nil
 	}))
@@ -161,27 +161,27 @@ func usesNeverRevive(t *testing.T, db *store.DB) {
 	enrol(t, db, "ann")
 	for round := range 40 {
 		key := sampleKey("ws_ann")
-		must(t, db.CreateKey(ctx, key, 0, event("ws_ann", "key.create")))
+		must(t, db.Accounts.CreateKey(ctx, key, 0, event("ws_ann", "key.create")))
 		var all sync.WaitGroup
 		all.Go(func() {
-			_, err := db.ChangeKey(ctx, "ws_ann", key.ID, func(k *account.Key) (account.AuditEvent, error) {
+			_, err := db.Accounts.ChangeKey(ctx, "ws_ann", key.ID, func(k *account.Key) (account.AuditEvent, error) {
 				k.RevokedAt = now
 				return event("ws_ann", "key.revoke"), nil
 			})
 			must(t, err)
 		})
 		all.Go(func() {
-			_, err := db.ChangeKey(ctx, "ws_ann", key.ID, func(k *account.Key) (account.AuditEvent, error) {
+			_, err := db.Accounts.ChangeKey(ctx, "ws_ann", key.ID, func(k *account.Key) (account.AuditEvent, error) {
 				k.Name = "renamed"
 				return event("ws_ann", "key.update"), nil
 			})
 			must(t, err)
 		})
 		all.Go(func() {
-			must(t, db.RecordUses(ctx, []account.KeyUse{{KeyID: key.ID, At: now, Client: "c", First: []account.SecretUse{{Hash: key.Secrets[1].Hash, At: now}}}}))
+			must(t, db.Accounts.RecordUses(ctx, []account.KeyUse{{KeyID: key.ID, At: now, Client: "c", First: []account.SecretUse{{Hash: key.Secrets[1].Hash, At: now}}}}))
 		})
 		all.Wait()
-		got, err := db.KeyByID(ctx, "ws_ann", key.ID)
+		got, err := db.Accounts.KeyByID(ctx, "ws_ann", key.ID)
 		must(t, err)
 		if got.RevokedAt.IsZero() || got.Name != "renamed" || got.LastUsedBy != "c" || got.Secrets[1].UsedAt.IsZero() {
 			t.Fatalf("round %d: a change was lost: %+v", round, got)
@@ -193,27 +193,27 @@ func usesAreRecorded(t *testing.T, db *store.DB) {
 	ctx := t.Context()
 	enrol(t, db, "ann")
 	key := sampleKey("ws_ann")
-	must(t, db.CreateKey(ctx, key, 0, event("ws_ann", "key.create")))
+	must(t, db.Accounts.CreateKey(ctx, key, 0, event("ws_ann", "key.create")))
 	revision := func() int64 {
 		revisions, err := db.Revisions(ctx)
 		must(t, err)
 		return revisions["keys"]
 	}
 	before := revision()
-	must(t, db.RecordUses(ctx, []account.KeyUse{{KeyID: key.ID, Client: "second", At: now.Add(2 * time.Second)}}))
-	must(t, db.RecordUses(ctx, []account.KeyUse{{KeyID: key.ID, Client: "first", At: now.Add(time.Second)}, {KeyID: "key_gone", At: now}}))
+	must(t, db.Accounts.RecordUses(ctx, []account.KeyUse{{KeyID: key.ID, Client: "second", At: now.Add(2 * time.Second)}}))
+	must(t, db.Accounts.RecordUses(ctx, []account.KeyUse{{KeyID: key.ID, Client: "first", At: now.Add(time.Second)}, {KeyID: "key_gone", At: now}}))
 	if after := revision(); after != before {
 		t.Errorf("ordinary uses moved the revision from %d to %d", before, after)
 	}
 	first := account.SecretUse{Hash: key.Secrets[1].Hash, At: now.Add(time.Second)}
 	later := account.SecretUse{Hash: key.Secrets[1].Hash, At: now.Add(time.Minute)}
-	must(t, db.RecordUses(ctx, []account.KeyUse{{KeyID: key.ID, First: []account.SecretUse{first}}}))
-	must(t, db.RecordUses(ctx, []account.KeyUse{{KeyID: key.ID, First: []account.SecretUse{later}}}))
+	must(t, db.Accounts.RecordUses(ctx, []account.KeyUse{{KeyID: key.ID, First: []account.SecretUse{first}}}))
+	must(t, db.Accounts.RecordUses(ctx, []account.KeyUse{{KeyID: key.ID, First: []account.SecretUse{later}}}))
 	want := key
 	want.LastUsedAt, want.LastUsedBy = now.Add(2*time.Second), "second"
 	want.Secrets[1].UsedAt = first.At
 	var changed []account.Key
-	must(t, db.ChangedKeys(ctx, before, func(k *account.Key) error {
+	must(t, db.Accounts.ChangedKeys(ctx, before, func(k *account.Key) error {
 		changed = append(changed, *k)
 		return nil
 	}))
@@ -226,28 +226,28 @@ func usesAreRecorded(t *testing.T, db *store.DB) {
 func strangeTextFindsNothing(t *testing.T, db *store.DB) {
 	ctx := t.Context()
 	for _, text := range []string{"\x00", "\xff", "' or 1=1 --", "%", `\`} {
-		_, accountErr := db.AccountByID(ctx, text)
-		_, emailErr := db.AccountByEmail(ctx, text)
-		_, workspaceErr := db.WorkspaceByID(ctx, text)
-		_, memberErr := db.MemberOf(ctx, text, text)
-		_, keyErr := db.KeyByID(ctx, text, text)
-		_, changeErr := db.ChangeKey(ctx, text, text, nil)
-		_, spaceErr := db.ChangeWorkspace(ctx, text, nil)
-		_, roleErr := db.ChangeMember(ctx, text, text, true, nil)
+		_, accountErr := db.Accounts.AccountByID(ctx, text)
+		_, emailErr := db.Accounts.AccountByEmail(ctx, text)
+		_, workspaceErr := db.Accounts.WorkspaceByID(ctx, text)
+		_, memberErr := db.Accounts.MemberOf(ctx, text, text)
+		_, keyErr := db.Accounts.KeyByID(ctx, text, text)
+		_, changeErr := db.Accounts.ChangeKey(ctx, text, text, nil)
+		_, spaceErr := db.Accounts.ChangeWorkspace(ctx, text, nil)
+		_, roleErr := db.Accounts.ChangeMember(ctx, text, text, true, nil)
 		for i, err := range []error{
 			accountErr, emailErr, workspaceErr, memberErr, keyErr, changeErr, spaceErr, roleErr,
-			db.DeleteInvitation(ctx, text, text, event("", "x")), db.DeleteAccount(ctx, text, event("", "x")), db.SetPassword(ctx, text, "", nil, event("", "x")),
+			db.Accounts.DeleteInvitation(ctx, text, text, event("", "x")), db.Accounts.DeleteAccount(ctx, text, event("", "x")), db.Accounts.SetPassword(ctx, text, "", nil, event("", "x")),
 		} {
 			if !errors.Is(err, account.ErrNotFound) {
 				t.Errorf("%q, call %d: %v", text, i, err)
 			}
 		}
-		if err := db.DeleteCredential(ctx, text, text); !errors.Is(err, vault.ErrNotFound) {
+		if err := db.Config.DeleteCredential(ctx, text, text); !errors.Is(err, vault.ErrNotFound) {
 			t.Errorf("%q: %v", text, err)
 		}
-		keys, err := db.KeysOf(ctx, text)
+		keys, err := db.Accounts.KeysOf(ctx, text)
 		must(t, err)
-		members, err := db.MembersOf(ctx, text)
+		members, err := db.Accounts.MembersOf(ctx, text)
 		must(t, err)
 		if len(keys)+len(members) > 0 {
 			t.Errorf("%q finds %v %v", text, keys, members)
@@ -260,13 +260,13 @@ func auditPages(t *testing.T, db *store.DB) {
 	var want []account.AuditEvent
 	for range 5 {
 		e := event("ws_a", "key.create")
-		must(t, db.WriteAudit(ctx, e))
-		must(t, db.WriteAudit(ctx, event("ws_b", "key.create")))
+		must(t, db.Accounts.WriteAudit(ctx, e))
+		must(t, db.Accounts.WriteAudit(ctx, event("ws_b", "key.create")))
 		want = append([]account.AuditEvent{e}, want...)
 	}
-	first, err := db.Audit(ctx, "ws_a", "", 3)
+	first, err := db.Accounts.Audit(ctx, "ws_a", "", 3)
 	must(t, err)
-	second, err := db.Audit(ctx, "ws_a", first[2].ID, 3)
+	second, err := db.Accounts.Audit(ctx, "ws_a", first[2].ID, 3)
 	must(t, err)
 	if diff := cmp.Diff(want, append(first, second...)); diff != "" {
 		t.Error(diff)
@@ -277,20 +277,20 @@ func credentialsAreKept(t *testing.T, db *store.DB) {
 	ctx := t.Context()
 	a := vault.Credential{ID: "cred_a", Provider: "openai", Sealed: []byte{0, 1, 255}, Hint: "abcd", CreatedBy: "acc_ann", CreatedAt: now}
 	b := vault.Credential{ID: "cred_b", Provider: "mistral", Sealed: []byte{2}, CreatedAt: now.Add(time.Second)}
-	must(t, db.SaveCredential(ctx, a))
-	must(t, db.SaveCredential(ctx, b))
-	if err := db.DeleteCredential(ctx, "mistral", "cred_a"); !errors.Is(err, vault.ErrNotFound) {
+	must(t, db.Config.SaveCredential(ctx, a))
+	must(t, db.Config.SaveCredential(ctx, b))
+	if err := db.Config.DeleteCredential(ctx, "mistral", "cred_a"); !errors.Is(err, vault.ErrNotFound) {
 		t.Errorf("of another provider: %v", err)
 	}
-	all, err := db.Credentials(ctx)
+	all, err := db.Config.Credentials(ctx)
 	must(t, err)
 	if diff := cmp.Diff([]vault.Credential{a, b}, all); diff != "" {
 		t.Error(diff)
 	}
-	must(t, db.DeleteCredential(ctx, "openai", "cred_a"))
+	must(t, db.Config.DeleteCredential(ctx, "openai", "cred_a"))
 	revisions, err := db.Revisions(ctx)
 	must(t, err)
-	if all, err = db.Credentials(ctx); err != nil || len(all) != 1 || revisions["credentials"] != 3 {
+	if all, err = db.Config.Credentials(ctx); err != nil || len(all) != 1 || revisions["credentials"] != 3 {
 		t.Errorf("%v, %v; revision %d", all, err, revisions["credentials"])
 	}
 }

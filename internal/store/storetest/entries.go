@@ -33,7 +33,7 @@ func must(t fataler, err error) {
 
 func write(t fataler, db *store.DB, entries ...requestlog.Entry) {
 	t.Helper()
-	must(t, db.WriteEntries(context.Background(), entries))
+	must(t, db.Log.WriteEntries(context.Background(), entries))
 }
 
 func ids(entries []requestlog.Entry) []string {
@@ -49,11 +49,11 @@ func writtenEntriesReadBackWhole(t *testing.T, db *store.DB) {
 	want := sample(ws, now)
 	write(t, db, want)
 
-	got, err := db.Entry(ctx, ws, want.ID)
+	got, err := db.Log.Entry(ctx, ws, want.ID)
 	must(t, err)
-	body, err := db.EntryBody(ctx, ws, want.ID)
+	body, err := db.Log.EntryBody(ctx, ws, want.ID)
 	must(t, err)
-	list, err := db.Entries(ctx, requestlog.Filter{WorkspaceID: ws}, requestlog.Page{})
+	list, err := db.Log.Entries(ctx, requestlog.Filter{WorkspaceID: ws}, requestlog.Page{})
 	must(t, err)
 
 	if diff := cmp.Diff(want.Body, body); diff != "" {
@@ -77,17 +77,17 @@ func writingAgainChangesNothing(t *testing.T, db *store.DB) {
 
 	write(t, db, first, second, second, changed)
 
-	got, err := db.Entry(ctx, ws, first.ID)
+	got, err := db.Log.Entry(ctx, ws, first.ID)
 	must(t, err)
 	if got.Model != first.Model {
 		t.Errorf("model is %q after writing again, want %q", got.Model, first.Model)
 	}
-	spent, err := db.Spent(ctx, "workspace", ws, time.Time{})
+	spent, err := db.Figures.Spent(ctx, "workspace", ws, time.Time{})
 	must(t, err)
 	if want := *amountOf("0.00062"); spent != want {
 		t.Errorf("spent %s, want %s", spent, want)
 	}
-	groups, err := db.Breakdown(ctx, requestlog.BreakdownQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws}, By: "model"})
+	groups, err := db.Figures.Breakdown(ctx, requestlog.BreakdownQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws}, By: "model"})
 	must(t, err)
 	if len(groups) != 1 || groups[0].Requests != 2 || groups[0].Cost != spent {
 		t.Errorf("figures after writing again: %+v", groups)
@@ -110,17 +110,17 @@ func batchesMayOverlap(t *testing.T, db *store.DB) {
 	write(t, db, all...)
 	write(t, db, all...)
 
-	n, err := db.Count(ctx, requestlog.Filter{WorkspaceID: ws, Tag: []string{"team=search"}}, 1000)
+	n, err := db.Log.Count(ctx, requestlog.Filter{WorkspaceID: ws, Tag: []string{"team=search"}}, 1000)
 	must(t, err)
-	groups, err := db.Breakdown(ctx, requestlog.BreakdownQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws}})
+	groups, err := db.Figures.Breakdown(ctx, requestlog.BreakdownQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws}})
 	must(t, err)
-	spent, err := db.Spent(ctx, "workspace", ws, time.Time{})
+	spent, err := db.Figures.Spent(ctx, "workspace", ws, time.Time{})
 	must(t, err)
 	if want := *amountOf("0.03007"); n != len(all) || len(groups) != 1 || groups[0].Requests != int64(len(all)) || groups[0].Cost != want || spent != want {
 		t.Errorf("%d entries, spent %s, figures %+v", n, spent, groups)
 	}
 	for _, e := range all {
-		body, err := db.EntryBody(ctx, ws, e.ID)
+		body, err := db.Log.EntryBody(ctx, ws, e.ID)
 		must(t, err)
 		if diff := cmp.Diff(e.Body, body); diff != "" {
 			t.Errorf("%s: %s", e.ID, diff)
@@ -139,7 +139,7 @@ func interruptedNeverReplacesComplete(t *testing.T, db *store.DB) {
 	write(t, db, cut(earlier), cut(within), within)
 
 	for _, id := range []string{earlier.ID, within.ID} {
-		got, err := db.Entry(ctx, ws, id)
+		got, err := db.Log.Entry(ctx, ws, id)
 		must(t, err)
 		if got.Outcome != requestlog.OK {
 			t.Errorf("outcome is %s, want ok", got.Outcome)
@@ -157,12 +157,12 @@ func strangeTextIsStored(t *testing.T, db *store.DB) {
 
 	write(t, db, e)
 
-	list, err := db.Entries(ctx, requestlog.Filter{WorkspaceID: ws, Session: []string{e.Session}, Tag: []string{strings.Repeat("t", 10_000)}}, requestlog.Page{})
+	list, err := db.Log.Entries(ctx, requestlog.Filter{WorkspaceID: ws, Session: []string{e.Session}, Tag: []string{strings.Repeat("t", 10_000)}}, requestlog.Page{})
 	must(t, err)
 	if len(list) != 1 {
 		t.Fatalf("found %d entries, want 1", len(list))
 	}
-	body, err := db.EntryBody(ctx, ws, e.ID)
+	body, err := db.Log.EntryBody(ctx, ws, e.ID)
 	must(t, err)
 	if diff := cmp.Diff(e.Body, body); diff != "" {
 		t.Error(diff)
@@ -174,10 +174,10 @@ func workspacesDoNotMeet(t *testing.T, db *store.DB) {
 	mine, theirs := sample(ws, now), sample(newWorkspace(), now)
 	write(t, db, mine, theirs)
 
-	_, foreign := db.Entry(ctx, ws, theirs.ID)
-	_, unknown := db.Entry(ctx, ws, "req_nothing")
-	_, body := db.EntryBody(ctx, ws, theirs.ID)
-	list, err := db.Entries(ctx, requestlog.Filter{WorkspaceID: ws}, requestlog.Page{})
+	_, foreign := db.Log.Entry(ctx, ws, theirs.ID)
+	_, unknown := db.Log.Entry(ctx, ws, "req_nothing")
+	_, body := db.Log.EntryBody(ctx, ws, theirs.ID)
+	list, err := db.Log.Entries(ctx, requestlog.Filter{WorkspaceID: ws}, requestlog.Page{})
 	must(t, err)
 
 	for name, err := range map[string]error{"foreign": foreign, "unknown": unknown, "body": body} {
@@ -212,7 +212,7 @@ func filtersAgreeWithMatch(t *testing.T, db *store.DB) {
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Fatalf("filter %v: %s", f.Values(), diff)
 			}
-			count, err := db.Count(context.Background(), f, 1000)
+			count, err := db.Log.Count(context.Background(), f, 1000)
 			must(t, err)
 			if count != len(want) {
 				t.Fatalf("filter %v: counted %d, want %d", f.Values(), count, len(want))
@@ -227,7 +227,7 @@ func pages(t fataler, db *store.DB, f requestlog.Filter, limit int) []string {
 	all := []string{}
 	page := requestlog.Page{Limit: limit}
 	for {
-		entries, err := db.Entries(context.Background(), f, page)
+		entries, err := db.Log.Entries(context.Background(), f, page)
 		must(t, err)
 		all = append(all, ids(entries)...)
 		if len(entries) < limit {
@@ -265,13 +265,13 @@ func sortedListsBeginWithTheGreatest(t *testing.T, db *store.DB) {
 		{"latency", time.Time{}, at(4, 3, 2, 1)},
 		{"cost", now.Add(-90 * time.Second), at(0, 1)},
 	} {
-		got, err := db.Entries(ctx, requestlog.Filter{WorkspaceID: ws, From: test.from}, requestlog.Page{Sort: test.sort, Limit: 4})
+		got, err := db.Log.Entries(ctx, requestlog.Filter{WorkspaceID: ws, From: test.from}, requestlog.Page{Sort: test.sort, Limit: 4})
 		must(t, err)
 		if diff := cmp.Diff(test.want, ids(got)); diff != "" {
 			t.Errorf("sort by %s: %s", test.sort, diff)
 		}
 	}
-	_, err := db.Entries(ctx, requestlog.Filter{WorkspaceID: ws}, requestlog.Page{Sort: "colour"})
+	_, err := db.Log.Entries(ctx, requestlog.Filter{WorkspaceID: ws}, requestlog.Page{Sort: "colour"})
 	if e, ok := errors.AsType[*llm.Error](err); !ok || e.Param != "sort" {
 		t.Errorf("sort by colour: %v", err)
 	}
@@ -285,7 +285,7 @@ func tailsGoForward(t *testing.T, db *store.DB) {
 	}
 	write(t, db, entries...)
 
-	got, err := db.Entries(t.Context(), requestlog.Filter{WorkspaceID: ws, Model: []string{"small-b"}}, requestlog.Page{After: entries[1].ID, Limit: 2})
+	got, err := db.Log.Entries(t.Context(), requestlog.Filter{WorkspaceID: ws, Model: []string{"small-b"}}, requestlog.Page{After: entries[1].ID, Limit: 2})
 	must(t, err)
 
 	if diff := cmp.Diff(ids(entries[2:4]), ids(got)); diff != "" {
@@ -302,13 +302,13 @@ func pagesAreBounded(t *testing.T, db *store.DB) {
 	write(t, db, entries...)
 
 	for limit, want := range map[int]int{0: 50, 7: 7, 1000: 200} {
-		got, err := db.Entries(t.Context(), requestlog.Filter{WorkspaceID: ws}, requestlog.Page{Limit: limit})
+		got, err := db.Log.Entries(t.Context(), requestlog.Filter{WorkspaceID: ws}, requestlog.Page{Limit: limit})
 		must(t, err)
 		if len(got) != want {
 			t.Errorf("limit %d: %d entries, want %d", limit, len(got), want)
 		}
 	}
-	n, err := db.Count(t.Context(), requestlog.Filter{WorkspaceID: ws}, 100)
+	n, err := db.Log.Count(t.Context(), requestlog.Filter{WorkspaceID: ws}, 100)
 	must(t, err)
 	if n != 100 {
 		t.Errorf("counted %d, want no more than 100", n)
@@ -331,7 +331,7 @@ func searchesGoOnWhereTheyStopped(t *testing.T, db *store.DB) {
 
 	found, page, stops := []string{}, requestlog.Page{Within: 1}, 0
 	for {
-		some, err := db.Entries(t.Context(), f, page)
+		some, err := db.Log.Entries(t.Context(), f, page)
 		found = append(found, ids(some)...)
 		unfinished, ok := errors.AsType[*requestlog.UnfinishedError](err)
 		if !ok {
@@ -354,7 +354,7 @@ func slowSearchesAreGivenUp(t *testing.T, db *store.DB) {
 	ctx, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
 	defer cancel()
 
-	_, err := db.Entries(ctx, requestlog.Filter{WorkspaceID: newWorkspace(), Q: "x"}, requestlog.Page{})
+	_, err := db.Log.Entries(ctx, requestlog.Filter{WorkspaceID: newWorkspace(), Q: "x"}, requestlog.Page{})
 
 	if !errors.Is(err, requestlog.ErrTooSlow) {
 		t.Errorf("error is %v, want ErrTooSlow", err)

@@ -13,6 +13,7 @@ import (
 	"fairlead/internal/predict"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/store"
+	"fairlead/internal/store/logstore"
 )
 
 func enrolment(w account.Workspace) account.Enrolment {
@@ -38,7 +39,7 @@ func signalled(workspace, requestID string, at time.Time, s feedback.Signal) fee
 func countedIn(t *testing.T, db *store.DB, workspace string, limit int) map[string][]feedback.Rating {
 	t.Helper()
 	found := map[string][]feedback.Rating{}
-	must(t, db.CountedRatings(t.Context(), workspace, limit, func(model string, ratings []feedback.Rating) error {
+	must(t, db.Feedback.CountedRatings(t.Context(), workspace, limit, func(model string, ratings []feedback.Rating) error {
 		found[model] = ratings
 		return nil
 	}))
@@ -51,7 +52,7 @@ func moved(t *testing.T, db *store.DB, workspace string, do func()) bool {
 	before, err := db.Revisions(t.Context())
 	must(t, err)
 	do()
-	changed, err := db.ChangedFeedback(t.Context(), before[feedback.Topic])
+	changed, err := db.Feedback.ChangedFeedback(t.Context(), before[feedback.Topic])
 	must(t, err)
 	return slices.Contains(changed, workspace)
 }
@@ -64,15 +65,15 @@ func ratingsReadBack(t *testing.T, db *store.DB) {
 	third, foreign := rated(ws, two, now, 0), rated(other, one, now, 0)
 	if !moved(t, db, ws, func() {
 		for _, r := range []feedback.Rating{byKey, byPerson, third, foreign} {
-			must(t, db.SaveRating(ctx, r))
+			must(t, db.Feedback.SaveRating(ctx, r))
 		}
 	}) {
 		t.Error("nobody heard of the ratings")
 	}
 
-	of, err := db.FeedbackOf(ctx, ws, one)
+	of, err := db.Feedback.FeedbackOf(ctx, ws, one)
 	must(t, err)
-	page, err := db.FeedbackOfAll(ctx, ws, []string{two, three, one})
+	page, err := db.Feedback.FeedbackOfAll(ctx, ws, []string{two, three, one})
 	must(t, err)
 
 	if diff := cmp.Diff([]feedback.Rating{byKey, byPerson}, of); diff != "" {
@@ -81,10 +82,10 @@ func ratingsReadBack(t *testing.T, db *store.DB) {
 	if diff := cmp.Diff(map[string][]feedback.Rating{one: {byKey, byPerson}, two: {third}}, page); diff != "" {
 		t.Error(diff)
 	}
-	if none, err := db.FeedbackOfAll(ctx, ws, nil); err != nil || len(none) > 0 {
+	if none, err := db.Feedback.FeedbackOfAll(ctx, ws, nil); err != nil || len(none) > 0 {
 		t.Errorf("feedback of nothing is %v, %v", none, err)
 	}
-	if err := db.SaveRating(ctx, rated("ws_nobody", one, now, 1)); err == nil {
+	if err := db.Feedback.SaveRating(ctx, rated("ws_nobody", one, now, 1)); err == nil {
 		t.Error("a rating in a workspace that is not there was saved")
 	}
 }
@@ -97,10 +98,10 @@ func laterRatingReplaces(t *testing.T, db *store.DB) {
 	otherKey := rated(ws, request, now, 0.5)
 	otherKey.KeyID = "key_2"
 	for _, r := range []feedback.Rating{first, otherKey, later} {
-		must(t, db.SaveRating(ctx, r))
+		must(t, db.Feedback.SaveRating(ctx, r))
 	}
 
-	got, err := db.FeedbackOf(ctx, ws, request)
+	got, err := db.Feedback.FeedbackOf(ctx, ws, request)
 
 	must(t, err)
 	if diff := cmp.Diff([]feedback.Rating{otherKey, later}, got); diff != "" {
@@ -119,15 +120,15 @@ func signalsCountApart(t *testing.T, db *store.DB) {
 		signalled(ws, entryID(now), now.Add(-time.Hour), feedback.Retry),
 	}
 	if moved(t, db, ws, func() {
-		must(t, db.SaveSignals(ctx, signals))
-		must(t, db.SaveSignals(ctx, signals))
+		must(t, db.Feedback.SaveSignals(ctx, signals))
+		must(t, db.Feedback.SaveSignals(ctx, signals))
 	}) {
 		t.Error("a signal counts as a change of ratings")
 	}
 
-	counts, err := db.SignalCounts(ctx, ws, now)
+	counts, err := db.Feedback.SignalCounts(ctx, ws, now)
 	must(t, err)
-	of, err := db.FeedbackOf(ctx, ws, request)
+	of, err := db.Feedback.FeedbackOf(ctx, ws, request)
 	must(t, err)
 
 	want := []feedback.SignalCount{
@@ -152,7 +153,7 @@ func newestRatingsCount(t *testing.T, db *store.DB) {
 		for age := range 5 {
 			r := rated(ws, entryID(now), now.Add(time.Duration(-age)*time.Minute), 1)
 			r.Model = model
-			must(t, db.SaveRating(ctx, r))
+			must(t, db.Feedback.SaveRating(ctx, r))
 			if age < 3 {
 				want[model] = append(want[model], r)
 			}
@@ -170,24 +171,24 @@ func resetRatings(t *testing.T, db *store.DB) {
 	rate := func(model string, minutes int) feedback.Rating {
 		r := rated(ws, entryID(now), now.Add(time.Duration(minutes)*time.Minute), 1)
 		r.Model = model
-		must(t, db.SaveRating(ctx, r))
+		must(t, db.Feedback.SaveRating(ctx, r))
 		return r
 	}
 	old := rated(ws, request, now, 1)
-	must(t, db.SaveRating(ctx, old))
+	must(t, db.Feedback.SaveRating(ctx, old))
 	large := rate("large-a", 0)
-	if !moved(t, db, ws, func() { must(t, db.ResetFeedback(ctx, ws, "small-b", now.Add(time.Minute))) }) {
+	if !moved(t, db, ws, func() { must(t, db.Feedback.ResetFeedback(ctx, ws, "small-b", now.Add(time.Minute))) }) {
 		t.Error("nobody heard of the reset")
 	}
 	if diff := cmp.Diff(map[string][]feedback.Rating{"large-a": {large}}, countedIn(t, db, ws, 10)); diff != "" {
 		t.Error(diff)
 	}
-	must(t, db.ResetFeedback(ctx, ws, "", now.Add(2*time.Minute)))
+	must(t, db.Feedback.ResetFeedback(ctx, ws, "", now.Add(2*time.Minute)))
 	newer := rate("small-b", 3)
 	if diff := cmp.Diff(map[string][]feedback.Rating{"small-b": {newer}}, countedIn(t, db, ws, 10)); diff != "" {
 		t.Error(diff)
 	}
-	kept, err := db.FeedbackOf(ctx, ws, request)
+	kept, err := db.Feedback.FeedbackOf(ctx, ws, request)
 	must(t, err)
 	if diff := cmp.Diff([]feedback.Rating{old}, kept); diff != "" {
 		t.Errorf("a rating that counts no longer is not kept: %s", diff)
@@ -200,16 +201,16 @@ func ratingsGoWithRequests(t *testing.T, db *store.DB) {
 	erased.Session, kept.Session = "gone", "stays"
 	write(t, db, erased, kept)
 	for _, e := range []requestlog.Entry{erased, kept} {
-		must(t, db.SaveRating(ctx, rated(ws, e.ID, now, 1)))
-		must(t, db.SaveSignals(ctx, []feedback.Rating{signalled(ws, e.ID, now, feedback.Refusal)}))
+		must(t, db.Feedback.SaveRating(ctx, rated(ws, e.ID, now, 1)))
+		must(t, db.Feedback.SaveSignals(ctx, []feedback.Rating{signalled(ws, e.ID, now, feedback.Refusal)}))
 	}
 
 	heard := moved(t, db, ws, func() {
-		_, err := db.DeleteEntries(ctx, requestlog.Filter{WorkspaceID: ws, Session: []string{"gone"}}, false)
+		_, err := db.Log.DeleteEntries(ctx, requestlog.Filter{WorkspaceID: ws, Session: []string{"gone"}}, false)
 		must(t, err)
 	})
 
-	left, err := db.FeedbackOfAll(ctx, ws, []string{erased.ID, kept.ID})
+	left, err := db.Feedback.FeedbackOfAll(ctx, ws, []string{erased.ID, kept.ID})
 	must(t, err)
 	if !heard || len(left) != 1 || len(left[kept.ID]) != 2 {
 		t.Errorf("after erasing (heard of it: %t) there is %v", heard, left)
@@ -223,13 +224,13 @@ func leftRatingsExpire(t *testing.T, open func(testing.TB) *store.DB) {
 	logged, old, recent := sample(ws, now.Add(-40*day)), entryID(now.Add(-31*day)), entryID(now.Add(-29*day))
 	write(t, db, logged)
 	for _, request := range []string{logged.ID, old, recent} {
-		must(t, db.SaveRating(ctx, rated(ws, request, now, 1)))
+		must(t, db.Feedback.SaveRating(ctx, rated(ws, request, now, 1)))
 	}
 
-	_, err := db.Expire(ctx, now, store.Retention{Entries: 30 * day})
+	_, err := db.Log.Expire(ctx, now, logstore.Retention{Entries: 30 * day})
 	must(t, err)
 
-	left, err := db.FeedbackOfAll(ctx, ws, []string{logged.ID, old, recent})
+	left, err := db.Feedback.FeedbackOfAll(ctx, ws, []string{logged.ID, old, recent})
 	must(t, err)
 	if len(left) != 1 || len(left[recent]) != 1 {
 		t.Errorf("after expiry there is %v", left)

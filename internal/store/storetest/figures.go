@@ -168,7 +168,7 @@ func selected[K comparable](f requestlog.RollupFilter, entries []requestlog.Entr
 
 func checkBreakdown(t *rapid.T, db *store.DB, f requestlog.RollupFilter, all []requestlog.Entry, by string, name func(*requestlog.Entry) string) {
 	groups := selected(f, all, func(e *requestlog.Entry) string { return requestlog.Term(name(e)) })
-	got, err := db.Breakdown(context.Background(), requestlog.BreakdownQuery{RollupFilter: f, By: by})
+	got, err := db.Figures.Breakdown(context.Background(), requestlog.BreakdownQuery{RollupFilter: f, By: by})
 	must(t, err)
 	if len(got) != len(groups) {
 		t.Fatalf("%d groups by %q, want %d", len(got), by, len(groups))
@@ -185,7 +185,7 @@ func checkBreakdown(t *rapid.T, db *store.DB, f requestlog.RollupFilter, all []r
 
 func checkSeries(t *rapid.T, db *store.DB, f requestlog.RollupFilter, all []requestlog.Entry, step time.Duration) {
 	by := selected(f, all, func(e *requestlog.Entry) time.Time { return e.Time.Truncate(step) })
-	got, err := db.Series(context.Background(), requestlog.SeriesQuery{RollupFilter: f, Step: step})
+	got, err := db.Figures.Series(context.Background(), requestlog.SeriesQuery{RollupFilter: f, Step: step})
 	must(t, err)
 	missing := len(by)
 	for _, b := range got {
@@ -211,7 +211,7 @@ func failedAttemptsCountWhereTheyWereMade(t *testing.T, db *store.DB) {
 
 	got := map[string][]int64{}
 	for _, by := range []string{"", "provider", "model"} {
-		groups, err := db.Breakdown(t.Context(), requestlog.BreakdownQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws}, By: by})
+		groups, err := db.Figures.Breakdown(t.Context(), requestlog.BreakdownQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws}, By: by})
 		must(t, err)
 		for _, g := range groups {
 			got[by+":"+g.Name] = []int64{g.Requests, g.Served, g.Attempts, g.Failed, g.Errors}
@@ -224,7 +224,7 @@ func failedAttemptsCountWhereTheyWereMade(t *testing.T, db *store.DB) {
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	total, err := db.Breakdown(t.Context(), requestlog.BreakdownQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws}})
+	total, err := db.Figures.Breakdown(t.Context(), requestlog.BreakdownQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws}})
 	must(t, err)
 	if p50 := total[0].LatencyP50; p50 < 370 || p50 > 455 {
 		t.Errorf("half of the served requests took less than %d ms, want about 412", p50)
@@ -242,7 +242,7 @@ func volumesCountAnyFilter(t *testing.T, db *store.DB) {
 		f := drawFilter(t, ws, span)
 		f.From, f.To = now.Add(-span), now.Add(time.Millisecond)
 
-		got, err := db.Volumes(context.Background(), requestlog.VolumeQuery{Filter: f, Step: time.Hour, Within: time.Minute})
+		got, err := db.Log.Volumes(context.Background(), requestlog.VolumeQuery{Filter: f, Step: time.Hour, Within: time.Minute})
 		must(t, err)
 
 		want := map[time.Time]requestlog.Volume{}
@@ -277,7 +277,7 @@ func volumesTellWhatTheyLeftOut(t *testing.T, db *store.DB) {
 	q := requestlog.VolumeQuery{
 		Filter: requestlog.Filter{WorkspaceID: ws, Q: "haiku", From: now.Add(-48 * time.Hour), To: now.Add(time.Hour)}, Step: time.Hour, Within: 1,
 	}
-	got, err := db.Volumes(t.Context(), q)
+	got, err := db.Log.Volumes(t.Context(), q)
 
 	unfinished, ok := errors.AsType[*requestlog.UnfinishedError](err)
 	if !ok || unfinished.Before == "" || len(got) != 50 {
@@ -289,7 +289,7 @@ func volumesTellWhatTheyLeftOut(t *testing.T, db *store.DB) {
 		}
 	}
 	q.Step, q.Within = time.Second, time.Minute
-	if _, err := db.Volumes(t.Context(), q); err == nil {
+	if _, err := db.Log.Volumes(t.Context(), q); err == nil {
 		t.Error("any number of buckets is made")
 	}
 }
@@ -329,7 +329,7 @@ func seriesHasNoGaps(t *testing.T, db *store.DB) {
 			[]int64{0, 0, 1, 0},
 		},
 	} {
-		got, err := db.Series(t.Context(), test.query)
+		got, err := db.Figures.Series(t.Context(), test.query)
 		must(t, err)
 		var requests []int64
 		for _, b := range got {
@@ -347,7 +347,7 @@ func volumesOfALongRangeBeginWithTheFirstEntry(t *testing.T, db *store.DB) {
 	ws := newWorkspace()
 	q := requestlog.VolumeQuery{Filter: requestlog.Filter{WorkspaceID: ws, From: now.AddDate(-30, 0, 0), To: now.Add(time.Minute)}, Step: 24 * time.Hour, Within: time.Minute}
 	for _, want := range [][]int64{{0}, {1, 0, 1}} {
-		got, err := db.Volumes(t.Context(), q)
+		got, err := db.Log.Volumes(t.Context(), q)
 		must(t, err)
 		var requests []int64
 		for _, v := range got {
@@ -380,10 +380,10 @@ func daysBeginWhereTheZoneSays(t *testing.T, db *store.DB) {
 		zone, err := time.LoadLocation(test.zone)
 		must(t, err)
 		rollup := requestlog.RollupFilter{WorkspaceID: ws, From: at(12, 0, 0), To: at(13, 9, 0)}
-		series, err := db.Series(t.Context(), requestlog.SeriesQuery{RollupFilter: rollup, Step: 24 * time.Hour, Zone: zone})
+		series, err := db.Figures.Series(t.Context(), requestlog.SeriesQuery{RollupFilter: rollup, Step: 24 * time.Hour, Zone: zone})
 		must(t, err)
 		f := requestlog.Filter{WorkspaceID: ws, From: rollup.From, To: rollup.To}
-		volumes, err := db.Volumes(t.Context(), requestlog.VolumeQuery{Filter: f, Step: 24 * time.Hour, Zone: zone, Within: time.Minute})
+		volumes, err := db.Log.Volumes(t.Context(), requestlog.VolumeQuery{Filter: f, Step: 24 * time.Hour, Zone: zone, Within: time.Minute})
 		must(t, err)
 		var summed, counted []bucket
 		for _, b := range series {
@@ -402,7 +402,7 @@ func daysBeginWhereTheZoneSays(t *testing.T, db *store.DB) {
 	// Hours are kept for 400 days: beyond that there are only the days of UTC.
 	tokyo, err := time.LoadLocation("Asia/Tokyo")
 	must(t, err)
-	old, err := db.Series(t.Context(), requestlog.SeriesQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws, From: now.AddDate(0, 0, -401)}, Step: 24 * time.Hour, Zone: tokyo})
+	old, err := db.Figures.Series(t.Context(), requestlog.SeriesQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws, From: now.AddDate(0, 0, -401)}, Step: 24 * time.Hour, Zone: tokyo})
 	must(t, err)
 	if start := old[0].Start; start.Hour() != 0 {
 		t.Errorf("a series over 400 days begins at %s", start)
@@ -412,8 +412,8 @@ func daysBeginWhereTheZoneSays(t *testing.T, db *store.DB) {
 func figuresRefuseWhatTheyCannotDo(t *testing.T, db *store.DB) {
 	ws := newWorkspace()
 	write(t, db, sample(ws, now.AddDate(0, 0, -150)))
-	_, tooMany := db.Series(t.Context(), requestlog.SeriesQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws, From: now.AddDate(-9, 0, 0)}, Step: time.Hour})
-	_, unknown := db.Breakdown(t.Context(), requestlog.BreakdownQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws}, By: "colour"})
+	_, tooMany := db.Figures.Series(t.Context(), requestlog.SeriesQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws, From: now.AddDate(-9, 0, 0)}, Step: time.Hour})
+	_, unknown := db.Figures.Breakdown(t.Context(), requestlog.BreakdownQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws}, By: "colour"})
 
 	for param, err := range map[string]error{"from": tooMany, "by": unknown} {
 		if e, ok := errors.AsType[*llm.Error](err); !ok || e.Kind != llm.InvalidRequest || e.Param != param {
@@ -438,7 +438,7 @@ func spendingComesFromTheLedger(t *testing.T, db *store.DB) {
 	}
 	spent := func(kind, id string, since time.Time, except ...string) string {
 		t.Helper()
-		a, err := db.Spent(ctx, kind, id, since, except...)
+		a, err := db.Figures.Spent(ctx, kind, id, since, except...)
 		must(t, err)
 		return a.String()
 	}
@@ -452,12 +452,12 @@ func spendingComesFromTheLedger(t *testing.T, db *store.DB) {
 	if diff := gocmp.Diff([]string{"0.25", "4.25", "0.000000001", "0.250000001", "0", "0", "4", "0.25", "0.25"}, got); diff != "" {
 		t.Error(diff)
 	}
-	byKey, err := db.Spending(ctx, ws, day)
+	byKey, err := db.Figures.Spending(ctx, ws, day)
 	must(t, err)
 	if diff := gocmp.Diff(map[string]money.Amount{one: 250_000_000, two: 1}, byKey); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := db.Spent(ctx, "planet", ws, day); err == nil {
+	if _, err := db.Figures.Spent(ctx, "planet", ws, day); err == nil {
 		t.Error("a planet has spent something")
 	}
 }

@@ -19,19 +19,19 @@ func peopleKeepTheirNames(t *testing.T, db *store.DB) {
 	invite(t, db, "ws_ann", "acc_ann", "forbob", account.Developer)
 	accept := event("", "invitation.accept")
 	accept.Object = "acc_bob"
-	_, err := db.AcceptInvitation(ctx, []byte("forbob"), "acc_bob", accept)
+	_, err := db.Accounts.AcceptInvitation(ctx, []byte("forbob"), "acc_bob", accept)
 	must(t, err)
 	invite(t, db, "ws_ann", "acc_ann", "fordan", account.Viewer)
 	register := event("", "account.register")
 	register.Object = "acc_dan"
-	_, err = db.Enrol(ctx, account.Enrolment{Account: person("dan"), Invitation: []byte("fordan"), Event: register})
+	_, err = db.Accounts.Enrol(ctx, account.Enrolment{Account: person("dan"), Invitation: []byte("fordan"), Event: register})
 	must(t, err)
 	invite(t, db, "ws_ann", "acc_ann", "open", account.Viewer)
 	gone := event("", "account.delete")
 	gone.Object, gone.Before = "acc_cat", json.RawMessage(`{"email":"cat@example.com"}`)
-	must(t, db.DeleteAccount(ctx, "acc_cat", gone))
+	must(t, db.Accounts.DeleteAccount(ctx, "acc_cat", gone))
 
-	names, err := db.Names(ctx, "ws_ann", []string{"acc_ann", "acc_cat", "acc_nobody", "inv_forbob", "inv_fordan", "inv_open", "key_1", "acc_ann"})
+	names, err := db.Accounts.Names(ctx, "ws_ann", []string{"acc_ann", "acc_cat", "acc_nobody", "inv_forbob", "inv_fordan", "inv_open", "key_1", "acc_ann"})
 	must(t, err)
 	want := map[string]string{
 		"acc_ann": "ann@example.com", "acc_cat": "cat@example.com", "acc_bob": "bob@example.com", "acc_dan": "dan@example.com",
@@ -40,7 +40,7 @@ func peopleKeepTheirNames(t *testing.T, db *store.DB) {
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Error(diff)
 	}
-	elsewhere, err := db.Names(ctx, "ws_bob", []string{"inv_forbob"})
+	elsewhere, err := db.Accounts.Names(ctx, "ws_bob", []string{"inv_forbob"})
 	must(t, err)
 	if len(elsewhere) > 0 {
 		t.Errorf("another workspace hears of %v", elsewhere)

@@ -57,7 +57,7 @@ func tracesReadBack(t *testing.T, db *store.DB) {
 	without.Decision = nil
 	write(t, db, short, long, without)
 
-	rows, next, err := db.Traced(t.Context(), requestlog.Filter{WorkspaceID: ws}, "", 10)
+	rows, next, err := db.Log.Traced(t.Context(), requestlog.Filter{WorkspaceID: ws}, "", 10)
 	must(t, err)
 
 	if next != "" || len(rows) != 3 {
@@ -85,7 +85,7 @@ func tracePagesCoverAll(t *testing.T, db *store.DB) {
 
 	var got []string
 	for before := ""; ; {
-		rows, next, err := db.Traced(t.Context(), requestlog.Filter{WorkspaceID: ws}, before, 5)
+		rows, next, err := db.Log.Traced(t.Context(), requestlog.Filter{WorkspaceID: ws}, before, 5)
 		must(t, err)
 		for _, row := range rows {
 			got = append(got, row.ID)
@@ -115,7 +115,7 @@ func tracesAreFiltered(t *testing.T, db *store.DB) {
 	}
 	f := requestlog.Filter{WorkspaceID: ws, Requested: []string{"auto"}, Stream: new(true), From: now.Add(-8 * time.Hour)}
 
-	rows, _, err := db.Traced(t.Context(), f, "", 50)
+	rows, _, err := db.Log.Traced(t.Context(), f, "", 50)
 	must(t, err)
 
 	var got []string
@@ -125,7 +125,7 @@ func tracesAreFiltered(t *testing.T, db *store.DB) {
 	if diff := cmp.Diff(want, got); diff != "" || slices.Contains(got, "") {
 		t.Error(diff)
 	}
-	if rows, next, err := db.Traced(t.Context(), requestlog.Filter{WorkspaceID: newWorkspace()}, "", 5); err != nil || next != "" || len(rows) > 0 {
+	if rows, next, err := db.Log.Traced(t.Context(), requestlog.Filter{WorkspaceID: newWorkspace()}, "", 5); err != nil || next != "" || len(rows) > 0 {
 		t.Errorf("%d rows of a workspace without any, %q, %v", len(rows), next, err)
 	}
 }

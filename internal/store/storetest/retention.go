@@ -14,6 +14,7 @@ import (
 	"fairlead/internal/account"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/store"
+	"fairlead/internal/store/logstore"
 )
 
 // ancient is before the time of every other test, whose entries expiring must not touch.
@@ -29,33 +30,33 @@ func bodiesExpireBeforeEntries(t *testing.T, db *store.DB) {
 	}
 	write(t, db, batch...)
 
-	total, err := db.Expire(ctx, ancient(0), store.Retention{Entries: 8 * time.Hour, Bodies: 2 * time.Hour})
+	total, err := db.Log.Expire(ctx, ancient(0), logstore.Retention{Entries: 8 * time.Hour, Bodies: 2 * time.Hour})
 
 	must(t, err)
-	if total != (store.Expired{Entries: 1001, Bodies: 2}) {
+	if total != (logstore.Expired{Entries: 1001, Bodies: 2}) {
 		t.Errorf("expired %+v", total)
 	}
 	want := []requestlog.Entry{listed(kept), listed(preview), listed(expired)}
 	want[1].Preview, want[2].Preview, want[2].BodyState = "", "", requestlog.BodyExpired
-	got, err := db.Entries(ctx, requestlog.Filter{WorkspaceID: ws}, requestlog.Page{})
+	got, err := db.Log.Entries(ctx, requestlog.Filter{WorkspaceID: ws}, requestlog.Page{})
 	must(t, err)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 	for _, e := range []requestlog.Entry{deleted, expired, preview} {
-		if _, err := db.EntryBody(ctx, ws, e.ID); !errors.Is(err, requestlog.ErrNotFound) {
+		if _, err := db.Log.EntryBody(ctx, ws, e.ID); !errors.Is(err, requestlog.ErrNotFound) {
 			t.Errorf("body of an expired entry: %v", err)
 		}
 	}
-	if _, err := db.EntryBody(ctx, ws, kept.ID); err != nil {
+	if _, err := db.Log.EntryBody(ctx, ws, kept.ID); err != nil {
 		t.Errorf("body of a kept entry: %v", err)
 	}
-	spent, err := db.Spent(ctx, "workspace", ws, time.Time{})
+	spent, err := db.Figures.Spent(ctx, "workspace", ws, time.Time{})
 	must(t, err)
 	if spent != *amountOf("0.31124") {
 		t.Errorf("spent %s after expiry, want what was spent", spent)
 	}
-	if n, err := db.Count(ctx, requestlog.Filter{WorkspaceID: ws, Tag: []string{"team"}}, 10); err != nil || n != 3 {
+	if n, err := db.Log.Count(ctx, requestlog.Filter{WorkspaceID: ws, Tag: []string{"team"}}, 10); err != nil || n != 3 {
 		t.Errorf("%d tagged entries, %v; want 3", n, err)
 	}
 }
@@ -66,14 +67,14 @@ func oldRollupsExpire(t *testing.T, open func(testing.TB) *store.DB) {
 	write(t, db, sample(ws, now.Add(-47*time.Hour)))
 	query := requestlog.SeriesQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws, From: now.Add(-47*time.Hour - time.Minute), To: now.Add(-47*time.Hour + time.Minute)}, Step: time.Minute}
 
-	_, err := db.Expire(ctx, now.Add(72*time.Hour), store.Retention{})
+	_, err := db.Log.Expire(ctx, now.Add(72*time.Hour), logstore.Retention{})
 	must(t, err)
 
-	inMinutes, err := db.Series(ctx, query)
+	inMinutes, err := db.Figures.Series(ctx, query)
 	must(t, err)
 	query.Step = time.Hour
 	query.From, query.To = query.From.Truncate(time.Hour), query.To.Truncate(time.Hour).Add(time.Hour)
-	inHours, err := db.Series(ctx, query)
+	inHours, err := db.Figures.Series(ctx, query)
 	must(t, err)
 	var minutes, hours int64
 	for _, b := range inMinutes {
@@ -99,22 +100,22 @@ func entriesAreDeletedByFilter(t *testing.T, db *store.DB) {
 	yes := true
 	filter := requestlog.Filter{WorkspaceID: ws, Simulated: &yes}
 
-	counted, err := db.DeleteEntries(ctx, filter, true)
+	counted, err := db.Log.DeleteEntries(ctx, filter, true)
 	must(t, err)
-	before, err := db.Count(ctx, filter, 1000)
+	before, err := db.Log.Count(ctx, filter, 1000)
 	must(t, err)
-	deleted, err := db.DeleteEntries(ctx, filter, false)
+	deleted, err := db.Log.DeleteEntries(ctx, filter, false)
 	must(t, err)
 
 	if counted != 701 || before != 701 || deleted != 701 {
 		t.Errorf("dry run found %d and left %d, deleting found %d; want 701 each", counted, before, deleted)
 	}
-	left, err := db.Entries(ctx, requestlog.Filter{WorkspaceID: ws}, requestlog.Page{})
+	left, err := db.Log.Entries(ctx, requestlog.Filter{WorkspaceID: ws}, requestlog.Page{})
 	must(t, err)
 	if diff := cmp.Diff([]string{real.ID}, ids(left)); diff != "" {
 		t.Error(diff)
 	}
-	groups, err := db.Breakdown(ctx, requestlog.BreakdownQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws}, By: "model"})
+	groups, err := db.Figures.Breakdown(ctx, requestlog.BreakdownQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws}, By: "model"})
 	must(t, err)
 	if len(groups) != 1 || groups[0].Requests != 1 {
 		t.Errorf("figures after deleting everything simulated: %+v", groups)
@@ -127,9 +128,9 @@ func sampleTrafficSpendsNothing(t *testing.T, db *store.DB) {
 	made.KeyID, made.KeyName, made.Simulated = requestlog.SampleKey, requestlog.SampleKeyName, true
 	write(t, db, made, sample(ws, now))
 
-	spent, err := db.Spent(ctx, "workspace", ws, now.Add(-time.Hour))
+	spent, err := db.Figures.Spent(ctx, "workspace", ws, now.Add(-time.Hour))
 	must(t, err)
-	groups, err := db.Breakdown(ctx, requestlog.BreakdownQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws, Key: []string{requestlog.SampleKey}}})
+	groups, err := db.Figures.Breakdown(ctx, requestlog.BreakdownQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws, Key: []string{requestlog.SampleKey}}})
 	must(t, err)
 
 	if spent != *amountOf("0.00031") || len(groups) != 1 || groups[0].Cost != spent {
@@ -142,14 +143,14 @@ func longestRetentionIsOfAnyWorkspace(t *testing.T, db *store.DB) {
 	long := account.Workspace{ID: ws, Name: "keeps long", EntryRetention: 5000 * time.Hour, BodyRetention: time.Hour, CreatedAt: now}
 	enrol(t, db, "keeper")
 	owner := account.Member{AccountID: "acc_keeper", WorkspaceID: ws, Role: account.Owner, JoinedAt: now}
-	must(t, db.CreateWorkspace(ctx, long, owner, 20, event(ws, "workspace.create")))
+	must(t, db.Accounts.CreateWorkspace(ctx, long, owner, 20, event(ws, "workspace.create")))
 
-	for _, test := range []struct{ defaults, want store.Retention }{
-		{store.Retention{Entries: 4000 * time.Hour, Bodies: 3000 * time.Hour}, store.Retention{Entries: 5000 * time.Hour, Bodies: 3000 * time.Hour}},
-		{store.Retention{Entries: 6000 * time.Hour}, store.Retention{Entries: 6000 * time.Hour}},
-		{store.Retention{}, store.Retention{}}, // for always is longer than anything
+	for _, test := range []struct{ defaults, want logstore.Retention }{
+		{logstore.Retention{Entries: 4000 * time.Hour, Bodies: 3000 * time.Hour}, logstore.Retention{Entries: 5000 * time.Hour, Bodies: 3000 * time.Hour}},
+		{logstore.Retention{Entries: 6000 * time.Hour}, logstore.Retention{Entries: 6000 * time.Hour}},
+		{logstore.Retention{}, logstore.Retention{}}, // for always is longer than anything
 	} {
-		got, err := db.LongestRetention(ctx, test.defaults)
+		got, err := db.Log.LongestRetention(ctx, test.defaults)
 		must(t, err)
 		if got != test.want {
 			t.Errorf("with %v: %v, want %v", test.defaults, got, test.want)
@@ -160,7 +161,7 @@ func longestRetentionIsOfAnyWorkspace(t *testing.T, db *store.DB) {
 func usageCounts(t *testing.T, db *store.DB) {
 	write(t, db, sample(newWorkspace(), now))
 
-	u, err := db.Usage(t.Context())
+	u, err := db.Log.Usage(t.Context())
 
 	must(t, err)
 	if u.Bytes < 4096 || u.Entries < 1 || u.Bodies < 1 || u.Oldest.IsZero() || u.Oldest.After(now) {
@@ -181,11 +182,11 @@ func manyWritersAndReaders(t *testing.T, db *store.DB) {
 				for range perBatch {
 					batch = append(batch, sample(ws, now))
 				}
-				failures <- db.WriteEntries(context.Background(), batch)
+				failures <- db.Log.WriteEntries(context.Background(), batch)
 				failures <- db.SetSetting(context.Background(), "shared", batch[0].ID)
-				_, err := db.Entries(context.Background(), requestlog.Filter{WorkspaceID: ws, Q: "haiku"}, requestlog.Page{})
+				_, err := db.Log.Entries(context.Background(), requestlog.Filter{WorkspaceID: ws, Q: "haiku"}, requestlog.Page{})
 				failures <- err
-				_, err = db.Breakdown(context.Background(), requestlog.BreakdownQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws}, By: "key"})
+				_, err = db.Figures.Breakdown(context.Background(), requestlog.BreakdownQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws}, By: "key"})
 				failures <- err
 			}
 		})
@@ -197,7 +198,7 @@ func manyWritersAndReaders(t *testing.T, db *store.DB) {
 			t.Fatalf("refused: %v (locked: %v)", err, strings.Contains(fmt.Sprint(err), "locked"))
 		}
 	}
-	groups, err := db.Breakdown(t.Context(), requestlog.BreakdownQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws}, By: "key"})
+	groups, err := db.Figures.Breakdown(t.Context(), requestlog.BreakdownQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: ws}, By: "key"})
 	must(t, err)
 	want := requestlog.Sums{}
 	for range writers * batches * perBatch {

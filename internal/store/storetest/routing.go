@@ -12,6 +12,8 @@ import (
 
 	"fairlead/internal/policystore"
 	"fairlead/internal/store"
+	"fairlead/internal/store/configstore"
+	"fairlead/internal/store/logstore"
 )
 
 // Routing runs the cases of policies, feedback and kept versions. open returns a new, empty database.
@@ -56,7 +58,7 @@ func Routing(t *testing.T, open func(t testing.TB) *store.DB) {
 func newTenant(t *testing.T, db *store.DB) string {
 	t.Helper()
 	w := tenant(fmt.Sprint("tenant", serial.Add(1)), now)
-	_, err := db.Enrol(t.Context(), enrolment(w))
+	_, err := db.Accounts.Enrol(t.Context(), enrolment(w))
 	must(t, err)
 	return w.ID
 }
@@ -69,16 +71,16 @@ func policiesReadBack(t *testing.T, db *store.DB) {
 	ctx, ws, other := t.Context(), newTenant(t, db), newTenant(t, db)
 	var want []policystore.Version
 	for i, source := range []string{"policies: []\n", "policies:\n  - name: \"it's\"\n"} {
-		v, err := db.AddPolicies(ctx, ws, int64(i), draft(source))
+		v, err := db.Config.AddPolicies(ctx, ws, int64(i), draft(source))
 		must(t, err)
 		want = append(want, v)
 	}
 
-	newest, err := db.PolicyVersion(ctx, ws, 0)
+	newest, err := db.Config.PolicyVersion(ctx, ws, 0)
 	must(t, err)
-	first, err := db.PolicyVersion(ctx, ws, 1)
+	first, err := db.Config.PolicyVersion(ctx, ws, 1)
 	must(t, err)
-	all, err := db.PolicyVersions(ctx, ws)
+	all, err := db.Config.PolicyVersions(ctx, ws)
 	must(t, err)
 
 	wanted := draft("policies: []\n")
@@ -95,7 +97,7 @@ func policiesReadBack(t *testing.T, db *store.DB) {
 		ws     string
 		number int64
 	}{{ws, 3}, {other, 0}, {other, 1}, {"ws_nobody", 0}, {"nul\x00", 0}} {
-		if _, err := db.PolicyVersion(ctx, missing.ws, missing.number); !errors.Is(err, policystore.ErrNotFound) {
+		if _, err := db.Config.PolicyVersion(ctx, missing.ws, missing.number); !errors.Is(err, policystore.ErrNotFound) {
 			t.Errorf("version %d of %q: %v", missing.number, missing.ws, err)
 		}
 	}
@@ -107,7 +109,7 @@ func oneEditorWins(t *testing.T, db *store.DB) {
 	results := make([]error, editors)
 	var all sync.WaitGroup
 	for i := range editors {
-		all.Go(func() { _, results[i] = db.AddPolicies(ctx, ws, 0, draft(fmt.Sprint(i))) })
+		all.Go(func() { _, results[i] = db.Config.AddPolicies(ctx, ws, 0, draft(fmt.Sprint(i))) })
 	}
 	all.Wait()
 
@@ -119,10 +121,10 @@ func oneEditorWins(t *testing.T, db *store.DB) {
 			t.Error(err)
 		}
 	}
-	if _, err := db.AddPolicies(ctx, ws, 2, draft("from the future")); won != 1 || !errors.Is(err, policystore.ErrConflict) {
+	if _, err := db.Config.AddPolicies(ctx, ws, 2, draft("from the future")); won != 1 || !errors.Is(err, policystore.ErrConflict) {
 		t.Errorf("%d editors won; basing on a version that is not there: %v", won, err)
 	}
-	versions, err := db.PolicyVersions(ctx, ws)
+	versions, err := db.Config.PolicyVersions(ctx, ws)
 	if err != nil || len(versions) != 1 || versions[0].Number != 1 {
 		t.Errorf("versions are %+v, %v", versions, err)
 	}
@@ -132,7 +134,7 @@ func changedPoliciesAreNewest(t *testing.T, db *store.DB) {
 	ctx, ws, other := t.Context(), newTenant(t, db), newTenant(t, db)
 	heard := func(after int64) map[string]string {
 		found := map[string]string{}
-		must(t, db.ChangedPolicies(ctx, after, func(workspaceID string, v policystore.Version) error {
+		must(t, db.Config.ChangedPolicies(ctx, after, func(workspaceID string, v policystore.Version) error {
 			if workspaceID == ws || workspaceID == other {
 				found[workspaceID] = v.Source
 			}
@@ -141,12 +143,12 @@ func changedPoliciesAreNewest(t *testing.T, db *store.DB) {
 		return found
 	}
 	for i, source := range []string{"a", "b"} {
-		_, err := db.AddPolicies(ctx, ws, int64(i), draft(source))
+		_, err := db.Config.AddPolicies(ctx, ws, int64(i), draft(source))
 		must(t, err)
 	}
 	before, err := db.Revisions(ctx)
 	must(t, err)
-	_, err = db.AddPolicies(ctx, other, 0, draft("c"))
+	_, err = db.Config.AddPolicies(ctx, other, 0, draft("c"))
 	must(t, err)
 
 	if diff := cmp.Diff(map[string]string{ws: "b", other: "c"}, heard(0)); diff != "" {
@@ -161,13 +163,13 @@ func changedPoliciesAreNewest(t *testing.T, db *store.DB) {
 		t.Errorf("after the newest revision: %v", got)
 	}
 	stop := errors.New("enough")
-	if err := db.ChangedPolicies(ctx, 0, func(string, policystore.Version) error { return stop }); !errors.Is(err, stop) {
+	if err := db.Config.ChangedPolicies(ctx, 0, func(string, policystore.Version) error { return stop }); !errors.Is(err, stop) {
 		t.Errorf("an error of the visitor came back as %v", err)
 	}
 }
 
 func policiesNeedWorkspace(t *testing.T, db *store.DB) {
-	if _, err := db.AddPolicies(t.Context(), "ws_nobody", 0, draft("x")); err == nil {
+	if _, err := db.Config.AddPolicies(t.Context(), "ws_nobody", 0, draft("x")); err == nil {
 		t.Error("policies of a workspace that is not there were saved")
 	}
 }
@@ -176,24 +178,24 @@ func versionsAreKept(t *testing.T, db *store.DB) {
 	ctx := t.Context()
 	for _, body := range [][]byte{[]byte("short"), bytes.Repeat([]byte("long "), 10_000), {}} {
 		version := fmt.Sprint("v", len(body))
-		must(t, db.KeepVersion(ctx, "snapshot", version, body))
-		must(t, db.KeepVersion(ctx, "snapshot", version, []byte("another body under the same version")))
+		must(t, db.Config.KeepVersion(ctx, "snapshot", version, body))
+		must(t, db.Config.KeepVersion(ctx, "snapshot", version, []byte("another body under the same version")))
 
-		got, err := db.KeptVersion(ctx, "snapshot", version)
+		got, err := db.Config.KeptVersion(ctx, "snapshot", version)
 
 		if err != nil || !bytes.Equal(got, body) {
 			t.Errorf("%d bytes come back as %d, %v", len(body), len(got), err)
 		}
 	}
 	for _, missing := range [][2]string{{"policies", "v5"}, {"snapshot", "v6"}} {
-		if _, err := db.KeptVersion(ctx, missing[0], missing[1]); !errors.Is(err, store.ErrNoVersion) {
+		if _, err := db.Config.KeptVersion(ctx, missing[0], missing[1]); !errors.Is(err, configstore.ErrNoVersion) {
 			t.Errorf("%s %s: %v", missing[0], missing[1], err)
 		}
 	}
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
-			if err := db.KeepVersion(ctx, "abilities", "together", []byte("same")); err != nil {
+			if err := db.Config.KeepVersion(ctx, "abilities", "together", []byte("same")); err != nil {
 				t.Error(err)
 			}
 		})
@@ -205,21 +207,21 @@ func versionsAreKept(t *testing.T, db *store.DB) {
 func versionsExpire(t *testing.T, open func(testing.TB) *store.DB) {
 	ctx, db := t.Context(), open(t)
 	const day = 24 * time.Hour
-	must(t, db.KeepVersion(ctx, "policies", "old", []byte("x")))
+	must(t, db.Config.KeepVersion(ctx, "policies", "old", []byte("x")))
 	for _, step := range []struct {
 		name string
 		at   time.Duration // after the last use
-		keep store.Retention
+		keep logstore.Retention
 		want bool
 	}{
-		{"kept for always", 1000 * day, store.Retention{}, true},
-		{"as long as the last request that may name it", 31 * day, store.Retention{Entries: 30 * day}, true},
-		{"bodies do not matter", 31 * day, store.Retention{Entries: 30 * day, Bodies: day}, true},
-		{"no longer", 33 * day, store.Retention{Entries: 30 * day}, false},
+		{"kept for always", 1000 * day, logstore.Retention{}, true},
+		{"as long as the last request that may name it", 31 * day, logstore.Retention{Entries: 30 * day}, true},
+		{"bodies do not matter", 31 * day, logstore.Retention{Entries: 30 * day, Bodies: day}, true},
+		{"no longer", 33 * day, logstore.Retention{Entries: 30 * day}, false},
 	} {
-		_, err := db.Expire(ctx, now.Add(step.at), step.keep)
+		_, err := db.Log.Expire(ctx, now.Add(step.at), step.keep)
 		must(t, err)
-		if _, err := db.KeptVersion(ctx, "policies", "old"); (err == nil) != step.want {
+		if _, err := db.Config.KeptVersion(ctx, "policies", "old"); (err == nil) != step.want {
 			t.Errorf("%s: %v", step.name, err)
 		}
 	}

@@ -54,18 +54,18 @@ func read(ctx context.Context, dir, workspace string) (all []requestlog.Entry, e
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	for after := ""; ; {
-		page, err := db.Entries(ctx, requestlog.Filter{WorkspaceID: workspace}, requestlog.Page{After: after, Limit: 200})
+		page, err := db.Log.Entries(ctx, requestlog.Filter{WorkspaceID: workspace}, requestlog.Page{After: after, Limit: 200})
 		if err != nil || len(page) == 0 {
 			return all, err
 		}
 		for _, summary := range page {
 			after = max(after, summary.ID)
-			entry, err := db.Entry(ctx, workspace, summary.ID)
+			entry, err := db.Log.Entry(ctx, workspace, summary.ID)
 			if err != nil {
 				return nil, err
 			}
 			if entry.BodyState == requestlog.BodyStored {
-				if entry.Body, err = db.EntryBody(ctx, workspace, summary.ID); err != nil {
+				if entry.Body, err = db.Log.EntryBody(ctx, workspace, summary.ID); err != nil {
 					return nil, err
 				}
 			}
@@ -83,11 +83,11 @@ func write(ctx context.Context, dir string, g *generator) (err error) {
 	var entries []requestlog.Entry
 	for entry := range g.entries() {
 		if entries = append(entries, entry); len(entries) == batchSize {
-			if err := db.WriteEntries(ctx, entries); err != nil {
+			if err := db.Log.WriteEntries(ctx, entries); err != nil {
 				return err
 			}
 			entries = entries[:0]
 		}
 	}
-	return db.WriteEntries(ctx, entries)
+	return db.Log.WriteEntries(ctx, entries)
 }

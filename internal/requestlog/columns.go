@@ -1,0 +1,272 @@
+package requestlog
+
+import (
+	"slices"
+	"time"
+
+	"fairlead/internal/money"
+	"fairlead/internal/route"
+)
+
+// Filter selects entries of one workspace. Fields are combined with "and"; several values of one field with "or".
+// The zero Filter with a workspace selects everything. From is inclusive, To exclusive.
+type Filter struct {
+	WorkspaceID string
+	From, To    time.Time
+	ID          []string
+	Decision    []string
+	Outcome     []string
+	Status      []int
+	Model       []string
+	Requested   []string
+	Provider    []string
+	Policy      []string
+	Key         []string
+	Tag         []string // "name=value", or "name" for any value
+	Session     []string
+	User        []string
+	Stream      *bool
+	MinCost     *money.Amount
+	MaxCost     *money.Amount
+	MinLatency  time.Duration
+	MaxLatency  time.Duration
+	MinSaved    *money.Amount
+	MaxSaved    *money.Amount
+	Unpriced    bool
+	Simulated   *bool
+	Source      string // SourceKey or SourcePlayground; empty for both
+	Q           string // literal text searched in previews, ids and errors
+}
+
+// Kind is the type of a column. It determines how the column is stored, and how its filter is parsed and compared.
+type Kind int
+
+// The kinds of columns.
+const (
+	Text     Kind = iota // the filter lists values
+	Number               // the filter lists values
+	Truth                // the filter is true or false
+	Amount               // dollars; the filter is a range
+	Duration             // the filter is a range
+)
+
+// Column declares a column of the request log once. The columns of the requests table, the filters of the API, the command
+// line and the dashboard, their documentation, and redaction derive from it. To add a filterable column, add a field to
+// Filter, a row to columns, and a migration that adds the stored column.
+type Column struct {
+	Name    string   // filter parameter; a range has the parameters min_NAME and max_NAME
+	Label   string   // display name
+	Help    string   // description of the filter
+	Example string   // sample value, shown in the dashboard's text input; empty when the dashboard has another control
+	Stored  string   // column of the requests table
+	Kind    Kind     // type
+	Values  []string // allowed values; nil for any
+
+	// Rank orders the indexed columns of kind Text and Number by selectivity, 1 first; 0 when the column has no index.
+	Rank int
+	// Partial says that the index omits the rows with the value Common, which most rows have.
+	Partial bool
+	Common  string
+
+	// Redacted returns the text in an entry that redaction rules apply to; nil when callers cannot choose the value.
+	Redacted func(*Entry) *string
+
+	terms  func(*Filter) *[]string // kind Text
+	codes  func(*Filter) *[]int    // kind Number
+	truth  func(*Filter) **bool    // kind Truth
+	bounds func(*Filter) bounds    // kinds Amount and Duration
+	text   func(*Entry) string
+	number func(*Entry) (n int64, known bool)
+}
+
+// Columns returns the declared columns in the order in which users see them.
+func Columns() []Column { return columns }
+
+var columns = []Column{
+	{
+		Name: "id", Label: "id", Help: "Request ids.", Stored: "id", Rank: 1,
+		terms: func(f *Filter) *[]string { return &f.ID }, text: func(e *Entry) string { return e.ID },
+	},
+	{
+		Name: "decision", Label: "decision", Help: "Kinds of decisions.", Stored: "decision", Rank: 6, Partial: true, Common: string(route.Expected),
+		Values: []string{string(route.Expected), string(route.Fallback), string(route.Policy)},
+		terms:  func(f *Filter) *[]string { return &f.Decision }, text: func(e *Entry) string { return string(e.DecisionKind) },
+	},
+	{
+		Name: "outcome", Label: "outcome", Help: "Outcomes.", Stored: "outcome", Rank: 4, Partial: true, Common: string(OK), Values: outcomes(),
+		terms: func(f *Filter) *[]string { return &f.Outcome }, text: func(e *Entry) string { return string(e.Outcome) },
+	},
+	{
+		Name: "status", Label: "status", Help: "HTTP statuses sent to the client.", Example: "429,502", Stored: "status", Kind: Number, Rank: 11, Partial: true, Common: "200",
+		codes: func(f *Filter) *[]int { return &f.Status }, number: func(e *Entry) (int64, bool) { return int64(e.Status), true },
+	},
+	{
+		Name: "model", Label: "model", Help: "Models that served the request.", Stored: "model", Rank: 9,
+		terms: func(f *Filter) *[]string { return &f.Model }, text: func(e *Entry) string { return e.Model },
+	},
+	{
+		Name: "requested", Label: "requested", Help: "Models as requested by the client.", Example: "auto", Stored: "requested", Rank: 8, Partial: true, Common: "auto",
+		Redacted: func(e *Entry) *string { return &e.Requested },
+		terms:    func(f *Filter) *[]string { return &f.Requested }, text: func(e *Entry) string { return e.Requested },
+	},
+	{
+		Name: "provider", Label: "provider", Help: "Providers that served the request.", Stored: "provider", Rank: 10,
+		terms: func(f *Filter) *[]string { return &f.Provider }, text: func(e *Entry) string { return e.Provider },
+	},
+	{
+		Name: "policy", Label: "policy", Help: "Policies that changed the decision.", Stored: "policy", Rank: 5, Partial: true,
+		terms: func(f *Filter) *[]string { return &f.Policy }, text: func(e *Entry) string { return e.Policy },
+	},
+	{
+		Name: "key", Label: "key", Help: "Key ids.", Stored: "key_id", Rank: 7,
+		terms: func(f *Filter) *[]string { return &f.Key }, text: func(e *Entry) string { return e.KeyID },
+	},
+	{
+		Name: "session", Label: "session", Help: "Session ids.", Example: "session id", Stored: "session", Rank: 2, Partial: true,
+		Redacted: func(e *Entry) *string { return &e.Session },
+		terms:    func(f *Filter) *[]string { return &f.Session }, text: func(e *Entry) string { return e.Session },
+	},
+	{
+		Name: "user", Label: "user", Help: "End users as named by the client.", Example: "end user", Stored: "end_user", Rank: 3, Partial: true,
+		Redacted: func(e *Entry) *string { return &e.EndUser },
+		terms:    func(f *Filter) *[]string { return &f.User }, text: func(e *Entry) string { return e.EndUser },
+	},
+	{
+		Name: "stream", Label: "stream", Help: "Whether the response was streamed.", Stored: "stream", Kind: Truth,
+		truth: func(f *Filter) **bool { return &f.Stream }, number: func(e *Entry) (int64, bool) { return truthNumber(e.Stream), true },
+	},
+	{
+		Name: "simulated", Label: "simulated", Help: "Whether a simulated model served the request.", Stored: "simulated", Kind: Truth,
+		truth: func(f *Filter) **bool { return &f.Simulated }, number: func(e *Entry) (int64, bool) { return truthNumber(e.Simulated), true },
+	},
+	{
+		Name: "cost", Label: "cost", Help: "Cost in dollars.", Example: "USD", Stored: "cost", Kind: Amount,
+		bounds: func(f *Filter) bounds { return bounds{minAmount: &f.MinCost, maxAmount: &f.MaxCost} },
+		number: func(e *Entry) (int64, bool) { return amountNumber(e.Cost) },
+	},
+	{
+		Name: "latency", Label: "latency", Help: "Latency in milliseconds, or a duration such as 2s.", Example: "ms or 2s", Stored: "latency", Kind: Duration,
+		bounds: func(f *Filter) bounds { return bounds{minDuration: &f.MinLatency, maxDuration: &f.MaxLatency} },
+		number: func(e *Entry) (int64, bool) { return int64(e.Latency), true },
+	},
+	{
+		Name: "saved", Label: "saved", Help: "Savings in dollars compared with the baseline; negative when the request cost more.", Example: "USD", Stored: "saved", Kind: Amount,
+		bounds: func(f *Filter) bounds { return bounds{minAmount: &f.MinSaved, maxAmount: &f.MaxSaved} },
+		number: func(e *Entry) (int64, bool) {
+			saved, known := e.Saved()
+			return int64(saved), known
+		},
+	},
+}
+
+// bounds points to the two ends of a range in a filter: amounts or durations.
+type bounds struct {
+	minAmount, maxAmount     **money.Amount
+	minDuration, maxDuration *time.Duration
+}
+
+// IsRange reports whether the filter of the column is a range.
+func (c *Column) IsRange() bool { return c.Kind == Amount || c.Kind == Duration }
+
+// TextOf returns the stored text of a column of kind Text.
+func (c *Column) TextOf(e *Entry) string { return Term(c.text(e)) }
+
+// NumberOf returns the stored number of a column of another kind; known is false when the entry has none.
+func (c *Column) NumberOf(e *Entry) (n int64, known bool) { return c.number(e) }
+
+// Terms returns the values that a filter lists for a column of kind Text.
+func (c *Column) Terms(f *Filter) []string {
+	if c.terms == nil {
+		return nil
+	}
+	return *c.terms(f)
+}
+
+// Codes returns the values that a filter lists for a column of kind Number.
+func (c *Column) Codes(f *Filter) []int {
+	if c.codes == nil {
+		return nil
+	}
+	return *c.codes(f)
+}
+
+// Truth returns the value that a filter requires of a column of kind Truth; nil for any.
+func (c *Column) Truth(f *Filter) *bool {
+	if c.truth == nil {
+		return nil
+	}
+	return *c.truth(f)
+}
+
+// Range returns the bounds of a filter for a column whose filter is a range; nil for no bound.
+func (c *Column) Range(f *Filter) (low, high *int64) {
+	if c.bounds == nil {
+		return nil, nil
+	}
+	b := c.bounds(f)
+	if c.Kind == Amount {
+		return amountBound(*b.minAmount), amountBound(*b.maxAmount)
+	}
+	return durationBound(*b.minDuration), durationBound(*b.maxDuration)
+}
+
+// Covered reports whether the column's index has all rows that the filter selects by this column.
+func (c *Column) Covered(f *Filter) bool {
+	if c.Rank == 0 {
+		return false
+	}
+	if c.Kind == Number {
+		return len(c.Codes(f)) > 0 && !(c.Partial && slices.ContainsFunc(c.Codes(f), func(n int) bool { return numberText(n) == c.Common }))
+	}
+	terms := c.Terms(f)
+	return len(terms) > 0 && !(c.Partial && slices.Contains(terms, c.Common))
+}
+
+// match reports whether an entry has the value that the filter requires of the column.
+func (c *Column) match(f *Filter, e *Entry) bool {
+	switch c.Kind {
+	case Text:
+		return oneOf(c.Terms(f), c.text(e))
+	case Number:
+		n, _ := c.number(e)
+		return len(c.Codes(f)) == 0 || slices.Contains(c.Codes(f), int(n))
+	case Truth:
+		n, _ := c.number(e)
+		want := c.Truth(f)
+		return want == nil || truthNumber(*want) == n
+	}
+	low, high := c.Range(f)
+	if low == nil && high == nil {
+		return true
+	}
+	n, known := c.number(e)
+	return known && (low == nil || n >= *low) && (high == nil || n <= *high)
+}
+
+func truthNumber(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func amountNumber(a *money.Amount) (int64, bool) {
+	if a == nil {
+		return 0, false
+	}
+	return int64(*a), true
+}
+
+func amountBound(a *money.Amount) *int64 {
+	if a == nil {
+		return nil
+	}
+	return new(int64(*a))
+}
+
+func durationBound(d time.Duration) *int64 {
+	if d <= 0 {
+		return nil
+	}
+	return new(int64(d))
+}

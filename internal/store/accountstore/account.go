@@ -1,0 +1,208 @@
+// Package accountstore stores accounts, sessions, workspaces, members, keys and the audit log.
+package accountstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"fairlead/internal/account"
+	"fairlead/internal/store/sqldb"
+)
+
+// Store implements account.Store and account.KeyStore.
+type Store struct{ db *sqldb.DB }
+
+// New returns the accounts stored in db.
+func New(db *sqldb.DB) *Store { return &Store{db: db} }
+
+// Revisions implements account.KeyStore.
+func (s *Store) Revisions(ctx context.Context) (map[string]int64, error) { return s.db.Revisions(ctx) }
+
+// notFound translates the error of a query that found no row to account.ErrNotFound.
+func notFound(err error) error {
+	if sqldb.IsNotFound(err) {
+		return account.ErrNotFound
+	}
+	return err
+}
+
+// affect runs a statement and returns account.ErrNotFound when it changed no row.
+func affect(ctx context.Context, tx *sql.Tx, q string, args ...any) error {
+	res, err := tx.ExecContext(ctx, q, args...)
+	if err != nil {
+		return notFound(err)
+	}
+	n, err := res.RowsAffected()
+	if err == nil && n == 0 {
+		return account.ErrNotFound
+	}
+	return err
+}
+
+const accountColumns = `a.id, a.email, a.name, a.password_hash, a.time_zone, a.created_at`
+
+func scanAccount(row sqldb.Scanner) (account.Account, error) {
+	var a account.Account
+	var created int64
+	err := row.Scan(&a.ID, &a.Email, &a.Name, &a.PasswordHash, &a.TimeZone, &created)
+	a.CreatedAt = sqldb.FromMillis(created)
+	return a, notFound(err)
+}
+
+// HasAccounts reports whether anybody has registered.
+func (s *Store) HasAccounts(ctx context.Context) (bool, error) {
+	var n int
+	err := s.db.QueryRow(ctx, `select count(*) from (select 1 from accounts limit 1) first_one`).Scan(&n)
+	return n > 0, err
+}
+
+// AccountByEmail returns account.ErrNotFound when no account has the address.
+func (s *Store) AccountByEmail(ctx context.Context, email string) (account.Account, error) {
+	return scanAccount(s.db.QueryRow(ctx, `select `+accountColumns+` from accounts a where a.email = $1`, email))
+}
+
+// AccountByID returns account.ErrNotFound when there is none.
+func (s *Store) AccountByID(ctx context.Context, accountID string) (account.Account, error) {
+	return scanAccount(s.db.QueryRow(ctx, `select `+accountColumns+` from accounts a where a.id = $1`, accountID))
+}
+
+// ChangeAccount writes name and time zone.
+func (s *Store) ChangeAccount(ctx context.Context, accountID string, change func(*account.Account) (account.AuditEvent, error)) (account.Account, error) {
+	var a account.Account
+	err := s.db.InTx(ctx, func(tx *sql.Tx) (err error) {
+		// An update that changes nothing makes others wait until we are done.
+		if err := affect(ctx, tx, `update accounts set name = name where id = $1`, accountID); err != nil {
+			return err
+		}
+		if a, err = scanAccount(tx.QueryRowContext(ctx, `select `+accountColumns+` from accounts a where a.id = $1`, accountID)); err != nil {
+			return err
+		}
+		event, err := change(&a)
+		if err != nil || event.Action == "" {
+			return err
+		}
+		if err := affect(ctx, tx, `update accounts set name = $2, time_zone = $3 where id = $1`, a.ID, a.Name, a.TimeZone); err != nil {
+			return err
+		}
+		return writeAudit(ctx, tx, event)
+	})
+	return a, err
+}
+
+// SetPassword replaces the hash and all sessions.
+func (s *Store) SetPassword(ctx context.Context, accountID, hash string, next *account.Session, event account.AuditEvent) error {
+	return s.db.InTx(ctx, func(tx *sql.Tx) error {
+		// The row first: a session that starts at this moment either comes before and is deleted, or finds the new hash.
+		if err := affect(ctx, tx, `update accounts set password_hash = $2 where id = $1`, accountID, hash); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, `delete from sessions where account_id = $1`, accountID); err != nil {
+			return err
+		}
+		if next != nil {
+			if err := insertSession(ctx, tx, *next); err != nil {
+				return err
+			}
+		}
+		return writeAudit(ctx, tx, event)
+	})
+}
+
+// DeleteAccount removes an account with its sessions and memberships. It returns account.ErrLastOwner when others would be
+// left without an owner, and revokes the account's keys and the keys of workspaces without members.
+func (s *Store) DeleteAccount(ctx context.Context, accountID string, event account.AuditEvent) error {
+	return s.db.InTx(ctx, func(tx *sql.Tx) error {
+		if _, err := sqldb.NextRevision(ctx, tx, "workspaces"); err != nil {
+			return err
+		}
+		revision, err := sqldb.NextRevision(ctx, tx, "keys")
+		if err != nil {
+			return err
+		}
+		if err := leavable(ctx, tx, accountID); err != nil {
+			return err
+		}
+		const ending = `update keys set revoked_at = $2, revision = $3 where revoked_at = 0 and workspace_id in (
+			select m.workspace_id from members m where m.account_id = $1 and (keys.created_by = $1
+			or not exists (select 1 from members o where o.workspace_id = m.workspace_id and o.account_id <> $1)))`
+		if _, err := tx.ExecContext(ctx, ending, accountID, sqldb.Millis(event.At), revision); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, `delete from invitations where created_by = $1`, accountID); err != nil {
+			return err
+		}
+		if err := affect(ctx, tx, `delete from accounts where id = $1`, accountID); err != nil {
+			return err
+		}
+		return writeAudit(ctx, tx, event)
+	})
+}
+
+// leavable refuses when the account is the only owner of a workspace with other members.
+func leavable(ctx context.Context, tx *sql.Tx, accountID string) error {
+	const q = `select count(*) from members m where m.account_id = $1 and m.role = 'owner'
+		and exists (select 1 from members o where o.workspace_id = m.workspace_id and o.account_id <> $1)
+		and not exists (select 1 from members o where o.workspace_id = m.workspace_id and o.account_id <> $1 and o.role = 'owner')`
+	var stuck int
+	if err := tx.QueryRowContext(ctx, q, accountID).Scan(&stuck); err != nil {
+		return notFound(err)
+	}
+	if stuck > 0 {
+		return account.ErrLastOwner
+	}
+	return nil
+}
+
+// writeAudit records a change, in the transaction that makes it.
+func writeAudit(ctx context.Context, tx *sql.Tx, e account.AuditEvent) error {
+	const q = `insert into audit (id, workspace_id, at, actor, action, object, before_text, after_text)
+		values ($1, $2, $3, $4, $5, $6, $7, $8)`
+	_, err := tx.ExecContext(ctx, q, e.ID, e.WorkspaceID, sqldb.Millis(e.At), e.Actor, e.Action, e.Object, string(e.Before), string(e.After))
+	if err != nil {
+		return fmt.Errorf("write the audit log: %w", err)
+	}
+	return nil
+}
+
+// WriteAudit records an event alone.
+func (s *Store) WriteAudit(ctx context.Context, event account.AuditEvent) error {
+	return s.db.InTx(ctx, func(tx *sql.Tx) error { return writeAudit(ctx, tx, event) })
+}
+
+// Audit returns a page of a workspace's events, newest first.
+func (s *Store) Audit(ctx context.Context, workspaceID, before string, limit int) (events []account.AuditEvent, err error) {
+	ctx, cancel := s.db.Bounded(ctx)
+	defer cancel()
+	const q = `select id, workspace_id, at, actor, action, object, before_text, after_text from audit
+		where workspace_id = $1 and ($2 = '' or id < $2) order by id desc limit $3`
+	rows, err := s.db.Query(ctx, q, workspaceID, before, limit)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	events = []account.AuditEvent{}
+	for rows.Next() {
+		var e account.AuditEvent
+		var at int64
+		var before, after string
+		if err := rows.Scan(&e.ID, &e.WorkspaceID, &at, &e.Actor, &e.Action, &e.Object, &before, &after); err != nil {
+			return nil, err
+		}
+		e.At = sqldb.FromMillis(at)
+		if before != "" {
+			e.Before = []byte(before)
+		}
+		if after != "" {
+			e.After = []byte(after)
+		}
+		events = append(events, e)
+	}
+	return events, rows.Err()
+}
+
+func spanMillis(d time.Duration) int64 { return d.Milliseconds() }
+
+func fromSpan(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }

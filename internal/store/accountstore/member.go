@@ -1,0 +1,198 @@
+package accountstore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"fairlead/internal/account"
+	"fairlead/internal/id"
+	"fairlead/internal/store/sqldb"
+)
+
+const memberRows = `select m.workspace_id, m.account_id, a.email, a.name, m.role, m.joined_at
+	from members m join accounts a on a.id = m.account_id where m.workspace_id = $1`
+
+func scanMember(row sqldb.Scanner) (account.Member, error) {
+	var m account.Member
+	var joined int64
+	err := row.Scan(&m.WorkspaceID, &m.AccountID, &m.Email, &m.Name, &m.Role, &joined)
+	m.JoinedAt = sqldb.FromMillis(joined)
+	return m, notFound(err)
+}
+
+// MembersOf lists members, the first to join first.
+func (s *Store) MembersOf(ctx context.Context, workspaceID string) ([]account.Member, error) {
+	rows, err := s.db.Query(ctx, memberRows+` order by m.joined_at, m.account_id`, workspaceID)
+	return sqldb.Collect(rows, err, scanMember)
+}
+
+// MemberOf returns account.ErrNotFound when the account is no member.
+func (s *Store) MemberOf(ctx context.Context, workspaceID, accountID string) (account.Member, error) {
+	return scanMember(s.db.QueryRow(ctx, memberRows+` and m.account_id = $2`, workspaceID, accountID))
+}
+
+// ChangeMember writes a role, or removes the member when it is empty, and ends the member's open invitations. With
+// revokeKeys it revokes the keys of a removed member and returns them.
+func (s *Store) ChangeMember(ctx context.Context, workspaceID, accountID string, revokeKeys bool, change func(*account.Member, int) (account.AuditEvent, error)) (revoked []account.Key, err error) {
+	err = s.db.InTx(ctx, func(tx *sql.Tx) error {
+		if _, err := sqldb.NextRevision(ctx, tx, "workspaces"); err != nil { // two owners do not leave at once
+			return err
+		}
+		m, err := scanMember(tx.QueryRowContext(ctx, memberRows+` and m.account_id = $2`, workspaceID, accountID))
+		if err != nil {
+			return err
+		}
+		var owners int
+		if err := tx.QueryRowContext(ctx, `select count(*) from members where workspace_id = $1 and role = 'owner'`, workspaceID).Scan(&owners); err != nil {
+			return err
+		}
+		event, err := change(&m, owners)
+		if err != nil {
+			return err
+		}
+		if event.Action == "" {
+			return errUnchanged
+		}
+		if err := writeRole(ctx, tx, m); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, `delete from invitations where workspace_id = $1 and created_by = $2`, workspaceID, accountID); err != nil {
+			return err
+		}
+		if m.Role == "" && revokeKeys {
+			if revoked, err = revokeKeysOf(ctx, tx, workspaceID, accountID, event); err != nil {
+				return err
+			}
+		}
+		return writeAudit(ctx, tx, event)
+	})
+	return revoked, changed(err)
+}
+
+// revokeKeysOf revokes the keys that the account created in the workspace and writes an audit event for each.
+func revokeKeysOf(ctx context.Context, tx *sql.Tx, workspaceID, accountID string, cause account.AuditEvent) ([]account.Key, error) {
+	revision, err := sqldb.NextRevision(ctx, tx, "keys")
+	if err != nil {
+		return nil, err
+	}
+	rows, err := tx.QueryContext(ctx, keyRows+`where k.workspace_id = $1 and k.created_by = $2 and k.revoked_at = 0 order by k.id, s.position`, workspaceID, accountID)
+	if err != nil {
+		return nil, err
+	}
+	revoked := []account.Key{}
+	if err := visitKeys(rows, func(k *account.Key) error {
+		k.RevokedAt = cause.At
+		revoked = append(revoked, *k)
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	const q = `update keys set revoked_at = $3, revision = $4 where workspace_id = $1 and created_by = $2 and revoked_at = 0`
+	if _, err := tx.ExecContext(ctx, q, workspaceID, accountID, sqldb.Millis(cause.At), revision); err != nil {
+		return nil, err
+	}
+	for i := range revoked {
+		event := cause
+		event.ID, event.Action, event.Object, event.Before, event.After = id.New("aud", cause.At), "key.revoke", revoked[i].ID, nil, nil
+		if err := writeAudit(ctx, tx, event); err != nil {
+			return nil, err
+		}
+	}
+	return revoked, nil
+}
+
+func writeRole(ctx context.Context, tx *sql.Tx, m account.Member) error {
+	if m.Role == "" {
+		return affect(ctx, tx, `delete from members where workspace_id = $1 and account_id = $2`, m.WorkspaceID, m.AccountID)
+	}
+	return affect(ctx, tx, `update members set role = $3 where workspace_id = $1 and account_id = $2`, m.WorkspaceID, m.AccountID, m.Role)
+}
+
+const invitationColumns = `id, workspace_id, role, token_hash, created_by, created_at, expires_at`
+
+func scanInvitation(row sqldb.Scanner) (account.Invitation, error) {
+	var i account.Invitation
+	var created, expires int64
+	err := row.Scan(&i.ID, &i.WorkspaceID, &i.Role, &i.TokenHash, &i.CreatedBy, &created, &expires)
+	i.CreatedAt, i.ExpiresAt = sqldb.FromMillis(created), sqldb.FromMillis(expires)
+	return i, notFound(err)
+}
+
+// CreateInvitation writes an invitation.
+func (s *Store) CreateInvitation(ctx context.Context, i account.Invitation, event account.AuditEvent) error {
+	return s.db.InTx(ctx, func(tx *sql.Tx) error {
+		const q = `insert into invitations (` + invitationColumns + `) values ($1, $2, $3, $4, $5, $6, $7)`
+		if _, err := tx.ExecContext(ctx, q, i.ID, i.WorkspaceID, i.Role, i.TokenHash, i.CreatedBy, sqldb.Millis(i.CreatedAt), sqldb.Millis(i.ExpiresAt)); err != nil {
+			return err
+		}
+		return writeAudit(ctx, tx, event)
+	})
+}
+
+// InvitationsOf lists the invitations that are valid at now, newest first.
+func (s *Store) InvitationsOf(ctx context.Context, workspaceID string, now time.Time) ([]account.Invitation, error) {
+	const q = `select ` + invitationColumns + ` from invitations where workspace_id = $1 and expires_at > $2 order by id desc`
+	rows, err := s.db.Query(ctx, q, workspaceID, sqldb.Millis(now))
+	return sqldb.Collect(rows, err, scanInvitation)
+}
+
+// InvitationByHash returns account.ErrNotFound when there is none.
+func (s *Store) InvitationByHash(ctx context.Context, hash []byte) (account.Invitation, error) {
+	return scanInvitation(s.db.QueryRow(ctx, `select `+invitationColumns+` from invitations where token_hash = $1`, hash))
+}
+
+// DeleteInvitation returns account.ErrNotFound when the workspace has no such invitation.
+func (s *Store) DeleteInvitation(ctx context.Context, workspaceID, invitationID string, event account.AuditEvent) error {
+	return s.db.InTx(ctx, func(tx *sql.Tx) error {
+		if err := affect(ctx, tx, `delete from invitations where workspace_id = $1 and id = $2`, workspaceID, invitationID); err != nil {
+			return err
+		}
+		return writeAudit(ctx, tx, event)
+	})
+}
+
+// AcceptInvitation makes the account a member and uses the invitation up.
+func (s *Store) AcceptInvitation(ctx context.Context, hash []byte, accountID string, event account.AuditEvent) (m account.Member, err error) {
+	err = s.db.InTx(ctx, func(tx *sql.Tx) error {
+		if _, err := sqldb.NextRevision(ctx, tx, "workspaces"); err != nil { // a role or an account does not vanish meanwhile
+			return err
+		}
+		a, err := scanAccount(tx.QueryRowContext(ctx, `select `+accountColumns+` from accounts a where a.id = $1`, accountID))
+		if err != nil {
+			return err
+		}
+		invitation, err := consume(ctx, tx, hash, event.At)
+		if err != nil {
+			return err
+		}
+		m = account.Member{
+			AccountID: accountID, WorkspaceID: invitation.WorkspaceID, Email: a.Email, Name: a.Name,
+			Role: invitation.Role, JoinedAt: event.At,
+		}
+		if err := insertMember(ctx, tx, m); err != nil {
+			return err
+		}
+		return writeAudit(ctx, tx, acceptance(event, invitation))
+	})
+	return m, err
+}
+
+// acceptance is the event of an invitation that is used up: it says which one, so that the log can tell whom it invited.
+func acceptance(event account.AuditEvent, i account.Invitation) account.AuditEvent {
+	event.WorkspaceID = i.WorkspaceID
+	event.After, _ = json.Marshal(acceptedFacts{Invitation: i.ID, Role: string(i.Role)}) // Strings always marshal
+	return event
+}
+
+// consume deletes a valid invitation and returns it. Of two who try at once only one gets it.
+func consume(ctx context.Context, tx *sql.Tx, hash []byte, now time.Time) (account.Invitation, error) {
+	const q = `delete from invitations where token_hash = $1 returning ` + invitationColumns
+	i, err := scanInvitation(tx.QueryRowContext(ctx, q, hash))
+	if errors.Is(err, account.ErrNotFound) || err == nil && !i.ExpiresAt.After(now) {
+		return account.Invitation{}, account.ErrNotFound
+	}
+	return i, err
+}

@@ -1,0 +1,103 @@
+package entryblock
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+
+	"github.com/klauspost/compress/flate"
+	"github.com/klauspost/compress/s2"
+)
+
+// minCompressed is the length from which compression is worth its fixed cost.
+const minCompressed = 2048
+
+// The first byte of a packed text names its encoding.
+const (
+	Plain         = 0
+	packedDeflate = 1 // written by earlier versions
+	packedS2      = 2
+)
+
+// Codec compresses text for storage. It reuses flate readers, which are large.
+type Codec struct {
+	readers sync.Pool
+}
+
+// NewCodec returns a codec.
+func NewCodec() *Codec {
+	return &Codec{readers: sync.Pool{New: func() any { return flate.NewReader(bytes.NewReader(nil)) }}}
+}
+
+// Pack compresses b; nil stays nil.
+func (c *Codec) Pack(b []byte) []byte {
+	if b == nil {
+		return nil
+	}
+	return c.AppendPacked(nil, b)
+}
+
+// AppendPacked appends b in packed form. Compression dominates the cost of storing long text, so it uses S2: prose gets a
+// third longer than with deflate, in a third of the time.
+func (c *Codec) AppendPacked(to, b []byte) []byte {
+	if len(b) < minCompressed {
+		return append(append(to, Plain), b...)
+	}
+	to = append(slices.Grow(to, MaxPacked(len(b))), packedS2)
+	return to[:len(to)+len(s2.Encode(to[len(to):cap(to)], b))]
+}
+
+// MaxPacked returns the maximum length of a packed text of n bytes.
+func MaxPacked(n int) int { return 1 + max(n, s2.MaxEncodedLen(n)) }
+
+// Unpack reverses Pack. The result shares memory with an uncompressed b.
+func (c *Codec) Unpack(b []byte) ([]byte, error) {
+	if len(b) > 0 && b[0] == Plain {
+		return b[1:], nil
+	}
+	return c.AppendUnpacked(nil, b)
+}
+
+// AppendUnpacked appends the unpacked text to a buffer, so that a caller can read many texts with one buffer.
+func (c *Codec) AppendUnpacked(to, b []byte) ([]byte, error) {
+	if len(b) == 0 {
+		return to, nil
+	}
+	encoding, b := b[0], b[1:]
+	switch encoding {
+	case Plain:
+		return append(to, b...), nil
+	case packedS2:
+		return appendS2(to, b)
+	}
+	return c.appendInflated(to, b)
+}
+
+func appendS2(to, b []byte) ([]byte, error) {
+	n, err := s2.DecodedLen(b)
+	if err != nil {
+		return nil, fmt.Errorf("decompress: %w", err)
+	}
+	to = slices.Grow(to, n)
+	out, err := s2.Decode(to[len(to):cap(to)], b)
+	if err != nil {
+		return nil, fmt.Errorf("decompress: %w", err)
+	}
+	return to[:len(to)+len(out)], nil
+}
+
+func (c *Codec) appendInflated(to, b []byte) ([]byte, error) {
+	r := c.readers.Get().(io.ReadCloser)
+	defer c.readers.Put(r)
+	if err := r.(flate.Resetter).Reset(bytes.NewReader(b), nil); err != nil {
+		return nil, fmt.Errorf("decompress: %w", err)
+	}
+	out := bytes.NewBuffer(to)
+	out.Grow(4 * len(b)) // the usual ratio
+	if _, err := out.ReadFrom(r); err != nil {
+		return nil, fmt.Errorf("decompress: %w", err)
+	}
+	return out.Bytes(), nil
+}

@@ -1,0 +1,127 @@
+// Package feedbackstore stores ratings, signals and resets of feedback.
+package feedbackstore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"fairlead/internal/feedback"
+	"fairlead/internal/store/sqldb"
+)
+
+// Store implements feedback.Store.
+type Store struct {
+	db                           *sqldb.DB
+	insertRatings, insertSignals *sqldb.Inserter
+}
+
+// New returns the feedback stored in db.
+func New(db *sqldb.DB) *Store {
+	fields := slices.Concat(
+		sqldb.TextFields("workspace_id", "request_id", "rater", "id", "key_id", "account_id"), sqldb.NumberFields("at"), sqldb.RealFields("score"),
+		sqldb.TextFields("label", "comment", "source", "signal", "model", "task", "skills", "predictor"),
+	)
+	return &Store{
+		db:            db,
+		insertRatings: sqldb.NewInserter("ratings", fields, replaceRating),
+		insertSignals: sqldb.NewInserter("ratings", fields, sqldb.KeepExisting),
+	}
+}
+
+// Revisions implements feedback.Store.
+func (s *Store) Revisions(ctx context.Context) (map[string]int64, error) { return s.db.Revisions(ctx) }
+
+// replaceRating is what a later rating by the same rater does to the earlier one.
+const replaceRating = `on conflict (workspace_id, request_id, rater) do update set id = excluded.id, at = excluded.at,
+	score = excluded.score, label = excluded.label, comment = excluded.comment, source = excluded.source,
+	model = excluded.model, task = excluded.task, skills = excluded.skills, predictor = excluded.predictor`
+
+func ratingRow(r *feedback.Rating) ([]any, error) {
+	skills, err := json.Marshal(r.Skills)
+	if err != nil {
+		return nil, err
+	}
+	return []any{
+		r.WorkspaceID, r.RequestID, r.Rater(), r.ID, r.KeyID, r.AccountID, sqldb.Millis(r.Time), r.Score, r.Label, r.Comment,
+		string(r.Source), string(r.Signal), r.Model, string(r.Task), string(skills), r.Predictor,
+	}, nil
+}
+
+// SaveRating writes a rating in place of an earlier one by the same rater.
+func (s *Store) SaveRating(ctx context.Context, r feedback.Rating) error {
+	row, err := ratingRow(&r)
+	if err != nil {
+		return fmt.Errorf("save rating of %s: %w", r.RequestID, err)
+	}
+	if err := s.db.InTx(ctx, func(tx *sql.Tx) error {
+		if err := ratingsChanged(ctx, tx, r.WorkspaceID); err != nil {
+			return err
+		}
+		_, err := s.db.Insert(ctx, tx, s.insertRatings, [][]any{row})
+		return err
+	}); err != nil {
+		return fmt.Errorf("save rating of %s: %w", r.RequestID, err)
+	}
+	return nil
+}
+
+// SaveSignals writes ratings by signal. Corrections do not depend on them, so no revision moves.
+func (s *Store) SaveSignals(ctx context.Context, signals []feedback.Rating) error {
+	rows := make([][]any, len(signals))
+	for i := range signals {
+		row, err := ratingRow(&signals[i])
+		if err != nil {
+			return fmt.Errorf("save signal of %s: %w", signals[i].RequestID, err)
+		}
+		rows[i] = row
+	}
+	if err := s.db.InTx(ctx, func(tx *sql.Tx) error {
+		_, err := s.db.Insert(ctx, tx, s.insertSignals, rows)
+		return err
+	}); err != nil {
+		return fmt.Errorf("save %d signals: %w", len(signals), err)
+	}
+	return nil
+}
+
+// ResetFeedback lets ratings up to a time count no longer.
+func (s *Store) ResetFeedback(ctx context.Context, workspaceID, model string, at time.Time) error {
+	err := s.db.InTx(ctx, func(tx *sql.Tx) error {
+		if err := ratingsChanged(ctx, tx, workspaceID); err != nil {
+			return err
+		}
+		const q = `insert into rating_resets (workspace_id, model, at) values ($1, $2, $3)
+			on conflict (workspace_id, model) do update set at = excluded.at`
+		_, err := tx.ExecContext(ctx, q, workspaceID, model, sqldb.Millis(at))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("reset feedback: %w", err)
+	}
+	return nil
+}
+
+// ratingsChanged counts a change of a workspace's ratings, in the transaction that makes it.
+func ratingsChanged(ctx context.Context, tx *sql.Tx, workspaceID string) error {
+	revision, err := sqldb.NextRevision(ctx, tx, feedback.Topic)
+	if err != nil {
+		return err
+	}
+	const q = `insert into rating_changes (workspace_id, revision) values ($1, $2)
+		on conflict (workspace_id) do update set revision = excluded.revision`
+	_, err = tx.ExecContext(ctx, q, workspaceID, revision)
+	return err
+}
+
+// ChangedFeedback lists the workspaces whose ratings changed after the revision.
+func (s *Store) ChangedFeedback(ctx context.Context, after int64) ([]string, error) {
+	all, err := s.db.Strings(ctx, `select workspace_id from rating_changes where revision > $1 order by workspace_id`, []any{after})
+	if err != nil {
+		return nil, fmt.Errorf("look for changed ratings: %w", err)
+	}
+	return all, nil
+}

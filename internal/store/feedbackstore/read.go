@@ -1,0 +1,133 @@
+package feedbackstore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"fairlead/internal/feedback"
+	"fairlead/internal/store/sqldb"
+)
+
+const ratingColumns = `select r.workspace_id, r.request_id, r.id, r.key_id, r.account_id, r.at, r.score, r.label, r.comment,
+	r.source, r.signal, r.model, r.task, r.skills, r.predictor from ratings r `
+
+// Each of these walks an index, however many ratings there are.
+const (
+	nextRated      = `select min(model) from ratings where workspace_id = $1 and model > $2 and source <> 'signal'`
+	countedRatings = ratingColumns + `where r.workspace_id = $1 and r.model = $2 and r.source <> 'signal' and r.at > $3
+		order by r.at desc, r.id desc limit $4`
+	signalCounts = `select model, task, signal, count(*) from ratings where workspace_id = $1 and source = 'signal' and at >= $2
+		group by model, task, signal order by model, task, signal`
+)
+
+func scanRating(row sqldb.Scanner) (feedback.Rating, error) {
+	var r feedback.Rating
+	var at int64
+	var skills string
+	err := row.Scan(&r.WorkspaceID, &r.RequestID, &r.ID, &r.KeyID, &r.AccountID, &at, &r.Score, &r.Label, &r.Comment,
+		&r.Source, &r.Signal, &r.Model, &r.Task, &skills, &r.Predictor)
+	if err != nil {
+		return r, err
+	}
+	r.Time = sqldb.FromMillis(at)
+	if err := json.Unmarshal([]byte(skills), &r.Skills); err != nil {
+		return r, fmt.Errorf("rating %s: %w", r.ID, err)
+	}
+	return r, nil
+}
+
+// CountedRatings visits each model with the newest of its ratings that count.
+func (s *Store) CountedRatings(ctx context.Context, workspaceID string, limit int, visit func(model string, ratings []feedback.Rating) error) error {
+	resets, err := s.resets(ctx, workspaceID)
+	if err != nil {
+		return fmt.Errorf("read resets of feedback: %w", err)
+	}
+	for model := ""; ; {
+		if model, err = s.nextRated(ctx, workspaceID, model); err != nil || model == "" {
+			return err
+		}
+		rows, err := s.db.Query(ctx, countedRatings, workspaceID, model, max(resets[""], resets[model]), limit)
+		ratings, err := sqldb.Collect(rows, err, scanRating)
+		if err != nil {
+			return fmt.Errorf("read ratings of %s: %w", model, err)
+		}
+		if len(ratings) == 0 {
+			continue
+		}
+		if err := visit(model, ratings); err != nil {
+			return err
+		}
+	}
+}
+
+// nextRated walks the models that have ratings, without reading the ratings.
+func (s *Store) nextRated(ctx context.Context, workspaceID, after string) (string, error) {
+	var next sql.NullString
+	if err := s.db.QueryRow(ctx, nextRated, workspaceID, after).Scan(&next); err != nil {
+		return "", fmt.Errorf("list rated models: %w", err)
+	}
+	return next.String, nil
+}
+
+// resets returns since when ratings count, by model; the empty name is for all models.
+func (s *Store) resets(ctx context.Context, workspaceID string) (map[string]int64, error) {
+	rows, err := s.db.Query(ctx, `select model, at from rating_resets where workspace_id = $1`, workspaceID)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }() // its error is that of the reading, which Err tells
+	resets := map[string]int64{}
+	for rows.Next() {
+		var model string
+		var at int64
+		if err := rows.Scan(&model, &at); err != nil {
+			return nil, err
+		}
+		resets[model] = at
+	}
+	return resets, rows.Err()
+}
+
+// SignalCounts counts signals since a time.
+func (s *Store) SignalCounts(ctx context.Context, workspaceID string, since time.Time) ([]feedback.SignalCount, error) {
+	ctx, cancel := s.db.Bounded(ctx)
+	defer cancel()
+	rows, err := s.db.Query(ctx, signalCounts, workspaceID, sqldb.Millis(since))
+	counts, err := sqldb.Collect(rows, err, func(row sqldb.Scanner) (feedback.SignalCount, error) {
+		var c feedback.SignalCount
+		return c, row.Scan(&c.Model, &c.Task, &c.Signal, &c.Count)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("count signals: %w", err)
+	}
+	return counts, nil
+}
+
+// FeedbackOf returns what was said about a request, signals too, oldest first.
+func (s *Store) FeedbackOf(ctx context.Context, workspaceID, requestID string) ([]feedback.Rating, error) {
+	all, err := s.FeedbackOfAll(ctx, workspaceID, []string{requestID})
+	return all[requestID], err
+}
+
+// FeedbackOfAll returns what was said about each of several requests, oldest first. Requests without are left out.
+func (s *Store) FeedbackOfAll(ctx context.Context, workspaceID string, requestIDs []string) (map[string][]feedback.Rating, error) {
+	byRequest := map[string][]feedback.Rating{}
+	if len(requestIDs) == 0 {
+		return byRequest, nil
+	}
+	ctx, cancel := s.db.Bounded(ctx)
+	defer cancel()
+	q := ratingColumns + `where r.workspace_id = $1 and r.request_id in (` + sqldb.Placeholders(2, len(requestIDs)) + `) order by r.at, r.id`
+	rows, err := s.db.Query(ctx, q, append([]any{workspaceID}, sqldb.Args(requestIDs)...)...)
+	all, err := sqldb.Collect(rows, err, scanRating)
+	if err != nil {
+		return nil, fmt.Errorf("read feedback: %w", err)
+	}
+	for _, r := range all {
+		byRequest[r.RequestID] = append(byRequest[r.RequestID], r)
+	}
+	return byRequest, nil
+}

@@ -1,0 +1,149 @@
+package logstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+
+	"fairlead/internal/store/entryblock"
+	"fairlead/internal/store/sqldb"
+)
+
+// expireBlockCount is the number of blocks that one transaction removes bodies from.
+const expireBlockCount = sqldb.DeleteBatch / entryblock.MaxEntries
+
+// expireBlocks removes the bodies of a workspace's entries before an id from their blocks, marks the entries, and returns
+// their number.
+func (s *Store) expireBlocks(ctx context.Context, workspace, before string) (total int64, err error) {
+	for {
+		var blocks, entries int
+		if err := s.db.InTx(ctx, func(tx *sql.Tx) (err error) {
+			blocks, entries, err = s.expireSome(ctx, tx, workspace, before)
+			return err
+		}); err != nil {
+			return total, err
+		}
+		total += int64(entries)
+		if blocks < expireBlockCount {
+			return total, nil
+		}
+	}
+}
+
+func (s *Store) expireSome(ctx context.Context, tx *sql.Tx, workspace, before string) (blocks, entries int, err error) {
+	const q = `select number from packed_bodies where workspace_id = $1 and oldest < $2 order by oldest limit $3`
+	numbers, err := sqldb.Column[int64](ctx, tx, q, workspace, before, expireBlockCount)
+	if err != nil {
+		return 0, 0, err
+	}
+	var ids []string
+	for _, number := range numbers {
+		_, all, err := s.blockAt(ctx, tx, "packed_bodies", "content", number)
+		if err != nil {
+			return 0, 0, err
+		}
+		for i, slot := range all {
+			if len(slot) == 0 {
+				continue
+			}
+			id, _, err := entryblock.CutSized(slot)
+			if err != nil {
+				return 0, 0, err
+			}
+			if string(id) < before {
+				ids, all[i] = append(ids, string(id)), nil
+			}
+		}
+		if err := s.updateBodies(ctx, tx, number, all); err != nil {
+			return 0, 0, err
+		}
+	}
+	return len(numbers), len(ids), forIDs(ctx, tx, workspace, ids, markExpired)
+}
+
+// deleteFromBlocks removes entries from their blocks. Rewriting a block overwrites the deleted text.
+func (s *Store) deleteFromBlocks(ctx context.Context, tx *sql.Tx, workspace string, ids []string) error {
+	if s.db.Dialect() != sqldb.SQLite || len(ids) == 0 {
+		return nil
+	}
+	q := fmt.Sprintf(`select place from requests where workspace_id = $1 and id in (%s) and place is not null`, sqldb.Placeholders(2, len(ids)))
+	places, err := sqldb.Column[int64](ctx, tx, q, append([]any{workspace}, sqldb.Args(ids)...)...)
+	if err != nil {
+		return err
+	}
+	slices.Sort(places)
+	for _, column := range []string{"summaries", "traces"} {
+		update := func(number int64, all entryblock.Slots) error { return s.updateDetails(ctx, tx, column, number, all) }
+		if err := s.clearSlots(ctx, tx, "packs", column, places, update); err != nil {
+			return err
+		}
+	}
+	return s.clearSlots(ctx, tx, "packed_bodies", "content", places, func(number int64, all entryblock.Slots) error {
+		return s.updateBodies(ctx, tx, number, all)
+	})
+}
+
+// clearSlots empties the slots at the given places, which are sorted, in a column of blocks.
+func (s *Store) clearSlots(ctx context.Context, tx *sql.Tx, table, column string, places []int64, update func(number int64, all entryblock.Slots) error) error {
+	for len(places) > 0 {
+		number, all, err := s.blockAt(ctx, tx, table, column, places[0])
+		if err != nil {
+			return err
+		}
+		if all == nil { // its bodies have expired, or the whole block is deleted
+			places = places[1:]
+			continue
+		}
+		for len(places) > 0 && places[0]-number < int64(len(all)) {
+			all[places[0]-number], places = nil, places[1:]
+		}
+		if err := update(number, all); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// blockAt reads a column of the block that contains a place; nil when there is none.
+func (s *Store) blockAt(ctx context.Context, tx *sql.Tx, table, column string, place int64) (number int64, all entryblock.Slots, err error) {
+	q := fmt.Sprintf(`select number, %[2]s from %[1]s where number = (select max(number) from %[1]s where number <= $1) and $1 < number + size`, table, column)
+	var content []byte
+	if err := tx.QueryRowContext(ctx, q, place).Scan(&number, &content); err != nil {
+		if errors.Is(err, sql.ErrNoRows) {
+			return 0, nil, nil
+		}
+		return 0, nil, err
+	}
+	if all, err = s.codec.DecodeSlots(content); err != nil {
+		return 0, nil, fmt.Errorf("%s %d: %w", table, number, err)
+	}
+	return number, all, nil
+}
+
+// updateDetails writes a column of a block, and deletes a block that has become empty.
+func (s *Store) updateDetails(ctx context.Context, tx *sql.Tx, column string, number int64, all entryblock.Slots) error {
+	content := s.codec.EncodeSlots(all)
+	if content == nil {
+		_, err := tx.ExecContext(ctx, `delete from packs where number = $1`, number)
+		return err
+	}
+	_, err := tx.ExecContext(ctx, `update packs set `+column+` = $2 where number = $1`, number, content)
+	return err
+}
+
+// updateBodies writes a block of bodies, and deletes a block that has become empty.
+func (s *Store) updateBodies(ctx context.Context, tx *sql.Tx, number int64, all entryblock.Slots) error {
+	b, err := s.codec.EncodeBodies(all)
+	if err != nil {
+		return err
+	}
+	if b.Held == 0 {
+		_, err := tx.ExecContext(ctx, `delete from packed_bodies where number = $1`, number)
+		return err
+	}
+	const q = `update packed_bodies set oldest = $2, held = $3, content = $4 where number = $1`
+	_, err = tx.ExecContext(ctx, q, number, b.Oldest, b.Held, b.Content)
+	return err
+}

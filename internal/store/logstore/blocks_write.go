@@ -1,0 +1,174 @@
+package logstore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"fmt"
+
+	"fairlead/internal/requestlog"
+	"fairlead/internal/store/entryblock"
+	"fairlead/internal/store/sqldb"
+)
+
+// blocks encodes the blocks of a batch, whose entries are ordered by workspace.
+func (s *Store) blocks(entries []*requestlog.Entry, buffers *batchBuffers) ([]entryblock.Block, error) {
+	blocks := make([]entryblock.Block, 0, len(entries)/entryblock.MaxEntries+1)
+	for len(entries) > 0 {
+		n := nextBlock(entries)
+		b, err := s.block(entries[:n], buffers)
+		if err != nil {
+			return nil, err
+		}
+		blocks, entries = append(blocks, b), entries[n:]
+	}
+	return blocks, nil
+}
+
+// nextBlock returns how many of the entries go into the next block.
+func nextBlock(entries []*requestlog.Entry) int {
+	size := 0
+	for i, e := range entries[:min(len(entries), entryblock.MaxEntries)] {
+		size += len(e.Body.Request) + len(e.Body.Response)
+		if i > 0 && (size > entryblock.MaxBytes || e.WorkspaceID != entries[0].WorkspaceID) {
+			return i
+		}
+	}
+	return min(len(entries), entryblock.MaxEntries)
+}
+
+func (s *Store) block(entries []*requestlog.Entry, buffers *batchBuffers) (entryblock.Block, error) {
+	b := entryblock.Block{Workspace: entries[0].WorkspaceID, Size: len(entries)}
+	buffers.summaries, buffers.traces, buffers.bodies = buffers.summaries[:0], buffers.traces[:0], buffers.bodies[:0]
+	for _, e := range entries {
+		if err := buffers.addDetails(e); err != nil {
+			return b, fmt.Errorf("encode entry %s: %w", e.ID, err)
+		}
+		if buffers.addBody(e) {
+			b.Bodies.Hold(e.ID)
+		}
+	}
+	b.Summaries, b.Traces = buffers.compress(s.codec, buffers.summaries), buffers.compress(s.codec, buffers.traces)
+	if b.Bodies.Held > 0 {
+		b.Bodies.Content = buffers.compress(s.codec, buffers.bodies)
+	}
+	return b, nil
+}
+
+// addDetails adds slots with an entry's summary and trace.
+func (r *batchBuffers) addDetails(e *requestlog.Entry) (err error) {
+	if r.text, err = r.appendSummary(r.text[:0], e); err != nil {
+		return err
+	}
+	if r.slot, err = appendTrace(r.slot[:0], e); err != nil {
+		return err
+	}
+	r.summaries, r.traces = entryblock.AppendSized(r.summaries, r.text), entryblock.AppendSized(r.traces, r.slot)
+	return nil
+}
+
+// addBody adds a slot with an entry's bodies and reports whether it has any. Bodies are compressed once, with their block,
+// because the bodies of a conversation repeat each other.
+func (r *batchBuffers) addBody(e *requestlog.Entry) bool {
+	stored := e.BodyState == requestlog.BodyStored
+	if !stored && e.Preview == "" {
+		r.bodies = entryblock.AppendSized(r.bodies, nil)
+		return false
+	}
+	var request, response []byte
+	if stored {
+		request, response = e.Body.Request, e.Body.Response
+	}
+	r.slot = append(entryblock.AppendSized(r.slot[:0], []byte(e.ID)), byte(sqldb.Flag(stored && e.Body.Streamed)))
+	r.bodies = binary.AppendUvarint(r.bodies, uint64(len(r.slot)+plainLen(request)+plainLen(response)))
+	r.bodies = appendPlain(appendPlain(append(r.bodies, r.slot...), request), response)
+	return true
+}
+
+// appendPlain appends a text of a slot without compression; nil stays nil.
+func appendPlain(to, text []byte) []byte {
+	if text == nil {
+		return entryblock.AppendSized(to, nil)
+	}
+	return append(append(binary.AppendUvarint(to, uint64(1+len(text))), entryblock.Plain), text...)
+}
+
+// plainLen returns the number of bytes that appendPlain appends.
+func plainLen(text []byte) int {
+	if text == nil {
+		return entryblock.SizedLen(0)
+	}
+	return entryblock.SizedLen(1 + len(text))
+}
+
+// insertBlocks inserts requests and the blocks of a batch into SQLite, and returns the records that did not exist before.
+// SQLite numbers its rows, and no other transaction writes meanwhile, so new rows have the greatest numbers; they are read
+// only when some records existed. A place that no block contains may be assigned again, because no request has it either.
+func (s *Store) insertBlocks(ctx context.Context, tx *sql.Tx, b batch) ([]record, error) {
+	const q = `select coalesce((select max(rowid) from requests), 0), coalesce((select number + size from packs order by number desc limit 1), 1)`
+	var last, place int64
+	if err := tx.QueryRowContext(ctx, q).Scan(&last, &place); err != nil {
+		return nil, err
+	}
+	rows := make([][]any, len(b.records))
+	for i, r := range b.records {
+		rows[i] = append(r.request, place+int64(i)) //nolint:gocritic // the row gets its place here; a repeated transaction replaces it
+	}
+	n, err := s.db.Insert(ctx, tx, s.inserters.placed, rows)
+	if err != nil {
+		return nil, err
+	}
+	if int(n) < len(rows) {
+		places, err := sqldb.Column[int64](ctx, tx, `select place from requests where rowid > $1`, last)
+		if err != nil {
+			return nil, err
+		}
+		if b, err = b.fresh(s.codec, place, places); err != nil {
+			return nil, err
+		}
+	}
+	return b.records, s.insertBlockRows(ctx, tx, b.blocks, place)
+}
+
+// fresh returns the part of a batch whose requests got their places. The others existed before.
+func (b batch) fresh(codec *entryblock.Codec, first int64, places []int64) (batch, error) {
+	got := make(map[int]bool, len(places))
+	for _, place := range places {
+		got[int(place-first)] = true
+	}
+	var part batch
+	for i, r := range b.records {
+		if got[i] {
+			part.records = append(part.records, r)
+		}
+	}
+	begin := 0
+	for _, block := range b.blocks {
+		left, err := block.Without(codec, func(i int) bool { return !got[begin+i] })
+		if err != nil {
+			return part, err
+		}
+		part.blocks = append(part.blocks, left)
+		begin += block.Size
+	}
+	return part, nil
+}
+
+// insertBlockRows writes blocks, the first of which begins at a place.
+func (s *Store) insertBlockRows(ctx context.Context, tx *sql.Tx, blocks []entryblock.Block, place int64) error {
+	details, bodies := make([][]any, 0, len(blocks)), make([][]any, 0, len(blocks))
+	for _, b := range blocks {
+		if len(b.Summaries) > 0 {
+			details = append(details, []any{place, b.Size, b.Summaries, b.Traces})
+		}
+		if b.Bodies.Held > 0 {
+			bodies = append(bodies, []any{place, b.Size, b.Workspace, b.Bodies.Oldest, b.Bodies.Held, b.Bodies.Content})
+		}
+		place += int64(b.Size)
+	}
+	if _, err := s.db.Insert(ctx, tx, s.inserters.blocks, details); err != nil {
+		return err
+	}
+	_, err := s.db.Insert(ctx, tx, s.inserters.bodyBlocks, bodies)
+	return err
+}

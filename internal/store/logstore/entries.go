@@ -1,0 +1,221 @@
+package logstore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/store/logquery"
+	"fairlead/internal/store/sqldb"
+)
+
+const (
+	pageLimit    = 50  // entries on a page by default
+	maxPageLimit = 200 // maximum number of entries on a page
+)
+
+// Entries lists matching entries without their traces and bodies.
+func (s *Store) Entries(ctx context.Context, f requestlog.Filter, p requestlog.Page) ([]requestlog.Entry, error) {
+	ctx, cancel := s.db.Bounded(ctx)
+	defer cancel()
+	ids, err := s.entryIDs(ctx, &f, p)
+	unfinished, partial := errors.AsType[*requestlog.UnfinishedError](err)
+	if err != nil && !partial {
+		return nil, requestlog.WrapTimeout(ctx, fmt.Errorf("list requests: %w", err))
+	}
+	entries, err := s.summaries(ctx, f.WorkspaceID, ids)
+	if err != nil {
+		return nil, requestlog.WrapTimeout(ctx, fmt.Errorf("read requests: %w", err))
+	}
+	if partial {
+		return entries, fmt.Errorf("list requests: %w", unfinished)
+	}
+	return entries, nil
+}
+
+func (s *Store) entryIDs(ctx context.Context, f *requestlog.Filter, p requestlog.Page) ([]string, error) {
+	limit := p.Limit
+	if limit <= 0 {
+		limit = pageLimit
+	}
+	limit = min(limit, maxPageLimit)
+	switch p.Sort {
+	case "", "time":
+		return s.newest(ctx, f, p, limit)
+	case "cost", "latency":
+		return s.greatest(ctx, f, p.Sort, limit)
+	}
+	return nil, &llm.Error{Kind: llm.InvalidRequest, Message: fmt.Sprintf("Cannot sort by %q. Use time, cost or latency.", p.Sort), Param: "sort"}
+}
+
+// newest lists ids in order of time, newest first unless the page follows another entry.
+func (s *Store) newest(ctx context.Context, f *requestlog.Filter, p requestlog.Page, limit int) ([]string, error) {
+	timeless, b := s.query().Within(f, p)
+	if !b.Descending || s.query().Indexed(&timeless) {
+		return s.walk(ctx, &timeless, b, limit)
+	}
+	var all []string
+	err := s.search(ctx, f.WorkspaceID, b, p.Within, func(ctx context.Context, b logquery.Bounds) (bool, error) {
+		q, args := s.query().Listing(&timeless, b, limit-len(all))
+		some, err := s.db.Strings(ctx, q, args)
+		if err != nil {
+			return false, err
+		}
+		all = append(all, some...)
+		return len(all) >= limit, nil
+	})
+	return all, err
+}
+
+// summaries reads entries without traces, in the order of the ids. It omits entries that were deleted in the meantime.
+func (s *Store) summaries(ctx context.Context, workspaceID string, ids []string) ([]requestlog.Entry, error) {
+	byID := make(map[string]requestlog.Entry, len(ids))
+	if err := s.eachDetail(ctx, s.db.Query, detailParts{request: true}, workspaceID, ids, func(d detail) error {
+		e, err := readEntry(d, nil)
+		if err != nil {
+			return err
+		}
+		s.hide(&e)
+		byID[d.id] = e
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	entries := make([]requestlog.Entry, 0, len(ids))
+	for _, id := range ids {
+		if e, ok := byID[id]; ok {
+			entries = append(entries, e)
+		}
+	}
+	return entries, nil
+}
+
+// readEntry assembles an entry. Fields that change after writing are stored outside the summary.
+func readEntry(d detail, traceText []byte) (requestlog.Entry, error) {
+	var e requestlog.Entry
+	if err := json.Unmarshal(d.summary, &e); err != nil {
+		return e, err
+	}
+	e.Preview, e.BodyState = d.preview, requestlog.BodyState(d.state)
+	if traceText == nil {
+		return e, nil
+	}
+	var t trace
+	if err := json.Unmarshal(traceText, &t); err != nil {
+		return e, err
+	}
+	e.Decision, e.Bill, e.BaselineBill = t.Decision, t.Bill, t.BaselineBill
+	return e, nil
+}
+
+// Entry returns one whole entry without its bodies, or requestlog.ErrNotFound.
+func (s *Store) Entry(ctx context.Context, workspaceID, id string) (requestlog.Entry, error) {
+	ctx, cancel := s.db.Bounded(ctx)
+	defer cancel()
+	if id < s.query().EntriesFrom {
+		return requestlog.Entry{}, requestlog.ErrNotFound
+	}
+	var e requestlog.Entry
+	found := false
+	if err := s.eachDetail(ctx, s.db.Query, detailParts{request: true, trace: true}, workspaceID, []string{id}, func(d detail) error {
+		text, err := d.trace(nil)
+		if err != nil {
+			return err
+		}
+		found = true
+		e, err = readEntry(d, text)
+		return err
+	}); err != nil {
+		return e, fmt.Errorf("read request: %w", err)
+	}
+	if !found {
+		return e, requestlog.ErrNotFound
+	}
+	s.hide(&e)
+	return e, nil
+}
+
+// EntryBody returns the stored bodies, or requestlog.ErrNotFound when none are stored.
+func (s *Store) EntryBody(ctx context.Context, workspaceID, id string) (requestlog.Body, error) {
+	ctx, cancel := s.db.Bounded(ctx)
+	defer cancel()
+	if id < max(s.query().EntriesFrom, s.query().BodiesFrom) {
+		return requestlog.Body{}, requestlog.ErrNotFound
+	}
+	if s.db.Dialect() == sqldb.SQLite {
+		return s.blockBody(ctx, workspaceID, id)
+	}
+	const q = `select b.request, b.response, b.streamed from bodies b
+		join requests r on r.workspace_id = b.workspace_id and r.id = b.request_id
+		where b.workspace_id = $1 and b.request_id = $2 and r.id = $2 and r.body_state = 'stored'`
+	var request, response []byte
+	var streamed int
+	if err := s.db.QueryRow(ctx, q, workspaceID, id).Scan(&request, &response, &streamed); err != nil {
+		return requestlog.Body{}, notFound(fmt.Errorf("read body: %w", err))
+	}
+	return s.codec.DecodeBody(request, response, streamed == 1)
+}
+
+// blockBody reads bodies from SQLite, where they are in blocks, or in the rows of entries that were written before blocks.
+func (s *Store) blockBody(ctx context.Context, workspaceID, id string) (requestlog.Body, error) {
+	q := `select b.request, b.response, b.streamed, r.place - p.number, p.content from requests r
+		left join bodies b on r.place is null and b.workspace_id = r.workspace_id and b.request_id = r.id` + fmt.Sprintf(joinBlock, "packed_bodies") +
+		` where r.workspace_id = $1 and r.id = $2 and r.body_state = 'stored' and (b.streamed is not null or p.number is not null)`
+	var request, response, content []byte
+	var streamed, slot sql.NullInt64
+	if err := s.db.QueryRow(ctx, q, workspaceID, id).Scan(&request, &response, &streamed, &slot, &content); err != nil {
+		return requestlog.Body{}, notFound(fmt.Errorf("read body: %w", err))
+	}
+	if streamed.Valid {
+		return s.codec.DecodeBody(request, response, streamed.Int64 == 1)
+	}
+	all, err := s.codec.DecodeSlots(content)
+	if err != nil {
+		return requestlog.Body{}, fmt.Errorf("read body: %w", err)
+	}
+	text := all.At(slot.Int64)
+	if len(text) == 0 {
+		return requestlog.Body{}, requestlog.ErrNotFound
+	}
+	return s.codec.DecodeSlotBody(text)
+}
+
+func notFound(err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return requestlog.ErrNotFound
+	}
+	return err
+}
+
+// countTime limits how long matching entries are counted.
+const countTime = 600 * time.Millisecond
+
+// Count counts matching entries, at most limit.
+func (s *Store) Count(ctx context.Context, f requestlog.Filter, limit int) (int, error) {
+	ctx, cancel := s.db.Bounded(ctx)
+	defer cancel()
+	timeless, b := s.query().Within(&f, requestlog.Page{})
+	total := 0
+	count := func(ctx context.Context, b logquery.Bounds) (bool, error) {
+		q, args := s.query().Counting(&timeless, b, limit-total)
+		var n int
+		err := s.db.QueryRow(ctx, q, args...).Scan(&n)
+		total += n
+		return total >= limit, err
+	}
+	var err error
+	if s.query().Indexed(&timeless) {
+		_, err = count(ctx, b)
+	} else {
+		err = s.search(ctx, f.WorkspaceID, b, countTime, count)
+	}
+	if err != nil {
+		return total, requestlog.WrapTimeout(ctx, fmt.Errorf("count requests: %w", err))
+	}
+	return total, nil
+}

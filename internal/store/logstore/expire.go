@@ -1,0 +1,195 @@
+package logstore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"fairlead/internal/requestlog"
+	"fairlead/internal/store/feedbackstore"
+	"fairlead/internal/store/logquery"
+	"fairlead/internal/store/sqldb"
+)
+
+// Expired counts deleted entries and bodies.
+type Expired struct {
+	Entries int64
+	Bodies  int64
+}
+
+// Expire deletes entries and bodies past their retention: the workspace's own, or else the given one. The ledger and the
+// roll-ups of days stay. It works in small steps and may be cancelled between them. In PostgreSQL the entries that are kept
+// longest are hidden, and dropped with their whole day.
+func (s *Store) Expire(ctx context.Context, now time.Time, defaults Retention) (Expired, error) {
+	var total Expired
+	if err := s.Retain(ctx, now, defaults); err != nil {
+		return total, err
+	}
+	err := s.expire(ctx, s.retention.Load(), &total)
+	// Shrink on every run: DeleteEntries leaves it to the next one when readers are in the way.
+	if err = errors.Join(err, s.db.Shrink(ctx)); err != nil {
+		return total, fmt.Errorf("expire entries: %w", err)
+	}
+	return total, nil
+}
+
+func (s *Store) expire(ctx context.Context, r *retentionBounds, total *Expired) error {
+	if err := s.dropPartitions(ctx, r, total); err != nil {
+		return err
+	}
+	for workspace := ""; ; {
+		var err error
+		if workspace, err = s.nextWorkspace(ctx, workspace); err != nil {
+			return err
+		}
+		if workspace == "" {
+			break
+		}
+		if err := s.expireWorkspace(ctx, workspace, r.now, r.rows(workspace), total); err != nil {
+			return err
+		}
+	}
+	if err := s.feedback.Expire(ctx, r.now, func(workspace string) time.Duration { return r.of(workspace).Entries }); err != nil {
+		return err
+	}
+	if r.longest.Entries > 0 {
+		if err := s.config.ExpireVersions(ctx, r.now.Add(-r.longest.Entries)); err != nil {
+			return err
+		}
+	}
+	return s.figures.Expire(ctx, r.now)
+}
+
+// nextWorkspace walks the workspaces that have entries, without reading the entries.
+func (s *Store) nextWorkspace(ctx context.Context, after string) (string, error) {
+	var next sql.NullString
+	err := s.db.QueryRow(ctx, `select min(workspace_id) from requests where workspace_id > $1`, after).Scan(&next)
+	return next.String, err
+}
+
+func (s *Store) expireWorkspace(ctx context.Context, workspace string, now time.Time, keep Retention, total *Expired) error {
+	if keep.Entries > 0 {
+		n, err := s.db.InBatches(ctx, func(tx *sql.Tx) (int, error) {
+			const q = `select id from requests where workspace_id = $1 and id < $2 order by id limit $3`
+			ids, err := sqldb.Column[string](ctx, tx, q, workspace, requestlog.FloorID(now.Add(-keep.Entries)), sqldb.DeleteBatch)
+			if err != nil {
+				return 0, err
+			}
+			return len(ids), s.deleteEntries(ctx, tx, workspace, ids)
+		})
+		total.Entries += n
+		if err != nil {
+			return err
+		}
+	}
+	if keep.Bodies <= 0 {
+		return nil
+	}
+	before := requestlog.FloorID(now.Add(-keep.Bodies))
+	n, err := s.db.InBatches(ctx, func(tx *sql.Tx) (int, error) {
+		const q = `select request_id from bodies where workspace_id = $1 and request_id < $2 order by request_id limit $3`
+		ids, err := sqldb.Column[string](ctx, tx, q, workspace, before, sqldb.DeleteBatch)
+		if err != nil {
+			return 0, err
+		}
+		return len(ids), forIDs(ctx, tx, workspace, ids, markExpired, `delete from bodies where workspace_id = $1 and request_id in (%s)`)
+	})
+	total.Bodies += n
+	if err != nil || s.db.Dialect() != sqldb.SQLite {
+		return err
+	}
+	n, err = s.expireBlocks(ctx, workspace, before)
+	total.Bodies += n
+	return err
+}
+
+// markExpired removes the previews of entries and marks their bodies as expired.
+const markExpired = `update requests set preview = '', body_state = case body_state when 'stored' then 'expired' else body_state end where workspace_id = $1 and id in (%s)`
+
+// deleteEntries deletes entries with everything that belongs to them except the ledger.
+func (s *Store) deleteEntries(ctx context.Context, tx *sql.Tx, workspace string, ids []string) error {
+	if err := feedbackstore.DeleteOf(ctx, tx, workspace, ids); err != nil {
+		return err
+	}
+	if err := s.deleteTags(ctx, tx, workspace, ids); err != nil {
+		return err
+	}
+	if err := s.deleteFromBlocks(ctx, tx, workspace, ids); err != nil {
+		return err
+	}
+	return forIDs(ctx, tx, workspace, ids,
+		`delete from bodies where workspace_id = $1 and request_id in (%s)`,
+		`delete from details where workspace_id = $1 and request_id in (%s)`,
+		`delete from requests where workspace_id = $1 and id in (%s)`)
+}
+
+func forIDs(ctx context.Context, tx *sql.Tx, workspace string, ids []string, statements ...string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	args := append([]any{workspace}, sqldb.Args(ids)...)
+	for _, q := range statements {
+		if _, err := tx.ExecContext(ctx, fmt.Sprintf(q, sqldb.Placeholders(2, len(ids))), args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// DeleteEntries deletes the entries that a filter selects and returns their number. A dry run only counts them. The ledger
+// and the roll-ups stay, except that deleting all simulated entries also deletes their figures.
+func (s *Store) DeleteEntries(ctx context.Context, f requestlog.Filter, dryRun bool) (int64, error) {
+	if dryRun {
+		w := s.query().Where(&f, logquery.Bounds{})
+		var n int64
+		if err := s.db.QueryRow(ctx, `select count(*) from requests r where `+w.String(), w.Args...).Scan(&n); err != nil {
+			return 0, fmt.Errorf("count entries to delete: %w", err)
+		}
+		return n, nil
+	}
+	n, err := s.db.InBatches(ctx, func(tx *sql.Tx) (int, error) {
+		q, args := s.query().Listing(&f, logquery.Bounds{}, sqldb.DeleteBatch)
+		ids, err := sqldb.Column[string](ctx, tx, q, args...)
+		if err != nil {
+			return 0, err
+		}
+		return len(ids), s.deleteEntries(ctx, tx, f.WorkspaceID, ids)
+	})
+	if err == nil && f.Simulated != nil && *f.Simulated && f.Conditions() == 1 {
+		err = s.figures.DeleteSimulated(ctx, f.WorkspaceID)
+	}
+	if err != nil {
+		return n, fmt.Errorf("delete entries: %w", err)
+	}
+	_ = s.db.Shrink(ctx) // the entries are deleted; the next Expire shrinks the rest
+	return n, nil
+}
+
+// deleteTags deletes the tags of entries. No index finds them by request, so the summaries tell which tags exist.
+func (s *Store) deleteTags(ctx context.Context, tx *sql.Tx, workspace string, ids []string) error {
+	tagged := map[string][]string{}
+	if err := s.eachDetail(ctx, tx.QueryContext, detailParts{}, workspace, ids, func(d detail) error {
+		var e requestlog.Entry
+		if err := json.Unmarshal(d.summary, &struct {
+			Tags *map[string]string `json:"tags"`
+		}{&e.Tags}); err != nil {
+			return err
+		}
+		for _, term := range e.TagTerms() {
+			tagged[term] = append(tagged[term], d.id)
+		}
+		return nil
+	}); err != nil {
+		return fmt.Errorf("read the tags of entries: %w", err)
+	}
+	for tag, some := range tagged {
+		q := fmt.Sprintf(`delete from tags where workspace_id = $1 and tag = $2 and request_id in (%s)`, sqldb.Placeholders(3, len(some)))
+		if _, err := tx.ExecContext(ctx, q, append([]any{workspace, tag}, sqldb.Args(some)...)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}

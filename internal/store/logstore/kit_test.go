@@ -1,0 +1,62 @@
+package logstore
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"fairlead/internal/id"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/store/configstore"
+	"fairlead/internal/store/feedbackstore"
+	"fairlead/internal/store/figurestore"
+	"fairlead/internal/store/pgtest"
+	"fairlead/internal/store/sqldb"
+)
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+
+// testDB is a log with the database that it is stored in.
+type testDB struct {
+	*sqldb.DB
+	*Store
+}
+
+func newTestDB(t *testing.T, db *sqldb.DB, err error) *testDB {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return &testDB{db, New(db, figurestore.New(db), feedbackstore.New(db), configstore.New(db))}
+}
+
+func openTest(t *testing.T, dsn, dir string, o sqldb.Options) *testDB {
+	t.Helper()
+	db, err := sqldb.Open(t.Context(), dsn, dir, o)
+	return newTestDB(t, db, err)
+}
+
+func openFile(t *testing.T, dir string) *testDB {
+	t.Helper()
+	return openTest(t, "sqlite", dir, sqldb.Options{})
+}
+
+// connectTo opens a database without migrating it.
+func connectTo(t *testing.T, dsn, dir string) *testDB {
+	t.Helper()
+	db, err := sqldb.Connect(dsn, dir, sqldb.Options{})
+	return newTestDB(t, db, err)
+}
+
+func migrate(t *testing.T, db *testDB, through int) {
+	t.Helper()
+	if err := db.Migrate(t.Context(), through); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func textEntry(preview string) requestlog.Entry {
+	now := time.Now()
+	return requestlog.Entry{ID: id.New("req", now), WorkspaceID: "ws", Time: now, Preview: preview}
+}

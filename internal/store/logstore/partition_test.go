@@ -1,0 +1,323 @@
+package logstore
+
+import (
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/id"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/store/partition"
+	"fairlead/internal/store/pgtest"
+	"fairlead/internal/store/sqldb"
+)
+
+var noon = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
+
+// openAtNoon opens a PostgreSQL database whose clock stands still.
+func openAtNoon(t *testing.T, dsn string) *testDB {
+	t.Helper()
+	return openTest(t, dsn, "", sqldb.Options{Now: func() time.Time { return noon }})
+}
+
+// aged returns an entry with bodies that was received this long before noon.
+func aged(age time.Duration) requestlog.Entry {
+	at := noon.Add(-age)
+	return requestlog.Entry{
+		ID: id.New("req", at), WorkspaceID: "ws", Time: at, Preview: "secret words", Tags: map[string]string{"a": "b"},
+		BodyState: requestlog.BodyStored, Body: requestlog.Body{Request: []byte("?"), Response: []byte("!")},
+	}
+}
+
+func writeAll(t *testing.T, db *testDB, entries ...requestlog.Entry) {
+	t.Helper()
+	if err := db.WriteEntries(t.Context(), entries); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// rowsOf counts the rows of each partition of a table that has any.
+func rowsOf(t *testing.T, db *testDB, table string) map[string]int {
+	t.Helper()
+	counts := map[string]int{}
+	names, err := db.Strings(t.Context(), `select tableoid::regclass::text from `+table, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		counts[name]++
+	}
+	return counts
+}
+
+func count(t *testing.T, db *testDB, f requestlog.Filter) int {
+	t.Helper()
+	f.WorkspaceID = "ws"
+	n, err := db.Count(t.Context(), f, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+const day = 24 * time.Hour
+
+func TestEntriesAreWrittenToTheirPartition(t *testing.T) {
+	t.Parallel()
+	db := openAtNoon(t, pgtest.Start(t))
+	strange := aged(0)
+	strange.ID = "req_not one of ours"
+	entries := []requestlog.Entry{aged(0), aged(5 * day), aged(1000 * day), aged(-30 * day), strange}
+
+	writeAll(t, db, entries...)
+	writeAll(t, db, entries...)
+
+	want := map[string]int{"requests_d20261115": 1, "requests_d20261110": 1, "requests_rest": 3}
+	if diff := cmp.Diff(want, rowsOf(t, db, "requests")); diff != "" {
+		t.Error(diff)
+	}
+	if n := count(t, db, requestlog.Filter{}); n != 5 {
+		t.Errorf("%d entries, want each of 5 once", n)
+	}
+	for _, e := range entries {
+		if _, err := db.EntryBody(t.Context(), "ws", e.ID); err != nil {
+			t.Errorf("%s: %v", e.ID, err)
+		}
+	}
+}
+
+// TestDefaultPartitionIsEmptied writes while another transaction holds the lock for creating partitions.
+func TestDefaultPartitionIsEmptied(t *testing.T) {
+	t.Parallel()
+	dsn := pgtest.Start(t)
+	db := openAtNoon(t, dsn)
+	pool, err := sql.Open("pgx", dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = pool.Close() }()
+	holder, err := pool.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := holder.ExecContext(t.Context(), `select pg_advisory_xact_lock($1)`, partition.CreateLock); err != nil {
+		t.Fatal(err)
+	}
+	late := []requestlog.Entry{aged(0), aged(2 * day)}
+	writeAll(t, db, late...)
+	if diff := cmp.Diff(map[string]int{"requests_rest": 2}, rowsOf(t, db, "requests")); diff != "" {
+		t.Fatal(diff)
+	}
+	if err := holder.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+
+	fresh := openAtNoon(t, dsn)
+	if err := fresh.MaintainPartitions(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+
+	for _, table := range partition.Tables() {
+		per := map[string]int{"requests": 1, "details": 1, "bodies": 1, "tags": 2}[table.Name]
+		want := map[string]int{table.Name + "_d20261115": per, table.Name + "_d20261113": per}
+		if diff := cmp.Diff(want, rowsOf(t, fresh, table.Name)); diff != "" {
+			t.Error(diff)
+		}
+	}
+	writeAll(t, fresh, late...)
+	if n := count(t, fresh, requestlog.Filter{}); n != 2 {
+		t.Errorf("%d entries, want 2", n)
+	}
+}
+
+func TestReplicasCreatePartitionsConcurrently(t *testing.T) {
+	t.Parallel()
+	dsn := pgtest.Start(t)
+	var all sync.WaitGroup
+	for range 3 {
+		db := openAtNoon(t, dsn)
+		all.Go(func() {
+			for i := range 20 {
+				if err := db.WriteEntries(t.Context(), []requestlog.Entry{aged(time.Duration(i%5) * day)}); err != nil {
+					t.Error(err)
+				}
+				_ = db.MaintainPartitions(t.Context()) // it may time out waiting for another replica; entries are stored anyway
+			}
+		})
+	}
+	all.Wait()
+	if n := count(t, openAtNoon(t, dsn), requestlog.Filter{}); n != 60 {
+		t.Errorf("%d entries, want 60", n)
+	}
+}
+
+func TestExpiredEntriesAreHiddenUntilTheirPartitionIsDropped(t *testing.T) {
+	t.Parallel()
+	db := openAtNoon(t, pgtest.Start(t))
+	keep := Retention{Entries: 10 * day, Bodies: 3 * day}
+	dropped, hidden, silent, told := aged(12*day), aged(10*day+time.Hour), aged(5*day), aged(3*day+time.Hour)
+	ancient, fresh := aged(1000*day), aged(0)
+	writeAll(t, db, dropped, hidden, silent, told, ancient, fresh)
+
+	total, err := db.Expire(t.Context(), noon, keep)
+
+	// Whole days and the rows of the default partition count; hidden entries are dropped with their day.
+	if err != nil || total != (Expired{Entries: 2, Bodies: 4}) {
+		t.Errorf("expired %+v, %v", total, err)
+	}
+	for _, table := range partition.Tables() {
+		for name := range rowsOf(t, db, table.Name) {
+			if strings.HasSuffix(name, "_d20261103") || strings.HasSuffix(name, "_rest") {
+				t.Errorf("%s still exists", name)
+			}
+		}
+	}
+	if n := count(t, db, requestlog.Filter{}); n != 3 {
+		t.Errorf("%d entries are shown, want 3", n)
+	}
+	if n := count(t, db, requestlog.Filter{Q: "secret"}); n != 1 {
+		t.Errorf("an expired text is found: %d entries", n)
+	}
+	for _, e := range []requestlog.Entry{dropped, hidden, ancient} {
+		if _, err := db.Entry(t.Context(), "ws", e.ID); err != requestlog.ErrNotFound { //nolint:errorlint // exactly as an unknown one
+			t.Errorf("an expired entry: %v", err)
+		}
+	}
+	for _, e := range []requestlog.Entry{silent, told} {
+		got, err := db.Entry(t.Context(), "ws", e.ID)
+		if err != nil || got.Preview != "" || got.BodyState != requestlog.BodyExpired {
+			t.Errorf("an entry with expired bodies: %+v, %v", got, err)
+		}
+		if _, err := db.EntryBody(t.Context(), "ws", e.ID); err != requestlog.ErrNotFound { //nolint:errorlint // as above
+			t.Errorf("an expired body: %v", err)
+		}
+	}
+	if err := db.QueryRow(t.Context(), `select preview from requests where id = $1`, silent.ID).Scan(new(string)); err != nil {
+		t.Error(err)
+	}
+	var left string
+	if err := db.QueryRow(t.Context(), `select preview from requests where id = $1`, silent.ID).Scan(&left); err != nil || left != "" {
+		t.Errorf("the preview is still stored: %q, %v", left, err)
+	}
+	late := aged(12 * day)
+	writeAll(t, db, late)
+	if again, err := db.Expire(t.Context(), noon, keep); err != nil || again.Entries != 1 {
+		t.Errorf("a late entry of a dropped day: %+v, %v", again, err)
+	}
+}
+
+// TestUnpartitionedLogBecomesOnePartition migrates a database that has entries, some of them in the future because of a wrong clock.
+func TestUnpartitionedLogBecomesOnePartition(t *testing.T) {
+	t.Parallel()
+	db := connectTo(t, pgtest.Start(t), "")
+	if err := db.Migrate(t.Context(), 9); err != nil {
+		t.Fatal(err)
+	}
+	insert := func(e requestlog.Entry) {
+		t.Helper()
+		const q = `insert into requests (workspace_id, id, key_id, requested, model, provider, policy, decision, outcome, status, stream, simulated, latency,
+			latency_class, session, end_user, preview, failure, body_state) values ('ws', $1, '', '', '', '', '', '', 'ok', 200, 0, 0, 0, 0, '', '', '', '', '')`
+		if _, err := db.Exec(t.Context(), q, e.ID); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.Exec(t.Context(), `insert into tags values ('ws', 'a', $1)`, e.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	now := time.Now()
+	old := requestlog.Entry{ID: id.New("req", now.Add(-time.Hour)), WorkspaceID: "ws", Time: now}
+	future := requestlog.Entry{ID: id.New("req", now.Add(50*time.Hour)), WorkspaceID: "ws", Time: now}
+	insert(old)
+	insert(future)
+
+	if err := db.Migrate(t.Context(), 12); err != nil {
+		t.Fatal(err)
+	}
+	writeAll(t, db, old, textEntry("new"))
+	if err := db.MaintainPartitions(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+
+	tomorrow := "requests_d" + partition.Day(now.Add(50*time.Hour)).Format("20060102")
+	if diff := cmp.Diff(map[string]int{"requests_before": 2, tomorrow: 1}, rowsOf(t, db, "requests")); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := db.Expire(t.Context(), now.Add(20*day), Retention{Entries: 10 * day}); err != nil {
+		t.Fatal(err)
+	}
+	names, err := db.Strings(t.Context(), `select inhrelid::regclass::text from pg_inherits where inhparent = to_regclass('requests')`, nil)
+	if err != nil || slices.Contains(names, "requests_before") {
+		t.Errorf("the unpartitioned log has expired and still exists: %v, %v", names, err)
+	}
+}
+
+// TestTimeRangesReadOnlyTheirPartitions checks query plans.
+func TestTimeRangesReadOnlyTheirPartitions(t *testing.T) {
+	t.Parallel()
+	db := openAtNoon(t, pgtest.Start(t))
+	for i := range 10 {
+		writeAll(t, db, aged(time.Duration(i)*day))
+	}
+	f := requestlog.Filter{WorkspaceID: "ws", From: noon.Add(-26 * time.Hour), To: noon.Add(-25 * time.Hour)}
+	timeless, b := db.query().Within(&f, requestlog.Page{})
+	listing, listArgs := db.query().Listing(&timeless, b, 50)
+	counting, countArgs := db.query().Counting(&timeless, b, 50)
+	ranking, rankArgs := db.query().Ranking(&f, "cost", ofClass("cost", 3), 50)
+	for name, test := range map[string]struct {
+		q    string
+		args []any
+	}{"list": {listing, listArgs}, "count": {counting, countArgs}, "rank": {ranking, rankArgs}} {
+		lines, err := db.Strings(t.Context(), "explain "+test.q, test.args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan := strings.Join(lines, "\n")
+		for i := range 10 {
+			name := "requests_d" + partition.Day(noon.Add(-time.Duration(i)*day)).Format("20060102")
+			if strings.Contains(plan, name) != (i == 1) {
+				t.Errorf("%s of yesterday, day %d back: %s", name, i, plan)
+			}
+		}
+		if strings.Contains(plan, "_rest") {
+			t.Errorf("%s reads the default partition: %s", name, plan)
+		}
+	}
+}
+
+func TestQueuedRollupsCountOnce(t *testing.T) {
+	t.Parallel()
+	db := openAtNoon(t, pgtest.Start(t))
+	figures := func() string {
+		t.Helper()
+		groups, err := db.figures.Breakdown(t.Context(), requestlog.BreakdownQuery{RollupFilter: requestlog.RollupFilter{WorkspaceID: "ws"}, By: "model"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprintf("%+v", groups)
+	}
+	for range 3 {
+		e := aged(time.Minute)
+		e.Model, e.Latency, e.Outcome, e.Status = "small", time.Second, requestlog.OK, 200
+		writeAll(t, db, e, aged(26*time.Hour))
+		before := figures()
+		for more := true; more; {
+			var err error
+			if more, err = db.figures.Fold(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if after := figures(); after != before {
+			t.Errorf("figures were %s and are %s", before, after)
+		}
+	}
+	var left int
+	if err := db.QueryRow(t.Context(), `select count(*) from rollup_waiting`).Scan(&left); err != nil || left != 0 {
+		t.Errorf("%d rows are queued, %v", left, err)
+	}
+}

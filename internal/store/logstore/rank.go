@@ -1,0 +1,63 @@
+package logstore
+
+import (
+	"context"
+	"fmt"
+
+	"fairlead/internal/requestlog"
+	"fairlead/internal/store/logquery"
+	"fairlead/internal/store/sqldb"
+)
+
+// maxSorted is the maximum number of matching entries that are sorted without an index.
+const maxSorted = 100_000
+
+// greatest lists the ids with the greatest values of a column.
+func (s *Store) greatest(ctx context.Context, f *requestlog.Filter, column string, limit int) ([]string, error) {
+	few, err := s.few(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	if few {
+		q, args := s.query().Ranking(f, column, fmt.Sprintf("r.%s is not null", column), limit)
+		return s.db.Strings(ctx, q, args)
+	}
+	return s.greatestByClass(ctx, f, column, limit)
+}
+
+// few reports whether the filter selects so few entries that all of them can be sorted. Otherwise entries without great
+// values would be found only after skipping all entries that have them.
+func (s *Store) few(ctx context.Context, f *requestlog.Filter) (bool, error) {
+	timeless, b := s.query().Within(f, requestlog.Page{})
+	if timeless.Conditions() == 0 || !s.query().Indexed(&timeless) {
+		return false, nil
+	}
+	q, args := s.query().Counting(&timeless, b, maxSorted)
+	var n int
+	err := s.db.QueryRow(ctx, q, args...).Scan(&n)
+	return n < maxSorted, err
+}
+
+// greatestByClass reads the classes from the greatest, so that it sorts needlessly only rows of the last class. PostgreSQL
+// does so within one statement, which it plans only once for all partitions.
+func (s *Store) greatestByClass(ctx context.Context, f *requestlog.Filter, column string, limit int) ([]string, error) {
+	if s.db.Dialect() == sqldb.Postgres {
+		q, args := s.query().Ranking(f, column+"_class desc, r."+column, fmt.Sprintf("r.%s_class is not null", column), limit)
+		return s.db.Strings(ctx, q, args)
+	}
+	var all []string
+	for c := logquery.MaxClass; c >= 0 && len(all) < limit; c-- {
+		q, args := s.query().Ranking(f, column, ofClass(column, c), limit-len(all))
+		some, err := s.db.Strings(ctx, q, args)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	return all, nil
+}
+
+// ofClass selects one class with the same text as the index.
+func ofClass(column string, c int) string {
+	return fmt.Sprintf("r.%[1]s_class = %[2]d and r.%[1]s_class is not null", column, c)
+}

@@ -1,0 +1,124 @@
+package logstore
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"fairlead/internal/requestlog"
+	"fairlead/internal/store/sqldb"
+)
+
+// Retention is how long entries and their bodies are kept; 0 means forever.
+type Retention struct {
+	Entries time.Duration
+	Bodies  time.Duration
+}
+
+func (r Retention) or(defaults Retention) Retention {
+	if r.Entries == 0 {
+		r.Entries = defaults.Entries
+	}
+	if r.Bodies == 0 {
+		r.Bodies = defaults.Bodies
+	}
+	return r
+}
+
+// minPartitioned is the retention from which PostgreSQL drops whole days instead of deleting rows. With a shorter
+// retention, the unfinished day would be a large part of what is kept.
+const minPartitioned = 48 * time.Hour
+
+// retentionBounds are the retentions of all workspaces, and the ids before which entries and bodies have expired although
+// their partition may still exist. It is immutable.
+type retentionBounds struct {
+	defaults    Retention
+	longest     Retention
+	own         map[string]Retention
+	now         time.Time
+	entriesFrom string // for workspaces whose entries are dropped with their partition
+	bodiesFrom  string
+}
+
+// Retain loads the retentions. In PostgreSQL it hides expired entries until their partition is dropped, so every replica
+// calls it periodically. Expire calls it too.
+func (s *Store) Retain(ctx context.Context, now time.Time, defaults Retention) error {
+	own, err := s.retentions(ctx)
+	if err != nil {
+		return err
+	}
+	r := &retentionBounds{defaults: defaults, longest: longest(own, defaults), own: own, now: now}
+	if s.db.Dialect() == sqldb.Postgres {
+		if r.longest.Entries >= minPartitioned {
+			r.entriesFrom = requestlog.FloorID(now.Add(-r.longest.Entries))
+		}
+		if r.longest.Bodies >= minPartitioned {
+			r.bodiesFrom = requestlog.FloorID(now.Add(-r.longest.Bodies))
+		}
+	}
+	s.retention.Store(r)
+	return nil
+}
+
+// of returns the retention of a workspace.
+func (r *retentionBounds) of(workspace string) Retention { return r.own[workspace].or(r.defaults) }
+
+// rows returns the retention that is enforced by deleting rows: that of a workspace which keeps less than others, and one
+// below minPartitioned. Other entries are dropped with their partition.
+func (r *retentionBounds) rows(workspace string) Retention {
+	keep := r.of(workspace)
+	if r.entriesFrom != "" && keep.Entries == r.longest.Entries {
+		keep.Entries = 0
+	}
+	if r.bodiesFrom != "" && keep.Bodies == r.longest.Bodies {
+		keep.Bodies = 0
+	}
+	return keep
+}
+
+// hide removes the preview of an entry whose bodies have expired.
+func (s *Store) hide(e *requestlog.Entry) {
+	if e.ID >= s.query().BodiesFrom {
+		return
+	}
+	e.Preview = ""
+	if e.BodyState == requestlog.BodyStored {
+		e.BodyState = requestlog.BodyExpired
+	}
+}
+
+// LongestRetention returns the longest retention of any workspace; 0 means forever.
+func (s *Store) LongestRetention(ctx context.Context, defaults Retention) (Retention, error) {
+	own, err := s.retentions(ctx)
+	return longest(own, defaults), err
+}
+
+func longest(own map[string]Retention, defaults Retention) Retention {
+	most := defaults
+	for _, r := range own {
+		if r = r.or(defaults); defaults.Entries > 0 {
+			most.Entries = max(most.Entries, r.Entries)
+		}
+		if defaults.Bodies > 0 {
+			most.Bodies = max(most.Bodies, r.Bodies)
+		}
+	}
+	return most
+}
+
+// retentions returns the workspaces with their own retention.
+func (s *Store) retentions(ctx context.Context) (map[string]Retention, error) {
+	const q = `select id, entry_retention_ms, body_retention_ms from workspaces where entry_retention_ms > 0 or body_retention_ms > 0`
+	own := map[string]Retention{}
+	rows, err := s.db.Query(ctx, q)
+	if err := sqldb.Each(rows, err, func(row sqldb.Scanner) error {
+		var id string
+		var entries, bodies int64
+		err := row.Scan(&id, &entries, &bodies)
+		own[id] = Retention{time.Duration(entries) * time.Millisecond, time.Duration(bodies) * time.Millisecond}
+		return err
+	}); err != nil {
+		return nil, fmt.Errorf("read retentions: %w", err)
+	}
+	return own, nil
+}

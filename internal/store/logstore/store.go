@@ -1,0 +1,126 @@
+// Package logstore stores the request log: it writes batches of entries, finds and reads them, and deletes them when their
+// retention is over. In SQLite the details and bodies of entries are in blocks; in PostgreSQL each entry has its own rows, in
+// daily partitions.
+package logstore
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"fairlead/internal/requestlog"
+	"fairlead/internal/store/configstore"
+	"fairlead/internal/store/entryblock"
+	"fairlead/internal/store/feedbackstore"
+	"fairlead/internal/store/figurestore"
+	"fairlead/internal/store/logquery"
+	"fairlead/internal/store/partition"
+	"fairlead/internal/store/sqldb"
+)
+
+// Store implements requestlog.Reader, requestlog.Writer and replay.Source.
+type Store struct {
+	db         *sqldb.DB
+	figures    *figurestore.Store
+	feedback   *feedbackstore.Store
+	config     *configstore.Store
+	partitions *partition.Set
+	codec      *entryblock.Codec
+	inserters  inserters
+	statements []string                        // of a batch in SQLite
+	buffers    sync.Pool                       // of *batchBuffers
+	retention  atomic.Pointer[retentionBounds] // nil until Retain is called
+}
+
+// New returns the request log stored in db. Writing a batch also writes its figures; deleting entries also deletes their
+// feedback, and expiry covers figures and archived versions.
+func New(db *sqldb.DB, figures *figurestore.Store, feedback *feedbackstore.Store, config *configstore.Store) *Store {
+	s := &Store{
+		db: db, figures: figures, feedback: feedback, config: config, partitions: partition.NewSet(db),
+		codec: entryblock.NewCodec(), inserters: newInserters(), buffers: sync.Pool{New: func() any { return &batchBuffers{} }},
+	}
+	s.statements = figures.Statements()
+	for _, in := range []*sqldb.Inserter{s.inserters.placed, s.inserters.blocks, s.inserters.bodyBlocks, s.inserters.tags, s.inserters.ledger} {
+		s.statements = append(s.statements, in.Statements()...)
+	}
+	return s
+}
+
+// MaintainPartitions creates the partitions of the days around now, and moves entries out of the default partitions.
+// SQLite has no partitions.
+func (s *Store) MaintainPartitions(ctx context.Context) error { return s.partitions.Maintain(ctx) }
+
+// query returns a statement builder that hides expired entries and bodies.
+func (s *Store) query() logquery.Builder {
+	b := logquery.Builder{Dialect: s.db.Dialect()}
+	if r := s.retention.Load(); r != nil {
+		b.EntriesFrom, b.BodiesFrom = r.entriesFrom, r.bodiesFrom
+	}
+	return b
+}
+
+// inserters write the tables of the log.
+type inserters struct {
+	requests   *sqldb.Inserter // PostgreSQL
+	placed     *sqldb.Inserter // SQLite: requests with their place among the blocks
+	details    *sqldb.Inserter
+	bodies     *sqldb.Inserter
+	blocks     *sqldb.Inserter
+	bodyBlocks *sqldb.Inserter
+	tags       *sqldb.Inserter
+	ledger     *sqldb.Inserter
+}
+
+func newInserters() inserters {
+	text, number, bytes := sqldb.TextFields, sqldb.NumberFields, sqldb.BytesFields
+	return inserters{
+		requests:   sqldb.NewInserter("requests", requestFields(), sqldb.KeepExisting),
+		placed:     sqldb.NewInserter("requests", slices.Concat(requestFields(), number("place")), sqldb.KeepExisting),
+		details:    sqldb.NewInserter("details", slices.Concat(text("workspace_id", "request_id", "summary"), bytes("trace")), sqldb.KeepExisting),
+		bodies:     sqldb.NewInserter("bodies", slices.Concat(text("workspace_id", "request_id"), bytes("request", "response"), number("streamed")), sqldb.KeepExisting),
+		blocks:     sqldb.NewInserter("packs", slices.Concat(number("number", "size"), bytes("summaries", "traces")), ""),
+		bodyBlocks: sqldb.NewInserter("packed_bodies", slices.Concat(number("number", "size"), text("workspace_id", "oldest"), number("held"), bytes("content")), ""),
+		tags:       sqldb.NewInserter("tags", text("workspace_id", "tag", "request_id"), sqldb.KeepExisting),
+		ledger:     sqldb.NewInserter("ledger", slices.Concat(text("request_id", "workspace_id", "key_id"), number("at", "amount")), sqldb.KeepExisting),
+	}
+}
+
+// requestFields returns the columns of the requests table: the declared ones, and those that only lists and searches use.
+func requestFields() []sqldb.Field {
+	fields := sqldb.TextFields("workspace_id")
+	for _, c := range requestlog.Columns() {
+		switch {
+		case c.Kind == requestlog.Text:
+			fields = append(fields, sqldb.TextFields(c.Stored)...)
+		case c.IsRange():
+			fields = append(fields, sqldb.NumberFields(c.Stored, c.Stored+"_class")...)
+		default:
+			fields = append(fields, sqldb.NumberFields(c.Stored)...)
+		}
+	}
+	return append(fields, sqldb.TextFields("preview", "failure", "body_state")...)
+}
+
+// requestRow returns the values of requestFields, with capacity for the place.
+func requestRow(e *requestlog.Entry) []any {
+	row := append(make([]any, 0, 32), e.WorkspaceID)
+	columns := requestlog.Columns()
+	for i := range columns {
+		c := &columns[i]
+		if c.Kind == requestlog.Text {
+			row = append(row, c.TextOf(e))
+			continue
+		}
+		n, known := c.NumberOf(e)
+		switch {
+		case c.IsRange() && !known:
+			row = append(row, nil, nil)
+		case c.IsRange():
+			row = append(row, n, logquery.Class(n))
+		default:
+			row = append(row, n)
+		}
+	}
+	return append(row, e.PreviewText(), e.FailureText(), string(e.BodyState))
+}

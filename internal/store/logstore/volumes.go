@@ -1,0 +1,110 @@
+package logstore
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"fairlead/internal/id"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
+	"fairlead/internal/store/figurestore"
+	"fairlead/internal/store/logquery"
+)
+
+// volumes are counts by the start of their bucket.
+type volumes map[time.Time]*requestlog.Volume
+
+func (v volumes) at(start time.Time) *requestlog.Volume {
+	if v[start] == nil {
+		v[start] = &requestlog.Volume{Start: start}
+	}
+	return v[start]
+}
+
+// first returns the start of the first bucket, or end when there is none.
+func (v volumes) first(end time.Time) time.Time {
+	for start := range v {
+		if start.Before(end) {
+			end = start
+		}
+	}
+	return end
+}
+
+// Volumes counts matching entries in buckets of time. It reads the entries, because roll-ups do not have most of the columns
+// of a filter. Like a series, it begins with the first entry when there would be too many buckets.
+func (s *Store) Volumes(ctx context.Context, q requestlog.VolumeQuery) ([]requestlog.Volume, error) {
+	ctx, cancel := s.db.Bounded(ctx)
+	defer cancel()
+	timeless, b := s.query().Within(&q.Filter, requestlog.Page{})
+	all := volumes{}
+	cut, next := bucketing(&q)
+	err := s.search(ctx, q.WorkspaceID, b, q.Within, func(ctx context.Context, part logquery.Bounds) (bool, error) {
+		some, err := s.volumesOf(ctx, &timeless, part, cut)
+		if err != nil {
+			return false, err
+		}
+		for start, v := range some {
+			sum := all.at(start)
+			sum.Requests += v.Requests
+			sum.Errors += v.Errors
+			sum.Fallbacks += v.Fallbacks
+		}
+		return false, nil
+	})
+	if err != nil {
+		err = requestlog.WrapTimeout(ctx, fmt.Errorf("count requests over time: %w", err))
+	}
+	first := q.From
+	if q.To.Sub(first) > figurestore.MaxBuckets*q.Step {
+		first = all.first(q.To)
+	}
+	if q.To.Sub(first) > figurestore.MaxBuckets*q.Step {
+		return nil, figurestore.TooManyBuckets()
+	}
+	var out []requestlog.Volume
+	for at := cut(first); at.Before(q.To); at = next(at) {
+		out = append(out, *all.at(at))
+	}
+	return out, err
+}
+
+// bucketing returns functions for the start of the bucket of a moment, and of the bucket after it.
+func bucketing(q *requestlog.VolumeQuery) (cut, next func(time.Time) time.Time) {
+	if q.Step == 24*time.Hour && q.Zone != nil {
+		return func(t time.Time) time.Time { return requestlog.DayStart(t, q.Zone) },
+			func(t time.Time) time.Time { return requestlog.NextDay(t, q.Zone) }
+	}
+	return func(t time.Time) time.Time { return t.UTC().Truncate(q.Step) }, func(t time.Time) time.Time { return t.Add(q.Step) }
+}
+
+// volumesOf counts the entries of one stretch.
+func (s *Store) volumesOf(ctx context.Context, f *requestlog.Filter, b logquery.Bounds, cut func(time.Time) time.Time) (volumes, error) {
+	w := s.query().Where(f, b)
+	rows, err := s.db.Query(ctx, `select r.id, r.outcome, r.decision from requests r where `+w.String(), w.Args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	counted := volumes{}
+	for rows.Next() {
+		var name, outcome, decision string
+		if err := rows.Scan(&name, &outcome, &decision); err != nil {
+			return nil, err
+		}
+		at, ok := id.Time(name)
+		if !ok {
+			continue // an id without a time
+		}
+		v := counted.at(cut(at))
+		v.Requests++
+		if requestlog.Outcome(outcome).IsError() {
+			v.Errors++
+		}
+		if decision == string(route.Fallback) {
+			v.Fallbacks++
+		}
+	}
+	return counted, rows.Err()
+}

@@ -1,0 +1,229 @@
+package logstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+
+	"fairlead/internal/catalog"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
+	"fairlead/internal/store/entryblock"
+	"fairlead/internal/store/figurestore"
+	"fairlead/internal/store/sqldb"
+)
+
+// trace is the part of an entry that only its own page shows.
+type trace struct {
+	Decision     *route.Decision `json:"trace,omitempty"`
+	Bill         *catalog.Bill   `json:"bill,omitempty"`
+	BaselineBill *catalog.Bill   `json:"baseline_bill,omitempty"`
+}
+
+// record is an entry encoded for writing, before any lock is taken.
+type record struct {
+	entry   *requestlog.Entry
+	request []any
+	detail  []any // nil for SQLite, like body: both are in the batch's blocks
+	body    []any // nil when there is none
+	tags    [][]any
+	ledger  []any // nil when the cost is unknown or is not charged
+}
+
+// batch is what one transaction writes.
+type batch struct {
+	records []record
+	blocks  []entryblock.Block // SQLite: runs of the records, in their order
+}
+
+// WriteEntries stores a batch with its ledger rows and roll-ups in one transaction. An existing entry is left unchanged and
+// is not counted again, so a batch can be written again when its result is unknown.
+func (s *Store) WriteEntries(ctx context.Context, entries []requestlog.Entry) error {
+	buffers := s.buffers.Get().(*batchBuffers)
+	defer s.release(buffers)
+	b, err := s.batch(entries, buffers)
+	if err != nil || len(b.records) == 0 {
+		return err
+	}
+	ids := make([]string, len(b.records))
+	for i, r := range b.records {
+		ids[i] = r.entry.ID
+	}
+	s.partitions.Prepare(ctx, ids)
+	if err := s.db.Prepare(ctx, s.statements); err != nil {
+		return fmt.Errorf("write %d entries: %w", len(b.records), err)
+	}
+	if err := s.db.InTx(ctx, func(tx *sql.Tx) error { return s.writeBatch(ctx, tx, b) }); err != nil {
+		return fmt.Errorf("write %d entries: %w", len(b.records), err)
+	}
+	return nil
+}
+
+// batch encodes each entry once.
+func (s *Store) batch(entries []requestlog.Entry, buffers *batchBuffers) (batch, error) {
+	chosen := distinct(entries)
+	var b batch
+	if s.db.Dialect() == sqldb.SQLite { // a block has entries of one workspace
+		slices.SortStableFunc(chosen, func(a, b *requestlog.Entry) int { return strings.Compare(a.WorkspaceID, b.WorkspaceID) })
+		blocks, err := s.blocks(chosen, buffers)
+		if err != nil {
+			return b, err
+		}
+		b.blocks = blocks
+	}
+	b.records = make([]record, len(chosen))
+	for i, e := range chosen {
+		r, err := s.record(e, buffers)
+		if err != nil {
+			return b, fmt.Errorf("encode entry %s: %w", e.ID, err)
+		}
+		b.records[i] = r
+	}
+	return b, nil
+}
+
+// distinct removes duplicate entries. Of two with the same id, a complete one wins over an interrupted one.
+func distinct(entries []requestlog.Entry) []*requestlog.Entry {
+	index := make(map[[2]string]int, len(entries))
+	chosen := make([]*requestlog.Entry, 0, len(entries))
+	for i := range entries {
+		e := &entries[i]
+		key := [2]string{e.WorkspaceID, e.ID}
+		at, twice := index[key]
+		switch {
+		case !twice:
+			index[key] = len(chosen)
+			chosen = append(chosen, e)
+		case chosen[at].Outcome == requestlog.Interrupted && e.Outcome != requestlog.Interrupted:
+			chosen[at] = e
+		}
+	}
+	return chosen
+}
+
+// record encodes one entry. It may use the buffers, which stay valid until the batch is written.
+func (s *Store) record(e *requestlog.Entry, buffers *batchBuffers) (record, error) {
+	r := record{entry: e, request: requestRow(e)}
+	if s.db.Dialect() == sqldb.Postgres {
+		if err := s.ownRows(&r, buffers); err != nil {
+			return r, err
+		}
+	}
+	for _, term := range e.TagTerms() {
+		r.tags = append(r.tags, []any{e.WorkspaceID, term, e.ID})
+	}
+	if e.Cost != nil && e.KeyID != requestlog.SampleKey { // sample traffic is not charged
+		r.ledger = []any{e.ID, e.WorkspaceID, e.KeyID, e.Time.UnixMilli(), int64(*e.Cost)}
+	}
+	return r, nil
+}
+
+// ownRows encodes the rows of an entry that has its own rows for details and bodies.
+func (s *Store) ownRows(r *record, buffers *batchBuffers) error {
+	e := r.entry
+	text, err := buffers.appendSummary(buffers.text[:0], e)
+	if err != nil {
+		return err
+	}
+	r.detail = []any{e.WorkspaceID, e.ID, string(text), nil}
+	if buffers.text, err = appendTrace(text[:0], e); err != nil {
+		return err
+	}
+	r.detail[3] = buffers.compress(s.codec, buffers.text)
+	switch {
+	case e.BodyState == requestlog.BodyStored:
+		request, response := buffers.compress(s.codec, e.Body.Request), buffers.compress(s.codec, e.Body.Response)
+		r.body = []any{e.WorkspaceID, e.ID, request, response, sqldb.Flag(e.Body.Streamed)}
+	case e.Preview != "":
+		r.body = []any{e.WorkspaceID, e.ID, []byte(nil), []byte(nil), 0}
+	}
+	return nil
+}
+
+// appendTrace appends the JSON of an entry's trace. It reuses the decision's recorded JSON when the entry has it.
+func appendTrace(to []byte, e *requestlog.Entry) ([]byte, error) {
+	decision := e.DecisionJSON()
+	if decision == nil {
+		return appendJSON(to, &trace{e.Decision, e.Bill, e.BaselineBill})
+	}
+	to = append(append(to, `{"trace":`...), decision...)
+	end := len(to)
+	to, err := appendJSON(to, &trace{nil, e.Bill, e.BaselineBill})
+	if string(to[end:]) == "{}" {
+		return append(to[:end], '}'), err
+	}
+	to[end] = ',' // instead of the opening brace
+	return to, err
+}
+
+func (s *Store) writeBatch(ctx context.Context, tx *sql.Tx, b batch) error {
+	insert := s.insertBlocks
+	if s.db.Dialect() == sqldb.Postgres {
+		insert = s.insertOwn
+	}
+	fresh, err := insert(ctx, tx, b)
+	if err != nil || len(fresh) == 0 {
+		return err
+	}
+	var tags, ledger [][]any
+	figures, now := figurestore.Batch{}, s.db.Now()
+	for _, r := range fresh {
+		tags = append(tags, r.tags...)
+		if r.ledger != nil {
+			ledger = append(ledger, r.ledger)
+		}
+		figures.Add(r.entry, now)
+	}
+	if _, err := s.db.Insert(ctx, tx, s.inserters.tags, tags); err != nil {
+		return err
+	}
+	if _, err := s.db.Insert(ctx, tx, s.inserters.ledger, ledger); err != nil {
+		return err
+	}
+	return s.figures.Write(ctx, tx, figures)
+}
+
+// insertOwn inserts requests with their details and bodies, and returns the records that did not exist before.
+func (s *Store) insertOwn(ctx context.Context, tx *sql.Tx, b batch) ([]record, error) {
+	rows := make([][]any, len(b.records))
+	for i, r := range b.records {
+		rows[i] = r.request
+	}
+	ids, err := s.db.InsertReturning(ctx, tx, s.inserters.requests, rows, "id")
+	if err != nil {
+		return nil, err
+	}
+	fresh := b.among(ids)
+	var details, bodies [][]any
+	for _, r := range fresh {
+		details = append(details, r.detail)
+		if r.body != nil {
+			bodies = append(bodies, r.body)
+		}
+	}
+	if _, err := s.db.Insert(ctx, tx, s.inserters.details, details); err != nil {
+		return nil, err
+	}
+	_, err = s.db.Insert(ctx, tx, s.inserters.bodies, bodies)
+	return fresh, err
+}
+
+// among returns the records with one of the ids.
+func (b batch) among(ids []string) []record {
+	if len(ids) == len(b.records) {
+		return b.records
+	}
+	wanted := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		wanted[id] = true
+	}
+	var some []record
+	for _, r := range b.records {
+		if wanted[r.entry.ID] {
+			some = append(some, r)
+		}
+	}
+	return some
+}

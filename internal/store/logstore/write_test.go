@@ -1,0 +1,56 @@
+package logstore
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead/internal/catalog"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
+)
+
+// A recorded decision is written with the same text as an encoded one.
+func TestTraceUsesRecordedDecision(t *testing.T) {
+	t.Parallel()
+	decision := &route.Decision{Kind: route.Expected, Margin: 0.5, Candidates: []route.Candidate{{Target: "p/m"}}}
+	for name, e := range map[string]requestlog.Entry{
+		"alone":      {Decision: decision},
+		"with bills": {Decision: decision, Bill: &catalog.Bill{Total: 1}, BaselineBill: &catalog.Bill{Total: 2}},
+		"none":       {Bill: &catalog.Bill{Total: 1}},
+	} {
+		want, err := appendTrace([]byte("x"), &e)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if e.Decision != nil {
+			text, err := appendJSON(nil, e.Decision)
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			e.Recorded = requestlog.Recorded{Decision: e.Decision, JSON: text}
+		}
+		got, err := appendTrace([]byte("x"), &e)
+		if diff := cmp.Diff(string(want), string(got)); diff != "" || err != nil {
+			t.Errorf("%s: %s %v", name, diff, err)
+		}
+	}
+}
+
+// A redacted decision must never be replaced by the decision that was recorded before.
+func TestTraceEncodesChangedDecision(t *testing.T) {
+	t.Parallel()
+	recorded := &route.Decision{Alone: "secret"}
+	e := requestlog.Entry{Decision: recorded, Recorded: requestlog.Recorded{Decision: recorded, JSON: []byte(`{"alone":"secret"}`)}}
+	changed := *recorded
+	changed.Alone = "[redacted]"
+	e.Decision = &changed
+	want, err := appendJSON(nil, &trace{Decision: &changed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := appendTrace(nil, &e)
+	if diff := cmp.Diff(string(want), string(got)); diff != "" || err != nil {
+		t.Errorf("%s %v", diff, err)
+	}
+}

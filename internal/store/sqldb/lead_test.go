@@ -1,0 +1,73 @@
+package sqldb
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"fairlead/internal/store/pgtest"
+)
+
+// TestOneReplicaLeadsUntilItDies ends the session of the elected replica, as its death would, and expects another one to be elected.
+func TestOneReplicaLeadsUntilItDies(t *testing.T) {
+	t.Parallel()
+	dsn := pgtest.Start(t)
+	var leading atomic.Int64
+	elected := make(chan int, 16)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	for i := range 3 {
+		db := connectTo(t, dsn, "")
+		go func() {
+			db.Lead(ctx, func(ctx context.Context) {
+				leading.Add(1)
+				elected <- i
+				<-ctx.Done()
+				leading.Add(-1)
+			})
+			ended <- struct{}{}
+		}()
+	}
+	await := func() int {
+		t.Helper()
+		select {
+		case i := <-elected:
+			return i
+		case <-time.After(20 * time.Second):
+			t.Fatal("no replica is elected")
+			return 0
+		}
+	}
+	await()
+	const kill = `select count(pg_terminate_backend(pid)) from pg_locks where locktype = 'advisory' and granted and objid = $1 and classid = 0
+		and database = (select oid from pg_database where datname = current_database())`
+	var killed int
+	if err := connectTo(t, dsn, "").QueryRow(t.Context(), kill, leadLock).Scan(&killed); err != nil || killed != 1 {
+		t.Fatalf("%d leaders, %v; want one", killed, err)
+	}
+	await()
+	for deadline := time.Now().Add(20 * time.Second); leading.Load() != 1; { // the former leader notices within a second
+		if time.Now().After(deadline) {
+			t.Fatalf("%d replicas lead", leading.Load())
+		}
+		time.Sleep(10 * time.Millisecond) // the server is another process
+	}
+	stop()
+	for range 3 {
+		<-ended
+	}
+	if leading.Load() != 0 {
+		t.Errorf("%d replicas still lead", leading.Load())
+	}
+}
+
+func TestSQLiteLeadsAlone(t *testing.T) {
+	t.Parallel()
+	db := openTest(t, "sqlite", t.TempDir())
+	led := 0
+	db.Lead(t.Context(), func(context.Context) { led++ })
+	if led != 1 {
+		t.Errorf("led %d times", led)
+	}
+}

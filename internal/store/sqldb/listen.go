@@ -1,0 +1,77 @@
+package sqldb
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// channel is where PostgreSQL publishes committed changes of keys, workspaces and settings.
+const channel = "fairlead_changes"
+
+const (
+	listenPause = 500 * time.Millisecond // before reconnecting
+	listenPing  = 30 * time.Second       // idle time after which the connection is checked
+	listenTime  = 5 * time.Second        // timeout of connecting and checking
+)
+
+// Listen calls onChange whenever another process has changed something, and each time it starts listening, because changes
+// may have been missed. It returns when ctx ends; for SQLite, which has no notifications, it returns immediately.
+func (db *DB) Listen(ctx context.Context, onChange func()) {
+	if db.dialect != Postgres {
+		return
+	}
+	for ctx.Err() == nil {
+		_ = db.follow(ctx, onChange) // callers also poll
+		select {
+		case <-ctx.Done():
+		case <-time.After(listenPause):
+		}
+	}
+}
+
+// follow listens until the connection breaks.
+func (db *DB) follow(ctx context.Context, onChange func()) error {
+	opening, cancel := context.WithTimeout(ctx, listenTime)
+	defer cancel()
+	conn, err := pgx.ConnectConfig(opening, db.connConfig.Copy())
+	if err != nil {
+		return fmt.Errorf("listen for changes: %w", err)
+	}
+	defer func() {
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), listenTime)
+		defer cancel()
+		_ = conn.Close(closing) // it may be broken
+	}()
+	if _, err := conn.Exec(opening, "listen "+channel); err != nil {
+		return fmt.Errorf("listen for changes: %w", err)
+	}
+	onChange()
+	for {
+		if err := awaitChange(ctx, conn); err != nil {
+			return err
+		}
+		onChange()
+	}
+}
+
+// awaitChange returns nil when something has changed. It checks an idle connection, which may be broken unnoticed.
+func awaitChange(ctx context.Context, conn *pgx.Conn) error {
+	for {
+		waiting, cancel := context.WithTimeout(ctx, listenPing)
+		_, err := conn.WaitForNotification(waiting)
+		silent := waiting.Err() != nil && ctx.Err() == nil
+		cancel()
+		if err == nil || !silent {
+			return err
+		}
+		checking, cancel := context.WithTimeout(ctx, listenTime)
+		err = conn.Ping(checking)
+		cancel()
+		if err != nil {
+			return err
+		}
+	}
+}

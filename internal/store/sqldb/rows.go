@@ -1,0 +1,246 @@
+package sqldb
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgtype"
+)
+
+// Field is a column that an Inserter writes, with its PostgreSQL type.
+type Field struct{ Name, Kind string }
+
+// TextFields declares text columns.
+func TextFields(names ...string) []Field { return fieldsOf("text", names) }
+
+// NumberFields declares integer columns.
+func NumberFields(names ...string) []Field { return fieldsOf("bigint", names) }
+
+// RealFields declares floating-point columns.
+func RealFields(names ...string) []Field { return fieldsOf("double precision", names) }
+
+// BytesFields declares binary columns.
+func BytesFields(names ...string) []Field { return fieldsOf("bytea", names) }
+
+func fieldsOf(kind string, names []string) []Field {
+	out := make([]Field, len(names))
+	for i, name := range names {
+		out[i] = Field{name, kind}
+	}
+	return out
+}
+
+// FieldNames returns the column names.
+func FieldNames(fields []Field) []string {
+	out := make([]string, len(fields))
+	for i, f := range fields {
+		out[i] = f.Name
+	}
+	return out
+}
+
+// KeepExisting is an Inserter suffix: a row that already exists is left unchanged.
+const KeepExisting = "on conflict do nothing"
+
+// Inserter writes many rows into one table, several per statement.
+type Inserter struct {
+	table  string
+	fields []Field
+	one    string // SQLite statement for one row
+	many   string // SQLite statement for sqliteRows rows
+	arrays string // PostgreSQL statement for any number of rows
+}
+
+// NewInserter builds the statements once; suffix follows the values.
+func NewInserter(table string, fields []Field, suffix string) *Inserter {
+	into := " into " + table + " (" + strings.Join(FieldNames(fields), ",") + ") "
+	return &Inserter{table, fields, rowsText(into, len(fields), 1, suffix), rowsText(into, len(fields), sqliteRows, suffix), arraysText(into, fields, suffix)}
+}
+
+const (
+	// sqliteRows is the number of rows per SQLite statement: its cursors stay open from one row to the next.
+	sqliteRows = 20
+	// postgresRows and postgresBytes limit one PostgreSQL statement. A column is one array, which the server keeps in memory
+	// several times.
+	postgresRows  = 1000
+	postgresBytes = 16 << 20
+)
+
+// Insert writes the rows and returns how many were written: KeepExisting skips rows that already exist.
+func (db *DB) Insert(ctx context.Context, tx *sql.Tx, in *Inserter, rows [][]any) (written int64, err error) {
+	var args []any // reused by each statement
+	for len(rows) > 0 {
+		n := in.group(db.dialect, rows)
+		args = in.args(db.dialect, args[:0], rows[:n])
+		res, err := db.insertGroup(ctx, tx, in.text(db.dialect, n), args)
+		if err != nil {
+			return written, fmt.Errorf("insert into %s: %w", in.table, err)
+		}
+		affected, err := res.RowsAffected()
+		if err != nil {
+			return written, err
+		}
+		written += affected
+		rows = rows[n:]
+	}
+	return written, nil
+}
+
+// group returns how many of the rows the next statement writes.
+func (in *Inserter) group(d Dialect, rows [][]any) int {
+	if d == SQLite {
+		if len(rows) < sqliteRows {
+			return 1
+		}
+		return sqliteRows
+	}
+	size := 0
+	for n, row := range rows[:min(len(rows), postgresRows)] {
+		if size += length(row); size > postgresBytes && n > 0 {
+			return n
+		}
+	}
+	return min(len(rows), postgresRows)
+}
+
+// length returns the approximate size of a row in bytes.
+func length(row []any) int {
+	n := 0
+	for _, value := range row {
+		switch v := value.(type) {
+		case string:
+			n += len(v)
+		case []byte:
+			n += len(v)
+		}
+	}
+	return n
+}
+
+// text returns the statement for a number of rows.
+func (in *Inserter) text(d Dialect, rows int) string {
+	switch {
+	case d == Postgres:
+		return in.arrays
+	case rows == 1:
+		return in.one
+	}
+	return in.many
+}
+
+// Args appends the arguments of the statement for some rows.
+func (in *Inserter) args(d Dialect, to []any, rows [][]any) []any {
+	if d == Postgres {
+		return columnsOf(rows, len(in.fields))
+	}
+	for _, row := range rows {
+		to = append(to, row...)
+	}
+	return to
+}
+
+func (db *DB) insertGroup(ctx context.Context, tx *sql.Tx, q string, args []any) (sql.Result, error) {
+	if db.dialect == Postgres {
+		return tx.ExecContext(ctx, q, args...)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	// The SQLite driver starts a goroutine for each cancellable statement; cancelling between statements is soon enough.
+	ctx = context.WithoutCancel(ctx)
+	if stmt, ok := db.prepared.Load(q); ok {
+		return tx.StmtContext(ctx, stmt.(*sql.Stmt)).ExecContext(ctx, args...) //nolint:sqlclosecheck // closed with the database
+	}
+	return tx.ExecContext(ctx, q, args...)
+}
+
+// Prepare prepares statements once for SQLite, where preparing takes longer than writing a row. Call it before a transaction
+// holds the only write connection. The PostgreSQL driver prepares statements by itself.
+func (db *DB) Prepare(ctx context.Context, statements []string) error {
+	if db.dialect != SQLite {
+		return nil
+	}
+	db.preparing.Lock()
+	defer db.preparing.Unlock()
+	for _, q := range statements {
+		if _, ok := db.prepared.Load(q); ok {
+			continue
+		}
+		stmt, err := db.write.PrepareContext(ctx, q)
+		if err != nil {
+			return fmt.Errorf("prepare statement: %w", err)
+		}
+		db.prepared.Store(q, stmt)
+	}
+	return nil
+}
+
+// Statements returns the SQLite statements of the inserter, for Prepare.
+func (in *Inserter) Statements() []string { return []string{in.one, in.many} }
+
+// InsertReturning inserts rows into PostgreSQL and returns a column of those that did not exist before.
+func (db *DB) InsertReturning(ctx context.Context, tx *sql.Tx, in *Inserter, rows [][]any, column string) (values []string, err error) {
+	q := in.arrays + " returning " + column
+	for len(rows) > 0 {
+		n := in.group(db.dialect, rows)
+		some, err := Column[string](ctx, tx, q, columnsOf(rows[:n], len(in.fields))...)
+		if err != nil {
+			return nil, fmt.Errorf("insert into %s: %w", in.table, err)
+		}
+		values, rows = append(values, some...), rows[n:]
+	}
+	return values, nil
+}
+
+// QueryPrepared runs a query, with the prepared statement when there is one.
+func (db *DB) QueryPrepared(ctx context.Context, tx *sql.Tx, q string, args []any) (*sql.Rows, error) {
+	if stmt, ok := db.prepared.Load(q); ok {
+		ctx = context.WithoutCancel(ctx)                                        // as in insertGroup
+		return tx.StmtContext(ctx, stmt.(*sql.Stmt)).QueryContext(ctx, args...) //nolint:sqlclosecheck // closed with the database
+	}
+	return tx.QueryContext(ctx, q, args...)
+}
+
+// rowsText builds a SQLite statement. A rejected row aborts the transaction, so "or fail" saves SQLite from recording how
+// to undo the statement alone.
+func rowsText(into string, fields, rows int, suffix string) string {
+	row := "(" + strings.TrimSuffix(strings.Repeat("?,", fields), ",") + ")"
+	return "insert or fail" + into + "values " + strings.TrimSuffix(strings.Repeat(row+",", rows), ",") + " " + suffix
+}
+
+// arraysText builds a PostgreSQL statement with one array per column. Its text does not depend on the number of rows, so the
+// server plans it once per connection.
+func arraysText(into string, fields []Field, suffix string) string {
+	marks := make([]string, len(fields))
+	for i, f := range fields {
+		marks[i] = fmt.Sprintf("$%d::%s[]", i+1, f.Kind)
+	}
+	return "insert" + into + "select * from unnest(" + strings.Join(marks, ",") + ") " + suffix
+}
+
+// columnArray is one column of rows as an array that pgx encodes without a copy.
+type columnArray struct {
+	rows   [][]any
+	column int
+}
+
+func columnsOf(rows [][]any, n int) []any {
+	out := make([]any, n)
+	for i := range out {
+		out[i] = columnArray{rows, i}
+	}
+	return out
+}
+
+// Dimensions implements pgtype.ArrayGetter.
+func (a columnArray) Dimensions() []pgtype.ArrayDimension {
+	return []pgtype.ArrayDimension{{Length: int32(len(a.rows)), LowerBound: 1}}
+}
+
+// Index implements pgtype.ArrayGetter.
+func (a columnArray) Index(i int) any { return a.rows[i][a.column] }
+
+// IndexType implements pgtype.ArrayGetter.
+func (a columnArray) IndexType() any { return a.rows[0][a.column] }

@@ -1,0 +1,162 @@
+package sqldb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// walLimit is the size of the write-ahead file at which a commit truncates it. It is far below the 256 MiB that the file
+// may reach, because one more transaction may be written before the size is checked.
+const walLimit = 64 << 20
+
+// busyTimeout is how long a statement waits while another process writes.
+const busyTimeout = "busy_timeout(30000)"
+
+// openSQLite opens fairlead.db in the directory with one write connection and several read connections. Writers in this
+// process queue for the write connection; busy_timeout waits for writers of other processes. A transaction takes the write
+// lock when it begins, so it cannot fail halfway because of another writer.
+func (db *DB) openSQLite(dataDir string, readers int) error {
+	if err := os.MkdirAll(dataDir, 0o700); err != nil {
+		return fmt.Errorf("create the data directory: %w", err)
+	}
+	db.dialect, db.path = SQLite, filepath.Join(dataDir, "fairlead.db")
+	if err := createPrivate(db.path); err != nil {
+		return fmt.Errorf("create the database: %w", err)
+	}
+	db.walLimit = walLimit
+	db.walNext.Store(walLimit)
+	var err error
+	if db.write, err = sql.Open("sqlite", sqliteDSN(db.path, "immediate", writerPragmas())); err != nil {
+		return fmt.Errorf("open the database: %w", err)
+	}
+	db.write.SetMaxOpenConns(1)
+	if db.read, err = sql.Open("sqlite", sqliteDSN(db.path, "deferred", readerPragmas())); err != nil {
+		return fmt.Errorf("open the database: %w", err)
+	}
+	db.read.SetMaxOpenConns(readers)
+	db.read.SetMaxIdleConns(readers)
+	return nil
+}
+
+// createPrivate creates the file readable by its owner only; SQLite gives its other files the same mode.
+func createPrivate(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// writerPragmas configure the write connection. The order matters: auto_vacuum must precede the first written page.
+// secure_delete overwrites deleted text; Shrink returns its pages. With synchronous(full) a commit is on disk when it
+// returns, because the spool deletes a batch once it is stored here; batches keep syncs rare. A checkpoint every 12,000
+// pages stays below walLimit, and a batch rewrites many of its about 1,000 pages again. Keys grow with time, so writes touch
+// only the ends of tables and indexes: caches of 16, 4 and 2 MiB give the same write throughput.
+func writerPragmas() []string {
+	return []string{
+		busyTimeout, "auto_vacuum(incremental)", "journal_mode(wal)", "synchronous(full)",
+		"foreign_keys(1)", "secure_delete(1)", "journal_size_limit(67108864)", "wal_autocheckpoint(12000)", "cache_size(-2048)", "temp_store(memory)",
+	}
+}
+
+func readerPragmas() []string {
+	return []string{busyTimeout, "query_only(1)", "cache_size(-16384)", "temp_store(memory)"}
+}
+
+func sqliteDSN(path, lock string, pragmas []string) string {
+	q := url.Values{"_pragma": pragmas, "_txlock": {lock}}
+	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + q.Encode()
+}
+
+// limitWAL truncates the write-ahead file when readers prevented the automatic checkpoints from doing so. Our readers end
+// within the statement timeout; a foreign reader that stays longer costs that time once per quarter of the limit.
+func (db *DB) limitWAL(ctx context.Context) {
+	if db.dialect != SQLite {
+		return
+	}
+	info, err := os.Stat(db.path + "-wal")
+	if err != nil || info.Size() < db.walNext.Load() {
+		return
+	}
+	if err := db.checkpoint(ctx); err != nil {
+		db.walNext.Store(info.Size() + db.walLimit/4) // the transaction is committed anyway
+		return
+	}
+	db.walNext.Store(db.walLimit)
+}
+
+// checkpoint moves the write-ahead file's content into the database and truncates the file, so that deleted text is in
+// neither. It fails when a reader needs the file for longer than the statement timeout.
+func (db *DB) checkpoint(ctx context.Context) (err error) {
+	conn, err := db.write.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	if _, err := conn.ExecContext(ctx, fmt.Sprintf("pragma busy_timeout(%d)", db.timeout.Milliseconds())); err != nil {
+		return err
+	}
+	defer func() {
+		_, errReset := conn.ExecContext(context.WithoutCancel(ctx), "pragma "+busyTimeout)
+		err = errors.Join(err, errReset)
+	}()
+	var busy, pages, moved int
+	if err := conn.QueryRowContext(ctx, `pragma wal_checkpoint(truncate)`).Scan(&busy, &pages, &moved); err != nil {
+		return fmt.Errorf("truncate the write-ahead file: %w", err)
+	}
+	if busy != 0 {
+		return errors.New("truncate the write-ahead file: a reader needs it")
+	}
+	return nil
+}
+
+func isBusy(err error) bool {
+	e, ok := errors.AsType[*sqlite.Error](err)
+	return ok && (e.Code()&0xff == sqlite3.SQLITE_BUSY || e.Code()&0xff == sqlite3.SQLITE_LOCKED)
+}
+
+func isSQLiteUnique(err error) bool {
+	e, ok := errors.AsType[*sqlite.Error](err)
+	return ok && (e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE || e.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY)
+}
+
+// vacuumPages is the number of pages freed per statement, so that writers never wait long.
+const vacuumPages = 2000
+
+// Shrink returns the pages of deleted rows to the file system and removes their text from the write-ahead file. It does
+// nothing for PostgreSQL, which reuses pages itself.
+func (db *DB) Shrink(ctx context.Context) error {
+	if db.dialect != SQLite {
+		return nil
+	}
+	for free := vacuumPages; free >= vacuumPages; {
+		if err := db.vacuum(ctx); err != nil {
+			return fmt.Errorf("shrink the database: %w", err)
+		}
+		if err := db.QueryRow(ctx, `pragma freelist_count`).Scan(&free); err != nil {
+			return fmt.Errorf("shrink the database: %w", err)
+		}
+	}
+	return db.checkpoint(ctx)
+}
+
+// vacuum frees some pages. The statement frees one page per row read from its result.
+func (db *DB) vacuum(ctx context.Context) error {
+	rows, err := db.write.QueryContext(ctx, fmt.Sprintf("pragma incremental_vacuum(%d)", vacuumPages))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		continue
+	}
+	return rows.Err()
+}
