@@ -24,6 +24,7 @@ import (
 
 	"fairlead/internal/account"
 	"fairlead/internal/admin"
+	"fairlead/internal/attempt"
 	"fairlead/internal/config"
 	"fairlead/internal/egress"
 	"fairlead/internal/feedback"
@@ -40,6 +41,7 @@ import (
 	"fairlead/internal/spool"
 	"fairlead/internal/store"
 	"fairlead/internal/telemetry"
+	"fairlead/internal/upload"
 	"fairlead/internal/vault"
 	"fairlead/internal/wire/chat"
 	"fairlead/web"
@@ -352,10 +354,13 @@ func (a *App) openGateway(ctx context.Context, c config.Config) (err error) {
 	}
 	a.metrics = telemetry.NewMetrics(telemetry.Build{Version: a.version}, a.gauges())
 	a.gateway = gateway.New(gateway.Parts{
-		Routes: routes(), Batches: chat.Format{}, Keys: a.keyring, Limits: a.limits, Admission: a.admission, Ledger: a.ledger, Health: a.health,
-		Egress: a.egress, Log: a.spool, Pins: pins{a.accounts}, Observe: a.observe, Started: a.observeStart,
-		Logger: a.log, Settings: gatewaySettings(c), Snapshot: f.snapshot(), Draw: rand.Float64,
-		Predictor: a.predictor, Policies: a.rules, Feedback: ratings{a}, Prefixes: a.prefixes,
+		Routes: routes(), Keys: a.keyring, Limits: a.limits, Admission: a.admission, Ledger: a.ledger, Health: a.health,
+		Dispatcher: &attempt.Dispatcher{Admission: a.health, Health: a.health, Egress: a.egress, Batches: chat.Format{}, Draw: rand.Float64},
+		Log:        a.spool, Observe: a.observe, Started: a.observeStart,
+		Logger: a.log, Settings: gatewaySettings(c), Snapshot: f.snapshot(),
+		Routing: gateway.Routing{
+			Predictor: a.predictor, Policies: a.rules, Feedback: ratings{a}, Prefixes: a.prefixes, Pins: pins{a.accounts}, Draw: rand.Float64,
+		},
 	})
 	a.keyring.OnRevoke(a.gateway.Revoke)
 	a.adopt(f)
@@ -407,11 +412,13 @@ func (f fetcher) RoundTrip(r *http.Request) (*http.Response, error) { return f(r
 func gatewaySettings(c config.Config) gateway.Settings {
 	return gateway.Settings{
 		DefaultModel: c.DefaultModel, AllowBrowsers: c.AllowBrowsers, AllowUnpriced: c.AllowUnpriced, Explore: c.Routing.Explore,
-		LogBodies: c.Log.Bodies, BodyLimit: int64(c.Log.BodyLimit),
-		MaxBody: int64(c.Limits.Body), MaxBuffered: int64(c.Limits.Buffered), MaxConcurrent: c.Limits.Concurrent,
-		Rescue: c.Rescue == "continue", Attempts: c.Retries.Attempts, Backoff: c.Retries.Backoff, Idle: c.Timeouts.Idle, Total: c.Timeouts.Total,
-		Hedge: c.Hedging.Enabled, HedgeAfter: c.Hedging.After, PlaceWait: c.Limits.Wait,
-		Hold: 10 * time.Second, Ping: 15 * time.Second, ReadPause: c.Limits.ReadPause, BodyPause: c.Limits.BodyPause,
+		LogBodies: c.Log.Bodies, BodyLimit: int64(c.Log.BodyLimit), MaxConcurrent: c.Limits.Concurrent,
+		Upload: upload.Limits{Body: int64(c.Limits.Body), Total: int64(c.Limits.Buffered), Pause: c.Limits.BodyPause},
+		Attempts: attempt.Settings{
+			Attempts: c.Retries.Attempts, Backoff: c.Retries.Backoff, SlotWait: c.Limits.Wait,
+			Hedge: c.Hedging.Enabled, HedgeAfter: c.Hedging.After, Idle: c.Timeouts.Idle, Total: c.Timeouts.Total,
+		},
+		Rescue: c.Rescue == "continue", Hold: 10 * time.Second, Ping: 15 * time.Second, ReadPause: c.Limits.ReadPause,
 	}
 }
 

@@ -53,6 +53,15 @@ var layers = [][]string{
 	},
 	{
 		"internal/replay",
+		"internal/rescue",
+	},
+	{
+		"internal/attempt",
+	},
+	{
+		"internal/bill",
+		"internal/response",
+		"internal/upload",
 	},
 	{
 		"internal/account",

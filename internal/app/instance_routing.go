@@ -57,8 +57,11 @@ func (i *Instance) Routing(ctx context.Context, env func(string) string, version
 	c := i.Config
 	a.gateway = gateway.New(gateway.Parts{
 		Health: health.New(health.Options{Failures: c.Breaker.Failures, ProbeAfter: c.Breaker.ProbeAfter}), Logger: log,
-		Settings: gatewaySettings(c), Snapshot: f.snapshot(), Draw: func() float64 { return 1 }, // nothing is explored
-		Predictor: a.predictor, Policies: a.rules, Feedback: ratings{a}, Prefixes: promptcache.NewMemory(1),
+		Settings: gatewaySettings(c), Snapshot: f.snapshot(),
+		Routing: gateway.Routing{
+			Predictor: a.predictor, Policies: a.rules, Feedback: ratings{a}, Prefixes: promptcache.NewMemory(1),
+			Draw: func() float64 { return 1 }, // disables exploration
+		},
 	})
 	return &Routing{Rules: a.rules, app: a}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"fairlead/internal/bill"
 	"fairlead/internal/catalog"
 	"fairlead/internal/llm"
 	"fairlead/internal/money"
@@ -75,7 +76,7 @@ func replayAgent(t *testing.T, seed uint64, tradeoff float64, aware bool) play {
 		view := memory.Lookup(context.Background(), "ws", digest, at)
 		c := route.Conditions{}
 		if aware {
-			c.CacheHit, in.Turns, in.Last = warmth(view), max(turn.Request.Answers, view.Turns()), view.Last()
+			c.CacheHit, in.Turns, in.Last = cacheHits(view), max(turn.Request.Answers, view.Turns()), view.Last()
 		}
 		d, err := route.Decide(&in, snap, c)
 		if err != nil {
@@ -84,7 +85,7 @@ func replayAgent(t *testing.T, seed uint64, tradeoff float64, aware bool) play {
 		target := d.Plan[0]
 		used := caches[target.ID()].Read(at, turn.Messages)
 		used.Output = prefixtest.Tokens(turn.Answer)
-		memory.Record("ws", digest, target.ID(), cacheRules(target), used, at)
+		memory.Record("ws", digest, target.ID(), bill.CacheRules(target), used, at)
 		p.cost = p.cost.Add(target.Price.Cost(used))
 		if last != "" && last != target.ID() {
 			p.switches++

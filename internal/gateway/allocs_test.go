@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"fairlead/internal/attempt"
 	"fairlead/internal/gateway"
 	"fairlead/internal/health"
 	"fairlead/internal/ledger"
@@ -19,6 +20,7 @@ import (
 	"fairlead/internal/provider/compatible"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
+	"fairlead/internal/upload"
 )
 
 // What one request may allocate in the gateway and the formats, with a provider and a client that cost nothing. Whoever
@@ -95,17 +97,21 @@ func silentGateway(t testing.TB, says http.RoundTripper) *gateway.Gateway {
 		BaseURL: "http://alpha.invalid/v1", Targets: targets, Credentials: []provider.Credential{{ID: "alpha#1", Secret: "s", Source: "test"}},
 	})
 	p.Transport = says
+	tracker := health.New(health.Options{})
 	return gateway.New(gateway.Parts{
-		Routes: routes(), Keys: newFakeKeys(), Limits: limit.NewMemory(time.Now), Health: health.New(health.Options{}),
+		Routes: routes(), Keys: newFakeKeys(), Limits: limit.NewMemory(time.Now), Health: tracker,
+		Dispatcher: &attempt.Dispatcher{Admission: tracker, Health: tracker, Draw: func() float64 { return 0.5 }},
 		Ledger: ledger.New(ledger.Options{
 			Spent: func(context.Context, string, time.Time) (money.Amount, error) { return 0, nil }, Now: time.Now,
 		}),
 		Log: noLog{}, Logger: slog.New(slog.DiscardHandler),
-		Observe: func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {}, Draw: func() float64 { return 0.5 },
+		Observe: func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {},
 		Snapshot: route.NewSnapshot(cat, []*provider.Provider{p}, nil),
 		Settings: gateway.Settings{
-			LogBodies: true, BodyLimit: 1 << 20, MaxBody: 1 << 20, MaxBuffered: 8 << 20, MaxConcurrent: 100, Attempts: 3,
-			Idle: 5 * time.Second, Total: time.Minute, Hold: 10 * time.Second, Ping: 15 * time.Second, ReadPause: time.Minute, BodyPause: time.Minute,
+			LogBodies: true, BodyLimit: 1 << 20, MaxConcurrent: 100,
+			Upload:   upload.Limits{Body: 1 << 20, Total: 8 << 20, Pause: time.Minute},
+			Attempts: attempt.Settings{Attempts: 3, Idle: 5 * time.Second, Total: time.Minute},
+			Hold:     10 * time.Second, Ping: 15 * time.Second, ReadPause: time.Minute,
 		},
 	})
 }

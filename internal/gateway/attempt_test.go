@@ -124,7 +124,7 @@ func TestStreamTraceStandsInTheLastEvent(t *testing.T) {
 
 func TestLastAttemptFailsWithoutAPause(t *testing.T) {
 	t.Parallel()
-	k := newKit(t, func(k *kit) { k.settings.Attempts = 1 })
+	k := newKit(t, func(k *kit) { k.settings.Attempts.Attempts = 1 })
 	k.alpha.Always(mockprovider.Fail(http.StatusTooManyRequests, "Retry-After", "5"))
 	began := time.Now()
 
@@ -259,7 +259,7 @@ func TestWhoeverComesWhileAllRestHearsHowLong(t *testing.T) {
 
 func TestOnlyTheLastTargetHasTheWholeDeadline(t *testing.T) {
 	t.Parallel()
-	k := newKit(t, func(k *kit) { k.settings.Total = 10 * time.Second })
+	k := newKit(t, func(k *kit) { k.settings.Attempts.Total = 10 * time.Second })
 	for _, target := range k.snapshot.Targets() {
 		target.FirstToken = 20 * time.Millisecond
 	}
@@ -280,7 +280,7 @@ func TestOnlyTheLastTargetHasTheWholeDeadline(t *testing.T) {
 
 func TestTheDeadlineCoversAllAttempts(t *testing.T) {
 	t.Parallel()
-	k := newKit(t, func(k *kit) { k.settings.Total = 50 * time.Millisecond })
+	k := newKit(t, func(k *kit) { k.settings.Attempts.Total = 50 * time.Millisecond })
 	k.alpha.Always(mockprovider.Behaviour{Silent: true})
 
 	got := k.post("/chat/completions", withModel("small"))
@@ -299,7 +299,7 @@ func TestAStreamCutAfterItsFirstTokenEndsWithAnError(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			k := newKit(t, func(k *kit) { k.settings.Rescue, k.settings.Idle = false, 100*time.Millisecond })
+			k := newKit(t, func(k *kit) { k.settings.Rescue, k.settings.Attempts.Idle = false, 100*time.Millisecond })
 			k.alpha.Always(b)
 
 			got := k.post("/chat/completions", streaming("large"))
@@ -388,7 +388,7 @@ func TestAClientThatLeavesStopsTheWork(t *testing.T) {
 func TestAClientThatLeavesBetweenAttemptsHasLeft(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		k := newKit(t, func(k *kit) { k.inside, k.settings.Backoff = true, 2*time.Second })
+		k := newKit(t, func(k *kit) { k.inside, k.settings.Attempts.Backoff = true, 2*time.Second })
 		k.alpha.Always(mockprovider.Fail(500))
 		ctx, leave := context.WithCancel(t.Context())
 		go k.gateway.ServeHTTP(httptest.NewRecorder(), k.request(http.MethodPost, "/chat/completions", strings.Replace(hello, "large", "small", 1)).WithContext(ctx))

@@ -74,7 +74,7 @@ func TestATargetHasItsOwnTimeToConnect(t *testing.T) {
 func TestAProviderAtItsCapIsPassedOver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		k := newKit(t, func(k *kit) { k.inside, k.settings.PlaceWait = true, 25*time.Millisecond })
+		k := newKit(t, func(k *kit) { k.inside, k.settings.Attempts.SlotWait = true, 25*time.Millisecond })
 		k.cap("alpha", 2)
 		k.alpha.Always(slow(time.Minute, "alpha"))
 		for range 2 {

@@ -284,7 +284,7 @@ func TestAParameterThatNoTargetSupportsIsTheClientsError(t *testing.T) {
 func TestOneTenantsFailuresLeaveTheFallbacksOfOthers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		k := newKit(t, func(k *kit) { k.inside, k.settings.Backoff = true, time.Nanosecond })
+		k := newKit(t, func(k *kit) { k.inside, k.settings.Attempts.Backoff = true, time.Nanosecond })
 		k.alpha.For("small-2026", mockprovider.Fail(http.StatusInternalServerError))
 		k.alpha.For("large-2026", mockprovider.Fail(http.StatusBadGateway), mockprovider.Behaviour{}, mockprovider.Fail(http.StatusBadGateway), mockprovider.Behaviour{}, mockprovider.Fail(http.StatusBadGateway))
 		for range 20 {

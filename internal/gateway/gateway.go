@@ -1,5 +1,5 @@
-// Package gateway is the model API: it answers /proxy/v1. Read serve.go first: it is the life of one request.
-// It knows neither a named provider nor a named format, nor where anything is stored.
+// Package gateway serves the model API below /proxy/v1. Start with serve.go: it lists the steps of a request. The package depends
+// neither on a named provider or format nor on how anything is stored.
 package gateway
 
 import (
@@ -10,75 +10,121 @@ import (
 	"time"
 
 	"fairlead/internal/account"
+	"fairlead/internal/attempt"
+	"fairlead/internal/feedback"
 	"fairlead/internal/ledger"
 	"fairlead/internal/limit"
 	"fairlead/internal/llm"
+	"fairlead/internal/policy"
+	"fairlead/internal/predict"
 	"fairlead/internal/promptcache"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
 	"fairlead/internal/token"
+	"fairlead/internal/upload"
 	"fairlead/internal/wire"
 )
 
 // Keys authenticates callers.
 type Keys interface {
-	// Authenticate returns whose key the headers carry, or an *llm.Error.
+	// Authenticate returns the key in the headers with its workspace, or an *llm.Error.
 	Authenticate(h http.Header) (*account.Grant, error)
-	// Touch records that a key was used. It never waits.
+	// Touch records that a key was used. It never blocks.
 	Touch(keyID, client string, at time.Time)
 }
 
 // Log records requests durably.
 type Log interface {
-	// Begin records that a request is about to be dispatched; without an End it will appear as interrupted.
+	// Begin records that a request is about to be dispatched. Without a later End the request appears as interrupted.
 	Begin(e *requestlog.Entry) error
-	// End records the whole entry. When it returns nil the entry survives the death of the process. It keeps nothing of the
-	// answer's text then, which is used for another one.
+	// End records the complete entry. After a nil error the entry survives the death of the process, and End keeps no reference to
+	// the text of the response.
 	End(e *requestlog.Entry) error
 }
 
-// Caller makes the HTTP calls to providers.
-type Caller interface {
-	Do(req *http.Request) (*http.Response, error)
+// Health reports the state of targets for routing.
+type Health interface {
+	// States returns the state of each target at a moment.
+	States(now time.Time) func(target string) route.State
+}
+
+// Predictor computes the features of prompts.
+type Predictor interface {
+	Features(predict.Prompt) predict.Features
+	Version() string
+}
+
+// Policies returns the active policies.
+type Policies interface {
+	// For returns the policies of the instance and of a workspace; nil when there are none.
+	For(workspaceID string) *policy.Set
+}
+
+// Feedback stores ratings of responses.
+type Feedback interface {
+	// For returns the corrections from a workspace's ratings; nil when there are none.
+	For(workspaceID string) *feedback.Corrections
+	// Rate stores a rating of a request of the workspace. It returns an *llm.Error for an invalid rating.
+	Rate(ctx context.Context, r feedback.Rating) (feedback.Rating, error)
 }
 
 // Pinner fixes the model that `auto` means for a workspace's embeddings.
 type Pinner interface {
-	// PinEmbedding sets the model unless one is set, and returns the one that holds.
+	// PinEmbedding sets the model unless one is set, and returns the model that is set.
 	PinEmbedding(ctx context.Context, workspaceID, model string) (string, error)
 }
 
-// Route is one path of the model API: what it asks for, and in which format.
+// Route is one path of the model API with its operation and format.
 type Route struct {
 	Path   string // below Prefix, such as /chat/completions
 	Op     llm.Op
 	Format wire.Format
 }
 
-// Parts is what a gateway is made of.
-type Parts struct {
-	Routes    []Route // what is served below Prefix, besides models
-	Keys      Keys
-	Limits    limit.Limiter
-	Admission *limit.AdmissionQueue // nil for none
-	Ledger    ledger.Ledger
-	Health    Health
-	Egress    Caller
-	Log       Log
-	Pins      Pinner
-	Batches   Batches
-	Observe   func(*requestlog.Entry) // told of every finished entry
-	Started   func(*requestlog.Entry) // told of every dispatched one
-	Logger    *slog.Logger
-	Settings  Settings
-	Snapshot  *route.Snapshot
-	Draw      func() float64 // a random number from 0 to 1, for jitter and exploration
-
-	// What routing knows besides. Without them prompts are all alike, nothing is ruled, rated or warm.
+// Routing is what decisions depend on in addition to the request and the snapshot. Predictor, Policies, Feedback and Prefixes may be
+// nil.
+type Routing struct {
 	Predictor Predictor
 	Policies  Policies
 	Feedback  Feedback
 	Prefixes  promptcache.Store
+	Pins      Pinner
+	Draw      func() float64 // random number from 0 to 1, for exploration
+}
+
+// Parts are the dependencies of a Gateway.
+type Parts struct {
+	Routes     []Route // model endpoints below Prefix
+	Keys       Keys
+	Limits     limit.Limiter
+	Admission  *limit.AdmissionQueue // nil for none
+	Ledger     ledger.Ledger
+	Health     Health
+	Dispatcher *attempt.Dispatcher
+	Log        Log
+	Observe    func(*requestlog.Entry) // called for every finished request
+	Started    func(*requestlog.Entry) // called for every dispatched request
+	Logger     *slog.Logger
+	Settings   Settings
+	Snapshot   *route.Snapshot
+	Routing    Routing
+}
+
+// Settings can change while the gateway runs.
+type Settings struct {
+	DefaultModel  string // baseline when none is named
+	AllowBrowsers bool
+	AllowUnpriced bool
+	Explore       float64 // share of `auto` requests that use another model than the best
+	LogBodies     bool
+	BodyLimit     int64 // maximum stored bytes per request and per response
+	MaxConcurrent int
+	Upload        upload.Limits
+	Attempts      attempt.Settings
+	Rescue        bool          // continue interrupted streams at another target
+	Hold          time.Duration // how long headers wait for the first token
+	Ping          time.Duration // longest silence towards the client
+	ReadPause     time.Duration // how long a client may stop reading
 }
 
 // Gateway serves the model API.
@@ -87,55 +133,24 @@ type Gateway struct {
 	settings atomic.Pointer[Settings]
 	snapshot atomic.Pointer[route.Snapshot]
 	inflight inflight
-	rooms    rooms
-	bodies   shelf
+	uploads  upload.Budget
 	counter  *token.Counter
-}
-
-// Settings can change while the gateway runs.
-type Settings struct {
-	DefaultModel  string // the baseline where nobody names one
-	AllowBrowsers bool
-	AllowUnpriced bool
-	Explore       float64 // share of `auto` requests that take another model than the best
-	LogBodies     bool
-	BodyLimit     int64 // stored text per request and per answer
-
-	MaxBody       int64
-	MaxBuffered   int64
-	MaxConcurrent int
-	PlaceWait     time.Duration // how long a request waits for a place at a provider that is at its cap
-
-	Rescue   bool // streams that break after their first token go on at another target
-	Attempts int
-	Backoff  time.Duration
-
-	Hedge      bool          // a second target is asked where the first keeps silent
-	HedgeAfter time.Duration // for so long; 0 for longer than it usually does
-
-	Idle  time.Duration
-	Total time.Duration
-	Hold  time.Duration // how long headers wait for the first token
-	Ping  time.Duration // longest silence towards the client
-
-	BodyPause time.Duration // how long a client may pause while it sends
-	ReadPause time.Duration // how long a client may stop reading
 }
 
 // New returns a gateway that serves p.Snapshot with p.Settings.
 func New(p Parts) *Gateway {
 	g := &Gateway{Parts: p, counter: token.NewCounter()}
-	if g.Predictor == nil {
-		g.Predictor = nobody{}
+	if g.Routing.Predictor == nil {
+		g.Routing.Predictor = noRouting{}
 	}
-	if g.Policies == nil {
-		g.Policies = noPolicies{}
+	if g.Routing.Policies == nil {
+		g.Routing.Policies = noPolicies{}
 	}
-	if g.Feedback == nil {
-		g.Feedback = noFeedback{}
+	if g.Routing.Feedback == nil {
+		g.Routing.Feedback = noFeedback{}
 	}
-	if g.Prefixes == nil {
-		g.Prefixes = nobody{}
+	if g.Routing.Prefixes == nil {
+		g.Routing.Prefixes = noRouting{}
 	}
 	if g.Admission == nil {
 		g.Admission = &limit.AdmissionQueue{}
@@ -145,25 +160,49 @@ func New(p Parts) *Gateway {
 	return g
 }
 
-// Update swaps settings and targets. Requests under way keep what they began with.
+// Update replaces settings and targets. Running requests keep those they started with.
 func (g *Gateway) Update(s Settings, snap *route.Snapshot) {
 	g.settings.Store(&s)
 	g.snapshot.Store(snap)
 }
 
-// Targets returns the view of targets and prices in force.
+// Targets returns the active targets and prices.
 func (g *Gateway) Targets() *route.Snapshot { return g.snapshot.Load() }
 
-// Drain refuses new requests and waits for those under way until ctx ends; what is left then is cut off with an error.
+// Drain rejects new requests and waits for running ones until ctx ends; then it ends the remaining ones with an error.
 func (g *Gateway) Drain(ctx context.Context) { g.inflight.drain(ctx) }
 
-// Draining reports whether new requests are refused.
+// Draining reports whether new requests are rejected.
 func (g *Gateway) Draining() bool { return g.inflight.draining() }
 
-// InFlight is how many requests are under way.
+// InFlight returns the number of running requests.
 func (g *Gateway) InFlight() int { return g.inflight.count() }
 
 // Revoke ends the running requests of a key.
 func (g *Gateway) Revoke(keyID string) {
-	g.inflight.cancel(keyID, llm.Errorf(llm.RevokedAPIKey, "This API key was revoked while the request ran. Use another key."))
+	g.inflight.cancel(keyID, llm.Errorf(llm.RevokedAPIKey, "This API key was revoked during the request. Use another key."))
+}
+
+// noRouting is used without a predictor or a prompt-cache store.
+type noRouting struct{}
+
+func (noRouting) Features(predict.Prompt) predict.Features { return predict.Features{} }
+func (noRouting) Version() string                          { return "" }
+func (noRouting) Record(string, promptcache.Fingerprint, string, promptcache.Rules, llm.Usage, time.Time) {
+}
+
+func (noRouting) Lookup(context.Context, string, promptcache.Fingerprint, time.Time) promptcache.View {
+	return promptcache.View{}
+}
+
+type noPolicies struct{}
+
+func (noPolicies) For(string) *policy.Set { return nil }
+
+type noFeedback struct{}
+
+func (noFeedback) For(string) *feedback.Corrections { return nil }
+
+func (noFeedback) Rate(context.Context, feedback.Rating) (feedback.Rating, error) {
+	return feedback.Rating{}, llm.Errorf(llm.NotFound, "This gateway does not accept feedback.")
 }

@@ -2,224 +2,228 @@ package gateway
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"fairlead/internal/account"
 	"fairlead/internal/id"
 	"fairlead/internal/llm"
-	"fairlead/internal/requestlog"
+	"fairlead/internal/response"
+	"fairlead/internal/route"
 	"fairlead/internal/wire"
 )
 
-// Prefix is where the model API lives.
+// Prefix is the path of the model API.
 const Prefix = "/proxy/v1"
 
-// ServeHTTP answers everything below Prefix. Paths are read with their doubled slashes folded: clients whose base URL
-// ends in a slash send them, and a redirect would turn their POST into a GET.
+// incoming is a request as it arrived, with the settings and the snapshot that apply until its end.
+type incoming struct {
+	id       string
+	route    Route
+	w        http.ResponseWriter
+	http     *http.Request
+	start    time.Time
+	settings *Settings
+	snap     *route.Snapshot
+}
+
+// ServeHTTP handles every path below Prefix. It collapses repeated slashes: clients whose base URL ends with a slash send them, and a
+// redirect would turn their POST into a GET.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	requestID := named(w)
+	requestID := assignRequestID(w)
 	path := endpoint(r.URL.Path)
-	i := g.routeAt(path)
-	switch {
-	case i < 0:
-		g.serveOther(w, r, requestID, path)
-	case !g.takes(w, r, requestID, http.MethodPost):
-	default:
-		g.handle(w, r, requestID, g.Routes[i], g.byKey)
+	if i := g.routeIndex(path); i >= 0 {
+		if g.requireMethod(w, r, requestID, http.MethodPost) {
+			g.handle(w, r, requestID, g.Routes[i], g.identifyKey)
+		}
+		return
 	}
-}
-
-// endpoint returns the path below Prefix, without a trailing slash.
-func endpoint(path string) string {
-	return strings.TrimSuffix(strings.TrimPrefix(fold(path), Prefix), "/")
-}
-
-// routeAt returns the index of the route with this endpoint, or -1.
-func (g *Gateway) routeAt(endpoint string) int {
-	return slices.IndexFunc(g.Routes, func(one Route) bool { return one.Path == endpoint })
-}
-
-// formatAt returns the format of the route at a path, or nil.
-func (g *Gateway) formatAt(path string) wire.Format {
-	if i := g.routeAt(endpoint(path)); i >= 0 {
-		return g.Routes[i].Format
-	}
-	return nil
-}
-
-// serveOther answers what is no model's matter.
-func (g *Gateway) serveOther(w http.ResponseWriter, r *http.Request, requestID, path string) {
 	switch {
 	case path == "/feedback":
-		if g.takes(w, r, requestID, http.MethodPost) {
-			g.rate(w, r, requestID)
+		if g.requireMethod(w, r, requestID, http.MethodPost) {
+			g.serveFeedback(w, r, requestID)
 		}
 	case path == "/models":
-		if g.takes(w, r, requestID, http.MethodGet) {
+		if g.requireMethod(w, r, requestID, http.MethodGet) {
 			g.listModels(w, r, requestID)
 		}
 	case strings.HasPrefix(path, "/models/"):
-		if g.takes(w, r, requestID, http.MethodGet) {
+		if g.requireMethod(w, r, requestID, http.MethodGet) {
 			g.showModel(w, r, requestID, strings.TrimPrefix(path, "/models/"))
 		}
 	default:
-		g.refuse(w, r, requestID, llm.Errorf(llm.NotFound,
-			"There is no %s here. The model API has %s and models below %s.", shorten(r.URL.Path), g.paths(), Prefix))
+		var names []string
+		for _, one := range g.Routes {
+			names = append(names, strings.TrimPrefix(one.Path, "/"))
+		}
+		g.reject(w, r, requestID, llm.Errorf(llm.NotFound,
+			"%s does not exist. The model API has %s and models below %s.", shorten(r.URL.Path), strings.Join(names, ", "), Prefix))
 	}
 }
 
-// named gives a request its id and tells the client, by both names that client libraries look for.
-func named(w http.ResponseWriter) string {
-	requestID := id.New("req", time.Now())
-	h, value := w.Header(), []string{requestID}
-	h["X-Request-Id"], h["Request-Id"] = value, value // as Set would, with one value for both
-	return requestID
-}
-
-// paths names what is served, for people.
-func (g *Gateway) paths() string {
-	var names []string
-	for _, one := range g.Routes {
-		names = append(names, strings.TrimPrefix(one.Path, "/"))
-	}
-	return strings.Join(names, ", ")
-}
-
-// ServeAs answers a chat request of a person whose session was checked already, in the format of the first route.
+// ServeAs handles a chat request of a dashboard user with a valid session, in the format of the first route.
 func (g *Gateway) ServeAs(w http.ResponseWriter, r *http.Request, workspace *account.Workspace, accountID string) {
-	requestID := named(w)
-	g.handle(w, r, requestID, g.Routes[0], byPerson(workspace, accountID))
+	g.handle(w, r, assignRequestID(w), g.Routes[0], func(in *incoming) (caller, error) {
+		return identifyUser(in, workspace, accountID), nil
+	})
 }
 
-// ServeSample answers a request of sample traffic, which is allowed only the models given, or all when there are none.
-// The endpoint is one of those below Prefix.
+// ServeSample handles a request of the sample traffic. name is an endpoint below Prefix, models are the allowed models, all when empty.
 func (g *Gateway) ServeSample(w http.ResponseWriter, r *http.Request, workspace *account.Workspace, name string, models []string) {
-	requestID := named(w)
-	i := max(0, g.routeAt("/"+name))
-	g.handle(w, r, requestID, g.Routes[i], bySample(workspace, models))
+	i := max(0, g.routeIndex("/"+name))
+	g.handle(w, r, assignRequestID(w), g.Routes[i], func(in *incoming) (caller, error) {
+		return identifySample(in, workspace, models), nil
+	})
 }
 
-// fold collapses runs of slashes.
-func fold(path string) string {
+// endpoint returns the path below Prefix, without repeated slashes and a trailing slash.
+func endpoint(path string) string {
 	for strings.Contains(path, "//") {
 		path = strings.ReplaceAll(path, "//", "/")
 	}
-	return path
+	return strings.TrimSuffix(strings.TrimPrefix(path, Prefix), "/")
 }
 
-// shorten bounds what somebody else says and an entry keeps.
-func shorten(s string) string { return shortenTo(s, 80) }
-
-// shortenName does so with the name of a model; none that is known is longer.
-func shortenName(s string) string { return shortenTo(s, 256) }
-
-func shortenTo(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
+// routeIndex returns the index of the route with this endpoint, or -1.
+func (g *Gateway) routeIndex(endpoint string) int {
+	return slices.IndexFunc(g.Routes, func(one Route) bool { return one.Path == endpoint })
 }
 
-// takes lets only the right method pass, and refuses the others. HEAD goes with GET; a preflight is refused as a browser's call.
-func (g *Gateway) takes(w http.ResponseWriter, r *http.Request, requestID, want string) bool {
+// assignRequestID creates the request id and sets both headers in which client libraries look for it.
+func assignRequestID(w http.ResponseWriter) string {
+	requestID := id.New("req", time.Now())
+	h, value := w.Header(), []string{requestID}
+	h["X-Request-Id"], h["Request-Id"] = value, value // shares one slice, unlike Set
+	return requestID
+}
+
+// requireMethod reports whether the request has the method, and rejects it otherwise. HEAD is allowed with GET; a CORS preflight is
+// rejected like a browser's call.
+func (g *Gateway) requireMethod(w http.ResponseWriter, r *http.Request, requestID, want string) bool {
 	switch {
 	case r.Method == want, want == http.MethodGet && r.Method == http.MethodHead:
 		return true
 	case r.Method == http.MethodOptions && r.Header.Get("Origin") != "":
-		g.refuse(w, r, requestID, browserRefused())
+		g.reject(w, r, requestID, browserError())
 	default:
 		w.Header().Set("Allow", want)
-		g.refuse(w, r, requestID, llm.Errorf(llm.MethodNotAllowed, "%s does not take %s. Use %s.", shorten(r.URL.Path), shorten(r.Method), want))
+		g.reject(w, r, requestID, llm.Errorf(llm.MethodNotAllowed, "Method %s is not allowed for %s. Use %s.", shorten(r.Method), shorten(r.URL.Path), want))
 	}
 	return false
 }
 
-// refuse answers a request that never became an exchange.
-func (g *Gateway) refuse(w http.ResponseWriter, r *http.Request, requestID string, err error) {
+// reject responds with an error to a request without a log entry.
+func (g *Gateway) reject(w http.ResponseWriter, r *http.Request, requestID string, err error) {
 	e := llm.AsError(err)
-	g.logDefect(r.Context(), requestID, e)
-	writeError(w, e, errorBody(r, g.formatAt(r.URL.Path), nil, e, requestID))
+	g.logInternal(r.Context(), requestID, e)
+	var format wire.Format
+	if i := g.routeIndex(endpoint(r.URL.Path)); i >= 0 {
+		format = g.Routes[i].Format
+	}
+	response.WriteError(w, e, wire.ErrorBody(format, errorClient(r, nil), e, requestID))
 }
 
-// handle runs one request from its entry to its last byte.
-func (g *Gateway) handle(w http.ResponseWriter, r *http.Request, requestID string, route Route, identify func(*exchange) error) {
-	x := g.newExchange(w, r, requestID, route)
-	x.identify = identify
-	err := g.protect(r.Context(), x)
-	if err != nil {
-		g.fail(r.Context(), x, llm.AsError(err))
+// ErrorBody returns the error object in the shape that the client of r can read, for an error outside the model API.
+func ErrorBody(r *http.Request, e *llm.Error, requestID string) []byte {
+	return wire.ErrorBody(nil, errorClient(r, nil), e, requestID)
+}
+
+func errorClient(r *http.Request, grant *account.Grant) wire.ErrorClient {
+	c := wire.ErrorClient{Requested: r.Header.Get("X-Fairlead-Error-Format"), UserAgent: r.UserAgent()}
+	if grant != nil {
+		c.KeyFormat = grant.Key.ErrorFormat
 	}
-	if x.entry.UsageFlag != "" {
-		g.logUsage(r.Context(), x.entry)
+	return c
+}
+
+// handle runs one request to its last byte and completes its log entry.
+func (g *Gateway) handle(w http.ResponseWriter, r *http.Request, requestID string, route Route, identify identifier) {
+	settings := g.settings.Load()
+	in := &incoming{id: requestID, route: route, w: w, http: r, start: time.Now(), settings: settings, snap: g.snapshot.Load()}
+	out := response.NewWriter(w, route.Format, settings.ReadPause, r.Header.Get("X-Fairlead-Trace") == "full")
+	rec := newRecorder(in, out)
+	if err := g.serveSafely(in, identify, out, rec); err != nil {
+		g.fail(in, out, rec, llm.AsError(err))
 	}
-	if (x.begun || x.grant != nil) && !x.dry {
-		g.Observe(x.entry)
+	if rec.entry.UsageFlag != "" {
+		g.logUsage(r.Context(), rec.entry)
+	}
+	if rec.logged() {
+		g.Observe(rec.entry)
 	}
 }
 
-// protect turns a panic into an error of ours: one request never ends the process.
-func (g *Gateway) protect(ctx context.Context, x *exchange) (err error) {
+// serveSafely converts a panic into an error: one request never ends the process.
+func (g *Gateway) serveSafely(in *incoming, identify identifier, out *response.Writer, rec *recorder) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	return g.serve(ctx, x)
+	return g.serve(in.http.Context(), in, identify, out, rec)
 }
 
-func (g *Gateway) newExchange(w http.ResponseWriter, r *http.Request, requestID string, route Route) *exchange {
-	now := time.Now()
-	settings := g.settings.Load()
-	return &exchange{
-		op:       route.Op,
-		format:   route.Format,
-		r:        r,
-		start:    now,
-		settings: settings,
-		snap:     g.snapshot.Load(),
-		counter:  g.counter,
-		w: &client{
-			w: w, rc: http.NewResponseController(w), format: route.Format, patient: settings.ReadPause,
-			trace: r.Header.Get("X-Fairlead-Trace") == "full",
-		},
-		entry: &requestlog.Entry{
-			ID: requestID, Time: now, Endpoint: strings.TrimPrefix(route.Path, "/"), Format: route.Format.Name(),
-			Attempts: []requestlog.Attempt{}, BodyState: requestlog.BodyNone,
-			Client: shorten(r.UserAgent()), IP: address(r), TraceID: traceID(r),
-		},
-	}
-}
-
-// fail records a request that ended in an error and tells the client.
-func (g *Gateway) fail(ctx context.Context, x *exchange, e *llm.Error) {
-	g.logDefect(ctx, x.entry.ID, e)
-	started := x.w.hush()
-	if x.grant != nil && !x.dry {
-		x.conclude(e, started)
-		if err := g.record(x); err != nil {
+// fail records a failed request and reports the error to the client.
+func (g *Gateway) fail(in *incoming, out *response.Writer, rec *recorder, e *llm.Error) {
+	g.logInternal(in.http.Context(), in.id, e)
+	started := out.StopKeepAlive()
+	if rec.logged() {
+		rec.failed(e, started)
+		if err := g.Log.End(rec.complete()); err != nil {
 			e = llm.AsError(err)
+		} else {
+			rec.releaseText()
 		}
 	}
 	if e.Kind == llm.ClientCancelled && started {
-		return // else it is told: one that only sends no more still reads, and no word would be a 200
+		return // before that, a client that only stopped sending still reads
 	}
-	body := errorBody(x.r, x.format, x.grant, e, x.entry.ID)
-	if x.w.trace && x.decision != nil {
-		body = x.format.Attach(body, "fairlead", x.trace())
+	body := wire.ErrorBody(in.route.Format, errorClient(in.http, rec.caller.grant), e, in.id)
+	if out.Traces() && rec.entry.Decision != nil {
+		body = in.route.Format.Attach(body, "fairlead", rec.Trace())
 	}
-	if x.entry.Model != "" && !started {
-		x.describe(x.w.w.Header())
+	if rec.entry.Model != "" && !started {
+		rec.SetHeaders(out.Header())
 	}
-	x.w.fail(e, body)
+	out.Fail(e, body)
 }
 
-func (g *Gateway) logDefect(ctx context.Context, requestID string, e *llm.Error) {
+func (g *Gateway) logInternal(ctx context.Context, requestID string, e *llm.Error) {
 	if e.Kind == llm.Internal {
-		g.Logger.ErrorContext(ctx, "request failed by a defect", "request_id", requestID, "error", e.Error())
+		g.Logger.ErrorContext(ctx, "internal error", "request_id", requestID, "error", e.Error())
 	}
+}
+
+// writeJSON responds with a value.
+func writeJSON(w http.ResponseWriter, r *http.Request, v any) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		response.WriteError(w, llm.AsError(err), llm.AsError(err).Body(w.Header().Get("X-Request-Id")))
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(body) // a client that has disconnected cannot be told
+	}
+}
+
+// shorten limits a value from a client or provider that an entry or an error contains.
+func shorten(s string) string { return shortenTo(s, 80) }
+
+// shortenName limits the name of a model; no known name is longer.
+func shortenName(s string) string { return shortenTo(s, 256) }
+
+func shortenTo(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	return strings.ToValidUTF8(s[:limit], "") + "…"
 }

@@ -20,7 +20,7 @@ import (
 func hedged(t *testing.T, adjust ...func(*kit)) *kit {
 	t.Helper()
 	return newKit(t, append(adjust, func(k *kit) {
-		k.inside, k.settings.Hedge, k.settings.HedgeAfter = true, true, 100*time.Millisecond
+		k.inside, k.settings.Attempts.Hedge, k.settings.Attempts.HedgeAfter = true, true, 100*time.Millisecond
 	})...)
 }
 
@@ -155,7 +155,7 @@ func TestABudgetThatBearsOneAnswerIsNotHedged(t *testing.T) {
 func TestAClientThatLeavesEndsBothCalls(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		k := hedged(t, func(k *kit) { k.settings.Total = time.Second })
+		k := hedged(t, func(k *kit) { k.settings.Attempts.Total = time.Second })
 		k.alpha.Always(mockprovider.Behaviour{Silent: true})
 		k.beta.Always(mockprovider.Behaviour{Silent: true})
 		got := k.post("/chat/completions", streaming("large"))
@@ -190,7 +190,7 @@ func TestTheUsualFirstTokenSaysWhenToHedge(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		k := hedged(t)
-		k.settings.HedgeAfter = 0
+		k.settings.Attempts.HedgeAfter = 0
 		k.gateway.Update(k.settings, k.snapshot)
 		k.alpha.Always(slow(300*time.Millisecond, "alpha"))
 		for range 8 {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"fairlead/internal/account"
+	"fairlead/internal/attempt"
 	"fairlead/internal/catalog"
 	"fairlead/internal/egress"
 	"fairlead/internal/gateway"
@@ -30,6 +31,7 @@ import (
 	"fairlead/internal/provider/compatible"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/route"
+	"fairlead/internal/upload"
 	"fairlead/internal/wire/chat"
 	"fairlead/internal/wire/messages"
 	"fairlead/internal/wire/responses"
@@ -62,9 +64,10 @@ func newKit(t *testing.T, adjust ...func(*kit)) *kit {
 		T: t, alpha: mockprovider.NewMock(), beta: mockprovider.NewMock(),
 		keys: newFakeKeys(), log: &fakeLog{ended: make(chan *requestlog.Entry, 100)}, pins: &fakePins{},
 		settings: gateway.Settings{
-			LogBodies: true, BodyLimit: 1 << 20, MaxBody: 1 << 20, MaxBuffered: 8 << 20, MaxConcurrent: 100,
-			Rescue: true, Attempts: 3, Backoff: time.Millisecond, Idle: 5 * time.Second, Total: time.Minute,
-			Hold: 10 * time.Second, Ping: 15 * time.Second, ReadPause: time.Minute, BodyPause: time.Minute,
+			LogBodies: true, BodyLimit: 1 << 20, MaxConcurrent: 100, Rescue: true,
+			Upload:   upload.Limits{Body: 1 << 20, Total: 8 << 20, Pause: time.Minute},
+			Attempts: attempt.Settings{Attempts: 3, Backoff: time.Millisecond, Idle: 5 * time.Second, Total: time.Minute},
+			Hold:     10 * time.Second, Ping: 15 * time.Second, ReadPause: time.Minute,
 		},
 	}
 	for _, f := range adjust {
@@ -77,13 +80,18 @@ func newKit(t *testing.T, adjust ...func(*kit)) *kit {
 	k.ledger = ledger.New(ledger.Options{
 		Spent: func(context.Context, string, time.Time) (money.Amount, error) { return 0, nil }, Now: time.Now,
 	})
+	tracker := health.New(health.Options{})
 	k.gateway = gateway.New(gateway.Parts{
-		Routes: routes(), Batches: chat.Format{}, Keys: k.keys, Limits: limit.NewMemory(time.Now), Ledger: k.ledger,
-		Health: health.New(health.Options{}), Log: k.log, Pins: k.pins,
-		Egress:  egress.New(egress.Options{AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}),
+		Routes: routes(), Keys: k.keys, Limits: limit.NewMemory(time.Now), Ledger: k.ledger, Health: tracker, Log: k.log,
+		Dispatcher: &attempt.Dispatcher{
+			Admission: tracker, Health: tracker, Batches: chat.Format{}, Draw: func() float64 { return 0.5 },
+			Egress: egress.New(egress.Options{AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}),
+		},
 		Observe: func(*requestlog.Entry) {}, Started: func(*requestlog.Entry) {},
-		Logger: slog.New(slog.DiscardHandler), Settings: k.settings, Snapshot: k.snapshot, Draw: func() float64 { return 0.5 },
-		Policies: k.policies, Feedback: k.feedback, Prefixes: k.prefixes, Admission: k.admission,
+		Logger: slog.New(slog.DiscardHandler), Settings: k.settings, Snapshot: k.snapshot, Admission: k.admission,
+		Routing: gateway.Routing{
+			Policies: k.policies, Feedback: k.feedback, Prefixes: k.prefixes, Pins: k.pins, Draw: func() float64 { return 0.5 },
+		},
 	})
 	if k.inside {
 		return k

@@ -1,10 +1,8 @@
 package gateway
 
 import (
-	"encoding/json"
 	"net/http"
 	"slices"
-	"strconv"
 	"time"
 
 	"fairlead/internal/account"
@@ -14,7 +12,7 @@ import (
 	"fairlead/internal/route"
 )
 
-// modelInfo is a model as clients of the format list it; members beyond the first four are ours.
+// modelInfo is a model as clients expect it in a list. The members after the first four are our own.
 type modelInfo struct {
 	ID        string   `json:"id"`
 	Object    string   `json:"object"`
@@ -27,11 +25,11 @@ type modelInfo struct {
 	Providers []string `json:"providers,omitempty"`
 }
 
-// listModels lists what the key may use: the ways to say auto first.
+// listModels lists the models that the key may use, starting with the variants of auto.
 func (g *Gateway) listModels(w http.ResponseWriter, r *http.Request, requestID string) {
-	grant, err := g.reader(r)
+	grant, err := g.authenticateReader(r)
 	if err != nil {
-		g.refuse(w, r, requestID, err)
+		g.reject(w, r, requestID, err)
 		return
 	}
 	writeJSON(w, r, struct {
@@ -40,11 +38,11 @@ func (g *Gateway) listModels(w http.ResponseWriter, r *http.Request, requestID s
 	}{"list", g.offered(grant, g.snapshot.Load().Targets())})
 }
 
-// showModel shows one model; its name may hold slashes.
+// showModel returns one model. Its name may contain slashes.
 func (g *Gateway) showModel(w http.ResponseWriter, r *http.Request, requestID, name string) {
-	grant, err := g.reader(r)
+	grant, err := g.authenticateReader(r)
 	if err != nil {
-		g.refuse(w, r, requestID, err)
+		g.reject(w, r, requestID, err)
 		return
 	}
 	snap := g.snapshot.Load()
@@ -52,30 +50,24 @@ func (g *Gateway) showModel(w http.ResponseWriter, r *http.Request, requestID, n
 	if !route.IsAuto(canonical) {
 		canonical = snap.Canonical(name)
 	}
-	models := g.offered(grant, snap.Named(name)) // of one provider, where the name says which
+	models := g.offered(grant, snap.Named(name)) // of one provider when the name includes it
 	i := slices.IndexFunc(models, func(m modelInfo) bool { return m.ID == canonical })
 	if i < 0 {
-		e := llm.Errorf(llm.ModelNotFound, "Model %q is not on offer for this key. GET %s/models lists what is.", shorten(name), Prefix)
-		g.refuse(w, r, requestID, e.With("suggestions", nearest(g.offered(grant, snap.Targets()), name)))
+		e := llm.Errorf(llm.ModelNotFound, "Model %q is not available for this key. GET %s/models lists the available models.", shorten(name), Prefix)
+		var names []string
+		for _, m := range g.offered(grant, snap.Targets()) {
+			names = append(names, m.ID)
+		}
+		g.reject(w, r, requestID, e.With("suggestions", catalog.Nearest(name, names, 5)))
 		return
 	}
 	models[i].ID = name
 	writeJSON(w, r, models[i])
 }
 
-// nearest are the names of what is on offer that are near to a name.
-func nearest(models []modelInfo, name string) []string {
-	names := make([]string, 0, len(models))
-	for i := range models {
-		names = append(names, models[i].ID)
-	}
-	return catalog.Nearest(name, names, 5)
-}
-
-// reader authenticates a call that lists models.
-func (g *Gateway) reader(r *http.Request) (*account.Grant, error) {
-	x := &exchange{r: r, settings: g.settings.Load()}
-	if err := g.admitOrigin(x); err != nil {
+// authenticateReader authenticates a call that lists models.
+func (g *Gateway) authenticateReader(r *http.Request) (*account.Grant, error) {
+	if err := checkOrigin(r, g.settings.Load()); err != nil {
 		return nil, err
 	}
 	grant, err := g.Keys.Authenticate(r.Header)
@@ -86,7 +78,7 @@ func (g *Gateway) reader(r *http.Request) (*account.Grant, error) {
 	return grant, nil
 }
 
-// offered returns the names of auto, and the models of the targets that the key may use.
+// offered returns the variants of auto and the models of the targets that the key may use.
 func (g *Gateway) offered(grant *account.Grant, targets []*provider.Target) []modelInfo {
 	models := []modelInfo{}
 	for _, name := range []string{"auto", "auto:cost", "auto:quality", "auto:speed"} {
@@ -119,18 +111,4 @@ func describeModel(t *provider.Target) modelInfo {
 		info.OwnedBy = t.Provider
 	}
 	return info
-}
-
-func writeJSON(w http.ResponseWriter, r *http.Request, v any) {
-	body, err := json.Marshal(v)
-	if err != nil {
-		writeError(w, llm.AsError(err), llm.AsError(err).Body(w.Header().Get("X-Request-Id")))
-		return
-	}
-	h := w.Header()
-	h.Set("Content-Type", "application/json")
-	h.Set("Content-Length", strconv.Itoa(len(body)))
-	if r.Method != http.MethodHead {
-		_, _ = w.Write(body) // a client that left needs no answer
-	}
 }

@@ -1,100 +1,261 @@
 package gateway
 
 import (
+	"context"
 	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
+	"fairlead/internal/account"
+	"fairlead/internal/attempt"
+	"fairlead/internal/bill"
 	"fairlead/internal/llm"
+	"fairlead/internal/money"
+	"fairlead/internal/provider"
 	"fairlead/internal/requestlog"
+	"fairlead/internal/rescue"
+	"fairlead/internal/response"
+	"fairlead/internal/route"
 )
 
-// record makes the entry complete and durable. It must return before the last byte goes out.
-func (g *Gateway) record(x *exchange) error {
-	e := x.entry
-	e.Latency = time.Since(x.start)
-	e.Overhead = x.overhead()
-	e.BytesOut = x.w.size()
-	if !x.storesText() {
-		return g.Log.End(e)
+// recorder turns the results of the steps into the log entry of a request. Nothing else writes to the entry.
+type recorder struct {
+	entry    *requestlog.Entry
+	start    time.Time
+	settings *Settings
+	out      *response.Writer
+	caller   caller
+	dryRun   bool
+	storage  requestlog.BodyState // whether text may be stored, before the request is decoded
+	req      *llm.Request         // nil before the request is decoded
+	series   *attempt.Series      // nil before the first attempt
+	buffer   response.Buffer      // the delivered response
+	warnings []string             // of interrupted attempts and of the recorder itself
+	text     *[]byte              // memory of the stored response
+}
+
+func newRecorder(in *incoming, out *response.Writer) *recorder {
+	r := in.http
+	return &recorder{
+		start: in.start, settings: in.settings, out: out,
+		entry: &requestlog.Entry{
+			ID: in.id, Time: in.start, Endpoint: strings.TrimPrefix(in.route.Path, "/"), Format: in.route.Format.Name(),
+			Attempts: []requestlog.Attempt{}, BodyState: requestlog.BodyNone,
+			Client: shorten(r.UserAgent()), IP: remoteHost(r), TraceID: traceID(r),
+		},
 	}
-	room := answerRooms.Get().(*[]byte)
-	e.Body.Response = x.kept.text((*room)[:0])
-	if err := g.Log.End(e); err != nil {
-		return err // the text is needed again when the failure is recorded
+}
+
+// identified records the caller, which may be unknown.
+func (r *recorder) identified(c caller) {
+	r.caller = c
+	if c.grant == nil {
+		return
 	}
-	if x.kept.parts != nil {
-		*room, e.Body.Response = e.Body.Response, nil // the log has it
-		x.kept.forget()
+	e := r.entry
+	e.WorkspaceID, e.AccountID, e.Tags, e.Simulated = c.grant.Workspace.ID, c.accountID, c.tags, c.sample
+	if c.accountID == "" {
+		e.KeyID, e.KeyName = c.grant.Key.ID, c.grant.Key.Name
 	}
-	if cap(*room) <= largestAnswerRoom {
-		answerRooms.Put(room)
+}
+
+// flagged records the options of the request, and whether its text may be stored.
+func (r *recorder) flagged(f flags, storage requestlog.BodyState) {
+	r.dryRun, r.storage = f.dryRun, storage
+}
+
+// storageOf returns whether the text of a request may be stored, or why not.
+func storageOf(grant *account.Grant, f flags, s *Settings) requestlog.BodyState {
+	key, workspace := grant.Key, grant.Workspace
+	switch {
+	case f.noStore:
+		return requestlog.BodyDisabledByRequest
+	case !s.LogBodies:
+		return requestlog.BodyDisabled
+	case key.LogBodies != nil && !*key.LogBodies:
+		return requestlog.BodyDisabledForKey
+	case key.LogBodies == nil && !workspace.LogBodies:
+		return requestlog.BodyDisabled
 	}
+	return requestlog.BodyStored
+}
+
+// logged reports whether the request has an entry in the log: its caller is known and it is not a dry run.
+func (r *recorder) logged() bool { return r.caller.grant != nil && !r.dryRun }
+
+// storesText reports whether the text of the request is stored.
+func (r *recorder) storesText() bool { return r.entry.BodyState == requestlog.BodyStored }
+
+// decoded records the request.
+func (r *recorder) decoded(req *llm.Request, body []byte) {
+	r.req = req
+	e := r.entry
+	e.BytesIn, e.Requested, e.Stream = int64(len(body)), req.Model, req.Stream
+	e.EndUser, e.Metadata, e.Session = req.EndUser, req.Metadata, req.Controls.SessionID
+	e.BodyState = r.storage
+	if r.storesText() && int64(len(req.Body)) > r.settings.BodyLimit {
+		e.BodyState = requestlog.BodyTooLarge
+	}
+	if r.storesText() {
+		e.Preview, e.Body = req.Preview, requestlog.Body{Request: body}
+	}
+}
+
+// decided records the decision, which may be nil. The kind of the decision follows when a target serves the request.
+func (r *recorder) decided(d *route.Decision) {
+	if d == nil {
+		return
+	}
+	e := r.entry
+	e.Decision, e.Versions, e.Policy = d, d.Versions, d.Policy
+	if d.HideText && r.storesText() {
+		e.BodyState, e.Preview, e.Body = requestlog.BodyDisabledByPolicy, "", requestlog.Body{}
+	}
+	if len(d.Plan) > 0 {
+		e.Simulated = d.Plan[0].Simulated
+	}
+	if d.Baseline != nil {
+		e.BaselineModel, e.BaselineSource = d.Baseline.Model, d.Baseline.Source
+	}
+}
+
+// begin records the request durably before the first provider is called.
+func (g *Gateway) begin(r *recorder, s *attempt.Series) error {
+	r.series = s
+	switch {
+	case r.storesText():
+		r.buffer.Limit = r.settings.BodyLimit
+	case r.settings.Rescue && rescue.Supports(r.req):
+		r.buffer.Limit = rescue.MaxBytes
+	}
+	if err := g.Log.Begin(r.entry); err != nil {
+		return err
+	}
+	g.Started(r.entry)
 	return nil
 }
 
-// answerRooms are where the parts of a streamed answer are put together for the log.
-var answerRooms = sync.Pool{New: func() any { return new([]byte) }}
-
-const largestAnswerRoom = 64 << 10
-
-// overhead is what we added: the time so far less the time in attempts and the time spent waiting for providers.
-func (x *exchange) overhead() time.Duration {
-	spent := x.upstream + x.entry.Wait
-	if !x.waiting.IsZero() {
-		spent += time.Since(x.waiting)
-	}
-	return max(0, time.Since(x.start)-spent)
+// served records the attempt that delivers the response.
+func (r *recorder) served(a *attempt.Attempt, d *route.Decision) {
+	r.servedBy(a.Target(), d)
+	r.warned(a)
 }
 
-// wait notes that an attempt has begun.
-func (x *exchange) wait(at time.Time) {
-	if x.calls++; x.calls == 1 {
-		x.waiting = at
+// servedBy records the target. Any other than the first choice makes the decision a fallback.
+func (r *recorder) servedBy(t *provider.Target, d *route.Decision) {
+	e := r.entry
+	e.Model, e.Provider, e.Simulated = t.Model.Name, t.Provider, t.Simulated
+	if t != d.Plan[0] {
+		d.Kind = route.Fallback
+	}
+	e.DecisionKind = d.Kind
+}
+
+// warned records what was changed so that the target accepts the request, and what was left out of the response.
+func (r *recorder) warned(a *attempt.Attempt) {
+	r.entry.Warnings = slices.Concat(r.warnings, a.Warnings())
+}
+
+// continued records that another target continues the response.
+func (r *recorder) continued(warning string) {
+	r.warnings = append(slices.Clone(r.entry.Warnings), warning)
+}
+
+// delivering records an event that the client receives.
+func (r *recorder) delivering(ev *llm.Event) {
+	if r.entry.TTFT == 0 && ev.Content {
+		r.entry.TTFT = time.Since(r.start)
+	}
+	if r.buffer.Limit == 0 || r.buffer.Full {
+		return
+	}
+	r.buffer.Add(ev, r.out.Streams())
+	if !r.storesText() {
+		return
+	}
+	r.entry.Body.Streamed, r.entry.Body.Folded = r.req.Stream, r.out.Streams()
+	if r.buffer.Full {
+		stored := "nothing"
+		if r.out.Streams() {
+			stored = "only the beginning"
+		}
+		r.warnings = append(r.warnings, "the log stores "+stored+" of the response, which is longer than log.body_limit")
 	}
 }
 
-// waited notes that an attempt has ended.
-func (x *exchange) waited() {
-	if x.calls--; x.calls == 0 {
-		x.upstream += time.Since(x.waiting)
-		x.waiting = time.Time{}
+// rescuable reports whether the stream can be continued after an interruption.
+func (r *recorder) rescuable() bool {
+	return r.settings.Rescue && rescue.Supports(r.req) && !r.buffer.Full
+}
+
+// charged records the usage and the cost.
+func (r *recorder) charged(c bill.Charge, rejected bool) {
+	e := r.entry
+	e.Usage = c.Usage
+	if rejected {
+		e.UsageFlag = requestlog.UsageRejected
+	}
+	if c.Flag != "" {
+		e.UsageFlag = c.Flag
+	}
+	if c.Bill != nil {
+		e.Bill, e.Cost = c.Bill, &c.Bill.Total
+	}
+	if c.Baseline != nil {
+		e.BaselineBill, e.BaselineCost = c.Baseline, &c.Baseline.Total
 	}
 }
 
-// blocked records the time since a moment as waiting. Time with an attempt in flight belongs to the attempt.
-func (x *exchange) blocked(since time.Time) {
-	if d := time.Since(since); x.calls == 0 && d >= leastWait {
-		x.entry.Wait += d
-		x.paused += d
+// finished records a complete response. Signals are facts about the response that do not come from a rating; each has other causes than a
+// bad response too.
+func (r *recorder) finished(received *bill.UsageCounter, repeated bool) {
+	e := r.entry
+	e.Finish, e.ServedAs = shorten(received.Finish), shortenName(received.Model)
+	switch received.Finish {
+	case "length":
+		e.Signals = append(e.Signals, "truncation")
+	case "content_filter", "refusal":
+		e.Signals = append(e.Signals, "refusal")
 	}
+	if repeated {
+		e.Signals = append(e.Signals, "retry")
+	}
+	e.Outcome, e.Status = requestlog.OK, http.StatusOK
 }
 
-// leastWait is the shortest time that counts as waiting. Less is the cost of taking a lock.
-const leastWait = 100 * time.Microsecond
+// counted records a token count, which needs no provider.
+func (r *recorder) counted() {
+	e := r.entry
+	e.Outcome, e.Status, e.Cost = requestlog.OK, http.StatusOK, new(money.Amount)
+	e.BodyState, e.Preview, e.Body = requestlog.BodyNone, "", requestlog.Body{}
+}
 
-// conclude notes on the entry how the request failed.
-func (x *exchange) conclude(e *llm.Error, started bool) {
-	entry := x.entry
+// failed records an error. started says that a part of the response was sent.
+func (r *recorder) failed(e *llm.Error, started bool) {
+	entry := r.entry
 	entry.Status = e.Status()
 	entry.Error = &requestlog.Failure{Code: e.Kind.Code(), Message: e.Message, Origin: e.Kind.Origin()}
 	entry.Outcome = outcome(e.Kind)
-	if !x.storesText() && e.Kind.FromUpstream() {
+	if !r.storesText() && e.Kind.FromUpstream() {
 		entry.Error.Message = "" // a provider may quote the prompt
 	}
-	refused := x.req == nil && (e.Kind == llm.InvalidJSON || e.Kind == llm.InvalidRequest)
-	if refused && x.bodyState() != requestlog.BodyStored { // the sentence may quote what was wrong
-		entry.Error.Message = "The request was refused for what it says; its text is not kept, and neither is what was said about it."
+	invalid := r.req == nil && (e.Kind == llm.InvalidJSON || e.Kind == llm.InvalidRequest)
+	if invalid && r.storage != requestlog.BodyStored { // the message may quote the request
+		entry.Error.Message = "The request was invalid. Its text is not stored, and neither is the message, which may quote it."
 	}
 	if started {
-		entry.Status = 200 // that is what went out before the stream broke
+		entry.Status = http.StatusOK // sent before the stream was interrupted
 		if entry.Outcome != requestlog.Cancelled {
 			entry.Outcome = requestlog.Partial
 		}
 	}
 }
 
-// outcome sorts a kind of error by who has to do something about it.
+// outcome classifies an error by who must act on it.
 func outcome(k llm.Kind) requestlog.Outcome {
 	switch k {
 	case llm.ClientCancelled:
@@ -112,89 +273,146 @@ func outcome(k llm.Kind) requestlog.Outcome {
 	}
 }
 
-// trace is the whole decision as a client sees it.
-func (x *exchange) trace() []byte {
+// texts are buffers in which the blocks of a streamed response are joined for the log.
+var texts = sync.Pool{New: func() any { return new([]byte) }}
+
+// maxText is the largest buffer that returns to the pool.
+const maxText = 64 << 10
+
+// complete returns the entry with its times, sizes and texts. It may be called again after the log has failed.
+func (r *recorder) complete() *requestlog.Entry {
+	e := r.entry
+	e.Latency = time.Since(r.start)
+	e.Overhead = r.overhead()
+	e.BytesOut = r.out.Size()
+	r.copyAttempts()
+	if r.storesText() {
+		if r.text == nil {
+			r.text = texts.Get().(*[]byte)
+		}
+		e.Body.Response = r.buffer.Bytes((*r.text)[:0])
+	}
+	return e
+}
+
+// releaseText frees the memory of the stored response after the log has recorded it.
+func (r *recorder) releaseText() {
+	if r.text == nil {
+		return
+	}
+	if r.buffer.InBlocks() {
+		*r.text, r.entry.Body.Response = r.entry.Body.Response, nil
+		r.buffer.Reset()
+	}
+	if cap(*r.text) <= maxText {
+		texts.Put(r.text)
+	}
+	r.text = nil
+}
+
+func (r *recorder) copyAttempts() {
+	if r.series == nil {
+		return
+	}
+	r.entry.Wait = r.series.Clock.Waited
+	if len(r.series.Attempts) > 0 {
+		r.entry.Attempts = r.series.Attempts
+	}
+}
+
+// overhead returns the time so far that was spent in the gateway.
+func (r *recorder) overhead() time.Duration {
+	spent := time.Since(r.start)
+	if r.series != nil {
+		spent -= r.series.Clock.Upstream()
+	}
+	return max(0, spent)
+}
+
+// Trace implements response.Summary.
+func (r *recorder) Trace() []byte {
+	r.copyAttempts()
+	e := r.entry
 	data, err := json.Marshal(map[string]any{
-		"request_id":        x.entry.ID,
-		"decision":          x.entry.DecisionKind,
-		"model":             x.entry.Model,
-		"provider":          x.entry.Provider,
-		"trace":             x.decision,
-		"attempts":          x.entry.Attempts,
-		"usage":             x.entry.Usage,
-		"cost_usd":          x.entry.Cost,
-		"baseline_model":    x.entry.BaselineModel,
-		"baseline_cost_usd": x.entry.BaselineCost,
-		"warnings":          x.entry.Warnings,
+		"request_id":        e.ID,
+		"decision":          e.DecisionKind,
+		"model":             e.Model,
+		"provider":          e.Provider,
+		"trace":             e.Decision,
+		"attempts":          e.Attempts,
+		"usage":             e.Usage,
+		"cost_usd":          e.Cost,
+		"baseline_model":    e.BaselineModel,
+		"baseline_cost_usd": e.BaselineCost,
+		"warnings":          e.Warnings,
 	})
 	if err != nil {
-		return []byte(`null`) // the answer matters more than its trace
+		return []byte(`null`) // the response is more important than its trace
 	}
 	return data
 }
 
-// storesText reports whether the request's text may be kept.
-func (x *exchange) storesText() bool { return x.entry.BodyState == requestlog.BodyStored }
-
-// bodyState decides whether the text is kept, and if not, on whose word.
-func (x *exchange) bodyState() requestlog.BodyState {
-	key, workspace := x.grant.Key, x.grant.Workspace
-	switch {
-	case x.noText:
-		return requestlog.BodyDisabledByRequest
-	case !x.settings.LogBodies:
-		return requestlog.BodyDisabled
-	case key.LogBodies != nil && !*key.LogBodies:
-		return requestlog.BodyDisabledForKey
-	case key.LogBodies == nil && !workspace.LogBodies:
-		return requestlog.BodyDisabled
-	case x.req != nil && int64(len(x.req.Body)) > x.settings.BodyLimit:
-		return requestlog.BodyTooLarge
+// SetHeaders implements response.Summary.
+func (r *recorder) SetHeaders(h http.Header) {
+	r.copyAttempts()
+	e := r.entry
+	values := make([]string, 0, 12) // one allocation for all values
+	set := func(name, value string) {
+		values = append(values, value)
+		h[name] = values[len(values)-1 : len(values) : len(values)] // names are canonical
 	}
-	return requestlog.BodyStored
+	set("X-Fairlead-Decision", string(e.DecisionKind))
+	set("X-Fairlead-Model", e.Model)
+	set("X-Fairlead-Provider", e.Provider)
+	set("X-Fairlead-Attempts", strconv.Itoa(len(e.Attempts)))
+	if e.Policy != "" {
+		set("X-Fairlead-Policy", headerText(e.Policy))
+	}
+	if e.BaselineModel != "" {
+		set("X-Fairlead-Baseline-Model", e.BaselineModel)
+	}
+	if e.Cost != nil {
+		set("X-Fairlead-Cost", e.Cost.String())
+	}
+	if e.BaselineCost != nil {
+		set("X-Fairlead-Baseline-Cost", e.BaselineCost.String())
+	}
+	if e.Simulated {
+		set("X-Fairlead-Simulated", "true")
+	}
+	if len(e.Warnings) > 0 {
+		set("X-Fairlead-Warnings", headerText(strings.Join(e.Warnings, "; ")))
+	}
+	set("X-Fairlead-Overhead-Us", strconv.FormatInt(r.overhead().Microseconds(), 10))
+	if e.Wait > 0 {
+		set("X-Fairlead-Wait-Us", strconv.FormatInt(e.Wait.Microseconds(), 10))
+	}
 }
 
-// hideText forgets the text that a policy wants kept out of the log.
-func (x *exchange) hideText() {
-	if x.storesText() {
-		x.entry.BodyState, x.entry.Preview, x.entry.Body = requestlog.BodyDisabledByPolicy, "", requestlog.Body{}
+// headerText returns a text as a header value: printable ASCII of limited length.
+func headerText(s string) string {
+	if len(s) > 1000 {
+		s = s[:1000]
 	}
-}
-
-// keepAnswer adds a piece of the answer to what is kept, up to the limit: for the log, or to go on with it should it break.
-func (x *exchange) keepAnswer(ev *llm.Event) {
-	limit := int64(rescueBytes)
-	switch {
-	case x.forgotten:
-		return
-	case x.storesText():
-		limit = x.settings.BodyLimit
-		x.entry.Body.Streamed, x.entry.Body.Folded = x.req.Stream, x.w.stream
-	case !x.rescuable():
-		return
-	}
-	x.said += int64(ev.ASCIIBytes + ev.NonASCIIBytes) // in a stream that repeats itself there is little to keep for much text
-	if !x.w.stream {
-		if !x.forgets(len(ev.Data), limit, "nothing") {
-			x.kept.adopt(ev.Data)
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return '?'
 		}
-		return
-	}
-	head, news := x.kept.folder.Fold(ev.Data)
-	if !x.forgets(x.kept.size+len(head)+len(news), limit, "only the beginning") {
-		x.kept.add(head...)
-		x.kept.add(news...)
-	}
+		return r
+	}, s)
 }
 
-// forgets reports whether so much, or the text in it, is more than may be kept. From then on nothing is.
-func (x *exchange) forgets(size int, limit int64, left string) bool {
-	if max(int64(size), x.said) <= limit {
-		return false
+// logUsage reports a provider whose usage was not charged as reported.
+func (g *Gateway) logUsage(ctx context.Context, e *requestlog.Entry) {
+	attrs := []any{
+		"request_id", e.ID, "provider", e.Provider, "model", e.Model, "flag", string(e.UsageFlag),
+		"charged_input", e.Usage.Prompt(), "charged_output", e.Usage.Output,
 	}
-	x.forgotten = true
-	if x.storesText() {
-		x.warned = append(x.warned, "the log has "+left+" of the answer, which is longer than log.body_limit")
+	for _, a := range e.Attempts {
+		if a.Reported != nil {
+			attrs = append(attrs, "reported_input", a.Reported.Prompt(), "reported_output", a.Reported.Output)
+			break
+		}
 	}
-	return true
+	g.Logger.WarnContext(ctx, "provider usage was not charged as reported", attrs...)
 }

@@ -2,150 +2,191 @@ package gateway
 
 import (
 	"context"
-	"slices"
-	"time"
 
+	"fairlead/internal/account"
+	"fairlead/internal/attempt"
+	"fairlead/internal/bill"
+	"fairlead/internal/ledger"
+	"fairlead/internal/limit"
 	"fairlead/internal/llm"
-	"fairlead/internal/requestlog"
+	"fairlead/internal/promptcache"
+	"fairlead/internal/rescue"
+	"fairlead/internal/response"
 )
 
-// relay hands the answer's events to the client. Charging and recording come before the last byte.
-func (g *Gateway) relay(ctx context.Context, x *exchange, ans *answer, settle func()) error {
-	defer ans.close()
-	ans.warn()
-	var t tally
-	if err := x.pass(ans, &t); err != nil {
-		return g.broke(ctx, x, ans, &t, llm.AsError(err), settle)
-	}
-	return g.complete(ctx, x, ans, &t, settle)
+// delivery is the response to one request on its way to the client. Several attempts may contribute to it.
+type delivery struct {
+	in       *incoming
+	grant    *account.Grant
+	plan     plan
+	baseline bill.Baseline
+	series   *attempt.Series
+	rec      *recorder
+	out      *response.Writer
+	hold     *ledger.Hold
+	slot     *limit.Slot
+	spent    bill.Spent // by interrupted attempts, already charged
 }
 
-// complete ends an answer that has come to its end.
-func (g *Gateway) complete(ctx context.Context, x *exchange, ans *answer, t *tally, settle func()) error {
-	ans.warn()
-	x.entry.Finish, x.entry.ServedAs = shorten(t.finish), shortenName(t.model)
-	cost := x.bill(ans.target, t.usage(ans))
-	x.entry.Signals = x.signals(t.finish)
-	g.remember(x, ans.target, x.entry.Usage)
-	ans.finish(nil, x.entry.Usage, cost)
-	settle()
-	x.entry.Outcome, x.entry.Status = requestlog.OK, 200
-	if err := g.record(x); err != nil {
-		return err
-	}
-	if err := x.w.end(x); err != nil {
-		// The entry is on disk and stays as it is. Whether the last bytes were read is not for us to know.
-		g.Logger.DebugContext(ctx, "the client left with the last bytes on the way", "request_id", x.entry.ID, "error", err.Error())
-	}
-	return nil
+// source is a response as it arrives.
+type source interface {
+	// Wait returns when Next has an event or the end.
+	Wait()
+	Next() (ev llm.Event, ok bool, err error)
 }
 
-// pass hands an answer on, from its beginning. Nearly all the time that a stream is open is spent waiting here.
-func (x *exchange) pass(ans *answer, t *tally) error {
-	ans.timer.Stop() // a client that reads slowly is not the provider's silence
-	for i := range ans.pending {
-		if err := x.take(ans, t, &ans.pending[i]); err != nil {
-			return err
-		}
-	}
-	ans.pending = nil // the client has it, and what follows may take long
+// relay delivers the response of an attempt. If the attempt is interrupted, another one continues. Charging and recording happen before
+// the last byte is sent.
+func (g *Gateway) relay(ctx context.Context, d *delivery, a *attempt.Attempt) error {
+	defer func() { a.Close() }()
 	for {
-		ans.wait()
-		if more, err := x.passOne(ans, t); !more || err != nil {
+		d.rec.served(a, d.plan.decision)
+		var received bill.UsageCounter
+		err := d.deliver(a, &received)
+		if err == nil {
+			return g.finish(ctx, d, a, &received)
+		}
+		if a, err = g.interrupted(ctx, d, a, &received, llm.AsError(err)); err != nil {
 			return err
 		}
 	}
 }
 
-// passOne hands on one event, and after the last one the usage.
-func (x *exchange) passOne(ans *answer, t *tally) (more bool, err error) {
-	ev, ok, err := ans.stream.Next()
-	switch {
-	case err != nil:
-		return false, ans.translate(err)
-	case !ok:
-		return false, x.deliver(&ans.usage)
-	}
-	ans.timer.Stop()
-	return true, x.take(ans, t, &ev)
-}
-
-// take counts an event, and delivers it unless it is the usage.
-func (x *exchange) take(ans *answer, t *tally, ev *llm.Event) error {
-	t.add(ev)
-	if ev.Bare {
-		ans.usage = keep(*ev)
-		return nil
-	}
-	return x.deliver(ev)
-}
-
-// broke ends an answer that is not complete, or has another target go on with it.
-func (g *Gateway) broke(ctx context.Context, x *exchange, ans *answer, t *tally, e *llm.Error, settle func()) error {
-	ans.warn()
-	cost := x.bill(ans.target, t.usage(ans))
-	ans.finish(e, x.entry.Usage, cost)
-	ans.close()
-	if t.finish != "" {
-		settle()
-		return e
-	}
-	next, err := g.rescue(ctx, x, ans, e)
-	if err != nil {
-		settle()
-		return err
-	}
-	return g.relay(ctx, x, next, settle)
-}
-
-// warn notes on the entry what had to change so that the target took the request, and what was left out of its answer.
-func (a *answer) warn() {
-	if len(a.call.Warnings) > 0 { // they may quote the response
-		masker := maskerOf(a.call)
-		for i, w := range a.call.Warnings {
-			a.call.Warnings[i] = masker.Text(w)
+// deliver passes the events of a response to the client. An open stream spends nearly all its time in Wait.
+func (d *delivery) deliver(from source, received *bill.UsageCounter) error {
+	var usage llm.Event // sent last, and only with a complete response
+	for {
+		from.Wait()
+		ev, ok, err := from.Next()
+		switch {
+		case err != nil:
+			return err
+		case !ok:
+			return d.send(&usage)
+		}
+		received.Add(&ev)
+		if ev.Bare {
+			usage = ev.Clone()
+		} else if err := d.send(&ev); err != nil {
+			return err
 		}
 	}
-	a.exchange.entry.Warnings = slices.Concat(a.exchange.warned, a.call.Warnings)
 }
 
-// deliver passes one event on and keeps a copy for the log. Of a whole answer there is one copy, for the client and the log.
-func (x *exchange) deliver(ev *llm.Event) error {
-	if ev.Data == nil || ev.Bare && !x.req.IncludeUsage {
+// send delivers one event and stores it for the log. A whole response is stored without a copy.
+func (d *delivery) send(ev *llm.Event) error {
+	if ev.Data == nil || ev.Bare && !d.plan.req.IncludeUsage {
 		return nil
 	}
-	if x.entry.TTFT == 0 && ev.Content {
-		x.entry.TTFT = time.Since(x.start)
-	}
-	if !x.w.stream && !ev.Own {
-		own := keep(*ev)
+	if !d.out.Streams() && !ev.Own {
+		own := ev.Clone()
 		ev = &own
 	}
-	x.keepAnswer(ev)
-	if err := x.w.event(x, ev); err != nil {
-		return &llm.Error{Kind: llm.ClientCancelled, Message: "The client stopped reading the answer.", Err: err}
+	d.rec.delivering(ev)
+	if err := d.out.Event(ev, d.rec); err != nil {
+		return &llm.Error{Kind: llm.ClientCancelled, Message: "The client stopped reading the response.", Err: err}
 	}
 	return nil
 }
 
-// tally counts what an answer brings.
-type tally struct {
-	reported        *llm.Usage
-	finish          string
-	model           string
-	ascii, nonASCII int64
+// finish charges and records a complete response, then ends it.
+func (g *Gateway) finish(ctx context.Context, d *delivery, a *attempt.Attempt, received *bill.UsageCounter) error {
+	charge := d.charge(a, received)
+	a.Finish(nil, charge)
+	if d.plan.req.Op == llm.Chat {
+		// The target has now read the conversation, and so would have the baseline.
+		store, workspace, start := g.Routing.Prefixes, d.grant.Workspace.ID, d.in.start
+		store.Record(workspace, d.plan.fingerprint, a.Target().ID(), bill.CacheRules(a.Target()), charge.Usage, start)
+		if b := d.baseline; b.Model != "" {
+			store.Record(workspace, d.plan.fingerprint, promptcache.Baseline(b.Model), b.Rules, charge.Usage, start)
+		}
+	}
+	d.settle(charge)
+	d.rec.finished(received, d.plan.cache.Repeats())
+	if err := g.Log.End(d.rec.complete()); err != nil {
+		return err
+	}
+	d.rec.releaseText()
+	if err := d.out.End(d.rec); err != nil {
+		// The entry is on disk and stays as it is: whether the client read the last bytes is unknown.
+		g.Logger.DebugContext(ctx, "client disconnected during the last bytes", "request_id", d.in.id, "error", err.Error())
+	}
+	return nil
 }
 
-func (t *tally) add(ev *llm.Event) {
-	t.ascii += int64(ev.ASCIIBytes)
-	t.nonASCII += int64(ev.NonASCIIBytes)
-	if ev.Usage != nil {
-		t.reported = ev.Usage
+// interrupted charges an incomplete response and returns the attempt that continues it, or the error for the client.
+func (g *Gateway) interrupted(ctx context.Context, d *delivery, a *attempt.Attempt, received *bill.UsageCounter, e *llm.Error) (*attempt.Attempt, error) {
+	charge := d.charge(a, received)
+	a.Finish(e, charge)
+	a.Close()
+	next, err := a, error(e)
+	if received.Finish == "" {
+		next, err = g.rescue(ctx, d, a, e)
 	}
-	if ev.Finish != "" {
-		t.finish = ev.Finish
+	if err != nil {
+		d.settle(charge)
+		return a, err
 	}
-	if ev.Model != "" {
-		t.model = ev.Model
+	return next, nil
+}
+
+// rescue returns an attempt that continues the delivered text of a broken one. Without one it returns the error for the client.
+func (g *Gateway) rescue(ctx context.Context, d *delivery, broken *attempt.Attempt, e *llm.Error) (*attempt.Attempt, error) {
+	if ctx.Err() != nil || !d.rec.rescuable() {
+		return broken, e
 	}
+	r, ok := rescue.New(d.series, e, d.rec.buffer.Bytes(nil))
+	if !ok {
+		return broken, e
+	}
+	// The hold of the request is for the attempt that continues.
+	paid, err := g.Ledger.Hold(ctx, Budgets(d.grant), broken.Cost())
+	if err != nil {
+		return broken, e // the budget has too little left for a second response
+	}
+	defer paid.Release() // no-op after settlement
+	next := r.Continue(ctx, broken, e)
+	if next == nil {
+		if ctx.Err() != nil {
+			return broken, d.series.Ended(ctx)
+		}
+		return broken, e
+	}
+	spent := broken.Spent()
+	d.spent.Tokens += spent.Tokens
+	d.spent.Cost = d.spent.Cost.Add(spent.Cost)
+	d.rec.continued(r.Warning(broken, next))
+	paid.Settle(spent.Cost)
+	return next, nil
+}
+
+// charge computes and records what an attempt has used and cost.
+func (d *delivery) charge(a *attempt.Attempt, received *bill.UsageCounter) bill.Charge {
+	u, rejected := a.Usage(received)
+	c := d.series.Terms.Charge(a.Target(), u, a.Prefilled(), d.spent, d.baseline)
+	d.rec.charged(c, rejected)
+	d.rec.warned(a)
+	return c
+}
+
+// settle charges the last attempt to the budgets and all tokens to the rate limit. Interrupted attempts were charged when another target
+// continued.
+func (d *delivery) settle(c bill.Charge) {
+	if c.Attempt != nil {
+		d.hold.Settle(*c.Attempt)
+	}
+	d.slot.Settle(c.Usage.Total() + d.spent.Tokens)
+}
+
+// settleFailure ends a request without a response. It charges a client that disconnected after the prompt was sent.
+func (d *delivery) settleFailure() {
+	target, usage, ok := d.series.Cancelled()
+	if !ok {
+		d.slot.Settle(0)
+		return
+	}
+	d.rec.servedBy(target, d.plan.decision)
+	c := d.series.Terms.Charge(target, usage, 0, d.spent, d.baseline)
+	d.rec.charged(c, false)
+	d.settle(c)
 }

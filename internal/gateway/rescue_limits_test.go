@@ -76,7 +76,7 @@ func TestABreakAfterTheFinishTakesNothingFromTheAnswer(t *testing.T) {
 		} {
 			t.Run(name+path, func(t *testing.T) {
 				t.Parallel()
-				k := newKit(t, func(k *kit) { k.settings.Idle = 100 * time.Millisecond })
+				k := newKit(t, func(k *kit) { k.settings.Attempts.Idle = 100 * time.Millisecond })
 				k.alpha.Always(b)
 
 				got := k.post(path, body)
@@ -190,7 +190,7 @@ func TestABudgetThatBearsOneAnswerPaysForNoSecond(t *testing.T) {
 func TestTheDeadlineEndsARescue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		k := newKit(t, func(k *kit) { k.inside, k.settings.Total = true, 20*time.Second })
+		k := newKit(t, func(k *kit) { k.inside, k.settings.Attempts.Total = true, 20*time.Second })
 		k.prefills("beta")
 		k.alpha.Always(cutAfterTwo())
 		k.beta.Always(mockprovider.Behaviour{Silent: true})

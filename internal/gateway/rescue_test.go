@@ -299,7 +299,7 @@ func TestAContinuationMayBreakToo(t *testing.T) {
 
 func TestAnotherTargetIsTriedWhenTheFirstCannotGoOn(t *testing.T) {
 	t.Parallel()
-	k := newKit(t, func(k *kit) { k.settings.Attempts = 4 })
+	k := newKit(t, func(k *kit) { k.settings.Attempts.Attempts = 4 })
 	k.prefills("beta")
 	k.alpha.For("large-2026", cutAfterTwo())
 	k.beta.Always(mockprovider.Fail(503))
@@ -425,7 +425,7 @@ func TestTheClientGetsOneAnswerOrAnError(t *testing.T) {
 		}
 		cut := rapid.IntRange(2, len(first)+1).Draw(rt, "events before the cut")
 		prefills := rapid.Bool().Draw(rt, "beta goes on with texts")
-		k := newKit(t, func(k *kit) { k.inside, k.settings.Attempts = true, 2 })
+		k := newKit(t, func(k *kit) { k.inside, k.settings.Attempts.Attempts = true, 2 })
 		if prefills {
 			k.prefills("beta")
 		}

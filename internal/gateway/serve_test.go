@@ -135,7 +135,7 @@ func TestEveryRefusalHasItsStatusCodeAndShape(t *testing.T) {
 		}, 400, "INVALID_REQUEST", true},
 		{"content type", nil, func(k *kit) answer { return k.post("/chat/completions", hello, "Content-Type", "text/plain") }, 415, "UNSUPPORTED_MEDIA_TYPE", true},
 		{"compressed", nil, func(k *kit) answer { return k.post("/chat/completions", hello, "Content-Encoding", "gzip") }, 415, "UNSUPPORTED_MEDIA_TYPE", true},
-		{"too large", func(k *kit) { k.settings.MaxBody = 10 }, func(k *kit) answer { return k.post("/chat/completions", hello) }, 413, "PAYLOAD_TOO_LARGE", true},
+		{"too large", func(k *kit) { k.settings.Upload.Body = 10 }, func(k *kit) answer { return k.post("/chat/completions", hello) }, 413, "PAYLOAD_TOO_LARGE", true},
 		{"unknown path", nil, func(k *kit) answer { return k.post("/nothing", hello) }, 404, "NOT_FOUND", false},
 		{"wrong method", nil, func(k *kit) answer { return k.do(k.request(http.MethodGet, "/chat/completions", "")) }, 405, "METHOD_NOT_ALLOWED", false},
 		{"unknown model", nil, func(k *kit) answer { return k.post("/chat/completions", withModel("larg")) }, 404, "MODEL_NOT_FOUND", true},
@@ -150,7 +150,7 @@ func TestEveryRefusalHasItsStatusCodeAndShape(t *testing.T) {
 		}, 400, "CONTEXT_TOO_LONG", true},
 		{"budget", func(k *kit) { k.keys.grant.Key.Budget = expensive }, func(k *kit) answer { return k.post("/chat/completions", hello) }, 402, "BUDGET_EXCEEDED", true},
 		{"rate", func(k *kit) { k.keys.grant.Key.Limits.TokensPerMinute = 1 }, func(k *kit) answer { return k.post("/chat/completions", hello) }, 429, "RATE_LIMITED", true},
-		{"buffers full", func(k *kit) { k.settings.MaxBuffered = 10 }, func(k *kit) answer { return k.post("/chat/completions", hello) }, 503, "OVERLOADED", true},
+		{"buffers full", func(k *kit) { k.settings.Upload.Total = 10 }, func(k *kit) answer { return k.post("/chat/completions", hello) }, 503, "OVERLOADED", true},
 		{"log broken", func(k *kit) { k.log.failing = llm.Errorf(llm.LedgerUnavailable, "disk full") }, func(k *kit) answer { return k.post("/chat/completions", hello) }, 503, "LEDGER_UNAVAILABLE", false},
 	}
 	for _, c := range cases {

@@ -63,7 +63,7 @@ func TestLatencyIsOverheadPlusWaitingPlusAttempts(t *testing.T) {
 			body:   withModel("small"), leave: 2 * second, want: []time.Duration{0}, total: second,
 		},
 		"a provider slot": {
-			adjust: func(k *kit) { k.settings.PlaceWait = 5 * second },
+			adjust: func(k *kit) { k.settings.Attempts.SlotWait = 5 * second },
 			script: func(k *kit) {
 				p, _ := k.snapshot.Provider("alpha")
 				p.Concurrent = 1
@@ -75,7 +75,7 @@ func TestLatencyIsOverheadPlusWaitingPlusAttempts(t *testing.T) {
 			body: withModel("small"), want: []time.Duration{3 * second}, total: 3 * second,
 		},
 		"a hedge": {
-			adjust: func(k *kit) { k.settings.Hedge, k.settings.HedgeAfter = true, second },
+			adjust: func(k *kit) { k.settings.Attempts.Hedge, k.settings.Attempts.HedgeAfter = true, second },
 			script: func(k *kit) {
 				k.alpha.Always(delayed(4*second, mockprovider.Behaviour{}))
 				k.beta.Always(delayed(2*second, mockprovider.Behaviour{}))

@@ -138,6 +138,14 @@ type Event struct {
 	NonASCIIBytes int
 }
 
+// Clone returns the event with bytes that stay valid after the next event is read.
+func (ev Event) Clone() Event {
+	if !ev.Own {
+		ev.Data, ev.Own = append([]byte(nil), ev.Data...), true
+	}
+	return ev
+}
+
 // Usage counts tokens in classes that exclude each other: Input, CacheRead, CacheWrite, Output. The other counts are parts
 // of these, shown apart.
 type Usage struct {

@@ -38,6 +38,9 @@ func PromptOf(req *llm.Request) Prompt {
 	}
 }
 
+// Estimate returns the tokens of the prompt before a model is chosen, for rate limits.
+func (p Prompt) Estimate() int64 { return Model{Vendor: "OpenAI"}.Prompt(p) }
+
 // Framing that models read around what is said.
 const (
 	perMessage  = 4

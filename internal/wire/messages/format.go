@@ -25,6 +25,12 @@ var _ wire.Format = Format{}
 // Name is the format's short name.
 func (Format) Name() string { return Name }
 
+// FeatureHeader implements wire.FeatureHeader.
+func (Format) FeatureHeader() string { return "Anthropic-Beta" }
+
+// Vendor implements wire.VendorFormat.
+func (Format) Vendor() string { return "Anthropic" }
+
 // WriteEvent frames one event of a stream under its name.
 func (Format) WriteEvent(w io.Writer, ev llm.Event) error { return writeNamed(w, ev.Name, ev.Data) }
 

@@ -1,0 +1,513 @@
+package attempt
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"time"
+
+	"fairlead/internal/bill"
+	"fairlead/internal/egress"
+	"fairlead/internal/health"
+	"fairlead/internal/llm"
+	"fairlead/internal/money"
+	"fairlead/internal/provider"
+	"fairlead/internal/requestlog"
+)
+
+// Attempt is one call to one target. Until it has content, nothing of its response has reached the client.
+type Attempt struct {
+	series    *Series
+	provider  *provider.Provider
+	call      *provider.Call
+	ctx       context.Context //nolint:containedctx // of this call alone, cancelled when the call is abandoned
+	cancel    context.CancelCauseFunc
+	timer     *time.Timer    // cancels the call: first for the first token, then for silence
+	timing    *egress.Timing // nil before the call
+	body      countingReader
+	stream    llm.Stream
+	pending   []llm.Event // up to and including the first content
+	joiner    Joiner      // nil unless the attempt continues another one
+	prefilled int64       // tokens of the response that the target was given as its beginning
+	began     time.Time
+	note      note
+	state     state
+}
+
+// note is the record of an attempt while it runs. Two attempts may run at the same time, so it is copied to the series at the end.
+type note struct {
+	requestlog.Attempt
+	index int  // in the series
+	probe bool // the one test of an open circuit
+}
+
+type state int
+
+const (
+	waiting state = iota
+	responding
+	complete // read to its end
+	closed
+)
+
+// Joiner is the client's format for an attempt that continues an interrupted response.
+type Joiner interface {
+	provider.Client
+	// OnDelta sets a function that is called for everything that the target sends, visible or not.
+	OnDelta(func())
+	// HiddenText returns the bytes of text that the client does not see.
+	HiddenText() (ascii, nonASCII int64)
+}
+
+// Continuation makes an attempt continue an interrupted response.
+type Continuation struct {
+	Request   *llm.Request
+	MaxOutput int64 // output limit as in provider.Call
+	Joiner    Joiner
+	Prefilled bool // the request ends with the beginning of the response
+}
+
+// Try makes one call and reads the response up to the first content for the client. last says that no other target remains. c may
+// be nil.
+func (s *Series) Try(ctx context.Context, t *provider.Target, last bool, c *Continuation) (*Attempt, error) {
+	a, err := s.prepare(ctx, t, last, c)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.open(); err != nil { //nolint:contextcheck // an attempt has a context of its own
+		return nil, a.fail(err)
+	}
+	return a, nil
+}
+
+// prepare acquires a slot and a credential for a call, and adds it to the series.
+func (s *Series) prepare(ctx context.Context, t *provider.Target, last bool, c *Continuation) (*Attempt, error) {
+	p, _ := s.Snapshot.Provider(t.Provider)
+	if err := s.acquireSlot(ctx, p, last); err != nil {
+		return nil, err
+	}
+	pass, err := s.admit(ctx, p, t, last)
+	if err != nil {
+		s.releaseSlot(p)
+		return nil, err
+	}
+	secret := ""
+	if i := slices.IndexFunc(p.Credentials, func(c provider.Credential) bool { return c.ID == pass.Credential }); i >= 0 {
+		secret = p.Credentials[i].Secret
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	a := &Attempt{
+		series: s, provider: p, ctx: ctx, cancel: cancel, began: time.Now(),
+		call: &provider.Call{
+			Target: t, Secret: secret, Secrets: p.Secrets(secret), Request: s.Terms.Request, Client: s.Format, MaxOutput: s.Terms.OutputLimit(t),
+		},
+		note: note{index: len(s.Attempts), probe: pass.Probe, Attempt: requestlog.Attempt{
+			Provider: t.Provider, Model: t.Model.Name, Upstream: t.Upstream, Credential: pass.Credential,
+			Start: time.Since(s.Terms.At), Wait: s.Clock.paused,
+		}},
+	}
+	a.call.Counter = a
+	s.Clock.paused = 0
+	s.Attempts = append(s.Attempts, a.note.Attempt)
+	s.Clock.start(a.began)
+	if c != nil {
+		a.joiner = c.Joiner
+		a.joiner.OnDelta(a.markActivity)
+		a.call.Request, a.call.Client, a.call.MaxOutput = c.Request, c.Joiner, c.MaxOutput
+		a.call.Joins, a.call.Prefilled = true, c.Prefilled
+	}
+	if !last {
+		limit := t.FirstToken
+		if !s.Terms.Request.Stream {
+			limit *= wholeFactor
+		}
+		a.timer = time.AfterFunc(limit, func() { cancel(errFirstToken) })
+	}
+	return a, nil
+}
+
+// acquireSlot takes one of the provider's concurrency slots. It waits only when no other target remains.
+func (s *Series) acquireSlot(ctx context.Context, p *provider.Provider, last bool) error {
+	if p.Concurrent == 0 {
+		return nil
+	}
+	var wait time.Duration
+	if last {
+		wait = s.Settings.SlotWait
+	}
+	defer s.Clock.blocked(time.Now())
+	if !s.Dispatcher.slots.of(p.Name).Take(ctx, s.KeyID, p.Concurrent, wait) {
+		return skipped(llm.UpstreamOverloaded, "%s is at its limit of %d concurrent requests", p.Name, p.Concurrent)
+	}
+	return nil
+}
+
+func (s *Series) releaseSlot(p *provider.Provider) {
+	if p.Concurrent > 0 {
+		s.Dispatcher.slots.of(p.Name).Release(s.KeyID)
+	}
+}
+
+// admit returns the pass for a call. While traffic returns after an outage, the only target may be called after a delay.
+func (s *Series) admit(ctx context.Context, p *provider.Provider, t *provider.Target, last bool) (health.Pass, error) {
+	pass, ok := s.Dispatcher.Admission.Admit(t.ID(), credentialIDs(p), last)
+	if ok && pass.Delay > 0 {
+		ok = s.Clock.sleep(ctx, pass.Delay) && s.Dispatcher.Admission.Closed(t.ID(), pass)
+	}
+	switch {
+	case ok:
+		return pass, nil
+	case pass.Refused:
+		return pass, skipped(llm.UpstreamAuth, "%s has rejected the credential or the model", t.ID())
+	case pass.Resting > 0:
+		e := skipped(llm.UpstreamRateLimited, "%s limits its rate for %s more", t.ID(), pass.Resting.Round(time.Second))
+		e.RetryAfter = pass.Resting
+		return pass, e
+	}
+	return pass, skipped(llm.UpstreamOverloaded, "the circuit of %s is open", t.ID())
+}
+
+// skipped returns the error for a target that was not called. Its kind is that of the failures that led to this.
+func skipped(kind llm.Kind, format string, args ...any) *llm.Error {
+	return &llm.Error{Kind: kind, Message: fmt.Sprintf(format, args...), Err: errSkipped}
+}
+
+func credentialIDs(p *provider.Provider) []string {
+	ids := make([]string, len(p.Credentials))
+	for i, c := range p.Credentials {
+		ids[i] = c.ID
+	}
+	return ids
+}
+
+// open makes the call and reads events up to the first content: the point of no return.
+func (a *Attempt) open() error {
+	p, op := a.provider, a.series.Terms.Request.Op
+	exchange := p.Exchange(op)
+	if exchange == nil {
+		return llm.Errorf(llm.Untranslatable, "%s does not offer %s.", p.Name, op)
+	}
+	ctx, timing := egress.Trace(a.ctx)
+	a.timing = timing
+	stop := a.limitStart(timing)
+	defer stop()
+	if p.Login != nil {
+		token, err := p.Login(ctx, a.call.Secret)
+		if err != nil {
+			return err
+		}
+		a.call.Secret = token
+	}
+	if limit := a.call.Target.EmbedBatch; op == llm.Embed && limit > 0 && a.call.Request.Inputs > limit {
+		return a.openBatches(ctx)
+	}
+	req, err := exchange.NewRequest(ctx, a.call)
+	if err != nil {
+		return err
+	}
+	resp, err := a.send(req) //nolint:bodyclose // Close closes it
+	if err != nil {
+		return err
+	}
+	stop()
+	a.body.from = resp.Body
+	resp.Body = &a.body
+	a.note.Status = resp.StatusCode
+	a.note.Headers = time.Since(a.began)
+	if at := timing.Connected(); !at.IsZero() {
+		a.note.Connect = at.Sub(a.began)
+	}
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return exchange.Failure(a.call, resp)
+	}
+	a.stream = redactStream(exchange.Events(a.call, resp), a.call)
+	for {
+		ev, ok, err := a.stream.Next()
+		if err != nil {
+			return err
+		}
+		if !ok {
+			break // an empty response with a finish reason is valid
+		}
+		if ev.Content {
+			a.pending = append(a.pending, ev) // not cloned: it is delivered before the next one is read
+			break
+		}
+		a.pending = append(a.pending, ev.Clone())
+	}
+	a.markActivity()
+	resp.Header = nil // the body keeps the response for as long as the stream is open
+	return nil
+}
+
+func (a *Attempt) send(req *http.Request) (*http.Response, error) {
+	if a.provider.Transport != nil {
+		return a.provider.Transport.RoundTrip(req)
+	}
+	return a.series.Dispatcher.Egress.Do(req)
+}
+
+// limitStart cancels the call when its connection or its status takes longer than the target's limits. stop ends the watch.
+func (a *Attempt) limitStart(timing *egress.Timing) (stop func()) {
+	connect, headers := a.call.Target.Waits.Connect, a.call.Target.Waits.Headers
+	if !a.series.Terms.Request.Stream {
+		headers = 0 // the status of a whole response arrives with its last byte
+	}
+	if connect == 0 && headers == 0 {
+		return func() {}
+	}
+	var timers []*time.Timer
+	if connect > 0 {
+		timers = append(timers, time.AfterFunc(connect, func() {
+			if timing.Connected().IsZero() {
+				a.cancel(errConnect)
+			}
+		}))
+	}
+	if headers > 0 {
+		timers = append(timers, time.AfterFunc(headers, func() { a.cancel(errHeaders) }))
+	}
+	return func() {
+		for _, t := range timers {
+			t.Stop()
+		}
+	}
+}
+
+// markActivity records that the target has sent something. From the first content on, the limit for silence applies.
+func (a *Attempt) markActivity() {
+	if a.state == responding {
+		a.timer.Reset(a.idle())
+		return
+	}
+	a.state = responding
+	a.note.FirstToken = time.Since(a.began)
+	a.limitSilence()
+}
+
+func (a *Attempt) limitSilence() {
+	if a.timer != nil && !a.timer.Stop() {
+		return // the first-token limit fired just now: the next read returns its error
+	}
+	a.timer = time.AfterFunc(a.idle(), func() { a.cancel(errIdle) })
+}
+
+func (a *Attempt) idle() time.Duration {
+	return cmp.Or(a.call.Target.Waits.Idle, a.series.Settings.Idle)
+}
+
+// Target returns the target of the attempt.
+func (a *Attempt) Target() *provider.Target { return a.call.Target }
+
+// Wait returns when Next has an event or the end of the response. The limit for silence applies while it waits.
+func (a *Attempt) Wait() {
+	if len(a.pending) > 0 {
+		a.timer.Stop() // a client that reads slowly is not the provider's silence
+		return
+	}
+	a.timer.Reset(a.idle())
+	if stream, ok := a.stream.(llm.Waiter); ok {
+		stream.Wait()
+	}
+}
+
+// Next returns the next event, whose bytes are valid until the following call. ok is false at the end.
+func (a *Attempt) Next() (ev llm.Event, ok bool, err error) {
+	if len(a.pending) > 0 {
+		ev, a.pending = a.pending[0], a.pending[1:]
+		if len(a.pending) == 0 {
+			a.pending = nil // the stream may stay open for long
+		}
+		return ev, true, nil
+	}
+	ev, ok, err = a.stream.Next()
+	if err != nil {
+		return ev, false, a.translate(err)
+	}
+	if ok {
+		a.timer.Stop()
+	}
+	return ev, ok, nil
+}
+
+// fail ends an attempt without content and records why.
+func (a *Attempt) fail(err error) error {
+	err = a.translate(err)
+	e := llm.AsError(err)
+	a.note.RetryAfter = e.RetryAfter
+	a.abandon(e, e.Kind == llm.ClientCancelled)
+	return err
+}
+
+// abandon ends an attempt that the client gets nothing of, and records what it has cost nevertheless. sent says that the provider
+// charges for a prompt that was sent.
+func (a *Attempt) abandon(e *llm.Error, sent bool) {
+	a.recordFailure(e)
+	terms, target := a.series.Terms, a.call.Target
+	var usage *llm.Usage
+	if a.joiner != nil && a.state == responding {
+		usage = new(terms.Estimate(target, a.hiddenTokens()))
+	} else {
+		for _, ev := range a.pending {
+			if ev.Usage != nil && bill.Plausible(*ev.Usage, a.call) {
+				usage = new(*ev.Usage)
+			}
+		}
+	}
+	if sent && usage == nil && a.timing != nil && !a.timing.Connected().IsZero() {
+		var received bill.UsageCounter
+		for i := range a.pending {
+			received.Add(&a.pending[i])
+		}
+		usage = new(terms.Estimate(target, terms.OutputTokens(target, received.ASCII, received.NonASCII)))
+	}
+	if usage != nil {
+		a.note.Usage, a.note.Cost = usage, terms.Cost(target, *usage)
+	}
+	a.end(e, 0)
+	a.Close()
+}
+
+// Finish records the result of an attempt that has delivered its response, or with e a part of it.
+func (a *Attempt) Finish(e *llm.Error, c bill.Charge) {
+	a.note.Usage, a.note.Cost = new(c.Usage), c.Attempt
+	if e == nil {
+		a.state = complete
+	} else {
+		a.recordFailure(e)
+	}
+	a.end(e, c.Usage.Output)
+}
+
+// recordFailure records why the attempt failed.
+func (a *Attempt) recordFailure(e *llm.Error) {
+	a.note.Class, a.note.Message = e.Kind, e.Message
+	if !a.series.StoresText {
+		a.note.Message = "" // a provider may quote the prompt
+	}
+}
+
+// end reports the attempt to health and copies its record to the series.
+func (a *Attempt) end(e *llm.Error, output int64) {
+	a.note.Duration = time.Since(a.began)
+	a.note.Bytes = a.body.bytes
+	a.series.Clock.stop()
+	report := health.Report{
+		Target: a.call.Target.ID(), Credential: a.note.Credential, Err: e, Probe: a.note.probe, Duration: a.note.Duration, OutputTokens: output,
+	}
+	if a.series.Terms.Request.Stream {
+		report.TTFT = a.note.FirstToken
+	}
+	a.series.Dispatcher.Health.Report(report)
+	a.series.Attempts[a.note.index] = a.note.Attempt
+}
+
+// Usage returns the usage of the response: the provider's report, or our own count when the report is missing or cannot be true.
+// rejected says that there was such a report, which is kept in the record of the attempt.
+func (a *Attempt) Usage(received *bill.UsageCounter) (u llm.Usage, rejected bool) {
+	if received.Valid(a.call) {
+		return *received.Reported, false
+	}
+	a.note.Reported = received.Reported
+	return a.Count(received.ASCII, received.NonASCII), received.Reported != nil
+}
+
+// Count implements llm.Counter: it estimates the usage of a response with this much text.
+func (a *Attempt) Count(ascii, nonASCII int64) llm.Usage {
+	terms, target := a.series.Terms, a.call.Target
+	u := terms.Estimate(target, terms.OutputTokens(target, ascii, nonASCII)+a.hiddenTokens())
+	u.Input += a.prefilled
+	return u
+}
+
+// hiddenTokens estimates the output that the client does not see.
+func (a *Attempt) hiddenTokens() int64 {
+	if a.joiner == nil {
+		return 0
+	}
+	ascii, nonASCII := a.joiner.HiddenText()
+	return a.series.Terms.OutputTokens(a.call.Target, ascii, nonASCII)
+}
+
+// SetPrefilled sets how many tokens of the response the target was given as its beginning.
+func (a *Attempt) SetPrefilled(tokens int64) { a.prefilled = tokens }
+
+// Prefilled returns how many tokens of the response the target was given as its beginning.
+func (a *Attempt) Prefilled() int64 { return a.prefilled }
+
+// Cost returns what the attempt has cost; 0 when unknown.
+func (a *Attempt) Cost() money.Amount {
+	if a.note.Cost == nil {
+		return 0
+	}
+	return *a.note.Cost
+}
+
+// Spent returns what the attempt has used and cost.
+func (a *Attempt) Spent() bill.Spent { return bill.Spent{Tokens: a.note.Usage.Total(), Cost: a.Cost()} }
+
+// Warnings returns what the provider's adapter changed in the request or left out of the response, without credentials.
+func (a *Attempt) Warnings() []string {
+	if len(a.call.Warnings) > 0 { // they may quote the response
+		masker := newMasker(a.call)
+		for i, w := range a.call.Warnings {
+			a.call.Warnings[i] = masker.Text(w)
+		}
+	}
+	return a.call.Warnings
+}
+
+// translate returns the error of a call as an *llm.Error, according to the cause when the call was cancelled.
+func (a *Attempt) translate(err error) error {
+	switch cause := context.Cause(a.ctx); {
+	case cause == nil:
+	case errors.Is(cause, errConnect):
+		return &llm.Error{Kind: llm.UpstreamConnect, Message: cause.Error(), Err: err}
+	case errors.Is(cause, errHedgeLost):
+		return &llm.Error{Kind: llm.HedgeLost, Message: cause.Error(), Err: err}
+	case errors.Is(cause, errFirstToken), errors.Is(cause, errIdle), errors.Is(cause, errHeaders):
+		return &llm.Error{Kind: llm.UpstreamTimeout, Message: cause.Error(), Err: err}
+	default:
+		return a.series.Ended(a.ctx)
+	}
+	if _, ok := errors.AsType[*llm.Error](err); ok {
+		return redactError(err, newMasker(a.call))
+	}
+	return &llm.Error{Kind: llm.UpstreamConnect, Message: "the connection failed", Err: err}
+}
+
+const (
+	drainTime  = 100 * time.Millisecond
+	drainBytes = 1 << 10
+)
+
+// Close releases everything the attempt holds.
+func (a *Attempt) Close() {
+	if a.state == closed {
+		return
+	}
+	whole := a.state == complete
+	a.state = closed
+	if a.timer != nil {
+		a.timer.Stop()
+	}
+	if a.stream != nil {
+		a.stream.Close()
+	}
+	if whole && a.body.from != nil {
+		// Reading to the end lets the connection be reused. The client has its response: a provider that does not end its
+		// own costs only the connection.
+		a.timer.Reset(drainTime)
+		_, _ = io.CopyN(io.Discard, &a.body, drainBytes)
+		a.timer.Stop()
+	}
+	a.cancel(nil)
+	if a.body.from != nil {
+		_ = a.body.Close() // the response has been read
+	}
+	a.series.releaseSlot(a.provider)
+}

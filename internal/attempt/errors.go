@@ -1,0 +1,116 @@
+package attempt
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"fairlead/internal/llm"
+)
+
+// rejected adds the provider to an error that no other target can help with.
+func (s *Series) rejected(e *llm.Error) *llm.Error {
+	if !e.Kind.FromUpstream() {
+		return e
+	}
+	last := s.Attempts[len(s.Attempts)-1]
+	shown := *e
+	shown.Message = fmt.Sprintf("%s rejected the request: %s", last.Provider, strings.TrimSpace(e.Message))
+	return shown.With("attempts", s.details()).With("provider", last.Provider).With("model", last.Model)
+}
+
+// exhausted returns the error when every attempt failed, or none could be made.
+func (s *Series) exhausted() *llm.Error {
+	if len(s.Attempts) == 0 {
+		return unavailable(s.skipped)
+	}
+	var kinds []llm.Kind
+	var wait time.Duration
+	var failures []string
+	for _, a := range s.Attempts {
+		kinds = append(kinds, a.Class)
+		if a.RetryAfter > 0 && (wait == 0 || a.RetryAfter < wait) {
+			wait = a.RetryAfter
+		}
+		failure := fmt.Sprintf("%s/%s failed (%s)", a.Provider, a.Model, a.Class)
+		if a.Status != 0 {
+			failure = fmt.Sprintf("%s/%s returned %d (%s)", a.Provider, a.Model, a.Status, a.Class)
+		}
+		if a.Message != "" {
+			failure += ": " + strings.TrimRight(a.Message, ". ")
+		}
+		failures = append(failures, failure)
+	}
+	kind, final := common(kinds)
+	if final && slices.ContainsFunc(s.skipped, func(e *llm.Error) bool { return e.Kind.Retryable() }) {
+		kind, final = llm.UpstreamServer, false // a skipped target may serve a repeat
+	}
+	advice := "Retry the request or allow more fallbacks."
+	switch {
+	case kind == llm.UpstreamContext:
+		advice = "Send a shorter prompt or allow a model with a larger context window."
+	case final && kind.Origin() == llm.FromProvider:
+		advice = "Ask the operator to check the provider's credentials and models, or allow more fallbacks."
+	case final:
+		advice = "Change the request or allow more fallbacks."
+	}
+	e := llm.Errorf(kind, "No provider could serve the request: %s. %s", strings.Join(failures, "; "), advice)
+	e.RetryAfter, e.Final = wait, final
+	e.UpstreamStatus = s.Attempts[len(s.Attempts)-1].Status
+	return e.With("attempts", s.details())
+}
+
+// unavailable returns the error when every target was skipped without an attempt.
+func unavailable(skipped []*llm.Error) *llm.Error {
+	limited, rejected := 0, 0
+	wait := time.Hour
+	for _, e := range skipped {
+		switch e.Kind { //nolint:exhaustive // the others are open circuits and full providers
+		case llm.UpstreamRateLimited:
+			limited++
+			wait = min(wait, e.RetryAfter)
+		case llm.UpstreamAuth:
+			rejected++
+		}
+	}
+	switch len(skipped) {
+	case 0:
+	case rejected:
+		return llm.Errorf(llm.UpstreamAuth, "Every provider for this request has rejected the gateway's credential or the model. Ask the operator to check the provider's credentials and models.")
+	case rejected + limited:
+		e := llm.Errorf(llm.UpstreamRateLimited, "Every provider for this request currently limits its rate. Retry later.")
+		e.RetryAfter = wait
+		return e
+	}
+	e := llm.Errorf(llm.NoTargetAvailable, "Every provider for this request is failing, limits its rate or is at its concurrency limit. Retry in a few seconds.")
+	e.RetryAfter = min(wait, 2*time.Second) // circuits are probed and slots become free within seconds
+	return e
+}
+
+// common returns the kind that represents several failures, and whether none of them is temporary.
+func common(kinds []llm.Kind) (kind llm.Kind, final bool) {
+	kind, final = kinds[len(kinds)-1], true
+	same, client := true, true
+	for _, k := range kinds {
+		same = same && k == kind
+		client = client && k.Origin() == llm.FromClient
+		final = final && !k.Retryable()
+	}
+	if same || client {
+		return kind, final
+	}
+	return llm.UpstreamServer, final
+}
+
+// details returns the attempts as error details.
+func (s *Series) details() []map[string]any {
+	list := make([]map[string]any, 0, len(s.Attempts))
+	for _, a := range s.Attempts {
+		list = append(list, map[string]any{
+			"provider": a.Provider, "model": a.Model, "status": a.Status, "class": a.Class,
+			"ms": a.Duration.Milliseconds(), "message": a.Message,
+		})
+	}
+	return list
+}

@@ -1,0 +1,131 @@
+package attempt
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"fairlead/internal/bill"
+	"fairlead/internal/ledger"
+	"fairlead/internal/llm"
+)
+
+// minHedge is the shortest silence after which a second target is called based on its usual first token.
+const minHedge = 50 * time.Millisecond
+
+// hedge calls target i of the plan and, when hedging is enabled and the target is silent for too long, a second one. The first
+// with content serves the request. at is the index of the last target that was called.
+func (s *Series) hedge(ctx context.Context, i int, last bool) (a *Attempt, at int, err error) {
+	after := s.hedgeAfter(i)
+	if after == 0 {
+		a, err = s.Try(ctx, s.Plan[i], last, nil)
+		return a, i, err
+	}
+	first, err := s.prepare(ctx, s.Plan[i], last, nil)
+	if err != nil {
+		return nil, i, err
+	}
+	results := make(chan result, 2) // buffered for both: neither call ever waits for its reader
+	go first.openAsync(results)     //nolint:contextcheck // an attempt has a context of its own
+	timer := time.NewTimer(after)
+	defer timer.Stop()
+	select {
+	case r := <-results:
+		a, err = r.attempt()
+		return a, i, err
+	case <-timer.C:
+	}
+	second, at, hold := s.prepareHedge(ctx, i)
+	if second == nil {
+		a, err = (<-results).attempt()
+		return a, i, err
+	}
+	defer hold.Release()         // the client pays for one response
+	go second.openAsync(results) //nolint:contextcheck // as above
+	r := <-results
+	other := first
+	if r.of == first {
+		other = second
+	}
+	if a, err = r.attempt(); err == nil {
+		other.cancel(errHedgeLost)
+		<-results
+		other.cancelHedge()
+		return a, at, nil
+	}
+	a, late := (<-results).attempt()
+	if late != nil && !llm.AsError(err).Kind.NextMayHelp() {
+		return nil, at, err // the request is at fault, whatever the other call returned
+	}
+	return a, at, late
+}
+
+// hedgeAfter returns how long target i may be silent before a second one is called; 0 for never.
+func (s *Series) hedgeAfter(i int) time.Duration {
+	req := s.Terms.Request
+	if !s.Settings.Hedge || !bill.Generates(req.Op) || i+1 >= len(s.Plan) || s.Left() < 2 {
+		return 0
+	}
+	if s.Settings.HedgeAfter > 0 || !req.Stream {
+		return s.Settings.HedgeAfter
+	}
+	usual := s.Dispatcher.Health.FirstToken(s.Plan[i].ID())
+	if usual == 0 {
+		return 0
+	}
+	return max(usual, minHedge)
+}
+
+// prepareHedge prepares a call to the next target that admits one; nil when there is none or the budgets have too little left.
+// Hedges are limited like repeats at the same target.
+func (s *Series) prepareHedge(ctx context.Context, i int) (a *Attempt, at int, hold *ledger.Hold) {
+	hold, err := s.TryHold(ctx, s.Terms.MaxCost(s.Plan[i+1:]))
+	if err != nil {
+		return nil, i, nil
+	}
+	if !s.Dispatcher.Admission.AllowRepeat(s.Plan[i].ID()) {
+		hold.Release()
+		return nil, i, nil
+	}
+	for at = i + 1; at < len(s.Plan); at++ {
+		last := at+1 == len(s.Plan) || s.Left() == 1
+		if a, err = s.prepare(ctx, s.Plan[at], last, nil); err == nil {
+			a.note.Hedge = true
+			return a, at, hold
+		}
+	}
+	hold.Release()
+	return nil, i, nil
+}
+
+// result is an attempt that has content, or has failed.
+type result struct {
+	of  *Attempt
+	err error
+}
+
+// attempt returns the attempt, or its failure, which is recorded.
+func (r result) attempt() (*Attempt, error) {
+	if r.err != nil {
+		return nil, r.of.fail(r.err)
+	}
+	return r.of, nil
+}
+
+// openAsync makes the call in a goroutine of its own. It does not change the series.
+func (a *Attempt) openAsync(results chan<- result) {
+	var err error
+	defer func() {
+		if p := recover(); p != nil { // the handler of the request cannot recover it
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+		results <- result{a, err}
+	}()
+	err = a.open()
+}
+
+// cancelHedge ends a call that was slower than the other one, and records its cost.
+func (a *Attempt) cancelHedge() {
+	a.abandon(&llm.Error{Kind: llm.HedgeLost, Message: errHedgeLost.Error()}, true)
+}

@@ -1,0 +1,344 @@
+// Package attempt calls the targets of a plan until one of them responds: retries, fallback, hedging, timeouts and the reports to
+// health. Nothing reaches the client before an attempt has content.
+package attempt
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"fairlead/internal/bill"
+	"fairlead/internal/health"
+	"fairlead/internal/ledger"
+	"fairlead/internal/llm"
+	"fairlead/internal/money"
+	"fairlead/internal/provider"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
+	"fairlead/internal/wire"
+)
+
+// Admission decides which calls may be made.
+type Admission interface {
+	// Admit reports whether a call to the target may be made now, and with which credential. last says that no other target remains.
+	Admit(target string, credentials []string, last bool) (health.Pass, bool)
+	// Closed reports whether a pass with a delay can be used after the delay.
+	Closed(target string, p health.Pass) bool
+	// HasOtherCredential reports whether the target may be tried immediately with another credential than the one that failed.
+	HasOtherCredential(target string, credentials []string, failed string) bool
+	// Wait returns how long the target backs off with every one of the credentials.
+	Wait(target string, credentials []string) time.Duration
+	// AllowRepeat reports whether the target may be called once more for a request that failed there, and counts the repeat.
+	AllowRepeat(target string) bool
+}
+
+// Health observes calls.
+type Health interface {
+	// FirstToken returns the 95th percentile of the target's recent times to the first token; 0 when unknown.
+	FirstToken(target string) time.Duration
+	// Report records the result of a call.
+	Report(r health.Report)
+}
+
+// Caller makes HTTP calls.
+type Caller interface {
+	Do(req *http.Request) (*http.Response, error)
+}
+
+// Dispatcher makes the calls of all requests. Its fields must not change after the first call.
+type Dispatcher struct {
+	Admission Admission
+	Health    Health
+	Egress    Caller
+	Batches   Batches
+	Draw      func() float64 // random number from 0 to 1, for jitter
+
+	slots providerSlots
+}
+
+// Settings bound the attempts of a request.
+type Settings struct {
+	Attempts   int           // maximum number of attempts
+	Backoff    time.Duration // first pause before a repeat
+	SlotWait   time.Duration // how long a request waits for a provider at its concurrency limit
+	Hedge      bool          // call a second target when the first is slow
+	HedgeAfter time.Duration // 0 for the target's usual time to the first token
+	Idle       time.Duration // longest silence within a response
+	Total      time.Duration // deadline over all attempts
+}
+
+// Series is the attempts of one request.
+type Series struct {
+	Dispatcher *Dispatcher
+	Settings   *Settings
+	Snapshot   *route.Snapshot
+	Format     wire.Format
+	KeyID      string
+	Plan       []*provider.Target
+	Terms      bill.Terms
+	StoresText bool // messages of providers may be stored: they can quote the prompt
+	// TryHold reserves an additional amount for a hedge without waiting.
+	TryHold func(context.Context, money.Amount) (*ledger.Hold, error)
+
+	Attempts []requestlog.Attempt // in the order of their starts
+	Clock    Clock
+	skipped  []*llm.Error // why targets were skipped without an attempt
+}
+
+// Causes of calls that the gateway ended.
+var (
+	errDeadline   = errors.New("the request's deadline has passed")
+	errConnect    = errors.New("no connection in time")
+	errHeaders    = errors.New("no status in time")
+	errFirstToken = errors.New("no first token in time")
+	errIdle       = errors.New("the response was silent for too long")
+	errHedgeLost  = errors.New("another target responded first")
+	errSkipped    = errors.New("target skipped")
+)
+
+const (
+	// wholeFactor extends the first-token limit for responses that are not streamed: their first byte is also their last, and
+	// another attempt would pay for the response twice.
+	wholeFactor = 6
+	// maxPause is the longest wait before the same target is tried again.
+	maxPause = 5 * time.Second
+	// shortPause is a wait that delays the client no more than a switch, which has to read the prompt without a cached prefix.
+	shortPause = 500 * time.Millisecond
+	// pauseJitter is the fraction by which a requested pause is extended at random, so that requests that failed together do
+	// not return together.
+	pauseJitter = 0.2
+)
+
+// WithDeadline returns a context that ends at the deadline of the request: that of the first target, or of the settings.
+func (s *Series) WithDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, s.total(), errDeadline)
+}
+
+func (s *Series) total() time.Duration { return cmp.Or(s.Plan[0].Waits.Total, s.Settings.Total) }
+
+// Left returns how many more attempts may be made.
+func (s *Series) Left() int { return s.Settings.Attempts - len(s.Attempts) }
+
+// First walks the plan until a target has content. Before that, another target takes over without the client noticing.
+func (s *Series) First(ctx context.Context) (*Attempt, error) {
+	for i := 0; i < len(s.Plan) && s.Left() > 0 && ctx.Err() == nil; {
+		last := i+1 == len(s.Plan) || s.Left() == 1
+		a, at, err := s.hedge(ctx, i, last)
+		if err == nil {
+			return a, nil
+		}
+		if ctx.Err() != nil {
+			return nil, s.Ended(ctx)
+		}
+		e := llm.AsError(err)
+		switch {
+		case errors.Is(e, errSkipped):
+			s.skipped = append(s.skipped, e)
+			i++
+		case !s.movesOn(e):
+			return nil, s.rejected(e)
+		case s.Left() > 0: // no pause when no attempt would follow
+			i = s.next(ctx, at, e)
+		}
+	}
+	if ctx.Err() != nil {
+		return nil, s.Ended(ctx) // in a pause between two attempts
+	}
+	return nil, s.exhausted()
+}
+
+// movesOn reports whether another target is tried after a failure. An unsupported request moves on when the gateway may choose
+// the model; a response rejected by content rules only when the caller lists other models.
+func (s *Series) movesOn(e *llm.Error) bool {
+	listed := len(s.Terms.Request.Controls.Models) > 0
+	switch e.Kind { //nolint:exhaustive // the kind alone decides for the others
+	case llm.UpstreamUnsupported:
+		return listed || route.IsAuto(s.Terms.Request.Model)
+	case llm.UpstreamContentPolicy:
+		return listed
+	}
+	return e.Kind.NextMayHelp()
+}
+
+// next returns the index of the target to try after a failure at index at, or len(Plan). It is the same target with another
+// credential, or after a pause when no other target is left or the pause is short.
+func (s *Series) next(ctx context.Context, at int, e *llm.Error) int {
+	t, next := s.Plan[at], at+1
+	if e.Kind == llm.UpstreamContext { // only a larger context window helps
+		for next < len(s.Plan) && s.Plan[next].Model.Context <= t.Model.Context {
+			next++
+		}
+	}
+	switch {
+	case s.hasOtherCredential(t, e):
+		if s.Dispatcher.Admission.AllowRepeat(t.ID()) {
+			return at
+		}
+	case next == len(s.Plan) && RetrySame(e), next < len(s.Plan) && s.readySoon(t, s.Plan[next], e):
+		if s.Repeat(ctx, t, e) {
+			return at
+		}
+	}
+	return next
+}
+
+// hasOtherCredential reports whether the credential failed and the provider has another one that may be used immediately.
+func (s *Series) hasOtherCredential(t *provider.Target, e *llm.Error) bool {
+	switch e.Kind {
+	case llm.UpstreamAuth, llm.UpstreamDenied, llm.UpstreamNotFound, llm.UpstreamRateLimited:
+	default:
+		return false
+	}
+	p, _ := s.Snapshot.Provider(t.Provider)
+	failed := s.Attempts[len(s.Attempts)-1].Credential
+	return len(p.Credentials) > 1 && s.Dispatcher.Admission.HasOtherCredential(t.ID(), credentialIDs(p), failed)
+}
+
+// RetrySame reports whether the same target may respond to a repeat: not after a timeout, and not after a rate limit with a
+// longer wait than a client should have.
+func RetrySame(e *llm.Error) bool {
+	switch e.Kind {
+	case llm.UpstreamServer, llm.UpstreamOverloaded, llm.UpstreamConnect, llm.UpstreamMalformed, llm.StreamInterrupted:
+		return true
+	case llm.UpstreamRateLimited:
+		return e.RetryAfter <= maxPause
+	default:
+		return false
+	}
+}
+
+// readySoon reports whether a failed target requests so short a wait that one repeat delays the client no more than a switch to
+// the next target. An attempt must be left for the switch.
+func (s *Series) readySoon(t, next *provider.Target, e *llm.Error) bool {
+	if e.RetryAfter <= 0 || !RetrySame(e) || s.Left() < 2 || s.count(t) > 1 {
+		return false
+	}
+	most := shortPause
+	if same, other := s.Dispatcher.Health.FirstToken(t.ID()), s.Dispatcher.Health.FirstToken(next.ID()); same > 0 && other > 0 {
+		most = max(most, other-same)
+	}
+	return e.RetryAfter <= most
+}
+
+// count returns how many attempts the target has had.
+func (s *Series) count(t *provider.Target) (n int) {
+	for i := range s.Attempts {
+		if a := &s.Attempts[i]; a.Provider == t.Provider && a.Model == t.Model.Name {
+			n++
+		}
+	}
+	return n
+}
+
+// Tried reports whether the target has had an attempt that did not lose a hedge.
+func (s *Series) Tried(t *provider.Target) bool {
+	for i := range s.Attempts {
+		if a := &s.Attempts[i]; a.Provider == t.Provider && a.Model == t.Model.Name && a.Class != llm.HedgeLost {
+			return true
+		}
+	}
+	return false
+}
+
+// Repeat pauses before the same target is tried again: as long as the provider requested, with jitter, or for a growing backoff,
+// and until the target's back-off has ended. It reports whether the attempt may be made.
+func (s *Series) Repeat(ctx context.Context, t *provider.Target, e *llm.Error) bool {
+	d := s.Dispatcher
+	wait := health.Backoff(len(s.Attempts), s.Settings.Backoff, d.Draw())
+	if e.RetryAfter > 0 {
+		wait = e.RetryAfter + time.Duration(pauseJitter*d.Draw()*float64(e.RetryAfter))
+	}
+	p, _ := s.Snapshot.Provider(t.Provider)
+	wait = max(wait, d.Admission.Wait(t.ID(), credentialIDs(p)))
+	if deadline, ok := ctx.Deadline(); wait > maxPause || ok && time.Until(deadline) <= wait {
+		return false
+	}
+	return d.Admission.AllowRepeat(t.ID()) && s.Clock.sleep(ctx, wait)
+}
+
+// Cancelled returns the target and the usage of the last attempt when the client disconnected after the prompt was sent.
+func (s *Series) Cancelled() (*provider.Target, llm.Usage, bool) {
+	if len(s.Attempts) == 0 {
+		return nil, llm.Usage{}, false
+	}
+	a := &s.Attempts[len(s.Attempts)-1]
+	if a.Class != llm.ClientCancelled || a.Usage == nil {
+		return nil, llm.Usage{}, false
+	}
+	for _, t := range s.Plan {
+		if t.Provider == a.Provider && t.Model.Name == a.Model {
+			return t, *a.Usage, true
+		}
+	}
+	return nil, llm.Usage{}, false
+}
+
+// Ended returns the error for a request whose context has ended: a deadline, a disconnected client, or the cause itself.
+func (s *Series) Ended(ctx context.Context) *llm.Error {
+	cause := context.Cause(ctx)
+	if e, ok := errors.AsType[*llm.Error](cause); ok {
+		return e
+	}
+	if errors.Is(cause, errDeadline) {
+		return llm.Errorf(llm.UpstreamTimeout, "The request's deadline of %s passed before a provider responded. Retry the request or raise timeouts.total.", s.total()).
+			With("attempts", s.details())
+	}
+	return &llm.Error{Kind: llm.ClientCancelled, Message: "The client closed the connection before the response was complete.", Err: cause}
+}
+
+// Clock measures the time of a request that is spent in attempts and waiting for providers.
+type Clock struct {
+	Waited   time.Duration // waiting for a provider without an attempt in flight
+	upstream time.Duration // in attempts that have ended
+	since    time.Time     // start of the attempts in flight; zero when there are none
+	inFlight int
+	paused   time.Duration // waiting since the last attempt ended, for the record of the next one
+}
+
+// Upstream returns the time spent in attempts and waiting for providers.
+func (c *Clock) Upstream() time.Duration {
+	spent := c.upstream + c.Waited
+	if !c.since.IsZero() {
+		spent += time.Since(c.since)
+	}
+	return spent
+}
+
+func (c *Clock) start(at time.Time) {
+	if c.inFlight++; c.inFlight == 1 {
+		c.since = at
+	}
+}
+
+func (c *Clock) stop() {
+	if c.inFlight--; c.inFlight == 0 {
+		c.upstream += time.Since(c.since)
+		c.since = time.Time{}
+	}
+}
+
+// minWait is the shortest time that counts as waiting. Less is the cost of taking a lock.
+const minWait = 100 * time.Microsecond
+
+// blocked records the time since a moment as waiting, unless an attempt is in flight.
+func (c *Clock) blocked(since time.Time) {
+	if d := time.Since(since); c.inFlight == 0 && d >= minWait {
+		c.Waited += d
+		c.paused += d
+	}
+}
+
+// sleep waits for a provider. It reports whether the request still has time.
+func (c *Clock) sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	defer c.blocked(time.Now())
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

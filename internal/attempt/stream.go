@@ -1,0 +1,154 @@
+package attempt
+
+import (
+	"errors"
+	"io"
+	"slices"
+	"sync"
+
+	"fairlead/internal/limit"
+	"fairlead/internal/llm"
+	"fairlead/internal/provider"
+	"fairlead/internal/redact"
+)
+
+// providerSlots are the concurrency slots of each provider. They outlive configuration changes, like the requests that hold them.
+type providerSlots struct {
+	mu     sync.Mutex
+	byName map[string]*limit.FairSemaphore
+}
+
+// of returns the slots of a provider.
+func (s *providerSlots) of(name string) *limit.FairSemaphore {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	slots := s.byName[name]
+	if slots == nil {
+		if s.byName == nil {
+			s.byName = map[string]*limit.FairSemaphore{}
+		}
+		slots = &limit.FairSemaphore{}
+		s.byName[name] = slots
+	}
+	return slots
+}
+
+// countingReader counts the bytes of a response body.
+type countingReader struct {
+	from  io.ReadCloser
+	bytes int64
+}
+
+// Read implements io.Reader.
+func (r *countingReader) Read(p []byte) (int, error) {
+	n, err := r.from.Read(p)
+	r.bytes += int64(n)
+	return n, err
+}
+
+// Wait implements llm.Waiter.
+func (r *countingReader) Wait() {
+	if from, ok := r.from.(llm.Waiter); ok {
+		from.Wait()
+	}
+}
+
+// Close implements io.Closer.
+func (r *countingReader) Close() error { return r.from.Close() }
+
+// redactStream masks the credentials of a call in the response. It masks events in the client's format, after everything that
+// joins, decodes or translates the provider's text.
+func redactStream(s llm.Stream, c *provider.Call) llm.Stream {
+	masker := newMasker(c)
+	if masker == nil {
+		return s
+	}
+	return &redactReader{from: s, masker: masker}
+}
+
+// newMasker returns a masker for the secrets of a call: what is sent to the provider, and the credential it was derived from.
+func newMasker(c *provider.Call) *redact.Masker {
+	switch {
+	case len(c.Secrets) == 0:
+		return redact.NewMasker(c.Secret)
+	case slices.Contains(c.Secrets, c.Secret):
+		return redact.NewMasker(c.Secrets...)
+	}
+	return redact.NewMasker(append(slices.Clip(c.Secrets), c.Secret)...)
+}
+
+type redactReader struct {
+	from   llm.Stream
+	masker *redact.Masker
+	held   []llm.Event // end with the beginning of a credential
+	ready  []llm.Event // masked
+}
+
+// Next implements llm.Stream.
+func (r *redactReader) Next() (llm.Event, bool, error) {
+	for len(r.ready) == 0 {
+		ev, ok, err := r.from.Next()
+		if !ok {
+			if len(r.held) == 0 {
+				return ev, false, redactError(err, r.masker)
+			}
+			r.release()
+			break
+		}
+		hold := r.masker.Scan(redact.Document{Data: ev.Data, Own: ev.Own})
+		if !hold && len(r.held) == 0 {
+			return r.masked(ev, r.masker.Take()[0]), true, nil
+		}
+		r.held = append(r.held, ev)
+		if !hold {
+			r.release()
+		}
+	}
+	ev := r.ready[0]
+	r.ready = r.ready[1:]
+	return ev, true, nil
+}
+
+// release makes the held events ready.
+func (r *redactReader) release() {
+	r.ready = r.held
+	for i, d := range r.masker.Take() {
+		r.ready[i] = r.masked(r.ready[i], d)
+	}
+	r.held = nil
+}
+
+func (r *redactReader) masked(ev llm.Event, d redact.Document) llm.Event {
+	if ev.Data != nil { // an event without data is not sent
+		ev.Data, ev.Own = d.Data, d.Own
+	}
+	ev.Name, ev.Model, ev.Finish = r.masker.Text(ev.Name), r.masker.Text(ev.Model), r.masker.Text(ev.Finish)
+	return ev
+}
+
+// Wait implements llm.Waiter.
+func (r *redactReader) Wait() {
+	if from, ok := r.from.(llm.Waiter); ok && len(r.ready) == 0 {
+		from.Wait()
+	}
+}
+
+// Close implements llm.Stream.
+func (r *redactReader) Close() { r.from.Close() }
+
+// redactError masks credentials in the error of a provider.
+func redactError(err error, m *redact.Masker) error {
+	if err == nil || m == nil {
+		return err
+	}
+	e, ok := errors.AsType[*llm.Error](err)
+	if !ok {
+		return err // of the connection or the context: the provider did not write it
+	}
+	masked := *e
+	masked.Message, masked.UpstreamCode = m.Text(e.Message), m.Text(e.UpstreamCode)
+	if e.Err != nil && m.Text(e.Err.Error()) != e.Err.Error() {
+		masked.Err = errors.New(m.Text(e.Err.Error()))
+	}
+	return &masked
+}

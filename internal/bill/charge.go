@@ -1,0 +1,105 @@
+package bill
+
+import (
+	"cmp"
+
+	"fairlead/internal/catalog"
+	"fairlead/internal/llm"
+	"fairlead/internal/money"
+	"fairlead/internal/promptcache"
+	"fairlead/internal/provider"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/route"
+)
+
+// Spent is what interrupted attempts have used and cost that delivered a part of the response.
+type Spent struct {
+	Tokens int64
+	Cost   money.Amount
+}
+
+// Charge is what a response has used and what that costs. Unknown costs are nil.
+type Charge struct {
+	Usage    llm.Usage
+	Attempt  *money.Amount // cost of the last attempt alone
+	Bill     *catalog.Bill // of all attempts that delivered a part of the response
+	Baseline *catalog.Bill // what the baseline would have cost
+	Flag     requestlog.UsageFlag
+}
+
+// Charge prices the usage of a response. prefilled tokens of the input are output that an earlier attempt had delivered. An
+// attempt is charged at most what was held for it.
+func (t Terms) Charge(target *provider.Target, u llm.Usage, prefilled int64, spent Spent, baseline Baseline) Charge {
+	c := Charge{Usage: u}
+	u.ServiceTier = cmp.Or(u.ServiceTier, t.Request.ServiceTier) // the tier that was served, or the requested one
+	if target.Price != nil {
+		b := target.Price.At(t.At).Bill(u)
+		if t.Held != nil && b.Total > *t.Held {
+			// The row shows the operator what the usage would have cost.
+			b.Rows = append(b.Rows, catalog.Row{Class: "above_hold", Amount: t.Held.Sub(b.Total)})
+			b.Total = *t.Held
+			c.Flag = requestlog.UsageAboveHold
+		}
+		c.Attempt = new(b.Total)
+		if spent != (Spent{}) {
+			b.Rows = append(b.Rows, catalog.Row{Class: "broken_attempts", Tokens: spent.Tokens, Amount: spent.Cost})
+			b.Total = b.Total.Add(spent.Cost)
+		}
+		c.Bill = &b
+	}
+	if baseline.Price != nil {
+		n := min(prefilled, u.Input) // the baseline would have written it
+		u.Input -= n
+		u.Output += n
+		if t.Request.Op == llm.Chat && target.Model.Name != baseline.Model {
+			u = baseline.usage(u)
+		}
+		c.Baseline = new(baseline.Price.At(t.At).Bill(u))
+	}
+	return c
+}
+
+// Baseline is the model that the cost of a request is compared with.
+type Baseline struct {
+	Model string         // empty for none
+	Price *catalog.Price // nil when unknown
+	Rules promptcache.Rules
+	Cache promptcache.View // what the baseline would have cached of the prompt
+}
+
+// NewBaseline looks up the price and the cache rules of a baseline model, which may be empty.
+func NewBaseline(snap *route.Snapshot, name string, cache promptcache.View) Baseline {
+	b := Baseline{Model: name, Cache: cache}
+	if name == "" {
+		return b
+	}
+	if b.Price = snap.Price(name); b.Price != nil {
+		vendor := ""
+		if m, ok := snap.Catalog.Model(name); ok {
+			vendor = m.Home
+		}
+		b.Rules = promptcache.For(vendor, name, b.Price)
+	}
+	return b
+}
+
+// usage returns what the baseline would have used: the same tokens, of the prompt as much from its cache as it would have had
+// there, and no less than was really read from one.
+func (b Baseline) usage(u llm.Usage) llm.Usage {
+	cached := b.Cache.CacheHit(promptcache.Baseline(b.Model), b.Rules).Usage(u.Prompt())
+	would := u
+	would.CacheRead = max(u.CacheRead, cached.CacheRead)
+	would.CacheWrite = min(cached.CacheWrite, u.Prompt()-would.CacheRead)
+	would.CacheWriteLong = min(cached.CacheWriteLong, would.CacheWrite)
+	would.Input = u.Prompt() - would.CacheRead - would.CacheWrite
+	would.AudioInput = min(u.AudioInput, would.Input)
+	return would
+}
+
+// CacheRules returns how the prompt cache of a target works.
+func CacheRules(t *provider.Target) promptcache.Rules {
+	if t.Price == nil {
+		return promptcache.Rules{}
+	}
+	return promptcache.For(t.Vendor, t.Model.Name, t.Price)
+}

@@ -1,0 +1,98 @@
+package bill
+
+import (
+	"testing"
+	"time"
+
+	"fairlead/internal/catalog"
+	"fairlead/internal/llm"
+	"fairlead/internal/money"
+	"fairlead/internal/provider"
+)
+
+// priced returns terms with one target whose price has every class.
+func priced(req llm.Request) (Terms, *provider.Target) {
+	long, audio, spoken := money.PerMillion(4), money.PerMillion(20), money.PerMillion(40)
+	until := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
+	price := &catalog.Price{
+		Input: money.PerMillion(2), Output: money.PerMillion(8), CacheWriteLong: &long, AudioInput: &audio, AudioOutput: &spoken, Source: "test",
+		Services: []catalog.Service{{Name: "flex", Factor: 500}, {Name: "priority", Factor: 2000}},
+	}
+	price = price.Followed(&catalog.Price{Input: money.PerMillion(100), Output: money.PerMillion(100), Source: "later"}, until)
+	t := &provider.Target{Provider: "p", Model: &catalog.Model{Name: "m", Op: llm.Chat, MaxOutput: 1000}, Upstream: "m", Price: price}
+	req.Op = llm.Chat
+	return Terms{Request: &req, At: until.Add(-time.Second)}, t
+}
+
+func TestChargeUsesTheServedTierAndThePriceOfTheRequestTime(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		requested, served string
+		want              money.Amount
+		card              string
+	}{
+		"neither":             {"", "", 2_000_000, "price until 2026-12-31"},
+		"requested":           {"flex", "", 1_000_000, "price until 2026-12-31, flex"},
+		"another tier served": {"priority", "default", 2_000_000, "price until 2026-12-31"},
+		"served":              {"", "priority", 4_000_000, "price until 2026-12-31, priority"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			terms, target := priced(llm.Request{ServiceTier: tc.requested})
+			c := terms.Charge(target, llm.Usage{Input: 1000, ServiceTier: tc.served}, 0, Spent{}, Baseline{Model: "m", Price: target.Price})
+			if *c.Attempt != tc.want || c.Bill.Total != tc.want || c.Bill.Card != tc.card || c.Baseline.Total != tc.want {
+				t.Errorf("%v by %q, baseline %v; want %v by %q", c.Bill.Total, c.Bill.Card, c.Baseline.Total, tc.want, tc.card)
+			}
+			if c.Usage.ServiceTier != tc.served {
+				t.Errorf("the usage has tier %q", c.Usage.ServiceTier)
+			}
+		})
+	}
+}
+
+func TestMaxCostCoversTheMostExpensiveUseOfATarget(t *testing.T) {
+	t.Parallel()
+	for name, req := range map[string]llm.Request{
+		"text":             {Body: make([]byte, 4000), MaxOutput: 100},
+		"priority":         {Body: make([]byte, 4000), MaxOutput: 100, ServiceTier: "priority"},
+		"flex is rejected": {Body: make([]byte, 4000), MaxOutput: 100, ServiceTier: "flex"},
+		"audio":            {Body: make([]byte, 4000), MaxOutput: 100, Needs: llm.AudioIn | llm.AudioOut},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			terms, target := priced(req)
+			held := terms.MaxCost([]*provider.Target{target})
+			for _, u := range []llm.Usage{
+				{Input: 1000, Output: 100},
+				{CacheWrite: 1000, Output: 100},
+				{CacheWrite: 1000, CacheWriteLong: 1000, Output: 100},
+				{Input: 1000, AudioInput: 1000, Output: 100, AudioOutput: 100},
+			} {
+				if u.AudioInput > 0 && req.Needs == 0 {
+					continue
+				}
+				for _, served := range []string{"", req.ServiceTier} {
+					u.ServiceTier = served
+					if c := terms.Charge(target, u, 0, Spent{}, Baseline{}); *c.Attempt > held {
+						t.Errorf("%+v costs %v, %v is held", u, *c.Attempt, held)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestMinPromptIsLimitedByTheContextWindow(t *testing.T) {
+	t.Parallel()
+	req := &llm.Request{ASCIIBytes: 1_000_000, NonASCIIBytes: 24_000}
+	for want, m := range map[int64]catalog.Model{
+		8000: {Context: 200_000},
+		4096: {Context: 4096},
+		2048: {Context: 4096, MaxInput: 2048},
+		512:  {},
+	} {
+		if got := minPrompt(req, &m); got != want {
+			t.Errorf("the minimum is %d tokens, want %d", got, want)
+		}
+	}
+}

@@ -1,0 +1,189 @@
+// Package bill computes what a request can cost at most, what it has used, and what that costs.
+package bill
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"fairlead/internal/catalog"
+	"fairlead/internal/llm"
+	"fairlead/internal/money"
+	"fairlead/internal/provider"
+	"fairlead/internal/token"
+)
+
+const (
+	// DefaultOutput limits the output on a budget when neither the caller nor the catalog limits it.
+	DefaultOutput = 16_384
+	// MinOutput is the shortest output limit that is worth a request.
+	MinOutput = 256
+	// maxOutput is more than any model writes in one response. It is used when nothing limits the output.
+	maxOutput = 1_000_000
+	// defaultContext is used for models with an unknown context window.
+	defaultContext = 200_000
+)
+
+// Terms are the request and the limits that its cost depends on.
+type Terms struct {
+	Request   *llm.Request
+	Client    provider.Client // format of the request, to count its text exactly
+	Counter   *token.Counter
+	At        time.Time     // when the request arrived: the prices of that moment apply
+	MaxOutput int64         // output limit of a policy or a budget when the caller sets none; 0 for none
+	Budgeted  bool          // a budget can reject the request
+	Held      *money.Amount // maximum charge of one attempt; nil before the hold
+}
+
+// Generates reports whether op produces text, which is charged as output.
+func Generates(op llm.Op) bool { return op == llm.Chat || op == llm.Complete }
+
+func model(m *catalog.Model) token.Model { return token.Model{Vendor: m.Vendor, Name: m.Name} }
+
+// OutputLimit returns the output limit that a target is sent when the caller sets none; 0 for none. A policy sets one, and so
+// does a budget: the output must not cost more than is held for it. Providers reject a limit above the model's maximum, and some
+// reject one that does not fit the context window after the prompt.
+func (t Terms) OutputLimit(target *provider.Target) int64 {
+	m := target.Model
+	if t.MaxOutput > 0 {
+		return min(t.MaxOutput, cmp.Or(m.MaxOutput, t.MaxOutput))
+	}
+	if !t.Budgeted || t.Request.MaxOutput > 0 || !Generates(t.Request.Op) || target.Price == nil || target.Price.At(t.At).Output == 0 {
+		return 0
+	}
+	limit := cmp.Or(m.MaxOutput, DefaultOutput)
+	if m.Context > 0 {
+		prompt := model(m).Prompt(token.PromptOf(t.Request))
+		limit = min(limit, max(MinOutput, m.Context-prompt*3/2))
+	}
+	return limit
+}
+
+// MaxCost returns the most that one of the targets can charge for the request.
+func (t Terms) MaxCost(targets []*provider.Target) (most money.Amount) {
+	for _, target := range targets {
+		if target.Price != nil {
+			most = max(most, t.maxCost(target, t.maxUsage(target)))
+		}
+	}
+	return most
+}
+
+// Affordable returns the output tokens that an amount pays for at the most expensive of the targets.
+func (t Terms) Affordable(targets []*provider.Target, amount money.Amount) int64 {
+	tokens := int64(DefaultOutput)
+	for _, target := range targets {
+		if target.Price == nil {
+			continue
+		}
+		u := t.withOutput(t.maxUsage(target), int64(t.Request.Predicted))
+		base := t.maxCost(target, u)
+		affordable := int64(DefaultOutput)
+		rest, perThousand := amount.Sub(base), t.maxCost(target, t.withOutput(u, u.Output+1000))-base
+		switch {
+		case rest <= 0:
+			affordable = 0
+		case perThousand > 0:
+			affordable = int64(rest.Dollars()/perThousand.Dollars()*1000) - 1 // prices are rounded up
+		}
+		tokens = min(tokens, affordable/int64(max(t.Request.Choices, 1)))
+	}
+	return tokens
+}
+
+// maxCost returns the most that the usage can cost: a provider may serve another service tier than requested.
+func (t Terms) maxCost(target *provider.Target, u llm.Usage) money.Amount {
+	card := target.Price.At(t.At)
+	cost := card.Cost(u)
+	if t.Request.ServiceTier == u.ServiceTier {
+		return cost
+	}
+	u.ServiceTier = t.Request.ServiceTier
+	return max(cost, card.Cost(u))
+}
+
+// maxUsage returns the most that the request can use at a target with a price. The prompt counts as the most expensive class of
+// input: cache writes and audio may cost more than fresh text.
+func (t Terms) maxUsage(target *provider.Target) llm.Usage {
+	req := t.Request
+	prompt := maxPrompt(req, target.Model)
+	rates := target.Price.At(t.At).Rates(prompt, "") // a service tier multiplies all rates equally
+	u, most := llm.Usage{Input: prompt}, rates.Input
+	if rates.CacheWrite > most {
+		u, most = llm.Usage{CacheWrite: prompt}, rates.CacheWrite
+	}
+	if rates.CacheWriteLong > most {
+		u, most = llm.Usage{CacheWrite: prompt, CacheWriteLong: prompt}, rates.CacheWriteLong
+	}
+	if rates.AudioInput > most && (req.Needs.Has(llm.AudioIn) || req.Unsized > 0) {
+		u = llm.Usage{Input: prompt, AudioInput: prompt}
+	}
+	if !Generates(req.Op) {
+		return u
+	}
+	return t.withOutput(u, maxOutputOf(req, t.OutputLimit(target), target.Model))
+}
+
+// maxPrompt returns the maximum tokens of the prompt at a model. Media that only the provider can count, and results of tools
+// that the provider runs, fill at most the context window. Each of several inputs has a context window of its own.
+func maxPrompt(req *llm.Request, m *catalog.Model) int64 {
+	if req.Hosted || req.Unsized > 0 {
+		return cmp.Or(m.Context, defaultContext)
+	}
+	most := model(m).Bound(token.PromptOf(req))
+	if m.Context > 0 {
+		most = min(most, m.Context*int64(max(req.Inputs, 1)))
+	}
+	return most
+}
+
+// maxOutputOf returns the maximum output tokens of a request: each choice up to the caller's limit or the one that was sent
+// instead, and a prediction that the model rejects.
+func maxOutputOf(req *llm.Request, sent int64, m *catalog.Model) int64 {
+	return cmp.Or(req.MaxOutput, sent, m.MaxOutput, maxOutput)*int64(max(req.Choices, 1)) + int64(req.Predicted)
+}
+
+// withOutput sets the output of a usage, as audio when the caller requests audio.
+func (t Terms) withOutput(u llm.Usage, tokens int64) llm.Usage {
+	u.Output = tokens
+	if t.Request.Needs.Has(llm.AudioOut) {
+		u.AudioOutput = tokens
+	}
+	return u
+}
+
+// OutputTokens estimates the tokens of output text from its bytes.
+func (t Terms) OutputTokens(target *provider.Target, ascii, nonASCII int64) int64 {
+	return model(target.Model).Output(ascii, nonASCII, t.Request.Text)
+}
+
+// Estimate returns our own count of the usage, for a provider that does not report it. Moderations are usually free and not
+// metered: without a price their tokens are not counted.
+func (t Terms) Estimate(target *provider.Target, output int64) llm.Usage {
+	if t.Request.Op == llm.Moderate && (target.Price == nil || target.Price.At(t.At).Input == 0) {
+		return llm.Usage{}
+	}
+	return llm.Usage{Input: t.promptTokens(target), Output: output, Estimated: true}
+}
+
+// promptTokens counts the prompt: exactly when the vocabulary is published and the prompt is short.
+func (t Terms) promptTokens(target *provider.Target) int64 {
+	m, prompt := model(target.Model), token.PromptOf(t.Request)
+	if t.Request.Op == llm.Chat && prompt.Bytes <= token.MaxExact {
+		conv, err := t.Client.Conversation(context.Background(), t.Request) // also for a client that has disconnected
+		if err == nil {
+			if n, ok := t.Counter.Prompt(m, prompt, conv.Texts()...); ok {
+				return n
+			}
+		}
+	}
+	return m.Prompt(prompt)
+}
+
+// Cost returns the cost of the usage at the target; nil when it has no price.
+func (t Terms) Cost(target *provider.Target, u llm.Usage) *money.Amount {
+	if target.Price == nil {
+		return nil
+	}
+	return new(target.Price.At(t.At).Cost(u))
+}

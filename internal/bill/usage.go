@@ -1,0 +1,80 @@
+package bill
+
+import (
+	"cmp"
+	"math"
+
+	"fairlead/internal/catalog"
+	"fairlead/internal/llm"
+	"fairlead/internal/provider"
+	"fairlead/internal/token"
+	"fairlead/internal/wire"
+)
+
+const (
+	// maxTokenBytes is the length of the longest token in any vocabulary.
+	maxTokenBytes = 128
+	// addedTokens is how much a provider may add to a prompt: system prompts and tool framing.
+	addedTokens = 20_000
+)
+
+// UsageCounter collects the usage, the finish reason and the model of a response from its events.
+type UsageCounter struct {
+	Reported        *llm.Usage
+	Finish          string
+	Model           string
+	ASCII, NonASCII int64 // bytes of text
+}
+
+// Add counts one event.
+func (c *UsageCounter) Add(ev *llm.Event) {
+	c.ASCII += int64(ev.ASCIIBytes)
+	c.NonASCII += int64(ev.NonASCIIBytes)
+	if ev.Usage != nil {
+		c.Reported = ev.Usage
+	}
+	if ev.Finish != "" {
+		c.Finish = ev.Finish
+	}
+	if ev.Model != "" {
+		c.Model = ev.Model
+	}
+}
+
+// Valid reports whether the provider reported a usage that can be true: plausible for the call, and with enough output tokens
+// for the text that arrived.
+func (c *UsageCounter) Valid(call *provider.Call) bool {
+	return c.Reported != nil && Plausible(*c.Reported, call) && c.Reported.Output*maxTokenBytes >= c.ASCII+c.NonASCII
+}
+
+// Plausible reports whether a reported usage can be true. It rejects negative counts, a prompt without tokens, and more prompt or
+// output tokens than the call allows.
+func Plausible(u llm.Usage, c *provider.Call) bool {
+	req, m := c.Request, c.Target.Model
+	if min(u.Input, u.CacheRead, u.CacheWrite, u.Output, u.Reasoning, u.CacheWriteLong, u.AudioInput, u.AudioOutput) < 0 {
+		return false
+	}
+	if u.Prompt() == 0 && len(req.Body) > 0 || u.Prompt() < minPrompt(req, m) {
+		return false
+	}
+	most := model(m).Bound(token.PromptOf(req)) + addedTokens
+	if req.Unsized > 0 {
+		most = max(most, maxPrompt(req, m))
+	}
+	if req.Hosted { // the prompt is read again after each tool call, with its results
+		const rounds = 10
+		most = max(most, maxPrompt(req, m)*rounds)
+	}
+	// One more token per choice: some providers count the stop token.
+	return u.Prompt() <= most && u.Output <= maxOutputOf(req, c.MaxOutput, m)+int64(max(req.Choices, 1))
+}
+
+// minPrompt returns the minimum tokens of the prompt. A provider may truncate the prompt to the context window, and an unknown
+// window may be small. The minimum is 0 when the provider may drop parts of the prompt, such as tool results.
+func minPrompt(req *llm.Request, m *catalog.Model) int64 {
+	if req.Hosted || wire.EditsContext(req) {
+		return 0
+	}
+	const smallContext = 512
+	return min(int64(req.ASCIIBytes+req.NonASCIIBytes-req.ExtraBytes)/maxTokenBytes, cmp.Or(m.Context, smallContext), cmp.Or(m.MaxInput, math.MaxInt64))
+}

@@ -1,0 +1,216 @@
+package gateway
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"time"
+
+	"fairlead/internal/account"
+	"fairlead/internal/bill"
+	"fairlead/internal/llm"
+	"fairlead/internal/policy"
+	"fairlead/internal/predict"
+	"fairlead/internal/promptcache"
+	"fairlead/internal/provider"
+	"fairlead/internal/route"
+	"fairlead/internal/token"
+	"fairlead/internal/wire"
+)
+
+// plan is the decision on a request, with the prompt as the decision allows it.
+type plan struct {
+	prompt
+	decision  *route.Decision // nil when the request cannot be decided on
+	maxOutput int64           // output limit of a policy when the caller sets none; 0 for none
+}
+
+// baseline returns the model that the cost is compared with.
+func (p plan) baseline(snap *route.Snapshot) bill.Baseline {
+	if p.decision.Baseline == nil {
+		return bill.Baseline{}
+	}
+	return bill.NewBaseline(snap, p.decision.Baseline.Model, p.cache)
+}
+
+// decide plans the request. For embeddings it fixes the workspace's model on first use. The decision is set with an error that it explains.
+func (g *Gateway) decide(ctx context.Context, in *incoming, who caller, p prompt, dryRun bool) (plan, error) {
+	if p.req.Op == llm.Chat {
+		p.fingerprint = promptcache.Build(p.req, p.tokens)
+		p.cache = g.Routing.Prefixes.Lookup(ctx, who.grant.Workspace.ID, p.fingerprint, in.start)
+	}
+	if err := llm.Cancelled(in.http.Context()); err != nil { //nolint:contextcheck // the context of the HTTP request shows whether the client is connected
+		return plan{}, err
+	}
+	policies := g.Routing.Policies.For(who.grant.Workspace.ID)
+	// The features are computed before the input is built: a stack that has grown stays large until the next garbage collection,
+	// and very many streams open at the same time.
+	d, err := g.route(in, who, p, policies, g.features(p, policies))
+	if err != nil {
+		return plan{decision: d}, err
+	}
+	if d.Input.Op == llm.Embed && route.IsAuto(d.Input.Model) && d.Input.PinnedEmbed == "" && !dryRun {
+		if d, err = g.pinEmbedding(ctx, in, who, d, policies); err != nil {
+			return plan{decision: d}, err
+		}
+	}
+	planned := plan{prompt: p, decision: d}
+	switch limit := d.MaxOutput; {
+	case limit == 0:
+	case p.req.MaxOutput == 0:
+		planned.maxOutput = limit
+	case p.req.MaxOutput > limit:
+		planned.req, err = wire.LimitOutput(ctx, in.route.Format, p.req, limit)
+	}
+	return planned, err
+}
+
+// Explain decides on a request without calling a provider. draft replaces the active policies unless it is nil. Without a target it returns
+// the decision with an *llm.Error.
+func (g *Gateway) Explain(ctx context.Context, grant *account.Grant, req *llm.Request, tradeoff string, draft *policy.Set) (*route.Decision, error) {
+	h := http.Header{}
+	h.Set("X-Fairlead-Tradeoff", tradeoff)
+	req.Model = route.AsAuto(req.Model)
+	req.Measure()
+	in := &incoming{http: &http.Request{Header: h}, start: time.Now(), settings: g.settings.Load(), snap: g.snapshot.Load()}
+	p := prompt{req: req, tokens: token.PromptOf(req).Estimate()}
+	policies := g.Routing.Policies.For(grant.Workspace.ID)
+	if draft != nil {
+		policies = draft
+	}
+	p.cache = g.Routing.Prefixes.Lookup(ctx, grant.Workspace.ID, promptcache.Build(req, p.tokens), in.start)
+	return g.route(in, caller{grant: grant, tags: grant.Key.Tags}, p, policies, g.features(p, policies))
+}
+
+// route decides on a request. It returns the decision together with an error that it explains.
+func (g *Gateway) route(in *incoming, who caller, p prompt, policies *policy.Set, f predict.Features) (*route.Decision, error) {
+	var input route.Input
+	if err := g.fillInput(&input, in, who, p, f); err != nil {
+		return nil, err
+	}
+	if usesFeatures(p.req, policies) {
+		input.Predictor = g.Routing.Predictor.Version()
+	}
+	return g.decideOn(&input, in, policies, p.cache)
+}
+
+// decideOn makes the decision for an input and measures its duration.
+func (g *Gateway) decideOn(input *route.Input, in *incoming, policies *policy.Set, cache promptcache.View) (*route.Decision, error) {
+	c := route.Conditions{State: g.Health.States(time.Now()), Policies: policies, CacheHit: cacheHits(cache)}
+	if corrections := g.Routing.Feedback.For(input.Workspace.ID); corrections != nil {
+		c.Corrections, c.Feedback = corrections, corrections.Version
+	}
+	began := time.Now()
+	d, err := route.Decide(input, in.snap, c)
+	d.Micros = time.Since(began).Microseconds()
+	return d, err
+}
+
+// pinEmbedding makes the chosen model the workspace's embedding model. If another request has pinned one before, it decides again with that.
+func (g *Gateway) pinEmbedding(ctx context.Context, in *incoming, who caller, d *route.Decision, policies *policy.Set) (*route.Decision, error) {
+	chosen := d.Plan[0].Model.Name
+	pinned, err := g.Routing.Pins.PinEmbedding(ctx, who.grant.Workspace.ID, chosen)
+	if err != nil {
+		return d, &llm.Error{Kind: llm.LedgerUnavailable, Message: "The workspace's embedding model cannot be set while the database is unavailable. Name a model or retry later.", Err: err}
+	}
+	if pinned == chosen {
+		return d, nil
+	}
+	input := d.Input
+	input.PinnedEmbed = pinned
+	return g.decideOn(&input, in, policies, promptcache.View{})
+}
+
+// featureBytes is how much of a prompt the predictor reads.
+const featureBytes = 12 << 10
+
+// features computes the features of a prompt. They are empty unless `auto` or a policy needs them.
+func (g *Gateway) features(p prompt, policies *policy.Set) predict.Features {
+	req := p.req
+	if !usesFeatures(req, policies) || !bill.Generates(req.Op) {
+		return predict.Features{}
+	}
+	return g.Routing.Predictor.Features(predict.Prompt{
+		Text: req.Asked.Text(featureBytes), System: req.Instructed.Text(featureBytes / 4),
+		Tools: req.Needs.Has(llm.Tools), Images: req.Images > 0, JSON: req.Needs&(llm.JSONMode|llm.JSONSchema) != 0,
+		Messages: req.Messages, Tokens: p.tokens,
+	})
+}
+
+// usesFeatures reports whether the decision depends on the features of the prompt.
+func usesFeatures(req *llm.Request, policies *policy.Set) bool {
+	return route.IsAuto(req.Model) || policies.Len() > 0
+}
+
+// fillInput sets everything about the request that the decision depends on.
+func (g *Gateway) fillInput(input *route.Input, in *incoming, who caller, p prompt, f predict.Features) error {
+	req, key, workspace := p.req, who.grant.Key, who.grant.Workspace
+	objective, err := route.ParseObjective(req.Model, in.http.Header.Get("X-Fairlead-Tradeoff"))
+	if err != nil {
+		return err
+	}
+	*input = route.Input{
+		At:            in.start.UTC().Truncate(time.Second),
+		Op:            req.Op,
+		Format:        req.Format,
+		Model:         req.Model,
+		Objective:     objective,
+		InputTokens:   p.tokens,
+		Text:          req.Text,
+		ImageSizes:    req.ImageSizes,
+		MaxOutput:     req.MaxOutput,
+		Choices:       req.Choices,
+		Needs:         req.Needs,
+		Sampling:      req.Sampling,
+		Stream:        req.Stream,
+		Messages:      req.Messages,
+		Images:        req.Images,
+		ImageURLs:     req.ImageURLs,
+		AttachedBytes: req.AttachedBytes,
+		Unsized:       req.Unsized,
+		Longest:       req.Longest,
+		Dimensions:    req.Dimensions,
+		TokenInput:    req.TokenIDs > 0,
+		Controls:      req.Controls,
+		AllowedModels: key.AllowedModels,
+		AllowUnpriced: in.settings.allowsUnpriced(who.grant),
+		PinnedEmbed:   workspace.PinnedEmbed,
+		Turns:         max(req.Answers, p.cache.Turns()),
+		Last:          p.cache.Last(),
+		Workspace:     policy.Workspace{ID: workspace.ID, Name: workspace.Name},
+		EndUser:       req.EndUser,
+		Metadata:      req.Metadata,
+		Tags:          who.tags,
+		Features:      f,
+	}
+	header := shortenName(in.http.Header.Get("X-Fairlead-Baseline"))
+	instance := cmp.Or(workspace.DefaultModel, in.settings.DefaultModel)
+	switch {
+	case header != "":
+		input.Baseline = route.Baseline{Model: header, Source: "header"}
+	case key.Baseline != "":
+		input.Baseline = route.Baseline{Model: key.Baseline, Source: "key"}
+	case instance != "":
+		input.Baseline = route.Baseline{Model: instance, Source: "default"}
+	}
+	if who.accountID == "" && key.ID != "" {
+		input.Key = policy.Key{ID: key.ID, Name: key.Name, Tags: key.Tags}
+	}
+	if route.IsAuto(req.Model) && in.settings.Explore > 0 {
+		input.Explore, input.Draw = in.settings.Explore, g.Routing.Draw()
+	}
+	return nil
+}
+
+// cacheHits returns what targets are expected to have cached of a prompt.
+func cacheHits(view promptcache.View) func(*provider.Target, int64) route.CacheHit {
+	return func(t *provider.Target, prompt int64) route.CacheHit {
+		rules := bill.CacheRules(t)
+		hit := view.CacheHit(t.ID(), rules)
+		u := hit.Usage(prompt)
+		return route.CacheHit{
+			Read: u.CacheRead, Write: u.CacheWrite, Long: u.CacheWriteLong > 0,
+			Caches: hit.Prompt >= max(rules.Minimum, 1) && rules.Reach != promptcache.Nothing && (rules.Reach != promptcache.Marks || hit.Tokens+hit.Writes > 0),
+		}
+	}
+}

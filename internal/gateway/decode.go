@@ -1,0 +1,82 @@
+package gateway
+
+import (
+	"errors"
+	"net/http"
+
+	"fairlead/internal/limit"
+	"fairlead/internal/llm"
+	"fairlead/internal/promptcache"
+	"fairlead/internal/route"
+	"fairlead/internal/token"
+	"fairlead/internal/upload"
+	"fairlead/internal/wire"
+)
+
+// prompt is a decoded request with its length and what targets have cached of it.
+type prompt struct {
+	req         *llm.Request
+	tokens      int64 // estimate that does not depend on a model; 0 for operations without model tokens
+	fingerprint promptcache.Fingerprint
+	cache       promptcache.View
+}
+
+// decode reads and decodes the body. The body counts against the memory of all requests until it is released.
+func (g *Gateway) decode(in *incoming, who caller) (*upload.Body, prompt, error) {
+	body, err := g.uploads.Read(in.w, in.http, in.route.Op, who.grant.Workspace.ID, in.settings.Upload)
+	if err != nil {
+		return nil, prompt{}, err
+	}
+	req, err := g.decodeBody(in, who.grant.Key.ID, body)
+	if err != nil {
+		body.Release()
+		return nil, prompt{}, err
+	}
+	req.Controls.SessionID = session(req, in.http.Header)
+	if f, ok := in.route.Format.(wire.FeatureHeader); ok {
+		req.Beta = in.http.Header.Get(f.FeatureHeader())
+	}
+	p := prompt{req: req}
+	if in.route.Op != llm.Count {
+		p.tokens = token.PromptOf(req).Estimate()
+	}
+	return body, p, nil
+}
+
+// decodeBody parses the body after acquiring a CPU slot. It returns Overloaded when the admission queue is full. A large body needs no
+// slot: the other requests would wait for it.
+func (g *Gateway) decodeBody(in *incoming, keyID string, body *upload.Body) (*llm.Request, error) {
+	ctx := in.http.Context()
+	if !body.Large() {
+		err := g.Admission.Acquire(ctx, keyID)
+		if errors.Is(err, limit.ErrOverloaded) {
+			return nil, overloaded("The gateway is overloaded. Retry in 1 second.")
+		}
+		if err == nil {
+			defer g.Admission.Release()
+		}
+	}
+	if err := llm.Cancelled(ctx); err != nil {
+		return nil, err
+	}
+	req, err := in.route.Format.DecodeRequest(ctx, in.route.Op, body.Bytes)
+	if err != nil {
+		return nil, err
+	}
+	req.Model = route.AsAuto(req.Model)
+	req.Measure()
+	return req, llm.Cancelled(ctx)
+}
+
+// session returns the caller's name of the conversation, from the body or from one of the headers that agents use.
+func session(req *llm.Request, h http.Header) string {
+	if req.Controls.SessionID != "" {
+		return shorten(req.Controls.SessionID)
+	}
+	for _, name := range wire.SessionHeaders() {
+		if s := h.Get(name); s != "" {
+			return shorten(s)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,182 @@
+package gateway
+
+import (
+	"maps"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"fairlead/internal/account"
+	"fairlead/internal/llm"
+	"fairlead/internal/requestlog"
+)
+
+// caller is who sends a request. Its grant is nil until the caller is known.
+type caller struct {
+	grant     *account.Grant
+	accountID string            // of a dashboard user, who has no key
+	tags      map[string]string // of the key and the request
+	sample    bool              // sample traffic, always simulated
+}
+
+// identifier returns the caller of a request. The grant may be set together with an error.
+type identifier func(in *incoming) (caller, error)
+
+// identifyKey authenticates the API key of a request.
+func (g *Gateway) identifyKey(in *incoming) (caller, error) {
+	if err := checkOrigin(in.http, in.settings); err != nil {
+		return caller{}, err
+	}
+	grant, err := g.Keys.Authenticate(in.http.Header)
+	if err != nil {
+		return caller{}, err
+	}
+	g.Keys.Touch(grant.Key.ID, shorten(in.http.UserAgent()), in.start)
+	return caller{grant: grant, tags: tags(grant.Key.Tags, in.http.Header)}, checkScope(grant)
+}
+
+// identifyUser returns the caller for a dashboard user. The rules of the workspace apply, not those of a key.
+func identifyUser(in *incoming, workspace *account.Workspace, accountID string) caller {
+	key := &account.Key{ID: accountID, WorkspaceID: workspace.ID, Name: "playground"}
+	return caller{grant: &account.Grant{Key: key, Workspace: workspace}, accountID: accountID, tags: tags(nil, in.http.Header)}
+}
+
+// identifySample returns the caller for sample traffic. Its costs are simulated, so no budget applies.
+func identifySample(in *incoming, workspace *account.Workspace, models []string) caller {
+	free := *workspace
+	free.Budget = nil
+	key := &account.Key{ID: requestlog.SampleKey, WorkspaceID: workspace.ID, Name: requestlog.SampleKeyName, AllowedModels: models}
+	return caller{grant: &account.Grant{Key: key, Workspace: &free}, tags: tags(nil, in.http.Header), sample: true}
+}
+
+// checkScope rejects keys that may not use the model API.
+func checkScope(grant *account.Grant) error {
+	if !slices.Contains(grant.Key.Scopes, account.Inference) {
+		return llm.Errorf(llm.ScopeDenied, "Key %q may not call models: it lacks the scope inference. Add the scope in API key settings, or use another key.", grant.Key.Name)
+	}
+	return nil
+}
+
+// checkOrigin rejects calls from a web page: every visitor could read the key. The dashboard may test a key that it has just created.
+func checkOrigin(r *http.Request, s *Settings) error {
+	if !s.AllowBrowsers && fromPage(r.Header) && !fromDashboard(r) {
+		return browserError()
+	}
+	return nil
+}
+
+// fromPage reports whether a web page made the call. Node's fetch also sends Sec-Fetch-Mode: cors, but accepts any language and names no
+// site, unlike browsers.
+func fromPage(h http.Header) bool {
+	if h.Get("Origin") != "" {
+		return true
+	}
+	node := h.Get("Accept-Language") == "*" && h.Get("Sec-Fetch-Site") == ""
+	return h.Get("Sec-Fetch-Mode") == "cors" && !node
+}
+
+// fromDashboard reports whether our own dashboard made the call. Its header alone proves nothing: the browser must report the same
+// origin. On plain HTTP it does so only in the Origin header.
+func fromDashboard(r *http.Request) bool {
+	if r.Header.Get("X-Fairlead-Dashboard") == "" {
+		return false
+	}
+	if site := r.Header.Get("Sec-Fetch-Site"); site != "" {
+		return site == "same-origin"
+	}
+	origin, err := url.Parse(r.Header.Get("Origin"))
+	return err == nil && origin.Host != "" && origin.Host == r.Host
+}
+
+func browserError() error {
+	return llm.Errorf(llm.BrowserNotAllowed, "This looks like a call from a web page, where every visitor could read the API key. Call Fairlead from a server, or set allow_browsers.")
+}
+
+// maxTags limits the tags of one request, including those of its key.
+const maxTags = 32
+
+// tags returns the tags of the key and of the request: X-Fairlead-Tags: a=b, c=d. Policies and cost reports rely on the key's tags, so a
+// request cannot replace one, nor add one whose name differs only in case or spaces.
+func tags(ofKey map[string]string, h http.Header) map[string]string {
+	header := h.Get("X-Fairlead-Tags")
+	if header == "" {
+		return ofKey
+	}
+	normalize := func(name string) string { return strings.ToLower(shorten(strings.TrimSpace(name))) }
+	all := map[string]string{}
+	maps.Copy(all, ofKey)
+	reserved := map[string]bool{}
+	for name := range ofKey {
+		reserved[normalize(name)] = true
+	}
+	for pair := range strings.SplitSeq(header, ",") {
+		name, value, _ := strings.Cut(pair, "=")
+		name = shorten(strings.TrimSpace(name))
+		if name != "" && !reserved[normalize(name)] && len(all) < maxTags {
+			all[name] = shorten(strings.TrimSpace(value))
+		}
+	}
+	return all
+}
+
+// flags are the options of a request that its headers set.
+type flags struct {
+	dryRun  bool // return the decision without calling a provider
+	noStore bool // do not store the text
+}
+
+// readFlags reads the headers for a dry run and for storing text. An invalid value is an error, and disables storing.
+func readFlags(h http.Header) (flags, error) {
+	store, err := headerFlag(h, "X-Fairlead-Log-Body", true)
+	if err != nil {
+		return flags{noStore: true}, err
+	}
+	dryRun, err := headerFlag(h, "X-Fairlead-Dry-Run", false)
+	return flags{dryRun: dryRun, noStore: !store}, err
+}
+
+// headerFlag returns the value of a boolean header, or fallback when the header is absent or empty. It returns InvalidRequest for a value
+// that is not a known spelling of true or false, and for a repeated header.
+func headerFlag(h http.Header, name string, fallback bool) (bool, error) {
+	values := h.Values(name)
+	switch len(values) {
+	case 0:
+		return fallback, nil
+	case 1:
+		switch strings.ToLower(strings.TrimSpace(values[0])) {
+		case "":
+			return fallback, nil
+		case "true", "t", "1", "yes", "y", "on":
+			return true, nil
+		case "false", "f", "0", "no", "n", "off":
+			return false, nil
+		}
+	}
+	e := llm.Errorf(llm.InvalidRequest, "Header %s must be true or false, once.", name)
+	e.Param = name
+	return fallback, e
+}
+
+// remoteHost returns the client's address without the port.
+func remoteHost(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}
+
+// traceID returns the trace id of a traceparent header.
+func traceID(r *http.Request) string {
+	header := r.Header.Get("Traceparent")
+	if strings.Count(header, "-") != 3 {
+		return ""
+	}
+	_, rest, _ := strings.Cut(header, "-")
+	if id, _, _ := strings.Cut(rest, "-"); len(id) == 32 {
+		return id
+	}
+	return ""
+}

@@ -1,0 +1,55 @@
+package gateway
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/response"
+	"fairlead/internal/route"
+	"fairlead/internal/token"
+	"fairlead/internal/wire"
+)
+
+// countTokens responds with our own estimate of the length of a conversation. It calls no provider and charges nothing. The entry does not
+// store the conversation, which is logged when it is sent to a model.
+func (g *Gateway) countTokens(in *incoming, req *llm.Request, rec *recorder) error {
+	rec.counted()
+	if rec.logged() {
+		if err := g.Log.End(rec.complete()); err != nil {
+			return err
+		}
+	}
+	writeJSON(in.w, in.http, struct {
+		InputTokens int64 `json:"input_tokens"`
+	}{countedModel(in, req.Model).Prompt(token.PromptOf(req))})
+	return nil
+}
+
+// countedModel returns the model whose tokens are counted. An unknown model is taken for one of the format's vendor.
+func countedModel(in *incoming, name string) token.Model {
+	if targets := in.snap.Named(name); len(targets) > 0 {
+		return token.Model{Vendor: targets[0].Model.Vendor, Name: targets[0].Model.Name}
+	}
+	if m, ok := in.snap.Catalog.Model(name); ok {
+		return token.Model{Vendor: m.Vendor, Name: m.Name}
+	}
+	m := token.Model{Name: name}
+	if f, ok := in.route.Format.(wire.VendorFormat); ok {
+		m.Vendor = f.Vendor()
+	}
+	return m
+}
+
+// respondDryRun responds with the decision. No provider is called, nothing is charged and nothing is logged.
+func respondDryRun(in *incoming, out *response.Writer, d *route.Decision) error {
+	body, err := json.Marshal(map[string]any{"object": "fairlead.decision", "request_id": in.id, "decision": d})
+	if err != nil {
+		return err
+	}
+	out.StopKeepAlive()
+	in.w.Header().Set("Content-Type", "application/json")
+	in.w.WriteHeader(http.StatusOK)
+	_, _ = in.w.Write(body) // a client that has disconnected cannot be told
+	return nil
+}

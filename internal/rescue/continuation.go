@@ -1,0 +1,187 @@
+package rescue
+
+import (
+	"context"
+	"iter"
+	"strings"
+	"unicode/utf8"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/wire"
+)
+
+// continuation joins the response of another target to the delivered text. Nothing of the response is visible until both are
+// certain to be one text.
+type continuation struct {
+	delivered string // the text that the client has
+	prefilled bool   // the target was given it as the beginning of its response; otherwise it starts again
+	withheld  string // white space at the end of delivered that the target was not given
+
+	matched  int    // bytes of delivered that a restarted response has repeated
+	received string // text of a prefilled target while it may be repeating delivered text
+	joined   bool
+	hidden   textBytes
+	onDelta  func() // called for everything that the target sends
+}
+
+// textBytes counts text as token estimates need it.
+type textBytes struct{ ascii, nonASCII int64 }
+
+func (b *textBytes) add(text string, sign int64) {
+	for i := range len(text) {
+		if text[i] < utf8.RuneSelf {
+			b.ascii += sign
+		} else {
+			b.nonASCII += sign
+		}
+	}
+}
+
+// joiner is the client's format for a response that continues another one.
+type joiner struct {
+	format wire.Format
+	rest   wire.Continuation
+	c      *continuation
+}
+
+// Conversation implements provider.Client.
+func (j *joiner) Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, error) {
+	return j.format.Conversation(ctx, req)
+}
+
+// EncodeResponse implements provider.Client: it writes what follows the delivered text.
+func (j *joiner) EncodeResponse(_ *llm.Request, _ string, deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
+	return j.rest.Encode(j.c.join(deltas))
+}
+
+// OnDelta implements attempt.Joiner.
+func (j *joiner) OnDelta(f func()) { j.c.onDelta = f }
+
+// HiddenText implements attempt.Joiner.
+func (j *joiner) HiddenText() (ascii, nonASCII int64) { return j.c.hidden.ascii, j.c.hidden.nonASCII }
+
+// join passes on what follows the delivered text. A response with another text ends with a ContinuationMismatch error.
+func (c *continuation) join(deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		for d, err := range deltas {
+			if err != nil {
+				yield(d, err)
+				return
+			}
+			visible, err := c.filter(d)
+			if err != nil {
+				yield(llm.Delta{}, err)
+				return
+			}
+			for _, d := range visible {
+				if !yield(d, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// filter returns the visible part of a delta. Reasoning is hidden: it cannot follow text that the client has.
+func (c *continuation) filter(d llm.Delta) ([]llm.Delta, error) {
+	if d.Kind == llm.BeginDelta || d.Kind == llm.UsageDelta {
+		return []llm.Delta{d}, nil
+	}
+	c.onDelta()
+	switch {
+	case d.Choice != 0:
+		return nil, nil
+	case d.Kind == llm.ThinkingDelta || d.Kind == llm.SignatureDelta:
+		c.hidden.add(d.Text, 1)
+		return nil, nil
+	case c.joined:
+		return []llm.Delta{d}, nil
+	case d.Kind == llm.TextDelta:
+		c.hidden.add(d.Text, 1)
+		return c.compare(d.Text, false)
+	}
+	visible, err := c.compare("", true) // the text has ended
+	return append(visible, d), err
+}
+
+// match is the result of a comparison.
+type match int
+
+const (
+	undecided match = iota
+	joined          // the rest is new
+	mismatch        // two different texts
+)
+
+// compare compares the next text with the delivered text. end says that no more text follows.
+func (c *continuation) compare(text string, end bool) ([]llm.Delta, error) {
+	matches := c.matchRestart
+	if c.prefilled {
+		matches = c.matchPrefill
+	}
+	rest, m := matches(text, end)
+	switch m {
+	case mismatch:
+		return nil, llm.Errorf(llm.ContinuationMismatch, "the response has another text than the interrupted one")
+	case undecided:
+		return nil, nil
+	case joined:
+	}
+	c.joined = true
+	c.hidden.add(rest, -1)
+	if rest == "" {
+		return nil, nil
+	}
+	return []llm.Delta{{Kind: llm.TextDelta, Text: rest}}, nil
+}
+
+// matchRestart compares a restarted response, which must repeat the delivered text to the last byte.
+func (c *continuation) matchRestart(text string, end bool) (rest string, m match) {
+	missing := c.delivered[c.matched:]
+	if rest, ok := strings.CutPrefix(text, missing); ok {
+		return rest, joined
+	}
+	if end || !strings.HasPrefix(missing, text) {
+		return "", mismatch
+	}
+	c.matched += len(text)
+	return "", undecided
+}
+
+// matchPrefill removes what a prefilled target repeats of the delivered text, as some do: its end, or all of it.
+func (c *continuation) matchPrefill(text string, end bool) (rest string, m match) {
+	c.received += text
+	if !end && strings.Contains(c.delivered, c.received) {
+		return "", undecided // it may be repeating up to the end of the delivered text
+	}
+	if n := overlap(c.delivered, c.received); n > 0 {
+		return c.received[n:], joined
+	}
+	if rest, ok := strings.CutPrefix(c.received, c.withheld); ok {
+		return rest, joined
+	}
+	if end && strings.HasPrefix(c.withheld, c.received) {
+		return "", joined // no more text was to come
+	}
+	return "", mismatch
+}
+
+// minOverlap is the shortest overlap that is not a coincidence: "the " may occur on both sides.
+const minOverlap = 12
+
+// overlap returns how much of the end of delivered is at the beginning of received. It returns 0 for a text that has just repeated
+// itself, since it may do so again.
+func overlap(delivered, received string) int {
+	for n := min(len(delivered), len(received)); n >= minOverlap; n-- {
+		both := received[:n]
+		before, ok := strings.CutSuffix(delivered, both)
+		if !ok {
+			continue
+		}
+		if strings.HasSuffix(before, both) || strings.Contains((both + both)[1:2*n-1], both) {
+			return 0
+		}
+		return n
+	}
+	return 0
+}

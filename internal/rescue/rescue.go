@@ -1,0 +1,190 @@
+// Package rescue continues an interrupted stream at another target. The client receives one text: a target is given the delivered
+// text as the beginning of its response (a prefill), or starts again and stays hidden until it has repeated that text exactly.
+package rescue
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"fairlead/internal/attempt"
+	"fairlead/internal/llm"
+	"fairlead/internal/provider"
+	"fairlead/internal/requestlog"
+	"fairlead/internal/wire"
+)
+
+// MaxBytes limits what is stored of a stream to continue it when its text is not stored for the log.
+const MaxBytes = 1 << 20
+
+// Rescuer continues the stream of one request after an interruption.
+type Rescuer struct {
+	series *attempt.Series
+	format wire.Resumer
+	sent   []byte // events that the client has, one per line
+	text   string // text of these events
+}
+
+// Supports reports whether the stream of a request can be continued after an interruption.
+func Supports(req *llm.Request) bool {
+	return req.Op == llm.Chat && req.Stream && req.Choices <= 1
+}
+
+// New returns a rescuer for a stream of which the client has the folded events. ok is false when the stream cannot be continued: the
+// failure is not the target's own, or the events contain something other than plain text. A response that a provider stopped for its
+// content is not continued elsewhere.
+func New(s *attempt.Series, e *llm.Error, folded []byte) (r *Rescuer, ok bool) {
+	if !e.Kind.NextMayHelp() || e.Kind == llm.UpstreamContext {
+		return nil, false
+	}
+	format, ok := s.Format.(wire.Resumer)
+	if !ok {
+		return nil, false
+	}
+	sent := requestlog.Body{Response: folded, Folded: true}
+	sent.Unfold()
+	rest, ok := format.Resume(s.Terms.Request, sent.Response)
+	return &Rescuer{series: s, format: format, sent: sent.Response, text: rest.Text}, ok
+}
+
+// option is one way to continue.
+type option struct {
+	target  *provider.Target
+	prefill bool
+	repeat  bool // the target has just failed: wait first
+}
+
+// Continue tries targets until one continues the delivered text. It returns nil when none does. A target with another text ends the
+// search: the next one would have another text too.
+func (r *Rescuer) Continue(ctx context.Context, broken *attempt.Attempt, e *llm.Error) *attempt.Attempt {
+	s := r.series
+	options := r.options(ctx, broken, e)
+	for len(options) > 0 && s.Left() > 0 {
+		o, before := options[0], len(s.Attempts)
+		options = options[1:]
+		if o.repeat && !s.Repeat(ctx, o.target, e) {
+			return nil
+		}
+		next, err := r.try(ctx, o, len(options) == 0 || s.Left() == 1)
+		switch {
+		case err == nil:
+			return next
+		case ctx.Err() != nil:
+			return nil
+		case o.prefill && rejectsPrefill(err):
+			for i := before; i < len(s.Attempts); i++ { // the provider's message is about text that the caller did not send
+				s.Attempts[i].Message = "did not continue the delivered text"
+			}
+			if s.Dispatcher.Admission.AllowRepeat(o.target.ID()) {
+				options = append([]option{{target: o.target}}, options...)
+			}
+		case !llm.AsError(err).Kind.NextMayHelp():
+			return nil
+		}
+	}
+	return nil
+}
+
+// Warning describes the continuation to the client.
+func (r *Rescuer) Warning(broken, next *attempt.Attempt) string {
+	how := ", which repeated the same text"
+	if next.Prefilled() > 0 {
+		how = ""
+	}
+	return fmt.Sprintf("continued by %s after %d tokens%s", next.Target().ID(), r.tokens(broken.Target()), how)
+}
+
+// options lists the ways to continue: first the targets that accept a prefill, then those that start again. The same target is
+// repeated when no other is left, unless it timed out.
+func (r *Rescuer) options(ctx context.Context, broken *attempt.Attempt, e *llm.Error) []option {
+	fresh := slices.DeleteFunc(slices.Clone(r.series.Plan), r.series.Tried)
+	same := len(fresh) == 0 && attempt.RetrySame(e)
+	if same {
+		fresh = append(fresh, broken.Target())
+	}
+	var prefills, restarts []option
+	accepts := strings.TrimSpace(r.text) != "" && r.acceptsPrefill(ctx)
+	for _, t := range fresh {
+		if accepts && t.Model.Abilities.Has(llm.Prefill) && r.outputLeft(t) >= 0 {
+			prefills = append(prefills, option{target: t, prefill: true, repeat: same})
+		} else {
+			restarts = append(restarts, option{target: t, repeat: same})
+		}
+	}
+	return append(prefills, restarts...)
+}
+
+// acceptsPrefill reports whether the conversation may end with the beginning of a response: not when the output has a prescribed
+// format, starts with reasoning, must be a tool call, or already has such a beginning.
+func (r *Rescuer) acceptsPrefill(ctx context.Context) bool {
+	req := r.series.Terms.Request
+	if req.Needs&(llm.JSONMode|llm.JSONSchema|llm.Reasoning) != 0 {
+		return false
+	}
+	conv, err := r.series.Format.Conversation(ctx, req)
+	if err != nil {
+		return false
+	}
+	n := len(conv.Messages)
+	return n > 0 && conv.Messages[n-1].Role != llm.Assistant && conv.ToolChoice.Mode != llm.ChoiceMust
+}
+
+// outputLeft returns how many tokens may follow the delivered text; 0 for no limit, negative for none.
+func (r *Rescuer) outputLeft(t *provider.Target) int64 {
+	terms := r.series.Terms
+	limit := max(terms.Request.MaxOutput, terms.OutputLimit(t))
+	if limit == 0 {
+		return 0
+	}
+	if left := limit - r.tokens(t); left > 0 {
+		return left
+	}
+	return -1
+}
+
+// tokens counts the delivered text for a target.
+func (r *Rescuer) tokens(t *provider.Target) int64 {
+	var n textBytes
+	n.add(r.text, 1)
+	return r.series.Terms.OutputTokens(t, n.ascii, n.nonASCII)
+}
+
+// try makes one attempt to continue.
+func (r *Rescuer) try(ctx context.Context, o option, last bool) (*attempt.Attempt, error) {
+	s, req := r.series, r.series.Terms.Request
+	rest, _ := r.format.Resume(req, r.sent) // possible before, and usable for one response only
+	c := &continuation{delivered: rest.Text, prefilled: o.prefill}
+	next := &attempt.Continuation{Request: req, MaxOutput: s.Terms.OutputLimit(o.target), Joiner: &joiner{s.Format, rest, c}, Prefilled: o.prefill}
+	if !o.prefill {
+		return s.Try(ctx, o.target, last, next)
+	}
+	text := strings.TrimRight(r.text, " \t\r\n") // providers reject a prefill that ends with white space
+	c.withheld = r.text[len(text):]
+	left := r.outputLeft(o.target)
+	prefilled, err := r.format.Prefill(ctx, req, text, left)
+	if err != nil {
+		return nil, &llm.Error{Kind: llm.Untranslatable, Message: "the request cannot carry the beginning of a response", Err: err}
+	}
+	prefilled.Measure()
+	prefilled.Controls.SessionID, prefilled.Beta = req.Controls.SessionID, req.Beta
+	next.Request = prefilled
+	if next.MaxOutput > 0 {
+		next.MaxOutput = left
+	}
+	a, err := s.Try(ctx, o.target, last, next)
+	if err == nil {
+		a.SetPrefilled(r.tokens(o.target))
+	}
+	return a, err
+}
+
+// rejectsPrefill reports whether the prefill may be the reason for an error.
+func rejectsPrefill(err error) bool {
+	switch llm.AsError(err).Kind {
+	case llm.UpstreamRejected, llm.UpstreamUnsupported, llm.Untranslatable, llm.ContinuationMismatch:
+		return true
+	default:
+		return false
+	}
+}

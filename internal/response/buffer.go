@@ -1,0 +1,88 @@
+package response
+
+import (
+	"sync"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/requestlog"
+)
+
+// blockSize is the size of the blocks that a Buffer grows by.
+const blockSize = 512
+
+// blocks are free blocks of buffers.
+var blocks = sync.Pool{New: func() any { return new([blockSize]byte) }}
+
+// Buffer stores a delivered response for the log, and to continue an interrupted stream. It grows by small blocks without copying:
+// there is one buffer per open stream. The zero Buffer stores nothing; see Limit.
+type Buffer struct {
+	// Limit is the maximum size in bytes, of the stored data and of the text in it: a repetitive stream has much more text than
+	// stored data. The buffer keeps only the beginning of a longer response.
+	Limit int64
+	Full  bool // the response was longer than Limit
+
+	whole  []byte // a response in one piece; the blocks are empty then
+	blocks []*[blockSize]byte
+	size   int
+	text   int64             // bytes of text in the response
+	folder requestlog.Folder // removes what events of a stream repeat
+}
+
+// Add stores an event. It keeps ev.Data of a response that is not a stream.
+func (b *Buffer) Add(ev *llm.Event, stream bool) {
+	if b.Full {
+		return
+	}
+	b.text += int64(ev.ASCIIBytes + ev.NonASCIIBytes)
+	if !stream {
+		if b.Full = max(int64(len(ev.Data)), b.text) > b.Limit; !b.Full {
+			b.whole, b.size = ev.Data, len(ev.Data)
+		}
+		return
+	}
+	head, changes := b.folder.Fold(ev.Data)
+	if b.Full = max(int64(b.size+len(head)+len(changes)), b.text) > b.Limit; !b.Full {
+		b.append(head)
+		b.append(changes)
+	}
+}
+
+func (b *Buffer) append(data []byte) {
+	for len(data) > 0 {
+		at := b.size % blockSize
+		if at == 0 {
+			b.blocks = append(b.blocks, blocks.Get().(*[blockSize]byte))
+		}
+		n := copy(b.blocks[len(b.blocks)-1][at:], data)
+		data = data[n:]
+		b.size += n
+	}
+}
+
+// Size returns the size of the stored data.
+func (b *Buffer) Size() int { return b.size }
+
+// InBlocks reports whether Bytes copies the data.
+func (b *Buffer) InBlocks() bool { return b.blocks != nil }
+
+// Bytes returns the stored data: a whole response as it was added, a folded stream appended to to.
+func (b *Buffer) Bytes(to []byte) []byte {
+	if b.blocks == nil {
+		return b.whole
+	}
+	left := b.size
+	for _, block := range b.blocks {
+		n := min(left, blockSize)
+		to = append(to, block[:n]...)
+		left -= n
+	}
+	return to
+}
+
+// Reset empties the buffer and frees its blocks.
+func (b *Buffer) Reset() {
+	for _, block := range b.blocks {
+		blocks.Put(block)
+	}
+	*b = Buffer{Limit: b.Limit}
+}

@@ -1,0 +1,272 @@
+// Package response writes model responses to clients: it holds a whole response until its end, flushes a stream event by event,
+// keeps silent streams alive, and buffers delivered text for the log.
+package response
+
+import (
+	"bytes"
+	"io"
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/wire"
+)
+
+// Summary describes a request to its client.
+type Summary interface {
+	// SetHeaders sets the headers that describe the decision and its cost.
+	SetHeaders(h http.Header)
+	// Trace returns the full decision as JSON.
+	Trace() []byte
+}
+
+// Writer writes one response. It holds a whole response until its end and flushes a stream event by event. The keep-alive timer
+// writes too, so every write takes the lock.
+type Writer struct {
+	w      http.ResponseWriter
+	conn   http.ResponseController
+	format wire.Format
+	trace  bool // the client wants the full trace in the last event
+
+	mu        sync.Mutex
+	stream    bool
+	started   bool // the status line has been sent
+	closed    bool
+	whole     []byte
+	held      []llm.Event // the finish event and later ones, when a trace is attached to the last
+	keepAlive struct {
+		timer    *time.Timer
+		interval time.Duration
+	}
+	reading struct {
+		pause time.Duration // longest pause of the client while it reads
+		until time.Time     // write deadline
+	}
+	bytes  int64
+	events int // events sent
+}
+
+// NewWriter returns a writer for a response in the given format. pause is how long the client may stop reading. With trace, the
+// trace is added to the last event.
+func NewWriter(w http.ResponseWriter, format wire.Format, pause time.Duration, trace bool) *Writer {
+	out := &Writer{w: w, conn: *http.NewResponseController(w), format: format, trace: trace}
+	out.reading.pause = pause
+	return out
+}
+
+// Header returns the header map that is sent with the status line.
+func (w *Writer) Header() http.Header { return w.w.Header() }
+
+// Streams reports whether the response is a stream.
+func (w *Writer) Streams() bool { return w.stream }
+
+// Traces reports whether the client wants the full trace.
+func (w *Writer) Traces() bool { return w.trace }
+
+// StartStream makes the response a stream and starts the keep-alive timer: headers are sent after hold, then a comment after
+// every interval without an event.
+func (w *Writer) StartStream(hold, interval time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stream = true
+	w.keepAlive.interval = interval
+	w.keepAlive.timer = time.AfterFunc(hold, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.closed {
+			return
+		}
+		w.sendStreamHeader()
+		_ = w.flush(func(out io.Writer) error { // the request's context reports a client that has disconnected
+			_, err := io.WriteString(out, ": waiting\n\n")
+			return err
+		})
+		w.keepAlive.timer.Reset(w.keepAlive.interval)
+	})
+}
+
+// Event writes one event, or holds it: a whole response until its end, the last events of a stream for the trace.
+func (w *Writer) Event(ev *llm.Event, s Summary) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.stream {
+		w.whole = ev.Data // the log has the same bytes: they are not modified
+		return nil
+	}
+	if w.trace && (ev.Finish != "" || len(w.held) > 0) {
+		w.held = append(w.held, ev.Clone())
+		return nil
+	}
+	if !w.started {
+		s.SetHeaders(w.w.Header())
+	}
+	return w.writeEvent(*ev)
+}
+
+func (w *Writer) writeEvent(ev llm.Event) error {
+	w.sendStreamHeader()
+	w.events++
+	if w.keepAlive.timer != nil {
+		w.keepAlive.timer.Reset(w.keepAlive.interval)
+	}
+	return w.flush(func(out io.Writer) error { return w.format.WriteEvent(out, ev) })
+}
+
+// End completes the response.
+func (w *Writer) End(s Summary) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	defer w.close()
+	if w.stream {
+		for i, ev := range w.held {
+			if i == len(w.held)-1 {
+				ev.Data = w.format.Attach(ev.Data, "fairlead", s.Trace())
+			}
+			if err := w.writeEvent(ev); err != nil {
+				return err
+			}
+		}
+		w.sendStreamHeader()
+		return w.flush(w.format.WriteEnd)
+	}
+	data := w.whole
+	if w.trace {
+		data = w.format.Attach(data, "fairlead", s.Trace())
+	}
+	h := w.w.Header()
+	s.SetHeaders(h)
+	h.Set("Content-Type", "application/json")
+	h.Set("Content-Length", strconv.Itoa(len(data)))
+	w.w.WriteHeader(http.StatusOK)
+	if err := w.send(data); err != nil {
+		return err
+	}
+	return w.conn.Flush() // the client does not wait for the remaining work
+}
+
+// Fail reports an error to the client: by status before anything was sent, otherwise by the last event of the stream.
+func (w *Writer) Fail(e *llm.Error, body []byte) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	defer w.close()
+	w.extendDeadline()
+	if w.started {
+		_ = w.flush(func(out io.Writer) error { // a client that has disconnected cannot be told
+			return w.format.WriteError(out, body, w.events)
+		})
+		return
+	}
+	WriteError(w.w, e, body)
+}
+
+// StopKeepAlive stops the keep-alive timer and reports whether anything was sent. The result does not change afterwards.
+func (w *Writer) StopKeepAlive() (started bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.close()
+	return w.started
+}
+
+// Size returns the bytes of the body so far, including a whole response that is held.
+func (w *Writer) Size() int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.bytes + int64(len(w.whole))
+}
+
+func (w *Writer) close() {
+	w.closed = true
+	if w.keepAlive.timer != nil {
+		w.keepAlive.timer.Stop()
+	}
+}
+
+func (w *Writer) sendStreamHeader() {
+	if w.started {
+		return
+	}
+	w.started = true
+	h := w.w.Header()
+	h.Set("Content-Type", "text/event-stream; charset=utf-8")
+	h.Set("Cache-Control", "no-cache")
+	h.Set("X-Accel-Buffering", "no")
+	w.w.WriteHeader(http.StatusOK)
+}
+
+// frames are the buffers in which events are framed. Few are in use at a time, however many streams are open.
+var frames = sync.Pool{New: func() any { return &bytes.Buffer{} }}
+
+const (
+	// maxFrame is the largest buffer that returns to the pool.
+	maxFrame = 64 << 10
+	// sendSize is how much of a long response the client must read to get more time.
+	sendSize = 64 << 10
+	// deadlineParts is the fraction of its time by which a client's deadline may be early.
+	deadlineParts = 16
+)
+
+// flush frames one event and sends it immediately.
+func (w *Writer) flush(frame func(io.Writer) error) error {
+	buf := frames.Get().(*bytes.Buffer)
+	defer func() {
+		if buf.Cap() <= maxFrame {
+			frames.Put(buf)
+		}
+	}()
+	buf.Reset()
+	if err := frame(buf); err != nil {
+		return err
+	}
+	if err := w.send(buf.Bytes()); err != nil {
+		return err
+	}
+	return w.conn.Flush()
+}
+
+// send writes in chunks, so that a slow reader is not mistaken for one that has stopped.
+func (w *Writer) send(data []byte) error {
+	for chunk := range slices.Chunk(data, sendSize) {
+		w.extendDeadline()
+		n, err := w.w.Write(chunk)
+		w.bytes += int64(n)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// extendDeadline gives the client its time to read the next chunk. The deadline moves only after a fraction of the time has
+// passed, not for each event of a stream.
+func (w *Writer) extendDeadline() {
+	now, pause := time.Now(), w.reading.pause
+	if w.reading.until.Sub(now) > pause-pause/deadlineParts {
+		return
+	}
+	w.reading.until = now.Add(pause)
+	_ = w.conn.SetWriteDeadline(w.reading.until) // not every connection supports deadlines
+}
+
+// WriteError sends the status, the headers and the body of an error.
+func WriteError(w http.ResponseWriter, e *llm.Error, body []byte) {
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("X-Content-Type-Options", "nosniff") // errors quote the request
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	h.Set("X-Fairlead-Error-Code", e.Kind.Code())
+	h.Set("X-Should-Retry", strconv.FormatBool(e.Retryable()))
+	status := e.Status()
+	if (status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable) && e.Retryable() {
+		seconds := math.Ceil(max(e.RetryAfter, time.Second).Seconds())
+		h.Set("Retry-After", strconv.Itoa(int(min(seconds, 60)))) // clients wait as long as they are told
+	}
+	if status == http.StatusRequestEntityTooLarge {
+		h.Set("Connection", "close") // the rest of the body is not read
+	}
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // a client that has disconnected cannot be told
+}

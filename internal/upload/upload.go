@@ -1,0 +1,221 @@
+// Package upload reads request bodies into memory that all requests share: each body is bounded, and so is the sum.
+package upload
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/wire/strict"
+)
+
+const (
+	// Large is the size from which decoding a body takes long enough to delay other requests.
+	Large = 1 << 20
+	// firstBuffer is the memory that a body gets before its first byte arrives, whatever length it announces.
+	firstBuffer = 64 << 10
+	// maxTime bounds the time for one body: enough for the largest size over a slow connection.
+	maxTime = 5 * time.Minute
+	// decodedCopies is how many additional times the size of a body is needed while it is decoded and encoded for a provider.
+	decodedCopies = 3
+	// decodedPart is the memory for a key or a list element: a part of a message, its place in two lists, and spare capacity.
+	decodedPart = 400
+)
+
+// Limits bound the reading of one body.
+type Limits struct {
+	Body  int64         // maximum size of one body
+	Total int64         // maximum memory of all bodies
+	Pause time.Duration // longest pause of the client while it sends
+}
+
+// Body is one request body and its share of a Budget.
+type Body struct {
+	Bytes []byte
+
+	budget    *Budget
+	workspace string
+	total     int64 // maximum of all bodies
+	announced int64 // Content-Length; negative when absent
+	held      int64
+	decoding  int64 // part of held: the estimate for decoding the body
+}
+
+// Read reads the whole body of r: net/http loses streams when a response starts while the body still arrives. The memory counts
+// against the budget until Release. For a large body it includes an estimate for decoding, until ReleaseDecoding; small bodies
+// are decoded a few at a time. Read returns an *llm.Error.
+func (b *Budget) Read(w http.ResponseWriter, r *http.Request, op llm.Op, workspace string, limits Limits) (*Body, error) {
+	if err := CheckMedia(r.Header); err != nil {
+		return nil, err
+	}
+	if r.ContentLength > limits.Body {
+		return nil, TooLarge(limits.Body)
+	}
+	body := &Body{budget: b, workspace: workspace, total: limits.Total, announced: r.ContentLength}
+	in := &deadlineReader{
+		Reader: http.MaxBytesReader(w, r.Body, limits.Body), conn: *http.NewResponseController(w),
+		pause: limits.Pause, last: time.Now().Add(maxTime),
+	}
+	if err := body.readAll(in); err != nil {
+		body.Release()
+		return nil, readError(r, err, limits.Body)
+	}
+	_ = in.conn.SetReadDeadline(time.Time{}) // not every connection supports deadlines
+	if body.Large() {
+		if err := body.reserveDecoding(op); err != nil {
+			body.Release()
+			return nil, err
+		}
+	}
+	return body, nil
+}
+
+// Large reports whether decoding the body takes long enough to delay other requests.
+func (b *Body) Large() bool { return len(b.Bytes) >= Large }
+
+// Release returns the memory of the body to the budget.
+func (b *Body) Release() { b.budget.give(b.workspace, b.held) }
+
+// ReleaseDecoding returns the memory that was reserved for decoding. It does nothing for small bodies.
+func (b *Body) ReleaseDecoding() {
+	if b.decoding > 0 {
+		b.budget.give(b.workspace, b.decoding)
+		b.held -= b.decoding
+		b.decoding = 0
+	}
+}
+
+// reserveDecoding reserves the memory that decoding the body takes. It rejects a body over the structural limits before any of
+// it is decoded.
+func (b *Body) reserveDecoding(op llm.Op) error {
+	size, err := strict.Measure(b.Bytes)
+	if op == llm.Embed || op == llm.Complete {
+		if size.Elements > strict.MaxElements {
+			err = nil // token ids are not limited; the decoder counts the other elements
+		}
+		size.Elements = 0 // token ids are not decoded
+	}
+	if err != nil {
+		return err
+	}
+	n := decodedCopies*int64(len(b.Bytes)) + decodedPart*int64(size.Keys+size.Elements)
+	n = min(n, b.total-b.held) // a single body may use all of the budget
+	if err := b.take(n); err != nil {
+		return err
+	}
+	b.decoding = n
+	return nil
+}
+
+// readAll reads r to its end. The buffer starts small, then grows to the announced length, or doubles without one.
+func (b *Body) readAll(r io.Reader) error {
+	for {
+		if have := int64(len(b.Bytes)); have == int64(cap(b.Bytes)) {
+			n := max(have, firstBuffer)
+			if rest := b.announced + 1 - have; rest > 0 && (have > 0 || rest < n) {
+				n = rest // the additional byte lets Read return EOF without growing
+			}
+			if err := b.take(n); err != nil {
+				return err
+			}
+			b.Bytes = slices.Grow(b.Bytes, int(n))
+		}
+		n, err := r.Read(b.Bytes[len(b.Bytes):cap(b.Bytes)])
+		b.Bytes = b.Bytes[:len(b.Bytes)+n]
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// take reserves n more bytes.
+func (b *Body) take(n int64) error {
+	if !b.budget.take(b.workspace, n, b.held, b.total) {
+		e := llm.Errorf(llm.Overloaded, "The memory for request bodies is in use. Retry in 1 second.")
+		e.RetryAfter = time.Second
+		return e
+	}
+	b.held += n
+	return nil
+}
+
+// deadlineReader bounds each pause of the client, and the time for the whole body.
+type deadlineReader struct {
+	io.Reader
+	conn  http.ResponseController
+	pause time.Duration
+	last  time.Time
+}
+
+// Read implements io.Reader.
+func (d *deadlineReader) Read(p []byte) (int, error) {
+	until := time.Now().Add(d.pause)
+	if until.After(d.last) {
+		until = d.last
+	}
+	_ = d.conn.SetReadDeadline(until) // not every connection supports deadlines
+	n, err := d.Reader.Read(p)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return n, llm.Errorf(llm.InvalidRequest, "The request body did not arrive: the client paused for %s or took longer than %s in total. Send the body without pauses.", d.pause, maxTime)
+	}
+	return n, err
+}
+
+// readError returns the error for a body that could not be read. Without a connection error, the chunked encoding is malformed.
+func readError(r *http.Request, err error, limit int64) error {
+	if e, ok := errors.AsType[*llm.Error](err); ok {
+		return e
+	}
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return TooLarge(limit)
+	}
+	if _, broken := errors.AsType[net.Error](err); broken || errors.Is(err, io.ErrUnexpectedEOF) || r.Context().Err() != nil {
+		return &llm.Error{Kind: llm.ClientCancelled, Message: "The client stopped sending before the request was complete.", Err: err}
+	}
+	return &llm.Error{Kind: llm.InvalidRequest, Message: "The body cannot be read: its chunks are malformed.", Err: err}
+}
+
+// TooLarge returns the error for a body larger than limit bytes.
+func TooLarge(limit int64) error {
+	size := fmt.Sprintf("%d KiB", max(1, limit>>10))
+	if limit >= 1<<20 {
+		size = fmt.Sprintf("%d MiB", limit>>20)
+	}
+	return llm.Errorf(llm.PayloadTooLarge, "The request body is larger than the limit of %s. Send a smaller body or raise limits.body.", size).
+		With("limit_bytes", limit)
+}
+
+// CheckMedia returns UnsupportedMediaType for a compressed body or one that is not JSON.
+func CheckMedia(h http.Header) error {
+	if encoding := h.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
+		return llm.Errorf(llm.UnsupportedMediaType, "Content-Encoding %q is not supported. Send the body uncompressed.", clip(encoding))
+	}
+	if h.Get("Content-Type") == "application/json" {
+		return nil // the usual spelling needs no parsing
+	}
+	media, _, err := mime.ParseMediaType(h.Get("Content-Type"))
+	if err == nil && (media == "application/json" || strings.HasSuffix(media, "+json")) {
+		return nil
+	}
+	return llm.Errorf(llm.UnsupportedMediaType, "Content-Type %q is not JSON. Send the body with Content-Type: application/json.", clip(h.Get("Content-Type")))
+}
+
+// clip bounds a header value that an error quotes.
+func clip(s string) string {
+	const limit = 80
+	if len(s) <= limit {
+		return s
+	}
+	return strings.ToValidUTF8(s[:limit], "") + "…"
+}

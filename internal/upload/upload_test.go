@@ -1,0 +1,122 @@
+package upload
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/wire/strict"
+)
+
+func TestBudgetReservesMemoryForOtherWorkspaces(t *testing.T) {
+	t.Parallel()
+	var b Budget
+	for i, step := range []struct {
+		workspace string
+		n, mine   int64
+		taken     bool
+	}{
+		{"a", 60, 0, true},   // a single body is always allowed
+		{"a", 30, 60, true},  // and may grow
+		{"a", 1, 0, false},   // a second body would exceed half of the total
+		{"b", 11, 0, false},  // exceeds the total
+		{"b", 10, 0, true},   // other workspaces get the rest
+		{"a", 1, 90, false},  // the budget is used up
+		{"a", -90, 0, true},  // the first body is released
+		{"b", 40, 0, true},   // half for one workspace, in several bodies
+		{"b", 1, 0, false},   //
+		{"c", 50, 0, true},   // the other half for the others
+		{"c", -50, 0, true},  //
+		{"b", -50, 0, true},  //
+		{"b", 100, 0, true},  // one body may use the whole budget
+		{"b", -100, 0, true}, //
+	} {
+		if step.n < 0 {
+			b.give(step.workspace, -step.n)
+			continue
+		}
+		if got := b.take(step.workspace, step.n, step.mine, 100); got != step.taken {
+			t.Errorf("step %d: taken is %v", i, got)
+		}
+	}
+	if b.held != 0 || len(b.of) != 0 {
+		t.Errorf("%d bytes are still counted, for %v", b.held, b.of)
+	}
+}
+
+func TestLargeBodiesReserveMemoryForDecoding(t *testing.T) {
+	t.Parallel()
+	body := func(inside string) []byte { return []byte(`{"model":"m","input":[` + inside + `1]}`) }
+	messages, tokens, dense := body(strings.Repeat(`{"a":1},`, 1000)), body(strings.Repeat(`1,`, 1000)), body(strings.Repeat(`1,`, strict.MaxElements))
+	for name, tc := range map[string]struct {
+		op     llm.Op
+		body   []byte
+		total  int64
+		others int64 // bytes that another workspace holds
+		held   int64
+		kind   llm.Kind
+	}{
+		"messages":             {llm.Chat, messages, 1 << 30, 0, 4*int64(len(messages)) + 400*2003, ""},
+		"token ids":            {llm.Embed, tokens, 1 << 30, 0, 4*int64(len(tokens)) + 400*2, ""},
+		"very many token ids":  {llm.Embed, dense, 1 << 30, 0, 4*int64(len(dense)) + 400*2, ""},
+		"too many elements":    {llm.Chat, dense, 1 << 30, 0, 0, llm.InvalidRequest},
+		"all the memory":       {llm.Chat, messages, int64(len(messages)) + 9, 0, int64(len(messages)) + 9, ""},
+		"others hold a little": {llm.Chat, messages, int64(len(messages)) + 9, 1, 0, llm.Overloaded},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			budget := &Budget{}
+			budget.take("other", tc.others, 0, tc.total)
+			b := Body{budget: budget, workspace: "a", total: tc.total, Bytes: tc.body}
+			if err := b.take(int64(len(tc.body))); err != nil {
+				t.Fatal(err)
+			}
+			err := b.reserveDecoding(tc.op)
+			if tc.kind != "" {
+				if err == nil || llm.AsError(err).Kind != tc.kind {
+					t.Errorf("got %v, want %s", err, tc.kind)
+				}
+				return
+			}
+			if err != nil || b.held != tc.held {
+				t.Errorf("%d bytes are held, want %d: %v", b.held, tc.held, err)
+			}
+			b.ReleaseDecoding()
+			if b.held != int64(len(tc.body)) || budget.held != b.held+tc.others {
+				t.Errorf("%d bytes are held after decoding, %d in total", b.held, budget.held)
+			}
+			b.Release()
+			if budget.held != tc.others {
+				t.Errorf("%d bytes are still counted", budget.held)
+			}
+		})
+	}
+}
+
+// discardConn is a client connection without cost.
+type discardConn struct{ header http.Header }
+
+func (d discardConn) Header() http.Header           { return d.header }
+func (discardConn) Write(p []byte) (int, error)     { return len(p), nil }
+func (discardConn) WriteHeader(int)                 {}
+func (discardConn) SetReadDeadline(time.Time) error { return nil }
+
+// BenchmarkRead reads a request of 1 KB.
+func BenchmarkRead(b *testing.B) {
+	budget, text := &Budget{}, bytes.Repeat([]byte("x"), 1<<10)
+	w, limits := discardConn{http.Header{}}, Limits{Body: 1 << 20, Total: 8 << 20, Pause: time.Minute}
+	r := &http.Request{Header: http.Header{"Content-Type": {"application/json"}}, ContentLength: int64(len(text))}
+	b.ReportAllocs()
+	for b.Loop() {
+		r.Body = io.NopCloser(bytes.NewReader(text))
+		body, err := budget.Read(w, r, llm.Chat, "w", limits)
+		if err != nil {
+			b.Fatal(err)
+		}
+		body.Release()
+	}
+}

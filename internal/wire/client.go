@@ -1,0 +1,99 @@
+package wire
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"fairlead/internal/llm"
+)
+
+// FeatureHeader is implemented by formats whose clients request optional features in a header.
+type FeatureHeader interface {
+	// FeatureHeader returns the canonical name of the header. Its value becomes llm.Request.Beta.
+	FeatureHeader() string
+}
+
+// VendorFormat is implemented by formats of a single vendor.
+type VendorFormat interface {
+	// Vendor returns the vendor of a model that the catalog does not contain.
+	Vendor() string
+}
+
+// SessionHeaders lists the headers in which coding agents and clients name a conversation, in order of precedence.
+func SessionHeaders() []string {
+	return []string{"X-Fairlead-Session", "X-Claude-Code-Session-Id", "X-Session-Id", "Session-Id", "Session_id", "Conversation_id"}
+}
+
+// ErrorClient describes the client that receives an error object.
+type ErrorClient struct {
+	Requested string // value of the header X-Fairlead-Error-Format
+	KeyFormat string // error format that is configured for the API key
+	UserAgent string
+}
+
+// ErrorBody returns the error object in the shape that the client can read. The requested format has precedence, then the
+// format's own shape, then the key and the client library. The default is the flat shape. f may be nil.
+func ErrorBody(f Format, c ErrorClient, e *llm.Error, requestID string) []byte {
+	shaped, hasShape := f.(ErrorFormat)
+	switch {
+	case c.Requested == "flat":
+		return e.Body(requestID)
+	case c.Requested == "openai":
+		return e.OpenAIBody(requestID)
+	case hasShape:
+		return shaped.ErrorBody(e.Body(requestID))
+	case c.KeyFormat == "openai", hidesFlatErrors(c.UserAgent):
+		return e.OpenAIBody(requestID)
+	default:
+		return e.Body(requestID)
+	}
+}
+
+// hidesFlatErrors reports whether the client library does not show the message of a flat error: openai-go from 3.53 cannot
+// parse it, openai-python from 3 and the Vercel AI SDK print only the status.
+func hidesFlatErrors(userAgent string) bool {
+	if strings.Contains(userAgent, "ai-sdk/") {
+		return true
+	}
+	product, version, _ := strings.Cut(userAgent, " ")
+	parts := strings.SplitN(version, ".", 3)
+	major, _ := strconv.Atoi(parts[0]) // a part that is not a number counts as 0
+	minor := 0
+	if len(parts) > 1 {
+		minor, _ = strconv.Atoi(parts[1])
+	}
+	switch {
+	case product == "OpenAI/Go":
+		return major > 3 || (major == 3 && minor >= 53)
+	case strings.HasSuffix(product, "OpenAI/Python"): // also AsyncOpenAI and AzureOpenAI
+		return major >= 3
+	}
+	return false
+}
+
+// outputMembers are the members of a body that limit the output, in any format.
+var outputMembers = []string{"max_tokens", "max_completion_tokens", "max_output_tokens"}
+
+// LimitOutput returns the request with its output limit replaced by limit.
+func LimitOutput(ctx context.Context, f Format, req *llm.Request, limit int64) (*llm.Request, error) {
+	body := req.Replace(func(name string, _ []byte) []byte {
+		if slices.Contains(outputMembers, name) {
+			return strconv.AppendInt(nil, limit, 10)
+		}
+		return nil
+	})
+	limited, err := f.DecodeRequest(ctx, req.Op, body)
+	if err != nil {
+		return nil, err
+	}
+	limited.Measure()
+	limited.Model, limited.Controls.SessionID, limited.Beta = req.Model, req.Controls.SessionID, req.Beta
+	return limited, nil
+}
+
+// EditsContext reports whether the request lets the provider drop parts of the prompt.
+func EditsContext(req *llm.Request) bool {
+	return slices.ContainsFunc(req.Fields, func(f llm.Field) bool { return f.Name == "context_management" })
+}
