@@ -105,6 +105,7 @@ var layers = [][]string{
 		"internal/money",
 		"internal/id",
 		"internal/spelling",
+		"internal/rawjson",
 	},
 }
 
@@ -113,16 +114,22 @@ var beside = map[string][]string{
 	"internal/app":       {"web"},
 	"internal/telemetry": {"internal/requestlog"},
 	"internal/route":     {"internal/provider", "internal/policy"}, // deciding evaluates the policies
-	"internal/wire/*":    {"internal/wire", "internal/wire/sse", "internal/wire/fault", "internal/wire/show", "internal/wire/strict"},
+	"internal/wire/*":    {"internal/wire", "internal/wire/sse", "internal/wire/fault", "internal/wire/show", "internal/wire/strict", "internal/wire/validate"},
 	"internal/catalog":   {},
+
+	// The chat format in parts: the client's side, its conversion, and what providers send.
+	"internal/wire/chat":       {"internal/wire/chatconv", "internal/wire/chatstream", "internal/wire/embeddings"},
+	"internal/wire/chatconv":   {"internal/wire/chatstream"},
+	"internal/wire/embeddings": {"internal/wire/chatstream"},
 }
 
 // only says which packages may import nothing but these, of ours.
 var only = map[string][]string{
-	"internal/provider/*":     {"internal/provider", "internal/wire", "internal/wire/*", "internal/catalog", "internal/llm", "internal/money"},
+	"internal/provider/*":     {"internal/provider", "internal/wire", "internal/wire/*", "internal/catalog", "internal/llm", "internal/money", "internal/rawjson"},
 	"internal/provider/azure": {"internal/provider/compatible"}, // it speaks the same format
 	"web":                     {},
 	"internal/llm":            {},
+	"internal/rawjson":        {},
 	"internal/money":          {},
 	"internal/id":             {},
 	"internal/spelling":       {},
@@ -133,7 +140,8 @@ var never = map[string][]string{
 	// The packages that all formats share, such as strict, name none.
 	"internal/gateway": {
 		"internal/store", "internal/store/*", "internal/provider/*",
-		"internal/wire/chat", "internal/wire/messages", "internal/wire/responses", "internal/wire/gemini", "internal/wire/converse",
+		"internal/wire/chat", "internal/wire/chatconv", "internal/wire/chatstream", "internal/wire/embeddings",
+		"internal/wire/messages", "internal/wire/responses", "internal/wire/gemini", "internal/wire/converse",
 	},
 	"internal/admin": {"internal/store", "internal/store/*", "internal/provider/*", "internal/wire/*"},
 }

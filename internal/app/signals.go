@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
-	"github.com/tidwall/gjson"
 
 	"fairlead/internal/feedback"
 	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
 	"fairlead/internal/requestlog"
 )
 
@@ -87,15 +87,15 @@ func violates(e *requestlog.Entry) bool {
 	if e.Format != "chat" {
 		request, response = transcript(e.Format, e.Body)
 	}
-	content := gjson.GetBytes(response, "choices.0.message.content")
-	if len(request) == 0 || content.Type != gjson.String {
+	content := rawjson.Get(response, "choices.0.message.content")
+	if len(request) == 0 || content.Kind != rawjson.Text {
 		return false
 	}
 	var value any
 	if json.Unmarshal([]byte(content.String()), &value) != nil {
 		return true
 	}
-	schema := gjson.GetBytes(request, "response_format.json_schema.schema")
+	schema := rawjson.Get(request, "response_format.json_schema.schema")
 	if !schema.IsObject() {
 		return false
 	}

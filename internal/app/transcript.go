@@ -7,12 +7,13 @@ import (
 	"fmt"
 	"iter"
 
-	"github.com/tidwall/gjson"
-
 	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
 	"fairlead/internal/requestlog"
 	"fairlead/internal/wire"
 	"fairlead/internal/wire/chat"
+	"fairlead/internal/wire/chatconv"
+	"fairlead/internal/wire/chatstream"
 	"fairlead/internal/wire/messages"
 	"fairlead/internal/wire/responses"
 )
@@ -36,7 +37,7 @@ func assemble(format string, events []byte) ([]byte, error) {
 	case responses.Name:
 		return responses.Assemble(events)
 	default:
-		return chat.Assemble(events)
+		return chatstream.Assemble(events)
 	}
 }
 
@@ -57,7 +58,7 @@ func first(events iter.Seq2[llm.Event, error]) ([]byte, error) {
 	for ev, err := range events {
 		return ev.Data, err
 	}
-	return nil, chat.ErrNoChunks
+	return nil, chatstream.ErrNoChunks
 }
 
 // transcript is a stored request and its answer in the chat format, for readers that know no other. It is empty where the
@@ -88,8 +89,8 @@ func asChat(f wire.Format, body []byte) []byte {
 	if err != nil {
 		return nil
 	}
-	everything := chat.Accepts{Thinking: true, Reasoning: true, CacheMarks: true, AllowedTools: true, TopK: true}
-	text, _ := chat.RenderConversation(conv, chat.RenderOptions{Model: req.Model, Stream: req.Stream, Accepts: everything})
+	everything := chatconv.Accepts{Thinking: true, Reasoning: true, CacheMarks: true, AllowedTools: true, TopK: true}
+	text, _ := chatconv.Render(conv, chatconv.RenderOptions{Model: req.Model, Stream: req.Stream, Accepts: everything})
 	return text
 }
 
@@ -103,7 +104,7 @@ func messagesAnswer(body requestlog.Body) []byte {
 		chunks.Write(ev.Data)
 		chunks.WriteByte('\n')
 	}
-	whole, err := chat.Assemble(chunks.Bytes())
+	whole, err := chatstream.Assemble(chunks.Bytes())
 	if err != nil {
 		return nil
 	}
@@ -116,12 +117,12 @@ func responsesAnswer(body requestlog.Body) []byte {
 	if err != nil {
 		return nil
 	}
-	answer := gjson.ParseBytes(stored)
+	answer := rawjson.Parse(stored)
 	turn, err := json.Marshal(map[string]json.RawMessage{"model": []byte(`"m"`), "input": []byte(answer.Get("output").Raw)})
 	if err != nil {
 		return nil
 	}
-	message := gjson.GetBytes(asChat(responses.Format{}, turn), "messages.0")
+	message := rawjson.Get(asChat(responses.Format{}, turn), "messages.0")
 	if !message.Exists() {
 		return nil
 	}
@@ -129,15 +130,15 @@ func responsesAnswer(body requestlog.Body) []byte {
 		quoted(answer.Get("model")), message.Raw, finishOf(answer, message))
 }
 
-func quoted(text gjson.Result) string {
-	if text.Type != gjson.String {
+func quoted(text rawjson.Value) string {
+	if text.Kind != rawjson.Text {
 		return `""`
 	}
 	return text.Raw
 }
 
 // finishOf says why an answer ended, as the chat format does; null for one that did not.
-func finishOf(answer, message gjson.Result) string {
+func finishOf(answer, message rawjson.Value) string {
 	switch answer.Get("status").String() {
 	case "completed":
 		if message.Get("tool_calls").Exists() {

@@ -121,7 +121,7 @@ type Media struct {
 type Thinking struct {
 	Text      string `json:"text,omitempty"`
 	Signature string `json:"signature,omitempty"`
-	Sealed    string `json:"sealed,omitempty"` // opaque data in place of the text
+	Redacted  string `json:"sealed,omitempty"` // opaque data in place of the text
 	Provider  string `json:"provider,omitempty"`
 }
 

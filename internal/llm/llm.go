@@ -47,7 +47,7 @@ type Request struct {
 	Asked         LazyText // what the last user message says first
 	Instructed    LazyText // the instructions: the first text of a system message
 	Answers       int      // messages of the assistant
-	Sealed        bool     // messages carry seals of other providers, which our own answers have put there
+	HasSignatures bool     // messages carry seals of other providers, which our own answers have put there
 
 	Inputs      int     // embeddings: number of inputs
 	Longest     float64 // where there are several inputs, each read by itself: the share of the longest in all of them

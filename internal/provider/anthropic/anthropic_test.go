@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/tidwall/gjson"
 
 	"fairlead/internal/catalog"
 	"fairlead/internal/llm"
 	"fairlead/internal/provider"
 	"fairlead/internal/provider/providertest"
+	"fairlead/internal/rawjson"
 	"fairlead/internal/wire/chat"
 	"fairlead/internal/wire/messages"
 )
@@ -176,14 +176,14 @@ func TestSameFormatPassesBytes(t *testing.T) {
 				t.Fatal(err)
 			}
 			for member, want := range tc.want {
-				if got := gjson.GetBytes(body, member).Raw; got != want {
+				if got := rawjson.Get(body, member).Raw; got != want {
 					t.Errorf("%s is %s, want %s", member, got, want)
 				}
 			}
 			if len(call.Warnings) != tc.warnings {
 				t.Errorf("warned %q", call.Warnings)
 			}
-			if got := gjson.GetBytes(body, "model").String(); got != call.Target.Upstream || !strings.Contains(string(body), `, "x_future": {"b":1.0}, `) {
+			if got := rawjson.Get(body, "model").String(); got != call.Target.Upstream || !strings.Contains(string(body), `, "x_future": {"b":1.0}, `) {
 				t.Errorf("sent %s", body)
 			}
 		})
@@ -231,7 +231,7 @@ func TestBudgetBoundsTheAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if gjson.GetBytes(body, "max_tokens").Int() != 123 {
+	if rawjson.Get(body, "max_tokens").Int() != 123 {
 		t.Errorf("sent %s", body)
 	}
 	if diff := cmp.Diff([]string{"max_tokens set to 123: a budget or a policy allows no more"}, call.Warnings); diff != "" {

@@ -4,11 +4,9 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/tidwall/gjson"
-	"github.com/tidwall/sjson"
-
 	"fairlead/internal/llm"
 	"fairlead/internal/provider"
+	"fairlead/internal/rawjson"
 	"fairlead/internal/wire/messages"
 )
 
@@ -40,13 +38,13 @@ func (m model) rewrite(c *provider.Call) []byte {
 }
 
 // value returns a top-level member of the request.
-func (a *adaptation) value(name string) gjson.Result {
+func (a *adaptation) value(name string) rawjson.Value {
 	i := slices.IndexFunc(a.call.Request.Fields, func(f llm.Field) bool { return f.Name == name })
 	if i < 0 {
-		return gjson.Result{}
+		return rawjson.Value{}
 	}
 	f := a.call.Request.Fields[i]
-	return gjson.ParseBytes(a.call.Request.Body[f.Value:f.End])
+	return rawjson.Parse(a.call.Request.Body[f.Value:f.End])
 }
 
 // length keeps the answer inside what the model writes.
@@ -63,7 +61,7 @@ func (a *adaptation) sampling() {
 		return
 	}
 	for _, name := range a.call.Request.Sampling {
-		if v := a.value(name); name == "top_k" || v.Num < 0.99 || v.Num > 1 || name == "temperature" && v.Num != 1 {
+		if v := a.value(name); name == "top_k" || v.Float() < 0.99 || v.Float() > 1 || name == "temperature" && v.Float() != 1 {
 			a.edit.Drop = append(a.edit.Drop, name)
 			a.call.Warn("%s was left out: the model takes no sampling settings", name)
 		}
@@ -120,14 +118,19 @@ func (a *adaptation) effort() {
 	if effort == "" || slices.Contains(a.Efforts, effort) {
 		return
 	}
-	rest, err := sjson.Delete(config.Raw, "effort")
-	if err != nil {
-		return
-	}
-	a.call.Warn("effort was left out: the model does not know this one")
-	if rest == "{}" {
+	a.call.Warn("effort %q was dropped: the model does not support it", effort)
+	var rest rawjson.Writer
+	rest.Open()
+	config.ForEach(func(key, value rawjson.Value) bool {
+		if key.String() != "effort" {
+			rest.Raw(key.String(), []byte(value.Raw))
+		}
+		return true
+	})
+	rest.Close()
+	if string(rest.Out) == "{}" {
 		a.edit.Drop = append(a.edit.Drop, "output_config")
 		return
 	}
-	a.edit.Set["output_config"] = []byte(rest)
+	a.edit.Set["output_config"] = rest.Out
 }

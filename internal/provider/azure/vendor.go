@@ -13,6 +13,7 @@ import (
 	"fairlead/internal/provider"
 	"fairlead/internal/provider/compatible"
 	"fairlead/internal/wire/chat"
+	"fairlead/internal/wire/chatconv"
 )
 
 const (
@@ -52,7 +53,7 @@ const deployment = "{deployment}"
 func New(s provider.Settings) *provider.Provider {
 	base, version := root(s), s.Options[OptionVersion]
 	row := compatible.Row{
-		Name: name, Title: title, Auth: "Api-Key", Takes: chat.Accepts{AllowedTools: true},
+		Name: name, Title: title, Auth: "Api-Key", Takes: chatconv.Accepts{AllowedTools: true},
 		ChatPath: "/chat/completions", EmbedPath: "/embeddings", ModelsPath: "/models",
 		CompletePath: "/completions", PromptsApart: true,
 	}

@@ -22,7 +22,7 @@ func (e conversation) NewRequest(ctx context.Context, c *provider.Call) (*http.R
 	}
 	f := familyOf(c.Target.Upstream, c.Target.Model)
 	body, warnings, err := converse.Render(ctx, conv, converse.RenderOptions{
-		Dialect: f.dialect, Seals: seals(c.Target), MaxOutput: c.MaxOutput, ModelOutput: c.Target.Model.MaxOutput,
+		Dialect: f.dialect, Signers: signers(c.Target), MaxOutput: c.MaxOutput, ModelOutput: c.Target.Model.MaxOutput,
 	})
 	if err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func (e conversation) NewRequest(ctx context.Context, c *provider.Call) (*http.R
 }
 
 // seals are the providers whose seals on thinking are good here: our own, and for Anthropic's models Anthropic's.
-func seals(t *provider.Target) []string {
+func signers(t *provider.Target) []string {
 	if isClaude(t) {
 		return []string{t.Provider, name, "anthropic"}
 	}

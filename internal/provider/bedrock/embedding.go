@@ -13,7 +13,8 @@ import (
 
 	"fairlead/internal/llm"
 	"fairlead/internal/provider"
-	"fairlead/internal/wire/chat"
+	"fairlead/internal/wire/chatstream"
+	"fairlead/internal/wire/embeddings"
 	"fairlead/internal/wire/strict"
 )
 
@@ -49,7 +50,7 @@ func embedderOf(upstream string) embedder {
 }
 
 func (e embedding) NewRequest(ctx context.Context, c *provider.Call) (*http.Request, error) {
-	texts, err := chat.Texts(c.Request)
+	texts, err := embeddings.Texts(c.Request)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +75,7 @@ func (e embedding) Events(c *provider.Call, resp *http.Response) llm.Stream {
 }
 
 func (e embedding) vectors(c *provider.Call, resp *http.Response) (llm.Event, error) {
-	most := cmp.Or(e.settings.MaxAnswer, chat.DefaultMaxAnswer)
+	most := cmp.Or(e.settings.MaxAnswer, chatstream.DefaultMaxAnswer)
 	body, err := io.ReadAll(io.LimitReader(resp.Body, most+1))
 	switch {
 	case err != nil:
@@ -90,7 +91,7 @@ func (e embedding) vectors(c *provider.Call, resp *http.Response) (llm.Event, er
 		return llm.Event{}, &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's answer holds no vectors that can be read.", Err: err}
 	}
 	v := llm.Vectors{Data: data, Usage: embedUsage(resp.Header, tokens)}
-	return chat.WriteVectors(c.Request, c.Target.Model.Name, v)
+	return embeddings.WriteVectors(c.Request, c.Target.Model.Name, v)
 }
 
 // broken passes on the end of our own context and what is classified already; everything else is a cut.

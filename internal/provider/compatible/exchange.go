@@ -7,6 +7,9 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/provider"
 	"fairlead/internal/wire/chat"
+	"fairlead/internal/wire/chatconv"
+	"fairlead/internal/wire/chatstream"
+	"fairlead/internal/wire/embeddings"
 )
 
 // conversation is how a vendor answers conversations.
@@ -32,7 +35,7 @@ func (e conversation) NewRequest(ctx context.Context, c *provider.Call) (*http.R
 }
 
 func (e conversation) Events(c *provider.Call, resp *http.Response) llm.Stream {
-	answer := chat.Read(resp.Body, chat.EventOptions{
+	answer := chatstream.Read(resp.Body, chatstream.EventOptions{
 		Stream: c.Request.Stream, Counter: counter(c), ContentType: resp.Header.Get("Content-Type"), Model: c.Target.Model.Name,
 		MaxLine: e.settings.MaxLine, MaxAnswer: e.settings.MaxAnswer, SizeHint: resp.ContentLength,
 		UsagePath: e.row.Answer.UsageAt, ReasoningOnTop: e.row.Answer.ReasoningOnTop,
@@ -41,7 +44,7 @@ func (e conversation) Events(c *provider.Call, resp *http.Response) llm.Stream {
 	if c.Request.Format == chat.Name && !c.Joins {
 		return answer
 	}
-	return llm.Pull(c.Client.EncodeResponse(c.Request, c.Target.Model.Name, sealedBy(c.Target.Provider, chat.Deltas(llm.All(answer)))))
+	return llm.Pull(c.Client.EncodeResponse(c.Request, c.Target.Model.Name, signedBy(c.Target.Provider, chatconv.Deltas(llm.All(answer)))))
 }
 
 // counter counts the answer where its provider does not. What goes on with another answer is counted where the two are joined.
@@ -65,7 +68,7 @@ func (e embedding) NewRequest(ctx context.Context, c *provider.Call) (*http.Requ
 }
 
 func (e embedding) Events(c *provider.Call, resp *http.Response) llm.Stream {
-	return llm.Single(chat.Embedding(resp.Body, chat.EmbedOptions{
+	return llm.Single(embeddings.Embedding(resp.Body, embeddings.EmbedOptions{
 		Inputs: c.Request.Inputs, Base64: c.Request.Base64, Model: c.Target.Model.Name,
 		ContentType: resp.Header.Get("Content-Type"), MaxAnswer: e.settings.MaxAnswer, SizeHint: resp.ContentLength,
 	}))
@@ -85,7 +88,7 @@ func (e prompting) NewRequest(ctx context.Context, c *provider.Call) (*http.Requ
 }
 
 func (e prompting) Events(c *provider.Call, resp *http.Response) llm.Stream {
-	return chat.Read(resp.Body, chat.EventOptions{
+	return chatstream.Read(resp.Body, chatstream.EventOptions{
 		Stream: c.Request.Stream, Counter: counter(c), Bare: true, ContentType: resp.Header.Get("Content-Type"), Model: c.Target.Model.Name,
 		MaxLine: e.settings.MaxLine, MaxAnswer: e.settings.MaxAnswer, SizeHint: resp.ContentLength,
 		UsagePath: e.row.Answer.UsageAt, ReasoningOnTop: e.row.Answer.ReasoningOnTop,
@@ -103,7 +106,7 @@ func (e moderation) NewRequest(ctx context.Context, c *provider.Call) (*http.Req
 }
 
 func (e moderation) Events(c *provider.Call, resp *http.Response) llm.Stream {
-	return llm.Single(chat.Moderation(resp.Body, chat.ModerationOptions{
+	return llm.Single(embeddings.Moderation(resp.Body, embeddings.ModerationOptions{
 		Inputs: c.Request.Inputs, Model: c.Target.Model.Name,
 		ContentType: resp.Header.Get("Content-Type"), MaxAnswer: e.settings.MaxAnswer, SizeHint: resp.ContentLength,
 	}))

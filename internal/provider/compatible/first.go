@@ -2,7 +2,7 @@ package compatible
 
 import (
 	"fairlead/internal/llm"
-	"fairlead/internal/wire/chat"
+	"fairlead/internal/wire/chatconv"
 )
 
 // The usual paths of the format.
@@ -22,7 +22,7 @@ var first = []Row{
 	{
 		Name: "openai", Title: "OpenAI", BaseURL: "https://api.openai.com/v1",
 		Env: []string{"OPENAI_API_KEY"}, URLEnv: "OPENAI_BASE_URL",
-		Takes:    chat.Accepts{AllowedTools: true},
+		Takes:    chatconv.Accepts{AllowedTools: true},
 		ChatPath: chatPath, EmbedPath: embedPath, ModelsPath: modelsPath,
 		CompletePath: completePath, PromptsApart: true, ModeratePath: moderatePath,
 	},
@@ -45,7 +45,7 @@ var first = []Row{
 	},
 	{
 		Name: "deepseek", Title: "DeepSeek", BaseURL: "https://api.deepseek.com", Env: []string{"DEEPSEEK_API_KEY"},
-		Takes:    chat.Accepts{Thinking: true},
+		Takes:    chatconv.Accepts{Thinking: true},
 		ChatPath: chatPath, ModelsPath: modelsPath, Collects: true,
 		Lacks: llm.JSONSchema | llm.ManyChoices | llm.Files,
 		Asks:  Asks{MaxTokensOnly: true},
@@ -67,19 +67,19 @@ var first = []Row{
 	},
 	{
 		Name: "alibaba", Title: "Alibaba Cloud Model Studio", BaseURL: "https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
-		Env: []string{"DASHSCOPE_API_KEY"}, Takes: chat.Accepts{CacheMarks: true, TopK: true},
+		Env: []string{"DASHSCOPE_API_KEY"}, Takes: chatconv.Accepts{CacheMarks: true, TopK: true},
 		ChatPath: chatPath, EmbedPath: embedPath, ModelsPath: modelsPath, EmbedBatch: 10,
 		Asks: Asks{MaxTokensOnly: true, NoBase64: true, NoTokenIDs: true},
 	},
 	{
 		Name: "moonshot", Title: "Moonshot AI", BaseURL: "https://api.moonshot.ai/v1", Env: []string{"MOONSHOT_API_KEY"},
-		Takes:    chat.Accepts{Thinking: true},
+		Takes:    chatconv.Accepts{Thinking: true},
 		ChatPath: chatPath, ModelsPath: modelsPath, Lacks: llm.Logprobs,
 		Asks: Asks{MaxTokensOnly: true, Weaker: map[string]map[string]string{"tool_choice": {`"required"`: `"auto"`}}},
 	},
 	{
 		Name: "zai", Title: "Z.ai", BaseURL: "https://api.z.ai/api/paas/v4", Env: []string{"ZAI_API_KEY", "ZHIPU_API_KEY"},
-		Takes:    chat.Accepts{Thinking: true},
+		Takes:    chatconv.Accepts{Thinking: true},
 		ChatPath: chatPath, EmbedPath: embedPath, ModelsPath: modelsPath,
 		Lacks: llm.Logprobs | llm.ManyChoices | llm.JSONSchema,
 		Asks: Asks{
@@ -93,7 +93,7 @@ var first = []Row{
 	},
 	{
 		Name: "minimax", Title: "MiniMax", BaseURL: "https://api.minimax.io/v1", Env: []string{"MINIMAX_API_KEY"},
-		Takes:    chat.Accepts{Thinking: true},
+		Takes:    chatconv.Accepts{Thinking: true},
 		ChatPath: chatPath, ModelsPath: modelsPath, Lacks: llm.Logprobs | llm.ManyChoices,
 		Asks: Asks{Drop: keep},
 	},

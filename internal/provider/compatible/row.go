@@ -9,6 +9,7 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/provider"
 	"fairlead/internal/wire/chat"
+	"fairlead/internal/wire/chatconv"
 )
 
 // Row is one row: who it is, where it is, and what it does unlike the others.
@@ -35,8 +36,8 @@ type Row struct {
 
 	Lacks   llm.Abilities // what it serves no model with
 	Asks    Asks
-	Prefill Prefill      // how a model that can go on with its own message is told to
-	Takes   chat.Accepts // beyond what all vendors take; it matters to callers who speak another format
+	Prefill Prefill          // how a model that can go on with its own message is told to
+	Takes   chatconv.Accepts // beyond what all vendors take; it matters to callers who speak another format
 	Answer  Answer
 }
 

@@ -8,6 +8,7 @@ import (
 	"fairlead/internal/llm"
 	"fairlead/internal/provider"
 	"fairlead/internal/wire/chat"
+	"fairlead/internal/wire/chatconv"
 )
 
 // translated is the call of a caller who speaks another format, as if it had come in the chat format.
@@ -16,9 +17,9 @@ func (r *Row) translated(ctx context.Context, c *provider.Call) (*provider.Call,
 	if err != nil {
 		return nil, err
 	}
-	body, leftOut := chat.RenderConversation(conv, chat.RenderOptions{
+	body, leftOut := chatconv.Render(conv, chatconv.RenderOptions{
 		Model: c.Request.Model, Stream: c.Request.Stream, Accepts: r.Takes,
-		Seals: func(provider string) bool { return provider == c.Target.Provider },
+		Signers: func(provider string) bool { return provider == c.Target.Provider },
 	})
 	req, err := chat.Format{}.DecodeRequest(ctx, c.Request.Op, body)
 	if err != nil {
@@ -33,7 +34,7 @@ func (r *Row) translated(ctx context.Context, c *provider.Call) (*provider.Call,
 }
 
 // sealedBy says whose the seals are that come without a name.
-func sealedBy(name string, pieces iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Delta, error] {
+func signedBy(name string, pieces iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		for p, err := range pieces {
 			if p.Thinking != nil && p.Thinking.Provider == "" {

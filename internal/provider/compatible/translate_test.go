@@ -28,7 +28,7 @@ func (a another) Conversation(context.Context, *llm.Request) (*llm.Conversation,
 	return a.conv, a.err
 }
 
-func (a another) Answer(_ *llm.Request, model string, pieces iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
+func (a another) EncodeResponse(_ *llm.Request, model string, pieces iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
 		for p, err := range pieces {
 			if err != nil {

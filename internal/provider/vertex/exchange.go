@@ -8,7 +8,7 @@ import (
 
 	"fairlead/internal/llm"
 	"fairlead/internal/provider"
-	"fairlead/internal/wire/chat"
+	"fairlead/internal/wire/embeddings"
 	"fairlead/internal/wire/fault"
 	"fairlead/internal/wire/gemini"
 )
@@ -85,7 +85,7 @@ type embedding struct{ caller }
 var _ provider.Exchange = embedding{}
 
 func (e embedding) NewRequest(ctx context.Context, c *provider.Call) (*http.Request, error) {
-	texts, err := chat.Texts(c.Request)
+	texts, err := embeddings.Texts(c.Request)
 	if err != nil {
 		return nil, err
 	}
@@ -103,5 +103,5 @@ func (e embedding) Events(c *provider.Call, resp *http.Response) llm.Stream {
 	if err != nil {
 		return llm.Single(llm.Event{}, err)
 	}
-	return llm.Single(chat.WriteVectors(c.Request, c.Target.Model.Name, vectors))
+	return llm.Single(embeddings.WriteVectors(c.Request, c.Target.Model.Name, vectors))
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
 )
 
 func TestSplitKeepsEveryInputInOrder(t *testing.T) {
@@ -38,7 +39,7 @@ func TestSplitKeepsEveryInputInOrder(t *testing.T) {
 			var got []string
 			inputs := 0
 			for _, p := range parts {
-				got = append(got, string(memberOf(p.Body, "input")))
+				got = append(got, string([]byte(rawjson.Get(p.Body, "input").Raw)))
 				inputs += p.Inputs
 				if p.Dimensions != 8 || p.Model != "m" {
 					t.Errorf("a part lost the rest of the request: %s", p.Body)

@@ -3,12 +3,14 @@ package chat
 import (
 	"crypto/sha256"
 	"encoding/binary"
+
+	"fairlead/internal/rawjson"
 )
 
 // appendWithCallIDs appends the value of messages with the ids of tool calls as the provider takes them; nothing else
 // changes. Calls and the results that name them get the same id, because rename gives the same answer for the same id.
 func appendWithCallIDs(dst, messages []byte, rename func(string) string) []byte {
-	s := Scanner{Data: messages}
+	s := rawjson.Scanner{Data: messages}
 	written := 0
 	each := func() {
 		if s.Kind() != '"' {
@@ -17,46 +19,37 @@ func appendWithCallIDs(dst, messages []byte, rename func(string) string) []byte 
 		t := s.ReadString()
 		id := string(s.Unquote(t))
 		if ours := rename(id); ours != id {
-			dst = AppendString(append(dst, messages[written:t.Start-1]...), ours)
+			dst = rawjson.AppendString(append(dst, messages[written:t.Start-1]...), ours)
 			written = s.Pos
 		}
 	}
-	s.eachCallID(each)
-	return append(dst, messages[written:]...)
-}
-
-// eachCallID calls read where the id of a tool call comes next: in calls, and in the results that answer them.
-func (s *Scanner) eachCallID(read func()) {
-	if s.Kind() != '[' {
-		return
-	}
-	for range s.Elements {
-		if s.Kind() != '{' {
-			continue
-		}
+	eachObject(&s, func() {
 		for key := range s.Members {
 			switch string(key) {
 			case "tool_call_id":
-				read()
+				each()
 			case "tool_calls":
-				s.eachIDInside(read)
+				eachObject(&s, func() {
+					for key := range s.Members {
+						if string(key) == "id" {
+							each()
+						}
+					}
+				})
 			}
 		}
-	}
+	})
+	return append(dst, messages[written:]...)
 }
 
-func (s *Scanner) eachIDInside(read func()) {
+// eachObject calls read for every object of the list that comes next.
+func eachObject(s *rawjson.Scanner, read func()) {
 	if s.Kind() != '[' {
 		return
 	}
 	for range s.Elements {
-		if s.Kind() != '{' {
-			continue
-		}
-		for key := range s.Members {
-			if string(key) == "id" {
-				read()
-			}
+		if s.Kind() == '{' {
+			read()
 		}
 	}
 }

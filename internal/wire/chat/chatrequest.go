@@ -6,59 +6,10 @@ import (
 	"strconv"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
 	"fairlead/internal/token"
 	"fairlead/internal/wire/strict"
 )
-
-// chat reads the members of a chat request.
-func (d *decoder) chat(name string) {
-	r := d.req
-	switch name {
-	case "messages":
-		d.messageList()
-	case "stream":
-		r.Stream = d.boolean(name)
-	case "stream_options":
-		d.streamOptions()
-	case "n":
-		if n := d.integer(name, maxChoices); n > 0 {
-			r.Choices = int(n)
-			d.need(n > 1, llm.ManyChoices)
-		}
-	case "max_tokens":
-		d.maxTokens = d.integer(name, maxTokens)
-	case "max_completion_tokens":
-		d.maxCompletion = d.integer(name, maxTokens)
-	case "tools", "functions":
-		d.tools(name)
-	case "web_search_options", "search_parameters", "plugins":
-		r.Hosted = r.Hosted || d.Kind() != 'n'
-	case "prediction":
-		r.Predicted += d.extra()
-	case "parallel_tool_calls":
-		d.need(d.boolean(name), llm.ParallelTools)
-	case "response_format":
-		d.responseFormat()
-	case "modalities":
-		d.modalities()
-	case "reasoning_effort":
-		effort, ok := d.str(name)
-		d.need(ok && llm.Reasons(effort), llm.Reasoning)
-	case "reasoning", "thinking":
-		d.reasoning()
-	case "logprobs":
-		d.need(d.Kind() == 't', llm.Logprobs)
-		d.sampling(name)
-	case "temperature", "top_p", "presence_penalty", "frequency_penalty", "top_logprobs", "logit_bias":
-		d.sampling(name)
-	}
-}
-
-func (d *decoder) need(yes bool, a llm.Abilities) {
-	if yes {
-		d.req.Needs |= a
-	}
-}
 
 // sampling notes a field that some models refuse. Its value is the provider's matter.
 func (d *decoder) sampling(name string) {
@@ -68,22 +19,9 @@ func (d *decoder) sampling(name string) {
 	}
 }
 
-func (d *decoder) streamOptions() {
-	if !d.is('{', "stream_options", "an object") {
-		return
-	}
-	for key := range d.Members {
-		if string(key) == "include_usage" {
-			d.req.IncludeUsage = d.boolean("stream_options.include_usage")
-			continue
-		}
-		d.rejectLookAlikes("stream_options.", key, "include_usage")
-	}
-}
-
-// extra counts the text of a member that this gateway does not know: a provider may read it into the prompt. It returns
+// countExtra counts the text of a member that this gateway does not know: a provider may read it into the prompt. It returns
 // the bytes of the text.
-func (d *decoder) extra() int {
+func (d *decoder) countExtra() int {
 	before := d.ASCII + d.NonASCII
 	d.SkipCounted()
 	n := d.ASCII + d.NonASCII - before
@@ -94,7 +32,7 @@ func (d *decoder) extra() int {
 // tools counts definitions as text, because the model reads them. A tool of any type but function and custom is one that
 // the provider runs.
 func (d *decoder) tools(name string) {
-	if !d.is('[', name, "a list") {
+	if !d.Is('[', name, "a list") {
 		return
 	}
 	for range d.Elements {
@@ -115,16 +53,16 @@ func (d *decoder) tools(name string) {
 }
 
 func (d *decoder) responseFormat() {
-	if !d.is('{', "response_format", "an object") {
+	if !d.Is('{', "response_format", "an object") {
 		return
 	}
 	for key := range d.Members {
 		if string(key) != "type" {
-			d.rejectLookAlikes("response_format.", key, "type", "json_schema")
+			d.RejectLookAlikes("response_format.", string(key), "type", "json_schema")
 			d.SkipCounted()
 			continue
 		}
-		switch kind, _ := d.str("response_format.type"); kind {
+		switch kind, _ := d.ReadText("response_format.type"); kind {
 		case "json_object":
 			d.req.Needs |= llm.JSONMode
 		case "json_schema":
@@ -134,7 +72,7 @@ func (d *decoder) responseFormat() {
 }
 
 func (d *decoder) modalities() {
-	if !d.is('[', "modalities", "a list of strings") {
+	if !d.Is('[', "modalities", "a list of strings") {
 		return
 	}
 	for range d.Elements {
@@ -168,27 +106,27 @@ func (d *decoder) reasoning() {
 }
 
 func (d *decoder) messageList() {
-	if !d.is('[', "messages", "a list of messages") {
+	if !d.Is('[', "messages", "a list of messages") {
 		return
 	}
 	d.messages = true
 	for n := range d.Elements {
 		d.req.Messages++
-		d.Limit(strict.MessageCount(d.req.Messages))
+		d.Limit(strict.CheckMessages(d.req.Messages))
 		if d.Kind() != '{' {
-			d.wrong(fmt.Sprintf("messages[%d]", n), "an object")
+			d.Wrong(fmt.Sprintf("messages[%d]", n), "an object")
 			continue
 		}
 		d.message(n)
 	}
 	if d.req.Messages == 0 && d.Err == nil {
-		d.problem("messages", "messages is empty. Send at least one message.")
+		d.Problem("messages", "messages is empty. Send at least one message.")
 	}
 }
 
 func (d *decoder) message(n int) {
-	var role String
-	var first String
+	var role rawjson.String
+	var first rawjson.String
 	for key := range d.Members {
 		switch string(key) {
 		case "role":
@@ -206,9 +144,9 @@ func (d *decoder) message(n int) {
 				d.req.Unsized++
 			}
 		case blocksMember:
-			d.req.Sealed = true // and reasoning_content has the text too
+			d.req.HasSignatures = true // and reasoning_content has the text too
 		default:
-			d.rejectLookAlikes(messageParam(n, ""), key, "role", "content", "tool_calls", "function_call", "tool_call_id",
+			d.RejectLookAlikes(messageParam(n, ""), string(key), "role", "content", "tool_calls", "function_call", "tool_call_id",
 				"refusal", "reasoning_content", "name", "audio")
 			d.SkipCounted()
 		}
@@ -217,7 +155,7 @@ func (d *decoder) message(n int) {
 		return
 	}
 	if role.Empty() {
-		d.problem(messageParam(n, "role"), "Message %d needs a role, such as \"user\".", n+1)
+		d.Problem(messageParam(n, "role"), "Message %d needs a role, such as \"user\".", n+1)
 	}
 	switch string(d.Data[role.Start:role.End]) {
 	case "user":
@@ -246,7 +184,7 @@ func (d *decoder) toolCalls() {
 		}
 		for key := range d.Members {
 			if string(key) == extraMember {
-				d.req.Sealed = true
+				d.req.HasSignatures = true
 				d.Count = false
 				d.Skip()
 				d.Count = true
@@ -259,7 +197,7 @@ func (d *decoder) toolCalls() {
 func messageParam(n int, field string) string { return "messages[" + strconv.Itoa(n) + "]." + field }
 
 // content reads what a message says and remembers its first text.
-func (d *decoder) content(first *String) {
+func (d *decoder) content(first *rawjson.String) {
 	switch d.Kind() {
 	case '"':
 		d.Count = true
@@ -280,7 +218,7 @@ func (d *decoder) content(first *String) {
 
 // part reads one piece of a message. The tokens of images are counted by their size. The tokens of all other media can
 // rejectLookAlikes be counted by the provider, and so can those of a part whose type is unknown.
-func (d *decoder) part(first *String) {
+func (d *decoder) part(first *rawjson.String) {
 	var has llm.Abilities
 	var plain, unsized, unknown bool
 	for key := range d.Members {
@@ -314,7 +252,7 @@ func (d *decoder) part(first *String) {
 		case "cache_control":
 			d.Skip()
 		default:
-			d.rejectLookAlikes("messages.content.", key, "type", "text", "image_url", "input_audio", "file")
+			d.RejectLookAlikes("messages.content.", string(key), "type", "text", "image_url", "input_audio", "file")
 			unknown = true
 			unsized = d.unknown() || unsized
 		}

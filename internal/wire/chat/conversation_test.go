@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/wire/chatconv"
 )
 
 func read(t *testing.T, body string) *llm.Conversation {
@@ -34,7 +35,7 @@ func said(role llm.Role, parts ...llm.Part) llm.Message {
 func called(call llm.ToolCall) llm.Part { return llm.Part{Kind: llm.CallPart, Call: &call} }
 
 func gave(id, name string, parts ...llm.Part) llm.Message {
-	return result(llm.ToolResult{ID: id, Name: name, Parts: parts})
+	return llm.Message{Role: llm.User, Parts: []llm.Part{{Kind: llm.ResultPart, Result: &llm.ToolResult{ID: id, Name: name, Parts: parts}}}}
 }
 
 func TestConversationReadsMessages(t *testing.T) {
@@ -107,7 +108,7 @@ func TestConversationReadsMessages(t *testing.T) {
 			[]llm.Message{
 				said(llm.Assistant, thought(llm.Thinking{Text: "hm"}), words("x")),
 				said(llm.Assistant, thought(llm.Thinking{Text: "hm"}), words("x")),
-				said(llm.Assistant, thought(llm.Thinking{Text: "a", Signature: "s", Provider: "p"}), thought(llm.Thinking{Sealed: "d", Provider: "p"}), words("x")),
+				said(llm.Assistant, thought(llm.Thinking{Text: "a", Signature: "s", Provider: "p"}), thought(llm.Thinking{Redacted: "d", Provider: "p"}), words("x")),
 				said(llm.Assistant, thought(llm.Thinking{Text: "ab", Signature: "s"})),
 				said(llm.Assistant, thought(llm.Thinking{Text: "hm"}), words("x")),
 			},
@@ -243,30 +244,6 @@ func TestUnknownMembersOfMessagesAreNamedOnce(t *testing.T) {
 	}
 }
 
-func TestDataURLs(t *testing.T) {
-	t.Parallel()
-	for url, want := range map[string]llm.Media{
-		"data:image/png;base64,AAEC":                  {Type: "image/png", Data: "AAEC"},
-		"data:text/plain;charset=utf-8;base64,AAEC":   {Type: "text/plain", Data: "AAEC"},
-		"DATA:;BASE64,AAEC":                           {Data: "AAEC"},
-		"data:text/plain,hi%20there":                  {Type: "text/plain", Data: "aGkgdGhlcmU="},
-		"data:image/png;base64,-_8":                   {Type: "image/png", Data: "+/8="},
-		"data:image/png;base64,AA\nEC":                {Type: "image/png", Data: "AAEC"},
-		"data:image/png;base64," + "AAECAw==":         {Type: "image/png", Data: "AAECAw=="},
-		"data:image/png;name=a.png;base64,AAECAwQFBg": {Type: "image/png", Data: "AAECAwQFBg=="},
-	} {
-		got, ok := splitDataURL(url)
-		if diff := cmp.Diff(want, got); diff != "" || !ok {
-			t.Errorf("%s: %v %s", url, ok, diff)
-		}
-	}
-	for _, url := range []string{"data:image/png;base64", "data:image/png;base64,AA=A", "data:image/png;base64,A", "data:x,%zz", "data:x;base64,ab!d"} {
-		if got, ok := splitDataURL(url); ok {
-			t.Errorf("%s became %+v", url, got)
-		}
-	}
-}
-
 // conversations are what the round trip and the fuzzer begin with.
 var conversations = []string{
 	`{"model":"m","messages":[{"role":"system","content":"s"},{"role":"user","content":"u","name":"ann"},{"role":"assistant","content":"a"}]}`,
@@ -286,17 +263,17 @@ var conversations = []string{
 }
 
 // everything is a reader that takes all that the format can say.
-func everything() RenderOptions {
-	return RenderOptions{
-		Model: "m", Accepts: Accepts{Thinking: true, Reasoning: true, CacheMarks: true, AllowedTools: true, TopK: true},
-		Seals: func(string) bool { return true }, NameSeals: true,
+func everything() chatconv.RenderOptions {
+	return chatconv.RenderOptions{
+		Model: "m", Accepts: chatconv.Accepts{Thinking: true, Reasoning: true, CacheMarks: true, AllowedTools: true, TopK: true},
+		Signers: func(string) bool { return true }, NameSigners: true,
 	}
 }
 
 // roundTrip writes a conversation and reads it again.
 func roundTrip(t *testing.T, conv *llm.Conversation) *llm.Conversation {
 	t.Helper()
-	body, _ := RenderConversation(conv, everything())
+	body, _ := chatconv.Render(conv, everything())
 	req, err := Format{}.DecodeRequest(t.Context(), llm.Chat, body)
 	if err != nil {
 		t.Fatalf("%v in %s", err, body)
@@ -368,7 +345,7 @@ func TestRenderLeavesOutWhatTheProviderCannotBeTold(t *testing.T) {
 	conv.Messages = append(conv.Messages, said(llm.User,
 		words("first"), llm.Part{Kind: llm.ResultPart, Result: &llm.ToolResult{ID: "i", Failed: true, Parts: []llm.Part{words("out"), {Kind: llm.ImagePart, Media: &llm.Media{URL: "https://x"}}}}},
 	))
-	body, leftOut := RenderConversation(conv, RenderOptions{Model: "m", Stream: true})
+	body, leftOut := chatconv.Render(conv, chatconv.RenderOptions{Model: "m", Stream: true})
 	want := `{"model":"m","messages":[{"role":"assistant","content":[{"type":"refusal","refusal":"r"},{"type":"text","text":"t"}],"audio":{"id":"i"}},` +
 		`{"role":"tool","tool_call_id":"i","content":"out"},{"role":"user","content":[{"type":"text","text":"first"},{"type":"image_url","image_url":{"url":"https://x"}}]}],` +
 		`"stream":true,"tools":[{"type":"function","function":{"name":"g"}}],"tool_choice":"auto","reasoning_effort":"medium"}`
@@ -388,7 +365,7 @@ func TestResultsStandTogether(t *testing.T) {
 		said(llm.Assistant, called(llm.ToolCall{ID: "a", Name: "f"}), called(llm.ToolCall{ID: "b", Name: "f"})),
 		gave("a", "f", words("1"), picture), gave("b", "f", words("2")), said(llm.User, words("so?")),
 	}}
-	body, _ := RenderConversation(conv, RenderOptions{Model: "m"})
+	body, _ := chatconv.Render(conv, chatconv.RenderOptions{Model: "m"})
 	want := `{"model":"m","messages":[{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":""}},{"id":"b","type":"function","function":{"name":"f","arguments":""}}]},` +
 		`{"role":"tool","tool_call_id":"a","content":"1"},{"role":"tool","tool_call_id":"b","content":"2"},` +
 		`{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,AAEC"}}]},{"role":"user","content":"so?"}]}`
@@ -403,7 +380,7 @@ func TestNothingIsSaidAboutToolsWithoutTools(t *testing.T) {
 		Messages: []llm.Message{said(llm.User, words("x"))}, Tools: []llm.Tool{{Hosted: "web_search"}},
 		ToolChoice: llm.ToolChoice{Mode: llm.ChoiceMust}, ParallelTools: new(false),
 	}
-	body, leftOut := RenderConversation(conv, RenderOptions{Model: "m"})
+	body, leftOut := chatconv.Render(conv, chatconv.RenderOptions{Model: "m"})
 	if diff := cmp.Diff(`{"model":"m","messages":[{"role":"user","content":"x"}]}`, string(body)); diff != "" {
 		t.Error(diff)
 	}

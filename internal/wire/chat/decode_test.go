@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
 	"fairlead/internal/wire/show"
 	"fairlead/internal/wire/strict"
 )
@@ -281,8 +282,8 @@ func TestDecodeListsEveryProblem(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	many := refused(t, llm.Chat, `{"model":"m","messages":[`+strings.Repeat("1,", 100)+`1]}`)
-	if n := len(many.Details["problems"].([]map[string]string)); n != maxProblems {
-		t.Errorf("%d problems, want %d", n, maxProblems)
+	if n := len(many.Details["problems"].([]map[string]string)); n != 20 {
+		t.Errorf("%d problems, want 20", n)
 	}
 }
 
@@ -327,12 +328,12 @@ func TestDecodeFindsRepeatsInLargeObjects(t *testing.T) {
 // hostileBodies exceed one limit each, in the top-level member param.
 func hostileBodies() map[string]struct{ body, param string } {
 	var keys strings.Builder
-	for i := range 2 * strict.MaxObjectKeys {
+	for i := range 2 * rawjson.MaxObjectKeys {
 		fmt.Fprintf(&keys, `"k%06d":0,`, i)
 	}
 	return map[string]struct{ body, param string }{
 		"too many keys in one object": {request(`"x":{` + keys.String() + `"z":0}`), "x"},
-		"too many keys in all":        {request(`"x":[` + strings.Repeat(`{"a":1},`, 2*strict.MaxKeys) + `1]`), "x"},
+		"too many keys in all":        {request(`"x":[` + strings.Repeat(`{"a":1},`, 2*rawjson.MaxKeys) + `1]`), "x"},
 		"too many elements":           {request(`"x":[` + strings.Repeat(`1,`, 2*strict.MaxElements) + `1]`), "x"},
 		"too many messages":           {`{"model":"m","messages":[` + strings.Repeat(`{"role":"user"},`, 2*strict.MaxMessages) + `1]}`, "messages"},
 		"too deep":                    {request(`"x":` + strings.Repeat(`[`, 100_000)), "x"},

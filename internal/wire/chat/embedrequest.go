@@ -1,16 +1,6 @@
 package chat
 
-// embed reads the members of an embeddings request.
-func (d *decoder) embed(name string) {
-	switch name {
-	case "input":
-		d.inputs(name)
-	case "dimensions":
-		d.req.Dimensions = d.integer(name, maxDimension)
-	case "encoding_format":
-		d.req.Base64 = d.oneOf(name, "float", "base64") == "base64"
-	}
-}
+import "fairlead/internal/rawjson"
 
 // inputs reads a text, a list of texts, a list of token ids, or a list of such lists.
 func (d *decoder) inputs(name string) {
@@ -20,20 +10,20 @@ func (d *decoder) inputs(name string) {
 	case '"':
 		d.input = true
 		if t := d.inputText(); t.Empty() && d.Err == nil && name == "input" {
-			d.problem(name, "%s is empty. Send a text, a list of texts, or token ids.", name)
+			d.Problem(name, "%s is empty. Send a text, a list of texts, or token ids.", name)
 		}
 		d.req.Inputs = 1
 	case '[':
 		d.input = true
 		d.inputList(name)
 	default:
-		d.wrong(name, wantInput)
+		d.Wrong(name, wantInput)
 	}
 }
 
 const wantInput = "a text, a list of texts, a list of token ids, or a list of such lists"
 
-func (d *decoder) inputText() String {
+func (d *decoder) inputText() rawjson.String {
 	d.Count = true
 	t := d.ReadString()
 	d.Count = false
@@ -60,11 +50,11 @@ func (d *decoder) inputList(name string) {
 	switch {
 	case d.Err != nil:
 	case count == 0:
-		d.problem(name, "%s is an empty list. Send at least one text.", name)
+		d.Problem(name, "%s is an empty list. Send at least one text.", name)
 	case kind == '0':
 		d.req.Inputs = 1
 	case count > maxInputs:
-		d.problem(name, "%s has %d entries; at most %d are allowed in one request.", name, count, maxInputs)
+		d.Problem(name, "%s has %d entries; at most %d are allowed in one request.", name, count, maxInputs)
 	default:
 		d.req.Inputs = count
 	}
@@ -72,8 +62,8 @@ func (d *decoder) inputList(name string) {
 
 // mixedInput says once that the list is none of the shapes we know.
 func (d *decoder) mixedInput(name, want string) {
-	if d.Err == nil && !d.hasProblem(name) {
-		d.problem(name, "%s must be %s.", name, want)
+	if d.Err == nil && !d.HasProblem(name) {
+		d.Problem(name, "%s must be %s.", name, want)
 	}
 }
 
@@ -105,7 +95,7 @@ func (d *decoder) longestShare() float64 {
 }
 
 func (d *decoder) tokenID() bool {
-	n, ok := ParseInteger(d.Number())
+	n, ok := rawjson.ParseInteger(d.Number())
 	d.req.TokenIDs++
 	d.Size.Elements-- // it is counted as a token, and stays where it is
 	return ok && n >= 0

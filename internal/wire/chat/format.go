@@ -1,15 +1,18 @@
-// Package chat is the wire format of OpenAI's chat completions, embeddings, bare prompts and moderations, in both
-// directions: it checks what clients send, edits it for a provider that speaks the same format, and reads what such a
-// provider answers. The bytes pass through; only checked fields change.
+// Package chat is the client side of OpenAI's format for chat completions, embeddings, legacy completions and moderations. It
+// validates requests and edits them for providers that use the same format. chatconv converts to other formats, and
+// chatstream reads responses.
 package chat
 
 import (
-	"bytes"
+	"context"
 	"io"
+	"iter"
 	"time"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
 	"fairlead/internal/wire"
+	"fairlead/internal/wire/chatconv"
 	"fairlead/internal/wire/sse"
 )
 
@@ -38,20 +41,17 @@ func (Format) WriteEnd(w io.Writer) error { return sse.WriteData(w, done) }
 // WriteError ends a stream that is not complete. Nothing follows it: [DONE] would say that the answer is whole.
 func (Format) WriteError(w io.Writer, body []byte, _ int) error { return sse.WriteData(w, body) }
 
-// Attach adds a top-level member at the end of an answer or event. value is JSON. What is no object comes back as it is.
+// Attach implements wire.Format.
 func (Format) Attach(data []byte, name string, value []byte) []byte {
-	trimmed := bytes.TrimRight(data, " \t\r\n")
-	if len(trimmed) < 2 || trimmed[len(trimmed)-1] != '}' {
-		return data
-	}
-	inside := bytes.TrimRight(trimmed[:len(trimmed)-1], " \t\r\n")
-	out := make([]byte, 0, len(data)+len(name)+len(value)+8)
-	out = append(out, inside...)
-	if inside[len(inside)-1] != '{' {
-		out = append(out, ',')
-	}
-	out = AppendString(out, name)
-	out = append(out, ':')
-	out = append(out, value...)
-	return append(out, '}')
+	return rawjson.AppendMember(data, name, value)
+}
+
+// Conversation implements wire.Format.
+func (Format) Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, error) {
+	return chatconv.Conversation(ctx, req)
+}
+
+// EncodeResponse implements wire.Format.
+func (f Format) EncodeResponse(req *llm.Request, model string, deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
+	return chatconv.Encode(req, model, f.Now, deltas)
 }

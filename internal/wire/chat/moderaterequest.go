@@ -5,13 +5,6 @@ import "fairlead/internal/llm"
 // DefaultModeration is the model of a moderations request that names none, as at OpenAI.
 const DefaultModeration = "omni-moderation-latest"
 
-// moderate reads the members of a moderations request.
-func (d *decoder) moderate(name string) {
-	if name == "input" {
-		d.moderationInput()
-	}
-}
-
 const wantModerationInput = "a text, a list of texts, or a list of parts"
 
 // moderationInput reads a text, a list of texts, or a list of parts, which are judged together.
@@ -27,7 +20,7 @@ func (d *decoder) moderationInput() {
 		d.input = true
 		d.moderationList()
 	default:
-		d.wrong("input", wantModerationInput)
+		d.Wrong("input", wantModerationInput)
 	}
 }
 
@@ -54,9 +47,9 @@ func (d *decoder) moderationList() {
 	switch {
 	case d.Err != nil:
 	case count == 0:
-		d.problem("input", "input is an empty list. Send at least one text.")
+		d.Problem("input", "input is an empty list. Send at least one text.")
 	case count > maxInputs:
-		d.problem("input", "input has %d entries; at most %d are allowed in one request.", count, maxInputs)
+		d.Problem("input", "input has %d entries; at most %d are allowed in one request.", count, maxInputs)
 	case kind == '"':
 		d.req.Inputs = count
 	}
@@ -78,7 +71,7 @@ func (d *decoder) moderationPart() {
 			d.req.Images++
 			d.image(d.Raw())
 		default:
-			d.rejectLookAlikes("input.", key, "type", "text", "image_url")
+			d.RejectLookAlikes("input.", string(key), "type", "text", "image_url")
 		}
 	}
 }

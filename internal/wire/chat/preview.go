@@ -4,14 +4,16 @@ import (
 	"unicode/utf8"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
 	"fairlead/internal/wire/show"
+	"fairlead/internal/wire/validate"
 )
 
 // preview makes one harmless line of the beginning of a raw JSON string.
 func preview(raw []byte) string {
 	raw = trimBlank(raw)
 	var room [llm.PreviewBytes + 2*utf8.UTFMax]byte
-	text := Unescape(room[:0], raw, llm.PreviewBytes+utf8.UTFMax)
+	text := rawjson.Unescape(room[:0], raw, llm.PreviewBytes+utf8.UTFMax)
 	return show.Cut(show.OneLine(string(text)), llm.PreviewBytes)
 }
 
@@ -22,18 +24,15 @@ const lookahead = 4096
 // Preview is how the last user message of a request begins, or the first text of an embeddings request, with the text
 // edited before it is shortened. ok is false when the body is not such a request.
 func Preview(op llm.Op, body []byte, edited func(string) string) (text string, ok bool) {
-	d := decoder{Scanner: Scanner{Data: body, Strict: true}, req: &llm.Request{Op: op, Body: body}}
-	if d.request(op); d.Err != nil {
-		return "", false
-	}
-	if d.finish(op); len(d.problems) > 0 {
+	d := decoder{Reader: validate.Reader{Scanner: rawjson.Scanner{Data: body, Strict: true}}, req: &llm.Request{Op: op, Body: body}}
+	if d.decode(op) != nil {
 		return "", false
 	}
 	if d.previewText.Empty() {
 		return "", true
 	}
 	raw := trimBlank(d.Data[d.previewText.Start:d.previewText.End])
-	whole := Unescape(make([]byte, 0, min(len(raw), lookahead)), raw, llm.PreviewBytes+lookahead)
+	whole := rawjson.Unescape(make([]byte, 0, min(len(raw), lookahead)), raw, llm.PreviewBytes+lookahead)
 	return show.Cut(show.OneLine(edited(string(whole))), llm.PreviewBytes), true
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
 )
 
 // Edit says what must change in a request before a provider of the same format gets it.
@@ -30,6 +31,9 @@ type Member struct {
 
 var wantUsage = []byte(`{"include_usage":true}`)
 
+// manyFields is the number of dropped fields above which a map is faster than a list.
+const manyFields = 24
+
 // Render returns the bytes for a provider of the same format: the caller's body with the edits made and our own
 // Members (models, provider, session_id) left out, and the seals that our answers put into messages. Everything else stays
 // as it was, byte for byte and in order.
@@ -39,7 +43,7 @@ func Render(req *llm.Request, e Edit) []byte {
 		return body
 	}
 	r := renderer{req: req, edit: e}
-	if len(e.Drop) > linearKeys {
+	if len(e.Drop) > manyFields {
 		r.drop = make(map[string]bool, len(e.Drop))
 		for _, name := range e.Drop {
 			r.drop[name] = true
@@ -130,7 +134,7 @@ func (r *renderer) field(f llm.Field) {
 	r.written++
 	if to, ok := r.edit.Rename[name]; ok && to != name {
 		name = to
-		r.out = append(AppendString(r.out, name), ':')
+		r.out = append(rawjson.AppendString(r.out, name), ':')
 	} else {
 		r.out = append(r.out, body[f.KeyStart:f.Value]...)
 	}
@@ -141,8 +145,8 @@ func (r *renderer) field(f llm.Field) {
 	}
 	switch {
 	case name == "model" && r.edit.Model != "":
-		r.out = AppendString(r.out, r.edit.Model)
-	case name == "messages" && (r.edit.CallID != nil || r.req.Sealed || r.edit.Prefix):
+		r.out = rawjson.AppendString(r.out, r.edit.Model)
+	case name == "messages" && (r.edit.CallID != nil || r.req.HasSignatures || r.edit.Prefix):
 		r.messages(value)
 	case name == "stream_options" && r.edit.IncludeUsage && r.req.Stream:
 		r.out = appendWithUsage(r.out, value)
@@ -153,7 +157,7 @@ func (r *renderer) field(f llm.Field) {
 
 // messages writes the conversation without our seals, and with the ids that the provider takes.
 func (r *renderer) messages(value []byte) {
-	if r.req.Sealed {
+	if r.req.HasSignatures {
 		value = withoutSignatures(value)
 	}
 	if r.edit.Prefix {
@@ -178,7 +182,7 @@ func withPrefix(messages []byte) []byte {
 // appended writes the members that the caller's body does not have.
 func (r *renderer) appended() {
 	if r.edit.Model != "" && !r.has("model") { // moderations may go without
-		r.member("model", AppendString(nil, r.edit.Model))
+		r.member("model", rawjson.AppendString(nil, r.edit.Model))
 	}
 	for _, m := range r.edit.Set {
 		if !r.present(m.Name) {
@@ -214,13 +218,13 @@ func (r *renderer) member(name string, value []byte) {
 		r.out = append(r.out, ',')
 	}
 	r.written++
-	r.out = append(AppendString(r.out, name), ':')
+	r.out = append(rawjson.AppendString(r.out, name), ':')
 	r.out = append(r.out, value...)
 }
 
 // appendWithUsage appends a stream_options value with include_usage set to true and everything else kept.
 func appendWithUsage(dst, value []byte) []byte {
-	s := Scanner{Data: value}
+	s := rawjson.Scanner{Data: value}
 	if s.Kind() != '{' {
 		return append(dst, wantUsage...)
 	}

@@ -27,7 +27,7 @@ func TestRender(t *testing.T) {
 			Edit{},
 			` { "model" : "a", ` + messages + `, "seed": 9007199254740993, "temperature": 0.10, "top_p": 1e-7, "b": 1, "a": 1.0 } `,
 		},
-		"model":             {`{"model":"a",` + messages + `}`, Edit{Model: `b"\` + "\n"}, `{"model":"b\"\\\u000a",` + messages + `}`},
+		"model":             {`{"model":"a",` + messages + `}`, Edit{Model: `b"\` + "\n"}, `{"model":"b\"\\\n",` + messages + `}`},
 		"an escaped key":    {`{"mod\u0065l":"a",` + messages + `}`, Edit{Model: "b"}, `{"mod\u0065l":"b",` + messages + `}`},
 		"ours leave, first": {`{"models":["x"],"provider":{}, "model":"a",` + messages + `}`, Edit{}, `{"model":"a",` + messages + `}`},
 		"ours leave, last":  {`{"model":"a",` + messages + `, "session_id":"s" , "models":[] }`, Edit{}, `{"model":"a",` + messages + ` }`},

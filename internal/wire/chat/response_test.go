@@ -13,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/wire/chatconv"
+	"fairlead/internal/wire/chatstream"
 )
 
 // sequence hands out pieces and then the error, if there is one.
@@ -109,7 +111,7 @@ var answers = map[string]struct {
 			{Kind: llm.ThinkingDelta, Text: "h"},
 			{Kind: llm.ThinkingDelta, Text: "m"},
 			{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Signature: "s", Provider: "anthropic"}},
-			{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Sealed: "d", Provider: "anthropic"}},
+			{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Redacted: "d", Provider: "anthropic"}},
 			{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{}},
 			{Kind: llm.RefusalDelta, Text: "no"},
 			{Kind: llm.FinishDelta, Finish: "content_filter"},
@@ -371,7 +373,7 @@ func TestPiecesOfOurOwnAnswers(t *testing.T) {
 			{Kind: llm.BeginDelta, ID: "chatcmpl-msg_1"},
 			{Kind: llm.ThinkingDelta, Text: "hm"},
 			{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Signature: "s", Provider: "anthropic"}},
-			{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Sealed: "d", Provider: "anthropic"}},
+			{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Redacted: "d", Provider: "anthropic"}},
 			{Kind: llm.RefusalDelta, Text: "no"},
 			{Kind: llm.FinishDelta, Finish: "content_filter"},
 		},
@@ -394,7 +396,7 @@ func TestPiecesOfOurOwnAnswers(t *testing.T) {
 			tc := answers[name]
 			events := dated.EncodeResponse(chatRequest(t, true, tc.more), "told", sequence(tc.pieces, nil))
 			var got []llm.Delta
-			for p, err := range Deltas(events) {
+			for p, err := range chatconv.Deltas(events) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -421,7 +423,7 @@ func TestWholeAnswersAreAssembledChunks(t *testing.T) {
 			for _, ev := range chunks {
 				lines = append(append(lines, ev.Data...), '\n')
 			}
-			assembled, err := Assemble(lines)
+			assembled, err := chatstream.Assemble(lines)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -431,7 +433,7 @@ func TestWholeAnswersAreAssembledChunks(t *testing.T) {
 				t.Fatal(err)
 			}
 			for from, data := range map[string][]byte{"assembled": assembled, "whole": whole[0].Data} {
-				for p, err := range Deltas(func(yield func(llm.Event, error) bool) { yield(llm.Event{Data: data}, nil) }) {
+				for p, err := range chatconv.Deltas(func(yield func(llm.Event, error) bool) { yield(llm.Event{Data: data}, nil) }) {
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -491,7 +493,7 @@ func TestPiecesOfOtherProviders(t *testing.T) {
 				}
 			}
 			var got []llm.Delta
-			for p, err := range Deltas(events) {
+			for p, err := range chatconv.Deltas(events) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -513,7 +515,7 @@ func TestPiecesPassErrorsOn(t *testing.T) {
 		want llm.Kind
 	}{{`{}`, broken, llm.UpstreamOverloaded}, {`{"choices":7}`, nil, llm.UpstreamMalformed}} {
 		var failed error
-		for _, err := range Deltas(func(yield func(llm.Event, error) bool) { yield(llm.Event{Data: []byte(tc.data)}, tc.err) }) {
+		for _, err := range chatconv.Deltas(func(yield func(llm.Event, error) bool) { yield(llm.Event{Data: []byte(tc.data)}, tc.err) }) {
 			failed = err
 		}
 		if e, ok := errors.AsType[*llm.Error](failed); !ok || e.Kind != tc.want {
@@ -538,7 +540,7 @@ func FuzzPieces(f *testing.F) {
 			}
 		}
 		for _, stream := range []bool{true, false} {
-			for ev, err := range dated.EncodeResponse(chatRequest(t, stream, ""), "m", Deltas(events)) {
+			for ev, err := range dated.EncodeResponse(chatRequest(t, stream, ""), "m", chatconv.Deltas(events)) {
 				if err == nil && !json.Valid(ev.Data) {
 					t.Errorf("not JSON: %s", ev.Data)
 				}

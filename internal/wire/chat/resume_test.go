@@ -107,10 +107,10 @@ func TestPrefillAddsTheBeginningOfTheAnswer(t *testing.T) {
 		more, want string
 		most       int64
 	}{
-		"no bound": {"", `{"model":"m","messages":[{"role":"user","content":"x"},{"role":"assistant","content":"so\u000a\"far\""}],"stream":true}`, 5},
+		"no bound": {"", `{"model":"m","messages":[{"role":"user","content":"x"},{"role":"assistant","content":"so\n\"far\""}],"stream":true}`, 5},
 		"a bound": {
 			`,"max_tokens":9,"max_completion_tokens":null`,
-			`{"model":"m","messages":[{"role":"user","content":"x"},{"role":"assistant","content":"so\u000a\"far\""}],"max_tokens":5,"max_completion_tokens":null,"stream":true}`, 5,
+			`{"model":"m","messages":[{"role":"user","content":"x"},{"role":"assistant","content":"so\n\"far\""}],"max_tokens":5,"max_completion_tokens":null,"stream":true}`, 5,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

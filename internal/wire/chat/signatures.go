@@ -1,5 +1,7 @@
 package chat
 
+import "fairlead/internal/rawjson"
+
 // The members in which our answers carry seals of providers that speak other formats.
 const (
 	blocksMember = "thinking_blocks"
@@ -38,7 +40,7 @@ func unsigned(block []byte) []byte {
 }
 
 func hasMember(object []byte, name string) (found bool) {
-	s := Scanner{Data: object}
+	s := rawjson.Scanner{Data: object}
 	if s.Kind() != '{' {
 		return false
 	}
@@ -51,7 +53,7 @@ func hasMember(object []byte, name string) (found bool) {
 // eachElement rewrites a list: what edit returns stands in the element's place, and nothing for nil. A list of which
 // nothing is left is nil. What is no list stays as it is.
 func eachElement(list []byte, edit func([]byte) []byte) []byte {
-	s := Scanner{Data: list}
+	s := rawjson.Scanner{Data: list}
 	if s.Kind() != '[' {
 		return list
 	}
@@ -70,7 +72,7 @@ func eachElement(list []byte, edit func([]byte) []byte) []byte {
 
 // eachMember does so for the members of an object.
 func eachMember(object []byte, edit func(key string, value []byte) []byte) []byte {
-	s := Scanner{Data: object}
+	s := rawjson.Scanner{Data: object}
 	if s.Kind() != '{' {
 		return object
 	}
@@ -78,7 +80,7 @@ func eachMember(object []byte, edit func(key string, value []byte) []byte) []byt
 	for key := range s.Members {
 		name := string(key)
 		if value := edit(name, s.Raw()); value != nil {
-			out = append(AppendString(comma(out, '{'), name), ':')
+			out = append(rawjson.AppendString(comma(out, '{'), name), ':')
 			out = append(out, value...)
 		}
 	}

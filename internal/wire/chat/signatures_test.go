@@ -37,8 +37,8 @@ func TestSealsStayWithUs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if req.Sealed != tc.sealed {
-				t.Errorf("sealed: %v", req.Sealed)
+			if req.HasSignatures != tc.sealed {
+				t.Errorf("sealed: %v", req.HasSignatures)
 			}
 			if diff := cmp.Diff(`{"model":"m","messages":`+tc.want+`}`, string(Render(req, Edit{}))); diff != "" {
 				t.Error(diff)

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/wire/embeddings"
 )
 
 func embedRequest(t *testing.T, body string) *llm.Request {
@@ -26,13 +27,13 @@ func TestTexts(t *testing.T) {
 		`{"input":["a","","b"],"model":"e"}`:       {"a", "", "b"},
 		`{"model":"e","user":"x","input":[ "a" ]}`: {"a"},
 	} {
-		got, err := Texts(embedRequest(t, body))
+		got, err := embeddings.Texts(embedRequest(t, body))
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Errorf("%s: %v %s", body, err, diff)
 		}
 	}
 	for _, body := range []string{`{"model":"e","input":[1,2]}`, `{"model":"e","input":[[1],[2]]}`} {
-		_, err := Texts(embedRequest(t, body))
+		_, err := embeddings.Texts(embedRequest(t, body))
 		if e, ok := errors.AsType[*llm.Error](err); !ok || e.Kind != llm.Untranslatable || e.Param != "input" {
 			t.Errorf("%s: %v", body, err)
 		}
@@ -58,7 +59,7 @@ func TestWriteVectors(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ev, err := WriteVectors(embedRequest(t, tc.request), "told", llm.Vectors{Data: lists, Usage: tc.usage, Model: "real"})
+			ev, err := embeddings.WriteVectors(embedRequest(t, tc.request), "told", llm.Vectors{Data: lists, Usage: tc.usage, Model: "real"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -76,12 +77,12 @@ func TestVectorsThatAreNone(t *testing.T) {
 	t.Parallel()
 	req := embedRequest(t, `{"model":"e","input":"a"}`)
 	for _, list := range []string{``, `[]`, `null`, `"x"`, `[1`, `[1]]`, `[null]`, `["a"]`, `[1e99]`} {
-		if ev, err := WriteVectors(req, "m", llm.Vectors{Data: []json.RawMessage{json.RawMessage(list)}}); err == nil {
+		if ev, err := embeddings.WriteVectors(req, "m", llm.Vectors{Data: []json.RawMessage{json.RawMessage(list)}}); err == nil {
 			t.Errorf("%s became %s", list, ev.Data)
 		}
 	}
 	for _, count := range []int{0, 2} {
-		if _, err := WriteVectors(req, "m", llm.Vectors{Data: make([]json.RawMessage, count)}); llm.AsError(err).Kind != llm.UpstreamMalformed {
+		if _, err := embeddings.WriteVectors(req, "m", llm.Vectors{Data: make([]json.RawMessage, count)}); llm.AsError(err).Kind != llm.UpstreamMalformed {
 			t.Errorf("%d vectors: %v", count, err)
 		}
 	}

@@ -85,13 +85,13 @@ func (r *renderer) assistantBlocks(parts []llm.Part) []block {
 
 // thought writes thinking whose seal is good here. Any other would be refused.
 func (r *renderer) thought(t *llm.Thinking) []block {
-	sealed := t.Signature != "" || t.Sealed != ""
+	sealed := t.Signature != "" || t.Redacted != ""
 	switch {
-	case !r.d.KeepThinking || !sealed || !slices.Contains(r.o.Seals, t.Provider):
+	case !r.d.KeepThinking || !sealed || !slices.Contains(r.o.Signers, t.Provider):
 		r.warn("thinking of earlier turns was left out: it bears no seal of %s.", r.d.Title)
 		return nil
-	case t.Sealed != "":
-		return []block{{Reasoning: &reasoning{Redacted: t.Sealed}}}
+	case t.Redacted != "":
+		return []block{{Reasoning: &reasoning{Redacted: t.Redacted}}}
 	}
 	return []block{{Reasoning: &reasoning{Text: &reasoningText{Text: t.Text, Signature: t.Signature}}}}
 }

@@ -237,7 +237,7 @@ func (a *answer) block(i int, b wholeBlock) {
 			a.thinking(i, t.Text)
 			a.sign(i, t.Signature)
 		}
-		a.seal(i, b.Reasoning.Redacted)
+		a.redact(i, b.Reasoning.Redacted)
 		a.stopBlock(i)
 	case b.Citations != nil:
 		for _, c := range b.Citations.Content {

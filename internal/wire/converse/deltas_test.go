@@ -126,7 +126,7 @@ func TestStreams(t *testing.T) {
 			stream("contentBlockDelta", `{"contentBlockIndex":0,"delta":{"reasoningContent":{"redactedContent":"YQ=="}}}`,
 				"contentBlockDelta", `{"contentBlockIndex":0,"delta":{"reasoningContent":{"redactedContent":"Yg=="}}}`, "contentBlockStop", stopped, "messageStop", endTurn),
 			Plan{},
-			[]llm.Delta{begin, {Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Sealed: "YWI=", Provider: "here"}}, finish("stop")},
+			[]llm.Delta{begin, {Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Redacted: "YWI=", Provider: "here"}}, finish("stop")},
 		},
 		"thinking without a seal": {
 			stream("contentBlockDelta", `{"contentBlockIndex":0,"delta":{"reasoningContent":{"text":"hm"}}}`, "contentBlockStop", stopped, "messageStop", endTurn),

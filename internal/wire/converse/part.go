@@ -16,7 +16,7 @@ type part struct {
 	index    int  // of the call among the caller's
 	thinking bool
 	sign     strings.Builder
-	sealed   []string        // pieces of base64
+	redacted []string        // pieces of base64
 	said     bool            // arguments came
 	input    strings.Builder // of a custom tool
 }
@@ -93,10 +93,10 @@ func (a *answer) sign(i int, signature string) {
 	p.thinking = p.thinking || signature != ""
 }
 
-func (a *answer) seal(i int, redacted string) {
+func (a *answer) redact(i int, redacted string) {
 	p := a.part(i)
 	if redacted != "" {
-		p.sealed = append(p.sealed, redacted)
+		p.redacted = append(p.redacted, redacted)
 		p.thinking = true
 	}
 }
@@ -130,8 +130,8 @@ func (a *answer) stopBlock(i int) {
 	case p.call && !p.said:
 		a.say(llm.Delta{Kind: llm.ArgumentsDelta, Index: p.index, Text: "{}"})
 	case p.thinking:
-		t := &llm.Thinking{Signature: p.sign.String(), Sealed: joinBase64(p.sealed)}
-		if t.Signature != "" || t.Sealed != "" {
+		t := &llm.Thinking{Signature: p.sign.String(), Redacted: joinBase64(p.redacted)}
+		if t.Signature != "" || t.Redacted != "" {
 			t.Provider = a.o.Provider
 		}
 		a.say(llm.Delta{Kind: llm.SignatureDelta, Thinking: t})

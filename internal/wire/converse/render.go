@@ -15,7 +15,7 @@ import (
 // RenderOptions says for whom a conversation is written.
 type RenderOptions struct {
 	Dialect     Dialect
-	Seals       []string // the providers whose seals on thinking are good here
+	Signers     []string // the providers whose seals on thinking are good here
 	MaxOutput   int64    // bounds the answer of a conversation that has no bound of its own; 0 for none
 	ModelOutput int64    // the most that the model writes; 0 when unknown
 }

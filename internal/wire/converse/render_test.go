@@ -154,15 +154,15 @@ func TestThinkingOfEarlierTurns(t *testing.T) {
 		kept     bool
 	}{
 		"signed here":           {llm.Thinking{Text: "x", Signature: "s", Provider: "here"}, able, true},
-		"sealed here":           {llm.Thinking{Sealed: "s", Provider: "here"}, able, true},
+		"sealed here":           {llm.Thinking{Redacted: "s", Provider: "here"}, able, true},
 		"signed elsewhere":      {llm.Thinking{Text: "x", Signature: "s", Provider: "there"}, able, false},
 		"signed by nobody":      {llm.Thinking{Text: "x", Signature: "s"}, able, false},
 		"not signed":            {llm.Thinking{Text: "x", Provider: "here"}, able, false},
 		"for one who forgets":   {llm.Thinking{Text: "x", Signature: "s", Provider: "here"}, Dialect{Title: "B"}, false},
-		"sealed with a cut end": {llm.Thinking{Sealed: "s", Provider: ""}, able, false},
+		"sealed with a cut end": {llm.Thinking{Redacted: "s", Provider: ""}, able, false},
 	} {
 		conv := llm.Conversation{Messages: []llm.Message{user(text("q")), thought(tc.thinking), user(text("go on"))}}
-		got, warnings := render(t, conv, RenderOptions{Dialect: tc.dialect, Seals: []string{"here"}}, "messages")
+		got, warnings := render(t, conv, RenderOptions{Dialect: tc.dialect, Signers: []string{"here"}}, "messages")
 		if strings.Contains(got, "reasoningContent") != tc.kept || (len(warnings) == 0) != tc.kept {
 			t.Errorf("%s: %s, %q", name, got, warnings)
 		}

@@ -177,7 +177,7 @@ func (a *answer) delta(e deltaEvent) {
 	case d.Reasoning != nil:
 		a.thinking(e.Index, d.Reasoning.Text)
 		a.sign(e.Index, d.Reasoning.Signature)
-		a.seal(e.Index, d.Reasoning.Redacted)
+		a.redact(e.Index, d.Reasoning.Redacted)
 	case d.Citation != nil: // the text it belongs to came by itself
 	default:
 		a.leaveOut()

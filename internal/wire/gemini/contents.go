@@ -9,8 +9,8 @@ import (
 	"fairlead/internal/wire/show"
 )
 
-// foreignSeal stands for the seal of a call that the model did not make itself, in histories that began elsewhere.
-const foreignSeal = "skip_thought_signature_validator"
+// foreignSignature stands for the seal of a call that the model did not make itself, in histories that began elsewhere.
+const foreignSignature = "skip_thought_signature_validator"
 
 // turns writes the conversation. Results of tools come first in a user's turn, in a content of their own.
 func (r *renderer) turns(turns []llm.Message) error {
@@ -86,8 +86,8 @@ func (r *renderer) modelTurn(said []llm.Part) error {
 
 type modelTurn struct {
 	*renderer
-	parts []part
-	seal  string // waits for a text
+	parts     []part
+	signature string // waits for a text
 }
 
 func (t *modelTurn) add(p llm.Part) error {
@@ -95,12 +95,12 @@ func (t *modelTurn) add(p llm.Part) error {
 	case llm.TextPart, llm.RefusalPart:
 		if p.Text != "" {
 			out := textPart(p.Text)
-			out.Seal, t.seal = t.seal, ""
+			out.Signature, t.signature = t.signature, ""
 			t.parts = append(t.parts, out)
 		}
 	case llm.ThinkingPart:
 		if p.Thinking != nil && p.Thinking.Provider == t.o.Provider && p.Thinking.Signature != "" {
-			t.seal = p.Thinking.Signature
+			t.signature = p.Thinking.Signature
 		}
 	case llm.CallPart:
 		t.call(*p.Call)
@@ -121,7 +121,7 @@ func (t *modelTurn) call(c llm.ToolCall) {
 		out.Call.ID = c.ID
 	}
 	if c.Provider == t.o.Provider || c.Provider == "" { // only clients of Google's send a seal without its maker
-		out.Seal = c.Signature
+		out.Signature = c.Signature
 	}
 	t.calls[c.ID] = c
 	t.order[c.ID] = len(t.order)
@@ -130,7 +130,7 @@ func (t *modelTurn) call(c llm.ToolCall) {
 
 // finish finds a place for a seal that no text followed, and seals the first call where the model demands it.
 func (t *modelTurn) finish() {
-	if t.seal != "" {
+	if t.signature != "" {
 		last := -1
 		for i, p := range t.parts {
 			if p.Text != nil {
@@ -141,11 +141,11 @@ func (t *modelTurn) finish() {
 			t.parts = append(t.parts, textPart(""))
 			last = len(t.parts) - 1
 		}
-		t.parts[last].Seal = t.seal
+		t.parts[last].Signature = t.signature
 	}
 	first := slices.IndexFunc(t.parts, func(p part) bool { return p.Call != nil })
-	if first >= 0 && t.o.Traits.NeedsSeals && t.parts[first].Seal == "" {
-		t.parts[first].Seal = foreignSeal
+	if first >= 0 && t.o.Traits.NeedsSignatures && t.parts[first].Signature == "" {
+		t.parts[first].Signature = foreignSignature
 	}
 }
 

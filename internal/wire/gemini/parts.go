@@ -75,7 +75,7 @@ func (a *answer) part(n int, c *choice, got *answerPart) error {
 	switch {
 	case got.Call != nil:
 		return a.call(n, c, got)
-	case got.Text == nil && got.Seal == "":
+	case got.Text == nil && got.Signature == "":
 		if !a.lost {
 			a.lost = true
 			a.warn("left out a part of the answer that is neither text nor a tool call")
@@ -86,8 +86,8 @@ func (a *answer) part(n int, c *choice, got *answerPart) error {
 			return err
 		}
 	}
-	if got.Seal != "" {
-		seal := &llm.Thinking{Signature: got.Seal, Provider: a.o.Provider}
+	if got.Signature != "" {
+		seal := &llm.Thinking{Signature: got.Signature, Provider: a.o.Provider}
 		if err := a.tell(llm.Delta{Kind: llm.SignatureDelta, Choice: n, Thinking: seal}); err != nil {
 			return err
 		}
@@ -104,8 +104,8 @@ func (a *answer) call(n int, c *choice, got *answerPart) error {
 	if call.ID == "" {
 		call.ID = a.callID(n, c.calls, call)
 	}
-	if got.Seal != "" {
-		call.Signature, call.Provider = got.Seal, a.o.Provider
+	if got.Signature != "" {
+		call.Signature, call.Provider = got.Signature, a.o.Provider
 	}
 	if a.o.Custom != nil && a.o.Custom(call.Name) {
 		call.Custom = true

@@ -106,7 +106,7 @@ func TestContents(t *testing.T) {
 		},
 		"one that does gets a stand-in on the first call": {
 			[]llm.Message{user(text1("a")), model(other, call("2", "g", ""))},
-			Traits{NeedsSeals: true, CallIDs: true},
+			Traits{NeedsSignatures: true, CallIDs: true},
 			`[{"role":"user","parts":[{"text":"a"}]},{"role":"model","parts":[{"functionCall":{"id":"1","name":"f","args":{}},"thoughtSignature":"skip_thought_signature_validator"},{"functionCall":{"id":"2","name":"g","args":{}}}]}]`,
 		},
 		"media": {

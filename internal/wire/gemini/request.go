@@ -25,12 +25,12 @@ const (
 
 // part is one piece of a content; one of its members counts, and the seal beside it.
 type part struct {
-	Text     *string           `json:"text,omitempty"`
-	Inline   *inlineData       `json:"inlineData,omitempty"`
-	File     *fileData         `json:"fileData,omitempty"`
-	Call     *functionCall     `json:"functionCall,omitempty"`
-	Response *functionResponse `json:"functionResponse,omitempty"`
-	Seal     string            `json:"thoughtSignature,omitempty"`
+	Text      *string           `json:"text,omitempty"`
+	Inline    *inlineData       `json:"inlineData,omitempty"`
+	File      *fileData         `json:"fileData,omitempty"`
+	Call      *functionCall     `json:"functionCall,omitempty"`
+	Response  *functionResponse `json:"functionResponse,omitempty"`
+	Signature string            `json:"thoughtSignature,omitempty"`
 }
 
 func textPart(text string) part { return part{Text: &text} }

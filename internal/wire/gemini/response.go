@@ -31,10 +31,10 @@ type feedback struct {
 
 // answerPart is a part as the model writes it. Which kinds of media it holds does not matter: there is no place for them.
 type answerPart struct {
-	Text    *string `json:"text"`
-	Thought bool    `json:"thought"`
-	Seal    string  `json:"thoughtSignature"`
-	Call    *struct {
+	Text      *string `json:"text"`
+	Thought   bool    `json:"thought"`
+	Signature string  `json:"thoughtSignature"`
+	Call      *struct {
 		ID   string          `json:"id"`
 		Name string          `json:"name"`
 		Args json.RawMessage `json:"args"`

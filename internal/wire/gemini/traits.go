@@ -8,15 +8,15 @@ import (
 
 // Traits is what a model takes, besides what all models of the format take.
 type Traits struct {
-	NoSystem     bool // knows no instructions apart from the conversation
-	JSONSchema   bool // takes plain JSON Schema; else only the OpenAPI subset
-	JSONAndTools bool // gives JSON output also where there are tools
-	NeedsSeals   bool // refuses calls in the history without the seal that it put on them
-	FileURLs     bool // fetches public files by itself
-	CallIDs      bool // tells calls apart by ids
-	Penalties    bool // takes frequency and presence penalties
-	Tiers        bool // lets the request choose the service tier
-	Thinking     Thinking
+	NoSystem        bool // knows no instructions apart from the conversation
+	JSONSchema      bool // takes plain JSON Schema; else only the OpenAPI subset
+	JSONAndTools    bool // gives JSON output also where there are tools
+	NeedsSignatures bool // refuses calls in the history without the seal that it put on them
+	FileURLs        bool // fetches public files by itself
+	CallIDs         bool // tells calls apart by ids
+	Penalties       bool // takes frequency and presence penalties
+	Tiers           bool // lets the request choose the service tier
+	Thinking        Thinking
 }
 
 // Thinking is how a model is told how much to think. Without levels and without a budget it does not think.
@@ -48,7 +48,7 @@ func TraitsOf(model string) Traits {
 }
 
 func newest(name string, version int) Traits {
-	t := Traits{JSONSchema: true, JSONAndTools: true, NeedsSeals: true, FileURLs: true, CallIDs: true, Tiers: true}
+	t := Traits{JSONSchema: true, JSONAndTools: true, NeedsSignatures: true, FileURLs: true, CallIDs: true, Tiers: true}
 	levels := []string{"minimal", "low", "medium", "high"}
 	switch {
 	case strings.Contains(name, "pro") && version == 300:

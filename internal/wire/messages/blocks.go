@@ -4,20 +4,19 @@ import (
 	"encoding/base64"
 	"strings"
 
-	"github.com/tidwall/gjson"
-
 	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
 	"fairlead/internal/wire/show"
 )
 
 // parts reads a text or a list of blocks.
-func (r *conversationReader) parts(v gjson.Result) []llm.Part {
-	if v.Type == gjson.String {
+func (r *conversationReader) parts(v rawjson.Value) []llm.Part {
+	if v.Kind == rawjson.Text {
 		return []llm.Part{{Kind: llm.TextPart, Text: v.String()}}
 	}
 	var parts []llm.Part
 	var signed wrappedSignature // on the call that comes next
-	v.ForEach(func(_, block gjson.Result) bool {
+	v.ForEach(func(_, block rawjson.Value) bool {
 		if data := block.Get("data").String(); block.Get("type").String() == "redacted_thinking" {
 			if s, ours := unwrapSignature(data); ours && s.Call {
 				signed = s
@@ -38,7 +37,7 @@ func (r *conversationReader) parts(v gjson.Result) []llm.Part {
 }
 
 // part reads one block; false for one that has no place in our words.
-func (r *conversationReader) part(v gjson.Result) (llm.Part, bool) {
+func (r *conversationReader) part(v rawjson.Value) (llm.Part, bool) {
 	switch kind := v.Get("type").String(); kind {
 	case "text":
 		return llm.Part{Kind: llm.TextPart, Text: v.Get("text").String()}, true
@@ -52,7 +51,7 @@ func (r *conversationReader) part(v gjson.Result) (llm.Part, bool) {
 		return llm.Part{Kind: llm.ThinkingPart, Thinking: thinking}, true
 	case "redacted_thinking":
 		thinking := &llm.Thinking{}
-		thinking.Sealed, thinking.Provider = signature(v.Get("data").String())
+		thinking.Redacted, thinking.Provider = signature(v.Get("data").String())
 		return llm.Part{Kind: llm.ThinkingPart, Thinking: thinking}, true
 	case "tool_use":
 		return r.call(v), true
@@ -73,7 +72,7 @@ func signature(text string) (value, provider string) {
 	return text, ""
 }
 
-func (r *conversationReader) call(v gjson.Result) llm.Part {
+func (r *conversationReader) call(v rawjson.Value) llm.Part {
 	id := v.Get("id").String()
 	call := &llm.ToolCall{ID: decodeID(id), Name: v.Get("name").String(), Arguments: v.Get("input").Raw}
 	if r.names == nil {
@@ -83,15 +82,15 @@ func (r *conversationReader) call(v gjson.Result) llm.Part {
 	return llm.Part{Kind: llm.CallPart, Call: call}
 }
 
-func (r *conversationReader) result(v gjson.Result) llm.Part {
+func (r *conversationReader) result(v rawjson.Value) llm.Part {
 	id := v.Get("tool_use_id").String()
 	result := &llm.ToolResult{ID: decodeID(id), Name: r.names[id], Failed: v.Get("is_error").Bool()}
 	content := v.Get("content")
-	if content.Type == gjson.String {
+	if content.Kind == rawjson.Text {
 		result.Parts = []llm.Part{{Kind: llm.TextPart, Text: content.String()}}
 		return llm.Part{Kind: llm.ResultPart, Result: result}
 	}
-	content.ForEach(func(_, block gjson.Result) bool {
+	content.ForEach(func(_, block rawjson.Value) bool {
 		switch block.Get("type").String() {
 		case "tool_use", "tool_result", "thinking", "redacted_thinking": // no place inside a result
 			r.dropField("a block of type " + block.Get("type").String() + " inside a result")
@@ -107,7 +106,7 @@ func (r *conversationReader) result(v gjson.Result) llm.Part {
 }
 
 // media reads an image or a document by where its bytes are.
-func (r *conversationReader) media(kind llm.PartKind, v gjson.Result) (llm.Part, bool) {
+func (r *conversationReader) media(kind llm.PartKind, v rawjson.Value) (llm.Part, bool) {
 	source := v.Get("source")
 	media := &llm.Media{Type: source.Get("media_type").String(), Name: v.Get("title").String()}
 	switch what := source.Get("type").String(); what {
@@ -122,9 +121,9 @@ func (r *conversationReader) media(kind llm.PartKind, v gjson.Result) (llm.Part,
 	case "content":
 		content := source.Get("content")
 		text := content.String()
-		if content.IsArray() {
+		if content.IsList() {
 			var all strings.Builder
-			content.ForEach(func(_, block gjson.Result) bool {
+			content.ForEach(func(_, block rawjson.Value) bool {
 				all.WriteString(block.Get("text").String())
 				return true
 			})

@@ -5,26 +5,25 @@ import (
 	"encoding/json"
 	"slices"
 
-	"github.com/tidwall/gjson"
-
 	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
 )
 
 // Conversation reads a checked Messages request into our own words.
 func (Format) Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, error) {
 	r := conversationReader{ctx: ctx, conv: &llm.Conversation{Choices: 1, MaxOutput: req.MaxOutput}}
-	var list gjson.Result
+	var list rawjson.Value
 	for _, f := range req.Fields {
-		value := gjson.ParseBytes(req.Body[f.Value:f.End])
+		value := rawjson.Parse(req.Body[f.Value:f.End])
 		switch {
-		case value.Type == gjson.Null:
+		case value.Kind == rawjson.Null:
 		case f.Name == "messages":
 			list = value // behind the instructions, wherever it stands
 		default:
 			r.member(f.Name, value)
 		}
 	}
-	for _, message := range list.Array() {
+	for _, message := range list.List() {
 		if err := llm.Cancelled(ctx); err != nil {
 			return nil, err
 		}
@@ -43,13 +42,13 @@ type conversationReader struct {
 // silent are members that concern the call and not the conversation.
 var silent = []string{"model", "max_tokens", "stream", "models", "provider", "session_id"}
 
-func (r *conversationReader) member(name string, v gjson.Result) {
+func (r *conversationReader) member(name string, v rawjson.Value) {
 	c := r.conv
 	switch name {
 	case "system":
 		c.Messages = append(c.Messages, llm.Message{Role: llm.System, Parts: r.parts(v)})
 	case "tools":
-		v.ForEach(func(_, tool gjson.Result) bool {
+		v.ForEach(func(_, tool rawjson.Value) bool {
 			c.Tools = append(c.Tools, readTool(tool))
 			return r.ctx.Err() == nil
 		})
@@ -65,7 +64,7 @@ func (r *conversationReader) member(name string, v gjson.Result) {
 	case "output_format":
 		r.output(v)
 	case "stop_sequences":
-		for _, stop := range v.Array() {
+		for _, stop := range v.List() {
 			c.Stop = append(c.Stop, stop.String())
 		}
 	case "temperature":
@@ -88,8 +87,8 @@ func (r *conversationReader) member(name string, v gjson.Result) {
 func (r *conversationReader) dropField(what string) { r.conv.DropField(what) }
 
 // number keeps a number as it is written.
-func number(v gjson.Result) json.Number {
-	if v.Type != gjson.Number {
+func number(v rawjson.Value) json.Number {
+	if v.Kind != rawjson.Number {
 		return ""
 	}
 	return json.Number(v.Raw)
@@ -103,7 +102,7 @@ func readTier(tier string) string {
 	return tier
 }
 
-func (r *conversationReader) thinking(v gjson.Result) {
+func (r *conversationReader) thinking(v rawjson.Value) {
 	e := &r.conv.Effort
 	switch v.Get("type").String() {
 	case "disabled", "between_tools":
@@ -117,7 +116,7 @@ func (r *conversationReader) thinking(v gjson.Result) {
 	e.Hide = v.Get("display").String() == "omitted"
 }
 
-func (r *conversationReader) output(v gjson.Result) {
+func (r *conversationReader) output(v rawjson.Value) {
 	if v.Get("type").String() != "json_schema" {
 		return
 	}
@@ -125,7 +124,7 @@ func (r *conversationReader) output(v gjson.Result) {
 	r.conv.Output = llm.Output{Kind: llm.OutputSchema, Name: "answer", Schema: json.RawMessage(v.Get("schema").Raw), Strict: &yes}
 }
 
-func (r *conversationReader) toolChoice(v gjson.Result) {
+func (r *conversationReader) toolChoice(v rawjson.Value) {
 	choice := &r.conv.ToolChoice
 	switch v.Get("type").String() {
 	case "auto":
@@ -144,7 +143,7 @@ func (r *conversationReader) toolChoice(v gjson.Result) {
 }
 
 // readTool reads a definition. Tools that the provider runs itself have a type of their own.
-func readTool(v gjson.Result) llm.Tool {
+func readTool(v rawjson.Value) llm.Tool {
 	tool := llm.Tool{Name: v.Get("name").String(), Description: v.Get("description").String(), Cache: readCache(v)}
 	if kind := v.Get("type").String(); kind != "" && kind != "custom" {
 		tool.Hosted, tool.Raw = kind, json.RawMessage(v.Raw)
@@ -160,7 +159,7 @@ func readTool(v gjson.Result) llm.Tool {
 	return tool
 }
 
-func readCache(v gjson.Result) *llm.CacheMark {
+func readCache(v rawjson.Value) *llm.CacheMark {
 	mark := v.Get("cache_control")
 	if !mark.IsObject() {
 		return nil
@@ -168,7 +167,7 @@ func readCache(v gjson.Result) *llm.CacheMark {
 	return &llm.CacheMark{TTL: mark.Get("ttl").String()}
 }
 
-func (r *conversationReader) message(v gjson.Result) {
+func (r *conversationReader) message(v rawjson.Value) {
 	r.conv.Messages = append(r.conv.Messages, llm.Message{
 		Role: llm.Role(v.Get("role").String()), Parts: r.parts(v.Get("content")),
 	})

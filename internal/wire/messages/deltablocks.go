@@ -4,14 +4,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tidwall/gjson"
-
 	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
 	"fairlead/internal/wire/show"
 )
 
 // Open begins a block. What it holds already counts: whole answers have everything here.
-func (p *deltaReader) open(index int64, v gjson.Result) {
+func (p *deltaReader) open(index int64, v rawjson.Value) {
 	b := &block{kind: v.Get("type").String()}
 	p.blocks[index] = b
 	switch b.kind {
@@ -32,7 +31,7 @@ func (p *deltaReader) open(index int64, v gjson.Result) {
 	}
 }
 
-func (p *deltaReader) openCall(b *block, v gjson.Result) {
+func (p *deltaReader) openCall(b *block, v rawjson.Value) {
 	b.id, b.call = v.Get("id").String(), v.Get("name").String()
 	if input := v.Get("input").Raw; strings.Trim(input, "{} \t\r\n") != "" {
 		b.initial = input
@@ -61,7 +60,7 @@ func (p *deltaReader) warnDropped(what string) {
 	}
 }
 
-func (p *deltaReader) delta(index int64, v gjson.Result) {
+func (p *deltaReader) delta(index int64, v rawjson.Value) {
 	b := p.blocks[index]
 	if b == nil {
 		b = &block{kind: "text"} // some imitations of the format begin no blocks
@@ -111,7 +110,7 @@ func (p *deltaReader) close(index int64) {
 	case "thinking":
 		p.emit(llm.Delta{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Signature: b.signature.String(), Provider: p.o.Signer}})
 	case "redacted_thinking":
-		p.emit(llm.Delta{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Sealed: b.sealed, Provider: p.o.Signer}})
+		p.emit(llm.Delta{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Redacted: b.sealed, Provider: p.o.Signer}})
 	case "tool_use":
 		if !b.spoke {
 			if b.initial == "" {

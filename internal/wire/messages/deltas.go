@@ -8,9 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tidwall/gjson"
-
 	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
 	"fairlead/internal/wire/sse"
 )
 
@@ -119,7 +118,7 @@ func (p *deltaReader) message(r io.Reader) error {
 	p.counts.end(message.Get("usage"))
 	p.begin(message)
 	index := int64(0)
-	message.Get("content").ForEach(func(_, block gjson.Result) bool {
+	message.Get("content").ForEach(func(_, block rawjson.Value) bool {
 		p.open(index, block)
 		p.close(index)
 		index++
@@ -143,7 +142,7 @@ func (p *deltaReader) take(f frame) (bool, error) {
 	case "message_start":
 		p.begin(f.v.Get("message"))
 	case "content_block_start":
-		p.begin(gjson.Result{})
+		p.begin(rawjson.Value{})
 		p.open(index, f.v.Get("content_block"))
 	case "content_block_delta":
 		p.delta(index, f.v.Get("delta"))
@@ -161,7 +160,7 @@ func (p *deltaReader) take(f frame) (bool, error) {
 	return !p.gone && !p.ended, nil
 }
 
-func (p *deltaReader) begin(message gjson.Result) {
+func (p *deltaReader) begin(message rawjson.Value) {
 	p.counts.add(message.Get("usage"))
 	if p.began {
 		return
@@ -173,7 +172,7 @@ func (p *deltaReader) begin(message gjson.Result) {
 	}
 }
 
-func (p *deltaReader) addUsage(v gjson.Result) {
+func (p *deltaReader) addUsage(v rawjson.Value) {
 	if reason := v.Get("stop_reason").String(); reason != "" {
 		p.finish, p.finished = finishReason(reason), true
 	}

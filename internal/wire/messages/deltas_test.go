@@ -117,7 +117,7 @@ func TestPiecesOfAStream(t *testing.T) {
 				begin, read1,
 				{Kind: llm.ThinkingDelta, Text: "hm"},
 				{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Signature: "sig", Provider: "p"}},
-				{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Sealed: "xx", Provider: "p"}},
+				{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Redacted: "xx", Provider: "p"}},
 				ended, read4,
 			},
 			"", 0,

@@ -6,22 +6,20 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/go-json-experiment/json/jsontext"
-	"github.com/tidwall/gjson"
-
 	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
 	"fairlead/internal/token"
 	"fairlead/internal/wire/show"
 	"fairlead/internal/wire/strict"
 )
 
 // system reads the instructions. They count as a message.
-func (d *decoder) system(v gjson.Result) {
-	if d.is("system", v, v.Type == gjson.String || v.IsArray(), "a string or a list of text blocks") {
+func (d *decoder) system(v rawjson.Value) {
+	if d.IsKind("system", v, false, "a string or a list of text blocks", rawjson.Text, rawjson.List) {
 		d.req.Messages++
 		d.counted(v)
 		first := v
-		if v.IsArray() {
+		if v.IsList() {
 			first = v.Get("0.text")
 		}
 		d.req.Instructed = llm.PlainText(first.String())
@@ -29,15 +27,15 @@ func (d *decoder) system(v gjson.Result) {
 }
 
 // tools counts definitions as text, because the model reads them.
-func (d *decoder) tools(v gjson.Result) {
-	if !d.is("tools", v, v.IsArray(), "a list") {
+func (d *decoder) tools(v rawjson.Value) {
+	if !d.IsKind("tools", v, false, "a list", rawjson.List) {
 		return
 	}
 	n := 0
-	v.ForEach(func(_, tool gjson.Result) bool {
+	v.ForEach(func(_, tool rawjson.Value) bool {
 		where := "tools[" + strconv.Itoa(n) + "]"
-		d.is(where, tool, tool.IsObject(), "an object")
-		d.lookAlikes(where+".", tool, toolNames)
+		d.IsKind(where, tool, false, "an object", rawjson.Object)
+		d.rejectLookAlikes(where+".", tool, toolNames)
 		d.req.Needs |= llm.Tools
 		d.req.Hosted = d.req.Hosted || isHosted(tool.Get("type").String())
 		d.counted(tool)
@@ -46,26 +44,26 @@ func (d *decoder) tools(v gjson.Result) {
 	})
 }
 
-func (d *decoder) outputFormat(v gjson.Result) {
-	d.lookAlikes("output_config.format.", v, formatNames)
+func (d *decoder) outputFormat(v rawjson.Value) {
+	d.rejectLookAlikes("output_config.format.", v, formatNames)
 	if v.Get("type").String() == "json_schema" {
 		d.req.Needs |= llm.JSONSchema
 		d.counted(v)
 	}
 }
 
-func (d *decoder) messages(v gjson.Result) {
-	if !d.is("messages", v, v.IsArray(), "a list of messages") {
+func (d *decoder) messages(v rawjson.Value) {
+	if !d.IsKind("messages", v, false, "a list of messages", rawjson.List) {
 		return
 	}
 	n := 0
-	v.ForEach(func(_, message gjson.Result) bool {
-		if over := strict.MessageCount(n + 1); over != nil {
-			d.problem("messages", "%s", over.Sentence())
+	v.ForEach(func(_, message rawjson.Value) bool {
+		if over := strict.CheckMessages(n + 1); over != nil {
+			d.Problem("messages", "%s", strict.LimitMessage(over))
 			return false
 		}
 		where := "messages[" + strconv.Itoa(n) + "]"
-		if d.is(where, message, message.IsObject(), "an object") {
+		if d.IsKind(where, message, false, "an object", rawjson.Object) {
 			d.message(where+".", message)
 		}
 		n++
@@ -73,7 +71,7 @@ func (d *decoder) messages(v gjson.Result) {
 	})
 	d.req.Messages += n
 	if n == 0 {
-		d.problem("messages", "messages is empty. Send at least one message.")
+		d.Problem("messages", "messages is empty. Send at least one message.")
 	}
 }
 
@@ -92,11 +90,11 @@ var (
 	formatNames   = []string{"type", "schema"}
 )
 
-func (d *decoder) message(where string, v gjson.Result) {
-	d.lookAlikes(where, v, messageNames)
-	v.ForEach(func(key, value gjson.Result) bool {
+func (d *decoder) message(where string, v rawjson.Value) {
+	d.rejectLookAlikes(where, v, messageNames)
+	v.ForEach(func(key, value rawjson.Value) bool {
 		if !slices.Contains(messageNames, key.String()) {
-			d.extra(value)
+			d.countExtra(value)
 		}
 		return true
 	})
@@ -104,15 +102,15 @@ func (d *decoder) message(where string, v gjson.Result) {
 	switch role {
 	case "user", "assistant", "system":
 	default:
-		if !d.hasProblem(where + "role") {
-			d.problem(where+"role", "%srole must be \"user\" or \"assistant\"; it is %s.", where, show.Quote(role))
+		if !d.HasProblem(where + "role") {
+			d.Problem(where+"role", "%srole must be \"user\" or \"assistant\"; it is %s.", where, show.Quote(role))
 		}
 	}
 	content := v.Get("content")
-	if !content.Exists() && d.hasProblem(where+"content") {
+	if !content.Exists() && d.HasProblem(where+"content") {
 		return
 	}
-	if !d.is(where+"content", content, content.Type == gjson.String || content.IsArray(), "a string or a list of blocks") {
+	if !d.IsKind(where+"content", content, false, "a string or a list of blocks", rawjson.Text, rawjson.List) {
 		return
 	}
 	first := d.content(where+"content", content, d.block)
@@ -120,26 +118,26 @@ func (d *decoder) message(where string, v gjson.Result) {
 		d.req.Answers++
 	}
 	if role == "user" && strings.TrimSpace(first) != "" {
-		d.preview, d.req.Asked = show.Preview(first, llm.PreviewBytes), llm.PlainText(first)
+		d.req.Preview, d.req.Asked = show.Preview(first, llm.PreviewBytes), llm.PlainText(first)
 	}
 }
 
 // addContent counts what a message says and returns its first text. read counts one block and returns its text.
-func (d *decoder) content(where string, v gjson.Result, read func(where string, block gjson.Result) string) (first string) {
-	if v.Type == gjson.String {
+func (d *decoder) content(where string, v rawjson.Value, read func(where string, block rawjson.Value) string) (first string) {
+	if v.Kind == rawjson.Text {
 		d.text(v.String())
 		return v.String()
 	}
 	n := 0
-	v.ForEach(func(_, block gjson.Result) bool {
+	v.ForEach(func(_, block rawjson.Value) bool {
 		param := where + "[" + strconv.Itoa(n) + "]"
 		n++
-		if !d.is(param, block, block.IsObject(), "an object") {
+		if !d.IsKind(param, block, false, "an object", rawjson.Object) {
 			return true
 		}
-		d.lookAlikes(param+".", block, blockNames)
-		d.lookAlikes(param+".source.", block.Get("source"), sourceNames)
-		if !d.is(param+".type", block.Get("type"), block.Get("type").Type == gjson.String, "a string") {
+		d.rejectLookAlikes(param+".", block, blockNames)
+		d.rejectLookAlikes(param+".source.", block.Get("source"), sourceNames)
+		if !d.IsKind(param+".type", block.Get("type"), false, "a string", rawjson.Text) {
 			return true
 		}
 		if text := read(param, block); first == "" {
@@ -151,11 +149,11 @@ func (d *decoder) content(where string, v gjson.Result, read func(where string, 
 }
 
 // block counts one block and returns its text.
-func (d *decoder) block(where string, v gjson.Result) string {
+func (d *decoder) block(where string, v rawjson.Value) string {
 	if v.Get("type").String() != "tool_result" {
 		return d.plainBlock(where, v)
 	}
-	if content := v.Get("content"); content.Type == gjson.String || content.IsArray() {
+	if content := v.Get("content"); content.Kind == rawjson.Text || content.IsList() {
 		d.content(where+".content", content, d.plainBlock)
 	} else {
 		d.counted(content)
@@ -165,11 +163,11 @@ func (d *decoder) block(where string, v gjson.Result) string {
 
 // plainBlock counts a block that holds no others. The tokens of images are counted by their size. The tokens of documents
 // can only be counted by the provider, and so can those of a block whose type is unknown.
-func (d *decoder) plainBlock(where string, v gjson.Result) string {
+func (d *decoder) plainBlock(where string, v rawjson.Value) string {
 	switch v.Get("type").String() {
 	case "text":
 		text := v.Get("text")
-		if d.is(where+".text", text, text.Type == gjson.String, "a string") {
+		if d.IsKind(where+".text", text, false, "a string", rawjson.Text) {
 			d.text(text.String())
 		}
 		return text.String()
@@ -204,9 +202,9 @@ func (d *decoder) plainBlock(where string, v gjson.Result) string {
 }
 
 // attachment counts a block whose tokens only the provider can count. Inline data is not text.
-func (d *decoder) attachment(v gjson.Result) {
+func (d *decoder) attachment(v rawjson.Value) {
 	d.req.Unsized++
-	v.ForEach(func(key, value gjson.Result) bool {
+	v.ForEach(func(key, value rawjson.Value) bool {
 		if key.String() == "source" && value.Get("type").String() == "base64" {
 			d.req.AttachedBytes += len(value.Raw)
 			return true
@@ -221,30 +219,34 @@ func textual(kind string) bool {
 	return kind == "search_result" || kind == "compaction" || strings.HasSuffix(kind, "_tool_use") || strings.HasSuffix(kind, "_tool_result")
 }
 
-// extra counts the text of a member that this gateway does not know: the provider may read it into the prompt.
-func (d *decoder) extra(v gjson.Result) {
+// countExtra counts the text of a member that this gateway does not know: the provider may read it into the prompt.
+func (d *decoder) countExtra(v rawjson.Value) {
 	before := d.req.ASCIIBytes + d.req.NonASCIIBytes
 	d.counted(v)
 	d.req.ExtraBytes += d.req.ASCIIBytes + d.req.NonASCIIBytes - before
 }
 
-// counted adds every string of a value to the text. It reads token by token: walking a deep value by its members would
-// read the inner ones over and over.
-func (d *decoder) counted(v gjson.Result) {
-	if v.Type == gjson.String {
+// counted adds every string of a value, including keys, to the text.
+func (d *decoder) counted(v rawjson.Value) {
+	if v.Kind == rawjson.Text {
 		d.text(v.String())
 		return
 	}
-	tokens := jsontext.NewDecoder(strings.NewReader(v.Raw), jsontext.AllowDuplicateNames(true))
-	for {
-		token, err := tokens.ReadToken()
-		if err != nil || !d.active() {
-			return // the end: the value was checked before
-		}
-		if token.Kind() == '"' {
-			d.text(token.String())
-		}
-	}
+	s := rawjson.Scanner{Data: []byte(v.Raw), Context: d.Context}
+	s.Sample = &textCounter{d, s.Data}
+	s.SkipCounted()
+}
+
+// textCounter counts the strings that a scanner reads.
+type textCounter struct {
+	decoder *decoder
+	data    []byte
+}
+
+// Add counts one string.
+func (t *textCounter) Add(start, end int) {
+	raw := t.data[start:end]
+	t.decoder.text(string(rawjson.Unescape(make([]byte, 0, len(raw)), raw, len(raw))))
 }
 
 func (d *decoder) text(s string) {

@@ -5,9 +5,8 @@ import (
 	"io"
 	"iter"
 
-	"github.com/tidwall/gjson"
-
 	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
 	"fairlead/internal/wire/sse"
 )
 
@@ -156,21 +155,21 @@ func (p *responseStream) convert(f frame) (llm.Event, bool, error) {
 }
 
 // renamed returns data with our model name in the place of the provider's.
-func (p *responseStream) renamed(data []byte, model gjson.Result) []byte {
-	if p.model == "" || model.Type != gjson.String || model.Index <= 0 {
+func (p *responseStream) renamed(data []byte, model rawjson.Value) []byte {
+	if p.model == "" || model.Kind != rawjson.Text || model.Index <= 0 {
 		return data
 	}
 	out := make([]byte, 0, len(data)+len(p.model))
 	out = append(out, data[:model.Index]...)
-	out = AppendString(out, p.model)
+	out = rawjson.AppendString(out, p.model)
 	return append(out, data[model.Index+len(model.Raw):]...)
 }
 
 // count notes the text of a block or delta, and whether the client could show something of it.
-func count(ev *llm.Event, v gjson.Result) {
+func count(ev *llm.Event, v rawjson.Value) {
 	before := ev.ASCIIBytes + ev.NonASCIIBytes
 	for _, name := range []string{"text", "thinking", "partial_json", "name"} {
-		if text := v.Get(name); text.Type == gjson.String {
+		if text := v.Get(name); text.Kind == rawjson.Text {
 			ascii, other := countText(text.String())
 			ev.ASCIIBytes += ascii
 			ev.NonASCIIBytes += other
@@ -198,7 +197,7 @@ func (p *responseStream) single() (llm.Event, bool, error) {
 	p.over = true
 	ev := p.describe(message)
 	ev.Data = p.renamed(data, message.Get("model"))
-	message.Get("content").ForEach(func(_, block gjson.Result) bool {
+	message.Get("content").ForEach(func(_, block rawjson.Value) bool {
 		count(&ev, block)
 		return true
 	})
@@ -207,7 +206,7 @@ func (p *responseStream) single() (llm.Event, bool, error) {
 	return ev, true, nil
 }
 
-func (p *responseStream) describe(message gjson.Result) llm.Event {
+func (p *responseStream) describe(message rawjson.Value) llm.Event {
 	p.counts.end(message.Get("usage"))
 	p.reported = message.Get("model").String()
 	return llm.Event{Model: p.reported, Finish: finishReason(message.Get("stop_reason").String())}
@@ -229,13 +228,13 @@ func (p *responseStream) divide(r io.Reader) error {
 	}
 	p.warn("the provider answered a streaming request in one piece")
 	end := p.describe(message)
-	for _, f := range splitMessage(gjson.ParseBytes(p.renamed(data, message.Get("model")))) {
+	for _, f := range splitMessage(rawjson.Parse(p.renamed(data, message.Get("model")))) {
 		ev := llm.Event{Name: f.name, Data: f.data, Model: p.reported}
 		switch f.name {
 		case "content_block_start":
-			count(&ev, gjson.GetBytes(f.data, "content_block"))
+			count(&ev, rawjson.Get(f.data, "content_block"))
 		case "content_block_delta":
-			count(&ev, gjson.GetBytes(f.data, "delta"))
+			count(&ev, rawjson.Get(f.data, "delta"))
 		case "message_delta":
 			ev.Finish, ev.Usage = end.Finish, p.total()
 		}

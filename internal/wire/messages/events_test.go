@@ -8,9 +8,9 @@ import (
 	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/tidwall/gjson"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
 )
 
 func eventList(r io.Reader, o EventOptions) (list []llm.Event, failed error) {
@@ -152,7 +152,7 @@ func TestRewriteKeepsBytes(t *testing.T) {
 		if diff := cmp.Diff(tc.want, string(got)); diff != "" || lost {
 			t.Errorf("%s: %t\n%s", name, lost, diff)
 		}
-		if !gjson.ValidBytes(got) {
+		if !rawjson.Valid(got) {
 			t.Errorf("%s: no JSON", name)
 		}
 	}

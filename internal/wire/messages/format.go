@@ -4,12 +4,10 @@
 package messages
 
 import (
-	"bytes"
 	"io"
 
-	"github.com/tidwall/gjson"
-
 	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
 	"fairlead/internal/wire"
 	"fairlead/internal/wire/sse"
 )
@@ -51,24 +49,16 @@ func writeNamed(w io.Writer, name string, data []byte) error {
 	return sse.WriteData(w, data)
 }
 
-// Attach adds a top-level member at the end of an answer or event. value is JSON. What is no object comes back as it is.
+// Attach implements wire.Format.
 func (Format) Attach(data []byte, name string, value []byte) []byte {
-	end := bytes.LastIndexByte(data, '}')
-	if end < 1 || !gjson.ParseBytes(data).IsObject() {
-		return data
-	}
-	w := Writer{Out: append(make([]byte, 0, len(data)+len(name)+len(value)+8), data[:end]...)}
-	w.Trim()
-	w.Raw(name, value)
-	w.Close()
-	return w.Out
+	return rawjson.AppendMember(data, name, value)
 }
 
 // ErrorBody converts the flat error object to the shape of this format, followed by the code and the details.
 func (Format) ErrorBody(body []byte) []byte {
-	ours := gjson.ParseBytes(body)
+	ours := rawjson.Parse(body)
 	message, code := ours.Get("error"), ours.Get("code").String()
-	var w Writer
+	var w rawjson.Writer
 	w.Open()
 	w.Str("type", "error")
 	w.Key("error")

@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/tidwall/gjson"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
 )
 
 func TestFraming(t *testing.T) {
@@ -35,7 +35,7 @@ func TestErrorBodies(t *testing.T) {
 	t.Parallel()
 	for _, kind := range llm.Kinds() {
 		e := &llm.Error{Kind: kind, Message: "why"}
-		got := gjson.ParseBytes(Format{}.ErrorBody(e.Body("req_1")))
+		got := rawjson.Parse(Format{}.ErrorBody(e.Body("req_1")))
 		if got.Get("error.message").String() != "why" || got.Get("code").String() != kind.Code() || got.Get("details.request_id").String() != "req_1" || got.Get("error.type").String() == "" {
 			t.Errorf("%s: %s", kind, got.Raw)
 		}
@@ -45,7 +45,7 @@ func TestErrorBodies(t *testing.T) {
 			t.Errorf("%s is a %s", code, got)
 		}
 	}
-	if got := string(Format{}.ErrorBody([]byte("no JSON"))); !gjson.Valid(got) {
+	if got := string(Format{}.ErrorBody([]byte("no JSON"))); !rawjson.Valid([]byte(got)) {
 		t.Error(got)
 	}
 }

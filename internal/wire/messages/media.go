@@ -5,10 +5,11 @@ import (
 	"strings"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
 )
 
 // media writes an image or a document, without its end.
-func (r *renderer) media(w *Writer, p llm.Part) error {
+func (r *renderer) media(w *rawjson.Writer, p llm.Part) error {
 	m := withoutDataURL(*p.Media)
 	if m.Detail != "" && m.Detail != "auto" {
 		r.warnDropped("the detail of an image")
@@ -17,7 +18,7 @@ func (r *renderer) media(w *Writer, p llm.Part) error {
 	if p.Kind == llm.FilePart && !strings.HasPrefix(m.Type, "image/") {
 		kind = "document"
 	}
-	var source Writer
+	var source rawjson.Writer
 	var err error
 	if kind == "image" {
 		err = imageSource(&source, m)
@@ -50,7 +51,7 @@ func withoutDataURL(m llm.Media) llm.Media {
 	return m
 }
 
-func imageSource(w *Writer, m llm.Media) error {
+func imageSource(w *rawjson.Writer, m llm.Media) error {
 	w.Open()
 	switch {
 	case m.Data != "":
@@ -84,7 +85,7 @@ func imageType(m llm.Media) string {
 }
 
 // documentSource writes a PDF or a text: the provider takes no other documents.
-func documentSource(w *Writer, m llm.Media) error {
+func documentSource(w *rawjson.Writer, m llm.Media) error {
 	kind, _, _ := strings.Cut(m.Type, ";")
 	w.Open()
 	switch {

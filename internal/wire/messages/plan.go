@@ -4,9 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/tidwall/gjson"
-
 	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
 )
 
 // plan is what was decided about a conversation before it is written, because its parts depend on each other.
@@ -142,7 +141,7 @@ func SchemaTool(conv *llm.Conversation, t Traits) string {
 }
 
 func isObjectSchema(schema json.RawMessage) bool {
-	root := gjson.ParseBytes(schema)
+	root := rawjson.Parse(schema)
 	kind := root.Get("type")
 	return root.IsObject() && (!kind.Exists() || kind.String() == "object")
 }

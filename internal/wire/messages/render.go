@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
 	"fairlead/internal/wire/show"
 )
 
@@ -75,7 +76,7 @@ type renderer struct {
 	ctx  context.Context
 	conv *llm.Conversation
 	o    RenderOptions
-	w    Writer
+	w    rawjson.Writer
 	ids  callIDs
 
 	plan     plan
@@ -133,7 +134,7 @@ func (r *renderer) system(parts []llm.Part) error {
 	if len(parts) == 0 {
 		return nil
 	}
-	list := Writer{}
+	list := rawjson.Writer{}
 	for _, part := range parts {
 		if part.Kind != llm.TextPart {
 			r.warn("a part of the instructions that is no text was left out")
@@ -165,7 +166,7 @@ func (r *renderer) stops() {
 	}
 	r.w.OpenList("stop_sequences")
 	for _, stop := range stops {
-		r.w.Element(AppendString(nil, stop))
+		r.w.Element(rawjson.AppendString(nil, stop))
 	}
 	r.w.CloseList()
 }

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/tidwall/gjson"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
 )
 
 func text(s string) llm.Part { return llm.Part{Kind: llm.TextPart, Text: s} }
@@ -39,7 +39,7 @@ func rendered(t *testing.T, conv llm.Conversation, o RenderOptions, paths ...str
 	}
 	var got []string
 	for _, path := range paths {
-		got = append(got, gjson.GetBytes(body, path).Raw)
+		got = append(got, rawjson.Get(body, path).Raw)
 	}
 	return got, warnings
 }
@@ -278,7 +278,7 @@ func TestLengthOfTheAnswer(t *testing.T) {
 	} {
 		conv := llm.Conversation{Messages: []llm.Message{user(text("x"))}, MaxOutput: tc.asked}
 		body, warnings, err := Render(t.Context(), &conv, RenderOptions{MaxOutput: tc.bound, ModelMax: tc.most})
-		if got := gjson.GetBytes(body, "max_tokens").Int(); err != nil || got != tc.want || len(warnings) != tc.warned {
+		if got := rawjson.Get(body, "max_tokens").Int(); err != nil || got != tc.want || len(warnings) != tc.warned {
 			t.Errorf("%s: %d, %q, %v", name, got, warnings, err)
 		}
 	}

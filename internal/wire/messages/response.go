@@ -138,9 +138,9 @@ func (a *responseWriter) addText(kind, text string) {
 // addSignature ends a block of thinking with its signature. Who signed is kept inside it: the caller sends it back to us, and it
 // must not reach anybody else. Thinking without a signature is marked too, because providers of this format refuse it.
 func (a *responseWriter) addSignature(t llm.Thinking) {
-	if t.Sealed != "" {
+	if t.Redacted != "" {
 		b := &content{kind: "redacted_thinking"}
-		b.text.WriteString(wrappedSignature{Provider: t.Provider, Value: t.Sealed}.String())
+		b.text.WriteString(wrappedSignature{Provider: t.Provider, Value: t.Redacted}.String())
 		a.open(b)
 		a.close()
 		return

@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/tidwall/gjson"
 	"pgregory.net/rapid"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
 )
 
 func seq(list []llm.Delta, err error) iter.Seq2[llm.Delta, error] {
@@ -51,7 +51,7 @@ func TestStreamOfAnAnswer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if gjson.GetBytes(ev.Data, "type").String() != ev.Name || ev.Model != "gpt" {
+		if rawjson.Get(ev.Data, "type").String() != ev.Name || ev.Model != "gpt" {
 			t.Errorf("%s of %s: %s", ev.Name, ev.Model, ev.Data)
 		}
 		if ev.Content {
@@ -99,7 +99,7 @@ func TestWholeAnswer(t *testing.T) {
 	if len(events) != 1 || !events[0].Content || events[0].Finish != "tool_calls" || events[0].Usage.Output != 9 || events[0].NonASCIIBytes != 2 {
 		t.Fatalf("%+v", events)
 	}
-	message := gjson.ParseBytes(events[0].Data)
+	message := rawjson.Parse(events[0].Data)
 	want := []string{`"msg_chatcmpl-1"`, `"message"`, `["thinking","text","redacted_thinking","tool_use","tool_use"]`, `[{"a":1},{}]`, `"tool_use"`}
 	var got []string
 	for _, path := range []string{"id", "type", "content.#.type", "content.#.input", "stop_reason"} {
@@ -127,7 +127,7 @@ func collect(t *testing.T, events iter.Seq2[llm.Event, error]) []llm.Event {
 func TestSealsComeBack(t *testing.T) {
 	t.Parallel()
 	events := collect(t, Format{}.EncodeResponse(&llm.Request{Body: []byte("{}")}, "m", seq(someAnswer, nil)))
-	content := gjson.GetBytes(events[0].Data, "content").Raw
+	content := rawjson.Get(events[0].Data, "content").Raw
 	req := decoded(t, `{"model":"a","max_tokens":1,"messages":[{"role":"user","content":"x"},{"role":"assistant","content":`+content+`}]}`)
 	conv, err := Format{}.Conversation(t.Context(), req)
 	if err != nil {
@@ -144,11 +144,11 @@ func TestSealsComeBack(t *testing.T) {
 	}
 	// A provider of this format gets none of it, except from the one that signed.
 	body, lost := Rewrite(req, Edit{Signer: "p"})
-	if kinds := gjson.GetBytes(body, "messages.1.content.#.type").Raw; !lost || kinds != `["text","tool_use","tool_use"]` {
+	if kinds := rawjson.Get(body, "messages.1.content.#.type").Raw; !lost || kinds != `["text","tool_use","tool_use"]` {
 		t.Errorf("sent %s", kinds)
 	}
 	body, _ = Rewrite(req, Edit{Signer: "q"})
-	if got := gjson.GetBytes(body, "messages.1.content.0").Raw; got != `{"type":"thinking","thinking":"hm","signature":"sig"}` {
+	if got := rawjson.Get(body, "messages.1.content.0").Raw; got != `{"type":"thinking","thinking":"hm","signature":"sig"}` {
 		t.Errorf("sent %s", got)
 	}
 }

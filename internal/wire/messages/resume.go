@@ -7,9 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tidwall/gjson"
-
 	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
 	"fairlead/internal/wire"
 )
 
@@ -17,7 +16,7 @@ var _ wire.Resumer = Format{}
 
 // Prefill returns the request with text as how the assistant's answer begins.
 func (f Format) Prefill(ctx context.Context, req *llm.Request, text string, most int64) (*llm.Request, error) {
-	var message Writer
+	var message rawjson.Writer
 	message.Open()
 	message.Str("role", string(llm.Assistant))
 	message.Str("content", text)
@@ -39,7 +38,7 @@ func (Format) Resume(_ *llm.Request, sent []byte) (wire.Continuation, bool) {
 	a := &responseWriter{started: true, current: -1, stream: true, calls: map[int]int{}}
 	var said strings.Builder
 	for line := range bytes.Lines(sent) {
-		if !a.replay(gjson.ParseBytes(line), &said) {
+		if !a.replay(rawjson.Parse(line), &said) {
 			return wire.Continuation{}, false
 		}
 	}
@@ -50,7 +49,7 @@ func (Format) Resume(_ *llm.Request, sent []byte) (wire.Continuation, bool) {
 }
 
 // replay takes in an event that has gone out; false for one that nothing can follow.
-func (a *responseWriter) replay(v gjson.Result, said *strings.Builder) bool {
+func (a *responseWriter) replay(v rawjson.Value, said *strings.Builder) bool {
 	block, delta := v.Get("content_block"), v.Get("delta")
 	switch v.Get("type").String() {
 	case "message_start":

@@ -4,9 +4,8 @@ import (
 	"bytes"
 	"slices"
 
-	"github.com/tidwall/gjson"
-
 	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
 )
 
 // Edit says what must change in a request before a provider of the same format gets it.
@@ -44,7 +43,7 @@ func Rewrite(req *llm.Request, e Edit) (body []byte, lost bool) {
 		case replaced:
 			out = append(out, set...)
 		case f.Name == "model" && e.Model != "":
-			out = AppendString(out, e.Model)
+			out = rawjson.AppendString(out, e.Model)
 		case f.Name == "messages" && bytes.Contains(value, []byte(`"`+signaturePrefix)):
 			value, lost = withoutForeignSignatures(value, e.Signer)
 			out = append(out, value...)
@@ -61,15 +60,15 @@ func ours(name string) bool { return name == "models" || name == "provider" || n
 // withoutForeignSignatures opens the seals of one signer and leaves out the blocks with those of others. A message of which nothing is
 // left goes too.
 func withoutForeignSignatures(messages []byte, signer string) (out []byte, lost bool) {
-	list := Writer{Out: []byte{'['}}
-	gjson.ParseBytes(messages).ForEach(func(_, message gjson.Result) bool {
+	list := rawjson.Writer{Out: []byte{'['}}
+	rawjson.Parse(messages).ForEach(func(_, message rawjson.Value) bool {
 		content := message.Get("content")
-		if !content.IsArray() || !bytes.Contains([]byte(content.Raw), []byte(`"`+signaturePrefix)) {
+		if !content.IsList() || !bytes.Contains([]byte(content.Raw), []byte(`"`+signaturePrefix)) {
 			list.Element([]byte(message.Raw))
 			return true
 		}
-		blocks := Writer{Out: []byte{'['}}
-		content.ForEach(func(_, block gjson.Result) bool {
+		blocks := rawjson.Writer{Out: []byte{'['}}
+		content.ForEach(func(_, block rawjson.Value) bool {
 			opened, ok := unwrapBlock(block, signer)
 			if ok {
 				blocks.Element(opened)
@@ -88,7 +87,7 @@ func withoutForeignSignatures(messages []byte, signer string) (out []byte, lost 
 }
 
 // unwrapBlock returns a block as its provider wrote it; false for thinking that another one signed.
-func unwrapBlock(block gjson.Result, signer string) ([]byte, bool) {
+func unwrapBlock(block rawjson.Value, signer string) ([]byte, bool) {
 	member := map[string]string{"thinking": "signature", "redacted_thinking": "data"}[block.Get("type").String()]
 	if member == "" {
 		return []byte(block.Raw), true
@@ -101,7 +100,7 @@ func unwrapBlock(block gjson.Result, signer string) ([]byte, bool) {
 	case s.Call || s.Provider != signer || s.Value == "":
 		return nil, false
 	}
-	return splice([]byte(block.Raw), value.Index-block.Index, len(value.Raw), AppendString(nil, s.Value)), true
+	return splice([]byte(block.Raw), value.Index-block.Index, len(value.Raw), rawjson.AppendString(nil, s.Value)), true
 }
 
 // splice puts other bytes into the place of some.

@@ -46,7 +46,7 @@ func drawExchange(t *rapid.T, n int) []llm.Message {
 	if rapid.Bool().Draw(t, "thinks") {
 		assistant.Parts = append(assistant.Parts,
 			llm.Part{Kind: llm.ThinkingPart, Thinking: &llm.Thinking{Text: words.Draw(t, "thought"), Signature: "sig", Provider: "p"}},
-			llm.Part{Kind: llm.ThinkingPart, Thinking: &llm.Thinking{Sealed: "sealed", Provider: "p"}})
+			llm.Part{Kind: llm.ThinkingPart, Thinking: &llm.Thinking{Redacted: "sealed", Provider: "p"}})
 	}
 	assistant.Parts = append(assistant.Parts, drawText(t))
 	for i := range rapid.IntRange(0, 3).Draw(t, "calls") {

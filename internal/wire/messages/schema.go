@@ -5,8 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tidwall/gjson"
-
+	"fairlead/internal/rawjson"
 	"fairlead/internal/wire/show"
 )
 
@@ -28,7 +27,7 @@ var formats = []string{"date-time", "time", "date", "duration", "email", "hostna
 // description, so that the model still reads it. what names the schema in warnings.
 func (r *renderer) narrowSchema(schema json.RawMessage, what string) []byte {
 	n := narrower{}
-	out := n.schema(gjson.ParseBytes(schema), 0)
+	out := n.schema(rawjson.Parse(schema), 0)
 	if len(n.removed) > 0 {
 		r.warn("%s was narrowed to what the provider takes: %s", what, show.Cut(strings.Join(n.removed, ", "), 200))
 	}
@@ -43,22 +42,22 @@ func (n *narrower) note(what string) {
 	}
 }
 
-func (n *narrower) schema(v gjson.Result, depth int) []byte {
+func (n *narrower) schema(v rawjson.Value, depth int) []byte {
 	if !v.IsObject() || depth > maxSchemaDepth {
 		return []byte(v.Raw)
 	}
 	description := strings.TrimSpace(v.Get("description").String() + " " + n.hints(v))
 	closed := false
-	var w Writer
+	var w rawjson.Writer
 	w.Open()
-	v.ForEach(func(key, value gjson.Result) bool {
+	v.ForEach(func(key, value rawjson.Value) bool {
 		switch name := key.String(); {
 		case unknown(name, value):
 		case name == "description":
 			w.Str(name, description)
 		case name == "additionalProperties":
 			closed = true
-			if value.Type != gjson.False {
+			if value.Kind != rawjson.False {
 				n.note(name)
 			}
 			w.Bool(name, false)
@@ -78,15 +77,15 @@ func (n *narrower) schema(v gjson.Result, depth int) []byte {
 }
 
 // unknown reports what the provider refuses.
-func unknown(name string, value gjson.Result) bool {
-	return slices.Contains(refused, name) || name == "minItems" && value.Num > 1 ||
+func unknown(name string, value rawjson.Value) bool {
+	return slices.Contains(refused, name) || name == "minItems" && value.Float() > 1 ||
 		name == "format" && !slices.Contains(formats, value.String())
 }
 
 // hints says in words what is removed.
-func (n *narrower) hints(v gjson.Result) string {
+func (n *narrower) hints(v rawjson.Value) string {
 	var hints []string
-	v.ForEach(func(key, value gjson.Result) bool {
+	v.ForEach(func(key, value rawjson.Value) bool {
 		if name := key.String(); unknown(name, value) {
 			n.note(name)
 			hints = append(hints, name+": "+show.Cut(value.Raw, 200))
@@ -109,15 +108,15 @@ func (n *narrower) keyword(name string) string {
 }
 
 // member looks through the values that are schemas, or hold some.
-func (n *narrower) member(name string, v gjson.Result, depth int) []byte {
+func (n *narrower) member(name string, v rawjson.Value, depth int) []byte {
 	switch name {
 	case "properties", "$defs", "definitions":
 		if !v.IsObject() {
 			return []byte(v.Raw)
 		}
-		var w Writer
+		var w rawjson.Writer
 		w.Open()
-		v.ForEach(func(key, schema gjson.Result) bool {
+		v.ForEach(func(key, schema rawjson.Value) bool {
 			w.Raw(key.String(), n.schema(schema, depth+1))
 			return true
 		})
@@ -126,7 +125,7 @@ func (n *narrower) member(name string, v gjson.Result, depth int) []byte {
 	case "anyOf", "allOf", "oneOf":
 		return n.list(v, depth)
 	case "items":
-		if v.IsArray() {
+		if v.IsList() {
 			return n.list(v, depth)
 		}
 		return n.schema(v, depth+1)
@@ -134,12 +133,12 @@ func (n *narrower) member(name string, v gjson.Result, depth int) []byte {
 	return []byte(v.Raw)
 }
 
-func (n *narrower) list(v gjson.Result, depth int) []byte {
-	if !v.IsArray() {
+func (n *narrower) list(v rawjson.Value, depth int) []byte {
+	if !v.IsList() {
 		return []byte(v.Raw)
 	}
-	w := Writer{Out: []byte{'['}}
-	v.ForEach(func(_, schema gjson.Result) bool {
+	w := rawjson.Writer{Out: []byte{'['}}
+	v.ForEach(func(_, schema rawjson.Value) bool {
 		w.Element(n.schema(schema, depth+1))
 		return true
 	})

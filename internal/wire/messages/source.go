@@ -7,9 +7,8 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/tidwall/gjson"
-
 	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
 	"fairlead/internal/wire/fault"
 	"fairlead/internal/wire/show"
 	"fairlead/internal/wire/sse"
@@ -75,37 +74,37 @@ func (s *source) addSize(n int) error {
 }
 
 // integer reads an answer that is one message.
-func (s *source) whole(r io.Reader) (gjson.Result, []byte, error) {
+func (s *source) whole(r io.Reader) (rawjson.Value, []byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, s.o.MaxAnswer+1))
 	if err != nil {
-		return gjson.Result{}, nil, failure(err)
+		return rawjson.Value{}, nil, failure(err)
 	}
 	if err := s.addSize(len(data)); err != nil {
-		return gjson.Result{}, nil, err
+		return rawjson.Value{}, nil, err
 	}
 	data = bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")))
 	if err := strict.CheckResponse(data, 0); err != nil {
-		return gjson.Result{}, nil, err
+		return rawjson.Value{}, nil, err
 	}
-	message := gjson.ParseBytes(data)
+	message := rawjson.Parse(data)
 	switch {
 	case len(data) == 0:
-		return gjson.Result{}, nil, malformed("The provider sent an empty answer.")
-	case !message.IsObject() || !gjson.ValidBytes(data):
+		return rawjson.Value{}, nil, malformed("The provider sent an empty answer.")
+	case !message.IsObject() || !rawjson.Valid(data):
 		kind := ""
 		if s.o.ContentType != "" {
 			kind = " but " + show.Cut(show.OneLine(s.o.ContentType), 60)
 		}
-		return gjson.Result{}, nil, malformed("The provider's answer is not a JSON object%s.", kind)
+		return rawjson.Value{}, nil, malformed("The provider's answer is not a JSON object%s.", kind)
 	case isFault(message):
-		return gjson.Result{}, nil, fault.Inside(data)
-	case !message.Get("content").IsArray():
-		return gjson.Result{}, nil, malformed("The provider's answer holds no content.")
+		return rawjson.Value{}, nil, fault.Inside(data)
+	case !message.Get("content").IsList():
+		return rawjson.Value{}, nil, malformed("The provider's answer holds no content.")
 	}
 	return message, data, nil
 }
 
-func isFault(v gjson.Result) bool {
+func isFault(v rawjson.Value) bool {
 	return v.Get("type").String() == "error" || v.Get("error").IsObject()
 }
 
@@ -116,7 +115,7 @@ var errUnreadable = errors.New("event is not a JSON object")
 type frame struct {
 	name string
 	data []byte
-	v    gjson.Result
+	v    rawjson.Value
 }
 
 // frames hands every event that is a JSON object to take, until take reports false. The error says why the stream
@@ -162,8 +161,8 @@ func (s *source) frame(in sse.Event) (frame, bool, error) {
 	if len(data) == 0 || string(data) == "[DONE]" { // some imitations of the format end like chat
 		return frame{}, false, nil
 	}
-	f := frame{name: string(in.Name), data: data, v: gjson.ParseBytes(data)}
-	if !f.v.IsObject() || !gjson.ValidBytes(data) {
+	f := frame{name: string(in.Name), data: data, v: rawjson.Parse(data)}
+	if !f.v.IsObject() || !rawjson.Valid(data) {
 		if in.Unterminated {
 			return frame{}, false, nil // half an event: the end of the stream comes next
 		}

@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/tidwall/gjson"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
 )
 
 func TestUsageIsTheSameInEverySpelling(t *testing.T) {
@@ -16,7 +16,7 @@ func TestUsageIsTheSameInEverySpelling(t *testing.T) {
 		`"cache_creation":{"ephemeral_1h_input_tokens":25},"output_tokens":400,"output_tokens_details":{"thinking_tokens":200}}`
 	read := func(raw string) *llm.Usage {
 		var c counts
-		c.end(gjson.Parse(raw))
+		c.end(rawjson.ParseString(raw))
 		return c.usage()
 	}
 	want := read(usage)

@@ -1,22 +1,22 @@
 package messages
 
-import "github.com/tidwall/gjson"
+import "fairlead/internal/rawjson"
 
 // splitMessage makes the events of a whole message.
-func splitMessage(message gjson.Result) []frame {
+func splitMessage(message rawjson.Value) []frame {
 	var out []frame
-	add := func(name string, write func(w *Writer)) {
-		var w Writer
+	add := func(name string, write func(w *rawjson.Writer)) {
+		var w rawjson.Writer
 		w.Open()
 		w.Str("type", name)
 		write(&w)
 		w.Close()
 		out = append(out, frame{name: name, data: w.Out})
 	}
-	add("message_start", func(w *Writer) {
+	add("message_start", func(w *rawjson.Writer) {
 		w.Key("message")
 		w.Open()
-		message.ForEach(func(key, value gjson.Result) bool {
+		message.ForEach(func(key, value rawjson.Value) bool {
 			switch name := key.String(); name {
 			case "content":
 				w.Raw(name, []byte(`[]`))
@@ -30,23 +30,23 @@ func splitMessage(message gjson.Result) []frame {
 		w.Close()
 	})
 	index := int64(0)
-	message.Get("content").ForEach(func(_, block gjson.Result) bool {
+	message.Get("content").ForEach(func(_, block rawjson.Value) bool {
 		start, deltas := splitBlock(block)
-		add("content_block_start", func(w *Writer) {
+		add("content_block_start", func(w *rawjson.Writer) {
 			w.Int("index", index)
 			w.Raw("content_block", start)
 		})
 		for _, delta := range deltas {
-			add("content_block_delta", func(w *Writer) {
+			add("content_block_delta", func(w *rawjson.Writer) {
 				w.Int("index", index)
 				w.Raw("delta", delta)
 			})
 		}
-		add("content_block_stop", func(w *Writer) { w.Int("index", index) })
+		add("content_block_stop", func(w *rawjson.Writer) { w.Int("index", index) })
 		index++
 		return true
 	})
-	add("message_delta", func(w *Writer) {
+	add("message_delta", func(w *rawjson.Writer) {
 		w.Key("delta")
 		w.Open()
 		w.Raw("stop_reason", or(message.Get("stop_reason").Raw, `"end_turn"`))
@@ -54,7 +54,7 @@ func splitMessage(message gjson.Result) []frame {
 		w.Close()
 		w.Raw("usage", or(message.Get("usage").Raw, `{"output_tokens":0}`))
 	})
-	add("message_stop", func(*Writer) {})
+	add("message_stop", func(*rawjson.Writer) {})
 	return out
 }
 
@@ -66,15 +66,15 @@ func or(raw, otherwise string) []byte {
 }
 
 // splitBlock separates how a block begins from what it says. A block of another type begins with all it has.
-func splitBlock(block gjson.Result) (start []byte, deltas [][]byte) {
+func splitBlock(block rawjson.Value) (start []byte, deltas [][]byte) {
 	parts := map[string][]struct{ member, kind, as, empty string }{
 		"text":     {{"text", "text_delta", "text", `""`}},
 		"thinking": {{"thinking", "thinking_delta", "thinking", `""`}, {"signature", "signature_delta", "signature", `""`}},
 		"tool_use": {{"input", "input_json_delta", "partial_json", `{}`}},
 	}[block.Get("type").String()]
-	var w Writer
+	var w rawjson.Writer
 	w.Open()
-	block.ForEach(func(key, value gjson.Result) bool {
+	block.ForEach(func(key, value rawjson.Value) bool {
 		for _, part := range parts {
 			if key.String() == part.member {
 				w.Raw(part.member, []byte(part.empty))
@@ -90,12 +90,12 @@ func splitBlock(block gjson.Result) (start []byte, deltas [][]byte) {
 }
 
 // deltaOf writes a delta with a text, or with the JSON of an object as a text.
-func deltaOf(kind, member string, value gjson.Result) []byte {
+func deltaOf(kind, member string, value rawjson.Value) []byte {
 	text := value.String()
 	if value.IsObject() {
 		text = value.Raw
 	}
-	var w Writer
+	var w rawjson.Writer
 	w.Open()
 	w.Str("type", kind)
 	w.Str(member, text)

@@ -4,14 +4,15 @@ import (
 	"strings"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
 )
 
 // event hands out one event of the stream: its type, and what write adds.
-func (a *responseWriter) event(name string, ev llm.Event, write func(w *Writer)) {
+func (a *responseWriter) event(name string, ev llm.Event, write func(w *rawjson.Writer)) {
 	if a.disconnected {
 		return
 	}
-	var w Writer
+	var w rawjson.Writer
 	w.Open()
 	w.Str("type", name)
 	write(&w)
@@ -25,7 +26,7 @@ func (a *responseWriter) start() {
 		return
 	}
 	a.started = true
-	a.event("message_start", llm.Event{}, func(w *Writer) {
+	a.event("message_start", llm.Event{}, func(w *rawjson.Writer) {
 		w.Key("message")
 		w.Open()
 		a.head(w)
@@ -46,7 +47,7 @@ func (a *responseWriter) usageSoFar() llm.Usage {
 }
 
 // head writes what every message begins with.
-func (a *responseWriter) head(w *Writer) {
+func (a *responseWriter) head(w *rawjson.Writer) {
 	id := a.id
 	switch {
 	case id == "":
@@ -67,14 +68,14 @@ func (a *responseWriter) open(b *content) {
 	a.blocks = append(a.blocks, b)
 	ev := llm.Event{Content: b.kind == "tool_use" || b.kind == "redacted_thinking"}
 	a.counted(&ev, b.name)
-	a.event("content_block_start", ev, func(w *Writer) {
+	a.event("content_block_start", ev, func(w *rawjson.Writer) {
 		w.Int("index", int64(a.current))
 		w.Key("content_block")
 		b.begin(w)
 	})
 }
 
-func (b *content) begin(w *Writer) {
+func (b *content) begin(w *rawjson.Writer) {
 	w.Open()
 	w.Str("type", b.kind)
 	switch b.kind {
@@ -116,7 +117,7 @@ func (a *responseWriter) appendText(text string) {
 }
 
 func (a *responseWriter) delta(ev llm.Event, kind, member, text string) {
-	a.event("content_block_delta", ev, func(w *Writer) {
+	a.event("content_block_delta", ev, func(w *rawjson.Writer) {
 		w.Int("index", int64(a.current))
 		w.Key("delta")
 		w.Open()
@@ -146,14 +147,14 @@ func (a *responseWriter) close() {
 		}
 		a.delta(llm.Event{}, "signature_delta", "signature", b.signature)
 	}
-	a.event("content_block_stop", llm.Event{}, func(w *Writer) { w.Int("index", int64(a.current)) })
+	a.event("content_block_stop", llm.Event{}, func(w *rawjson.Writer) { w.Int("index", int64(a.current)) })
 	a.current = -1
 }
 
 func (a *responseWriter) end() {
 	a.start()
 	a.close()
-	a.event("message_delta", llm.Event{Finish: a.finish, Usage: a.usage}, func(w *Writer) {
+	a.event("message_delta", llm.Event{Finish: a.finish, Usage: a.usage}, func(w *rawjson.Writer) {
 		w.Key("delta")
 		w.Open()
 		a.stopped(w)
@@ -161,10 +162,10 @@ func (a *responseWriter) end() {
 		w.Key("usage")
 		writeUsage(w, a.usageSoFar())
 	})
-	a.event("message_stop", llm.Event{}, func(*Writer) {})
+	a.event("message_stop", llm.Event{}, func(*rawjson.Writer) {})
 }
 
-func (a *responseWriter) stopped(w *Writer) {
+func (a *responseWriter) stopped(w *rawjson.Writer) {
 	w.Str("stop_reason", stopReason(a.finish, a.stop))
 	if a.stop == "" {
 		w.Raw("stop_sequence", []byte(`null`))

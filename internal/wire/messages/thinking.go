@@ -114,7 +114,7 @@ func (r *renderer) lostThinking(turns []llm.Message) bool {
 
 // goodThinking reports thinking that the provider signed itself.
 func (r *renderer) goodThinking(p llm.Part) bool {
-	return p.Kind == llm.ThinkingPart && p.Thinking.Provider == r.o.Signer && (p.Thinking.Signature != "" || p.Thinking.Sealed != "")
+	return p.Kind == llm.ThinkingPart && p.Thinking.Provider == r.o.Signer && (p.Thinking.Signature != "" || p.Thinking.Redacted != "")
 }
 
 func (r *renderer) thinking() {

@@ -3,9 +3,8 @@ package messages
 import (
 	"encoding/json"
 
-	"github.com/tidwall/gjson"
-
 	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
 )
 
 // freeText is the schema of a tool that takes any text; the text is its one member.
@@ -72,17 +71,17 @@ func (r *renderer) tool(tool llm.Tool, strict bool) {
 
 // objectSchema returns a schema that says that it is of an object, as the provider demands of tools.
 func objectSchema(schema json.RawMessage) []byte {
-	root := gjson.ParseBytes(schema)
+	root := rawjson.Parse(schema)
 	if !root.IsObject() {
 		return []byte(`{"type":"object","properties":{}}`)
 	}
-	if kind := root.Get("type"); kind.Exists() && kind.Type != gjson.Null {
+	if kind := root.Get("type"); kind.Exists() && kind.Kind != rawjson.Null {
 		return schema
 	}
-	var w Writer
+	var w rawjson.Writer
 	w.Open()
 	w.Str("type", "object")
-	root.ForEach(func(key, value gjson.Result) bool {
+	root.ForEach(func(key, value rawjson.Value) bool {
 		if key.String() != "type" {
 			w.Raw(key.String(), []byte(value.Raw))
 		}
@@ -93,7 +92,7 @@ func objectSchema(schema json.RawMessage) []byte {
 }
 
 // cache writes a mark, unless it is one of those that are too many.
-func (r *renderer) cache(w *Writer, mark *llm.CacheMark) {
+func (r *renderer) cache(w *rawjson.Writer, mark *llm.CacheMark) {
 	if mark == nil {
 		return
 	}

@@ -5,15 +5,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tidwall/gjson"
-
 	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
 )
 
 // turn is a message in the making: its blocks, written one behind the other.
 type turn struct {
 	role   llm.Role
-	blocks Writer
+	blocks rawjson.Writer
 }
 
 // messages writes the turns. One that says nothing is left out, and its neighbours are joined.
@@ -105,7 +104,7 @@ func untranslatable(message string) *llm.Error {
 }
 
 // part writes one block. Blank text is none: the provider refuses it.
-func (r *renderer) part(w *Writer, p llm.Part) error {
+func (r *renderer) part(w *rawjson.Writer, p llm.Part) error {
 	if err := llm.Cancelled(r.ctx); err != nil {
 		return err
 	}
@@ -144,11 +143,11 @@ func (r *renderer) part(w *Writer, p llm.Part) error {
 	return nil
 }
 
-func writeThinking(w *Writer, t llm.Thinking) {
+func writeThinking(w *rawjson.Writer, t llm.Thinking) {
 	w.Open()
-	if t.Sealed != "" {
+	if t.Redacted != "" {
 		w.Str("type", "redacted_thinking")
-		w.Str("data", t.Sealed)
+		w.Str("data", t.Redacted)
 	} else {
 		w.Str("type", "thinking")
 		w.Str("thinking", t.Text)
@@ -160,7 +159,7 @@ func writeThinking(w *Writer, t llm.Thinking) {
 // input is the arguments of a call as the object that the provider wants.
 func (r *renderer) input(call llm.ToolCall) []byte {
 	arguments := strings.TrimSpace(call.Arguments)
-	var w Writer
+	var w rawjson.Writer
 	switch {
 	case call.Custom:
 		w.Open()
@@ -178,14 +177,14 @@ func (r *renderer) input(call llm.ToolCall) []byte {
 	return w.Out
 }
 
-func (r *renderer) result(w *Writer, res llm.ToolResult) error {
+func (r *renderer) result(w *rawjson.Writer, res llm.ToolResult) error {
 	w.Open()
 	w.Str("type", "tool_result")
 	w.Str("tool_use_id", r.ids.result(res.ID))
 	if len(res.Parts) == 1 && res.Parts[0].Kind == llm.TextPart && res.Parts[0].Cache == nil {
 		w.Str("content", res.Parts[0].Text)
 	} else if len(res.Parts) > 0 {
-		list := Writer{}
+		list := rawjson.Writer{}
 		for _, part := range res.Parts {
 			if err := r.part(&list, part); err != nil {
 				return err
@@ -203,7 +202,7 @@ func (r *renderer) result(w *Writer, res llm.ToolResult) error {
 
 // freeTextOf is the text that a call of a custom tool was given.
 func freeTextOf(input string) string {
-	if text := gjson.Get(input, "input"); text.Type == gjson.String {
+	if text := rawjson.ParseString(input).Get("input"); text.Kind == rawjson.Text {
 		return text.String()
 	}
 	return input

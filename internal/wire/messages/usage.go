@@ -1,9 +1,8 @@
 package messages
 
 import (
-	"github.com/tidwall/gjson"
-
 	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
 	"fairlead/internal/token"
 )
 
@@ -18,13 +17,13 @@ type counts struct {
 }
 
 // end takes the figures of a whole answer, or of the end of a stream. Some leave the output out even there.
-func (c *counts) end(v gjson.Result) {
+func (c *counts) end(v rawjson.Value) {
 	c.add(v)
-	c.whole = c.whole || v.Get("output_tokens").Type == gjson.Number
+	c.whole = c.whole || v.Get("output_tokens").Kind == rawjson.Number
 }
 
 // add takes the figures of one usage object. Totals do not fall: the larger figure is the later one.
-func (c *counts) add(v gjson.Result) {
+func (c *counts) add(v rawjson.Value) {
 	if !v.IsObject() {
 		return
 	}
@@ -40,10 +39,10 @@ func (c *counts) add(v gjson.Result) {
 		{&c.thinking, "output_tokens_details.thinking_tokens"},
 	} {
 		told := v.Get(figure.name)
-		if told.Type != gjson.Number {
+		if told.Kind != rawjson.Number {
 			continue
 		}
-		n := told.Num + compacted(v, figure.name)
+		n := told.Float() + compacted(v, figure.name)
 		if n < 0 || n > llm.MaxTokenCount || n != float64(int64(n)) {
 			c.absurd = true
 			continue
@@ -51,7 +50,7 @@ func (c *counts) add(v gjson.Result) {
 		c.told = true
 		*figure.into = max(*figure.into, int64(n))
 	}
-	if tier := v.Get("service_tier"); tier.Type == gjson.String {
+	if tier := v.Get("service_tier"); tier.Kind == rawjson.Text {
 		c.tier = tier.String()
 	}
 	if v.Get("speed").String() == fast {
@@ -64,10 +63,10 @@ const fast = "fast"
 
 // compacted adds up what summaries of the conversation have used, which the provider makes itself on the way: its totals
 // warnDropped them out, its invoice does not.
-func compacted(v gjson.Result, name string) (sum float64) {
-	v.Get("iterations").ForEach(func(_, one gjson.Result) bool {
+func compacted(v rawjson.Value, name string) (sum float64) {
+	v.Get("iterations").ForEach(func(_, one rawjson.Value) bool {
 		if one.Get("type").String() == "compaction" {
-			sum += one.Get(name).Num
+			sum += one.Get(name).Float()
 		}
 		return true
 	})
@@ -102,7 +101,7 @@ func running(u *llm.Usage, ascii, other int) *llm.Usage {
 }
 
 // writeUsage writes usage as this format tells it.
-func writeUsage(w *Writer, u llm.Usage) {
+func writeUsage(w *rawjson.Writer, u llm.Usage) {
 	w.Open()
 	w.Int("input_tokens", u.Input)
 	w.Int("cache_creation_input_tokens", u.CacheWrite)

@@ -5,12 +5,13 @@ import (
 	"strings"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
 )
 
 // integer is the answer as one message.
 func (a *responseWriter) whole() llm.Event {
 	a.close()
-	var w Writer
+	var w rawjson.Writer
 	w.Open()
 	a.head(&w)
 	w.OpenList("content")
@@ -28,7 +29,7 @@ func (a *responseWriter) whole() llm.Event {
 	}
 }
 
-func (b *content) write(w *Writer) {
+func (b *content) write(w *rawjson.Writer) {
 	text := b.text.String()
 	w.Open()
 	w.Str("type", b.kind)
@@ -57,7 +58,7 @@ func inputOf(arguments string) []byte {
 	if trimmed[0] == '{' && json.Valid([]byte(trimmed)) {
 		return []byte(trimmed)
 	}
-	var w Writer
+	var w rawjson.Writer
 	w.Open()
 	w.Str("arguments", arguments)
 	w.Close()

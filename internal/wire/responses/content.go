@@ -7,29 +7,28 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tidwall/gjson"
-
 	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
 	"fairlead/internal/wire/show"
 )
 
 // content reads a text or a list of parts. An empty text is no part.
-func (r *requestReader) content(param string, v gjson.Result) []llm.Part {
-	if v.Type == gjson.String {
+func (r *requestReader) content(param string, v rawjson.Value) []llm.Part {
+	if v.Kind == rawjson.Text {
 		if text := v.String(); text != "" {
 			return []llm.Part{{Kind: llm.TextPart, Text: text}}
 		}
 		return nil
 	}
-	if !r.is(param, v, v.IsArray(), "a text or a list of parts") {
+	if !r.is(param, v, "a text or a list of parts", rawjson.List) {
 		return nil
 	}
 	var parts []llm.Part
 	n := 0
-	v.ForEach(func(_, entry gjson.Result) bool {
+	v.ForEach(func(_, entry rawjson.Value) bool {
 		where := param + "[" + strconv.Itoa(n) + "]"
 		n++
-		if entry.Type == gjson.Null || !r.object(where, entry) {
+		if entry.Kind == rawjson.Null || !r.object(where, entry) {
 			r.rejectNull(where, entry)
 			return true
 		}
@@ -40,12 +39,12 @@ func (r *requestReader) content(param string, v gjson.Result) []llm.Part {
 			}
 			parts = append(parts, part)
 		}
-		return r.ctx.Err() == nil
+		return r.Context.Err() == nil
 	})
 	return parts
 }
 
-func (r *requestReader) part(param string, v gjson.Result) (llm.Part, bool) {
+func (r *requestReader) part(param string, v rawjson.Value) (llm.Part, bool) {
 	switch kind := r.text(param+".type", v.Get("type")); kind {
 	case "input_text", "output_text", "text":
 		return llm.Part{Kind: llm.TextPart, Text: r.text(param+".text", v.Get("text"))}, true
@@ -63,22 +62,22 @@ func (r *requestReader) part(param string, v gjson.Result) (llm.Part, bool) {
 			Data: r.base64(param+".input_audio.data", r.text(param+".input_audio.data", sound.Get("data"))),
 		}}, true
 	default:
-		r.problem(param+".type", "A part of type %s is not known. Send input_text, input_image or input_file.", show.Quote(kind))
+		r.Problem(param+".type", "A part of type %s is not known. Send input_text, input_image or input_file.", show.Quote(kind))
 		return llm.Part{}, false
 	}
 }
 
-func (r *requestReader) image(param string, v gjson.Result) *llm.Media {
+func (r *requestReader) image(param string, v rawjson.Value) *llm.Media {
 	media := r.media(param+".image_url", r.text(param+".image_url", v.Get("image_url")))
 	media.FileID = r.text(param+".file_id", v.Get("file_id"))
 	media.Detail = r.text(param+".detail", v.Get("detail"))
 	if *media == (llm.Media{Detail: media.Detail}) {
-		r.problem(param+".image_url", "%s.image_url is missing. Send an address or a data URL.", param)
+		r.Problem(param+".image_url", "%s.image_url is missing. Send an address or a data URL.", param)
 	}
 	return media
 }
 
-func (r *requestReader) file(param string, v gjson.Result) *llm.Media {
+func (r *requestReader) file(param string, v rawjson.Value) *llm.Media {
 	media := &llm.Media{URL: r.text(param+".file_url", v.Get("file_url"))}
 	switch data := r.text(param+".file_data", v.Get("file_data")); {
 	case isDataURL(data):
@@ -92,7 +91,7 @@ func (r *requestReader) file(param string, v gjson.Result) *llm.Media {
 		media.Type = "application/pdf"
 	}
 	if media.URL == "" && media.Data == "" && media.FileID == "" {
-		r.problem(param, "%s holds no file. Send file_data or file_url.", param)
+		r.Problem(param, "%s holds no file. Send file_data or file_url.", param)
 	}
 	return media
 }
@@ -111,7 +110,7 @@ func (r *requestReader) media(param, address string) *llm.Media {
 	}
 	plain, err := url.PathUnescape(data)
 	if err != nil || plain == "" {
-		r.problem(param, "%s is a data URL that cannot be read. Send data:TYPE;base64,DATA.", param)
+		r.Problem(param, "%s is a data URL that cannot be read. Send data:TYPE;base64,DATA.", param)
 	}
 	media.Data = base64.StdEncoding.EncodeToString([]byte(plain))
 	r.req.ImageBytes -= len(media.Data) // describe adds the bytes of Data, which are not in the body
@@ -123,7 +122,7 @@ func (r *requestReader) base64(param, data string) string {
 	clean := strings.NewReplacer("-", "+", "_", "/", " ", "", "\n", "", "\r", "", "\t", "").Replace(data)
 	decoded, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(clean, "="))
 	if err != nil || len(decoded) == 0 {
-		r.problem(param, "%s must be base64.", param)
+		r.Problem(param, "%s must be base64.", param)
 		return ""
 	}
 	if padded := clean + strings.Repeat("=", (4-len(clean)%4)%4); len(padded) == base64.StdEncoding.EncodedLen(len(decoded)) {

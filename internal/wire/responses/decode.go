@@ -6,12 +6,12 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/tidwall/gjson"
-
 	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
 	"fairlead/internal/token"
 	"fairlead/internal/wire/show"
 	"fairlead/internal/wire/strict"
+	"fairlead/internal/wire/validate"
 )
 
 // DecodeRequest checks a Responses request strictly and describes it. What would need state of ours is refused.
@@ -28,56 +28,53 @@ func (Format) DecodeRequest(ctx context.Context, op llm.Op, body []byte) (*llm.R
 	if err := r.read(); err != nil {
 		return nil, err
 	}
-	r.require()
-	if len(r.problems) > 0 {
-		return nil, strict.Reject(r.problems...)
+	r.Require("model", req.Model != "", `Name a model, or send "auto" to have one chosen.`)
+	if len(r.conv.Messages) == 0 && r.Valid() {
+		r.Problem("input", `The field "input" is missing or empty. Send a text or a list of items.`)
+	}
+	if err := r.Reject(); err != nil {
+		return nil, err
 	}
 	r.describe()
 	return req, llm.Cancelled(ctx)
 }
 
-// Conversation reads a checked request into our own words.
+// Conversation converts a validated request.
 func (Format) Conversation(ctx context.Context, req *llm.Request) (*llm.Conversation, error) {
-	own := *req // what is read again must not be written again
+	own := *req // reading again must not change the request
 	r := newReader(ctx, &own)
 	if err := r.read(); err != nil {
 		return nil, err
 	}
-	if len(r.problems) > 0 {
-		return nil, strict.Reject(r.problems...)
+	if err := r.Reject(); err != nil {
+		return nil, err
 	}
 	return r.conv, nil
 }
 
 func newReader(ctx context.Context, req *llm.Request) *requestReader {
-	return &requestReader{ctx: ctx, req: req, conv: &llm.Conversation{Choices: 1}, toolNames: map[string]string{}, callSignatures: map[string]wrappedSignature{}}
+	return &requestReader{
+		Reader: validate.Reader{Scanner: rawjson.Scanner{Data: req.Body, Context: ctx}},
+		req:    req, conv: &llm.Conversation{Choices: 1}, toolNames: map[string]string{}, callSignatures: map[string]wrappedSignature{},
+	}
 }
 
-// read reads every member. Instructions go first, wherever they stand. It returns an error when the context ends.
+// read reads every field. Instructions go first, wherever they stand. It returns an error when the context ends.
 func (r *requestReader) read() error {
-	var input gjson.Result
 	for _, f := range r.req.Fields {
-		r.lookAlike("", f.Name, requestNames)
-		v := gjson.ParseBytes(r.req.Body[f.Value:f.End])
-		switch {
-		case v.Type == gjson.Null:
-		case f.Name == "input":
-			input = v
-		default:
-			r.member(f.Name, v)
+		r.Pos = f.Value
+		if r.SkipNull() {
+			r.RejectLookAlikes("", f.Name, requestFields.Names()...)
+			continue
+		}
+		requestFields.ReadMember(&r.Reader, []byte(f.Name), r)
+		if r.Pos == f.Value && !slices.Contains(accountFields, f.Name) {
+			r.dropField(f.Name)
 		}
 	}
-	r.input(input)
-	return llm.Cancelled(r.ctx)
-}
-
-func (r *requestReader) require() {
-	if r.req.Model == "" && !r.hasProblem("model") {
-		r.problem("model", `The field "model" is missing. Name a model, or "auto" to have one chosen.`)
-	}
-	if len(r.conv.Messages) == 0 && len(r.problems) == 0 {
-		r.problem("input", `The field "input" is missing or empty. Send a text or a list of items.`)
-	}
+	r.conv.EndUser, r.conv.ServiceTier = r.req.EndUser, r.req.ServiceTier
+	r.readInput(r.input)
+	return llm.Cancelled(r.Context)
 }
 
 // describe tells routing, limits and the log what the conversation holds.
@@ -85,7 +82,7 @@ func (r *requestReader) describe() {
 	req, conv := r.req, r.conv
 	req.Messages = len(conv.Messages)
 	for _, m := range conv.Messages {
-		if r.ctx.Err() != nil {
+		if r.Context.Err() != nil {
 			return
 		}
 		r.describeParts(m.Parts)

@@ -8,9 +8,8 @@ import (
 	"io"
 	"time"
 
-	"github.com/tidwall/gjson"
-
 	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
 	"fairlead/internal/wire"
 	"fairlead/internal/wire/sse"
 )
@@ -43,17 +42,20 @@ func (Format) WriteError(w io.Writer, body []byte, after int) error {
 // errorEvent is our error object with the members of the format's error event behind it. The order matters: several clients
 // know an error by how the data begins.
 func errorEvent(body []byte, number int) []byte {
-	ours := gjson.ParseBytes(body)
+	ours := rawjson.Parse(body)
 	message := ours.Get("error")
 	if message.IsObject() {
 		message = message.Get("message")
 	}
-	param := ours.Get("details.param")
+	var param any // null when there is none
+	if value := ours.Get("details.param"); value.Kind == rawjson.Text {
+		param = value.String()
+	}
 	for _, m := range []struct {
 		name  string
 		value any
-	}{{"type", "error"}, {"message", message.String()}, {"param", param.Value()}, {"sequence_number", number}} {
-		body = attach(body, m.name, encode(m.value))
+	}{{"type", "error"}, {"message", message.String()}, {"param", param}, {"sequence_number", number}} {
+		body = rawjson.AppendMember(body, m.name, encode(m.value))
 	}
 	return body
 }
@@ -68,24 +70,11 @@ func writeNamed(w io.Writer, name string, data []byte) error {
 }
 
 // Attach adds a top-level member at the end of an answer or event. value is JSON. What is no object comes back as it is.
-func (Format) Attach(data []byte, name string, value []byte) []byte { return attach(data, name, value) }
-
-func attach(data []byte, name string, value []byte) []byte {
-	trimmed := bytes.TrimSpace(data)
-	if len(trimmed) < 2 || trimmed[0] != '{' || trimmed[len(trimmed)-1] != '}' {
-		return data
-	}
-	inside := bytes.TrimRight(trimmed[:len(trimmed)-1], " \t\r\n")
-	out := make([]byte, 0, len(data)+len(name)+len(value)+8)
-	out = append(out, inside...)
-	if len(inside) > 1 {
-		out = append(out, ',')
-	}
-	out = append(append(out, encode(name)...), ':')
-	return append(append(out, value...), '}')
+func (Format) Attach(data []byte, name string, value []byte) []byte {
+	return rawjson.AppendMember(data, name, value)
 }
 
-// ErrNoResponse means that there is nothing to assemble.
+// ErrNoResponse is returned when the events contain no response.
 var ErrNoResponse = errors.New("no response among the events")
 
 // Assemble returns the answer that the events of one stream, one JSON document a line, have told: the response of the last
@@ -93,10 +82,10 @@ var ErrNoResponse = errors.New("no response among the events")
 func Assemble(events []byte) ([]byte, error) {
 	var last []byte
 	for line := range bytes.Lines(events) {
-		if !gjson.ValidBytes(line) {
+		if !rawjson.Valid(line) {
 			continue // what a cut left
 		}
-		doc := gjson.ParseBytes(line)
+		doc := rawjson.Parse(line)
 		switch {
 		case doc.Get("object").String() == "response":
 			last = bytes.TrimSpace(line)

@@ -5,50 +5,50 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tidwall/gjson"
-
 	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
 	"fairlead/internal/wire/show"
 	"fairlead/internal/wire/strict"
+	"fairlead/internal/wire/validate"
 )
 
-// input reads what was said so far: a text, or a list of items.
-func (r *requestReader) input(v gjson.Result) {
-	if v.Type == gjson.String {
+// readInput reads what was said so far: a text, or a list of items.
+func (r *requestReader) readInput(v rawjson.Value) {
+	if v.Kind == rawjson.Text {
 		if text := v.String(); text != "" {
 			r.add(llm.User, llm.Part{Kind: llm.TextPart, Text: text})
 		}
 		return
 	}
-	if !r.is("input", v, v.IsArray(), "a text or a list of items") {
+	if !r.is("input", v, "a text or a list of items", rawjson.List) {
 		return
 	}
 	n := 0
-	v.ForEach(func(_, item gjson.Result) bool {
+	v.ForEach(func(_, item rawjson.Value) bool {
 		param := "input[" + strconv.Itoa(n) + "]"
 		n++
-		if over := strict.MessageCount(n); over != nil {
-			r.problem("input", "%s", over.Sentence())
+		if over := strict.CheckMessages(n); over != nil {
+			r.Problem("input", "%s", strict.LimitMessage(over))
 			return false
 		}
-		if item.Type == gjson.Null || !r.object(param, item) {
+		if item.Kind == rawjson.Null || !r.object(param, item) {
 			r.rejectNull(param, item)
 			return true
 		}
 		r.lookAlikes(param, item, itemNames)
 		r.item(param, item)
-		return r.ctx.Err() == nil
+		return r.Context.Err() == nil
 	})
 }
 
 // rejectNull refuses a null in the place of an item.
-func (r *requestReader) rejectNull(param string, v gjson.Result) {
-	if v.Type == gjson.Null {
-		r.problem(param, "%s must be an object; it is null.", param)
+func (r *requestReader) rejectNull(param string, v rawjson.Value) {
+	if v.Kind == rawjson.Null {
+		r.Problem(param, "%s must be an object; it is null.", param)
 	}
 }
 
-func (r *requestReader) item(param string, v gjson.Result) {
+func (r *requestReader) item(param string, v rawjson.Value) {
 	switch kind := r.text(param+".type", v.Get("type")); kind {
 	case "", "message":
 		r.message(param, v)
@@ -61,14 +61,14 @@ func (r *requestReader) item(param string, v gjson.Result) {
 	case "reasoning":
 		r.reasoning(param, v)
 	case "item_reference", "compaction", "compaction_trigger":
-		r.problem(param+".type", "An item of type %s cannot be used: this gateway keeps no responses. Send the item itself.", show.Quote(kind))
+		r.Problem(param+".type", "An item of type %s cannot be used because the gateway does not store responses. Send the item itself.", show.Quote(kind))
 	default:
 		// The model waits for what the caller has run for it; what a provider's own tool did is told in the answer anyway.
 		if strings.HasSuffix(kind, "_output") || kind == "mcp_approval_response" {
-			r.problem(param+".type", "An item of type %s cannot be told to the model. Send function_call_output or custom_tool_call_output.", show.Quote(kind))
+			r.Problem(param+".type", "An item of type %s cannot be told to the model. Send function_call_output or custom_tool_call_output.", show.Quote(kind))
 			return
 		}
-		r.dropField("input." + show.Cut(kind, maxName))
+		r.dropField("input." + show.Cut(kind, validate.MaxName))
 	}
 }
 
@@ -78,30 +78,30 @@ func (r *requestReader) add(role llm.Role, parts ...llm.Part) {
 	calls := slices.ContainsFunc(parts, func(p llm.Part) bool { return p.Kind == llm.CallPart })
 	last := len(r.conv.Messages) - 1
 	// A text after a message that has a text and no call is another message.
-	again := speaks && r.spoke && !r.called
+	again := speaks && r.hasText && !r.hasCall
 	if role == llm.Assistant && last >= 0 && r.conv.Messages[last].Role == role && !again {
 		r.conv.Messages[last].Parts = append(r.conv.Messages[last].Parts, parts...)
-		r.spoke, r.called = r.spoke || speaks, r.called || calls
+		r.hasText, r.hasCall = r.hasText || speaks, r.hasCall || calls
 		return
 	}
 	r.conv.Messages = append(r.conv.Messages, llm.Message{Role: role, Parts: parts})
-	r.spoke, r.called = speaks, calls
+	r.hasText, r.hasCall = speaks, calls
 }
 
-func (r *requestReader) message(param string, v gjson.Result) {
+func (r *requestReader) message(param string, v rawjson.Value) {
 	roles := map[string]llm.Role{"user": llm.User, "assistant": llm.Assistant, "system": llm.System, "developer": llm.System}
 	role, ok := roles[v.Get("role").String()]
 	if !ok {
-		r.problem(param+".role", "%s.role must be one of user, assistant, system, developer; it is %s.", param, show.Quote(v.Get("role").String()))
+		r.Problem(param+".role", "%s.role must be one of user, assistant, system, developer; it is %s.", param, show.Quote(v.Get("role").String()))
 		return
 	}
 	r.add(role, r.content(param+".content", v.Get("content"))...)
 }
 
-func (r *requestReader) call(v gjson.Result, call llm.ToolCall, param string) {
+func (r *requestReader) call(v rawjson.Value, call llm.ToolCall, param string) {
 	call.ID = r.text(param+".call_id", v.Get("call_id"))
 	if call.ID == "" {
-		r.problem(param+".call_id", "%s.call_id is missing. Send the id that the model gave the call.", param)
+		r.Problem(param+".call_id", "%s.call_id is missing. Send the id that the model gave the call.", param)
 	}
 	s := r.callSignatures[call.ID]
 	call.Signature, call.Provider = s.Signature, s.Provider
@@ -109,10 +109,10 @@ func (r *requestReader) call(v gjson.Result, call llm.ToolCall, param string) {
 	r.add(llm.Assistant, llm.Part{Kind: llm.CallPart, Call: &call})
 }
 
-func (r *requestReader) result(param string, v gjson.Result) {
+func (r *requestReader) result(param string, v rawjson.Value) {
 	id := r.text(param+".call_id", v.Get("call_id"))
 	if id == "" {
-		r.problem(param+".call_id", "%s.call_id is missing. Name the call whose result this is.", param)
+		r.Problem(param+".call_id", "%s.call_id is missing. Name the call whose result this is.", param)
 	}
 	name, called := r.toolNames[id]
 	if !called {
@@ -125,7 +125,7 @@ func (r *requestReader) result(param string, v gjson.Result) {
 
 // reasoning reads what the model thought. One of our answers has sealed it; what another gateway or OpenAI itself has
 // sealed cannot be opened, and goes back to nobody.
-func (r *requestReader) reasoning(param string, v gjson.Result) {
+func (r *requestReader) reasoning(param string, v rawjson.Value) {
 	encrypted := r.text(param+".encrypted_content", v.Get("encrypted_content"))
 	if s, ours := unwrapSignature(encrypted); ours {
 		if s.Call != "" {
@@ -133,7 +133,7 @@ func (r *requestReader) reasoning(param string, v gjson.Result) {
 			return
 		}
 		r.add(llm.Assistant, llm.Part{Kind: llm.ThinkingPart, Thinking: &llm.Thinking{
-			Text: s.Text, Signature: s.Signature, Sealed: s.Sealed, Provider: s.Provider,
+			Text: s.Text, Signature: s.Signature, Redacted: s.Redacted, Provider: s.Provider,
 		}})
 		return
 	}

@@ -6,9 +6,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/tidwall/gjson"
-
 	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
 	"fairlead/internal/wire"
 )
 
@@ -39,7 +38,7 @@ func (f Format) Resume(req *llm.Request, sent []byte) (wire.Continuation, bool) 
 	w.begun, w.started = true, true
 	it := &item{kind: messageItem, status: "in_progress"}
 	for line := range bytes.Lines(sent) {
-		if !w.replay(it, gjson.ParseBytes(line)) {
+		if !w.replay(it, rawjson.Parse(line)) {
 			return wire.Continuation{}, false
 		}
 	}
@@ -51,7 +50,7 @@ func (f Format) Resume(req *llm.Request, sent []byte) (wire.Continuation, bool) 
 }
 
 // replay takes in an event that has gone out; false for one that nothing can follow.
-func (w *responseWriter) replay(it *item, v gjson.Result) bool {
+func (w *responseWriter) replay(it *item, v rawjson.Value) bool {
 	w.sequence = int(v.Get("sequence_number").Int()) + 1
 	switch v.Get("type").String() {
 	case "response.created":

@@ -1,123 +1,88 @@
 package responses
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 
-	"github.com/tidwall/gjson"
-
 	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
 	"fairlead/internal/wire/show"
+	"fairlead/internal/wire/validate"
 )
-
-// stateful are the members that refer to what a gateway without state does not keep.
-var stateful = map[string]string{
-	"previous_response_id": "Send the whole conversation in input.",
-	"conversation":         "Send the whole conversation in input.",
-	"prompt":               "Send the prompt's text in instructions and input.",
-}
 
 // accountFields are the members that concern the account and the stream, not the conversation. Whatever store says, nothing is
 // stored, and the answer says so.
 var accountFields = []string{"store", "stream_options", "prompt_cache_key", "prompt_cache_retention", "prompt_cache_options", "prompt_cache_diagnostics"}
 
-func (r *requestReader) member(name string, v gjson.Result) {
-	if advice, ok := stateful[name]; ok {
-		r.problem(name, "%s cannot be used: this gateway keeps no responses. %s", name, advice)
-		return
-	}
-	if !r.routing(name, v) && !r.setting(name, v) && !slices.Contains(accountFields, name) {
-		r.dropField(name)
-	}
-}
+type field = validate.Field[requestReader]
 
-// routing reads the members that decide where a request goes and how it is logged.
-func (r *requestReader) routing(name string, v gjson.Result) bool {
-	req := r.req
-	switch name {
-	case "model":
-		req.Model = r.name(name, v)
-	case "models":
-		req.Controls.Models = r.names(name, v)
-	case "provider":
-		r.provider(v)
-	case "session_id":
-		req.Controls.SessionID = r.name(name, v)
-	case "metadata":
-		r.metadata(v)
-	case "stream":
-		yes := r.flag(name, v)
-		req.Stream = yes != nil && *yes
-	case "background":
-		if yes := r.flag(name, v); yes != nil && *yes {
-			r.problem(name, "background cannot be used: this gateway keeps no responses. Wait for the answer, or stream it.")
-		}
-	case "user", "safety_identifier":
-		if label := r.label(name, v); req.EndUser == "" || name == "user" {
-			req.EndUser = label
-		}
-		r.conv.EndUser = req.EndUser
-	case "service_tier":
-		req.ServiceTier = r.label(name, v)
-		r.conv.ServiceTier = req.ServiceTier
-	default:
-		return false
-	}
-	return true
-}
+func requestOf(r *requestReader) *llm.Request { return r.req }
 
-// setting reads the members that say how to answer.
-func (r *requestReader) setting(name string, v gjson.Result) bool {
-	c := r.conv
-	switch name {
-	case "instructions":
-		if text := r.text(name, v); text != "" {
-			c.Messages = append([]llm.Message{{Role: llm.System, Parts: []llm.Part{{Kind: llm.TextPart, Text: text}}}}, c.Messages...)
+var requestFields = validate.NewObject(slices.Concat(validate.Controls(requestOf), []field{
+	validate.Metadata(requestOf),
+	stateful("previous_response_id", "Send the whole conversation in input."),
+	stateful("conversation", "Send the whole conversation in input."),
+	stateful("prompt", "Send the prompt's text in instructions and input."),
+	validate.Bool("stream", func(r *requestReader, b bool) { r.req.Stream = b }),
+	validate.Bool("background", func(r *requestReader, b bool) {
+		if b {
+			r.Problem("background", "background cannot be used because the gateway does not store responses. Wait for the response, or stream it.")
 		}
-	case "max_output_tokens":
-		c.MaxOutput = r.integer(name, v)
-		r.req.MaxOutput = c.MaxOutput
-	case "temperature":
-		c.Sampling.Temperature = r.number(name, v)
-		r.req.Sampling = append(r.req.Sampling, name)
-	case "top_p":
-		c.Sampling.TopP = r.number(name, v)
-		r.req.Sampling = append(r.req.Sampling, name)
-	case "parallel_tool_calls":
-		c.ParallelTools = r.flag(name, v)
-	case "tools":
-		for n, tool := range r.list(name, v) {
-			if r.ctx.Err() != nil {
+	}),
+	validate.Label("user", func(r *requestReader, s string) { r.req.EndUser = s }),
+	validate.Label("safety_identifier", func(r *requestReader, s string) { r.req.EndUser = cmp.Or(r.req.EndUser, s) }),
+	validate.Value("input", func(r *requestReader, v rawjson.Value) { r.input = v }),
+	validate.Text("instructions", func(r *requestReader, s string) {
+		if s != "" {
+			r.conv.Messages = append([]llm.Message{{Role: llm.System, Parts: []llm.Part{{Kind: llm.TextPart, Text: s}}}}, r.conv.Messages...)
+		}
+	}),
+	validate.Int("max_output_tokens", 1, validate.MaxTokens, func(r *requestReader, n int64) { r.conv.MaxOutput, r.req.MaxOutput = n, n }),
+	validate.Value("temperature", func(r *requestReader, v rawjson.Value) {
+		r.conv.Sampling.Temperature = r.number("temperature", v)
+		r.req.Sampling = append(r.req.Sampling, "temperature")
+	}),
+	validate.Value("top_p", func(r *requestReader, v rawjson.Value) {
+		r.conv.Sampling.TopP = r.number("top_p", v)
+		r.req.Sampling = append(r.req.Sampling, "top_p")
+	}),
+	validate.OptionalBool("parallel_tool_calls", func(r *requestReader, b *bool) { r.conv.ParallelTools = b }),
+	validate.Value("tools", func(r *requestReader, v rawjson.Value) {
+		for n, tool := range r.list("tools", v) {
+			if r.Context.Err() != nil {
 				break
 			}
 			r.tool("tools["+strconv.Itoa(n)+"]", tool)
 		}
-	case "tool_choice":
-		r.toolChoice(v)
-	case "text":
-		r.textSettings(v)
-	case "reasoning":
-		if r.object(name, v) {
-			r.lookAlikes(name, v, reasoningNames)
-			c.Effort.Level = r.text("reasoning.effort", v.Get("effort"))
+	}),
+	validate.Value("tool_choice", (*requestReader).toolChoice),
+	validate.Value("text", (*requestReader).textSettings),
+	validate.Nested("reasoning", validate.NewObject(
+		validate.Text("effort", func(c *llm.Conversation, s string) { c.Effort.Level = s }),
+	), func(r *requestReader) *llm.Conversation { return r.conv }),
+	validate.OneOf("truncation", func(r *requestReader, s string) {
+		if s == "auto" {
+			r.dropField("truncation")
 		}
-	case "truncation":
-		if r.oneOf(name, v, "auto", "disabled") == "auto" {
-			r.dropField(name)
+	}, "auto", "disabled"),
+	validate.Value("include", (*requestReader).include),
+})...)
+
+// stateful declares a field that refers to a stored response, which the gateway does not have.
+func stateful(name, advice string) field {
+	return field{Name: name, Read: func(r *validate.Reader, name string, _ *requestReader) {
+		if r.RawOrNil() != nil {
+			r.Problem(name, "%s cannot be used because the gateway does not store responses. %s", name, advice)
 		}
-	case "include":
-		r.include(v)
-	default:
-		return false
-	}
-	return true
+	}}
 }
 
 // dropField notes a member that has no words of ours.
 func (r *requestReader) dropField(name string) { r.conv.DropField(name) }
 
-// include lists what else an answer shall tell. Seals are always told; the rest is about tools that providers run.
-func (r *requestReader) include(v gjson.Result) {
+// include lists what else an answer shall tell. Signers are always told; the rest is about tools that providers run.
+func (r *requestReader) include(v rawjson.Value) {
 	for _, entry := range r.list("include", v) {
 		if r.text("include", entry) == "message.output_text.logprobs" {
 			r.dropField("message.output_text.logprobs")
@@ -125,7 +90,7 @@ func (r *requestReader) include(v gjson.Result) {
 	}
 }
 
-func (r *requestReader) textSettings(v gjson.Result) {
+func (r *requestReader) textSettings(v rawjson.Value) {
 	if !r.object("text", v) {
 		return
 	}
@@ -148,15 +113,15 @@ func (r *requestReader) textSettings(v gjson.Result) {
 			Schema:      raw(format.Get("schema")), Strict: r.flag("text.format.strict", format.Get("strict")),
 		}
 		if c.Output.Schema == nil {
-			r.problem("text.format.schema", "text.format.schema is missing. Send the schema that the answer must follow.")
+			r.Problem("text.format.schema", "text.format.schema is missing. Send the schema that the answer must follow.")
 		}
 	default:
-		r.problem("text.format.type", "text.format.type must be one of text, json_object, json_schema; it is %s.", show.Quote(kind))
+		r.Problem("text.format.type", "text.format.type must be one of text, json_object, json_schema; it is %s.", show.Quote(kind))
 	}
 }
 
-func (r *requestReader) tool(param string, v gjson.Result) {
-	if !r.is(param, v, v.IsObject(), "an object") {
+func (r *requestReader) tool(param string, v rawjson.Value) {
+	if !r.object(param, v) {
 		return
 	}
 	r.lookAlikes(param, v, toolMemberNames)
@@ -168,28 +133,28 @@ func (r *requestReader) tool(param string, v gjson.Result) {
 	case "custom":
 		tool.Name, tool.Format, tool.Custom = r.toolName(param, v), raw(v.Get("format")), true
 	case "":
-		r.problem(param+".type", "%s.type is missing. Send function, custom, or the type of a tool that the provider runs.", param)
+		r.Problem(param+".type", "%s.type is missing. Send function, custom, or the type of a tool that the provider runs.", param)
 	default:
 		tool = llm.Tool{Hosted: kind, Raw: raw(v)}
 	}
 	r.conv.Tools = append(r.conv.Tools, tool)
 }
 
-func (r *requestReader) toolName(param string, v gjson.Result) string {
+func (r *requestReader) toolName(param string, v rawjson.Value) string {
 	name := r.text(param+".name", v.Get("name"))
 	if name == "" {
-		r.problem(param+".name", "%s.name is missing. Name the tool.", param)
+		r.Problem(param+".name", "%s.name is missing. Name the tool.", param)
 	}
 	return name
 }
 
-func (r *requestReader) toolChoice(v gjson.Result) {
+func (r *requestReader) toolChoice(v rawjson.Value) {
 	choice := &r.conv.ToolChoice
-	if v.Type == gjson.String {
+	if v.Kind == rawjson.Text {
 		choice.Mode = llm.ChoiceMode(r.oneOf("tool_choice", v, "none", "auto", "required"))
 		return
 	}
-	if !r.is("tool_choice", v, v.IsObject(), "a string or an object") {
+	if !r.is("tool_choice", v, "a string or an object", rawjson.Object) {
 		return
 	}
 	r.lookAlikes("tool_choice", v, choiceNames)

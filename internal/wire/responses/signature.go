@@ -12,7 +12,7 @@ import (
 type wrappedSignature struct {
 	Text      string `json:"t,omitempty"`
 	Signature string `json:"s,omitempty"`
-	Sealed    string `json:"d,omitempty"`
+	Redacted  string `json:"d,omitempty"`
 	Provider  string `json:"p,omitempty"`
 	Call      string `json:"c,omitempty"` // the id of the tool call that it is for, instead of thinking
 }

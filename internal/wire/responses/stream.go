@@ -165,11 +165,11 @@ func (w *responseWriter) thinking() *item {
 
 // addSignature closes a block of thinking. The provider's seal travels where clients carry it back unread.
 func (w *responseWriter) addSignature(t *llm.Thinking) {
-	if t == nil || t.Signature == "" && t.Sealed == "" {
+	if t == nil || t.Signature == "" && t.Redacted == "" {
 		w.closeText()
 		return
 	}
 	it := w.thinking()
-	it.encrypted = wrappedSignature{Text: it.text.String() + t.Text, Signature: t.Signature, Sealed: t.Sealed, Provider: t.Provider}.String()
+	it.encrypted = wrappedSignature{Text: it.text.String() + t.Text, Signature: t.Signature, Redacted: t.Redacted, Provider: t.Provider}.String()
 	w.close(it, false)
 }

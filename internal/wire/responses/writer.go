@@ -9,6 +9,7 @@ import (
 
 	"fairlead/internal/llm"
 	"fairlead/internal/wire/show"
+	"fairlead/internal/wire/validate"
 )
 
 // EncodeResponse writes an answer given in our own words: events for a stream, one for a whole answer. The format knows one choice;
@@ -96,7 +97,7 @@ func (w *responseWriter) begin(p *llm.Delta) {
 	if !w.begun {
 		w.begun = true
 		const prefix = "resp_"
-		id := show.Cut(show.OneLine(p.ID), maxName)
+		id := show.Cut(show.OneLine(p.ID), validate.MaxName)
 		if id == "" {
 			id = w.newID("response")
 		}

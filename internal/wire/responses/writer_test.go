@@ -73,7 +73,7 @@ var answers = map[string]struct {
 			{Kind: llm.ThinkingDelta, Text: "h"},
 			{Kind: llm.ThinkingDelta, Text: "m"},
 			{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Signature: "s", Provider: "anthropic"}},
-			{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Sealed: "d", Provider: "anthropic"}},
+			{Kind: llm.SignatureDelta, Thinking: &llm.Thinking{Redacted: "d", Provider: "anthropic"}},
 			{Kind: llm.TextDelta, Text: "I look."},
 			{Kind: llm.CallDelta, Call: &llm.ToolCall{ID: "a", Name: "f", Signature: "g", Provider: "gemini"}},
 			{Kind: llm.CallDelta, Index: 1, Call: &llm.ToolCall{ID: "b", Name: "c", Arguments: "i", Custom: true}},
@@ -210,7 +210,7 @@ func TestSealsComeBack(t *testing.T) {
 	conv := converse(t, `{"model":"m","input":`+string(answer.Output)+`}`)
 	want := []llm.Message{said(
 		llm.Assistant,
-		thought(llm.Thinking{Text: "hm", Signature: "s", Provider: "anthropic"}), thought(llm.Thinking{Sealed: "d", Provider: "anthropic"}), words("I look."),
+		thought(llm.Thinking{Text: "hm", Signature: "s", Provider: "anthropic"}), thought(llm.Thinking{Redacted: "d", Provider: "anthropic"}), words("I look."),
 		called(llm.ToolCall{ID: "a", Name: "f", Arguments: "{}", Signature: "g", Provider: "gemini"}),
 		called(llm.ToolCall{ID: "b", Name: "c", Arguments: "ij", Custom: true}),
 	)}
@@ -279,7 +279,7 @@ func TestErrorsKeepOurFields(t *testing.T) {
 
 func TestAttach(t *testing.T) {
 	t.Parallel()
-	for data, want := range map[string]string{`{"a":1}`: `{"a":1,"n":2}`, `{ }`: `{"n":2}`, " {\"a\":[] }\n": `{"a":[],"n":2}`, `[]`: `[]`, ``: ``} {
+	for data, want := range map[string]string{`{"a":1}`: `{"a":1,"n":2}`, `{ }`: `{"n":2}`, " {\"a\":[] }\n": ` {"a":[],"n":2}`, `[]`: `[]`, ``: ``} {
 		if got := string(dated.Attach([]byte(data), "n", []byte("2"))); got != want {
 			t.Errorf("%q became %q", data, got)
 		}

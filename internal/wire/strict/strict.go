@@ -1,5 +1,5 @@
-// Package strict reads a request body the way every parser must: one JSON object in valid UTF-8, no key twice, nothing
-// behind it. What it lets pass means the same to whoever reads it next.
+// Package strict parses a request body so that every later parser reads it the same way: one JSON object in valid UTF-8,
+// no duplicate keys, no data after it. It also owns the shape of validation errors.
 package strict
 
 import (
@@ -7,136 +7,92 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-
-	"github.com/go-json-experiment/json/jsontext"
+	"unicode/utf8"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
 	"fairlead/internal/wire/show"
 )
 
-// maxKey bounds what a refusal repeats of a key.
+// maxKey is the maximum length of a key that an error repeats.
 const maxKey = 512
 
-// Object checks the body against the limits and returns its top-level members in order. The error is an *llm.Error of kind InvalidJSON or
-// InvalidRequest that says what is wrong and where, or of kind ClientCancelled when ctx ends before the body is read.
+// Object parses the body and returns its top-level members in order. The error is an *llm.Error of kind InvalidJSON or
+// InvalidRequest, or of kind ClientCancelled when ctx ends first.
 func Object(ctx context.Context, body []byte) ([]llm.Field, error) {
-	if bytes.HasPrefix(body, []byte("\xef\xbb\xbf")) {
-		return nil, unreadable("The body begins with a byte order mark. Send plain UTF-8 without it.")
-	}
 	if _, err := Measure(body); err != nil {
 		return nil, err
 	}
-	d := jsontext.NewDecoder(bytes.NewBuffer(body)) // a Buffer is read in place
-	switch kind := d.PeekKind(); kind {
-	case '{':
-	case 0:
-		_, err := d.ReadToken()
-		return nil, rejectSyntax(err)
-	default:
-		if _, err := d.ReadValue(); err != nil {
-			return nil, rejectSyntax(err)
-		}
-		return nil, Reject(Problem{"", "The body must be a JSON object."})
+	s := rawjson.NewStrict(ctx, body)
+	defer s.Release()
+	fields := make([]llm.Field, 0, 16)
+	top := ""
+	err := Members(&s, func(key []byte) {
+		top = string(key)
+		field := llm.Field{Name: top, KeyStart: s.KeyStart, Value: s.Pos}
+		s.Skip()
+		field.End = s.Pos
+		fields = append(fields, field)
+	})
+	if err == nil && s.Err != nil {
+		err = Error(&s, top)
 	}
-	fields, err := members(ctx, d)
 	if err != nil {
-		return nil, rejectSyntax(err)
-	}
-	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
-		return nil, unreadable(fmt.Sprintf("There is data after the JSON document, at byte %d. Send one JSON object.", d.InputOffset()))
+		return nil, err
 	}
 	return fields, nil
 }
 
-func members(ctx context.Context, d *jsontext.Decoder) ([]llm.Field, error) {
-	if _, err := d.ReadToken(); err != nil {
-		return nil, err
+// Members calls read for every member of a document that must be one object. read starts at the member's value.
+func Members(s *rawjson.Scanner, read func(key []byte)) error {
+	switch s.Peek() {
+	case '{':
+		for key := range s.Members {
+			read(key)
+		}
+		s.End()
+	case 0:
+		s.Fail("the body is empty")
+	default:
+		if s.Skip(); s.Err == nil {
+			s.End()
+		}
+		if s.Err == nil {
+			return Reject(Problem{"", "The body must be a JSON object."})
+		}
 	}
-	fields := make([]llm.Field, 0, 16)
-	for d.PeekKind() != '}' {
-		key, err := d.ReadValue()
-		if err != nil {
-			return nil, err
-		}
-		field := llm.Field{KeyStart: int(d.InputOffset()) - len(key)}
-		name, err := jsontext.AppendUnquote(nil, key)
-		if err != nil {
-			return nil, err
-		}
-		field.Name = string(name)
-		if field.Value, err = readValue(ctx, d); err != nil {
-			return nil, err
-		}
-		field.End = int(d.InputOffset())
-		fields = append(fields, field)
-	}
-	_, err := d.ReadToken()
-	return fields, err
+	return nil
 }
 
-// PollBytes is how much of a body is read between two checks of its context: a few milliseconds of work at most.
-const PollBytes = 64 << 10
-
-// readValue reads a value and returns the offset of its first byte. It reads lists and objects token by token to check the
-// context meanwhile.
-func readValue(ctx context.Context, d *jsontext.Decoder) (start int, err error) {
-	if kind := d.PeekKind(); kind != '{' && kind != '[' {
-		value, err := d.ReadValue()
-		return int(d.InputOffset()) - len(value), err
+// Error converts the error of a scanner into an error for the client. top is the top-level member that was read last.
+func Error(s *rawjson.Scanner, top string) *llm.Error {
+	if s.Context != nil && errors.Is(s.Err, s.Context.Err()) {
+		return llm.AsError(llm.Cancelled(s.Context))
 	}
-	depth := d.StackDepth()
-	if _, err := d.ReadToken(); err != nil {
-		return 0, err
-	}
-	start = int(d.InputOffset()) - 1
-	polled := d.InputOffset()
-	for d.StackDepth() > depth {
-		if _, err := d.ReadToken(); err != nil {
-			return 0, err
-		}
-		if at := d.InputOffset(); at-polled >= PollBytes {
-			polled = at
-			if err := llm.Cancelled(ctx); err != nil {
-				return 0, err
-			}
-		}
-	}
-	return start, nil
-}
-
-// rejectSyntax says in a sentence what the parser found.
-func rejectSyntax(err error) error {
-	if cancelled, ok := errors.AsType[*llm.Error](err); ok {
-		return cancelled
-	}
-	if errors.Is(err, io.EOF) {
-		return unreadable("The body is empty. Send a JSON object.")
-	}
-	syntax, ok := errors.AsType[*jsontext.SyntacticError](err)
-	if !ok {
-		return unreadable("The body is not valid JSON: " + show.Cut(show.OneLine(err.Error()), 200) + ".")
-	}
-	if errors.Is(syntax.Err, jsontext.ErrDuplicateName) {
-		key := syntax.JSONPointer.LastToken()
+	if repeated, ok := errors.AsType[*rawjson.RepeatedKeyError](s.Err); ok {
 		return Reject(Problem{
-			show.Cut(key, maxKey),
-			fmt.Sprintf("The key %s appears twice in the same object, and different readers would take different values. Send each key once.", show.Quote(key)),
+			show.Cut(repeated.Key, maxKey),
+			fmt.Sprintf("The key %s appears twice in the same object, and parsers differ in which value they use. Send each key once.", show.Quote(repeated.Key)),
 		})
 	}
-	return unreadable(fmt.Sprintf("The body is not valid JSON: %v at byte %d.", syntax.Err, syntax.ByteOffset))
-}
-
-func unreadable(message string) *llm.Error {
+	if over, ok := errors.AsType[*rawjson.LimitError](s.Err); ok {
+		return rejectLimit(over, top)
+	}
+	message := "The body is not valid JSON: " + s.Err.Error() + "."
+	if bytes.HasPrefix(s.Data, []byte("\xef\xbb\xbf")) {
+		message = "The body begins with a byte order mark. Send UTF-8 without it."
+	} else if s.Pos < len(s.Data) && s.Data[s.Pos] >= utf8.RuneSelf && !utf8.Valid(s.Data[s.Pos:min(len(s.Data), s.Pos+utf8.UTFMax)]) {
+		message = fmt.Sprintf("The body is not valid UTF-8 at byte %d. Send JSON encoded in UTF-8.", s.Pos)
+	}
 	e := Reject(Problem{"", message})
 	e.Kind = llm.InvalidJSON
 	return e
 }
 
-// Problem is one thing that is wrong with a request: the field, and a sentence.
+// Problem is one validation error: the field and a sentence.
 type Problem struct{ Param, Message string }
 
-// Reject lists every problem; the first one is the sentence that people see.
+// Reject returns an error that lists every problem. Its message is that of the first one.
 func Reject(problems ...Problem) *llm.Error {
 	list := make([]map[string]string, len(problems))
 	for i, p := range problems {

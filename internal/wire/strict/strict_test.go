@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
 )
 
 func TestObjectReturnsItsMembers(t *testing.T) {
@@ -27,7 +28,7 @@ func TestObjectReturnsItsMembers(t *testing.T) {
 	}
 }
 
-func TestObjectRefuses(t *testing.T) {
+func TestObjectRejectsMalformedBodies(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		body  string
@@ -35,20 +36,20 @@ func TestObjectRefuses(t *testing.T) {
 		param string
 		says  string
 	}{
-		"nothing":                {"", llm.InvalidJSON, "", "empty"},
-		"a list":                 {"[1]", llm.InvalidRequest, "", "must be a JSON object"},
-		"a text that is no JSON": {"hello", llm.InvalidJSON, "", "not valid JSON"},
-		"half an object":         {`{"a":`, llm.InvalidJSON, "", "not valid JSON"},
-		"a second document":      {`{} {}`, llm.InvalidJSON, "", "data after"},
-		"a repeated key":         {`{"a":1,"a":2}`, llm.InvalidRequest, "a", "appears twice"},
-		"a repeated key inside":  {`{"x":[{"a":1,"\u0061":2}]}`, llm.InvalidRequest, "a", "appears twice"},
-		"invalid UTF-8":          {"{\"a\":\"\xff\"}", llm.InvalidJSON, "", "UTF-8"},
-		"a byte order mark":      {"\xef\xbb\xbf{}", llm.InvalidJSON, "", "byte order mark"},
-		"too many levels":        {strings.Repeat(`{"a":`, MaxDepth+1), llm.InvalidRequest, "a", "more than 512 levels"},
-		"too many keys":          {`{"b":[` + strings.Repeat(`{"a":"]:,"},`, MaxKeys) + `1]}`, llm.InvalidRequest, "b", "more than 250000 keys in all objects"},
-		"too many elements":      {`{"b":1,"c":[` + strings.Repeat(`"\\","\"[",`, MaxElements/2) + `1]}`, llm.InvalidRequest, "c", "more than 500000 elements"},
-		"too many empty lists":   {`{"b":1,"c":[[]` + strings.Repeat(`,[]`, MaxElements/2) + `]}`, llm.InvalidRequest, "c", "more than 500000 elements"},
-		"a wide object":          {`{"w":{` + wide(MaxObjectKeys+1) + `}}`, llm.InvalidRequest, "w", "more than 10000 keys in one object"},
+		"nothing":               {"", llm.InvalidJSON, "", "empty"},
+		"a list":                {"[1]", llm.InvalidRequest, "", "must be a JSON object"},
+		"plain text":            {"hello", llm.InvalidJSON, "", "not valid JSON"},
+		"half an object":        {`{"a":`, llm.InvalidJSON, "", "not valid JSON"},
+		"a second document":     {`{} {}`, llm.InvalidJSON, "", "data after"},
+		"a repeated key":        {`{"a":1,"a":2}`, llm.InvalidRequest, "a", "appears twice"},
+		"a repeated key inside": {`{"x":[{"a":1,"\u0061":2}]}`, llm.InvalidRequest, "a", "appears twice"},
+		"invalid UTF-8":         {"{\"a\":\"\xff\"}", llm.InvalidJSON, "", "UTF-8"},
+		"a byte order mark":     {"\xef\xbb\xbf{}", llm.InvalidJSON, "", "byte order mark"},
+		"too many levels":       {strings.Repeat(`{"a":`, rawjson.MaxDepth+1), llm.InvalidRequest, "a", "more than 512 levels"},
+		"too many keys":         {`{"b":[` + strings.Repeat(`{"a":"]:,"},`, rawjson.MaxKeys) + `1]}`, llm.InvalidRequest, "b", "more than 250000 keys in all objects"},
+		"too many elements":     {`{"b":1,"c":[` + strings.Repeat(`"\\","\"[",`, MaxElements/2) + `1]}`, llm.InvalidRequest, "c", "more than 500000 elements"},
+		"too many empty lists":  {`{"b":1,"c":[[]` + strings.Repeat(`,[]`, MaxElements/2) + `]}`, llm.InvalidRequest, "c", "more than 500000 elements"},
+		"a wide object":         {`{"w":{` + wide(rawjson.MaxObjectKeys+1) + `}}`, llm.InvalidRequest, "w", "more than 10000 keys in one object"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -73,10 +74,10 @@ func wide(n int) string {
 func TestObjectAcceptsDocumentsUpToTheLimits(t *testing.T) {
 	t.Parallel()
 	for name, body := range map[string]string{
-		"levels":        strings.Repeat(`{"a":`, MaxDepth) + "1" + strings.Repeat(`}`, MaxDepth),
-		"keys":          `{"b":[` + strings.Repeat(`{"a":1},`, MaxKeys-2) + `{"a":1}]}`,
+		"levels":        strings.Repeat(`{"a":`, rawjson.MaxDepth) + "1" + strings.Repeat(`}`, rawjson.MaxDepth),
+		"keys":          `{"b":[` + strings.Repeat(`{"a":1},`, rawjson.MaxKeys-2) + `{"a":1}]}`,
 		"elements":      `{"c":[` + strings.Repeat(`1,`, MaxElements-1) + `1]}`,
-		"a wide object": `{` + wide(MaxObjectKeys) + `}`,
+		"a wide object": `{` + wide(rawjson.MaxObjectKeys) + `}`,
 	} {
 		if _, err := Object(t.Context(), []byte(body)); err != nil {
 			t.Errorf("%s: %v", name, err)

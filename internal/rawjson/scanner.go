@@ -1,0 +1,368 @@
+// Package rawjson reads, edits and writes JSON as bytes, without decoding it into Go values. Scanner walks a document once
+// and in place, Value looks up members of a small document, and Writer appends JSON.
+package rawjson
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"sync"
+)
+
+const (
+	// linearKeys is the number of keys above which duplicates are found with a map.
+	linearKeys = 24
+	// PollBytes is how much is read between two checks of the context: a few milliseconds of work at most.
+	PollBytes = 64 << 10
+)
+
+// Scanner walks JSON once, in place. A strict scanner also rejects duplicate keys, invalid UTF-8 and documents above the
+// limits; it is for requests. A lenient scanner is for responses, whose bytes are passed on unchanged. After the first
+// error the scanner does not move.
+type Scanner struct {
+	Data   []byte
+	Pos    int
+	Strict bool
+	Err    error
+
+	Context context.Context // ends the scan early; nil for none
+	polled  int             // position of the last check of Context
+
+	KeyStart int      // position of the current member's key, quote included
+	Size     Size     // of the document so far; counted by strict scanners only
+	depth    int      // of nested lists and objects
+	keys     [][]byte // of all objects that are open
+	pooled   *keyBuffer
+
+	Count           bool // adds the strings that are read to the counts below
+	ASCII, NonASCII int  // bytes of decoded text
+	Sample          interface {
+		// Add records the position of a counted string.
+		Add(start, end int)
+	}
+}
+
+// keyBuffer holds the keys of open objects while they are few.
+type keyBuffer [linearKeys][]byte
+
+var keyBuffers = sync.Pool{New: func() any { return new(keyBuffer) }}
+
+// NewStrict returns a strict scanner. Release ends its use.
+func NewStrict(ctx context.Context, data []byte) Scanner {
+	buffer := keyBuffers.Get().(*keyBuffer)
+	return Scanner{Data: data, Strict: true, Context: ctx, pooled: buffer, keys: buffer[:0]}
+}
+
+// Release returns the scanner's buffers to the pool.
+func (s *Scanner) Release() {
+	if s.pooled != nil {
+		clear(s.pooled[:]) // the keys refer to the body
+		keyBuffers.Put(s.pooled)
+		s.pooled, s.keys = nil, nil
+	}
+}
+
+// SyntaxError reports malformed JSON.
+type SyntaxError struct {
+	Offset int
+	What   string
+}
+
+func (e *SyntaxError) Error() string { return fmt.Sprintf("%s at byte %d", e.What, e.Offset) }
+
+// RepeatedKeyError reports a key that an object has twice.
+type RepeatedKeyError struct{ Key string }
+
+func (e *RepeatedKeyError) Error() string { return fmt.Sprintf("the key %q appears twice", e.Key) }
+
+// Limit stops the scan when a limit is exceeded.
+func (s *Scanner) Limit(over *LimitError) {
+	if over != nil && s.Err == nil {
+		s.Err = over
+	}
+}
+
+func (s *Scanner) Fail(what string) {
+	if s.Err == nil {
+		s.Err = &SyntaxError{Offset: s.Pos, What: what}
+	}
+}
+
+// poll fails when the context has ended.
+func (s *Scanner) poll() {
+	if s.Context != nil && s.Err == nil && s.Pos-s.polled >= PollBytes {
+		s.polled = s.Pos
+		s.Err = s.Context.Err()
+	}
+}
+
+// Peek skips white space and returns the next byte, or 0 at the end and after an error.
+func (s *Scanner) Peek() byte {
+	for s.Pos < len(s.Data) {
+		switch c := s.Data[s.Pos]; c {
+		case ' ', '\n', '\t', '\r':
+			s.Pos++
+		default:
+			if s.Err != nil {
+				return 0
+			}
+			return c
+		}
+	}
+	return 0
+}
+
+// Kind tells what value comes next by its first byte: one of { [ " t f n, 0 for every number, or something that
+// cannot begin a value.
+func (s *Scanner) Kind() byte {
+	c := s.Peek()
+	if c == '-' || c >= '0' && c <= '9' {
+		return '0'
+	}
+	return c
+}
+
+// Skip reads any value.
+func (s *Scanner) Skip() {
+	switch s.Kind() {
+	case '{':
+		for range s.Members {
+			s.Skip()
+		}
+	case '[':
+		for range s.Elements {
+			s.Skip()
+		}
+	case '"':
+		s.ReadString()
+	case '0':
+		s.Number()
+	case 't':
+		s.Literal("true")
+	case 'f':
+		s.Literal("false")
+	case 'n':
+		s.Literal("null")
+	case 0:
+		s.Fail("the JSON ends too early")
+	default:
+		s.Fail("a value is expected")
+	}
+}
+
+// SkipCounted skips a value and adds its strings to the text.
+func (s *Scanner) SkipCounted() {
+	s.Count = true
+	s.Skip()
+	s.Count = false
+}
+
+// Raw skips a value and returns its bytes.
+func (s *Scanner) Raw() []byte {
+	s.Peek()
+	start := s.Pos
+	s.Skip()
+	if s.Err != nil {
+		return nil
+	}
+	return s.Data[start:s.Pos]
+}
+
+// SkipNull reads a null if one comes next.
+func (s *Scanner) SkipNull() bool {
+	if s.Kind() != 'n' {
+		return false
+	}
+	s.Literal("null")
+	return true
+}
+
+// End checks that nothing but white space follows.
+func (s *Scanner) End() {
+	if s.Peek(); s.Pos < len(s.Data) {
+		s.Fail("there is data after the JSON document")
+	}
+}
+
+// Members yields the keys of the object that comes next. The loop's body reads the value; a body that reads nothing
+// has it skipped. The body must not leave the loop.
+func (s *Scanner) Members(yield func(key []byte) bool) {
+	if !s.open() {
+		return
+	}
+	base := len(s.keys)
+	var many map[string]struct{}
+	if s.Peek() == '}' {
+		s.close()
+		return
+	}
+	for s.Err == nil {
+		if s.Peek() != '"' {
+			s.Fail("a key in double quotes is expected")
+			return
+		}
+		t := s.ReadString()
+		key := s.Unquote(t)
+		s.KeyStart = t.Start - 1
+		if s.Strict {
+			many = s.remember(base, key, many)
+		}
+		if s.Peek() != ':' {
+			s.Fail("a colon is expected")
+			return
+		}
+		s.Pos++
+		s.Peek()
+		from := s.Pos
+		yield(key)
+		if s.Pos == from {
+			s.Skip()
+		}
+		if !s.more('}') {
+			s.keys = s.keys[:base]
+			return
+		}
+	}
+}
+
+// Elements yields the positions of the array that comes next, under the same rules as members.
+func (s *Scanner) Elements(yield func(n int) bool) {
+	if !s.open() {
+		return
+	}
+	if s.Peek() == ']' {
+		s.close()
+		return
+	}
+	for n := 0; s.Err == nil; n++ {
+		if s.Strict {
+			s.Limit(s.Size.AddElement())
+		}
+		s.Peek()
+		from := s.Pos
+		yield(n)
+		if s.Pos == from {
+			s.Skip()
+		}
+		if !s.more(']') {
+			return
+		}
+	}
+}
+
+func (s *Scanner) open() bool {
+	s.Limit(checkDepth(s.depth + 1))
+	if s.Err != nil {
+		return false
+	}
+	s.Pos++
+	s.depth++
+	return true
+}
+
+func (s *Scanner) close() {
+	s.Pos++
+	s.depth--
+}
+
+// more reads what stands between two members, or the end of their object or array.
+func (s *Scanner) more(closing byte) bool {
+	s.poll()
+	switch c := s.Peek(); {
+	case s.Err != nil:
+		return false
+	case c == ',':
+		s.Pos++
+		return true
+	case c == closing:
+		s.close()
+		return false
+	case c == 0:
+		s.Fail("the JSON ends too early")
+		return false
+	default:
+		s.Fail("a comma is expected")
+		return false
+	}
+}
+
+// remember notes a key of the object whose keys begin at base, and fails when it is there already.
+func (s *Scanner) remember(base int, key []byte, many map[string]struct{}) map[string]struct{} {
+	count := len(s.keys) - base
+	if over := s.Size.AddKey(count); over != nil {
+		s.Limit(over)
+		return many
+	}
+	repeated := false
+	if count < linearKeys {
+		for _, other := range s.keys[base:] {
+			repeated = repeated || bytes.Equal(other, key)
+		}
+	} else {
+		if many == nil {
+			many = make(map[string]struct{}, 4*linearKeys)
+			for _, other := range s.keys[base:] {
+				many[string(other)] = struct{}{}
+			}
+		}
+		if _, repeated = many[string(key)]; !repeated {
+			many[string(key)] = struct{}{}
+		}
+	}
+	if repeated && s.Err == nil {
+		s.Err = &RepeatedKeyError{Key: string(key)}
+	}
+	s.keys = append(s.keys, key)
+	return many
+}
+
+func (s *Scanner) Literal(word string) {
+	if end := s.Pos + len(word); end <= len(s.Data) && string(s.Data[s.Pos:end]) == word {
+		s.Pos = end
+		return
+	}
+	s.Fail("a value is expected")
+}
+
+// Number reads a number by the JSON grammar and returns its text.
+func (s *Scanner) Number() []byte {
+	start := s.Pos
+	if s.Pos < len(s.Data) && s.Data[s.Pos] == '-' {
+		s.Pos++
+	}
+	if s.Pos < len(s.Data) && s.Data[s.Pos] == '0' {
+		s.Pos++
+	} else {
+		s.digits()
+	}
+	if s.Pos < len(s.Data) && s.Data[s.Pos] == '.' {
+		s.Pos++
+		s.digits()
+	}
+	if s.Pos < len(s.Data) && s.Data[s.Pos]|0x20 == 'e' {
+		s.Pos++
+		if s.Pos < len(s.Data) && (s.Data[s.Pos] == '+' || s.Data[s.Pos] == '-') {
+			s.Pos++
+		}
+		s.digits()
+	}
+	return s.Data[start:s.Pos]
+}
+
+func (s *Scanner) digits() {
+	start := s.Pos
+	for s.Pos < len(s.Data) && s.Data[s.Pos]-'0' <= 9 {
+		s.Pos++
+	}
+	if s.Pos == start {
+		s.Fail("a digit is expected")
+	}
+}
+
+// RawOrNil reads a value and returns its bytes, or nil for null.
+func (s *Scanner) RawOrNil() []byte {
+	if s.SkipNull() {
+		return nil
+	}
+	return s.Raw()
+}

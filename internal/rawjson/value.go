@@ -1,0 +1,260 @@
+package rawjson
+
+import (
+	"strconv"
+	"strings"
+	"unsafe"
+)
+
+// Kind is the type of a Value.
+type Kind byte
+
+// The kinds of values. A missing value is Null.
+const (
+	Null Kind = iota
+	False
+	True
+	Number
+	Text
+	List
+	Object
+)
+
+// KindOf returns the kind of a value by its first byte; see Scanner.Kind.
+func KindOf(first byte) Kind {
+	switch first {
+	case 'f':
+		return False
+	case 't':
+		return True
+	case '0':
+		return Number
+	case '"':
+		return Text
+	case '[':
+		return List
+	case '{':
+		return Object
+	}
+	return Null
+}
+
+// Value is a JSON value inside a document. Lookups scan the text again, so Value is for documents that were validated
+// and whose members are read a few times. On malformed input lookups find nothing. The zero value is missing.
+type Value struct {
+	Kind  Kind
+	Raw   string // the value as it stands in the document
+	Index int    // position of Raw in the document passed to Parse
+}
+
+// Parse returns the value that data begins with. It copies data.
+func Parse(data []byte) Value { return ParseString(string(data)) }
+
+// ParseString returns the value that s begins with.
+func ParseString(s string) Value {
+	v, _ := valueAt(s, skipSpace(s, 0), 0)
+	return v
+}
+
+// Get looks up a member of the value that data begins with.
+func Get(data []byte, path string) Value { return Parse(data).Get(path) }
+
+// Valid reports whether data is one JSON document.
+func Valid(data []byte) bool {
+	s := Scanner{Data: data}
+	s.Skip()
+	s.End()
+	return s.Err == nil
+}
+
+// Exists reports whether the value is in the document. A null exists.
+func (v Value) Exists() bool { return v.Raw != "" }
+
+// IsObject reports whether the value is an object.
+func (v Value) IsObject() bool { return v.Kind == Object }
+
+// IsList reports whether the value is a list.
+func (v Value) IsList() bool { return v.Kind == List }
+
+// IsBool reports whether the value is true or false.
+func (v Value) IsBool() bool { return v.Kind == True || v.Kind == False }
+
+// Bool reports whether the value is true.
+func (v Value) Bool() bool { return v.Kind == True }
+
+// String returns the text of a string without escapes, and the JSON of any other value. It is empty for null.
+func (v Value) String() string {
+	switch v.Kind {
+	case Null:
+		return ""
+	case Text:
+		inner := v.Raw[1 : len(v.Raw)-1]
+		if strings.IndexByte(inner, '\\') < 0 {
+			return inner
+		}
+		return string(Unescape(make([]byte, 0, len(inner)), []byte(inner), len(inner)))
+	}
+	return v.Raw
+}
+
+// Float returns a number, or 0 for any other value.
+func (v Value) Float() float64 {
+	if v.Kind != Number {
+		return 0
+	}
+	f, _ := strconv.ParseFloat(v.Raw, 64) // out of range is ±Inf
+	return f
+}
+
+// Int returns an integer, or 0 for any other value.
+func (v Value) Int() int64 {
+	if v.Kind != Number {
+		return 0
+	}
+	n, _ := ParseInteger([]byte(v.Raw))
+	return n
+}
+
+// Get looks up a member by its name, or an element by its index. Dots separate the steps of a path: "choices.0.message".
+// The step # collects the rest of the path from every element into a list: "tools.#.name".
+func (v Value) Get(path string) Value {
+	for path != "" && v.Exists() {
+		step, rest, _ := strings.Cut(path, ".")
+		path = rest
+		if step == "#" && v.Kind == List {
+			var list Writer
+			list.Out = append(list.Out, '[')
+			for _, element := range v.List() {
+				if found := element.Get(rest); found.Exists() {
+					list.Element([]byte(found.Raw))
+				}
+			}
+			list.CloseList()
+			return Parse(list.Out)
+		}
+		var found Value
+		n := 0
+		v.ForEach(func(key, value Value) bool {
+			if v.Kind == Object && key.String() == step || v.Kind == List && strconv.Itoa(n) == step {
+				found = value
+				return false
+			}
+			n++
+			return true
+		})
+		v = found
+	}
+	return v
+}
+
+// List returns the elements of a list. It is nil for any other value.
+func (v Value) List() []Value {
+	if v.Kind != List {
+		return nil
+	}
+	var list []Value
+	v.ForEach(func(_, element Value) bool {
+		list = append(list, element)
+		return true
+	})
+	return list
+}
+
+// ForEach calls each for every member of an object or element of a list, in order, until it returns false. key is missing
+// for elements.
+func (v Value) ForEach(each func(key, value Value) bool) {
+	if v.Kind != Object && v.Kind != List {
+		return
+	}
+	s := v.Raw
+	i := skipSpace(s, 1)
+	for i < len(s) && s[i] != '}' && s[i] != ']' {
+		var key Value
+		if v.Kind == Object {
+			if s[i] != '"' {
+				return
+			}
+			if key, i = valueAt(s, i, v.Index); key.Kind != Text {
+				return
+			}
+			if i = skipSpace(s, i); i >= len(s) || s[i] != ':' {
+				return
+			}
+			i = skipSpace(s, i+1)
+		}
+		var value Value
+		if value, i = valueAt(s, i, v.Index); !value.Exists() || !each(key, value) {
+			return
+		}
+		if i = skipSpace(s, i); i < len(s) && s[i] == ',' {
+			i = skipSpace(s, i+1)
+		}
+	}
+}
+
+func skipSpace(s string, i int) int {
+	for i < len(s) && isSpace(s[i]) {
+		i++
+	}
+	return i
+}
+
+// valueAt returns the value at position i of s and the position after it. offset is the position of s in its document.
+func valueAt(s string, i, offset int) (Value, int) {
+	if i >= len(s) {
+		return Value{}, i
+	}
+	kind, end := Null, i
+	switch c := s[i]; {
+	case c == '"':
+		kind = Text
+		if end = skipString(s, i); end > len(s) {
+			return Value{}, len(s)
+		}
+	case c == '{' || c == '[':
+		kind = List
+		if c == '{' {
+			kind = Object
+		}
+		if end = skipContainer(s, i); end > len(s) {
+			return Value{}, len(s)
+		}
+	default:
+		for end < len(s) && !isSpace(s[end]) && strings.IndexByte(`,:{}[]"`, s[end]) < 0 {
+			end++
+		}
+		switch {
+		case c == '-' || c >= '0' && c <= '9':
+			kind = Number
+		case s[i:end] == "true":
+			kind = True
+		case s[i:end] == "false":
+			kind = False
+		case s[i:end] != "null":
+			return Value{}, end
+		}
+	}
+	return Value{Kind: kind, Raw: s[i:end], Index: offset + i}, end
+}
+
+// skipString returns the position after the string that begins at i, or len(s)+1 if it is not closed.
+func skipString(s string, i int) int {
+	return stringEnd(unsafe.Slice(unsafe.StringData(s), len(s)), i+1) + 1 // read only
+}
+
+// skipContainer returns the position after the object or list that begins at i, or len(s)+1 if it is not closed.
+func skipContainer(s string, i int) int {
+	for depth := 0; i < len(s); i++ {
+		switch s[i] {
+		case '"':
+			i = skipString(s, i) - 1
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		}
+	}
+	return len(s) + 1
+}

@@ -1,0 +1,129 @@
+package chat
+
+import (
+	"slices"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/wire/validate"
+)
+
+type field = validate.Field[decoder]
+
+// maxPromptTokens bounds max_tokens of legacy completions, which is multiplied by the number of prompts and completions.
+const maxPromptTokens = 1 << 31
+
+func requestOf(d *decoder) *llm.Request { return d.req }
+
+// fieldsOf returns the fields of a request for op.
+func fieldsOf(op llm.Op) *validate.Object[decoder] {
+	switch op {
+	case llm.Embed:
+		return embedFields
+	case llm.Complete:
+		return promptFields
+	case llm.Moderate:
+		return moderationFields
+	default:
+		return chatFields
+	}
+}
+
+var (
+	commonFields = slices.Concat(validate.Controls(requestOf), []field{
+		validate.Metadata(requestOf),
+		validate.Label("user", func(d *decoder, s string) { d.endUser = s }),
+		validate.Label("safety_identifier", func(d *decoder, s string) { d.safetyIdentifier = s }),
+	})
+
+	// generationFields are those that chat and legacy completions share.
+	generationFields = slices.Concat(commonFields, sampled("temperature", "top_p", "presence_penalty", "frequency_penalty", "logit_bias"), []field{
+		validate.Bool("stream", func(d *decoder, b bool) { d.req.Stream = b }),
+		validate.Nested("stream_options", streamOptions, requestOf),
+		validate.Int("n", 1, maxChoices, func(d *decoder, n int64) {
+			d.req.Choices = int(n)
+			d.need(n > 1, llm.ManyChoices)
+		}),
+	})
+
+	streamOptions = validate.NewObject(
+		validate.Bool("include_usage", func(r *llm.Request, b bool) { r.IncludeUsage = b }),
+	)
+
+	chatFields = validate.NewObject(slices.Concat(generationFields, sampled("top_logprobs"), []field{
+		{Name: "messages", Read: func(_ *validate.Reader, _ string, d *decoder) { d.messageList() }},
+		validate.Int("max_tokens", 1, validate.MaxTokens, func(d *decoder, n int64) { d.maxTokens = n }),
+		validate.Int("max_completion_tokens", 1, validate.MaxTokens, func(d *decoder, n int64) { d.maxCompletion = n }),
+		{Name: "tools", Read: func(_ *validate.Reader, name string, d *decoder) { d.tools(name) }},
+		{Name: "functions", Read: func(_ *validate.Reader, name string, d *decoder) { d.tools(name) }},
+		{Name: "web_search_options", Read: hostedTool},
+		{Name: "search_parameters", Read: hostedTool},
+		{Name: "plugins", Read: hostedTool},
+		{Name: "prediction", Read: func(_ *validate.Reader, _ string, d *decoder) { d.req.Predicted += d.countExtra() }},
+		validate.Bool("parallel_tool_calls", func(d *decoder, b bool) { d.need(b, llm.ParallelTools) }),
+		{Name: "response_format", Read: func(_ *validate.Reader, _ string, d *decoder) { d.responseFormat() }},
+		{Name: "modalities", Read: func(_ *validate.Reader, _ string, d *decoder) { d.modalities() }},
+		validate.Text("reasoning_effort", func(d *decoder, s string) { d.need(llm.Reasons(s), llm.Reasoning) }),
+		{Name: "reasoning", Read: func(_ *validate.Reader, _ string, d *decoder) { d.reasoning() }},
+		{Name: "thinking", Read: func(_ *validate.Reader, _ string, d *decoder) { d.reasoning() }},
+		{Name: "logprobs", Read: func(_ *validate.Reader, name string, d *decoder) {
+			d.need(d.Kind() == 't', llm.Logprobs)
+			d.sampling(name)
+		}},
+	}, validate.Unvalidated[decoder](
+		"seed", "stop", "tool_choice", "function_call", "audio", "verbosity", "prompt_cache_key", "store", "top_k", "min_p",
+		"repetition_penalty", "chat_template_kwargs",
+	))...)
+
+	promptFields = validate.NewObject(slices.Concat(generationFields, []field{
+		{Name: "prompt", Read: func(_ *validate.Reader, name string, d *decoder) { d.inputs(name) }},
+		{Name: "suffix", Read: func(r *validate.Reader, name string, _ *decoder) {
+			if r.Is('"', name, "a string") {
+				r.SkipCounted()
+			}
+		}},
+		validate.Int("best_of", 1, maxChoices, func(d *decoder, n int64) {
+			d.bestOf = n
+			d.need(n > 1, llm.ManyChoices)
+		}),
+		// A client that scores a prompt asks for no output. The hold counts one token then.
+		validate.Int("max_tokens", 0, maxPromptTokens, func(d *decoder, n int64) { d.maxTokens = max(n, 1) }),
+		// In legacy completions logprobs is the number of alternatives per token.
+		{Name: "logprobs", Read: func(r *validate.Reader, name string, d *decoder) {
+			if r.Is('0', name, "a whole number") {
+				r.Number()
+				d.req.Needs |= llm.Logprobs
+				d.req.Sampling = append(d.req.Sampling, name)
+			}
+		}},
+	}, validate.Unvalidated[decoder]("echo", "seed", "stop"))...)
+
+	embedFields = validate.NewObject(slices.Concat(commonFields, []field{
+		{Name: "input", Read: func(_ *validate.Reader, name string, d *decoder) { d.inputs(name) }},
+		validate.Int("dimensions", 1, maxDimension, func(d *decoder, n int64) { d.req.Dimensions = n }),
+		validate.OneOf("encoding_format", func(d *decoder, s string) { d.req.Base64 = s == "base64" }, "float", "base64"),
+	})...)
+
+	moderationFields = validate.NewObject(slices.Concat(commonFields, []field{
+		{Name: "input", Read: func(_ *validate.Reader, _ string, d *decoder) { d.moderationInput() }},
+	})...)
+)
+
+// sampled declares settings that some models reject. Only the provider validates their values.
+func sampled(names ...string) []field {
+	fields := make([]field, len(names))
+	for i, name := range names {
+		fields[i] = field{Name: name, Read: func(_ *validate.Reader, name string, d *decoder) { d.sampling(name) }}
+	}
+	return fields
+}
+
+// hostedTool reads a setting of a tool that the provider runs. Its text is counted by the caller.
+func hostedTool(r *validate.Reader, _ string, d *decoder) {
+	d.req.Hosted = d.req.Hosted || r.Kind() != 'n'
+}
+
+func (d *decoder) need(yes bool, a llm.Abilities) {
+	if yes {
+		d.req.Needs |= a
+	}
+}

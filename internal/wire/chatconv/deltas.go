@@ -1,0 +1,265 @@
+package chatconv
+
+import (
+	"encoding/json"
+	"iter"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/wire/strict"
+)
+
+// Deltas puts the events of a chat answer, as Events gives them, whole or in chunks, into our own words, for a caller who
+// speaks another format.
+func Deltas(events iter.Seq2[llm.Event, error]) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		var t deltaReader
+		for ev, err := range events {
+			if err == nil {
+				err = t.take(&ev)
+			}
+			for _, p := range t.deltas {
+				if !yield(p, nil) {
+					return
+				}
+			}
+			t.deltas = t.deltas[:0]
+			if err != nil {
+				yield(llm.Delta{}, err)
+				return
+			}
+		}
+	}
+}
+
+// deltaReader is the state of taking an answer apart.
+type deltaReader struct {
+	begun   bool
+	choices map[int]*choiceState
+	deltas  []llm.Delta // of the event at hand
+}
+
+// choiceState is what later events of a choice depend on.
+type choiceState struct {
+	calls []string // ids in the order in which they began; the place is the index that we give
+	at    map[int]int
+	last  int
+	old   bool // a call in the old way has begun
+	think bool // thinking was told that no seal has closed
+}
+
+// audioOut is an event as Deltas reads it. delta and message hold the same members.
+type chunkJSON struct {
+	ID      string       `json:"id"`
+	Choices []choiceJSON `json:"choices"`
+}
+
+type choiceJSON struct {
+	Index   int          `json:"index"`
+	Finish  string       `json:"finish_reason"`
+	Delta   *messageJSON `json:"delta"`
+	Message *messageJSON `json:"message"`
+}
+
+type messageJSON struct {
+	Content          *string             `json:"content"`
+	Refusal          *string             `json:"refusal"`
+	ReasoningContent *string             `json:"reasoning_content"`
+	Reasoning        lenientText         `json:"reasoning"`
+	Blocks           []thinkingBlockJSON `json:"thinking_blocks"`
+	FunctionCall     *functionJSON       `json:"function_call"`
+	ToolCalls        []toolCallJSON      `json:"tool_calls"`
+}
+
+type thinkingBlockJSON struct {
+	Text      string `json:"thinking"`
+	Signature string `json:"signature"`
+	Data      string `json:"data"`
+	Provider  string `json:"provider"`
+}
+
+type toolCallJSON struct {
+	Index    *int          `json:"index"`
+	ID       string        `json:"id"`
+	Function *functionJSON `json:"function"`
+	Custom   *functionJSON `json:"custom"`
+	Extra    struct {
+		Google struct {
+			Signature string `json:"thought_signature"`
+		} `json:"google"`
+		Ours struct {
+			Provider string `json:"provider"`
+		} `json:"fairlead"`
+	} `json:"extra_content"`
+}
+
+type functionJSON struct {
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+	Input     string          `json:"input"`
+}
+
+// lenientText is a text where providers may put something else, which is nothing to us.
+type lenientText string
+
+// UnmarshalJSON reads a text.
+func (l *lenientText) UnmarshalJSON(data []byte) error {
+	var s string
+	if json.Unmarshal(data, &s) == nil {
+		*l = lenientText(s)
+	}
+	return nil
+}
+
+func (t *deltaReader) take(ev *llm.Event) error {
+	if err := strict.CheckResponse(ev.Data, 0); err != nil {
+		return err
+	}
+	var s chunkJSON
+	if err := json.Unmarshal(ev.Data, &s); err != nil {
+		return &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's answer has members of the wrong kind.", Err: err}
+	}
+	if !t.begun {
+		t.begun = true
+		t.add(llm.Delta{Kind: llm.BeginDelta, ID: s.ID, Model: ev.Model})
+	}
+	for _, c := range s.Choices {
+		parts := c.Delta
+		if parts == nil {
+			parts = c.Message
+		}
+		state := t.choice(c.Index)
+		if parts != nil {
+			t.message(c.Index, state, parts)
+		}
+		finish := c.Finish
+		if finish == "" && c.Message != nil {
+			finish = "stop" // a whole answer is complete, whatever it says
+			if len(state.calls) > 0 {
+				finish = "tool_calls"
+			}
+		}
+		if finish == "function_call" {
+			finish = "tool_calls"
+		}
+		if finish != "" {
+			t.add(llm.Delta{Kind: llm.FinishDelta, Choice: c.Index, Finish: finish})
+		}
+	}
+	if ev.Usage != nil {
+		usage := *ev.Usage
+		t.add(llm.Delta{Kind: llm.UsageDelta, Usage: &usage})
+	}
+	return nil
+}
+
+func (t *deltaReader) add(p llm.Delta) { t.deltas = append(t.deltas, p) }
+
+func (t *deltaReader) choice(index int) *choiceState {
+	if t.choices == nil {
+		t.choices = map[int]*choiceState{}
+	}
+	if t.choices[index] == nil {
+		t.choices[index] = &choiceState{at: map[int]int{}}
+	}
+	return t.choices[index]
+}
+
+func (t *deltaReader) message(choice int, state *choiceState, parts *messageJSON) {
+	thought := string(parts.Reasoning)
+	if parts.ReasoningContent != nil && *parts.ReasoningContent != "" {
+		thought = *parts.ReasoningContent
+	}
+	if !state.think && len(parts.Blocks) > 0 && parts.Blocks[0].Text != "" {
+		thought = "" // the blocks tell it all, and where each of them ends
+	}
+	t.text(llm.ThinkingDelta, choice, &thought)
+	state.think = state.think || thought != ""
+	t.blocks(choice, state, parts.Blocks)
+	t.text(llm.TextDelta, choice, parts.Content)
+	t.text(llm.RefusalDelta, choice, parts.Refusal)
+	if f := parts.FunctionCall; f != nil {
+		called := toolCallJSON{Function: f}
+		if !state.old {
+			state.old = true
+			called.ID = "call_0"
+		}
+		t.call(choice, state, &called)
+	}
+	for i := range parts.ToolCalls {
+		t.call(choice, state, &parts.ToolCalls[i])
+	}
+}
+
+func (t *deltaReader) text(kind llm.DeltaKind, choice int, text *string) {
+	if text != nil && *text != "" {
+		t.add(llm.Delta{Kind: kind, Choice: choice, Text: *text})
+	}
+}
+
+// blocks reads seals. Their text was told already, unless the provider tells thinking in blocks alone.
+func (t *deltaReader) blocks(choice int, state *choiceState, blocks []thinkingBlockJSON) {
+	for _, b := range blocks {
+		if !state.think {
+			t.text(llm.ThinkingDelta, choice, &b.Text)
+		}
+		if b.Signature != "" || b.Data != "" {
+			t.add(llm.Delta{Kind: llm.SignatureDelta, Choice: choice, Thinking: &llm.Thinking{Signature: b.Signature, Redacted: b.Data, Provider: b.Provider}})
+		}
+	}
+	if len(blocks) > 0 {
+		state.think = false
+	}
+}
+
+func (t *deltaReader) call(choice int, state *choiceState, c *toolCallJSON) {
+	f := c.Function
+	custom := c.Custom != nil
+	if custom {
+		f = c.Custom
+	}
+	if f == nil {
+		f = &functionJSON{}
+	}
+	arguments := f.Input
+	if !custom {
+		arguments = argumentText(f.Arguments)
+	}
+	index, begins := state.place(c, f.Name != "" || c.ID != "")
+	if !begins {
+		if arguments != "" {
+			t.add(llm.Delta{Kind: llm.ArgumentsDelta, Choice: choice, Index: index, Text: arguments})
+		}
+		return
+	}
+	t.add(llm.Delta{Kind: llm.CallDelta, Choice: choice, Index: index, Call: &llm.ToolCall{
+		ID: c.ID, Name: f.Name, Arguments: arguments, Custom: custom, Signature: c.Extra.Google.Signature, Provider: c.Extra.Ours.Provider,
+	}})
+}
+
+// argumentText is the text of arguments; some providers send the object itself.
+func argumentText(raw json.RawMessage) string {
+	var s string
+	if len(raw) == 0 || string(raw) == "null" || json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	return string(raw)
+}
+
+// place finds the call that a piece belongs to. Some providers repeat an index for another call, which its id tells, and
+// some give none.
+func (s *choiceState) place(c *toolCallJSON, named bool) (index int, begins bool) {
+	key := len(s.calls)
+	if c.Index != nil {
+		key = *c.Index
+	} else if !named && key > 0 {
+		return s.last, false
+	}
+	if at, known := s.at[key]; known && (c.ID == "" || s.calls[at] == c.ID) {
+		s.last = at
+		return at, false
+	}
+	s.last = len(s.calls)
+	s.at[key] = s.last
+	s.calls = append(s.calls, c.ID)
+	return s.last, true
+}

@@ -1,0 +1,103 @@
+package chatconv
+
+import (
+	"encoding/base64"
+	"net/url"
+	"path"
+	"strings"
+
+	"fairlead/internal/llm"
+)
+
+func isDataURL(s string) bool { return len(s) >= 5 && strings.EqualFold(s[:5], "data:") }
+
+func isWebURL(s string) bool {
+	return strings.HasPrefix(s, "https://") || strings.HasPrefix(s, "http://")
+}
+
+// splitDataURL takes a data URL apart: data:image/png;base64,AAAA. One whose data is not base64 becomes so.
+func splitDataURL(s string) (llm.Media, bool) {
+	head, data, found := strings.Cut(s[len("data:"):], ",")
+	if !found {
+		return llm.Media{}, false
+	}
+	kind, parameters, _ := strings.Cut(head, ";")
+	media := llm.Media{Type: strings.ToLower(strings.TrimSpace(kind))}
+	if strings.HasSuffix(";"+strings.ToLower(parameters), ";base64") {
+		var ok bool
+		media.Data, ok = standardBase64(data)
+		return media, ok
+	}
+	plain, err := url.PathUnescape(data)
+	if err != nil {
+		return llm.Media{}, false
+	}
+	media.Data = base64.StdEncoding.EncodeToString([]byte(plain))
+	return media, true
+}
+
+// dataURL is the other way round.
+func dataURL(m *llm.Media) string { return "data:" + m.Type + ";base64," + m.Data }
+
+// standardBase64 returns the same bytes in the standard alphabet with padding. Most of what comes is so already, and stays
+// the same string.
+func standardBase64(s string) (string, bool) {
+	odd := len(s)%4 != 0
+	for i := 0; i < len(s) && !odd; i++ {
+		c := s[i]
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '+', c == '/':
+		case c == '=' && i >= len(s)-2 && s[len(s)-1] == '=':
+		default:
+			odd = true
+		}
+	}
+	if !odd {
+		return s, true
+	}
+	clean := strings.NewReplacer("-", "+", "_", "/", " ", "", "\n", "", "\r", "", "\t", "").Replace(s)
+	bytes, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(clean, "="))
+	if err != nil {
+		return "", false
+	}
+	return base64.StdEncoding.EncodeToString(bytes), true
+}
+
+// audioType is the MIME type of what the format calls wav or mp3.
+func audioType(format string) string {
+	switch format {
+	case "":
+		return ""
+	case "mp3":
+		return "audio/mpeg"
+	}
+	return "audio/" + format
+}
+
+// audioFormat is the other way round.
+func audioFormat(kind string) string {
+	switch kind {
+	case "audio/mpeg", "audio/mp3":
+		return "mp3"
+	case "audio/x-wav", "audio/wave":
+		return "wav"
+	}
+	return strings.TrimPrefix(kind, "audio/")
+}
+
+// typeByName tells the MIME type of the files that models read, where the caller names nothing but the file.
+func typeByName(name string) string {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".pdf":
+		return "application/pdf"
+	case ".txt", ".md":
+		return "text/plain"
+	case ".csv":
+		return "text/csv"
+	case ".html", ".htm":
+		return "text/html"
+	case ".json":
+		return "application/json"
+	}
+	return ""
+}

@@ -1,0 +1,218 @@
+package chatconv
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/wire/show"
+)
+
+// messageFields are the members of messages that have a place in our words, or that answers have and requests do not need.
+var messageFields = []string{
+	"role", "content", "name", "tool_calls", "tool_call_id", "function_call", "refusal", "audio", "cache_control", "prompt_cache_breakpoint",
+	"reasoning_content", "reasoning", "thinking_blocks", "annotations",
+}
+
+func (r *reader) readMessages() {
+	if !r.Is('[', "messages", "a list of messages") {
+		return
+	}
+	for n := range r.Elements {
+		if m, ok := r.object(fmt.Sprintf("messages[%d]", n)); ok {
+			r.readMessage(m, fmt.Sprintf("messages[%d].", n))
+		}
+	}
+}
+
+func (r *reader) readMessage(m map[string]int, where string) {
+	for _, name := range sortedNames(m) {
+		if !slices.Contains(messageFields, name) {
+			r.dropField("messages." + name)
+		}
+	}
+	message := llm.Message{Name: r.textOf(m, "name", where)}
+	switch role := r.textOf(m, "role", where); role {
+	case "system", "developer":
+		message.Role, message.Parts = llm.System, r.contentOf(m, where)
+	case "user":
+		message.Role, message.Parts = llm.User, r.contentOf(m, where)
+	case "assistant":
+		message.Role, message.Parts = llm.Assistant, r.assistantParts(m, where)
+	case "tool":
+		message = r.toolMessage(m, where)
+	case "function":
+		message = r.functionMessage(m, where)
+	default:
+		r.Problem(where+"role", "%srole must be one of system, developer, user, assistant, tool, function; it is %s.", where, show.Quote(role))
+		return
+	}
+	if last := len(message.Parts) - 1; last >= 0 && message.Parts[last].Cache == nil {
+		message.Parts[last].Cache = r.cacheOf(m, where)
+	}
+	r.conv.Messages = append(r.conv.Messages, message)
+}
+
+// sortedNames lists the members in a fixed order.
+func sortedNames(m map[string]int) []string {
+	names := make([]string, 0, len(m))
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b string) int { return m[a] - m[b] }) // as they stand
+	return names
+}
+
+// assistantParts reads what the model said: thinking goes first, as every provider wants it, and calls last.
+func (r *reader) assistantParts(m map[string]int, where string) []llm.Part {
+	parts := r.thinkingParts(m, where)
+	content := r.contentOf(m, where)
+	for _, thinking := range []bool{true, false} {
+		for _, part := range content {
+			if (part.Kind == llm.ThinkingPart) == thinking {
+				parts = append(parts, part)
+			}
+		}
+	}
+	if refusal := r.textOf(m, "refusal", where); refusal != "" {
+		parts = append(parts, llm.Part{Kind: llm.RefusalPart, Text: refusal})
+	}
+	if audio, ok := r.objectOf(m, "audio", where); ok {
+		parts = append(parts, llm.Part{Kind: llm.AudioPart, Media: &llm.Media{FileID: r.textOf(audio, "id", where+"audio.")}})
+	}
+	if pos, has := m["tool_calls"]; has {
+		r.at(pos, func() { parts = append(parts, r.toolCalls(where+"tool_calls")...) })
+	}
+	if call, ok := r.objectOf(m, "function_call", where); ok {
+		made := llm.ToolCall{
+			ID:   "call_" + strconv.Itoa(len(r.conv.Messages)), // the old way has none: the message's place tells calls apart
+			Name: r.textOf(call, "name", where+"function_call."), Arguments: r.argumentsOf(call, "arguments", where+"function_call."),
+		}
+		r.pending[made.Name] = append(r.pending[made.Name], made.ID)
+		parts = append(parts, llm.Part{Kind: llm.CallPart, Call: &made})
+	}
+	return parts
+}
+
+// thinkingParts reads what the model thought. Blocks hold the text again, with the provider's seal.
+func (r *reader) thinkingParts(m map[string]int, where string) []llm.Part {
+	text := r.textOf(m, "reasoning_content", where)
+	if pos, has := m["reasoning"]; has && text == "" && r.Data[pos] == '"' {
+		text = r.textOf(m, "reasoning", where)
+	}
+	var parts []llm.Part
+	if pos, has := m["thinking_blocks"]; has {
+		r.at(pos, func() { parts = r.thinkingBlocks(where + "thinking_blocks") })
+	}
+	switch {
+	case len(parts) == 0 && text != "":
+		return []llm.Part{{Kind: llm.ThinkingPart, Thinking: &llm.Thinking{Text: text}}}
+	case len(parts) == 1 && parts[0].Thinking.Text == "" && parts[0].Thinking.Redacted == "":
+		parts[0].Thinking.Text = text
+	}
+	return parts
+}
+
+func (r *reader) thinkingBlocks(param string) (parts []llm.Part) {
+	if !r.Is('[', param, "a list") {
+		return nil
+	}
+	for range r.Elements {
+		m, ok := r.object(param)
+		if !ok {
+			continue
+		}
+		parts = append(parts, llm.Part{Kind: llm.ThinkingPart, Thinking: &llm.Thinking{
+			Text: r.textOf(m, "thinking", param+"."), Signature: r.textOf(m, "signature", param+"."),
+			Redacted: r.textOf(m, "data", param+"."), Provider: r.textOf(m, "provider", param+"."),
+		}})
+	}
+	return parts
+}
+
+func (r *reader) toolCalls(param string) (parts []llm.Part) {
+	if !r.Is('[', param, "a list") {
+		return nil
+	}
+	for n := range r.Elements {
+		where := param + "[" + strconv.Itoa(n) + "]"
+		if m, ok := r.object(where); ok {
+			call := r.toolCall(m, where+".")
+			r.toolNames[call.ID] = call.Name
+			parts = append(parts, llm.Part{Kind: llm.CallPart, Call: &call})
+		}
+	}
+	return parts
+}
+
+func (r *reader) toolCall(m map[string]int, where string) llm.ToolCall {
+	call := llm.ToolCall{ID: r.textOf(m, "id", where)}
+	if custom, ok := r.objectOf(m, "custom", where); ok {
+		call.Custom = true
+		call.Name, call.Arguments = r.textOf(custom, "name", where+"custom."), r.textOf(custom, "input", where+"custom.")
+	} else if function, ok := r.objectOf(m, "function", where); ok {
+		call.Name, call.Arguments = r.textOf(function, "name", where+"function."), r.argumentsOf(function, "arguments", where+"function.")
+	}
+	if extra, ok := r.objectOf(m, "extra_content", where); ok {
+		google, _ := r.objectOf(extra, "google", where)
+		ours, _ := r.objectOf(extra, "fairlead", where)
+		call.Signature = r.textOf(google, "thought_signature", where)
+		call.Provider = r.textOf(ours, "provider", where)
+	}
+	return call
+}
+
+// argumentsOf reads arguments, which are a text; some clients send the object itself.
+func (r *reader) argumentsOf(m map[string]int, name, where string) string {
+	if pos, has := m[name]; has && r.Data[pos] == '{' {
+		return string(r.rawOf(m, name))
+	}
+	return r.textOf(m, name, where)
+}
+
+func (r *reader) toolMessage(m map[string]int, where string) llm.Message {
+	id := r.textOf(m, "tool_call_id", where)
+	name, called := r.toolNames[id]
+	if !called {
+		name = r.textOf(m, "name", where)
+	}
+	return result(llm.ToolResult{ID: id, Name: name, Parts: r.contentOf(m, where)})
+}
+
+// functionMessage reads a result in the old way, which names the function and no call: it belongs to the last call of that
+// name.
+func (r *reader) functionMessage(m map[string]int, where string) llm.Message {
+	res := llm.ToolResult{Name: r.textOf(m, "name", where), Parts: r.contentOf(m, where)}
+	if open := r.pending[res.Name]; len(open) > 0 {
+		last := len(open) - 1
+		res.ID, r.pending[res.Name] = open[last], open[:last]
+	}
+	return result(res)
+}
+
+func result(res llm.ToolResult) llm.Message {
+	return llm.Message{Role: llm.User, Parts: []llm.Part{{Kind: llm.ResultPart, Result: &res}}}
+}
+
+// contentOf reads what a message says. An empty text is no part.
+func (r *reader) contentOf(m map[string]int, where string) (parts []llm.Part) {
+	pos, has := m["content"]
+	if !has {
+		return nil
+	}
+	param := where + "content"
+	r.at(pos, func() {
+		switch r.Kind() {
+		case '"':
+			if text, _ := r.ReadText(param); text != "" {
+				parts = []llm.Part{{Kind: llm.TextPart, Text: text}}
+			}
+		case '[':
+			parts = r.readParts(param)
+		default:
+			r.Wrong(param, "a string or a list of parts")
+		}
+	})
+	return parts
+}

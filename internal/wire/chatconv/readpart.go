@@ -1,0 +1,133 @@
+package chatconv
+
+import (
+	"strconv"
+	"strings"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/wire/show"
+)
+
+func (r *reader) readParts(param string) (parts []llm.Part) {
+	for n := range r.Elements {
+		where := param + "[" + strconv.Itoa(n) + "]"
+		if r.Kind() == '"' { // a bare text, which several providers take
+			text, _ := r.ReadText(where)
+			parts = append(parts, llm.Part{Kind: llm.TextPart, Text: text})
+			continue
+		}
+		m, ok := r.object(where)
+		if !ok {
+			continue
+		}
+		part, ok := r.readPart(m, where+".")
+		if !ok {
+			continue
+		}
+		if part.Kind != llm.ThinkingPart {
+			part.Cache = r.cacheOf(m, where+".")
+		}
+		parts = append(parts, part)
+	}
+	return parts
+}
+
+func (r *reader) readPart(m map[string]int, where string) (llm.Part, bool) {
+	switch kind := r.textOf(m, "type", where); kind {
+	case "text":
+		return llm.Part{Kind: llm.TextPart, Text: r.textOf(m, "text", where)}, true
+	case "refusal":
+		return llm.Part{Kind: llm.RefusalPart, Text: r.textOf(m, "refusal", where)}, true
+	case "image_url":
+		return llm.Part{Kind: llm.ImagePart, Media: r.image(m, where)}, true
+	case "input_audio":
+		return llm.Part{Kind: llm.AudioPart, Media: r.audio(m, where)}, true
+	case "file":
+		return llm.Part{Kind: llm.FilePart, Media: r.file(m, where)}, true
+	case "thinking": // reasoning models of Mistral put it here
+		return llm.Part{Kind: llm.ThinkingPart, Thinking: &llm.Thinking{Text: r.thinkingOf(m, where)}}, true
+	default:
+		r.Problem(where+"type", "A part of type %s cannot be told to a provider that speaks another format. Send text, image_url, input_audio or file.", show.Quote(kind))
+		return llm.Part{}, false
+	}
+}
+
+// image reads a picture: an object, or the bare address that some vendors take.
+func (r *reader) image(m map[string]int, where string) *llm.Media {
+	param := where + "image_url"
+	if pos, has := m["image_url"]; has && r.Data[pos] == '"' {
+		return r.media(r.textOf(m, "image_url", where), param)
+	}
+	inner, _ := r.objectOf(m, "image_url", where)
+	media := r.media(r.textOf(inner, "url", param+"."), param+".url")
+	media.Detail = r.textOf(inner, "detail", param+".")
+	return media
+}
+
+func (r *reader) audio(m map[string]int, where string) *llm.Media {
+	inner, _ := r.objectOf(m, "input_audio", where)
+	where += "input_audio."
+	data, kind := r.textOf(inner, "data", where), audioType(r.textOf(inner, "format", where))
+	if isDataURL(data) {
+		return r.media(data, where+"data")
+	}
+	return &llm.Media{Type: kind, Data: r.base64(data, where+"data")}
+}
+
+func (r *reader) file(m map[string]int, where string) *llm.Media {
+	inner, _ := r.objectOf(m, "file", where)
+	where += "file."
+	media := &llm.Media{}
+	switch data := r.textOf(inner, "file_data", where); {
+	case data == "":
+	case isDataURL(data) || isWebURL(data):
+		media = r.media(data, where+"file_data")
+	default:
+		media.Data = r.base64(data, where+"file_data")
+	}
+	media.FileID, media.Name = r.textOf(inner, "file_id", where), r.textOf(inner, "filename", where)
+	if media.Type == "" {
+		media.Type = typeByName(media.Name)
+	}
+	return media
+}
+
+// media reads an address, which may hold the bytes themselves.
+func (r *reader) media(url, param string) *llm.Media {
+	if url == "" {
+		r.Problem(param, "%s is missing or empty.", param)
+	}
+	if !isDataURL(url) {
+		return &llm.Media{URL: url}
+	}
+	media, ok := splitDataURL(url)
+	if !ok {
+		r.Problem(param, "%s is a data URL that cannot be read. Send data:TYPE;base64,DATA.", param)
+	}
+	return &media
+}
+
+func (r *reader) base64(data, param string) string {
+	clean, ok := standardBase64(data)
+	if !ok {
+		r.Problem(param, "%s must be base64.", param)
+	}
+	return clean
+}
+
+// thinkingOf reads a thinking part: a text, or again a list of parts.
+func (r *reader) thinkingOf(m map[string]int, where string) string {
+	pos, has := m["thinking"]
+	if !has || r.Data[pos] != '[' {
+		return r.textOf(m, "thinking", where)
+	}
+	var text strings.Builder
+	r.at(pos, func() {
+		for range r.Elements {
+			if inner, ok := r.object(where + "thinking"); ok {
+				text.WriteString(r.textOf(inner, "text", where+"thinking."))
+			}
+		}
+	})
+	return text.String()
+}

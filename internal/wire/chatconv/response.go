@@ -1,0 +1,295 @@
+package chatconv
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
+	"fairlead/internal/wire/chatstream"
+	"fairlead/internal/wire/show"
+	"fairlead/internal/wire/validate"
+)
+
+// maxChoices is the maximum number of choices that the format allows.
+const maxChoices = 128
+
+// Encode writes a response in the chat format: chunks for a stream, one event otherwise. Usage comes once, at the end. now
+// dates the response and may be nil. A response that ends before the finish of a choice is llm.StreamInterrupted.
+func Encode(req *llm.Request, model string, now func() time.Time, deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
+	return newResponseWriter(req, model, now).write(deltas)
+}
+
+func malformed(message string) *llm.Error {
+	return &llm.Error{Kind: llm.UpstreamMalformed, Message: message}
+}
+
+// write writes the deltas as they come.
+func (w *responseWriter) write(deltas iter.Seq2[llm.Delta, error]) iter.Seq2[llm.Event, error] {
+	return func(yield func(llm.Event, error) bool) {
+		for p, err := range deltas {
+			if err == nil {
+				err = w.add(&p)
+			}
+			if err != nil {
+				w.close(yield, err)
+				return
+			}
+			for ; len(w.ready) > 0; w.ready = w.ready[1:] {
+				if !yield(w.ready[0], nil) {
+					return
+				}
+			}
+		}
+		w.close(yield, w.complete())
+	}
+}
+
+// responseWriter is the state of writing one answer.
+type responseWriter struct {
+	req             *llm.Request
+	model           string
+	legacyFunctions bool // the caller knows function_call, not tool_calls
+	nanos           int64
+	stream          bool
+
+	begun    bool
+	id       string
+	created  int64
+	reported string
+	usage    *llm.Usage
+	choices  []*choiceWriter
+	ready    []llm.Event // what the delta at hand became
+}
+
+// present is what one choice has said so far. A stream keeps of it only what later chunks need.
+type choiceWriter struct {
+	index                       int
+	content, refusal, reasoning strings.Builder
+	block                       strings.Builder // the thinking that has no seal yet
+	blocks                      [][]byte
+	calls                       []*callWriter
+	byIndex                     map[int]*callWriter // of calls
+	finish                      string
+}
+
+type callWriter struct {
+	index     int
+	call      llm.ToolCall // without its arguments
+	arguments strings.Builder
+	written   bool // some arguments have gone out
+}
+
+func newResponseWriter(req *llm.Request, model string, now func() time.Time) *responseWriter {
+	w := &responseWriter{req: req, model: model, stream: req.Stream, legacyFunctions: has(req, "functions") && !has(req, "tools")}
+	if now != nil {
+		date := now()
+		w.created, w.nanos = date.Unix(), date.UnixNano()
+	}
+	return w
+}
+
+func has(req *llm.Request, name string) bool {
+	return slices.ContainsFunc(req.Fields, func(f llm.Field) bool { return f.Name == name })
+}
+
+// convert adds one delta to the answer.
+func (w *responseWriter) add(p *llm.Delta) error {
+	switch p.Kind {
+	case llm.BeginDelta:
+		w.begin(p)
+		return nil
+	case llm.UsageDelta:
+		if p.Usage != nil {
+			usage := *p.Usage
+			w.usage = &usage
+		}
+		return nil
+	default:
+	}
+	if p.Choice < 0 || p.Choice >= maxChoices {
+		return malformed("The provider's answer has a choice that nobody asked for.")
+	}
+	c := w.choice(p.Choice)
+	if c.finish != "" {
+		return nil // what follows the end would not be read
+	}
+	return w.addContent(c, p)
+}
+
+func (w *responseWriter) addContent(c *choiceWriter, p *llm.Delta) error {
+	switch p.Kind {
+	case llm.TextDelta:
+		w.text(c, &c.content, "content", p.Text)
+	case llm.RefusalDelta:
+		w.text(c, &c.refusal, "refusal", p.Text)
+	case llm.ThinkingDelta:
+		c.block.WriteString(p.Text)
+		w.text(c, &c.reasoning, "reasoning_content", p.Text)
+	case llm.SignatureDelta:
+		w.addSignature(c, p.Thinking)
+	case llm.CallDelta:
+		return w.call(c, p)
+	case llm.ArgumentsDelta:
+		return w.arguments(c, p.Index, p.Text)
+	case llm.FinishDelta:
+		w.end(c, p.Finish)
+	default:
+	}
+	return nil
+}
+
+// begin takes what all chunks have in common from the first delta that tells it.
+func (w *responseWriter) begin(p *llm.Delta) {
+	if w.reported == "" {
+		w.reported = p.Model
+	}
+	if !w.begun {
+		w.begun = true
+		w.id = answerID(p.ID, w.req.Body, w.nanos)
+	}
+}
+
+// answerID is the provider's id in the form that clients of this format expect; where there is none, one is made of the
+// request and the time.
+func answerID(id string, body []byte, nanos int64) string {
+	const prefix = "chatcmpl-"
+	id = show.Cut(show.OneLine(id), validate.MaxName)
+	if id == "" {
+		sum := sha256.Sum256(strconv.AppendInt(slices.Clip(body), nanos, 10))
+		id = hex.EncodeToString(sum[:12])
+	}
+	return prefix + strings.TrimPrefix(id, prefix)
+}
+
+// choice finds a choice; a new one begins with its role.
+func (w *responseWriter) choice(index int) *choiceWriter {
+	for _, c := range w.choices {
+		if c.index == index {
+			return c
+		}
+	}
+	if !w.begun {
+		w.begin(&llm.Delta{})
+	}
+	c := &choiceWriter{index: index}
+	w.choices = append(w.choices, c)
+	if w.stream {
+		w.emit(c, []byte(`{"role":"assistant","content":""}`), llm.Event{})
+	}
+	return c
+}
+
+// text adds a text to a member of the message.
+func (w *responseWriter) text(c *choiceWriter, into *strings.Builder, member, text string) {
+	if text == "" {
+		return
+	}
+	if !w.stream {
+		into.WriteString(text)
+		return
+	}
+	var d rawjson.Writer
+	d.Open()
+	d.Str(member, text)
+	d.Close()
+	w.emit(c, d.Out, counted(text))
+}
+
+// addSignature closes a block of thinking. Only a block with a seal is told again: clients that send the message back carry the seal
+// to the provider that wants it.
+func (w *responseWriter) addSignature(c *choiceWriter, t *llm.Thinking) {
+	text := c.block.String()
+	c.block.Reset()
+	if t == nil || t.Signature == "" && t.Redacted == "" {
+		return
+	}
+	block := thinkingBlock(&llm.Thinking{Text: text + t.Text, Signature: t.Signature, Redacted: t.Redacted, Provider: t.Provider})
+	if !w.stream {
+		c.blocks = append(c.blocks, block)
+		return
+	}
+	w.emit(c, slices.Concat([]byte(`{"thinking_blocks":[`), block, []byte(`]}`)), llm.Event{Content: true})
+}
+
+// thinkingBlock writes thinking with its seal, as several gateways do: Anthropic's block, and who sealed it.
+func thinkingBlock(t *llm.Thinking) []byte {
+	var b rawjson.Writer
+	b.Open()
+	if t.Redacted != "" && t.Text == "" && t.Signature == "" {
+		b.Str("type", "redacted_thinking")
+	} else {
+		b.Str("type", "thinking")
+		b.Str("thinking", t.Text)
+	}
+	b.OptionalStr("signature", t.Signature)
+	b.OptionalStr("data", t.Redacted)
+	b.OptionalStr("provider", t.Provider)
+	b.Close()
+	return b.Out
+}
+
+// End closes a choice. A provider may say stop although it calls a tool.
+func (w *responseWriter) end(c *choiceWriter, finish string) {
+	w.fillArguments(c)
+	c.finish = finish
+	switch {
+	case len(c.calls) > 0 && (finish == "" || finish == "stop" || finish == "tool_calls"):
+		c.finish = "tool_calls"
+		if w.legacyFunctions {
+			c.finish = "function_call"
+		}
+	case finish == "":
+		c.finish = "stop"
+	}
+	if w.stream {
+		w.emit(c, []byte(`{}`), llm.Event{Finish: c.finish})
+	}
+}
+
+// complete is nil when every choice has ended.
+func (w *responseWriter) complete() error {
+	ended := len(w.choices) > 0
+	for _, c := range w.choices {
+		ended = ended && c.finish != ""
+	}
+	if !ended {
+		return &llm.Error{Kind: llm.StreamInterrupted, Message: "The provider's answer ended before it was complete."}
+	}
+	return nil
+}
+
+// Close ends the events: the answer itself when it is whole, usage if any came, and then the error if there is one.
+func (w *responseWriter) close(yield func(llm.Event, error) bool, err error) {
+	switch {
+	case !w.stream && err == nil:
+		yield(w.whole(), nil)
+		return
+	case w.stream && w.usage != nil:
+		data := w.chunk([]byte(`[]`), chatstream.UsageJSON(*w.usage))
+		if !yield(llm.Event{Data: data, Bare: true, Usage: w.usage, Model: w.reported}, nil) {
+			return
+		}
+	}
+	if err != nil {
+		yield(llm.Event{}, err)
+	}
+}
+
+// SkipCounted is the description of an event with this text.
+func counted(text string) llm.Event {
+	ev := llm.Event{Content: text != ""}
+	for i := range len(text) {
+		if text[i] < utf8.RuneSelf {
+			ev.ASCIIBytes++
+		}
+	}
+	ev.NonASCIIBytes = len(text) - ev.ASCIIBytes
+	return ev
+}

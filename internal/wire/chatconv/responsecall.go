@@ -1,0 +1,151 @@
+package chatconv
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
+)
+
+// call begins a tool call. A second delta for the same call goes on with its arguments.
+func (w *responseWriter) call(c *choiceWriter, p *llm.Delta) error {
+	if p.Call == nil {
+		return malformed("The provider's answer has a tool call without a name.")
+	}
+	if c.call(p.Index) != nil {
+		return w.arguments(c, p.Index, p.Call.Arguments)
+	}
+	call := &callWriter{index: p.Index, call: *p.Call, written: p.Call.Arguments != ""}
+	call.call.Arguments = ""
+	if call.call.ID == "" {
+		call.call.ID = w.callID(c.index, p.Index)
+	}
+	c.calls = append(c.calls, call)
+	if c.byIndex == nil {
+		c.byIndex = map[int]*callWriter{}
+	}
+	c.byIndex[p.Index] = call
+	if !w.stream {
+		call.arguments.WriteString(p.Call.Arguments)
+		return nil
+	}
+	ev := counted(call.call.Name + p.Call.Arguments)
+	ev.Content = true
+	w.emit(c, w.callDelta(call, p.Call.Arguments, true), ev)
+	return nil
+}
+
+// callID makes an id for a call of a provider that gives none.
+func (w *responseWriter) callID(choice, index int) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d %d", w.id, choice, index))
+	return "call_" + hex.EncodeToString(sum[:12])
+}
+
+func (w *responseWriter) arguments(c *choiceWriter, index int, text string) error {
+	call := c.call(index)
+	switch {
+	case call == nil:
+		return malformed("The provider's answer goes on with a tool call that never began.")
+	case text == "":
+		return nil
+	}
+	call.written = true
+	if !w.stream {
+		call.arguments.WriteString(text)
+		return nil
+	}
+	w.emit(c, w.callDelta(call, text, false), counted(text))
+	return nil
+}
+
+// fillArguments gives calls without arguments the empty object: clients parse what they get.
+func (w *responseWriter) fillArguments(c *choiceWriter) {
+	for _, call := range c.calls {
+		if !call.written && !call.call.Custom {
+			// A call that has begun always takes arguments.
+			_ = w.arguments(c, call.index, "{}")
+		}
+	}
+}
+
+func (c *choiceWriter) call(index int) *callWriter {
+	return c.byIndex[index]
+}
+
+// callDelta writes a delta of one call. What identifies the call comes in its first delta only.
+func (w *responseWriter) callDelta(call *callWriter, arguments string, first bool) []byte {
+	var d rawjson.Writer
+	d.Open()
+	if w.legacyFunctions {
+		d.Key("function_call")
+		call.function(&d, arguments, first)
+		d.Close()
+		return d.Out
+	}
+	d.Key("tool_calls")
+	d.Out = append(d.Out, '[')
+	d.Open()
+	d.Raw("index", strconv.AppendInt(nil, int64(call.index), 10))
+	if first {
+		call.head(&d)
+	}
+	d.Key(call.kind())
+	call.function(&d, arguments, first)
+	if first {
+		call.extra(&d)
+	}
+	d.Close()
+	d.Out = append(d.Out, ']')
+	d.Close()
+	return d.Out
+}
+
+func (call *callWriter) kind() string {
+	if call.call.Custom {
+		return "custom"
+	}
+	return "function"
+}
+
+func (call *callWriter) head(d *rawjson.Writer) {
+	d.Str("id", call.call.ID)
+	d.Str("type", call.kind())
+}
+
+func (call *callWriter) function(d *rawjson.Writer, arguments string, named bool) {
+	d.Open()
+	if named {
+		d.Str("name", call.call.Name)
+	}
+	if call.call.Custom {
+		d.Str("input", arguments)
+	} else {
+		d.Str("arguments", arguments)
+	}
+	d.Close()
+}
+
+// extra carries the provider's seal on the call where Google's own clients of this format look for it, and who made it.
+func (call *callWriter) extra(d *rawjson.Writer) { writeExtra(d, &call.call) }
+
+func writeExtra(d *rawjson.Writer, call *llm.ToolCall) {
+	if call.Signature == "" {
+		return
+	}
+	d.Key("extra_content")
+	d.Open()
+	d.Key("google")
+	d.Open()
+	d.Str("thought_signature", call.Signature)
+	d.Close()
+	if call.Provider != "" {
+		d.Key("fairlead")
+		d.Open()
+		d.Str("provider", call.Provider)
+		d.Close()
+	}
+	d.Close()
+}

@@ -1,0 +1,72 @@
+package chatconv
+
+import (
+	"bytes"
+	"encoding/json"
+	"iter"
+	"strings"
+	"time"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/wire"
+)
+
+// Resume reads the chunks of a stream that broke. What follows has neither log probabilities nor sound, so that an answer with
+// them does not go on.
+func Resume(req *llm.Request, now func() time.Time, sent []byte) (wire.Continuation, bool) {
+	if req.Op != llm.Chat || req.Needs&(llm.Logprobs|llm.AudioOut) != 0 {
+		return wire.Continuation{}, false
+	}
+	text, ok := textOnly(sent)
+	if !ok {
+		return wire.Continuation{}, false
+	}
+	w := newResponseWriter(req, "", now)
+	w.readHead(sent)
+	w.choices = []*choiceWriter{{}}
+	return wire.Continuation{Text: text, Encode: w.write}, true
+}
+
+// textOnly is what a stream has said so far; false when that is not all of it.
+func textOnly(sent []byte) (string, bool) {
+	var said strings.Builder
+	for p, err := range Deltas(lines(sent)) {
+		switch {
+		case err != nil:
+			return "", false
+		case p.Kind == llm.BeginDelta, p.Kind == llm.UsageDelta:
+		case p.Kind == llm.TextDelta && p.Choice == 0:
+			said.WriteString(p.Text)
+		default:
+			return "", false
+		}
+	}
+	return said.String(), said.Len() > 0
+}
+
+func lines(sent []byte) iter.Seq2[llm.Event, error] {
+	return func(yield func(llm.Event, error) bool) {
+		for line := range bytes.Lines(sent) {
+			if line = bytes.TrimSpace(line); len(line) > 0 && !yield(llm.Event{Data: line}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// readHead takes over what all chunks have in common.
+func (w *responseWriter) readHead(sent []byte) {
+	w.begun = true
+	for ev := range lines(sent) {
+		var head struct {
+			ID      string      `json:"id"`
+			Created json.Number `json:"created"`
+			Model   string      `json:"model"`
+		}
+		if json.Unmarshal(ev.Data, &head) == nil && head.ID != "" {
+			w.id, w.model = head.ID, head.Model
+			w.created, _ = head.Created.Int64() // one that is no number has no date
+			return
+		}
+	}
+}

@@ -1,0 +1,328 @@
+package chatconv
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
+)
+
+// Accepts says what a provider of the format understands beyond what all of them do.
+type Accepts struct {
+	Thinking     bool // reasoning_content in messages of the assistant
+	Reasoning    bool // the object reasoning, with a budget
+	CacheMarks   bool // cache_control in messages, parts and tools
+	AllowedTools bool // tool_choice of the type allowed_tools
+	TopK         bool // top_k
+}
+
+// RenderOptions says for whom a conversation is rendered.
+type RenderOptions struct {
+	Model   string
+	Stream  bool
+	Accepts Accepts
+	// Signers reports whether the provider wants back what one of this name has sealed. nil means none.
+	Signers func(provider string) bool
+	// NameSigners writes who made each seal, as our answers do. Providers do not know that.
+	NameSigners bool
+}
+
+// Render writes a chat request out of a conversation that came in another format. DecodeRequest takes it, and
+// Render edits it like any other. The second result names what the format has no place for.
+func Render(conv *llm.Conversation, o RenderOptions) (body []byte, leftOut []string) {
+	t := translator{conv: conv, o: o, leftOut: slices.Clone(conv.Dropped), chosen: conv.ToolChoice.Includes(), custom: map[string]bool{}}
+	for i := range conv.Tools {
+		t.custom[conv.Tools[i].Name] = t.custom[conv.Tools[i].Name] || conv.Tools[i].Custom
+	}
+	if t.o.Signers == nil {
+		t.o.Signers = func(string) bool { return false }
+	}
+	w := &t.w
+	w.Open()
+	w.Str("model", o.Model)
+	t.messages()
+	if o.Stream {
+		w.Raw("stream", []byte("true"))
+	}
+	if t.tools() { // without tools, providers refuse what is said about them
+		t.toolChoice()
+		t.optionalFlag("parallel_tool_calls", conv.ParallelTools)
+	}
+	t.output()
+	t.limits()
+	t.effort()
+	w.OptionalStr("verbosity", conv.Verbosity)
+	t.sampling()
+	w.OptionalStr("user", conv.EndUser)
+	t.tier()
+	w.Close()
+	return w.Out, t.leftOut
+}
+
+type translator struct {
+	conv    *llm.Conversation
+	o       RenderOptions
+	w       rawjson.Writer
+	waiting []llm.Part // what the user says besides results
+	leftOut []string
+	chosen  func(name string) bool // among the tools that the choice names
+	custom  map[string]bool        // names of the tools that take free text
+}
+
+// dropField notes what the format has no place for.
+func (t *translator) dropField(what string) {
+	if len(t.leftOut) < llm.MaxDropped && !slices.Contains(t.leftOut, what) {
+		t.leftOut = append(t.leftOut, what)
+	}
+}
+
+func (t *translator) optionalFlag(name string, flag *bool) {
+	if flag != nil {
+		t.w.Raw(name, strconv.AppendBool(nil, *flag))
+	}
+}
+
+func (t *translator) cache(mark *llm.CacheMark) {
+	if mark == nil || !t.o.Accepts.CacheMarks {
+		return
+	}
+	t.w.Key("cache_control")
+	t.w.Open()
+	t.w.Str("type", "ephemeral")
+	t.w.OptionalStr("ttl", mark.TTL)
+	t.w.Close()
+}
+
+// tools lists the tools and reports whether there are any.
+func (t *translator) tools() bool {
+	w, listed := &t.w, 0
+	for i := range t.conv.Tools {
+		tool := &t.conv.Tools[i]
+		switch {
+		case tool.Hosted != "":
+			t.dropField("the tool " + tool.Hosted)
+			continue
+		case !t.isOffered(tool.Name):
+			continue
+		case listed == 0:
+			w.Key("tools")
+			w.Out = append(w.Out, '[')
+		default:
+			w.Out = append(w.Out, ',')
+		}
+		listed++
+		t.tool(tool)
+	}
+	if listed > 0 {
+		w.Out = append(w.Out, ']')
+	}
+	return listed > 0
+}
+
+// isOffered reports whether a tool is listed: where the provider cannot be told which ones are allowed, only those are.
+func (t *translator) isOffered(name string) bool {
+	choice := t.conv.ToolChoice
+	return len(choice.Names) == 0 || t.oneTool() || t.o.Accepts.AllowedTools || t.chosen(name)
+}
+
+// oneTool reports whether the choice is one tool that must be called.
+func (t *translator) oneTool() bool {
+	return t.conv.ToolChoice.Mode == llm.ChoiceMust && len(t.conv.ToolChoice.Names) == 1
+}
+
+func (t *translator) tool(tool *llm.Tool) {
+	w := &t.w
+	kind := toolKind(tool.Custom)
+	w.Open()
+	w.Str("type", kind)
+	w.Key(kind)
+	w.Open()
+	w.Str("name", tool.Name)
+	w.OptionalStr("description", tool.Description)
+	if tool.Custom {
+		w.OptionalRaw("format", tool.Format)
+	} else {
+		w.OptionalRaw("parameters", tool.Schema)
+		t.optionalFlag("strict", tool.Strict)
+	}
+	w.Close()
+	t.cache(tool.Cache)
+	w.Close()
+}
+
+func toolKind(custom bool) string {
+	if custom {
+		return "custom"
+	}
+	return "function"
+}
+
+func (t *translator) toolChoice() {
+	w, choice := &t.w, t.conv.ToolChoice
+	switch {
+	case choice.Mode == llm.ChoiceUnset:
+	case t.oneTool():
+		w.Key("tool_choice")
+		t.toolName(choice.Names[0])
+	case len(choice.Names) > 0 && t.o.Accepts.AllowedTools:
+		w.Key("tool_choice")
+		w.Open()
+		w.Str("type", "allowed_tools")
+		w.Key("allowed_tools")
+		w.Open()
+		w.Str("mode", string(choice.Mode))
+		w.Key("tools")
+		w.Out = append(w.Out, '[')
+		for i, name := range choice.Names {
+			if i > 0 {
+				w.Out = append(w.Out, ',')
+			}
+			t.toolName(name)
+		}
+		w.Out = append(w.Out, ']')
+		w.Close()
+		w.Close()
+	default:
+		w.Str("tool_choice", string(choice.Mode))
+	}
+}
+
+// toolName names one tool, with its type.
+func (t *translator) toolName(name string) {
+	kind := toolKind(t.custom[name])
+	t.w.Open()
+	t.w.Str("type", kind)
+	t.w.Key(kind)
+	t.w.Open()
+	t.w.Str("name", name)
+	t.w.Close()
+	t.w.Close()
+}
+
+func (t *translator) output() {
+	w, out := &t.w, t.conv.Output
+	if out.Kind == llm.OutputText {
+		return
+	}
+	w.Key("response_format")
+	w.Open()
+	w.Str("type", string(out.Kind))
+	if out.Kind == llm.OutputSchema {
+		w.Key("json_schema")
+		w.Open()
+		name := out.Name
+		if name == "" {
+			name = "answer" // the format asks for one
+		}
+		w.Str("name", name)
+		w.OptionalStr("description", out.Description)
+		w.OptionalRaw("schema", out.Schema)
+		t.optionalFlag("strict", out.Strict)
+		w.Close()
+	}
+	w.Close()
+}
+
+func (t *translator) limits() {
+	w, conv := &t.w, t.conv
+	if conv.MaxOutput > 0 {
+		w.Raw("max_tokens", strconv.AppendInt(nil, conv.MaxOutput, 10))
+	}
+	if conv.Choices > 1 {
+		w.Raw("n", strconv.AppendInt(nil, int64(conv.Choices), 10))
+	}
+	if len(conv.Stop) > 0 {
+		w.Key("stop")
+		for i, stop := range conv.Stop {
+			w.Out = append(w.Out, "[,"[min(i, 1)])
+			w.Out = rawjson.AppendString(w.Out, stop)
+		}
+		w.Out = append(w.Out, ']')
+	}
+}
+
+// The budgets up to which an effort is called low and medium, where the provider knows efforts only.
+const (
+	lowBudget    = 2 << 10
+	mediumBudget = 8 << 10
+)
+
+func (t *translator) effort() {
+	w, e := &t.w, t.conv.Effort
+	if t.o.Accepts.Reasoning {
+		t.reasoning(e)
+		return
+	}
+	level := e.Level
+	switch {
+	case level != "" || e.Budget == 0:
+	case e.Budget <= lowBudget:
+		level = "low"
+	case e.Budget <= mediumBudget:
+		level = "medium"
+	default:
+		level = "high"
+	}
+	w.OptionalStr("reasoning_effort", level)
+}
+
+func (t *translator) reasoning(e llm.Effort) {
+	w := &t.w
+	if e == (llm.Effort{}) {
+		return
+	}
+	w.Key("reasoning")
+	w.Open()
+	w.OptionalStr("effort", e.Level)
+	if e.Budget > 0 {
+		w.Raw("max_tokens", strconv.AppendInt(nil, e.Budget, 10))
+	}
+	if e.Adaptive && e.Level == "" && e.Budget == 0 {
+		w.Raw("enabled", []byte("true"))
+	}
+	if e.Hide {
+		w.Raw("exclude", []byte("true"))
+	}
+	w.Close()
+}
+
+func (t *translator) sampling() {
+	w, s := &t.w, t.conv.Sampling
+	if s.TopK != "" && !t.o.Accepts.TopK {
+		t.dropField("top_k")
+		s.TopK = ""
+	}
+	for _, figure := range []struct {
+		name  string
+		value json.Number
+	}{
+		{"temperature", s.Temperature},
+		{"top_p", s.TopP},
+		{"top_k", s.TopK},
+		{"frequency_penalty", s.FrequencyPenalty},
+		{"presence_penalty", s.PresencePenalty},
+		{"seed", s.Seed},
+	} {
+		if figure.value != "" {
+			w.Raw(figure.name, []byte(figure.value))
+		}
+	}
+	if s.Logprobs {
+		w.Raw("logprobs", []byte("true"))
+	}
+	if s.TopLogprobs > 0 {
+		w.Raw("top_logprobs", strconv.AppendInt(nil, int64(s.TopLogprobs), 10))
+	}
+}
+
+// tier names the service tier if the format knows it: other formats have others.
+func (t *translator) tier() {
+	switch tier := t.conv.ServiceTier; tier {
+	case "", "auto", "default", "flex", "scale", "priority", "fast":
+		t.w.OptionalStr("service_tier", tier)
+	default:
+		t.dropField("service_tier")
+	}
+}

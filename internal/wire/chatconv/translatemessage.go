@@ -1,0 +1,293 @@
+package chatconv
+
+import (
+	"slices"
+	"strings"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
+)
+
+func (t *translator) messages() {
+	t.w.Key("messages")
+	t.w.Out = append(t.w.Out, '[')
+	for i := range t.conv.Messages {
+		m := &t.conv.Messages[i]
+		results := slices.ContainsFunc(m.Parts, func(p llm.Part) bool { return p.Kind == llm.ResultPart })
+		if !results {
+			t.flush()
+		}
+		switch {
+		case results && m.Role == llm.User:
+			t.results(m)
+		case m.Role == llm.System:
+			t.plain(m.Name, "system", m.Parts)
+		case m.Role == llm.Assistant:
+			t.assistant(m)
+		default:
+			t.plain(m.Name, "user", m.Parts)
+		}
+	}
+	t.flush()
+	t.w.Out = append(t.w.Out, ']')
+}
+
+// flush writes what has waited for the last of the results.
+func (t *translator) flush() {
+	if len(t.waiting) > 0 {
+		t.plain("", "user", t.waiting)
+		t.waiting = nil
+	}
+}
+
+// begin opens a message.
+func (t *translator) begin(role, name string) {
+	if t.w.Out[len(t.w.Out)-1] == '}' {
+		t.w.Out = append(t.w.Out, ',')
+	}
+	t.w.Open()
+	t.w.Str("role", role)
+	t.w.OptionalStr("name", name)
+}
+
+// plain writes a message that has nothing but content.
+func (t *translator) plain(name, role string, parts []llm.Part) {
+	t.begin(role, name)
+	t.content(parts)
+	t.w.Close()
+}
+
+// results writes the results of tools, one message each. What else the user says waits until all results are told, because
+// nothing may stand between a call and its result. So do pictures and files that a tool gave: its messages hold text.
+func (t *translator) results(m *llm.Message) {
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		if p.Kind == llm.ResultPart {
+			t.waiting = append(t.waiting, t.result(p)...)
+		} else {
+			t.waiting = append(t.waiting, *p)
+		}
+	}
+}
+
+// result writes one tool message and returns what has no place in it.
+func (t *translator) result(p *llm.Part) (others []llm.Part) {
+	var texts []llm.Part
+	for _, part := range p.Result.Parts {
+		if part.Kind == llm.TextPart {
+			texts = append(texts, part)
+		} else {
+			others = append(others, part)
+		}
+	}
+	if p.Result.Failed {
+		t.dropField("the mark of a failed tool")
+	}
+	t.begin("tool", "")
+	t.w.Str("tool_call_id", p.Result.ID)
+	t.content(texts)
+	t.cache(p.Cache)
+	t.w.Close()
+	return others
+}
+
+func (t *translator) assistant(m *llm.Message) {
+	var said []llm.Part
+	var thoughts []*llm.Thinking
+	var calls []*llm.ToolCall
+	var audio *llm.Media
+	for i := range m.Parts {
+		switch p := &m.Parts[i]; p.Kind {
+		case llm.TextPart, llm.RefusalPart:
+			said = append(said, *p)
+		case llm.ThinkingPart:
+			thoughts = append(thoughts, p.Thinking)
+		case llm.CallPart:
+			calls = append(calls, p.Call)
+		case llm.AudioPart:
+			audio = p.Media
+		default:
+			t.dropField("what the assistant showed as " + string(p.Kind))
+		}
+	}
+	if len(thoughts) > 0 && !t.o.Accepts.Thinking && len(said) == 0 && len(calls) == 0 && audio == nil {
+		return // nothing is left of it, and many providers refuse a message without anything
+	}
+	t.begin("assistant", m.Name)
+	t.thinking(thoughts)
+	t.said(said, len(calls) > 0)
+	if audio != nil && audio.FileID != "" {
+		t.w.Key("audio")
+		t.w.Open()
+		t.w.Str("id", audio.FileID)
+		t.w.Close()
+	}
+	t.calls(calls)
+	if last := len(m.Parts) - 1; last >= 0 && !hasOwnMark(m.Parts[last].Kind, said) {
+		t.cache(m.Parts[last].Cache)
+	}
+	t.w.Close()
+}
+
+// hasOwnMark reports whether a part of the assistant's is written as an element of content, and so carries its own mark.
+func hasOwnMark(kind llm.PartKind, said []llm.Part) bool {
+	_, _, simple := simply(said)
+	return (kind == llm.TextPart || kind == llm.RefusalPart) && !simple
+}
+
+// simply tells what was said as one text and one refusal, where that is all there is to it.
+func simply(said []llm.Part) (text, refusal string, ok bool) {
+	kinds := []llm.PartKind{llm.TextPart, llm.RefusalPart}
+	for _, p := range said {
+		i := slices.Index(kinds, p.Kind)
+		if i < 0 || p.Cache != nil || p.Text == "" {
+			return "", "", false
+		}
+		kinds = kinds[i+1:]
+		if p.Kind == llm.TextPart {
+			text = p.Text
+		} else {
+			refusal = p.Text
+		}
+	}
+	return text, refusal, true
+}
+
+func (t *translator) said(said []llm.Part, calls bool) {
+	text, refusal, simple := simply(said)
+	switch {
+	case !simple:
+		t.content(said)
+	case text == "" && (calls || refusal != ""):
+		t.w.Raw("content", []byte("null"))
+	default:
+		t.w.Str("content", text)
+	}
+	t.w.OptionalStr("refusal", refusal)
+}
+
+// thinking writes what the provider may be told of earlier thinking.
+func (t *translator) thinking(thoughts []*llm.Thinking) {
+	if !t.o.Accepts.Thinking {
+		return
+	}
+	var text strings.Builder
+	var blocks [][]byte
+	for _, thought := range thoughts {
+		text.WriteString(thought.Text)
+		if t.o.Signers(thought.Provider) {
+			block := *thought
+			block.Provider = t.signer(block.Provider)
+			blocks = append(blocks, thinkingBlock(&block))
+		}
+	}
+	t.w.OptionalStr("reasoning_content", text.String())
+	if len(blocks) > 0 {
+		t.w.Key("thinking_blocks")
+		t.w.Out = append(t.w.Out, '[')
+		t.w.Out = append(t.w.Out, rawjson.Join(blocks)...)
+		t.w.Out = append(t.w.Out, ']')
+	}
+}
+
+// signer is who made a seal, where that is to be told.
+func (t *translator) signer(provider string) string {
+	if t.o.NameSigners {
+		return provider
+	}
+	return ""
+}
+
+func (t *translator) calls(calls []*llm.ToolCall) {
+	if len(calls) == 0 {
+		return
+	}
+	w := &t.w
+	w.Key("tool_calls")
+	w.Out = append(w.Out, '[')
+	for i, call := range calls {
+		if i > 0 {
+			w.Out = append(w.Out, ',')
+		}
+		made := callWriter{call: *call}
+		w.Open()
+		made.head(w)
+		w.Key(made.kind())
+		made.function(w, call.Arguments, true)
+		if t.o.Signers(call.Provider) {
+			made.call.Provider = t.signer(call.Provider)
+			made.extra(w)
+		}
+		w.Close()
+	}
+	w.Out = append(w.Out, ']')
+}
+
+// content writes parts: one text as a string, which every provider takes, and else a list.
+func (t *translator) content(parts []llm.Part) {
+	w := &t.w
+	w.Key("content")
+	marked := t.o.Accepts.CacheMarks && slices.ContainsFunc(parts, func(p llm.Part) bool { return p.Cache != nil })
+	switch {
+	case len(parts) == 0:
+		w.Out = append(w.Out, `""`...)
+		return
+	case len(parts) == 1 && parts[0].Kind == llm.TextPart && parts[0].Text != "" && !marked:
+		w.Out = rawjson.AppendString(w.Out, parts[0].Text)
+		return
+	}
+	w.Out = append(w.Out, '[')
+	for i := range parts {
+		t.part(&parts[i])
+	}
+	w.Out = append(w.Out, ']')
+}
+
+func (t *translator) part(p *llm.Part) {
+	w := &t.w
+	kind := map[llm.PartKind]string{
+		llm.TextPart: "text", llm.RefusalPart: "refusal", llm.ImagePart: "image_url", llm.AudioPart: "input_audio", llm.FilePart: "file",
+	}[p.Kind]
+	if kind == "" {
+		t.dropField("a part of the kind " + string(p.Kind))
+		return
+	}
+	if w.Out[len(w.Out)-1] == '}' {
+		w.Out = append(w.Out, ',')
+	}
+	w.Open()
+	w.Str("type", kind)
+	if p.Media == nil {
+		w.Str(kind, p.Text)
+	} else {
+		w.Key(kind)
+		w.Open()
+		t.media(p.Kind, p.Media)
+		w.Close()
+	}
+	t.cache(p.Cache)
+	w.Close()
+}
+
+func (t *translator) media(kind llm.PartKind, m *llm.Media) {
+	w := &t.w
+	address := m.URL
+	if m.Data != "" {
+		address = dataURL(m)
+	}
+	switch kind {
+	case llm.ImagePart:
+		if address == "" {
+			t.dropField("a picture that another provider keeps")
+		}
+		w.Str("url", address)
+		w.OptionalStr("detail", m.Detail)
+	case llm.AudioPart:
+		w.Str("data", m.Data)
+		w.Str("format", audioFormat(m.Type))
+	default:
+		w.OptionalStr("file_id", m.FileID)
+		w.OptionalStr("filename", m.Name)
+		w.OptionalStr("file_data", address)
+	}
+}

@@ -1,0 +1,272 @@
+package chatstream
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"fairlead/internal/rawjson"
+)
+
+// ErrNoChunks means that there is nothing to assemble.
+var ErrNoChunks = errors.New("no chunks of an answer")
+
+// bareObject names answers to bare prompts, whole ones and chunks alike.
+const bareObject = "text_completion"
+
+// streamed is a chunk as Assemble reads it. Values stay raw: text is joined without decoding it, so that an escaped pair
+// that was split between two chunks is whole again.
+type streamed struct {
+	ID, Created, Model, Usage, Tier, Fingerprint json.RawMessage
+
+	Object  string
+	Choices []streamedChoice
+}
+
+type streamedChoice struct {
+	Index   int
+	Finish  json.RawMessage
+	Message json.RawMessage
+	Text    json.RawMessage // of an answer to a bare prompt
+	Delta   *streamedDelta
+}
+
+type streamedDelta struct {
+	Role, Content, ReasoningContent, Reasoning, Refusal json.RawMessage
+
+	Blocks       rawList
+	FunctionCall *streamedFunc
+	ToolCalls    []streamedCall
+}
+
+type streamedCall struct {
+	Index    *int            `json:"index"`
+	ID       json.RawMessage `json:"id"`
+	Type     json.RawMessage `json:"type"`
+	Function *streamedFunc   `json:"function"`
+	Custom   *streamedFunc   `json:"custom"`
+	Extra    json.RawMessage `json:"extra_content"`
+}
+
+// rawList is a list of values of any kind; what is no list is an empty one.
+type rawList [][]byte
+
+// UnmarshalJSON reads the list.
+func (l *rawList) UnmarshalJSON(data []byte) error {
+	s := rawjson.Scanner{Data: data}
+	if s.Kind() != '[' {
+		return nil
+	}
+	for range s.Elements {
+		*l = append(*l, bytes.Clone(s.Raw()))
+	}
+	return nil
+}
+
+type streamedFunc struct {
+	Name      json.RawMessage `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+	Input     json.RawMessage `json:"input"`
+}
+
+// joined is text in the making: the inside of a JSON string, or nil when none came.
+type joined []byte
+
+func (j *joined) add(raw json.RawMessage) {
+	if len(raw) < 2 || raw[0] != '"' {
+		return
+	}
+	if *j == nil {
+		*j = joined{}
+	}
+	*j = append(*j, raw[1:len(raw)-1]...)
+}
+
+// json is the text as a JSON string, or null.
+func (j joined) json() []byte {
+	if j == nil {
+		return []byte("null")
+	}
+	return slices.Concat([]byte{'"'}, j, []byte{'"'})
+}
+
+type joinedCall struct {
+	index          int
+	id, kind, name json.RawMessage
+	extra          json.RawMessage
+	arguments      joined
+	custom         bool
+}
+
+type joinedChoice struct {
+	index                       int
+	role, finish                json.RawMessage
+	content, reasoning, refusal joined
+	blocks                      [][]byte
+	function                    *joinedCall
+	calls                       []*joinedCall
+}
+
+type joinedAnswer struct {
+	head    streamed // the latest value of each common member
+	bare    bool     // it answers a bare prompt
+	choices []*joinedChoice
+	chunks  int
+}
+
+// Assemble joins the chunks of one stream, one JSON document a line, into the answer that would have come in one piece. Of
+// a stream that was cut it makes what there is: a choice that did not end has a null finish_reason. A whole answer
+// comes back as it is.
+func Assemble(events []byte) ([]byte, error) {
+	var one streamed
+	if err := one.read(events); err == nil && len(one.Choices) > 0 && one.Choices[0].Message != nil {
+		return bytes.TrimSpace(events), nil
+	}
+	var a joinedAnswer
+	for line := range bytes.Lines(events) {
+		var chunk streamed
+		if err := chunk.read(line); err != nil || chunk.Choices == nil {
+			continue // what a cut left, or the error that ended the stream
+		}
+		a.add(&chunk)
+	}
+	if a.chunks == 0 {
+		return nil, ErrNoChunks
+	}
+	return a.json(), nil
+}
+
+func (a *joinedAnswer) add(c *streamed) {
+	a.chunks++
+	a.bare = a.bare || c.Object == bareObject
+	for _, pair := range []struct{ into, from *json.RawMessage }{
+		{&a.head.ID, &c.ID},
+		{&a.head.Created, &c.Created},
+		{&a.head.Model, &c.Model},
+		{&a.head.Usage, &c.Usage},
+		{&a.head.Tier, &c.Tier},
+		{&a.head.Fingerprint, &c.Fingerprint},
+	} {
+		take(pair.into, *pair.from)
+	}
+	for _, from := range c.Choices {
+		choice := a.choice(from.Index)
+		take(&choice.finish, from.Finish)
+		if a.bare {
+			choice.content.add(from.Text)
+			continue
+		}
+		d := from.Delta
+		if d == nil {
+			continue
+		}
+		take(&choice.role, d.Role)
+		choice.content.add(d.Content)
+		choice.refusal.add(d.Refusal)
+		reasoning := d.ReasoningContent
+		if isNull(reasoning) {
+			reasoning = d.Reasoning
+		}
+		choice.reasoning.add(reasoning)
+		choice.blocks = append(choice.blocks, d.Blocks...)
+		if d.FunctionCall != nil {
+			if choice.function == nil {
+				choice.function = &joinedCall{}
+			}
+			choice.function.add(streamedCall{Function: d.FunctionCall})
+		}
+		for _, call := range d.ToolCalls {
+			choice.call(call).add(call)
+		}
+	}
+}
+
+func isNull(raw json.RawMessage) bool {
+	return len(raw) == 0 || string(raw) == "null" || string(raw) == `""`
+}
+
+func take(into *json.RawMessage, from json.RawMessage) {
+	if !isNull(from) {
+		*into = from
+	}
+}
+
+func (a *joinedAnswer) choice(index int) *joinedChoice {
+	for _, c := range a.choices {
+		if c.index == index {
+			return c
+		}
+	}
+	c := &joinedChoice{index: index}
+	a.choices = append(a.choices, c)
+	return c
+}
+
+// call finds the tool call that a piece belongs to. Without an index an id begins a new one.
+func (c *joinedChoice) call(piece streamedCall) *joinedCall {
+	index := len(c.calls) - 1
+	switch {
+	case piece.Index != nil:
+		index = *piece.Index
+	case index < 0 || !isNull(piece.ID):
+		index = len(c.calls)
+	}
+	for _, call := range c.calls {
+		if call.index == index {
+			return call
+		}
+	}
+	call := &joinedCall{index: index}
+	c.calls = append(c.calls, call)
+	return call
+}
+
+func (j *joinedCall) add(piece streamedCall) {
+	take(&j.id, piece.ID)
+	take(&j.kind, piece.Type)
+	take(&j.extra, piece.Extra)
+	f := piece.Function
+	if piece.Custom != nil {
+		f, j.custom = piece.Custom, true
+	}
+	if f != nil {
+		take(&j.name, f.Name)
+		j.arguments.add(f.Arguments)
+		j.arguments.add(f.Input)
+	}
+}
+
+// json writes the answer in the usual order.
+func (a *joinedAnswer) json() []byte {
+	slices.SortFunc(a.choices, func(x, y *joinedChoice) int { return cmp.Compare(x.index, y.index) })
+	var w rawjson.Writer
+	object := "chat.completion"
+	if a.bare {
+		object = bareObject
+	}
+	w.Open()
+	w.Raw("id", or(a.head.ID, `"chatcmpl-0"`))
+	w.Str("object", object)
+	w.Raw("created", or(a.head.Created, "0"))
+	w.Raw("model", or(a.head.Model, `""`))
+	w.Key("choices")
+	w.Out = append(w.Out, '[')
+	for i, c := range a.choices {
+		if i > 0 {
+			w.Out = append(w.Out, ',')
+		}
+		if a.bare {
+			c.writeBare(&w)
+			continue
+		}
+		c.write(&w)
+	}
+	w.Out = append(w.Out, ']')
+	w.OptionalRaw("usage", a.head.Usage)
+	w.OptionalRaw("service_tier", a.head.Tier)
+	w.OptionalRaw("system_fingerprint", a.head.Fingerprint)
+	w.Close()
+	return w.Out
+}

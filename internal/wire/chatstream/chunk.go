@@ -1,0 +1,303 @@
+package chatstream
+
+import (
+	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
+)
+
+// chunk is what one pass over a chunk, or over a whole answer, has found. It is used again for every chunk, of whichever answer.
+type chunk struct {
+	whole  bool   // read message instead of delta
+	bare   bool   // a choice says its text itself: the answer to a bare prompt
+	outer  string // where else usage may be: the member, and the one inside it
+	inner  string
+	fields []llm.Field // of the object, in order; names only where they matter here
+
+	id, created, tier []byte // raw values; nil when absent or null
+	model             rawjson.String
+	hasModel          bool
+	usage             []byte // raw; nil when absent or null
+	usageOnTop        bool   // it is the top-level member usage
+	fault             []byte // the raw error member; nil when absent or null
+	choices           int    // how many there are; -1 when the member is absent or no list
+
+	hasMessage   bool // there is a delta or message
+	content      bool
+	finish       string
+	ascii, other int
+	seen, ended  choiceSet
+	corrections  []correction // what the provider writes in a way of its own
+	droppedPart  bool         // a part of the content has no place in the format
+
+	out []byte // the event that was made of it
+}
+
+// maxChoices is the maximum number of choices that the format allows.
+const maxChoices = 128
+
+// choiceSet holds the indexes of choices; the format allows 128.
+type choiceSet [2]uint64
+
+func (s *choiceSet) add(n int64) {
+	if n >= 0 && n < maxChoices {
+		s[n/64] |= 1 << (n % 64)
+	}
+}
+
+func (s *choiceSet) merge(o choiceSet) {
+	s[0] |= o[0]
+	s[1] |= o[1]
+}
+
+func (s *choiceSet) empty() bool { return s[0]|s[1] == 0 }
+
+// read scans data and mends what the provider writes in a way of its own, so that the bytes may come back changed.
+func (c *chunk) read(data []byte) ([]byte, error) {
+	err := c.scan(data)
+	if err != nil || len(c.corrections) == 0 {
+		return data, err
+	}
+	data, lost := corrected(data, c.corrections), c.droppedPart
+	err = c.scan(data)
+	c.droppedPart = lost
+	return data, err
+}
+
+// scan reads data. An error means that data is not a JSON object, or that its choices are not a list of objects: text may be in them
+// that cannot be found.
+func (c *chunk) scan(data []byte) error {
+	*c = chunk{whole: c.whole, bare: c.bare, outer: c.outer, inner: c.inner, fields: c.fields[:0], corrections: c.corrections[:0], out: c.out, choices: -1}
+	s := rawjson.Scanner{Data: data}
+	if s.Peek() != '{' {
+		s.Fail("an object is expected")
+		return s.Err
+	}
+	for key := range s.Members {
+		at, start := s.KeyStart, s.Pos
+		name := c.member(&s, key)
+		if s.Pos == start {
+			s.Skip()
+		}
+		c.fields = append(c.fields, llm.Field{Name: name, KeyStart: at, Value: start, End: s.Pos})
+	}
+	s.End()
+	c.ascii, c.other = s.ASCII, s.NonASCII
+	return s.Err
+}
+
+// Raw reads one top-level member and returns its name if the name matters for what is passed on.
+func (c *chunk) member(s *rawjson.Scanner, key []byte) string {
+	switch string(key) {
+	case "choices":
+		c.list(s)
+	case "model":
+		if s.Kind() == '"' {
+			c.model, c.hasModel = s.ReadString(), true
+		}
+		return "model"
+	case "id":
+		c.id = s.RawOrNil()
+	case "created":
+		c.created = s.RawOrNil()
+	case "service_tier":
+		c.tier = s.RawOrNil()
+	case "usage":
+		if raw := s.RawOrNil(); raw != nil {
+			c.usage, c.usageOnTop = raw, true
+		}
+		return "usage"
+	case "error":
+		c.fault = s.RawOrNil()
+		return "error"
+	default:
+		if c.outer != "" && string(key) == c.outer {
+			c.nestedUsage(s)
+		}
+	}
+	return ""
+}
+
+func (c *chunk) nestedUsage(s *rawjson.Scanner) {
+	if c.inner == "" || s.Kind() != '{' {
+		return
+	}
+	for key := range s.Members {
+		if string(key) == c.inner {
+			if raw := s.RawOrNil(); raw != nil && c.usage == nil {
+				c.usage = raw
+			}
+		}
+	}
+}
+
+func (c *chunk) list(s *rawjson.Scanner) {
+	if s.SkipNull() {
+		return
+	}
+	if s.Kind() != '[' {
+		s.Fail("choices must be a list")
+		return
+	}
+	c.choices = 0
+	for range s.Elements {
+		c.choices++
+		if s.Kind() != '{' {
+			s.Fail("a choice must be an object")
+			return
+		}
+		c.choice(s)
+	}
+}
+
+func (c *chunk) choice(s *rawjson.Scanner) {
+	index, finish := int64(0), ""
+	for key := range s.Members {
+		switch string(key) {
+		case "index":
+			if s.Kind() == '0' {
+				index, _ = rawjson.ParseInteger(s.Number())
+			}
+		case "delta":
+			if !c.whole && !c.bare {
+				c.delta(s)
+			}
+		case "message":
+			if c.whole && !c.bare {
+				c.delta(s)
+			}
+		case "text":
+			if c.bare { // some vendors repeat the delta of a chat chunk here
+				c.hasMessage = true
+				c.text(s)
+			}
+		case "usage": // Moonshot tells a stream's usage in the choice that ends
+			if raw := s.RawOrNil(); raw != nil && c.usage == nil {
+				c.usage = raw
+			}
+		case "finish_reason":
+			if s.Kind() == '"' {
+				t := s.ReadString()
+				finish = finishReason(s.Data[t.Start:t.End])
+				if finish != string(s.Data[t.Start:t.End]) {
+					c.corrections = append(c.corrections, correction{t.Start, t.End, []byte(finish)})
+				}
+			}
+		}
+	}
+	c.seen.add(index)
+	if finish != "" {
+		c.ended.add(index)
+		if c.finish == "" {
+			c.finish = finish
+		}
+	}
+}
+
+// finishReason names the reason as the chat format does; providers that speak it nearly have words of their own.
+func finishReason(reason []byte) string {
+	switch string(reason) {
+	case "stop", "eos", "end_turn", "stop_sequence":
+		return "stop"
+	case "length", "max_tokens", "model_length":
+		return "length"
+	case "tool_calls":
+		return "tool_calls"
+	case "content_filter":
+		return "content_filter"
+	default:
+		return string(reason)
+	}
+}
+
+// delta reads what a choice says. Text is counted; anything that the client could show is content.
+func (c *chunk) delta(s *rawjson.Scanner) {
+	if s.SkipNull() {
+		return
+	}
+	if s.Kind() != '{' {
+		s.Fail("what a choice says must be an object")
+		return
+	}
+	c.hasMessage = true
+	var list parts
+	for key := range s.Members {
+		switch string(key) {
+		case "content":
+			if s.Kind() == '[' {
+				list.read(s)
+				continue
+			}
+			c.text(s)
+		case "refusal":
+			c.text(s)
+		case "reasoning_content":
+			from := s.Pos
+			c.reasoning(s, &list)
+			if s.Pos == from {
+				s.Skip()
+			}
+			if !list.reasoned {
+				list.emptyFrom, list.emptyTo = from, s.Pos
+			}
+		case "reasoning":
+			c.reasoning(s, &list)
+		case "tool_calls":
+			c.calls(s)
+		case "function_call":
+			c.content = c.call(s) || c.content
+		case "audio":
+			c.content = s.Kind() == '{' || c.content
+		}
+	}
+	c.corrections = append(c.corrections, list.flat(c.whole)...)
+	c.droppedPart = c.droppedPart || list.lost
+}
+
+// reasoning reads reasoning, which some providers send under both names.
+func (c *chunk) reasoning(s *rawjson.Scanner, list *parts) {
+	if !list.reasoned {
+		list.reasoned = c.text(s)
+	}
+}
+
+// text reads a text and reports whether there is any.
+func (c *chunk) text(s *rawjson.Scanner) bool {
+	before := s.ASCII + s.NonASCII
+	if s.Kind() == '"' {
+		s.SkipCounted()
+	}
+	spoke := s.ASCII+s.NonASCII > before
+	c.content = c.content || spoke
+	return spoke
+}
+
+func (c *chunk) calls(s *rawjson.Scanner) {
+	if s.Kind() != '[' {
+		return
+	}
+	for range s.Elements {
+		c.content = true
+		if s.Kind() != '{' {
+			continue
+		}
+		for key := range s.Members {
+			if string(key) == "function" || string(key) == "custom" {
+				c.call(s)
+			}
+		}
+	}
+}
+
+// call counts the name and the arguments of a tool call.
+func (c *chunk) call(s *rawjson.Scanner) bool {
+	if s.Kind() != '{' {
+		return false
+	}
+	for key := range s.Members {
+		switch string(key) {
+		case "name", "arguments", "input":
+			s.SkipCounted()
+		}
+	}
+	return true
+}

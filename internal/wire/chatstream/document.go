@@ -1,0 +1,48 @@
+package chatstream
+
+import (
+	"io"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/wire/fault"
+)
+
+// Document is a response that is one JSON object but no chat completion, such as embeddings.
+type Document struct {
+	Data   []byte
+	Model  string     // as reported by the provider; may be empty
+	Usage  *llm.Usage // nil when the provider reports none
+	reader *responseReader
+}
+
+// ReadDocument reads such a response. It returns the error that a provider reports inside of a 2xx response.
+func ReadDocument(r io.Reader, o EventOptions) (Document, error) {
+	reader := newResponseReader(r, o)
+	data, err := reader.readAll(r, nil)
+	if err != nil {
+		return Document{}, err
+	}
+	data = withoutMark(data)
+	if err := reader.c.scan(data); err != nil {
+		return Document{}, &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's response is not a JSON object" + reader.contentType() + ".", Err: err}
+	}
+	if reader.c.fault != nil {
+		return Document{}, fault.Inside(reader.c.fault)
+	}
+	reader.recordHead(data)
+	d := Document{Data: data, Model: reader.reported, reader: reader}
+	if usage, ok := parseEmbedUsage(reader.c.usage); ok {
+		d.Usage = &usage
+	}
+	return d, nil
+}
+
+// WithModel returns data, which is Data or an edited copy of it, with the model name of EventOptions.
+func (d Document) WithModel(data []byte) ([]byte, error) {
+	if &data[0] != &d.Data[0] {
+		if err := d.reader.c.scan(data); err != nil {
+			return nil, &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's response cannot be read.", Err: err}
+		}
+	}
+	return d.reader.rewrite(data, false), nil
+}

@@ -1,0 +1,304 @@
+// Package chatstream reads the responses of providers that use the chat format: streams, whole responses and usage. The bytes
+// pass through; only the model name and known deviations of providers change.
+package chatstream
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
+	"fairlead/internal/wire/fault"
+	"fairlead/internal/wire/sse"
+)
+
+// DefaultMaxAnswer is the default of EventOptions.MaxAnswer.
+const DefaultMaxAnswer = 64 << 20
+
+// EventOptions says how a provider's answer is to be read.
+type EventOptions struct {
+	Stream         bool   // the request asked for a stream
+	Bare           bool   // it was a bare prompt (legacy completions), not a conversation
+	ContentType    string // of the answer, as received
+	Model          string // written into every event; empty keeps the provider's
+	MaxLine        int    // bytes of one line of a stream; 0 means sse.DefaultMaxLine
+	MaxAnswer      int64  // bytes of the whole answer; 0 means DefaultMaxAnswer
+	SizeHint       int64  // the answer's Content-Length, where there is one
+	UsagePath      string // where else usage may be, such as "x_groq.usage"
+	ReasoningOnTop bool   // completion_tokens leaves reasoning tokens out
+
+	// Counter counts an answer that comes without usage. It may be nil: then there is none.
+	Counter llm.Counter
+	// Warn hears of what was mended or left out. It may be nil.
+	Warn func(string)
+}
+
+// Read reads a provider's 2xx answer. What arrives decides how it is read: a whole answer to a streaming request becomes
+// an equivalent stream. Usage comes once, at the end, in an event of its own.
+func Read(r io.Reader, o EventOptions) llm.Stream {
+	return &responseStream{responseReader: newResponseReader(r, o)}
+}
+
+// Events is what Read reads, as a sequence.
+func Events(r io.Reader, o EventOptions) iter.Seq2[llm.Event, error] { return llm.All(Read(r, o)) }
+
+// responseReader is the state of reading one answer.
+type responseReader struct {
+	from       io.Reader
+	o          EventOptions
+	model      []byte // quoted; empty to keep the provider's
+	c          *chunk // the one at hand; nil while there is none
+	size       int64
+	warnedLost bool // present that a part of the content was left out
+
+	reported    string // the model name that the provider tells
+	tier        string // the service tier that it tells
+	id, created []byte // of the stream's first chunk
+	seen, ended choiceSet
+	usage       *llm.Usage // the latest; its event waits in held for the end
+	held        []byte
+
+	ascii, other int64 // bytes of text so far
+
+	events sse.Reader // of an answer that is a stream
+	framed bool       // it is such an answer
+	chunks [][]byte   // not yet handed out, of a whole answer that is to be one
+	whole  bool       // it is such an answer
+	over   bool
+	err    error // why the answer is not complete, once it is over
+}
+
+func newResponseReader(r io.Reader, o EventOptions) *responseReader {
+	if o.MaxAnswer <= 0 {
+		o.MaxAnswer = DefaultMaxAnswer
+	}
+	a := readerPool.Get().(*responseReader)
+	a.from, a.o = r, o
+	a.takeChunk()
+	if o.Model != "" {
+		a.model = rawjson.AppendString(a.model, o.Model)
+	}
+	return a
+}
+
+func malformed(message string) *llm.Error {
+	return &llm.Error{Kind: llm.UpstreamMalformed, Message: message}
+}
+
+// readError passes on the end of our own context and what the caller has classified; everything else is a cut.
+func (a *responseReader) readError(err error) error {
+	_, classified := errors.AsType[*llm.Error](err)
+	switch {
+	case errors.Is(err, sse.ErrTooLong):
+		return &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider sent a line longer than allowed.", Err: err}
+	case classified, errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("read answer: %w", err)
+	}
+	return &llm.Error{Kind: llm.StreamInterrupted, Message: "The connection to the provider broke before the answer was complete.", Err: err}
+}
+
+func (a *responseReader) warn(format string, args ...any) {
+	if a.o.Warn != nil {
+		a.o.Warn(fmt.Sprintf(format, args...))
+	}
+}
+
+// Next returns the next event. At the end comes the usage, if any was told or there is who counts.
+func (a *responseReader) Next() (llm.Event, bool, error) {
+	if a.c == nil {
+		a.takeChunk()
+	}
+	for !a.over {
+		ev, ok, err := a.step()
+		if ok {
+			return ev, true, nil
+		}
+		a.err = err
+		if a.over && err == nil {
+			a.estimateUsage()
+		}
+		if a.over = a.over || err != nil; a.over && a.usage != nil {
+			return llm.Event{Data: a.held, Bare: true, Usage: a.usage, Model: a.reported}, true, nil
+		}
+	}
+	return llm.Event{}, false, a.err
+}
+
+// step reads on. It reports false where that makes no event.
+func (a *responseReader) step() (llm.Event, bool, error) {
+	switch {
+	case a.framed:
+		return a.streamed()
+	case a.whole:
+		return a.nextChunk()
+	case a.o.Stream:
+		return llm.Event{}, false, a.begin()
+	}
+	return a.single()
+}
+
+// begin finds out what answers a request that wanted a stream.
+func (a *responseReader) begin() error {
+	a.events.Reset(a.from, a.o.MaxLine)
+	first, err := a.events.First()
+	switch {
+	case errors.Is(err, io.EOF):
+		return malformed("The provider sent an empty answer.")
+	case err != nil:
+		return a.readError(err)
+	case first == '{' || first == '[':
+		return a.split(a.events.Rest())
+	}
+	a.framed = true
+	return nil
+}
+
+// streamed reads one event of the stream, until the provider ends or breaks it.
+func (a *responseReader) streamed() (llm.Event, bool, error) {
+	in, err := a.events.Next()
+	switch {
+	case errors.Is(err, io.EOF) || err == nil && bytes.Equal(bytes.TrimSpace(in.Data), []byte("[DONE]")):
+		a.over = true
+		return llm.Event{}, false, a.complete(err == nil)
+	case err != nil && a.finished():
+		a.over = true // a break after the last word takes nothing from the answer
+		return llm.Event{}, false, nil
+	case err != nil:
+		return llm.Event{}, false, a.readError(err)
+	}
+	if err := a.addSize(len(in.Data)); err != nil {
+		return llm.Event{}, false, err
+	}
+	if in.Unterminated && a.c.scan(in.Data) != nil {
+		in.Data = nil // half a chunk: the end of the stream comes next
+	}
+	return a.convert(in)
+}
+
+func (a *responseReader) addSize(n int) error {
+	a.size += int64(n)
+	if a.size > a.o.MaxAnswer {
+		return malformed(fmt.Sprintf("The provider's answer is larger than %d bytes.", a.o.MaxAnswer))
+	}
+	return nil
+}
+
+// convert makes an event of one that came. It reports false where there is nothing to pass on.
+func (a *responseReader) convert(in sse.Event) (llm.Event, bool, error) {
+	if len(in.Data) == 0 {
+		return llm.Event{}, false, nil
+	}
+	oneLineJSON(in.Data)
+	ev, ok, err := a.event(in.Data)
+	if err == nil && string(in.Name) == "error" && a.c.choices < 0 {
+		return llm.Event{}, false, fault.Inside(in.Data)
+	}
+	return ev, ok, err
+}
+
+// oneLineJSON turns line ends between the tokens of JSON into spaces: many clients read a stream line by line.
+func oneLineJSON(data []byte) {
+	for _, end := range []byte("\r\n") {
+		rest := data
+		for i := bytes.IndexByte(rest, end); i >= 0; i = bytes.IndexByte(rest, end) {
+			rest[i] = ' '
+			rest = rest[i+1:]
+		}
+	}
+}
+
+// event makes an event of one chunk; false when there is nothing to pass on.
+func (a *responseReader) event(data []byte) (llm.Event, bool, error) {
+	c := a.c
+	data, err := c.read(data)
+	switch {
+	case err != nil && a.finished():
+		a.over = true // the text is complete: like a connection that breaks after the finish
+		a.warn("ignored the rest of the stream after its finish, from an event that cannot be read: %v", err)
+		return llm.Event{}, false, nil
+	case err != nil: // never skipped: it may hold text
+		return llm.Event{}, false, &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider sent an event that cannot be read.", Err: err}
+	}
+	if c.fault != nil {
+		return llm.Event{}, false, fault.Inside(c.fault)
+	}
+	if c.finish == "error" {
+		return llm.Event{}, false, &llm.Error{Kind: llm.UpstreamServer, Message: "The provider stopped answering because of an error of its own."}
+	}
+	a.recordHead(data)
+	usage := a.holdUsage(data)
+	if c.choices <= 0 || !c.hasMessage && c.finish == "" {
+		return llm.Event{}, false, nil // usage waits for the end; annotations crash clients that read choices[0].delta
+	}
+	a.seen.merge(c.seen)
+	a.ended.merge(c.ended)
+	ev := a.describe(a.rewrite(data, c.usageOnTop))
+	ev.Usage = usage
+	return ev, true, nil
+}
+
+// estimateUsage makes up for usage that a stream did not tell.
+func (a *responseReader) estimateUsage() {
+	if a.usage = a.usageOrEstimate(a.usage); a.usage != nil && len(a.held) == 0 {
+		a.held = a.appendChunk(a.held, `"choices":[],"usage":`, UsageJSON(*a.usage))
+	}
+}
+
+// usageOrEstimate is what was told, if anything; else what our own count makes of the answer, where there is one.
+func (a *responseReader) usageOrEstimate(told *llm.Usage) *llm.Usage {
+	if told != nil || a.o.Counter == nil {
+		return told
+	}
+	usage := a.o.Counter.Count(a.ascii, a.other)
+	return &usage
+}
+
+// describe makes an event with these bytes out of what the scan found.
+func (a *responseReader) describe(data []byte) llm.Event {
+	a.ascii += int64(a.c.ascii)
+	a.other += int64(a.c.other)
+	return llm.Event{
+		Data: data, Content: a.c.content, Finish: a.c.finish, Model: a.reported,
+		ASCIIBytes: a.c.ascii, NonASCIIBytes: a.c.other,
+	}
+}
+
+// recordHead remembers what chunks have in common.
+func (a *responseReader) recordHead(data []byte) {
+	if a.c.droppedPart && !a.warnedLost {
+		a.warnedLost = true
+		a.warn("left out a part of the answer that is neither text nor thinking")
+	}
+	m := data[a.c.model.Start:a.c.model.End]
+	if a.c.model.Escaped {
+		m = rawjson.Unescape(nil, m, len(m))
+	}
+	if len(m) > 0 && string(m) != a.reported {
+		a.reported = string(m)
+	}
+	if tier := a.c.tier; len(tier) > len(`""`) && tier[0] == '"' && string(tier[1:len(tier)-1]) != a.tier {
+		a.tier = string(tier[1 : len(tier)-1])
+	}
+	if a.id == nil && len(a.c.id) > len(`""`) {
+		a.id = bytes.Clone(a.c.id)
+		a.created = bytes.Clone(a.c.created)
+	}
+}
+
+// finished reports whether every choice has said why it ended.
+func (a *responseReader) finished() bool { return !a.ended.empty() && a.ended == a.seen }
+
+// complete is nil when the stream may end here. said tells whether the provider itself called it the end.
+func (a *responseReader) complete(said bool) error {
+	switch {
+	case a.seen.empty() && !said:
+		return malformed("The provider's answer holds no choices.")
+	case !a.finished():
+		return &llm.Error{Kind: llm.StreamInterrupted, Message: "The provider's stream ended before the answer was complete."}
+	}
+	return nil
+}

@@ -1,0 +1,309 @@
+package chatstream
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
+	"fairlead/internal/llm"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden events")
+
+// exchange is one golden file: how an answer is read, the answer, and the events that come of it. In the answer every
+// line end is written out (\n, \r\n), so that its framing can be seen.
+type exchange struct {
+	options EventOptions
+	answer  string
+	archive *txtar.Archive
+}
+
+func readExchange(t testing.TB, path string) exchange {
+	t.Helper()
+	archive, err := txtar.ParseFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := exchange{archive: archive}
+	for word := range strings.FieldsSeq(string(archive.Files[0].Data)) {
+		name, value, _ := strings.Cut(word, "=")
+		switch name {
+		case "stream":
+			x.options.Stream = true
+		case "bare":
+			x.options.Bare = true
+		case "model":
+			x.options.Model = value
+		case "usage":
+			x.options.UsagePath = value
+		case "ontop":
+			x.options.ReasoningOnTop = true
+		case "type":
+			x.options.ContentType = value
+		default:
+			t.Fatalf("%s: unknown option %q", path, word)
+		}
+	}
+	raw := strings.ReplaceAll(string(archive.Files[1].Data), "\n", "")
+	x.answer = strings.NewReplacer(`\n`, "\n", `\r`, "\r", `\\`, `\`).Replace(raw)
+	return x
+}
+
+// show writes events one a line: what they carry, and then their data.
+func shown(r io.Reader, o EventOptions) string {
+	var out strings.Builder
+	o.Warn = func(s string) { fmt.Fprintf(&out, "warning: %s\n", s) }
+	for ev, err := range Events(r, o) {
+		if err != nil {
+			e := llm.AsError(err)
+			fmt.Fprintf(&out, "error %s status=%d code=%s wait=%s: %s\n", e.Kind, e.UpstreamStatus, e.UpstreamCode, e.RetryAfter, e.Message)
+			continue
+		}
+		out.WriteString(describe(ev) + "\n")
+	}
+	return out.String()
+}
+
+func describe(ev llm.Event) string {
+	words := []string{}
+	if ev.Content {
+		words = append(words, "content")
+	}
+	if ev.Bare {
+		words = append(words, "bare")
+	}
+	if ev.Finish != "" {
+		words = append(words, "finish="+ev.Finish)
+	}
+	if ev.ASCIIBytes+ev.NonASCIIBytes > 0 {
+		words = append(words, fmt.Sprintf("text=%d+%d", ev.ASCIIBytes, ev.NonASCIIBytes))
+	}
+	if u := ev.Usage; u != nil {
+		words = append(words, fmt.Sprintf("usage=in:%d,read:%d,write:%d,out:%d,reasoning:%d", u.Input, u.CacheRead, u.CacheWrite, u.Output, u.Reasoning))
+	}
+	return fmt.Sprintf("[%s] %s", strings.Join(words, " "), ev.Data)
+}
+
+func TestEventsGolden(t *testing.T) {
+	t.Parallel()
+	paths, err := filepath.Glob("testdata/events/*.txt")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no golden files: %v", err)
+	}
+	for _, path := range paths {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
+			t.Parallel()
+			x := readExchange(t, path)
+			got := shown(strings.NewReader(x.answer), x.options)
+			if *update {
+				x.archive.Files[2].Data = []byte(got)
+				if err := os.WriteFile(path, txtar.Format(x.archive), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if diff := cmp.Diff(string(x.archive.Files[2].Data), got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if bytewise := shown(iotest.OneByteReader(strings.NewReader(x.answer)), x.options); bytewise != got {
+				t.Errorf("one byte at a time (-whole +bytes):\n%s", cmp.Diff(got, bytewise))
+			}
+			for ev, err := range Events(strings.NewReader(x.answer), x.options) {
+				if err == nil && !json.Valid(ev.Data) {
+					t.Errorf("an event is no JSON: %s", ev.Data)
+				}
+			}
+		})
+	}
+}
+
+// outcome reads to the end and returns how it ended and how many events came.
+func outcome(r io.Reader, o EventOptions) (int, error) {
+	n := 0
+	for _, err := range Events(r, o) {
+		if err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+const oneChunk = `data: {"id":"1","choices":[{"index":0,"delta":{"content":"a"},"finish_reason":null}]}` + "\n\n"
+
+func TestEventsTellCutsFromCancellation(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("connection reset")
+	timeout := &llm.Error{Kind: llm.UpstreamTimeout, Message: "silent"}
+	tests := map[string]struct {
+		err  error
+		want llm.Kind // Empty: the error itself passes
+	}{
+		"reset":          {broken, llm.StreamInterrupted},
+		"short body":     {io.ErrUnexpectedEOF, llm.StreamInterrupted},
+		"cancelled":      {context.Canceled, ""},
+		"deadline":       {context.DeadlineExceeded, ""},
+		"our own reason": {timeout, llm.UpstreamTimeout},
+	}
+	for name, tc := range tests {
+		for _, stream := range []bool{true, false} {
+			_, err := outcome(io.MultiReader(strings.NewReader(oneChunk), iotest.ErrReader(tc.err)), EventOptions{Stream: stream})
+			if !errors.Is(err, tc.err) {
+				t.Errorf("%s: %v does not wrap the cause", name, err)
+			}
+			if e, ok := errors.AsType[*llm.Error](err); ok != (tc.want != "") || ok && e.Kind != tc.want {
+				t.Errorf("%s, stream %t: got %v, want kind %q", name, stream, err, tc.want)
+			}
+		}
+	}
+}
+
+func TestEventsAreBounded(t *testing.T) {
+	t.Parallel()
+	endless := strings.Repeat(oneChunk, 1000)
+	for name, tc := range map[string]struct {
+		body string
+		o    EventOptions
+	}{
+		"stream": {endless, EventOptions{Stream: true, MaxAnswer: 1000}},
+		"whole":  {`{"choices":[{"message":{"content":"` + strings.Repeat("x", 5000) + `"}}]}`, EventOptions{MaxAnswer: 1000}},
+		"line":   {"data: " + strings.Repeat("x", 5000) + "\n\n", EventOptions{Stream: true, MaxLine: 1000}},
+		"hint":   {`{"choices":[{"message":{"content":"` + strings.Repeat("x", 5000) + `"}}]}`, EventOptions{MaxAnswer: 1000, SizeHint: 10}},
+	} {
+		_, err := outcome(strings.NewReader(tc.body), tc.o)
+		if e, ok := errors.AsType[*llm.Error](err); !ok || e.Kind != llm.UpstreamMalformed {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	large := `data: {"choices":[{"index":0,"delta":{"content":"` + strings.Repeat("x", 5<<20) + `"},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n"
+	if n, err := outcome(strings.NewReader(large), EventOptions{Stream: true}); n != 1 || err != nil {
+		t.Errorf("an event of 5 MB: %d events, %v", n, err)
+	}
+}
+
+func TestEventsStopWhenTheReaderLeaves(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{strings.Repeat(oneChunk, 5), `{"choices":[{"message":{"content":"a"}}],"usage":{"prompt_tokens":1}}`} {
+		n := 0
+		for range Events(strings.NewReader(body), EventOptions{Stream: true}) {
+			n++
+			break
+		}
+		if n != 1 {
+			t.Errorf("%d events after leaving", n)
+		}
+	}
+}
+
+func TestEventsDoNotAllocatePerChunk(t *testing.T) {
+	count := func(chunks int) float64 {
+		stream := []byte(strings.Repeat(oneChunk, chunks) + "data: [DONE]\n\n")
+		return testing.AllocsPerRun(20, func() {
+			for range Events(bytes.NewReader(stream), EventOptions{Stream: true, Model: "m"}) {
+			}
+		})
+	}
+	if few, many := count(10), count(500); many > few+5 {
+		t.Errorf("%v allocations for 10 chunks, %v for 500", few, many)
+	}
+}
+
+func FuzzEvents(f *testing.F) {
+	paths, _ := filepath.Glob("testdata/events/*.txt")
+	for _, path := range paths {
+		x := readExchange(f, path)
+		f.Add([]byte(x.answer), x.options.Stream)
+	}
+	f.Fuzz(func(t *testing.T, answer []byte, stream bool) {
+		o := EventOptions{Stream: stream, Model: "canon", UsagePath: "x_groq.usage"}
+		ended := false
+		for ev, err := range Events(bytes.NewReader(answer), o) {
+			if ended {
+				t.Fatal("an event after the error")
+			}
+			if err != nil {
+				ended = true
+				if _, ok := errors.AsType[*llm.Error](err); !ok {
+					t.Fatalf("%v is no *llm.Error", err)
+				}
+				continue
+			}
+			if problem := unsound(ev.Data, "canon"); problem != "" {
+				t.Fatal(problem)
+			}
+			if u := ev.Usage; u != nil && (u.Input < 0 || u.CacheRead < 0 || u.CacheWrite < 0 || u.Output < 0 || u.Reasoning > u.Output) {
+				t.Fatalf("usage %+v", u)
+			}
+			if stream && bytes.ContainsAny(ev.Data, "\n\r") {
+				t.Fatalf("%q has a line end", ev.Data)
+			}
+		}
+		got := shown(bytes.NewReader(answer), o)
+		if bytewise := shown(iotest.OneByteReader(bytes.NewReader(answer)), o); bytewise != got {
+			t.Fatalf("one byte at a time (-whole +bytes):\n%s", cmp.Diff(got, bytewise))
+		}
+	})
+}
+
+// paced is a source of one piece for each read that can be waited for.
+type paced struct {
+	pieces []string
+	wait   func()
+}
+
+func (p *paced) Wait() { p.wait() }
+
+func (p *paced) Read(b []byte) (int, error) {
+	if len(p.pieces) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(b, p.pieces[0])
+	p.pieces = p.pieces[1:]
+	return n, nil
+}
+
+// Whatever an answer gives away while it waits, the answers that are read in between use.
+func TestAnswersThatWaitShareWhatTheyAreReadWith(t *testing.T) {
+	t.Parallel()
+	const chunk = `data: {"model":"theirs","choices":[{"index":0,"delta":{"content":"%s%d"},"finish_reason":%s}]}` + "\n\n"
+	const want = `{"model":"ours","choices":[{"index":0,"delta":{"content":"%s%d"},"finish_reason":%s}]}`
+	var streams []*responseStream
+	names := []string{"a", "b", "c"}
+	for _, name := range names {
+		src := &paced{}
+		for i, finish := range []string{"null", "null", `"stop"`} {
+			src.pieces = append(src.pieces, fmt.Sprintf(chunk, name, i, finish))
+		}
+		stream := Read(src, EventOptions{Stream: true, Model: "ours"}).(*responseStream)
+		defer stream.Close()
+		src.wait = func() {
+			if stream.c != nil {
+				t.Error("an answer has a chunk at hand while it waits")
+			}
+		}
+		streams = append(streams, stream)
+	}
+	for i, finish := range []string{"null", "null", `"stop"`} {
+		for n, stream := range streams {
+			stream.Wait()
+			ev, ok, err := stream.Next()
+			if !ok || err != nil || string(ev.Data) != fmt.Sprintf(want, names[n], i, finish) {
+				t.Errorf("event %d of %s: %s, %v, %v", i, names[n], ev.Data, ok, err)
+			}
+		}
+		for _, stream := range streams {
+			stream.Wait()
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package chatstream
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	"fairlead/internal/rawjson"
+)
+
+// correction is a place of a chunk that must be written in the format's own way.
+type correction struct {
+	from, to int
+	with     []byte
+}
+
+// corrected returns data with every correction made.
+func corrected(data []byte, places []correction) []byte {
+	slices.SortFunc(places, func(x, y correction) int { return cmp.Compare(x.from, y.from) })
+	out, at := make([]byte, 0, len(data)), 0
+	for _, p := range places {
+		out = append(append(out, data[at:p.from]...), p.with...)
+		at = p.to
+	}
+	return append(out, data[at:]...)
+}
+
+// parts is a content that came as a list, as reasoning models of Mistral send it: what is said, and what was thought.
+type parts struct {
+	from, to      int // the member that holds the list; to is 0 when there is none
+	text, thought joined
+	lost          bool // there is a part of another kind
+
+	reasoned           bool // the thought has a member of its own
+	emptyFrom, emptyTo int  // a null or an empty text where the thought belongs; emptyTo is 0 when there is none
+}
+
+func (p *parts) read(s *rawjson.Scanner) {
+	p.from = s.KeyStart
+	for range s.Elements {
+		switch s.Kind() {
+		case '"':
+			p.text.add(s.Raw())
+		case '{':
+			p.part(s)
+		default:
+			p.lost = true
+		}
+	}
+	p.to = s.Pos
+}
+
+func (p *parts) part(s *rawjson.Scanner) {
+	for key := range s.Members {
+		switch string(key) {
+		case "type":
+			kind := string(s.Raw())
+			p.lost = p.lost || kind != `"text"` && kind != `"thinking"` && kind != `"refusal"`
+		case "text", "refusal":
+			p.text.add(s.Raw())
+		case "thinking":
+			p.think(s)
+		}
+	}
+}
+
+// think reads what was thought: a text, or again a list of parts.
+func (p *parts) think(s *rawjson.Scanner) {
+	if s.Kind() != '[' {
+		p.thought.add(s.Raw())
+		return
+	}
+	for range s.Elements {
+		if s.Kind() != '{' {
+			p.thought.add(s.Raw())
+			continue
+		}
+		for key := range s.Members {
+			if string(key) == "text" {
+				p.thought.add(s.Raw())
+			}
+		}
+	}
+}
+
+// flat says what stands in the list's place: the text in content, the thought in reasoning_content. A piece of a stream
+// that only thinks has no content.
+func (p *parts) flat(whole bool) []correction {
+	if p.to == 0 {
+		return nil
+	}
+	var places []correction
+	var members [][]byte
+	thinks := p.thought != nil && !p.reasoned
+	if thinks && p.emptyTo > 0 {
+		places = append(places, correction{p.emptyFrom, p.emptyTo, p.thought.json()})
+		thinks = false
+	}
+	if p.text != nil || whole || !thinks {
+		members = append(members, slices.Concat([]byte(`"content":`), append(joined{}, p.text...).json()))
+	}
+	if thinks {
+		members = append(members, slices.Concat([]byte(`"reasoning_content":`), p.thought.json()))
+	}
+	return append(places, correction{p.from, p.to, bytes.Join(members, []byte{','})})
+}

@@ -1,0 +1,104 @@
+package chatstream
+
+import (
+	"bytes"
+	"slices"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
+)
+
+// rewrite returns data with our model name, without a null error, and without usage if cutUsage.
+func (a *responseReader) rewrite(data []byte, cutUsage bool) []byte {
+	fields := a.c.fields
+	if len(fields) == 0 {
+		return data
+	}
+	out := slices.Grow(a.c.out[:0], len(data)+len(`"model":,`)+len(a.model))
+	out = append(out, data[:fields[0].KeyStart]...)
+	written := false
+	if !a.c.hasModel && len(a.model) > 0 {
+		out = append(append(out, `"model":`...), a.model...)
+		written = true
+	}
+	for i, f := range fields {
+		if f.Name == "error" || f.Name == "usage" && cutUsage || f.Name == "model" && !a.c.hasModel && len(a.model) > 0 {
+			continue
+		}
+		switch {
+		case written && i > 0:
+			out = append(out, data[fields[i-1].End:f.KeyStart]...)
+		case written:
+			out = append(out, ',')
+		}
+		written = true
+		if f.Name == "model" && len(a.model) > 0 {
+			out = append(append(out, data[f.KeyStart:f.Value]...), a.model...)
+			continue
+		}
+		out = append(out, data[f.KeyStart:f.End]...)
+	}
+	out = append(out, data[fields[len(fields)-1].End:]...)
+	a.c.out = out
+	return out
+}
+
+// parseUsage sorts the usage that the scan found; nil when there is none that makes sense.
+func (a *responseReader) parseUsage() *llm.Usage {
+	if a.c.usage == nil {
+		return nil
+	}
+	usage, ok := parseUsage(a.c.usage, a.o.ReasoningOnTop)
+	if !ok {
+		a.warn("left out a usage object without sense")
+		return nil
+	}
+	usage.ServiceTier = a.tier
+	return &usage
+}
+
+// holdUsage keeps the chunk's usage for the end of the stream, because clients add up what comes twice.
+func (a *responseReader) holdUsage(data []byte) *llm.Usage {
+	c, usage := a.c, a.parseUsage()
+	if usage == nil {
+		return nil
+	}
+	a.usage = usage
+	if c.choices == 0 && c.usageOnTop && (a.id == nil || bytes.Equal(c.id, a.id)) {
+		a.held = append(a.held[:0], a.rewrite(data, false)...)
+	} else {
+		a.held = a.appendChunk(a.held[:0], `"choices":[],"usage":`, c.usage)
+	}
+	return usage
+}
+
+// appendChunk appends a chunk of ours: the common members, and then what is given.
+func (a *responseReader) appendChunk(dst []byte, parts string, value []byte) []byte {
+	id, object := `"chatcmpl-0"`, "chat.completion.chunk"
+	if a.o.Bare {
+		id, object = `"cmpl-0"`, bareObject
+	}
+	dst = append(dst, `{"id":`...)
+	dst = append(dst, or(a.id, id)...)
+	dst = append(dst, `,"object":"`...)
+	dst = append(dst, object...)
+	dst = append(dst, `","created":`...)
+	dst = append(dst, or(a.created, "0")...)
+	dst = append(dst, `,"model":`...)
+	if len(a.model) > 0 {
+		dst = append(dst, a.model...)
+	} else {
+		dst = rawjson.AppendString(dst, a.reported)
+	}
+	dst = append(dst, ',')
+	dst = append(dst, parts...)
+	dst = append(dst, value...)
+	return append(dst, '}')
+}
+
+func or(raw []byte, otherwise string) []byte {
+	if raw == nil {
+		return []byte(otherwise)
+	}
+	return raw
+}

@@ -1,0 +1,153 @@
+package chatstream
+
+import (
+	"strconv"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
+)
+
+// counts are the figures of a usage object as providers write them.
+type counts struct {
+	prompt, completion, total, cached, written, reasoning, audioIn, audioOut int64
+
+	present     bool // there is a figure at all
+	separate    bool // input and output are told apart, not in the total alone
+	hasOutput   bool // the output is told, by itself or with the total
+	implausible bool // one of them is negative, no whole number or beyond all reason
+}
+
+// parseUsage sorts the usage object of a conversation into classes that exclude each other. It reports false when the
+// object says nothing of use or something absurd: then our own count stands. onTop is for providers that do not count
+// reasoning tokens among the completion tokens.
+func parseUsage(raw []byte, onTop bool) (llm.Usage, bool) {
+	c, ok := readCounts(raw)
+	if !ok || !c.separate || !c.hasOutput {
+		return llm.Usage{}, false
+	}
+	return c.usage(onTop), true
+}
+
+// parseEmbedUsage does so for embeddings, which have no output: some vendors tell the total alone.
+func parseEmbedUsage(raw []byte) (llm.Usage, bool) {
+	c, ok := readCounts(raw)
+	if !ok {
+		return llm.Usage{}, false
+	}
+	if !c.separate {
+		c.prompt = c.total
+	}
+	u := c.usage(false)
+	u.Output, u.Reasoning, u.AudioOutput = 0, 0, 0
+	return u, true
+}
+
+func readCounts(raw []byte) (counts, bool) {
+	s := rawjson.Scanner{Data: raw}
+	var c counts
+	if s.Kind() != '{' {
+		return c, false
+	}
+	for key := range s.Members {
+		switch string(key) {
+		case "prompt_tokens":
+			c.separate = c.read(&s, &c.prompt) || c.separate
+		case "completion_tokens":
+			c.hasOutput = c.read(&s, &c.completion) || c.hasOutput
+			c.separate = c.separate || c.hasOutput
+		case "total_tokens":
+			c.read(&s, &c.total)
+		case "prompt_tokens_details":
+			c.details(&s, &c.audioIn)
+		case "completion_tokens_details":
+			c.details(&s, &c.audioOut)
+		case "prompt_cache_hit_tokens", "cached_tokens": // DeepSeek, Moonshot
+			c.read(&s, &c.cached)
+		case "reasoning_tokens": // Perplexity
+			c.read(&s, &c.reasoning)
+		}
+	}
+	if !c.hasOutput && c.total > 0 { // some tell the prompt and the total
+		c.completion, c.hasOutput = max(c.total-c.prompt, 0), true
+	}
+	return c, s.Err == nil && c.present && !c.implausible
+}
+
+// details reads the parts of the prompt or of the completion; audio is where its sound is counted.
+func (c *counts) details(s *rawjson.Scanner, audio *int64) {
+	if s.Kind() != '{' {
+		return
+	}
+	for key := range s.Members {
+		switch string(key) {
+		case "cached_tokens":
+			c.read(s, &c.cached)
+		case "cache_write_tokens", "cache_creation_tokens", "cache_creation_input_tokens": // the last is Alibaba's
+			c.read(s, &c.written)
+		case "reasoning_tokens":
+			c.read(s, &c.reasoning)
+		case "audio_tokens":
+			c.read(s, audio)
+		}
+	}
+}
+
+// read takes a figure and reports whether there is one. The larger one counts where a provider tells the same thing in
+// two places.
+func (c *counts) read(s *rawjson.Scanner, into *int64) bool {
+	if s.Kind() != '0' {
+		return false
+	}
+	n, ok := llm.ParseTokenCount(string(s.Number()))
+	c.present = true
+	if !ok {
+		c.implausible = true
+		return true
+	}
+	*into = max(*into, n)
+	return true
+}
+
+func (c *counts) usage(onTop bool) llm.Usage {
+	u := llm.Usage{CacheRead: c.cached, CacheWrite: c.written, Output: c.completion, Reasoning: c.reasoning}
+	u.CacheRead = min(u.CacheRead, c.prompt)
+	u.CacheWrite = min(u.CacheWrite, c.prompt-u.CacheRead)
+	u.Input = c.prompt - u.CacheRead - u.CacheWrite
+	// A total that only adds up with reasoning beside the completion says so, whoever the provider is.
+	if onTop || c.reasoning > 0 && c.total == c.prompt+c.completion+c.reasoning {
+		u.Output += c.reasoningOutsideOutput()
+	}
+	u.Reasoning = min(u.Reasoning, u.Output)
+	u.AudioInput, u.AudioOutput = min(c.audioIn, u.Input), min(c.audioOut, u.Output)
+	return u
+}
+
+// reasoningOutsideOutput is the reasoning that a provider counts beside the completion. The total shows when such a provider has begun to
+// estimateUsage it inside after all, and what was thought where no count is given.
+func (c *counts) reasoningOutsideOutput() int64 {
+	rest := c.total - c.prompt - c.completion
+	switch {
+	case c.reasoning == 0:
+		return max(rest, 0)
+	case rest == 0 && c.reasoning <= c.completion: // more than that cannot be inside: Perplexity's total leaves it out
+		return 0
+	}
+	return c.reasoning
+}
+
+// UsageJSON is the usage object of the chat format, for answers whose provider told the figures in another way.
+func UsageJSON(u llm.Usage) []byte {
+	b := append(make([]byte, 0, 256), `{"prompt_tokens":`...)
+	b = strconv.AppendInt(b, u.Prompt(), 10)
+	b = append(b, `,"completion_tokens":`...)
+	b = strconv.AppendInt(b, u.Output, 10)
+	b = append(b, `,"total_tokens":`...)
+	b = strconv.AppendInt(b, u.Total(), 10)
+	b = append(b, `,"prompt_tokens_details":{"cached_tokens":`...)
+	b = strconv.AppendInt(b, u.CacheRead, 10)
+	b = append(b, `,"cache_write_tokens":`...)
+	b = strconv.AppendInt(b, u.CacheWrite, 10)
+	b = append(b, `},"completion_tokens_details":{"reasoning_tokens":`...)
+	b = strconv.AppendInt(b, u.Reasoning, 10)
+	return append(b, `}}`...)
+}

@@ -1,0 +1,286 @@
+package chatstream
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strconv"
+	"sync"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
+	"fairlead/internal/wire/fault"
+	"fairlead/internal/wire/show"
+	"fairlead/internal/wire/sse"
+	"fairlead/internal/wire/strict"
+)
+
+const (
+	firstRead       = 4 << 10
+	maxPooledBuffer = 64 << 10 // that is kept
+)
+
+// responseBuffers are where whole answers are read to. What is passed on is a copy of them, with our name for the model.
+var responseBuffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// readAll reads an answer up to its bound, into buf as far as there is room.
+func (a *responseReader) readAll(r io.Reader, buf []byte) ([]byte, error) {
+	size := int64(firstRead)
+	if a.o.SizeHint > 0 && a.o.SizeHint <= a.o.MaxAnswer {
+		size = a.o.SizeHint + 1 // room to see the end without growing
+	}
+	if int64(cap(buf)) < size {
+		buf = make([]byte, 0, size)
+	}
+	for {
+		n, err := r.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		if int64(len(buf)) > a.o.MaxAnswer {
+			return nil, malformed(fmt.Sprintf("The provider's answer is larger than %d bytes.", a.o.MaxAnswer))
+		}
+		if err == io.EOF {
+			return buf, nil
+		}
+		if err != nil {
+			return nil, a.readError(err)
+		}
+		if len(buf) == cap(buf) {
+			buf = append(buf, 0)[:len(buf)]
+		}
+	}
+}
+
+// withoutMark leaves a byte order mark out.
+func withoutMark(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) }
+
+// document checks an answer that is one JSON document. Where the provider writes it in a way of its own it comes back mended.
+func (a *responseReader) document(data []byte) ([]byte, error) {
+	a.c.whole = true
+	data, err := a.c.read(withoutMark(data))
+	switch c := a.c; {
+	case len(bytes.TrimSpace(data)) == 0:
+		return nil, malformed("The provider sent an empty answer.")
+	case err != nil:
+		return nil, &llm.Error{Kind: llm.UpstreamMalformed, Message: "The provider's answer is not a JSON object" + a.contentType() + ".", Err: err}
+	case c.fault != nil:
+		return nil, fault.Inside(c.fault)
+	case c.choices <= 0:
+		return nil, malformed("The provider's answer holds no choices.")
+	case !c.hasMessage && c.finish != "content_filter": // some leave out what was filtered
+		return nil, malformed("The provider's answer holds no message.")
+	case c.finish == "error":
+		return nil, &llm.Error{Kind: llm.UpstreamServer, Message: "The provider stopped answering because of an error of its own."}
+	}
+	a.recordHead(data)
+	return data, nil
+}
+
+func (a *responseReader) contentType() string {
+	if a.o.ContentType == "" {
+		return ""
+	}
+	return " but " + show.Cut(show.OneLine(a.o.ContentType), 60)
+}
+
+// single reads the answer to a request that wanted no stream.
+func (a *responseReader) single() (llm.Event, bool, error) {
+	room := responseBuffers.Get().(*[]byte)
+	read, err := a.readAll(a.from, (*room)[:0])
+	if err != nil {
+		return llm.Event{}, false, err
+	}
+	data, err := a.document(read)
+	if err != nil {
+		return llm.Event{}, false, err
+	}
+	a.over = true
+	a.c.out = nil // for the event to have bytes of its own
+	if len(a.c.fields) == 0 {
+		data = bytes.Clone(data) // there is nothing to write anew, and the room is another answer's next
+	}
+	ev := a.describe(a.rewrite(data, false))
+	ev.Content, ev.Own = true, true // nothing is read after it
+	ev.Usage = a.usageOrEstimate(a.parseUsage())
+	a.c.out = nil // whoever has the event keeps it
+	if cap(read) <= maxPooledBuffer {
+		*room = read
+		responseBuffers.Put(room)
+	}
+	return ev, true, nil
+}
+
+// split reads a whole answer to a request that wanted a stream, and makes the chunks that would have come.
+func (a *responseReader) split(r io.Reader) error {
+	read, err := a.readAll(r, nil)
+	if err != nil {
+		return err
+	}
+	data, err := a.document(read)
+	if err != nil {
+		return err
+	}
+	if err := strict.CheckResponse(data, 0); err != nil {
+		return err
+	}
+	a.warn("the provider answered a streaming request in one piece")
+	if a.id == nil {
+		a.created = bytes.Clone(a.c.created)
+	}
+	a.chunks, a.whole = a.divide(data), true
+	a.c.whole = false
+	return nil
+}
+
+// nextChunk hands out the next chunk of a whole answer.
+func (a *responseReader) nextChunk() (llm.Event, bool, error) {
+	if len(a.chunks) == 0 {
+		a.over = true
+		return llm.Event{}, false, a.complete(true)
+	}
+	piece := a.chunks[0]
+	a.chunks = a.chunks[1:]
+	return a.convert(sse.Event{Data: piece})
+}
+
+// divide makes the chunks of a whole answer.
+func (a *responseReader) divide(data []byte) [][]byte {
+	s := rawjson.Scanner{Data: data}
+	var pieces [][]byte
+	var usage []byte
+	for key := range s.Members {
+		switch string(key) {
+		case "choices":
+			for n := range s.Elements {
+				if a.o.Bare {
+					pieces = append(pieces, a.completionChunks(n, s.Raw())...)
+					continue
+				}
+				pieces = append(pieces, a.choiceChunks(n, s.Raw())...)
+			}
+		case "usage":
+			usage = s.RawOrNil()
+		}
+	}
+	if usage != nil {
+		pieces = append(pieces, a.appendChunk(nil, `"choices":[],"usage":`, usage))
+	}
+	return pieces
+}
+
+// choiceChunks makes the chunks of one choice: its role, what it says, each tool call, and how it ended.
+func (a *responseReader) choiceChunks(n int, choice []byte) [][]byte {
+	index, finish, logprobs := []byte(strconv.Itoa(n)), []byte(nil), []byte(nil)
+	var message []byte
+	s := rawjson.Scanner{Data: choice}
+	for key := range s.Members {
+		switch string(key) {
+		case "index":
+			if s.Kind() == '0' {
+				index = s.Number()
+			}
+		case "finish_reason":
+			finish = s.RawOrNil()
+		case "logprobs":
+			logprobs = s.RawOrNil()
+		case "message":
+			message = s.RawOrNil()
+		}
+	}
+	said, calls := splitMessage(message)
+	piece := func(delta, finish []byte) []byte {
+		choice := fmt.Appendf(nil, `{"index":%s,"delta":%s,"finish_reason":%s}`, index, delta, or(finish, "null"))
+		return a.appendChunk(nil, `"choices":[`, append(choice, ']'))
+	}
+	pieces := [][]byte{piece([]byte(`{"role":"assistant","content":""}`), nil)}
+	if len(said) > len(`{}`) {
+		if logprobs != nil { // it stands beside delta
+			said = fmt.Appendf(nil, `%s,"logprobs":%s`, said, logprobs)
+		}
+		pieces = append(pieces, piece(said, nil))
+	}
+	for _, call := range calls {
+		pieces = append(pieces, piece(fmt.Appendf(nil, `{"tool_calls":[%s]}`, call), nil))
+	}
+	if finish == nil {
+		finish = []byte(`"stop"`)
+		if len(calls) > 0 {
+			finish = []byte(`"tool_calls"`)
+		}
+	}
+	return append(pieces, piece([]byte(`{}`), finish))
+}
+
+// completionChunks makes the chunks of one answer to a bare prompt: a choice there is the same in chunks. One that does not say
+// why it ended gets an end.
+func (a *responseReader) completionChunks(n int, choice []byte) [][]byte {
+	pieces := [][]byte{a.appendChunk(nil, `"choices":[`, append(bytes.Clone(choice), ']'))}
+	index, ended := []byte(strconv.Itoa(n)), false
+	s := rawjson.Scanner{Data: choice}
+	if s.Kind() != '{' {
+		return pieces
+	}
+	for key := range s.Members {
+		switch string(key) {
+		case "index":
+			if s.Kind() == '0' {
+				index = s.Number()
+			}
+		case "finish_reason":
+			ended = s.RawOrNil() != nil
+		}
+	}
+	if !ended {
+		end := fmt.Appendf(nil, `{"index":%s,"text":"","logprobs":null,"finish_reason":"stop"}]`, index)
+		pieces = append(pieces, a.appendChunk(nil, `"choices":[`, end))
+	}
+	return pieces
+}
+
+// splitMessage separates what a message says, as one delta, from its tool calls, each with its index.
+func splitMessage(message []byte) (said []byte, calls [][]byte) {
+	said = []byte{'{'}
+	s := rawjson.Scanner{Data: message}
+	if s.Kind() != '{' {
+		return []byte(`{}`), nil
+	}
+	for key := range s.Members {
+		at := s.KeyStart
+		switch string(key) {
+		case "role":
+			continue
+		case "tool_calls":
+			if s.Kind() != '[' {
+				continue
+			}
+			for n := range s.Elements {
+				calls = append(calls, withIndex(n, s.Raw()))
+			}
+		default:
+			if s.RawOrNil() == nil {
+				continue
+			}
+			if len(said) > 1 {
+				said = append(said, ',')
+			}
+			said = append(said, message[at:s.Pos]...)
+		}
+	}
+	return append(said, '}'), calls
+}
+
+// withIndex puts the index that chunks need into a tool call that has none.
+func withIndex(n int, call []byte) []byte {
+	s := rawjson.Scanner{Data: call}
+	if s.Kind() != '{' {
+		return call
+	}
+	has, empty := false, true
+	for key := range s.Members {
+		empty = false
+		has = has || string(key) == "index"
+	}
+	if has || empty {
+		return call
+	}
+	return fmt.Appendf(nil, `{"index":%d,%s`, n, call[1:])
+}

@@ -1,0 +1,210 @@
+// Package embeddings reads and writes the bodies of embeddings and moderations in OpenAI's format.
+package embeddings
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
+	"fairlead/internal/wire/chatstream"
+)
+
+// MaxInputs is the maximum number of inputs of one request.
+const MaxInputs = 2048
+
+// EmbedOptions says how an embeddings answer is to be read.
+type EmbedOptions struct {
+	Model       string // written into the answer; empty keeps the provider's
+	Inputs      int    // how many vectors must come; 0 for any number
+	Base64      bool   // the caller wants base64 instead of numbers
+	ContentType string
+	MaxAnswer   int64 // 0 means DefaultMaxAnswer
+	SizeHint    int64 // the answer's Content-Length, where there is one
+}
+
+// vector is one entry of the answer's data.
+type vector struct {
+	raw      []byte // the entry
+	from, to int    // where its embedding lies in raw
+	index    int64
+	text     bool // base64
+}
+
+// Embedding reads a provider's embeddings answer: one vector for each input, in order, in the caller's encoding. Numbers
+// are not touched unless the encoding differs.
+func Embedding(r io.Reader, o EmbedOptions) (llm.Event, error) {
+	d, err := chatstream.ReadDocument(r, chatstream.EventOptions{Model: o.Model, ContentType: o.ContentType, MaxAnswer: o.MaxAnswer, SizeHint: o.SizeHint})
+	if err != nil {
+		return llm.Event{}, err
+	}
+	data := d.Data
+	vectors, count, from, to := readVectors(data, cmp.Or(o.Inputs, MaxInputs))
+	if err := checkVectors(vectors, count, o.Inputs); err != nil {
+		return llm.Event{}, err
+	}
+	if !inOrder(vectors, o.Base64) {
+		list, err := joinVectors(vectors, o.Base64)
+		if err != nil {
+			return llm.Event{}, err
+		}
+		data = slices.Concat(data[:from], list, data[to:])
+	}
+	ev := llm.Event{Content: true, Model: d.Model, Usage: d.Usage}
+	ev.Data, err = d.WithModel(data)
+	return ev, err
+}
+
+// readVectors finds the entries of data, of which it returns at most most and the number, and where the list lies. The
+// document is valid JSON.
+func readVectors(data []byte, most int) (vectors []vector, count, from, to int) {
+	s := rawjson.Scanner{Data: data}
+	for key := range s.Members {
+		if string(key) != "data" || s.Kind() != '[' {
+			continue
+		}
+		from = s.Pos
+		for n := range s.Elements {
+			if count++; n < most {
+				vectors = append(vectors, readVector(int64(n), s.Raw()))
+			}
+		}
+		to = s.Pos
+	}
+	return vectors, count, from, to
+}
+
+func readVector(n int64, raw []byte) vector {
+	v := vector{raw: raw, index: n}
+	s := rawjson.Scanner{Data: raw}
+	if s.Kind() != '{' {
+		return v
+	}
+	for key := range s.Members {
+		switch string(key) {
+		case "index":
+			if s.Kind() == '0' {
+				v.index, _ = rawjson.ParseInteger(s.Number())
+			}
+		case "embedding":
+			kind := s.Kind()
+			if kind != '[' && kind != '"' {
+				continue
+			}
+			v.from, v.text = s.Pos, kind == '"'
+			s.Skip()
+			v.to = s.Pos
+		}
+	}
+	return v
+}
+
+// checkVectors sorts the entries by index and refuses gaps, repeats and empty ones.
+func checkVectors(vectors []vector, count, inputs int) error {
+	if count == 0 || count != len(vectors) || inputs > 0 && count != inputs {
+		return llm.Errorf(llm.UpstreamMalformed, "The provider sent %d vectors for %d inputs.", count, inputs)
+	}
+	seen := make([]bool, len(vectors))
+	for _, v := range vectors {
+		if v.index < 0 || v.index >= int64(len(vectors)) || seen[v.index] {
+			return llm.Errorf(llm.UpstreamMalformed, "The provider's vectors do not belong to the inputs one to one.")
+		}
+		seen[v.index] = true
+		if v.to-v.from <= len(`[]`) {
+			return llm.Errorf(llm.UpstreamMalformed, "The provider sent no vector for input %d.", v.index)
+		}
+	}
+	return nil
+}
+
+// inOrder reports whether the entries may stay as they are.
+func inOrder(vectors []vector, wantBase64 bool) bool {
+	for n, v := range vectors {
+		if v.index != int64(n) || v.text != wantBase64 {
+			return false
+		}
+	}
+	return true
+}
+
+func joinVectors(vectors []vector, wantBase64 bool) ([]byte, error) {
+	slices.SortFunc(vectors, func(a, b vector) int { return int(a.index - b.index) })
+	size := 2
+	for _, v := range vectors {
+		size += 3 * len(v.raw)
+	}
+	out := append(make([]byte, 0, size), '[')
+	for n, v := range vectors {
+		if n > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, v.raw[:v.from]...)
+		var err error
+		if out, err = appendVector(out, v, wantBase64); err != nil {
+			return nil, &llm.Error{Kind: llm.UpstreamMalformed, Message: fmt.Sprintf("The provider's vector for input %d cannot be read.", v.index), Err: err}
+		}
+		out = append(out, v.raw[v.to:]...)
+	}
+	return append(out, ']'), nil
+}
+
+// appendVector appends the embedding in the wanted encoding: base64 holds little-endian 32-bit floats.
+func appendVector(dst []byte, v vector, wantBase64 bool) ([]byte, error) {
+	value := v.raw[v.from:v.to]
+	switch {
+	case v.text == wantBase64:
+		return append(dst, value...), nil
+	case wantBase64:
+		return appendBase64(dst, value)
+	default:
+		return appendNumbers(dst, value)
+	}
+}
+
+func appendBase64(dst, list []byte) ([]byte, error) {
+	s := rawjson.Scanner{Data: list}
+	packed := make([]byte, 0, len(list)/2)
+	var bad error
+	for range s.Elements {
+		if s.Kind() != '0' {
+			bad = fmt.Errorf("vector holds something that is no number")
+			continue
+		}
+		f, err := strconv.ParseFloat(string(s.Number()), 32)
+		if err != nil {
+			bad = err
+		}
+		packed = binary.LittleEndian.AppendUint32(packed, math.Float32bits(float32(f)))
+	}
+	dst = base64.StdEncoding.AppendEncode(append(dst, '"'), packed)
+	return append(dst, '"'), bad
+}
+
+func appendNumbers(dst, quoted []byte) ([]byte, error) {
+	s := rawjson.Scanner{Data: quoted}
+	packed, err := base64.StdEncoding.AppendDecode(nil, s.Unquote(s.ReadString()))
+	if err != nil {
+		return nil, err
+	}
+	if len(packed) == 0 || len(packed)%4 != 0 {
+		return nil, fmt.Errorf("vector has %d bytes, which is no whole number of floats", len(packed))
+	}
+	dst = append(dst, '[')
+	for i := 0; i < len(packed); i += 4 {
+		f := float64(math.Float32frombits(binary.LittleEndian.Uint32(packed[i:])))
+		if math.IsNaN(f) || math.IsInf(f, 0) {
+			return nil, fmt.Errorf("vector holds a value that JSON cannot write")
+		}
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = strconv.AppendFloat(dst, f, 'g', -1, 32)
+	}
+	return append(dst, ']'), nil
+}

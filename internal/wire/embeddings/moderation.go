@@ -1,0 +1,49 @@
+package embeddings
+
+import (
+	"io"
+
+	"fairlead/internal/llm"
+	"fairlead/internal/rawjson"
+	"fairlead/internal/wire/chatstream"
+)
+
+// ModerationOptions says how a moderations answer is to be read.
+type ModerationOptions struct {
+	Model       string // written into the answer; empty keeps the provider's
+	Inputs      int    // how many results must come; 0 for any number above zero
+	ContentType string
+	MaxAnswer   int64 // 0 means DefaultMaxAnswer
+	SizeHint    int64 // the answer's Content-Length, where there is one
+}
+
+// Moderation reads a provider's moderations answer. Only the model's name changes in it. Most providers tell no usage:
+// then the event has none.
+func Moderation(r io.Reader, o ModerationOptions) (llm.Event, error) {
+	d, err := chatstream.ReadDocument(r, chatstream.EventOptions{Model: o.Model, ContentType: o.ContentType, MaxAnswer: o.MaxAnswer, SizeHint: o.SizeHint})
+	if err != nil {
+		return llm.Event{}, err
+	}
+	if n := countResults(d.Data); n == 0 || o.Inputs > 0 && n != o.Inputs {
+		return llm.Event{}, llm.Errorf(llm.UpstreamMalformed, "The provider sent %d results for %d inputs.", n, max(o.Inputs, 1))
+	}
+	ev := llm.Event{Content: true, Model: d.Model, Usage: d.Usage}
+	ev.Data, err = d.WithModel(d.Data)
+	return ev, err
+}
+
+// countResults counts the verdicts of an answer. The document is valid JSON.
+func countResults(data []byte) int {
+	s, n := rawjson.Scanner{Data: data}, 0
+	for key := range s.Members {
+		if string(key) != "results" || s.Kind() != '[' {
+			continue
+		}
+		for range s.Elements {
+			if s.Kind() == '{' {
+				n++
+			}
+		}
+	}
+	return n
+}
