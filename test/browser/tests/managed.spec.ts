@@ -55,7 +55,7 @@ test("a changed file is reloaded without a restart, and an invalid one is ignore
   await world.gateway.setConfig(config("omega"));
   await expect(page.getByRole("article", { name: "omega" })).toBeVisible();
   await world.gateway.setConfig("providers: nonsense\n");
-  await eventually("the invalid file is rejected", async () => world.gateway.log().includes("configuration refused"));
+  await eventually("the invalid file is rejected", async () => /"level":"ERROR".*configuration/.test(world.gateway.log()));
   await page.reload();
   await expect(page.getByRole("article", { name: "omega" })).toBeVisible();
   await world.gateway.setConfig(config("alpha"));
